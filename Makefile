@@ -1,0 +1,81 @@
+# `make help` lists what there is. Every target installs the Debian packages that it lacks.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+JOBS ?= $(shell nproc)
+SETS ?= demo test
+VALGRIND_TESTS ?= base_tests ring_tests dp_tests secagg_tests
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+export CTEST_PARALLEL_LEVEL := $(JOBS)
+
+.PHONY: help
+help: ## this list
+	@awk -F ' *## *' '/^[a-z-]+:.*##/ {sub(/:.*/, "", $$1); printf "make %-7s %s\n", $$1, $$2}' Makefile
+
+.PHONY: setup
+setup: ## install the missing Debian packages (SETS="demo test bench check", default demo test)
+	@tools/setup.sh $(SETS)
+
+.PHONY: build
+build: ## the program build/release/tacet and the libraries
+	@tools/setup.sh demo
+	cmake --preset release
+	cmake --build --preset release
+
+.PHONY: demo
+demo: build ## a federation trains on handwriting, encrypted and private (a few minutes)
+	@tools/demo.sh build/release/tacet
+
+.PHONY: test
+test: test-release test-sanitized ## release build, all tests but the long ones, clang ASan + UBSan and fuzz targets
+
+.PHONY: test-release
+test-release:
+	@tools/setup.sh demo test
+	cmake --preset ci
+	cmake --build --preset ci
+	ctest --preset ci --label-exclude long --progress
+
+.PHONY: test-sanitized
+test-sanitized:
+	@tools/setup.sh demo test
+	cmake --preset asan
+	cmake --build --preset asan --target sanitized_tests
+	ctest --preset asan --label-regex sanitized --progress
+
+.PHONY: lint
+lint: ## the direction of includes, formatting
+	@tools/setup.sh test
+	python3 tools/check_includes_test.py
+	python3 tools/check_includes.py
+	tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror
+
+.PHONY: check
+check: test lint ## everything: also long tests, all tests under ASan, UBSan and TSan, valgrind, clang-tidy
+	@tools/setup.sh demo test check
+	ctest --preset ci --label-regex long
+	cmake --build --preset asan
+	ctest --preset asan --label-exclude long
+	cmake --preset tsan
+	cmake --build --preset tsan
+	ctest --preset tsan --label-exclude 'long|statistical'
+	tools/valgrind.sh build/ci $(VALGRIND_TESTS)
+	tools/tidy.sh build/asan
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for ten minutes
+	@tools/setup.sh demo test
+	cmake --preset fuzz
+	cmake --build --preset fuzz --target sanitized_tests
+	ctest --preset fuzz
+
+.PHONY: bench
+bench: build ## speed of encryption, and the microbenchmarks
+	@tools/setup.sh bench
+	tools/bench.sh
+
+.PHONY: clean
+clean: ## remove what was built (runs/ stays)
+	rm -rf build

@@ -1,0 +1,15 @@
+#ifndef TACET_APPS_TACET_BENCH_COMMAND_H_
+#define TACET_APPS_TACET_BENCH_COMMAND_H_
+
+#include <memory>
+
+#include "apps/tacet/command.h"
+
+namespace tacet::app {
+
+// `tacet bench he`: what sealing, adding and opening cost on this machine.
+std::unique_ptr<Command> NewBenchCommand();
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_BENCH_COMMAND_H_

@@ -1,0 +1,24 @@
+// The program: the list of its commands.
+#include <memory>
+#include <vector>
+
+#include "fmt/core.h"
+
+#include "apps/tacet/bench_command.h"
+#include "apps/tacet/command.h"
+#include "apps/tacet/privacy_command.h"
+#include "apps/tacet/simulate_command.h"
+#include "tacet/base/cpu.h"
+#include "tacet/base/status.h"
+
+int main(int argc, char** argv) {
+  if (const absl::Status status = tacet::base::CheckSimdEnvironment(); !status.ok()) {
+    fmt::print(stderr, "tacet: {}\n", tacet::base::Message(status));
+    return 2;
+  }
+  std::vector<std::unique_ptr<tacet::app::Command>> commands;
+  commands.push_back(tacet::app::NewSimulateCommand());
+  commands.push_back(tacet::app::NewPrivacyCommand());
+  commands.push_back(tacet::app::NewBenchCommand());
+  return tacet::app::RunCommandLine(argc, argv, TACET_VERSION, std::move(commands));
+}

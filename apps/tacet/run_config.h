@@ -1,0 +1,98 @@
+// The settings of a simulated federation: a TOML file, and flags that win over it.
+#ifndef TACET_APPS_TACET_RUN_CONFIG_H_
+#define TACET_APPS_TACET_RUN_CONFIG_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/federation/simulation.h"
+#include "tacet/learning/csv.h"
+#include "tacet/learning/handwriting.h"
+#include "tacet/learning/learner.h"
+
+namespace tacet::app {
+
+// Every key of docs/formats/configuration.md with its default.
+struct RunConfig {
+  struct {
+    std::string path;  // empty: handwriting drawn by the program
+    std::string csv_label_column = "label";
+    std::string csv_owner_column = "owner";
+    uint64_t handwriting_writers = 100;
+    uint64_t handwriting_min_samples = 60;
+    uint64_t handwriting_max_samples = 100;
+    uint64_t handwriting_classes = 20;
+    double held_out = 0.1;
+  } data;
+  struct {
+    std::string name = "femnist-cnn";
+    std::vector<uint64_t> hidden = {128};
+    double last_layer_gain = 0.2;
+  } model;
+  struct {
+    uint64_t batch = 20;
+    uint64_t local_epochs = 1;
+    uint64_t sample_cap = 0;
+    double learning_rate = 0.15;
+    double learning_rate_final = 0.03;
+  } training;
+  struct {
+    uint64_t rounds = 100;
+    uint64_t cohort = 0;
+    uint64_t min_participants = 0;
+    std::string sampling = "fixed-size";
+    std::string weights = "equal";
+    uint64_t attempts_per_round = 3;
+    uint64_t spare_attempts = 10;
+    uint64_t openers = 3;
+  } federation;
+  struct {
+    double clip_norm = 1;
+    double coordinate_bound = 1;
+    double noise = 0;
+    double scale = 1e-4;
+    double delta = 1e-5;
+    std::string sampler = "default";
+  } privacy;
+  struct {
+    std::string parameters = "compact";
+  } aggregation;
+  struct {
+    double learning_rate = 1;
+    double learning_rate_final = 1;
+    double momentum = 0;
+  } server;
+  struct {
+    uint64_t seed = 1;
+    uint64_t threads = 0;  // 0: all processors
+    uint64_t evaluate_every = 1;
+    std::optional<uint64_t> insecure_seed;
+    bool no_encryption = false;
+    bool no_noise = false;
+    bool no_clip = false;
+    bool no_quantisation = false;
+  } run;
+};
+
+// InvalidArgument names `source` and the key: malformed TOML, an unknown key, a value of the wrong
+// type. Ranges are checked where the values are used.
+absl::StatusOr<RunConfig> ParseRunConfig(std::string_view toml, std::string_view source);
+absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path);
+
+// The file that gives this configuration again, every key written out.
+std::string RunConfigToml(const RunConfig& config);
+
+// InvalidArgument for words that are not among the choices of their key and numbers that do not
+// fit.
+absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& config);
+absl::StatusOr<learning::LearnerSpec> LearnerSpecOf(const RunConfig& config);
+absl::StatusOr<learning::HandwritingSpec> HandwritingSpecOf(const RunConfig& config);
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_RUN_CONFIG_H_

@@ -1,0 +1,151 @@
+#include "apps/tacet/run_output.h"
+
+#include <cmath>
+
+#include "fmt/core.h"
+#include "fmt/ranges.h"
+
+#include "apps/tacet/privacy_output.h"
+#include "tacet/accounting/privacy_rows.h"
+#include "tacet/base/status.h"
+#include "tacet/secagg/upload.h"
+
+namespace tacet::app {
+namespace {
+
+constexpr std::string_view kStartFile = "start.json";
+
+std::string LabelText(const std::vector<std::string>& labels) {
+  return labels.empty() ? "" : fmt::format("  [{}]", fmt::join(labels, ", "));
+}
+
+double PrivacyShare(const federation::RoundSeconds& seconds) {
+  return seconds.total > 0 ? (seconds.seal + seconds.add + seconds.open) / seconds.total : 0;
+}
+
+std::string EpsilonText(double epsilon) {
+  return std::isfinite(epsilon) ? fmt::format("{:.3f}", epsilon) : "none";
+}
+
+}  // namespace
+
+JsonValue RoundJson(const federation::RoundRecord& record, const std::vector<std::string>& labels) {
+  const federation::RoundSeconds& seconds = record.seconds;
+  JsonValue line = JsonValue::MakeObject();
+  line.Set("round", record.round).Set("cohort_size", record.cohort_size);
+  line.Set("attempts", record.attempts);
+  line.Set("accuracy", record.evaluation ? JsonValue(record.evaluation->accuracy) : JsonValue());
+  line.Set("loss", record.evaluation ? JsonValue(record.evaluation->loss) : JsonValue());
+  line.Set("epsilon", record.epsilon);
+  line.Set("seconds", JsonValue::MakeObject()
+                          .Set("sample", seconds.sample)
+                          .Set("train", seconds.train)
+                          .Set("seal", seconds.seal)
+                          .Set("add", seconds.add)
+                          .Set("open", seconds.open)
+                          .Set("evaluate", seconds.evaluate)
+                          .Set("total", seconds.total));
+  line.Set("upload_bytes", record.upload_bytes).Set("sum_bytes", record.sum_bytes);
+  JsonValue list = JsonValue::MakeArray();
+  for (const std::string& label : labels) list.Append(label);
+  return line.Set("labels", std::move(list));
+}
+
+absl::StatusOr<JsonValue> PrivacyJson(const federation::Manifest& manifest,
+                                      uint64_t charged_attempts) {
+  const federation::ManifestSpec& agreed = manifest.spec();
+  if (agreed.without_noise || agreed.without_clipping) {
+    return JsonValue::MakeObject()
+        .Set("epsilon", JsonValue())
+        .Set("reason", "the run was made without noise or without clipping: nothing is promised");
+  }
+  accounting::FederationPrivacySpec spec;
+  spec.clients = agreed.clients;
+  spec.cohort = agreed.cohort;
+  spec.min_participants = agreed.min_participants;
+  spec.rounds = charged_attempts;
+  spec.clip_norm = agreed.clip_norm;
+  spec.noise_stddev = agreed.noise_stddev;
+  spec.delta = agreed.delta;
+  spec.sampling = agreed.sampling;
+  TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
+                         accounting::PrivacyRows(spec));
+  std::string why;
+  const MechanismSize size{.dimension = agreed.dimension,
+                           .coordinate_bound = agreed.coordinate_bound,
+                           .quantisation_step = agreed.scale};
+  return PrivacyRowsJson(rows, TermsOfRows(rows, spec, size, why));
+}
+
+absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t next_round,
+                                  const federation::Evaluation& evaluation) {
+  const federation::ManifestSpec& agreed = manifest.spec();
+  const he::AggregationParams& aggregation = manifest.terms().aggregation();
+  const dp::MechanismPlan& mechanism = manifest.terms().mechanism();
+  rounds_ = agreed.rounds;
+  fmt::print(out_, "model       {}, {} parameters\n", agreed.model, agreed.dimension);
+  fmt::print(out_, "federation  {} clients, {} a round ({}), at least {} to open, {} rounds\n",
+             agreed.clients, agreed.cohort, accounting::SamplingName(agreed.sampling),
+             agreed.min_participants, agreed.rounds);
+  fmt::print(out_,
+             "privacy     clip {}, noise {} in the sum, quantised to {}: deviation of an average "
+             "value {:.3g}, of which quantisation {:.2g}\n",
+             agreed.clip_norm, agreed.noise_stddev, agreed.scale,
+             mechanism.sum_stddev(agreed.cohort) / agreed.cohort,
+             std::sqrt(mechanism.quantisation_variance(agreed.cohort)) / agreed.cohort);
+  fmt::print(
+      out_,
+      "encryption  {}, {} bits a sum, {} values a coefficient, {} bytes an upload ({:.2f} of "
+      "the plain float update)\n",
+      he::SchemeName(aggregation.scheme()), aggregation.plaintext_bits(), aggregation.lanes(),
+      secagg::UploadBytes(aggregation),
+      static_cast<double>(secagg::UploadBytes(aggregation)) /
+          (4.0 * static_cast<double>(agreed.dimension)));
+  if (!labels_.empty()) {
+    fmt::print(out_, "labelled    {}: this run does not protect anybody\n",
+               fmt::join(labels_, ", "));
+  }
+  if (next_round == 0) {
+    before_ = evaluation;
+    const JsonValue start = JsonValue::MakeObject()
+                                .Set("accuracy", evaluation.accuracy)
+                                .Set("loss", evaluation.loss)
+                                .Set("samples", evaluation.samples);
+    TACET_RETURN_IF_ERROR(directory_.WriteFile(kStartFile, base::AsBytes(start.Dump(2) + "\n")));
+  } else {
+    TACET_ASSIGN_OR_RETURN(const base::Bytes text, directory_.ReadFile(kStartFile));
+    TACET_ASSIGN_OR_RETURN(const JsonValue start, JsonValue::Parse(base::AsText(text)));
+    before_.emplace();
+    if (const JsonValue* accuracy = start.Find("accuracy")) {
+      TACET_ASSIGN_OR_RETURN(before_->accuracy, accuracy->AsDouble());
+    }
+    // Rounds after the last checkpoint are run again.
+    TACET_RETURN_IF_ERROR(directory_.KeepLines(kMetricsFile, next_round));
+    fmt::print(out_, "resumed     after {} of {} rounds\n", next_round, rounds_);
+  }
+  fmt::print(out_, "start       accuracy {:.2f} %, loss {:.4f} on {} held-out samples\n",
+             100 * evaluation.accuracy, evaluation.loss, evaluation.samples);
+  std::fflush(out_);
+  return absl::OkStatus();
+}
+
+absl::Status RunReporter::OnRound(const federation::RoundRecord& record) {
+  TACET_RETURN_IF_ERROR(directory_.AppendLine(kMetricsFile, RoundJson(record, labels_).Dump()));
+  const std::string quality =
+      record.evaluation ? fmt::format("accuracy {:6.2f} %  loss {:.4f}",
+                                      100 * record.evaluation->accuracy, record.evaluation->loss)
+                        : std::string("accuracy      -    loss -     ");
+  fmt::print(out_, "round {:>{}}/{}  {}  epsilon {}  {:.1f} s, privacy {:.1f} %{}\n",
+             record.round + 1, fmt::formatted_size("{}", rounds_), rounds_, quality,
+             EpsilonText(record.epsilon), record.seconds.total, 100 * PrivacyShare(record.seconds),
+             LabelText(labels_));
+  std::fflush(out_);
+  return absl::OkStatus();
+}
+
+void RunReporter::OnNote(std::string_view text) {
+  fmt::print(out_, "note        {}\n", text);
+  std::fflush(out_);
+}
+
+}  // namespace tacet::app

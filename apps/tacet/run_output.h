@@ -1,0 +1,61 @@
+// What a simulated run tells its user and writes into its directory.
+#ifndef TACET_APPS_TACET_RUN_OUTPUT_H_
+#define TACET_APPS_TACET_RUN_OUTPUT_H_
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/json.h"
+#include "tacet/federation/simulation.h"
+#include "tacet/storage/file/run_directory.h"
+
+namespace tacet::app {
+
+// Files of a run directory beside those of RunDirectory (docs/formats/run-directory.md).
+inline constexpr std::string_view kConfigFile = "config.toml";
+inline constexpr std::string_view kMetricsFile = "metrics.jsonl";
+inline constexpr std::string_view kSummaryFile = "summary.json";
+inline constexpr std::string_view kModelFile = "model.f32";
+
+// One line of metrics.jsonl.
+JsonValue RoundJson(const federation::RoundRecord& record, const std::vector<std::string>& labels);
+
+// "what a run costs whom" of a manifest, as rows of `tacet privacy --json`; a reason instead where
+// the run's labels leave no guarantee.
+absl::StatusOr<JsonValue> PrivacyJson(const federation::Manifest& manifest,
+                                      uint64_t charged_attempts);
+
+// Prints progress and writes metrics as the run goes.
+class RunReporter final : public federation::SimulationObserver {
+ public:
+  // `directory` must outlive the reporter; text goes to `out`.
+  RunReporter(storage::file::RunDirectory& directory, std::vector<std::string> labels,
+              std::FILE* out)
+      : directory_(directory), labels_(std::move(labels)), out_(out) {}
+
+  absl::Status OnStart(const federation::Manifest& manifest, uint32_t next_round,
+                       const federation::Evaluation& evaluation) override;
+  absl::Status OnRound(const federation::RoundRecord& record) override;
+  void OnNote(std::string_view text) override;
+
+  // Of the model the whole run began with; from an earlier process when this one resumed.
+  const std::optional<federation::Evaluation>& before() const { return before_; }
+
+ private:
+  storage::file::RunDirectory& directory_;
+  std::vector<std::string> labels_;
+  std::FILE* out_;
+  uint32_t rounds_ = 0;
+  std::optional<federation::Evaluation> before_;
+};
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_RUN_OUTPUT_H_

@@ -1,0 +1,63 @@
+# tacet_library(<name> SOURCES ... [DEPS ...] [PRIVATE_DEPS ...])
+# One folder, one target: tacet/<folder> becomes tacet_<name> with the alias tacet::<name>, where a
+# nested folder such as transport/local has the name transport_local.
+function(tacet_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(tacet_${name} STATIC ${ARG_SOURCES})
+  add_library(tacet::${name} ALIAS tacet_${name})
+  set_target_properties(tacet_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(tacet_${name} PUBLIC cxx_std_20)
+  target_include_directories(tacet_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                                  $<INSTALL_INTERFACE:include>)
+  target_link_libraries(tacet_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS}
+                                      $<BUILD_INTERFACE:tacet_flags>)
+  set_property(GLOBAL APPEND PROPERTY TACET_LIBRARIES tacet_${name})
+endfunction()
+
+# tacet_test(<name> SOURCES ... [DEPS ...] [LABEL unit|statistical|integration|long])
+# Tests labelled `long` run in `make check` only; everything else runs in `make test`. The unit
+# tests of the library (but learning/) run under sanitizers in `make test` too.
+function(tacet_test name)
+  if(NOT TACET_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPS" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  if(NOT ARG_LABEL MATCHES "^(unit|statistical|integration|long)$")
+    message(FATAL_ERROR "tacet_test(${name}): unknown LABEL ${ARG_LABEL}")
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main tacet_flags)
+  target_compile_definitions(${name} PRIVATE TACET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  if(ARG_LABEL STREQUAL "long")
+    set(timeout 3000)
+  else()
+    set(timeout 600)
+  endif()
+  if(TACET_SANITIZE)
+    # One process a binary: starting a sanitized one costs more than most tests.
+    set(labels ${ARG_LABEL})
+    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
+               OUTPUT_VARIABLE folder)
+    if(ARG_LABEL STREQUAL "unit" AND folder MATCHES "^tacet/" AND NOT folder MATCHES "^tacet/learning")
+      list(APPEND labels sanitized)
+      set_property(GLOBAL APPEND PROPERTY TACET_SANITIZED_TESTS ${name})
+    endif()
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 3000
+                         ENVIRONMENT "${TACET_SANITIZER_ENVIRONMENT}")
+  else()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 NO_PRETTY_VALUES
+                         PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${timeout})
+  endif()
+endfunction()
+
+# The target `sanitized_tests`: what `make test` builds and runs under sanitizers.
+function(tacet_sanitized_target)
+  if(TACET_SANITIZE)
+    get_property(tests GLOBAL PROPERTY TACET_SANITIZED_TESTS)
+    add_custom_target(sanitized_tests DEPENDS ${tests})
+  endif()
+endfunction()

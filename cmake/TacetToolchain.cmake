@@ -1,0 +1,40 @@
+# Compiler settings shared by every target.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+if(TACET_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "TACET_FUZZ needs clang, which brings libFuzzer; without it the fuzz targets "
+                      "are built with a driver of their own that runs the corpora")
+endif()
+
+add_library(tacet_flags INTERFACE)
+add_library(tacet::flags ALIAS tacet_flags)
+# No contraction into FMA: the same input and seed must give the same result on every processor.
+target_compile_options(tacet_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+                                             -ffp-contract=off)
+if(TACET_WERROR)
+  target_compile_options(tacet_flags INTERFACE -Werror)
+endif()
+if(TACET_SANITIZE)
+  target_compile_options(tacet_flags INTERFACE -fsanitize=${TACET_SANITIZE} -fno-sanitize-recover=all
+                                               -fno-omit-frame-pointer -g1)
+  target_link_options(tacet_flags INTERFACE -fsanitize=${TACET_SANITIZE})
+endif()
+if(TACET_FUZZ)
+  target_compile_options(tacet_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+find_package(Threads REQUIRED)
+target_link_libraries(tacet_flags INTERFACE Threads::Threads)
+
+# What a sanitized test runs under. libgomp and oneDNN are not instrumented: TSan must not judge
+# their internal hand-overs.
+set(TACET_SANITIZER_ENVIRONMENT
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
+    "UBSAN_OPTIONS=print_stacktrace=1"
+    "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1")

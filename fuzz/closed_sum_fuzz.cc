@@ -1,0 +1,77 @@
+// Closed sums given to a decryptor. The first byte chooses scheme (low two bits) and how the rest
+// is read, the second is the claimed number of participants: with the first one's top bit the rest
+// is the closed sum itself, otherwise patches of an honest one, four bytes each: a 24-bit position
+// and the byte to be put there. Bit 6 cuts the patched sum at the last patch's position.
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "tacet/base/random.h"
+#include "tacet/he/aggregation.h"
+
+namespace {
+
+using tacet::base::Bytes;
+using namespace tacet::he;
+
+struct Honest {
+  explicit Honest(Scheme scheme) : params(Params(scheme)) {
+    tacet::base::InsecureSeededEntropy entropy(1, "closed sum fuzz");
+    const auto seed = entropy.Draw(32);
+    const auto group_secret = entropy.Draw(32);
+    const auto encryptor = *NewEncryptor(params, seed.Expose(), group_secret);
+    const auto adder = NewAdder(params);
+    Bytes ciphertext;
+    for (int i = 0; i < 2; ++i) {
+      if (!encryptor->Encrypt(std::vector<uint32_t>(5, 1000), entropy.Draw(32), ciphertext).ok() ||
+          !adder->Add(ciphertext).ok()) {
+        std::abort();
+      }
+    }
+    closed_sum = adder->Close();
+    decryptor = *NewDecryptor(params, seed.Expose(), group_secret);
+  }
+  static AggregationParams Params(Scheme scheme) {
+    return *AggregationParams::Create({.scheme = scheme,
+                                       .dimension = 5,
+                                       .max_participants = 3,
+                                       .offset = 1000,
+                                       .sum_bound = 3000});
+  }
+  AggregationParams params;
+  Bytes closed_sum;
+  std::unique_ptr<Decryptor> decryptor;
+};
+
+const Honest& HonestOf(unsigned choice) {
+  static const Honest all[] = {Honest(Scheme::kCompact), Honest(Scheme::kPaperPublicKey),
+                               Honest(Scheme::kPaperSecretKey)};
+  return all[choice % 3];
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 2) return 0;
+  const Honest& honest = HonestOf(data[0] & 3u);
+  Bytes closed_sum(data + 2, data + size);
+  bool altered = true;
+  if ((data[0] & 0x80) == 0) {
+    closed_sum = honest.closed_sum;
+    size_t position = closed_sum.size();
+    for (size_t i = 2; i + 4 <= size; i += 4) {
+      position =
+          (data[i] | size_t{data[i + 1]} << 8 | size_t{data[i + 2]} << 16) % closed_sum.size();
+      closed_sum[position] = data[i + 3];
+    }
+    if ((data[0] & 0x40) != 0) closed_sum.resize(position);
+    altered = closed_sum != honest.closed_sum;
+  }
+  const uint32_t participants = data[1];
+  const auto sums = honest.decryptor->Decrypt(closed_sum, participants);
+  if (sums.ok() && (sums->size() != 5 || participants < 1 || participants > 3)) std::abort();
+  if (!altered && participants == 2 && (!sums.ok() || *sums != std::vector<uint64_t>(5, 2000))) {
+    std::abort();
+  }
+  return 0;
+}

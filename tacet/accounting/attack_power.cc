@@ -1,0 +1,51 @@
+#include "tacet/accounting/attack_power.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tacet/accounting/pld_accountant.h"
+#include "tacet/base/status.h"
+
+namespace tacet::accounting {
+
+absl::StatusOr<double> AttackPower(const std::vector<RepeatedEvent>& stream,
+                                   double false_accusations) {
+  if (!(false_accusations > 0 && false_accusations < 1)) {
+    return base::InvalidArgument("the share of false accusations is {}, expected in (0, 1)",
+                                 false_accusations);
+  }
+  // Every delta gives a valid bound; a golden section finds a good one.
+  double best = 1;
+  const auto bound_at = [&](double log_delta) -> absl::StatusOr<double> {
+    const double delta = std::exp(log_delta);
+    TACET_ASSIGN_OR_RETURN(const PldResult result, PldEpsilon(stream, delta));
+    const double bound = std::exp(result.epsilon) * false_accusations + delta;
+    best = std::min(best, bound);
+    return bound;
+  };
+  constexpr double kGolden = 0.6180339887498949;
+  double low = std::log(1e-6);
+  double high = std::log(0.95);
+  double a = high - kGolden * (high - low);
+  double b = low + kGolden * (high - low);
+  TACET_ASSIGN_OR_RETURN(double at_a, bound_at(a));
+  TACET_ASSIGN_OR_RETURN(double at_b, bound_at(b));
+  while (high - low > 0.02) {
+    if (at_a < at_b) {
+      high = b;
+      b = a;
+      at_b = at_a;
+      a = high - kGolden * (high - low);
+      TACET_ASSIGN_OR_RETURN(at_a, bound_at(a));
+    } else {
+      low = a;
+      a = b;
+      at_a = at_b;
+      b = low + kGolden * (high - low);
+      TACET_ASSIGN_OR_RETURN(at_b, bound_at(b));
+    }
+  }
+  return best;
+}
+
+}  // namespace tacet::accounting

@@ -1,0 +1,174 @@
+#include "tacet/accounting/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tacet/accounting/log_math.h"
+#include "tacet/base/status.h"
+
+namespace tacet::accounting {
+namespace {
+
+absl::Status CheckTarget(const CalibrationTarget& target) {
+  if (!(target.epsilon > 0 && std::isfinite(target.epsilon))) {
+    return base::InvalidArgument("the target epsilon is {}, expected a finite number above 0",
+                                 target.epsilon);
+  }
+  return absl::OkStatus();
+}
+
+// The largest n in [1, most] for which `fits`, a function that is true up to some n; 0 when none
+// does. Doubles, then halves the bracket.
+template <typename Fits>
+absl::StatusOr<uint64_t> LargestFitting(uint64_t most, const Fits& fits) {
+  uint64_t good = 0;
+  uint64_t bad = 1;
+  while (true) {
+    TACET_ASSIGN_OR_RETURN(const bool fitting, fits(bad));
+    if (!fitting) {
+      break;
+    }
+    good = bad;
+    if (bad == most) {
+      return most;
+    }
+    bad = std::min(2 * bad, most);
+  }
+  while (bad - good > 1) {
+    const uint64_t middle = good + (bad - good) / 2;
+    TACET_ASSIGN_OR_RETURN(const bool fitting, fits(middle));
+    (fitting ? good : bad) = middle;
+  }
+  return good;
+}
+
+}  // namespace
+
+absl::StatusOr<double> EpsilonOf(const FederationPrivacySpec& federation,
+                                 const CalibrationTarget& target) {
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(federation));
+  for (const ObservedRounds& view : views) {
+    if (view.view != target.view) {
+      continue;
+    }
+    double smallest = kInfinity;
+    for (const Accountant accountant : {Accountant::kMoments, Accountant::kRdp, Accountant::kPld}) {
+      if (target.accountant && *target.accountant != accountant) {
+        continue;
+      }
+      TACET_ASSIGN_OR_RETURN(const PrivacyRow row, PrivacyRowOf(view, federation, accountant));
+      smallest = std::min(smallest, row.epsilon.value_or(kInfinity));
+    }
+    return smallest;
+  }
+  return base::InvalidArgument("this federation has no view \"{}\"", ViewName(target.view));
+}
+
+absl::StatusOr<double> CalibrateNoise(const FederationPrivacySpec& federation,
+                                      const CalibrationTarget& target) {
+  TACET_RETURN_IF_ERROR(CheckTarget(target));
+  const auto fits = [&](double noise) -> absl::StatusOr<bool> {
+    FederationPrivacySpec spec = federation;
+    spec.noise_stddev = noise;
+    TACET_ASSIGN_OR_RETURN(const double epsilon, EpsilonOf(spec, target));
+    return epsilon <= target.epsilon;
+  };
+  double low = federation.clip_norm;
+  double high = federation.clip_norm;
+  const double most = 1e6 * federation.clip_norm;
+  const double least = 1e-4 * federation.clip_norm;
+  while (true) {
+    TACET_ASSIGN_OR_RETURN(const bool enough, fits(high));
+    if (enough) {
+      break;
+    }
+    if (high >= most) {
+      return base::NotFound("no noise up to {} clip norms brings epsilon down to {}", 1e6,
+                            target.epsilon);
+    }
+    low = high;
+    high = std::min(2 * high, most);
+  }
+  while (low == high && high > least) {  // clip_norm was already enough
+    TACET_ASSIGN_OR_RETURN(const bool enough, fits(low / 2));
+    low /= 2;
+    if (enough) {
+      high = low;
+    }
+  }
+  while (high - low > 5e-7 * high) {
+    const double middle = 0.5 * (low + high);
+    TACET_ASSIGN_OR_RETURN(const bool enough, fits(middle));
+    (enough ? high : low) = middle;
+  }
+  return high;
+}
+
+absl::StatusOr<uint64_t> CalibrateRounds(const FederationPrivacySpec& federation,
+                                         const CalibrationTarget& target) {
+  TACET_RETURN_IF_ERROR(CheckTarget(target));
+  constexpr uint64_t kMost = 1'000'000'000;
+  TACET_ASSIGN_OR_RETURN(const uint64_t rounds,
+                         LargestFitting(kMost, [&](uint64_t n) -> absl::StatusOr<bool> {
+                           FederationPrivacySpec spec = federation;
+                           spec.rounds = n;
+                           TACET_ASSIGN_OR_RETURN(const double epsilon, EpsilonOf(spec, target));
+                           return epsilon <= target.epsilon;
+                         }));
+  if (rounds == 0) {
+    return base::NotFound("one round already costs more than epsilon {}", target.epsilon);
+  }
+  if (rounds == kMost) {
+    return base::NotFound("{} rounds do not reach epsilon {}", kMost, target.epsilon);
+  }
+  return rounds;
+}
+
+FederationPrivacySpec WithCohort(const FederationPrivacySpec& federation, uint64_t cohort,
+                                 HeldFixed held) {
+  FederationPrivacySpec spec = federation;
+  const auto before = static_cast<double>(std::max<uint64_t>(federation.cohort, 1));
+  const double share = static_cast<double>(federation.min_participants) / before;
+  spec.cohort = cohort;
+  if (federation.min_participants > 0) {
+    spec.min_participants =
+        std::clamp(static_cast<uint64_t>(share * static_cast<double>(cohort)), uint64_t{1}, cohort);
+  }
+  if (held == HeldFixed::kNoiseOfTheAverage) {
+    spec.noise_stddev = federation.noise_stddev * static_cast<double>(cohort) / before;
+  }
+  return spec;
+}
+
+absl::StatusOr<uint64_t> CalibrateCohort(const FederationPrivacySpec& federation,
+                                         const CalibrationTarget& target, HeldFixed held) {
+  TACET_RETURN_IF_ERROR(CheckTarget(target));
+  TACET_RETURN_IF_ERROR(CheckFederation(federation));
+  const uint64_t pool = federation.pool == 0 ? federation.clients : federation.pool;
+  const auto fits = [&](uint64_t cohort) -> absl::StatusOr<bool> {
+    TACET_ASSIGN_OR_RETURN(const double epsilon,
+                           EpsilonOf(WithCohort(federation, cohort, held), target));
+    return epsilon <= target.epsilon;
+  };
+  if (held == HeldFixed::kNoise) {
+    TACET_ASSIGN_OR_RETURN(const uint64_t cohort, LargestFitting(pool, fits));
+    if (cohort == 0) {
+      return base::NotFound("even a cohort of one costs more than epsilon {}", target.epsilon);
+    }
+    return cohort;
+  }
+  // epsilon falls with the cohort: the smallest that fits is one above the largest that does not.
+  TACET_ASSIGN_OR_RETURN(const uint64_t too_small,
+                         LargestFitting(pool, [&](uint64_t cohort) -> absl::StatusOr<bool> {
+                           TACET_ASSIGN_OR_RETURN(const bool fitting, fits(cohort));
+                           return !fitting;
+                         }));
+  if (too_small == pool) {
+    return base::NotFound("even a cohort of all {} costs more than epsilon {}", pool,
+                          target.epsilon);
+  }
+  return too_small + 1;
+}
+
+}  // namespace tacet::accounting

@@ -1,0 +1,54 @@
+// The other way around: given the epsilon that may be spent, how much noise, how many rounds, how
+// large a cohort.
+#ifndef TACET_ACCOUNTING_CALIBRATION_H_
+#define TACET_ACCOUNTING_CALIBRATION_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/accounting/privacy_rows.h"
+#include "tacet/accounting/views.h"
+
+namespace tacet::accounting {
+
+struct CalibrationTarget {
+  double epsilon = 0;  // > 0
+  View view = View::kOutsider;
+  // The accountant that must not exceed epsilon; none: the smallest valid bound.
+  std::optional<Accountant> accountant = std::nullopt;
+};
+
+// epsilon of one view; infinity when it has no guarantee. InvalidArgument when the federation has
+// no such view.
+absl::StatusOr<double> EpsilonOf(const FederationPrivacySpec& federation,
+                                 const CalibrationTarget& target);
+
+// The least noise_stddev whose epsilon is at most the target's, to 1e-6 relative and never below.
+// NotFound when no noise up to 1e6 clip norms is enough.
+absl::StatusOr<double> CalibrateNoise(const FederationPrivacySpec& federation,
+                                      const CalibrationTarget& target);
+
+// The most rounds whose epsilon is at most the target's. NotFound when one round is too many, or
+// when a billion are not too many.
+absl::StatusOr<uint64_t> CalibrateRounds(const FederationPrivacySpec& federation,
+                                         const CalibrationTarget& target);
+
+enum class HeldFixed {
+  kNoise,             // sigma: the largest cohort
+  kNoiseOfTheAverage  // sigma / K, the federation's own: the smallest cohort (epsilon falls with K)
+};
+
+// The cohort, 1..pool, as far as epsilon allows; K_min keeps its share of the cohort. NotFound when
+// no cohort does.
+absl::StatusOr<uint64_t> CalibrateCohort(const FederationPrivacySpec& federation,
+                                         const CalibrationTarget& target, HeldFixed held);
+
+// `federation` with another cohort, and with it the noise that stays fixed and K_min.
+FederationPrivacySpec WithCohort(const FederationPrivacySpec& federation, uint64_t cohort,
+                                 HeldFixed held);
+
+}  // namespace tacet::accounting
+
+#endif  // TACET_ACCOUNTING_CALIBRATION_H_

@@ -1,0 +1,115 @@
+#include "tacet/accounting/calibration.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/accounting/attack_power.h"
+#include "tacet/accounting/reference_values_for_test.h"
+#include "tacet/base/status.h"
+
+namespace tacet::accounting {
+namespace {
+
+using ::testing::HasSubstr;
+
+FederationPrivacySpec Paper() {
+  return {.clients = 3596, .cohort = 1000, .rounds = 100, .clip_norm = 1, .noise_stddev = 6};
+}
+
+constexpr double kPaperEpsilon = 5.3056767961846457;
+
+TEST(CalibrationTest, FindsThePapersNoiseAgain) {
+  const auto noise =
+      CalibrateNoise(Paper(), {.epsilon = kPaperEpsilon, .accountant = Accountant::kMoments});
+  ASSERT_TRUE(noise.ok());
+  EXPECT_NEAR(*noise / 6, 1, 1e-6);
+  EXPECT_GE(*noise, 6 * (1 - 1e-9));
+}
+
+TEST(CalibrationTest, ReproducesTheReferenceNoises) {
+  const std::string at = "/tight_at_paper_setting/noise at which epsilon = 5.3056768: ";
+  const auto fixed =
+      CalibrateNoise(Paper(), {.epsilon = kPaperEpsilon, .accountant = Accountant::kPld});
+  ASSERT_TRUE(fixed.ok());
+  EXPECT_NEAR(*fixed, Reference(at + "fixed-size envelope"), 1e-3);
+  FederationPrivacySpec poisson = Paper();
+  poisson.sampling = Sampling::kPoisson;
+  const auto coins = CalibrateNoise(poisson, {.epsilon = kPaperEpsilon});
+  ASSERT_TRUE(coins.ok());
+  EXPECT_NEAR(*coins, Reference(at + "Poisson replace-one"), 1e-3);
+}
+
+TEST(CalibrationTest, RoundsAreTheMostThatFit) {
+  for (const Accountant accountant : {Accountant::kMoments, Accountant::kRdp, Accountant::kPld}) {
+    const CalibrationTarget target{.epsilon = 5.3, .accountant = accountant};
+    const auto rounds = CalibrateRounds(Paper(), target);
+    ASSERT_TRUE(rounds.ok());
+    FederationPrivacySpec spec = Paper();
+    spec.rounds = *rounds;
+    EXPECT_LE(*EpsilonOf(spec, target), 5.3);
+    spec.rounds = *rounds + 1;
+    EXPECT_GT(*EpsilonOf(spec, target), 5.3);
+  }
+}
+
+TEST(CalibrationTest, CohortsGrowOrShrinkTowardsTheTarget) {
+  const CalibrationTarget target{.epsilon = 5, .accountant = Accountant::kMoments};
+  const auto largest = CalibrateCohort(Paper(), target, HeldFixed::kNoise);
+  ASSERT_TRUE(largest.ok());
+  EXPECT_LE(*EpsilonOf(WithCohort(Paper(), *largest, HeldFixed::kNoise), target), 5);
+  EXPECT_GT(*EpsilonOf(WithCohort(Paper(), *largest + 1, HeldFixed::kNoise), target), 5);
+
+  const HeldFixed average = HeldFixed::kNoiseOfTheAverage;
+  const auto smallest = CalibrateCohort(Paper(), target, average);
+  ASSERT_TRUE(smallest.ok());
+  EXPECT_GT(*smallest, 1000);  // the paper's remark: more participants, less epsilon
+  EXPECT_LE(*EpsilonOf(WithCohort(Paper(), *smallest, average), target), 5);
+  EXPECT_GT(*EpsilonOf(WithCohort(Paper(), *smallest - 1, average), target), 5);
+}
+
+TEST(CalibrationTest, WithCohortKeepsWhatIsFixed) {
+  FederationPrivacySpec spec = Paper();
+  spec.min_participants = 900;
+  const FederationPrivacySpec half = WithCohort(spec, 500, HeldFixed::kNoiseOfTheAverage);
+  EXPECT_EQ(half.min_participants, 450);
+  EXPECT_DOUBLE_EQ(half.noise_stddev, 3);
+  EXPECT_DOUBLE_EQ(WithCohort(spec, 500, HeldFixed::kNoise).noise_stddev, 6);
+}
+
+TEST(CalibrationTest, SaysWhatCannotBeHad) {
+  EXPECT_THAT(base::Message(CalibrateNoise(Paper(), {.epsilon = 0}).status()),
+              HasSubstr("the target epsilon is 0"));
+  FederationPrivacySpec loud = Paper();
+  loud.noise_stddev = 0.01;
+  const CalibrationTarget target{.epsilon = 1, .accountant = Accountant::kMoments};
+  EXPECT_THAT(base::Message(CalibrateRounds(loud, target).status()),
+              HasSubstr("one round already costs more"));
+  EXPECT_THAT(base::Message(CalibrateCohort(loud, target, HeldFixed::kNoise).status()),
+              HasSubstr("even a cohort of one"));
+  EXPECT_THAT(base::Message(CalibrateCohort(loud, target, HeldFixed::kNoiseOfTheAverage).status()),
+              HasSubstr("even a cohort of all 3596"));
+  EXPECT_THAT(base::Message(EpsilonOf(Paper(), {.epsilon = 1, .view = View::kColluders}).status()),
+              HasSubstr("no view \"colluders\""));
+}
+
+TEST(AttackPowerTest, ReproducesTheExplainedFigures) {
+  const auto views = ObserveFederation(Paper());
+  ASSERT_TRUE(views.ok());
+  const ObservedRounds& outsider = views->front();
+  const auto power = AttackPower({{.round = outsider.round, .count = outsider.releases}}, 0.01);
+  ASSERT_TRUE(power.ok());
+  EXPECT_NEAR(*power, 0.096, 5e-4);
+  const SamplingEvent known{.sampling = Sampling::kNone, .noise_stddev = 6, .clip_norm = 1};
+  // Phi(Phi^-1(0.01) + 10/3)
+  EXPECT_NEAR(*AttackPower(Repeated(known, 100), 0.01), 0.8431, 2e-4);
+  EXPECT_THAT(base::Message(AttackPower({}, 1).status()), HasSubstr("false accusations is 1"));
+}
+
+TEST(AttackPowerTest, NothingReleasedNothingLearned) {
+  EXPECT_NEAR(*AttackPower({}, 0.01), 0.01, 1e-4);
+}
+
+}  // namespace
+}  // namespace tacet::accounting

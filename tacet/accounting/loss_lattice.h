@@ -1,0 +1,50 @@
+// A round's privacy loss on a lattice of step h, from above (pessimistic) or from below
+// (optimistic).
+#ifndef TACET_ACCOUNTING_LOSS_LATTICE_H_
+#define TACET_ACCOUNTING_LOSS_LATTICE_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "tacet/accounting/round_loss.h"
+
+namespace tacet::accounting {
+
+// P-mass `mass[i]` at loss origin + i step, `infinite` at infinity.
+struct LossLattice {
+  double step = 0;
+  double origin = 0;
+  std::vector<double> mass = {};
+  double infinite = 0;
+
+  double LossAt(size_t i) const { return origin + static_cast<double>(i) * step; }
+};
+
+// The losses that get cells of their own, low < 0 < high.
+struct LossRange {
+  double low = 0;
+  double high = 0;
+};
+
+// Losses above this are taken for infinite, those below its negative do not count.
+inline constexpr double kBeyondAnyLoss = 1e6;
+
+// The range outside of which P has at most `above` and `below` on the two sides; at most
+// kBeyondAnyLoss wide on either side.
+LossRange FindLossRange(const RoundLoss& loss, double above, double below);
+
+// Connect the dots (Doroshenko et al. 2022): the mass of each cell [a, a + h] is split between its
+// ends so that both its P-mass and its Q-mass are kept. The profile becomes the piecewise linear
+// interpolation, in e^t, of the true one, which lies above it. What is above the range goes to
+// infinity, what is below it to its lower end; 0 is a lattice point.
+LossLattice PessimisticLattice(const RoundLoss& loss, const LossRange& range, double step);
+
+// Merged cells, a post-processing of the pair, so the profile lies below. The boundaries of the
+// cells are chosen one after the other, outwards from the heaviest, such that the loss log(p / q)
+// of a merged cell is a lattice point; where that is not possible it is rounded down to one. What
+// is above the range is merged with the last cell, what is below it is dropped.
+LossLattice OptimisticLattice(const RoundLoss& loss, const LossRange& range, double step);
+
+}  // namespace tacet::accounting
+
+#endif  // TACET_ACCOUNTING_LOSS_LATTICE_H_

@@ -1,0 +1,433 @@
+#include "tacet/accounting/pld_accountant.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tacet/accounting/gaussian_mechanism.h"
+#include "tacet/accounting/log_math.h"
+#include "tacet/accounting/loss_composition.h"
+#include "tacet/accounting/loss_lattice.h"
+#include "tacet/accounting/moments_accountant.h"
+#include "tacet/accounting/rdp_accountant.h"
+#include "tacet/accounting/round_loss.h"
+#include "tacet/base/status.h"
+
+namespace tacet::accounting {
+namespace {
+
+constexpr double kFinestGap = 8e-5;  // relative to max(1, epsilon); refined no further
+constexpr double kWantedGap = 1e-3;
+constexpr size_t kCheapPoints = size_t{1} << 19;  // refines towards the finest gap up to here
+constexpr size_t kMostPoints = size_t{1} << 21;
+constexpr size_t kMostCells = size_t{1} << 20;
+constexpr size_t kMostParts = 32;
+
+// What is known about one round: a pair that dominates, or one that is attained.
+enum class Bound { kUpper, kLower };
+
+bool Unsampled(const SamplingEvent& event) {
+  return event.sampling == Sampling::kNone || event.sampling_rate >= 1;
+}
+
+// Whether exchanging the neighbours changes the bound's pair.
+bool HasTwoDirections(const SamplingEvent& event, Bound bound) {
+  if (Unsampled(event)) {
+    return false;
+  }
+  return event.sampling == Sampling::kPoisson ? event.neighbouring == Neighbouring::kZeroOut
+                                              : bound == Bound::kLower;
+}
+
+std::unique_ptr<RoundLoss> EventLoss(const SamplingEvent& event, Bound bound, bool forward) {
+  const double c = Sensitivity(event) / event.noise_stddev;
+  const double q = event.sampling_rate;
+  if (Unsampled(event)) {
+    return SampledGaussianLoss(1, c, true);
+  }
+  if (event.sampling == Sampling::kPoisson) {
+    return event.neighbouring == Neighbouring::kZeroOut ? SampledGaussianLoss(q, c, forward)
+                                                        : OppositeGaussianLoss(q, c / 2);
+  }
+  if (bound == Bound::kLower) {
+    return SampledGaussianLoss(q, c, forward);
+  }
+  return event.neighbouring == Neighbouring::kZeroOut ? FixedSizeZeroOutLoss(q, c)
+                                                      : FixedSizeReplaceLoss(q, c);
+}
+
+// Nobody is sampled: P = Q.
+class NoLoss : public RoundLoss {
+ public:
+  LossSides At(double /*t*/) const override { return {}; }
+  double AtomAtZero() const override { return 1; }
+};
+
+// No noise: everything may be lost.
+class TotalLoss : public RoundLoss {
+ public:
+  LossSides At(double /*t*/) const override { return {.p_above = 1, .q_below = 1}; }
+};
+
+// Neighbouring parts of a long mixture together, with the least noise and the highest rate among
+// them for an upper bound and the other way around for a lower one.
+std::vector<WeightedEvent> Grouped(const std::vector<WeightedEvent>& mixture, Bound bound) {
+  std::vector<WeightedEvent> kept;
+  for (const WeightedEvent& part : mixture) {
+    if (part.probability > 0) {
+      kept.push_back(part);
+    }
+  }
+  if (kept.size() <= kMostParts) {
+    return kept;
+  }
+  const bool upper = bound == Bound::kUpper;
+  std::vector<WeightedEvent> groups;
+  const double share = 1.0 / kMostParts;
+  for (const WeightedEvent& part : kept) {
+    const bool same_kind = !groups.empty() && groups.back().event.noise_stddev > 0 &&
+                           part.event.noise_stddev > 0.9 * groups.back().event.noise_stddev;
+    // Rare parts join a group only while it stays rare.
+    const bool fits = same_kind && (groups.back().probability + part.probability <= share);
+    if (!fits) {
+      groups.push_back(part);
+      continue;
+    }
+    WeightedEvent& group = groups.back();
+    const double noise = part.event.noise_stddev;
+    const double rate = part.event.sampling_rate;
+    group.probability += part.probability;
+    group.event.noise_stddev = upper ? std::min(group.event.noise_stddev, noise)
+                                     : std::max(group.event.noise_stddev, noise);
+    group.event.sampling_rate = upper ? std::max(group.event.sampling_rate, rate)
+                                      : std::min(group.event.sampling_rate, rate);
+  }
+  return groups;
+}
+
+std::unique_ptr<RoundLoss> MixtureLoss(const std::vector<WeightedEvent>& mixture, Bound bound,
+                                       bool forward) {
+  std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts;
+  for (const WeightedEvent& part : Grouped(mixture, bound)) {
+    std::unique_ptr<RoundLoss> loss;
+    if (part.event.sampling_rate == 0) {
+      loss = std::make_unique<NoLoss>();
+    } else if (!(part.event.noise_stddev > 0)) {
+      loss = std::make_unique<TotalLoss>();
+    } else {
+      loss = EventLoss(part.event, bound, forward);
+    }
+    parts.emplace_back(part.probability, std::move(loss));
+  }
+  if (parts.size() == 1) {
+    return std::move(parts.front().second);
+  }
+  return MixedLoss(std::move(parts));
+}
+
+// The pairs of a stream in one direction, with the ranges that matter.
+struct Rounds {
+  std::unique_ptr<RoundLoss> loss;
+  double count = 0;
+  LossRange range;
+};
+
+std::vector<Rounds> StreamLosses(const std::vector<RepeatedEvent>& stream, Bound bound,
+                                 bool forward, double delta) {
+  double total = 0;
+  for (const RepeatedEvent& repeated : stream) {
+    total += static_cast<double>(repeated.count);
+  }
+  std::vector<Rounds> rounds;
+  for (const RepeatedEvent& repeated : stream) {
+    if (repeated.count > 0) {
+      auto loss = MixtureLoss(repeated.round, bound, forward);
+      const LossRange range = FindLossRange(*loss, delta * 1e-5 / total, delta * 1e-12 / total);
+      rounds.push_back({std::move(loss), static_cast<double>(repeated.count), range});
+    }
+  }
+  return rounds;
+}
+
+LossSum Lattices(const std::vector<Rounds>& rounds, double step, Side side) {
+  std::vector<LossSum::Part> parts;
+  for (const Rounds& r : rounds) {
+    parts.push_back({.lattice = side == Side::kAbove ? PessimisticLattice(*r.loss, r.range, step)
+                                                     : OptimisticLattice(*r.loss, r.range, step),
+                     .rounds = r.count});
+  }
+  return LossSum(std::move(parts));
+}
+
+// Coarse lattices whose step fits the tilted deviation of a round: `step` over that deviation.
+struct Start {
+  double deviation = 0;  // of one round, tilted
+  LossSum::Tilt tilt;
+};
+
+Start FindStart(std::vector<Rounds>& rounds, double delta) {
+  double count = 0;
+  for (const Rounds& r : rounds) {
+    count += r.count;
+  }
+  Start start;
+  double step = kInfinity;
+  for (int turn = 0; turn < 12; ++turn) {
+    double width = 0;
+    for (const Rounds& r : rounds) {
+      width = std::max(width, r.range.high - r.range.low);
+    }
+    step = std::min(step, width / 1000);
+    const LossSum sum = Lattices(rounds, step, Side::kAbove);
+    start.tilt = sum.FindTilt(std::log(delta));
+    start.deviation = start.tilt.stddev / std::sqrt(count);
+    // Low losses hardly count under the tilt: they may share the range's lower end.
+    for (Rounds& r : rounds) {
+      const double log_least = start.tilt.k / count - std::log(count) - 35;
+      double low = r.range.low;
+      while (low < -1e-3 * r.range.high &&
+             std::log(r.loss->At(0.8 * low).p_below) + start.tilt.theta * 0.8 * low < log_least) {
+        low *= 0.8;
+      }
+      r.range.low = low;
+    }
+    const double wanted = std::max(0.1 * start.deviation, width / kMostCells);
+    if (step <= 1.5 * wanted) {
+      break;
+    }
+    step = wanted;
+  }
+  return start;
+}
+
+double CellCount(const std::vector<Rounds>& rounds, double step) {
+  double cells = 0;
+  for (const Rounds& r : rounds) {
+    cells += (r.range.high - r.range.low) / step;
+  }
+  return cells;
+}
+
+// What rounding of the masses can move the composed loss by.
+double RoundingShift(const std::vector<Rounds>& rounds, const LossSum& sum) {
+  double count = 0;
+  for (const Rounds& r : rounds) {
+    count += r.count;
+  }
+  return 2.3e-16 * count * static_cast<double>(sum.cells());
+}
+
+struct Bracket {
+  double upper = kInfinity;
+  double lower = 0;
+  size_t points = 0;
+  bool tight = false;  // upper - lower <= kWantedGap max(1, upper)
+};
+
+// One round by itself: delta(t) = P(L > t) - e^t Q(L > t), no lattice needed.
+Bracket OneRound(const RoundLoss& loss, const LossRange& range, double delta) {
+  // The relative error of a tail at x standard deviations is about x^2 roundings.
+  const auto solve = [&](double slack) {
+    const auto too_much = [&](double t) {
+      const LossSides sides = loss.At(t);
+      return sides.p_above * (1 + slack) - std::exp(t) * sides.q_above * (1 - slack) > delta;
+    };
+    if (!too_much(0)) {
+      return 0.0;
+    }
+    double low = 0;
+    double high = range.high;
+    if (too_much(high)) {
+      return kInfinity;
+    }
+    while (high - low > 1e-10 * high) {
+      const double middle = 0.5 * (low + high);
+      (too_much(middle) ? low : high) = middle;
+    }
+    return slack > 0 ? high : low;
+  };
+  return {.upper = solve(1e-12), .lower = solve(-1e-12), .points = 0, .tight = true};
+}
+
+// Upper and lower epsilon of one list of pairs, refined until they are close or the upper one is
+// at most `enough`.
+Bracket BracketEpsilon(std::vector<Rounds> rounds, double delta, double enough) {
+  Bracket bracket;
+  // Losses above the ranges together have less than delta, so the sum of their upper ends is a
+  // bound.
+  double beyond = 0;
+  double most = 0;
+  for (const Rounds& r : rounds) {
+    beyond += r.count * r.loss->At(r.range.high).p_above;
+    most += r.count * r.range.high;
+  }
+  if (beyond <= delta) {
+    bracket.upper = most;
+  }
+  if (bracket.upper <= enough) {
+    return bracket;
+  }
+  if (rounds.size() == 1 && rounds.front().count == 1) {
+    return OneRound(*rounds.front().loss, rounds.front().range, delta);
+  }
+  // More lost for certain than delta: no epsilon is enough.
+  double log_kept = 0;
+  for (const Rounds& r : rounds) {
+    log_kept += r.count * std::log1p(-std::min(1.0, r.loss->At(kBeyondAnyLoss).p_above));
+  }
+  if (-std::expm1(log_kept) > delta) {
+    return bracket;
+  }
+  const Start start = FindStart(rounds, delta);
+  if (!(start.deviation > 0)) {
+    return bracket;
+  }
+  double last_gap = kInfinity;
+  for (double fineness = 0.04; fineness > 2e-4; fineness /= 2) {
+    const double step = fineness * start.deviation;
+    if (CellCount(rounds, step) > kMostCells) {
+      break;
+    }
+    const LossSum above = Lattices(rounds, step, Side::kAbove);
+    const auto upper =
+        above.Epsilon(above.TiltAt(start.tilt.theta), delta, Side::kAbove, kMostPoints);
+    if (!upper) {
+      break;
+    }
+    bracket.points = std::max(bracket.points, upper->points);
+    bracket.upper = std::min(
+        bracket.upper, upper->epsilon > 0 ? upper->epsilon + RoundingShift(rounds, above) : 0);
+    if (bracket.upper <= enough) {
+      break;
+    }
+    const LossSum below = Lattices(rounds, step, Side::kBelow);
+    const auto lower =
+        below.Epsilon(below.TiltAt(start.tilt.theta), delta, Side::kBelow, kMostPoints);
+    if (lower) {
+      bracket.lower = std::max(bracket.lower, lower->epsilon - RoundingShift(rounds, below));
+    }
+    const double gap = (bracket.upper - bracket.lower) / std::max(1.0, bracket.upper);
+    bracket.tight = gap <= kWantedGap;
+    if (gap <= kFinestGap || (bracket.tight && upper->points >= kCheapPoints) ||
+        (bracket.tight && gap > 0.8 * last_gap)) {
+      break;
+    }
+    last_gap = gap;
+  }
+  return bracket;
+}
+
+// The closed form for the stream as if everybody were always known to take part: never below any
+// sampled answer. Mixtures are taken at their worst part.
+double UnsampledEpsilon(const std::vector<RepeatedEvent>& stream, double delta) {
+  double mu_square = 0;
+  for (const RepeatedEvent& repeated : stream) {
+    double worst = 0;
+    for (const WeightedEvent& part : repeated.round) {
+      if (part.probability > 0 && part.event.sampling_rate > 0) {
+        worst = std::max(worst, Sensitivity(part.event) / part.event.noise_stddev);
+      }
+    }
+    if (repeated.count > 0 && worst > 0) {
+      mu_square += static_cast<double>(repeated.count) * worst * worst;
+    }
+  }
+  return GaussianEpsilon(std::sqrt(mu_square), delta);
+}
+
+bool AllUnsampled(const std::vector<RepeatedEvent>& stream) {
+  return std::all_of(stream.begin(), stream.end(), [](const RepeatedEvent& repeated) {
+    return repeated.count == 0 ||
+           (repeated.round.size() == 1 && Unsampled(repeated.round.front().event));
+  });
+}
+
+bool AnyTwoDirections(const std::vector<RepeatedEvent>& stream, Bound bound) {
+  for (const RepeatedEvent& repeated : stream) {
+    for (const WeightedEvent& part : repeated.round) {
+      if (HasTwoDirections(part.event, bound)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool AnyFixedSize(const std::vector<RepeatedEvent>& stream) {
+  for (const RepeatedEvent& repeated : stream) {
+    for (const WeightedEvent& part : repeated.round) {
+      if (!Unsampled(part.event) && part.event.sampling == Sampling::kFixedSize) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// The larger answer of the directions in which neighbours can be compared. The direction with the
+// unit present first is nearly always the larger one: the other is followed only until it is known
+// not to matter.
+Bracket WorstDirection(const std::vector<RepeatedEvent>& stream, Bound bound, double delta) {
+  Bracket worst = BracketEpsilon(StreamLosses(stream, bound, true, delta), delta, 0);
+  if (AnyTwoDirections(stream, bound)) {
+    const Bracket other =
+        BracketEpsilon(StreamLosses(stream, bound, false, delta), delta, worst.lower);
+    worst.upper = std::max(worst.upper, other.upper);
+    worst.lower = std::max(worst.lower, other.lower);
+    worst.points = std::max(worst.points, other.points);
+    worst.tight = worst.upper - worst.lower <= kWantedGap * std::max(1.0, worst.upper);
+  }
+  return worst;
+}
+
+}  // namespace
+
+absl::StatusOr<PldResult> PldEpsilon(const std::vector<RepeatedEvent>& given, double delta) {
+  TACET_RETURN_IF_ERROR(CheckDelta(delta));
+  TACET_RETURN_IF_ERROR(CheckStream(given));
+  // Rounds in which nobody is sampled cost nothing.
+  std::vector<RepeatedEvent> stream;
+  for (const RepeatedEvent& repeated : given) {
+    const bool costs = std::any_of(
+        repeated.round.begin(), repeated.round.end(),
+        [](const WeightedEvent& w) { return w.probability > 0 && w.event.sampling_rate > 0; });
+    if (repeated.count > 0 && costs) {
+      stream.push_back(repeated);
+    }
+  }
+  if (stream.empty()) {
+    return PldResult{.tight = true};
+  }
+  const double unsampled = UnsampledEpsilon(stream, delta);
+  if (AllUnsampled(stream)) {
+    return PldResult{.epsilon = unsampled, .epsilon_lower = unsampled, .tight = true};
+  }
+  const Bracket upper = WorstDirection(stream, Bound::kUpper, delta);
+  PldResult result{.epsilon = upper.upper,
+                   .epsilon_lower = upper.lower,
+                   .tight = upper.tight,
+                   .points = upper.points};
+  if (AnyFixedSize(stream)) {
+    result.epsilon_lower = WorstDirection(stream, Bound::kLower, delta).lower;
+  }
+  if (!upper.tight) {
+    TACET_ASSIGN_OR_RETURN(const RdpResult rdp, RdpEpsilon(stream, delta));
+    result.note = "the bracket was not reached; the loss distribution's own upper bound stands";
+    if (rdp.epsilon < result.epsilon) {
+      result.epsilon = rdp.epsilon;
+      result.note = "the bracket was not reached; the bound is by Renyi moments";
+    }
+    if (unsampled < result.epsilon) {
+      result.epsilon = unsampled;
+      result.note = "the bracket was not reached; the bound leaves the sampling out";
+    }
+  } else if (unsampled < result.epsilon) {
+    result.epsilon = unsampled;
+  }
+  result.epsilon_lower = std::min(result.epsilon_lower, result.epsilon);
+  return result;
+}
+
+}  // namespace tacet::accounting

@@ -1,0 +1,32 @@
+// PLD answers at random settings against the contour integral.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "fmt/format.h"
+#include <gtest/gtest.h>
+
+#include "tacet/accounting/contour_reference_for_test.h"
+#include "tacet/accounting/pld_accountant.h"
+#include "tacet/accounting/random_settings_for_test.h"
+
+namespace tacet::accounting {
+namespace {
+
+TEST(PldRandomTest, TheReferenceKnowsTheClosedForm) {
+  // T rounds without sampling: a Gaussian pair at mu = sqrt(T) c.
+  const double mu = 0.3 * 5;
+  const double epsilon = 2;
+  const double exact =
+      0.5 * std::erfc((epsilon / mu - mu / 2) / std::sqrt(2.0)) -
+      std::exp(epsilon) * 0.5 * std::erfc((epsilon / mu + mu / 2) / std::sqrt(2.0));
+  const auto delta = ContourDelta(ReferencePair::kMixtureFirst, 1 - 1e-15, 0.3, 25, epsilon);
+  ASSERT_TRUE(delta.has_value());
+  EXPECT_NEAR(*delta / exact, 1, 1e-6);
+}
+
+TEST(PldRandomTest, BracketsHoldTheContourIntegral) { CheckRandomSettings(100, 1); }
+
+}  // namespace
+}  // namespace tacet::accounting

@@ -1,0 +1,83 @@
+// Privacy events: what happened, as data. Accountants say what it costs.
+#ifndef TACET_ACCOUNTING_PRIVACY_EVENT_H_
+#define TACET_ACCOUNTING_PRIVACY_EVENT_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tacet::accounting {
+
+// Whose presence or data the guarantee hides.
+enum class Unit { kClient, kPerson, kRecord };
+
+// Which two data sets must look alike. Neither changes how many units there are:
+//   replace-one  one unit's data become any other data (sensitivity 2 S),
+//   zero-out     one unit's contribution becomes zero, its noise share is still sent (sensitivity
+//   S).
+enum class Neighbouring { kReplaceOne, kZeroOut };
+
+// How the units of one release were chosen, as far as the observer does not know it:
+//   none        the observer knows that the unit took part,
+//   fixed-size  K of M, uniform, without replacement,
+//   poisson     each unit by an independent coin of probability q.
+enum class Sampling { kNone, kFixedSize, kPoisson };
+
+// The words used in tables, JSON and on the command line (docs/formats/privacy-json.md).
+std::string_view UnitName(Unit unit);
+std::string_view NeighbouringName(Neighbouring neighbouring);
+std::string_view SamplingName(Sampling sampling);
+absl::StatusOr<Unit> ParseUnit(std::string_view name);
+absl::StatusOr<Neighbouring> ParseNeighbouring(std::string_view name);
+absl::StatusOr<Sampling> ParseSampling(std::string_view name);
+
+// One release: the sum over the sampled units of vectors of L2 norm <= clip_norm, plus
+// N(0, noise_stddev^2) in each coordinate, as an observer sees it who knows everything but the
+// unit's data, the noise counted here and (unless sampling is kNone) who was sampled.
+struct SamplingEvent {
+  Unit unit = Unit::kClient;
+  Neighbouring neighbouring = Neighbouring::kReplaceOne;
+  Sampling sampling = Sampling::kFixedSize;
+  // q in [0, 1]: cohort size over the size of the pool it was drawn from (never over all clients
+  // when only some could be drawn, never the number that arrived). 1 when sampling is kNone.
+  double sampling_rate = 1;
+  // sigma >= 0, standard deviation of the noise in the *sum*; 0 gives epsilon = infinity.
+  double noise_stddev = 0;
+  // S > 0, the L2 clip norm of one contribution.
+  double clip_norm = 1;
+};
+
+// InvalidArgument names the field, its value and its range.
+absl::Status CheckEvent(const SamplingEvent& event);
+
+// S for zero-out, 2 S for replace-one: how far one unit can move a sum that it is known to be in.
+double Sensitivity(const SamplingEvent& event);
+
+// An event of which the observer learns which of several forms it took, the form being independent
+// of the data: the laws mix, weighted by probability. Used for colluders, who see how many of
+// themselves were drawn.
+struct WeightedEvent {
+  double probability = 1;
+  SamplingEvent event;
+};
+
+// Weights >= 0 that add to 1 within 1e-9; every event valid; at least one.
+absl::Status CheckMixture(const std::vector<WeightedEvent>& mixture);
+
+// The same kind of round several times. A stream of these is what accountants are asked about.
+struct RepeatedEvent {
+  std::vector<WeightedEvent> round = {};
+  uint64_t count = 1;
+};
+
+absl::Status CheckStream(const std::vector<RepeatedEvent>& stream);
+
+// `count` rounds of one event.
+std::vector<RepeatedEvent> Repeated(const SamplingEvent& event, uint64_t count);
+
+}  // namespace tacet::accounting
+
+#endif  // TACET_ACCOUNTING_PRIVACY_EVENT_H_

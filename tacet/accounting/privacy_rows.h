@@ -1,0 +1,58 @@
+// The whole answer: every view by every accountant that can say something valid about it.
+#ifndef TACET_ACCOUNTING_PRIVACY_ROWS_H_
+#define TACET_ACCOUNTING_PRIVACY_ROWS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/accounting/privacy_event.h"
+#include "tacet/accounting/views.h"
+
+namespace tacet::accounting {
+
+enum class Accountant { kMoments, kRdp, kPld };
+std::string_view AccountantName(Accountant accountant);
+
+struct PrivacyRow {
+  Accountant accountant = Accountant::kMoments;
+  View view = View::kOutsider;
+  Unit unit = Unit::kClient;
+  Neighbouring neighbouring = Neighbouring::kReplaceOne;
+  Sampling sampling = Sampling::kFixedSize;
+  Standing standing = Standing::kGuarantee;
+  std::optional<double> epsilon = {};  // absent exactly when standing is kNone
+  std::optional<double> epsilon_lower =
+      {};            // the true epsilon of this view is at least this, if known
+  double order = 0;  // of the minimum, for accountants that have orders; else 0
+  double delta = 0;
+  double noise_stddev = 0;   // what this view does not know of the noise; a mixture's mean
+  double sampling_rate = 0;  // likewise
+  uint64_t releases = 0;
+  std::string note = {};  // what the figure assumes, or why there is none
+};
+
+// All rows of a federation, view by view in the order of ObserveFederation, accountants in the
+// order of the enumeration (the published convention by moments only). Where an accountant has no
+// finite bound its row has standing kNone and a reason.
+absl::StatusOr<std::vector<PrivacyRow>> PrivacyRows(const FederationPrivacySpec& spec);
+
+// One view by one accountant.
+absl::StatusOr<PrivacyRow> PrivacyRowOf(const ObservedRounds& view,
+                                        const FederationPrivacySpec& spec, Accountant accountant);
+
+// The smallest guaranteed epsilon of a view: the minimum over valid bounds is valid, and no
+// accountant is always the smallest. Null when the view has no guarantee.
+const PrivacyRow* Headline(const std::vector<PrivacyRow>& rows, View view);
+
+// The largest headline over all views that have one: what the mechanism plan multiplies its
+// implementation terms by. FailedPrecondition when no view has a guarantee.
+absl::StatusOr<double> MaxGuaranteedEpsilon(const FederationPrivacySpec& spec);
+
+}  // namespace tacet::accounting
+
+#endif  // TACET_ACCOUNTING_PRIVACY_ROWS_H_

@@ -1,0 +1,101 @@
+#include "tacet/accounting/privacy_rows.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/status.h"
+
+namespace tacet::accounting {
+namespace {
+
+using ::testing::HasSubstr;
+
+FederationPrivacySpec Paper() {
+  return {.clients = 3596, .cohort = 1000, .rounds = 100, .clip_norm = 1, .noise_stddev = 6};
+}
+
+const PrivacyRow* Find(const std::vector<PrivacyRow>& rows, View view, Accountant accountant) {
+  for (const PrivacyRow& row : rows) {
+    if (row.view == view && row.accountant == accountant) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+TEST(PrivacyRowsTest, ThePapersFiguresStandUnderTheirNames) {
+  const auto rows = PrivacyRows(Paper());
+  ASSERT_TRUE(rows.ok());
+  const PrivacyRow* outsider = Find(*rows, View::kOutsider, Accountant::kMoments);
+  ASSERT_NE(outsider, nullptr);
+  EXPECT_NEAR(*outsider->epsilon, 5.3056767961846457, 5e-9);
+  EXPECT_EQ(outsider->order, 5);
+  EXPECT_EQ(outsider->standing, Standing::kGuarantee);
+  const PrivacyRow* published = Find(*rows, View::kPublishedParticipant, Accountant::kMoments);
+  ASSERT_NE(published, nullptr);
+  EXPECT_NEAR(*published->epsilon, 5.31269466297, 5e-9);
+  EXPECT_EQ(published->standing, Standing::kConvention);
+  const PrivacyRow* knowing = Find(*rows, View::kCohortKnowing, Accountant::kPld);
+  ASSERT_NE(knowing, nullptr);
+  EXPECT_NEAR(*knowing->epsilon, 19.13076783636193, 1e-6);
+}
+
+TEST(PrivacyRowsTest, ARowHasANumberOrAReason) {
+  for (const double noise : {6.0, 0.0}) {
+    FederationPrivacySpec spec = Paper();
+    spec.noise_stddev = noise;
+    spec.colluders = 30;
+    const auto rows = PrivacyRows(spec);
+    ASSERT_TRUE(rows.ok());
+    for (const PrivacyRow& row : *rows) {
+      EXPECT_EQ(row.epsilon.has_value(), row.standing != Standing::kNone);
+      EXPECT_FALSE(row.note.empty());
+      if (row.epsilon) {
+        EXPECT_TRUE(std::isfinite(*row.epsilon));
+        EXPECT_GT(noise, 0);
+      }
+    }
+  }
+}
+
+TEST(PrivacyRowsTest, TheHeadlineIsTheSmallestValidBoundForTheMostReleases) {
+  const auto rows = PrivacyRows(Paper());
+  ASSERT_TRUE(rows.ok());
+  const PrivacyRow* knowing = Headline(*rows, View::kCohortKnowing);
+  ASSERT_NE(knowing, nullptr);
+  EXPECT_EQ(knowing->accountant, Accountant::kPld);
+  EXPECT_EQ(knowing->releases, 100);
+  EXPECT_EQ(Headline(*rows, View::kServerWithKeyHolder), nullptr);
+  EXPECT_EQ(Headline(*rows, View::kPublishedParticipant), nullptr);
+}
+
+TEST(PrivacyRowsTest, TheLargestGuaranteeIsTheOneOfThoseWhoKnowTheCohorts) {
+  const auto largest = MaxGuaranteedEpsilon(Paper());
+  ASSERT_TRUE(largest.ok());
+  EXPECT_NEAR(*largest, 19.13076783636193, 1e-6);
+  FederationPrivacySpec silent = Paper();
+  silent.noise_stddev = 0;
+  EXPECT_EQ(MaxGuaranteedEpsilon(silent).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(MaxGuaranteedEpsilon(silent).status()),
+              HasSubstr("no view of this federation has a privacy guarantee"));
+}
+
+TEST(PrivacyRowsTest, MoreColludersCostMore) {
+  double last = 0;
+  for (const uint64_t colluders : {1u, 10u, 100u, 500u}) {
+    FederationPrivacySpec spec = Paper();
+    spec.colluders = colluders;
+    const auto rows = PrivacyRows(spec);
+    ASSERT_TRUE(rows.ok());
+    const PrivacyRow* row = Find(*rows, View::kColluders, Accountant::kMoments);
+    ASSERT_NE(row, nullptr);
+    ASSERT_TRUE(row->epsilon.has_value());
+    EXPECT_GT(*row->epsilon, last) << colluders;
+    last = *row->epsilon;
+  }
+}
+
+}  // namespace
+}  // namespace tacet::accounting

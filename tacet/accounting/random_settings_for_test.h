@@ -1,0 +1,18 @@
+// Random settings of the PLD accountant against the contour reference.
+#ifndef TACET_ACCOUNTING_RANDOM_SETTINGS_FOR_TEST_H_
+#define TACET_ACCOUNTING_RANDOM_SETTINGS_FOR_TEST_H_
+
+#include <cstdint>
+
+namespace tacet::accounting {
+
+// Draws `count` settings (sigma 0.3-100, q 1e-5-1, T 1-100000, delta 1e-3-1e-15, log-uniform) and
+// checks that the true delta at the upper epsilon is at most delta and at the lower one at least.
+// Where the reference cannot integrate (rare sampling, few rounds: its integrand hardly decays),
+// ordering and Renyi's bound are checked alone; a third of the settings at least must be compared
+// (about half are).
+void CheckRandomSettings(int count, int seed);
+
+}  // namespace tacet::accounting
+
+#endif  // TACET_ACCOUNTING_RANDOM_SETTINGS_FOR_TEST_H_

@@ -1,0 +1,142 @@
+#include "tacet/accounting/rdp_accountant.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include <boost/math/tools/minima.hpp>
+
+#include "tacet/accounting/log_math.h"
+#include "tacet/accounting/log_moments.h"
+#include "tacet/accounting/moments_accountant.h"
+#include "tacet/base/status.h"
+
+namespace tacet::accounting {
+namespace {
+
+constexpr int kMostIntegerOrder = 16384;
+constexpr double kLeastReal = 1e-6;
+constexpr double kMostReal = 1e5;
+
+// The sum over the stream of log E[(P/Q)^l], each round's mean taken over its mixture.
+double StreamLogMoment(const std::vector<RepeatedEvent>& stream,
+                       const std::function<double(const SamplingEvent&)>& log_moment) {
+  double total = 0;
+  for (const RepeatedEvent& repeated : stream) {
+    double log_excess = -kInfinity;
+    for (const WeightedEvent& part : repeated.round) {
+      if (part.probability > 0 && part.event.sampling_rate > 0) {
+        const double moment = log_moment(part.event);
+        log_excess = LogAddExp(
+            log_excess, std::log(part.probability) + (moment > 0 ? LogExpm1(moment) : -kInfinity));
+      }
+    }
+    total += static_cast<double>(repeated.count) * LogOnePlusExp(log_excess);
+  }
+  return std::isnan(total) ? kInfinity : total;
+}
+
+double Convert(double log_moment, double l, double log_delta) {
+  return log_moment / l + std::log(l / (l + 1)) - (log_delta + std::log(l + 1)) / l;
+}
+
+bool ReleasesNothing(const std::vector<RepeatedEvent>& stream) {
+  return std::all_of(stream.begin(), stream.end(), [](const RepeatedEvent& repeated) {
+    return repeated.count == 0 ||
+           std::all_of(repeated.round.begin(), repeated.round.end(), [](const WeightedEvent& w) {
+             return w.probability == 0 || w.event.sampling_rate == 0;
+           });
+  });
+}
+
+RdpResult Finished(double epsilon, double order) {
+  if (std::isnan(epsilon) || epsilon == kInfinity) {
+    return {.epsilon = kInfinity, .order = 0};
+  }
+  // The rule holds for every epsilon >= 0; below 0 it says that delta(0) <= delta.
+  return epsilon <= 0 ? RdpResult{} : RdpResult{.epsilon = epsilon, .order = order};
+}
+
+}  // namespace
+
+absl::StatusOr<RdpResult> RdpEpsilonIntegerOrders(const std::vector<RepeatedEvent>& stream,
+                                                  double delta) {
+  TACET_RETURN_IF_ERROR(CheckDelta(delta));
+  TACET_RETURN_IF_ERROR(CheckStream(stream));
+  if (ReleasesNothing(stream)) {
+    return RdpResult{};
+  }
+  const auto epsilon_at = [&](int l) {
+    const double log_moment =
+        StreamLogMoment(stream, [l](const SamplingEvent& event) { return LogMoment(event, l); });
+    return Convert(log_moment, l, std::log(delta));
+  };
+  // The moments are convex in l, so the function falls and then rises: double, then narrow.
+  int low = 1;
+  int high = 2;
+  double at_low = epsilon_at(low);
+  double at_high = epsilon_at(high);
+  while (at_high < at_low && high < kMostIntegerOrder - 1) {
+    low = high;
+    at_low = at_high;
+    high = std::min(2 * high, kMostIntegerOrder - 1);
+    at_high = epsilon_at(high);
+  }
+  int best = at_high < at_low ? high : low;
+  double smallest = std::min(at_low, at_high);
+  int left = std::max(1, low / 2);
+  int right = high;
+  while (right - left > 2) {
+    const int a = left + (right - left) / 3;
+    const int b = right - (right - left) / 3;
+    (epsilon_at(a) < epsilon_at(b) ? right : left) = epsilon_at(a) < epsilon_at(b) ? b : a;
+  }
+  for (int l = left; l <= right; ++l) {
+    if (const double epsilon = epsilon_at(l); epsilon < smallest) {
+      smallest = epsilon;
+      best = l;
+    }
+  }
+  return Finished(smallest, best + 1);
+}
+
+absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& stream, double delta) {
+  TACET_RETURN_IF_ERROR(CheckDelta(delta));
+  TACET_RETURN_IF_ERROR(CheckStream(stream));
+  if (ReleasesNothing(stream)) {
+    return RdpResult{};
+  }
+  const auto epsilon_at = [&](double log_l) {
+    const double l = std::exp(log_l);
+    const double log_moment = StreamLogMoment(
+        stream, [l](const SamplingEvent& event) { return LogMomentReal(event, l); });
+    const double epsilon = Convert(log_moment, l, std::log(delta));
+    return std::isnan(epsilon) ? kInfinity : epsilon;
+  };
+  // A coarse scan first: where moments are infinite the function is flat.
+  const double from = std::log(kLeastReal);
+  const double to = std::log(kMostReal);
+  constexpr int kScan = 26;
+  const double stride = (to - from) / kScan;
+  int best = 0;
+  double smallest = kInfinity;
+  for (int i = 0; i <= kScan; ++i) {
+    if (const double epsilon = epsilon_at(from + i * stride); epsilon < smallest) {
+      smallest = epsilon;
+      best = i;
+    }
+  }
+  if (smallest == kInfinity) {
+    return Finished(kInfinity, 0);
+  }
+  const double middle = from + best * stride;
+  std::uintmax_t turns = 60;
+  const auto [log_l, epsilon] = boost::math::tools::brent_find_minima(
+      epsilon_at, std::max(from, middle - stride), std::min(to, middle + stride), 26, turns);
+  return epsilon < smallest ? Finished(epsilon, std::exp(log_l) + 1)
+                            : Finished(smallest, std::exp(middle) + 1);
+}
+
+}  // namespace tacet::accounting

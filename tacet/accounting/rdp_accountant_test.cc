@@ -1,0 +1,96 @@
+#include "tacet/accounting/rdp_accountant.h"
+
+#include <cmath>
+#include <string>
+
+#include "fmt/format.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/accounting/gaussian_mechanism.h"
+#include "tacet/accounting/log_math.h"
+#include "tacet/accounting/reference_values_for_test.h"
+#include "tacet/base/status.h"
+
+namespace tacet::accounting {
+namespace {
+
+using ::testing::HasSubstr;
+
+SamplingEvent Event(Sampling sampling, Neighbouring neighbouring, double q, double sigma) {
+  return {.neighbouring = neighbouring,
+          .sampling = sampling,
+          .sampling_rate = q,
+          .noise_stddev = sigma,
+          .clip_norm = 1};
+}
+
+TEST(RdpAccountantTest, ReproducesThePaperSetting) {
+  const auto stream =
+      Repeated(Event(Sampling::kFixedSize, Neighbouring::kReplaceOne, 1000.0 / 3596, 6), 100);
+  const auto integer = RdpEpsilonIntegerOrders(stream, 1e-5);
+  ASSERT_TRUE(integer.ok());
+  EXPECT_NEAR(integer->epsilon,
+              Reference("/tight_at_paper_setting/same + improved conversion, integer orders"),
+              5e-9);
+  const auto real = RdpEpsilon(stream, 1e-5);
+  ASSERT_TRUE(real.ok());
+  EXPECT_NEAR(real->epsilon,
+              Reference("/tight_at_paper_setting/same + improved conversion, real order"), 5e-9);
+}
+
+TEST(RdpAccountantTest, ReproducesTheIntegerOrdersOfTheGrid) {
+  for (size_t i = 0; i < ReferenceSize("/tight_grid"); ++i) {
+    const std::string at = fmt::format("/tight_grid/{}/", i);
+    const auto rounds = static_cast<uint64_t>(Reference(at + "T"));
+    const double delta = Reference(at + "delta");
+    for (const auto& [name, event] :
+         {std::pair("poisson_add_remove", Event(Sampling::kPoisson, Neighbouring::kZeroOut,
+                                                Reference(at + "q"), Reference(at + "sigma"))),
+          std::pair("paper_pair_shift_2S", Event(Sampling::kFixedSize, Neighbouring::kReplaceOne,
+                                                 Reference(at + "q"), Reference(at + "sigma")))}) {
+      const std::string row = at + name + "/rdp_integer_orders_improved_conversion/";
+      const auto result = RdpEpsilonIntegerOrders(Repeated(event, rounds), delta);
+      ASSERT_TRUE(result.ok());
+      EXPECT_NEAR(result->epsilon / Reference(row + "eps"), 1, 1e-9) << row;
+      EXPECT_EQ(result->order, Reference(row + "order")) << row;
+    }
+  }
+}
+
+TEST(RdpAccountantTest, RealOrdersAreNeverWorseThanIntegerOnes) {
+  for (const Sampling sampling : {Sampling::kPoisson, Sampling::kFixedSize}) {
+    for (const Neighbouring neighbouring : {Neighbouring::kReplaceOne, Neighbouring::kZeroOut}) {
+      for (const double q : {1e-4, 0.05, 0.8}) {
+        for (const double sigma : {0.5, 5.0, 50.0}) {
+          for (const uint64_t rounds : {1u, 1000u}) {
+            const auto stream = Repeated(Event(sampling, neighbouring, q, sigma), rounds);
+            const double real = RdpEpsilon(stream, 1e-6)->epsilon;
+            const double integer = RdpEpsilonIntegerOrders(stream, 1e-6)->epsilon;
+            EXPECT_LE(real, integer * (1 + 1e-7) + 1e-12) << q << " " << sigma << " " << rounds;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(RdpAccountantTest, StaysAboveTheClosedForm) {
+  for (const double mu : {0.01, 0.3, 3.0, 30.0}) {
+    const auto stream = Repeated(Event(Sampling::kNone, Neighbouring::kZeroOut, 1, 1 / mu), 1);
+    const double renyi = RdpEpsilon(stream, 1e-5)->epsilon;
+    EXPECT_GE(renyi, GaussianEpsilon(mu, 1e-5)) << mu;
+  }
+}
+
+TEST(RdpAccountantTest, Extremes) {
+  EXPECT_EQ(RdpEpsilon({}, 1e-5)->epsilon, 0);
+  EXPECT_EQ(RdpEpsilonIntegerOrders({}, 1e-5)->epsilon, 0);
+  const auto silent = Repeated(Event(Sampling::kPoisson, Neighbouring::kZeroOut, 0.1, 0), 10);
+  EXPECT_EQ(RdpEpsilon(silent, 1e-5)->epsilon, kInfinity);
+  EXPECT_EQ(RdpEpsilonIntegerOrders(silent, 1e-5)->epsilon, kInfinity);
+  EXPECT_THAT(base::Message(RdpEpsilon({}, 1).status()), HasSubstr("delta is 1"));
+}
+
+}  // namespace
+}  // namespace tacet::accounting

@@ -1,0 +1,67 @@
+// The privacy loss of one round, L = log dP/dQ, by the masses that two neighbouring laws P and Q
+// put on intervals of L.
+//
+// A pair stands for every pair of neighbouring data sets whose hockey-stick profile
+// h(a) = sup over events E of P(E) - a Q(E) is at most its own for all a >= 0; it then stands for
+// them after any number of adaptive rounds too (Zhu, Dong, Wang 2022, theorem 10).
+#ifndef TACET_ACCOUNTING_ROUND_LOSS_H_
+#define TACET_ACCOUNTING_ROUND_LOSS_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace tacet::accounting {
+
+// Masses on both sides of a loss t, without the atom at 0. Each side is computed by itself, so that
+// a small one is accurate to its own size.
+struct LossSides {
+  double p_below = 0;  // P(L < t)
+  double p_above = 0;  // P(L > t)
+  double q_below = 0;
+  double q_above = 0;
+};
+
+// A pair of laws whose loss has a density except for an atom at 0.
+class RoundLoss {
+ public:
+  virtual ~RoundLoss() = default;
+
+  virtual LossSides At(double t) const = 0;
+  // Mass at L = 0, the same under P and Q.
+  virtual double AtomAtZero() const { return 0; }
+};
+
+// In all of these 0 < q <= 1 and c > 0; x is in units of sigma.
+
+// P = (1 - q) N(0, 1) + q N(c, 1) against Q = N(0, 1) (mixture first), or the other way around.
+// Poisson sampling, zero-out: c = S / sigma, both directions together dominate. With
+// c = 2 S / sigma the paper's pair: attained by fixed-size sampling with replace-one neighbours,
+// hence a lower bound for it, but not dominating.
+std::unique_ptr<RoundLoss> SampledGaussianLoss(double q, double c, bool mixture_first);
+
+// P = (1 - q) N(0, 1) + q N(c, 1), Q = (1 - q) N(0, 1) + q N(-c, 1), its own mirror image. Poisson
+// sampling, replace-one: c = S / sigma.
+std::unique_ptr<RoundLoss> OppositeGaussianLoss(double q, double c);
+
+// Fixed-size sampling without replacement, replace-one, c = 2 S / sigma: the symmetrised envelope.
+// With mu = (1 - q) A + q B, mu' = (1 - q) A + q B' (A the rounds without the unit, B and B' those
+// with it) and advanced joint convexity (Balle, Barthe, Gaboardi 2018, theorem 2) every profile is
+// at most that of the mixture against N(0, 1) for a >= 1; the relation between the neighbours is
+// symmetric, so below 1 it is at most 1 - a + a h(1/a). No single pair attains both.
+std::unique_ptr<RoundLoss> FixedSizeReplaceLoss(double q, double c);
+
+// Fixed-size sampling without replacement, zero-out, c = S / sigma: the symmetrised envelope of
+//   P = (1 - q) N(-c, 1) + q N(c, 1),  Q = (1 - q) N(-c, 1) + q N(0, 1)
+// for a >= 1: the unit's contribution, zero in its place, and another one that takes its place in
+// rounds without it. The worst three are collinear and as long as the clip norm allows
+// (docs/security/privacy.md); the profile with the neighbours exchanged is smaller.
+std::unique_ptr<RoundLoss> FixedSizeZeroOutLoss(double q, double c);
+
+// The observer learns which part happened: masses mix.
+std::unique_ptr<RoundLoss> MixedLoss(
+    std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts);
+
+}  // namespace tacet::accounting
+
+#endif  // TACET_ACCOUNTING_ROUND_LOSS_H_

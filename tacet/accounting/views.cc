@@ -1,0 +1,343 @@
+#include "tacet/accounting/views.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fmt/format.h"
+
+#include "tacet/accounting/log_math.h"
+#include "tacet/accounting/moments_accountant.h"
+#include "tacet/base/status.h"
+
+namespace tacet::accounting {
+namespace {
+
+double LogChoose(double n, double k) {
+  return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
+}
+
+// Removes the rounding of lgamma at large arguments: the weights add to exactly 1 again.
+std::vector<double> Normalised(const std::vector<double>& log_weights) {
+  const double highest = *std::max_element(log_weights.begin(), log_weights.end());
+  std::vector<double> law(log_weights.size());
+  double total = 0;
+  for (size_t j = 0; j < law.size(); ++j) {
+    law[j] = std::exp(log_weights[j] - highest);
+    total += law[j];
+  }
+  for (double& p : law) {
+    p /= total;
+  }
+  return law;
+}
+
+constexpr double kMissedRound = 1e-9;
+
+bool IsClientUnit(const FederationPrivacySpec& spec) { return spec.unit == Unit::kClient; }
+
+// One release seen with noise of `honest_shares` shares and sampling rate q.
+SamplingEvent Release(const FederationPrivacySpec& spec, double honest_shares, double q) {
+  const double shares = static_cast<double>(spec.min_participants);
+  return {.unit = Unit::kClient,
+          .neighbouring = spec.neighbouring,
+          .sampling = spec.sampling,
+          .sampling_rate = spec.sampling == Sampling::kNone ? 1 : q,
+          .noise_stddev = spec.noise_stddev * std::sqrt(std::max(0.0, honest_shares) / shares),
+          .clip_norm = spec.clip_norm};
+}
+
+std::string ParticipationsNote(uint64_t times) {
+  return fmt::format("server, network, operators; about a client that took part {} times", times);
+}
+
+const char* const kKeyHolderNote =
+    "the server together with a key holder opens single uploads: nothing is promised until keys "
+    "are "
+    "shared by a threshold";
+
+// Views where the unit is a record or a person and all sites are in every round.
+std::vector<ObservedRounds> ObserveSites(const FederationPrivacySpec& spec) {
+  const auto shares = static_cast<double>(spec.min_participants);
+  const auto colluders = static_cast<double>(spec.colluders);
+  const auto appearances = static_cast<double>(spec.appearances);
+  // A unit at several sites is drawn when any of them draws it, and then counted as if by all.
+  const double rate = -std::expm1(appearances * std::log1p(-std::min(spec.record_rate, 1.0)));
+  const auto release = [&](double honest_shares) -> SamplingEvent {
+    const double planned = std::max(shares - colluders, 0.0);
+    return {
+        .unit = spec.unit,
+        .neighbouring = spec.neighbouring,
+        .sampling = Sampling::kPoisson,
+        .sampling_rate = spec.record_rate >= 1 ? 1 : rate,
+        .noise_stddev =
+            planned > 0 ? spec.noise_stddev * std::sqrt(std::max(0.0, honest_shares) / planned) : 0,
+        .clip_norm = spec.clip_norm * appearances};
+  };
+  std::vector<ObservedRounds> views;
+  views.push_back({.view = View::kOutsider,
+                   .round = {{.event = release(shares)}},
+                   .releases = spec.rounds,
+                   .note = "does not know which records a site drew"});
+  if (spec.clients > 1) {
+    views.push_back({.view = View::kParticipantInCohort,
+                     .round = {{.event = release(shares - 1)}},
+                     .releases = spec.rounds,
+                     .note = "another site, which knows its own noise"});
+  }
+  if (spec.colluders > 0) {
+    views.push_back({.view = View::kColluders,
+                     .round = {{.event = release(shares - colluders)}},
+                     .releases = spec.rounds,
+                     .note = fmt::format("{} other sites pool what they know", spec.colluders)});
+  }
+  views.push_back(
+      {.view = View::kCohortKnowing,
+       .round = {{.event = release(shares)}},
+       .releases = spec.rounds,
+       .note = "server, network, operators; the draw of records stays inside the site"});
+  views.push_back(
+      {.view = View::kServerWithKeyHolder, .standing = Standing::kNone, .note = kKeyHolderNote});
+  return views;
+}
+
+}  // namespace
+
+std::string_view ViewName(View view) {
+  switch (view) {
+    case View::kOutsider:
+      return "outsider";
+    case View::kParticipantInCohort:
+      return "participant-in-cohort";
+    case View::kParticipantOutOfCohort:
+      return "participant-out-of-cohort";
+    case View::kColluders:
+      return "colluders";
+    case View::kCohortKnowing:
+      return "cohort-knowing";
+    case View::kTrafficObserver:
+      return "traffic-observer";
+    case View::kServerWithKeyHolder:
+      return "server-with-key-holder";
+    case View::kPublishedParticipant:
+      return "participant-published";
+  }
+  return "unknown";
+}
+
+std::string_view StandingName(Standing standing) {
+  switch (standing) {
+    case Standing::kGuarantee:
+      return "guarantee";
+    case Standing::kConvention:
+      return "convention";
+    case Standing::kNone:
+      return "none";
+  }
+  return "unknown";
+}
+
+uint64_t PoissonMinParticipants(uint64_t pool, double q, double missed) {
+  const std::vector<double> law = BinomialLaw(pool, q);
+  double below = 0;
+  uint64_t k = 0;
+  while (k < pool && below + law[k] < missed) {
+    below += law[k];
+    ++k;
+  }
+  return std::max<uint64_t>(k, 1);
+}
+
+FederationPrivacySpec Resolved(FederationPrivacySpec spec) {
+  spec.pool = spec.pool == 0 ? spec.clients : spec.pool;
+  if (!IsClientUnit(spec)) {
+    spec.cohort = spec.cohort == 0 ? spec.clients : spec.cohort;
+  }
+  if (spec.min_participants == 0) {
+    spec.min_participants = spec.cohort;
+    if (IsClientUnit(spec) && spec.cover_uploads) {
+      spec.min_participants = spec.pool;
+    } else if (IsClientUnit(spec) && spec.sampling == Sampling::kPoisson &&
+               spec.cohort < spec.pool && spec.cohort > 0) {
+      spec.min_participants = PoissonMinParticipants(
+          spec.pool, static_cast<double>(spec.cohort) / static_cast<double>(spec.pool),
+          kMissedRound);
+    }
+  }
+  spec.max_participations =
+      spec.max_participations == 0 ? spec.rounds : std::min(spec.max_participations, spec.rounds);
+  return spec;
+}
+
+absl::Status CheckFederation(const FederationPrivacySpec& given) {
+  if (given.clients < 1) {
+    return base::InvalidArgument("clients is 0, expected at least 1");
+  }
+  // Laws of the number of participants are tables of this size.
+  constexpr uint64_t kMostClients = 100'000'000;
+  if (given.clients > kMostClients) {
+    return base::InvalidArgument("clients is {}, expected at most {}", given.clients, kMostClients);
+  }
+  if (given.pool > given.clients) {
+    return base::InvalidArgument("the pool of {} is larger than the {} clients", given.pool,
+                                 given.clients);
+  }
+  const uint64_t pool = given.pool == 0 ? given.clients : given.pool;
+  if (IsClientUnit(given) ? given.cohort < 1 || given.cohort > pool
+                          : given.cohort != 0 && given.cohort != given.clients) {
+    return base::InvalidArgument("the cohort is {}, expected {}", given.cohort,
+                                 IsClientUnit(given)
+                                     ? fmt::format("1 to {} (the clients to draw from)", pool)
+                                     : fmt::format("all {} sites", given.clients));
+  }
+  const FederationPrivacySpec spec = Resolved(given);
+  const uint64_t most = spec.cover_uploads ? spec.pool : spec.cohort;
+  if (spec.min_participants > most) {
+    return base::InvalidArgument("min_participants is {}, more than the {} of {}",
+                                 spec.min_participants, spec.cover_uploads ? "pool" : "cohort",
+                                 most);
+  }
+  if (spec.rounds < 1) {
+    return base::InvalidArgument("rounds is 0, expected at least 1");
+  }
+  if (spec.colluders >= spec.clients) {
+    return base::InvalidArgument("colluders is {}, expected fewer than the {} clients",
+                                 spec.colluders, spec.clients);
+  }
+  if (!IsClientUnit(spec)) {
+    if (!(spec.record_rate > 0 && spec.record_rate <= 1)) {
+      return base::InvalidArgument("record_rate is {}, expected above 0 and at most 1",
+                                   spec.record_rate);
+    }
+    if (spec.appearances < 1 || spec.appearances > spec.clients) {
+      return base::InvalidArgument("appearances is {}, expected 1 to {} (the sites)",
+                                   spec.appearances, spec.clients);
+    }
+    if (spec.cover_uploads) {
+      return base::InvalidArgument("cover_uploads hide who was drawn; with unit {} all sites are",
+                                   UnitName(spec.unit));
+    }
+  }
+  TACET_RETURN_IF_ERROR(CheckDelta(spec.delta));
+  FederationPrivacySpec unsampled = spec;
+  unsampled.sampling = Sampling::kNone;
+  return CheckEvent(Release(unsampled, static_cast<double>(spec.min_participants), 1));
+}
+
+std::vector<double> HypergeometricLaw(uint64_t pool, uint64_t colluders, uint64_t cohort) {
+  const auto n = static_cast<double>(pool);
+  const auto c = static_cast<double>(colluders);
+  const auto k = static_cast<double>(cohort);
+  std::vector<double> log_weights(std::min(colluders, cohort) + 1, -kInfinity);
+  for (size_t j = 0; j < log_weights.size(); ++j) {
+    const auto drawn = static_cast<double>(j);
+    if (k - drawn <= n - c) {
+      log_weights[j] = LogChoose(c, drawn) + LogChoose(n - c, k - drawn);
+    }
+  }
+  return Normalised(log_weights);
+}
+
+std::vector<double> BinomialLaw(uint64_t trials, double q) {
+  const auto n = static_cast<double>(trials);
+  std::vector<double> log_weights(trials + 1);
+  for (size_t j = 0; j < log_weights.size(); ++j) {
+    const auto heads = static_cast<double>(j);
+    log_weights[j] = LogChoose(n, heads) + (j == 0 ? 0 : heads * std::log(q)) +
+                     (j == trials ? 0 : (n - heads) * std::log1p(-q));
+  }
+  return Normalised(log_weights);
+}
+
+absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPrivacySpec& given) {
+  TACET_RETURN_IF_ERROR(CheckFederation(given));
+  const FederationPrivacySpec spec = Resolved(given);
+  if (!IsClientUnit(spec)) {
+    return ObserveSites(spec);
+  }
+  const bool fixed_size = spec.sampling == Sampling::kFixedSize;
+  const auto pool = static_cast<double>(spec.pool);
+  const auto cohort = static_cast<double>(spec.cohort);
+  const auto shares = static_cast<double>(spec.min_participants);
+  const double q = cohort / pool;
+
+  std::vector<ObservedRounds> views;
+  views.push_back({.view = View::kOutsider,
+                   .round = {{.event = Release(spec, shares, q)}},
+                   .releases = spec.rounds,
+                   .note = "knows no cohort and sees no traffic"});
+  if (spec.clients > 1) {
+    const double q_in = fixed_size && spec.pool > 1 ? (cohort - 1) / (pool - 1) : q;
+    views.push_back({.view = View::kParticipantInCohort,
+                     .round = {{.event = Release(spec, shares - 1, q_in)}},
+                     .releases = spec.rounds,
+                     .note = "took part in every round and knows its own noise"});
+    if (spec.cohort < spec.pool && spec.sampling != Sampling::kNone) {
+      const double q_out = fixed_size ? cohort / (pool - 1) : q;
+      // With cover uploads its share is in the sum all the same.
+      const double others = spec.cover_uploads ? shares - 1 : shares;
+      views.push_back({.view = View::kParticipantOutOfCohort,
+                       .round = {{.event = Release(spec, others, q_out)}},
+                       .releases = spec.rounds,
+                       .note = "took part in no round and knows that it did not"});
+    }
+  }
+  if (spec.colluders > 0 && spec.colluders < spec.pool) {
+    ObservedRounds colluding{.view = View::kColluders,
+                             .releases = spec.rounds,
+                             .note = fmt::format("{} clients pool what they know", spec.colluders)};
+    const auto c = static_cast<double>(spec.colluders);
+    const std::vector<double> law = fixed_size
+                                        ? HypergeometricLaw(spec.pool, spec.colluders, spec.cohort)
+                                        : BinomialLaw(spec.colluders, q);
+    for (size_t j = 0; j < law.size(); ++j) {
+      const auto drawn = static_cast<double>(j);
+      if (law[j] > 0) {
+        const double q_j = fixed_size ? (cohort - drawn) / (pool - c) : q;
+        const double honest = shares - (spec.cover_uploads ? c : drawn);
+        colluding.round.push_back({.probability = law[j], .event = Release(spec, honest, q_j)});
+      }
+    }
+    views.push_back(std::move(colluding));
+  }
+
+  if (spec.cover_uploads) {
+    views.push_back({.view = View::kTrafficObserver,
+                     .round = {{.event = Release(spec, shares, q)}},
+                     .releases = spec.rounds,
+                     .note = "server, network, operators, who see an upload of everybody"});
+  }
+  FederationPrivacySpec unsampled = spec;
+  unsampled.sampling = Sampling::kNone;
+  const SamplingEvent known = Release(unsampled, shares, 1);
+  views.push_back({.view = View::kCohortKnowing,
+                   .round = {{.event = known}},
+                   .releases = spec.max_participations,
+                   .note = spec.cover_uploads
+                               ? fmt::format("whoever learns the cohorts nevertheless; about a "
+                                             "client that took part {} times",
+                                             spec.max_participations)
+                               : ParticipationsNote(spec.max_participations)});
+  const auto expected =
+      static_cast<uint64_t>(std::ceil(q * static_cast<double>(spec.rounds) - 1e-9));
+  if (expected >= 1 && expected < spec.max_participations) {
+    views.push_back({.view = View::kCohortKnowing,
+                     .round = {{.event = known}},
+                     .releases = expected,
+                     .note = ParticipationsNote(expected) + ", the number to be expected"});
+  }
+  views.push_back(
+      {.view = View::kServerWithKeyHolder, .standing = Standing::kNone, .note = kKeyHolderNote});
+  if (spec.clients > 1) {
+    const double chi = std::max(1.0, static_cast<double>(spec.colluders)) / cohort;
+    FederationPrivacySpec published = spec;
+    published.noise_stddev = std::max(0.0, 1 - chi) * spec.noise_stddev;
+    views.push_back({.view = View::kPublishedParticipant,
+                     .standing = Standing::kConvention,
+                     .round = {{.event = Release(published, shares, q)}},
+                     .releases = spec.rounds,
+                     .note = "the paper's convention (1 - chi) sigma, for comparison only"});
+  }
+  return views;
+}
+
+}  // namespace tacet::accounting

@@ -1,0 +1,108 @@
+// Who looks: what each kind of observer of a federation does not know, as privacy events.
+#ifndef TACET_ACCOUNTING_VIEWS_H_
+#define TACET_ACCOUNTING_VIEWS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/accounting/privacy_event.h"
+
+namespace tacet::accounting {
+
+// A federation as the accountants need to know it. Nothing is checked yet; a 0 stands for the
+// default named beside it.
+//
+// Unit client: K of `pool` clients are drawn for a round and each sends one clipped update.
+// Unit record or person: every site (client) is in every round and sends the clipped contributions
+// of its own records or persons, each drawn by a secret coin of probability `record_rate`; the draw
+// never leaves the site. Noise shares have sigma / sqrt(K_min - colluders).
+struct FederationPrivacySpec {
+  Unit unit = Unit::kClient;
+  uint64_t clients = 0;  // M >= 1; for unit record or person the number of sites
+  uint64_t pool = 0;     // clients that can be drawn in a round, cohort..M; 0: M
+  uint64_t cohort = 0;   // K, 1..pool; with Poisson sampling the expected size; unit record
+                         // or person: 0 or M
+  uint64_t min_participants = 0;  // K_min, 1..K; a share of noise has sigma / sqrt(K_min); 0: K, or
+                                  // with Poisson sampling the most that is missed with
+                                  // probability below 1e-9
+  uint64_t rounds = 0;            // T, every attempt counted
+  double clip_norm = 1;           // S
+  double noise_stddev = 0;        // sigma of the sum of K_min shares; 0 promises nothing
+  double delta = 1e-5;
+  Sampling sampling = Sampling::kFixedSize;  // of clients; ignored for unit record or person
+  Neighbouring neighbouring = Neighbouring::kReplaceOne;
+  uint64_t colluders = 0;           // c clients who share all that they know; 0..M-1
+  uint64_t max_participations = 0;  // most rounds that one client joins; 0: T
+  // Clients that were not drawn send zeros and noise, shares scaled to K_min of the whole pool
+  // (0: the pool), so that nobody sees who took part.
+  bool cover_uploads = false;
+  double record_rate = 0;    // q_r in (0, 1], for unit record or person
+  uint64_t appearances = 1;  // most sites at which one person or record appears
+};
+
+// InvalidArgument names the quantity, its value and its range.
+absl::Status CheckFederation(const FederationPrivacySpec& spec);
+
+enum class View {
+  kOutsider,                // sees every model, knows no cohort
+  kParticipantInCohort,     // a client who is in every round: knows its own noise
+  kParticipantOutOfCohort,  // a client who is in no round
+  kColluders,               // c clients together
+  kCohortKnowing,           // server, network, operators: know who took part, see every model
+  kTrafficObserver,         // the same where cover uploads hide who took part
+  kServerWithKeyHolder,     // can open single uploads
+  kPublishedParticipant,    // the paper's convention: noise (1 - chi) sigma, chi = max(1, c) / K
+};
+
+std::string_view ViewName(View view);
+
+// Whether a figure is promised, a convention of the paper shown for comparison, or absent.
+enum class Standing { kGuarantee, kConvention, kNone };
+std::string_view StandingName(Standing standing);
+
+// What one view sees: `releases` times the same mixture of events.
+struct ObservedRounds {
+  View view = View::kOutsider;
+  Standing standing = Standing::kGuarantee;
+  std::vector<WeightedEvent> round = {};  // empty when standing is kNone
+  uint64_t releases = 0;
+  std::string note = {};  // what the figure assumes; for kNone the reason
+};
+
+// Every view of a checked federation, outsider first. Unit client:
+//   outsider          noise sigma, q = K / pool
+//   in the cohort     noise sqrt((K_min - 1) / K_min) sigma, q = (K - 1) / (pool - 1)
+//   not in it         noise sigma, q = K / (pool - 1)
+//   colluders         j of c are drawn (hypergeometric; with Poisson sampling binomial):
+//                     noise sqrt((K_min - j) / K_min) sigma, q = (K - j) / (pool - c)
+//   cohort-knowing    noise sigma, no sampling, max_participations releases, and again the number
+//                     of participations to be expected
+// With Poisson sampling q = K / pool for every view: the coins are independent. With cover uploads
+// every client's share is in every sum, and those who watch the traffic see what an outsider sees.
+//
+// Unit record or person, Poisson(q_r) for every view, c colluders planned for:
+//   outsider, cohort-knowing   noise sqrt(K_min / (K_min - c)) sigma
+//   another site               noise sqrt((K_min - 1) / (K_min - c)) sigma
+//   colluders                  noise sigma
+absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPrivacySpec& spec);
+
+// The largest k with P(fewer than k of `pool` coins of probability q) < `missed`; at least 1.
+uint64_t PoissonMinParticipants(uint64_t pool, double q, double missed);
+
+// `spec` with its zeros replaced by the defaults that they stand for.
+FederationPrivacySpec Resolved(FederationPrivacySpec spec);
+
+// The law of the number of colluders in a cohort of `cohort` drawn from `pool` without replacement:
+// element j is P(j), 0 <= j <= min(colluders, cohort); adds to 1 within 1e-12.
+std::vector<double> HypergeometricLaw(uint64_t pool, uint64_t colluders, uint64_t cohort);
+// The law of the number of heads of `trials` coins of probability q.
+std::vector<double> BinomialLaw(uint64_t trials, double q);
+
+}  // namespace tacet::accounting
+
+#endif  // TACET_ACCOUNTING_VIEWS_H_

@@ -1,0 +1,140 @@
+#include "tacet/accounting/views.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/status.h"
+
+namespace tacet::accounting {
+namespace {
+
+using ::testing::HasSubstr;
+
+FederationPrivacySpec Paper() {
+  return {.clients = 3596, .cohort = 1000, .rounds = 100, .clip_norm = 1, .noise_stddev = 6};
+}
+
+const ObservedRounds& Find(const std::vector<ObservedRounds>& views, View view) {
+  const auto found = std::find_if(views.begin(), views.end(),
+                                  [&](const ObservedRounds& v) { return v.view == view; });
+  EXPECT_NE(found, views.end()) << ViewName(view);
+  return *found;
+}
+
+TEST(ViewsTest, EachViewKnowsWhatItKnows) {
+  FederationPrivacySpec spec = Paper();
+  spec.min_participants = 900;
+  const auto views = ObserveFederation(spec);
+  ASSERT_TRUE(views.ok());
+  const SamplingEvent& outsider = Find(*views, View::kOutsider).round[0].event;
+  EXPECT_DOUBLE_EQ(outsider.noise_stddev, 6);
+  EXPECT_DOUBLE_EQ(outsider.sampling_rate, 1000.0 / 3596);
+  const SamplingEvent& in = Find(*views, View::kParticipantInCohort).round[0].event;
+  EXPECT_DOUBLE_EQ(in.noise_stddev, 6 * std::sqrt(899.0 / 900));
+  EXPECT_DOUBLE_EQ(in.sampling_rate, 999.0 / 3595);
+  const SamplingEvent& out = Find(*views, View::kParticipantOutOfCohort).round[0].event;
+  EXPECT_DOUBLE_EQ(out.noise_stddev, 6);
+  EXPECT_DOUBLE_EQ(out.sampling_rate, 1000.0 / 3595);
+  const ObservedRounds& knowing = Find(*views, View::kCohortKnowing);
+  EXPECT_EQ(knowing.round[0].event.sampling, Sampling::kNone);
+  EXPECT_EQ(knowing.releases, 100);
+  const ObservedRounds& key_holder = Find(*views, View::kServerWithKeyHolder);
+  EXPECT_EQ(key_holder.standing, Standing::kNone);
+  EXPECT_TRUE(key_holder.round.empty());
+  const ObservedRounds& published = Find(*views, View::kPublishedParticipant);
+  EXPECT_EQ(published.standing, Standing::kConvention);
+  EXPECT_DOUBLE_EQ(published.round[0].event.noise_stddev, 6 * 0.999);
+}
+
+TEST(ViewsTest, TheRateIsOverThePoolThatCouldBeDrawn) {
+  FederationPrivacySpec spec = Paper();
+  spec.pool = 2517;
+  const auto views = ObserveFederation(spec);
+  ASSERT_TRUE(views.ok());
+  EXPECT_DOUBLE_EQ(Find(*views, View::kOutsider).round[0].event.sampling_rate, 1000.0 / 2517);
+  EXPECT_DOUBLE_EQ(Find(*views, View::kParticipantInCohort).round[0].event.sampling_rate,
+                   999.0 / 2516);
+}
+
+TEST(ViewsTest, ColludersAreDrawnHypergeometrically) {
+  FederationPrivacySpec spec = Paper();
+  spec.colluders = 2;
+  const auto views = ObserveFederation(spec);
+  ASSERT_TRUE(views.ok());
+  const ObservedRounds& view = Find(*views, View::kColluders);
+  ASSERT_EQ(view.round.size(), 3);
+  const double none = 2596.0 / 3596 * 2595 / 3595;
+  const double both = 1000.0 / 3596 * 999 / 3595;
+  EXPECT_NEAR(view.round[0].probability, none, 1e-11);
+  EXPECT_NEAR(view.round[2].probability, both, 1e-11);
+  EXPECT_NEAR(view.round[1].probability, 1 - none - both, 1e-11);
+  EXPECT_DOUBLE_EQ(view.round[2].event.noise_stddev, 6 * std::sqrt(0.998));
+  EXPECT_DOUBLE_EQ(view.round[2].event.sampling_rate, 998.0 / 3594);
+
+  // With independent coins the number is binomial and the rate of the others stays.
+  spec.sampling = Sampling::kPoisson;
+  const auto poisson = ObserveFederation(spec);
+  ASSERT_TRUE(poisson.ok());
+  const double q = 1000.0 / 3596;
+  const ObservedRounds& coins = Find(*poisson, View::kColluders);
+  EXPECT_NEAR(coins.round[2].probability, q * q, 1e-12);
+  EXPECT_DOUBLE_EQ(coins.round[2].event.sampling_rate, q);
+}
+
+TEST(ViewsTest, TheLawsAddToOne) {
+  for (const uint64_t colluders : {1u, 40u, 700u, 3000u}) {
+    for (const std::vector<double>& law :
+         {HypergeometricLaw(3596, colluders, 1000), BinomialLaw(colluders, 0.3)}) {
+      EXPECT_NEAR(std::accumulate(law.begin(), law.end(), 0.0), 1, 1e-12);
+    }
+  }
+  // Everybody is drawn: all colluders are in.
+  const std::vector<double> all = HypergeometricLaw(10, 3, 10);
+  EXPECT_NEAR(all[3], 1, 1e-12);
+  const std::vector<double> sure = BinomialLaw(4, 1);
+  EXPECT_NEAR(sure[4], 1, 1e-12);
+}
+
+TEST(ViewsTest, SmallFederationsHaveNoMeaninglessViews) {
+  const auto views = ObserveFederation(
+      {.clients = 4, .cohort = 4, .rounds = 3, .clip_norm = 1, .noise_stddev = 6});
+  ASSERT_TRUE(views.ok());
+  for (const ObservedRounds& view : *views) {
+    EXPECT_NE(view.view, View::kParticipantOutOfCohort);  // everybody is always in
+  }
+  const auto alone = ObserveFederation(
+      {.clients = 1, .cohort = 1, .rounds = 3, .clip_norm = 1, .noise_stddev = 6});
+  ASSERT_TRUE(alone.ok());
+  for (const ObservedRounds& view : *alone) {
+    EXPECT_NE(view.view, View::kParticipantInCohort);
+  }
+}
+
+TEST(ViewsTest, RefusesWhatIsOutOfRange) {
+  const auto refused = [](auto change) {
+    FederationPrivacySpec spec = Paper();
+    change(spec);
+    const absl::Status status = CheckFederation(spec);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return base::Message(status);
+  };
+  EXPECT_THAT(refused([](auto& s) { s.clients = 0; }), HasSubstr("clients is 0"));
+  EXPECT_THAT(refused([](auto& s) { s.cohort = 3597; }),
+              HasSubstr("the cohort is 3597, expected 1 to 3596"));
+  EXPECT_THAT(refused([](auto& s) { s.cohort = 0; }), HasSubstr("the cohort is 0"));
+  EXPECT_THAT(refused([](auto& s) { s.pool = 4000; }), HasSubstr("the pool of 4000"));
+  EXPECT_THAT(refused([](auto& s) { s.min_participants = 1001; }),
+              HasSubstr("min_participants is 1001"));
+  EXPECT_THAT(refused([](auto& s) { s.rounds = 0; }), HasSubstr("rounds is 0"));
+  EXPECT_THAT(refused([](auto& s) { s.colluders = 3596; }), HasSubstr("colluders is 3596"));
+  EXPECT_THAT(refused([](auto& s) { s.delta = 0; }), HasSubstr("delta is 0"));
+  EXPECT_THAT(refused([](auto& s) { s.noise_stddev = std::nan(""); }),
+              HasSubstr("noise_stddev is nan"));
+}
+
+}  // namespace
+}  // namespace tacet::accounting

@@ -1,0 +1,30 @@
+// Which instruction set the vector code may use.
+#ifndef TACET_BASE_CPU_H_
+#define TACET_BASE_CPU_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace tacet::base {
+
+enum class Simd { kScalar, kAvx2, kAvx512 };
+
+// The widest set this processor has, lowered by TACET_SIMD=scalar|avx2|avx512 in the environment.
+// Read once. An unknown value, or one the processor lacks, is reported by CheckSimdEnvironment()
+// and otherwise ignored.
+Simd ActiveSimd();
+// What the processor itself offers.
+Simd DetectedSimd();
+std::string_view SimdName(Simd simd);
+
+// InvalidArgument when TACET_SIMD asks for something that cannot be had; programs call it first.
+absl::Status CheckSimdEnvironment();
+
+// The processor's marketing name, for benchmark output.
+std::string CpuModelName();
+
+}  // namespace tacet::base
+
+#endif  // TACET_BASE_CPU_H_

@@ -1,0 +1,38 @@
+// Ed25519 signatures (libsodium): a site's identity.
+#ifndef TACET_BASE_SIGNING_H_
+#define TACET_BASE_SIGNING_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "tacet/base/random.h"
+#include "tacet/base/secret.h"
+
+namespace tacet::base {
+
+using PublicKey = std::array<uint8_t, 32>;
+using Signature = std::array<uint8_t, 64>;
+
+class SigningKey {
+ public:
+  // A key pair from 32 fresh secret bytes.
+  static SigningKey Generate(Entropy& entropy);
+
+  const PublicKey& public_key() const { return public_key_; }
+  Signature Sign(std::span<const uint8_t> message) const;
+
+ private:
+  SigningKey() : secret_(64) {}
+
+  SecretBytes secret_;
+  PublicKey public_key_{};
+};
+
+// True when `signature` is that of `message` under `key`.
+bool VerifySignature(const PublicKey& key, std::span<const uint8_t> message,
+                     const Signature& signature);
+
+}  // namespace tacet::base
+
+#endif  // TACET_BASE_SIGNING_H_

@@ -1,0 +1,61 @@
+#include "tacet/base/signing.h"
+
+#include <algorithm>
+
+#include "gtest/gtest.h"
+
+#include "tacet/base/bytes.h"
+
+namespace tacet::base {
+namespace {
+
+class FixedEntropy final : public Entropy {
+ public:
+  explicit FixedEntropy(Bytes bytes) : bytes_(std::move(bytes)) {}
+  void Fill(std::span<uint8_t> bytes) override {
+    ASSERT_EQ(bytes.size(), bytes_.size());
+    std::copy(bytes_.begin(), bytes_.end(), bytes.begin());
+  }
+
+ private:
+  Bytes bytes_;
+};
+
+// RFC 8032, section 7.1, test 2.
+TEST(SigningTest, Rfc8032Vector) {
+  FixedEntropy seed(
+      FromHex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb").value());
+  const SigningKey key = SigningKey::Generate(seed);
+  EXPECT_EQ(ToHex(key.public_key()),
+            "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c");
+  const Signature signature = key.Sign(Bytes{0x72});
+  EXPECT_EQ(ToHex(signature),
+            "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
+            "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00");
+  EXPECT_TRUE(VerifySignature(key.public_key(), Bytes{0x72}, signature));
+}
+
+TEST(SigningTest, RefusesAlteredMessagesSignaturesAndOtherKeys) {
+  SystemEntropy entropy;
+  const SigningKey key = SigningKey::Generate(entropy);
+  const SigningKey other = SigningKey::Generate(entropy);
+  const Signature signature = key.Sign(AsBytes("message"));
+  EXPECT_TRUE(VerifySignature(key.public_key(), AsBytes("message"), signature));
+  EXPECT_FALSE(VerifySignature(key.public_key(), AsBytes("massage"), signature));
+  EXPECT_FALSE(VerifySignature(key.public_key(), {}, signature));
+  EXPECT_FALSE(VerifySignature(other.public_key(), AsBytes("message"), signature));
+  for (size_t i = 0; i < signature.size(); ++i) {
+    Signature altered = signature;
+    altered[i] ^= 1;
+    EXPECT_FALSE(VerifySignature(key.public_key(), AsBytes("message"), altered)) << i;
+  }
+}
+
+TEST(SigningTest, EmptyMessage) {
+  SystemEntropy entropy;
+  const SigningKey key = SigningKey::Generate(entropy);
+  EXPECT_TRUE(VerifySignature(key.public_key(), {}, key.Sign({})));
+}
+
+}  // namespace
+}  // namespace tacet::base

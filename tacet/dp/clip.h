@@ -1,0 +1,40 @@
+// Bounding one participant's update: first its Euclidean norm, then every coordinate.
+#ifndef TACET_DP_CLIP_H_
+#define TACET_DP_CLIP_H_
+
+#include <span>
+
+#include "tacet/base/cpu.h"
+
+namespace tacet::dp {
+
+// What clipping found. It depends on private data: it stays where the update is.
+struct ClipReport {
+  double norm = 0;       // ||update||_2 before clipping; 0 for an update that is not finite
+  bool finite = true;    // false: a coordinate was NaN or infinite, the zero vector was written
+  bool clipped = false;  // true when the norm bound made the update shorter
+};
+
+// Writes clamp(u min(1, S (1 - 2^-20) / ||u||_2), -b, b) with u = `update`, S = `clip_norm` > 0
+// (+infinity: no norm bound, only the clamp) and b = `coordinate_bound` > 0; both spans have the
+// same size and may be the same memory.
+//
+// The norm is summed in double: it is right to 1e-9 for any dimension below 2^32. The factor
+// 1 - 2^-20 leaves room for the rounding of each coordinate to float (2^-24 relative), so the
+// floats written have norm <= S exactly, not only nearly; no coordinate passes b, also where the
+// float nearest to b is above it. The map is the projection onto the ball (up to that factor)
+// followed by a 1-Lipschitz clamp, so the sensitivity stays S (zero-out) or 2 S (replace-one).
+//
+// An update with a NaN or an infinity becomes the zero vector and is reported: whether a
+// participant uploads may not depend on its data.
+//
+// Every `simd` that the processor has gives the same bytes.
+ClipReport ClipAndClamp(std::span<const float> update, double clip_norm, double coordinate_bound,
+                        std::span<float> clipped, base::Simd simd = base::ActiveSimd());
+
+// The largest float that is not above `bound` > 0 (0 below the smallest positive float).
+float FloatBelow(double bound);
+
+}  // namespace tacet::dp
+
+#endif  // TACET_DP_CLIP_H_

@@ -1,0 +1,66 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "tacet/base/secret.h"
+#include "tacet/dp/kernels.h"
+#include "tacet/dp/mechanism_plan.h"
+
+namespace tacet::dp {
+namespace {
+// Values between clipping and counting live in a block that stays in the first-level cache. Part
+// of what a seed means: another size would draw other noise.
+constexpr size_t kBlock = 2048;
+}  // namespace
+
+// A plan's scale and offset satisfy the quantiser, so its creation cannot fail.
+Mechanism::Mechanism(const MechanismPlan& plan)
+    : plan_(plan),
+      quantizer_(*PoissonQuantizer::Create({.scale = plan.spec().scale, .offset = plan.mu()})) {}
+
+ClipReport Mechanism::Clip(std::span<const float> update, std::span<float> clipped) const {
+  const MechanismSpec& spec = plan_.spec();
+  const double norm =
+      spec.without_clipping ? std::numeric_limits<double>::infinity() : spec.clip_norm;
+  return ClipAndClamp(update, norm, spec.coordinate_bound, clipped);
+}
+
+void Mechanism::NoiseAndQuantize(std::span<const float> clipped, base::Random& noise,
+                                 base::Random& poisson, std::span<uint32_t> counts) const {
+  base::SecretVector<double> scratch(std::min(kBlock, clipped.size()));
+  PoissonSampler sampler(poisson);
+  for (size_t begin = 0; begin < clipped.size(); begin += kBlock) {
+    const size_t size = std::min(kBlock, clipped.size() - begin);
+    const std::span<double> noised = scratch.Expose().first(size);
+    Noise(clipped.subspan(begin, size), noise, noised);
+    quantizer_.QuantizeInPlace(noised, sampler, counts.subspan(begin, size));
+  }
+}
+
+void Mechanism::Noise(std::span<const float> clipped, base::Random& noise,
+                      std::span<double> noised) const {
+  if (plan_.spec().without_noise) {
+    std::copy(clipped.begin(), clipped.end(), noised.begin());
+    return;
+  }
+  const Kernels& kernels = KernelsFor(base::ActiveSimd());
+  for (size_t begin = 0; begin < clipped.size(); begin += kBlock) {
+    const size_t size = std::min(kBlock, clipped.size() - begin);
+    const std::span<double> block = noised.subspan(begin, size);
+    FillGaussian(plan_.spec().sampler, noise, block);
+    kernels.add_noise(clipped.data() + begin, plan_.participant_stddev(), block.data(), size);
+  }
+}
+
+void Mechanism::DecodeMean(std::span<const uint64_t> sums, uint32_t participants,
+                           std::span<double> mean) const {
+  // The offset goes in integers, so that nothing is lost to its size.
+  const uint64_t offset = plan_.offset() * participants;
+  const double scale = plan_.spec().scale / participants;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    mean[i] = static_cast<double>(static_cast<int64_t>(sums[i] - offset)) * scale;
+  }
+}
+
+}  // namespace tacet::dp

@@ -1,0 +1,156 @@
+#include "tacet/dp/mechanism_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string_view>
+
+#include "tacet/base/status.h"
+#include "tacet/dp/poisson.h"
+#include "tacet/dp/precision.h"
+#include "tacet/dp/sum_bound.h"
+
+namespace tacet::dp {
+namespace {
+
+// A wrong value anywhere in the run has at most this probability: 2^-40, with room for rounding.
+constexpr double kLogWrongValue = -40 * std::numbers::ln2 - 1e-3;
+// Below this a float has no full precision and clipping could not keep the norm.
+constexpr double kSmallestLength = 1e-30;
+
+absl::Status CheckLength(std::string_view field, double value) {
+  if (!std::isfinite(value) || value < kSmallestLength) {
+    return base::InvalidArgument("{} must be finite and at least {}, got {}", field,
+                                 kSmallestLength, value);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFields(const MechanismSpec& spec) {
+  if (spec.dimension == 0) return base::InvalidArgument("dimension must be at least 1, got 0");
+  if (!spec.without_clipping) TACET_RETURN_IF_ERROR(CheckLength("clip_norm", spec.clip_norm));
+  TACET_RETURN_IF_ERROR(CheckLength("coordinate_bound", spec.coordinate_bound));
+  TACET_RETURN_IF_ERROR(CheckLength("scale", spec.scale));
+  if (!std::isfinite(spec.noise_stddev) || spec.noise_stddev < 0) {
+    return base::InvalidArgument("noise_stddev must be finite and not negative, got {}",
+                                 spec.noise_stddev);
+  }
+  if (spec.noise_stddev == 0 && !spec.without_noise) {
+    return base::InvalidArgument(
+        "noise_stddev is 0, which protects nobody; a run without noise must say so "
+        "(without_noise)");
+  }
+  if (spec.cohort == 0) return base::InvalidArgument("cohort must be at least 1, got 0");
+  if (spec.min_participants == 0) {
+    return base::InvalidArgument("min_participants must be at least 1, got 0");
+  }
+  if (spec.min_participants > spec.cohort) {
+    return base::InvalidArgument("min_participants is {}, above the cohort of {}",
+                                 spec.min_participants, spec.cohort);
+  }
+  if (spec.attempts == 0) return base::InvalidArgument("attempts must be at least 1, got 0");
+  if (!(spec.delta > 0 && spec.delta < 1)) {
+    return base::InvalidArgument("delta must lie between 0 and 1, got {}", spec.delta);
+  }
+  if (!std::isfinite(spec.max_epsilon) || spec.max_epsilon < 0) {
+    return base::InvalidArgument("max_epsilon must be finite and not negative, got {}",
+                                 spec.max_epsilon);
+  }
+  if (GaussianSamplerName(spec.sampler) == "unknown") {
+    return base::InvalidArgument("sampler has the unknown value {}",
+                                 static_cast<int>(spec.sampler));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
+  TACET_RETURN_IF_ERROR(CheckFields(spec));
+  MechanismPlan plan;
+  plan.spec_ = spec;
+  if (!spec.without_clipping) {
+    plan.spec_.coordinate_bound = std::min(spec.coordinate_bound, spec.clip_norm);
+  }
+  if (spec.without_noise) plan.spec_.noise_stddev = 0;
+  const double bound = plan.spec_.coordinate_bound;
+
+  plan.participant_stddev_ = plan.spec_.noise_stddev / std::sqrt(spec.min_participants);
+  plan.noise_bound_ = plan.participant_stddev_ * GaussianBound(spec.sampler);
+  const double reach = (bound + plan.noise_bound_) / spec.scale;
+  plan.max_rate_ = reach + std::ceil(reach) + 1;
+  if (!(plan.max_rate_ < kPoissonMaxRate)) {
+    if (plan.noise_bound_ > bound) {
+      return base::InvalidArgument(
+          "noise_stddev {} is too large for scale {}: one participant's noise reaches {}, which "
+          "makes Poisson rates of up to {}; expected less than 2^31",
+          spec.noise_stddev, spec.scale, plan.noise_bound_, plan.max_rate_);
+    }
+    return base::InvalidArgument(
+        "coordinate_bound {} is too large for scale {}: it makes Poisson rates of up to {}; "
+        "expected less than 2^31",
+        bound, spec.scale, plan.max_rate_);
+  }
+  plan.offset_ = static_cast<uint64_t>(std::ceil(reach)) + 1;
+
+  const SumBoundSpec sum{
+      .cohort = static_cast<double>(spec.cohort),
+      .coordinate_bound = bound,
+      .sum_stddev = plan.participant_stddev_ * std::sqrt(spec.cohort),
+      .offset = -plan.mu(),
+      .scale = spec.scale,
+  };
+  const double log_sums =
+      std::log(static_cast<double>(spec.dimension)) + std::log(static_cast<double>(spec.attempts));
+  const double sum_bound = std::ceil(SumTailQuantile(sum, kLogWrongValue - log_sums) / spec.scale);
+  // Rates below 2^31 make b/s < 2^30, and K < 2^32: the bound is far below 2^63.
+  plan.sum_bound_ = static_cast<uint64_t>(sum_bound);
+  const double reached = spec.scale * sum_bound;
+  const double largest_sum = sum.cohort * bound;
+  plan.sum_bound_stddevs_ = (reached - largest_sum) / plan.sum_stddev(spec.cohort, largest_sum);
+  plan.wrong_value_probability_ = std::exp(log_sums + LogSumTail(sum, reached));
+
+  if (spec.without_noise) return plan;
+  const double draws = plan.draws();
+  const double epsilon = spec.max_epsilon;
+  plan.rounding_ = RoundingOfDraw(plan.max_rate_);
+  plan.truncation_term_ = TruncationTerm(draws, GaussianBound(spec.sampler), epsilon);
+  plan.coarse_tail_term_ = draws * GaussianCoarseTail(spec.sampler) * (1.0 + std::exp(epsilon));
+  plan.precision_epsilon_ = PrecisionEpsilon(plan.rounding_, draws, kPrecisionDelta);
+  plan.precision_delta_ =
+      PrecisionDelta(plan.precision_epsilon_, epsilon, spec.delta, kPrecisionDelta);
+  const double allowed = spec.delta / 1000;
+  if (!plan.makes_guarantee() || plan.total_delta_penalty() <= allowed) return plan;
+  const double ending = plan.truncation_term_ + plan.coarse_tail_term_;
+  if (!(ending < plan.precision_delta_)) {
+    return base::InvalidArgument(
+        "the tail of sampler {} costs {:.3g} of delta over {:.3g} draws at epsilon {:.4g}; "
+        "expected at most delta/1000 = {:.3g} (the default sampler reaches farthest)",
+        GaussianSamplerName(spec.sampler), ending, draws, epsilon, allowed);
+  }
+  return base::InvalidArgument(
+      "the rounding of {:.3g} draws costs {:.3g} of delta at epsilon {:.4g} and Poisson rates of "
+      "up to {:.3g}; expected at most delta/1000 = {:.3g}",
+      draws, plan.precision_delta_, epsilon, plan.max_rate_, allowed);
+}
+
+bool MechanismPlan::makes_guarantee() const {
+  return !spec_.without_noise && !spec_.without_clipping && !spec_.without_guarantee;
+}
+
+double MechanismPlan::draws() const {
+  if (spec_.without_noise) return 0;
+  return static_cast<double>(spec_.dimension) * spec_.attempts * spec_.cohort;
+}
+
+double MechanismPlan::sum_stddev(uint32_t participants, double sum_u) const {
+  const double noise =
+      spec_.noise_stddev * spec_.noise_stddev * participants / spec_.min_participants;
+  return std::sqrt(noise + quantisation_variance(participants) + spec_.scale * sum_u);
+}
+
+double MechanismPlan::quantisation_variance(uint32_t participants) const {
+  return -mu() * spec_.scale * participants;
+}
+
+}  // namespace tacet::dp

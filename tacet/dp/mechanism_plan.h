@@ -1,0 +1,138 @@
+// The mechanism clip -> noise -> quantise: a checked plan of it, and the plan at work.
+#ifndef TACET_DP_MECHANISM_PLAN_H_
+#define TACET_DP_MECHANISM_PLAN_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/base/random.h"
+#include "tacet/dp/clip.h"
+#include "tacet/dp/gaussian.h"
+#include "tacet/dp/poisson_quantizer.h"
+
+namespace tacet::dp {
+
+// What a caller asks for; nothing is checked yet. Lengths are in units of the update.
+struct MechanismSpec {
+  uint64_t dimension = 0;         // d >= 1
+  double clip_norm = 1;           // S > 0, L2 norm; ignored when without_clipping
+  double coordinate_bound = 1;    // b > 0; values above S count as S
+  double noise_stddev = 0;        // sigma of the sum of min_participants noises
+  double scale = 1e-4;            // s > 0
+  uint32_t cohort = 0;            // K, the most participants whose updates are added
+  uint32_t min_participants = 0;  // K_min, 1 <= K_min <= K: fewer never open
+  uint32_t attempts = 0;          // rounds times the attempts of a round that may be charged
+  double delta = 1e-5;            // in (0, 1)
+  double max_epsilon = 0;         // largest finite epsilon among rows with a guarantee
+  GaussianSampler sampler = GaussianSampler::kDefault;
+  // Labelled runs: the terms below are computed and reported, but do not refuse.
+  bool without_noise = false;     // then noise_stddev counts as 0
+  bool without_clipping = false;  // then only the clamp to b is applied
+  bool without_guarantee = false;
+};
+
+// A MechanismSpec that was checked, and what follows from it. Immutable and cheap to copy.
+//
+// One participant sends Y ~ Poisson((u + n - mu)/s) per coordinate, u clipped to norm S and
+// clamped to [-b, b], n ~ N(0, sigma_k^2) with sigma_k = sigma/sqrt(K_min) and |n| <= z sigma_k by
+// construction of the sampler, mu = -s m with m = ceil((b + z sigma_k)/s) + 1, so that every rate
+// is at least 1. The sum over K' participants has mean Sum u, in units of s around K' m.
+class MechanismPlan {
+ public:
+  // InvalidArgument names the field, its value and the range. Beside the fields' own ranges it
+  // refuses: noise_stddev = 0 without `without_noise`; rates of 2^31 or more (naming the quantity
+  // that is too large); and, for a run that makes a guarantee, a truncation and rounding of the
+  // samplers that together cost more than delta/1000.
+  static absl::StatusOr<MechanismPlan> Create(const MechanismSpec& spec);
+
+  // As given, but for the effective coordinate_bound (at most S) and noise_stddev (see above).
+  const MechanismSpec& spec() const { return spec_; }
+  bool makes_guarantee() const;  // none of the three `without_` fields is set
+
+  double mu() const { return -spec_.scale * static_cast<double>(offset_); }
+  uint64_t offset() const { return offset_; }                        // m = |mu|/s
+  double participant_stddev() const { return participant_stddev_; }  // sigma_k
+  double noise_bound() const { return noise_bound_; }                // z sigma_k
+  double max_rate() const { return max_rate_; }  // (b + z sigma_k - mu)/s < 2^31
+
+  // B: |Sum Y - K' m| <= B in every coordinate of every attempt, for every K' <= K, except with
+  // probability wrong_value_probability() < 2^-40 (sum_bound.h).
+  uint64_t sum_bound() const { return sum_bound_; }
+  // z_f: B s = K b + z_f sum_stddev(K, K b).
+  double sum_bound_stddevs() const { return sum_bound_stddevs_; }
+  double wrong_value_probability() const { return wrong_value_probability_; }
+
+  // Standard deviation of s Sum Y of `participants` participants whose updates add to `sum_u`:
+  // sqrt(sigma^2 K'/K_min + s (K' |mu| + sum_u)).
+  double sum_stddev(uint32_t participants, double sum_u = 0) const;
+  // The part of its square that the quantisation adds at sum_u = 0: s K' |mu|.
+  double quantisation_variance(uint32_t participants) const;
+
+  // What the samplers' imperfection costs at max_epsilon (precision.h). All 0 without noise.
+  double draws() const;                                          // N_d = d attempts K
+  double rounding() const { return rounding_; }                  // rho, error of log P of a draw
+  double truncation_term() const { return truncation_term_; }    // in delta: |n| <= z sigma_k
+  double coarse_tail_term() const { return coarse_tail_term_; }  // in delta: grid in the tail
+  double precision_epsilon() const {
+    return precision_epsilon_;
+  }                                                            // eps_1: epsilon grows by 2 eps_1
+  double precision_delta() const { return precision_delta_; }  // in delta: rounding
+  // delta of the ideal mechanism grows by at most this: the sum of the three terms in delta.
+  double total_delta_penalty() const {
+    return truncation_term_ + coarse_tail_term_ + precision_delta_;
+  }
+
+ private:
+  MechanismPlan() = default;
+
+  MechanismSpec spec_;
+  uint64_t offset_ = 0;
+  double participant_stddev_ = 0;
+  double noise_bound_ = 0;
+  double max_rate_ = 0;
+  uint64_t sum_bound_ = 0;
+  double sum_bound_stddevs_ = 0;
+  double wrong_value_probability_ = 0;
+  double rounding_ = 0;
+  double truncation_term_ = 0;
+  double coarse_tail_term_ = 0;
+  double precision_epsilon_ = 0;
+  double precision_delta_ = 0;
+};
+
+// The mechanism of a plan. Stateless: thread-safe as long as each thread has its own generators.
+// Spans that belong together have the same size; it need not be the plan's dimension.
+class Mechanism {
+ public:
+  explicit Mechanism(const MechanismPlan& plan);
+
+  const MechanismPlan& plan() const { return plan_; }
+
+  // Clips to S, clamps to [-b, b]; an update that is not finite becomes zeros (clip.h). The spans
+  // may be the same memory.
+  ClipReport Clip(std::span<const float> update, std::span<float> clipped) const;
+
+  // counts[i] ~ Poisson((clipped[i] + n_i - mu)/s), n_i ~ N(0, sigma_k^2). `noise` and `poisson`
+  // are independent generators that live for one upload. `clipped` must come from Clip.
+  // Intermediate values are double and wiped.
+  void NoiseAndQuantize(std::span<const float> clipped, base::Random& noise, base::Random& poisson,
+                        std::span<uint32_t> counts) const;
+
+  // noised[i] = clipped[i] + n_i, the same n_i as above: for labelled runs without quantisation.
+  void Noise(std::span<const float> clipped, base::Random& noise, std::span<double> noised) const;
+
+  // mean[i] = s (sums[i] - K' m)/K', the mean of the K' = `participants` >= 1 updates whose counts
+  // add to `sums`, in double.
+  void DecodeMean(std::span<const uint64_t> sums, uint32_t participants,
+                  std::span<double> mean) const;
+
+ private:
+  MechanismPlan plan_;
+  PoissonQuantizer quantizer_;
+};
+
+}  // namespace tacet::dp
+
+#endif  // TACET_DP_MECHANISM_PLAN_H_

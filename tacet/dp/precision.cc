@@ -1,0 +1,22 @@
+#include "tacet/dp/precision.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace tacet::dp {
+
+double RoundingOfDraw(double max_rate) { return 18 * 0x1p-53 * std::sqrt(max_rate) + 1e-14; }
+
+double PrecisionEpsilon(double rho, double draws, double delta1) {
+  return rho * std::sqrt(-2.0 * draws * std::log(delta1)) + 0.5 * draws * rho * rho;
+}
+
+double PrecisionDelta(double epsilon1, double epsilon, double delta, double delta1) {
+  return std::expm1(epsilon1) * delta + (1.0 + std::exp(epsilon + epsilon1)) * delta1;
+}
+
+double TruncationTerm(double draws, double z, double epsilon) {
+  return draws * std::erfc(z / std::numbers::sqrt2) * (1.0 + std::exp(epsilon));
+}
+
+}  // namespace tacet::dp

@@ -1,0 +1,148 @@
+#include "tacet/dp/precision.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "gtest/gtest.h"
+
+#include "tacet/base/random.h"
+#include "tacet/dp/gaussian_forms.h"
+#include "tacet/dp/poisson_trial.h"
+#include "tacet/dp/uniform.h"
+
+namespace tacet::dp {
+namespace {
+
+// d T K at the published setting.
+constexpr double kDraws = 486654.0 * 100 * 1000;
+
+TEST(PrecisionTest, CostOfRoundingAtThePublishedSetting) {
+  EXPECT_NEAR(kDraws, 4.87e10, 0.01e10);
+  EXPECT_NEAR(PrecisionEpsilon(4.7e-13, kDraws, 1e-30), 1.2e-6, 0.03e-6);
+  // Linear composition of the same error would cost 0.02, a union bound more than delta.
+  EXPECT_GT(4.7e-13 * kDraws, 0.02);
+  // An error of single precision's size: no guarantee at all.
+  EXPECT_NEAR(PrecisionEpsilon(1.53e-4, kDraws, 1e-30), 966, 2);
+}
+
+TEST(PrecisionTest, CostInDelta) {
+  const double epsilon1 = PrecisionEpsilon(4.7e-13, kDraws, 1e-30);
+  EXPECT_NEAR(PrecisionDelta(epsilon1, 4.5, 1e-5, 1e-30), 1.22e-11, 0.02e-11);
+  // At a very large epsilon the failure probability delta_1 weighs.
+  EXPECT_GT(PrecisionDelta(epsilon1, 60, 1e-5, 1e-30), 1e-5);
+  EXPECT_EQ(PrecisionDelta(0, 0, 1e-5, 0), 0);
+}
+
+TEST(PrecisionTest, CostOfTruncation) {
+  EXPECT_NEAR(TruncationTerm(kDraws, 9.42, 4.5), 2e-8, 0.05e-8);
+  EXPECT_NEAR(TruncationTerm(kDraws, 9.42, 19.13), 0.045, 0.0006);
+  EXPECT_NEAR(TruncationTerm(kDraws, 13.27, 19.13), 3.4e-21, 0.1e-21);
+}
+
+// How far rounding moves log P of a draw: the rate of one coordinate from the product's arithmetic
+// against the same words in extended precision (64 bits), times (k - L)/L at |k - L| = 5 sqrt L.
+struct Rounding {
+  double in_double = 0;
+  double in_float = 0;
+};
+
+Rounding MeasureRounding(double coordinate_bound, double stddev, double scale, int draws) {
+  base::InsecureSeededEntropy entropy(1, "rounding");
+  base::Random random = base::Random::FromEntropy(entropy);
+  const double z = std::sqrt(2 * 128 * std::log(2.0));
+  const double offset = std::ceil((coordinate_bound + z * stddev) / scale) + 1;
+  const long double pi = std::acos(-1.0L);
+  Rounding worst;
+  for (int i = 0; i < draws; ++i) {
+    const uint64_t word = std::max(random.NextU64(), kWholeWord);
+    const uint64_t angle = random.NextU64();
+    const float u = static_cast<float>(
+        coordinate_bound * (static_cast<double>(random.NextU64() >> 11) * 0x1p-52 - 1.0));
+    const double x = static_cast<double>(u) + stddev * BoxMuller(FixedPointUnit(word), angle).first;
+    const double rate = x * (1.0 / scale) + offset;
+    const long double unit = (static_cast<long double>(word) + 1.0L) * 0x1p-64L;
+    const long double turn = static_cast<long double>(angle >> 62) / 4 +
+                             static_cast<long double>(static_cast<int64_t>(angle << 2)) * 0x1p-66L;
+    const long double exact =
+        (u + stddev * std::sqrt(-2 * std::log(unit)) * std::cos(2 * pi * turn)) / scale + offset;
+    const double deviations = 5;
+    const auto moved = [&](double computed) {
+      return deviations * static_cast<double>(std::abs(computed - exact) / std::sqrt(exact));
+    };
+    worst.in_double = std::max(worst.in_double, moved(rate));
+    worst.in_float = std::max(
+        worst.in_float, moved(static_cast<double>(static_cast<float>(x)) * (1.0 / scale) + offset));
+  }
+  return worst;
+}
+
+// The model of RoundingOfDraw lies above what is measured, and not by orders of magnitude; float
+// lies far above it.
+TEST(PrecisionTest, RoundingOfADrawIsBelowItsModel) {
+  const struct {
+    double bound, stddev, scale;
+  } settings[] = {
+      {0.1, 6 / std::sqrt(1000.0), 1e-4},
+      {1.0, 6 / std::sqrt(1000.0), 1e-4},
+      {0.1, 1.0, 1e-4},
+      {0.4, 1.2, 1e-2},
+      {0.1, 6 / std::sqrt(1000.0), 1e-6},
+  };
+  for (const auto& setting : settings) {
+    const double z = 13.33;
+    const double max_rate = 2 * (setting.bound + z * setting.stddev) / setting.scale + 2;
+    const double model = RoundingOfDraw(max_rate);
+    const Rounding measured = MeasureRounding(setting.bound, setting.stddev, setting.scale, 100000);
+    EXPECT_LT(measured.in_double, model) << setting.scale;
+    EXPECT_GT(measured.in_double, model / 30) << setting.scale;
+    EXPECT_GT(measured.in_float, 1e6 * model) << setting.scale;
+  }
+  // The published setting with the default sampler, b = 0.1.
+  EXPECT_NEAR(RoundingOfDraw(52550), 4.7e-13, 0.03e-13);
+}
+
+// Rounding moves the borders between candidates: a border off by e counts, and its neighbour off by
+// another e, change the probability of the count between them by at most 2 e, relatively (cells are
+// one count wide). Measured against extended precision, in units of 2^-53 sqrt L.
+TEST(PrecisionTest, BordersOfCandidatesAreRightToAFewRoundings) {
+  base::InsecureSeededEntropy entropy(1, "borders");
+  base::Random random = base::Random::FromEntropy(entropy);
+  for (const double rate : {8192.5, 26277.4, 4e4, 1.7e6}) {
+    const PoissonHat hat = PoissonHat::For(rate);
+    const PoissonSqueeze& squeeze = SqueezeFor(rate);
+    const double root = std::sqrt(rate);
+    double within_1 = 0;
+    double within_5 = 0;
+    const auto measure = [&](double u, double t, long double exact_u, long double exact_t) {
+      const long double fraction = (static_cast<long double>(rate) - std::floor(rate)) + 0.43L;
+      const long double exact = (2 * hat.a / exact_t + hat.b) * exact_u + fraction;
+      const double error =
+          static_cast<double>(std::abs(PoissonStep(hat, u, t, rate) - exact)) / (0x1p-53 * root);
+      const double z = static_cast<double>(std::abs(exact)) / root;
+      if (z <= 1) within_1 = std::max(within_1, error);
+      if (z <= 5) within_5 = std::max(within_5, error);
+    };
+    for (int i = 0; i < 100000; ++i) {
+      // The certain part, |u| <= 0.43.
+      const int64_t word = static_cast<int64_t>(random.Below(squeeze.certain) - squeeze.half);
+      const double u = static_cast<double>(word) * (squeeze.inverse * 0x1p-64);
+      const long double exact_u = static_cast<long double>(word) * squeeze.inverse * 0x1p-64L;
+      measure(u, 0.5 - std::abs(u), exact_u, 0.5L - std::abs(exact_u));
+      // The strip, t < 0.07.
+      const int64_t distance =
+          static_cast<int64_t>(random.Below(squeeze.strip - squeeze.strip_mid) | 1);
+      const double t = static_cast<double>(distance) * (squeeze.inverse * 0x1p-64);
+      const long double exact_t = static_cast<long double>(distance) * squeeze.inverse * 0x1p-64L;
+      measure(0.5 - t, t, 0.5L - exact_t, exact_t);
+    }
+    EXPECT_LT(within_1, 5.0) << rate;
+    EXPECT_LT(within_5, 20.0) << rate;
+    EXPECT_GT(within_1, 0.3) << rate;
+    RecordProperty("within_1", std::to_string(within_1));
+    RecordProperty("within_5", std::to_string(within_5));
+  }
+}
+
+}  // namespace
+}  // namespace tacet::dp

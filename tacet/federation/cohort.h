@@ -1,0 +1,31 @@
+// Who takes part in a round.
+#ifndef TACET_FEDERATION_COHORT_H_
+#define TACET_FEDERATION_COHORT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tacet/accounting/privacy_event.h"
+#include "tacet/base/random.h"
+
+namespace tacet::federation {
+
+// The participants of one attempt, increasing, out of 0, ..., clients - 1; `cohort` <= `clients`.
+// Fixed-size: `cohort` of them without replacement. Poisson: each on its own with probability
+// cohort / clients.
+// Cohorts are privacy randomness: in a real run `random` is keyed by the operating system, and the
+// result is neither logged nor stored.
+std::vector<uint64_t> DrawCohort(accounting::Sampling sampling, uint64_t clients, uint32_t cohort,
+                                 base::Random& random);
+
+// How many may take part: [smallest, largest] such that a Poisson-sampled cohort falls below
+// `smallest`, or above `largest`, with probability < 1e-9 each; exactly `cohort` for fixed size.
+struct CohortRange {
+  uint32_t smallest = 0;
+  uint32_t largest = 0;
+};
+CohortRange ExpectedCohortRange(accounting::Sampling sampling, uint64_t clients, uint32_t cohort);
+
+}  // namespace tacet::federation
+
+#endif  // TACET_FEDERATION_COHORT_H_

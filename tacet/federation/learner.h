@@ -1,0 +1,53 @@
+// The port through which a federation reaches a model and the owners' data.
+#ifndef TACET_FEDERATION_LEARNER_H_
+#define TACET_FEDERATION_LEARNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tacet::federation {
+
+// How well a model does on samples that no owner trained on.
+struct Evaluation {
+  double accuracy = 0;   // share of held-out samples classified correctly, in [0, 1]
+  double loss = 0;       // mean cross-entropy in nats
+  uint64_t samples = 0;  // held-out samples of all owners
+};
+
+// One worker's training state; a thread has its own.
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+
+  // Trains on one owner's samples from `model` and writes update[i] = new_i - old_i;
+  // model.size() == update.size() == Learner::dimension(). The result depends only on
+  // (model, round, owner) and the learner's seed, never on the thread or on what was trained
+  // before. An owner without samples yields the zero update.
+  virtual absl::Status Train(std::span<const float> model, uint32_t round, uint64_t owner,
+                             std::span<float> update) = 0;
+};
+
+// A model with the data of all owners.
+class Learner {
+ public:
+  virtual ~Learner() = default;
+
+  virtual uint64_t dimension() const = 0;  // d, the number of parameters
+  virtual uint64_t owners() const = 0;     // M
+  virtual uint64_t training_samples(uint64_t owner) const = 0;
+  // The common start of training, d values; the same for the same seed.
+  virtual std::vector<float> InitialModel() const = 0;
+  virtual absl::StatusOr<std::unique_ptr<Trainer>> NewTrainer() const = 0;
+  // Over the held-out samples of all owners, on `threads` threads; the same result for any number.
+  virtual absl::StatusOr<Evaluation> Evaluate(std::span<const float> model, int threads) const = 0;
+};
+
+}  // namespace tacet::federation
+
+#endif  // TACET_FEDERATION_LEARNER_H_

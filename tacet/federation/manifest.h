@@ -1,0 +1,90 @@
+// What a federation agrees on before its first round. Every message carries its hash.
+#ifndef TACET_FEDERATION_MANIFEST_H_
+#define TACET_FEDERATION_MANIFEST_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/accounting/privacy_event.h"
+#include "tacet/base/hash.h"
+#include "tacet/base/signing.h"
+#include "tacet/dp/gaussian.h"
+#include "tacet/federation/server_optimizer.h"
+#include "tacet/he/aggregation.h"
+#include "tacet/secagg/opened_sum.h"
+#include "tacet/secagg/terms.h"
+
+namespace tacet::federation {
+
+struct ManifestSpec {
+  // Model
+  std::string model;             // its name
+  uint64_t dimension = 0;        // d
+  base::Digest initial_model{};  // digest of the common start
+  // Rounds
+  uint64_t clients = 0;             // M
+  uint32_t cohort = 0;              // K, expected size under Poisson sampling
+  uint32_t min_participants = 0;    // K_min; 0: K, or what a Poisson cohort reaches all but surely
+  uint32_t rounds = 0;              // T
+  uint32_t attempts_per_round = 3;  // under one epoch key
+  uint32_t spare_attempts = 10;     // charged attempts never pass rounds + spare_attempts
+  uint32_t openers = 3;             // of an attempt; all members when there are fewer
+  accounting::Sampling sampling = accounting::Sampling::kFixedSize;  // or kPoisson
+  // Mechanism
+  double clip_norm = 1;         // S
+  double coordinate_bound = 1;  // b
+  double noise_stddev = 0;      // sigma, of the sum
+  double scale = 1e-4;          // s
+  double delta = 1e-5;
+  dp::GaussianSampler sampler = dp::GaussianSampler::kDefault;
+  bool without_noise = false;
+  bool without_clipping = false;
+  // Encryption
+  he::Scheme scheme = he::Scheme::kCompact;
+  // Server optimiser
+  ServerOptimizerSpec optimizer;  // its `rounds` is set from above
+  // Members, by number; their order is part of the agreement
+  std::vector<base::PublicKey> members;
+};
+
+// The checked agreement, with the plan that follows from it. Immutable.
+class Manifest {
+ public:
+  // InvalidArgument names the value that is wrong and its range: a cohort larger than the
+  // federation, a K_min above K, sigma = 0 without `without_noise`, ... The mechanism's
+  // implementation terms are held against the largest finite epsilon that the agreement guarantees
+  // to anybody.
+  static absl::StatusOr<Manifest> Create(ManifestSpec spec);
+
+  const ManifestSpec& spec() const { return spec_; }
+  const secagg::Terms& terms() const { return *terms_; }
+  // The most attempts that may ever be charged: T + spare_attempts.
+  uint64_t attempt_budget() const { return uint64_t{spec_.rounds} + spec_.spare_attempts; }
+  // The largest finite epsilon of any view that has a guarantee; 0 when none has.
+  double max_epsilon() const { return max_epsilon_; }
+  // SHA-256 of the canonical bytes (docs/formats/manifest.md).
+  const base::Digest& hash() const { return hash_; }
+  // The same without members' keys: what stays equal when members make new keys.
+  const base::Digest& agreement() const { return agreement_; }
+
+  secagg::OpenerIdentity Identity(uint64_t member) const {
+    return {.member = member, .key = spec_.members[member]};
+  }
+
+ private:
+  Manifest(ManifestSpec spec, std::shared_ptr<const secagg::Terms> terms, double max_epsilon);
+
+  ManifestSpec spec_;
+  std::shared_ptr<const secagg::Terms> terms_;
+  double max_epsilon_;
+  base::Digest agreement_{};
+  base::Digest hash_{};
+};
+
+}  // namespace tacet::federation
+
+#endif  // TACET_FEDERATION_MANIFEST_H_

@@ -1,0 +1,332 @@
+#include "tacet/federation/simulation.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "tacet/accounting/moments_accountant.h"
+#include "tacet/base/status.h"
+#include "tacet/base/stopwatch.h"
+#include "tacet/federation/checkpoint.h"
+#include "tacet/federation/cohort.h"
+#include "tacet/federation/server_optimizer.h"
+
+namespace tacet::federation {
+namespace {
+
+EntropyFactory MakeEntropyFactory(std::optional<uint64_t> insecure_seed) {
+  if (insecure_seed.has_value()) {
+    return [seed = *insecure_seed](std::string_view label) -> std::unique_ptr<base::Entropy> {
+      return std::make_unique<base::InsecureSeededEntropy>(seed, label);
+    };
+  }
+  return [](std::string_view) -> std::unique_ptr<base::Entropy> {
+    return std::make_unique<base::SystemEntropy>();
+  };
+}
+
+MemberKeys MakeKeys(uint64_t members, const EntropyFactory& entropy) {
+  MemberKeys keys;
+  keys.epoch_key = entropy("epoch key")->Draw(32);
+  const std::unique_ptr<base::Entropy> source = entropy("signing keys");
+  keys.signing_keys.reserve(members);
+  for (uint64_t member = 0; member < members; ++member) {
+    keys.signing_keys.push_back(base::SigningKey::Generate(*source));
+  }
+  return keys;
+}
+
+absl::Status CheckSimulation(const SimulationSpec& spec) {
+  if (spec.threads < 1 || spec.threads > 1024) {
+    return base::InvalidArgument("threads is {}, it must be from 1 to 1024", spec.threads);
+  }
+  if (spec.evaluate_every < 1) {
+    return base::InvalidArgument("evaluate_every is 0, it must be at least 1");
+  }
+  if (spec.without_quantisation && !spec.without_encryption) {
+    return base::InvalidArgument(
+        "--no-quantisation needs --no-encryption: only integers can be encrypted");
+  }
+  if (spec.weigh_by_samples && !spec.manifest.without_noise) {
+    return base::InvalidArgument(
+        "weights = \"samples\" needs --no-noise: with unequal weights one client can move the "
+        "average further than the noise hides");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<std::string> SimulationLabels(const SimulationSpec& spec) {
+  std::vector<std::string> labels;
+  if (spec.insecure_seed.has_value()) labels.push_back("insecure-seed");
+  if (spec.without_encryption) labels.push_back("no-encryption");
+  if (spec.manifest.without_noise) labels.push_back("no-noise");
+  if (spec.manifest.without_clipping) labels.push_back("no-clip");
+  if (spec.without_quantisation) labels.push_back("no-quantisation");
+  return labels;
+}
+
+struct Simulation::State {
+  RunStore& store;
+  SimulationObserver& observer;
+  uint32_t round = 0;  // the next one
+  uint64_t charged_attempts = 0;
+  std::vector<float> model;
+  ServerOptimizer optimizer;
+  std::vector<std::unique_ptr<Trainer>> trainers;  // one a thread
+  std::unique_ptr<std::mutex> note_mutex = std::make_unique<std::mutex>();
+
+  void Note(std::string_view text) {
+    const std::lock_guard lock(*note_mutex);
+    observer.OnNote(text);
+  }
+};
+
+Simulation::Simulation(SimulationSpec spec, Manifest manifest, MemberKeys keys,
+                       std::vector<float> initial, EntropyFactory entropy, const Learner& learner,
+                       Channel& channel)
+    : spec_(std::move(spec)),
+      manifest_(std::move(manifest)),
+      keys_(std::move(keys)),
+      initial_model_(std::move(initial)),
+      entropy_(std::move(entropy)),
+      learner_(learner),
+      channel_(channel) {}
+
+absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationSpec spec,
+                                                               const Learner& learner,
+                                                               Channel& channel) {
+  TACET_RETURN_IF_ERROR(CheckSimulation(spec));
+  EntropyFactory entropy = MakeEntropyFactory(spec.insecure_seed);
+  std::vector<float> initial = learner.InitialModel();
+  spec.manifest.dimension = learner.dimension();
+  spec.manifest.clients = learner.owners();
+  spec.manifest.initial_model = ModelDigest(initial);
+  MemberKeys keys = MakeKeys(learner.owners(), entropy);
+  spec.manifest.members.clear();
+  for (const base::SigningKey& key : keys.signing_keys) {
+    spec.manifest.members.push_back(key.public_key());
+  }
+  TACET_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Create(spec.manifest));
+  return std::unique_ptr<Simulation>(new Simulation(std::move(spec), std::move(manifest),
+                                                    std::move(keys), std::move(initial),
+                                                    std::move(entropy), learner, channel));
+}
+
+absl::StatusOr<Simulation::State> Simulation::Restore(RunStore& store,
+                                                      SimulationObserver& observer) {
+  TACET_ASSIGN_OR_RETURN(
+      ServerOptimizer optimizer,
+      ServerOptimizer::Create(manifest_.spec().optimizer, manifest_.spec().dimension));
+  State state{.store = store,
+              .observer = observer,
+              .model = initial_model_,
+              .optimizer = std::move(optimizer),
+              .trainers = {}};
+  const absl::StatusOr<base::Bytes> saved = store.LoadCheckpoint();
+  if (saved.ok()) {
+    TACET_ASSIGN_OR_RETURN(Checkpoint checkpoint, ReadCheckpoint(*saved, manifest_.agreement(),
+                                                                 manifest_.spec().dimension));
+    state.round = checkpoint.next_round;
+    state.model = std::move(checkpoint.model);
+    TACET_RETURN_IF_ERROR(state.optimizer.RestoreVelocity(checkpoint.velocity));
+  } else if (saved.status().code() != absl::StatusCode::kNotFound) {
+    return saved.status();
+  }
+  TACET_ASSIGN_OR_RETURN(const std::vector<BegunAttempt> begun, store.Attempts());
+  if (spec_.insecure_seed.has_value()) {
+    // Repeats what the interrupted process did, draw for draw.
+    std::set<std::pair<uint32_t, uint32_t>> done;
+    for (const BegunAttempt& attempt : begun) {
+      if (attempt.round < state.round) done.emplace(attempt.round, attempt.attempt);
+    }
+    state.charged_attempts = done.size();
+  } else {
+    state.charged_attempts = begun.size();
+    for (const BegunAttempt& attempt : begun) {
+      keys_.epoch = std::max(keys_.epoch, attempt.epoch + 1);  // the keys are new
+    }
+  }
+  for (int thread = 0; thread < spec_.threads; ++thread) {
+    TACET_ASSIGN_OR_RETURN(auto trainer, learner_.NewTrainer());
+    state.trainers.push_back(std::move(trainer));
+  }
+  return state;
+}
+
+absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObserver& observer) {
+  TACET_ASSIGN_OR_RETURN(State state, Restore(store, observer));
+  TACET_ASSIGN_OR_RETURN(Evaluation evaluation, learner_.Evaluate(state.model, spec_.threads));
+  TACET_RETURN_IF_ERROR(observer.OnStart(manifest_, state.round, evaluation));
+  while (state.round < manifest_.spec().rounds) {
+    TACET_ASSIGN_OR_RETURN(const RoundRecord record, RunRound(state));
+    if (record.evaluation.has_value()) evaluation = *record.evaluation;
+    TACET_RETURN_IF_ERROR(observer.OnRound(record));
+    ++state.round;
+    const std::span<const float> velocity = state.optimizer.velocity();
+    TACET_RETURN_IF_ERROR(store.SaveCheckpoint(
+        WriteCheckpoint({.agreement = manifest_.agreement(),
+                         .next_round = state.round,
+                         .model = state.model,
+                         .velocity = std::vector<float>(velocity.begin(), velocity.end())})));
+  }
+  SimulationResult result{.model = std::move(state.model),
+                          .evaluation = evaluation,
+                          .rounds = state.round,
+                          .charged_attempts = state.charged_attempts};
+  TACET_ASSIGN_OR_RETURN(result.epsilon, EpsilonSoFar(state.charged_attempts));
+  return result;
+}
+
+absl::StatusOr<RoundRecord> Simulation::RunRound(State& state) {
+  const base::Stopwatch total;
+  RoundRecord record;
+  record.round = state.round;
+  absl::StatusOr<Average> average = absl::UnknownError("no attempt was made");
+  for (uint32_t attempt = 0; attempt < manifest_.spec().attempts_per_round; ++attempt) {
+    average = RunAttempt(state, attempt, record);
+    ++record.attempts;
+    if (average.ok()) break;
+    const bool final = average.status().code() == absl::StatusCode::kResourceExhausted ||
+                       average.status().code() == absl::StatusCode::kInternal;
+    if (final) return average.status();
+    state.Note(fmt::format("round {} attempt {} failed: {}", state.round, attempt,
+                           base::Message(average.status())));
+  }
+  if (!average.ok()) {
+    return base::FailedPrecondition("round {} failed in all {} attempts, the last time: {}",
+                                    state.round, record.attempts, base::Message(average.status()));
+  }
+  base::Stopwatch watch;
+  state.optimizer.Apply(state.round, average->mean, state.model);
+  record.seconds.open += watch.Restart();
+  record.cohort_size = average->participants;
+  record.upload_bytes = average->upload_bytes;
+  record.sum_bytes = average->sum_bytes;
+  if ((state.round + 1) % spec_.evaluate_every == 0 || state.round + 1 == manifest_.spec().rounds) {
+    TACET_ASSIGN_OR_RETURN(record.evaluation, learner_.Evaluate(state.model, spec_.threads));
+    record.seconds.evaluate = watch.Seconds();
+  }
+  TACET_ASSIGN_OR_RETURN(record.epsilon, EpsilonSoFar(state.charged_attempts));
+  record.seconds.total = total.Seconds();
+  return record;
+}
+
+absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
+                                               RoundRecord& record) {
+  if (state.charged_attempts >= manifest_.attempt_budget()) {
+    return absl::ResourceExhaustedError(fmt::format(
+        "round {}: all {} attempts that the agreement allows ({} rounds and {} spare) were "
+        "charged; another one would cost more privacy than was agreed",
+        state.round, manifest_.attempt_budget(), manifest_.spec().rounds,
+        manifest_.spec().spare_attempts));
+  }
+  const secagg::Attempt id{.manifest_hash = manifest_.hash(),
+                           .epoch = keys_.epoch,
+                           .round = state.round,
+                           .attempt = attempt,
+                           .model_digest = ModelDigest(state.model)};
+  TACET_RETURN_IF_ERROR(
+      state.store.RecordAttempt({.epoch = keys_.epoch, .round = state.round, .attempt = attempt}));
+  ++state.charged_attempts;
+
+  base::Stopwatch watch;
+  const std::unique_ptr<base::Entropy> cohort_entropy =
+      entropy_(fmt::format("cohort/{}/{}/{}", id.epoch, id.round, id.attempt));
+  base::Random cohort_random = base::Random::FromEntropy(*cohort_entropy);
+  const std::vector<uint64_t> cohort = DrawCohort(
+      manifest_.spec().sampling, manifest_.spec().clients, manifest_.spec().cohort, cohort_random);
+  record.seconds.sample += watch.Restart();
+  // Which member noted something is left out: it would name a member of the cohort.
+  const MemberLog log = [&state](uint64_t, std::string_view text) { state.Note(text); };
+  TACET_ASSIGN_OR_RETURN(const std::unique_ptr<UpdatePath> path, NewPath(id, log));
+  record.seconds.seal += watch.Seconds();  // the round's public polynomials
+  double train_seconds = 0;
+  const absl::Status trained = TrainCohort(state, cohort, *path, train_seconds);
+  record.seconds.train += train_seconds / spec_.threads;
+  absl::StatusOr<Average> average =
+      trained.ok() ? path->Finish() : absl::StatusOr<Average>(trained);
+  const PrivacySeconds spent = path->seconds();
+  record.seconds.seal += spent.seal / spec_.threads;
+  record.seconds.add += spent.add / spec_.threads;
+  record.seconds.open += spent.open;
+  return average;
+}
+
+absl::Status Simulation::TrainCohort(State& state, std::span<const uint64_t> cohort,
+                                     UpdatePath& path, double& train_seconds) {
+  // Large owners first, so that no thread is left with one at the end.
+  std::vector<uint64_t> order(cohort.begin(), cohort.end());
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](uint64_t owner) { return learner_.training_samples(owner); });
+  double mean_samples = 0;
+  for (const uint64_t owner : cohort) {
+    mean_samples +=
+        static_cast<double>(learner_.training_samples(owner)) / static_cast<double>(cohort.size());
+  }
+  std::atomic<size_t> next = 0;
+  base::SharedSeconds training;
+  std::mutex mutex;
+  absl::Status failure;  // of training itself; the first one ends the run
+
+  const auto work = [&](Trainer& trainer) {
+    std::vector<float> update(manifest_.spec().dimension);
+    for (size_t i = next++; i < order.size(); i = next++) {
+      const base::Stopwatch watch;
+      const absl::Status trained = trainer.Train(state.model, state.round, order[i], update);
+      if (!trained.ok()) {
+        const std::lock_guard lock(mutex);
+        failure = absl::InternalError(fmt::format("training failed: {}", base::Message(trained)));
+        next = order.size();
+        return;
+      }
+      if (spec_.weigh_by_samples && mean_samples > 0) {
+        const auto weight = static_cast<float>(
+            static_cast<double>(learner_.training_samples(order[i])) / mean_samples);
+        for (float& value : update) value *= weight;
+      }
+      training.Add(watch.Seconds());
+      if (const absl::Status sent = path.Contribute(order[i], update); !sent.ok()) {
+        state.Note(fmt::format("an upload was not accepted: {}", base::Message(sent)));
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (const std::unique_ptr<Trainer>& trainer : state.trainers) {
+    threads.emplace_back([&work, &trainer] { work(*trainer); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  train_seconds = training.Total();
+  return failure;
+}
+
+absl::StatusOr<std::unique_ptr<UpdatePath>> Simulation::NewPath(const secagg::Attempt& attempt,
+                                                                const MemberLog& log) const {
+  if (spec_.without_quantisation) return NewPlainPath(manifest_, attempt, entropy_);
+  if (spec_.without_encryption) return NewQuantizedPath(manifest_, attempt, entropy_);
+  return NewEncryptedPath(
+      {.manifest = manifest_, .keys = keys_, .channel = channel_, .entropy = entropy_, .log = log},
+      attempt);
+}
+
+absl::StatusOr<double> Simulation::EpsilonSoFar(uint64_t attempts) const {
+  const ManifestSpec& spec = manifest_.spec();
+  if (spec.without_noise || spec.without_clipping) {
+    return std::numeric_limits<double>::infinity();
+  }
+  accounting::SamplingEvent event;
+  event.sampling = spec.sampling;
+  event.sampling_rate = static_cast<double>(spec.cohort) / static_cast<double>(spec.clients);
+  event.noise_stddev = spec.noise_stddev;
+  event.clip_norm = spec.clip_norm;
+  TACET_ASSIGN_OR_RETURN(const accounting::MomentsResult result,
+                         accounting::MomentsEpsilon(event, attempts, spec.delta));
+  return result.epsilon;
+}
+
+}  // namespace tacet::federation

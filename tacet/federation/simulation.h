@@ -1,0 +1,124 @@
+// A whole federation in one process: every client is played, every update is really sealed.
+#ifndef TACET_FEDERATION_SIMULATION_H_
+#define TACET_FEDERATION_SIMULATION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/federation/channel.h"
+#include "tacet/federation/learner.h"
+#include "tacet/federation/manifest.h"
+#include "tacet/federation/opening.h"
+#include "tacet/federation/run_store.h"
+#include "tacet/federation/update_path.h"
+
+namespace tacet::federation {
+
+struct SimulationSpec {
+  // What is agreed; the model's dimension, its digest and the members' keys are filled in.
+  ManifestSpec manifest;
+  int threads = 1;
+  uint32_t evaluate_every = 1;    // rounds; the last one is always evaluated
+  bool weigh_by_samples = false;  // only without noise
+  bool without_encryption = false;
+  bool without_quantisation = false;  // only without encryption
+  // Fixes cohorts, noise and keys too: for tests and debugging, never private.
+  std::optional<uint64_t> insecure_seed;
+};
+
+// Labels of a run that is less than private, in the order of the flags: "insecure-seed",
+// "no-encryption", "no-noise", "no-clip", "no-quantisation". Empty for a real run.
+std::vector<std::string> SimulationLabels(const SimulationSpec& spec);
+
+struct RoundSeconds {
+  // Wall seconds; where threads work side by side, their sum divided by their number.
+  double sample = 0, train = 0, seal = 0, add = 0, open = 0, evaluate = 0;
+  double total = 0;  // of the whole round
+};
+
+struct RoundRecord {
+  uint32_t round = 0;                    // from 0
+  uint32_t cohort_size = 0;              // K' that were opened
+  uint32_t attempts = 0;                 // of this round, all charged
+  std::optional<Evaluation> evaluation;  // after the round
+  // Moments accountant, outsider, all attempts so far; infinite without a guarantee.
+  double epsilon = 0;
+  RoundSeconds seconds;
+  uint64_t upload_bytes = 0;
+  uint64_t sum_bytes = 0;
+};
+
+// Told about the run as it goes; one call at a time.
+class SimulationObserver {
+ public:
+  virtual ~SimulationObserver() = default;
+
+  // Before the first round of this process; `evaluation` is that of the model it starts with.
+  virtual absl::Status OnStart(const Manifest& manifest, uint32_t next_round,
+                               const Evaluation& evaluation) = 0;
+  // After a round was applied and before its checkpoint is saved.
+  virtual absl::Status OnRound(const RoundRecord& record) = 0;
+  // An attempt that failed, or what a member noted in its own log (which this process plays).
+  virtual void OnNote(std::string_view text) = 0;
+};
+
+struct SimulationResult {
+  std::vector<float> model;
+  Evaluation evaluation;
+  uint32_t rounds = 0;
+  uint64_t charged_attempts = 0;
+  double epsilon = 0;
+};
+
+class Simulation {
+ public:
+  // `learner` and `channel` must outlive the simulation. InvalidArgument for settings that are out
+  // of range or contradict each other.
+  static absl::StatusOr<std::unique_ptr<Simulation>> Create(SimulationSpec spec,
+                                                            const Learner& learner,
+                                                            Channel& channel);
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  // Runs from the store's checkpoint, or from the start when it has none, to the last round.
+  // An interrupted round is run again as another attempt, and charged again; with `insecure_seed`
+  // it is repeated exactly. FailedPrecondition when a round fails in all its attempts.
+  absl::StatusOr<SimulationResult> Run(RunStore& store, SimulationObserver& observer);
+
+  const Manifest& manifest() const { return manifest_; }
+
+ private:
+  struct State;
+
+  Simulation(SimulationSpec spec, Manifest manifest, MemberKeys keys, std::vector<float> initial,
+             EntropyFactory entropy, const Learner& learner, Channel& channel);
+
+  absl::StatusOr<State> Restore(RunStore& store, SimulationObserver& observer);
+  absl::StatusOr<RoundRecord> RunRound(State& state);
+  absl::StatusOr<Average> RunAttempt(State& state, uint32_t attempt, RoundRecord& record);
+  absl::Status TrainCohort(State& state, std::span<const uint64_t> cohort, UpdatePath& path,
+                           double& train_seconds);
+  absl::StatusOr<std::unique_ptr<UpdatePath>> NewPath(const secagg::Attempt& attempt,
+                                                      const MemberLog& log) const;
+  absl::StatusOr<double> EpsilonSoFar(uint64_t attempts) const;
+
+  SimulationSpec spec_;
+  Manifest manifest_;
+  MemberKeys keys_;
+  std::vector<float> initial_model_;
+  EntropyFactory entropy_;
+  const Learner& learner_;
+  Channel& channel_;
+};
+
+}  // namespace tacet::federation
+
+#endif  // TACET_FEDERATION_SIMULATION_H_

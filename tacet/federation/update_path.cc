@@ -1,0 +1,249 @@
+#include "tacet/federation/update_path.h"
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/base/stopwatch.h"
+#include "tacet/secagg/aggregator.h"
+#include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/memory_journal.h"
+#include "tacet/secagg/result_collector.h"
+#include "tacet/secagg/sealer.h"
+#include "tacet/secagg/upload.h"
+
+namespace tacet::federation {
+namespace {
+
+std::string SealLabel(const secagg::Attempt& attempt, uint64_t participant) {
+  return fmt::format("seal/{}/{}/{}/{}", attempt.epoch, attempt.round, attempt.attempt,
+                     participant);
+}
+
+// Clipping and noise of one participant, the part that all paths share.
+struct Draws {
+  base::Random noise;
+  base::Random quantise;
+};
+Draws DrawsFor(const secagg::Attempt& attempt, uint64_t participant, std::span<const float> update,
+               const EntropyFactory& entropy) {
+  const std::unique_ptr<base::Entropy> source = entropy(SealLabel(attempt, participant));
+  const base::SecretBytes key = secagg::DrawSealKey(attempt, update, *source);
+  return {.noise = secagg::SealRandom(key, "noise"),
+          .quantise = secagg::SealRandom(key, "quantise")};
+}
+
+class EncryptedPath final : public UpdatePath {
+ public:
+  EncryptedPath(const EncryptedPathParts& parts, const secagg::Attempt& attempt,
+                secagg::AttemptKeys keys, std::vector<secagg::OpenerIdentity> openers,
+                std::unique_ptr<secagg::Sealer> sealer)
+      : parts_(parts),
+        attempt_(attempt),
+        keys_(std::move(keys)),
+        openers_(std::move(openers)),
+        sealer_(std::move(sealer)),
+        aggregator_(parts.manifest.terms().aggregation(), attempt,
+                    parts.manifest.spec().min_participants) {}
+
+  absl::Status Contribute(uint64_t participant, std::span<const float> update) override {
+    base::Stopwatch watch;
+    const std::unique_ptr<base::Entropy> entropy = parts_.entropy(SealLabel(attempt_, participant));
+    TACET_ASSIGN_OR_RETURN(secagg::SealedUpload sealed, sealer_->Seal(update, *entropy));
+    if (!sealed.clip.finite) {
+      parts_.log(participant,
+                 "the update held a value that is not a number or infinite: zeros were sealed");
+    }
+    seal_.Add(watch.Restart());
+    TACET_RETURN_IF_ERROR(parts_.channel.Carry(MessageKind::kUpload, participant, sealed.bytes));
+    const std::lock_guard lock(mutex_);
+    watch.Restart();
+    const absl::Status submitted = aggregator_.Submit(participant, sealed.bytes);
+    add_.Add(watch.Seconds());
+    return submitted;
+  }
+
+  absl::StatusOr<Average> Finish() override {
+    const base::Stopwatch watch;
+    const Manifest& manifest = parts_.manifest;
+    TACET_ASSIGN_OR_RETURN(const base::Bytes closed_round, aggregator_.Close());
+    TACET_ASSIGN_OR_RETURN(const std::vector<SeatedOpener> seats, SeatOpeners());
+    secagg::ResultCollector collector(manifest.terms().aggregation(), attempt_, openers_,
+                                      keys_.result_key);
+    TACET_ASSIGN_OR_RETURN(const Opening opening,
+                           RunOpening(closed_round, seats, parts_.channel, collector, parts_.log));
+    Average average{.participants = opening.sum.participants,
+                    .mean = std::vector<double>(manifest.spec().dimension),
+                    .upload_bytes = secagg::UploadBytes(manifest.terms().aggregation()),
+                    .sum_bytes = opening.message_bytes};
+    dp::Mechanism(manifest.terms().mechanism())
+        .DecodeMean(opening.sum.sums, opening.sum.participants, average.mean);
+    open_.Add(watch.Seconds());
+    return average;
+  }
+
+  PrivacySeconds seconds() const override {
+    return {.seal = seal_.Total(), .add = add_.Total(), .open = open_.Total()};
+  }
+
+ private:
+  absl::StatusOr<std::vector<SeatedOpener>> SeatOpeners() {
+    opener_entropy_ = parts_.entropy(
+        fmt::format("open/{}/{}/{}", attempt_.epoch, attempt_.round, attempt_.attempt));
+    std::vector<SeatedOpener> seats;
+    for (const secagg::OpenerIdentity& identity : openers_) {
+      // Keys live in this process alone, so a journal that ends with it protects as well as a file.
+      SeatedOpener seat{.member = identity.member,
+                        .journal = std::make_unique<secagg::MemoryJournal>(),
+                        .opener = nullptr};
+      TACET_ASSIGN_OR_RETURN(
+          seat.opener, secagg::Opener::Create(
+                           parts_.manifest.terms(), attempt_,
+                           secagg::DeriveAttemptKeys(parts_.keys.epoch_key,
+                                                     parts_.manifest.spec().scheme, attempt_),
+                           openers_, identity.member, parts_.keys.signing_keys[identity.member],
+                           *seat.journal, *opener_entropy_));
+      seats.push_back(std::move(seat));
+    }
+    return seats;
+  }
+
+  EncryptedPathParts parts_;
+  secagg::Attempt attempt_;
+  secagg::AttemptKeys keys_;
+  std::vector<secagg::OpenerIdentity> openers_;
+  std::unique_ptr<secagg::Sealer> sealer_;
+  std::mutex mutex_;
+  secagg::Aggregator aggregator_;
+  std::unique_ptr<base::Entropy> opener_entropy_;
+  base::SharedSeconds seal_, add_, open_;
+};
+
+class QuantizedPath final : public UpdatePath {
+ public:
+  QuantizedPath(const Manifest& manifest, const secagg::Attempt& attempt,
+                const EntropyFactory& entropy)
+      : attempt_(attempt),
+        entropy_(entropy),
+        mechanism_(manifest.terms().mechanism()),
+        sums_(manifest.spec().dimension) {}
+
+  absl::Status Contribute(uint64_t participant, std::span<const float> update) override {
+    base::Stopwatch watch;
+    Draws draws = DrawsFor(attempt_, participant, update, entropy_);
+    std::vector<float> clipped(update.size());
+    mechanism_.Clip(update, clipped);
+    std::vector<uint32_t> counts(update.size());
+    mechanism_.NoiseAndQuantize(clipped, draws.noise, draws.quantise, counts);
+    seal_.Add(watch.Seconds());
+    const std::lock_guard lock(mutex_);
+    watch.Restart();
+    for (size_t i = 0; i < counts.size(); ++i) sums_[i] += counts[i];
+    ++participants_;
+    add_.Add(watch.Seconds());
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Average> Finish() override {
+    if (participants_ == 0) return base::FailedPrecondition("nobody took part in the round");
+    Average average{.participants = participants_, .mean = std::vector<double>(sums_.size())};
+    mechanism_.DecodeMean(sums_, participants_, average.mean);
+    return average;
+  }
+
+  PrivacySeconds seconds() const override {
+    return {.seal = seal_.Total(), .add = add_.Total(), .open = 0};
+  }
+
+ private:
+  secagg::Attempt attempt_;
+  const EntropyFactory& entropy_;
+  dp::Mechanism mechanism_;
+  std::mutex mutex_;
+  std::vector<uint64_t> sums_;
+  uint32_t participants_ = 0;
+  base::SharedSeconds seal_, add_;
+};
+
+class PlainPath final : public UpdatePath {
+ public:
+  PlainPath(const Manifest& manifest, const secagg::Attempt& attempt, const EntropyFactory& entropy)
+      : attempt_(attempt),
+        entropy_(entropy),
+        mechanism_(manifest.terms().mechanism()),
+        sums_(manifest.spec().dimension) {}
+
+  absl::Status Contribute(uint64_t participant, std::span<const float> update) override {
+    base::Stopwatch watch;
+    Draws draws = DrawsFor(attempt_, participant, update, entropy_);
+    std::vector<float> clipped(update.size());
+    mechanism_.Clip(update, clipped);
+    std::vector<double> noised(update.size());
+    mechanism_.Noise(clipped, draws.noise, noised);
+    seal_.Add(watch.Seconds());
+    const std::lock_guard lock(mutex_);
+    watch.Restart();
+    for (size_t i = 0; i < noised.size(); ++i)
+      sums_[i] += std::llrint(std::ldexp(noised[i], kBits));
+    ++participants_;
+    add_.Add(watch.Seconds());
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Average> Finish() override {
+    if (participants_ == 0) return base::FailedPrecondition("nobody took part in the round");
+    Average average{.participants = participants_, .mean = std::vector<double>(sums_.size())};
+    for (size_t i = 0; i < sums_.size(); ++i) {
+      average.mean[i] = std::ldexp(static_cast<double>(sums_[i]), -kBits) / participants_;
+    }
+    return average;
+  }
+
+  PrivacySeconds seconds() const override {
+    return {.seal = seal_.Total(), .add = add_.Total(), .open = 0};
+  }
+
+ private:
+  static constexpr int kBits = 40;  // |sum| < 2^23 fits
+
+  secagg::Attempt attempt_;
+  const EntropyFactory& entropy_;
+  dp::Mechanism mechanism_;
+  std::mutex mutex_;
+  std::vector<int64_t> sums_;
+  uint32_t participants_ = 0;
+  base::SharedSeconds seal_, add_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<UpdatePath>> NewEncryptedPath(const EncryptedPathParts& parts,
+                                                             const secagg::Attempt& attempt) {
+  const ManifestSpec& spec = parts.manifest.spec();
+  secagg::AttemptKeys keys = secagg::DeriveAttemptKeys(parts.keys.epoch_key, spec.scheme, attempt);
+  std::vector<secagg::OpenerIdentity> openers;
+  for (const uint64_t member : secagg::ChooseOpeners(parts.keys.epoch_key, spec.scheme, attempt,
+                                                     spec.clients, spec.openers)) {
+    openers.push_back(parts.manifest.Identity(member));
+  }
+  TACET_ASSIGN_OR_RETURN(auto sealer,
+                         secagg::Sealer::Create(parts.manifest.terms(), attempt, keys));
+  return std::make_unique<EncryptedPath>(parts, attempt, std::move(keys), std::move(openers),
+                                         std::move(sealer));
+}
+
+std::unique_ptr<UpdatePath> NewQuantizedPath(const Manifest& manifest,
+                                             const secagg::Attempt& attempt,
+                                             const EntropyFactory& entropy) {
+  return std::make_unique<QuantizedPath>(manifest, attempt, entropy);
+}
+
+std::unique_ptr<UpdatePath> NewPlainPath(const Manifest& manifest, const secagg::Attempt& attempt,
+                                         const EntropyFactory& entropy) {
+  return std::make_unique<PlainPath>(manifest, attempt, entropy);
+}
+
+}  // namespace tacet::federation

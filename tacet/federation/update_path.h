@@ -1,0 +1,87 @@
+// How the updates of a cohort become their average: encrypted, or not in runs labelled so.
+#ifndef TACET_FEDERATION_UPDATE_PATH_H_
+#define TACET_FEDERATION_UPDATE_PATH_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/random.h"
+#include "tacet/base/secret.h"
+#include "tacet/base/signing.h"
+#include "tacet/federation/channel.h"
+#include "tacet/federation/manifest.h"
+#include "tacet/federation/opening.h"
+#include "tacet/secagg/attempt.h"
+
+namespace tacet::federation {
+
+// Fresh bytes for one named purpose. A real run answers every label with the operating system's
+// generator; `--insecure-seed` with a generator of (seed, label).
+using EntropyFactory = std::function<std::unique_ptr<base::Entropy>(std::string_view label)>;
+
+// Seconds of all threads together.
+struct PrivacySeconds {
+  double seal = 0;
+  double add = 0;
+  double open = 0;
+};
+
+struct Average {
+  uint32_t participants = 0;  // K'
+  std::vector<double> mean;   // d values
+  uint64_t upload_bytes = 0;  // of one upload; 0 when nothing is encrypted
+  uint64_t sum_bytes = 0;     // of the opened sum sent to the members
+};
+
+// One attempt: every participant contributes, then the average comes out.
+class UpdatePath {
+ public:
+  virtual ~UpdatePath() = default;
+
+  // Takes one participant's update (d floats). Thread-safe. An error concerns this participant
+  // alone: its update is not in the sum.
+  virtual absl::Status Contribute(uint64_t participant, std::span<const float> update) = 0;
+  // The average of everything contributed. An error fails the attempt: nothing is applied.
+  virtual absl::StatusOr<Average> Finish() = 0;
+  // What was spent so far.
+  virtual PrivacySeconds seconds() const = 0;
+};
+
+// Keys that members of a federation hold; here one process plays all of them.
+struct MemberKeys {
+  uint32_t epoch = 0;
+  base::SecretBytes epoch_key;                 // 32 bytes
+  std::vector<base::SigningKey> signing_keys;  // by member
+};
+
+// The real thing: seal, add, open. What it refers to must outlive it.
+struct EncryptedPathParts {
+  const Manifest& manifest;
+  const MemberKeys& keys;
+  Channel& channel;
+  const EntropyFactory& entropy;
+  const MemberLog& log;
+};
+absl::StatusOr<std::unique_ptr<UpdatePath>> NewEncryptedPath(const EncryptedPathParts& parts,
+                                                             const secagg::Attempt& attempt);
+
+// The same mechanism without encryption: integer counts are added in the clear.
+std::unique_ptr<UpdatePath> NewQuantizedPath(const Manifest& manifest,
+                                             const secagg::Attempt& attempt,
+                                             const EntropyFactory& entropy);
+
+// Clip and noise alone, no quantisation. Terms are rounded to multiples of 2^-40, so that the sum
+// does not depend on the order in which threads add.
+std::unique_ptr<UpdatePath> NewPlainPath(const Manifest& manifest, const secagg::Attempt& attempt,
+                                         const EntropyFactory& entropy);
+
+}  // namespace tacet::federation
+
+#endif  // TACET_FEDERATION_UPDATE_PATH_H_

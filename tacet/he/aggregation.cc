@@ -1,0 +1,197 @@
+#include "tacet/he/aggregation.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "tacet/base/status.h"
+#include "tacet/he/compact.h"
+#include "tacet/he/derived_random.h"
+#include "tacet/he/paper.h"
+#include "tacet/he/security.h"
+#include "tacet/he/shared_key_envelope.h"
+#include "tacet/he/truncated_planes.h"
+#include "tacet/ring/crt.h"
+#include "tacet/ring/ntt.h"
+#include "tacet/ring/sampling.h"
+#include "tacet/ring/uniform.h"
+
+namespace tacet::he {
+namespace {
+
+constexpr uint64_t kMaxDimension = uint64_t{1} << 32;
+// Below 2^20 participants and 2^32 an offset, K' offset plus a centred sum stays far inside 63
+// bits.
+constexpr uint32_t kMaxParticipants = 1048575;
+constexpr uint64_t kMaxOffset = (uint64_t{1} << 32) - 1;
+// Lanes narrower than this would let unreduced counts carry past 2^127.
+constexpr uint32_t kMinPlaintextBits = 8;
+// Holds every |sum of counts - K' offset| that so many participants can reach.
+constexpr uint32_t kMaxCompactBits = 54;
+
+constexpr uint64_t CeilDivide(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+absl::Status CheckSpec(const AggregationSpec& spec) {
+  switch (spec.scheme) {
+    case Scheme::kCompact:
+    case Scheme::kPaperPublicKey:
+    case Scheme::kPaperSecretKey:
+      break;
+    default:
+      return base::InvalidArgument("`scheme` {} is unknown", static_cast<int>(spec.scheme));
+  }
+  if (spec.dimension == 0 || spec.dimension > kMaxDimension) {
+    return base::InvalidArgument("`dimension` is {}, it must be in 1..{}", spec.dimension,
+                                 kMaxDimension);
+  }
+  if (spec.max_participants == 0) {
+    return base::InvalidArgument("`max_participants` is 0, it must be at least 1");
+  }
+  if (spec.max_participants > kMaxParticipants) {
+    return base::InvalidArgument("`max_participants` is too large: {}, at most {} can be added",
+                                 spec.max_participants, kMaxParticipants);
+  }
+  if (spec.offset > kMaxOffset) {
+    return base::InvalidArgument("`offset` is too large: {}, counts have 32 bits", spec.offset);
+  }
+  if (spec.sum_bound == 0) {
+    return base::InvalidArgument("`sum_bound` is 0, it must be at least 1");
+  }
+  return absl::OkStatus();
+}
+
+// The bits of a centred sum: as asked for, or the fewest that hold the bound.
+absl::StatusOr<uint32_t> ChoosePlaintextBits(const AggregationSpec& spec, uint32_t most_bits) {
+  const uint64_t largest_bound = (uint64_t{1} << (most_bits - 1)) - 1;
+  if (spec.sum_bound > largest_bound) {
+    return base::InvalidArgument(
+        "`sum_bound` is too large: {}, scheme {} holds at most {} ({} bits a value) with {} "
+        "participants",
+        spec.sum_bound, SchemeName(spec.scheme), largest_bound, most_bits, spec.max_participants);
+  }
+  const uint32_t needed =
+      std::max(kMinPlaintextBits, static_cast<uint32_t>(std::bit_width(spec.sum_bound)) + 1);
+  if (spec.plaintext_bits == 0) return needed;
+  if (spec.plaintext_bits < needed) {
+    return base::InvalidArgument("`plaintext_bits` is too small: {}, `sum_bound` {} needs {}",
+                                 spec.plaintext_bits, spec.sum_bound, needed);
+  }
+  if (spec.plaintext_bits > most_bits) {
+    return base::InvalidArgument(
+        "`plaintext_bits` is too large: {}, scheme {} holds at most {} with {} participants",
+        spec.plaintext_bits, SchemeName(spec.scheme), most_bits, spec.max_participants);
+  }
+  return spec.plaintext_bits;
+}
+
+absl::Status CheckKeys(std::span<const uint8_t> public_seed,
+                       const base::SecretBytes& group_secret) {
+  if (public_seed.size() != ring::kSeedBytes) {
+    return base::InvalidArgument("`public_seed` has {} bytes, {} are needed", public_seed.size(),
+                                 ring::kSeedBytes);
+  }
+  if (group_secret.size() != kKeyBytes) {
+    return base::InvalidArgument("`group_secret` has {} bytes, {} are needed", group_secret.size(),
+                                 kKeyBytes);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string_view SchemeName(Scheme scheme) {
+  switch (scheme) {
+    case Scheme::kCompact:
+      return "compact";
+    case Scheme::kPaperPublicKey:
+      return "paper";
+    case Scheme::kPaperSecretKey:
+      return "paper-secret-key";
+  }
+  return "unknown";
+}
+
+absl::StatusOr<AggregationParams> AggregationParams::Create(const AggregationSpec& spec) {
+  TACET_RETURN_IF_ERROR(CheckSpec(spec));
+  AggregationParams params;
+  params.spec_ = spec;
+  TACET_RETURN_IF_ERROR(spec.scheme == Scheme::kCompact ? params.PlanCompact()
+                                                        : params.PlanPaper());
+  TACET_RETURN_IF_ERROR(CheckRlweSecurity({.ring_degree = params.ring_degree_,
+                                           .log2_modulus = params.log2_modulus_,
+                                           .error_stddev = std::sqrt(ring::kErrorVariance),
+                                           .secret = SecretDistribution::kTernary}));
+  return params;
+}
+
+absl::Status AggregationParams::PlanCompact() {
+  scale_bits_ = kMinScaleBits;
+  while (scale_bits_ <= kMaxScaleBits &&
+         MaxParticipantsAtScale(scale_bits_) < spec_.max_participants) {
+    ++scale_bits_;
+  }
+  TACET_ASSIGN_OR_RETURN(const SharedKeyEnvelope envelope,
+                         SharedKeyEnvelope::Create(spec_.max_participants));
+  TACET_ASSIGN_OR_RETURN(spec_.plaintext_bits, ChoosePlaintextBits(spec_, kMaxCompactBits));
+  // Fewest bytes a value is most lanes a coefficient. One lane of 54 bits always fits.
+  lanes_ = 100 / spec_.plaintext_bits;
+  while (!LanesFit(lanes_, spec_.plaintext_bits, scale_bits_, spec_.sum_bound)) --lanes_;
+
+  ring_degree_ = ring::kCompactDegree;
+  log2_modulus_ = ring::kLog2ModulusQ;
+  used_coefficients_ = CeilDivide(spec_.dimension, lanes_);
+  polynomials_ = CeilDivide(used_coefficients_, ring_degree_);
+  envelope_bytes_ = envelope.sealed_bytes();
+  ciphertext_bytes_ = kPlaneBytes * used_coefficients_ + envelope_bytes_;
+  closed_sum_bytes_ = 16 * used_coefficients_ + envelope.sum_bytes();
+  noise_variance_per_upload_ = CompactNoiseVariance();
+  return absl::OkStatus();
+}
+
+absl::Status AggregationParams::PlanPaper() {
+  // Errors of 2^20 public-key ciphertexts leave 26 bits.
+  uint32_t most_bits = kMaxPaperBits;
+  while (!PaperErrorFits(spec_.scheme, spec_.max_participants, most_bits)) --most_bits;
+  TACET_ASSIGN_OR_RETURN(spec_.plaintext_bits, ChoosePlaintextBits(spec_, most_bits));
+
+  ring_degree_ = ring::kPaperDegree;
+  log2_modulus_ = std::log2(static_cast<double>(ring::kPrime0));
+  used_coefficients_ = spec_.dimension;
+  polynomials_ = CeilDivide(used_coefficients_, ring_degree_);
+  closed_sum_bytes_ = 8 * (used_coefficients_ + polynomials_ * ring_degree_);
+  ciphertext_bytes_ = spec_.scheme == Scheme::kPaperPublicKey
+                          ? closed_sum_bytes_
+                          : 8 * used_coefficients_ + ring::kSeedBytes;
+  noise_variance_per_upload_ = PaperNoiseVariance(spec_.scheme);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Encryptor>> NewEncryptor(const AggregationParams& params,
+                                                        std::span<const uint8_t> public_seed,
+                                                        const base::SecretBytes& group_secret) {
+  TACET_RETURN_IF_ERROR(CheckKeys(public_seed, group_secret));
+  if (params.scheme() != Scheme::kCompact) {
+    return NewPaperEncryptor(params, public_seed, group_secret);
+  }
+  TACET_ASSIGN_OR_RETURN(const SharedKeyEnvelope envelope,
+                         SharedKeyEnvelope::Create(params.max_participants()));
+  return NewCompactEncryptor(params, public_seed, envelope.NewSealer(group_secret));
+}
+
+std::unique_ptr<Adder> NewAdder(const AggregationParams& params) {
+  if (params.scheme() != Scheme::kCompact) return NewPaperAdder(params);
+  // Checked parameters always have an envelope.
+  return NewCompactAdder(params, SharedKeyEnvelope::Create(params.max_participants()).value());
+}
+
+absl::StatusOr<std::unique_ptr<Decryptor>> NewDecryptor(const AggregationParams& params,
+                                                        std::span<const uint8_t> public_seed,
+                                                        const base::SecretBytes& group_secret) {
+  TACET_RETURN_IF_ERROR(CheckKeys(public_seed, group_secret));
+  if (params.scheme() != Scheme::kCompact) return NewPaperDecryptor(params, group_secret);
+  TACET_ASSIGN_OR_RETURN(const SharedKeyEnvelope envelope,
+                         SharedKeyEnvelope::Create(params.max_participants()));
+  return NewCompactDecryptor(params, public_seed, envelope.NewOpener(group_secret));
+}
+
+}  // namespace tacet::he

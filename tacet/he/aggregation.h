@@ -1,0 +1,171 @@
+// Additively homomorphic aggregation: participants encrypt vectors of counts, anybody adds the
+// ciphertexts, a holder of the group secret opens the sum and nothing else.
+#ifndef TACET_HE_AGGREGATION_H_
+#define TACET_HE_AGGREGATION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/secret.h"
+
+namespace tacet::he {
+
+// How counts are encrypted. The numbers are part of the formats and never change.
+enum class Scheme : uint8_t {
+  // Payload under a one-time key, and that key in a small envelope; several values a coefficient.
+  kCompact = 1,
+  // BFV at the published size (N = 8192, one value a coefficient), public-key encryption.
+  kPaperPublicKey = 2,
+  // The same with secret-key encryption whose uniform half travels as a 32-byte seed.
+  kPaperSecretKey = 3,
+};
+
+// "compact", "paper", "paper-secret-key".
+std::string_view SchemeName(Scheme scheme);
+
+// What a caller asks for; nothing is checked yet. With K' <= max_participants counts vectors, the
+// i-th sum lies in [K' offset - sum_bound, K' offset + sum_bound] for every i, or it comes out
+// wrong.
+struct AggregationSpec {
+  Scheme scheme = Scheme::kCompact;
+  uint64_t dimension = 0;         // d, values a vector, 1..2^32
+  uint32_t max_participants = 0;  // K, 1..1048575
+  uint64_t offset = 0;            // |mu| / s: the count at zero, < 2^32
+  uint64_t sum_bound = 0;         // B >= 1: |sum of counts - K' offset| <= B
+  // w, the bits of a centred sum: B <= 2^(w-1) - 1. 0 takes the smallest that holds B; a larger one
+  // only wastes room (benchmarks at a given size).
+  uint32_t plaintext_bits = 0;
+};
+
+// Checked parameters: with them the opened sum is exact but for a probability below 2^-80 a
+// coefficient, and RLWE has 128 bits of security by the cited tables. Immutable.
+class AggregationParams {
+ public:
+  // InvalidArgument names the field that is out of range, or the quantity (participants, bound,
+  // bits a value) that is too large to be held exactly, with its value and the largest possible.
+  static absl::StatusOr<AggregationParams> Create(const AggregationSpec& spec);
+
+  Scheme scheme() const { return spec_.scheme; }
+  uint64_t dimension() const { return spec_.dimension; }
+  uint32_t max_participants() const { return spec_.max_participants; }
+  uint64_t offset() const { return spec_.offset; }
+  uint64_t sum_bound() const { return spec_.sum_bound; }
+
+  // w: sums are decoded centred in [-2^(w-1), 2^(w-1) - 1] around K' offset.
+  uint32_t plaintext_bits() const { return spec_.plaintext_bits; }
+  // L: values that share a coefficient; 1 for the paper's schemes.
+  uint32_t lanes() const { return lanes_; }
+  // kappa: a plaintext is scaled by 2^kappa. 0 for the paper's schemes, which scale by (Q - 1)/2^w.
+  uint32_t scale_bits() const { return scale_bits_; }
+  // N: coefficients of a ring element.
+  uint64_t ring_degree() const { return ring_degree_; }
+  // Coefficients that carry values, ceil(d / L).
+  uint64_t used_coefficients() const { return used_coefficients_; }
+  // Payload polynomials, ceil(used_coefficients / N).
+  uint64_t polynomials() const { return polynomials_; }
+  // log2 of the ciphertext modulus Q.
+  double log2_modulus() const { return log2_modulus_; }
+
+  // The exact length of every ciphertext and of every closed sum.
+  size_t ciphertext_bytes() const { return ciphertext_bytes_; }
+  size_t closed_sum_bytes() const { return closed_sum_bytes_; }
+  // Part of `ciphertext_bytes` that carries the one-time key; 0 for the paper's schemes.
+  size_t envelope_bytes() const { return envelope_bytes_; }
+
+  // Predicted variance of the payload's error (phase minus scaled plaintext) that one upload adds
+  // to a coefficient of the sum.
+  double noise_variance_per_upload() const { return noise_variance_per_upload_; }
+
+ private:
+  AggregationParams() = default;
+  absl::Status PlanCompact();
+  absl::Status PlanPaper();
+
+  AggregationSpec spec_;
+  uint32_t lanes_ = 1;
+  uint32_t scale_bits_ = 0;
+  uint64_t ring_degree_ = 0;
+  uint64_t used_coefficients_ = 0;
+  uint64_t polynomials_ = 0;
+  double log2_modulus_ = 0;
+  size_t ciphertext_bytes_ = 0;
+  size_t closed_sum_bytes_ = 0;
+  size_t envelope_bytes_ = 0;
+  double noise_variance_per_upload_ = 0;
+};
+
+// A participant's side. Immutable and thread-safe: buffers belong to the call.
+class Encryptor {
+ public:
+  virtual ~Encryptor() = default;
+
+  // Encrypts counts (any u32 values, counts.size() == dimension) into exactly ciphertext_bytes()
+  // bytes; `ciphertext` is resized, so a caller that keeps it reuses its memory. `seal_key` holds
+  // 32 fresh secret bytes of this one seal: all randomness of the encryption, and the public seed
+  // in the ciphertext, come from it by HKDF under distinct labels. The same seal key must never
+  // meet two different vectors. The time taken does not depend on counts or keys.
+  // InvalidArgument: wrong number of counts, wrong key length; `ciphertext` is then unchanged.
+  virtual absl::Status Encrypt(std::span<const uint32_t> counts, const base::SecretBytes& seal_key,
+                               base::Bytes& ciphertext) const = 0;
+};
+
+// The server's side; it needs no key. Not thread-safe; several adders may run and be merged.
+class Adder {
+ public:
+  virtual ~Adder() = default;
+
+  // Adds one ciphertext. Everything is checked, the length first: DataLoss names the field that is
+  // wrong; FailedPrecondition when max_participants are in the sum. On error the sum is unchanged.
+  virtual absl::Status Add(std::span<const uint8_t> ciphertext) = 0;
+  // Adds what `other` has added. InvalidArgument unless both have the same parameters;
+  // FailedPrecondition when together they pass max_participants. On error the sum is unchanged.
+  virtual absl::Status Merge(const Adder& other) = 0;
+  // K', the ciphertexts in the sum.
+  virtual uint32_t count() const = 0;
+  // The sum in its one canonical form, closed_sum_bytes() long: equal sets of ciphertexts give
+  // equal bytes, in whatever order they came. May be called at any time, also more than once.
+  virtual base::Bytes Close() const = 0;
+};
+
+// An opener's side. Immutable and thread-safe.
+class Decryptor {
+ public:
+  virtual ~Decryptor() = default;
+
+  // sums[i] = sum of the i-th counts of `participants` ciphertexts. The time taken depends on no
+  // secret, and neither does success: DataLoss (length, a word that is not canonical) and
+  // InvalidArgument (participants not in 1..max_participants) can be seen from the input alone.
+  // A sum outside the bound comes out as another number, a negative one as 0; the linear tag
+  // notices both.
+  virtual absl::StatusOr<std::vector<uint64_t>> Decrypt(std::span<const uint8_t> closed_sum,
+                                                        uint32_t participants) const = 0;
+
+  // The mean square of the payload's error in this sum over the used coefficients; honest sums are
+  // near participants * noise_variance_per_upload(). Depends on secrets: for the opener's own log
+  // and for tests, never a reason to refuse, never sent. Errors as Decrypt.
+  virtual absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
+                                              uint32_t participants) const = 0;
+};
+
+// `public_seed` (32 bytes) determines the public polynomials, expanded here once and cached; the
+// same for all participants of a round. `group_secret` (32 bytes) is of one attempt; the ternary
+// secret s comes from it. InvalidArgument on another length.
+absl::StatusOr<std::unique_ptr<Encryptor>> NewEncryptor(const AggregationParams& params,
+                                                        std::span<const uint8_t> public_seed,
+                                                        const base::SecretBytes& group_secret);
+std::unique_ptr<Adder> NewAdder(const AggregationParams& params);
+absl::StatusOr<std::unique_ptr<Decryptor>> NewDecryptor(const AggregationParams& params,
+                                                        std::span<const uint8_t> public_seed,
+                                                        const base::SecretBytes& group_secret);
+
+}  // namespace tacet::he
+
+#endif  // TACET_HE_AGGREGATION_H_

@@ -1,0 +1,48 @@
+#include "tacet/he/compact.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "tacet/he/truncated_planes.h"
+#include "tacet/ring/crt.h"
+#include "tacet/ring/ntt.h"
+#include "tacet/ring/sampling.h"
+#include "tacet/ring/uniform.h"
+
+namespace tacet::he {
+
+double CompactNoiseVariance() { return ring::kErrorVariance + kTruncationVariance; }
+
+uint32_t MaxParticipantsAtScale(uint32_t scale_bits) {
+  const double room = std::ldexp(1.0, static_cast<int>(scale_bits) - 1) - 0.5;
+  const double z_squared = 2 * 81 * std::numbers::ln2;
+  // None of the nine quotients is within 10^-3 of an integer.
+  return static_cast<uint32_t>(room * room / (z_squared * CompactNoiseVariance()));
+}
+
+bool LanesFit(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits, uint64_t sum_bound) {
+  if (scale_bits + lane_bits * lanes > 100) return false;  // below, everything fits 127 bits
+  if (sum_bound >= uint64_t{1} << (lane_bits - 1)) return false;
+  ring::Uint128 ones = 0;
+  for (uint32_t l = 0; l < lanes; ++l) ones += ring::Uint128{1} << (lane_bits * l);
+  const ring::Uint128 largest =
+      ((ones * sum_bound) << scale_bits) + (ring::Uint128{1} << (scale_bits - 1));
+  return largest <= (ring::kModulusQ - 1) / 2;
+}
+
+std::vector<uint64_t> ExpandPayloadA(std::span<const uint8_t> public_seed, uint64_t polynomials) {
+  constexpr size_t kN = ring::kCompactDegree;
+  std::vector<uint64_t> a_ntt(2 * kN * polynomials);
+  for (uint64_t j = 0; j < polynomials; ++j) {
+    for (size_t prime = 0; prime < 2; ++prime) {
+      ring::ExpandUniform(public_seed,
+                          {.use = ring::UniformUse::kPayload,
+                           .polynomial = static_cast<uint32_t>(j),
+                           .prime = static_cast<uint8_t>(prime)},
+                          std::span(a_ntt).subspan((2 * j + prime) * kN, kN));
+    }
+  }
+  return a_ntt;
+}
+
+}  // namespace tacet::he

@@ -1,0 +1,52 @@
+// Scheme compact: a payload under a one-time key, and that key in an envelope.
+//
+// Ring Z_Q[X]/(X^N + 1), N = 4096, Q = p0 p1. A seal draws one ternary key k; polynomial j of its
+// payload is
+//   c_j = a_j k + e_j + 2^kappa m_j mod Q,   e_j ~ CBD(21)^N,
+// with a_j public and the same for all uploads of a round, m_j the counts in lanes (lanes.h).
+// c_j is sent truncated (truncated_planes.h). Sums of c_j open under Σk, which alone comes out of
+// the sum of envelopes (key_envelope.h). Bytes: docs/formats/ciphertext.md.
+#ifndef TACET_HE_COMPACT_H_
+#define TACET_HE_COMPACT_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/he/aggregation.h"
+#include "tacet/he/key_envelope.h"
+
+namespace tacet::he {
+
+// The payload's error budget, z sqrt(K (sigma_e^2 + var of the truncation)) + 1/2 < 2^(kappa - 1)
+// with z = sqrt(2 * 81 ln 2), so that a coefficient of the sum is wrong with probability below
+// 2^-80: both errors are sub-Gaussian with their variances. kappa runs from 9 to 17.
+inline constexpr uint32_t kMinScaleBits = 9;
+inline constexpr uint32_t kMaxScaleBits = 17;
+uint32_t MaxParticipantsAtScale(uint32_t scale_bits);
+// The variance of that error, one upload: 31.75.
+double CompactNoiseVariance();
+
+// True when every sum of L lanes, each in [-B, B], with its error stays inside (-Q/2, Q/2):
+//   2^kappa B (2^(w L) - 1) / (2^w - 1) + 2^(kappa - 1) <= (Q - 1) / 2.
+bool LanesFit(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits, uint64_t sum_bound);
+
+// a_j of all polynomials mod both primes, NTT domain: word i of a_j mod kPrimes[r] is at
+// (2 j + r) N + i. Public.
+std::vector<uint64_t> ExpandPayloadA(std::span<const uint8_t> public_seed, uint64_t polynomials);
+
+std::unique_ptr<Encryptor> NewCompactEncryptor(const AggregationParams& params,
+                                               std::span<const uint8_t> public_seed,
+                                               std::unique_ptr<EnvelopeSealer> envelope);
+std::unique_ptr<Adder> NewCompactAdder(const AggregationParams& params,
+                                       const KeyEnvelope& envelope);
+std::unique_ptr<Decryptor> NewCompactDecryptor(const AggregationParams& params,
+                                               std::span<const uint8_t> public_seed,
+                                               std::unique_ptr<EnvelopeOpener> envelope);
+
+}  // namespace tacet::he
+
+#endif  // TACET_HE_COMPACT_H_

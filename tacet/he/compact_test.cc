@@ -1,0 +1,152 @@
+// What only scheme compact has: lanes at their edges, the bytes of its ciphertexts.
+#include "tacet/he/compact.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "tacet/base/hash.h"
+#include "tacet/he/testing.h"
+
+namespace tacet::he {
+namespace {
+
+struct Edge {
+  uint32_t max_participants;
+  uint32_t bits;
+  uint32_t lanes;
+  uint64_t sum_bound;
+};
+
+// The largest bound that still has that many lanes.
+uint64_t LargestBound(uint32_t max_participants, uint32_t bits, uint32_t lanes) {
+  uint32_t scale_bits = kMinScaleBits;
+  while (MaxParticipantsAtScale(scale_bits) < max_participants) ++scale_bits;
+  uint64_t low = 0;
+  uint64_t high = uint64_t{1} << (bits - 1);
+  while (high - low > 1) {
+    const uint64_t middle = low + (high - low) / 2;
+    (LanesFit(lanes, bits, scale_bits, middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+std::vector<Edge> Edges() {
+  std::vector<Edge> edges;
+  // 18 participants: kappa = 9, the most lanes; kappa + w L = 100 for w = 13, w = 18 and 30, w
+  // = 22.
+  for (const uint32_t max_participants : {18u, 73u, 1000u}) {
+    for (const uint32_t bits :
+         {8u, 9u, 10u, 11u, 12u, 13u, 14u, 16u, 18u, 20u, 22u, 24u, 30u, 32u}) {
+      const uint32_t lanes = MustCreate({.dimension = 1,
+                                         .max_participants = max_participants,
+                                         .sum_bound = 1,
+                                         .plaintext_bits = bits})
+                                 .lanes();
+      edges.push_back({max_participants, bits, lanes, LargestBound(max_participants, bits, lanes)});
+    }
+  }
+  return edges;
+}
+
+// Sums K' offset + centred[i] from two uploads.
+std::vector<uint64_t> OpenSumOf(const Edge& edge, const std::vector<int64_t>& centred,
+                                std::vector<uint64_t>& expected) {
+  const uint32_t offset = 2200000000;
+  TestAttempt attempt(MustCreate({.dimension = centred.size(),
+                                  .max_participants = edge.max_participants,
+                                  .offset = offset,
+                                  .sum_bound = edge.sum_bound,
+                                  .plaintext_bits = edge.bits}));
+  EXPECT_EQ(attempt.params().lanes(), edge.lanes);
+  std::vector<uint32_t> first(centred.size());
+  std::vector<uint32_t> second(centred.size());
+  expected.resize(centred.size());
+  for (size_t i = 0; i < centred.size(); ++i) {
+    first[i] = static_cast<uint32_t>(offset + centred[i] / 2);
+    second[i] = static_cast<uint32_t>(offset + centred[i] - centred[i] / 2);
+    expected[i] = uint64_t{first[i]} + second[i];
+  }
+  attempt.EncryptAndAdd(first);
+  attempt.EncryptAndAdd(second);
+  return attempt.Open();
+}
+
+TEST(CompactLanesTest, EveryNumberOfLanesUpToElevenOccurs) {
+  std::vector<uint32_t> lanes;
+  for (const Edge& edge : Edges()) lanes.push_back(edge.lanes);
+  for (uint32_t l = 2; l <= 11; ++l) {
+    EXPECT_NE(std::find(lanes.begin(), lanes.end(), l), lanes.end()) << l << " lanes";
+  }
+}
+
+// Every coefficient saturated: all lanes at B, all at -B, alternating, one lane alone.
+TEST(CompactLanesTest, SumsAreExactAtTheBoundInEveryLane) {
+  for (const Edge& edge : Edges()) {
+    const auto bound = static_cast<int64_t>(edge.sum_bound);
+    const size_t dimension = 40 * edge.lanes + 1;
+    std::vector<int64_t> centred(dimension);
+    for (size_t i = 0; i < dimension; ++i) {
+      const size_t coefficient = i / edge.lanes;
+      const size_t lane = i % edge.lanes;
+      if (coefficient < 10) {
+        centred[i] = bound;
+      } else if (coefficient < 20) {
+        centred[i] = -bound;
+      } else if (coefficient < 25) {
+        centred[i] = lane % 2 == coefficient % 2 ? bound : -bound;
+      } else if (lane == coefficient % edge.lanes) {
+        centred[i] = coefficient % 2 == 0 ? bound : -bound;
+      }
+    }
+    std::vector<uint64_t> expected;
+    EXPECT_EQ(OpenSumOf(edge, centred, expected), expected)
+        << edge.bits << " bits, " << edge.lanes << " lanes";
+  }
+}
+
+TEST(CompactLanesTest, OnePastTheBoundIsWrongWhereTheCapacityIsUsedUp) {
+  size_t limited_by_modulus = 0;
+  for (const Edge& edge : Edges()) {
+    const auto past = static_cast<int64_t>(edge.sum_bound) + 1;
+    limited_by_modulus += past < (int64_t{1} << (edge.bits - 1)) ? 1 : 0;
+    for (const int64_t value : {past, -past}) {
+      // -2^(w-1) still fits a lane where the modulus has room.
+      if (value == -(int64_t{1} << (edge.bits - 1))) continue;
+      const std::vector<int64_t> centred(4 * edge.lanes, value);
+      std::vector<uint64_t> expected;
+      EXPECT_NE(OpenSumOf(edge, centred, expected), expected)
+          << value << ", " << edge.bits << " bits, " << edge.lanes << " lanes";
+    }
+  }
+  EXPECT_GE(limited_by_modulus, 4u);
+}
+
+TEST(CompactLanesTest, OneLaneTakesTheWidestSums) {
+  const AggregationSpec spec = {.dimension = 5000,
+                                .max_participants = 18,
+                                .offset = 2147483648,
+                                .sum_bound = uint64_t{1} << 35,
+                                .plaintext_bits = 54};
+  EXPECT_EQ(MustCreate(spec).lanes(), 1u);
+  ExpectExactSum(spec, 2, 2147483647);
+}
+
+// The bytes of docs/formats/ciphertext.md, frozen, as a second implementation computed them from
+// that page: anything that changes them breaks the peers.
+TEST(CompactFormatTest, CiphertextAndSumBytesAreFrozen) {
+  TestAttempt attempt(MustCreate(
+      {.dimension = 20000, .max_participants = 1000, .offset = 40000, .sum_bound = 2000000}));
+  std::vector<uint32_t> counts(20000);
+  for (size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<uint32_t>(39000 + i % 2001);
+  const base::Bytes ciphertext = attempt.Encrypt(counts);
+  EXPECT_EQ(base::ToHex(base::Sha256(ciphertext)),
+            "70c8262353b54c150a5ce16b79c508f09b2a6ca17d639eccbcb134c6e1dea25a");
+  ASSERT_TRUE(attempt.adder().Add(ciphertext).ok());
+  EXPECT_EQ(base::ToHex(base::Sha256(attempt.adder().Close())),
+            "a40be2970ebbe7edbd46823cbacb9e8a873881f563a51ec250304108cda0b0f1");
+}
+
+}  // namespace
+}  // namespace tacet::he

@@ -1,0 +1,46 @@
+// Lanes: several values side by side in one integer.
+//
+// L values v_0, ..., v_{L-1} with w bits a lane make m = Σ_l v_l 2^(w l), an integer that is never
+// reduced: values larger than a lane carry into the next, and sums of such integers are the integer
+// of the sums. Value i sits in coefficient i / L, lane i mod L.
+#ifndef TACET_HE_LANES_H_
+#define TACET_HE_LANES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tacet/ring/modulus.h"
+
+namespace tacet::he {
+
+// Σ_l values[l] 2^(bits l). The caller's plan keeps it below 2^127.
+template <typename Value>
+ring::Int128 PackLanes(std::span<const Value> values, uint32_t bits) {
+  ring::Int128 packed = 0;
+  for (size_t l = values.size(); l-- > 0;) packed = (packed << bits) + values[l];
+  return packed;
+}
+
+// The one way to write m = Σ_l lanes[l] 2^(bits l) with every lane but the rest in
+// [-2^(bits-1), 2^(bits-1) - 1], lowest lane first; what does not fit the last lane is dropped.
+// 1 <= bits <= 63. Neither branches nor divides.
+template <typename Value>
+void UnpackLanes(ring::Int128 m, uint32_t bits, std::span<Value> lanes) {
+  const uint32_t unused = 64 - bits;
+  for (Value& lane : lanes) {
+    // The low `bits` bits, sign-extended.
+    const int64_t value = static_cast<int64_t>(static_cast<uint64_t>(m) << unused) >> unused;
+    lane = static_cast<Value>(value);
+    m = (m - value) >> bits;
+  }
+}
+
+// m nearest to phase / 2^bits: floor(phase / 2^bits + 1/2).
+constexpr ring::Int128 RoundToMultiple(ring::Int128 phase, uint32_t bits) {
+  return (phase + (ring::Int128{1} << (bits - 1))) >> bits;
+}
+
+}  // namespace tacet::he
+
+#endif  // TACET_HE_LANES_H_

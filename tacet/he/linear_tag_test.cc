@@ -1,0 +1,185 @@
+#include "tacet/he/linear_tag.h"
+
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/random.h"
+#include "tacet/base/status.h"
+
+namespace tacet::he {
+namespace {
+
+using testing::HasSubstr;
+using Uint128 = unsigned __int128;
+
+base::SecretBytes Key(uint64_t seed) {
+  base::InsecureSeededEntropy entropy(seed, "tag key");
+  return entropy.Draw(32);
+}
+
+std::vector<uint8_t> Label(uint8_t number) { return {'l', 'a', 'b', 'e', 'l', number}; }
+
+std::vector<uint32_t> RandomCounts(uint64_t seed, size_t dimension) {
+  base::InsecureSeededEntropy entropy(seed, "counts");
+  base::Random random = base::Random::FromEntropy(entropy);
+  std::vector<uint32_t> counts(dimension);
+  for (uint32_t& count : counts) count = static_cast<uint32_t>(random.NextU64());
+  return counts;
+}
+
+// The tag of the vector that is 1 at `index`.
+Tag UnitTag(const LinearTagKey& key, size_t dimension, size_t index) {
+  std::vector<uint64_t> unit(dimension);
+  unit[index] = 1;
+  return key.OfSum(unit);
+}
+
+uint64_t MultiplyModPrime(uint64_t a, uint64_t b) {
+  return static_cast<uint64_t>(static_cast<Uint128>(a) * b % kTagPrime);
+}
+
+TEST(LinearTagTest, TagsOfSeveralVectorsAddUpToTheTagOfTheirSum) {
+  for (const size_t dimension : {1u, 2u, 4095u, 4096u, 4097u, 10000u}) {
+    const LinearTagKey key(Key(1), dimension);
+    Tag sum_of_tags;
+    Tag masks;
+    std::vector<uint64_t> sums(dimension);
+    for (uint8_t k = 0; k < 20; ++k) {
+      const std::vector<uint32_t> counts = RandomCounts(k, dimension);
+      for (size_t i = 0; i < dimension; ++i) sums[i] += counts[i];
+      sum_of_tags = AddTags(sum_of_tags, key.Compute(counts, Label(k)));
+      masks = AddTags(masks, key.Mask(Label(k)));
+    }
+    EXPECT_TRUE(TagsEqual(sum_of_tags, AddTags(key.OfSum(sums), masks)));
+    // Any other sum has another tag.
+    for (const size_t i : {size_t{0}, dimension / 2, dimension - 1}) {
+      ++sums[i];
+      EXPECT_FALSE(TagsEqual(sum_of_tags, AddTags(key.OfSum(sums), masks))) << i;
+      --sums[i];
+    }
+  }
+}
+
+// Σ_i Y_i tag(e_i) by the compiler's own division, at the largest counts.
+TEST(LinearTagTest, IsTheFieldsLinearCombination) {
+  const size_t dimension = 4100;
+  const LinearTagKey key(Key(2), dimension);
+  for (const uint64_t value : {uint64_t{1}, uint64_t{4294967295}, ~uint64_t{0}, kTagPrime}) {
+    std::array<uint64_t, 2> expected{};
+    for (size_t i = 0; i < dimension; i += 50) {
+      const Tag unit = UnitTag(key, dimension, i);
+      for (size_t word = 0; word < 2; ++word) {
+        expected[word] =
+            (expected[word] + MultiplyModPrime(value % kTagPrime, unit.words[word])) % kTagPrime;
+      }
+    }
+    std::vector<uint64_t> sums(dimension);
+    for (size_t i = 0; i < dimension; i += 50) sums[i] = value;
+    EXPECT_EQ(key.OfSum(sums).words, expected) << value;
+  }
+}
+
+TEST(LinearTagTest, LargestCountsEverywhereDoNotOverflow) {
+  const size_t dimension = 8192;
+  const LinearTagKey key(Key(3), dimension);
+  const std::vector<uint32_t> counts(dimension, 4294967295);
+  const std::vector<uint64_t> ones(dimension, 1);
+  const Tag of_ones = key.OfSum(ones);
+  const Tag of_counts = key.Compute(counts, Label(0));
+  const Tag of_words = key.OfSum(std::vector<uint64_t>(dimension, ~uint64_t{0}));
+  const Tag mask = key.Mask(Label(0));
+  for (size_t word = 0; word < 2; ++word) {
+    EXPECT_EQ(of_counts.words[word],
+              (MultiplyModPrime(4294967295, of_ones.words[word]) + mask.words[word]) % kTagPrime);
+    EXPECT_EQ(of_words.words[word],
+              MultiplyModPrime(~uint64_t{0} % kTagPrime, of_ones.words[word]));
+  }
+}
+
+// Coefficient (a, b) is r_a v_b: 2 x 2 determinants across rows of 4096 vanish.
+TEST(LinearTagTest, CoefficientsAreProductsOfRowAndColumn) {
+  const size_t dimension = 3 * kTagBlock;
+  const LinearTagKey key(Key(4), dimension);
+  const Tag a = UnitTag(key, dimension, 7);
+  const Tag b = UnitTag(key, dimension, 4000);
+  const Tag c = UnitTag(key, dimension, 2 * kTagBlock + 7);
+  const Tag d = UnitTag(key, dimension, 2 * kTagBlock + 4000);
+  for (size_t word = 0; word < 2; ++word) {
+    EXPECT_EQ(MultiplyModPrime(a.words[word], d.words[word]),
+              MultiplyModPrime(b.words[word], c.words[word]));
+  }
+  EXPECT_NE(a.words[0], a.words[1]);
+  EXPECT_NE(a.words[0], c.words[0]);
+}
+
+TEST(LinearTagTest, MasksDifferByLabelAndKey) {
+  const LinearTagKey key(Key(5), 10);
+  const LinearTagKey other(Key(6), 10);
+  EXPECT_TRUE(TagsEqual(key.Mask(Label(1)), key.Mask(Label(1))));
+  EXPECT_FALSE(TagsEqual(key.Mask(Label(1)), key.Mask(Label(2))));
+  EXPECT_FALSE(TagsEqual(key.Mask(Label(1)), other.Mask(Label(1))));
+  EXPECT_TRUE(TagsEqual(key.Mask(Label(1)), key.Compute(std::vector<uint32_t>(10), Label(1))));
+  EXPECT_TRUE(TagsEqual(key.OfSum(std::vector<uint64_t>(10)), Tag()));
+}
+
+TEST(LinearTagTest, AddingStaysCanonical) {
+  const Tag largest{{kTagPrime - 1, kTagPrime - 1}};
+  EXPECT_EQ(AddTags(largest, Tag{{1, kTagPrime - 1}}).words,
+            (std::array<uint64_t, 2>{0, kTagPrime - 2}));
+  EXPECT_EQ(AddTags(largest, Tag()).words, largest.words);
+}
+
+TEST(LinearTagTest, ComparisonSeesEitherWord) {
+  const Tag tag{{5, 6}};
+  EXPECT_TRUE(TagsEqual(tag, Tag{{5, 6}}));
+  EXPECT_FALSE(TagsEqual(tag, Tag{{4, 6}}));
+  EXPECT_FALSE(TagsEqual(tag, Tag{{5, 7}}));
+}
+
+TEST(LinearTagTest, BytesAreTwoLittleEndianWords) {
+  const Tag tag{{0x0102030405060708, kTagPrime - 1}};
+  const std::array<uint8_t, kTagBytes> bytes = EncodeTag(tag);
+  EXPECT_EQ(base::ToHex(bytes), "0807060504030201feffffffffffff1f");
+  EXPECT_TRUE(TagsEqual(DecodeTag(bytes).value(), tag));
+}
+
+TEST(LinearTagTest, DecoderRefusesLengthsAndWordsFromThePrimeOn) {
+  const std::array<uint8_t, kTagBytes> zeros{};
+  for (const size_t size : {0u, 15u}) {
+    const absl::Status status = DecodeTag(std::span(zeros).first(size)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(base::Message(status), HasSubstr("tag: length is"));
+  }
+  EXPECT_FALSE(DecodeTag(std::vector<uint8_t>(17)).ok());
+  for (size_t word = 0; word < 2; ++word) {
+    Tag tag;
+    tag.words[word] = kTagPrime;
+    const absl::Status status = DecodeTag(EncodeTag(tag)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(base::Message(status), HasSubstr("word " + std::to_string(word) + " is not below"));
+  }
+}
+
+// docs/formats/tag.md, frozen, as a second implementation computed it from that page.
+TEST(LinearTagTest, KnownAnswer) {
+  base::SecretBytes tag_key(32);
+  for (size_t i = 0; i < 32; ++i) tag_key.Expose()[i] = static_cast<uint8_t>(i);
+  const LinearTagKey key(tag_key, 5000);
+  std::vector<uint32_t> counts(5000);
+  for (size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<uint32_t>(i * i);
+  EXPECT_EQ(base::ToHex(EncodeTag(key.Compute(counts, Label('!')))),
+            "5f2cc1575313b30e7a81734cafd2e711");
+}
+
+TEST(LinearTagDeathTest, WrongSizesAreProgrammingErrors) {
+  const LinearTagKey key(Key(1), 10);
+  EXPECT_DEATH(key.Compute(std::vector<uint32_t>(9), Label(0)), "number of counts");
+  EXPECT_DEATH(key.OfSum(std::vector<uint64_t>(11)), "number of sums");
+  EXPECT_DEATH(LinearTagKey(base::SecretBytes(16), 10), "32 bytes");
+}
+
+}  // namespace
+}  // namespace tacet::he

@@ -1,0 +1,56 @@
+#include "tacet/he/payload_shape.h"
+
+#include "tacet/base/status.h"
+#include "tacet/he/derived_random.h"
+
+namespace tacet::he {
+namespace {
+
+bool SameParams(const AggregationParams& a, const AggregationParams& b) {
+  return a.scheme() == b.scheme() && a.dimension() == b.dimension() &&
+         a.max_participants() == b.max_participants() && a.offset() == b.offset() &&
+         a.sum_bound() == b.sum_bound() && a.plaintext_bits() == b.plaintext_bits();
+}
+
+}  // namespace
+
+absl::Status CheckSealInput(const AggregationParams& params, size_t counts, size_t seal_key_bytes) {
+  if (counts != params.dimension()) {
+    return base::InvalidArgument("`counts` has {} values, the dimension is {}", counts,
+                                 params.dimension());
+  }
+  if (seal_key_bytes != kKeyBytes) {
+    return base::InvalidArgument("`seal_key` has {} bytes, {} are needed", seal_key_bytes,
+                                 kKeyBytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCiphertextLength(const AggregationParams& params, size_t bytes) {
+  if (bytes == params.ciphertext_bytes()) return absl::OkStatus();
+  return base::DataLoss("ciphertext: length is {} bytes, scheme {} at dimension {} has {}", bytes,
+                        SchemeName(params.scheme()), params.dimension(), params.ciphertext_bytes());
+}
+
+absl::Status CheckRoomInSum(const AggregationParams& params, uint64_t count_after) {
+  if (count_after <= params.max_participants()) return absl::OkStatus();
+  return base::FailedPrecondition("the sum would hold {} ciphertexts, `max_participants` is {}",
+                                  count_after, params.max_participants());
+}
+
+absl::Status CheckMerge(const AggregationParams& params, const AggregationParams* other) {
+  if (other != nullptr && SameParams(params, *other)) return absl::OkStatus();
+  return base::InvalidArgument("the sums to be merged have different parameters");
+}
+
+absl::Status CheckClosedSum(const AggregationParams& params, size_t bytes, uint32_t participants) {
+  if (participants == 0 || participants > params.max_participants()) {
+    return base::InvalidArgument("`participants` is {}, the parameters allow 1 to {}", participants,
+                                 params.max_participants());
+  }
+  if (bytes == params.closed_sum_bytes()) return absl::OkStatus();
+  return base::DataLoss("closed sum: length is {} bytes, scheme {} at dimension {} has {}", bytes,
+                        SchemeName(params.scheme()), params.dimension(), params.closed_sum_bytes());
+}
+
+}  // namespace tacet::he

@@ -1,0 +1,42 @@
+// Where the values of a vector sit: shared by all roles of all schemes.
+#ifndef TACET_HE_PAYLOAD_SHAPE_H_
+#define TACET_HE_PAYLOAD_SHAPE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+
+#include "tacet/he/aggregation.h"
+#include "tacet/ring/modulus.h"
+
+namespace tacet::he {
+
+// Coefficients of payload polynomial `polynomial` that carry values: N, fewer in the last one.
+inline size_t UsedCoefficients(const AggregationParams& params, uint64_t polynomial) {
+  return std::min(params.ring_degree(),
+                  params.used_coefficients() - polynomial * params.ring_degree());
+}
+
+// Values in coefficient `coefficient` of the whole payload: L, fewer in the last one.
+inline size_t ValuesIn(const AggregationParams& params, uint64_t coefficient) {
+  return std::min<uint64_t>(params.lanes(), params.dimension() - coefficient * params.lanes());
+}
+
+// The checks that every role of every scheme makes first.
+absl::Status CheckSealInput(const AggregationParams& params, size_t counts, size_t seal_key_bytes);
+absl::Status CheckCiphertextLength(const AggregationParams& params, size_t bytes);
+absl::Status CheckRoomInSum(const AggregationParams& params, uint64_t count_after);
+absl::Status CheckMerge(const AggregationParams& params, const AggregationParams* other);
+absl::Status CheckClosedSum(const AggregationParams& params, size_t bytes, uint32_t participants);
+
+// The sum of counts from its centred value and K' offset; 0 when that is negative.
+inline uint64_t SumOfCounts(int64_t centred, uint64_t total_offset) {
+  const int64_t sum = centred + static_cast<int64_t>(total_offset);
+  return static_cast<uint64_t>(sum) & ~ring::MaskOfTopBit(static_cast<uint64_t>(sum));
+}
+
+}  // namespace tacet::he
+
+#endif  // TACET_HE_PAYLOAD_SHAPE_H_

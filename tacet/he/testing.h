@@ -1,0 +1,112 @@
+// What the tests of this folder share: one attempt with all its roles in one place.
+#ifndef TACET_HE_TESTING_H_
+#define TACET_HE_TESTING_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "tacet/base/random.h"
+#include "tacet/base/status.h"
+#include "tacet/he/aggregation.h"
+
+namespace tacet::he {
+
+inline constexpr Scheme kAllSchemes[] = {Scheme::kCompact, Scheme::kPaperPublicKey,
+                                         Scheme::kPaperSecretKey};
+
+// "compact", "paper", "papersecretkey": SchemeName as the suffix of a test's name.
+inline std::string SchemeTestName(Scheme scheme) {
+  std::string name;
+  for (const char c : SchemeName(scheme)) {
+    if (c != '-') name.push_back(c);
+  }
+  return name;
+}
+
+inline AggregationParams MustCreate(const AggregationSpec& spec) {
+  absl::StatusOr<AggregationParams> params = AggregationParams::Create(spec);
+  if (!params.ok()) ADD_FAILURE() << base::Message(params.status());
+  return *std::move(params);
+}
+
+// Encryptor, adder and decryptor with keys drawn from `seed`.
+class TestAttempt {
+ public:
+  explicit TestAttempt(const AggregationParams& params, uint64_t seed = 1)
+      : params_(params),
+        entropy_(seed, "attempt"),
+        public_seed_(entropy_.Draw(32)),
+        group_secret_(entropy_.Draw(32)),
+        encryptor_(*NewEncryptor(params, public_seed_.Expose(), group_secret_)),
+        decryptor_(*NewDecryptor(params, public_seed_.Expose(), group_secret_)),
+        adder_(NewAdder(params)) {}
+
+  const AggregationParams& params() const { return params_; }
+  std::span<const uint8_t> public_seed() const { return public_seed_.Expose(); }
+  const base::SecretBytes& group_secret() const { return group_secret_; }
+  const Encryptor& encryptor() const { return *encryptor_; }
+  const Decryptor& decryptor() const { return *decryptor_; }
+  Adder& adder() { return *adder_; }
+
+  base::SecretBytes DrawSealKey() { return entropy_.Draw(32); }
+
+  base::Bytes Encrypt(std::span<const uint32_t> counts) {
+    base::Bytes ciphertext;
+    EXPECT_TRUE(encryptor_->Encrypt(counts, DrawSealKey(), ciphertext).ok());
+    return ciphertext;
+  }
+  void EncryptAndAdd(std::span<const uint32_t> counts) {
+    const absl::Status status = adder_->Add(Encrypt(counts));
+    EXPECT_TRUE(status.ok()) << base::Message(status);
+  }
+  std::vector<uint64_t> Open() const {
+    absl::StatusOr<std::vector<uint64_t>> sums =
+        decryptor_->Decrypt(adder_->Close(), adder_->count());
+    if (!sums.ok()) ADD_FAILURE() << base::Message(sums.status());
+    return *std::move(sums);
+  }
+
+ private:
+  AggregationParams params_;
+  base::InsecureSeededEntropy entropy_;
+  base::SecretBytes public_seed_;
+  base::SecretBytes group_secret_;
+  std::unique_ptr<Encryptor> encryptor_;
+  std::unique_ptr<Decryptor> decryptor_;
+  std::unique_ptr<Adder> adder_;
+};
+
+// Counts offset + uniform on [-spread, spread].
+inline std::vector<uint32_t> RandomCounts(base::Random& random, const AggregationParams& params,
+                                          uint64_t spread) {
+  std::vector<uint32_t> counts(params.dimension());
+  for (uint32_t& count : counts) {
+    count = static_cast<uint32_t>(params.offset() - spread + random.Below(2 * spread + 1));
+  }
+  return counts;
+}
+
+// Opens `participants` random vectors and expects their exact sum. Counts lie within
+// `spread` <= offset of the offset, and the sums within the bound.
+inline void ExpectExactSum(const AggregationSpec& spec, uint32_t participants, uint64_t spread) {
+  TestAttempt attempt(MustCreate(spec));
+  base::InsecureSeededEntropy entropy(participants, "counts");
+  base::Random random = base::Random::FromEntropy(entropy);
+  std::vector<uint64_t> expected(spec.dimension);
+  for (uint32_t k = 0; k < participants; ++k) {
+    const std::vector<uint32_t> counts = RandomCounts(random, attempt.params(), spread);
+    for (size_t i = 0; i < counts.size(); ++i) expected[i] += counts[i];
+    attempt.EncryptAndAdd(counts);
+  }
+  ASSERT_EQ(attempt.adder().count(), participants);
+  EXPECT_EQ(attempt.Open(), expected);
+}
+
+}  // namespace tacet::he
+
+#endif  // TACET_HE_TESTING_H_

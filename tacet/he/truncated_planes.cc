@@ -1,0 +1,65 @@
+#include "tacet/he/truncated_planes.h"
+
+#include <algorithm>
+
+namespace tacet::he {
+
+std::optional<size_t> FindNonCanonical(std::span<const uint8_t> planes) {
+  constexpr ring::Uint128 kLargest = (ring::kModulusQ - 1) >> kDropBits;
+  constexpr uint32_t kLargestHigh = static_cast<uint32_t>(kLargest >> 64);
+  const size_t count = planes.size() / kPlaneBytes;
+  const uint8_t* const high = planes.data() + 8 * count;
+  // One honest word in 2^32 reaches the largest; only then the lower words are looked at.
+  uint32_t largest_high = 0;
+  for (size_t i = 0; i < count; ++i) {
+    largest_high = std::max(largest_high, ring::LoadWord32(high + 4 * i));
+  }
+  if (largest_high < kLargestHigh) return std::nullopt;
+  for (size_t i = 0; i < count; ++i) {
+    const ring::Uint128 kept =
+        (static_cast<ring::Uint128>(ring::LoadWord32(high + 4 * i)) << 64) +
+        (static_cast<ring::Uint128>(ring::LoadWord32(planes.data() + 4 * (count + i))) << 32) +
+        ring::LoadWord32(planes.data() + 4 * i);
+    if (kept > kLargest) return i;
+  }
+  return std::nullopt;
+}
+
+void PlaneSums::Add(std::span<const uint8_t> planes) {
+  const uint8_t* bytes = planes.data();
+  for (uint64_t& word : words_) {
+    word += ring::LoadWord32(bytes);
+    bytes += 4;
+  }
+}
+
+void PlaneSums::Subtract(std::span<const uint8_t> planes) {
+  const uint8_t* bytes = planes.data();
+  for (uint64_t& word : words_) {
+    word -= ring::LoadWord32(bytes);
+    bytes += 4;
+  }
+}
+
+void PlaneSums::Merge(const PlaneSums& other) {
+  for (size_t i = 0; i < words_.size(); ++i) words_[i] += other.words_[i];
+}
+
+uint64_t PlaneSums::Residue(size_t index, const ring::Modulus& modulus) const {
+  // High words sum to less than 2^64, so that the whole fits 2^128 as long as Add may be called.
+  const ring::Uint128 sum = (static_cast<ring::Uint128>(words_[2 * count() + index]) << 64) +
+                            (static_cast<ring::Uint128>(words_[count() + index]) << 32) +
+                            words_[index];
+  return modulus.Multiply(modulus.Reduce(sum), uint64_t{1} << kDropBits);
+}
+
+void PlaneSums::WriteResidues(std::span<uint8_t> bytes) const {
+  uint8_t* next = bytes.data();
+  for (const ring::Modulus& modulus : ring::kModuli) {
+    for (size_t i = 0; i < count(); ++i, next += 8) {
+      ring::StoreWord64(Residue(i, modulus), next);
+    }
+  }
+}
+
+}  // namespace tacet::he

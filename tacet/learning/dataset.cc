@@ -1,0 +1,108 @@
+#include "tacet/learning/dataset.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "tacet/base/status.h"
+
+namespace tacet::learning {
+namespace {
+
+uint64_t FeatureCount(const DatasetSpec& spec) {
+  return std::visit([](const auto& values) -> uint64_t { return values.size(); }, spec.features);
+}
+
+absl::Status CheckSpec(const DatasetSpec& spec, uint64_t input_size) {
+  const uint64_t samples = spec.labels.size();
+  if (samples > std::numeric_limits<uint32_t>::max()) {
+    return base::InvalidArgument("{}: {} samples are more than 2^32 - 1", spec.name, samples);
+  }
+  if (spec.owner_names.empty()) {
+    return base::InvalidArgument("{}: there is no data owner", spec.name);
+  }
+  if (spec.classes == 0) return base::InvalidArgument("{}: there is no class", spec.name);
+  if (spec.sample_owners.size() != samples) {
+    return base::InvalidArgument("{}: {} labels but owners of {} samples", spec.name, samples,
+                                 spec.sample_owners.size());
+  }
+  const uint64_t features = FeatureCount(spec);
+  if (features % input_size != 0 || features / input_size != samples) {
+    return base::InvalidArgument("{}: {} feature values are not {} samples of {}", spec.name,
+                                 features, samples, input_size);
+  }
+  for (uint64_t row = 0; row < samples; ++row) {
+    if (spec.labels[row] >= spec.classes) {
+      return base::InvalidArgument("{}: sample {} has label {}, there are {} classes", spec.name,
+                                   row, spec.labels[row], spec.classes);
+    }
+    if (spec.sample_owners[row] >= spec.owner_names.size()) {
+      return base::InvalidArgument("{}: sample {} belongs to owner {}, there are {} owners",
+                                   spec.name, row, spec.sample_owners[row],
+                                   spec.owner_names.size());
+    }
+  }
+  if (const auto* values = std::get_if<std::vector<float>>(&spec.features)) {
+    const auto bad =
+        std::ranges::find_if(*values, [](float value) { return !std::isfinite(value); });
+    if (bad != values->end()) {
+      const auto at = static_cast<uint64_t>(bad - values->begin());
+      return base::InvalidArgument("{}: feature {} of sample {} is not a finite number", spec.name,
+                                   at % input_size, at / input_size);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Dataset> Dataset::Create(DatasetSpec spec) {
+  uint64_t input_size = spec.input_shape.empty() ? 0 : 1;
+  for (const uint64_t extent : spec.input_shape) {
+    if (extent != 0 && input_size > std::numeric_limits<uint32_t>::max() / extent) {
+      return base::InvalidArgument("{}: a sample has more than 2^32 - 1 features", spec.name);
+    }
+    input_size *= extent;
+  }
+  if (input_size == 0) return base::InvalidArgument("{}: samples have no features", spec.name);
+  TACET_RETURN_IF_ERROR(CheckSpec(spec, input_size));
+
+  Dataset dataset(std::move(spec));
+  dataset.input_size_ = input_size;
+  // Counting sort by owner.
+  const std::vector<uint32_t>& owners = dataset.spec_.sample_owners;
+  dataset.first_row_.assign(dataset.owners() + 1, 0);
+  for (const uint32_t owner : owners) ++dataset.first_row_[owner + size_t{1}];
+  for (uint64_t owner = 0; owner < dataset.owners(); ++owner) {
+    dataset.first_row_[owner + 1] += dataset.first_row_[owner];
+  }
+  dataset.rows_.resize(owners.size());
+  std::vector<size_t> next(dataset.first_row_.begin(), dataset.first_row_.end() - 1);
+  for (size_t row = 0; row < owners.size(); ++row) {
+    dataset.rows_[next[owners[row]]++] = static_cast<uint32_t>(row);
+  }
+  dataset.spec_.sample_owners = {};
+  return dataset;
+}
+
+void Dataset::CopyInput(uint64_t row, std::span<float> input) const {
+  if (const auto* bytes = std::get_if<std::vector<uint8_t>>(&spec_.features)) {
+    const uint8_t* from = bytes->data() + row * input_size_;
+    for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(from[i]) / 255.0f;
+    return;
+  }
+  const auto& values = *std::get_if<std::vector<float>>(&spec_.features);
+  std::copy_n(values.begin() + static_cast<ptrdiff_t>(row * input_size_), input.size(),
+              input.begin());
+}
+
+double MostFrequentClassShare(const Dataset& dataset) {
+  if (dataset.samples() == 0) return 0;
+  std::vector<uint64_t> count(dataset.classes(), 0);
+  for (const uint32_t label : dataset.labels()) ++count[label];
+  return static_cast<double>(*std::ranges::max_element(count)) /
+         static_cast<double>(dataset.samples());
+}
+
+}  // namespace tacet::learning

@@ -1,0 +1,282 @@
+#include "tacet/learning/learner.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/learning/architecture.h"
+#include "tacet/learning/network.h"
+#include "tacet/learning/seeded_random.h"
+#include "tacet/learning/softmax.h"
+#include "tacet/learning/split.h"
+
+namespace tacet::learning {
+namespace {
+
+constexpr uint32_t kMaxBatch = 1024;
+constexpr uint32_t kMaxEpochs = 1000;
+constexpr int kMaxThreads = 1024;
+constexpr uint32_t kEvaluationBatch = 64;
+constexpr size_t kEvaluationChunk = 256;  // samples; sums are formed within a chunk, then in order
+
+// What a learner and its trainers share; never changes.
+struct Shared {
+  LearnerSpec spec;
+  Dataset dataset;
+  Architecture architecture;
+  Split split;
+
+  uint64_t TrainingSamples(uint64_t owner) const {
+    const uint64_t all = split.training_rows(owner).size();
+    return spec.sample_cap == 0 ? all : std::min<uint64_t>(all, spec.sample_cap);
+  }
+
+  float LearningRate(uint32_t round) const {
+    if (spec.rounds <= 1) return static_cast<float>(spec.learning_rate);
+    const double progress =
+        std::min(1.0, static_cast<double>(round) / static_cast<double>(spec.rounds - 1));
+    return static_cast<float>(spec.learning_rate *
+                              std::pow(spec.learning_rate_final / spec.learning_rate, progress));
+  }
+};
+
+absl::Status CheckModelSize(const Shared& shared, size_t size) {
+  if (size == shared.architecture.dimension()) return absl::OkStatus();
+  return base::InvalidArgument("model has {} parameters, expected {}", size,
+                               shared.architecture.dimension());
+}
+
+class SgdTrainer final : public federation::Trainer {
+ public:
+  SgdTrainer(const Shared& shared, std::unique_ptr<Network> network)
+      : shared_(shared), network_(std::move(network)) {}
+
+  absl::Status Train(std::span<const float> model, uint32_t round, uint64_t owner,
+                     std::span<float> update) override {
+    TACET_RETURN_IF_ERROR(CheckModelSize(shared_, model.size()));
+    TACET_RETURN_IF_ERROR(CheckModelSize(shared_, update.size()));
+    if (owner >= shared_.dataset.owners()) {
+      return base::InvalidArgument("owner {} where there are {}", owner, shared_.dataset.owners());
+    }
+    const std::span<const uint32_t> rows = shared_.split.training_rows(owner);
+    if (rows.empty()) {
+      std::ranges::fill(update, 0.0f);
+      return absl::OkStatus();
+    }
+    TACET_RETURN_IF_ERROR(network_->Load(model));
+    base::Random random = SeededRandom(shared_.spec.seed, "batches", round, owner);
+    const float learning_rate = shared_.LearningRate(round);
+    order_.assign(rows.begin(), rows.end());
+    Shuffle(random, order_);
+    order_.resize(shared_.TrainingSamples(owner));
+    for (uint32_t epoch = 0; epoch < shared_.spec.local_epochs; ++epoch) {
+      if (epoch > 0) Shuffle(random, order_);
+      TACET_RETURN_IF_ERROR(Epoch(learning_rate));
+    }
+    TACET_RETURN_IF_ERROR(network_->Store(update));
+    for (size_t i = 0; i < update.size(); ++i) update[i] -= model[i];
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Epoch(float learning_rate) {
+    const size_t inputs = shared_.architecture.input_size();
+    for (size_t first = 0; first < order_.size(); first += shared_.spec.batch) {
+      const size_t count = std::min<size_t>(shared_.spec.batch, order_.size() - first);
+      labels_.clear();
+      for (size_t i = 0; i < count; ++i) {
+        const uint32_t row = order_[first + i];
+        shared_.dataset.CopyInput(row, network_->input().subspan(i * inputs, inputs));
+        labels_.push_back(shared_.dataset.label(row));
+      }
+      TACET_RETURN_IF_ERROR(network_->Step(labels_, learning_rate));
+    }
+    return absl::OkStatus();
+  }
+
+  const Shared& shared_;
+  std::unique_ptr<Network> network_;
+  std::vector<uint32_t> order_;
+  std::vector<uint32_t> labels_;
+};
+
+class ModelLearner final : public federation::Learner {
+ public:
+  explicit ModelLearner(Shared shared) : shared_(std::move(shared)) {}
+
+  uint64_t dimension() const override { return shared_.architecture.dimension(); }
+  uint64_t owners() const override { return shared_.dataset.owners(); }
+  uint64_t training_samples(uint64_t owner) const override {
+    return shared_.TrainingSamples(owner);
+  }
+
+  std::vector<float> InitialModel() const override {
+    return shared_.architecture.InitialParameters(shared_.spec.seed, shared_.spec.last_layer_gain);
+  }
+
+  absl::StatusOr<std::unique_ptr<federation::Trainer>> NewTrainer() const override {
+    TACET_ASSIGN_OR_RETURN(
+        std::unique_ptr<Network> network,
+        Network::Create(shared_.architecture, shared_.spec.batch, Network::Mode::kTraining));
+    return std::make_unique<SgdTrainer>(shared_, std::move(network));
+  }
+
+  absl::StatusOr<federation::Evaluation> Evaluate(std::span<const float> model,
+                                                  int threads) const override;
+
+ private:
+  struct Score {
+    uint64_t correct = 0;
+    double loss = 0;
+  };
+
+  absl::StatusOr<std::unique_ptr<Network>> TakeNetwork() const;
+  void GiveBack(std::unique_ptr<Network> network) const;
+  absl::StatusOr<Score> EvaluateChunk(Network& network, std::span<const uint32_t> rows) const;
+
+  const Shared shared_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Network>> idle_networks_;
+};
+
+absl::StatusOr<std::unique_ptr<Network>> ModelLearner::TakeNetwork() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_networks_.empty()) {
+      std::unique_ptr<Network> network = std::move(idle_networks_.back());
+      idle_networks_.pop_back();
+      return network;
+    }
+  }
+  return Network::Create(shared_.architecture, kEvaluationBatch, Network::Mode::kInference);
+}
+
+void ModelLearner::GiveBack(std::unique_ptr<Network> network) const {
+  const std::lock_guard lock(mutex_);
+  idle_networks_.push_back(std::move(network));
+}
+
+absl::StatusOr<ModelLearner::Score> ModelLearner::EvaluateChunk(
+    Network& network, std::span<const uint32_t> rows) const {
+  const size_t inputs = shared_.architecture.input_size();
+  const size_t classes = shared_.architecture.classes();
+  Score score;
+  for (size_t first = 0; first < rows.size(); first += kEvaluationBatch) {
+    const std::span batch =
+        rows.subspan(first, std::min<size_t>(kEvaluationBatch, rows.size() - first));
+    for (size_t i = 0; i < batch.size(); ++i) {
+      shared_.dataset.CopyInput(batch[i], network.input().subspan(i * inputs, inputs));
+    }
+    TACET_ASSIGN_OR_RETURN(const std::span<const float> scores,
+                           network.Forward(static_cast<uint32_t>(batch.size())));
+    for (size_t i = 0; i < batch.size(); ++i) {
+      const std::span<const float> row = scores.subspan(i * classes, classes);
+      const uint32_t label = shared_.dataset.label(batch[i]);
+      score.loss += CrossEntropy(row, label);
+      if (BestClass(row) == label) ++score.correct;
+    }
+  }
+  return score;
+}
+
+absl::StatusOr<federation::Evaluation> ModelLearner::Evaluate(std::span<const float> model,
+                                                              int threads) const {
+  TACET_RETURN_IF_ERROR(CheckModelSize(shared_, model.size()));
+  if (threads < 1 || threads > kMaxThreads) {
+    return base::InvalidArgument("evaluation on {} threads, expected 1 to {}", threads,
+                                 kMaxThreads);
+  }
+  const std::span<const uint32_t> rows = shared_.split.held_out_rows();
+  const size_t chunks = (rows.size() + kEvaluationChunk - 1) / kEvaluationChunk;
+  std::vector<Score> scores(chunks);
+  std::atomic<size_t> next = 0;
+
+  const auto work = [&]() -> absl::Status {
+    TACET_ASSIGN_OR_RETURN(std::unique_ptr<Network> network, TakeNetwork());
+    TACET_RETURN_IF_ERROR(network->Load(model));
+    for (size_t chunk = next++; chunk < chunks; chunk = next++) {
+      const size_t first = chunk * kEvaluationChunk;
+      TACET_ASSIGN_OR_RETURN(
+          scores[chunk],
+          EvaluateChunk(*network,
+                        rows.subspan(first, std::min(kEvaluationChunk, rows.size() - first))));
+    }
+    GiveBack(std::move(network));
+    return absl::OkStatus();
+  };
+
+  const size_t workers = std::clamp<size_t>(chunks, 1, static_cast<size_t>(threads));
+  std::vector<absl::Status> statuses(workers);
+  {
+    std::vector<std::jthread> helpers;
+    for (size_t i = 1; i < workers; ++i) {
+      helpers.emplace_back([&, i] { statuses[i] = work(); });
+    }
+    statuses[0] = work();
+  }
+  for (const absl::Status& status : statuses) TACET_RETURN_IF_ERROR(status);
+
+  federation::Evaluation evaluation;
+  evaluation.samples = rows.size();
+  if (rows.empty()) return evaluation;
+  uint64_t correct = 0;
+  double loss = 0;
+  for (const Score& score : scores) {
+    correct += score.correct;
+    loss += score.loss;
+  }
+  evaluation.accuracy = static_cast<double>(correct) / static_cast<double>(rows.size());
+  evaluation.loss = loss / static_cast<double>(rows.size());
+  return evaluation;
+}
+
+absl::Status CheckSpec(const LearnerSpec& spec, const Dataset& dataset) {
+  if (!(spec.held_out_share >= 0 && spec.held_out_share <= 0.9)) {
+    return base::InvalidArgument("held_out_share is {}; it must be 0 to 0.9", spec.held_out_share);
+  }
+  if (!(spec.last_layer_gain > 0 && std::isfinite(spec.last_layer_gain))) {
+    return base::InvalidArgument("last_layer_gain is {}; it must be positive and finite",
+                                 spec.last_layer_gain);
+  }
+  if (spec.batch < 1 || spec.batch > kMaxBatch) {
+    return base::InvalidArgument("batch is {}; it must be 1 to {}", spec.batch, kMaxBatch);
+  }
+  if (spec.local_epochs < 1 || spec.local_epochs > kMaxEpochs) {
+    return base::InvalidArgument("local_epochs is {}; it must be 1 to {}", spec.local_epochs,
+                                 kMaxEpochs);
+  }
+  for (const auto& [name, rate] : {std::pair("learning_rate", spec.learning_rate),
+                                   std::pair("learning_rate_final", spec.learning_rate_final)}) {
+    if (!(rate > 0 && std::isfinite(rate))) {
+      return base::InvalidArgument("{} is {}; it must be positive and finite", name, rate);
+    }
+  }
+  if (spec.classes != 0 && spec.classes < dataset.classes()) {
+    return base::InvalidArgument("classes is {}, but {} has {}", spec.classes, dataset.name(),
+                                 dataset.classes());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<federation::Learner>> NewLearner(const LearnerSpec& spec,
+                                                                Dataset dataset) {
+  TACET_RETURN_IF_ERROR(CheckSpec(spec, dataset));
+  TACET_ASSIGN_OR_RETURN(
+      Architecture architecture,
+      Architecture::Create({.model = spec.model,
+                            .input_shape = dataset.input_shape(),
+                            .hidden = spec.hidden,
+                            .classes = spec.classes != 0 ? spec.classes : dataset.classes()}));
+  Split split(dataset, spec.seed, spec.held_out_share);
+  return std::make_unique<ModelLearner>(
+      Shared{spec, std::move(dataset), std::move(architecture), std::move(split)});
+}
+
+}  // namespace tacet::learning

@@ -1,0 +1,29 @@
+// From a path to a Dataset.
+#ifndef TACET_LEARNING_LOAD_H_
+#define TACET_LEARNING_LOAD_H_
+
+#include <filesystem>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/learning/csv.h"
+#include "tacet/learning/dataset.h"
+
+namespace tacet::learning {
+
+// Recognises what `path` is:
+// - a folder with images-idx3-ubyte, labels-idx1-ubyte and writers-idx1-int or owners-idx1-int,
+//   each plain or with .gz (docs/formats/datasets.md): LoadIdxFolder;
+// - a file ending in .csv, .tsv or .data: LoadCsv with `csv`.
+// NotFound or InvalidArgument otherwise; every error names the file.
+absl::StatusOr<Dataset> LoadDataset(const std::filesystem::path& path, const CsvOptions& csv = {});
+
+// The same for a folder of IDX files only. Classes = the largest label + 1.
+absl::StatusOr<Dataset> LoadIdxFolder(const std::filesystem::path& folder);
+
+// True when `path` is a folder that holds images in the IDX layout (it may still be malformed).
+bool HoldsIdxImages(const std::filesystem::path& path);
+
+}  // namespace tacet::learning
+
+#endif  // TACET_LEARNING_LOAD_H_

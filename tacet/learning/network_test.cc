@@ -1,0 +1,253 @@
+#include "tacet/learning/network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <dnnl.hpp>
+
+#include "tacet/base/cpu.h"
+#include "tacet/base/status.h"
+#include "tacet/learning/architecture.h"
+#include "tacet/learning/reference_network.h"
+#include "tacet/learning/seeded_random.h"
+
+namespace tacet::learning {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Case {
+  std::string name;
+  ArchitectureSpec spec;
+};
+
+void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
+
+std::vector<Case> Cases() {
+  return {
+      {"logistic", {.model = "logistic", .input_shape = {13}, .hidden = {}, .classes = 5}},
+      {"mlp", {.model = "mlp", .input_shape = {6, 7}, .hidden = {33, 20}, .classes = 10}},
+      // Odd extents: the pools leave a row and a column out.
+      {"small_cnn", {.model = "femnist-cnn", .input_shape = {9, 7}, .hidden = {}, .classes = 3}},
+      {"cnn", {.model = "femnist-cnn", .input_shape = {28, 28}, .hidden = {}, .classes = 62}}};
+}
+
+// Everything random, biases too.
+std::vector<float> SomeParameters(const Architecture& architecture) {
+  std::vector<float> parameters = architecture.InitialParameters(3, 1.0);
+  base::Random random = SeededRandom(3, "test biases");
+  for (const Layer& layer : architecture.layers()) {
+    for (uint64_t i = 0; i < layer.biases; ++i) {
+      parameters[layer.first_parameter + layer.weights + i] =
+          static_cast<float>(0.2 * Uniform(random) - 0.1);
+    }
+  }
+  return parameters;
+}
+
+struct Batch {
+  std::vector<float> inputs;
+  std::vector<uint32_t> labels;
+};
+
+Batch SomeBatch(const Architecture& architecture, size_t size) {
+  base::Random random = SeededRandom(4, "test batch", size);
+  Batch batch;
+  for (size_t i = 0; i < size * architecture.input_size(); ++i) {
+    batch.inputs.push_back(static_cast<float>(Uniform(random)));
+  }
+  for (size_t i = 0; i < size; ++i) {
+    batch.labels.push_back(static_cast<uint32_t>(random.Below(architecture.classes())));
+  }
+  return batch;
+}
+
+std::vector<double> ToDouble(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
+}
+
+// ||a - b|| / ||b||.
+double Distance(std::span<const double> a, std::span<const double> b) {
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += b[i] * b[i];
+  }
+  return std::sqrt(difference / norm);
+}
+
+class NetworkTest : public testing::TestWithParam<Case> {
+ protected:
+  NetworkTest() : architecture_(*Architecture::Create(GetParam().spec)) {}
+
+  std::unique_ptr<Network> NewNetwork(uint32_t max_batch,
+                                      Network::Mode mode = Network::Mode::kTraining) {
+    auto network = Network::Create(architecture_, max_batch, mode);
+    EXPECT_TRUE(network.ok()) << network.status();
+    return *std::move(network);
+  }
+  void Step(Network& network, const Batch& batch, float learning_rate) {
+    std::ranges::copy(batch.inputs, network.input().begin());
+    const absl::Status status = network.Step(batch.labels, learning_rate);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  // The gradient of `batch`: the change of a step with a rate so large that the parameters
+  // themselves do not cost it digits.
+  std::vector<double> Gradient(Network& network, const std::vector<float>& parameters,
+                               const Batch& batch) {
+    EXPECT_TRUE(network.Load(parameters).ok());
+    Step(network, batch, 4096);
+    std::vector<float> changed(parameters.size());
+    EXPECT_TRUE(network.Store(changed).ok());
+    std::vector<double> gradient(parameters.size());
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      gradient[i] = (static_cast<double>(parameters[i]) - static_cast<double>(changed[i])) / 4096;
+    }
+    return gradient;
+  }
+
+  const Architecture architecture_;
+};
+
+// The reference's analytic gradient against differences (f(w + h) - f(w - h)) / 2h in double: four
+// weights and two biases of every layer.
+TEST_P(NetworkTest, ReferenceGradientMatchesFiniteDifferences) {
+  std::vector<double> parameters = ToDouble(SomeParameters(architecture_));
+  const Batch batch = SomeBatch(architecture_, architecture_.dimension() > 100'000 ? 1 : 3);
+  const std::vector<double> inputs = ToDouble(batch.inputs);
+  const ReferenceResult result = RunReference(architecture_, parameters, inputs, batch.labels);
+  base::Random random = SeededRandom(5, "test parameters");
+  const double step = 1e-6;
+  double largest = 0;
+  for (const double value : result.gradient) largest = std::max(largest, std::abs(value));
+  for (const Layer& layer : architecture_.layers()) {
+    if (layer.weights == 0) continue;
+    for (int k = 0; k < 6; ++k) {
+      const uint64_t index =
+          layer.first_parameter +
+          (k < 4 ? random.Below(layer.weights) : layer.weights + random.Below(layer.biases));
+      const double before = parameters[index];
+      parameters[index] = before + step;
+      const double above = RunReference(architecture_, parameters, inputs, batch.labels).loss;
+      parameters[index] = before - step;
+      const double below = RunReference(architecture_, parameters, inputs, batch.labels).loss;
+      parameters[index] = before;
+      EXPECT_NEAR((above - below) / (2 * step), result.gradient[index], 1e-7 * (1 + largest))
+          << "parameter " << index;
+    }
+  }
+}
+
+TEST_P(NetworkTest, ScoresMatchTheReference) {
+  const std::vector<float> parameters = SomeParameters(architecture_);
+  const std::unique_ptr<Network> network = NewNetwork(5, Network::Mode::kInference);
+  ASSERT_TRUE(network->Load(parameters).ok());
+  for (const uint32_t size : {5u, 1u, 2u}) {
+    const Batch batch = SomeBatch(architecture_, size);
+    std::ranges::copy(batch.inputs, network->input().begin());
+    const auto scores = network->Forward(size);
+    ASSERT_TRUE(scores.ok()) << scores.status();
+    const ReferenceResult expected =
+        RunReference(architecture_, ToDouble(parameters), ToDouble(batch.inputs), batch.labels);
+    EXPECT_LT(Distance(std::vector<double>(scores->begin(), scores->end()), expected.scores), 1e-5)
+        << size;
+  }
+}
+
+TEST_P(NetworkTest, GradientsMatchTheReferenceInEveryLayer) {
+  const std::vector<float> parameters = SomeParameters(architecture_);
+  const std::unique_ptr<Network> network = NewNetwork(5);
+  for (const size_t size : {5, 1, 4}) {
+    const Batch batch = SomeBatch(architecture_, size);
+    const std::vector<double> gradient = Gradient(*network, parameters, batch);
+    const ReferenceResult expected =
+        RunReference(architecture_, ToDouble(parameters), ToDouble(batch.inputs), batch.labels);
+    for (const Layer& layer : architecture_.layers()) {
+      if (layer.weights == 0) continue;
+      const auto part = [&layer](std::span<const double> all, bool biases) {
+        return biases ? all.subspan(layer.first_parameter + layer.weights, layer.biases)
+                      : all.subspan(layer.first_parameter, layer.weights);
+      };
+      for (const bool biases : {false, true}) {
+        EXPECT_LT(Distance(part(gradient, biases), part(expected.gradient, biases)), 1e-5)
+            << "batch " << size << ", layer at " << layer.first_parameter
+            << (biases ? " biases" : " weights");
+      }
+    }
+  }
+}
+
+TEST_P(NetworkTest, LoadAndStoreKeepEveryBit) {
+  const std::vector<float> parameters = SomeParameters(architecture_);
+  const std::unique_ptr<Network> network = NewNetwork(4);
+  ASSERT_TRUE(network->Load(parameters).ok());
+  std::vector<float> back(parameters.size());
+  ASSERT_TRUE(network->Store(back).ok());
+  EXPECT_EQ(back, parameters);
+}
+
+TEST_P(NetworkTest, AStepDoesNotDependOnThreadOrHistory) {
+  const std::vector<float> parameters = SomeParameters(architecture_);
+  const Batch batch = SomeBatch(architecture_, 3), other = SomeBatch(architecture_, 5);
+  const auto run = [&](Network& network) {
+    EXPECT_TRUE(network.Load(parameters).ok());
+    Step(network, batch, 0.1f);
+    std::vector<float> result(parameters.size());
+    EXPECT_TRUE(network.Store(result).ok());
+    return result;
+  };
+  const std::unique_ptr<Network> fresh = NewNetwork(5);
+  const std::vector<float> expected = run(*fresh);
+  const std::unique_ptr<Network> used = NewNetwork(5);
+  ASSERT_TRUE(used->Load(SomeParameters(architecture_)).ok());
+  Step(*used, other, 1.0f);
+  EXPECT_EQ(run(*used), expected);
+  std::vector<float> elsewhere;
+  std::thread([&] { elsewhere = run(*used); }).join();
+  EXPECT_EQ(elsewhere, expected);
+}
+
+TEST_P(NetworkTest, RefusesWrongSizes) {
+  const std::unique_ptr<Network> network = NewNetwork(2, Network::Mode::kInference);
+  std::vector<float> short_one(architecture_.dimension() - 1);
+  EXPECT_THAT(base::Message(network->Load(short_one)), HasSubstr("parameters, expected"));
+  EXPECT_THAT(base::Message(network->Store(short_one)), HasSubstr("parameters, expected"));
+  EXPECT_THAT(base::Message(network->Forward(3).status()),
+              HasSubstr("a batch of 3 samples, expected 1 to 2"));
+  EXPECT_EQ(network->Forward(0).status().code(), absl::StatusCode::kInvalidArgument);
+  const std::vector<uint32_t> labels = {0};
+  EXPECT_EQ(network->Step(labels, 1).code(), absl::StatusCode::kFailedPrecondition);
+  const std::unique_ptr<Network> training = NewNetwork(2);
+  ASSERT_TRUE(training->Load(SomeParameters(architecture_)).ok());
+  const std::vector<uint32_t> bad = {static_cast<uint32_t>(architecture_.classes())};
+  EXPECT_THAT(base::Message(training->Step(bad, 1)), HasSubstr("where the model has"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, NetworkTest, testing::ValuesIn(Cases()),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(OnednnTest, IsHeldToTheActiveInstructionSet) {
+  const Architecture architecture = *Architecture::Create(Cases()[0].spec);
+  ASSERT_TRUE(Network::Create(architecture, 1, Network::Mode::kInference).ok());
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+  switch (base::ActiveSimd()) {
+    case base::Simd::kScalar:
+      EXPECT_EQ(isa, dnnl::cpu_isa::sse41);
+      break;
+    case base::Simd::kAvx2:
+      EXPECT_EQ(isa, dnnl::cpu_isa::avx2);
+      break;
+    case base::Simd::kAvx512:
+      EXPECT_EQ(isa, dnnl::cpu_isa::avx512_core);
+      break;
+  }
+}
+
+}  // namespace
+}  // namespace tacet::learning

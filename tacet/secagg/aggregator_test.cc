@@ -1,0 +1,84 @@
+#include "tacet/secagg/aggregator.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/secagg/testing/small_round.h"
+
+namespace tacet::secagg {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace testing;  // NOLINT: tacet::secagg::testing
+
+class AggregatorTest : public ::testing::Test {
+ protected:
+  SmallRound round_{SmallTerms(50, 3)};
+  std::vector<base::Bytes> uploads_ = round_.Uploads();
+  Aggregator aggregator_{round_.params(), round_.attempt(), 3};
+};
+
+TEST_F(AggregatorTest, OrderDoesNotMatter) {
+  Aggregator backwards(round_.params(), round_.attempt(), 3);
+  for (size_t k = 0; k < 3; ++k) {
+    ASSERT_TRUE(aggregator_.Submit(k, uploads_[k]).ok());
+    ASSERT_TRUE(backwards.Submit(2 - k, uploads_[2 - k]).ok());
+  }
+  EXPECT_EQ(ValueOf(aggregator_.Close()), ValueOf(backwards.Close()));
+}
+
+TEST_F(AggregatorTest, TheSameUploadTwiceCountsOnce) {
+  ASSERT_TRUE(aggregator_.Submit(0, uploads_[0]).ok());
+  EXPECT_TRUE(aggregator_.Submit(0, uploads_[0]).ok());
+  EXPECT_EQ(aggregator_.count(), 1u);
+}
+
+TEST_F(AggregatorTest, ASecondDifferentUploadIsRefused) {
+  ASSERT_TRUE(aggregator_.Submit(0, uploads_[0]).ok());
+  const absl::Status second = aggregator_.Submit(0, uploads_[1]);
+  EXPECT_EQ(second.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(base::Message(second), HasSubstr("already sent another upload for round 12"));
+  EXPECT_EQ(aggregator_.count(), 1u);
+}
+
+TEST_F(AggregatorTest, ACopiedUploadIsRefused) {
+  ASSERT_TRUE(aggregator_.Submit(0, uploads_[0]).ok());
+  const absl::Status copied = aggregator_.Submit(1, uploads_[0]);
+  EXPECT_EQ(copied.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(base::Message(copied), HasSubstr("field `nonce`"));
+}
+
+TEST_F(AggregatorTest, BadUploadsLeaveTheSumAsItWas) {
+  ASSERT_TRUE(aggregator_.Submit(0, uploads_[0]).ok());
+  base::Bytes bad = uploads_[1];
+  bad[kUploadCiphertext + 9] ^= 1;
+  EXPECT_EQ(aggregator_.Submit(1, bad).code(), absl::StatusCode::kDataLoss);
+  bad.pop_back();
+  EXPECT_EQ(aggregator_.Submit(1, bad).code(), absl::StatusCode::kDataLoss);
+  Attempt other = round_.attempt();
+  other.round = 13;
+  EXPECT_EQ(aggregator_.Submit(1, round_.UploadFor(1, other)).code(),
+            absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(aggregator_.Submit(1, uploads_[1]).ok());
+  ASSERT_TRUE(aggregator_.Submit(2, uploads_[2]).ok());
+  EXPECT_EQ(ValueOf(aggregator_.Close()), round_.Close(uploads_));
+}
+
+TEST_F(AggregatorTest, TooFewNeverClose) {
+  ASSERT_TRUE(aggregator_.Submit(0, uploads_[0]).ok());
+  const auto closed = aggregator_.Close();
+  EXPECT_EQ(closed.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(closed.status()), HasSubstr("has 1 uploads, 3 are needed"));
+}
+
+TEST_F(AggregatorTest, RefusesMoreThanPlannedAndAfterClosing) {
+  for (size_t k = 0; k < 3; ++k) ASSERT_TRUE(aggregator_.Submit(k, uploads_[k]).ok());
+  EXPECT_THAT(base::Message(aggregator_.Submit(3, round_.Upload(3))),
+              HasSubstr("already has its 3 uploads"));
+  ASSERT_TRUE(aggregator_.Close().ok());
+  EXPECT_THAT(base::Message(aggregator_.Submit(4, round_.Upload(4))), HasSubstr("is closed"));
+}
+
+}  // namespace
+}  // namespace tacet::secagg

@@ -1,0 +1,39 @@
+// Which attempt at which round a message belongs to.
+#ifndef TACET_SECAGG_ATTEMPT_H_
+#define TACET_SECAGG_ATTEMPT_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/hash.h"
+
+namespace tacet::secagg {
+
+// The context that every message carries and every key, tag and signature is bound to.
+struct Attempt {
+  base::Digest manifest_hash{};  // what the federation agreed on
+  uint32_t epoch = 0;            // which epoch key
+  uint32_t round = 0;            // from 0
+  uint32_t attempt = 0;          // from 0 within the round
+  base::Digest model_digest{};   // the model that training started from
+
+  friend bool operator==(const Attempt&, const Attempt&) = default;
+};
+
+inline constexpr size_t kAttemptBytes = 32 + 3 * 4 + 32;
+
+// manifest hash ‖ epoch u32 ‖ round u32 ‖ attempt u32 ‖ model digest.
+void WriteAttempt(const Attempt& attempt, base::ByteWriter& writer);
+absl::StatusOr<Attempt> ReadAttempt(base::ByteReader& reader);
+
+// FailedPrecondition naming the first field of `got` that differs from `expected`; `what` names the
+// message.
+absl::Status CheckAttempt(const Attempt& got, const Attempt& expected, std::string_view what);
+
+}  // namespace tacet::secagg
+
+#endif  // TACET_SECAGG_ATTEMPT_H_

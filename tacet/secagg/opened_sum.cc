@@ -1,0 +1,140 @@
+#include "tacet/secagg/opened_sum.h"
+
+#include <algorithm>
+
+#include "tacet/base/aead.h"
+#include "tacet/base/status.h"
+#include "tacet/secagg/wire.h"
+
+namespace tacet::secagg {
+namespace {
+
+constexpr std::string_view kMagic = "TCTO";
+constexpr std::string_view kWhat = "opened sum";
+constexpr size_t kSignatureBytes = sizeof(base::Signature);
+
+size_t PackedBytes(uint64_t count, uint32_t bits) { return (count * bits + 7) / 8; }
+
+base::Bytes AssociatedData(he::Scheme scheme, const Attempt& attempt,
+                           const base::Digest& round_hash, uint64_t opener) {
+  base::ByteWriter writer;
+  writer.Raw("tacet/1/opened sum");
+  writer.U8(static_cast<uint8_t>(scheme));
+  WriteAttempt(attempt, writer);
+  writer.Raw(round_hash);
+  writer.U64(opener);
+  return writer.Take();
+}
+
+}  // namespace
+
+base::Bytes PackCentred(std::span<const uint64_t> sums, uint64_t centre, uint32_t bits) {
+  const uint64_t mask = (uint64_t{1} << bits) - 1;
+  base::Bytes packed;
+  packed.reserve(PackedBytes(sums.size(), bits) + 8);
+  unsigned __int128 pending = 0;
+  uint32_t pending_bits = 0;
+  for (const uint64_t sum : sums) {
+    pending |= static_cast<unsigned __int128>((sum - centre) & mask) << pending_bits;
+    pending_bits += bits;
+    while (pending_bits >= 8) {
+      packed.push_back(static_cast<uint8_t>(pending));
+      pending >>= 8;
+      pending_bits -= 8;
+    }
+  }
+  if (pending_bits > 0) packed.push_back(static_cast<uint8_t>(pending));
+  return packed;
+}
+
+absl::StatusOr<std::vector<uint64_t>> UnpackCentred(std::span<const uint8_t> packed, uint64_t count,
+                                                    uint64_t centre, uint32_t bits) {
+  if (packed.size() != PackedBytes(count, bits)) {
+    return base::DataLoss("{}: field `sums` has {} bytes, {} values of {} bits need {}", kWhat,
+                          packed.size(), count, bits, PackedBytes(count, bits));
+  }
+  const uint64_t mask = (uint64_t{1} << bits) - 1;
+  const uint64_t sign = uint64_t{1} << (bits - 1);
+  std::vector<uint64_t> sums(count);
+  unsigned __int128 pending = 0;
+  uint32_t pending_bits = 0;
+  size_t next = 0;
+  for (uint64_t& sum : sums) {
+    while (pending_bits < bits) {
+      pending |= static_cast<unsigned __int128>(packed[next++]) << pending_bits;
+      pending_bits += 8;
+    }
+    const uint64_t low = static_cast<uint64_t>(pending) & mask;
+    const int64_t centred = static_cast<int64_t>(low ^ sign) - static_cast<int64_t>(sign);
+    if (centred < 0 && static_cast<uint64_t>(-centred) > centre) {
+      return base::DataLoss("{}: a value in field `sums` is negative", kWhat);
+    }
+    sum = centre + static_cast<uint64_t>(centred);
+    pending >>= bits;
+    pending_bits -= bits;
+  }
+  if (pending != 0) return base::DataLoss("{}: field `sums` has bits set after its end", kWhat);
+  return sums;
+}
+
+base::Bytes WriteOpenedSum(const OpenedSum& opened, const Attempt& attempt,
+                           const he::AggregationParams& params, const base::Digest& round_hash,
+                           uint64_t opener, const base::SecretBytes& result_key,
+                           const base::SigningKey& signing_key, base::Entropy& entropy) {
+  const base::Bytes packed = PackCentred(
+      opened.sums, uint64_t{opened.participants} * params.offset(), params.plaintext_bits());
+  base::ByteWriter writer;
+  WritePreamble(kMagic, writer);
+  WriteAttempt(attempt, writer);
+  writer.Raw(round_hash);
+  writer.U64(opener);
+  writer.U32(opened.participants);
+  writer.Blob(base::AeadSeal(
+      result_key, packed, AssociatedData(params.scheme(), attempt, round_hash, opener), entropy));
+  writer.Raw(signing_key.Sign(writer.bytes()));
+  return writer.Take();
+}
+
+absl::StatusOr<OpenedSumMessage> ReadOpenedSum(std::span<const uint8_t> bytes,
+                                               const Attempt& attempt,
+                                               const he::AggregationParams& params,
+                                               std::span<const OpenerIdentity> openers,
+                                               const base::SecretBytes& result_key) {
+  base::ByteReader reader(bytes, kWhat);
+  OpenedSumMessage message;
+  TACET_RETURN_IF_ERROR(ReadPreamble(kMagic, reader));
+  TACET_ASSIGN_OR_RETURN(const Attempt got, ReadAttempt(reader));
+  TACET_RETURN_IF_ERROR(CheckAttempt(got, attempt, kWhat));
+  TACET_ASSIGN_OR_RETURN(message.round_hash, ReadArray<32>(reader, "round hash"));
+  TACET_ASSIGN_OR_RETURN(message.opener, reader.ReadU64("opener"));
+  const auto identity = std::ranges::find(openers, message.opener, &OpenerIdentity::member);
+  if (identity == openers.end()) {
+    return base::PermissionDenied("{}: field `opener` names no opener of round {} attempt {}",
+                                  kWhat, attempt.round, attempt.attempt);
+  }
+  TACET_ASSIGN_OR_RETURN(message.opened.participants, reader.ReadU32("participants"));
+  if (message.opened.participants == 0 || message.opened.participants > params.max_participants()) {
+    return base::DataLoss("{}: field `participants` is {}, 1 to {} are allowed", kWhat,
+                          message.opened.participants, params.max_participants());
+  }
+  const size_t sealed_bytes =
+      PackedBytes(params.dimension(), params.plaintext_bits()) + base::kAeadOverheadBytes;
+  TACET_ASSIGN_OR_RETURN(const auto sealed, reader.ReadBlob(sealed_bytes, "sums"));
+  TACET_ASSIGN_OR_RETURN(const auto signature, ReadArray<kSignatureBytes>(reader, "signature"));
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  if (!base::VerifySignature(identity->key, bytes.first(bytes.size() - kSignatureBytes),
+                             signature)) {
+    return base::PermissionDenied("{}: field `signature` is not that of its opener", kWhat);
+  }
+  TACET_ASSIGN_OR_RETURN(
+      const base::SecretBytes packed,
+      base::AeadOpen(result_key, sealed,
+                     AssociatedData(params.scheme(), attempt, message.round_hash, message.opener)));
+  TACET_ASSIGN_OR_RETURN(message.opened.sums,
+                         UnpackCentred(packed.Expose(), params.dimension(),
+                                       uint64_t{message.opened.participants} * params.offset(),
+                                       params.plaintext_bits()));
+  return message;
+}
+
+}  // namespace tacet::secagg

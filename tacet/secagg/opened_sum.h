@@ -1,0 +1,64 @@
+// The opened sum on its way from an opener to the other members, and its packing.
+#ifndef TACET_SECAGG_OPENED_SUM_H_
+#define TACET_SECAGG_OPENED_SUM_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/hash.h"
+#include "tacet/base/random.h"
+#include "tacet/base/secret.h"
+#include "tacet/base/signing.h"
+#include "tacet/he/aggregation.h"
+#include "tacet/secagg/attempt.h"
+
+namespace tacet::secagg {
+
+// Sums of counts and how many participants they are of.
+struct OpenedSum {
+  uint32_t participants = 0;   // K'
+  std::vector<uint64_t> sums;  // d values
+};
+
+// A member that may open, and the key its votes and results are signed with.
+struct OpenerIdentity {
+  uint64_t member = 0;
+  base::PublicKey key{};
+};
+
+// The sums centred at K'·offset, each as a `bits`-wide two's complement number, lowest bit first,
+// value after value without gaps: ceil(d·bits / 8) bytes. Every sum must lie within
+// K'·offset ± 2^(bits-1).
+base::Bytes PackCentred(std::span<const uint64_t> sums, uint64_t centre, uint32_t bits);
+// The inverse; DataLoss when the length is wrong, a sum is negative, or spare bits are not zero.
+absl::StatusOr<std::vector<uint64_t>> UnpackCentred(std::span<const uint8_t> packed, uint64_t count,
+                                                    uint64_t centre, uint32_t bits);
+
+// The OpenedSum message: the packed sums under `result_key` (XChaCha20-Poly1305, bound to scheme,
+// attempt, `round_hash` and opener), the whole signed by the opener.
+base::Bytes WriteOpenedSum(const OpenedSum& opened, const Attempt& attempt,
+                           const he::AggregationParams& params, const base::Digest& round_hash,
+                           uint64_t opener, const base::SecretBytes& result_key,
+                           const base::SigningKey& signing_key, base::Entropy& entropy);
+
+struct OpenedSumMessage {
+  base::Digest round_hash{};
+  uint64_t opener = 0;
+  OpenedSum opened;
+};
+
+// Reads a message of one of `openers`. PermissionDenied when it is of nobody in the list or not
+// signed by its opener; DataLoss or FailedPrecondition when damaged or for another attempt.
+absl::StatusOr<OpenedSumMessage> ReadOpenedSum(std::span<const uint8_t> bytes,
+                                               const Attempt& attempt,
+                                               const he::AggregationParams& params,
+                                               std::span<const OpenerIdentity> openers,
+                                               const base::SecretBytes& result_key);
+
+}  // namespace tacet::secagg
+
+#endif  // TACET_SECAGG_OPENED_SUM_H_

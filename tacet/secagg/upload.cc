@@ -1,0 +1,87 @@
+#include "tacet/secagg/upload.h"
+
+#include "tacet/base/status.h"
+#include "tacet/secagg/checksum.h"
+#include "tacet/secagg/wire.h"
+
+namespace tacet::secagg {
+namespace {
+
+constexpr std::string_view kMagic = "TCTU";
+constexpr std::string_view kWhat = "upload";
+constexpr size_t kChecksumBytes = 16;
+// magic, version, attempt, scheme, a reserved zero, dimension, nonce, tag, length of the ciphertext
+constexpr size_t kHeaderBytes = 4 + 2 + kAttemptBytes + 1 + 1 + 8 + 16 + 16 + 4;
+static_assert(kHeaderBytes % 64 == 0, "the ciphertext starts on a cache line of the message");
+
+}  // namespace
+
+base::Bytes TagLabel(const Attempt& attempt, const SealNonce& nonce) {
+  base::ByteWriter label;
+  WriteAttempt(attempt, label);
+  label.Raw(nonce);
+  return label.Take();
+}
+
+base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& params,
+                        const SealNonce& nonce, const he::Tag& tag,
+                        std::span<const uint8_t> ciphertext) {
+  base::ByteWriter writer;
+  writer.Reserve(UploadBytes(params));
+  WritePreamble(kMagic, writer);
+  WriteAttempt(attempt, writer);
+  writer.U8(static_cast<uint8_t>(params.scheme()));
+  writer.U8(0);
+  writer.U64(params.dimension());
+  writer.Raw(nonce);
+  WriteTag(tag, writer);
+  writer.Blob(ciphertext);
+  for (const uint64_t word : Checksum(writer.bytes())) writer.U64(word);
+  return writer.Take();
+}
+
+absl::StatusOr<UploadView> ReadUpload(std::span<const uint8_t> bytes, const Attempt& attempt,
+                                      const he::AggregationParams& params) {
+  if (bytes.size() != UploadBytes(params)) {
+    return base::DataLoss("{} has {} bytes, uploads of this federation have {}", kWhat,
+                          bytes.size(), UploadBytes(params));
+  }
+  const auto body = bytes.first(bytes.size() - kChecksumBytes);
+  base::ByteReader reader(bytes, kWhat);
+  UploadView upload;
+  TACET_RETURN_IF_ERROR(ReadPreamble(kMagic, reader));
+  TACET_ASSIGN_OR_RETURN(upload.attempt, ReadAttempt(reader));
+  TACET_RETURN_IF_ERROR(CheckAttempt(upload.attempt, attempt, kWhat));
+  TACET_ASSIGN_OR_RETURN(const uint8_t scheme, reader.ReadU8("scheme"));
+  if (scheme != static_cast<uint8_t>(params.scheme())) {
+    return base::FailedPrecondition("{} is for scheme {}, the federation uses {} ({})", kWhat,
+                                    scheme, static_cast<int>(params.scheme()),
+                                    he::SchemeName(params.scheme()));
+  }
+  upload.scheme = params.scheme();
+  TACET_RETURN_IF_ERROR(reader.Expect(std::array<uint8_t, 1>{0}, "reserved"));
+  TACET_ASSIGN_OR_RETURN(upload.dimension, reader.ReadU64("dimension"));
+  if (upload.dimension != params.dimension()) {
+    return base::FailedPrecondition("{} for round {} has dimension {}, the manifest says {}", kWhat,
+                                    attempt.round, upload.dimension, params.dimension());
+  }
+  TACET_ASSIGN_OR_RETURN(upload.nonce, ReadArray<16>(reader, "nonce"));
+  TACET_ASSIGN_OR_RETURN(upload.tag, ReadTag(reader, "tag"));
+  TACET_ASSIGN_OR_RETURN(upload.ciphertext,
+                         reader.ReadBlob(params.ciphertext_bytes(), "ciphertext"));
+  for (uint64_t& word : upload.checksum) {
+    TACET_ASSIGN_OR_RETURN(word, reader.ReadU64("checksum"));
+  }
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  if (upload.checksum != Checksum(body)) {
+    return base::DataLoss("{}: field `checksum` does not fit the content: damaged on the way",
+                          kWhat);
+  }
+  return upload;
+}
+
+size_t UploadBytes(const he::AggregationParams& params) {
+  return kHeaderBytes + params.ciphertext_bytes() + kChecksumBytes;
+}
+
+}  // namespace tacet::secagg

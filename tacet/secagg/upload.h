@@ -1,0 +1,51 @@
+// The message a participant sends: one sealed update.
+#ifndef TACET_SECAGG_UPLOAD_H_
+#define TACET_SECAGG_UPLOAD_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/he/aggregation.h"
+#include "tacet/he/linear_tag.h"
+#include "tacet/secagg/attempt.h"
+
+namespace tacet::secagg {
+
+// 16 fresh random bytes of a seal. Openers see nonces instead of identities.
+using SealNonce = std::array<uint8_t, 16>;
+
+// What the linear tag of a seal is masked with: attempt ‖ nonce.
+base::Bytes TagLabel(const Attempt& attempt, const SealNonce& nonce);
+
+// The fields of an upload; `ciphertext` points into the message.
+struct UploadView {
+  Attempt attempt;
+  he::Scheme scheme = he::Scheme::kCompact;
+  uint64_t dimension = 0;
+  SealNonce nonce{};
+  he::Tag tag;
+  std::span<const uint8_t> ciphertext;
+  std::array<uint64_t, 2> checksum{};
+};
+
+// The bytes of docs/formats/messages.md, "Upload".
+base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& params,
+                        const SealNonce& nonce, const he::Tag& tag,
+                        std::span<const uint8_t> ciphertext);
+
+// Checks that `bytes` is a complete, undamaged upload for exactly this attempt and these
+// parameters. DataLoss for damage, FailedPrecondition for an upload that belongs elsewhere; the
+// message names the field.
+absl::StatusOr<UploadView> ReadUpload(std::span<const uint8_t> bytes, const Attempt& attempt,
+                                      const he::AggregationParams& params);
+
+// The length of every upload under these parameters.
+size_t UploadBytes(const he::AggregationParams& params);
+
+}  // namespace tacet::secagg
+
+#endif  // TACET_SECAGG_UPLOAD_H_

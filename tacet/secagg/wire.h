@@ -1,0 +1,40 @@
+// Field readers and writers shared by the messages of this folder.
+#ifndef TACET_SECAGG_WIRE_H_
+#define TACET_SECAGG_WIRE_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/status.h"
+#include "tacet/he/linear_tag.h"
+
+namespace tacet::secagg {
+
+inline constexpr uint16_t kFormatVersion = 1;
+
+// A four-character magic and the format's version open every message.
+void WritePreamble(std::string_view magic, base::ByteWriter& writer);
+absl::Status ReadPreamble(std::string_view magic, base::ByteReader& reader);
+
+void WriteTag(const he::Tag& tag, base::ByteWriter& writer);
+// DataLoss when a word is not below 2^61 - 1.
+absl::StatusOr<he::Tag> ReadTag(base::ByteReader& reader, std::string_view field);
+
+template <size_t kSize>
+absl::StatusOr<std::array<uint8_t, kSize>> ReadArray(base::ByteReader& reader,
+                                                     std::string_view field) {
+  std::array<uint8_t, kSize> value;
+  TACET_ASSIGN_OR_RETURN(const auto bytes, reader.ReadBytes(kSize, field));
+  std::ranges::copy(bytes, value.begin());
+  return value;
+}
+
+}  // namespace tacet::secagg
+
+#endif  // TACET_SECAGG_WIRE_H_

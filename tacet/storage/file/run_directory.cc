@@ -1,0 +1,223 @@
+#include "tacet/storage/file/run_directory.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tacet/base/status.h"
+
+namespace tacet::storage::file {
+namespace {
+
+constexpr std::string_view kAttempts = "attempts";
+constexpr std::string_view kCheckpoint = "checkpoint";
+constexpr std::string_view kLock = "lock";
+
+absl::Status SystemError(std::string_view what, const std::filesystem::path& path) {
+  const int code = errno;
+  return absl::Status(code == ENOENT ? absl::StatusCode::kNotFound : absl::StatusCode::kUnavailable,
+                      fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(code)));
+}
+
+// A file descriptor that closes itself.
+class File {
+ public:
+  File(const std::filesystem::path& path, int flags)
+      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  bool ok() const { return descriptor_ >= 0; }
+  int get() const { return descriptor_; }
+
+  bool WriteAll(std::span<const uint8_t> bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return false;
+      bytes = bytes.subspan(static_cast<size_t>(written));
+    }
+    return true;
+  }
+
+ private:
+  int descriptor_;
+};
+
+absl::Status SyncDirectory(const std::filesystem::path& path) {
+  const File directory(path, O_RDONLY | O_DIRECTORY);
+  if (!directory.ok() || ::fsync(directory.get()) != 0) return SystemError("synchronise", path);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<federation::BegunAttempt> ParseAttempt(std::string_view line) {
+  federation::BegunAttempt attempt;
+  const char* at = line.data();
+  const char* const end = line.data() + line.size();
+  for (uint32_t* field : {&attempt.epoch, &attempt.round, &attempt.attempt}) {
+    if (field != &attempt.epoch) {
+      if (at == end || *at != ' ') return base::DataLoss("a blank is missing");
+      ++at;
+    }
+    const auto [next, error] = std::from_chars(at, end, *field);
+    if (error != std::errc()) return base::DataLoss("a number is missing or too large");
+    at = next;
+  }
+  if (at != end) return base::DataLoss("there is more than three numbers");
+  return attempt;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Create(
+    const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) {
+    return base::Unavailable("cannot make the run directory {}: {}", path.string(),
+                             error.message());
+  }
+  const bool empty = std::filesystem::is_empty(path, error);
+  if (error || !empty) {
+    return base::AlreadyExists(
+        "the run directory {} is not empty: choose another one with --out, or go on with --resume",
+        path.string());
+  }
+  return Lock(path);
+}
+
+absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Open(
+    const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path / kLock, error)) {
+    return base::NotFound("{} holds no run to resume", path.string());
+  }
+  return Lock(path);
+}
+
+absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Lock(
+    const std::filesystem::path& path) {
+  const int lock = ::open((path / kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock < 0) return SystemError("open", path / kLock);
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock);
+    return base::FailedPrecondition("the run directory {} is in use by another process",
+                                    path.string());
+  }
+  return std::unique_ptr<RunDirectory>(new RunDirectory(path, lock));
+}
+
+RunDirectory::~RunDirectory() { ::close(lock_); }
+
+absl::Status RunDirectory::RecordAttempt(const federation::BegunAttempt& attempt) {
+  return AppendLine(kAttempts,
+                    fmt::format("{} {} {}", attempt.epoch, attempt.round, attempt.attempt));
+}
+
+absl::StatusOr<std::vector<federation::BegunAttempt>> RunDirectory::Attempts() const {
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines, ReadLines(kAttempts));
+  std::vector<federation::BegunAttempt> attempts;
+  for (const std::string& line : lines) {
+    absl::StatusOr<federation::BegunAttempt> attempt = ParseAttempt(line);
+    if (!attempt.ok()) {
+      return base::Annotate(
+          attempt.status(),
+          fmt::format("{}, line {}", (path_ / kAttempts).string(), attempts.size() + 1));
+    }
+    attempts.push_back(*attempt);
+  }
+  return attempts;
+}
+
+absl::Status RunDirectory::SaveCheckpoint(std::span<const uint8_t> checkpoint) {
+  return WriteFile(kCheckpoint, checkpoint);
+}
+
+absl::StatusOr<base::Bytes> RunDirectory::LoadCheckpoint() const { return ReadFile(kCheckpoint); }
+
+absl::Status RunDirectory::WriteFile(std::string_view name, std::span<const uint8_t> content) {
+  const std::filesystem::path target = path_ / name;
+  const std::filesystem::path beside = path_ / (std::string(name) + ".new");
+  {
+    const File file(beside, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!file.ok() || !file.WriteAll(content) || ::fsync(file.get()) != 0) {
+      return SystemError("write", beside);
+    }
+  }
+  if (::rename(beside.c_str(), target.c_str()) != 0) return SystemError("replace", target);
+  return SyncDirectory(path_);
+}
+
+absl::StatusOr<base::Bytes> RunDirectory::ReadFile(std::string_view name) const {
+  const std::filesystem::path path = path_ / name;
+  const File file(path, O_RDONLY);
+  struct stat info {};
+  if (!file.ok() || ::fstat(file.get(), &info) != 0) return SystemError("read", path);
+  base::Bytes content(static_cast<size_t>(info.st_size));
+  size_t have = 0;
+  while (have < content.size()) {
+    const ssize_t got = ::read(file.get(), content.data() + have, content.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return SystemError("read", path);
+    have += static_cast<size_t>(got);
+  }
+  return content;
+}
+
+absl::Status RunDirectory::AppendLine(std::string_view name, std::string_view line) {
+  const std::filesystem::path path = path_ / name;
+  const bool is_new = !std::filesystem::exists(path);
+  const File file(path, O_RDWR | O_CREAT | O_APPEND);
+  if (!file.ok()) return SystemError("open", path);
+  // A line that a crash cut short is not part of the file.
+  TACET_ASSIGN_OR_RETURN(const base::Bytes content, ReadFile(name));
+  size_t complete = content.size();
+  while (complete > 0 && content[complete - 1] != '\n') --complete;
+  if (complete != content.size() && ::ftruncate(file.get(), static_cast<off_t>(complete)) != 0) {
+    return SystemError("shorten", path);
+  }
+  std::string text(line);
+  text.push_back('\n');
+  if (!file.WriteAll(base::AsBytes(text)) || ::fsync(file.get()) != 0) {
+    return SystemError("append to", path);
+  }
+  return is_new ? SyncDirectory(path_) : absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> RunDirectory::ReadLines(std::string_view name) const {
+  const absl::StatusOr<base::Bytes> content = ReadFile(name);
+  if (!content.ok()) {
+    if (content.status().code() == absl::StatusCode::kNotFound) return std::vector<std::string>();
+    return content.status();
+  }
+  std::vector<std::string> lines;
+  std::string line;
+  for (const uint8_t byte : *content) {
+    if (byte == '\n') {
+      lines.push_back(std::exchange(line, {}));
+    } else {
+      line.push_back(static_cast<char>(byte));
+    }
+  }
+  return lines;
+}
+
+absl::Status RunDirectory::KeepLines(std::string_view name, size_t count) {
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines, ReadLines(name));
+  if (lines.size() <= count) return absl::OkStatus();
+  std::string kept;
+  for (size_t i = 0; i < count; ++i) kept += lines[i] + "\n";
+  return WriteFile(name, base::AsBytes(kept));
+}
+
+}  // namespace tacet::storage::file

@@ -1,0 +1,59 @@
+// A run's directory on disk.
+#ifndef TACET_STORAGE_FILE_RUN_DIRECTORY_H_
+#define TACET_STORAGE_FILE_RUN_DIRECTORY_H_
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/federation/run_store.h"
+
+namespace tacet::storage::file {
+
+// Files: `attempts` (a line "epoch round attempt" for each attempt begun), `checkpoint`, and
+// whatever the program adds. One process at a time: the directory is locked while it is open.
+// Files are replaced as a whole (written beside, synchronised, renamed) or appended to by whole
+// synchronised lines; a line cut short by a crash is dropped on reading.
+class RunDirectory final : public federation::RunStore {
+ public:
+  // A new directory. AlreadyExists when it exists and is not empty.
+  static absl::StatusOr<std::unique_ptr<RunDirectory>> Create(const std::filesystem::path& path);
+  // One that a run was begun in. NotFound when it is none.
+  static absl::StatusOr<std::unique_ptr<RunDirectory>> Open(const std::filesystem::path& path);
+  ~RunDirectory() override;
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
+
+  absl::Status RecordAttempt(const federation::BegunAttempt& attempt) override;
+  absl::StatusOr<std::vector<federation::BegunAttempt>> Attempts() const override;
+  absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override;
+  absl::StatusOr<base::Bytes> LoadCheckpoint() const override;
+
+  absl::Status WriteFile(std::string_view name, std::span<const uint8_t> content);
+  // NotFound when there is none.
+  absl::StatusOr<base::Bytes> ReadFile(std::string_view name) const;
+  // `line` has no line break.
+  absl::Status AppendLine(std::string_view name, std::string_view line);
+  // The complete lines of a file; none when there is no file.
+  absl::StatusOr<std::vector<std::string>> ReadLines(std::string_view name) const;
+  // Drops everything after the first `count` lines.
+  absl::Status KeepLines(std::string_view name, size_t count);
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  RunDirectory(std::filesystem::path path, int lock) : path_(std::move(path)), lock_(lock) {}
+  static absl::StatusOr<std::unique_ptr<RunDirectory>> Lock(const std::filesystem::path& path);
+
+  std::filesystem::path path_;
+  int lock_;  // file descriptor
+};
+
+}  // namespace tacet::storage::file
+
+#endif  // TACET_STORAGE_FILE_RUN_DIRECTORY_H_

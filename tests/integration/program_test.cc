@@ -1,0 +1,301 @@
+// The program as its users run it: a process, its files, its exit code.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "apps/tacet/json.h"
+
+namespace tacet::app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string ReadAll(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct Outcome {
+  int exit_code = 0;  // -1: killed
+  std::string out;
+  std::string err;
+};
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  ProgramTest() {
+    std::string name = ::testing::TempDir() + "program-XXXXXX";
+    path_ = mkdtemp(name.data());
+  }
+  ~ProgramTest() override { std::filesystem::remove_all(path_); }
+
+  // Runs `tacet ARGUMENTS`; kills it after `kill_after_ms` unless that is negative.
+  Outcome Tacet(std::vector<std::string> arguments, int kill_after_ms = -1) {
+    const std::string out = path_ / "stdout", err = path_ / "stderr";
+    const pid_t child = fork();
+    if (child == 0) {
+      dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDOUT_FILENO);
+      dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
+      if (chdir(path_.c_str()) != 0) _exit(126);
+      std::vector<char*> argv = {const_cast<char*>("tacet")};
+      for (std::string& argument : arguments) argv.push_back(argument.data());
+      argv.push_back(nullptr);
+      execv(TACET_PROGRAM, argv.data());
+      _exit(127);
+    }
+    if (kill_after_ms >= 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kill_after_ms));
+      kill(child, SIGKILL);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+            .out = ReadAll(out),
+            .err = ReadAll(err)};
+  }
+
+  std::string WriteConfig(const std::string& text, const std::string& name = "config.toml") {
+    std::ofstream(path_ / name) << text;
+    return (path_ / name).string();
+  }
+
+  std::string Read(const std::string& name) const { return ReadAll(path_ / name); }
+  JsonValue ReadJson(const std::string& name) const {
+    auto value = JsonValue::Parse(Read(name));
+    EXPECT_TRUE(value.ok()) << value.status();
+    return *std::move(value);
+  }
+  static double Number(const JsonValue& value, std::string_view key) {
+    const JsonValue* member = value.Find(key);
+    EXPECT_NE(member, nullptr) << key;
+    return member == nullptr ? 0 : *member->AsDouble();
+  }
+
+  std::filesystem::path path_;
+};
+
+constexpr char kSmall[] = R"(
+[data]
+handwriting_writers = 12
+handwriting_min_samples = 10
+handwriting_max_samples = 20
+handwriting_classes = 4
+[model]
+name = "logistic"
+[federation]
+rounds = 3
+cohort = 6
+[privacy]
+clip_norm = 0.5
+coordinate_bound = 0.1
+noise = 1.5
+scale = 1e-3
+)";
+
+TEST_F(ProgramTest, PrivacyPrintsThePapersFigure) {
+  const std::vector<std::string> paper = {"privacy",  "--clients", "3596",   "--cohort", "1000",
+                                          "--rounds", "100",       "--clip", "1",        "--noise",
+                                          "6",        "--delta",   "1e-5"};
+  const Outcome table = Tacet(paper);
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("5.306"));
+  std::vector<std::string> json = paper;
+  json.push_back("--json");
+  const auto rows = JsonValue::Parse(Tacet(json).out);
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  const auto& accountants = rows->Find("accountants")->items();
+  const auto moments = std::ranges::find_if(accountants, [](const JsonValue& row) {
+    return *row.Find("name")->AsString() == "moments" &&
+           *row.Find("view")->AsString() == "outsider";
+  });
+  ASSERT_NE(moments, accountants.end());
+  EXPECT_NEAR(Number(*moments, "epsilon"), 5.3056767961846457, 1e-9 * 5.3);
+  EXPECT_EQ(Number(*moments, "order"), 5);
+  EXPECT_EQ(*moments->Find("unit")->AsString(), "client");
+  EXPECT_EQ(*moments->Find("neighbouring")->AsString(), "replace-one");
+  EXPECT_EQ(*moments->Find("sampling")->AsString(), "fixed-size");
+}
+
+TEST_F(ProgramTest, SimulateLeavesACompleteRunDirectory) {
+  const Outcome run = Tacet({"simulate", "--config", WriteConfig(kSmall), "--out", "run"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("drawn by the program"));
+  EXPECT_THAT(run.out, HasSubstr("round 3/3"));
+  EXPECT_THAT(run.out, Not(HasSubstr("labelled")));
+
+  std::istringstream metrics(Read("run/metrics.jsonl"));
+  int rounds = 0;
+  double epsilon = 0;
+  for (std::string text; std::getline(metrics, text); ++rounds) {
+    const auto line = JsonValue::Parse(text);
+    ASSERT_TRUE(line.ok()) << line.status();
+    EXPECT_EQ(Number(*line, "round"), rounds);
+    EXPECT_EQ(Number(*line, "cohort_size"), 6);
+    EXPECT_GT(Number(*line, "accuracy"), 0);
+    EXPECT_GT(Number(*line, "loss"), 0);
+    EXPECT_GT(Number(*line, "epsilon"), epsilon);
+    epsilon = Number(*line, "epsilon");
+    EXPECT_GT(Number(*line, "upload_bytes"), 1000);
+    for (const char* phase : {"sample", "train", "seal", "add", "open", "evaluate"}) {
+      EXPECT_GE(Number(*line->Find("seconds"), phase), 0) << phase;
+    }
+  }
+  EXPECT_EQ(rounds, 3);
+  const JsonValue summary = ReadJson("run/summary.json");
+  EXPECT_EQ(Number(summary, "rounds"), 3);
+  EXPECT_EQ(Number(summary, "epsilon"), epsilon);
+  EXPECT_TRUE(summary.Find("labels")->items().empty());
+  EXPECT_FALSE(summary.Find("privacy")->Find("accountants")->items().empty());
+  EXPECT_EQ(Read("run/model.f32").size(), 4 * static_cast<size_t>(Number(summary, "dimension")));
+  EXPECT_THAT(Read("run/config.toml"), HasSubstr("noise = 1.5"));
+  EXPECT_EQ(Tacet({"simulate", "--config", WriteConfig(kSmall), "--out", "run"}).exit_code, 1);
+}
+
+TEST_F(ProgramTest, FlagsWinOverTheConfigurationAndTheResolvedOneRunsAgain) {
+  const Outcome run =
+      Tacet({"simulate", "--config", WriteConfig(kSmall), "--out", "run", "--rounds", "1", "--seed",
+             "7", "--threads", "1", "--parameters", "paper", "--insecure-seed", "3"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("labelled    insecure-seed"));
+  EXPECT_THAT(run.out, HasSubstr("[insecure-seed]"));
+  const std::string resolved = Read("run/config.toml");
+  EXPECT_THAT(resolved, HasSubstr("rounds = 1\n"));
+  EXPECT_THAT(resolved, HasSubstr("seed = 7\n"));
+  EXPECT_THAT(resolved, HasSubstr("parameters = \"paper\"\n"));
+  const Outcome again = Tacet({"simulate", "--config", "run/config.toml", "--out", "again"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(Read("again/config.toml"), resolved);
+  EXPECT_EQ(Read("again/model.f32"), Read("run/model.f32"));
+}
+
+TEST_F(ProgramTest, JsonGoesToStandardOutputAlone) {
+  const Outcome run =
+      Tacet({"simulate", "--config", WriteConfig(kSmall), "--out", "run", "--no-encryption",
+             "--no-noise", "--no-clip", "--no-quantisation", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto summary = JsonValue::Parse(run.out);
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  EXPECT_TRUE(summary->Find("epsilon")->is_null());
+  std::vector<std::string> labels;
+  for (const JsonValue& label : summary->Find("labels")->items()) {
+    labels.push_back(*label.AsString());
+  }
+  EXPECT_THAT(labels,
+              ::testing::ElementsAre("no-encryption", "no-noise", "no-clip", "no-quantisation"));
+  EXPECT_THAT(run.err, HasSubstr("round 3/3"));
+}
+
+TEST_F(ProgramTest, ErrorsNameWhatIsWrong) {
+  const auto error = [&](const std::string& config, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"simulate", "--config", WriteConfig(config), "--out",
+                                          "never"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = Tacet(arguments);
+    EXPECT_NE(outcome.exit_code, 0);
+    EXPECT_FALSE(std::filesystem::exists(path_ / "never"));
+    return outcome.err;
+  };
+  const std::string small = kSmall;
+  EXPECT_THAT(error(small + "\nnoisse = 3\n"), HasSubstr("unknown key `privacy.noisse`"));
+  EXPECT_THAT(error("rounds = 3\n"), HasSubstr("unknown key `rounds`"));
+  EXPECT_THAT(error("[privacy]\nnoise = \"six\"\n"), HasSubstr("key `privacy.noise`"));
+  EXPECT_THAT(error("[privacy\n"), HasSubstr("line 1"));
+  EXPECT_THAT(error(small + "[run]\nseed = -1\n"), HasSubstr("key `run.seed`"));
+  EXPECT_THAT(error(small, {"--parameters", "rsa"}), HasSubstr("compact, paper or"));
+  EXPECT_THAT(error(small, {"--data", "/no/such/data"}), HasSubstr("/no/such/data"));
+  EXPECT_THAT(error(small, {"--no-quantisation"}), HasSubstr("needs --no-encryption"));
+  EXPECT_THAT(error(small, {"--rounds", "0"}), HasSubstr("rounds is 0"));
+  const auto with = [&](std::string_view from, std::string_view to) {
+    std::string text = small;
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  EXPECT_THAT(error(with("cohort = 6", "cohort = 13")),
+              HasSubstr("cohort is 13, but the federation has 12 clients"));
+  EXPECT_THAT(error(with("noise = 1.5", "noise = 0")), HasSubstr("noise"));
+  EXPECT_THAT(error(with("scale = 1e-3", "scale = 0")), HasSubstr("scale"));
+  EXPECT_THAT(error(with("scale = 1e-3", "scale = -1")), HasSubstr("scale"));
+  EXPECT_THAT(error(with("rounds = 3", "rounds = 3\nweights = \"samples\"")),
+              HasSubstr("needs --no-noise"));
+  EXPECT_EQ(Tacet({"simulate", "--config", "missing.toml"}).exit_code, 1);
+  EXPECT_EQ(Tacet({"simulate", "--no-such-flag"}).exit_code, 2);
+  EXPECT_EQ(Tacet({}).exit_code, 2);
+}
+
+TEST_F(ProgramTest, ResumeNeedsARunAndKeepsItsSettings) {
+  EXPECT_THAT(Tacet({"simulate", "--resume"}).err, HasSubstr("--resume needs --out"));
+  EXPECT_THAT(Tacet({"simulate", "--resume", "--out", "none"}).err,
+              HasSubstr("none holds no run to resume"));
+  EXPECT_THAT(Tacet({"simulate", "--resume", "--out", "none", "--rounds", "9"}).err,
+              HasSubstr("keeps its settings"));
+}
+
+// Kills the process at random moments, as often as it takes, and resumes it each time.
+TEST_F(ProgramTest, KilledAtAnyMomentItResumesToTheSameModel) {
+  const std::string config = WriteConfig(kSmall);
+  const std::vector<std::string> flags = {"--rounds", "12", "--insecure-seed", "5"};
+  const auto start = [&](const std::string& out) {
+    std::vector<std::string> arguments = {"simulate", "--config", config, "--out", out};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return arguments;
+  };
+  ASSERT_EQ(Tacet(start("whole")).exit_code, 0);
+
+  std::mt19937 generator(1);
+  std::uniform_int_distribution<int> moment(5, 150);
+  int kills = 0;
+  Outcome outcome = Tacet(start("killed"), moment(generator));
+  while (outcome.exit_code != 0 && kills < 200) {
+    ++kills;
+    const bool begun = std::filesystem::exists(path_ / "killed" / "config.toml");
+    // A process killed before it wrote its settings has begun nothing: start again.
+    if (!begun) std::filesystem::remove_all(path_ / "killed");
+    outcome = Tacet(begun ? std::vector<std::string>{"simulate", "--resume", "--out", "killed"}
+                          : start("killed"),
+                    kills < 25 ? moment(generator) : -1);
+  }
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_GE(kills, 3);
+  EXPECT_EQ(Read("killed/model.f32"), Read("whole/model.f32"));
+  // One metrics line a round, whatever was repeated.
+  const std::string metrics = Read("killed/metrics.jsonl");
+  EXPECT_EQ(std::ranges::count(metrics, '\n'), 12);
+  EXPECT_EQ(Number(ReadJson("killed/summary.json"), "epsilon"),
+            Number(ReadJson("whole/summary.json"), "epsilon"));
+}
+
+TEST_F(ProgramTest, BenchMeasuresAndFindsNoWrongValue) {
+  for (const char* parameters : {"compact", "paper", "paper-secret-key"}) {
+    const Outcome bench =
+        Tacet({"bench", "he", "--parameters", parameters, "--dimension", "10000", "--participants",
+               "30", "--plaintext-bits", "20", "--repetitions", "1", "--json"});
+    ASSERT_EQ(bench.exit_code, 0) << bench.err;
+    const auto result = JsonValue::Parse(bench.out);
+    ASSERT_TRUE(result.ok()) << result.status();
+    for (const char* figure :
+         {"setup_s", "encode_s", "encrypt_s", "encode_encrypt_s", "seal_s", "aggregate_s",
+          "decrypt_s", "upload_bytes", "sum_bytes", "peak_rss_bytes"}) {
+      EXPECT_GE(Number(*result, figure), 0) << figure;
+    }
+    EXPECT_EQ(Number(*result, "wrong_values"), 0);
+  }
+}
+
+}  // namespace
+}  // namespace tacet::app

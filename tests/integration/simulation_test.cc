@@ -1,0 +1,471 @@
+// Whole federations with a real model on drawn handwriting, every message really made and read.
+#include "tacet/federation/simulation.h"
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/learning/handwriting.h"
+#include "tacet/learning/learner.h"
+#include "tacet/secagg/checksum.h"
+#include "tacet/secagg/closed_round.h"
+#include "tacet/storage/file/run_directory.h"
+#include "tacet/transport/local/local_channel.h"
+
+namespace tacet::federation {
+namespace {
+
+using storage::file::RunDirectory;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::unique_ptr<Learner> SmallLearner() {
+  learning::HandwritingSpec handwriting;
+  handwriting.writers = 12;
+  handwriting.min_samples = 10;
+  handwriting.max_samples = 20;
+  handwriting.classes = 4;
+  learning::LearnerSpec spec;
+  spec.model = "logistic";
+  spec.rounds = 3;
+  auto learner = learning::NewLearner(spec, *learning::DrawHandwriting(handwriting));
+  EXPECT_TRUE(learner.ok()) << learner.status();
+  return *std::move(learner);
+}
+
+SimulationSpec SmallSpec() {
+  SimulationSpec spec;
+  spec.manifest.model = "logistic";
+  spec.manifest.cohort = 6;
+  spec.manifest.rounds = 3;
+  spec.manifest.clip_norm = 0.5;
+  spec.manifest.coordinate_bound = 0.1;
+  spec.manifest.noise_stddev = 1.5;
+  spec.manifest.scale = 1e-3;
+  spec.threads = 2;
+  spec.insecure_seed = 42;
+  return spec;
+}
+
+class Recorder : public SimulationObserver {
+ public:
+  absl::Status OnStart(const Manifest&, uint32_t next_round, const Evaluation&) override {
+    started_at = next_round;
+    return absl::OkStatus();
+  }
+  absl::Status OnRound(const RoundRecord& record) override {
+    rounds.push_back(record);
+    if (record.round == fail_at) return absl::AbortedError("killed");
+    return absl::OkStatus();
+  }
+  void OnNote(std::string_view text) override { notes.emplace_back(text); }
+
+  uint32_t started_at = 0;
+  uint32_t fail_at = 1000;
+  std::vector<RoundRecord> rounds;
+  std::vector<std::string> notes;
+};
+
+// Changes bytes, or loses messages, between unmodified parts.
+class LyingChannel : public Channel {
+ public:
+  using Lie = std::function<absl::Status(MessageKind, uint64_t, base::Bytes&)>;
+  explicit LyingChannel(Lie lie) : lie_(std::move(lie)) {}
+  absl::Status Carry(MessageKind kind, uint64_t member, base::Bytes& message) override {
+    return lie_(kind, member, message);
+  }
+
+ private:
+  Lie lie_;
+};
+
+class SimulationTest : public ::testing::Test {
+ protected:
+  SimulationTest() {
+    std::string name = ::testing::TempDir() + "simulation-XXXXXX";
+    path_ = mkdtemp(name.data());
+  }
+  ~SimulationTest() override { std::filesystem::remove_all(path_); }
+
+  std::unique_ptr<RunDirectory> NewStore(const std::string& name) {
+    auto store = RunDirectory::Create(path_ / name);
+    EXPECT_TRUE(store.ok()) << store.status();
+    return *std::move(store);
+  }
+
+  absl::StatusOr<SimulationResult> Run(const SimulationSpec& spec, RunStore& store,
+                                       Recorder& recorder, Channel& channel,
+                                       const Learner& learner) {
+    TACET_ASSIGN_OR_RETURN(const auto simulation, Simulation::Create(spec, learner, channel));
+    return simulation->Run(store, recorder);
+  }
+  absl::StatusOr<SimulationResult> Run(const SimulationSpec& spec, const std::string& name) {
+    const auto store = NewStore(name);
+    return Run(spec, *store, recorder_, channel_, *learner_);
+  }
+  std::string Refusal(const SimulationSpec& spec) {
+    const auto simulation = Simulation::Create(spec, *learner_, channel_);
+    EXPECT_FALSE(simulation.ok());
+    return base::Message(simulation.status());
+  }
+
+  std::filesystem::path path_;
+  std::unique_ptr<Learner> learner_ = SmallLearner();
+  transport::local::LocalChannel channel_;
+  Recorder recorder_;
+};
+
+TEST_F(SimulationTest, EncryptionChangesNothingAtAll) {
+  for (const he::Scheme scheme :
+       {he::Scheme::kCompact, he::Scheme::kPaperPublicKey, he::Scheme::kPaperSecretKey}) {
+    const std::string name(he::SchemeName(scheme));
+    SimulationSpec spec = SmallSpec();
+    spec.manifest.scheme = scheme;
+    Recorder recorder;
+    const auto store = NewStore(name);
+    const auto encrypted = Run(spec, *store, recorder, channel_, *learner_);
+    ASSERT_TRUE(encrypted.ok()) << encrypted.status();
+    ASSERT_EQ(recorder.rounds.size(), 3u);
+    EXPECT_GT(recorder.rounds[0].upload_bytes, 0u);
+    EXPECT_EQ(recorder.rounds[0].cohort_size, 6u);
+    spec.without_encryption = true;
+    const auto plain = Run(spec, name + "-plain");
+    ASSERT_TRUE(plain.ok()) << plain.status();
+    EXPECT_EQ(encrypted->model, plain->model) << name;
+  }
+}
+
+TEST_F(SimulationTest, ThreadsChangeNothingAndSeedsChangeNoise) {
+  SimulationSpec spec = SmallSpec();
+  const auto two = Run(spec, "two");
+  ASSERT_TRUE(two.ok()) << two.status();
+  spec.threads = 1;
+  EXPECT_EQ(Run(spec, "one")->model, two->model);
+  spec.insecure_seed = 43;
+  EXPECT_NE(Run(spec, "other")->model, two->model);
+  spec.insecure_seed.reset();
+  const auto real = Run(spec, "real");
+  ASSERT_TRUE(real.ok()) << real.status();
+  EXPECT_NE(real->model, two->model);
+  EXPECT_NE(Run(spec, "again")->model, real->model);
+}
+
+TEST_F(SimulationTest, AnInterruptedInsecureRunResumesToTheSameModel) {
+  const auto whole = Run(SmallSpec(), "whole");
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  {
+    const auto store = NewStore("part");
+    Recorder recorder;
+    recorder.fail_at = 1;
+    EXPECT_EQ(Run(SmallSpec(), *store, recorder, channel_, *learner_).status().code(),
+              absl::StatusCode::kAborted);
+  }
+  const auto store = *RunDirectory::Open(path_ / "part");
+  Recorder recorder;
+  const auto rest = Run(SmallSpec(), *store, recorder, channel_, *learner_);
+  ASSERT_TRUE(rest.ok()) << rest.status();
+  EXPECT_EQ(recorder.started_at, 1u);
+  EXPECT_EQ(rest->model, whole->model);
+  EXPECT_EQ(rest->epsilon, whole->epsilon);
+}
+
+TEST_F(SimulationTest, AnInterruptedRealRunIsChargedAgain) {
+  SimulationSpec spec = SmallSpec();
+  spec.insecure_seed.reset();
+  {
+    const auto store = NewStore("part");
+    Recorder recorder;
+    recorder.fail_at = 1;
+    EXPECT_FALSE(Run(spec, *store, recorder, channel_, *learner_).ok());
+  }
+  const auto store = *RunDirectory::Open(path_ / "part");
+  Recorder recorder;
+  const auto rest = Run(spec, *store, recorder, channel_, *learner_);
+  ASSERT_TRUE(rest.ok()) << rest.status();
+  EXPECT_EQ(rest->charged_attempts, 4u);  // rounds 0, 1 (lost), 1 again, 2
+  const auto attempts = *store->Attempts();
+  EXPECT_EQ(attempts[1].epoch, 0u);
+  EXPECT_EQ(attempts[2], (BegunAttempt{.epoch = 1, .round = 1, .attempt = 0}));  // under new keys
+  const auto whole = Run(spec, "whole");
+  EXPECT_EQ(whole->charged_attempts, 3u);
+  EXPECT_GT(rest->epsilon, whole->epsilon);
+}
+
+TEST_F(SimulationTest, ResumingWithOtherSettingsIsRefused) {
+  ASSERT_TRUE(Run(SmallSpec(), "run").ok());
+  const auto store = *RunDirectory::Open(path_ / "run");
+  SimulationSpec other = SmallSpec();
+  other.manifest.noise_stddev = 1.6;
+  Recorder recorder;
+  EXPECT_THAT(base::Message(Run(other, *store, recorder, channel_, *learner_).status()),
+              HasSubstr("belongs to a run with other settings"));
+}
+
+TEST_F(SimulationTest, AFlippedByteOfOneUploadEndsTheAttempt) {
+  bool flipped = false;
+  LyingChannel channel([&](MessageKind kind, uint64_t, base::Bytes& message) {
+    if (kind == MessageKind::kUpload && !std::exchange(flipped, true)) message[500] ^= 4;
+    return absl::OkStatus();
+  });
+  SimulationSpec spec = SmallSpec();
+  spec.threads = 1;
+  const auto store = NewStore("run");
+  const auto result = Run(spec, *store, recorder_, channel, *learner_);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(recorder_.rounds[0].attempts, 2u);
+  EXPECT_EQ(result->charged_attempts, 4u);
+  EXPECT_THAT(recorder_.notes, Contains(HasSubstr("field `checksum`")));
+  EXPECT_THAT(recorder_.notes, Contains(HasSubstr("round 0 attempt 0 failed: round 0 attempt 0 has "
+                                                  "5 uploads, 6 are needed")));
+}
+
+// Whatever the server does to the bytes: nothing is applied, and it learns no more than "refused".
+TEST_F(SimulationTest, ALyingServerChangesNoModel) {
+  const auto alter_upload = [](MessageKind kind, uint64_t, base::Bytes& message) {
+    if (kind != MessageKind::kUpload) return absl::OkStatus();
+    message[902] ^= 4;  // far above the noise
+    const auto body = std::span(message).first(message.size() - 16);
+    const auto checksum = secagg::Checksum(body);
+    base::StoreU64(checksum[0], message.data() + body.size());
+    base::StoreU64(checksum[1], message.data() + body.size() + 8);
+    return absl::OkStatus();
+  };
+  const auto alter_sum = [](MessageKind kind, uint64_t, base::Bytes& message) {
+    if (kind == MessageKind::kClosedRound) message[message.size() / 2] ^= 1;
+    return absl::OkStatus();
+  };
+  const auto lose_votes = [](MessageKind kind, uint64_t, base::Bytes&) {
+    return kind == MessageKind::kVote ? absl::UnavailableError("lost") : absl::OkStatus();
+  };
+  const auto alter_results = [](MessageKind kind, uint64_t, base::Bytes& message) {
+    if (kind == MessageKind::kOpenedSum) message[message.size() / 2] ^= 1;
+    return absl::OkStatus();
+  };
+  struct Case {
+    LyingChannel::Lie lie;
+    const char* noted;
+  };
+  int number = 0;
+  for (const Case& lie :
+       {Case{alter_upload, "the tag does not fit"}, Case{alter_sum, "the tag does not fit"},
+        Case{lose_votes, "openers of round 0 attempt 0 signed this sum"},
+        Case{alter_results, "field `signature`"}}) {
+    LyingChannel channel(lie.lie);
+    Recorder recorder;
+    const auto store = NewStore("lie" + std::to_string(number++));
+    const auto result = Run(SmallSpec(), *store, recorder, channel, *learner_);
+    EXPECT_EQ(result.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(base::Message(result.status()),
+                HasSubstr("round 0 failed in all 3 attempts, the last time: refused"));
+    EXPECT_THAT(recorder.notes, Contains(HasSubstr(lie.noted)));
+    EXPECT_THAT(recorder.rounds, IsEmpty());
+    EXPECT_FALSE(store->LoadCheckpoint().ok());
+    EXPECT_EQ(store->Attempts()->size(), 3u);  // all charged
+  }
+}
+
+TEST_F(SimulationTest, AReplayedUploadOfAnotherRoundIsRefused) {
+  std::map<uint64_t, base::Bytes> first;  // by participant, of the first round
+  std::mutex mutex;
+  LyingChannel channel([&](MessageKind kind, uint64_t member, base::Bytes& message) {
+    if (kind != MessageKind::kUpload) return absl::OkStatus();
+    const std::lock_guard lock(mutex);
+    const auto [seen, is_new] = first.emplace(member, message);
+    if (!is_new) message = seen->second;
+    return absl::OkStatus();
+  });
+  SimulationSpec spec = SmallSpec();
+  spec.manifest.cohort = 12;
+  const auto store = NewStore("run");
+  EXPECT_FALSE(Run(spec, *store, recorder_, channel, *learner_).ok());
+  EXPECT_EQ(recorder_.rounds.size(), 1u);
+  EXPECT_THAT(recorder_.notes, Contains(HasSubstr("upload is for round 0, expected 1")));
+}
+
+TEST_F(SimulationTest, ALostUploadIsNoReasonToFailAboveKmin) {
+  int lost = 0;
+  LyingChannel channel([&](MessageKind kind, uint64_t, base::Bytes&) {
+    if (kind == MessageKind::kUpload && lost++ == 0) return absl::UnavailableError("lost");
+    return absl::OkStatus();
+  });
+  SimulationSpec spec = SmallSpec();
+  spec.threads = 1;
+  spec.manifest.min_participants = 5;
+  const auto store = NewStore("run");
+  const auto result = Run(spec, *store, recorder_, channel, *learner_);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(recorder_.rounds[0].cohort_size, 5u);
+  EXPECT_EQ(recorder_.rounds[1].cohort_size, 6u);
+}
+
+// A learner one of whose owners diverges.
+class DivergingLearner : public Learner {
+ public:
+  explicit DivergingLearner(const Learner& learner) : learner_(learner) {}
+  uint64_t dimension() const override { return learner_.dimension(); }
+  uint64_t owners() const override { return learner_.owners(); }
+  uint64_t training_samples(uint64_t owner) const override {
+    return learner_.training_samples(owner);
+  }
+  std::vector<float> InitialModel() const override { return learner_.InitialModel(); }
+  absl::StatusOr<std::unique_ptr<Trainer>> NewTrainer() const override {
+    class Diverging : public Trainer {
+     public:
+      explicit Diverging(std::unique_ptr<Trainer> trainer) : trainer_(std::move(trainer)) {}
+      absl::Status Train(std::span<const float> model, uint32_t round, uint64_t owner,
+                         std::span<float> update) override {
+        TACET_RETURN_IF_ERROR(trainer_->Train(model, round, owner, update));
+        if (owner == 3) update[1] = std::numeric_limits<float>::quiet_NaN();
+        return absl::OkStatus();
+      }
+
+     private:
+      std::unique_ptr<Trainer> trainer_;
+    };
+    TACET_ASSIGN_OR_RETURN(auto trainer, learner_.NewTrainer());
+    return std::make_unique<Diverging>(std::move(trainer));
+  }
+  absl::StatusOr<Evaluation> Evaluate(std::span<const float> model, int threads) const override {
+    return learner_.Evaluate(model, threads);
+  }
+
+ private:
+  const Learner& learner_;
+};
+
+TEST_F(SimulationTest, ADivergingOwnerStillUploads) {
+  const DivergingLearner learner(*learner_);
+  SimulationSpec spec = SmallSpec();
+  spec.manifest.cohort = 12;
+  const auto store = NewStore("run");
+  const auto result = Run(spec, *store, recorder_, channel_, learner);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(recorder_.rounds[2].cohort_size, 12u);
+  EXPECT_THAT(recorder_.notes, Contains(HasSubstr("not a number or infinite: zeros were sealed")));
+  for (const float value : result->model) ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST_F(SimulationTest, OwnersWithoutSamplesAndWithOneTakePartLikeAnyOther) {
+  learning::DatasetSpec data;
+  data.name = "tiny";
+  data.input_shape = {2};
+  data.features = std::vector<float>{0, 1, 1, 0, 0.5f, 0.5f};
+  data.labels = {0, 1, 1};
+  data.sample_owners = {0, 0, 2};  // owner 1 has none, owner 2 one
+  data.owner_names = {"two", "none", "one"};
+  data.classes = 2;
+  learning::LearnerSpec learner_spec;
+  learner_spec.model = "logistic";
+  learner_spec.rounds = 3;
+  auto dataset = learning::Dataset::Create(std::move(data));
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  const auto learner = learning::NewLearner(learner_spec, *std::move(dataset));
+  ASSERT_TRUE(learner.ok()) << learner.status();
+  SimulationSpec spec = SmallSpec();
+  spec.manifest.cohort = 3;
+  const auto store = NewStore("run");
+  const auto result = Run(spec, *store, recorder_, channel_, **learner);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(recorder_.rounds.size(), 3u);
+  for (const RoundRecord& record : recorder_.rounds) EXPECT_EQ(record.cohort_size, 3u);
+  EXPECT_THAT(recorder_.notes, IsEmpty());
+}
+
+TEST_F(SimulationTest, LabelledRunsWithoutNoiseLearnAndPromiseNothing) {
+  SimulationSpec spec = SmallSpec();
+  spec.manifest.without_noise = true;
+  spec.manifest.without_clipping = true;
+  spec.manifest.rounds = 8;
+  spec.manifest.cohort = 12;
+  EXPECT_THAT(SimulationLabels(spec),
+              ::testing::ElementsAre("insecure-seed", "no-noise", "no-clip"));
+  const auto result = Run(spec, "run");
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(std::isinf(result->epsilon));
+  EXPECT_GT(result->evaluation.accuracy, 0.5);
+
+  spec.without_encryption = true;
+  spec.without_quantisation = true;
+  spec.weigh_by_samples = true;
+  const auto weighted = Run(spec, "weighted");
+  ASSERT_TRUE(weighted.ok()) << weighted.status();
+  EXPECT_GT(weighted->evaluation.accuracy, 0.5);
+  EXPECT_NE(weighted->model, result->model);
+}
+
+TEST_F(SimulationTest, QuantisationIsUnbiasedNoiseOnTheSameUpdates) {
+  SimulationSpec spec = SmallSpec();
+  spec.without_encryption = true;
+  spec.manifest.rounds = 1;
+  const auto quantised = Run(spec, "quantised");
+  spec.without_quantisation = true;
+  const auto plain = Run(spec, "plain");
+  ASSERT_TRUE(quantised.ok() && plain.ok());
+  // The same Gaussian noise is in both; what differs has variance s |mu| / K = 1e-3 * 8.26 / 6.
+  double squares = 0;
+  for (size_t i = 0; i < plain->model.size(); ++i) {
+    squares += std::pow(quantised->model[i] - plain->model[i], 2);
+  }
+  const double deviation = std::sqrt(squares / static_cast<double>(plain->model.size()));
+  EXPECT_NEAR(deviation, std::sqrt(1e-3 * 8.26 / 6), 0.003);
+}
+
+TEST_F(SimulationTest, PoissonCohorts) {
+  SimulationSpec spec = SmallSpec();
+  spec.manifest.sampling = accounting::Sampling::kPoisson;
+  spec.manifest.cohort = 9;
+  const auto result = Run(spec, "run");
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (const RoundRecord& record : recorder_.rounds) {
+    EXPECT_GE(record.cohort_size, 1u);
+    EXPECT_LE(record.cohort_size, 12u);
+  }
+}
+
+TEST_F(SimulationTest, ContradictionsAreRefused) {
+  SimulationSpec spec = SmallSpec();
+  spec.weigh_by_samples = true;
+  EXPECT_THAT(Refusal(spec), HasSubstr("weights = \"samples\" needs --no-noise"));
+  spec = SmallSpec();
+  spec.without_quantisation = true;
+  EXPECT_THAT(Refusal(spec), HasSubstr("--no-quantisation needs --no-encryption"));
+  spec = SmallSpec();
+  spec.manifest.cohort = 13;
+  EXPECT_THAT(Refusal(spec), HasSubstr("cohort is 13, but the federation has 12 clients"));
+  spec = SmallSpec();
+  spec.manifest.noise_stddev = 0;
+  EXPECT_THAT(Refusal(spec), HasSubstr("noise"));
+  spec = SmallSpec();
+  spec.threads = 0;
+  EXPECT_THAT(Refusal(spec), HasSubstr("threads is 0"));
+}
+
+TEST_F(SimulationTest, TheAttemptBudgetIsNeverPassed) {
+  LyingChannel channel([](MessageKind kind, uint64_t, base::Bytes&) {
+    return kind == MessageKind::kUpload ? absl::UnavailableError("lost") : absl::OkStatus();
+  });
+  SimulationSpec spec = SmallSpec();
+  spec.manifest.spare_attempts = 1;
+  spec.manifest.rounds = 1;
+  const auto store = NewStore("run");
+  const auto result = Run(spec, *store, recorder_, channel, *learner_);
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(base::Message(result.status()),
+              HasSubstr("all 2 attempts that the agreement allows"));
+  EXPECT_EQ(store->Attempts()->size(), 2u);
+}
+
+}  // namespace
+}  // namespace tacet::federation

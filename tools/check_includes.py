@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Checks that every include and every link follows the arrows of docs/design/structure.md.
+
+usage: tools/check_includes.py [ROOT]
+
+Prints one line for each violation, sorted, and leaves with status 1 if there is any. Needs nothing
+but the standard library of Python 3.
+"""
+
+import pathlib
+import re
+import sys
+
+# What a folder of tacet/ stands on directly; it may use itself and everything below.
+ARROWS = {
+    "base": [],
+    "ring": ["base"],
+    "he": ["ring"],
+    "dp": ["base"],
+    "accounting": ["base"],
+    "secagg": ["he", "dp"],
+    "federation": ["secagg", "accounting"],
+    "learning": ["federation"],
+    "report": ["federation"],
+    "transport/*": ["federation"],
+    "storage/*": ["federation"],
+}
+
+# Where the sources are. Folders other than tacet/ may use all of the library.
+SOURCE_FOLDERS = ["tacet", "apps", "tests", "fuzz", "bench", "examples"]
+
+# What a folder outside tacet/ may include besides tacet/ and itself.
+ALSO = {"tests": ["apps"], "fuzz": ["apps"]}
+
+# Costly to compile: each is included by a single .cc outside the tests.
+ONCE = {
+    "CLI11": ("CLI/",),
+    "toml++": ("toml++/", "toml.hpp"),
+    "nlohmann-json": ("nlohmann/",),
+    "spdlog": ("spdlog/",),
+}
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
+LINK = re.compile(r"tacet_library\(\s*(\w+)(.*?)\)", re.DOTALL)
+
+
+def arrow_key(folder):
+    """The row of ARROWS that speaks of `folder`, or None."""
+    if folder in ARROWS:
+        return folder
+    pattern = folder.split("/")[0] + "/*"
+    return pattern if "/" in folder and pattern in ARROWS else None
+
+
+def below(folder):
+    """Every folder that `folder` may use, without itself."""
+    found = set()
+    waiting = list(ARROWS[arrow_key(folder)])
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += ARROWS[name]
+    return found
+
+
+def library_folder(parts):
+    """The folder of tacet/ that a path below tacet/ belongs to: "he", "transport/local"."""
+    if parts[0] + "/*" in ARROWS and len(parts) > 2:
+        return "/".join(parts[:2])
+    return parts[0]
+
+
+def check_file(root, path, users_of_once):
+    """Yields the violations of one source file."""
+    relative = path.relative_to(root)
+    text = path.read_text(encoding="utf-8")
+    top = relative.parts[0]
+    is_test = top == "tests" or path.stem.endswith("_test")
+    for match in INCLUDE.finditer(text):
+        quote, name = match.groups()
+        where = f"{relative}:{text.count(chr(10), 0, match.start(2)) + 1}"
+        for library, prefixes in ONCE.items():
+            if name.startswith(prefixes) and not is_test:
+                users_of_once[library].add(str(relative))
+        if name.split("/")[0] not in SOURCE_FOLDERS:
+            if quote == '"' and (path.parent / name).exists():
+                yield f"{where}: \"{name}\" is not written from the root of the repository"
+            continue
+        if not (root / name).is_file():
+            yield f"{where}: {name} does not exist"
+            continue
+        included = pathlib.PurePosixPath(name).parts
+        if included[0] != "tacet":
+            if included[0] != top and included[0] not in ALSO.get(top, []):
+                yield f"{where}: {top}/ must not include {included[0]}/"
+            continue
+        if top != "tacet":
+            continue
+        folder = library_folder(relative.parts[1:])
+        other = library_folder(included[1:])
+        if other != folder and other not in below(folder):
+            yield f"{where}: tacet/{folder} must not include tacet/{other}"
+
+
+def check_links(root, path):
+    """Yields the violations of the tacet_library() calls in one CMakeLists.txt."""
+    relative = path.relative_to(root)
+    folder = "/".join(relative.parts[1:-1])
+    for call in LINK.finditer(path.read_text(encoding="utf-8")):
+        if call.group(1) != folder.replace("/", "_"):
+            yield f"{relative}: the library of tacet/{folder} is called {call.group(1)}"
+        for other in re.findall(r"tacet::(\w+)", call.group(2)):
+            if other not in below(folder):
+                yield f"{relative}: tacet/{folder} must not link tacet::{other}"
+
+
+def check(root):
+    """All violations below `root`, sorted."""
+    found = []
+    library = root / "tacet"
+    folders = {library_folder(p.relative_to(library).parts) for p in library.rglob("*.*")
+               if p.is_file() and p.parent != library}
+    unknown = {folder for folder in folders if arrow_key(folder) is None}
+    found += [f"tacet/{folder}: tools/check_includes.py does not know this folder" for folder in unknown]
+    users_of_once = {name: set() for name in ONCE}
+    for top in SOURCE_FOLDERS:
+        for path in (root / top).rglob("*"):
+            inside = path.relative_to(root).parts
+            if top == "tacet" and (len(inside) < 3 or library_folder(inside[1:]) in unknown):
+                continue
+            if path.suffix in (".cc", ".h"):
+                found += check_file(root, path, users_of_once)
+            elif top == "tacet" and path.name == "CMakeLists.txt":
+                found += check_links(root, path)
+    for name, users in users_of_once.items():
+        if len(users) > 1 or any(user.endswith(".h") for user in users):
+            found.append(f"{name} must be included by one .cc only, not by {', '.join(sorted(users))}")
+    return sorted(found)
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
+    violations = check(root.resolve())
+    for violation in violations:
+        print(violation)
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

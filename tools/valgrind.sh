@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Runs test binaries under valgrind; a wrong access or a definite leak is an error.
+# usage: tools/valgrind.sh BUILD_FOLDER NAME...
+set -euo pipefail
+build=$1
+shift
+for name in "$@"; do
+  binary=$(find "$build" -type f -name "$name" -perm -u+x -print -quit)
+  [ -n "$binary" ] || { echo "valgrind: no binary $name in $build" >&2; exit 1; }
+  echo "valgrind: $name"
+  # Death tests end in abort() with everything still allocated: not a leak of ours.
+  valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
+    --child-silent-after-fork=yes "$binary" --gtest_brief=1 --gtest_filter='-*DeathTest*:SimdEnvironment*'
+done
