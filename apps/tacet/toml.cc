@@ -3,11 +3,19 @@
 #include <stdexcept>
 #include <string>
 
+namespace tacet::app {
+namespace {
+
+[[noreturn]] void FailTomlAssertion() { throw std::invalid_argument("malformed text"); }
+
+}  // namespace
+}  // namespace tacet::app
+
 // Version 3.3 asserts things that malformed text can make false (a line feed after `[`), and
 // assumes them in a release build. Here a failed assertion is an error of the text, in every build.
 #undef NDEBUG
 #define TOML_ASSERT(expr) \
-  (static_cast<bool>(expr) ? static_cast<void>(0) : throw std::invalid_argument("malformed text"))
+  (static_cast<bool>(expr) ? static_cast<void>(0) : ::tacet::app::FailTomlAssertion())
 #define TOML_EXCEPTIONS 1
 #define TOML_HEADER_ONLY 1
 #pragma GCC diagnostic push

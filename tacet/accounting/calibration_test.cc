@@ -26,6 +26,12 @@ TEST(CalibrationTest, FindsThePapersNoiseAgain) {
   ASSERT_TRUE(noise.ok());
   EXPECT_NEAR(*noise / 6, 1, 1e-6);
   EXPECT_GE(*noise, 6 * (1 - 1e-9));
+  // At a noise that halving does not meet by chance.
+  FederationPrivacySpec odd = Paper();
+  odd.noise_stddev = 7.31415926;
+  CalibrationTarget target{.epsilon = 1, .accountant = Accountant::kMoments};
+  target.epsilon = *EpsilonOf(odd, target) * (1 + 1e-10);
+  EXPECT_NEAR(*CalibrateNoise(odd, target) / odd.noise_stddev, 1, 1e-6);
 }
 
 TEST(CalibrationTest, ReproducesTheReferenceNoises) {

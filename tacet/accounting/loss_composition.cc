@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -13,11 +14,13 @@
 namespace tacet::accounting {
 namespace {
 
-using Complex = std::complex<double>;
-
-// What may be cut off or wrapped around, relative to the answer: e^-25.
+// What may be cut off or wrapped around, relative to the answer: e^-25. With more digits more can
+// be told apart.
 constexpr double kLogOutside = -25;
-constexpr double kUnit = 1.2e-16;
+constexpr double kLogOutsideExtended = -35;
+// Transforms up to this size are repeated with more digits where rounding is not negligible.
+constexpr size_t kMostExtendedPoints = size_t{1} << 18;
+constexpr double kNegligible = 0.01;
 
 // erfc(x) e^{x^2}, x >= 0.
 double ScaledErfc(double x) {
@@ -37,15 +40,16 @@ double LogTailWeight(double theta, double stddev) {
 }
 
 // x^rounds for a complex x, and |x|^(rounds - 1) into `gain`.
-Complex Power(const Complex& x, double rounds, double& gain) {
-  const double magnitude = std::abs(x);
+template <typename Scalar>
+std::complex<Scalar> Power(const std::complex<Scalar>& x, double rounds, double& gain) {
+  const Scalar magnitude = std::abs(x);
   if (magnitude == 0) {
     gain = rounds == 1 ? 1 : 0;
     return 0;
   }
-  const double log_magnitude = std::log(magnitude);
-  gain = std::exp((rounds - 1) * log_magnitude);
-  return std::polar(gain * magnitude, rounds * std::arg(x));
+  const Scalar reduced = std::exp(static_cast<Scalar>(rounds - 1) * std::log(magnitude));
+  gain = static_cast<double>(reduced);
+  return std::polar<Scalar>(reduced * magnitude, static_cast<Scalar>(rounds) * std::arg(x));
 }
 
 // index mod n for an integer held in a double.
@@ -149,38 +153,18 @@ double LossSum::Reach(const Tilt& tilt, double sign, double log_probability) con
   return best;
 }
 
-std::optional<ComposedEpsilon> LossSum::Epsilon(const Tilt& tilt, double delta, Side side,
-                                                size_t most_points) const {
-  double log_finite = 0;
-  for (const Part& part : parts_) {
-    log_finite += part.rounds * std::log1p(-std::min(1.0, part.lattice.infinite));
-  }
-  const double target = side == Side::kAbove ? delta + std::expm1(log_finite) : delta;
-  if (!(target > 0)) {
-    return ComposedEpsilon{.epsilon = kInfinity, .points = 0};
-  }
-
-  // The window of sums: index k is the loss origin_ + (bottom + k) step.
-  const double log_outside = LogTailWeight(tilt.theta, tilt.stddev) + kLogOutside;
-  const double right = Reach(tilt, 1, log_outside);
-  const double left = Reach(tilt, -1, log_outside);
-  const double wanted = (left + right) / step() + 8;
-  size_t n = 16;
-  while (static_cast<double>(n) < wanted) {
-    n *= 2;
-    if (n > most_points) {
-      return std::nullopt;
-    }
-  }
-  const double bottom = std::floor((tilt.mean - left - origin_) / step()) - 4;
-
-  // Transforms each tilted lattice, multiplies their powers and goes back.
-  kissfft<double> forward(n, false);
-  std::vector<Complex> product(n, 1.0);
+template <typename Scalar>
+LossSum::TiltedLaw LossSum::Compose(const Tilt& tilt, const Window& window) const {
+  using Complex = std::complex<Scalar>;
+  const size_t n = window.points;
+  const kissfft<Scalar> forward(n, false);
+  std::vector<Complex> product(n, Scalar(1));
   std::vector<Complex> in(n);
   std::vector<Complex> out(n);
-  const double fft_error = kUnit * (8 * std::log2(static_cast<double>(n)) + 16);
-  double entry_error = 0;
+  // Every output is a sum of inputs, of absolute sum 1, each rounded in log2(n) stages.
+  const double unit = 0.54 * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
+  const double fft_error = unit * (8 * std::log2(static_cast<double>(n)) + 16);
+  TiltedLaw law;
   for (size_t part = 0; part < parts_.size(); ++part) {
     const Part& p = parts_[part];
     std::fill(in.begin(), in.end(), Complex(0));
@@ -189,9 +173,9 @@ std::optional<ComposedEpsilon> LossSum::Epsilon(const Tilt& tilt, double delta, 
     for (size_t i = 0; i < p.lattice.mass.size(); ++i) {
       highest = std::max(highest, tilt.theta * p.lattice.LossAt(i) + log_mass_[part][i]);
     }
-    double sum = 0;
+    Scalar sum = 0;
     for (size_t i = 0; i < p.lattice.mass.size(); ++i) {
-      const double weight =
+      const Scalar weight =
           std::exp(tilt.theta * p.lattice.LossAt(i) + log_mass_[part][i] - highest);
       in[i % n] += weight;
       sum += weight;
@@ -206,49 +190,98 @@ std::optional<ComposedEpsilon> LossSum::Epsilon(const Tilt& tilt, double delta, 
       product[i] *= Power(out[i], p.rounds, gain);
       mean_gain += gain;
     }
-    entry_error += fft_error * (p.rounds + 1) * mean_gain / static_cast<double>(n);
+    law.entry_error += fft_error * (p.rounds + 1) * mean_gain / static_cast<double>(n);
   }
   // A transform of its own: assign() of this library does not turn the radix-4 steps around.
-  const kissfft<double> backward(n, true);
+  const kissfft<Scalar> backward(n, true);
   backward.transform(product.data(), out.data());
+  law.mass.resize(n);
+  for (size_t k = 0; k < n; ++k) {
+    const Scalar mass = out[Wrapped(window.bottom + static_cast<double>(k), n)].real();
+    law.mass[k] = std::max(0.0, static_cast<double>(mass / static_cast<Scalar>(n)));
+  }
+  return law;
+}
 
-  // Walks down from the top of the window. Weights are relative to e^{k - theta mean}:
+std::optional<ComposedEpsilon> LossSum::Solve(const TiltedLaw& law, const Window& window,
+                                              const Tilt& tilt, double target, double outside,
+                                              Side side) const {
+  // Weights are relative to e^{k - theta mean}:
   //   above = sum of w_j, fading = sum of w_j e^{-(s_j - s)} over the losses s_j > s.
   const double log_target = std::log(target) - (tilt.k - tilt.theta * tilt.mean);
   const double sign = side == Side::kAbove ? 1 : -1;
-  const double outside = 2 * std::exp(log_outside);  // on both sides
   const double decay = std::exp(-step());
   double above = 0;
   double fading = 0;
   double rounding = 0;
-  for (size_t k = n; k-- > 0;) {
-    const double s = origin_ + (bottom + static_cast<double>(k)) * step();
+  for (size_t k = window.points; k-- > 0;) {
+    const double s = origin_ + (window.bottom + static_cast<double>(k)) * step();
     const double scale = std::exp(-tilt.theta * (s - tilt.mean));
     fading *= decay;
-    rounding += entry_error * scale;
-    const double charged = sign * (rounding + outside * scale);
-    const double at_s = above - fading + charged;
+    rounding += law.entry_error * scale;
+    const double charged = rounding + outside * scale;
+    const double at_s = above - fading + sign * charged;
+    const double share = charged / std::exp(log_target);
     if (at_s > 0 && std::log(at_s) > log_target) {
-      if (k + 1 >= n) {
+      if (k + 1 >= window.points) {
         return std::nullopt;
       }
-      // delta(s + u) = above - e^u fading + charged crosses the target for a u below one step.
-      const double goal = std::exp(log_target) - charged;
+      // delta(s + u) = above - e^u fading + charges crosses the target for a u below one step.
+      const double goal = std::exp(log_target) - sign * charged;
       double u = step();
       if (goal < above && fading > 0) {
         u = std::clamp(std::log((above - goal) / fading), 0.0, step());
       }
-      return ComposedEpsilon{.epsilon = std::max(0.0, s + u), .points = n};
+      return ComposedEpsilon{
+          .epsilon = std::max(0.0, s + u), .points = window.points, .charged_share = share};
     }
     if (s <= 0) {
-      return ComposedEpsilon{.epsilon = 0, .points = n};
+      return ComposedEpsilon{.epsilon = 0, .points = window.points, .charged_share = share};
     }
-    const double weight = std::max(0.0, out[Wrapped(bottom + static_cast<double>(k), n)].real()) *
-                          scale / static_cast<double>(n);
-    above += weight;
-    fading += weight;
+    above += law.mass[k] * scale;
+    fading += law.mass[k] * scale;
   }
   return std::nullopt;
+}
+
+std::optional<ComposedEpsilon> LossSum::Epsilon(const Tilt& tilt, double delta, Side side,
+                                                size_t most_points) const {
+  double log_finite = 0;
+  for (const Part& part : parts_) {
+    log_finite += part.rounds * std::log1p(-std::min(1.0, part.lattice.infinite));
+  }
+  const double target = side == Side::kAbove ? delta + std::expm1(log_finite) : delta;
+  if (!(target > 0)) {
+    return ComposedEpsilon{.epsilon = kInfinity, .points = 0};
+  }
+  std::optional<ComposedEpsilon> best;
+  for (const bool extended : {false, true}) {
+    const double log_outside =
+        LogTailWeight(tilt.theta, tilt.stddev) + (extended ? kLogOutsideExtended : kLogOutside);
+    const double right = Reach(tilt, 1, log_outside);
+    const double left = Reach(tilt, -1, log_outside);
+    Window window{.bottom = std::floor((tilt.mean - left - origin_) / step()) - 4, .points = 16};
+    while (static_cast<double>(window.points) < (left + right) / step() + 8) {
+      window.points *= 2;
+      if (window.points > (extended ? kMostExtendedPoints : most_points)) {
+        return best;
+      }
+    }
+    const TiltedLaw law =
+        extended ? Compose<long double>(tilt, window) : Compose<double>(tilt, window);
+    const double outside = 2 * std::exp(log_outside);  // on both sides
+    const auto solved = Solve(law, window, tilt, target, outside, side);
+    const bool better =
+        solved && (!best || (side == Side::kAbove ? solved->epsilon < best->epsilon
+                                                  : solved->epsilon > best->epsilon));
+    if (better) {
+      best = solved;
+    }
+    if (solved && solved->charged_share < kNegligible) {
+      break;
+    }
+  }
+  return best;
 }
 
 }  // namespace tacet::accounting

@@ -16,6 +16,8 @@ enum class Side { kAbove, kBelow };
 struct ComposedEpsilon {
   double epsilon = 0;
   size_t points = 0;  // of the transform
+  // How much of delta is charged to cut tails and rounding, relative to the target.
+  double charged_share = 0;
 };
 
 // The sum of independent losses, `rounds` of each lattice; all lattices have the same step.
@@ -53,6 +55,23 @@ class LossSum {
   size_t cells() const;
 
  private:
+  // Where the transform's indices lie: index k is the loss origin_ + (bottom + k) step.
+  struct Window {
+    double bottom = 0;
+    size_t points = 0;
+  };
+  // The tilted law of the sum on a window, and a bound of the error of each of its entries.
+  struct TiltedLaw {
+    std::vector<double> mass = {};
+    double entry_error = 0;
+  };
+  template <typename Scalar>
+  TiltedLaw Compose(const Tilt& tilt, const Window& window) const;
+
+  // Finds the crossing of delta(epsilon) with `target` from the top of the window downwards.
+  std::optional<ComposedEpsilon> Solve(const TiltedLaw& law, const Window& window, const Tilt& tilt,
+                                       double target, double outside, Side side) const;
+
   // Distance from the tilted mean beyond which the tilted sum has at most e^log_probability
   // (Chernoff), to the right (sign 1) or left (-1).
   double Reach(const Tilt& tilt, double sign, double log_probability) const;

@@ -23,7 +23,6 @@ constexpr double kWantedGap = 1e-3;
 constexpr size_t kCheapPoints = size_t{1} << 19;  // refines towards the finest gap up to here
 constexpr size_t kMostPoints = size_t{1} << 21;
 constexpr size_t kMostCells = size_t{1} << 20;
-constexpr size_t kMostParts = 32;
 
 // What is known about one round: a pair that dominates, or one that is attained.
 enum class Bound { kUpper, kLower };
@@ -71,46 +70,12 @@ class TotalLoss : public RoundLoss {
   LossSides At(double /*t*/) const override { return {.p_above = 1, .q_below = 1}; }
 };
 
-// Neighbouring parts of a long mixture together, with the least noise and the highest rate among
-// them for an upper bound and the other way around for a lower one.
-std::vector<WeightedEvent> Grouped(const std::vector<WeightedEvent>& mixture, Bound bound) {
-  std::vector<WeightedEvent> kept;
-  for (const WeightedEvent& part : mixture) {
-    if (part.probability > 0) {
-      kept.push_back(part);
-    }
-  }
-  if (kept.size() <= kMostParts) {
-    return kept;
-  }
-  const bool upper = bound == Bound::kUpper;
-  std::vector<WeightedEvent> groups;
-  const double share = 1.0 / kMostParts;
-  for (const WeightedEvent& part : kept) {
-    const bool same_kind = !groups.empty() && groups.back().event.noise_stddev > 0 &&
-                           part.event.noise_stddev > 0.9 * groups.back().event.noise_stddev;
-    // Rare parts join a group only while it stays rare.
-    const bool fits = same_kind && (groups.back().probability + part.probability <= share);
-    if (!fits) {
-      groups.push_back(part);
-      continue;
-    }
-    WeightedEvent& group = groups.back();
-    const double noise = part.event.noise_stddev;
-    const double rate = part.event.sampling_rate;
-    group.probability += part.probability;
-    group.event.noise_stddev = upper ? std::min(group.event.noise_stddev, noise)
-                                     : std::max(group.event.noise_stddev, noise);
-    group.event.sampling_rate = upper ? std::max(group.event.sampling_rate, rate)
-                                      : std::min(group.event.sampling_rate, rate);
-  }
-  return groups;
-}
-
 std::unique_ptr<RoundLoss> MixtureLoss(const std::vector<WeightedEvent>& mixture, Bound bound,
                                        bool forward) {
   std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts;
-  for (const WeightedEvent& part : Grouped(mixture, bound)) {
+  const GroupedFor side =
+      bound == Bound::kUpper ? GroupedFor::kUpperBound : GroupedFor::kLowerBound;
+  for (const WeightedEvent& part : GroupMixture(mixture, side)) {
     std::unique_ptr<RoundLoss> loss;
     if (part.event.sampling_rate == 0) {
       loss = std::make_unique<NoLoss>();
@@ -285,6 +250,7 @@ Bracket BracketEpsilon(std::vector<Rounds> rounds, double delta, double enough) 
     return bracket;
   }
   double last_gap = kInfinity;
+  int stalled = 0;
   for (double fineness = 0.04; fineness > 2e-4; fineness /= 2) {
     const double step = fineness * start.deviation;
     if (CellCount(rounds, step) > kMostCells) {
@@ -311,7 +277,7 @@ Bracket BracketEpsilon(std::vector<Rounds> rounds, double delta, double enough) 
     const double gap = (bracket.upper - bracket.lower) / std::max(1.0, bracket.upper);
     bracket.tight = gap <= kWantedGap;
     if (gap <= kFinestGap || (bracket.tight && upper->points >= kCheapPoints) ||
-        (bracket.tight && gap > 0.8 * last_gap)) {
+        (bracket.tight && gap > 0.8 * last_gap) || stalled >= 2) {
       break;
     }
     last_gap = gap;
@@ -355,8 +321,13 @@ bool AnyTwoDirections(const std::vector<RepeatedEvent>& stream, Bound bound) {
   return false;
 }
 
-bool AnyFixedSize(const std::vector<RepeatedEvent>& stream) {
+// Whether the upper bound's pair may lie above the truth by more than its lattice: fixed-size
+// sampling has an envelope only, and long mixtures are grouped.
+bool NeedsOwnLowerBound(const std::vector<RepeatedEvent>& stream) {
   for (const RepeatedEvent& repeated : stream) {
+    if (repeated.round.size() > kUngroupedParts) {
+      return true;
+    }
     for (const WeightedEvent& part : repeated.round) {
       if (!Unsampled(part.event) && part.event.sampling == Sampling::kFixedSize) {
         return true;
@@ -409,22 +380,25 @@ absl::StatusOr<PldResult> PldEpsilon(const std::vector<RepeatedEvent>& given, do
                    .epsilon_lower = upper.lower,
                    .tight = upper.tight,
                    .points = upper.points};
-  if (AnyFixedSize(stream)) {
+  if (NeedsOwnLowerBound(stream)) {
     result.epsilon_lower = WorstDirection(stream, Bound::kLower, delta).lower;
+  }
+  if (unsampled < result.epsilon) {
+    result.epsilon = unsampled;
+    result.note = "the bracket was not reached; the bound leaves the sampling out";
+  } else {
+    result.note = "the bracket was not reached; the loss distribution's own upper bound stands";
   }
   if (!upper.tight) {
     TACET_ASSIGN_OR_RETURN(const RdpResult rdp, RdpEpsilon(stream, delta));
-    result.note = "the bracket was not reached; the loss distribution's own upper bound stands";
     if (rdp.epsilon < result.epsilon) {
       result.epsilon = rdp.epsilon;
       result.note = "the bracket was not reached; the bound is by Renyi moments";
     }
-    if (unsampled < result.epsilon) {
-      result.epsilon = unsampled;
-      result.note = "the bracket was not reached; the bound leaves the sampling out";
-    }
-  } else if (unsampled < result.epsilon) {
-    result.epsilon = unsampled;
+    result.tight = result.epsilon - upper.lower <= kWantedGap * std::max(1.0, result.epsilon);
+  }
+  if (result.tight) {
+    result.note.clear();
   }
   result.epsilon_lower = std::min(result.epsilon_lower, result.epsilon);
   return result;

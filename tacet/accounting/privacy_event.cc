@@ -1,5 +1,6 @@
 #include "tacet/accounting/privacy_event.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tacet/base/status.h"
@@ -103,6 +104,41 @@ absl::Status CheckMixture(const std::vector<WeightedEvent>& mixture) {
     return base::InvalidArgument("the probabilities of a mixture add to {}, expected 1", total);
   }
   return absl::OkStatus();
+}
+
+std::vector<WeightedEvent> GroupMixture(const std::vector<WeightedEvent>& mixture,
+                                        GroupedFor side) {
+  std::vector<WeightedEvent> kept;
+  for (const WeightedEvent& part : mixture) {
+    if (part.probability > 0) {
+      kept.push_back(part);
+    }
+  }
+  if (kept.size() <= kUngroupedParts) {
+    return kept;
+  }
+  const bool upper = side == GroupedFor::kUpperBound;
+  constexpr double kShare = 1.0 / kUngroupedParts;
+  std::vector<WeightedEvent> groups;
+  for (const WeightedEvent& part : kept) {
+    const double noise = part.event.noise_stddev;
+    const double rate = part.event.sampling_rate;
+    // Noises far apart stay apart, however rare: the loudest part decides about the tail.
+    const bool fits = !groups.empty() && noise > 0 &&
+                      noise > 0.9 * groups.back().event.noise_stddev &&
+                      groups.back().probability + part.probability <= kShare;
+    if (!fits) {
+      groups.push_back(part);
+      continue;
+    }
+    WeightedEvent& group = groups.back();
+    group.probability += part.probability;
+    double& group_noise = group.event.noise_stddev;
+    double& group_rate = group.event.sampling_rate;
+    group_noise = upper ? std::min(group_noise, noise) : std::max(group_noise, noise);
+    group_rate = upper ? std::max(group_rate, rate) : std::min(group_rate, rate);
+  }
+  return groups;
 }
 
 absl::Status CheckStream(const std::vector<RepeatedEvent>& stream) {

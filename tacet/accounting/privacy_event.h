@@ -2,6 +2,7 @@
 #ifndef TACET_ACCOUNTING_PRIVACY_EVENT_H_
 #define TACET_ACCOUNTING_PRIVACY_EVENT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,16 @@ struct WeightedEvent {
 
 // Weights >= 0 that add to 1 within 1e-9; every event valid; at least one.
 absl::Status CheckMixture(const std::vector<WeightedEvent>& mixture);
+
+// Mixtures of up to this many parts are left alone.
+inline constexpr size_t kUngroupedParts = 32;
+
+enum class GroupedFor { kUpperBound, kLowerBound };
+
+// A mixture with neighbouring parts of a long one taken together, of the same kind and ordered by
+// noise: each group has the least noise and the highest rate among its parts for an upper bound of
+// what is lost, and the other way around for a lower one. Parts without probability are left out.
+std::vector<WeightedEvent> GroupMixture(const std::vector<WeightedEvent>& mixture, GroupedFor side);
 
 // The same kind of round several times. A stream of these is what accountants are asked about.
 struct RepeatedEvent {

@@ -127,11 +127,28 @@ const PrivacyRow* Headline(const std::vector<PrivacyRow>& rows, View view) {
 }
 
 absl::StatusOr<double> MaxGuaranteedEpsilon(const FederationPrivacySpec& spec) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<PrivacyRow> rows, PrivacyRows(spec));
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(spec));
+  // The views without sampling first: their closed form is cheap and usually the largest. A view
+  // whose cheap bound is below what was found needs no loss distribution.
   double largest = -kInfinity;
-  for (const PrivacyRow& row : rows) {
-    if (const PrivacyRow* headline = Headline(rows, row.view); headline != nullptr) {
-      largest = std::max(largest, *headline->epsilon);
+  for (const bool sampled : {false, true}) {
+    for (const ObservedRounds& view : views) {
+      const bool is_sampled =
+          view.round.size() != 1 || view.round.front().event.sampling != Sampling::kNone;
+      if (view.standing != Standing::kGuarantee || is_sampled != sampled) {
+        continue;
+      }
+      double bound = kInfinity;
+      for (const Accountant accountant :
+           {Accountant::kMoments, Accountant::kRdp, Accountant::kPld}) {
+        if (bound > largest) {
+          TACET_ASSIGN_OR_RETURN(const PrivacyRow row, PrivacyRowOf(view, spec, accountant));
+          bound = std::min(bound, row.epsilon.value_or(kInfinity));
+        }
+      }
+      if (std::isfinite(bound)) {
+        largest = std::max(largest, bound);
+      }
     }
   }
   if (largest < 0) {

@@ -83,17 +83,23 @@ TEST(PrivacyRowsTest, TheLargestGuaranteeIsTheOneOfThoseWhoKnowTheCohorts) {
 }
 
 TEST(PrivacyRowsTest, MoreColludersCostMore) {
-  double last = 0;
-  for (const uint64_t colluders : {1u, 10u, 100u, 500u}) {
-    FederationPrivacySpec spec = Paper();
-    spec.colluders = colluders;
-    const auto rows = PrivacyRows(spec);
-    ASSERT_TRUE(rows.ok());
-    const PrivacyRow* row = Find(*rows, View::kColluders, Accountant::kMoments);
-    ASSERT_NE(row, nullptr);
-    ASSERT_TRUE(row->epsilon.has_value());
-    EXPECT_GT(*row->epsilon, last) << colluders;
-    last = *row->epsilon;
+  for (const Accountant accountant : {Accountant::kMoments, Accountant::kPld}) {
+    double last = 0;
+    for (const uint64_t colluders : {1u, 30u, 300u}) {
+      FederationPrivacySpec spec = Paper();
+      spec.colluders = colluders;
+      const auto views = ObserveFederation(spec);
+      ASSERT_TRUE(views.ok());
+      for (const ObservedRounds& view : *views) {
+        if (view.view == View::kColluders) {
+          const auto row = PrivacyRowOf(view, spec, accountant);
+          ASSERT_TRUE(row.ok());
+          ASSERT_TRUE(row->epsilon.has_value());
+          EXPECT_GT(*row->epsilon, last) << colluders;
+          last = *row->epsilon;
+        }
+      }
+    }
   }
 }
 

@@ -102,9 +102,14 @@ absl::StatusOr<RdpResult> RdpEpsilonIntegerOrders(const std::vector<RepeatedEven
   return Finished(smallest, best + 1);
 }
 
-absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& stream, double delta) {
+absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& given, double delta) {
   TACET_RETURN_IF_ERROR(CheckDelta(delta));
-  TACET_RETURN_IF_ERROR(CheckStream(stream));
+  TACET_RETURN_IF_ERROR(CheckStream(given));
+  std::vector<RepeatedEvent> stream;
+  for (const RepeatedEvent& repeated : given) {
+    stream.push_back(
+        {.round = GroupMixture(repeated.round, GroupedFor::kUpperBound), .count = repeated.count});
+  }
   if (ReleasesNothing(stream)) {
     return RdpResult{};
   }

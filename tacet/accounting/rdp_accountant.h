@@ -24,7 +24,7 @@ absl::StatusOr<RdpResult> RdpEpsilonIntegerOrders(const std::vector<RepeatedEven
                                                   double delta);
 
 // Real orders 1 + 1e-6 .. 1e5 by quadrature and Brent's minimisation; never above the integer
-// answer at the neighbouring orders.
+// answer at the neighbouring orders. Long mixtures are grouped on the safe side.
 absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& stream, double delta);
 
 }  // namespace tacet::accounting

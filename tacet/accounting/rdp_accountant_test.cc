@@ -9,6 +9,7 @@
 
 #include "tacet/accounting/gaussian_mechanism.h"
 #include "tacet/accounting/log_math.h"
+#include "tacet/accounting/log_moments.h"
 #include "tacet/accounting/reference_values_for_test.h"
 #include "tacet/base/status.h"
 
@@ -80,6 +81,23 @@ TEST(RdpAccountantTest, StaysAboveTheClosedForm) {
     const auto stream = Repeated(Event(Sampling::kNone, Neighbouring::kZeroOut, 1, 1 / mu), 1);
     const double renyi = RdpEpsilon(stream, 1e-5)->epsilon;
     EXPECT_GE(renyi, GaussianEpsilon(mu, 1e-5)) << mu;
+  }
+}
+
+// High orders have narrow peaks far out: a quadrature that starts too coarse misses them and says
+// that nothing is lost.
+TEST(RdpAccountantTest, HighOrdersAreNotMissed) {
+  const double q = 0.0019526425829402;
+  for (const double order : {50.0, 500.0, 3000.0}) {
+    const double c = 1 / 23.266667;
+    const double opposite = LogMomentOpposite(order, q, c);
+    EXPECT_GE(opposite, LogMomentMixtureFirst(static_cast<int>(order), q, c)) << order;
+    EXPECT_LE(opposite, LogMomentMixtureFirst(static_cast<int>(order), q, 2 * c) * (1 + 1e-9))
+        << order;
+    EXPECT_NEAR(LogMomentMixtureFirstReal(order, q, c) /
+                    LogMomentMixtureFirst(static_cast<int>(order), q, c),
+                1, 1e-8)
+        << order;
   }
 }
 
