@@ -26,6 +26,9 @@
 namespace tacet::app {
 namespace {
 
+// Uploads that a server finds waiting whenever it adds.
+constexpr uint32_t kWaiting = 32;
+
 double Median(std::vector<double> values) {
   std::ranges::sort(values);
   return values[values.size() / 2];
@@ -181,7 +184,13 @@ absl::StatusOr<BenchHeResult> BenchHe(const BenchHeSpec& spec) {
   base::Bytes closed;
   result.aggregate_s = MedianSeconds(std::min<uint32_t>(spec.repetitions, 5), [&] {
     secagg::Aggregator aggregator(params, attempt, spec.participants);
-    for (uint32_t k = 0; k < spec.participants; ++k) note(aggregator.Submit(k, uploads[k]));
+    for (uint32_t first = 0; first < spec.participants; first += kWaiting) {
+      std::vector<secagg::Submission> waiting;
+      for (uint32_t k = first; k < std::min(first + kWaiting, spec.participants); ++k) {
+        waiting.push_back({.participant = k, .upload = uploads[k]});
+      }
+      for (const absl::Status& status : aggregator.SubmitEach(waiting)) note(status);
+    }
     absl::StatusOr<base::Bytes> message = aggregator.Close();
     note(message.status());
     if (message.ok()) closed = *std::move(message);

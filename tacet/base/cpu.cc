@@ -4,6 +4,8 @@
 #include <fstream>
 #include <optional>
 
+#include <cpuid.h>
+
 #include "tacet/base/status.h"
 
 namespace tacet::base {
@@ -37,6 +39,14 @@ Simd DetectedSimd() {
     return Simd::kAvx2;
   }
   return Simd::kScalar;
+}
+
+bool DetectedVectorAes() {
+  // Not among the names that clang 14 knows for __builtin_cpu_supports.
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  constexpr unsigned kVaes = 1u << 9;  // of leaf 7's ECX
+  return DetectedSimd() == Simd::kAvx512 && __builtin_cpu_supports("aes") &&
+         __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ecx & kVaes) != 0;
 }
 
 Simd ActiveSimd() {

@@ -19,6 +19,9 @@ Simd ActiveSimd();
 Simd DetectedSimd();
 std::string_view SimdName(Simd simd);
 
+// True when kAvx512 is detected and the processor also has AES on whole vectors (VAES).
+bool DetectedVectorAes();
+
 // InvalidArgument when TACET_SIMD asks for something that cannot be had; programs call it first.
 absl::Status CheckSimdEnvironment();
 

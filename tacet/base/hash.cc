@@ -72,4 +72,27 @@ SecretBytes HkdfSha256(std::span<const uint8_t> key, std::span<const uint8_t> in
   return output;
 }
 
+std::array<uint8_t, 16> OneTimeHash(const SecretBytes& key, std::span<const uint8_t> bytes) {
+  Check(key.size() == 32, "GMAC needs a 32-byte key");
+  EVP_MAC* mac = EVP_MAC_fetch(nullptr, "GMAC", nullptr);
+  Check(mac != nullptr, "GMAC fetch");
+  EVP_MAC_CTX* context = EVP_MAC_CTX_new(mac);
+  EVP_MAC_free(mac);
+  Check(context != nullptr, "GMAC context");
+  char cipher[] = "AES-256-GCM";
+  std::array<uint8_t, 12> nonce{};
+  const OSSL_PARAM params[] = {
+      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, cipher, 0),
+      OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_IV, nonce.data(), nonce.size()),
+      OSSL_PARAM_construct_end()};
+  std::array<uint8_t, 16> hash;
+  size_t written = 0;
+  const bool done = EVP_MAC_init(context, key.Expose().data(), key.size(), params) == 1 &&
+                    EVP_MAC_update(context, bytes.data(), bytes.size()) == 1 &&
+                    EVP_MAC_final(context, hash.data(), &written, hash.size()) == 1;
+  EVP_MAC_CTX_free(context);
+  Check(done && written == hash.size(), "GMAC");
+  return hash;
+}
+
 }  // namespace tacet::base

@@ -76,5 +76,32 @@ TEST(HkdfSha256DeathTest, AbortsOnLengthsTheStandardDoesNotHave) {
   EXPECT_DEATH(HkdfSha256(CountingKey(), {}, 0), "libcrypto failed: HKDF derive");
 }
 
+// The first value is test case 13 of the GCM specification (McGrew and Viega), the second was
+// computed with Python's cryptography package.
+TEST(OneTimeHashTest, IsAes256Gmac) {
+  const SecretBytes zeros(32);
+  EXPECT_EQ(ToHex(OneTimeHash(zeros, {})), "530f8afbc74536b9a963b4f1c4cb738b");  // case 13
+  EXPECT_EQ(
+      ToHex(OneTimeHash(SecretBytes::CopyOf(CountingKey()), AsBytes("a message of twenty-five b"))),
+      "adba1df4c2f3fbef62c574695ec80d3f");
+}
+
+TEST(OneTimeHashTest, EveryBitOfMessageAndKeyCounts) {
+  Bytes message(100, 7);
+  const auto original = OneTimeHash(SecretBytes::CopyOf(CountingKey()), message);
+  for (size_t bit = 0; bit < 8 * message.size(); bit += 5) {
+    message[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+    EXPECT_NE(OneTimeHash(SecretBytes::CopyOf(CountingKey()), message), original);
+    message[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+  }
+  EXPECT_NE(OneTimeHash(SecretBytes(32), message), original);
+  EXPECT_NE(OneTimeHash(SecretBytes::CopyOf(CountingKey()), std::span(message).first(99)),
+            original);
+}
+
+TEST(OneTimeHashDeathTest, AbortsOnOtherKeySizes) {
+  EXPECT_DEATH(OneTimeHash(SecretBytes(16), {}), "needs a 32-byte key");
+}
+
 }  // namespace
 }  // namespace tacet::base

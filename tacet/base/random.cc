@@ -6,10 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include <openssl/evp.h>
 #include <sys/random.h>
 
+#include "tacet/base/aes_ctr_vaes.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/hash.h"
 
@@ -54,14 +56,24 @@ InsecureSeededEntropy::~InsecureSeededEntropy() = default;
 
 void InsecureSeededEntropy::Fill(std::span<uint8_t> bytes) { stream_->Fill(bytes); }
 
+// libcrypto's stream, or the vector one.
 struct AesCtrStream::State {
-  EVP_CIPHER_CTX* context = EVP_CIPHER_CTX_new();
+  EVP_CIPHER_CTX* context = nullptr;
+  std::optional<VaesCtr> vaes;
   ~State() { EVP_CIPHER_CTX_free(context); }
 };
 
 AesCtrStream::AesCtrStream(std::span<const uint8_t> key, std::span<const uint8_t> iv)
+    : AesCtrStream(key, iv, VaesIsActive()) {}
+
+AesCtrStream::AesCtrStream(std::span<const uint8_t> key, std::span<const uint8_t> iv, bool vaes)
     : state_(std::make_unique<State>()) {
   if (key.size() != 32 || iv.size() != 16) Die("AES-256-CTR needs a 32-byte key and a 16-byte IV");
+  if (vaes) {
+    state_->vaes.emplace(key, iv);
+    return;
+  }
+  state_->context = EVP_CIPHER_CTX_new();
   if (state_->context == nullptr ||
       EVP_EncryptInit_ex(state_->context, EVP_aes_256_ctr(), nullptr, key.data(), iv.data()) != 1) {
     Die("libcrypto failed: AES-256-CTR initialisation");
@@ -71,6 +83,7 @@ AesCtrStream::~AesCtrStream() = default;
 
 void AesCtrStream::Fill(std::span<uint8_t> bytes) {
   if (bytes.empty()) return;
+  if (state_->vaes.has_value()) return state_->vaes->Fill(bytes);
   std::memset(bytes.data(), 0, bytes.size());
   while (!bytes.empty()) {
     const int chunk = static_cast<int>(std::min<size_t>(bytes.size(), size_t{1} << 30));

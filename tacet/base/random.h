@@ -46,6 +46,9 @@ class InsecureSeededEntropy final : public Entropy {
 class AesCtrStream {
  public:
   AesCtrStream(std::span<const uint8_t> key, std::span<const uint8_t> iv);
+  // `vaes` chooses between libcrypto and aes_ctr_vaes.h, which needs the processor's support; the
+  // stream is the same.
+  AesCtrStream(std::span<const uint8_t> key, std::span<const uint8_t> iv, bool vaes);
   ~AesCtrStream();
   AesCtrStream(const AesCtrStream&) = delete;
   AesCtrStream& operator=(const AesCtrStream&) = delete;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "tacet/base/status.h"
 #include "tacet/he/compact.h"
@@ -178,10 +179,18 @@ absl::StatusOr<std::unique_ptr<Encryptor>> NewEncryptor(const AggregationParams&
   return NewCompactEncryptor(params, public_seed, envelope.NewSealer(group_secret));
 }
 
-std::unique_ptr<Adder> NewAdder(const AggregationParams& params) {
+absl::Status Adder::Add(std::span<const uint8_t> ciphertext) {
+  const Contribution contribution{.ciphertext = ciphertext, .announced = std::nullopt};
+  absl::Status result;
+  AddEach({&contribution, 1}, {&result, 1});
+  return result;
+}
+
+std::unique_ptr<Adder> NewAdder(const AggregationParams& params, size_t tasks,
+                                base::ParallelFor run) {
   if (params.scheme() != Scheme::kCompact) return NewPaperAdder(params);
-  // Checked parameters always have an envelope.
-  return NewCompactAdder(params, SharedKeyEnvelope::Create(params.max_participants()).value());
+  return NewCompactAdder(params, SharedKeyEnvelope::Create(params.max_participants()).value(),
+                         tasks, std::move(run));
 }
 
 absl::StatusOr<std::unique_ptr<Decryptor>> NewDecryptor(const AggregationParams& params,

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,9 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/parallel.h"
 #include "tacet/base/secret.h"
+#include "tacet/he/word_sums.h"
 
 namespace tacet::he {
 
@@ -117,14 +120,26 @@ class Encryptor {
                                base::Bytes& ciphertext) const = 0;
 };
 
+// A ciphertext that is to be added, and what its words amount to if its sender said so.
+struct Contribution {
+  std::span<const uint8_t> ciphertext;
+  std::optional<WordSums> announced;
+};
+
 // The server's side; it needs no key. Not thread-safe; several adders may run and be merged.
 class Adder {
  public:
   virtual ~Adder() = default;
 
-  // Adds one ciphertext. Everything is checked, the length first: DataLoss names the field that is
-  // wrong; FailedPrecondition when max_participants are in the sum. On error the sum is unchanged.
-  virtual absl::Status Add(std::span<const uint8_t> ciphertext) = 0;
+  // Adds ciphertexts, several in one pass over the sum: results[i] says what became of
+  // contributions[i]. Everything is checked, the length first: DataLoss names the field that is
+  // wrong or says that the words do not fit what was announced; FailedPrecondition when
+  // max_participants are in the sum. What is refused leaves no trace in the sum. Both spans have
+  // the same length.
+  virtual void AddEach(std::span<const Contribution> contributions,
+                       std::span<absl::Status> results) = 0;
+  // Adds one ciphertext.
+  absl::Status Add(std::span<const uint8_t> ciphertext);
   // Adds what `other` has added. InvalidArgument unless both have the same parameters;
   // FailedPrecondition when together they pass max_participants. On error the sum is unchanged.
   virtual absl::Status Merge(const Adder& other) = 0;
@@ -161,7 +176,9 @@ class Decryptor {
 absl::StatusOr<std::unique_ptr<Encryptor>> NewEncryptor(const AggregationParams& params,
                                                         std::span<const uint8_t> public_seed,
                                                         const base::SecretBytes& group_secret);
-std::unique_ptr<Adder> NewAdder(const AggregationParams& params);
+// `run` may spread an adder's work over up to `tasks` threads.
+std::unique_ptr<Adder> NewAdder(const AggregationParams& params, size_t tasks = 1,
+                                base::ParallelFor run = base::RunInTurn);
 absl::StatusOr<std::unique_ptr<Decryptor>> NewDecryptor(const AggregationParams& params,
                                                         std::span<const uint8_t> public_seed,
                                                         const base::SecretBytes& group_secret);

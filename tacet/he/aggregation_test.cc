@@ -8,8 +8,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tacet/he/sum_kernels.h"
 #include "tacet/he/testing.h"
 #include "tacet/ring/modulus.h"
+#include "tacet/ring/uniform.h"
 #include "tacet/ring/words.h"
 
 namespace tacet::he {
@@ -41,6 +43,56 @@ class AggregationTest : public testing::TestWithParam<Scheme> {
     EXPECT_TRUE(adder.Close() == before) << reason;
   }
 };
+
+// Several at once, among them ones that are refused for every reason there is: the sum is that of
+// the good ones, each time.
+TEST_P(AggregationTest, AddEachIsAddingInTurn) {
+  TestAttempt attempt(MustCreate(Spec(13000, 7, 20000, 20000000)));
+  std::vector<base::Bytes> ciphertexts;
+  for (uint32_t k = 0; k < 9; ++k) {
+    ciphertexts.push_back(attempt.Encrypt(std::vector<uint32_t>(13000, 20000 + k)));
+  }
+  const auto words = [](const base::Bytes& bytes) {
+    return ScalarSumKernels().sum_words(bytes.data(), bytes.size() / 4);
+  };
+  std::vector<Contribution> contributions;
+  for (const base::Bytes& bytes : ciphertexts) {
+    contributions.push_back({.ciphertext = bytes, .announced = words(bytes)});
+  }
+  base::Bytes not_canonical = ciphertexts[1];  // the end of the payload
+  const auto end = not_canonical.end() - ring::kSeedBytes -
+                   static_cast<ptrdiff_t>(attempt.params().envelope_bytes());
+  std::fill(end - 400, end, uint8_t{0xff});
+  const base::Bytes short_one(ciphertexts[2].begin(), ciphertexts[2].end() - 1);
+  contributions[1] = {.ciphertext = not_canonical, .announced = words(not_canonical)};
+  contributions[2] = {.ciphertext = short_one, .announced = std::nullopt};
+  contributions[4].announced->sum += 1;
+  contributions[5].announced->weighted += 1;
+  contributions[6].announced.reset();
+
+  std::vector<absl::Status> results(contributions.size());
+  attempt.adder().AddEach(contributions, results);
+  const auto expected = NewAdder(attempt.params());
+  for (const size_t good : {0, 3, 6, 7, 8}) {
+    EXPECT_TRUE(results[good].ok()) << good;
+    ASSERT_TRUE(expected->Add(ciphertexts[good]).ok());
+  }
+  EXPECT_THAT(base::Message(results[1]), HasSubstr("not canonical"));
+  EXPECT_THAT(base::Message(results[2]), HasSubstr("length is"));
+  EXPECT_THAT(base::Message(results[4]), HasSubstr("field `checksum`"));
+  EXPECT_THAT(base::Message(results[5]), HasSubstr("field `checksum`"));
+  EXPECT_EQ(attempt.adder().count(), 5u);
+  EXPECT_TRUE(attempt.adder().Close() == expected->Close());
+
+  // Room for two: the third is refused, not the second because the first was bad.
+  const std::vector<Contribution> more = {contributions[1], contributions[3], contributions[3],
+                                          contributions[3]};
+  results.assign(more.size(), absl::OkStatus());
+  attempt.adder().AddEach(more, results);
+  EXPECT_EQ(results[0].code(), absl::StatusCode::kDataLoss);
+  EXPECT_TRUE(results[1].ok() && results[2].ok());
+  EXPECT_EQ(results[3].code(), absl::StatusCode::kFailedPrecondition);
+}
 
 TEST_P(AggregationTest, SumIsExactForAnyNumberOfParticipants) {
   for (const uint32_t participants : {1u, 2u, 30u}) {

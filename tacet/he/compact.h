@@ -41,8 +41,8 @@ std::vector<uint64_t> ExpandPayloadA(std::span<const uint8_t> public_seed, uint6
 std::unique_ptr<Encryptor> NewCompactEncryptor(const AggregationParams& params,
                                                std::span<const uint8_t> public_seed,
                                                std::unique_ptr<EnvelopeSealer> envelope);
-std::unique_ptr<Adder> NewCompactAdder(const AggregationParams& params,
-                                       const KeyEnvelope& envelope);
+std::unique_ptr<Adder> NewCompactAdder(const AggregationParams& params, const KeyEnvelope& envelope,
+                                       size_t tasks, base::ParallelFor run);
 std::unique_ptr<Decryptor> NewCompactDecryptor(const AggregationParams& params,
                                                std::span<const uint8_t> public_seed,
                                                std::unique_ptr<EnvelopeOpener> envelope);

@@ -5,10 +5,12 @@
 #include <cstdlib>
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/cpu.h"
 #include "tacet/base/hash.h"
 #include "tacet/base/random.h"
 #include "tacet/base/status.h"
 #include "tacet/he/derived_random.h"
+#include "tacet/he/sum_kernels.h"
 #include "tacet/ring/modulus.h"
 
 namespace tacet::he {
@@ -50,29 +52,12 @@ void FillUniform(base::Random& random, std::span<uint64_t> values) {
   }
 }
 
-// Σ_b v_b y_b mod p over one row. 4096 products of 61 bits by 32 are below 2^105, 8 products of 61
-// bits by 64 below 2^128: so many are added before a reduction.
-template <typename Value>
-uint64_t RowSum(std::span<const uint64_t> column, std::span<const Value> values) {
-  constexpr size_t kBlock = sizeof(Value) == 4 ? kTagBlock : 8;
+// Σ_b v_b y_b mod p from the sums over v's limbs: a limb's products are below 2^53 each, 4096 of
+// them below 2^65.
+uint64_t RowSum(const LimbProducts& products) {
   uint64_t sum = 0;
-  for (size_t first = 0; first < values.size(); first += kBlock) {
-    const size_t last = std::min(values.size(), first + kBlock);
-    Uint128 products = 0;
-    for (size_t b = first; b < last; ++b) products += static_cast<Uint128>(column[b]) * values[b];
-    sum = Add(sum, Reduce(products));
-  }
-  return sum;
-}
-
-template <typename Value>
-uint64_t WordOfSum(std::span<const uint64_t> row, std::span<const uint64_t> column,
-                   std::span<const Value> values) {
-  uint64_t sum = 0;
-  for (size_t a = 0; a < row.size(); ++a) {
-    const size_t first = a * kTagBlock;
-    const auto row_values = values.subspan(first, std::min(kTagBlock, values.size() - first));
-    sum = Add(sum, Multiply(row[a], RowSum(column, row_values)));
+  for (size_t limb = 0; limb < kTagLimbs; ++limb) {
+    sum = Add(sum, Multiply(Reduce(products[limb]), uint64_t{1} << (kTagLimbBits * limb)));
   }
   return sum;
 }
@@ -113,21 +98,47 @@ LinearTagKey::LinearTagKey(const base::SecretBytes& tag_key, uint64_t dimension)
   Require(tag_key.size() == kKeyBytes, "the key must have 32 bytes");
   Require(dimension >= 1, "the dimension must be at least 1");
   base::Random random = DeriveRandom(tag_key, "tag coefficients");
+  base::SecretVector<uint64_t> column(kTagBlock);
   for (size_t word = 0; word < 2; ++word) {
     row_[word] = base::SecretVector<uint64_t>((dimension + kTagBlock - 1) / kTagBlock);
-    column_[word] = base::SecretVector<uint64_t>(kTagBlock);
-    FillUniform(random, column_[word].Expose());
+    FillUniform(random, column.Expose());
     FillUniform(random, row_[word].Expose());
+    limbs_[word] = base::SecretVector<uint32_t>(kTagLimbs * kTagBlock);
+    for (size_t i = 0; i < limbs_[word].size(); ++i) {
+      const uint64_t shifted = column.Expose()[i % kTagBlock] >> (kTagLimbBits * (i / kTagBlock));
+      limbs_[word].Expose()[i] = shifted & ((1u << kTagLimbBits) - 1);
+    }
   }
   mask_key_ = DeriveKey(tag_key, "tag mask");
+}
+
+void LinearTagKey::AddRows(size_t first, std::span<const uint32_t> counts, uint64_t factor,
+                           Tag& tag) const {
+  const SumKernels& kernels = SumKernelsFor(base::ActiveSimd());
+  std::array<const uint32_t*, kTagRowsAtOnce> rows;
+  std::array<LimbProducts, kTagRowsAtOnce> products;
+  for (size_t a = 0; a * kTagBlock < counts.size();) {
+    const size_t left = counts.size() - a * kTagBlock;
+    const size_t size = std::min(kTagBlock, left);  // a last row may be shorter
+    const size_t count = std::min(kTagRowsAtOnce, std::max<size_t>(1, left / kTagBlock));
+    for (size_t r = 0; r < count; ++r) rows[r] = counts.data() + (a + r) * kTagBlock;
+    for (size_t word = 0; word < 2; ++word) {
+      kernels.limb_products(limbs_[word].Expose().data(), kTagBlock, rows.data(), count, size,
+                            products.data());
+      for (size_t r = 0; r < count; ++r) {
+        const uint64_t weight = Multiply(row_[word].Expose()[first + a + r], factor);
+        tag.words[word] = Add(tag.words[word], Multiply(weight, RowSum(products[r])));
+      }
+    }
+    a += count;
+  }
+  base::Wipe(products.data(), sizeof(products));
 }
 
 Tag LinearTagKey::Compute(std::span<const uint32_t> counts, std::span<const uint8_t> label) const {
   Require(counts.size() == dimension_, "the number of counts is not the key's dimension");
   Tag tag;
-  for (size_t word = 0; word < 2; ++word) {
-    tag.words[word] = WordOfSum(row_[word].Expose(), column_[word].Expose(), counts);
-  }
+  AddRows(0, counts, 1, tag);
   return AddTags(tag, Mask(label));
 }
 
@@ -144,10 +155,21 @@ Tag LinearTagKey::Mask(std::span<const uint8_t> label) const {
 
 Tag LinearTagKey::OfSum(std::span<const uint64_t> sums) const {
   Require(sums.size() == dimension_, "the number of sums is not the key's dimension");
+  // Low and high halves are counts of their own, the high ones 2^32-fold.
   Tag tag;
-  for (size_t word = 0; word < 2; ++word) {
-    tag.words[word] = WordOfSum(row_[word].Expose(), column_[word].Expose(), sums);
+  std::array<std::array<uint32_t, kTagRowsAtOnce * kTagBlock>, 2> halves;
+  for (size_t begin = 0; begin < sums.size(); begin += halves[0].size()) {
+    const auto block = sums.subspan(begin, std::min(halves[0].size(), sums.size() - begin));
+    for (size_t i = 0; i < block.size(); ++i) {
+      halves[0][i] = static_cast<uint32_t>(block[i]);
+      halves[1][i] = static_cast<uint32_t>(block[i] >> 32);
+    }
+    for (size_t half = 0; half < 2; ++half) {
+      AddRows(begin / kTagBlock, std::span(halves[half]).first(block.size()),
+              uint64_t{1} << (32 * half), tag);
+    }
   }
+  base::Wipe(halves.data(), sizeof(halves));
   return tag;
 }
 

@@ -57,9 +57,13 @@ class LinearTagKey {
   Tag OfSum(std::span<const uint64_t> sums) const;
 
  private:
+  // Adds `factor` times the rows of `counts`, which start with row `first` of the whole.
+  void AddRows(size_t first, std::span<const uint32_t> counts, uint64_t factor, Tag& tag) const;
+
   uint64_t dimension_;
-  std::array<base::SecretVector<uint64_t>, 2> row_;     // r, ceil(d / kTagBlock) words each
-  std::array<base::SecretVector<uint64_t>, 2> column_;  // v, kTagBlock words each
+  std::array<base::SecretVector<uint64_t>, 2> row_;  // r, ceil(d / kTagBlock) words each
+  std::array<base::SecretVector<uint32_t>, 2>
+      limbs_;  // of v (sum_kernels.h), kTagBlock words a limb
   base::SecretBytes mask_key_;
 };
 

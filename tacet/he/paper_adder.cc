@@ -1,9 +1,11 @@
 #include <string_view>
 #include <vector>
 
+#include "tacet/base/cpu.h"
 #include "tacet/base/status.h"
 #include "tacet/he/paper.h"
 #include "tacet/he/payload_shape.h"
+#include "tacet/he/sum_kernels.h"
 #include "tacet/ring/ntt.h"
 #include "tacet/ring/polynomial.h"
 #include "tacet/ring/uniform.h"
@@ -41,38 +43,9 @@ class PaperAdder final : public Adder {
         c0_(params.used_coefficients()),
         c1_ntt_(kN * params.polynomials()) {}
 
-  absl::Status Add(std::span<const uint8_t> ciphertext) override {
-    TACET_RETURN_IF_ERROR(CheckCiphertextLength(params_, ciphertext.size()));
-    TACET_RETURN_IF_ERROR(CheckRoomInSum(params_, uint64_t{count_} + 1));
-    const uint8_t* next = ciphertext.data();
-    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
-      const size_t used = UsedCoefficients(params_, j);
-      TACET_RETURN_IF_ERROR(CheckCanonical(next, used, "c0", j));
-      next += 8 * used;
-      if (seeded_) continue;
-      TACET_RETURN_IF_ERROR(CheckCanonical(next, kN, "c1", j));
-      next += 8 * kN;
-    }
-
-    next = ciphertext.data();
-    std::vector<uint64_t> a_ntt(seeded_ ? kN : 0);
-    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
-      const size_t used = UsedCoefficients(params_, j);
-      AddWords(std::span(c0_).subspan(j * kN, used), next);
-      next += 8 * used;
-      const auto c1 = std::span(c1_ntt_).subspan(j * kN, kN);
-      if (seeded_) {
-        ring::ExpandUniform(
-            ciphertext.last(ring::kSeedBytes),
-            {.use = ring::UniformUse::kCiphertext, .polynomial = static_cast<uint32_t>(j)}, a_ntt);
-        ring::AddInPlace(c1, a_ntt, kModulus);
-      } else {
-        AddWords(c1, next);
-        next += 8 * kN;
-      }
-    }
-    ++count_;
-    return absl::OkStatus();
+  void AddEach(std::span<const Contribution> contributions,
+               std::span<absl::Status> results) override {
+    for (size_t i = 0; i < contributions.size(); ++i) results[i] = AddOne(contributions[i]);
   }
 
   absl::Status Merge(const Adder& other) override {
@@ -104,6 +77,47 @@ class PaperAdder final : public Adder {
   }
 
  private:
+  absl::Status AddOne(const Contribution& contribution) {
+    const std::span<const uint8_t> ciphertext = contribution.ciphertext;
+    TACET_RETURN_IF_ERROR(CheckCiphertextLength(params_, ciphertext.size()));
+    TACET_RETURN_IF_ERROR(CheckRoomInSum(params_, uint64_t{count_} + 1));
+    if (contribution.announced.has_value() &&
+        SumKernelsFor(base::ActiveSimd()).sum_words(ciphertext.data(), ciphertext.size() / 4) !=
+            *contribution.announced) {
+      return base::DataLoss(
+          "ciphertext: its words do not fit the field `checksum`: damaged on the way");
+    }
+    const uint8_t* next = ciphertext.data();
+    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
+      const size_t used = UsedCoefficients(params_, j);
+      TACET_RETURN_IF_ERROR(CheckCanonical(next, used, "c0", j));
+      next += 8 * used;
+      if (seeded_) continue;
+      TACET_RETURN_IF_ERROR(CheckCanonical(next, kN, "c1", j));
+      next += 8 * kN;
+    }
+
+    next = ciphertext.data();
+    std::vector<uint64_t> a_ntt(seeded_ ? kN : 0);
+    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
+      const size_t used = UsedCoefficients(params_, j);
+      AddWords(std::span(c0_).subspan(j * kN, used), next);
+      next += 8 * used;
+      const auto c1 = std::span(c1_ntt_).subspan(j * kN, kN);
+      if (seeded_) {
+        ring::ExpandUniform(
+            ciphertext.last(ring::kSeedBytes),
+            {.use = ring::UniformUse::kCiphertext, .polynomial = static_cast<uint32_t>(j)}, a_ntt);
+        ring::AddInPlace(c1, a_ntt, kModulus);
+      } else {
+        AddWords(c1, next);
+        next += 8 * kN;
+      }
+    }
+    ++count_;
+    return absl::OkStatus();
+  }
+
   AggregationParams params_;
   bool seeded_;
   std::vector<uint64_t> c0_;      // coefficients, canonical

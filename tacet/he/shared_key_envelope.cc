@@ -119,7 +119,9 @@ class SharedKeyAdder final : public EnvelopeAdder {
   }
 
   void Add(std::span<const uint8_t> sealed) override {
-    b_.Add(sealed.first(PlanesSize()));
+    const uint8_t* const planes = sealed.data();
+    WordSums words;
+    b_.Add({&planes, 1}, {&words, 1});
     std::vector<uint64_t> a_ntt(kN);
     for (size_t prime = 0; prime < 2; ++prime) {
       ExpandEnvelopeA(sealed.last(ring::kSeedBytes), prime, a_ntt);

@@ -1,6 +1,7 @@
 #include "tacet/he/truncated_planes.h"
 
-#include <algorithm>
+#include "tacet/base/cpu.h"
+#include "tacet/he/sum_kernels.h"
 
 namespace tacet::he {
 
@@ -10,11 +11,9 @@ std::optional<size_t> FindNonCanonical(std::span<const uint8_t> planes) {
   const size_t count = planes.size() / kPlaneBytes;
   const uint8_t* const high = planes.data() + 8 * count;
   // One honest word in 2^32 reaches the largest; only then the lower words are looked at.
-  uint32_t largest_high = 0;
-  for (size_t i = 0; i < count; ++i) {
-    largest_high = std::max(largest_high, ring::LoadWord32(high + 4 * i));
+  if (SumKernelsFor(base::ActiveSimd()).largest_word(high, count) < kLargestHigh) {
+    return std::nullopt;
   }
-  if (largest_high < kLargestHigh) return std::nullopt;
   for (size_t i = 0; i < count; ++i) {
     const ring::Uint128 kept =
         (static_cast<ring::Uint128>(ring::LoadWord32(high + 4 * i)) << 64) +
@@ -25,20 +24,13 @@ std::optional<size_t> FindNonCanonical(std::span<const uint8_t> planes) {
   return std::nullopt;
 }
 
-void PlaneSums::Add(std::span<const uint8_t> planes) {
-  const uint8_t* bytes = planes.data();
-  for (uint64_t& word : words_) {
-    word += ring::LoadWord32(bytes);
-    bytes += 4;
-  }
+void PlaneSums::Add(std::span<const uint8_t* const> planes, std::span<WordSums> of_planes) {
+  SumKernelsFor(base::ActiveSimd())
+      .add_words(planes.data(), planes.size(), words_.size(), words_.data(), of_planes.data());
 }
 
-void PlaneSums::Subtract(std::span<const uint8_t> planes) {
-  const uint8_t* bytes = planes.data();
-  for (uint64_t& word : words_) {
-    word -= ring::LoadWord32(bytes);
-    bytes += 4;
-  }
+void PlaneSums::Subtract(const uint8_t* planes) {
+  for (size_t i = 0; i < words_.size(); ++i) words_[i] -= ring::LoadWord32(planes + 4 * i);
 }
 
 void PlaneSums::Merge(const PlaneSums& other) {

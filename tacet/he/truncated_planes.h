@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "tacet/he/word_sums.h"
 #include "tacet/ring/crt.h"
 #include "tacet/ring/words.h"
 
@@ -45,9 +46,10 @@ class PlaneSums {
 
   size_t count() const { return words_.size() / 3; }
 
-  // planes.size() == 12 count().
-  void Add(std::span<const uint8_t> planes);
-  void Subtract(std::span<const uint8_t> planes);  // undoes Add
+  // Adds the planes (12 count() bytes each) of up to kAddedAtOnce ciphertexts, and tells the sums
+  // of each one's words.
+  void Add(std::span<const uint8_t* const> planes, std::span<WordSums> of_planes);
+  void Subtract(const uint8_t* planes);  // undoes Add of one
   void Merge(const PlaneSums& other);
 
   // 2^4 times coefficient `index` of the sum, mod the prime.

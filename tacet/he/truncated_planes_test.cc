@@ -42,6 +42,12 @@ TEST(TruncatedPlanesTest, LowMiddleAndHighWordsLieApart) {
   EXPECT_EQ(ring::LoadWord32(&planes[4]), 0u);
 }
 
+void AddTo(PlaneSums& sums, const base::Bytes& planes) {
+  const uint8_t* const start = planes.data();
+  WordSums words;
+  sums.Add({&start, 1}, {&words, 1});
+}
+
 TEST(TruncatedPlanesTest, SumsGiveTheResiduesOfTheTruncatedSum) {
   const std::vector<Uint128> a = SomeCoefficients(50);
   const std::vector<Uint128> b(50, kModulusQ - 1);
@@ -49,12 +55,12 @@ TEST(TruncatedPlanesTest, SumsGiveTheResiduesOfTheTruncatedSum) {
   PlaneSums other(50);
   Uint128 times = 0;
   for (; times < 1000; ++times) {
-    sums.Add(Planes(a));
-    other.Add(Planes(b));
+    AddTo(sums, Planes(a));
+    AddTo(other, Planes(b));
   }
   sums.Merge(other);
-  sums.Add(Planes(b));
-  sums.Subtract(Planes(b));
+  AddTo(sums, Planes(b));
+  sums.Subtract(Planes(b).data());
   std::vector<uint8_t> residues(16 * 50);
   sums.WriteResidues(residues);
   for (size_t i = 0; i < 50; ++i) {

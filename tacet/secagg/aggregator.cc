@@ -1,26 +1,34 @@
 #include "tacet/secagg/aggregator.h"
 
+#include <utility>
+
 #include "tacet/base/status.h"
 #include "tacet/secagg/closed_round.h"
 
 namespace tacet::secagg {
 
 Aggregator::Aggregator(const he::AggregationParams& params, const Attempt& attempt,
-                       uint32_t min_participants)
+                       uint32_t min_participants, size_t tasks, base::ParallelFor run)
     : params_(params),
       attempt_(attempt),
       min_participants_(min_participants),
-      adder_(he::NewAdder(params)) {}
+      adder_(he::NewAdder(params, tasks, std::move(run))) {}
 
 absl::Status Aggregator::Submit(uint64_t participant, std::span<const uint8_t> upload) {
+  const Submission submission{.participant = participant, .upload = upload};
+  return SubmitEach({&submission, 1}).front();
+}
+
+absl::StatusOr<std::optional<UploadView>> Aggregator::ReadNew(const Submission& submission) const {
   if (closed_) {
     return base::FailedPrecondition("round {} attempt {} is closed", attempt_.round,
                                     attempt_.attempt);
   }
-  TACET_ASSIGN_OR_RETURN(const UploadView view, ReadUpload(upload, attempt_, params_));
-  const Accepted accepted{.nonce = view.nonce, .tag = view.tag, .checksum = view.checksum};
-  if (const auto before = accepted_.find(participant); before != accepted_.end()) {
-    if (before->second == accepted) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const UploadView view,
+                         ReadUploadFields(submission.upload, attempt_, params_));
+  if (const auto before = accepted_.find(submission.participant); before != accepted_.end()) {
+    TACET_RETURN_IF_ERROR(CheckCiphertextWords(view));
+    if (before->second == Accepted(view)) return std::nullopt;
     return base::AlreadyExists(
         "the participant has already sent another upload for round {} attempt {}", attempt_.round,
         attempt_.attempt);
@@ -32,11 +40,57 @@ absl::Status Aggregator::Submit(uint64_t participant, std::span<const uint8_t> u
     return base::FailedPrecondition("round {} attempt {} already has its {} uploads",
                                     attempt_.round, attempt_.attempt, params_.max_participants());
   }
-  TACET_RETURN_IF_ERROR(adder_->Add(view.ciphertext));
-  tag_sum_ = he::AddTags(tag_sum_, view.tag);
-  accepted_.emplace(participant, accepted);
-  nonce_owner_.emplace(view.nonce, participant);
-  return absl::OkStatus();
+  return view;
+}
+
+std::vector<absl::Status> Aggregator::SubmitEach(std::span<const Submission> submissions) {
+  std::vector<absl::Status> results(submissions.size());
+  std::vector<UploadView> views;
+  std::vector<size_t> places;  // of the views among the submissions
+  const auto add_views = [&] {
+    std::vector<he::Contribution> contributions;
+    for (const UploadView& view : views) {
+      contributions.push_back({.ciphertext = view.ciphertext, .announced = view.ciphertext_sums});
+    }
+    std::vector<absl::Status> added(views.size());
+    adder_->AddEach(contributions, added);
+    for (size_t i = 0; i < views.size(); ++i) {
+      results[places[i]] = added[i];
+      if (!added[i].ok()) continue;
+      const uint64_t participant = submissions[places[i]].participant;
+      tag_sum_ = he::AddTags(tag_sum_, views[i].tag);
+      accepted_.emplace(participant, views[i]);
+      nonce_owner_.emplace(views[i].nonce, participant);
+    }
+    views.clear();
+    places.clear();
+  };
+  const auto is_waiting = [&](const Submission& submission, const UploadView& view) {
+    for (size_t i = 0; i < views.size(); ++i) {
+      if (submissions[places[i]].participant == submission.participant) return true;
+      if (views[i].nonce == view.nonce) return true;
+    }
+    return false;
+  };
+  for (size_t i = 0; i < submissions.size(); ++i) {
+    for (bool read_again = true; read_again;) {
+      read_again = false;
+      absl::StatusOr<std::optional<UploadView>> view = ReadNew(submissions[i]);
+      results[i] = view.status();
+      if (!view.ok() || !view->has_value()) continue;
+      // What becomes of it may depend on one that is not added yet.
+      if (is_waiting(submissions[i], **view) ||
+          count() + views.size() >= params_.max_participants()) {
+        add_views();
+        read_again = true;
+        continue;
+      }
+      views.push_back(**view);
+      places.push_back(i);
+    }
+  }
+  add_views();
+  return results;
 }
 
 absl::StatusOr<base::Bytes> Aggregator::Close() {

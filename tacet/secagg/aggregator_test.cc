@@ -80,5 +80,43 @@ TEST_F(AggregatorTest, RefusesMoreThanPlannedAndAfterClosing) {
   EXPECT_THAT(base::Message(aggregator_.Submit(4, round_.Upload(4))), HasSubstr("is closed"));
 }
 
+// One call with everything that may go wrong in it does what one call each does.
+TEST_F(AggregatorTest, SubmitEachIsSubmittingInTurn) {
+  base::Bytes damaged = uploads_[1];
+  damaged[kUploadCiphertext + 9] ^= 1;
+  base::Bytes short_one = uploads_[1];
+  short_one.pop_back();
+  const base::Bytes more = round_.Upload(3);
+  const std::vector<Submission> submissions = {
+      {0, uploads_[0]}, {1, damaged},     {0, uploads_[0]}, {0, uploads_[1]}, {1, uploads_[0]},
+      {1, short_one},   {1, uploads_[1]}, {1, damaged},     {2, uploads_[2]}, {3, more}};
+  Aggregator one_by_one(round_.params(), round_.attempt(), 3);
+  std::vector<absl::Status> expected;
+  for (const Submission& submission : submissions) {
+    expected.push_back(one_by_one.Submit(submission.participant, submission.upload));
+  }
+  EXPECT_EQ(aggregator_.SubmitEach(submissions), expected);
+  EXPECT_EQ(ValueOf(aggregator_.Close()), round_.Close(uploads_));
+  EXPECT_EQ(ValueOf(one_by_one.Close()), round_.Close(uploads_));
+
+  const auto code = [&](size_t i) { return expected[i].code(); };
+  for (const size_t accepted : {0, 2, 6, 8}) EXPECT_TRUE(expected[accepted].ok()) << accepted;
+  for (const size_t bad : {1, 5, 7}) EXPECT_EQ(code(bad), absl::StatusCode::kDataLoss) << bad;
+  for (const size_t second : {3, 4}) EXPECT_EQ(code(second), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(code(9), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(AggregatorTest, ThreadsChangeNothing) {
+  SmallRound large(SmallTerms(100000, 5));  // several polynomials
+  const std::vector<base::Bytes> uploads = large.Uploads();
+  std::vector<Submission> submissions;
+  for (size_t k = 0; k < uploads.size(); ++k) submissions.push_back({k, uploads[k]});
+  for (const size_t tasks : {1, 2, 3, 100}) {
+    Aggregator aggregator(large.params(), large.attempt(), 3, tasks, base::RunOnThreads);
+    for (const absl::Status& status : aggregator.SubmitEach(submissions)) EXPECT_TRUE(status.ok());
+    EXPECT_EQ(ValueOf(aggregator.Close()), large.Close(uploads)) << tasks;
+  }
+}
+
 }  // namespace
 }  // namespace tacet::secagg

@@ -1,28 +1,27 @@
 #include "tacet/secagg/checksum.h"
 
+#include <array>
 #include <cstring>
 
-#include "tacet/base/bytes.h"
+#include "tacet/base/cpu.h"
+#include "tacet/he/sum_kernels.h"
 
 namespace tacet::secagg {
 
+he::WordSums SumWords(std::span<const uint8_t> bytes) {
+  return he::SumKernelsFor(base::ActiveSimd()).sum_words(bytes.data(), bytes.size() / 4);
+}
+
 std::array<uint64_t, 2> Checksum(std::span<const uint8_t> bytes) {
-  const size_t whole_words = bytes.size() / 4;
-  uint64_t sum = 0;
-  uint64_t weighted = 0;
-  const auto add = [&](uint32_t word) {
-    sum += word;
-    weighted += sum;  // a word that came i-th is counted n - i times
-  };
-  for (size_t i = 0; i < whole_words; ++i) add(base::LoadU32(bytes.data() + 4 * i));
-  size_t words = whole_words;
+  size_t words = bytes.size() / 4;
+  he::WordSums sums = SumWords(bytes.first(4 * words));
   if (const size_t rest = bytes.size() % 4; rest != 0) {
-    uint8_t last[4] = {};
-    std::memcpy(last, bytes.data() + 4 * whole_words, rest);
-    add(base::LoadU32(last));
+    std::array<uint8_t, 4> last{};
+    std::memcpy(last.data(), bytes.data() + 4 * words, rest);
+    sums = he::Concatenate(sums, SumWords(last), 1);
     ++words;
   }
-  return {sum + words, weighted};
+  return {sums.sum + words, sums.weighted};
 }
 
 }  // namespace tacet::secagg

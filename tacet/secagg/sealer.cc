@@ -28,7 +28,9 @@ base::SecretBytes DrawSealKey(const Attempt& attempt, std::span<const float> upd
   base::ByteWriter info;
   info.Raw("tacet/1/seal");
   WriteAttempt(attempt, info);
-  info.Raw(base::Sha256({reinterpret_cast<const uint8_t*>(update.data()), update.size_bytes()}));
+  info.Raw(base::OneTimeHash(
+      base::HkdfSha256(fresh.Expose(), base::AsBytes("tacet/1/seal update"), 32),
+      {reinterpret_cast<const uint8_t*>(update.data()), update.size_bytes()}));
   base::SecretBytes key = base::HkdfSha256(fresh.Expose(), info.bytes(), 32);
   base::Bytes used = info.Take();
   base::Wipe(used.data(), used.size());  // the hash is a function of the unprotected update

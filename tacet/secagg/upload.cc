@@ -40,13 +40,12 @@ base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& par
   return writer.Take();
 }
 
-absl::StatusOr<UploadView> ReadUpload(std::span<const uint8_t> bytes, const Attempt& attempt,
-                                      const he::AggregationParams& params) {
+absl::StatusOr<UploadView> ReadUploadFields(std::span<const uint8_t> bytes, const Attempt& attempt,
+                                            const he::AggregationParams& params) {
   if (bytes.size() != UploadBytes(params)) {
     return base::DataLoss("{} has {} bytes, uploads of this federation have {}", kWhat,
                           bytes.size(), UploadBytes(params));
   }
-  const auto body = bytes.first(bytes.size() - kChecksumBytes);
   base::ByteReader reader(bytes, kWhat);
   UploadView upload;
   TACET_RETURN_IF_ERROR(ReadPreamble(kMagic, reader));
@@ -73,10 +72,25 @@ absl::StatusOr<UploadView> ReadUpload(std::span<const uint8_t> bytes, const Atte
     TACET_ASSIGN_OR_RETURN(word, reader.ReadU64("checksum"));
   }
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
-  if (upload.checksum != Checksum(body)) {
-    return base::DataLoss("{}: field `checksum` does not fit the content: damaged on the way",
-                          kWhat);
-  }
+  // Header and ciphertext are whole words, so the checksum is that of both, one after the other.
+  const uint64_t ciphertext_words = params.ciphertext_bytes() / 4;
+  const auto [header_first, header_weighted] = Checksum(bytes.first(kHeaderBytes));
+  upload.ciphertext_sums = he::WithoutFirst(
+      {.sum = upload.checksum[0] - kHeaderBytes / 4 - ciphertext_words,
+       .weighted = upload.checksum[1]},
+      {.sum = header_first - kHeaderBytes / 4, .weighted = header_weighted}, ciphertext_words);
+  return upload;
+}
+
+absl::Status CheckCiphertextWords(const UploadView& upload) {
+  if (SumWords(upload.ciphertext) == upload.ciphertext_sums) return absl::OkStatus();
+  return base::DataLoss("{}: field `checksum` does not fit the content: damaged on the way", kWhat);
+}
+
+absl::StatusOr<UploadView> ReadUpload(std::span<const uint8_t> bytes, const Attempt& attempt,
+                                      const he::AggregationParams& params) {
+  TACET_ASSIGN_OR_RETURN(const UploadView upload, ReadUploadFields(bytes, attempt, params));
+  TACET_RETURN_IF_ERROR(CheckCiphertextWords(upload));
   return upload;
 }
 

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <span>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/he/linear_tag.h"
+#include "tacet/he/word_sums.h"
 #include "tacet/secagg/attempt.h"
 
 namespace tacet::secagg {
@@ -30,6 +32,8 @@ struct UploadView {
   he::Tag tag;
   std::span<const uint8_t> ciphertext;
   std::array<uint64_t, 2> checksum{};
+  // What the checksum says of the ciphertext's words.
+  he::WordSums ciphertext_sums;
 };
 
 // The bytes of docs/formats/messages.md, "Upload".
@@ -42,6 +46,14 @@ base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& par
 // message names the field.
 absl::StatusOr<UploadView> ReadUpload(std::span<const uint8_t> bytes, const Attempt& attempt,
                                       const he::AggregationParams& params);
+
+// The same without reading the ciphertext: whoever reads its words later checks that their sums are
+// `ciphertext_sums`, and so the checksum.
+absl::StatusOr<UploadView> ReadUploadFields(std::span<const uint8_t> bytes, const Attempt& attempt,
+                                            const he::AggregationParams& params);
+
+// DataLoss unless the ciphertext's words are what the checksum says.
+absl::Status CheckCiphertextWords(const UploadView& upload);
 
 // The length of every upload under these parameters.
 size_t UploadBytes(const he::AggregationParams& params);

@@ -1,0 +1,14 @@
+#include "tacet/base/parallel.h"
+
+#include <thread>
+#include <vector>
+
+namespace tacet::base {
+
+void RunOnThreads(size_t tasks, const std::function<void(size_t)>& task) {
+  std::vector<std::jthread> threads;
+  for (size_t i = 1; i < tasks; ++i) threads.emplace_back([&task, i] { task(i); });
+  if (tasks > 0) task(0);
+}
+
+}  // namespace tacet::base

@@ -1,0 +1,24 @@
+// Work that may be spread over threads, without saying whose.
+#ifndef TACET_BASE_PARALLEL_H_
+#define TACET_BASE_PARALLEL_H_
+
+#include <cstddef>
+#include <functional>
+
+namespace tacet::base {
+
+// Runs task(0), ..., task(tasks - 1), perhaps at the same time, and returns when all are done.
+// Whoever owns threads hands one in; results do not depend on it.
+using ParallelFor = std::function<void(size_t tasks, const std::function<void(size_t)>& task)>;
+
+// One after the other in the calling thread.
+inline void RunInTurn(size_t tasks, const std::function<void(size_t)>& task) {
+  for (size_t i = 0; i < tasks; ++i) task(i);
+}
+
+// On as many threads as there are tasks, the calling one among them.
+void RunOnThreads(size_t tasks, const std::function<void(size_t)>& task);
+
+}  // namespace tacet::base
+
+#endif  // TACET_BASE_PARALLEL_H_

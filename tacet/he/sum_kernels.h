@@ -1,0 +1,54 @@
+// The loops over the words of uploads and counts: adding, checking and tagging, once for every
+// instruction set. Integers alone, so all sets give the same bytes; the scalar loops
+// (sum_kernels_scalar.cc) are the oracle.
+#ifndef TACET_HE_SUM_KERNELS_H_
+#define TACET_HE_SUM_KERNELS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "tacet/base/cpu.h"
+#include "tacet/he/word_sums.h"
+
+namespace tacet::he {
+
+// Uploads that are added in one pass over the sum: the sum of a large update does not stay in the
+// second-level cache, so that its way there and back costs more than an upload's own words.
+inline constexpr size_t kAddedAtOnce = 4;
+
+// The column coefficients v < 2^61 of a linear tag in three limbs of 21, 21 and 19 bits, in arrays
+// of their own: products with 32-bit counts stay below 2^53, and 2048 of them fit a 64-bit lane.
+inline constexpr size_t kTagLimbs = 3;
+inline constexpr uint32_t kTagLimbBits = 21;
+inline constexpr size_t kTagRowsAtOnce = 4;
+using LimbProducts = std::array<unsigned __int128, kTagLimbs>;
+
+struct SumKernels {
+  base::Simd simd = base::Simd::kScalar;
+
+  // sums[i] += Σ_u w_u[i] for i < words, where w_u[i] are little-endian u32 at sources[u] + 4 i,
+  // u < count <= kAddedAtOnce; of_sources[u] become the sums of w_u.
+  void (*add_words)(const uint8_t* const* sources, size_t count, size_t words, uint64_t* sums,
+                    WordSums* of_sources) = nullptr;
+  // Without adding them anywhere.
+  WordSums (*sum_words)(const uint8_t* bytes, size_t words) = nullptr;
+  // The largest word; 0 of none.
+  uint32_t (*largest_word)(const uint8_t* bytes, size_t words) = nullptr;
+  // products[r][limb] = Σ_b limbs[limb stride + b] rows[r][b] for b < size <= 4096, exactly, for
+  // `count` <= kTagRowsAtOnce rows: the limbs are loaded once for all of them.
+  void (*limb_products)(const uint32_t* limbs, size_t stride, const uint32_t* const* rows,
+                        size_t count, size_t size, LimbProducts* products) = nullptr;
+};
+
+// The kernels for `simd`, which must not be wider than base::DetectedSimd().
+const SumKernels& SumKernelsFor(base::Simd simd);
+
+// The sets themselves.
+const SumKernels& ScalarSumKernels();
+const SumKernels& Avx2SumKernels();
+const SumKernels& Avx512SumKernels();
+
+}  // namespace tacet::he
+
+#endif  // TACET_HE_SUM_KERNELS_H_

@@ -1,0 +1,130 @@
+// Every instruction set computes what the scalar oracle computes.
+#include "tacet/he/sum_kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/random.h"
+
+namespace tacet::he {
+namespace {
+
+base::Bytes SomeBytes(size_t count, uint64_t seed) {
+  base::Bytes bytes(count);
+  base::InsecureSeededEntropy(seed, "sum_kernels_test").Fill(bytes);
+  return bytes;
+}
+
+TEST(WordSumsTest, OfThreeWords) {
+  const base::Bytes bytes = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1};
+  const WordSums sums = ScalarSumKernels().sum_words(bytes.data(), 3);
+  EXPECT_EQ(sums.sum, 1u + 0x100 + 0x1000000);
+  EXPECT_EQ(sums.weighted, 3u * 1 + 2 * 0x100 + 0x1000000);
+}
+
+TEST(WordSumsTest, PartsMakeTheWhole) {
+  const base::Bytes bytes = SomeBytes(400, 1);
+  const SumKernels& kernels = ScalarSumKernels();
+  const WordSums whole = kernels.sum_words(bytes.data(), 100);
+  for (size_t cut = 0; cut <= 100; ++cut) {
+    const WordSums first = kernels.sum_words(bytes.data(), cut);
+    const WordSums second = kernels.sum_words(bytes.data() + 4 * cut, 100 - cut);
+    EXPECT_EQ(Concatenate(first, second, 100 - cut), whole);
+    EXPECT_EQ(WithoutFirst(whole, first, 100 - cut), second);
+  }
+}
+
+class SumKernelsTest : public ::testing::TestWithParam<base::Simd> {
+ protected:
+  void SetUp() override {
+    if (GetParam() > base::DetectedSimd()) {
+      GTEST_SKIP() << "this processor has no " << base::SimdName(GetParam());
+    }
+  }
+  const SumKernels& kernels() const { return SumKernelsFor(GetParam()); }
+  const SumKernels& oracle() const { return ScalarSumKernels(); }
+};
+constexpr base::Simd kVectorSets[] = {base::Simd::kAvx2, base::Simd::kAvx512};
+constexpr size_t kSizes[] = {0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100, 4095, 4096};
+
+TEST(SumKernelSetsTest, EverySetOfTheProcessorIsItsOwn) {
+  EXPECT_EQ(SumKernelsFor(base::Simd::kScalar).simd, base::Simd::kScalar);
+  int compared = 0;
+  for (const base::Simd simd : kVectorSets) {
+    if (simd > base::DetectedSimd()) continue;
+    const SumKernels& kernels = SumKernelsFor(simd);
+    EXPECT_EQ(kernels.simd, simd);
+    EXPECT_NE(kernels.add_words, ScalarSumKernels().add_words);
+    EXPECT_NE(kernels.sum_words, ScalarSumKernels().sum_words);
+    EXPECT_NE(kernels.largest_word, ScalarSumKernels().largest_word);
+    EXPECT_NE(kernels.limb_products, ScalarSumKernels().limb_products);
+    ++compared;
+  }
+  EXPECT_EQ(compared, static_cast<int>(base::DetectedSimd()));
+  EXPECT_NE(Avx2SumKernels().add_words, Avx512SumKernels().add_words);
+}
+
+// From odd addresses, too: an upload lies where the network put it.
+TEST_P(SumKernelsTest, AddsAndSumsEveryLengthAndNumberOfSources) {
+  for (const size_t words : kSizes) {
+    for (size_t count = 1; count <= kAddedAtOnce; ++count) {
+      std::vector<base::Bytes> sources;
+      std::vector<const uint8_t*> places;
+      for (size_t u = 0; u < count; ++u) sources.push_back(SomeBytes(4 * words + 3, words + u));
+      for (size_t u = 0; u < count; ++u) places.push_back(sources[u].data() + u % 4);
+      std::vector<uint64_t> expected(words, std::numeric_limits<uint64_t>::max() - 5);
+      std::vector<uint64_t> sums = expected;
+      std::vector<WordSums> expected_of(count), of(count);
+      oracle().add_words(places.data(), count, words, expected.data(), expected_of.data());
+      kernels().add_words(places.data(), count, words, sums.data(), of.data());
+      EXPECT_EQ(sums, expected) << words << " " << count;
+      EXPECT_EQ(of, expected_of) << words << " " << count;
+      EXPECT_EQ(kernels().sum_words(places[0], words), expected_of[0]) << words;
+      EXPECT_EQ(kernels().largest_word(places[0], words), oracle().largest_word(places[0], words));
+    }
+  }
+}
+
+TEST_P(SumKernelsTest, TheLargestWordIsFoundInEveryPlace) {
+  for (size_t place = 0; place < 40; ++place) {
+    std::vector<uint32_t> words(40, 0x7fffffff);
+    words[place] = 0xfffffffe;
+    EXPECT_EQ(kernels().largest_word(reinterpret_cast<const uint8_t*>(words.data()), 40),
+              0xfffffffe);
+  }
+}
+
+// With the largest limbs and counts, too: the lanes must not overflow.
+TEST_P(SumKernelsTest, LimbProductsAreExact) {
+  constexpr size_t kStride = 4096;
+  for (const bool largest : {false, true}) {
+    std::vector<uint32_t> limbs(kTagLimbs * kStride);
+    std::vector<uint32_t> counts(kTagRowsAtOnce * kStride);
+    const base::Bytes random = SomeBytes(4 * (limbs.size() + counts.size()), 9);
+    std::memcpy(limbs.data(), random.data(), 4 * limbs.size());
+    std::memcpy(counts.data(), random.data() + 4 * limbs.size(), 4 * counts.size());
+    for (uint32_t& limb : limbs) limb = (largest ? ~0u : limb) & ((1u << kTagLimbBits) - 1);
+    if (largest) std::ranges::fill(counts, ~0u);
+    const uint32_t* rows[kTagRowsAtOnce];
+    for (size_t r = 0; r < kTagRowsAtOnce; ++r) rows[r] = counts.data() + r * kStride;
+    for (const size_t size : kSizes) {
+      for (size_t count = 1; count <= kTagRowsAtOnce; ++count) {
+        std::vector<LimbProducts> expected(count), products(count);
+        oracle().limb_products(limbs.data(), kStride, rows, count, size, expected.data());
+        kernels().limb_products(limbs.data(), kStride, rows, count, size, products.data());
+        EXPECT_TRUE(products == expected) << size << " " << count;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EverySet, SumKernelsTest, ::testing::ValuesIn(kVectorSets),
+                         [](const auto& set) { return std::string(base::SimdName(set.param)); });
+
+}  // namespace
+}  // namespace tacet::he
