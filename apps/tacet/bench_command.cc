@@ -1,12 +1,17 @@
 #include "apps/tacet/bench_command.h"
 
+#include <initializer_list>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "fmt/core.h"
 
+#include "apps/tacet/bench_dp.h"
 #include "apps/tacet/bench_he.h"
 #include "apps/tacet/json.h"
+#include "apps/tacet/machine_rates.h"
 #include "tacet/base/cpu.h"
 #include "tacet/base/status.h"
 
@@ -17,16 +22,21 @@ class BenchCommand : public Command {
  public:
   std::string_view name() const override { return "bench"; }
   std::string_view summary() const override {
-    return "measure this machine: what sealing, adding and opening cost, on one core";
+    return "measure this machine: what clipping, noise, sealing, adding and opening cost, on one "
+           "core";
   }
 
   void Register(Options& options) override {
-    options.AddPositional("what", "he: encryption and everything around it", {"he"}, true, &what_);
-    options.AddChoice("parameters", "encryption scheme", {"compact", "paper", "paper-secret-key"},
-                      &parameters_);
+    options.AddPositional("what",
+                          "he: encryption and everything around it; dp: clipping, noise and "
+                          "quantisation",
+                          {"he", "dp"}, true, &what_);
+    options.AddChoice("parameters", "he: encryption scheme",
+                      {"compact", "paper", "paper-secret-key"}, &parameters_);
     options.AddUint("dimension", "d, values of an update", &dimension_);
-    options.AddUint("participants", "K, uploads to add", &participants_);
-    options.AddUint("plaintext-bits", "w, bits of a sum", &plaintext_bits_);
+    options.AddUint("participants", "he: K, uploads to add", &participants_);
+    options.AddUint("plaintext-bits", "he: w, bits of a sum", &plaintext_bits_);
+    options.AddDouble("rate", "dp: mean of the Poisson rates", &rate_);
     options.AddUint("repetitions", "runs of which the median is printed", &repetitions_);
     options.AddFlag("json", "print JSON", &json_);
   }
@@ -40,6 +50,56 @@ class BenchCommand : public Command {
         return base::InvalidArgument("--{} is {}, it must be from 1 to {}", flag, value, kMost);
       }
     }
+    JsonValue json = JsonValue::MakeObject();
+    if (what_ == "dp") {
+      TACET_RETURN_IF_ERROR(RunDp(json));
+    } else {
+      TACET_RETURN_IF_ERROR(RunHe(json));
+    }
+    if (json_) {
+      fmt::print("{}\n", json.Dump(2));
+      return absl::OkStatus();
+    }
+    for (const auto& [key, value] : json.members()) {
+      if (value.is_object()) {
+        for (const auto& [figure, limit] : value.members()) {
+          fmt::print("  {:<24}{}\n", figure, limit.Dump());
+        }
+        continue;
+      }
+      fmt::print("{:<26}{}\n", key, value.is_string() ? *value.AsString() : value.Dump());
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static void SetMachine(JsonValue& json) {
+    json.Set("cpu", base::CpuModelName()).Set("simd", base::SimdName(base::ActiveSimd()));
+  }
+
+  // The machine's rates, and what each figure could be at least: `share` is that limit over the
+  // figure.
+  struct Figure {
+    std::string_view name;
+    double seconds;
+    Demand demand;
+  };
+  static void SetLimits(std::initializer_list<Figure> figures, JsonValue& json) {
+    const MachineRates rates = MeasureMachineRates();
+    json.Set("memory_read_bytes_per_s", rates.memory_read)
+        .Set("aes_ctr_bytes_per_s", rates.aes_ctr)
+        .Set("fma_per_s", rates.fma);
+    JsonValue limits = JsonValue::MakeObject();
+    for (const Figure& figure : figures) {
+      const double least = LeastSeconds(figure.demand, rates);
+      JsonValue limit = JsonValue::MakeObject();
+      limit.Set("limit_s", least).Set("share", least / figure.seconds);
+      limits.Set(figure.name, std::move(limit));
+    }
+    json.Set("limits", std::move(limits));
+  }
+
+  absl::Status RunHe(JsonValue& json) const {
     BenchHeSpec spec;
     for (const he::Scheme scheme :
          {he::Scheme::kCompact, he::Scheme::kPaperPublicKey, he::Scheme::kPaperSecretKey}) {
@@ -50,40 +110,56 @@ class BenchCommand : public Command {
     spec.plaintext_bits = static_cast<uint32_t>(plaintext_bits_);
     spec.repetitions = static_cast<uint32_t>(repetitions_);
     TACET_ASSIGN_OR_RETURN(const BenchHeResult result, BenchHe(spec));
-    JsonValue json = JsonValue::MakeObject();
     json.Set("parameters", parameters_)
         .Set("dimension", dimension_)
         .Set("participants", participants_)
-        .Set("plaintext_bits", plaintext_bits_)
-        .Set("cpu", base::CpuModelName())
-        .Set("simd", base::SimdName(base::ActiveSimd()))
-        .Set("setup_s", result.setup_s)
+        .Set("plaintext_bits", plaintext_bits_);
+    SetMachine(json);
+    json.Set("setup_s", result.setup_s)
         .Set("encode_s", result.encode_s)
         .Set("encrypt_s", result.encrypt_s)
         .Set("encode_encrypt_s", result.encode_encrypt_s)
         .Set("seal_s", result.seal_s)
         .Set("aggregate_s", result.aggregate_s)
+        .Set("aggregate_two_cores_s", result.aggregate_two_cores_s)
         .Set("decrypt_s", result.decrypt_s)
         .Set("upload_bytes", result.upload_bytes)
         .Set("sum_bytes", result.sum_bytes)
         .Set("peak_rss_bytes", result.peak_rss_bytes)
         .Set("wrong_values", result.wrong_values);
-    if (json_) {
-      fmt::print("{}\n", json.Dump(2));
-      return absl::OkStatus();
-    }
-    for (const auto& [key, value] : json.members()) {
-      fmt::print("{:<18}{}\n", key, value.is_string() ? *value.AsString() : value.Dump());
-    }
+    SetLimits({{"encode_encrypt_s", result.encode_encrypt_s, result.encode_encrypt},
+               {"seal_s", result.seal_s, result.seal},
+               {"aggregate_s", result.aggregate_s, result.aggregate},
+               {"decrypt_s", result.decrypt_s, result.decrypt}},
+              json);
     return absl::OkStatus();
   }
 
- private:
+  absl::Status RunDp(JsonValue& json) const {
+    TACET_ASSIGN_OR_RETURN(const BenchDpResult result,
+                           BenchDp({.dimension = dimension_,
+                                    .rate = rate_,
+                                    .repetitions = static_cast<uint32_t>(repetitions_)}));
+    json.Set("dimension", dimension_).Set("rate", rate_);
+    SetMachine(json);
+    json.Set("clip_s", result.clip_s)
+        .Set("gaussian_s", result.gaussian_s)
+        .Set("poisson_s", result.poisson_s)
+        .Set("noise_and_quantise_s", result.noise_and_quantise_s);
+    SetLimits({{"clip_s", result.clip_s, result.clip},
+               {"gaussian_s", result.gaussian_s, result.gaussian},
+               {"poisson_s", result.poisson_s, result.poisson},
+               {"noise_and_quantise_s", result.noise_and_quantise_s, result.noise_and_quantise}},
+              json);
+    return absl::OkStatus();
+  }
+
   std::string what_;
   std::string parameters_ = "compact";
   uint64_t dimension_ = 486654;
   uint64_t participants_ = 1000;
   uint64_t plaintext_bits_ = 22;
+  double rate_ = 26277;
   uint64_t repetitions_ = 9;
   bool json_ = false;
 };

@@ -7,7 +7,8 @@
 
 namespace tacet::app {
 
-// `tacet bench he`: what sealing, adding and opening cost on this machine.
+// `tacet bench he|dp`: what sealing, adding and opening, or clipping, noise and quantisation, cost
+// on this machine.
 std::unique_ptr<Command> NewBenchCommand();
 
 }  // namespace tacet::app

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "apps/tacet/machine_rates.h"
 #include "tacet/he/aggregation.h"
 
 namespace tacet::app {
@@ -26,11 +27,14 @@ struct BenchHeResult {
   double encode_encrypt_s = 0;  // counts to ciphertext, the key's envelope included
   double seal_s = 0;            // update to upload: clip, noise, quantise, tag, encode, encrypt
   double aggregate_s = 0;       // the bytes of K distinct uploads to the closed round
-  double decrypt_s = 0;         // closed sum to integers, the tag verified
+  double aggregate_two_cores_s = 0;  // the same on two threads
+  double decrypt_s = 0;              // closed sum to integers, the tag verified
   uint64_t upload_bytes = 0;
   uint64_t sum_bytes = 0;       // of the message with the opened sum
   uint64_t peak_rss_bytes = 0;  // largest resident size less uploads and updates
   uint64_t wrong_values = 0;    // of d opened sums that differ from the true ones
+  // What these cannot do without.
+  Demand encode_encrypt, seal, aggregate, decrypt;
 };
 
 // Counts are drawn so that every opened sum is uniform over the whole range that the plan proves.

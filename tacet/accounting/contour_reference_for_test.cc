@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstddef>
 #include <vector>
 
 namespace tacet::accounting {
@@ -20,6 +21,21 @@ struct Grid {
 double LogMixture(double q, double c, double x) {
   const double y = c * x - c * c / 2;
   return y < 30 ? std::log1p(q * std::expm1(y)) : y + std::log(q + (1 - q) * std::exp(-y));
+}
+
+// Cuts off both ends where the tilted integrand is below e^-60 of its largest value.
+void KeepWhatCounts(double theta, Grid& grid) {
+  const auto exponent = [&](size_t i) { return (theta + 1) * grid.loss[i] + grid.log_q[i]; };
+  double highest = -1e300;
+  for (size_t i = 0; i < grid.loss.size(); ++i) highest = std::max(highest, exponent(i));
+  size_t first = 0;
+  size_t last = grid.loss.size();
+  while (exponent(first) < highest - 60) ++first;
+  while (exponent(last - 1) < highest - 60) --last;
+  for (std::vector<double>* values : {&grid.loss, &grid.log_q}) {
+    values->erase(values->begin() + static_cast<ptrdiff_t>(last), values->end());
+    values->erase(values->begin(), values->begin() + static_cast<ptrdiff_t>(first));
+  }
 }
 
 Grid MakeGrid(ReferencePair pair, double q, double c, double theta, double step) {
@@ -49,6 +65,7 @@ Grid MakeGrid(ReferencePair pair, double q, double c, double theta, double step)
       grid.loss.push_back(mixture - mirrored);
     }
   }
+  KeepWhatCounts(theta, grid);
   return grid;
 }
 
@@ -82,14 +99,22 @@ std::optional<double> ContourDelta(ReferencePair pair, double q, double c, doubl
   };
   // The saddle on the real axis, by golden section over log theta.
   double low = std::log(1e-2);
-  double high = std::log(2e3 / (1 + c));
-  for (int turn = 0; turn < 22; ++turn) {
+  const double largest_theta = 2e3 / (c * (1 + c));  // the grid grows with c theta
+  double high = std::log(largest_theta);
+  for (int turn = 0; turn < 40; ++turn) {
     const double a = high - 0.618 * (high - low);
     const double b = low + 0.618 * (high - low);
-    (log_integrand(std::exp(a)) < log_integrand(std::exp(b)) ? high : low) =
-        log_integrand(std::exp(a)) < log_integrand(std::exp(b)) ? b : a;
+    if (log_integrand(std::exp(a)) < log_integrand(std::exp(b))) {
+      high = b;
+    } else {
+      low = a;
+    }
   }
   const double theta = std::exp(0.5 * (low + high));
+  // Off its saddle the integral is a small difference of large values.
+  if (theta > 0.9 * largest_theta) {
+    return std::nullopt;
+  }
   const double nudge = 0.01 * theta;
   const double curvature =
       (log_integrand(theta + nudge) - 2 * log_integrand(theta) + log_integrand(theta - nudge)) /
@@ -110,6 +135,9 @@ std::optional<double> ContourDelta(ReferencePair pair, double q, double c, doubl
   Grid grid = MakeGrid(pair, q, c, theta, step);
   double highest = highest_of(grid);
   const double peak = log_integrand(theta);
+  if (peak > 0) {  // a moment that explodes beside the saddle, which was missed
+    return std::nullopt;
+  }
   double sum = 0;
   double largest_tail = 0;
   constexpr int kMost = 2000;

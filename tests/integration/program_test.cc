@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <random>
 #include <sstream>
 #include <string>
@@ -85,6 +86,21 @@ class ProgramTest : public ::testing::Test {
     const JsonValue* member = value.Find(key);
     EXPECT_NE(member, nullptr) << key;
     return member == nullptr ? 0 : *member->AsDouble();
+  }
+
+  // Rates of the machine, and for each figure what they allow.
+  static void ExpectLimits(const JsonValue& result, std::initializer_list<const char*> figures) {
+    for (const char* rate : {"memory_read_bytes_per_s", "aes_ctr_bytes_per_s", "fma_per_s"}) {
+      EXPECT_GT(Number(result, rate), 1e7) << rate;
+    }
+    const JsonValue* limits = result.Find("limits");
+    ASSERT_NE(limits, nullptr);
+    for (const char* figure : figures) {
+      const JsonValue* limit = limits->Find(figure);
+      ASSERT_NE(limit, nullptr) << figure;
+      EXPECT_GT(Number(*limit, "limit_s"), 0) << figure;
+      EXPECT_GT(Number(*limit, "share"), 0) << figure;
+    }
   }
 
   std::filesystem::path path_;
@@ -290,11 +306,24 @@ TEST_F(ProgramTest, BenchMeasuresAndFindsNoWrongValue) {
     ASSERT_TRUE(result.ok()) << result.status();
     for (const char* figure :
          {"setup_s", "encode_s", "encrypt_s", "encode_encrypt_s", "seal_s", "aggregate_s",
-          "decrypt_s", "upload_bytes", "sum_bytes", "peak_rss_bytes"}) {
+          "aggregate_two_cores_s", "decrypt_s", "upload_bytes", "sum_bytes", "peak_rss_bytes"}) {
       EXPECT_GE(Number(*result, figure), 0) << figure;
     }
     EXPECT_EQ(Number(*result, "wrong_values"), 0);
+    ExpectLimits(*result, {"encode_encrypt_s", "seal_s", "aggregate_s", "decrypt_s"});
   }
+}
+
+TEST_F(ProgramTest, BenchOfTheMechanismStandsBesideTheMachinesRates) {
+  const Outcome bench =
+      Tacet({"bench", "dp", "--dimension", "10000", "--repetitions", "1", "--json"});
+  ASSERT_EQ(bench.exit_code, 0) << bench.err;
+  const auto result = JsonValue::Parse(bench.out);
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (const char* figure : {"clip_s", "gaussian_s", "poisson_s", "noise_and_quantise_s"}) {
+    EXPECT_GT(Number(*result, figure), 0) << figure;
+  }
+  ExpectLimits(*result, {"clip_s", "gaussian_s", "poisson_s", "noise_and_quantise_s"});
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+#include "apps/tacet/bench_timing.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacet/base/stopwatch.h"
+
+namespace tacet::app {
+
+double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+double MedianSeconds(uint32_t repetitions, const std::function<void()>& work) {
+  work();
+  std::vector<double> seconds;
+  for (uint32_t i = 0; i < repetitions; ++i) {
+    const base::Stopwatch watch;
+    work();
+    seconds.push_back(watch.Seconds());
+  }
+  return Median(std::move(seconds));
+}
+
+}  // namespace tacet::app
