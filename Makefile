@@ -53,7 +53,7 @@ lint: ## the direction of includes, formatting
 	tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror
 
 .PHONY: check
-check: test lint ## everything: also long tests, all tests under ASan, UBSan and TSan, valgrind, clang-tidy
+check: test lint ## everything: also long tests, all under ASan, UBSan and TSan, valgrind, coverage of seeds, clang-tidy
 	@tools/setup.sh demo test check
 	ctest --preset ci --label-regex long
 	cmake --build --preset asan
@@ -62,6 +62,7 @@ check: test lint ## everything: also long tests, all tests under ASan, UBSan and
 	cmake --build --preset tsan
 	ctest --preset tsan --label-exclude 'long|statistical'
 	tools/valgrind.sh build/ci $(VALGRIND_TESTS)
+	tools/fuzz_coverage.sh
 	tools/tidy.sh build/asan
 
 .PHONY: fuzz

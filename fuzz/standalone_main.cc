@@ -1,11 +1,13 @@
 // Runs a fuzz target without libFuzzer: the empty input, every seed file named on the command line
-// and a fixed number of fixed mutations of each. The same inputs every time; a crash is a failure.
+// and, unless the first argument is --seeds-only, a fixed number of fixed mutations of each. The
+// same inputs every time; a crash is a failure.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <string_view>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -57,9 +59,11 @@ Input Mutate(Input input, std::mt19937_64& generator) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool seeds_only = argc > 1 && std::string_view(argv[1]) == "--seeds-only";
+  const int mutations = seeds_only ? 0 : kMutationsPerSeed;
   LLVMFuzzerTestOneInput(nullptr, 0);
-  size_t inputs = 1;
-  for (int i = 1; i < argc; ++i) {
+  int inputs = 1;
+  for (int i = seeds_only ? 2 : 1; i < argc; ++i) {
     std::ifstream file(argv[i], std::ios::binary);
     if (!file) {
       std::fprintf(stderr, "cannot read the seed %s\n", argv[i]);
@@ -68,12 +72,12 @@ int main(int argc, char** argv) {
     const Input seed{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     LLVMFuzzerTestOneInput(seed.data(), seed.size());
     std::mt19937_64 generator(static_cast<uint64_t>(i));
-    for (int j = 0; j < kMutationsPerSeed; ++j) {
+    for (int j = 0; j < mutations; ++j) {
       const Input mutated = Mutate(seed, generator);
       LLVMFuzzerTestOneInput(mutated.data(), mutated.size());
     }
-    inputs += 1 + kMutationsPerSeed;
+    inputs += 1 + mutations;
   }
-  std::printf("%zu inputs\n", inputs);
+  std::printf("%d inputs\n", inputs);
   return 0;
 }

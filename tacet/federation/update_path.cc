@@ -1,6 +1,6 @@
 #include "tacet/federation/update_path.h"
 
-#include <atomic>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <mutex>
@@ -122,13 +122,13 @@ class EncryptedPath final : public UpdatePath {
   base::SharedSeconds seal_, add_, open_;
 };
 
-class QuantizedPath final : public UpdatePath {
+// Clips, protects and adds in the clear; what is added, and what the sum means, is the subclass's.
+class ClearPath : public UpdatePath {
  public:
-  QuantizedPath(const Manifest& manifest, const secagg::Attempt& attempt,
-                const EntropyFactory& entropy)
-      : attempt_(attempt),
+  ClearPath(const Manifest& manifest, const secagg::Attempt& attempt, const EntropyFactory& entropy)
+      : mechanism_(manifest.terms().mechanism()),
+        attempt_(attempt),
         entropy_(entropy),
-        mechanism_(manifest.terms().mechanism()),
         sums_(manifest.spec().dimension) {}
 
   absl::Status Contribute(uint64_t participant, std::span<const float> update) override {
@@ -136,12 +136,12 @@ class QuantizedPath final : public UpdatePath {
     Draws draws = DrawsFor(attempt_, participant, update, entropy_);
     std::vector<float> clipped(update.size());
     mechanism_.Clip(update, clipped);
-    std::vector<uint32_t> counts(update.size());
-    mechanism_.NoiseAndQuantize(clipped, draws.noise, draws.quantise, counts);
+    std::vector<uint64_t> terms(update.size());
+    Protect(clipped, draws, terms);
     seal_.Add(watch.Seconds());
     const std::lock_guard lock(mutex_);
     watch.Restart();
-    for (size_t i = 0; i < counts.size(); ++i) sums_[i] += counts[i];
+    for (size_t i = 0; i < terms.size(); ++i) sums_[i] += terms[i];
     ++participants_;
     add_.Add(watch.Seconds());
     return absl::OkStatus();
@@ -150,7 +150,7 @@ class QuantizedPath final : public UpdatePath {
   absl::StatusOr<Average> Finish() override {
     if (participants_ == 0) return base::FailedPrecondition("nobody took part in the round");
     Average average{.participants = participants_, .mean = std::vector<double>(sums_.size())};
-    mechanism_.DecodeMean(sums_, participants_, average.mean);
+    Decode(sums_, participants_, average.mean);
     return average;
   }
 
@@ -158,64 +158,65 @@ class QuantizedPath final : public UpdatePath {
     return {.seal = seal_.Total(), .add = add_.Total(), .open = 0};
   }
 
+ protected:
+  // Integers of which only the sum mod 2^64 is used, so that it does not matter who came first.
+  virtual void Protect(std::span<const float> clipped, Draws& draws,
+                       std::span<uint64_t> terms) const = 0;
+  virtual void Decode(std::span<const uint64_t> sums, uint32_t participants,
+                      std::span<double> mean) const = 0;
+
+  dp::Mechanism mechanism_;
+
  private:
   secagg::Attempt attempt_;
   const EntropyFactory& entropy_;
-  dp::Mechanism mechanism_;
   std::mutex mutex_;
   std::vector<uint64_t> sums_;
   uint32_t participants_ = 0;
   base::SharedSeconds seal_, add_;
 };
 
-class PlainPath final : public UpdatePath {
+class QuantizedPath final : public ClearPath {
  public:
-  PlainPath(const Manifest& manifest, const secagg::Attempt& attempt, const EntropyFactory& entropy)
-      : attempt_(attempt),
-        entropy_(entropy),
-        mechanism_(manifest.terms().mechanism()),
-        sums_(manifest.spec().dimension) {}
+  using ClearPath::ClearPath;
 
-  absl::Status Contribute(uint64_t participant, std::span<const float> update) override {
-    base::Stopwatch watch;
-    Draws draws = DrawsFor(attempt_, participant, update, entropy_);
-    std::vector<float> clipped(update.size());
-    mechanism_.Clip(update, clipped);
-    std::vector<double> noised(update.size());
-    mechanism_.Noise(clipped, draws.noise, noised);
-    seal_.Add(watch.Seconds());
-    const std::lock_guard lock(mutex_);
-    watch.Restart();
-    for (size_t i = 0; i < noised.size(); ++i)
-      sums_[i] += std::llrint(std::ldexp(noised[i], kBits));
-    ++participants_;
-    add_.Add(watch.Seconds());
-    return absl::OkStatus();
+ private:
+  void Protect(std::span<const float> clipped, Draws& draws,
+               std::span<uint64_t> terms) const override {
+    std::vector<uint32_t> counts(clipped.size());
+    mechanism_.NoiseAndQuantize(clipped, draws.noise, draws.quantise, counts);
+    std::ranges::copy(counts, terms.begin());
   }
 
-  absl::StatusOr<Average> Finish() override {
-    if (participants_ == 0) return base::FailedPrecondition("nobody took part in the round");
-    Average average{.participants = participants_, .mean = std::vector<double>(sums_.size())};
-    for (size_t i = 0; i < sums_.size(); ++i) {
-      average.mean[i] = std::ldexp(static_cast<double>(sums_[i]), -kBits) / participants_;
-    }
-    return average;
+  void Decode(std::span<const uint64_t> sums, uint32_t participants,
+              std::span<double> mean) const override {
+    mechanism_.DecodeMean(sums, participants, mean);
   }
+};
 
-  PrivacySeconds seconds() const override {
-    return {.seal = seal_.Total(), .add = add_.Total(), .open = 0};
-  }
+class PlainPath final : public ClearPath {
+ public:
+  using ClearPath::ClearPath;
 
  private:
   static constexpr int kBits = 40;  // |sum| < 2^23 fits
 
-  secagg::Attempt attempt_;
-  const EntropyFactory& entropy_;
-  dp::Mechanism mechanism_;
-  std::mutex mutex_;
-  std::vector<int64_t> sums_;
-  uint32_t participants_ = 0;
-  base::SharedSeconds seal_, add_;
+  void Protect(std::span<const float> clipped, Draws& draws,
+               std::span<uint64_t> terms) const override {
+    std::vector<double> noised(clipped.size());
+    mechanism_.Noise(clipped, draws.noise, noised);
+    for (size_t i = 0; i < noised.size(); ++i) {
+      terms[i] = static_cast<uint64_t>(std::llrint(std::ldexp(noised[i], kBits)));
+    }
+  }
+
+  void Decode(std::span<const uint64_t> sums, uint32_t participants,
+              std::span<double> mean) const override {
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const auto sum = static_cast<double>(static_cast<int64_t>(sums[i]));
+      mean[i] = std::ldexp(sum, -kBits) / participants;
+    }
+  }
 };
 
 }  // namespace

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# How many lines of each decoder the seed corpora reach, by clang's source coverage. Fails when one
+# is reached to less than 80 %.
+# usage: tools/fuzz_coverage.sh
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+build=build/coverage
+least=80
+
+# Fuzz target and the files whose business it is to read what it feeds them.
+decoders=(
+  "messages tacet/secagg/upload.cc tacet/secagg/closed_round.cc tacet/secagg/opened_sum.cc tacet/secagg/wire.cc"
+  "ciphertext tacet/he/truncated_planes.cc"
+  "closed_sum tacet/he/residues.cc"
+  "checkpoint tacet/federation/checkpoint.cc"
+  "configuration apps/tacet/toml.cc"
+  "csv tacet/learning/csv.cc"
+  "idx tacet/learning/idx.cc tacet/learning/inflating_reader.cc"
+  "ledger tacet/federation/ledger.cc"
+)
+
+cmake --preset coverage >/dev/null
+targets=()
+for entry in "${decoders[@]}"; do targets+=("${entry%% *}_fuzz"); done
+cmake --build --preset coverage --target "${targets[@]}"
+
+status=0
+for entry in "${decoders[@]}"; do
+  read -r name files <<<"$entry"
+  binary=$(find "$build" -type f -name "${name}_fuzz" -perm -u+x -print -quit)
+  LLVM_PROFILE_FILE="$build/$name.profraw" "$binary" --seeds-only fuzz/corpus/"$name"/* >/dev/null
+  llvm-profdata-14 merge -sparse "$build/$name.profraw" -o "$build/$name.profdata"
+  for file in $files; do
+    percent=$(llvm-cov-14 export -summary-only "$binary" -instr-profile="$build/$name.profdata" "$file" |
+      python3 -c 'import json, sys; print(json.load(sys.stdin)["data"][0]["totals"]["lines"]["percent"])')
+    printf '%-14s %-40s %5.1f %%\n' "$name" "$file" "$percent"
+    awk -v p="$percent" -v l="$least" 'BEGIN { exit !(p >= l) }' || status=1
+  done
+done
+exit "$status"
