@@ -106,6 +106,7 @@ base::Digest DatasetDigest(const Dataset& dataset) {
   writer.U64(dataset.owners());
   for (uint64_t owner = 0; owner < dataset.owners(); ++owner) {
     writer.Blob(dataset.owner_name(owner));
+    writer.U64(dataset.rows(owner).size());
   }
   writer.U64(dataset.samples());
   writer.U8(dataset.has_pixels() ? 1 : 0);
@@ -113,10 +114,12 @@ base::Digest DatasetDigest(const Dataset& dataset) {
   hasher.Update(writer.bytes());
   const auto add = [&hasher](const auto& values) {
     hasher.Update(
-        {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof values.front()});
+        {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof *values.data()});
   };
   add(dataset.labels());
-  add(dataset.sample_owners());
+  for (uint64_t owner = 0; owner < dataset.owners(); ++owner) {
+    if (const auto rows = dataset.rows(owner); !rows.empty()) add(rows);
+  }
   std::visit(add, dataset.features());
   return hasher.Finish();
 }

@@ -58,7 +58,6 @@ class Dataset {
         .subspan(row * input_size_, input_size_);
   }
 
-  const std::vector<uint32_t>& sample_owners() const { return spec_.sample_owners; }
   const std::variant<std::vector<uint8_t>, std::vector<float>>& features() const {
     return spec_.features;
   }
@@ -75,8 +74,8 @@ class Dataset {
   std::vector<size_t> first_row_;  // owner o has rows_[first_row_[o] .. first_row_[o + 1])
 };
 
-// SHA-256 over shape, classes, owners' names, labels, owners and features: the same for the same
-// samples in the same order, wherever they were read from.
+// SHA-256 over shape, classes, owners' names, labels, each owner's rows and features: the same for
+// the same samples in the same order, wherever they were read from.
 base::Digest DatasetDigest(const Dataset& dataset);
 
 // The accuracy of always answering the most frequent class, in [0, 1]; 0 without samples.
