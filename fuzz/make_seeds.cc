@@ -1,4 +1,4 @@
-// Writes the seeds of the message and checkpoint fuzzers: run it when a format changes.
+// Writes the seeds of the message, checkpoint and ledger fuzzers: run it when a format changes.
 // usage: make_fuzz_seeds CORPUS_FOLDER
 #include <cstdio>
 #include <filesystem>
@@ -7,6 +7,7 @@
 
 #include "fuzz/fuzz_round.h"
 #include "tacet/federation/checkpoint.h"
+#include "tacet/federation/ledger.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/opener.h"
 #include "tacet/secagg/sealer.h"
@@ -23,9 +24,62 @@ void Write(const std::filesystem::path& path, const base::Bytes& bytes) {
 }
 
 base::Bytes Tagged(uint8_t kind, const base::Bytes& message) {
-  base::Bytes bytes = {kind};
-  bytes.insert(bytes.end(), message.begin(), message.end());
-  return bytes;
+  base::ByteWriter writer;
+  writer.U8(kind);
+  writer.Raw(message);
+  return writer.Take();
+}
+
+// A ledger with `records` charges; its anchor knows `anchored` of them and `tail` bytes follow.
+struct LedgerSeed {
+  const char* name;
+  uint32_t records = 2;
+  uint32_t anchored = 2;
+  size_t tail = 0;
+  federation::ChargingRule rule = federation::ChargingRule::kAnnouncedAttempts;
+  accounting::Unit unit = accounting::Unit::kClient;
+  bool twice = false;      // all charges have one label
+  bool bad_event = false;  // and a rate that cannot be
+};
+
+base::Bytes LedgerBytes(const LedgerSeed& seed) {
+  federation::LedgerHeader header;
+  header.data_set = "seed";
+  header.rule = seed.rule;
+  header.unit = seed.unit;
+  header.spending.budget_epsilon = 3;
+  header.spending.composition = federation::Composition::kAnyEvents;
+  const bool own = seed.rule == federation::ChargingRule::kOwnSeals;
+  base::ByteWriter ledger_writer;
+  ledger_writer.Raw(federation::WriteLedgerHeader(header));
+  federation::LedgerAnchor end;
+  end.genesis = end.head = federation::LedgerGenesis(header);
+  base::Bytes anchor;
+  for (uint32_t round = 0; round <= seed.records; ++round) {
+    if (round == seed.anchored) anchor = federation::WriteLedgerAnchor(end);
+    if (round == seed.records) break;
+    federation::LedgerEntry entry;
+    entry.label.round = seed.twice ? 0 : round;
+    entry.kind =
+        round == 0 || own ? federation::ChargeKind::kSealing : federation::ChargeKind::kCatchingUp;
+    entry.event.unit = seed.unit;
+    entry.event.sampling = own          ? accounting::Sampling::kNone
+                           : round == 0 ? accounting::Sampling::kFixedSize
+                                        : accounting::Sampling::kPoisson;
+    entry.event.sampling_rate = seed.bad_event ? 2 : own ? 1 : 0.25;
+    entry.event.noise_stddev = 6;
+    const base::Bytes record = federation::WriteLedgerRecord(entry, end.head);
+    end.head = federation::RecordHash(record);
+    ++end.count;
+    ledger_writer.Raw(record);
+  }
+  base::Bytes ledger = ledger_writer.Take();
+  ledger.resize(ledger.size() + seed.tail);
+  base::ByteWriter writer;
+  writer.U16(static_cast<uint16_t>(ledger.size()));
+  writer.Raw(ledger);
+  writer.Raw(anchor);
+  return writer.Take();
 }
 
 }  // namespace
@@ -62,5 +116,36 @@ int main(int argc, char** argv) {
   Write(corpus / "checkpoint" / "small",
         federation::WriteCheckpoint(
             {.agreement = {}, .next_round = 2, .model = {1, 2, 3}, .velocity = {0.5f, 0, -1}}));
+  using accounting::Unit;
+  using federation::ChargingRule;
+  for (const LedgerSeed& seed : {
+           LedgerSeed{.name = "whole"},
+           LedgerSeed{.name = "empty", .records = 0, .anchored = 0},
+           LedgerSeed{.name = "one_ahead", .anchored = 1},
+           LedgerSeed{.name = "two_ahead", .records = 3, .anchored = 1},
+           LedgerSeed{.name = "torn", .tail = 40},
+           LedgerSeed{.name = "never_filled", .tail = federation::kLedgerRecordBytes},
+           LedgerSeed{.name = "ahead_and_torn", .anchored = 1, .tail = 9},
+           LedgerSeed{.name = "own_seals", .rule = ChargingRule::kOwnSeals, .unit = Unit::kPerson},
+           LedgerSeed{.name = "records", .unit = Unit::kRecord},
+           LedgerSeed{.name = "twice", .twice = true},
+           LedgerSeed{.name = "bad_event", .bad_event = true},
+       }) {
+    Write(corpus / "ledger" / seed.name, LedgerBytes(seed));
+  }
+  base::Bytes shorter = LedgerBytes({.name = "shorter"});
+  shorter[0] = static_cast<uint8_t>(shorter[0] - 20);  // the ledger ends early, the anchor is wrong
+  Write(corpus / "ledger" / "wrong_split", shorter);
+  base::Bytes flipped = LedgerBytes({.name = "flipped"});
+  flipped[250] ^= 1;
+  Write(corpus / "ledger" / "flipped_record", flipped);
+  // Records are cut off, the anchor is whole.
+  base::Bytes cut = LedgerBytes({.name = "cut"});
+  const size_t ledger_bytes = cut.size() - 2 - federation::kLedgerAnchorBytes;
+  cut.erase(cut.begin() + 2 + static_cast<std::ptrdiff_t>(ledger_bytes - 30),
+            cut.begin() + 2 + static_cast<std::ptrdiff_t>(ledger_bytes));
+  cut[0] = static_cast<uint8_t>(ledger_bytes - 30);
+  cut[1] = static_cast<uint8_t>((ledger_bytes - 30) >> 8);
+  Write(corpus / "ledger" / "missing_record", cut);
   return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "apps/tacet/bench_command.h"
 #include "apps/tacet/command.h"
+#include "apps/tacet/ledger_command.h"
 #include "apps/tacet/privacy_command.h"
 #include "apps/tacet/simulate_command.h"
 #include "tacet/base/cpu.h"
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
   std::vector<std::unique_ptr<tacet::app::Command>> commands;
   commands.push_back(tacet::app::NewSimulateCommand());
   commands.push_back(tacet::app::NewPrivacyCommand());
+  commands.push_back(tacet::app::NewLedgerCommand());
   commands.push_back(tacet::app::NewBenchCommand());
   return tacet::app::RunCommandLine(argc, argv, TACET_VERSION, std::move(commands));
 }

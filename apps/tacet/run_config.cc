@@ -47,6 +47,7 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("privacy.noise", c.privacy.noise);
   visit("privacy.scale", c.privacy.scale);
   visit("privacy.delta", c.privacy.delta);
+  visit("privacy.budget_epsilon", c.privacy.budget_epsilon);
   visit("privacy.sampler", c.privacy.sampler);
   visit("aggregation.parameters", c.aggregation.parameters);
   visit("server.learning_rate", c.server.learning_rate);
@@ -234,6 +235,7 @@ absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& con
   manifest.noise_stddev = config.privacy.noise;
   manifest.scale = config.privacy.scale;
   manifest.delta = config.privacy.delta;
+  manifest.budget_epsilon = config.privacy.budget_epsilon;
   TACET_ASSIGN_OR_RETURN(manifest.sampler, dp::ParseGaussianSampler(config.privacy.sampler));
   manifest.without_noise = config.run.no_noise;
   manifest.without_clipping = config.run.no_clip;

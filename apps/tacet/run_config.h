@@ -57,6 +57,7 @@ struct RunConfig {
     double noise = 0;
     double scale = 1e-4;
     double delta = 1e-5;
+    double budget_epsilon = 0;
     std::string sampler = "default";
   } privacy;
   struct {

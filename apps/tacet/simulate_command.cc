@@ -40,6 +40,17 @@ absl::StatusOr<learning::Dataset> ReadData(const RunConfig& config, std::FILE* o
   return learning::LoadDataset(config.data.path, csv);
 }
 
+// How a ledger knows this data: its name in printable ASCII, and a digest of all samples.
+federation::SimulatedData LedgerData(const learning::Dataset& dataset) {
+  federation::SimulatedData data{.name = dataset.name().substr(0, 255),
+                                 .digest = learning::DatasetDigest(dataset)};
+  for (char& letter : data.name) {
+    if (letter < ' ' || letter > '~') letter = '?';
+  }
+  if (data.name.empty()) data.name = "data";
+  return data;
+}
+
 class SimulateCommand : public Command {
  public:
   std::string_view name() const override { return "simulate"; }
@@ -65,6 +76,10 @@ class SimulateCommand : public Command {
     options.AddUint("insecure-seed",
                     "fixes cohorts, noise and keys too: for debugging, protects nobody",
                     &insecure_seed_);
+    options.AddDouble("budget-epsilon",
+                      "epsilon that may be spent at the configured delta; the run ends before the "
+                      "round that would exceed it (0: no budget)",
+                      &budget_epsilon_);
     options.AddFlag("no-encryption", "add updates in the clear (labelled)", &no_encryption_);
     options.AddFlag("no-noise", "add no noise: no privacy guarantee (labelled)", &no_noise_);
     options.AddFlag("no-clip", "do not clip norms, only coordinates: no guarantee (labelled)",
@@ -77,10 +92,11 @@ class SimulateCommand : public Command {
   absl::Status Run() override {
     std::FILE* const progress = json_ ? stderr : stdout;
     TACET_ASSIGN_OR_RETURN(RunConfig config, ReadConfig());
-    TACET_ASSIGN_OR_RETURN(const federation::SimulationSpec spec, SimulationSpecOf(config));
+    TACET_ASSIGN_OR_RETURN(federation::SimulationSpec spec, SimulationSpecOf(config));
     TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec learner_spec, LearnerSpecOf(config));
     const base::Stopwatch loading;
     TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, ReadData(config, progress));
+    spec.data = LedgerData(dataset);
     const double majority = learning::MostFrequentClassShare(dataset);
     fmt::print(
         progress, "data        {}: {} samples of {} owners in {} classes, read in {:.1f} s\n",
@@ -125,6 +141,7 @@ class SimulateCommand : public Command {
     if (threads_.has_value()) config.run.threads = *threads_;
     if (parameters_.has_value()) config.aggregation.parameters = *parameters_;
     if (seed_.has_value()) config.run.seed = *seed_;
+    if (budget_epsilon_.has_value()) config.privacy.budget_epsilon = *budget_epsilon_;
     if (insecure_seed_.has_value()) config.run.insecure_seed = *insecure_seed_;
     config.run.no_encryption |= no_encryption_;
     config.run.no_noise |= no_noise_;
@@ -138,7 +155,8 @@ class SimulateCommand : public Command {
       return base::InvalidArgument("--resume needs --out with the directory of the run");
     }
     const bool others = config_path_ || rounds_ || parameters_ || seed_ || insecure_seed_ ||
-                        no_encryption_ || no_noise_ || no_clip_ || no_quantisation_;
+                        budget_epsilon_ || no_encryption_ || no_noise_ || no_clip_ ||
+                        no_quantisation_;
     if (others) {
       return base::InvalidArgument(
           "a resumed run keeps its settings: beside --out, only --data, --threads and --json can "
@@ -186,9 +204,23 @@ class SimulateCommand : public Command {
         .Set("most_frequent_class", majority)
         .Set("epsilon", result.epsilon)
         .Set("delta", manifest.spec().delta)
+        .Set("stopped", result.stopped.empty() ? JsonValue() : JsonValue(result.stopped))
+        .Set("ledger", LedgerJson(manifest, result))
         .Set("seconds", seconds);
     TACET_ASSIGN_OR_RETURN(JsonValue privacy, PrivacyJson(manifest, result.charged_attempts));
     return summary.Set("privacy", std::move(privacy));
+  }
+
+  static JsonValue LedgerJson(const federation::Manifest& manifest,
+                              const federation::SimulationResult& result) {
+    const double budget = manifest.spec().budget_epsilon;
+    return JsonValue::MakeObject()
+        .Set("charges", result.ledger_charges)
+        .Set("epsilon", result.ledger.epsilon)
+        .Set("accountant",
+             std::isfinite(result.ledger.epsilon) ? JsonValue(result.ledger.accountant) : nullptr)
+        .Set("delta", manifest.spec().delta)
+        .Set("budget_epsilon", budget > 0 ? JsonValue(budget) : JsonValue());
   }
 
   void PrintEnd(const federation::SimulationResult& result, const RunReporter& reporter,
@@ -206,11 +238,17 @@ class SimulateCommand : public Command {
     } else {
       fmt::print("privacy     none: see the labels\n");
     }
+    if (std::isfinite(result.ledger.epsilon)) {
+      fmt::print("ledger      {} charges, epsilon {:.3f} ({})\n", result.ledger_charges,
+                 result.ledger.epsilon, result.ledger.accountant);
+    }
+    if (!result.stopped.empty()) fmt::print("stopped     {}\n", result.stopped);
     fmt::print("results     {}\n", directory.path().string());
   }
 
   std::optional<std::string> config_path_, data_, out_, parameters_;
   std::optional<uint64_t> rounds_, threads_, seed_, insecure_seed_;
+  std::optional<double> budget_epsilon_;
   bool resume_ = false;
   bool no_encryption_ = false;
   bool no_noise_ = false;

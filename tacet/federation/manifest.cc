@@ -8,6 +8,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/federation/cohort.h"
+#include "tacet/federation/privacy_spending.h"
 
 namespace tacet::federation {
 namespace {
@@ -103,9 +104,34 @@ void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
   writer.F64(spec.optimizer.learning_rate);
   writer.F64(spec.optimizer.learning_rate_final);
   writer.F64(spec.optimizer.momentum);
+  writer.F64(spec.budget_epsilon);
+}
+
+absl::Status CheckBudget(const ManifestSpec& spec) {
+  if (spec.budget_epsilon == 0) return absl::OkStatus();
+  const SpendingTerms terms{.budget_epsilon = spec.budget_epsilon, .delta = spec.delta};
+  TACET_ASSIGN_OR_RETURN(PrivacySpending spending, PrivacySpending::Create(terms));
+  if (spec.without_noise || spec.without_clipping) {
+    return base::InvalidArgument(
+        "budget_epsilon is {}, but without noise or without clipping epsilon is infinite: leave "
+        "out the one or the other",
+        spec.budget_epsilon);
+  }
+  return base::Annotate(spending.CheckRoomFor(OutsiderEvent(spec)),
+                        "budget_epsilon does not reach for a single attempt");
 }
 
 }  // namespace
+
+accounting::SamplingEvent OutsiderEvent(const ManifestSpec& spec) {
+  accounting::SamplingEvent event;
+  event.sampling = spec.sampling == accounting::Sampling::kNone ? accounting::Sampling::kFixedSize
+                                                                : spec.sampling;
+  event.sampling_rate = static_cast<double>(spec.cohort) / static_cast<double>(spec.clients);
+  event.noise_stddev = spec.without_noise || spec.without_clipping ? 0 : spec.noise_stddev;
+  event.clip_norm = spec.clip_norm;
+  return event;
+}
 
 absl::StatusOr<Manifest> Manifest::Create(ManifestSpec spec) {
   TACET_RETURN_IF_ERROR(CheckCounts(spec));
@@ -118,6 +144,8 @@ absl::StatusOr<Manifest> Manifest::Create(ManifestSpec spec) {
   if (spec.without_noise) spec.noise_stddev = 0;
   spec.optimizer.rounds = spec.rounds;
   TACET_RETURN_IF_ERROR(ServerOptimizer::Create(spec.optimizer, 1).status());
+
+  TACET_RETURN_IF_ERROR(CheckBudget(spec));
 
   double max_epsilon = 0;
   if (!spec.without_noise && !spec.without_clipping && spec.noise_stddev > 0) {

@@ -40,6 +40,8 @@ struct ManifestSpec {
   double noise_stddev = 0;      // sigma, of the sum
   double scale = 1e-4;          // s
   double delta = 1e-5;
+  // Epsilon that all charged attempts together may cost an outsider at delta; 0: no budget.
+  double budget_epsilon = 0;
   dp::GaussianSampler sampler = dp::GaussianSampler::kDefault;
   bool without_noise = false;
   bool without_clipping = false;
@@ -51,13 +53,17 @@ struct ManifestSpec {
   std::vector<base::PublicKey> members;
 };
 
+// One attempt as it is seen by an outsider, who knows no cohort: what is charged to a ledger of
+// announced attempts and to the server's budget. Noise 0 where nothing is promised.
+accounting::SamplingEvent OutsiderEvent(const ManifestSpec& spec);
+
 // The checked agreement, with the plan that follows from it. Immutable.
 class Manifest {
  public:
   // InvalidArgument names the value that is wrong and its range: a cohort larger than the
-  // federation, a K_min above K, sigma = 0 without `without_noise`, ... The mechanism's
-  // implementation terms are held against the largest finite epsilon that the agreement guarantees
-  // to anybody.
+  // federation, a K_min above K, sigma = 0 without `without_noise`, a budget that does not reach
+  // for one attempt, ... The mechanism's implementation terms are held against the largest finite
+  // epsilon that the agreement guarantees to anybody.
   static absl::StatusOr<Manifest> Create(ManifestSpec spec);
 
   const ManifestSpec& spec() const { return spec_; }

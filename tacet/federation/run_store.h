@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/federation/ledger_store.h"
 
 namespace tacet::federation {
 
@@ -35,6 +36,10 @@ class RunStore {
   virtual absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) = 0;
   // NotFound when none was saved.
   virtual absl::StatusOr<base::Bytes> LoadCheckpoint() const = 0;
+
+  // The run's ledger, made with this header when there is none. FailedPrecondition when it was made
+  // for other terms.
+  virtual absl::StatusOr<OpenedLedger> OpenLedger(const LedgerHeader& header) = 0;
 };
 
 }  // namespace tacet::federation

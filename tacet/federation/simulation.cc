@@ -76,9 +76,15 @@ struct Simulation::State {
   SimulationObserver& observer;
   uint32_t round = 0;  // the next one
   uint64_t charged_attempts = 0;
+  // Begun by earlier processes and not in the ledger: charged before the next attempt.
+  std::vector<AttemptNumber> missing = {};
   std::vector<float> model;
   ServerOptimizer optimizer;
   std::vector<std::unique_ptr<Trainer>> trainers;  // one a thread
+  std::unique_ptr<ClientLedger> ledger = nullptr;  // the members', all equal
+  std::optional<PrivacySpending> plan = {};        // the server's
+  std::string stopped = {};                        // why the server announces no more
+  AttemptCost cost = {};
   std::unique_ptr<std::mutex> note_mutex = std::make_unique<std::mutex>();
 
   void Note(std::string_view text) {
@@ -138,20 +144,7 @@ absl::StatusOr<Simulation::State> Simulation::Restore(RunStore& store,
   } else if (saved.status().code() != absl::StatusCode::kNotFound) {
     return saved.status();
   }
-  TACET_ASSIGN_OR_RETURN(const std::vector<BegunAttempt> begun, store.Attempts());
-  if (spec_.insecure_seed.has_value()) {
-    // Repeats what the interrupted process did, draw for draw.
-    std::set<std::pair<uint32_t, uint32_t>> done;
-    for (const BegunAttempt& attempt : begun) {
-      if (attempt.round < state.round) done.emplace(attempt.round, attempt.attempt);
-    }
-    state.charged_attempts = done.size();
-  } else {
-    state.charged_attempts = begun.size();
-    for (const BegunAttempt& attempt : begun) {
-      keys_.epoch = std::max(keys_.epoch, attempt.epoch + 1);  // the keys are new
-    }
-  }
+  TACET_RETURN_IF_ERROR(OpenLedger(state));
   for (int thread = 0; thread < spec_.threads; ++thread) {
     TACET_ASSIGN_OR_RETURN(auto trainer, learner_.NewTrainer());
     state.trainers.push_back(std::move(trainer));
@@ -159,12 +152,61 @@ absl::StatusOr<Simulation::State> Simulation::Restore(RunStore& store,
   return state;
 }
 
+// Opens the members' ledger and reconciles it with what earlier processes began. The ledger is
+// charged first, so it may know one attempt more; it knows fewer only when it was lost.
+absl::Status Simulation::OpenLedger(State& state) {
+  const ManifestSpec& spec = manifest_.spec();
+  LedgerHeader header;
+  header.data_set = spec_.data.name;
+  header.data_digest = spec_.data.digest;
+  header.rule = ChargingRule::kAnnouncedAttempts;
+  header.spending = {.budget_epsilon = spec.budget_epsilon,
+                     .delta = spec.delta,
+                     .composition = Composition::kOneEvent};
+  header.created = spec_.clock();
+  TACET_ASSIGN_OR_RETURN(OpenedLedger opened, state.store.OpenLedger(header));
+  if (opened.found.torn_bytes > 0) {
+    state.Note(
+        fmt::format("{} bytes of a charge that was cut short were removed from the ledger: "
+                    "nothing had been sealed for it",
+                    opened.found.torn_bytes));
+  }
+  TACET_ASSIGN_OR_RETURN(state.ledger, ClientLedger::Create(std::move(opened), spec_.clock));
+  // Earlier rounds were announced under other keys, or are in the ledger.
+  state.cost = AttemptCostOf(manifest_, header.rule, state.round);
+  std::set<AttemptNumber> charged;
+  for (const LedgerEntry& entry : state.ledger->entries()) {
+    if (entry.federation != manifest_.agreement()) continue;
+    charged.insert({entry.label.epoch, entry.label.round, entry.label.attempt});
+  }
+  TACET_ASSIGN_OR_RETURN(const std::vector<BegunAttempt> begun, state.store.Attempts());
+  for (const BegunAttempt& attempt : begun) {
+    const AttemptNumber number{attempt.epoch, attempt.round, attempt.attempt};
+    if (charged.insert(number).second) state.missing.push_back(number);
+  }
+  state.charged_attempts = state.ledger->ChargesOf(manifest_.agreement()) + state.missing.size();
+  // With `insecure_seed` the interrupted attempt is repeated, draw for draw; otherwise keys are
+  // new.
+  if (!spec_.insecure_seed.has_value() && !charged.empty()) {
+    keys_.epoch = charged.rbegin()->epoch + 1;
+  }
+  TACET_ASSIGN_OR_RETURN(state.plan, PrivacySpending::Create(header.spending));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObserver& observer) {
   TACET_ASSIGN_OR_RETURN(State state, Restore(store, observer));
   TACET_ASSIGN_OR_RETURN(Evaluation evaluation, learner_.Evaluate(state.model, spec_.threads));
   TACET_RETURN_IF_ERROR(observer.OnStart(manifest_, state.round, evaluation));
+  TACET_RETURN_IF_ERROR(SayWhatFits(state));
   while (state.round < manifest_.spec().rounds) {
-    TACET_ASSIGN_OR_RETURN(const RoundRecord record, RunRound(state));
+    const absl::StatusOr<RoundRecord> ran = RunRound(state);
+    if (!state.stopped.empty()) {
+      TACET_ASSIGN_OR_RETURN(evaluation, learner_.Evaluate(state.model, spec_.threads));
+      break;
+    }
+    TACET_RETURN_IF_ERROR(ran.status());
+    const RoundRecord& record = *ran;
     if (record.evaluation.has_value()) evaluation = *record.evaluation;
     TACET_RETURN_IF_ERROR(observer.OnRound(record));
     ++state.round;
@@ -175,11 +217,15 @@ absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObse
                          .model = state.model,
                          .velocity = std::vector<float>(velocity.begin(), velocity.end())})));
   }
-  SimulationResult result{.model = std::move(state.model),
-                          .evaluation = evaluation,
-                          .rounds = state.round,
-                          .charged_attempts = state.charged_attempts};
+  SimulationResult result;
+  result.model = std::move(state.model);
+  result.evaluation = evaluation;
+  result.rounds = state.round;
+  result.charged_attempts = state.charged_attempts;
+  result.stopped = std::move(state.stopped);
+  result.ledger_charges = state.ledger->spending().charges();
   TACET_ASSIGN_OR_RETURN(result.epsilon, EpsilonSoFar(state.charged_attempts));
+  TACET_ASSIGN_OR_RETURN(result.ledger, state.ledger->spending().Epsilon());
   return result;
 }
 
@@ -217,8 +263,13 @@ absl::StatusOr<RoundRecord> Simulation::RunRound(State& state) {
   return record;
 }
 
-absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
-                                               RoundRecord& record) {
+// The server's own limits, kept from what it announced itself.
+absl::Status Simulation::PlanAttempt(State& state, const AttemptNumber& number) const {
+  const ChargeLabel label{.manifest_hash = manifest_.hash(),
+                          .epoch = number.epoch,
+                          .round = number.round,
+                          .attempt = number.attempt};
+  if (state.ledger->Holds(label)) return absl::OkStatus();  // it is repeated
   if (state.charged_attempts >= manifest_.attempt_budget()) {
     return absl::ResourceExhaustedError(fmt::format(
         "round {}: all {} attempts that the agreement allows ({} rounds and {} spare) were "
@@ -226,14 +277,48 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
         state.round, manifest_.attempt_budget(), manifest_.spec().rounds,
         manifest_.spec().spare_attempts));
   }
+  PrivacySpending& plan = *state.plan;
+  TACET_RETURN_IF_ERROR(plan.Add(state.cost.event, state.charged_attempts - plan.charges()));
+  const absl::Status room = plan.CheckRoomFor(state.cost.event);
+  if (room.code() == absl::StatusCode::kResourceExhausted) {
+    state.stopped = fmt::format("the budget ends the run after {} of {} rounds: {}", state.round,
+                                manifest_.spec().rounds, base::Message(room));
+  }
+  return room;
+}
+
+absl::Status Simulation::SayWhatFits(State& state) const {
+  if (manifest_.spec().budget_epsilon == 0 || state.round == manifest_.spec().rounds) {
+    return absl::OkStatus();
+  }
+  TACET_ASSIGN_OR_RETURN(const uint64_t fits,
+                         state.plan->ChargesThatFit(state.cost.event, manifest_.attempt_budget()));
+  if (fits < manifest_.spec().rounds) {
+    state.Note(fmt::format(
+        "the budget epsilon {} at delta {} holds for {} attempts, the schedule has {} rounds: the "
+        "run will end early",
+        manifest_.spec().budget_epsilon, manifest_.spec().delta, fits, manifest_.spec().rounds));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
+                                               RoundRecord& record) {
+  const AttemptNumber number{keys_.epoch, state.round, attempt};
+  TACET_RETURN_IF_ERROR(PlanAttempt(state, number));
   const secagg::Attempt id{.manifest_hash = manifest_.hash(),
                            .epoch = keys_.epoch,
                            .round = state.round,
                            .attempt = attempt,
                            .model_digest = ModelDigest(state.model)};
+  // Every member charges its ledger; only then is anything drawn, trained or sealed.
+  const absl::Status charged = state.ledger->ChargeForSealing(state.cost, number, state.missing);
+  if (charged.code() == absl::StatusCode::kResourceExhausted) return charged;
+  if (!charged.ok()) return absl::InternalError(base::Message(charged));  // no attempt can help
+  state.missing.clear();
+  state.charged_attempts = state.ledger->ChargesOf(manifest_.agreement());
   TACET_RETURN_IF_ERROR(
       state.store.RecordAttempt({.epoch = keys_.epoch, .round = state.round, .attempt = attempt}));
-  ++state.charged_attempts;
 
   base::Stopwatch watch;
   const std::unique_ptr<base::Entropy> cohort_entropy =
@@ -315,17 +400,9 @@ absl::StatusOr<std::unique_ptr<UpdatePath>> Simulation::NewPath(const secagg::At
 }
 
 absl::StatusOr<double> Simulation::EpsilonSoFar(uint64_t attempts) const {
-  const ManifestSpec& spec = manifest_.spec();
-  if (spec.without_noise || spec.without_clipping) {
-    return std::numeric_limits<double>::infinity();
-  }
-  accounting::SamplingEvent event;
-  event.sampling = spec.sampling;
-  event.sampling_rate = static_cast<double>(spec.cohort) / static_cast<double>(spec.clients);
-  event.noise_stddev = spec.noise_stddev;
-  event.clip_norm = spec.clip_norm;
+  const accounting::SamplingEvent event = OutsiderEvent(manifest_.spec());
   TACET_ASSIGN_OR_RETURN(const accounting::MomentsResult result,
-                         accounting::MomentsEpsilon(event, attempts, spec.delta));
+                         accounting::MomentsEpsilon(event, attempts, manifest_.spec().delta));
   return result.epsilon;
 }
 

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/federation/channel.h"
+#include "tacet/federation/client_ledger.h"
 #include "tacet/federation/learner.h"
 #include "tacet/federation/manifest.h"
 #include "tacet/federation/opening.h"
@@ -21,6 +22,12 @@
 #include "tacet/federation/update_path.h"
 
 namespace tacet::federation {
+
+// The data that a run spends, as its ledger names it.
+struct SimulatedData {
+  std::string name = "simulation";  // 1 to 255 printable ASCII characters
+  base::Digest digest{};
+};
 
 struct SimulationSpec {
   // What is agreed; the model's dimension, its digest and the members' keys are filled in.
@@ -30,6 +37,8 @@ struct SimulationSpec {
   bool weigh_by_samples = false;  // only without noise
   bool without_encryption = false;
   bool without_quantisation = false;  // only without encryption
+  SimulatedData data;
+  UnixClock clock = SystemUnixSeconds;
   // Fixes cohorts, noise and keys too: for tests and debugging, never private.
   std::optional<uint64_t> insecure_seed;
 };
@@ -76,6 +85,11 @@ struct SimulationResult {
   uint32_t rounds = 0;
   uint64_t charged_attempts = 0;
   double epsilon = 0;
+  // Why the run ended before its last round; empty when it did not: the budget would not have held.
+  std::string stopped;
+  // The members' ledger: charges of every federation over this data.
+  SpentEpsilon ledger;
+  uint64_t ledger_charges = 0;
 };
 
 class Simulation {
@@ -91,6 +105,11 @@ class Simulation {
   // Runs from the store's checkpoint, or from the start when it has none, to the last round.
   // An interrupted round is run again as another attempt, and charged again; with `insecure_seed`
   // it is repeated exactly. FailedPrecondition when a round fails in all its attempts.
+  //
+  // Under announced-attempts all members' ledgers are equal: the store's one stands for them. Every
+  // attempt is charged to it before anything is sealed. A server's plan that would exceed the
+  // manifest's budget ends the run in time (`stopped`); an attempt that the members' ledger refuses
+  // is ResourceExhausted.
   absl::StatusOr<SimulationResult> Run(RunStore& store, SimulationObserver& observer);
 
   const Manifest& manifest() const { return manifest_; }
@@ -101,9 +120,12 @@ class Simulation {
   Simulation(SimulationSpec spec, Manifest manifest, MemberKeys keys, std::vector<float> initial,
              EntropyFactory entropy, const Learner& learner, Channel& channel);
 
+  absl::Status OpenLedger(State& state);
+  absl::Status SayWhatFits(State& state) const;
   absl::StatusOr<State> Restore(RunStore& store, SimulationObserver& observer);
   absl::StatusOr<RoundRecord> RunRound(State& state);
   absl::StatusOr<Average> RunAttempt(State& state, uint32_t attempt, RoundRecord& record);
+  absl::Status PlanAttempt(State& state, const AttemptNumber& number) const;
   absl::Status TrainCohort(State& state, std::span<const uint64_t> cohort, UpdatePath& path,
                            double& train_seconds);
   absl::StatusOr<std::unique_ptr<UpdatePath>> NewPath(const secagg::Attempt& attempt,

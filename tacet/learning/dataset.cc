@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 
 namespace tacet::learning {
@@ -95,6 +96,32 @@ void Dataset::CopyInput(uint64_t row, std::span<float> input) const {
   const auto& values = *std::get_if<std::vector<float>>(&spec_.features);
   std::copy_n(values.begin() + static_cast<ptrdiff_t>(row * input_size_), input.size(),
               input.begin());
+}
+
+base::Digest DatasetDigest(const Dataset& dataset) {
+  base::ByteWriter writer;
+  writer.U32(dataset.classes());
+  writer.U64(dataset.input_shape().size());
+  for (const uint64_t extent : dataset.input_shape()) writer.U64(extent);
+  writer.U64(dataset.owners());
+  for (uint64_t owner = 0; owner < dataset.owners(); ++owner) {
+    writer.Blob(dataset.owner_name(owner));
+    writer.U64(dataset.rows(owner).size());
+  }
+  writer.U64(dataset.samples());
+  writer.U8(dataset.has_pixels() ? 1 : 0);
+  base::Sha256Hasher hasher;
+  hasher.Update(writer.bytes());
+  const auto add = [&hasher](const auto& values) {
+    hasher.Update(
+        {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof *values.data()});
+  };
+  add(dataset.labels());
+  for (uint64_t owner = 0; owner < dataset.owners(); ++owner) {
+    if (const auto rows = dataset.rows(owner); !rows.empty()) add(rows);
+  }
+  std::visit(add, dataset.features());
+  return hasher.Finish();
 }
 
 double MostFrequentClassShare(const Dataset& dataset) {

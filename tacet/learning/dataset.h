@@ -11,6 +11,8 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/base/hash.h"
+
 namespace tacet::learning {
 
 // What a reader hands over; nothing is checked yet.
@@ -56,6 +58,10 @@ class Dataset {
         .subspan(row * input_size_, input_size_);
   }
 
+  const std::variant<std::vector<uint8_t>, std::vector<float>>& features() const {
+    return spec_.features;
+  }
+
   // Writes what a model sees of a row: bytes / 255, floats unchanged. input.size() == input_size().
   void CopyInput(uint64_t row, std::span<float> input) const;
 
@@ -67,6 +73,10 @@ class Dataset {
   std::vector<uint32_t> rows_;     // grouped by owner, stable
   std::vector<size_t> first_row_;  // owner o has rows_[first_row_[o] .. first_row_[o + 1])
 };
+
+// SHA-256 over shape, classes, owners' names, labels, each owner's rows and features: the same for
+// the same samples in the same order, wherever they were read from.
+base::Digest DatasetDigest(const Dataset& dataset);
 
 // The accuracy of always answering the most frequent class, in [0, 1]; 0 without samples.
 double MostFrequentClassShare(const Dataset& dataset);

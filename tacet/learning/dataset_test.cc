@@ -72,6 +72,21 @@ TEST(DatasetTest, GroupsRowsByOwner) {
   EXPECT_DOUBLE_EQ(MostFrequentClassShare(*dataset), 2.0 / 3.0);
 }
 
+TEST(DatasetTest, TheDigestIsOfTheSamples) {
+  const base::Digest digest = DatasetDigest(*Dataset::Create(SmallSpec()));
+  DatasetSpec other = SmallSpec();
+  other.name = "moved";
+  EXPECT_EQ(DatasetDigest(*Dataset::Create(other)), digest);
+  other.labels[0] = 1;
+  EXPECT_NE(DatasetDigest(*Dataset::Create(other)), digest);
+  other = SmallSpec();
+  other.sample_owners[0] = 0;
+  EXPECT_NE(DatasetDigest(*Dataset::Create(other)), digest);
+  other = SmallSpec();
+  std::get<0>(other.features)[5] = 3;
+  EXPECT_NE(DatasetDigest(*Dataset::Create(other)), digest);
+}
+
 TEST(DatasetTest, RefusesWhatContradictsItself) {
   DatasetSpec spec = SmallSpec();
   spec.labels[1] = 3;

@@ -245,6 +245,8 @@ TEST_F(ProgramTest, ErrorsNameWhatIsWrong) {
   EXPECT_THAT(error(with("cohort = 6", "cohort = 13")),
               HasSubstr("cohort is 13, but the federation has 12 clients"));
   EXPECT_THAT(error(with("noise = 1.5", "noise = 0")), HasSubstr("noise"));
+  EXPECT_THAT(error(small, {"--budget-epsilon", "0.1"}), HasSubstr("for a single attempt"));
+  EXPECT_THAT(error(small, {"--budget-epsilon", "5", "--no-noise"}), HasSubstr("infinite"));
   EXPECT_THAT(error(with("scale = 1e-3", "scale = 0")), HasSubstr("scale"));
   EXPECT_THAT(error(with("scale = 1e-3", "scale = -1")), HasSubstr("scale"));
   EXPECT_THAT(error(with("rounds = 3", "rounds = 3\nweights = \"samples\"")),
@@ -294,6 +296,81 @@ TEST_F(ProgramTest, KilledAtAnyMomentItResumesToTheSameModel) {
   EXPECT_EQ(std::ranges::count(metrics, '\n'), 12);
   EXPECT_EQ(Number(ReadJson("killed/summary.json"), "epsilon"),
             Number(ReadJson("whole/summary.json"), "epsilon"));
+  EXPECT_EQ(Number(*ReadJson("killed/summary.json").Find("ledger"), "charges"), 12);
+}
+
+// Without a seed each death costs an attempt more, and none is ever forgotten.
+TEST_F(ProgramTest, KilledAtAnyMomentTheLedgerKnowsEveryAttempt) {
+  const std::string config = WriteConfig(kSmall);
+  std::mt19937 generator(2);
+  std::uniform_int_distribution<int> moment(5, 120);
+  const std::vector<std::string> start = {"simulate", "--config", config, "--out",
+                                          "killed",   "--rounds", "12"};
+  Outcome outcome = Tacet(start, moment(generator));
+  size_t before = 0;
+  for (int kills = 0; outcome.exit_code != 0 && kills < 8; ++kills) {
+    ASSERT_EQ(outcome.exit_code, -1) << outcome.err;
+    const bool begun = std::filesystem::exists(path_ / "killed" / "config.toml");
+    if (begun && std::filesystem::exists(path_ / "killed" / "ledger")) {
+      const Outcome verified = Tacet({"ledger", "verify", "killed/ledger", "--json"});
+      ASSERT_EQ(verified.exit_code, 0) << verified.err;
+      const auto records = static_cast<size_t>(Number(*JsonValue::Parse(verified.out), "records"));
+      const std::string attempts = Read("killed/attempts");
+      EXPECT_GE(records, static_cast<size_t>(std::ranges::count(attempts, '\n')));
+      EXPECT_GE(records, before);
+      before = records;
+    }
+    if (!begun) std::filesystem::remove_all(path_ / "killed");
+    outcome =
+        Tacet(begun ? std::vector<std::string>{"simulate", "--resume", "--out", "killed"} : start,
+              kills < 6 ? moment(generator) : -1);
+  }
+  // Killed too often it may have used up the spare attempts, which is an error of its own.
+  ASSERT_TRUE(outcome.exit_code == 0 ||
+              outcome.err.find("the agreement allows") != std::string::npos)
+      << outcome.err;
+  const Outcome shown = Tacet({"ledger", "show", "killed/ledger", "--json"});
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_GE(Number(*JsonValue::Parse(shown.out), "charges"), 12);
+}
+
+TEST_F(ProgramTest, ABudgetEndsTheRunCleanlyAndTheLedgerSaysSo) {
+  const Outcome run = Tacet({"simulate", "--config", WriteConfig(kSmall), "--out", "run",
+                             "--rounds", "9", "--budget-epsilon", "5"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("stopped     the budget ends the run after"));
+  const JsonValue summary = ReadJson("run/summary.json");
+  EXPECT_FALSE(summary.Find("stopped")->is_null());
+  const double charges = Number(*summary.Find("ledger"), "charges");
+  EXPECT_EQ(Number(summary, "rounds"), charges);
+  EXPECT_LT(charges, 9);
+  EXPECT_LE(Number(*summary.Find("ledger"), "epsilon"), 5);
+
+  const Outcome table = Tacet({"ledger", "show", "run/ledger"});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("announced-attempts, one-event; unit client, replace-one"));
+  EXPECT_THAT(table.out, HasSubstr("epsilon 5 at delta 1e-05"));
+  const auto json = JsonValue::Parse(Tacet({"ledger", "show", "run/ledger", "--json"}).out);
+  ASSERT_TRUE(json.ok()) << json.status();
+  EXPECT_EQ(Number(*json, "charges"), charges);
+  EXPECT_EQ(Number(*json, "epsilon"), Number(*summary.Find("ledger"), "epsilon"));
+  ASSERT_EQ(json->Find("entries")->items().size(), 1u);
+  EXPECT_EQ(Number(json->Find("entries")->items()[0], "fit"), 0);
+  EXPECT_EQ(Tacet({"ledger", "verify", "run/ledger"}).exit_code, 0);
+
+  std::string bytes = Read("run/ledger");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 16);
+  std::ofstream(path_ / "run/ledger", std::ios::binary) << bytes;
+  for (const char* action : {"verify", "show"}) {
+    const Outcome damaged = Tacet({"ledger", action, "run/ledger"});
+    EXPECT_EQ(damaged.exit_code, 1);
+    EXPECT_THAT(damaged.err, HasSubstr("does not continue the chain"));
+  }
+  const Outcome json_damage = Tacet({"ledger", "verify", "run/ledger", "--json"});
+  EXPECT_EQ(json_damage.exit_code, 1);
+  EXPECT_FALSE(*JsonValue::Parse(json_damage.out)->Find("valid")->AsBool());
+  EXPECT_EQ(Tacet({"ledger", "show", "run/none"}).exit_code, 1);
+  EXPECT_EQ(Tacet({"ledger", "burn", "run/ledger"}).exit_code, 2);
 }
 
 TEST_F(ProgramTest, BenchMeasuresAndFindsNoWrongValue) {

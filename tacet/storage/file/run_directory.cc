@@ -1,64 +1,24 @@
 #include "tacet/storage/file/run_directory.h"
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tacet/base/status.h"
+#include "tacet/storage/file/ledger_file.h"
+#include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
 namespace {
 
 constexpr std::string_view kAttempts = "attempts";
 constexpr std::string_view kCheckpoint = "checkpoint";
+constexpr std::string_view kLedger = "ledger";
 constexpr std::string_view kLock = "lock";
-
-absl::Status SystemError(std::string_view what, const std::filesystem::path& path) {
-  const int code = errno;
-  return absl::Status(code == ENOENT ? absl::StatusCode::kNotFound : absl::StatusCode::kUnavailable,
-                      fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(code)));
-}
-
-// A file descriptor that closes itself.
-class File {
- public:
-  File(const std::filesystem::path& path, int flags)
-      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  bool ok() const { return descriptor_ >= 0; }
-  int get() const { return descriptor_; }
-
-  bool WriteAll(std::span<const uint8_t> bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return false;
-      bytes = bytes.subspan(static_cast<size_t>(written));
-    }
-    return true;
-  }
-
- private:
-  int descriptor_;
-};
-
-absl::Status SyncDirectory(const std::filesystem::path& path) {
-  const File directory(path, O_RDONLY | O_DIRECTORY);
-  if (!directory.ok() || ::fsync(directory.get()) != 0) return SystemError("synchronise", path);
-  return absl::OkStatus();
-}
 
 absl::StatusOr<federation::BegunAttempt> ParseAttempt(std::string_view line) {
   federation::BegunAttempt attempt;
@@ -145,33 +105,17 @@ absl::Status RunDirectory::SaveCheckpoint(std::span<const uint8_t> checkpoint) {
 
 absl::StatusOr<base::Bytes> RunDirectory::LoadCheckpoint() const { return ReadFile(kCheckpoint); }
 
+absl::StatusOr<federation::OpenedLedger> RunDirectory::OpenLedger(
+    const federation::LedgerHeader& header) {
+  return LedgerFile::OpenOrCreate(path_ / kLedger, header);
+}
+
 absl::Status RunDirectory::WriteFile(std::string_view name, std::span<const uint8_t> content) {
-  const std::filesystem::path target = path_ / name;
-  const std::filesystem::path beside = path_ / (std::string(name) + ".new");
-  {
-    const File file(beside, O_WRONLY | O_CREAT | O_TRUNC);
-    if (!file.ok() || !file.WriteAll(content) || ::fsync(file.get()) != 0) {
-      return SystemError("write", beside);
-    }
-  }
-  if (::rename(beside.c_str(), target.c_str()) != 0) return SystemError("replace", target);
-  return SyncDirectory(path_);
+  return ReplaceFile(path_ / name, content);
 }
 
 absl::StatusOr<base::Bytes> RunDirectory::ReadFile(std::string_view name) const {
-  const std::filesystem::path path = path_ / name;
-  const File file(path, O_RDONLY);
-  struct stat info {};
-  if (!file.ok() || ::fstat(file.get(), &info) != 0) return SystemError("read", path);
-  base::Bytes content(static_cast<size_t>(info.st_size));
-  size_t have = 0;
-  while (have < content.size()) {
-    const ssize_t got = ::read(file.get(), content.data() + have, content.size() - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return SystemError("read", path);
-    have += static_cast<size_t>(got);
-  }
-  return content;
+  return ReadWhole(File(path_ / name, O_RDONLY), path_ / name);
 }
 
 absl::Status RunDirectory::AppendLine(std::string_view name, std::string_view line) {

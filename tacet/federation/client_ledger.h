@@ -1,0 +1,101 @@
+// A data owner's ledger at work: it is charged before anything is sealed, and it refuses.
+#ifndef TACET_FEDERATION_CLIENT_LEDGER_H_
+#define TACET_FEDERATION_CLIENT_LEDGER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/federation/ledger.h"
+#include "tacet/federation/ledger_store.h"
+#include "tacet/federation/manifest.h"
+#include "tacet/federation/privacy_spending.h"
+
+namespace tacet::federation {
+
+// Seconds since 1970.
+using UnixClock = std::function<uint64_t()>;
+uint64_t SystemUnixSeconds();
+
+// What each attempt of one federation costs, and which attempts there can be.
+struct AttemptCost {
+  base::Digest federation{};  // the agreement's digest
+  base::Digest manifest_hash{};
+  accounting::SamplingEvent event;
+  uint32_t rounds = 0;
+  uint32_t attempts_per_round = 0;
+  uint32_t first_round = 0;  // with which announcements under this manifest began
+};
+
+// The manifest's own event: sampling as agreed under announced-attempts (everybody in every round
+// is fixed-size at rate 1), none under own-seals; noise 0 when the agreement leaves out noise or
+// clipping and so promises nothing.
+AttemptCost AttemptCostOf(const Manifest& manifest, ChargingRule rule, uint32_t first_round = 0);
+
+struct AttemptNumber {
+  uint32_t epoch = 0;
+  uint32_t round = 0;
+  uint32_t attempt = 0;
+
+  friend auto operator<=>(const AttemptNumber&, const AttemptNumber&) = default;
+};
+
+// Not thread-safe: one charge at a time.
+class ClientLedger {
+ public:
+  static absl::StatusOr<std::unique_ptr<ClientLedger>> Create(OpenedLedger opened,
+                                                              UnixClock clock = SystemUnixSeconds);
+  ClientLedger(const ClientLedger&) = delete;
+  ClientLedger& operator=(const ClientLedger&) = delete;
+
+  // To be called, and to have returned OK, before anything of attempt `now` is sealed.
+  //
+  // Under announced-attempts every announced attempt that is missing is charged first: those in
+  // `announced` (in any order, known ones may be among them), and those that must have been there
+  // since the last one of this manifest (a round without attempt, an attempt before `now`'s).
+  // They are spent already, so the budget does not stop them; it is `now` that it refuses.
+  //
+  // The very same charge again is OK and changes nothing. InvalidArgument: an attempt that the
+  // federation cannot have. FailedPrecondition: the same attempt at another cost, a cost that is
+  // against the ledger's rule, unit or composition, a ledger that failed before.
+  // ResourceExhausted: the budget would be exceeded. Unavailable, DataLoss: the store failed; the
+  // ledger refuses everything from then on.
+  absl::Status ChargeForSealing(const AttemptCost& cost, const AttemptNumber& now,
+                                std::span<const AttemptNumber> announced = {});
+
+  const LedgerHeader& header() const { return header_; }
+  const std::vector<LedgerEntry>& entries() const { return entries_; }
+  const PrivacySpending& spending() const { return spending_; }
+  bool Holds(const ChargeLabel& label) const { return by_label_.contains(label); }
+  // Releases charged for one federation, under whichever manifests.
+  uint64_t ChargesOf(const base::Digest& federation) const;
+
+ private:
+  ClientLedger(OpenedLedger opened, PrivacySpending spending, UnixClock clock);
+
+  absl::Status CatchUp(const AttemptCost& cost, const AttemptNumber& now,
+                       std::span<const AttemptNumber> announced);
+  absl::Status Append(const AttemptCost& cost, const AttemptNumber& number, ChargeKind kind);
+  void Remember(const LedgerEntry& entry);
+
+  LedgerHeader header_;
+  std::vector<LedgerEntry> entries_;
+  LedgerAnchor end_;
+  std::unique_ptr<LedgerStore> store_;
+  PrivacySpending spending_;
+  UnixClock clock_;
+  absl::Status failure_;                        // of the store
+  std::map<ChargeLabel, size_t> by_label_;      // index into entries_
+  std::map<base::Digest, AttemptNumber> last_;  // of each manifest
+  std::map<base::Digest, uint64_t> federation_charges_;
+};
+
+}  // namespace tacet::federation
+
+#endif  // TACET_FEDERATION_CLIENT_LEDGER_H_

@@ -1,0 +1,223 @@
+// Processes that die: by the system call, and at random moments.
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tacet/base/status.h"
+#include "tacet/federation/client_ledger.h"
+#include "tacet/storage/file/ledger_file.h"
+
+namespace tacet::storage::file {
+namespace {
+
+using federation::AttemptCost;
+using federation::ClientLedger;
+using federation::LedgerHeader;
+
+AttemptCost Cost() {
+  AttemptCost cost;
+  cost.event.noise_stddev = 6;
+  cost.event.sampling_rate = 0.25;
+  cost.rounds = 1'000'000;
+  cost.attempts_per_round = 1;
+  return cost;
+}
+
+// Ends the process before, in the middle of, or after its n-th call.
+class DeadlyDisk : public DiskCalls {
+ public:
+  enum class When { kBefore, kHalfway, kAfter };
+  DeadlyDisk(int die_at, When when) : die_at_(die_at), when_(when) {}
+
+  ssize_t Write(int descriptor, std::span<const uint8_t> bytes) override {
+    const bool dies = Dies();
+    if (dies && when_ == When::kHalfway) {
+      (void)DiskCalls::Write(descriptor, bytes.first(bytes.size() / 2));
+    }
+    if (dies && when_ != When::kAfter) _exit(kDied);
+    const ssize_t result = DiskCalls::Write(descriptor, bytes);
+    if (dies) _exit(kDied);
+    return result;
+  }
+  int Synchronise(int descriptor) override {
+    return Call([&] { return DiskCalls::Synchronise(descriptor); });
+  }
+  int Truncate(int descriptor, off_t size) override {
+    return Call([&] { return DiskCalls::Truncate(descriptor, size); });
+  }
+  int Rename(const char* from, const char* to) override {
+    return Call([&] { return DiskCalls::Rename(from, to); });
+  }
+
+  static constexpr int kDied = 42;
+
+ private:
+  bool Dies() { return calls_++ == die_at_; }
+  template <typename F>
+  int Call(F&& call) {
+    const bool dies = Dies();
+    if (dies && when_ != When::kAfter) _exit(kDied);
+    const int result = call();
+    if (dies) _exit(kDied);
+    return result;
+  }
+
+  int die_at_;
+  When when_;
+  int calls_ = 0;
+};
+
+class LedgerCrashTest : public ::testing::Test {
+ protected:
+  LedgerCrashTest() {
+    // In memory where there is such a folder: what a dying process leaves is the same there.
+    const bool memory = access("/dev/shm", W_OK) == 0;
+    std::string name = (memory ? "/dev/shm/" : ::testing::TempDir()) + "ledger-crash-XXXXXX";
+    folder_ = mkdtemp(name.data());
+    path_ = folder_ / "ledger";
+  }
+  ~LedgerCrashTest() override { std::filesystem::remove_all(folder_); }
+
+  // Opens the ledger and charges rounds from the first that is not charged; writes the number of
+  // each charge to `acknowledge` once it has returned. Only ends by an error, by being killed, or
+  // after `most` charges.
+  int Child(int acknowledge, uint32_t most, DiskCalls& disk) {
+    LedgerHeader header;
+    header.data_set = "ward 3";
+    auto opened = LedgerFile::OpenOrCreate(path_, header, disk);
+    if (!opened.ok()) return 1;
+    auto ledger = ClientLedger::Create(*std::move(opened));
+    if (!ledger.ok()) return 2;
+    const auto begin = static_cast<uint32_t>((*ledger)->entries().size());
+    for (uint32_t round = begin; round < begin + most; ++round) {
+      if (!(*ledger)->ChargeForSealing(Cost(), {0, round, 0}).ok()) return 3;
+      if (::write(acknowledge, &round, sizeof round) != sizeof round) return 4;
+    }
+    return 0;
+  }
+
+  // Runs a child; `kill_after` < 0: waits for its end. Returns its exit code, -1 when killed, and
+  // adds what it acknowledged.
+  int Run(uint32_t most, DiskCalls& disk, std::chrono::microseconds kill_after) {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      ::close(ends[0]);
+      _exit(Child(ends[1], most, disk));
+    }
+    ::close(ends[1]);
+    if (kill_after.count() >= 0) {
+      std::this_thread::sleep_for(kill_after);
+      kill(child, SIGKILL);
+    }
+    uint32_t round = 0;
+    while (::read(ends[0], &round, sizeof round) == sizeof round) acknowledged_.insert(round);
+    ::close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  // Everything acknowledged is in the ledger, and at most one charge more a death.
+  void CheckNothingForgotten(size_t deaths) {
+    const auto found = LedgerFile::Read(path_);
+    if (found.status().code() == absl::StatusCode::kNotFound) {
+      ASSERT_TRUE(acknowledged_.empty());
+      return;
+    }
+    ASSERT_TRUE(found.ok()) << found.status();
+    std::set<uint32_t> charged;
+    for (const auto& entry : found->entries) charged.insert(entry.label.round);
+    for (const uint32_t round : acknowledged_) ASSERT_TRUE(charged.contains(round)) << round;
+    ASSERT_LE(charged.size(), acknowledged_.size() + deaths);
+  }
+
+  std::filesystem::path folder_, path_;
+  std::set<uint32_t> acknowledged_;
+};
+
+TEST_F(LedgerCrashTest, DyingAtEveryCallForgetsNothing) {
+  int deaths = 0;
+  for (const auto when :
+       {DeadlyDisk::When::kBefore, DeadlyDisk::When::kHalfway, DeadlyDisk::When::kAfter}) {
+    for (int die_at = 0;; ++die_at) {
+      std::filesystem::remove_all(folder_);
+      std::filesystem::create_directories(folder_);
+      acknowledged_.clear();
+      DeadlyDisk disk(die_at, when);
+      const int first = Run(2, disk, std::chrono::microseconds(-1));
+      ASSERT_TRUE(first == DeadlyDisk::kDied || first == 0) << first;
+      CheckNothingForgotten(1);
+      // The next process also dies at each of the calls with which it recovers, then one goes on.
+      for (int again = 0; first != 0 && again < 6; ++again) {
+        DeadlyDisk second_disk(again, when);
+        const int second = Run(0, second_disk, std::chrono::microseconds(-1));
+        ASSERT_TRUE(second == DeadlyDisk::kDied || second == 0) << second;
+        CheckNothingForgotten(1);
+        if (second == 0) break;
+      }
+      ASSERT_EQ(Run(2, DiskCalls::System(), std::chrono::microseconds(-1)), 0);
+      CheckNothingForgotten(1);
+      if (first == 0) break;
+      ++deaths;
+    }
+  }
+  EXPECT_GT(deaths, 50);
+}
+
+TEST_F(LedgerCrashTest, KilledAtRandomMomentsForgetsNothing) {
+  std::mt19937 generator(1);
+  std::uniform_int_distribution<int> microseconds(500, 12000);
+  size_t killed = 0;
+  for (int i = 0; i < 120; ++i) {
+    const int code =
+        Run(1'000'000, DiskCalls::System(), std::chrono::microseconds(microseconds(generator)));
+    ASSERT_EQ(code, -1);
+    ++killed;
+    CheckNothingForgotten(killed);
+  }
+  EXPECT_GT(acknowledged_.size(), 30u);
+}
+
+// What a crash of the machine may leave of the last append, byte by byte.
+TEST_F(LedgerCrashTest, EveryLengthOfTheLastAppend) {
+  ASSERT_EQ(Run(2, DiskCalls::System(), std::chrono::microseconds(-1)), 0);
+  const auto read = [](const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const auto write = [](const std::filesystem::path& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+  };
+  const std::string old_anchor = read(AnchorPath(path_));
+  const std::string old_ledger = read(path_);
+  ASSERT_EQ(Run(1, DiskCalls::System(), std::chrono::microseconds(-1)), 0);
+  const std::string ledger = read(path_);
+  for (size_t length = 0; length <= ledger.size(); ++length) {
+    write(path_, ledger.substr(0, length));
+    write(AnchorPath(path_), old_anchor);
+    const auto opened = LedgerFile::Open(path_);
+    if (length < old_ledger.size()) {
+      ASSERT_EQ(opened.status().code(), absl::StatusCode::kDataLoss) << length;
+      ASSERT_EQ(read(path_), ledger.substr(0, length));  // left as it is
+    } else {
+      ASSERT_TRUE(opened.ok()) << opened.status();
+      ASSERT_EQ(opened->found.entries.size(), length == ledger.size() ? 3u : 2u);
+      ASSERT_EQ(read(path_), length == ledger.size() ? ledger : old_ledger);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tacet::storage::file

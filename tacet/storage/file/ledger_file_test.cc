@@ -1,0 +1,323 @@
+#include "tacet/storage/file/ledger_file.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tacet/base/status.h"
+#include "tacet/federation/client_ledger.h"
+
+namespace tacet::storage::file {
+namespace {
+
+using federation::AttemptCost;
+using federation::ClientLedger;
+using federation::LedgerHeader;
+using ::testing::HasSubstr;
+
+LedgerHeader Header() {
+  LedgerHeader header;
+  header.data_set = "ward 3";
+  header.created = 1'700'000'000;
+  return header;
+}
+
+AttemptCost Cost() {
+  AttemptCost cost;
+  cost.event.noise_stddev = 6;
+  cost.event.sampling_rate = 0.25;
+  cost.rounds = 1'000'000;
+  cost.attempts_per_round = 1;
+  return cost;
+}
+
+// Fails one call, or writes a part of what it should.
+class FailingDisk : public DiskCalls {
+ public:
+  ssize_t Write(int descriptor, std::span<const uint8_t> bytes) override {
+    if (Fails()) {
+      if (bytes.size() > 3) (void)DiskCalls::Write(descriptor, bytes.first(bytes.size() / 2));
+      errno = ENOSPC;
+      return -1;
+    }
+    return DiskCalls::Write(descriptor, bytes.first(std::min<size_t>(bytes.size(), 50)));
+  }
+  int Synchronise(int descriptor) override {
+    return Fails() ? (errno = EIO, -1) : DiskCalls::Synchronise(descriptor);
+  }
+  int Truncate(int descriptor, off_t size) override {
+    return Fails() ? (errno = EIO, -1) : DiskCalls::Truncate(descriptor, size);
+  }
+  int Rename(const char* from, const char* to) override {
+    return Fails() ? (errno = EIO, -1) : DiskCalls::Rename(from, to);
+  }
+
+  int calls = 0;
+  int fail_at = -1;  // counted from 0
+
+ private:
+  bool Fails() { return calls++ == fail_at; }
+};
+
+class LedgerFileTest : public ::testing::Test {
+ protected:
+  LedgerFileTest() {
+    // In memory where there is such a folder: what a dying process leaves is the same there.
+    const bool memory = access("/dev/shm", W_OK) == 0;
+    std::string name = (memory ? "/dev/shm/" : ::testing::TempDir()) + "ledger-XXXXXX";
+    folder_ = mkdtemp(name.data());
+    path_ = folder_ / "ledger";
+  }
+  ~LedgerFileTest() override { std::filesystem::remove_all(folder_); }
+
+  absl::StatusOr<std::unique_ptr<ClientLedger>> Open(DiskCalls& disk = DiskCalls::System()) {
+    TACET_ASSIGN_OR_RETURN(auto opened, LedgerFile::OpenOrCreate(path_, Header(), disk));
+    return ClientLedger::Create(std::move(opened));
+  }
+  void ChargeRounds(uint32_t from, uint32_t to) {
+    auto ledger = Open();
+    ASSERT_TRUE(ledger.ok()) << ledger.status();
+    for (uint32_t round = from; round < to; ++round) {
+      ASSERT_TRUE((*ledger)->ChargeForSealing(Cost(), {0, round, 0}).ok());
+    }
+  }
+  static std::string ReadAll(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static void WriteAll(const std::filesystem::path& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+  }
+  std::filesystem::path Anchor() const { return AnchorPath(path_); }
+  std::string OpenError() {
+    const auto ledger = Open();
+    EXPECT_FALSE(ledger.ok());
+    return base::Message(ledger.status());
+  }
+
+  std::filesystem::path folder_, path_;
+};
+
+TEST_F(LedgerFileTest, KeepsChargesAcrossProcesses) {
+  EXPECT_EQ(LedgerFile::Open(path_).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(LedgerFile::Read(path_).status().code(), absl::StatusCode::kNotFound);
+  ChargeRounds(0, 3);
+  ChargeRounds(2, 5);
+  const auto found = LedgerFile::Read(path_);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->header, Header());
+  ASSERT_EQ(found->entries.size(), 5u);
+  EXPECT_EQ(found->entries[4].label.round, 4u);
+  EXPECT_EQ(found->anchored, 5u);
+}
+
+TEST_F(LedgerFileTest, TwoAtOnceTheSecondIsRefused) {
+  const auto first = Open();
+  ASSERT_TRUE(first.ok());
+  EXPECT_THAT(OpenError(), HasSubstr("in use by another process"));
+  EXPECT_TRUE(LedgerFile::Read(path_).ok());  // reading is always possible
+  const pid_t child = fork();
+  if (child == 0) _exit(LedgerFile::Open(path_).ok() ? 1 : 0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Processes that all try to make and charge the same ledger: each that got in leaves its charge.
+TEST_F(LedgerFileTest, ManyProcessesStartAtOnce) {
+  std::vector<pid_t> children;
+  for (uint32_t number = 0; number < 8; ++number) {
+    const pid_t child = fork();
+    if (child == 0) {
+      for (int attempt = 0; attempt < 2000; ++attempt) {
+        auto ledger = Open();
+        if (ledger.ok()) {
+          AttemptCost cost = Cost();
+          cost.manifest_hash[0] = static_cast<uint8_t>(number);
+          _exit((*ledger)->ChargeForSealing(cost, {0, 0, 0}).ok() ? 0 : 1);
+        }
+        if (ledger.status().code() != absl::StatusCode::kFailedPrecondition) _exit(2);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      _exit(3);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+  EXPECT_EQ(LedgerFile::Read(path_)->entries.size(), 8u);
+}
+
+TEST_F(LedgerFileTest, RolledBackOrRemovedFilesAreNoticed) {
+  ChargeRounds(0, 2);
+  const std::string ledger = ReadAll(path_), anchor = ReadAll(Anchor());
+  ChargeRounds(2, 5);
+  const std::string later = ReadAll(path_), later_anchor = ReadAll(Anchor());
+
+  WriteAll(path_, ledger);
+  EXPECT_THAT(OpenError(), HasSubstr("after 2 whole records, its anchor knows 5"));
+  WriteAll(path_, later);
+  WriteAll(Anchor(), anchor);
+  EXPECT_THAT(OpenError(), HasSubstr("the anchor is too old"));
+  std::filesystem::remove(Anchor());
+  EXPECT_THAT(OpenError(), HasSubstr("has no anchor"));
+  EXPECT_THAT(base::Message(LedgerFile::Read(path_).status()), HasSubstr("has no anchor"));
+  WriteAll(Anchor(), later_anchor);
+  std::filesystem::remove(path_);
+  EXPECT_THAT(OpenError(), HasSubstr("its anchor"));
+  EXPECT_THAT(OpenError(), HasSubstr("knows of 5 charges"));
+  EXPECT_THAT(base::Message(LedgerFile::Read(path_).status()), HasSubstr("knows of 5 charges"));
+  WriteAll(Anchor(), "rubbish");
+  EXPECT_THAT(OpenError(), HasSubstr("is damaged"));
+}
+
+TEST_F(LedgerFileTest, OtherTermsAreRefused) {
+  ChargeRounds(0, 1);
+  const auto refusal = [&](const LedgerHeader& header) {
+    const auto opened = LedgerFile::OpenOrCreate(path_, header);
+    EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
+    return base::Message(opened.status());
+  };
+  LedgerHeader header = Header();
+  header.spending.budget_epsilon = 9;
+  EXPECT_THAT(refusal(header), HasSubstr("budget 9"));
+  header = Header();
+  header.rule = federation::ChargingRule::kOwnSeals;
+  EXPECT_THAT(refusal(header), HasSubstr("own-seals"));
+  header = Header();
+  header.data_digest[0] = 1;
+  EXPECT_THAT(refusal(header), HasSubstr("data 01"));
+  header = Header();
+  header.created = 5;
+  header.data_set = "the same, moved";
+  EXPECT_TRUE(LedgerFile::OpenOrCreate(path_, header).ok());
+}
+
+TEST_F(LedgerFileTest, ATornTailIsCutOffAndReported) {
+  ChargeRounds(0, 2);
+  const std::string whole = ReadAll(path_);
+  WriteAll(path_, whole + std::string(77, 'x'));
+  EXPECT_EQ(LedgerFile::Read(path_)->torn_bytes, 77u);
+  {
+    const auto opened = LedgerFile::Open(path_);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ(opened->found.torn_bytes, 77u);
+    EXPECT_EQ(ReadAll(path_), whole);
+  }
+  ChargeRounds(2, 3);
+  EXPECT_EQ(LedgerFile::Read(path_)->entries.size(), 3u);
+}
+
+TEST_F(LedgerFileTest, WhatSomebodyElseDoesToTheOpenFileIsNoticed) {
+  const auto ledger = Open();
+  ASSERT_TRUE((*ledger)->ChargeForSealing(Cost(), {0, 0, 0}).ok());
+  std::ofstream(path_, std::ios::app) << "x";
+  const absl::Status longer = (*ledger)->ChargeForSealing(Cost(), {0, 1, 0});
+  EXPECT_EQ(longer.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(base::Message(longer), HasSubstr("by somebody else"));
+  EXPECT_FALSE((*ledger)->ChargeForSealing(Cost(), {0, 1, 0}).ok());
+}
+
+TEST_F(LedgerFileTest, ARemovedFileTakesNoCharge) {
+  const auto ledger = Open();
+  std::filesystem::remove(path_);
+  EXPECT_THAT(base::Message((*ledger)->ChargeForSealing(Cost(), {0, 0, 0})),
+              HasSubstr("removed or replaced"));
+}
+
+// Every call of making a ledger and charging it fails once. What was acknowledged is there, the
+// object charges nothing more, and opening it again goes on.
+TEST_F(LedgerFileTest, EveryDiskCallMayFail) {
+  for (int fail_at = 0;; ++fail_at) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    FailingDisk disk;
+    disk.fail_at = fail_at;
+    uint32_t acknowledged = 0;
+    if (auto ledger = Open(disk); ledger.ok()) {
+      absl::Status status;
+      while (acknowledged < 3 &&
+             (status = (*ledger)->ChargeForSealing(Cost(), {0, acknowledged, 0})).ok()) {
+        ++acknowledged;
+      }
+      if (!status.ok()) {
+        EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+        EXPECT_EQ((*ledger)->ChargeForSealing(Cost(), {0, acknowledged, 0}).code(),
+                  absl::StatusCode::kFailedPrecondition);
+        EXPECT_EQ((*ledger)->ChargeForSealing(Cost(), {0, 0, 0}).code(),
+                  absl::StatusCode::kFailedPrecondition);
+      }
+    } else {
+      EXPECT_EQ(ledger.status().code(), absl::StatusCode::kUnavailable) << ledger.status();
+    }
+    const bool failed = disk.calls > fail_at;
+    EXPECT_EQ(failed, acknowledged < 3) << fail_at;
+    auto again = Open();
+    ASSERT_TRUE(again.ok()) << fail_at << again.status();
+    EXPECT_GE((*again)->entries().size(), acknowledged) << fail_at;
+    EXPECT_LE((*again)->entries().size(), acknowledged + 1) << fail_at;
+    ASSERT_TRUE((*again)->ChargeForSealing(Cost(), {0, 3, 0}).ok());
+    if (!failed) {
+      EXPECT_GT(fail_at, 30);
+      break;
+    }
+  }
+}
+
+TEST_F(LedgerFileTest, RepairThatFailsRepairsNothingWrongly) {
+  ChargeRounds(0, 1);
+  const std::string anchor = ReadAll(Anchor());
+  ChargeRounds(1, 2);
+  WriteAll(Anchor(), anchor);  // as after a crash before the anchor was renewed
+  for (int fail_at = 0;; ++fail_at) {
+    FailingDisk disk;
+    disk.fail_at = fail_at;
+    const bool opened = Open(disk).ok();
+    EXPECT_EQ(opened, disk.calls <= fail_at);
+    EXPECT_EQ(LedgerFile::Read(path_)->entries.size(), 2u);
+    if (opened) break;
+  }
+  EXPECT_EQ(LedgerFile::Read(path_)->anchored, 2u);
+}
+
+TEST_F(LedgerFileTest, CanBeReadWhileItIsCharged) {
+  const pid_t child = fork();
+  if (child == 0) {
+    auto ledger = Open();
+    for (uint32_t round = 0; round < 2000; ++round) {
+      if (!(*ledger)->ChargeForSealing(Cost(), {0, round, 0}).ok()) _exit(1);
+    }
+    _exit(0);
+  }
+  size_t seen = 0;
+  int reads = 0;
+  while (seen < 2000) {
+    const auto found = LedgerFile::Read(path_);
+    if (found.status().code() == absl::StatusCode::kNotFound) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      continue;  // not made yet
+    }
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_GE(found->entries.size(), seen);
+    seen = found->entries.size();
+    ++reads;
+  }
+  EXPECT_GT(reads, 3);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace tacet::storage::file

@@ -1,0 +1,95 @@
+#include "tacet/storage/file/posix_file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tacet/base/status.h"
+
+namespace tacet::storage::file {
+
+ssize_t DiskCalls::Write(int descriptor, std::span<const uint8_t> bytes) {
+  return ::write(descriptor, bytes.data(), bytes.size());
+}
+int DiskCalls::Synchronise(int descriptor) { return ::fsync(descriptor); }
+int DiskCalls::Truncate(int descriptor, off_t size) { return ::ftruncate(descriptor, size); }
+int DiskCalls::Rename(const char* from, const char* to) { return ::rename(from, to); }
+
+DiskCalls& DiskCalls::System() {
+  static DiskCalls system;
+  return system;
+}
+
+absl::Status SystemError(std::string_view what, const std::filesystem::path& path) {
+  const int code = errno;
+  return absl::Status(code == ENOENT ? absl::StatusCode::kNotFound : absl::StatusCode::kUnavailable,
+                      fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(code)));
+}
+
+File::File(const std::filesystem::path& path, int flags)
+    : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+
+File::~File() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+File::File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+bool File::WriteAll(std::span<const uint8_t> bytes, DiskCalls& disk) const {
+  while (!bytes.empty()) {
+    const ssize_t written = disk.Write(descriptor_, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+absl::Status SyncDirectory(const std::filesystem::path& path, DiskCalls& disk) {
+  const File directory(path.empty() ? "." : path, O_RDONLY | O_DIRECTORY);
+  if (!directory.ok() || disk.Synchronise(directory.get()) != 0) {
+    return SystemError("synchronise", path);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<base::Bytes> ReadWhole(const File& file, const std::filesystem::path& path) {
+  struct stat info {};
+  if (!file.ok() || ::fstat(file.get(), &info) != 0) return SystemError("read", path);
+  base::Bytes content(static_cast<size_t>(info.st_size));
+  size_t have = 0;
+  while (have < content.size()) {
+    const ssize_t got =
+        ::pread(file.get(), content.data() + have, content.size() - have, static_cast<off_t>(have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return SystemError("read", path);
+    have += static_cast<size_t>(got);
+  }
+  return content;
+}
+
+absl::Status ReplaceFile(const std::filesystem::path& path, std::span<const uint8_t> content,
+                         DiskCalls& disk) {
+  std::filesystem::path beside = path;
+  beside += ".new";
+  {
+    const File file(beside, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!file.ok() || !file.WriteAll(content, disk) || disk.Synchronise(file.get()) != 0) {
+      return SystemError("write", beside);
+    }
+  }
+  if (disk.Rename(beside.c_str(), path.c_str()) != 0) return SystemError("replace", path);
+  return SyncDirectory(path.parent_path(), disk);
+}
+
+}  // namespace tacet::storage::file

@@ -1,0 +1,67 @@
+// What storage asks of the operating system, call by call, so that a test can stop at any of them.
+#ifndef TACET_STORAGE_FILE_POSIX_FILE_H_
+#define TACET_STORAGE_FILE_POSIX_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include <sys/types.h>
+
+#include "tacet/base/bytes.h"
+
+namespace tacet::storage::file {
+
+// The calls that change a disk; each returns what the system call returns and sets errno.
+class DiskCalls {
+ public:
+  virtual ~DiskCalls() = default;
+
+  virtual ssize_t Write(int descriptor, std::span<const uint8_t> bytes);
+  virtual int Synchronise(int descriptor);
+  virtual int Truncate(int descriptor, off_t size);
+  virtual int Rename(const char* from, const char* to);
+
+  // The operating system itself.
+  static DiskCalls& System();
+};
+
+// From errno: NotFound when there is no such file, otherwise Unavailable.
+absl::Status SystemError(std::string_view what, const std::filesystem::path& path);
+
+// A file descriptor that closes itself; -1 when there is none.
+class File {
+ public:
+  File() = default;
+  // 0644 for a file that is made.
+  File(const std::filesystem::path& path, int flags);
+  ~File();
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+
+  bool ok() const { return descriptor_ >= 0; }
+  int get() const { return descriptor_; }
+  // Repeats short writes and interruptions.
+  bool WriteAll(std::span<const uint8_t> bytes, DiskCalls& disk = DiskCalls::System()) const;
+
+ private:
+  int descriptor_ = -1;
+};
+
+absl::Status SyncDirectory(const std::filesystem::path& path,
+                           DiskCalls& disk = DiskCalls::System());
+
+// Everything from the beginning of an open file, whose name is for messages.
+absl::StatusOr<base::Bytes> ReadWhole(const File& file, const std::filesystem::path& path);
+
+// Written beside as `path`.new, synchronised, renamed; the directory synchronised.
+absl::Status ReplaceFile(const std::filesystem::path& path, std::span<const uint8_t> content,
+                         DiskCalls& disk = DiskCalls::System());
+
+}  // namespace tacet::storage::file
+
+#endif  // TACET_STORAGE_FILE_POSIX_FILE_H_
