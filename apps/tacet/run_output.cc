@@ -119,10 +119,10 @@ absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t
     if (const JsonValue* accuracy = start.Find("accuracy")) {
       TACET_ASSIGN_OR_RETURN(before_->accuracy, accuracy->AsDouble());
     }
-    // Rounds after the last checkpoint are run again.
-    TACET_RETURN_IF_ERROR(directory_.KeepLines(kMetricsFile, next_round));
     fmt::print(out_, "resumed     after {} of {} rounds\n", next_round, rounds_);
   }
+  // Rounds after the last checkpoint, or before the first, are run again.
+  TACET_RETURN_IF_ERROR(directory_.KeepLines(kMetricsFile, next_round));
   fmt::print(out_, "start       accuracy {:.2f} %, loss {:.4f} on {} held-out samples\n",
              100 * evaluation.accuracy, evaluation.loss, evaluation.samples);
   std::fflush(out_);

@@ -299,6 +299,22 @@ TEST_F(ProgramTest, KilledAtAnyMomentItResumesToTheSameModel) {
   EXPECT_EQ(Number(*ReadJson("killed/summary.json").Find("ledger"), "charges"), 12);
 }
 
+// A process that dies between a round's line and the first checkpoint leaves a line behind.
+TEST_F(ProgramTest, WithoutACheckpointTheRunBeginsAnewWithoutOldLines) {
+  const std::vector<std::string> start = {
+      "simulate", "--config", WriteConfig(kSmall), "--out", "run",
+      "--rounds", "2",        "--insecure-seed",   "5"};
+  ASSERT_EQ(Tacet(start).exit_code, 0);
+  const std::string model = Read("run/model.f32");
+  const auto lines = [&] { return std::ranges::count(Read("run/metrics.jsonl"), '\n'); };
+  ASSERT_EQ(lines(), 2);
+  ASSERT_TRUE(std::filesystem::remove(path_ / "run" / "checkpoint"));
+  const Outcome resumed = Tacet({"simulate", "--resume", "--out", "run"});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(lines(), 2);
+  EXPECT_EQ(Read("run/model.f32"), model);
+}
+
 // Without a seed each death costs an attempt more, and none is ever forgotten.
 TEST_F(ProgramTest, KilledAtAnyMomentTheLedgerKnowsEveryAttempt) {
   const std::string config = WriteConfig(kSmall);
