@@ -93,50 +93,6 @@ absl::Status Assign(const JsonValue& value, std::vector<uint64_t>& target) {
   return absl::OkStatus();
 }
 
-// A basic string with everything but ASCII escaped; bytes that are not UTF-8 become '?'.
-std::string TomlText(const std::string& value) {
-  std::string text = "\"";
-  for (size_t i = 0; i < value.size();) {
-    const auto lead = static_cast<unsigned char>(value[i]);
-    const size_t length = lead < 0x80    ? 1
-                          : lead >= 0xf0 ? 4
-                          : lead >= 0xe0 ? 3
-                          : lead >= 0xc0 ? 2
-                                         : 0;
-    if (length == 1) {
-      const std::string ascii = JsonValue(std::string(1, value[i])).Dump();
-      text += ascii.substr(1, ascii.size() - 2);
-      ++i;
-      continue;
-    }
-    uint32_t code = length == 0 ? 0 : lead & (0x7fu >> length);
-    size_t next = i + 1;
-    for (; next < value.size() && next < i + length &&
-           (static_cast<unsigned char>(value[next]) & 0xc0) == 0x80;
-         ++next) {
-      code = code << 6 | (static_cast<unsigned char>(value[next]) & 0x3f);
-    }
-    const bool valid = length != 0 && next == i + length && code >= 0x80 && code <= 0x10ffff &&
-                       !(code >= 0xd800 && code <= 0xdfff);
-    text += valid ? fmt::format("\\U{:08x}", code) : "?";
-    i = valid ? next : i + 1;
-  }
-  return text + "\"";
-}
-std::string TomlText(uint64_t value) { return fmt::format("{}", value); }
-std::string TomlText(double value) {
-  // A TOML float needs a point or an exponent; Dump gives the shortest text that reads back.
-  std::string text = JsonValue(value).Dump();
-  if (text.find_first_of(".eE") == std::string::npos) text += ".0";
-  return text;
-}
-std::string TomlText(bool value) { return value ? "true" : "false"; }
-std::string TomlText(const std::vector<uint64_t>& values) {
-  JsonValue list = JsonValue::MakeArray();
-  for (const uint64_t value : values) list.Append(value);
-  return list.Dump();
-}
-
 absl::Status CheckKnown(const JsonValue& root, const std::set<std::string>& known,
                         std::string_view source) {
   for (const auto& [section, content] : root.members()) {

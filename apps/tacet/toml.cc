@@ -24,6 +24,8 @@ namespace {
 #include <toml++/toml.h>
 #pragma GCC diagnostic pop
 
+#include "fmt/format.h"
+
 #include "tacet/base/status.h"
 
 namespace tacet::app {
@@ -98,6 +100,54 @@ absl::StatusOr<JsonValue> ParseToml(std::string_view text, std::string_view sour
   } catch (const std::invalid_argument& error) {
     return base::InvalidArgument("{}: {}", source, error.what());
   }
+}
+
+std::string TomlText(const std::string& value) {
+  std::string text = "\"";
+  for (size_t i = 0; i < value.size();) {
+    const auto lead = static_cast<unsigned char>(value[i]);
+    const size_t length = lead < 0x80    ? 1
+                          : lead >= 0xf0 ? 4
+                          : lead >= 0xe0 ? 3
+                          : lead >= 0xc0 ? 2
+                                         : 0;
+    if (lead == 0x7f) {  // JSON takes it as it is, TOML does not
+      text += "\\u007f";
+      ++i;
+      continue;
+    }
+    if (length == 1) {
+      const std::string ascii = JsonValue(std::string(1, value[i])).Dump();
+      text += ascii.substr(1, ascii.size() - 2);
+      ++i;
+      continue;
+    }
+    uint32_t code = length == 0 ? 0 : lead & (0x7fu >> length);
+    size_t next = i + 1;
+    for (; next < value.size() && next < i + length &&
+           (static_cast<unsigned char>(value[next]) & 0xc0) == 0x80;
+         ++next) {
+      code = code << 6 | (static_cast<unsigned char>(value[next]) & 0x3f);
+    }
+    const bool valid = length != 0 && next == i + length && code >= 0x80 && code <= 0x10ffff &&
+                       !(code >= 0xd800 && code <= 0xdfff);
+    text += valid ? fmt::format("\\U{:08x}", code) : "?";
+    i = valid ? next : i + 1;
+  }
+  return text + "\"";
+}
+std::string TomlText(uint64_t value) { return fmt::format("{}", value); }
+std::string TomlText(double value) {
+  // A TOML float needs a point or an exponent; Dump gives the shortest text that reads back.
+  std::string text = JsonValue(value).Dump();
+  if (text.find_first_of(".eE") == std::string::npos) text += ".0";
+  return text;
+}
+std::string TomlText(bool value) { return value ? "true" : "false"; }
+std::string TomlText(const std::vector<uint64_t>& values) {
+  JsonValue list = JsonValue::MakeArray();
+  for (const uint64_t value : values) list.Append(value);
+  return list.Dump();
 }
 
 }  // namespace tacet::app

@@ -2,7 +2,10 @@
 #ifndef TACET_APPS_TACET_TOML_H_
 #define TACET_APPS_TACET_TOML_H_
 
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -13,6 +16,14 @@ namespace tacet::app {
 // Tables become objects (in alphabetical order of their keys), arrays arrays. InvalidArgument says
 // at which line and column of `source` what was wrong; dates and times are refused.
 absl::StatusOr<JsonValue> ParseToml(std::string_view text, std::string_view source);
+
+// Values as TOML, in ASCII: what ParseToml reads back as the same value. In strings everything else
+// is escaped, and bytes that are not UTF-8 become a '?' each.
+std::string TomlText(const std::string& value);
+std::string TomlText(uint64_t value);
+std::string TomlText(double value);
+std::string TomlText(bool value);
+std::string TomlText(const std::vector<uint64_t>& values);
 
 }  // namespace tacet::app
 
