@@ -39,6 +39,11 @@ Simd DetectedSimd() {
   return Simd::kScalar;
 }
 
+bool HasAvx512Ifma() {
+  return DetectedSimd() == Simd::kAvx512 && __builtin_cpu_supports("avx512ifma") &&
+         __builtin_cpu_supports("avx512vpopcntdq");
+}
+
 Simd ActiveSimd() {
   static const Simd active = ChooseSimd();
   return active;

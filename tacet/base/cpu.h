@@ -19,6 +19,9 @@ Simd ActiveSimd();
 Simd DetectedSimd();
 std::string_view SimdName(Simd simd);
 
+// Whether kAvx512 has 52-bit integer multiply-add and counts bits too (IFMA and VPOPCNTDQ).
+bool HasAvx512Ifma();
+
 // InvalidArgument when TACET_SIMD asks for something that cannot be had; programs call it first.
 absl::Status CheckSimdEnvironment();
 
