@@ -14,10 +14,13 @@
   HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512ifma,avx512vpopcntdq") \
   static_assert(true, "for the semicolon")
 #define TACET_RING_AFTER_NAMESPACE HWY_AFTER_NAMESPACE
-#include "tacet/ring/coefficients-inl.h"
+// Each stands on those before.
+// clang-format off
+#include "tacet/ring/vectors-inl.h"
 #include "tacet/ring/field_ifma-inl.h"
 #include "tacet/ring/transform-inl.h"
-#include "tacet/ring/vectors-inl.h"
+#include "tacet/ring/coefficients-inl.h"
+// clang-format on
 #endif  // HWY_TARGET == HWY_AVX3
 
 #if HWY_ONCE

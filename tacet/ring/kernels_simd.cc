@@ -18,10 +18,13 @@
 #endif
 #define TACET_RING_BEFORE_NAMESPACE HWY_BEFORE_NAMESPACE
 #define TACET_RING_AFTER_NAMESPACE HWY_AFTER_NAMESPACE
-#include "tacet/ring/coefficients-inl.h"
+// Each stands on those before.
+// clang-format off
+#include "tacet/ring/vectors-inl.h"
 #include "tacet/ring/field_fma-inl.h"
 #include "tacet/ring/transform-inl.h"
-#include "tacet/ring/vectors-inl.h"
+#include "tacet/ring/coefficients-inl.h"
+// clang-format on
 #endif  // HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
 #if HWY_ONCE
