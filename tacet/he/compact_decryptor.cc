@@ -46,7 +46,7 @@ class CompactDecryptor final : public Decryptor {
     base::ByteReader reader(closed_sum, "closed sum");
     for (uint64_t j = 0; j < params_.polynomials(); ++j) {
       TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c, ReadPolynomial(reader, j));
-      kernels.open({.product = key_factors.Times(&a_ntt_[2 * kN * j], scratch.Expose()),
+      kernels.open({.product = key_factors.Times(PayloadA(a_ntt_, j), scratch.Expose()),
                     .residues = c.residues,
                     .layout = LanesOf(params_),
                     .shift = KnownPart(participants, params_.lanes()),

@@ -44,7 +44,7 @@ class CompactEncryptor final : public Encryptor {
     for (uint64_t j = 0; j < params_.polynomials(); ++j) {
       const size_t used = UsedCoefficients(params_, j);
       error_random.FillU64(error_words.Expose().first(used));
-      kernels.seal({.product = key_factors.Times(&a_ntt_[2 * kN * j], scratch.Expose()),
+      kernels.seal({.product = key_factors.Times(PayloadA(a_ntt_, j), scratch.Expose()),
                     .error_words = error_words.Expose().data(),
                     .counts = ValuesOf(params_, j, counts),
                     .layout = LanesOf(params_),

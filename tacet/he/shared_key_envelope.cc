@@ -93,7 +93,7 @@ class Sealer final : public EnvelopeSealer {
     }
     const ring::AlignedWords a_ntt = ExpandEnvelopeA(seed.Expose());
     base::SecretVector<uint64_t> scratch(ring::ScratchWords(kN));
-    ring::ActiveKernels().seal({.product = secret_.Times(a_ntt.data(), scratch.Expose()),
+    ring::ActiveKernels().seal({.product = secret_.Times(a_ntt, scratch.Expose()),
                                 .error_words = error_words.Expose().data(),
                                 .counts = counts.Expose(),
                                 .layout = LanesOf(layout_),
@@ -185,7 +185,7 @@ class Opener final : public EnvelopeOpener {
     const uint64_t offset = uint64_t{1} << (layout_.lane_bits() - 1);
     base::SecretVector<uint64_t> sums(kN);
     base::SecretVector<uint64_t> scratch(ring::ScratchWords(kN));
-    ring::ActiveKernels().open({.product = secret_.Times(a_ntt.data(), scratch.Expose()),
+    ring::ActiveKernels().open({.product = secret_.Times(a_ntt, scratch.Expose()),
                                 .residues = b,
                                 .layout = LanesOf(layout_),
                                 .shift = TruncationMean(participants),

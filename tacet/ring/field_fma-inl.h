@@ -107,6 +107,11 @@ class Field {
     u = u + v;
     v = Multiply(difference, w);
   }
+  // Products need no care here (field_ifma).
+  HWY_INLINE void InverseButterflyOfLoose(Residue& u, Residue& v, Factor w) const {
+    InverseButterfly(u, v, w);
+  }
+  HWY_INLINE Residue Tight(Residue x) const { return x; }
 
  private:
   Doubles p_;

@@ -74,12 +74,16 @@ class Field {
     hn::StoreU(factor.quotient, U(), factors + size + index);
   }
 
-  // x < 2^52, out below 2p: both low halves are added, - p as 2^52 - p, and the carry cut off.
-  HWY_INLINE Residue Multiply(Residue x, Factor w) const {
+  // x < 2^52 (only these bits are looked at), out below 2p.
+  HWY_INLINE Residue Multiply(Residue x, Factor w) const { return Tight(MultiplyLoose(x, w)); }
+  // Both low halves are added, - p as 2^52 - p. The carry stays: a loose product is known from its
+  // low 52 bits, and Tight cuts it off.
+  HWY_INLINE Residue MultiplyLoose(Residue x, Factor w) const {
     const Words q = AddHigh(hn::Zero(U()), x, w.quotient);
     const Words product = AddLow(hn::Zero(U()), x, w.value);
-    return hn::And(AddLow(product, q, minus_p_), Word(kLow52));
+    return AddLow(product, q, minus_p_);
   }
+  HWY_INLINE Residue Tight(Residue x) const { return hn::And(x, Word(kLow52)); }
   // Every value is settled all the time.
   HWY_INLINE Residue Settle(Residue x) const { return x; }
 
@@ -91,11 +95,17 @@ class Field {
     u = settled + t;
     v = settled + two_p_ - t;
   }
-  // (u, v) <- (u + v, (u - v) w): below 2p in and out.
+  // (u, v) <- (u + v, (u - v) w): below 2p in and out; v comes out loose.
   HWY_INLINE void InverseButterfly(Residue& u, Residue& v, Factor w) const {
     const Residue difference = u + two_p_ - v;
     u = Reduce(u + v, two_p_);
-    v = Multiply(difference, w);
+    v = MultiplyLoose(difference, w);
+  }
+  // The same for two loose products: one cut for the sum, none for the difference.
+  HWY_INLINE void InverseButterflyOfLoose(Residue& u, Residue& v, Factor w) const {
+    const Residue difference = u + two_p_ - v;
+    u = Reduce(Tight(u + v), two_p_);
+    v = MultiplyLoose(difference, w);
   }
 
   HWY_INLINE Words p() const { return p_; }

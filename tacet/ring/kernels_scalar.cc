@@ -76,7 +76,9 @@ void Multiply(const Modulus& modulus, const uint64_t* values, const uint64_t* fa
 
 void MultiplyInverse(const NttTables& tables, const uint64_t* values, const uint64_t* factors,
                      uint64_t* product) {
-  Multiply(tables.modulus, values, factors, tables.degree, product);
+  for (size_t i = 0; i < tables.degree; ++i) {
+    product[i] = tables.modulus.MultiplyLazy(values[i], FactorAt(factors, tables.degree, i));
+  }
   Inverse(tables, product);
 }
 

@@ -194,16 +194,20 @@ HWY_INLINE void InverseSquare(const Field& field, const Roots& roots, size_t squ
   for (size_t row = 0; row < kLanes / 4; ++row) {
     const Factor w = roots.InSquare(2, square, row);
     field.InverseButterfly(x[4 * row], x[4 * row + 2], w);
-    field.InverseButterfly(x[4 * row + 1], x[4 * row + 3], w);
+    field.InverseButterflyOfLoose(x[4 * row + 1], x[4 * row + 3], w);
     x[4 * row] = field.Settle(x[4 * row]);
   }
   if constexpr (kLanes == 8) {
     const Factor w = roots.InSquare(4, square, 0);
-    for (size_t i = 0; i < 4; ++i) field.InverseButterfly(x[i], x[i + 4], w);
+    field.InverseButterfly(x[0], x[4], w);
+    field.InverseButterfly(x[1], x[5], w);
+    field.InverseButterflyOfLoose(x[2], x[6], w);
+    field.InverseButterflyOfLoose(x[3], x[7], w);
     x[2] = field.Settle(x[2]);
     x[3] = field.Settle(x[3]);
   }
   x[1] = field.Settle(x[1]);
+  for (size_t i = kLanes / 2; i < kLanes; ++i) x[i] = field.Tight(x[i]);
 }
 
 // The stages with halves of `quarter` and 2 quarter. In field_fma, B <= 1 in: sums of sums reach 4,
@@ -224,11 +228,11 @@ HWY_INLINE void InversePair(const Field& field, const Roots& roots, size_t degre
       field.InverseButterfly(x0, x1, left);
       field.InverseButterfly(x2, x3, right);
       field.InverseButterfly(x0, x2, outer);
-      field.InverseButterfly(x1, x3, outer);
+      field.InverseButterflyOfLoose(x1, x3, outer);
       Field::Store(field.Settle(x0), at);
       Field::Store(field.Settle(x1), at + quarter);
-      Field::Store(x2, at + 2 * quarter);
-      Field::Store(x3, at + 3 * quarter);
+      Field::Store(field.Tight(x2), at + 2 * quarter);
+      Field::Store(field.Tight(x3), at + 3 * quarter);
     }
   }
 }
@@ -242,7 +246,7 @@ HWY_INLINE void InverseLast(const Field& field, const Roots& roots, size_t degre
     Residue v = Field::Load(a + half + i);
     field.InverseButterfly(u, v, w);
     Field::Store(u, a + i);
-    Field::Store(v, a + half + i);
+    Field::Store(field.Tight(v), a + half + i);
   }
 }
 
