@@ -24,9 +24,7 @@ struct AlignedAllocator {
   T* allocate(size_t count) {
     return static_cast<T*>(::operator new(count * sizeof(T), kAlignment));
   }
-  void deallocate(T* memory, size_t count) {
-    ::operator delete(memory, count * sizeof(T), kAlignment);
-  }
+  void deallocate(T* memory, size_t /*count*/) { ::operator delete(memory, kAlignment); }
   template <typename Object>
   void construct(Object* object) {
     ::new (static_cast<void*>(object)) Object;
