@@ -14,8 +14,8 @@
 #include "tacet/base/random.h"
 #include "tacet/base/status.h"
 #include "tacet/dp/mechanism_plan.h"
-#include "tacet/he/lanes.h"
 #include "tacet/he/linear_tag.h"
+#include "tacet/ring/lanes.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
@@ -194,7 +194,7 @@ absl::StatusOr<BenchHeResult> BenchHe(const BenchHeSpec& spec) {
   result.encode_s = MedianSeconds(spec.repetitions, [&] {
     for (size_t i = 0; i < counts.size(); i += params.lanes()) {
       const size_t lanes = std::min<size_t>(params.lanes(), counts.size() - i);
-      sink += he::PackLanes(std::span<const uint32_t>(counts).subspan(i, lanes),
+      sink += ring::PackLanes(std::span<const uint32_t>(counts).subspan(i, lanes),
                             params.plaintext_bits());
     }
   });

@@ -85,7 +85,7 @@ TACET_VAES void EncryptCounters(const __m512i* keys, uint64_t high, uint64_t low
 }  // namespace
 
 bool VaesIsActive() {
-  static const bool active = ActiveSimd() == Simd::kAvx512 && DetectedVectorAes();
+  static const bool active = ActiveSimd() == Simd::kAvx512 && HasVectorAes();
   return active;
 }
 

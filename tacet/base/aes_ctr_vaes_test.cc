@@ -29,7 +29,7 @@ Bytes SomeBytes(size_t count, uint64_t seed) {
 class VaesCtrTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!DetectedVectorAes()) GTEST_SKIP() << "this processor has no vector AES";
+    if (!HasVectorAes()) GTEST_SKIP() << "this processor has no vector AES";
   }
 };
 

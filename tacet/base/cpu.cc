@@ -41,12 +41,17 @@ Simd DetectedSimd() {
   return Simd::kScalar;
 }
 
-bool DetectedVectorAes() {
+bool HasVectorAes() {
   // Not among the names that clang 14 knows for __builtin_cpu_supports.
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   constexpr unsigned kVaes = 1u << 9;  // of leaf 7's ECX
   return DetectedSimd() == Simd::kAvx512 && __builtin_cpu_supports("aes") &&
          __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ecx & kVaes) != 0;
+}
+
+bool HasAvx512Ifma() {
+  return DetectedSimd() == Simd::kAvx512 && __builtin_cpu_supports("avx512ifma") &&
+         __builtin_cpu_supports("avx512vpopcntdq");
 }
 
 Simd ActiveSimd() {

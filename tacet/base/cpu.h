@@ -19,8 +19,10 @@ Simd ActiveSimd();
 Simd DetectedSimd();
 std::string_view SimdName(Simd simd);
 
-// True when kAvx512 is detected and the processor also has AES on whole vectors (VAES).
-bool DetectedVectorAes();
+// Whether kAvx512 has AES on whole vectors too (VAES).
+bool HasVectorAes();
+// Whether kAvx512 has 52-bit integer multiply-add and counts bits too (IFMA and VPOPCNTDQ).
+bool HasAvx512Ifma();
 
 // InvalidArgument when TACET_SIMD asks for something that cannot be had; programs call it first.
 absl::Status CheckSimdEnvironment();

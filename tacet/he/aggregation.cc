@@ -167,6 +167,13 @@ absl::Status AggregationParams::PlanPaper() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<uint64_t>> Decryptor::Decrypt(std::span<const uint8_t> closed_sum,
+                                                         uint32_t participants) const {
+  std::vector<uint64_t> sums;
+  TACET_RETURN_IF_ERROR(DecryptInto(closed_sum, participants, sums));
+  return sums;
+}
+
 absl::StatusOr<std::unique_ptr<Encryptor>> NewEncryptor(const AggregationParams& params,
                                                         std::span<const uint8_t> public_seed,
                                                         const base::SecretBytes& group_secret) {

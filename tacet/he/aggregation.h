@@ -155,17 +155,20 @@ class Decryptor {
  public:
   virtual ~Decryptor() = default;
 
-  // sums[i] = sum of the i-th counts of `participants` ciphertexts. The time taken depends on no
-  // secret, and neither does success: DataLoss (length, a word that is not canonical) and
-  // InvalidArgument (participants not in 1..max_participants) can be seen from the input alone.
-  // A sum outside the bound comes out as another number, a negative one as 0; the linear tag
-  // notices both.
-  virtual absl::StatusOr<std::vector<uint64_t>> Decrypt(std::span<const uint8_t> closed_sum,
-                                                        uint32_t participants) const = 0;
+  // sums[i] = sum of the i-th counts of `participants` ciphertexts; `sums` is resized, so a caller
+  // that keeps it reuses its memory. The time taken depends on no secret, and neither does success:
+  // DataLoss (length, a word that is not canonical) and InvalidArgument (participants not in
+  // 1..max_participants) can be seen from the input alone; `sums` is then worthless. A sum outside
+  // the bound comes out as another number, a negative one as 0; the linear tag notices both.
+  virtual absl::Status DecryptInto(std::span<const uint8_t> closed_sum, uint32_t participants,
+                                   std::vector<uint64_t>& sums) const = 0;
+  // The same into new memory.
+  absl::StatusOr<std::vector<uint64_t>> Decrypt(std::span<const uint8_t> closed_sum,
+                                                uint32_t participants) const;
 
   // The mean square of the payload's error in this sum over the used coefficients; honest sums are
   // near participants * noise_variance_per_upload(). Depends on secrets: for the opener's own log
-  // and for tests, never a reason to refuse, never sent. Errors as Decrypt.
+  // and for tests, never a reason to refuse, never sent. Slower than DecryptInto; errors as there.
   virtual absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
                                               uint32_t participants) const = 0;
 };

@@ -30,9 +30,9 @@ bool LanesFit(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits, uint64_t 
   return largest <= (ring::kModulusQ - 1) / 2;
 }
 
-std::vector<uint64_t> ExpandPayloadA(std::span<const uint8_t> public_seed, uint64_t polynomials) {
+ring::AlignedWords ExpandPayloadA(std::span<const uint8_t> public_seed, uint64_t polynomials) {
   constexpr size_t kN = ring::kCompactDegree;
-  std::vector<uint64_t> a_ntt(2 * kN * polynomials);
+  ring::AlignedWords a_ntt(2 * kN * polynomials);
   for (uint64_t j = 0; j < polynomials; ++j) {
     for (size_t prime = 0; prime < 2; ++prime) {
       ring::ExpandUniform(public_seed,

@@ -9,15 +9,19 @@
 #ifndef TACET_HE_COMPACT_H_
 #define TACET_HE_COMPACT_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "absl/status/statusor.h"
 
 #include "tacet/he/aggregation.h"
 #include "tacet/he/key_envelope.h"
+#include "tacet/ring/aligned.h"
+#include "tacet/ring/kernels.h"
+#include "tacet/ring/ntt.h"
+#include "tacet/ring/polynomial.h"
 
 namespace tacet::he {
 
@@ -36,7 +40,35 @@ bool LanesFit(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits, uint64_t 
 
 // a_j of all polynomials mod both primes, NTT domain: word i of a_j mod kPrimes[r] is at
 // (2 j + r) N + i. Public.
-std::vector<uint64_t> ExpandPayloadA(std::span<const uint8_t> public_seed, uint64_t polynomials);
+ring::AlignedWords ExpandPayloadA(std::span<const uint8_t> public_seed, uint64_t polynomials);
+// The 2 N words of polynomial j.
+inline std::span<const uint64_t> PayloadA(const ring::AlignedWords& a_ntt, uint64_t polynomial) {
+  constexpr size_t kWords = 2 * ring::kCompactDegree;
+  return std::span(a_ntt).subspan(polynomial * kWords, kWords);
+}
+
+// A (secret) polynomial with small coefficients mod both primes, for products in Z_Q[X]/(X^N + 1).
+class ModQMultiplier {
+ public:
+  template <typename Small>
+  explicit ModQMultiplier(std::span<const Small> small)
+      : factors_{ring::Multiplier(small, ring::CompactNtt(0)),
+                 ring::Multiplier(small, ring::CompactNtt(1))} {}
+
+  const ring::Multiplier& mod(size_t prime) const { return factors_[prime]; }
+
+  // The product with a polynomial, N values mod kPrimes[0], then N mod kPrimes[1]. `scratch` has
+  // ring::ScratchWords(N) words.
+  ring::ProductModQ Times(std::span<const uint64_t> a_ntt, std::span<uint64_t> scratch) const {
+    return {.tables = {&factors_[0].ntt().tables(), &factors_[1].ntt().tables()},
+            .a_ntt = {a_ntt.data(), a_ntt.data() + ring::kCompactDegree},
+            .k_factors = {factors_[0].factors(), factors_[1].factors()},
+            .scratch = scratch.data()};
+  }
+
+ private:
+  std::array<ring::Multiplier, 2> factors_;
+};
 
 std::unique_ptr<Encryptor> NewCompactEncryptor(const AggregationParams& params,
                                                std::span<const uint8_t> public_seed,

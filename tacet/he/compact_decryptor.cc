@@ -1,17 +1,18 @@
 #include <array>
-#include <functional>
 #include <utility>
 #include <vector>
 
 #include "tacet/base/status.h"
 #include "tacet/he/compact.h"
-#include "tacet/he/lanes.h"
 #include "tacet/he/payload_shape.h"
 #include "tacet/he/residues.h"
 #include "tacet/he/truncated_planes.h"
 #include "tacet/ring/crt.h"
+#include "tacet/ring/kernels.h"
+#include "tacet/ring/lanes.h"
 #include "tacet/ring/ntt.h"
 #include "tacet/ring/polynomial.h"
+#include "tacet/ring/words.h"
 
 namespace tacet::he {
 namespace {
@@ -21,6 +22,13 @@ using ring::Uint128;
 
 constexpr size_t kN = ring::kCompactDegree;
 
+// A payload polynomial of a closed sum, with canonical residues.
+struct ClosedPolynomial {
+  uint64_t index = 0;
+  size_t used = 0;
+  std::array<const uint8_t*, 2> residues{};  // little-endian u64 mod each prime
+};
+
 class CompactDecryptor final : public Decryptor {
  public:
   CompactDecryptor(const AggregationParams& params, std::span<const uint8_t> public_seed,
@@ -29,103 +37,108 @@ class CompactDecryptor final : public Decryptor {
         a_ntt_(ExpandPayloadA(public_seed, params.polynomials())),
         envelope_(std::move(envelope)) {}
 
-  absl::StatusOr<std::vector<uint64_t>> Decrypt(std::span<const uint8_t> closed_sum,
-                                                uint32_t participants) const override {
-    const uint64_t total_offset = participants * params_.offset();
-    std::vector<uint64_t> sums(params_.dimension());
-    base::SecretVector<int64_t> centred(params_.lanes());
-    const auto decode = [&](uint64_t first, std::span<const Int128> phases) {
-      for (size_t i = 0; i < phases.size(); ++i) {
-        const uint64_t coefficient = first + i;
-        UnpackLanes(RoundToMultiple(phases[i], params_.scale_bits()), params_.plaintext_bits(),
-                    centred.Expose());
-        const size_t values = ValuesIn(params_, coefficient);
-        for (size_t l = 0; l < values; ++l) {
-          sums[coefficient * params_.lanes() + l] = SumOfCounts(centred.Expose()[l], total_offset);
-        }
-      }
-    };
-    TACET_RETURN_IF_ERROR(ForEachPolynomial(closed_sum, participants, decode));
-    return sums;
-  }
-
-  absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
-                                      uint32_t participants) const override {
-    double sum_of_squares = 0;
-    const auto measure = [&](uint64_t /*first*/, std::span<const Int128> phases) {
-      for (const Int128 phase : phases) {
-        const Int128 nearest = RoundToMultiple(phase, params_.scale_bits());
-        const double error = static_cast<double>(
-            static_cast<int64_t>(phase - nearest * (Int128{1} << params_.scale_bits())));
-        sum_of_squares += error * error;
-      }
-    };
-    TACET_RETURN_IF_ERROR(ForEachPolynomial(closed_sum, participants, measure));
-    return sum_of_squares / static_cast<double>(params_.used_coefficients());
-  }
-
- private:
-  using Sink = std::function<void(uint64_t first_coefficient, std::span<const Int128> phases)>;
-
-  // Hands over the phases of all used coefficients, a polynomial at a time: Σe - (its truncation's
-  // mean) + 2^kappa Σ_l (sum - K' offset) 2^(w l), centred mod Q.
-  absl::Status ForEachPolynomial(std::span<const uint8_t> closed_sum, uint32_t participants,
-                                 const Sink& sink) const {
-    TACET_RETURN_IF_ERROR(CheckClosedSum(params_, closed_sum.size(), participants));
-    const size_t payload_bytes = 16 * params_.used_coefficients();
-    TACET_ASSIGN_OR_RETURN(const base::SecretVector<int32_t> key_sum,
-                           envelope_->Open(closed_sum.subspan(payload_bytes), participants));
-    const std::array<ring::Multiplier, 2> key_factors = {
-        ring::Multiplier(std::span<const int32_t>(key_sum.Expose()), ring::CompactNtt(0)),
-        ring::Multiplier(std::span<const int32_t>(key_sum.Expose()), ring::CompactNtt(1))};
-
-    base::ByteReader reader(closed_sum.first(payload_bytes), "closed sum");
-    std::vector<uint64_t> residues(kN);
-    std::array<base::SecretVector<uint64_t>, 2> phase{base::SecretVector<uint64_t>(kN),
-                                                      base::SecretVector<uint64_t>(kN)};
-    base::SecretVector<Int128> centred(kN);
+  absl::Status DecryptInto(std::span<const uint8_t> closed_sum, uint32_t participants,
+                           std::vector<uint64_t>& sums) const override {
+    TACET_ASSIGN_OR_RETURN(const ModQMultiplier key_factors, OpenKeySum(closed_sum, participants));
+    sums.resize(params_.dimension());
+    base::SecretVector<uint64_t> scratch(ring::ScratchWords(kN));
+    const ring::Kernels& kernels = ring::ActiveKernels();
+    base::ByteReader reader(closed_sum, "closed sum");
     for (uint64_t j = 0; j < params_.polynomials(); ++j) {
-      const size_t used = UsedCoefficients(params_, j);
-      const bool last = j + 1 == params_.polynomials();
-      const auto c = std::span(residues).first(used);
-      for (size_t prime = 0; prime < 2; ++prime) {
-        const ring::Modulus& modulus = ring::kModuli[prime];
-        TACET_RETURN_IF_ERROR(ReadResidues(reader, "payload", modulus.prime(), c));
-        const auto key_part = phase[prime].Expose();
-        key_factors[prime].Multiply(std::span(a_ntt_).subspan((2 * j + prime) * kN, kN), key_part);
-        const uint64_t known = KnownPart(modulus, participants, params_.lanes());
-        for (size_t i = 0; i < used; ++i) {
-          key_part[i] = modulus.Subtract(modulus.Add(c[i], known), key_part[i]);
-        }
-        if (last) {  // its last coefficient may carry fewer values
-          const uint64_t partial =
-              KnownPart(modulus, participants, ValuesIn(params_, params_.used_coefficients() - 1));
-          key_part[used - 1] = modulus.Add(modulus.Subtract(key_part[used - 1], known), partial);
-        }
-      }
-      for (size_t i = 0; i < used; ++i) {
-        centred.Expose()[i] =
-            ring::CentreQ(ring::ComposeCrt(phase[0].Expose()[i], phase[1].Expose()[i]));
-      }
-      sink(j * kN, centred.Expose().first(used));
+      TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c, ReadPolynomial(reader, j));
+      kernels.open({.product = key_factors.Times(PayloadA(a_ntt_, j), scratch.Expose()),
+                    .residues = c.residues,
+                    .layout = LanesOf(params_),
+                    .shift = KnownPart(participants, params_.lanes()),
+                    .last_shift = LastShift(c, participants),
+                    .offset = participants * params_.offset(),
+                    .used = c.used,
+                    .sums = ValuesOf(params_, j, std::span(sums))});
     }
     return absl::OkStatus();
   }
 
-  // What everybody knows of a phase: the truncation's mean less 2^kappa Σ_{l < values} K' offset
-  // 2^(w l), mod p.
-  uint64_t KnownPart(const ring::Modulus& modulus, uint32_t participants, size_t values) const {
+  absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
+                                      uint32_t participants) const override {
+    TACET_ASSIGN_OR_RETURN(const ModQMultiplier key_factors, OpenKeySum(closed_sum, participants));
+    std::array<base::SecretVector<uint64_t>, 2> product{base::SecretVector<uint64_t>(kN),
+                                                        base::SecretVector<uint64_t>(kN)};
+    const Uint128 known = KnownPart(participants, params_.lanes());
+    double sum_of_squares = 0;
+    base::ByteReader reader(closed_sum, "closed sum");
+    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
+      TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c, ReadPolynomial(reader, j));
+      for (size_t r = 0; r < 2; ++r) {
+        key_factors.mod(r).Multiply(std::span(a_ntt_).subspan((2 * j + r) * kN, kN),
+                                    product[r].Expose());
+      }
+      for (size_t i = 0; i < c.used; ++i) {
+        std::array<uint64_t, 2> phase;
+        for (size_t r = 0; r < 2; ++r) {
+          phase[r] = ring::kModuli[r].Subtract(ring::LoadWord64(c.residues[r] + 8 * i),
+                                               product[r].Expose()[i]);
+        }
+        const Uint128 shift = known + (i + 1 == c.used ? LastShift(c, participants) : 0);
+        const Int128 centred =
+            ring::CentreQ(ring::ReduceQ(ring::ComposeCrt(phase[0], phase[1]) + shift));
+        const Int128 nearest = ring::RoundToMultiple(centred, params_.scale_bits());
+        const double error = static_cast<double>(
+            static_cast<int64_t>(centred - nearest * (Int128{1} << params_.scale_bits())));
+        sum_of_squares += error * error;
+      }
+    }
+    return sum_of_squares / static_cast<double>(params_.used_coefficients());
+  }
+
+ private:
+  // The sum of the one-time keys. Errors: everything but residues of the payload.
+  absl::StatusOr<ModQMultiplier> OpenKeySum(std::span<const uint8_t> closed_sum,
+                                            uint32_t participants) const {
+    TACET_RETURN_IF_ERROR(CheckClosedSum(params_, closed_sum.size(), participants));
+    TACET_ASSIGN_OR_RETURN(
+        const base::SecretVector<int32_t> key_sum,
+        envelope_->Open(closed_sum.subspan(16 * params_.used_coefficients()), participants));
+    return ModQMultiplier(std::span<const int32_t>(key_sum.Expose()));
+  }
+
+  absl::StatusOr<ClosedPolynomial> ReadPolynomial(base::ByteReader& reader, uint64_t index) const {
+    ClosedPolynomial polynomial{.index = index, .used = UsedCoefficients(params_, index)};
+    for (size_t r = 0; r < 2; ++r) {
+      TACET_ASSIGN_OR_RETURN(const auto bytes,
+                             ReadResidues(reader, "payload", ring::kPrimes[r], polynomial.used));
+      polynomial.residues[r] = bytes.data();
+    }
+    return polynomial;
+  }
+
+  // What everybody knows of the phase of a coefficient with `values` values: the truncation's mean
+  // less 2^kappa Σ_{l < values} K' offset 2^(w l), mod Q. With it the phase is
+  // Σe - (its truncation's mean) + 2^kappa Σ_l (sum - K' offset) 2^(w l).
+  Uint128 KnownPart(uint32_t participants, size_t values) const {
     Uint128 ones = 0;  // 2^kappa Σ 2^(w l) < 2^100
     for (size_t l = 0; l < values; ++l) {
       ones += Uint128{1} << (params_.scale_bits() + l * params_.plaintext_bits());
     }
-    const uint64_t total_offset = modulus.Reduce(participants * params_.offset());
-    return modulus.Subtract(TruncationMean(participants),
-                            modulus.Multiply(modulus.Reduce(ones), total_offset));
+    std::array<uint64_t, 2> known;
+    for (size_t r = 0; r < 2; ++r) {
+      const ring::Modulus& modulus = ring::kModuli[r];
+      const uint64_t total_offset = modulus.Reduce(participants * params_.offset());
+      known[r] = modulus.Subtract(TruncationMean(participants),
+                                  modulus.Multiply(modulus.Reduce(ones), total_offset));
+    }
+    return ring::ComposeCrt(known[0], known[1]);
+  }
+
+  // What is known of the last coefficient of a polynomial beyond the others: the payload's last
+  // may carry fewer values.
+  Uint128 LastShift(const ClosedPolynomial& polynomial, uint32_t participants) const {
+    const size_t values = ValuesIn(params_, polynomial.index * kN + polynomial.used - 1);
+    return ring::SubtractQIfNotBelow(KnownPart(participants, values) + ring::kModulusQ -
+                                     KnownPart(participants, params_.lanes()));
   }
 
   AggregationParams params_;
-  std::vector<uint64_t> a_ntt_;
+  ring::AlignedWords a_ntt_;
   std::unique_ptr<EnvelopeOpener> envelope_;
 };
 

@@ -8,6 +8,7 @@
 #include "tacet/he/residues.h"
 #include "tacet/ring/ntt.h"
 #include "tacet/ring/polynomial.h"
+#include "tacet/ring/words.h"
 
 namespace tacet::he {
 namespace {
@@ -32,17 +33,16 @@ class PaperDecryptor final : public Decryptor {
         secret_(std::span<const int8_t>(ExpandGroupSecret(group_secret, kN).Expose()),
                 ring::PaperNtt()) {}
 
-  absl::StatusOr<std::vector<uint64_t>> Decrypt(std::span<const uint8_t> closed_sum,
-                                                uint32_t participants) const override {
+  absl::Status DecryptInto(std::span<const uint8_t> closed_sum, uint32_t participants,
+                           std::vector<uint64_t>& sums) const override {
     const uint64_t total_offset = participants * params_.offset();
-    std::vector<uint64_t> sums(params_.dimension());
+    sums.resize(params_.dimension());
     const auto decode = [&](uint64_t first, std::span<const int64_t> phases) {
       for (size_t i = 0; i < phases.size(); ++i) {
         sums[first + i] = SumOfCounts(Round(phases[i]), total_offset);
       }
     };
-    TACET_RETURN_IF_ERROR(ForEachPolynomial(closed_sum, participants, decode));
-    return sums;
+    return ForEachPolynomial(closed_sum, participants, decode);
   }
 
   absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
@@ -75,18 +75,17 @@ class PaperDecryptor final : public Decryptor {
     base::ByteReader reader(closed_sum, "closed sum");
     const uint64_t known = kModulus.Multiply(kModulus.Reduce(participants * params_.offset()),
                                              static_cast<uint64_t>(delta_));
-    std::vector<uint64_t> c0(kN);
-    std::vector<uint64_t> c1_ntt(kN);
     base::SecretVector<uint64_t> product(kN);
     base::SecretVector<int64_t> phases(kN);
     for (uint64_t j = 0; j < params_.polynomials(); ++j) {
       const size_t used = UsedCoefficients(params_, j);
-      TACET_RETURN_IF_ERROR(
-          ReadResidues(reader, "c0", kModulus.prime(), std::span(c0).first(used)));
-      TACET_RETURN_IF_ERROR(ReadResidues(reader, "c1", kModulus.prime(), c1_ntt));
+      TACET_ASSIGN_OR_RETURN(const auto c0, ReadResidues(reader, "c0", kModulus.prime(), used));
+      TACET_ASSIGN_OR_RETURN(const ring::AlignedWords c1_ntt,
+                             ReadResidueWords(reader, "c1", kModulus.prime(), kN));
       secret_.Multiply(c1_ntt, product.Expose());
       for (size_t i = 0; i < used; ++i) {
-        const uint64_t phase = kModulus.Add(c0[i], product.Expose()[i]);
+        const uint64_t phase =
+            kModulus.Add(ring::LoadWord64(c0.data() + 8 * i), product.Expose()[i]);
         phases.Expose()[i] = Centre(kModulus.Subtract(phase, known));
       }
       sink(j * kN, phases.Expose().first(used));

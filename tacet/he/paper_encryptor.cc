@@ -55,7 +55,7 @@ class PublicKeyEncryptor final : public Encryptor {
       WriteC0(product.Expose(), small_in, delta_, values, next);
       next += 8 * values.size();
 
-      pk1_.MultiplyNtt(u_ntt.Expose(), product.Expose());
+      pk1_.Multiply(u_ntt.Expose(), product.Expose());
       ring::SampleError(random, small.Expose());
       ring::ForwardOfSmall(small_in, ring::PaperNtt(), error_ntt.Expose());
       ring::AddInPlace(product.Expose(), error_ntt.Expose(), kModulus);
@@ -74,7 +74,9 @@ class PublicKeyEncryptor final : public Encryptor {
       ring::ExpandUniform(public_seed, {.use = ring::UniformUse::kPublicKey}, pk1_ntt);
       const base::SecretVector<int8_t> secret = ExpandGroupSecret(group_secret, kN);
       base::SecretVector<uint64_t> product(kN);
-      ring::Multiplier(secret.Expose(), ring::PaperNtt()).MultiplyNtt(pk1_ntt, product.Expose());
+      ring::ForwardOfSmall(std::span<const int8_t>(secret.Expose()), ring::PaperNtt(),
+                           product.Expose());
+      ring::ValueMultiplier(product.Expose(), ring::PaperNtt()).Multiply(pk1_ntt, product.Expose());
       base::SecretVector<int8_t> error(kN);
       base::Random random = DeriveRandom(group_secret, "public key error");
       ring::SampleError(random, error.Expose());
@@ -96,7 +98,7 @@ class PublicKeyEncryptor final : public Encryptor {
   AggregationParams params_;
   ring::ShoupFactor delta_;
   ring::Multiplier pk0_;
-  ring::Multiplier pk1_;
+  ring::ValueMultiplier pk1_;
 };
 
 class SecretKeyEncryptor final : public Encryptor {

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "absl/status/status.h"
 
 #include "tacet/he/aggregation.h"
+#include "tacet/ring/kernels.h"
 #include "tacet/ring/modulus.h"
 
 namespace tacet::he {
@@ -22,6 +24,21 @@ inline size_t UsedCoefficients(const AggregationParams& params, uint64_t polynom
 // Values in coefficient `coefficient` of the whole payload: L, fewer in the last one.
 inline size_t ValuesIn(const AggregationParams& params, uint64_t coefficient) {
   return std::min<uint64_t>(params.lanes(), params.dimension() - coefficient * params.lanes());
+}
+
+// The values of payload polynomial `polynomial` of the scheme compact.
+template <typename Value>
+std::span<Value> ValuesOf(const AggregationParams& params, uint64_t polynomial,
+                          std::span<Value> values) {
+  const uint64_t most = params.ring_degree() * params.lanes();
+  const uint64_t first = polynomial * most;
+  return values.subspan(first, std::min<uint64_t>(most, values.size() - first));
+}
+// Its lanes, as the kernels take them.
+inline ring::LaneLayout LanesOf(const AggregationParams& params) {
+  return {.lanes = params.lanes(),
+          .lane_bits = params.plaintext_bits(),
+          .scale_bits = params.scale_bits()};
 }
 
 // The checks that every role of every scheme makes first.

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "tacet/base/status.h"
+#include "tacet/he/compact.h"
 #include "tacet/he/derived_random.h"
-#include "tacet/he/lanes.h"
 #include "tacet/he/residues.h"
 #include "tacet/he/truncated_planes.h"
 #include "tacet/ring/crt.h"
+#include "tacet/ring/kernels.h"
 #include "tacet/ring/ntt.h"
 #include "tacet/ring/polynomial.h"
 #include "tacet/ring/sampling.h"
@@ -19,7 +20,6 @@
 namespace tacet::he {
 namespace {
 
-using ring::Int128;
 using ring::kCompactDegree;
 using ring::Uint128;
 
@@ -46,25 +46,30 @@ void ExpandEnvelopeA(std::span<const uint8_t> seed, size_t prime, std::span<uint
       a_ntt);
 }
 
-// s as a factor, mod each prime.
-class SecretFactors {
- public:
-  explicit SecretFactors(const base::SecretBytes& group_secret) {
-    const base::SecretVector<int8_t> secret = ExpandGroupSecret(group_secret, kN);
-    for (size_t prime = 0; prime < 2; ++prime) {
-      factors_.emplace_back(secret.Expose(), ring::CompactNtt(prime));
-    }
+// a mod both primes, one after the other.
+ring::AlignedWords ExpandEnvelopeA(std::span<const uint8_t> seed) {
+  ring::AlignedWords a_ntt(2 * kN);
+  for (size_t prime = 0; prime < 2; ++prime) {
+    ExpandEnvelopeA(seed, prime, std::span(a_ntt).subspan(prime * kN, kN));
   }
-  const ring::Multiplier& mod(size_t prime) const { return factors_[prime]; }
+  return a_ntt;
+}
 
- private:
-  std::vector<ring::Multiplier> factors_;
-};
+// s as a factor.
+ModQMultiplier SecretFactors(const base::SecretBytes& group_secret) {
+  return ModQMultiplier(std::span<const int8_t>(ExpandGroupSecret(group_secret, kN).Expose()));
+}
+
+ring::LaneLayout LanesOf(const SharedKeyEnvelope& envelope) {
+  return {.lanes = envelope.lanes(),
+          .lane_bits = envelope.lane_bits(),
+          .scale_bits = envelope.scale_bits()};
+}
 
 class Sealer final : public EnvelopeSealer {
  public:
   Sealer(const SharedKeyEnvelope& layout, const base::SecretBytes& group_secret)
-      : layout_(layout), secret_(group_secret) {}
+      : layout_(layout), secret_(SecretFactors(group_secret)) {}
 
   void Seal(std::span<const int8_t> key, const base::SecretBytes& seal_key,
             std::span<uint8_t> sealed) const override {
@@ -72,35 +77,34 @@ class Sealer final : public EnvelopeSealer {
     const base::SecretBytes seed = DeriveKey(seal_key, "envelope seed");  // public from here on
     std::ranges::copy(seed.Expose(), sealed.last(ring::kSeedBytes).begin());
 
-    std::vector<uint64_t> a_ntt(kN);
-    std::array<base::SecretVector<uint64_t>, 2> product;  // a s
-    for (size_t prime = 0; prime < 2; ++prime) {
-      ExpandEnvelopeA(seed.Expose(), prime, a_ntt);
-      product[prime] = base::SecretVector<uint64_t>(kN);
-      secret_.mod(prime).Multiply(a_ntt, product[prime].Expose());
-    }
-    base::SecretVector<int8_t> error(used);
+    base::SecretVector<uint64_t> error_words(used);
     base::Random error_random = DeriveRandom(seal_key, "envelope error");
-    ring::SampleError(error_random, error.Expose());
+    error_random.FillU64(error_words.Expose());
 
-    const auto product0 = product[0].Expose();
-    const auto product1 = product[1].Expose();
-    const auto errors = error.Expose();
-    for (size_t i = 0; i < used; ++i) {
-      const size_t first = i * layout_.lanes();
-      const auto codes = key.subspan(first, std::min<size_t>(layout_.lanes(), kN - first));
-      // Above -Q: |codes| is at most 2^(98 - kappa), the error 21.
-      const Int128 added =
-          PackLanes(codes, layout_.lane_bits()) * (Int128{1} << layout_.scale_bits()) + errors[i];
-      const Uint128 b = ring::ReduceQ(ring::ComposeCrt(product0[i], product1[i]) + ring::kModulusQ +
-                                      static_cast<Uint128>(added));
-      StoreCoefficient(b, i, used, sealed.data());
+    // The kernel packs counts that are not negative: the codes plus 128, also in lanes that carry
+    // none; the shift takes Σ_l 128 * 2^(kappa + w l) off again.
+    constexpr uint32_t kBias = 128;
+    base::SecretVector<uint32_t> counts(used * layout_.lanes());
+    std::ranges::fill(counts.Expose(), kBias);
+    for (size_t i = 0; i < kN; ++i) counts.Expose()[i] += static_cast<uint32_t>(int32_t{key[i]});
+    Uint128 bias = 0;
+    for (uint32_t l = 0; l < layout_.lanes(); ++l) {
+      bias += Uint128{kBias} << (layout_.scale_bits() + layout_.lane_bits() * l);
     }
+    const ring::AlignedWords a_ntt = ExpandEnvelopeA(seed.Expose());
+    base::SecretVector<uint64_t> scratch(ring::ScratchWords(kN));
+    ring::ActiveKernels().seal({.product = secret_.Times(a_ntt, scratch.Expose()),
+                                .error_words = error_words.Expose().data(),
+                                .counts = counts.Expose(),
+                                .layout = LanesOf(layout_),
+                                .shift = ring::kModulusQ - bias,
+                                .used = used,
+                                .planes = sealed.data()});
   }
 
  private:
   SharedKeyEnvelope layout_;
-  SecretFactors secret_;
+  ModQMultiplier secret_;
 };
 
 class SharedKeyAdder final : public EnvelopeAdder {
@@ -158,49 +162,49 @@ class SharedKeyAdder final : public EnvelopeAdder {
 class Opener final : public EnvelopeOpener {
  public:
   Opener(const SharedKeyEnvelope& layout, const base::SecretBytes& group_secret)
-      : layout_(layout), secret_(group_secret) {}
+      : layout_(layout), secret_(SecretFactors(group_secret)) {}
 
   absl::StatusOr<base::SecretVector<int32_t>> Open(std::span<const uint8_t> sum,
                                                    uint32_t participants) const override {
     const size_t used = layout_.used_coefficients();
     base::ByteReader reader(sum, "closed sum");
-    std::array<std::vector<uint64_t>, 2> b;
-    std::array<std::vector<uint64_t>, 2> a_ntt;
+    std::array<const uint8_t*, 2> b;
     for (size_t prime = 0; prime < 2; ++prime) {
-      b[prime].resize(used);
-      TACET_RETURN_IF_ERROR(ReadResidues(reader, "envelope b", ring::kPrimes[prime], b[prime]));
+      TACET_ASSIGN_OR_RETURN(const auto residues,
+                             ReadResidues(reader, "envelope b", ring::kPrimes[prime], used));
+      b[prime] = residues.data();
     }
+    ring::AlignedWords a_ntt;
+    a_ntt.reserve(2 * kN);
     for (size_t prime = 0; prime < 2; ++prime) {
-      a_ntt[prime].resize(kN);
-      TACET_RETURN_IF_ERROR(ReadResidues(reader, "envelope a", ring::kPrimes[prime], a_ntt[prime]));
+      TACET_ASSIGN_OR_RETURN(const ring::AlignedWords values,
+                             ReadResidueWords(reader, "envelope a", ring::kPrimes[prime], kN));
+      a_ntt.insert(a_ntt.end(), values.begin(), values.end());
     }
     TACET_RETURN_IF_ERROR(reader.ExpectEnd());
 
-    std::array<base::SecretVector<uint64_t>, 2> phase;
-    for (size_t prime = 0; prime < 2; ++prime) {
-      phase[prime] = base::SecretVector<uint64_t>(kN);
-      const auto residues = phase[prime].Expose();
-      secret_.mod(prime).Multiply(a_ntt[prime], residues);
-      const ring::Modulus& modulus = ring::kModuli[prime];
-      const uint64_t mean = TruncationMean(participants);
-      for (size_t i = 0; i < used; ++i) {
-        residues[i] = modulus.Subtract(modulus.Add(b[prime][i], mean), residues[i]);
-      }
-    }
+    // Lanes are signed: 2^(w-1) is added and taken off again.
+    const uint64_t offset = uint64_t{1} << (layout_.lane_bits() - 1);
+    base::SecretVector<uint64_t> sums(kN);
+    base::SecretVector<uint64_t> scratch(ring::ScratchWords(kN));
+    ring::ActiveKernels().open({.product = secret_.Times(a_ntt, scratch.Expose()),
+                                .residues = b,
+                                .layout = LanesOf(layout_),
+                                .shift = TruncationMean(participants),
+                                .last_shift = 0,
+                                .offset = offset,
+                                .used = used,
+                                .sums = sums.Expose()});
     base::SecretVector<int32_t> key_sum(kN);
-    for (size_t i = 0; i < used; ++i) {
-      const Int128 centred =
-          ring::CentreQ(ring::ComposeCrt(phase[0].Expose()[i], phase[1].Expose()[i]));
-      const size_t first = i * layout_.lanes();
-      UnpackLanes(RoundToMultiple(centred, layout_.scale_bits()), layout_.lane_bits(),
-                  key_sum.Expose().subspan(first, std::min<size_t>(layout_.lanes(), kN - first)));
+    for (size_t i = 0; i < kN; ++i) {
+      key_sum.Expose()[i] = static_cast<int32_t>(static_cast<int64_t>(sums.Expose()[i] - offset));
     }
     return key_sum;
   }
 
  private:
   SharedKeyEnvelope layout_;
-  SecretFactors secret_;
+  ModQMultiplier secret_;
 };
 
 }  // namespace

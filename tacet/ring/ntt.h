@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "tacet/ring/kernels.h"
 #include "tacet/ring/modulus.h"
 
 namespace tacet::ring {
@@ -17,33 +17,34 @@ namespace tacet::ring {
 // are born in this domain). Immutable; the time does not depend on the values.
 class Ntt {
  public:
-  // `root` is psi. N is a power of two, 2 <= N <= 8192, and 2N divides p - 1.
-  Ntt(const Modulus& modulus, size_t degree, uint64_t root);
+  // `root` is psi. N is a power of two, 64 <= N <= 8192, and 2N divides p - 1.
+  Ntt(const Modulus& modulus, size_t degree, uint64_t root, const Kernels& kernels);
 
-  const Modulus& modulus() const { return modulus_; }
-  size_t degree() const { return degree_; }
+  const Modulus& modulus() const { return tables_.modulus; }
+  size_t degree() const { return tables_.degree; }
+  const Kernels& kernels() const { return *kernels_; }
+  const NttTables& tables() const { return tables_; }
+  uint64_t inverse_degree() const { return inverse_degree_; }  // 1 / N mod p
 
   // In place. Coefficients below 2p in, canonical values out (Cooley-Tukey, Longa and Naehrig
   // 2016).
   void Forward(std::span<uint64_t> polynomial) const;
-  // In place. Values below 2p in, canonical coefficients out (Gentleman-Sande).
+  // In place. Canonical values in, canonical coefficients out (Gentleman-Sande).
   void Inverse(std::span<uint64_t> polynomial) const;
 
  private:
-  Modulus modulus_;
-  size_t degree_;
-  std::vector<ShoupFactor> roots_;          // psi^brv(i)
-  std::vector<ShoupFactor> inverse_roots_;  // psi^-brv(i)
-  ShoupFactor inverse_degree_;              // 1 / N
+  const Kernels* kernels_;
+  NttTables tables_;
+  uint64_t inverse_degree_;
 };
 
 inline constexpr size_t kCompactDegree = 4096;
 inline constexpr size_t kPaperDegree = 8192;
 
-// The transforms of the formats, made on first use: kPrimes[prime] at N = 4096 with
-// psi = 856596136628 and 935425415354, and kPrime0 at N = 8192 with psi = 3135627360.
-const Ntt& CompactNtt(size_t prime);
-const Ntt& PaperNtt();
+// The transforms of the formats, made on first use for each set of kernels: kPrimes[prime] at
+// N = 4096 with psi = 856596136628 and 935425415354, and kPrime0 at N = 8192 with psi = 3135627360.
+const Ntt& CompactNtt(size_t prime, const Kernels& kernels = ActiveKernels());
+const Ntt& PaperNtt(const Kernels& kernels = ActiveKernels());
 
 }  // namespace tacet::ring
 

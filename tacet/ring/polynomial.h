@@ -10,13 +10,17 @@
 #include <span>
 
 #include "tacet/base/secret.h"
+#include "tacet/ring/kernels.h"
 #include "tacet/ring/modulus.h"
 #include "tacet/ring/ntt.h"
 
 namespace tacet::ring {
 
 // sum[i] <- sum[i] + term[i] mod p; canonical.
-void AddInPlace(std::span<uint64_t> sum, std::span<const uint64_t> term, const Modulus& modulus);
+inline void AddInPlace(std::span<uint64_t> sum, std::span<const uint64_t> term,
+                       const Modulus& modulus) {
+  ActiveKernels().add(modulus, term.data(), term.size(), sum.data());
+}
 
 // The values of a polynomial with small signed coefficients; canonical.
 template <typename Small>
@@ -27,33 +31,49 @@ void ForwardOfSmall(std::span<const Small> small, const Ntt& ntt, std::span<uint
   ntt.Forward(values_ntt);
 }
 
-// A (secret) polynomial with small coefficients that many others are multiplied by: its values with
-// their Shoup quotients. Wiped when it goes.
+// A (secret) polynomial that others are multiplied by value by value. Wiped when it goes.
+class ValueMultiplier {
+ public:
+  // From canonical values.
+  ValueMultiplier(std::span<const uint64_t> values_ntt, const Ntt& ntt);
+
+  // product[i] = other[i] factor[i] mod p, canonical; the arrays may be the same.
+  void Multiply(std::span<const uint64_t> other_ntt, std::span<uint64_t> product_ntt) const;
+
+ private:
+  const Ntt* ntt_;
+  base::SecretVector<uint64_t> factors_;
+};
+
+// A (secret) polynomial that others are multiplied by in the ring: its values over N, since the
+// inverse transform of the kernels leaves a factor of N. Wiped when it goes.
 class Multiplier {
  public:
+  // From canonical values.
+  Multiplier(std::span<const uint64_t> values_ntt, const Ntt& ntt) : Multiplier(ntt) {
+    SetFactors(values_ntt);
+  }
   // From coefficients in (-p, p).
   template <typename Small>
-  Multiplier(std::span<const Small> small, const Ntt& ntt) : ntt_(&ntt), factors_(small.size()) {
-    base::SecretVector<uint64_t> values_ntt(small.size());
+  Multiplier(std::span<const Small> small, const Ntt& ntt) : Multiplier(ntt) {
+    base::SecretVector<uint64_t> values_ntt(ntt.degree());
     ForwardOfSmall(small, ntt, values_ntt.Expose());
     SetFactors(values_ntt.Expose());
   }
-  // From canonical values.
-  Multiplier(std::span<const uint64_t> values_ntt, const Ntt& ntt)
-      : ntt_(&ntt), factors_(values_ntt.size()) {
-    SetFactors(values_ntt);
-  }
 
-  // product[i] = other[i] factor[i] mod p, canonical.
-  void MultiplyNtt(std::span<const uint64_t> other_ntt, std::span<uint64_t> product_ntt) const;
+  const Ntt& ntt() const { return *ntt_; }
+  // For ProductModQ.
+  const uint64_t* factors() const { return factors_.Expose().data(); }
+
   // The coefficients of the product in the ring, canonical.
   void Multiply(std::span<const uint64_t> other_ntt, std::span<uint64_t> product) const;
 
  private:
+  explicit Multiplier(const Ntt& ntt) : ntt_(&ntt), factors_(2 * ntt.degree()) {}
   void SetFactors(std::span<const uint64_t> values_ntt);
 
   const Ntt* ntt_;
-  base::SecretVector<ShoupFactor> factors_;
+  base::SecretVector<uint64_t> factors_;
 };
 
 }  // namespace tacet::ring

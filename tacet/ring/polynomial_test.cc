@@ -41,8 +41,10 @@ TEST(PolynomialTest, MultiplierTakesNegativeCoefficientsOfBothWidths) {
   Multiplier(std::span<const int32_t>(wide), ntt).Multiply(other_ntt, b);
   EXPECT_EQ(a, b);
 
-  // The same by values: MultiplyNtt, then the inverse transform.
-  Multiplier(std::span<const int8_t>(narrow), ntt).MultiplyNtt(other_ntt, b);
+  // The same by values, then the inverse transform.
+  std::vector<uint64_t> values_ntt(kCompactDegree);
+  ForwardOfSmall(std::span<const int8_t>(narrow), ntt, std::span<uint64_t>(values_ntt));
+  ValueMultiplier(values_ntt, ntt).Multiply(other_ntt, b);
   for (const uint64_t value : b) EXPECT_LT(value, kPrime1);
   ntt.Inverse(b);
   EXPECT_EQ(a, b);

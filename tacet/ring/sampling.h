@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tacet/base/random.h"
+#include "tacet/ring/modulus.h"
 
 namespace tacet::ring {
 
@@ -20,6 +21,18 @@ void SampleTernary(base::Random& random, std::span<int8_t> coefficients);
 inline constexpr int kErrorBound = 21;
 inline constexpr double kErrorVariance = kErrorBound / 2.0;
 void SampleError(base::Random& random, std::span<int8_t> coefficients);
+
+// The values that one word makes. Bits are counted by partial sums: the compiler's own way may look
+// them up in a table, at an address that depends on the secret.
+inline constexpr uint64_t kErrorMask = (uint64_t{1} << (2 * kErrorBound)) - 1;
+constexpr int ErrorOf(uint64_t word) {
+  uint64_t x = word & kErrorMask;
+  x -= (x >> 1) & 0x5555555555555555;
+  x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333);
+  x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
+  return static_cast<int>((x * 0x0101010101010101) >> 56) - kErrorBound;
+}
+constexpr int TernaryOf(uint64_t word) { return static_cast<int>(MultiplyHigh(word, 3)) - 1; }
 
 }  // namespace tacet::ring
 

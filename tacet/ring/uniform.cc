@@ -1,8 +1,10 @@
 #include "tacet/ring/uniform.h"
 
+#include <algorithm>
 #include <array>
 
 #include "tacet/base/random.h"
+#include "tacet/ring/kernels.h"
 #include "tacet/ring/words.h"
 
 namespace tacet::ring {
@@ -15,17 +17,19 @@ void ExpandUniform(std::span<const uint8_t> seed, const UniformStream& stream,
   iv[5] = static_cast<uint8_t>(stream.use);
   base::AesCtrStream words(seed, iv);
 
-  constexpr uint64_t kMask = (uint64_t{1} << kPrimeBits) - 1;
+  const Kernels& kernels = ActiveKernels();
   const uint64_t prime = kPrimes[stream.prime];
-  std::array<uint8_t, 4096> buffer;
-  size_t filled = 0;
-  while (filled < values_ntt.size()) {
-    words.Fill(buffer);
-    for (size_t i = 0; i < buffer.size() && filled < values_ntt.size(); i += 8) {
-      const uint64_t word = LoadWord64(&buffer[i]) & kMask;
-      values_ntt[filled] = word;  // a rejected word is overwritten by the next
-      filled += word < prime ? 1 : 0;
-    }
+  // One block of words at a time, while the first-level cache holds it. `selected` is larger by
+  // what a kernel may write beyond the values.
+  std::array<uint64_t, 512> block;
+  std::array<uint64_t, 512 + 8> selected;
+  while (!values_ntt.empty()) {
+    words.Fill({reinterpret_cast<uint8_t*>(block.data()), sizeof(block)});
+    const size_t found =
+        kernels.select_below(prime, block.data(), block.size(),
+                             std::min(values_ntt.size(), block.size()), selected.data());
+    std::copy_n(selected.begin(), found, values_ntt.begin());
+    values_ntt = values_ntt.subspan(found);
   }
 }
 

@@ -1,14 +1,12 @@
-#include "tacet/he/lanes.h"
+#include "tacet/ring/lanes.h"
 
 #include <array>
 #include <vector>
 
 #include "gtest/gtest.h"
 
-namespace tacet::he {
+namespace tacet::ring {
 namespace {
-
-using ring::Int128;
 
 TEST(LanesTest, UnpackingUndoesPackingAtTheEdgesOfEveryLane) {
   for (uint32_t bits = 2; bits <= 54; ++bits) {
@@ -58,4 +56,4 @@ TEST(LanesTest, RoundsToTheNearestMultiple) {
 }
 
 }  // namespace
-}  // namespace tacet::he
+}  // namespace tacet::ring

@@ -3,8 +3,8 @@
 // L values v_0, ..., v_{L-1} with w bits a lane make m = Σ_l v_l 2^(w l), an integer that is never
 // reduced: values larger than a lane carry into the next, and sums of such integers are the integer
 // of the sums. Value i sits in coefficient i / L, lane i mod L.
-#ifndef TACET_HE_LANES_H_
-#define TACET_HE_LANES_H_
+#ifndef TACET_RING_LANES_H_
+#define TACET_RING_LANES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 #include "tacet/ring/modulus.h"
 
-namespace tacet::he {
+namespace tacet::ring {
 
 // Σ_l values[l] 2^(bits l). The caller's plan keeps it below 2^127.
 template <typename Value>
-ring::Int128 PackLanes(std::span<const Value> values, uint32_t bits) {
-  ring::Int128 packed = 0;
+Int128 PackLanes(std::span<const Value> values, uint32_t bits) {
+  Int128 packed = 0;
   for (size_t l = values.size(); l-- > 0;) packed = (packed << bits) + values[l];
   return packed;
 }
@@ -26,7 +26,7 @@ ring::Int128 PackLanes(std::span<const Value> values, uint32_t bits) {
 // [-2^(bits-1), 2^(bits-1) - 1], lowest lane first; what does not fit the last lane is dropped.
 // 1 <= bits <= 63. Neither branches nor divides.
 template <typename Value>
-void UnpackLanes(ring::Int128 m, uint32_t bits, std::span<Value> lanes) {
+void UnpackLanes(Int128 m, uint32_t bits, std::span<Value> lanes) {
   const uint32_t unused = 64 - bits;
   for (Value& lane : lanes) {
     // The low `bits` bits, sign-extended.
@@ -37,10 +37,10 @@ void UnpackLanes(ring::Int128 m, uint32_t bits, std::span<Value> lanes) {
 }
 
 // m nearest to phase / 2^bits: floor(phase / 2^bits + 1/2).
-constexpr ring::Int128 RoundToMultiple(ring::Int128 phase, uint32_t bits) {
-  return (phase + (ring::Int128{1} << (bits - 1))) >> bits;
+constexpr Int128 RoundToMultiple(Int128 phase, uint32_t bits) {
+  return (phase + (Int128{1} << (bits - 1))) >> bits;
 }
 
-}  // namespace tacet::he
+}  // namespace tacet::ring
 
-#endif  // TACET_HE_LANES_H_
+#endif  // TACET_RING_LANES_H_
