@@ -106,15 +106,15 @@ BENCHMARK(MultiplyRows)->DenseRange(0, 2);
 
 // The tag of an update and of an opened sum (ActiveSimd).
 void TagOfCounts(benchmark::State& state) {
-  const LinearTagKey key(base::SecretBytes(32), kDimension);
+  const LinearTagKey key(base::SecretBytes(32), kDimension, {});
   const std::vector<uint32_t> counts(kDimension, 26277);
-  for (auto _ : state) benchmark::DoNotOptimize(key.Compute(counts, {}));
+  for (auto _ : state) benchmark::DoNotOptimize(key.Compute(counts, TagNonce{}));
   CountBytes(state, 4 * kDimension);
 }
 BENCHMARK(TagOfCounts)->Unit(benchmark::kMicrosecond);
 
 void TagOfSum(benchmark::State& state) {
-  const LinearTagKey key(base::SecretBytes(32), kDimension);
+  const LinearTagKey key(base::SecretBytes(32), kDimension, {});
   const std::vector<uint64_t> sums(kDimension, 26277000);
   for (auto _ : state) benchmark::DoNotOptimize(key.OfSum(sums));
   CountBytes(state, 8 * kDimension);

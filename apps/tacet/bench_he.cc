@@ -195,7 +195,7 @@ absl::StatusOr<BenchHeResult> BenchHe(const BenchHeSpec& spec) {
     for (size_t i = 0; i < counts.size(); i += params.lanes()) {
       const size_t lanes = std::min<size_t>(params.lanes(), counts.size() - i);
       sink += ring::PackLanes(std::span<const uint32_t>(counts).subspan(i, lanes),
-                            params.plaintext_bits());
+                              params.plaintext_bits());
     }
   });
   base::Bytes ciphertext;
@@ -233,19 +233,16 @@ absl::StatusOr<BenchHeResult> BenchHe(const BenchHeSpec& spec) {
   TACET_ASSIGN_OR_RETURN(
       const secagg::ClosedRound round,
       secagg::ReadClosedRound(closed, attempt, params, terms.min_participants()));
-  const he::LinearTagKey tag_key(keys.tag_key, spec.dimension);
+  const he::LinearTagKey tag_key(keys.tag_key, spec.dimension, secagg::TagContext(attempt));
   secagg::OpenedSum opened{.participants = spec.participants, .sums = {}};
   result.decrypt_s = MedianSeconds(spec.repetitions, [&] {
-    absl::StatusOr<std::vector<uint64_t>> sums =
-        decryptor->Decrypt(round.closed_sum, spec.participants);
-    note(sums.status());
-    if (!sums.ok()) return;
-    he::Tag expected = tag_key.OfSum(*sums);
-    for (const secagg::SealNonce& nonce : round.nonces) {
-      expected = he::AddTags(expected, tag_key.Mask(secagg::TagLabel(attempt, nonce)));
-    }
+    const absl::Status decrypted =
+        decryptor->DecryptInto(round.closed_sum, spec.participants, opened.sums);
+    note(decrypted);
+    if (!decrypted.ok()) return;
+    const he::Tag expected =
+        he::AddTags(tag_key.OfSum(opened.sums), tag_key.SumOfMasks(round.nonces));
     if (!he::TagsEqual(expected, round.tag_sum)) note(base::DataLoss("the tag does not fit"));
-    opened.sums = *std::move(sums);
   });
   TACET_RETURN_IF_ERROR(failure);
   for (size_t i = 0; i < opened.sums.size(); ++i) {

@@ -15,23 +15,35 @@ float FloatBelow(double bound) {
   return static_cast<double>(nearest) > bound ? std::nextafter(nearest, 0.0f) : nearest;
 }
 
-ClipReport ClipAndClamp(std::span<const float> update, double clip_norm, double coordinate_bound,
-                        std::span<float> clipped, base::Simd simd) {
-  const Kernels& kernels = KernelsFor(simd);
+Clipping::Clipping(std::span<const float> update, double clip_norm, double coordinate_bound,
+                   base::Simd simd)
+    : simd_(simd), bound_(FloatBelow(coordinate_bound)) {
   // Squares of floats are exact and cannot overflow a double, so the sum is finite exactly when
   // every coordinate is.
-  const double square = kernels.sum_of_squares(update.data(), update.size());
+  const double square = KernelsFor(simd).sum_of_squares(update.data(), update.size());
   if (!std::isfinite(square)) {
-    std::fill(clipped.begin(), clipped.end(), 0.0f);
-    return {.norm = 0, .finite = false, .clipped = false};
+    report_.finite = false;
+    return;
   }
-  ClipReport report{.norm = std::sqrt(square), .finite = true, .clipped = false};
+  report_.norm = std::sqrt(square);
   const double target = clip_norm * (1.0 - 0x1p-20);
-  report.clipped = report.norm > target;
-  const double factor = report.clipped ? target / report.norm : 1.0;
-  kernels.scale_and_clamp(update.data(), factor, FloatBelow(coordinate_bound), clipped.data(),
-                          update.size());
-  return report;
+  report_.clipped = report_.norm > target;
+  if (report_.clipped) factor_ = target / report_.norm;
+}
+
+void Clipping::Apply(std::span<const float> part, std::span<float> clipped) const {
+  if (!report_.finite) {
+    std::fill(clipped.begin(), clipped.end(), 0.0f);
+    return;
+  }
+  KernelsFor(simd_).scale_and_clamp(part.data(), factor_, bound_, clipped.data(), part.size());
+}
+
+ClipReport ClipAndClamp(std::span<const float> update, double clip_norm, double coordinate_bound,
+                        std::span<float> clipped, base::Simd simd) {
+  const Clipping clipping(update, clip_norm, coordinate_bound, simd);
+  clipping.Apply(update, clipped);
+  return clipping.report();
 }
 
 }  // namespace tacet::dp

@@ -15,9 +15,9 @@ struct ClipReport {
   bool clipped = false;  // true when the norm bound made the update shorter
 };
 
-// Writes clamp(u min(1, S (1 - 2^-20) / ||u||_2), -b, b) with u = `update`, S = `clip_norm` > 0
-// (+infinity: no norm bound, only the clamp) and b = `coordinate_bound` > 0; both spans have the
-// same size and may be the same memory.
+// Clipping to S = `clip_norm` > 0 (+infinity: no norm bound, only the clamp) and clamping to
+// b = `coordinate_bound` > 0 of one update u, block by block:
+//   clamp(u min(1, S (1 - 2^-20) / ||u||_2), -b, b).
 //
 // The norm is summed in double: it is right to 1e-9 for any dimension below 2^32. The factor
 // 1 - 2^-20 leaves room for the rounding of each coordinate to float (2^-24 relative), so the
@@ -29,6 +29,25 @@ struct ClipReport {
 // participant uploads may not depend on its data.
 //
 // Every `simd` that the processor has gives the same bytes.
+class Clipping {
+ public:
+  // Reads all of `update` once.
+  Clipping(std::span<const float> update, double clip_norm, double coordinate_bound,
+           base::Simd simd = base::ActiveSimd());
+
+  const ClipReport& report() const { return report_; }
+
+  // clipped[i] for a part of the update; both spans have the same size and may be the same memory.
+  void Apply(std::span<const float> part, std::span<float> clipped) const;
+
+ private:
+  base::Simd simd_;
+  ClipReport report_;
+  double factor_ = 1;
+  float bound_;
+};
+
+// The whole update at once.
 ClipReport ClipAndClamp(std::span<const float> update, double clip_norm, double coordinate_bound,
                         std::span<float> clipped, base::Simd simd = base::ActiveSimd());
 

@@ -11,7 +11,7 @@ namespace tacet::dp {
 namespace {
 // Values between clipping and counting live in a block that stays in the first-level cache. Part
 // of what a seed means: another size would draw other noise.
-constexpr size_t kBlock = 2048;
+constexpr size_t kBlock = NoiseAndQuantization::kBlock;
 }  // namespace
 
 // A plan's scale and offset satisfy the quantiser, so its creation cannot fail.
@@ -19,22 +19,34 @@ Mechanism::Mechanism(const MechanismPlan& plan)
     : plan_(plan),
       quantizer_(*PoissonQuantizer::Create({.scale = plan.spec().scale, .offset = plan.mu()})) {}
 
-ClipReport Mechanism::Clip(std::span<const float> update, std::span<float> clipped) const {
+Clipping Mechanism::ClippingOf(std::span<const float> update) const {
   const MechanismSpec& spec = plan_.spec();
   const double norm =
       spec.without_clipping ? std::numeric_limits<double>::infinity() : spec.clip_norm;
-  return ClipAndClamp(update, norm, spec.coordinate_bound, clipped);
+  return Clipping(update, norm, spec.coordinate_bound);
+}
+
+ClipReport Mechanism::Clip(std::span<const float> update, std::span<float> clipped) const {
+  const Clipping clipping = ClippingOf(update);
+  clipping.Apply(update, clipped);
+  return clipping.report();
 }
 
 void Mechanism::NoiseAndQuantize(std::span<const float> clipped, base::Random& noise,
                                  base::Random& poisson, std::span<uint32_t> counts) const {
-  base::SecretVector<double> scratch(std::min(kBlock, clipped.size()));
-  PoissonSampler sampler(poisson);
+  NoiseAndQuantization(*this, noise, poisson).Next(clipped, counts);
+}
+
+NoiseAndQuantization::NoiseAndQuantization(const Mechanism& mechanism, base::Random& noise,
+                                           base::Random& poisson)
+    : mechanism_(mechanism), noise_(noise), sampler_(poisson), noised_(kBlock) {}
+
+void NoiseAndQuantization::Next(std::span<const float> clipped, std::span<uint32_t> counts) {
   for (size_t begin = 0; begin < clipped.size(); begin += kBlock) {
     const size_t size = std::min(kBlock, clipped.size() - begin);
-    const std::span<double> noised = scratch.Expose().first(size);
-    Noise(clipped.subspan(begin, size), noise, noised);
-    quantizer_.QuantizeInPlace(noised, sampler, counts.subspan(begin, size));
+    const std::span<double> noised = noised_.Expose().first(size);
+    mechanism_.Noise(clipped.subspan(begin, size), noise_, noised);
+    mechanism_.quantizer().QuantizeInPlace(noised, sampler_, counts.subspan(begin, size));
   }
 }
 

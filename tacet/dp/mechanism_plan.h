@@ -8,8 +8,10 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/random.h"
+#include "tacet/base/secret.h"
 #include "tacet/dp/clip.h"
 #include "tacet/dp/gaussian.h"
+#include "tacet/dp/poisson.h"
 #include "tacet/dp/poisson_quantizer.h"
 
 namespace tacet::dp {
@@ -110,8 +112,9 @@ class Mechanism {
 
   const MechanismPlan& plan() const { return plan_; }
 
-  // Clips to S, clamps to [-b, b]; an update that is not finite becomes zeros (clip.h). The spans
-  // may be the same memory.
+  // To S, and to [-b, b]; an update that is not finite becomes zeros (clip.h).
+  Clipping ClippingOf(std::span<const float> update) const;
+  // At once. The spans may be the same memory.
   ClipReport Clip(std::span<const float> update, std::span<float> clipped) const;
 
   // counts[i] ~ Poisson((clipped[i] + n_i - mu)/s), n_i ~ N(0, sigma_k^2). `noise` and `poisson`
@@ -119,6 +122,7 @@ class Mechanism {
   // Intermediate values are double and wiped.
   void NoiseAndQuantize(std::span<const float> clipped, base::Random& noise, base::Random& poisson,
                         std::span<uint32_t> counts) const;
+  const PoissonQuantizer& quantizer() const { return quantizer_; }
 
   // noised[i] = clipped[i] + n_i, the same n_i as above: for labelled runs without quantisation.
   void Noise(std::span<const float> clipped, base::Random& noise, std::span<double> noised) const;
@@ -131,6 +135,22 @@ class Mechanism {
  private:
   MechanismPlan plan_;
   PoissonQuantizer quantizer_;
+};
+
+// NoiseAndQuantize block by block: the same counts if every block but the last is a multiple of
+// kBlock values. What it refers to must outlive it.
+class NoiseAndQuantization {
+ public:
+  static constexpr size_t kBlock = 2048;
+
+  NoiseAndQuantization(const Mechanism& mechanism, base::Random& noise, base::Random& poisson);
+  void Next(std::span<const float> clipped, std::span<uint32_t> counts);
+
+ private:
+  const Mechanism& mechanism_;
+  base::Random& noise_;
+  PoissonSampler sampler_;
+  base::SecretVector<double> noised_;
 };
 
 }  // namespace tacet::dp

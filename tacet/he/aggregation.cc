@@ -9,6 +9,7 @@
 #include "tacet/he/compact.h"
 #include "tacet/he/derived_random.h"
 #include "tacet/he/paper.h"
+#include "tacet/he/payload_shape.h"
 #include "tacet/he/security.h"
 #include "tacet/he/shared_key_envelope.h"
 #include "tacet/he/truncated_planes.h"
@@ -184,6 +185,19 @@ absl::StatusOr<std::unique_ptr<Encryptor>> NewEncryptor(const AggregationParams&
   TACET_ASSIGN_OR_RETURN(const SharedKeyEnvelope envelope,
                          SharedKeyEnvelope::Create(params.max_participants()));
   return NewCompactEncryptor(params, public_seed, envelope.NewSealer(group_secret));
+}
+
+absl::Status Encryptor::Encrypt(std::span<const uint32_t> counts, const base::SecretBytes& seal_key,
+                                base::Bytes& ciphertext) const {
+  TACET_RETURN_IF_ERROR(CheckSealInput(params_, counts.size(), seal_key.size()));
+  ciphertext.resize(params_.ciphertext_bytes());
+  TACET_ASSIGN_OR_RETURN(const auto encryption, Begin(seal_key, ciphertext));
+  while (!counts.empty()) {
+    const size_t size = std::min<uint64_t>(params_.values_per_polynomial(), counts.size());
+    encryption->Append(counts.first(size));
+    counts = counts.subspan(size);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Adder::Add(std::span<const uint8_t> ciphertext) {

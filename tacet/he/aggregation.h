@@ -74,6 +74,8 @@ class AggregationParams {
   uint64_t used_coefficients() const { return used_coefficients_; }
   // Payload polynomials, ceil(used_coefficients / N).
   uint64_t polynomials() const { return polynomials_; }
+  // Values that a payload polynomial carries, N L; the last one may carry fewer.
+  uint64_t values_per_polynomial() const { return ring_degree_ * lanes_; }
   // log2 of the ciphertext modulus Q.
   double log2_modulus() const { return log2_modulus_; }
 
@@ -105,19 +107,42 @@ class AggregationParams {
   double noise_variance_per_upload_ = 0;
 };
 
+// One vector on its way into a ciphertext.
+class Encryption {
+ public:
+  virtual ~Encryption() = default;
+
+  // The next values_per_polynomial() counts (any u32), or all that are left; aborts on another
+  // number.
+  virtual void Append(std::span<const uint32_t> counts) = 0;
+};
+
 // A participant's side. Immutable and thread-safe: buffers belong to the call.
 class Encryptor {
  public:
   virtual ~Encryptor() = default;
 
-  // Encrypts counts (any u32 values, counts.size() == dimension) into exactly ciphertext_bytes()
-  // bytes; `ciphertext` is resized, so a caller that keeps it reuses its memory. `seal_key` holds
-  // 32 fresh secret bytes of this one seal: all randomness of the encryption, and the public seed
-  // in the ciphertext, come from it by HKDF under distinct labels. The same seal key must never
-  // meet two different vectors. The time taken does not depend on counts or keys.
-  // InvalidArgument: wrong number of counts, wrong key length; `ciphertext` is then unchanged.
-  virtual absl::Status Encrypt(std::span<const uint32_t> counts, const base::SecretBytes& seal_key,
-                               base::Bytes& ciphertext) const = 0;
+  // Begins a ciphertext in `ciphertext`, ciphertext_bytes() long, which is complete when all counts
+  // were appended; both arguments and this object must outlive the encryption. `seal_key` holds 32
+  // fresh secret bytes of this one seal: all randomness of the encryption, and the public seed in
+  // the ciphertext, come from it by HKDF under distinct labels. The same seal key must never meet
+  // two different vectors. The time taken does not depend on counts or keys. InvalidArgument: wrong
+  // length of key or ciphertext.
+  virtual absl::StatusOr<std::unique_ptr<Encryption>> Begin(
+      const base::SecretBytes& seal_key, std::span<uint8_t> ciphertext) const = 0;
+
+  // Encrypts all counts (counts.size() == dimension) at once; `ciphertext` is resized, so a caller
+  // that keeps it reuses its memory. InvalidArgument: wrong number of counts, wrong key length;
+  // `ciphertext` is then unchanged.
+  absl::Status Encrypt(std::span<const uint32_t> counts, const base::SecretBytes& seal_key,
+                       base::Bytes& ciphertext) const;
+
+ protected:
+  explicit Encryptor(const AggregationParams& params) : params_(params) {}
+  const AggregationParams& params() const { return params_; }
+
+ private:
+  AggregationParams params_;
 };
 
 // A ciphertext that is to be added, and what its words amount to if its sender said so.

@@ -17,47 +17,66 @@ namespace {
 
 constexpr size_t kN = ring::kCompactDegree;
 
+class CompactEncryption final : public Encryption {
+ public:
+  CompactEncryption(const AggregationParams& params, const ring::AlignedWords& a_ntt,
+                    const base::SecretVector<int8_t>& key, base::Random error_random,
+                    uint8_t* planes)
+      : params_(params),
+        a_ntt_(a_ntt),
+        key_factors_(std::span<const int8_t>(key.Expose())),
+        error_random_(std::move(error_random)),
+        error_words_(kN),
+        scratch_(ring::ScratchWords(kN)),
+        planes_(planes) {}
+
+  void Append(std::span<const uint32_t> counts) override {
+    RequireBlock(params_, polynomial_, counts.size());
+    const size_t used = UsedCoefficients(params_, polynomial_);
+    error_random_.FillU64(error_words_.Expose().first(used));
+    ring::ActiveKernels().seal(
+        {.product = key_factors_.Times(PayloadA(a_ntt_, polynomial_), scratch_.Expose()),
+         .error_words = error_words_.Expose().data(),
+         .counts = counts,
+         .layout = LanesOf(params_),
+         .shift = 0,
+         .used = used,
+         .planes = planes_});
+    planes_ += kPlaneBytes * used;
+    ++polynomial_;
+  }
+
+ private:
+  const AggregationParams& params_;
+  const ring::AlignedWords& a_ntt_;
+  ModQMultiplier key_factors_;
+  base::Random error_random_;
+  base::SecretVector<uint64_t> error_words_;
+  base::SecretVector<uint64_t> scratch_;
+  uint8_t* planes_;  // of the next polynomial
+  uint64_t polynomial_ = 0;
+};
+
 class CompactEncryptor final : public Encryptor {
  public:
   CompactEncryptor(const AggregationParams& params, std::span<const uint8_t> public_seed,
                    std::unique_ptr<EnvelopeSealer> envelope)
-      : params_(params),
+      : Encryptor(params),
         a_ntt_(ExpandPayloadA(public_seed, params.polynomials())),
         envelope_(std::move(envelope)) {}
 
-  absl::Status Encrypt(std::span<const uint32_t> counts, const base::SecretBytes& seal_key,
-                       base::Bytes& ciphertext) const override {
-    TACET_RETURN_IF_ERROR(CheckSealInput(params_, counts.size(), seal_key.size()));
-    ciphertext.resize(params_.ciphertext_bytes());
-
+  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const base::SecretBytes& seal_key,
+                                                    std::span<uint8_t> ciphertext) const override {
+    TACET_RETURN_IF_ERROR(CheckEncryption(params(), seal_key.size(), ciphertext.size()));
     base::SecretVector<int8_t> key(kN);
     base::Random key_random = DeriveRandom(seal_key, "payload key");
     ring::SampleTernary(key_random, key.Expose());
-    envelope_->Seal(key.Expose(), seal_key, std::span(ciphertext).last(params_.envelope_bytes()));
-
-    const ModQMultiplier key_factors{std::span<const int8_t>(key.Expose())};
-    base::Random error_random = DeriveRandom(seal_key, "payload error");
-    base::SecretVector<uint64_t> error_words(kN);
-    base::SecretVector<uint64_t> scratch(ring::ScratchWords(kN));
-    const ring::Kernels& kernels = ring::ActiveKernels();
-    uint8_t* planes = ciphertext.data();
-    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
-      const size_t used = UsedCoefficients(params_, j);
-      error_random.FillU64(error_words.Expose().first(used));
-      kernels.seal({.product = key_factors.Times(PayloadA(a_ntt_, j), scratch.Expose()),
-                    .error_words = error_words.Expose().data(),
-                    .counts = ValuesOf(params_, j, counts),
-                    .layout = LanesOf(params_),
-                    .shift = 0,
-                    .used = used,
-                    .planes = planes});
-      planes += kPlaneBytes * used;
-    }
-    return absl::OkStatus();
+    envelope_->Seal(key.Expose(), seal_key, ciphertext.last(params().envelope_bytes()));
+    return std::make_unique<CompactEncryption>(
+        params(), a_ntt_, key, DeriveRandom(seal_key, "payload error"), ciphertext.data());
   }
 
  private:
-  AggregationParams params_;
   ring::AlignedWords a_ntt_;
   std::unique_ptr<EnvelopeSealer> envelope_;
 };

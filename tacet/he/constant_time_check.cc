@@ -40,7 +40,8 @@ bool SealAddOpen(Scheme scheme) {
   MarkSecret(tag_key.Expose());
 
   const auto encryptor = *NewEncryptor(params, public_seed.Expose(), group_secret);
-  const LinearTagKey tagger(tag_key, params.dimension());
+  const LinearTagKey tagger(tag_key, params.dimension(), public_seed.Expose());
+  const TagNonce nonce{};
   const auto adder = NewAdder(params);
   Tag tag_sum;
   for (int i = 0; i < 2; ++i) {
@@ -50,7 +51,7 @@ bool SealAddOpen(Scheme scheme) {
     MarkSecret(std::span(counts));
     base::Bytes ciphertext;
     if (!encryptor->Encrypt(counts, seal_key, ciphertext).ok()) return false;
-    Tag tag = tagger.Compute(counts, public_seed.Expose());
+    Tag tag = tagger.Compute(counts, nonce);
     MarkPublic(std::span(ciphertext));
     MarkPublic(std::span(tag.words));
     if (!adder->Add(ciphertext).ok()) return false;
@@ -60,7 +61,7 @@ bool SealAddOpen(Scheme scheme) {
   const auto decryptor = *NewDecryptor(params, public_seed.Expose(), group_secret);
   std::vector<uint64_t> sums = *decryptor->Decrypt(adder->Close(), 2);
   Tag expected = tagger.OfSum(sums);
-  for (int i = 0; i < 2; ++i) expected = AddTags(expected, tagger.Mask(public_seed.Expose()));
+  for (int i = 0; i < 2; ++i) expected = AddTags(expected, tagger.Mask(nonce));
   bool equal = TagsEqual(tag_sum, expected);
   MarkPublic(std::span(&equal, 1));
   MarkPublic(std::span(sums));

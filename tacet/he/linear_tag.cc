@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
+#include "tacet/base/aes_blocks.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/cpu.h"
 #include "tacet/base/hash.h"
@@ -93,7 +95,8 @@ absl::StatusOr<Tag> DecodeTag(std::span<const uint8_t> bytes) {
   return tag;
 }
 
-LinearTagKey::LinearTagKey(const base::SecretBytes& tag_key, uint64_t dimension)
+LinearTagKey::LinearTagKey(const base::SecretBytes& tag_key, uint64_t dimension,
+                           std::span<const uint8_t> context)
     : dimension_(dimension) {
   Require(tag_key.size() == kKeyBytes, "the key must have 32 bytes");
   Require(dimension >= 1, "the dimension must be at least 1");
@@ -109,7 +112,12 @@ LinearTagKey::LinearTagKey(const base::SecretBytes& tag_key, uint64_t dimension)
       limbs_[word].Expose()[i] = shifted & ((1u << kTagLimbBits) - 1);
     }
   }
-  mask_key_ = DeriveKey(tag_key, "tag mask");
+  const base::SecretBytes mask_key = DeriveKey(tag_key, "tag mask");
+  const base::SecretBytes both = base::HkdfSha256(mask_key.Expose(), context, 2 * kKeyBytes);
+  for (size_t word = 0; word < 2; ++word) {
+    mask_keys_[word] =
+        base::SecretBytes::CopyOf(both.Expose().subspan(kKeyBytes * word, kKeyBytes));
+  }
 }
 
 void LinearTagKey::AddRows(size_t first, std::span<const uint32_t> counts, uint64_t factor,
@@ -135,20 +143,31 @@ void LinearTagKey::AddRows(size_t first, std::span<const uint32_t> counts, uint6
   base::Wipe(products.data(), sizeof(products));
 }
 
-Tag LinearTagKey::Compute(std::span<const uint32_t> counts, std::span<const uint8_t> label) const {
-  Require(counts.size() == dimension_, "the number of counts is not the key's dimension");
-  Tag tag;
-  AddRows(0, counts, 1, tag);
-  return AddTags(tag, Mask(label));
+void LinearTagKey::Accumulate(uint64_t first, std::span<const uint32_t> counts, Tag& tag) const {
+  Require(first % kTagBlock == 0, "a part does not begin with a row");
+  Require(first <= dimension_ && counts.size() <= dimension_ - first, "a part passes the end");
+  AddRows(first / kTagBlock, counts, 1, tag);
 }
 
-Tag LinearTagKey::Mask(std::span<const uint8_t> label) const {
-  const base::SecretBytes output = base::HkdfSha256(mask_key_.Expose(), label, 32);
+Tag LinearTagKey::Compute(std::span<const uint32_t> counts, const TagNonce& nonce) const {
+  Require(counts.size() == dimension_, "the number of counts is not the key's dimension");
   Tag tag;
+  Accumulate(0, counts, tag);
+  return AddTags(tag, Mask(nonce));
+}
+
+Tag LinearTagKey::SumOfMasks(std::span<const TagNonce> nonces) const {
+  Tag tag;
+  base::SecretBytes blocks(nonces.size() * sizeof(TagNonce));
   for (size_t word = 0; word < 2; ++word) {
-    const uint8_t* bytes = output.Expose().data() + 16 * word;
-    tag.words[word] =
-        Reduce((static_cast<Uint128>(base::LoadU64(bytes + 8)) << 64) + base::LoadU64(bytes));
+    std::memcpy(blocks.Expose().data(), nonces.data(), blocks.size());
+    base::EncryptAesBlocks(mask_keys_[word].Expose(), blocks.Expose());
+    for (size_t i = 0; i < blocks.size(); i += sizeof(TagNonce)) {
+      const uint8_t* bytes = blocks.Expose().data() + i;
+      const Uint128 mask =
+          (static_cast<Uint128>(base::LoadU64(bytes + 8)) << 64) + base::LoadU64(bytes);
+      tag.words[word] = Add(tag.words[word], Reduce(mask));
+    }
   }
   return tag;
 }

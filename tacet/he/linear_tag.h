@@ -34,23 +34,33 @@ bool TagsEqual(const Tag& a, const Tag& b);
 std::array<uint8_t, kTagBytes> EncodeTag(const Tag& tag);
 absl::StatusOr<Tag> DecodeTag(std::span<const uint8_t> bytes);
 
+// Bytes that are fresh in every tag.
+using TagNonce = std::array<uint8_t, 16>;
+
 // The key of one attempt's tags. For vectors Y of d values, laid out as rows of kTagBlock,
-//   tag(Y, label) = Σ_a r_a Σ_b v_b Y[a, b] + PRF(label)   mod p, once for each word,
-// with r and v uniform in F_p and derived, like the PRF's key, from `tag_key` by HKDF. Tags of
-// several vectors add up to OfSum(ΣY) + Σ Mask(label). Whoever lacks the key turns a sum of tags
-// into that of another sum (entries below p) with probability at most (2/p)^2 < 2^-119 a try.
-// Immutable and thread-safe; takes the same time whatever the values.
+//   tag(Y, nonce) = Σ_a r_a Σ_b v_b Y[a, b] + PRF(context, nonce)   mod p, once for each word,
+// with r and v uniform in F_p and derived, like the PRF's keys, from `tag_key` by HKDF. Tags of
+// several vectors add up to OfSum(ΣY) + Σ PRF. Whoever lacks the key turns a sum of tags into that
+// of another sum (entries below p) with probability at most (2/p)^2 < 2^-119 a try. Immutable and
+// thread-safe; takes the same time whatever the values.
 class LinearTagKey {
  public:
-  // Aborts unless tag_key has 32 bytes and dimension >= 1.
-  LinearTagKey(const base::SecretBytes& tag_key, uint64_t dimension);
+  // `context` is what all who tag and check must agree on. Aborts unless tag_key has 32 bytes and
+  // dimension >= 1.
+  LinearTagKey(const base::SecretBytes& tag_key, uint64_t dimension,
+               std::span<const uint8_t> context);
 
-  // The tag of one participant's counts; `label` must not repeat under one key. Aborts unless
+  // The tag of one participant's counts; `nonce` must not repeat under one key. Aborts unless
   // counts.size() == dimension.
-  Tag Compute(std::span<const uint32_t> counts, std::span<const uint8_t> label) const;
+  Tag Compute(std::span<const uint32_t> counts, const TagNonce& nonce) const;
 
-  // PRF(label): the tag of the zero vector.
-  Tag Mask(std::span<const uint8_t> label) const;
+  // Adds to `tag` what `counts` contribute that begin at value `first`, a multiple of kTagBlock, of
+  // the whole vector: all parts and Mask(nonce) make the tag. Aborts when they pass the end.
+  void Accumulate(uint64_t first, std::span<const uint32_t> counts, Tag& tag) const;
+
+  // PRF(context, nonce): the tag of the zero vector.
+  Tag Mask(const TagNonce& nonce) const { return SumOfMasks({&nonce, 1}); }
+  Tag SumOfMasks(std::span<const TagNonce> nonces) const;
 
   // The tag of a sum without any mask. Any u64 are taken, mod p. Aborts unless
   // sums.size() == dimension.
@@ -64,7 +74,7 @@ class LinearTagKey {
   std::array<base::SecretVector<uint64_t>, 2> row_;  // r, ceil(d / kTagBlock) words each
   std::array<base::SecretVector<uint32_t>, 2>
       limbs_;  // of v (sum_kernels.h), kTagBlock words a limb
-  base::SecretBytes mask_key_;
+  std::array<base::SecretBytes, 2> mask_keys_;
 };
 
 }  // namespace tacet::he

@@ -20,7 +20,11 @@ base::SecretBytes Key(uint64_t seed) {
   return entropy.Draw(32);
 }
 
-std::vector<uint8_t> Label(uint8_t number) { return {'l', 'a', 'b', 'e', 'l', number}; }
+TagNonce Nonce(uint8_t number) { return {'n', 'o', 'n', 'c', 'e', number}; }
+
+LinearTagKey KeyFor(uint64_t seed, uint64_t dimension) {
+  return LinearTagKey(Key(seed), dimension, std::vector<uint8_t>{'c'});
+}
 
 std::vector<uint32_t> RandomCounts(uint64_t seed, size_t dimension) {
   base::InsecureSeededEntropy entropy(seed, "counts");
@@ -43,15 +47,15 @@ uint64_t MultiplyModPrime(uint64_t a, uint64_t b) {
 
 TEST(LinearTagTest, TagsOfSeveralVectorsAddUpToTheTagOfTheirSum) {
   for (const size_t dimension : {1u, 2u, 4095u, 4096u, 4097u, 10000u}) {
-    const LinearTagKey key(Key(1), dimension);
+    const LinearTagKey key = KeyFor(1, dimension);
     Tag sum_of_tags;
     Tag masks;
     std::vector<uint64_t> sums(dimension);
     for (uint8_t k = 0; k < 20; ++k) {
       const std::vector<uint32_t> counts = RandomCounts(k, dimension);
       for (size_t i = 0; i < dimension; ++i) sums[i] += counts[i];
-      sum_of_tags = AddTags(sum_of_tags, key.Compute(counts, Label(k)));
-      masks = AddTags(masks, key.Mask(Label(k)));
+      sum_of_tags = AddTags(sum_of_tags, key.Compute(counts, Nonce(k)));
+      masks = AddTags(masks, key.Mask(Nonce(k)));
     }
     EXPECT_TRUE(TagsEqual(sum_of_tags, AddTags(key.OfSum(sums), masks)));
     // Any other sum has another tag.
@@ -66,7 +70,7 @@ TEST(LinearTagTest, TagsOfSeveralVectorsAddUpToTheTagOfTheirSum) {
 // Σ_i Y_i tag(e_i) by the compiler's own division, at the largest counts.
 TEST(LinearTagTest, IsTheFieldsLinearCombination) {
   const size_t dimension = 4100;
-  const LinearTagKey key(Key(2), dimension);
+  const LinearTagKey key = KeyFor(2, dimension);
   for (const uint64_t value : {uint64_t{1}, uint64_t{4294967295}, ~uint64_t{0}, kTagPrime}) {
     std::array<uint64_t, 2> expected{};
     for (size_t i = 0; i < dimension; i += 50) {
@@ -84,13 +88,13 @@ TEST(LinearTagTest, IsTheFieldsLinearCombination) {
 
 TEST(LinearTagTest, LargestCountsEverywhereDoNotOverflow) {
   const size_t dimension = 8192;
-  const LinearTagKey key(Key(3), dimension);
+  const LinearTagKey key = KeyFor(3, dimension);
   const std::vector<uint32_t> counts(dimension, 4294967295);
   const std::vector<uint64_t> ones(dimension, 1);
   const Tag of_ones = key.OfSum(ones);
-  const Tag of_counts = key.Compute(counts, Label(0));
+  const Tag of_counts = key.Compute(counts, Nonce(0));
   const Tag of_words = key.OfSum(std::vector<uint64_t>(dimension, ~uint64_t{0}));
-  const Tag mask = key.Mask(Label(0));
+  const Tag mask = key.Mask(Nonce(0));
   for (size_t word = 0; word < 2; ++word) {
     EXPECT_EQ(of_counts.words[word],
               (MultiplyModPrime(4294967295, of_ones.words[word]) + mask.words[word]) % kTagPrime);
@@ -102,7 +106,7 @@ TEST(LinearTagTest, LargestCountsEverywhereDoNotOverflow) {
 // Coefficient (a, b) is r_a v_b: 2 x 2 determinants across rows of 4096 vanish.
 TEST(LinearTagTest, CoefficientsAreProductsOfRowAndColumn) {
   const size_t dimension = 3 * kTagBlock;
-  const LinearTagKey key(Key(4), dimension);
+  const LinearTagKey key = KeyFor(4, dimension);
   const Tag a = UnitTag(key, dimension, 7);
   const Tag b = UnitTag(key, dimension, 4000);
   const Tag c = UnitTag(key, dimension, 2 * kTagBlock + 7);
@@ -116,13 +120,27 @@ TEST(LinearTagTest, CoefficientsAreProductsOfRowAndColumn) {
 }
 
 TEST(LinearTagTest, MasksDifferByLabelAndKey) {
-  const LinearTagKey key(Key(5), 10);
-  const LinearTagKey other(Key(6), 10);
-  EXPECT_TRUE(TagsEqual(key.Mask(Label(1)), key.Mask(Label(1))));
-  EXPECT_FALSE(TagsEqual(key.Mask(Label(1)), key.Mask(Label(2))));
-  EXPECT_FALSE(TagsEqual(key.Mask(Label(1)), other.Mask(Label(1))));
-  EXPECT_TRUE(TagsEqual(key.Mask(Label(1)), key.Compute(std::vector<uint32_t>(10), Label(1))));
+  const LinearTagKey key = KeyFor(5, 10);
+  const LinearTagKey other = KeyFor(6, 10);
+  EXPECT_TRUE(TagsEqual(key.Mask(Nonce(1)), key.Mask(Nonce(1))));
+  EXPECT_FALSE(TagsEqual(key.Mask(Nonce(1)), key.Mask(Nonce(2))));
+  EXPECT_FALSE(TagsEqual(key.Mask(Nonce(1)), other.Mask(Nonce(1))));
+  EXPECT_TRUE(TagsEqual(key.Mask(Nonce(1)), key.Compute(std::vector<uint32_t>(10), Nonce(1))));
   EXPECT_TRUE(TagsEqual(key.OfSum(std::vector<uint64_t>(10)), Tag()));
+}
+
+TEST(LinearTagTest, MasksAddUpAndDependOnTheContext) {
+  const LinearTagKey key = KeyFor(5, 10);
+  const std::vector<TagNonce> nonces = {Nonce(1), Nonce(2), Nonce(200)};
+  Tag sum;
+  for (const TagNonce& nonce : nonces) sum = AddTags(sum, key.Mask(nonce));
+  EXPECT_TRUE(TagsEqual(key.SumOfMasks(nonces), sum));
+  EXPECT_TRUE(TagsEqual(key.SumOfMasks({}), Tag()));
+  const LinearTagKey elsewhere(Key(5), 10, std::vector<uint8_t>{'d'});
+  EXPECT_FALSE(TagsEqual(key.Mask(Nonce(1)), elsewhere.Mask(Nonce(1))));
+  EXPECT_TRUE(TagsEqual(key.OfSum(std::vector<uint64_t>(10, 3)),
+                        elsewhere.OfSum(std::vector<uint64_t>(10, 3))));
+  EXPECT_NE(key.Mask(Nonce(1)).words[0], key.Mask(Nonce(1)).words[1]);
 }
 
 TEST(LinearTagTest, AddingStaysCanonical) {
@@ -167,18 +185,18 @@ TEST(LinearTagTest, DecoderRefusesLengthsAndWordsFromThePrimeOn) {
 TEST(LinearTagTest, KnownAnswer) {
   base::SecretBytes tag_key(32);
   for (size_t i = 0; i < 32; ++i) tag_key.Expose()[i] = static_cast<uint8_t>(i);
-  const LinearTagKey key(tag_key, 5000);
+  const LinearTagKey key(tag_key, 5000, std::vector<uint8_t>{'c', 't', 'x'});
   std::vector<uint32_t> counts(5000);
   for (size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<uint32_t>(i * i);
-  EXPECT_EQ(base::ToHex(EncodeTag(key.Compute(counts, Label('!')))),
-            "5f2cc1575313b30e7a81734cafd2e711");
+  EXPECT_EQ(base::ToHex(EncodeTag(key.Compute(counts, Nonce('!')))),
+            "28d6a26fc2548e1c52754c14c54d2117");
 }
 
 TEST(LinearTagDeathTest, WrongSizesAreProgrammingErrors) {
-  const LinearTagKey key(Key(1), 10);
-  EXPECT_DEATH(key.Compute(std::vector<uint32_t>(9), Label(0)), "number of counts");
+  const LinearTagKey key = KeyFor(1, 10);
+  EXPECT_DEATH(key.Compute(std::vector<uint32_t>(9), Nonce(0)), "number of counts");
   EXPECT_DEATH(key.OfSum(std::vector<uint64_t>(11)), "number of sums");
-  EXPECT_DEATH(LinearTagKey(base::SecretBytes(16), 10), "32 bytes");
+  EXPECT_DEATH(LinearTagKey(base::SecretBytes(16), 10, {}), "32 bytes");
 }
 
 }  // namespace

@@ -26,6 +26,97 @@ void WriteC0(std::span<const uint64_t> mask, std::span<const int8_t> error,
   }
 }
 
+class PublicKeyEncryption final : public Encryption {
+ public:
+  PublicKeyEncryption(const AggregationParams& params, const ring::ShoupFactor& delta,
+                      const ring::Multiplier& pk0, const ring::ValueMultiplier& pk1,
+                      base::Random random, uint8_t* next)
+      : params_(params),
+        delta_(delta),
+        pk0_(pk0),
+        pk1_(pk1),
+        random_(std::move(random)),
+        small_(kN),
+        u_ntt_(kN),
+        product_(kN),
+        error_ntt_(kN),
+        next_(next) {}
+
+  void Append(std::span<const uint32_t> counts) override {
+    RequireBlock(params_, polynomial_++, counts.size());
+    const auto small = std::span<const int8_t>(small_.Expose());
+    ring::SampleTernary(random_, small_.Expose());
+    ring::ForwardOfSmall(small, ring::PaperNtt(), u_ntt_.Expose());
+
+    pk0_.Multiply(u_ntt_.Expose(), product_.Expose());
+    ring::SampleError(random_, small_.Expose());
+    WriteC0(product_.Expose(), small, delta_, counts, next_);
+    next_ += 8 * counts.size();
+
+    pk1_.Multiply(u_ntt_.Expose(), product_.Expose());
+    ring::SampleError(random_, small_.Expose());
+    ring::ForwardOfSmall(small, ring::PaperNtt(), error_ntt_.Expose());
+    ring::AddInPlace(product_.Expose(), error_ntt_.Expose(), kModulus);
+    for (const uint64_t word : product_.Expose()) {
+      ring::StoreWord64(word, next_);
+      next_ += 8;
+    }
+  }
+
+ private:
+  const AggregationParams& params_;
+  const ring::ShoupFactor& delta_;
+  const ring::Multiplier& pk0_;
+  const ring::ValueMultiplier& pk1_;
+  base::Random random_;
+  base::SecretVector<int8_t> small_;
+  base::SecretVector<uint64_t> u_ntt_, product_, error_ntt_;
+  uint8_t* next_;
+  uint64_t polynomial_ = 0;
+};
+
+class SecretKeyEncryption final : public Encryption {
+ public:
+  SecretKeyEncryption(const AggregationParams& params, const ring::ShoupFactor& delta,
+                      const ring::Multiplier& secret, base::SecretBytes seed, base::Random random,
+                      uint8_t* next)
+      : params_(params),
+        delta_(delta),
+        secret_(secret),
+        seed_(std::move(seed)),
+        random_(std::move(random)),
+        a_ntt_(kN),
+        mask_(kN),
+        error_(kN),
+        next_(next) {}
+
+  void Append(std::span<const uint32_t> counts) override {
+    RequireBlock(params_, polynomial_, counts.size());
+    ring::ExpandUniform(
+        seed_.Expose(),
+        {.use = ring::UniformUse::kCiphertext, .polynomial = static_cast<uint32_t>(polynomial_)},
+        a_ntt_);
+    ++polynomial_;
+    secret_.Multiply(a_ntt_, mask_.Expose());
+    for (uint64_t& residue : mask_.Expose()) residue = kModulus.Subtract(0, residue);
+    ring::SampleError(random_, error_.Expose().first(counts.size()));
+    WriteC0(mask_.Expose(), error_.Expose(), delta_, counts, next_);
+    next_ += 8 * counts.size();
+  }
+
+ private:
+  const AggregationParams& params_;
+  const ring::ShoupFactor& delta_;
+  const ring::Multiplier& secret_;
+  base::SecretBytes seed_;
+  base::Random random_;
+  std::vector<uint64_t> a_ntt_;
+  base::SecretVector<uint64_t> mask_;
+  base::SecretVector<int8_t> error_;
+  uint8_t* next_;
+  uint64_t polynomial_ = 0;
+};
+
 // The key pair's public half, a function of the group secret and the public seed: whoever holds
 // this object needs no secret.
 class PublicKeyEncryptor final : public Encryptor {
@@ -34,37 +125,12 @@ class PublicKeyEncryptor final : public Encryptor {
                      const base::SecretBytes& group_secret)
       : PublicKeyEncryptor(params, PublicKey(public_seed, group_secret)) {}
 
-  absl::Status Encrypt(std::span<const uint32_t> counts, const base::SecretBytes& seal_key,
-                       base::Bytes& ciphertext) const override {
-    TACET_RETURN_IF_ERROR(CheckSealInput(params_, counts.size(), seal_key.size()));
-    ciphertext.resize(params_.ciphertext_bytes());
-    base::Random random = DeriveRandom(seal_key, "public-key encryption");
-    base::SecretVector<int8_t> small(kN);
-    base::SecretVector<uint64_t> u_ntt(kN);
-    base::SecretVector<uint64_t> product(kN);
-    base::SecretVector<uint64_t> error_ntt(kN);
-    const auto small_in = std::span<const int8_t>(small.Expose());
-    uint8_t* next = ciphertext.data();
-    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
-      const auto values = counts.subspan(j * kN, UsedCoefficients(params_, j));
-      ring::SampleTernary(random, small.Expose());
-      ring::ForwardOfSmall(small_in, ring::PaperNtt(), u_ntt.Expose());
-
-      pk0_.Multiply(u_ntt.Expose(), product.Expose());
-      ring::SampleError(random, small.Expose());
-      WriteC0(product.Expose(), small_in, delta_, values, next);
-      next += 8 * values.size();
-
-      pk1_.Multiply(u_ntt.Expose(), product.Expose());
-      ring::SampleError(random, small.Expose());
-      ring::ForwardOfSmall(small_in, ring::PaperNtt(), error_ntt.Expose());
-      ring::AddInPlace(product.Expose(), error_ntt.Expose(), kModulus);
-      for (const uint64_t word : product.Expose()) {
-        ring::StoreWord64(word, next);
-        next += 8;
-      }
-    }
-    return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const base::SecretBytes& seal_key,
+                                                    std::span<uint8_t> ciphertext) const override {
+    TACET_RETURN_IF_ERROR(CheckEncryption(params(), seal_key.size(), ciphertext.size()));
+    return std::make_unique<PublicKeyEncryption>(params(), delta_, pk0_, pk1_,
+                                                 DeriveRandom(seal_key, "public-key encryption"),
+                                                 ciphertext.data());
   }
 
  private:
@@ -90,12 +156,11 @@ class PublicKeyEncryptor final : public Encryptor {
   };
 
   PublicKeyEncryptor(const AggregationParams& params, const PublicKey& key)
-      : params_(params),
+      : Encryptor(params),
         delta_(kModulus.Shoup(PaperDelta(params.plaintext_bits()))),
         pk0_(std::span<const uint64_t>(key.pk0_ntt), ring::PaperNtt()),
         pk1_(std::span<const uint64_t>(key.pk1_ntt), ring::PaperNtt()) {}
 
-  AggregationParams params_;
   ring::ShoupFactor delta_;
   ring::Multiplier pk0_;
   ring::ValueMultiplier pk1_;
@@ -104,38 +169,22 @@ class PublicKeyEncryptor final : public Encryptor {
 class SecretKeyEncryptor final : public Encryptor {
  public:
   SecretKeyEncryptor(const AggregationParams& params, const base::SecretBytes& group_secret)
-      : params_(params),
+      : Encryptor(params),
         delta_(kModulus.Shoup(PaperDelta(params.plaintext_bits()))),
         secret_(std::span<const int8_t>(ExpandGroupSecret(group_secret, kN).Expose()),
                 ring::PaperNtt()) {}
 
-  absl::Status Encrypt(std::span<const uint32_t> counts, const base::SecretBytes& seal_key,
-                       base::Bytes& ciphertext) const override {
-    TACET_RETURN_IF_ERROR(CheckSealInput(params_, counts.size(), seal_key.size()));
-    ciphertext.resize(params_.ciphertext_bytes());
-    const base::SecretBytes seed = DeriveKey(seal_key, "ciphertext seed");  // public from here on
-    std::ranges::copy(seed.Expose(), std::span(ciphertext).last(ring::kSeedBytes).begin());
-    base::Random random = DeriveRandom(seal_key, "secret-key encryption");
-    std::vector<uint64_t> a_ntt(kN);
-    base::SecretVector<uint64_t> mask(kN);
-    base::SecretVector<int8_t> error(kN);
-    uint8_t* next = ciphertext.data();
-    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
-      const auto values = counts.subspan(j * kN, UsedCoefficients(params_, j));
-      ring::ExpandUniform(
-          seed.Expose(),
-          {.use = ring::UniformUse::kCiphertext, .polynomial = static_cast<uint32_t>(j)}, a_ntt);
-      secret_.Multiply(a_ntt, mask.Expose());
-      for (uint64_t& residue : mask.Expose()) residue = kModulus.Subtract(0, residue);
-      ring::SampleError(random, error.Expose().first(values.size()));
-      WriteC0(mask.Expose(), error.Expose(), delta_, values, next);
-      next += 8 * values.size();
-    }
-    return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const base::SecretBytes& seal_key,
+                                                    std::span<uint8_t> ciphertext) const override {
+    TACET_RETURN_IF_ERROR(CheckEncryption(params(), seal_key.size(), ciphertext.size()));
+    base::SecretBytes seed = DeriveKey(seal_key, "ciphertext seed");  // public from here on
+    std::ranges::copy(seed.Expose(), ciphertext.last(ring::kSeedBytes).begin());
+    return std::make_unique<SecretKeyEncryption>(params(), delta_, secret_, std::move(seed),
+                                                 DeriveRandom(seal_key, "secret-key encryption"),
+                                                 ciphertext.data());
   }
 
  private:
-  AggregationParams params_;
   ring::ShoupFactor delta_;
   ring::Multiplier secret_;
 };

@@ -1,5 +1,8 @@
 #include "tacet/he/payload_shape.h"
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "tacet/base/status.h"
 #include "tacet/he/derived_random.h"
 
@@ -24,6 +27,25 @@ absl::Status CheckSealInput(const AggregationParams& params, size_t counts, size
                                  kKeyBytes);
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckEncryption(const AggregationParams& params, size_t seal_key_bytes,
+                             size_t ciphertext_bytes) {
+  TACET_RETURN_IF_ERROR(CheckSealInput(params, params.dimension(), seal_key_bytes));
+  if (ciphertext_bytes == params.ciphertext_bytes()) return absl::OkStatus();
+  return base::InvalidArgument("`ciphertext` has {} bytes, {} are needed", ciphertext_bytes,
+                               params.ciphertext_bytes());
+}
+
+void RequireBlock(const AggregationParams& params, uint64_t polynomial, size_t counts) {
+  const uint64_t first = polynomial * params.values_per_polynomial();
+  if (first < params.dimension() &&
+      counts == std::min(params.values_per_polynomial(), params.dimension() - first)) {
+    return;
+  }
+  std::fprintf(stderr, "tacet: block %llu of an encryption has %zu counts\n",
+               static_cast<unsigned long long>(polynomial), counts);
+  std::abort();
 }
 
 absl::Status CheckCiphertextLength(const AggregationParams& params, size_t bytes) {

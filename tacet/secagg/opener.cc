@@ -156,11 +156,9 @@ absl::StatusOr<OpenedSum> Opener::DecryptAndVerify(const ClosedRound& round) con
                          he::NewDecryptor(terms_.aggregation(), public_seed, keys_.group_secret));
   OpenedSum opened{.participants = participants, .sums = {}};
   TACET_ASSIGN_OR_RETURN(opened.sums, decryptor->Decrypt(round.closed_sum, participants));
-  const he::LinearTagKey tag_key(keys_.tag_key, terms_.dimension());
-  he::Tag expected = tag_key.OfSum(opened.sums);
-  for (const SealNonce& nonce : round.nonces) {
-    expected = he::AddTags(expected, tag_key.Mask(TagLabel(attempt_, nonce)));
-  }
+  const he::LinearTagKey tag_key(keys_.tag_key, terms_.dimension(), TagContext(attempt_));
+  const he::Tag expected =
+      he::AddTags(tag_key.OfSum(opened.sums), tag_key.SumOfMasks(round.nonces));
   if (!he::TagsEqual(expected, round.tag_sum)) {
     return base::DataLoss(
         "the tag does not fit the sum of round {} attempt {}: uploads were altered, dropped, "

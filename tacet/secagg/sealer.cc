@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "tacet/base/hash.h"
 #include "tacet/base/status.h"
@@ -28,9 +27,9 @@ base::SecretBytes DrawSealKey(const Attempt& attempt, std::span<const float> upd
   base::ByteWriter info;
   info.Raw("tacet/1/seal");
   WriteAttempt(attempt, info);
-  info.Raw(base::OneTimeHash(
-      base::HkdfSha256(fresh.Expose(), base::AsBytes("tacet/1/seal update"), 32),
-      {reinterpret_cast<const uint8_t*>(update.data()), update.size_bytes()}));
+  info.Raw(
+      base::OneTimeHash(base::HkdfSha256(fresh.Expose(), base::AsBytes("tacet/1/seal update"), 32),
+                        {reinterpret_cast<const uint8_t*>(update.data()), update.size_bytes()}));
   base::SecretBytes key = base::HkdfSha256(fresh.Expose(), info.bytes(), 32);
   base::Bytes used = info.Take();
   base::Wipe(used.data(), used.size());  // the hash is a function of the unprotected update
@@ -46,7 +45,7 @@ Sealer::Sealer(const Terms& terms, const Attempt& attempt, const AttemptKeys& ke
     : terms_(terms),
       attempt_(attempt),
       mechanism_(terms.mechanism()),
-      tag_key_(keys.tag_key, terms.dimension()),
+      tag_key_(keys.tag_key, terms.dimension(), TagContext(attempt)),
       encryptor_(std::move(encryptor)) {}
 
 absl::StatusOr<std::unique_ptr<Sealer>> Sealer::Create(const Terms& terms, const Attempt& attempt,
@@ -64,26 +63,53 @@ absl::StatusOr<SealedUpload> Sealer::Seal(std::span<const float> update,
                                  terms_.dimension());
   }
   const base::SecretBytes seal_key = DrawSealKey(attempt_, update, entropy);
-  SealedUpload sealed;
-  base::SecretVector<float> clipped(update.size());
-  sealed.clip = mechanism_.Clip(update, clipped.Expose());
-  base::SecretVector<uint32_t> counts(update.size());
+  const dp::Clipping clipping = mechanism_.ClippingOf(update);
   base::Random noise = SealRandom(seal_key, "noise");
   base::Random quantise = SealRandom(seal_key, "quantise");
-  mechanism_.NoiseAndQuantize(clipped.Expose(), noise, quantise, counts.Expose());
-  TACET_ASSIGN_OR_RETURN(sealed.bytes, SealCounts(counts.Expose(), seal_key));
-  return sealed;
+  dp::NoiseAndQuantization protection(mechanism_, noise, quantise);
+  const uint64_t block = terms_.aggregation().values_per_polynomial();
+  base::SecretVector<float> clipped(std::min<uint64_t>(block, update.size()));
+  base::SecretVector<uint32_t> counts(clipped.size());
+  const auto protect = [&](uint64_t first, uint64_t size) {
+    const std::span<float> part = clipped.Expose().first(size);
+    clipping.Apply(update.subspan(first, size), part);
+    protection.Next(part, counts.Expose().first(size));
+    return std::span<const uint32_t>(counts.Expose().first(size));
+  };
+  TACET_ASSIGN_OR_RETURN(base::Bytes bytes, SealBlocks(protect, seal_key));
+  return SealedUpload{.bytes = std::move(bytes), .clip = clipping.report()};
 }
 
 absl::StatusOr<base::Bytes> Sealer::SealCounts(std::span<const uint32_t> counts,
                                                const base::SecretBytes& seal_key) const {
+  if (counts.size() != terms_.dimension()) {
+    return base::InvalidArgument("`counts` has {} values, the dimension is {}", counts.size(),
+                                 terms_.dimension());
+  }
+  return SealBlocks([&](uint64_t first, uint64_t size) { return counts.subspan(first, size); },
+                    seal_key);
+}
+
+absl::StatusOr<base::Bytes> Sealer::SealBlocks(const CountsOfBlock& counts_of,
+                                               const base::SecretBytes& seal_key) const {
+  static_assert(dp::NoiseAndQuantization::kBlock <= he::kTagBlock);
+  const he::AggregationParams& params = terms_.aggregation();
   SealNonce nonce;
   std::ranges::copy(DeriveSealKey(seal_key, "nonce", nonce.size()).Expose(), nonce.begin());
-  const he::Tag tag = tag_key_.Compute(counts, TagLabel(attempt_, nonce));
-  base::Bytes ciphertext;
-  TACET_RETURN_IF_ERROR(
-      encryptor_->Encrypt(counts, DeriveSealKey(seal_key, "encryption", 32), ciphertext));
-  return WriteUpload(attempt_, terms_.aggregation(), nonce, tag, ciphertext);
+  base::Bytes upload = BeginUpload(attempt_, params, nonce);
+  const base::SecretBytes encryption_key = DeriveSealKey(seal_key, "encryption", 32);
+  TACET_ASSIGN_OR_RETURN(const auto encryption,
+                         encryptor_->Begin(encryption_key, CiphertextOf(upload)));
+  he::Tag tag = tag_key_.Mask(nonce);
+  const uint64_t block = params.values_per_polynomial();
+  for (uint64_t first = 0; first < params.dimension(); first += block) {
+    const std::span<const uint32_t> counts =
+        counts_of(first, std::min(block, params.dimension() - first));
+    tag_key_.Accumulate(first, counts, tag);
+    encryption->Append(counts);
+  }
+  FinishUpload(tag, upload);
+  return upload;
 }
 
 }  // namespace tacet::secagg

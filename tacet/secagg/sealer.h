@@ -2,6 +2,7 @@
 #ifndef TACET_SECAGG_SEALER_H_
 #define TACET_SECAGG_SEALER_H_
 
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -46,6 +47,13 @@ class Sealer {
                                          const base::SecretBytes& seal_key) const;
 
  private:
+  // The counts from `first` on, `size` of them; a block is a payload polynomial's.
+  using CountsOfBlock = std::function<std::span<const uint32_t>(uint64_t first, uint64_t size)>;
+
+  // Each block is made, tagged and encrypted while it is in the cache.
+  absl::StatusOr<base::Bytes> SealBlocks(const CountsOfBlock& counts_of,
+                                         const base::SecretBytes& seal_key) const;
+
   Sealer(const Terms& terms, const Attempt& attempt, const AttemptKeys& keys,
          std::unique_ptr<he::Encryptor> encryptor);
 

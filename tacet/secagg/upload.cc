@@ -1,5 +1,7 @@
 #include "tacet/secagg/upload.h"
 
+#include <algorithm>
+
 #include "tacet/base/status.h"
 #include "tacet/secagg/checksum.h"
 #include "tacet/secagg/wire.h"
@@ -12,20 +14,19 @@ constexpr std::string_view kWhat = "upload";
 constexpr size_t kChecksumBytes = 16;
 // magic, version, attempt, scheme, a reserved zero, dimension, nonce, tag, length of the ciphertext
 constexpr size_t kHeaderBytes = 4 + 2 + kAttemptBytes + 1 + 1 + 8 + 16 + 16 + 4;
+constexpr size_t kTagAt = kHeaderBytes - 4 - he::kTagBytes;
 static_assert(kHeaderBytes % 64 == 0, "the ciphertext starts on a cache line of the message");
 
 }  // namespace
 
-base::Bytes TagLabel(const Attempt& attempt, const SealNonce& nonce) {
-  base::ByteWriter label;
-  WriteAttempt(attempt, label);
-  label.Raw(nonce);
-  return label.Take();
+base::Bytes TagContext(const Attempt& attempt) {
+  base::ByteWriter context;
+  WriteAttempt(attempt, context);
+  return context.Take();
 }
 
-base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& params,
-                        const SealNonce& nonce, const he::Tag& tag,
-                        std::span<const uint8_t> ciphertext) {
+base::Bytes BeginUpload(const Attempt& attempt, const he::AggregationParams& params,
+                        const SealNonce& nonce) {
   base::ByteWriter writer;
   writer.Reserve(UploadBytes(params));
   WritePreamble(kMagic, writer);
@@ -34,10 +35,32 @@ base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& par
   writer.U8(0);
   writer.U64(params.dimension());
   writer.Raw(nonce);
-  WriteTag(tag, writer);
-  writer.Blob(ciphertext);
-  for (const uint64_t word : Checksum(writer.bytes())) writer.U64(word);
-  return writer.Take();
+  WriteTag({}, writer);
+  writer.U32(static_cast<uint32_t>(params.ciphertext_bytes()));
+  base::Bytes upload = writer.Take();
+  upload.resize(UploadBytes(params));
+  return upload;
+}
+
+std::span<uint8_t> CiphertextOf(base::Bytes& upload) {
+  return std::span(upload).subspan(kHeaderBytes, upload.size() - kHeaderBytes - kChecksumBytes);
+}
+
+void FinishUpload(const he::Tag& tag, base::Bytes& upload) {
+  std::ranges::copy(he::EncodeTag(tag), upload.begin() + kTagAt);
+  const std::span<uint8_t> checksum = std::span(upload).last(kChecksumBytes);
+  const auto words = Checksum(std::span(upload).first(upload.size() - kChecksumBytes));
+  base::StoreU64(words[0], checksum.data());
+  base::StoreU64(words[1], checksum.data() + 8);
+}
+
+base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& params,
+                        const SealNonce& nonce, const he::Tag& tag,
+                        std::span<const uint8_t> ciphertext) {
+  base::Bytes upload = BeginUpload(attempt, params, nonce);
+  std::ranges::copy(ciphertext, CiphertextOf(upload).begin());
+  FinishUpload(tag, upload);
+  return upload;
 }
 
 absl::StatusOr<UploadView> ReadUploadFields(std::span<const uint8_t> bytes, const Attempt& attempt,

@@ -18,10 +18,10 @@
 namespace tacet::secagg {
 
 // 16 fresh random bytes of a seal. Openers see nonces instead of identities.
-using SealNonce = std::array<uint8_t, 16>;
+using SealNonce = he::TagNonce;
 
-// What the linear tag of a seal is masked with: attempt ‖ nonce.
-base::Bytes TagLabel(const Attempt& attempt, const SealNonce& nonce);
+// What the linear tags of an attempt are bound to: the attempt, and with it the model.
+base::Bytes TagContext(const Attempt& attempt);
 
 // The fields of an upload; `ciphertext` points into the message.
 struct UploadView {
@@ -36,7 +36,14 @@ struct UploadView {
   he::WordSums ciphertext_sums;
 };
 
-// The bytes of docs/formats/messages.md, "Upload".
+// The bytes of docs/formats/messages.md, "Upload", in steps: a message without tag, ciphertext and
+// checksum; the place of its ciphertext, to be written there; the finished message.
+base::Bytes BeginUpload(const Attempt& attempt, const he::AggregationParams& params,
+                        const SealNonce& nonce);
+std::span<uint8_t> CiphertextOf(base::Bytes& upload);
+void FinishUpload(const he::Tag& tag, base::Bytes& upload);
+
+// At once.
 base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& params,
                         const SealNonce& nonce, const he::Tag& tag,
                         std::span<const uint8_t> ciphertext);
