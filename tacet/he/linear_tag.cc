@@ -158,6 +158,7 @@ Tag LinearTagKey::Compute(std::span<const uint32_t> counts, const TagNonce& nonc
 
 Tag LinearTagKey::SumOfMasks(std::span<const TagNonce> nonces) const {
   Tag tag;
+  if (nonces.empty()) return tag;
   base::SecretBytes blocks(nonces.size() * sizeof(TagNonce));
   for (size_t word = 0; word < 2; ++word) {
     std::memcpy(blocks.Expose().data(), nonces.data(), blocks.size());
