@@ -60,6 +60,7 @@ class SimulateCommand : public Command {
     options.AddUint("threads", "worker threads; all processors when not given", &threads_);
     options.AddString("parameters", "encryption scheme: compact, paper or paper-secret-key",
                       &parameters_);
+    options.AddString("precision", "of training: auto, f32 or bf16", &precision_);
     options.AddUint("seed", "fixes initialisation, split and batches; never cohorts, noise or keys",
                     &seed_);
     options.AddUint("insecure-seed",
@@ -124,6 +125,7 @@ class SimulateCommand : public Command {
     if (rounds_.has_value()) config.federation.rounds = *rounds_;
     if (threads_.has_value()) config.run.threads = *threads_;
     if (parameters_.has_value()) config.aggregation.parameters = *parameters_;
+    if (precision_.has_value()) config.training.precision = *precision_;
     if (seed_.has_value()) config.run.seed = *seed_;
     if (insecure_seed_.has_value()) config.run.insecure_seed = *insecure_seed_;
     config.run.no_encryption |= no_encryption_;
@@ -137,8 +139,9 @@ class SimulateCommand : public Command {
     if (!out_.has_value()) {
       return base::InvalidArgument("--resume needs --out with the directory of the run");
     }
-    const bool others = config_path_ || rounds_ || parameters_ || seed_ || insecure_seed_ ||
-                        no_encryption_ || no_noise_ || no_clip_ || no_quantisation_;
+    const bool others = config_path_ || rounds_ || parameters_ || precision_ || seed_ ||
+                        insecure_seed_ || no_encryption_ || no_noise_ || no_clip_ ||
+                        no_quantisation_;
     if (others) {
       return base::InvalidArgument(
           "a resumed run keeps its settings: beside --out, only --data, --threads and --json can "
@@ -209,7 +212,7 @@ class SimulateCommand : public Command {
     fmt::print("results     {}\n", directory.path().string());
   }
 
-  std::optional<std::string> config_path_, data_, out_, parameters_;
+  std::optional<std::string> config_path_, data_, out_, parameters_, precision_;
   std::optional<uint64_t> rounds_, threads_, seed_, insecure_seed_;
   bool resume_ = false;
   bool no_encryption_ = false;

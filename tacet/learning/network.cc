@@ -29,6 +29,15 @@ std::string_view PrecisionName(Precision precision) {
   return "unknown";
 }
 
+absl::Status CheckPrecision(const Architecture& architecture, Precision precision) {
+  if (precision != Precision::kBf16 || HasConvNetwork(architecture, precision)) {
+    return absl::OkStatus();
+  }
+  return base::InvalidArgument(
+      "precision bf16 needs model femnist-cnn and a processor with AVX-512 and bf16 dot products "
+      "that TACET_SIMD does not forbid");
+}
+
 Network::Network(const Architecture& architecture, uint32_t max_batch, Mode mode,
                  std::unique_ptr<NetworkForm> form, std::string_view form_name)
     : dimension_(architecture.dimension()),
@@ -43,19 +52,15 @@ absl::StatusOr<std::unique_ptr<Network>> Network::Create(const Architecture& arc
                                                          uint32_t max_batch, Mode mode,
                                                          const NetworkOptions& options) {
   if (max_batch < 1) return base::InvalidArgument("a network needs batches of at least 1");
-  const bool conv = HasConvNetwork(architecture, options.precision);
-  if (options.precision == Precision::kBf16 && !conv) {
-    return base::InvalidArgument(
-        "precision bf16 needs model femnist-cnn and a processor with AVX-512 and bf16 dot "
-        "products that TACET_SIMD does not forbid");
-  }
+  TACET_RETURN_IF_ERROR(CheckPrecision(architecture, options.precision));
+  const bool conv = !options.onednn && HasConvNetwork(architecture, options.precision);
   std::unique_ptr<NetworkForm> form;
-  if (conv && !options.onednn) {
+  if (conv) {
     form = NewConvNetwork(architecture, max_batch, mode, options.precision);
   } else {
     TACET_ASSIGN_OR_RETURN(form, NewOnednnNetwork(architecture, max_batch, mode));
   }
-  const std::string_view name = options.onednn || !conv                 ? "onednn"
+  const std::string_view name = !conv                                   ? "onednn"
                                 : options.precision == Precision::kBf16 ? "conv-bf16"
                                                                         : "conv-f32";
   return std::unique_ptr<Network>(

@@ -30,6 +30,9 @@ struct NetworkOptions {
   bool onednn = false;  // not our own kernels, also where they would fit; f32 only
 };
 
+// InvalidArgument when this processor or TACET_SIMD does not allow it for the architecture.
+absl::Status CheckPrecision(const Architecture& architecture, Precision precision);
+
 class NetworkForm;
 
 // One worker's copy of a model and the memory to train or apply it. Not thread-safe; any one thread
