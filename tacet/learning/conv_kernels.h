@@ -70,31 +70,64 @@ size_t SecondScratchSize();
 
 // The winners of a map: [i][j][channel], 0 to 3 in reading order of the four, or kNoWinner.
 
+// What of an image is paper (all zeros), most of it in handwriting. There the first map depends on
+// the biases alone, and the second, at pools whose inputs are paper, on the parameters and on how
+// the pool touches the map's border: on its kind. Such positions are computed once for each kind,
+// with the results that they have anyway; their gradients are added before they are used.
+inline constexpr size_t kKinds = 9;
+inline constexpr uint8_t kNotBlank = kKinds;
+class Paper {
+ public:
+  explicit Paper(const Sizes& sizes)
+      : first_(sizes.positions1()), second_(sizes.positions2()), columns_(sizes.image_stride) {}
+
+  void Find(const Sizes& sizes, const float* image);
+
+  // By pooled position of the first map: nothing written within the windows of its four values.
+  bool first(size_t position) const { return first_[position] != 0; }
+  // By pooled position of the second map: below kKinds, or kNotBlank.
+  uint8_t second(size_t position) const { return second_[position]; }
+
+ private:
+  std::vector<uint8_t> first_, second_;
+  std::vector<uint32_t> columns_;
+};
+
+// The second map's results on paper by kind, as far as they are known for the present parameters.
+struct PaperOutputs {
+  alignas(64) float values[kKinds][kSecondMaps];
+  alignas(64) uint8_t winners[kKinds][kSecondMaps];
+  std::array<bool, kKinds> known = {};
+};
+
 // True when this processor has what the kernels need; bf16 needs more than f32.
 bool HasF32();
 bool HasBf16();
 
 // `map` and `winner` = pool of relu of convolution of the padded image; the border of `map` is left
 // alone. Map: float or bf16 (uint16_t), rounded to nearest even.
-void FirstForward(const Sizes& sizes, const float* image, const float* weights, float* map,
-                  uint8_t* winner);
-void FirstForward(const Sizes& sizes, const float* image, const float* weights, uint16_t* map,
-                  uint8_t* winner);
+void FirstForward(const Sizes& sizes, const Paper& paper, const float* image, const float* weights,
+                  float* map, uint8_t* winner);
+void FirstForward(const Sizes& sizes, const Paper& paper, const float* image, const float* weights,
+                  uint16_t* map, uint8_t* winner);
 
 // `outputs` ([o][i][j]) and `winner` of the second convolution and pool; `weights` from
 // SecondPrepare.
-void SecondForward(const Sizes& sizes, const float* map, const float* weights, const float* biases,
+void SecondForward(const Sizes& sizes, const Paper& paper, const float* map, const float* weights,
+                   const float* biases, PaperOutputs& known, float* scratch, float* outputs,
+                   uint8_t* winner);
+void SecondForward(const Sizes& sizes, const Paper& paper, const uint16_t* map,
+                   const uint16_t* weights, const float* biases, PaperOutputs& known,
                    float* scratch, float* outputs, uint8_t* winner);
-void SecondForward(const Sizes& sizes, const uint16_t* map, const uint16_t* weights,
-                   const float* biases, float* scratch, float* outputs, uint8_t* winner);
 
 // Where the gradient of the second convolution's output is not zero, ordered twice.
 class SparseGradient {
  public:
   explicit SparseGradient(const Sizes& sizes);
 
-  // From the gradient of the pooled outputs, [o][i][j].
-  void Gather(const Sizes& sizes, const float* gradient, const uint8_t* winner);
+  // From the gradient of the pooled outputs, [o][i][j]. Those of paper are added by kind and stand
+  // at the first position of each.
+  void Gather(const Sizes& sizes, const Paper& paper, const float* gradient, const uint8_t* winner);
 
   // sums[o] += the gradients of channel o.
   void AddByChannel(float* sums) const;
@@ -119,6 +152,7 @@ class SparseGradient {
  private:
   static constexpr size_t kStride = kSecondMaps + kLanes;
   size_t positions_;
+  std::vector<float> plain_;       // [position][o]
   std::vector<Entry> by_channel_;  // [o][position]
   std::array<size_t, kSecondMaps> channel_counts_ = {};
   std::vector<uint32_t> weight_offsets_;
@@ -142,8 +176,9 @@ void SecondUpdate(float learning_rate, const float* gradients, float* weights);
 // weight_gradients ([c][k], the bias's at k = 25) += the sample's. `patches` is scratch of
 // patches_size(sizes) floats.
 size_t PatchesSize(const Sizes& sizes);
-void FirstWeightGradient(const Sizes& sizes, const float* image, const float* map_gradient,
-                         const uint8_t* winner, float* patches, float* weight_gradients);
+void FirstWeightGradient(const Sizes& sizes, const Paper& paper, const float* image,
+                         const float* map_gradient, const uint8_t* winner, float* patches,
+                         float* weight_gradients);
 
 // weights ([b][k][c]) -= learning_rate * gradients ([c][k]).
 void FirstUpdate(float learning_rate, const float* gradients, float* weights);

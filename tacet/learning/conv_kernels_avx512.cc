@@ -47,6 +47,11 @@ TACET_AVX512_INLINE Pooled Pool(__m512 a, __m512 b, __m512 c, __m512 d) {
   return {best, _mm512_cvtepi32_epi8(winner)};
 }
 
+TACET_AVX512_INLINE void StoreWinners(const Pooled& low, const Pooled& high, uint8_t* to) {
+  _mm_store_si128(reinterpret_cast<__m128i*>(to), low.winner);
+  _mm_store_si128(reinterpret_cast<__m128i*>(to + kLanes), high.winner);
+}
+
 // Two rows of four columns of the first convolution, 32 channels, pooled to two columns.
 template <typename Map>
 TACET_AVX512_INLINE void FirstTile(const float* image, size_t stride, const float* weights,
@@ -78,8 +83,7 @@ TACET_AVX512_INLINE void FirstTile(const float* image, size_t stride, const floa
     const Pooled high =
         Pool(sums[0][2 * n][1], sums[0][2 * n + 1][1], sums[1][2 * n][1], sums[1][2 * n + 1][1]);
     StoreMap(low.value, high.value, map + n * kBlock);
-    _mm_store_si128(reinterpret_cast<__m128i*>(winner + n * kFirstMaps), low.winner);
-    _mm_store_si128(reinterpret_cast<__m128i*>(winner + n * kFirstMaps + kLanes), high.winner);
+    StoreWinners(low, high, winner + n * kFirstMaps);
   }
 }
 
@@ -302,15 +306,30 @@ bool HasBf16() { return HasF32() && __builtin_cpu_supports("avx512bf16"); }
 namespace {
 
 template <typename Map>
-TACET_AVX512 void FirstForwardOf(const Sizes& sizes, const float* image, const float* weights,
-                                 Map* map, uint8_t* winner) {
+TACET_AVX512 void FirstForwardOf(const Sizes& sizes, const Paper& paper, const float* image,
+                                 const float* weights, Map* map, uint8_t* winner) {
   for (size_t i = 0; i < sizes.rows1; ++i) {
     for (size_t j = 0; j < sizes.cols1; j += 2) {
+      const bool both = j + 1 < sizes.cols1;
+      const size_t position = i * sizes.cols1 + j;
+      const bool blank = paper.first(position) && (!both || paper.first(position + 1));
       for (size_t b = 0; b < kBlocks; ++b) {
-        FirstTile(image + 2 * i * sizes.image_stride + 2 * j, sizes.image_stride,
-                  weights + b * (kFirstTaps + 1) * kBlock, j + 1 < sizes.cols1,
-                  map + ((b * sizes.map_rows + i + 1) * sizes.map_stride + j + 1) * kBlock,
-                  winner + (i * sizes.cols1 + j) * kFirstMaps + b * kBlock);
+        const float* of_block = weights + b * (kFirstTaps + 1) * kBlock;
+        Map* to = map + ((b * sizes.map_rows + i + 1) * sizes.map_stride + j + 1) * kBlock;
+        uint8_t* won = winner + position * kFirstMaps + b * kBlock;
+        if (!blank) {
+          FirstTile(image + 2 * i * sizes.image_stride + 2 * j, sizes.image_stride, of_block, both,
+                    to, won);
+          continue;
+        }
+        const __m512 low = Load(of_block + kFirstTaps * kBlock);
+        const __m512 high = Load(of_block + kFirstTaps * kBlock + kLanes);
+        const Pooled first = Pool(low, low, low, low);
+        const Pooled second = Pool(high, high, high, high);
+        for (size_t n = 0; n < (both ? 2 : 1); ++n) {
+          StoreMap(first.value, second.value, to + n * kBlock);
+          StoreWinners(first, second, won + n * kFirstMaps);
+        }
       }
     }
   }
@@ -318,13 +337,13 @@ TACET_AVX512 void FirstForwardOf(const Sizes& sizes, const float* image, const f
 
 }  // namespace
 
-void FirstForward(const Sizes& sizes, const float* image, const float* weights, float* map,
-                  uint8_t* winner) {
-  FirstForwardOf(sizes, image, weights, map, winner);
+void FirstForward(const Sizes& sizes, const Paper& paper, const float* image, const float* weights,
+                  float* map, uint8_t* winner) {
+  FirstForwardOf(sizes, paper, image, weights, map, winner);
 }
-void FirstForward(const Sizes& sizes, const float* image, const float* weights, uint16_t* map,
-                  uint8_t* winner) {
-  FirstForwardOf(sizes, image, weights, map, winner);
+void FirstForward(const Sizes& sizes, const Paper& paper, const float* image, const float* weights,
+                  uint16_t* map, uint8_t* winner) {
+  FirstForwardOf(sizes, paper, image, weights, map, winner);
 }
 
 template <>
@@ -336,38 +355,58 @@ size_t SecondScratchSize<uint16_t>() {
   return 2 * kTile * 32;
 }
 
-TACET_AVX512 void SecondForward(const Sizes& sizes, const float* map, const float* weights,
-                                const float* biases, float* scratch, float* outputs,
-                                uint8_t* winner) {
+TACET_AVX512 void SecondForward(const Sizes& sizes, const Paper& paper, const float* map,
+                                const float* weights, const float* biases, PaperOutputs& known,
+                                float* scratch, float* outputs, uint8_t* winner) {
   const size_t row = sizes.map_stride * kBlock;
   const size_t positions = sizes.positions2();
   float* inputs = scratch;
   float* products = scratch + kFrequencies * kInputStride;
-  for (size_t first = 0; first < positions; first += kStrip) {
-    const size_t count = std::min(kStrip, positions - first);
-    for (size_t n = 0; n < count; ++n) {
-      const size_t i = (first + n) / sizes.cols2;
-      const size_t j = (first + n) % sizes.cols2;
+  std::array<size_t, kStrip> strip;
+  for (size_t position = 0; position < positions;) {
+    size_t count = 0;
+    for (; position < positions && count < kStrip; ++position) {
+      const uint8_t kind = paper.second(position);
+      if (kind != kNotBlank) {
+        if (known.known[kind]) continue;
+        known.known[kind] = true;
+      }
       for (size_t b = 0; b < kBlocks; ++b) {
-        const float* corner = map + (b * sizes.map_rows + 2 * i) * row + 2 * j * kBlock;
-        float* to = inputs + n * kFirstMaps + b * kBlock;
+        const float* corner = map + (b * sizes.map_rows + position / sizes.cols2 * 2) * row +
+                              position % sizes.cols2 * 2 * kBlock;
+        float* to = inputs + count * kFirstMaps + b * kBlock;
         TransformInput(corner, row, to);
         TransformInput(corner + kLanes, row, to + kLanes);
       }
+      strip[count++] = position;
     }
     Products(count, inputs, weights, products);
     for (size_t n = 0; n < count; ++n) {
+      const uint8_t kind = paper.second(strip[n]);
       for (size_t o = 0; o < kSecondMaps; o += kLanes) {
-        StoreOutputs(PoolProducts(products + n * kSecondMaps + o, Load(biases + o)), positions,
-                     first + n, o, outputs, winner);
+        const Pooled pooled = PoolProducts(products + n * kSecondMaps + o, Load(biases + o));
+        StoreOutputs(pooled, positions, strip[n], o, outputs, winner);
+        if (kind == kNotBlank) continue;
+        _mm512_store_ps(known.values[kind] + o, pooled.value);
+        _mm_store_si128(reinterpret_cast<__m128i*>(known.winners[kind] + o), pooled.winner);
       }
+    }
+  }
+  for (size_t position = 0; position < positions; ++position) {
+    const uint8_t kind = paper.second(position);
+    if (kind == kNotBlank) continue;
+    for (size_t o = 0; o < kSecondMaps; o += kLanes) {
+      const Pooled pooled = {
+          Load(known.values[kind] + o),
+          _mm_load_si128(reinterpret_cast<const __m128i*>(known.winners[kind] + o))};
+      StoreOutputs(pooled, positions, position, o, outputs, winner);
     }
   }
 }
 
-TACET_AVX512 void SecondForward(const Sizes& sizes, const uint16_t* map, const uint16_t* weights,
-                                const float* biases, float* scratch, float* outputs,
-                                uint8_t* winner) {
+TACET_AVX512 void SecondForward(const Sizes& sizes, const Paper&, const uint16_t* map,
+                                const uint16_t* weights, const float* biases, PaperOutputs&,
+                                float* scratch, float* outputs, uint8_t* winner) {
   const size_t row = sizes.map_stride * kBlock;
   const size_t block = sizes.map_rows * row;
   constexpr size_t kSums = kTile * 32;  // of a row
@@ -394,37 +433,60 @@ TACET_AVX512 void SecondForward(const Sizes& sizes, const uint16_t* map, const u
   }
 }
 
-TACET_AVX512 void SparseGradient::Gather(const Sizes& sizes, const float* gradient,
-                                         const uint8_t* winner) {
+TACET_AVX512 void SparseGradient::Gather(const Sizes& sizes, const Paper& paper,
+                                         const float* gradient, const uint8_t* winner) {
+  constexpr size_t kParts = kSecondMaps / kLanes;
   const size_t positions = sizes.positions2();
   const __m512i step = _mm512_mullo_epi32(Lanes(), _mm512_set1_epi32(static_cast<int>(positions)));
   const __m512i weight_step =
       _mm512_mullo_epi32(Lanes(), _mm512_set1_epi32(static_cast<int>(kSecondTaps * kLanes)));
+  std::array<size_t, kKinds> first;
+  first.fill(positions);
+  for (size_t position = 0; position < positions; ++position) {
+    float* plain = plain_.data() + position * kSecondMaps;
+    for (size_t n = 0; n < kParts; ++n) {
+      _mm512_storeu_ps(
+          plain + n * kLanes,
+          _mm512_i32gather_ps(step, gradient + n * kLanes * positions + position, sizeof(float)));
+    }
+    const uint8_t kind = paper.second(position);
+    if (kind == kNotBlank) continue;
+    if (first[kind] == positions) {
+      first[kind] = position;
+      continue;
+    }
+    float* sums = plain_.data() + first[kind] * kSecondMaps;
+    for (size_t o = 0; o < kSecondMaps; ++o) sums[o] += plain[o];
+  }
   channel_counts_.fill(0);
   for (size_t position = 0; position < positions; ++position) {
+    uint8_t* ends = ends_.data() + position * 5;
+    const uint8_t kind = paper.second(position);
+    if (kind != kNotBlank && first[kind] != position) {
+      std::fill_n(ends, 5, uint8_t{0});
+      continue;
+    }
     const size_t i = position / sizes.cols2;
     const size_t j = position % sizes.cols2;
+    float* plain = plain_.data() + position * kSecondMaps;
     const uint8_t* won = winner + position * kSecondMaps;
-    __m512 values[kSecondMaps / kLanes];
-    __m512i winners[kSecondMaps / kLanes];
-    alignas(64) float plain[kSecondMaps];
-    for (size_t n = 0; n < kSecondMaps / kLanes; ++n) {
-      values[n] =
-          _mm512_i32gather_ps(step, gradient + n * kLanes * positions + position, sizeof(float));
+    __m512 values[kParts];
+    __m512i winners[kParts];
+    for (size_t n = 0; n < kParts; ++n) {
+      values[n] = _mm512_loadu_ps(plain + n * kLanes);
       winners[n] =
           _mm512_cvtepu8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(won + n * kLanes)));
       const __mmask16 zero = _mm512_cmp_ps_mask(values[n], _mm512_setzero_ps(), _CMP_EQ_OQ);
       winners[n] = _mm512_mask_mov_epi32(winners[n], zero, _mm512_set1_epi32(kNoWinner));
       const __mmask16 alive = _mm512_cmplt_epi32_mask(winners[n], _mm512_set1_epi32(kNoWinner));
-      _mm512_store_ps(plain + n * kLanes, _mm512_maskz_mov_ps(alive, values[n]));
+      _mm512_storeu_ps(plain + n * kLanes, _mm512_maskz_mov_ps(alive, values[n]));
     }
     uint32_t* offset = weight_offsets_.data() + position * kStride;
     float* value = weight_values_.data() + position * kStride;
-    uint8_t* ends = ends_.data() + position * 5;
     size_t count = 0;
     ends[0] = 0;
     for (int q = 0; q < 4; ++q) {
-      for (size_t n = 0; n < kSecondMaps / kLanes; ++n) {
+      for (size_t n = 0; n < kParts; ++n) {
         const __mmask16 here = _mm512_cmpeq_epi32_mask(winners[n], _mm512_set1_epi32(q));
         const __m512i place = _mm512_add_epi32(
             weight_step, _mm512_set1_epi32(static_cast<int>(n * kLanes * kSecondTaps * kLanes)));
@@ -597,22 +659,21 @@ TACET_AVX512 void SecondPrepare(const float* weights, uint16_t* forward) {
 
 namespace {
 
-// [i][j][kFirstRow]: the 25 inputs of every position whose gradient can be asked for, 1 for the
-// bias, zeros.
-TACET_AVX512_INLINE void MakePatches(const Sizes& sizes, const float* image, float* patches) {
+// [q][kFirstRow]: the 25 inputs of each of a pool's four values, 1 for the bias, zeros.
+TACET_AVX512_INLINE void MakePatches(const float* corner, size_t stride, float* patches) {
   const __m256 rest = _mm256_set_ps(0, 0, 0, 0, 0, 0, 1, 0);
-  for (size_t i = 0; i < 2 * sizes.rows1; ++i) {
-    for (size_t j = 0; j < 2 * sizes.cols1; ++j, patches += kFirstRow) {
-      const float* from = image + i * sizes.image_stride + j;
-      _mm256_store_ps(patches + 24, rest);
-      for (size_t u = 0; u < 4; ++u) {
-        // Eight values, of which the next row overwrites the last three.
-        _mm256_storeu_ps(patches + 5 * u, _mm256_loadu_ps(from + u * sizes.image_stride));
-      }
-      const float* last = from + 4 * sizes.image_stride;
-      _mm_storeu_ps(patches + 20, _mm_loadu_ps(last));
-      patches[24] = last[4];
+  TACET_UNROLL
+  for (size_t q = 0; q < 4; ++q) {
+    const float* from = corner + q / 2 * stride + q % 2;
+    float* patch = patches + q * kFirstRow;
+    _mm256_store_ps(patch + 24, rest);
+    TACET_UNROLL
+    for (size_t u = 0; u < 4; ++u) {
+      // Eight values, of which the next row overwrites the last three.
+      _mm256_storeu_ps(patch + 5 * u, _mm256_loadu_ps(from + u * stride));
     }
+    _mm_storeu_ps(patch + 20, _mm_loadu_ps(from + 4 * stride));
+    patch[24] = from[4 * stride + 4];
   }
 }
 
@@ -621,39 +682,51 @@ constexpr size_t kFirstChannels = 8;  // done together
 }  // namespace
 
 size_t PatchesSize(const Sizes& sizes) {
-  return 4 * sizes.positions1() * kFirstRow + sizes.cols1 * kFirstMaps * 2;
+  return sizes.cols1 * (4 * kFirstRow + 2 * kFirstMaps) + kFirstMaps;
 }
 
-TACET_AVX512 void FirstWeightGradient(const Sizes& sizes, const float* image,
+TACET_AVX512 void FirstWeightGradient(const Sizes& sizes, const Paper& paper, const float* image,
                                       const float* map_gradient, const uint8_t* winner,
                                       float* patches, float* weight_gradients) {
-  MakePatches(sizes, image, patches);
-  // A row of pooled positions at a time: [j][c] gradients, 0 where there is no winner, and where in
-  // the two rows of patches each winner lies.
-  float* values = patches + 4 * sizes.positions1() * kFirstRow;
+  // Of a row of pooled positions those with writing: [position][c] gradients, 0 where there is no
+  // winner, and where in the patches each winner lies.
+  float* values = patches + sizes.cols1 * 4 * kFirstRow;
   auto* offsets = reinterpret_cast<uint32_t*>(values + sizes.cols1 * kFirstMaps);
-  const auto below = static_cast<int>(2 * sizes.cols1 * kFirstRow);
+  // Paper has inputs 0: it counts for the biases only.
+  float* of_paper = values + 2 * sizes.cols1 * kFirstMaps;
+  std::fill_n(of_paper, kFirstMaps, 0.0f);
   const size_t block = sizes.map_rows * sizes.map_stride * kLanes;
   for (size_t i = 0; i < sizes.rows1; ++i) {
+    size_t count = 0;
     for (size_t j = 0; j < sizes.cols1; ++j) {
+      const size_t position = i * sizes.cols1 + j;
       const float* from = map_gradient + ((i + 1) * sizes.map_stride + j + 1) * kLanes;
-      const uint8_t* won = winner + (i * sizes.cols1 + j) * kFirstMaps;
+      const uint8_t* won = winner + position * kFirstMaps;
+      const bool blank = paper.first(position);
+      if (!blank) {
+        MakePatches(image + 2 * i * sizes.image_stride + 2 * j, sizes.image_stride,
+                    patches + count * 4 * kFirstRow);
+      }
+      const __m512i corner = _mm512_set1_epi32(static_cast<int>(count * 4 * kFirstRow));
       for (size_t b = 0; b < kLaneBlocks; ++b) {
         const __m512i q = _mm512_cvtepu8_epi32(
             _mm_load_si128(reinterpret_cast<const __m128i*>(won + b * kLanes)));
         const __mmask16 alive = _mm512_cmplt_epi32_mask(q, _mm512_set1_epi32(kNoWinner));
-        const __m512i place = _mm512_add_epi32(
-            _mm512_set1_epi32(static_cast<int>(2 * j * kFirstRow)),
-            _mm512_permutexvar_epi32(
-                q, _mm512_zextsi128_si512(_mm_set_epi32(below + static_cast<int>(kFirstRow), below,
-                                                        static_cast<int>(kFirstRow), 0))));
-        const size_t to = j * kFirstMaps + b * kLanes;
-        _mm512_store_ps(values + to, _mm512_maskz_mov_ps(alive, Load(from + b * block)));
+        const __m512 g = _mm512_maskz_mov_ps(alive, Load(from + b * block));
+        if (blank) {
+          float* sum = of_paper + b * kLanes;
+          _mm512_store_ps(sum, _mm512_add_ps(Load(sum), g));
+          continue;
+        }
+        const __m512i place =
+            _mm512_add_epi32(corner, _mm512_mullo_epi32(q, _mm512_set1_epi32(kFirstRow)));
+        const size_t to = count * kFirstMaps + b * kLanes;
+        _mm512_store_ps(values + to, g);
         _mm512_store_si512(offsets + to, _mm512_maskz_mov_epi32(alive, place));
       }
+      count += blank ? 0 : 1;
     }
-    const float* rows = patches + i * 4 * sizes.cols1 * kFirstRow;
-    for (size_t c = 0; c < kFirstMaps; c += kFirstChannels) {
+    for (size_t c = 0; c < kFirstMaps && count > 0; c += kFirstChannels) {
       float* sums = weight_gradients + c * kFirstRow;
       __m512 a[kFirstChannels][2];
       TACET_UNROLL
@@ -661,12 +734,12 @@ TACET_AVX512 void FirstWeightGradient(const Sizes& sizes, const float* image,
         a[n][0] = Load(sums + n * kFirstRow);
         a[n][1] = Load(sums + n * kFirstRow + kLanes);
       }
-      for (size_t j = 0; j < sizes.cols1; ++j) {
+      for (size_t j = 0; j < count; ++j) {
         const float* value = values + j * kFirstMaps + c;
         const uint32_t* offset = offsets + j * kFirstMaps + c;
         TACET_UNROLL
         for (size_t n = 0; n < kFirstChannels; ++n) {
-          const float* patch = rows + offset[n];
+          const float* patch = patches + offset[n];
           const __m512 g = _mm512_set1_ps(value[n]);
           a[n][0] = _mm512_fmadd_ps(g, Load(patch), a[n][0]);
           a[n][1] = _mm512_fmadd_ps(g, Load(patch + kLanes), a[n][1]);
@@ -678,6 +751,9 @@ TACET_AVX512 void FirstWeightGradient(const Sizes& sizes, const float* image,
         _mm512_store_ps(sums + n * kFirstRow + kLanes, a[n][1]);
       }
     }
+  }
+  for (size_t c = 0; c < kFirstMaps; ++c) {
+    weight_gradients[c * kFirstRow + kFirstTaps] += of_paper[c];
   }
 }
 

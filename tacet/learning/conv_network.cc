@@ -79,7 +79,8 @@ class ConvNetwork final : public NetworkForm {
         hidden_gradients_(training ? hidden_values_.size() : 0),
         score_gradients_(training ? scores_.size() : 0),
         scaled_(training ? std::max(hidden_, classes_) * max_batch : 0),
-        sparse_(sizes_) {}
+        sparse_(sizes_),
+        paper_(training ? max_batch : 1, conv::Paper(sizes_)) {}
 
   absl::Status Load(std::span<const float> parameters) override {
     const float* from = parameters.data();
@@ -94,7 +95,7 @@ class ConvNetwork final : public NetworkForm {
     Copy(from + second.first_parameter + second.weights, second_biases_);
     LoadDense(parameters, layers_[6], dense1_, dense1_biases_);
     LoadDense(parameters, layers_[8], dense2_, dense2_biases_);
-    conv::SecondPrepare(second_.data(), second_forward_.data());
+    Prepare();
     return absl::OkStatus();
   }
 
@@ -127,10 +128,12 @@ class ConvNetwork final : public NetworkForm {
                     image + (i + 2) * sizes_.image_stride + 2);
       }
       Map* map = map_.data() + kept * sizes_.map_size();
-      conv::FirstForward(sizes_, image, first_.data(), map, Winner1(kept));
-      conv::SecondForward(sizes_, map, second_forward_.data(), second_biases_.data(),
-                          second_scratch_.data(), outputs_.data() + s * sizes_.outputs(),
-                          Winner2(kept));
+      conv::Paper& paper = paper_[kept];
+      paper.Find(sizes_, image);
+      conv::FirstForward(sizes_, paper, image, first_.data(), map, Winner1(kept));
+      conv::SecondForward(sizes_, paper, map, second_forward_.data(), second_biases_.data(),
+                          paper_outputs_, second_scratch_.data(),
+                          outputs_.data() + s * sizes_.outputs(), Winner2(kept));
     }
     dense::Forward(Dense1(batch), outputs_.data(), dense1_.data(), dense1_biases_.data(),
                    hidden_values_.data());
@@ -161,12 +164,13 @@ class ConvNetwork final : public NetworkForm {
     second_gradients_.Clear();
     float bias_gradients[conv::kSecondMaps] = {};
     for (size_t s = 0; s < batch; ++s) {
-      sparse_.Gather(sizes_, output_gradients_.data() + s * sizes_.outputs(), Winner2(s));
+      sparse_.Gather(sizes_, paper_[s], output_gradients_.data() + s * sizes_.outputs(),
+                     Winner2(s));
       sparse_.AddByChannel(bias_gradients);
       conv::SecondWeightGradient(sizes_, map_.data() + s * sizes_.map_size(), sparse_,
                                  block_.data(), second_gradients_.data());
       conv::SecondDataGradient(sizes_, sparse_, second_.data(), map_gradient_.data());
-      conv::FirstWeightGradient(sizes_, image_.data() + s * sizes_.image_size(),
+      conv::FirstWeightGradient(sizes_, paper_[s], image_.data() + s * sizes_.image_size(),
                                 map_gradient_.data(), Winner1(s), patches_.data(),
                                 first_gradients_.data());
     }
@@ -174,8 +178,8 @@ class ConvNetwork final : public NetworkForm {
       second_biases_.data()[o] -= learning_rate * bias_gradients[o];
     }
     conv::SecondUpdate(learning_rate, second_gradients_.data(), second_.data());
-    conv::SecondPrepare(second_.data(), second_forward_.data());
     conv::FirstUpdate(learning_rate, first_gradients_.data(), first_.data());
+    Prepare();
     return absl::OkStatus();
   }
 
@@ -222,6 +226,12 @@ class ConvNetwork final : public NetworkForm {
     }
   }
 
+  // What is derived from parameters, after they changed.
+  void Prepare() {
+    conv::SecondPrepare(second_.data(), second_forward_.data());
+    paper_outputs_.known.fill(false);
+  }
+
   dense::Sizes Dense1(size_t batch) const { return {batch, sizes_.outputs(), hidden_}; }
   dense::Sizes Dense2(size_t batch) const { return {batch, hidden_, classes_}; }
   uint8_t* Winner1(size_t s) {
@@ -249,6 +259,8 @@ class ConvNetwork final : public NetworkForm {
   Buffer<float> first_gradients_, second_gradients_, map_gradient_, block_, patches_;
   Buffer<float> output_gradients_, hidden_gradients_, score_gradients_, scaled_;
   conv::SparseGradient sparse_;
+  std::vector<conv::Paper> paper_;
+  conv::PaperOutputs paper_outputs_;
 };
 
 }  // namespace
