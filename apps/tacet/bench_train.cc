@@ -12,6 +12,7 @@
 #include "tacet/base/random.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
+#include "tacet/learning/handwriting.h"
 
 namespace tacet::app {
 namespace {
@@ -30,7 +31,7 @@ void InThreads(uint32_t threads, const std::function<void(uint32_t)>& work) {
   work(0);
 }
 
-// One thread's network with a batch of noise.
+// One thread's network with a batch.
 struct Worker {
   std::unique_ptr<Network> network;
   std::vector<uint32_t> labels;
@@ -91,6 +92,8 @@ absl::StatusOr<BenchTrainResult> BenchTrain(const BenchTrainSpec& spec) {
       learning::Architecture::Create(
           {.model = spec.model, .input_shape = {28, 28}, .hidden = {128}, .classes = 62}));
   const std::vector<float> model = architecture.InitialParameters(1, 0.2);
+  TACET_ASSIGN_OR_RETURN(const learning::Dataset handwriting,
+                         learning::DrawHandwriting({.writers = 20}));
   std::vector<Worker> workers(spec.threads);
   base::SystemEntropy entropy;
   base::Random random = base::Random::FromEntropy(entropy);
@@ -99,10 +102,16 @@ absl::StatusOr<BenchTrainResult> BenchTrain(const BenchTrainSpec& spec) {
         worker.network, Network::Create(architecture, std::max(spec.batch, kEvaluationBatch),
                                         Network::Mode::kTraining, {.precision = spec.precision}));
     TACET_RETURN_IF_ERROR(worker.network->Load(model));
-    // Half of the pixels are paper, as in handwriting.
-    for (float& value : worker.network->input()) {
-      value =
-          std::max(0.0f, static_cast<float>(static_cast<double>(random.NextU64()) * 0x1p-63 - 1));
+    const std::span<float> input = worker.network->input();
+    if (spec.noise) {
+      for (float& value : input) {
+        value = static_cast<float>(static_cast<double>(random.NextU64() >> 11) * 0x1p-53);
+      }
+    } else {
+      const size_t size = handwriting.input_size();
+      for (size_t first = 0; first < input.size(); first += size) {
+        handwriting.CopyInput(random.Below(handwriting.samples()), input.subspan(first, size));
+      }
     }
     for (uint32_t i = 0; i < spec.batch; ++i) {
       worker.labels.push_back(static_cast<uint32_t>(random.Below(architecture.classes())));

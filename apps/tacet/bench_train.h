@@ -17,6 +17,7 @@ struct BenchTrainSpec {
   uint32_t batch = 20;                // 1 to 1024
   uint32_t threads = 1;               // 1 to 1024, each with its own network
   learning::Precision precision = learning::Precision::kAuto;
+  bool noise = false;        // images without paper, in place of drawn handwriting
   uint32_t repetitions = 9;  // 1 to 1024, of a quarter of a second each
 };
 

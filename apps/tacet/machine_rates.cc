@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include <immintrin.h>
@@ -94,9 +95,14 @@ double MeasureFma() {
     lanes = 8;
   }
   double sink = 0;
-  const double seconds = MedianSeconds(kRepetitions, [&] { sink += chains(); });
+  std::vector<double> seconds;
+  for (uint32_t i = 0; i < kRepetitions; ++i) {
+    const double before = ThreadSeconds();
+    sink += chains();
+    seconds.push_back(ThreadSeconds() - before);
+  }
   asm volatile("" : : "m"(sink));
-  return lanes * static_cast<double>(kChains * kSteps) / seconds;
+  return lanes * static_cast<double>(kChains * kSteps) / Median(std::move(seconds));
 }
 
 MachineRates MeasureMachineRates() {

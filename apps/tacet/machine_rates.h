@@ -16,7 +16,8 @@ struct MachineRates {
 // Takes about half a second. Medians.
 MachineRates MeasureMachineRates();
 
-// The rate of multiply-adds alone, as in MachineRates; takes a few hundredths of a second.
+// The rate of multiply-adds alone, by the processor time of the calling thread; takes a few
+// hundredths of a second.
 double MeasureFma();
 
 // What a piece of work cannot do without.
