@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <bit>
 
+#include "tacet/base/cpu.h"
+
 namespace tacet::learning::conv {
 namespace {
 
 size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
 }  // namespace
+
+bool HasF32() { return base::ActiveSimd() == base::Simd::kAvx512; }
+
+bool HasBf16() { return HasF32() && __builtin_cpu_supports("avx512bf16"); }
 
 // The kernels work on two pooled columns of the first map and kTile columns of the second at a
 // time: what stands to the right of a narrower map is computed and left.
