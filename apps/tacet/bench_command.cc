@@ -10,6 +10,7 @@
 
 #include "apps/tacet/bench_dp.h"
 #include "apps/tacet/bench_he.h"
+#include "apps/tacet/bench_train.h"
 #include "apps/tacet/json.h"
 #include "apps/tacet/machine_rates.h"
 #include "tacet/base/cpu.h"
@@ -22,21 +23,32 @@ class BenchCommand : public Command {
  public:
   std::string_view name() const override { return "bench"; }
   std::string_view summary() const override {
-    return "measure this machine: what clipping, noise, sealing, adding and opening cost, on one "
-           "core";
+    return "measure this machine: what clipping, noise, sealing, adding and opening cost on one "
+           "core, and how fast models train";
   }
 
   void Register(Options& options) override {
     options.AddPositional("what",
                           "he: encryption and everything around it; dp: clipping, noise and "
-                          "quantisation",
-                          {"he", "dp"}, true, &what_);
+                          "quantisation; train: local training",
+                          {"he", "dp", "train"}, true, &what_);
     options.AddChoice("parameters", "he: encryption scheme",
                       {"compact", "paper", "paper-secret-key"}, &parameters_);
     options.AddUint("dimension", "d, values of an update", &dimension_);
     options.AddUint("participants", "he: K, uploads to add", &participants_);
     options.AddUint("plaintext-bits", "he: w, bits of a sum", &plaintext_bits_);
     options.AddDouble("rate", "dp: mean of the Poisson rates", &rate_);
+    options.AddChoice("model", "train: on images of 28 x 28 in 62 classes",
+                      {"femnist-cnn", "mlp", "logistic"}, &model_);
+    options.AddUint("batch", "train: samples a step", &batch_);
+    options.AddUint("threads", "train: at once, each with its own model", &threads_);
+    options.AddChoice("precision", "train: what products are formed in", {"auto", "f32", "bf16"},
+                      &precision_);
+    options.AddChoice(
+        "input",
+        "train: handwriting drawn by the program, four fifths paper, which femnist-cnn "
+        "computes once; or noise, without paper",
+        {"handwriting", "noise"}, &input_);
     options.AddUint("repetitions", "runs of which the median is printed", &repetitions_);
     options.AddFlag("json", "print JSON", &json_);
   }
@@ -45,7 +57,8 @@ class BenchCommand : public Command {
     constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
     for (const auto& [flag, value] :
          {std::pair{"dimension", dimension_}, std::pair{"participants", participants_},
-          std::pair{"plaintext-bits", plaintext_bits_}, std::pair{"repetitions", repetitions_}}) {
+          std::pair{"plaintext-bits", plaintext_bits_}, std::pair{"batch", batch_},
+          std::pair{"threads", threads_}, std::pair{"repetitions", repetitions_}}) {
       if (value < 1 || value > kMost) {
         return base::InvalidArgument("--{} is {}, it must be from 1 to {}", flag, value, kMost);
       }
@@ -53,6 +66,8 @@ class BenchCommand : public Command {
     JsonValue json = JsonValue::MakeObject();
     if (what_ == "dp") {
       TACET_RETURN_IF_ERROR(RunDp(json));
+    } else if (what_ == "train") {
+      TACET_RETURN_IF_ERROR(RunTrain(json));
     } else {
       TACET_RETURN_IF_ERROR(RunHe(json));
     }
@@ -154,7 +169,39 @@ class BenchCommand : public Command {
     return absl::OkStatus();
   }
 
+  absl::Status RunTrain(JsonValue& json) const {
+    BenchTrainSpec spec;
+    spec.model = model_;
+    spec.batch = static_cast<uint32_t>(batch_);
+    spec.threads = static_cast<uint32_t>(threads_);
+    TACET_ASSIGN_OR_RETURN(spec.precision, learning::ParsePrecision(precision_));
+    spec.noise = input_ == "noise";
+    spec.repetitions = static_cast<uint32_t>(repetitions_);
+    TACET_ASSIGN_OR_RETURN(const BenchTrainResult result, BenchTrain(spec));
+    json.Set("model", model_)
+        .Set("batch", batch_)
+        .Set("threads", threads_)
+        .Set("precision", precision_)
+        .Set("input", input_)
+        .Set("form", result.form)
+        .Set("dimension", result.dimension);
+    SetMachine(json);
+    json.Set("samples_per_s", result.samples_per_s)
+        .Set("elapsed_samples_per_s", result.elapsed_samples_per_s)
+        .Set("evaluated_samples_per_s", result.evaluated_per_s)
+        .Set("flop_per_sample", result.flop_per_sample)
+        .Set("gflops", result.gflops)
+        .Set("fma_peak_gflops", result.fma_peak_gflops)
+        .Set("share", result.share);
+    return absl::OkStatus();
+  }
+
   std::string what_;
+  std::string model_ = "femnist-cnn";
+  std::string precision_ = "auto";
+  std::string input_ = "handwriting";
+  uint64_t batch_ = 20;
+  uint64_t threads_ = 1;
   std::string parameters_ = "compact";
   uint64_t dimension_ = 486654;
   uint64_t participants_ = 1000;

@@ -1,6 +1,7 @@
 #include "apps/tacet/bench_timing.h"
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 #include "tacet/base/stopwatch.h"
@@ -21,6 +22,12 @@ double MedianSeconds(uint32_t repetitions, const std::function<void()>& work) {
     seconds.push_back(watch.Seconds());
   }
   return Median(std::move(seconds));
+}
+
+double ThreadSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 }  // namespace tacet::app

@@ -15,6 +15,9 @@ double Median(std::vector<double> values);
 // warms caches and memory.
 double MedianSeconds(uint32_t repetitions, const std::function<void()>& work);
 
+// Processor time of the calling thread: what others run beside it does not count.
+double ThreadSeconds();
+
 }  // namespace tacet::app
 
 #endif  // TACET_APPS_TACET_BENCH_TIMING_H_

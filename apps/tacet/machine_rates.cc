@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include <immintrin.h>
@@ -56,22 +57,6 @@ __attribute__((target("avx512f"))) double Avx512Chains() {
   return _mm512_cvtsd_f64(x[0]);
 }
 
-double MeasureFma() {
-  double (*chains)() = ScalarChains;
-  double lanes = 1;
-  if (base::ActiveSimd() == base::Simd::kAvx2) {
-    chains = Avx2Chains;
-    lanes = 4;
-  } else if (base::ActiveSimd() == base::Simd::kAvx512) {
-    chains = Avx512Chains;
-    lanes = 8;
-  }
-  double sink = 0;
-  const double seconds = MedianSeconds(kRepetitions, [&] { sink += chains(); });
-  asm volatile("" : : "m"(sink));
-  return lanes * static_cast<double>(kChains * kSteps) / seconds;
-}
-
 double MeasureMemoryRead() {
   std::vector<uint64_t> region((size_t{256} << 20) / sizeof(uint64_t), 1);
   uint64_t sink = 0;
@@ -98,6 +83,27 @@ double MeasureAesCtr() {
 }
 
 }  // namespace
+
+double MeasureFma() {
+  double (*chains)() = ScalarChains;
+  double lanes = 1;
+  if (base::ActiveSimd() == base::Simd::kAvx2) {
+    chains = Avx2Chains;
+    lanes = 4;
+  } else if (base::ActiveSimd() == base::Simd::kAvx512) {
+    chains = Avx512Chains;
+    lanes = 8;
+  }
+  double sink = 0;
+  std::vector<double> seconds;
+  for (uint32_t i = 0; i < kRepetitions; ++i) {
+    const double before = ThreadSeconds();
+    sink += chains();
+    seconds.push_back(ThreadSeconds() - before);
+  }
+  asm volatile("" : : "m"(sink));
+  return lanes * static_cast<double>(kChains * kSteps) / Median(std::move(seconds));
+}
 
 MachineRates MeasureMachineRates() {
   return {.memory_read = MeasureMemoryRead(), .aes_ctr = MeasureAesCtr(), .fma = MeasureFma()};

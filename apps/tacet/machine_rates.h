@@ -16,6 +16,10 @@ struct MachineRates {
 // Takes about half a second. Medians.
 MachineRates MeasureMachineRates();
 
+// The rate of multiply-adds alone, by the processor time of the calling thread; takes a few
+// hundredths of a second.
+double MeasureFma();
+
 // What a piece of work cannot do without.
 struct Demand {
   double memory_bytes = 0;  // read from memory

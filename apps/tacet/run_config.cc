@@ -34,6 +34,7 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("training.sample_cap", c.training.sample_cap);
   visit("training.learning_rate", c.training.learning_rate);
   visit("training.learning_rate_final", c.training.learning_rate_final);
+  visit("training.precision", c.training.precision);
   visit("federation.rounds", c.federation.rounds);
   visit("federation.cohort", c.federation.cohort);
   visit("federation.min_participants", c.federation.min_participants);
@@ -230,6 +231,7 @@ absl::StatusOr<learning::LearnerSpec> LearnerSpecOf(const RunConfig& config) {
                          Narrow(config.training.sample_cap, "training.sample_cap"));
   spec.learning_rate = config.training.learning_rate;
   spec.learning_rate_final = config.training.learning_rate_final;
+  TACET_ASSIGN_OR_RETURN(spec.precision, learning::ParsePrecision(config.training.precision));
   TACET_ASSIGN_OR_RETURN(spec.rounds, Narrow(config.federation.rounds, "federation.rounds"));
   return spec;
 }

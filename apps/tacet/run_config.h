@@ -40,6 +40,7 @@ struct RunConfig {
     uint64_t sample_cap = 0;
     double learning_rate = 0.15;
     double learning_rate_final = 0.03;
+    std::string precision = "auto";
   } training;
   struct {
     uint64_t rounds = 100;

@@ -71,6 +71,7 @@ class SimulateCommand : public Command {
     options.AddUint("threads", "worker threads; all processors when not given", &threads_);
     options.AddString("parameters", "encryption scheme: compact, paper or paper-secret-key",
                       &parameters_);
+    options.AddString("precision", "of training: auto, f32 or bf16", &precision_);
     options.AddUint("seed", "fixes initialisation, split and batches; never cohorts, noise or keys",
                     &seed_);
     options.AddUint("insecure-seed",
@@ -140,6 +141,7 @@ class SimulateCommand : public Command {
     if (rounds_.has_value()) config.federation.rounds = *rounds_;
     if (threads_.has_value()) config.run.threads = *threads_;
     if (parameters_.has_value()) config.aggregation.parameters = *parameters_;
+    if (precision_.has_value()) config.training.precision = *precision_;
     if (seed_.has_value()) config.run.seed = *seed_;
     if (budget_epsilon_.has_value()) config.privacy.budget_epsilon = *budget_epsilon_;
     if (insecure_seed_.has_value()) config.run.insecure_seed = *insecure_seed_;
@@ -154,9 +156,9 @@ class SimulateCommand : public Command {
     if (!out_.has_value()) {
       return base::InvalidArgument("--resume needs --out with the directory of the run");
     }
-    const bool others = config_path_ || rounds_ || parameters_ || seed_ || insecure_seed_ ||
-                        budget_epsilon_ || no_encryption_ || no_noise_ || no_clip_ ||
-                        no_quantisation_;
+    const bool others = config_path_ || rounds_ || parameters_ || precision_ || seed_ ||
+                        insecure_seed_ || budget_epsilon_ || no_encryption_ || no_noise_ ||
+                        no_clip_ || no_quantisation_;
     if (others) {
       return base::InvalidArgument(
           "a resumed run keeps its settings: beside --out, only --data, --threads and --json can "
@@ -246,7 +248,7 @@ class SimulateCommand : public Command {
     fmt::print("results     {}\n", directory.path().string());
   }
 
-  std::optional<std::string> config_path_, data_, out_, parameters_;
+  std::optional<std::string> config_path_, data_, out_, parameters_, precision_;
   std::optional<uint64_t> rounds_, threads_, seed_, insecure_seed_;
   std::optional<double> budget_epsilon_;
   bool resume_ = false;

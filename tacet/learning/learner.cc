@@ -122,7 +122,8 @@ class ModelLearner final : public federation::Learner {
   absl::StatusOr<std::unique_ptr<federation::Trainer>> NewTrainer() const override {
     TACET_ASSIGN_OR_RETURN(
         std::unique_ptr<Network> network,
-        Network::Create(shared_.architecture, shared_.spec.batch, Network::Mode::kTraining));
+        Network::Create(shared_.architecture, shared_.spec.batch, Network::Mode::kTraining,
+                        {.precision = shared_.spec.precision}));
     return std::make_unique<SgdTrainer>(shared_, std::move(network));
   }
 
@@ -153,7 +154,8 @@ absl::StatusOr<std::unique_ptr<Network>> ModelLearner::TakeNetwork() const {
       return network;
     }
   }
-  return Network::Create(shared_.architecture, kEvaluationBatch, Network::Mode::kInference);
+  return Network::Create(shared_.architecture, kEvaluationBatch, Network::Mode::kInference,
+                         {.precision = shared_.spec.precision});
 }
 
 void ModelLearner::GiveBack(std::unique_ptr<Network> network) const {
@@ -274,6 +276,7 @@ absl::StatusOr<std::unique_ptr<federation::Learner>> NewLearner(const LearnerSpe
                             .input_shape = dataset.input_shape(),
                             .hidden = spec.hidden,
                             .classes = spec.classes != 0 ? spec.classes : dataset.classes()}));
+  TACET_RETURN_IF_ERROR(CheckPrecision(architecture, spec.precision));
   Split split(dataset, spec.seed, spec.held_out_share);
   return std::make_unique<ModelLearner>(
       Shared{spec, std::move(dataset), std::move(architecture), std::move(split)});

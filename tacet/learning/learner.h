@@ -11,6 +11,7 @@
 
 #include "tacet/federation/learner.h"
 #include "tacet/learning/dataset.h"
+#include "tacet/learning/network.h"
 
 namespace tacet::learning {
 
@@ -30,6 +31,7 @@ struct LearnerSpec {
   double learning_rate = 0.15;
   double learning_rate_final = 0.03;
   uint32_t rounds = 100;
+  Precision precision = Precision::kAuto;  // of training and evaluation
 };
 
 // The learner owns the data set; it must outlive its trainers. InvalidArgument names the field that

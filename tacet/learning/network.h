@@ -1,10 +1,11 @@
-// Runs an architecture with oneDNN on one core: forward, backward and the step of plain SGD.
+// Runs an architecture on one core: forward, backward and the step of plain SGD.
 #ifndef TACET_LEARNING_NETWORK_H_
 #define TACET_LEARNING_NETWORK_H_
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,18 +14,41 @@
 
 namespace tacet::learning {
 
+// What products are formed in; parameters and sums are f32 always.
+enum class Precision {
+  kAuto,  // f32
+  kF32,   // femnist-cnn in our own kernels on AVX-512, everything else in oneDNN
+  kBf16,  // femnist-cnn on AVX-512 with bf16 dot products: its second convolution, forward
+};
+
+// InvalidArgument unless auto, f32 or bf16.
+absl::StatusOr<Precision> ParsePrecision(std::string_view name);
+std::string_view PrecisionName(Precision precision);
+
+struct NetworkOptions {
+  Precision precision = Precision::kAuto;
+  bool onednn = false;  // not our own kernels, also where they would fit; f32 only
+};
+
+// InvalidArgument when this processor or TACET_SIMD does not allow it for the architecture.
+absl::Status CheckPrecision(const Architecture& architecture, Precision precision);
+
+class NetworkForm;
+
 // One worker's copy of a model and the memory to train or apply it. Not thread-safe; any one thread
 // at a time may use it. The parameters stay in the layout that the convolutions like best between
-// Load and Store. Results do not depend on what ran before.
+// Load and Store. Results do not depend on what ran before or on the thread.
 //
-// oneDNN is held to the instruction set that base::ActiveSimd() says and to one thread.
+// Nothing beyond the instruction set that base::ActiveSimd() says is used.
 class Network {
  public:
   enum class Mode { kInference, kTraining };
 
-  // For batches of 1 to `max_batch` samples. Primitives are made when a batch size first appears.
+  // For batches of 1 to `max_batch` samples. InvalidArgument when bf16 is asked for where it cannot
+  // be had.
   static absl::StatusOr<std::unique_ptr<Network>> Create(const Architecture& architecture,
-                                                         uint32_t max_batch, Mode mode);
+                                                         uint32_t max_batch, Mode mode,
+                                                         const NetworkOptions& options = {});
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
@@ -45,11 +69,22 @@ class Network {
   // gradient of the mean softmax cross-entropy. Training mode only; every label < classes.
   absl::Status Step(std::span<const uint32_t> labels, float learning_rate);
 
- private:
-  class Impl;
-  explicit Network(std::unique_ptr<Impl> impl);
+  // What runs it: conv-f32, conv-bf16 or onednn.
+  std::string_view form() const { return form_name_; }
 
-  std::unique_ptr<Impl> impl_;
+ private:
+  Network(const Architecture& architecture, uint32_t max_batch, Mode mode,
+          std::unique_ptr<NetworkForm> form, std::string_view form_name);
+
+  absl::Status CheckDimension(size_t size) const;
+  absl::Status CheckBatch(size_t batch) const;
+
+  const uint64_t dimension_;
+  const uint64_t classes_;
+  const uint32_t max_batch_;
+  const Mode mode_;
+  std::unique_ptr<NetworkForm> form_;
+  std::string_view form_name_;
 };
 
 }  // namespace tacet::learning

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "fmt/core.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <dnnl.hpp>
@@ -25,6 +26,7 @@ using ::testing::HasSubstr;
 struct Case {
   std::string name;
   ArchitectureSpec spec;
+  NetworkOptions options = {};
 };
 
 void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
@@ -35,7 +37,15 @@ std::vector<Case> Cases() {
       {"mlp", {.model = "mlp", .input_shape = {6, 7}, .hidden = {33, 20}, .classes = 10}},
       // Odd extents: the pools leave a row and a column out.
       {"small_cnn", {.model = "femnist-cnn", .input_shape = {9, 7}, .hidden = {}, .classes = 3}},
-      {"cnn", {.model = "femnist-cnn", .input_shape = {28, 28}, .hidden = {}, .classes = 62}}};
+      {"cnn", {.model = "femnist-cnn", .input_shape = {28, 28}, .hidden = {}, .classes = 62}},
+      // Wider than a tile, and more positions than a strip.
+      {"wide_cnn", {.model = "femnist-cnn", .input_shape = {17, 67}, .hidden = {}, .classes = 4}},
+      {"onednn_small_cnn",
+       {.model = "femnist-cnn", .input_shape = {9, 7}, .hidden = {}, .classes = 3},
+       {.onednn = true}},
+      {"onednn_cnn",
+       {.model = "femnist-cnn", .input_shape = {28, 28}, .hidden = {}, .classes = 62},
+       {.onednn = true}}};
 }
 
 // Everything random, biases too.
@@ -88,7 +98,7 @@ class NetworkTest : public testing::TestWithParam<Case> {
 
   std::unique_ptr<Network> NewNetwork(uint32_t max_batch,
                                       Network::Mode mode = Network::Mode::kTraining) {
-    auto network = Network::Create(architecture_, max_batch, mode);
+    auto network = Network::Create(architecture_, max_batch, mode, GetParam().options);
     EXPECT_TRUE(network.ok()) << network.status();
     return *std::move(network);
   }
@@ -115,9 +125,14 @@ class NetworkTest : public testing::TestWithParam<Case> {
   const Architecture architecture_;
 };
 
+class ReferenceNetworkTest : public testing::TestWithParam<Case> {
+ protected:
+  const Architecture architecture_ = *Architecture::Create(GetParam().spec);
+};
+
 // The reference's analytic gradient against differences (f(w + h) - f(w - h)) / 2h in double: four
 // weights and two biases of every layer.
-TEST_P(NetworkTest, ReferenceGradientMatchesFiniteDifferences) {
+TEST_P(ReferenceNetworkTest, GradientMatchesFiniteDifferences) {
   std::vector<double> parameters = ToDouble(SomeParameters(architecture_));
   const Batch batch = SomeBatch(architecture_, architecture_.dimension() > 100'000 ? 1 : 3);
   const std::vector<double> inputs = ToDouble(batch.inputs);
@@ -160,27 +175,54 @@ TEST_P(NetworkTest, ScoresMatchTheReference) {
   }
 }
 
+// Calls compare(ours, the reference's, what) for the weights and the biases of every layer.
+template <typename Compare>
+void ForEachPart(const Architecture& architecture, std::span<const double> gradient,
+                 std::span<const double> expected, const Compare& compare) {
+  for (const Layer& layer : architecture.layers()) {
+    if (layer.weights == 0) continue;
+    const auto part = [&layer](std::span<const double> all, bool biases) {
+      return biases ? all.subspan(layer.first_parameter + layer.weights, layer.biases)
+                    : all.subspan(layer.first_parameter, layer.weights);
+    };
+    for (const bool biases : {false, true}) {
+      compare(part(gradient, biases), part(expected, biases),
+              fmt::format("layer at {}, {}", layer.first_parameter, biases ? "biases" : "weights"));
+    }
+  }
+}
+
 TEST_P(NetworkTest, GradientsMatchTheReferenceInEveryLayer) {
   const std::vector<float> parameters = SomeParameters(architecture_);
-  const std::unique_ptr<Network> network = NewNetwork(5);
-  for (const size_t size : {5, 1, 4}) {
+  const std::unique_ptr<Network> network = NewNetwork(7);
+  for (const size_t size : {7, 1, 4}) {
     const Batch batch = SomeBatch(architecture_, size);
     const std::vector<double> gradient = Gradient(*network, parameters, batch);
     const ReferenceResult expected =
         RunReference(architecture_, ToDouble(parameters), ToDouble(batch.inputs), batch.labels);
-    for (const Layer& layer : architecture_.layers()) {
-      if (layer.weights == 0) continue;
-      const auto part = [&layer](std::span<const double> all, bool biases) {
-        return biases ? all.subspan(layer.first_parameter + layer.weights, layer.biases)
-                      : all.subspan(layer.first_parameter, layer.weights);
-      };
-      for (const bool biases : {false, true}) {
-        EXPECT_LT(Distance(part(gradient, biases), part(expected.gradient, biases)), 1e-5)
-            << "batch " << size << ", layer at " << layer.first_parameter
-            << (biases ? " biases" : " weights");
-      }
-    }
+    ForEachPart(architecture_, gradient, expected.gradient,
+                [size](auto ours, auto reference, const std::string& what) {
+                  EXPECT_LT(Distance(ours, reference), 1e-5) << "batch " << size << ", " << what;
+                });
   }
+}
+
+// Paper around the writing: pools whose four values are equal may choose any of them, the gradient
+// of the parameters is the same.
+TEST_P(NetworkTest, GradientsMatchTheReferenceOnBlankPaperToo) {
+  const std::vector<float> parameters = SomeParameters(architecture_);
+  const std::unique_ptr<Network> network = NewNetwork(2);
+  Batch batch = SomeBatch(architecture_, 2);
+  const size_t inputs = architecture_.input_size();
+  std::fill(batch.inputs.begin(), batch.inputs.begin() + static_cast<ptrdiff_t>(inputs * 5 / 8),
+            0.0f);
+  const std::vector<double> gradient = Gradient(*network, parameters, batch);
+  const ReferenceResult expected =
+      RunReference(architecture_, ToDouble(parameters), ToDouble(batch.inputs), batch.labels);
+  ForEachPart(architecture_, gradient, expected.gradient,
+              [](auto ours, auto reference, const std::string& what) {
+                EXPECT_LT(Distance(ours, reference), 1e-5) << what;
+              });
 }
 
 TEST_P(NetworkTest, LoadAndStoreKeepEveryBit) {
@@ -229,8 +271,108 @@ TEST_P(NetworkTest, RefusesWrongSizes) {
   EXPECT_THAT(base::Message(training->Step(bad, 1)), HasSubstr("where the model has"));
 }
 
+std::vector<Case> ReferenceCases() {
+  std::vector<Case> cases = Cases();
+  std::erase_if(cases,
+                [](const Case& test) { return test.options.onednn || test.name == "wide_cnn"; });
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ReferenceNetworkTest, testing::ValuesIn(ReferenceCases()),
+                         [](const auto& test) { return test.param.name; });
 INSTANTIATE_TEST_SUITE_P(Models, NetworkTest, testing::ValuesIn(Cases()),
                          [](const auto& test) { return test.param.name; });
+
+const Architecture& Femnist() {
+  static const Architecture architecture = *Architecture::Create(
+      {.model = "femnist-cnn", .input_shape = {28, 28}, .hidden = {}, .classes = 62});
+  return architecture;
+}
+
+bool HasDotProducts() {
+  return base::ActiveSimd() == base::Simd::kAvx512 && __builtin_cpu_supports("avx512bf16");
+}
+
+// The kernels are used wherever the processor allows, so that the tests above are about them.
+TEST(ConvNetworkTest, RunsWhereTheProcessorHasIt) {
+  const std::string fast = base::ActiveSimd() == base::Simd::kAvx512 ? "conv-f32" : "onednn";
+  for (const Precision precision : {Precision::kAuto, Precision::kF32}) {
+    const auto network =
+        Network::Create(Femnist(), 2, Network::Mode::kTraining, {.precision = precision});
+    ASSERT_TRUE(network.ok()) << network.status();
+    EXPECT_EQ((*network)->form(), fast);
+  }
+  const auto bf16 =
+      Network::Create(Femnist(), 2, Network::Mode::kTraining, {.precision = Precision::kBf16});
+  if (HasDotProducts()) {
+    ASSERT_TRUE(bf16.ok()) << bf16.status();
+    EXPECT_EQ((*bf16)->form(), "conv-bf16");
+  } else {
+    EXPECT_THAT(base::Message(bf16.status()), HasSubstr("bf16 needs model femnist-cnn"));
+  }
+  const Architecture logistic = *Architecture::Create(Cases()[0].spec);
+  EXPECT_THAT(base::Message(Network::Create(logistic, 2, Network::Mode::kTraining,
+                                            {.precision = Precision::kBf16})
+                                .status()),
+              HasSubstr("bf16 needs model femnist-cnn"));
+  EXPECT_EQ((*Network::Create(logistic, 2, Network::Mode::kTraining))->form(), "onednn");
+}
+
+// What bf16 products cost: the angle between the gradient and that of the exact network.
+TEST(ConvNetworkTest, GradientsOfBf16PointWhereTheReferencePoints) {
+  if (!HasDotProducts()) GTEST_SKIP() << "no bf16 dot products here";
+  const std::vector<float> parameters = SomeParameters(Femnist());
+  const auto network =
+      Network::Create(Femnist(), 20, Network::Mode::kTraining, {.precision = Precision::kBf16});
+  ASSERT_TRUE(network.ok()) << network.status();
+  for (const size_t size : {20, 3}) {
+    const Batch batch = SomeBatch(Femnist(), size);
+    ASSERT_TRUE((*network)->Load(parameters).ok());
+    std::ranges::copy(batch.inputs, (*network)->input().begin());
+    ASSERT_TRUE((*network)->Step(batch.labels, 4096).ok());
+    std::vector<float> changed(parameters.size());
+    ASSERT_TRUE((*network)->Store(changed).ok());
+    const ReferenceResult expected =
+        RunReference(Femnist(), ToDouble(parameters), ToDouble(batch.inputs), batch.labels);
+    double product = 0, ours = 0, reference = 0;
+    for (size_t i = 0; i < changed.size(); ++i) {
+      const double gradient = static_cast<double>(parameters[i]) - static_cast<double>(changed[i]);
+      product += gradient * expected.gradient[i];
+      ours += gradient * gradient;
+      reference += expected.gradient[i] * expected.gradient[i];
+    }
+    const double cosine = product / std::sqrt(ours * reference);
+    EXPECT_GE(cosine, 0.998) << size;
+    EXPECT_LT(cosine, 0.99999999) << "not bf16";
+    EXPECT_NEAR(std::sqrt(ours / reference) / 4096, 1, 0.01) << size;
+  }
+}
+
+// Neither training nor the samples beside it change a bit of a sample's scores.
+TEST(ConvNetworkTest, ScoresDependOnModelAndSampleOnly) {
+  for (const Precision precision : {Precision::kF32, Precision::kBf16}) {
+    if (precision == Precision::kBf16 ? !HasDotProducts()
+                                      : base::ActiveSimd() != base::Simd::kAvx512) {
+      continue;
+    }
+    Batch batch = SomeBatch(Femnist(), 23);
+    for (size_t i = 0; i < batch.inputs.size(); i += 784) {  // paper above the writing
+      std::fill_n(batch.inputs.begin() + static_cast<ptrdiff_t>(i), 17 * 28, 0.0f);
+    }
+    const auto last_scores = [&](Network::Mode mode, uint32_t size) {
+      auto network = Network::Create(Femnist(), 23, mode, {.precision = precision});
+      EXPECT_TRUE(network.ok() && (*network)->Load(SomeParameters(Femnist())).ok());
+      std::copy(batch.inputs.end() - size * 784, batch.inputs.end(), (*network)->input().begin());
+      const auto scores = (*network)->Forward(size);
+      EXPECT_TRUE(scores.ok());
+      return std::vector<float>(scores->end() - 62, scores->end());
+    };
+    const std::vector<float> alone = last_scores(Network::Mode::kInference, 1);
+    EXPECT_EQ(last_scores(Network::Mode::kInference, 23), alone);
+    EXPECT_EQ(last_scores(Network::Mode::kTraining, 23), alone);
+    EXPECT_EQ(last_scores(Network::Mode::kTraining, 1), alone);
+  }
+}
 
 TEST(OnednnTest, IsHeldToTheActiveInstructionSet) {
   const Architecture architecture = *Architecture::Create(Cases()[0].spec);

@@ -419,5 +419,24 @@ TEST_F(ProgramTest, BenchOfTheMechanismStandsBesideTheMachinesRates) {
   ExpectLimits(*result, {"clip_s", "gaussian_s", "poisson_s", "noise_and_quantise_s"});
 }
 
+TEST_F(ProgramTest, BenchOfTrainingStandsBesideTheMachinesPeak) {
+  const Outcome bench = Tacet({"bench", "train", "--model", "femnist-cnn", "--batch", "20",
+                               "--threads", "1", "--repetitions", "1", "--json"});
+  ASSERT_EQ(bench.exit_code, 0) << bench.err;
+  const auto result = JsonValue::Parse(bench.out);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Number(*result, "dimension"), 486654);
+  EXPECT_NEAR(Number(*result, "flop_per_sample"), 99e6, 1e6);
+  EXPECT_NEAR(Number(*result, "gflops"), 0.0991 * Number(*result, "samples_per_s"),
+              1e-3 * Number(*result, "gflops"));
+  EXPECT_NEAR(Number(*result, "share"),
+              Number(*result, "gflops") / Number(*result, "fma_peak_gflops"), 1e-6);
+  EXPECT_GT(Number(*result, "share"), 0.1);
+
+  const Outcome wrong = Tacet({"bench", "train", "--model", "mlp", "--precision", "bf16"});
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("precision bf16 needs model femnist-cnn"));
+}
+
 }  // namespace
 }  // namespace tacet::app

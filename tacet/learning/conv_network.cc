@@ -1,0 +1,289 @@
+#include "tacet/learning/conv_network.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "tacet/learning/conv_kernels.h"
+#include "tacet/learning/dense_kernels.h"
+
+namespace tacet::learning {
+namespace {
+
+constexpr size_t kAlignment = 4096;
+
+// Zeros, aligned.
+template <typename T>
+class Buffer {
+ public:
+  explicit Buffer(size_t size)
+      : size_(size),
+        data_(static_cast<T*>(std::aligned_alloc(
+            kAlignment,
+            std::max<size_t>(1, (size * sizeof(T) + kAlignment - 1) / kAlignment) * kAlignment))) {
+    if (data_ == nullptr) throw std::bad_alloc();
+    Clear();
+  }
+  ~Buffer() { std::free(data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  T* data() { return data_; }
+  size_t size() const { return size_; }
+  void Clear() { std::fill_n(data_, size_, T{}); }
+
+ private:
+  size_t size_;
+  T* data_;
+};
+
+bool IsConvolution(const Layer& layer, uint64_t inputs, uint64_t kernel, uint64_t outputs) {
+  return layer.kind == LayerKind::kConvolution && layer.input.channels == inputs &&
+         layer.kernel == kernel && layer.output.channels == outputs;
+}
+
+// Map: what the first map is kept in, and the second convolution's products are formed from.
+template <typename Map>
+class ConvNetwork final : public NetworkForm {
+ public:
+  ConvNetwork(const Architecture& architecture, uint32_t max_batch, bool training)
+      : layers_(architecture.layers()),
+        sizes_(layers_[0].input.height, layers_[0].input.width),
+        training_(training),
+        hidden_(layers_[6].output.size()),
+        classes_(architecture.classes()),
+        input_(max_batch * architecture.input_size()),
+        image_(sizes_.image_size() * (training ? max_batch : 1)),
+        map_(sizes_.map_size() * (training ? max_batch : 1)),
+        winner1_(sizes_.positions1() * conv::kFirstMaps * (training ? max_batch : 1)),
+        winner2_(sizes_.positions2() * conv::kSecondMaps * (training ? max_batch : 1)),
+        outputs_(sizes_.outputs() * max_batch),
+        hidden_values_(hidden_ * max_batch),
+        scores_(classes_ * max_batch),
+        first_(conv::kFirstSize),
+        second_(conv::kSecondSize),
+        second_forward_(conv::kSecondForwardSize<Map>),
+        second_scratch_(conv::SecondScratchSize<Map>()),
+        second_biases_(conv::kSecondMaps),
+        dense1_(layers_[6].weights),
+        dense1_biases_(hidden_),
+        dense2_(layers_[8].weights),
+        dense2_biases_(classes_),
+        first_gradients_(training ? conv::kFirstGradientSize : 0),
+        second_gradients_(training ? conv::kSecondSize : 0),
+        map_gradient_(training ? sizes_.map_size() : 0),
+        block_(training ? sizes_.map_size() / conv::kBlocks : 0),
+        patches_(training ? conv::PatchesSize(sizes_) : 0),
+        output_gradients_(training ? outputs_.size() : 0),
+        hidden_gradients_(training ? hidden_values_.size() : 0),
+        score_gradients_(training ? scores_.size() : 0),
+        scaled_(training ? std::max(hidden_, classes_) * max_batch : 0),
+        sparse_(sizes_),
+        paper_(training ? max_batch : 1, conv::Paper(sizes_)) {}
+
+  absl::Status Load(std::span<const float> parameters) override {
+    const float* from = parameters.data();
+    const Layer& first = layers_[0];
+    ForEachFirst([&](size_t c, size_t k, float& weight) {
+      weight = k == conv::kFirstTaps ? from[first.first_parameter + first.weights + c]
+                                     : from[first.first_parameter + c * conv::kFirstTaps + k];
+    });
+    const Layer& second = layers_[3];
+    ForEachSecond(
+        [&](size_t index, float& weight) { weight = from[second.first_parameter + index]; });
+    Copy(from + second.first_parameter + second.weights, second_biases_);
+    LoadDense(parameters, layers_[6], dense1_, dense1_biases_);
+    LoadDense(parameters, layers_[8], dense2_, dense2_biases_);
+    Prepare();
+    return absl::OkStatus();
+  }
+
+  absl::Status Store(std::span<float> parameters) override {
+    float* to = parameters.data();
+    const Layer& first = layers_[0];
+    ForEachFirst([&](size_t c, size_t k, float& weight) {
+      (k == conv::kFirstTaps ? to[first.first_parameter + first.weights + c]
+                             : to[first.first_parameter + c * conv::kFirstTaps + k]) = weight;
+    });
+    const Layer& second = layers_[3];
+    ForEachSecond(
+        [&](size_t index, float& weight) { to[second.first_parameter + index] = weight; });
+    std::copy_n(second_biases_.data(), second_biases_.size(),
+                to + second.first_parameter + second.weights);
+    StoreDense(layers_[6], dense1_, dense1_biases_, parameters);
+    StoreDense(layers_[8], dense2_, dense2_biases_, parameters);
+    return absl::OkStatus();
+  }
+
+  std::span<float> input() override { return {input_.data(), input_.size()}; }
+
+  absl::Status Forward(uint32_t batch, std::span<const float>& scores) override {
+    for (size_t s = 0; s < batch; ++s) {
+      const size_t kept = training_ ? s : 0;
+      float* image = image_.data() + kept * sizes_.image_size();
+      const float* from = input_.data() + s * sizes_.height * sizes_.width;
+      for (size_t i = 0; i < sizes_.height; ++i) {
+        std::copy_n(from + i * sizes_.width, sizes_.width,
+                    image + (i + 2) * sizes_.image_stride + 2);
+      }
+      Map* map = map_.data() + kept * sizes_.map_size();
+      conv::Paper& paper = paper_[kept];
+      paper.Find(sizes_, image);
+      conv::FirstForward(sizes_, paper, image, first_.data(), map, Winner1(kept));
+      conv::SecondForward(sizes_, paper, map, second_forward_.data(), second_biases_.data(),
+                          paper_outputs_, second_scratch_.data(),
+                          outputs_.data() + s * sizes_.outputs(), Winner2(kept));
+    }
+    dense::Forward(Dense1(batch), outputs_.data(), dense1_.data(), dense1_biases_.data(),
+                   hidden_values_.data());
+    for (size_t n = 0; n < batch * hidden_; ++n) {
+      hidden_values_.data()[n] = std::max(hidden_values_.data()[n], 0.0f);
+    }
+    dense::Forward(Dense2(batch), hidden_values_.data(), dense2_.data(), dense2_biases_.data(),
+                   scores_.data());
+    scores = {scores_.data(), batch * classes_};
+    return absl::OkStatus();
+  }
+
+  std::span<float> score_gradients(uint32_t batch) override {
+    return {score_gradients_.data(), batch * classes_};
+  }
+
+  absl::Status Backward(uint32_t batch, float learning_rate) override {
+    dense::Backward(Dense2(batch), hidden_values_.data(), score_gradients_.data(), learning_rate,
+                    dense2_.data(), dense2_biases_.data(), hidden_gradients_.data(),
+                    scaled_.data());
+    for (size_t n = 0; n < batch * hidden_; ++n) {
+      if (!(hidden_values_.data()[n] > 0)) hidden_gradients_.data()[n] = 0;
+    }
+    dense::Backward(Dense1(batch), outputs_.data(), hidden_gradients_.data(), learning_rate,
+                    dense1_.data(), dense1_biases_.data(), output_gradients_.data(),
+                    scaled_.data());
+    first_gradients_.Clear();
+    second_gradients_.Clear();
+    float bias_gradients[conv::kSecondMaps] = {};
+    for (size_t s = 0; s < batch; ++s) {
+      sparse_.Gather(sizes_, paper_[s], output_gradients_.data() + s * sizes_.outputs(),
+                     Winner2(s));
+      sparse_.AddByChannel(bias_gradients);
+      conv::SecondWeightGradient(sizes_, map_.data() + s * sizes_.map_size(), sparse_,
+                                 block_.data(), second_gradients_.data());
+      conv::SecondDataGradient(sizes_, sparse_, second_.data(), map_gradient_.data());
+      conv::FirstWeightGradient(sizes_, paper_[s], image_.data() + s * sizes_.image_size(),
+                                map_gradient_.data(), Winner1(s), patches_.data(),
+                                first_gradients_.data());
+    }
+    for (size_t o = 0; o < conv::kSecondMaps; ++o) {
+      second_biases_.data()[o] -= learning_rate * bias_gradients[o];
+    }
+    conv::SecondUpdate(learning_rate, second_gradients_.data(), second_.data());
+    conv::FirstUpdate(learning_rate, first_gradients_.data(), first_.data());
+    Prepare();
+    return absl::OkStatus();
+  }
+
+ private:
+  static void Copy(const float* from, Buffer<float>& to) {
+    std::copy_n(from, to.size(), to.data());
+  }
+  static void LoadDense(std::span<const float> parameters, const Layer& layer,
+                        Buffer<float>& weights, Buffer<float>& biases) {
+    Copy(parameters.data() + layer.first_parameter, weights);
+    Copy(parameters.data() + layer.first_parameter + layer.weights, biases);
+  }
+  static void StoreDense(const Layer& layer, Buffer<float>& weights, Buffer<float>& biases,
+                         std::span<float> parameters) {
+    std::copy_n(weights.data(), weights.size(), parameters.data() + layer.first_parameter);
+    std::copy_n(biases.data(), biases.size(),
+                parameters.data() + layer.first_parameter + layer.weights);
+  }
+
+  // Calls visit(channel, tap or kFirstTaps for the bias, weight).
+  template <typename Visit>
+  void ForEachFirst(const Visit& visit) {
+    for (size_t c = 0; c < conv::kFirstMaps; ++c) {
+      for (size_t k = 0; k <= conv::kFirstTaps; ++k) {
+        visit(c, k,
+              first_.data()[(c / conv::kBlock * (conv::kFirstTaps + 1) + k) * conv::kBlock +
+                            c % conv::kBlock]);
+      }
+    }
+  }
+  // Calls visit(index in the flat order, weight).
+  template <typename Visit>
+  void ForEachSecond(const Visit& visit) {
+    for (size_t o = 0; o < conv::kSecondMaps; ++o) {
+      for (size_t c = 0; c < conv::kFirstMaps; ++c) {
+        float* weights =
+            second_.data() +
+            ((c / conv::kLanes * conv::kSecondMaps + o) * conv::kSecondTaps * conv::kLanes) +
+            c % conv::kLanes;
+        for (size_t k = 0; k < conv::kSecondTaps; ++k) {
+          visit((o * conv::kFirstMaps + c) * conv::kSecondTaps + k, weights[k * conv::kLanes]);
+        }
+      }
+    }
+  }
+
+  // What is derived from parameters, after they changed.
+  void Prepare() {
+    conv::SecondPrepare(second_.data(), second_forward_.data());
+    paper_outputs_.known.fill(false);
+  }
+
+  dense::Sizes Dense1(size_t batch) const { return {batch, sizes_.outputs(), hidden_}; }
+  dense::Sizes Dense2(size_t batch) const { return {batch, hidden_, classes_}; }
+  uint8_t* Winner1(size_t s) {
+    return winner1_.data() + s * sizes_.positions1() * conv::kFirstMaps;
+  }
+  uint8_t* Winner2(size_t s) {
+    return winner2_.data() + s * sizes_.positions2() * conv::kSecondMaps;
+  }
+
+  const std::vector<Layer> layers_;
+  const conv::Sizes sizes_;
+  const bool training_;
+  const size_t hidden_, classes_;
+
+  Buffer<float> input_, image_;
+  Buffer<Map> map_;
+  Buffer<uint8_t> winner1_, winner2_;
+  Buffer<float> outputs_, hidden_values_, scores_;
+
+  Buffer<float> first_, second_;
+  Buffer<Map> second_forward_;
+  Buffer<float> second_scratch_;
+  Buffer<float> second_biases_, dense1_, dense1_biases_, dense2_, dense2_biases_;
+
+  Buffer<float> first_gradients_, second_gradients_, map_gradient_, block_, patches_;
+  Buffer<float> output_gradients_, hidden_gradients_, score_gradients_, scaled_;
+  conv::SparseGradient sparse_;
+  std::vector<conv::Paper> paper_;
+  conv::PaperOutputs paper_outputs_;
+};
+
+}  // namespace
+
+bool HasConvNetwork(const Architecture& architecture, Precision precision) {
+  if (precision == Precision::kBf16 ? !conv::HasBf16() : !conv::HasF32()) return false;
+  const std::vector<Layer>& layers = architecture.layers();
+  constexpr LayerKind kKinds[] = {LayerKind::kConvolution, LayerKind::kMaxPool, LayerKind::kRelu,
+                                  LayerKind::kConvolution, LayerKind::kMaxPool, LayerKind::kRelu,
+                                  LayerKind::kDense,       LayerKind::kRelu,    LayerKind::kDense};
+  return std::ranges::equal(layers, kKinds, {}, &Layer::kind) &&
+         IsConvolution(layers[0], 1, 5, conv::kFirstMaps) &&
+         IsConvolution(layers[3], conv::kFirstMaps, 3, conv::kSecondMaps) &&
+         layers[6].output.size() % dense::kUnit == 0;
+}
+
+std::unique_ptr<NetworkForm> NewConvNetwork(const Architecture& architecture, uint32_t max_batch,
+                                            Network::Mode mode, Precision precision) {
+  const bool training = mode == Network::Mode::kTraining;
+  if (precision == Precision::kBf16) {
+    return std::make_unique<ConvNetwork<uint16_t>>(architecture, max_batch, training);
+  }
+  return std::make_unique<ConvNetwork<float>>(architecture, max_batch, training);
+}
+
+}  // namespace tacet::learning
