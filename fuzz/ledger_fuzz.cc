@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto found = federation::RecoverLedger(memory.ledger, memory.anchor);
   const auto snapshot = federation::RecoverSnapshot(memory.ledger, memory.anchor);
   if (!found.ok()) return 0;
-  if (!snapshot.ok() || snapshot->end.count != found->anchored) std::abort();
+  if (!snapshot.ok() || snapshot->end.count != found->end.count) std::abort();
   // What was accepted is canonical, and its charges survive being opened.
   base::Bytes again = federation::WriteLedgerHeader(found->header);
   base::Digest head = found->end.genesis;

@@ -198,12 +198,12 @@ absl::StatusOr<RecoveredLedger> Recover(std::span<const uint8_t> ledger,
 
   std::set<ChargeLabel> labels;
   while (ledger.size() - found.whole_bytes >= kLedgerRecordBytes) {
-    if (growing == Growing::kYes && found.end.count == anchor->count) break;
     const auto record = ledger.subspan(found.whole_bytes, kLedgerRecordBytes);
     const auto body = record.first(kLedgerRecordBytes - kDigestBytes);
     const uint64_t number = found.end.count + 1;
     const base::Digest hash = Chain(found.end.head, body);
     if (hash != RecordHash(record)) {
+      if (growing == Growing::kYes && found.end.count >= anchor->count) break;  // being written
       const bool last = ledger.size() - found.whole_bytes == kLedgerRecordBytes;
       if (last && found.end.count == anchor->count && NeverFilled(record)) break;
       return Damage(fmt::format(
@@ -211,7 +211,7 @@ absl::StatusOr<RecoveredLedger> Recover(std::span<const uint8_t> ledger,
           "before it, was altered",
           number, found.whole_bytes));
     }
-    if (found.end.count > anchor->count) {
+    if (growing == Growing::kNo && found.end.count > anchor->count) {
       return Damage(fmt::format(
           "the anchor is too old: it knows {} records, record {} at byte {} is more than one "
           "further",

@@ -119,8 +119,9 @@ struct RecoveredLedger {
 absl::StatusOr<RecoveredLedger> RecoverLedger(std::span<const uint8_t> ledger,
                                               std::span<const uint8_t> anchor);
 
-// The same for a ledger that was read after its anchor and may have grown in between: what follows
-// the records that the anchor knows is left out.
+// The same for a ledger that was read after its anchor and may have grown in between: more records
+// than one may follow those that the anchor knows, and the first that does not continue the chain
+// is being written.
 absl::StatusOr<RecoveredLedger> RecoverSnapshot(std::span<const uint8_t> ledger,
                                                 std::span<const uint8_t> anchor);
 

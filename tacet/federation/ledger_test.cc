@@ -92,6 +92,31 @@ TEST(LedgerTest, OneRecordBeforeItsAnchorCountsAsSpent) {
               HasSubstr("anchor is too old: it knows 1 records, record 3 at byte"));
 }
 
+// A reader of a ledger that grows sees every whole record, however far the anchor that it read
+// lags, and none of one that is being written. What the anchor knows must be right.
+TEST(LedgerTest, ASnapshotHasEveryWholeRecord) {
+  for (const uint32_t behind : {0u, 1u, 3u}) {
+    const Files files = Make(4, behind);
+    for (size_t cut = 0; cut <= behind * kLedgerRecordBytes; cut += 19) {
+      base::Bytes ledger = files.ledger;
+      ledger.resize(ledger.size() - cut);
+      const auto found = RecoverSnapshot(ledger, files.anchor);
+      ASSERT_TRUE(found.ok()) << found.status();
+      EXPECT_EQ(found->end.count, 4 - (cut + kLedgerRecordBytes - 1) / kLedgerRecordBytes);
+      EXPECT_EQ(found->anchored, 4 - behind);
+    }
+    base::Bytes half_written = files.ledger;
+    half_written.back() ^= 1;
+    const auto found = RecoverSnapshot(half_written, files.anchor);
+    if (behind == 0) {
+      EXPECT_EQ(found.status().code(), absl::StatusCode::kDataLoss);
+    } else {
+      ASSERT_TRUE(found.ok()) << found.status();
+      EXPECT_EQ(found->end.count, 3u);
+    }
+  }
+}
+
 // Every length, with the anchor as it is and one record behind.
 TEST(LedgerTest, TruncatedToEveryLength) {
   for (const uint32_t behind : {0u, 1u}) {

@@ -1,0 +1,149 @@
+// The vector loops of the mechanism, of adding and of the tag against their scalar oracles. The
+// input:
+//   byte 0: number of values (0..255), bytes 1..8: clip norm and coordinate bound as exponents;
+// the rest, repeated, are the bytes of updates (any float), uniform words, rates, uploads and keys.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "tacet/base/cpu.h"
+#include "tacet/base/random.h"
+#include "tacet/dp/clip.h"
+#include "tacet/dp/gaussian.h"
+#include "tacet/dp/kernels.h"
+#include "tacet/dp/poisson.h"
+#include "tacet/he/sum_kernels.h"
+
+namespace {
+
+using namespace tacet;
+
+// The input's bytes, over and over; zeros when there are none.
+class Source {
+ public:
+  Source(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+  uint64_t Next() {
+    uint64_t word = 0;
+    for (int i = 0; i < 8 && size_ > 0; ++i) word = word << 8 | data_[next_++ % size_];
+    return word;
+  }
+
+ private:
+  const uint8_t* data_;
+  size_t size_;
+  size_t next_ = 0;
+};
+
+struct Inputs {
+  double clip_norm = 1;
+  double bound = 1;
+  std::vector<float> update;
+  std::vector<uint64_t> words;  // an even number
+  std::vector<double> rates;
+  std::array<std::vector<uint8_t>, he::kAddedAtOnce> uploads;
+  std::vector<uint32_t> limbs, counts;
+  uint64_t seed = 0;
+};
+
+// Everything that came out, as bytes.
+struct Outputs {
+  std::vector<uint8_t> bytes;
+  template <typename T>
+  void Take(const T* values, size_t count) {
+    const auto* first = reinterpret_cast<const uint8_t*>(values);
+    bytes.insert(bytes.end(), first, first + count * sizeof(T));
+  }
+};
+
+base::Random SeededRandom(uint64_t seed) {
+  base::InsecureSeededEntropy entropy(seed, "kernels");
+  return base::Random::FromEntropy(entropy);
+}
+
+Outputs Run(base::Simd simd, const Inputs& in) {
+  Outputs out;
+  std::vector<float> clipped(in.update.size());
+  const dp::ClipReport report = dp::ClipAndClamp(in.update, in.clip_norm, in.bound, clipped, simd);
+  out.Take(clipped.data(), clipped.size());
+  out.Take(&report.norm, 1);
+
+  // Words at will, some of which ask for a second one; then the sampler's own.
+  base::Random random = SeededRandom(in.seed);
+  std::vector<double> block(in.words.size());
+  if (!in.words.empty()) std::memcpy(block.data(), in.words.data(), 8 * in.words.size());
+  dp::KernelsFor(simd).box_muller(true, random, block.data(), block.size() / 2);
+  out.Take(block.data(), block.size());
+  dp::FillGaussian(dp::GaussianSampler::kDefault, random, block, simd);
+  out.Take(block.data(), block.size());
+
+  std::vector<uint32_t> draws(in.rates.size());
+  dp::PoissonSampler(random, simd).Fill(in.rates, draws);
+  out.Take(draws.data(), draws.size());
+  const uint64_t next = random.NextU64();  // as many words were used
+  out.Take(&next, 1);
+
+  const he::SumKernels& kernels = he::SumKernelsFor(simd);
+  const size_t words = in.uploads[0].size() / 4;
+  std::vector<uint64_t> sums(words, in.seed);
+  std::array<const uint8_t*, he::kAddedAtOnce> places;
+  for (size_t u = 0; u < places.size(); ++u) places[u] = in.uploads[u].data();
+  for (size_t count = 1; count <= places.size(); ++count) {
+    std::array<he::WordSums, he::kAddedAtOnce> of{};
+    kernels.add_words(places.data(), count, words, sums.data(), of.data());
+    out.Take(of.data(), of.size());
+  }
+  out.Take(sums.data(), sums.size());
+  const uint32_t largest = kernels.largest_word(places[0], words);
+  out.Take(&largest, 1);
+
+  std::array<he::LimbProducts, he::kTagRowsAtOnce> products{};
+  const size_t size = in.counts.size() / he::kTagRowsAtOnce;
+  std::array<const uint32_t*, he::kTagRowsAtOnce> rows;
+  for (size_t r = 0; r < rows.size(); ++r) rows[r] = in.counts.data() + r * size;
+  kernels.limb_products(in.limbs.data(), size, rows.data(), rows.size(), size, products.data());
+  for (const he::LimbProducts& product : products) out.Take(product.data(), product.size());
+  return out;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::array<uint8_t, 9> head{};
+  if (size > 0) std::memcpy(head.data(), data, std::min(size, head.size()));
+  Source source(data + std::min(size, head.size()), size - std::min(size, head.size()));
+  const size_t count = head[0];
+  Inputs in;
+  in.clip_norm = std::ldexp(1.0, head[1] % 64 - 32);
+  in.bound = std::ldexp(1.0, head[2] % 64 - 32);
+  in.seed = head[3];
+  for (size_t i = 0; i < count; ++i) {
+    const auto bits = static_cast<uint32_t>(source.Next());
+    float value;
+    std::memcpy(&value, &bits, sizeof(value));
+    in.update.push_back(value);
+    in.rates.push_back(static_cast<double>(source.Next() >> 11) * std::ldexp(1.0, -head[4] % 64));
+    if (in.rates.back() >= dp::kPoissonMaxRate) in.rates.back() = dp::kPoissonMaxRate / 3;
+  }
+  in.words.resize(2 * (count / 2 + 1));
+  for (uint64_t& word : in.words) word = source.Next();
+  for (auto& upload : in.uploads) {
+    upload.resize(4 * count);
+    for (uint8_t& byte : upload) byte = static_cast<uint8_t>(source.Next());
+  }
+  in.limbs.resize(he::kTagLimbs * count);
+  for (uint32_t& limb : in.limbs) {
+    limb = static_cast<uint32_t>(source.Next()) & ((1u << he::kTagLimbBits) - 1);
+  }
+  in.counts.resize(he::kTagRowsAtOnce * count);
+  for (uint32_t& value : in.counts) value = static_cast<uint32_t>(source.Next());
+
+  const Outputs expected = Run(base::Simd::kScalar, in);
+  for (const base::Simd simd : {base::Simd::kAvx2, base::Simd::kAvx512}) {
+    if (simd <= base::DetectedSimd() && Run(simd, in).bytes != expected.bytes) std::abort();
+  }
+  return 0;
+}
