@@ -120,7 +120,9 @@ absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& given, do
     const double epsilon = Convert(log_moment, l, std::log(delta));
     return std::isnan(epsilon) ? kInfinity : epsilon;
   };
-  // A coarse scan first: where moments are infinite the function is flat.
+  // A coarse scan first: where moments are infinite the function is flat. l epsilon(l) is convex
+  // (the moments are, and so are l log(l/(l+1)) and -log(l+1)), so epsilon falls and then only
+  // rises: the scan ends there, before orders whose integrals are long.
   const double from = std::log(kLeastReal);
   const double to = std::log(kMostReal);
   constexpr int kScan = 26;
@@ -128,7 +130,11 @@ absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& given, do
   int best = 0;
   double smallest = kInfinity;
   for (int i = 0; i <= kScan; ++i) {
-    if (const double epsilon = epsilon_at(from + i * stride); epsilon < smallest) {
+    const double epsilon = epsilon_at(from + i * stride);
+    if (epsilon > smallest) {
+      break;
+    }
+    if (epsilon < smallest) {
       smallest = epsilon;
       best = i;
     }
