@@ -10,6 +10,7 @@
 
 #include "benchmark/benchmark.h"
 
+#include "bench/choose_simd.h"
 #include "tacet/base/cpu.h"
 #include "tacet/base/random.h"
 #include "tacet/dp/clip.h"
@@ -20,6 +21,8 @@
 
 namespace tacet::dp {
 namespace {
+
+using bench::Choose;
 
 constexpr size_t kDimension = 486654;
 constexpr size_t kBlock = 2048;
@@ -36,15 +39,6 @@ std::vector<float> BenchUpdate() {
     value = static_cast<float>(0.002 * (static_cast<double>(random.NextU64() >> 11) * 0x1p-52 - 1));
   }
   return update;
-}
-
-// False, with a note, when this processor lacks the set.
-bool Choose(benchmark::State& state, base::Simd& simd) {
-  simd = static_cast<base::Simd>(state.range(0));
-  state.SetLabel(std::string(base::SimdName(simd)));
-  if (simd <= base::DetectedSimd()) return true;
-  state.SkipWithError("this processor lacks the instruction set");
-  return false;
 }
 
 // Reports "ns" a value: CPU time over values.

@@ -7,6 +7,7 @@
 
 #include "benchmark/benchmark.h"
 
+#include "bench/choose_simd.h"
 #include "tacet/base/random.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/he/linear_tag.h"
@@ -15,6 +16,8 @@
 
 namespace tacet::he {
 namespace {
+
+using bench::Choose;
 
 constexpr uint64_t kDimension = 486654;
 constexpr size_t kPolynomialWords = 3 * 4096;
@@ -33,14 +36,6 @@ base::Bytes SomeBytes(size_t count, std::string_view label) {
   base::Bytes bytes(count);
   base::InsecureSeededEntropy(1, label).Fill(bytes);
   return bytes;
-}
-
-bool Choose(benchmark::State& state, base::Simd& simd) {
-  simd = static_cast<base::Simd>(state.range(0));
-  state.SetLabel(std::string(base::SimdName(simd)));
-  if (simd <= base::DetectedSimd()) return true;
-  state.SkipWithError("this processor lacks the instruction set");
-  return false;
 }
 
 void CountBytes(benchmark::State& state, size_t bytes) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "fuzz/byte_source.h"
 #include "tacet/base/cpu.h"
 #include "tacet/base/random.h"
 #include "tacet/dp/clip.h"
@@ -21,22 +22,6 @@
 namespace {
 
 using namespace tacet;
-
-// The input's bytes, over and over; zeros when there are none.
-class Source {
- public:
-  Source(const uint8_t* data, size_t size) : data_(data), size_(size) {}
-  uint64_t Next() {
-    uint64_t word = 0;
-    for (int i = 0; i < 8 && size_ > 0; ++i) word = word << 8 | data_[next_++ % size_];
-    return word;
-  }
-
- private:
-  const uint8_t* data_;
-  size_t size_;
-  size_t next_ = 0;
-};
 
 struct Inputs {
   double clip_norm = 1;
@@ -114,7 +99,7 @@ Outputs Run(base::Simd simd, const Inputs& in) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::array<uint8_t, 9> head{};
   if (size > 0) std::memcpy(head.data(), data, std::min(size, head.size()));
-  Source source(data + std::min(size, head.size()), size - std::min(size, head.size()));
+  fuzz::ByteSource source(data + std::min(size, head.size()), size - std::min(size, head.size()));
   const size_t count = head[0];
   Inputs in;
   in.clip_norm = std::ldexp(1.0, head[1] % 64 - 32);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "fuzz/byte_source.h"
 #include "tacet/base/secret.h"
 #include "tacet/ring/kernels.h"
 #include "tacet/ring/ntt.h"
@@ -24,26 +25,11 @@ void Require(bool condition) {
   if (!condition) std::abort();
 }
 
-// The input's bytes, over and over; zeros when there are none.
-class Source {
- public:
-  Source(const uint8_t* data, size_t size) : data_(data), size_(size) {}
-  uint64_t Next() {
-    uint64_t word = 0;
-    for (int i = 0; i < 8 && size_ > 0; ++i) word = word << 8 | data_[next_++ % size_];
-    return word;
-  }
-  AlignedWords Words(size_t size, uint64_t bound) {
-    AlignedWords words(size);
-    for (uint64_t& word : words) word = bound == 0 ? Next() : Next() % bound;
-    return words;
-  }
-
- private:
-  const uint8_t* data_;
-  size_t size_;
-  size_t next_ = 0;
-};
+AlignedWords WordsBelow(fuzz::ByteSource& source, size_t size, uint64_t bound) {
+  AlignedWords words(size);
+  for (uint64_t& word : words) word = bound == 0 ? source.Next() : source.Next() % bound;
+  return words;
+}
 
 struct Outputs {
   std::vector<AlignedWords> words;
@@ -127,13 +113,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   in.used = 1 + (head[3] | size_t{head[4]} << 8) % kN;
 
   const size_t read = std::min(size, head.size());
-  Source source(data + read, size - read);
+  fuzz::ByteSource source(data + read, size - read);
   for (size_t r = 0; r < 2; ++r) {
-    in.a[r] = source.Words(kN, kPrimes[r]);
-    in.k[r] = source.Words(kN, kPrimes[r]);
-    in.c[r] = source.Words(kN, kPrimes[r]);
+    in.a[r] = WordsBelow(source, kN, kPrimes[r]);
+    in.k[r] = WordsBelow(source, kN, kPrimes[r]);
+    in.c[r] = WordsBelow(source, kN, kPrimes[r]);
   }
-  in.words = source.Words(kN, 0);
+  in.words = WordsBelow(source, kN, 0);
   in.counts.resize(in.used * in.layout.lanes - source.Next() % in.layout.lanes);
   for (uint32_t& count : in.counts) count = static_cast<uint32_t>(source.Next());
   in.shift = ((static_cast<Uint128>(source.Next()) << 64) + source.Next()) % kModulusQ;

@@ -7,8 +7,8 @@
 
 namespace tacet::app {
 
-// `tacet bench he|dp`: what sealing, adding and opening, or clipping, noise and quantisation, cost
-// on this machine.
+// `tacet bench he|dp|train`: what sealing, adding and opening, or clipping, noise and quantisation,
+// cost on this machine, or how fast it trains.
 std::unique_ptr<Command> NewBenchCommand();
 
 }  // namespace tacet::app

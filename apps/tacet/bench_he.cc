@@ -102,12 +102,6 @@ uint64_t PeakResidentBytes() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-Demand Sum(const Demand& a, const Demand& b) {
-  return {.memory_bytes = a.memory_bytes + b.memory_bytes,
-          .aes_bytes = a.aes_bytes + b.aes_bytes,
-          .fmas = a.fmas + b.fmas};
-}
-
 // Modular products of one transform and of the products around it, at three multiply-adds each.
 double TransformFmas(double degree) { return 3 * (degree / 2 * std::log2(degree) + degree); }
 
@@ -137,10 +131,10 @@ void SetDemands(const he::AggregationParams& params, he::Scheme scheme, BenchHeR
                       .aes_bytes = 0,
                       .fmas = polynomials * TransformFmas(n) + 12 * d};
   }
-  Demand mechanism = {.memory_bytes = 4 * d,
-                      .aes_bytes = (kGaussianDemand.aes_bytes + kPoissonDemand.aes_bytes) * d,
-                      .fmas = (kGaussianDemand.fmas + kPoissonDemand.fmas + 7 + 6) * d};
-  result.seal = Sum(mechanism, result.encode_encrypt);
+  // Clipping and tagging beside the draws.
+  const Demand mechanism = d * (kGaussianDemand + kPoissonDemand +
+                                Demand{.memory_bytes = 4, .aes_bytes = 0, .fmas = 13});
+  result.seal = mechanism + result.encode_encrypt;
   result.aggregate = {
       .memory_bytes = static_cast<double>(result.upload_bytes) * params.max_participants(),
       .aes_bytes = scheme == he::Scheme::kCompact ? 16 * n * params.max_participants() : 0,

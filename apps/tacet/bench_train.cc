@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "apps/tacet/bench_timing.h"
 #include "apps/tacet/machine_rates.h"
+#include "tacet/base/parallel.h"
 #include "tacet/base/random.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
@@ -23,13 +23,6 @@ constexpr uint32_t kMost = 1024;
 constexpr uint32_t kEvaluationBatch = 64;
 constexpr double kSeconds = 0.25;  // of a repetition
 constexpr float kLearningRate = 0.01f;
-
-// Runs work(i) in `threads` threads, i from 0, all at once; the calling thread is one of them.
-void InThreads(uint32_t threads, const std::function<void(uint32_t)>& work) {
-  std::vector<std::jthread> helpers;
-  for (uint32_t i = 1; i < threads; ++i) helpers.emplace_back([&work, i] { work(i); });
-  work(0);
-}
 
 // One thread's network with a batch.
 struct Worker {
@@ -125,14 +118,14 @@ absl::StatusOr<BenchTrainResult> BenchTrain(const BenchTrainSpec& spec) {
     return sum;
   };
   for (uint32_t repetition = 0; repetition < spec.repetitions; ++repetition) {
-    InThreads(spec.threads, [&](uint32_t i) {
+    base::RunOnThreads(spec.threads, [&](size_t i) {
       Worker& worker = workers[i];
       Measure(worker, spec.batch,
               [&worker] { return worker.network->Step(worker.labels, kLearningRate); });
     });
     trained.push_back(total(&Worker::rate));
     elapsed.push_back(total(&Worker::elapsed));
-    InThreads(spec.threads, [&](uint32_t i) {
+    base::RunOnThreads(spec.threads, [&](size_t i) {
       Worker& worker = workers[i];
       Measure(worker, kEvaluationBatch,
               [&worker] { return worker.network->Forward(kEvaluationBatch).status(); });
@@ -140,7 +133,7 @@ absl::StatusOr<BenchTrainResult> BenchTrain(const BenchTrainSpec& spec) {
     evaluated.push_back(total(&Worker::rate));
     for (const Worker& worker : workers) TACET_RETURN_IF_ERROR(worker.status);
     // Two operations each; a lane of double is two of float.
-    InThreads(spec.threads, [&](uint32_t i) { workers[i].rate = 2 * 2 * MeasureFma(); });
+    base::RunOnThreads(spec.threads, [&](size_t i) { workers[i].rate = 2 * 2 * MeasureFma(); });
     peaks.push_back(total(&Worker::rate));
   }
 

@@ -109,6 +109,18 @@ MachineRates MeasureMachineRates() {
   return {.memory_read = MeasureMemoryRead(), .aes_ctr = MeasureAesCtr(), .fma = MeasureFma()};
 }
 
+Demand operator+(const Demand& a, const Demand& b) {
+  return {.memory_bytes = a.memory_bytes + b.memory_bytes,
+          .aes_bytes = a.aes_bytes + b.aes_bytes,
+          .fmas = a.fmas + b.fmas};
+}
+
+Demand operator*(double times, const Demand& demand) {
+  return {.memory_bytes = times * demand.memory_bytes,
+          .aes_bytes = times * demand.aes_bytes,
+          .fmas = times * demand.fmas};
+}
+
 double LeastSeconds(const Demand& demand, const MachineRates& rates) {
   return std::max(demand.memory_bytes / rates.memory_read,
                   demand.aes_bytes / rates.aes_ctr + demand.fmas / rates.fma);

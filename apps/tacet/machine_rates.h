@@ -27,6 +27,9 @@ struct Demand {
   double fmas = 0;          // or products, or sums: what takes a slot of the multiply-add units
 };
 
+Demand operator+(const Demand& a, const Demand& b);
+Demand operator*(double times, const Demand& demand);
+
 // The least seconds in which a core with these rates meets the demand: arithmetic and AES share the
 // vector units, reading goes on beside them.
 double LeastSeconds(const Demand& demand, const MachineRates& rates);

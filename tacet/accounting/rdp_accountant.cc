@@ -91,7 +91,11 @@ absl::StatusOr<RdpResult> RdpEpsilonIntegerOrders(const std::vector<RepeatedEven
   while (right - left > 2) {
     const int a = left + (right - left) / 3;
     const int b = right - (right - left) / 3;
-    (epsilon_at(a) < epsilon_at(b) ? right : left) = epsilon_at(a) < epsilon_at(b) ? b : a;
+    if (epsilon_at(a) < epsilon_at(b)) {
+      right = b;
+    } else {
+      left = a;
+    }
   }
   for (int l = left; l <= right; ++l) {
     if (const double epsilon = epsilon_at(l); epsilon < smallest) {

@@ -5,10 +5,10 @@
 #include <limits>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "tacet/accounting/moments_accountant.h"
+#include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/federation/checkpoint.h"
@@ -381,11 +381,7 @@ absl::Status Simulation::TrainCohort(State& state, std::span<const uint64_t> coh
       }
     }
   };
-  std::vector<std::thread> threads;
-  for (const std::unique_ptr<Trainer>& trainer : state.trainers) {
-    threads.emplace_back([&work, &trainer] { work(*trainer); });
-  }
-  for (std::thread& thread : threads) thread.join();
+  base::RunOnThreads(state.trainers.size(), [&](size_t i) { work(*state.trainers[i]); });
   train_seconds = training.Total();
   return failure;
 }

@@ -189,7 +189,8 @@ absl::StatusOr<std::unique_ptr<Encryptor>> NewEncryptor(const AggregationParams&
 
 absl::Status Encryptor::Encrypt(std::span<const uint32_t> counts, const base::SecretBytes& seal_key,
                                 base::Bytes& ciphertext) const {
-  TACET_RETURN_IF_ERROR(CheckSealInput(params_, counts.size(), seal_key.size()));
+  TACET_RETURN_IF_ERROR(CheckCounts(params_, counts.size()));
+  TACET_RETURN_IF_ERROR(CheckSealKey(seal_key.size()));
   ciphertext.resize(params_.ciphertext_bytes());
   TACET_ASSIGN_OR_RETURN(const auto encryption, Begin(seal_key, ciphertext));
   while (!counts.empty()) {

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "tacet/base/cpu.h"
 #include "tacet/base/status.h"
 #include "tacet/he/compact.h"
 #include "tacet/he/payload_shape.h"
@@ -137,13 +136,8 @@ class CompactAdder final : public Adder {
   absl::Status Judge(const Contribution& contribution, const Noticed& payload,
                      std::span<const uint8_t> envelope) const {
     if (contribution.announced.has_value()) {
-      const size_t words = envelope.size() / 4;
-      const WordSums of_envelope =
-          SumKernelsFor(base::ActiveSimd()).sum_words(envelope.data(), words);
-      if (Concatenate(payload.words, of_envelope, words) != *contribution.announced) {
-        return base::DataLoss(
-            "ciphertext: its words do not fit the field `checksum`: damaged on the way");
-      }
+      TACET_RETURN_IF_ERROR(CheckAnnounced(
+          contribution, Concatenate(payload.words, SumWords(envelope), envelope.size() / 4)));
     }
     if (payload.not_canonical.has_value()) {
       return base::DataLoss(

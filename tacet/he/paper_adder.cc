@@ -1,11 +1,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tacet/base/cpu.h"
 #include "tacet/base/status.h"
 #include "tacet/he/paper.h"
 #include "tacet/he/payload_shape.h"
-#include "tacet/he/sum_kernels.h"
 #include "tacet/ring/ntt.h"
 #include "tacet/ring/polynomial.h"
 #include "tacet/ring/uniform.h"
@@ -81,11 +79,8 @@ class PaperAdder final : public Adder {
     const std::span<const uint8_t> ciphertext = contribution.ciphertext;
     TACET_RETURN_IF_ERROR(CheckCiphertextLength(params_, ciphertext.size()));
     TACET_RETURN_IF_ERROR(CheckRoomInSum(params_, uint64_t{count_} + 1));
-    if (contribution.announced.has_value() &&
-        SumKernelsFor(base::ActiveSimd()).sum_words(ciphertext.data(), ciphertext.size() / 4) !=
-            *contribution.announced) {
-      return base::DataLoss(
-          "ciphertext: its words do not fit the field `checksum`: damaged on the way");
+    if (contribution.announced.has_value()) {
+      TACET_RETURN_IF_ERROR(CheckAnnounced(contribution, SumWords(ciphertext)));
     }
     const uint8_t* next = ciphertext.data();
     for (uint64_t j = 0; j < params_.polynomials(); ++j) {

@@ -17,21 +17,20 @@ bool SameParams(const AggregationParams& a, const AggregationParams& b) {
 
 }  // namespace
 
-absl::Status CheckSealInput(const AggregationParams& params, size_t counts, size_t seal_key_bytes) {
-  if (counts != params.dimension()) {
-    return base::InvalidArgument("`counts` has {} values, the dimension is {}", counts,
-                                 params.dimension());
-  }
-  if (seal_key_bytes != kKeyBytes) {
-    return base::InvalidArgument("`seal_key` has {} bytes, {} are needed", seal_key_bytes,
-                                 kKeyBytes);
-  }
-  return absl::OkStatus();
+absl::Status CheckCounts(const AggregationParams& params, size_t counts) {
+  if (counts == params.dimension()) return absl::OkStatus();
+  return base::InvalidArgument("`counts` has {} values, the dimension is {}", counts,
+                               params.dimension());
+}
+
+absl::Status CheckSealKey(size_t seal_key_bytes) {
+  if (seal_key_bytes == kKeyBytes) return absl::OkStatus();
+  return base::InvalidArgument("`seal_key` has {} bytes, {} are needed", seal_key_bytes, kKeyBytes);
 }
 
 absl::Status CheckEncryption(const AggregationParams& params, size_t seal_key_bytes,
                              size_t ciphertext_bytes) {
-  TACET_RETURN_IF_ERROR(CheckSealInput(params, params.dimension(), seal_key_bytes));
+  TACET_RETURN_IF_ERROR(CheckSealKey(seal_key_bytes));
   if (ciphertext_bytes == params.ciphertext_bytes()) return absl::OkStatus();
   return base::InvalidArgument("`ciphertext` has {} bytes, {} are needed", ciphertext_bytes,
                                params.ciphertext_bytes());
@@ -52,6 +51,14 @@ absl::Status CheckCiphertextLength(const AggregationParams& params, size_t bytes
   if (bytes == params.ciphertext_bytes()) return absl::OkStatus();
   return base::DataLoss("ciphertext: length is {} bytes, scheme {} at dimension {} has {}", bytes,
                         SchemeName(params.scheme()), params.dimension(), params.ciphertext_bytes());
+}
+
+absl::Status CheckAnnounced(const Contribution& contribution, const WordSums& words) {
+  if (!contribution.announced.has_value() || words == *contribution.announced) {
+    return absl::OkStatus();
+  }
+  return base::DataLoss(
+      "ciphertext: its words do not fit the field `checksum`: damaged on the way");
 }
 
 absl::Status CheckRoomInSum(const AggregationParams& params, uint64_t count_after) {

@@ -42,12 +42,14 @@ inline ring::LaneLayout LanesOf(const AggregationParams& params) {
 }
 
 // The checks that every role of every scheme makes first.
-absl::Status CheckSealInput(const AggregationParams& params, size_t counts, size_t seal_key_bytes);
+absl::Status CheckCounts(const AggregationParams& params, size_t counts);
+absl::Status CheckSealKey(size_t seal_key_bytes);
 absl::Status CheckEncryption(const AggregationParams& params, size_t seal_key_bytes,
                              size_t ciphertext_bytes);
 // Aborts unless `counts` values are what payload polynomial `polynomial` takes.
 void RequireBlock(const AggregationParams& params, uint64_t polynomial, size_t counts);
 absl::Status CheckCiphertextLength(const AggregationParams& params, size_t bytes);
+absl::Status CheckAnnounced(const Contribution& contribution, const WordSums& words);
 absl::Status CheckRoomInSum(const AggregationParams& params, uint64_t count_after);
 absl::Status CheckMerge(const AggregationParams& params, const AggregationParams* other);
 absl::Status CheckClosedSum(const AggregationParams& params, size_t bytes, uint32_t participants);

@@ -3,6 +3,7 @@
 #define TACET_HE_WORD_SUMS_H_
 
 #include <cstdint>
+#include <span>
 
 namespace tacet::he {
 
@@ -23,6 +24,9 @@ constexpr WordSums Concatenate(const WordSums& first, const WordSums& second, ui
 constexpr WordSums WithoutFirst(const WordSums& whole, const WordSums& first, uint64_t words) {
   return {whole.sum - first.sum, whole.weighted - first.weighted - words * first.sum};
 }
+
+// The sums of bytes.size() / 4 words; what is left of the bytes is not looked at.
+WordSums SumWords(std::span<const uint8_t> bytes);
 
 }  // namespace tacet::he
 

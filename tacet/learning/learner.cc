@@ -5,9 +5,9 @@
 #include <cmath>
 #include <mutex>
 #include <span>
-#include <thread>
 #include <utility>
 
+#include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/learning/architecture.h"
 #include "tacet/learning/network.h"
@@ -214,13 +214,7 @@ absl::StatusOr<federation::Evaluation> ModelLearner::Evaluate(std::span<const fl
 
   const size_t workers = std::clamp<size_t>(chunks, 1, static_cast<size_t>(threads));
   std::vector<absl::Status> statuses(workers);
-  {
-    std::vector<std::jthread> helpers;
-    for (size_t i = 1; i < workers; ++i) {
-      helpers.emplace_back([&, i] { statuses[i] = work(); });
-    }
-    statuses[0] = work();
-  }
+  base::RunOnThreads(workers, [&](size_t i) { statuses[i] = work(); });
   for (const absl::Status& status : statuses) TACET_RETURN_IF_ERROR(status);
 
   federation::Evaluation evaluation;

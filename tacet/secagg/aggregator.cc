@@ -65,7 +65,9 @@ std::vector<absl::Status> Aggregator::SubmitEach(std::span<const Submission> sub
     views.clear();
     places.clear();
   };
-  const auto is_waiting = [&](const Submission& submission, const UploadView& view) {
+  // What becomes of a submission may depend on one that is not added yet.
+  const auto depends_on_waiting = [&](const Submission& submission, const UploadView& view) {
+    if (count() + views.size() >= params_.max_participants()) return true;
     for (size_t i = 0; i < views.size(); ++i) {
       if (submissions[places[i]].participant == submission.participant) return true;
       if (views[i].nonce == view.nonce) return true;
@@ -73,21 +75,15 @@ std::vector<absl::Status> Aggregator::SubmitEach(std::span<const Submission> sub
     return false;
   };
   for (size_t i = 0; i < submissions.size(); ++i) {
-    for (bool read_again = true; read_again;) {
-      read_again = false;
-      absl::StatusOr<std::optional<UploadView>> view = ReadNew(submissions[i]);
-      results[i] = view.status();
-      if (!view.ok() || !view->has_value()) continue;
-      // What becomes of it may depend on one that is not added yet.
-      if (is_waiting(submissions[i], **view) ||
-          count() + views.size() >= params_.max_participants()) {
-        add_views();
-        read_again = true;
-        continue;
-      }
-      views.push_back(**view);
-      places.push_back(i);
+    absl::StatusOr<std::optional<UploadView>> view = ReadNew(submissions[i]);
+    if (view.ok() && view->has_value() && depends_on_waiting(submissions[i], **view)) {
+      add_views();
+      view = ReadNew(submissions[i]);
     }
+    results[i] = view.status();
+    if (!view.ok() || !view->has_value()) continue;
+    views.push_back(**view);
+    places.push_back(i);
   }
   add_views();
   return results;

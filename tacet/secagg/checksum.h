@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <span>
 
-#include "tacet/he/word_sums.h"
-
 namespace tacet::secagg {
 
 // Over the message as n little-endian u32 words w_0, ..., w_{n-1} (the last padded with zeros):
@@ -16,9 +14,6 @@ namespace tacet::secagg {
 // Any change confined to one word, any exchange of two different words and any cut-off word but
 // zeros changes it. Two sums because they cost nothing beside the adding of the same words.
 std::array<uint64_t, 2> Checksum(std::span<const uint8_t> bytes);
-
-// The two sums without n, of which a checksum in parts is made; bytes.size() is a multiple of 4.
-he::WordSums SumWords(std::span<const uint8_t> bytes);
 
 }  // namespace tacet::secagg
 

@@ -106,7 +106,7 @@ absl::StatusOr<UploadView> ReadUploadFields(std::span<const uint8_t> bytes, cons
 }
 
 absl::Status CheckCiphertextWords(const UploadView& upload) {
-  if (SumWords(upload.ciphertext) == upload.ciphertext_sums) return absl::OkStatus();
+  if (he::SumWords(upload.ciphertext) == upload.ciphertext_sums) return absl::OkStatus();
   return base::DataLoss("{}: field `checksum` does not fit the content: damaged on the way", kWhat);
 }
 

@@ -16,22 +16,13 @@
 #include "tacet/base/status.h"
 #include "tacet/federation/client_ledger.h"
 #include "tacet/storage/file/ledger_file.h"
+#include "tacet/storage/file/ledger_for_test.h"
 
 namespace tacet::storage::file {
 namespace {
 
-using federation::AttemptCost;
 using federation::ClientLedger;
 using federation::LedgerHeader;
-
-AttemptCost Cost() {
-  AttemptCost cost;
-  cost.event.noise_stddev = 6;
-  cost.event.sampling_rate = 0.25;
-  cost.rounds = 1'000'000;
-  cost.attempts_per_round = 1;
-  return cost;
-}
 
 // Ends the process before, in the middle of, or after its n-th call.
 class DeadlyDisk : public DiskCalls {

@@ -14,6 +14,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/federation/client_ledger.h"
+#include "tacet/storage/file/ledger_for_test.h"
 
 namespace tacet::storage::file {
 namespace {
@@ -28,15 +29,6 @@ LedgerHeader Header() {
   header.data_set = "ward 3";
   header.created = 1'700'000'000;
   return header;
-}
-
-AttemptCost Cost() {
-  AttemptCost cost;
-  cost.event.noise_stddev = 6;
-  cost.event.sampling_rate = 0.25;
-  cost.rounds = 1'000'000;
-  cost.attempts_per_round = 1;
-  return cost;
 }
 
 // Fails one call, or writes a part of what it should.

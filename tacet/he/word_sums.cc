@@ -1,0 +1,12 @@
+#include "tacet/he/word_sums.h"
+
+#include "tacet/base/cpu.h"
+#include "tacet/he/sum_kernels.h"
+
+namespace tacet::he {
+
+WordSums SumWords(std::span<const uint8_t> bytes) {
+  return SumKernelsFor(base::ActiveSimd()).sum_words(bytes.data(), bytes.size() / 4);
+}
+
+}  // namespace tacet::he
