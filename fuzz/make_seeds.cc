@@ -16,6 +16,9 @@ namespace {
 
 using namespace tacet;
 
+// Where an upload names its scheme; a reserved byte and the dimension follow.
+constexpr int64_t kSchemeAt = 4 + 2 + secagg::kAttemptBytes;
+
 void Write(const std::filesystem::path& path, const base::Bytes& bytes) {
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary)
@@ -28,6 +31,13 @@ base::Bytes Tagged(uint8_t kind, const base::Bytes& message) {
   writer.U8(kind);
   writer.Raw(message);
   return writer.Take();
+}
+
+// `message` with another byte at `place`; places below 0 count from the end.
+base::Bytes WithByte(base::Bytes message, int64_t place, uint8_t value) {
+  message[place < 0 ? message.size() - static_cast<size_t>(-place) : static_cast<size_t>(place)] =
+      value;
+  return message;
 }
 
 // A ledger with `records` charges; its anchor knows `anchored` of them and `tail` bytes follow.
@@ -98,7 +108,15 @@ int main(int argc, char** argv) {
   const std::vector<uint32_t> counts(params.dimension(), static_cast<uint32_t>(params.offset()));
   for (uint32_t k = 0; k < fuzz::FuzzRound::kParticipants; ++k) {
     const base::Bytes upload = fuzz::ValueOrDie(sealer->SealCounts(counts, round.entropy.Draw(32)));
-    if (k == 0) Write(corpus / "messages" / "upload", Tagged(0, upload));
+    if (k == 0) {
+      Write(corpus / "messages" / "upload", Tagged(0, upload));
+      Write(corpus / "messages" / "upload_cut", Tagged(0, {upload.begin(), upload.end() - 1}));
+      Write(corpus / "messages" / "upload_magic", Tagged(0, WithByte(upload, 0, 'X')));
+      Write(corpus / "messages" / "upload_scheme", Tagged(0, WithByte(upload, kSchemeAt, 9)));
+      Write(corpus / "messages" / "upload_dimension",
+            Tagged(0, WithByte(upload, kSchemeAt + 2, 1)));
+      Write(corpus / "messages" / "upload_damaged", Tagged(0, WithByte(upload, -1, 0x80)));
+    }
     if (!aggregator.Submit(k, upload).ok()) return 1;
   }
   const base::Bytes closed = fuzz::ValueOrDie(aggregator.Close());
@@ -107,15 +125,37 @@ int main(int argc, char** argv) {
       fuzz::ValueOrDie(secagg::ReadClosedRound(closed, round.attempt, params, 1)));
   secagg::OpenedSum opened{.participants = fuzz::FuzzRound::kParticipants,
                            .sums = std::vector<uint64_t>(params.dimension(), 2 * params.offset())};
-  Write(corpus / "messages" / "opened_sum",
-        Tagged(2,
-               secagg::WriteOpenedSum(opened, round.attempt, params, hash, 1, round.keys.result_key,
-                                      round.signing_keys[1], round.entropy)));
+  const base::Bytes opened_sum =
+      secagg::WriteOpenedSum(opened, round.attempt, params, hash, 1, round.keys.result_key,
+                             round.signing_keys[1], round.entropy);
+  constexpr int64_t kOpenerAt = 4 + 2 + secagg::kAttemptBytes + 32;
+  Write(corpus / "messages" / "opened_sum", Tagged(2, opened_sum));
+  Write(corpus / "messages" / "opened_sum_opener", Tagged(2, WithByte(opened_sum, kOpenerAt, 7)));
+  Write(corpus / "messages" / "opened_sum_participants",
+        Tagged(2, WithByte(opened_sum, kOpenerAt + 8, 0)));
+  Write(corpus / "messages" / "opened_sum_signature",
+        Tagged(2, WithByte(opened_sum, -1, static_cast<uint8_t>(opened_sum.back() ^ 1))));
+  const uint64_t centre = 2 * params.offset();
+  opened.sums.front() += 5;
+  opened.sums.back() -= 5;
+  const base::Bytes packed = secagg::PackCentred(opened.sums, centre, params.plaintext_bits());
+  Write(corpus / "messages" / "sums", Tagged(4, packed));
+  Write(corpus / "messages" / "sums_cut", Tagged(4, {packed.begin(), packed.end() - 1}));
+  Write(corpus / "messages" / "sums_after_end", Tagged(4, WithByte(packed, -1, 0xff)));
   Write(corpus / "messages" / "vote",
         Tagged(3, secagg::WriteVote(round.attempt, 1, hash, round.signing_keys[1])));
-  Write(corpus / "checkpoint" / "small",
-        federation::WriteCheckpoint(
-            {.agreement = {}, .next_round = 2, .model = {1, 2, 3}, .velocity = {0.5f, 0, -1}}));
+  federation::Checkpoint checkpoint{
+      .agreement = {}, .next_round = 2, .model = {1, 2, 3}, .velocity = {0.5f, 0, -1}};
+  const base::Bytes small = federation::WriteCheckpoint(checkpoint);
+  Write(corpus / "checkpoint" / "small", small);
+  Write(corpus / "checkpoint" / "version", WithByte(small, 4, 9));
+  Write(corpus / "checkpoint" / "cut", {small.begin(), small.end() - 40});
+  Write(corpus / "checkpoint" / "damaged", WithByte(small, -40, 0xaa));
+  checkpoint.agreement[0] = 1;
+  Write(corpus / "checkpoint" / "other_run", federation::WriteCheckpoint(checkpoint));
+  checkpoint.model.push_back(4);
+  checkpoint.velocity.push_back(0);
+  Write(corpus / "checkpoint" / "other_dimension", federation::WriteCheckpoint(checkpoint));
   using accounting::Unit;
   using federation::ChargingRule;
   for (const LedgerSeed& seed : {

@@ -17,22 +17,41 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::span<const uint8_t> message(data + 1, size - 1);
   const he::AggregationParams& params = round.terms.aggregation();
-  switch (data[0] % 4) {
-    case 0:
-      (void)secagg::ReadUpload(message, round.attempt, params);
+  // What was read is written again byte for byte: every message has one form. (That of an opened
+  // sum is signed, so of its values only.)
+  switch (data[0] % 5) {
+    case 0: {
+      const auto upload = secagg::ReadUpload(message, round.attempt, params);
+      if (upload.ok() &&
+          !std::ranges::equal(secagg::WriteUpload(upload->attempt, params, upload->nonce,
+                                                  upload->tag, upload->ciphertext),
+                              message)) {
+        std::abort();
+      }
       break;
+    }
     case 1: {
       const auto closed = secagg::ReadClosedRound(message, round.attempt, params, 1);
-      // What was read is written again byte for byte: there is one form of every closed round.
       if (closed.ok() && !std::ranges::equal(secagg::WriteClosedRound(*closed), message)) {
         std::abort();
       }
       break;
     }
-    case 2:
-      (void)secagg::ReadOpenedSum(message, round.attempt, params, round.openers,
-                                  round.keys.result_key);
+    case 2: {
+      const auto read = secagg::ReadOpenedSum(message, round.attempt, params, round.openers,
+                                              round.keys.result_key);
+      if (!read.ok()) break;
+      const auto again = secagg::ReadOpenedSum(
+          secagg::WriteOpenedSum(read->opened, round.attempt, params, read->round_hash,
+                                 read->opener, round.keys.result_key,
+                                 round.signing_keys[read->opener], round.entropy),
+          round.attempt, params, round.openers, round.keys.result_key);
+      if (!again.ok() || again->opened.sums != read->opened.sums ||
+          again->round_hash != read->round_hash) {
+        std::abort();
+      }
       break;
+    }
     case 3: {
       static const base::Bytes& closed = *new base::Bytes([] {
         secagg::ClosedRound empty{
@@ -50,6 +69,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       // The sum is of nothing, so no vote may ever open it.
       const std::vector<base::Bytes> votes = {base::Bytes(message.begin(), message.end())};
       if (opener->Open(votes).ok()) std::abort();
+      break;
+    }
+    case 4: {
+      // The values of an opened sum without seal and signature, which no mutation gets past.
+      const uint64_t centre = uint64_t{fuzz::FuzzRound::kParticipants} * params.offset();
+      const auto sums =
+          secagg::UnpackCentred(message, params.dimension(), centre, params.plaintext_bits());
+      if (sums.ok() && !std::ranges::equal(
+                           secagg::PackCentred(*sums, centre, params.plaintext_bits()), message)) {
+        std::abort();
+      }
       break;
     }
     default:

@@ -4,11 +4,13 @@
 set -euo pipefail
 build=$1
 shift
+# Death tests end in abort() with everything still allocated: not a leak of ours. valgrind has no
+# AVX-512, and computes extended precision, which one test measures against, as double.
+leave_out='*DeathTest*:SimdEnvironment*:PrecisionTest.BordersOfCandidatesAreRightToAFewRoundings'
 for name in "$@"; do
   binary=$(find "$build" -type f -name "$name" -perm -u+x -print -quit)
   [ -n "$binary" ] || { echo "valgrind: no binary $name in $build" >&2; exit 1; }
   echo "valgrind: $name"
-  # Death tests end in abort() with everything still allocated: not a leak of ours.
   valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
-    --child-silent-after-fork=yes "$binary" --gtest_brief=1 --gtest_filter='-*DeathTest*:SimdEnvironment*'
+    --child-silent-after-fork=yes "$binary" --gtest_brief=1 --gtest_filter="-$leave_out"
 done

@@ -23,6 +23,8 @@ class JsonValue {
   using Object = std::vector<std::pair<std::string, JsonValue>>;
 
   JsonValue() = default;  // null
+  // From what it holds, without saying so.
+  // NOLINTBEGIN(google-explicit-constructor)
   JsonValue(std::nullptr_t) {}
   template <std::same_as<bool> T>
   JsonValue(T value) : value_(value) {}
@@ -36,6 +38,7 @@ class JsonValue {
   JsonValue(std::string value) : value_(std::move(value)) {}
   JsonValue(Array value) : value_(std::move(value)) {}
   JsonValue(Object value) : value_(std::move(value)) {}
+  // NOLINTEND(google-explicit-constructor)
 
   static JsonValue MakeArray() { return JsonValue(Array{}); }
   static JsonValue MakeObject() { return JsonValue(Object{}); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ostream>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct Set {
   std::string name;
   const Kernels& (*kernels)();
   bool here;
+
+  friend void PrintTo(const Set& set, std::ostream* out) { *out << set.name; }
 };
 std::vector<Set> VectorSets() {
   return {{"avx2", Avx2Kernels, base::DetectedSimd() >= base::Simd::kAvx2},

@@ -1,6 +1,7 @@
 #include "tacet/ring/ntt.h"
 
 #include <algorithm>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct Case {
   std::string name;
   const Ntt& (*ntt)();
   uint64_t root;
+
+  friend void PrintTo(const Case& parameter, std::ostream* out) { *out << parameter.name; }
 };
 
 class NttTest : public testing::TestWithParam<Case> {
