@@ -39,7 +39,7 @@ class BenchCommand : public Command {
     options.AddUint("plaintext-bits", "he: w, bits of a sum", &plaintext_bits_);
     options.AddDouble("rate", "dp: mean of the Poisson rates", &rate_);
     options.AddChoice("model", "train: on images of 28 x 28 in 62 classes",
-                      {"femnist-cnn", "mlp", "logistic"}, &model_);
+                      {"femnist-cnn", "femnist-cnn-norm", "mlp", "logistic"}, &model_);
     options.AddUint("batch", "train: samples a step", &batch_);
     options.AddUint("threads", "train: at once, each with its own model", &threads_);
     options.AddChoice("precision", "train: what products are formed in", {"auto", "f32", "bf16"},

@@ -24,6 +24,10 @@ class Builder {
   void MaxPool() {
     Append(LayerKind::kMaxPool, {shape_.channels, shape_.height / 2, shape_.width / 2}, 0, 0, 0);
   }
+  void Norm(double gain) {
+    Append(LayerKind::kNorm, shape_, 0, 0, 0);
+    layers_.back().gain = gain;
+  }
   void Relu() { Append(LayerKind::kRelu, shape_, 0, 0, 0); }
   void Dense(uint64_t outputs) {
     Append(LayerKind::kDense, {outputs, 1, 1}, 0, outputs * shape_.size(), outputs);
@@ -34,7 +38,7 @@ class Builder {
 
  private:
   void Append(LayerKind kind, Shape output, uint64_t kernel, uint64_t weights, uint64_t biases) {
-    layers_.push_back({kind, shape_, output, kernel, dimension_, weights, biases});
+    layers_.push_back({kind, shape_, output, kernel, dimension_, weights, biases, 0});
     dimension_ += weights + biases;
     shape_ = output;
   }
@@ -44,12 +48,20 @@ class Builder {
   uint64_t dimension_ = 0;
 };
 
+// Spreads of what the dense layers of femnist-cnn-norm see, from trials.
+constexpr double kFeatureGain = 0.6;
+constexpr double kHiddenGain = 1.0;
+
+bool IsFemnistCnn(const ArchitectureSpec& spec) {
+  return spec.model == "femnist-cnn" || spec.model == "femnist-cnn-norm";
+}
+
 absl::Status CheckSpec(const ArchitectureSpec& spec) {
-  const bool cnn = spec.model == "femnist-cnn";
+  const bool cnn = IsFemnistCnn(spec);
   const bool mlp = spec.model == "mlp";
   if (!cnn && !mlp && spec.model != "logistic") {
-    return base::InvalidArgument("model is \"{}\"; it must be femnist-cnn, mlp or logistic",
-                                 spec.model);
+    return base::InvalidArgument(
+        "model is \"{}\"; it must be femnist-cnn, femnist-cnn-norm, mlp or logistic", spec.model);
   }
   if (spec.classes < 2 || spec.classes > kMaxWidth) {
     return base::InvalidArgument("model {} needs 2 to {} classes, not {}", spec.model, kMaxWidth,
@@ -68,9 +80,8 @@ absl::Status CheckSpec(const ArchitectureSpec& spec) {
   }
   if (cnn && (spec.input_shape.size() != 2 || spec.input_shape[0] < 4 || spec.input_shape[1] < 4)) {
     return base::InvalidArgument(
-        "model femnist-cnn needs images of at least 4 x 4, the samples have {} dimensions and {} "
-        "values",
-        spec.input_shape.size(), inputs);
+        "model {} needs images of at least 4 x 4, the samples have {} dimensions and {} values",
+        spec.model, spec.input_shape.size(), inputs);
   }
   if (mlp && spec.hidden.empty()) {
     return base::InvalidArgument("model mlp needs the width of at least one hidden layer");
@@ -88,22 +99,25 @@ absl::Status CheckSpec(const ArchitectureSpec& spec) {
 
 absl::StatusOr<Architecture> Architecture::Create(const ArchitectureSpec& spec) {
   TACET_RETURN_IF_ERROR(CheckSpec(spec));
+  const bool norms = spec.model == "femnist-cnn-norm";
   Shape input{1, 1, 1};
-  if (spec.model == "femnist-cnn") {
+  if (IsFemnistCnn(spec)) {
     input = {1, spec.input_shape[0], spec.input_shape[1]};
   } else {
     for (const uint64_t extent : spec.input_shape) input.channels *= extent;
   }
   Builder builder(input);
-  if (spec.model == "femnist-cnn") {
+  if (IsFemnistCnn(spec)) {
     builder.Convolution(5, 128);
     builder.MaxPool();
     builder.Relu();
     builder.Convolution(3, 64);
     builder.MaxPool();
     builder.Relu();
+    if (norms) builder.Norm(kFeatureGain);
     builder.Dense(128);
     builder.Relu();
+    if (norms) builder.Norm(kHiddenGain);
   } else if (spec.model == "mlp") {
     for (const uint64_t width : spec.hidden) {
       builder.Dense(width);

@@ -28,6 +28,7 @@ enum class LayerKind {
   kMaxPool,      // 2 x 2, stride 2; an odd last row or column is left out
   kRelu,         // max(x, 0)
   kDense,        // every output from every input, with bias
+  kNorm,         // parameter-free layer norm of a sample's values (layer_norm.h)
 };
 
 // One layer. Its parameters, if any, lie at [first_parameter, first_parameter + weights + biases):
@@ -43,10 +44,11 @@ struct Layer {
   uint64_t first_parameter = 0;
   uint64_t weights = 0;
   uint64_t biases = 0;
+  double gain = 0;  // norm only: the spread of its results
 };
 
 struct ArchitectureSpec {
-  std::string model = "femnist-cnn";  // femnist-cnn | mlp | logistic
+  std::string model = "femnist-cnn";  // femnist-cnn | femnist-cnn-norm | mlp | logistic
   std::vector<uint64_t> input_shape;  // of a sample, as in Dataset
   std::vector<uint64_t> hidden;       // widths of the hidden layers, mlp only
   uint32_t classes = 0;
@@ -55,6 +57,8 @@ struct ArchitectureSpec {
 // femnist-cnn: convolution 5x5x128, max pool, ReLU, convolution 3x3x64, max pool, ReLU, dense 128,
 //              ReLU, dense `classes`; on 28 x 28 images with 62 classes 486,654 parameters. (ReLU
 //              and max pool commute; this order touches a quarter of the values.)
+// femnist-cnn-norm: the same with a norm before each dense layer, gain 0.6 and then 1; the same
+//              parameters in the same order
 // mlp:         dense hidden[0], ReLU, ..., dense `classes`
 // logistic:    dense `classes`
 class Architecture {

@@ -32,6 +32,35 @@ TEST(ArchitectureTest, ThePapersNetworkHas486654Parameters) {
   EXPECT_THAT(counts, testing::ElementsAre(3'328, 73'792, 401'536, 7'998));
 }
 
+TEST(ArchitectureTest, NormsStandBeforeTheDenseLayersAndHaveNoParameters) {
+  ArchitectureSpec spec = kPaper;
+  spec.model = "femnist-cnn-norm";
+  const auto with = Architecture::Create(spec), without = Architecture::Create(kPaper);
+  ASSERT_TRUE(with.ok()) << with.status();
+  EXPECT_EQ(with->dimension(), 486'654u);
+  std::vector<Layer> others;
+  std::vector<double> gains;
+  for (size_t i = 0; i < with->layers().size(); ++i) {
+    const Layer& layer = with->layers()[i];
+    if (layer.kind != LayerKind::kNorm) {
+      others.push_back(layer);
+      continue;
+    }
+    gains.push_back(layer.gain);
+    EXPECT_EQ(layer.weights + layer.biases, 0u);
+    EXPECT_EQ(layer.input, layer.output);
+    EXPECT_EQ(with->layers()[i - 1].kind, LayerKind::kRelu);
+    EXPECT_EQ(with->layers()[i + 1].kind, LayerKind::kDense);
+  }
+  EXPECT_THAT(gains, testing::ElementsAre(0.6, 1.0));
+  ASSERT_EQ(others.size(), without->layers().size());
+  for (size_t i = 0; i < others.size(); ++i) {
+    EXPECT_EQ(others[i].kind, without->layers()[i].kind);
+    EXPECT_EQ(others[i].first_parameter, without->layers()[i].first_parameter);
+    EXPECT_EQ(others[i].weights, without->layers()[i].weights);
+  }
+}
+
 TEST(ArchitectureTest, CountsParametersOfTheOtherModels) {
   EXPECT_EQ(Architecture::Create({"logistic", {28, 28}, {}, 62})->dimension(), 785u * 62);
   EXPECT_EQ(Architecture::Create({"mlp", {13}, {20, 10}, 2})->dimension(),
@@ -45,9 +74,11 @@ TEST(ArchitectureTest, RefusesWhatCannotBe) {
     EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(base::Message(result.status()), HasSubstr(message));
   };
-  expect_error({"resnet", {28, 28}, {}, 62}, "model is \"resnet\"; it must be femnist-cnn, mlp");
+  expect_error({"resnet", {28, 28}, {}, 62},
+               "model is \"resnet\"; it must be femnist-cnn, femnist-cnn-norm, mlp or logistic");
   expect_error({"femnist-cnn", {784}, {}, 62}, "needs images of at least 4 x 4");
-  expect_error({"femnist-cnn", {28, 3}, {}, 62}, "needs images of at least 4 x 4");
+  expect_error({"femnist-cnn", {28, 3}, {}, 62}, "model femnist-cnn needs images of at least 4");
+  expect_error({"femnist-cnn-norm", {3, 9}, {}, 62}, "model femnist-cnn-norm needs images of at");
   expect_error({"femnist-cnn", {1u << 14, 1u << 14}, {}, 62}, "parameters, at most");
   expect_error({"logistic", {}, {}, 62}, "the samples have no features");
   expect_error({"logistic", {5, 0}, {}, 62}, "an extent of 0");

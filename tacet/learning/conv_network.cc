@@ -7,6 +7,7 @@
 
 #include "tacet/learning/conv_kernels.h"
 #include "tacet/learning/dense_kernels.h"
+#include "tacet/learning/layer_norm.h"
 
 namespace tacet::learning {
 namespace {
@@ -43,6 +44,16 @@ bool IsConvolution(const Layer& layer, uint64_t inputs, uint64_t kernel, uint64_
          layer.kernel == kernel && layer.output.channels == outputs;
 }
 
+using enum LayerKind;
+constexpr LayerKind kPlain[] = {kConvolution, kMaxPool, kRelu, kConvolution, kMaxPool,
+                                kRelu,        kDense,   kRelu, kDense};
+constexpr LayerKind kWithNorms[] = {kConvolution, kMaxPool, kRelu, kConvolution, kMaxPool, kRelu,
+                                    kNorm,        kDense,   kRelu, kNorm,        kDense};
+
+bool HasNorms(const std::vector<Layer>& layers) {
+  return std::ranges::equal(layers, kWithNorms, {}, &Layer::kind);
+}
+
 // Map: what the first map is kept in, and the second convolution's products are formed from.
 template <typename Map>
 class ConvNetwork final : public NetworkForm {
@@ -51,7 +62,10 @@ class ConvNetwork final : public NetworkForm {
       : layers_(architecture.layers()),
         sizes_(layers_[0].input.height, layers_[0].input.width),
         training_(training),
-        hidden_(layers_[6].output.size()),
+        norms_(HasNorms(layers_)),
+        dense1_layer_(layers_[norms_ ? 7 : 6]),
+        dense2_layer_(layers_[norms_ ? 10 : 8]),
+        hidden_(dense1_layer_.output.size()),
         classes_(architecture.classes()),
         input_(max_batch * architecture.input_size()),
         image_(sizes_.image_size() * (training ? max_batch : 1)),
@@ -60,15 +74,18 @@ class ConvNetwork final : public NetworkForm {
         winner2_(sizes_.positions2() * conv::kSecondMaps * (training ? max_batch : 1)),
         outputs_(sizes_.outputs() * max_batch),
         hidden_values_(hidden_ * max_batch),
+        hidden_norms_(norms_ ? hidden_values_.size() : 0),
+        output_factors_(norms_ ? max_batch : 0),
+        hidden_factors_(norms_ ? max_batch : 0),
         scores_(classes_ * max_batch),
         first_(conv::kFirstSize),
         second_(conv::kSecondSize),
         second_forward_(conv::kSecondForwardSize<Map>),
         second_scratch_(conv::SecondScratchSize<Map>()),
         second_biases_(conv::kSecondMaps),
-        dense1_(layers_[6].weights),
+        dense1_(dense1_layer_.weights),
         dense1_biases_(hidden_),
-        dense2_(layers_[8].weights),
+        dense2_(dense2_layer_.weights),
         dense2_biases_(classes_),
         first_gradients_(training ? conv::kFirstGradientSize : 0),
         second_gradients_(training ? conv::kSecondSize : 0),
@@ -93,8 +110,8 @@ class ConvNetwork final : public NetworkForm {
     ForEachSecond(
         [&](size_t index, float& weight) { weight = from[second.first_parameter + index]; });
     Copy(from + second.first_parameter + second.weights, second_biases_);
-    LoadDense(parameters, layers_[6], dense1_, dense1_biases_);
-    LoadDense(parameters, layers_[8], dense2_, dense2_biases_);
+    LoadDense(parameters, dense1_layer_, dense1_, dense1_biases_);
+    LoadDense(parameters, dense2_layer_, dense2_, dense2_biases_);
     Prepare();
     return absl::OkStatus();
   }
@@ -111,8 +128,8 @@ class ConvNetwork final : public NetworkForm {
         [&](size_t index, float& weight) { to[second.first_parameter + index] = weight; });
     std::copy_n(second_biases_.data(), second_biases_.size(),
                 to + second.first_parameter + second.weights);
-    StoreDense(layers_[6], dense1_, dense1_biases_, parameters);
-    StoreDense(layers_[8], dense2_, dense2_biases_, parameters);
+    StoreDense(dense1_layer_, dense1_, dense1_biases_, parameters);
+    StoreDense(dense2_layer_, dense2_, dense2_biases_, parameters);
     return absl::OkStatus();
   }
 
@@ -135,12 +152,19 @@ class ConvNetwork final : public NetworkForm {
                           paper_outputs_, second_scratch_.data(),
                           outputs_.data() + s * sizes_.outputs(), Winner2(kept));
     }
+    if (norms_) {
+      LayerNorm(OutputNorm(batch), outputs_.data(), outputs_.data(), output_factors_.data());
+    }
     dense::Forward(Dense1(batch), outputs_.data(), dense1_.data(), dense1_biases_.data(),
                    hidden_values_.data());
     for (size_t n = 0; n < batch * hidden_; ++n) {
       hidden_values_.data()[n] = std::max(hidden_values_.data()[n], 0.0f);
     }
-    dense::Forward(Dense2(batch), hidden_values_.data(), dense2_.data(), dense2_biases_.data(),
+    if (norms_) {
+      LayerNorm(HiddenNorm(batch), hidden_values_.data(), hidden_norms_.data(),
+                hidden_factors_.data());
+    }
+    dense::Forward(Dense2(batch), Dense2Inputs(), dense2_.data(), dense2_biases_.data(),
                    scores_.data());
     scores = {scores_.data(), batch * classes_};
     return absl::OkStatus();
@@ -151,15 +175,23 @@ class ConvNetwork final : public NetworkForm {
   }
 
   absl::Status Backward(uint32_t batch, float learning_rate) override {
-    dense::Backward(Dense2(batch), hidden_values_.data(), score_gradients_.data(), learning_rate,
+    dense::Backward(Dense2(batch), Dense2Inputs(), score_gradients_.data(), learning_rate,
                     dense2_.data(), dense2_biases_.data(), hidden_gradients_.data(),
                     scaled_.data());
+    if (norms_) {
+      LayerNormBackward(HiddenNorm(batch), hidden_norms_.data(), hidden_factors_.data(),
+                        hidden_gradients_.data());
+    }
     for (size_t n = 0; n < batch * hidden_; ++n) {
       if (!(hidden_values_.data()[n] > 0)) hidden_gradients_.data()[n] = 0;
     }
     dense::Backward(Dense1(batch), outputs_.data(), hidden_gradients_.data(), learning_rate,
                     dense1_.data(), dense1_biases_.data(), output_gradients_.data(),
                     scaled_.data());
+    if (norms_) {
+      LayerNormBackward(OutputNorm(batch), outputs_.data(), output_factors_.data(),
+                        output_gradients_.data());
+    }
     first_gradients_.Clear();
     second_gradients_.Clear();
     float bias_gradients[conv::kSecondMaps] = {};
@@ -234,6 +266,14 @@ class ConvNetwork final : public NetworkForm {
 
   dense::Sizes Dense1(size_t batch) const { return {batch, sizes_.outputs(), hidden_}; }
   dense::Sizes Dense2(size_t batch) const { return {batch, hidden_, classes_}; }
+  const float* Dense2Inputs() { return norms_ ? hidden_norms_.data() : hidden_values_.data(); }
+  // The layers before the dense ones, where there are norms.
+  NormShape OutputNorm(size_t batch) const {
+    return {batch, sizes_.outputs(), static_cast<float>(layers_[6].gain)};
+  }
+  NormShape HiddenNorm(size_t batch) const {
+    return {batch, hidden_, static_cast<float>(layers_[9].gain)};
+  }
   uint8_t* Winner1(size_t s) {
     return winner1_.data() + s * sizes_.positions1() * conv::kFirstMaps;
   }
@@ -244,12 +284,17 @@ class ConvNetwork final : public NetworkForm {
   const std::vector<Layer> layers_;
   const conv::Sizes sizes_;
   const bool training_;
+  const bool norms_;
+  const Layer dense1_layer_, dense2_layer_;
   const size_t hidden_, classes_;
 
   Buffer<float> input_, image_;
   Buffer<Map> map_;
   Buffer<uint8_t> winner1_, winner2_;
-  Buffer<float> outputs_, hidden_values_, scores_;
+  // Norms overwrite outputs_, whose ReLU the winners remember; hidden_values_ keep theirs.
+  Buffer<float> outputs_, hidden_values_, hidden_norms_;
+  Buffer<float> output_factors_, hidden_factors_;
+  Buffer<float> scores_;
 
   Buffer<float> first_, second_;
   Buffer<Map> second_forward_;
@@ -268,13 +313,10 @@ class ConvNetwork final : public NetworkForm {
 bool HasConvNetwork(const Architecture& architecture, Precision precision) {
   if (precision == Precision::kBf16 ? !conv::HasBf16() : !conv::HasF32()) return false;
   const std::vector<Layer>& layers = architecture.layers();
-  constexpr LayerKind kKinds[] = {LayerKind::kConvolution, LayerKind::kMaxPool, LayerKind::kRelu,
-                                  LayerKind::kConvolution, LayerKind::kMaxPool, LayerKind::kRelu,
-                                  LayerKind::kDense,       LayerKind::kRelu,    LayerKind::kDense};
-  return std::ranges::equal(layers, kKinds, {}, &Layer::kind) &&
+  return (std::ranges::equal(layers, kPlain, {}, &Layer::kind) || HasNorms(layers)) &&
          IsConvolution(layers[0], 1, 5, conv::kFirstMaps) &&
          IsConvolution(layers[3], conv::kFirstMaps, 3, conv::kSecondMaps) &&
-         layers[6].output.size() % dense::kUnit == 0;
+         layers[HasNorms(layers) ? 7 : 6].output.size() % dense::kUnit == 0;
 }
 
 std::unique_ptr<NetworkForm> NewConvNetwork(const Architecture& architecture, uint32_t max_batch,

@@ -16,7 +16,7 @@
 namespace tacet::learning {
 
 struct LearnerSpec {
-  std::string model = "femnist-cnn";     // femnist-cnn | mlp | logistic (docs/formats/models.md)
+  std::string model = "femnist-cnn";     // one of docs/formats/models.md
   std::vector<uint64_t> hidden = {128};  // widths of the hidden layers, mlp only
   uint32_t classes = 0;                  // 0: as many as the data set has; more are allowed
   // Fixes initialisation, the split and the batches; never noise, keys or cohorts.

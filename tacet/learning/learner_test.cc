@@ -56,7 +56,7 @@ Dataset Uneven() {
 }
 
 TEST(LearnerTest, UpdatesDependOnModelRoundAndOwnerOnly) {
-  for (const char* model : {"femnist-cnn", "mlp", "logistic"}) {
+  for (const char* model : {"femnist-cnn", "femnist-cnn-norm", "mlp", "logistic"}) {
     const auto learner = MakeLearner({.model = model, .local_epochs = 2}, Drawn(3));
     const std::vector<float> start = learner->InitialModel();
     EXPECT_EQ(start, learner->InitialModel());

@@ -34,8 +34,8 @@ absl::Status CheckPrecision(const Architecture& architecture, Precision precisio
     return absl::OkStatus();
   }
   return base::InvalidArgument(
-      "precision bf16 needs model femnist-cnn and a processor with AVX-512 and bf16 dot products "
-      "that TACET_SIMD does not forbid");
+      "precision bf16 needs model femnist-cnn or femnist-cnn-norm and a processor with AVX-512 and "
+      "bf16 dot products that TACET_SIMD does not forbid");
 }
 
 Network::Network(const Architecture& architecture, uint32_t max_batch, Mode mode,

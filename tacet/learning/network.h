@@ -17,8 +17,9 @@ namespace tacet::learning {
 // What products are formed in; parameters and sums are f32 always.
 enum class Precision {
   kAuto,  // f32
-  kF32,   // femnist-cnn in our own kernels on AVX-512, everything else in oneDNN
-  kBf16,  // femnist-cnn on AVX-512 with bf16 dot products: its second convolution, forward
+  kF32,   // femnist-cnn (-norm too) in our own kernels on AVX-512, everything else in oneDNN
+  kBf16,  // femnist-cnn (-norm too) on AVX-512 with bf16 dot products: its second convolution,
+          // forward
 };
 
 // InvalidArgument unless auto, f32 or bf16.

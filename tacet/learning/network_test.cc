@@ -40,6 +40,15 @@ std::vector<Case> Cases() {
       {"cnn", {.model = "femnist-cnn", .input_shape = {28, 28}, .hidden = {}, .classes = 62}},
       // Wider than a tile, and more positions than a strip.
       {"wide_cnn", {.model = "femnist-cnn", .input_shape = {17, 67}, .hidden = {}, .classes = 4}},
+      {"small_norm",
+       {.model = "femnist-cnn-norm", .input_shape = {9, 7}, .hidden = {}, .classes = 3}},
+      {"norm", {.model = "femnist-cnn-norm", .input_shape = {28, 28}, .hidden = {}, .classes = 62}},
+      {"onednn_small_norm",
+       {.model = "femnist-cnn-norm", .input_shape = {9, 7}, .hidden = {}, .classes = 3},
+       {.onednn = true}},
+      {"onednn_norm",
+       {.model = "femnist-cnn-norm", .input_shape = {28, 28}, .hidden = {}, .classes = 62},
+       {.onednn = true}},
       {"onednn_small_cnn",
        {.model = "femnist-cnn", .input_shape = {9, 7}, .hidden = {}, .classes = 3},
        {.onednn = true}},
@@ -283,11 +292,12 @@ INSTANTIATE_TEST_SUITE_P(Models, ReferenceNetworkTest, testing::ValuesIn(Referen
 INSTANTIATE_TEST_SUITE_P(Models, NetworkTest, testing::ValuesIn(Cases()),
                          [](const auto& test) { return test.param.name; });
 
-const Architecture& Femnist() {
-  static const Architecture architecture = *Architecture::Create(
-      {.model = "femnist-cnn", .input_shape = {28, 28}, .hidden = {}, .classes = 62});
-  return architecture;
+Architecture Femnist(const std::string& model = "femnist-cnn") {
+  return *Architecture::Create(
+      {.model = model, .input_shape = {28, 28}, .hidden = {}, .classes = 62});
 }
+
+const char* const kConvModels[] = {"femnist-cnn", "femnist-cnn-norm"};
 
 bool HasDotProducts() {
   return base::ActiveSimd() == base::Simd::kAvx512 && __builtin_cpu_supports("avx512bf16");
@@ -296,19 +306,21 @@ bool HasDotProducts() {
 // The kernels are used wherever the processor allows, so that the tests above are about them.
 TEST(ConvNetworkTest, RunsWhereTheProcessorHasIt) {
   const std::string fast = base::ActiveSimd() == base::Simd::kAvx512 ? "conv-f32" : "onednn";
-  for (const Precision precision : {Precision::kAuto, Precision::kF32}) {
-    const auto network =
-        Network::Create(Femnist(), 2, Network::Mode::kTraining, {.precision = precision});
-    ASSERT_TRUE(network.ok()) << network.status();
-    EXPECT_EQ((*network)->form(), fast);
-  }
-  const auto bf16 =
-      Network::Create(Femnist(), 2, Network::Mode::kTraining, {.precision = Precision::kBf16});
-  if (HasDotProducts()) {
-    ASSERT_TRUE(bf16.ok()) << bf16.status();
-    EXPECT_EQ((*bf16)->form(), "conv-bf16");
-  } else {
-    EXPECT_THAT(base::Message(bf16.status()), HasSubstr("bf16 needs model femnist-cnn"));
+  for (const char* model : kConvModels) {
+    for (const Precision precision : {Precision::kAuto, Precision::kF32}) {
+      const auto network =
+          Network::Create(Femnist(model), 2, Network::Mode::kTraining, {.precision = precision});
+      ASSERT_TRUE(network.ok()) << network.status();
+      EXPECT_EQ((*network)->form(), fast);
+    }
+    const auto bf16 = Network::Create(Femnist(model), 2, Network::Mode::kTraining,
+                                      {.precision = Precision::kBf16});
+    if (HasDotProducts()) {
+      ASSERT_TRUE(bf16.ok()) << bf16.status();
+      EXPECT_EQ((*bf16)->form(), "conv-bf16");
+    } else {
+      EXPECT_THAT(base::Message(bf16.status()), HasSubstr("bf16 needs model femnist-cnn"));
+    }
   }
   const Architecture logistic = *Architecture::Create(Cases()[0].spec);
   EXPECT_THAT(base::Message(Network::Create(logistic, 2, Network::Mode::kTraining,
@@ -319,21 +331,20 @@ TEST(ConvNetworkTest, RunsWhereTheProcessorHasIt) {
 }
 
 // What bf16 products cost: the angle between the gradient and that of the exact network.
-TEST(ConvNetworkTest, GradientsOfBf16PointWhereTheReferencePoints) {
-  if (!HasDotProducts()) GTEST_SKIP() << "no bf16 dot products here";
-  const std::vector<float> parameters = SomeParameters(Femnist());
+void ExpectBf16PointsWhereTheReferencePoints(const Architecture& architecture) {
+  const std::vector<float> parameters = SomeParameters(architecture);
   const auto network =
-      Network::Create(Femnist(), 20, Network::Mode::kTraining, {.precision = Precision::kBf16});
+      Network::Create(architecture, 20, Network::Mode::kTraining, {.precision = Precision::kBf16});
   ASSERT_TRUE(network.ok()) << network.status();
   for (const size_t size : {20, 3}) {
-    const Batch batch = SomeBatch(Femnist(), size);
+    const Batch batch = SomeBatch(architecture, size);
     ASSERT_TRUE((*network)->Load(parameters).ok());
     std::ranges::copy(batch.inputs, (*network)->input().begin());
     ASSERT_TRUE((*network)->Step(batch.labels, 4096).ok());
     std::vector<float> changed(parameters.size());
     ASSERT_TRUE((*network)->Store(changed).ok());
     const ReferenceResult expected =
-        RunReference(Femnist(), ToDouble(parameters), ToDouble(batch.inputs), batch.labels);
+        RunReference(architecture, ToDouble(parameters), ToDouble(batch.inputs), batch.labels);
     double product = 0, ours = 0, reference = 0;
     for (size_t i = 0; i < changed.size(); ++i) {
       const double gradient = static_cast<double>(parameters[i]) - static_cast<double>(changed[i]);
@@ -348,20 +359,29 @@ TEST(ConvNetworkTest, GradientsOfBf16PointWhereTheReferencePoints) {
   }
 }
 
+TEST(ConvNetworkTest, GradientsOfBf16PointWhereTheReferencePoints) {
+  if (!HasDotProducts()) GTEST_SKIP() << "no bf16 dot products here";
+  for (const char* model : kConvModels) {
+    SCOPED_TRACE(model);
+    ExpectBf16PointsWhereTheReferencePoints(Femnist(model));
+  }
+}
+
 // Neither training nor the samples beside it change a bit of a sample's scores.
-TEST(ConvNetworkTest, ScoresDependOnModelAndSampleOnly) {
+void ExpectScoresDependOnModelAndSampleOnly(const Architecture& architecture) {
+  const std::vector<float> parameters = SomeParameters(architecture);
   for (const Precision precision : {Precision::kF32, Precision::kBf16}) {
     if (precision == Precision::kBf16 ? !HasDotProducts()
                                       : base::ActiveSimd() != base::Simd::kAvx512) {
       continue;
     }
-    Batch batch = SomeBatch(Femnist(), 23);
+    Batch batch = SomeBatch(architecture, 23);
     for (size_t i = 0; i < batch.inputs.size(); i += 784) {  // paper above the writing
       std::fill_n(batch.inputs.begin() + static_cast<ptrdiff_t>(i), 17 * 28, 0.0f);
     }
     const auto last_scores = [&](Network::Mode mode, uint32_t size) {
-      auto network = Network::Create(Femnist(), 23, mode, {.precision = precision});
-      EXPECT_TRUE(network.ok() && (*network)->Load(SomeParameters(Femnist())).ok());
+      auto network = Network::Create(architecture, 23, mode, {.precision = precision});
+      EXPECT_TRUE(network.ok() && (*network)->Load(parameters).ok());
       std::copy(batch.inputs.end() - size * 784, batch.inputs.end(), (*network)->input().begin());
       const auto scores = (*network)->Forward(size);
       EXPECT_TRUE(scores.ok());
@@ -371,6 +391,13 @@ TEST(ConvNetworkTest, ScoresDependOnModelAndSampleOnly) {
     EXPECT_EQ(last_scores(Network::Mode::kInference, 23), alone);
     EXPECT_EQ(last_scores(Network::Mode::kTraining, 23), alone);
     EXPECT_EQ(last_scores(Network::Mode::kTraining, 1), alone);
+  }
+}
+
+TEST(ConvNetworkTest, ScoresDependOnModelAndSampleOnly) {
+  for (const char* model : kConvModels) {
+    SCOPED_TRACE(model);
+    ExpectScoresDependOnModelAndSampleOnly(Femnist(model));
   }
 }
 

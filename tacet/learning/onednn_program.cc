@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tacet/base/cpu.h"
+#include "tacet/learning/layer_norm.h"
 #include "tacet/learning/max_pool.h"
 
 // From the OpenMP runtime that oneDNN is linked with; sets the count for the calling thread only.
@@ -68,6 +69,10 @@ PoolShape PoolShapeOf(const Desc& maps, const MapLayout& layout) {
   const Dims dims = maps.dims();
   return {static_cast<size_t>(dims[0] * dims[1] / layout.inner), static_cast<size_t>(dims[2]),
           static_cast<size_t>(dims[3]), static_cast<size_t>(layout.inner)};
+}
+
+NormShape NormShapeOf(const Layer& layer, int64_t samples) {
+  return {static_cast<size_t>(samples), layer.input.size(), static_cast<float>(layer.gain)};
 }
 
 bool IsFusedRelu(const std::vector<Layer>& layers, size_t i) {
@@ -284,6 +289,8 @@ dnnl::memory OnednnProgram::AddForward(const std::vector<Layer>& layers, size_t 
       return AddPool(layers[i], !last && IsFusedRelu(layers, i + 1), source, trace);
     case LayerKind::kRelu:
       return IsFusedRelu(layers, i) ? source : AddRelu(source, trace);
+    case LayerKind::kNorm:
+      return AddNorm(layers[i], source, trace);
   }
   return source;
 }
@@ -312,6 +319,18 @@ dnnl::memory OnednnProgram::AddRelu(const dnnl::memory& source, Trace& trace) {
   Add(forward_, dnnl::eltwise_forward(relu), relu.scratchpad_desc(),
       {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, source}});
   return source;
+}
+
+dnnl::memory OnednnProgram::AddNorm(const Layer& layer, const dnnl::memory& source, Trace& trace) {
+  const Desc plain = PlainBatch(Batch(source), layer.input);
+  trace.source = InLayout(forward_, source, plain);
+  trace.result = Place(plain);  // a ReLU before it needs its own result
+  trace.factors = Place(Desc({Batch(source)}, kFloat, Tag::x));
+  forward_.push_back([shape = NormShapeOf(layer, Batch(source)), from = trace.source,
+                      to = trace.result, factors = trace.factors](dnnl::stream&, float) {
+    LayerNorm(shape, Data<float>(from), Data<float>(to), Data<float>(factors));
+  });
+  return trace.result;
 }
 
 dnnl::memory OnednnProgram::AddConvolution(const Layer& layer, const dnnl::memory& source,
@@ -374,6 +393,8 @@ dnnl::memory OnednnProgram::AddBackward(const std::vector<Layer>& layers, size_t
                              trace);
     case LayerKind::kRelu:
       return IsFusedRelu(layers, i) ? gradient : AddReluBackward(gradient, trace);
+    case LayerKind::kNorm:
+      return AddNormBackward(layers[i], gradient, trace);
   }
   return gradient;
 }
@@ -400,6 +421,16 @@ dnnl::memory OnednnProgram::AddReluBackward(const dnnl::memory& gradient, const 
       dnnl::eltwise_backward::desc(kind, result, result, 0, 0), attributes_, engine_, hint);
   Add(backward_, dnnl::eltwise_backward(relu), relu.scratchpad_desc(),
       {{DNNL_ARG_DST, trace.result}, {DNNL_ARG_DIFF_DST, in}, {DNNL_ARG_DIFF_SRC, in}});
+  return in;
+}
+
+dnnl::memory OnednnProgram::AddNormBackward(const Layer& layer, const dnnl::memory& gradient,
+                                            const Trace& trace) {
+  const dnnl::memory in = InLayout(backward_, gradient, trace.result.get_desc());
+  backward_.push_back([shape = NormShapeOf(layer, Batch(gradient)), result = trace.result,
+                       factors = trace.factors, in](dnnl::stream&, float) {
+    LayerNormBackward(shape, Data<float>(result), Data<float>(factors), Data<float>(in));
+  });
   return in;
 }
 

@@ -76,7 +76,8 @@ class OnednnProgram {
     std::optional<size_t> offset;  // of `result` in the arena; a new place when empty
     dnnl::memory source;
     dnnl::memory result;
-    dnnl::memory winner;  // of a max pool
+    dnnl::memory winner;   // of a max pool
+    dnnl::memory factors;  // of a norm
     std::optional<dnnl::convolution_forward::primitive_desc> convolution;
     std::optional<dnnl::inner_product_forward::primitive_desc> dense;
   };
@@ -111,6 +112,7 @@ class OnednnProgram {
                         ParameterMemory& parameters, Trace& trace);
   dnnl::memory AddPool(const Layer& layer, bool relu, const dnnl::memory& source, Trace& trace);
   dnnl::memory AddRelu(const dnnl::memory& source, Trace& trace);
+  dnnl::memory AddNorm(const Layer& layer, const dnnl::memory& source, Trace& trace);
   // The gradient of the layer's input; empty for the first layer.
   dnnl::memory AddBackward(const std::vector<Layer>& layers, size_t i, const dnnl::memory& gradient,
                            const ParameterMemory& parameters, const Trace& trace);
@@ -122,6 +124,8 @@ class OnednnProgram {
   // does not need its result for its own gradient.
   dnnl::memory AddPoolBackward(bool overwrite, const dnnl::memory& gradient, const Trace& trace);
   dnnl::memory AddReluBackward(const dnnl::memory& gradient, const Trace& trace);
+  dnnl::memory AddNormBackward(const Layer& layer, const dnnl::memory& gradient,
+                               const Trace& trace);
   void AddUpdate(const dnnl::memory& values, const dnnl::memory& gradients);
 
   const dnnl::engine& engine_;

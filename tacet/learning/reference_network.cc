@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "tacet/learning/layer_norm.h"
+
 namespace tacet::learning {
 namespace {
 
@@ -64,6 +66,22 @@ void ForEachMaximum(const Layer& layer, const Values& input, const Visit& visit)
   }
 }
 
+// What a norm makes of its input before the gain, (x - m) / s, and s.
+struct Normed {
+  Values values;
+  double spread = 0;
+};
+
+Normed Normalise(const Values& input) {
+  const auto count = static_cast<double>(input.size());
+  double mean = 0, variance = 0;
+  for (const double value : input) mean += value / count;
+  for (const double value : input) variance += (value - mean) * (value - mean) / count;
+  Normed normed{input, std::sqrt(variance + kNormEpsilon)};
+  for (double& value : normed.values) value = (value - mean) / normed.spread;
+  return normed;
+}
+
 Values Forward(const Layer& layer, std::span<const double> parameters, const Values& input) {
   Values output(layer.output.size(), 0.0);
   switch (layer.kind) {
@@ -72,6 +90,10 @@ Values Forward(const Layer& layer, std::span<const double> parameters, const Val
       break;
     case LayerKind::kMaxPool:
       ForEachMaximum(layer, input, [&](size_t from, size_t to) { output[to] = input[from]; });
+      break;
+    case LayerKind::kNorm:
+      output = Normalise(input).values;
+      for (double& value : output) value *= layer.gain;
       break;
     case LayerKind::kConvolution:
     case LayerKind::kDense: {
@@ -99,6 +121,20 @@ Values Backward(const Layer& layer, std::span<const double> parameters, const Va
       ForEachMaximum(layer, input,
                      [&](size_t from, size_t to) { input_gradient[from] += output_gradient[to]; });
       break;
+    case LayerKind::kNorm: {
+      const Normed normed = Normalise(input);
+      const auto count = static_cast<double>(input.size());
+      double mean = 0, slope = 0;
+      for (size_t i = 0; i < input.size(); ++i) {
+        mean += output_gradient[i] / count;
+        slope += output_gradient[i] * normed.values[i] / count;
+      }
+      for (size_t i = 0; i < input.size(); ++i) {
+        input_gradient[i] =
+            layer.gain / normed.spread * (output_gradient[i] - mean - normed.values[i] * slope);
+      }
+      break;
+    }
     case LayerKind::kConvolution:
     case LayerKind::kDense: {
       const double* weights = parameters.data() + layer.first_parameter;
