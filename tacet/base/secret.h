@@ -50,7 +50,7 @@ class SecretVector {
   // A deliberate copy: of a slice handed over by a library, or of another secret.
   static SecretVector CopyOf(std::span<const T> values) {
     SecretVector copy(values.size());
-    for (size_t i = 0; i < values.size(); ++i) copy.data_[i] = values[i];
+    for (size_t i = 0; i < copy.size_; ++i) copy.data_[i] = values[i];
     return copy;
   }
 
