@@ -14,6 +14,7 @@ namespace tacet::app {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // What `tacet privacy ARGS` prints; the paper's setting unless ARGS change it.
 std::string Output(std::vector<const char*> more, int expected_code = 0) {
@@ -84,6 +85,18 @@ TEST(PrivacyCommandTest, JsonHasTheHeadlinesAndTheTermsOfFiniteArithmetic) {
   EXPECT_LT(*terms->Find("delta")->AsDouble(), 1e-8);
 }
 
+// With hardly any noise e^epsilon passes every double: the term stays a number, and is named.
+TEST(PrivacyCommandTest, TermsBeyondDeltaAreSaidToBe) {
+  const auto json = JsonValue::Parse(Output({"--json", "--noise", "0.3"}));
+  ASSERT_TRUE(json.ok());
+  const JsonValue* terms = json->Find("accountants")->items().front().Find("implementation");
+  ASSERT_NE(terms, nullptr);
+  EXPECT_EQ(terms->Find("delta")->AsDouble().value_or(0), 1);
+  EXPECT_EQ(json->Find("accountants")->items().back().Find("implementation"), nullptr);
+  EXPECT_THAT(Output({"--noise", "0.3"}), HasSubstr("for exact arithmetic only"));
+  EXPECT_THAT(Output({}), Not(HasSubstr("for exact arithmetic only")));
+}
+
 TEST(PrivacyCommandTest, ZeroOutAvailabilityAndCovers) {
   EXPECT_THAT(Output({"--neighbouring", "zero-out"}), HasSubstr("2.189"));
   EXPECT_THAT(Output({"--availability", "0.7"}), HasSubstr("6.72"));
@@ -91,6 +104,7 @@ TEST(PrivacyCommandTest, ZeroOutAvailabilityAndCovers) {
   const std::string covered = Output({"--cover-uploads"});
   EXPECT_THAT(covered, HasSubstr("traffic-observer"));
   EXPECT_THAT(covered, HasSubstr("whoever learns the cohorts nevertheless"));
+  EXPECT_THAT(covered, Not(HasSubstr("server, network, operators; about")));
   EXPECT_THAT(Output({"--availability", "0"}, 1), HasSubstr("--availability is 0"));
 }
 
@@ -125,6 +139,10 @@ TEST(PrivacyCommandTest, ExplainsInWords) {
   EXPECT_THAT(text, HasSubstr("at most 9.6 %"));
   EXPECT_THAT(text, HasSubstr("at most 84.3 %"));
   EXPECT_THAT(text, HasSubstr("What is not promised"));
+  EXPECT_THAT(text, HasSubstr("Whoever sees the traffic learns them."));
+  const std::string covered = Output({"--explain", "--cover-uploads"});
+  EXPECT_THAT(covered, HasSubstr("although everybody uploads"));
+  EXPECT_THAT(covered, Not(HasSubstr("Whoever knows who took part")));
 }
 
 TEST(PrivacyCommandTest, SweepsWriteCsvAndSvg) {

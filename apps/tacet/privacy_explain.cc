@@ -20,22 +20,25 @@ using accounting::View;
 
 namespace {
 
-std::string_view Audience(View view, Unit unit) {
+std::string_view Audience(View view, const FederationPrivacySpec& spec) {
   switch (view) {
     case View::kOutsider:
       return "Anyone who sees every model of the training but neither traffic nor cohorts";
     case View::kParticipantInCohort:
-      return unit == Unit::kClient ? "A client that took part in every round"
-                                   : "Another site, which knows its own noise";
+      return spec.unit == Unit::kClient ? "A client that took part in every round"
+                                        : "Another site, which knows its own noise";
     case View::kParticipantOutOfCohort:
       return "A client that took part in no round";
     case View::kColluders:
       return "Clients that work together";
     case View::kCohortKnowing:
-      return unit == Unit::kClient
-                 ? "Whoever knows who took part: the server, its network, its operators, once they "
-                   "hold the models"
-                 : "The server, its network, its operators, once they hold the models";
+      if (spec.unit != Unit::kClient) {
+        return "The server, its network, its operators, once they hold the models";
+      }
+      return spec.cover_uploads
+                 ? "Whoever learns who took part although everybody uploads"
+                 : "Whoever knows who took part: the server, its network, its operators, once they "
+                   "hold the models";
     case View::kTrafficObserver:
       return "The server, its network, its operators, who see an upload of every client";
     case View::kServerWithKeyHolder:
@@ -81,8 +84,8 @@ absl::StatusOr<std::string> ExplainPrivacy(const FederationPrivacySpec& spec,
     }
     const bool is_headline = headline != nullptr && headline->releases == view.releases;
     if (headline == nullptr) {
-      out += fmt::format("- {}: nothing is promised ({}).\n\n", Audience(view.view, spec.unit),
-                         view.note);
+      out +=
+          fmt::format("- {}: nothing is promised ({}).\n\n", Audience(view.view, spec), view.note);
       continue;
     }
     TACET_ASSIGN_OR_RETURN(const double power,
@@ -102,16 +105,19 @@ absl::StatusOr<std::string> ExplainPrivacy(const FederationPrivacySpec& spec,
     out += fmt::format(
         "- {} ({}): epsilon {:.3f} ({}). Of those it may accuse it identifies at most {:.1f} %, if "
         "no more than {:g} % of its accusations may hit the innocent.\n\n",
-        Audience(view.view, spec.unit), view.note, epsilon, by, 100 * power,
-        100 * false_accusations);
+        Audience(view.view, spec), view.note, epsilon, by, 100 * power, 100 * false_accusations);
   }
   out +=
       "What is not promised\n"
       "- The server together with a key holder opens single uploads: against the two of them "
       "nothing is promised.\n"
-      "- Amplification by sampling holds only against those who cannot learn the cohorts. Whoever "
-      "sees the traffic learns them";
-  out += spec.cover_uploads ? ", unless every client uploads, as planned here.\n" : ".\n";
+      "- Amplification by sampling holds only against those who cannot learn ";
+  if (spec.unit != Unit::kClient) {
+    out += "which records a site drew. The draw must never leave the site.\n";
+  } else {
+    out += "the cohorts. Whoever sees the traffic learns them";
+    out += spec.cover_uploads ? ", unless every client uploads, as planned here.\n" : ".\n";
+  }
   out +=
       "- Whether a client exists, is reachable or uploads is not hidden.\n"
       "- Accuracy and loss on members' data, early stopping and tuning on them are outside epsilon "

@@ -84,15 +84,14 @@ std::vector<std::optional<ImplementationTerms>> TermsOfRows(
   const dp::GaussianSampler sampler = dp::GaussianSampler::kDefault;
   const double epsilon1 = dp::PrecisionEpsilon(plan->rounding(), draws, dp::kPrecisionDelta);
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (!rows[i].epsilon) {
+    if (rows[i].standing != Standing::kGuarantee || !rows[i].epsilon) {
       continue;
     }
     const double epsilon = *rows[i].epsilon;
-    terms[i] = ImplementationTerms{
-        .epsilon = 2 * epsilon1,
-        .delta = dp::PrecisionDelta(epsilon1, epsilon, rows[i].delta, dp::kPrecisionDelta) +
-                 dp::TruncationTerm(draws, dp::GaussianBound(sampler), epsilon) +
-                 draws * dp::GaussianCoarseTail(sampler) * (1 + std::exp(epsilon))};
+    const double delta = dp::PrecisionDelta(epsilon1, epsilon, rows[i].delta, dp::kPrecisionDelta) +
+                         dp::TruncationTerm(draws, dp::GaussianBound(sampler), epsilon) +
+                         draws * dp::GaussianCoarseTail(sampler) * (1 + std::exp(epsilon));
+    terms[i] = ImplementationTerms{.epsilon = 2 * epsilon1, .delta = std::min(1.0, delta)};
   }
   return terms;
 }
@@ -120,6 +119,8 @@ std::string PrivacyRowsTable(const std::vector<PrivacyRow>& rows,
                                 "rounds", "what the figure assumes");
   ImplementationTerms most;
   bool any = false;
+  int spent = 0;  // rows whose terms are more than delta, and the least epsilon among them
+  double least_spent = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < rows.size(); ++i) {
     const PrivacyRow& row = rows[i];
     const bool number = row.epsilon.has_value();
@@ -139,15 +140,24 @@ std::string PrivacyRowsTable(const std::vector<PrivacyRow>& rows,
       any = true;
       most.epsilon = std::max(most.epsilon, terms[i]->epsilon);
       most.delta = std::max(most.delta, terms[i]->delta);
+      if (terms[i]->delta > row.delta) {
+        ++spent;
+        least_spent = std::min(least_spent, *row.epsilon);
+      }
     }
   }
   out += "* the smallest valid bound of a view\n";
   if (any) {
     out += fmt::format(
         "Finite arithmetic and noise that ends add at most {:.2g} to epsilon and {:.2g} to delta "
-        "of "
-        "any row.\n",
+        "of any row with a guarantee.\n",
         most.epsilon, most.delta);
+    if (spent > 0) {
+      out += fmt::format(
+          "In {} of them, epsilon {:.3f} and above, that is more than delta: these promises hold "
+          "for exact arithmetic only.\n",
+          spent, least_spent);
+    }
   }
   return out;
 }

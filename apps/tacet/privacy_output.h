@@ -28,8 +28,9 @@ struct MechanismSize {
   double quantisation_step = 1e-4;  // s
 };
 
-// The terms of each row of `rows`; none for rows without epsilon, and for all when the mechanism
-// cannot be planned at these sizes (`why` then says which quantity is too large).
+// The terms of each row of `rows`, delta's at most 1; none for rows without a guarantee, and for
+// all when the mechanism cannot be planned at these sizes (`why` then says which quantity is too
+// large).
 std::vector<std::optional<ImplementationTerms>> TermsOfRows(
     const std::vector<accounting::PrivacyRow>& rows, const accounting::FederationPrivacySpec& spec,
     const MechanismSize& size, std::string& why);

@@ -15,8 +15,9 @@ enum class ReferencePair {
   kOpposite,      // (1 - q) N(0, 1) + q N(c, 1) against (1 - q) N(0, 1) + q N(-c, 1)
 };
 
-// delta(epsilon) after `rounds` rounds, relative error below 1e-6. No value where the integral
-// would take too many points.
+// delta(epsilon) after `rounds` rounds, relative error below 1e-6; in long double where the
+// integrand is too much larger than its integral for double. No value where the integral would take
+// too many points or where even those digits are too few.
 std::optional<double> ContourDelta(ReferencePair pair, double q, double c, double rounds,
                                    double epsilon);
 

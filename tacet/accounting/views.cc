@@ -46,8 +46,11 @@ SamplingEvent Release(const FederationPrivacySpec& spec, double honest_shares, d
           .clip_norm = spec.clip_norm};
 }
 
-std::string ParticipationsNote(uint64_t times) {
-  return fmt::format("server, network, operators; about a client that took part {} times", times);
+std::string ParticipationsNote(bool cover_uploads, uint64_t times) {
+  return fmt::format(
+      "{}; about a client that took part {} times",
+      cover_uploads ? "whoever learns the cohorts nevertheless" : "server, network, operators",
+      times);
 }
 
 const char* const kKeyHolderNote =
@@ -312,18 +315,15 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPr
   views.push_back({.view = View::kCohortKnowing,
                    .round = {{.event = known}},
                    .releases = spec.max_participations,
-                   .note = spec.cover_uploads
-                               ? fmt::format("whoever learns the cohorts nevertheless; about a "
-                                             "client that took part {} times",
-                                             spec.max_participations)
-                               : ParticipationsNote(spec.max_participations)});
+                   .note = ParticipationsNote(spec.cover_uploads, spec.max_participations)});
   const auto expected =
       static_cast<uint64_t>(std::ceil(q * static_cast<double>(spec.rounds) - 1e-9));
   if (expected >= 1 && expected < spec.max_participations) {
-    views.push_back({.view = View::kCohortKnowing,
-                     .round = {{.event = known}},
-                     .releases = expected,
-                     .note = ParticipationsNote(expected) + ", the number to be expected"});
+    views.push_back(
+        {.view = View::kCohortKnowing,
+         .round = {{.event = known}},
+         .releases = expected,
+         .note = ParticipationsNote(spec.cover_uploads, expected) + ", the number to be expected"});
   }
   views.push_back(
       {.view = View::kServerWithKeyHolder, .standing = Standing::kNone, .note = kKeyHolderNote});
