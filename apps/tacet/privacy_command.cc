@@ -124,6 +124,10 @@ class PrivacyCommand : public Command {
     if (sites_ > 0) {
       spec_.clients = sites_;
     }
+    if (epsilon_ && !calibrate_) {
+      return base::InvalidArgument(
+          "--epsilon is what --calibrate may spend: say with it which quantity to find");
+    }
     if (!noise_ && calibrate_ != "noise" && !(sweep_ && sweep_->starts_with("noise"))) {
       return base::InvalidArgument("--noise is missing");
     }

@@ -130,6 +130,8 @@ TEST(PrivacyCommandTest, CalibratesNoise) {
   ASSERT_TRUE(json.ok());
   EXPECT_NEAR(*json->Find("value")->AsDouble(), 6, 1e-5);
   EXPECT_THAT(Output({"--calibrate", "noise"}, 1), HasSubstr("--calibrate needs --epsilon"));
+  EXPECT_THAT(Output({"--epsilon", "5.3"}, 1),
+              HasSubstr("--epsilon is what --calibrate may spend"));
   EXPECT_THAT(Output({"--calibrate", "clip", "--epsilon", "1"}, 1),
               HasSubstr("cannot calibrate \"clip\""));
 }
