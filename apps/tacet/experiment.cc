@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <sstream>
+#include <cmath>
 #include <system_error>
 #include <utility>
 
@@ -201,7 +200,8 @@ std::string LabelsOf(const JsonValue& record, std::string_view between) {
 std::optional<double> NumberIn(const JsonValue& record, std::string_view path) {
   const JsonValue* member = Member(record, path);
   if (member == nullptr || !member->is_number()) return std::nullopt;
-  return *member->AsDouble();
+  const double value = *member->AsDouble();
+  return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
 }
 
 std::string TextIn(const JsonValue& record, std::string_view path) {

@@ -64,7 +64,8 @@ Plot RecordsPlot(const std::vector<JsonValue>& records);
 absl::Status WriteRecords(const std::filesystem::path& out, const std::string& stem,
                           const JsonValue& json, const std::string& csv, const std::string& svg);
 
-// A member of a record, or of an object in it ("seeds.seed"); none when it is null or absent.
+// A member of a record, or of an object in it ("seeds.seed"); none when it is null,
+// infinite or absent.
 std::optional<double> NumberIn(const JsonValue& record, std::string_view path);
 std::string TextIn(const JsonValue& record, std::string_view path);
 

@@ -22,7 +22,7 @@ struct PlotCurve {
 struct PlotAxis {
   std::string label;
   double from = 0;
-  std::optional<double> to;
+  std::optional<double> to = std::nullopt;
 };
 
 struct Plot {

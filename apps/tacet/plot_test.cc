@@ -10,20 +10,21 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(PlotTest, DrawsEachCurveOnItsAxis) {
-  const std::string svg = PlotSvg(
-      {.x_label = "noise",
-       .x_from = 2,
-       .x_to = 10,
-       .left = {.label = "accuracy", .from = 0, .to = 100},
-       .right = PlotAxis{.label = "epsilon", .from = 0, .to = 20},
-       .curves = {
-           {.label = "a < b", .colour = "#111111", .points = {{2, 0}, {10, 100}}, .dashed = true},
-           {.label = "cost",
-            .colour = "#222222",
-            .points = {{2, 20}, {10, 10}},
-            .right = true,
-            .markers = true},
-           {.label = "nothing", .colour = "red", .points = {}}}});
+  Plot plot;
+  plot.x_label = "noise";
+  plot.x_from = 2;
+  plot.x_to = 10;
+  plot.left.to = 100;
+  plot.right.emplace().to = 20;
+  plot.curves.resize(3);
+  plot.curves[0].label = "a < b";
+  plot.curves[0].points = {{2, 0}, {10, 100}};
+  plot.curves[0].dashed = true;
+  plot.curves[1].points = {{2, 20}, {10, 10}};
+  plot.curves[1].right = true;
+  plot.curves[1].markers = true;
+  plot.curves[2].label = "nothing";
+  const std::string svg = PlotSvg(plot);
   // From the lower left to the upper right corner, and from the upper left to half the height.
   EXPECT_THAT(svg, HasSubstr("points=\"70.00,380.00 650.00,30.00\""));
   EXPECT_THAT(svg, HasSubstr("points=\"70.00,30.00 650.00,205.00\""));
@@ -34,14 +35,11 @@ TEST(PlotTest, DrawsEachCurveOnItsAxis) {
 }
 
 TEST(PlotTest, AnAxisWithoutEndReachesBeyondTheLargestValue) {
-  const std::string svg =
-      PlotSvg({.x_label = "x",
-               .x_from = 5,
-               .x_to = 5,
-               .left = {.label = "y", .from = 0, .to = std::nullopt},
-               .right = std::nullopt,
-               .curves = {{.label = "c", .colour = "red", .points = {{5, 40}}}}});
-  EXPECT_THAT(svg, HasSubstr("70.00,46.67"));  // 380 - 350 / 1.05
+  Plot plot;
+  plot.x_from = plot.x_to = 5;
+  plot.curves.resize(1);
+  plot.curves[0].points = {{5, 40}};
+  EXPECT_THAT(PlotSvg(plot), HasSubstr("70.00,46.67"));  // 380 - 350 / 1.05
 }
 
 }  // namespace
