@@ -71,9 +71,9 @@ absl::StatusOr<Reproduced> Scale(const ReproduceFlags& flags, const std::filesys
       "{:>12}{:>14}{:>12}{:>14}\n",
       config.model.name, flags.experiment.rounds.value_or(config.federation.rounds), "s",
       "accuracy %", "epsilon", "upload bytes");
-  for (const double factor : {0.1, 1.0, 10.0, 100.0, 1000.0}) {
+  for (const double factor : {1.0, 10.0, 100.0, 1000.0, 10000.0}) {
     RunConfig changed = config;
-    changed.privacy.scale = factor * config.privacy.scale;
+    changed.privacy.scale = config.privacy.scale / 10 * factor;
     const std::string scale = fmt::format("{:g}", changed.privacy.scale);
     TACET_ASSIGN_OR_RETURN(
         JsonValue record, ShortRun(flags, out, changed, "scale-" + scale, "quantised to " + scale));
