@@ -19,17 +19,19 @@ namespace tacet::app {
 namespace {
 
 // A row of the paper's table: seconds for the whole model of 486,654 values, 26 bits a sum, 1000
-// participants, by PALISADE 1.1.6 on four cores at 3 GHz.
+// participants, by PALISADE 1.1.6 on four cores at 3 GHz. Ours packs values in the pass in which it
+// encrypts, so only the sum of those two, which the paper leaves to the reader, compares.
 struct Step {
   std::string_view name;
   std::string_view key;
   double published;
   double BenchHeResult::*measured;
 };
-constexpr std::array<Step, 5> kSteps = {{
+constexpr std::array<Step, 6> kSteps = {{
     {"context and key generation", "setup_s", 0.05698, &BenchHeResult::setup_s},
     {"encoding", "encode_s", 0.05704, &BenchHeResult::encode_s},
     {"encryption", "encrypt_s", 0.84642, &BenchHeResult::encrypt_s},
+    {"encoding and encryption", "encode_encrypt_s", 0.90346, &BenchHeResult::encode_encrypt_s},
     {"evaluation (adding all)", "aggregate_s", 26.22508, &BenchHeResult::aggregate_s},
     {"decryption", "decrypt_s", 0.29308, &BenchHeResult::decrypt_s},
 }};
@@ -43,9 +45,9 @@ constexpr std::array<Column, 2> kColumns = {
     {{he::Scheme::kPaperPublicKey, 26}, {he::Scheme::kCompact, 22}}};
 
 Plot PlotOf(const std::array<BenchHeResult, kColumns.size()>& results) {
-  Plot plot{.x_label = "1 keys, 2 encoding, 3 encryption, 4 adding, 5 decryption",
+  Plot plot{.x_label = "1 keys, 2 encoding, 3 encryption, 4 both, 5 adding, 6 decryption",
             .x_from = 0.5,
-            .x_to = 5.5,
+            .x_to = 6.5,
             .left = {.label = "log10 of seconds", .from = -5, .to = 2},
             .right = std::nullopt,
             .curves = {{.label = "published",
@@ -117,7 +119,9 @@ absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags) {
     csv += fmt::format("{},{}", step.key, step.published);
     for (const BenchHeResult& result : results) {
       const double seconds = result.*step.measured;
-      text += fmt::format("{:>12.5f}{:>8.0f}x", seconds, step.published / seconds);
+      const bool compares = step.key != "encode_s" && step.key != "encrypt_s";
+      text += fmt::format("{:>12.5f}{:>9}", seconds,
+                          compares ? fmt::format("{:.0f}x", step.published / seconds) : "");
       csv += fmt::format(",{}", seconds);
     }
     text += "\n";
