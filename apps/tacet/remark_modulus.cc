@@ -11,7 +11,7 @@ namespace tacet::app {
 namespace {
 
 constexpr uint32_t kParticipants = 1000;
-constexpr uint32_t kFewestBits = 20;
+constexpr uint32_t kFewestBits = 16;
 constexpr uint32_t kMostBits = 28;
 
 uint32_t BitsAbove(double value) {

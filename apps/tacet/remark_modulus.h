@@ -32,7 +32,7 @@ struct ModulusStudy {
 };
 
 // The paper's mechanism (S = 1, sigma = 6, s = 1e-4, K = 1000, noise by the ziggurat) at coordinate
-// bound b, for w = 20 .. 28: bounds by calculation, shares over `values` sums that are really
+// bound b, for w = 16 .. 28: bounds by calculation, shares over `values` sums that are really
 // drawn.
 absl::StatusOr<ModulusStudy> StudyModulus(double coordinate_bound, uint64_t values);
 

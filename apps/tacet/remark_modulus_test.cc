@@ -14,7 +14,12 @@ TEST(RemarkModulusTest, FindsThePapersEdgeAndOurs) {
   EXPECT_EQ(study->plain_bits, 26u);
   for (const ModulusPoint& point : study->points) {
     EXPECT_EQ(point.plain_wrong, point.bits >= 26 ? 0 : 1) << point.bits;
-    EXPECT_EQ(point.centred_wrong, 0) << point.bits;  // 2^19 is 8.7 deviations
+    // 2^19 is 8.7 deviations; 2^16, half the range of 17 bits, is 1.1.
+    if (point.bits >= 20) {
+      EXPECT_EQ(point.centred_wrong, 0) << point.bits;
+    } else if (point.bits <= 17) {
+      EXPECT_GT(point.centred_wrong, 0.1) << point.bits;
+    }
   }
   const auto bounded = StudyModulus(0.1, 200);
   ASSERT_TRUE(bounded.ok()) << bounded.status();
