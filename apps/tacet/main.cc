@@ -1,5 +1,6 @@
 // The program: the list of its commands.
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "fmt/core.h"
@@ -7,8 +8,10 @@
 
 #include "apps/tacet/bench_command.h"
 #include "apps/tacet/command.h"
+#include "apps/tacet/commit.h"
 #include "apps/tacet/ledger_command.h"
 #include "apps/tacet/privacy_command.h"
+#include "apps/tacet/reproduce_command.h"
 #include "apps/tacet/simulate_command.h"
 #include "tacet/base/cpu.h"
 #include "tacet/base/status.h"
@@ -34,6 +37,9 @@ int main(int argc, char** argv) {
   commands.push_back(tacet::app::NewSimulateCommand());
   commands.push_back(tacet::app::NewPrivacyCommand());
   commands.push_back(tacet::app::NewLedgerCommand());
+  commands.push_back(tacet::app::NewReproduceCommand());
   commands.push_back(tacet::app::NewBenchCommand());
-  return tacet::app::RunCommandLine(argc, argv, TACET_VERSION, std::move(commands));
+  const std::string version =
+      fmt::format("{} (commit {})", TACET_VERSION, tacet::app::BuildCommit());
+  return tacet::app::RunCommandLine(argc, argv, version, std::move(commands));
 }

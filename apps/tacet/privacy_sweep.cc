@@ -9,6 +9,7 @@
 
 #include "fmt/format.h"
 
+#include "apps/tacet/plot.h"
 #include "tacet/accounting/calibration.h"
 #include "tacet/base/status.h"
 
@@ -76,18 +77,6 @@ std::string AxisLabel(const SweepRange& range) {
     return "cohort, the noise of the average fixed";
   }
   return range.quantity == "rounds" ? "rounds" : "colluding clients";
-}
-
-// About five round values between 0 and `top`.
-double TickStep(double top) {
-  const double raw = top / 5;
-  const double power = std::pow(10, std::floor(std::log10(raw)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= raw) {
-      return factor * power;
-    }
-  }
-  return 10 * power;
 }
 
 }  // namespace
@@ -158,79 +147,25 @@ std::string SweepCsv(const SweepRange& range, const std::vector<SweepPoint>& poi
 }
 
 std::string SweepSvg(const SweepRange& range, const std::vector<SweepPoint>& points) {
-  constexpr double kLeft = 70;
-  constexpr double kRight = 700;
-  constexpr double kTop = 30;
-  constexpr double kBottom = 380;
-  const std::vector<Line> lines = LinesFor(range);
-  struct Curve {
-    std::vector<std::pair<double, double>> at;
-  };
-  std::vector<Curve> curves(lines.size());
-  double top = 0;
-  for (const SweepPoint& point : points) {
-    for (size_t i = 0; i < lines.size(); ++i) {
+  Plot plot{.x_label = AxisLabel(range),
+            .x_from = range.from,
+            .x_to = range.to,
+            .left = {.label = "epsilon", .from = 0, .to = std::nullopt},
+            .right = std::nullopt,
+            .curves = {}};
+  for (const Line& line : LinesFor(range)) {
+    PlotCurve curve{.label = line.label, .colour = line.colour, .points = {}};
+    for (const SweepPoint& point : points) {
       for (const PrivacyRow& row : point.rows) {
-        if (const std::optional<double> value = lines[i].value(row)) {
-          curves[i].at.emplace_back(point.value, *value);
-          top = std::max(top, *value);
+        if (const std::optional<double> value = line.value(row)) {
+          curve.points.emplace_back(point.value, *value);
           break;
         }
       }
     }
+    plot.curves.push_back(std::move(curve));
   }
-  top = top > 0 ? top * 1.05 : 1;
-  const double width = range.to > range.from ? range.to - range.from : 1;
-  const auto x = [&](double value) {
-    return kLeft + (value - range.from) / width * (kRight - kLeft);
-  };
-  const auto y = [&](double value) { return kBottom - value / top * (kBottom - kTop); };
-
-  std::string out =
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 440\" width=\"720\" "
-      "height=\"440\" font-family=\"sans-serif\" font-size=\"12\">\n"
-      "<rect width=\"720\" height=\"440\" fill=\"white\"/>\n";
-  const double y_step = TickStep(top);
-  for (double tick = 0; tick <= top; tick += y_step) {
-    out += fmt::format(
-        "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#ddd\"/>"
-        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>\n",
-        kLeft, kRight, y(tick), y(tick), kLeft - 8, y(tick) + 4, tick);
-  }
-  const double x_step = TickStep(width);
-  for (double tick = std::ceil(range.from / x_step) * x_step; tick <= range.to + 1e-9;
-       tick += x_step) {
-    out += fmt::format(
-        "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#888\"/>"
-        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:g}</text>\n",
-        x(tick), x(tick), kBottom, kBottom + 5, x(tick), kBottom + 20, tick);
-  }
-  out += fmt::format(
-      "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\" stroke=\"#444\"/>"
-      "<text x=\"{3}\" y=\"{4}\" text-anchor=\"middle\">{5}</text>"
-      "<text x=\"20\" y=\"{6}\" text-anchor=\"middle\" transform=\"rotate(-90 20 {6})\">epsilon"
-      "</text>\n",
-      kLeft, kRight, kBottom, (kLeft + kRight) / 2, kBottom + 42, AxisLabel(range),
-      (kTop + kBottom) / 2);
-  double legend = kTop + 10;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    if (curves[i].at.empty()) {
-      continue;
-    }
-    std::string path;
-    for (const auto& [value, epsilon] : curves[i].at) {
-      path += fmt::format("{}{:.2f},{:.2f}", path.empty() ? "" : " ", x(value), y(epsilon));
-    }
-    out += fmt::format(
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n"
-        "<line x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"2\"/>"
-        "<text x=\"{}\" y=\"{}\">{}</text>\n",
-        path, lines[i].colour, kRight - 170, kRight - 145, legend, legend, lines[i].colour,
-        kRight - 138, legend + 4, lines[i].label);
-    legend += 18;
-  }
-  out += "</svg>\n";
-  return out;
+  return PlotSvg(plot);
 }
 
 }  // namespace tacet::app

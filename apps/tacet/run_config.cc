@@ -26,6 +26,7 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("data.handwriting_max_samples", c.data.handwriting_max_samples);
   visit("data.handwriting_classes", c.data.handwriting_classes);
   visit("data.held_out", c.data.held_out);
+  visit("data.owners", c.data.owners);
   visit("model.name", c.model.name);
   visit("model.hidden", c.model.hidden);
   visit("model.last_layer_gain", c.model.last_layer_gain);
@@ -51,6 +52,7 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("privacy.budget_epsilon", c.privacy.budget_epsilon);
   visit("privacy.sampler", c.privacy.sampler);
   visit("aggregation.parameters", c.aggregation.parameters);
+  visit("aggregation.plaintext_bits", c.aggregation.plaintext_bits);
   visit("server.learning_rate", c.server.learning_rate);
   visit("server.learning_rate_final", c.server.learning_rate_final);
   visit("server.momentum", c.server.momentum);
@@ -173,6 +175,33 @@ std::string RunConfigToml(const RunConfig& config) {
   return text;
 }
 
+std::string DifferingKeys(const RunConfig& a, const RunConfig& b) {
+  const auto values = [](const RunConfig& config) {
+    std::vector<std::pair<std::string, std::string>> all;
+    VisitKeys(config, [&](std::string_view key, const auto& value) {
+      std::string text;
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::optional<uint64_t>>) {
+        text = value.has_value() ? TomlText(*value) : "";
+      } else {
+        text = TomlText(value);
+      }
+      if (key == "run.threads") text.clear();
+      // A data set may have moved, but handwriting is no data set.
+      if (key == "data.path") text = config.data.path.empty() ? "drawn" : "given";
+      all.emplace_back(key, std::move(text));
+    });
+    return all;
+  };
+  const auto in_a = values(a), in_b = values(b);
+  std::string keys;
+  for (size_t i = 0; i < in_a.size(); ++i) {
+    if (in_a[i] == in_b[i]) continue;
+    keys += fmt::format("{}{} ({}, not {})", keys.empty() ? "" : ", ", in_a[i].first,
+                        in_a[i].second, in_b[i].second);
+  }
+  return keys;
+}
+
 absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& config) {
   federation::SimulationSpec spec;
   federation::ManifestSpec& manifest = spec.manifest;
@@ -197,6 +226,8 @@ absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& con
   manifest.without_noise = config.run.no_noise;
   manifest.without_clipping = config.run.no_clip;
   TACET_ASSIGN_OR_RETURN(manifest.scheme, ParseScheme(config.aggregation.parameters));
+  TACET_ASSIGN_OR_RETURN(manifest.plaintext_bits,
+                         Narrow(config.aggregation.plaintext_bits, "aggregation.plaintext_bits"));
   manifest.optimizer.learning_rate = config.server.learning_rate;
   manifest.optimizer.learning_rate_final = config.server.learning_rate_final;
   manifest.optimizer.momentum = config.server.momentum;

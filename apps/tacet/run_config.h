@@ -28,6 +28,7 @@ struct RunConfig {
     uint64_t handwriting_max_samples = 100;
     uint64_t handwriting_classes = 20;
     double held_out = 0.1;
+    uint64_t owners = 0;  // 0: all
   } data;
   struct {
     std::string name = "femnist-cnn";
@@ -63,6 +64,7 @@ struct RunConfig {
   } privacy;
   struct {
     std::string parameters = "compact";
+    uint64_t plaintext_bits = 0;  // 0: the fewest that hold the sums
   } aggregation;
   struct {
     double learning_rate = 1;
@@ -88,6 +90,11 @@ absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path);
 
 // The file that gives this configuration again, every key written out.
 std::string RunConfigToml(const RunConfig& config);
+
+// The keys, with ", " between and the values of `a` and `b` behind, in which two configurations
+// differ so that their results may: the number of threads, and where a data set lies, are none.
+// Empty when they describe the same run.
+std::string DifferingKeys(const RunConfig& a, const RunConfig& b);
 
 // InvalidArgument for words that are not among the choices of their key and numbers that do not
 // fit.

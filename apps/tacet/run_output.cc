@@ -5,6 +5,7 @@
 #include "fmt/core.h"
 #include "fmt/ranges.h"
 
+#include "apps/tacet/commit.h"
 #include "apps/tacet/privacy_output.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/status.h"
@@ -12,8 +13,6 @@
 
 namespace tacet::app {
 namespace {
-
-constexpr std::string_view kStartFile = "start.json";
 
 std::string LabelText(const std::vector<std::string>& labels) {
   return labels.empty() ? "" : fmt::format("  [{}]", fmt::join(labels, ", "));
@@ -107,17 +106,26 @@ absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t
   }
   if (next_round == 0) {
     before_ = evaluation;
-    const JsonValue start = JsonValue::MakeObject()
-                                .Set("accuracy", evaluation.accuracy)
-                                .Set("loss", evaluation.loss)
-                                .Set("samples", evaluation.samples);
-    TACET_RETURN_IF_ERROR(directory_.WriteFile(kStartFile, base::AsBytes(start.Dump(2) + "\n")));
+    commit_ = BuildCommit();
+    TACET_RETURN_IF_ERROR(WriteStart());
   } else {
     TACET_ASSIGN_OR_RETURN(const base::Bytes text, directory_.ReadFile(kStartFile));
     TACET_ASSIGN_OR_RETURN(const JsonValue start, JsonValue::Parse(base::AsText(text)));
     before_.emplace();
     if (const JsonValue* accuracy = start.Find("accuracy")) {
       TACET_ASSIGN_OR_RETURN(before_->accuracy, accuracy->AsDouble());
+    }
+    if (const JsonValue* loss = start.Find("loss")) {
+      TACET_ASSIGN_OR_RETURN(before_->loss, loss->AsDouble());
+    }
+    if (const JsonValue* samples = start.Find("samples")) {
+      TACET_ASSIGN_OR_RETURN(before_->samples, samples->AsUint());
+    }
+    const JsonValue* commit = start.Find("commit");
+    commit_ = commit != nullptr ? commit->AsString().value_or("unknown") : "unknown";
+    if (!commit_.ends_with(BuildCommit())) {
+      commit_ = fmt::format("{}, {}", commit_, BuildCommit());
+      TACET_RETURN_IF_ERROR(WriteStart());
     }
     fmt::print(out_, "resumed     after {} of {} rounds\n", next_round, rounds_);
   }
@@ -127,6 +135,15 @@ absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t
              100 * evaluation.accuracy, evaluation.loss, evaluation.samples);
   std::fflush(out_);
   return absl::OkStatus();
+}
+
+absl::Status RunReporter::WriteStart() const {
+  const JsonValue start = JsonValue::MakeObject()
+                              .Set("accuracy", before_->accuracy)
+                              .Set("loss", before_->loss)
+                              .Set("samples", before_->samples)
+                              .Set("commit", commit_);
+  return directory_.WriteFile(kStartFile, base::AsBytes(start.Dump(2) + "\n"));
 }
 
 absl::Status RunReporter::OnRound(const federation::RoundRecord& record) {

@@ -23,6 +23,7 @@ inline constexpr std::string_view kConfigFile = "config.toml";
 inline constexpr std::string_view kMetricsFile = "metrics.jsonl";
 inline constexpr std::string_view kSummaryFile = "summary.json";
 inline constexpr std::string_view kModelFile = "model.f32";
+inline constexpr std::string_view kStartFile = "start.json";
 
 // One line of metrics.jsonl.
 JsonValue RoundJson(const federation::RoundRecord& record, const std::vector<std::string>& labels);
@@ -47,12 +48,17 @@ class RunReporter final : public federation::SimulationObserver {
 
   // Of the model the whole run began with; from an earlier process when this one resumed.
   const std::optional<federation::Evaluation>& before() const { return before_; }
+  // The commits of all programs that worked on the run, in order, with ", " between.
+  const std::string& commit() const { return commit_; }
 
  private:
   storage::file::RunDirectory& directory_;
   std::vector<std::string> labels_;
   std::FILE* out_;
+  absl::Status WriteStart() const;
+
   uint32_t rounds_ = 0;
+  std::string commit_;
   std::optional<federation::Evaluation> before_;
 };
 

@@ -5,51 +5,20 @@
 #include <ctime>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
-#include <utility>
 
 #include "fmt/chrono.h"
 #include "fmt/core.h"
 
 #include "apps/tacet/run_config.h"
 #include "apps/tacet/run_output.h"
+#include "apps/tacet/training_run.h"
 #include "tacet/base/status.h"
-#include "tacet/base/stopwatch.h"
-#include "tacet/federation/simulation.h"
-#include "tacet/learning/handwriting.h"
-#include "tacet/learning/load.h"
-#include "tacet/storage/file/run_directory.h"
-#include "tacet/transport/local/local_channel.h"
 
 namespace tacet::app {
 namespace {
 
 using storage::file::RunDirectory;
-
-absl::StatusOr<learning::Dataset> ReadData(const RunConfig& config, std::FILE* out) {
-  if (config.data.path.empty()) {
-    TACET_ASSIGN_OR_RETURN(const learning::HandwritingSpec spec, HandwritingSpecOf(config));
-    fmt::print(out, "data        none given: handwriting of {} writers, drawn by the program\n",
-               spec.writers);
-    return learning::DrawHandwriting(spec);
-  }
-  learning::CsvOptions csv;
-  csv.label = config.data.csv_label_column;
-  csv.owner = config.data.csv_owner_column;
-  return learning::LoadDataset(config.data.path, csv);
-}
-
-// How a ledger knows this data: its name in printable ASCII, and a digest of all samples.
-federation::SimulatedData LedgerData(const learning::Dataset& dataset) {
-  federation::SimulatedData data{.name = dataset.name().substr(0, 255),
-                                 .digest = learning::DatasetDigest(dataset)};
-  for (char& letter : data.name) {
-    if (letter < ' ' || letter > '~') letter = '?';
-  }
-  if (data.name.empty()) data.name = "data";
-  return data;
-}
 
 class SimulateCommand : public Command {
  public:
@@ -92,40 +61,15 @@ class SimulateCommand : public Command {
 
   absl::Status Run() override {
     std::FILE* const progress = json_ ? stderr : stdout;
-    TACET_ASSIGN_OR_RETURN(RunConfig config, ReadConfig());
-    TACET_ASSIGN_OR_RETURN(federation::SimulationSpec spec, SimulationSpecOf(config));
-    TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec learner_spec, LearnerSpecOf(config));
-    const base::Stopwatch loading;
-    TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, ReadData(config, progress));
-    spec.data = LedgerData(dataset);
-    const double majority = learning::MostFrequentClassShare(dataset);
-    fmt::print(
-        progress, "data        {}: {} samples of {} owners in {} classes, read in {:.1f} s\n",
-        dataset.name(), dataset.samples(), dataset.owners(), dataset.classes(), loading.Seconds());
-    TACET_ASSIGN_OR_RETURN(const auto learner,
-                           learning::NewLearner(learner_spec, std::move(dataset)));
-    transport::local::LocalChannel channel;
-    TACET_ASSIGN_OR_RETURN(const auto simulation,
-                           federation::Simulation::Create(spec, *learner, channel));
+    TACET_ASSIGN_OR_RETURN(const RunConfig config, ReadConfig());
+    TACET_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> run,
+                           TrainingRun::Create(config, progress));
     TACET_ASSIGN_OR_RETURN(const std::unique_ptr<RunDirectory> directory, OpenDirectory(config));
-    fmt::print(progress, "directory   {}\n", directory->path().string());
-    const std::vector<std::string> labels = federation::SimulationLabels(spec);
-    RunReporter reporter(*directory, labels, progress);
-    const base::Stopwatch watch;
-    TACET_ASSIGN_OR_RETURN(const federation::SimulationResult result,
-                           simulation->Run(*directory, reporter));
-    TACET_ASSIGN_OR_RETURN(
-        const JsonValue summary,
-        Summary(simulation->manifest(), result, reporter, labels, majority, watch.Seconds()));
-    const std::span<const float> model = result.model;
-    TACET_RETURN_IF_ERROR(directory->WriteFile(
-        kModelFile, {reinterpret_cast<const uint8_t*>(model.data()), model.size_bytes()}));
-    TACET_RETURN_IF_ERROR(
-        directory->WriteFile(kSummaryFile, base::AsBytes(summary.Dump(2) + "\n")));
+    TACET_ASSIGN_OR_RETURN(const TrainingEnd end, run->Run(*directory));
     if (json_) {
-      fmt::print("{}\n", summary.Dump(2));
+      fmt::print("{}\n", end.summary.Dump(2));
     } else {
-      PrintEnd(result, reporter, majority, *directory);
+      PrintEnd(end, *directory);
     }
     return absl::OkStatus();
   }
@@ -164,13 +108,9 @@ class SimulateCommand : public Command {
           "a resumed run keeps its settings: beside --out, only --data, --threads and --json can "
           "be given");
     }
-    const std::filesystem::path path = std::filesystem::path(*out_) / kConfigFile;
-    absl::StatusOr<RunConfig> config = LoadRunConfig(path.string());
-    if (!config.ok()) {
-      return base::Annotate(config.status(), fmt::format("{} holds no run to resume", *out_));
-    }
-    if (data_.has_value()) config->data.path = *data_;
-    if (threads_.has_value()) config->run.threads = *threads_;
+    TACET_ASSIGN_OR_RETURN(RunConfig config, ConfigOfRun(*out_));
+    if (data_.has_value()) config.data.path = *data_;
+    if (threads_.has_value()) config.run.threads = *threads_;
     return config;
   }
 
@@ -178,60 +118,16 @@ class SimulateCommand : public Command {
     if (resume_) return RunDirectory::Open(*out_);
     const std::string path =
         out_.value_or(fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr))));
-    TACET_ASSIGN_OR_RETURN(std::unique_ptr<RunDirectory> directory, RunDirectory::Create(path));
-    TACET_RETURN_IF_ERROR(directory->WriteFile(kConfigFile, base::AsBytes(RunConfigToml(config))));
-    return directory;
+    return NewRunDirectory(path, config);
   }
 
-  static absl::StatusOr<JsonValue> Summary(const federation::Manifest& manifest,
-                                           const federation::SimulationResult& result,
-                                           const RunReporter& reporter,
-                                           const std::vector<std::string>& labels, double majority,
-                                           double seconds) {
-    JsonValue list = JsonValue::MakeArray();
-    for (const std::string& label : labels) list.Append(label);
-    JsonValue summary = JsonValue::MakeObject();
-    summary.Set("labels", std::move(list))
-        .Set("model", manifest.spec().model)
-        .Set("parameters", he::SchemeName(manifest.spec().scheme))
-        .Set("dimension", manifest.spec().dimension)
-        .Set("clients", manifest.spec().clients)
-        .Set("cohort", manifest.spec().cohort)
-        .Set("rounds", result.rounds)
-        .Set("charged_attempts", result.charged_attempts)
-        .Set("accuracy_before",
-             reporter.before() ? JsonValue(reporter.before()->accuracy) : JsonValue())
-        .Set("accuracy", result.evaluation.accuracy)
-        .Set("loss", result.evaluation.loss)
-        .Set("most_frequent_class", majority)
-        .Set("epsilon", result.epsilon)
-        .Set("delta", manifest.spec().delta)
-        .Set("stopped", result.stopped.empty() ? JsonValue() : JsonValue(result.stopped))
-        .Set("ledger", LedgerJson(manifest, result))
-        .Set("seconds", seconds);
-    TACET_ASSIGN_OR_RETURN(JsonValue privacy, PrivacyJson(manifest, result.charged_attempts));
-    return summary.Set("privacy", std::move(privacy));
-  }
-
-  static JsonValue LedgerJson(const federation::Manifest& manifest,
-                              const federation::SimulationResult& result) {
-    const double budget = manifest.spec().budget_epsilon;
-    return JsonValue::MakeObject()
-        .Set("charges", result.ledger_charges)
-        .Set("epsilon", result.ledger.epsilon)
-        .Set("accountant",
-             std::isfinite(result.ledger.epsilon) ? JsonValue(result.ledger.accountant) : nullptr)
-        .Set("delta", manifest.spec().delta)
-        .Set("budget_epsilon", budget > 0 ? JsonValue(budget) : JsonValue());
-  }
-
-  void PrintEnd(const federation::SimulationResult& result, const RunReporter& reporter,
-                double majority, const RunDirectory& directory) const {
+  static void PrintEnd(const TrainingEnd& end, const RunDirectory& directory) {
+    const federation::SimulationResult& result = end.result;
     fmt::print(
         "\naccuracy    {:.2f} % before, {:.2f} % after; always guessing the most frequent "
         "class gives {:.2f} %\n",
-        reporter.before() ? 100 * reporter.before()->accuracy : 0.0,
-        100 * result.evaluation.accuracy, 100 * majority);
+        end.before ? 100 * end.before->accuracy : 0.0, 100 * result.evaluation.accuracy,
+        100 * end.most_frequent_class);
     if (std::isfinite(result.epsilon)) {
       fmt::print(
           "privacy     epsilon {:.3f} (moments accountant) for whoever knows no cohort, after "

@@ -80,7 +80,7 @@ dp::MechanismSpec MechanismOf(const ManifestSpec& spec, uint32_t largest_cohort,
 
 void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
   writer.Raw("TCTM");
-  writer.U16(1);
+  writer.U16(spec.plaintext_bits == 0 ? 1 : 2);
   writer.Blob(spec.model);
   writer.U64(spec.dimension);
   writer.Raw(spec.initial_model);
@@ -105,6 +105,7 @@ void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
   writer.F64(spec.optimizer.learning_rate_final);
   writer.F64(spec.optimizer.momentum);
   writer.F64(spec.budget_epsilon);
+  if (spec.plaintext_bits != 0) writer.U32(spec.plaintext_bits);
 }
 
 absl::Status CheckBudget(const ManifestSpec& spec) {
@@ -153,8 +154,9 @@ absl::StatusOr<Manifest> Manifest::Create(ManifestSpec spec) {
   }
   TACET_ASSIGN_OR_RETURN(
       secagg::Terms terms,
-      secagg::Terms::Create(
-          {.mechanism = MechanismOf(spec, range.largest, max_epsilon), .scheme = spec.scheme}));
+      secagg::Terms::Create({.mechanism = MechanismOf(spec, range.largest, max_epsilon),
+                             .scheme = spec.scheme,
+                             .plaintext_bits = spec.plaintext_bits}));
   return Manifest(std::move(spec), std::make_shared<const secagg::Terms>(std::move(terms)),
                   max_epsilon);
 }

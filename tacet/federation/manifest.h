@@ -47,6 +47,7 @@ struct ManifestSpec {
   bool without_clipping = false;
   // Encryption
   he::Scheme scheme = he::Scheme::kCompact;
+  uint32_t plaintext_bits = 0;  // w; 0: the fewest that hold the sums
   // Server optimiser
   ServerOptimizerSpec optimizer;  // its `rounds` is set from above
   // Members, by number; their order is part of the agreement

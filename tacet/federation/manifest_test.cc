@@ -54,6 +54,10 @@ TEST(ManifestTest, HashCoversEverything) {
   other.optimizer.momentum = 0.5;
   EXPECT_NE(Manifest::Create(other)->agreement(), agreement);
   other = Paper();
+  other.plaintext_bits = 24;
+  EXPECT_NE(Manifest::Create(other)->agreement(), agreement);
+  EXPECT_EQ(Manifest::Create(other)->terms().aggregation().plaintext_bits(), 24u);
+  other = Paper();
   other.members[5][0] = 1;  // new keys: another manifest, the same agreement
   EXPECT_NE(Manifest::Create(other)->hash(), hash);
   EXPECT_EQ(Manifest::Create(other)->agreement(), agreement);

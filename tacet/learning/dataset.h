@@ -74,6 +74,11 @@ class Dataset {
   std::vector<size_t> first_row_;  // owner o has rows_[first_row_[o] .. first_row_[o + 1])
 };
 
+// The samples of `count` owners spread evenly over all M of them, those numbered floor(i M /
+// count), i < count, in the same order: a file that is sorted by where its owners come from keeps
+// its mixture. InvalidArgument unless 1 <= count <= M.
+absl::StatusOr<Dataset> SpreadOwners(const Dataset& dataset, uint64_t count);
+
 // SHA-256 over shape, classes, owners' names, labels, each owner's rows and features: the same for
 // the same samples in the same order, wherever they were read from.
 base::Digest DatasetDigest(const Dataset& dataset);

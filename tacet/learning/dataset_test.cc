@@ -87,6 +87,31 @@ TEST(DatasetTest, TheDigestIsOfTheSamples) {
   EXPECT_NE(DatasetDigest(*Dataset::Create(other)), digest);
 }
 
+TEST(DatasetTest, SpreadsTheOwnersItKeeps) {
+  const Dataset all = Interleaved({3, 1, 4, 1, 5, 9, 2});
+  const auto kept = SpreadOwners(all, 3);  // 0, 2 and 4 of 7
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(kept->owners(), 3u);
+  EXPECT_EQ(kept->classes(), all.classes());
+  const std::vector<uint64_t> from = {0, 2, 4};
+  for (uint64_t owner = 0; owner < 3; ++owner) {
+    EXPECT_EQ(kept->owner_name(owner), all.owner_name(from[owner]));
+    ASSERT_EQ(kept->rows(owner).size(), all.rows(from[owner]).size());
+    for (size_t i = 0; i < kept->rows(owner).size(); ++i) {
+      float was = 0, is = 0;
+      all.CopyInput(all.rows(from[owner])[i], {&was, 1});
+      kept->CopyInput(kept->rows(owner)[i], {&is, 1});
+      EXPECT_EQ(is, was);
+      EXPECT_EQ(kept->label(kept->rows(owner)[i]), all.label(all.rows(from[owner])[i]));
+    }
+  }
+  EXPECT_EQ(SpreadOwners(all, 7)->samples(), all.samples());
+  for (const uint64_t count : {0, 8}) {
+    EXPECT_THAT(base::Message(SpreadOwners(all, count).status()),
+                HasSubstr("of interleaved were asked for, it has 7"));
+  }
+}
+
 TEST(DatasetTest, RefusesWhatContradictsItself) {
   DatasetSpec spec = SmallSpec();
   spec.labels[1] = 3;

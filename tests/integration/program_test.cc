@@ -1,23 +1,18 @@
-// The program as its users run it: a process, its files, its exit code.
+// The commands of the program.
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <random>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "apps/tacet/json.h"
+#include "tests/integration/program_for_test.h"
 
 namespace tacet::app {
 namespace {
@@ -25,104 +20,20 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string ReadAll(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+// Rates of the machine, and for each figure what they allow.
+void ExpectLimits(const JsonValue& result, std::initializer_list<const char*> figures) {
+  for (const char* rate : {"memory_read_bytes_per_s", "aes_ctr_bytes_per_s", "fma_per_s"}) {
+    EXPECT_GT(Number(result, rate), 1e7) << rate;
+  }
+  const JsonValue* limits = result.Find("limits");
+  ASSERT_NE(limits, nullptr);
+  for (const char* figure : figures) {
+    const JsonValue* limit = limits->Find(figure);
+    ASSERT_NE(limit, nullptr) << figure;
+    EXPECT_GT(Number(*limit, "limit_s"), 0) << figure;
+    EXPECT_GT(Number(*limit, "share"), 0) << figure;
+  }
 }
-
-struct Outcome {
-  int exit_code = 0;  // -1: killed
-  std::string out;
-  std::string err;
-};
-
-class ProgramTest : public ::testing::Test {
- protected:
-  ProgramTest() {
-    std::string name = ::testing::TempDir() + "program-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~ProgramTest() override { std::filesystem::remove_all(path_); }
-
-  // Runs `tacet ARGUMENTS`; kills it after `kill_after_ms` unless that is negative.
-  Outcome Tacet(std::vector<std::string> arguments, int kill_after_ms = -1) {
-    const std::string out = path_ / "stdout", err = path_ / "stderr";
-    const pid_t child = fork();
-    if (child == 0) {
-      dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDOUT_FILENO);
-      dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
-      if (chdir(path_.c_str()) != 0) _exit(126);
-      std::vector<char*> argv = {const_cast<char*>("tacet")};
-      for (std::string& argument : arguments) argv.push_back(argument.data());
-      argv.push_back(nullptr);
-      execv(TACET_PROGRAM, argv.data());
-      _exit(127);
-    }
-    if (kill_after_ms >= 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(kill_after_ms));
-      kill(child, SIGKILL);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-            .out = ReadAll(out),
-            .err = ReadAll(err)};
-  }
-
-  std::string WriteConfig(const std::string& text, const std::string& name = "config.toml") {
-    std::ofstream(path_ / name) << text;
-    return (path_ / name).string();
-  }
-
-  std::string Read(const std::string& name) const { return ReadAll(path_ / name); }
-  JsonValue ReadJson(const std::string& name) const {
-    auto value = JsonValue::Parse(Read(name));
-    EXPECT_TRUE(value.ok()) << value.status();
-    return *std::move(value);
-  }
-  static double Number(const JsonValue& value, std::string_view key) {
-    const JsonValue* member = value.Find(key);
-    EXPECT_NE(member, nullptr) << key;
-    return member == nullptr ? 0 : *member->AsDouble();
-  }
-
-  // Rates of the machine, and for each figure what they allow.
-  static void ExpectLimits(const JsonValue& result, std::initializer_list<const char*> figures) {
-    for (const char* rate : {"memory_read_bytes_per_s", "aes_ctr_bytes_per_s", "fma_per_s"}) {
-      EXPECT_GT(Number(result, rate), 1e7) << rate;
-    }
-    const JsonValue* limits = result.Find("limits");
-    ASSERT_NE(limits, nullptr);
-    for (const char* figure : figures) {
-      const JsonValue* limit = limits->Find(figure);
-      ASSERT_NE(limit, nullptr) << figure;
-      EXPECT_GT(Number(*limit, "limit_s"), 0) << figure;
-      EXPECT_GT(Number(*limit, "share"), 0) << figure;
-    }
-  }
-
-  std::filesystem::path path_;
-};
-
-constexpr char kSmall[] = R"(
-[data]
-handwriting_writers = 12
-handwriting_min_samples = 10
-handwriting_max_samples = 20
-handwriting_classes = 4
-[model]
-name = "logistic"
-[federation]
-rounds = 3
-cohort = 6
-[privacy]
-clip_norm = 0.5
-coordinate_bound = 0.1
-noise = 1.5
-scale = 1e-3
-)";
 
 TEST_F(ProgramTest, PrivacyPrintsThePapersFigure) {
   const std::vector<std::string> paper = {"privacy",  "--clients", "3596",   "--cohort", "1000",

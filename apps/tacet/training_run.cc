@@ -1,0 +1,195 @@
+#include "apps/tacet/training_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "fmt/core.h"
+
+#include "apps/tacet/run_output.h"
+#include "tacet/base/cpu.h"
+#include "tacet/base/status.h"
+#include "tacet/base/stopwatch.h"
+#include "tacet/learning/handwriting.h"
+#include "tacet/learning/load.h"
+#include "tacet/learning/network.h"
+
+namespace tacet::app {
+namespace {
+
+using storage::file::RunDirectory;
+
+absl::StatusOr<learning::Dataset> ReadData(const RunConfig& config, std::FILE* out) {
+  if (config.data.path.empty()) {
+    TACET_ASSIGN_OR_RETURN(const learning::HandwritingSpec spec, HandwritingSpecOf(config));
+    fmt::print(out, "data        none given: handwriting of {} writers, drawn by the program\n",
+               spec.writers);
+    return learning::DrawHandwriting(spec);
+  }
+  learning::CsvOptions csv;
+  csv.label = config.data.csv_label_column;
+  csv.owner = config.data.csv_owner_column;
+  return learning::LoadDataset(config.data.path, csv);
+}
+
+absl::StatusOr<learning::Dataset> ReadOwners(const RunConfig& config, std::FILE* out) {
+  TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, ReadData(config, out));
+  if (config.data.owners == 0) return dataset;
+  return learning::SpreadOwners(dataset, config.data.owners);
+}
+
+// How a ledger knows this data: its name in printable ASCII, and a digest of all samples.
+federation::SimulatedData LedgerData(const learning::Dataset& dataset) {
+  federation::SimulatedData data{.name = dataset.name().substr(0, 255),
+                                 .digest = learning::DatasetDigest(dataset)};
+  for (char& letter : data.name) {
+    if (letter < ' ' || letter > '~') letter = '?';
+  }
+  if (data.name.empty()) data.name = "data";
+  return data;
+}
+
+// What runs a model of this configuration on this processor.
+absl::StatusOr<std::string> FormOf(const learning::LearnerSpec& spec,
+                                   const learning::Dataset& dataset) {
+  TACET_ASSIGN_OR_RETURN(const learning::Architecture architecture,
+                         learning::Architecture::Create({.model = spec.model,
+                                                         .input_shape = dataset.input_shape(),
+                                                         .hidden = spec.hidden,
+                                                         .classes = dataset.classes()}));
+  TACET_ASSIGN_OR_RETURN(
+      const auto network,
+      learning::Network::Create(architecture, 1, learning::Network::Mode::kInference,
+                                {.precision = spec.precision}));
+  return std::string(network->form());
+}
+
+JsonValue LedgerJson(const federation::Manifest& manifest,
+                     const federation::SimulationResult& result) {
+  const double budget = manifest.spec().budget_epsilon;
+  return JsonValue::MakeObject()
+      .Set("charges", result.ledger_charges)
+      .Set("epsilon", result.ledger.epsilon)
+      .Set("accountant",
+           std::isfinite(result.ledger.epsilon) ? JsonValue(result.ledger.accountant) : nullptr)
+      .Set("delta", manifest.spec().delta)
+      .Set("budget_epsilon", budget > 0 ? JsonValue(budget) : JsonValue());
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Create(const RunConfig& config,
+                                                                 std::FILE* out) {
+  std::unique_ptr<TrainingRun> run(new TrainingRun(config, out));
+  TACET_RETURN_IF_ERROR(run->Prepare());
+  return run;
+}
+
+absl::Status TrainingRun::Prepare() {
+  TACET_ASSIGN_OR_RETURN(federation::SimulationSpec spec, SimulationSpecOf(config_));
+  TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec learner_spec, LearnerSpecOf(config_));
+  const base::Stopwatch loading;
+  TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, ReadOwners(config_, out_));
+  spec.data = LedgerData(dataset);
+  most_frequent_class_ = learning::MostFrequentClassShare(dataset);
+  fmt::print(out_, "data        {}: {} samples of {} owners in {} classes, read in {:.1f} s\n",
+             dataset.name(), dataset.samples(), dataset.owners(), dataset.classes(),
+             loading.Seconds());
+  TACET_ASSIGN_OR_RETURN(form_, FormOf(learner_spec, dataset));
+  TACET_ASSIGN_OR_RETURN(learner_, learning::NewLearner(learner_spec, std::move(dataset)));
+  labels_ = federation::SimulationLabels(spec);
+  TACET_ASSIGN_OR_RETURN(simulation_,
+                         federation::Simulation::Create(std::move(spec), *learner_, channel_));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
+  fmt::print(out_, "directory   {}\n", directory.path().string());
+  RunReporter reporter(directory, labels_, out_);
+  const base::Stopwatch watch;
+  TrainingEnd end;
+  TACET_ASSIGN_OR_RETURN(end.result, simulation_->Run(directory, reporter));
+  end.before = reporter.before();
+  end.most_frequent_class = most_frequent_class_;
+  TACET_ASSIGN_OR_RETURN(end.summary, Summary(end, reporter.commit(), watch.Seconds()));
+  const std::span<const float> model = end.result.model;
+  TACET_RETURN_IF_ERROR(directory.WriteFile(
+      kModelFile, {reinterpret_cast<const uint8_t*>(model.data()), model.size_bytes()}));
+  TACET_RETURN_IF_ERROR(
+      directory.WriteFile(kSummaryFile, base::AsBytes(end.summary.Dump(2) + "\n")));
+  return end;
+}
+
+absl::StatusOr<JsonValue> TrainingRun::Summary(const TrainingEnd& end, const std::string& commit,
+                                               double seconds) const {
+  const federation::Manifest& manifest = simulation_->manifest();
+  const federation::ManifestSpec& agreed = manifest.spec();
+  const federation::SimulationResult& result = end.result;
+  JsonValue list = JsonValue::MakeArray();
+  for (const std::string& label : labels_) list.Append(label);
+  JsonValue summary = JsonValue::MakeObject();
+  summary.Set("labels", std::move(list))
+      .Set("model", agreed.model)
+      .Set("parameters", he::SchemeName(agreed.scheme))
+      .Set("dimension", agreed.dimension)
+      .Set("clients", agreed.clients)
+      .Set("cohort", agreed.cohort)
+      .Set("rounds", result.rounds)
+      .Set("charged_attempts", result.charged_attempts)
+      .Set("accuracy_before", end.before ? JsonValue(end.before->accuracy) : JsonValue())
+      .Set("accuracy", result.evaluation.accuracy)
+      .Set("loss", result.evaluation.loss)
+      .Set("most_frequent_class", end.most_frequent_class)
+      .Set("epsilon", result.epsilon)
+      .Set("delta", agreed.delta)
+      .Set("stopped", result.stopped.empty() ? JsonValue() : JsonValue(result.stopped))
+      .Set("ledger", LedgerJson(manifest, result))
+      .Set("seconds", seconds)
+      .Set("commit", commit)
+      .Set("machine", JsonValue::MakeObject()
+                          .Set("cpu", base::CpuModelName())
+                          .Set("cores", std::max(1u, std::thread::hardware_concurrency()))
+                          .Set("simd", base::SimdName(base::ActiveSimd()))
+                          .Set("network", form_));
+  TACET_ASSIGN_OR_RETURN(JsonValue privacy, PrivacyJson(manifest, result.charged_attempts));
+  return summary.Set("privacy", std::move(privacy));
+}
+
+absl::StatusOr<std::unique_ptr<RunDirectory>> NewRunDirectory(const std::filesystem::path& path,
+                                                              const RunConfig& config) {
+  TACET_ASSIGN_OR_RETURN(std::unique_ptr<RunDirectory> directory, RunDirectory::Create(path));
+  TACET_RETURN_IF_ERROR(directory->WriteFile(kConfigFile, base::AsBytes(RunConfigToml(config))));
+  return directory;
+}
+
+absl::StatusOr<RunConfig> ConfigOfRun(const std::filesystem::path& path) {
+  absl::StatusOr<RunConfig> config = LoadRunConfig((path / kConfigFile).string());
+  if (config.ok()) return config;
+  return base::Annotate(config.status(), fmt::format("{} holds no run to resume", path.string()));
+}
+
+absl::StatusOr<std::unique_ptr<RunDirectory>> NewOrBegunRunDirectory(
+    const std::filesystem::path& path, const RunConfig& config) {
+  std::error_code error;
+  if (!std::filesystem::exists(path / kConfigFile, error)) {
+    absl::StatusOr<std::unique_ptr<RunDirectory>> begun = RunDirectory::Open(path);
+    if (begun.status().code() == absl::StatusCode::kNotFound) return NewRunDirectory(path, config);
+    TACET_RETURN_IF_ERROR(begun.status());
+    // A process ended between making the directory and writing its settings.
+    TACET_RETURN_IF_ERROR((*begun)->WriteFile(kConfigFile, base::AsBytes(RunConfigToml(config))));
+    return begun;
+  }
+  TACET_ASSIGN_OR_RETURN(const RunConfig found, ConfigOfRun(path));
+  if (const std::string keys = DifferingKeys(found, config); !keys.empty()) {
+    return base::FailedPrecondition(
+        "{} holds a run of other settings, which differ in {}: move it away, or choose another "
+        "directory with --out",
+        path.string(), keys);
+  }
+  return RunDirectory::Open(path);
+}
+
+}  // namespace tacet::app

@@ -1,0 +1,113 @@
+// The program as its users run it: a process, its files, its exit code.
+#ifndef TACET_TESTS_INTEGRATION_PROGRAM_FOR_TEST_H_
+#define TACET_TESTS_INTEGRATION_PROGRAM_FOR_TEST_H_
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "apps/tacet/json.h"
+
+namespace tacet::app {
+
+inline std::string ReadAll(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct Outcome {
+  int exit_code = 0;  // -1: killed
+  std::string out;
+  std::string err;
+};
+
+// The number of that name in an object.
+inline double Number(const JsonValue& value, std::string_view key) {
+  const JsonValue* member = value.Find(key);
+  EXPECT_NE(member, nullptr) << key;
+  return member == nullptr ? 0 : *member->AsDouble();
+}
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  ProgramTest() {
+    std::string name = ::testing::TempDir() + "program-XXXXXX";
+    path_ = mkdtemp(name.data());
+  }
+  ~ProgramTest() override { std::filesystem::remove_all(path_); }
+
+  // Runs `tacet ARGUMENTS`; kills it after `kill_after_ms` unless that is negative.
+  Outcome Tacet(std::vector<std::string> arguments, int kill_after_ms = -1) {
+    const std::string out = path_ / "stdout", err = path_ / "stderr";
+    const pid_t child = fork();
+    if (child == 0) {
+      dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDOUT_FILENO);
+      dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
+      if (chdir(path_.c_str()) != 0) _exit(126);
+      std::vector<char*> argv = {const_cast<char*>("tacet")};
+      for (std::string& argument : arguments) argv.push_back(argument.data());
+      argv.push_back(nullptr);
+      execv(TACET_PROGRAM, argv.data());
+      _exit(127);
+    }
+    if (kill_after_ms >= 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kill_after_ms));
+      kill(child, SIGKILL);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+            .out = ReadAll(out),
+            .err = ReadAll(err)};
+  }
+
+  std::string WriteConfig(const std::string& text, const std::string& name = "config.toml") {
+    std::ofstream(path_ / name) << text;
+    return (path_ / name).string();
+  }
+
+  std::string Read(const std::string& name) const { return ReadAll(path_ / name); }
+  JsonValue ReadJson(const std::string& name) const {
+    auto value = JsonValue::Parse(Read(name));
+    EXPECT_TRUE(value.ok()) << value.status();
+    return *std::move(value);
+  }
+
+  std::filesystem::path path_;
+};
+
+// A federation of 12 drawn writers that trains in a moment.
+inline constexpr char kSmall[] = R"(
+[data]
+handwriting_writers = 12
+handwriting_min_samples = 10
+handwriting_max_samples = 20
+handwriting_classes = 4
+[model]
+name = "logistic"
+[federation]
+rounds = 3
+cohort = 6
+[privacy]
+clip_norm = 0.5
+coordinate_bound = 0.1
+noise = 1.5
+scale = 1e-3
+)";
+
+}  // namespace tacet::app
+
+#endif  // TACET_TESTS_INTEGRATION_PROGRAM_FOR_TEST_H_
