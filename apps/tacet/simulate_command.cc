@@ -27,19 +27,6 @@ namespace {
 
 using storage::file::RunDirectory;
 
-absl::StatusOr<learning::Dataset> ReadData(const RunConfig& config, std::FILE* out) {
-  if (config.data.path.empty()) {
-    TACET_ASSIGN_OR_RETURN(const learning::HandwritingSpec spec, HandwritingSpecOf(config));
-    fmt::print(out, "data        none given: handwriting of {} writers, drawn by the program\n",
-               spec.writers);
-    return learning::DrawHandwriting(spec);
-  }
-  learning::CsvOptions csv;
-  csv.label = config.data.csv_label_column;
-  csv.owner = config.data.csv_owner_column;
-  return learning::LoadDataset(config.data.path, csv);
-}
-
 // How a ledger knows this data: its name in printable ASCII, and a digest of all samples.
 federation::SimulatedData LedgerData(const learning::Dataset& dataset) {
   federation::SimulatedData data{.name = dataset.name().substr(0, 255),
@@ -96,7 +83,12 @@ class SimulateCommand : public Command {
     TACET_ASSIGN_OR_RETURN(federation::SimulationSpec spec, SimulationSpecOf(config));
     TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec learner_spec, LearnerSpecOf(config));
     const base::Stopwatch loading;
-    TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, ReadData(config, progress));
+    if (config.data.path.empty()) {
+      fmt::print(progress,
+                 "data        none given: handwriting of {} writers, drawn by the program\n",
+                 config.data.handwriting_writers);
+    }
+    TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, LoadRunData(config));
     spec.data = LedgerData(dataset);
     const double majority = learning::MostFrequentClassShare(dataset);
     fmt::print(
@@ -125,7 +117,7 @@ class SimulateCommand : public Command {
     if (json_) {
       fmt::print("{}\n", summary.Dump(2));
     } else {
-      PrintEnd(result, reporter, majority, *directory);
+      PrintEnd(simulation->manifest(), result, reporter, majority, *directory);
     }
     return absl::OkStatus();
   }
@@ -197,18 +189,32 @@ class SimulateCommand : public Command {
         .Set("dimension", manifest.spec().dimension)
         .Set("clients", manifest.spec().clients)
         .Set("cohort", manifest.spec().cohort)
+        .Set("unit", accounting::UnitName(manifest.spec().unit))
+        .Set("neighbouring", accounting::NeighbouringName(manifest.spec().neighbouring))
+        .Set("noise", manifest.spec().noise_stddev)
         .Set("rounds", result.rounds)
         .Set("charged_attempts", result.charged_attempts)
         .Set("accuracy_before",
              reporter.before() ? JsonValue(reporter.before()->accuracy) : JsonValue())
         .Set("accuracy", result.evaluation.accuracy)
         .Set("loss", result.evaluation.loss)
+        .Set("auc", result.evaluation.auc ? JsonValue(*result.evaluation.auc) : JsonValue())
         .Set("most_frequent_class", majority)
         .Set("epsilon", result.epsilon)
         .Set("delta", manifest.spec().delta)
         .Set("stopped", result.stopped.empty() ? JsonValue() : JsonValue(result.stopped))
         .Set("ledger", LedgerJson(manifest, result))
         .Set("seconds", seconds);
+    if (manifest.spec().unit != accounting::Unit::kClient) {
+      const accounting::SamplingEvent charged = federation::ChargedEvent(manifest.spec());
+      summary.Set("record_rate", manifest.spec().record_rate)
+          .Set("expected_batch", manifest.spec().expected_batch)
+          .Set("charged_event", JsonValue::MakeObject()
+                                    .Set("sampling", accounting::SamplingName(charged.sampling))
+                                    .Set("rate", charged.sampling_rate)
+                                    .Set("noise", charged.noise_stddev)
+                                    .Set("clip_norm", charged.clip_norm));
+    }
     TACET_ASSIGN_OR_RETURN(JsonValue privacy, PrivacyJson(manifest, result.charged_attempts));
     return summary.Set("privacy", std::move(privacy));
   }
@@ -225,14 +231,38 @@ class SimulateCommand : public Command {
         .Set("budget_epsilon", budget > 0 ? JsonValue(budget) : JsonValue());
   }
 
-  void PrintEnd(const federation::SimulationResult& result, const RunReporter& reporter,
-                double majority, const RunDirectory& directory) const {
+  static void PrintUnitPrivacy(const federation::Manifest& manifest,
+                               const federation::SimulationResult& result,
+                               const RunDirectory& directory) {
+    if (!std::isfinite(result.ledger.epsilon)) {
+      fmt::print("privacy     none: see the labels\n");
+      return;
+    }
+    const bool colluders = manifest.spec().colluders > 0;
+    fmt::print(
+        "privacy     each {}: epsilon {:.3f} ({}, {}) for {}, the worst of all views, after {} "
+        "attempts; every view stands in {}\n",
+        accounting::UnitName(manifest.spec().unit), result.ledger.epsilon,
+        accounting::NeighbouringName(manifest.spec().neighbouring), result.ledger.accountant,
+        colluders ? fmt::format("{} other sites together", manifest.spec().colluders)
+                  : "another site",
+        result.charged_attempts, (directory.path() / kSummaryFile).string());
+  }
+
+  void PrintEnd(const federation::Manifest& manifest, const federation::SimulationResult& result,
+                const RunReporter& reporter, double majority, const RunDirectory& directory) const {
     fmt::print(
         "\naccuracy    {:.2f} % before, {:.2f} % after; always guessing the most frequent "
         "class gives {:.2f} %\n",
         reporter.before() ? 100 * reporter.before()->accuracy : 0.0,
         100 * result.evaluation.accuracy, 100 * majority);
-    if (std::isfinite(result.epsilon)) {
+    if (result.evaluation.auc) {
+      fmt::print("AUC         {:.4f} on {} held-out samples\n", *result.evaluation.auc,
+                 result.evaluation.samples);
+    }
+    if (manifest.spec().unit != accounting::Unit::kClient) {
+      PrintUnitPrivacy(manifest, result, directory);
+    } else if (std::isfinite(result.epsilon)) {
       fmt::print(
           "privacy     epsilon {:.3f} (moments accountant) for whoever knows no cohort, after "
           "{} attempts; every view stands in {}\n",
