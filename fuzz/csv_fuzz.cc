@@ -12,6 +12,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!options.header) options.owner = "0";
   if ((data[0] & 2) != 0) options.delimiter = '\t';
   if ((data[0] & 4) != 0) options.classes = 3;
+  if ((data[0] & 8) != 0) {  // columns described by the first line of the text
+    options.owner = "";
+    options.label_above = 0.5;
+    options.missing = {"", "?"};
+    const std::string_view whole(reinterpret_cast<const char*>(data) + 1, size - 1);
+    const std::string_view line = whole.substr(0, whole.find('\n'));
+    const auto feature = tacet::learning::ParseCsvFeature(line);
+    if (feature.ok()) options.features = {*feature};
+    if (!feature.ok() || line.size() + 1 > whole.size()) return 0;
+    data += line.size() + 1;
+    size -= line.size() + 1;
+  }
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const auto dataset = tacet::learning::ParseCsv(text, "fuzz.csv", options);
   if (!dataset.ok()) return 0;
@@ -20,6 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (uint64_t owner = 0; owner < dataset->owners(); ++owner) {
     for (const uint32_t row : dataset->rows(owner)) {
       dataset->CopyInput(row, input);
+      for (const float value : input) {
+        if (!options.features.empty() && !(value >= -1 && value <= 1)) std::abort();
+      }
       if (dataset->label(row) >= dataset->classes()) std::abort();
       ++rows;
     }

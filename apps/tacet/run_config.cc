@@ -11,6 +11,7 @@
 #include "apps/tacet/json.h"
 #include "apps/tacet/toml.h"
 #include "tacet/base/status.h"
+#include "tacet/learning/load.h"
 
 namespace tacet::app {
 namespace {
@@ -21,6 +22,14 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("data.path", c.data.path);
   visit("data.csv_label_column", c.data.csv_label_column);
   visit("data.csv_owner_column", c.data.csv_owner_column);
+  visit("data.csv_person_column", c.data.csv_person_column);
+  visit("data.csv_header", c.data.csv_header);
+  visit("data.csv_columns", c.data.csv_columns);
+  visit("data.csv_features", c.data.csv_features);
+  visit("data.csv_missing", c.data.csv_missing);
+  visit("data.csv_label_above", c.data.csv_label_above);
+  visit("data.classes", c.data.classes);
+  visit("data.sites", c.data.sites);
   visit("data.handwriting_writers", c.data.handwriting_writers);
   visit("data.handwriting_min_samples", c.data.handwriting_min_samples);
   visit("data.handwriting_max_samples", c.data.handwriting_max_samples);
@@ -50,6 +59,13 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("privacy.scale", c.privacy.scale);
   visit("privacy.delta", c.privacy.delta);
   visit("privacy.budget_epsilon", c.privacy.budget_epsilon);
+  visit("privacy.unit", c.privacy.unit);
+  visit("privacy.neighbouring", c.privacy.neighbouring);
+  visit("privacy.record_rate", c.privacy.record_rate);
+  visit("privacy.expected_batch", c.privacy.expected_batch);
+  visit("privacy.appearances", c.privacy.appearances);
+  visit("privacy.colluders", c.privacy.colluders);
+  visit("privacy.target_epsilon", c.privacy.target_epsilon);
   visit("privacy.sampler", c.privacy.sampler);
   visit("aggregation.parameters", c.aggregation.parameters);
   visit("aggregation.plaintext_bits", c.aggregation.plaintext_bits);
@@ -64,6 +80,16 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("run.no_noise", c.run.no_noise);
   visit("run.no_clip", c.run.no_clip);
   visit("run.no_quantisation", c.run.no_quantisation);
+}
+
+// As TOML; empty for a value that is not there.
+template <typename T>
+std::string ValueText(const T& value) {
+  return TomlText(value);
+}
+template <typename T>
+std::string ValueText(const std::optional<T>& value) {
+  return value.has_value() ? TomlText(*value) : "";
 }
 
 absl::Status Assign(const JsonValue& value, std::string& target) {
@@ -84,6 +110,18 @@ absl::Status Assign(const JsonValue& value, bool& target) {
 }
 absl::Status Assign(const JsonValue& value, std::optional<uint64_t>& target) {
   TACET_ASSIGN_OR_RETURN(target, value.AsUint());
+  return absl::OkStatus();
+}
+absl::Status Assign(const JsonValue& value, std::optional<double>& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsDouble());
+  return absl::OkStatus();
+}
+absl::Status Assign(const JsonValue& value, std::vector<std::string>& target) {
+  if (!value.is_array()) return base::InvalidArgument("is not a list");
+  target.clear();
+  for (const JsonValue& item : value.items()) {
+    TACET_ASSIGN_OR_RETURN(target.emplace_back(), item.AsString());
+  }
   return absl::OkStatus();
 }
 absl::Status Assign(const JsonValue& value, std::vector<uint64_t>& target) {
@@ -164,12 +202,8 @@ std::string RunConfigToml(const RunConfig& config) {
       section = key.substr(0, point);
       text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
     }
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::optional<uint64_t>>) {
-      if (value.has_value()) {
-        text += fmt::format("{} = {}\n", key.substr(point + 1), TomlText(*value));
-      }
-    } else {
-      text += fmt::format("{} = {}\n", key.substr(point + 1), TomlText(value));
+    if (const std::string written = ValueText(value); !written.empty()) {
+      text += fmt::format("{} = {}\n", key.substr(point + 1), written);
     }
   });
   return text;
@@ -179,12 +213,7 @@ std::string DifferingKeys(const RunConfig& a, const RunConfig& b) {
   const auto values = [](const RunConfig& config) {
     std::vector<std::pair<std::string, std::string>> all;
     VisitKeys(config, [&](std::string_view key, const auto& value) {
-      std::string text;
-      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::optional<uint64_t>>) {
-        text = value.has_value() ? TomlText(*value) : "";
-      } else {
-        text = TomlText(value);
-      }
+      std::string text = ValueText(value);
       if (key == "run.threads") text.clear();
       // A data set may have moved, but handwriting is no data set.
       if (key == "data.path") text = config.data.path.empty() ? "drawn" : "given";
@@ -222,6 +251,15 @@ absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& con
   manifest.scale = config.privacy.scale;
   manifest.delta = config.privacy.delta;
   manifest.budget_epsilon = config.privacy.budget_epsilon;
+  TACET_ASSIGN_OR_RETURN(manifest.unit, accounting::ParseUnit(config.privacy.unit));
+  TACET_ASSIGN_OR_RETURN(manifest.neighbouring,
+                         accounting::ParseNeighbouring(config.privacy.neighbouring));
+  manifest.record_rate = config.privacy.record_rate;
+  manifest.expected_batch = config.privacy.expected_batch;
+  TACET_ASSIGN_OR_RETURN(manifest.appearances,
+                         Narrow(config.privacy.appearances, "privacy.appearances"));
+  TACET_ASSIGN_OR_RETURN(manifest.colluders, Narrow(config.privacy.colluders, "privacy.colluders"));
+  manifest.target_epsilon = config.privacy.target_epsilon;
   TACET_ASSIGN_OR_RETURN(manifest.sampler, dp::ParseGaussianSampler(config.privacy.sampler));
   manifest.without_noise = config.run.no_noise;
   manifest.without_clipping = config.run.no_clip;
@@ -264,6 +302,7 @@ absl::StatusOr<learning::LearnerSpec> LearnerSpecOf(const RunConfig& config) {
   spec.learning_rate_final = config.training.learning_rate_final;
   TACET_ASSIGN_OR_RETURN(spec.precision, learning::ParsePrecision(config.training.precision));
   TACET_ASSIGN_OR_RETURN(spec.rounds, Narrow(config.federation.rounds, "federation.rounds"));
+  TACET_ASSIGN_OR_RETURN(spec.unit, accounting::ParseUnit(config.privacy.unit));
   return spec;
 }
 
@@ -278,6 +317,38 @@ absl::StatusOr<learning::HandwritingSpec> HandwritingSpecOf(const RunConfig& con
                          Narrow(config.data.handwriting_classes, "data.handwriting_classes"));
   spec.seed = config.run.seed;
   return spec;
+}
+
+absl::StatusOr<learning::CsvOptions> CsvOptionsOf(const RunConfig& config) {
+  learning::CsvOptions csv;
+  csv.label = config.data.csv_label_column;
+  csv.owner = config.data.csv_owner_column;
+  csv.person = config.data.csv_person_column;
+  csv.header = config.data.csv_header;
+  csv.columns = config.data.csv_columns;
+  csv.missing = config.data.csv_missing;
+  csv.label_above = config.data.csv_label_above;
+  TACET_ASSIGN_OR_RETURN(csv.classes, Narrow(config.data.classes, "data.classes"));
+  for (const std::string& text : config.data.csv_features) {
+    TACET_ASSIGN_OR_RETURN(csv.features.emplace_back(), learning::ParseCsvFeature(text));
+  }
+  return csv;
+}
+
+absl::StatusOr<learning::Dataset> LoadRunData(const RunConfig& config) {
+  absl::StatusOr<learning::Dataset> dataset;
+  if (config.data.path.empty()) {
+    TACET_ASSIGN_OR_RETURN(const learning::HandwritingSpec spec, HandwritingSpecOf(config));
+    dataset = learning::DrawHandwriting(spec);
+  } else {
+    TACET_ASSIGN_OR_RETURN(const learning::CsvOptions csv, CsvOptionsOf(config));
+    dataset = learning::LoadDataset(config.data.path, csv);
+  }
+  if (dataset.ok() && config.data.owners != 0) {
+    dataset = learning::SpreadOwners(*dataset, config.data.owners);
+  }
+  if (!dataset.ok() || config.data.sites == 0) return dataset;
+  return learning::SpreadOverSites(*dataset, config.data.sites, config.run.seed);
 }
 
 }  // namespace tacet::app

@@ -22,7 +22,16 @@ struct RunConfig {
   struct {
     std::string path;  // empty: handwriting drawn by the program
     std::string csv_label_column = "label";
-    std::string csv_owner_column = "owner";
+    std::string csv_owner_column = "owner";  // empty: every file of a folder is one owner
+    std::string csv_person_column;           // empty: rows do not say which person they are from
+    bool csv_header = true;
+    std::vector<std::string> csv_columns;  // names for files without a header
+    std::vector<std::string>
+        csv_features;  // what a model sees; empty: every other column, as it is
+    std::vector<std::string> csv_missing = {"", "?"};
+    std::optional<double> csv_label_above;  // class 1 above this number, class 0 otherwise
+    uint64_t classes = 0;                   // 0: the largest label + 1
+    uint64_t sites = 0;                     // owners become persons spread over so many sites
     uint64_t handwriting_writers = 100;
     uint64_t handwriting_min_samples = 60;
     uint64_t handwriting_max_samples = 100;
@@ -60,6 +69,13 @@ struct RunConfig {
     double scale = 1e-4;
     double delta = 1e-5;
     double budget_epsilon = 0;
+    std::string unit = "client";
+    std::string neighbouring = "replace-one";
+    double record_rate = 0;
+    double expected_batch = 0;
+    uint64_t appearances = 0;
+    uint64_t colluders = 0;
+    double target_epsilon = 0;
     std::string sampler = "default";
   } privacy;
   struct {
@@ -101,6 +117,11 @@ std::string DifferingKeys(const RunConfig& a, const RunConfig& b);
 absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& config);
 absl::StatusOr<learning::LearnerSpec> LearnerSpecOf(const RunConfig& config);
 absl::StatusOr<learning::HandwritingSpec> HandwritingSpecOf(const RunConfig& config);
+absl::StatusOr<learning::CsvOptions> CsvOptionsOf(const RunConfig& config);
+
+// The data of a run: read from data.path, or drawn when that is empty; of data.owners of the
+// owners, spread over data.sites.
+absl::StatusOr<learning::Dataset> LoadRunData(const RunConfig& config);
 
 }  // namespace tacet::app
 

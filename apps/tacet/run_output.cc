@@ -26,6 +26,10 @@ std::string EpsilonText(double epsilon) {
   return std::isfinite(epsilon) ? fmt::format("{:.3f}", epsilon) : "none";
 }
 
+std::string AucText(const federation::Evaluation& evaluation) {
+  return evaluation.auc ? fmt::format("  AUC {:.4f}", *evaluation.auc) : "";
+}
+
 }  // namespace
 
 JsonValue RoundJson(const federation::RoundRecord& record, const std::vector<std::string>& labels) {
@@ -35,6 +39,7 @@ JsonValue RoundJson(const federation::RoundRecord& record, const std::vector<std
   line.Set("attempts", record.attempts);
   line.Set("accuracy", record.evaluation ? JsonValue(record.evaluation->accuracy) : JsonValue());
   line.Set("loss", record.evaluation ? JsonValue(record.evaluation->loss) : JsonValue());
+  if (record.evaluation && record.evaluation->auc) line.Set("auc", *record.evaluation->auc);
   line.Set("epsilon", record.epsilon);
   line.Set("seconds", JsonValue::MakeObject()
                           .Set("sample", seconds.sample)
@@ -58,15 +63,7 @@ absl::StatusOr<JsonValue> PrivacyJson(const federation::Manifest& manifest,
         .Set("epsilon", JsonValue())
         .Set("reason", "the run was made without noise or without clipping: nothing is promised");
   }
-  accounting::FederationPrivacySpec spec;
-  spec.clients = agreed.clients;
-  spec.cohort = agreed.cohort;
-  spec.min_participants = agreed.min_participants;
-  spec.rounds = charged_attempts;
-  spec.clip_norm = agreed.clip_norm;
-  spec.noise_stddev = agreed.noise_stddev;
-  spec.delta = agreed.delta;
-  spec.sampling = agreed.sampling;
+  const accounting::FederationPrivacySpec spec = federation::PrivacyOf(agreed, charged_attempts);
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
                          accounting::PrivacyRows(spec));
   std::string why;
@@ -83,15 +80,26 @@ absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t
   const dp::MechanismPlan& mechanism = manifest.terms().mechanism();
   rounds_ = agreed.rounds;
   fmt::print(out_, "model       {}, {} parameters\n", agreed.model, agreed.dimension);
-  fmt::print(out_, "federation  {} clients, {} a round ({}), at least {} to open, {} rounds\n",
-             agreed.clients, agreed.cohort, accounting::SamplingName(agreed.sampling),
-             agreed.min_participants, agreed.rounds);
+  if (agreed.unit == accounting::Unit::kClient) {
+    fmt::print(out_, "federation  {} clients, {} a round ({}), at least {} to open, {} rounds\n",
+               agreed.clients, agreed.cohort, accounting::SamplingName(agreed.sampling),
+               agreed.min_participants, agreed.rounds);
+  } else {
+    fmt::print(out_,
+               "federation  {} sites, all in every round, at least {} to open, {} rounds; unit {}, "
+               "drawn with probability {}, {:.6g} expected a round\n",
+               agreed.clients, agreed.min_participants, agreed.rounds,
+               accounting::UnitName(agreed.unit), agreed.record_rate, agreed.expected_batch);
+  }
+  const double divisor = agreed.unit == accounting::Unit::kClient
+                             ? static_cast<double>(agreed.cohort)
+                             : agreed.expected_batch;
   fmt::print(out_,
              "privacy     clip {}, noise {} in the sum, quantised to {}: deviation of an average "
              "value {:.3g}, of which quantisation {:.2g}\n",
              agreed.clip_norm, agreed.noise_stddev, agreed.scale,
-             mechanism.sum_stddev(agreed.cohort) / agreed.cohort,
-             std::sqrt(mechanism.quantisation_variance(agreed.cohort)) / agreed.cohort);
+             mechanism.sum_stddev(agreed.cohort) / divisor,
+             std::sqrt(mechanism.quantisation_variance(agreed.cohort)) / divisor);
   fmt::print(
       out_,
       "encryption  {}, {} bits a sum, {} values a coefficient, {} bytes an upload ({:.2f} of "
@@ -149,9 +157,10 @@ absl::Status RunReporter::WriteStart() const {
 absl::Status RunReporter::OnRound(const federation::RoundRecord& record) {
   TACET_RETURN_IF_ERROR(directory_.AppendLine(kMetricsFile, RoundJson(record, labels_).Dump()));
   const std::string quality =
-      record.evaluation ? fmt::format("accuracy {:6.2f} %  loss {:.4f}",
-                                      100 * record.evaluation->accuracy, record.evaluation->loss)
-                        : std::string("accuracy      -    loss -     ");
+      record.evaluation
+          ? fmt::format("accuracy {:6.2f} %  loss {:.4f}{}", 100 * record.evaluation->accuracy,
+                        record.evaluation->loss, AucText(*record.evaluation))
+          : std::string("accuracy      -    loss -     ");
   fmt::print(out_, "round {:>{}}/{}  {}  epsilon {}  {:.1f} s, privacy {:.1f} %{}\n",
              record.round + 1, fmt::formatted_size("{}", rounds_), rounds_, quality,
              EpsilonText(record.epsilon), record.seconds.total, 100 * PrivacyShare(record.seconds),

@@ -69,7 +69,7 @@ class SimulateCommand : public Command {
     if (json_) {
       fmt::print("{}\n", end.summary.Dump(2));
     } else {
-      PrintEnd(end, *directory);
+      PrintEnd(run->agreement(), end, *directory);
     }
     return absl::OkStatus();
   }
@@ -121,14 +121,38 @@ class SimulateCommand : public Command {
     return NewRunDirectory(path, config);
   }
 
-  static void PrintEnd(const TrainingEnd& end, const RunDirectory& directory) {
+  static void PrintUnitPrivacy(const federation::ManifestSpec& agreed,
+                               const federation::SimulationResult& result,
+                               const RunDirectory& directory) {
+    if (!std::isfinite(result.ledger.epsilon)) {
+      fmt::print("privacy     none: see the labels\n");
+      return;
+    }
+    const bool colluders = agreed.colluders > 0;
+    fmt::print(
+        "privacy     each {}: epsilon {:.3f} ({}, {}) for {}, the worst of all views, after {} "
+        "attempts; every view stands in {}\n",
+        accounting::UnitName(agreed.unit), result.ledger.epsilon,
+        accounting::NeighbouringName(agreed.neighbouring), result.ledger.accountant,
+        colluders ? fmt::format("{} other sites together", agreed.colluders) : "another site",
+        result.charged_attempts, (directory.path() / kSummaryFile).string());
+  }
+
+  static void PrintEnd(const federation::ManifestSpec& agreed, const TrainingEnd& end,
+                       const RunDirectory& directory) {
     const federation::SimulationResult& result = end.result;
     fmt::print(
         "\naccuracy    {:.2f} % before, {:.2f} % after; always guessing the most frequent "
         "class gives {:.2f} %\n",
         end.before ? 100 * end.before->accuracy : 0.0, 100 * result.evaluation.accuracy,
         100 * end.most_frequent_class);
-    if (std::isfinite(result.epsilon)) {
+    if (result.evaluation.auc) {
+      fmt::print("AUC         {:.4f} on {} held-out samples\n", *result.evaluation.auc,
+                 result.evaluation.samples);
+    }
+    if (agreed.unit != accounting::Unit::kClient) {
+      PrintUnitPrivacy(agreed, result, directory);
+    } else if (std::isfinite(result.epsilon)) {
       fmt::print(
           "privacy     epsilon {:.3f} (moments accountant) for whoever knows no cohort, after "
           "{} attempts; every view stands in {}\n",

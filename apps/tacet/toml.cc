@@ -150,4 +150,10 @@ std::string TomlText(const std::vector<uint64_t>& values) {
   return list.Dump();
 }
 
+std::string TomlText(const std::vector<std::string>& values) {
+  std::string text;
+  for (const std::string& value : values) text += (text.empty() ? "" : ", ") + TomlText(value);
+  return "[" + text + "]";
+}
+
 }  // namespace tacet::app

@@ -24,6 +24,7 @@ std::string TomlText(uint64_t value);
 std::string TomlText(double value);
 std::string TomlText(bool value);
 std::string TomlText(const std::vector<uint64_t>& values);
+std::string TomlText(const std::vector<std::string>& values);
 
 }  // namespace tacet::app
 

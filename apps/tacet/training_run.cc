@@ -13,33 +13,12 @@
 #include "tacet/base/cpu.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
-#include "tacet/learning/handwriting.h"
-#include "tacet/learning/load.h"
 #include "tacet/learning/network.h"
 
 namespace tacet::app {
 namespace {
 
 using storage::file::RunDirectory;
-
-absl::StatusOr<learning::Dataset> ReadData(const RunConfig& config, std::FILE* out) {
-  if (config.data.path.empty()) {
-    TACET_ASSIGN_OR_RETURN(const learning::HandwritingSpec spec, HandwritingSpecOf(config));
-    fmt::print(out, "data        none given: handwriting of {} writers, drawn by the program\n",
-               spec.writers);
-    return learning::DrawHandwriting(spec);
-  }
-  learning::CsvOptions csv;
-  csv.label = config.data.csv_label_column;
-  csv.owner = config.data.csv_owner_column;
-  return learning::LoadDataset(config.data.path, csv);
-}
-
-absl::StatusOr<learning::Dataset> ReadOwners(const RunConfig& config, std::FILE* out) {
-  TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, ReadData(config, out));
-  if (config.data.owners == 0) return dataset;
-  return learning::SpreadOwners(dataset, config.data.owners);
-}
 
 // How a ledger knows this data: its name in printable ASCII, and a digest of all samples.
 federation::SimulatedData LedgerData(const learning::Dataset& dataset) {
@@ -92,7 +71,11 @@ absl::Status TrainingRun::Prepare() {
   TACET_ASSIGN_OR_RETURN(federation::SimulationSpec spec, SimulationSpecOf(config_));
   TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec learner_spec, LearnerSpecOf(config_));
   const base::Stopwatch loading;
-  TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, ReadOwners(config_, out_));
+  if (config_.data.path.empty()) {
+    fmt::print(out_, "data        none given: handwriting of {} writers, drawn by the program\n",
+               config_.data.handwriting_writers);
+  }
+  TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, LoadRunData(config_));
   spec.data = LedgerData(dataset);
   most_frequent_class_ = learning::MostFrequentClassShare(dataset);
   fmt::print(out_, "data        {}: {} samples of {} owners in {} classes, read in {:.1f} s\n",
@@ -104,6 +87,10 @@ absl::Status TrainingRun::Prepare() {
   TACET_ASSIGN_OR_RETURN(simulation_,
                          federation::Simulation::Create(std::move(spec), *learner_, channel_));
   return absl::OkStatus();
+}
+
+const federation::ManifestSpec& TrainingRun::agreement() const {
+  return simulation_->manifest().spec();
 }
 
 absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
@@ -137,11 +124,15 @@ absl::StatusOr<JsonValue> TrainingRun::Summary(const TrainingEnd& end, const std
       .Set("dimension", agreed.dimension)
       .Set("clients", agreed.clients)
       .Set("cohort", agreed.cohort)
+      .Set("unit", accounting::UnitName(agreed.unit))
+      .Set("neighbouring", accounting::NeighbouringName(agreed.neighbouring))
+      .Set("noise", agreed.noise_stddev)
       .Set("rounds", result.rounds)
       .Set("charged_attempts", result.charged_attempts)
       .Set("accuracy_before", end.before ? JsonValue(end.before->accuracy) : JsonValue())
       .Set("accuracy", result.evaluation.accuracy)
       .Set("loss", result.evaluation.loss)
+      .Set("auc", result.evaluation.auc ? JsonValue(*result.evaluation.auc) : JsonValue())
       .Set("most_frequent_class", end.most_frequent_class)
       .Set("epsilon", result.epsilon)
       .Set("delta", agreed.delta)
@@ -154,6 +145,16 @@ absl::StatusOr<JsonValue> TrainingRun::Summary(const TrainingEnd& end, const std
                           .Set("cores", std::max(1u, std::thread::hardware_concurrency()))
                           .Set("simd", base::SimdName(base::ActiveSimd()))
                           .Set("network", form_));
+  if (agreed.unit != accounting::Unit::kClient) {
+    const accounting::SamplingEvent charged = federation::ChargedEvent(agreed);
+    summary.Set("record_rate", agreed.record_rate)
+        .Set("expected_batch", agreed.expected_batch)
+        .Set("charged_event", JsonValue::MakeObject()
+                                  .Set("sampling", accounting::SamplingName(charged.sampling))
+                                  .Set("rate", charged.sampling_rate)
+                                  .Set("noise", charged.noise_stddev)
+                                  .Set("clip_norm", charged.clip_norm));
+  }
   TACET_ASSIGN_OR_RETURN(JsonValue privacy, PrivacyJson(manifest, result.charged_attempts));
   return summary.Set("privacy", std::move(privacy));
 }

@@ -39,6 +39,9 @@ class TrainingRun {
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
+  // What was agreed, with what followed from the data: dimension, clients, noise.
+  const federation::ManifestSpec& agreement() const;
+
   // Trains from the directory's checkpoint, or from the start without one, to the last round, and
   // writes metrics, model and summary.
   absl::StatusOr<TrainingEnd> Run(storage::file::RunDirectory& directory);

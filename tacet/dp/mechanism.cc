@@ -21,8 +21,9 @@ Mechanism::Mechanism(const MechanismPlan& plan)
 
 Clipping Mechanism::ClippingOf(std::span<const float> update) const {
   const MechanismSpec& spec = plan_.spec();
-  const double norm =
-      spec.without_clipping ? std::numeric_limits<double>::infinity() : spec.clip_norm;
+  const double norm = spec.without_clipping || spec.sums_of_clipped
+                          ? std::numeric_limits<double>::infinity()
+                          : spec.clip_norm;
   return Clipping(update, norm, spec.coordinate_bound);
 }
 

@@ -48,6 +48,10 @@ absl::Status CheckFields(const MechanismSpec& spec) {
     return base::InvalidArgument("min_participants is {}, above the cohort of {}",
                                  spec.min_participants, spec.cohort);
   }
+  if (spec.noise_shares > spec.min_participants) {
+    return base::InvalidArgument("noise_shares is {}, above min_participants, which is {}",
+                                 spec.noise_shares, spec.min_participants);
+  }
   if (spec.attempts == 0) return base::InvalidArgument("attempts must be at least 1, got 0");
   if (!(spec.delta > 0 && spec.delta < 1)) {
     return base::InvalidArgument("delta must lie between 0 and 1, got {}", spec.delta);
@@ -69,13 +73,14 @@ absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
   TACET_RETURN_IF_ERROR(CheckFields(spec));
   MechanismPlan plan;
   plan.spec_ = spec;
-  if (!spec.without_clipping) {
+  if (spec.noise_shares == 0) plan.spec_.noise_shares = spec.min_participants;
+  if (!spec.without_clipping && !spec.sums_of_clipped) {
     plan.spec_.coordinate_bound = std::min(spec.coordinate_bound, spec.clip_norm);
   }
   if (spec.without_noise) plan.spec_.noise_stddev = 0;
   const double bound = plan.spec_.coordinate_bound;
 
-  plan.participant_stddev_ = plan.spec_.noise_stddev / std::sqrt(spec.min_participants);
+  plan.participant_stddev_ = plan.spec_.noise_stddev / std::sqrt(plan.spec_.noise_shares);
   plan.noise_bound_ = plan.participant_stddev_ * GaussianBound(spec.sampler);
   const double reach = (bound + plan.noise_bound_) / spec.scale;
   plan.max_rate_ = reach + std::ceil(reach) + 1;
@@ -144,8 +149,7 @@ double MechanismPlan::draws() const {
 }
 
 double MechanismPlan::sum_stddev(uint32_t participants, double sum_u) const {
-  const double noise =
-      spec_.noise_stddev * spec_.noise_stddev * participants / spec_.min_participants;
+  const double noise = spec_.noise_stddev * spec_.noise_stddev * participants / spec_.noise_shares;
   return std::sqrt(noise + quantisation_variance(participants) + spec_.scale * sum_u);
 }
 

@@ -21,13 +21,19 @@ struct MechanismSpec {
   uint64_t dimension = 0;         // d >= 1
   double clip_norm = 1;           // S > 0, L2 norm; ignored when without_clipping
   double coordinate_bound = 1;    // b > 0; values above S count as S
-  double noise_stddev = 0;        // sigma of the sum of min_participants noises
+  double noise_stddev = 0;        // sigma of the sum of noise_shares noises
   double scale = 1e-4;            // s > 0
   uint32_t cohort = 0;            // K, the most participants whose updates are added
   uint32_t min_participants = 0;  // K_min, 1 <= K_min <= K: fewer never open
-  uint32_t attempts = 0;          // rounds times the attempts of a round that may be charged
-  double delta = 1e-5;            // in (0, 1)
-  double max_epsilon = 0;         // largest finite epsilon among rows with a guarantee
+  // Shares of noise that add to sigma, 1..K_min; 0: K_min. Fewer where some of the participants may
+  // pool what they know: without the shares of K_min - noise_shares of them sigma is still left.
+  uint32_t noise_shares = 0;
+  // What a participant sends is a sum over its records (or persons), of which each was clipped to S
+  // before it was added: the sum itself is clamped to b only, and b may be above S.
+  bool sums_of_clipped = false;
+  uint32_t attempts = 0;   // rounds times the attempts of a round that may be charged
+  double delta = 1e-5;     // in (0, 1)
+  double max_epsilon = 0;  // largest finite epsilon among rows with a guarantee
   GaussianSampler sampler = GaussianSampler::kDefault;
   // Labelled runs: the terms below are computed and reported, but do not refuse.
   bool without_noise = false;     // then noise_stddev counts as 0
@@ -38,9 +44,10 @@ struct MechanismSpec {
 // A MechanismSpec that was checked, and what follows from it. Immutable and cheap to copy.
 //
 // One participant sends Y ~ Poisson((u + n - mu)/s) per coordinate, u clipped to norm S and
-// clamped to [-b, b], n ~ N(0, sigma_k^2) with sigma_k = sigma/sqrt(K_min) and |n| <= z sigma_k by
-// construction of the sampler, mu = -s m with m = ceil((b + z sigma_k)/s) + 1, so that every rate
-// is at least 1. The sum over K' participants has mean Sum u, in units of s around K' m.
+// clamped to [-b, b], n ~ N(0, sigma_k^2) with sigma_k = sigma/sqrt(noise_shares), by default
+// sigma/sqrt(K_min), and |n| <= z sigma_k by construction of the sampler, mu = -s m with m =
+// ceil((b + z sigma_k)/s) + 1, so that every rate is at least 1. The sum over K' participants has
+// mean Sum u, in units of s around K' m.
 class MechanismPlan {
  public:
   // InvalidArgument names the field, its value and the range. Beside the fields' own ranges it
@@ -49,7 +56,8 @@ class MechanismPlan {
   // samplers that together cost more than delta/1000.
   static absl::StatusOr<MechanismPlan> Create(const MechanismSpec& spec);
 
-  // As given, but for the effective coordinate_bound (at most S) and noise_stddev (see above).
+  // As given, but for the effective coordinate_bound (at most S, unless sums are sent),
+  // noise_shares and noise_stddev (see above).
   const MechanismSpec& spec() const { return spec_; }
   bool makes_guarantee() const;  // none of the three `without_` fields is set
 
@@ -67,7 +75,7 @@ class MechanismPlan {
   double wrong_value_probability() const { return wrong_value_probability_; }
 
   // Standard deviation of s Sum Y of `participants` participants whose updates add to `sum_u`:
-  // sqrt(sigma^2 K'/K_min + s (K' |mu| + sum_u)).
+  // sqrt(sigma^2 K'/noise_shares + s (K' |mu| + sum_u)).
   double sum_stddev(uint32_t participants, double sum_u = 0) const;
   // The part of its square that the quantisation adds at sum_u = 0: s K' |mu|.
   double quantisation_variance(uint32_t participants) const;
@@ -112,7 +120,8 @@ class Mechanism {
 
   const MechanismPlan& plan() const { return plan_; }
 
-  // To S, and to [-b, b]; an update that is not finite becomes zeros (clip.h).
+  // To S (unless sums are sent), and to [-b, b]; an update that is not finite becomes zeros
+  // (clip.h).
   Clipping ClippingOf(std::span<const float> update) const;
   // At once. The spans may be the same memory.
   ClipReport Clip(std::span<const float> update, std::span<float> clipped) const;

@@ -127,6 +127,41 @@ TEST(MechanismPlanTest, FewerParticipantsMeanMoreNoiseEach) {
               36 * 4, 1e-9);
 }
 
+TEST(MechanismPlanTest, FewerNoiseSharesMeanMoreNoiseEach) {
+  MechanismSpec spec = PublishedSetting();
+  EXPECT_EQ(PlanOf(spec).spec().noise_shares, 1000u);
+  spec.noise_shares = 640;
+  const MechanismPlan plan = PlanOf(spec);
+  EXPECT_DOUBLE_EQ(plan.participant_stddev(), 6 / std::sqrt(640.0));
+  // What is left without the shares of 360 who pool what they know is sigma.
+  const double left = plan.participant_stddev() * std::sqrt(640.0);
+  EXPECT_DOUBLE_EQ(left, 6);
+  const double quantisation = plan.quantisation_variance(1000);
+  EXPECT_NEAR(plan.sum_stddev(1000), std::sqrt(36 / 0.64 + quantisation), 1e-9);
+  spec.noise_shares = 1001;
+  const auto refused = MechanismPlan::Create(spec);
+  EXPECT_THAT(base::Message(refused.status()),
+              HasSubstr("noise_shares is 1001, above min_participants, which is 1000"));
+}
+
+TEST(MechanismPlanTest, SumsOfClippedContributionsAreClampedOnly) {
+  MechanismSpec spec = PublishedSetting();
+  spec.dimension = 4;
+  spec.cohort = spec.min_participants = 4;
+  spec.clip_norm = 1;
+  spec.coordinate_bound = 16;
+  spec.scale = 1e-2;
+  EXPECT_DOUBLE_EQ(PlanOf(spec).spec().coordinate_bound, 1);
+  spec.sums_of_clipped = true;
+  const MechanismPlan plan = PlanOf(spec);
+  EXPECT_DOUBLE_EQ(plan.spec().coordinate_bound, 16);
+  EXPECT_TRUE(plan.makes_guarantee());
+  const std::vector<float> sum = {3, -20, 0.5f, 16};
+  std::vector<float> clamped(4);
+  EXPECT_FALSE(Mechanism(plan).Clip(sum, clamped).clipped);
+  EXPECT_EQ(clamped, (std::vector<float>{3, -16, 0.5f, 16}));
+}
+
 TEST(MechanismPlanTest, WithoutNoise) {
   MechanismSpec spec = PublishedSetting();
   spec.without_noise = true;

@@ -37,7 +37,7 @@ AttemptCost AttemptCostOf(const Manifest& manifest, ChargingRule rule, uint32_t 
                    .rounds = spec.rounds,
                    .attempts_per_round = spec.attempts_per_round,
                    .first_round = first_round};
-  cost.event = OutsiderEvent(spec);
+  cost.event = ChargedEvent(spec);
   if (rule == ChargingRule::kOwnSeals) {
     cost.event.sampling = accounting::Sampling::kNone;
     cost.event.sampling_rate = 1;

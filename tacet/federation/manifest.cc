@@ -1,9 +1,12 @@
 #include "tacet/federation/manifest.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <utility>
 
+#include "tacet/accounting/calibration.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
@@ -19,6 +22,52 @@ constexpr uint32_t kMostAttempts = 100;
 absl::Status CheckRange(uint64_t value, uint64_t low, uint64_t high, std::string_view key) {
   if (value >= low && value <= high) return absl::OkStatus();
   return base::InvalidArgument("{} is {}, it must be from {} to {}", key, value, low, high);
+}
+
+bool IsClientUnit(const ManifestSpec& spec) { return spec.unit == accounting::Unit::kClient; }
+
+absl::Status CheckUnit(const ManifestSpec& spec) {
+  const std::string_view unit = accounting::UnitName(spec.unit);
+  if (IsClientUnit(spec)) {
+    if (spec.record_rate != 0 || spec.expected_batch != 0 || spec.appearances != 0 ||
+        spec.colluders != 0) {
+      return base::InvalidArgument(
+          "record_rate {}, expected_batch {}, appearances {} and colluders {} are for unit record "
+          "or person; with unit client they must be left out",
+          spec.record_rate, spec.expected_batch, spec.appearances, spec.colluders);
+    }
+    return absl::OkStatus();
+  }
+  if (!(spec.record_rate > 0 && spec.record_rate <= 1)) {
+    return base::InvalidArgument("record_rate is {}, it must be above 0 and at most 1",
+                                 spec.record_rate);
+  }
+  if (!(spec.expected_batch > 0 && std::isfinite(spec.expected_batch))) {
+    return base::InvalidArgument("expected_batch is {}, it must be a positive number",
+                                 spec.expected_batch);
+  }
+  if (spec.cohort != spec.clients || spec.sampling != accounting::Sampling::kFixedSize) {
+    return base::InvalidArgument(
+        "with unit {} every site is in every round: the cohort must be all {} sites, not {} by {} "
+        "sampling",
+        unit, spec.clients, spec.cohort, accounting::SamplingName(spec.sampling));
+  }
+  if (spec.colluders >= spec.min_participants) {
+    return base::InvalidArgument(
+        "colluders is {}, but only {} sites need to take part: nobody's noise would be left",
+        spec.colluders, spec.min_participants);
+  }
+  // A site's sum becomes floats: on the way each coordinate may move by 2^-23 b. The clipping of
+  // records leaves room for that (docs/design/records.md).
+  const double rounding =
+      0x1p-23 * spec.coordinate_bound * std::sqrt(static_cast<double>(spec.dimension));
+  if (rounding > 0x1p-9 * spec.clip_norm) {
+    return base::InvalidArgument(
+        "coordinate_bound is {}: with {} parameters a site's sum of clipped gradients can be "
+        "rounded to {:.3g} at best, expected at most 2^-9 of the clip norm {}",
+        spec.coordinate_bound, spec.dimension, rounding, spec.clip_norm);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckCounts(const ManifestSpec& spec) {
@@ -45,19 +94,6 @@ absl::Status CheckCounts(const ManifestSpec& spec) {
   return absl::OkStatus();
 }
 
-accounting::FederationPrivacySpec PrivacySpec(const ManifestSpec& spec) {
-  accounting::FederationPrivacySpec privacy;
-  privacy.clients = spec.clients;
-  privacy.cohort = spec.cohort;
-  privacy.min_participants = spec.min_participants;
-  privacy.rounds = uint64_t{spec.rounds} + spec.spare_attempts;
-  privacy.clip_norm = spec.clip_norm;
-  privacy.noise_stddev = spec.noise_stddev;
-  privacy.delta = spec.delta;
-  privacy.sampling = spec.sampling;
-  return privacy;
-}
-
 dp::MechanismSpec MechanismOf(const ManifestSpec& spec, uint32_t largest_cohort,
                               double max_epsilon) {
   dp::MechanismSpec mechanism;
@@ -68,6 +104,8 @@ dp::MechanismSpec MechanismOf(const ManifestSpec& spec, uint32_t largest_cohort,
   mechanism.scale = spec.scale;
   mechanism.cohort = largest_cohort;
   mechanism.min_participants = spec.min_participants;
+  mechanism.noise_shares = spec.min_participants - spec.colluders;
+  mechanism.sums_of_clipped = !IsClientUnit(spec);
   mechanism.attempts = spec.rounds + spec.spare_attempts;
   mechanism.delta = spec.delta;
   mechanism.max_epsilon = max_epsilon;
@@ -80,7 +118,12 @@ dp::MechanismSpec MechanismOf(const ManifestSpec& spec, uint32_t largest_cohort,
 
 void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
   writer.Raw("TCTM");
-  writer.U16(spec.plaintext_bits == 0 ? 1 : 2);
+  // A field that came later is written only where it says something: older agreements keep their
+  // digest.
+  const bool names_unit =
+      !IsClientUnit(spec) || spec.neighbouring != accounting::Neighbouring::kReplaceOne;
+  const bool names_bits = names_unit || spec.plaintext_bits != 0;
+  writer.U16(names_unit ? 3 : names_bits ? 2 : 1);
   writer.Blob(spec.model);
   writer.U64(spec.dimension);
   writer.Raw(spec.initial_model);
@@ -105,36 +148,105 @@ void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
   writer.F64(spec.optimizer.learning_rate_final);
   writer.F64(spec.optimizer.momentum);
   writer.F64(spec.budget_epsilon);
-  if (spec.plaintext_bits != 0) writer.U32(spec.plaintext_bits);
+  if (names_bits) writer.U32(spec.plaintext_bits);
+  if (!names_unit) return;
+  writer.Blob(accounting::UnitName(spec.unit));
+  writer.Blob(accounting::NeighbouringName(spec.neighbouring));
+  writer.F64(spec.record_rate);
+  writer.F64(spec.expected_batch);
+  writer.U32(spec.appearances);
+  writer.U32(spec.colluders);
+}
+
+bool PromisesSomething(const ManifestSpec& spec) {
+  return !spec.without_noise && !spec.without_clipping;
+}
+
+// sigma from the epsilon that the planned rounds may cost whoever is charged for.
+absl::Status ChooseNoise(ManifestSpec& spec) {
+  if (spec.target_epsilon == 0) return absl::OkStatus();
+  if (spec.noise_stddev != 0) {
+    return base::InvalidArgument(
+        "noise is {} and target_epsilon is {}: the one follows from the other, leave one out",
+        spec.noise_stddev, spec.target_epsilon);
+  }
+  if (!PromisesSomething(spec)) {
+    return base::InvalidArgument(
+        "target_epsilon is {}, but without noise or without clipping epsilon is infinite",
+        spec.target_epsilon);
+  }
+  accounting::CalibrationTarget target{.epsilon = spec.target_epsilon};
+  if (!IsClientUnit(spec) && spec.clients > 1) {
+    target.view =
+        spec.colluders > 0 ? accounting::View::kColluders : accounting::View::kParticipantInCohort;
+  }
+  TACET_ASSIGN_OR_RETURN(spec.noise_stddev,
+                         accounting::CalibrateNoise(PrivacyOf(spec, spec.rounds), target));
+  return absl::OkStatus();
 }
 
 absl::Status CheckBudget(const ManifestSpec& spec) {
   if (spec.budget_epsilon == 0) return absl::OkStatus();
   const SpendingTerms terms{.budget_epsilon = spec.budget_epsilon, .delta = spec.delta};
   TACET_ASSIGN_OR_RETURN(PrivacySpending spending, PrivacySpending::Create(terms));
-  if (spec.without_noise || spec.without_clipping) {
+  if (!PromisesSomething(spec)) {
     return base::InvalidArgument(
         "budget_epsilon is {}, but without noise or without clipping epsilon is infinite: leave "
         "out the one or the other",
         spec.budget_epsilon);
   }
-  return base::Annotate(spending.CheckRoomFor(OutsiderEvent(spec)),
+  return base::Annotate(spending.CheckRoomFor(ChargedEvent(spec)),
                         "budget_epsilon does not reach for a single attempt");
 }
 
 }  // namespace
 
-accounting::SamplingEvent OutsiderEvent(const ManifestSpec& spec) {
+accounting::FederationPrivacySpec PrivacyOf(const ManifestSpec& spec, uint64_t attempts) {
+  accounting::FederationPrivacySpec privacy;
+  privacy.unit = spec.unit;
+  privacy.neighbouring = spec.neighbouring;
+  privacy.clients = spec.clients;
+  privacy.cohort = spec.cohort;
+  privacy.min_participants = spec.min_participants;
+  privacy.rounds = attempts;
+  privacy.clip_norm = spec.clip_norm;
+  privacy.noise_stddev = spec.noise_stddev;
+  privacy.delta = spec.delta;
+  privacy.sampling = spec.sampling;
+  privacy.record_rate = spec.record_rate;
+  privacy.appearances = std::max<uint32_t>(spec.appearances, 1);
+  privacy.colluders = spec.colluders;
+  return privacy;
+}
+
+accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec) {
   accounting::SamplingEvent event;
-  event.sampling = spec.sampling == accounting::Sampling::kNone ? accounting::Sampling::kFixedSize
-                                                                : spec.sampling;
-  event.sampling_rate = static_cast<double>(spec.cohort) / static_cast<double>(spec.clients);
-  event.noise_stddev = spec.without_noise || spec.without_clipping ? 0 : spec.noise_stddev;
+  event.unit = spec.unit;
+  event.neighbouring = spec.neighbouring;
   event.clip_norm = spec.clip_norm;
+  if (IsClientUnit(spec)) {
+    event.sampling = spec.sampling == accounting::Sampling::kNone ? accounting::Sampling::kFixedSize
+                                                                  : spec.sampling;
+    event.sampling_rate = static_cast<double>(spec.cohort) / static_cast<double>(spec.clients);
+    event.noise_stddev = PromisesSomething(spec) ? spec.noise_stddev : 0;
+    return event;
+  }
+  // Every view of the sites has the same rate and sensitivity; what differs is the noise left.
+  const auto views = accounting::ObserveFederation(PrivacyOf(spec, 1));
+  event.noise_stddev = std::numeric_limits<double>::infinity();
+  if (views.ok()) {
+    for (const accounting::ObservedRounds& view : *views) {
+      for (const accounting::WeightedEvent& part : view.round) {
+        if (part.event.noise_stddev < event.noise_stddev) event = part.event;
+      }
+    }
+  }
+  if (!PromisesSomething(spec) || !std::isfinite(event.noise_stddev)) event.noise_stddev = 0;
   return event;
 }
 
 absl::StatusOr<Manifest> Manifest::Create(ManifestSpec spec) {
+  if (!IsClientUnit(spec) && spec.cohort == 0) spec.cohort = static_cast<uint32_t>(spec.clients);
   TACET_RETURN_IF_ERROR(CheckCounts(spec));
   const CohortRange range = ExpectedCohortRange(spec.sampling, spec.clients, spec.cohort);
   if (spec.min_participants == 0) spec.min_participants = range.smallest;
@@ -142,6 +254,9 @@ absl::StatusOr<Manifest> Manifest::Create(ManifestSpec spec) {
     return base::InvalidArgument("min_participants is {}, the cohort has only {}",
                                  spec.min_participants, spec.cohort);
   }
+  TACET_RETURN_IF_ERROR(CheckUnit(spec));
+  if (!IsClientUnit(spec)) spec.appearances = std::max<uint32_t>(spec.appearances, 1);
+  TACET_RETURN_IF_ERROR(ChooseNoise(spec));
   if (spec.without_noise) spec.noise_stddev = 0;
   spec.optimizer.rounds = spec.rounds;
   TACET_RETURN_IF_ERROR(ServerOptimizer::Create(spec.optimizer, 1).status());
@@ -149,8 +264,9 @@ absl::StatusOr<Manifest> Manifest::Create(ManifestSpec spec) {
   TACET_RETURN_IF_ERROR(CheckBudget(spec));
 
   double max_epsilon = 0;
-  if (!spec.without_noise && !spec.without_clipping && spec.noise_stddev > 0) {
-    TACET_ASSIGN_OR_RETURN(max_epsilon, accounting::MaxGuaranteedEpsilon(PrivacySpec(spec)));
+  if (PromisesSomething(spec) && spec.noise_stddev > 0) {
+    TACET_ASSIGN_OR_RETURN(max_epsilon, accounting::MaxGuaranteedEpsilon(PrivacyOf(
+                                            spec, uint64_t{spec.rounds} + spec.spare_attempts)));
   }
   TACET_ASSIGN_OR_RETURN(
       secagg::Terms terms,

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/accounting/privacy_event.h"
+#include "tacet/accounting/views.h"
 #include "tacet/base/hash.h"
 #include "tacet/base/signing.h"
 #include "tacet/dp/gaussian.h"
@@ -34,11 +35,26 @@ struct ManifestSpec {
   uint32_t spare_attempts = 10;     // charged attempts never pass rounds + spare_attempts
   uint32_t openers = 3;             // of an attempt; all members when there are fewer
   accounting::Sampling sampling = accounting::Sampling::kFixedSize;  // or kPoisson
+  // Unit: whose data the guarantee hides, and between which neighbours ledger and budget count.
+  // With unit record or person a client is a site: every site is in every round (K = M) and sends
+  // the sum of what its own records (persons) contribute, each drawn by a secret coin, its gradient
+  // clipped to S; the opened sum is divided by `expected_batch`.
+  accounting::Unit unit = accounting::Unit::kClient;
+  accounting::Neighbouring neighbouring = accounting::Neighbouring::kReplaceOne;
+  // The following five are 0 for unit client.
+  double record_rate = 0;     // q_r in (0, 1]
+  double expected_batch = 0;  // B > 0, public: q_r times the number of all sites' records (persons)
+  uint32_t appearances = 0;   // most sites at which one record (person) appears; 0: 1
+  uint32_t colluders = 0;     // c < K_min: sigma is left without the shares of so many sites
   // Mechanism
   double clip_norm = 1;         // S
   double coordinate_bound = 1;  // b
-  double noise_stddev = 0;      // sigma, of the sum
-  double scale = 1e-4;          // s
+  // sigma, of the sum (of K_min - colluders shares). Exactly one of the two: a noise, or the
+  // epsilon that the planned rounds may cost at most, from which the least noise is found that
+  // keeps it.
+  double noise_stddev = 0;
+  double target_epsilon = 0;
+  double scale = 1e-4;  // s
   double delta = 1e-5;
   // Epsilon that all charged attempts together may cost an outsider at delta; 0: no budget.
   double budget_epsilon = 0;
@@ -54,17 +70,22 @@ struct ManifestSpec {
   std::vector<base::PublicKey> members;
 };
 
-// One attempt as it is seen by an outsider, who knows no cohort: what is charged to a ledger of
-// announced attempts and to the server's budget. Noise 0 where nothing is promised.
-accounting::SamplingEvent OutsiderEvent(const ManifestSpec& spec);
+// One attempt as it is charged to a ledger of announced attempts and to the server's budget: as
+// seen by an outsider, who knows no cohort, for unit client; by the other site, or the colluding
+// sites, that see most of it for unit record or person. Noise 0 where nothing is promised.
+accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec);
+
+// What the accountants are told of `attempts` attempts.
+accounting::FederationPrivacySpec PrivacyOf(const ManifestSpec& spec, uint64_t attempts);
 
 // The checked agreement, with the plan that follows from it. Immutable.
 class Manifest {
  public:
   // InvalidArgument names the value that is wrong and its range: a cohort larger than the
   // federation, a K_min above K, sigma = 0 without `without_noise`, a budget that does not reach
-  // for one attempt, ... The mechanism's implementation terms are held against the largest finite
-  // epsilon that the agreement guarantees to anybody.
+  // for one attempt, ... NotFound when no noise reaches `target_epsilon`. The mechanism's
+  // implementation terms are held against the largest finite epsilon that the agreement guarantees
+  // to anybody.
   static absl::StatusOr<Manifest> Create(ManifestSpec spec);
 
   const ManifestSpec& spec() const { return spec_; }

@@ -1,5 +1,7 @@
 #include "tacet/federation/manifest.h"
 
+#include <cmath>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -39,6 +41,123 @@ TEST(ManifestTest, PlansThePapersSetting) {
   EXPECT_EQ(manifest->spec().min_participants, 1000u);
   EXPECT_GT(manifest->max_epsilon(), 5.3);
   EXPECT_EQ(manifest->attempt_budget(), 110u);
+}
+
+// Four hospitals, each patient's record protected.
+ManifestSpec Hospitals() {
+  ManifestSpec spec;
+  spec.model = "logistic";
+  spec.dimension = 60;
+  spec.clients = 4;
+  spec.rounds = 200;
+  spec.spare_attempts = 0;
+  spec.unit = accounting::Unit::kRecord;
+  spec.neighbouring = accounting::Neighbouring::kZeroOut;
+  spec.record_rate = 0.1;
+  spec.expected_batch = 73.6;
+  spec.clip_norm = 1;
+  spec.coordinate_bound = 32;
+  spec.noise_stddev = 3;
+  spec.scale = 1e-2;
+  spec.members.resize(4);
+  return spec;
+}
+
+TEST(ManifestTest, WithUnitRecordEverySiteIsInEveryRoundAndTheOtherSitesViewIsCharged) {
+  const auto manifest = Manifest::Create(Hospitals());
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_EQ(manifest->spec().cohort, 4u);
+  EXPECT_EQ(manifest->spec().min_participants, 4u);
+  EXPECT_EQ(manifest->spec().appearances, 1u);
+  EXPECT_DOUBLE_EQ(manifest->terms().mechanism().spec().coordinate_bound, 32);
+  EXPECT_DOUBLE_EQ(manifest->terms().mechanism().participant_stddev(), 1.5);
+  EXPECT_NEAR(manifest->max_epsilon(), 2.394, 0.001);
+  const accounting::SamplingEvent event = ChargedEvent(manifest->spec());
+  EXPECT_EQ(event.unit, accounting::Unit::kRecord);
+  EXPECT_EQ(event.neighbouring, accounting::Neighbouring::kZeroOut);
+  EXPECT_EQ(event.sampling, accounting::Sampling::kPoisson);
+  EXPECT_DOUBLE_EQ(event.sampling_rate, 0.1);
+  EXPECT_DOUBLE_EQ(event.noise_stddev, 3 * std::sqrt(0.75));
+}
+
+TEST(ManifestTest, ColludersLeaveSigma) {
+  ManifestSpec spec = Hospitals();
+  spec.colluders = 2;
+  const auto manifest = Manifest::Create(spec);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_DOUBLE_EQ(manifest->terms().mechanism().participant_stddev(), 3 / std::sqrt(2));
+  EXPECT_DOUBLE_EQ(ChargedEvent(manifest->spec()).noise_stddev, 3);
+  EXPECT_NEAR(manifest->max_epsilon(), 2.004, 0.001);
+}
+
+TEST(ManifestTest, APersonAtTwoSitesCountsTwice) {
+  ManifestSpec spec = Hospitals();
+  spec.unit = accounting::Unit::kPerson;
+  spec.appearances = 2;
+  const accounting::SamplingEvent event = ChargedEvent(Manifest::Create(spec)->spec());
+  EXPECT_DOUBLE_EQ(event.clip_norm, 2);
+  EXPECT_DOUBLE_EQ(event.sampling_rate, 1 - 0.9 * 0.9);
+}
+
+TEST(ManifestTest, NoiseFollowsFromTheEpsilonWanted) {
+  ManifestSpec spec = Hospitals();
+  spec.noise_stddev = 0;
+  spec.target_epsilon = 2.394;
+  const auto manifest = Manifest::Create(spec);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_NEAR(manifest->spec().noise_stddev, 3, 0.01);
+  EXPECT_LE(manifest->max_epsilon(), 2.394);
+  spec.noise_stddev = 3;
+  EXPECT_THAT(Refusal(spec), HasSubstr("the one follows from the other"));
+  spec.noise_stddev = 0;
+  spec.without_noise = true;
+  EXPECT_THAT(Refusal(spec), HasSubstr("epsilon is infinite"));
+}
+
+TEST(ManifestTest, RefusesUnitsThatDoNotFit) {
+  const auto refusal = [](void (*change)(ManifestSpec&)) {
+    ManifestSpec spec = Hospitals();
+    change(spec);
+    return Refusal(spec);
+  };
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.record_rate = 0; }),
+              HasSubstr("record_rate is 0, it must be above 0 and at most 1"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.record_rate = 1.5; }),
+              HasSubstr("record_rate is 1.5"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.expected_batch = 0; }),
+              HasSubstr("expected_batch is 0, it must be a positive number"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.cohort = 3; }),
+              HasSubstr("the cohort must be all 4 sites"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.sampling = accounting::Sampling::kPoisson; }),
+              HasSubstr("not 4 by poisson sampling"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.colluders = 4; }),
+              HasSubstr("nobody's noise would be left"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.appearances = 5; }),
+              HasSubstr("appearances is 5"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.coordinate_bound = 1e4; }),
+              HasSubstr("can be rounded to"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) {
+                spec.unit = accounting::Unit::kClient;
+                spec.cohort = 4;
+              }),
+              HasSubstr("with unit client they must be left out"));
+}
+
+TEST(ManifestTest, HashCoversTheUnit) {
+  const base::Digest agreement = Manifest::Create(Hospitals())->agreement();
+  const auto differs = [&](void (*change)(ManifestSpec&)) {
+    ManifestSpec spec = Hospitals();
+    change(spec);
+    return Manifest::Create(spec)->agreement() != agreement;
+  };
+  EXPECT_FALSE(differs([](ManifestSpec&) {}));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.unit = accounting::Unit::kPerson; }));
+  EXPECT_TRUE(differs(
+      [](ManifestSpec& spec) { spec.neighbouring = accounting::Neighbouring::kReplaceOne; }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.record_rate = 0.2; }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.expected_batch = 74; }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.appearances = 2; }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.colluders = 1; }));
 }
 
 TEST(ManifestTest, HashCoversEverything) {

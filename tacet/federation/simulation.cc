@@ -8,12 +8,14 @@
 #include <utility>
 
 #include "tacet/accounting/moments_accountant.h"
+#include "tacet/accounting/rdp_accountant.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/federation/checkpoint.h"
 #include "tacet/federation/cohort.h"
 #include "tacet/federation/server_optimizer.h"
+#include "tacet/federation/unit_sampling.h"
 
 namespace tacet::federation {
 namespace {
@@ -40,6 +42,19 @@ MemberKeys MakeKeys(uint64_t members, const EntropyFactory& entropy) {
   return keys;
 }
 
+uint64_t AllUnits(const Learner& learner) {
+  uint64_t units = 0;
+  for (uint64_t owner = 0; owner < learner.owners(); ++owner) units += learner.units(owner);
+  return units;
+}
+
+absl::Status CheckUnits(const ManifestSpec& manifest, const Learner& learner) {
+  if (manifest.unit == learner.unit()) return absl::OkStatus();
+  return base::InvalidArgument("the agreement's unit is {}, the learner was made for unit {}",
+                               accounting::UnitName(manifest.unit),
+                               accounting::UnitName(learner.unit()));
+}
+
 absl::Status CheckSimulation(const SimulationSpec& spec) {
   if (spec.threads < 1 || spec.threads > 1024) {
     return base::InvalidArgument("threads is {}, it must be from 1 to 1024", spec.threads);
@@ -55,6 +70,10 @@ absl::Status CheckSimulation(const SimulationSpec& spec) {
     return base::InvalidArgument(
         "weights = \"samples\" needs --no-noise: with unequal weights one client can move the "
         "average further than the noise hides");
+  }
+  if (spec.weigh_by_samples && spec.manifest.unit != accounting::Unit::kClient) {
+    return base::InvalidArgument("weights = \"samples\" is for unit client, not {}",
+                                 accounting::UnitName(spec.manifest.unit));
   }
   return absl::OkStatus();
 }
@@ -108,10 +127,15 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationSpec sp
                                                                const Learner& learner,
                                                                Channel& channel) {
   TACET_RETURN_IF_ERROR(CheckSimulation(spec));
+  TACET_RETURN_IF_ERROR(CheckUnits(spec.manifest, learner));
   EntropyFactory entropy = MakeEntropyFactory(spec.insecure_seed);
   std::vector<float> initial = learner.InitialModel();
   spec.manifest.dimension = learner.dimension();
   spec.manifest.clients = learner.owners();
+  if (spec.manifest.unit != accounting::Unit::kClient && spec.manifest.expected_batch == 0) {
+    spec.manifest.expected_batch =
+        spec.manifest.record_rate * static_cast<double>(AllUnits(learner));
+  }
   spec.manifest.initial_model = ModelDigest(initial);
   MemberKeys keys = MakeKeys(learner.owners(), entropy);
   spec.manifest.members.clear();
@@ -160,6 +184,8 @@ absl::Status Simulation::OpenLedger(State& state) {
   header.data_set = spec_.data.name;
   header.data_digest = spec_.data.digest;
   header.rule = ChargingRule::kAnnouncedAttempts;
+  header.unit = spec.unit;
+  header.neighbouring = spec.neighbouring;
   header.spending = {.budget_epsilon = spec.budget_epsilon,
                      .delta = spec.delta,
                      .composition = Composition::kOneEvent};
@@ -332,7 +358,7 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
   TACET_ASSIGN_OR_RETURN(const std::unique_ptr<UpdatePath> path, NewPath(id, log));
   record.seconds.seal += watch.Seconds();  // the round's public polynomials
   double train_seconds = 0;
-  const absl::Status trained = TrainCohort(state, cohort, *path, train_seconds);
+  const absl::Status trained = TrainCohort(state, id, cohort, *path, train_seconds);
   record.seconds.train += train_seconds / spec_.threads;
   absl::StatusOr<Average> average =
       trained.ok() ? path->Finish() : absl::StatusOr<Average>(trained);
@@ -340,11 +366,39 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
   record.seconds.seal += spent.seal / spec_.threads;
   record.seconds.add += spent.add / spec_.threads;
   record.seconds.open += spent.open;
+  if (average.ok() && manifest_.spec().unit != accounting::Unit::kClient) {
+    // The public expected batch divides the sum, never what was really drawn.
+    const double factor = average->participants / manifest_.spec().expected_batch;
+    for (double& value : average->mean) value *= factor;
+  }
   return average;
 }
 
-absl::Status Simulation::TrainCohort(State& state, std::span<const uint64_t> cohort,
-                                     UpdatePath& path, double& train_seconds) {
+absl::Status Simulation::TrainOwner(const State& state, const secagg::Attempt& attempt,
+                                    uint64_t owner, double mean_samples, Trainer& trainer,
+                                    std::span<float> update) const {
+  const ManifestSpec& spec = manifest_.spec();
+  if (spec.unit != accounting::Unit::kClient) {
+    const std::unique_ptr<base::Entropy> entropy = entropy_(
+        fmt::format("units/{}/{}/{}/{}", attempt.epoch, attempt.round, attempt.attempt, owner));
+    base::Random coins = base::Random::FromEntropy(*entropy);
+    const std::vector<uint32_t> drawn = DrawUnits(learner_.units(owner), spec.record_rate, coins);
+    const double clip_norm =
+        spec.without_clipping ? std::numeric_limits<double>::infinity() : spec.clip_norm;
+    return trainer.SumClippedGradients(state.model, owner, drawn, clip_norm, update);
+  }
+  TACET_RETURN_IF_ERROR(trainer.Train(state.model, state.round, owner, update));
+  if (spec_.weigh_by_samples && mean_samples > 0) {
+    const auto weight =
+        static_cast<float>(static_cast<double>(learner_.training_samples(owner)) / mean_samples);
+    for (float& value : update) value *= weight;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Simulation::TrainCohort(State& state, const secagg::Attempt& attempt,
+                                     std::span<const uint64_t> cohort, UpdatePath& path,
+                                     double& train_seconds) {
   // Large owners first, so that no thread is left with one at the end.
   std::vector<uint64_t> order(cohort.begin(), cohort.end());
   std::ranges::stable_sort(order, std::ranges::greater{},
@@ -363,17 +417,13 @@ absl::Status Simulation::TrainCohort(State& state, std::span<const uint64_t> coh
     std::vector<float> update(manifest_.spec().dimension);
     for (size_t i = next++; i < order.size(); i = next++) {
       const base::Stopwatch watch;
-      const absl::Status trained = trainer.Train(state.model, state.round, order[i], update);
+      const absl::Status trained =
+          TrainOwner(state, attempt, order[i], mean_samples, trainer, update);
       if (!trained.ok()) {
         const std::lock_guard lock(mutex);
         failure = absl::InternalError(fmt::format("training failed: {}", base::Message(trained)));
         next = order.size();
         return;
-      }
-      if (spec_.weigh_by_samples && mean_samples > 0) {
-        const auto weight = static_cast<float>(
-            static_cast<double>(learner_.training_samples(order[i])) / mean_samples);
-        for (float& value : update) value *= weight;
       }
       training.Add(watch.Seconds());
       if (const absl::Status sent = path.Contribute(order[i], update); !sent.ok()) {
@@ -396,9 +446,17 @@ absl::StatusOr<std::unique_ptr<UpdatePath>> Simulation::NewPath(const secagg::At
 }
 
 absl::StatusOr<double> Simulation::EpsilonSoFar(uint64_t attempts) const {
-  const accounting::SamplingEvent event = OutsiderEvent(manifest_.spec());
-  TACET_ASSIGN_OR_RETURN(const accounting::MomentsResult result,
-                         accounting::MomentsEpsilon(event, attempts, manifest_.spec().delta));
+  const ManifestSpec& spec = manifest_.spec();
+  const accounting::SamplingEvent event = ChargedEvent(spec);
+  if (spec.unit == accounting::Unit::kClient) {
+    TACET_ASSIGN_OR_RETURN(const accounting::MomentsResult result,
+                           accounting::MomentsEpsilon(event, attempts, spec.delta));
+    return result.epsilon;
+  }
+  if (PromisesNothing(event)) return std::numeric_limits<double>::infinity();
+  if (attempts == 0) return 0.0;
+  TACET_ASSIGN_OR_RETURN(const accounting::RdpResult result,
+                         accounting::RdpEpsilon(accounting::Repeated(event, attempts), spec.delta));
   return result.epsilon;
 }
 

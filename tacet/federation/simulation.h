@@ -30,7 +30,8 @@ struct SimulatedData {
 };
 
 struct SimulationSpec {
-  // What is agreed; the model's dimension, its digest and the members' keys are filled in.
+  // What is agreed; the model's dimension, its digest and the members' keys are filled in, for unit
+  // record or person also an expected_batch of 0: record_rate times all sites' records (persons).
   ManifestSpec manifest;
   int threads = 1;
   uint32_t evaluate_every = 1;    // rounds; the last one is always evaluated
@@ -58,7 +59,8 @@ struct RoundRecord {
   uint32_t cohort_size = 0;              // K' that were opened
   uint32_t attempts = 0;                 // of this round, all charged
   std::optional<Evaluation> evaluation;  // after the round
-  // Moments accountant, outsider, all attempts so far; infinite without a guarantee.
+  // Of ChargedEvent, all attempts so far, by the moments accountant (unit client) or real-order
+  // RDP; infinite without a guarantee.
   double epsilon = 0;
   RoundSeconds seconds;
   uint64_t upload_bytes = 0;
@@ -126,8 +128,12 @@ class Simulation {
   absl::StatusOr<RoundRecord> RunRound(State& state);
   absl::StatusOr<Average> RunAttempt(State& state, uint32_t attempt, RoundRecord& record);
   absl::Status PlanAttempt(State& state, const AttemptNumber& number) const;
-  absl::Status TrainCohort(State& state, std::span<const uint64_t> cohort, UpdatePath& path,
+  absl::Status TrainCohort(State& state, const secagg::Attempt& attempt,
+                           std::span<const uint64_t> cohort, UpdatePath& path,
                            double& train_seconds);
+  // What `owner` contributes, ready to be sealed.
+  absl::Status TrainOwner(const State& state, const secagg::Attempt& attempt, uint64_t owner,
+                          double mean_samples, Trainer& trainer, std::span<float> update) const;
   absl::StatusOr<std::unique_ptr<UpdatePath>> NewPath(const secagg::Attempt& attempt,
                                                       const MemberLog& log) const;
   absl::StatusOr<double> EpsilonSoFar(uint64_t attempts) const;

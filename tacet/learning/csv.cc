@@ -59,13 +59,41 @@ class Lines {
   uint64_t number_ = 0;
 };
 
-// The state of one parse; messages begin with the file and the line.
-class Parser {
+// Numbers handed out to texts, in the order in which they first come.
+class Names {
  public:
-  Parser(std::string_view text, std::string_view name, const CsvOptions& options)
-      : lines_(text), name_(name), options_(options) {}
+  uint32_t Number(const std::string& text) {
+    const auto [entry, fresh] = known_.try_emplace(text, static_cast<uint32_t>(known_.size()));
+    if (fresh) in_order_.push_back(text);
+    return entry->second;
+  }
+  const std::vector<std::string>& in_order() const { return in_order_; }
 
-  absl::StatusOr<Dataset> Parse();
+ private:
+  std::unordered_map<std::string, uint32_t> known_;
+  std::vector<std::string> in_order_;
+};
+
+}  // namespace
+
+struct CsvReader::State {
+  CsvOptions options;
+  Names owners, persons;
+  std::vector<float> features;
+  DatasetSpec spec;
+  // Of the first table, where features are not described.
+  std::string first_table = {};
+  std::vector<std::string> feature_names = {};
+  size_t feature_count = 0;
+};
+
+// The state of one table; messages begin with the file and the line.
+class CsvReader::Table {
+ public:
+  Table(std::string_view text, std::string_view name, State& state)
+      : lines_(text), name_(name), state_(state), options_(state.options) {}
+
+  absl::Status Read();
 
  private:
   template <typename... Args>
@@ -81,22 +109,25 @@ class Parser {
   absl::Status Split(std::string_view line);
   absl::StatusOr<size_t> Find(std::string_view wanted, std::string_view role) const;
   absl::Status FirstLine();
+  absl::Status FindFeatures();
+  absl::Status CheckSameFeatures();
   absl::Status Row();
+  absl::Status ReadLabel();
+  absl::Status ReadFeature(size_t index);
 
   Lines lines_;
   std::string_view name_;
+  State& state_;
   const CsvOptions& options_;
   std::vector<std::string> fields_;
   std::vector<std::string> header_;
   size_t columns_ = 0;
   size_t label_ = 0;
-  size_t owner_ = 0;
-  std::vector<float> features_;
-  std::unordered_map<std::string, uint32_t> known_owners_;
-  DatasetSpec spec_;
+  std::optional<size_t> owner_, person_;
+  std::vector<size_t> features_;  // columns, in the order of the features
 };
 
-absl::Status Parser::Split(std::string_view line) {
+absl::Status CsvReader::Table::Split(std::string_view line) {
   size_t count = 0;
   const auto next_field = [&]() -> std::string& {
     if (count == fields_.size()) fields_.emplace_back();
@@ -135,7 +166,8 @@ absl::Status Parser::Split(std::string_view line) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<size_t> Parser::Find(std::string_view wanted, std::string_view role) const {
+absl::StatusOr<size_t> CsvReader::Table::Find(std::string_view wanted,
+                                              std::string_view role) const {
   const auto matches = std::ranges::count(header_, wanted);
   if (matches > 1) return Error("the {} column \"{}\" exists {} times", role, wanted, matches);
   if (matches == 1) {
@@ -155,55 +187,136 @@ absl::StatusOr<size_t> Parser::Find(std::string_view wanted, std::string_view ro
   return static_cast<size_t>(column);
 }
 
-absl::Status Parser::FirstLine() {
+absl::Status CsvReader::Table::FirstLine() {
   columns_ = fields_.size();
-  if (options_.header) header_ = fields_;
+  if (options_.header) {
+    header_ = fields_;
+  } else if (!options_.columns.empty()) {
+    if (options_.columns.size() != columns_) {
+      return Error("{} columns, the configuration names {}", columns_, options_.columns.size());
+    }
+    header_ = options_.columns;
+  }
   TACET_ASSIGN_OR_RETURN(label_, Find(options_.label, "label"));
-  TACET_ASSIGN_OR_RETURN(owner_, Find(options_.owner, "owner"));
-  if (label_ == owner_) {
-    return Error("{} cannot be both label and owner", ColumnName(label_));
+  if (!options_.owner.empty()) {
+    TACET_ASSIGN_OR_RETURN(owner_, Find(options_.owner, "owner"));
+    if (label_ == *owner_) return Error("{} cannot be both label and owner", ColumnName(label_));
   }
-  if (columns_ < 3) {
-    return Error("{} columns: besides label and owner there must be a feature", columns_);
+  if (!options_.person.empty()) {
+    TACET_ASSIGN_OR_RETURN(person_, Find(options_.person, "person"));
+    if (label_ == *person_) return Error("{} cannot be both label and person", ColumnName(label_));
   }
-  return absl::OkStatus();
+  return FindFeatures();
 }
 
-absl::Status Parser::Row() {
-  if (fields_.size() != columns_) {
-    return Error("{} columns, expected {}", fields_.size(), columns_);
+absl::Status CsvReader::Table::FindFeatures() {
+  for (const CsvFeature& feature : options_.features) {
+    TACET_ASSIGN_OR_RETURN(features_.emplace_back(), Find(feature.column, "feature"));
+    if (features_.back() == label_) {
+      return Error("{} cannot be both label and feature", ColumnName(label_));
+    }
   }
+  if (!options_.features.empty()) return absl::OkStatus();
   for (size_t column = 0; column < columns_; ++column) {
-    const std::string& field = fields_[column];
-    if (column == owner_) {
-      if (field.empty()) return Error("{}: the owner is empty", ColumnName(column));
-      const auto [entry, fresh] =
-          known_owners_.try_emplace(field, static_cast<uint32_t>(known_owners_.size()));
-      if (fresh) spec_.owner_names.push_back(field);
-      spec_.sample_owners.push_back(entry->second);
-    } else if (column == label_) {
-      const std::optional<uint32_t> label = ParseNumber<uint32_t>(field);
-      if (!label.has_value() || *label > kMaxLabel) {
-        return Error("{}: \"{}\" is not a label: a whole number from 0 to {}", ColumnName(column),
-                     field, kMaxLabel);
-      }
-      if (options_.classes != 0 && *label >= options_.classes) {
-        return Error("{}: label {} where there are {} classes", ColumnName(column), *label,
-                     options_.classes);
-      }
-      spec_.labels.push_back(*label);
-    } else {
-      const std::optional<float> value = ParseNumber<float>(field);
-      if (!value.has_value() || !std::isfinite(*value)) {
-        return Error("{}: \"{}\" is not a finite number", ColumnName(column), field);
-      }
-      features_.push_back(*value);
+    if (column != label_ && column != owner_ && column != person_) features_.push_back(column);
+  }
+  if (features_.empty()) {
+    return Error("{} columns: besides label{}{} there must be a feature", columns_,
+                 owner_ ? " and owner" : "", person_ ? " and person" : "");
+  }
+  return CheckSameFeatures();
+}
+
+absl::Status CsvReader::Table::CheckSameFeatures() {
+  std::vector<std::string> names;
+  for (const size_t column : features_) {
+    if (column < header_.size()) names.push_back(header_[column]);
+  }
+  if (state_.first_table.empty()) {
+    state_.first_table = name_;
+    state_.feature_names = std::move(names);
+    state_.feature_count = features_.size();
+    return absl::OkStatus();
+  }
+  if (features_.size() != state_.feature_count) {
+    return Error("{} features where {} has {}", features_.size(), state_.first_table,
+                 state_.feature_count);
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != state_.feature_names[i]) {
+      return Error("{}: {} has \"{}\" in its place", ColumnName(features_[i]), state_.first_table,
+                   state_.feature_names[i]);
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<Dataset> Parser::Parse() {
+absl::Status CsvReader::Table::ReadLabel() {
+  const std::string& field = fields_[label_];
+  if (options_.label_above.has_value()) {
+    const std::optional<double> value = ParseNumber<double>(field);
+    if (!value.has_value() || !std::isfinite(*value)) {
+      return Error("{}: \"{}\" is not a label: a finite number", ColumnName(label_), field);
+    }
+    state_.spec.labels.push_back(*value > *options_.label_above ? 1 : 0);
+    return absl::OkStatus();
+  }
+  const std::optional<uint32_t> label = ParseNumber<uint32_t>(field);
+  if (!label.has_value() || *label > kMaxLabel) {
+    return Error("{}: \"{}\" is not a label: a whole number from 0 to {}", ColumnName(label_),
+                 field, kMaxLabel);
+  }
+  if (options_.classes != 0 && *label >= options_.classes) {
+    return Error("{}: label {} where there are {} classes", ColumnName(label_), *label,
+                 options_.classes);
+  }
+  state_.spec.labels.push_back(*label);
+  return absl::OkStatus();
+}
+
+absl::Status CsvReader::Table::ReadFeature(size_t index) {
+  const size_t column = features_[index];
+  const std::string& field = fields_[column];
+  if (options_.features.empty()) {
+    const std::optional<float> value = ParseNumber<float>(field);
+    if (!value.has_value() || !std::isfinite(*value)) {
+      return Error("{}: \"{}\" is not a finite number", ColumnName(column), field);
+    }
+    state_.features.push_back(*value);
+    return absl::OkStatus();
+  }
+  std::optional<double> value;
+  if (std::ranges::count(options_.missing, field) == 0) {
+    value = ParseNumber<double>(field);
+    if (!value.has_value() || !std::isfinite(*value)) {
+      return Error("{}: \"{}\" is not a finite number", ColumnName(column), field);
+    }
+  }
+  const absl::Status appended = AppendFeature(options_.features[index], value, state_.features);
+  if (!appended.ok()) return Error("{}: {}", ColumnName(column), base::Message(appended));
+  return absl::OkStatus();
+}
+
+absl::Status CsvReader::Table::Row() {
+  if (fields_.size() != columns_) {
+    return Error("{} columns, expected {}", fields_.size(), columns_);
+  }
+  for (const auto& [column, role] : {std::pair(owner_, "owner"), std::pair(person_, "person")}) {
+    if (column.has_value() && fields_[*column].empty()) {
+      return Error("{}: the {} is empty", ColumnName(*column), role);
+    }
+  }
+  const std::string file = std::filesystem::path(name_).stem().string();
+  state_.spec.sample_owners.push_back(state_.owners.Number(owner_ ? fields_[*owner_] : file));
+  if (person_) state_.spec.sample_persons.push_back(state_.persons.Number(fields_[*person_]));
+  TACET_RETURN_IF_ERROR(ReadLabel());
+  for (size_t index = 0; index < features_.size(); ++index) {
+    TACET_RETURN_IF_ERROR(ReadFeature(index));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CsvReader::Table::Read() {
   std::string_view line;
   if (!lines_.Next(line)) return base::InvalidArgument("{}: the file has no rows", name_);
   TACET_RETURN_IF_ERROR(Split(line));
@@ -219,22 +332,45 @@ absl::StatusOr<Dataset> Parser::Parse() {
     if (!lines_.Next(line)) break;
     TACET_RETURN_IF_ERROR(Split(line));
   }
-  spec_.name = std::string(name_);
-  spec_.input_shape = {columns_ - 2};
-  spec_.features = std::move(features_);
-  spec_.classes =
-      options_.classes != 0 ? options_.classes : *std::ranges::max_element(spec_.labels) + 1;
-  return Dataset::Create(std::move(spec_));
+  return absl::OkStatus();
 }
 
-}  // namespace
+CsvReader::CsvReader(CsvOptions options)
+    : state_(new State{
+          .options = std::move(options), .owners = {}, .persons = {}, .features = {}, .spec = {}}) {
+}
+CsvReader::~CsvReader() = default;
+
+absl::Status CsvReader::Add(std::string_view text, std::string_view name) {
+  return Table(text, name, *state_).Read();
+}
+
+absl::StatusOr<Dataset> CsvReader::Finish(std::string_view name) {
+  State& state = *state_;
+  if (state.spec.labels.empty()) return base::InvalidArgument("{}: there are no rows", name);
+  uint64_t width = 0;
+  for (const CsvFeature& feature : state.options.features) width += feature.width();
+  state.spec.name = std::string(name);
+  state.spec.input_shape = {width > 0 ? width : state.feature_count};
+  state.spec.features = std::move(state.features);
+  state.spec.owner_names = state.owners.in_order();
+  state.spec.classes = state.options.classes != 0 ? state.options.classes
+                       : state.options.label_above
+                           ? 2
+                           : *std::ranges::max_element(state.spec.labels) + 1;
+  return Dataset::Create(std::move(state.spec));
+}
 
 absl::StatusOr<Dataset> ParseCsv(std::string_view text, std::string_view name,
                                  const CsvOptions& options) {
-  return Parser(text, name, options).Parse();
+  CsvReader reader(options);
+  TACET_RETURN_IF_ERROR(reader.Add(text, name));
+  return reader.Finish(name);
 }
 
-absl::StatusOr<Dataset> LoadCsv(const std::filesystem::path& path, const CsvOptions& options) {
+namespace {
+
+absl::StatusOr<std::string> ReadText(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   const std::streamoff bytes = in ? static_cast<std::streamoff>(in.tellg()) : -1;
   if (bytes < 0) return base::NotFound("{}: the file cannot be read", path.string());
@@ -248,7 +384,45 @@ absl::StatusOr<Dataset> LoadCsv(const std::filesystem::path& path, const CsvOpti
   if (in.gcount() != bytes) {
     return base::DataLoss("{}: {} bytes expected, {} read", path.string(), bytes, in.gcount());
   }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<Dataset> LoadCsv(const std::filesystem::path& path, const CsvOptions& options) {
+  TACET_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
   return ParseCsv(text, path.string(), options);
+}
+
+bool HasCsvEnding(const std::filesystem::path& path) {
+  const std::string ending = path.extension().string();
+  return ending == ".csv" || ending == ".tsv" || ending == ".data";
+}
+
+absl::StatusOr<Dataset> LoadCsvFolder(const std::filesystem::path& folder,
+                                      const CsvOptions& options) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (HasCsvEnding(entry->path())) files.push_back(entry->path());
+  }
+  if (error) return base::NotFound("{}: the folder cannot be read", folder.string());
+  if (files.empty()) {
+    return base::NotFound("{}: the folder has no file ending in .csv, .tsv or .data",
+                          folder.string());
+  }
+  std::ranges::sort(files);
+  CsvOptions own = options;
+  const bool tabs = std::ranges::all_of(
+      files, [](const std::filesystem::path& file) { return file.extension() == ".tsv"; });
+  if (tabs && own.delimiter == CsvOptions{}.delimiter) own.delimiter = '\t';
+  CsvReader reader(own);
+  for (const std::filesystem::path& file : files) {
+    TACET_ASSIGN_OR_RETURN(const std::string text, ReadText(file));
+    TACET_RETURN_IF_ERROR(reader.Add(text, file.string()));
+  }
+  return reader.Finish(folder.string());
 }
 
 }  // namespace tacet::learning

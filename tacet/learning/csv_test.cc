@@ -96,6 +96,96 @@ TEST(CsvTest, AFileWithoutRowsIsAnError) {
   ExpectError("a,owner,label\n\n", {}, "some.csv: the file has no rows below its header");
 }
 
+CsvOptions Patients() {
+  CsvOptions options;
+  options.owner = "";
+  options.label = "num";
+  options.label_above = 0;
+  options.person = "id";
+  options.missing = {"?", ""};
+  options.features = {*ParseCsvFeature("age 0..100"), *ParseCsvFeature("chol 50..650 indicator")};
+  return options;
+}
+
+TEST(CsvTest, DescribedFeaturesAreScaledAndMissingValuesSaySo) {
+  const auto dataset = ParseCsv("id,chol,num,age,unused\na,350,0,50,x\nb,?,3,100,y\na,,0.5,0,\n",
+                                "north.data", Patients());
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->owners(), 1u);
+  EXPECT_EQ(dataset->owner_name(0), "north");
+  EXPECT_EQ(dataset->classes(), 2u);
+  EXPECT_THAT(dataset->labels(), ElementsAre(0, 1, 1));
+  EXPECT_THAT(Input(*dataset, 0), ElementsAre(0, 0, 0));
+  EXPECT_THAT(Input(*dataset, 1), ElementsAre(1, 0, 1));
+  EXPECT_THAT(Input(*dataset, 2), ElementsAre(-1, 0, 1));
+  ASSERT_TRUE(dataset->has_persons());
+  EXPECT_EQ(dataset->person(0), dataset->person(2));
+  EXPECT_NE(dataset->person(0), dataset->person(1));
+}
+
+TEST(CsvTest, ColumnsOfFilesWithoutHeaderCanBeNamed) {
+  CsvOptions options = Patients();
+  options.header = false;
+  options.person = "";
+  options.columns = {"age", "chol", "num"};
+  const auto dataset = ParseCsv("20,60,0\n", "south.data", options);
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  ExpectError("20,60,0,1\n", options, "some.csv:1: 4 columns, the configuration names 3");
+  ExpectError("20,60,0\n20,700,0\n", options,
+              "some.csv:2: column 1 (\"chol\"): 700 is outside the agreed bounds 50..650");
+}
+
+TEST(CsvTest, WhatIsAgainstTheDescriptionNamesFileLineAndColumn) {
+  const CsvOptions options = Patients();
+  ExpectError("id,num,age\na,0,50\n", options, "some.csv:1: there is no feature column \"chol\"");
+  ExpectError("chol,num,age\n60,0,50\n", options, "some.csv:1: there is no person column \"id\"");
+  ExpectError("id,chol,num,age\n,60,0,50\n", options,
+              "some.csv:2: column 0 (\"id\"): the person is empty");
+  ExpectError("id,chol,num,age\na,60,0,101\n", options,
+              "some.csv:2: column 3 (\"age\"): 101 is outside the agreed bounds 0..100");
+  ExpectError("id,chol,num,age\na,60,0,?\n", options,
+              "some.csv:2: column 3 (\"age\"): the value is missing");
+  ExpectError("id,chol,num,age\na,high,0,1\n", options,
+              "some.csv:2: column 1 (\"chol\"): \"high\" is not a finite number");
+  ExpectError("id,chol,num,age\na,60,?,1\n", options,
+              "some.csv:2: column 2 (\"num\"): \"?\" is not a label");
+  CsvOptions classes = options;
+  classes.label_above.reset();
+  classes.classes = 2;
+  ExpectError("id,chol,num,age\na,60,2,1\n", classes,
+              "some.csv:2: column 2 (\"num\"): label 2 where there are 2 classes");
+  classes.label = "age";
+  ExpectError("id,chol,num,age\na,60,2,1\n", classes, "cannot be both label and feature");
+}
+
+TEST(CsvTest, SeveralFilesAreOneDataSetOfOneOwnerEach) {
+  CsvReader reader(Patients());
+  ASSERT_TRUE(reader.Add("id,chol,num,age\na,60,0,1\n", "x/north.csv").ok());
+  ASSERT_TRUE(reader.Add("age,num,id,chol\n1,1,a,60\n2,0,c,?\n", "x/south.csv").ok());
+  const auto dataset = reader.Finish("x");
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->name(), "x");
+  EXPECT_EQ(dataset->owners(), 2u);
+  EXPECT_EQ(dataset->owner_name(1), "south");
+  EXPECT_THAT(dataset->rows(1), ElementsAre(1, 2));
+  EXPECT_EQ(Input(*dataset, 0), Input(*dataset, 1));
+  EXPECT_EQ(dataset->person(0), dataset->person(1));  // one person at two sites
+}
+
+TEST(CsvTest, FilesWithoutDescriptionMustHaveTheSameFeatures) {
+  CsvOptions options;
+  options.owner = "";
+  const auto second = [&](std::string_view text) {
+    CsvReader reader(options);
+    EXPECT_TRUE(reader.Add("a,b,label\n1,2,0\n", "north.csv").ok());
+    return base::Message(reader.Add(text, "south.csv"));
+  };
+  EXPECT_EQ(second("a,b,label\n1,2,0\n"), "");
+  EXPECT_THAT(second("a,label\n1,0\n"), HasSubstr("south.csv:1: 1 features where north.csv has 2"));
+  EXPECT_THAT(second("a,c,label\n1,2,0\n"),
+              HasSubstr("south.csv:1: column 1 (\"c\"): north.csv has \"b\" in its place"));
+}
+
 TEST(CsvTest, NamesAFileThatCannotBeRead) {
   const auto dataset = LoadCsv("/nowhere/rows.csv", {});
   EXPECT_EQ(dataset.status().code(), absl::StatusCode::kNotFound);

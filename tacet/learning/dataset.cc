@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
+#include "tacet/learning/seeded_random.h"
 
 namespace tacet::learning {
 namespace {
@@ -28,6 +30,10 @@ absl::Status CheckSpec(const DatasetSpec& spec, uint64_t input_size) {
   if (spec.sample_owners.size() != samples) {
     return base::InvalidArgument("{}: {} labels but owners of {} samples", spec.name, samples,
                                  spec.sample_owners.size());
+  }
+  if (!spec.sample_persons.empty() && spec.sample_persons.size() != samples) {
+    return base::InvalidArgument("{}: {} labels but persons of {} samples", spec.name, samples,
+                                 spec.sample_persons.size());
   }
   const uint64_t features = FeatureCount(spec);
   if (features % input_size != 0 || features / input_size != samples) {
@@ -99,6 +105,67 @@ void Dataset::CopyInput(uint64_t row, std::span<float> input) const {
               input.begin());
 }
 
+absl::StatusOr<Dataset> SpreadOverSites(const Dataset& dataset, uint64_t sites, uint64_t seed) {
+  if (sites < 1 || sites > dataset.owners()) {
+    return base::InvalidArgument("{}: {} sites for {} owners, expected 1 to {}", dataset.name(),
+                                 sites, dataset.owners(), dataset.owners());
+  }
+  DatasetSpec spec{.name = dataset.name(),
+                   .input_shape = dataset.input_shape(),
+                   .features = dataset.features(),
+                   .labels = dataset.labels(),
+                   .sample_owners = std::vector<uint32_t>(dataset.samples()),
+                   .owner_names = {},
+                   .classes = dataset.classes(),
+                   .sample_persons = std::vector<uint32_t>(dataset.samples())};
+  for (uint64_t site = 0; site < sites; ++site) {
+    spec.owner_names.push_back(fmt::format("site-{}", site));
+  }
+  std::vector<uint32_t> order(dataset.owners());
+  std::iota(order.begin(), order.end(), uint32_t{0});
+  base::Random random = SeededRandom(seed, "sites");
+  Shuffle(random, order);
+  for (uint32_t place = 0; place < order.size(); ++place) {
+    for (const uint32_t row : dataset.rows(order[place])) {
+      spec.sample_owners[row] = static_cast<uint32_t>(place % sites);
+      spec.sample_persons[row] = order[place];
+    }
+  }
+  return Dataset::Create(std::move(spec));
+}
+
+absl::StatusOr<Dataset> SelectRows(const Dataset& dataset, std::span<const ChosenRows> chosen) {
+  DatasetSpec spec{.name = dataset.name(),
+                   .input_shape = dataset.input_shape(),
+                   .features = {},
+                   .labels = {},
+                   .sample_owners = {},
+                   .owner_names = {},
+                   .classes = dataset.classes(),
+                   .sample_persons = {}};
+  const auto copy = [&](const auto& from) {
+    std::decay_t<decltype(from)> features;
+    for (const ChosenRows& own : chosen) {
+      for (const uint32_t row : own.rows) {
+        const auto first = from.begin() + static_cast<ptrdiff_t>(row * dataset.input_size());
+        features.insert(features.end(), first,
+                        first + static_cast<ptrdiff_t>(dataset.input_size()));
+      }
+    }
+    spec.features = std::move(features);
+  };
+  std::visit(copy, dataset.features());
+  for (const ChosenRows& own : chosen) {
+    for (const uint32_t row : own.rows) {
+      spec.labels.push_back(dataset.label(row));
+      spec.sample_owners.push_back(static_cast<uint32_t>(spec.owner_names.size()));
+      if (dataset.has_persons()) spec.sample_persons.push_back(dataset.person(row));
+    }
+    spec.owner_names.push_back(dataset.owner_name(own.owner));
+  }
+  return Dataset::Create(std::move(spec));
+}
+
 base::Digest DatasetDigest(const Dataset& dataset) {
   base::ByteWriter writer;
   writer.U32(dataset.classes());
@@ -122,6 +189,13 @@ base::Digest DatasetDigest(const Dataset& dataset) {
     if (const auto rows = dataset.rows(owner); !rows.empty()) add(rows);
   }
   std::visit(add, dataset.features());
+  if (dataset.has_persons()) {
+    for (uint64_t row = 0; row < dataset.samples(); ++row) {
+      uint8_t number[4];
+      base::StoreU32(dataset.person(row), number);
+      hasher.Update(number);
+    }
+  }
   return hasher.Finish();
 }
 

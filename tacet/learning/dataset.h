@@ -26,6 +26,9 @@ struct DatasetSpec {
   std::vector<uint32_t> sample_owners;   // an index into `owner_names` for every sample
   std::vector<std::string> owner_names;  // an owner may have no sample
   uint32_t classes = 0;
+  // A number for every sample that says which person it is from, where that is known; else empty.
+  // One number at two owners is one person.
+  std::vector<uint32_t> sample_persons = {};
 };
 
 // Immutable, checked samples. Rows stay where the file had them; an owner's rows need not be
@@ -45,6 +48,8 @@ class Dataset {
   const std::string& owner_name(uint64_t owner) const { return spec_.owner_names[owner]; }
   uint32_t label(uint64_t row) const { return spec_.labels[row]; }
   const std::vector<uint32_t>& labels() const { return spec_.labels; }
+  bool has_persons() const { return !spec_.sample_persons.empty(); }
+  uint32_t person(uint64_t row) const { return spec_.sample_persons[row]; }
 
   // The rows of one owner, in the order of the file.
   std::span<const uint32_t> rows(uint64_t owner) const {
@@ -79,8 +84,20 @@ class Dataset {
 // its mixture. InvalidArgument unless 1 <= count <= M.
 absl::StatusOr<Dataset> SpreadOwners(const Dataset& dataset, uint64_t count);
 
-// SHA-256 over shape, classes, owners' names, labels, each owner's rows and features: the same for
-// the same samples in the same order, wherever they were read from.
+// The same samples at `sites` owners, "site-0", ...: every owner becomes a person, and persons go
+// to sites in an order that depends on `seed` only, as evenly as their number allows.
+// InvalidArgument for no site or more sites than owners.
+absl::StatusOr<Dataset> SpreadOverSites(const Dataset& dataset, uint64_t sites, uint64_t seed);
+
+// The chosen owners, in this order, each with the chosen rows of its own.
+struct ChosenRows {
+  uint64_t owner = 0;
+  std::vector<uint32_t> rows;
+};
+absl::StatusOr<Dataset> SelectRows(const Dataset& dataset, std::span<const ChosenRows> chosen);
+
+// SHA-256 over shape, classes, owners' names, labels, each owner's rows, features and persons where
+// they are known: the same for the same samples in the same order, wherever they were read from.
 base::Digest DatasetDigest(const Dataset& dataset);
 
 // The accuracy of always answering the most frequent class, in [0, 1]; 0 without samples.

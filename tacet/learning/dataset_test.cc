@@ -163,6 +163,29 @@ TEST(SplitTest, HoldsOutATenthOfEveryOwner) {
   EXPECT_EQ(seen.size(), dataset.samples());
 }
 
+TEST(DatasetTest, OwnersSpreadOverSitesBecomePersons) {
+  const Dataset dataset = Interleaved({3, 5, 2, 4, 1, 6, 2});
+  const auto spread = SpreadOverSites(dataset, 3, 1);
+  ASSERT_TRUE(spread.ok()) << spread.status();
+  EXPECT_EQ(spread->owners(), 3u);
+  EXPECT_EQ(spread->owner_name(2), "site-2");
+  EXPECT_EQ(spread->samples(), dataset.samples());
+  std::vector<std::set<uint32_t>> persons(3);
+  for (uint64_t site = 0; site < 3; ++site) {
+    for (const uint32_t row : spread->rows(site)) persons[site].insert(spread->person(row));
+  }
+  EXPECT_EQ(persons[0].size(), 3u);
+  EXPECT_EQ(persons[1].size(), 2u);
+  EXPECT_EQ(persons[2].size(), 2u);
+  for (uint32_t owner = 0; owner < 7; ++owner) {
+    for (const uint32_t row : dataset.rows(owner)) EXPECT_EQ(spread->person(row), owner);
+  }
+  EXPECT_EQ(DatasetDigest(*spread), DatasetDigest(*SpreadOverSites(dataset, 3, 1)));
+  EXPECT_NE(DatasetDigest(*spread), DatasetDigest(*SpreadOverSites(dataset, 3, 2)));
+  EXPECT_FALSE(SpreadOverSites(dataset, 0, 1).ok());
+  EXPECT_FALSE(SpreadOverSites(dataset, 8, 1).ok());
+}
+
 TEST(SplitTest, DependsOnTheSeedAndOnNothingElse) {
   const Dataset dataset = Interleaved({100, 50});
   const Split one(dataset, 7, 0.1), same(dataset, 7, 0.1), other(dataset, 8, 0.1);

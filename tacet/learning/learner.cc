@@ -10,10 +10,13 @@
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/learning/architecture.h"
+#include "tacet/learning/auc.h"
+#include "tacet/learning/clipped_sums.h"
 #include "tacet/learning/network.h"
 #include "tacet/learning/seeded_random.h"
 #include "tacet/learning/softmax.h"
 #include "tacet/learning/split.h"
+#include "tacet/learning/unit_rows.h"
 
 namespace tacet::learning {
 namespace {
@@ -30,6 +33,7 @@ struct Shared {
   Dataset dataset;
   Architecture architecture;
   Split split;
+  UnitRows units;
 
   uint64_t TrainingSamples(uint64_t owner) const {
     const uint64_t all = split.training_rows(owner).size();
@@ -51,18 +55,63 @@ absl::Status CheckModelSize(const Shared& shared, size_t size) {
                                shared.architecture.dimension());
 }
 
+absl::Status CheckOwner(const Shared& shared, uint64_t owner) {
+  if (owner < shared.dataset.owners()) return absl::OkStatus();
+  return base::InvalidArgument("owner {} where there are {}", owner, shared.dataset.owners());
+}
+
+absl::Status WrongUnit(const Shared& shared) {
+  return base::FailedPrecondition("this learner was made for unit {}",
+                                  accounting::UnitName(shared.units.unit()));
+}
+
+// Unit record or person.
+class UnitTrainer final : public federation::Trainer {
+ public:
+  explicit UnitTrainer(const Shared& shared)
+      : shared_(shared), sums_(shared.architecture, shared.dataset, shared.units) {}
+
+  absl::Status Train(std::span<const float>, uint32_t, uint64_t, std::span<float>) override {
+    return WrongUnit(shared_);
+  }
+
+  absl::Status SumClippedGradients(std::span<const float> model, uint64_t owner,
+                                   std::span<const uint32_t> units, double clip_norm,
+                                   std::span<float> sum) override {
+    TACET_RETURN_IF_ERROR(CheckModelSize(shared_, model.size()));
+    TACET_RETURN_IF_ERROR(CheckModelSize(shared_, sum.size()));
+    TACET_RETURN_IF_ERROR(CheckOwner(shared_, owner));
+    if (!(clip_norm > 0)) {
+      return base::InvalidArgument("clip_norm is {}, it must be positive", clip_norm);
+    }
+    const bool increasing = std::ranges::is_sorted(units, std::ranges::less_equal{});
+    if (!units.empty() && (!increasing || units.back() >= shared_.units.units(owner))) {
+      return base::InvalidArgument("units must be increasing and below {}, the owner's number",
+                                   shared_.units.units(owner));
+    }
+    return sums_.Sum(model, owner, units, clip_norm, sum);
+  }
+
+ private:
+  const Shared& shared_;
+  ClippedSums sums_;
+};
+
 class SgdTrainer final : public federation::Trainer {
  public:
   SgdTrainer(const Shared& shared, std::unique_ptr<Network> network)
       : shared_(shared), network_(std::move(network)) {}
 
+  absl::Status SumClippedGradients(std::span<const float>, uint64_t, std::span<const uint32_t>,
+                                   double, std::span<float>) override {
+    return WrongUnit(shared_);
+  }
+
   absl::Status Train(std::span<const float> model, uint32_t round, uint64_t owner,
                      std::span<float> update) override {
     TACET_RETURN_IF_ERROR(CheckModelSize(shared_, model.size()));
     TACET_RETURN_IF_ERROR(CheckModelSize(shared_, update.size()));
-    if (owner >= shared_.dataset.owners()) {
-      return base::InvalidArgument("owner {} where there are {}", owner, shared_.dataset.owners());
-    }
+    TACET_RETURN_IF_ERROR(CheckOwner(shared_, owner));
     const std::span<const uint32_t> rows = shared_.split.training_rows(owner);
     if (rows.empty()) {
       std::ranges::fill(update, 0.0f);
@@ -115,11 +164,15 @@ class ModelLearner final : public federation::Learner {
     return shared_.TrainingSamples(owner);
   }
 
+  accounting::Unit unit() const override { return shared_.units.unit(); }
+  uint64_t units(uint64_t owner) const override { return shared_.units.units(owner); }
+
   std::vector<float> InitialModel() const override {
     return shared_.architecture.InitialParameters(shared_.spec.seed, shared_.spec.last_layer_gain);
   }
 
   absl::StatusOr<std::unique_ptr<federation::Trainer>> NewTrainer() const override {
+    if (unit() != accounting::Unit::kClient) return std::make_unique<UnitTrainer>(shared_);
     TACET_ASSIGN_OR_RETURN(
         std::unique_ptr<Network> network,
         Network::Create(shared_.architecture, shared_.spec.batch, Network::Mode::kTraining,
@@ -134,6 +187,7 @@ class ModelLearner final : public federation::Learner {
   struct Score {
     uint64_t correct = 0;
     double loss = 0;
+    std::vector<double> margins;  // of class 1 over class 0, where there are just two
   };
 
   absl::StatusOr<std::unique_ptr<Network>> TakeNetwork() const;
@@ -181,6 +235,9 @@ absl::StatusOr<ModelLearner::Score> ModelLearner::EvaluateChunk(
       const uint32_t label = shared_.dataset.label(batch[i]);
       score.loss += CrossEntropy(row, label);
       if (BestClass(row) == label) ++score.correct;
+      if (classes == 2) {
+        score.margins.push_back(static_cast<double>(row[1]) - static_cast<double>(row[0]));
+      }
     }
   }
   return score;
@@ -222,9 +279,16 @@ absl::StatusOr<federation::Evaluation> ModelLearner::Evaluate(std::span<const fl
   if (rows.empty()) return evaluation;
   uint64_t correct = 0;
   double loss = 0;
+  std::vector<double> margins;
   for (const Score& score : scores) {
     correct += score.correct;
     loss += score.loss;
+    margins.insert(margins.end(), score.margins.begin(), score.margins.end());
+  }
+  if (shared_.architecture.classes() == 2) {
+    std::vector<uint32_t> labels;
+    for (const uint32_t row : rows) labels.push_back(shared_.dataset.label(row));
+    evaluation.auc = AreaUnderCurve(margins, labels);
   }
   evaluation.accuracy = static_cast<double>(correct) / static_cast<double>(rows.size());
   evaluation.loss = loss / static_cast<double>(rows.size());
@@ -272,8 +336,9 @@ absl::StatusOr<std::unique_ptr<federation::Learner>> NewLearner(const LearnerSpe
                             .classes = spec.classes != 0 ? spec.classes : dataset.classes()}));
   TACET_RETURN_IF_ERROR(CheckPrecision(architecture, spec.precision));
   Split split(dataset, spec.seed, spec.held_out_share);
-  return std::make_unique<ModelLearner>(
-      Shared{spec, std::move(dataset), std::move(architecture), std::move(split)});
+  TACET_ASSIGN_OR_RETURN(UnitRows units, UnitRows::Create(dataset, split, spec.unit));
+  return std::make_unique<ModelLearner>(Shared{spec, std::move(dataset), std::move(architecture),
+                                               std::move(split), std::move(units)});
 }
 
 }  // namespace tacet::learning

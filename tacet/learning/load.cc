@@ -10,6 +10,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/learning/idx.h"
+#include "tacet/learning/leaf.h"
 
 namespace tacet::learning {
 namespace {
@@ -86,17 +87,25 @@ absl::StatusOr<Dataset> LoadDataset(const fs::path& path, const CsvOptions& csv)
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) return base::NotFound("{}: no such file or folder", path.string());
-  if (fs::is_directory(status)) return LoadIdxFolder(path);
-  const std::string extension = path.extension().string();
-  if (extension == ".csv" || extension == ".tsv" || extension == ".data") {
+  if (fs::is_directory(status)) {
+    if (HoldsIdxImages(path)) return LoadIdxFolder(path);
+    if (HoldsLeaf(path)) return LoadLeaf(path);
+    const bool tables = std::ranges::any_of(
+        fs::directory_iterator(path, error),
+        [](const fs::directory_entry& entry) { return HasCsvEnding(entry.path()); });
+    return tables ? LoadCsvFolder(path, csv) : LoadIdxFolder(path);  // which says what is missing
+  }
+  if (HoldsLeaf(path)) return LoadLeaf(path);
+  if (HasCsvEnding(path)) {
     CsvOptions options = csv;
-    if (extension == ".tsv" && options.delimiter == CsvOptions{}.delimiter) {
+    if (path.extension() == ".tsv" && options.delimiter == CsvOptions{}.delimiter) {
       options.delimiter = '\t';
     }
     return LoadCsv(path, options);
   }
   return base::InvalidArgument(
-      "{}: not a data set: expected a folder of IDX files or a file ending in .csv, .tsv or .data",
+      "{}: not a data set: expected a folder of IDX files, or files ending in .csv, .tsv, .data or "
+      ".json (LEAF)",
       path.string());
 }
 

@@ -100,7 +100,7 @@ absl::StatusOr<double> EpsilonOfRounds(const SimulationSpec& spec, uint64_t roun
   agreed.clients = 12;
   TACET_ASSIGN_OR_RETURN(
       const accounting::MomentsResult moments,
-      accounting::MomentsEpsilon(OutsiderEvent(agreed), rounds, spec.manifest.delta));
+      accounting::MomentsEpsilon(ChargedEvent(agreed), rounds, spec.manifest.delta));
   return moments.epsilon;
 }
 
@@ -336,6 +336,8 @@ class DivergingLearner : public Learner {
   uint64_t training_samples(uint64_t owner) const override {
     return learner_.training_samples(owner);
   }
+  accounting::Unit unit() const override { return learner_.unit(); }
+  uint64_t units(uint64_t owner) const override { return learner_.units(owner); }
   std::vector<float> InitialModel() const override { return learner_.InitialModel(); }
   absl::StatusOr<std::unique_ptr<Trainer>> NewTrainer() const override {
     class Diverging : public Trainer {
@@ -346,6 +348,11 @@ class DivergingLearner : public Learner {
         TACET_RETURN_IF_ERROR(trainer_->Train(model, round, owner, update));
         if (owner == 3) update[1] = std::numeric_limits<float>::quiet_NaN();
         return absl::OkStatus();
+      }
+      absl::Status SumClippedGradients(std::span<const float> model, uint64_t owner,
+                                       std::span<const uint32_t> units, double clip_norm,
+                                       std::span<float> sum) override {
+        return trainer_->SumClippedGradients(model, owner, units, clip_norm, sum);
       }
 
      private:
@@ -536,7 +543,7 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
     ASSERT_TRUE(ledger.ok()) << ledger.status();
     AttemptCost elsewhere;
     elsewhere.federation[0] = 1;
-    elsewhere.event = OutsiderEvent([&] {
+    elsewhere.event = ChargedEvent([&] {
       ManifestSpec agreed = spec.manifest;
       agreed.clients = learner_->owners();
       return agreed;

@@ -1,0 +1,27 @@
+// LEAF's JSON.
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "tacet/learning/leaf.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  tacet::learning::LeafReader reader;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (!reader.Add(text, "fuzz.json").ok()) return 0;
+  const auto dataset = reader.Finish("fuzz.json");
+  if (!dataset.ok()) return 0;
+  // Every number takes at least two bytes of text.
+  if (dataset->samples() * dataset->input_size() * 2 > size) std::abort();
+  uint64_t rows = 0;
+  std::vector<float> input(dataset->input_size());
+  for (uint64_t owner = 0; owner < dataset->owners(); ++owner) {
+    for (const uint32_t row : dataset->rows(owner)) {
+      dataset->CopyInput(row, input);
+      if (dataset->label(row) >= dataset->classes()) std::abort();
+      ++rows;
+    }
+  }
+  if (rows != dataset->samples() || rows == 0) std::abort();
+  return 0;
+}

@@ -1,0 +1,33 @@
+// What a model says about chosen samples.
+#ifndef TACET_LEARNING_ROW_SCORES_H_
+#define TACET_LEARNING_ROW_SCORES_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/learning/architecture.h"
+#include "tacet/learning/dataset.h"
+
+namespace tacet::learning {
+
+// Score of class 1 minus score of class 0 for each row. InvalidArgument unless the architecture has
+// two classes and takes the data set's samples.
+absl::StatusOr<std::vector<double>> Margins(const Architecture& architecture,
+                                            std::span<const float> model, const Dataset& dataset,
+                                            std::span<const uint32_t> rows);
+
+struct Quality {
+  double accuracy = 0;        // of saying class 1 where the margin is positive
+  std::optional<double> auc;  // auc.h
+};
+Quality QualityOf(std::span<const double> margins, const Dataset& dataset,
+                  std::span<const uint32_t> rows);
+
+}  // namespace tacet::learning
+
+#endif  // TACET_LEARNING_ROW_SCORES_H_
