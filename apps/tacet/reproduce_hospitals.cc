@@ -418,6 +418,7 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
   }
   TACET_ASSIGN_OR_RETURN(RunConfig config, LoadRunConfig(flags.config));
   config.data.path = flags.data;
+  config.run.no_encryption = !flags.encrypt;
   TACET_ASSIGN_OR_RETURN(learning::Dataset loaded, LoadRunData(config));
   Experiment experiment(config, std::move(loaded));
   TACET_RETURN_IF_ERROR(experiment.Prepare());
@@ -460,7 +461,8 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
   HospitalsResult result;
   result.json = JsonValue::MakeObject()
                     .Set("command", "tacet reproduce hospitals --data DIR")
-                    .Set("label", "insecure-seed")
+                    .Set("labels", JsonValue::MakeArray().Append("insecure-seed"))
+                    .Set("encrypted", flags.encrypt)
                     .Set("model", config.model.name)
                     .Set("rounds", config.federation.rounds)
                     .Set("record_rate", config.privacy.record_rate)

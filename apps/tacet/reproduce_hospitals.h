@@ -20,6 +20,7 @@ struct HospitalsFlags {
   uint64_t seeds = 10;        // at least 2; seed i fixes the split and all draws of its trainings
   uint64_t first_seed = 101;  // seeds below were used to choose the recipes
   uint64_t threads = 0;       // 0: all processors; results do not depend on it
+  bool encrypt = false;       // seal and open every sum; the same results, ten times as slow
   std::FILE* progress = stdout;
 };
 
@@ -31,7 +32,8 @@ struct HospitalsResult {
 // For every seed: a fifth of each hospital's patients is held out, every variant is trained on the
 // rest and judged on the held-out patients of all hospitals, and of each hospital by itself. With
 // leave-one-out a hospital is judged on all of its patients by what the others learnt without it.
-// Trainings draw from seeds and are labelled so; they are sealed and opened like any other.
+// Trainings draw their coins and their noise from seeds, so that the same numbers come out again,
+// and are labelled so.
 absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags);
 
 }  // namespace tacet::app
