@@ -2,10 +2,12 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "fmt/core.h"
 
 #include "apps/tacet/reproduce.h"
+#include "apps/tacet/reproduce_hospitals.h"
 #include "apps/tacet/share_folder.h"
 #include "tacet/base/status.h"
 
@@ -30,7 +32,7 @@ class ReproduceCommand : public Command {
  public:
   std::string_view name() const override { return "reproduce"; }
   std::string_view summary() const override {
-    return "repeat the paper's experiments: its tables, its figure, its remarks";
+    return "repeat experiments: the paper's tables, figure and remarks, and the hospitals";
   }
 
   void Register(Options& options) override {
@@ -38,19 +40,23 @@ class ReproduceCommand : public Command {
                           "table1: accuracy, step by step to privacy (it trains: hours; resumed by "
                           "the same command); table2: what encryption costs; figure2: accuracy "
                           "and epsilon over the noise (it trains); remarks: modulus, scale, local "
-                          "privacy, rounding",
-                          {"table1", "table2", "figure2", "remarks"}, true, &what_);
+                          "privacy, rounding; hospitals: four hospitals' patients, each record "
+                          "protected, beside other ways (minutes)",
+                          {"table1", "table2", "figure2", "remarks", "hospitals"}, true, &what_);
     options.AddString("row", "table1: this row alone (docs/experiments/README.md lists them)",
                       &flags_.row);
-    options.AddString("data", "folder of FEMNIST by writer (docs/formats/datasets.md)",
+    options.AddString("data",
+                      "folder of FEMNIST by writer (docs/formats/datasets.md); hospitals: with one "
+                      "file a hospital",
                       &flags_.experiment.data);
     options.AddString("out",
                       "folder for runs and results, runs/NAME when not given; with --show, where "
                       "results are read from",
                       &flags_.out);
-    options.AddString("configs",
-                      "folder of configurations, configs/table1 (remarks: configs) when not given",
-                      &flags_.configs);
+    options.AddString(
+        "configs",
+        "folder of configurations, configs/table1 (remarks, hospitals: configs) when not given",
+        &flags_.configs);
     options.AddUint("rounds", "T, other than the configuration's (labelled)",
                     &flags_.experiment.rounds);
     options.AddUint("threads", "worker threads; all processors when not given",
@@ -62,6 +68,12 @@ class ReproduceCommand : public Command {
     options.AddUint("participants", "table2: K", &flags_.participants);
     options.AddUint("repetitions", "table2: runs of which the median is printed",
                     &flags_.repetitions);
+    options.AddUint("seeds", "hospitals: splits and trainings of each kind, at least 2",
+                    &hospitals_.seeds);
+    options.AddFlag("mlp", "hospitals: a network with 8 hidden units, not logistic regression",
+                    &hospitals_mlp_);
+    options.AddFlag("encrypt", "hospitals: seal and open every sum (same results, slower)",
+                    &hospitals_.encrypt);
     options.AddFlag("show", "table1, figure2: print stored results, train nothing", &flags_.show);
     options.AddFlag("json", "print JSON, progress on standard error", &json_);
   }
@@ -89,11 +101,35 @@ class ReproduceCommand : public Command {
     if (what_ == "table1") return ReproduceTable1(flags_);
     if (what_ == "table2") return ReproduceTable2(flags_);
     if (what_ == "figure2") return ReproduceFigure2(flags_);
-    return ReproduceRemarks(flags_);
+    if (what_ == "remarks") return ReproduceRemarks(flags_);
+    return Hospitals();
+  }
+
+  absl::StatusOr<Reproduced> Hospitals() const {
+    if (!flags_.experiment.data.has_value()) {
+      return base::InvalidArgument(
+          "hospitals needs --data, a folder with one file a hospital "
+          "(docs/experiments/hospitals)");
+    }
+    TACET_ASSIGN_OR_RETURN(const std::filesystem::path configs, ConfigFolder(flags_, "configs"));
+    TACET_ASSIGN_OR_RETURN(const std::filesystem::path out, FolderOf(flags_, "hospitals"));
+    HospitalsFlags flags = hospitals_;
+    flags.config =
+        (configs / (hospitals_mlp_ ? "heart-disease-mlp.toml" : "heart-disease.toml")).string();
+    flags.data = *flags_.experiment.data;
+    flags.out = out.string();
+    flags.threads = flags_.experiment.threads.value_or(0);
+    flags.progress = flags_.progress;
+    flags.command += fmt::format(" --seeds {}{}{}", flags.seeds, hospitals_mlp_ ? " --mlp" : "",
+                                 flags.encrypt ? " --encrypt" : "");
+    TACET_ASSIGN_OR_RETURN(HospitalsResult made, ReproduceHospitals(flags));
+    return Reproduced{.json = std::move(made.json), .text = std::move(made.text)};
   }
 
   std::string what_;
   ReproduceFlags flags_;
+  HospitalsFlags hospitals_;
+  bool hospitals_mlp_ = false;
   bool json_ = false;
 };
 

@@ -460,7 +460,7 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
   for (const Line& line : lines) rows.Append(LineJson(line, dataset));
   HospitalsResult result;
   result.json = JsonValue::MakeObject()
-                    .Set("command", "tacet reproduce hospitals --data DIR")
+                    .Set("command", flags.command)
                     .Set("labels", JsonValue::MakeArray().Append("insecure-seed"))
                     .Set("encrypted", flags.encrypt)
                     .Set("model", config.model.name)

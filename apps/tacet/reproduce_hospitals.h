@@ -21,6 +21,7 @@ struct HospitalsFlags {
   uint64_t first_seed = 101;  // seeds below were used to choose the recipes
   uint64_t threads = 0;       // 0: all processors; results do not depend on it
   bool encrypt = false;       // seal and open every sum; the same results, ten times as slow
+  std::string command = "tacet reproduce hospitals --data DIR";  // stored with the results
   std::FILE* progress = stdout;
 };
 
