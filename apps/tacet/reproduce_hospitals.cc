@@ -458,10 +458,12 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
   const std::vector<Line> lines = Lines(variants, trials, dataset.owners());
   JsonValue rows = JsonValue::MakeArray();
   for (const Line& line : lines) rows.Append(LineJson(line, dataset));
+  JsonValue labels = JsonValue::MakeArray().Append("insecure-seed");
+  if (!flags.encrypt) labels.Append("no-encryption");
   HospitalsResult result;
   result.json = JsonValue::MakeObject()
                     .Set("command", flags.command)
-                    .Set("labels", JsonValue::MakeArray().Append("insecure-seed"))
+                    .Set("labels", std::move(labels))
                     .Set("encrypted", flags.encrypt)
                     .Set("model", config.model.name)
                     .Set("rounds", config.federation.rounds)
