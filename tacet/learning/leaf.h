@@ -25,9 +25,8 @@ class LeafReader {
   // `name` stands for the file in messages. InvalidArgument names line (from 1) and column (bytes,
   // from 1) of what is malformed, not a finite number, not a class from 0 to 2^20 - 1 or of another
   // length than the samples before it; or the user whose x, y and num_samples disagree, who is not
-  // among `users`, or who has no data. Nothing announces a length: memory stays below
-  // 64 bytes for each byte of text. The reader
-  // is of no further use after an error.
+  // among `users`, or who has no data. Nothing announces a length: memory stays below 64 bytes for
+  // each byte of text. The reader is of no further use after an error.
   absl::Status Add(std::string_view text, std::string_view name);
 
   // Everything that was added, under this name; classes = the largest label + 1. A square number of
