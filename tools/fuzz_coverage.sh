@@ -14,8 +14,9 @@ decoders=(
   "closed_sum tacet/he/residues.cc"
   "checkpoint tacet/federation/checkpoint.cc"
   "configuration apps/tacet/toml.cc"
-  "csv tacet/learning/csv.cc"
+  "csv tacet/learning/csv.cc tacet/learning/csv_feature.cc"
   "idx tacet/learning/idx.cc tacet/learning/inflating_reader.cc"
+  "leaf tacet/learning/leaf.cc"
   "ledger tacet/federation/ledger.cc"
 )
 
