@@ -53,7 +53,7 @@ lint: ## the direction of includes, formatting
 	tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror
 
 .PHONY: check
-check: test lint ## everything: also long tests, all under ASan, UBSan and TSan, valgrind, coverage of seeds, clang-tidy
+check: test lint ## everything: also long tests, all under ASan, UBSan and TSan, valgrind, coverage of seeds
 	@tools/setup.sh demo test check
 	ctest --preset ci --label-regex long
 	cmake --build --preset asan
@@ -63,6 +63,11 @@ check: test lint ## everything: also long tests, all under ASan, UBSan and TSan,
 	ctest --preset tsan --label-exclude 'long|statistical'
 	tools/valgrind.sh build/ci $(VALGRIND_TESTS)
 	tools/fuzz_coverage.sh
+
+.PHONY: tidy
+tidy: ## clang-tidy over every file (an hour or more)
+	@tools/setup.sh demo test check
+	cmake --preset asan
 	tools/tidy.sh build/asan
 
 .PHONY: fuzz
