@@ -13,6 +13,7 @@
 #include "tacet/learning/auc.h"
 #include "tacet/learning/clipped_sums.h"
 #include "tacet/learning/network.h"
+#include "tacet/learning/record_gradients.h"
 #include "tacet/learning/seeded_random.h"
 #include "tacet/learning/softmax.h"
 #include "tacet/learning/split.h"
@@ -335,6 +336,9 @@ absl::StatusOr<std::unique_ptr<federation::Learner>> NewLearner(const LearnerSpe
                             .hidden = spec.hidden,
                             .classes = spec.classes != 0 ? spec.classes : dataset.classes()}));
   TACET_RETURN_IF_ERROR(CheckPrecision(architecture, spec.precision));
+  if (spec.unit != accounting::Unit::kClient) {
+    TACET_RETURN_IF_ERROR(RecordGradients::CheckArchitecture(architecture));
+  }
   Split split(dataset, spec.seed, spec.held_out_share);
   TACET_ASSIGN_OR_RETURN(UnitRows units, UnitRows::Create(dataset, split, spec.unit));
   return std::make_unique<ModelLearner>(Shared{spec, std::move(dataset), std::move(architecture),

@@ -211,6 +211,16 @@ TEST(LearnerTest, NamesTheFieldThatIsOutOfRange) {
                "learning_rate_final is nan");
 }
 
+TEST(LearnerTest, UnitsOfSingleRecordsNeedAModelWithoutNorms) {
+  for (const auto unit : {accounting::Unit::kRecord, accounting::Unit::kClient}) {
+    const auto learner = NewLearner({.model = "femnist-cnn-norm", .unit = unit}, Drawn(3));
+    ASSERT_EQ(learner.ok(), unit == accounting::Unit::kClient);
+    if (!learner.ok()) {
+      EXPECT_THAT(base::Message(learner.status()), HasSubstr("a model without layer norms"));
+    }
+  }
+}
+
 TEST(LearnerTest, RefusesModelsAndOwnersThatDoNotExist) {
   const auto learner = MakeLearner({.model = "logistic", .classes = 4}, Uneven());
   EXPECT_EQ(learner->dimension(), 3u * 4);

@@ -16,6 +16,14 @@ size_t FirstDense(const Architecture& architecture) {
 
 }  // namespace
 
+absl::Status RecordGradients::CheckArchitecture(const Architecture& architecture) {
+  if (std::ranges::count(architecture.layers(), LayerKind::kNorm, &Layer::kind) == 0) {
+    return absl::OkStatus();
+  }
+  return base::InvalidArgument(
+      "unit record or person needs a model without layer norms: femnist-cnn, mlp or logistic");
+}
+
 RecordGradients::RecordGradients(const Architecture& architecture)
     : front_(architecture.layers(), FirstDense(architecture), kMostRecords),
       dense_(architecture.layers(), FirstDense(architecture)),

@@ -23,6 +23,10 @@ class RecordGradients {
  public:
   static constexpr size_t kMostRecords = DenseGradients::kMostRecords;
 
+  // InvalidArgument for an architecture with norms: their gradients are not formed here.
+  static absl::Status CheckArchitecture(const Architecture& architecture);
+
+  // An architecture that passes the check.
   explicit RecordGradients(const Architecture& architecture);
 
   void Load(std::span<const float> parameters);  // architecture.dimension() values

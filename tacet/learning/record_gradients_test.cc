@@ -6,8 +6,10 @@
 #include <random>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tacet/base/status.h"
 #include "tacet/learning/reference_network.h"
 
 namespace tacet::learning {
@@ -24,6 +26,17 @@ std::vector<Case> Cases() {
           {{.model = "mlp", .input_shape = {29}, .hidden = {17, 9}, .classes = 3}, 31},
           {{.model = "mlp", .input_shape = {64}, .hidden = {33}, .classes = 2}, 1},
           {{.model = "femnist-cnn", .input_shape = {9, 6}, .hidden = {}, .classes = 4}, 5}};
+}
+
+TEST(RecordGradientsTest, RefusesNorms) {
+  const auto architecture = Architecture::Create(
+      {.model = "femnist-cnn-norm", .input_shape = {9, 6}, .hidden = {}, .classes = 4});
+  const absl::Status refused = RecordGradients::CheckArchitecture(*architecture);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(base::Message(refused), testing::HasSubstr("a model without layer norms"));
+  for (const Case& test : Cases()) {
+    EXPECT_TRUE(RecordGradients::CheckArchitecture(*Architecture::Create(test.architecture)).ok());
+  }
 }
 
 std::vector<float> Uniform(std::mt19937& generator, size_t size, float limit) {
