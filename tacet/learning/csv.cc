@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -11,11 +10,11 @@
 #include <vector>
 
 #include "tacet/base/status.h"
+#include "tacet/learning/data_files.h"
 
 namespace tacet::learning {
 namespace {
 
-constexpr uint64_t kMaxFileBytes = uint64_t{1} << 32;
 constexpr uint32_t kMaxLabel = (uint32_t{1} << 20) - 1;
 
 std::string_view Trim(std::string_view text) {
@@ -31,6 +30,12 @@ std::optional<T> ParseNumber(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+template <typename T>
+std::optional<T> ParseFinite(std::string_view text) {
+  const std::optional<T> value = ParseNumber<T>(text);
+  return value.has_value() && std::isfinite(*value) ? value : std::nullopt;
 }
 
 // Hands out lines without their line break and counts them from 1.
@@ -254,8 +259,8 @@ absl::Status CsvReader::Table::CheckSameFeatures() {
 absl::Status CsvReader::Table::ReadLabel() {
   const std::string& field = fields_[label_];
   if (options_.label_above.has_value()) {
-    const std::optional<double> value = ParseNumber<double>(field);
-    if (!value.has_value() || !std::isfinite(*value)) {
+    const std::optional<double> value = ParseFinite<double>(field);
+    if (!value.has_value()) {
       return Error("{}: \"{}\" is not a label: a finite number", ColumnName(label_), field);
     }
     state_.spec.labels.push_back(*value > *options_.label_above ? 1 : 0);
@@ -278,8 +283,8 @@ absl::Status CsvReader::Table::ReadFeature(size_t index) {
   const size_t column = features_[index];
   const std::string& field = fields_[column];
   if (options_.features.empty()) {
-    const std::optional<float> value = ParseNumber<float>(field);
-    if (!value.has_value() || !std::isfinite(*value)) {
+    const std::optional<float> value = ParseFinite<float>(field);
+    if (!value.has_value()) {
       return Error("{}: \"{}\" is not a finite number", ColumnName(column), field);
     }
     state_.features.push_back(*value);
@@ -287,8 +292,8 @@ absl::Status CsvReader::Table::ReadFeature(size_t index) {
   }
   std::optional<double> value;
   if (std::ranges::count(options_.missing, field) == 0) {
-    value = ParseNumber<double>(field);
-    if (!value.has_value() || !std::isfinite(*value)) {
+    value = ParseFinite<double>(field);
+    if (!value.has_value()) {
       return Error("{}: \"{}\" is not a finite number", ColumnName(column), field);
     }
   }
@@ -370,59 +375,29 @@ absl::StatusOr<Dataset> ParseCsv(std::string_view text, std::string_view name,
 
 namespace {
 
-absl::StatusOr<std::string> ReadText(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  const std::streamoff bytes = in ? static_cast<std::streamoff>(in.tellg()) : -1;
-  if (bytes < 0) return base::NotFound("{}: the file cannot be read", path.string());
-  if (static_cast<uint64_t>(bytes) > kMaxFileBytes) {
-    return base::InvalidArgument("{}: {} bytes, at most {} are read", path.string(), bytes,
-                                 kMaxFileBytes);
-  }
-  in.seekg(0);
-  std::string text(static_cast<size_t>(bytes), '\0');
-  in.read(text.data(), bytes);
-  if (in.gcount() != bytes) {
-    return base::DataLoss("{}: {} bytes expected, {} read", path.string(), bytes, in.gcount());
-  }
-  return text;
+std::vector<std::filesystem::path> CsvFiles(const std::filesystem::path& path) {
+  return DataFiles(path, {".csv", ".tsv", ".data"});
 }
 
 }  // namespace
 
+bool HoldsCsv(const std::filesystem::path& path) { return !CsvFiles(path).empty(); }
+
 absl::StatusOr<Dataset> LoadCsv(const std::filesystem::path& path, const CsvOptions& options) {
-  TACET_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
-  return ParseCsv(text, path.string(), options);
-}
-
-bool HasCsvEnding(const std::filesystem::path& path) {
-  const std::string ending = path.extension().string();
-  return ending == ".csv" || ending == ".tsv" || ending == ".data";
-}
-
-absl::StatusOr<Dataset> LoadCsvFolder(const std::filesystem::path& folder,
-                                      const CsvOptions& options) {
-  std::vector<std::filesystem::path> files;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (HasCsvEnding(entry->path())) files.push_back(entry->path());
-  }
-  if (error) return base::NotFound("{}: the folder cannot be read", folder.string());
+  const std::vector<std::filesystem::path> files = CsvFiles(path);
   if (files.empty()) {
-    return base::NotFound("{}: the folder has no file ending in .csv, .tsv or .data",
-                          folder.string());
+    return base::NotFound("{}: no file ending in .csv, .tsv or .data", path.string());
   }
-  std::ranges::sort(files);
   CsvOptions own = options;
   const bool tabs = std::ranges::all_of(
       files, [](const std::filesystem::path& file) { return file.extension() == ".tsv"; });
   if (tabs && own.delimiter == CsvOptions{}.delimiter) own.delimiter = '\t';
   CsvReader reader(own);
   for (const std::filesystem::path& file : files) {
-    TACET_ASSIGN_OR_RETURN(const std::string text, ReadText(file));
+    TACET_ASSIGN_OR_RETURN(const std::string text, ReadDataFile(file));
     TACET_RETURN_IF_ERROR(reader.Add(text, file.string()));
   }
-  return reader.Finish(folder.string());
+  return reader.Finish(path.string());
 }
 
 }  // namespace tacet::learning

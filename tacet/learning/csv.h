@@ -61,14 +61,12 @@ class CsvReader {
 absl::StatusOr<Dataset> ParseCsv(std::string_view text, std::string_view name,
                                  const CsvOptions& options);
 
-// Files up to 4 GiB.
+// A file, or all files of a folder, with one of the endings .csv, .data and .tsv, in the order of
+// their names, up to 4 GiB each; separated by tabs when all of them end in .tsv. NotFound when
+// there is none.
 absl::StatusOr<Dataset> LoadCsv(const std::filesystem::path& path, const CsvOptions& options);
-
-// All files of a folder with one of the endings .csv, .data and .tsv, in the order of their names;
-// separated by tabs when all of them end in .tsv. NotFound when there is none.
-absl::StatusOr<Dataset> LoadCsvFolder(const std::filesystem::path& folder,
-                                      const CsvOptions& options);
-bool HasCsvEnding(const std::filesystem::path& path);
+// Whether there is one.
+bool HoldsCsv(const std::filesystem::path& path);
 
 }  // namespace tacet::learning
 

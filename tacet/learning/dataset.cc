@@ -134,8 +134,9 @@ absl::StatusOr<Dataset> SpreadOverSites(const Dataset& dataset, uint64_t sites, 
   return Dataset::Create(std::move(spec));
 }
 
-absl::StatusOr<Dataset> SelectRows(const Dataset& dataset, std::span<const ChosenRows> chosen) {
-  DatasetSpec spec{.name = dataset.name(),
+absl::StatusOr<Dataset> SelectRows(const Dataset& dataset, std::span<const ChosenRows> chosen,
+                                   std::string name) {
+  DatasetSpec spec{.name = std::move(name),
                    .input_shape = dataset.input_shape(),
                    .features = {},
                    .labels = {},
@@ -164,6 +165,22 @@ absl::StatusOr<Dataset> SelectRows(const Dataset& dataset, std::span<const Chose
     spec.owner_names.push_back(dataset.owner_name(own.owner));
   }
   return Dataset::Create(std::move(spec));
+}
+
+absl::StatusOr<Dataset> SpreadOwners(const Dataset& dataset, uint64_t count) {
+  if (count < 1 || count > dataset.owners()) {
+    return base::InvalidArgument("{} owners of {} were asked for, it has {}", count, dataset.name(),
+                                 dataset.owners());
+  }
+  std::vector<ChosenRows> chosen;
+  for (uint64_t i = 0; i < count; ++i) {
+    // No product of the two: either may be large.
+    const uint64_t owner = i * (dataset.owners() / count) + i * (dataset.owners() % count) / count;
+    const std::span<const uint32_t> rows = dataset.rows(owner);
+    chosen.push_back({owner, {rows.begin(), rows.end()}});
+  }
+  return SelectRows(dataset, chosen,
+                    fmt::format("{} ({} of {} owners)", dataset.name(), count, dataset.owners()));
 }
 
 base::Digest DatasetDigest(const Dataset& dataset) {
@@ -197,36 +214,6 @@ base::Digest DatasetDigest(const Dataset& dataset) {
     }
   }
   return hasher.Finish();
-}
-
-absl::StatusOr<Dataset> SpreadOwners(const Dataset& dataset, uint64_t count) {
-  if (count < 1 || count > dataset.owners()) {
-    return base::InvalidArgument("{} owners of {} were asked for, it has {}", count, dataset.name(),
-                                 dataset.owners());
-  }
-  DatasetSpec spec;
-  spec.name = fmt::format("{} ({} of {} owners)", dataset.name(), count, dataset.owners());
-  spec.input_shape = dataset.input_shape();
-  spec.classes = dataset.classes();
-  std::visit(
-      [&](const auto& all) {
-        std::decay_t<decltype(all)> kept;
-        for (uint64_t i = 0; i < count; ++i) {
-          // No product of the two: either may be large.
-          const uint64_t owner =
-              i * (dataset.owners() / count) + i * (dataset.owners() % count) / count;
-          spec.owner_names.push_back(dataset.owner_name(owner));
-          for (const uint32_t row : dataset.rows(owner)) {
-            const auto first = all.begin() + static_cast<ptrdiff_t>(row * dataset.input_size());
-            kept.insert(kept.end(), first, first + static_cast<ptrdiff_t>(dataset.input_size()));
-            spec.labels.push_back(dataset.label(row));
-            spec.sample_owners.push_back(static_cast<uint32_t>(i));
-          }
-        }
-        spec.features = std::move(kept);
-      },
-      dataset.features());
-  return Dataset::Create(std::move(spec));
 }
 
 double MostFrequentClassShare(const Dataset& dataset) {

@@ -89,12 +89,14 @@ absl::StatusOr<Dataset> SpreadOwners(const Dataset& dataset, uint64_t count);
 // InvalidArgument for no site or more sites than owners.
 absl::StatusOr<Dataset> SpreadOverSites(const Dataset& dataset, uint64_t sites, uint64_t seed);
 
-// The chosen owners, in this order, each with the chosen rows of its own.
+// The chosen owners, in this order, each with the chosen rows of its own; the result is called
+// `name`.
 struct ChosenRows {
   uint64_t owner = 0;
   std::vector<uint32_t> rows;
 };
-absl::StatusOr<Dataset> SelectRows(const Dataset& dataset, std::span<const ChosenRows> chosen);
+absl::StatusOr<Dataset> SelectRows(const Dataset& dataset, std::span<const ChosenRows> chosen,
+                                   std::string name);
 
 // SHA-256 over shape, classes, owners' names, labels, each owner's rows, features and persons where
 // they are known: the same for the same samples in the same order, wherever they were read from.

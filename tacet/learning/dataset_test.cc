@@ -106,6 +106,8 @@ TEST(DatasetTest, SpreadsTheOwnersItKeeps) {
     }
   }
   EXPECT_EQ(SpreadOwners(all, 7)->samples(), all.samples());
+  const auto persons = SpreadOwners(*SpreadOverSites(all, 2, 1), 1);
+  ASSERT_TRUE(persons.ok() && persons->has_persons());
   for (const uint64_t count : {0, 8}) {
     EXPECT_THAT(base::Message(SpreadOwners(all, count).status()),
                 HasSubstr("of interleaved were asked for, it has 7"));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -11,11 +10,11 @@
 #include <vector>
 
 #include "tacet/base/status.h"
+#include "tacet/learning/data_files.h"
 
 namespace tacet::learning {
 namespace {
 
-constexpr uint64_t kMaxFileBytes = uint64_t{1} << 32;
 constexpr double kMaxLabel = (uint32_t{1} << 20) - 1;
 constexpr int kMaxDepth = 32;  // of values that are skipped
 
@@ -275,18 +274,7 @@ absl::StatusOr<Dataset> LeafReader::Finish(std::string_view name) {
 namespace {
 
 std::vector<std::filesystem::path> LeafFiles(const std::filesystem::path& path) {
-  std::error_code error;
-  std::vector<std::filesystem::path> files;
-  if (!std::filesystem::is_directory(path, error)) {
-    if (path.extension() == ".json") files.push_back(path);
-    return files;
-  }
-  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == ".json") files.push_back(entry->path());
-  }
-  std::ranges::sort(files);
-  return files;
+  return DataFiles(path, {".json"});
 }
 
 }  // namespace
@@ -298,19 +286,7 @@ absl::StatusOr<Dataset> LoadLeaf(const std::filesystem::path& path) {
   if (files.empty()) return base::NotFound("{}: no file ending in .json", path.string());
   LeafReader reader;
   for (const std::filesystem::path& file : files) {
-    std::ifstream in(file, std::ios::binary | std::ios::ate);
-    const std::streamoff bytes = in ? static_cast<std::streamoff>(in.tellg()) : -1;
-    if (bytes < 0) return base::NotFound("{}: the file cannot be read", file.string());
-    if (static_cast<uint64_t>(bytes) > kMaxFileBytes) {
-      return base::InvalidArgument("{}: {} bytes, at most {} are read", file.string(), bytes,
-                                   kMaxFileBytes);
-    }
-    in.seekg(0);
-    std::string text(static_cast<size_t>(bytes), '\0');
-    in.read(text.data(), bytes);
-    if (in.gcount() != bytes) {
-      return base::DataLoss("{}: {} bytes expected, {} read", file.string(), bytes, in.gcount());
-    }
+    TACET_ASSIGN_OR_RETURN(const std::string text, ReadDataFile(file));
     TACET_RETURN_IF_ERROR(reader.Add(text, file.string()));
   }
   return reader.Finish(path.string());

@@ -87,22 +87,11 @@ absl::StatusOr<Dataset> LoadDataset(const fs::path& path, const CsvOptions& csv)
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) return base::NotFound("{}: no such file or folder", path.string());
-  if (fs::is_directory(status)) {
-    if (HoldsIdxImages(path)) return LoadIdxFolder(path);
-    if (HoldsLeaf(path)) return LoadLeaf(path);
-    const bool tables = std::ranges::any_of(
-        fs::directory_iterator(path, error),
-        [](const fs::directory_entry& entry) { return HasCsvEnding(entry.path()); });
-    return tables ? LoadCsvFolder(path, csv) : LoadIdxFolder(path);  // which says what is missing
-  }
+  const bool folder = fs::is_directory(status);
+  if (folder && HoldsIdxImages(path)) return LoadIdxFolder(path);
   if (HoldsLeaf(path)) return LoadLeaf(path);
-  if (HasCsvEnding(path)) {
-    CsvOptions options = csv;
-    if (path.extension() == ".tsv" && options.delimiter == CsvOptions{}.delimiter) {
-      options.delimiter = '\t';
-    }
-    return LoadCsv(path, options);
-  }
+  if (HoldsCsv(path)) return LoadCsv(path, csv);
+  if (folder) return LoadIdxFolder(path);  // which says what is missing
   return base::InvalidArgument(
       "{}: not a data set: expected a folder of IDX files, or files ending in .csv, .tsv, .data or "
       ".json (LEAF)",

@@ -15,8 +15,7 @@ namespace tacet::learning {
 // - a folder with images-idx3-ubyte, labels-idx1-ubyte and writers-idx1-int or owners-idx1-int,
 //   each plain or with .gz (docs/formats/datasets.md): LoadIdxFolder;
 // - a file ending in .json, or a folder with such files: LoadLeaf;
-// - a file ending in .csv, .tsv or .data: LoadCsv with `csv`; a folder with such files:
-//   LoadCsvFolder.
+// - a file ending in .csv, .tsv or .data, or a folder with such files: LoadCsv with `csv`.
 // NotFound or InvalidArgument otherwise; every error names the file.
 absl::StatusOr<Dataset> LoadDataset(const std::filesystem::path& path, const CsvOptions& csv = {});
 
