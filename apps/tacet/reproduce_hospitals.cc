@@ -3,19 +3,18 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "fmt/core.h"
 
+#include "apps/tacet/experiment.h"
 #include "apps/tacet/memory_run.h"
 #include "apps/tacet/plot.h"
 #include "apps/tacet/run_config.h"
@@ -46,7 +45,7 @@ std::string EpsilonText(double epsilon) {
 
 // What is trained on whose records, and how.
 struct Variant {
-  std::string name;  // record, client, alone, pooled, record-left-out, alone-elsewhere
+  std::string name;  // record, client, alone, pooled, record-left-out
   double epsilon = kInfinity;
   std::optional<uint64_t> hospital;  // alone: whose data; record-left-out: whose are left out
 };
@@ -74,9 +73,9 @@ struct Trial {
   double epsilon = kInfinity;  // what the ledger counted
 };
 
-class Experiment {
+class HospitalTrials {
  public:
-  Experiment(RunConfig config, learning::Dataset dataset)
+  HospitalTrials(RunConfig config, learning::Dataset dataset)
       : config_(std::move(config)), dataset_(std::move(dataset)) {}
 
   absl::Status Prepare();
@@ -96,7 +95,7 @@ class Experiment {
   std::map<std::tuple<std::string, uint64_t, double>, double> noise_;
 };
 
-absl::Status Experiment::Prepare() {
+absl::Status HospitalTrials::Prepare() {
   if (dataset_.owners() < 2 || dataset_.classes() != 2) {
     return base::InvalidArgument("{}: {} hospitals and {} classes, expected at least 2 and just 2",
                                  dataset_.name(), dataset_.owners(), dataset_.classes());
@@ -113,8 +112,8 @@ absl::Status Experiment::Prepare() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<RunConfig> Experiment::ConfigOf(const Variant& variant, uint64_t sites,
-                                               uint64_t seed) {
+absl::StatusOr<RunConfig> HospitalTrials::ConfigOf(const Variant& variant, uint64_t sites,
+                                                   uint64_t seed) {
   RunConfig config = config_;
   config.run.seed = seed;
   config.run.insecure_seed = seed;
@@ -164,15 +163,15 @@ absl::StatusOr<RunConfig> Experiment::ConfigOf(const Variant& variant, uint64_t 
   return config;
 }
 
-absl::Status Experiment::Judge(const std::vector<float>& model, std::span<const uint32_t> rows,
-                               learning::Quality& quality) const {
+absl::Status HospitalTrials::Judge(const std::vector<float>& model, std::span<const uint32_t> rows,
+                                   learning::Quality& quality) const {
   TACET_ASSIGN_OR_RETURN(const std::vector<double> margins,
                          learning::Margins(*architecture_, model, dataset_, rows));
   quality = learning::QualityOf(margins, dataset_, rows);
   return absl::OkStatus();
 }
 
-absl::StatusOr<Trial> Experiment::Run(const Variant& variant, uint64_t seed) {
+absl::StatusOr<Trial> HospitalTrials::Run(const Variant& variant, uint64_t seed) {
   const learning::Split split(dataset_, seed, config_.data.held_out);
   const bool left_out = variant.name == "record-left-out";
   std::vector<learning::ChosenRows> chosen;
@@ -185,7 +184,8 @@ absl::StatusOr<Trial> Experiment::Run(const Variant& variant, uint64_t seed) {
       chosen.push_back({h, {rows.begin(), rows.end()}});
     }
   }
-  TACET_ASSIGN_OR_RETURN(const learning::Dataset training, learning::SelectRows(dataset_, chosen));
+  TACET_ASSIGN_OR_RETURN(const learning::Dataset training,
+                         learning::SelectRows(dataset_, chosen, dataset_.name()));
   TACET_ASSIGN_OR_RETURN(const RunConfig config, ConfigOf(variant, training.owners(), seed));
   TACET_ASSIGN_OR_RETURN(const MemoryRun run, TrainInMemory(config, training));
 
@@ -401,13 +401,6 @@ std::string Svg(const std::vector<Line>& lines) {
   return PlotSvg(plot);
 }
 
-absl::Status WriteText(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  return out ? absl::OkStatus() : base::Unavailable("cannot write {}", path.string());
-}
-
 }  // namespace
 
 absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) {
@@ -420,9 +413,9 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
   config.data.path = flags.data;
   config.run.no_encryption = !flags.encrypt;
   TACET_ASSIGN_OR_RETURN(learning::Dataset loaded, LoadRunData(config));
-  Experiment experiment(config, std::move(loaded));
-  TACET_RETURN_IF_ERROR(experiment.Prepare());
-  const learning::Dataset& dataset = experiment.dataset();
+  HospitalTrials hospital_trials(config, std::move(loaded));
+  TACET_RETURN_IF_ERROR(hospital_trials.Prepare());
+  const learning::Dataset& dataset = hospital_trials.dataset();
 
   const std::vector<Variant> variants = Variants(dataset.owners());
   std::vector<std::vector<Trial>> trials(variants.size(), std::vector<Trial>(flags.seeds));
@@ -430,15 +423,14 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   absl::Status failure;
-  const size_t threads =
-      flags.threads != 0 ? flags.threads : std::max(1u, std::thread::hardware_concurrency());
+  const size_t threads = flags.threads != 0 ? flags.threads : base::Processors();
   fmt::print(flags.progress, "{} trainings on {} patients of {} hospitals\n", jobs,
              dataset.samples(), dataset.owners());
   base::RunOnThreads(std::min(threads, jobs), [&](size_t) {
     for (size_t job = next++; job < jobs; job = next++) {
       const size_t v = job / flags.seeds;
       const size_t i = job % flags.seeds;
-      absl::StatusOr<Trial> trial = experiment.Run(variants[v], flags.first_seed + i);
+      absl::StatusOr<Trial> trial = hospital_trials.Run(variants[v], flags.first_seed + i);
       const std::lock_guard lock(mutex);
       if (!trial.ok()) {
         failure.Update(trial.status());
@@ -476,12 +468,8 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
                     .Set("patients", dataset.samples())
                     .Set("rows", std::move(rows));
   result.text = Table(lines, dataset);
-  const std::filesystem::path out = flags.out;
-  std::error_code error;
-  std::filesystem::create_directories(out, error);
-  TACET_RETURN_IF_ERROR(WriteText(out / "hospitals.json", result.json.Dump(2) + "\n"));
-  TACET_RETURN_IF_ERROR(WriteText(out / "hospitals.csv", Csv(variants, trials, dataset)));
-  TACET_RETURN_IF_ERROR(WriteText(out / "hospitals.svg", Svg(lines)));
+  TACET_RETURN_IF_ERROR(WriteRecords(flags.out, "hospitals", result.json,
+                                     Csv(variants, trials, dataset), Svg(lines)));
   return result;
 }
 

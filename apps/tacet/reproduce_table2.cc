@@ -4,7 +4,6 @@
 #include <limits>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "fmt/core.h"
@@ -12,7 +11,7 @@
 #include "apps/tacet/bench_he.h"
 #include "apps/tacet/commit.h"
 #include "apps/tacet/reproduce.h"
-#include "tacet/base/cpu.h"
+#include "apps/tacet/run_output.h"
 #include "tacet/base/status.h"
 
 namespace tacet::app {
@@ -139,23 +138,19 @@ absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags) {
     text += "The published figures are for 486654 values and 1000 participants.\n";
   }
 
-  Reproduced made{
-      .json =
-          JsonValue::MakeObject()
-              .Set("table", "2")
-              .Set("command", fmt::format("tacet reproduce table2 --dimension {} "
-                                          "--participants {} --repetitions {}",
-                                          flags.dimension, flags.participants, flags.repetitions))
-              .Set("commit", BuildCommit())
-              .Set("dimension", flags.dimension)
-              .Set("participants", flags.participants)
-              .Set("machine", JsonValue::MakeObject()
-                                  .Set("cpu", base::CpuModelName())
-                                  .Set("cores", std::max(1u, std::thread::hardware_concurrency()))
-                                  .Set("simd", base::SimdName(base::ActiveSimd())))
-              .Set("published", std::move(published))
-              .Set("measured", std::move(measured)),
-      .text = fmt::format("\n{}", text)};
+  Reproduced made{.json = JsonValue::MakeObject()
+                              .Set("table", "2")
+                              .Set("command", fmt::format("tacet reproduce table2 --dimension {} "
+                                                          "--participants {} --repetitions {}",
+                                                          flags.dimension, flags.participants,
+                                                          flags.repetitions))
+                              .Set("commit", BuildCommit())
+                              .Set("dimension", flags.dimension)
+                              .Set("participants", flags.participants)
+                              .Set("machine", MachineJson())
+                              .Set("published", std::move(published))
+                              .Set("measured", std::move(measured)),
+                  .text = fmt::format("\n{}", text)};
   TACET_RETURN_IF_ERROR(WriteRecords(out, "table", made.json, csv, PlotSvg(PlotOf(results))));
   made.text += fmt::format("\nresults     {}\n", (out / "table.json").string());
   return made;

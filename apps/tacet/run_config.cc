@@ -5,11 +5,11 @@
 #include <limits>
 #include <set>
 #include <sstream>
-#include <thread>
 #include <type_traits>
 
 #include "apps/tacet/json.h"
 #include "apps/tacet/toml.h"
+#include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/learning/load.h"
 
@@ -269,9 +269,7 @@ absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& con
   manifest.optimizer.learning_rate = config.server.learning_rate;
   manifest.optimizer.learning_rate_final = config.server.learning_rate_final;
   manifest.optimizer.momentum = config.server.momentum;
-  const uint64_t threads = config.run.threads != 0
-                               ? config.run.threads
-                               : std::max<uint64_t>(1, std::thread::hardware_concurrency());
+  const uint64_t threads = config.run.threads != 0 ? config.run.threads : base::Processors();
   spec.threads = static_cast<int>(std::min<uint64_t>(threads, 1 << 20));
   TACET_ASSIGN_OR_RETURN(spec.evaluate_every,
                          Narrow(config.run.evaluate_every, "run.evaluate_every"));

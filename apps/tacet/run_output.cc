@@ -8,6 +8,8 @@
 #include "apps/tacet/commit.h"
 #include "apps/tacet/privacy_output.h"
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/base/cpu.h"
+#include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/upload.h"
 
@@ -53,6 +55,13 @@ JsonValue RoundJson(const federation::RoundRecord& record, const std::vector<std
   JsonValue list = JsonValue::MakeArray();
   for (const std::string& label : labels) list.Append(label);
   return line.Set("labels", std::move(list));
+}
+
+JsonValue MachineJson() {
+  return JsonValue::MakeObject()
+      .Set("cpu", base::CpuModelName())
+      .Set("cores", base::Processors())
+      .Set("simd", base::SimdName(base::ActiveSimd()));
 }
 
 absl::StatusOr<JsonValue> PrivacyJson(const federation::Manifest& manifest,

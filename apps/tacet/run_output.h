@@ -28,6 +28,9 @@ inline constexpr std::string_view kStartFile = "start.json";
 // One line of metrics.jsonl.
 JsonValue RoundJson(const federation::RoundRecord& record, const std::vector<std::string>& labels);
 
+// The processor that measured: its name, number of cores, instruction set in use.
+JsonValue MachineJson();
+
 // "what a run costs whom" of a manifest, as rows of `tacet privacy --json`; a reason instead where
 // the run's labels leave no guarantee.
 absl::StatusOr<JsonValue> PrivacyJson(const federation::Manifest& manifest,

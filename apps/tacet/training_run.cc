@@ -1,16 +1,13 @@
 #include "apps/tacet/training_run.h"
 
-#include <algorithm>
 #include <cmath>
 #include <span>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "fmt/core.h"
 
 #include "apps/tacet/run_output.h"
-#include "tacet/base/cpu.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/learning/network.h"
@@ -140,11 +137,7 @@ absl::StatusOr<JsonValue> TrainingRun::Summary(const TrainingEnd& end, const std
       .Set("ledger", LedgerJson(manifest, result))
       .Set("seconds", seconds)
       .Set("commit", commit)
-      .Set("machine", JsonValue::MakeObject()
-                          .Set("cpu", base::CpuModelName())
-                          .Set("cores", std::max(1u, std::thread::hardware_concurrency()))
-                          .Set("simd", base::SimdName(base::ActiveSimd()))
-                          .Set("network", form_));
+      .Set("machine", MachineJson().Set("network", form_));
   if (agreed.unit != accounting::Unit::kClient) {
     const accounting::SamplingEvent charged = federation::ChargedEvent(agreed);
     summary.Set("record_rate", agreed.record_rate)

@@ -1,9 +1,12 @@
 #include "tacet/base/parallel.h"
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
 namespace tacet::base {
+
+size_t Processors() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 void RunOnThreads(size_t tasks, const std::function<void(size_t)>& task) {
   std::vector<std::jthread> threads;

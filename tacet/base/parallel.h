@@ -16,6 +16,9 @@ inline void RunInTurn(size_t tasks, const std::function<void(size_t)>& task) {
   for (size_t i = 0; i < tasks; ++i) task(i);
 }
 
+// Of this machine, at least 1.
+size_t Processors();
+
 // On as many threads as there are tasks, the calling one among them.
 void RunOnThreads(size_t tasks, const std::function<void(size_t)>& task);
 
