@@ -11,9 +11,9 @@
 #include "apps/tacet/bench_dp.h"
 #include "apps/tacet/bench_he.h"
 #include "apps/tacet/bench_train.h"
-#include "apps/tacet/json.h"
 #include "apps/tacet/machine_rates.h"
 #include "tacet/base/cpu.h"
+#include "tacet/base/json.h"
 #include "tacet/base/status.h"
 
 namespace tacet::app {
@@ -63,7 +63,7 @@ class BenchCommand : public Command {
         return base::InvalidArgument("--{} is {}, it must be from 1 to {}", flag, value, kMost);
       }
     }
-    JsonValue json = JsonValue::MakeObject();
+    base::JsonValue json = base::JsonValue::MakeObject();
     if (what_ == "dp") {
       TACET_RETURN_IF_ERROR(RunDp(json));
     } else if (what_ == "train") {
@@ -88,7 +88,7 @@ class BenchCommand : public Command {
   }
 
  private:
-  static void SetMachine(JsonValue& json) {
+  static void SetMachine(base::JsonValue& json) {
     json.Set("cpu", base::CpuModelName()).Set("simd", base::SimdName(base::ActiveSimd()));
   }
 
@@ -99,22 +99,22 @@ class BenchCommand : public Command {
     double seconds;
     Demand demand;
   };
-  static void SetLimits(std::initializer_list<Figure> figures, JsonValue& json) {
+  static void SetLimits(std::initializer_list<Figure> figures, base::JsonValue& json) {
     const MachineRates rates = MeasureMachineRates();
     json.Set("memory_read_bytes_per_s", rates.memory_read)
         .Set("aes_ctr_bytes_per_s", rates.aes_ctr)
         .Set("fma_per_s", rates.fma);
-    JsonValue limits = JsonValue::MakeObject();
+    base::JsonValue limits = base::JsonValue::MakeObject();
     for (const Figure& figure : figures) {
       const double least = LeastSeconds(figure.demand, rates);
-      JsonValue limit = JsonValue::MakeObject();
+      base::JsonValue limit = base::JsonValue::MakeObject();
       limit.Set("limit_s", least).Set("share", least / figure.seconds);
       limits.Set(figure.name, std::move(limit));
     }
     json.Set("limits", std::move(limits));
   }
 
-  absl::Status RunHe(JsonValue& json) const {
+  absl::Status RunHe(base::JsonValue& json) const {
     BenchHeSpec spec;
     for (const he::Scheme scheme :
          {he::Scheme::kCompact, he::Scheme::kPaperPublicKey, he::Scheme::kPaperSecretKey}) {
@@ -150,7 +150,7 @@ class BenchCommand : public Command {
     return absl::OkStatus();
   }
 
-  absl::Status RunDp(JsonValue& json) const {
+  absl::Status RunDp(base::JsonValue& json) const {
     TACET_ASSIGN_OR_RETURN(const BenchDpResult result,
                            BenchDp({.dimension = dimension_,
                                     .rate = rate_,
@@ -169,7 +169,7 @@ class BenchCommand : public Command {
     return absl::OkStatus();
   }
 
-  absl::Status RunTrain(JsonValue& json) const {
+  absl::Status RunTrain(base::JsonValue& json) const {
     BenchTrainSpec spec;
     spec.model = model_;
     spec.batch = static_cast<uint32_t>(batch_);

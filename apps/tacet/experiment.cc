@@ -23,9 +23,9 @@ namespace {
 namespace fs = std::filesystem;
 using storage::file::RunDirectory;
 
-absl::StatusOr<JsonValue> ReadJson(const fs::path& path) {
+absl::StatusOr<base::JsonValue> ReadJson(const fs::path& path) {
   TACET_ASSIGN_OR_RETURN(const base::Bytes text, storage::file::ReadWhole({path, O_RDONLY}, path));
-  absl::StatusOr<JsonValue> value = JsonValue::Parse(base::AsText(text));
+  absl::StatusOr<base::JsonValue> value = base::JsonValue::Parse(base::AsText(text));
   if (!value.ok()) return base::DataLoss("{}: {}", path.string(), base::Message(value.status()));
   return value;
 }
@@ -34,8 +34,8 @@ absl::Status WriteText(const fs::path& path, std::string_view text) {
   return storage::file::ReplaceFile(path, base::AsBytes(std::string(text)));
 }
 
-const JsonValue* Member(const JsonValue& object, std::string_view path) {
-  const JsonValue* at = &object;
+const base::JsonValue* Member(const base::JsonValue& object, std::string_view path) {
+  const base::JsonValue* at = &object;
   while (at != nullptr) {
     const size_t point = path.find('.');
     at = at->Find(path.substr(0, point));
@@ -46,9 +46,9 @@ const JsonValue* Member(const JsonValue& object, std::string_view path) {
 }
 
 // A copy; null when there is none.
-JsonValue MemberOrNull(const JsonValue& object, std::string_view path) {
-  const JsonValue* member = Member(object, path);
-  return member == nullptr ? JsonValue() : *member;
+base::JsonValue MemberOrNull(const base::JsonValue& object, std::string_view path) {
+  const base::JsonValue* member = Member(object, path);
+  return member == nullptr ? base::JsonValue() : *member;
 }
 
 std::string ConfigDigest(RunConfig config) {
@@ -60,8 +60,9 @@ std::string ConfigDigest(RunConfig config) {
 // What the lines of metrics.jsonl add up to, whichever process wrote them.
 struct Course {
   double total = 0;
-  JsonValue phases = JsonValue::MakeObject();
-  JsonValue curve = JsonValue::MakeArray();  // [rounds, accuracy], where it was evaluated
+  base::JsonValue phases = base::JsonValue::MakeObject();
+  base::JsonValue curve =
+      base::JsonValue::MakeArray();  // [rounds, accuracy], where it was evaluated
   double privacy_share = 0;
   double upload_bytes = 0;
 };
@@ -73,8 +74,8 @@ absl::StatusOr<Course> ReadCourse(const RunDirectory& directory) {
                                                        "add",    "open",  "evaluate"};
   std::array<double, 6> sums{};
   for (const std::string& text : lines) {
-    TACET_ASSIGN_OR_RETURN(const JsonValue line, JsonValue::Parse(text));
-    const JsonValue* seconds = line.Find("seconds");
+    TACET_ASSIGN_OR_RETURN(const base::JsonValue line, base::JsonValue::Parse(text));
+    const base::JsonValue* seconds = line.Find("seconds");
     if (seconds == nullptr) continue;
     course.total += NumberIn(*seconds, "total").value_or(0);
     for (size_t i = 0; i < kPhases.size(); ++i) {
@@ -83,16 +84,17 @@ absl::StatusOr<Course> ReadCourse(const RunDirectory& directory) {
     course.upload_bytes = NumberIn(line, "upload_bytes").value_or(0);
     const std::optional<double> accuracy = NumberIn(line, "accuracy");
     if (!accuracy.has_value()) continue;
-    course.curve.Append(
-        JsonValue::MakeArray().Append(NumberIn(line, "round").value_or(0) + 1).Append(*accuracy));
+    course.curve.Append(base::JsonValue::MakeArray()
+                            .Append(NumberIn(line, "round").value_or(0) + 1)
+                            .Append(*accuracy));
   }
   for (size_t i = 0; i < kPhases.size(); ++i) course.phases.Set(kPhases[i], sums[i]);
   if (course.total > 0) course.privacy_share = (sums[2] + sums[3] + sums[4]) / course.total;
   return course;
 }
 
-JsonValue SettingJson(const RunConfig& config, const JsonValue& summary) {
-  return JsonValue::MakeObject()
+base::JsonValue SettingJson(const RunConfig& config, const base::JsonValue& summary) {
+  return base::JsonValue::MakeObject()
       .Set("model", config.model.name)
       .Set("clients", MemberOrNull(summary, "clients"))
       .Set("cohort", config.federation.cohort)
@@ -103,31 +105,32 @@ JsonValue SettingJson(const RunConfig& config, const JsonValue& summary) {
       .Set("noise", config.run.no_noise ? 0 : config.privacy.noise)
       .Set("scale", config.privacy.scale)
       .Set("parameters", config.aggregation.parameters)
-      .Set("local_rate", JsonValue::MakeArray()
+      .Set("local_rate", base::JsonValue::MakeArray()
                              .Append(config.training.learning_rate)
                              .Append(config.training.learning_rate_final))
-      .Set("server_rate", JsonValue::MakeArray()
+      .Set("server_rate", base::JsonValue::MakeArray()
                               .Append(config.server.learning_rate)
                               .Append(config.server.learning_rate_final))
       .Set("momentum", config.server.momentum);
 }
 
-absl::StatusOr<JsonValue> RecordOf(const Experiment& experiment, const RunDirectory& directory,
-                                   const JsonValue& summary) {
+absl::StatusOr<base::JsonValue> RecordOf(const Experiment& experiment,
+                                         const RunDirectory& directory,
+                                         const base::JsonValue& summary) {
   TACET_ASSIGN_OR_RETURN(const Course course, ReadCourse(directory));
   const RunConfig& config = experiment.config;
   std::string commit = TextIn(summary, "commit");
   if (commit.empty()) {  // written before summaries told it
-    const absl::StatusOr<JsonValue> start = ReadJson(directory.path() / kStartFile);
+    const absl::StatusOr<base::JsonValue> start = ReadJson(directory.path() / kStartFile);
     commit = start.ok() ? TextIn(*start, "commit") : "";
   }
-  JsonValue labels = JsonValue::MakeArray();
+  base::JsonValue labels = base::JsonValue::MakeArray();
   for (const std::string& label : experiment.labels) labels.Append(label);
-  if (const JsonValue* run = summary.Find("labels")) {
-    for (const JsonValue& label : run->items()) labels.Append(label);
+  if (const base::JsonValue* run = summary.Find("labels")) {
+    for (const base::JsonValue& label : run->items()) labels.Append(label);
   }
   const bool guaranteed = NumberIn(summary, "ledger.epsilon").has_value();
-  JsonValue record = JsonValue::MakeObject();
+  base::JsonValue record = base::JsonValue::MakeObject();
   return record.Set("name", experiment.name)
       .Set("row", experiment.row)
       .Set("title", experiment.title)
@@ -137,22 +140,22 @@ absl::StatusOr<JsonValue> RecordOf(const Experiment& experiment, const RunDirect
       .Set("rounds", MemberOrNull(summary, "rounds"))
       .Set("accuracy", MemberOrNull(summary, "accuracy"))
       .Set("published_accuracy",
-           experiment.published ? JsonValue(*experiment.published) : JsonValue())
+           experiment.published ? base::JsonValue(*experiment.published) : base::JsonValue())
       .Set("epsilon", MemberOrNull(summary, "epsilon"))
       .Set("delta", MemberOrNull(summary, "delta"))
-      .Set("accountant", guaranteed ? JsonValue("moments") : JsonValue())
+      .Set("accountant", guaranteed ? base::JsonValue("moments") : base::JsonValue())
       .Set("tighter", guaranteed
-                          ? JsonValue::MakeObject()
+                          ? base::JsonValue::MakeObject()
                                 .Set("epsilon", MemberOrNull(summary, "ledger.epsilon"))
                                 .Set("accountant", MemberOrNull(summary, "ledger.accountant"))
-                          : JsonValue())
+                          : base::JsonValue())
       .Set("charged_attempts", MemberOrNull(summary, "charged_attempts"))
       .Set("stopped", MemberOrNull(summary, "stopped"))
-      .Set("seeds",
-           JsonValue::MakeObject()
-               .Set("seed", config.run.seed)
-               .Set("insecure_seed",
-                    config.run.insecure_seed ? JsonValue(*config.run.insecure_seed) : JsonValue()))
+      .Set("seeds", base::JsonValue::MakeObject()
+                        .Set("seed", config.run.seed)
+                        .Set("insecure_seed", config.run.insecure_seed
+                                                  ? base::JsonValue(*config.run.insecure_seed)
+                                                  : base::JsonValue()))
       .Set("labels", std::move(labels))
       .Set("setting", SettingJson(config, summary))
       .Set("config_sha256", ConfigDigest(config))
@@ -167,12 +170,12 @@ absl::StatusOr<JsonValue> RecordOf(const Experiment& experiment, const RunDirect
 }
 
 // summary.json of a run that came to its end.
-absl::StatusOr<std::optional<JsonValue>> FinishedSummary(const RunDirectory& directory,
-                                                         const RunConfig& config) {
+absl::StatusOr<std::optional<base::JsonValue>> FinishedSummary(const RunDirectory& directory,
+                                                               const RunConfig& config) {
   const fs::path path = directory.path() / kSummaryFile;
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
-  TACET_ASSIGN_OR_RETURN(JsonValue summary, ReadJson(path));
+  TACET_ASSIGN_OR_RETURN(base::JsonValue summary, ReadJson(path));
   const bool ended = NumberIn(summary, "rounds") == static_cast<double>(config.federation.rounds) ||
                      !TextIn(summary, "stopped").empty();
   if (!ended) return std::nullopt;
@@ -187,25 +190,26 @@ std::string Epsilon(const std::optional<double>& epsilon) {
   return epsilon ? fmt::format("{:.3f}", *epsilon) : "none";
 }
 
-std::string LabelsOf(const JsonValue& record, std::string_view between) {
+std::string LabelsOf(const base::JsonValue& record, std::string_view between) {
   std::vector<std::string> labels;
-  if (const JsonValue* list = record.Find("labels")) {
-    for (const JsonValue& label : list->items()) labels.push_back(label.AsString().value_or(""));
+  if (const base::JsonValue* list = record.Find("labels")) {
+    for (const base::JsonValue& label : list->items())
+      labels.push_back(label.AsString().value_or(""));
   }
   return fmt::format("{}", fmt::join(labels, between));
 }
 
 }  // namespace
 
-std::optional<double> NumberIn(const JsonValue& record, std::string_view path) {
-  const JsonValue* member = Member(record, path);
+std::optional<double> NumberIn(const base::JsonValue& record, std::string_view path) {
+  const base::JsonValue* member = Member(record, path);
   if (member == nullptr || !member->is_number()) return std::nullopt;
   const double value = *member->AsDouble();
   return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
 }
 
-std::string TextIn(const JsonValue& record, std::string_view path) {
-  const JsonValue* member = Member(record, path);
+std::string TextIn(const base::JsonValue& record, std::string_view path) {
+  const base::JsonValue* member = Member(record, path);
   return member == nullptr ? "" : member->AsString().value_or("");
 }
 
@@ -242,8 +246,8 @@ Experiment MakeExperiment(std::string row, std::string title, std::optional<doub
   return experiment;
 }
 
-absl::StatusOr<JsonValue> RunExperiment(const Experiment& given, const fs::path& out,
-                                        std::FILE* progress) {
+absl::StatusOr<base::JsonValue> RunExperiment(const Experiment& given, const fs::path& out,
+                                              std::FILE* progress) {
   Experiment experiment = given;
   RunConfig& config = experiment.config;
   const fs::path path = out / experiment.name;
@@ -271,7 +275,8 @@ absl::StatusOr<JsonValue> RunExperiment(const Experiment& given, const fs::path&
   }
   TACET_ASSIGN_OR_RETURN(const std::unique_ptr<RunDirectory> directory,
                          NewOrBegunRunDirectory(path, config));
-  TACET_ASSIGN_OR_RETURN(std::optional<JsonValue> summary, FinishedSummary(*directory, config));
+  TACET_ASSIGN_OR_RETURN(std::optional<base::JsonValue> summary,
+                         FinishedSummary(*directory, config));
   if (summary.has_value()) {
     fmt::print(progress, "{} holds this run, finished\n", path.string());
   } else {
@@ -281,12 +286,13 @@ absl::StatusOr<JsonValue> RunExperiment(const Experiment& given, const fs::path&
     TACET_ASSIGN_OR_RETURN(TrainingEnd end, run->Run(*directory));
     summary = std::move(end.summary);
   }
-  TACET_ASSIGN_OR_RETURN(JsonValue record, RecordOf(experiment, *directory, *summary));
+  TACET_ASSIGN_OR_RETURN(base::JsonValue record, RecordOf(experiment, *directory, *summary));
   TACET_RETURN_IF_ERROR(WriteText(out / (experiment.name + ".json"), record.Dump(2) + "\n"));
   return record;
 }
 
-absl::StatusOr<std::vector<JsonValue>> StoredRecords(const fs::path& folder, std::string_view row) {
+absl::StatusOr<std::vector<base::JsonValue>> StoredRecords(const fs::path& folder,
+                                                           std::string_view row) {
   std::vector<fs::path> paths;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -296,9 +302,9 @@ absl::StatusOr<std::vector<JsonValue>> StoredRecords(const fs::path& folder, std
   std::ranges::sort(paths, {}, [&](const fs::path& path) {
     return std::pair(path.stem() != row, path.stem().string());
   });
-  std::vector<JsonValue> records;
+  std::vector<base::JsonValue> records;
   for (const fs::path& path : paths) {
-    TACET_ASSIGN_OR_RETURN(JsonValue record, ReadJson(path));
+    TACET_ASSIGN_OR_RETURN(base::JsonValue record, ReadJson(path));
     if (TextIn(record, "row") != row) continue;
     if (!NumberIn(record, "accuracy").has_value() || !NumberIn(record, "rounds").has_value()) {
       return base::DataLoss("{} is no record of an experiment: accuracy or rounds is missing",
@@ -309,11 +315,11 @@ absl::StatusOr<std::vector<JsonValue>> StoredRecords(const fs::path& folder, std
   return records;
 }
 
-std::string RecordsTable(const std::vector<JsonValue>& records) {
+std::string RecordsTable(const std::vector<base::JsonValue>& records) {
   std::string out =
       fmt::format("{:<24}{:>6}{:>12}{:>12}{:>10}{:>10}{:>10}  {}\n", "", "T", "accuracy %",
                   "published %", "epsilon", "tighter", "minutes", "labels");
-  for (const JsonValue& record : records) {
+  for (const base::JsonValue& record : records) {
     out += fmt::format(
         "{:<24}{:>6}{:>12}{:>12}{:>10}{:>10}{:>10.1f}  {}\n", TextIn(record, "name"),
         NumberIn(record, "rounds").value_or(0), Percent(NumberIn(record, "accuracy")),
@@ -324,14 +330,14 @@ std::string RecordsTable(const std::vector<JsonValue>& records) {
   return out;
 }
 
-std::string RecordsCsv(const std::vector<JsonValue>& records) {
+std::string RecordsCsv(const std::vector<base::JsonValue>& records) {
   std::string out =
       "name,row,rounds,accuracy,published_accuracy,epsilon,tighter_epsilon,tighter_accountant,"
       "seconds,commit,labels\n";
   const auto number = [](const std::optional<double>& value) {
     return value ? fmt::format("{}", *value) : std::string();
   };
-  for (const JsonValue& record : records) {
+  for (const base::JsonValue& record : records) {
     out += fmt::format(
         "{},{},{},{},{},{},{},{},{},{},{}\n", TextIn(record, "name"), TextIn(record, "row"),
         number(NumberIn(record, "rounds")), number(NumberIn(record, "accuracy")),
@@ -342,7 +348,7 @@ std::string RecordsCsv(const std::vector<JsonValue>& records) {
   return out;
 }
 
-Plot RecordsPlot(const std::vector<JsonValue>& records) {
+Plot RecordsPlot(const std::vector<base::JsonValue>& records) {
   constexpr std::array<std::string_view, 10> kColours = {"#2b6cb0", "#b5651d", "#2f855a", "#97266d",
                                                          "#6b46c1", "#c53030", "#319795", "#744210",
                                                          "#4a5568", "#d69e2e"};
@@ -353,13 +359,13 @@ Plot RecordsPlot(const std::vector<JsonValue>& records) {
             .right = std::nullopt,
             .curves = {},
             .legend_at_bottom = true};
-  for (const JsonValue& record : records) {
+  for (const base::JsonValue& record : records) {
     PlotCurve curve{.label = TextIn(record, "name"),
                     .colour = std::string(kColours[plot.curves.size() % kColours.size()]),
                     .points = {},
                     .dashed = plot.curves.size() >= kColours.size()};
-    if (const JsonValue* points = record.Find("curve")) {
-      for (const JsonValue& point : points->items()) {
+    if (const base::JsonValue* points = record.Find("curve")) {
+      for (const base::JsonValue& point : points->items()) {
         if (point.items().size() != 2) continue;
         const double rounds = point.items()[0].AsDouble().value_or(0);
         curve.points.emplace_back(rounds, 100 * point.items()[1].AsDouble().value_or(0));
@@ -371,7 +377,7 @@ Plot RecordsPlot(const std::vector<JsonValue>& records) {
   return plot;
 }
 
-absl::Status WriteRecords(const fs::path& out, const std::string& stem, const JsonValue& json,
+absl::Status WriteRecords(const fs::path& out, const std::string& stem, const base::JsonValue& json,
                           const std::string& csv, const std::string& svg) {
   std::error_code error;
   fs::create_directories(out, error);

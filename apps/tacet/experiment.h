@@ -13,9 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "apps/tacet/json.h"
 #include "apps/tacet/plot.h"
 #include "apps/tacet/run_config.h"
+#include "tacet/base/json.h"
 
 namespace tacet::app {
 
@@ -44,30 +44,32 @@ Experiment MakeExperiment(std::string row, std::string title, std::optional<doub
 // result of one that was finished there, by whichever command; then writes OUT/name.json and
 // returns it (docs/formats/experiments.md). FailedPrecondition when the directory holds a run of
 // other settings; InvalidArgument when a femnist model has no data to train on.
-absl::StatusOr<JsonValue> RunExperiment(const Experiment& experiment,
-                                        const std::filesystem::path& out, std::FILE* progress);
+absl::StatusOr<base::JsonValue> RunExperiment(const Experiment& experiment,
+                                              const std::filesystem::path& out,
+                                              std::FILE* progress);
 
 // The records NAME.json in `folder` whose row is `row`, the one called like the row first, the
 // others by name. DataLoss when one is no record.
-absl::StatusOr<std::vector<JsonValue>> StoredRecords(const std::filesystem::path& folder,
-                                                     std::string_view row);
+absl::StatusOr<std::vector<base::JsonValue>> StoredRecords(const std::filesystem::path& folder,
+                                                           std::string_view row);
 
 // Columns for a terminal: what was reached beside what was published; ends with a line feed.
-std::string RecordsTable(const std::vector<JsonValue>& records);
+std::string RecordsTable(const std::vector<base::JsonValue>& records);
 // name,row,rounds,accuracy,published_accuracy,epsilon,tighter_epsilon,tighter_accountant,seconds,
 // commit,labels (with spaces between); absent values are empty.
-std::string RecordsCsv(const std::vector<JsonValue>& records);
+std::string RecordsCsv(const std::vector<base::JsonValue>& records);
 // Accuracy over the rounds, a curve a record.
-Plot RecordsPlot(const std::vector<JsonValue>& records);
+Plot RecordsPlot(const std::vector<base::JsonValue>& records);
 
 // Writes stem.json, stem.csv and stem.svg into `out`.
 absl::Status WriteRecords(const std::filesystem::path& out, const std::string& stem,
-                          const JsonValue& json, const std::string& csv, const std::string& svg);
+                          const base::JsonValue& json, const std::string& csv,
+                          const std::string& svg);
 
 // A member of a record, or of an object in it ("seeds.seed"); none when it is null,
 // infinite or absent.
-std::optional<double> NumberIn(const JsonValue& record, std::string_view path);
-std::string TextIn(const JsonValue& record, std::string_view path);
+std::optional<double> NumberIn(const base::JsonValue& record, std::string_view path);
+std::string TextIn(const base::JsonValue& record, std::string_view path);
 
 }  // namespace tacet::app
 

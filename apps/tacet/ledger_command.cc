@@ -8,8 +8,8 @@
 #include "fmt/chrono.h"
 #include "fmt/core.h"
 
-#include "apps/tacet/json.h"
 #include "tacet/base/bytes.h"
+#include "tacet/base/json.h"
 #include "tacet/base/status.h"
 #include "tacet/federation/ledger.h"
 #include "tacet/federation/privacy_spending.h"
@@ -115,7 +115,7 @@ class LedgerCommand : public Command {
   absl::Status Verify(const absl::StatusOr<RecoveredLedger>& found) const {
     if (!found.ok()) {
       if (json_) {
-        fmt::print("{}\n", JsonValue::MakeObject()
+        fmt::print("{}\n", base::JsonValue::MakeObject()
                                .Set("valid", false)
                                .Set("reason", base::Message(found.status()))
                                .Dump(2));
@@ -124,7 +124,7 @@ class LedgerCommand : public Command {
     }
     const std::string head = base::ToHex(found->end.head);
     if (json_) {
-      fmt::print("{}\n", JsonValue::MakeObject()
+      fmt::print("{}\n", base::JsonValue::MakeObject()
                              .Set("valid", true)
                              .Set("records", found->end.count)
                              .Set("anchored", found->anchored)
@@ -163,10 +163,10 @@ class LedgerCommand : public Command {
                  const std::vector<uint64_t>& fits) const {
     const LedgerHeader& header = found.header;
     const double budget = header.spending.budget_epsilon;
-    JsonValue list = JsonValue::MakeArray();
+    base::JsonValue list = base::JsonValue::MakeArray();
     for (size_t i = 0; i < groups.size(); ++i) {
       const Group& group = groups[i];
-      list.Append(JsonValue::MakeObject()
+      list.Append(base::JsonValue::MakeObject()
                       .Set("federation", base::ToHex(group.federation))
                       .Set("sampling", accounting::SamplingName(group.event.sampling))
                       .Set("sampling_rate", group.event.sampling_rate)
@@ -176,36 +176,37 @@ class LedgerCommand : public Command {
                       .Set("caught_up", group.caught_up)
                       .Set("first", group.first)
                       .Set("last", group.last)
-                      .Set("fit", fits.empty() ? JsonValue() : JsonValue(fits[i])));
+                      .Set("fit", fits.empty() ? base::JsonValue() : base::JsonValue(fits[i])));
     }
-    JsonValue accountants = JsonValue::MakeArray();
+    base::JsonValue accountants = base::JsonValue::MakeArray();
     for (const auto& [name, epsilon] : Rows(spent)) {
-      accountants.Append(JsonValue::MakeObject()
+      accountants.Append(base::JsonValue::MakeObject()
                              .Set("name", name)
                              .Set("epsilon", epsilon)
                              .Set("valid", IsValid(spent, name)));
     }
     const bool finite = std::isfinite(spent.epsilon);
-    fmt::print("{}\n",
-               JsonValue::MakeObject()
-                   .Set("data_set", header.data_set)
-                   .Set("data_digest", base::ToHex(header.data_digest))
-                   .Set("rule", federation::ChargingRuleName(header.rule))
-                   .Set("composition", federation::CompositionName(header.spending.composition))
-                   .Set("unit", accounting::UnitName(header.unit))
-                   .Set("neighbouring", accounting::NeighbouringName(header.neighbouring))
-                   .Set("created", header.created)
-                   .Set("budget_epsilon", budget > 0 ? JsonValue(budget) : JsonValue())
-                   .Set("delta", header.spending.delta)
-                   .Set("charges", spending.charges())
-                   .Set("entries", std::move(list))
-                   .Set("accountants", std::move(accountants))
-                   .Set("epsilon", spent.epsilon)
-                   .Set("accountant", finite ? JsonValue(spent.accountant) : JsonValue())
-                   .Set("reason", finite ? JsonValue() : JsonValue(kNoGuarantee))
-                   .Set("epsilon_left",
-                        budget > 0 ? JsonValue(std::max(0.0, budget - spent.epsilon)) : JsonValue())
-                   .Dump(2));
+    fmt::print(
+        "{}\n",
+        base::JsonValue::MakeObject()
+            .Set("data_set", header.data_set)
+            .Set("data_digest", base::ToHex(header.data_digest))
+            .Set("rule", federation::ChargingRuleName(header.rule))
+            .Set("composition", federation::CompositionName(header.spending.composition))
+            .Set("unit", accounting::UnitName(header.unit))
+            .Set("neighbouring", accounting::NeighbouringName(header.neighbouring))
+            .Set("created", header.created)
+            .Set("budget_epsilon", budget > 0 ? base::JsonValue(budget) : base::JsonValue())
+            .Set("delta", header.spending.delta)
+            .Set("charges", spending.charges())
+            .Set("entries", std::move(list))
+            .Set("accountants", std::move(accountants))
+            .Set("epsilon", spent.epsilon)
+            .Set("accountant", finite ? base::JsonValue(spent.accountant) : base::JsonValue())
+            .Set("reason", finite ? base::JsonValue() : base::JsonValue(kNoGuarantee))
+            .Set("epsilon_left", budget > 0 ? base::JsonValue(std::max(0.0, budget - spent.epsilon))
+                                            : base::JsonValue())
+            .Dump(2));
   }
 
   void PrintTable(const RecoveredLedger& found, const PrivacySpending& spending,

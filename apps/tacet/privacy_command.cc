@@ -223,7 +223,7 @@ class PrivacyCommand : public Command {
     }
     TACET_ASSIGN_OR_RETURN(const double reached, accounting::EpsilonOf(spec_, target));
     if (json_) {
-      fmt::print("{}\n", JsonValue::MakeObject()
+      fmt::print("{}\n", base::JsonValue::MakeObject()
                              .Set("quantity", *calibrate_)
                              .Set("value", value)
                              .Set("noise", spec_.noise_stddev)

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "apps/tacet/json.h"
+#include "tacet/base/json.h"
 
 namespace tacet::app {
 namespace {
@@ -43,12 +43,12 @@ TEST(PrivacyCommandTest, TheTableShowsThePublishedFigure) {
 }
 
 TEST(PrivacyCommandTest, JsonHasTheOutsidersMomentsFirst) {
-  const auto json = JsonValue::Parse(Output({"--json"}));
+  const auto json = base::JsonValue::Parse(Output({"--json"}));
   ASSERT_TRUE(json.ok());
-  const JsonValue* rows = json->Find("accountants");
+  const base::JsonValue* rows = json->Find("accountants");
   ASSERT_NE(rows, nullptr);
   ASSERT_FALSE(rows->items().empty());
-  const JsonValue& first = rows->items().front();
+  const base::JsonValue& first = rows->items().front();
   const auto text = [&](const char* key) { return *first.Find(key)->AsString(); };
   EXPECT_EQ(text("name"), "moments");
   EXPECT_EQ(text("view"), "outsider");
@@ -60,9 +60,9 @@ TEST(PrivacyCommandTest, JsonHasTheOutsidersMomentsFirst) {
 }
 
 TEST(PrivacyCommandTest, ARowWithoutGuaranteeHasNullAndAReason) {
-  const auto json = JsonValue::Parse(Output({"--json", "--noise", "0"}));
+  const auto json = base::JsonValue::Parse(Output({"--json", "--noise", "0"}));
   ASSERT_TRUE(json.ok());
-  for (const JsonValue& row : json->Find("accountants")->items()) {
+  for (const base::JsonValue& row : json->Find("accountants")->items()) {
     EXPECT_TRUE(row.Find("epsilon")->is_null());
     ASSERT_NE(row.Find("reason"), nullptr);
     EXPECT_TRUE(row.Find("reason")->is_string());
@@ -70,15 +70,15 @@ TEST(PrivacyCommandTest, ARowWithoutGuaranteeHasNullAndAReason) {
 }
 
 TEST(PrivacyCommandTest, JsonHasTheHeadlinesAndTheTermsOfFiniteArithmetic) {
-  const auto json = JsonValue::Parse(Output({"--json"}));
+  const auto json = base::JsonValue::Parse(Output({"--json"}));
   ASSERT_TRUE(json.ok());
-  const JsonValue* headlines = json->Find("headlines");
+  const base::JsonValue* headlines = json->Find("headlines");
   ASSERT_NE(headlines, nullptr);
-  const JsonValue& outsider = headlines->items().front();
+  const base::JsonValue& outsider = headlines->items().front();
   EXPECT_EQ(*outsider.Find("name")->AsString(), "pld");
   EXPECT_NEAR(*outsider.Find("epsilon")->AsDouble(), 4.5288, 5e-4);
   EXPECT_NEAR(*outsider.Find("epsilon_lower")->AsDouble(), 4.3004, 5e-4);
-  const JsonValue* terms = outsider.Find("implementation");
+  const base::JsonValue* terms = outsider.Find("implementation");
   ASSERT_NE(terms, nullptr);
   EXPECT_LT(*terms->Find("epsilon")->AsDouble(), 1e-5);
   EXPECT_GT(*terms->Find("epsilon")->AsDouble(), 0);
@@ -87,9 +87,9 @@ TEST(PrivacyCommandTest, JsonHasTheHeadlinesAndTheTermsOfFiniteArithmetic) {
 
 // With hardly any noise e^epsilon passes every double: the term stays a number, and is named.
 TEST(PrivacyCommandTest, TermsBeyondDeltaAreSaidToBe) {
-  const auto json = JsonValue::Parse(Output({"--json", "--noise", "0.3"}));
+  const auto json = base::JsonValue::Parse(Output({"--json", "--noise", "0.3"}));
   ASSERT_TRUE(json.ok());
-  const JsonValue* terms = json->Find("accountants")->items().front().Find("implementation");
+  const base::JsonValue* terms = json->Find("accountants")->items().front().Find("implementation");
   ASSERT_NE(terms, nullptr);
   EXPECT_EQ(terms->Find("delta")->AsDouble().value_or(0), 1);
   EXPECT_EQ(json->Find("accountants")->items().back().Find("implementation"), nullptr);
@@ -125,7 +125,7 @@ TEST(PrivacyCommandTest, RecordsAreTheUnitOfHospitals) {
 }
 
 TEST(PrivacyCommandTest, CalibratesNoise) {
-  const auto json = JsonValue::Parse(Output(
+  const auto json = base::JsonValue::Parse(Output(
       {"--calibrate", "noise", "--epsilon", "5.3056768", "--accountant", "moments", "--json"}));
   ASSERT_TRUE(json.ok());
   EXPECT_NEAR(*json->Find("value")->AsDouble(), 6, 1e-5);

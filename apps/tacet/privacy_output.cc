@@ -22,15 +22,15 @@ bool IsHeadline(const std::vector<PrivacyRow>& rows, const PrivacyRow& row) {
   return accounting::Headline(rows, row.view) == &row;
 }
 
-JsonValue RowJson(const PrivacyRow& row, const std::optional<ImplementationTerms>& terms) {
-  JsonValue item;
+base::JsonValue RowJson(const PrivacyRow& row, const std::optional<ImplementationTerms>& terms) {
+  base::JsonValue item;
   item.Set("name", accounting::AccountantName(row.accountant))
       .Set("view", accounting::ViewName(row.view))
       .Set("unit", accounting::UnitName(row.unit))
       .Set("neighbouring", accounting::NeighbouringName(row.neighbouring))
       .Set("sampling", accounting::SamplingName(row.sampling))
       .Set("standing", accounting::StandingName(row.standing))
-      .Set("epsilon", row.epsilon ? JsonValue(*row.epsilon) : JsonValue());
+      .Set("epsilon", row.epsilon ? base::JsonValue(*row.epsilon) : base::JsonValue());
   if (row.epsilon_lower) {
     item.Set("epsilon_lower", *row.epsilon_lower);
   }
@@ -39,8 +39,9 @@ JsonValue RowJson(const PrivacyRow& row, const std::optional<ImplementationTerms
   }
   item.Set("delta", row.delta);
   if (terms) {
-    item.Set("implementation",
-             JsonValue::MakeObject().Set("epsilon", terms->epsilon).Set("delta", terms->delta));
+    item.Set(
+        "implementation",
+        base::JsonValue::MakeObject().Set("epsilon", terms->epsilon).Set("delta", terms->delta));
   }
   if (row.standing == Standing::kNone) {
     item.Set("reason", row.note);
@@ -96,18 +97,18 @@ std::vector<std::optional<ImplementationTerms>> TermsOfRows(
   return terms;
 }
 
-JsonValue PrivacyRowsJson(const std::vector<PrivacyRow>& rows,
-                          const std::vector<std::optional<ImplementationTerms>>& terms) {
-  JsonValue list = JsonValue::MakeArray();
-  JsonValue headlines = JsonValue::MakeArray();
+base::JsonValue PrivacyRowsJson(const std::vector<PrivacyRow>& rows,
+                                const std::vector<std::optional<ImplementationTerms>>& terms) {
+  base::JsonValue list = base::JsonValue::MakeArray();
+  base::JsonValue headlines = base::JsonValue::MakeArray();
   for (size_t i = 0; i < rows.size(); ++i) {
-    JsonValue item = RowJson(rows[i], terms[i]);
+    base::JsonValue item = RowJson(rows[i], terms[i]);
     if (IsHeadline(rows, rows[i])) {
       headlines.Append(item);
     }
     list.Append(std::move(item));
   }
-  return JsonValue::MakeObject()
+  return base::JsonValue::MakeObject()
       .Set("accountants", std::move(list))
       .Set("headlines", std::move(headlines));
 }

@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 
-#include "apps/tacet/json.h"
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/base/json.h"
 
 namespace tacet::app {
 
@@ -36,8 +36,8 @@ std::vector<std::optional<ImplementationTerms>> TermsOfRows(
     const MechanismSize& size, std::string& why);
 
 // {"accountants": [a row each, in order], "headlines": [the smallest valid bound of each view]}
-JsonValue PrivacyRowsJson(const std::vector<accounting::PrivacyRow>& rows,
-                          const std::vector<std::optional<ImplementationTerms>>& terms);
+base::JsonValue PrivacyRowsJson(const std::vector<accounting::PrivacyRow>& rows,
+                                const std::vector<std::optional<ImplementationTerms>>& terms);
 
 // Columns aligned for a terminal, headlines marked; ends with a line feed.
 std::string PrivacyRowsTable(const std::vector<accounting::PrivacyRow>& rows,

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/experiment.h"
-#include "apps/tacet/json.h"
+#include "tacet/base/json.h"
 
 namespace tacet::app {
 
@@ -32,7 +32,7 @@ struct ReproduceFlags {
 
 // What an experiment found: JSON for machines, text for people; files are written already.
 struct Reproduced {
-  JsonValue json;
+  base::JsonValue json;
   std::string text;
 };
 

@@ -37,9 +37,9 @@ absl::Status Train(const ReproduceFlags& flags, const std::filesystem::path& out
 }
 
 // Records with the same number of rounds and the same seed make a pair of curves.
-std::vector<PlotCurve> Curves(const std::vector<JsonValue>& records) {
+std::vector<PlotCurve> Curves(const std::vector<base::JsonValue>& records) {
   std::vector<PlotCurve> curves;
-  for (const JsonValue& record : records) {
+  for (const base::JsonValue& record : records) {
     const std::string suffix = TextIn(record, "name").substr(TextIn(record, "row").size());
     const std::string text = fmt::format("T = {}{}", NumberIn(record, "rounds").value_or(0),
                                          suffix.empty() ? "" : fmt::format(" ({})", suffix));
@@ -73,18 +73,20 @@ std::vector<PlotCurve> Curves(const std::vector<JsonValue>& records) {
 absl::StatusOr<Reproduced> ReproduceFigure2(const ReproduceFlags& flags) {
   TACET_ASSIGN_OR_RETURN(const std::filesystem::path out, FolderOf(flags, "figure2"));
   if (!flags.show) TACET_RETURN_IF_ERROR(Train(flags, out));
-  std::vector<JsonValue> records;
-  JsonValue list = JsonValue::MakeArray();
+  std::vector<base::JsonValue> records;
+  base::JsonValue list = base::JsonValue::MakeArray();
   for (const int multiplier : kMultipliers) {
-    TACET_ASSIGN_OR_RETURN(std::vector<JsonValue> found, StoredRecords(out, RowOf(multiplier)));
-    for (JsonValue& record : found) {
+    TACET_ASSIGN_OR_RETURN(std::vector<base::JsonValue> found,
+                           StoredRecords(out, RowOf(multiplier)));
+    for (base::JsonValue& record : found) {
       list.Append(record);
       records.push_back(std::move(record));
     }
   }
   if (records.empty()) return base::NotFound("{} holds no results", out.string());
-  Reproduced made{.json = JsonValue::MakeObject().Set("figure", "2").Set("points", std::move(list)),
-                  .text = fmt::format("\n{}", RecordsTable(records))};
+  Reproduced made{
+      .json = base::JsonValue::MakeObject().Set("figure", "2").Set("points", std::move(list)),
+      .text = fmt::format("\n{}", RecordsTable(records))};
   if (!flags.show) {
     Plot plot;
     plot.x_label = "standard deviation of the noise in the sum, in clip norms";

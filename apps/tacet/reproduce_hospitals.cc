@@ -227,9 +227,9 @@ Summary Summarise(std::span<const double> values) {
   return summary;
 }
 
-JsonValue Json(const Summary& summary) {
-  if (summary.count == 0) return JsonValue();
-  return JsonValue::MakeObject()
+base::JsonValue Json(const Summary& summary) {
+  if (summary.count == 0) return base::JsonValue();
+  return base::JsonValue::MakeObject()
       .Set("mean", summary.mean)
       .Set("deviation", summary.deviation)
       .Set("trials", static_cast<uint64_t>(summary.count));
@@ -327,17 +327,19 @@ std::string Table(const std::vector<Line>& lines, const learning::Dataset& datas
   return text;
 }
 
-JsonValue LineJson(const Line& line, const learning::Dataset& dataset) {
-  JsonValue hospitals = JsonValue::MakeObject();
+base::JsonValue LineJson(const Line& line, const learning::Dataset& dataset) {
+  base::JsonValue hospitals = base::JsonValue::MakeObject();
   for (uint64_t h = 0; h < dataset.owners(); ++h) {
     hospitals.Set(dataset.owner_name(h), Json(Summarise(line.hospital_auc[h])));
   }
-  return JsonValue::MakeObject()
+  return base::JsonValue::MakeObject()
       .Set("variant", line.name)
       .Set("title", line.title)
-      .Set("epsilon", std::isfinite(line.epsilon) ? JsonValue(line.epsilon) : JsonValue())
-      .Set("ledger_epsilon",
-           std::isfinite(line.ledger_epsilon) ? JsonValue(line.ledger_epsilon) : JsonValue())
+      .Set("epsilon",
+           std::isfinite(line.epsilon) ? base::JsonValue(line.epsilon) : base::JsonValue())
+      .Set("ledger_epsilon", std::isfinite(line.ledger_epsilon)
+                                 ? base::JsonValue(line.ledger_epsilon)
+                                 : base::JsonValue())
       .Set("noise", line.noise)
       .Set("auc", Json(Summarise(line.auc)))
       .Set("accuracy", Json(Summarise(line.accuracy)))
@@ -448,12 +450,12 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
   TACET_RETURN_IF_ERROR(failure);
 
   const std::vector<Line> lines = Lines(variants, trials, dataset.owners());
-  JsonValue rows = JsonValue::MakeArray();
+  base::JsonValue rows = base::JsonValue::MakeArray();
   for (const Line& line : lines) rows.Append(LineJson(line, dataset));
-  JsonValue labels = JsonValue::MakeArray().Append("insecure-seed");
+  base::JsonValue labels = base::JsonValue::MakeArray().Append("insecure-seed");
   if (!flags.encrypt) labels.Append("no-encryption");
   HospitalsResult result;
-  result.json = JsonValue::MakeObject()
+  result.json = base::JsonValue::MakeObject()
                     .Set("command", flags.command)
                     .Set("labels", std::move(labels))
                     .Set("encrypted", flags.encrypt)

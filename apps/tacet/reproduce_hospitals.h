@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "apps/tacet/json.h"
+#include "tacet/base/json.h"
 
 namespace tacet::app {
 
@@ -26,7 +26,7 @@ struct HospitalsFlags {
 };
 
 struct HospitalsResult {
-  JsonValue json;
+  base::JsonValue json;
   std::string text;  // a table for people; files are written already
 };
 

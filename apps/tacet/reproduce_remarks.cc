@@ -19,13 +19,13 @@ constexpr uint64_t kDrawnSums = 8192;
 constexpr double kPaperDimension = 486'654;
 
 absl::StatusOr<Reproduced> Modulus() {
-  Reproduced made{.json = JsonValue::MakeArray(), .text = {}};
+  Reproduced made{.json = base::JsonValue::MakeArray(), .text = {}};
   made.text =
       "Modulus: K = 1000, S = 1, sigma = 6, s = 1e-4. Share of sums decoded wrong, % of those "
       "drawn.\n";
   for (const double bound : {1.0, 0.1}) {
     TACET_ASSIGN_OR_RETURN(const ModulusStudy study, StudyModulus(bound, kDrawnSums));
-    JsonValue points = JsonValue::MakeArray();
+    base::JsonValue points = base::JsonValue::MakeArray();
     made.text += fmt::format(
         "  coordinates within {:g}: sums {:.3g} +- {:.2g}; proved for all rounds from {} bits "
         "(plain), {} bits (centred)\n",
@@ -35,13 +35,13 @@ absl::StatusOr<Reproduced> Modulus() {
       head += fmt::format("{:>8}", point.bits);
       plain += fmt::format("{:>8.2f}", 100 * point.plain_wrong);
       centred += fmt::format("{:>8.2f}", 100 * point.centred_wrong);
-      points.Append(JsonValue::MakeObject()
+      points.Append(base::JsonValue::MakeObject()
                         .Set("bits", point.bits)
                         .Set("plain_wrong", point.plain_wrong)
                         .Set("centred_wrong", point.centred_wrong));
     }
     made.text += head + "\n" + plain + "\n" + centred + "\n";
-    made.json.Append(JsonValue::MakeObject()
+    made.json.Append(base::JsonValue::MakeObject()
                          .Set("coordinate_bound", bound)
                          .Set("mean", study.mean)
                          .Set("deviation", study.deviation)
@@ -55,9 +55,9 @@ absl::StatusOr<Reproduced> Modulus() {
 }
 
 // One short run of configs/remarks.toml with a change.
-absl::StatusOr<JsonValue> ShortRun(const ReproduceFlags& flags, const std::filesystem::path& out,
-                                   const RunConfig& config, const std::string& name,
-                                   const std::string& title) {
+absl::StatusOr<base::JsonValue> ShortRun(const ReproduceFlags& flags,
+                                         const std::filesystem::path& out, const RunConfig& config,
+                                         const std::string& name, const std::string& title) {
   return RunExperiment(MakeExperiment(name, title, std::nullopt, "tacet reproduce remarks", config,
                                       flags.experiment),
                        out, flags.progress);
@@ -65,7 +65,7 @@ absl::StatusOr<JsonValue> ShortRun(const ReproduceFlags& flags, const std::files
 
 absl::StatusOr<Reproduced> Scale(const ReproduceFlags& flags, const std::filesystem::path& out,
                                  const RunConfig& config) {
-  Reproduced made{.json = JsonValue::MakeArray(), .text = {}};
+  Reproduced made{.json = base::JsonValue::MakeArray(), .text = {}};
   made.text = fmt::format(
       "Scale s: {}, {} rounds. Poisson quantisation never costs privacy, only accuracy.\n"
       "{:>12}{:>14}{:>12}{:>14}\n",
@@ -75,8 +75,8 @@ absl::StatusOr<Reproduced> Scale(const ReproduceFlags& flags, const std::filesys
     RunConfig changed = config;
     changed.privacy.scale = config.privacy.scale / 10 * factor;
     const std::string scale = fmt::format("{:g}", changed.privacy.scale);
-    TACET_ASSIGN_OR_RETURN(
-        JsonValue record, ShortRun(flags, out, changed, "scale-" + scale, "quantised to " + scale));
+    TACET_ASSIGN_OR_RETURN(base::JsonValue record, ShortRun(flags, out, changed, "scale-" + scale,
+                                                            "quantised to " + scale));
     made.text += fmt::format("{:>12}{:>14.2f}{:>12.3f}{:>14.0f}\n", scale,
                              100 * NumberIn(record, "accuracy").value_or(0),
                              NumberIn(record, "epsilon").value_or(0),
@@ -91,7 +91,7 @@ absl::StatusOr<Reproduced> LocalPrivacy(const ReproduceFlags& flags,
   RunConfig changed = config;
   changed.privacy.noise *= std::sqrt(static_cast<double>(config.federation.cohort));
   TACET_ASSIGN_OR_RETURN(
-      JsonValue record,
+      base::JsonValue record,
       ShortRun(flags, out, changed, "local", "every participant adds the whole noise itself"));
   const std::string text = fmt::format(
       "Local privacy: noise of sqrt(K) sigma = {:.1f} in the sum leaves {:.2f} % after {:.0f} "
@@ -106,7 +106,7 @@ absl::StatusOr<Reproduced> LocalPrivacy(const ReproduceFlags& flags,
 // two updates that were 2 S apart may become 2 S + s sqrt(d) apart: what noise behind it then
 // promises, by the paper's accountant, at S = 1, sigma = 6 and the paper's d, K, M, T.
 absl::StatusOr<Reproduced> Rounding() {
-  Reproduced made{.json = JsonValue::MakeArray(), .text = {}};
+  Reproduced made{.json = base::JsonValue::MakeArray(), .text = {}};
   made.text = fmt::format(
       "Rounding instead of Poisson quantisation, S = 1, sigma = 6, d = 486654: the sensitivity "
       "grows from 2 S to 2 S + s sqrt(d).\n{:>12}{:>14}{:>18}{:>18}\n",
@@ -121,7 +121,7 @@ absl::StatusOr<Reproduced> Rounding() {
                            accounting::MomentsEpsilon(event, 100, 1e-5));
     made.text += fmt::format("{:>12g}{:>14.4f}{:>18.3f}{:>18.3f}\n", scale, sensitivity,
                              rounded.epsilon, poisson.epsilon);
-    made.json.Append(JsonValue::MakeObject()
+    made.json.Append(base::JsonValue::MakeObject()
                          .Set("scale", scale)
                          .Set("sensitivity", sensitivity)
                          .Set("epsilon_rounded", rounded.epsilon)
@@ -142,7 +142,7 @@ absl::StatusOr<Reproduced> ReproduceRemarks(const ReproduceFlags& flags) {
   TACET_ASSIGN_OR_RETURN(Reproduced scale, Scale(flags, out, config));
   TACET_ASSIGN_OR_RETURN(Reproduced local, LocalPrivacy(flags, out, config));
   Reproduced made{
-      .json = JsonValue::MakeObject()
+      .json = base::JsonValue::MakeObject()
                   .Set("commit", BuildCommit())
                   .Set("modulus", std::move(modulus.json))
                   .Set("scale", std::move(scale.json))

@@ -83,11 +83,11 @@ absl::StatusOr<Reproduced> ReproduceTable1(const ReproduceFlags& flags) {
   TACET_ASSIGN_OR_RETURN(const std::filesystem::path out, FolderOf(flags, "table1"));
   if (!flags.show) TACET_RETURN_IF_ERROR(TrainRows(flags, rows, out));
   // Every record there is, whatever this command trained.
-  std::vector<JsonValue> records;
-  JsonValue list = JsonValue::MakeArray();
+  std::vector<base::JsonValue> records;
+  base::JsonValue list = base::JsonValue::MakeArray();
   for (const Row& row : flags.show ? rows : std::vector<Row>(kRows.begin(), kRows.end())) {
-    TACET_ASSIGN_OR_RETURN(std::vector<JsonValue> found, StoredRecords(out, row.name));
-    for (JsonValue& record : found) {
+    TACET_ASSIGN_OR_RETURN(std::vector<base::JsonValue> found, StoredRecords(out, row.name));
+    for (base::JsonValue& record : found) {
       list.Append(record);
       records.push_back(std::move(record));
     }
@@ -96,8 +96,9 @@ absl::StatusOr<Reproduced> ReproduceTable1(const ReproduceFlags& flags) {
     return base::NotFound("{} holds no results{}", out.string(),
                           flags.row ? fmt::format(" of {}", *flags.row) : "");
   }
-  Reproduced made{.json = JsonValue::MakeObject().Set("table", "1").Set("rows", std::move(list)),
-                  .text = fmt::format("\n{}", RecordsTable(records))};
+  Reproduced made{
+      .json = base::JsonValue::MakeObject().Set("table", "1").Set("rows", std::move(list)),
+      .text = fmt::format("\n{}", RecordsTable(records))};
   if (!flags.show) {
     TACET_RETURN_IF_ERROR(
         WriteRecords(out, "table", made.json, RecordsCsv(records), PlotSvg(RecordsPlot(records))));

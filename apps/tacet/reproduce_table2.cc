@@ -79,9 +79,9 @@ absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags) {
     return base::InvalidArgument("--participants and --repetitions must be below 2^32");
   }
   TACET_ASSIGN_OR_RETURN(const std::filesystem::path out, FolderOf(flags, "table2"));
-  JsonValue published = JsonValue::MakeObject();
+  base::JsonValue published = base::JsonValue::MakeObject();
   for (const Step& step : kSteps) published.Set(step.key, step.published);
-  JsonValue measured = JsonValue::MakeObject();
+  base::JsonValue measured = base::JsonValue::MakeObject();
   std::string text = fmt::format("{:<28}{:>12}", "seconds", "published");
   std::string csv = "step,published";
   std::array<BenchHeResult, kColumns.size()> results;
@@ -100,7 +100,7 @@ absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags) {
       return base::DataLoss("{}: {} of {} opened sums are wrong", name, results[i].wrong_values,
                             flags.dimension);
     }
-    JsonValue column = JsonValue::MakeObject();
+    base::JsonValue column = base::JsonValue::MakeObject();
     column.Set("plaintext_bits", kColumns[i].plaintext_bits);
     for (const Step& step : kSteps) column.Set(step.key, results[i].*step.measured);
     column.Set("aggregate_two_cores_s", results[i].aggregate_two_cores_s)
@@ -138,7 +138,7 @@ absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags) {
     text += "The published figures are for 486654 values and 1000 participants.\n";
   }
 
-  Reproduced made{.json = JsonValue::MakeObject()
+  Reproduced made{.json = base::JsonValue::MakeObject()
                               .Set("table", "2")
                               .Set("command", fmt::format("tacet reproduce table2 --dimension {} "
                                                           "--participants {} --repetitions {}",

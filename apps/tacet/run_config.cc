@@ -7,8 +7,8 @@
 #include <sstream>
 #include <type_traits>
 
-#include "apps/tacet/json.h"
 #include "apps/tacet/toml.h"
+#include "tacet/base/json.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/learning/load.h"
@@ -92,49 +92,49 @@ std::string ValueText(const std::optional<T>& value) {
   return value.has_value() ? TomlText(*value) : "";
 }
 
-absl::Status Assign(const JsonValue& value, std::string& target) {
+absl::Status Assign(const base::JsonValue& value, std::string& target) {
   TACET_ASSIGN_OR_RETURN(target, value.AsString());
   return absl::OkStatus();
 }
-absl::Status Assign(const JsonValue& value, uint64_t& target) {
+absl::Status Assign(const base::JsonValue& value, uint64_t& target) {
   TACET_ASSIGN_OR_RETURN(target, value.AsUint());
   return absl::OkStatus();
 }
-absl::Status Assign(const JsonValue& value, double& target) {
+absl::Status Assign(const base::JsonValue& value, double& target) {
   TACET_ASSIGN_OR_RETURN(target, value.AsDouble());
   return absl::OkStatus();
 }
-absl::Status Assign(const JsonValue& value, bool& target) {
+absl::Status Assign(const base::JsonValue& value, bool& target) {
   TACET_ASSIGN_OR_RETURN(target, value.AsBool());
   return absl::OkStatus();
 }
-absl::Status Assign(const JsonValue& value, std::optional<uint64_t>& target) {
+absl::Status Assign(const base::JsonValue& value, std::optional<uint64_t>& target) {
   TACET_ASSIGN_OR_RETURN(target, value.AsUint());
   return absl::OkStatus();
 }
-absl::Status Assign(const JsonValue& value, std::optional<double>& target) {
+absl::Status Assign(const base::JsonValue& value, std::optional<double>& target) {
   TACET_ASSIGN_OR_RETURN(target, value.AsDouble());
   return absl::OkStatus();
 }
-absl::Status Assign(const JsonValue& value, std::vector<std::string>& target) {
+absl::Status Assign(const base::JsonValue& value, std::vector<std::string>& target) {
   if (!value.is_array()) return base::InvalidArgument("is not a list");
   target.clear();
-  for (const JsonValue& item : value.items()) {
+  for (const base::JsonValue& item : value.items()) {
     TACET_ASSIGN_OR_RETURN(target.emplace_back(), item.AsString());
   }
   return absl::OkStatus();
 }
-absl::Status Assign(const JsonValue& value, std::vector<uint64_t>& target) {
+absl::Status Assign(const base::JsonValue& value, std::vector<uint64_t>& target) {
   if (!value.is_array()) return base::InvalidArgument("is not a list");
   target.clear();
-  for (const JsonValue& item : value.items()) {
+  for (const base::JsonValue& item : value.items()) {
     TACET_ASSIGN_OR_RETURN(const uint64_t number, item.AsUint());
     target.push_back(number);
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckKnown(const JsonValue& root, const std::set<std::string>& known,
+absl::Status CheckKnown(const base::JsonValue& root, const std::set<std::string>& known,
                         std::string_view source) {
   for (const auto& [section, content] : root.members()) {
     if (!content.is_object()) {
@@ -166,15 +166,16 @@ absl::StatusOr<he::Scheme> ParseScheme(std::string_view name) {
 }  // namespace
 
 absl::StatusOr<RunConfig> ParseRunConfig(std::string_view toml, std::string_view source) {
-  TACET_ASSIGN_OR_RETURN(const JsonValue root, ParseToml(toml, source));
+  TACET_ASSIGN_OR_RETURN(const base::JsonValue root, ParseToml(toml, source));
   RunConfig config;
   std::set<std::string> known;
   absl::Status status;
   VisitKeys(config, [&](std::string_view key, auto& target) {
     known.emplace(key);
     const size_t point = key.find('.');
-    const JsonValue* section = root.Find(key.substr(0, point));
-    const JsonValue* value = section == nullptr ? nullptr : section->Find(key.substr(point + 1));
+    const base::JsonValue* section = root.Find(key.substr(0, point));
+    const base::JsonValue* value =
+        section == nullptr ? nullptr : section->Find(key.substr(point + 1));
     if (value == nullptr) return;
     if (const absl::Status assigned = Assign(*value, target); !assigned.ok()) {
       status.Update(base::Annotate(assigned, fmt::format("{}: key `{}`", source, key)));

@@ -34,16 +34,19 @@ std::string AucText(const federation::Evaluation& evaluation) {
 
 }  // namespace
 
-JsonValue RoundJson(const federation::RoundRecord& record, const std::vector<std::string>& labels) {
+base::JsonValue RoundJson(const federation::RoundRecord& record,
+                          const std::vector<std::string>& labels) {
   const federation::RoundSeconds& seconds = record.seconds;
-  JsonValue line = JsonValue::MakeObject();
+  base::JsonValue line = base::JsonValue::MakeObject();
   line.Set("round", record.round).Set("cohort_size", record.cohort_size);
   line.Set("attempts", record.attempts);
-  line.Set("accuracy", record.evaluation ? JsonValue(record.evaluation->accuracy) : JsonValue());
-  line.Set("loss", record.evaluation ? JsonValue(record.evaluation->loss) : JsonValue());
+  line.Set("accuracy",
+           record.evaluation ? base::JsonValue(record.evaluation->accuracy) : base::JsonValue());
+  line.Set("loss",
+           record.evaluation ? base::JsonValue(record.evaluation->loss) : base::JsonValue());
   if (record.evaluation && record.evaluation->auc) line.Set("auc", *record.evaluation->auc);
   line.Set("epsilon", record.epsilon);
-  line.Set("seconds", JsonValue::MakeObject()
+  line.Set("seconds", base::JsonValue::MakeObject()
                           .Set("sample", seconds.sample)
                           .Set("train", seconds.train)
                           .Set("seal", seconds.seal)
@@ -52,24 +55,24 @@ JsonValue RoundJson(const federation::RoundRecord& record, const std::vector<std
                           .Set("evaluate", seconds.evaluate)
                           .Set("total", seconds.total));
   line.Set("upload_bytes", record.upload_bytes).Set("sum_bytes", record.sum_bytes);
-  JsonValue list = JsonValue::MakeArray();
+  base::JsonValue list = base::JsonValue::MakeArray();
   for (const std::string& label : labels) list.Append(label);
   return line.Set("labels", std::move(list));
 }
 
-JsonValue MachineJson() {
-  return JsonValue::MakeObject()
+base::JsonValue MachineJson() {
+  return base::JsonValue::MakeObject()
       .Set("cpu", base::CpuModelName())
       .Set("cores", base::Processors())
       .Set("simd", base::SimdName(base::ActiveSimd()));
 }
 
-absl::StatusOr<JsonValue> PrivacyJson(const federation::Manifest& manifest,
-                                      uint64_t charged_attempts) {
+absl::StatusOr<base::JsonValue> PrivacyJson(const federation::Manifest& manifest,
+                                            uint64_t charged_attempts) {
   const federation::ManifestSpec& agreed = manifest.spec();
   if (agreed.without_noise || agreed.without_clipping) {
-    return JsonValue::MakeObject()
-        .Set("epsilon", JsonValue())
+    return base::JsonValue::MakeObject()
+        .Set("epsilon", base::JsonValue())
         .Set("reason", "the run was made without noise or without clipping: nothing is promised");
   }
   const accounting::FederationPrivacySpec spec = federation::PrivacyOf(agreed, charged_attempts);
@@ -127,18 +130,18 @@ absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t
     TACET_RETURN_IF_ERROR(WriteStart());
   } else {
     TACET_ASSIGN_OR_RETURN(const base::Bytes text, directory_.ReadFile(kStartFile));
-    TACET_ASSIGN_OR_RETURN(const JsonValue start, JsonValue::Parse(base::AsText(text)));
+    TACET_ASSIGN_OR_RETURN(const base::JsonValue start, base::JsonValue::Parse(base::AsText(text)));
     before_.emplace();
-    if (const JsonValue* accuracy = start.Find("accuracy")) {
+    if (const base::JsonValue* accuracy = start.Find("accuracy")) {
       TACET_ASSIGN_OR_RETURN(before_->accuracy, accuracy->AsDouble());
     }
-    if (const JsonValue* loss = start.Find("loss")) {
+    if (const base::JsonValue* loss = start.Find("loss")) {
       TACET_ASSIGN_OR_RETURN(before_->loss, loss->AsDouble());
     }
-    if (const JsonValue* samples = start.Find("samples")) {
+    if (const base::JsonValue* samples = start.Find("samples")) {
       TACET_ASSIGN_OR_RETURN(before_->samples, samples->AsUint());
     }
-    const JsonValue* commit = start.Find("commit");
+    const base::JsonValue* commit = start.Find("commit");
     commit_ = commit != nullptr ? commit->AsString().value_or("unknown") : "unknown";
     if (!commit_.ends_with(BuildCommit())) {
       commit_ = fmt::format("{}, {}", commit_, BuildCommit());
@@ -155,11 +158,11 @@ absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t
 }
 
 absl::Status RunReporter::WriteStart() const {
-  const JsonValue start = JsonValue::MakeObject()
-                              .Set("accuracy", before_->accuracy)
-                              .Set("loss", before_->loss)
-                              .Set("samples", before_->samples)
-                              .Set("commit", commit_);
+  const base::JsonValue start = base::JsonValue::MakeObject()
+                                    .Set("accuracy", before_->accuracy)
+                                    .Set("loss", before_->loss)
+                                    .Set("samples", before_->samples)
+                                    .Set("commit", commit_);
   return directory_.WriteFile(kStartFile, base::AsBytes(start.Dump(2) + "\n"));
 }
 

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "apps/tacet/json.h"
+#include "tacet/base/json.h"
 #include "tacet/federation/simulation.h"
 #include "tacet/storage/file/run_directory.h"
 
@@ -26,15 +26,16 @@ inline constexpr std::string_view kModelFile = "model.f32";
 inline constexpr std::string_view kStartFile = "start.json";
 
 // One line of metrics.jsonl.
-JsonValue RoundJson(const federation::RoundRecord& record, const std::vector<std::string>& labels);
+base::JsonValue RoundJson(const federation::RoundRecord& record,
+                          const std::vector<std::string>& labels);
 
 // The processor that measured: its name, number of cores, instruction set in use.
-JsonValue MachineJson();
+base::JsonValue MachineJson();
 
 // "what a run costs whom" of a manifest, as rows of `tacet privacy --json`; a reason instead where
 // the run's labels leave no guarantee.
-absl::StatusOr<JsonValue> PrivacyJson(const federation::Manifest& manifest,
-                                      uint64_t charged_attempts);
+absl::StatusOr<base::JsonValue> PrivacyJson(const federation::Manifest& manifest,
+                                            uint64_t charged_attempts);
 
 // Prints progress and writes metrics as the run goes.
 class RunReporter final : public federation::SimulationObserver {

@@ -59,34 +59,34 @@ absl::StatusOr<std::string> ReduceToAscii(std::string_view text, std::string_vie
   return ascii;
 }
 
-absl::StatusOr<JsonValue> Convert(const toml::node& node, std::string_view source) {
+absl::StatusOr<base::JsonValue> Convert(const toml::node& node, std::string_view source) {
   if (const toml::table* table = node.as_table()) {
-    JsonValue object = JsonValue::MakeObject();
+    base::JsonValue object = base::JsonValue::MakeObject();
     for (const auto& [key, value] : *table) {
-      TACET_ASSIGN_OR_RETURN(JsonValue member, Convert(value, source));
+      TACET_ASSIGN_OR_RETURN(base::JsonValue member, Convert(value, source));
       object.Set(key.str(), std::move(member));
     }
     return object;
   }
   if (const toml::array* array = node.as_array()) {
-    JsonValue list = JsonValue::MakeArray();
+    base::JsonValue list = base::JsonValue::MakeArray();
     for (const toml::node& element : *array) {
-      TACET_ASSIGN_OR_RETURN(JsonValue item, Convert(element, source));
+      TACET_ASSIGN_OR_RETURN(base::JsonValue item, Convert(element, source));
       list.Append(std::move(item));
     }
     return list;
   }
-  if (const auto* text = node.as_string()) return JsonValue(text->get());
-  if (const auto* integer = node.as_integer()) return JsonValue(integer->get());
-  if (const auto* number = node.as_floating_point()) return JsonValue(number->get());
-  if (const auto* boolean = node.as_boolean()) return JsonValue(boolean->get());
+  if (const auto* text = node.as_string()) return base::JsonValue(text->get());
+  if (const auto* integer = node.as_integer()) return base::JsonValue(integer->get());
+  if (const auto* number = node.as_floating_point()) return base::JsonValue(number->get());
+  if (const auto* boolean = node.as_boolean()) return base::JsonValue(boolean->get());
   return base::InvalidArgument("{}, line {}: dates and times are not used here", source,
                                node.source().begin.line);
 }
 
 }  // namespace
 
-absl::StatusOr<JsonValue> ParseToml(std::string_view text, std::string_view source) {
+absl::StatusOr<base::JsonValue> ParseToml(std::string_view text, std::string_view source) {
   if (text.size() > kMostBytes) {
     return base::InvalidArgument("{} has {} bytes, a configuration has at most {}", source,
                                  text.size(), kMostBytes);
@@ -117,7 +117,7 @@ std::string TomlText(const std::string& value) {
       continue;
     }
     if (length == 1) {
-      const std::string ascii = JsonValue(std::string(1, value[i])).Dump();
+      const std::string ascii = base::JsonValue(std::string(1, value[i])).Dump();
       text += ascii.substr(1, ascii.size() - 2);
       ++i;
       continue;
@@ -139,13 +139,13 @@ std::string TomlText(const std::string& value) {
 std::string TomlText(uint64_t value) { return fmt::format("{}", value); }
 std::string TomlText(double value) {
   // A TOML float needs a point or an exponent; Dump gives the shortest text that reads back.
-  std::string text = JsonValue(value).Dump();
+  std::string text = base::JsonValue(value).Dump();
   if (text.find_first_of(".eE") == std::string::npos) text += ".0";
   return text;
 }
 std::string TomlText(bool value) { return value ? "true" : "false"; }
 std::string TomlText(const std::vector<uint64_t>& values) {
-  JsonValue list = JsonValue::MakeArray();
+  base::JsonValue list = base::JsonValue::MakeArray();
   for (const uint64_t value : values) list.Append(value);
   return list.Dump();
 }

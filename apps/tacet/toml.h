@@ -9,13 +9,13 @@
 
 #include "absl/status/statusor.h"
 
-#include "apps/tacet/json.h"
+#include "tacet/base/json.h"
 
 namespace tacet::app {
 
 // Tables become objects (in alphabetical order of their keys), arrays arrays. InvalidArgument says
 // at which line and column of `source` what was wrong; dates and times are refused.
-absl::StatusOr<JsonValue> ParseToml(std::string_view text, std::string_view source);
+absl::StatusOr<base::JsonValue> ParseToml(std::string_view text, std::string_view source);
 
 // Values as TOML, in ASCII: what ParseToml reads back as the same value. In strings everything else
 // is escaped, and bytes that are not UTF-8 become a '?' each.

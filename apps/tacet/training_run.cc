@@ -43,16 +43,17 @@ absl::StatusOr<std::string> FormOf(const learning::LearnerSpec& spec,
   return std::string(network->form());
 }
 
-JsonValue LedgerJson(const federation::Manifest& manifest,
-                     const federation::SimulationResult& result) {
+base::JsonValue LedgerJson(const federation::Manifest& manifest,
+                           const federation::SimulationResult& result) {
   const double budget = manifest.spec().budget_epsilon;
-  return JsonValue::MakeObject()
+  return base::JsonValue::MakeObject()
       .Set("charges", result.ledger_charges)
       .Set("epsilon", result.ledger.epsilon)
-      .Set("accountant",
-           std::isfinite(result.ledger.epsilon) ? JsonValue(result.ledger.accountant) : nullptr)
+      .Set("accountant", std::isfinite(result.ledger.epsilon)
+                             ? base::JsonValue(result.ledger.accountant)
+                             : nullptr)
       .Set("delta", manifest.spec().delta)
-      .Set("budget_epsilon", budget > 0 ? JsonValue(budget) : JsonValue());
+      .Set("budget_epsilon", budget > 0 ? base::JsonValue(budget) : base::JsonValue());
 }
 
 }  // namespace
@@ -107,14 +108,15 @@ absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
   return end;
 }
 
-absl::StatusOr<JsonValue> TrainingRun::Summary(const TrainingEnd& end, const std::string& commit,
-                                               double seconds) const {
+absl::StatusOr<base::JsonValue> TrainingRun::Summary(const TrainingEnd& end,
+                                                     const std::string& commit,
+                                                     double seconds) const {
   const federation::Manifest& manifest = simulation_->manifest();
   const federation::ManifestSpec& agreed = manifest.spec();
   const federation::SimulationResult& result = end.result;
-  JsonValue list = JsonValue::MakeArray();
+  base::JsonValue list = base::JsonValue::MakeArray();
   for (const std::string& label : labels_) list.Append(label);
-  JsonValue summary = JsonValue::MakeObject();
+  base::JsonValue summary = base::JsonValue::MakeObject();
   summary.Set("labels", std::move(list))
       .Set("model", agreed.model)
       .Set("parameters", he::SchemeName(agreed.scheme))
@@ -126,14 +128,16 @@ absl::StatusOr<JsonValue> TrainingRun::Summary(const TrainingEnd& end, const std
       .Set("noise", agreed.noise_stddev)
       .Set("rounds", result.rounds)
       .Set("charged_attempts", result.charged_attempts)
-      .Set("accuracy_before", end.before ? JsonValue(end.before->accuracy) : JsonValue())
+      .Set("accuracy_before",
+           end.before ? base::JsonValue(end.before->accuracy) : base::JsonValue())
       .Set("accuracy", result.evaluation.accuracy)
       .Set("loss", result.evaluation.loss)
-      .Set("auc", result.evaluation.auc ? JsonValue(*result.evaluation.auc) : JsonValue())
+      .Set("auc",
+           result.evaluation.auc ? base::JsonValue(*result.evaluation.auc) : base::JsonValue())
       .Set("most_frequent_class", end.most_frequent_class)
       .Set("epsilon", result.epsilon)
       .Set("delta", agreed.delta)
-      .Set("stopped", result.stopped.empty() ? JsonValue() : JsonValue(result.stopped))
+      .Set("stopped", result.stopped.empty() ? base::JsonValue() : base::JsonValue(result.stopped))
       .Set("ledger", LedgerJson(manifest, result))
       .Set("seconds", seconds)
       .Set("commit", commit)
@@ -142,13 +146,13 @@ absl::StatusOr<JsonValue> TrainingRun::Summary(const TrainingEnd& end, const std
     const accounting::SamplingEvent charged = federation::ChargedEvent(agreed);
     summary.Set("record_rate", agreed.record_rate)
         .Set("expected_batch", agreed.expected_batch)
-        .Set("charged_event", JsonValue::MakeObject()
+        .Set("charged_event", base::JsonValue::MakeObject()
                                   .Set("sampling", accounting::SamplingName(charged.sampling))
                                   .Set("rate", charged.sampling_rate)
                                   .Set("noise", charged.noise_stddev)
                                   .Set("clip_norm", charged.clip_norm));
   }
-  TACET_ASSIGN_OR_RETURN(JsonValue privacy, PrivacyJson(manifest, result.charged_attempts));
+  TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, PrivacyJson(manifest, result.charged_attempts));
   return summary.Set("privacy", std::move(privacy));
 }
 

@@ -12,8 +12,8 @@
 
 #include "absl/status/statusor.h"
 
-#include "apps/tacet/json.h"
 #include "apps/tacet/run_config.h"
+#include "tacet/base/json.h"
 #include "tacet/federation/simulation.h"
 #include "tacet/learning/dataset.h"
 #include "tacet/storage/file/run_directory.h"
@@ -25,7 +25,7 @@ struct TrainingEnd {
   federation::SimulationResult result;
   std::optional<federation::Evaluation> before;  // of the model that the whole run began with
   double most_frequent_class = 0;                // accuracy of always answering it
-  JsonValue summary;                             // summary.json (docs/formats/run-directory.md)
+  base::JsonValue summary;                       // summary.json (docs/formats/run-directory.md)
 };
 
 // Every update is clipped, noised, sealed, added and opened, as far as the configuration's labels
@@ -49,8 +49,8 @@ class TrainingRun {
  private:
   TrainingRun(RunConfig config, std::FILE* out) : config_(std::move(config)), out_(out) {}
   absl::Status Prepare();
-  absl::StatusOr<JsonValue> Summary(const TrainingEnd& end, const std::string& commit,
-                                    double seconds) const;
+  absl::StatusOr<base::JsonValue> Summary(const TrainingEnd& end, const std::string& commit,
+                                          double seconds) const;
 
   RunConfig config_;
   std::FILE* out_;

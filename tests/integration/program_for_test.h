@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "apps/tacet/json.h"
+#include "tacet/base/json.h"
 
 namespace tacet::app {
 
@@ -35,8 +35,8 @@ struct Outcome {
 };
 
 // The number of that name in an object.
-inline double Number(const JsonValue& value, std::string_view key) {
-  const JsonValue* member = value.Find(key);
+inline double Number(const base::JsonValue& value, std::string_view key) {
+  const base::JsonValue* member = value.Find(key);
   EXPECT_NE(member, nullptr) << key;
   return member == nullptr ? 0 : *member->AsDouble();
 }
@@ -80,8 +80,8 @@ class ProgramTest : public ::testing::Test {
   }
 
   std::string Read(const std::string& name) const { return ReadAll(path_ / name); }
-  JsonValue ReadJson(const std::string& name) const {
-    auto value = JsonValue::Parse(Read(name));
+  base::JsonValue ReadJson(const std::string& name) const {
+    auto value = base::JsonValue::Parse(Read(name));
     EXPECT_TRUE(value.ok()) << value.status();
     return *std::move(value);
   }

@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "apps/tacet/json.h"
+#include "tacet/base/json.h"
 #include "tests/integration/program_for_test.h"
 
 namespace tacet::app {
@@ -21,14 +21,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // Rates of the machine, and for each figure what they allow.
-void ExpectLimits(const JsonValue& result, std::initializer_list<const char*> figures) {
+void ExpectLimits(const base::JsonValue& result, std::initializer_list<const char*> figures) {
   for (const char* rate : {"memory_read_bytes_per_s", "aes_ctr_bytes_per_s", "fma_per_s"}) {
     EXPECT_GT(Number(result, rate), 1e7) << rate;
   }
-  const JsonValue* limits = result.Find("limits");
+  const base::JsonValue* limits = result.Find("limits");
   ASSERT_NE(limits, nullptr);
   for (const char* figure : figures) {
-    const JsonValue* limit = limits->Find(figure);
+    const base::JsonValue* limit = limits->Find(figure);
     ASSERT_NE(limit, nullptr) << figure;
     EXPECT_GT(Number(*limit, "limit_s"), 0) << figure;
     EXPECT_GT(Number(*limit, "share"), 0) << figure;
@@ -44,10 +44,10 @@ TEST_F(ProgramTest, PrivacyPrintsThePapersFigure) {
   EXPECT_THAT(table.out, HasSubstr("5.306"));
   std::vector<std::string> json = paper;
   json.push_back("--json");
-  const auto rows = JsonValue::Parse(Tacet(json).out);
+  const auto rows = base::JsonValue::Parse(Tacet(json).out);
   ASSERT_TRUE(rows.ok()) << rows.status();
   const auto& accountants = rows->Find("accountants")->items();
-  const auto moments = std::ranges::find_if(accountants, [](const JsonValue& row) {
+  const auto moments = std::ranges::find_if(accountants, [](const base::JsonValue& row) {
     return *row.Find("name")->AsString() == "moments" &&
            *row.Find("view")->AsString() == "outsider";
   });
@@ -70,7 +70,7 @@ TEST_F(ProgramTest, SimulateLeavesACompleteRunDirectory) {
   int rounds = 0;
   double epsilon = 0;
   for (std::string text; std::getline(metrics, text); ++rounds) {
-    const auto line = JsonValue::Parse(text);
+    const auto line = base::JsonValue::Parse(text);
     ASSERT_TRUE(line.ok()) << line.status();
     EXPECT_EQ(Number(*line, "round"), rounds);
     EXPECT_EQ(Number(*line, "cohort_size"), 6);
@@ -84,7 +84,7 @@ TEST_F(ProgramTest, SimulateLeavesACompleteRunDirectory) {
     }
   }
   EXPECT_EQ(rounds, 3);
-  const JsonValue summary = ReadJson("run/summary.json");
+  const base::JsonValue summary = ReadJson("run/summary.json");
   EXPECT_EQ(Number(summary, "rounds"), 3);
   EXPECT_EQ(Number(summary, "epsilon"), epsilon);
   EXPECT_TRUE(summary.Find("labels")->items().empty());
@@ -116,11 +116,11 @@ TEST_F(ProgramTest, JsonGoesToStandardOutputAlone) {
       Tacet({"simulate", "--config", WriteConfig(kSmall), "--out", "run", "--no-encryption",
              "--no-noise", "--no-clip", "--no-quantisation", "--json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  const auto summary = JsonValue::Parse(run.out);
+  const auto summary = base::JsonValue::Parse(run.out);
   ASSERT_TRUE(summary.ok()) << summary.status();
   EXPECT_TRUE(summary->Find("epsilon")->is_null());
   std::vector<std::string> labels;
-  for (const JsonValue& label : summary->Find("labels")->items()) {
+  for (const base::JsonValue& label : summary->Find("labels")->items()) {
     labels.push_back(*label.AsString());
   }
   EXPECT_THAT(labels,
@@ -241,7 +241,8 @@ TEST_F(ProgramTest, KilledAtAnyMomentTheLedgerKnowsEveryAttempt) {
     if (begun && std::filesystem::exists(path_ / "killed" / "ledger")) {
       const Outcome verified = Tacet({"ledger", "verify", "killed/ledger", "--json"});
       ASSERT_EQ(verified.exit_code, 0) << verified.err;
-      const auto records = static_cast<size_t>(Number(*JsonValue::Parse(verified.out), "records"));
+      const auto records =
+          static_cast<size_t>(Number(*base::JsonValue::Parse(verified.out), "records"));
       const std::string attempts = Read("killed/attempts");
       EXPECT_GE(records, static_cast<size_t>(std::ranges::count(attempts, '\n')));
       EXPECT_GE(records, before);
@@ -258,7 +259,7 @@ TEST_F(ProgramTest, KilledAtAnyMomentTheLedgerKnowsEveryAttempt) {
       << outcome.err;
   const Outcome shown = Tacet({"ledger", "show", "killed/ledger", "--json"});
   ASSERT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_GE(Number(*JsonValue::Parse(shown.out), "charges"), 12);
+  EXPECT_GE(Number(*base::JsonValue::Parse(shown.out), "charges"), 12);
 }
 
 TEST_F(ProgramTest, ABudgetEndsTheRunCleanlyAndTheLedgerSaysSo) {
@@ -266,7 +267,7 @@ TEST_F(ProgramTest, ABudgetEndsTheRunCleanlyAndTheLedgerSaysSo) {
                              "--rounds", "9", "--budget-epsilon", "5"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("stopped     the budget ends the run after"));
-  const JsonValue summary = ReadJson("run/summary.json");
+  const base::JsonValue summary = ReadJson("run/summary.json");
   EXPECT_FALSE(summary.Find("stopped")->is_null());
   const double charges = Number(*summary.Find("ledger"), "charges");
   EXPECT_EQ(Number(summary, "rounds"), charges);
@@ -277,7 +278,7 @@ TEST_F(ProgramTest, ABudgetEndsTheRunCleanlyAndTheLedgerSaysSo) {
   EXPECT_EQ(table.exit_code, 0) << table.err;
   EXPECT_THAT(table.out, HasSubstr("announced-attempts, one-event; unit client, replace-one"));
   EXPECT_THAT(table.out, HasSubstr("epsilon 5 at delta 1e-05"));
-  const auto json = JsonValue::Parse(Tacet({"ledger", "show", "run/ledger", "--json"}).out);
+  const auto json = base::JsonValue::Parse(Tacet({"ledger", "show", "run/ledger", "--json"}).out);
   ASSERT_TRUE(json.ok()) << json.status();
   EXPECT_EQ(Number(*json, "charges"), charges);
   EXPECT_EQ(Number(*json, "epsilon"), Number(*summary.Find("ledger"), "epsilon"));
@@ -295,7 +296,7 @@ TEST_F(ProgramTest, ABudgetEndsTheRunCleanlyAndTheLedgerSaysSo) {
   }
   const Outcome json_damage = Tacet({"ledger", "verify", "run/ledger", "--json"});
   EXPECT_EQ(json_damage.exit_code, 1);
-  EXPECT_FALSE(*JsonValue::Parse(json_damage.out)->Find("valid")->AsBool());
+  EXPECT_FALSE(*base::JsonValue::Parse(json_damage.out)->Find("valid")->AsBool());
   EXPECT_EQ(Tacet({"ledger", "show", "run/none"}).exit_code, 1);
   EXPECT_EQ(Tacet({"ledger", "burn", "run/ledger"}).exit_code, 2);
 }
@@ -306,7 +307,7 @@ TEST_F(ProgramTest, BenchMeasuresAndFindsNoWrongValue) {
         Tacet({"bench", "he", "--parameters", parameters, "--dimension", "10000", "--participants",
                "30", "--plaintext-bits", "20", "--repetitions", "1", "--json"});
     ASSERT_EQ(bench.exit_code, 0) << bench.err;
-    const auto result = JsonValue::Parse(bench.out);
+    const auto result = base::JsonValue::Parse(bench.out);
     ASSERT_TRUE(result.ok()) << result.status();
     for (const char* figure :
          {"setup_s", "encode_s", "encrypt_s", "encode_encrypt_s", "seal_s", "aggregate_s",
@@ -322,7 +323,7 @@ TEST_F(ProgramTest, BenchOfTheMechanismStandsBesideTheMachinesRates) {
   const Outcome bench =
       Tacet({"bench", "dp", "--dimension", "10000", "--repetitions", "1", "--json"});
   ASSERT_EQ(bench.exit_code, 0) << bench.err;
-  const auto result = JsonValue::Parse(bench.out);
+  const auto result = base::JsonValue::Parse(bench.out);
   ASSERT_TRUE(result.ok()) << result.status();
   for (const char* figure : {"clip_s", "gaussian_s", "poisson_s", "noise_and_quantise_s"}) {
     EXPECT_GT(Number(*result, figure), 0) << figure;
@@ -334,7 +335,7 @@ TEST_F(ProgramTest, BenchOfTrainingStandsBesideTheMachinesPeak) {
   const Outcome bench = Tacet({"bench", "train", "--model", "femnist-cnn", "--batch", "20",
                                "--threads", "1", "--repetitions", "1", "--json"});
   ASSERT_EQ(bench.exit_code, 0) << bench.err;
-  const auto result = JsonValue::Parse(bench.out);
+  const auto result = base::JsonValue::Parse(bench.out);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(Number(*result, "dimension"), 486654);
   EXPECT_NEAR(Number(*result, "flop_per_sample"), 99e6, 1e6);

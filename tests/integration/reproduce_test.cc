@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "apps/tacet/json.h"
+#include "tacet/base/json.h"
 #include "tests/integration/program_for_test.h"
 
 namespace tacet::app {
@@ -20,9 +20,9 @@ using ::testing::Not;
 
 constexpr char kSeeded[] = "[run]\ninsecure_seed = 5\n";
 
-std::vector<std::string> Strings(const JsonValue& list) {
+std::vector<std::string> Strings(const base::JsonValue& list) {
   std::vector<std::string> texts;
-  for (const JsonValue& item : list.items()) texts.push_back(*item.AsString());
+  for (const base::JsonValue& item : list.items()) texts.push_back(*item.AsString());
   return texts;
 }
 
@@ -63,8 +63,8 @@ TEST_F(ReproduceTest, Table1TrainsItsRowsAndKeepsARecordOfEach) {
   EXPECT_THAT(all.out, HasSubstr("84.60"));  // published beside the first
   EXPECT_THAT(all.out, HasSubstr("76.84"));
 
-  const JsonValue noise = ReadJson("out/noise.json");
-  const JsonValue summary = ReadJson("out/noise/summary.json");
+  const base::JsonValue noise = ReadJson("out/noise.json");
+  const base::JsonValue summary = ReadJson("out/noise/summary.json");
   EXPECT_EQ(*noise.Find("command")->AsString(), "tacet reproduce table1 --row noise");
   EXPECT_EQ(*noise.Find("commit")->AsString(), Commit());
   EXPECT_EQ(Number(noise, "rounds"), 3);
@@ -98,7 +98,7 @@ TEST_F(ReproduceTest, Table1TrainsItsRowsAndKeepsARecordOfEach) {
   EXPECT_EQ(Read("out/noise/model.f32"), model);
   const Outcome shorter = Table1({"--row", "noise", "--rounds", "2", "--seed", "9"});
   ASSERT_EQ(shorter.exit_code, 0) << shorter.err;
-  const JsonValue short_record = ReadJson("out/noise-t2-seed9.json");
+  const base::JsonValue short_record = ReadJson("out/noise-t2-seed9.json");
   EXPECT_THAT(Strings(*short_record.Find("labels")),
               ElementsAre("rounds-2-of-3", "drawn-handwriting", "insecure-seed"));
   EXPECT_EQ(*short_record.Find("command")->AsString(),
@@ -109,7 +109,7 @@ TEST_F(ReproduceTest, Table1TrainsItsRowsAndKeepsARecordOfEach) {
   const Outcome shown = Table1({"--show"});
   ASSERT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("noise-t2-seed9"));
-  const auto json = JsonValue::Parse(Table1({"--show", "--row", "modulo", "--json"}).out);
+  const auto json = base::JsonValue::Parse(Table1({"--show", "--row", "modulo", "--json"}).out);
   ASSERT_TRUE(json.ok()) << json.status();
   ASSERT_EQ(json->Find("rows")->items().size(), 1u);
   EXPECT_THAT(Table1({"--show", "--row", "clipping"}).err,
@@ -183,7 +183,7 @@ TEST_F(ReproduceTest, Figure2FollowsTheNoise) {
   const Outcome made = Tacet({"reproduce", "figure2", "--configs", "configs", "--out", "out",
                               "--rounds", "2", "--threads", "1", "--json"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
-  const auto json = JsonValue::Parse(made.out);
+  const auto json = base::JsonValue::Parse(made.out);
   ASSERT_TRUE(json.ok()) << json.status();
   const auto& points = json->Find("points")->items();
   ASSERT_EQ(points.size(), 5u);
@@ -206,7 +206,7 @@ TEST_F(ReproduceTest, Table2StandsBesideThePublishedSeconds) {
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("26.22508"));
   EXPECT_THAT(made.out, HasSubstr("The published figures are for 486654 values"));
-  const JsonValue table = ReadJson("out/table.json");
+  const base::JsonValue table = ReadJson("out/table.json");
   EXPECT_EQ(*table.Find("commit")->AsString(), Commit());
   EXPECT_EQ(Number(*table.Find("measured")->Find("paper"), "plaintext_bits"), 26);
   for (const char* scheme : {"paper", "compact"}) {
@@ -227,15 +227,15 @@ TEST_F(ReproduceTest, RemarksAreCalculatedAndTried) {
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("Modulus"));
   EXPECT_THAT(made.out, HasSubstr("Local privacy"));
-  const JsonValue remarks = ReadJson("out/remarks.json");
+  const base::JsonValue remarks = ReadJson("out/remarks.json");
   const auto& scales = remarks.Find("scale")->items();
   ASSERT_EQ(scales.size(), 5u);
-  for (const JsonValue& record : scales) {
+  for (const base::JsonValue& record : scales) {
     EXPECT_EQ(Number(record, "epsilon"), Number(scales[0], "epsilon"));
   }
   EXPECT_GT(Number(scales[0], "upload_bytes"), Number(scales[4], "upload_bytes"));
   // Rounding at a coarse scale costs privacy, Poisson quantisation none.
-  const JsonValue& coarse = remarks.Find("rounding")->items().back();
+  const base::JsonValue& coarse = remarks.Find("rounding")->items().back();
   EXPECT_GT(Number(coarse, "epsilon_rounded"), 5 * Number(coarse, "epsilon_poisson"));
 }
 

@@ -1,6 +1,6 @@
 // JSON values: built and written here, read through a library that only json.cc includes.
-#ifndef TACET_APPS_TACET_JSON_H_
-#define TACET_APPS_TACET_JSON_H_
+#ifndef TACET_BASE_JSON_H_
+#define TACET_BASE_JSON_H_
 
 #include <concepts>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tacet::app {
+namespace tacet::base {
 
 // null, bool, integer, double, string, array or object. Objects keep the order in which their
 // members were set. Numbers are written so that reading them gives the same double; infinities and
@@ -81,6 +81,6 @@ class JsonValue {
   std::variant<std::monostate, bool, int64_t, uint64_t, double, std::string, Array, Object> value_;
 };
 
-}  // namespace tacet::app
+}  // namespace tacet::base
 
-#endif  // TACET_APPS_TACET_JSON_H_
+#endif  // TACET_BASE_JSON_H_

@@ -1,4 +1,4 @@
-#include "apps/tacet/json.h"
+#include "tacet/base/json.h"
 
 #include <cmath>
 #include <optional>
@@ -8,7 +8,7 @@
 
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::base {
 namespace {
 
 constexpr size_t kDeepest = 64;
@@ -253,4 +253,4 @@ absl::StatusOr<JsonValue> JsonValue::Parse(std::string_view text) {
   return *std::move(builder.result);
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::base

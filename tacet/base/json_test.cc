@@ -1,4 +1,4 @@
-#include "apps/tacet/json.h"
+#include "tacet/base/json.h"
 
 #include <cmath>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::base {
 namespace {
 
 using ::testing::HasSubstr;
@@ -55,4 +55,4 @@ TEST(JsonTest, RefusesWhatIsNotJson) {
 }
 
 }  // namespace
-}  // namespace tacet::app
+}  // namespace tacet::base
