@@ -3,16 +3,31 @@
 #include <sodium.h>
 
 #include "tacet/base/sodium.h"
+#include "tacet/base/status.h"
 
 namespace tacet::base {
 
-SigningKey SigningKey::Generate(Entropy& entropy) {
+static_assert(SigningKey::kSeedBytes == crypto_sign_SEEDBYTES);
+
+SigningKey::SigningKey(const SecretBytes& seed) : secret_(crypto_sign_SECRETKEYBYTES) {
   EnsureSodium();
-  const SecretBytes seed = entropy.Draw(crypto_sign_SEEDBYTES);
-  SigningKey key;
-  crypto_sign_seed_keypair(key.public_key_.data(), key.secret_.Expose().data(),
-                           seed.Expose().data());
-  return key;
+  crypto_sign_seed_keypair(public_key_.data(), secret_.Expose().data(), seed.Expose().data());
+}
+
+SigningKey SigningKey::Generate(Entropy& entropy) { return SigningKey(entropy.Draw(kSeedBytes)); }
+
+absl::StatusOr<SigningKey> SigningKey::FromSeed(const SecretBytes& seed) {
+  if (seed.size() != kSeedBytes) {
+    return InvalidArgument("a signing key's seed has {} bytes, expected {}", seed.size(),
+                           kSeedBytes);
+  }
+  return SigningKey(seed);
+}
+
+SecretBytes SigningKey::Seed() const {
+  SecretBytes seed(kSeedBytes);
+  crypto_sign_ed25519_sk_to_seed(seed.Expose().data(), secret_.Expose().data());
+  return seed;
 }
 
 Signature SigningKey::Sign(std::span<const uint8_t> message) const {

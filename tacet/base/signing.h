@@ -3,8 +3,11 @@
 #define TACET_BASE_SIGNING_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "absl/status/statusor.h"
 
 #include "tacet/base/random.h"
 #include "tacet/base/secret.h"
@@ -16,14 +19,21 @@ using Signature = std::array<uint8_t, 64>;
 
 class SigningKey {
  public:
+  static constexpr size_t kSeedBytes = 32;
+
   // A key pair from 32 fresh secret bytes.
   static SigningKey Generate(Entropy& entropy);
+  // From what Seed() gave; InvalidArgument for another length.
+  static absl::StatusOr<SigningKey> FromSeed(const SecretBytes& seed);
+
+  // What to keep: 32 bytes from which the pair follows.
+  SecretBytes Seed() const;
 
   const PublicKey& public_key() const { return public_key_; }
   Signature Sign(std::span<const uint8_t> message) const;
 
  private:
-  SigningKey() : secret_(64) {}
+  explicit SigningKey(const SecretBytes& seed);
 
   SecretBytes secret_;
   PublicKey public_key_{};

@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/status.h"
 
 namespace tacet::base {
 namespace {
@@ -55,6 +56,17 @@ TEST(SigningTest, EmptyMessage) {
   SystemEntropy entropy;
   const SigningKey key = SigningKey::Generate(entropy);
   EXPECT_TRUE(VerifySignature(key.public_key(), {}, key.Sign({})));
+}
+
+TEST(SigningTest, TheSeedGivesTheKeyAgain) {
+  InsecureSeededEntropy entropy(1, "key");
+  const SigningKey key = SigningKey::Generate(entropy);
+  const auto again = SigningKey::FromSeed(key.Seed());
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->public_key(), key.public_key());
+  EXPECT_EQ(again->Sign(AsBytes("m")), key.Sign(AsBytes("m")));
+  EXPECT_EQ(Message(SigningKey::FromSeed(SecretBytes(33)).status()),
+            "a signing key's seed has 33 bytes, expected 32");
 }
 
 }  // namespace

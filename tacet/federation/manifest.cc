@@ -8,9 +8,9 @@
 
 #include "tacet/accounting/calibration.h"
 #include "tacet/accounting/privacy_rows.h"
-#include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/federation/cohort.h"
+#include "tacet/federation/manifest_bytes.h"
 #include "tacet/federation/privacy_spending.h"
 
 namespace tacet::federation {
@@ -114,48 +114,6 @@ dp::MechanismSpec MechanismOf(const ManifestSpec& spec, uint32_t largest_cohort,
   mechanism.without_clipping = spec.without_clipping;
   mechanism.without_guarantee = spec.without_noise || spec.without_clipping;
   return mechanism;
-}
-
-void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
-  writer.Raw("TCTM");
-  // A field that came later is written only where it says something: older agreements keep their
-  // digest.
-  const bool names_unit =
-      !IsClientUnit(spec) || spec.neighbouring != accounting::Neighbouring::kReplaceOne;
-  const bool names_bits = names_unit || spec.plaintext_bits != 0;
-  writer.U16(names_unit ? 3 : names_bits ? 2 : 1);
-  writer.Blob(spec.model);
-  writer.U64(spec.dimension);
-  writer.Raw(spec.initial_model);
-  writer.U64(spec.clients);
-  writer.U32(spec.cohort);
-  writer.U32(spec.min_participants);
-  writer.U32(spec.rounds);
-  writer.U32(spec.attempts_per_round);
-  writer.U32(spec.spare_attempts);
-  writer.U32(spec.openers);
-  writer.Blob(accounting::SamplingName(spec.sampling));
-  writer.F64(spec.clip_norm);
-  writer.F64(spec.coordinate_bound);
-  writer.F64(spec.noise_stddev);
-  writer.F64(spec.scale);
-  writer.F64(spec.delta);
-  writer.U8(static_cast<uint8_t>(spec.sampler));
-  writer.U8(spec.without_noise ? 1 : 0);
-  writer.U8(spec.without_clipping ? 1 : 0);
-  writer.U8(static_cast<uint8_t>(spec.scheme));
-  writer.F64(spec.optimizer.learning_rate);
-  writer.F64(spec.optimizer.learning_rate_final);
-  writer.F64(spec.optimizer.momentum);
-  writer.F64(spec.budget_epsilon);
-  if (names_bits) writer.U32(spec.plaintext_bits);
-  if (!names_unit) return;
-  writer.Blob(accounting::UnitName(spec.unit));
-  writer.Blob(accounting::NeighbouringName(spec.neighbouring));
-  writer.F64(spec.record_rate);
-  writer.F64(spec.expected_batch);
-  writer.U32(spec.appearances);
-  writer.U32(spec.colluders);
 }
 
 bool PromisesSomething(const ManifestSpec& spec) {
@@ -280,11 +238,8 @@ absl::StatusOr<Manifest> Manifest::Create(ManifestSpec spec) {
 Manifest::Manifest(ManifestSpec spec, std::shared_ptr<const secagg::Terms> terms,
                    double max_epsilon)
     : spec_(std::move(spec)), terms_(std::move(terms)), max_epsilon_(max_epsilon) {
-  base::ByteWriter writer;
-  WriteAgreement(spec_, writer);
-  agreement_ = base::Sha256(writer.bytes());
-  for (const base::PublicKey& member : spec_.members) writer.Raw(member);
-  hash_ = base::Sha256(writer.bytes());
+  agreement_ = base::Sha256(AgreementBytes(spec_));
+  hash_ = base::Sha256(ManifestBytes(spec_));
 }
 
 }  // namespace tacet::federation

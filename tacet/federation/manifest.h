@@ -66,6 +66,8 @@ struct ManifestSpec {
   uint32_t plaintext_bits = 0;  // w; 0: the fewest that hold the sums
   // Server optimiser
   ServerOptimizerSpec optimizer;  // its `rounds` is set from above
+  // Digest of a text with what else is agreed: how members train and meet. Zeros: no such text.
+  base::Digest annex{};
   // Members, by number; their order is part of the agreement
   std::vector<base::PublicKey> members;
 };
