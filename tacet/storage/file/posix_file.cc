@@ -31,8 +31,8 @@ absl::Status SystemError(std::string_view what, const std::filesystem::path& pat
                       fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(code)));
 }
 
-File::File(const std::filesystem::path& path, int flags)
-    : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+File::File(const std::filesystem::path& path, int flags, mode_t mode)
+    : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
 
 File::~File() {
   if (descriptor_ >= 0) ::close(descriptor_);

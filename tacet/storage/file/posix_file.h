@@ -37,8 +37,8 @@ absl::Status SystemError(std::string_view what, const std::filesystem::path& pat
 class File {
  public:
   File() = default;
-  // 0644 for a file that is made.
-  File(const std::filesystem::path& path, int flags);
+  // `mode` is for a file that is made.
+  File(const std::filesystem::path& path, int flags, mode_t mode = 0644);
   ~File();
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;

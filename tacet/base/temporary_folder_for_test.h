@@ -1,0 +1,38 @@
+// A folder of its own for a test, removed with everything in it.
+#ifndef TACET_BASE_TEMPORARY_FOLDER_FOR_TEST_H_
+#define TACET_BASE_TEMPORARY_FOLDER_FOR_TEST_H_
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace tacet::base {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "tacet-test-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) {
+      std::perror("cannot make a temporary folder");
+      std::abort();
+    }
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace tacet::base
+
+#endif  // TACET_BASE_TEMPORARY_FOLDER_FOR_TEST_H_

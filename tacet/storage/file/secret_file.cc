@@ -1,0 +1,69 @@
+#include "tacet/storage/file/secret_file.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tacet/base/status.h"
+#include "tacet/storage/file/posix_file.h"
+
+namespace tacet::storage::file {
+namespace {
+
+constexpr mode_t kOwnerOnly = 0600;
+constexpr mode_t kOthers = 0077;
+
+absl::Status CheckOwnerOnly(const File& file, const std::filesystem::path& path) {
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return SystemError("read", path);
+  if (!S_ISREG(info.st_mode)) return base::InvalidArgument("{} is no regular file", path.string());
+  if (info.st_uid != ::geteuid()) {
+    return base::PermissionDenied(
+        "{} belongs to another user: secrets are read from own files only", path.string());
+  }
+  if ((info.st_mode & kOthers) != 0) {
+    return base::PermissionDenied(
+        "{} has mode {:04o}, others than its owner may use it: `chmod 600` it, and think of what "
+        "it "
+        "holds as known to them",
+        path.string(), info.st_mode & 07777);
+  }
+  if (static_cast<uint64_t>(info.st_size) > kMostSecretFileBytes) {
+    return base::InvalidArgument("{} has {} bytes, at most {} are read", path.string(),
+                                 info.st_size, kMostSecretFileBytes);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const uint8_t> content) {
+  const File file(path, O_WRONLY | O_CREAT | O_EXCL, kOwnerOnly);
+  if (!file.ok() && errno == EEXIST) {
+    return base::AlreadyExists("{} is there already: it is not written over", path.string());
+  }
+  if (!file.ok() || !file.WriteAll(content) || ::fsync(file.get()) != 0) {
+    return SystemError("write", path);
+  }
+  return SyncDirectory(path.parent_path());
+}
+
+absl::StatusOr<base::SecretBytes> ReadSecretFile(const std::filesystem::path& path) {
+  const File file(path, O_RDONLY);
+  if (!file.ok()) return SystemError("read", path);
+  TACET_RETURN_IF_ERROR(CheckOwnerOnly(file, path));
+  base::SecretBytes content(kMostSecretFileBytes);
+  size_t have = 0;
+  for (;;) {
+    const ssize_t got = ::read(file.get(), content.Expose().data() + have, content.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemError("read", path);
+    if (got == 0) break;
+    have += static_cast<size_t>(got);
+  }
+  return base::SecretBytes::CopyOf(content.Expose().first(have));
+}
+
+}  // namespace tacet::storage::file

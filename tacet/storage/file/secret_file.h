@@ -1,0 +1,28 @@
+// Files that only their owner may read: keys, passphrases.
+#ifndef TACET_STORAGE_FILE_SECRET_FILE_H_
+#define TACET_STORAGE_FILE_SECRET_FILE_H_
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/secret.h"
+
+namespace tacet::storage::file {
+
+inline constexpr size_t kMostSecretFileBytes = size_t{1} << 20;
+
+// Makes a file with mode 0600, durable when this returns OK. AlreadyExists when there is one: a key
+// is never written over.
+absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const uint8_t> content);
+
+// PermissionDenied when the file belongs to another user, or group or others may do anything with
+// it; InvalidArgument when it is no regular file or has more than kMostSecretFileBytes; NotFound.
+absl::StatusOr<base::SecretBytes> ReadSecretFile(const std::filesystem::path& path);
+
+}  // namespace tacet::storage::file
+
+#endif  // TACET_STORAGE_FILE_SECRET_FILE_H_

@@ -1,0 +1,62 @@
+#include "tacet/storage/file/secret_file.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
+
+namespace tacet::storage::file {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(SecretFileTest, IsForItsOwnerAlone) {
+  const base::TemporaryFolder folder;
+  const auto path = folder.path() / "key";
+  const mode_t before = ::umask(0);  // the mode does not depend on it
+  ASSERT_TRUE(WriteSecretFile(path, base::AsBytes("secret")).ok());
+  ::umask(before);
+  struct stat info {};
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600u);
+  EXPECT_EQ(base::AsText(ReadSecretFile(path)->Expose()), "secret");
+
+  for (const mode_t mode : {0640, 0604, 0620, 0601}) {
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    const absl::Status refused = ReadSecretFile(path).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied) << mode;
+    EXPECT_THAT(base::Message(refused), HasSubstr("others than its owner may use it"));
+  }
+  ASSERT_EQ(::chmod(path.c_str(), 0400), 0);
+  EXPECT_TRUE(ReadSecretFile(path).ok());
+}
+
+TEST(SecretFileTest, IsNeverWrittenOver) {
+  const base::TemporaryFolder folder;
+  const auto path = folder.path() / "key";
+  ASSERT_TRUE(WriteSecretFile(path, base::AsBytes("first")).ok());
+  EXPECT_EQ(WriteSecretFile(path, base::AsBytes("second")).code(),
+            absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(base::AsText(ReadSecretFile(path)->Expose()), "first");
+}
+
+TEST(SecretFileTest, RefusesWhatIsNoFileOfItsOwn) {
+  const base::TemporaryFolder folder;
+  EXPECT_EQ(ReadSecretFile(folder.path() / "none").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(base::Message(ReadSecretFile(folder.path()).status()),
+              HasSubstr("is no regular file"));
+  const auto large = folder.path() / "large";
+  ASSERT_TRUE(WriteSecretFile(large, {}).ok());
+  EXPECT_TRUE(ReadSecretFile(large)->empty());
+  std::filesystem::resize_file(large, kMostSecretFileBytes + 1);
+  EXPECT_THAT(base::Message(ReadSecretFile(large).status()), HasSubstr("at most 1048576 are read"));
+}
+
+}  // namespace
+}  // namespace tacet::storage::file
