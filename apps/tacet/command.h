@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,7 +13,8 @@
 
 namespace tacet::app {
 
-// `tacet NAME [flags]`. One object serves one run of the program.
+// `tacet NAME [flags]`, or `tacet NAME SUBCOMMAND [flags]`. One object serves one run of the
+// program.
 class Command {
  public:
   virtual ~Command() = default;
@@ -23,6 +25,27 @@ class Command {
   virtual void Register(Options& options) = 0;
   // Called once, after parsing. An error is printed as "tacet: MESSAGE".
   virtual absl::Status Run() = 0;
+  // Of a group one has to be chosen, and the group itself does not run.
+  virtual std::vector<Command*> subcommands() { return {}; }
+};
+
+// A command that only holds others.
+class CommandGroup final : public Command {
+ public:
+  CommandGroup(std::string_view name, std::string_view summary,
+               std::vector<std::unique_ptr<Command>> commands)
+      : name_(name), summary_(summary), commands_(std::move(commands)) {}
+
+  std::string_view name() const override { return name_; }
+  std::string_view summary() const override { return summary_; }
+  void Register(Options&) override {}
+  absl::Status Run() override { return absl::OkStatus(); }
+  std::vector<Command*> subcommands() override;
+
+ private:
+  std::string_view name_;
+  std::string_view summary_;
+  std::vector<std::unique_ptr<Command>> commands_;
 };
 
 // Parses the command line and runs the chosen command. Exit code: 0 done, or help or version was

@@ -7,8 +7,10 @@
 #include <malloc.h>
 
 #include "apps/tacet/bench_command.h"
+#include "apps/tacet/client_command.h"
 #include "apps/tacet/command.h"
 #include "apps/tacet/commit.h"
+#include "apps/tacet/federation_command.h"
 #include "apps/tacet/ledger_command.h"
 #include "apps/tacet/privacy_command.h"
 #include "apps/tacet/reproduce_command.h"
@@ -35,6 +37,8 @@ int main(int argc, char** argv) {
   }
   std::vector<std::unique_ptr<tacet::app::Command>> commands;
   commands.push_back(tacet::app::NewSimulateCommand());
+  commands.push_back(tacet::app::NewFederationCommand());
+  commands.push_back(tacet::app::NewClientCommand());
   commands.push_back(tacet::app::NewPrivacyCommand());
   commands.push_back(tacet::app::NewLedgerCommand());
   commands.push_back(tacet::app::NewReproduceCommand());

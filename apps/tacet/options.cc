@@ -103,20 +103,37 @@ void Options::AddPositional(std::string_view name, std::string_view help,
 
 void Options::Require(std::string_view name) { impl_.app->get_option(Flag(name))->required(); }
 
+std::vector<Command*> CommandGroup::subcommands() {
+  std::vector<Command*> commands;
+  for (const std::unique_ptr<Command>& command : commands_) commands.push_back(command.get());
+  return commands;
+}
+
+namespace {
+
+using KnownCommands = std::vector<std::pair<CLI::App*, Command*>>;
+
+void AddCommand(CLI::App& parent, Command& command, KnownCommands& known) {
+  CLI::App* const app =
+      parent.add_subcommand(std::string(command.name()), std::string(command.summary()));
+  Options::Impl impl{app};
+  Options options(impl);
+  command.Register(options);
+  known.emplace_back(app, &command);
+  const std::vector<Command*> subcommands = command.subcommands();
+  if (!subcommands.empty()) app->require_subcommand(1);
+  for (Command* subcommand : subcommands) AddCommand(*app, *subcommand, known);
+}
+
+}  // namespace
+
 int RunCommandLine(int argc, const char* const* argv, std::string_view version,
                    std::vector<std::unique_ptr<Command>> commands) {
   CLI::App app("Federated learning in which no party learns anybody's training data.", "tacet");
   app.set_version_flag("--version", fmt::format("tacet {}", version));
   app.require_subcommand(1);
-  std::vector<std::pair<CLI::App*, Command*>> known;
-  for (const std::unique_ptr<Command>& command : commands) {
-    CLI::App* sub =
-        app.add_subcommand(std::string(command->name()), std::string(command->summary()));
-    Options::Impl impl{sub};
-    Options options(impl);
-    command->Register(options);
-    known.emplace_back(sub, command.get());
-  }
+  KnownCommands known;
+  for (const std::unique_ptr<Command>& command : commands) AddCommand(app, *command, known);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

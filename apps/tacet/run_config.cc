@@ -7,6 +7,8 @@
 #include <sstream>
 #include <type_traits>
 
+#include "fmt/ranges.h"
+
 #include "apps/tacet/toml.h"
 #include "tacet/base/json.h"
 #include "tacet/base/parallel.h"
@@ -37,6 +39,7 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("data.held_out", c.data.held_out);
   visit("data.owners", c.data.owners);
   visit("model.name", c.model.name);
+  visit("model.input_shape", c.model.input_shape);
   visit("model.hidden", c.model.hidden);
   visit("model.last_layer_gain", c.model.last_layer_gain);
   visit("training.batch", c.training.batch);
@@ -194,10 +197,14 @@ absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path) {
   return ParseRunConfig(text.str(), path);
 }
 
-std::string RunConfigToml(const RunConfig& config) {
+namespace {
+
+template <typename Wanted>
+std::string TomlOf(const RunConfig& config, Wanted wanted) {
   std::string text;
   std::string section;
   VisitKeys(config, [&](std::string_view key, const auto& value) {
+    if (!wanted(key)) return;
     const size_t point = key.find('.');
     if (key.substr(0, point) != section) {
       section = key.substr(0, point);
@@ -208,6 +215,22 @@ std::string RunConfigToml(const RunConfig& config) {
     }
   });
   return text;
+}
+
+}  // namespace
+
+std::string RunConfigToml(const RunConfig& config) {
+  return TomlOf(config, [](std::string_view) { return true; });
+}
+
+std::string AgreedToml(const RunConfig& config) {
+  static const std::set<std::string_view> own = {
+      "data.path",     "data.owners",        "data.sites",         "data.csv_owner_column",
+      "data.held_out", "training.precision", "federation.weights",
+  };
+  return TomlOf(config, [](std::string_view key) {
+    return !key.starts_with("run.") && !key.starts_with("data.handwriting_") && !own.contains(key);
+  });
 }
 
 std::string DifferingKeys(const RunConfig& a, const RunConfig& b) {
@@ -334,6 +357,38 @@ absl::StatusOr<learning::CsvOptions> CsvOptionsOf(const RunConfig& config) {
   return csv;
 }
 
+absl::StatusOr<learning::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& config) {
+  learning::ArchitectureSpec spec{.model = config.model.name,
+                                  .input_shape = config.model.input_shape,
+                                  .hidden = config.model.hidden};
+  if (spec.input_shape.empty()) {
+    TACET_ASSIGN_OR_RETURN(const learning::CsvOptions csv, CsvOptionsOf(config));
+    uint64_t width = 0;
+    for (const learning::CsvFeature& feature : csv.features) width += feature.width();
+    if (width == 0) {
+      return base::InvalidArgument(
+          "model.input_shape is missing, and data.csv_features, from which it could follow, too: "
+          "for images of 28 by 28 it is [28, 28]");
+    }
+    spec.input_shape = {width};
+  }
+  TACET_ASSIGN_OR_RETURN(spec.classes, Narrow(config.data.classes, "data.classes"));
+  if (spec.classes == 0 && config.data.csv_label_above.has_value()) spec.classes = 2;
+  if (spec.classes == 0) return base::InvalidArgument("data.classes is missing");
+  return spec;
+}
+
+namespace {
+
+absl::Status CheckShape(const learning::Dataset& dataset, const std::vector<uint64_t>& expected) {
+  const auto& shape = dataset.input_shape();
+  if (expected.empty() || std::ranges::equal(shape, expected)) return absl::OkStatus();
+  return base::InvalidArgument("{}: samples are of shape [{}], model.input_shape says [{}]",
+                               dataset.name(), fmt::join(shape, ", "), fmt::join(expected, ", "));
+}
+
+}  // namespace
+
 absl::StatusOr<learning::Dataset> LoadRunData(const RunConfig& config) {
   absl::StatusOr<learning::Dataset> dataset;
   if (config.data.path.empty()) {
@@ -343,7 +398,9 @@ absl::StatusOr<learning::Dataset> LoadRunData(const RunConfig& config) {
     TACET_ASSIGN_OR_RETURN(const learning::CsvOptions csv, CsvOptionsOf(config));
     dataset = learning::LoadDataset(config.data.path, csv);
   }
-  if (dataset.ok() && config.data.owners != 0) {
+  TACET_RETURN_IF_ERROR(dataset.status());
+  TACET_RETURN_IF_ERROR(CheckShape(*dataset, config.model.input_shape));
+  if (config.data.owners != 0) {
     dataset = learning::SpreadOwners(*dataset, config.data.owners);
   }
   if (!dataset.ok() || config.data.sites == 0) return dataset;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/federation/simulation.h"
+#include "tacet/learning/architecture.h"
 #include "tacet/learning/csv.h"
 #include "tacet/learning/handwriting.h"
 #include "tacet/learning/learner.h"
@@ -41,6 +42,7 @@ struct RunConfig {
   } data;
   struct {
     std::string name = "femnist-cnn";
+    std::vector<uint64_t> input_shape;  // of a sample; empty: as the data have it
     std::vector<uint64_t> hidden = {128};
     double last_layer_gain = 0.2;
   } model;
@@ -107,6 +109,10 @@ absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path);
 // The file that gives this configuration again, every key written out.
 std::string RunConfigToml(const RunConfig& config);
 
+// The keys on which all sites of a federation have to agree, as ParseRunConfig reads them: without
+// where the data are, what belongs to one machine, and what simulations alone can do.
+std::string AgreedToml(const RunConfig& config);
+
 // The keys, with ", " between and the values of `a` and `b` behind, in which two configurations
 // differ so that their results may: the number of threads, and where a data set lies, are none.
 // Empty when they describe the same run.
@@ -119,8 +125,12 @@ absl::StatusOr<learning::LearnerSpec> LearnerSpecOf(const RunConfig& config);
 absl::StatusOr<learning::HandwritingSpec> HandwritingSpecOf(const RunConfig& config);
 absl::StatusOr<learning::CsvOptions> CsvOptionsOf(const RunConfig& config);
 
+// What an architecture is made from: input shape and classes as configured, or as the columns of
+// data.csv_features and data.csv_label_above imply. InvalidArgument says what has to be stated.
+absl::StatusOr<learning::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& config);
+
 // The data of a run: read from data.path, or drawn when that is empty; of data.owners of the
-// owners, spread over data.sites.
+// owners, spread over data.sites. InvalidArgument when samples are not of model.input_shape.
 absl::StatusOr<learning::Dataset> LoadRunData(const RunConfig& config);
 
 }  // namespace tacet::app

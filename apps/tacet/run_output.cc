@@ -6,12 +6,12 @@
 #include "fmt/ranges.h"
 
 #include "apps/tacet/commit.h"
+#include "apps/tacet/manifest_text.h"
 #include "apps/tacet/privacy_output.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/cpu.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
-#include "tacet/secagg/upload.h"
 
 namespace tacet::app {
 namespace {
@@ -87,39 +87,8 @@ absl::StatusOr<base::JsonValue> PrivacyJson(const federation::Manifest& manifest
 
 absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t next_round,
                                   const federation::Evaluation& evaluation) {
-  const federation::ManifestSpec& agreed = manifest.spec();
-  const he::AggregationParams& aggregation = manifest.terms().aggregation();
-  const dp::MechanismPlan& mechanism = manifest.terms().mechanism();
-  rounds_ = agreed.rounds;
-  fmt::print(out_, "model       {}, {} parameters\n", agreed.model, agreed.dimension);
-  if (agreed.unit == accounting::Unit::kClient) {
-    fmt::print(out_, "federation  {} clients, {} a round ({}), at least {} to open, {} rounds\n",
-               agreed.clients, agreed.cohort, accounting::SamplingName(agreed.sampling),
-               agreed.min_participants, agreed.rounds);
-  } else {
-    fmt::print(out_,
-               "federation  {} sites, all in every round, at least {} to open, {} rounds; unit {}, "
-               "drawn with probability {}, {:.6g} expected a round\n",
-               agreed.clients, agreed.min_participants, agreed.rounds,
-               accounting::UnitName(agreed.unit), agreed.record_rate, agreed.expected_batch);
-  }
-  const double divisor = agreed.unit == accounting::Unit::kClient
-                             ? static_cast<double>(agreed.cohort)
-                             : agreed.expected_batch;
-  fmt::print(out_,
-             "privacy     clip {}, noise {} in the sum, quantised to {}: deviation of an average "
-             "value {:.3g}, of which quantisation {:.2g}\n",
-             agreed.clip_norm, agreed.noise_stddev, agreed.scale,
-             mechanism.sum_stddev(agreed.cohort) / divisor,
-             std::sqrt(mechanism.quantisation_variance(agreed.cohort)) / divisor);
-  fmt::print(
-      out_,
-      "encryption  {}, {} bits a sum, {} values a coefficient, {} bytes an upload ({:.2f} of "
-      "the plain float update)\n",
-      he::SchemeName(aggregation.scheme()), aggregation.plaintext_bits(), aggregation.lanes(),
-      secagg::UploadBytes(aggregation),
-      static_cast<double>(secagg::UploadBytes(aggregation)) /
-          (4.0 * static_cast<double>(agreed.dimension)));
+  rounds_ = manifest.spec().rounds;
+  fmt::print(out_, "{}", AgreementText(manifest));
   if (!labels_.empty()) {
     fmt::print(out_, "labelled    {}: this run does not protect anybody\n",
                fmt::join(labels_, ", "));

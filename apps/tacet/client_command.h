@@ -1,0 +1,15 @@
+// `tacet client`: what a site does, beside its data.
+#ifndef TACET_APPS_TACET_CLIENT_COMMAND_H_
+#define TACET_APPS_TACET_CLIENT_COMMAND_H_
+
+#include <memory>
+
+#include "apps/tacet/command.h"
+
+namespace tacet::app {
+
+std::unique_ptr<Command> NewClientCommand();
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_CLIENT_COMMAND_H_

@@ -1,0 +1,216 @@
+#include "tacet/storage/file/coordinator_folder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+
+#include "tacet/base/status.h"
+#include "tacet/storage/file/posix_file.h"
+#include "tacet/storage/file/secret_file.h"
+
+namespace tacet::storage::file {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kName = "name";
+constexpr std::string_view kAgreement = "federation.toml";
+constexpr std::string_view kAuthority = "authority.der";
+constexpr std::string_view kInitialModel = "initial-model.f32";
+constexpr std::string_view kKeys = "coordinator.key";
+constexpr std::string_view kSites = "sites";
+constexpr std::string_view kRemoved = "removed";
+constexpr std::string_view kEpochs = "epochs";
+constexpr std::string_view kInvitations = "invitations";
+constexpr std::string_view kKeysPurpose = "coordinator's keys";
+
+std::string EpochPurpose(uint32_t epoch) { return fmt::format("key of epoch {}", epoch); }
+std::string EpochName(uint32_t epoch) { return fmt::format("{:010}", epoch); }
+
+absl::StatusOr<base::Bytes> ReadPart(const fs::path& path) {
+  return ReadWhole(File(path, O_RDONLY), path);
+}
+
+absl::Status MakeFolder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return base::Unavailable("cannot make {}: {}", path.string(), error.message());
+  return absl::OkStatus();
+}
+
+base::SecretBytes WriteKeys(const CoordinatorKeys& keys) {
+  const base::SecretBytes seed = keys.signing.Seed();
+  base::SecretBytes bytes(seed.size() + keys.authority.der().size());
+  auto at = std::ranges::copy(seed.Expose(), bytes.Expose().begin()).out;
+  std::ranges::copy(keys.authority.der().Expose(), at);
+  return bytes;
+}
+
+absl::StatusOr<CoordinatorKeys> ReadKeys(const base::SecretBytes& bytes) {
+  base::ByteReader reader(bytes.Expose(), "coordinator's keys");
+  TACET_ASSIGN_OR_RETURN(const auto seed,
+                         reader.ReadBytes(base::SigningKey::kSeedBytes, "signing key"));
+  TACET_ASSIGN_OR_RETURN(const auto der, reader.ReadBytes(reader.remaining(), "authority's key"));
+  TACET_ASSIGN_OR_RETURN(base::SigningKey signing,
+                         base::SigningKey::FromSeed(base::SecretBytes::CopyOf(seed)));
+  TACET_ASSIGN_OR_RETURN(base::TlsKey authority,
+                         base::TlsKey::FromDer(base::SecretBytes::CopyOf(der)));
+  return CoordinatorKeys{.signing = std::move(signing), .authority = std::move(authority)};
+}
+
+}  // namespace
+
+absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(const fs::path& path,
+                                                            const Parts& parts,
+                                                            const CoordinatorKeys& keys,
+                                                            const base::Unlocker& unlocker,
+                                                            base::Entropy& entropy) {
+  TACET_RETURN_IF_ERROR(MakeFolder(path));
+  std::error_code error;
+  if (!fs::is_empty(path, error) || error) {
+    return base::AlreadyExists("{} is not empty: a federation begins in a folder of its own",
+                               path.string());
+  }
+  for (const std::string_view folder : {kSites, kRemoved, kEpochs, kInvitations}) {
+    TACET_RETURN_IF_ERROR(MakeFolder(path / folder));
+  }
+  TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
+                         base::LockSecret(WriteKeys(keys), kKeysPurpose, unlocker, entropy));
+  TACET_RETURN_IF_ERROR(WriteSecretFile(path / kKeys, locked));
+  TACET_RETURN_IF_ERROR(ReplaceFile(path / kAgreement, base::AsBytes(parts.agreement)));
+  TACET_RETURN_IF_ERROR(ReplaceFile(path / kAuthority, parts.authority));
+  TACET_RETURN_IF_ERROR(ReplaceFile(path / kInitialModel, parts.initial_model));
+  // Last: a folder with a name is whole.
+  TACET_RETURN_IF_ERROR(ReplaceFile(path / kName, base::AsBytes(parts.federation)));
+  return CoordinatorFolder(path, parts);
+}
+
+absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Open(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path / kName, error)) {
+    return base::NotFound("{} holds no federation: `tacet federation init` makes one",
+                          path.string());
+  }
+  TACET_ASSIGN_OR_RETURN(const base::Bytes name, ReadPart(path / kName));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes agreement, ReadPart(path / kAgreement));
+  Parts parts{.federation = std::string(base::AsText(name)),
+              .agreement = std::string(base::AsText(agreement)),
+              .authority = {},
+              .initial_model = {}};
+  TACET_ASSIGN_OR_RETURN(parts.authority, ReadPart(path / kAuthority));
+  TACET_ASSIGN_OR_RETURN(parts.initial_model, ReadPart(path / kInitialModel));
+  return CoordinatorFolder(path, std::move(parts));
+}
+
+absl::StatusOr<CoordinatorKeys> CoordinatorFolder::UnlockKeys(
+    const base::Unlocker& unlocker) const {
+  TACET_ASSIGN_OR_RETURN(const base::SecretBytes locked, ReadSecretFile(path_ / kKeys));
+  TACET_ASSIGN_OR_RETURN(const base::SecretBytes bytes,
+                         base::UnlockSecret(locked.Expose(), kKeysPurpose, unlocker));
+  return ReadKeys(bytes);
+}
+
+absl::StatusOr<std::vector<EnrolledSite>> CoordinatorFolder::Enrolled() const {
+  std::error_code error;
+  std::vector<fs::path> requests;
+  for (fs::directory_iterator entry(path_ / kSites, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == ".request") requests.push_back(entry->path());
+  }
+  if (error) {
+    return base::Unavailable("cannot read {}: {}", (path_ / kSites).string(), error.message());
+  }
+  std::ranges::sort(requests);
+  std::vector<EnrolledSite> sites;
+  for (fs::path& path : requests) {
+    TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadPart(path));
+    absl::StatusOr<federation::EnrolmentRequest> request = federation::ReadEnrolmentRequest(bytes);
+    if (!request.ok()) return base::Annotate(request.status(), path.string());
+    TACET_ASSIGN_OR_RETURN(base::Bytes certificate, ReadPart(path.replace_extension(".der")));
+    sites.push_back({.request = *std::move(request), .certificate = std::move(certificate)});
+  }
+  return sites;
+}
+
+absl::Status CoordinatorFolder::Enrol(std::span<const uint8_t> request,
+                                      std::span<const uint8_t> certificate) {
+  TACET_ASSIGN_OR_RETURN(const federation::EnrolmentRequest asked,
+                         federation::ReadEnrolmentRequest(request));
+  const fs::path base = path_ / kSites / asked.name;
+  const fs::path path = base.string() + ".request";
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    return base::AlreadyExists(
+        "{} is enrolled already; `tacet federation rotate --remove {}` ends "
+        "that",
+        asked.name, asked.name);
+  }
+  // The request last: with it the site is enrolled.
+  TACET_RETURN_IF_ERROR(ReplaceFile(base.string() + ".der", certificate));
+  return ReplaceFile(path, request);
+}
+
+absl::Status CoordinatorFolder::Remove(std::string_view name) {
+  TACET_RETURN_IF_ERROR(federation::CheckSiteName(name));
+  const fs::path path = path_ / kSites / fmt::format("{}.request", name);
+  std::error_code error;
+  if (!fs::exists(path, error)) return base::NotFound("no site called {} is enrolled", name);
+  fs::rename(path, path_ / kRemoved / path.filename(), error);
+  if (error) return base::Unavailable("cannot move {}: {}", path.string(), error.message());
+  TACET_RETURN_IF_ERROR(SyncDirectory(path_ / kRemoved));
+  return SyncDirectory(path_ / kSites);
+}
+
+absl::StatusOr<uint32_t> CoordinatorFolder::Epoch() const {
+  std::error_code error;
+  uint32_t latest = 0;
+  bool found = false;
+  for (fs::directory_iterator entry(path_ / kEpochs, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string stem = entry->path().stem().string();
+    uint32_t epoch = 0;
+    const auto [at, failure] = std::from_chars(stem.data(), stem.data() + stem.size(), epoch);
+    const bool number = failure == std::errc() && at == stem.data() + stem.size();
+    if (!number || entry->path().extension() != ".key") continue;
+    latest = std::max(latest, epoch);
+    found = true;
+  }
+  if (!found) return base::DataLoss("{} holds no epoch key", (path_ / kEpochs).string());
+  return latest;
+}
+
+absl::Status CoordinatorFolder::BeginEpoch(uint32_t epoch, const base::SecretBytes& key,
+                                           const base::Unlocker& unlocker, base::Entropy& entropy) {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
+                         base::LockSecret(key, EpochPurpose(epoch), unlocker, entropy));
+  return WriteSecretFile(path_ / kEpochs / (EpochName(epoch) + ".key"), locked);
+}
+
+absl::StatusOr<base::SecretBytes> CoordinatorFolder::EpochKey(
+    uint32_t epoch, const base::Unlocker& unlocker) const {
+  TACET_ASSIGN_OR_RETURN(const base::SecretBytes locked,
+                         ReadSecretFile(path_ / kEpochs / (EpochName(epoch) + ".key")));
+  return base::UnlockSecret(locked.Expose(), EpochPurpose(epoch), unlocker);
+}
+
+absl::StatusOr<base::Bytes> CoordinatorFolder::SignedManifest(uint32_t epoch) const {
+  return ReadPart(path_ / kEpochs / (EpochName(epoch) + ".manifest"));
+}
+
+absl::Status CoordinatorFolder::SaveSignedManifest(uint32_t epoch,
+                                                   std::span<const uint8_t> manifest) {
+  return ReplaceFile(path_ / kEpochs / (EpochName(epoch) + ".manifest"), manifest);
+}
+
+absl::StatusOr<fs::path> CoordinatorFolder::SaveInvitation(uint32_t epoch, std::string_view name,
+                                                           std::span<const uint8_t> invitation) {
+  TACET_RETURN_IF_ERROR(federation::CheckSiteName(name));
+  const fs::path path = path_ / kInvitations / fmt::format("{}-epoch-{}.tacet", name, epoch);
+  TACET_RETURN_IF_ERROR(ReplaceFile(path, invitation));
+  return path;
+}
+
+}  // namespace tacet::storage::file

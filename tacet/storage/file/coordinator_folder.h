@@ -1,0 +1,91 @@
+// What the coordinating member of a federation keeps: its keys, the agreement, who was enrolled,
+// and what was handed out (docs/formats/enrolment.md).
+#ifndef TACET_STORAGE_FILE_COORDINATOR_FOLDER_H_
+#define TACET_STORAGE_FILE_COORDINATOR_FOLDER_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/certificates.h"
+#include "tacet/base/locked_secret.h"
+#include "tacet/base/random.h"
+#include "tacet/base/secret.h"
+#include "tacet/base/signing.h"
+#include "tacet/federation/site_keys.h"
+
+namespace tacet::storage::file {
+
+struct CoordinatorKeys {
+  base::SigningKey signing;  // of manifests and epoch keys
+  base::TlsKey authority;    // of certificates
+};
+
+struct EnrolledSite {
+  federation::EnrolmentRequest request;
+  base::Bytes certificate;  // DER
+};
+
+// One process at a time is expected; what it wrote is durable when a call returns OK. Secrets are
+// in files of their own, locked and readable by their owner alone.
+class CoordinatorFolder {
+ public:
+  struct Parts {
+    std::string federation;  // its name
+    std::string agreement;   // TOML; without members
+    base::Bytes authority;   // its certificate, DER
+    base::Bytes initial_model;
+  };
+
+  // AlreadyExists when the folder holds anything.
+  static absl::StatusOr<CoordinatorFolder> Create(const std::filesystem::path& path,
+                                                  const Parts& parts, const CoordinatorKeys& keys,
+                                                  const base::Unlocker& unlocker,
+                                                  base::Entropy& entropy);
+  // NotFound when the folder holds no federation, DataLoss when a part is damaged.
+  static absl::StatusOr<CoordinatorFolder> Open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  const Parts& parts() const { return parts_; }
+
+  absl::StatusOr<CoordinatorKeys> UnlockKeys(const base::Unlocker& unlocker) const;
+
+  // By name.
+  absl::StatusOr<std::vector<EnrolledSite>> Enrolled() const;
+  // AlreadyExists when a site of that name is enrolled.
+  absl::Status Enrol(std::span<const uint8_t> request, std::span<const uint8_t> certificate);
+  // NotFound when there is none of that name. The request is kept below removed/.
+  absl::Status Remove(std::string_view name);
+
+  // Of the epoch that was begun last.
+  absl::StatusOr<uint32_t> Epoch() const;
+  // Keeps the key of epoch `epoch`; AlreadyExists when it has one.
+  absl::Status BeginEpoch(uint32_t epoch, const base::SecretBytes& key,
+                          const base::Unlocker& unlocker, base::Entropy& entropy);
+  absl::StatusOr<base::SecretBytes> EpochKey(uint32_t epoch, const base::Unlocker& unlocker) const;
+
+  // NotFound as long as the epoch's manifest is not signed.
+  absl::StatusOr<base::Bytes> SignedManifest(uint32_t epoch) const;
+  absl::Status SaveSignedManifest(uint32_t epoch, std::span<const uint8_t> manifest);
+  // Returns the file that is to be handed to `name`.
+  absl::StatusOr<std::filesystem::path> SaveInvitation(uint32_t epoch, std::string_view name,
+                                                       std::span<const uint8_t> invitation);
+
+ private:
+  CoordinatorFolder(std::filesystem::path path, Parts parts)
+      : path_(std::move(path)), parts_(std::move(parts)) {}
+
+  std::filesystem::path path_;
+  Parts parts_;
+};
+
+}  // namespace tacet::storage::file
+
+#endif  // TACET_STORAGE_FILE_COORDINATOR_FOLDER_H_

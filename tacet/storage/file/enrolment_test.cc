@@ -1,0 +1,259 @@
+// Coordinator's and sites' folders together: what is handed from one to the other.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/certificates.h"
+#include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
+#include "tacet/federation/checkpoint.h"
+#include "tacet/federation/signed_manifest.h"
+#include "tacet/storage/file/coordinator_folder.h"
+#include "tacet/storage/file/site_folder.h"
+
+namespace tacet::storage::file {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kStart = 1'750'000'000;
+constexpr uint64_t kEnd = 1'760'000'000;
+
+base::Unlocker KeyFile(uint8_t value) {
+  base::SecretBytes content(32);
+  content.Expose()[0] = value;
+  return *base::Unlocker::FromKeyFile(std::move(content));
+}
+
+CoordinatorKeys NewCoordinatorKeys() {
+  base::SystemEntropy entropy;
+  return {.signing = base::SigningKey::Generate(entropy), .authority = base::TlsKey::Generate()};
+}
+
+base::Bytes BytesOf(const std::vector<float>& model) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(model.data());
+  return {bytes, bytes + model.size() * sizeof(float)};
+}
+
+class EnrolmentTest : public ::testing::Test {
+ protected:
+  CoordinatorFolder NewFederation() {
+    return *CoordinatorFolder::Create(folder_.path() / "federation",
+                                      {.federation = "hospitals",
+                                       .agreement = "[model]\n",
+                                       .authority = authority_,
+                                       .initial_model = BytesOf(model_)},
+                                      keys_, KeyFile(1), entropy_);
+  }
+
+  SiteFolder NewSite(std::string_view name) {
+    return *SiteFolder::Create(folder_.path() / name, name, {}, KeyFile(2), entropy_);
+  }
+
+  base::Bytes CertificateFor(const SiteFolder& site, const base::TlsKey& authority_key,
+                             const base::Bytes& authority) {
+    const auto request = *federation::ReadEnrolmentRequest(site.request());
+    return *base::IssueCertificate({.common_name = request.name,
+                                    .role = base::CertificateRole::kClient,
+                                    .public_key = request.tls_key,
+                                    .hosts = {},
+                                    .not_before = kStart,
+                                    .not_after = kEnd},
+                                   authority_key, authority);
+  }
+  base::Bytes CertificateFor(const SiteFolder& site) {
+    return CertificateFor(site, keys_.authority, authority_);
+  }
+
+  federation::SignedManifest Sign(std::span<const SiteFolder* const> sites, uint32_t epoch,
+                                  std::string annex = "batch = 20\n") {
+    federation::SignedManifestSpec spec;
+    spec.federation = "hospitals";
+    spec.epoch = epoch;
+    spec.agreement.model = "logistic";
+    spec.agreement.dimension = model_.size();
+    spec.agreement.initial_model = federation::ModelDigest(model_);
+    spec.agreement.cohort = static_cast<uint32_t>(sites.size());
+    spec.agreement.rounds = 5;
+    spec.agreement.scale = 1e-2;
+    spec.agreement.noise_stddev = 3;
+    spec.annex = std::move(annex);
+    spec.authority = authority_;
+    for (const SiteFolder* site : sites) {
+      const auto request = *federation::ReadEnrolmentRequest(site->request());
+      spec.members.push_back({.name = request.name,
+                              .signing_key = request.signing_key,
+                              .sealing_key = request.sealing_key});
+    }
+    return *federation::SignedManifest::Sign(spec, keys_.signing);
+  }
+
+  federation::Invitation Invite(const SiteFolder& site, const federation::SignedManifest& manifest,
+                                uint64_t member) {
+    return {
+        .manifest = manifest.bytes(),
+        .certificate = CertificateFor(site),
+        .epoch_key = *federation::SealEpochKey(manifest, member, entropy_.Draw(32), keys_.signing),
+        .initial_model = BytesOf(model_)};
+  }
+
+  absl::Status Join(SiteFolder& site, const federation::Invitation& invitation) {
+    return site
+        .Join(federation::WriteInvitation(invitation), keys_.signing.public_key(),
+              *site.UnlockKeys(KeyFile(2)))
+        .status();
+  }
+
+  base::TemporaryFolder folder_;
+  base::SystemEntropy entropy_;
+  CoordinatorKeys keys_ = NewCoordinatorKeys();
+  base::Bytes authority_ = *base::IssueAuthority({.common_name = "hospitals",
+                                                  .role = base::CertificateRole::kAuthority,
+                                                  .public_key = keys_.authority.public_key(),
+                                                  .hosts = {},
+                                                  .not_before = kStart,
+                                                  .not_after = kEnd},
+                                                 keys_.authority);
+  std::vector<float> model_ = {0.5f, -1, 2, 0};
+};
+
+TEST_F(EnrolmentTest, ACoordinatorFindsEverythingAgain) {
+  const SiteFolder north = NewSite("north"), south = NewSite("south");
+  const base::Bytes souths = CertificateFor(south);
+  {
+    CoordinatorFolder folder = NewFederation();
+    ASSERT_TRUE(folder.BeginEpoch(0, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+    ASSERT_TRUE(folder.Enrol(south.request(), souths).ok());
+    ASSERT_TRUE(folder.Enrol(north.request(), CertificateFor(north)).ok());
+    EXPECT_THAT(base::Message(folder.Enrol(north.request(), CertificateFor(north))),
+                HasSubstr("north is enrolled already"));
+  }
+  const auto folder = CoordinatorFolder::Open(folder_.path() / "federation");
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  EXPECT_EQ(folder->parts().federation, "hospitals");
+  EXPECT_EQ(folder->parts().agreement, "[model]\n");
+  EXPECT_EQ(folder->parts().authority, authority_);
+  EXPECT_EQ(folder->parts().initial_model, BytesOf(model_));
+  const auto keys = folder->UnlockKeys(KeyFile(1));
+  ASSERT_TRUE(keys.ok()) << keys.status();
+  EXPECT_EQ(keys->signing.public_key(), keys_.signing.public_key());
+  EXPECT_EQ(keys->authority.public_key(), keys_.authority.public_key());
+  EXPECT_EQ(folder->UnlockKeys(KeyFile(9)).status().code(), absl::StatusCode::kPermissionDenied);
+  const auto enrolled = folder->Enrolled();
+  ASSERT_TRUE(enrolled.ok()) << enrolled.status();
+  ASSERT_EQ(enrolled->size(), 2u);
+  EXPECT_EQ((*enrolled)[0].request.name, "north");
+  EXPECT_EQ((*enrolled)[1].certificate, souths);
+}
+
+TEST_F(EnrolmentTest, EpochsHaveKeysOfTheirOwn) {
+  CoordinatorFolder folder = NewFederation();
+  EXPECT_EQ(folder.Epoch().status().code(), absl::StatusCode::kDataLoss);
+  const base::SecretBytes key = entropy_.Draw(32);
+  ASSERT_TRUE(folder.BeginEpoch(0, key, KeyFile(1), entropy_).ok());
+  ASSERT_TRUE(folder.BeginEpoch(1, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+  EXPECT_EQ(folder.BeginEpoch(1, key, KeyFile(1), entropy_).code(),
+            absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(folder.Epoch().value(), 1u);
+  EXPECT_TRUE(base::ConstantTimeEqual(folder.EpochKey(0, KeyFile(1))->Expose(), key.Expose()));
+  EXPECT_FALSE(base::ConstantTimeEqual(folder.EpochKey(1, KeyFile(1))->Expose(), key.Expose()));
+  EXPECT_EQ(folder.SignedManifest(1).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(EnrolmentTest, ARemovedSiteCanBeEnrolledAgain) {
+  CoordinatorFolder folder = NewFederation();
+  const SiteFolder north = NewSite("north");
+  ASSERT_TRUE(folder.Enrol(north.request(), CertificateFor(north)).ok());
+  ASSERT_TRUE(folder.Remove("north").ok());
+  EXPECT_TRUE(folder.Enrolled()->empty());
+  EXPECT_THAT(base::Message(folder.Remove("north")), HasSubstr("no site called north"));
+  EXPECT_THAT(base::Message(folder.Remove("../x")), HasSubstr("is no name for a site"));
+  EXPECT_TRUE(folder.Enrol(north.request(), CertificateFor(north)).ok());
+}
+
+TEST_F(EnrolmentTest, AFederationDoesNotBeginAmongOtherFiles) {
+  std::ofstream(folder_.path() / "something") << "x";
+  EXPECT_EQ(
+      CoordinatorFolder::Create(folder_.path(), {}, keys_, KeyFile(1), entropy_).status().code(),
+      absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(CoordinatorFolder::Open(folder_.path()).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(EnrolmentTest, ASiteJoinsAndRemembers) {
+  SiteFolder north = NewSite("north"), south = NewSite("south");
+  const SiteFolder* const sites[] = {&north, &south};
+  const auto manifest = Sign(sites, 0);
+  EXPECT_EQ(south.Joined().status().code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(Join(south, Invite(south, manifest, 1)).ok());
+  const auto again = SiteFolder::Open(folder_.path() / "south");
+  ASSERT_TRUE(again.ok()) << again.status();
+  const auto membership = again->Joined();
+  ASSERT_TRUE(membership.ok()) << membership.status();
+  EXPECT_EQ(membership->member, 1u);
+  EXPECT_EQ(membership->manifest.bytes(), manifest.bytes());
+  EXPECT_EQ(again->Coordinator().value(), keys_.signing.public_key());
+  EXPECT_EQ(again->InitialModel().value(), model_);
+  EXPECT_TRUE(federation::OpenEpochKey(membership->sealed_epoch_key, membership->manifest, 1,
+                                       again->UnlockKeys(KeyFile(2))->sealing)
+                  .ok());
+}
+
+TEST_F(EnrolmentTest, ASiteRefusesWhatIsNotForIt) {
+  SiteFolder north = NewSite("north"), south = NewSite("south");
+  const SiteFolder* const sites[] = {&north, &south};
+  const auto manifest = Sign(sites, 0);
+  const federation::Invitation good = Invite(north, manifest, 0);
+  const auto refusal = [&](const federation::Invitation& invitation) {
+    return base::Message(Join(north, invitation));
+  };
+  // Another site's.
+  EXPECT_THAT(refusal(Invite(south, manifest, 1)), HasSubstr("is for south with another key"));
+  // Another authority's.
+  const CoordinatorKeys stranger = NewCoordinatorKeys();
+  const base::Bytes other_authority =
+      *base::IssueAuthority({.common_name = "hospitals",
+                             .role = base::CertificateRole::kAuthority,
+                             .public_key = stranger.authority.public_key(),
+                             .hosts = {},
+                             .not_before = kStart,
+                             .not_after = kEnd},
+                            stranger.authority);
+  federation::Invitation bad = good;
+  bad.certificate = CertificateFor(north, stranger.authority, other_authority);
+  EXPECT_THAT(refusal(bad), HasSubstr("another authority signed it"));
+  // Another coordinator's.
+  EXPECT_THAT(base::Message(north
+                                .Join(federation::WriteInvitation(good),
+                                      stranger.signing.public_key(), *north.UnlockKeys(KeyFile(2)))
+                                .status()),
+              HasSubstr("not by the coordinator"));
+  bad = good;
+  bad.initial_model.back() ^= 1;
+  EXPECT_THAT(refusal(bad), HasSubstr("not the agreed one"));
+  bad = good;
+  bad.epoch_key = Invite(south, manifest, 1).epoch_key;
+  EXPECT_THAT(refusal(bad), HasSubstr("is for member 1, not for 0"));
+  const SiteFolder* const without[] = {&south, &south};
+  bad = good;
+  bad.manifest = Sign(std::span(without).first(1), 0).bytes();
+  EXPECT_THAT(refusal(bad), HasSubstr("north is no member of hospitals in epoch 0"));
+  EXPECT_EQ(north.Joined().status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(Join(north, good).ok());
+}
+
+TEST_F(EnrolmentTest, EpochsOnlyGoForwardAndAreNotForked) {
+  SiteFolder north = NewSite("north"), south = NewSite("south");
+  const SiteFolder* const sites[] = {&north, &south};
+  ASSERT_TRUE(Join(north, Invite(north, Sign(sites, 1), 0)).ok());
+  EXPECT_THAT(base::Message(Join(north, Invite(north, Sign(sites, 0), 0))),
+              HasSubstr("epoch 0 has ended, this site is in epoch 1"));
+  EXPECT_THAT(base::Message(Join(north, Invite(north, Sign(sites, 1, "batch = 7\n"), 0))),
+              HasSubstr("another manifest was signed for epoch 1"));
+  EXPECT_TRUE(Join(north, Invite(north, Sign(sites, 2), 0)).ok());
+  EXPECT_EQ(north.Joined()->manifest.epoch(), 2u);
+}
+
+}  // namespace
+}  // namespace tacet::storage::file

@@ -1,0 +1,76 @@
+// What a site, or the server, keeps: its identity, which federation it joined, and what that handed
+// to it (docs/formats/enrolment.md).
+#ifndef TACET_STORAGE_FILE_SITE_FOLDER_H_
+#define TACET_STORAGE_FILE_SITE_FOLDER_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/locked_secret.h"
+#include "tacet/base/random.h"
+#include "tacet/base/secret.h"
+#include "tacet/base/signing.h"
+#include "tacet/federation/signed_manifest.h"
+#include "tacet/federation/site_keys.h"
+
+namespace tacet::storage::file {
+
+// What it belongs to in the epoch that it joined last.
+struct Membership {
+  federation::SignedManifest manifest;
+  std::optional<uint64_t> member;  // its number; none for the server
+  base::Bytes certificate;         // its own, DER
+  base::Bytes sealed_epoch_key;    // empty for the server
+};
+
+class SiteFolder {
+ public:
+  // Makes keys and the request to be enrolled with them, which is the only thing that leaves the
+  // folder. AlreadyExists when the folder holds an identity.
+  static absl::StatusOr<SiteFolder> Create(const std::filesystem::path& path, std::string_view name,
+                                           std::span<const std::string> server_hosts,
+                                           const base::Unlocker& unlocker, base::Entropy& entropy);
+  // NotFound when the folder holds no identity.
+  static absl::StatusOr<SiteFolder> Open(const std::filesystem::path& path);
+
+  const base::Bytes& request() const { return request_; }
+  std::filesystem::path request_path() const;
+
+  absl::StatusOr<federation::SiteKeys> UnlockKeys(const base::Unlocker& unlocker) const;
+
+  // The coordinator of the federation that was joined; NotFound before.
+  absl::StatusOr<base::PublicKey> Coordinator() const;
+
+  // Accepts an invitation: signed by `coordinator`, for this site's keys, its certificate from the
+  // federation's authority, the initial model the agreed one, its epoch not before the one joined
+  // last, the epoch key one that `keys` opens. PermissionDenied or DataLoss says what of it does
+  // not hold; nothing is changed then.
+  absl::StatusOr<Membership> Join(std::span<const uint8_t> invitation,
+                                  const base::PublicKey& coordinator,
+                                  const federation::SiteKeys& keys);
+  // NotFound before Join.
+  absl::StatusOr<Membership> Joined() const;
+  absl::StatusOr<std::vector<float>> InitialModel() const;
+
+ private:
+  SiteFolder(std::filesystem::path path, base::Bytes request)
+      : path_(std::move(path)), request_(std::move(request)) {}
+
+  absl::StatusOr<Membership> Check(const federation::Invitation& invitation,
+                                   const base::PublicKey& coordinator) const;
+
+  std::filesystem::path path_;
+  base::Bytes request_;
+};
+
+}  // namespace tacet::storage::file
+
+#endif  // TACET_STORAGE_FILE_SITE_FOLDER_H_

@@ -1,0 +1,226 @@
+// Setting up a federation as people do it: coordinator, sites and server, each with its folder.
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/hash.h"
+#include "tests/integration/program_for_test.h"
+
+namespace tacet::app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kAgreed[] = R"(
+[data]
+classes = 2
+[model]
+name = "logistic"
+input_shape = [10]
+[federation]
+rounds = 20
+[privacy]
+noise = 6
+scale = 1e-2
+)";
+
+class EnrolmentProgramTest : public ProgramTest {
+ protected:
+  void Init() {
+    const Outcome init =
+        Tacet({"federation", "init", "--name", "hospitals", "--config", WriteConfig(kAgreed),
+               "--members", "3", "--key-file", "c.key", "--json"});
+    ASSERT_EQ(init.exit_code, 0) << init.err;
+    coordinator_ = *base::JsonValue::Parse(init.out)->Find("coordinator")->AsString();
+  }
+
+  // The site's own part; returns the fingerprint that it would tell.
+  std::string Request(const std::string& name, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"client", "request", "--home",     name,
+                                          "--name", name,      "--key-file", name + ".key"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome made = Tacet(arguments);
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    const std::string request = Read(name + "/enrolment.request");
+    const std::string fingerprint = base::ToHex(base::Sha256(base::AsBytes(request)));
+    std::string told = made.out;
+    std::erase(told, ' ');
+    EXPECT_THAT(told, HasSubstr(fingerprint));
+    return fingerprint;
+  }
+
+  Outcome Enrol(const std::string& name, const std::string& fingerprint) {
+    return Tacet({"federation", "enrol", name, "--request", name + "/enrolment.request",
+                  "--fingerprint", fingerprint, "--key-file", "c.key"});
+  }
+
+  Outcome Join(const std::string& name, int epoch, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {
+        "client",
+        "join",
+        "federation/invitations/" + name + "-epoch-" + std::to_string(epoch) + ".tacet",
+        "--home",
+        name,
+        "--key-file",
+        name + ".key"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Tacet(arguments);
+  }
+
+  std::string coordinator_;
+};
+
+TEST_F(EnrolmentProgramTest, ThreeSitesAndAServer) {
+  Init();
+  for (const std::string name : {"north", "south", "west"}) {
+    const Outcome enrolled = Enrol(name, Request(name));
+    EXPECT_EQ(enrolled.exit_code, 0) << enrolled.err;
+  }
+  const std::string hub = Request("hub", {"--server-host", "localhost"});
+  EXPECT_EQ(Enrol("hub", hub).exit_code, 0);
+  EXPECT_THAT(Tacet({"federation", "show"}).out, HasSubstr("is not signed yet"));
+
+  const Outcome sealed = Tacet({"federation", "seal-key", "--key-file", "c.key"});
+  ASSERT_EQ(sealed.exit_code, 0) << sealed.err;
+  const Outcome unknown = Join("north", 0);
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("--coordinator is needed the first time"));
+  for (const std::string name : {"north", "south", "west", "hub"}) {
+    const Outcome joined = Join(name, 0, {"--coordinator", coordinator_});
+    ASSERT_EQ(joined.exit_code, 0) << name << ": " << joined.err;
+    EXPECT_THAT(joined.out, HasSubstr("3 clients, 3 a round"));
+  }
+  // Every member holds the same agreement; every view's epsilon is there in words and as JSON.
+  const auto shown = *base::JsonValue::Parse(Tacet({"federation", "show", "--json"}).out);
+  for (const std::string name : {"north", "hub"}) {
+    const auto own =
+        *base::JsonValue::Parse(Tacet({"client", "show", "--home", name, "--json"}).out);
+    EXPECT_EQ(own.Dump(), shown.Dump());
+  }
+  EXPECT_EQ(shown.Find("members")->items().size(), 3u);
+  EXPECT_FALSE(shown.Find("privacy")->Find("headlines")->items().empty());
+  const std::string words = Tacet({"federation", "show"}).out;
+  EXPECT_THAT(words, HasSubstr("What is promised for 20 rounds and 10 attempts more"));
+  EXPECT_THAT(words, HasSubstr("The server together with a key holder opens single uploads"));
+
+  // The server's file holds nobody's key; a site's only its own, sealed.
+  const auto server_bytes =
+      std::filesystem::file_size(path_ / "federation/invitations/hub-epoch-0.tacet");
+  const auto site_bytes =
+      std::filesystem::file_size(path_ / "federation/invitations/north-epoch-0.tacet");
+  EXPECT_LT(server_bytes + 22 * 4 + 100, site_bytes);
+}
+
+TEST_F(EnrolmentProgramTest, ARemovedSiteCanOpenNothingThatComesAfter) {
+  Init();
+  for (const std::string name : {"north", "south", "west"}) Enrol(name, Request(name));
+  ASSERT_EQ(Tacet({"federation", "seal-key", "--key-file", "c.key"}).exit_code, 0);
+  for (const std::string name : {"north", "west"}) {
+    ASSERT_EQ(Join(name, 0, {"--coordinator", coordinator_}).exit_code, 0);
+  }
+  const Outcome rotated =
+      Tacet({"federation", "rotate", "--remove", "west", "--key-file", "c.key"});
+  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  EXPECT_THAT(rotated.out, HasSubstr("epoch 1 of hospitals with 2 members"));
+  EXPECT_FALSE(std::filesystem::exists(path_ / "federation/invitations/west-epoch-1.tacet"));
+  EXPECT_EQ(Join("north", 1).exit_code, 0);  // the coordinator is known by now
+  // Another site's invitation does not help it.
+  const Outcome stolen = Tacet({"client", "join", "federation/invitations/south-epoch-1.tacet",
+                                "--home", "west", "--key-file", "west.key"});
+  EXPECT_EQ(stolen.exit_code, 1);
+  EXPECT_THAT(stolen.err, HasSubstr("the certificate is for south with another key"));
+  const Outcome back = Join("north", 0);
+  EXPECT_THAT(back.err, HasSubstr("epoch 0 has ended"));
+}
+
+TEST_F(EnrolmentProgramTest, WhoJoinsLaterWaitsForAnEpoch) {
+  Init();
+  for (const std::string name : {"north", "south", "west"}) Enrol(name, Request(name));
+  ASSERT_EQ(Tacet({"federation", "seal-key", "--key-file", "c.key"}).exit_code, 0);
+  ASSERT_EQ(Enrol("east", Request("east")).exit_code, 0);
+  EXPECT_THAT(Tacet({"federation", "seal-key", "--key-file", "c.key"}).err,
+              HasSubstr("epoch 0 was agreed with other members"));
+  EXPECT_THAT(Tacet({"federation", "rotate", "--key-file", "c.key"}).out,
+              HasSubstr("epoch 1 of hospitals with 4 members"));
+}
+
+TEST_F(EnrolmentProgramTest, KeysAreLockedAndForTheirOwnerAlone) {
+  Init();
+  const std::string north = Request("north");
+  for (const std::string key : {"federation/coordinator.key", "federation/epochs/0000000000.key",
+                                "north/identity.key", "north.key", "c.key"}) {
+    struct stat info {};
+    ASSERT_EQ(::stat((path_ / key).c_str(), &info), 0) << key;
+    EXPECT_EQ(info.st_mode & 07777, 0600u) << key;
+  }
+  std::filesystem::permissions(path_ / "c.key", std::filesystem::perms(0640));
+  EXPECT_THAT(Enrol("north", north).err, HasSubstr("others than its owner may use it"));
+  std::filesystem::permissions(path_ / "c.key", std::filesystem::perms(0600));
+  std::filesystem::permissions(path_ / "federation/coordinator.key", std::filesystem::perms(0604));
+  EXPECT_THAT(Enrol("north", north).err, HasSubstr("coordinator.key has mode 0604"));
+  std::filesystem::permissions(path_ / "federation/coordinator.key", std::filesystem::perms(0600));
+
+  const Outcome wrong =
+      Tacet({"federation", "enrol", "north", "--request", "north/enrolment.request",
+             "--fingerprint", north, "--key-file", "north.key"});
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("coordinator's keys does not open: a wrong key file"));
+}
+
+TEST_F(EnrolmentProgramTest, APassphraseLocksToo) {
+  std::ofstream(path_ / "pass") << "correct horse battery staple\nsecond line\n";
+  std::filesystem::permissions(path_ / "pass", std::filesystem::perms(0600));
+  std::ofstream(path_ / "other") << "correct horse";
+  std::filesystem::permissions(path_ / "other", std::filesystem::perms(0600));
+  const Outcome made = Tacet({"federation", "init", "--name", "hospitals", "--config",
+                              WriteConfig(kAgreed), "--members", "3", "--passphrase-file", "pass"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const std::string north = Request("north");
+  const auto enrol = [&](const std::string& passphrase) {
+    return Tacet({"federation", "enrol", "north", "--request", "north/enrolment.request",
+                  "--fingerprint", north, "--passphrase-file", passphrase});
+  };
+  EXPECT_THAT(enrol("other").err, HasSubstr("a wrong passphrase"));
+  EXPECT_EQ(enrol("pass").exit_code, 0);
+}
+
+TEST_F(EnrolmentProgramTest, RefusesWhatSomebodyAltered) {
+  Init();
+  const std::string north = Request("north");
+  const std::string other = Request("other");
+  EXPECT_THAT(Enrol("north", other).err, HasSubstr("somebody altered it, or it is another one"));
+  const Outcome unasked = Tacet({"federation", "enrol", "north", "--request",
+                                 "north/enrolment.request", "--key-file", "c.key"});
+  EXPECT_THAT(unasked.err, HasSubstr("--fingerprint is needed where nobody can be asked"));
+  const Outcome mixed =
+      Tacet({"federation", "enrol", "north", "--request", "other/enrolment.request",
+             "--fingerprint", other, "--key-file", "c.key"});
+  EXPECT_THAT(mixed.err, HasSubstr("is the request of other, not of north"));
+}
+
+TEST_F(EnrolmentProgramTest, AFederationIsNoSimulation) {
+  const auto init = [&](const std::string& config) {
+    return Tacet({"federation", "init", "--name", "hospitals", "--config", WriteConfig(config),
+                  "--members", "3", "--key-file", "c.key"});
+  };
+  EXPECT_THAT(init(std::string(kAgreed) + "[run]\nno_noise = true\n").err,
+              HasSubstr("makes sense in simulations only"));
+  EXPECT_THAT(init("[model]\nname = \"logistic\"\n[data]\nclasses = 2\n").err,
+              HasSubstr("model.input_shape is missing"));
+  EXPECT_THAT(init("[model]\nname = \"logistic\"\ninput_shape = [3]\n").err,
+              HasSubstr("data.classes is missing"));
+  EXPECT_FALSE(std::filesystem::exists(path_ / "federation"));
+  EXPECT_EQ(init(kAgreed).exit_code, 0);
+  EXPECT_THAT(init(kAgreed).err, HasSubstr("is not empty"));
+}
+
+}  // namespace
+}  // namespace tacet::app
