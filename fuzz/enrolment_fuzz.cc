@@ -5,20 +5,19 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
-#include <string>
 
-#include "fuzz/fuzz_round.h"
-#include "tacet/base/certificates.h"
-#include "tacet/base/locked_secret.h"
+#include "fuzz/fuzz_federation.h"
 #include "tacet/federation/manifest_bytes.h"
-#include "tacet/federation/signed_manifest.h"
-#include "tacet/federation/site_keys.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tacet;
+  static fuzz::FuzzFederation& known = *new fuzz::FuzzFederation;
   if (size == 0) return 0;
   const std::span<const uint8_t> bytes(data + 1, size - 1);
-  switch (data[0] % 7) {
+  const auto same = [&bytes](const base::Bytes& again) {
+    if (!std::ranges::equal(again, bytes)) std::abort();
+  };
+  switch (data[0] % 8) {
     case 0: {
       const auto request = federation::ReadEnrolmentRequest(bytes);
       if (request.ok() && !federation::CheckSiteName(request->name).ok()) std::abort();
@@ -26,38 +25,55 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     case 1: {
       const auto manifest = federation::ReadManifestBytes(bytes);
-      if (manifest.ok() && !std::ranges::equal(federation::ManifestBytes(*manifest), bytes)) {
-        std::abort();
-      }
+      if (manifest.ok()) same(federation::ManifestBytes(*manifest));
       break;
     }
     case 2: {
       const auto manifest = federation::SignedManifest::Read(bytes);
-      if (manifest.ok() && !std::ranges::equal(manifest->bytes(), bytes)) std::abort();
-      break;
-    }
-    case 3: {
-      const auto invitation = federation::ReadInvitation(bytes);
-      if (invitation.ok() && !std::ranges::equal(federation::WriteInvitation(*invitation), bytes)) {
+      if (!manifest.ok()) break;
+      same(manifest->bytes());
+      if (manifest->MemberNamed("north") != manifest->MemberWith(known.site.signing.public_key())) {
         std::abort();
       }
       break;
     }
+    case 3: {
+      const auto invitation = federation::ReadInvitation(bytes);
+      if (invitation.ok()) same(federation::WriteInvitation(*invitation));
+      break;
+    }
     case 4: {
-      static const base::Unlocker& unlocker =
-          *new base::Unlocker(fuzz::ValueOrDie(base::Unlocker::FromKeyFile(base::SecretBytes(32))));
-      (void)base::UnlockSecret(bytes, "key", unlocker);
+      const auto secret = base::UnlockSecret(bytes, "key", known.key_file);
+      if (!secret.ok()) break;
+      const auto again = base::LockSecret(*secret, "key", known.key_file, known.entropy);
+      if (!again.ok() || again->size() != bytes.size()) std::abort();
       break;
     }
     case 5: {
       const auto facts = base::ReadCertificate(bytes);
-      if (facts.ok() && facts->fingerprint != base::Sha256(bytes)) std::abort();
+      if (!facts.ok()) break;
+      if (facts->fingerprint != base::Sha256(bytes)) std::abort();
+      (void)base::CheckIssuedBy(bytes, known.authority);
+      (void)base::CertificatePem(bytes);
       break;
     }
-    case 6:
-      (void)federation::ReadSiteKeys(base::SecretBytes::CopyOf(bytes));
-      (void)federation::ParseFingerprint(base::AsText(bytes));
+    case 6: {
+      const base::SecretBytes secret = base::SecretBytes::CopyOf(bytes);
+      const auto keys = federation::ReadSiteKeys(secret);
+      if (keys.ok() && keys->tls.Pem().empty()) std::abort();
+      const auto fingerprint = federation::ParseFingerprint(base::AsText(bytes));
+      if (!fingerprint.ok()) break;
+      const auto again = federation::ParseFingerprint(federation::FingerprintText(*fingerprint));
+      if (!again.ok() || *again != *fingerprint) std::abort();
       break;
+    }
+    case 7: {
+      const auto key = federation::OpenEpochKey(bytes, known.manifest, 0, known.site.sealing);
+      if (key.ok() && !federation::SealEpochKey(known.manifest, 0, *key, known.coordinator).ok()) {
+        std::abort();
+      }
+      break;
+    }
     default:
       break;
   }
