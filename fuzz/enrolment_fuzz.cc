@@ -43,10 +43,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     }
     case 4: {
-      const auto secret = base::UnlockSecret(bytes, "key", known.key_file);
-      if (!secret.ok()) break;
-      const auto again = base::LockSecret(*secret, "key", known.key_file, known.entropy);
-      if (!again.ok() || again->size() != bytes.size()) std::abort();
+      // Passphrases only where a guess is cheap, or too dear to be tried.
+      constexpr size_t kMemoryAt = 4 + 2 + 1 + 8;
+      const uint64_t memory =
+          bytes.size() < kMemoryAt + 8 ? 0 : base::LoadU64(bytes.data() + kMemoryAt);
+      const bool cheap = memory <= 1 << 14 || memory > uint64_t{1} << 30;
+      for (const base::Unlocker* unlocker : {&known.key_file, &known.passphrase}) {
+        if (unlocker == &known.passphrase && !cheap) continue;
+        const auto secret = base::UnlockSecret(bytes, "key", *unlocker);
+        if (!secret.ok()) continue;
+        const auto again = base::LockSecret(*secret, "key", *unlocker, known.entropy);
+        if (!again.ok() || again->size() != bytes.size()) std::abort();
+      }
       break;
     }
     case 5: {
@@ -60,7 +68,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 6: {
       const base::SecretBytes secret = base::SecretBytes::CopyOf(bytes);
       const auto keys = federation::ReadSiteKeys(secret);
-      if (keys.ok() && keys->tls.Pem().empty()) std::abort();
+      if (keys.ok() && !std::ranges::equal(federation::WriteSiteKeys(*keys).Expose(), bytes)) {
+        std::abort();
+      }
       const auto fingerprint = federation::ParseFingerprint(base::AsText(bytes));
       if (!fingerprint.ok()) break;
       const auto again = federation::ParseFingerprint(federation::FingerprintText(*fingerprint));

@@ -26,6 +26,8 @@ struct FuzzFederation {
       Certificate(base::CertificateRole::kServer, site.tls), authority_key, authority));
   federation::SignedManifest manifest =
       ValueOrDie(federation::SignedManifest::Sign(Manifest(), coordinator));
+  base::Unlocker passphrase = ValueOrDie(
+      base::Unlocker::FromPassphrase(base::SecretBytes(4), {.passes = 1, .memory_bytes = 8192}));
   base::Unlocker key_file = ValueOrDie(base::Unlocker::FromKeyFile(base::SecretBytes(32)));
 
   static federation::ManifestSpec Agreement() {

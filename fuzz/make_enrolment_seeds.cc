@@ -60,7 +60,10 @@ void WriteLockedSecrets(const Seeds& seeds, fuzz::FuzzFederation& known) {
     return fuzz::ValueOrDie(base::LockSecret(secret, purpose, unlocker, known.entropy));
   };
   seeds.WriteWithVariants("locked", 4, locked("key", known.key_file));
-  seeds.Write("locked-with-passphrase", 4, locked("key", passphrase));
+  base::Bytes with_passphrase = locked("key", known.passphrase);
+  seeds.Write("locked-with-passphrase", 4, with_passphrase);
+  with_passphrase[4 + 2 + 1 + 8 + 5] = 1;  // a terabyte of memory
+  seeds.Write("locked-at-a-cost", 4, with_passphrase);
   seeds.Write("locked-other-purpose", 4, locked("model", known.key_file));
 }
 
@@ -76,6 +79,11 @@ int main(int argc, char** argv) {
   seeds.WriteWithVariants("request", 0, federation::WriteEnrolmentRequest("north", {}, known.site));
   seeds.WriteWithVariants("server-request", 0,
                           federation::WriteEnrolmentRequest("hub", known.hosts, known.site));
+  base::Bytes request = federation::WriteEnrolmentRequest("north", {}, known.site);
+  request.back() ^= 1;
+  seeds.Write("request-forged", 0, request);
+  request[4 + 2 + 4 + 5] = 2;  // neither a site nor a server
+  seeds.Write("request-of-nothing", 0, request);
   seeds.Write("request-name", 0, federation::WriteEnrolmentRequest("NORTH", {}, known.site));
   WriteAgreements(seeds);
   seeds.WriteWithVariants("manifest", 2, known.manifest.bytes());
