@@ -52,6 +52,11 @@ lint: ## the direction of includes, formatting
 	python3 tools/check_includes.py
 	tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror
 
+.PHONY: web
+web: ## web/dist from web/src: after a change of the report's page
+	@tools/setup.sh test
+	tools/web.sh build/web
+
 .PHONY: check
 check: test lint ## everything: also long tests, all under ASan, UBSan and TSan, valgrind, coverage of seeds
 	@tools/setup.sh demo test check

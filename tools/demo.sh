@@ -40,4 +40,5 @@ echo "The same of a federation of the paper's size, 1000 of 3596 owners a round,
 echo
 "$program" privacy --clients 3596 --cohort 1000 --rounds 100 --clip 1 --noise 6 --delta 1e-5
 echo
-echo "The run's files are in $run (docs/formats/run-directory.md)."
+echo "The run's files are in $run (docs/formats/run-directory.md). All of it as one page, for a browser:"
+"$program" report "$run"

@@ -17,9 +17,10 @@ folder=$(dirname -- "${BASH_SOURCE[0]}")/packages
 wanted=()
 for set in "$@"; do
   [ -f "$folder/$set" ] || fail "no package set \"$set\"; there are: $(cd "$folder" && echo *)"
-  while read -r package; do
-    wanted+=("$package")
-  done < <(sed 's/#.*//; s/[[:space:]]//g; /^$/d' "$folder/$set")
+  # A line is "PACKAGE" or "PACKAGE unless COMMAND": not needed where the command is already there.
+  while read -r package unless command; do
+    [ "$unless" = unless ] && command -v "$command" > /dev/null || wanted+=("$package")
+  done < <(sed 's/#.*//; /^[[:space:]]*$/d' "$folder/$set")
 done
 
 command -v dpkg-query > /dev/null && command -v apt-get > /dev/null ||

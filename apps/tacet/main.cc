@@ -6,6 +6,7 @@
 #include "fmt/core.h"
 #include <malloc.h>
 
+#include "apps/tacet/audit_command.h"
 #include "apps/tacet/bench_command.h"
 #include "apps/tacet/client_command.h"
 #include "apps/tacet/command.h"
@@ -13,6 +14,7 @@
 #include "apps/tacet/federation_command.h"
 #include "apps/tacet/ledger_command.h"
 #include "apps/tacet/privacy_command.h"
+#include "apps/tacet/report_command.h"
 #include "apps/tacet/reproduce_command.h"
 #include "apps/tacet/simulate_command.h"
 #include "tacet/base/cpu.h"
@@ -35,15 +37,17 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "tacet: {}\n", tacet::base::Message(status));
     return 2;
   }
+  const std::string version =
+      fmt::format("{} (commit {})", TACET_VERSION, tacet::app::BuildCommit());
   std::vector<std::unique_ptr<tacet::app::Command>> commands;
   commands.push_back(tacet::app::NewSimulateCommand());
   commands.push_back(tacet::app::NewFederationCommand());
   commands.push_back(tacet::app::NewClientCommand());
   commands.push_back(tacet::app::NewPrivacyCommand());
   commands.push_back(tacet::app::NewLedgerCommand());
+  commands.push_back(tacet::app::NewAuditCommand());
+  commands.push_back(tacet::app::NewReportCommand(version));
   commands.push_back(tacet::app::NewReproduceCommand());
   commands.push_back(tacet::app::NewBenchCommand());
-  const std::string version =
-      fmt::format("{} (commit {})", TACET_VERSION, tacet::app::BuildCommit());
   return tacet::app::RunCommandLine(argc, argv, version, std::move(commands));
 }

@@ -15,7 +15,7 @@ namespace tacet::app {
 namespace {
 
 // Of accusations that are wrong, for the power that epsilon leaves an attacker.
-constexpr double kFalseAccusations = 0.05;
+constexpr double kFalseAccusations = 0.01;
 
 }  // namespace
 
@@ -68,11 +68,12 @@ absl::StatusOr<std::string> SignedManifestText(const federation::SignedManifest&
   const accounting::FederationPrivacySpec spec = federation::PrivacyOf(agreed, attempts);
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
                          accounting::PrivacyRows(spec));
-  TACET_ASSIGN_OR_RETURN(const std::string promises, ExplainPrivacy(spec, rows, kFalseAccusations));
+  TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement,
+                         StatePrivacy(spec, rows, kFalseAccusations));
   return text + fmt::format(
                     "\nWhat is promised for {} rounds and {} attempts more that may be "
                     "needed:\n\n{}",
-                    agreed.rounds, agreed.spare_attempts, promises);
+                    agreed.rounds, agreed.spare_attempts, StatementText(statement));
 }
 
 base::JsonValue SignedManifestJson(const federation::SignedManifest& manifest,

@@ -101,6 +101,11 @@ void Options::AddPositional(std::string_view name, std::string_view help,
   }
 }
 
+void Options::AddPositionals(std::string_view name, std::string_view help,
+                             std::vector<std::string>* target) {
+  impl_.app->add_option(std::string(name), *target, std::string(help))->required();
+}
+
 void Options::Require(std::string_view name) { impl_.app->get_option(Flag(name))->required(); }
 
 std::vector<Command*> CommandGroup::subcommands() {

@@ -34,6 +34,9 @@ class Options {
   // A word without a flag, in the order of registration; one of `choices` unless that is empty.
   void AddPositional(std::string_view name, std::string_view help, std::vector<std::string> choices,
                      bool required, std::string* target);
+  // One word or more without a flag, after all other positionals.
+  void AddPositionals(std::string_view name, std::string_view help,
+                      std::vector<std::string>* target);
   // Fails parsing with a usage error when the flag is missing.
   void Require(std::string_view name);
 

@@ -107,9 +107,9 @@ class PrivacyCommand : public Command {
     }
     TACET_ASSIGN_OR_RETURN(const std::vector<PrivacyRow> rows, accounting::PrivacyRows(spec_));
     if (explain_) {
-      TACET_ASSIGN_OR_RETURN(const std::string text,
-                             ExplainPrivacy(spec_, rows, false_accusations_));
-      fmt::print("{}\n\n{}", Heading(), text);
+      TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement,
+                             StatePrivacy(spec_, rows, false_accusations_));
+      fmt::print("{}\n\n{}", Heading(), StatementText(statement));
       return absl::OkStatus();
     }
     Print(rows);
@@ -169,9 +169,9 @@ class PrivacyCommand : public Command {
 
   void Print(const std::vector<PrivacyRow>& rows) const {
     std::string why;
-    const auto terms = TermsOfRows(rows, spec_, size_, why);
+    const auto terms = report::TermsOfRows(rows, spec_, size_, why);
     if (json_) {
-      fmt::print("{}\n", PrivacyRowsJson(rows, terms).Dump(2));
+      fmt::print("{}\n", report::PrivacyRowsJson(rows, terms).Dump(2));
       return;
     }
     fmt::print("{}\n\n{}", Heading(), PrivacyRowsTable(rows, terms));
@@ -251,7 +251,7 @@ class PrivacyCommand : public Command {
   }
 
   accounting::FederationPrivacySpec spec_;
-  MechanismSize size_;
+  report::MechanismSize size_;
   std::optional<uint64_t> rounds_;
   std::optional<double> noise_;
   std::string sampling_ = "fixed-size";

@@ -61,73 +61,98 @@ std::string UnitPhrase(const FederationPrivacySpec& spec) {
   return "";
 }
 
+// The smallest guaranteed bound of a view over that many rounds; null when there is none.
+const PrivacyRow* SmallestBound(const std::vector<PrivacyRow>& rows, const ObservedRounds& view) {
+  const PrivacyRow* smallest = nullptr;
+  for (const PrivacyRow& row : rows) {
+    if (row.view == view.view && row.releases == view.releases && row.epsilon &&
+        row.standing == Standing::kGuarantee &&
+        (smallest == nullptr || *row.epsilon < *smallest->epsilon)) {
+      smallest = &row;
+    }
+  }
+  return smallest;
+}
+
+std::vector<std::string> Limits(const FederationPrivacySpec& spec) {
+  std::string sampling = "Amplification by sampling holds only against those who cannot learn ";
+  if (spec.unit != Unit::kClient) {
+    sampling += "which records a site drew. The draw must never leave the site.";
+  } else {
+    sampling += "the cohorts. Whoever sees the traffic learns them";
+    sampling += spec.cover_uploads ? ", unless every client uploads, as planned here." : ".";
+  }
+  return {
+      std::move(sampling),
+      "Whether a client exists, is reachable or uploads is not hidden.",
+      "Accuracy and loss on members' data, early stopping and tuning on them are outside epsilon "
+      "unless noised and charged.",
+      "A client that sends something else than its clipped and noised update loses its own "
+      "protection and can spoil the model, not the promise to the others as long as K_min honest "
+      "noise shares remain.",
+      "What was promised holds for this federation: the same data in another one is charged "
+      "again, and the costs add up.",
+  };
+}
+
 }  // namespace
 
-absl::StatusOr<std::string> ExplainPrivacy(const FederationPrivacySpec& spec,
-                                           const std::vector<PrivacyRow>& rows,
-                                           double false_accusations) {
+absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
+                                              const std::vector<PrivacyRow>& rows,
+                                              double false_accusations) {
   TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views,
                          accounting::ObserveFederation(spec));
+  PrivacyStatement statement{
+      .hidden = std::string(UnitPhrase(spec)),
+      .neighbour = spec.neighbouring == Neighbouring::kReplaceOne
+                       ? "any other data in its place"
+                       : "nothing at all (its noise is sent anyway)",
+      .delta = spec.delta,
+      .false_accusations = false_accusations,
+      .promises = {},
+      .limits = Limits(spec),
+  };
+  for (const ObservedRounds& view : views) {
+    if (view.standing == Standing::kConvention) continue;
+    PrivacyPromise promise{.view = view.view,
+                           .audience = std::string(Audience(view.view, spec)),
+                           .note = view.note,
+                           .releases = view.releases,
+                           .bound = std::nullopt};
+    if (const PrivacyRow* row = SmallestBound(rows, view)) {
+      TACET_ASSIGN_OR_RETURN(
+          const double power,
+          accounting::AttackPower({{.round = view.round, .count = view.releases}},
+                                  false_accusations));
+      promise.bound = {.epsilon = *row->epsilon,
+                       .accountant = accounting::AccountantName(row->accountant),
+                       .power = power};
+    }
+    statement.promises.push_back(std::move(promise));
+  }
+  return statement;
+}
+
+std::string StatementText(const PrivacyStatement& statement) {
   std::string out = fmt::format(
       "What is promised\n"
       "Hidden is {}: whether it is what it is or {}. With probability {} per federation, delta, "
-      "the "
-      "promise may fail.\n\n",
-      UnitPhrase(spec),
-      spec.neighbouring == Neighbouring::kReplaceOne ? "any other data in its place"
-                                                     : "nothing at all (its noise is sent anyway)",
-      spec.delta);
-  for (const ObservedRounds& view : views) {
-    const PrivacyRow* headline = accounting::Headline(rows, view.view);
-    if (view.standing != Standing::kGuarantee) {
+      "the promise may fail.\n\n",
+      statement.hidden, statement.neighbour, statement.delta);
+  std::string nothing = "What is not promised\n";
+  for (const PrivacyPromise& promise : statement.promises) {
+    if (!promise.bound) {
+      nothing += fmt::format("- {}: nothing is promised ({}).\n", promise.audience, promise.note);
       continue;
-    }
-    const bool is_headline = headline != nullptr && headline->releases == view.releases;
-    if (headline == nullptr) {
-      out +=
-          fmt::format("- {}: nothing is promised ({}).\n\n", Audience(view.view, spec), view.note);
-      continue;
-    }
-    TACET_ASSIGN_OR_RETURN(const double power,
-                           accounting::AttackPower({{.round = view.round, .count = view.releases}},
-                                                   false_accusations));
-    double epsilon = *headline->epsilon;
-    std::string_view by = accounting::AccountantName(headline->accountant);
-    if (!is_headline) {  // another number of participations
-      for (const PrivacyRow& row : rows) {
-        if (row.view == view.view && row.releases == view.releases && row.epsilon &&
-            (row.epsilon < epsilon)) {
-          epsilon = *row.epsilon;
-          by = accounting::AccountantName(row.accountant);
-        }
-      }
     }
     out += fmt::format(
         "- {} ({}): epsilon {:.3f} ({}). Of those it may accuse it identifies at most {:.1f} %, if "
         "no more than {:g} % of its accusations may hit the innocent.\n\n",
-        Audience(view.view, spec), view.note, epsilon, by, 100 * power, 100 * false_accusations);
+        promise.audience, promise.note, promise.bound->epsilon, promise.bound->accountant,
+        100 * promise.bound->power, 100 * statement.false_accusations);
   }
-  out +=
-      "What is not promised\n"
-      "- The server together with a key holder opens single uploads: against the two of them "
-      "nothing is promised.\n"
-      "- Amplification by sampling holds only against those who cannot learn ";
-  if (spec.unit != Unit::kClient) {
-    out += "which records a site drew. The draw must never leave the site.\n";
-  } else {
-    out += "the cohorts. Whoever sees the traffic learns them";
-    out += spec.cover_uploads ? ", unless every client uploads, as planned here.\n" : ".\n";
-  }
-  out +=
-      "- Whether a client exists, is reachable or uploads is not hidden.\n"
-      "- Accuracy and loss on members' data, early stopping and tuning on them are outside epsilon "
-      "unless noised and charged.\n"
-      "- A client that sends something else than its clipped and noised update loses its own "
-      "protection and can spoil the model, not the promise to the others as long as K_min honest "
-      "noise shares remain.\n"
-      "- What was promised holds for this federation: the same data in another one is charged "
-      "again, and the costs add up.\n";
-  return out;
+  for (const std::string& limit : statement.limits) nothing += fmt::format("- {}\n", limit);
+  return out + nothing;
 }
 
 }  // namespace tacet::app

@@ -5,13 +5,16 @@
 #include "fmt/core.h"
 #include "fmt/ranges.h"
 
+#include "apps/tacet/audit_key.h"
 #include "apps/tacet/commit.h"
 #include "apps/tacet/manifest_text.h"
-#include "apps/tacet/privacy_output.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/cpu.h"
+#include "tacet/base/json_members.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
+#include "tacet/federation/manifest_bytes.h"
+#include "tacet/report/privacy_json.h"
 
 namespace tacet::app {
 namespace {
@@ -33,6 +36,8 @@ std::string AucText(const federation::Evaluation& evaluation) {
 }
 
 }  // namespace
+
+std::string ManifestFile(const base::Digest& hash) { return "manifest-" + base::ToHex(hash); }
 
 base::JsonValue RoundJson(const federation::RoundRecord& record,
                           const std::vector<std::string>& labels) {
@@ -67,9 +72,8 @@ base::JsonValue MachineJson() {
       .Set("simd", base::SimdName(base::ActiveSimd()));
 }
 
-absl::StatusOr<base::JsonValue> PrivacyJson(const federation::Manifest& manifest,
+absl::StatusOr<base::JsonValue> PrivacyJson(const federation::ManifestSpec& agreed,
                                             uint64_t charged_attempts) {
-  const federation::ManifestSpec& agreed = manifest.spec();
   if (agreed.without_noise || agreed.without_clipping) {
     return base::JsonValue::MakeObject()
         .Set("epsilon", base::JsonValue())
@@ -79,10 +83,10 @@ absl::StatusOr<base::JsonValue> PrivacyJson(const federation::Manifest& manifest
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
                          accounting::PrivacyRows(spec));
   std::string why;
-  const MechanismSize size{.dimension = agreed.dimension,
-                           .coordinate_bound = agreed.coordinate_bound,
-                           .quantisation_step = agreed.scale};
-  return PrivacyRowsJson(rows, TermsOfRows(rows, spec, size, why));
+  const report::MechanismSize size{.dimension = agreed.dimension,
+                                   .coordinate_bound = agreed.coordinate_bound,
+                                   .quantisation_step = agreed.scale};
+  return report::PrivacyRowsJson(rows, report::TermsOfRows(rows, spec, size, why));
 }
 
 absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t next_round,
@@ -93,31 +97,9 @@ absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t
     fmt::print(out_, "labelled    {}: this run does not protect anybody\n",
                fmt::join(labels_, ", "));
   }
-  if (next_round == 0) {
-    before_ = evaluation;
-    commit_ = BuildCommit();
-    TACET_RETURN_IF_ERROR(WriteStart());
-  } else {
-    TACET_ASSIGN_OR_RETURN(const base::Bytes text, directory_.ReadFile(kStartFile));
-    TACET_ASSIGN_OR_RETURN(const base::JsonValue start, base::JsonValue::Parse(base::AsText(text)));
-    before_.emplace();
-    if (const base::JsonValue* accuracy = start.Find("accuracy")) {
-      TACET_ASSIGN_OR_RETURN(before_->accuracy, accuracy->AsDouble());
-    }
-    if (const base::JsonValue* loss = start.Find("loss")) {
-      TACET_ASSIGN_OR_RETURN(before_->loss, loss->AsDouble());
-    }
-    if (const base::JsonValue* samples = start.Find("samples")) {
-      TACET_ASSIGN_OR_RETURN(before_->samples, samples->AsUint());
-    }
-    const base::JsonValue* commit = start.Find("commit");
-    commit_ = commit != nullptr ? commit->AsString().value_or("unknown") : "unknown";
-    if (!commit_.ends_with(BuildCommit())) {
-      commit_ = fmt::format("{}, {}", commit_, BuildCommit());
-      TACET_RETURN_IF_ERROR(WriteStart());
-    }
-    fmt::print(out_, "resumed     after {} of {} rounds\n", next_round, rounds_);
-  }
+  TACET_RETURN_IF_ERROR(directory_.WriteFile(ManifestFile(manifest.hash()),
+                                             federation::ManifestBytes(manifest.spec())));
+  TACET_RETURN_IF_ERROR(BeginOrResume(next_round, evaluation));
   // Rounds after the last checkpoint, or before the first, are run again.
   TACET_RETURN_IF_ERROR(directory_.KeepLines(kMetricsFile, next_round));
   fmt::print(out_, "start       accuracy {:.2f} %, loss {:.4f} on {} held-out samples\n",
@@ -126,13 +108,53 @@ absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t
   return absl::OkStatus();
 }
 
+absl::Status RunReporter::BeginOrResume(uint32_t next_round,
+                                        const federation::Evaluation& evaluation) {
+  if (next_round == 0) {
+    before_ = evaluation;
+    commit_ = BuildCommit();
+  } else {
+    TACET_RETURN_IF_ERROR(ReadStart());
+    if (!commit_.ends_with(BuildCommit())) commit_ = fmt::format("{}, {}", commit_, BuildCommit());
+    fmt::print(out_, "resumed     after {} of {} rounds\n", next_round, rounds_);
+  }
+  // A run keeps the key that it began with, and a lost one stays lost.
+  if (audit_key_.empty()) {
+    TACET_ASSIGN_OR_RETURN(const base::PublicKey key, EnsureAuditKey(directory_.path()));
+    audit_key_ = base::ToHex(key);
+  }
+  return WriteStart();
+}
+
+absl::Status RunReporter::ReadStart() {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes text, directory_.ReadFile(kStartFile));
+  TACET_ASSIGN_OR_RETURN(const base::JsonValue value, base::JsonValue::Parse(base::AsText(text)));
+  before_.emplace();
+  commit_ = "unknown";
+  base::JsonMembers start(value);
+  start.Take("accuracy", before_->accuracy);
+  start.Take("loss", before_->loss);
+  start.Take("samples", before_->samples);
+  start.Take("commit", commit_);
+  start.Take("audit_key", audit_key_);
+  return base::Annotate(start.status(), kStartFile);
+}
+
 absl::Status RunReporter::WriteStart() const {
   const base::JsonValue start = base::JsonValue::MakeObject()
                                     .Set("accuracy", before_->accuracy)
                                     .Set("loss", before_->loss)
                                     .Set("samples", before_->samples)
-                                    .Set("commit", commit_);
+                                    .Set("commit", commit_)
+                                    .Set("audit_key", audit_key_);
   return directory_.WriteFile(kStartFile, base::AsBytes(start.Dump(2) + "\n"));
+}
+
+absl::Status RunReporter::OnRefused(const federation::BegunAttempt& attempt,
+                                    federation::Refusal why) {
+  return directory_.AppendLine(
+      kRefusedFile, fmt::format("{} {} {} {}", attempt.epoch, attempt.round, attempt.attempt,
+                                federation::RefusalName(why)));
 }
 
 absl::Status RunReporter::OnRound(const federation::RoundRecord& record) {

@@ -24,6 +24,12 @@ inline constexpr std::string_view kMetricsFile = "metrics.jsonl";
 inline constexpr std::string_view kSummaryFile = "summary.json";
 inline constexpr std::string_view kModelFile = "model.f32";
 inline constexpr std::string_view kStartFile = "start.json";
+inline constexpr std::string_view kLedgerFile = "ledger";
+inline constexpr std::string_view kAuditKeyFile = "audit.key";
+inline constexpr std::string_view kRefusedFile = "refused";
+
+// The file of a manifest: the canonical bytes of what one process's members agreed on.
+std::string ManifestFile(const base::Digest& hash);
 
 // One line of metrics.jsonl.
 base::JsonValue RoundJson(const federation::RoundRecord& record,
@@ -32,9 +38,9 @@ base::JsonValue RoundJson(const federation::RoundRecord& record,
 // The processor that measured: its name, number of cores, instruction set in use.
 base::JsonValue MachineJson();
 
-// "what a run costs whom" of a manifest, as rows of `tacet privacy --json`; a reason instead where
-// the run's labels leave no guarantee.
-absl::StatusOr<base::JsonValue> PrivacyJson(const federation::Manifest& manifest,
+// "what a run costs whom" of what was agreed, as rows of `tacet privacy --json`; a reason instead
+// where the run's labels leave no guarantee.
+absl::StatusOr<base::JsonValue> PrivacyJson(const federation::ManifestSpec& agreed,
                                             uint64_t charged_attempts);
 
 // Prints progress and writes metrics as the run goes.
@@ -47,6 +53,7 @@ class RunReporter final : public federation::SimulationObserver {
 
   absl::Status OnStart(const federation::Manifest& manifest, uint32_t next_round,
                        const federation::Evaluation& evaluation) override;
+  absl::Status OnRefused(const federation::BegunAttempt& attempt, federation::Refusal why) override;
   absl::Status OnRound(const federation::RoundRecord& record) override;
   void OnNote(std::string_view text) override;
 
@@ -59,10 +66,13 @@ class RunReporter final : public federation::SimulationObserver {
   storage::file::RunDirectory& directory_;
   std::vector<std::string> labels_;
   std::FILE* out_;
+  absl::Status BeginOrResume(uint32_t next_round, const federation::Evaluation& evaluation);
   absl::Status WriteStart() const;
+  absl::Status ReadStart();
 
   uint32_t rounds_ = 0;
   std::string commit_;
+  std::string audit_key_;  // public, in hexadecimal
   std::optional<federation::Evaluation> before_;
 };
 

@@ -152,7 +152,7 @@ absl::StatusOr<base::JsonValue> TrainingRun::Summary(const TrainingEnd& end,
                                   .Set("noise", charged.noise_stddev)
                                   .Set("clip_norm", charged.clip_norm));
   }
-  TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, PrivacyJson(manifest, result.charged_attempts));
+  TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, PrivacyJson(agreed, result.charged_attempts));
   return summary.Set("privacy", std::move(privacy));
 }
 

@@ -71,8 +71,8 @@ class JsonValue {
   // One line; with indent > 0 one member a line, that many spaces deeper each level.
   std::string Dump(int indent = 0) const;
 
-  // InvalidArgument says at which byte what was wrong. At most 64 levels deep; of members with one
-  // name the last counts.
+  // InvalidArgument says at which byte what was wrong. At most 64 levels deep and
+  // 1024 members an object; of members with one name the last counts.
   static absl::StatusOr<JsonValue> Parse(std::string_view text);
 
  private:

@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include "tacet/base/bytes.h"
 #include "tacet/base/sodium.h"
 #include "tacet/base/status.h"
 
@@ -37,6 +38,8 @@ Signature SigningKey::Sign(std::span<const uint8_t> message) const {
                        secret_.Expose().data());
   return signature;
 }
+
+std::string KeyFingerprint(const PublicKey& key) { return ToHex(Sha256(key)); }
 
 bool VerifySignature(const PublicKey& key, std::span<const uint8_t> message,
                      const Signature& signature) {

@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "absl/status/statusor.h"
 
+#include "tacet/base/hash.h"
 #include "tacet/base/random.h"
 #include "tacet/base/secret.h"
 
@@ -38,6 +40,9 @@ class SigningKey {
   SecretBytes secret_;
   PublicKey public_key_{};
 };
+
+// How people compare keys: SHA-256 of the public key, written as 64 hexadecimal digits.
+std::string KeyFingerprint(const PublicKey& key);
 
 // True when `signature` is that of `message` under `key`.
 bool VerifySignature(const PublicKey& key, std::span<const uint8_t> message,

@@ -36,6 +36,18 @@ TEST(SigningTest, Rfc8032Vector) {
   EXPECT_TRUE(VerifySignature(key.public_key(), Bytes{0x72}, signature));
 }
 
+TEST(SigningTest, AKeptSeedGivesTheSameKeyAndKeysHaveFingerprints) {
+  const Bytes seed =
+      FromHex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb").value();
+  const auto key = SigningKey::FromSeed(SecretBytes::CopyOf(seed));
+  ASSERT_TRUE(key.ok()) << key.status();
+  EXPECT_EQ(KeyFingerprint(key->public_key()), ToHex(Sha256(key->public_key())));
+  FixedEntropy entropy(seed);
+  EXPECT_EQ(SigningKey::Generate(entropy).public_key(), key->public_key());
+  EXPECT_EQ(SigningKey::FromSeed(SecretBytes(31)).status().message(),
+            "a signing key's seed has 31 bytes, expected 32");
+}
+
 TEST(SigningTest, RefusesAlteredMessagesSignaturesAndOtherKeys) {
   SystemEntropy entropy;
   const SigningKey key = SigningKey::Generate(entropy);

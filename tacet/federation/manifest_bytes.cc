@@ -144,6 +144,11 @@ absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   return absl::OkStatus();
 }
 
+absl::Status CheckCanonical(std::span<const uint8_t> again, std::span<const uint8_t> bytes) {
+  if (std::ranges::equal(again, bytes)) return absl::OkStatus();
+  return base::DataLoss("manifest: the bytes are not in the canonical form");
+}
+
 }  // namespace
 
 base::Bytes AgreementBytes(const ManifestSpec& spec) {
@@ -157,6 +162,15 @@ base::Bytes ManifestBytes(const ManifestSpec& spec) {
   WriteAgreement(spec, writer);
   for (const base::PublicKey& member : spec.members) writer.Raw(member);
   return writer.Take();
+}
+
+absl::StatusOr<ManifestSpec> ReadAgreementBytes(std::span<const uint8_t> bytes) {
+  base::ByteReader reader(bytes, "manifest");
+  ManifestSpec spec;
+  TACET_RETURN_IF_ERROR(ReadAgreement(reader, spec));
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  TACET_RETURN_IF_ERROR(CheckCanonical(AgreementBytes(spec), bytes));
+  return spec;
 }
 
 absl::StatusOr<ManifestSpec> ReadManifestBytes(std::span<const uint8_t> bytes) {
@@ -173,9 +187,7 @@ absl::StatusOr<ManifestSpec> ReadManifestBytes(std::span<const uint8_t> bytes) {
     TACET_ASSIGN_OR_RETURN(const auto key, secagg::ReadArray<kKeyBytes>(reader, "member key"));
     spec.members.push_back(key);
   }
-  if (!std::ranges::equal(ManifestBytes(spec), bytes)) {
-    return base::DataLoss("manifest: the bytes are not in the canonical form");
-  }
+  TACET_RETURN_IF_ERROR(CheckCanonical(ManifestBytes(spec), bytes));
   return spec;
 }
 

@@ -44,6 +44,11 @@ TEST(ManifestBytesTest, WhatIsWrittenIsRead) {
     const auto read = ReadManifestBytes(bytes);
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(ManifestBytes(*read), bytes);
+    const auto agreed = ReadAgreementBytes(AgreementBytes(spec));
+    ASSERT_TRUE(agreed.ok()) << agreed.status();
+    EXPECT_TRUE(agreed->members.empty());
+    EXPECT_EQ(AgreementBytes(*agreed), AgreementBytes(spec));
+    EXPECT_FALSE(ReadAgreementBytes(bytes).ok());
     const auto manifest = Manifest::Create(*read);
     ASSERT_TRUE(manifest.ok()) << manifest.status();
     EXPECT_EQ(manifest->hash(), base::Sha256(bytes));

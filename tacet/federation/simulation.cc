@@ -55,6 +55,18 @@ absl::Status CheckUnits(const ManifestSpec& manifest, const Learner& learner) {
                                accounting::UnitName(learner.unit()));
 }
 
+// From what UpdatePath::Finish answers.
+Refusal RefusalOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kFailedPrecondition:
+      return Refusal::kTooFewUploads;
+    case absl::StatusCode::kPermissionDenied:
+      return Refusal::kNotOpened;
+    default:
+      return Refusal::kOther;
+  }
+}
+
 absl::Status CheckSimulation(const SimulationSpec& spec) {
   if (spec.threads < 1 || spec.threads > 1024) {
     return base::InvalidArgument("threads is {}, it must be from 1 to 1024", spec.threads);
@@ -88,6 +100,25 @@ std::vector<std::string> SimulationLabels(const SimulationSpec& spec) {
   if (spec.manifest.without_clipping) labels.push_back("no-clip");
   if (spec.without_quantisation) labels.push_back("no-quantisation");
   return labels;
+}
+
+std::string_view RefusalName(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::kTooFewUploads:
+      return "too-few-uploads";
+    case Refusal::kNotOpened:
+      return "not-opened";
+    case Refusal::kOther:
+      break;
+  }
+  return "other";
+}
+
+absl::StatusOr<Refusal> ParseRefusal(std::string_view name) {
+  for (const Refusal refusal : {Refusal::kTooFewUploads, Refusal::kNotOpened, Refusal::kOther}) {
+    if (name == RefusalName(refusal)) return refusal;
+  }
+  return base::InvalidArgument("expected too-few-uploads, not-opened or other, found \"{}\"", name);
 }
 
 struct Simulation::State {
@@ -267,6 +298,9 @@ absl::StatusOr<RoundRecord> Simulation::RunRound(State& state) {
     const bool final = average.status().code() == absl::StatusCode::kResourceExhausted ||
                        average.status().code() == absl::StatusCode::kInternal;
     if (final) return average.status();
+    TACET_RETURN_IF_ERROR(
+        state.observer.OnRefused({.epoch = keys_.epoch, .round = state.round, .attempt = attempt},
+                                 RefusalOf(average.status())));
     state.Note(fmt::format("round {} attempt {} failed: {}", state.round, attempt,
                            base::Message(average.status())));
   }

@@ -67,6 +67,15 @@ struct RoundRecord {
   uint64_t sum_bytes = 0;
 };
 
+// Why an attempt gave no sum, in a word that names nobody.
+enum class Refusal {
+  kTooFewUploads,  // fewer than K_min arrived
+  kNotOpened,      // the openers found no majority for one sum
+  kOther,
+};
+std::string_view RefusalName(Refusal refusal);  // too-few-uploads, not-opened, other
+absl::StatusOr<Refusal> ParseRefusal(std::string_view name);
+
 // Told about the run as it goes; one call at a time.
 class SimulationObserver {
  public:
@@ -75,6 +84,10 @@ class SimulationObserver {
   // Before the first round of this process; `evaluation` is that of the model it starts with.
   virtual absl::Status OnStart(const Manifest& manifest, uint32_t next_round,
                                const Evaluation& evaluation) = 0;
+  // After an attempt was charged and gave no sum.
+  virtual absl::Status OnRefused(const BegunAttempt& /*attempt*/, Refusal /*why*/) {
+    return absl::OkStatus();
+  }
   // After a round was applied and before its checkpoint is saved.
   virtual absl::Status OnRound(const RoundRecord& record) = 0;
   // An attempt that failed, or what a member noted in its own log (which this process plays).

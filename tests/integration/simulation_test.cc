@@ -30,9 +30,12 @@ namespace tacet::federation {
 namespace {
 
 using storage::file::RunDirectory;
+using ::testing::_;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 std::unique_ptr<Learner> SmallLearner() {
   learning::HandwritingSpec handwriting;
@@ -68,6 +71,10 @@ class Recorder : public SimulationObserver {
     started_at = next_round;
     return absl::OkStatus();
   }
+  absl::Status OnRefused(const BegunAttempt& attempt, Refusal why) override {
+    refused.emplace_back(attempt, why);
+    return absl::OkStatus();
+  }
   absl::Status OnRound(const RoundRecord& record) override {
     rounds.push_back(record);
     if (record.round == fail_at) return absl::AbortedError("killed");
@@ -78,6 +85,7 @@ class Recorder : public SimulationObserver {
   uint32_t started_at = 0;
   uint32_t fail_at = 1000;
   std::vector<RoundRecord> rounds;
+  std::vector<std::pair<BegunAttempt, Refusal>> refused;
   std::vector<std::string> notes;
 };
 
@@ -242,6 +250,9 @@ TEST_F(SimulationTest, AFlippedByteOfOneUploadEndsTheAttempt) {
   EXPECT_EQ(recorder_.rounds[0].attempts, 2u);
   EXPECT_EQ(result->charged_attempts, 4u);
   EXPECT_THAT(recorder_.notes, Contains(HasSubstr("field `checksum`")));
+  EXPECT_THAT(recorder_.refused,
+              ElementsAre(Pair(BegunAttempt{.epoch = 0, .round = 0, .attempt = 0},
+                               Refusal::kTooFewUploads)));
   EXPECT_THAT(recorder_.notes, Contains(HasSubstr("round 0 attempt 0 failed: round 0 attempt 0 has "
                                                   "5 uploads, 6 are needed")));
 }
@@ -286,6 +297,7 @@ TEST_F(SimulationTest, ALyingServerChangesNoModel) {
     EXPECT_EQ(result.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(base::Message(result.status()),
                 HasSubstr("round 0 failed in all 3 attempts, the last time: refused"));
+    EXPECT_THAT(recorder.refused, Contains(Pair(_, Refusal::kNotOpened)).Times(3));
     EXPECT_THAT(recorder.notes, Contains(HasSubstr(lie.noted)));
     EXPECT_THAT(recorder.rounds, IsEmpty());
     EXPECT_FALSE(store->LoadCheckpoint().ok());

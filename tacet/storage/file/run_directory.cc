@@ -20,6 +20,8 @@ constexpr std::string_view kCheckpoint = "checkpoint";
 constexpr std::string_view kLedger = "ledger";
 constexpr std::string_view kLock = "lock";
 
+}  // namespace
+
 absl::StatusOr<federation::BegunAttempt> ParseAttempt(std::string_view line) {
   federation::BegunAttempt attempt;
   const char* at = line.data();
@@ -36,8 +38,6 @@ absl::StatusOr<federation::BegunAttempt> ParseAttempt(std::string_view line) {
   if (at != end) return base::DataLoss("there is more than three numbers");
   return attempt;
 }
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Create(
     const std::filesystem::path& path) {

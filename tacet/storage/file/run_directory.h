@@ -57,6 +57,9 @@ class RunDirectory final : public federation::RunStore {
   int lock_;  // file descriptor
 };
 
+// A line of `attempts`: DataLoss unless it is "epoch round attempt".
+absl::StatusOr<federation::BegunAttempt> ParseAttempt(std::string_view line);
+
 }  // namespace tacet::storage::file
 
 #endif  // TACET_STORAGE_FILE_RUN_DIRECTORY_H_

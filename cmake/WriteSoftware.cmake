@@ -1,0 +1,34 @@
+# Writes OUTPUT: the project's version, and name and version of everything the program stands on.
+function(tacet_write_software output)
+  find_package(CLI11 QUIET)
+  find_package(nlohmann_json QUIET)
+  pkg_check_modules(TOMLPLUSPLUS QUIET tomlplusplus)
+  set(entries)
+  foreach(pair IN ITEMS "${CMAKE_CXX_COMPILER_ID}=${CMAKE_CXX_COMPILER_VERSION}"
+                        "Abseil=${absl_VERSION}" "fmt=${fmt_VERSION}" "OpenSSL=${OPENSSL_VERSION}"
+                        "libsodium=${SODIUM_VERSION}" "Highway=${HWY_VERSION}"
+                        "Boost=${Boost_VERSION_STRING}" "oneDNN=${dnnl_VERSION}"
+                        "zlib=${ZLIB_VERSION_STRING}" "CLI11=${CLI11_VERSION}"
+                        "toml++=${TOMLPLUSPLUS_VERSION}" "JSON for Modern C++=${nlohmann_json_VERSION}")
+    string(REGEX MATCH "^([^=]+)=(.*)$" matched "${pair}")
+    set(version "${CMAKE_MATCH_2}")
+    if(version STREQUAL "")
+      set(version "unknown")
+    endif()
+    string(APPEND entries "      {.name = \"${CMAKE_MATCH_1}\", .version = \"${version}\"},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${output} @ONLY CONTENT [[
+#include "apps/tacet/software.h"
+
+namespace tacet::app {
+
+std::string_view SoftwareVersion() { return "@PROJECT_VERSION@"; }
+
+std::vector<report::Dependency> SoftwareDependencies() {
+  return {
+@entries@  };
+}
+
+}  // namespace tacet::app
+]])
+endfunction()

@@ -1,0 +1,24 @@
+// Files of `tacet audit`: their layout, the facts in them, and how the facts fit. The accountants
+// are not run: whatever got that far is a federation that can be planned.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "tacet/report/audit_file.h"
+#include "tacet/report/audit_record.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace tacet;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto file = report::ReadAuditFile(text);
+  if (!file.ok()) return 0;
+  if (!report::CompareRecords(file->record, file->record).ok()) std::abort();
+  (void)report::CheckSignature(*file);
+  auto facts = report::FactsOfRecord(file->record);
+  if (!facts.ok()) return 0;
+  const uint64_t rounds = facts->rounds.size();
+  const auto run = report::CheckFacts(*std::move(facts));
+  if (run.ok() && (run->charges() < rounds || run->complete_rounds() > rounds)) std::abort();
+  return 0;
+}

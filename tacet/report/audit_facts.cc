@@ -1,0 +1,283 @@
+#include "tacet/report/audit_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/federation/cohort.h"
+#include "tacet/federation/manifest_bytes.h"
+
+namespace tacet::report {
+namespace {
+
+using federation::LedgerEntry;
+using federation::ManifestSpec;
+
+// Planning takes a key for each member.
+constexpr uint64_t kMostClients = uint64_t{1} << 22;
+
+constexpr std::array<std::string_view, 5> kLabels = {"insecure-seed", "no-encryption", "no-noise",
+                                                     "no-clip", "no-quantisation"};
+
+bool Has(const std::vector<std::string>& labels, std::string_view label) {
+  return std::ranges::find(labels, label) != labels.end();
+}
+
+std::string Hex(const base::Digest& digest) { return base::ToHex(digest).substr(0, 16); }
+
+absl::Status CheckLabels(const AuditFacts& facts, const ManifestSpec& agreed) {
+  for (const std::string& label : facts.labels) {
+    if (std::ranges::find(kLabels, label) == kLabels.end()) {
+      return base::DataLoss("the label \"{}\" is unknown", label);
+    }
+  }
+  const auto check = [&](std::string_view label, bool without) {
+    if (Has(facts.labels, label) == without) return absl::OkStatus();
+    return base::DataLoss("the agreement is {} {}, but the labels {} \"{}\"",
+                          without ? "one" : "not one",
+                          label.substr(3) == "noise" ? "without noise" : "without clipping",
+                          without ? "lack" : "have", label);
+  };
+  TACET_RETURN_IF_ERROR(check("no-noise", agreed.without_noise));
+  return check("no-clip", agreed.without_clipping);
+}
+
+absl::StatusOr<ManifestSpec> ReadAgreement(const AuditFacts& facts) {
+  TACET_ASSIGN_OR_RETURN(ManifestSpec agreed, federation::ReadAgreementBytes(facts.agreement));
+  if (!agreed.members.empty()) return base::DataLoss("member keys follow the agreement");
+  if (agreed.clients <= kMostClients) return agreed;
+  return base::DataLoss("{} clients, expected at most {}", agreed.clients, kMostClients);
+}
+
+// The agreement can be planned, and its bytes are the whole of it. What costs most comes last: by
+// then it is the agreement that the ledger was charged for.
+absl::Status CheckPlan(const AuditedRun& run) {
+  ManifestSpec planned = run.agreed;
+  planned.members.resize(planned.clients);
+  const absl::StatusOr<federation::Manifest> manifest =
+      federation::Manifest::Create(std::move(planned));
+  if (!manifest.ok()) return base::Annotate(manifest.status(), "it cannot be planned");
+  if (manifest->agreement() == run.agreement_digest) return absl::OkStatus();
+  return base::DataLoss("its plan is another one than its bytes say");
+}
+
+absl::Status CheckManifests(const AuditFacts& facts, const AuditedRun& run) {
+  for (const AuditedManifest& manifest : facts.manifests) {
+    if (!manifest.members.has_value()) continue;
+    if (manifest.members->size() != run.agreed.clients) {
+      return base::DataLoss("manifest {} has {} members, the agreement {}", Hex(manifest.hash),
+                            manifest.members->size(), run.agreed.clients);
+    }
+    base::Sha256Hasher hasher;
+    hasher.Update(facts.agreement);
+    for (const base::PublicKey& member : *manifest.members) hasher.Update(member);
+    if (const base::Digest hash = hasher.Finish(); hash != manifest.hash) {
+      return base::DataLoss("the manifest hash is {} by the record, {} by its bytes",
+                            Hex(manifest.hash), Hex(hash));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCharge(const AuditedRun& run, const LedgerEntry& entry,
+                         const accounting::SamplingEvent& agreed) {
+  if (entry.federation != run.agreement_digest) {
+    return base::DataLoss("is for the agreement {}, the record has {}", Hex(entry.federation),
+                          Hex(run.agreement_digest));
+  }
+  const auto& manifests = run.facts.manifests;
+  if (std::ranges::find(manifests, entry.label.manifest_hash, &AuditedManifest::hash) ==
+      manifests.end()) {
+    return base::DataLoss("is for the manifest {}, which the record does not have",
+                          Hex(entry.label.manifest_hash));
+  }
+  if (!federation::SameEvent(entry.event, agreed)) {
+    return base::DataLoss(
+        "has noise {}, rate {} and clip norm {}, by the agreement they are {}, {} and {}",
+        entry.event.noise_stddev, entry.event.sampling_rate, entry.event.clip_norm,
+        agreed.noise_stddev, agreed.sampling_rate, agreed.clip_norm);
+  }
+  if (entry.count == 1) return absl::OkStatus();
+  return base::DataLoss("counts {} releases, an attempt is one", entry.count);
+}
+
+absl::Status CheckLedger(const AuditFacts& facts, AuditedRun& run) {
+  absl::StatusOr<federation::RecoveredLedger> found =
+      federation::RecoverLedger(facts.ledger, federation::WriteLedgerAnchor(facts.ledger_end));
+  TACET_RETURN_IF_ERROR(found.status());
+  run.ledger = *std::move(found);
+  if (run.ledger.end != facts.ledger_end || run.ledger.torn_bytes > 0) {
+    return base::DataLoss(
+        "it ends with charge {} and {} bytes more, the record's head is that of {}",
+        run.ledger.end.count, run.ledger.torn_bytes, facts.ledger_end.count);
+  }
+  const federation::LedgerHeader& header = run.ledger.header;
+  if (header.unit != run.agreed.unit || header.neighbouring != run.agreed.neighbouring ||
+      header.spending.delta != run.agreed.delta ||
+      header.rule != federation::ChargingRule::kAnnouncedAttempts) {
+    return base::DataLoss(
+        "it counts {} of unit {}, {} at delta {}, the agreement announced-attempts of unit {}, {} "
+        "at delta {}",
+        federation::ChargingRuleName(header.rule), accounting::UnitName(header.unit),
+        accounting::NeighbouringName(header.neighbouring), header.spending.delta,
+        accounting::UnitName(run.agreed.unit),
+        accounting::NeighbouringName(run.agreed.neighbouring), run.agreed.delta);
+  }
+  if (run.ledger.entries.empty()) return base::DataLoss("nothing was charged to it");
+  const accounting::SamplingEvent event = federation::ChargedEvent(run.agreed);
+  for (size_t i = 0; i < run.ledger.entries.size(); ++i) {
+    const absl::Status charge = CheckCharge(run, run.ledger.entries[i], event);
+    if (!charge.ok()) return base::Annotate(charge, fmt::format("charge {}", i + 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckParticipants(const AuditedRun& run, const AuditedRound& round) {
+  const ManifestSpec& agreed = run.agreed;
+  const uint32_t most =
+      federation::ExpectedCohortRange(agreed.sampling, agreed.clients, agreed.cohort).largest;
+  // Who adds in the clear opens whatever arrived.
+  const uint32_t least = Has(run.facts.labels, "no-encryption") ? 1 : agreed.min_participants;
+  if (round.participants >= least && round.participants <= most) return absl::OkStatus();
+  return base::DataLoss("round {} has {} participants, the agreement allows {} to {}", round.round,
+                        round.participants, least, most);
+}
+
+struct AttemptKey {
+  uint32_t round = 0, epoch = 0, attempt = 0;
+  friend auto operator<=>(const AttemptKey&, const AttemptKey&) = default;
+};
+
+// The outcomes within a round: of a complete one the last attempt was opened, and no other one.
+absl::Status CheckOutcomes(const AuditedRound& round) {
+  if (round.attempts.empty()) return base::DataLoss("round {} has no attempt", round.round);
+  for (size_t i = 0; i < round.attempts.size(); ++i) {
+    const AuditedAttempt& attempt = round.attempts[i];
+    const bool last = i + 1 == round.attempts.size();
+    const bool opened = attempt.outcome == AttemptOutcome::kOpened;
+    if (opened != (last && round.participants > 0)) {
+      return base::DataLoss("round {} attempt {} of epoch {} is {}, but the round {}", round.round,
+                            attempt.attempt, attempt.epoch, AttemptOutcomeName(attempt.outcome),
+                            round.participants == 0 ? "is not complete"
+                            : last                  ? "is complete"
+                                                    : "went on");
+    }
+    if ((attempt.outcome == AttemptOutcome::kRefused) == attempt.reason.empty()) {
+      return base::DataLoss("round {} attempt {} of epoch {} is {} with the reason \"{}\"",
+                            round.round, attempt.attempt, attempt.epoch,
+                            AttemptOutcomeName(attempt.outcome), attempt.reason);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSchedule(const AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  for (size_t i = 0; i < facts.rounds.size(); ++i) {
+    const AuditedRound& round = facts.rounds[i];
+    if (round.round > i) return base::DataLoss("round {} is missing", i);
+    if (round.round < i) return base::DataLoss("round {} is there twice", round.round);
+    TACET_RETURN_IF_ERROR(CheckOutcomes(round));
+    if (round.participants > 0) {
+      TACET_RETURN_IF_ERROR(CheckParticipants(run, round));
+    } else if (i + 1 < facts.rounds.size()) {
+      return base::DataLoss("round {} is not complete, but round {} followed", i, i + 1);
+    }
+  }
+  const uint32_t complete = run.complete_rounds();
+  if (complete > run.agreed.rounds) {
+    return base::DataLoss("{} rounds, the agreement plans {}", complete, run.agreed.rounds);
+  }
+  if (facts.finished && facts.stopped.empty() && complete != run.agreed.rounds) {
+    return base::DataLoss("the run is said to be finished after {} rounds, the agreement plans {}",
+                          complete, run.agreed.rounds);
+  }
+  return absl::OkStatus();
+}
+
+// Attempts and charges are the same.
+absl::Status CheckCharged(const AuditedRun& run) {
+  std::set<AttemptKey> charged;
+  for (const LedgerEntry& entry : run.ledger.entries) {
+    const auto& label = entry.label;
+    if (!charged.insert({label.round, label.epoch, label.attempt}).second) {
+      return base::DataLoss("the ledger charges round {} attempt {} of epoch {} twice", label.round,
+                            label.attempt, label.epoch);
+    }
+    if (label.round >= run.facts.rounds.size()) {
+      return base::DataLoss("round {} is missing: the ledger was charged for it", label.round);
+    }
+  }
+  const uint64_t allowed = uint64_t{run.agreed.rounds} + run.agreed.spare_attempts;
+  if (charged.size() > allowed) {
+    return base::DataLoss("{} attempts were charged, the agreement allows {}", charged.size(),
+                          allowed);
+  }
+  for (const AuditedRound& round : run.facts.rounds) {
+    AttemptKey before;
+    for (const AuditedAttempt& attempt : round.attempts) {
+      const AttemptKey key{round.round, attempt.epoch, attempt.attempt};
+      if (&attempt != &round.attempts.front() && key <= before) {
+        return base::DataLoss("the attempts of round {} are not in order", round.round);
+      }
+      before = key;
+      if (charged.erase(key) == 0) {
+        return base::DataLoss("round {} attempt {} of epoch {} is not in the ledger", round.round,
+                              attempt.attempt, attempt.epoch);
+      }
+    }
+  }
+  if (charged.empty()) return absl::OkStatus();
+  const AttemptKey& first = *charged.begin();
+  return base::DataLoss("the ledger charges round {} attempt {} of epoch {}, the record lacks it",
+                        first.round, first.attempt, first.epoch);
+}
+
+}  // namespace
+
+std::string_view AttemptOutcomeName(AttemptOutcome outcome) {
+  switch (outcome) {
+    case AttemptOutcome::kOpened:
+      return "opened";
+    case AttemptOutcome::kRefused:
+      return "refused";
+    case AttemptOutcome::kInterrupted:
+      break;
+  }
+  return "interrupted";
+}
+
+absl::StatusOr<AttemptOutcome> ParseAttemptOutcome(std::string_view name) {
+  for (const AttemptOutcome outcome :
+       {AttemptOutcome::kOpened, AttemptOutcome::kRefused, AttemptOutcome::kInterrupted}) {
+    if (name == AttemptOutcomeName(outcome)) return outcome;
+  }
+  return base::DataLoss("expected opened, refused or interrupted, found \"{}\"", name);
+}
+
+uint32_t AuditedRun::complete_rounds() const {
+  return static_cast<uint32_t>(std::ranges::count_if(
+      facts.rounds, [](const AuditedRound& round) { return round.participants > 0; }));
+}
+
+absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts) {
+  AuditedRun run;
+  absl::StatusOr<ManifestSpec> agreed = ReadAgreement(facts);
+  if (!agreed.ok()) return base::Annotate(agreed.status(), "the agreement");
+  run.agreed = *std::move(agreed);
+  run.agreement_digest = base::Sha256(facts.agreement);
+  run.facts = std::move(facts);
+  TACET_RETURN_IF_ERROR(CheckLabels(run.facts, run.agreed));
+  TACET_RETURN_IF_ERROR(CheckManifests(run.facts, run));
+  TACET_RETURN_IF_ERROR(base::Annotate(CheckLedger(run.facts, run), "the ledger"));
+  TACET_RETURN_IF_ERROR(CheckSchedule(run));
+  TACET_RETURN_IF_ERROR(CheckCharged(run));
+  TACET_RETURN_IF_ERROR(base::Annotate(CheckPlan(run), "the agreement"));
+  return run;
+}
+
+}  // namespace tacet::report

@@ -1,0 +1,130 @@
+// A small federation's facts, made as a run makes them, and ways to alter an audit.
+#ifndef TACET_REPORT_AUDIT_FOR_TEST_H_
+#define TACET_REPORT_AUDIT_FOR_TEST_H_
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "tacet/base/random.h"
+#include "tacet/federation/manifest_bytes.h"
+#include "tacet/report/audit_facts.h"
+
+namespace tacet::report {
+
+inline base::SigningKey KeyForTest(uint8_t number) {
+  base::SecretBytes seed(32);
+  std::ranges::fill(seed.Expose(), number);
+  return *base::SigningKey::FromSeed(seed);
+}
+
+inline federation::ManifestSpec SmallAgreement() {
+  federation::ManifestSpec spec;
+  spec.model = "logistic";
+  spec.dimension = 60;
+  spec.clients = 12;
+  spec.cohort = 6;
+  spec.rounds = 3;
+  spec.spare_attempts = 4;
+  spec.coordinate_bound = 0.1;
+  spec.noise_stddev = 6;
+  spec.scale = 1e-3;
+  for (uint8_t member = 0; member < 12; ++member) {
+    spec.members.push_back(KeyForTest(static_cast<uint8_t>(100 + member)).public_key());
+  }
+  return spec;
+}
+
+// Four sites, each record protected.
+inline federation::ManifestSpec RecordAgreement() {
+  federation::ManifestSpec spec = SmallAgreement();
+  spec.clients = 4;
+  spec.cohort = 4;
+  spec.members.resize(4);
+  spec.unit = accounting::Unit::kRecord;
+  spec.neighbouring = accounting::Neighbouring::kZeroOut;
+  spec.record_rate = 0.1;
+  spec.expected_batch = 70;
+  spec.coordinate_bound = 32;
+  spec.scale = 1e-2;
+  return spec;
+}
+
+// The header and the charges of all attempts in `facts.rounds`, one second apart.
+inline void WriteLedgerOf(const federation::Manifest& manifest, AuditFacts& facts) {
+  const federation::ManifestSpec& spec = manifest.spec();
+  federation::LedgerHeader header;
+  header.data_set = "drawn";
+  header.unit = spec.unit;
+  header.neighbouring = spec.neighbouring;
+  header.spending.delta = spec.delta;
+  header.created = 1'700'000'000;
+  facts.ledger = federation::WriteLedgerHeader(header);
+  facts.ledger_end = {.genesis = federation::LedgerGenesis(header)};
+  facts.ledger_end.head = facts.ledger_end.genesis;
+  for (const AuditedRound& round : facts.rounds) {
+    for (const AuditedAttempt& attempt : round.attempts) {
+      federation::LedgerEntry entry;
+      entry.federation = manifest.agreement();
+      entry.label = {.manifest_hash = manifest.hash(),
+                     .epoch = attempt.epoch,
+                     .round = round.round,
+                     .attempt = attempt.attempt};
+      entry.event = federation::ChargedEvent(spec);
+      entry.time = header.created + ++facts.ledger_end.count;
+      const base::Bytes record = federation::WriteLedgerRecord(entry, facts.ledger_end.head);
+      facts.ledger_end.head = federation::RecordHash(record);
+      facts.ledger.insert(facts.ledger.end(), record.begin(), record.end());
+    }
+  }
+}
+
+// Three rounds: the second was refused once, the third interrupted once and gone on with under new
+// epoch keys.
+inline AuditFacts FactsForTest(const federation::ManifestSpec& agreement = SmallAgreement()) {
+  const auto manifest = federation::Manifest::Create(agreement);
+  EXPECT_TRUE(manifest.ok()) << manifest.status();
+  const uint32_t cohort = manifest->spec().cohort;
+  AuditFacts facts;
+  facts.created = 1'700'000'100;
+  facts.signer = KeyForTest(1).public_key();
+  facts.audit_key = facts.signer;
+  facts.finished = true;
+  facts.result = {.accuracy = 0.5, .loss = 1.25, .samples = 40};
+  facts.agreement = federation::AgreementBytes(manifest->spec());
+  facts.manifests = {{.hash = manifest->hash(), .members = manifest->spec().members}};
+  facts.rounds = {{.round = 0,
+                   .participants = cohort,
+                   .attempts = {{.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kOpened}}},
+                  {.round = 1,
+                   .participants = cohort,
+                   .attempts = {{.epoch = 0,
+                                 .attempt = 0,
+                                 .outcome = AttemptOutcome::kRefused,
+                                 .reason = "too-few-uploads"},
+                                {.epoch = 0, .attempt = 1, .outcome = AttemptOutcome::kOpened}}},
+                  {.round = 2,
+                   .participants = cohort,
+                   .attempts = {{.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kInterrupted},
+                                {.epoch = 1, .attempt = 0, .outcome = AttemptOutcome::kOpened}}}};
+  WriteLedgerOf(*manifest, facts);
+  facts.version = "0.1.0";
+  facts.program_commit = "0123456789ab";
+  facts.training_commits = "0123456789ab";
+  facts.dependencies = {{.name = "fmt", .version = "9.1.0"}};
+  return facts;
+}
+
+// `text` with the first `what` replaced; fails the test when there is none.
+inline std::string Replaced(std::string text, const std::string& what, const std::string& by) {
+  const size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return at == std::string::npos ? text : text.replace(at, what.size(), by);
+}
+
+}  // namespace tacet::report
+
+#endif  // TACET_REPORT_AUDIT_FOR_TEST_H_

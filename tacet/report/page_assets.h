@@ -1,0 +1,16 @@
+// What web/build.mjs made of web/src, as it stands in web/dist.
+#ifndef TACET_REPORT_PAGE_ASSETS_H_
+#define TACET_REPORT_PAGE_ASSETS_H_
+
+#include <string_view>
+
+namespace tacet::report {
+
+// The script that draws the report of the data in the page.
+std::string_view ReportScript();
+// The style sheet of all pages.
+std::string_view PageStyle();
+
+}  // namespace tacet::report
+
+#endif  // TACET_REPORT_PAGE_ASSETS_H_

@@ -1,0 +1,274 @@
+// `tacet audit` of runs that ended well, were killed, were refused, or protect nobody; and audits
+// that were altered, by someone without the run's key and by someone with it.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "apps/tacet/audit_key.h"
+#include "tacet/base/json.h"
+#include "tacet/report/audit_file.h"
+#include "tests/integration/program_for_test.h"
+
+namespace tacet::app {
+namespace {
+
+using base::JsonValue;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class AuditTest : public ProgramTest {
+ protected:
+  void Simulate(const std::string& config, std::vector<std::string> more = {},
+                const std::string& out = "run") {
+    std::vector<std::string> arguments = {"simulate", "--config", WriteConfig(config), "--out",
+                                          out};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = Tacet(arguments);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+
+  // The answer of `tacet audit run --json`.
+  JsonValue Audit(const std::string& run = "run") {
+    const Outcome outcome = Tacet({"audit", run, "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    auto answer = JsonValue::Parse(outcome.out);
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    return answer.value_or(JsonValue::MakeObject());
+  }
+
+  // Why `name` does not hold; empty when it does.
+  std::string Refusal(const std::string& name, const std::string& signer = "") {
+    std::vector<std::string> arguments = {"audit", "verify", name};
+    if (!signer.empty()) arguments.insert(arguments.end(), {"--signer", signer});
+    const Outcome outcome = Tacet(arguments);
+    EXPECT_EQ(outcome.exit_code == 0, outcome.err.empty()) << outcome.err;
+    return outcome.err;
+  }
+
+  // The record with `what` replaced by `by`, signed with the run's own key.
+  std::string Forged(const std::string& what, const std::string& by) {
+    const auto file = report::ReadAuditFile(Read("run/audit.json"));
+    const auto key = LoadSigningKey(path_ / "run" / "audit.key");
+    EXPECT_TRUE(file.ok() && key.ok());
+    std::string record = file->record.Dump();
+    const size_t at = record.find(what);
+    EXPECT_NE(at, std::string::npos) << what;
+    record.replace(at, what.size(), by);
+    const auto altered = JsonValue::Parse(record);
+    EXPECT_TRUE(altered.ok()) << altered.status();
+    return WriteConfig(report::SignedAudit(*altered, *key), "forged.json");
+  }
+
+  JsonValue Record(const std::string& run = "run") {
+    return *ReadJson(run + "/audit.json").Find("record");
+  }
+};
+
+std::vector<std::string> Outcomes(const JsonValue& record) {
+  std::vector<std::string> outcomes;
+  for (const JsonValue& round : record.Find("rounds")->items()) {
+    for (const JsonValue& attempt : round.Find("attempts")->items()) {
+      outcomes.push_back(*attempt.Find("outcome")->AsString());
+    }
+  }
+  return outcomes;
+}
+
+TEST_F(AuditTest, ARunIsAuditedVerifiedAndDescribed) {
+  Simulate(kSmall);
+  const JsonValue answer = Audit();
+  const std::string signer = *answer.Find("signer")->AsString();
+  EXPECT_EQ(Number(answer, "rounds"), 3);
+  EXPECT_EQ(Refusal("run/audit.json"), "");
+  EXPECT_EQ(Refusal("run/audit.json", signer), "");
+  const Outcome verified =
+      Tacet({"audit", "verify", "run/audit.json", "--signer", signer, "--json"});
+  const auto json = JsonValue::Parse(verified.out);
+  ASSERT_TRUE(json.ok()) << verified.err;
+  EXPECT_TRUE(*json->Find("valid")->AsBool());
+  EXPECT_TRUE(*json->Find("pinned")->AsBool());
+  EXPECT_TRUE(json->Find("notes")->items().empty());
+
+  // The same rows as the summary's, and what the ledger says.
+  const JsonValue record = Record();
+  EXPECT_EQ(record.Find("privacy")->Find("accountants")->Dump(),
+            ReadJson("run/summary.json").Find("privacy")->Find("accountants")->Dump());
+  const auto ledger = JsonValue::Parse(Tacet({"ledger", "verify", "run/ledger", "--json"}).out);
+  EXPECT_EQ(record.Find("ledger")->Find("head")->Dump(), ledger->Find("head")->Dump());
+  EXPECT_THAT(Outcomes(record), ::testing::ElementsAre("opened", "opened", "opened"));
+  EXPECT_FALSE(record.Find("agreement")->Find("manifests")->items().empty());
+  for (const JsonValue& library : record.Find("software")->Find("dependencies")->items()) {
+    EXPECT_NE(*library.Find("version")->AsString(), "unknown") << library.Dump();
+  }
+  const std::string card = Read("run/model-card.md");
+  EXPECT_THAT(card, AllOf(HasSubstr("3 of 3 rounds"), HasSubstr(signer),
+                          HasSubstr("Anyone who sees every model")));
+  // Auditing again changes the date at most.
+  ASSERT_EQ(Tacet({"audit", "run", "--out", "again.json"}).exit_code, 0);
+  EXPECT_EQ(Refusal("again.json", signer), "");
+  EXPECT_TRUE(std::filesystem::exists(path_ / "model-card.md"));
+}
+
+TEST_F(AuditTest, WhatWasAlteredIsNamed) {
+  Simulate(kSmall);
+  Simulate(kSmall, {}, "other");
+  Audit();
+  Audit("other");
+  const JsonValue record = Record();
+  const std::string epsilon =
+      record.Find("privacy")->Find("headlines")->items().front().Find("epsilon")->Dump();
+  EXPECT_THAT(Refusal(Forged("\"epsilon\":" + epsilon, "\"epsilon\":0.5")),
+              AllOf(HasSubstr("row outsider, replace-one"),
+                    HasSubstr("the record says 0.5, the events give " + epsilon)));
+  const std::string round = record.Find("rounds")->items()[1].Dump();
+  EXPECT_THAT(Refusal(Forged(round + ",", "")), HasSubstr("round 1 is missing"));
+  const std::string ledger = *record.Find("ledger")->Find("bytes")->AsString();
+  EXPECT_THAT(Refusal(Forged(ledger, ledger.substr(0, ledger.size() - 304))),
+              HasSubstr("charges are missing"));
+  // sigma = 1.5 of the agreement becomes 3.5: 3ff8... becomes 400c..., little-endian.
+  EXPECT_THAT(Refusal(Forged("000000000000f83f", "0000000000000c40")),
+              HasSubstr("the manifest hash is"));
+
+  // Without the key the signature goes too.
+  std::string text = Read("run/audit.json");
+  text.replace(text.find("\"participants\": 6"), 17, "\"participants\": 5");
+  EXPECT_THAT(Refusal(WriteConfig(text, "altered.json")),
+              AllOf(HasSubstr("round 0 has 5 participants"), HasSubstr("; and the signature")));
+  // Another run's signature, its value alone and whole.
+  const JsonValue own = *ReadJson("run/audit.json").Find("signature");
+  const JsonValue foreign = *ReadJson("other/audit.json").Find("signature");
+  text = Read("run/audit.json");
+  const std::string value = *own.Find("value")->AsString();
+  text.replace(text.find(value), value.size(), *foreign.Find("value")->AsString());
+  EXPECT_THAT(Refusal(WriteConfig(text, "swapped.json")),
+              HasSubstr("the signature is not that of this record"));
+  text = Read("run/audit.json");
+  text.resize(text.rfind("\"signature\""));
+  const std::string stranger = Read("other/audit.json");
+  EXPECT_THAT(
+      Refusal(WriteConfig(text + stranger.substr(stranger.rfind("\"signature\"")), "whole.json")),
+      AllOf(HasSubstr("signed by the key " + *foreign.Find("fingerprint")->AsString()),
+            HasSubstr("the record names the key " + *own.Find("fingerprint")->AsString())));
+  EXPECT_THAT(Refusal("run/audit.json", *foreign.Find("fingerprint")->AsString()),
+              HasSubstr("asked for was"));
+  EXPECT_THAT(Refusal("nowhere.json"), HasSubstr("nowhere.json"));
+}
+
+// Under Poisson sampling a K_min as large as the expected cohort refuses about every second
+// attempt.
+TEST_F(AuditTest, RefusedAttemptsStandWithTheirReason) {
+  std::string config = kSmall;
+  const size_t at = config.find("cohort = 6");
+  config.insert(at,
+                "sampling = \"poisson\"\nmin_participants = 6\nattempts_per_round = 20\n"
+                "spare_attempts = 60\n");
+  Simulate(config, {"--insecure-seed", "3", "--rounds", "8"});
+  Audit();
+  const JsonValue record = Record();
+  EXPECT_THAT(Outcomes(record), Contains("refused"));
+  EXPECT_THAT(record.Dump(), HasSubstr("\"cause\":\"too-few-uploads\""));
+  EXPECT_EQ(Refusal("run/audit.json"), "");
+  // A seed that is known protects nobody.
+  EXPECT_THAT(record.Find("run")->Find("labels")->Dump(), HasSubstr("insecure-seed"));
+  EXPECT_TRUE(record.Find("privacy")->Find("headlines")->items().empty());
+  EXPECT_THAT(Read("run/model-card.md"), HasSubstr("**No guarantee.**"));
+}
+
+TEST_F(AuditTest, ARunThatWasKilledAndResumedShowsWhatWasInterrupted) {
+  std::string config = kSmall;
+  config.insert(config.find("cohort = 6"), "spare_attempts = 200\n");
+  config.replace(config.find("noise = 1.5"), 11, "noise = 12");
+  const std::vector<std::string> start = {
+      "simulate", "--config", WriteConfig(config), "--out", "run", "--rounds", "40"};
+  const std::vector<std::string> resume = {"simulate", "--resume", "--out", "run"};
+  // As early as it has completed a round, however slow the machine.
+  for (int wait = 100; !std::filesystem::exists(path_ / "run" / "checkpoint"); wait += 100) {
+    const bool begun = std::filesystem::exists(path_ / "run" / "config.toml");
+    if (!begun) std::filesystem::remove_all(path_ / "run");
+    const Outcome outcome = Tacet(begun ? resume : start, wait);
+    ASSERT_NE(outcome.exit_code, 1) << outcome.err;
+  }
+  const bool finished = std::filesystem::exists(path_ / "run" / "summary.json");
+  Audit();
+  EXPECT_EQ(Refusal("run/audit.json"), "");
+  EXPECT_EQ(*Record().Find("run")->Find("finished")->AsBool(), finished);
+  EXPECT_EQ(Read("run/model-card.md").find("**unfinished**") == std::string::npos, finished);
+
+  // What a process killed within a round leaves: a charge of an attempt that never ended.
+  ASSERT_EQ(Tacet(resume).exit_code, 0);
+  Audit();
+  EXPECT_EQ(Refusal("run/audit.json"), "");
+  const JsonValue record = Record();
+  EXPECT_TRUE(*record.Find("run")->Find("finished")->AsBool());
+  const size_t manifests = record.Find("agreement")->Find("manifests")->items().size();
+  EXPECT_TRUE(finished || manifests >= 2) << manifests;
+  const auto ledger = JsonValue::Parse(Tacet({"ledger", "verify", "run/ledger", "--json"}).out);
+  EXPECT_EQ(Outcomes(record).size(), static_cast<size_t>(Number(*ledger, "records")));
+  EXPECT_EQ(std::ranges::count(Outcomes(record), "opened"), 40);
+}
+
+TEST_F(AuditTest, RecordsAreAUnitToo) {
+  std::string config = kSmall;
+  config.replace(config.find("cohort = 6"), 10, "");
+  config.replace(config.find("coordinate_bound = 0.1"), 22,
+                 "coordinate_bound = 32\nunit = \"record\"\nrecord_rate = 0.1");
+  config.replace(config.find("scale = 1e-3"), 12, "scale = 1e-2");
+  Simulate(config);
+  Audit();
+  EXPECT_EQ(Refusal("run/audit.json"), "");
+  EXPECT_EQ(*Record().Find("privacy_unit")->Find("unit")->AsString(), "record");
+}
+
+TEST_F(AuditTest, KeysAreKeptFromOthersAndRunsWithoutOneNeedOne) {
+  Simulate(kSmall, {"--rounds", "1"});
+  const std::filesystem::path key = path_ / "run" / "audit.key";
+  std::filesystem::permissions(key, std::filesystem::perms::group_read,
+                               std::filesystem::perm_options::add);
+  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("chmod 600"));
+  std::filesystem::permissions(key, std::filesystem::perms::group_read,
+                               std::filesystem::perm_options::remove);
+  std::filesystem::rename(key, path_ / "my.key");
+  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("--key"));
+  ASSERT_EQ(Tacet({"audit", "run", "--key", "my.key"}).exit_code, 0);
+  EXPECT_EQ(Refusal("run/audit.json"), "");
+
+  // A run of an older program: no key, no manifest.
+  JsonValue start = ReadJson("run/start.json");
+  start.Set("audit_key", JsonValue());
+  WriteConfig(start.Dump(), "run/start.json");
+  for (const auto& entry : std::filesystem::directory_iterator(path_ / "run")) {
+    if (entry.path().filename().string().starts_with("manifest-")) {
+      std::filesystem::remove(entry.path());
+    }
+  }
+  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("has no key of its own"));
+  ASSERT_EQ(Tacet({"audit", "run", "--key", "my.key"}).exit_code, 0);
+  EXPECT_THAT(Tacet({"audit", "verify", "run/audit.json"}).out,
+              AllOf(HasSubstr("valid"), HasSubstr("kept no member keys")));
+}
+
+TEST_F(AuditTest, ErrorsNameWhatIsWrong) {
+  EXPECT_THAT(Tacet({"audit", "nowhere"}).err, HasSubstr("nowhere holds no run"));
+  EXPECT_THAT(Tacet({"audit", "verify"}).err, HasSubstr("needs the audit's file"));
+  EXPECT_THAT(Tacet({"audit", "a", "b"}).err, HasSubstr("expected one run directory"));
+  Simulate(kSmall);
+  std::string metrics = Read("run/metrics.jsonl");
+  const size_t second = metrics.find('\n') + 1;
+  WriteConfig(metrics.substr(0, second) + metrics.substr(metrics.find('\n', second) + 1),
+              "run/metrics.jsonl");
+  EXPECT_THAT(Tacet({"audit", "run"}).err,
+              HasSubstr("metrics.jsonl, line 2: round 2 stands where round 1 belongs"));
+  WriteConfig(metrics.substr(0, second), "run/metrics.jsonl");
+  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("contradicts itself"));
+}
+
+}  // namespace
+}  // namespace tacet::app

@@ -1,0 +1,116 @@
+// The privacy statement: who is protected, against whom, how well; then every figure behind it.
+import { h } from "../dom.js";
+import { epsilon, integer, kAbsent, percent, plural, power } from "../format.js";
+import { dataTable } from "../table.js";
+import { fullName, isInsecure } from "./runs.js";
+
+const kAlmostCertain = 0.9;  // an attacker who is right so often is hardly held back
+
+/** Who sees what, in few words, for columns and rows of tables. */
+export const kViewNames = {
+  "outsider": "outsider",
+  "participant-in-cohort": "participant, every round",
+  "participant-out-of-cohort": "participant, no round",
+  "colluders": "colluding clients",
+  "traffic-observer": "traffic observer",
+  "cohort-knowing": "knows the cohorts",
+  "server-with-key-holder": "server with a key holder",
+  "participant-published": "participant, by the paper",
+};
+
+/** The smallest bound of a view, else null. */
+export const headline = (run, view) =>
+  run.privacy?.headlines?.find((row) => row.view === view) ?? null;
+
+/** The promises of one run, in words. */
+export function privacyStatement(run) {
+  const { statement } = run;
+  if (!statement) {
+    return h("div", { class: "card wide" },
+      h("p", { class: "lead" }, h("strong", {}, "Nothing is promised. "), run.privacy?.reason ?? ""));
+  }
+  const insecure = isInsecure(run);
+  return h("div", { class: insecure ? "card wide void" : "card wide" },
+    insecure ? h("p", { class: "lead danger-text" },
+      "This run is labelled insecure. The figures below are what the same settings would promise in a real federation; this run keeps none of them.") : null,
+    h("p", { class: "lead" },
+      "Protected is ", h("strong", {}, statement.hidden), ": whether it is what it is or ",
+      statement.neighbour, ". With probability δ = ", power(statement.delta),
+      ` the promise may fail. Charged so far: ${plural(run.facts.charged_attempts, "attempt")}.`),
+    h("p", { class: "note" },
+      `A bar shows how many of those it may accuse an observer identifies at most, if no more than ${share(statement.false_accusations)} of its accusations may hit the innocent: ${share(statement.false_accusations)} is blind guessing, a full bar certainty.`),
+    h("ul", { class: "promises" }, statement.promises.map(promiseItem)),
+    h("h4", {}, "What is not promised"),
+    h("ul", { class: "limits" }, statement.limits.map((limit) => h("li", {}, limit))));
+}
+
+function promiseItem(promise) {
+  const none = typeof promise.epsilon !== "number";
+  const weak = promise.power > kAlmostCertain;
+  return h("li", { class: none ? "none" : weak ? "weak" : undefined },
+    h("div", { class: "promise-head" },
+      h("span", { class: "against" }, promise.audience),
+      h("span", { class: "epsilon" }, none ? "no guarantee" : `ε = ${epsilon(promise.epsilon)}`)),
+    h("div", { class: "gauge", "aria-hidden": "true" },
+      h("span", { style: { width: `${100 * (none ? 1 : promise.power)}%` } })),
+    h("p", { class: "note" }, none ? `${promise.note}.` : promiseText(promise)));
+}
+
+function promiseText(promise) {
+  return [
+    h("b", {}, `Identifies at most ${percent(promise.power)}`),
+    promise.power > kAlmostCertain ? ", which is hardly a protection. " : ". ",
+    `Counted: ${plural(promise.releases, "round")}; ${promise.note} (accountant: ${promise.accountant}).`,
+  ];
+}
+
+const share = (value) => `${power(100 * value)} %`;
+
+/** Every view by every accountant. */
+export function allViews(run) {
+  const rows = run.privacy?.accountants ?? [];
+  if (rows.length === 0) return null;
+  const isHeadline = (row) => headline(run, row.view)?.epsilon === row.epsilon && row.epsilon !== null;
+  const bound = (row) => (row.epsilon === null ? "none" : epsilon(row.epsilon));
+  return h("details", {},
+    h("summary", {}, "Every view by every accountant"),
+    dataTable("Every view by every accountant", [
+      { title: "View", head: true, cell: (row) => kViewNames[row.view] ?? row.view },
+      { title: "Accountant", cell: (row) => (row.epsilon === null ? kAbsent : row.name) },
+      { title: "ε", number: true,
+        cell: (row) => (isHeadline(row) ? h("strong", {}, `${bound(row)} *`) : bound(row)) },
+      { title: "δ", number: true, cell: (row) => power(row.delta) },
+      { title: "Neighbours", cell: (row) => row.neighbouring },
+      { title: "Sampling", cell: (row) => row.sampling },
+      { title: "Rounds", number: true, cell: (row) => integer(row.releases) },
+      { title: "Standing", cell: (row) => row.standing },
+      { title: "Assumes", cell: (row) => row.note ?? row.reason ?? "" },
+    ], rows),
+    h("p", { class: "note" },
+      "* the smallest valid bound of a view. A convention is shown for comparison and promises nothing."));
+}
+
+/** The bound of a view in a table: "none" where it looks but nothing is promised. */
+function boundCell(run, view) {
+  const row = headline(run, view);
+  if (!row) return run.privacy?.accountants?.every((other) => other.view !== view) ? kAbsent : "none";
+  return isInsecure(run) ? h("s", { title: "insecure run: not kept" }, epsilon(row.epsilon))
+                         : epsilon(row.epsilon);
+}
+
+/** Runs against views, for several runs. */
+export function privacyComparison(runs) {
+  const views = Object.keys(kViewNames).filter((view) => runs.some((run) => headline(run, view)));
+  return h("div", { class: "card wide" },
+    h("h3", {}, "ε against whom"),
+    h("p", { class: "note" },
+      "The smallest valid bound of each view, for all attempts that were charged. Smaller is better; “none” means that nothing is promised, a dash that nobody looks this way."),
+    dataTable("Epsilon by run and view", [
+      { title: "Run", head: true, cell: (run) => fullName(run) },
+      { title: "Unit", cell: (run) => run.facts.unit ?? kAbsent },
+      { title: "Neighbours", cell: (run) => run.facts.neighbouring ?? kAbsent },
+      { title: "δ", number: true, cell: (run) => power(run.facts.delta) },
+      ...views.map((view) => ({
+        title: kViewNames[view], number: true, cell: (run) => boundCell(run, view) })),
+    ], runs));
+}

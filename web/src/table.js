@@ -1,0 +1,31 @@
+// Tables that scroll inside themselves, never the page.
+import { h } from "./dom.js";
+
+/**
+ * columns: [{title, cell: (row, index) => text or element, number: true for right-aligned figures,
+ * head: true for the cell that names its row}]; rows: anything.
+ */
+export function dataTable(caption, columns, rows, attributes = {}) {
+  const classes = (column) => (column.number ? "number" : undefined);
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption, ...attributes },
+    h("table", {},
+      h("caption", { class: "hidden" }, caption),
+      h("thead", {}, h("tr", {}, columns.map((column) =>
+        h("th", { scope: "col", class: classes(column) }, column.title)))),
+      h("tbody", {}, rows.map((row, index) =>
+        h("tr", {}, columns.map((column) =>
+          h(column.head ? "th" : "td",
+            { class: classes(column), scope: column.head ? "row" : undefined },
+            column.cell(row, index))))))));
+}
+
+const kManyCells = 20_000;  // a table with more is made when it is first opened
+
+/** A table behind a summary line. */
+export function foldedTable(caption, columns, rows) {
+  const table = () => dataTable(caption, columns, rows);
+  const details = h("details", {}, h("summary", {}, "Table"));
+  if (columns.length * rows.length <= kManyCells) details.append(table());
+  else details.addEventListener("toggle", () => details.append(table()), { once: true });
+  return details;
+}

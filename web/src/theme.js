@@ -1,0 +1,56 @@
+// Light or dark: what the system says, until the reader chooses.
+import { h } from "./dom.js";
+
+const kChoices = ["auto", "light", "dark"];
+const kKey = "tacet-theme";
+const darkSystem = window.matchMedia("(prefers-color-scheme: dark)");
+
+// A page opened from a file may have no storage: the choice then holds until it is closed.
+function stored() {
+  try {
+    return window.localStorage.getItem(kKey);
+  } catch {
+    return null;
+  }
+}
+function store(choice) {
+  try {
+    window.localStorage.setItem(kKey, choice);
+  } catch {
+    // Nothing to do: see above.
+  }
+}
+
+let choice = kChoices.includes(stored()) ? stored() : "auto";
+
+function apply() {
+  const dark = choice === "dark" || (choice === "auto" && darkSystem.matches);
+  const theme = dark ? "dark" : "light";
+  if (document.documentElement.dataset.theme === theme) return;
+  document.documentElement.dataset.theme = theme;
+  document.dispatchEvent(new CustomEvent("themechange"));
+}
+
+/** Sets the theme now and follows the system; `onThemeChange` callbacks redraw what CSS cannot. */
+export function startTheme() {
+  apply();
+  darkSystem.addEventListener("change", apply);
+}
+
+export function onThemeChange(redraw) {
+  document.addEventListener("themechange", redraw);
+}
+
+/** Three buttons: auto, light, dark. */
+export function themeSwitch() {
+  const buttons = kChoices.map((name) =>
+    h("button", { type: "button", "aria-pressed": String(name === choice), onclick: () => choose(name) },
+      name[0].toUpperCase() + name.slice(1)));
+  function choose(name) {
+    choice = name;
+    store(name);
+    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(kChoices[i] === name)));
+    apply();
+  }
+  return h("div", { class: "theme", role: "group", "aria-label": "Colours" }, buttons);
+}
