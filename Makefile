@@ -5,7 +5,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
-SETS ?= demo test
+SETS ?= demo test mpi
 VALGRIND_TESTS ?= base_tests ring_tests dp_tests secagg_tests
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
@@ -15,7 +15,7 @@ help: ## this list
 	@awk -F ' *## *' '/^[a-z-]+:.*##/ {sub(/:.*/, "", $$1); printf "make %-7s %s\n", $$1, $$2}' Makefile
 
 .PHONY: setup
-setup: ## install the missing Debian packages (SETS="demo test bench check", default demo test)
+setup: ## install the missing Debian packages (SETS="demo test mpi bench check", default demo test mpi)
 	@tools/setup.sh $(SETS)
 
 .PHONY: build
@@ -33,7 +33,7 @@ test: test-release test-sanitized ## release build, all tests but the long ones,
 
 .PHONY: test-release
 test-release:
-	@tools/setup.sh demo test
+	@tools/setup.sh demo test mpi
 	cmake --preset ci
 	cmake --build --preset ci
 	ctest --preset ci --label-exclude long --progress

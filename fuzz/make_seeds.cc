@@ -1,13 +1,16 @@
-// Writes the seeds of the message, checkpoint and ledger fuzzers: run it when a format changes.
+// Writes the seeds of the message, partial sum, rank message, checkpoint and ledger fuzzers: run it
+// when a format changes.
 // usage: make_fuzz_seeds CORPUS_FOLDER
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "fuzz/fuzz_round.h"
 #include "tacet/federation/checkpoint.h"
 #include "tacet/federation/ledger.h"
+#include "tacet/federation/rank_messages.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/opener.h"
 #include "tacet/secagg/sealer.h"
@@ -92,6 +95,60 @@ base::Bytes LedgerBytes(const LedgerSeed& seed) {
   return writer.Take();
 }
 
+// Patches of an honest partial sum: fuzz/partial_sum_fuzz.cc.
+struct Patch {
+  uint32_t position;
+  uint8_t value;
+};
+base::Bytes Patches(uint8_t flags, const std::vector<Patch>& patches) {
+  base::ByteWriter writer;
+  writer.U8(flags);
+  for (const Patch& patch : patches) writer.U32(patch.position | uint32_t{patch.value} << 24);
+  return writer.Take();
+}
+
+void WritePartialSumSeeds(const std::filesystem::path& folder) {
+  constexpr uint8_t kRaw = 0x80, kCut = 0x40;
+  constexpr uint32_t kSchemeByte = kSchemeAt, kUploadsAt = kSchemeAt + 10, kFromEnd = 1 << 23;
+  Write(folder / "honest", Patches(0, {}));
+  Write(folder / "cut_header", Patches(kCut, {{40, 0}}));
+  Write(folder / "cut_sum", Patches(kCut, {{kFromEnd, 0}}));
+  Write(folder / "magic", Patches(0, {{0, 'X'}}));
+  Write(folder / "scheme", Patches(0, {{kSchemeByte, 2}}));
+  Write(folder / "dimension", Patches(0, {{kSchemeByte + 2, 8}}));
+  Write(folder / "no_uploads", Patches(0, {{kUploadsAt, 0}}));
+  Write(folder / "many_uploads", Patches(0, {{kUploadsAt + 3, 0xff}}));
+  Write(folder / "same_participant", Patches(0, {{kUploadsAt + 4, 0}}));
+  Write(folder / "not_canonical", Patches(0, {{kFromEnd, 0xff}}));
+  Write(folder / "raw", Patches(kRaw, {{0, 0}}));
+}
+
+void WriteRankSeeds(const std::filesystem::path& folder) {
+  Write(folder / "hello", Tagged(0, federation::WriteRankHello({})));
+  const std::vector<float> model = {1, -2, 0.5f};
+  const base::Bytes job = federation::WriteRankJob({}, model);
+  Write(folder / "job", Tagged(1, job));
+  Write(folder / "job_kind", Tagged(1, WithByte(job, 6, 3)));
+  Write(folder / "job_cut", Tagged(1, {job.begin(), job.end() - 1}));
+  Write(folder / "end", Tagged(1, federation::WriteRankEnd()));
+  base::InsecureSeededEntropy entropy(1, "rank seeds");
+  const base::SealingKey key = base::SealingKey::Generate(entropy);
+  federation::RankTask task{.epoch_key = entropy.Draw(32),
+                            .share = {.seats = {{0, 1}, {2, 4}}, .mean_samples = 2}};
+  const auto plain = fuzz::ValueOrDie(
+      key.Open(fuzz::ValueOrDie(federation::SealRankTask(task, key.public_key()))));
+  const base::Bytes opened(plain.Expose().begin(), plain.Expose().end());
+  Write(folder / "task", Tagged(2, opened));
+  Write(folder / "task_owner", Tagged(2, WithByte(opened, -8, 5)));
+  Write(folder / "task_cut", Tagged(2, {opened.begin(), opened.end() - 1}));
+  federation::RankReport report{.threads = 2, .train_seconds = 1, .seal_seconds = 0.5};
+  report.Note("a note");
+  const base::Bytes told = federation::WriteRankReport(report);
+  Write(folder / "report", Tagged(3, told));
+  Write(folder / "report_seconds", Tagged(3, WithByte(told, 17, 0xff)));
+  Write(folder / "report_cut", Tagged(3, {told.begin(), told.end() - 1}));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -144,6 +201,8 @@ int main(int argc, char** argv) {
   Write(corpus / "messages" / "sums_after_end", Tagged(4, WithByte(packed, -1, 0xff)));
   Write(corpus / "messages" / "vote",
         Tagged(3, secagg::WriteVote(round.attempt, 1, hash, round.signing_keys[1])));
+  WritePartialSumSeeds(corpus / "partial_sum");
+  WriteRankSeeds(corpus / "rank_messages");
   federation::Checkpoint checkpoint{
       .agreement = {}, .next_round = 2, .model = {1, 2, 3}, .velocity = {0.5f, 0, -1}};
   const base::Bytes small = federation::WriteCheckpoint(checkpoint);

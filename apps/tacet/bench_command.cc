@@ -141,6 +141,8 @@ class BenchCommand : public Command {
         .Set("upload_bytes", result.upload_bytes)
         .Set("sum_bytes", result.sum_bytes)
         .Set("peak_rss_bytes", result.peak_rss_bytes)
+        .Set("peak_beyond_update_bytes", result.peak_beyond_update_bytes)
+        .Set("streamed", result.streamed)
         .Set("wrong_values", result.wrong_values);
     SetLimits({{"encode_encrypt_s", result.encode_encrypt_s, result.encode_encrypt},
                {"seal_s", result.seal_s, result.seal},

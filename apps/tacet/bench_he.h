@@ -30,9 +30,14 @@ struct BenchHeResult {
   double aggregate_two_cores_s = 0;  // the same on two threads
   double decrypt_s = 0;              // closed sum to integers, the tag verified
   uint64_t upload_bytes = 0;
-  uint64_t sum_bytes = 0;       // of the message with the opened sum
-  uint64_t peak_rss_bytes = 0;  // largest resident size less uploads and updates
-  uint64_t wrong_values = 0;    // of d opened sums that differ from the true ones
+  uint64_t sum_bytes = 0;  // of the message with the opened sum
+  // Largest resident size less what the benchmark itself holds: an update, and all uploads unless
+  // `streamed`.
+  uint64_t peak_rss_bytes = 0;
+  uint64_t peak_beyond_update_bytes = 0;  // largest resident size less one update of floats
+  // Uploads are so long that each is added as soon as it is made; adding was measured once then.
+  bool streamed = false;
+  uint64_t wrong_values = 0;  // of d opened sums that differ from the true ones
   // What these cannot do without.
   Demand encode_encrypt, seal, aggregate, decrypt;
 };

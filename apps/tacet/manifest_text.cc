@@ -23,7 +23,12 @@ std::string AgreementText(const federation::Manifest& manifest) {
   const federation::ManifestSpec& agreed = manifest.spec();
   const he::AggregationParams& aggregation = manifest.terms().aggregation();
   const dp::MechanismPlan& mechanism = manifest.terms().mechanism();
-  std::string text = fmt::format("model       {}, {} parameters\n", agreed.model, agreed.dimension);
+  std::string text =
+      agreed.federated_part.empty()
+          ? fmt::format("model       {}, {} parameters\n", agreed.model, agreed.dimension)
+          : fmt::format("model       {}, {} parameters, of which {} are federated: {}\n",
+                        agreed.model, agreed.whole_dimension, agreed.dimension,
+                        agreed.federated_part);
   const bool clients = agreed.unit == accounting::Unit::kClient;
   if (clients) {
     text += fmt::format("federation  {} clients, {} a round ({}), at least {} to open, {} rounds\n",

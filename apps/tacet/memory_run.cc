@@ -73,7 +73,7 @@ absl::StatusOr<MemoryRun> TrainInMemory(const RunConfig& config, const learning:
   MemoryStore store;
   Silent silent;
   TACET_ASSIGN_OR_RETURN(federation::SimulationResult result, simulation->Run(store, silent));
-  return MemoryRun{.model = std::move(result.model),
+  return MemoryRun{.model = learner->WholeModel(result.model),
                    .agreed = simulation->manifest().spec(),
                    .epsilon = result.ledger.epsilon};
 }

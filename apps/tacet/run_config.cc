@@ -1,6 +1,8 @@
 #include "apps/tacet/run_config.h"
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <set>
@@ -42,6 +44,8 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("model.input_shape", c.model.input_shape);
   visit("model.hidden", c.model.hidden);
   visit("model.last_layer_gain", c.model.last_layer_gain);
+  visit("model.start", c.model.start);
+  visit("model.federated", c.model.federated);
   visit("training.batch", c.training.batch);
   visit("training.local_epochs", c.training.local_epochs);
   visit("training.sample_cap", c.training.sample_cap);
@@ -308,11 +312,38 @@ absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& con
   return spec;
 }
 
+namespace {
+
+constexpr uintmax_t kMostModelBytes = uintmax_t{1} << 32;
+
+// A file of little-endian binary32, as a run's model.f32.
+absl::StatusOr<std::vector<float>> LoadModel(const std::string& path) {
+  std::error_code error;
+  const uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (error) return base::NotFound("model.start: cannot read {}", path);
+  if (bytes % sizeof(float) != 0 || bytes > kMostModelBytes) {
+    return base::InvalidArgument("model.start: {} has {} bytes, it must be floats of at most {}",
+                                 path, bytes, kMostModelBytes);
+  }
+  std::vector<float> model(bytes / sizeof(float));
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(model.data()), static_cast<std::streamsize>(bytes));
+  if (!file) return base::NotFound("model.start: cannot read {}", path);
+  if (std::ranges::all_of(model, [](float value) { return std::isfinite(value); })) return model;
+  return base::InvalidArgument("model.start: {} holds a value that is not finite", path);
+}
+
+}  // namespace
+
 absl::StatusOr<learning::LearnerSpec> LearnerSpecOf(const RunConfig& config) {
   learning::LearnerSpec spec;
   spec.model = config.model.name;
   spec.hidden = config.model.hidden;
   spec.last_layer_gain = config.model.last_layer_gain;
+  spec.federated = config.model.federated;
+  if (!config.model.start.empty()) {
+    TACET_ASSIGN_OR_RETURN(spec.start, LoadModel(config.model.start));
+  }
   spec.seed = config.run.seed;
   spec.held_out_share = config.data.held_out;
   TACET_ASSIGN_OR_RETURN(spec.batch, Narrow(config.training.batch, "training.batch"));

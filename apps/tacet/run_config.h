@@ -45,6 +45,8 @@ struct RunConfig {
     std::vector<uint64_t> input_shape;  // of a sample; empty: as the data have it
     std::vector<uint64_t> hidden = {128};
     double last_layer_gain = 0.2;
+    std::string start;                   // file of all parameters; empty: drawn by run.seed
+    std::vector<std::string> federated;  // layers that are trained and sent; empty: all
   } model;
   struct {
     uint64_t batch = 20;

@@ -1,30 +1,38 @@
 #include "apps/tacet/simulate_command.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "fmt/chrono.h"
 #include "fmt/core.h"
 
+#include "apps/tacet/ranks.h"
 #include "apps/tacet/run_config.h"
 #include "apps/tacet/run_output.h"
 #include "apps/tacet/training_run.h"
 #include "tacet/base/status.h"
+#include "tacet/federation/rank_team.h"
 
 namespace tacet::app {
 namespace {
 
 using storage::file::RunDirectory;
 
+constexpr size_t kMaxConfigBytes = size_t{1} << 20;
+
 class SimulateCommand : public Command {
  public:
   std::string_view name() const override { return "simulate"; }
   std::string_view summary() const override {
-    return "train a federation in one process: every update clipped, noised, sealed, added, opened";
+    return "train a federation in one process, or under mpirun in several: every update clipped, "
+           "noised, sealed, added, opened";
   }
 
   void Register(Options& options) override {
@@ -37,7 +45,10 @@ class SimulateCommand : public Command {
     options.AddString("out", "run directory; a new one below runs/ when not given", &out_);
     options.AddFlag("resume", "go on with the run in the directory given by --out", &resume_);
     options.AddUint("rounds", "T, rounds to train", &rounds_);
-    options.AddUint("threads", "worker threads; all processors when not given", &threads_);
+    options.AddUint("threads",
+                    "worker threads of each process; its share of the machine's processors when "
+                    "not given",
+                    &threads_);
     options.AddString("parameters", "encryption scheme: compact, paper or paper-secret-key",
                       &parameters_);
     options.AddString("precision", "of training: auto, f32 or bf16", &precision_);
@@ -60,10 +71,23 @@ class SimulateCommand : public Command {
   }
 
   absl::Status Run() override {
+    TACET_ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinRanks());
+    const absl::Status done = ranks->group().rank() == 0 ? Lead(*ranks) : Assist(*ranks);
+    if (!done.ok()) ranks->EndAll(done);
+    return done;
+  }
+
+ private:
+  // Rank 0 reads the command line's files and has the run directory; the others need neither.
+  absl::Status Lead(Ranks& ranks) const {
     std::FILE* const progress = json_ ? stderr : stdout;
     TACET_ASSIGN_OR_RETURN(const RunConfig config, ReadConfig());
-    TACET_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> run,
-                           TrainingRun::Create(config, progress));
+    base::Bytes text;
+    std::ranges::copy(RunConfigToml(config), std::back_inserter(text));
+    TACET_RETURN_IF_ERROR(federation::BroadcastFromRankZero(ranks.group(), text, kMaxConfigBytes));
+    TACET_ASSIGN_OR_RETURN(
+        const std::unique_ptr<TrainingRun> run,
+        TrainingRun::Create(WithThreads(config, ranks), progress, ranks.group()));
     TACET_ASSIGN_OR_RETURN(const std::unique_ptr<RunDirectory> directory, OpenDirectory(config));
     TACET_ASSIGN_OR_RETURN(const TrainingEnd end, run->Run(*directory));
     if (json_) {
@@ -74,7 +98,25 @@ class SimulateCommand : public Command {
     return absl::OkStatus();
   }
 
- private:
+  static absl::Status Assist(Ranks& ranks) {
+    base::Bytes text;
+    TACET_RETURN_IF_ERROR(federation::BroadcastFromRankZero(ranks.group(), text, kMaxConfigBytes));
+    TACET_ASSIGN_OR_RETURN(const RunConfig config,
+                           ParseRunConfig(base::AsText(text), "the settings of rank 0"));
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
+                                                                  &std::fclose);
+    if (nowhere == nullptr) return base::FailedPrecondition("/dev/null cannot be opened");
+    TACET_ASSIGN_OR_RETURN(
+        const std::unique_ptr<TrainingRun> run,
+        TrainingRun::Create(WithThreads(config, ranks), nowhere.get(), ranks.group()));
+    return run->Assist();
+  }
+
+  static RunConfig WithThreads(RunConfig config, const Ranks& ranks) {
+    if (config.run.threads == 0) config.run.threads = ranks.processors();
+    return config;
+  }
+
   absl::StatusOr<RunConfig> ReadConfig() const {
     if (resume_) return ReadResumedConfig();
     RunConfig config;

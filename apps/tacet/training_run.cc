@@ -1,7 +1,6 @@
 #include "apps/tacet/training_run.h"
 
 #include <cmath>
-#include <span>
 #include <system_error>
 #include <utility>
 
@@ -59,8 +58,9 @@ base::JsonValue LedgerJson(const federation::Manifest& manifest,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Create(const RunConfig& config,
-                                                                 std::FILE* out) {
-  std::unique_ptr<TrainingRun> run(new TrainingRun(config, out));
+                                                                 std::FILE* out,
+                                                                 federation::RankGroup& ranks) {
+  std::unique_ptr<TrainingRun> run(new TrainingRun(config, out, ranks));
   TACET_RETURN_IF_ERROR(run->Prepare());
   return run;
 }
@@ -82,8 +82,8 @@ absl::Status TrainingRun::Prepare() {
   TACET_ASSIGN_OR_RETURN(form_, FormOf(learner_spec, dataset));
   TACET_ASSIGN_OR_RETURN(learner_, learning::NewLearner(learner_spec, std::move(dataset)));
   labels_ = federation::SimulationLabels(spec);
-  TACET_ASSIGN_OR_RETURN(simulation_,
-                         federation::Simulation::Create(std::move(spec), *learner_, channel_));
+  TACET_ASSIGN_OR_RETURN(
+      simulation_, federation::Simulation::Create(std::move(spec), *learner_, channel_, ranks_));
   return absl::OkStatus();
 }
 
@@ -93,6 +93,7 @@ const federation::ManifestSpec& TrainingRun::agreement() const {
 
 absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
   fmt::print(out_, "directory   {}\n", directory.path().string());
+  if (ranks_.size() > 1) fmt::print(out_, "ranks       {}\n", ranks_.size());
   RunReporter reporter(directory, labels_, out_);
   const base::Stopwatch watch;
   TrainingEnd end;
@@ -100,9 +101,9 @@ absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
   end.before = reporter.before();
   end.most_frequent_class = most_frequent_class_;
   TACET_ASSIGN_OR_RETURN(end.summary, Summary(end, reporter.commit(), watch.Seconds()));
-  const std::span<const float> model = end.result.model;
+  const std::vector<float> model = learner_->WholeModel(end.result.model);
   TACET_RETURN_IF_ERROR(directory.WriteFile(
-      kModelFile, {reinterpret_cast<const uint8_t*>(model.data()), model.size_bytes()}));
+      kModelFile, {reinterpret_cast<const uint8_t*>(model.data()), sizeof(float) * model.size()}));
   TACET_RETURN_IF_ERROR(
       directory.WriteFile(kSummaryFile, base::AsBytes(end.summary.Dump(2) + "\n")));
   return end;
@@ -121,6 +122,8 @@ absl::StatusOr<base::JsonValue> TrainingRun::Summary(const TrainingEnd& end,
       .Set("model", agreed.model)
       .Set("parameters", he::SchemeName(agreed.scheme))
       .Set("dimension", agreed.dimension)
+      .Set("federated", agreed.federated_part.empty() ? base::JsonValue()
+                                                      : base::JsonValue(agreed.federated_part))
       .Set("clients", agreed.clients)
       .Set("cohort", agreed.cohort)
       .Set("unit", accounting::UnitName(agreed.unit))
@@ -141,7 +144,7 @@ absl::StatusOr<base::JsonValue> TrainingRun::Summary(const TrainingEnd& end,
       .Set("ledger", LedgerJson(manifest, result))
       .Set("seconds", seconds)
       .Set("commit", commit)
-      .Set("machine", MachineJson().Set("network", form_));
+      .Set("machine", MachineJson().Set("network", form_).Set("ranks", ranks_.size()));
   if (agreed.unit != accounting::Unit::kClient) {
     const accounting::SamplingEvent charged = federation::ChargedEvent(agreed);
     summary.Set("record_rate", agreed.record_rate)

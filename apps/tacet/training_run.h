@@ -34,8 +34,10 @@ class TrainingRun {
  public:
   // Reads the data and makes model and agreement; nothing is written yet. InvalidArgument or
   // NotFound say what of the configuration or the data is wrong. Progress goes to `out`.
-  static absl::StatusOr<std::unique_ptr<TrainingRun>> Create(const RunConfig& config,
-                                                             std::FILE* out);
+  // `ranks` must outlive the run.
+  static absl::StatusOr<std::unique_ptr<TrainingRun>> Create(
+      const RunConfig& config, std::FILE* out,
+      federation::RankGroup& ranks = federation::OneProcess());
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
@@ -46,14 +48,19 @@ class TrainingRun {
   // writes metrics, model and summary.
   absl::StatusOr<TrainingEnd> Run(storage::file::RunDirectory& directory);
 
+  // The part of every rank but the first: federation/simulation.h.
+  absl::Status Assist() { return simulation_->Assist(); }
+
  private:
-  TrainingRun(RunConfig config, std::FILE* out) : config_(std::move(config)), out_(out) {}
+  TrainingRun(RunConfig config, std::FILE* out, federation::RankGroup& ranks)
+      : config_(std::move(config)), out_(out), ranks_(ranks) {}
   absl::Status Prepare();
   absl::StatusOr<base::JsonValue> Summary(const TrainingEnd& end, const std::string& commit,
                                           double seconds) const;
 
   RunConfig config_;
   std::FILE* out_;
+  federation::RankGroup& ranks_;
   double most_frequent_class_ = 0;
   std::string form_;  // of the network: conv-f32, conv-bf16 or onednn
   std::vector<std::string> labels_;

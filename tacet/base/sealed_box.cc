@@ -40,10 +40,10 @@ absl::StatusOr<SecretBytes> SealingKey::Open(std::span<const uint8_t> box) const
   return message;
 }
 
-absl::StatusOr<Bytes> SealFor(const SealingPublicKey& reader, const SecretBytes& message) {
+absl::StatusOr<Bytes> SealFor(const SealingPublicKey& reader, std::span<const uint8_t> message) {
   EnsureSodium();
   Bytes box(message.size() + kSealedBoxOverheadBytes);
-  if (crypto_box_seal(box.data(), message.Expose().data(), message.size(), reader.data()) != 0) {
+  if (crypto_box_seal(box.data(), message.data(), message.size(), reader.data()) != 0) {
     return InvalidArgument("{} is no sealing key", ToHex(reader));
   }
   return box;

@@ -48,7 +48,7 @@ class SealingKey {
 // message.size() + kSealedBoxOverheadBytes bytes that only the owner of `reader` can open. Who
 // sealed it is not shown: what depends on that must be signed beside it. InvalidArgument for a
 // public key that is none (a point of small order).
-absl::StatusOr<Bytes> SealFor(const SealingPublicKey& reader, const SecretBytes& message);
+absl::StatusOr<Bytes> SealFor(const SealingPublicKey& reader, std::span<const uint8_t> message);
 
 }  // namespace tacet::base
 

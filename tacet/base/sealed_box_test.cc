@@ -15,11 +15,9 @@ SealingKey NewKey(std::string_view label) {
   return SealingKey::Generate(entropy);
 }
 
-SecretBytes Message(std::string_view text) { return SecretBytes::CopyOf(AsBytes(text)); }
-
 TEST(SealedBoxTest, OnlyTheReaderOpensIt) {
   const SealingKey reader = NewKey("reader");
-  const absl::StatusOr<Bytes> box = SealFor(reader.public_key(), Message("a key"));
+  const absl::StatusOr<Bytes> box = SealFor(reader.public_key(), AsBytes("a key"));
   ASSERT_TRUE(box.ok());
   EXPECT_EQ(box->size(), 5 + kSealedBoxOverheadBytes);
   EXPECT_EQ(AsText(reader.Open(*box)->Expose()), "a key");
@@ -30,7 +28,7 @@ TEST(SealedBoxTest, OnlyTheReaderOpensIt) {
 
 TEST(SealedBoxTest, EveryChangedByteIsNoticed) {
   const SealingKey reader = NewKey("reader");
-  const Bytes box = *SealFor(reader.public_key(), Message("a key"));
+  const Bytes box = *SealFor(reader.public_key(), AsBytes("a key"));
   for (size_t i = 0; i < box.size(); ++i) {
     Bytes altered = box;
     altered[i] ^= 1;
@@ -41,8 +39,8 @@ TEST(SealedBoxTest, EveryChangedByteIsNoticed) {
 
 TEST(SealedBoxTest, TwoBoxesOfOneMessageDiffer) {
   const SealingKey reader = NewKey("reader");
-  EXPECT_NE(*SealFor(reader.public_key(), Message("a key")),
-            *SealFor(reader.public_key(), Message("a key")));
+  EXPECT_NE(*SealFor(reader.public_key(), AsBytes("a key")),
+            *SealFor(reader.public_key(), AsBytes("a key")));
 }
 
 TEST(SealedBoxTest, TheSeedGivesTheKeyAgain) {
@@ -50,13 +48,13 @@ TEST(SealedBoxTest, TheSeedGivesTheKeyAgain) {
   const absl::StatusOr<SealingKey> again = SealingKey::FromSeed(key.seed());
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->public_key(), key.public_key());
-  EXPECT_TRUE(again->Open(*SealFor(key.public_key(), Message("m"))).ok());
+  EXPECT_TRUE(again->Open(*SealFor(key.public_key(), AsBytes("m"))).ok());
   EXPECT_THAT(base::Message(SealingKey::FromSeed(SecretBytes(31)).status()),
               HasSubstr("31 bytes, expected 32"));
 }
 
 TEST(SealedBoxTest, RefusesAPointOfSmallOrder) {
-  EXPECT_THAT(base::Message(SealFor(SealingPublicKey{}, Message("m")).status()),
+  EXPECT_THAT(base::Message(SealFor(SealingPublicKey{}, AsBytes("m")).status()),
               HasSubstr("is no sealing key"));
 }
 

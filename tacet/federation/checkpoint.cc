@@ -1,10 +1,10 @@
 #include "tacet/federation/checkpoint.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 
 #include "tacet/base/status.h"
+#include "tacet/federation/float_bytes.h"
 
 namespace tacet::federation {
 namespace {
@@ -12,18 +12,6 @@ namespace {
 constexpr std::string_view kMagic = "TCTK";
 constexpr std::string_view kWhat = "checkpoint";
 constexpr uint16_t kVersion = 1;
-
-std::span<const uint8_t> FloatBytes(std::span<const float> values) {
-  return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
-}
-
-absl::StatusOr<std::vector<float>> ReadFloats(base::ByteReader& reader, uint64_t count,
-                                              std::string_view field) {
-  TACET_ASSIGN_OR_RETURN(const auto bytes, reader.ReadBytes(count * sizeof(float), field));
-  std::vector<float> values(count);
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
 
 }  // namespace
 

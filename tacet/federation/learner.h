@@ -64,6 +64,13 @@ class Learner {
   virtual uint64_t units(uint64_t owner) const = 0;
   // The common start of training, d values; the same for the same seed.
   virtual std::vector<float> InitialModel() const = 0;
+  // Which parameters a model here consists of, where these are a part of a larger one: their names,
+  // with "," between; empty for all. The others stay as they were at the start.
+  virtual std::string federated_part() const { return ""; }
+  // All parameters, of which `model` are the federated ones.
+  virtual std::vector<float> WholeModel(std::span<const float> model) const {
+    return {model.begin(), model.end()};
+  }
   virtual absl::StatusOr<std::unique_ptr<Trainer>> NewTrainer() const = 0;
   // Over the held-out samples of all owners, on `threads` threads; the same result for any number.
   virtual absl::StatusOr<Evaluation> Evaluate(std::span<const float> model, int threads) const = 0;

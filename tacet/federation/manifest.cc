@@ -72,6 +72,13 @@ absl::Status CheckUnit(const ManifestSpec& spec) {
 
 absl::Status CheckCounts(const ManifestSpec& spec) {
   TACET_RETURN_IF_ERROR(CheckRange(spec.dimension, 1, uint64_t{1} << 40, "dimension"));
+  if (spec.federated_part.empty() ? spec.whole_dimension != 0
+                                  : spec.whole_dimension < spec.dimension) {
+    return base::InvalidArgument(
+        "the federated part \"{}\" has {} parameters of a model of {}: name a part and the size of "
+        "the whole, or neither",
+        spec.federated_part, spec.dimension, spec.whole_dimension);
+  }
   if (spec.clients == 0) return base::InvalidArgument("the federation has no clients");
   if (spec.cohort < 1 || spec.cohort > spec.clients) {
     return base::InvalidArgument(
@@ -86,10 +93,6 @@ absl::Status CheckCounts(const ManifestSpec& spec) {
   if (spec.sampling == accounting::Sampling::kNone && spec.cohort != spec.clients) {
     return base::InvalidArgument("sampling must be fixed-size or poisson when {} of {} take part",
                                  spec.cohort, spec.clients);
-  }
-  if (spec.members.size() != spec.clients) {
-    return base::InvalidArgument("{} member keys for {} clients", spec.members.size(),
-                                 spec.clients);
   }
   return absl::OkStatus();
 }
@@ -204,6 +207,21 @@ accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec) {
 }
 
 absl::StatusOr<Manifest> Manifest::Create(ManifestSpec spec) {
+  if (spec.members.size() != spec.clients) {
+    return base::InvalidArgument("{} member keys for {} clients", spec.members.size(),
+                                 spec.clients);
+  }
+  return CreateChecked(std::move(spec));
+}
+
+absl::StatusOr<Manifest> Manifest::CreateWithoutMembers(ManifestSpec spec) {
+  if (!spec.members.empty()) {
+    return base::InvalidArgument("{} member keys, none are expected", spec.members.size());
+  }
+  return CreateChecked(std::move(spec));
+}
+
+absl::StatusOr<Manifest> Manifest::CreateChecked(ManifestSpec spec) {
   if (!IsClientUnit(spec) && spec.cohort == 0) spec.cohort = static_cast<uint32_t>(spec.clients);
   TACET_RETURN_IF_ERROR(CheckCounts(spec));
   const CohortRange range = ExpectedCohortRange(spec.sampling, spec.clients, spec.cohort);

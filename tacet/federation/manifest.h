@@ -25,7 +25,11 @@ struct ManifestSpec {
   // Model
   std::string model;             // its name
   uint64_t dimension = 0;        // d
-  base::Digest initial_model{};  // digest of the common start
+  base::Digest initial_model{};  // digest of the common start, all parameters
+  // Where a part of the model is federated: its layers, and how many parameters the whole has; the
+  // others stay as they were at the start. Empty and 0: the model is what is federated.
+  std::string federated_part;
+  uint64_t whole_dimension = 0;
   // Rounds
   uint64_t clients = 0;             // M
   uint32_t cohort = 0;              // K, expected size under Poisson sampling
@@ -89,6 +93,10 @@ class Manifest {
   // implementation terms are held against the largest finite epsilon that the agreement guarantees
   // to anybody.
   static absl::StatusOr<Manifest> Create(ManifestSpec spec);
+  // The same agreement without its members' keys, for a process that helps a member with its work
+  // and opens nothing: spec.members is empty. Its hash() is nobody's; agreement() and terms() are
+  // those of the whole manifest.
+  static absl::StatusOr<Manifest> CreateWithoutMembers(ManifestSpec spec);
 
   const ManifestSpec& spec() const { return spec_; }
   const secagg::Terms& terms() const { return *terms_; }
@@ -106,6 +114,8 @@ class Manifest {
   }
 
  private:
+  // With whatever members there are.
+  static absl::StatusOr<Manifest> CreateChecked(ManifestSpec spec);
   Manifest(ManifestSpec spec, std::shared_ptr<const secagg::Terms> terms, double max_epsilon);
 
   ManifestSpec spec_;

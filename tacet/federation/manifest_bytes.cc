@@ -11,11 +11,13 @@ namespace {
 
 constexpr std::string_view kMagic = "TCTM";
 constexpr size_t kMostNameBytes = 255;
+constexpr size_t kMostPartBytes = 1 << 16;
 
 // The smallest version that holds what differs from its default: older agreements keep their
 // digest.
 uint16_t VersionOf(const ManifestSpec& spec) {
-  if (spec.annex != base::Digest{}) return 4;
+  if (spec.annex != base::Digest{}) return 5;
+  if (!spec.federated_part.empty()) return 4;
   if (spec.unit != accounting::Unit::kClient ||
       spec.neighbouring != accounting::Neighbouring::kReplaceOne) {
     return 3;
@@ -60,7 +62,11 @@ void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
     writer.U32(spec.appearances);
     writer.U32(spec.colluders);
   }
-  if (version >= 4) writer.Raw(spec.annex);
+  if (version >= 4) {
+    writer.Blob(spec.federated_part);
+    writer.U64(spec.whole_dimension);
+  }
+  if (version >= 5) writer.Raw(spec.annex);
 }
 
 template <typename Parse>
@@ -114,8 +120,8 @@ absl::Status ReadUnit(base::ByteReader& reader, ManifestSpec& spec) {
 absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   TACET_RETURN_IF_ERROR(reader.Expect(base::AsBytes(kMagic), "magic"));
   TACET_ASSIGN_OR_RETURN(const uint16_t version, reader.ReadU16("version"));
-  if (version < 1 || version > 4) {
-    return base::DataLoss("manifest: version {}, this program reads 1 to 4", version);
+  if (version < 1 || version > 5) {
+    return base::DataLoss("manifest: version {}, this program reads 1 to 5", version);
   }
   TACET_ASSIGN_OR_RETURN(spec.model, reader.ReadString(kMostNameBytes, "model"));
   TACET_ASSIGN_OR_RETURN(spec.dimension, reader.ReadU64("dimension"));
@@ -139,6 +145,11 @@ absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   }
   if (version >= 3) TACET_RETURN_IF_ERROR(ReadUnit(reader, spec));
   if (version >= 4) {
+    TACET_ASSIGN_OR_RETURN(spec.federated_part,
+                           reader.ReadString(kMostPartBytes, "federated part"));
+    TACET_ASSIGN_OR_RETURN(spec.whole_dimension, reader.ReadU64("whole dimension"));
+  }
+  if (version >= 5) {
     TACET_ASSIGN_OR_RETURN(spec.annex, secagg::ReadArray<32>(reader, "annex"));
   }
   return absl::OkStatus();

@@ -63,6 +63,44 @@ ManifestSpec Hospitals() {
   return spec;
 }
 
+TEST(ManifestTest, NamesThePartOfAModelThatIsFederated) {
+  const ManifestSpec whole = Paper();
+  ManifestSpec part = Paper();
+  part.dimension = 7998;
+  part.federated_part = "dense2";
+  part.whole_dimension = 486654;
+  const auto manifest = Manifest::Create(part);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  ManifestSpec same_size = whole;
+  same_size.dimension = 7998;
+  EXPECT_NE(manifest->agreement(), Manifest::Create(same_size)->agreement());
+  ManifestSpec other = part;
+  other.federated_part = "dense1.biases";
+  EXPECT_NE(manifest->agreement(), Manifest::Create(other)->agreement());
+  other = part;
+  other.whole_dimension = 486655;
+  EXPECT_NE(manifest->agreement(), Manifest::Create(other)->agreement());
+
+  part.whole_dimension = 7997;
+  EXPECT_THAT(Refusal(part), HasSubstr("has 7998 parameters of a model of 7997"));
+  part.federated_part.clear();
+  EXPECT_THAT(Refusal(part), HasSubstr("name a part and the size of the whole, or neither"));
+}
+
+// What helps a member with its work comes to the same agreement.
+TEST(ManifestTest, IsTheSameAgreementWithoutMembers) {
+  ManifestSpec spec = Paper();
+  const auto whole = Manifest::Create(spec);
+  EXPECT_THAT(base::Message(Manifest::CreateWithoutMembers(spec).status()),
+              HasSubstr("3596 member keys, none are expected"));
+  spec.members.clear();
+  EXPECT_THAT(Refusal(spec), HasSubstr("0 member keys for 3596 clients"));
+  const auto without = Manifest::CreateWithoutMembers(spec);
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_EQ(without->agreement(), whole->agreement());
+  EXPECT_NE(without->hash(), whole->hash());
+}
+
 TEST(ManifestTest, WithUnitRecordEverySiteIsInEveryRoundAndTheOtherSitesViewIsCharged) {
   const auto manifest = Manifest::Create(Hospitals());
   ASSERT_TRUE(manifest.ok()) << manifest.status();

@@ -172,7 +172,7 @@ absl::StatusOr<base::Bytes> SealEpochKey(const SignedManifest& manifest, uint64_
                                  kEpochKeyBytes);
   }
   TACET_ASSIGN_OR_RETURN(const base::Bytes box,
-                         base::SealFor(manifest.members()[member].sealing_key, epoch_key));
+                         base::SealFor(manifest.members()[member].sealing_key, epoch_key.Expose()));
   base::ByteWriter writer;
   secagg::WritePreamble(kEpochKeyMagic, writer);
   writer.Raw(manifest.manifest().hash());

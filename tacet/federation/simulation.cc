@@ -1,7 +1,5 @@
 #include "tacet/federation/simulation.h"
 
-#include <algorithm>
-#include <atomic>
 #include <limits>
 #include <mutex>
 #include <set>
@@ -9,13 +7,11 @@
 
 #include "tacet/accounting/moments_accountant.h"
 #include "tacet/accounting/rdp_accountant.h"
-#include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/federation/checkpoint.h"
 #include "tacet/federation/cohort.h"
 #include "tacet/federation/server_optimizer.h"
-#include "tacet/federation/unit_sampling.h"
 
 namespace tacet::federation {
 namespace {
@@ -40,6 +36,11 @@ MemberKeys MakeKeys(uint64_t members, const EntropyFactory& entropy) {
     keys.signing_keys.push_back(base::SigningKey::Generate(*source));
   }
   return keys;
+}
+
+// No other attempt can help.
+absl::Status AsFinal(const absl::Status& status) {
+  return status.ok() ? status : absl::InternalError(base::Message(status));
 }
 
 uint64_t AllUnits(const Learner& learner) {
@@ -130,7 +131,7 @@ struct Simulation::State {
   std::vector<AttemptNumber> missing = {};
   std::vector<float> model;
   ServerOptimizer optimizer;
-  std::vector<std::unique_ptr<Trainer>> trainers;  // one a thread
+  CohortTrainer trainer;
   std::unique_ptr<ClientLedger> ledger = nullptr;  // the members', all equal
   std::optional<PrivacySpending> plan = {};        // the server's
   std::string stopped = {};                        // why the server announces no more
@@ -145,18 +146,20 @@ struct Simulation::State {
 
 Simulation::Simulation(SimulationSpec spec, Manifest manifest, MemberKeys keys,
                        std::vector<float> initial, EntropyFactory entropy, const Learner& learner,
-                       Channel& channel)
+                       Channel& channel, RankGroup& ranks)
     : spec_(std::move(spec)),
       manifest_(std::move(manifest)),
       keys_(std::move(keys)),
       initial_model_(std::move(initial)),
       entropy_(std::move(entropy)),
       learner_(learner),
-      channel_(channel) {}
+      channel_(channel),
+      ranks_(ranks),
+      leader_(ranks) {}
 
 absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationSpec spec,
                                                                const Learner& learner,
-                                                               Channel& channel) {
+                                                               Channel& channel, RankGroup& ranks) {
   TACET_RETURN_IF_ERROR(CheckSimulation(spec));
   TACET_RETURN_IF_ERROR(CheckUnits(spec.manifest, learner));
   EntropyFactory entropy = MakeEntropyFactory(spec.insecure_seed);
@@ -167,16 +170,22 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationSpec sp
     spec.manifest.expected_batch =
         spec.manifest.record_rate * static_cast<double>(AllUnits(learner));
   }
-  spec.manifest.initial_model = ModelDigest(initial);
-  MemberKeys keys = MakeKeys(learner.owners(), entropy);
+  const std::vector<float> whole = learner.WholeModel(initial);
+  spec.manifest.initial_model = ModelDigest(whole);
+  spec.manifest.federated_part = learner.federated_part();
+  spec.manifest.whole_dimension = spec.manifest.federated_part.empty() ? 0 : whole.size();
+  // Members' keys, and all that grows with their number, are rank 0's alone.
+  const bool leads = ranks.rank() == 0;
+  MemberKeys keys = leads ? MakeKeys(learner.owners(), entropy) : MemberKeys{};
   spec.manifest.members.clear();
   for (const base::SigningKey& key : keys.signing_keys) {
     spec.manifest.members.push_back(key.public_key());
   }
-  TACET_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Create(spec.manifest));
+  TACET_ASSIGN_OR_RETURN(Manifest manifest, leads ? Manifest::Create(spec.manifest)
+                                                  : Manifest::CreateWithoutMembers(spec.manifest));
   return std::unique_ptr<Simulation>(new Simulation(std::move(spec), std::move(manifest),
                                                     std::move(keys), std::move(initial),
-                                                    std::move(entropy), learner, channel));
+                                                    std::move(entropy), learner, channel, ranks));
 }
 
 absl::StatusOr<Simulation::State> Simulation::Restore(RunStore& store,
@@ -184,11 +193,12 @@ absl::StatusOr<Simulation::State> Simulation::Restore(RunStore& store,
   TACET_ASSIGN_OR_RETURN(
       ServerOptimizer optimizer,
       ServerOptimizer::Create(manifest_.spec().optimizer, manifest_.spec().dimension));
+  TACET_ASSIGN_OR_RETURN(CohortTrainer trainer, NewTrainer());
   State state{.store = store,
               .observer = observer,
               .model = initial_model_,
               .optimizer = std::move(optimizer),
-              .trainers = {}};
+              .trainer = std::move(trainer)};
   const absl::StatusOr<base::Bytes> saved = store.LoadCheckpoint();
   if (saved.ok()) {
     TACET_ASSIGN_OR_RETURN(Checkpoint checkpoint, ReadCheckpoint(*saved, manifest_.agreement(),
@@ -200,10 +210,6 @@ absl::StatusOr<Simulation::State> Simulation::Restore(RunStore& store,
     return saved.status();
   }
   TACET_RETURN_IF_ERROR(OpenLedger(state));
-  for (int thread = 0; thread < spec_.threads; ++thread) {
-    TACET_ASSIGN_OR_RETURN(auto trainer, learner_.NewTrainer());
-    state.trainers.push_back(std::move(trainer));
-  }
   return state;
 }
 
@@ -251,8 +257,47 @@ absl::Status Simulation::OpenLedger(State& state) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<CohortTrainer> Simulation::NewTrainer() const {
+  return CohortTrainer::Create({.manifest = manifest_,
+                                .learner = learner_,
+                                .entropy = entropy_,
+                                .weigh_by_samples = spec_.weigh_by_samples},
+                               spec_.threads);
+}
+
+RankHello Simulation::Hello() const {
+  return {.agreement = manifest_.agreement(), .data = spec_.data.digest, .key = {}};
+}
+
+absl::Status Simulation::Assist() {
+  TACET_ASSIGN_OR_RETURN(CohortTrainer trainer, NewTrainer());
+  RankMember member(ranks_);
+  TACET_RETURN_IF_ERROR(member.Greet(Hello()));
+  while (true) {
+    TACET_ASSIGN_OR_RETURN(std::optional<RankMember::Work> work,
+                           member.Next(manifest_.spec().dimension, manifest_.spec().clients));
+    if (!work.has_value()) return absl::OkStatus();
+    keys_.epoch_key = std::move(work->task.epoch_key);
+    RankReport report{.threads = trainer.threads()};
+    std::mutex mutex;
+    const auto note = [&](std::string_view text) {
+      const std::lock_guard lock(mutex);
+      report.Note(text);
+    };
+    const MemberLog log = [&](uint64_t, std::string_view text) { note(text); };
+    const secagg::Attempt& attempt = work->job.attempt;
+    const base::Stopwatch watch;
+    TACET_ASSIGN_OR_RETURN(const std::unique_ptr<UpdatePath> path, NewPath(attempt, log));
+    report.seal_seconds = watch.Seconds() * spec_.threads;
+    TACET_ASSIGN_OR_RETURN(report.train_seconds,
+                           trainer.Train(work->task.share, attempt, work->job.model, *path, note));
+    TACET_RETURN_IF_ERROR(MergeAtRankZero(ranks_, *path, report));
+  }
+}
+
 absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObserver& observer) {
   TACET_ASSIGN_OR_RETURN(State state, Restore(store, observer));
+  TACET_RETURN_IF_ERROR(leader_.Greet(Hello()));
   TACET_ASSIGN_OR_RETURN(Evaluation evaluation, learner_.Evaluate(state.model, spec_.threads));
   TACET_RETURN_IF_ERROR(observer.OnStart(manifest_, state.round, evaluation));
   TACET_RETURN_IF_ERROR(SayWhatFits(state));
@@ -274,6 +319,7 @@ absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObse
                          .model = state.model,
                          .velocity = std::vector<float>(velocity.begin(), velocity.end())})));
   }
+  TACET_RETURN_IF_ERROR(leader_.End());
   SimulationResult result;
   result.model = std::move(state.model);
   result.evaluation = evaluation;
@@ -374,7 +420,7 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
   // Every member charges its ledger; only then is anything drawn, trained or sealed.
   const absl::Status charged = state.ledger->ChargeForSealing(state.cost, number, state.missing);
   if (charged.code() == absl::StatusCode::kResourceExhausted) return charged;
-  if (!charged.ok()) return absl::InternalError(base::Message(charged));  // no attempt can help
+  TACET_RETURN_IF_ERROR(AsFinal(charged));
   state.missing.clear();
   state.charged_attempts = state.ledger->ChargesOf(manifest_.agreement());
   TACET_RETURN_IF_ERROR(
@@ -390,15 +436,15 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
   // Which member noted something is left out: it would name a member of the cohort.
   const MemberLog log = [&state](uint64_t, std::string_view text) { state.Note(text); };
   TACET_ASSIGN_OR_RETURN(const std::unique_ptr<UpdatePath> path, NewPath(id, log));
-  record.seconds.seal += watch.Seconds();  // the round's public polynomials
-  double train_seconds = 0;
-  const absl::Status trained = TrainCohort(state, id, cohort, *path, train_seconds);
-  record.seconds.train += train_seconds / spec_.threads;
-  absl::StatusOr<Average> average =
-      trained.ok() ? path->Finish() : absl::StatusOr<Average>(trained);
+  const double setup_seconds = watch.Seconds();  // the round's public polynomials
+  const absl::StatusOr<RankReport> trained = TrainCohort(state, id, cohort, *path);
+  TACET_RETURN_IF_ERROR(trained.status());
+  absl::StatusOr<Average> average = path->Finish();
   const PrivacySeconds spent = path->seconds();
-  record.seconds.seal += spent.seal / spec_.threads;
-  record.seconds.add += spent.add / spec_.threads;
+  const double setups = setup_seconds * spec_.threads;
+  record.seconds.train += trained->train_seconds / trained->threads;
+  record.seconds.seal += (trained->seal_seconds + spent.seal + setups) / trained->threads;
+  record.seconds.add += (trained->add_seconds + spent.add) / trained->threads;
   record.seconds.open += spent.open;
   if (average.ok() && manifest_.spec().unit != accounting::Unit::kClient) {
     // The public expected batch divides the sum, never what was really drawn.
@@ -408,66 +454,21 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
   return average;
 }
 
-absl::Status Simulation::TrainOwner(const State& state, const secagg::Attempt& attempt,
-                                    uint64_t owner, double mean_samples, Trainer& trainer,
-                                    std::span<float> update) const {
-  const ManifestSpec& spec = manifest_.spec();
-  if (spec.unit != accounting::Unit::kClient) {
-    const std::unique_ptr<base::Entropy> entropy = entropy_(
-        fmt::format("units/{}/{}/{}/{}", attempt.epoch, attempt.round, attempt.attempt, owner));
-    base::Random coins = base::Random::FromEntropy(*entropy);
-    const std::vector<uint32_t> drawn = DrawUnits(learner_.units(owner), spec.record_rate, coins);
-    const double clip_norm =
-        spec.without_clipping ? std::numeric_limits<double>::infinity() : spec.clip_norm;
-    return trainer.SumClippedGradients(state.model, owner, drawn, clip_norm, update);
+absl::StatusOr<RankReport> Simulation::TrainCohort(State& state, const secagg::Attempt& attempt,
+                                                   std::span<const uint64_t> cohort,
+                                                   UpdatePath& path) {
+  const std::vector<CohortShare> shares = SplitCohort(learner_, cohort, ranks_.size());
+  TACET_RETURN_IF_ERROR(AsFinal(leader_.Begin(attempt, state.model, keys_.epoch_key, shares)));
+  RankReport report{.threads = state.trainer.threads()};
+  const auto note = [&state](std::string_view text) { state.Note(text); };
+  TACET_ASSIGN_OR_RETURN(report.train_seconds,
+                         state.trainer.Train(shares.front(), attempt, state.model, path, note));
+  TACET_RETURN_IF_ERROR(AsFinal(MergeAtRankZero(ranks_, path, report)));
+  for (const std::string& text : report.notes) state.Note(text);
+  if (report.more_notes > 0) {
+    state.Note(fmt::format("{} more notes of other ranks", report.more_notes));
   }
-  TACET_RETURN_IF_ERROR(trainer.Train(state.model, state.round, owner, update));
-  if (spec_.weigh_by_samples && mean_samples > 0) {
-    const auto weight =
-        static_cast<float>(static_cast<double>(learner_.training_samples(owner)) / mean_samples);
-    for (float& value : update) value *= weight;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Simulation::TrainCohort(State& state, const secagg::Attempt& attempt,
-                                     std::span<const uint64_t> cohort, UpdatePath& path,
-                                     double& train_seconds) {
-  // Large owners first, so that no thread is left with one at the end.
-  std::vector<uint64_t> order(cohort.begin(), cohort.end());
-  std::ranges::stable_sort(order, std::ranges::greater{},
-                           [&](uint64_t owner) { return learner_.training_samples(owner); });
-  double mean_samples = 0;
-  for (const uint64_t owner : cohort) {
-    mean_samples +=
-        static_cast<double>(learner_.training_samples(owner)) / static_cast<double>(cohort.size());
-  }
-  std::atomic<size_t> next = 0;
-  base::SharedSeconds training;
-  std::mutex mutex;
-  absl::Status failure;  // of training itself; the first one ends the run
-
-  const auto work = [&](Trainer& trainer) {
-    std::vector<float> update(manifest_.spec().dimension);
-    for (size_t i = next++; i < order.size(); i = next++) {
-      const base::Stopwatch watch;
-      const absl::Status trained =
-          TrainOwner(state, attempt, order[i], mean_samples, trainer, update);
-      if (!trained.ok()) {
-        const std::lock_guard lock(mutex);
-        failure = absl::InternalError(fmt::format("training failed: {}", base::Message(trained)));
-        next = order.size();
-        return;
-      }
-      training.Add(watch.Seconds());
-      if (const absl::Status sent = path.Contribute(order[i], update); !sent.ok()) {
-        state.Note(fmt::format("an upload was not accepted: {}", base::Message(sent)));
-      }
-    }
-  };
-  base::RunOnThreads(state.trainers.size(), [&](size_t i) { work(*state.trainers[i]); });
-  train_seconds = training.Total();
-  return failure;
+  return report;
 }
 
 absl::StatusOr<std::unique_ptr<UpdatePath>> Simulation::NewPath(const secagg::Attempt& attempt,

@@ -15,9 +15,12 @@
 
 #include "tacet/federation/channel.h"
 #include "tacet/federation/client_ledger.h"
+#include "tacet/federation/cohort_trainer.h"
 #include "tacet/federation/learner.h"
 #include "tacet/federation/manifest.h"
 #include "tacet/federation/opening.h"
+#include "tacet/federation/rank_group.h"
+#include "tacet/federation/rank_team.h"
 #include "tacet/federation/run_store.h"
 #include "tacet/federation/update_path.h"
 
@@ -49,7 +52,8 @@ struct SimulationSpec {
 std::vector<std::string> SimulationLabels(const SimulationSpec& spec);
 
 struct RoundSeconds {
-  // Wall seconds; where threads work side by side, their sum divided by their number.
+  // Wall seconds; where threads of one or several ranks work side by side, their sum divided by
+  // their number.
   double sample = 0, train = 0, seal = 0, add = 0, open = 0, evaluate = 0;
   double total = 0;  // of the whole round
 };
@@ -109,11 +113,12 @@ struct SimulationResult {
 
 class Simulation {
  public:
-  // `learner` and `channel` must outlive the simulation. InvalidArgument for settings that are out
-  // of range or contradict each other.
+  // `learner`, `channel` and `ranks` must outlive the simulation. InvalidArgument for settings that
+  // are out of range or contradict each other.
   static absl::StatusOr<std::unique_ptr<Simulation>> Create(SimulationSpec spec,
                                                             const Learner& learner,
-                                                            Channel& channel);
+                                                            Channel& channel,
+                                                            RankGroup& ranks = OneProcess());
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
@@ -125,7 +130,14 @@ class Simulation {
   // attempt is charged to it before anything is sealed. A server's plan that would exceed the
   // manifest's budget ends the run in time (`stopped`); an attempt that the members' ledger refuses
   // is ResourceExhausted.
+  //
+  // With several ranks this is rank 0's part, which plans, charges, opens and stores; it returns an
+  // error while other ranks may be at work, and the caller then ends them.
   absl::StatusOr<SimulationResult> Run(RunStore& store, SimulationObserver& observer);
+
+  // The part of every other rank: trains, seals and adds its share of each cohort until rank 0 is
+  // done. Results do not depend on how many ranks there are. An error ends the run for all.
+  absl::Status Assist();
 
   const Manifest& manifest() const { return manifest_; }
 
@@ -133,7 +145,7 @@ class Simulation {
   struct State;
 
   Simulation(SimulationSpec spec, Manifest manifest, MemberKeys keys, std::vector<float> initial,
-             EntropyFactory entropy, const Learner& learner, Channel& channel);
+             EntropyFactory entropy, const Learner& learner, Channel& channel, RankGroup& ranks);
 
   absl::Status OpenLedger(State& state);
   absl::Status SayWhatFits(State& state) const;
@@ -141,12 +153,11 @@ class Simulation {
   absl::StatusOr<RoundRecord> RunRound(State& state);
   absl::StatusOr<Average> RunAttempt(State& state, uint32_t attempt, RoundRecord& record);
   absl::Status PlanAttempt(State& state, const AttemptNumber& number) const;
-  absl::Status TrainCohort(State& state, const secagg::Attempt& attempt,
-                           std::span<const uint64_t> cohort, UpdatePath& path,
-                           double& train_seconds);
-  // What `owner` contributes, ready to be sealed.
-  absl::Status TrainOwner(const State& state, const secagg::Attempt& attempt, uint64_t owner,
-                          double mean_samples, Trainer& trainer, std::span<float> update) const;
+  // Gives the updates of the cohort to `path`, on all ranks.
+  absl::StatusOr<RankReport> TrainCohort(State& state, const secagg::Attempt& attempt,
+                                         std::span<const uint64_t> cohort, UpdatePath& path);
+  absl::StatusOr<CohortTrainer> NewTrainer() const;
+  RankHello Hello() const;
   absl::StatusOr<std::unique_ptr<UpdatePath>> NewPath(const secagg::Attempt& attempt,
                                                       const MemberLog& log) const;
   absl::StatusOr<double> EpsilonSoFar(uint64_t attempts) const;
@@ -158,6 +169,8 @@ class Simulation {
   EntropyFactory entropy_;
   const Learner& learner_;
   Channel& channel_;
+  RankGroup& ranks_;
+  RankLeader leader_;
 };
 
 }  // namespace tacet::federation

@@ -11,6 +11,7 @@
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/memory_journal.h"
+#include "tacet/secagg/partial_sum.h"
 #include "tacet/secagg/result_collector.h"
 #include "tacet/secagg/sealer.h"
 #include "tacet/secagg/upload.h"
@@ -39,17 +40,16 @@ Draws DrawsFor(const secagg::Attempt& attempt, uint64_t participant, std::span<c
 class EncryptedPath final : public UpdatePath {
  public:
   EncryptedPath(const EncryptedPathParts& parts, const secagg::Attempt& attempt,
-                secagg::AttemptKeys keys, std::vector<secagg::OpenerIdentity> openers,
-                std::unique_ptr<secagg::Sealer> sealer)
+                secagg::AttemptKeys keys, std::unique_ptr<secagg::Sealer> sealer)
       : parts_(parts),
         attempt_(attempt),
         keys_(std::move(keys)),
-        openers_(std::move(openers)),
         sealer_(std::move(sealer)),
         aggregator_(parts.manifest.terms().aggregation(), attempt,
                     parts.manifest.spec().min_participants) {}
 
-  absl::Status Contribute(uint64_t participant, std::span<const float> update) override {
+  absl::Status Contribute(uint32_t place, uint64_t participant,
+                          std::span<const float> update) override {
     base::Stopwatch watch;
     const std::unique_ptr<base::Entropy> entropy = parts_.entropy(SealLabel(attempt_, participant));
     TACET_ASSIGN_OR_RETURN(secagg::SealedUpload sealed, sealer_->Seal(update, *entropy));
@@ -61,17 +61,31 @@ class EncryptedPath final : public UpdatePath {
     TACET_RETURN_IF_ERROR(parts_.channel.Carry(MessageKind::kUpload, participant, sealed.bytes));
     const std::lock_guard lock(mutex_);
     watch.Restart();
-    const absl::Status submitted = aggregator_.Submit(participant, sealed.bytes);
+    const absl::Status submitted = aggregator_.Submit(place, sealed.bytes);
     add_.Add(watch.Seconds());
     return submitted;
+  }
+
+  absl::StatusOr<base::Bytes> TakePartial() override { return aggregator_.ClosePartial(); }
+
+  absl::Status Merge(std::span<const uint8_t> partial) override {
+    const base::Stopwatch watch;
+    const absl::Status merged = aggregator_.Merge(partial);
+    add_.Add(watch.Seconds());
+    return merged;
+  }
+
+  size_t MaxPartialBytes() const override {
+    return secagg::MaxPartialSumBytes(parts_.manifest.terms().aggregation());
   }
 
   absl::StatusOr<Average> Finish() override {
     const base::Stopwatch watch;
     const Manifest& manifest = parts_.manifest;
     TACET_ASSIGN_OR_RETURN(const base::Bytes closed_round, aggregator_.Close());
-    TACET_ASSIGN_OR_RETURN(const std::vector<SeatedOpener> seats, SeatOpeners());
-    secagg::ResultCollector collector(manifest.terms().aggregation(), attempt_, openers_,
+    const std::vector<secagg::OpenerIdentity> openers = ChooseOpeners();
+    TACET_ASSIGN_OR_RETURN(const std::vector<SeatedOpener> seats, SeatOpeners(openers));
+    secagg::ResultCollector collector(manifest.terms().aggregation(), attempt_, openers,
                                       keys_.result_key);
     TACET_ASSIGN_OR_RETURN(const Opening opening,
                            RunOpening(closed_round, seats, parts_.channel, collector, parts_.log));
@@ -90,11 +104,22 @@ class EncryptedPath final : public UpdatePath {
   }
 
  private:
-  absl::StatusOr<std::vector<SeatedOpener>> SeatOpeners() {
+  std::vector<secagg::OpenerIdentity> ChooseOpeners() const {
+    const ManifestSpec& spec = parts_.manifest.spec();
+    std::vector<secagg::OpenerIdentity> openers;
+    for (const uint64_t member : secagg::ChooseOpeners(parts_.keys.epoch_key, spec.scheme, attempt_,
+                                                       spec.clients, spec.openers)) {
+      openers.push_back(parts_.manifest.Identity(member));
+    }
+    return openers;
+  }
+
+  absl::StatusOr<std::vector<SeatedOpener>> SeatOpeners(
+      const std::vector<secagg::OpenerIdentity>& openers) {
     opener_entropy_ = parts_.entropy(
         fmt::format("open/{}/{}/{}", attempt_.epoch, attempt_.round, attempt_.attempt));
     std::vector<SeatedOpener> seats;
-    for (const secagg::OpenerIdentity& identity : openers_) {
+    for (const secagg::OpenerIdentity& identity : openers) {
       // Keys live in this process alone, so a journal that ends with it protects as well as a file.
       SeatedOpener seat{.member = identity.member,
                         .journal = std::make_unique<secagg::MemoryJournal>(),
@@ -104,7 +129,7 @@ class EncryptedPath final : public UpdatePath {
                            parts_.manifest.terms(), attempt_,
                            secagg::DeriveAttemptKeys(parts_.keys.epoch_key,
                                                      parts_.manifest.spec().scheme, attempt_),
-                           openers_, identity.member, parts_.keys.signing_keys[identity.member],
+                           openers, identity.member, parts_.keys.signing_keys[identity.member],
                            *seat.journal, *opener_entropy_));
       seats.push_back(std::move(seat));
     }
@@ -114,7 +139,6 @@ class EncryptedPath final : public UpdatePath {
   EncryptedPathParts parts_;
   secagg::Attempt attempt_;
   secagg::AttemptKeys keys_;
-  std::vector<secagg::OpenerIdentity> openers_;
   std::unique_ptr<secagg::Sealer> sealer_;
   std::mutex mutex_;
   secagg::Aggregator aggregator_;
@@ -131,7 +155,7 @@ class ClearPath : public UpdatePath {
         entropy_(entropy),
         sums_(manifest.spec().dimension) {}
 
-  absl::Status Contribute(uint64_t participant, std::span<const float> update) override {
+  absl::Status Contribute(uint32_t, uint64_t participant, std::span<const float> update) override {
     base::Stopwatch watch;
     Draws draws = DrawsFor(attempt_, participant, update, entropy_);
     std::vector<float> clipped(update.size());
@@ -146,6 +170,27 @@ class ClearPath : public UpdatePath {
     add_.Add(watch.Seconds());
     return absl::OkStatus();
   }
+
+  // participants u32 ‖ d sums u64
+  absl::StatusOr<base::Bytes> TakePartial() override {
+    base::ByteWriter writer;
+    writer.Reserve(MaxPartialBytes());
+    writer.U32(participants_);
+    for (const uint64_t sum : sums_) writer.U64(sum);
+    return writer.Take();
+  }
+
+  absl::Status Merge(std::span<const uint8_t> partial) override {
+    base::ByteReader reader(partial, "partial sum");
+    TACET_ASSIGN_OR_RETURN(const uint32_t participants, reader.ReadU32("participants"));
+    TACET_ASSIGN_OR_RETURN(const auto words, reader.ReadBytes(8 * sums_.size(), "sums"));
+    TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+    for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += base::LoadU64(words.data() + 8 * i);
+    participants_ += participants;
+    return absl::OkStatus();
+  }
+
+  size_t MaxPartialBytes() const override { return 4 + 8 * sums_.size(); }
 
   absl::StatusOr<Average> Finish() override {
     if (participants_ == 0) return base::FailedPrecondition("nobody took part in the round");
@@ -225,15 +270,9 @@ absl::StatusOr<std::unique_ptr<UpdatePath>> NewEncryptedPath(const EncryptedPath
                                                              const secagg::Attempt& attempt) {
   const ManifestSpec& spec = parts.manifest.spec();
   secagg::AttemptKeys keys = secagg::DeriveAttemptKeys(parts.keys.epoch_key, spec.scheme, attempt);
-  std::vector<secagg::OpenerIdentity> openers;
-  for (const uint64_t member : secagg::ChooseOpeners(parts.keys.epoch_key, spec.scheme, attempt,
-                                                     spec.clients, spec.openers)) {
-    openers.push_back(parts.manifest.Identity(member));
-  }
   TACET_ASSIGN_OR_RETURN(auto sealer,
                          secagg::Sealer::Create(parts.manifest.terms(), attempt, keys));
-  return std::make_unique<EncryptedPath>(parts, attempt, std::move(keys), std::move(openers),
-                                         std::move(sealer));
+  return std::make_unique<EncryptedPath>(parts, attempt, std::move(keys), std::move(sealer));
 }
 
 std::unique_ptr<UpdatePath> NewQuantizedPath(const Manifest& manifest,

@@ -40,14 +40,25 @@ struct Average {
   uint64_t sum_bytes = 0;     // of the opened sum sent to the members
 };
 
-// One attempt: every participant contributes, then the average comes out.
+// One attempt: every participant contributes, then the average comes out. Several paths of one
+// attempt may take contributions, each in a process of its own: their partial sums come together in
+// the one that finishes.
 class UpdatePath {
  public:
   virtual ~UpdatePath() = default;
 
   // Takes one participant's update (d floats). Thread-safe. An error concerns this participant
-  // alone: its update is not in the sum.
-  virtual absl::Status Contribute(uint64_t participant, std::span<const float> update) = 0;
+  // alone: its update is not in the sum. `place` numbers the cohort: partial sums name places, so
+  // that who takes part does not travel with them.
+  virtual absl::Status Contribute(uint32_t place, uint64_t participant,
+                                  std::span<const float> update) = 0;
+  // What was contributed, for another path of the attempt; nothing may be contributed afterwards.
+  // Encrypted as far as contributions are.
+  virtual absl::StatusOr<base::Bytes> TakePartial() = 0;
+  // Adds what TakePartial() of another path gave. An error leaves the sum as it was.
+  virtual absl::Status Merge(std::span<const uint8_t> partial) = 0;
+  // No partial sum is longer.
+  virtual size_t MaxPartialBytes() const = 0;
   // The average of everything contributed. An error fails the attempt: nothing is applied.
   virtual absl::StatusOr<Average> Finish() = 0;
   // What was spent so far.
@@ -58,10 +69,11 @@ class UpdatePath {
 struct MemberKeys {
   uint32_t epoch = 0;
   base::SecretBytes epoch_key;                 // 32 bytes
-  std::vector<base::SigningKey> signing_keys;  // by member
+  std::vector<base::SigningKey> signing_keys;  // by member; none where nothing is opened
 };
 
-// The real thing: seal, add, open. What it refers to must outlive it.
+// The real thing: seal, add, open. What it refers to must outlive it. Only opening needs members'
+// keys, in the manifest and in `keys`.
 struct EncryptedPathParts {
   const Manifest& manifest;
   const MemberKeys& keys;

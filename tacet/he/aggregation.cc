@@ -168,6 +168,30 @@ absl::Status AggregationParams::PlanPaper() {
   return absl::OkStatus();
 }
 
+namespace {
+
+// Hands out `values` in the blocks that an encryption or a decryption takes.
+template <typename Value, typename Function>
+absl::Status ForEachBlock(const AggregationParams& params, std::span<Value> values,
+                          const Function& function) {
+  while (!values.empty()) {
+    const size_t size = std::min<uint64_t>(params.values_per_polynomial(), values.size());
+    TACET_RETURN_IF_ERROR(function(values.first(size)));
+    values = values.subspan(size);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Decryptor::DecryptInto(std::span<const uint8_t> closed_sum, uint32_t participants,
+                                    std::vector<uint64_t>& sums) const {
+  TACET_ASSIGN_OR_RETURN(const auto decryption, Begin(closed_sum, participants));
+  sums.resize(params_.dimension());
+  return ForEachBlock(params_, std::span(sums),
+                      [&](std::span<uint64_t> block) { return decryption->Next(block); });
+}
+
 absl::StatusOr<std::vector<uint64_t>> Decryptor::Decrypt(std::span<const uint8_t> closed_sum,
                                                          uint32_t participants) const {
   std::vector<uint64_t> sums;
@@ -193,12 +217,16 @@ absl::Status Encryptor::Encrypt(std::span<const uint32_t> counts, const base::Se
   TACET_RETURN_IF_ERROR(CheckSealKey(seal_key.size()));
   ciphertext.resize(params_.ciphertext_bytes());
   TACET_ASSIGN_OR_RETURN(const auto encryption, Begin(seal_key, ciphertext));
-  while (!counts.empty()) {
-    const size_t size = std::min<uint64_t>(params_.values_per_polynomial(), counts.size());
-    encryption->Append(counts.first(size));
-    counts = counts.subspan(size);
-  }
-  return absl::OkStatus();
+  return ForEachBlock(params_, counts, [&](std::span<const uint32_t> block) {
+    encryption->Append(block);
+    return absl::OkStatus();
+  });
+}
+
+base::Bytes Adder::Close() const {
+  base::Bytes sum(params_.closed_sum_bytes());
+  CloseInto(sum);
+  return sum;
 }
 
 absl::Status Adder::Add(std::span<const uint8_t> ciphertext) {

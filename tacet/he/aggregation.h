@@ -170,9 +170,28 @@ class Adder {
   virtual absl::Status Merge(const Adder& other) = 0;
   // K', the ciphertexts in the sum.
   virtual uint32_t count() const = 0;
-  // The sum in its one canonical form, closed_sum_bytes() long: equal sets of ciphertexts give
-  // equal bytes, in whatever order they came. May be called at any time, also more than once.
-  virtual base::Bytes Close() const = 0;
+  // Writes the sum in its one canonical form, closed_sum_bytes() long: equal sets of ciphertexts
+  // give equal bytes, in whatever order they came. May be called at any time, also more than once.
+  virtual void CloseInto(std::span<uint8_t> sum) const = 0;
+  // The same into new memory.
+  base::Bytes Close() const;
+
+ protected:
+  explicit Adder(const AggregationParams& params) : params_(params) {}
+  const AggregationParams& params() const { return params_; }
+
+ private:
+  AggregationParams params_;
+};
+
+// A closed sum on its way out.
+class Decryption {
+ public:
+  virtual ~Decryption() = default;
+
+  // The next values_per_polynomial() sums, or all that are left; aborts on another number. DataLoss
+  // when a word of theirs is not canonical; the decryption is then over.
+  virtual absl::Status Next(std::span<uint64_t> sums) = 0;
 };
 
 // An opener's side. Immutable and thread-safe.
@@ -180,13 +199,18 @@ class Decryptor {
  public:
   virtual ~Decryptor() = default;
 
-  // sums[i] = sum of the i-th counts of `participants` ciphertexts; `sums` is resized, so a caller
-  // that keeps it reuses its memory. The time taken depends on no secret, and neither does success:
-  // DataLoss (length, a word that is not canonical) and InvalidArgument (participants not in
-  // 1..max_participants) can be seen from the input alone; `sums` is then worthless. A sum outside
-  // the bound comes out as another number, a negative one as 0; the linear tag notices both.
-  virtual absl::Status DecryptInto(std::span<const uint8_t> closed_sum, uint32_t participants,
-                                   std::vector<uint64_t>& sums) const = 0;
+  // Begins with a closed sum; it and this object must outlive the decryption. sums[i] = sum of the
+  // i-th counts of `participants` ciphertexts. The time taken depends on no secret, and neither
+  // does success: DataLoss (length, a word that is not canonical) and InvalidArgument (participants
+  // not in 1..max_participants) can be seen from the input alone. A sum outside the bound comes out
+  // as another number, a negative one as 0; the linear tag notices both.
+  virtual absl::StatusOr<std::unique_ptr<Decryption>> Begin(std::span<const uint8_t> closed_sum,
+                                                            uint32_t participants) const = 0;
+
+  // All sums at once; `sums` is resized, so a caller that keeps it reuses its memory; worthless
+  // after an error.
+  absl::Status DecryptInto(std::span<const uint8_t> closed_sum, uint32_t participants,
+                           std::vector<uint64_t>& sums) const;
   // The same into new memory.
   absl::StatusOr<std::vector<uint64_t>> Decrypt(std::span<const uint8_t> closed_sum,
                                                 uint32_t participants) const;
@@ -196,11 +220,19 @@ class Decryptor {
   // and for tests, never a reason to refuse, never sent. Slower than DecryptInto; errors as there.
   virtual absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
                                               uint32_t participants) const = 0;
+
+ protected:
+  explicit Decryptor(const AggregationParams& params) : params_(params) {}
+  const AggregationParams& params() const { return params_; }
+
+ private:
+  AggregationParams params_;
 };
 
-// `public_seed` (32 bytes) determines the public polynomials, expanded here once and cached; the
-// same for all participants of a round. `group_secret` (32 bytes) is of one attempt; the ternary
-// secret s comes from it. InvalidArgument on another length.
+// `public_seed` (32 bytes) determines the public polynomials, the same for all participants of a
+// round: those of models up to some millions of values are expanded here once and kept.
+// `group_secret` (32 bytes) is of one attempt; the ternary secret s comes from it. InvalidArgument
+// on another length.
 absl::StatusOr<std::unique_ptr<Encryptor>> NewEncryptor(const AggregationParams& params,
                                                         std::span<const uint8_t> public_seed,
                                                         const base::SecretBytes& group_secret);

@@ -1,5 +1,6 @@
 #include "tacet/he/compact.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -30,19 +31,36 @@ bool LanesFit(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits, uint64_t 
   return largest <= (ring::kModulusQ - 1) / 2;
 }
 
-ring::AlignedWords ExpandPayloadA(std::span<const uint8_t> public_seed, uint64_t polynomials) {
-  constexpr size_t kN = ring::kCompactDegree;
-  ring::AlignedWords a_ntt(2 * kN * polynomials);
-  for (uint64_t j = 0; j < polynomials; ++j) {
-    for (size_t prime = 0; prime < 2; ++prime) {
-      ring::ExpandUniform(public_seed,
-                          {.use = ring::UniformUse::kPayload,
-                           .polynomial = static_cast<uint32_t>(j),
-                           .prime = static_cast<uint8_t>(prime)},
-                          std::span(a_ntt).subspan((2 * j + prime) * kN, kN));
-    }
+namespace {
+
+constexpr size_t kN = ring::kCompactDegree;
+
+void ExpandPayload(std::span<const uint8_t> seed, uint64_t j, std::span<uint64_t> a_ntt) {
+  for (size_t prime = 0; prime < 2; ++prime) {
+    ring::ExpandUniform(seed,
+                        {.use = ring::UniformUse::kPayload,
+                         .polynomial = static_cast<uint32_t>(j),
+                         .prime = static_cast<uint8_t>(prime)},
+                        a_ntt.subspan(prime * kN, kN));
   }
-  return a_ntt;
+}
+
+}  // namespace
+
+PayloadPolynomials::PayloadPolynomials(std::span<const uint8_t> public_seed, uint64_t polynomials) {
+  std::ranges::copy(public_seed, seed_.begin());
+  if (polynomials > kMostKept) return;
+  kept_.resize(2 * kN * polynomials);
+  for (uint64_t j = 0; j < polynomials; ++j) {
+    ExpandPayload(seed_, j, std::span(kept_).subspan(2 * kN * j, 2 * kN));
+  }
+}
+
+std::span<const uint64_t> PayloadPolynomials::At(uint64_t j, ring::AlignedWords& buffer) const {
+  if (!kept_.empty()) return std::span(kept_).subspan(2 * kN * j, 2 * kN);
+  buffer.resize(2 * kN);
+  ExpandPayload(seed_, j, buffer);
+  return buffer;
 }
 
 }  // namespace tacet::he

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/base/hash.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/he/key_envelope.h"
 #include "tacet/ring/aligned.h"
@@ -38,14 +39,23 @@ double CompactNoiseVariance();
 //   2^kappa B (2^(w L) - 1) / (2^w - 1) + 2^(kappa - 1) <= (Q - 1) / 2.
 bool LanesFit(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits, uint64_t sum_bound);
 
-// a_j of all polynomials mod both primes, NTT domain: word i of a_j mod kPrimes[r] is at
-// (2 j + r) N + i. Public.
-ring::AlignedWords ExpandPayloadA(std::span<const uint8_t> public_seed, uint64_t polynomials);
-// The 2 N words of polynomial j.
-inline std::span<const uint64_t> PayloadA(const ring::AlignedWords& a_ntt, uint64_t polynomial) {
-  constexpr size_t kWords = 2 * ring::kCompactDegree;
-  return std::span(a_ntt).subspan(polynomial * kWords, kWords);
-}
+// The a_j of a round, public. Up to kMostKept of them are expanded once and kept (64 KiB each);
+// more are expanded whenever they are used, so that memory does not grow with the model: that takes
+// about as long as the rest of encrypting a polynomial. Immutable and thread-safe.
+class PayloadPolynomials {
+ public:
+  static constexpr uint64_t kMostKept = 1024;
+
+  PayloadPolynomials(std::span<const uint8_t> public_seed, uint64_t polynomials);
+
+  // a_j mod both primes, NTT domain: N words mod kPrimes[0], then N mod kPrimes[1]. They may lie in
+  // `buffer`, the caller's own, until its next use.
+  std::span<const uint64_t> At(uint64_t j, ring::AlignedWords& buffer) const;
+
+ private:
+  base::Digest seed_{};
+  ring::AlignedWords kept_;  // one after the other; empty: none
+};
 
 // A (secret) polynomial with small coefficients mod both primes, for products in Z_Q[X]/(X^N + 1).
 class ModQMultiplier {

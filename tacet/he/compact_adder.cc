@@ -18,7 +18,7 @@ class CompactAdder final : public Adder {
  public:
   CompactAdder(const AggregationParams& params, const KeyEnvelope& envelope, size_t tasks,
                base::ParallelFor run)
-      : params_(params),
+      : Adder(params),
         tasks_(std::clamp<uint64_t>(tasks, 1, params.polynomials())),
         run_(std::move(run)),
         envelope_(envelope.NewAdder()) {
@@ -33,22 +33,22 @@ class CompactAdder final : public Adder {
     // As many at a time as there is room for if all of them are right.
     while (!contributions.empty()) {
       const size_t taken =
-          std::min<size_t>(contributions.size(), params_.max_participants() - count_);
+          std::min<size_t>(contributions.size(), params().max_participants() - count_);
       if (taken == 0) break;
       AddSome(contributions.first(taken), results.first(taken));
       contributions = contributions.subspan(taken);
       results = results.subspan(taken);
     }
     for (size_t i = 0; i < contributions.size(); ++i) {
-      results[i] = CheckCiphertextLength(params_, contributions[i].ciphertext.size());
-      if (results[i].ok()) results[i] = CheckRoomInSum(params_, uint64_t{count_} + 1);
+      results[i] = CheckCiphertextLength(params(), contributions[i].ciphertext.size());
+      if (results[i].ok()) results[i] = CheckRoomInSum(params(), uint64_t{count_} + 1);
     }
   }
 
   absl::Status Merge(const Adder& other) override {
     const auto* that = dynamic_cast<const CompactAdder*>(&other);
-    TACET_RETURN_IF_ERROR(CheckMerge(params_, that == nullptr ? nullptr : &that->params_));
-    TACET_RETURN_IF_ERROR(CheckRoomInSum(params_, uint64_t{count_} + that->count_));
+    TACET_RETURN_IF_ERROR(CheckMerge(params(), that == nullptr ? nullptr : &that->params()));
+    TACET_RETURN_IF_ERROR(CheckRoomInSum(params(), uint64_t{count_} + that->count_));
     for (uint64_t j = 0; j < payload_.size(); ++j) payload_[j].Merge(that->payload_[j]);
     envelope_->Merge(*that->envelope_);
     count_ += that->count_;
@@ -57,15 +57,12 @@ class CompactAdder final : public Adder {
 
   uint32_t count() const override { return count_; }
 
-  base::Bytes Close() const override {
-    base::Bytes sum(params_.closed_sum_bytes());
-    std::span<uint8_t> rest(sum);
+  void CloseInto(std::span<uint8_t> sum) const override {
     for (const PlaneSums& polynomial : payload_) {
-      polynomial.WriteResidues(rest.first(16 * polynomial.count()));
-      rest = rest.subspan(16 * polynomial.count());
+      polynomial.WriteResidues(sum.first(16 * polynomial.count()));
+      sum = sum.subspan(16 * polynomial.count());
     }
-    envelope_->Close(rest);
-    return sum;
+    envelope_->Close(sum);
   }
 
  private:
@@ -84,7 +81,7 @@ class CompactAdder final : public Adder {
   void AddSome(std::span<const Contribution> contributions, std::span<absl::Status> results) {
     std::vector<size_t> sized;
     for (size_t i = 0; i < contributions.size(); ++i) {
-      results[i] = CheckCiphertextLength(params_, contributions[i].ciphertext.size());
+      results[i] = CheckCiphertextLength(params(), contributions[i].ciphertext.size());
       if (results[i].ok()) sized.push_back(i);
     }
     std::vector<Noticed> noticed(tasks_ * sized.size());
@@ -106,7 +103,7 @@ class CompactAdder final : public Adder {
         whole.words = Concatenate(whole.words, part.words, WordsOf(task));
         if (!whole.not_canonical.has_value()) whole.not_canonical = part.not_canonical;
       }
-      const auto envelope = contribution.ciphertext.last(params_.envelope_bytes());
+      const auto envelope = contribution.ciphertext.last(params().envelope_bytes());
       results[sized[k]] = Judge(contribution, whole, envelope);
       if (results[sized[k]].ok()) {
         envelope_->Add(envelope);
@@ -149,7 +146,7 @@ class CompactAdder final : public Adder {
   }
 
   const uint8_t* PlanesOf(const Contribution& contribution, uint64_t j) const {
-    return contribution.ciphertext.data() + kPlaneBytes * params_.ring_degree() * j;
+    return contribution.ciphertext.data() + kPlaneBytes * params().ring_degree() * j;
   }
 
   // Task t has the polynomials from FirstOf(t) to before FirstOf(t + 1).
@@ -160,7 +157,6 @@ class CompactAdder final : public Adder {
     return words;
   }
 
-  AggregationParams params_;
   size_t tasks_;
   base::ParallelFor run_;
   std::vector<PlaneSums> payload_;

@@ -33,29 +33,13 @@ class CompactDecryptor final : public Decryptor {
  public:
   CompactDecryptor(const AggregationParams& params, std::span<const uint8_t> public_seed,
                    std::unique_ptr<EnvelopeOpener> envelope)
-      : params_(params),
-        a_ntt_(ExpandPayloadA(public_seed, params.polynomials())),
-        envelope_(std::move(envelope)) {}
+      : Decryptor(params), a_(public_seed, params.polynomials()), envelope_(std::move(envelope)) {}
 
-  absl::Status DecryptInto(std::span<const uint8_t> closed_sum, uint32_t participants,
-                           std::vector<uint64_t>& sums) const override {
-    TACET_ASSIGN_OR_RETURN(const ModQMultiplier key_factors, OpenKeySum(closed_sum, participants));
-    sums.resize(params_.dimension());
-    base::SecretVector<uint64_t> scratch(ring::ScratchWords(kN));
-    const ring::Kernels& kernels = ring::ActiveKernels();
-    base::ByteReader reader(closed_sum, "closed sum");
-    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
-      TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c, ReadPolynomial(reader, j));
-      kernels.open({.product = key_factors.Times(PayloadA(a_ntt_, j), scratch.Expose()),
-                    .residues = c.residues,
-                    .layout = LanesOf(params_),
-                    .shift = KnownPart(participants, params_.lanes()),
-                    .last_shift = LastShift(c, participants),
-                    .offset = participants * params_.offset(),
-                    .used = c.used,
-                    .sums = ValuesOf(params_, j, std::span(sums))});
-    }
-    return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<Decryption>> Begin(std::span<const uint8_t> closed_sum,
+                                                    uint32_t participants) const override {
+    TACET_ASSIGN_OR_RETURN(ModQMultiplier key_factors, OpenKeySum(closed_sum, participants));
+    return std::make_unique<CompactDecryption>(*this, std::move(key_factors), closed_sum,
+                                               participants);
   }
 
   absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
@@ -63,14 +47,15 @@ class CompactDecryptor final : public Decryptor {
     TACET_ASSIGN_OR_RETURN(const ModQMultiplier key_factors, OpenKeySum(closed_sum, participants));
     std::array<base::SecretVector<uint64_t>, 2> product{base::SecretVector<uint64_t>(kN),
                                                         base::SecretVector<uint64_t>(kN)};
-    const Uint128 known = KnownPart(participants, params_.lanes());
+    const Uint128 known = KnownPart(participants, params().lanes());
     double sum_of_squares = 0;
     base::ByteReader reader(closed_sum, "closed sum");
-    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
+    ring::AlignedWords expanded;
+    for (uint64_t j = 0; j < params().polynomials(); ++j) {
       TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c, ReadPolynomial(reader, j));
+      const std::span<const uint64_t> a_ntt = a_.At(j, expanded);
       for (size_t r = 0; r < 2; ++r) {
-        key_factors.mod(r).Multiply(std::span(a_ntt_).subspan((2 * j + r) * kN, kN),
-                                    product[r].Expose());
+        key_factors.mod(r).Multiply(a_ntt.subspan(r * kN, kN), product[r].Expose());
       }
       for (size_t i = 0; i < c.used; ++i) {
         std::array<uint64_t, 2> phase;
@@ -81,28 +66,66 @@ class CompactDecryptor final : public Decryptor {
         const Uint128 shift = known + (i + 1 == c.used ? LastShift(c, participants) : 0);
         const Int128 centred =
             ring::CentreQ(ring::ReduceQ(ring::ComposeCrt(phase[0], phase[1]) + shift));
-        const Int128 nearest = ring::RoundToMultiple(centred, params_.scale_bits());
+        const Int128 nearest = ring::RoundToMultiple(centred, params().scale_bits());
         const double error = static_cast<double>(
-            static_cast<int64_t>(centred - nearest * (Int128{1} << params_.scale_bits())));
+            static_cast<int64_t>(centred - nearest * (Int128{1} << params().scale_bits())));
         sum_of_squares += error * error;
       }
     }
-    return sum_of_squares / static_cast<double>(params_.used_coefficients());
+    return sum_of_squares / static_cast<double>(params().used_coefficients());
   }
 
  private:
+  class CompactDecryption final : public Decryption {
+   public:
+    CompactDecryption(const CompactDecryptor& decryptor, ModQMultiplier key_factors,
+                      std::span<const uint8_t> closed_sum, uint32_t participants)
+        : decryptor_(decryptor),
+          key_factors_(std::move(key_factors)),
+          reader_(closed_sum, "closed sum"),
+          participants_(participants),
+          scratch_(ring::ScratchWords(kN)) {}
+
+    absl::Status Next(std::span<uint64_t> sums) override {
+      const AggregationParams& params = decryptor_.params();
+      RequireBlock(params, polynomial_, sums.size());
+      TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c,
+                             decryptor_.ReadPolynomial(reader_, polynomial_));
+      const std::span<const uint64_t> a_ntt = decryptor_.a_.At(polynomial_, expanded_);
+      ring::ActiveKernels().open({.product = key_factors_.Times(a_ntt, scratch_.Expose()),
+                                  .residues = c.residues,
+                                  .layout = LanesOf(params),
+                                  .shift = decryptor_.KnownPart(participants_, params.lanes()),
+                                  .last_shift = decryptor_.LastShift(c, participants_),
+                                  .offset = participants_ * params.offset(),
+                                  .used = c.used,
+                                  .sums = sums});
+      ++polynomial_;
+      return absl::OkStatus();
+    }
+
+   private:
+    const CompactDecryptor& decryptor_;
+    ModQMultiplier key_factors_;
+    base::ByteReader reader_;
+    uint32_t participants_;
+    base::SecretVector<uint64_t> scratch_;
+    ring::AlignedWords expanded_;
+    uint64_t polynomial_ = 0;
+  };
+
   // The sum of the one-time keys. Errors: everything but residues of the payload.
   absl::StatusOr<ModQMultiplier> OpenKeySum(std::span<const uint8_t> closed_sum,
                                             uint32_t participants) const {
-    TACET_RETURN_IF_ERROR(CheckClosedSum(params_, closed_sum.size(), participants));
+    TACET_RETURN_IF_ERROR(CheckClosedSum(params(), closed_sum.size(), participants));
     TACET_ASSIGN_OR_RETURN(
         const base::SecretVector<int32_t> key_sum,
-        envelope_->Open(closed_sum.subspan(16 * params_.used_coefficients()), participants));
+        envelope_->Open(closed_sum.subspan(16 * params().used_coefficients()), participants));
     return ModQMultiplier(std::span<const int32_t>(key_sum.Expose()));
   }
 
   absl::StatusOr<ClosedPolynomial> ReadPolynomial(base::ByteReader& reader, uint64_t index) const {
-    ClosedPolynomial polynomial{.index = index, .used = UsedCoefficients(params_, index)};
+    ClosedPolynomial polynomial{.index = index, .used = UsedCoefficients(params(), index)};
     for (size_t r = 0; r < 2; ++r) {
       TACET_ASSIGN_OR_RETURN(const auto bytes,
                              ReadResidues(reader, "payload", ring::kPrimes[r], polynomial.used));
@@ -117,12 +140,12 @@ class CompactDecryptor final : public Decryptor {
   Uint128 KnownPart(uint32_t participants, size_t values) const {
     Uint128 ones = 0;  // 2^kappa Σ 2^(w l) < 2^100
     for (size_t l = 0; l < values; ++l) {
-      ones += Uint128{1} << (params_.scale_bits() + l * params_.plaintext_bits());
+      ones += Uint128{1} << (params().scale_bits() + l * params().plaintext_bits());
     }
     std::array<uint64_t, 2> known;
     for (size_t r = 0; r < 2; ++r) {
       const ring::Modulus& modulus = ring::kModuli[r];
-      const uint64_t total_offset = modulus.Reduce(participants * params_.offset());
+      const uint64_t total_offset = modulus.Reduce(participants * params().offset());
       known[r] = modulus.Subtract(TruncationMean(participants),
                                   modulus.Multiply(modulus.Reduce(ones), total_offset));
     }
@@ -132,13 +155,12 @@ class CompactDecryptor final : public Decryptor {
   // What is known of the last coefficient of a polynomial beyond the others: the payload's last
   // may carry fewer values.
   Uint128 LastShift(const ClosedPolynomial& polynomial, uint32_t participants) const {
-    const size_t values = ValuesIn(params_, polynomial.index * kN + polynomial.used - 1);
+    const size_t values = ValuesIn(params(), polynomial.index * kN + polynomial.used - 1);
     return ring::SubtractQIfNotBelow(KnownPart(participants, values) + ring::kModulusQ -
-                                     KnownPart(participants, params_.lanes()));
+                                     KnownPart(participants, params().lanes()));
   }
 
-  AggregationParams params_;
-  ring::AlignedWords a_ntt_;
+  PayloadPolynomials a_;
   std::unique_ptr<EnvelopeOpener> envelope_;
 };
 

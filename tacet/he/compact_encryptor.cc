@@ -19,11 +19,11 @@ constexpr size_t kN = ring::kCompactDegree;
 
 class CompactEncryption final : public Encryption {
  public:
-  CompactEncryption(const AggregationParams& params, const ring::AlignedWords& a_ntt,
+  CompactEncryption(const AggregationParams& params, const PayloadPolynomials& a,
                     const base::SecretVector<int8_t>& key, base::Random error_random,
                     uint8_t* planes)
       : params_(params),
-        a_ntt_(a_ntt),
+        a_(a),
         key_factors_(std::span<const int8_t>(key.Expose())),
         error_random_(std::move(error_random)),
         error_words_(kN),
@@ -35,7 +35,7 @@ class CompactEncryption final : public Encryption {
     const size_t used = UsedCoefficients(params_, polynomial_);
     error_random_.FillU64(error_words_.Expose().first(used));
     ring::ActiveKernels().seal(
-        {.product = key_factors_.Times(PayloadA(a_ntt_, polynomial_), scratch_.Expose()),
+        {.product = key_factors_.Times(a_.At(polynomial_, expanded_), scratch_.Expose()),
          .error_words = error_words_.Expose().data(),
          .counts = counts,
          .layout = LanesOf(params_),
@@ -48,7 +48,8 @@ class CompactEncryption final : public Encryption {
 
  private:
   const AggregationParams& params_;
-  const ring::AlignedWords& a_ntt_;
+  const PayloadPolynomials& a_;
+  ring::AlignedWords expanded_;
   ModQMultiplier key_factors_;
   base::Random error_random_;
   base::SecretVector<uint64_t> error_words_;
@@ -61,9 +62,7 @@ class CompactEncryptor final : public Encryptor {
  public:
   CompactEncryptor(const AggregationParams& params, std::span<const uint8_t> public_seed,
                    std::unique_ptr<EnvelopeSealer> envelope)
-      : Encryptor(params),
-        a_ntt_(ExpandPayloadA(public_seed, params.polynomials())),
-        envelope_(std::move(envelope)) {}
+      : Encryptor(params), a_(public_seed, params.polynomials()), envelope_(std::move(envelope)) {}
 
   absl::StatusOr<std::unique_ptr<Encryption>> Begin(const base::SecretBytes& seal_key,
                                                     std::span<uint8_t> ciphertext) const override {
@@ -73,11 +72,11 @@ class CompactEncryptor final : public Encryptor {
     ring::SampleTernary(key_random, key.Expose());
     envelope_->Seal(key.Expose(), seal_key, ciphertext.last(params().envelope_bytes()));
     return std::make_unique<CompactEncryption>(
-        params(), a_ntt_, key, DeriveRandom(seal_key, "payload error"), ciphertext.data());
+        params(), a_, key, DeriveRandom(seal_key, "payload error"), ciphertext.data());
   }
 
  private:
-  ring::AlignedWords a_ntt_;
+  PayloadPolynomials a_;
   std::unique_ptr<EnvelopeSealer> envelope_;
 };
 

@@ -135,6 +135,21 @@ TEST(CompactLanesTest, OneLaneTakesTheWidestSums) {
 
 // The bytes of docs/formats/ciphertext.md, frozen, as a second implementation computed them from
 // that page: anything that changes them breaks the peers.
+// Kept or expanded at each use: a round has one set of polynomials.
+TEST(PayloadPolynomialsTest, AreTheSameForModelsOfEverySize) {
+  const base::Digest seed = base::Sha256({});
+  const PayloadPolynomials kept(seed, PayloadPolynomials::kMostKept);
+  const PayloadPolynomials expanded(seed, PayloadPolynomials::kMostKept + 1);
+  ring::AlignedWords unused, buffer;
+  for (const uint64_t j : {uint64_t{0}, uint64_t{1}, PayloadPolynomials::kMostKept - 1}) {
+    const std::span<const uint64_t> expected = kept.At(j, unused);
+    EXPECT_EQ(expected.size(), 2 * ring::kCompactDegree);
+    EXPECT_TRUE(std::ranges::equal(expanded.At(j, buffer), expected)) << j;
+  }
+  EXPECT_TRUE(unused.empty());
+  EXPECT_FALSE(buffer.empty());
+}
+
 TEST(CompactFormatTest, CiphertextAndSumBytesAreFrozen) {
   TestAttempt attempt(MustCreate(
       {.dimension = 20000, .max_participants = 1000, .offset = 40000, .sum_bound = 2000000}));

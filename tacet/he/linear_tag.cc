@@ -143,9 +143,13 @@ void LinearTagKey::AddRows(size_t first, std::span<const uint32_t> counts, uint6
   base::Wipe(products.data(), sizeof(products));
 }
 
-void LinearTagKey::Accumulate(uint64_t first, std::span<const uint32_t> counts, Tag& tag) const {
+void LinearTagKey::RequirePart(uint64_t first, size_t size) const {
   Require(first % kTagBlock == 0, "a part does not begin with a row");
-  Require(first <= dimension_ && counts.size() <= dimension_ - first, "a part passes the end");
+  Require(first <= dimension_ && size <= dimension_ - first, "a part passes the end");
+}
+
+void LinearTagKey::Accumulate(uint64_t first, std::span<const uint32_t> counts, Tag& tag) const {
+  RequirePart(first, counts.size());
   AddRows(first / kTagBlock, counts, 1, tag);
 }
 
@@ -175,8 +179,14 @@ Tag LinearTagKey::SumOfMasks(std::span<const TagNonce> nonces) const {
 
 Tag LinearTagKey::OfSum(std::span<const uint64_t> sums) const {
   Require(sums.size() == dimension_, "the number of sums is not the key's dimension");
-  // Low and high halves are counts of their own, the high ones 2^32-fold.
   Tag tag;
+  AccumulateSum(0, sums, tag);
+  return tag;
+}
+
+void LinearTagKey::AccumulateSum(uint64_t first, std::span<const uint64_t> sums, Tag& tag) const {
+  RequirePart(first, sums.size());
+  // Low and high halves are counts of their own, the high ones 2^32-fold.
   std::array<std::array<uint32_t, kTagRowsAtOnce * kTagBlock>, 2> halves;
   for (size_t begin = 0; begin < sums.size(); begin += halves[0].size()) {
     const auto block = sums.subspan(begin, std::min(halves[0].size(), sums.size() - begin));
@@ -185,12 +195,11 @@ Tag LinearTagKey::OfSum(std::span<const uint64_t> sums) const {
       halves[1][i] = static_cast<uint32_t>(block[i] >> 32);
     }
     for (size_t half = 0; half < 2; ++half) {
-      AddRows(begin / kTagBlock, std::span(halves[half]).first(block.size()),
+      AddRows((first + begin) / kTagBlock, std::span(halves[half]).first(block.size()),
               uint64_t{1} << (32 * half), tag);
     }
   }
   base::Wipe(halves.data(), sizeof(halves));
-  return tag;
 }
 
 }  // namespace tacet::he

@@ -62,11 +62,16 @@ class LinearTagKey {
   Tag Mask(const TagNonce& nonce) const { return SumOfMasks({&nonce, 1}); }
   Tag SumOfMasks(std::span<const TagNonce> nonces) const;
 
+  // The same for sums: any u64 are taken, mod p.
+  void AccumulateSum(uint64_t first, std::span<const uint64_t> sums, Tag& tag) const;
+
   // The tag of a sum without any mask. Any u64 are taken, mod p. Aborts unless
   // sums.size() == dimension.
   Tag OfSum(std::span<const uint64_t> sums) const;
 
  private:
+  // Aborts unless `size` values from `first` on are a part of the whole that begins with a row.
+  void RequirePart(uint64_t first, size_t size) const;
   // Adds `factor` times the rows of `counts`, which start with row `first` of the whole.
   void AddRows(size_t first, std::span<const uint32_t> counts, uint64_t factor, Tag& tag) const;
 

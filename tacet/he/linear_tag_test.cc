@@ -119,6 +119,20 @@ TEST(LinearTagTest, CoefficientsAreProductsOfRowAndColumn) {
   EXPECT_NE(a.words[0], c.words[0]);
 }
 
+TEST(LinearTagTest, PartsOfASumMakeItsTag) {
+  const uint64_t dimension = 2 * kTagBlock + 5;
+  base::InsecureSeededEntropy entropy(3, "parts");
+  const LinearTagKey key(entropy.Draw(32), dimension, {});
+  base::Random random = base::Random::FromEntropy(entropy);
+  std::vector<uint64_t> sums(dimension);
+  random.FillU64(sums);
+  Tag tag;
+  key.AccumulateSum(2 * kTagBlock, std::span(sums).last(5), tag);
+  key.AccumulateSum(0, std::span(sums).first(kTagBlock), tag);
+  key.AccumulateSum(kTagBlock, std::span(sums).subspan(kTagBlock, kTagBlock), tag);
+  EXPECT_TRUE(TagsEqual(tag, key.OfSum(sums)));
+}
+
 TEST(LinearTagTest, MasksDifferByLabelAndKey) {
   const LinearTagKey key = KeyFor(5, 10);
   const LinearTagKey other = KeyFor(6, 10);

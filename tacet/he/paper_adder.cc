@@ -36,7 +36,7 @@ void AddWords(std::span<uint64_t> sum, const uint8_t* bytes) {
 class PaperAdder final : public Adder {
  public:
   explicit PaperAdder(const AggregationParams& params)
-      : params_(params),
+      : Adder(params),
         seeded_(params.scheme() == Scheme::kPaperSecretKey),
         c0_(params.used_coefficients()),
         c1_ntt_(kN * params.polynomials()) {}
@@ -48,8 +48,8 @@ class PaperAdder final : public Adder {
 
   absl::Status Merge(const Adder& other) override {
     const auto* that = dynamic_cast<const PaperAdder*>(&other);
-    TACET_RETURN_IF_ERROR(CheckMerge(params_, that == nullptr ? nullptr : &that->params_));
-    TACET_RETURN_IF_ERROR(CheckRoomInSum(params_, uint64_t{count_} + that->count_));
+    TACET_RETURN_IF_ERROR(CheckMerge(params(), that == nullptr ? nullptr : &that->params()));
+    TACET_RETURN_IF_ERROR(CheckRoomInSum(params(), uint64_t{count_} + that->count_));
     ring::AddInPlace(c0_, that->c0_, kModulus);
     ring::AddInPlace(c1_ntt_, that->c1_ntt_, kModulus);
     count_ += that->count_;
@@ -58,8 +58,7 @@ class PaperAdder final : public Adder {
 
   uint32_t count() const override { return count_; }
 
-  base::Bytes Close() const override {
-    base::Bytes sum(params_.closed_sum_bytes());
+  void CloseInto(std::span<uint8_t> sum) const override {
     uint8_t* next = sum.data();
     const auto write = [&next](std::span<const uint64_t> words) {
       for (const uint64_t word : words) {
@@ -67,24 +66,23 @@ class PaperAdder final : public Adder {
         next += 8;
       }
     };
-    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
-      write(std::span(c0_).subspan(j * kN, UsedCoefficients(params_, j)));
+    for (uint64_t j = 0; j < params().polynomials(); ++j) {
+      write(std::span(c0_).subspan(j * kN, UsedCoefficients(params(), j)));
       write(std::span(c1_ntt_).subspan(j * kN, kN));
     }
-    return sum;
   }
 
  private:
   absl::Status AddOne(const Contribution& contribution) {
     const std::span<const uint8_t> ciphertext = contribution.ciphertext;
-    TACET_RETURN_IF_ERROR(CheckCiphertextLength(params_, ciphertext.size()));
-    TACET_RETURN_IF_ERROR(CheckRoomInSum(params_, uint64_t{count_} + 1));
+    TACET_RETURN_IF_ERROR(CheckCiphertextLength(params(), ciphertext.size()));
+    TACET_RETURN_IF_ERROR(CheckRoomInSum(params(), uint64_t{count_} + 1));
     if (contribution.announced.has_value()) {
       TACET_RETURN_IF_ERROR(CheckAnnounced(contribution, SumWords(ciphertext)));
     }
     const uint8_t* next = ciphertext.data();
-    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
-      const size_t used = UsedCoefficients(params_, j);
+    for (uint64_t j = 0; j < params().polynomials(); ++j) {
+      const size_t used = UsedCoefficients(params(), j);
       TACET_RETURN_IF_ERROR(CheckCanonical(next, used, "c0", j));
       next += 8 * used;
       if (seeded_) continue;
@@ -94,8 +92,8 @@ class PaperAdder final : public Adder {
 
     next = ciphertext.data();
     std::vector<uint64_t> a_ntt(seeded_ ? kN : 0);
-    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
-      const size_t used = UsedCoefficients(params_, j);
+    for (uint64_t j = 0; j < params().polynomials(); ++j) {
+      const size_t used = UsedCoefficients(params(), j);
       AddWords(std::span(c0_).subspan(j * kN, used), next);
       next += 8 * used;
       const auto c1 = std::span(c1_ntt_).subspan(j * kN, kN);
@@ -113,7 +111,6 @@ class PaperAdder final : public Adder {
     return absl::OkStatus();
   }
 
-  AggregationParams params_;
   bool seeded_;
   std::vector<uint64_t> c0_;      // coefficients, canonical
   std::vector<uint64_t> c1_ntt_;  // NTT domain, canonical

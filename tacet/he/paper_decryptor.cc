@@ -1,4 +1,4 @@
-#include <functional>
+#include <utility>
 #include <vector>
 
 #include "tacet/base/status.h"
@@ -25,7 +25,7 @@ int64_t Centre(uint64_t x) {
 class PaperDecryptor final : public Decryptor {
  public:
   PaperDecryptor(const AggregationParams& params, const base::SecretBytes& group_secret)
-      : params_(params),
+      : Decryptor(params),
         delta_(static_cast<int64_t>(PaperDelta(params.plaintext_bits()))),
         inverse_delta_(static_cast<int64_t>(
             ((ring::Uint128{1} << 64) + PaperDelta(params.plaintext_bits()) / 2) /
@@ -33,33 +33,91 @@ class PaperDecryptor final : public Decryptor {
         secret_(std::span<const int8_t>(ExpandGroupSecret(group_secret, kN).Expose()),
                 ring::PaperNtt()) {}
 
-  absl::Status DecryptInto(std::span<const uint8_t> closed_sum, uint32_t participants,
-                           std::vector<uint64_t>& sums) const override {
-    const uint64_t total_offset = participants * params_.offset();
-    sums.resize(params_.dimension());
-    const auto decode = [&](uint64_t first, std::span<const int64_t> phases) {
-      for (size_t i = 0; i < phases.size(); ++i) {
-        sums[first + i] = SumOfCounts(Round(phases[i]), total_offset);
-      }
-    };
-    return ForEachPolynomial(closed_sum, participants, decode);
+  absl::StatusOr<std::unique_ptr<Decryption>> Begin(std::span<const uint8_t> closed_sum,
+                                                    uint32_t participants) const override {
+    TACET_ASSIGN_OR_RETURN(Phases phases, BeginPhases(closed_sum, participants));
+    return std::make_unique<PaperDecryption>(*this, std::move(phases));
   }
 
   absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
                                       uint32_t participants) const override {
+    TACET_ASSIGN_OR_RETURN(Phases phases, BeginPhases(closed_sum, participants));
     double sum_of_squares = 0;
-    const auto measure = [&](uint64_t /*first*/, std::span<const int64_t> phases) {
-      for (const int64_t phase : phases) {
+    for (uint64_t j = 0; j < params().polynomials(); ++j) {
+      TACET_ASSIGN_OR_RETURN(const std::span<const int64_t> of_polynomial, phases.Next());
+      for (const int64_t phase : of_polynomial) {
         const double error = static_cast<double>(phase - Round(phase) * delta_);
         sum_of_squares += error * error;
       }
-    };
-    TACET_RETURN_IF_ERROR(ForEachPolynomial(closed_sum, participants, measure));
-    return sum_of_squares / static_cast<double>(params_.dimension());
+    }
+    return sum_of_squares / static_cast<double>(params().dimension());
   }
 
  private:
-  using Sink = std::function<void(uint64_t first_coefficient, std::span<const int64_t> phases)>;
+  // The phases Delta (sum - K' offset) + Σe, centred mod Q, a polynomial at a time.
+  class Phases {
+   public:
+    Phases(const PaperDecryptor& decryptor, std::span<const uint8_t> closed_sum,
+           uint32_t participants)
+        : decryptor_(decryptor),
+          reader_(closed_sum, "closed sum"),
+          total_offset_(participants * decryptor.params().offset()),
+          known_(kModulus.Multiply(kModulus.Reduce(total_offset_),
+                                   static_cast<uint64_t>(decryptor.delta_))),
+          product_(kN),
+          phases_(kN) {}
+
+    absl::StatusOr<std::span<const int64_t>> Next() {
+      const size_t used = UsedCoefficients(decryptor_.params(), polynomial_++);
+      TACET_ASSIGN_OR_RETURN(const auto c0, ReadResidues(reader_, "c0", kModulus.prime(), used));
+      TACET_ASSIGN_OR_RETURN(const ring::AlignedWords c1_ntt,
+                             ReadResidueWords(reader_, "c1", kModulus.prime(), kN));
+      decryptor_.secret_.Multiply(c1_ntt, product_.Expose());
+      for (size_t i = 0; i < used; ++i) {
+        const uint64_t phase =
+            kModulus.Add(ring::LoadWord64(c0.data() + 8 * i), product_.Expose()[i]);
+        phases_.Expose()[i] = Centre(kModulus.Subtract(phase, known_));
+      }
+      return std::as_const(phases_).Expose().first(used);
+    }
+
+    uint64_t total_offset() const { return total_offset_; }
+    uint64_t polynomial() const { return polynomial_; }  // the next one
+
+   private:
+    const PaperDecryptor& decryptor_;
+    base::ByteReader reader_;
+    uint64_t total_offset_;  // K' offset
+    uint64_t known_;
+    base::SecretVector<uint64_t> product_;
+    base::SecretVector<int64_t> phases_;
+    uint64_t polynomial_ = 0;
+  };
+
+  class PaperDecryption final : public Decryption {
+   public:
+    PaperDecryption(const PaperDecryptor& decryptor, Phases phases)
+        : decryptor_(decryptor), phases_(std::move(phases)) {}
+
+    absl::Status Next(std::span<uint64_t> sums) override {
+      RequireBlock(decryptor_.params(), phases_.polynomial(), sums.size());
+      TACET_ASSIGN_OR_RETURN(const std::span<const int64_t> phases, phases_.Next());
+      for (size_t i = 0; i < phases.size(); ++i) {
+        sums[i] = SumOfCounts(decryptor_.Round(phases[i]), phases_.total_offset());
+      }
+      return absl::OkStatus();
+    }
+
+   private:
+    const PaperDecryptor& decryptor_;
+    Phases phases_;
+  };
+
+  absl::StatusOr<Phases> BeginPhases(std::span<const uint8_t> closed_sum,
+                                     uint32_t participants) const {
+    TACET_RETURN_IF_ERROR(CheckClosedSum(params(), closed_sum.size(), participants));
+    return Phases(*this, closed_sum, participants);
+  }
 
   // phase / Delta to the nearest integer, by the reciprocal 2^64 / Delta: off by less than
   // |phase| / 2^65 < 2^-16 before rounding. No division: its time would depend on the phase.
@@ -68,32 +126,6 @@ class PaperDecryptor final : public Decryptor {
     return static_cast<int64_t>((scaled + (ring::Int128{1} << 63)) >> 64);
   }
 
-  // Hands over the phases Delta (sum - K' offset) + Σe, centred mod Q, a polynomial at a time.
-  absl::Status ForEachPolynomial(std::span<const uint8_t> closed_sum, uint32_t participants,
-                                 const Sink& sink) const {
-    TACET_RETURN_IF_ERROR(CheckClosedSum(params_, closed_sum.size(), participants));
-    base::ByteReader reader(closed_sum, "closed sum");
-    const uint64_t known = kModulus.Multiply(kModulus.Reduce(participants * params_.offset()),
-                                             static_cast<uint64_t>(delta_));
-    base::SecretVector<uint64_t> product(kN);
-    base::SecretVector<int64_t> phases(kN);
-    for (uint64_t j = 0; j < params_.polynomials(); ++j) {
-      const size_t used = UsedCoefficients(params_, j);
-      TACET_ASSIGN_OR_RETURN(const auto c0, ReadResidues(reader, "c0", kModulus.prime(), used));
-      TACET_ASSIGN_OR_RETURN(const ring::AlignedWords c1_ntt,
-                             ReadResidueWords(reader, "c1", kModulus.prime(), kN));
-      secret_.Multiply(c1_ntt, product.Expose());
-      for (size_t i = 0; i < used; ++i) {
-        const uint64_t phase =
-            kModulus.Add(ring::LoadWord64(c0.data() + 8 * i), product.Expose()[i]);
-        phases.Expose()[i] = Centre(kModulus.Subtract(phase, known));
-      }
-      sink(j * kN, phases.Expose().first(used));
-    }
-    return reader.ExpectEnd();
-  }
-
-  AggregationParams params_;
   int64_t delta_;
   int64_t inverse_delta_;  // round(2^64 / Delta) < 2^53
   ring::Multiplier secret_;

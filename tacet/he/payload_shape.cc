@@ -42,7 +42,7 @@ void RequireBlock(const AggregationParams& params, uint64_t polynomial, size_t c
       counts == std::min(params.values_per_polynomial(), params.dimension() - first)) {
     return;
   }
-  std::fprintf(stderr, "tacet: block %llu of an encryption has %zu counts\n",
+  std::fprintf(stderr, "tacet: block %llu of an encryption or decryption has %zu values\n",
                static_cast<unsigned long long>(polynomial), counts);
   std::abort();
 }

@@ -46,7 +46,7 @@ absl::Status CheckCounts(const AggregationParams& params, size_t counts);
 absl::Status CheckSealKey(size_t seal_key_bytes);
 absl::Status CheckEncryption(const AggregationParams& params, size_t seal_key_bytes,
                              size_t ciphertext_bytes);
-// Aborts unless `counts` values are what payload polynomial `polynomial` takes.
+// Aborts unless `counts` values are what payload polynomial `polynomial` takes or gives.
 void RequireBlock(const AggregationParams& params, uint64_t polynomial, size_t counts);
 absl::Status CheckCiphertextLength(const AggregationParams& params, size_t bytes);
 absl::Status CheckAnnounced(const Contribution& contribution, const WordSums& words);

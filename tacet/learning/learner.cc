@@ -12,6 +12,7 @@
 #include "tacet/learning/architecture.h"
 #include "tacet/learning/auc.h"
 #include "tacet/learning/clipped_sums.h"
+#include "tacet/learning/federated_part.h"
 #include "tacet/learning/network.h"
 #include "tacet/learning/record_gradients.h"
 #include "tacet/learning/seeded_random.h"
@@ -35,6 +36,7 @@ struct Shared {
   Architecture architecture;
   Split split;
   UnitRows units;
+  FederatedPart part;
 
   uint64_t TrainingSamples(uint64_t owner) const {
     const uint64_t all = split.training_rows(owner).size();
@@ -51,9 +53,9 @@ struct Shared {
 };
 
 absl::Status CheckModelSize(const Shared& shared, size_t size) {
-  if (size == shared.architecture.dimension()) return absl::OkStatus();
+  if (size == shared.part.dimension()) return absl::OkStatus();
   return base::InvalidArgument("model has {} parameters, expected {}", size,
-                               shared.architecture.dimension());
+                               shared.part.dimension());
 }
 
 absl::Status CheckOwner(const Shared& shared, uint64_t owner) {
@@ -118,7 +120,8 @@ class SgdTrainer final : public federation::Trainer {
       std::ranges::fill(update, 0.0f);
       return absl::OkStatus();
     }
-    TACET_RETURN_IF_ERROR(network_->Load(model));
+    TACET_RETURN_IF_ERROR(shared_.part.whole() ? network_->Load(model)
+                                               : network_->Load(shared_.part.Whole(model)));
     base::Random random = SeededRandom(shared_.spec.seed, "batches", round, owner);
     const float learning_rate = shared_.LearningRate(round);
     order_.assign(rows.begin(), rows.end());
@@ -128,7 +131,13 @@ class SgdTrainer final : public federation::Trainer {
       if (epoch > 0) Shuffle(random, order_);
       TACET_RETURN_IF_ERROR(Epoch(learning_rate));
     }
-    TACET_RETURN_IF_ERROR(network_->Store(update));
+    if (shared_.part.whole()) {
+      TACET_RETURN_IF_ERROR(network_->Store(update));
+    } else {
+      all_.resize(shared_.architecture.dimension());
+      TACET_RETURN_IF_ERROR(network_->Store(all_));
+      shared_.part.Gather(all_, update);
+    }
     for (size_t i = 0; i < update.size(); ++i) update[i] -= model[i];
     return absl::OkStatus();
   }
@@ -145,21 +154,33 @@ class SgdTrainer final : public federation::Trainer {
         labels_.push_back(shared_.dataset.label(row));
       }
       TACET_RETURN_IF_ERROR(network_->Step(labels_, learning_rate));
+      TACET_RETURN_IF_ERROR(UndoOutsideThePart());
     }
     return absl::OkStatus();
+  }
+
+  // Steps are plain SGD, so a step that is undone where parameters are fixed is a step along the
+  // others alone.
+  absl::Status UndoOutsideThePart() {
+    if (shared_.part.whole()) return absl::OkStatus();
+    all_.resize(shared_.architecture.dimension());
+    TACET_RETURN_IF_ERROR(network_->Store(all_));
+    shared_.part.Restore(all_);
+    return network_->Load(all_);
   }
 
   const Shared& shared_;
   std::unique_ptr<Network> network_;
   std::vector<uint32_t> order_;
   std::vector<uint32_t> labels_;
+  std::vector<float> all_;  // parameters, where only a part is federated
 };
 
 class ModelLearner final : public federation::Learner {
  public:
   explicit ModelLearner(Shared shared) : shared_(std::move(shared)) {}
 
-  uint64_t dimension() const override { return shared_.architecture.dimension(); }
+  uint64_t dimension() const override { return shared_.part.dimension(); }
   uint64_t owners() const override { return shared_.dataset.owners(); }
   uint64_t training_samples(uint64_t owner) const override {
     return shared_.TrainingSamples(owner);
@@ -169,7 +190,14 @@ class ModelLearner final : public federation::Learner {
   uint64_t units(uint64_t owner) const override { return shared_.units.units(owner); }
 
   std::vector<float> InitialModel() const override {
-    return shared_.architecture.InitialParameters(shared_.spec.seed, shared_.spec.last_layer_gain);
+    std::vector<float> part(dimension());
+    shared_.part.Gather(shared_.part.start(), part);
+    return part;
+  }
+
+  std::string federated_part() const override { return shared_.part.names(); }
+  std::vector<float> WholeModel(std::span<const float> model) const override {
+    return shared_.part.Whole(model);
   }
 
   absl::StatusOr<std::unique_ptr<federation::Trainer>> NewTrainer() const override {
@@ -251,6 +279,7 @@ absl::StatusOr<federation::Evaluation> ModelLearner::Evaluate(std::span<const fl
     return base::InvalidArgument("evaluation on {} threads, expected 1 to {}", threads,
                                  kMaxThreads);
   }
+  const std::vector<float> all = shared_.part.Whole(model);
   const std::span<const uint32_t> rows = shared_.split.held_out_rows();
   const size_t chunks = (rows.size() + kEvaluationChunk - 1) / kEvaluationChunk;
   std::vector<Score> scores(chunks);
@@ -258,7 +287,7 @@ absl::StatusOr<federation::Evaluation> ModelLearner::Evaluate(std::span<const fl
 
   const auto work = [&]() -> absl::Status {
     TACET_ASSIGN_OR_RETURN(std::unique_ptr<Network> network, TakeNetwork());
-    TACET_RETURN_IF_ERROR(network->Load(model));
+    TACET_RETURN_IF_ERROR(network->Load(all));
     for (size_t chunk = next++; chunk < chunks; chunk = next++) {
       const size_t first = chunk * kEvaluationChunk;
       TACET_ASSIGN_OR_RETURN(
@@ -338,11 +367,22 @@ absl::StatusOr<std::unique_ptr<federation::Learner>> NewLearner(const LearnerSpe
   TACET_RETURN_IF_ERROR(CheckPrecision(architecture, spec.precision));
   if (spec.unit != accounting::Unit::kClient) {
     TACET_RETURN_IF_ERROR(RecordGradients::CheckArchitecture(architecture));
+    if (!spec.federated.empty()) {
+      return base::InvalidArgument("federated: a part of the model is for unit client, not {}",
+                                   accounting::UnitName(spec.unit));
+    }
   }
+  TACET_ASSIGN_OR_RETURN(
+      FederatedPart part,
+      FederatedPart::Create(architecture, spec.federated,
+                            !spec.start.empty()
+                                ? spec.start
+                                : architecture.InitialParameters(spec.seed, spec.last_layer_gain)));
   Split split(dataset, spec.seed, spec.held_out_share);
   TACET_ASSIGN_OR_RETURN(UnitRows units, UnitRows::Create(dataset, split, spec.unit));
   return std::make_unique<ModelLearner>(Shared{spec, std::move(dataset), std::move(architecture),
-                                               std::move(split), std::move(units)});
+                                               std::move(split), std::move(units),
+                                               std::move(part)});
 }
 
 }  // namespace tacet::learning

@@ -19,6 +19,9 @@ struct LearnerSpec {
   std::string model = "femnist-cnn";     // one of docs/formats/models.md
   std::vector<uint64_t> hidden = {128};  // widths of the hidden layers, mlp only
   uint32_t classes = 0;                  // 0: as many as the data set has; more are allowed
+  // Layers that are trained and sent, by name (federated_part.h); none: all. Unit client only.
+  std::vector<std::string> federated = {};
+  std::vector<float> start = {};  // all parameters at the start; none: drawn from `seed`
   // Fixes initialisation, the split and the batches; never noise, keys or cohorts.
   uint64_t seed = 1;
   double held_out_share = 0.1;   // of each owner's samples, rounded, in [0, 0.9]

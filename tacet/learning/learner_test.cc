@@ -103,6 +103,59 @@ TEST(LearnerTest, EvaluationIsTheSameOnAnyNumberOfThreads) {
   }
 }
 
+// Steps along a part alone: what it sends does not know that the rest could have moved.
+TEST(LearnerTest, OnlyTheFederatedPartIsTrained) {
+  for (const char* model : {"femnist-cnn", "mlp"}) {
+    const LearnerSpec all{.model = model, .seed = 3};
+    LearnerSpec part = all;
+    part.federated = {"dense2"};
+    const auto whole = MakeLearner(all, Drawn(2));
+    const auto learner = MakeLearner(part, Drawn(2));
+    EXPECT_EQ(learner->federated_part(), "dense2");
+    const std::vector<float> start = whole->InitialModel();
+    const std::vector<float> own = learner->InitialModel();
+    const size_t d = learner->dimension(), before = start.size() - d;  // the last layer
+    EXPECT_EQ(own, std::vector<float>(start.begin() + static_cast<ptrdiff_t>(before), start.end()));
+    EXPECT_EQ(learner->WholeModel(own), start);
+    EXPECT_EQ(learner->Evaluate(own, 1)->loss, whole->Evaluate(start, 1)->loss);
+
+    // One batch of everything: gradients at the start, so both make the same step along the part.
+    const std::vector<float> update = Update(*learner, **learner->NewTrainer(), own, 0, 1);
+    EXPECT_TRUE(std::ranges::any_of(update, [](float value) { return value != 0; }));
+    LearnerSpec one_batch = all;
+    one_batch.batch = 64;
+    LearnerSpec one_batch_of_part = part;
+    one_batch_of_part.batch = 64;
+    const auto full = MakeLearner(one_batch, Drawn(2));
+    const auto partly = MakeLearner(one_batch_of_part, Drawn(2));
+    const std::vector<float> full_update = Update(*full, **full->NewTrainer(), start, 0, 1);
+    const std::vector<float> part_update = Update(*partly, **partly->NewTrainer(), own, 0, 1);
+    EXPECT_EQ(part_update, std::vector<float>(full_update.begin() + static_cast<ptrdiff_t>(before),
+                                              full_update.end()))
+        << model;
+    // From the second batch on the other layers would have moved.
+    const std::vector<float> many = Update(*whole, **whole->NewTrainer(), start, 0, 1);
+    EXPECT_NE(update,
+              std::vector<float>(many.begin() + static_cast<ptrdiff_t>(before), many.end()));
+  }
+}
+
+TEST(LearnerTest, TrainingStartsFromAGivenModel) {
+  const auto drawn = MakeLearner({.model = "logistic", .seed = 5}, Drawn(2));
+  std::vector<float> start = drawn->InitialModel();
+  start[3] = 0.5f;
+  EXPECT_EQ(MakeLearner({.model = "logistic", .start = start}, Drawn(2))->InitialModel(), start);
+  start.pop_back();
+  EXPECT_THAT(base::Message(NewLearner({.model = "logistic", .start = start}, Drawn(2)).status()),
+              HasSubstr("the start has"));
+  EXPECT_THAT(base::Message(NewLearner({.model = "logistic",
+                                        .federated = {"dense1"},
+                                        .unit = accounting::Unit::kRecord},
+                                       Drawn(2))
+                                .status()),
+              HasSubstr("a part of the model is for unit client, not record"));
+}
+
 TEST(LearnerTest, OwnersWithFewSamplesTrainAndThoseWithNoneStandStill) {
   const auto learner = MakeLearner({.model = "logistic", .batch = 7}, Uneven());
   EXPECT_EQ(learner->owners(), 4u);

@@ -1,8 +1,12 @@
 #include "tacet/secagg/aggregator.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <set>
 #include <utility>
 
 #include "tacet/base/status.h"
+#include "tacet/he/closed_sum.h"
 #include "tacet/secagg/closed_round.h"
 
 namespace tacet::secagg {
@@ -19,11 +23,14 @@ absl::Status Aggregator::Submit(uint64_t participant, std::span<const uint8_t> u
   return SubmitEach({&submission, 1}).front();
 }
 
+absl::Status Aggregator::CheckOpen() const {
+  if (!closed_) return absl::OkStatus();
+  return base::FailedPrecondition("round {} attempt {} is closed", attempt_.round,
+                                  attempt_.attempt);
+}
+
 absl::StatusOr<std::optional<UploadView>> Aggregator::ReadNew(const Submission& submission) const {
-  if (closed_) {
-    return base::FailedPrecondition("round {} attempt {} is closed", attempt_.round,
-                                    attempt_.attempt);
-  }
+  TACET_RETURN_IF_ERROR(CheckOpen());
   TACET_ASSIGN_OR_RETURN(const UploadView view,
                          ReadUploadFields(submission.upload, attempt_, params_));
   if (const auto before = accepted_.find(submission.participant); before != accepted_.end()) {
@@ -59,7 +66,7 @@ std::vector<absl::Status> Aggregator::SubmitEach(std::span<const Submission> sub
       if (!added[i].ok()) continue;
       const uint64_t participant = submissions[places[i]].participant;
       tag_sum_ = he::AddTags(tag_sum_, views[i].tag);
-      accepted_.emplace(participant, views[i]);
+      accepted_.emplace(participant, Accepted(views[i]));
       nonce_owner_.emplace(views[i].nonce, participant);
     }
     views.clear();
@@ -89,6 +96,53 @@ std::vector<absl::Status> Aggregator::SubmitEach(std::span<const Submission> sub
   return results;
 }
 
+absl::Status Aggregator::CheckNew(const AddedUpload& upload) const {
+  if (accepted_.contains(upload.participant)) {
+    return base::AlreadyExists(
+        "a partial sum of round {} attempt {} holds an upload of a participant that is in the sum "
+        "already",
+        attempt_.round, attempt_.attempt);
+  }
+  if (nonce_owner_.contains(upload.nonce)) {
+    return base::AlreadyExists(
+        "a partial sum of round {} attempt {} holds a nonce that another upload used",
+        attempt_.round, attempt_.attempt);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Aggregator::Merge(std::span<const uint8_t> partial_sum) {
+  TACET_RETURN_IF_ERROR(CheckOpen());
+  TACET_ASSIGN_OR_RETURN(const PartialSum other, ReadPartialSum(partial_sum, attempt_, params_));
+  if (count() + other.uploads.size() > params_.max_participants()) {
+    return base::FailedPrecondition(
+        "round {} attempt {} would have {} uploads with this partial sum, at most {} are allowed",
+        attempt_.round, attempt_.attempt, count() + other.uploads.size(),
+        params_.max_participants());
+  }
+  std::set<SealNonce> nonces;
+  for (const AddedUpload& upload : other.uploads) {
+    TACET_RETURN_IF_ERROR(CheckNew(upload));
+    if (!nonces.insert(upload.nonce).second) {
+      return base::DataLoss("partial sum: field `nonce` is the same in two uploads");
+    }
+  }
+  if (merged_.empty()) merged_.resize(params_.closed_sum_bytes());  // zeros: of nothing
+  TACET_RETURN_IF_ERROR(he::AddClosedSum(params_, other.closed_sum, merged_));
+  tag_sum_ = he::AddTags(tag_sum_, other.tag_sum);
+  for (const AddedUpload& upload : other.uploads) {
+    accepted_.emplace(upload.participant, std::nullopt);
+    nonce_owner_.emplace(upload.nonce, upload.participant);
+  }
+  return absl::OkStatus();
+}
+
+void Aggregator::WriteClosedSum(std::span<uint8_t> sum) const {
+  adder_->CloseInto(sum);
+  // Both are ours, and checked.
+  if (!merged_.empty() && !he::AddClosedSum(params_, merged_, sum).ok()) std::abort();
+}
+
 absl::StatusOr<base::Bytes> Aggregator::Close() {
   if (count() < min_participants_) {
     return base::FailedPrecondition(
@@ -98,8 +152,22 @@ absl::StatusOr<base::Bytes> Aggregator::Close() {
   closed_ = true;
   ClosedRound round{.attempt = attempt_, .nonces = {}, .tag_sum = tag_sum_, .closed_sum = {}};
   for (const auto& [nonce, participant] : nonce_owner_) round.nonces.push_back(nonce);
-  round.closed_sum = adder_->Close();
-  return WriteClosedRound(round);
+  base::Bytes message = BeginClosedRound(round, params_.closed_sum_bytes());
+  WriteClosedSum(ClosedSumOf(message, params_.closed_sum_bytes()));
+  return message;
+}
+
+absl::StatusOr<base::Bytes> Aggregator::ClosePartial() {
+  TACET_RETURN_IF_ERROR(CheckOpen());
+  closed_ = true;
+  base::Bytes closed_sum(params_.closed_sum_bytes());
+  WriteClosedSum(closed_sum);
+  PartialSum sum{.attempt = attempt_, .uploads = {}, .tag_sum = tag_sum_, .closed_sum = closed_sum};
+  for (const auto& [nonce, participant] : nonce_owner_) {
+    sum.uploads.push_back({.participant = participant, .nonce = nonce});
+  }
+  std::ranges::sort(sum.uploads, {}, &AddedUpload::participant);
+  return WritePartialSum(sum, params_);
 }
 
 }  // namespace tacet::secagg

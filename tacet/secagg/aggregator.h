@@ -16,6 +16,7 @@
 #include "tacet/base/parallel.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/secagg/attempt.h"
+#include "tacet/secagg/partial_sum.h"
 #include "tacet/secagg/upload.h"
 
 namespace tacet::secagg {
@@ -45,11 +46,22 @@ class Aggregator {
   // several times faster together. Returns what became of each.
   std::vector<absl::Status> SubmitEach(std::span<const Submission> submissions);
 
-  uint32_t count() const { return adder_->count(); }
+  // Adds what another aggregator of the same attempt has added and closed as partial. Errors leave
+  // the sum as it was: DataLoss (damaged), FailedPrecondition (for another attempt, scheme or
+  // dimension; together too many; already closed), AlreadyExists (a participant or a nonce is in
+  // both).
+  absl::Status Merge(std::span<const uint8_t> partial_sum);
+
+  // Uploads in the sum, those of merged sums among them.
+  uint32_t count() const { return static_cast<uint32_t>(accepted_.size()); }
 
   // The ClosedRound message for the openers. FailedPrecondition with fewer than `min_participants`
   // uploads: an attempt that small never opens. Nothing is accepted afterwards.
   absl::StatusOr<base::Bytes> Close();
+
+  // The PartialSum message for the aggregator that closes the attempt; any number of uploads, also
+  // none. FailedPrecondition when it was closed before. Nothing is accepted afterwards.
+  absl::StatusOr<base::Bytes> ClosePartial();
 
  private:
   struct Accepted {
@@ -66,13 +78,18 @@ class Aggregator {
 
   // What a submission says, unless it is refused or was accepted before.
   absl::StatusOr<std::optional<UploadView>> ReadNew(const Submission& submission) const;
+  absl::Status CheckOpen() const;
+  absl::Status CheckNew(const AddedUpload& upload) const;
+  void WriteClosedSum(std::span<uint8_t> sum) const;
 
   he::AggregationParams params_;
   Attempt attempt_;
   uint32_t min_participants_;
   std::unique_ptr<he::Adder> adder_;
   he::Tag tag_sum_;
-  std::map<uint64_t, Accepted> accepted_;      // by participant
+  base::Bytes merged_;  // closed sum of what other aggregators added; empty: nothing
+  // By participant; empty for uploads that another aggregator added.
+  std::map<uint64_t, std::optional<Accepted>> accepted_;
   std::map<SealNonce, uint64_t> nonce_owner_;  // sorted, as the openers want them
   bool closed_ = false;
 };

@@ -1,5 +1,7 @@
 #include "tacet/secagg/closed_round.h"
 
+#include <algorithm>
+
 #include "tacet/base/status.h"
 #include "tacet/secagg/wire.h"
 
@@ -9,21 +11,32 @@ namespace {
 constexpr std::string_view kMagic = "TCTC";
 constexpr std::string_view kWhat = "closed round";
 
-void WriteBody(const ClosedRound& round, base::ByteWriter& writer) {
+// Everything but the closed sum, from the attempt to its length.
+void WriteBody(const ClosedRound& round, size_t closed_sum_bytes, base::ByteWriter& writer) {
   WriteAttempt(round.attempt, writer);
   writer.U32(static_cast<uint32_t>(round.nonces.size()));
   for (const SealNonce& nonce : round.nonces) writer.Raw(nonce);
   WriteTag(round.tag_sum, writer);
-  writer.Blob(round.closed_sum);
+  writer.U32(static_cast<uint32_t>(closed_sum_bytes));
 }
 
 }  // namespace
 
-base::Bytes WriteClosedRound(const ClosedRound& round) {
+base::Bytes BeginClosedRound(const ClosedRound& round, size_t closed_sum_bytes) {
   base::ByteWriter writer;
+  writer.Reserve(256 + sizeof(SealNonce) * round.nonces.size() + closed_sum_bytes);
   WritePreamble(kMagic, writer);
-  WriteBody(round, writer);
-  return writer.Take();
+  WriteBody(round, closed_sum_bytes, writer);
+  base::Bytes message = writer.Take();
+  message.resize(message.size() + closed_sum_bytes);
+  return message;
+}
+
+base::Bytes WriteClosedRound(const ClosedRound& round) {
+  const size_t size = round.closed_sum.size();
+  base::Bytes message = BeginClosedRound(round, size);
+  std::ranges::copy(round.closed_sum, ClosedSumOf(message, size).begin());
+  return message;
 }
 
 absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, const Attempt& attempt,
@@ -50,12 +63,7 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
     }
   }
   TACET_ASSIGN_OR_RETURN(round.tag_sum, ReadTag(reader, "tag sum"));
-  TACET_ASSIGN_OR_RETURN(const auto closed_sum,
-                         reader.ReadBlob(params.closed_sum_bytes(), "closed sum"));
-  if (closed_sum.size() != params.closed_sum_bytes()) {
-    return base::DataLoss("{}: field `closed sum` has {} bytes, expected {}", kWhat,
-                          closed_sum.size(), params.closed_sum_bytes());
-  }
+  TACET_ASSIGN_OR_RETURN(const auto closed_sum, ReadClosedSum(params, kWhat, reader));
   round.closed_sum.assign(closed_sum.begin(), closed_sum.end());
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return round;
@@ -64,8 +72,11 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
 base::Digest ClosedRoundHash(const ClosedRound& round) {
   base::ByteWriter writer;
   writer.Raw("tacet/1/closed round");
-  WriteBody(round, writer);
-  return base::Sha256(writer.bytes());
+  WriteBody(round, round.closed_sum.size(), writer);
+  base::Sha256Hasher hasher;
+  hasher.Update(writer.bytes());
+  hasher.Update(round.closed_sum);
+  return hasher.Finish();
 }
 
 }  // namespace tacet::secagg

@@ -24,6 +24,12 @@ struct ClosedRound {
 };
 
 base::Bytes WriteClosedRound(const ClosedRound& round);
+// In steps: the message with `closed_sum_bytes` zeros for a closed sum (round.closed_sum is not
+// looked at), and their place, to be written there.
+base::Bytes BeginClosedRound(const ClosedRound& round, size_t closed_sum_bytes);
+inline std::span<uint8_t> ClosedSumOf(base::Bytes& message, size_t closed_sum_bytes) {
+  return std::span(message).last(closed_sum_bytes);
+}
 
 // Checks form and bounds: K' between `min_participants` and params.max_participants(), nonces
 // strictly increasing, the closed sum as long as the parameters say, the attempt the expected one.

@@ -1,6 +1,7 @@
 #include "tacet/secagg/opened_sum.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tacet/base/aead.h"
 #include "tacet/base/status.h"
@@ -28,23 +29,33 @@ base::Bytes AssociatedData(he::Scheme scheme, const Attempt& attempt,
 
 }  // namespace
 
-base::Bytes PackCentred(std::span<const uint64_t> sums, uint64_t centre, uint32_t bits) {
-  const uint64_t mask = (uint64_t{1} << bits) - 1;
-  base::Bytes packed;
-  packed.reserve(PackedBytes(sums.size(), bits) + 8);
-  unsigned __int128 pending = 0;
-  uint32_t pending_bits = 0;
+CentredPacker::CentredPacker(uint64_t count, uint64_t centre, uint32_t bits)
+    : centre_(centre), bits_(bits) {
+  packed_.reserve(PackedBytes(count, bits));
+}
+
+void CentredPacker::Append(std::span<const uint64_t> sums) {
+  const uint64_t mask = (uint64_t{1} << bits_) - 1;
   for (const uint64_t sum : sums) {
-    pending |= static_cast<unsigned __int128>((sum - centre) & mask) << pending_bits;
-    pending_bits += bits;
-    while (pending_bits >= 8) {
-      packed.push_back(static_cast<uint8_t>(pending));
-      pending >>= 8;
-      pending_bits -= 8;
+    pending_ |= static_cast<unsigned __int128>((sum - centre_) & mask) << pending_bits_;
+    pending_bits_ += bits_;
+    while (pending_bits_ >= 8) {
+      packed_.push_back(static_cast<uint8_t>(pending_));
+      pending_ >>= 8;
+      pending_bits_ -= 8;
     }
   }
-  if (pending_bits > 0) packed.push_back(static_cast<uint8_t>(pending));
-  return packed;
+}
+
+base::Bytes CentredPacker::Finish() {
+  if (pending_bits_ > 0) packed_.push_back(static_cast<uint8_t>(pending_));
+  return std::move(packed_);
+}
+
+base::Bytes PackCentred(std::span<const uint64_t> sums, uint64_t centre, uint32_t bits) {
+  CentredPacker packer(sums.size(), centre, bits);
+  packer.Append(sums);
+  return packer.Finish();
 }
 
 absl::StatusOr<std::vector<uint64_t>> UnpackCentred(std::span<const uint8_t> packed, uint64_t count,
@@ -81,18 +92,34 @@ base::Bytes WriteOpenedSum(const OpenedSum& opened, const Attempt& attempt,
                            const he::AggregationParams& params, const base::Digest& round_hash,
                            uint64_t opener, const base::SecretBytes& result_key,
                            const base::SigningKey& signing_key, base::Entropy& entropy) {
-  const base::Bytes packed = PackCentred(
-      opened.sums, uint64_t{opened.participants} * params.offset(), params.plaintext_bits());
+  const uint64_t centre = uint64_t{opened.participants} * params.offset();
+  return WritePackedSum({.participants = opened.participants,
+                         .packed = PackCentred(opened.sums, centre, params.plaintext_bits())},
+                        attempt, params, round_hash, opener, result_key, signing_key, entropy);
+}
+
+base::Bytes WritePackedSum(const PackedSum& sum, const Attempt& attempt,
+                           const he::AggregationParams& params, const base::Digest& round_hash,
+                           uint64_t opener, const base::SecretBytes& result_key,
+                           const base::SigningKey& signing_key, base::Entropy& entropy) {
   base::ByteWriter writer;
   WritePreamble(kMagic, writer);
   WriteAttempt(attempt, writer);
   writer.Raw(round_hash);
   writer.U64(opener);
-  writer.U32(opened.participants);
-  writer.Blob(base::AeadSeal(
-      result_key, packed, AssociatedData(params.scheme(), attempt, round_hash, opener), entropy));
+  writer.U32(sum.participants);
+  writer.Blob(base::AeadSeal(result_key, sum.packed,
+                             AssociatedData(params.scheme(), attempt, round_hash, opener),
+                             entropy));
   writer.Raw(signing_key.Sign(writer.bytes()));
   return writer.Take();
+}
+
+size_t OpenedSumBytes(const he::AggregationParams& params) {
+  // magic, version, attempt, round hash, opener, participants, length
+  return 4 + 2 + kAttemptBytes + sizeof(base::Digest) + 8 + 4 + 4 +
+         PackedBytes(params.dimension(), params.plaintext_bits()) + base::kAeadOverheadBytes +
+         kSignatureBytes;
 }
 
 absl::StatusOr<OpenedSumMessage> ReadOpenedSum(std::span<const uint8_t> bytes,

@@ -38,12 +38,41 @@ base::Bytes PackCentred(std::span<const uint64_t> sums, uint64_t centre, uint32_
 absl::StatusOr<std::vector<uint64_t>> UnpackCentred(std::span<const uint8_t> packed, uint64_t count,
                                                     uint64_t centre, uint32_t bits);
 
+// The same, block after block.
+class CentredPacker {
+ public:
+  // Of `count` sums.
+  CentredPacker(uint64_t count, uint64_t centre, uint32_t bits);
+
+  void Append(std::span<const uint64_t> sums);
+  base::Bytes Finish();
+
+ private:
+  uint64_t centre_;
+  uint32_t bits_;
+  base::Bytes packed_;
+  unsigned __int128 pending_ = 0;
+  uint32_t pending_bits_ = 0;
+};
+
+// Sums that are packed already: of each the bits that the agreement gives it instead of 64.
+struct PackedSum {
+  uint32_t participants = 0;  // K'
+  base::Bytes packed;
+};
+
 // The OpenedSum message: the packed sums under `result_key` (XChaCha20-Poly1305, bound to scheme,
 // attempt, `round_hash` and opener), the whole signed by the opener.
 base::Bytes WriteOpenedSum(const OpenedSum& opened, const Attempt& attempt,
                            const he::AggregationParams& params, const base::Digest& round_hash,
                            uint64_t opener, const base::SecretBytes& result_key,
                            const base::SigningKey& signing_key, base::Entropy& entropy);
+base::Bytes WritePackedSum(const PackedSum& sum, const Attempt& attempt,
+                           const he::AggregationParams& params, const base::Digest& round_hash,
+                           uint64_t opener, const base::SecretBytes& result_key,
+                           const base::SigningKey& signing_key, base::Entropy& entropy);
+// The length of every such message under these parameters.
+size_t OpenedSumBytes(const he::AggregationParams& params);
 
 struct OpenedSumMessage {
   base::Digest round_hash{};

@@ -1,5 +1,8 @@
 #include "tacet/secagg/opened_sum.h"
 
+#include <span>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -34,6 +37,18 @@ TEST(PackCentredTest, RefusesWrongLengthsNegativeSumsAndSpareBits) {
   EXPECT_THAT(base::Message(UnpackCentred(spare, 3, 5, 5).status()), HasSubstr("after its end"));
   const base::Bytes negative = PackCentred(std::vector<uint64_t>{4}, 10, 5);
   EXPECT_THAT(base::Message(UnpackCentred(negative, 1, 5, 5).status()), HasSubstr("negative"));
+}
+
+TEST(PackCentredTest, BlocksAreTheWhole) {
+  const std::vector<uint64_t> sums = {1000, 1001, 999, 1015, 984, 1000, 1007};
+  for (uint32_t bits = 5; bits <= 33; bits += 7) {
+    CentredPacker packer(sums.size(), 1000, bits);
+    packer.Append(std::span(sums).first(3));
+    packer.Append({});
+    packer.Append(std::span(sums).subspan(3, 1));
+    packer.Append(std::span(sums).subspan(4));
+    EXPECT_EQ(packer.Finish(), PackCentred(sums, 1000, bits)) << bits;
+  }
 }
 
 class OpenedSumTest : public ::testing::Test {
@@ -71,6 +86,10 @@ TEST_F(OpenedSumTest, RefusesEveryFlippedByteAndEveryLength) {
   for (size_t size = 0; size < message.size(); size += 7) {
     EXPECT_FALSE(Read(base::Bytes(message.begin(), message.begin() + size)).ok());
   }
+}
+
+TEST_F(OpenedSumTest, HasOneLength) {
+  EXPECT_EQ(Message(1, hash_).size(), OpenedSumBytes(round_.params()));
 }
 
 TEST_F(OpenedSumTest, RefusesStrangers) {

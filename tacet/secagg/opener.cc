@@ -123,12 +123,12 @@ absl::StatusOr<base::Bytes> Opener::Open(std::span<const base::Bytes> votes) {
   absl::StatusOr<base::Bytes> result = journal_.Find(attempt_, kResultStep);
   if (!result.ok()) {
     if (result.status().code() != absl::StatusCode::kNotFound) return result.status();
-    absl::StatusOr<OpenedSum> sum = DecryptAndVerify(voted->round);
+    absl::StatusOr<PackedSum> sum = DecryptAndVerify(voted->round);
     if (!sum.ok()) {
       state_ = Refused{sum.status()};
       return sum.status();
     }
-    result = WriteOpenedSum(*sum, attempt_, terms_.aggregation(), voted->hash, self_,
+    result = WritePackedSum(*sum, attempt_, terms_.aggregation(), voted->hash, self_,
                             keys_.result_key, signing_key_, entropy_);
     TACET_RETURN_IF_ERROR(journal_.Record(attempt_, kResultStep, *result));
   }
@@ -149,23 +149,32 @@ absl::Status Opener::CheckMajority(const base::Digest& hash,
       openers_.size(), attempt_.round, attempt_.attempt, Majority(openers_.size()));
 }
 
-absl::StatusOr<OpenedSum> Opener::DecryptAndVerify(const ClosedRound& round) const {
+absl::StatusOr<PackedSum> Opener::DecryptAndVerify(const ClosedRound& round) const {
+  const he::AggregationParams& params = terms_.aggregation();
   const auto participants = static_cast<uint32_t>(round.nonces.size());
   const base::Digest public_seed = PublicSeed(attempt_);
   TACET_ASSIGN_OR_RETURN(const auto decryptor,
-                         he::NewDecryptor(terms_.aggregation(), public_seed, keys_.group_secret));
-  OpenedSum opened{.participants = participants, .sums = {}};
-  TACET_ASSIGN_OR_RETURN(opened.sums, decryptor->Decrypt(round.closed_sum, participants));
+                         he::NewDecryptor(params, public_seed, keys_.group_secret));
+  TACET_ASSIGN_OR_RETURN(const auto decryption, decryptor->Begin(round.closed_sum, participants));
   const he::LinearTagKey tag_key(keys_.tag_key, terms_.dimension(), TagContext(attempt_));
-  const he::Tag expected =
-      he::AddTags(tag_key.OfSum(opened.sums), tag_key.SumOfMasks(round.nonces));
+  he::Tag expected = tag_key.SumOfMasks(round.nonces);
+  // Block by block: the sums of a large model are never all there.
+  CentredPacker packer(params.dimension(), participants * params.offset(), params.plaintext_bits());
+  const uint64_t most = params.values_per_polynomial();
+  std::vector<uint64_t> sums(std::min(most, params.dimension()));
+  for (uint64_t first = 0; first < params.dimension(); first += most) {
+    const auto block = std::span(sums).first(std::min(most, params.dimension() - first));
+    TACET_RETURN_IF_ERROR(decryption->Next(block));
+    tag_key.AccumulateSum(first, block, expected);
+    packer.Append(block);
+  }
   if (!he::TagsEqual(expected, round.tag_sum)) {
     return base::DataLoss(
         "the tag does not fit the sum of round {} attempt {}: uploads were altered, dropped, "
         "repeated or mixed with others, or the number of participants is not {}",
         attempt_.round, attempt_.attempt, participants);
   }
-  return opened;
+  return PackedSum{.participants = participants, .packed = packer.Finish()};
 }
 
 }  // namespace tacet::secagg

@@ -77,7 +77,7 @@ class Opener {
   };
 
   absl::Status CheckMajority(const base::Digest& hash, std::span<const base::Bytes> votes) const;
-  absl::StatusOr<OpenedSum> DecryptAndVerify(const ClosedRound& round) const;
+  absl::StatusOr<PackedSum> DecryptAndVerify(const ClosedRound& round) const;
 
   const Terms& terms_;
   Attempt attempt_;

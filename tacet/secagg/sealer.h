@@ -46,14 +46,14 @@ class Sealer {
   absl::StatusOr<base::Bytes> SealCounts(std::span<const uint32_t> counts,
                                          const base::SecretBytes& seal_key) const;
 
- private:
-  // The counts from `first` on, `size` of them; a block is a payload polynomial's.
+  // The same for counts that are never all there: `counts_of` gives `size` of them from `first` on,
+  // in order, a payload polynomial's at a time. Each block is made, tagged and encrypted while it
+  // is in the cache.
   using CountsOfBlock = std::function<std::span<const uint32_t>(uint64_t first, uint64_t size)>;
-
-  // Each block is made, tagged and encrypted while it is in the cache.
   absl::StatusOr<base::Bytes> SealBlocks(const CountsOfBlock& counts_of,
                                          const base::SecretBytes& seal_key) const;
 
+ private:
   Sealer(const Terms& terms, const Attempt& attempt, const AttemptKeys& keys,
          std::unique_ptr<he::Encryptor> encryptor);
 

@@ -31,9 +31,7 @@ base::Bytes BeginUpload(const Attempt& attempt, const he::AggregationParams& par
   writer.Reserve(UploadBytes(params));
   WritePreamble(kMagic, writer);
   WriteAttempt(attempt, writer);
-  writer.U8(static_cast<uint8_t>(params.scheme()));
-  writer.U8(0);
-  writer.U64(params.dimension());
+  WriteShape(params, writer);
   writer.Raw(nonce);
   WriteTag({}, writer);
   writer.U32(static_cast<uint32_t>(params.ciphertext_bytes()));
@@ -74,19 +72,9 @@ absl::StatusOr<UploadView> ReadUploadFields(std::span<const uint8_t> bytes, cons
   TACET_RETURN_IF_ERROR(ReadPreamble(kMagic, reader));
   TACET_ASSIGN_OR_RETURN(upload.attempt, ReadAttempt(reader));
   TACET_RETURN_IF_ERROR(CheckAttempt(upload.attempt, attempt, kWhat));
-  TACET_ASSIGN_OR_RETURN(const uint8_t scheme, reader.ReadU8("scheme"));
-  if (scheme != static_cast<uint8_t>(params.scheme())) {
-    return base::FailedPrecondition("{} is for scheme {}, the federation uses {} ({})", kWhat,
-                                    scheme, static_cast<int>(params.scheme()),
-                                    he::SchemeName(params.scheme()));
-  }
+  TACET_RETURN_IF_ERROR(ReadShape(params, attempt, kWhat, reader));
   upload.scheme = params.scheme();
-  TACET_RETURN_IF_ERROR(reader.Expect(std::array<uint8_t, 1>{0}, "reserved"));
-  TACET_ASSIGN_OR_RETURN(upload.dimension, reader.ReadU64("dimension"));
-  if (upload.dimension != params.dimension()) {
-    return base::FailedPrecondition("{} for round {} has dimension {}, the manifest says {}", kWhat,
-                                    attempt.round, upload.dimension, params.dimension());
-  }
+  upload.dimension = params.dimension();
   TACET_ASSIGN_OR_RETURN(upload.nonce, ReadArray<16>(reader, "nonce"));
   TACET_ASSIGN_OR_RETURN(upload.tag, ReadTag(reader, "tag"));
   TACET_ASSIGN_OR_RETURN(upload.ciphertext,

@@ -26,4 +26,35 @@ absl::StatusOr<he::Tag> ReadTag(base::ByteReader& reader, std::string_view field
   return *tag;
 }
 
+void WriteShape(const he::AggregationParams& params, base::ByteWriter& writer) {
+  writer.U8(static_cast<uint8_t>(params.scheme()));
+  writer.U8(0);
+  writer.U64(params.dimension());
+}
+
+absl::Status ReadShape(const he::AggregationParams& params, const Attempt& attempt,
+                       std::string_view what, base::ByteReader& reader) {
+  TACET_ASSIGN_OR_RETURN(const uint8_t scheme, reader.ReadU8("scheme"));
+  if (scheme != static_cast<uint8_t>(params.scheme())) {
+    return base::FailedPrecondition("{} is for scheme {}, the federation uses {} ({})", what,
+                                    scheme, static_cast<int>(params.scheme()),
+                                    he::SchemeName(params.scheme()));
+  }
+  TACET_RETURN_IF_ERROR(reader.Expect(std::array<uint8_t, 1>{0}, "reserved"));
+  TACET_ASSIGN_OR_RETURN(const uint64_t dimension, reader.ReadU64("dimension"));
+  if (dimension == params.dimension()) return absl::OkStatus();
+  return base::FailedPrecondition("{} for round {} has dimension {}, the manifest says {}", what,
+                                  attempt.round, dimension, params.dimension());
+}
+
+absl::StatusOr<std::span<const uint8_t>> ReadClosedSum(const he::AggregationParams& params,
+                                                       std::string_view what,
+                                                       base::ByteReader& reader) {
+  TACET_ASSIGN_OR_RETURN(const auto closed_sum,
+                         reader.ReadBlob(params.closed_sum_bytes(), "closed sum"));
+  if (closed_sum.size() == params.closed_sum_bytes()) return closed_sum;
+  return base::DataLoss("{}: field `closed sum` has {} bytes, expected {}", what, closed_sum.size(),
+                        params.closed_sum_bytes());
+}
+
 }  // namespace tacet::secagg

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -12,7 +13,9 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
+#include "tacet/he/aggregation.h"
 #include "tacet/he/linear_tag.h"
+#include "tacet/secagg/attempt.h"
 
 namespace tacet::secagg {
 
@@ -25,6 +28,17 @@ absl::Status ReadPreamble(std::string_view magic, base::ByteReader& reader);
 void WriteTag(const he::Tag& tag, base::ByteWriter& writer);
 // DataLoss when a word is not below 2^61 - 1.
 absl::StatusOr<he::Tag> ReadTag(base::ByteReader& reader, std::string_view field);
+
+// scheme u8 ‖ a reserved zero u8 ‖ dimension u64: what lengths follow from.
+void WriteShape(const he::AggregationParams& params, base::ByteWriter& writer);
+// FailedPrecondition unless it is that of `params`; `what` names the message.
+absl::Status ReadShape(const he::AggregationParams& params, const Attempt& attempt,
+                       std::string_view what, base::ByteReader& reader);
+
+// A closed sum as a blob of the one length that `params` allow; its words are not looked at.
+absl::StatusOr<std::span<const uint8_t>> ReadClosedSum(const he::AggregationParams& params,
+                                                       std::string_view what,
+                                                       base::ByteReader& reader);
 
 template <size_t kSize>
 absl::StatusOr<std::array<uint8_t, kSize>> ReadArray(base::ByteReader& reader,

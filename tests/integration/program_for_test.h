@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -51,27 +52,36 @@ class ProgramTest : public ::testing::Test {
 
   // Runs `tacet ARGUMENTS`; kills it after `kill_after_ms` unless that is negative.
   Outcome Tacet(std::vector<std::string> arguments, int kill_after_ms = -1) {
+    const pid_t child = Start(TACET_PROGRAM, std::move(arguments));
+    if (kill_after_ms >= 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kill_after_ms));
+      kill(child, SIGKILL);
+    }
+    return WaitFor(child);
+  }
+
+  // A process with its output in files; one at a time.
+  pid_t Start(const std::string& program, std::vector<std::string> arguments) {
     const std::string out = path_ / "stdout", err = path_ / "stderr";
     const pid_t child = fork();
     if (child == 0) {
       dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDOUT_FILENO);
       dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
       if (chdir(path_.c_str()) != 0) _exit(126);
-      std::vector<char*> argv = {const_cast<char*>("tacet")};
+      std::vector<char*> argv = {const_cast<char*>(program.c_str())};
       for (std::string& argument : arguments) argv.push_back(argument.data());
       argv.push_back(nullptr);
-      execv(TACET_PROGRAM, argv.data());
+      execvp(program.c_str(), argv.data());
       _exit(127);
     }
-    if (kill_after_ms >= 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(kill_after_ms));
-      kill(child, SIGKILL);
-    }
+    return child;
+  }
+  Outcome WaitFor(pid_t child) const {
     int status = 0;
     waitpid(child, &status, 0);
     return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-            .out = ReadAll(out),
-            .err = ReadAll(err)};
+            .out = Read("stdout"),
+            .err = Read("stderr")};
   }
 
   std::string WriteConfig(const std::string& text, const std::string& name = "config.toml") {

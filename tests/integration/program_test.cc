@@ -59,6 +59,32 @@ TEST_F(ProgramTest, PrivacyPrintsThePapersFigure) {
   EXPECT_EQ(*moments->Find("sampling")->AsString(), "fixed-size");
 }
 
+// A model is trained, then its biases alone on top of it.
+TEST_F(ProgramTest, APartOfAModelIsFederatedAndTheRestStaysAsItWas) {
+  const auto run = [&](const std::string& settings, const std::string& out) {
+    return Tacet(
+        {"simulate", "--config", WriteConfig(settings), "--insecure-seed", "7", "--out", out});
+  };
+  ASSERT_EQ(run(kSmall, "whole").exit_code, 0);
+  std::string settings = kSmall;
+  const std::string name = "name = \"logistic\"\n";
+  settings.insert(settings.find(name) + name.size(),
+                  "start = \"whole/model.f32\"\nfederated = [\"dense1.biases\"]\n");
+  const Outcome part = run(settings, "part");
+  ASSERT_EQ(part.exit_code, 0) << part.err;
+  EXPECT_THAT(part.out, HasSubstr("4 are federated: dense1.biases"));
+  const std::string before = Read("whole/model.f32"), after = Read("part/model.f32");
+  constexpr size_t kBiasBytes = 4 * sizeof(float);
+  ASSERT_EQ(before.size(), after.size());
+  EXPECT_TRUE(before.substr(0, before.size() - kBiasBytes) ==
+              after.substr(0, after.size() - kBiasBytes));
+  EXPECT_FALSE(before == after);
+  const base::JsonValue summary = ReadJson("part/summary.json");
+  EXPECT_EQ(*summary.Find("federated")->AsString(), "dense1.biases");
+  EXPECT_EQ(Number(summary, "dimension"), 4);
+  EXPECT_EQ(Number(summary, "accuracy_before"), Number(ReadJson("whole/summary.json"), "accuracy"));
+}
+
 TEST_F(ProgramTest, SimulateLeavesACompleteRunDirectory) {
   const Outcome run = Tacet({"simulate", "--config", WriteConfig(kSmall), "--out", "run"});
   ASSERT_EQ(run.exit_code, 0) << run.err;

@@ -18,13 +18,13 @@
 
 #include "tacet/accounting/moments_accountant.h"
 #include "tacet/base/status.h"
-#include "tacet/learning/handwriting.h"
 #include "tacet/learning/learner.h"
 #include "tacet/secagg/checksum.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/run_directory.h"
 #include "tacet/transport/local/local_channel.h"
+#include "tests/integration/simulation_for_test.h"
 
 namespace tacet::federation {
 namespace {
@@ -36,58 +36,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
-
-std::unique_ptr<Learner> SmallLearner() {
-  learning::HandwritingSpec handwriting;
-  handwriting.writers = 12;
-  handwriting.min_samples = 10;
-  handwriting.max_samples = 20;
-  handwriting.classes = 4;
-  learning::LearnerSpec spec;
-  spec.model = "logistic";
-  spec.rounds = 3;
-  auto learner = learning::NewLearner(spec, *learning::DrawHandwriting(handwriting));
-  EXPECT_TRUE(learner.ok()) << learner.status();
-  return *std::move(learner);
-}
-
-SimulationSpec SmallSpec() {
-  SimulationSpec spec;
-  spec.manifest.model = "logistic";
-  spec.manifest.cohort = 6;
-  spec.manifest.rounds = 3;
-  spec.manifest.clip_norm = 0.5;
-  spec.manifest.coordinate_bound = 0.1;
-  spec.manifest.noise_stddev = 1.5;
-  spec.manifest.scale = 1e-3;
-  spec.threads = 2;
-  spec.insecure_seed = 42;
-  return spec;
-}
-
-class Recorder : public SimulationObserver {
- public:
-  absl::Status OnStart(const Manifest&, uint32_t next_round, const Evaluation&) override {
-    started_at = next_round;
-    return absl::OkStatus();
-  }
-  absl::Status OnRefused(const BegunAttempt& attempt, Refusal why) override {
-    refused.emplace_back(attempt, why);
-    return absl::OkStatus();
-  }
-  absl::Status OnRound(const RoundRecord& record) override {
-    rounds.push_back(record);
-    if (record.round == fail_at) return absl::AbortedError("killed");
-    return absl::OkStatus();
-  }
-  void OnNote(std::string_view text) override { notes.emplace_back(text); }
-
-  uint32_t started_at = 0;
-  uint32_t fail_at = 1000;
-  std::vector<RoundRecord> rounds;
-  std::vector<std::pair<BegunAttempt, Refusal>> refused;
-  std::vector<std::string> notes;
-};
 
 // Changes bytes, or loses messages, between unmodified parts.
 class LyingChannel : public Channel {

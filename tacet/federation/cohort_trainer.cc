@@ -1,0 +1,100 @@
+#include "tacet/federation/cohort_trainer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "tacet/base/parallel.h"
+#include "tacet/base/status.h"
+#include "tacet/base/stopwatch.h"
+#include "tacet/federation/unit_sampling.h"
+
+namespace tacet::federation {
+
+std::vector<CohortShare> SplitCohort(const Learner& learner, std::span<const uint64_t> cohort,
+                                     uint32_t ranks) {
+  std::vector<uint64_t> order(cohort.begin(), cohort.end());
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](uint64_t owner) { return learner.training_samples(owner); });
+  double mean_samples = 0;
+  for (const uint64_t owner : cohort) {
+    mean_samples +=
+        static_cast<double>(learner.training_samples(owner)) / static_cast<double>(cohort.size());
+  }
+  std::vector<CohortShare> shares(ranks);
+  for (CohortShare& share : shares) share.mean_samples = mean_samples;
+  for (size_t place = 0; place < order.size(); ++place) {
+    shares[place % ranks].seats.push_back(
+        {.place = static_cast<uint32_t>(place), .owner = order[place]});
+  }
+  return shares;
+}
+
+absl::StatusOr<CohortTrainer> CohortTrainer::Create(const TrainingTerms& terms, int threads) {
+  CohortTrainer trainer(terms);
+  for (int thread = 0; thread < threads; ++thread) {
+    TACET_ASSIGN_OR_RETURN(auto of_thread, terms.learner.NewTrainer());
+    trainer.trainers_.push_back(std::move(of_thread));
+  }
+  return trainer;
+}
+
+absl::Status CohortTrainer::TrainOwner(const CohortShare& share, const secagg::Attempt& attempt,
+                                       std::span<const float> model, uint64_t owner,
+                                       Trainer& trainer, std::span<float> update) const {
+  const ManifestSpec& spec = terms_.manifest.spec();
+  if (spec.unit != accounting::Unit::kClient) {
+    const std::unique_ptr<base::Entropy> entropy = terms_.entropy(
+        fmt::format("units/{}/{}/{}/{}", attempt.epoch, attempt.round, attempt.attempt, owner));
+    base::Random coins = base::Random::FromEntropy(*entropy);
+    const std::vector<uint32_t> drawn =
+        DrawUnits(terms_.learner.units(owner), spec.record_rate, coins);
+    const double clip_norm =
+        spec.without_clipping ? std::numeric_limits<double>::infinity() : spec.clip_norm;
+    return trainer.SumClippedGradients(model, owner, drawn, clip_norm, update);
+  }
+  TACET_RETURN_IF_ERROR(trainer.Train(model, attempt.round, owner, update));
+  if (terms_.weigh_by_samples && share.mean_samples > 0) {
+    const auto weight = static_cast<float>(
+        static_cast<double>(terms_.learner.training_samples(owner)) / share.mean_samples);
+    for (float& value : update) value *= weight;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> CohortTrainer::Train(const CohortShare& share,
+                                            const secagg::Attempt& attempt,
+                                            std::span<const float> model, UpdatePath& path,
+                                            const std::function<void(std::string_view)>& note) {
+  std::atomic<size_t> next = 0;
+  base::SharedSeconds training;
+  std::mutex mutex;
+  absl::Status failure;  // of training itself; the first one ends the run
+
+  const auto work = [&](Trainer& trainer) {
+    std::vector<float> update(terms_.manifest.spec().dimension);
+    for (size_t i = next++; i < share.seats.size(); i = next++) {
+      const Seat& seat = share.seats[i];
+      const base::Stopwatch watch;
+      const absl::Status trained = TrainOwner(share, attempt, model, seat.owner, trainer, update);
+      if (!trained.ok()) {
+        const std::lock_guard lock(mutex);
+        failure = absl::InternalError(fmt::format("training failed: {}", base::Message(trained)));
+        next = share.seats.size();
+        return;
+      }
+      training.Add(watch.Seconds());
+      if (const absl::Status sent = path.Contribute(seat.place, seat.owner, update); !sent.ok()) {
+        const std::lock_guard lock(mutex);
+        note(fmt::format("an upload was not accepted: {}", base::Message(sent)));
+      }
+    }
+  };
+  base::RunOnThreads(trainers_.size(), [&](size_t i) { work(*trainers_[i]); });
+  TACET_RETURN_IF_ERROR(failure);
+  return training.Total();
+}
+
+}  // namespace tacet::federation

@@ -1,0 +1,23 @@
+// Closed sums add: what several adders of one federation added comes together in one sum.
+#ifndef TACET_HE_CLOSED_SUM_H_
+#define TACET_HE_CLOSED_SUM_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+
+#include "tacet/he/aggregation.h"
+
+namespace tacet::he {
+
+// `sum` becomes the closed sum of the ciphertexts in both; each is closed_sum_bytes() long under
+// `params`, and `sum` is one that an adder closed. Whether together they pass max_participants is
+// the caller's to check: a closed sum does not say how many it holds. DataLoss when `addend` has
+// another length or a word that is not canonical; `sum` is then unchanged.
+absl::Status AddClosedSum(const AggregationParams& params, std::span<const uint8_t> addend,
+                          std::span<uint8_t> sum);
+
+}  // namespace tacet::he
+
+#endif  // TACET_HE_CLOSED_SUM_H_

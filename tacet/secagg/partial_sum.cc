@@ -1,0 +1,69 @@
+#include "tacet/secagg/partial_sum.h"
+
+#include <array>
+#include <string_view>
+
+#include "tacet/base/status.h"
+#include "tacet/secagg/wire.h"
+
+namespace tacet::secagg {
+namespace {
+
+constexpr std::string_view kMagic = "TCTP";
+constexpr std::string_view kWhat = "partial sum";
+constexpr size_t kUploadBytes = 8 + sizeof(SealNonce);
+// magic, version, attempt, scheme, a reserved zero, dimension, number of uploads; tag sum, length
+constexpr size_t kFixedBytes = 4 + 2 + kAttemptBytes + 1 + 1 + 8 + 4 + he::kTagBytes + 4;
+
+}  // namespace
+
+base::Bytes WritePartialSum(const PartialSum& sum, const he::AggregationParams& params) {
+  base::ByteWriter writer;
+  writer.Reserve(kFixedBytes + kUploadBytes * sum.uploads.size() + sum.closed_sum.size());
+  WritePreamble(kMagic, writer);
+  WriteAttempt(sum.attempt, writer);
+  WriteShape(params, writer);
+  writer.U32(static_cast<uint32_t>(sum.uploads.size()));
+  for (const AddedUpload& upload : sum.uploads) {
+    writer.U64(upload.participant);
+    writer.Raw(upload.nonce);
+  }
+  WriteTag(sum.tag_sum, writer);
+  writer.Blob(sum.closed_sum);
+  return writer.Take();
+}
+
+absl::StatusOr<PartialSum> ReadPartialSum(std::span<const uint8_t> bytes, const Attempt& attempt,
+                                          const he::AggregationParams& params) {
+  base::ByteReader reader(bytes, kWhat);
+  PartialSum sum;
+  TACET_RETURN_IF_ERROR(ReadPreamble(kMagic, reader));
+  TACET_ASSIGN_OR_RETURN(sum.attempt, ReadAttempt(reader));
+  TACET_RETURN_IF_ERROR(CheckAttempt(sum.attempt, attempt, kWhat));
+  TACET_RETURN_IF_ERROR(ReadShape(params, attempt, kWhat, reader));
+  TACET_ASSIGN_OR_RETURN(const uint32_t uploads, reader.ReadU32("uploads"));
+  if (uploads > params.max_participants()) {
+    return base::FailedPrecondition("{} has {} uploads, at most {} are allowed", kWhat, uploads,
+                                    params.max_participants());
+  }
+  TACET_ASSIGN_OR_RETURN(const auto list, reader.ReadBytes(kUploadBytes * uploads, "uploads"));
+  base::ByteReader entries(list, kWhat);
+  for (uint32_t i = 0; i < uploads; ++i) {
+    AddedUpload& upload = sum.uploads.emplace_back();
+    TACET_ASSIGN_OR_RETURN(upload.participant, entries.ReadU64("participant"));
+    TACET_ASSIGN_OR_RETURN(upload.nonce, ReadArray<sizeof(SealNonce)>(entries, "nonce"));
+    if (i > 0 && sum.uploads[i - 1].participant >= upload.participant) {
+      return base::DataLoss("{}: field `uploads` is not strictly increasing at entry {}", kWhat, i);
+    }
+  }
+  TACET_ASSIGN_OR_RETURN(sum.tag_sum, ReadTag(reader, "tag sum"));
+  TACET_ASSIGN_OR_RETURN(sum.closed_sum, ReadClosedSum(params, kWhat, reader));
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  return sum;
+}
+
+size_t MaxPartialSumBytes(const he::AggregationParams& params) {
+  return kFixedBytes + kUploadBytes * params.max_participants() + params.closed_sum_bytes();
+}
+
+}  // namespace tacet::secagg

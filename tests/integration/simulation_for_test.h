@@ -1,0 +1,74 @@
+// A small federation with a real model on drawn handwriting.
+#ifndef TACET_TESTS_INTEGRATION_SIMULATION_FOR_TEST_H_
+#define TACET_TESTS_INTEGRATION_SIMULATION_FOR_TEST_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "tacet/federation/simulation.h"
+#include "tacet/learning/handwriting.h"
+#include "tacet/learning/learner.h"
+
+namespace tacet::federation {
+
+inline std::unique_ptr<Learner> SmallLearner() {
+  learning::HandwritingSpec handwriting;
+  handwriting.writers = 12;
+  handwriting.min_samples = 10;
+  handwriting.max_samples = 20;
+  handwriting.classes = 4;
+  learning::LearnerSpec spec;
+  spec.model = "logistic";
+  spec.rounds = 3;
+  auto learner = learning::NewLearner(spec, *learning::DrawHandwriting(handwriting));
+  EXPECT_TRUE(learner.ok()) << learner.status();
+  return *std::move(learner);
+}
+
+inline SimulationSpec SmallSpec() {
+  SimulationSpec spec;
+  spec.manifest.model = "logistic";
+  spec.manifest.cohort = 6;
+  spec.manifest.rounds = 3;
+  spec.manifest.clip_norm = 0.5;
+  spec.manifest.coordinate_bound = 0.1;
+  spec.manifest.noise_stddev = 1.5;
+  spec.manifest.scale = 1e-3;
+  spec.threads = 2;
+  spec.insecure_seed = 42;
+  return spec;
+}
+
+class Recorder : public SimulationObserver {
+ public:
+  absl::Status OnStart(const Manifest&, uint32_t next_round, const Evaluation&) override {
+    started_at = next_round;
+    return absl::OkStatus();
+  }
+  absl::Status OnRefused(const BegunAttempt& attempt, Refusal why) override {
+    refused.emplace_back(attempt, why);
+    return absl::OkStatus();
+  }
+  absl::Status OnRound(const RoundRecord& record) override {
+    rounds.push_back(record);
+    if (record.round == fail_at) return absl::AbortedError("killed");
+    return absl::OkStatus();
+  }
+  void OnNote(std::string_view text) override { notes.emplace_back(text); }
+
+  uint32_t started_at = 0;
+  uint32_t fail_at = 1000;
+  std::vector<RoundRecord> rounds;
+  std::vector<std::pair<BegunAttempt, Refusal>> refused;
+  std::vector<std::string> notes;
+};
+
+}  // namespace tacet::federation
+
+#endif  // TACET_TESTS_INTEGRATION_SIMULATION_FOR_TEST_H_
