@@ -16,7 +16,7 @@ endfunction()
 
 # tacet_test(<name> SOURCES ... [DEPS ...] [LABEL unit|statistical|integration|long])
 # Tests labelled `long` run in `make check` only; everything else runs in `make test`. The unit
-# tests of the library (but learning/) run under sanitizers in `make test` too.
+# tests of the library (but learning/ and attack/) run under sanitizers in `make test` too.
 function(tacet_test name)
   if(NOT TACET_TESTS)
     return()
@@ -41,7 +41,7 @@ function(tacet_test name)
     set(labels ${ARG_LABEL})
     cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
                OUTPUT_VARIABLE folder)
-    if(ARG_LABEL STREQUAL "unit" AND folder MATCHES "^tacet/" AND NOT folder MATCHES "^tacet/learning")
+    if(ARG_LABEL STREQUAL "unit" AND folder MATCHES "^tacet/" AND NOT folder MATCHES "^tacet/(attack|learning)")
       list(APPEND labels sanitized)
       set_property(GLOBAL APPEND PROPERTY TACET_SANITIZED_TESTS ${name})
     endif()

@@ -48,8 +48,11 @@ void WriteAgreements(const Seeds& seeds) {
   seeds.WriteWithVariants("agreement-2", 1, federation::ManifestBytes(agreement));
   agreement.neighbouring = accounting::Neighbouring::kZeroOut;
   seeds.WriteWithVariants("agreement-3", 1, federation::ManifestBytes(agreement));
-  agreement.annex[0] = 1;
+  agreement.federated_part = "dense2";
+  agreement.whole_dimension = 9;
   seeds.WriteWithVariants("agreement-4", 1, federation::ManifestBytes(agreement));
+  agreement.annex[0] = 1;
+  seeds.WriteWithVariants("agreement-5", 1, federation::ManifestBytes(agreement));
 }
 
 void WriteLockedSecrets(const Seeds& seeds, fuzz::FuzzFederation& known) {

@@ -21,6 +21,7 @@ ARROWS = {
     "secagg": ["he", "dp"],
     "federation": ["secagg", "accounting"],
     "learning": ["federation"],
+    "attack": ["learning"],
     "report": ["federation"],
     "transport/*": ["federation"],
     "storage/*": ["federation"],

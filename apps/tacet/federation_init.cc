@@ -55,6 +55,12 @@ class FederationInitCommand : public Command {
       return base::InvalidArgument("--days is {}, it must be from 1 to {}", days_, kMostDays);
     }
     TACET_ASSIGN_OR_RETURN(const RunConfig config, LoadRunConfig(config_));
+    if (!config.model.federated.empty() || !config.model.start.empty()) {
+      return base::InvalidArgument(
+          "model.federated and model.start are for `tacet simulate`: a federation is set up with "
+          "all "
+          "of a model, drawn by run.seed");
+    }
     TACET_ASSIGN_OR_RETURN(const learning::ArchitectureSpec shape, ArchitectureSpecOf(config));
     TACET_ASSIGN_OR_RETURN(const learning::Architecture architecture,
                            learning::Architecture::Create(shape));

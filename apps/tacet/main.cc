@@ -6,6 +6,7 @@
 #include "fmt/core.h"
 #include <malloc.h>
 
+#include "apps/tacet/attack_command.h"
 #include "apps/tacet/audit_command.h"
 #include "apps/tacet/bench_command.h"
 #include "apps/tacet/client_command.h"
@@ -47,6 +48,7 @@ int main(int argc, char** argv) {
   commands.push_back(tacet::app::NewLedgerCommand());
   commands.push_back(tacet::app::NewAuditCommand());
   commands.push_back(tacet::app::NewReportCommand(version));
+  commands.push_back(tacet::app::NewAttackCommand());
   commands.push_back(tacet::app::NewReproduceCommand());
   commands.push_back(tacet::app::NewBenchCommand());
   return tacet::app::RunCommandLine(argc, argv, version, std::move(commands));

@@ -420,22 +420,28 @@ absl::Status CheckShape(const learning::Dataset& dataset, const std::vector<uint
 
 }  // namespace
 
-absl::StatusOr<learning::Dataset> LoadRunData(const RunConfig& config) {
-  absl::StatusOr<learning::Dataset> dataset;
+absl::StatusOr<learning::Dataset> LoadAllData(const RunConfig& config) {
   if (config.data.path.empty()) {
     TACET_ASSIGN_OR_RETURN(const learning::HandwritingSpec spec, HandwritingSpecOf(config));
-    dataset = learning::DrawHandwriting(spec);
-  } else {
-    TACET_ASSIGN_OR_RETURN(const learning::CsvOptions csv, CsvOptionsOf(config));
-    dataset = learning::LoadDataset(config.data.path, csv);
+    return learning::DrawHandwriting(spec);
   }
-  TACET_RETURN_IF_ERROR(dataset.status());
-  TACET_RETURN_IF_ERROR(CheckShape(*dataset, config.model.input_shape));
+  TACET_ASSIGN_OR_RETURN(const learning::CsvOptions csv, CsvOptionsOf(config));
+  return learning::LoadDataset(config.data.path, csv);
+}
+
+absl::StatusOr<learning::Dataset> ArrangeRunData(const RunConfig& config,
+                                                 learning::Dataset dataset) {
+  TACET_RETURN_IF_ERROR(CheckShape(dataset, config.model.input_shape));
   if (config.data.owners != 0) {
-    dataset = learning::SpreadOwners(*dataset, config.data.owners);
+    TACET_ASSIGN_OR_RETURN(dataset, learning::SpreadOwners(dataset, config.data.owners));
   }
-  if (!dataset.ok() || config.data.sites == 0) return dataset;
-  return learning::SpreadOverSites(*dataset, config.data.sites, config.run.seed);
+  if (config.data.sites == 0) return dataset;
+  return learning::SpreadOverSites(dataset, config.data.sites, config.run.seed);
+}
+
+absl::StatusOr<learning::Dataset> LoadRunData(const RunConfig& config) {
+  TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, LoadAllData(config));
+  return ArrangeRunData(config, std::move(dataset));
 }
 
 }  // namespace tacet::app

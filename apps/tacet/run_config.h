@@ -131,9 +131,13 @@ absl::StatusOr<learning::CsvOptions> CsvOptionsOf(const RunConfig& config);
 // data.csv_features and data.csv_label_above imply. InvalidArgument says what has to be stated.
 absl::StatusOr<learning::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& config);
 
-// The data of a run: read from data.path, or drawn when that is empty; of data.owners of the
-// owners, spread over data.sites. InvalidArgument when samples are not of model.input_shape.
+// The data of a run: what is read from data.path, or drawn when that is empty, then arranged:
+// data.owners of the owners, spread over data.sites. InvalidArgument when
+// samples are not of model.input_shape.
 absl::StatusOr<learning::Dataset> LoadRunData(const RunConfig& config);
+absl::StatusOr<learning::Dataset> LoadAllData(const RunConfig& config);
+absl::StatusOr<learning::Dataset> ArrangeRunData(const RunConfig& config,
+                                                 learning::Dataset dataset);
 
 }  // namespace tacet::app
 

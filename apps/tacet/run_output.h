@@ -26,6 +26,7 @@ inline constexpr std::string_view kModelFile = "model.f32";
 inline constexpr std::string_view kStartFile = "start.json";
 inline constexpr std::string_view kLedgerFile = "ledger";
 inline constexpr std::string_view kAuditKeyFile = "audit.key";
+inline constexpr std::string_view kAttackFile = "attack.json";
 inline constexpr std::string_view kRefusedFile = "refused";
 
 // The file of a manifest: the canonical bytes of what one process's members agreed on.

@@ -8,6 +8,11 @@
 
 namespace tacet::accounting {
 
+double AttackPowerAt(double epsilon, double delta, double false_accusations) {
+  return std::min({1.0, std::exp(epsilon) * false_accusations + delta,
+                   1 - std::exp(-epsilon) * (1 - delta - false_accusations)});
+}
+
 absl::StatusOr<double> AttackPower(const std::vector<RepeatedEvent>& stream,
                                    double false_accusations) {
   if (!(false_accusations > 0 && false_accusations < 1)) {
@@ -19,9 +24,8 @@ absl::StatusOr<double> AttackPower(const std::vector<RepeatedEvent>& stream,
   const auto bound_at = [&](double log_delta) -> absl::StatusOr<double> {
     const double delta = std::exp(log_delta);
     TACET_ASSIGN_OR_RETURN(const PldResult result, PldEpsilon(stream, delta));
-    const double bound = std::exp(result.epsilon) * false_accusations + delta;
-    best = std::min(best, bound);
-    return bound;
+    best = std::min(best, AttackPowerAt(result.epsilon, delta, false_accusations));
+    return std::exp(result.epsilon) * false_accusations + delta;
   };
   constexpr double kGolden = 0.6180339887498949;
   double low = std::log(1e-6);

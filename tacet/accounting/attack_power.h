@@ -10,10 +10,18 @@
 
 namespace tacet::accounting {
 
+// The same from one (epsilon, delta), epsilon >= 0: the lesser of
+//   e^epsilon false_accusations + delta,
+//   1 - e^-epsilon (1 - delta - false_accusations),
+// the two sides of the trade-off between wrong and missed accusations (Wasserman, Zhou 2010;
+// Kairouz, Oh, Viswanath 2015), and at most 1.
+double AttackPowerAt(double epsilon, double delta, double false_accusations);
+
 // The largest probability with which a test that accuses wrongly with probability
-// `false_accusations` in (0, 1) is right about the stream: the minimum over delta' of
-//   e^{epsilon(delta')} false_accusations + delta',
-// an upper bound that is exact where epsilon is (Dong, Roth, Su 2022, proposition 2.12). At most 1.
+// `false_accusations` in (0, 1) is right about the stream: the least
+//   AttackPowerAt(epsilon(delta'), delta', false_accusations)
+// on the way to the delta' that minimises its first side; an upper bound, exact where epsilon is
+// and fewer are wrongly accused than missed (Dong, Roth, Su 2022, proposition 2.12).
 absl::StatusOr<double> AttackPower(const std::vector<RepeatedEvent>& stream,
                                    double false_accusations);
 

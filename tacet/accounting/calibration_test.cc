@@ -113,6 +113,22 @@ TEST(AttackPowerTest, ReproducesTheExplainedFigures) {
   EXPECT_THAT(base::Message(AttackPower({}, 1).status()), HasSubstr("false accusations is 1"));
 }
 
+// Randomised response with epsilon = ln 3: right with 3/4 where it is wrong with 1/4, straight
+// lines to (0, 0) and (1, 1).
+TEST(AttackPowerTest, OneEpsilonHasTwoSides) {
+  const double epsilon = std::log(3.0);
+  EXPECT_NEAR(AttackPowerAt(epsilon, 0, 0.01), 0.03, 1e-12);
+  EXPECT_NEAR(AttackPowerAt(epsilon, 0, 0.25), 0.75, 1e-12);
+  EXPECT_NEAR(AttackPowerAt(epsilon, 0, 0.7), 0.9, 1e-12);
+  EXPECT_NEAR(AttackPowerAt(epsilon, 0.02, 0.01), 0.05, 1e-12);
+  EXPECT_NEAR(AttackPowerAt(50, 0, 0.01), 1, 1e-12);
+  // 5 / 6 deviations apart, mostly right: the first side alone would say 1.
+  const SamplingEvent known{.sampling = Sampling::kNone, .noise_stddev = 6, .clip_norm = 2.5};
+  const double power = *AttackPower(Repeated(known, 1), 0.9);
+  EXPECT_LT(power, 0.999);
+  EXPECT_GE(power, 0.98269);  // Phi(Phi^-1(0.9) + 5/6)
+}
+
 TEST(AttackPowerTest, NothingReleasedNothingLearned) {
   EXPECT_NEAR(*AttackPower({}, 0.01), 0.01, 1e-4);
 }

@@ -21,6 +21,14 @@ absl::StatusOr<std::vector<double>> Margins(const Architecture& architecture,
                                             std::span<const float> model, const Dataset& dataset,
                                             std::span<const uint32_t> rows);
 
+// log(p / (1 - p)), p what the model gives the true class of each row: the class's score minus the
+// logarithm of the others' exponentials added up. InvalidArgument unless the architecture takes the
+// data set's samples and has as many classes, two at least.
+absl::StatusOr<std::vector<double>> LabelLogOdds(const Architecture& architecture,
+                                                 std::span<const float> model,
+                                                 const Dataset& dataset,
+                                                 std::span<const uint32_t> rows);
+
 struct Quality {
   double accuracy = 0;        // of saying class 1 where the margin is positive
   std::optional<double> auc;  // auc.h

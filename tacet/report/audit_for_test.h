@@ -53,8 +53,10 @@ inline federation::ManifestSpec RecordAgreement() {
   return spec;
 }
 
-// The header and the charges of all attempts in `facts.rounds`, one second apart.
-inline void WriteLedgerOf(const federation::Manifest& manifest, AuditFacts& facts) {
+// The header and the charges of all attempts in `facts.rounds`, one second apart, each as
+// `noise_factor` times the noise that was agreed.
+inline void WriteLedgerOf(const federation::Manifest& manifest, AuditFacts& facts,
+                          double noise_factor = 1) {
   const federation::ManifestSpec& spec = manifest.spec();
   federation::LedgerHeader header;
   header.data_set = "drawn";
@@ -74,6 +76,7 @@ inline void WriteLedgerOf(const federation::Manifest& manifest, AuditFacts& fact
                      .round = round.round,
                      .attempt = attempt.attempt};
       entry.event = federation::ChargedEvent(spec);
+      entry.event.noise_stddev *= noise_factor;
       entry.time = header.created + ++facts.ledger_end.count;
       const base::Bytes record = federation::WriteLedgerRecord(entry, facts.ledger_end.head);
       facts.ledger_end.head = federation::RecordHash(record);

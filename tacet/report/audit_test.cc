@@ -241,14 +241,13 @@ TEST(AuditTest, AnotherAgreementIsNamed) {
   facts = FactsForTest();
   facts.agreement.pop_back();
   EXPECT_THAT(Complaint(facts), StartsWith("the agreement: manifest: field `budget` is cut short"));
-  // A noise that the agreement does not have, charged all the same.
+  // Charged at a noise that was not agreed.
   facts = FactsForTest();
-  const auto other = federation::Manifest::Create(louder);
-  ASSERT_TRUE(other.ok()) << other.status();
-  AuditFacts charged = FactsForTest(louder);
-  facts.ledger = charged.ledger;
-  facts.ledger_end = charged.ledger_end;
-  EXPECT_THAT(Complaint(facts), HasSubstr("charge 1: is for the agreement"));
+  WriteLedgerOf(*federation::Manifest::Create(SmallAgreement()), facts, 1.5);
+  EXPECT_EQ(
+      Complaint(facts),
+      "the ledger: charge 1: has noise 9, rate 0.5 and clip norm 1, by the agreement they are "
+      "6, 0.5 and 1");
 }
 
 TEST(AuditTest, ALabelledRunPromisesNothing) {

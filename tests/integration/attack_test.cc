@@ -1,0 +1,226 @@
+// `tacet attack`: it finds the members of a model that remembers them, does not find those of a
+// private one, and says so when a model tells more than its epsilon allows.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "fmt/core.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/learning/seeded_random.h"
+#include "tests/integration/attack_for_test.h"
+
+namespace tacet::app {
+namespace {
+
+using ::testing::HasSubstr;
+
+class NoiseAttackTest : public AttackTest {
+ protected:
+  static constexpr int kFeatures = 32;
+
+  // Labels that nothing in the samples tells: whoever knows one has seen it.
+  void WriteNoise(const std::string& name, uint64_t seed, int rows) const {
+    base::Random random = learning::SeededRandom(seed, "noise");
+    std::ofstream file(path_ / name);
+    file << "owner,label";
+    for (int i = 0; i < kFeatures; ++i) file << ",f" << i;
+    file << "\n";
+    for (int row = 0; row < rows; ++row) {
+      file << row % 8 << "," << random.Below(4);
+      for (int i = 0; i < kFeatures; ++i) file << "," << 2 * learning::Uniform(random) - 1;
+      file << "\n";
+    }
+  }
+
+  void Simulate(const std::string& config, const std::string& out) {
+    AttackTest::Simulate(WriteConfig(config, out + ".toml"), "data.csv", out);
+  }
+};
+
+constexpr char kRemembering[] = R"(
+[data]
+held_out = 0.5
+[model]
+name = "mlp"
+hidden = [64]
+last_layer_gain = 1.0
+[training]
+local_epochs = 20
+learning_rate = 0.2
+learning_rate_final = 0.2
+[federation]
+rounds = 10
+cohort = 8
+[privacy]
+coordinate_bound = 100
+[run]
+evaluate_every = 10
+no_encryption = true
+no_noise = true
+no_clip = true
+no_quantisation = true
+)";
+
+constexpr char kPrivate[] = R"(
+[data]
+held_out = 0.5
+[model]
+name = "mlp"
+hidden = [64]
+last_layer_gain = 1.0
+[federation]
+rounds = 20
+spare_attempts = 0
+[privacy]
+unit = "record"
+neighbouring = "replace-one"
+record_rate = 0.2
+coordinate_bound = 64.0
+scale = 1e-2
+target_epsilon = 1.0
+[run]
+evaluate_every = 20
+)";
+
+TEST_F(NoiseAttackTest, FindsWhoIsRememberedAndNotWhoIsHidden) {
+  WriteNoise("data.csv", 1, 800);
+  Simulate(kRemembering, "remembering");
+  const base::JsonValue found = Attack({"remembering", "--unit", "record"});
+  EXPECT_EQ(exit_code_, 0) << err_;
+  const base::JsonValue& at_one_percent = PointOf(AttackOf(found, "record", "likelihood-ratio"), 1);
+  EXPECT_GE(LowEnd(at_one_percent), 0.1);
+  EXPECT_LE(Number(at_one_percent, "false_positive_rate"), 0.01);
+  EXPECT_GT(Number(AttackOf(found, "record", "likelihood-ratio"), "auc"), 0.8);
+  EXPECT_GT(Number(AttackOf(found, "record", "loss-threshold"), "auc"), 0.7);
+  EXPECT_TRUE(found.Find("bounds")->items().empty());
+  EXPECT_EQ(ReadJson("remembering/attack.json").Dump(), found.Dump());
+
+  Simulate(kPrivate, "private");
+  const base::JsonValue hidden = Attack({"private"});
+  EXPECT_EQ(exit_code_, 0) << err_;
+  EXPECT_FALSE(*hidden.Find("exceeds_bound")->AsBool());
+  const base::JsonValue& ratio = AttackOf(hidden, "record", "likelihood-ratio");
+  EXPECT_NEAR(Number(ratio, "auc"), 0.5, 0.1);
+  const base::JsonValue& bound = hidden.Find("bounds")->items()[0];
+  EXPECT_EQ(*bound.Find("view")->AsString(), "outsider");
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_LE(LowEnd(PointOf(ratio, i)), *bound.Find("most_true_positives")->items()[i].AsDouble());
+  }
+
+  // A model that tells more than was promised for it: another one in its place.
+  std::filesystem::copy_file(path_ / "remembering" / "model.f32", path_ / "private" / "model.f32",
+                             std::filesystem::copy_options::overwrite_existing);
+  const base::JsonValue lying = Attack({"private"});
+  EXPECT_EQ(exit_code_, 1);
+  EXPECT_THAT(err_, HasSubstr("more members were found than the run's epsilon allows"));
+  EXPECT_TRUE(*lying.Find("exceeds_bound")->AsBool());
+  EXPECT_THAT(lying.Find("verdict")->Dump(), HasSubstr("THE BOUND IS EXCEEDED"));
+}
+
+constexpr char kQuick[] = R"(
+[model]
+name = "logistic"
+[federation]
+rounds = 3
+cohort = 4
+[privacy]
+clip_norm = 0.5
+noise = 3.0
+scale = 1e-3
+[data]
+)";
+
+TEST_F(NoiseAttackTest, TestsTheUnitThatEpsilonSpeaksOf) {
+  WriteNoise("data.csv", 2, 400);
+  Simulate(std::string(kQuick) + "owners = 5\n", "run");
+  const base::JsonValue both = Attack({"run", "--shadows", "8"});
+  EXPECT_EQ(exit_code_, 0) << err_;
+  ASSERT_EQ(both.Find("tests")->items().size(), 2u);
+  const base::JsonValue& client = both.Find("tests")->items()[0];
+  EXPECT_EQ(*client.Find("unit")->AsString(), "client");
+  EXPECT_TRUE(*client.Find("is_unit_of_epsilon")->AsBool());
+  EXPECT_EQ(Number(client, "members"), 5);
+  EXPECT_EQ(Number(client, "non_members"), 3);
+  const base::JsonValue& record = both.Find("tests")->items()[1];
+  EXPECT_FALSE(*record.Find("is_unit_of_epsilon")->AsBool());
+  EXPECT_EQ(Number(record, "members") + Number(record, "non_members"), 250);
+  EXPECT_THAT(both.Find("verdict")->Dump(), HasSubstr("8 shadow models are few"));
+}
+
+TEST_F(NoiseAttackTest, GoesOnWhereItWasInterrupted) {
+  WriteNoise("data.csv", 2, 400);
+  Simulate(std::string(kQuick) + "[run]\nno_noise = true\n", "run");
+  const base::JsonValue first = Attack({"run", "--shadows", "8"});
+  EXPECT_EQ(exit_code_, 0) << err_;
+  const auto kept = [this] {
+    std::string all;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(path_ / "run/attack")) {
+      if (!file.is_regular_file()) continue;
+      all += fmt::format("{} {}\n", file.path().string(),
+                         file.last_write_time().time_since_epoch().count());
+    }
+    return all;
+  };
+  const std::string before = kept();
+  EXPECT_EQ(std::ranges::count(before, '\n'), 8);
+  EXPECT_EQ(Attack({"run", "--shadows", "8", "--threads", "1"}).Dump(), first.Dump());
+  EXPECT_EQ(kept(), before) << "shadow models were trained again";
+  for (const auto& folder : std::filesystem::directory_iterator(path_ / "run/attack")) {
+    std::filesystem::remove(folder.path() / "shadow-0003");
+    std::filesystem::resize_file(folder.path() / "shadow-0004", 16);
+  }
+  EXPECT_EQ(Attack({"run", "--shadows", "8"}).Dump(), first.Dump());
+  EXPECT_NE(Attack({"run", "--shadows", "8", "--seed", "2"}).Dump(), first.Dump());
+}
+
+TEST_F(NoiseAttackTest, PersonsSpreadOverSitesAreAsked) {
+  WriteNoise("data.csv", 3, 400);
+  std::string config = kQuick;
+  config.replace(config.find("cohort = 4\n"), 11, "");
+  config.replace(config.find("[privacy]\n"), 10,
+                 "[privacy]\nunit = \"person\"\nrecord_rate = 0.5\n");
+  config.replace(config.find("clip_norm"), 0, "coordinate_bound = 8\n");
+  Simulate(config + "owners = 6\nsites = 2\n", "run");
+  const base::JsonValue result =
+      Attack({"run", "--shadows", "8", "--check-power", "--power-epochs", "2"});
+  EXPECT_EQ(exit_code_, 0) << err_;
+  const base::JsonValue& person = result.Find("tests")->items()[0];
+  EXPECT_EQ(*person.Find("unit")->AsString(), "person");
+  EXPECT_EQ(Number(person, "members"), 6);
+  EXPECT_EQ(Number(person, "non_members"), 2);
+  EXPECT_FALSE(*person.Find("power")->Find("passed")->AsBool());
+  EXPECT_THAT(result.Find("verdict")->Dump(), HasSubstr("PROVES NOTHING"));
+}
+
+TEST_F(NoiseAttackTest, SaysWhyNobodyCanBeAttacked) {
+  EXPECT_THAT(Refusal({"nothing"}), HasSubstr("nothing is no directory of a run"));
+  WriteNoise("data.csv", 4, 80);
+  Simulate(std::string(kQuick) + "held_out = 0.0\n", "run");
+  EXPECT_THAT(Refusal({"run", "--shadows", "3"}), HasSubstr("3 shadow models, expected 4 to"));
+  EXPECT_THAT(Refusal({"run", "--unit", "person"}),
+              HasSubstr("a run of unit client has no test of unit person"));
+  EXPECT_THAT(Refusal({"run"}),
+              HasSubstr("nobody can be attacked: client: no client was left out"));
+  EXPECT_THAT(Refusal({"run", "--unit", "record"}),
+              HasSubstr("record: no sample was held out: data.held_out was 0"));
+
+  WriteNoise("other.csv", 5, 80);
+  EXPECT_THAT(Refusal({"run", "--data", "other.csv"}),
+              HasSubstr("--data names where they lie now"));
+  std::filesystem::rename(path_ / "data.csv", path_ / "moved.csv");
+  EXPECT_THAT(Refusal({"run"}), HasSubstr("--data names where they lie now"));
+  EXPECT_THAT(Refusal({"run", "--data", "moved.csv"}), HasSubstr("nobody can be attacked"));
+
+  std::filesystem::resize_file(path_ / "run" / "model.f32", 8);
+  EXPECT_THAT(Refusal({"run", "--data", "moved.csv"}), HasSubstr("model.f32 has 8 bytes"));
+  std::filesystem::remove(path_ / "run" / "model.f32");
+  EXPECT_THAT(Refusal({"run", "--data", "moved.csv"}), HasSubstr("model.f32 is missing"));
+  std::filesystem::remove(path_ / "run" / "summary.json");
+  EXPECT_THAT(Refusal({"run", "--data", "moved.csv"}), HasSubstr("holds no finished run"));
+}
+
+}  // namespace
+}  // namespace tacet::app
