@@ -37,7 +37,8 @@ absl::Status AddManifests(const RunRecord& run, AuditFacts& facts) {
     manifest.hash = hash;
     const auto kept = run.manifests.find(hash);
     if (kept == run.manifests.end()) continue;
-    TACET_ASSIGN_OR_RETURN(federation::ManifestSpec spec, federation::ReadManifestBytes(kept->second));
+    TACET_ASSIGN_OR_RETURN(federation::ManifestSpec spec,
+                           federation::ReadManifestBytes(kept->second));
     facts.agreement = federation::AgreementBytes(spec);
     manifest.members = std::move(spec.members);
   }

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "apps/tacet/stop_signal.h"
 #include "tacet/base/json.h"
 #include "tacet/federation/simulation.h"
 #include "tacet/storage/file/run_directory.h"
@@ -57,6 +58,7 @@ class RunReporter final : public federation::SimulationObserver {
   absl::Status OnRefused(const federation::BegunAttempt& attempt, federation::Refusal why) override;
   absl::Status OnRound(const federation::RoundRecord& record) override;
   void OnNote(std::string_view text) override;
+  bool StopRequested() override { return StopSignal::Arrived(); }
 
   // Of the model the whole run began with; from an earlier process when this one resumed.
   const std::optional<federation::Evaluation>& before() const { return before_; }

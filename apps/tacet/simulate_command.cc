@@ -73,7 +73,8 @@ class SimulateCommand : public Command {
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinRanks());
     const absl::Status done = ranks->group().rank() == 0 ? Lead(*ranks) : Assist(*ranks);
-    if (!done.ok()) ranks->EndAll(done);
+    // A run that was stopped has ended for all already.
+    if (!done.ok() && done.code() != absl::StatusCode::kCancelled) ranks->EndAll(done);
     return done;
   }
 

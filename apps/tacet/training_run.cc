@@ -7,6 +7,7 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/run_output.h"
+#include "apps/tacet/stop_signal.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/learning/network.h"
@@ -97,7 +98,12 @@ absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
   RunReporter reporter(directory, labels_, out_);
   const base::Stopwatch watch;
   TrainingEnd end;
-  TACET_ASSIGN_OR_RETURN(end.result, simulation_->Run(directory, reporter));
+  const StopSignal stop;
+  absl::StatusOr<federation::SimulationResult> result = simulation_->Run(directory, reporter);
+  if (result.status().code() == absl::StatusCode::kCancelled) {
+    return base::Annotate(result.status(), directory.path().string());
+  }
+  TACET_ASSIGN_OR_RETURN(end.result, std::move(result));
   end.before = reporter.before();
   end.most_frequent_class = most_frequent_class_;
   TACET_ASSIGN_OR_RETURN(end.summary, Summary(end, reporter.commit(), watch.Seconds()));
@@ -107,6 +113,11 @@ absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
   TACET_RETURN_IF_ERROR(
       directory.WriteFile(kSummaryFile, base::AsBytes(end.summary.Dump(2) + "\n")));
   return end;
+}
+
+absl::Status TrainingRun::Assist() {
+  const StopSignal stop;  // rank 0 says when
+  return simulation_->Assist();
 }
 
 absl::StatusOr<base::JsonValue> TrainingRun::Summary(const TrainingEnd& end,

@@ -49,7 +49,7 @@ class TrainingRun {
   absl::StatusOr<TrainingEnd> Run(storage::file::RunDirectory& directory);
 
   // The part of every rank but the first: federation/simulation.h.
-  absl::Status Assist() { return simulation_->Assist(); }
+  absl::Status Assist();
 
  private:
   TrainingRun(RunConfig config, std::FILE* out, federation::RankGroup& ranks)

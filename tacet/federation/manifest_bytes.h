@@ -16,9 +16,9 @@ base::Bytes AgreementBytes(const ManifestSpec& spec);
 // The same, followed by the members' keys in the order of their numbers.
 base::Bytes ManifestBytes(const ManifestSpec& spec);
 
-// A spec with the same AgreementBytes (and no members), or the same ManifestBytes; its values are as
-// they stand there, in range or not: Manifest::Create checks them. DataLoss names the field that is
-// cut short or unknown, and says so when the bytes are not the canonical ones.
+// A spec with the same AgreementBytes (and no members), or the same ManifestBytes; its values are
+// as they stand there, in range or not: Manifest::Create checks them. DataLoss names the field that
+// is cut short or unknown, and says so when the bytes are not the canonical ones.
 absl::StatusOr<ManifestSpec> ReadAgreementBytes(std::span<const uint8_t> bytes);
 absl::StatusOr<ManifestSpec> ReadManifestBytes(std::span<const uint8_t> bytes);
 

@@ -318,6 +318,12 @@ absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObse
                          .next_round = state.round,
                          .model = state.model,
                          .velocity = std::vector<float>(velocity.begin(), velocity.end())})));
+    if (state.round < manifest_.spec().rounds && observer.StopRequested()) {
+      TACET_RETURN_IF_ERROR(leader_.End());
+      return absl::CancelledError(
+          fmt::format("stopped as asked after {} of {} rounds; the run can be resumed", state.round,
+                      manifest_.spec().rounds));
+    }
   }
   TACET_RETURN_IF_ERROR(leader_.End());
   SimulationResult result;

@@ -96,6 +96,9 @@ class SimulationObserver {
   virtual absl::Status OnRound(const RoundRecord& record) = 0;
   // An attempt that failed, or what a member noted in its own log (which this process plays).
   virtual void OnNote(std::string_view text) = 0;
+  // Asked after every checkpoint but the last: true ends the run there, with nothing begun that
+  // would be charged again.
+  virtual bool StopRequested() { return false; }
 };
 
 struct SimulationResult {
@@ -124,7 +127,8 @@ class Simulation {
 
   // Runs from the store's checkpoint, or from the start when it has none, to the last round.
   // An interrupted round is run again as another attempt, and charged again; with `insecure_seed`
-  // it is repeated exactly. FailedPrecondition when a round fails in all its attempts.
+  // it is repeated exactly. FailedPrecondition when a round fails in all its attempts;
+  // Cancelled when the observer asked for it: another Run goes on from there.
   //
   // Under announced-attempts all members' ledgers are equal: the store's one stands for them. Every
   // attempt is charged to it before anything is sealed. A server's plan that would exceed the

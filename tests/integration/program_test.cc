@@ -236,6 +236,40 @@ TEST_F(ProgramTest, KilledAtAnyMomentItResumesToTheSameModel) {
   EXPECT_EQ(Number(*ReadJson("killed/summary.json").Find("ledger"), "charges"), 12);
 }
 
+// A signal ends a run after a round: nothing is charged twice, and the run goes on from there.
+TEST_F(ProgramTest, StopsAfterARoundWhenItIsAskedTo) {
+  std::string config = kSmall;
+  config.replace(config.find("noise = 1.5"), 11, "noise = 60");
+  const pid_t child = Start(TACET_PROGRAM, {"simulate", "--config", WriteConfig(config), "--out",
+                                            "stopped", "--rounds", "400"});
+  const auto lines = [&](const std::string& name) {
+    const std::string text = Read("stopped/" + name);
+    return std::ranges::count(text, '\n');
+  };
+  for (int i = 0; i < 6000 && lines("metrics.jsonl") < 2; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_EQ(kill(child, SIGTERM), 0);
+  const Outcome stopped = WaitFor(child);
+  EXPECT_EQ(stopped.exit_code, 1);
+  EXPECT_THAT(stopped.err, HasSubstr("stopping after this round"));
+  EXPECT_THAT(stopped.err, HasSubstr("of 400 rounds; the run can be resumed"));
+  const auto rounds = lines("metrics.jsonl");
+  EXPECT_GE(rounds, 2);
+  EXPECT_LT(rounds, 400);
+  EXPECT_EQ(lines("attempts"), rounds);
+  const Outcome ledger = Tacet({"ledger", "show", "stopped/ledger", "--json"});
+  EXPECT_EQ(Number(*base::JsonValue::Parse(ledger.out), "charges"), static_cast<double>(rounds));
+  // It goes on after the rounds that are done.
+  const pid_t again = Start(TACET_PROGRAM, {"simulate", "--resume", "--out", "stopped"});
+  for (int i = 0; i < 6000 && lines("metrics.jsonl") < rounds + 2; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_EQ(kill(again, SIGINT), 0);
+  EXPECT_EQ(WaitFor(again).exit_code, 1);
+  EXPECT_EQ(lines("attempts"), lines("metrics.jsonl"));
+}
+
 // A process that dies between a round's line and the first checkpoint leaves a line behind.
 TEST_F(ProgramTest, WithoutACheckpointTheRunBeginsAnewWithoutOldLines) {
   const std::vector<std::string> start = {

@@ -61,9 +61,11 @@ class Recorder : public SimulationObserver {
     return absl::OkStatus();
   }
   void OnNote(std::string_view text) override { notes.emplace_back(text); }
+  bool StopRequested() override { return rounds.size() == stop_after; }
 
   uint32_t started_at = 0;
   uint32_t fail_at = 1000;
+  size_t stop_after = 1000;
   std::vector<RoundRecord> rounds;
   std::vector<std::pair<BegunAttempt, Refusal>> refused;
   std::vector<std::string> notes;

@@ -150,6 +150,27 @@ TEST_F(SimulationTest, AnInterruptedInsecureRunResumesToTheSameModel) {
   EXPECT_EQ(rest->epsilon, whole->epsilon);
 }
 
+TEST_F(SimulationTest, ARunThatWasAskedToStopIsNotChargedAgain) {
+  SimulationSpec spec = SmallSpec();
+  spec.insecure_seed.reset();
+  {
+    const auto store = NewStore("part");
+    Recorder recorder;
+    recorder.stop_after = 2;
+    const auto stopped = Run(spec, *store, recorder, channel_, *learner_);
+    EXPECT_EQ(stopped.status().code(), absl::StatusCode::kCancelled);
+    EXPECT_EQ(base::Message(stopped.status()),
+              "stopped as asked after 2 of 3 rounds; the run can be resumed");
+  }
+  const auto store = *RunDirectory::Open(path_ / "part");
+  Recorder recorder;
+  const auto rest = Run(spec, *store, recorder, channel_, *learner_);
+  ASSERT_TRUE(rest.ok()) << rest.status();
+  EXPECT_EQ(recorder.started_at, 2u);
+  EXPECT_EQ(rest->charged_attempts, 3u);
+  EXPECT_EQ(rest->epsilon, Run(spec, "whole")->epsilon);
+}
+
 TEST_F(SimulationTest, AnInterruptedRealRunIsChargedAgain) {
   SimulationSpec spec = SmallSpec();
   spec.insecure_seed.reset();
