@@ -10,6 +10,7 @@
 
 #include "apps/tacet/run_output.h"
 #include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
 
 namespace tacet::app {
 namespace {
@@ -22,12 +23,7 @@ constexpr char kRound[] = R"({"round":0,"cohort_size":6,"attempts":1,"accuracy":
 
 class RunReaderTest : public ::testing::Test {
  protected:
-  RunReaderTest() {
-    std::string name = ::testing::TempDir() + "run-XXXXXX";
-    path_ = mkdtemp(name.data());
-    Write("config.toml", RunConfigToml(RunConfig()));
-  }
-  ~RunReaderTest() override { std::filesystem::remove_all(path_); }
+  RunReaderTest() { Write("config.toml", RunConfigToml(RunConfig())); }
 
   void Write(const std::string& name, const std::string& text) {
     std::ofstream(path_ / name, std::ios::binary) << text;
@@ -39,7 +35,8 @@ class RunReaderTest : public ::testing::Test {
     return base::Message(run.status());
   }
 
-  std::filesystem::path path_;
+  base::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path();
 };
 
 TEST_F(RunReaderTest, ARunThatHasOnlyBegunIsARun) {

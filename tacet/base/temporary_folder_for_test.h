@@ -8,12 +8,19 @@
 #include <string>
 #include <system_error>
 
+#include <unistd.h>
+
 namespace tacet::base {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tacet-test-XXXXXX").string();
+  enum Where { kOnDisk, kInMemory };  // in memory where the system has a folder for that
+
+  explicit TemporaryFolder(Where where = kOnDisk) {
+    const bool memory = where == kInMemory && ::access("/dev/shm", W_OK) == 0;
+    const std::filesystem::path parent =
+        memory ? "/dev/shm" : std::filesystem::temp_directory_path();
+    std::string name = (parent / "tacet-test-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) {
       std::perror("cannot make a temporary folder");
       std::abort();

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/learning/load.h"
 
 namespace tacet::learning {
@@ -69,8 +70,8 @@ TEST(LeafTest, SquareInputsAreImages) {
 }
 
 TEST(LeafTest, FilesOfAFolderAreOneDataSet) {
-  std::string name = ::testing::TempDir() + "leaf-XXXXXX";
-  const std::filesystem::path folder = mkdtemp(name.data());
+  const base::TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
   std::ofstream(folder / "b.json") << User("{\"x\": [[1, 2, 3]], \"y\": [1]}");
   std::ofstream(folder / "a.json") << kTwo;
   const auto dataset = LoadDataset(folder);
@@ -79,7 +80,6 @@ TEST(LeafTest, FilesOfAFolderAreOneDataSet) {
   EXPECT_EQ(dataset->samples(), 4u);
   std::ofstream(folder / "c.json") << User("{\"x\": [[1, 2]], \"y\": [1]}");
   EXPECT_THAT(base::Message(LoadDataset(folder).status()), HasSubstr("c.json:1:"));
-  std::filesystem::remove_all(folder);
 }
 
 TEST(LeafTest, RefusalsNameThePlace) {

@@ -11,6 +11,7 @@
 #include "apps/tacet/memory_run.h"
 #include "apps/tacet/run_config.h"
 #include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
 
 namespace tacet::app {
 namespace {
@@ -42,14 +43,11 @@ scale = 1e-3
 class HospitalsTest : public ::testing::Test {
  protected:
   HospitalsTest() {
-    std::string name = ::testing::TempDir() + "hospitals-XXXXXX";
-    path_ = mkdtemp(name.data());
     std::filesystem::create_directory(path_ / "data");
     Write("data/north.csv", "id,age,chol,ill\nn1,50,200,1\nn2,61,0,0\nn1,51,210,1\n");
     Write("data/south.csv", "id,age,chol,ill\ns1,40,300,0\ns2,70,?,1\n");
     Write("config.toml", kConfig);
   }
-  ~HospitalsTest() override { std::filesystem::remove_all(path_); }
 
   void Write(const std::string& file, const std::string& text) const {
     std::ofstream(path_ / file) << text;
@@ -72,7 +70,8 @@ class HospitalsTest : public ::testing::Test {
     EXPECT_FALSE(std::filesystem::exists(path_ / "run")) << "something may have been charged";
   }
 
-  std::filesystem::path path_;
+  base::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path();
   std::string output_;
 };
 

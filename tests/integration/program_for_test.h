@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "tacet/base/json.h"
+#include "tacet/base/temporary_folder_for_test.h"
 
 namespace tacet::app {
 
@@ -44,12 +45,6 @@ inline double Number(const base::JsonValue& value, std::string_view key) {
 
 class ProgramTest : public ::testing::Test {
  protected:
-  ProgramTest() {
-    std::string name = ::testing::TempDir() + "program-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~ProgramTest() override { std::filesystem::remove_all(path_); }
-
   // Runs `tacet ARGUMENTS`; kills it after `kill_after_ms` unless that is negative.
   Outcome Tacet(std::vector<std::string> arguments, int kill_after_ms = -1) {
     const pid_t child = Start(TACET_PROGRAM, std::move(arguments));
@@ -96,7 +91,8 @@ class ProgramTest : public ::testing::Test {
     return *std::move(value);
   }
 
-  std::filesystem::path path_;
+  base::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path();
 };
 
 // A federation of 12 drawn writers that trains in a moment.

@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/federation/rank_team.h"
 #include "tacet/federation/simulation.h"
 #include "tacet/storage/file/run_directory.h"
@@ -40,12 +41,6 @@ class LosingChannel final : public Channel {
 
 class RanksTest : public ::testing::Test {
  protected:
-  RanksTest() {
-    std::string name = ::testing::TempDir() + "ranks-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~RanksTest() override { std::filesystem::remove_all(path_); }
-
   struct Outcome {
     absl::StatusOr<SimulationResult> result = absl::UnknownError("did not run");
     std::vector<absl::Status> assistants;  // of ranks 1, 2, ...
@@ -86,7 +81,8 @@ class RanksTest : public ::testing::Test {
     return Run(std::vector<SimulationSpec>(ranks, spec), *store);
   }
 
-  std::filesystem::path path_;
+  base::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path();
   std::unique_ptr<Learner> learner_ = SmallLearner();
   transport::local::LocalChannel channel_;
 };

@@ -18,6 +18,7 @@
 
 #include "tacet/accounting/moments_accountant.h"
 #include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/learning/learner.h"
 #include "tacet/secagg/checksum.h"
 #include "tacet/secagg/closed_round.h"
@@ -62,12 +63,6 @@ absl::StatusOr<double> EpsilonOfRounds(const SimulationSpec& spec, uint64_t roun
 
 class SimulationTest : public ::testing::Test {
  protected:
-  SimulationTest() {
-    std::string name = ::testing::TempDir() + "simulation-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~SimulationTest() override { std::filesystem::remove_all(path_); }
-
   std::unique_ptr<RunDirectory> NewStore(const std::string& name) {
     auto store = RunDirectory::Create(path_ / name);
     EXPECT_TRUE(store.ok()) << store.status();
@@ -90,7 +85,8 @@ class SimulationTest : public ::testing::Test {
     return base::Message(simulation.status());
   }
 
-  std::filesystem::path path_;
+  base::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path();
   std::unique_ptr<Learner> learner_ = SmallLearner();
   transport::local::LocalChannel channel_;
   Recorder recorder_;

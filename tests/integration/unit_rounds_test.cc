@@ -10,11 +10,13 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/federation/simulation.h"
 #include "tacet/learning/handwriting.h"
 #include "tacet/learning/learner.h"
 #include "tacet/storage/file/run_directory.h"
 #include "tacet/transport/local/local_channel.h"
+#include "tests/integration/simulation_for_test.h"
 
 namespace tacet::federation {
 namespace {
@@ -56,29 +58,8 @@ SimulationSpec SiteSpec(accounting::Unit unit) {
   return spec;
 }
 
-class Recorder : public SimulationObserver {
- public:
-  absl::Status OnStart(const Manifest&, uint32_t, const Evaluation&) override {
-    return absl::OkStatus();
-  }
-  absl::Status OnRound(const RoundRecord& record) override {
-    rounds.push_back(record);
-    return absl::OkStatus();
-  }
-  void OnNote(std::string_view text) override { notes.emplace_back(text); }
-
-  std::vector<RoundRecord> rounds;
-  std::vector<std::string> notes;
-};
-
 class UnitRoundsTest : public ::testing::Test {
  protected:
-  UnitRoundsTest() {
-    std::string name = ::testing::TempDir() + "units-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~UnitRoundsTest() override { std::filesystem::remove_all(path_); }
-
   absl::StatusOr<SimulationResult> Run(const SimulationSpec& spec, const Learner& learner,
                                        const std::string& name) {
     recorder_ = {};
@@ -88,7 +69,8 @@ class UnitRoundsTest : public ::testing::Test {
     return simulation->Run(*store, recorder_);
   }
 
-  std::filesystem::path path_;
+  base::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path();
   transport::local::LocalChannel channel_;
   Recorder recorder_;
   ManifestSpec manifest_;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/federation/client_ledger.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/ledger_for_test.h"
@@ -70,15 +71,6 @@ class DeadlyDisk : public DiskCalls {
 
 class LedgerCrashTest : public ::testing::Test {
  protected:
-  LedgerCrashTest() {
-    // In memory where there is such a folder: what a dying process leaves is the same there.
-    const bool memory = access("/dev/shm", W_OK) == 0;
-    std::string name = (memory ? "/dev/shm/" : ::testing::TempDir()) + "ledger-crash-XXXXXX";
-    folder_ = mkdtemp(name.data());
-    path_ = folder_ / "ledger";
-  }
-  ~LedgerCrashTest() override { std::filesystem::remove_all(folder_); }
-
   // Opens the ledger and charges rounds from the first that is not charged; writes the number of
   // each charge to `acknowledge` once it has returned. Only ends by an error, by being killed, or
   // after `most` charges.
@@ -134,7 +126,10 @@ class LedgerCrashTest : public ::testing::Test {
     ASSERT_LE(charged.size(), acknowledged_.size() + deaths);
   }
 
-  std::filesystem::path folder_, path_;
+  // In memory where there is such a folder: what a dying process leaves is the same there.
+  const base::TemporaryFolder temporary_{base::TemporaryFolder::kInMemory};
+  const std::filesystem::path folder_ = temporary_.path();
+  const std::filesystem::path path_ = folder_ / "ledger";
   std::set<uint32_t> acknowledged_;
 };
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/federation/client_ledger.h"
 #include "tacet/storage/file/ledger_for_test.h"
 
@@ -61,15 +62,6 @@ class FailingDisk : public DiskCalls {
 
 class LedgerFileTest : public ::testing::Test {
  protected:
-  LedgerFileTest() {
-    // In memory where there is such a folder: what a dying process leaves is the same there.
-    const bool memory = access("/dev/shm", W_OK) == 0;
-    std::string name = (memory ? "/dev/shm/" : ::testing::TempDir()) + "ledger-XXXXXX";
-    folder_ = mkdtemp(name.data());
-    path_ = folder_ / "ledger";
-  }
-  ~LedgerFileTest() override { std::filesystem::remove_all(folder_); }
-
   absl::StatusOr<std::unique_ptr<ClientLedger>> Open(DiskCalls& disk = DiskCalls::System()) {
     TACET_ASSIGN_OR_RETURN(auto opened, LedgerFile::OpenOrCreate(path_, Header(), disk));
     return ClientLedger::Create(std::move(opened));
@@ -95,7 +87,10 @@ class LedgerFileTest : public ::testing::Test {
     return base::Message(ledger.status());
   }
 
-  std::filesystem::path folder_, path_;
+  // In memory where there is such a folder: what a dying process leaves is the same there.
+  const base::TemporaryFolder temporary_{base::TemporaryFolder::kInMemory};
+  const std::filesystem::path folder_ = temporary_.path();
+  const std::filesystem::path path_ = folder_ / "ledger";
 };
 
 TEST_F(LedgerFileTest, KeepsChargesAcrossProcesses) {

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
 
 namespace tacet::storage::file {
 namespace {
@@ -16,17 +17,12 @@ using ::testing::IsEmpty;
 
 class RunDirectoryTest : public ::testing::Test {
  protected:
-  RunDirectoryTest() {
-    std::string name = ::testing::TempDir() + "run-directory-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~RunDirectoryTest() override { std::filesystem::remove_all(path_); }
-
   void AppendRaw(std::string_view name, std::string_view text) {
     std::ofstream(path_ / name, std::ios::app) << text;
   }
 
-  std::filesystem::path path_;
+  base::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path();
 };
 
 TEST_F(RunDirectoryTest, KeepsAttemptsAndCheckpointAcrossProcesses) {
