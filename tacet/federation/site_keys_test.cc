@@ -1,5 +1,7 @@
 #include "tacet/federation/site_keys.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +63,7 @@ TEST(SiteKeysTest, NobodyAsksWithAnothersSigningKey) {
   const SiteKeys mine = NewKeys("mine"), theirs = NewKeys("theirs");
   base::Bytes request = WriteEnrolmentRequest("north", {}, mine);
   const auto& own = mine.signing.public_key();
-  const auto at = std::ranges::search(request, own).begin();
+  const auto at = std::search(request.begin(), request.end(), own.begin(), own.end());
   ASSERT_NE(at, request.end());
   std::ranges::copy(theirs.signing.public_key(), at);
   EXPECT_THAT(base::Message(ReadEnrolmentRequest(request).status()),
