@@ -14,6 +14,23 @@ function(tacet_library name)
   set_property(GLOBAL APPEND PROPERTY TACET_LIBRARIES tacet_${name})
 endfunction()
 
+# Compiling tests is most of a build. They are read at -O1 (the libraries that they call are not), and
+# what nearly every one of them includes is precompiled: 4 instead of 10.5 CPU seconds a file. In
+# precompiled headers g++ 12 does not know what belongs to the system, and warns of its std::string.
+function(tacet_quick_test_compilation name)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>
+                                         "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>")
+  if(NOT TARGET tacet_test_headers)
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/test_headers.cc CONTENT "int main() {}\n" @ONLY)
+    add_executable(tacet_test_headers EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/test_headers.cc)
+    target_link_libraries(tacet_test_headers PRIVATE tacet::base GTest::gmock tacet_flags)
+    target_compile_options(tacet_test_headers PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_precompile_headers(tacet_test_headers PRIVATE
+      <gmock/gmock.h> <gtest/gtest.h> ${PROJECT_SOURCE_DIR}/tacet/base/status.h)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM tacet_test_headers)
+endfunction()
+
 # tacet_test(<name> SOURCES ... [DEPS ...] [LABEL unit|statistical|integration|long])
 # Tests labelled `long` run in `make check` only; everything else runs in `make test`. The unit
 # tests of the library (but learning/ and attack/) run under sanitizers in `make test` too.
@@ -31,6 +48,9 @@ function(tacet_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main tacet_flags)
   target_compile_definitions(${name} PRIVATE TACET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  if(ARG_LABEL MATCHES "^(unit|integration)$")
+    tacet_quick_test_compilation(${name})
+  endif()
   if(ARG_LABEL STREQUAL "long")
     set(timeout 3000)
   else()
