@@ -1,5 +1,5 @@
-// A fixed, tiny federation before its first round: what the enrolment fuzzer decodes against and
-// its seeds are made from. Its TLS keys alone are new in every process.
+// A fixed, tiny federation before its first round: what the fuzzers of enrolment and network
+// decode against, and their seeds are made from. Its TLS keys alone are new in every process.
 #ifndef TACET_FUZZ_FUZZ_FEDERATION_H_
 #define TACET_FUZZ_FUZZ_FEDERATION_H_
 
@@ -15,6 +15,8 @@
 namespace tacet::fuzz {
 
 struct FuzzFederation {
+  static constexpr uint64_t kNow = 1'755'000'000;  // Unix seconds
+
   base::InsecureSeededEntropy entropy{1, "fuzz federation"};
   federation::SiteKeys site = federation::SiteKeys::Generate(entropy);
   base::SigningKey coordinator = base::SigningKey::Generate(entropy);

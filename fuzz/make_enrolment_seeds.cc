@@ -2,46 +2,17 @@
 // usage: make_enrolment_fuzz_seeds CORPUS_FOLDER
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "fuzz/fuzz_federation.h"
+#include "fuzz/seed_folder.h"
 #include "tacet/federation/manifest_bytes.h"
 
 namespace {
 
 using namespace tacet;
 
-class Seeds {
- public:
-  explicit Seeds(std::filesystem::path folder) : folder_(std::move(folder)) {
-    std::filesystem::create_directories(folder_);
-  }
-
-  void Write(const std::string& name, uint8_t kind, std::span<const uint8_t> bytes) const {
-    std::ofstream file(folder_ / name, std::ios::binary);
-    file.put(static_cast<char>(kind));
-    file.write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-  }
-
-  // Whole, cut short in the middle, with one more byte at the end, and with another version.
-  void WriteWithVariants(const std::string& name, uint8_t kind, const base::Bytes& bytes) const {
-    Write(name, kind, bytes);
-    Write(name + "-cut", kind, std::span(bytes).first(bytes.size() / 2));
-    base::Bytes altered = bytes;
-    altered.push_back(0);
-    Write(name + "-longer", kind, altered);
-    altered = bytes;
-    altered[4] = 9;
-    Write(name + "-version", kind, altered);
-  }
-
- private:
-  std::filesystem::path folder_;
-};
-
-void WriteAgreements(const Seeds& seeds) {
+void WriteAgreements(const fuzz::SeedFolder& seeds) {
   federation::ManifestSpec agreement = fuzz::FuzzFederation::Agreement();
   seeds.WriteWithVariants("agreement-1", 1, federation::ManifestBytes(agreement));
   agreement.plaintext_bits = 20;
@@ -55,7 +26,7 @@ void WriteAgreements(const Seeds& seeds) {
   seeds.WriteWithVariants("agreement-5", 1, federation::ManifestBytes(agreement));
 }
 
-void WriteLockedSecrets(const Seeds& seeds, fuzz::FuzzFederation& known) {
+void WriteLockedSecrets(const fuzz::SeedFolder& seeds, fuzz::FuzzFederation& known) {
   const base::Unlocker passphrase = fuzz::ValueOrDie(
       base::Unlocker::FromPassphrase(base::SecretBytes(4), {.passes = 1, .memory_bytes = 8192}));
   const base::SecretBytes secret = known.entropy.Draw(40);
@@ -77,7 +48,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: make_enrolment_fuzz_seeds CORPUS_FOLDER\n");
     return 2;
   }
-  const Seeds seeds(std::filesystem::path(argv[1]) / "enrolment");
+  const fuzz::SeedFolder seeds(std::filesystem::path(argv[1]) / "enrolment");
   fuzz::FuzzFederation known;
   seeds.WriteWithVariants("request", 0, federation::WriteEnrolmentRequest("north", {}, known.site));
   seeds.WriteWithVariants("server-request", 0,

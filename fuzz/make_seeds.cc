@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/fuzz_checkpoint.h"
 #include "fuzz/fuzz_round.h"
 #include "tacet/federation/checkpoint.h"
 #include "tacet/federation/ledger.h"
@@ -149,6 +150,31 @@ void WriteRankSeeds(const std::filesystem::path& folder) {
   Write(folder / "report_cut", Tagged(3, {told.begin(), told.end() - 1}));
 }
 
+void WriteCheckpointSeeds(const std::filesystem::path& folder) {
+  federation::Checkpoint checkpoint{
+      .agreement = {}, .next_round = 2, .model = {1, 2, 3}, .velocity = {0.5f, 0, -1}};
+  const base::Bytes small = federation::WriteCheckpoint(checkpoint);
+  Write(folder / "small", Tagged(0, small));
+  Write(folder / "version", Tagged(0, WithByte(small, 4, 9)));
+  Write(folder / "cut", Tagged(0, {small.begin(), small.end() - 40}));
+  Write(folder / "damaged", Tagged(0, WithByte(small, -40, 0xaa)));
+  checkpoint.agreement[0] = 1;
+  Write(folder / "other_run", Tagged(0, federation::WriteCheckpoint(checkpoint)));
+  checkpoint.model.push_back(4);
+  checkpoint.velocity.push_back(0);
+  Write(folder / "other_dimension", Tagged(0, federation::WriteCheckpoint(checkpoint)));
+
+  const fuzz::FuzzCheckpoint known;
+  const base::Bytes sealed = known.Seal(known.state);
+  Write(folder / "sealed", Tagged(1, sealed));
+  Write(folder / "sealed_version", Tagged(1, WithByte(sealed, 4, 9)));
+  Write(folder / "sealed_round", Tagged(1, WithByte(sealed, 4 + 2 + 32 + 4, 9)));
+  Write(folder / "sealed_cut", Tagged(1, {sealed.begin(), sealed.end() - 1}));
+  federation::Checkpoint other = known.state;
+  other.agreement[0] ^= 1;
+  Write(folder / "sealed_other_run", Tagged(1, known.Seal(other)));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -203,18 +229,7 @@ int main(int argc, char** argv) {
         Tagged(3, secagg::WriteVote(round.attempt, 1, hash, round.signing_keys[1])));
   WritePartialSumSeeds(corpus / "partial_sum");
   WriteRankSeeds(corpus / "rank_messages");
-  federation::Checkpoint checkpoint{
-      .agreement = {}, .next_round = 2, .model = {1, 2, 3}, .velocity = {0.5f, 0, -1}};
-  const base::Bytes small = federation::WriteCheckpoint(checkpoint);
-  Write(corpus / "checkpoint" / "small", small);
-  Write(corpus / "checkpoint" / "version", WithByte(small, 4, 9));
-  Write(corpus / "checkpoint" / "cut", {small.begin(), small.end() - 40});
-  Write(corpus / "checkpoint" / "damaged", WithByte(small, -40, 0xaa));
-  checkpoint.agreement[0] = 1;
-  Write(corpus / "checkpoint" / "other_run", federation::WriteCheckpoint(checkpoint));
-  checkpoint.model.push_back(4);
-  checkpoint.velocity.push_back(0);
-  Write(corpus / "checkpoint" / "other_dimension", federation::WriteCheckpoint(checkpoint));
+  WriteCheckpointSeeds(corpus / "checkpoint");
   using accounting::Unit;
   using federation::ChargingRule;
   for (const LedgerSeed& seed : {

@@ -18,6 +18,7 @@ decoders=(
   "csv tacet/learning/csv.cc tacet/learning/csv_feature.cc"
   "idx tacet/learning/idx.cc tacet/learning/inflating_reader.cc"
   "leaf tacet/learning/leaf.cc"
+  "network tacet/federation/announcement.cc tacet/federation/member_request.cc tacet/federation/model_statement.cc tacet/federation/labelled_signature.cc"
   "ledger tacet/federation/ledger.cc"
 )
 

@@ -97,9 +97,8 @@ absl::StatusOr<SecretBytes> Unlocker::DeriveKey(std::span<const uint8_t> salt,
   if (crypto_pwhash(key.Expose().data(), key.size(), passphrase.data(), passphrase.size(),
                     salt.data(), cost.passes, cost.memory_bytes,
                     crypto_pwhash_ALG_ARGON2ID13) != 0) {
-    return absl::ResourceExhaustedError(
-        fmt::format("{} MiB of memory, which the passphrase needs, are not to be had",
-                    cost.memory_bytes >> 20));
+    return ResourceExhausted("{} MiB of memory, which the passphrase needs, are not to be had",
+                             cost.memory_bytes >> 20);
   }
   return key;
 }

@@ -42,6 +42,14 @@ absl::Status AlreadyExists(fmt::format_string<Args...> format, Args&&... args) {
   return absl::AlreadyExistsError(fmt::format(format, std::forward<Args>(args)...));
 }
 template <typename... Args>
+absl::Status OutOfRange(fmt::format_string<Args...> format, Args&&... args) {
+  return absl::OutOfRangeError(fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+absl::Status ResourceExhausted(fmt::format_string<Args...> format, Args&&... args) {
+  return absl::ResourceExhaustedError(fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
 absl::Status Unavailable(fmt::format_string<Args...> format, Args&&... args) {
   return absl::UnavailableError(fmt::format(format, std::forward<Args>(args)...));
 }

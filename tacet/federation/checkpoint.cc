@@ -12,12 +12,13 @@ namespace {
 constexpr std::string_view kMagic = "TCTK";
 constexpr std::string_view kWhat = "checkpoint";
 constexpr uint16_t kVersion = 1;
+constexpr uint64_t kFixedBytes = 4 + 2 + 32 + 4 + 8 + 32;
 
 }  // namespace
 
 base::Bytes WriteCheckpoint(const Checkpoint& checkpoint) {
   base::ByteWriter writer;
-  writer.Reserve(128 + 8 * checkpoint.model.size());
+  writer.Reserve(CheckpointBytes(checkpoint.model.size()));
   writer.Raw(kMagic);
   writer.U16(kVersion);
   writer.Raw(checkpoint.agreement);
@@ -28,6 +29,8 @@ base::Bytes WriteCheckpoint(const Checkpoint& checkpoint) {
   writer.Raw(base::Sha256(writer.bytes()));
   return writer.Take();
 }
+
+uint64_t CheckpointBytes(uint64_t dimension) { return kFixedBytes + 2 * sizeof(float) * dimension; }
 
 absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
                                           const base::Digest& agreement, uint64_t dimension) {

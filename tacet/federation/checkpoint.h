@@ -22,6 +22,8 @@ struct Checkpoint {
 
 // docs/formats/checkpoint.md; a SHA-256 of everything stands at the end.
 base::Bytes WriteCheckpoint(const Checkpoint& checkpoint);
+// The length of every checkpoint of a model with `dimension` parameters.
+uint64_t CheckpointBytes(uint64_t dimension);
 
 // DataLoss when cut short, damaged or not of `dimension` parameters; FailedPrecondition when it
 // belongs to another agreement.

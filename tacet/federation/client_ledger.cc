@@ -80,13 +80,16 @@ uint64_t ClientLedger::ChargesOf(const base::Digest& federation) const {
   return found == federation_charges_.end() ? 0 : found->second;
 }
 
+absl::Status ClientLedger::CheckUsable() const {
+  if (failure_.ok()) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "the ledger failed before and charges nothing more until it is opened again: {}",
+      base::Message(failure_));
+}
+
 absl::Status ClientLedger::ChargeForSealing(const AttemptCost& cost, const AttemptNumber& now,
                                             std::span<const AttemptNumber> announced) {
-  if (!failure_.ok()) {
-    return base::FailedPrecondition(
-        "the ledger failed before and charges nothing more until it is opened again: {}",
-        base::Message(failure_));
-  }
+  TACET_RETURN_IF_ERROR(CheckUsable());
   TACET_RETURN_IF_ERROR(CheckNumber(cost, now));
   for (const AttemptNumber& number : announced) TACET_RETURN_IF_ERROR(CheckNumber(cost, number));
   const LedgerEntry entry{
@@ -96,7 +99,11 @@ absl::Status ClientLedger::ChargeForSealing(const AttemptCost& cost, const Attem
   if (known != by_label_.end()) {
     const LedgerEntry& charged = entries_[known->second];
     if (SameEvent(charged.event, cost.event) && charged.federation == cost.federation) {
-      return absl::OkStatus();
+      if (charged.kind == ChargeKind::kSealing) return absl::OkStatus();
+      return base::FailedPrecondition(
+          "round {} attempt {} of epoch {} was charged as one without a part of this owner's: "
+          "nothing may be sealed for it",
+          now.round, now.attempt, now.epoch);
     }
     return base::FailedPrecondition(
         "round {} attempt {} of epoch {} was charged before at another cost (noise {}, clip norm "
@@ -117,6 +124,24 @@ absl::Status ClientLedger::ChargeForSealing(const AttemptCost& cost, const Attem
                                       header_.data_set, now.round, now.attempt));
   }
   return Append(cost, now, ChargeKind::kSealing);
+}
+
+absl::Status ClientLedger::ChargeAnnounced(const AttemptCost& cost,
+                                           std::span<const AttemptNumber> announced) {
+  TACET_RETURN_IF_ERROR(CheckUsable());
+  for (const AttemptNumber& number : announced) TACET_RETURN_IF_ERROR(CheckNumber(cost, number));
+  if (header_.rule != ChargingRule::kAnnouncedAttempts || announced.empty()) {
+    return absl::OkStatus();
+  }
+  const AttemptNumber last = *std::ranges::max_element(announced);
+  const LedgerEntry entry{.federation = cost.federation,
+                          .label = LabelOf(cost, last),
+                          .kind = ChargeKind::kCatchingUp,
+                          .event = cost.event};
+  TACET_RETURN_IF_ERROR(CheckLedgerEntry(entry, header_));
+  TACET_RETURN_IF_ERROR(spending_.CheckRoomFor(cost.event, 0));  // the same kind of event
+  TACET_RETURN_IF_ERROR(CatchUp(cost, last, announced));
+  return Holds(entry.label) ? absl::OkStatus() : Append(cost, last, ChargeKind::kCatchingUp);
 }
 
 absl::Status ClientLedger::CatchUp(const AttemptCost& cost, const AttemptNumber& now,

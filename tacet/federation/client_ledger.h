@@ -62,12 +62,18 @@ class ClientLedger {
   // They are spent already, so the budget does not stop them; it is `now` that it refuses.
   //
   // The very same charge again is OK and changes nothing. InvalidArgument: an attempt that the
-  // federation cannot have. FailedPrecondition: the same attempt at another cost, a cost that is
-  // against the ledger's rule, unit or composition, a ledger that failed before.
+  // federation cannot have. FailedPrecondition: the same attempt at another cost, one that was
+  // caught up with (no budget stopped that, so nothing may be sealed on it), a cost that is against
+  // the ledger's rule, unit or composition, a ledger that failed before.
   // ResourceExhausted: the budget would be exceeded. Unavailable, DataLoss: the store failed; the
   // ledger refuses everything from then on.
   absl::Status ChargeForSealing(const AttemptCost& cost, const AttemptNumber& now,
                                 std::span<const AttemptNumber> announced = {});
+
+  // Charges attempts in which this owner has no part: under announced-attempts those in `announced`
+  // that are missing, and those that must have been there before the last of them. The budget does
+  // not stop it. Under own-seals nothing is charged. Errors as above.
+  absl::Status ChargeAnnounced(const AttemptCost& cost, std::span<const AttemptNumber> announced);
 
   const LedgerHeader& header() const { return header_; }
   const std::vector<LedgerEntry>& entries() const { return entries_; }
@@ -79,6 +85,7 @@ class ClientLedger {
  private:
   ClientLedger(OpenedLedger opened, PrivacySpending spending, UnixClock clock);
 
+  absl::Status CheckUsable() const;
   absl::Status CatchUp(const AttemptCost& cost, const AttemptNumber& now,
                        std::span<const AttemptNumber> announced);
   absl::Status Append(const AttemptCost& cost, const AttemptNumber& number, ChargeKind kind);

@@ -104,6 +104,39 @@ TEST(ClientLedgerTest, MissedAttemptsAreChargedFirst) {
   EXPECT_EQ(f.ledger->spending().charges(), 7u);
 }
 
+TEST(ClientLedgerTest, WhatOthersDoIsChargedAndNeverSealed) {
+  Fixture f(Header(1.0));
+  const std::vector<AttemptNumber> announced = {{0, 2, 1}, {0, 0, 0}};
+  ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(), announced).ok());
+  ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(), announced).ok());
+  EXPECT_THAT(f.Numbers(), ElementsAre(AttemptNumber{0, 0, 0}, AttemptNumber{0, 1, 0},
+                                       AttemptNumber{0, 2, 0}, AttemptNumber{0, 2, 1}));
+  for (const LedgerEntry& entry : f.ledger->entries()) {
+    EXPECT_EQ(entry.kind, ChargeKind::kCatchingUp);
+  }
+  // No budget was asked, so nothing may be sealed on it, also after a restart.
+  f.Reopen();
+  const absl::Status refused = f.ledger->ChargeForSealing(Paper(), {0, 2, 1});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(refused), HasSubstr("nothing may be sealed for it"));
+  ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 3, 0}).ok());
+  // What was announced counts beyond the budget, and stops the next sealing.
+  const std::vector<AttemptNumber> far = {{0, 300, 0}};
+  ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(), far).ok());
+  EXPECT_EQ(f.ledger->ChargeForSealing(Paper(), {0, 301, 0}).code(),
+            absl::StatusCode::kResourceExhausted);
+  const std::vector<AttemptNumber> impossible = {{0, 2000, 0}};
+  EXPECT_EQ(f.ledger->ChargeAnnounced(Paper(), impossible).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ClientLedgerTest, OwnSealsAreNotChargedForOthers) {
+  Fixture f(Header(0, ChargingRule::kOwnSeals));
+  const std::vector<AttemptNumber> announced = {{0, 0, 0}};
+  ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(ChargingRule::kOwnSeals), announced).ok());
+  EXPECT_TRUE(f.ledger->entries().empty());
+}
+
 TEST(ClientLedgerTest, TheFirstAnnouncementSeenNeedNotBeTheFirst) {
   Fixture f(Header(0));
   AttemptCost cost = Paper();

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <mutex>
 #include <utility>
 
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
-#include "tacet/federation/unit_sampling.h"
+#include "tacet/federation/learner_updates.h"
 
 namespace tacet::federation {
 
@@ -48,12 +47,7 @@ absl::Status CohortTrainer::TrainOwner(const CohortShare& share, const secagg::A
   if (spec.unit != accounting::Unit::kClient) {
     const std::unique_ptr<base::Entropy> entropy = terms_.entropy(
         fmt::format("units/{}/{}/{}/{}", attempt.epoch, attempt.round, attempt.attempt, owner));
-    base::Random coins = base::Random::FromEntropy(*entropy);
-    const std::vector<uint32_t> drawn =
-        DrawUnits(terms_.learner.units(owner), spec.record_rate, coins);
-    const double clip_norm =
-        spec.without_clipping ? std::numeric_limits<double>::infinity() : spec.clip_norm;
-    return trainer.SumClippedGradients(model, owner, drawn, clip_norm, update);
+    return SumDrawnUnits(spec, terms_.learner, owner, *entropy, trainer, model, update);
   }
   TACET_RETURN_IF_ERROR(trainer.Train(model, attempt.round, owner, update));
   if (terms_.weigh_by_samples && share.mean_samples > 0) {

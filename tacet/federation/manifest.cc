@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "tacet/accounting/calibration.h"
+#include "tacet/accounting/moments_accountant.h"
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/accounting/rdp_accountant.h"
 #include "tacet/base/status.h"
 #include "tacet/federation/cohort.h"
 #include "tacet/federation/manifest_bytes.h"
@@ -204,6 +206,20 @@ accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec) {
   }
   if (!PromisesSomething(spec) || !std::isfinite(event.noise_stddev)) event.noise_stddev = 0;
   return event;
+}
+
+absl::StatusOr<double> ChargedEpsilon(const ManifestSpec& spec, uint64_t attempts) {
+  const accounting::SamplingEvent event = ChargedEvent(spec);
+  if (spec.unit == accounting::Unit::kClient) {
+    TACET_ASSIGN_OR_RETURN(const accounting::MomentsResult result,
+                           accounting::MomentsEpsilon(event, attempts, spec.delta));
+    return result.epsilon;
+  }
+  if (PromisesNothing(event)) return std::numeric_limits<double>::infinity();
+  if (attempts == 0) return 0.0;
+  TACET_ASSIGN_OR_RETURN(const accounting::RdpResult result,
+                         accounting::RdpEpsilon(accounting::Repeated(event, attempts), spec.delta));
+  return result.epsilon;
 }
 
 absl::StatusOr<Manifest> Manifest::Create(ManifestSpec spec) {

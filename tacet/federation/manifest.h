@@ -81,6 +81,9 @@ struct ManifestSpec {
 // sites, that see most of it for unit record or person. Noise 0 where nothing is promised.
 accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec);
 
+// What `attempts` of them cost at the agreed delta, as it is told while a run goes on: by the
+// moments accountant (unit client) or real-order RDP. Infinite without a guarantee.
+absl::StatusOr<double> ChargedEpsilon(const ManifestSpec& spec, uint64_t attempts);
 // What the accountants are told of `attempts` attempts.
 accounting::FederationPrivacySpec PrivacyOf(const ManifestSpec& spec, uint64_t attempts);
 

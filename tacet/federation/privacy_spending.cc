@@ -226,21 +226,21 @@ absl::Status PrivacySpending::CheckRoomFor(const SamplingEvent& event, uint64_t 
   TACET_ASSIGN_OR_RETURN(const size_t index, IndexOf(event));
   if (Fits(index, count)) return absl::OkStatus();
   if (PromisesNothing(event)) {
-    return absl::ResourceExhaustedError(
-        fmt::format("a release without noise promises nothing (epsilon is infinite), the budget is "
-                    "epsilon {} at delta {}",
-                    terms_.budget_epsilon, terms_.delta));
+    return base::ResourceExhausted(
+        "a release without noise promises nothing (epsilon is infinite), the budget is "
+        "epsilon {} at delta {}",
+        terms_.budget_epsilon, terms_.delta);
   }
   TACET_ASSIGN_OR_RETURN(const uint64_t fits, ChargesThatFit(event, count));
   TACET_ASSIGN_OR_RETURN(const SpentEpsilon spent, Epsilon());
   PrivacySpending after = *this;
   after.events_[index].count = SaturatingAdd(after.events_[index].count, count);
   TACET_ASSIGN_OR_RETURN(const SpentEpsilon next, after.Epsilon());
-  return absl::ResourceExhaustedError(fmt::format(
+  return base::ResourceExhausted(
       "epsilon would be {:.6g} ({}) after {} more, the budget is {} at delta {}: {} charges have "
       "spent {:.6g}, {} more of this kind fit",
       next.epsilon, next.accountant, count, terms_.budget_epsilon, terms_.delta, charges(),
-      spent.epsilon, fits));
+      spent.epsilon, fits);
 }
 
 absl::StatusOr<uint64_t> PrivacySpending::ChargesThatFit(const SamplingEvent& event,

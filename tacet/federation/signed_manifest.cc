@@ -6,6 +6,7 @@
 
 #include "tacet/base/certificates.h"
 #include "tacet/base/status.h"
+#include "tacet/federation/labelled_signature.h"
 #include "tacet/federation/manifest_bytes.h"
 #include "tacet/federation/site_keys.h"
 #include "tacet/secagg/wire.h"
@@ -25,18 +26,6 @@ constexpr size_t kMostCertificateBytes = 1 << 16;
 constexpr size_t kMostManifestBytes = size_t{1} << 28;
 constexpr size_t kMostModelBytes = (size_t{1} << 32) - 1;
 constexpr size_t kMostNameBytes = 64;
-
-base::Bytes WithLabel(std::string_view label, std::span<const uint8_t> body) {
-  base::ByteWriter writer;
-  writer.Raw(label);
-  writer.Raw(body);
-  return writer.Take();
-}
-
-void AppendSignature(std::string_view label, const base::SigningKey& key,
-                     base::ByteWriter& writer) {
-  writer.Raw(key.Sign(WithLabel(label, writer.bytes())));
-}
 
 absl::Status CheckMembers(const std::vector<ManifestMember>& members) {
   std::set<std::string_view> names;
@@ -126,11 +115,9 @@ absl::StatusOr<SignedManifest> SignedManifest::Read(std::span<const uint8_t> byt
   TACET_ASSIGN_OR_RETURN(const auto authority, reader.ReadBlob(kMostCertificateBytes, "authority"));
   spec.authority.assign(authority.begin(), authority.end());
   TACET_ASSIGN_OR_RETURN(const auto coordinator, secagg::ReadArray<32>(reader, "coordinator"));
-  const size_t body_bytes = bytes.size() - reader.remaining();
-  TACET_ASSIGN_OR_RETURN(const auto signature, secagg::ReadArray<64>(reader, "signature"));
-  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
-  if (!base::VerifySignature(coordinator, WithLabel(kManifestLabel, bytes.first(body_bytes)),
-                             signature)) {
+  TACET_ASSIGN_OR_RETURN(const bool is_signed,
+                         ReadSignature(kManifestLabel, coordinator, bytes, reader));
+  if (!is_signed) {
     return base::DataLoss("signed manifest of {}: the signature is not of the coordinator in it",
                           spec.federation);
   }
@@ -193,11 +180,9 @@ absl::StatusOr<base::SecretBytes> OpenEpochKey(std::span<const uint8_t> sealed,
   TACET_ASSIGN_OR_RETURN(const uint64_t reader_number, reader.ReadU64("member"));
   TACET_ASSIGN_OR_RETURN(const auto box,
                          reader.ReadBytes(kEpochKeyBytes + base::kSealedBoxOverheadBytes, "box"));
-  const size_t body_bytes = sealed.size() - reader.remaining();
-  TACET_ASSIGN_OR_RETURN(const auto signature, secagg::ReadArray<64>(reader, "signature"));
-  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
-  if (!base::VerifySignature(manifest.coordinator(),
-                             WithLabel(kEpochKeyLabel, sealed.first(body_bytes)), signature)) {
+  TACET_ASSIGN_OR_RETURN(const bool is_signed,
+                         ReadSignature(kEpochKeyLabel, manifest.coordinator(), sealed, reader));
+  if (!is_signed) {
     return base::PermissionDenied("the epoch key is not signed by the coordinator of {}",
                                   manifest.federation());
   }

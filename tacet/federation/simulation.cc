@@ -11,6 +11,7 @@
 #include "tacet/base/stopwatch.h"
 #include "tacet/federation/checkpoint.h"
 #include "tacet/federation/cohort.h"
+#include "tacet/federation/opened_average.h"
 #include "tacet/federation/server_optimizer.h"
 
 namespace tacet::federation {
@@ -333,7 +334,7 @@ absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObse
   result.charged_attempts = state.charged_attempts;
   result.stopped = std::move(state.stopped);
   result.ledger_charges = state.ledger->spending().charges();
-  TACET_ASSIGN_OR_RETURN(result.epsilon, EpsilonSoFar(state.charged_attempts));
+  TACET_ASSIGN_OR_RETURN(result.epsilon, ChargedEpsilon(manifest_.spec(), state.charged_attempts));
   TACET_ASSIGN_OR_RETURN(result.ledger, state.ledger->spending().Epsilon());
   return result;
 }
@@ -370,7 +371,7 @@ absl::StatusOr<RoundRecord> Simulation::RunRound(State& state) {
     TACET_ASSIGN_OR_RETURN(record.evaluation, learner_.Evaluate(state.model, spec_.threads));
     record.seconds.evaluate = watch.Seconds();
   }
-  TACET_ASSIGN_OR_RETURN(record.epsilon, EpsilonSoFar(state.charged_attempts));
+  TACET_ASSIGN_OR_RETURN(record.epsilon, ChargedEpsilon(manifest_.spec(), state.charged_attempts));
   record.seconds.total = total.Seconds();
   return record;
 }
@@ -383,11 +384,11 @@ absl::Status Simulation::PlanAttempt(State& state, const AttemptNumber& number) 
                           .attempt = number.attempt};
   if (state.ledger->Holds(label)) return absl::OkStatus();  // it is repeated
   if (state.charged_attempts >= manifest_.attempt_budget()) {
-    return absl::ResourceExhaustedError(fmt::format(
+    return base::ResourceExhausted(
         "round {}: all {} attempts that the agreement allows ({} rounds and {} spare) were "
         "charged; another one would cost more privacy than was agreed",
         state.round, manifest_.attempt_budget(), manifest_.spec().rounds,
-        manifest_.spec().spare_attempts));
+        manifest_.spec().spare_attempts);
   }
   PrivacySpending& plan = *state.plan;
   TACET_RETURN_IF_ERROR(plan.Add(state.cost.event, state.charged_attempts - plan.charges()));
@@ -452,11 +453,7 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
   record.seconds.seal += (trained->seal_seconds + spent.seal + setups) / trained->threads;
   record.seconds.add += (trained->add_seconds + spent.add) / trained->threads;
   record.seconds.open += spent.open;
-  if (average.ok() && manifest_.spec().unit != accounting::Unit::kClient) {
-    // The public expected batch divides the sum, never what was really drawn.
-    const double factor = average->participants / manifest_.spec().expected_batch;
-    for (double& value : average->mean) value *= factor;
-  }
+  if (average.ok()) DivideByExpectedBatch(manifest_.spec(), average->participants, average->mean);
   return average;
 }
 
@@ -484,21 +481,6 @@ absl::StatusOr<std::unique_ptr<UpdatePath>> Simulation::NewPath(const secagg::At
   return NewEncryptedPath(
       {.manifest = manifest_, .keys = keys_, .channel = channel_, .entropy = entropy_, .log = log},
       attempt);
-}
-
-absl::StatusOr<double> Simulation::EpsilonSoFar(uint64_t attempts) const {
-  const ManifestSpec& spec = manifest_.spec();
-  const accounting::SamplingEvent event = ChargedEvent(spec);
-  if (spec.unit == accounting::Unit::kClient) {
-    TACET_ASSIGN_OR_RETURN(const accounting::MomentsResult result,
-                           accounting::MomentsEpsilon(event, attempts, spec.delta));
-    return result.epsilon;
-  }
-  if (PromisesNothing(event)) return std::numeric_limits<double>::infinity();
-  if (attempts == 0) return 0.0;
-  TACET_ASSIGN_OR_RETURN(const accounting::RdpResult result,
-                         accounting::RdpEpsilon(accounting::Repeated(event, attempts), spec.delta));
-  return result.epsilon;
 }
 
 }  // namespace tacet::federation

@@ -164,7 +164,6 @@ class Simulation {
   RankHello Hello() const;
   absl::StatusOr<std::unique_ptr<UpdatePath>> NewPath(const secagg::Attempt& attempt,
                                                       const MemberLog& log) const;
-  absl::StatusOr<double> EpsilonSoFar(uint64_t attempts) const;
 
   SimulationSpec spec_;
   Manifest manifest_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tacet/base/status.h"
+#include "tacet/federation/labelled_signature.h"
 #include "tacet/secagg/wire.h"
 
 namespace tacet::federation {
@@ -15,13 +16,6 @@ constexpr std::string_view kRequestLabel = "tacet/1/enrolment request";
 constexpr size_t kMostTlsKeyBytes = 1024;
 constexpr size_t kMostHosts = 100;
 constexpr size_t kMostHostBytes = 253;
-
-base::Bytes Signed(std::string_view label, std::span<const uint8_t> body) {
-  base::ByteWriter writer;
-  writer.Raw(label);
-  writer.Raw(body);
-  return writer.Take();
-}
 
 }  // namespace
 
@@ -85,7 +79,7 @@ base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::st
   writer.Raw(keys.signing.public_key());
   writer.Raw(keys.sealing.public_key());
   writer.Blob(keys.tls.public_key());
-  writer.Raw(keys.signing.Sign(Signed(kRequestLabel, writer.bytes())));
+  AppendSignature(kRequestLabel, keys.signing, writer);
   return writer.Take();
 }
 
@@ -110,11 +104,9 @@ absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> b
   TACET_ASSIGN_OR_RETURN(request.sealing_key, secagg::ReadArray<32>(reader, "sealing key"));
   TACET_ASSIGN_OR_RETURN(const auto tls_key, reader.ReadBlob(kMostTlsKeyBytes, "TLS key"));
   request.tls_key.assign(tls_key.begin(), tls_key.end());
-  const size_t body_bytes = bytes.size() - reader.remaining();
-  TACET_ASSIGN_OR_RETURN(const auto signature, secagg::ReadArray<64>(reader, "signature"));
-  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
-  if (!base::VerifySignature(request.signing_key, Signed(kRequestLabel, bytes.first(body_bytes)),
-                             signature)) {
+  TACET_ASSIGN_OR_RETURN(const bool is_signed,
+                         ReadSignature(kRequestLabel, request.signing_key, bytes, reader));
+  if (!is_signed) {
     return base::DataLoss("enrolment request of {}: the signature is not of the key in it",
                           request.name);
   }

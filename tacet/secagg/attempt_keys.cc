@@ -35,6 +35,11 @@ AttemptKeys DeriveAttemptKeys(const base::SecretBytes& epoch_key, he::Scheme sch
           .result_key = DeriveKey(epoch_key, "result", scheme, attempt)};
 }
 
+base::SecretBytes DeriveCheckpointKey(const base::SecretBytes& epoch_key, he::Scheme scheme,
+                                      const Attempt& attempt) {
+  return DeriveKey(epoch_key, "checkpoint", scheme, attempt);
+}
+
 base::Digest PublicSeed(const Attempt& attempt) {
   base::ByteWriter label;
   label.Raw("tacet/1/public seed");

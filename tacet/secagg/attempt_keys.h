@@ -27,6 +27,10 @@ struct AttemptKeys {
 AttemptKeys DeriveAttemptKeys(const base::SecretBytes& epoch_key, he::Scheme scheme,
                               const Attempt& attempt);
 
+// Of checkpoints of the state with which the attempt's round begins; the attempt's number is 0.
+base::SecretBytes DeriveCheckpointKey(const base::SecretBytes& epoch_key, he::Scheme scheme,
+                                      const Attempt& attempt);
+
 // What the round's public polynomials expand from: a hash of (manifest hash, epoch, round), known
 // to everybody, the same for all attempts of the round.
 base::Digest PublicSeed(const Attempt& attempt);

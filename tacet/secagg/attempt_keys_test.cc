@@ -19,7 +19,8 @@ TEST(AttemptKeysTest, EveryKeyOfEveryAttemptDiffers) {
   size_t made = 0;
   const auto add = [&](const Attempt& attempt, he::Scheme scheme) {
     const AttemptKeys keys = DeriveAttemptKeys(EpochKey(), scheme, attempt);
-    for (const auto* key : {&keys.group_secret, &keys.tag_key, &keys.result_key}) {
+    const base::SecretBytes checkpoint = DeriveCheckpointKey(EpochKey(), scheme, attempt);
+    for (const auto* key : {&keys.group_secret, &keys.tag_key, &keys.result_key, &checkpoint}) {
       EXPECT_EQ(key->size(), 32u);
       seen.insert(Hex(*key));
       ++made;

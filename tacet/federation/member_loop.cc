@@ -1,0 +1,44 @@
+#include "tacet/federation/member_loop.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tacet/federation/member_parts.h"
+
+namespace tacet::federation {
+
+Backoff::Backoff(const BackoffSpec& spec, base::Entropy& entropy)
+    : spec_(spec), random_(base::Random::FromEntropy(entropy)), span_(spec.first_seconds) {}
+
+double Backoff::NextSeconds() {
+  const double uniform = std::ldexp(static_cast<double>(random_.NextU64() >> 11), -53);
+  const double seconds = span_ * (0.5 + 0.5 * uniform);
+  span_ = std::min(2 * span_, spec_.most_seconds);
+  return seconds;
+}
+
+absl::Status RunMember(MemberSession& session, const BackoffSpec& spec, base::Entropy& entropy,
+                       const MemberLoopHooks& hooks) {
+  Backoff backoff(spec, entropy);
+  // A server answers without news after half a minute: one that does so at once is slowed down.
+  Backoff pause({.first_seconds = spec.first_seconds, .most_seconds = spec.first_seconds}, entropy);
+  while (true) {
+    const absl::StatusOr<MemberSession::Progress> progress = session.Step();
+    double seconds = 0;
+    if (progress.ok()) {
+      backoff.Reset();
+      if (*progress == MemberSession::Progress::kDone) return absl::OkStatus();
+      if (*progress == MemberSession::Progress::kActed && hooks.on_progress) {
+        hooks.on_progress(session);
+      }
+      if (*progress == MemberSession::Progress::kUnchanged) seconds = pause.NextSeconds();
+    } else {
+      if (!MayPass(progress.status())) return progress.status();
+      if (hooks.on_trouble) hooks.on_trouble(progress.status());
+      seconds = backoff.NextSeconds();
+    }
+    if (!hooks.wait(seconds)) return absl::CancelledError("the member was asked to stop");
+  }
+}
+
+}  // namespace tacet::federation

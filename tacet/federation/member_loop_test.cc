@@ -1,0 +1,70 @@
+#include "tacet/federation/member_loop.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "tacet/federation/testing/live_federation.h"
+
+namespace tacet::federation {
+namespace {
+
+using testing::LiveFederation;
+
+TEST(BackoffTest, DoublesUpToItsBoundAndIsSpread) {
+  base::InsecureSeededEntropy entropy(1, "backoff");
+  Backoff backoff({.first_seconds = 1, .most_seconds = 8}, entropy);
+  for (const double span : {1.0, 2.0, 4.0, 8.0, 8.0, 8.0}) {
+    const double seconds = backoff.NextSeconds();
+    EXPECT_GE(seconds, span / 2);
+    EXPECT_LE(seconds, span);
+  }
+  backoff.Reset();
+  EXPECT_LE(backoff.NextSeconds(), 1);
+  Backoff other({.first_seconds = 1, .most_seconds = 8}, entropy), first = [&] {
+    base::InsecureSeededEntropy again(1, "backoff");
+    return Backoff({.first_seconds = 1, .most_seconds = 8}, again);
+  }();
+  EXPECT_NE(other.NextSeconds(), first.NextSeconds());
+}
+
+// One member runs by itself; while it waits, time goes on for everybody else.
+TEST(MemberLoopTest, GoesOnThroughTroubleUntilTheFederationIsDone) {
+  LiveFederation live;
+  LiveFederation::Site& site = live.site(1);
+  site.away = true;  // of the turns: the loop steps it
+  std::vector<double> waits;
+  int troubles = 0;
+  base::InsecureSeededEntropy entropy(1, "loop");
+  const absl::Status end = RunMember(*site.session, {}, entropy,
+                                     {.wait =
+                                          [&](double seconds) {
+                                            waits.push_back(seconds);
+                                            site.wire.cut = waits.size() >= 3 && waits.size() < 9;
+                                            live.Turn(2);
+                                            return waits.size() < 1000;
+                                          },
+                                      .on_trouble =
+                                          [&](const absl::Status& trouble) {
+                                            EXPECT_TRUE(MayPass(trouble));
+                                            ++troubles;
+                                          },
+                                      .on_progress = {}});
+  EXPECT_TRUE(end.ok()) << end;
+  EXPECT_EQ(troubles, 6);
+  EXPECT_GT(*std::max_element(waits.begin(), waits.end()), 4);
+  live.Run();
+  live.ExpectModels(3, {0, 1, 2, 3, 4});
+}
+
+TEST(MemberLoopTest, EndsWhenItIsAsked) {
+  LiveFederation live;
+  base::InsecureSeededEntropy entropy(1, "loop");
+  const absl::Status end =
+      RunMember(*live.site(1).session, {}, entropy,
+                {.wait = [](double) { return false; }, .on_trouble = {}, .on_progress = {}});
+  EXPECT_EQ(end.code(), absl::StatusCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace tacet::federation

@@ -1,0 +1,56 @@
+#include "tacet/federation/member_model.h"
+
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/federation/opened_average.h"
+#include "tacet/federation/server_optimizer.h"
+
+namespace tacet::federation {
+
+absl::StatusOr<MemberModel> MemberModel::Load(const Manifest& manifest,
+                                              std::span<const float> initial, SiteState& state) {
+  const ManifestSpec& spec = manifest.spec();
+  const absl::StatusOr<base::Bytes> kept = state.LoadCheckpoint();
+  if (kept.ok()) {
+    TACET_ASSIGN_OR_RETURN(Checkpoint checkpoint,
+                           ReadCheckpoint(*kept, manifest.agreement(), spec.dimension));
+    return MemberModel(manifest, state, std::move(checkpoint));
+  }
+  if (kept.status().code() != absl::StatusCode::kNotFound) return kept.status();
+  if (initial.size() != spec.dimension || ModelDigest(initial) != spec.initial_model) {
+    return base::InvalidArgument("the initial model is not the agreed one");
+  }
+  return MemberModel(manifest, state,
+                     {.agreement = manifest.agreement(),
+                      .next_round = 0,
+                      .model = std::vector<float>(initial.begin(), initial.end()),
+                      .velocity = std::vector<float>(initial.size())});
+}
+
+MemberModel::MemberModel(const Manifest& manifest, SiteState& state, Checkpoint checkpoint)
+    : manifest_(&manifest),
+      state_(&state),
+      checkpoint_(std::move(checkpoint)),
+      digest_(ModelDigest(checkpoint_.model)) {}
+
+absl::Status MemberModel::Apply(const secagg::OpenedSum& opened) {
+  const ManifestSpec& spec = manifest_->spec();
+  TACET_ASSIGN_OR_RETURN(ServerOptimizer optimizer,
+                         ServerOptimizer::Create(spec.optimizer, spec.dimension));
+  TACET_RETURN_IF_ERROR(optimizer.RestoreVelocity(checkpoint_.velocity));
+  Checkpoint next = checkpoint_;
+  optimizer.Apply(next.next_round, AverageOf(*manifest_, opened), next.model);
+  next.velocity.assign(optimizer.velocity().begin(), optimizer.velocity().end());
+  ++next.next_round;
+  return Install(std::move(next));
+}
+
+absl::Status MemberModel::Install(Checkpoint checkpoint) {
+  TACET_RETURN_IF_ERROR(state_->SaveCheckpoint(WriteCheckpoint(checkpoint)));
+  checkpoint_ = std::move(checkpoint);
+  digest_ = ModelDigest(checkpoint_.model);
+  return absl::OkStatus();
+}
+
+}  // namespace tacet::federation

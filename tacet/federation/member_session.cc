@@ -1,0 +1,401 @@
+#include "tacet/federation/member_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/federation/announcement_checks.h"
+#include "tacet/federation/catching_up.h"
+#include "tacet/federation/sealed_checkpoint.h"
+#include "tacet/federation/witnesses.h"
+#include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/sealer.h"
+#include "tacet/secagg/upload.h"
+
+namespace tacet::federation {
+namespace {
+
+absl::StatusOr<std::optional<MemberMemory>> LoadMemory(const SiteState& state) {
+  const absl::StatusOr<base::Bytes> kept = state.LoadMemory();
+  if (kept.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
+  TACET_RETURN_IF_ERROR(kept.status());
+  TACET_ASSIGN_OR_RETURN(MemberMemory memory, ReadMemberMemory(*kept));
+  return memory;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MemberSession>> MemberSession::Create(
+    const MemberParts& parts, std::span<const float> initial_model) {
+  const std::vector<ManifestMember>& members = parts.manifest.members();
+  if (parts.member >= members.size() ||
+      members[parts.member].signing_key != parts.signing_key.public_key()) {
+    return base::InvalidArgument("this site's key is not that of member {} of {}", parts.member,
+                                 parts.manifest.federation());
+  }
+  TACET_ASSIGN_OR_RETURN(MemberModel model,
+                         MemberModel::Load(parts.manifest.manifest(), initial_model, parts.state));
+  TACET_ASSIGN_OR_RETURN(std::optional<MemberMemory> memory, LoadMemory(parts.state));
+  return std::unique_ptr<MemberSession>(
+      new MemberSession(parts, std::move(model), std::move(memory)));
+}
+
+MemberSession::MemberSession(const MemberParts& parts, MemberModel model,
+                             std::optional<MemberMemory> memory)
+    : parts_(parts),
+      notes_(parts.log),
+      model_(std::move(model)),
+      memory_(std::move(memory)),
+      opening_(parts_, notes_),
+      reached_(parts_.clock()) {}
+
+absl::StatusOr<MemberSession::Progress> MemberSession::Step() {
+  TACET_ASSIGN_OR_RETURN(const Announcement announcement, Await());
+  const bool news = known_revision_ != announcement.revision;
+  if (news) TACET_RETURN_IF_ERROR(Act(announcement));
+  TACET_RETURN_IF_ERROR(StateModel());
+  known_revision_ = announcement.revision;
+  if (announcement.stopped && finished_ == announcement.finished &&
+      model_.next_round() == finished_) {
+    return Progress::kDone;
+  }
+  return news ? Progress::kActed : Progress::kUnchanged;
+}
+
+absl::StatusOr<Announcement> MemberSession::Await() {
+  absl::StatusOr<Announcement> announcement =
+      parts_.server.Await({.known_revision = known_revision_.value_or(0),
+                           .listed_from = listed_.size(),
+                           .opening = needs_votes_});
+  if (announcement.ok() || MayPass(announcement.status())) return announcement;
+  const std::string why = base::Message(announcement.status());
+  if (announcement.status().code() == absl::StatusCode::kDataLoss) {
+    TACET_RETURN_IF_ERROR(notes_.Alarm({alarms::kUnreadable, why}, Here()));
+  } else {
+    TACET_RETURN_IF_ERROR(notes_.Note("not-admitted", Here(), why));
+  }
+  return base::Unavailable("the server does not say where the federation stands: {}", why);
+}
+
+AttemptNumber MemberSession::Here() const {
+  return memory_.has_value()
+             ? NumberOf(memory_->attempt)
+             : AttemptNumber{.epoch = parts_.manifest.epoch(), .round = model_.next_round()};
+}
+
+absl::Status MemberSession::Act(const Announcement& announcement) {
+  needs_votes_ = false;
+  TACET_ASSIGN_OR_RETURN(const bool good, Check(announcement));
+  if (!good) return absl::OkStatus();
+  listed_.insert(listed_.end(), announcement.listed.begin(), announcement.listed.end());
+  finished_ = announcement.finished;
+  if (announcement.current.has_value()) TACET_RETURN_IF_ERROR(Remember(*announcement.current));
+  TACET_RETURN_IF_ERROR(CatchUp(announcement));
+  if (announcement.current.has_value() &&
+      announcement.current->attempt.round == model_.next_round()) {
+    return ActOnCurrent(*announcement.current);
+  }
+  return ChargeAnnounced();
+}
+
+absl::StatusOr<bool> MemberSession::Check(const Announcement& announcement) {
+  if (const auto wrong = CheckAnnouncement(announcement, parts_.manifest, listed_.size())) {
+    TACET_RETURN_IF_ERROR(notes_.Alarm(*wrong, Here()));
+    return false;
+  }
+  if (const auto wrong = CheckContinues(announcement, memory_, model_.next_round())) {
+    TACET_RETURN_IF_ERROR(notes_.Alarm(*wrong, Here()));
+    const bool same_attempt = memory_.has_value() && announcement.current.has_value() &&
+                              NumberOf(announcement.current->attempt) == Here();
+    if (same_attempt) TACET_RETURN_IF_ERROR(Distrust(Here()));
+    return false;
+  }
+  return true;
+}
+
+// What is remembered.
+
+absl::Status MemberSession::Keep(MemberMemory memory) {
+  if (memory_ == memory) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(parts_.state.SaveMemory(WriteMemberMemory(memory)));
+  memory_ = std::move(memory);
+  return absl::OkStatus();
+}
+
+absl::Status MemberSession::Remember(const AnnouncedAttempt& current) {
+  const bool known = memory_.has_value() && memory_->attempt == current.attempt;
+  MemberMemory next;
+  if (known) {
+    next = *memory_;
+  } else {
+    next.attempt = current.attempt;
+    if (memory_.has_value()) next.distrusted = memory_->distrusted;
+    std::erase_if(next.distrusted, [this](const AttemptNumber& number) {
+      return number.round < model_.next_round();
+    });
+  }
+  next.phase = current.phase;
+  next.participants = std::max(next.participants, current.participants);
+  TACET_RETURN_IF_ERROR(Keep(std::move(next)));
+  return known ? absl::OkStatus() : parts_.state.KeepOnly(NumberOf(current.attempt));
+}
+
+absl::Status MemberSession::Distrust(const AttemptNumber& number) {
+  if (!memory_.has_value() || Distrusts(number)) return absl::OkStatus();
+  MemberMemory next = *memory_;
+  next.distrusted.push_back(number);
+  return Keep(std::move(next));
+}
+
+bool MemberSession::Distrusts(const AttemptNumber& number) const {
+  return memory_.has_value() &&
+         std::ranges::find(memory_->distrusted, number) != memory_->distrusted.end();
+}
+
+// Published rounds.
+
+absl::Status MemberSession::CatchUp(const Announcement& announcement) {
+  while (model_.next_round() < announcement.finished) {
+    TACET_ASSIGN_OR_RETURN(const KeptRound kept, ApplyKept(announcement));
+    if (kept == KeptRound::kApplied) continue;
+    needs_votes_ = true;
+    if (kept == KeptRound::kForked) return absl::OkStatus();
+    TACET_ASSIGN_OR_RETURN(std::optional<Checkpoint> state,
+                           FetchWitnessedState(parts_, notes_, announcement.finished));
+    if (!state.has_value()) return absl::OkStatus();
+    needs_votes_ = false;
+    TACET_RETURN_IF_ERROR(model_.Install(*std::move(state)));
+    reached_ = parts_.clock();
+    TACET_RETURN_IF_ERROR(notes_.Applied(
+        "checkpoint", {.epoch = announcement.epoch, .round = model_.next_round()},
+        "the state with which the round begins, as a majority of its witnesses states it"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<MemberSession::KeptRound> MemberSession::ApplyKept(
+    const Announcement& announcement) {
+  const auto kept =
+      std::ranges::find(announcement.kept, model_.next_round(), &secagg::Attempt::round);
+  if (kept == announcement.kept.end()) return KeptRound::kNotThere;
+  const AttemptNumber number = NumberOf(*kept);
+  if (kept->model_digest != model_.digest()) {
+    TACET_RETURN_IF_ERROR(notes_.Alarm(
+        {alarms::kFork, "a published round started from another model than this member's"},
+        number));
+    TACET_RETURN_IF_ERROR(Distrust(number));
+    return KeptRound::kForked;
+  }
+  if (Distrusts(number)) return KeptRound::kNotThere;
+  TACET_ASSIGN_OR_RETURN(const std::optional<secagg::OpenedSum> sum,
+                         FetchAgreedSum(parts_, notes_, *kept));
+  if (!sum.has_value()) {
+    TACET_RETURN_IF_ERROR(
+        notes_.Note("no-agreed-sum", number, "no majority of openers returned one sum so far"));
+    return KeptRound::kNotThere;
+  }
+  const bool is_current =
+      announcement.current.has_value() && announcement.current->attempt == *kept;
+  if (is_current && announcement.current->participants != sum->participants) {
+    TACET_RETURN_IF_ERROR(notes_.Alarm(
+        {alarms::kParticipants, fmt::format("{} participants were announced, the sum is of {}",
+                                            announcement.current->participants, sum->participants)},
+        number));
+    TACET_RETURN_IF_ERROR(Distrust(number));
+    return KeptRound::kNotThere;
+  }
+  TACET_RETURN_IF_ERROR(model_.Apply(*sum));
+  applied_.push_back({.round = number.round, .participants = sum->participants});
+  reached_ = parts_.clock();
+  TACET_RETURN_IF_ERROR(
+      notes_.Applied("sum", number, fmt::format("of {} participants", sum->participants)));
+  return KeptRound::kApplied;
+}
+
+// The current attempt.
+
+absl::Status MemberSession::ActOnCurrent(const AnnouncedAttempt& current) {
+  const AttemptNumber number = NumberOf(current.attempt);
+  if (!Distrusts(number) && current.attempt.model_digest != model_.digest()) {
+    TACET_RETURN_IF_ERROR(notes_.Alarm(
+        {alarms::kFork, "the attempt starts from another model than this member's"}, number));
+    TACET_RETURN_IF_ERROR(Distrust(number));
+  }
+  if (Distrusts(number)) return ChargeAnnounced();
+  if (current.phase == AttemptPhase::kCollecting) {
+    TACET_ASSIGN_OR_RETURN(const bool takes_part, TakesPart(current));
+    return takes_part ? Participate(current.attempt) : ChargeAnnounced();
+  }
+  TACET_RETURN_IF_ERROR(ChargeAnnounced());
+  return current.phase == AttemptPhase::kOpening ? OpenAsOpener(current) : absl::OkStatus();
+}
+
+absl::StatusOr<bool> MemberSession::TakesPart(const AnnouncedAttempt& current) {
+  if (current.invited != Invited::kOwnCoin) return current.invited == Invited::kYes;
+  if (memory_->participation == Participation::kUndecided) {
+    const ManifestSpec& spec = parts_.manifest.manifest().spec();
+    base::Random coin = base::Random::FromEntropy(parts_.entropy);
+    const bool heads = coin.Below(spec.clients) < spec.cohort;  // probability cohort / clients
+    MemberMemory next = *memory_;
+    next.participation = heads ? Participation::kYes : Participation::kNo;
+    TACET_RETURN_IF_ERROR(Keep(std::move(next)));
+  }
+  return memory_->participation == Participation::kYes;
+}
+
+absl::Status MemberSession::Participate(const secagg::Attempt& attempt) {
+  if (memory_->accepted) return absl::OkStatus();
+  const AttemptNumber number = NumberOf(attempt);
+  TACET_RETURN_IF_ERROR(notes_.Asked("upload", number));
+  TACET_ASSIGN_OR_RETURN(const std::optional<base::Bytes> upload, SealedUpload(attempt));
+  if (!upload.has_value()) return absl::OkStatus();
+  const absl::Status sent =
+      parts_.server.Put({.kind = BulkKind::kUpload, .attempt = attempt}, *upload);
+  if (sent.ok()) {
+    MemberMemory next = *memory_;
+    next.accepted = true;
+    TACET_RETURN_IF_ERROR(Keep(std::move(next)));
+    return notes_.Sent("upload", number, *upload);
+  }
+  if (MayPass(sent)) return sent;
+  if (sent.code() == absl::StatusCode::kAlreadyExists) {
+    return notes_.Alarm(
+        {alarms::kReplacedUpload, "the server has accepted another upload in this member's name"},
+        number);
+  }
+  return notes_.Note("upload-not-taken", number, base::Message(sent));
+}
+
+absl::StatusOr<std::optional<base::Bytes>> MemberSession::SealedUpload(
+    const secagg::Attempt& attempt) {
+  absl::StatusOr<base::Bytes> stored = parts_.state.LoadUpload(attempt);
+  if (stored.ok()) return *std::move(stored);
+  if (stored.status().code() != absl::StatusCode::kNotFound) return stored.status();
+  const AttemptNumber number = NumberOf(attempt);
+  const bool charged_before = parts_.ledger.Holds({.manifest_hash = attempt.manifest_hash,
+                                                   .epoch = number.epoch,
+                                                   .round = number.round,
+                                                   .attempt = number.attempt});
+  const absl::Status charged = parts_.ledger.ChargeForSealing(Cost(), number, listed_);
+  const bool refused = charged.code() == absl::StatusCode::kResourceExhausted ||
+                       (charged_before && charged.code() == absl::StatusCode::kFailedPrecondition);
+  if (refused) {
+    TACET_RETURN_IF_ERROR(notes_.Refused("upload", number, base::Message(charged)));
+    return std::nullopt;
+  }
+  TACET_RETURN_IF_ERROR(charged);
+  TACET_ASSIGN_OR_RETURN(base::Bytes upload, Seal(attempt));
+  TACET_RETURN_IF_ERROR(parts_.state.SaveUpload(attempt, upload));
+  return upload;
+}
+
+absl::StatusOr<base::Bytes> MemberSession::Seal(const secagg::Attempt& attempt) {
+  const Manifest& manifest = parts_.manifest.manifest();
+  base::SecretVector<float> update(manifest.spec().dimension);
+  if (const absl::Status trained = parts_.updates.Update(attempt, model(), update.Expose());
+      !trained.ok()) {
+    if (trained.code() == absl::StatusCode::kCancelled) return trained;
+    std::ranges::fill(update.Expose(), 0.0f);
+    TACET_RETURN_IF_ERROR(
+        notes_.Note("update-failed", NumberOf(attempt),
+                    fmt::format("zeros are sealed instead: {}", base::Message(trained))));
+  }
+  TACET_ASSIGN_OR_RETURN(
+      const std::unique_ptr<secagg::Sealer> sealer,
+      secagg::Sealer::Create(
+          manifest.terms(), attempt,
+          secagg::DeriveAttemptKeys(parts_.epoch_key, manifest.spec().scheme, attempt)));
+  TACET_ASSIGN_OR_RETURN(secagg::SealedUpload sealed,
+                         sealer->Seal(update.Expose(), parts_.entropy));
+  if (!sealed.clip.finite) {
+    TACET_RETURN_IF_ERROR(notes_.Note(
+        "update-not-finite", NumberOf(attempt),
+        "the update held a value that is not a number or infinite: zeros are sealed instead"));
+  }
+  return std::move(sealed.bytes);
+}
+
+absl::Status MemberSession::OpenAsOpener(const AnnouncedAttempt& current) {
+  std::optional<secagg::SealNonce> own;
+  if (memory_->accepted) {
+    const absl::StatusOr<base::Bytes> upload = parts_.state.LoadUpload(current.attempt);
+    if (!upload.ok() && upload.status().code() != absl::StatusCode::kNotFound) {
+      return upload.status();
+    }
+    if (upload.ok()) {
+      TACET_ASSIGN_OR_RETURN(
+          const secagg::UploadView view,
+          secagg::ReadUploadFields(*upload, current.attempt,
+                                   parts_.manifest.manifest().terms().aggregation()));
+      own = view.nonce;
+    }
+  }
+  TACET_ASSIGN_OR_RETURN(const MemberOpening::Outcome outcome, opening_.Act(current, own));
+  needs_votes_ = needs_votes_ || outcome == MemberOpening::Outcome::kWaiting;
+  return outcome == MemberOpening::Outcome::kDropped ? Distrust(NumberOf(current.attempt))
+                                                     : absl::OkStatus();
+}
+
+AttemptCost MemberSession::Cost() const {
+  // Under the first manifest announcements began with round 0.
+  const uint32_t first =
+      parts_.manifest.epoch() == 0 || listed_.empty() ? 0 : listed_.front().round;
+  return AttemptCostOf(parts_.manifest.manifest(), parts_.ledger.header().rule, first);
+}
+
+absl::Status MemberSession::ChargeAnnounced() {
+  return parts_.ledger.ChargeAnnounced(Cost(), listed_);
+}
+
+// The next round's beginning.
+
+absl::Status MemberSession::StateModel() {
+  const uint32_t round = model_.next_round();
+  if (stated_ == round || finished_ != round) return absl::OkStatus();
+  const std::vector<uint64_t> witnesses = WitnessesOf(parts_.manifest, parts_.epoch_key, round);
+  const bool is_witness = std::ranges::find(witnesses, parts_.member) != witnesses.end();
+  if (!is_witness) {
+    const bool has_begun = memory_.has_value() && memory_->attempt.round == round &&
+                           memory_->attempt.epoch == parts_.manifest.epoch();
+    if (has_begun) {
+      stated_ = round;
+      return absl::OkStatus();
+    }
+    if (parts_.clock() < reached_ + kWitnessSeconds) return absl::OkStatus();
+  }
+  TACET_RETURN_IF_ERROR(PutStatement());
+  if (round > 0) TACET_RETURN_IF_ERROR(PutCheckpoint());
+  stated_ = round;
+  return absl::OkStatus();
+}
+
+absl::Status MemberSession::PutStatement() {
+  const AttemptNumber here{.epoch = parts_.manifest.epoch(), .round = model_.next_round()};
+  const base::Bytes statement =
+      WriteModelStatement({.member = parts_.member,
+                           .round = model_.next_round(),
+                           .model_digest = model_.digest(),
+                           .state_digest = StateDigest(model_.checkpoint())},
+                          parts_.manifest, parts_.signing_key);
+  const absl::Status sent = parts_.server.PutStatement(statement);
+  if (sent.ok()) return notes_.Sent("statement", here, statement);
+  if (MayPass(sent)) return sent;
+  return notes_.Note("statement-not-taken", here, base::Message(sent));
+}
+
+absl::Status MemberSession::PutCheckpoint() {
+  const Manifest& manifest = parts_.manifest.manifest();
+  const secagg::Attempt start =
+      RoundStart(manifest, parts_.manifest.epoch(), model_.next_round(), model_.digest());
+  const base::Bytes sealed = SealCheckpoint(model_.checkpoint(), manifest, parts_.manifest.epoch(),
+                                            parts_.member, parts_.epoch_key, parts_.entropy);
+  const absl::Status sent =
+      parts_.server.Put({.kind = BulkKind::kCheckpoint, .attempt = start}, sealed);
+  if (sent.ok()) return notes_.Sent("checkpoint", NumberOf(start), sealed);
+  if (sent.code() == absl::StatusCode::kAlreadyExists) return absl::OkStatus();  // before a restart
+  // There may be enough of them, which is as good.
+  if (MayPass(sent) && sent.code() != absl::StatusCode::kResourceExhausted) return sent;
+  return notes_.Note("checkpoint-not-taken", NumberOf(start), base::Message(sent));
+}
+
+}  // namespace tacet::federation

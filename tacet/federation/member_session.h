@@ -1,0 +1,117 @@
+// A member's side of a live federation.
+#ifndef TACET_FEDERATION_MEMBER_SESSION_H_
+#define TACET_FEDERATION_MEMBER_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/federation/announcement.h"
+#include "tacet/federation/client_ledger.h"
+#include "tacet/federation/member_memory.h"
+#include "tacet/federation/member_model.h"
+#include "tacet/federation/member_notes.h"
+#include "tacet/federation/member_opening.h"
+#include "tacet/federation/member_parts.h"
+
+namespace tacet::federation {
+
+// One member of one federation in one epoch. It asks the server where the federation stands, holds
+// that against manifest, memory and ledger, and does its part: charges, trains, seals, uploads,
+// opens, applies, states what it has. The server is not believed: what an honest one does not do is
+// an alarm, and nothing of such an attempt is sealed, signed or applied. Whatever it says is kept
+// first, so that a session made anew from the same SiteState repeats it byte for byte, seals
+// nothing twice and applies nothing twice. Not thread-safe.
+class MemberSession {
+ public:
+  // `initial_model` is used as long as nothing else was kept. Errors of MemberModel::Load; DataLoss
+  // for a damaged memory; InvalidArgument for a member that does not exist or has another key.
+  static absl::StatusOr<std::unique_ptr<MemberSession>> Create(
+      const MemberParts& parts, std::span<const float> initial_model);
+  MemberSession(const MemberSession&) = delete;
+  MemberSession& operator=(const MemberSession&) = delete;
+
+  enum class Progress {
+    kUnchanged,  // no news
+    kActed,
+    kDone,  // no attempt will follow, and all that was published is applied
+  };
+
+  // Awaits the next announcement and acts on it. An error that MayPass: the server or the disk
+  // could not be reached, or the server refuses this member's requests; to be called again after a
+  // while. Any other is of this site itself (a damaged file, a ledger that failed) and final.
+  absl::StatusOr<Progress> Step();
+
+  uint32_t next_round() const { return model_.next_round(); }
+  // Rounds whose sums were applied in this process, in order.
+  struct AppliedRound {
+    uint32_t round = 0;
+    uint32_t participants = 0;  // K'
+  };
+  const std::vector<AppliedRound>& applied() const { return applied_; }
+  const std::vector<float>& model() const { return model_.checkpoint().model; }
+  // Of this process.
+  const std::vector<NodeEvent>& alarms() const { return notes_.alarms(); }
+
+  // Members that are no witnesses say which model they have when no attempt has begun so many
+  // seconds after they could have.
+  static constexpr uint64_t kWitnessSeconds = 10;
+
+ private:
+  MemberSession(const MemberParts& parts, MemberModel model, std::optional<MemberMemory> memory);
+
+  absl::StatusOr<Announcement> Await();
+  absl::Status Act(const Announcement& announcement);
+  // False when it is not to be acted on.
+  absl::StatusOr<bool> Check(const Announcement& announcement);
+  absl::Status Remember(const AnnouncedAttempt& current);
+  absl::Status Keep(MemberMemory memory);
+  absl::Status Distrust(const AttemptNumber& number);
+  bool Distrusts(const AttemptNumber& number) const;
+  // Where the last announced attempt stands, for what is not about another one.
+  AttemptNumber Here() const;
+
+  enum class KeptRound { kApplied, kNotThere, kForked };
+  absl::Status CatchUp(const Announcement& announcement);
+  absl::StatusOr<KeptRound> ApplyKept(const Announcement& announcement);
+
+  absl::Status ActOnCurrent(const AnnouncedAttempt& current);
+  absl::StatusOr<bool> TakesPart(const AnnouncedAttempt& current);
+  absl::Status Participate(const secagg::Attempt& attempt);
+  // The upload to send, sealed now or before; nothing when the ledger refuses.
+  absl::StatusOr<std::optional<base::Bytes>> SealedUpload(const secagg::Attempt& attempt);
+  absl::StatusOr<base::Bytes> Seal(const secagg::Attempt& attempt);
+  absl::Status OpenAsOpener(const AnnouncedAttempt& current);
+  // Charges what was announced and is not this member's to seal.
+  absl::Status ChargeAnnounced();
+  AttemptCost Cost() const;
+
+  // Tells the server which state the next round begins with, when it is this member's turn.
+  absl::Status StateModel();
+  absl::Status PutStatement();
+  absl::Status PutCheckpoint();
+
+  MemberParts parts_;
+  MemberNotes notes_;
+  MemberModel model_;
+  std::optional<MemberMemory> memory_;
+  MemberOpening opening_;
+
+  std::vector<AppliedRound> applied_;
+  std::optional<uint64_t> known_revision_;
+  std::vector<AttemptNumber> listed_;  // announced in this epoch, as far as this process was told
+  std::optional<uint32_t> finished_;   // rounds, as announced last
+  bool needs_votes_ = false;           // or statements: also small news are awaited
+  std::optional<uint32_t> stated_;     // the last round whose beginning was stated
+  uint64_t reached_ = 0;               // when the next round could have begun, Unix seconds
+};
+
+}  // namespace tacet::federation
+
+#endif  // TACET_FEDERATION_MEMBER_SESSION_H_

@@ -1,0 +1,106 @@
+#include "tacet/federation/remote_server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacet/base/status.h"
+
+namespace tacet::federation {
+namespace {
+
+// Longer than the half minute after which a server answers without news.
+constexpr uint32_t kAwaitSeconds = 60;
+// For one part over a slow line.
+constexpr uint32_t kCallSeconds = 300;
+// How often a server may have lost the beginning of an object that is being sent.
+constexpr int kMostLost = 3;
+
+}  // namespace
+
+RemoteServer::RemoteServer(const SignedManifest& manifest, uint64_t member,
+                           const base::SigningKey& key, Wire& wire, UnixClock clock)
+    : manifest_(manifest), member_(member), key_(key), wire_(wire), clock_(std::move(clock)) {}
+
+absl::StatusOr<base::Bytes> RemoteServer::Call(RequestBody body) const {
+  const bool waits = std::holds_alternative<AwaitRequest>(body);
+  const MemberRequest request{.member = member_, .time = clock_(), .body = std::move(body)};
+  return wire_.Call(WriteMemberRequest(request, manifest_, key_),
+                    waits ? kAwaitSeconds : kCallSeconds);
+}
+
+absl::StatusOr<Announcement> RemoteServer::Await(const AwaitRequest& request) const {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes answer, Call(request));
+  return ReadAnnouncement(answer);
+}
+
+absl::Status RemoteServer::Put(const BulkName& name, std::span<const uint8_t> bytes) const {
+  PutPartRequest request{
+      .name = name, .total = bytes.size(), .digest = base::Sha256(bytes), .offset = 0, .part = {}};
+  int lost = 0;
+  while (true) {  // first an empty part, which asks where to begin
+    const absl::StatusOr<base::Bytes> answer = Call(request);
+    if (answer.status().code() == absl::StatusCode::kOutOfRange && ++lost <= kMostLost) {
+      request.offset = 0;  // what had arrived is gone: asks again
+      request.part.clear();
+      continue;
+    }
+    TACET_RETURN_IF_ERROR(answer.status());
+    TACET_ASSIGN_OR_RETURN(const uint64_t arrived, ReadArrived(*answer));
+    if (arrived == bytes.size()) return absl::OkStatus();
+    if (arrived > bytes.size() || (!request.part.empty() && arrived <= request.offset)) {
+      return base::DataLoss("{}: the server says that {} of {} bytes have arrived, {} were sent",
+                            BulkKindName(name.kind), arrived, bytes.size(),
+                            request.offset + request.part.size());
+    }
+    const auto part = bytes.subspan(arrived, std::min(kMostPartBytes, bytes.size() - arrived));
+    request.offset = arrived;
+    request.part.assign(part.begin(), part.end());
+  }
+}
+
+absl::StatusOr<base::Bytes> RemoteServer::Fetch(const BulkName& name, uint32_t index,
+                                                uint64_t most_bytes) const {
+  base::Bytes whole;
+  FetchPartRequest request{.name = name, .index = index};
+  while (true) {
+    request.offset = whole.size();
+    TACET_ASSIGN_OR_RETURN(const base::Bytes answer, Call(request));
+    TACET_ASSIGN_OR_RETURN(const FetchedPart fetched, ReadFetchedPart(answer));
+    if (fetched.total > most_bytes || fetched.part.empty() ||
+        fetched.part.size() > fetched.total - std::min<uint64_t>(fetched.total, whole.size())) {
+      return base::DataLoss("{}: the server sends {} bytes after {} of {}, at most {} are expected",
+                            BulkKindName(name.kind), fetched.part.size(), whole.size(),
+                            fetched.total, most_bytes);
+    }
+    whole.insert(whole.end(), fetched.part.begin(), fetched.part.end());
+    if (whole.size() == fetched.total) return whole;
+  }
+}
+
+absl::Status RemoteServer::PutVote(const secagg::Attempt& attempt,
+                                   std::span<const uint8_t> vote) const {
+  return Call(PutVoteRequest{.attempt = attempt, .vote = base::Bytes(vote.begin(), vote.end())})
+      .status();
+}
+
+absl::StatusOr<std::vector<base::Bytes>> RemoteServer::FetchVotes(
+    const secagg::Attempt& attempt) const {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes answer, Call(FetchVotesRequest{.attempt = attempt}));
+  return ReadBlobs(answer);
+}
+
+absl::Status RemoteServer::PutRefusal(const secagg::Attempt& attempt) const {
+  return Call(PutRefusalRequest{.attempt = attempt}).status();
+}
+
+absl::Status RemoteServer::PutStatement(std::span<const uint8_t> statement) const {
+  return Call(PutStatementRequest{.statement = base::Bytes(statement.begin(), statement.end())})
+      .status();
+}
+
+absl::StatusOr<std::vector<base::Bytes>> RemoteServer::FetchStatements(uint32_t round) const {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes answer, Call(FetchStatementsRequest{.round = round}));
+  return ReadBlobs(answer);
+}
+
+}  // namespace tacet::federation

@@ -1,0 +1,58 @@
+// The server as a member sees it: requests are signed, large objects go in parts and go on where
+// they stopped. What comes back is checked by the caller: the server is not believed.
+#ifndef TACET_FEDERATION_REMOTE_SERVER_H_
+#define TACET_FEDERATION_REMOTE_SERVER_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/signing.h"
+#include "tacet/federation/announcement.h"
+#include "tacet/federation/client_ledger.h"
+#include "tacet/federation/member_request.h"
+#include "tacet/federation/signed_manifest.h"
+#include "tacet/federation/wire.h"
+
+namespace tacet::federation {
+
+// Every call may fail with the errors of Wire::Call, with DataLoss for an answer that cannot be
+// read, and with what RoundServer says of the request. Nothing is tried again here. Thread-safe.
+class RemoteServer {
+ public:
+  // `manifest`, `key` and `wire` must outlive it.
+  RemoteServer(const SignedManifest& manifest, uint64_t member, const base::SigningKey& key,
+               Wire& wire, UnixClock clock = SystemUnixSeconds);
+
+  absl::StatusOr<Announcement> Await(const AwaitRequest& request) const;
+
+  // Sends what has not arrived of it; OK when all has.
+  absl::Status Put(const BulkName& name, std::span<const uint8_t> bytes) const;
+  // The object whole; OutOfRange when there are not more than `index`; DataLoss for more than
+  // `most_bytes`.
+  absl::StatusOr<base::Bytes> Fetch(const BulkName& name, uint32_t index,
+                                    uint64_t most_bytes) const;
+
+  absl::Status PutVote(const secagg::Attempt& attempt, std::span<const uint8_t> vote) const;
+  absl::StatusOr<std::vector<base::Bytes>> FetchVotes(const secagg::Attempt& attempt) const;
+  absl::Status PutRefusal(const secagg::Attempt& attempt) const;
+  absl::Status PutStatement(std::span<const uint8_t> statement) const;
+  absl::StatusOr<std::vector<base::Bytes>> FetchStatements(uint32_t round) const;
+
+ private:
+  absl::StatusOr<base::Bytes> Call(RequestBody body) const;
+
+  const SignedManifest& manifest_;
+  uint64_t member_;
+  const base::SigningKey& key_;
+  Wire& wire_;
+  UnixClock clock_;
+};
+
+}  // namespace tacet::federation
+
+#endif  // TACET_FEDERATION_REMOTE_SERVER_H_

@@ -1,0 +1,201 @@
+// The server's part of a federation: which attempt is open, what was given to it, when it ends. It
+// holds no key and believes nobody; members check everything that it says.
+#ifndef TACET_FEDERATION_ROUND_SERVER_H_
+#define TACET_FEDERATION_ROUND_SERVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/hash.h"
+#include "tacet/base/random.h"
+#include "tacet/federation/announcement.h"
+#include "tacet/federation/client_ledger.h"
+#include "tacet/federation/member_request.h"
+#include "tacet/federation/server_store.h"
+#include "tacet/federation/signed_manifest.h"
+#include "tacet/secagg/aggregator.h"
+
+namespace tacet::federation {
+
+struct RoundServerOptions {
+  uint64_t collecting_seconds = 600;  // until an attempt closes with what has arrived; > 0
+  uint64_t opening_seconds = 300;     // until openers must have returned the sum; > 0
+  uint32_t kept_rounds = 3;           // whose opened sums can still be fetched; > 0
+};
+
+// Where a server stands, for people and gauges: counts, nobody's name.
+struct ServerStatus {
+  std::optional<AttemptRecord> last;  // the last attempt begun
+  uint32_t invited = 0;               // to it; 0 when members decide by coins
+  uint32_t accepted = 0;              // uploads in its sum so far
+  uint32_t finished = 0;              // rounds published
+  uint64_t attempts = 0;              // ever begun
+  uint64_t failed = 0;                // of them
+  bool draining = false;
+  std::string stopped;  // why no attempt follows any more; empty as long as one may
+};
+
+// One object serves one federation in one epoch. Thread-safe. Everything accepted is in the store
+// before a call returns OK; an object made anew from the same store goes on where the last one was
+// killed.
+//
+// An attempt: collecting (uploads of the cohort, each once) -> opening (the closed round is handed
+// to members; votes and opened sums come back) -> published, or failed at any step: too few uploads
+// at the deadline, a majority of openers refused, no majority in time. A failed attempt is followed
+// by another with a new cohort, as often as the manifest allows; a published one by the next round
+// once as many members as make a majority of openers state the same model. Every attempt begun is
+// announced to every member: ledgers charge it.
+class RoundServer {
+ public:
+  // `manifest`, `store`, `spool` and `cohorts` must outlive it. InvalidArgument for options out of
+  // range; FailedPrecondition when the store belongs to another federation or is ahead of the
+  // manifest's epoch; DataLoss when what it holds contradicts itself.
+  static absl::StatusOr<std::unique_ptr<RoundServer>> Create(const SignedManifest& manifest,
+                                                             const RoundServerOptions& options,
+                                                             ServerStore& store, Spool& spool,
+                                                             UnixClock clock,
+                                                             base::Entropy& cohorts);
+  RoundServer(const RoundServer&) = delete;
+  RoundServer& operator=(const RoundServer&) = delete;
+
+  // Lets time pass: deadlines, the next attempt. To be called about every second; Unavailable when
+  // the store failed, to be called again.
+  absl::Status Tick();
+  // Begins no further attempt; what is open goes on.
+  void Drain();
+  // True once nothing is open and no attempt will follow.
+  bool Idle() const;
+
+  // Called after every change of a revision, on the thread that made it and outside of any lock.
+  void OnNews(std::function<void()> news);
+
+  // Unavailable, as everything below, while the store does not work.
+  absl::StatusOr<Announcement> AnnouncementFor(uint64_t member, uint64_t listed_from,
+                                               bool opening) const;
+  bool IsNews(const AwaitRequest& request) const;
+
+  // The next bytes of an object; with the last ones it is checked and accepted. Returns how many
+  // have arrived; bytes that have arrived before change nothing. OutOfRange when `offset` is not
+  // where it goes on; PermissionDenied for an upload of a member that was not invited;
+  // FailedPrecondition for an attempt that is in another phase, a length that is not the agreed
+  // one, and as secagg::Aggregator::Submit; AlreadyExists when another one was accepted from this
+  // member; ResourceExhausted when there are enough of it.
+  absl::StatusOr<uint64_t> TakePart(uint64_t member, const PutPartRequest& request);
+  // FailedPrecondition or NotFound when there is no such object now, OutOfRange behind the last.
+  absl::StatusOr<FetchedPart> PartOf(const FetchPartRequest& request) const;
+
+  absl::Status TakeVote(uint64_t member, const secagg::Attempt& attempt,
+                        std::span<const uint8_t> vote);
+  absl::StatusOr<std::vector<base::Bytes>> Votes(const secagg::Attempt& attempt) const;
+  absl::Status TakeRefusal(uint64_t member, const secagg::Attempt& attempt);
+  // Of the round that is going on or comes next.
+  absl::Status TakeStatement(uint64_t member, std::span<const uint8_t> statement);
+  absl::StatusOr<std::vector<base::Bytes>> Statements(uint32_t round) const;
+
+  ServerStatus Status() const;
+  std::vector<AttemptRecord> Attempts() const;
+
+ private:
+  // What one kind of gift consists of, in the order in which it arrived.
+  struct Gift {
+    uint64_t member = 0;
+    base::Bytes bytes;
+  };
+  using Gifts = std::vector<Gift>;
+  // A published attempt whose opened sums can still be fetched.
+  struct Kept {
+    secagg::Attempt attempt;
+    Gifts sums;  // digests
+  };
+
+  RoundServer(const SignedManifest& manifest, const RoundServerOptions& options, ServerStore& store,
+              Spool& spool, UnixClock clock, base::Entropy& cohorts);
+
+  // Takes the lock itself, for the last step only.
+  absl::StatusOr<uint64_t> TakeNewPart(uint64_t member, const PutPartRequest& request);
+  // Runs `act` under the lock, then tells of news when there are any.
+  template <typename Act>
+  auto Locked(Act act);
+
+  // From here on under the lock.
+  absl::Status Restore();
+  absl::Status RestoreLast();
+  absl::Status RestoreSum();
+  absl::Status Noted(absl::Status status);
+  absl::Status CheckFresh() const;
+  void CountRevision(bool phase);
+  const AttemptRecord* Open() const;  // null when no attempt is open
+  const ManifestSpec& spec() const { return manifest_.manifest().spec(); }
+  uint32_t openers() const;
+  uint32_t finished() const;
+  // Where statements and checkpoints of the round that is going on, or comes next, are kept.
+  AttemptNumber Beginning() const;
+  absl::Status CheckOpen(const secagg::Attempt& attempt, AttemptPhase phase) const;
+  Gifts& GiftsOf(ItemKind kind) { return gifts_[kind]; }
+  const Gift* Find(ItemKind kind, uint64_t member) const;
+  absl::Status Put(const AttemptNumber& at, ItemKind kind, uint64_t member,
+                   std::span<const uint8_t> bytes);
+
+  // Whether `member` may give the object; how many bytes of it have arrived when all have.
+  absl::StatusOr<std::optional<uint64_t>> CheckOffer(uint64_t member,
+                                                     const PutPartRequest& request) const;
+  absl::Status CheckUpload(uint64_t member, const PutPartRequest& request) const;
+  // Whether it was published before a sum of it arrived.
+  bool IsLate(const secagg::Attempt& attempt) const;
+  absl::Status CheckOpenedSum(const PutPartRequest& request) const;
+  absl::Status CheckCheckpoint(const PutPartRequest& request) const;
+  absl::Status Accept(uint64_t member, const PutPartRequest& request,
+                      std::span<const uint8_t> whole);
+  absl::Status AcceptOpenedSum(uint64_t member, const PutPartRequest& request);
+  std::vector<base::Bytes> BytesOf(ItemKind kind) const;
+  absl::StatusOr<SpoolKey> FindObject(const FetchPartRequest& request) const;
+
+  absl::Status TickLocked();
+  // The attempt that comes next, as soon as the model that it starts from is known.
+  std::optional<secagg::Attempt> NextAttempt() const;
+  std::optional<base::Digest> StatedModel() const;
+  std::string WhyStop(const secagg::Attempt& next) const;
+  absl::Status BeginAttempt(const secagg::Attempt& attempt);
+  absl::StatusOr<base::Digest> StoreClosedRound();
+  absl::Status CloseCollecting();
+  absl::Status Finish(AttemptPhase phase, std::string_view failure);
+  absl::Status Sweep();
+
+  const SignedManifest& manifest_;
+  RoundServerOptions options_;
+  ServerStore& store_;
+  Spool& spool_;
+  UnixClock clock_;
+  base::Entropy& cohorts_;
+  std::function<void()> news_;
+
+  mutable std::mutex mutex_;
+  uint64_t revision_ = 0;        // of everything that an opener waits for
+  uint64_t phase_revision_ = 0;  // its last value that changed a phase
+  bool draining_ = false;
+  bool stale_ = false;         // to be read from the store before anything else
+  bool sweep_is_due_ = false;  // something may lie there that nothing refers to
+  std::string stopped_;
+  std::vector<AttemptRecord> attempts_;
+  std::vector<uint64_t> cohort_;                    // of the open attempt, increasing
+  std::unique_ptr<secagg::Aggregator> aggregator_;  // while it collects
+  std::map<ItemKind, Gifts> gifts_;                 // of the last attempt, and Beginning()
+  std::vector<Kept> kept_;                          // by round
+  std::map<uint64_t, SpoolKey> giving_;             // by member, what a part is being taken of
+};
+
+}  // namespace tacet::federation
+
+#endif  // TACET_FEDERATION_ROUND_SERVER_H_

@@ -1,0 +1,718 @@
+#include "tacet/federation/round_server.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/hash.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/sealed_checkpoint.h"
+#include "tacet/federation/testing/memory_server_store.h"
+#include "tacet/federation/testing/small_federation.h"
+#include "tacet/secagg/result_collector.h"
+
+namespace tacet::federation {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::kSmallDimension;
+using ::testing::SizeIs;
+using testing::SmallAgreement;
+using testing::SmallFederation;
+using testing::ValueOf;
+
+constexpr uint64_t kBegin = 1'755'000'000;
+
+class RoundServerTest : public ::testing::Test {
+ protected:
+  explicit RoundServerTest(ManifestSpec agreement = SmallAgreement())
+      : members_(std::move(agreement)) {
+    Restart();
+  }
+
+  // A new object over what the last one stored.
+  void Restart() {
+    server_.reset();
+    server_ = ValueOf(RoundServer::Create(
+        members_.manifest(), {.collecting_seconds = 100, .opening_seconds = 50, .kept_rounds = 2},
+        store_, spool_, [this] { return now_; }, cohorts_));
+  }
+
+  Announcement For(uint64_t member, uint64_t listed_from = 0) {
+    return ValueOf(server_->AnnouncementFor(member, listed_from, false));
+  }
+  secagg::Attempt Current() { return For(0).current->attempt; }
+  AttemptPhase Phase() { return For(0).current->phase; }
+
+  void Tick() {
+    const absl::Status status = server_->Tick();
+    ASSERT_TRUE(status.ok()) << status;
+  }
+
+  std::vector<uint64_t> Invited() {
+    std::vector<uint64_t> invited;
+    for (uint64_t member = 0; member < members_.manifest().members().size(); ++member) {
+      if (For(member).current->invited == Invited::kYes) invited.push_back(member);
+    }
+    return invited;
+  }
+
+  static PutPartRequest Part(BulkKind kind, const secagg::Attempt& attempt,
+                             const base::Bytes& whole, uint64_t offset = 0,
+                             size_t size = kMostPartBytes) {
+    const auto part = std::span(whole).subspan(offset, std::min(size, whole.size() - offset));
+    return {.name = {.kind = kind, .attempt = attempt},
+            .total = whole.size(),
+            .digest = base::Sha256(whole),
+            .offset = offset,
+            .part = base::Bytes(part.begin(), part.end())};
+  }
+  absl::Status Give(uint64_t member, BulkKind kind, const base::Bytes& whole) {
+    return server_->TakePart(member, Part(kind, Current(), whole)).status();
+  }
+  absl::Status Upload(uint64_t member) {
+    return Give(member, BulkKind::kUpload, members_.Upload(Current()));
+  }
+
+  base::Bytes Fetch(BulkKind kind, const secagg::Attempt& attempt, uint32_t index = 0) {
+    return ValueOf(server_->PartOf({.name = {.kind = kind, .attempt = attempt}, .index = index}))
+        .part;
+  }
+
+  void Collect() {
+    Tick();
+    for (const uint64_t member : Invited()) ASSERT_TRUE(Upload(member).ok());
+    Tick();
+    ASSERT_EQ(Phase(), AttemptPhase::kOpening);
+  }
+
+  // The first `count` openers sign the closed round.
+  std::vector<std::unique_ptr<secagg::Opener>> Vote(size_t count) {
+    const secagg::Attempt attempt = Current();
+    const base::Bytes closed = Fetch(BulkKind::kClosedRound, attempt);
+    const std::vector<uint64_t> openers = members_.OpenersOf(attempt);
+    std::vector<std::unique_ptr<secagg::Opener>> seats;
+    for (size_t i = 0; i < count; ++i) {
+      seats.push_back(members_.NewOpener(openers[i], attempt));
+      const absl::Status taken =
+          server_->TakeVote(openers[i], attempt, ValueOf(seats.back()->Review(closed)));
+      EXPECT_TRUE(taken.ok()) << taken;
+    }
+    return seats;
+  }
+  // And, when they are a majority, return the sum.
+  void Open(size_t count) {
+    const secagg::Attempt attempt = Current();
+    const auto seats = Vote(count);
+    const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
+    for (size_t i = 0; i < count; ++i) {
+      const base::Bytes sum = ValueOf(seats[i]->Open(votes));
+      const absl::Status given = Give(members_.OpenersOf(attempt)[i], BulkKind::kOpenedSum, sum);
+      ASSERT_TRUE(given.ok()) << given;
+    }
+  }
+
+  void State(uint64_t member, uint32_t round, uint8_t model) {
+    base::Digest digest;
+    digest.fill(model);
+    const absl::Status taken =
+        server_->TakeStatement(member, members_.Statement(member, round, digest));
+    ASSERT_TRUE(taken.ok()) << taken;
+  }
+
+  // A whole round, after which two members state the model that it gave.
+  void RunRound(uint32_t round) {
+    Collect();
+    ASSERT_EQ(Current().round, round);
+    Open(2);
+    ASSERT_EQ(Phase(), AttemptPhase::kPublished);
+    State(0, round + 1, static_cast<uint8_t>(round + 10));
+    State(1, round + 1, static_cast<uint8_t>(round + 10));
+  }
+
+  SmallFederation members_;
+  MemoryServerStore store_;
+  MemorySpool spool_;
+  uint64_t now_ = kBegin;
+  base::InsecureSeededEntropy cohorts_{3, "cohorts"};
+  std::unique_ptr<RoundServer> server_;
+};
+
+TEST_F(RoundServerTest, ARoundEndsWithTheSumOfItsCohort) {
+  EXPECT_EQ(For(0).current, std::nullopt);
+  Collect();
+  const secagg::Attempt attempt = Current();
+  EXPECT_EQ(attempt.model_digest, SmallAgreement().initial_model);
+  EXPECT_EQ(For(4).current->participants, 3u);
+  Open(2);
+
+  ASSERT_EQ(Phase(), AttemptPhase::kPublished);
+  EXPECT_EQ(For(0).finished, 1u);
+  EXPECT_THAT(For(0).kept, ElementsAre(attempt));
+  std::vector<secagg::OpenerIdentity> openers;
+  for (const uint64_t member : members_.OpenersOf(attempt)) {
+    openers.push_back(members_.manifest().manifest().Identity(member));
+  }
+  const secagg::AttemptKeys keys = members_.KeysOf(attempt);
+  secagg::ResultCollector collector(members_.manifest().manifest().terms().aggregation(), attempt,
+                                    openers, keys.result_key);
+  ASSERT_TRUE(collector.Offer(Fetch(BulkKind::kOpenedSum, attempt, 0)).ok());
+  ASSERT_TRUE(collector.Offer(Fetch(BulkKind::kOpenedSum, attempt, 1)).ok());
+  ASSERT_TRUE(collector.agreed().has_value());
+  EXPECT_EQ(collector.agreed()->participants, 3u);
+}
+
+TEST_F(RoundServerTest, TheNextRoundStartsFromTheModelThatIsStated) {
+  RunRound(0);
+  Tick();
+  base::Digest stated;
+  stated.fill(10);
+  EXPECT_EQ(Current().round, 1u);
+  EXPECT_EQ(Current().model_digest, stated);
+}
+
+TEST_F(RoundServerTest, OneStatementIsNotEnough) {
+  Collect();
+  Open(2);
+  State(0, 1, 7);
+  Tick();
+  EXPECT_EQ(Current().round, 0u);
+  State(1, 1, 8);  // another model
+  Tick();
+  EXPECT_EQ(Current().round, 0u);
+  State(2, 1, 8);
+  Tick();
+  EXPECT_EQ(Current().round, 1u);
+}
+
+TEST_F(RoundServerTest, AllRoundsThenStop) {
+  for (uint32_t round = 0; round < 3; ++round) RunRound(round);
+  Tick();
+  EXPECT_TRUE(For(0).stopped);
+  EXPECT_TRUE(server_->Idle());
+  EXPECT_EQ(server_->Status().stopped, "all 3 rounds are done");
+  EXPECT_EQ(server_->Status().attempts, 3u);
+  EXPECT_THAT(For(0).kept, SizeIs(2));  // kept_rounds
+  EXPECT_EQ(For(0).kept.back().round, 2u);
+}
+
+TEST_F(RoundServerTest, CohortsAreDrawnAnewAndKnownToNobodyElse) {
+  std::set<std::vector<uint64_t>> cohorts;
+  for (int i = 0; i < 3; ++i) {
+    Tick();
+    const std::vector<uint64_t> invited = Invited();
+    EXPECT_THAT(invited, SizeIs(3));
+    cohorts.insert(invited);
+    now_ += 100;
+    Tick();  // nothing has arrived
+    EXPECT_EQ(Phase(), AttemptPhase::kFailed);
+    EXPECT_THAT(Invited(), IsEmpty());
+    EXPECT_THAT(ValueOf(store_.Cohort()), IsEmpty());
+  }
+  EXPECT_GT(cohorts.size(), 1u);
+}
+
+TEST_F(RoundServerTest, TooFewUploadsFailTheAttempt) {
+  Tick();
+  ASSERT_TRUE(Upload(Invited()[0]).ok());
+  now_ += 99;
+  Tick();
+  EXPECT_EQ(Phase(), AttemptPhase::kCollecting);
+  now_ += 1;
+  Tick();
+  EXPECT_EQ(Phase(), AttemptPhase::kFailed);
+  EXPECT_EQ(server_->Attempts().back().failure, "too-few-uploads");
+  Tick();
+  EXPECT_EQ(Current().attempt, 1u);
+  EXPECT_THAT(For(0).listed, SizeIs(2));
+}
+
+TEST_F(RoundServerTest, EnoughUploadsAtTheDeadlineAreASum) {
+  Tick();
+  const std::vector<uint64_t> invited = Invited();
+  ASSERT_TRUE(Upload(invited[0]).ok());
+  ASSERT_TRUE(Upload(invited[2]).ok());
+  now_ += 100;
+  Tick();
+  EXPECT_EQ(Phase(), AttemptPhase::kOpening);
+  EXPECT_EQ(For(0).current->participants, 2u);
+  EXPECT_THAT(base::Message(Upload(invited[1])), HasSubstr("round 0 attempt 0 is closed"));
+}
+
+TEST_F(RoundServerTest, AttemptsEndWithTheAgreement) {
+  for (int i = 0; i < 3; ++i) {
+    Tick();
+    now_ += 100;
+    Tick();
+  }
+  Tick();
+  EXPECT_TRUE(For(0).stopped);
+  EXPECT_EQ(server_->Status().stopped, "round 0 failed in all its 3 attempts");
+  EXPECT_EQ(server_->Status().failed, 3u);
+}
+
+TEST_F(RoundServerTest, NobodyElseUploads) {
+  Tick();
+  const std::vector<uint64_t> invited = Invited();
+  for (uint64_t member = 0; member < 5; ++member) {
+    if (std::ranges::find(invited, member) != invited.end()) continue;
+    const absl::Status status = Upload(member);
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(base::Message(status), HasSubstr("not one of its participants"));
+  }
+}
+
+TEST_F(RoundServerTest, AnUploadCountsOnce) {
+  Tick();
+  const uint64_t member = Invited()[0];
+  const base::Bytes upload = members_.Upload(Current());
+  ASSERT_TRUE(Give(member, BulkKind::kUpload, upload).ok());
+  EXPECT_TRUE(Give(member, BulkKind::kUpload, upload).ok());
+  EXPECT_EQ(server_->Status().accepted, 1u);
+  const absl::Status other = Upload(member);
+  EXPECT_EQ(other.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(base::Message(other), HasSubstr("another upload of this member was accepted"));
+  // Nor in another's name.
+  const absl::Status replayed = Give(Invited()[1], BulkKind::kUpload, upload);
+  EXPECT_EQ(replayed.code(), absl::StatusCode::kAlreadyExists) << replayed;
+  EXPECT_EQ(server_->Status().accepted, 1u);
+}
+
+TEST_F(RoundServerTest, UploadsOfOtherAttemptsAreRefused) {
+  Tick();
+  const uint64_t member = Invited()[0];
+  const secagg::Attempt current = Current();
+  const auto refused = [&](auto change, std::string_view word) {
+    secagg::Attempt other = current;
+    change(other);
+    const base::Bytes upload = members_.Upload(other);
+    // Announced as what it is, and as what is wanted.
+    const absl::Status honest =
+        server_->TakePart(member, Part(BulkKind::kUpload, other, upload)).status();
+    EXPECT_EQ(honest.code(), absl::StatusCode::kFailedPrecondition) << word;
+    EXPECT_THAT(base::Message(honest), HasSubstr(word));
+    const absl::Status lying = Give(member, BulkKind::kUpload, upload);
+    EXPECT_EQ(lying.code(), absl::StatusCode::kFailedPrecondition) << word;
+    EXPECT_THAT(base::Message(lying), HasSubstr(word));
+  };
+  refused([](secagg::Attempt& a) { ++a.round; }, "round");
+  refused([](secagg::Attempt& a) { ++a.attempt; }, "attempt");
+  refused([](secagg::Attempt& a) { ++a.epoch; }, "epoch");
+  refused([](secagg::Attempt& a) { ++a.manifest_hash[0]; }, "manifest");
+  refused([](secagg::Attempt& a) { ++a.model_digest[0]; }, "model");
+  EXPECT_TRUE(Upload(member).ok());
+}
+
+TEST_F(RoundServerTest, ADamagedUploadIsForgottenAndCanBeSentAgain) {
+  Tick();
+  const uint64_t member = Invited()[0];
+  const base::Bytes upload = members_.Upload(Current());
+  base::Bytes damaged = upload;
+  damaged[200] ^= 1;
+  EXPECT_EQ(Give(member, BulkKind::kUpload, damaged).code(), absl::StatusCode::kDataLoss);
+  PutPartRequest lying = Part(BulkKind::kUpload, Current(), upload);
+  lying.part[200] ^= 1;
+  EXPECT_EQ(server_->TakePart(member, lying).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_TRUE(Give(member, BulkKind::kUpload, upload).ok());
+}
+
+TEST_F(RoundServerTest, AnUploadGoesOnWhereItStopped) {
+  Tick();
+  const uint64_t member = Invited()[0];
+  const base::Bytes upload = members_.Upload(Current());
+  const auto put = [&](uint64_t offset, size_t size) {
+    return server_->TakePart(member, Part(BulkKind::kUpload, Current(), upload, offset, size));
+  };
+  EXPECT_EQ(*put(0, 0), 0u);
+  EXPECT_EQ(*put(0, 50), 50u);
+  Restart();
+  EXPECT_EQ(*put(0, 0), 50u);  // an empty part asks
+  EXPECT_EQ(put(49, 50).status().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(put(51, 50).status().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(*put(50, kMostPartBytes), upload.size());
+  EXPECT_EQ(server_->Status().accepted, 1u);
+}
+
+TEST_F(RoundServerTest, LengthsAreTheAgreedOnes) {
+  Tick();
+  base::Bytes upload = members_.Upload(Current());
+  upload.push_back(0);
+  const absl::Status status = Give(Invited()[0], BulkKind::kUpload, upload);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(status), HasSubstr("the agreement says"));
+  // Before anything is stored of it.
+  PutPartRequest huge = Part(BulkKind::kUpload, Current(), upload);
+  huge.total = ~uint64_t{0};
+  EXPECT_EQ(server_->TakePart(Invited()[0], huge).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(RoundServerTest, ARestartChangesNothingAtAnyStep) {
+  Tick();
+  const std::vector<uint64_t> invited = Invited();
+  const secagg::Attempt attempt = Current();
+  for (const uint64_t member : invited) {
+    ASSERT_TRUE(Upload(member).ok());
+    Restart();
+    EXPECT_EQ(Current(), attempt);
+    EXPECT_EQ(Invited(), invited);
+  }
+  EXPECT_EQ(server_->Status().accepted, 3u);
+  Tick();
+  const base::Bytes closed = Fetch(BulkKind::kClosedRound, attempt);
+  Restart();
+  EXPECT_EQ(Fetch(BulkKind::kClosedRound, attempt), closed);
+  const auto seats = Vote(2);
+  Restart();
+  EXPECT_EQ(Phase(), AttemptPhase::kOpening);
+  const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
+  EXPECT_THAT(votes, SizeIs(2));
+  for (size_t i = 0; i < seats.size(); ++i) {
+    const base::Bytes sum = ValueOf(seats[i]->Open(votes));
+    ASSERT_TRUE(Give(members_.OpenersOf(attempt)[i], BulkKind::kOpenedSum, sum).ok());
+    Restart();
+    EXPECT_EQ(Phase(), i == 0 ? AttemptPhase::kOpening : AttemptPhase::kPublished);
+  }
+  EXPECT_TRUE(server_->PartOf({.name = {BulkKind::kOpenedSum, attempt}, .index = 1}).ok());
+  State(0, 1, 5);
+  Restart();
+  State(1, 1, 5);
+  Tick();
+  EXPECT_EQ(Current().round, 1u);
+}
+
+// A round during which one call of the store or the spool fails, before or after it has happened:
+// whoever asked asks again.
+class FailingStoreTest : public RoundServerTest {
+ protected:
+  using When = InjectedFailure::When;
+
+  // Anew from the beginning, to fail after so many calls.
+  void Begin(bool spool, uint64_t calls, When when) {
+    store_.emplace();
+    spool_.emplace();
+    failure_ = spool ? &spool_->failure() : &store_->failure();
+    server_ = ValueOf(RoundServer::Create(
+        members_.manifest(), {}, *store_, *spool_, [this] { return now_; }, cohorts_));
+    failure_->After(calls, when);
+    failed_ = false;
+  }
+
+  void Insist(const std::function<absl::Status()>& ask) {
+    absl::Status status = ask();
+    if (status.code() == absl::StatusCode::kUnavailable) {
+      failed_ = true;
+      failure_->Heal();
+      const absl::Status ticked = server_->Tick();
+      ASSERT_TRUE(ticked.ok()) << ticked;
+      status = ask();
+    }
+    ASSERT_TRUE(status.ok()) << status;
+  }
+
+  void InsistOnPart(uint64_t member, BulkKind kind, const base::Bytes& whole) {
+    const secagg::Attempt attempt = Current();
+    Insist([&] { return server_->TakePart(member, Part(kind, attempt, whole)).status(); });
+  }
+
+  void RunRound() {
+    const auto tick = [this] { return server_->Tick(); };
+    Insist(tick);
+    for (const uint64_t member : Invited()) {
+      InsistOnPart(member, BulkKind::kUpload, members_.Upload(Current()));
+    }
+    Insist(tick);
+    const secagg::Attempt attempt = Current();
+    EXPECT_EQ(For(0).current->participants, 3u);
+    base::Bytes closed;
+    Insist([&] {
+      const auto part = server_->PartOf({.name = {BulkKind::kClosedRound, attempt}});
+      if (part.ok()) closed = part->part;
+      return part.status();
+    });
+    const std::vector<uint64_t> openers = members_.OpenersOf(attempt);
+    std::vector<std::unique_ptr<secagg::Opener>> seats;
+    for (const uint64_t opener : openers) {
+      seats.push_back(members_.NewOpener(opener, attempt));
+      const base::Bytes vote = ValueOf(seats.back()->Review(closed));
+      Insist([&] { return server_->TakeVote(opener, attempt, vote); });
+    }
+    const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
+    EXPECT_THAT(votes, SizeIs(3));
+    for (size_t i = 0; i < openers.size(); ++i) {
+      const base::Bytes sum = ValueOf(seats[i]->Open(votes));
+      Insist([&] {
+        return server_->TakePart(openers[i], Part(BulkKind::kOpenedSum, attempt, sum)).status();
+      });
+    }
+    for (const uint64_t member : {0, 1}) {
+      Insist([&] { return server_->TakeStatement(member, members_.Statement(member, 1, {})); });
+    }
+    Insist(tick);
+    Insist(tick);
+  }
+
+  Announcement For(uint64_t member) { return ValueOf(server_->AnnouncementFor(member, 0, false)); }
+  secagg::Attempt Current() { return For(0).current->attempt; }
+  std::vector<uint64_t> Invited() {
+    std::vector<uint64_t> invited;
+    for (uint64_t member = 0; member < 5; ++member) {
+      if (For(member).current->invited == Invited::kYes) invited.push_back(member);
+    }
+    return invited;
+  }
+
+  std::optional<MemoryServerStore> store_;
+  std::optional<MemorySpool> spool_;
+  InjectedFailure* failure_ = nullptr;
+  bool failed_ = false;
+};
+
+TEST_F(FailingStoreTest, LosesNothingWhicheverCallFails) {
+  for (const bool spool : {false, true}) {
+    for (const When when : {When::kBefore, When::kAfter}) {
+      uint64_t calls = 0;
+      do {
+        SCOPED_TRACE(fmt::format("{} call {} {}", spool ? "spool" : "store", calls,
+                                 when == When::kBefore ? "before" : "after"));
+        Begin(spool, calls, when);
+        RunRound();
+        if (HasFatalFailure()) return;
+        // Every attempt was begun once, and round 1 has begun.
+        EXPECT_EQ(server_->Attempts().size(), 2u);
+        EXPECT_EQ(Current().round, 1u);
+        ++calls;
+      } while (failed_);
+      EXPECT_GT(calls, spool ? 10u : 15u);
+    }
+  }
+}
+
+TEST_F(RoundServerTest, TwoRefusalsFailTheAttempt) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  ASSERT_TRUE(server_->TakeRefusal(0, attempt).ok());
+  ASSERT_TRUE(server_->TakeRefusal(0, attempt).ok());
+  EXPECT_EQ(Phase(), AttemptPhase::kOpening);
+  ASSERT_TRUE(server_->TakeRefusal(1, attempt).ok());
+  EXPECT_EQ(Phase(), AttemptPhase::kFailed);
+  EXPECT_EQ(server_->Attempts().back().failure, "refused");
+}
+
+TEST_F(RoundServerTest, WithoutOpenersAnAttemptFails) {
+  Collect();
+  Vote(1);
+  now_ += 50;
+  Tick();
+  EXPECT_EQ(Phase(), AttemptPhase::kFailed);
+  EXPECT_EQ(server_->Attempts().back().failure, "not-opened");
+  EXPECT_EQ(For(0).finished, 0u);
+}
+
+TEST_F(RoundServerTest, TheThirdOpenersSumIsTakenLate) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  const base::Bytes closed = Fetch(BulkKind::kClosedRound, attempt);
+  const std::vector<uint64_t> openers = members_.OpenersOf(attempt);
+  const auto third = members_.NewOpener(openers[2], attempt);
+  const base::Bytes vote = ValueOf(third->Review(closed));
+  const std::vector<base::Bytes> votes = {
+      vote, ValueOf(members_.NewOpener(openers[0], attempt)->Review(closed))};
+  Open(2);
+  ASSERT_EQ(Phase(), AttemptPhase::kPublished);
+  const base::Bytes sum = ValueOf(third->Open(votes));
+  ASSERT_TRUE(Give(openers[2], BulkKind::kOpenedSum, sum).ok());
+  ASSERT_TRUE(Give(openers[2], BulkKind::kOpenedSum, sum).ok());
+  EXPECT_EQ(Fetch(BulkKind::kOpenedSum, attempt, 2), sum);
+  Restart();
+  EXPECT_EQ(Fetch(BulkKind::kOpenedSum, attempt, 2), sum);
+  EXPECT_EQ(server_->PartOf({.name = {BulkKind::kOpenedSum, attempt}, .index = 3}).status().code(),
+            absl::StatusCode::kOutOfRange);
+}
+
+TEST_F(RoundServerTest, SingleUploadsAreGoneWhenTheSumIsMade) {
+  Tick();
+  const uint64_t member = Invited()[0];
+  const base::Bytes upload = members_.Upload(Current());
+  ASSERT_TRUE(Give(member, BulkKind::kUpload, upload).ok());
+  const SpoolKey key{.name = {BulkKind::kUpload, Current()}, .member = member};
+  EXPECT_TRUE(spool_.Read(key, base::Sha256(upload)).ok());
+  EXPECT_EQ(server_->PartOf({.name = key.name}).status().code(),
+            absl::StatusCode::kPermissionDenied);
+  for (const uint64_t other : Invited()) {
+    if (other == member) continue;
+    ASSERT_TRUE(Upload(other).ok());
+  }
+  Tick();
+  EXPECT_EQ(spool_.Read(key, base::Sha256(upload)).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(RoundServerTest, CheckpointsOfTheRoundThatComesNext) {
+  RunRound(0);
+  secagg::Attempt name{.manifest_hash = members_.manifest().manifest().hash(), .round = 1};
+  name.model_digest.fill(10);
+  const base::Bytes checkpoint(SealedCheckpointBytes(kSmallDimension), 9);
+  const auto put = [&](uint64_t member, const secagg::Attempt& attempt) {
+    return server_->TakePart(member, Part(BulkKind::kCheckpoint, attempt, checkpoint)).status();
+  };
+  EXPECT_TRUE(put(0, name).ok());
+  EXPECT_TRUE(put(0, name).ok());
+  EXPECT_TRUE(put(1, name).ok());
+  EXPECT_TRUE(put(2, name).ok());
+  EXPECT_EQ(put(3, name).code(), absl::StatusCode::kResourceExhausted);
+  Restart();
+  EXPECT_EQ(Fetch(BulkKind::kCheckpoint, name, 2), checkpoint);
+  EXPECT_THAT(ValueOf(server_->Statements(1)), SizeIs(2));
+  ++name.round;
+  EXPECT_EQ(put(3, name).code(), absl::StatusCode::kFailedPrecondition);
+  RunRound(1);
+  --name.round;
+  EXPECT_EQ(server_->PartOf({.name = {BulkKind::kCheckpoint, name}}).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST_F(RoundServerTest, DrainingBeginsNothing) {
+  Collect();
+  server_->Drain();
+  EXPECT_FALSE(server_->Idle());
+  Open(2);
+  EXPECT_TRUE(server_->Idle());
+  State(0, 1, 1);
+  State(1, 1, 1);
+  Tick();
+  EXPECT_EQ(Current().round, 0u);
+  Restart();
+  Tick();
+  EXPECT_EQ(Current().round, 1u);
+}
+
+TEST_F(RoundServerTest, NewsAreToldOnce) {
+  int news = 0;
+  server_->OnNews([&] { ++news; });
+  const AwaitRequest nothing{.known_revision = For(0).revision};
+  EXPECT_FALSE(server_->IsNews(nothing));
+  Tick();
+  EXPECT_EQ(news, 1);
+  EXPECT_TRUE(server_->IsNews(nothing));
+  const AwaitRequest begun{.known_revision = For(0).revision};
+  ASSERT_TRUE(Upload(Invited()[0]).ok());
+  EXPECT_EQ(news, 1);  // nobody waits for single uploads
+  EXPECT_FALSE(server_->IsNews(begun));
+}
+
+TEST_F(RoundServerTest, VotesAreNewsForThoseWhoOpen) {
+  Collect();
+  const uint64_t revision = For(0).revision;
+  const uint64_t opening = ValueOf(server_->AnnouncementFor(0, 0, true)).revision;
+  ASSERT_TRUE(server_->TakeVote(0, Current(), base::Bytes(3)).ok());
+  EXPECT_FALSE(server_->IsNews({.known_revision = revision}));
+  EXPECT_TRUE(server_->IsNews({.known_revision = opening, .opening = true}));
+}
+
+TEST_F(RoundServerTest, AnotherFederationsStoreIsRefused) {
+  ManifestSpec other = SmallAgreement();
+  other.rounds = 4;
+  const SmallFederation others(other);
+  const auto created = RoundServer::Create(
+      others.manifest(), {}, store_, spool_, [this] { return now_; }, cohorts_);
+  EXPECT_EQ(created.status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
+  RunRound(0);
+  Tick();
+  ASSERT_EQ(Current().round, 1u);
+  ASSERT_TRUE(Upload(Invited()[0]).ok());
+  SmallFederation next(SmallAgreement(), 5, 1);
+  const auto server = ValueOf(RoundServer::Create(
+      next.manifest(), {}, store_, spool_, [this] { return now_; }, cohorts_));
+  EXPECT_EQ(server->Attempts().back().failure, "epoch-ended");
+  const Announcement before = ValueOf(server->AnnouncementFor(0, 0, false));
+  EXPECT_EQ(before.current, std::nullopt);
+  EXPECT_EQ(before.finished, 1u);
+  EXPECT_THAT(before.kept, IsEmpty());
+  ASSERT_TRUE(server->Tick().ok());  // nobody has said yet what the model is
+  EXPECT_EQ(ValueOf(server->AnnouncementFor(0, 0, false)).current, std::nullopt);
+  for (const uint64_t member : {3, 4}) {
+    ASSERT_TRUE(server->TakeStatement(member, next.Statement(member, 1, {})).ok());
+  }
+  ASSERT_TRUE(server->Tick().ok());
+  const Announcement after = ValueOf(server->AnnouncementFor(0, 0, false));
+  EXPECT_EQ(after.current->attempt.epoch, 1u);
+  EXPECT_EQ(after.current->attempt.round, 1u);
+  EXPECT_EQ(after.current->attempt.attempt, 0u);
+  // The older manifest's server cannot go on any more.
+  const auto older = RoundServer::Create(
+      members_.manifest(), {}, store_, spool_, [this] { return now_; }, cohorts_);
+  EXPECT_EQ(older.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(older.status()), HasSubstr("has gone on to epoch 1"));
+}
+
+TEST_F(RoundServerTest, StatementsAreTheSendersOwn) {
+  RunRound(0);
+  const auto code = [&](uint64_t member, const base::Bytes& statement) {
+    return server_->TakeStatement(member, statement).code();
+  };
+  EXPECT_EQ(code(3, members_.Statement(2, 1, {})), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(code(3, members_.Statement(3, 2, {})), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code(0, members_.Statement(0, 1, {})), absl::StatusCode::kAlreadyExists);
+  base::Bytes forged = members_.Statement(3, 1, {});
+  forged[60] ^= 1;
+  EXPECT_EQ(code(3, forged), absl::StatusCode::kPermissionDenied);
+}
+
+// Uploads from as many threads as members, while time passes.
+TEST_F(RoundServerTest, IsThreadSafe) {
+  Tick();
+  std::vector<base::Bytes> uploads;
+  const std::vector<uint64_t> invited = Invited();
+  for (size_t i = 0; i < invited.size(); ++i) uploads.push_back(members_.Upload(Current()));
+  const secagg::Attempt attempt = Current();
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < invited.size(); ++i) {
+    threads.emplace_back([&, i] {
+      for (uint64_t offset = 0; offset < uploads[i].size(); offset += 64) {
+        const auto taken =
+            server_->TakePart(invited[i], Part(BulkKind::kUpload, attempt, uploads[i], offset, 64));
+        EXPECT_TRUE(taken.ok()) << taken.status();
+        (void)server_->Tick();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  Tick();
+  EXPECT_EQ(Phase(), AttemptPhase::kOpening);
+  EXPECT_EQ(For(0).current->participants, 3u);
+}
+
+class CoinsTest : public RoundServerTest {
+ protected:
+  CoinsTest()
+      : RoundServerTest([] {
+          ManifestSpec spec = SmallAgreement();
+          spec.sampling = accounting::Sampling::kPoisson;
+          return spec;
+        }()) {}
+};
+
+TEST_F(CoinsTest, MembersDecideAndTheDeadlineCloses) {
+  Tick();
+  EXPECT_EQ(For(2).current->invited, Invited::kOwnCoin);
+  for (const uint64_t member : {0, 2, 3}) ASSERT_TRUE(Upload(member).ok());
+  Tick();
+  EXPECT_EQ(Phase(), AttemptPhase::kCollecting);
+  now_ += 100;
+  Tick();
+  EXPECT_EQ(Phase(), AttemptPhase::kOpening);
+  EXPECT_EQ(For(0).current->participants, 3u);
+}
+
+}  // namespace
+}  // namespace tacet::federation

@@ -1,0 +1,29 @@
+// The port through which a member's requests reach the server.
+#ifndef TACET_FEDERATION_WIRE_H_
+#define TACET_FEDERATION_WIRE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+
+namespace tacet::federation {
+
+class Wire {
+ public:
+  virtual ~Wire() = default;
+
+  // One request and its answer. Unavailable or DeadlineExceeded when the server could not be
+  // reached within `most_seconds`: the same request may then be sent again, whether it arrived or
+  // not. Cancelled after Stop. Other errors are the server's own. Thread-safe.
+  virtual absl::StatusOr<base::Bytes> Call(std::span<const uint8_t> request,
+                                           uint32_t most_seconds) = 0;
+  // Ends the calls in progress and refuses further ones.
+  virtual void Stop() = 0;
+};
+
+}  // namespace tacet::federation
+
+#endif  // TACET_FEDERATION_WIRE_H_
