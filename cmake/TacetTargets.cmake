@@ -31,14 +31,15 @@ function(tacet_quick_test_compilation name)
   target_precompile_headers(${name} REUSE_FROM tacet_test_headers)
 endfunction()
 
-# tacet_test(<name> SOURCES ... [DEPS ...] [LABEL unit|statistical|integration|long])
+# tacet_test(<name> [TOGETHER] SOURCES ... [DEPS ...] [LABEL unit|statistical|integration|long])
 # Tests labelled `long` run in `make check` only; everything else runs in `make test`. The unit
-# tests of the library (but learning/ and attack/) run under sanitizers in `make test` too.
+# tests of the library (but learning/ and attack/) run under sanitizers in `make test` too. TOGETHER
+# runs all tests of the binary in one process, for those that share something costly.
 function(tacet_test name)
   if(NOT TACET_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "LABEL" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -68,6 +69,9 @@ function(tacet_test name)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 3000
                          ENVIRONMENT "${TACET_SANITIZER_ENVIRONMENT}")
+  elseif(ARG_TOGETHER)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${timeout})
   else()
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 NO_PRETTY_VALUES
                          PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${timeout})

@@ -39,6 +39,8 @@ ONCE = {
     "toml++": ("toml++/", "toml.hpp"),
     "nlohmann-json": ("nlohmann/",),
     "spdlog": ("spdlog/",),
+    "cpp-httplib": ("httplib.h",),
+    "prometheus-cpp": ("prometheus/",),
 }
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)

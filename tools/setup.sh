@@ -55,6 +55,14 @@ update() {
   apt update || { cat "$log" >&2; fail "apt-get update failed"; }
 }
 
+# Tests start a PostgreSQL of their own; the system is not to run one because of them.
+if [[ " ${missing[*]} " == *" postgresql-"* ]]; then
+  no_cluster=/etc/postgresql-common/createcluster.d/tacet-setup.conf
+  trap '"${as_root[@]}" rm -f "$no_cluster"; rm -f "$log"' EXIT
+  "${as_root[@]}" mkdir -p "$(dirname "$no_cluster")"
+  echo 'create_main_cluster = false' | "${as_root[@]}" tee "$no_cluster" > /dev/null
+fi
+
 # The lists may be missing (a new system) or too old for the mirror: update only then.
 updated=no
 if ! apt --simulate install --no-install-recommends "${missing[@]}"; then

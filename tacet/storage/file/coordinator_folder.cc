@@ -141,11 +141,11 @@ absl::Status CoordinatorFolder::Enrol(std::span<const uint8_t> request,
                          federation::ReadEnrolmentRequest(request));
   const fs::path base = path_ / kSites / asked.name;
   const fs::path path = base.string() + ".request";
-  std::error_code error;
-  if (fs::exists(path, error)) {
+  const absl::StatusOr<base::Bytes> known = ReadPart(path);
+  if (!known.ok() && known.status().code() != absl::StatusCode::kNotFound) return known.status();
+  if (known.ok() && !std::ranges::equal(*known, request)) {
     return base::AlreadyExists(
-        "{} is enrolled already; `tacet federation rotate --remove {}` ends "
-        "that",
+        "{} is enrolled already, with other keys; `tacet federation rotate --remove {}` ends that",
         asked.name, asked.name);
   }
   // The request last: with it the site is enrolled.

@@ -59,7 +59,8 @@ class CoordinatorFolder {
 
   // By name.
   absl::StatusOr<std::vector<EnrolledSite>> Enrolled() const;
-  // AlreadyExists when a site of that name is enrolled.
+  // The request of a site that is enrolled already renews its certificate. AlreadyExists for
+  // another request in its name.
   absl::Status Enrol(std::span<const uint8_t> request, std::span<const uint8_t> certificate);
   // NotFound when there is none of that name. The request is kept below removed/.
   absl::Status Remove(std::string_view name);

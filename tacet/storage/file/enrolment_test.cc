@@ -127,8 +127,14 @@ TEST_F(EnrolmentTest, ACoordinatorFindsEverythingAgain) {
     ASSERT_TRUE(folder.BeginEpoch(0, entropy_.Draw(32), KeyFile(1), entropy_).ok());
     ASSERT_TRUE(folder.Enrol(south.request(), souths).ok());
     ASSERT_TRUE(folder.Enrol(north.request(), CertificateFor(north)).ok());
-    EXPECT_THAT(base::Message(folder.Enrol(north.request(), CertificateFor(north))),
-                HasSubstr("north is enrolled already"));
+    const SiteFolder other =
+        *SiteFolder::Create(folder_.path() / "other", "north", {}, KeyFile(2), entropy_);
+    EXPECT_THAT(base::Message(folder.Enrol(other.request(), CertificateFor(other))),
+                HasSubstr("north is enrolled already, with other keys"));
+    // The same request renews the certificate.
+    const base::Bytes renewed = CertificateFor(north);
+    ASSERT_TRUE(folder.Enrol(north.request(), renewed).ok());
+    EXPECT_EQ(folder.Enrolled()->front().certificate, renewed);
   }
   const auto folder = CoordinatorFolder::Open(folder_.path() / "federation");
   ASSERT_TRUE(folder.ok()) << folder.status();

@@ -16,6 +16,7 @@
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/federation/client_ledger.h"
+#include "tacet/storage/file/disk_for_test.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/ledger_for_test.h"
 
@@ -24,50 +25,6 @@ namespace {
 
 using federation::ClientLedger;
 using federation::LedgerHeader;
-
-// Ends the process before, in the middle of, or after its n-th call.
-class DeadlyDisk : public DiskCalls {
- public:
-  enum class When { kBefore, kHalfway, kAfter };
-  DeadlyDisk(int die_at, When when) : die_at_(die_at), when_(when) {}
-
-  ssize_t Write(int descriptor, std::span<const uint8_t> bytes) override {
-    const bool dies = Dies();
-    if (dies && when_ == When::kHalfway) {
-      (void)DiskCalls::Write(descriptor, bytes.first(bytes.size() / 2));
-    }
-    if (dies && when_ != When::kAfter) _exit(kDied);
-    const ssize_t result = DiskCalls::Write(descriptor, bytes);
-    if (dies) _exit(kDied);
-    return result;
-  }
-  int Synchronise(int descriptor) override {
-    return Call([&] { return DiskCalls::Synchronise(descriptor); });
-  }
-  int Truncate(int descriptor, off_t size) override {
-    return Call([&] { return DiskCalls::Truncate(descriptor, size); });
-  }
-  int Rename(const char* from, const char* to) override {
-    return Call([&] { return DiskCalls::Rename(from, to); });
-  }
-
-  static constexpr int kDied = 42;
-
- private:
-  bool Dies() { return calls_++ == die_at_; }
-  template <typename F>
-  int Call(F&& call) {
-    const bool dies = Dies();
-    if (dies && when_ != When::kAfter) _exit(kDied);
-    const int result = call();
-    if (dies) _exit(kDied);
-    return result;
-  }
-
-  int die_at_;
-  When when_;
-  int calls_ = 0;
-};
 
 class LedgerCrashTest : public ::testing::Test {
  protected:

@@ -1,6 +1,5 @@
 #include "tacet/storage/file/ledger_file.h"
 
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +14,7 @@
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/federation/client_ledger.h"
+#include "tacet/storage/file/disk_for_test.h"
 #include "tacet/storage/file/ledger_for_test.h"
 
 namespace tacet::storage::file {
@@ -31,34 +31,6 @@ LedgerHeader Header() {
   header.created = 1'700'000'000;
   return header;
 }
-
-// Fails one call, or writes a part of what it should.
-class FailingDisk : public DiskCalls {
- public:
-  ssize_t Write(int descriptor, std::span<const uint8_t> bytes) override {
-    if (Fails()) {
-      if (bytes.size() > 3) (void)DiskCalls::Write(descriptor, bytes.first(bytes.size() / 2));
-      errno = ENOSPC;
-      return -1;
-    }
-    return DiskCalls::Write(descriptor, bytes.first(std::min<size_t>(bytes.size(), 50)));
-  }
-  int Synchronise(int descriptor) override {
-    return Fails() ? (errno = EIO, -1) : DiskCalls::Synchronise(descriptor);
-  }
-  int Truncate(int descriptor, off_t size) override {
-    return Fails() ? (errno = EIO, -1) : DiskCalls::Truncate(descriptor, size);
-  }
-  int Rename(const char* from, const char* to) override {
-    return Fails() ? (errno = EIO, -1) : DiskCalls::Rename(from, to);
-  }
-
-  int calls = 0;
-  int fail_at = -1;  // counted from 0
-
- private:
-  bool Fails() { return calls++ == fail_at; }
-};
 
 class LedgerFileTest : public ::testing::Test {
  protected:

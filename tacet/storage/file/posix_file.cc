@@ -63,27 +63,33 @@ absl::Status SyncDirectory(const std::filesystem::path& path, DiskCalls& disk) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<base::Bytes> ReadWhole(const File& file, const std::filesystem::path& path) {
-  struct stat info {};
-  if (!file.ok() || ::fstat(file.get(), &info) != 0) return SystemError("read", path);
-  base::Bytes content(static_cast<size_t>(info.st_size));
+absl::StatusOr<base::Bytes> ReadRange(const File& file, const std::filesystem::path& path,
+                                      uint64_t offset, uint64_t size) {
+  base::Bytes content(static_cast<size_t>(size));
   size_t have = 0;
   while (have < content.size()) {
-    const ssize_t got =
-        ::pread(file.get(), content.data() + have, content.size() - have, static_cast<off_t>(have));
+    const ssize_t got = ::pread(file.get(), content.data() + have, content.size() - have,
+                                static_cast<off_t>(offset + have));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return SystemError("read", path);
+    if (got == 0) return base::Unavailable("{} is shorter than it was", path.string());
+    if (got < 0) return SystemError("read", path);
     have += static_cast<size_t>(got);
   }
   return content;
 }
 
+absl::StatusOr<base::Bytes> ReadWhole(const File& file, const std::filesystem::path& path) {
+  struct stat info {};
+  if (!file.ok() || ::fstat(file.get(), &info) != 0) return SystemError("read", path);
+  return ReadRange(file, path, 0, static_cast<uint64_t>(info.st_size));
+}
+
 absl::Status ReplaceFile(const std::filesystem::path& path, std::span<const uint8_t> content,
-                         DiskCalls& disk) {
+                         DiskCalls& disk, mode_t mode) {
   std::filesystem::path beside = path;
   beside += ".new";
   {
-    const File file(beside, O_WRONLY | O_CREAT | O_TRUNC);
+    const File file(beside, O_WRONLY | O_CREAT | O_TRUNC, mode);
     if (!file.ok() || !file.WriteAll(content, disk) || disk.Synchronise(file.get()) != 0) {
       return SystemError("write", beside);
     }

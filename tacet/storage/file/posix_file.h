@@ -55,12 +55,17 @@ class File {
 absl::Status SyncDirectory(const std::filesystem::path& path,
                            DiskCalls& disk = DiskCalls::System());
 
-// Everything from the beginning of an open file, whose name is for messages.
+// `size` bytes from `offset` on of an open file, whose name is for messages; Unavailable when it is
+// shorter.
+absl::StatusOr<base::Bytes> ReadRange(const File& file, const std::filesystem::path& path,
+                                      uint64_t offset, uint64_t size);
+
+// Everything from the beginning of an open file.
 absl::StatusOr<base::Bytes> ReadWhole(const File& file, const std::filesystem::path& path);
 
 // Written beside as `path`.new, synchronised, renamed; the directory synchronised.
 absl::Status ReplaceFile(const std::filesystem::path& path, std::span<const uint8_t> content,
-                         DiskCalls& disk = DiskCalls::System());
+                         DiskCalls& disk = DiskCalls::System(), mode_t mode = 0644);
 
 }  // namespace tacet::storage::file
 

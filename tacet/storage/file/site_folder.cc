@@ -90,6 +90,8 @@ absl::StatusOr<SiteFolder> SiteFolder::Open(const fs::path& path) {
 
 fs::path SiteFolder::request_path() const { return path_ / "enrolment.request"; }
 
+fs::path SiteFolder::invitation_path() const { return path_ / kInvitation; }
+
 absl::StatusOr<federation::SiteKeys> SiteFolder::UnlockKeys(const base::Unlocker& unlocker) const {
   TACET_ASSIGN_OR_RETURN(const base::SecretBytes locked, ReadSecretFile(path_ / kKeys));
   TACET_ASSIGN_OR_RETURN(const base::SecretBytes bytes,
@@ -159,19 +161,19 @@ absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
                               .status());
   }
   TACET_RETURN_IF_ERROR(ReplaceFile(path_ / kCoordinator, base::AsBytes(base::ToHex(coordinator))));
-  TACET_RETURN_IF_ERROR(ReplaceFile(path_ / kInvitation, invitation));
+  TACET_RETURN_IF_ERROR(ReplaceFile(invitation_path(), invitation));
   return membership;
 }
 
 absl::StatusOr<Membership> SiteFolder::Joined() const {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadPart(path_ / kInvitation));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadPart(invitation_path()));
   TACET_ASSIGN_OR_RETURN(const federation::Invitation parts, federation::ReadInvitation(bytes));
   TACET_ASSIGN_OR_RETURN(const base::PublicKey coordinator, Coordinator());
   return Check(parts, coordinator);
 }
 
 absl::StatusOr<std::vector<float>> SiteFolder::InitialModel() const {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadPart(path_ / kInvitation));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadPart(invitation_path()));
   TACET_ASSIGN_OR_RETURN(const federation::Invitation parts, federation::ReadInvitation(bytes));
   TACET_ASSIGN_OR_RETURN(const federation::SignedManifest manifest,
                          federation::SignedManifest::Read(parts.manifest));

@@ -43,6 +43,8 @@ class SiteFolder {
 
   const base::Bytes& request() const { return request_; }
   std::filesystem::path request_path() const;
+  // The invitation that was accepted last, if there is one.
+  std::filesystem::path invitation_path() const;
 
   absl::StatusOr<federation::SiteKeys> UnlockKeys(const base::Unlocker& unlocker) const;
 

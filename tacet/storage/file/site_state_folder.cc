@@ -1,0 +1,159 @@
+#include "tacet/storage/file/site_state_folder.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "tacet/base/hash.h"
+#include "tacet/base/status.h"
+#include "tacet/secagg/wire.h"
+
+namespace tacet::storage::file {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLock = "lock";
+constexpr std::string_view kCheckpoint = "state.ckpt";
+constexpr std::string_view kMemory = "memory";
+constexpr std::string_view kUpload = "upload";
+constexpr std::string_view kMagic = "TCTD";
+constexpr std::string_view kWhat = "site state";
+constexpr mode_t kOwnerOnly = 0600;
+
+// Of the files that belong to one attempt.
+std::string Prefix(const federation::AttemptNumber& number) {
+  return fmt::format("{}-{}-{}.", number.epoch, number.round, number.attempt);
+}
+std::string EntryName(const secagg::Attempt& attempt, std::string_view kind) {
+  return fmt::format("{}{}", Prefix(federation::NumberOf(attempt)), kind);
+}
+
+bool IsEntry(std::string_view name) { return !name.empty() && name[0] >= '0' && name[0] <= '9'; }
+
+base::Bytes WriteEntry(const secagg::Attempt& attempt, std::span<const uint8_t> message) {
+  base::ByteWriter writer;
+  writer.Reserve(message.size() + 128);
+  secagg::WritePreamble(kMagic, writer);
+  secagg::WriteAttempt(attempt, writer);
+  writer.Blob(message);
+  writer.Raw(base::Sha256(writer.bytes()));
+  return writer.Take();
+}
+
+absl::StatusOr<base::Bytes> ReadEntry(std::span<const uint8_t> bytes,
+                                      const secagg::Attempt& attempt) {
+  base::ByteReader reader(bytes, kWhat);
+  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kMagic, reader));
+  TACET_ASSIGN_OR_RETURN(const secagg::Attempt of, secagg::ReadAttempt(reader));
+  TACET_ASSIGN_OR_RETURN(const auto message, reader.ReadBlob(bytes.size(), "message"));
+  const base::Digest digest = base::Sha256(bytes.first(bytes.size() - reader.remaining()));
+  TACET_RETURN_IF_ERROR(reader.Expect(digest, "digest"));
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  TACET_RETURN_IF_ERROR(secagg::CheckAttempt(attempt, of, kWhat));
+  return base::Bytes(message.begin(), message.end());
+}
+
+absl::Status CheckStep(std::string_view step) {
+  const bool plain = !step.empty() && step != kUpload && step.size() <= 32 &&
+                     std::ranges::all_of(step, [](char c) { return c >= 'a' && c <= 'z'; });
+  return plain ? absl::OkStatus() : base::InvalidArgument("\"{}\" is no step of a journal", step);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SiteStateFolder>> SiteStateFolder::Open(const fs::path& path,
+                                                                       DiskCalls& disk) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!error) fs::permissions(path, fs::perms::owner_all, error);
+  if (error) return base::Unavailable("cannot make {}: {}", path.string(), error.message());
+  File lock(path / kLock, O_RDWR | O_CREAT, kOwnerOnly);
+  if (!lock.ok()) return SystemError("open", path / kLock);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return base::FailedPrecondition("{} is in use by another process", path.string());
+  }
+  return std::unique_ptr<SiteStateFolder>(new SiteStateFolder(path, std::move(lock), disk));
+}
+
+absl::Status SiteStateFolder::Save(std::string_view name, std::span<const uint8_t> content) {
+  return ReplaceFile(path_ / name, content, disk_, kOwnerOnly);
+}
+
+absl::StatusOr<base::Bytes> SiteStateFolder::Load(std::string_view name) const {
+  return ReadWhole(File(path_ / name, O_RDONLY), path_ / name);
+}
+
+absl::Status SiteStateFolder::SaveCheckpoint(std::span<const uint8_t> checkpoint) {
+  return Save(kCheckpoint, checkpoint);
+}
+
+absl::StatusOr<base::Bytes> SiteStateFolder::LoadCheckpoint() const { return Load(kCheckpoint); }
+
+absl::Status SiteStateFolder::SaveMemory(std::span<const uint8_t> memory) {
+  return Save(kMemory, memory);
+}
+
+absl::StatusOr<base::Bytes> SiteStateFolder::LoadMemory() const { return Load(kMemory); }
+
+absl::Status SiteStateFolder::SaveEntry(const secagg::Attempt& attempt, std::string_view kind,
+                                        std::span<const uint8_t> message) {
+  const absl::StatusOr<base::Bytes> said = LoadEntry(attempt, kind);
+  if (said.ok()) {
+    if (std::ranges::equal(*said, message)) return absl::OkStatus();
+    return base::AlreadyExists("another {} of round {} attempt {} was kept before", kind,
+                               attempt.round, attempt.attempt);
+  }
+  if (said.status().code() != absl::StatusCode::kNotFound) return said.status();
+  return Save(EntryName(attempt, kind), WriteEntry(attempt, message));
+}
+
+absl::StatusOr<base::Bytes> SiteStateFolder::LoadEntry(const secagg::Attempt& attempt,
+                                                       std::string_view kind) const {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, Load(EntryName(attempt, kind)));
+  return ReadEntry(bytes, attempt);
+}
+
+absl::Status SiteStateFolder::SaveUpload(const secagg::Attempt& attempt,
+                                         std::span<const uint8_t> upload) {
+  return SaveEntry(attempt, kUpload, upload);
+}
+
+absl::StatusOr<base::Bytes> SiteStateFolder::LoadUpload(const secagg::Attempt& attempt) const {
+  return LoadEntry(attempt, kUpload);
+}
+
+absl::Status SiteStateFolder::Record(const secagg::Attempt& attempt, std::string_view step,
+                                     std::span<const uint8_t> message) {
+  TACET_RETURN_IF_ERROR(CheckStep(step));
+  return SaveEntry(attempt, step, message);
+}
+
+absl::StatusOr<base::Bytes> SiteStateFolder::Find(const secagg::Attempt& attempt,
+                                                  std::string_view step) const {
+  TACET_RETURN_IF_ERROR(CheckStep(step));
+  return LoadEntry(attempt, step);
+}
+
+absl::Status SiteStateFolder::KeepOnly(const federation::AttemptNumber& attempt) {
+  const std::string kept = Prefix(attempt);
+  std::vector<fs::path> old;
+  std::error_code error;
+  for (auto file = fs::directory_iterator(path_, error); !error && file != fs::end(file);
+       file.increment(error)) {
+    const std::string name = file->path().filename();
+    if (IsEntry(name) && !name.starts_with(kept)) old.push_back(file->path());
+  }
+  for (const fs::path& path : old) {
+    if (!error) fs::remove(path, error);
+  }
+  if (error) return base::Unavailable("cannot clean {}: {}", path_.string(), error.message());
+  return old.empty() ? absl::OkStatus() : SyncDirectory(path_, disk_);
+}
+
+}  // namespace tacet::storage::file

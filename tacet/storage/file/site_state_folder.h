@@ -1,0 +1,56 @@
+// What a member of a live federation must not forget, in a folder (docs/formats/site-state.md).
+#ifndef TACET_STORAGE_FILE_SITE_STATE_FOLDER_H_
+#define TACET_STORAGE_FILE_SITE_STATE_FOLDER_H_
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/federation/site_state.h"
+#include "tacet/storage/file/posix_file.h"
+
+namespace tacet::storage::file {
+
+// Files of mode 0600, each replaced as a whole; one process at a time, which a lock sees to.
+class SiteStateFolder final : public federation::SiteState {
+ public:
+  // Makes the folder when there is none. FailedPrecondition when another process uses it. `disk`
+  // must outlive it.
+  static absl::StatusOr<std::unique_ptr<SiteStateFolder>> Open(
+      const std::filesystem::path& path, DiskCalls& disk = DiskCalls::System());
+
+  absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override;
+  absl::StatusOr<base::Bytes> LoadCheckpoint() const override;
+  absl::Status SaveMemory(std::span<const uint8_t> memory) override;
+  absl::StatusOr<base::Bytes> LoadMemory() const override;
+  absl::Status SaveUpload(const secagg::Attempt& attempt, std::span<const uint8_t> upload) override;
+  absl::StatusOr<base::Bytes> LoadUpload(const secagg::Attempt& attempt) const override;
+  absl::Status Record(const secagg::Attempt& attempt, std::string_view step,
+                      std::span<const uint8_t> message) override;
+  absl::StatusOr<base::Bytes> Find(const secagg::Attempt& attempt,
+                                   std::string_view step) const override;
+  absl::Status KeepOnly(const federation::AttemptNumber& attempt) override;
+
+ private:
+  SiteStateFolder(std::filesystem::path path, File lock, DiskCalls& disk)
+      : path_(std::move(path)), lock_(std::move(lock)), disk_(disk) {}
+
+  absl::Status Save(std::string_view name, std::span<const uint8_t> content);
+  absl::StatusOr<base::Bytes> Load(std::string_view name) const;
+  // Of one attempt: what was said, with the attempt that it was said about.
+  absl::Status SaveEntry(const secagg::Attempt& attempt, std::string_view kind,
+                         std::span<const uint8_t> message);
+  absl::StatusOr<base::Bytes> LoadEntry(const secagg::Attempt& attempt,
+                                        std::string_view kind) const;
+
+  std::filesystem::path path_;
+  File lock_;
+  DiskCalls& disk_;
+};
+
+}  // namespace tacet::storage::file
+
+#endif  // TACET_STORAGE_FILE_SITE_STATE_FOLDER_H_

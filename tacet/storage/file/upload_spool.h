@@ -1,0 +1,61 @@
+// Large objects on a server's disk: a folder with one file an object
+// (docs/formats/server-store.md).
+#ifndef TACET_STORAGE_FILE_UPLOAD_SPOOL_H_
+#define TACET_STORAGE_FILE_UPLOAD_SPOOL_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/federation/server_store.h"
+#include "tacet/storage/file/posix_file.h"
+
+namespace tacet::storage::file {
+
+// Holds no object in memory but the one that it returns. Calls for different objects share no lock:
+// the file system is the only state. What a call did not write wholly it cuts off again, so that
+// the same call fits as soon as the disk has room.
+class FileSpool final : public federation::Spool {
+ public:
+  // Makes the folder, mode 0700, when there is none. FailedPrecondition while another process uses
+  // it. `disk` must outlive the spool.
+  static absl::StatusOr<std::unique_ptr<FileSpool>> Open(const std::filesystem::path& folder,
+                                                         DiskCalls& disk = DiskCalls::System());
+
+  absl::StatusOr<uint64_t> Arrived(const federation::SpoolKey& key,
+                                   const base::Digest& digest) override;
+  absl::Status Append(const federation::SpoolKey& key, const base::Digest& digest, uint64_t offset,
+                      std::span<const uint8_t> part) override;
+  absl::StatusOr<base::Bytes> Complete(const federation::SpoolKey& key,
+                                       const base::Digest& digest) override;
+  absl::StatusOr<base::Bytes> Read(const federation::SpoolKey& key,
+                                   const base::Digest& digest) const override;
+  absl::StatusOr<federation::FetchedPart> ReadPart(const federation::SpoolKey& key, uint64_t offset,
+                                                   size_t most) const override;
+  absl::Status KeepOnly(std::span<const federation::SpoolKey> kept) override;
+
+ private:
+  FileSpool(std::filesystem::path folder, File lock, DiskCalls& disk)
+      : folder_(std::move(folder)), lock_(std::move(lock)), disk_(disk) {}
+
+  std::filesystem::path ArrivingPath(const federation::SpoolKey& key) const;
+  std::filesystem::path CompletePath(const federation::SpoolKey& key) const;
+  absl::StatusOr<uint64_t> ArrivingBytes(const federation::SpoolKey& key,
+                                         const base::Digest& digest) const;
+  absl::Status MakeComplete(const File& file, const std::filesystem::path& arriving,
+                            const std::filesystem::path& complete) const;
+  absl::Status Remove(const std::filesystem::path& path) const;
+
+  std::filesystem::path folder_;
+  File lock_;
+  DiskCalls& disk_;
+};
+
+}  // namespace tacet::storage::file
+
+#endif  // TACET_STORAGE_FILE_UPLOAD_SPOOL_H_

@@ -1,0 +1,317 @@
+#include "tacet/storage/file/upload_spool.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
+#include "tacet/federation/testing/spool_contract.h"
+#include "tacet/storage/file/disk_for_test.h"
+
+namespace tacet::storage::file {
+namespace {
+
+using federation::SpoolKey;
+using ::testing::HasSubstr;
+
+std::unique_ptr<FileSpool> OpenOrDie(const std::filesystem::path& folder,
+                                     DiskCalls& disk = DiskCalls::System()) {
+  auto spool = FileSpool::Open(folder, disk);
+  if (!spool.ok()) ADD_FAILURE() << spool.status();
+  return spool.ok() ? *std::move(spool) : nullptr;
+}
+
+class FileBackend {
+ public:
+  federation::Spool& spool() { return *spool_; }
+  void Reopen() {
+    spool_.reset();
+    spool_ = OpenOrDie(folder_.path());
+  }
+
+ private:
+  const base::TemporaryFolder folder_{base::TemporaryFolder::kInMemory};
+  std::unique_ptr<FileSpool> spool_ = OpenOrDie(folder_.path());
+};
+
+}  // namespace
+}  // namespace tacet::storage::file
+
+namespace tacet::federation {
+INSTANTIATE_TYPED_TEST_SUITE_P(File, SpoolContract, storage::file::FileBackend);
+}  // namespace tacet::federation
+
+namespace tacet::storage::file {
+namespace {
+
+class FileSpoolTest : public ::testing::Test {
+ protected:
+  static SpoolKey KeyOf(uint64_t member) {
+    return {{federation::BulkKind::kUpload, {.round = 2}}, member};
+  }
+  static base::Bytes ObjectOf(uint64_t member, size_t size) {
+    base::Bytes bytes(size);
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>((i * 40503 + member) >> 3);
+    return bytes;
+  }
+  // Sends what has not arrived in parts of `part_bytes`, then completes.
+  static absl::Status Send(federation::Spool& spool, uint64_t member, const base::Bytes& object,
+                           size_t part_bytes) {
+    const base::Digest digest = base::Sha256(object);
+    TACET_ASSIGN_OR_RETURN(uint64_t have, spool.Arrived(KeyOf(member), digest));
+    while (have < object.size()) {
+      const auto part =
+          std::span(object).subspan(have, std::min<size_t>(part_bytes, object.size() - have));
+      TACET_RETURN_IF_ERROR(spool.Append(KeyOf(member), digest, have, part));
+      have += part.size();
+    }
+    return spool.Complete(KeyOf(member), digest).status();
+  }
+  static bool Holds(federation::Spool& spool, uint64_t member, const base::Bytes& object) {
+    const auto read = spool.Read(KeyOf(member), base::Sha256(object));
+    return read.ok() && *read == object;
+  }
+  // Files but the lock.
+  std::vector<std::filesystem::path> Files() const {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      if (entry.path().filename() != "lock") files.push_back(entry.path());
+    }
+    return files;
+  }
+
+  const base::TemporaryFolder temporary_{base::TemporaryFolder::kInMemory};
+  const std::filesystem::path folder_ = temporary_.path() / "spool";
+};
+
+TEST_F(FileSpoolTest, OnlyItsOwnerCanReadTheFiles) {
+  auto spool = OpenOrDie(folder_);
+  ASSERT_TRUE(Send(*spool, 1, ObjectOf(1, 10), 10).ok());
+  const base::Bytes object = ObjectOf(2, 10);
+  ASSERT_TRUE(spool->Append(KeyOf(2), base::Sha256(object), 0, object).ok());
+  const auto mode = [](const std::filesystem::path& path) {
+    struct stat info {};
+    EXPECT_EQ(::stat(path.c_str(), &info), 0);
+    return info.st_mode & 0777;
+  };
+  EXPECT_EQ(mode(folder_), 0700u);
+  EXPECT_EQ(mode(folder_ / "lock"), 0600u);
+  ASSERT_EQ(Files().size(), 2u);
+  for (const auto& path : Files()) EXPECT_EQ(mode(path), 0600u);
+}
+
+TEST_F(FileSpoolTest, ServesOneProcessAtATime) {
+  auto spool = OpenOrDie(folder_);
+  const auto other = FileSpool::Open(folder_);
+  EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(other.status()), HasSubstr("is in use by another process"));
+  spool.reset();
+  EXPECT_NE(OpenOrDie(folder_), nullptr);
+}
+
+TEST_F(FileSpoolTest, AFolderThatCannotBeMadeIsAnError) {
+  const auto spool = FileSpool::Open(folder_ / "further");
+  EXPECT_EQ(spool.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(base::Message(spool.status()), HasSubstr("No such file or directory"));
+}
+
+TEST_F(FileSpoolTest, LeavesFilesOfOthersAlone) {
+  auto spool = OpenOrDie(folder_);
+  ASSERT_TRUE(Send(*spool, 1, ObjectOf(1, 10), 10).ok());
+  std::ofstream(folder_ / "notes.txt") << "ours";
+  ASSERT_TRUE(spool->KeepOnly({}).ok());
+  EXPECT_EQ(Files(), std::vector{folder_ / "notes.txt"});
+}
+
+TEST_F(FileSpoolTest, NoticesThatAFileWasAltered) {
+  const base::Bytes object = ObjectOf(1, 100);
+  for (const std::streamoff at : {0, 32, 131}) {  // of the digest, of the object
+    std::filesystem::remove_all(folder_);
+    auto spool = OpenOrDie(folder_);
+    ASSERT_TRUE(Send(*spool, 1, object, 100).ok());
+    std::fstream file(Files().at(0), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(at);
+    const auto byte = static_cast<char>(file.get() ^ 1);
+    file.seekp(at);
+    file.put(byte).flush();
+    const auto read = spool->Read(KeyOf(1), base::Sha256(object));
+    if (at < 32) {
+      EXPECT_EQ(*read, object);  // the object's own digest decides
+    } else {
+      EXPECT_EQ(read.status().code(), absl::StatusCode::kDataLoss);
+    }
+  }
+}
+
+// A file of fewer bytes than its header, as a crash may leave it.
+TEST_F(FileSpoolTest, BeginsAnewAfterATornHeader) {
+  const base::Bytes object = ObjectOf(1, 100);
+  auto spool = OpenOrDie(folder_);
+  ASSERT_TRUE(spool->Append(KeyOf(1), base::Sha256(object), 0, object).ok());
+  std::filesystem::resize_file(Files().at(0), 31);
+  EXPECT_EQ(spool->Arrived(KeyOf(1), base::Sha256(object)).value(), 0u);
+  EXPECT_TRUE(Send(*spool, 1, object, 30).ok());
+  EXPECT_TRUE(Holds(*spool, 1, object));
+}
+
+// Every call fails once; the same call fits again afterwards.
+TEST_F(FileSpoolTest, EveryDiskCallMayFail) {
+  const base::Bytes object = ObjectOf(1, 500);
+  const base::Digest digest = base::Sha256(object);
+  for (int fail_at = 0;; ++fail_at) {
+    std::filesystem::remove_all(folder_);
+    FailingDisk disk;
+    disk.fail_at = fail_at;
+    auto spool = OpenOrDie(folder_, disk);
+    int failures = 0;
+    const auto expect_unavailable = [&](const absl::Status& status) {
+      ++failures;
+      EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+      EXPECT_THAT(base::Message(status), ::testing::AnyOf(HasSubstr("No space left on device"),
+                                                          HasSubstr("Input/output error")));
+    };
+    for (uint64_t have = 0; have < object.size();) {
+      const auto part = std::span(object).subspan(have, 250);
+      const absl::Status status = spool->Append(KeyOf(1), digest, have, part);
+      if (status.ok()) {
+        have += part.size();
+      } else {
+        expect_unavailable(status);
+        ASSERT_LT(failures, 2);
+        EXPECT_EQ(spool->Arrived(KeyOf(1), digest).value(), have);
+      }
+    }
+    for (auto whole = spool->Complete(KeyOf(1), digest); !whole.ok();) {
+      expect_unavailable(whole.status());
+      ASSERT_LT(failures, 2);
+      EXPECT_TRUE(Send(*spool, 1, object, 250).ok());
+      whole = spool->Complete(KeyOf(1), digest);
+    }
+    EXPECT_TRUE(Holds(*spool, 1, object));
+    if (const absl::Status kept = spool->KeepOnly({}); !kept.ok()) {
+      expect_unavailable(kept);
+      EXPECT_TRUE(spool->KeepOnly({}).ok());
+    }
+    EXPECT_TRUE(Files().empty());
+    if (disk.calls <= fail_at) {
+      EXPECT_EQ(failures, 0);
+      EXPECT_GT(fail_at, 14);
+      break;
+    }
+    EXPECT_EQ(failures, 1) << fail_at;
+  }
+}
+
+TEST_F(FileSpoolTest, DyingAtEveryCallLosesNothingThatWasComplete) {
+  const base::Bytes object = ObjectOf(1, 500);
+  int deaths = 0;
+  for (const auto when :
+       {DeadlyDisk::When::kBefore, DeadlyDisk::When::kHalfway, DeadlyDisk::When::kAfter}) {
+    for (int die_at = 0;; ++die_at) {
+      std::filesystem::remove_all(folder_);
+      const pid_t child = fork();
+      if (child == 0) {
+        DeadlyDisk disk(die_at, when);
+        auto spool = FileSpool::Open(folder_, disk);
+        _exit(spool.ok() && Send(**spool, 1, object, 250).ok() ? 0 : 1);
+      }
+      int status = 0;
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+      ASSERT_TRUE(WIFEXITED(status));
+      const int code = WEXITSTATUS(status);
+      ASSERT_TRUE(code == 0 || code == DeadlyDisk::kDied) << code;
+      auto spool = OpenOrDie(folder_);
+      EXPECT_TRUE(code != 0 || Holds(*spool, 1, object));
+      ASSERT_TRUE(Send(*spool, 1, object, 250).ok());
+      EXPECT_TRUE(Holds(*spool, 1, object));
+      EXPECT_EQ(Files().size(), 1u);
+      if (code == 0) break;
+      ++deaths;
+    }
+  }
+  EXPECT_GT(deaths, 15);
+}
+
+TEST_F(FileSpoolTest, KilledAtRandomMomentsLosesNothingThatWasComplete) {
+  constexpr size_t kBytes = 20'000;
+  std::mt19937 generator(1);
+  std::uniform_int_distribution<int> microseconds(500, 12'000);
+  std::set<uint64_t> complete;
+  for (int i = 0; i < 80; ++i) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      ::close(ends[0]);
+      auto spool = FileSpool::Open(folder_);
+      for (uint64_t member = complete.size(); spool.ok(); ++member) {
+        if (!Send(**spool, member, ObjectOf(member, kBytes), 3000).ok()) _exit(1);
+        if (::write(ends[1], &member, sizeof member) != sizeof member) _exit(2);
+      }
+      _exit(3);
+    }
+    ::close(ends[1]);
+    std::this_thread::sleep_for(std::chrono::microseconds(microseconds(generator)));
+    kill(child, SIGKILL);
+    uint64_t member = 0;
+    while (::read(ends[0], &member, sizeof member) == sizeof member) complete.insert(member);
+    ::close(ends[0]);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "ended with code " << WEXITSTATUS(status);
+  }
+  auto spool = OpenOrDie(folder_);
+  EXPECT_GT(complete.size(), 30u);
+  for (const uint64_t member : complete) {
+    ASSERT_TRUE(Holds(*spool, member, ObjectOf(member, kBytes))) << member;
+  }
+  EXPECT_LE(Files().size(), complete.size() + 1);
+}
+
+// An object that is complete costs its own size in memory, not more.
+TEST_F(FileSpoolTest, HoldsALargeObjectOnce) {
+  constexpr size_t kParts = 96;
+  const pid_t child = fork();
+  if (child == 0) {
+    auto spool = FileSpool::Open(folder_);
+    if (!spool.ok()) _exit(1);
+    const base::Bytes part = ObjectOf(1, 1 << 20);
+    base::Sha256Hasher hasher;
+    for (size_t i = 0; i < kParts; ++i) hasher.Update(part);
+    const base::Digest digest = hasher.Finish();
+    for (size_t i = 0; i < kParts; ++i) {
+      if (!(*spool)->Append(KeyOf(1), digest, i * part.size(), part).ok()) _exit(2);
+    }
+    rusage before{};
+    ::getrusage(RUSAGE_SELF, &before);
+    const bool complete = (*spool)->Complete(KeyOf(1), digest).ok();
+    rusage after{};
+    ::getrusage(RUSAGE_SELF, &after);
+    if (!complete) _exit(3);
+    const long grown_mib = (after.ru_maxrss - before.ru_maxrss) / 1024;
+    _exit(grown_mib < long{kParts} * 3 / 2 ? 0 : 4);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace tacet::storage::file

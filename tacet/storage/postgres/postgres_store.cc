@@ -1,0 +1,443 @@
+#include "tacet/storage/postgres/postgres_store.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <pqxx/pqxx>
+
+#include "tacet/base/status.h"
+#include "tacet/federation/server_store_rules.h"
+
+namespace tacet::storage::postgres {
+namespace {
+
+using federation::AttemptNumber;
+using federation::AttemptRecord;
+using federation::Item;
+using federation::ItemKind;
+
+constexpr int kSchemaVersion = 1;
+constexpr size_t kTokenBytes = 16;
+// The key of the advisory lock: "tacet", then the meaning of the lock.
+constexpr int64_t kServerLock = 0x7461636574'01;
+constexpr std::string_view kLockNotAvailable = "55P03";
+
+constexpr const char* kSchema = R"(
+  CREATE SCHEMA tacet;
+  CREATE TABLE tacet.store (
+    one boolean PRIMARY KEY CHECK (one),
+    version integer NOT NULL,
+    token bytea NOT NULL,
+    agreement bytea
+  );
+  CREATE TABLE tacet.attempt (
+    sequence bigserial PRIMARY KEY,
+    epoch bigint NOT NULL,
+    round bigint NOT NULL,
+    attempt bigint NOT NULL,
+    manifest_hash bytea NOT NULL,
+    model_digest bytea NOT NULL,
+    phase smallint NOT NULL,
+    begun bigint NOT NULL,
+    deadline bigint NOT NULL,
+    participants bigint NOT NULL,
+    failure text NOT NULL,
+    UNIQUE (epoch, round, attempt)
+  );
+  CREATE TABLE tacet.cohort (
+    attempt bigint PRIMARY KEY REFERENCES tacet.attempt (sequence),
+    members bytea NOT NULL
+  );
+  CREATE TABLE tacet.item (
+    sequence bigserial PRIMARY KEY,
+    epoch bigint NOT NULL,
+    round bigint NOT NULL,
+    attempt bigint NOT NULL,
+    kind smallint NOT NULL,
+    member bigint NOT NULL,
+    bytes bytea NOT NULL,
+    UNIQUE (epoch, round, attempt, kind, member)
+  );
+)";
+
+// A connection that is lost while nothing is asked is noticed by PostgreSQL, too, so that the lock
+// of a server whose network was cut is free after half a minute.
+constexpr const char* kSettings = R"(
+  SET client_min_messages = warning;
+  SET tcp_keepalives_idle = 15;
+  SET tcp_keepalives_interval = 5;
+  SET tcp_keepalives_count = 3;
+  SET lock_timeout = '1s';
+)";
+
+#define TACET_ATTEMPT_COLUMNS                                                                  \
+  "epoch, round, attempt, manifest_hash, model_digest, phase, begun, deadline, participants, " \
+  "failure"
+#define TACET_AT "epoch = $1 AND round = $2 AND attempt = $3"
+
+struct Query {
+  const char* name;
+  const char* text;
+};
+constexpr Query kOwner = {"owner", "SELECT agreement FROM tacet.store WHERE agreement IS NOT NULL"};
+constexpr Query kSetOwner = {"set_owner", "UPDATE tacet.store SET agreement = $1"};
+constexpr Query kAllAttempts = {
+    "all_attempts", "SELECT " TACET_ATTEMPT_COLUMNS " FROM tacet.attempt ORDER BY sequence"};
+constexpr Query kLastAttempt = {"last_attempt",
+                                "SELECT " TACET_ATTEMPT_COLUMNS
+                                " FROM tacet.attempt ORDER BY sequence DESC LIMIT 1"};
+constexpr Query kHasAttempt = {"has_attempt", "SELECT 1 FROM tacet.attempt WHERE " TACET_AT};
+constexpr Query kAddAttempt = {"add_attempt", "INSERT INTO tacet.attempt (" TACET_ATTEMPT_COLUMNS
+                                              ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"};
+constexpr Query kSetAttempt = {
+    "set_attempt",
+    "UPDATE tacet.attempt SET phase = $4, begun = $5, deadline = $6, participants = $7, "
+    "failure = $8 WHERE " TACET_AT};
+constexpr Query kCohort = {"cohort", "SELECT members FROM tacet.cohort"};
+constexpr Query kAddCohort = {
+    "add_cohort", "INSERT INTO tacet.cohort SELECT max(sequence), $1 FROM tacet.attempt"};
+constexpr Query kForgetCohort = {"forget_cohort", "DELETE FROM tacet.cohort"};
+constexpr Query kItem = {
+    "item", "SELECT bytes FROM tacet.item WHERE " TACET_AT " AND kind = $4 AND member = $5"};
+constexpr Query kAddItem = {"add_item",
+                            "INSERT INTO tacet.item (epoch, round, attempt, kind, member, bytes) "
+                            "VALUES ($1, $2, $3, $4, $5, $6)"};
+constexpr Query kItems = {
+    "items", "SELECT kind, member, bytes FROM tacet.item WHERE " TACET_AT " ORDER BY sequence"};
+constexpr Query kForgetItems = {"forget_items",
+                                "DELETE FROM tacet.item WHERE " TACET_AT " AND kind = $4"};
+constexpr Query kForgetBefore = {"forget_before", "DELETE FROM tacet.item WHERE round < $1"};
+
+constexpr const Query* kQueries[] = {&kOwner,      &kSetOwner,     &kAllAttempts, &kLastAttempt,
+                                     &kHasAttempt, &kAddAttempt,   &kSetAttempt,  &kCohort,
+                                     &kAddCohort,  &kForgetCohort, &kItem,        &kAddItem,
+                                     &kItems,      &kForgetItems,  &kForgetBefore};
+
+// A u64 is kept as the signed number with the same bits.
+int64_t Signed(uint64_t value) { return static_cast<int64_t>(value); }
+int64_t Signed(ItemKind kind) { return static_cast<uint8_t>(kind); }
+int64_t Signed(federation::AttemptPhase phase) { return static_cast<uint8_t>(phase); }
+uint64_t NumberIn(const pqxx::field& field) { return static_cast<uint64_t>(field.as<int64_t>()); }
+
+pqxx::binarystring Binary(std::span<const uint8_t> bytes) {
+  return pqxx::binarystring(bytes.empty() ? "" : static_cast<const void*>(bytes.data()),
+                            bytes.size());
+}
+base::Bytes BytesIn(const pqxx::field& field) {
+  const pqxx::binarystring binary(field);
+  return base::Bytes(binary.begin(), binary.end());
+}
+
+template <typename... Values>
+pqxx::result Execute(pqxx::work& work, const Query& query, const Values&... values) {
+  return work.exec_prepared(query.name, values...);
+}
+
+absl::StatusOr<AttemptRecord> RecordOf(const pqxx::row& row) {
+  AttemptRecord record;
+  record.attempt.epoch = static_cast<uint32_t>(NumberIn(row[0]));
+  record.attempt.round = static_cast<uint32_t>(NumberIn(row[1]));
+  record.attempt.attempt = static_cast<uint32_t>(NumberIn(row[2]));
+  TACET_ASSIGN_OR_RETURN(record.attempt.manifest_hash, federation::DigestFrom(BytesIn(row[3])));
+  TACET_ASSIGN_OR_RETURN(record.attempt.model_digest, federation::DigestFrom(BytesIn(row[4])));
+  TACET_ASSIGN_OR_RETURN(record.phase, federation::AttemptPhaseFrom(row[5].as<int64_t>()));
+  record.begun = NumberIn(row[6]);
+  record.deadline = NumberIn(row[7]);
+  record.participants = static_cast<uint32_t>(NumberIn(row[8]));
+  record.failure = row[9].as<std::string>();
+  return record;
+}
+
+absl::StatusOr<std::optional<AttemptRecord>> Last(pqxx::work& work) {
+  const pqxx::result rows = Execute(work, kLastAttempt);
+  if (rows.empty()) return std::nullopt;
+  return RecordOf(rows[0]);
+}
+
+bool HasBegun(pqxx::work& work, const AttemptNumber& at) {
+  return !Execute(work, kHasAttempt, at.epoch, at.round, at.attempt).empty();
+}
+
+void Set(pqxx::work& work, const AttemptRecord& record) {
+  const secagg::Attempt& attempt = record.attempt;
+  Execute(work, kSetAttempt, attempt.epoch, attempt.round, attempt.attempt, Signed(record.phase),
+          Signed(record.begun), Signed(record.deadline), record.participants, record.failure);
+}
+
+absl::Status Put(pqxx::work& work, const AttemptNumber& at, const Item& item) {
+  const int64_t kind = Signed(item.kind);
+  const int64_t member = Signed(item.member);
+  const pqxx::result rows = Execute(work, kItem, at.epoch, at.round, at.attempt, kind, member);
+  if (!rows.empty()) return federation::CheckSameItem(item, BytesIn(rows[0][0]));
+  Execute(work, kAddItem, at.epoch, at.round, at.attempt, kind, member, Binary(item.bytes));
+  return absl::OkStatus();
+}
+
+// What was thrown, without what must not be told.
+absl::Status Failure(const DatabaseUrl& url, const std::exception& thrown) {
+  if (dynamic_cast<const pqxx::in_doubt_error*>(&thrown) != nullptr) {
+    return base::Unavailable(
+        "{}: the connection was lost at the end of a transaction; whether it happened is not known",
+        url.place());
+  }
+  return base::Unavailable("{}: {}", url.place(), url.Tell(thrown.what()));
+}
+
+}  // namespace
+
+// A connection that holds the lock of the database's only server.
+class Session {
+ public:
+  // For the first connection of a store, which makes the schema and leaves its token.
+  static absl::StatusOr<std::unique_ptr<Session>> Begin(const DatabaseUrl& url,
+                                                        std::span<const uint8_t> token);
+  // For the others: FailedPrecondition when another server has used the database in between.
+  static absl::StatusOr<std::unique_ptr<Session>> Resume(const DatabaseUrl& url,
+                                                         std::span<const uint8_t> token);
+
+  pqxx::connection& connection() { return connection_; }
+
+ private:
+  explicit Session(const DatabaseUrl& url);
+  static absl::StatusOr<std::unique_ptr<Session>> Connect(const DatabaseUrl& url);
+
+  absl::Status TakeLock(const DatabaseUrl& url);
+  absl::Status CheckDurable(const DatabaseUrl& url);
+  absl::Status CheckSchema(const DatabaseUrl& url, pqxx::work& work);
+
+  pqxx::connection connection_;
+  pqxx::quiet_errorhandler quiet_;  // nothing goes to stderr
+};
+
+Session::Session(const DatabaseUrl& url) : connection_(url.connection()), quiet_(connection_) {
+  // A connection that is made anew behind our back would not hold the lock.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  connection_.inhibit_reactivation(true);
+#pragma GCC diagnostic pop
+  connection_.set_verbosity(pqxx::connection_base::terse);  // no values in messages
+  for (const Query* query : kQueries) connection_.prepare(query->name, query->text);
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Connect(const DatabaseUrl& url) {
+  try {
+    std::unique_ptr<Session> session(new Session(url));
+    TACET_RETURN_IF_ERROR(session->TakeLock(url));
+    TACET_RETURN_IF_ERROR(session->CheckDurable(url));
+    return session;
+  } catch (const std::exception& thrown) {
+    return Failure(url, thrown);
+  }
+}
+
+absl::Status Session::TakeLock(const DatabaseUrl& url) {
+  pqxx::nontransaction settings(connection_);
+  settings.exec(kSettings);
+  try {
+    settings.exec(fmt::format("SELECT pg_advisory_lock({})", kServerLock));
+  } catch (const pqxx::sql_error& thrown) {
+    if (thrown.sqlstate() != kLockNotAvailable) throw;
+    return base::FailedPrecondition(
+        "the {} is in use by another server: only one may use it at a time", url.place());
+  }
+  settings.exec("SET lock_timeout = 0");
+  return absl::OkStatus();
+}
+
+absl::Status Session::CheckDurable(const DatabaseUrl& url) {
+  pqxx::nontransaction settings(connection_);
+  if (settings.exec1("SHOW fsync")[0].as<std::string>() != "on") {
+    return base::FailedPrecondition(
+        "the {} runs with fsync off, so that a crash would lose what the server has acknowledged: "
+        "set fsync = on",
+        url.place());
+  }
+  if (settings.exec1("SHOW synchronous_commit")[0].as<std::string>() == "off") {
+    settings.exec("SET synchronous_commit = on");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Session::CheckSchema(const DatabaseUrl& url, pqxx::work& work) {
+  if (work.exec1("SELECT to_regnamespace('tacet') IS NULL")[0].as<bool>()) {
+    work.exec(kSchema);
+    work.exec_params("INSERT INTO tacet.store VALUES (true, $1, '', NULL)", kSchemaVersion);
+    return absl::OkStatus();
+  }
+  if (work.exec1("SELECT to_regclass('tacet.store') IS NULL")[0].as<bool>()) {
+    return base::FailedPrecondition("the schema tacet of the {} belongs to another program",
+                                    url.place());
+  }
+  const int version = work.exec1("SELECT version FROM tacet.store")[0].as<int>();
+  if (version == kSchemaVersion) return absl::OkStatus();
+  return base::FailedPrecondition("the {} has schema version {}, this program reads and writes {}",
+                                  url.place(), version, kSchemaVersion);
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Begin(const DatabaseUrl& url,
+                                                        std::span<const uint8_t> token) {
+  TACET_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Connect(url));
+  try {
+    pqxx::work work(session->connection_);
+    TACET_RETURN_IF_ERROR(session->CheckSchema(url, work));
+    work.exec_params("UPDATE tacet.store SET token = $1", Binary(token));
+    work.commit();
+    return session;
+  } catch (const std::exception& thrown) {
+    return Failure(url, thrown);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Resume(const DatabaseUrl& url,
+                                                         std::span<const uint8_t> token) {
+  absl::StatusOr<std::unique_ptr<Session>> session = Connect(url);
+  if (session.status().code() == absl::StatusCode::kFailedPrecondition) {
+    return base::Unavailable("{}", base::Message(session.status()));  // perhaps our own, dying
+  }
+  TACET_RETURN_IF_ERROR(session.status());
+  try {
+    pqxx::work work((*session)->connection_);
+    const base::Bytes last = BytesIn(work.exec1("SELECT token FROM tacet.store")[0]);
+    if (std::ranges::equal(last, token)) return session;
+    return base::FailedPrecondition(
+        "another server has used the {} since the connection was lost: this one has to be started "
+        "again",
+        url.place());
+  } catch (const std::exception& thrown) {
+    return Failure(url, thrown);
+  }
+}
+
+PostgresStore::PostgresStore(DatabaseUrl url, base::Bytes token)
+    : url_(std::move(url)), token_(std::move(token)) {}
+
+PostgresStore::~PostgresStore() = default;
+
+absl::StatusOr<std::unique_ptr<PostgresStore>> PostgresStore::Open(std::string_view url,
+                                                                   base::Entropy& entropy) {
+  TACET_ASSIGN_OR_RETURN(DatabaseUrl parsed, DatabaseUrl::Parse(url));
+  base::Bytes token(kTokenBytes);
+  entropy.Fill(token);
+  std::unique_ptr<PostgresStore> store(new PostgresStore(std::move(parsed), std::move(token)));
+  TACET_ASSIGN_OR_RETURN(store->session_, Session::Begin(store->url_, store->token_));
+  return store;
+}
+
+template <typename Act>
+auto PostgresStore::Transact(Act act) const {
+  using Result = decltype(act(std::declval<pqxx::work&>()));
+  const std::lock_guard lock(mutex_);
+  try {
+    if (session_ == nullptr) {
+      absl::StatusOr<std::unique_ptr<Session>> session = Session::Resume(url_, token_);
+      if (!session.ok()) return Result(session.status());
+      session_ = *std::move(session);
+    }
+    pqxx::work work(session_->connection());
+    Result result = act(work);
+    if (result.ok()) work.commit();
+    return result;
+  } catch (const std::exception& thrown) {
+    session_.reset();
+    return Result(Failure(url_, thrown));
+  }
+}
+
+absl::Status PostgresStore::Claim(const base::Digest& agreement) {
+  return Transact([&](pqxx::work& work) -> absl::Status {
+    const pqxx::result owner = Execute(work, kOwner);
+    if (owner.empty()) {
+      Execute(work, kSetOwner, Binary(agreement));
+      return absl::OkStatus();
+    }
+    TACET_ASSIGN_OR_RETURN(const base::Digest known, federation::DigestFrom(BytesIn(owner[0][0])));
+    return federation::CheckOwner(known, agreement);
+  });
+}
+
+absl::StatusOr<std::vector<AttemptRecord>> PostgresStore::Attempts() const {
+  return Transact([&](pqxx::work& work) -> absl::StatusOr<std::vector<AttemptRecord>> {
+    std::vector<AttemptRecord> records;
+    for (const pqxx::row& row : Execute(work, kAllAttempts)) {
+      TACET_ASSIGN_OR_RETURN(records.emplace_back(), RecordOf(row));
+    }
+    return records;
+  });
+}
+
+absl::Status PostgresStore::Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) {
+  return Transact([&](pqxx::work& work) -> absl::Status {
+    TACET_ASSIGN_OR_RETURN(const auto last, Last(work));
+    const bool begun_before = HasBegun(work, federation::NumberOf(record.attempt));
+    TACET_RETURN_IF_ERROR(federation::CheckBegin(record, last, begun_before));
+    const secagg::Attempt& attempt = record.attempt;
+    Execute(work, kAddAttempt, attempt.epoch, attempt.round, attempt.attempt,
+            Binary(attempt.manifest_hash), Binary(attempt.model_digest), Signed(record.phase),
+            Signed(record.begun), Signed(record.deadline), record.participants, record.failure);
+    Execute(work, kAddCohort, Binary(federation::CohortBytes(cohort)));
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::vector<uint64_t>> PostgresStore::Cohort() const {
+  return Transact([&](pqxx::work& work) -> absl::StatusOr<std::vector<uint64_t>> {
+    const pqxx::result rows = Execute(work, kCohort);
+    if (rows.empty()) return std::vector<uint64_t>();
+    return federation::CohortFrom(BytesIn(rows[0][0]));
+  });
+}
+
+absl::Status PostgresStore::Update(const AttemptRecord& record, std::span<const Item> items) {
+  return Transact([&](pqxx::work& work) -> absl::Status {
+    TACET_ASSIGN_OR_RETURN(const auto last, Last(work));
+    TACET_RETURN_IF_ERROR(federation::CheckUpdate(record, last));
+    for (const Item& item : items) {
+      TACET_RETURN_IF_ERROR(Put(work, federation::NumberOf(record.attempt), item));
+    }
+    Set(work, record);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status PostgresStore::Finish(const AttemptRecord& record,
+                                   std::span<const ItemKind> forgotten) {
+  return Transact([&](pqxx::work& work) -> absl::Status {
+    TACET_ASSIGN_OR_RETURN(const auto last, Last(work));
+    TACET_RETURN_IF_ERROR(federation::CheckFinish(record, last));
+    Execute(work, kForgetCohort);
+    const AttemptNumber at = federation::NumberOf(record.attempt);
+    for (const ItemKind kind : forgotten) {
+      Execute(work, kForgetItems, at.epoch, at.round, at.attempt, Signed(kind));
+    }
+    Set(work, record);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status PostgresStore::PutItem(const AttemptNumber& at, const Item& item) {
+  return Transact([&](pqxx::work& work) { return Put(work, at, item); });
+}
+
+absl::StatusOr<std::vector<Item>> PostgresStore::Items(const AttemptNumber& at) const {
+  return Transact([&](pqxx::work& work) -> absl::StatusOr<std::vector<Item>> {
+    std::vector<Item> items;
+    for (const pqxx::row& row : Execute(work, kItems, at.epoch, at.round, at.attempt)) {
+      TACET_ASSIGN_OR_RETURN(const ItemKind kind, federation::ItemKindFrom(row[0].as<int64_t>()));
+      items.push_back({.kind = kind, .member = NumberIn(row[1]), .bytes = BytesIn(row[2])});
+    }
+    return items;
+  });
+}
+
+absl::Status PostgresStore::ForgetBefore(uint32_t round) {
+  return Transact([&](pqxx::work& work) -> absl::Status {
+    Execute(work, kForgetBefore, round);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace tacet::storage::postgres

@@ -1,0 +1,307 @@
+#include "tacet/storage/sqlite/sqlite_store.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/federation/server_store_rules.h"
+
+namespace tacet::storage::sqlite {
+namespace {
+
+using federation::AttemptNumber;
+using federation::AttemptRecord;
+using federation::Item;
+using federation::ItemKind;
+
+constexpr uint64_t kApplication = 0x54435453;  // TCTS
+constexpr uint64_t kSchemaVersion = 1;
+
+constexpr std::string_view kSchema = R"(
+  CREATE TABLE federation (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    agreement BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE attempt (
+    sequence INTEGER PRIMARY KEY,
+    epoch INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    manifest_hash BLOB NOT NULL,
+    model_digest BLOB NOT NULL,
+    phase INTEGER NOT NULL,
+    begun INTEGER NOT NULL,
+    deadline INTEGER NOT NULL,
+    participants INTEGER NOT NULL,
+    failure TEXT NOT NULL,
+    UNIQUE (epoch, round, attempt)
+  ) STRICT;
+  CREATE TABLE cohort (
+    attempt INTEGER PRIMARY KEY REFERENCES attempt (sequence),
+    members BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE item (
+    sequence INTEGER PRIMARY KEY,
+    epoch INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    member INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    UNIQUE (epoch, round, attempt, kind, member)
+  ) STRICT;
+)";
+
+#define TACET_ATTEMPT_COLUMNS                                                                  \
+  "epoch, round, attempt, manifest_hash, model_digest, phase, begun, deadline, participants, " \
+  "failure"
+
+absl::StatusOr<AttemptRecord> RecordOf(const Execution& row) {
+  AttemptRecord record;
+  record.attempt.epoch = static_cast<uint32_t>(row.Number(0));
+  record.attempt.round = static_cast<uint32_t>(row.Number(1));
+  record.attempt.attempt = static_cast<uint32_t>(row.Number(2));
+  TACET_ASSIGN_OR_RETURN(record.attempt.manifest_hash, federation::DigestFrom(row.Blob(3)));
+  TACET_ASSIGN_OR_RETURN(record.attempt.model_digest, federation::DigestFrom(row.Blob(4)));
+  TACET_ASSIGN_OR_RETURN(record.phase,
+                         federation::AttemptPhaseFrom(static_cast<int64_t>(row.Number(5))));
+  record.begun = row.Number(6);
+  record.deadline = row.Number(7);
+  record.participants = static_cast<uint32_t>(row.Number(8));
+  record.failure = row.Text(9);
+  return record;
+}
+
+uint64_t CodeOf(ItemKind kind) { return static_cast<uint8_t>(kind); }
+uint64_t CodeOf(federation::AttemptPhase phase) { return static_cast<uint8_t>(phase); }
+
+}  // namespace
+
+std::string_view SqliteStore::TextOf(Query query) {
+  switch (query) {
+    case kOwner:
+      return "SELECT agreement FROM federation";
+    case kSetOwner:
+      return "INSERT INTO federation VALUES (1, ?)";
+    case kAllAttempts:
+      return "SELECT " TACET_ATTEMPT_COLUMNS " FROM attempt ORDER BY sequence";
+    case kLastAttempt:
+      return "SELECT " TACET_ATTEMPT_COLUMNS " FROM attempt ORDER BY sequence DESC LIMIT 1";
+    case kHasAttempt:
+      return "SELECT 1 FROM attempt WHERE epoch = ? AND round = ? AND attempt = ?";
+    case kAddAttempt:
+      return "INSERT INTO attempt (" TACET_ATTEMPT_COLUMNS
+             ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    case kSetAttempt:
+      return "UPDATE attempt SET phase = ?, begun = ?, deadline = ?, participants = ?, failure = ? "
+             "WHERE epoch = ? AND round = ? AND attempt = ?";
+    case kCohort:
+      return "SELECT members FROM cohort";
+    case kAddCohort:
+      return "INSERT INTO cohort SELECT max(sequence), ? FROM attempt";
+    case kForgetCohort:
+      return "DELETE FROM cohort";
+    case kItem:
+      return "SELECT bytes FROM item "
+             "WHERE epoch = ? AND round = ? AND attempt = ? AND kind = ? AND member = ?";
+    case kAddItem:
+      return "INSERT INTO item (epoch, round, attempt, kind, member, bytes) "
+             "VALUES (?, ?, ?, ?, ?, ?)";
+    case kItems:
+      return "SELECT kind, member, bytes FROM item "
+             "WHERE epoch = ? AND round = ? AND attempt = ? ORDER BY sequence";
+    case kForgetItems:
+      return "DELETE FROM item WHERE epoch = ? AND round = ? AND attempt = ? AND kind = ?";
+    case kForgetBefore:
+      return "DELETE FROM item WHERE round < ?";
+    case kQueries:
+      break;
+  }
+  return "";
+}
+
+absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::filesystem::path& path,
+                                                               const SqliteStoreOptions& options) {
+  TACET_ASSIGN_OR_RETURN(Database database, Database::Open(path));
+  std::unique_ptr<SqliteStore> store(new SqliteStore(std::move(database)));
+  TACET_RETURN_IF_ERROR(store->CheckSchema(path));
+  if (options.most_bytes > 0) {
+    TACET_ASSIGN_OR_RETURN(const uint64_t page, store->database_.Number("PRAGMA page_size"));
+    TACET_RETURN_IF_ERROR(store->database_.Run(
+        fmt::format("PRAGMA max_page_count = {}", options.most_bytes / page + 1)));
+  }
+  // The process before may have been killed between forgetting something and cleaning.
+  TACET_RETURN_IF_ERROR(store->Clean());
+  TACET_RETURN_IF_ERROR(store->Prepare());
+  return store;
+}
+
+absl::Status SqliteStore::CheckSchema(const std::filesystem::path& path) {
+  TACET_ASSIGN_OR_RETURN(const uint64_t application, database_.Number("PRAGMA application_id"));
+  TACET_ASSIGN_OR_RETURN(const uint64_t version, database_.Number("PRAGMA user_version"));
+  TACET_ASSIGN_OR_RETURN(const uint64_t objects,
+                         database_.Number("SELECT count(*) FROM sqlite_schema"));
+  if (application == 0 && version == 0 && objects == 0) {
+    return database_.Transact([&] {
+      return database_.Run(fmt::format("{} PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                       kSchema, kApplication, kSchemaVersion));
+    });
+  }
+  if (application != kApplication) {
+    return base::FailedPrecondition("{} is a database of another program", path.string());
+  }
+  if (version != kSchemaVersion) {
+    return base::FailedPrecondition("{} has schema version {}, this program reads and writes {}",
+                                    path.string(), version, kSchemaVersion);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::Prepare() {
+  for (int query = 0; query < kQueries; ++query) {
+    TACET_ASSIGN_OR_RETURN(statements_[static_cast<size_t>(query)],
+                           database_.Prepare(TextOf(static_cast<Query>(query))));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::Clean() {
+  if (unclean_) TACET_RETURN_IF_ERROR(database_.Scrub());
+  unclean_ = false;
+  return absl::OkStatus();
+}
+
+template <typename Act>
+absl::Status SqliteStore::Change(Act act) {
+  const std::lock_guard lock(mutex_);
+  TACET_RETURN_IF_ERROR(Clean());
+  return database_.Transact(act);
+}
+
+template <typename Act>
+absl::Status SqliteStore::Forget(Act act) {
+  const std::lock_guard lock(mutex_);
+  const int64_t before = database_.changes();
+  TACET_RETURN_IF_ERROR(database_.Transact(act));
+  unclean_ = unclean_ || database_.changes() != before;
+  return Clean();
+}
+
+absl::Status SqliteStore::Claim(const base::Digest& agreement) {
+  return Change([&]() -> absl::Status {
+    Execution owner = Of(kOwner).With();
+    TACET_ASSIGN_OR_RETURN(const bool owned, owner.Next());
+    if (!owned) return Of(kSetOwner).Run(agreement);
+    TACET_ASSIGN_OR_RETURN(const base::Digest known, federation::DigestFrom(owner.Blob(0)));
+    return federation::CheckOwner(known, agreement);
+  });
+}
+
+absl::StatusOr<std::vector<AttemptRecord>> SqliteStore::Attempts() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<AttemptRecord> records;
+  Execution rows = Of(kAllAttempts).With();
+  while (true) {
+    TACET_ASSIGN_OR_RETURN(const bool row, rows.Next());
+    if (!row) return records;
+    TACET_ASSIGN_OR_RETURN(records.emplace_back(), RecordOf(rows));
+  }
+}
+
+absl::StatusOr<std::optional<AttemptRecord>> SqliteStore::Last() const {
+  Execution rows = Of(kLastAttempt).With();
+  TACET_ASSIGN_OR_RETURN(const bool row, rows.Next());
+  if (!row) return std::nullopt;
+  return RecordOf(rows);
+}
+
+absl::StatusOr<bool> SqliteStore::HasBegun(const AttemptNumber& number) const {
+  return Of(kHasAttempt).With(number.epoch, number.round, number.attempt).Next();
+}
+
+absl::Status SqliteStore::Set(const AttemptRecord& record) const {
+  return Of(kSetAttempt)
+      .Run(CodeOf(record.phase), record.begun, record.deadline, record.participants, record.failure,
+           record.attempt.epoch, record.attempt.round, record.attempt.attempt);
+}
+
+absl::Status SqliteStore::Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) {
+  return Change([&]() -> absl::Status {
+    TACET_ASSIGN_OR_RETURN(const auto last, Last());
+    TACET_ASSIGN_OR_RETURN(const bool begun_before, HasBegun(federation::NumberOf(record.attempt)));
+    TACET_RETURN_IF_ERROR(federation::CheckBegin(record, last, begun_before));
+    const secagg::Attempt& attempt = record.attempt;
+    TACET_RETURN_IF_ERROR(Of(kAddAttempt)
+                              .Run(attempt.epoch, attempt.round, attempt.attempt,
+                                   attempt.manifest_hash, attempt.model_digest,
+                                   CodeOf(record.phase), record.begun, record.deadline,
+                                   record.participants, record.failure));
+    return Of(kAddCohort).Run(federation::CohortBytes(cohort));
+  });
+}
+
+absl::StatusOr<std::vector<uint64_t>> SqliteStore::Cohort() const {
+  const std::lock_guard lock(mutex_);
+  Execution rows = Of(kCohort).With();
+  TACET_ASSIGN_OR_RETURN(const bool row, rows.Next());
+  if (!row) return std::vector<uint64_t>();
+  return federation::CohortFrom(rows.Blob(0));
+}
+
+absl::Status SqliteStore::Update(const AttemptRecord& record, std::span<const Item> items) {
+  return Change([&]() -> absl::Status {
+    TACET_ASSIGN_OR_RETURN(const auto last, Last());
+    TACET_RETURN_IF_ERROR(federation::CheckUpdate(record, last));
+    for (const Item& item : items) {
+      TACET_RETURN_IF_ERROR(Put(federation::NumberOf(record.attempt), item));
+    }
+    return Set(record);
+  });
+}
+
+absl::Status SqliteStore::Finish(const AttemptRecord& record, std::span<const ItemKind> forgotten) {
+  return Forget([&]() -> absl::Status {
+    TACET_ASSIGN_OR_RETURN(const auto last, Last());
+    TACET_RETURN_IF_ERROR(federation::CheckFinish(record, last));
+    TACET_RETURN_IF_ERROR(Of(kForgetCohort).Run());
+    const AttemptNumber at = federation::NumberOf(record.attempt);
+    for (const ItemKind kind : forgotten) {
+      TACET_RETURN_IF_ERROR(Of(kForgetItems).Run(at.epoch, at.round, at.attempt, CodeOf(kind)));
+    }
+    return Set(record);
+  });
+}
+
+absl::Status SqliteStore::Put(const AttemptNumber& at, const Item& item) const {
+  {
+    Execution rows = Of(kItem).With(at.epoch, at.round, at.attempt, CodeOf(item.kind), item.member);
+    TACET_ASSIGN_OR_RETURN(const bool row, rows.Next());
+    if (row) return federation::CheckSameItem(item, rows.Blob(0));
+  }
+  return Of(kAddItem).Run(at.epoch, at.round, at.attempt, CodeOf(item.kind), item.member,
+                          item.bytes);
+}
+
+absl::Status SqliteStore::PutItem(const AttemptNumber& at, const Item& item) {
+  return Change([&] { return Put(at, item); });
+}
+
+absl::StatusOr<std::vector<Item>> SqliteStore::Items(const AttemptNumber& at) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Item> items;
+  Execution rows = Of(kItems).With(at.epoch, at.round, at.attempt);
+  while (true) {
+    TACET_ASSIGN_OR_RETURN(const bool row, rows.Next());
+    if (!row) return items;
+    TACET_ASSIGN_OR_RETURN(const ItemKind kind,
+                           federation::ItemKindFrom(static_cast<int64_t>(rows.Number(0))));
+    items.push_back({.kind = kind, .member = rows.Number(1), .bytes = rows.Blob(2)});
+  }
+}
+
+absl::Status SqliteStore::ForgetBefore(uint32_t round) {
+  return Forget([&] { return Of(kForgetBefore).Run(round); });
+}
+
+}  // namespace tacet::storage::sqlite

@@ -1,0 +1,96 @@
+// A server's facts in one SQLite file (docs/formats/server-store.md).
+#ifndef TACET_STORAGE_SQLITE_SQLITE_STORE_H_
+#define TACET_STORAGE_SQLITE_SQLITE_STORE_H_
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/federation/server_store.h"
+#include "tacet/storage/sqlite/database.h"
+
+namespace tacet::storage::sqlite {
+
+struct SqliteStoreOptions {
+  uint64_t most_bytes = 0;  // to which the file may grow; 0: as far as the disk allows
+};
+
+// A commit is synchronised before a call returns. What Finish and ForgetBefore forget is in no file
+// any more when they return OK; where there was no room for that, no other change is accepted until
+// there is.
+class SqliteStore final : public federation::ServerStore {
+ public:
+  // Makes the file, mode 0600, when there is none. FailedPrecondition when it has another schema
+  // version, holds something else, or is in use by another process; DataLoss when it is damaged.
+  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::filesystem::path& path,
+                                                           const SqliteStoreOptions& options = {});
+
+  absl::Status Claim(const base::Digest& agreement) override;
+  absl::StatusOr<std::vector<federation::AttemptRecord>> Attempts() const override;
+  absl::Status Begin(const federation::AttemptRecord& record,
+                     std::span<const uint64_t> cohort) override;
+  absl::StatusOr<std::vector<uint64_t>> Cohort() const override;
+  absl::Status Update(const federation::AttemptRecord& record,
+                      std::span<const federation::Item> items) override;
+  absl::Status Finish(const federation::AttemptRecord& record,
+                      std::span<const federation::ItemKind> forgotten) override;
+  absl::Status PutItem(const federation::AttemptNumber& at, const federation::Item& item) override;
+  absl::StatusOr<std::vector<federation::Item>> Items(
+      const federation::AttemptNumber& at) const override;
+  absl::Status ForgetBefore(uint32_t round) override;
+
+ private:
+  enum Query {
+    kOwner,
+    kSetOwner,
+    kAllAttempts,
+    kLastAttempt,
+    kHasAttempt,
+    kAddAttempt,
+    kSetAttempt,
+    kCohort,
+    kAddCohort,
+    kForgetCohort,
+    kItem,
+    kAddItem,
+    kItems,
+    kForgetItems,
+    kForgetBefore,
+    kQueries,
+  };
+  static std::string_view TextOf(Query query);
+
+  explicit SqliteStore(Database database) : database_(std::move(database)) {}
+
+  absl::Status CheckSchema(const std::filesystem::path& path);
+  absl::Status Prepare();
+  const Statement& Of(Query query) const { return statements_[query]; }
+
+  // From here on under the lock.
+  template <typename Act>
+  absl::Status Change(Act act);
+  template <typename Act>
+  absl::Status Forget(Act act);
+  absl::Status Clean();
+  absl::StatusOr<std::optional<federation::AttemptRecord>> Last() const;
+  absl::StatusOr<bool> HasBegun(const federation::AttemptNumber& number) const;
+  absl::Status Set(const federation::AttemptRecord& record) const;
+  absl::Status Put(const federation::AttemptNumber& at, const federation::Item& item) const;
+
+  mutable std::mutex mutex_;
+  Database database_;
+  bool unclean_ = true;  // something that was forgotten may be in the files
+  std::array<Statement, kQueries> statements_;
+};
+
+}  // namespace tacet::storage::sqlite
+
+#endif  // TACET_STORAGE_SQLITE_SQLITE_STORE_H_

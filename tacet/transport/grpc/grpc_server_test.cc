@@ -1,0 +1,254 @@
+#include "tacet/transport/grpc/grpc_server.h"
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/hash.h"
+#include "tacet/base/status.h"
+#include "tacet/transport/grpc/serving_for_test.h"
+
+namespace tacet::transport::grpc {
+namespace {
+
+using federation::AnnouncedAttempt;
+using federation::Announcement;
+using federation::AwaitRequest;
+using federation::BulkKind;
+using federation::Invited;
+using federation::testing::ValueOf;
+using ::testing::HasSubstr;
+
+template <typename Condition>
+void WaitUntil(const Condition& condition) {
+  while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+}
+
+class GrpcServerTest : public ::testing::Test {
+ protected:
+  std::future<absl::StatusOr<Announcement>> Await(const MemberForTest& member, uint64_t revision) {
+    return std::async(std::launch::async, [&member, revision] {
+      return member.remote.Await({.known_revision = revision});
+    });
+  }
+
+  ServingForTest serving_;
+};
+
+TEST_F(GrpcServerTest, AMemberIsAnsweredAndAnErrorKeepsCodeAndText) {
+  serving_.Begin();
+  const MemberForTest member(serving_, 0);
+  const Announcement first = ValueOf(member.remote.Await({.known_revision = 0}));
+  EXPECT_EQ(first.manifest_hash, serving_.members.manifest().manifest().hash());
+  EXPECT_FALSE(first.current.has_value());
+
+  ASSERT_TRUE(serving_.rounds->Tick().ok());
+  const Announcement second = ValueOf(member.remote.Await({.known_revision = first.revision}));
+  ASSERT_TRUE(second.current.has_value());
+
+  federation::BulkName nothing{.kind = BulkKind::kOpenedSum, .attempt = second.current->attempt};
+  const auto request = [&] { return member.remote.Fetch(nothing, 0, 1000).status(); };
+  const absl::Status direct = serving_.rounds->PartOf({.name = nothing}).status();
+  EXPECT_EQ(request().code(), direct.code());
+  EXPECT_EQ(base::Message(request()), base::Message(direct));
+}
+
+TEST_F(GrpcServerTest, WhoWaitsIsWokenByNews) {
+  serving_.Begin();
+  const MemberForTest member(serving_, 1);
+  const Announcement known = ValueOf(member.remote.Await({}));
+  auto awaited = Await(member, known.revision);
+  WaitUntil([&] { return serving_.server->Load().parked == 1; });
+  EXPECT_EQ(serving_.server->Load().working, 0u);
+
+  ASSERT_TRUE(serving_.rounds->Tick().ok());
+  const Announcement news = ValueOf(awaited.get());
+  EXPECT_NE(news.revision, known.revision);
+  EXPECT_TRUE(news.current.has_value());
+  EXPECT_EQ(serving_.server->Load().parked, 0u);
+}
+
+TEST_F(GrpcServerTest, NewsOfOthersLeaveItParked) {
+  serving_.Begin();
+  const MemberForTest member(serving_, 1);
+  const Announcement known = ValueOf(member.remote.Await({}));
+  auto awaited = Await(member, known.revision);
+  WaitUntil([&] { return serving_.server->Load().parked == 1; });
+  for (int i = 0; i < 100; ++i) serving_.server->News();
+  const MemberForTest other(serving_, 2);
+  EXPECT_EQ(ValueOf(other.remote.Await({})).revision, known.revision);
+  WaitUntil([&] { return serving_.server->Load().parked == 1; });
+  serving_.server->Drain(std::chrono::seconds(30));
+  EXPECT_EQ(ValueOf(awaited.get()).revision, known.revision);
+}
+
+TEST_F(GrpcServerTest, WithoutNewsItIsAnsweredAfterAWhile) {
+  serving_.spec.patience = std::chrono::milliseconds(50);
+  serving_.Begin();
+  const MemberForTest member(serving_, 1);
+  const Announcement known = ValueOf(member.remote.Await({}));
+  EXPECT_EQ(ValueOf(member.remote.Await({.known_revision = known.revision})), known);
+}
+
+TEST_F(GrpcServerTest, WhoGoesAwayIsForgotten) {
+  serving_.Begin();
+  MemberForTest member(serving_, 1);
+  const Announcement known = ValueOf(member.remote.Await({}));
+  auto awaited = Await(member, known.revision);
+  WaitUntil([&] { return serving_.server->Load().parked == 1; });
+  member.wire->Stop();
+  EXPECT_EQ(awaited.get().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(member.remote.Await({}).status().code(), absl::StatusCode::kCancelled);
+  WaitUntil([&] { return serving_.server->Load().parked == 0; });
+}
+
+TEST_F(GrpcServerTest, ACertificateSpeaksForItsMemberOnly) {
+  serving_.Begin();
+  const MemberForTest posing(serving_, 2, serving_.Wire("site-1"));
+  const absl::Status refused = posing.remote.Await({}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(base::Message(refused), HasSubstr("signed by site-2"));
+  EXPECT_THAT(base::Message(refused), HasSubstr("certificate of site-1"));
+}
+
+TEST_F(GrpcServerTest, BehindABalancerSignaturesSayWhoItIs) {
+  serving_.spec.client_certificates = false;
+  serving_.Begin();
+  const MemberForTest member(serving_, 2, serving_.Wire("somebody"));
+  EXPECT_TRUE(member.remote.Await({}).ok());
+}
+
+TEST_F(GrpcServerTest, AnUploadInPartsArrives) {
+  federation::ManifestSpec large = federation::testing::SmallAgreement();
+  large.dimension = 800'000;
+  large.initial_model = federation::ModelDigest(std::vector<float>(large.dimension));
+  ServingForTest serving(large);
+  serving.Begin();
+  ASSERT_TRUE(serving.rounds->Tick().ok());
+  for (uint64_t i = 0; i < 5; ++i) {
+    const MemberForTest member(serving, i);
+    const Announcement announced = ValueOf(member.remote.Await({}));
+    if (announced.current->invited != Invited::kYes) continue;
+    const secagg::Attempt attempt = announced.current->attempt;
+    const base::Bytes upload = serving.members.Upload(attempt);
+    ASSERT_GT(upload.size(), federation::kMostPartBytes);
+    const absl::Status put =
+        member.remote.Put({.kind = BulkKind::kUpload, .attempt = attempt}, upload);
+    EXPECT_TRUE(put.ok()) << put;
+  }
+  EXPECT_EQ(serving.rounds->Status().accepted, 3u);
+}
+
+TEST_F(GrpcServerTest, CallsBeyondTheLimitWaitForTheirTurn) {
+  serving_.spec.calls = 1;
+  serving_.Begin();
+  std::vector<std::thread> members;
+  std::atomic<int> answered = 0;
+  for (uint64_t i = 0; i < 5; ++i) {
+    members.emplace_back([&, i] {
+      const MemberForTest member(serving_, i);
+      for (int j = 0; j < 50; ++j) answered += member.remote.Await({}).ok() ? 1 : 0;
+    });
+  }
+  for (std::thread& member : members) member.join();
+  EXPECT_EQ(answered, 250);
+}
+
+TEST_F(GrpcServerTest, TooManyCallsOfOneCertificateAreRefused) {
+  serving_.spec.calls_of_client = 1;
+  serving_.Begin();
+  const MemberForTest one(serving_, 1), same(serving_, 1), other(serving_, 2);
+  const Announcement known = ValueOf(one.remote.Await({}));
+  WaitUntil([&] { return serving_.server->Load().working == 0; });
+  auto awaited = Await(one, known.revision);
+  WaitUntil([&] { return serving_.server->Load().parked == 1; });
+  const absl::Status refused = same.remote.Await({}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(base::Message(refused), HasSubstr("too many calls at once"));
+  EXPECT_TRUE(other.remote.Await({}).ok());
+  serving_.server->Drain(std::chrono::seconds(30));
+  EXPECT_TRUE(awaited.get().ok());
+}
+
+TEST_F(GrpcServerTest, AMessageThatIsTooLongIsRefused) {
+  serving_.Begin();
+  const auto wire = serving_.Wire("site-1");
+  base::Bytes request(federation::kMostRequestBytes, 7);
+  absl::Status refused = wire->Call(request, 60).status();
+  EXPECT_NE(refused.code(), absl::StatusCode::kUnavailable) << refused;  // it was read
+  request.resize(federation::kMostRequestBytes + 1000);
+  refused = wire->Call(request, 60).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(base::Message(refused), HasSubstr("larger than max"));
+  EXPECT_TRUE(MemberForTest(serving_, 1).remote.Await({}).ok());
+}
+
+TEST_F(GrpcServerTest, DrainingAnswersWhoWaitsAndRefusesWhoComes) {
+  serving_.Begin();
+  const MemberForTest member(serving_, 1), late(serving_, 2);
+  const Announcement known = ValueOf(member.remote.Await({}));
+  auto awaited = Await(member, known.revision);
+  WaitUntil([&] { return serving_.server->Load().parked == 1; });
+  serving_.server->Drain(std::chrono::seconds(30));
+  EXPECT_EQ(ValueOf(awaited.get()), known);
+  const absl::Status refused = late.remote.Await({}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(base::Message(refused), HasSubstr(serving_.Address()));
+}
+
+TEST_F(GrpcServerTest, AClientFindsTheServerAgainAfterItsRestart) {
+  serving_.Begin();
+  const MemberForTest member(serving_, 1);
+  const Announcement known = ValueOf(member.remote.Await({}));
+  auto awaited = Await(member, known.revision);
+  WaitUntil([&] { return serving_.server->Load().parked == 1; });
+  serving_.Restart();
+  awaited.get().IgnoreError();  // answered or cut off
+  absl::StatusOr<Announcement> again = member.remote.Await({});
+  WaitUntil([&] {
+    if (!again.ok()) {
+      EXPECT_EQ(again.status().code(), absl::StatusCode::kUnavailable) << again.status();
+      again = member.remote.Await({});
+    }
+    return again.ok();
+  });
+}
+
+TEST_F(GrpcServerTest, TwoServersDoNotShareAPort) {
+  serving_.Begin();
+  GrpcServerSpec spec = serving_.spec;
+  spec.listen = serving_.Address();
+  const auto second =
+      GrpcServer::Start(spec, serving_.server_key,
+                        serving_.certificates.Server(serving_.server_key), *serving_.handler);
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(base::Message(second.status()), HasSubstr("Address already in use"));
+}
+
+TEST_F(GrpcServerTest, RefusesWhatItCannotServeWith) {
+  serving_.Begin();
+  const auto start = [&](const GrpcServerSpec& spec, const base::TlsKey& key,
+                         const base::Bytes& certificate) {
+    return GrpcServer::Start(spec, key, certificate, *serving_.handler).status();
+  };
+  const base::TlsKey& key = serving_.server_key;
+  const base::Bytes good = serving_.certificates.Server(key);
+  EXPECT_THAT(base::Message(start(serving_.spec, base::TlsKey::Generate(), good)),
+              HasSubstr("for another key"));
+  EXPECT_THAT(base::Message(start(serving_.spec, key, serving_.certificates.Client(key, "site-1"))),
+              HasSubstr("not for a server"));
+  EXPECT_THAT(base::Message(start(serving_.spec, key, CertificatesForTest().Server(key))),
+              HasSubstr("another authority"));
+  GrpcServerSpec spec = serving_.spec;
+  spec.calls = 0;
+  EXPECT_THAT(base::Message(start(spec, key, good)), HasSubstr("above zero"));
+  spec = serving_.spec;
+  spec.listen = "127.0.0.1";
+  EXPECT_THAT(base::Message(start(spec, key, good)), HasSubstr("not HOST:PORT"));
+}
+
+}  // namespace
+}  // namespace tacet::transport::grpc

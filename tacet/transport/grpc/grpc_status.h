@@ -1,0 +1,27 @@
+// Statuses of gRPC and of Abseil have the same codes; what differs is who made them.
+#ifndef TACET_TRANSPORT_GRPC_GRPC_STATUS_H_
+#define TACET_TRANSPORT_GRPC_GRPC_STATUS_H_
+
+#include "absl/status/status.h"
+#include <grpcpp/support/status.h>
+
+#include "tacet/base/status.h"
+
+namespace tacet::transport::grpc {
+
+// Trailing metadata of what a server answered itself. A status without it was made on the way: by
+// gRPC, a proxy, a balancer.
+inline constexpr char kAnsweredKey[] = "tacet-answered";
+inline constexpr char kAnsweredValue[] = "1";
+
+inline ::grpc::Status ToGrpc(const absl::Status& status) {
+  return ::grpc::Status(static_cast<::grpc::StatusCode>(status.code()), base::Message(status));
+}
+
+inline absl::Status FromGrpc(const ::grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+}  // namespace tacet::transport::grpc
+
+#endif  // TACET_TRANSPORT_GRPC_GRPC_STATUS_H_

@@ -1,0 +1,55 @@
+#include "tacet/transport/grpc/host_port.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "tacet/base/status.h"
+
+namespace tacet::transport::grpc {
+namespace {
+
+bool IsHostCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '.' || c == '_';
+}
+
+bool IsHost(std::string_view text) {
+  return !text.empty() && text.size() <= 253 && std::ranges::all_of(text, IsHostCharacter);
+}
+
+bool IsBracketedAddress(std::string_view text) {
+  const bool bracketed = text.size() > 2 && text.front() == '[' && text.back() == ']';
+  return bracketed && std::ranges::all_of(text.substr(1, text.size() - 2), [](char c) {
+           return IsHostCharacter(c) || c == ':' || c == '%';
+         });
+}
+
+std::optional<uint16_t> ParsePort(std::string_view text) {
+  uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return port;
+}
+
+}  // namespace
+
+absl::StatusOr<HostPort> ParseHostPort(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  if (colon != std::string_view::npos) {
+    const std::string_view host = text.substr(0, colon);
+    const auto port = ParsePort(text.substr(colon + 1));
+    if (port.has_value() && IsHost(host)) return HostPort{std::string(host), *port};
+    if (port.has_value() && IsBracketedAddress(host)) {
+      return HostPort{std::string(host.substr(1, host.size() - 2)), *port};
+    }
+  }
+  return base::InvalidArgument("\"{}\" is not HOST:PORT", text);
+}
+
+std::string HostPortText(const HostPort& at) {
+  const bool bare = at.host.find(':') == std::string::npos;
+  return bare ? fmt::format("{}:{}", at.host, at.port) : fmt::format("[{}]:{}", at.host, at.port);
+}
+
+}  // namespace tacet::transport::grpc

@@ -1,0 +1,58 @@
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tacet/base/random.h"
+#include "tacet/transport/grpc/serving_for_test.h"
+
+namespace tacet::transport::grpc {
+namespace {
+
+constexpr int kRequests = TACET_MALFORMED_REQUESTS;
+
+TEST(MalformedTest, EveryRequestIsRefused) {
+  constexpr int kThreads = 4;
+  ServingForTest serving;
+  serving.spec.calls_of_client = 100;
+  serving.Begin();
+  const federation::MemberRequest genuine{
+      .member = 1, .time = Now(), .body = federation::AwaitRequest{}};
+  const base::Bytes request = federation::WriteMemberRequest(genuine, serving.members.manifest(),
+                                                             serving.members.site(1).signing);
+  std::atomic<int> refused = 0;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      const auto wire = serving.Wire("site-1");
+      base::InsecureSeededEntropy entropy(static_cast<uint64_t>(thread), "malformed");
+      base::Random random = base::Random::FromEntropy(entropy);
+      for (int i = 0; i < kRequests / kThreads; ++i) {
+        base::Bytes bytes;
+        if (i % 2 == 0) {  // random ones, most of them short
+          bytes.resize(random.Below(300));
+          random.Fill(bytes);
+        } else {  // a genuine one with one bit changed
+          bytes = request;
+          bytes[random.Below(bytes.size())] ^= static_cast<uint8_t>(1 << random.Below(8));
+        }
+        const absl::StatusCode code = wire->Call(bytes, 60).status().code();
+        refused += code == absl::StatusCode::kDataLoss ||
+                           code == absl::StatusCode::kFailedPrecondition ||
+                           code == absl::StatusCode::kPermissionDenied
+                       ? 1
+                       : 0;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(refused, kRequests);
+  EXPECT_EQ(serving.observer.refused, static_cast<uint64_t>(kRequests));
+  for (uint64_t member = 0; member < 5; ++member) {
+    EXPECT_TRUE(MemberForTest(serving, member).remote.Await({}).ok());
+  }
+}
+
+}  // namespace
+}  // namespace tacet::transport::grpc
