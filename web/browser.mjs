@@ -65,8 +65,8 @@ export class Browser {
     });
   }
 
-  /** Opens a file and waits until it is drawn. sharpness: device pixels of a CSS pixel. */
-  async open(file, { width = 1200, height = 900, dark = false, sharpness = 1 } = {}) {
+  /** Opens a file, or an http address, and waits until it is drawn. sharpness: device pixels of a CSS pixel. */
+  async open(where, { width = 1200, height = 900, dark = false, sharpness = 1 } = {}) {
     const { targetId } = await this.send("Target.createTarget", { url: "about:blank" });
     const { sessionId } = await this.send("Target.attachToTarget", { targetId, flatten: true });
     const page = new Page(this, targetId, sessionId);
@@ -77,7 +77,7 @@ export class Browser {
     await page.send("Emulation.setEmulatedMedia",
       { features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }] });
     const loaded = page.next("Page.loadEventFired");
-    await page.send("Page.navigate", { url: `file://${encodeURI(file)}` });
+    await page.send("Page.navigate", { url: where.startsWith("http:") ? where : `file://${encodeURI(where)}` });
     await loaded;
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))");
     return page;
@@ -140,7 +140,16 @@ class Page {
 
   /** Presses and releases a key on what has the focus. */
   async press(key) {
-    for (const type of ["keyDown", "keyUp"]) await this.send("Input.dispatchKeyEvent", { type, key, code: key });
+    const text = key === "Enter" ? { text: "\r" } : {};
+    const windowsVirtualKeyCode = { Enter: 13, Tab: 9 }[key];
+    for (const type of ["keyDown", "keyUp"]) {
+      await this.send("Input.dispatchKeyEvent", { type, key, code: key, windowsVirtualKeyCode, ...(type === "keyDown" ? text : {}) });
+    }
+  }
+
+  /** Types into what has the focus. */
+  type(text) {
+    return this.send("Input.insertText", { text });
   }
 
   /** What a selector finds as a PNG; the whole page without one. */

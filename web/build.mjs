@@ -13,7 +13,7 @@ const licence = readFileSync(path.join(here, "node_modules/uplot/LICENSE"), "utf
 
 await build({
   absWorkingDir: here,
-  entryPoints: { "report": "src/report/main.js", "page": "src/page.css" },
+  entryPoints: { "report": "src/report/main.js", "live": "src/live/main.js", "page": "src/page.css" },
   entryNames: "[name]",
   outdir: output,
   bundle: true,

@@ -157,6 +157,9 @@ std::unique_ptr<Command> NewClientCommand() {
   commands.push_back(std::make_unique<ClientRequestCommand>());
   commands.push_back(std::make_unique<ClientJoinCommand>());
   commands.push_back(std::make_unique<ClientShowCommand>());
+#ifdef TACET_WITH_NETWORK
+  commands.push_back(NewClientRunCommand());
+#endif
   return std::make_unique<CommandGroup>("client", "take part in a federation, beside a site's data",
                                         std::move(commands));
 }

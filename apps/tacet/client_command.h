@@ -10,6 +10,9 @@ namespace tacet::app {
 
 std::unique_ptr<Command> NewClientCommand();
 
+// `tacet client run`, in builds with the network.
+std::unique_ptr<Command> NewClientRunCommand();
+
 }  // namespace tacet::app
 
 #endif  // TACET_APPS_TACET_CLIENT_COMMAND_H_

@@ -17,6 +17,10 @@
 #include "apps/tacet/privacy_command.h"
 #include "apps/tacet/report_command.h"
 #include "apps/tacet/reproduce_command.h"
+#ifdef TACET_WITH_NETWORK
+#include "apps/tacet/load_command.h"
+#include "apps/tacet/server_command.h"
+#endif
 #include "apps/tacet/simulate_command.h"
 #include "tacet/base/cpu.h"
 #include "tacet/base/status.h"
@@ -44,6 +48,10 @@ int main(int argc, char** argv) {
   commands.push_back(tacet::app::NewSimulateCommand());
   commands.push_back(tacet::app::NewFederationCommand());
   commands.push_back(tacet::app::NewClientCommand());
+#ifdef TACET_WITH_NETWORK
+  commands.push_back(tacet::app::NewServerCommand(version));
+  commands.push_back(tacet::app::NewLoadCommand());
+#endif
   commands.push_back(tacet::app::NewPrivacyCommand());
   commands.push_back(tacet::app::NewLedgerCommand());
   commands.push_back(tacet::app::NewAuditCommand());

@@ -58,8 +58,7 @@ std::string AgreementText(const federation::Manifest& manifest) {
   return text;
 }
 
-absl::StatusOr<std::string> SignedManifestText(const federation::SignedManifest& manifest) {
-  const federation::ManifestSpec& agreed = manifest.manifest().spec();
+std::string MembershipText(const federation::SignedManifest& manifest) {
   std::string text = fmt::format("name        {}, epoch {}\nmanifest    {}\ncoordinator {}\n",
                                  manifest.federation(), manifest.epoch(),
                                  federation::FingerprintText(manifest.manifest().hash()),
@@ -69,16 +68,20 @@ absl::StatusOr<std::string> SignedManifestText(const federation::SignedManifest&
     text += fmt::format("member      {:<40} {}\n", member.name,
                         federation::FingerprintText(member.signing_key));
   }
+  return text;
+}
+
+absl::StatusOr<std::string> SignedManifestText(const federation::SignedManifest& manifest) {
+  const federation::ManifestSpec& agreed = manifest.manifest().spec();
   const uint64_t attempts = manifest.manifest().attempt_budget();
   const accounting::FederationPrivacySpec spec = federation::PrivacyOf(agreed, attempts);
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
                          accounting::PrivacyRows(spec));
   TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement,
                          StatePrivacy(spec, rows, kFalseAccusations));
-  return text + fmt::format(
-                    "\nWhat is promised for {} rounds and {} attempts more that may be "
-                    "needed:\n\n{}",
-                    agreed.rounds, agreed.spare_attempts, StatementText(statement));
+  return fmt::format(
+      "{}\nWhat is promised for {} rounds and {} attempts more that may be needed:\n\n{}",
+      MembershipText(manifest), agreed.rounds, agreed.spare_attempts, StatementText(statement));
 }
 
 base::JsonValue SignedManifestJson(const federation::SignedManifest& manifest,

@@ -15,8 +15,10 @@ namespace tacet::app {
 // Model, rounds, mechanism and encryption, a line each, with a heading of 12 columns.
 std::string AgreementText(const federation::Manifest& manifest);
 
-// Who belongs to a federation, what was agreed, and what is promised to whom for every attempt that
-// may ever be charged.
+// Who belongs to a federation and what was agreed.
+std::string MembershipText(const federation::SignedManifest& manifest);
+
+// All of it, and what is promised to whom for every attempt that may ever be charged.
 absl::StatusOr<std::string> SignedManifestText(const federation::SignedManifest& manifest);
 base::JsonValue SignedManifestJson(const federation::SignedManifest& manifest,
                                    base::JsonValue privacy);

@@ -155,4 +155,32 @@ std::string StatementText(const PrivacyStatement& statement) {
   return out + nothing;
 }
 
+base::JsonValue StatementJson(const PrivacyStatement& statement) {
+  base::JsonValue promises = base::JsonValue::MakeArray();
+  for (const PrivacyPromise& promise : statement.promises) {
+    base::JsonValue item = base::JsonValue::MakeObject()
+                               .Set("view", accounting::ViewName(promise.view))
+                               .Set("audience", promise.audience)
+                               .Set("note", promise.note)
+                               .Set("releases", promise.releases);
+    if (promise.bound) {
+      item.Set("epsilon", promise.bound->epsilon)
+          .Set("accountant", promise.bound->accountant)
+          .Set("power", promise.bound->power);
+    } else {
+      item.Set("epsilon", base::JsonValue());
+    }
+    promises.Append(std::move(item));
+  }
+  base::JsonValue limits = base::JsonValue::MakeArray();
+  for (const std::string& limit : statement.limits) limits.Append(limit);
+  return base::JsonValue::MakeObject()
+      .Set("hidden", statement.hidden)
+      .Set("neighbour", statement.neighbour)
+      .Set("delta", statement.delta)
+      .Set("false_accusations", statement.false_accusations)
+      .Set("promises", std::move(promises))
+      .Set("limits", std::move(limits));
+}
+
 }  // namespace tacet::app

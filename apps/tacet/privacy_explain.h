@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/base/json.h"
 
 namespace tacet::app {
 
@@ -43,8 +44,9 @@ absl::StatusOr<PrivacyStatement> StatePrivacy(const accounting::FederationPrivac
                                               const std::vector<accounting::PrivacyRow>& rows,
                                               double false_accusations);
 
-// The statement as paragraphs.
+// The statement as paragraphs, and for pages.
 std::string StatementText(const PrivacyStatement& statement);
+base::JsonValue StatementJson(const PrivacyStatement& statement);
 
 }  // namespace tacet::app
 

@@ -125,34 +125,6 @@ JsonValue LedgerJson(const RunRecord& run) {
       .Set("accountant", member("accountant"));
 }
 
-JsonValue StatementJson(const PrivacyStatement& statement) {
-  JsonValue promises = JsonValue::MakeArray();
-  for (const PrivacyPromise& promise : statement.promises) {
-    JsonValue item = JsonValue::MakeObject()
-                         .Set("view", accounting::ViewName(promise.view))
-                         .Set("audience", promise.audience)
-                         .Set("note", promise.note)
-                         .Set("releases", promise.releases);
-    if (promise.bound) {
-      item.Set("epsilon", promise.bound->epsilon)
-          .Set("accountant", promise.bound->accountant)
-          .Set("power", promise.bound->power);
-    } else {
-      item.Set("epsilon", JsonValue());
-    }
-    promises.Append(std::move(item));
-  }
-  JsonValue limits = JsonValue::MakeArray();
-  for (const std::string& limit : statement.limits) limits.Append(limit);
-  return JsonValue::MakeObject()
-      .Set("hidden", statement.hidden)
-      .Set("neighbour", statement.neighbour)
-      .Set("delta", statement.delta)
-      .Set("false_accusations", statement.false_accusations)
-      .Set("promises", std::move(promises))
-      .Set("limits", std::move(limits));
-}
-
 JsonValue RunJson(const RunRecord& run, std::string_view name, const RunPromises& promises) {
   JsonValue labels = JsonValue::MakeArray();
   for (const std::string& label : run.labels) labels.Append(label);

@@ -35,6 +35,19 @@ std::string AucText(const federation::Evaluation& evaluation) {
   return evaluation.auc ? fmt::format("  AUC {:.4f}", *evaluation.auc) : "";
 }
 
+base::JsonValue LedgerJson(const federation::Manifest& manifest,
+                           const federation::SimulationResult& result) {
+  const double budget = manifest.spec().budget_epsilon;
+  return base::JsonValue::MakeObject()
+      .Set("charges", result.ledger_charges)
+      .Set("epsilon", result.ledger.epsilon)
+      .Set("accountant", std::isfinite(result.ledger.epsilon)
+                             ? base::JsonValue(result.ledger.accountant)
+                             : nullptr)
+      .Set("delta", manifest.spec().delta)
+      .Set("budget_epsilon", budget > 0 ? base::JsonValue(budget) : base::JsonValue());
+}
+
 }  // namespace
 
 std::string ManifestFile(const base::Digest& hash) { return "manifest-" + base::ToHex(hash); }
@@ -87,6 +100,53 @@ absl::StatusOr<base::JsonValue> PrivacyJson(const federation::ManifestSpec& agre
                                    .coordinate_bound = agreed.coordinate_bound,
                                    .quantisation_step = agreed.scale};
   return report::PrivacyRowsJson(rows, report::TermsOfRows(rows, spec, size, why));
+}
+
+absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
+  const federation::ManifestSpec& agreed = run.manifest.spec();
+  const federation::SimulationResult& result = run.result;
+  base::JsonValue list = base::JsonValue::MakeArray();
+  for (const std::string& label : run.labels) list.Append(label);
+  base::JsonValue summary = base::JsonValue::MakeObject();
+  summary.Set("labels", std::move(list))
+      .Set("model", agreed.model)
+      .Set("parameters", he::SchemeName(agreed.scheme))
+      .Set("dimension", agreed.dimension)
+      .Set("federated", agreed.federated_part.empty() ? base::JsonValue()
+                                                      : base::JsonValue(agreed.federated_part))
+      .Set("clients", agreed.clients)
+      .Set("cohort", agreed.cohort)
+      .Set("unit", accounting::UnitName(agreed.unit))
+      .Set("neighbouring", accounting::NeighbouringName(agreed.neighbouring))
+      .Set("noise", agreed.noise_stddev)
+      .Set("rounds", result.rounds)
+      .Set("charged_attempts", result.charged_attempts)
+      .Set("accuracy_before",
+           run.before ? base::JsonValue(run.before->accuracy) : base::JsonValue())
+      .Set("accuracy", result.evaluation.accuracy)
+      .Set("loss", result.evaluation.loss)
+      .Set("auc",
+           result.evaluation.auc ? base::JsonValue(*result.evaluation.auc) : base::JsonValue())
+      .Set("most_frequent_class", run.most_frequent_class)
+      .Set("epsilon", result.epsilon)
+      .Set("delta", agreed.delta)
+      .Set("stopped", result.stopped.empty() ? base::JsonValue() : base::JsonValue(result.stopped))
+      .Set("ledger", LedgerJson(run.manifest, result))
+      .Set("seconds", run.seconds)
+      .Set("commit", run.commit)
+      .Set("machine", run.machine);
+  if (agreed.unit != accounting::Unit::kClient) {
+    const accounting::SamplingEvent charged = federation::ChargedEvent(agreed);
+    summary.Set("record_rate", agreed.record_rate)
+        .Set("expected_batch", agreed.expected_batch)
+        .Set("charged_event", base::JsonValue::MakeObject()
+                                  .Set("sampling", accounting::SamplingName(charged.sampling))
+                                  .Set("rate", charged.sampling_rate)
+                                  .Set("noise", charged.noise_stddev)
+                                  .Set("clip_norm", charged.clip_norm));
+  }
+  TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, PrivacyJson(agreed, result.charged_attempts));
+  return summary.Set("privacy", std::move(privacy));
 }
 
 absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t next_round,

@@ -45,6 +45,20 @@ base::JsonValue MachineJson();
 absl::StatusOr<base::JsonValue> PrivacyJson(const federation::ManifestSpec& agreed,
                                             uint64_t charged_attempts);
 
+// What a run ended with.
+struct RunSummary {
+  const std::vector<std::string>& labels;
+  const federation::Manifest& manifest;
+  const federation::SimulationResult& result;
+  const std::optional<federation::Evaluation>& before;  // of the model that the run began with
+  double most_frequent_class = 0;                       // accuracy of always answering it
+  double seconds = 0;
+  std::string commit;
+  base::JsonValue machine;  // MachineJson and how it trained
+};
+// summary.json (docs/formats/run-directory.md).
+absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run);
+
 // Prints progress and writes metrics as the run goes.
 class RunReporter final : public federation::SimulationObserver {
  public:

@@ -8,18 +8,21 @@ namespace tacet::app {
 namespace {
 
 volatile std::sig_atomic_t arrived = 0;
+volatile std::sig_atomic_t reload_arrived = 0;
+std::string_view stop_message;
 
 // Only what a signal handler may do.
 void Remember(int) {
   arrived = 1;
-  constexpr std::string_view kMessage =
-      "\ntacet: stopping after this round; once more to end at once\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  [[maybe_unused]] const ssize_t written =
+      ::write(STDERR_FILENO, stop_message.data(), stop_message.size());
 }
+void RememberReload(int) { reload_arrived = 1; }
 
 }  // namespace
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal(std::string_view message) {
+  stop_message = message;
   struct sigaction once {};
   once.sa_handler = Remember;
   once.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
@@ -33,5 +36,20 @@ StopSignal::~StopSignal() {
 }
 
 bool StopSignal::Arrived() { return arrived != 0; }
+
+ReloadSignal::ReloadSignal() {
+  struct sigaction each {};
+  each.sa_handler = RememberReload;
+  each.sa_flags = SA_RESTART;
+  ::sigaction(SIGHUP, &each, &before_);
+}
+
+ReloadSignal::~ReloadSignal() { ::sigaction(SIGHUP, &before_, nullptr); }
+
+bool ReloadSignal::Take() {
+  if (reload_arrived == 0) return false;
+  reload_arrived = 0;
+  return true;
+}
 
 }  // namespace tacet::app

@@ -17,17 +17,6 @@ namespace {
 
 using storage::file::RunDirectory;
 
-// How a ledger knows this data: its name in printable ASCII, and a digest of all samples.
-federation::SimulatedData LedgerData(const learning::Dataset& dataset) {
-  federation::SimulatedData data{.name = dataset.name().substr(0, 255),
-                                 .digest = learning::DatasetDigest(dataset)};
-  for (char& letter : data.name) {
-    if (letter < ' ' || letter > '~') letter = '?';
-  }
-  if (data.name.empty()) data.name = "data";
-  return data;
-}
-
 // What runs a model of this configuration on this processor.
 absl::StatusOr<std::string> FormOf(const learning::LearnerSpec& spec,
                                    const learning::Dataset& dataset) {
@@ -41,19 +30,6 @@ absl::StatusOr<std::string> FormOf(const learning::LearnerSpec& spec,
       learning::Network::Create(architecture, 1, learning::Network::Mode::kInference,
                                 {.precision = spec.precision}));
   return std::string(network->form());
-}
-
-base::JsonValue LedgerJson(const federation::Manifest& manifest,
-                           const federation::SimulationResult& result) {
-  const double budget = manifest.spec().budget_epsilon;
-  return base::JsonValue::MakeObject()
-      .Set("charges", result.ledger_charges)
-      .Set("epsilon", result.ledger.epsilon)
-      .Set("accountant", std::isfinite(result.ledger.epsilon)
-                             ? base::JsonValue(result.ledger.accountant)
-                             : nullptr)
-      .Set("delta", manifest.spec().delta)
-      .Set("budget_epsilon", budget > 0 ? base::JsonValue(budget) : base::JsonValue());
 }
 
 }  // namespace
@@ -75,7 +51,7 @@ absl::Status TrainingRun::Prepare() {
                config_.data.handwriting_writers);
   }
   TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, LoadRunData(config_));
-  spec.data = LedgerData(dataset);
+  spec.data = LedgerDataOf(dataset);
   most_frequent_class_ = learning::MostFrequentClassShare(dataset);
   fmt::print(out_, "data        {}: {} samples of {} owners in {} classes, read in {:.1f} s\n",
              dataset.name(), dataset.samples(), dataset.owners(), dataset.classes(),
@@ -106,7 +82,16 @@ absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
   TACET_ASSIGN_OR_RETURN(end.result, std::move(result));
   end.before = reporter.before();
   end.most_frequent_class = most_frequent_class_;
-  TACET_ASSIGN_OR_RETURN(end.summary, Summary(end, reporter.commit(), watch.Seconds()));
+  TACET_ASSIGN_OR_RETURN(
+      end.summary,
+      SummaryJson({.labels = labels_,
+                   .manifest = simulation_->manifest(),
+                   .result = end.result,
+                   .before = end.before,
+                   .most_frequent_class = most_frequent_class_,
+                   .seconds = watch.Seconds(),
+                   .commit = reporter.commit(),
+                   .machine = MachineJson().Set("network", form_).Set("ranks", ranks_.size())}));
   const std::vector<float> model = learner_->WholeModel(end.result.model);
   TACET_RETURN_IF_ERROR(directory.WriteFile(
       kModelFile, {reinterpret_cast<const uint8_t*>(model.data()), sizeof(float) * model.size()}));
@@ -120,54 +105,14 @@ absl::Status TrainingRun::Assist() {
   return simulation_->Assist();
 }
 
-absl::StatusOr<base::JsonValue> TrainingRun::Summary(const TrainingEnd& end,
-                                                     const std::string& commit,
-                                                     double seconds) const {
-  const federation::Manifest& manifest = simulation_->manifest();
-  const federation::ManifestSpec& agreed = manifest.spec();
-  const federation::SimulationResult& result = end.result;
-  base::JsonValue list = base::JsonValue::MakeArray();
-  for (const std::string& label : labels_) list.Append(label);
-  base::JsonValue summary = base::JsonValue::MakeObject();
-  summary.Set("labels", std::move(list))
-      .Set("model", agreed.model)
-      .Set("parameters", he::SchemeName(agreed.scheme))
-      .Set("dimension", agreed.dimension)
-      .Set("federated", agreed.federated_part.empty() ? base::JsonValue()
-                                                      : base::JsonValue(agreed.federated_part))
-      .Set("clients", agreed.clients)
-      .Set("cohort", agreed.cohort)
-      .Set("unit", accounting::UnitName(agreed.unit))
-      .Set("neighbouring", accounting::NeighbouringName(agreed.neighbouring))
-      .Set("noise", agreed.noise_stddev)
-      .Set("rounds", result.rounds)
-      .Set("charged_attempts", result.charged_attempts)
-      .Set("accuracy_before",
-           end.before ? base::JsonValue(end.before->accuracy) : base::JsonValue())
-      .Set("accuracy", result.evaluation.accuracy)
-      .Set("loss", result.evaluation.loss)
-      .Set("auc",
-           result.evaluation.auc ? base::JsonValue(*result.evaluation.auc) : base::JsonValue())
-      .Set("most_frequent_class", end.most_frequent_class)
-      .Set("epsilon", result.epsilon)
-      .Set("delta", agreed.delta)
-      .Set("stopped", result.stopped.empty() ? base::JsonValue() : base::JsonValue(result.stopped))
-      .Set("ledger", LedgerJson(manifest, result))
-      .Set("seconds", seconds)
-      .Set("commit", commit)
-      .Set("machine", MachineJson().Set("network", form_).Set("ranks", ranks_.size()));
-  if (agreed.unit != accounting::Unit::kClient) {
-    const accounting::SamplingEvent charged = federation::ChargedEvent(agreed);
-    summary.Set("record_rate", agreed.record_rate)
-        .Set("expected_batch", agreed.expected_batch)
-        .Set("charged_event", base::JsonValue::MakeObject()
-                                  .Set("sampling", accounting::SamplingName(charged.sampling))
-                                  .Set("rate", charged.sampling_rate)
-                                  .Set("noise", charged.noise_stddev)
-                                  .Set("clip_norm", charged.clip_norm));
+federation::SimulatedData LedgerDataOf(const learning::Dataset& dataset) {
+  federation::SimulatedData data{.name = dataset.name().substr(0, 255),
+                                 .digest = learning::DatasetDigest(dataset)};
+  for (char& letter : data.name) {
+    if (letter < ' ' || letter > '~') letter = '?';
   }
-  TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, PrivacyJson(agreed, result.charged_attempts));
-  return summary.Set("privacy", std::move(privacy));
+  if (data.name.empty()) data.name = "data";
+  return data;
 }
 
 absl::StatusOr<std::unique_ptr<RunDirectory>> NewRunDirectory(const std::filesystem::path& path,

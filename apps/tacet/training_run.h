@@ -55,8 +55,6 @@ class TrainingRun {
   TrainingRun(RunConfig config, std::FILE* out, federation::RankGroup& ranks)
       : config_(std::move(config)), out_(out), ranks_(ranks) {}
   absl::Status Prepare();
-  absl::StatusOr<base::JsonValue> Summary(const TrainingEnd& end, const std::string& commit,
-                                          double seconds) const;
 
   RunConfig config_;
   std::FILE* out_;
@@ -68,6 +66,9 @@ class TrainingRun {
   transport::local::LocalChannel channel_;
   std::unique_ptr<federation::Simulation> simulation_;
 };
+
+// How a ledger knows this data: its name in printable ASCII, and a digest of all samples.
+federation::SimulatedData LedgerDataOf(const learning::Dataset& dataset);
 
 // A new run directory that holds its configuration. AlreadyExists when it is not empty.
 absl::StatusOr<std::unique_ptr<storage::file::RunDirectory>> NewRunDirectory(

@@ -8,6 +8,8 @@ namespace tacet::report {
 
 // The script that draws the report of the data in the page.
 std::string_view ReportScript();
+// The script that draws a running server's page.
+std::string_view LiveScript();
 // The style sheet of all pages.
 std::string_view PageStyle();
 

@@ -12,6 +12,7 @@ const kFewPoints = 40;      // up to so many points of a line each has its marke
 const kFewLines = 8;        // unless there are more lines than this
 const kLabelHeight = 12;    // CSS pixels between the marks at the ends of lines
 const kHeight = 260;
+const kDiscarded = "discarded";
 const kHeightOnPhone = 220;
 
 /**
@@ -101,12 +102,17 @@ export function stackedChart({ title, note, parts, format, axisFormat = format }
   });
 }
 
+/** To be called before charts within `element` are thrown away: the library keeps them otherwise. */
+export function discardCharts(element) {
+  for (const plot of element.querySelectorAll(".plot")) plot.dispatchEvent(new Event(kDiscarded));
+}
+
 /** A small box with the hatching of part `index`. */
 export function hatchedBox(index) {
   const box = h("span", { class: "box", "aria-hidden": "true" });
   const paint = () => hatch(box, index);
   paint();
-  onThemeChange(paint);
+  onThemeChange(box, paint);
   return box;
 }
 
@@ -308,12 +314,18 @@ function chartFigure({ title, note, empty = "No values yet.", data, options, leg
   if (ends) write("At the end", ends);
   else show(at);
   let drawnWidth = 0;
-  new ResizeObserver(() => {
+  const resized = new ResizeObserver(() => {
     if (plot.clientWidth === drawnWidth) return;
     drawnWidth = plot.clientWidth;
     draw();
-  }).observe(plot);
-  onThemeChange(draw);
+  });
+  resized.observe(plot);
+  onThemeChange(plot, draw);
+  plot.addEventListener(kDiscarded, () => {
+    resized.disconnect();
+    chart?.destroy();
+    chart = null;
+  });
   return h("figure", { class: "card" },
     h("h3", {}, title),
     note ? h("p", { class: "note" }, note) : null,

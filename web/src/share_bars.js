@@ -33,6 +33,6 @@ function segment(part, share) {
   const element = h("span", { class: "segment", style: { width: `${100 * share}%` } });
   const paint = () => hatch(element, part);
   paint();
-  onThemeChange(paint);
+  onThemeChange(element, paint);
   return element;
 }

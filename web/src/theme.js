@@ -37,8 +37,17 @@ export function startTheme() {
   darkSystem.addEventListener("change", apply);
 }
 
-export function onThemeChange(redraw) {
-  document.addEventListener("themechange", redraw);
+const redraws = new WeakMap();  // element → what draws it again
+
+/** Calls `redraw` at every change of the theme, as long as somebody else holds the element. */
+export function onThemeChange(element, redraw) {
+  redraws.set(element, redraw);
+  const weak = new WeakRef(element);
+  document.addEventListener("themechange", function again() {
+    const held = weak.deref();
+    if (held) redraws.get(held)();
+    else document.removeEventListener("themechange", again);
+  });
 }
 
 /** Three buttons: auto, light, dark. */

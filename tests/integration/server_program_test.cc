@@ -1,0 +1,358 @@
+// A federation's server as its operators run it: a process, members that speak to it over the
+// network, health, metrics, the page's data, its log, its end.
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tacet/base/hash.h"
+#include "tacet/storage/postgres/postgres_for_test.h"
+#include "tests/integration/program_for_test.h"
+#include "tests/integration/site_for_test.h"
+
+namespace tacet::app {
+namespace {
+
+using base::JsonValue;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr char kAgreed[] = R"(
+[data]
+classes = 2
+[model]
+name = "logistic"
+input_shape = [10]
+[federation]
+rounds = 20
+[privacy]
+noise = 6
+scale = 1e-2
+)";
+const std::vector<std::string> kSites = {"north", "south", "west"};
+
+// The answer to a GET, headers and all; empty when nobody listens.
+std::string HttpGet(uint16_t port, const std::string& path, const std::string& token = "") {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::string all;
+  if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) {
+    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" +
+                                (token.empty() ? "" : "Authorization: Bearer " + token + "\r\n") +
+                                "\r\n";
+    ::send(socket, request.data(), request.size(), MSG_NOSIGNAL);
+    char buffer[4096];
+    for (ssize_t count = 0; (count = ::recv(socket, buffer, sizeof(buffer), 0)) > 0;) {
+      all.append(buffer, static_cast<size_t>(count));
+    }
+  }
+  ::close(socket);
+  return all;
+}
+
+class ServerProgramTest : public ProgramTest {
+ protected:
+  void SetUp() override {
+    const Outcome init =
+        Tacet({"federation", "init", "--name", "hospitals", "--config", WriteConfig(kAgreed),
+               "--members", "3", "--key-file", "c.key", "--json"});
+    ASSERT_EQ(init.exit_code, 0) << init.err;
+    coordinator_ = *JsonValue::Parse(init.out)->Find("coordinator")->AsString();
+    for (const std::string& site : kSites) Request(site, {});
+    Request("hub", {"--server-host", "localhost", "--server-host", "127.0.0.1"});
+    for (const std::string& site : kSites) Enrol(site);
+    Enrol("hub");
+    ASSERT_EQ(Tacet({"federation", "seal-key", "--key-file", "c.key"}).exit_code, 0);
+    for (const std::string& site : kSites) Join(site);
+    Join("hub");
+  }
+  void TearDown() override {
+    if (server_ > 0) {
+      ::kill(server_, SIGKILL);
+      WaitFor(server_);
+    }
+  }
+
+  void Request(const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"client", "request", "--home",     name,
+                                          "--name", name,      "--key-file", name + ".key"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome made = Tacet(arguments);
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+  }
+  void Enrol(const std::string& name, const std::string& days = "365") {
+    const std::string request = Read(name + "/enrolment.request");
+    const Outcome enrolled = Tacet(
+        {"federation", "enrol", name, "--request", name + "/enrolment.request", "--fingerprint",
+         base::ToHex(base::Sha256(base::AsBytes(request))), "--days", days, "--key-file", "c.key"});
+    ASSERT_EQ(enrolled.exit_code, 0) << enrolled.err;
+  }
+  void Join(const std::string& name, int epoch = 0) {
+    const Outcome joined =
+        Tacet({"client", "join",
+               "federation/invitations/" + name + "-epoch-" + std::to_string(epoch) + ".tacet",
+               "--home", name, "--coordinator", coordinator_, "--key-file", name + ".key"});
+    ASSERT_EQ(joined.exit_code, 0) << joined.err;
+  }
+
+  // Flags and their values; `more` replaces what is there.
+  static std::vector<std::string> Arguments(const std::vector<std::string>& more) {
+    std::map<std::string, std::string> flags = {{"--home", "hub"},
+                                                {"--key-file", "hub.key"},
+                                                {"--listen", "127.0.0.1:0"},
+                                                {"--admin", "127.0.0.1:0"},
+                                                {"--log", "server.log"}};
+    for (size_t i = 0; i + 1 < more.size(); i += 2) flags[more[i]] = more[i + 1];
+    std::vector<std::string> arguments = {"server"};
+    for (const auto& [flag, value] : flags) arguments.insert(arguments.end(), {flag, value});
+    return arguments;
+  }
+  // Until it is ready; its log begins anew.
+  void StartServer(const std::vector<std::string>& more = {}) {
+    std::filesystem::remove(path_ / "server.log");
+    server_ = Start(TACET_PROGRAM, Arguments(more));
+    AwaitEvent("listening");
+    ASSERT_FALSE(HasFailure()) << Read("stderr");
+    members_port_ = static_cast<uint16_t>(Number(*Event("listening"), "port"));
+    const std::string admin = *Event("admin-listening")->Find("address")->AsString();
+    admin_port_ = static_cast<uint16_t>(std::stoi(admin.substr(admin.rfind(':') + 1)));
+    Await([this] { return HttpGet(admin_port_, "/readyz").find(" 200 ") != std::string::npos; });
+  }
+  Outcome StopServer() {
+    ::kill(server_, SIGTERM);
+    return WaitFor(std::exchange(server_, 0));
+  }
+
+  std::vector<JsonValue> Events() const {
+    std::vector<JsonValue> events;
+    std::istringstream log(Read("server.log"));
+    for (std::string line; std::getline(log, line);) {
+      if (log.eof()) break;  // not written to its end yet
+      auto event = JsonValue::Parse(line);
+      EXPECT_TRUE(event.ok()) << line;
+      if (event.ok()) events.push_back(*std::move(event));
+    }
+    return events;
+  }
+  std::optional<JsonValue> Event(const std::string& name) const {
+    for (JsonValue& event : Events()) {
+      if (*event.Find("event")->AsString() == name) return std::move(event);
+    }
+    return std::nullopt;
+  }
+  void Await(const std::function<bool()>& condition) const {
+    for (int i = 0; i < 1200; ++i) {
+      if (condition()) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    FAIL() << "it did not come; the log says\n" << Read("server.log");
+  }
+  void AwaitEvent(const std::string& name) const {
+    Await([&] { return Event(name).has_value(); });
+  }
+
+  SitesForTest Sites() const {
+    SitesForTest sites;
+    for (const std::string& site : kSites) {
+      auto opened = SiteForTest::Open(path_ / site, path_ / (site + ".key"),
+                                      "127.0.0.1:" + std::to_string(members_port_));
+      EXPECT_TRUE(opened.ok()) << opened.status();
+      sites.push_back(*std::move(opened));
+    }
+    return sites;
+  }
+
+  JsonValue Api(const std::string& path) const {
+    const std::string answer = HttpGet(admin_port_, path, Read("hub/page.token"));
+    auto value = JsonValue::Parse(answer.substr(answer.find("\r\n\r\n") + 4));
+    EXPECT_TRUE(value.ok()) << answer;
+    return value.ok() ? *std::move(value) : JsonValue();
+  }
+
+  std::string coordinator_;
+  pid_t server_ = 0;
+  uint16_t members_port_ = 0, admin_port_ = 0;
+};
+
+TEST_F(ServerProgramTest, ServesRoundsAndEndsWhenItIsAsked) {
+  StartServer();
+  SitesForTest sites = Sites();
+  const auto attempt = UploadAll(sites, 3);
+  ASSERT_TRUE(attempt.ok()) << attempt.status();
+  const absl::Status opened = OpenRound(sites);
+  ASSERT_TRUE(opened.ok()) << opened;
+  AwaitEvent("attempt-published");
+
+  const std::string metrics = HttpGet(admin_port_, "/metrics");
+  EXPECT_THAT(metrics, HasSubstr("tacet_uploads_accepted_total 3\n"));
+  EXPECT_THAT(metrics, HasSubstr("tacet_published_attempts_total 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("tacet_ready 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("tacet_requests_total{kind=\"put-vote\",status=\"ok\"} 2\n"));
+  EXPECT_THAT(HttpGet(admin_port_, "/healthz"), HasSubstr("alive"));
+
+  const JsonValue status = Api("/api/status");
+  EXPECT_EQ(Number(status, "finished"), 1);
+  EXPECT_EQ(status.Find("listed")->items().at(0).Find("phase")->AsString().value(), "published");
+  Await([&] { return !Api("/api/status").Find("spent")->is_null(); });
+  EXPECT_THAT(Api("/api/agreement").Find("words")->AsString().value(), HasSubstr("north"));
+
+  sites.clear();
+  const Outcome ended = StopServer();
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_TRUE(Event("server-stopped").has_value());
+
+  // What it accepted is there after a restart; nothing is charged twice.
+  StartServer();
+  EXPECT_EQ(Number(*Event("server-started"), "finished_rounds"), 1);
+  EXPECT_THAT(HttpGet(admin_port_, "/metrics"), HasSubstr("tacet_published_attempts_total 1\n"));
+  SitesForTest again = Sites();
+  ASSERT_TRUE(UploadAll(again, 3).ok());
+  EXPECT_TRUE(OpenRound(again).ok());
+}
+
+// Neither log nor metrics nor status name a member or hold a secret.
+TEST_F(ServerProgramTest, NamesNobody) {
+  StartServer({"--collecting-seconds", "2"});
+  SitesForTest sites = Sites();
+  ASSERT_TRUE(UploadAll(sites, 2).ok());
+  AwaitEvent("attempt-failed");
+  const auto stale = sites[0]->server().Put({.kind = federation::BulkKind::kUpload, .attempt = {}},
+                                            base::Bytes(10));
+  EXPECT_FALSE(stale.ok());
+  AwaitEvent("request-refused");
+  const std::string token = Read("hub/page.token");
+  const std::string told =
+      Read("server.log") + HttpGet(admin_port_, "/metrics") + Api("/api/status").Dump();
+  for (const std::string& site : kSites) EXPECT_THAT(told, Not(HasSubstr(site)));
+  EXPECT_THAT(told, Not(HasSubstr("member\":")));
+  EXPECT_THAT(told, Not(HasSubstr(token)));
+  EXPECT_THAT(Event("attempt-failed")->Dump(), HasSubstr("too-few-uploads"));
+  EXPECT_EQ(StopServer().exit_code, 0);
+}
+
+TEST_F(ServerProgramTest, DataNeedTheToken) {
+  StartServer();
+  struct stat info {};
+  ASSERT_EQ(::stat((path_ / "hub/page.token").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600u);
+  const std::string token = Read("hub/page.token");
+  for (const std::string path : {"/api/status", "/api/agreement", "/api/none"}) {
+    for (const std::string& wrong : {std::string(), std::string("0"), token + "0"}) {
+      EXPECT_THAT(HttpGet(admin_port_, path, wrong), StartsWith("HTTP/1.1 401")) << path;
+    }
+    EXPECT_THAT(HttpGet(admin_port_, path + "?token=" + token), StartsWith("HTTP/1.1 401"));
+  }
+  EXPECT_THAT(HttpGet(admin_port_, "/api/none", token), StartsWith("HTTP/1.1 404"));
+  const std::string page = HttpGet(admin_port_, "/");
+  EXPECT_THAT(page, StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(page, HasSubstr("Content-Security-Policy: default-src 'none'; script-src 'self'"));
+  EXPECT_THAT(page, HasSubstr("X-Frame-Options: DENY"));
+  StopServer();
+  StartServer({"--page", "off"});
+  EXPECT_THAT(HttpGet(admin_port_, "/"), StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(HttpGet(admin_port_, "/api/status", Read("hub/page.token")),
+              StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(HttpGet(admin_port_, "/metrics"), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(ServerProgramTest, TakesUpANewCertificate) {
+  StartServer();
+  const double before = Number(Api("/api/status"), "certificate_end");
+  Enrol("hub", "500");
+  ASSERT_EQ(Tacet({"federation", "seal-key", "--key-file", "c.key"}).exit_code, 0);
+  Join("hub");
+  ::kill(server_, SIGHUP);
+  AwaitEvent("certificate-replaced");
+  EXPECT_GT(Number(Api("/api/status"), "certificate_end"), before + 100 * 86'400);
+  EXPECT_FALSE(Event("new-epoch").has_value());
+
+  // In another epoch's members it does not believe before it is started again.
+  ASSERT_EQ(Tacet({"federation", "rotate", "--key-file", "c.key"}).exit_code, 0);
+  Join("hub", 1);
+  ::kill(server_, SIGHUP);
+  AwaitEvent("new-epoch");
+  EXPECT_EQ(Number(*Event("new-epoch"), "epoch"), 1);
+  SitesForTest sites = Sites();
+  EXPECT_TRUE(UploadAll(sites, 3).ok());
+  sites.clear();
+  EXPECT_EQ(StopServer().exit_code, 0);
+}
+
+TEST_F(ServerProgramTest, KeepsItsStateInPostgresql) {
+  using storage::postgres::PostgresForTest;
+  PostgresForTest& postgres = PostgresForTest::Get();
+  const std::string state = postgres.NewDatabase();
+  StartServer({"--state", state});
+  {
+    SitesForTest sites = Sites();
+    ASSERT_TRUE(UploadAll(sites, 3).ok());
+    EXPECT_TRUE(OpenRound(sites).ok());
+  }
+  const Outcome second = Tacet({"server", "--home", "hub", "--key-file", "hub.key", "--listen",
+                                "127.0.0.1:0", "--admin", "127.0.0.1:0", "--state", state});
+  EXPECT_EQ(second.exit_code, 1);
+  EXPECT_THAT(second.err, Not(HasSubstr("p'ss")));
+  EXPECT_EQ(StopServer().exit_code, 0);
+
+  StartServer({"--state", state});
+  EXPECT_EQ(Number(*Event("server-started"), "finished_rounds"), 1);
+  // Without its database it is not ready; with it again it goes on by itself.
+  postgres.Kill();
+  AwaitEvent("store-failed");
+  EXPECT_THAT(HttpGet(admin_port_, "/readyz"), HasSubstr("its store does not work"));
+  postgres.Start();
+  AwaitEvent("store-works-again");
+  SitesForTest sites = Sites();
+  EXPECT_TRUE(UploadAll(sites, 3).ok());
+  EXPECT_TRUE(OpenRound(sites).ok());
+  EXPECT_THAT(Read("server.log"), Not(HasSubstr("p'ss")));
+  EXPECT_THAT(Read("server.log"), Not(HasSubstr(PostgresForTest::kPasswordInUrl)));
+}
+
+TEST_F(ServerProgramTest, SaysWhyItCannotStart) {
+  const auto refused = [&](std::vector<std::string> more) {
+    const Outcome outcome = Tacet(Arguments(more));
+    EXPECT_EQ(outcome.exit_code, 1);
+    return outcome.err;
+  };
+  const Outcome site = Tacet({"server", "--home", "north", "--key-file", "north.key"});
+  EXPECT_THAT(site.err, HasSubstr("north is a site's folder"));
+  Request("other", {"--server-host", "localhost"});
+  const Outcome alone = Tacet({"server", "--home", "other", "--key-file", "other.key"});
+  EXPECT_THAT(alone.err, HasSubstr("has not joined a federation yet"));
+  EXPECT_THAT(refused({"--key-file", "north.key"}), HasSubstr("does not open"));
+  EXPECT_THAT(refused({"--state", "mysql://secret@host"}), HasSubstr("--state is sqlite:PATH"));
+  EXPECT_THAT(refused({"--state", "mysql://secret@host"}), Not(HasSubstr("secret")));
+  EXPECT_THAT(refused({"--admin", "9464"}), HasSubstr("expected HOST:PORT"));
+  EXPECT_THAT(refused({"--listen", "9464"}), HasSubstr("9464"));
+  EXPECT_THAT(refused({"--collecting-seconds", "0"}), HasSubstr("must be at least 1"));
+  EXPECT_THAT(refused({"--log", "no/folder/log"}), HasSubstr("no/folder/log"));
+  EXPECT_THAT(refused({"--page-token-file", "none"}), HasSubstr("none"));
+  EXPECT_THAT(refused({"--member-requests-a-second", "0"}), HasSubstr("expected more than 0"));
+
+  // Two servers never use one state.
+  StartServer();
+  const Outcome second = Tacet({"server", "--home", "hub", "--key-file", "hub.key", "--listen",
+                                "127.0.0.1:0", "--admin", "127.0.0.1:0"});
+  EXPECT_EQ(second.exit_code, 1);
+  EXPECT_THAT(second.err, HasSubstr("another process"));
+}
+
+}  // namespace
+}  // namespace tacet::app

@@ -1,0 +1,174 @@
+// A site of a federation that was set up with the program: it speaks to a server over the network
+// and sends the same update in every round.
+#ifndef TACET_TESTS_INTEGRATION_SITE_FOR_TEST_H_
+#define TACET_TESTS_INTEGRATION_SITE_FOR_TEST_H_
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/locked_secret.h"
+#include "tacet/base/random.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/model_statement.h"
+#include "tacet/federation/remote_server.h"
+#include "tacet/federation/signed_manifest.h"
+#include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/memory_journal.h"
+#include "tacet/secagg/opener.h"
+#include "tacet/secagg/sealer.h"
+#include "tacet/storage/file/secret_file.h"
+#include "tacet/storage/file/site_folder.h"
+#include "tacet/transport/grpc/grpc_wire.h"
+
+namespace tacet::app {
+
+class SiteForTest {
+ public:
+  // `home` joined; `key_file` locks its keys; `server` is HOST:PORT.
+  static absl::StatusOr<std::unique_ptr<SiteForTest>> Open(const std::filesystem::path& home,
+                                                           const std::filesystem::path& key_file,
+                                                           std::string server) {
+    TACET_ASSIGN_OR_RETURN(base::SecretBytes content, storage::file::ReadSecretFile(key_file));
+    TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker,
+                           base::Unlocker::FromKeyFile(std::move(content)));
+    TACET_ASSIGN_OR_RETURN(const auto folder, storage::file::SiteFolder::Open(home));
+    TACET_ASSIGN_OR_RETURN(federation::SiteKeys keys, folder.UnlockKeys(unlocker));
+    TACET_ASSIGN_OR_RETURN(storage::file::Membership joined, folder.Joined());
+    TACET_ASSIGN_OR_RETURN(base::SecretBytes epoch_key,
+                           federation::OpenEpochKey(joined.sealed_epoch_key, joined.manifest,
+                                                    *joined.member, keys.sealing));
+    TACET_ASSIGN_OR_RETURN(
+        auto wire, transport::grpc::GrpcWire::Create({.server = std::move(server),
+                                                      .proxy = {},
+                                                      .authority = joined.manifest.authority(),
+                                                      .certificate = joined.certificate},
+                                                     keys.tls));
+    return std::unique_ptr<SiteForTest>(
+        new SiteForTest(std::move(joined), std::move(keys), std::move(epoch_key), std::move(wire)));
+  }
+
+  const federation::RemoteServer& server() const { return server_; }
+  uint64_t member() const { return *joined_.member; }
+
+  absl::StatusOr<federation::Announcement> Look() const { return server_.Await({}); }
+
+  absl::Status Upload(const secagg::Attempt& attempt) {
+    TACET_ASSIGN_OR_RETURN(const auto sealer,
+                           secagg::Sealer::Create(manifest().terms(), attempt, KeysOf(attempt)));
+    const std::vector<float> update(manifest().spec().dimension, 0.01F);
+    TACET_ASSIGN_OR_RETURN(const secagg::SealedUpload upload, sealer->Seal(update, entropy_));
+    return server_.Put({.kind = federation::BulkKind::kUpload, .attempt = attempt}, upload.bytes);
+  }
+
+  std::vector<uint64_t> OpenersOf(const secagg::Attempt& attempt) const {
+    const federation::ManifestSpec& spec = manifest().spec();
+    return secagg::ChooseOpeners(epoch_key_, spec.scheme, attempt, spec.clients, spec.openers);
+  }
+
+  absl::Status Vote(const secagg::Attempt& attempt) {
+    std::vector<secagg::OpenerIdentity> openers;
+    for (const uint64_t opener : OpenersOf(attempt)) openers.push_back(manifest().Identity(opener));
+    TACET_ASSIGN_OR_RETURN(
+        opener_, secagg::Opener::Create(manifest().terms(), attempt, KeysOf(attempt), openers,
+                                        member(), keys_.signing, journal_, entropy_));
+    TACET_ASSIGN_OR_RETURN(
+        const base::Bytes closed,
+        server_.Fetch({.kind = federation::BulkKind::kClosedRound, .attempt = attempt}, 0,
+                      size_t{1} << 30));
+    TACET_ASSIGN_OR_RETURN(const base::Bytes vote, opener_->Review(closed));
+    return server_.PutVote(attempt, vote);
+  }
+  absl::Status OpenSum(const secagg::Attempt& attempt) {
+    TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> votes, server_.FetchVotes(attempt));
+    TACET_ASSIGN_OR_RETURN(const base::Bytes sum, opener_->Open(votes));
+    return server_.Put({.kind = federation::BulkKind::kOpenedSum, .attempt = attempt}, sum);
+  }
+
+  // That the next round begins with a model whose digest follows from the round.
+  absl::Status State(uint32_t round) {
+    federation::ModelStatement statement{.member = member(), .round = round};
+    statement.model_digest.fill(static_cast<uint8_t>(round + 1));
+    return server_.PutStatement(
+        federation::WriteModelStatement(statement, joined_.manifest, keys_.signing));
+  }
+
+ private:
+  SiteForTest(storage::file::Membership joined, federation::SiteKeys keys,
+              base::SecretBytes epoch_key, std::unique_ptr<transport::grpc::GrpcWire> wire)
+      : joined_(std::move(joined)),
+        keys_(std::move(keys)),
+        epoch_key_(std::move(epoch_key)),
+        wire_(std::move(wire)),
+        server_(joined_.manifest, *joined_.member, keys_.signing, *wire_) {}
+
+  const federation::Manifest& manifest() const { return joined_.manifest.manifest(); }
+  secagg::AttemptKeys KeysOf(const secagg::Attempt& attempt) const {
+    return secagg::DeriveAttemptKeys(epoch_key_, manifest().spec().scheme, attempt);
+  }
+
+  storage::file::Membership joined_;
+  federation::SiteKeys keys_;
+  base::SecretBytes epoch_key_;
+  std::unique_ptr<transport::grpc::GrpcWire> wire_;
+  federation::RemoteServer server_;
+  base::SystemEntropy entropy_;
+  secagg::MemoryJournal journal_;
+  std::unique_ptr<secagg::Opener> opener_;
+};
+
+using SitesForTest = std::vector<std::unique_ptr<SiteForTest>>;
+
+// The current attempt as soon as it is in `phase`; DeadlineExceeded after two minutes.
+inline absl::StatusOr<federation::AnnouncedAttempt> AwaitPhase(const SiteForTest& site,
+                                                               federation::AttemptPhase phase) {
+  for (int i = 0; i < 1200; ++i) {
+    TACET_ASSIGN_OR_RETURN(const federation::Announcement announced, site.Look());
+    if (announced.current.has_value() && announced.current->phase == phase) {
+      return *announced.current;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return absl::DeadlineExceededError("the phase did not come");
+}
+
+// The first `count` sites upload to the attempt that collects; all of them are invited.
+inline absl::StatusOr<secagg::Attempt> UploadAll(SitesForTest& sites, size_t count) {
+  TACET_ASSIGN_OR_RETURN(const federation::AnnouncedAttempt current,
+                         AwaitPhase(*sites[0], federation::AttemptPhase::kCollecting));
+  for (size_t i = 0; i < count; ++i) {
+    TACET_RETURN_IF_ERROR(sites[i]->Upload(current.attempt));
+  }
+  return current.attempt;
+}
+
+// What follows the uploads: votes, sums, and statements about the next model.
+inline absl::Status OpenRound(SitesForTest& sites) {
+  TACET_ASSIGN_OR_RETURN(const federation::AnnouncedAttempt current,
+                         AwaitPhase(*sites[0], federation::AttemptPhase::kOpening));
+  const secagg::Attempt& attempt = current.attempt;
+  // With the sums of a majority the round is published, and the others' votes are not needed.
+  std::vector<uint64_t> openers = sites[0]->OpenersOf(attempt);
+  openers.resize(secagg::Majority(openers.size()));
+  for (const auto step : {&SiteForTest::Vote, &SiteForTest::OpenSum}) {
+    for (const uint64_t opener : openers) {
+      const auto site = std::ranges::find(sites, opener, [](const auto& s) { return s->member(); });
+      TACET_RETURN_IF_ERROR(((**site).*step)(attempt));
+    }
+  }
+  for (const auto& site : sites) TACET_RETURN_IF_ERROR(site->State(attempt.round + 1));
+  return absl::OkStatus();
+}
+
+}  // namespace tacet::app
+
+#endif  // TACET_TESTS_INTEGRATION_SITE_FOR_TEST_H_

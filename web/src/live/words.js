@@ -1,0 +1,124 @@
+// What a server's status says, in words. No page needed: see live_words_test.mjs.
+import { integer, kAbsent, plural, seconds } from "../format.js";
+
+const kPhaseWords = {
+  "collecting": "collecting uploads",
+  "opening": "members vote and open the sum",
+  "published": "published",
+  "failed": "failed",
+};
+
+const kFailureWords = {
+  "too-few-uploads": "too few uploads at the deadline",
+  "refused": "a majority of openers refused it",
+  "not-opened": "no majority opened it in time",
+  "epoch-ended": "its epoch ended",
+};
+
+export const phaseWords = (phase) => kPhaseWords[phase] ?? phase;
+export const failureWords = (reason) => kFailureWords[reason] ?? reason;
+
+/** People count rounds and attempts from 1, the protocol from 0. */
+export const attemptName = ({ round, attempt }) => `round ${integer(round + 1)}, attempt ${integer(attempt + 1)}`;
+
+/** Why no attempt follows; the server counts rounds from 0 there too. */
+export const stoppedWords = (reason) => reason.replace(/^round (\d+) /, (_, round) => `round ${integer(Number(round) + 1)} `);
+
+/** One sentence about what goes on now. */
+export function nowSentence(status, agreement) {
+  const { current, stopped, finished } = status;
+  const rounds = agreement ? ` of ${integer(agreement.manifest.rounds)}` : "";
+  if (stopped) return `${plural(finished, "round")}${rounds} published. No attempt follows: ${stoppedWords(stopped)}.`;
+  if (status.draining) return "The server is about to end and begins no further attempt.";
+  if (!current) return "No attempt was begun yet.";
+  const name = `Round ${integer(current.round + 1)}${rounds}, attempt ${integer(current.attempt + 1)}: `;
+  if (current.phase === "failed") return `${name}failed, ${failureWords(current.failure)}.`;
+  if (current.phase === "published") return `${name}published; the next one begins when members state the same model.`;
+  return `${name}${phaseWords(current.phase)}.`;
+}
+
+/** Seconds until the phase ends, by the server's clock and the time since it answered; else null. */
+export function secondsLeft(status, sinceAnswer) {
+  const { current } = status;
+  if (!current || !["collecting", "opening"].includes(current.phase)) return null;
+  return Math.max(0, current.deadline - status.now - sinceAnswer);
+}
+
+/** "ends in 12 s" */
+export const deadlineWords = (left) => (left === null ? "" : left === 0 ? "ends now" : `ends in ${wholeSeconds(left)}`);
+
+/** 75.4 → "1 min 15 s"; whole seconds. */
+export function wholeSeconds(value) {
+  const whole = Math.round(value);
+  return whole >= 60 ? `${Math.floor(whole / 60)} min ${whole % 60} s` : `${whole} s`;
+}
+
+/** Longer times: "3 d 4 h", "4 h 5 min". */
+export function longTime(value) {
+  const days = Math.floor(value / 86_400);
+  return days > 0 ? `${plural(days, "day")} ${Math.floor((value % 86_400) / 3600)} h` : seconds(Math.round(value));
+}
+
+/** What is to be put right, most urgent first: [level, sentence]. */
+export function alarms(status) {
+  const found = status.problems.map((problem) => ["danger", `Not ready: ${problem}.`]);
+  if (status.certificate_end > 0) {
+    const left = status.certificate_end - status.now;
+    if (left <= 0) found.unshift(["danger", "The server's certificate has ended: no member can connect."]);
+    else if (left < 30 * 86_400) found.push(["warn", `The server's certificate ends in ${longTime(left)}.`]);
+  }
+  if (status.store_errors > 0) found.push(["warn", `The store failed ${plural(status.store_errors, "time")} since the server was started.`]);
+  return found;
+}
+
+const kEventWords = {
+  "server-started": "The server was started",
+  "listening": "It listens for members",
+  "admin-listening": "It listens for operators",
+  "attempt-begun": "An attempt began",
+  "attempt-closed": "An attempt closed",
+  "attempt-published": "An attempt was published",
+  "attempt-failed": "An attempt failed",
+  "all-rounds-published": "All rounds are published",
+  "federation-stopped": "No attempt follows",
+  "request-refused": "A request was refused",
+  "requests-refused": "Further requests were refused",
+  "store-failed": "The store failed",
+  "store-works-again": "The store works again",
+  "certificate-ends": "The certificate ends soon",
+  "certificate-ended": "The certificate has ended",
+  "certificate-replaced": "The certificate was replaced",
+  "invitation-unreadable": "The invitation cannot be read",
+  "new-epoch": "A new epoch waits for a restart",
+  "draining": "The server was asked to end",
+  "server-stopped": "The server ended",
+};
+
+export const eventWords = (event) => kEventWords[event] ?? event;
+
+const kNamed = new Set(["time", "level", "event", "epoch", "round", "attempt", "reason", "deadline"]);
+
+/** The fields of an event in one line. */
+export function eventDetails(event) {
+  const parts = [];
+  if (typeof event.round === "number") parts.push(attemptName(event));
+  if (event.reason) parts.push(stoppedWords(failureWords(event.reason)).replaceAll("_", " "));
+  for (const [key, value] of Object.entries(event)) {
+    if (!kNamed.has(key)) parts.push(`${key.replaceAll("_", " ")}: ${value}`);
+  }
+  return parts.join("; ") || kAbsent;
+}
+
+/** Rows of the views: what is spent, what the whole will cost, what is left; null: no guarantee. */
+export function viewRows(spent, whole) {
+  const known = new Map((spent?.statement?.promises ?? []).map((promise) => [promise.view, promise]));
+  const rows = whole?.statement?.promises ?? spent?.statement?.promises ?? [];
+  const nothingYet = spent !== null && spent !== undefined && spent.attempts === 0;
+  return rows.map((promise) => {
+    const end = whole?.statement ? promise.epsilon : undefined;
+    const now = nothingYet ? (promise.epsilon === null ? null : 0) : known.get(promise.view)?.epsilon;
+    const bounded = typeof end === "number" && typeof now === "number";
+    return { view: promise.view, audience: promise.audience, spent: now, whole: end,
+             left: bounded ? Math.max(0, end - now) : undefined };
+  });
+}

@@ -1,0 +1,241 @@
+// The page of a real server, whose members play rounds, in a real browser.
+// environment: TACET_PROGRAM; TACET_DRIVE_ROUNDS, the program that plays the members;
+// TACET_CHROMIUM when it is not called chromium; TACET_PICTURES, a folder to leave pictures in.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { Browser } from "../browser.mjs";
+import { epsilon } from "../src/format.js";
+
+const kProgram = process.env.TACET_PROGRAM;
+const kDriveRounds = process.env.TACET_DRIVE_ROUNDS;
+const kPictures = process.env.TACET_PICTURES;
+const kPatience = 120_000;  // milliseconds
+const kSites = ["north", "south", "west"];
+const kAgreed = `
+[data]
+classes = 2
+[model]
+name = "logistic"
+input_shape = [10]
+[federation]
+rounds = 20
+[privacy]
+noise = 6
+scale = 1e-2
+`;
+
+let folder;
+let browser;
+let server = null;  // {process, members, address, token}
+
+const at = (...names) => path.join(folder, ...names);
+const run = (program, ...given) => execFileSync(program, given, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] }).toString();
+const tacet = (...given) => run(kProgram, ...given);
+const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+
+async function until(what, condition) {
+  const end = Date.now() + kPatience;
+  let last;
+  while (Date.now() < end) {
+    last = await condition();
+    if (last) return last;
+    await pause(100);
+  }
+  return assert.fail(`${what} did not come`);
+}
+
+/** A federation of three sites and a server, as people set it up. */
+function setUp() {
+  writeFileSync(at("agreed.toml"), kAgreed);
+  const made = tacet("federation", "init", "--name", "hospitals", "--config", "agreed.toml", "--members", "3", "--key-file", "c.key", "--json");
+  const { coordinator } = JSON.parse(made);
+  const all = [...kSites, "hub"];
+  for (const name of all) {
+    tacet("client", "request", "--home", name, "--name", name, "--key-file", `${name}.key`,
+      ...(name === "hub" ? ["--server-host", "127.0.0.1"] : []));
+    const fingerprint = createHash("sha256").update(readFileSync(at(name, "enrolment.request"))).digest("hex");
+    tacet("federation", "enrol", name, "--request", `${name}/enrolment.request`, "--fingerprint", fingerprint, "--key-file", "c.key");
+  }
+  tacet("federation", "seal-key", "--key-file", "c.key");
+  for (const name of all) {
+    tacet("client", "join", `federation/invitations/${name}-epoch-0.tacet`, "--home", name, "--coordinator", coordinator, "--key-file", `${name}.key`);
+  }
+}
+
+async function startServer(...flags) {
+  const child = spawn(kProgram, ["server", "--home", "hub", "--key-file", "hub.key", "--listen", "127.0.0.1:0",
+    "--admin", "127.0.0.1:0", ...flags], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  const events = new Map();
+  let rest = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop();
+    for (const line of lines) events.set(JSON.parse(line).event, JSON.parse(line));
+  });
+  await until("the server", () => events.has("listening"));
+  server = {
+    process: child, members: `127.0.0.1:${events.get("listening").port}`,
+    address: events.get("admin-listening").page, token: readFileSync(at("hub", "page.token"), "utf8"),
+  };
+}
+
+async function stopServer() {
+  if (server === null) return;
+  const ended = new Promise((done) => server.process.on("exit", done));
+  server.process.kill("SIGTERM");
+  assert.equal(await ended, 0);
+  server = null;
+}
+
+const play = (step) => run(kDriveRounds, server.members, step, ...kSites);
+const withToken = () => `${server.address}#token=${server.token}`;
+const textOf = (page) => page.evaluate(`document.body?.innerText ?? ""`);
+const says = (page, pattern) => until(`${pattern}`, async () => pattern.test(await textOf(page)));
+
+/** Opens the page, hands it to `check`, then holds it to what every page keeps. */
+async function withPage(where, options, check, { mayComplain = false } = {}) {
+  const page = await browser.open(where, options);
+  try {
+    await check(page);
+    if (!mayComplain) assert.deepEqual(page.problems, []);
+    const elsewhere = page.requests.filter((url) => !url.startsWith("data:") && !url.startsWith(server?.address ?? "http://127.0.0.1:"));
+    assert.deepEqual(elsewhere, []);
+    const [scroll, width] = await page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]");
+    assert.ok(scroll <= width, `${scroll} pixels wide in a window of ${width}`);
+    if (kPictures && options.picture) writeFileSync(path.join(kPictures, `${options.picture}.png`), await page.picture());
+  } finally {
+    await page.close();
+  }
+}
+
+const drawnCharts = (page) => page.evaluate(`[...document.querySelectorAll(".plot canvas")].filter((canvas) =>
+  canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte > 0)).length`);
+
+before(async () => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "tacet-live-"));
+  if (kPictures) mkdirSync(kPictures, { recursive: true });
+  setUp();
+  await startServer();
+  browser = await Browser.start();
+});
+
+after(async () => {
+  await browser?.close();
+  server?.process.kill("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("without its token the page asks for it, and for nothing else", () =>
+  withPage(server.address, { picture: "live-token" }, async (page) => {
+    await says(page, /This page needs its token/);
+    assert.deepEqual(page.requests.filter((url) => url.includes("/api/")), []);
+    assert.equal(await page.evaluate("document.activeElement.id"), "token");
+    await page.type(server.token);
+    await page.press("Enter");
+    await says(page, /hospitals/);
+    await page.evaluate("window.location.reload()");
+    await says(page, /hospitals/);  // the tab remembers it
+    assert.ok(page.requests.every((url) => !url.includes(server.token)));
+  }));
+
+test("a wrong token is refused", () =>
+  withPage(`${server.address}#token=wrong`, {}, async (page) => {
+    await says(page, /The server does not know the token/);
+    assert.equal(await page.evaluate("sessionStorage.length"), 0);
+    assert.ok(page.problems.every((problem) => /401/.test(problem)), page.problems.join("\n"));
+  }, { mayComplain: true }));
+
+test("a round as it goes on", () =>
+  withPage(withToken(), { picture: "live" }, async (page) => {
+    await says(page, /Round 1 of 20, attempt 1: collecting uploads/);
+    assert.equal(await page.evaluate("window.location.hash"), "");
+    assert.equal(await page.evaluate("document.title"), "hospitals – tacet server");
+    await says(page, /0 of 3 invited members have uploaded/);
+    assert.match(await textOf(page), /ends in \d+ (min|s)/);
+    assert.match(await textOf(page), /No round is published yet/);
+    play("upload-some");
+    await says(page, /2 of 3 invited members have uploaded/);
+    play("upload-last");
+    await says(page, /members vote and open the sum/);
+    play("open");
+    await says(page, /Rounds published\s+1\s+of 20 agreed/);
+    await says(page, /Round 2 of 20, attempt 1: collecting uploads/);
+    await says(page, /An attempt was published/);
+    await until("charts", async () => await drawnCharts(page) === 2);
+    assert.match(await textOf(page), /put-vote\s+ok\s+2/);
+  }));
+
+test("what is spent and what is left", () =>
+  withPage(withToken(), {}, async (page) => {
+    await until("what is spent", async () => /Attempts begun\s+2/.test(await textOf(page)));
+    const api = (name) => page.evaluate(`fetch("/api/${name}", { headers: { Authorization: "Bearer ${server.token}" } }).then((a) => a.json())`);
+    const spent = await until("the accountants", async () => {
+      const { spent: now } = await api("status");
+      return now?.attempts === 2 ? now : null;
+    });
+    const { whole } = await until("the whole", async () => {
+      const agreed = await api("agreement");
+      return agreed.whole ? agreed : null;
+    });
+    for (const promise of [...spent.statement.promises, ...whole.statement.promises]) {
+      if (promise.epsilon !== null) await says(page, new RegExp(epsilon(promise.epsilon).replace(".", "\\.")));
+    }
+    assert.match(await textOf(page), /The server together with one holder of the keys\s+no guarantee/);
+  }));
+
+test("what was agreed, in words", () =>
+  withPage(withToken(), {}, async (page) => {
+    await says(page, /3 clients, 3 a round/);
+    const words = await page.evaluate(`document.querySelector(".words").textContent`);
+    for (const site of kSites) assert.match(words, new RegExp(`member +${site}`));
+  }));
+
+test("on a phone, in the dark", () =>
+  withPage(withToken(), { width: 360, height: 780, dark: true, picture: "live-phone-dark" }, async (page) => {
+    await says(page, /3 clients, 3 a round/);
+    assert.equal(await page.evaluate("document.documentElement.dataset.theme"), "dark");
+    await until("charts", async () => await drawnCharts(page) === 2);
+  }));
+
+test("a reader without a mouse reaches everything, and keeps the place", () =>
+  withPage(withToken(), {}, async (page) => {
+    await says(page, /An attempt was published/);
+    await page.evaluate(`document.querySelector(".part .choice").focus()`);
+    await page.press("Enter");
+    assert.equal(await page.evaluate(`document.querySelector(".choice").getAttribute("aria-pressed")`), "true");
+    assert.doesNotMatch(await textOf(page), /An attempt was published/);
+    await page.evaluate(`document.querySelector(".plot").focus()`);
+    const place = () => page.evaluate(`document.activeElement.className`);
+    await pause(5000);  // two more answers
+    assert.equal(await place(), "plot");
+    for (let i = 0; i < 12; i += 1) await page.press("Tab");
+    assert.notEqual(await place(), "plot");
+  }));
+
+test("failed attempts and the end are shown as what they are", async () => {
+  await stopServer();
+  // As if it had never run: an open attempt would keep its own deadline.
+  for (const name of ["server.sqlite", "server.sqlite-wal", "server.sqlite-shm", "spool"]) rmSync(at("hub", name), { recursive: true, force: true });
+  await startServer("--collecting-seconds", "1");
+  await withPage(withToken(), { picture: "live-ended" }, async (page) => {
+    await says(page, /No attempt follows: round 1 failed in all its 3 attempts/);
+    await says(page, /Failed attempts\s+3\s+3 × too few uploads at the deadline/);
+    await page.evaluate(`[...document.querySelectorAll(".choice")].at(-1).click()`);
+    await says(page, /error\s+No attempt follows/i);
+    await page.evaluate(`document.querySelectorAll("details").forEach((details) => { details.open = true; })`);
+    await says(page, /failed: too few uploads at the deadline/);
+  });
+});
+
+test("a server that does not answer is noticed", () =>
+  withPage(withToken(), {}, async (page) => {
+    await says(page, /\blive\b/);
+    await stopServer();
+    await says(page, /no answer for \d+ s/);
+    assert.match(await textOf(page), /hospitals/);
+  }, { mayComplain: true }));

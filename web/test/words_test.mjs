@@ -1,0 +1,67 @@
+// What the page of a server says about a status.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  alarms, attemptName, deadlineWords, eventDetails, nowSentence, secondsLeft, viewRows, wholeSeconds,
+} from "../src/live/words.js";
+
+const kQuiet = { current: null, stopped: "", draining: false, finished: 0, problems: [], certificate_end: 0, store_errors: 0, now: 1000 };
+const kAgreement = { manifest: { rounds: 20 } };
+const collecting = { round: 2, attempt: 1, phase: "collecting", deadline: 1090, accepted: 1, invited: 3, failure: "" };
+
+test("one sentence says what goes on", () => {
+  assert.equal(nowSentence(kQuiet, kAgreement), "No attempt was begun yet.");
+  assert.equal(nowSentence({ ...kQuiet, current: collecting }, kAgreement), "Round 3 of 20, attempt 2: collecting uploads.");
+  assert.equal(nowSentence({ ...kQuiet, current: collecting }, null), "Round 3, attempt 2: collecting uploads.");
+  assert.equal(nowSentence({ ...kQuiet, current: { ...collecting, phase: "failed", failure: "too-few-uploads" } }, kAgreement),
+    "Round 3 of 20, attempt 2: failed, too few uploads at the deadline.");
+  assert.equal(nowSentence({ ...kQuiet, stopped: "all 20 rounds are done", finished: 20 }, kAgreement),
+    "20 rounds of 20 published. No attempt follows: all 20 rounds are done.");
+  assert.equal(nowSentence({ ...kQuiet, stopped: "round 0 failed in all its 3 attempts" }, null),
+    "0 rounds published. No attempt follows: round 1 failed in all its 3 attempts.");
+  assert.match(nowSentence({ ...kQuiet, draining: true, current: collecting }, kAgreement), /about to end/);
+});
+
+test("the time until the deadline is the server's", () => {
+  assert.equal(secondsLeft({ ...kQuiet, current: collecting }, 0), 90);
+  assert.equal(secondsLeft({ ...kQuiet, current: collecting }, 30.5), 59.5);
+  assert.equal(secondsLeft({ ...kQuiet, current: collecting }, 1000), 0);
+  assert.equal(secondsLeft({ ...kQuiet, current: { ...collecting, phase: "published" } }, 0), null);
+  assert.equal(deadlineWords(90), "ends in 1 min 30 s");
+  assert.equal(deadlineWords(0), "ends now");
+  assert.equal(deadlineWords(null), "");
+  assert.equal(wholeSeconds(59.6), "1 min 0 s");
+});
+
+test("what is wrong comes first", () => {
+  assert.deepEqual(alarms(kQuiet), []);
+  const day = 86_400;
+  assert.deepEqual(alarms({ ...kQuiet, certificate_end: 1000 + 31 * day }), []);
+  assert.deepEqual(alarms({ ...kQuiet, certificate_end: 1000 + 2 * day + 3600, problems: ["its store does not work"] }), [
+    ["danger", "Not ready: its store does not work."],
+    ["warn", "The server's certificate ends in 2 days 1 h."]]);
+  assert.equal(alarms({ ...kQuiet, certificate_end: 1000, problems: ["x"] })[0][1], "The server's certificate has ended: no member can connect.");
+  assert.deepEqual(alarms({ ...kQuiet, store_errors: 2 }), [["warn", "The store failed 2 times since the server was started."]]);
+});
+
+test("rounds are counted from 1 for people", () => {
+  assert.equal(attemptName({ round: 0, attempt: 0 }), "round 1, attempt 1");
+  assert.equal(eventDetails({ time: "", level: "info", event: "attempt-failed", epoch: 0, round: 3, attempt: 0, participants: 0, reason: "refused" }),
+    "round 4, attempt 1; a majority of openers refused it; participants: 0");
+  assert.equal(eventDetails({ time: "", level: "info", event: "draining" }), "–");
+});
+
+test("what is spent and left, by view", () => {
+  const promises = (values) => ({ attempts: 1, statement: { promises: [
+    { view: "outsider", audience: "Anyone", epsilon: values[0] }, { view: "server-with-key-holder", audience: "Both", epsilon: null }] } });
+  const rows = viewRows(promises([1.5]), promises([4]));
+  assert.deepEqual(rows, [
+    { view: "outsider", audience: "Anyone", spent: 1.5, whole: 4, left: 2.5 },
+    { view: "server-with-key-holder", audience: "Both", spent: null, whole: null, left: undefined }]);
+  const before = viewRows({ attempts: 0, statement: null }, promises([4]));
+  assert.equal(before[0].spent, 0);
+  assert.equal(before[0].left, 4);
+  assert.equal(before[1].spent, null);
+  assert.deepEqual(viewRows(null, null), []);
+  assert.equal(viewRows(promises([1.5]), null)[0].left, undefined);
+});
