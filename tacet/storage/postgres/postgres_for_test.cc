@@ -70,11 +70,13 @@ PostgresForTest::~PostgresForTest() { Kill(); }
 // The child ends when this process does.
 pid_t PostgresForTest::Spawn(const std::vector<std::string>& command) const {
   const passwd* user = OtherUser();
-  std::vector<char*> arguments;
-  for (const std::string& argument : command)
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
   const std::string program = programs_ / command.at(0);
+  // The programs look for each other beside the path that they were called by.
+  std::vector<char*> arguments = {const_cast<char*>(program.c_str())};
+  for (size_t i = 1; i < command.size(); ++i) {
+    arguments.push_back(const_cast<char*>(command[i].c_str()));
+  }
+  arguments.push_back(nullptr);
   const std::string log = folder_.path() / "log";
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
