@@ -178,15 +178,20 @@ class LoadClients::Member {
       case AttemptPhase::kCollecting:
         shared_.Saw(current.attempt);
         return current.invited == federation::Invited::kYes && uploaded_ != current.attempt
-                   ? Upload(current.attempt)
+                   ? UnlessTooLate(Upload(current.attempt))
                    : absl::OkStatus();
       case AttemptPhase::kOpening:
-        return Open(current.attempt);
+        return UnlessTooLate(Open(current.attempt));
       case AttemptPhase::kPublished:
       case AttemptPhase::kFailed:
         return absl::OkStatus();
     }
     return absl::OkStatus();
+  }
+
+  // An attempt may go on without a member that is slow.
+  static absl::Status UnlessTooLate(const absl::Status& status) {
+    return status.code() == absl::StatusCode::kFailedPrecondition ? absl::OkStatus() : status;
   }
 
   absl::Status Upload(const secagg::Attempt& attempt) {

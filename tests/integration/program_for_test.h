@@ -55,9 +55,10 @@ class ProgramTest : public ::testing::Test {
     return WaitFor(child);
   }
 
-  // A process with its output in files; one at a time.
-  pid_t Start(const std::string& program, std::vector<std::string> arguments) {
-    const std::string out = path_ / "stdout", err = path_ / "stderr";
+  // A process with its output in the files `name`stdout and `name`stderr; one at a time of each.
+  pid_t Start(const std::string& program, std::vector<std::string> arguments,
+              const std::string& name = "") {
+    const std::string out = path_ / (name + "stdout"), err = path_ / (name + "stderr");
     const pid_t child = fork();
     if (child == 0) {
       dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDOUT_FILENO);
@@ -71,12 +72,12 @@ class ProgramTest : public ::testing::Test {
     }
     return child;
   }
-  Outcome WaitFor(pid_t child) const {
+  Outcome WaitFor(pid_t child, const std::string& name = "") const {
     int status = 0;
     waitpid(child, &status, 0);
     return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-            .out = Read("stdout"),
-            .err = Read("stderr")};
+            .out = Read(name + "stdout"),
+            .err = Read(name + "stderr")};
   }
 
   std::string WriteConfig(const std::string& text, const std::string& name = "config.toml") {

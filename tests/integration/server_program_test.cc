@@ -19,7 +19,7 @@
 
 #include "tacet/base/hash.h"
 #include "tacet/storage/postgres/postgres_for_test.h"
-#include "tests/integration/program_for_test.h"
+#include "tests/integration/federation_for_test.h"
 #include "tests/integration/site_for_test.h"
 
 namespace tacet::app {
@@ -42,134 +42,14 @@ rounds = 20
 noise = 6
 scale = 1e-2
 )";
-const std::vector<std::string> kSites = {"north", "south", "west"};
 
-// The answer to a GET, headers and all; empty when nobody listens.
-std::string HttpGet(uint16_t port, const std::string& path, const std::string& token = "") {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  std::string all;
-  if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) {
-    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" +
-                                (token.empty() ? "" : "Authorization: Bearer " + token + "\r\n") +
-                                "\r\n";
-    ::send(socket, request.data(), request.size(), MSG_NOSIGNAL);
-    char buffer[4096];
-    for (ssize_t count = 0; (count = ::recv(socket, buffer, sizeof(buffer), 0)) > 0;) {
-      all.append(buffer, static_cast<size_t>(count));
-    }
-  }
-  ::close(socket);
-  return all;
-}
-
-class ServerProgramTest : public ProgramTest {
+class ServerProgramTest : public FederationProgramTest {
  protected:
-  void SetUp() override {
-    const Outcome init =
-        Tacet({"federation", "init", "--name", "hospitals", "--config", WriteConfig(kAgreed),
-               "--members", "3", "--key-file", "c.key", "--json"});
-    ASSERT_EQ(init.exit_code, 0) << init.err;
-    coordinator_ = *JsonValue::Parse(init.out)->Find("coordinator")->AsString();
-    for (const std::string& site : kSites) Request(site, {});
-    Request("hub", {"--server-host", "localhost", "--server-host", "127.0.0.1"});
-    for (const std::string& site : kSites) Enrol(site);
-    Enrol("hub");
-    ASSERT_EQ(Tacet({"federation", "seal-key", "--key-file", "c.key"}).exit_code, 0);
-    for (const std::string& site : kSites) Join(site);
-    Join("hub");
-  }
-  void TearDown() override {
-    if (server_ > 0) {
-      ::kill(server_, SIGKILL);
-      WaitFor(server_);
-    }
-  }
-
-  void Request(const std::string& name, const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"client", "request", "--home",     name,
-                                          "--name", name,      "--key-file", name + ".key"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome made = Tacet(arguments);
-    ASSERT_EQ(made.exit_code, 0) << made.err;
-  }
-  void Enrol(const std::string& name, const std::string& days = "365") {
-    const std::string request = Read(name + "/enrolment.request");
-    const Outcome enrolled = Tacet(
-        {"federation", "enrol", name, "--request", name + "/enrolment.request", "--fingerprint",
-         base::ToHex(base::Sha256(base::AsBytes(request))), "--days", days, "--key-file", "c.key"});
-    ASSERT_EQ(enrolled.exit_code, 0) << enrolled.err;
-  }
-  void Join(const std::string& name, int epoch = 0) {
-    const Outcome joined =
-        Tacet({"client", "join",
-               "federation/invitations/" + name + "-epoch-" + std::to_string(epoch) + ".tacet",
-               "--home", name, "--coordinator", coordinator_, "--key-file", name + ".key"});
-    ASSERT_EQ(joined.exit_code, 0) << joined.err;
-  }
-
-  // Flags and their values; `more` replaces what is there.
-  static std::vector<std::string> Arguments(const std::vector<std::string>& more) {
-    std::map<std::string, std::string> flags = {{"--home", "hub"},
-                                                {"--key-file", "hub.key"},
-                                                {"--listen", "127.0.0.1:0"},
-                                                {"--admin", "127.0.0.1:0"},
-                                                {"--log", "server.log"}};
-    for (size_t i = 0; i + 1 < more.size(); i += 2) flags[more[i]] = more[i + 1];
-    std::vector<std::string> arguments = {"server"};
-    for (const auto& [flag, value] : flags) arguments.insert(arguments.end(), {flag, value});
-    return arguments;
-  }
-  // Until it is ready; its log begins anew.
-  void StartServer(const std::vector<std::string>& more = {}) {
-    std::filesystem::remove(path_ / "server.log");
-    server_ = Start(TACET_PROGRAM, Arguments(more));
-    AwaitEvent("listening");
-    ASSERT_FALSE(HasFailure()) << Read("stderr");
-    members_port_ = static_cast<uint16_t>(Number(*Event("listening"), "port"));
-    const std::string admin = *Event("admin-listening")->Find("address")->AsString();
-    admin_port_ = static_cast<uint16_t>(std::stoi(admin.substr(admin.rfind(':') + 1)));
-    Await([this] { return HttpGet(admin_port_, "/readyz").find(" 200 ") != std::string::npos; });
-  }
-  Outcome StopServer() {
-    ::kill(server_, SIGTERM);
-    return WaitFor(std::exchange(server_, 0));
-  }
-
-  std::vector<JsonValue> Events() const {
-    std::vector<JsonValue> events;
-    std::istringstream log(Read("server.log"));
-    for (std::string line; std::getline(log, line);) {
-      if (log.eof()) break;  // not written to its end yet
-      auto event = JsonValue::Parse(line);
-      EXPECT_TRUE(event.ok()) << line;
-      if (event.ok()) events.push_back(*std::move(event));
-    }
-    return events;
-  }
-  std::optional<JsonValue> Event(const std::string& name) const {
-    for (JsonValue& event : Events()) {
-      if (*event.Find("event")->AsString() == name) return std::move(event);
-    }
-    return std::nullopt;
-  }
-  void Await(const std::function<bool()>& condition) const {
-    for (int i = 0; i < 1200; ++i) {
-      if (condition()) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
-    FAIL() << "it did not come; the log says\n" << Read("server.log");
-  }
-  void AwaitEvent(const std::string& name) const {
-    Await([&] { return Event(name).has_value(); });
-  }
+  void SetUp() override { SetUpFederation(kAgreed); }
 
   SitesForTest Sites() const {
     SitesForTest sites;
-    for (const std::string& site : kSites) {
+    for (const std::string& site : sites_) {
       auto opened = SiteForTest::Open(path_ / site, path_ / (site + ".key"),
                                       "127.0.0.1:" + std::to_string(members_port_));
       EXPECT_TRUE(opened.ok()) << opened.status();
@@ -177,17 +57,6 @@ class ServerProgramTest : public ProgramTest {
     }
     return sites;
   }
-
-  JsonValue Api(const std::string& path) const {
-    const std::string answer = HttpGet(admin_port_, path, Read("hub/page.token"));
-    auto value = JsonValue::Parse(answer.substr(answer.find("\r\n\r\n") + 4));
-    EXPECT_TRUE(value.ok()) << answer;
-    return value.ok() ? *std::move(value) : JsonValue();
-  }
-
-  std::string coordinator_;
-  pid_t server_ = 0;
-  uint16_t members_port_ = 0, admin_port_ = 0;
 };
 
 TEST_F(ServerProgramTest, ServesRoundsAndEndsWhenItIsAsked) {
@@ -239,7 +108,7 @@ TEST_F(ServerProgramTest, NamesNobody) {
   const std::string token = Read("hub/page.token");
   const std::string told =
       Read("server.log") + HttpGet(admin_port_, "/metrics") + Api("/api/status").Dump();
-  for (const std::string& site : kSites) EXPECT_THAT(told, Not(HasSubstr(site)));
+  for (const std::string& site : sites_) EXPECT_THAT(told, Not(HasSubstr(site)));
   EXPECT_THAT(told, Not(HasSubstr("member\":")));
   EXPECT_THAT(told, Not(HasSubstr(token)));
   EXPECT_THAT(Event("attempt-failed")->Dump(), HasSubstr("too-few-uploads"));

@@ -1,0 +1,169 @@
+// A federation that is set up with the program, and its server as a process.
+#ifndef TACET_TESTS_INTEGRATION_FEDERATION_FOR_TEST_H_
+#define TACET_TESTS_INTEGRATION_FEDERATION_FOR_TEST_H_
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/hash.h"
+#include "tests/integration/program_for_test.h"
+
+namespace tacet::app {
+
+// The answer to a GET, headers and all; empty when nobody listens.
+inline std::string HttpGet(uint16_t port, const std::string& path, const std::string& token = "") {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::string all;
+  if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) {
+    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" +
+                                (token.empty() ? "" : "Authorization: Bearer " + token + "\r\n") +
+                                "\r\n";
+    ::send(socket, request.data(), request.size(), MSG_NOSIGNAL);
+    char buffer[4096];
+    for (ssize_t count = 0; (count = ::recv(socket, buffer, sizeof(buffer), 0)) > 0;) {
+      all.append(buffer, static_cast<size_t>(count));
+    }
+  }
+  ::close(socket);
+  return all;
+}
+
+class FederationProgramTest : public ProgramTest {
+ protected:
+  // `agreed` is what north, south and west agree on, in TOML.
+  void SetUpFederation(const std::string& agreed) {
+    const Outcome init =
+        Tacet({"federation", "init", "--name", "hospitals", "--config", WriteConfig(agreed),
+               "--members", "3", "--key-file", "c.key", "--json"});
+    ASSERT_EQ(init.exit_code, 0) << init.err;
+    coordinator_ = *base::JsonValue::Parse(init.out)->Find("coordinator")->AsString();
+    for (const std::string& site : sites_) Request(site, {});
+    Request("hub", {"--server-host", "localhost", "--server-host", "127.0.0.1"});
+    for (const std::string& site : sites_) Enrol(site);
+    Enrol("hub");
+    ASSERT_EQ(Tacet({"federation", "seal-key", "--key-file", "c.key"}).exit_code, 0);
+    for (const std::string& site : sites_) Join(site);
+    Join("hub");
+  }
+  void TearDown() override {
+    if (server_ > 0) {
+      ::kill(server_, SIGKILL);
+      WaitFor(server_, "server-");
+    }
+  }
+
+  void Request(const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"client", "request", "--home",     name,
+                                          "--name", name,      "--key-file", name + ".key"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome made = Tacet(arguments);
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+  }
+  void Enrol(const std::string& name, const std::string& days = "365") {
+    const std::string request = Read(name + "/enrolment.request");
+    const Outcome enrolled = Tacet(
+        {"federation", "enrol", name, "--request", name + "/enrolment.request", "--fingerprint",
+         base::ToHex(base::Sha256(base::AsBytes(request))), "--days", days, "--key-file", "c.key"});
+    ASSERT_EQ(enrolled.exit_code, 0) << enrolled.err;
+  }
+  void Join(const std::string& name, int epoch = 0) {
+    const Outcome joined =
+        Tacet({"client", "join",
+               "federation/invitations/" + name + "-epoch-" + std::to_string(epoch) + ".tacet",
+               "--home", name, "--coordinator", coordinator_, "--key-file", name + ".key"});
+    ASSERT_EQ(joined.exit_code, 0) << joined.err;
+  }
+
+  // Flags and their values; `more` replaces what is there.
+  static std::vector<std::string> Arguments(const std::vector<std::string>& more) {
+    std::map<std::string, std::string> flags = {{"--home", "hub"},
+                                                {"--key-file", "hub.key"},
+                                                {"--listen", "127.0.0.1:0"},
+                                                {"--admin", "127.0.0.1:0"},
+                                                {"--log", "server.log"}};
+    for (size_t i = 0; i + 1 < more.size(); i += 2) flags[more[i]] = more[i + 1];
+    std::vector<std::string> arguments = {"server"};
+    for (const auto& [flag, value] : flags) arguments.insert(arguments.end(), {flag, value});
+    return arguments;
+  }
+  // Until it is ready; its log begins anew.
+  void StartServer(const std::vector<std::string>& more = {}) {
+    std::filesystem::remove(path_ / "server.log");
+    server_ = Start(TACET_PROGRAM, Arguments(more), "server-");
+    AwaitEvent("listening");
+    ASSERT_FALSE(HasFailure()) << Read("server-stderr");
+    members_port_ = static_cast<uint16_t>(Number(*Event("listening"), "port"));
+    const std::string admin = *Event("admin-listening")->Find("address")->AsString();
+    admin_port_ = static_cast<uint16_t>(std::stoi(admin.substr(admin.rfind(':') + 1)));
+    Await([this] { return HttpGet(admin_port_, "/readyz").find(" 200 ") != std::string::npos; });
+  }
+  Outcome StopServer() {
+    ::kill(server_, SIGTERM);
+    return WaitFor(std::exchange(server_, 0), "server-");
+  }
+
+  std::vector<base::JsonValue> Events() const {
+    std::vector<base::JsonValue> events;
+    std::istringstream log(Read("server.log"));
+    for (std::string line; std::getline(log, line);) {
+      if (log.eof()) break;  // not written to its end yet
+      auto event = base::JsonValue::Parse(line);
+      EXPECT_TRUE(event.ok()) << line;
+      if (event.ok()) events.push_back(*std::move(event));
+    }
+    return events;
+  }
+  std::optional<base::JsonValue> Event(const std::string& name) const {
+    for (base::JsonValue& event : Events()) {
+      if (*event.Find("event")->AsString() == name) return std::move(event);
+    }
+    return std::nullopt;
+  }
+  void Await(const std::function<bool()>& condition) const {
+    for (int i = 0; i < 1200; ++i) {
+      if (condition()) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    FAIL() << "it did not come; the log says\n" << Read("server.log");
+  }
+  void AwaitEvent(const std::string& name) const {
+    Await([&] { return Event(name).has_value(); });
+  }
+
+  base::JsonValue Api(const std::string& path) const {
+    const std::string answer = HttpGet(admin_port_, path, Read("hub/page.token"));
+    auto value = base::JsonValue::Parse(answer.substr(answer.find("\r\n\r\n") + 4));
+    EXPECT_TRUE(value.ok()) << answer;
+    return value.ok() ? *std::move(value) : base::JsonValue();
+  }
+
+  const std::vector<std::string> sites_ = {"north", "south", "west"};
+  std::string coordinator_;
+  pid_t server_ = 0;
+  uint16_t members_port_ = 0, admin_port_ = 0;
+};
+
+}  // namespace tacet::app
+
+#endif  // TACET_TESTS_INTEGRATION_FEDERATION_FOR_TEST_H_
