@@ -171,7 +171,7 @@ TEST_F(LyingServerTest, AClosedAttemptDoesNotCollectAgain) {
 // The sum is altered for all openers alike: each refuses, and the server learns no more than that.
 TEST_F(LyingServerTest, AnAlteredSumIsOpenedByNobody) {
   for (auto& site : live_.sites) {
-    LieInObjects(*site, BulkKind::kClosedRound, [this](const auto& fetch, base::Bytes& object) {
+    LieInObjects(*site, BulkKind::kClosedRound, [](const auto& fetch, base::Bytes& object) {
       if (fetch.name.attempt.attempt == 0 && fetch.name.attempt.round == 0) object.back() ^= 1;
     });
   }
