@@ -1,7 +1,6 @@
 #include "tacet/federation/round_server.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "tacet/base/status.h"
@@ -19,17 +18,10 @@ namespace {
 constexpr std::string_view kTooFewUploads = "too-few-uploads";
 constexpr std::string_view kRefused = "refused";
 constexpr std::string_view kNotOpened = "not-opened";
-constexpr std::string_view kEpochEnded = "epoch-ended";
 
 // Sums that one attempt is given at most: more than there are openers, since the server cannot tell
 // theirs from what another member sends.
 constexpr size_t kMostOpenedSums = 16;
-
-constexpr std::array kForgottenOfPublished = {ItemKind::kAccepted, ItemKind::kClosedRound,
-                                              ItemKind::kVote, ItemKind::kRefusal};
-constexpr std::array kForgottenOfFailed = {ItemKind::kAccepted, ItemKind::kClosedRound,
-                                           ItemKind::kVote, ItemKind::kRefusal,
-                                           ItemKind::kOpenedSum};
 
 ItemKind ItemKindOf(BulkKind kind) {
   switch (kind) {
@@ -45,26 +37,10 @@ ItemKind ItemKindOf(BulkKind kind) {
   return ItemKind::kAccepted;
 }
 
-// A checkpoint is found by its round: which model it is of is for its readers to see.
-SpoolKey KeyOf(const BulkName& name, uint64_t member) {
-  SpoolKey key{.name = name, .member = member};
-  if (name.kind == BulkKind::kCheckpoint) key.name.attempt.model_digest = {};
-  return key;
-}
-
 absl::Status CheckLength(const PutPartRequest& request, uint64_t agreed) {
   if (request.total == agreed) return absl::OkStatus();
   return base::FailedPrecondition("{} of {} bytes, the agreement says {}",
                                   BulkKindName(request.name.kind), request.total, agreed);
-}
-
-absl::StatusOr<base::Digest> DigestOf(std::span<const uint8_t> bytes) {
-  base::Digest digest;
-  if (bytes.size() != digest.size()) {
-    return base::DataLoss("server store: a digest has {} bytes", bytes.size());
-  }
-  std::ranges::copy(bytes, digest.begin());
-  return digest;
 }
 
 }  // namespace
@@ -124,102 +100,34 @@ uint32_t RoundServer::openers() const {
   return static_cast<uint32_t>(std::min<uint64_t>(spec().openers, spec().clients));
 }
 
-const AttemptRecord* RoundServer::Open() const {
-  return attempts_.empty() || HasEnded(attempts_.back().phase) ? nullptr : &attempts_.back();
-}
-
-uint32_t RoundServer::finished() const {
-  if (attempts_.empty()) return 0;
-  const AttemptRecord& last = attempts_.back();
-  return last.attempt.round + (last.phase == AttemptPhase::kPublished ? 1 : 0);
-}
-
-AttemptNumber RoundServer::Beginning() const {
-  return {.epoch = manifest_.epoch(), .round = finished(), .attempt = 0};
-}
-
-const RoundServer::Gift* RoundServer::Find(ItemKind kind, uint64_t member) const {
-  const auto gifts = gifts_.find(kind);
-  if (gifts == gifts_.end()) return nullptr;
-  const auto found = std::ranges::find(gifts->second, member, &Gift::member);
-  return found == gifts->second.end() ? nullptr : &*found;
-}
-
 // What an earlier process left.
 
 absl::Status RoundServer::Restore() {
-  stale_ = true;
-  cohort_.clear();
   aggregator_.reset();
-  gifts_.clear();
-  kept_.clear();
-  TACET_ASSIGN_OR_RETURN(attempts_, store_.Attempts());
-  if (!attempts_.empty()) TACET_RETURN_IF_ERROR(RestoreLast());
-  const uint32_t oldest = finished() - std::min(finished(), options_.kept_rounds);
-  for (const AttemptRecord& record : attempts_) {
-    if (record.phase != AttemptPhase::kPublished || record.attempt.round < oldest ||
-        record.attempt.epoch != manifest_.epoch()) {
-      continue;
-    }
-    Kept kept{.attempt = record.attempt, .sums = {}};
-    TACET_ASSIGN_OR_RETURN(std::vector<Item> items, store_.Items(NumberOf(record.attempt)));
-    for (Item& item : items) {
-      if (item.kind == ItemKind::kOpenedSum) {
-        kept.sums.push_back({item.member, std::move(item.bytes)});
-      }
-    }
-    kept_.push_back(std::move(kept));
+  TACET_ASSIGN_OR_RETURN(std::unique_ptr<AttemptBook> book,
+                         AttemptBook::Load(manifest_, options_.kept_rounds, store_, spool_));
+  if (book->Open() != nullptr && book->Open()->phase == AttemptPhase::kCollecting) {
+    TACET_ASSIGN_OR_RETURN(aggregator_, SumOf(*book));
   }
-  TACET_ASSIGN_OR_RETURN(std::vector<Item> items, store_.Items(Beginning()));
-  for (Item& item : items) {
-    if (item.kind == ItemKind::kStatement || item.kind == ItemKind::kCheckpoint) {
-      GiftsOf(item.kind).push_back({item.member, std::move(item.bytes)});
-    }
-  }
-  // Parts of uploads that were on their way stay.
-  sweep_is_due_ = Open() == nullptr || Open()->phase != AttemptPhase::kCollecting;
+  book_ = std::move(book);
   CountRevision(true);
-  stale_ = false;
   return absl::OkStatus();
-}
-
-absl::Status RoundServer::RestoreLast() {
-  const AttemptRecord& last = attempts_.back();
-  if (last.attempt.epoch > manifest_.epoch()) {
-    return base::FailedPrecondition(
-        "the server's store has gone on to epoch {}, its manifest is of epoch {}",
-        last.attempt.epoch, manifest_.epoch());
-  }
-  if (Open() == nullptr) return absl::OkStatus();
-  if (last.attempt.epoch < manifest_.epoch()) return Finish(AttemptPhase::kFailed, kEpochEnded);
-  if (last.attempt.manifest_hash != manifest_.manifest().hash()) {
-    return base::FailedPrecondition(
-        "the server's store has an open attempt of epoch {} under another manifest",
-        manifest_.epoch());
-  }
-  TACET_ASSIGN_OR_RETURN(cohort_, store_.Cohort());
-  TACET_ASSIGN_OR_RETURN(std::vector<Item> items, store_.Items(NumberOf(last.attempt)));
-  for (Item& item : items) {
-    if (item.kind == ItemKind::kStatement || item.kind == ItemKind::kCheckpoint) continue;
-    GiftsOf(item.kind).push_back({item.member, std::move(item.bytes)});
-  }
-  return last.phase == AttemptPhase::kCollecting ? RestoreSum() : absl::OkStatus();
 }
 
 // Adds what has been accepted.
-absl::Status RoundServer::RestoreSum() {
-  const secagg::Attempt& attempt = Open()->attempt;
+absl::StatusOr<std::unique_ptr<secagg::Aggregator>> RoundServer::SumOf(
+    const AttemptBook& book) const {
+  const secagg::Attempt& attempt = book.Open()->attempt;
   const secagg::Terms& terms = manifest_.manifest().terms();
-  aggregator_ =
+  auto sum =
       std::make_unique<secagg::Aggregator>(terms.aggregation(), attempt, terms.min_participants());
-  for (const Gift& accepted : GiftsOf(ItemKind::kAccepted)) {
-    TACET_ASSIGN_OR_RETURN(const base::Digest digest, DigestOf(accepted.bytes));
-    const SpoolKey key{.name = {.kind = BulkKind::kUpload, .attempt = attempt},
-                       .member = accepted.member};
+  for (const Gift& accepted : book.GiftsOf(ItemKind::kAccepted)) {
+    TACET_ASSIGN_OR_RETURN(const base::Digest digest, DigestFrom(accepted.bytes));
+    const SpoolKey key = SpoolKeyOf({BulkKind::kUpload, attempt}, accepted.member);
     TACET_ASSIGN_OR_RETURN(const base::Bytes upload, spool_.Read(key, digest));
-    TACET_RETURN_IF_ERROR(aggregator_->Submit(accepted.member, upload));
+    TACET_RETURN_IF_ERROR(sum->Submit(accepted.member, upload));
   }
-  return absl::OkStatus();
+  return sum;
 }
 
 // What time brings.
@@ -228,28 +136,16 @@ absl::Status RoundServer::Tick() {
   return Locked([this] { return TickLocked(); });
 }
 
-// What the store says of a change. After a failure nobody knows whether it happened, until the
-// store is read anew.
-absl::Status RoundServer::Noted(absl::Status status) {
-  if (!status.ok() && status.code() != absl::StatusCode::kAlreadyExists) stale_ = true;
-  return status;
-}
-
-absl::Status RoundServer::CheckFresh() const {
-  if (!stale_) return absl::OkStatus();
-  return base::Unavailable("the server's store has failed: try again later");
-}
-
 absl::Status RoundServer::TickLocked() {
-  if (stale_) TACET_RETURN_IF_ERROR(Restore());
-  if (sweep_is_due_) TACET_RETURN_IF_ERROR(Sweep());
-  if (const AttemptRecord* open = Open(); open != nullptr) {
+  if (!book_->CheckFresh().ok()) TACET_RETURN_IF_ERROR(Restore());
+  if (book_->sweep_is_due()) TACET_RETURN_IF_ERROR(Sweep());
+  if (const AttemptRecord* open = book_->Open(); open != nullptr) {
     const bool late = clock_() >= open->deadline;
     if (open->phase == AttemptPhase::kOpening) {
       return late ? Finish(AttemptPhase::kFailed, kNotOpened) : absl::OkStatus();
     }
-    const size_t expected = cohort_.empty() ? spec().clients : cohort_.size();
-    const bool complete = GiftsOf(ItemKind::kAccepted).size() == expected;
+    const size_t expected = book_->cohort().empty() ? spec().clients : book_->cohort().size();
+    const bool complete = book_->GiftsOf(ItemKind::kAccepted).size() == expected;
     return complete || late ? CloseCollecting() : absl::OkStatus();
   }
   if (draining_ || !stopped_.empty()) return absl::OkStatus();
@@ -265,8 +161,9 @@ std::string RoundServer::WhyStop(const secagg::Attempt& next) const {
   if (next.attempt >= spec().attempts_per_round) {
     return fmt::format("round {} failed in all its {} attempts", next.round, next.attempt);
   }
-  if (attempts_.size() >= manifest_.manifest().attempt_budget()) {
-    return fmt::format("all {} attempts that the agreement allows were begun", attempts_.size());
+  const size_t begun = book_->attempts().size();
+  if (begun >= manifest_.manifest().attempt_budget()) {
+    return fmt::format("all {} attempts that the agreement allows were begun", begun);
   }
   return "";
 }
@@ -274,10 +171,11 @@ std::string RoundServer::WhyStop(const secagg::Attempt& next) const {
 std::optional<secagg::Attempt> RoundServer::NextAttempt() const {
   secagg::Attempt next{.manifest_hash = manifest_.manifest().hash(),
                        .epoch = manifest_.epoch(),
-                       .round = finished()};
-  if (!attempts_.empty() && attempts_.back().attempt.epoch == next.epoch &&
-      attempts_.back().phase == AttemptPhase::kFailed) {
-    next.attempt = attempts_.back().attempt.attempt + 1;
+                       .round = book_->finished()};
+  const std::vector<AttemptRecord>& begun = book_->attempts();
+  if (!begun.empty() && begun.back().attempt.epoch == next.epoch &&
+      begun.back().phase == AttemptPhase::kFailed) {
+    next.attempt = begun.back().attempt.attempt + 1;
   }
   if (next.round == 0) {
     next.model_digest = spec().initial_model;
@@ -292,10 +190,8 @@ std::optional<secagg::Attempt> RoundServer::NextAttempt() const {
 
 // The model that most members state, if they are enough.
 std::optional<base::Digest> RoundServer::StatedModel() const {
-  const auto statements = gifts_.find(ItemKind::kStatement);
-  if (statements == gifts_.end()) return std::nullopt;
   std::map<base::Digest, size_t> supporters;
-  for (const Gift& gift : statements->second) {
+  for (const Gift& gift : book_->GiftsOf(ItemKind::kStatement)) {
     const absl::StatusOr<ModelStatement> statement = ReadModelStatement(gift.bytes, manifest_);
     if (statement.ok()) ++supporters[statement->model_digest];
   }
@@ -317,98 +213,40 @@ absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
                              .begun = now,
                              .deadline = now + options_.collecting_seconds,
                              .failure = {}};
-  TACET_RETURN_IF_ERROR(Noted(store_.Begin(record, cohort)));
-  attempts_.push_back(record);
-  cohort_ = std::move(cohort);
-  for (const ItemKind kind : kForgottenOfFailed) gifts_.erase(kind);
+  TACET_RETURN_IF_ERROR(book_->Begin(record, std::move(cohort)));
   CountRevision(true);
-  return RestoreSum();
-}
-
-absl::StatusOr<base::Digest> RoundServer::StoreClosedRound() {
-  // Whatever fails from here on, the sum is made anew from what was accepted.
-  stale_ = true;
-  TACET_ASSIGN_OR_RETURN(const base::Bytes closed, aggregator_->Close());
-  const SpoolKey key{.name = {.kind = BulkKind::kClosedRound, .attempt = Open()->attempt}};
-  const base::Digest digest = base::Sha256(closed);
-  TACET_ASSIGN_OR_RETURN(const uint64_t arrived, spool_.Arrived(key, digest));
-  TACET_RETURN_IF_ERROR(
-      spool_.Append(key, digest, arrived, std::span<const uint8_t>(closed).subspan(arrived)));
-  TACET_RETURN_IF_ERROR(spool_.Complete(key, digest).status());
-  stale_ = false;
-  return digest;
+  TACET_ASSIGN_OR_RETURN(aggregator_, SumOf(*book_));
+  return absl::OkStatus();
 }
 
 absl::Status RoundServer::CloseCollecting() {
-  AttemptRecord record = *Open();
-  const auto accepted = static_cast<uint32_t>(GiftsOf(ItemKind::kAccepted).size());
+  const size_t accepted = book_->GiftsOf(ItemKind::kAccepted).size();
   if (accepted < manifest_.manifest().terms().min_participants()) {
     return Finish(AttemptPhase::kFailed, kTooFewUploads);
   }
-  TACET_ASSIGN_OR_RETURN(const base::Digest digest, StoreClosedRound());
-  record.phase = AttemptPhase::kOpening;
-  record.participants = aggregator_->count();
-  record.deadline = clock_() + options_.opening_seconds;
-  const Item item{.kind = ItemKind::kClosedRound,
-                  .member = 0,
-                  .bytes = base::Bytes(digest.begin(), digest.end())};
-  TACET_RETURN_IF_ERROR(Noted(store_.Update(record, {&item, 1})));
-  attempts_.back() = record;
-  GiftsOf(ItemKind::kClosedRound) = {{0, item.bytes}};
+  TACET_ASSIGN_OR_RETURN(const base::Bytes closed, aggregator_->Close());
+  // If this fails, the sum is made anew from what was accepted.
+  TACET_RETURN_IF_ERROR(
+      book_->Close(closed, aggregator_->count(), clock_() + options_.opening_seconds));
   aggregator_.reset();
   CountRevision(true);
   return Sweep();  // single uploads are not kept any longer than the sum needs them
 }
 
 absl::Status RoundServer::Finish(AttemptPhase phase, std::string_view failure) {
-  AttemptRecord record = *Open();
-  record.phase = phase;
-  record.failure = failure;
-  const bool published = phase == AttemptPhase::kPublished;
-  TACET_RETURN_IF_ERROR(Noted(published ? store_.Finish(record, kForgottenOfPublished)
-                                        : store_.Finish(record, kForgottenOfFailed)));
-  attempts_.back() = record;
-  cohort_.clear();
+  TACET_RETURN_IF_ERROR(book_->Finish(phase, failure));
   aggregator_.reset();
-  if (published) {
-    kept_.push_back({.attempt = record.attempt, .sums = GiftsOf(ItemKind::kOpenedSum)});
-    if (kept_.size() > options_.kept_rounds) kept_.erase(kept_.begin());
-    gifts_.clear();
-  } else {
-    for (const ItemKind kind : kForgottenOfFailed) gifts_.erase(kind);
-  }
   CountRevision(true);
   return Sweep();
 }
 
-// Removes what nothing refers to any more.
 absl::Status RoundServer::Sweep() {
-  sweep_is_due_ = true;
-  if (finished() > options_.kept_rounds) {
-    TACET_RETURN_IF_ERROR(store_.ForgetBefore(finished() - options_.kept_rounds));
-  }
-  std::vector<SpoolKey> keys;
-  const auto keep = [&](BulkKind kind, const secagg::Attempt& attempt, const Gifts& gifts) {
-    for (const Gift& gift : gifts) keys.push_back(KeyOf({kind, attempt}, gift.member));
-  };
-  for (const Kept& kept : kept_) keep(BulkKind::kOpenedSum, kept.attempt, kept.sums);
-  if (const AttemptRecord* open = Open(); open != nullptr) {
-    keep(BulkKind::kClosedRound, open->attempt, GiftsOf(ItemKind::kClosedRound));
-    keep(BulkKind::kOpenedSum, open->attempt, GiftsOf(ItemKind::kOpenedSum));
-  }
-  const AttemptNumber beginning = Beginning();
-  keep(BulkKind::kCheckpoint,
-       {.manifest_hash = manifest_.manifest().hash(),
-        .epoch = beginning.epoch,
-        .round = beginning.round},
-       GiftsOf(ItemKind::kCheckpoint));
   // Nobody but its own giver decides about an object that is on its way; uploads are too late now.
+  std::vector<SpoolKey> arriving;
   for (const auto& [member, key] : giving_) {
-    if (key.name.kind != BulkKind::kUpload) keys.push_back(key);
+    if (key.name.kind != BulkKind::kUpload) arriving.push_back(key);
   }
-  TACET_RETURN_IF_ERROR(spool_.KeepOnly(keys));
-  sweep_is_due_ = false;
-  return absl::OkStatus();
+  return book_->Sweep(arriving);
 }
 
 void RoundServer::Drain() {
@@ -418,7 +256,7 @@ void RoundServer::Drain() {
 
 bool RoundServer::Idle() const {
   const std::lock_guard lock(mutex_);
-  return Open() == nullptr && (draining_ || !stopped_.empty());
+  return book_->Open() == nullptr && (draining_ || !stopped_.empty());
 }
 
 // What members ask.
@@ -426,27 +264,27 @@ bool RoundServer::Idle() const {
 absl::StatusOr<Announcement> RoundServer::AnnouncementFor(uint64_t member, uint64_t listed_from,
                                                           bool opening) const {
   const std::lock_guard lock(mutex_);
-  TACET_RETURN_IF_ERROR(CheckFresh());
+  TACET_RETURN_IF_ERROR(book_->CheckFresh());
   Announcement announcement{.manifest_hash = manifest_.manifest().hash(),
                             .epoch = manifest_.epoch(),
                             .revision = opening ? revision_ : phase_revision_,
                             .listed = {},
                             .current = std::nullopt,
-                            .finished = finished(),
+                            .finished = book_->finished(),
                             .kept = {},
                             .stopped = !stopped_.empty()};
-  const auto first =
-      std::ranges::find(attempts_, manifest_.epoch(),
-                        [](const AttemptRecord& record) { return record.attempt.epoch; });
-  const auto in_epoch = static_cast<uint64_t>(attempts_.end() - first);
+  const std::vector<AttemptRecord>& begun = book_->attempts();
+  const auto first = std::ranges::find(
+      begun, manifest_.epoch(), [](const AttemptRecord& record) { return record.attempt.epoch; });
+  const auto in_epoch = static_cast<uint64_t>(begun.end() - first);
   announcement.first_listed = std::min(listed_from, in_epoch);
   for (auto record = first + static_cast<ptrdiff_t>(announcement.first_listed);
-       record != attempts_.end(); ++record) {
+       record != begun.end(); ++record) {
     announcement.listed.push_back(NumberOf(record->attempt));
   }
-  for (const Kept& kept : kept_) announcement.kept.push_back(kept.attempt);
+  for (const KeptSums& kept : book_->kept()) announcement.kept.push_back(kept.attempt);
   if (in_epoch == 0) return announcement;
-  const AttemptRecord& last = attempts_.back();
+  const AttemptRecord& last = begun.back();
   AnnouncedAttempt current{.attempt = last.attempt,
                            .phase = last.phase,
                            .invited = Invited::kNo,
@@ -454,7 +292,7 @@ absl::StatusOr<Announcement> RoundServer::AnnouncementFor(uint64_t member, uint6
                            .participants = last.participants};
   if (spec().sampling != accounting::Sampling::kFixedSize) {
     current.invited = Invited::kOwnCoin;
-  } else if (std::ranges::binary_search(cohort_, member)) {
+  } else if (std::ranges::binary_search(book_->cohort(), member)) {
     current.invited = Invited::kYes;
   }
   announcement.current = current;
@@ -467,8 +305,8 @@ bool RoundServer::IsNews(const AwaitRequest& request) const {
 }
 
 absl::Status RoundServer::CheckOpen(const secagg::Attempt& attempt, AttemptPhase phase) const {
-  TACET_RETURN_IF_ERROR(CheckFresh());
-  const AttemptRecord* const open = Open();
+  TACET_RETURN_IF_ERROR(book_->CheckFresh());
+  const AttemptRecord* const open = book_->Open();
   if (open == nullptr) {
     return base::FailedPrecondition("round {} attempt {}: no attempt is open", attempt.round,
                                     attempt.attempt);
@@ -479,40 +317,25 @@ absl::Status RoundServer::CheckOpen(const secagg::Attempt& attempt, AttemptPhase
                                   phase == AttemptPhase::kOpening ? "still collecting" : "closed");
 }
 
-absl::Status RoundServer::Put(const AttemptNumber& at, ItemKind kind, uint64_t member,
-                              std::span<const uint8_t> bytes) {
-  Item item{.kind = kind, .member = member, .bytes = base::Bytes(bytes.begin(), bytes.end())};
-  TACET_RETURN_IF_ERROR(Noted(store_.PutItem(at, item)));
-  if (Find(kind, member) == nullptr) {
-    GiftsOf(kind).push_back({member, std::move(item.bytes)});
-    if (kind == ItemKind::kVote) CountRevision(false);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status RoundServer::CheckUpload(uint64_t member, const PutPartRequest& request) const {
   TACET_RETURN_IF_ERROR(CheckOpen(request.name.attempt, AttemptPhase::kCollecting));
-  if (!cohort_.empty() && !std::ranges::binary_search(cohort_, member)) {
+  if (!book_->cohort().empty() && !std::ranges::binary_search(book_->cohort(), member)) {
     return base::PermissionDenied("round {} attempt {}: not one of its participants",
                                   request.name.attempt.round, request.name.attempt.attempt);
   }
   return CheckLength(request, secagg::UploadBytes(manifest_.manifest().terms().aggregation()));
 }
 
-bool RoundServer::IsLate(const secagg::Attempt& attempt) const {
-  return Open() == nullptr && !kept_.empty() && kept_.back().attempt == attempt &&
-         attempts_.back().attempt == attempt;
-}
-
 // While the attempt is opening; of a published one also later than the others.
 absl::Status RoundServer::CheckOpenedSum(const PutPartRequest& request) const {
-  if (!IsLate(request.name.attempt))
+  if (!book_->IsPublishedLast(request.name.attempt)) {
     TACET_RETURN_IF_ERROR(CheckOpen(request.name.attempt, AttemptPhase::kOpening));
+  }
   return CheckLength(request, secagg::OpenedSumBytes(manifest_.manifest().terms().aggregation()));
 }
 
 absl::Status RoundServer::CheckCheckpoint(const PutPartRequest& request) const {
-  const AttemptNumber beginning = Beginning();
+  const AttemptNumber beginning = book_->Beginning();
   if (request.name.attempt.manifest_hash != manifest_.manifest().hash() ||
       NumberOf(request.name.attempt) != beginning) {
     return base::FailedPrecondition(
@@ -524,12 +347,13 @@ absl::Status RoundServer::CheckCheckpoint(const PutPartRequest& request) const {
 
 absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
     uint64_t member, const PutPartRequest& request) const {
-  TACET_RETURN_IF_ERROR(CheckFresh());
+  TACET_RETURN_IF_ERROR(book_->CheckFresh());
   const BulkName& name = request.name;
   // Who did not hear that its upload was accepted may ask also after the attempt was closed.
-  const Gift* const upload = Find(ItemKind::kAccepted, member);
-  if (name.kind == BulkKind::kUpload && upload != nullptr && Open() != nullptr &&
-      Open()->attempt == name.attempt && std::ranges::equal(upload->bytes, request.digest)) {
+  const Gift* const upload = book_->Find(ItemKind::kAccepted, member);
+  const AttemptRecord* const open = book_->Open();
+  if (name.kind == BulkKind::kUpload && upload != nullptr && open != nullptr &&
+      open->attempt == name.attempt && std::ranges::equal(upload->bytes, request.digest)) {
     return request.total;
   }
   size_t most = 0;
@@ -549,19 +373,16 @@ absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
     case BulkKind::kClosedRound:
       return base::PermissionDenied("a closed round is the server's to give");
   }
-  const ItemKind kind = ItemKindOf(name.kind);
-  const Gifts* gifts = nullptr;
-  if (const auto found = gifts_.find(kind); found != gifts_.end()) gifts = &found->second;
-  if (name.kind == BulkKind::kOpenedSum && IsLate(name.attempt)) gifts = &kept_.back().sums;
-  if (gifts == nullptr) return std::nullopt;
-  if (const auto given = std::ranges::find(*gifts, member, &Gift::member); given != gifts->end()) {
+  const bool late = name.kind == BulkKind::kOpenedSum && book_->IsPublishedLast(name.attempt);
+  const Gifts& gifts = late ? book_->kept().back().sums : book_->GiftsOf(ItemKindOf(name.kind));
+  if (const auto given = std::ranges::find(gifts, member, &Gift::member); given != gifts.end()) {
     if (std::ranges::equal(given->bytes, request.digest)) return request.total;
     return base::AlreadyExists("round {} attempt {}: another {} of this member was accepted",
                                name.attempt.round, name.attempt.attempt, BulkKindName(name.kind));
   }
-  if (gifts->size() < most) return std::nullopt;
+  if (gifts.size() < most) return std::nullopt;
   return base::ResourceExhausted("round {} attempt {}: {} of kind {} are enough",
-                                 name.attempt.round, name.attempt.attempt, gifts->size(),
+                                 name.attempt.round, name.attempt.attempt, gifts.size(),
                                  BulkKindName(name.kind));
 }
 
@@ -570,7 +391,7 @@ absl::StatusOr<uint64_t> RoundServer::TakePart(uint64_t member, const PutPartReq
     const std::lock_guard lock(mutex_);
     TACET_ASSIGN_OR_RETURN(const std::optional<uint64_t> arrived, CheckOffer(member, request));
     if (arrived.has_value()) return *arrived;
-    if (!giving_.try_emplace(member, KeyOf(request.name, member)).second) {
+    if (!giving_.try_emplace(member, SpoolKeyOf(request.name, member)).second) {
       return base::ResourceExhausted("another part of this member is being taken");
     }
   }
@@ -582,7 +403,7 @@ absl::StatusOr<uint64_t> RoundServer::TakePart(uint64_t member, const PutPartReq
 
 // Without the lock as long as bytes are written: the disk is slower than everything else.
 absl::StatusOr<uint64_t> RoundServer::TakeNewPart(uint64_t member, const PutPartRequest& request) {
-  const SpoolKey key = KeyOf(request.name, member);
+  const SpoolKey key = SpoolKeyOf(request.name, member);
   TACET_ASSIGN_OR_RETURN(uint64_t arrived, spool_.Arrived(key, request.digest));
   const bool known = request.offset <= arrived && request.part.size() <= arrived - request.offset;
   if (!known) {
@@ -606,35 +427,31 @@ absl::Status RoundServer::Accept(uint64_t member, const PutPartRequest& request,
   TACET_ASSIGN_OR_RETURN(const std::optional<uint64_t> given, CheckOffer(member, request));
   if (given.has_value()) return absl::OkStatus();
   // Something may have been swept away with an attempt that ended meanwhile.
-  if (!spool_.ReadPart(KeyOf(request.name, member), 0, 0).ok()) {
+  if (!spool_.ReadPart(SpoolKeyOf(request.name, member), 0, 0).ok()) {
     return base::Unavailable("{}: it is not kept any more, to be sent again",
                              BulkKindName(request.name.kind));
   }
-  switch (request.name.kind) {
-    case BulkKind::kUpload:
-      TACET_RETURN_IF_ERROR(aggregator_->Submit(member, whole));
-      // A crash before this line forgets the upload, and its sender sends it again.
-      return Put(NumberOf(request.name.attempt), ItemKind::kAccepted, member, request.digest);
-    case BulkKind::kOpenedSum:
-      return AcceptOpenedSum(member, request);
-    default:
-      return Put(Beginning(), ItemKind::kCheckpoint, member, request.digest);
+  if (request.name.kind == BulkKind::kOpenedSum) return AcceptOpenedSum(member, request);
+  if (request.name.kind == BulkKind::kUpload) {
+    TACET_RETURN_IF_ERROR(aggregator_->Submit(member, whole));
+    // A crash before the next line forgets the upload, and its sender sends it again.
   }
+  return book_->Put(ItemKindOf(request.name.kind), member, request.digest);
 }
 
 absl::Status RoundServer::AcceptOpenedSum(uint64_t member, const PutPartRequest& request) {
-  const AttemptNumber at = NumberOf(request.name.attempt);
-  if (IsLate(request.name.attempt)) {
-    const base::Bytes digest(request.digest.begin(), request.digest.end());
-    TACET_RETURN_IF_ERROR(Noted(
-        store_.PutItem(at, {.kind = ItemKind::kOpenedSum, .member = member, .bytes = digest})));
-    kept_.back().sums.push_back({member, digest});
+  if (book_->IsPublishedLast(request.name.attempt)) {
+    TACET_RETURN_IF_ERROR(book_->PutLateSum(member, request.digest));
     CountRevision(true);
     return absl::OkStatus();
   }
-  TACET_RETURN_IF_ERROR(Put(at, ItemKind::kOpenedSum, member, request.digest));
-  if (GiftsOf(ItemKind::kOpenedSum).size() < secagg::Majority(openers())) return absl::OkStatus();
-  return Finish(AttemptPhase::kPublished, "");
+  TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kOpenedSum, member, request.digest));
+  return HasMajority(ItemKind::kOpenedSum) ? Finish(AttemptPhase::kPublished, "")
+                                           : absl::OkStatus();
+}
+
+bool RoundServer::HasMajority(ItemKind kind) const {
+  return book_->GiftsOf(kind).size() >= secagg::Majority(openers());
 }
 
 absl::StatusOr<SpoolKey> RoundServer::FindObject(const FetchPartRequest& request) const {
@@ -647,8 +464,8 @@ absl::StatusOr<SpoolKey> RoundServer::FindObject(const FetchPartRequest& request
       TACET_RETURN_IF_ERROR(CheckOpen(name.attempt, AttemptPhase::kOpening));
       return SpoolKey{.name = name};
     case BulkKind::kOpenedSum: {
-      const auto kept = std::ranges::find(kept_, name.attempt, &Kept::attempt);
-      if (kept == kept_.end()) {
+      const auto kept = std::ranges::find(book_->kept(), name.attempt, &KeptSums::attempt);
+      if (kept == book_->kept().end()) {
         return base::NotFound("round {} attempt {}: its sums are not kept", name.attempt.round,
                               name.attempt.attempt);
       }
@@ -657,13 +474,11 @@ absl::StatusOr<SpoolKey> RoundServer::FindObject(const FetchPartRequest& request
     }
     case BulkKind::kCheckpoint: {
       if (name.attempt.manifest_hash != manifest_.manifest().hash() ||
-          NumberOf(name.attempt) != Beginning()) {
+          NumberOf(name.attempt) != book_->Beginning()) {
         return base::NotFound("round {}: its checkpoint is not kept, round {} comes next",
-                              name.attempt.round, finished());
+                              name.attempt.round, book_->finished());
       }
-      static const Gifts kNone;
-      const auto found = gifts_.find(ItemKind::kCheckpoint);
-      gifts = found == gifts_.end() ? &kNone : &found->second;
+      gifts = &book_->GiftsOf(ItemKind::kCheckpoint);
       break;
     }
   }
@@ -671,8 +486,7 @@ absl::StatusOr<SpoolKey> RoundServer::FindObject(const FetchPartRequest& request
     return base::OutOfRange("round {}: there are {} of kind {}", name.attempt.round, gifts->size(),
                             BulkKindName(name.kind));
   }
-  const uint64_t member = (*gifts)[request.index].member;
-  return KeyOf(name, member);
+  return SpoolKeyOf(name, (*gifts)[request.index].member);
 }
 
 absl::StatusOr<FetchedPart> RoundServer::PartOf(const FetchPartRequest& request) const {
@@ -688,7 +502,10 @@ absl::Status RoundServer::TakeVote(uint64_t member, const secagg::Attempt& attem
                                    std::span<const uint8_t> vote) {
   return Locked([&]() -> absl::Status {
     TACET_RETURN_IF_ERROR(CheckOpen(attempt, AttemptPhase::kOpening));
-    return Put(NumberOf(attempt), ItemKind::kVote, member, vote);
+    const bool known = book_->Find(ItemKind::kVote, member) != nullptr;
+    TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kVote, member, vote));
+    if (!known) CountRevision(false);
+    return absl::OkStatus();
   });
 }
 
@@ -700,18 +517,16 @@ absl::StatusOr<std::vector<base::Bytes>> RoundServer::Votes(const secagg::Attemp
 
 std::vector<base::Bytes> RoundServer::BytesOf(ItemKind kind) const {
   std::vector<base::Bytes> all;
-  if (const auto found = gifts_.find(kind); found != gifts_.end()) {
-    for (const Gift& gift : found->second) all.push_back(gift.bytes);
-  }
+  for (const Gift& gift : book_->GiftsOf(kind)) all.push_back(gift.bytes);
   return all;
 }
 
 absl::Status RoundServer::TakeRefusal(uint64_t member, const secagg::Attempt& attempt) {
   return Locked([&]() -> absl::Status {
     TACET_RETURN_IF_ERROR(CheckOpen(attempt, AttemptPhase::kOpening));
-    TACET_RETURN_IF_ERROR(Put(NumberOf(attempt), ItemKind::kRefusal, member, {}));
-    if (GiftsOf(ItemKind::kRefusal).size() < secagg::Majority(openers())) return absl::OkStatus();
-    return Finish(AttemptPhase::kFailed, kRefused);
+    TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kRefusal, member, {}));
+    return HasMajority(ItemKind::kRefusal) ? Finish(AttemptPhase::kFailed, kRefused)
+                                           : absl::OkStatus();
   });
 }
 
@@ -722,43 +537,41 @@ absl::Status RoundServer::TakeStatement(uint64_t member, std::span<const uint8_t
                                   member);
   }
   return Locked([&]() -> absl::Status {
-    TACET_RETURN_IF_ERROR(CheckFresh());
-    const AttemptNumber at = Beginning();
-    if (statement.round != at.round) {
+    TACET_RETURN_IF_ERROR(book_->CheckFresh());
+    if (statement.round != book_->finished()) {
       return base::FailedPrecondition("statement about round {}: round {} comes next",
-                                      statement.round, at.round);
+                                      statement.round, book_->finished());
     }
-    return Put(at, ItemKind::kStatement, member, bytes);
+    return book_->Put(ItemKind::kStatement, member, bytes);
   });
 }
 
 absl::StatusOr<std::vector<base::Bytes>> RoundServer::Statements(uint32_t round) const {
   const std::lock_guard lock(mutex_);
-  if (round == finished()) return BytesOf(ItemKind::kStatement);
+  if (round == book_->finished()) return BytesOf(ItemKind::kStatement);
   return base::NotFound("round {}: statements about it are not kept, round {} comes next", round,
-                        finished());
+                        book_->finished());
 }
 
 ServerStatus RoundServer::Status() const {
   const std::lock_guard lock(mutex_);
+  const std::vector<AttemptRecord>& begun = book_->attempts();
   ServerStatus status{.last = std::nullopt,
-                      .invited = static_cast<uint32_t>(cohort_.size()),
-                      .finished = finished(),
-                      .attempts = attempts_.size(),
+                      .invited = static_cast<uint32_t>(book_->cohort().size()),
+                      .accepted = static_cast<uint32_t>(book_->GiftsOf(ItemKind::kAccepted).size()),
+                      .finished = book_->finished(),
+                      .attempts = begun.size(),
                       .draining = draining_,
                       .stopped = stopped_};
   status.failed = static_cast<uint64_t>(
-      std::ranges::count(attempts_, AttemptPhase::kFailed, &AttemptRecord::phase));
-  if (attempts_.empty()) return status;
-  status.last = attempts_.back();
-  const auto accepted = gifts_.find(ItemKind::kAccepted);
-  status.accepted = accepted == gifts_.end() ? 0 : static_cast<uint32_t>(accepted->second.size());
+      std::ranges::count(begun, AttemptPhase::kFailed, &AttemptRecord::phase));
+  if (!begun.empty()) status.last = begun.back();
   return status;
 }
 
 std::vector<AttemptRecord> RoundServer::Attempts() const {
   const std::lock_guard lock(mutex_);
-  return attempts_;
+  return book_->attempts();
 }
 
 }  // namespace tacet::federation

@@ -21,6 +21,7 @@
 #include "tacet/base/hash.h"
 #include "tacet/base/random.h"
 #include "tacet/federation/announcement.h"
+#include "tacet/federation/attempt_book.h"
 #include "tacet/federation/client_ledger.h"
 #include "tacet/federation/member_request.h"
 #include "tacet/federation/server_store.h"
@@ -108,18 +109,6 @@ class RoundServer {
   std::vector<AttemptRecord> Attempts() const;
 
  private:
-  // What one kind of gift consists of, in the order in which it arrived.
-  struct Gift {
-    uint64_t member = 0;
-    base::Bytes bytes;
-  };
-  using Gifts = std::vector<Gift>;
-  // A published attempt whose opened sums can still be fetched.
-  struct Kept {
-    secagg::Attempt attempt;
-    Gifts sums;  // digests
-  };
-
   RoundServer(const SignedManifest& manifest, const RoundServerOptions& options, ServerStore& store,
               Spool& spool, UnixClock clock, base::Entropy& cohorts);
 
@@ -131,29 +120,19 @@ class RoundServer {
 
   // From here on under the lock.
   absl::Status Restore();
-  absl::Status RestoreLast();
-  absl::Status RestoreSum();
-  absl::Status Noted(absl::Status status);
-  absl::Status CheckFresh() const;
+  // The sum of the open attempt, of what `book` says was accepted.
+  absl::StatusOr<std::unique_ptr<secagg::Aggregator>> SumOf(const AttemptBook& book) const;
   void CountRevision(bool phase);
-  const AttemptRecord* Open() const;  // null when no attempt is open
   const ManifestSpec& spec() const { return manifest_.manifest().spec(); }
   uint32_t openers() const;
-  uint32_t finished() const;
-  // Where statements and checkpoints of the round that is going on, or comes next, are kept.
-  AttemptNumber Beginning() const;
+  // Whether as many gave it as make a majority of openers.
+  bool HasMajority(ItemKind kind) const;
   absl::Status CheckOpen(const secagg::Attempt& attempt, AttemptPhase phase) const;
-  Gifts& GiftsOf(ItemKind kind) { return gifts_[kind]; }
-  const Gift* Find(ItemKind kind, uint64_t member) const;
-  absl::Status Put(const AttemptNumber& at, ItemKind kind, uint64_t member,
-                   std::span<const uint8_t> bytes);
 
   // Whether `member` may give the object; how many bytes of it have arrived when all have.
   absl::StatusOr<std::optional<uint64_t>> CheckOffer(uint64_t member,
                                                      const PutPartRequest& request) const;
   absl::Status CheckUpload(uint64_t member, const PutPartRequest& request) const;
-  // Whether it was published before a sum of it arrived.
-  bool IsLate(const secagg::Attempt& attempt) const;
   absl::Status CheckOpenedSum(const PutPartRequest& request) const;
   absl::Status CheckCheckpoint(const PutPartRequest& request) const;
   absl::Status Accept(uint64_t member, const PutPartRequest& request,
@@ -168,7 +147,6 @@ class RoundServer {
   std::optional<base::Digest> StatedModel() const;
   std::string WhyStop(const secagg::Attempt& next) const;
   absl::Status BeginAttempt(const secagg::Attempt& attempt);
-  absl::StatusOr<base::Digest> StoreClosedRound();
   absl::Status CloseCollecting();
   absl::Status Finish(AttemptPhase phase, std::string_view failure);
   absl::Status Sweep();
@@ -185,14 +163,9 @@ class RoundServer {
   uint64_t revision_ = 0;        // of everything that an opener waits for
   uint64_t phase_revision_ = 0;  // its last value that changed a phase
   bool draining_ = false;
-  bool stale_ = false;         // to be read from the store before anything else
-  bool sweep_is_due_ = false;  // something may lie there that nothing refers to
   std::string stopped_;
-  std::vector<AttemptRecord> attempts_;
-  std::vector<uint64_t> cohort_;                    // of the open attempt, increasing
-  std::unique_ptr<secagg::Aggregator> aggregator_;  // while it collects
-  std::map<ItemKind, Gifts> gifts_;                 // of the last attempt, and Beginning()
-  std::vector<Kept> kept_;                          // by round
+  std::unique_ptr<AttemptBook> book_;               // never null once created
+  std::unique_ptr<secagg::Aggregator> aggregator_;  // while it collects, of what the book accepted
   std::map<uint64_t, SpoolKey> giving_;             // by member, what a part is being taken of
 };
 

@@ -1,7 +1,6 @@
 #include "tacet/federation/round_server.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <set>
 #include <thread>
@@ -12,8 +11,7 @@
 #include "tacet/base/hash.h"
 #include "tacet/base/status.h"
 #include "tacet/federation/sealed_checkpoint.h"
-#include "tacet/federation/testing/memory_server_store.h"
-#include "tacet/federation/testing/small_federation.h"
+#include "tacet/federation/testing/round_server_fixture.h"
 #include "tacet/secagg/result_collector.h"
 
 namespace tacet::federation {
@@ -28,122 +26,7 @@ using testing::SmallAgreement;
 using testing::SmallFederation;
 using testing::ValueOf;
 
-constexpr uint64_t kBegin = 1'755'000'000;
-
-class RoundServerTest : public ::testing::Test {
- protected:
-  explicit RoundServerTest(ManifestSpec agreement = SmallAgreement())
-      : members_(std::move(agreement)) {
-    Restart();
-  }
-
-  // A new object over what the last one stored.
-  void Restart() {
-    server_.reset();
-    server_ = ValueOf(RoundServer::Create(
-        members_.manifest(), {.collecting_seconds = 100, .opening_seconds = 50, .kept_rounds = 2},
-        store_, spool_, [this] { return now_; }, cohorts_));
-  }
-
-  Announcement For(uint64_t member, uint64_t listed_from = 0) {
-    return ValueOf(server_->AnnouncementFor(member, listed_from, false));
-  }
-  secagg::Attempt Current() { return For(0).current->attempt; }
-  AttemptPhase Phase() { return For(0).current->phase; }
-
-  void Tick() {
-    const absl::Status status = server_->Tick();
-    ASSERT_TRUE(status.ok()) << status;
-  }
-
-  std::vector<uint64_t> Invited() {
-    std::vector<uint64_t> invited;
-    for (uint64_t member = 0; member < members_.manifest().members().size(); ++member) {
-      if (For(member).current->invited == Invited::kYes) invited.push_back(member);
-    }
-    return invited;
-  }
-
-  static PutPartRequest Part(BulkKind kind, const secagg::Attempt& attempt,
-                             const base::Bytes& whole, uint64_t offset = 0,
-                             size_t size = kMostPartBytes) {
-    const auto part = std::span(whole).subspan(offset, std::min(size, whole.size() - offset));
-    return {.name = {.kind = kind, .attempt = attempt},
-            .total = whole.size(),
-            .digest = base::Sha256(whole),
-            .offset = offset,
-            .part = base::Bytes(part.begin(), part.end())};
-  }
-  absl::Status Give(uint64_t member, BulkKind kind, const base::Bytes& whole) {
-    return server_->TakePart(member, Part(kind, Current(), whole)).status();
-  }
-  absl::Status Upload(uint64_t member) {
-    return Give(member, BulkKind::kUpload, members_.Upload(Current()));
-  }
-
-  base::Bytes Fetch(BulkKind kind, const secagg::Attempt& attempt, uint32_t index = 0) {
-    return ValueOf(server_->PartOf({.name = {.kind = kind, .attempt = attempt}, .index = index}))
-        .part;
-  }
-
-  void Collect() {
-    Tick();
-    for (const uint64_t member : Invited()) ASSERT_TRUE(Upload(member).ok());
-    Tick();
-    ASSERT_EQ(Phase(), AttemptPhase::kOpening);
-  }
-
-  // The first `count` openers sign the closed round.
-  std::vector<std::unique_ptr<secagg::Opener>> Vote(size_t count) {
-    const secagg::Attempt attempt = Current();
-    const base::Bytes closed = Fetch(BulkKind::kClosedRound, attempt);
-    const std::vector<uint64_t> openers = members_.OpenersOf(attempt);
-    std::vector<std::unique_ptr<secagg::Opener>> seats;
-    for (size_t i = 0; i < count; ++i) {
-      seats.push_back(members_.NewOpener(openers[i], attempt));
-      const absl::Status taken =
-          server_->TakeVote(openers[i], attempt, ValueOf(seats.back()->Review(closed)));
-      EXPECT_TRUE(taken.ok()) << taken;
-    }
-    return seats;
-  }
-  // And, when they are a majority, return the sum.
-  void Open(size_t count) {
-    const secagg::Attempt attempt = Current();
-    const auto seats = Vote(count);
-    const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
-    for (size_t i = 0; i < count; ++i) {
-      const base::Bytes sum = ValueOf(seats[i]->Open(votes));
-      const absl::Status given = Give(members_.OpenersOf(attempt)[i], BulkKind::kOpenedSum, sum);
-      ASSERT_TRUE(given.ok()) << given;
-    }
-  }
-
-  void State(uint64_t member, uint32_t round, uint8_t model) {
-    base::Digest digest;
-    digest.fill(model);
-    const absl::Status taken =
-        server_->TakeStatement(member, members_.Statement(member, round, digest));
-    ASSERT_TRUE(taken.ok()) << taken;
-  }
-
-  // A whole round, after which two members state the model that it gave.
-  void RunRound(uint32_t round) {
-    Collect();
-    ASSERT_EQ(Current().round, round);
-    Open(2);
-    ASSERT_EQ(Phase(), AttemptPhase::kPublished);
-    State(0, round + 1, static_cast<uint8_t>(round + 10));
-    State(1, round + 1, static_cast<uint8_t>(round + 10));
-  }
-
-  SmallFederation members_;
-  MemoryServerStore store_;
-  MemorySpool spool_;
-  uint64_t now_ = kBegin;
-  base::InsecureSeededEntropy cohorts_{3, "cohorts"};
-  std::unique_ptr<RoundServer> server_;
-};
+using RoundServerTest = testing::RoundServerFixture;
 
 TEST_F(RoundServerTest, ARoundEndsWithTheSumOfItsCohort) {
   EXPECT_EQ(For(0).current, std::nullopt);
@@ -386,113 +269,6 @@ TEST_F(RoundServerTest, ARestartChangesNothingAtAnyStep) {
   State(1, 1, 5);
   Tick();
   EXPECT_EQ(Current().round, 1u);
-}
-
-// A round during which one call of the store or the spool fails, before or after it has happened:
-// whoever asked asks again.
-class FailingStoreTest : public RoundServerTest {
- protected:
-  using When = InjectedFailure::When;
-
-  // Anew from the beginning, to fail after so many calls.
-  void Begin(bool spool, uint64_t calls, When when) {
-    store_.emplace();
-    spool_.emplace();
-    failure_ = spool ? &spool_->failure() : &store_->failure();
-    server_ = ValueOf(RoundServer::Create(
-        members_.manifest(), {}, *store_, *spool_, [this] { return now_; }, cohorts_));
-    failure_->After(calls, when);
-    failed_ = false;
-  }
-
-  void Insist(const std::function<absl::Status()>& ask) {
-    absl::Status status = ask();
-    if (status.code() == absl::StatusCode::kUnavailable) {
-      failed_ = true;
-      failure_->Heal();
-      const absl::Status ticked = server_->Tick();
-      ASSERT_TRUE(ticked.ok()) << ticked;
-      status = ask();
-    }
-    ASSERT_TRUE(status.ok()) << status;
-  }
-
-  void InsistOnPart(uint64_t member, BulkKind kind, const base::Bytes& whole) {
-    const secagg::Attempt attempt = Current();
-    Insist([&] { return server_->TakePart(member, Part(kind, attempt, whole)).status(); });
-  }
-
-  void RunRound() {
-    const auto tick = [this] { return server_->Tick(); };
-    Insist(tick);
-    for (const uint64_t member : Invited()) {
-      InsistOnPart(member, BulkKind::kUpload, members_.Upload(Current()));
-    }
-    Insist(tick);
-    const secagg::Attempt attempt = Current();
-    EXPECT_EQ(For(0).current->participants, 3u);
-    base::Bytes closed;
-    Insist([&] {
-      const auto part = server_->PartOf({.name = {BulkKind::kClosedRound, attempt}});
-      if (part.ok()) closed = part->part;
-      return part.status();
-    });
-    const std::vector<uint64_t> openers = members_.OpenersOf(attempt);
-    std::vector<std::unique_ptr<secagg::Opener>> seats;
-    for (const uint64_t opener : openers) {
-      seats.push_back(members_.NewOpener(opener, attempt));
-      const base::Bytes vote = ValueOf(seats.back()->Review(closed));
-      Insist([&] { return server_->TakeVote(opener, attempt, vote); });
-    }
-    const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
-    EXPECT_THAT(votes, SizeIs(3));
-    for (size_t i = 0; i < openers.size(); ++i) {
-      const base::Bytes sum = ValueOf(seats[i]->Open(votes));
-      Insist([&] {
-        return server_->TakePart(openers[i], Part(BulkKind::kOpenedSum, attempt, sum)).status();
-      });
-    }
-    for (const uint64_t member : {0, 1}) {
-      Insist([&] { return server_->TakeStatement(member, members_.Statement(member, 1, {})); });
-    }
-    Insist(tick);
-    Insist(tick);
-  }
-
-  Announcement For(uint64_t member) { return ValueOf(server_->AnnouncementFor(member, 0, false)); }
-  secagg::Attempt Current() { return For(0).current->attempt; }
-  std::vector<uint64_t> Invited() {
-    std::vector<uint64_t> invited;
-    for (uint64_t member = 0; member < 5; ++member) {
-      if (For(member).current->invited == Invited::kYes) invited.push_back(member);
-    }
-    return invited;
-  }
-
-  std::optional<MemoryServerStore> store_;
-  std::optional<MemorySpool> spool_;
-  InjectedFailure* failure_ = nullptr;
-  bool failed_ = false;
-};
-
-TEST_F(FailingStoreTest, LosesNothingWhicheverCallFails) {
-  for (const bool spool : {false, true}) {
-    for (const When when : {When::kBefore, When::kAfter}) {
-      uint64_t calls = 0;
-      do {
-        SCOPED_TRACE(fmt::format("{} call {} {}", spool ? "spool" : "store", calls,
-                                 when == When::kBefore ? "before" : "after"));
-        Begin(spool, calls, when);
-        RunRound();
-        if (HasFatalFailure()) return;
-        // Every attempt was begun once, and round 1 has begun.
-        EXPECT_EQ(server_->Attempts().size(), 2u);
-        EXPECT_EQ(Current().round, 1u);
-        ++calls;
-      } while (failed_);
-      EXPECT_GT(calls, spool ? 10u : 15u);
-    }
-  }
 }
 
 TEST_F(RoundServerTest, TwoRefusalsFailTheAttempt) {
