@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "fmt/core.h"
-#include <fcntl.h>
 
 #include "apps/tacet/manifest_text.h"
 #include "apps/tacet/run_output.h"
@@ -85,9 +84,7 @@ class ClientJoinCommand : public Command {
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(home_));
     TACET_ASSIGN_OR_RETURN(const base::PublicKey coordinator, ExpectedCoordinator(folder));
-    const storage::file::File file(invitation_, O_RDONLY);
-    TACET_ASSIGN_OR_RETURN(const base::Bytes invitation,
-                           storage::file::ReadWhole(file, invitation_));
+    TACET_ASSIGN_OR_RETURN(const base::Bytes invitation, storage::file::ReadFile(invitation_));
     TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker, unlock_.Existing("site's identity"));
     TACET_ASSIGN_OR_RETURN(const federation::SiteKeys keys, folder.UnlockKeys(unlocker));
     TACET_ASSIGN_OR_RETURN(const Membership membership, folder.Join(invitation, coordinator, keys));

@@ -8,7 +8,6 @@
 
 #include "fmt/core.h"
 #include "fmt/ranges.h"
-#include <fcntl.h>
 
 #include "apps/tacet/run_output.h"
 #include "apps/tacet/training_run.h"
@@ -24,7 +23,7 @@ namespace fs = std::filesystem;
 using storage::file::RunDirectory;
 
 absl::StatusOr<base::JsonValue> ReadJson(const fs::path& path) {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes text, storage::file::ReadWhole({path, O_RDONLY}, path));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes text, storage::file::ReadFile(path));
   absl::StatusOr<base::JsonValue> value = base::JsonValue::Parse(base::AsText(text));
   if (!value.ok()) return base::DataLoss("{}: {}", path.string(), base::Message(value.status()));
   return value;

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "fmt/core.h"
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "apps/tacet/federation_command.h"
@@ -47,8 +46,7 @@ class FederationEnrolCommand : public Command {
 
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder, CoordinatorFolder::Open(folder_));
-    const storage::file::File file(request_, O_RDONLY);
-    TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, storage::file::ReadWhole(file, request_));
+    TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, storage::file::ReadFile(request_));
     TACET_ASSIGN_OR_RETURN(const federation::EnrolmentRequest request,
                            federation::ReadEnrolmentRequest(bytes));
     if (request.name != name_) {

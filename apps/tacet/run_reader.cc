@@ -6,8 +6,6 @@
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
-
 #include "apps/tacet/run_output.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/json_members.h"
@@ -188,8 +186,7 @@ absl::Status ReadRoundsAndLedger(RunRecord& run) {
 
 absl::StatusOr<std::string> ReadText(const std::filesystem::path& path, uintmax_t most) {
   TACET_RETURN_IF_ERROR(CheckSize(path, most));
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes,
-                         storage::file::ReadWhole(storage::file::File(path, O_RDONLY), path));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, storage::file::ReadFile(path));
   return std::string(base::AsText(bytes));
 }
 

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "fmt/core.h"
-#include <fcntl.h>
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/parallel.h"
@@ -97,7 +96,7 @@ class ShadowTrainer {
   std::optional<std::vector<double>> Kept(const fs::path& path) const {
     std::error_code error;
     if (!fs::exists(path, error)) return std::nullopt;
-    const absl::StatusOr<base::Bytes> bytes = storage::file::ReadWhole({path, O_RDONLY}, path);
+    const absl::StatusOr<base::Bytes> bytes = storage::file::ReadFile(path);
     std::vector<double> values(candidates_.rows.size());
     if (!bytes.ok() || bytes->size() != values.size() * sizeof(double)) return std::nullopt;
     std::memcpy(values.data(), bytes->data(), bytes->size());

@@ -5,8 +5,6 @@
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
-
 #include "tacet/base/status.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
@@ -29,10 +27,6 @@ constexpr std::string_view kKeysPurpose = "coordinator's keys";
 
 std::string EpochPurpose(uint32_t epoch) { return fmt::format("key of epoch {}", epoch); }
 std::string EpochName(uint32_t epoch) { return fmt::format("{:010}", epoch); }
-
-absl::StatusOr<base::Bytes> ReadPart(const fs::path& path) {
-  return ReadWhole(File(path, O_RDONLY), path);
-}
 
 absl::Status MakeFolder(const fs::path& path) {
   std::error_code error;
@@ -94,14 +88,14 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Open(const fs::path& path) 
     return base::NotFound("{} holds no federation: `tacet federation init` makes one",
                           path.string());
   }
-  TACET_ASSIGN_OR_RETURN(const base::Bytes name, ReadPart(path / kName));
-  TACET_ASSIGN_OR_RETURN(const base::Bytes agreement, ReadPart(path / kAgreement));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes name, ReadFile(path / kName));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes agreement, ReadFile(path / kAgreement));
   Parts parts{.federation = std::string(base::AsText(name)),
               .agreement = std::string(base::AsText(agreement)),
               .authority = {},
               .initial_model = {}};
-  TACET_ASSIGN_OR_RETURN(parts.authority, ReadPart(path / kAuthority));
-  TACET_ASSIGN_OR_RETURN(parts.initial_model, ReadPart(path / kInitialModel));
+  TACET_ASSIGN_OR_RETURN(parts.authority, ReadFile(path / kAuthority));
+  TACET_ASSIGN_OR_RETURN(parts.initial_model, ReadFile(path / kInitialModel));
   return CoordinatorFolder(path, std::move(parts));
 }
 
@@ -126,10 +120,10 @@ absl::StatusOr<std::vector<EnrolledSite>> CoordinatorFolder::Enrolled() const {
   std::ranges::sort(requests);
   std::vector<EnrolledSite> sites;
   for (fs::path& path : requests) {
-    TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadPart(path));
+    TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(path));
     absl::StatusOr<federation::EnrolmentRequest> request = federation::ReadEnrolmentRequest(bytes);
     if (!request.ok()) return base::Annotate(request.status(), path.string());
-    TACET_ASSIGN_OR_RETURN(base::Bytes certificate, ReadPart(path.replace_extension(".der")));
+    TACET_ASSIGN_OR_RETURN(base::Bytes certificate, ReadFile(path.replace_extension(".der")));
     sites.push_back({.request = *std::move(request), .certificate = std::move(certificate)});
   }
   return sites;
@@ -141,7 +135,7 @@ absl::Status CoordinatorFolder::Enrol(std::span<const uint8_t> request,
                          federation::ReadEnrolmentRequest(request));
   const fs::path base = path_ / kSites / asked.name;
   const fs::path path = base.string() + ".request";
-  const absl::StatusOr<base::Bytes> known = ReadPart(path);
+  const absl::StatusOr<base::Bytes> known = ReadFile(path);
   if (!known.ok() && known.status().code() != absl::StatusCode::kNotFound) return known.status();
   if (known.ok() && !std::ranges::equal(*known, request)) {
     return base::AlreadyExists(
@@ -197,7 +191,7 @@ absl::StatusOr<base::SecretBytes> CoordinatorFolder::EpochKey(
 }
 
 absl::StatusOr<base::Bytes> CoordinatorFolder::SignedManifest(uint32_t epoch) const {
-  return ReadPart(path_ / kEpochs / (EpochName(epoch) + ".manifest"));
+  return ReadFile(path_ / kEpochs / (EpochName(epoch) + ".manifest"));
 }
 
 absl::Status CoordinatorFolder::SaveSignedManifest(uint32_t epoch,

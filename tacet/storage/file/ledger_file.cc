@@ -75,10 +75,6 @@ absl::StatusOr<RecoveredLedger> Recover(const std::filesystem::path& path,
   return found;
 }
 
-absl::StatusOr<base::Bytes> ReadPath(const std::filesystem::path& path) {
-  return ReadWhole(File(path, O_RDONLY), path);
-}
-
 absl::Status CheckSameTerms(const LedgerHeader& found, LedgerHeader wanted,
                             const std::filesystem::path& path) {
   wanted.created = found.created;
@@ -113,7 +109,7 @@ absl::StatusOr<OpenedLedger> LedgerFile::Open(const std::filesystem::path& path,
   }
   TACET_RETURN_IF_ERROR(file.status());
   TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadWhole(*file, path));
-  TACET_ASSIGN_OR_RETURN(RecoveredLedger found, Recover(path, bytes, ReadPath(AnchorPath(path))));
+  TACET_ASSIGN_OR_RETURN(RecoveredLedger found, Recover(path, bytes, ReadFile(AnchorPath(path))));
   if (found.torn_bytes > 0 &&
       disk.Truncate(file->get(), static_cast<off_t>(found.whole_bytes)) != 0) {
     return SystemError("shorten", path);
@@ -165,7 +161,7 @@ absl::StatusOr<OpenedLedger> LedgerFile::Make(const std::filesystem::path& path,
 }
 
 absl::StatusOr<RecoveredLedger> LedgerFile::Read(const std::filesystem::path& path) {
-  const absl::StatusOr<base::Bytes> before = ReadPath(AnchorPath(path));
+  const absl::StatusOr<base::Bytes> before = ReadFile(AnchorPath(path));
   const File file(path, O_RDONLY);
   if (!file.ok()) {
     const absl::Status missing = SystemError("open", path);
@@ -173,7 +169,7 @@ absl::StatusOr<RecoveredLedger> LedgerFile::Read(const std::filesystem::path& pa
     return missing;
   }
   TACET_ASSIGN_OR_RETURN(const base::Bytes ledger, ReadWhole(file, path));
-  const absl::StatusOr<base::Bytes> after = ReadPath(AnchorPath(path));
+  const absl::StatusOr<base::Bytes> after = ReadFile(AnchorPath(path));
   // An anchor that did not change while the ledger was read belongs to what was read. One that did
   // belongs to a beginning of it.
   if (!before.ok() || !after.ok() || *before == *after) return Recover(path, ledger, after);

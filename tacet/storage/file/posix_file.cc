@@ -84,6 +84,10 @@ absl::StatusOr<base::Bytes> ReadWhole(const File& file, const std::filesystem::p
   return ReadRange(file, path, 0, static_cast<uint64_t>(info.st_size));
 }
 
+absl::StatusOr<base::Bytes> ReadFile(const std::filesystem::path& path) {
+  return ReadWhole(File(path, O_RDONLY), path);
+}
+
 absl::Status ReplaceFile(const std::filesystem::path& path, std::span<const uint8_t> content,
                          DiskCalls& disk, mode_t mode) {
   std::filesystem::path beside = path;

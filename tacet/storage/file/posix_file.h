@@ -63,6 +63,9 @@ absl::StatusOr<base::Bytes> ReadRange(const File& file, const std::filesystem::p
 // Everything from the beginning of an open file.
 absl::StatusOr<base::Bytes> ReadWhole(const File& file, const std::filesystem::path& path);
 
+// Everything in a file; NotFound when there is none.
+absl::StatusOr<base::Bytes> ReadFile(const std::filesystem::path& path);
+
 // Written beside as `path`.new, synchronised, renamed; the directory synchronised.
 absl::Status ReplaceFile(const std::filesystem::path& path, std::span<const uint8_t> content,
                          DiskCalls& disk = DiskCalls::System(), mode_t mode = 0644);

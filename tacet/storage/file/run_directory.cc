@@ -115,7 +115,7 @@ absl::Status RunDirectory::WriteFile(std::string_view name, std::span<const uint
 }
 
 absl::StatusOr<base::Bytes> RunDirectory::ReadFile(std::string_view name) const {
-  return ReadWhole(File(path_ / name, O_RDONLY), path_ / name);
+  return file::ReadFile(path_ / name);
 }
 
 absl::Status RunDirectory::AppendLine(std::string_view name, std::string_view line) {

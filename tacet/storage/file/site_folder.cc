@@ -5,8 +5,6 @@
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
-
 #include "tacet/base/certificates.h"
 #include "tacet/base/status.h"
 #include "tacet/federation/checkpoint.h"
@@ -22,10 +20,6 @@ constexpr std::string_view kKeys = "identity.key";
 constexpr std::string_view kKeysPurpose = "site's identity";
 constexpr std::string_view kCoordinator = "coordinator";
 constexpr std::string_view kInvitation = "invitation";
-
-absl::StatusOr<base::Bytes> ReadPart(const fs::path& path) {
-  return ReadWhole(File(path, O_RDONLY), path);
-}
 
 absl::StatusOr<std::vector<float>> ModelOf(std::span<const uint8_t> bytes, uint64_t dimension) {
   if (bytes.size() / sizeof(float) != dimension || bytes.size() % sizeof(float) != 0) {
@@ -84,7 +78,7 @@ absl::StatusOr<SiteFolder> SiteFolder::Open(const fs::path& path) {
     return base::NotFound("{} holds no identity: `tacet client request` makes one", path.string());
   }
   SiteFolder folder(path, {});
-  TACET_ASSIGN_OR_RETURN(folder.request_, ReadPart(folder.request_path()));
+  TACET_ASSIGN_OR_RETURN(folder.request_, ReadFile(folder.request_path()));
   return folder;
 }
 
@@ -100,7 +94,7 @@ absl::StatusOr<federation::SiteKeys> SiteFolder::UnlockKeys(const base::Unlocker
 }
 
 absl::StatusOr<base::PublicKey> SiteFolder::Coordinator() const {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes text, ReadPart(path_ / kCoordinator));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes text, ReadFile(path_ / kCoordinator));
   return federation::ParseFingerprint(base::AsText(text));
 }
 
@@ -166,14 +160,14 @@ absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
 }
 
 absl::StatusOr<Membership> SiteFolder::Joined() const {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadPart(invitation_path()));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(invitation_path()));
   TACET_ASSIGN_OR_RETURN(const federation::Invitation parts, federation::ReadInvitation(bytes));
   TACET_ASSIGN_OR_RETURN(const base::PublicKey coordinator, Coordinator());
   return Check(parts, coordinator);
 }
 
 absl::StatusOr<std::vector<float>> SiteFolder::InitialModel() const {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadPart(invitation_path()));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(invitation_path()));
   TACET_ASSIGN_OR_RETURN(const federation::Invitation parts, federation::ReadInvitation(bytes));
   TACET_ASSIGN_OR_RETURN(const federation::SignedManifest manifest,
                          federation::SignedManifest::Read(parts.manifest));

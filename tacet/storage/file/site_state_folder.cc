@@ -86,7 +86,7 @@ absl::Status SiteStateFolder::Save(std::string_view name, std::span<const uint8_
 }
 
 absl::StatusOr<base::Bytes> SiteStateFolder::Load(std::string_view name) const {
-  return ReadWhole(File(path_ / name, O_RDONLY), path_ / name);
+  return ReadFile(path_ / name);
 }
 
 absl::Status SiteStateFolder::SaveCheckpoint(std::span<const uint8_t> checkpoint) {
