@@ -3,6 +3,7 @@
 #include <system_error>
 #include <utility>
 
+#include "apps/tacet/membership.h"
 #include "tacet/base/certificates.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
@@ -74,7 +75,7 @@ void CertificateWatch::Adopt(const base::Bytes& certificate) {
 void CertificateWatch::WarnOfEnd() {
   const uint64_t now = clock_();
   const bool ended = now >= not_after_;
-  if (!ended && not_after_ - now > kWarningSeconds) return;
+  if (!ended && not_after_ - now > kCertificateWarningSeconds) return;
   if (warned_ != 0 && now < warned_ + kAgainSeconds) return;
   warned_ = now;
   JsonValue fields = JsonValue::MakeObject().Set("not_after", not_after_);

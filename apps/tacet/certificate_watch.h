@@ -19,8 +19,7 @@ namespace tacet::app {
 // Not thread-safe.
 class CertificateWatch {
  public:
-  static constexpr uint64_t kWarningSeconds = 30 * 86'400;  // before the certificate ends
-  static constexpr uint64_t kAgainSeconds = 86'400;         // between two warnings
+  static constexpr uint64_t kAgainSeconds = 86'400;  // between two warnings
 
   // `joined` is what `folder` holds now. `log` and `metrics` must outlive it. DataLoss when the
   // certificate cannot be read.

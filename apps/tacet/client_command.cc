@@ -8,6 +8,7 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/manifest_text.h"
+#include "apps/tacet/membership.h"
 #include "apps/tacet/run_output.h"
 #include "apps/tacet/unlock_flags.h"
 #include "tacet/base/status.h"
@@ -129,16 +130,12 @@ class ClientShowCommand : public Command {
   }
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(const SiteFolder folder, SiteFolder::Open(home_));
-    const absl::StatusOr<Membership> membership = folder.Joined();
-    if (membership.status().code() == absl::StatusCode::kNotFound) {
-      return base::NotFound("{} has not joined a federation yet (tacet client join)", home_);
-    }
-    TACET_RETURN_IF_ERROR(membership.status());
-    if (!json_) return PrintMembership(*membership);
-    const federation::Manifest& manifest = membership->manifest.manifest();
+    TACET_ASSIGN_OR_RETURN(const Membership membership, MembershipOf(folder, home_));
+    if (!json_) return PrintMembership(membership);
+    const federation::Manifest& manifest = membership.manifest.manifest();
     TACET_ASSIGN_OR_RETURN(base::JsonValue privacy,
                            PrivacyJson(manifest.spec(), manifest.attempt_budget()));
-    fmt::print("{}\n", SignedManifestJson(membership->manifest, std::move(privacy)).Dump(2));
+    fmt::print("{}\n", SignedManifestJson(membership.manifest, std::move(privacy)).Dump(2));
     return absl::OkStatus();
   }
 

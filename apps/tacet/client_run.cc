@@ -11,6 +11,7 @@
 
 #include "apps/tacet/client_command.h"
 #include "apps/tacet/external_training.h"
+#include "apps/tacet/membership.h"
 #include "apps/tacet/site_run.h"
 #include "apps/tacet/site_training.h"
 #include "apps/tacet/stop_signal.h"
@@ -35,7 +36,6 @@ using federation::MemberSession;
 using storage::file::Membership;
 using storage::file::SiteFolder;
 
-constexpr uint64_t kWarningDays = 30;
 constexpr uint64_t kSecondsADay = 86'400;
 
 // Ends the calls in progress as soon as a signal arrives.
@@ -52,14 +52,6 @@ class WireStopper {
  private:
   std::jthread thread_;
 };
-
-bool WaitUnlessStopped(double seconds) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (!StopSignal::Arrived() && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  return !StopSignal::Arrived();
-}
 
 class ClientRunCommand : public Command {
  public:
@@ -138,7 +130,10 @@ class ClientRunCommand : public Command {
     absl::Status written;
     const absl::Status ended = federation::RunMember(
         *session, {}, entropy,
-        {.wait = WaitUnlessStopped,
+        {.wait =
+             [](double seconds) {
+               return StopSignal::Wait(std::chrono::duration<double>(seconds));
+             },
          .on_trouble = [this](const absl::Status& trouble) { TellTrouble(trouble); },
          .on_progress =
              [&](const MemberSession& now) {
@@ -154,12 +149,8 @@ class ClientRunCommand : public Command {
 
  private:
   absl::StatusOr<Membership> Joined(const SiteFolder& folder) const {
-    absl::StatusOr<Membership> membership = folder.Joined();
-    if (membership.status().code() == absl::StatusCode::kNotFound) {
-      return base::NotFound("{} has not joined a federation yet (tacet client join)", home_);
-    }
-    TACET_RETURN_IF_ERROR(membership.status());
-    if (!membership->member.has_value()) {
+    TACET_ASSIGN_OR_RETURN(Membership membership, MembershipOf(folder, home_));
+    if (!membership.member.has_value()) {
       return base::FailedPrecondition("{} is the server's folder: tacet server runs it", home_);
     }
     return membership;
@@ -187,7 +178,7 @@ class ClientRunCommand : public Command {
     const absl::StatusOr<base::CertificateFacts> facts =
         base::ReadCertificate(membership.certificate);
     const uint64_t now = federation::SystemUnixSeconds();
-    if (facts.ok() && facts->not_after < now + kWarningDays * kSecondsADay) {
+    if (facts.ok() && facts->not_after < now + kCertificateWarningSeconds) {
       fmt::print(stderr,
                  "tacet: this site's certificate {}: ask the coordinating member for a new "
                  "invitation\n",

@@ -4,13 +4,14 @@
 #include <chrono>
 #include <memory>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <malloc.h>
-#include <poll.h>
 
 #include "apps/tacet/admin_site.h"
 #include "apps/tacet/certificate_watch.h"
+#include "apps/tacet/membership.h"
 #include "apps/tacet/page_token.h"
 #include "apps/tacet/promise_worker.h"
 #include "apps/tacet/readiness.h"
@@ -70,27 +71,15 @@ class AtMostEvery {
   std::optional<steady_clock::time_point> last_;
 };
 
-// Waits, but not longer than until a signal.
-void Pause(steady_clock::duration time, bool until_signal) {
-  constexpr std::chrono::milliseconds kLook(50);
-  const auto end = steady_clock::now() + time;
-  while (steady_clock::now() < end && !(until_signal && StopSignal::Arrived())) {
-    ::poll(nullptr, 0, static_cast<int>(kLook.count()));
-  }
-}
-
 absl::StatusOr<Membership> ServerMembership(const SiteFolder& folder,
                                             const std::filesystem::path& home) {
-  absl::StatusOr<Membership> joined = folder.Joined();
-  if (joined.status().code() == absl::StatusCode::kNotFound) {
-    return base::NotFound("{} has not joined a federation yet (tacet client join)", home.string());
-  }
-  if (joined.ok() && joined->member.has_value()) {
+  TACET_ASSIGN_OR_RETURN(Membership membership, MembershipOf(folder, home));
+  if (membership.member.has_value()) {
     return base::FailedPrecondition(
         "{} is a site's folder: a server is enrolled with `tacet client request --server-host`",
         home.string());
   }
-  return joined;
+  return membership;
 }
 
 // A server holds for a short time what a thousand members send: memory goes back to the system
@@ -311,7 +300,7 @@ void ServerProcess::Work() {
 void ServerProcess::Serve() {
   while (!StopSignal::Arrived()) {
     Work();
-    Pause(kBetweenTicks, true);
+    StopSignal::Wait(kBetweenTicks);
   }
 }
 
@@ -323,7 +312,7 @@ void ServerProcess::End() {
   const auto end = steady_clock::now() + std::chrono::seconds(spec_.drain_seconds);
   while (!rounds_->Idle() && steady_clock::now() < end) {
     Work();
-    Pause(kBetweenTicks, false);
+    std::this_thread::sleep_for(kBetweenTicks);
   }
   readiness_.SetListening(false);
   listener_->Drain(kForCallsInProgress);

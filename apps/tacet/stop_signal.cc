@@ -1,6 +1,7 @@
 #include "apps/tacet/stop_signal.h"
 
 #include <string_view>
+#include <thread>
 
 #include <unistd.h>
 
@@ -36,6 +37,13 @@ StopSignal::~StopSignal() {
 }
 
 bool StopSignal::Arrived() { return arrived != 0; }
+
+bool StopSignal::Wait(std::chrono::duration<double> time) {
+  constexpr std::chrono::milliseconds kLook(50);
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (!Arrived() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(kLook);
+  return !Arrived();
+}
 
 ReloadSignal::ReloadSignal() {
   struct sigaction each {};

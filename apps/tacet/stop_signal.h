@@ -2,6 +2,7 @@
 #ifndef TACET_APPS_TACET_STOP_SIGNAL_H_
 #define TACET_APPS_TACET_STOP_SIGNAL_H_
 
+#include <chrono>
 #include <csignal>
 #include <string_view>
 
@@ -22,6 +23,8 @@ class StopSignal {
 
   // Whether a signal arrived in this process's life.
   static bool Arrived();
+  // Waits for so long, or until a signal has arrived; returns whether none has.
+  static bool Wait(std::chrono::duration<double> time);
 
  private:
   struct sigaction interrupt_before_ {};
