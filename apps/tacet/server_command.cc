@@ -7,6 +7,7 @@
 
 #include "apps/tacet/server_process.h"
 #include "apps/tacet/unlock_flags.h"
+#include "tacet/base/host_port.h"
 #include "tacet/base/status.h"
 
 namespace tacet::app {
@@ -71,7 +72,7 @@ class ServerCommand : public Command {
     spec.listen = listen_;
     spec.state = state_;
     spec.log = log_;
-    TACET_ASSIGN_OR_RETURN(spec.admin, transport::http::ParseHostPort(admin_));
+    TACET_ASSIGN_OR_RETURN(spec.admin, base::ParseHostPort(admin_));
     spec.page = page_ == "on" || (page_ == "auto" && spec.admin.loopback());
     if (page_token_file_.has_value()) spec.page_token_file = *page_token_file_;
     spec.client_certificates = !behind_balancer_;

@@ -10,20 +10,20 @@
 
 #include "absl/status/status.h"
 
+#include "tacet/base/host_port.h"
 #include "tacet/base/locked_secret.h"
 #include "tacet/federation/request_limits.h"
 #include "tacet/federation/round_server.h"
-#include "tacet/transport/http/http_server.h"
 
 namespace tacet::app {
 
 struct ServerProcessSpec {
-  std::filesystem::path home;       // the folder that joined the federation
-  std::string listen;               // HOST:PORT for members
-  transport::http::HostPort admin;  // for operators
-  std::string state;                // server_state.h; empty: SQLite in the home folder
-  std::string log = "-";            // server_log.h
-  bool page = true;                 // whether operators have a page
+  std::filesystem::path home;  // the folder that joined the federation
+  std::string listen;          // HOST:PORT for members
+  base::HostPort admin;        // for operators
+  std::string state;           // server_state.h; empty: SQLite in the home folder
+  std::string log = "-";       // server_log.h
+  bool page = true;            // whether operators have a page
   // Whose first line is the page's token; without one a new token is made in the home folder.
   std::optional<std::filesystem::path> page_token_file;
   bool client_certificates = true;  // false: something in front of it ends TLS

@@ -208,7 +208,7 @@ TEST_F(ServerProgramTest, SaysWhyItCannotStart) {
   EXPECT_THAT(refused({"--key-file", "north.key"}), HasSubstr("does not open"));
   EXPECT_THAT(refused({"--state", "mysql://secret@host"}), HasSubstr("--state is sqlite:PATH"));
   EXPECT_THAT(refused({"--state", "mysql://secret@host"}), Not(HasSubstr("secret")));
-  EXPECT_THAT(refused({"--admin", "9464"}), HasSubstr("expected HOST:PORT"));
+  EXPECT_THAT(refused({"--admin", "9464"}), HasSubstr("is not HOST:PORT"));
   EXPECT_THAT(refused({"--listen", "9464"}), HasSubstr("9464"));
   EXPECT_THAT(refused({"--collecting-seconds", "0"}), HasSubstr("must be at least 1"));
   EXPECT_THAT(refused({"--log", "no/folder/log"}), HasSubstr("no/folder/log"));

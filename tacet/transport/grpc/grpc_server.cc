@@ -13,6 +13,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include "tacet/base/host_port.h"
 #include "tacet/base/status.h"
 #include "tacet/transport/grpc/call_desk.h"
 #include "tacet/transport/grpc/grpc_status.h"
@@ -147,7 +148,7 @@ class GrpcServer::Impl {
 
   absl::Status Start(const GrpcServerSpec& spec, const base::TlsKey& key,
                      std::span<const uint8_t> certificate) {
-    TACET_ASSIGN_OR_RETURN(const HostPort at, ParseHostPort(spec.listen));
+    TACET_ASSIGN_OR_RETURN(const base::HostPort at, base::ParseHostPort(spec.listen));
     TACET_RETURN_IF_ERROR(identity_.Set(key, certificate));
     TACET_ASSIGN_OR_RETURN(listener_, Listener::Open(at, spec.connections));
     ::grpc::ServerBuilder builder;

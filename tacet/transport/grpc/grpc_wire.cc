@@ -11,9 +11,9 @@
 #include <grpcpp/security/credentials.h>
 
 #include "proto/federation.grpc.pb.h"
+#include "tacet/base/host_port.h"
 #include "tacet/base/status.h"
 #include "tacet/transport/grpc/grpc_status.h"
-#include "tacet/transport/grpc/host_port.h"
 #include "tacet/transport/grpc/process_settings.h"
 
 namespace tacet::transport::grpc {
@@ -32,7 +32,7 @@ constexpr char kConnectServer[] = "grpc.http_connect_server";
 constexpr char kConnectHeaders[] = "grpc.http_connect_headers";
 
 struct Proxy {
-  HostPort at;
+  base::HostPort at;
   std::string authorization;  // header; empty: none
 };
 
@@ -46,7 +46,7 @@ absl::StatusOr<Proxy> ParseProxy(std::string_view text) {
     proxy.authorization = "Proxy-Authorization:Basic " + absl::Base64Escape(account);
     text.remove_prefix(at + 1);
   }
-  absl::StatusOr<HostPort> at = ParseHostPort(text);
+  absl::StatusOr<base::HostPort> at = base::ParseHostPort(text);
   // The text may hold a password.
   if (!at.ok()) {
     return base::InvalidArgument("the proxy is not [http://[USER:PASSWORD@]]HOST:PORT");
@@ -55,7 +55,7 @@ absl::StatusOr<Proxy> ParseProxy(std::string_view text) {
   return proxy;
 }
 
-std::string Target(const HostPort& at) { return "dns:///" + HostPortText(at); }
+std::string Target(const base::HostPort& at) { return "dns:///" + at.text(); }
 
 ::grpc::ChannelArguments Arguments(const GrpcWireSpec& spec) {
   ::grpc::ChannelArguments arguments;
@@ -136,7 +136,7 @@ class GrpcWire::Impl {
 absl::StatusOr<std::unique_ptr<GrpcWire>> GrpcWire::Create(const GrpcWireSpec& spec,
                                                            const base::TlsKey& key) {
   if (!ProcessSettingsMade()) return base::Unavailable("the environment cannot be written");
-  TACET_ASSIGN_OR_RETURN(const HostPort server, ParseHostPort(spec.server));
+  TACET_ASSIGN_OR_RETURN(const base::HostPort server, base::ParseHostPort(spec.server));
   TACET_RETURN_IF_ERROR(base::CheckIssuedBy(spec.certificate, spec.authority));
   TACET_ASSIGN_OR_RETURN(const base::CertificateFacts facts,
                          base::ReadCertificate(spec.certificate));
@@ -148,9 +148,9 @@ absl::StatusOr<std::unique_ptr<GrpcWire>> GrpcWire::Create(const GrpcWireSpec& s
   if (!spec.proxy.empty()) {
     TACET_ASSIGN_OR_RETURN(const Proxy proxy, ParseProxy(spec.proxy));
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // that is: the environment's
-    arguments.SetString(kConnectServer, HostPortText(server));
+    arguments.SetString(kConnectServer, server.text());
     arguments.SetString(kConnectHeaders, proxy.authorization);
-    arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, HostPortText(server));
+    arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, server.text());
     target = Target(proxy.at);
   }
   const base::SecretBytes key_pem = key.Pem();

@@ -30,14 +30,14 @@ struct FreesAddresses {
 };
 using Addresses = std::unique_ptr<addrinfo, FreesAddresses>;
 
-absl::StatusOr<Addresses> Resolve(const HostPort& at) {
+absl::StatusOr<Addresses> Resolve(const base::HostPort& at) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const int error = getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &hints, &found);
-  if (error != 0) return base::Unavailable("{}: {}", HostPortText(at), gai_strerror(error));
+  if (error != 0) return base::Unavailable("{}: {}", at.text(), gai_strerror(error));
   return Addresses(found);
 }
 
@@ -100,7 +100,8 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 
 int Descriptor::Release() { return std::exchange(number_, -1); }
 
-absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(const HostPort& at, int most_connections) {
+absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(const base::HostPort& at,
+                                                         int most_connections) {
   TACET_ASSIGN_OR_RETURN(const Addresses addresses, Resolve(at));
   std::unique_ptr<Listener> listener(new Listener);
   listener->port_ = at.port;
@@ -110,14 +111,13 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(const HostPort& at, int
     // A host without IPv6 still resolves some names to both.
     if (socket.number() < 0 && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL)) continue;
     if (socket.number() < 0) {
-      return base::Unavailable("cannot listen at {}: {}", HostPortText(at), std::strerror(errno));
+      return base::Unavailable("cannot listen at {}: {}", at.text(), std::strerror(errno));
     }
     listener->port_ = PortOf(socket.number());
     listener->sockets_.push_back(std::move(socket));
   }
   if (listener->sockets_.empty()) {
-    return base::Unavailable("cannot listen at {}: this machine has no such address",
-                             HostPortText(at));
+    return base::Unavailable("cannot listen at {}: this machine has no such address", at.text());
   }
   listener->stop_ = Descriptor(eventfd(0, EFD_CLOEXEC));
   if (listener->stop_.number() < 0) return base::Unavailable("no descriptor is left");

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/transport/grpc/host_port.h"
+#include "tacet/base/host_port.h"
 
 namespace tacet::transport::grpc {
 
@@ -42,7 +42,8 @@ class Listener {
   // Port 0: the system chooses one. Raises the process's limit of descriptors as far as it may;
   // further connections than about `most_connections`, or than the limit has room for, are closed
   // at once. Unavailable when the address cannot be listened at.
-  static absl::StatusOr<std::unique_ptr<Listener>> Open(const HostPort& at, int most_connections);
+  static absl::StatusOr<std::unique_ptr<Listener>> Open(const base::HostPort& at,
+                                                        int most_connections);
   ~Listener() { Stop(); }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

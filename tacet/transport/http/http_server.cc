@@ -140,10 +140,10 @@ void ReuseAddress(socket_t socket) {
 }
 
 bool NamesLoopback(const std::string& host) {
-  const absl::StatusOr<HostPort> named = ParseHostPort(host);
+  const absl::StatusOr<base::HostPort> named = base::ParseHostPort(host);
   if (named.ok()) return named->loopback();
   const bool bracketed = host.starts_with('[') && host.ends_with(']');
-  return HostPort{.host = bracketed ? host.substr(1, host.size() - 2) : host}.loopback();
+  return base::HostPort{.host = bracketed ? host.substr(1, host.size() - 2) : host}.loopback();
 }
 
 }  // namespace
@@ -217,7 +217,7 @@ class HttpServer::Impl final : public httplib::Server {
   std::thread thread_;
 };
 
-HttpServer::HttpServer(HostPort listen, std::unique_ptr<Impl> impl)
+HttpServer::HttpServer(base::HostPort listen, std::unique_ptr<Impl> impl)
     : listen_(std::move(listen)), impl_(std::move(impl)) {}
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const HttpServerSpec& spec,

@@ -7,11 +7,12 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+
+#include "tacet/base/host_port.h"
 
 namespace tacet::transport::http {
 
@@ -27,19 +28,8 @@ struct Answer {
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
-// A name or address and a port: "127.0.0.1:9464", "[::1]:9464", "admin.example:80".
-struct HostPort {
-  std::string host = {};
-  uint16_t port = 0;  // 0: any that is free
-
-  // Whether only this machine reaches it: localhost, 127.0.0.0/8, ::1.
-  bool loopback() const;
-  std::string text() const;  // as it is parsed
-};
-absl::StatusOr<HostPort> ParseHostPort(std::string_view text);
-
 struct HttpServerSpec {
-  HostPort listen = {};
+  base::HostPort listen = {};
   uint32_t threads = 16;
   uint32_t waiting = 32;               // accepted connections without a thread; more wait outside
   uint32_t milliseconds = 5000;        // for one connection, from its first byte to its last
@@ -62,13 +52,13 @@ class HttpServer {
   ~HttpServer();
 
   // Where it listens, with the port that was found.
-  const HostPort& listen() const { return listen_; }
+  const base::HostPort& listen() const { return listen_; }
 
  private:
   class Impl;
-  HttpServer(HostPort listen, std::unique_ptr<Impl> impl);
+  HttpServer(base::HostPort listen, std::unique_ptr<Impl> impl);
 
-  HostPort listen_;
+  base::HostPort listen_;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -217,32 +217,5 @@ TEST_F(HttpServerTest, TwoDoNotShareAPort) {
               HasSubstr("cannot listen on " + server_->listen().text()));
 }
 
-TEST(HostPortTest, ParsesNamesAndAddresses) {
-  const auto name = ParseHostPort("admin.example:80");
-  ASSERT_TRUE(name.ok());
-  EXPECT_EQ(name->host, "admin.example");
-  EXPECT_EQ(name->port, 80);
-  EXPECT_FALSE(name->loopback());
-  EXPECT_EQ(ParseHostPort("[::1]:9464")->host, "::1");
-  EXPECT_EQ(ParseHostPort("[::1]:9464")->text(), "[::1]:9464");
-  EXPECT_EQ(ParseHostPort("127.0.0.1:0")->text(), "127.0.0.1:0");
-  for (const std::string wrong :
-       {"", ":", "localhost", ":80", "localhost:", "localhost:65536", "localhost:-1",
-        "localhost:80x", "::1:80", "[::1:80", "[]:80", "a:b:1"}) {
-    const auto parsed = ParseHostPort(wrong);
-    ASSERT_FALSE(parsed.ok()) << wrong;
-    EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("expected HOST:PORT"));
-  }
-}
-
-TEST(HostPortTest, KnowsWhatStaysOnThisMachine) {
-  for (const std::string host : {"localhost", "127.0.0.1", "127.9.9.9", "::1"}) {
-    EXPECT_TRUE((HostPort{.host = host}.loopback())) << host;
-  }
-  for (const std::string host : {"0.0.0.0", "::", "128.0.0.1", "localhost.example", ""}) {
-    EXPECT_FALSE((HostPort{.host = host}.loopback())) << host;
-  }
-}
-
 }  // namespace
 }  // namespace tacet::transport::http

@@ -1,12 +1,14 @@
-#include "tacet/transport/grpc/host_port.h"
+#include "tacet/base/host_port.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
+#include <arpa/inet.h>
+
 #include "tacet/base/status.h"
 
-namespace tacet::transport::grpc {
+namespace tacet::base {
 namespace {
 
 bool IsHostCharacter(char c) {
@@ -44,12 +46,20 @@ absl::StatusOr<HostPort> ParseHostPort(std::string_view text) {
       return HostPort{std::string(host.substr(1, host.size() - 2)), *port};
     }
   }
-  return base::InvalidArgument("\"{}\" is not HOST:PORT", text);
+  return InvalidArgument("\"{}\" is not HOST:PORT, [ADDRESS]:PORT for version 6", text);
 }
 
-std::string HostPortText(const HostPort& at) {
-  const bool bare = at.host.find(':') == std::string::npos;
-  return bare ? fmt::format("{}:{}", at.host, at.port) : fmt::format("[{}]:{}", at.host, at.port);
+bool HostPort::loopback() const {
+  if (host == "localhost") return true;
+  in_addr four{};
+  if (::inet_pton(AF_INET, host.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24) == 127;
+  in6_addr six{};
+  return ::inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-}  // namespace tacet::transport::grpc
+std::string HostPort::text() const {
+  const bool bare = host.find(':') == std::string::npos;
+  return bare ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
+}
+
+}  // namespace tacet::base
