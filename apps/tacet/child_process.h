@@ -1,8 +1,7 @@
-// Another process of this program, and what it costs.
+// Another process of this program.
 #ifndef TACET_APPS_TACET_CHILD_PROCESS_H_
 #define TACET_APPS_TACET_CHILD_PROCESS_H_
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,15 +10,6 @@
 #include <sys/types.h>
 
 namespace tacet::app {
-
-struct ProcessCost {
-  double cpu_seconds = 0;    // user and system
-  uint64_t memory = 0;       // resident bytes now
-  uint64_t memory_peak = 0;  // resident bytes at most
-};
-
-// Of a running process on this machine; NotFound when there is none.
-absl::StatusOr<ProcessCost> CostOf(pid_t process);
 
 // Ends with the object: SIGTERM, and SIGKILL when that is not enough.
 class ChildProcess {

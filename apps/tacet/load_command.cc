@@ -15,6 +15,7 @@
 #include "apps/tacet/child_process.h"
 #include "apps/tacet/load_clients.h"
 #include "apps/tacet/load_federation.h"
+#include "apps/tacet/process_cost.h"
 #include "apps/tacet/run_output.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"

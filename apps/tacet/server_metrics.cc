@@ -4,10 +4,8 @@
 #include <array>
 #include <atomic>
 #include <cctype>
-#include <fstream>
 #include <map>
 #include <mutex>
-#include <sstream>
 #include <utility>
 
 #include <prometheus/counter.h>
@@ -16,8 +14,8 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
-#include <sys/resource.h>
-#include <unistd.h>
+
+#include "apps/tacet/process_cost.h"
 
 namespace tacet::app {
 
@@ -32,15 +30,6 @@ constexpr std::array kPhases = {AttemptPhase::kCollecting, AttemptPhase::kOpenin
 const prometheus::Histogram::BucketBoundaries kPhaseSeconds = {
     0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600};
 
-double CpuSeconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 }  // namespace
 
 std::string StatusWord(absl::StatusCode code) {
@@ -48,13 +37,6 @@ std::string StatusWord(absl::StatusCode code) {
   std::ranges::transform(word, word.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return word;
-}
-
-uint64_t ResidentMemoryBytes() {
-  std::ifstream pages("/proc/self/statm");
-  uint64_t all = 0, resident = 0;
-  pages >> all >> resident;
-  return pages ? resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
 class ServerMetrics::Impl {
@@ -228,10 +210,11 @@ std::string ServerMetrics::Text(uint64_t now) {
   Impl& all = *impl_;
   const auto end = static_cast<double>(all.certificate_end.load());
   all.certificate.Set(end - static_cast<double>(now));
-  all.memory.Set(static_cast<double>(ResidentMemoryBytes()));
+  const ProcessCost cost = OwnCost();
+  all.memory.Set(static_cast<double>(cost.memory));
   {
     const std::lock_guard lock(all.mutex);
-    all.cpu.Increment(std::max(0.0, CpuSeconds() - all.cpu.Value()));
+    all.cpu.Increment(std::max(0.0, cost.cpu_seconds - all.cpu.Value()));
   }
   return prometheus::TextSerializer().Serialize(all.registry.Collect());
 }

@@ -66,9 +66,6 @@ class ServerMetrics {
   std::unique_ptr<Impl> impl_;
 };
 
-// Of this process, now; 0 when the system does not tell.
-uint64_t ResidentMemoryBytes();
-
 }  // namespace tacet::app
 
 #endif  // TACET_APPS_TACET_SERVER_METRICS_H_

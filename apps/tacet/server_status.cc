@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "apps/tacet/manifest_text.h"
+#include "apps/tacet/process_cost.h"
 #include "tacet/base/bytes.h"
 
 namespace tacet::app {
@@ -92,7 +93,7 @@ JsonValue ServerStatusJson(const ServerParts& parts) {
       .Set("received_bytes", parts.metrics.bytes_received())
       .Set("sent_bytes", parts.metrics.bytes_sent())
       .Set("store_errors", parts.metrics.store_errors())
-      .Set("memory_bytes", ResidentMemoryBytes())
+      .Set("memory_bytes", OwnCost().memory)
       .Set("certificate_end", parts.metrics.certificate_end())
       .Set("requests", RequestsJson(parts.metrics))
       .Set("spent", parts.promises.Spent(status.attempts))
