@@ -1,7 +1,5 @@
-// Setting up a federation as people do it: coordinator, sites and server, each with its folder.
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -9,9 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "tacet/base/bytes.h"
-#include "tacet/base/hash.h"
-#include "tests/integration/program_for_test.h"
+#include "tests/integration/enrolment_for_test.h"
 
 namespace tacet::app {
 namespace {
@@ -32,50 +28,9 @@ noise = 6
 scale = 1e-2
 )";
 
-class EnrolmentProgramTest : public ProgramTest {
+class EnrolmentProgramTest : public EnrolmentTest {
  protected:
-  void Init() {
-    const Outcome init =
-        Tacet({"federation", "init", "--name", "hospitals", "--config", WriteConfig(kAgreed),
-               "--members", "3", "--key-file", "c.key", "--json"});
-    ASSERT_EQ(init.exit_code, 0) << init.err;
-    coordinator_ = *base::JsonValue::Parse(init.out)->Find("coordinator")->AsString();
-  }
-
-  // The site's own part; returns the fingerprint that it would tell.
-  std::string Request(const std::string& name, std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments = {"client", "request", "--home",     name,
-                                          "--name", name,      "--key-file", name + ".key"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome made = Tacet(arguments);
-    EXPECT_EQ(made.exit_code, 0) << made.err;
-    const std::string request = Read(name + "/enrolment.request");
-    const std::string fingerprint = base::ToHex(base::Sha256(base::AsBytes(request)));
-    std::string told = made.out;
-    std::erase(told, ' ');
-    EXPECT_THAT(told, HasSubstr(fingerprint));
-    return fingerprint;
-  }
-
-  Outcome Enrol(const std::string& name, const std::string& fingerprint) {
-    return Tacet({"federation", "enrol", name, "--request", name + "/enrolment.request",
-                  "--fingerprint", fingerprint, "--key-file", "c.key"});
-  }
-
-  Outcome Join(const std::string& name, int epoch, std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments = {
-        "client",
-        "join",
-        "federation/invitations/" + name + "-epoch-" + std::to_string(epoch) + ".tacet",
-        "--home",
-        name,
-        "--key-file",
-        name + ".key"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return Tacet(arguments);
-  }
-
-  std::string coordinator_;
+  void Init() { EnrolmentTest::Init(kAgreed); }
 };
 
 TEST_F(EnrolmentProgramTest, ThreeSitesAndAServer) {
@@ -88,7 +43,7 @@ TEST_F(EnrolmentProgramTest, ThreeSitesAndAServer) {
   EXPECT_EQ(Enrol("hub", hub).exit_code, 0);
   EXPECT_THAT(Tacet({"federation", "show"}).out, HasSubstr("is not signed yet"));
 
-  const Outcome sealed = Tacet({"federation", "seal-key", "--key-file", "c.key"});
+  const Outcome sealed = SealKey();
   ASSERT_EQ(sealed.exit_code, 0) << sealed.err;
   const Outcome unknown = Join("north", 0);
   EXPECT_EQ(unknown.exit_code, 1);
@@ -123,7 +78,7 @@ TEST_F(EnrolmentProgramTest, ThreeSitesAndAServer) {
 TEST_F(EnrolmentProgramTest, ARemovedSiteCanOpenNothingThatComesAfter) {
   Init();
   for (const std::string name : {"north", "south", "west"}) Enrol(name, Request(name));
-  ASSERT_EQ(Tacet({"federation", "seal-key", "--key-file", "c.key"}).exit_code, 0);
+  ASSERT_EQ(SealKey().exit_code, 0);
   for (const std::string name : {"north", "west"}) {
     ASSERT_EQ(Join(name, 0, {"--coordinator", coordinator_}).exit_code, 0);
   }
@@ -145,10 +100,9 @@ TEST_F(EnrolmentProgramTest, ARemovedSiteCanOpenNothingThatComesAfter) {
 TEST_F(EnrolmentProgramTest, WhoJoinsLaterWaitsForAnEpoch) {
   Init();
   for (const std::string name : {"north", "south", "west"}) Enrol(name, Request(name));
-  ASSERT_EQ(Tacet({"federation", "seal-key", "--key-file", "c.key"}).exit_code, 0);
+  ASSERT_EQ(SealKey().exit_code, 0);
   ASSERT_EQ(Enrol("east", Request("east")).exit_code, 0);
-  EXPECT_THAT(Tacet({"federation", "seal-key", "--key-file", "c.key"}).err,
-              HasSubstr("epoch 0 was agreed with other members"));
+  EXPECT_THAT(SealKey().err, HasSubstr("epoch 0 was agreed with other members"));
   EXPECT_THAT(Tacet({"federation", "rotate", "--key-file", "c.key"}).out,
               HasSubstr("epoch 1 of hospitals with 4 members"));
 }

@@ -21,9 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tacet/base/bytes.h"
-#include "tacet/base/hash.h"
-#include "tests/integration/program_for_test.h"
+#include "tests/integration/enrolment_for_test.h"
 
 namespace tacet::app {
 
@@ -49,22 +47,18 @@ inline std::string HttpGet(uint16_t port, const std::string& path, const std::st
   return all;
 }
 
-class FederationProgramTest : public ProgramTest {
+class FederationProgramTest : public EnrolmentTest {
  protected:
   // `agreed` is what north, south and west agree on, in TOML.
   void SetUpFederation(const std::string& agreed) {
-    const Outcome init =
-        Tacet({"federation", "init", "--name", "hospitals", "--config", WriteConfig(agreed),
-               "--members", "3", "--key-file", "c.key", "--json"});
-    ASSERT_EQ(init.exit_code, 0) << init.err;
-    coordinator_ = *base::JsonValue::Parse(init.out)->Find("coordinator")->AsString();
-    for (const std::string& site : sites_) Request(site, {});
+    Init(agreed);
+    for (const std::string& site : sites_) Request(site);
     Request("hub", {"--server-host", "localhost", "--server-host", "127.0.0.1"});
-    for (const std::string& site : sites_) Enrol(site);
-    Enrol("hub");
-    ASSERT_EQ(Tacet({"federation", "seal-key", "--key-file", "c.key"}).exit_code, 0);
-    for (const std::string& site : sites_) Join(site);
-    Join("hub");
+    for (const std::string& site : sites_) Admit(site);
+    Admit("hub");
+    ASSERT_EQ(SealKey().exit_code, 0);
+    for (const std::string& site : sites_) Accept(site);
+    Accept("hub");
   }
   void TearDown() override {
     if (server_ > 0) {
@@ -73,25 +67,13 @@ class FederationProgramTest : public ProgramTest {
     }
   }
 
-  void Request(const std::string& name, const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"client", "request", "--home",     name,
-                                          "--name", name,      "--key-file", name + ".key"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome made = Tacet(arguments);
-    ASSERT_EQ(made.exit_code, 0) << made.err;
-  }
-  void Enrol(const std::string& name, const std::string& days = "365") {
-    const std::string request = Read(name + "/enrolment.request");
-    const Outcome enrolled = Tacet(
-        {"federation", "enrol", name, "--request", name + "/enrolment.request", "--fingerprint",
-         base::ToHex(base::Sha256(base::AsBytes(request))), "--days", days, "--key-file", "c.key"});
+  // What the coordinator does with a request, and who made it with the invitation.
+  void Admit(const std::string& name, const std::string& days = "365") {
+    const Outcome enrolled = Enrol(name, Fingerprint(name), {"--days", days});
     ASSERT_EQ(enrolled.exit_code, 0) << enrolled.err;
   }
-  void Join(const std::string& name, int epoch = 0) {
-    const Outcome joined =
-        Tacet({"client", "join",
-               "federation/invitations/" + name + "-epoch-" + std::to_string(epoch) + ".tacet",
-               "--home", name, "--coordinator", coordinator_, "--key-file", name + ".key"});
+  void Accept(const std::string& name, int epoch = 0) {
+    const Outcome joined = Join(name, epoch, {"--coordinator", coordinator_});
     ASSERT_EQ(joined.exit_code, 0) << joined.err;
   }
 
@@ -159,7 +141,6 @@ class FederationProgramTest : public ProgramTest {
   }
 
   const std::vector<std::string> sites_ = {"north", "south", "west"};
-  std::string coordinator_;
   pid_t server_ = 0;
   uint16_t members_port_ = 0, admin_port_ = 0;
 };

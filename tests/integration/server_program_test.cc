@@ -143,9 +143,9 @@ TEST_F(ServerProgramTest, DataNeedTheToken) {
 TEST_F(ServerProgramTest, TakesUpANewCertificate) {
   StartServer();
   const double before = Number(Api("/api/status"), "certificate_end");
-  Enrol("hub", "500");
+  Admit("hub", "500");
   ASSERT_EQ(Tacet({"federation", "seal-key", "--key-file", "c.key"}).exit_code, 0);
-  Join("hub");
+  Accept("hub");
   ::kill(server_, SIGHUP);
   AwaitEvent("certificate-replaced");
   EXPECT_GT(Number(Api("/api/status"), "certificate_end"), before + 100 * 86'400);
@@ -153,7 +153,7 @@ TEST_F(ServerProgramTest, TakesUpANewCertificate) {
 
   // In another epoch's members it does not believe before it is started again.
   ASSERT_EQ(Tacet({"federation", "rotate", "--key-file", "c.key"}).exit_code, 0);
-  Join("hub", 1);
+  Accept("hub", 1);
   ::kill(server_, SIGHUP);
   AwaitEvent("new-epoch");
   EXPECT_EQ(Number(*Event("new-epoch"), "epoch"), 1);

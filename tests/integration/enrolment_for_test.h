@@ -1,0 +1,72 @@
+// Setting up a federation with the program as people do it: coordinator, sites and server, each
+// with its folder and its key file.
+#ifndef TACET_TESTS_INTEGRATION_ENROLMENT_FOR_TEST_H_
+#define TACET_TESTS_INTEGRATION_ENROLMENT_FOR_TEST_H_
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/hash.h"
+#include "tests/integration/program_for_test.h"
+
+namespace tacet::app {
+
+class EnrolmentTest : public ProgramTest {
+ protected:
+  // For three members, who agree on `agreed`, in TOML.
+  void Init(const std::string& agreed) {
+    const Outcome init =
+        Tacet({"federation", "init", "--name", "hospitals", "--config", WriteConfig(agreed),
+               "--members", "3", "--key-file", "c.key", "--json"});
+    ASSERT_EQ(init.exit_code, 0) << init.err;
+    coordinator_ = *base::JsonValue::Parse(init.out)->Find("coordinator")->AsString();
+  }
+
+  // The site's own part; returns the fingerprint that it would tell.
+  std::string Request(const std::string& name, const std::vector<std::string>& more = {}) {
+    const Outcome made = Tacet(With(
+        {"client", "request", "--home", name, "--name", name, "--key-file", name + ".key"}, more));
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    std::string told = made.out;
+    std::erase(told, ' ');
+    EXPECT_THAT(told, ::testing::HasSubstr(Fingerprint(name)));
+    return Fingerprint(name);
+  }
+  std::string Fingerprint(const std::string& name) const {
+    const std::string request = Read(name + "/enrolment.request");
+    return base::ToHex(base::Sha256(base::AsBytes(request)));
+  }
+
+  Outcome Enrol(const std::string& name, const std::string& fingerprint,
+                const std::vector<std::string>& more = {}) {
+    return Tacet(With({"federation", "enrol", name, "--request", name + "/enrolment.request",
+                       "--fingerprint", fingerprint, "--key-file", "c.key"},
+                      more));
+  }
+  Outcome SealKey() { return Tacet({"federation", "seal-key", "--key-file", "c.key"}); }
+
+  Outcome Join(const std::string& name, int epoch, const std::vector<std::string>& more = {}) {
+    return Tacet(
+        With({"client", "join",
+              "federation/invitations/" + name + "-epoch-" + std::to_string(epoch) + ".tacet",
+              "--home", name, "--key-file", name + ".key"},
+             more));
+  }
+
+  std::string coordinator_;
+
+ private:
+  static std::vector<std::string> With(std::vector<std::string> arguments,
+                                       const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+};
+
+}  // namespace tacet::app
+
+#endif  // TACET_TESTS_INTEGRATION_ENROLMENT_FOR_TEST_H_
