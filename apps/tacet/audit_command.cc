@@ -29,8 +29,6 @@ using base::JsonValue;
 using report::AuditedRun;
 
 constexpr std::string_view kModelCardFile = "model-card.md";
-// Of accusations in the model card's words, as in `tacet privacy --explain`.
-constexpr double kFalseAccusations = 0.01;
 
 class AuditCommand : public Command {
  public:
@@ -117,9 +115,8 @@ class AuditCommand : public Command {
                            report::AuditedRows(run));
     std::string explanation;
     if (run.promises_something()) {
-      TACET_ASSIGN_OR_RETURN(
-          const PrivacyStatement statement,
-          StatePrivacy(federation::PrivacyOf(run.agreed, run.charges()), rows, kFalseAccusations));
+      TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement,
+                             StatePrivacy(federation::PrivacyOf(run.agreed, run.charges()), rows));
       explanation = StatementText(statement);
     }
     return report::ModelCard(run, rows, explanation, name);

@@ -12,13 +12,6 @@
 #include "tacet/secagg/upload.h"
 
 namespace tacet::app {
-namespace {
-
-// Of accusations that are wrong, for the power that epsilon leaves an attacker.
-constexpr double kFalseAccusations = 0.01;
-
-}  // namespace
-
 std::string AgreementText(const federation::Manifest& manifest) {
   const federation::ManifestSpec& agreed = manifest.spec();
   const he::AggregationParams& aggregation = manifest.terms().aggregation();
@@ -77,8 +70,7 @@ absl::StatusOr<std::string> SignedManifestText(const federation::SignedManifest&
   const accounting::FederationPrivacySpec spec = federation::PrivacyOf(agreed, attempts);
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
                          accounting::PrivacyRows(spec));
-  TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement,
-                         StatePrivacy(spec, rows, kFalseAccusations));
+  TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement, StatePrivacy(spec, rows));
   return fmt::format(
       "{}\nWhat is promised for {} rounds and {} attempts more that may be needed:\n\n{}",
       MembershipText(manifest), agreed.rounds, agreed.spare_attempts, StatementText(statement));

@@ -261,7 +261,7 @@ class PrivacyCommand : public Command {
   double availability_ = 1;
   bool json_ = false;
   bool explain_ = false;
-  double false_accusations_ = 0.01;
+  double false_accusations_ = kFalseAccusations;
   std::optional<std::string> calibrate_;
   std::optional<double> epsilon_;
   std::string accountant_ = "best";

@@ -39,10 +39,13 @@ struct PrivacyStatement {
   std::vector<std::string> limits;  // what no figure covers, a sentence or two each
 };
 
+// The rate of false accusations that a statement speaks of unless it is asked for another.
+inline constexpr double kFalseAccusations = 0.01;
+
 // To whom what is promised. `rows` are the federation's own; `false_accusations` is in (0, 1).
 absl::StatusOr<PrivacyStatement> StatePrivacy(const accounting::FederationPrivacySpec& spec,
                                               const std::vector<accounting::PrivacyRow>& rows,
-                                              double false_accusations);
+                                              double false_accusations = kFalseAccusations);
 
 // The statement as paragraphs, and for pages.
 std::string StatementText(const PrivacyStatement& statement);

@@ -14,9 +14,6 @@ using base::JsonValue;
 
 namespace {
 
-// Of accusations that are wrong, for the power that epsilon leaves an attacker.
-constexpr double kFalseAccusations = 0.01;
-
 JsonValue Reason(std::string_view reason) {
   return JsonValue::MakeObject().Set("epsilon", JsonValue()).Set("reason", reason);
 }
@@ -26,7 +23,7 @@ absl::StatusOr<PrivacyStatement> Statement(const federation::ManifestSpec& agree
   const accounting::FederationPrivacySpec spec = federation::PrivacyOf(agreed, attempts);
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
                          accounting::PrivacyRows(spec));
-  return StatePrivacy(spec, rows, kFalseAccusations);
+  return StatePrivacy(spec, rows);
 }
 
 }  // namespace

@@ -18,8 +18,6 @@ using federation::ManifestSpec;
 
 namespace {
 
-constexpr double kFalseAccusations = 0.01;
-
 // Overwrites `target` when the object has that member as a number.
 absl::Status Take(const base::JsonValue& object, std::string_view key, uint64_t& target) {
   const base::JsonValue* member = object.Find(key);
@@ -107,7 +105,7 @@ struct Statement {
 absl::StatusOr<PrivacyStatement> StatePromises(const FederationPrivacySpec& spec) {
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
                          accounting::PrivacyRows(spec));
-  return StatePrivacy(spec, rows, kFalseAccusations);
+  return StatePrivacy(spec, rows);
 }
 
 }  // namespace
