@@ -350,96 +350,92 @@ TEST_F(LyingServerTest, AnotherRoundsSumIsNotApplied) {
   EXPECT_EQ(site.log.Count(NodeEventKind::kApplied, "sum"), 1u);
 }
 
-TEST(LyingServerAndLatecomersTest, AStaleCheckpointIsRefusedAndNamed) {
-  LiveFederation live(ExactAgreement(), 1);
-  LiveFederation::Site& late = live.site(4);
-  late.away = true;
-  live.options.collecting_seconds = 20;
-  live.RestartServer();
-  const SignedManifest& manifest = live.members.manifest();
-  base::Bytes stale;
-  live.RunUntil([&] { return live.site(0).session->next_round() == 1; });
-  base::InsecureSeededEntropy entropy(1, "stale");
-  stale = SealCheckpoint(
-      ValueOf(ReadCheckpoint(ValueOf(live.site(0).state.LoadCheckpoint()),
-                             manifest.manifest().agreement(), testing::kSmallDimension)),
-      manifest.manifest(), manifest.epoch(), 0, live.members.epoch_key(), entropy);
-  live.Run();
+// Member 4 comes when the others are ahead by more than a kept sum, and needs a checkpoint.
+class LyingServerAndLatecomersTest : public ::testing::Test {
+ protected:
+  LyingServerAndLatecomersTest() {
+    late_.away = true;
+    live_.options.collecting_seconds = 20;
+    live_.RestartServer();
+  }
+
+  const SignedManifest& manifest() const { return live_.members.manifest(); }
+  // What member 0 has come to.
+  Checkpoint State() {
+    return ValueOf(ReadCheckpoint(ValueOf(live_.site(0).state.LoadCheckpoint()),
+                                  manifest().manifest().agreement(), testing::kSmallDimension));
+  }
+  base::Bytes Sealed(const Checkpoint& state) {
+    return SealCheckpoint(state, manifest().manifest(), manifest().epoch(), 0,
+                          live_.members.epoch_key(), entropy_);
+  }
+  // The late member is given `sealed` in the place of each checkpoint for which `wanted`.
+  void LieInCheckpoints(base::Bytes sealed, std::function<bool(const FetchPartRequest&)> wanted) {
+    late_.wire.lie = [sealed, wanted](const RequestBody& body, Answered answer) -> Answered {
+      const auto* fetch = std::get_if<FetchPartRequest>(&body);
+      if (fetch == nullptr || fetch->name.kind != BulkKind::kCheckpoint || !answer.ok() ||
+          !wanted(*fetch)) {
+        return answer;
+      }
+      return WriteFetchedPart(sealed.size(), sealed);
+    };
+  }
+  void ComeBack() {
+    late_.away = false;
+    for (int turn = 0; turn < 5; ++turn) live_.Turn();
+  }
+
+  LiveFederation live_{ExactAgreement(), 1};
+  LiveFederation::Site& late_ = live_.site(4);
+  base::InsecureSeededEntropy entropy_{1, "latecomers"};
+};
+
+TEST_F(LyingServerAndLatecomersTest, AStaleCheckpointIsRefusedAndNamed) {
+  live_.RunUntil([&] { return live_.site(0).session->next_round() == 1; });
+  const base::Bytes stale = Sealed(State());
+  live_.Run();
   // Only the stale one, in the place of all others: nothing is taken.
   bool only = true;
-  late.wire.lie = [&](const RequestBody& body, Answered answer) -> Answered {
-    const auto* fetch = std::get_if<FetchPartRequest>(&body);
-    if (fetch == nullptr || fetch->name.kind != BulkKind::kCheckpoint || !answer.ok()) {
-      return answer;
-    }
-    if (!only && fetch->index > 0) return answer;
-    return WriteFetchedPart(stale.size(), stale);
-  };
-  late.away = false;
-  for (int turn = 0; turn < 5; ++turn) live.Turn();
-  EXPECT_EQ(late.session->next_round(), 0u);
-  EXPECT_GE(late.log.Count(NodeEventKind::kAlarm, "bad-checkpoint"), 1u);
+  LieInCheckpoints(stale, [&](const FetchPartRequest& fetch) { return only || fetch.index == 0; });
+  ComeBack();
+  EXPECT_EQ(late_.session->next_round(), 0u);
+  EXPECT_GE(late_.log.Count(NodeEventKind::kAlarm, "bad-checkpoint"), 1u);
   // One true one among them is found.
   only = false;
-  live.Restart(late);
-  live.Run();
-  EXPECT_EQ(late.session->next_round(), 3u);
-  EXPECT_EQ(late.session->model(), live.site(0).session->model());
+  live_.Restart(late_);
+  live_.Run();
+  EXPECT_EQ(late_.session->next_round(), 3u);
+  EXPECT_EQ(late_.session->model(), live_.site(0).session->model());
 }
 
 // Whoever holds the epoch key can seal any state: the optimiser's is stated as well as the model.
-TEST(LyingServerAndLatecomersTest, AnotherVelocityIsRefusedAndNamed) {
-  LiveFederation live(ExactAgreement(), 1);
-  LiveFederation::Site& late = live.site(4);
-  late.away = true;
-  live.options.collecting_seconds = 20;
-  live.RestartServer();
-  live.Run();
-  const SignedManifest& manifest = live.members.manifest();
-  Checkpoint state =
-      ValueOf(ReadCheckpoint(ValueOf(live.site(0).state.LoadCheckpoint()),
-                             manifest.manifest().agreement(), testing::kSmallDimension));
+TEST_F(LyingServerAndLatecomersTest, AnotherVelocityIsRefusedAndNamed) {
+  live_.Run();
+  Checkpoint state = State();
   state.velocity[0] += 1;
-  base::InsecureSeededEntropy entropy(1, "velocity");
-  const base::Bytes forged = SealCheckpoint(state, manifest.manifest(), manifest.epoch(), 0,
-                                            live.members.epoch_key(), entropy);
-  late.wire.lie = [&](const RequestBody& body, Answered answer) -> Answered {
-    const auto* fetch = std::get_if<FetchPartRequest>(&body);
-    if (fetch == nullptr || fetch->name.kind != BulkKind::kCheckpoint || !answer.ok()) {
-      return answer;
-    }
-    return WriteFetchedPart(forged.size(), forged);
-  };
-  late.away = false;
-  for (int turn = 0; turn < 5; ++turn) live.Turn();
-  EXPECT_EQ(late.session->next_round(), 0u);
-  EXPECT_GE(late.log.Count(NodeEventKind::kAlarm, "bad-checkpoint"), 1u);
+  LieInCheckpoints(Sealed(state), [](const FetchPartRequest&) { return true; });
+  ComeBack();
+  EXPECT_EQ(late_.session->next_round(), 0u);
+  EXPECT_GE(late_.log.Count(NodeEventKind::kAlarm, "bad-checkpoint"), 1u);
 }
 
 // Statements are signed: without a majority of the witnesses no state is taken.
-TEST(LyingServerAndLatecomersTest, WithoutTheWitnessesNothingIsTaken) {
-  LiveFederation live(ExactAgreement(), 1);
-  LiveFederation::Site& late = live.site(4);
-  late.away = true;
-  live.options.collecting_seconds = 20;
-  live.RestartServer();
-  live.Run();
-  const SignedManifest& manifest = live.members.manifest();
-  const auto witnesses = WitnessesOf(manifest, live.members.epoch_key(), 3);
-  late.wire.lie = [&](const RequestBody& body, Answered answer) -> Answered {
+TEST_F(LyingServerAndLatecomersTest, WithoutTheWitnessesNothingIsTaken) {
+  live_.Run();
+  const auto witnesses = WitnessesOf(manifest(), live_.members.epoch_key(), 3);
+  late_.wire.lie = [&](const RequestBody& body, Answered answer) -> Answered {
     if (!std::holds_alternative<FetchStatementsRequest>(body) || !answer.ok()) return answer;
     std::vector<base::Bytes> few;
     for (const base::Bytes& blob : ValueOf(ReadBlobs(*answer))) {
-      if (ValueOf(ReadModelStatement(blob, manifest)).member == witnesses[0]) {
+      if (ValueOf(ReadModelStatement(blob, manifest())).member == witnesses[0]) {
         few = {blob, blob, blob};
       }
     }
     return WriteBlobs(few);
   };
-  late.away = false;
-  for (int turn = 0; turn < 5; ++turn) live.Turn();
-  EXPECT_EQ(late.session->next_round(), 0u);
-  EXPECT_EQ(late.log.Count(NodeEventKind::kApplied, "checkpoint"), 0u);
+  ComeBack();
+  EXPECT_EQ(late_.session->next_round(), 0u);
+  EXPECT_EQ(late_.log.Count(NodeEventKind::kApplied, "checkpoint"), 0u);
 }
 
 TEST_F(LyingServerTest, WhatTheManifestDoesNotHaveIsNamed) {
