@@ -27,6 +27,13 @@ std::string AgreementText(const federation::Manifest& manifest) {
     text += fmt::format("federation  {} clients, {} a round ({}), at least {} to open, {} rounds\n",
                         agreed.clients, agreed.cohort, accounting::SamplingName(agreed.sampling),
                         agreed.min_participants, agreed.rounds);
+    if (agreed.cover_uploads) {
+      text += "            all upload in every round, those not chosen zeros: nobody sees who is\n";
+    }
+    if (agreed.max_participations != 0) {
+      text += fmt::format("            a client gives its data to {} attempts at most\n",
+                          agreed.max_participations);
+    }
   } else {
     text += fmt::format(
         "federation  {} sites, all in every round, at least {} to open, {} rounds; unit {}, "
@@ -34,13 +41,13 @@ std::string AgreementText(const federation::Manifest& manifest) {
         agreed.clients, agreed.min_participants, agreed.rounds, accounting::UnitName(agreed.unit),
         agreed.record_rate, agreed.expected_batch);
   }
+  const uint32_t uploads = federation::ExpectedUploads(agreed);
   const double divisor = clients ? static_cast<double>(agreed.cohort) : agreed.expected_batch;
   text += fmt::format(
       "privacy     clip {}, noise {} in the sum, quantised to {}: deviation of an average value "
       "{:.3g}, of which quantisation {:.2g}\n",
-      agreed.clip_norm, agreed.noise_stddev, agreed.scale,
-      mechanism.sum_stddev(agreed.cohort) / divisor,
-      std::sqrt(mechanism.quantisation_variance(agreed.cohort)) / divisor);
+      agreed.clip_norm, agreed.noise_stddev, agreed.scale, mechanism.sum_stddev(uploads) / divisor,
+      std::sqrt(mechanism.quantisation_variance(uploads)) / divisor);
   text += fmt::format(
       "encryption  {}, {} bits a sum, {} values a coefficient, {} bytes an upload ({:.2f} of "
       "the plain float update)\n",

@@ -56,6 +56,8 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("federation.cohort", c.federation.cohort);
   visit("federation.min_participants", c.federation.min_participants);
   visit("federation.sampling", c.federation.sampling);
+  visit("federation.cover_uploads", c.federation.cover_uploads);
+  visit("federation.max_participations", c.federation.max_participations);
   visit("federation.weights", c.federation.weights);
   visit("federation.attempts_per_round", c.federation.attempts_per_round);
   visit("federation.spare_attempts", c.federation.spare_attempts);
@@ -273,6 +275,9 @@ absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& con
                          Narrow(config.federation.spare_attempts, "federation.spare_attempts"));
   TACET_ASSIGN_OR_RETURN(manifest.openers, Narrow(config.federation.openers, "federation.openers"));
   TACET_ASSIGN_OR_RETURN(manifest.sampling, accounting::ParseSampling(config.federation.sampling));
+  manifest.cover_uploads = config.federation.cover_uploads;
+  TACET_ASSIGN_OR_RETURN(manifest.max_participations, Narrow(config.federation.max_participations,
+                                                             "federation.max_participations"));
   manifest.clip_norm = config.privacy.clip_norm;
   manifest.coordinate_bound = config.privacy.coordinate_bound;
   manifest.noise_stddev = config.privacy.noise;

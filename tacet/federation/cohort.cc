@@ -33,6 +33,20 @@ std::vector<uint64_t> DrawCohort(accounting::Sampling sampling, uint64_t clients
   return chosen;
 }
 
+std::vector<uint64_t> NotIn(std::span<const uint64_t> cohort, uint64_t clients) {
+  std::vector<uint64_t> others;
+  others.reserve(clients - cohort.size());
+  auto next = cohort.begin();
+  for (uint64_t client = 0; client < clients; ++client) {
+    if (next != cohort.end() && *next == client) {
+      ++next;
+    } else {
+      others.push_back(client);
+    }
+  }
+  return others;
+}
+
 CohortRange ExpectedCohortRange(accounting::Sampling sampling, uint64_t clients, uint32_t cohort) {
   if (sampling == accounting::Sampling::kFixedSize) return {cohort, cohort};
   const double probability = static_cast<double>(cohort) / static_cast<double>(clients);

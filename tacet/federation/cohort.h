@@ -3,6 +3,7 @@
 #define TACET_FEDERATION_COHORT_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tacet/accounting/privacy_event.h"
@@ -17,6 +18,9 @@ namespace tacet::federation {
 // result is neither logged nor stored.
 std::vector<uint64_t> DrawCohort(accounting::Sampling sampling, uint64_t clients, uint32_t cohort,
                                  base::Random& random);
+
+// The clients 0, ..., clients - 1 that are not in `cohort`; both increasing.
+std::vector<uint64_t> NotIn(std::span<const uint64_t> cohort, uint64_t clients);
 
 // How many may take part: [smallest, largest] such that a Poisson-sampled cohort falls below
 // `smallest`, or above `largest`, with probability < 1e-9 each; exactly `cohort` for fixed size.

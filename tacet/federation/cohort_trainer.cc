@@ -12,21 +12,23 @@
 
 namespace tacet::federation {
 
-std::vector<CohortShare> SplitCohort(const Learner& learner, std::span<const uint64_t> cohort,
+std::vector<CohortShare> SplitCohort(const Learner& learner, const DrawnCohort& cohort,
                                      uint32_t ranks) {
-  std::vector<uint64_t> order(cohort.begin(), cohort.end());
+  std::vector<uint64_t> order(cohort.trained.begin(), cohort.trained.end());
   std::ranges::stable_sort(order, std::ranges::greater{},
                            [&](uint64_t owner) { return learner.training_samples(owner); });
   double mean_samples = 0;
-  for (const uint64_t owner : cohort) {
-    mean_samples +=
-        static_cast<double>(learner.training_samples(owner)) / static_cast<double>(cohort.size());
+  for (const uint64_t owner : cohort.trained) {
+    mean_samples += static_cast<double>(learner.training_samples(owner)) /
+                    static_cast<double>(cohort.trained.size());
   }
+  order.insert(order.end(), cohort.covers.begin(), cohort.covers.end());
   std::vector<CohortShare> shares(ranks);
   for (CohortShare& share : shares) share.mean_samples = mean_samples;
   for (size_t place = 0; place < order.size(); ++place) {
-    shares[place % ranks].seats.push_back(
-        {.place = static_cast<uint32_t>(place), .owner = order[place]});
+    shares[place % ranks].seats.push_back({.place = static_cast<uint32_t>(place),
+                                           .owner = order[place],
+                                           .is_cover = place >= cohort.trained.size()});
   }
   return shares;
 }
@@ -40,10 +42,15 @@ absl::StatusOr<CohortTrainer> CohortTrainer::Create(const TrainingTerms& terms, 
   return trainer;
 }
 
-absl::Status CohortTrainer::TrainOwner(const CohortShare& share, const secagg::Attempt& attempt,
-                                       std::span<const float> model, uint64_t owner,
-                                       Trainer& trainer, std::span<float> update) const {
+absl::Status CohortTrainer::TrainSeat(const CohortShare& share, const secagg::Attempt& attempt,
+                                      std::span<const float> model, const Seat& seat,
+                                      Trainer& trainer, std::span<float> update) const {
   const ManifestSpec& spec = terms_.manifest.spec();
+  const uint64_t owner = seat.owner;
+  if (seat.is_cover) {
+    std::ranges::fill(update, 0.0F);
+    return absl::OkStatus();
+  }
   if (spec.unit != accounting::Unit::kClient) {
     const std::unique_ptr<base::Entropy> entropy = terms_.entropy(
         fmt::format("units/{}/{}/{}/{}", attempt.epoch, attempt.round, attempt.attempt, owner));
@@ -72,7 +79,7 @@ absl::StatusOr<double> CohortTrainer::Train(const CohortShare& share,
     for (size_t i = next++; i < share.seats.size(); i = next++) {
       const Seat& seat = share.seats[i];
       const base::Stopwatch watch;
-      const absl::Status trained = TrainOwner(share, attempt, model, seat.owner, trainer, update);
+      const absl::Status trained = TrainSeat(share, attempt, model, seat, trainer, update);
       if (!trained.ok()) {
         const std::lock_guard lock(mutex);
         failure = absl::InternalError(fmt::format("training failed: {}", base::Message(trained)));

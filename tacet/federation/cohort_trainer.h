@@ -18,10 +18,17 @@
 
 namespace tacet::federation {
 
-// One participant of an attempt.
+// Whose uploads an attempt gets, each list increasing.
+struct DrawnCohort {
+  std::span<const uint64_t> trained;
+  std::span<const uint64_t> covers = {};  // were not drawn and upload zeros
+};
+
+// One upload of an attempt.
 struct Seat {
   uint32_t place = 0;  // from 0, in the order in which the cohort is trained
   uint64_t owner = 0;
+  bool is_cover = false;
 
   friend bool operator==(const Seat&, const Seat&) = default;
 };
@@ -29,14 +36,14 @@ struct Seat {
 // What one rank does of an attempt.
 struct CohortShare {
   std::vector<Seat> seats;  // may be none
-  double mean_samples = 0;  // of an owner, over the whole cohort
+  double mean_samples = 0;  // of an owner, over all that are trained
 
   friend bool operator==(const CohortShare&, const CohortShare&) = default;
 };
 
 // A share for each of `ranks` ranks: together the cohort, their sizes differing by at most one,
-// large owners first, so that nobody is left with one at the end.
-std::vector<CohortShare> SplitCohort(const Learner& learner, std::span<const uint64_t> cohort,
+// large owners first and covers last, so that nobody is left with much at the end.
+std::vector<CohortShare> SplitCohort(const Learner& learner, const DrawnCohort& cohort,
                                      uint32_t ranks);
 
 // What it refers to must outlive a trainer.
@@ -63,10 +70,10 @@ class CohortTrainer {
 
  private:
   explicit CohortTrainer(const TrainingTerms& terms) : terms_(terms) {}
-  // What `owner` contributes, ready to be sealed.
-  absl::Status TrainOwner(const CohortShare& share, const secagg::Attempt& attempt,
-                          std::span<const float> model, uint64_t owner, Trainer& trainer,
-                          std::span<float> update) const;
+  // What `seat` contributes, ready to be sealed.
+  absl::Status TrainSeat(const CohortShare& share, const secagg::Attempt& attempt,
+                         std::span<const float> model, const Seat& seat, Trainer& trainer,
+                         std::span<float> update) const;
 
   TrainingTerms terms_;
   std::vector<std::unique_ptr<Trainer>> trainers_;  // one a thread

@@ -11,7 +11,6 @@
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/accounting/rdp_accountant.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/cohort.h"
 #include "tacet/federation/manifest_bytes.h"
 #include "tacet/federation/privacy_spending.h"
 
@@ -31,6 +30,12 @@ bool IsClientUnit(const ManifestSpec& spec) { return spec.unit == accounting::Un
 absl::Status CheckUnit(const ManifestSpec& spec) {
   const std::string_view unit = accounting::UnitName(spec.unit);
   if (IsClientUnit(spec)) {
+    if (spec.cover_uploads && spec.sampling != accounting::Sampling::kPoisson) {
+      return base::InvalidArgument(
+          "cover_uploads hide who takes part, but with {} sampling the server draws the cohort and "
+          "knows it: choose poisson, members then toss coins of their own",
+          accounting::SamplingName(spec.sampling));
+    }
     if (spec.record_rate != 0 || spec.expected_batch != 0 || spec.appearances != 0 ||
         spec.colluders != 0) {
       return base::InvalidArgument(
@@ -39,6 +44,12 @@ absl::Status CheckUnit(const ManifestSpec& spec) {
           spec.record_rate, spec.expected_batch, spec.appearances, spec.colluders);
     }
     return absl::OkStatus();
+  }
+  if (spec.cover_uploads || spec.max_participations != 0) {
+    return base::InvalidArgument(
+        "cover_uploads and max_participations are for unit client; with unit {} every site is in "
+        "every round",
+        unit);
   }
   if (!(spec.record_rate > 0 && spec.record_rate <= 1)) {
     return base::InvalidArgument("record_rate is {}, it must be above 0 and at most 1",
@@ -82,6 +93,8 @@ absl::Status CheckCounts(const ManifestSpec& spec) {
         spec.federated_part, spec.dimension, spec.whole_dimension);
   }
   if (spec.clients == 0) return base::InvalidArgument("the federation has no clients");
+  TACET_RETURN_IF_ERROR(
+      CheckRange(spec.clients, 1, std::numeric_limits<uint32_t>::max(), "clients"));
   if (spec.cohort < 1 || spec.cohort > spec.clients) {
     return base::InvalidArgument(
         "cohort is {}, but the federation has {} clients: choose 1 to {} participants a round",
@@ -164,6 +177,16 @@ absl::Status CheckBudget(const ManifestSpec& spec) {
 
 }  // namespace
 
+CohortRange UploadRange(const ManifestSpec& spec) {
+  if (!spec.cover_uploads) return ExpectedCohortRange(spec.sampling, spec.clients, spec.cohort);
+  const auto all = static_cast<uint32_t>(spec.clients);
+  return {.smallest = all, .largest = all};
+}
+
+uint32_t ExpectedUploads(const ManifestSpec& spec) {
+  return spec.cover_uploads ? static_cast<uint32_t>(spec.clients) : spec.cohort;
+}
+
 accounting::FederationPrivacySpec PrivacyOf(const ManifestSpec& spec, uint64_t attempts) {
   accounting::FederationPrivacySpec privacy;
   privacy.unit = spec.unit;
@@ -179,6 +202,8 @@ accounting::FederationPrivacySpec PrivacyOf(const ManifestSpec& spec, uint64_t a
   privacy.record_rate = spec.record_rate;
   privacy.appearances = std::max<uint32_t>(spec.appearances, 1);
   privacy.colluders = spec.colluders;
+  privacy.cover_uploads = spec.cover_uploads;
+  privacy.max_participations = spec.max_participations;
   return privacy;
 }
 
@@ -240,11 +265,14 @@ absl::StatusOr<Manifest> Manifest::CreateWithoutMembers(ManifestSpec spec) {
 absl::StatusOr<Manifest> Manifest::CreateChecked(ManifestSpec spec) {
   if (!IsClientUnit(spec) && spec.cohort == 0) spec.cohort = static_cast<uint32_t>(spec.clients);
   TACET_RETURN_IF_ERROR(CheckCounts(spec));
-  const CohortRange range = ExpectedCohortRange(spec.sampling, spec.clients, spec.cohort);
+  const CohortRange range = UploadRange(spec);
   if (spec.min_participants == 0) spec.min_participants = range.smallest;
-  if (spec.min_participants > spec.cohort) {
-    return base::InvalidArgument("min_participants is {}, the cohort has only {}",
-                                 spec.min_participants, spec.cohort);
+  const uint32_t uploads = ExpectedUploads(spec);
+  if (spec.min_participants > uploads) {
+    return base::InvalidArgument("min_participants is {}, {}", spec.min_participants,
+                                 spec.cover_uploads
+                                     ? fmt::format("there are only {} members to upload", uploads)
+                                     : fmt::format("the cohort has only {}", uploads));
   }
   TACET_RETURN_IF_ERROR(CheckUnit(spec));
   if (!IsClientUnit(spec)) spec.appearances = std::max<uint32_t>(spec.appearances, 1);

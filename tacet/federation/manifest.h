@@ -14,6 +14,7 @@
 #include "tacet/base/hash.h"
 #include "tacet/base/signing.h"
 #include "tacet/dp/gaussian.h"
+#include "tacet/federation/cohort.h"
 #include "tacet/federation/server_optimizer.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/secagg/opened_sum.h"
@@ -45,6 +46,14 @@ struct ManifestSpec {
   // clipped to S; the opened sum is divided by `expected_batch`.
   accounting::Unit unit = accounting::Unit::kClient;
   accounting::Neighbouring neighbouring = accounting::Neighbouring::kReplaceOne;
+  // The following two are for unit client. Cover uploads: members that their coins did not choose
+  // upload zeros and noise, so that nobody sees who was chosen; K_min counts uploads then, and the
+  // sum is divided by the share K / M of them that is to be expected. Members must choose
+  // themselves (Poisson sampling): a server that draws a cohort knows it.
+  bool cover_uploads = false;
+  // Attempts to which one member gives its data at most, in all epochs; when it is chosen again it
+  // uploads zeros and noise. 0: no limit.
+  uint32_t max_participations = 0;
   // The following five are 0 for unit client.
   double record_rate = 0;     // q_r in (0, 1]
   double expected_batch = 0;  // B > 0, public: q_r times the number of all sites' records (persons)
@@ -75,6 +84,12 @@ struct ManifestSpec {
   // Members, by number; their order is part of the agreement
   std::vector<base::PublicKey> members;
 };
+
+// How many uploads an attempt that closes can have: Poisson cohorts as in ExpectedCohortRange; all
+// members where those not chosen upload too.
+CohortRange UploadRange(const ManifestSpec& spec);
+// How many there are on average when nobody drops out: K, or M with cover uploads.
+uint32_t ExpectedUploads(const ManifestSpec& spec);
 
 // One attempt as it is charged to a ledger of announced attempts and to the server's budget: as
 // seen by an outsider, who knows no cohort, for unit client; by the other site, or the colluding

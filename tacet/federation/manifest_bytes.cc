@@ -16,6 +16,7 @@ constexpr size_t kMostPartBytes = 1 << 16;
 // The smallest version that holds what differs from its default: older agreements keep their
 // digest.
 uint16_t VersionOf(const ManifestSpec& spec) {
+  if (spec.cover_uploads || spec.max_participations != 0) return 6;
   if (spec.annex != base::Digest{}) return 5;
   if (!spec.federated_part.empty()) return 4;
   if (spec.unit != accounting::Unit::kClient ||
@@ -67,6 +68,10 @@ void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
     writer.U64(spec.whole_dimension);
   }
   if (version >= 5) writer.Raw(spec.annex);
+  if (version >= 6) {
+    writer.U8(spec.cover_uploads ? 1 : 0);
+    writer.U32(spec.max_participations);
+  }
 }
 
 template <typename Parse>
@@ -120,8 +125,8 @@ absl::Status ReadUnit(base::ByteReader& reader, ManifestSpec& spec) {
 absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   TACET_RETURN_IF_ERROR(reader.Expect(base::AsBytes(kMagic), "magic"));
   TACET_ASSIGN_OR_RETURN(const uint16_t version, reader.ReadU16("version"));
-  if (version < 1 || version > 5) {
-    return base::DataLoss("manifest: version {}, this program reads 1 to 5", version);
+  if (version < 1 || version > 6) {
+    return base::DataLoss("manifest: version {}, this program reads 1 to 6", version);
   }
   TACET_ASSIGN_OR_RETURN(spec.model, reader.ReadString(kMostNameBytes, "model"));
   TACET_ASSIGN_OR_RETURN(spec.dimension, reader.ReadU64("dimension"));
@@ -151,6 +156,10 @@ absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   }
   if (version >= 5) {
     TACET_ASSIGN_OR_RETURN(spec.annex, secagg::ReadArray<32>(reader, "annex"));
+  }
+  if (version >= 6) {
+    TACET_RETURN_IF_ERROR(ReadFlag(reader, "cover uploads", spec.cover_uploads));
+    TACET_ASSIGN_OR_RETURN(spec.max_participations, reader.ReadU32("max participations"));
   }
   return absl::OkStatus();
 }

@@ -29,12 +29,13 @@ ManifestSpec Agreed() {
 
 // One for each version.
 std::vector<ManifestSpec> OfEachVersion() {
-  std::vector<ManifestSpec> specs(5, Agreed());
+  std::vector<ManifestSpec> specs(6, Agreed());
   specs[1].plaintext_bits = 24;
   specs[2].neighbouring = accounting::Neighbouring::kZeroOut;
   specs[3].federated_part = "dense2";
   specs[3].whole_dimension = 100;
   specs[4].annex = base::Sha256(base::AsBytes("annex"));
+  specs[5].max_participations = 7;
   return specs;
 }
 
@@ -78,9 +79,9 @@ TEST(ManifestBytesTest, RefusesWhatIsNotCanonical) {
   EXPECT_THAT(base::Message(ReadManifestBytes(longer).status()),
               HasSubstr("193 bytes of member keys for 6 clients"));
   base::Bytes newer = bytes;
-  newer[4] = 6;
+  newer[4] = 7;
   EXPECT_THAT(base::Message(ReadManifestBytes(newer).status()),
-              HasSubstr("version 6, this program reads 1 to 5"));
+              HasSubstr("version 7, this program reads 1 to 6"));
   // Version 2 with its field's default, which version 1 says.
   ManifestSpec spec = Agreed();
   spec.plaintext_bits = 7;

@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/status.h"
 
 namespace tacet::federation {
@@ -269,6 +270,80 @@ TEST(ManifestTest, NoiseMayBeLeftOutOnPurposeOnly) {
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_EQ(manifest->max_epsilon(), 0);
   EXPECT_EQ(manifest->spec().noise_stddev, 0);
+}
+
+// The paper's setting where nobody sees who was chosen.
+ManifestSpec Covered() {
+  ManifestSpec spec = Paper();
+  spec.sampling = accounting::Sampling::kPoisson;
+  spec.cover_uploads = true;
+  spec.min_participants = 3000;
+  return spec;
+}
+
+TEST(ManifestTest, WithCoverUploadsSharesAddUpOverAllWhoUpload) {
+  const auto manifest = Manifest::Create(Covered());
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_EQ(manifest->terms().min_participants(), 3000u);
+  EXPECT_EQ(manifest->terms().max_participants(), 3596u);
+  const double share = manifest->terms().mechanism().participant_stddev();
+  EXPECT_NEAR(share * std::sqrt(3000.0), 6, 1e-9);
+  // What is charged is sampling as before: that everybody uploads says nothing of who was chosen.
+  const accounting::SamplingEvent event = ChargedEvent(manifest->spec());
+  EXPECT_DOUBLE_EQ(event.sampling_rate, 1000 / 3596.0);
+  EXPECT_EQ(event.noise_stddev, 6);
+
+  ManifestSpec all = Covered();
+  all.min_participants = 0;
+  EXPECT_EQ(Manifest::Create(all)->spec().min_participants, 3596u);
+  all.min_participants = 3597;
+  EXPECT_THAT(Refusal(all), HasSubstr("min_participants is 3597, there are only 3596 members"));
+}
+
+TEST(ManifestTest, WithCoverUploadsTheServerIsPromisedWhatAnOutsiderIs) {
+  const auto epsilon_of = [](const ManifestSpec& spec, accounting::View view) {
+    const auto rows = accounting::PrivacyRows(PrivacyOf(Manifest::Create(spec)->spec(), 100));
+    EXPECT_TRUE(rows.ok()) << rows.status();
+    for (const accounting::PrivacyRow& row : *rows) {
+      if (row.view == view) return row.epsilon.value_or(0);
+    }
+    ADD_FAILURE() << "no such row";
+    return 0.0;
+  };
+  ManifestSpec open = Covered();
+  open.cover_uploads = false;
+  open.min_participants = 0;
+  const double outsider = epsilon_of(Covered(), accounting::View::kOutsider);
+  EXPECT_DOUBLE_EQ(epsilon_of(Covered(), accounting::View::kTrafficObserver), outsider);
+  EXPECT_GT(epsilon_of(open, accounting::View::kCohortKnowing), 2 * outsider);
+}
+
+TEST(ManifestTest, LimitsWhatThoseWhoKnowTheCohortsSeeOfOneMember) {
+  const auto releases = [](uint32_t most) {
+    ManifestSpec spec = Paper();
+    spec.max_participations = most;
+    const auto views =
+        accounting::ObserveFederation(PrivacyOf(Manifest::Create(spec)->spec(), 100));
+    for (const accounting::ObservedRounds& view : *views) {
+      if (view.view == accounting::View::kCohortKnowing) return view.releases;
+    }
+    return uint64_t{0};
+  };
+  EXPECT_EQ(releases(0), 100u);
+  EXPECT_EQ(releases(40), 40u);
+  EXPECT_EQ(releases(1000), 100u);
+}
+
+TEST(ManifestTest, SaysWhereCoverUploadsHideNothing) {
+  ManifestSpec spec = Covered();
+  spec.sampling = accounting::Sampling::kFixedSize;
+  EXPECT_THAT(Refusal(spec), HasSubstr("with fixed-size sampling the server draws the cohort"));
+  spec = Hospitals();
+  spec.cover_uploads = true;
+  EXPECT_THAT(Refusal(spec), HasSubstr("with unit record every site is in every round"));
+  spec = Hospitals();
+  spec.max_participations = 3;
+  EXPECT_THAT(Refusal(spec), HasSubstr("cover_uploads and max_participations are for unit client"));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ enum class Participation : uint8_t {
   kUndecided = 0,
   kNo = 1,
   kYes = 2,
+  kSpent = 3,  // chosen, but its data were given as often as was agreed: zeros go in their place
 };
 
 // The last attempt announced. docs/formats/site-state.md.
@@ -30,6 +31,9 @@ struct MemberMemory {
   uint32_t participants = 0;  // K', once it was told
   Participation participation = Participation::kUndecided;
   bool accepted = false;  // the server has acknowledged this member's upload
+  // Attempts, this one included, to which this member gives its data; counted, from the first epoch
+  // on, where the agreement limits them.
+  uint32_t participations = 0;
   // Attempts about which the server was caught lying: nothing of them is sealed, signed or applied.
   std::vector<AttemptNumber> distrusted;
 

@@ -41,6 +41,17 @@ TEST(MemberMemoryTest, IsReadAsItWasWritten) {
   EXPECT_EQ(*read, Sample());
 }
 
+TEST(MemberMemoryTest, ParticipationsAreKeptWhereTheyAreCounted) {
+  MemberMemory memory = Sample();
+  memory.participation = Participation::kSpent;
+  memory.participations = 12;
+  const base::Bytes bytes = WriteMemberMemory(memory);
+  EXPECT_EQ(bytes.size(), WriteMemberMemory(Sample()).size() + 4);
+  const auto read = ReadMemberMemory(bytes);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, memory);
+}
+
 TEST(MemberMemoryTest, DamageIsNoticed) {
   const base::Bytes whole = WriteMemberMemory(Sample());
   for (size_t i = 0; i < whole.size(); ++i) {

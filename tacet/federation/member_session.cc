@@ -129,7 +129,10 @@ absl::Status MemberSession::Remember(const AnnouncedAttempt& current) {
     next = *memory_;
   } else {
     next.attempt = current.attempt;
-    if (memory_.has_value()) next.distrusted = memory_->distrusted;
+    if (memory_.has_value()) {
+      next.distrusted = memory_->distrusted;
+      next.participations = memory_->participations;
+    }
     std::erase_if(next.distrusted, [this](const AttemptNumber& number) {
       return number.round < model_.next_round();
     });
@@ -223,25 +226,37 @@ absl::Status MemberSession::ActOnCurrent(const AnnouncedAttempt& current) {
   }
   if (Distrusts(number)) return ChargeAnnounced();
   if (current.phase == AttemptPhase::kCollecting) {
-    TACET_ASSIGN_OR_RETURN(const bool takes_part, TakesPart(current));
-    return takes_part ? Participate(current.attempt) : ChargeAnnounced();
+    TACET_RETURN_IF_ERROR(Decide(current.invited));
+    return Uploads() ? Participate(current.attempt) : ChargeAnnounced();
   }
   TACET_RETURN_IF_ERROR(ChargeAnnounced());
   return current.phase == AttemptPhase::kOpening ? OpenAsOpener(current) : absl::OkStatus();
 }
 
-absl::StatusOr<bool> MemberSession::TakesPart(const AnnouncedAttempt& current) {
-  if (current.invited != Invited::kOwnCoin) return current.invited == Invited::kYes;
-  if (memory_->participation == Participation::kUndecided) {
-    const ManifestSpec& spec = parts_.manifest.manifest().spec();
+absl::Status MemberSession::Decide(Invited invited) {
+  if (memory_->participation != Participation::kUndecided) return absl::OkStatus();
+  bool chosen = invited == Invited::kYes;
+  if (invited == Invited::kOwnCoin) {
     base::Random coin = base::Random::FromEntropy(parts_.entropy);
-    const bool heads = coin.Below(spec.clients) < spec.cohort;  // probability cohort / clients
-    MemberMemory next = *memory_;
-    next.participation = heads ? Participation::kYes : Participation::kNo;
-    TACET_RETURN_IF_ERROR(Keep(std::move(next)));
+    chosen = coin.Below(spec().clients) < spec().cohort;  // probability cohort / clients
   }
-  return memory_->participation == Participation::kYes;
+  MemberMemory next = *memory_;
+  next.participation = chosen ? Participation::kYes : Participation::kNo;
+  if (chosen && spec().max_participations != 0) {
+    if (next.participations == spec().max_participations) {
+      next.participation = Participation::kSpent;
+    } else {
+      ++next.participations;
+    }
+  }
+  return Keep(std::move(next));
 }
+
+bool MemberSession::Uploads() const {
+  return memory_->participation != Participation::kNo || spec().cover_uploads;
+}
+
+bool MemberSession::GivesData() const { return memory_->participation == Participation::kYes; }
 
 absl::Status MemberSession::Participate(const secagg::Attempt& attempt) {
   if (memory_->accepted) return absl::OkStatus();
@@ -271,27 +286,39 @@ absl::StatusOr<std::optional<base::Bytes>> MemberSession::SealedUpload(
   absl::StatusOr<base::Bytes> stored = parts_.state.LoadUpload(attempt);
   if (stored.ok()) return *std::move(stored);
   if (stored.status().code() != absl::StatusCode::kNotFound) return stored.status();
-  const AttemptNumber number = NumberOf(attempt);
-  const bool charged_before = parts_.ledger.Holds({.manifest_hash = attempt.manifest_hash,
-                                                   .epoch = number.epoch,
-                                                   .round = number.round,
-                                                   .attempt = number.attempt});
-  const absl::Status charged = parts_.ledger.ChargeForSealing(Cost(), number, listed_);
-  const bool refused = charged.code() == absl::StatusCode::kResourceExhausted ||
-                       (charged_before && charged.code() == absl::StatusCode::kFailedPrecondition);
-  if (refused) {
-    TACET_RETURN_IF_ERROR(notes_.Refused("upload", number, base::Message(charged)));
-    return std::nullopt;
+  bool gives_data = GivesData();
+  if (gives_data) {
+    TACET_ASSIGN_OR_RETURN(gives_data, ChargeForSealing(NumberOf(attempt)));
+    if (!gives_data && !spec().cover_uploads) return std::nullopt;
+  } else {
+    TACET_RETURN_IF_ERROR(ChargeAnnounced());
   }
-  TACET_RETURN_IF_ERROR(charged);
-  TACET_ASSIGN_OR_RETURN(base::Bytes upload, Seal(attempt));
+  TACET_ASSIGN_OR_RETURN(base::Bytes upload, Seal(attempt, gives_data));
   TACET_RETURN_IF_ERROR(parts_.state.SaveUpload(attempt, upload));
   return upload;
 }
 
-absl::StatusOr<base::Bytes> MemberSession::Seal(const secagg::Attempt& attempt) {
+absl::StatusOr<bool> MemberSession::ChargeForSealing(const AttemptNumber& number) {
+  const bool charged_before =
+      parts_.ledger.Holds({.manifest_hash = parts_.manifest.manifest().hash(),
+                           .epoch = number.epoch,
+                           .round = number.round,
+                           .attempt = number.attempt});
+  const absl::Status charged = parts_.ledger.ChargeForSealing(Cost(), number, listed_);
+  const bool refused = charged.code() == absl::StatusCode::kResourceExhausted ||
+                       (charged_before && charged.code() == absl::StatusCode::kFailedPrecondition);
+  if (!refused) {
+    TACET_RETURN_IF_ERROR(charged);
+    return true;
+  }
+  TACET_RETURN_IF_ERROR(notes_.Refused("upload", number, base::Message(charged)));
+  return false;
+}
+
+absl::StatusOr<base::Bytes> MemberSession::Seal(const secagg::Attempt& attempt, bool gives_data) {
   const Manifest& manifest = parts_.manifest.manifest();
   base::SecretVector<float> update(manifest.spec().dimension);
+  // Also where zeros will go: how long it takes must not tell whose data are in the sum.
   if (const absl::Status trained = parts_.updates.Update(attempt, model(), update.Expose());
       !trained.ok()) {
     if (trained.code() == absl::StatusCode::kCancelled) return trained;
@@ -300,6 +327,7 @@ absl::StatusOr<base::Bytes> MemberSession::Seal(const secagg::Attempt& attempt) 
         notes_.Note("update-failed", NumberOf(attempt),
                     fmt::format("zeros are sealed instead: {}", base::Message(trained))));
   }
+  if (!gives_data) std::ranges::fill(update.Expose(), 0.0f);
   TACET_ASSIGN_OR_RETURN(
       const std::unique_ptr<secagg::Sealer> sealer,
       secagg::Sealer::Create(

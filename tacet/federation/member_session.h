@@ -76,17 +76,26 @@ class MemberSession {
   bool Distrusts(const AttemptNumber& number) const;
   // Where the last announced attempt stands, for what is not about another one.
   AttemptNumber Here() const;
+  const ManifestSpec& spec() const { return parts_.manifest.manifest().spec(); }
 
   enum class KeptRound { kApplied, kNotThere, kForked };
   absl::Status CatchUp(const Announcement& announcement);
   absl::StatusOr<KeptRound> ApplyKept(const Announcement& announcement);
 
   absl::Status ActOnCurrent(const AnnouncedAttempt& current);
-  absl::StatusOr<bool> TakesPart(const AnnouncedAttempt& current);
+  // Decides once whether this member is in the cohort, and keeps that.
+  absl::Status Decide(Invited invited);
+  // Whether something is uploaded, and whether this member's data are in it.
+  bool Uploads() const;
+  bool GivesData() const;
   absl::Status Participate(const secagg::Attempt& attempt);
-  // The upload to send, sealed now or before; nothing when the ledger refuses.
+  // The upload to send, sealed now or before; nothing when the ledger refuses and nobody's zeros
+  // are expected either.
   absl::StatusOr<std::optional<base::Bytes>> SealedUpload(const secagg::Attempt& attempt);
-  absl::StatusOr<base::Bytes> Seal(const secagg::Attempt& attempt);
+  // False when the ledger refuses to have this member's data in the attempt.
+  absl::StatusOr<bool> ChargeForSealing(const AttemptNumber& number);
+  // With zeros in place of the update when the data are not given.
+  absl::StatusOr<base::Bytes> Seal(const secagg::Attempt& attempt, bool gives_data);
   absl::Status OpenAsOpener(const AnnouncedAttempt& current);
   // Charges what was announced and is not this member's to seal.
   absl::Status ChargeAnnounced();

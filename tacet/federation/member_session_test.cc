@@ -151,6 +151,85 @@ TEST(MemberSessionTest, MembersDecideByCoinsOfTheirOwn) {
   EXPECT_LT(trained, 15);
 }
 
+ManifestSpec CoveredAgreement() {
+  ManifestSpec agreement = ExactAgreement();
+  agreement.sampling = accounting::Sampling::kPoisson;
+  agreement.cover_uploads = true;
+  agreement.cohort = 2;
+  agreement.min_participants = 4;
+  return agreement;
+}
+
+TEST(MemberSessionTest, WithCoverUploadsEverybodyTrainsAndUploads) {
+  LiveFederation live(CoveredAgreement());
+  for (int turn = 0; turn < 60; ++turn) {
+    live.Turn(5);
+    for (auto& site : live.sites) live.Restart(*site);
+  }
+  live.ExpectModels(3, kAll);
+  live.ExpectNoAlarms();
+  live.ExpectNobodySpokeTwice();
+  size_t given = 0;
+  for (uint32_t round = 0; round < 3; ++round) {
+    EXPECT_EQ(live.published[round].size(), 5u);
+    given += live.given[round].size();
+  }
+  EXPECT_GT(given, 0u);
+  EXPECT_LT(given, 15u);
+  for (const auto& site : live.sites) {
+    EXPECT_EQ(site->updates.asked, 3);  // as long as those who were chosen
+    EXPECT_EQ(site->ledger->entries().size(), 3u);
+    EXPECT_EQ(site->log.Count(NodeEventKind::kSent, "upload"), 3u);
+  }
+}
+
+TEST(MemberSessionTest, WithCoverUploadsALostMemberIsNotWaitedForLongerThanTheDeadline) {
+  LiveFederation live(CoveredAgreement());
+  live.site(4).away = true;
+  live.options.collecting_seconds = 20;
+  live.RestartServer();
+  live.Run();
+  live.ExpectModels(3, {0, 1, 2, 3});
+  EXPECT_EQ(live.server->Attempts().front().participants, 4u);
+}
+
+// A refusal of the ledger shows no more than a coin.
+TEST(MemberSessionTest, WithCoverUploadsASpentBudgetSendsZeros) {
+  ManifestSpec agreement = testing::SmallAgreement();
+  agreement.sampling = accounting::Sampling::kPoisson;
+  agreement.cover_uploads = true;
+  agreement.cohort = 5;  // every coin falls on yes
+  LiveFederation live(agreement);
+  LedgerHeader header;
+  header.data_set = "ward 3";
+  header.spending.budget_epsilon = 1e-3;
+  live.site(0).memory_ledger = testing::NewMemoryLedger(header);
+  live.Restart(live.site(0));
+  live.Run();
+  EXPECT_EQ(live.site(0).log.Count(NodeEventKind::kRefused, "upload"), 3u);
+  EXPECT_EQ(live.site(0).log.Count(NodeEventKind::kSent, "upload"), 3u);
+  EXPECT_EQ(live.site(1).log.Count(NodeEventKind::kRefused, "upload"), 0u);
+  live.ExpectNoAlarms();
+}
+
+TEST(MemberSessionTest, GivesItsDataAsOftenAsAgreedAndZerosAfterwards) {
+  ManifestSpec agreement = ExactAgreement();
+  agreement.cohort = 5;
+  agreement.max_participations = 2;
+  LiveFederation live(agreement);
+  for (int turn = 0; turn < 60; ++turn) {
+    live.Turn(5);
+    for (auto& site : live.sites) live.Restart(*site);
+  }
+  EXPECT_EQ(live.given[0].size(), 5u);
+  EXPECT_EQ(live.given[1].size(), 5u);
+  EXPECT_EQ(live.given[2].size(), 0u);
+  EXPECT_EQ(live.published[2].size(), 5u);
+  live.ExpectModels(3, kAll);
+  live.ExpectNoAlarms();
+  live.ExpectNobodySpokeTwice();
+}
+
 TEST(MemberSessionTest, ABudgetThatIsSpentSealsNothing) {
   LiveFederation live(testing::SmallAgreement());
   LedgerHeader header;

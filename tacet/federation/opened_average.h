@@ -11,9 +11,11 @@
 
 namespace tacet::federation {
 
-// For unit record or person, turns the mean over `participants` sites into their sum divided by the
-// public expected batch, never by what was really drawn. Nothing for unit client.
-void DivideByExpectedBatch(const ManifestSpec& spec, uint32_t participants, std::span<double> mean);
+// Turns the mean over `participants` uploads into the average that is applied, which never depends
+// on what was really drawn in secret. Unit record or person: their sum divided by the public
+// expected batch. Cover uploads: divided by the share K / M of the uploads that is expected to hold
+// an update. Otherwise the mean itself.
+void DivideByExpected(const ManifestSpec& spec, uint32_t participants, std::span<double> mean);
 
 // d values, ready to be applied.
 std::vector<double> AverageOf(const Manifest& manifest, const secagg::OpenedSum& opened);

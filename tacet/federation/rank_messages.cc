@@ -14,7 +14,7 @@ namespace tacet::federation {
 namespace {
 
 constexpr size_t kEpochKeyBytes = 32;
-constexpr size_t kSeatBytes = 4 + 8;
+constexpr size_t kSeatBytes = 4 + 8 + 1;
 constexpr size_t kTaskBytes = 4 + 2 + kEpochKeyBytes + 8 + 4;  // without seats
 constexpr size_t kMostNoteBytes = 1000;
 
@@ -105,6 +105,7 @@ absl::StatusOr<base::Bytes> SealRankTask(const RankTask& task, const base::Seali
   for (const Seat& seat : task.share.seats) {
     writer.U32(seat.place);
     writer.U64(seat.owner);
+    writer.U8(seat.is_cover ? 1 : 0);
   }
   base::Bytes plaintext = writer.Take();
   absl::StatusOr<base::Bytes> sealed = base::SealFor(to, plaintext);
@@ -127,7 +128,9 @@ absl::StatusOr<RankTask> OpenRankTask(std::span<const uint8_t> sealed, const bas
   task.share.seats.reserve(seats);
   for (uint32_t i = 0; i < seats; ++i) {
     const uint8_t* const entry = list.data() + kSeatBytes * i;
-    task.share.seats.push_back({.place = base::LoadU32(entry), .owner = base::LoadU64(entry + 4)});
+    task.share.seats.push_back({.place = base::LoadU32(entry),
+                                .owner = base::LoadU64(entry + 4),
+                                .is_cover = entry[12] != 0});
     if (task.share.seats.back().owner >= clients) {
       return base::DataLoss("rank task: field `seats` names an owner beyond the {} there are",
                             clients);

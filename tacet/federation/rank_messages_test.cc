@@ -68,7 +68,7 @@ TEST_F(RankMessagesTest, JobsAndTheEndAreReadAsWritten) {
 
 TEST_F(RankMessagesTest, TasksOpenForTheirRankAlone) {
   RankTask task{.epoch_key = entropy_.Draw(32), .share = {.seats = {}, .mean_samples = 7.25}};
-  task.share.seats = {{.place = 0, .owner = 11}, {.place = 2, .owner = 3}};
+  task.share.seats = {{.place = 0, .owner = 11}, {.place = 2, .owner = 3, .is_cover = true}};
   const base::Bytes sealed = *SealRankTask(task, key_.public_key());
   EXPECT_LE(sealed.size(), MaxRankTaskBytes(12));
   const auto opened = OpenRankTask(sealed, key_, 12);

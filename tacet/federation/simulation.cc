@@ -80,6 +80,12 @@ absl::Status CheckSimulation(const SimulationSpec& spec) {
     return base::InvalidArgument(
         "--no-quantisation needs --no-encryption: only integers can be encrypted");
   }
+  if (spec.manifest.max_participations != 0) {
+    return base::InvalidArgument(
+        "max_participations is {}: members of a federation count what they took part in, a "
+        "simulation keeps no record of its cohorts; leave it out",
+        spec.manifest.max_participations);
+  }
   if (spec.weigh_by_samples && !spec.manifest.without_noise) {
     return base::InvalidArgument(
         "weights = \"samples\" needs --no-noise: with unequal weights one client can move the "
@@ -439,12 +445,15 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
   base::Random cohort_random = base::Random::FromEntropy(*cohort_entropy);
   const std::vector<uint64_t> cohort = DrawCohort(
       manifest_.spec().sampling, manifest_.spec().clients, manifest_.spec().cohort, cohort_random);
+  std::vector<uint64_t> covers;
+  if (manifest_.spec().cover_uploads) covers = NotIn(cohort, manifest_.spec().clients);
   record.seconds.sample += watch.Restart();
   // Which member noted something is left out: it would name a member of the cohort.
   const MemberLog log = [&state](uint64_t, std::string_view text) { state.Note(text); };
   TACET_ASSIGN_OR_RETURN(const std::unique_ptr<UpdatePath> path, NewPath(id, log));
   const double setup_seconds = watch.Seconds();  // the round's public polynomials
-  const absl::StatusOr<RankReport> trained = TrainCohort(state, id, cohort, *path);
+  const absl::StatusOr<RankReport> trained =
+      TrainCohort(state, id, {.trained = cohort, .covers = covers}, *path);
   TACET_RETURN_IF_ERROR(trained.status());
   absl::StatusOr<Average> average = path->Finish();
   const PrivacySeconds spent = path->seconds();
@@ -453,13 +462,12 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
   record.seconds.seal += (trained->seal_seconds + spent.seal + setups) / trained->threads;
   record.seconds.add += (trained->add_seconds + spent.add) / trained->threads;
   record.seconds.open += spent.open;
-  if (average.ok()) DivideByExpectedBatch(manifest_.spec(), average->participants, average->mean);
+  if (average.ok()) DivideByExpected(manifest_.spec(), average->participants, average->mean);
   return average;
 }
 
 absl::StatusOr<RankReport> Simulation::TrainCohort(State& state, const secagg::Attempt& attempt,
-                                                   std::span<const uint64_t> cohort,
-                                                   UpdatePath& path) {
+                                                   const DrawnCohort& cohort, UpdatePath& path) {
   const std::vector<CohortShare> shares = SplitCohort(learner_, cohort, ranks_.size());
   TACET_RETURN_IF_ERROR(AsFinal(leader_.Begin(attempt, state.model, keys_.epoch_key, shares)));
   RankReport report{.threads = state.trainer.threads()};

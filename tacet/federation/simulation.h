@@ -159,7 +159,7 @@ class Simulation {
   absl::Status PlanAttempt(State& state, const AttemptNumber& number) const;
   // Gives the updates of the cohort to `path`, on all ranks.
   absl::StatusOr<RankReport> TrainCohort(State& state, const secagg::Attempt& attempt,
-                                         std::span<const uint64_t> cohort, UpdatePath& path);
+                                         const DrawnCohort& cohort, UpdatePath& path);
   absl::StatusOr<CohortTrainer> NewTrainer() const;
   RankHello Hello() const;
   absl::StatusOr<std::unique_ptr<UpdatePath>> NewPath(const secagg::Attempt& attempt,

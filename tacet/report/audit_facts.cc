@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "tacet/base/status.h"
-#include "tacet/federation/cohort.h"
 #include "tacet/federation/manifest_bytes.h"
 
 namespace tacet::report {
@@ -138,8 +137,7 @@ absl::Status CheckLedger(const AuditFacts& facts, AuditedRun& run) {
 
 absl::Status CheckParticipants(const AuditedRun& run, const AuditedRound& round) {
   const ManifestSpec& agreed = run.agreed;
-  const uint32_t most =
-      federation::ExpectedCohortRange(agreed.sampling, agreed.clients, agreed.cohort).largest;
+  const uint32_t most = federation::UploadRange(agreed).largest;
   // Who adds in the clear opens whatever arrived.
   const uint32_t least = Has(run.facts.labels, "no-encryption") ? 1 : agreed.min_participants;
   if (round.participants >= least && round.participants <= most) return absl::OkStatus();

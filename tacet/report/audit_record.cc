@@ -103,8 +103,8 @@ JsonValue UnitJson(const ManifestSpec& agreed) {
 
 JsonValue MechanismJson(const ManifestSpec& agreed) {
   const accounting::SamplingEvent event = federation::ChargedEvent(agreed);
-  return JsonValue::MakeObject()
-      .Set("name", "distributed Gaussian noise, Poisson quantisation")
+  JsonValue mechanism = JsonValue::MakeObject();
+  mechanism.Set("name", "distributed Gaussian noise, Poisson quantisation")
       .Set("clip_norm", agreed.clip_norm)
       .Set("coordinate_bound", agreed.coordinate_bound)
       .Set("noise", agreed.noise_stddev)
@@ -128,6 +128,11 @@ JsonValue MechanismJson(const ManifestSpec& agreed) {
                                 .Set("rate", event.sampling_rate)
                                 .Set("noise", event.noise_stddev)
                                 .Set("clip_norm", event.clip_norm));
+  if (agreed.cover_uploads) mechanism.Set("cover_uploads", true);
+  if (agreed.max_participations != 0) {
+    mechanism.Set("max_participations", agreed.max_participations);
+  }
+  return mechanism;
 }
 
 JsonValue EncryptionJson(const AuditedRun& run) {

@@ -435,6 +435,42 @@ TEST_F(SimulationTest, PoissonCohorts) {
   }
 }
 
+TEST_F(SimulationTest, CoverUploadsAddZerosAndTheSumIsDividedByWhatIsExpected) {
+  SimulationSpec spec = SmallSpec();
+  spec.manifest.sampling = accounting::Sampling::kPoisson;
+  spec.manifest.cohort = 9;
+  spec.manifest.rounds = 1;
+  spec.manifest.without_noise = true;
+  spec.manifest.noise_stddev = 0;
+  spec.without_encryption = spec.without_quantisation = true;
+  const auto plain = Run(spec, "plain");
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  spec.manifest.cover_uploads = true;
+  const auto covered = Run(spec, "covered");
+  ASSERT_TRUE(covered.ok()) << covered.status();
+  ASSERT_EQ(recorder_.rounds.size(), 2u);
+  const double cohort = recorder_.rounds[0].cohort_size;
+  EXPECT_EQ(recorder_.rounds[1].cohort_size, 12u);
+  const std::vector<float> start = learner_->InitialModel();
+  double largest = 0;
+  for (size_t i = 0; i < start.size(); ++i) {
+    const double sum = cohort * (plain->model[i] - start[i]);
+    largest = std::max(largest, std::abs(sum));
+    EXPECT_NEAR(9 * (covered->model[i] - start[i]), sum, 1e-5) << i;
+  }
+  EXPECT_GT(largest, 0.01);
+}
+
+TEST_F(SimulationTest, CoverUploadsAreSealedAndOpened) {
+  SimulationSpec spec = SmallSpec();
+  spec.manifest.sampling = accounting::Sampling::kPoisson;
+  spec.manifest.cover_uploads = true;
+  spec.manifest.cohort = 2;
+  const auto result = Run(spec, "run");
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (const RoundRecord& record : recorder_.rounds) EXPECT_EQ(record.cohort_size, 12u);
+}
+
 TEST_F(SimulationTest, ContradictionsAreRefused) {
   SimulationSpec spec = SmallSpec();
   spec.weigh_by_samples = true;
@@ -445,6 +481,9 @@ TEST_F(SimulationTest, ContradictionsAreRefused) {
   spec = SmallSpec();
   spec.manifest.cohort = 13;
   EXPECT_THAT(Refusal(spec), HasSubstr("cohort is 13, but the federation has 12 clients"));
+  spec = SmallSpec();
+  spec.manifest.max_participations = 2;
+  EXPECT_THAT(Refusal(spec), HasSubstr("a simulation keeps no record of its cohorts"));
   spec = SmallSpec();
   spec.manifest.noise_stddev = 0;
   EXPECT_THAT(Refusal(spec), HasSubstr("noise"));

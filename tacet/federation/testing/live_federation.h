@@ -229,15 +229,18 @@ class LiveFederation {
     return ValueOf(server->AnnouncementFor(number, 0, false)).current->invited == Invited::kYes;
   }
 
-  // What the federation's model is if exactly those whose uploads the server took are in it.
-  std::vector<double> Expected(uint32_t rounds) const {
+  // What the federation's model is if the uploads that the server took are its sums, with the data
+  // of those who gave them.
+  std::vector<double> Expected(uint32_t rounds) {
     std::vector<double> model(kSmallDimension);
     for (uint32_t round = 0; round < rounds; ++round) {
-      const std::set<uint64_t>& cohort = published.at(round);
+      auto divisor = static_cast<double>(published.at(round).size());
+      const ManifestSpec& spec = members.manifest().manifest().spec();
+      if (spec.cover_uploads) divisor *= spec.cohort / static_cast<double>(spec.clients);
       for (size_t i = 0; i < model.size(); ++i) {
         double sum = 0;
-        for (const uint64_t member : cohort) sum += FixedUpdates::Value(member, round, i);
-        model[i] += sum / static_cast<double>(cohort.size());
+        for (const uint64_t member : given[round]) sum += FixedUpdates::Value(member, round, i);
+        model[i] += sum / divisor;
       }
     }
     return model;
@@ -290,6 +293,10 @@ class LiveFederation {
       note(BulkKindName(put->name.kind), put->name.attempt, put->digest);
       if (put->name.kind == BulkKind::kUpload) {
         published[put->name.attempt.round].insert(site.number);
+        const MemberMemory memory = ValueOf(ReadMemberMemory(ValueOf(site.state.LoadMemory())));
+        if (memory.participation == Participation::kYes) {
+          given[put->name.attempt.round].insert(site.number);
+        }
       }
     } else if (const auto* vote = std::get_if<PutVoteRequest>(&body)) {
       note("vote", vote->attempt, base::Sha256(vote->vote));
@@ -312,6 +319,7 @@ class LiveFederation {
   std::vector<std::unique_ptr<Site>> sites;
   // Who uploaded, by round: the cohort as long as every round needs one attempt.
   std::map<uint32_t, std::set<uint64_t>> published;
+  std::map<uint32_t, std::set<uint64_t>> given;  // of them, whose data are in their uploads
 };
 
 }  // namespace tacet::federation::testing
