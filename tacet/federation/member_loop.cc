@@ -6,6 +6,13 @@
 #include "tacet/federation/member_parts.h"
 
 namespace tacet::federation {
+namespace {
+
+// After a step that was acted on: an honest server has news a few times a round, one that makes
+// them up with every answer shall not keep a member busy.
+constexpr double kBetweenNewsSeconds = 0.05;
+
+}  // namespace
 
 Backoff::Backoff(const BackoffSpec& spec, base::Entropy& entropy)
     : spec_(spec), random_(base::Random::FromEntropy(entropy)), span_(spec.first_seconds) {}
@@ -28,10 +35,12 @@ absl::Status RunMember(MemberSession& session, const BackoffSpec& spec, base::En
     if (progress.ok()) {
       backoff.Reset();
       if (*progress == MemberSession::Progress::kDone) return absl::OkStatus();
-      if (*progress == MemberSession::Progress::kActed && hooks.on_progress) {
-        hooks.on_progress(session);
+      if (*progress == MemberSession::Progress::kUnchanged) {
+        seconds = pause.NextSeconds();
+      } else {
+        if (hooks.on_progress) hooks.on_progress(session);
+        seconds = kBetweenNewsSeconds;
       }
-      if (*progress == MemberSession::Progress::kUnchanged) seconds = pause.NextSeconds();
     } else {
       if (!MayPass(progress.status())) return progress.status();
       if (hooks.on_trouble) hooks.on_trouble(progress.status());

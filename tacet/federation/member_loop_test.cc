@@ -57,6 +57,30 @@ TEST(MemberLoopTest, GoesOnThroughTroubleUntilTheFederationIsDone) {
   live.ExpectModels(3, {0, 1, 2, 3, 4});
 }
 
+TEST(MemberLoopTest, NewsWithEveryAnswerDoNotKeepItBusy) {
+  LiveFederation live;
+  LiveFederation::Site& site = live.site(1);
+  uint64_t revision = 0;
+  site.wire.lie = [&](const RequestBody& body, absl::StatusOr<base::Bytes> answer) {
+    if (!std::holds_alternative<AwaitRequest>(body) || !answer.ok()) return answer;
+    Announcement announcement = testing::ValueOf(ReadAnnouncement(*answer));
+    announcement.revision = ++revision;
+    return absl::StatusOr<base::Bytes>(WriteAnnouncement(announcement));
+  };
+  double waited = 0;
+  base::InsecureSeededEntropy entropy(1, "loop");
+  const absl::Status end = RunMember(*site.session, {}, entropy,
+                                     {.wait =
+                                          [&](double seconds) {
+                                            waited += seconds;
+                                            return revision < 100;
+                                          },
+                                      .on_trouble = {},
+                                      .on_progress = {}});
+  EXPECT_EQ(end.code(), absl::StatusCode::kCancelled) << end;
+  EXPECT_GE(waited, 4.99);  // 20 times a second at most
+}
+
 TEST(MemberLoopTest, EndsWhenItIsAsked) {
   LiveFederation live;
   base::InsecureSeededEntropy entropy(1, "loop");

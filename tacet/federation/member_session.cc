@@ -234,7 +234,8 @@ absl::Status MemberSession::ActOnCurrent(const AnnouncedAttempt& current) {
 }
 
 absl::Status MemberSession::Decide(Invited invited) {
-  if (memory_->participation != Participation::kUndecided) return absl::OkStatus();
+  const bool decided = memory_->participation != Participation::kUndecided;
+  if (decided || invited == Invited::kNo) return absl::OkStatus();
   bool chosen = invited == Invited::kYes;
   if (invited == Invited::kOwnCoin) {
     base::Random coin = base::Random::FromEntropy(parts_.entropy);
@@ -253,7 +254,9 @@ absl::Status MemberSession::Decide(Invited invited) {
 }
 
 bool MemberSession::Uploads() const {
-  return memory_->participation != Participation::kNo || spec().cover_uploads;
+  const Participation participation = memory_->participation;
+  return participation == Participation::kYes || participation == Participation::kSpent ||
+         spec().cover_uploads;
 }
 
 bool MemberSession::GivesData() const { return memory_->participation == Participation::kYes; }

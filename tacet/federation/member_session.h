@@ -83,7 +83,7 @@ class MemberSession {
   absl::StatusOr<KeptRound> ApplyKept(const Announcement& announcement);
 
   absl::Status ActOnCurrent(const AnnouncedAttempt& current);
-  // Decides once whether this member is in the cohort, and keeps that.
+  // Decides once, and keeps, whether this member is in the cohort; does nothing when not invited.
   absl::Status Decide(Invited invited);
   // Whether something is uploaded, and whether this member's data are in it.
   bool Uploads() const;

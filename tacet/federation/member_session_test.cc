@@ -157,6 +157,7 @@ ManifestSpec CoveredAgreement() {
   agreement.cover_uploads = true;
   agreement.cohort = 2;
   agreement.min_participants = 4;
+  agreement.scale = 1e-8;  // more uploads are quantised than are divided by
   return agreement;
 }
 
