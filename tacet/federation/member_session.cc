@@ -52,6 +52,8 @@ MemberSession::MemberSession(const MemberParts& parts, MemberModel model,
 absl::StatusOr<MemberSession::Progress> MemberSession::Step() {
   TACET_ASSIGN_OR_RETURN(const Announcement announcement, Await());
   const bool news = known_revision_ != announcement.revision;
+  // What fails half way is news again: the server may have no other before the deadline.
+  known_revision_.reset();
   if (news) TACET_RETURN_IF_ERROR(Act(announcement));
   TACET_RETURN_IF_ERROR(StateModel());
   known_revision_ = announcement.revision;

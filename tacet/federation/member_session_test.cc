@@ -57,6 +57,32 @@ TEST(MemberSessionTest, ARestartAtEveryRequestChangesNothing) {
   }
 }
 
+// As above without a new process: it goes on where it was, in time, although both openers are
+// needed and the server has nothing new to say.
+TEST(MemberSessionTest, ALostRequestIsMadeAgain) {
+  for (const bool answer : {false, true}) {
+    for (int lost = 0;; ++lost) {
+      ManifestSpec agreement = ExactAgreement();
+      agreement.openers = 2;
+      LiveFederation live(agreement);
+      live.restarts = false;
+      live.RunUntil([&] { return live.IsAt(AttemptPhase::kCollecting); });
+      // Of the two, the one that has to wait for the other's vote.
+      LiveFederation::Site& site =
+          live.site(std::ranges::min(live.members.OpenersOf(live.Current())));
+      SCOPED_TRACE(
+          fmt::format("member {} loses {} {}", site.number, answer ? "answer" : "request", lost));
+      (answer ? site.wire.lose_answer : site.wire.lose_request) = lost;
+      live.Run();
+      live.ExpectModels(3, kAll);
+      live.ExpectNoAlarms();
+      live.ExpectNobodySpokeTwice();
+      EXPECT_EQ(live.server->Status().attempts, 3u);
+      if (::testing::Test::HasFailure() || site.wire.calls <= lost) break;
+    }
+  }
+}
+
 // As above with a new process after every single step of everybody.
 TEST(MemberSessionTest, NewProcessesAllTheTimeChangeNothing) {
   LiveFederation live;
