@@ -420,14 +420,20 @@ absl::Status MemberSession::PutCheckpoint() {
   const Manifest& manifest = parts_.manifest.manifest();
   const secagg::Attempt start =
       RoundStart(manifest, parts_.manifest.epoch(), model_.next_round(), model_.digest());
-  const base::Bytes sealed = SealCheckpoint(model_.checkpoint(), manifest, parts_.manifest.epoch(),
-                                            parts_.member, parts_.epoch_key, parts_.entropy);
-  const absl::Status sent =
-      parts_.server.Put({.kind = BulkKind::kCheckpoint, .attempt = start}, sealed);
-  if (sent.ok()) return notes_.Sent("checkpoint", NumberOf(start), sealed);
-  if (sent.code() == absl::StatusCode::kAlreadyExists) return absl::OkStatus();  // before a restart
+  // The same bytes until they are taken: over a line that breaks they go on where they stopped.
+  if (!sealed_checkpoint_.has_value() || sealed_checkpoint_->round != start.round) {
+    sealed_checkpoint_.reset();
+    sealed_checkpoint_ = {start.round,
+                          SealCheckpoint(model_.checkpoint(), manifest, parts_.manifest.epoch(),
+                                         parts_.member, parts_.epoch_key, parts_.entropy)};
+  }
+  const absl::Status sent = parts_.server.Put({.kind = BulkKind::kCheckpoint, .attempt = start},
+                                              sealed_checkpoint_->bytes);
   // There may be enough of them, which is as good.
   if (MayPass(sent) && sent.code() != absl::StatusCode::kResourceExhausted) return sent;
+  const base::Bytes sealed = std::exchange(sealed_checkpoint_, std::nullopt)->bytes;
+  if (sent.ok()) return notes_.Sent("checkpoint", NumberOf(start), sealed);
+  if (sent.code() == absl::StatusCode::kAlreadyExists) return absl::OkStatus();  // before a restart
   return notes_.Note("checkpoint-not-taken", NumberOf(start), base::Message(sent));
 }
 

@@ -118,7 +118,12 @@ class MemberSession {
   std::optional<uint32_t> finished_;   // rounds, as announced last
   bool needs_votes_ = false;           // or statements: also small news are awaited
   std::optional<uint32_t> stated_;     // the last round whose beginning was stated
-  uint64_t reached_ = 0;               // when the next round could have begun, Unix seconds
+  struct SealedCheckpoint {
+    uint32_t round = 0;
+    base::Bytes bytes;
+  };
+  std::optional<SealedCheckpoint> sealed_checkpoint_;  // while it is being sent
+  uint64_t reached_ = 0;  // when the next round could have begun, Unix seconds
 };
 
 }  // namespace tacet::federation

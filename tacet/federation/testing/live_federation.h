@@ -289,7 +289,8 @@ class LiveFederation {
       site.said[fmt::format("{} {}/{}", what, attempt.round, attempt.attempt)].insert(digest);
     };
     if (const auto* put = std::get_if<PutPartRequest>(&body)) {
-      if (put->name.kind == BulkKind::kCheckpoint) return;  // sealed anew by every process
+      // Sealed anew by every process.
+      if (put->name.kind == BulkKind::kCheckpoint && restarts) return;
       note(BulkKindName(put->name.kind), put->name.attempt, put->digest);
       if (put->name.kind == BulkKind::kUpload) {
         published[put->name.attempt.round].insert(site.number);
