@@ -29,11 +29,13 @@ absl::Status RunMember(MemberSession& session, const BackoffSpec& spec, base::En
   Backoff backoff(spec, entropy);
   // A server answers without news after half a minute: one that does so at once is slowed down.
   Backoff pause({.first_seconds = spec.first_seconds, .most_seconds = spec.first_seconds}, entropy);
+  bool was_limited = false;
   while (true) {
     const absl::StatusOr<MemberSession::Progress> progress = session.Step();
     double seconds = 0;
     if (progress.ok()) {
       backoff.Reset();
+      was_limited = false;
       if (*progress == MemberSession::Progress::kDone) return absl::OkStatus();
       if (*progress == MemberSession::Progress::kUnchanged) {
         seconds = pause.NextSeconds();
@@ -43,8 +45,12 @@ absl::Status RunMember(MemberSession& session, const BackoffSpec& spec, base::En
       }
     } else {
       if (!MayPass(progress.status())) return progress.status();
-      if (hooks.on_trouble) hooks.on_trouble(progress.status());
-      seconds = backoff.NextSeconds();
+      const bool limited = progress.status().code() == absl::StatusCode::kResourceExhausted;
+      if (hooks.on_trouble && !(limited && was_limited)) hooks.on_trouble(progress.status());
+      // Over the limits of one member there is room again soon: a large object goes on at their
+      // pace.
+      seconds = limited ? pause.NextSeconds() : backoff.NextSeconds();
+      was_limited = limited;
     }
     if (!hooks.wait(seconds)) return absl::CancelledError("the member was asked to stop");
   }

@@ -34,7 +34,8 @@ class Backoff {
 struct MemberLoopHooks {
   // Waits; false when the loop is to end.
   std::function<bool(double seconds)> wait;
-  // After a step that failed and will be tried again.
+  // After a step that failed and will be tried again; once for a row of those that the server
+  // refused because this member was over its limits.
   std::function<void(const absl::Status& trouble)> on_trouble;
   // After a step that was acted on.
   std::function<void(const MemberSession& session)> on_progress;

@@ -81,6 +81,29 @@ TEST(MemberLoopTest, NewsWithEveryAnswerDoNotKeepItBusy) {
   EXPECT_GE(waited, 4.99);  // 20 times a second at most
 }
 
+TEST(MemberLoopTest, OverItsLimitsItComesBackSoonAndSaysSoOnce) {
+  LiveFederation live;
+  LiveFederation::Site& site = live.site(1);
+  site.wire.lie = [&](const RequestBody&, absl::StatusOr<base::Bytes>) {
+    return absl::StatusOr<base::Bytes>(absl::ResourceExhaustedError("too many"));
+  };
+  double longest = 0;
+  int waits = 0, troubles = 0;
+  base::InsecureSeededEntropy entropy(1, "loop");
+  const absl::Status end =
+      RunMember(*site.session, {.first_seconds = 0.5, .most_seconds = 30}, entropy,
+                {.wait =
+                     [&](double seconds) {
+                       longest = std::max(longest, seconds);
+                       return ++waits < 20;
+                     },
+                 .on_trouble = [&](const absl::Status&) { ++troubles; },
+                 .on_progress = {}});
+  EXPECT_EQ(end.code(), absl::StatusCode::kCancelled) << end;
+  EXPECT_LE(longest, 0.5);
+  EXPECT_EQ(troubles, 1);
+}
+
 TEST(MemberLoopTest, EndsWhenItIsAsked) {
   LiveFederation live;
   base::InsecureSeededEntropy entropy(1, "loop");

@@ -429,8 +429,7 @@ absl::Status MemberSession::PutCheckpoint() {
   }
   const absl::Status sent = parts_.server.Put({.kind = BulkKind::kCheckpoint, .attempt = start},
                                               sealed_checkpoint_->bytes);
-  // There may be enough of them, which is as good.
-  if (MayPass(sent) && sent.code() != absl::StatusCode::kResourceExhausted) return sent;
+  if (MayPass(sent)) return sent;
   const base::Bytes sealed = std::exchange(sealed_checkpoint_, std::nullopt)->bytes;
   if (sent.ok()) return notes_.Sent("checkpoint", NumberOf(start), sealed);
   if (sent.code() == absl::StatusCode::kAlreadyExists) return absl::OkStatus();  // before a restart

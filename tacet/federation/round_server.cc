@@ -381,7 +381,7 @@ absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
                                name.attempt.round, name.attempt.attempt, BulkKindName(name.kind));
   }
   if (gifts.size() < most) return std::nullopt;
-  return base::ResourceExhausted("round {} attempt {}: {} of kind {} are enough",
+  return base::FailedPrecondition("round {} attempt {}: {} of kind {} are enough",
                                  name.attempt.round, name.attempt.attempt, gifts.size(),
                                  BulkKindName(name.kind));
 }

@@ -91,8 +91,8 @@ class RoundServer {
   // have arrived; bytes that have arrived before change nothing. OutOfRange when `offset` is not
   // where it goes on; PermissionDenied for an upload of a member that was not invited;
   // FailedPrecondition for an attempt that is in another phase, a length that is not the agreed
-  // one, and as secagg::Aggregator::Submit; AlreadyExists when another one was accepted from this
-  // member; ResourceExhausted when there are enough of it.
+  // one, when there are enough of it, and as secagg::Aggregator::Submit; AlreadyExists when another
+  // one was accepted from this member; ResourceExhausted while another part of it is being taken.
   absl::StatusOr<uint64_t> TakePart(uint64_t member, const PutPartRequest& request);
   // FailedPrecondition or NotFound when there is no such object now, OutOfRange behind the last.
   absl::StatusOr<FetchedPart> PartOf(const FetchPartRequest& request) const;

@@ -342,7 +342,7 @@ TEST_F(RoundServerTest, CheckpointsOfTheRoundThatComesNext) {
   EXPECT_TRUE(put(0, name).ok());
   EXPECT_TRUE(put(1, name).ok());
   EXPECT_TRUE(put(2, name).ok());
-  EXPECT_EQ(put(3, name).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(put(3, name).code(), absl::StatusCode::kFailedPrecondition);
   Restart();
   EXPECT_EQ(Fetch(BulkKind::kCheckpoint, name, 2), checkpoint);
   EXPECT_THAT(ValueOf(server_->Statements(1)), SizeIs(2));

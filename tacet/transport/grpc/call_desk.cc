@@ -66,7 +66,7 @@ absl::Status CallDesk::Admit(const DeskCall& call) {
     return absl::ResourceExhaustedError("too many calls at once with this certificate");
   }
   if (waiting_.size() >= spec_.waiting_calls) {
-    return absl::ResourceExhaustedError("the server is busy: come back in a few seconds");
+    return base::Unavailable("the server is busy: come back in a few seconds");
   }
   return absl::OkStatus();
 }

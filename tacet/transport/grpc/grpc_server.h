@@ -34,7 +34,7 @@ struct GrpcServerSpec {
   // What gRPC may use. Without a bound its connections would keep buffers of megabytes; near it
   // they make do with kilobytes, and beyond it calls are cut off: to be tried again.
   size_t memory = size_t{128} << 20;
-  size_t waiting_calls = 8192;  // further ones are refused: ResourceExhausted
+  size_t waiting_calls = 8192;  // further ones are refused: Unavailable
   // Of one certificate, calls of all kinds at once; further ones are refused.
   size_t calls_of_client = 16;
   int connections = 2048;  // further ones are closed
