@@ -77,7 +77,7 @@ class FederationProgramTest : public EnrolmentTest {
     ASSERT_EQ(joined.exit_code, 0) << joined.err;
   }
 
-  // Flags and their values; `more` replaces what is there.
+  // Flags and their values, empty for those that have none; `more` replaces what is there.
   static std::vector<std::string> Arguments(const std::vector<std::string>& more) {
     std::map<std::string, std::string> flags = {{"--home", "hub"},
                                                 {"--key-file", "hub.key"},
@@ -86,13 +86,25 @@ class FederationProgramTest : public EnrolmentTest {
                                                 {"--log", "server.log"}};
     for (size_t i = 0; i + 1 < more.size(); i += 2) flags[more[i]] = more[i + 1];
     std::vector<std::string> arguments = {"server"};
-    for (const auto& [flag, value] : flags) arguments.insert(arguments.end(), {flag, value});
+    for (const auto& [flag, value] : flags) {
+      arguments.push_back(flag);
+      if (!value.empty()) arguments.push_back(value);
+    }
     return arguments;
+  }
+  // The program as a process of `who`, under what environment_ says.
+  pid_t StartAs(const std::string& who, std::vector<std::string> arguments,
+                const std::string& output) {
+    const std::vector<std::string>& variables = environment_[who];
+    if (variables.empty()) return Start(TACET_PROGRAM, std::move(arguments), output);
+    arguments.insert(arguments.begin(), TACET_PROGRAM);
+    arguments.insert(arguments.begin(), variables.begin(), variables.end());
+    return Start("env", std::move(arguments), output);
   }
   // Until it is ready; its log begins anew.
   void StartServer(const std::vector<std::string>& more = {}) {
     std::filesystem::remove(path_ / "server.log");
-    server_ = Start(TACET_PROGRAM, Arguments(more), "server-");
+    server_ = StartAs("hub", Arguments(more), "server-");
     AwaitEvent("listening");
     ASSERT_FALSE(HasFailure()) << Read("server-stderr");
     members_port_ = static_cast<uint16_t>(Number(*Event("listening"), "port"));
@@ -141,6 +153,7 @@ class FederationProgramTest : public EnrolmentTest {
   }
 
   const std::vector<std::string> sites_ = {"north", "south", "west"};
+  std::map<std::string, std::vector<std::string>> environment_;  // NAME=VALUE, of hub and sites
   pid_t server_ = 0;
   uint16_t members_port_ = 0, admin_port_ = 0;
 };

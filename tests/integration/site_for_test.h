@@ -16,7 +16,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/base/locked_secret.h"
 #include "tacet/base/random.h"
 #include "tacet/base/status.h"
 #include "tacet/federation/model_statement.h"
@@ -26,9 +25,8 @@
 #include "tacet/secagg/memory_journal.h"
 #include "tacet/secagg/opener.h"
 #include "tacet/secagg/sealer.h"
-#include "tacet/storage/file/secret_file.h"
-#include "tacet/storage/file/site_folder.h"
 #include "tacet/transport/grpc/grpc_wire.h"
+#include "tests/integration/opened_site_for_test.h"
 
 namespace tacet::app {
 
@@ -38,27 +36,18 @@ class SiteForTest {
   static absl::StatusOr<std::unique_ptr<SiteForTest>> Open(const std::filesystem::path& home,
                                                            const std::filesystem::path& key_file,
                                                            std::string server) {
-    TACET_ASSIGN_OR_RETURN(base::SecretBytes content, storage::file::ReadSecretFile(key_file));
-    TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker,
-                           base::Unlocker::FromKeyFile(std::move(content)));
-    TACET_ASSIGN_OR_RETURN(const auto folder, storage::file::SiteFolder::Open(home));
-    TACET_ASSIGN_OR_RETURN(federation::SiteKeys keys, folder.UnlockKeys(unlocker));
-    TACET_ASSIGN_OR_RETURN(storage::file::Membership joined, folder.Joined());
-    TACET_ASSIGN_OR_RETURN(base::SecretBytes epoch_key,
-                           federation::OpenEpochKey(joined.sealed_epoch_key, joined.manifest,
-                                                    *joined.member, keys.sealing));
+    TACET_ASSIGN_OR_RETURN(OpenedSite site, OpenSite(home, key_file));
     TACET_ASSIGN_OR_RETURN(
         auto wire, transport::grpc::GrpcWire::Create({.server = std::move(server),
                                                       .proxy = {},
-                                                      .authority = joined.manifest.authority(),
-                                                      .certificate = joined.certificate},
-                                                     keys.tls));
-    return std::unique_ptr<SiteForTest>(
-        new SiteForTest(std::move(joined), std::move(keys), std::move(epoch_key), std::move(wire)));
+                                                      .authority = site.joined.manifest.authority(),
+                                                      .certificate = site.joined.certificate},
+                                                     site.keys.tls));
+    return std::unique_ptr<SiteForTest>(new SiteForTest(std::move(site), std::move(wire)));
   }
 
   const federation::RemoteServer& server() const { return server_; }
-  uint64_t member() const { return *joined_.member; }
+  uint64_t member() const { return *site_.joined.member; }
 
   absl::StatusOr<federation::Announcement> Look() const { return server_.Await({}); }
 
@@ -72,7 +61,7 @@ class SiteForTest {
 
   std::vector<uint64_t> OpenersOf(const secagg::Attempt& attempt) const {
     const federation::ManifestSpec& spec = manifest().spec();
-    return secagg::ChooseOpeners(epoch_key_, spec.scheme, attempt, spec.clients, spec.openers);
+    return secagg::ChooseOpeners(site_.epoch_key, spec.scheme, attempt, spec.clients, spec.openers);
   }
 
   absl::Status Vote(const secagg::Attempt& attempt) {
@@ -80,7 +69,7 @@ class SiteForTest {
     for (const uint64_t opener : OpenersOf(attempt)) openers.push_back(manifest().Identity(opener));
     TACET_ASSIGN_OR_RETURN(
         opener_, secagg::Opener::Create(manifest().terms(), attempt, KeysOf(attempt), openers,
-                                        member(), keys_.signing, journal_, entropy_));
+                                        member(), site_.keys.signing, journal_, entropy_));
     TACET_ASSIGN_OR_RETURN(
         const base::Bytes closed,
         server_.Fetch({.kind = federation::BulkKind::kClosedRound, .attempt = attempt}, 0,
@@ -99,26 +88,21 @@ class SiteForTest {
     federation::ModelStatement statement{.member = member(), .round = round};
     statement.model_digest.fill(static_cast<uint8_t>(round + 1));
     return server_.PutStatement(
-        federation::WriteModelStatement(statement, joined_.manifest, keys_.signing));
+        federation::WriteModelStatement(statement, site_.joined.manifest, site_.keys.signing));
   }
 
  private:
-  SiteForTest(storage::file::Membership joined, federation::SiteKeys keys,
-              base::SecretBytes epoch_key, std::unique_ptr<transport::grpc::GrpcWire> wire)
-      : joined_(std::move(joined)),
-        keys_(std::move(keys)),
-        epoch_key_(std::move(epoch_key)),
+  SiteForTest(OpenedSite site, std::unique_ptr<transport::grpc::GrpcWire> wire)
+      : site_(std::move(site)),
         wire_(std::move(wire)),
-        server_(joined_.manifest, *joined_.member, keys_.signing, *wire_) {}
+        server_(site_.joined.manifest, *site_.joined.member, site_.keys.signing, *wire_) {}
 
-  const federation::Manifest& manifest() const { return joined_.manifest.manifest(); }
+  const federation::Manifest& manifest() const { return site_.joined.manifest.manifest(); }
   secagg::AttemptKeys KeysOf(const secagg::Attempt& attempt) const {
-    return secagg::DeriveAttemptKeys(epoch_key_, manifest().spec().scheme, attempt);
+    return secagg::DeriveAttemptKeys(site_.epoch_key, manifest().spec().scheme, attempt);
   }
 
-  storage::file::Membership joined_;
-  federation::SiteKeys keys_;
-  base::SecretBytes epoch_key_;
+  OpenedSite site_;
   std::unique_ptr<transport::grpc::GrpcWire> wire_;
   federation::RemoteServer server_;
   base::SystemEntropy entropy_;

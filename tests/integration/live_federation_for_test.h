@@ -1,0 +1,204 @@
+// A whole federation as processes of their own: a server and three sites.
+#ifndef TACET_TESTS_INTEGRATION_LIVE_FEDERATION_FOR_TEST_H_
+#define TACET_TESTS_INTEGRATION_LIVE_FEDERATION_FOR_TEST_H_
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "fmt/core.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "tacet/base/json.h"
+#include "tests/integration/federation_for_test.h"
+
+namespace tacet::app {
+
+class LiveFederationTest : public FederationProgramTest {
+ protected:
+  explicit LiveFederationTest(int rounds) : rounds_(rounds) {}
+
+  void SetUp() override {
+    SetUpFolders();
+    BeginServer();
+    for (const std::string& site : sites_) StartSite(site);
+  }
+  void TearDown() override {
+    for (const auto& [site, process] : running_) {
+      ::kill(process, SIGKILL);
+      WaitFor(process, site + "-");
+    }
+    FederationProgramTest::TearDown();
+  }
+
+  void SetUpFolders() {
+    SetUpFederation(fmt::format(kAgreed, rounds_));
+    WriteConfig(
+        "[data]\nhandwriting_writers = 3\nhandwriting_min_samples = 10\n"
+        "handwriting_max_samples = 20\nhandwriting_classes = 4\n",
+        "site.toml");
+  }
+  // From now on at the same address.
+  void BeginServer() {
+    StartServer(server_flags_);
+    reached_at_ = "127.0.0.1:" + std::to_string(members_port_);
+    server_flags_.insert(server_flags_.end(), {"--listen", reached_at_});
+  }
+  void StartSite(const std::string& site) {
+    const auto number = std::ranges::find(sites_, site) - sites_.begin();
+    std::vector<std::string> arguments = {"client",
+                                          "run",
+                                          "--home",
+                                          site,
+                                          "--key-file",
+                                          site + ".key",
+                                          "--server",
+                                          reached_at_,
+                                          "--config",
+                                          "site.toml",
+                                          "--draw",
+                                          "--owner",
+                                          std::to_string(number),
+                                          "--json"};
+    arguments.insert(arguments.end(), site_flags_[site].begin(), site_flags_[site].end());
+    running_[site] = StartAs(site, std::move(arguments), site + "-");
+  }
+
+  void KillSite(const std::string& site) {
+    ::kill(running_[site], SIGKILL);
+    EXPECT_EQ(WaitFor(running_[site], site + "-").exit_code, -1) << "it had ended by itself";
+    running_.erase(site);
+  }
+  void KillAndRestart(size_t victim) {
+    if (victim == sites_.size()) {
+      ::kill(server_, SIGKILL);
+      EXPECT_EQ(WaitFor(server_, "server-").exit_code, -1);
+      StartServer(server_flags_);
+      return;
+    }
+    KillSite(sites_[victim]);
+    StartSite(sites_[victim]);
+  }
+
+  void AwaitAllDone() {
+    for (const std::string& site : sites_) {
+      const Outcome ended = WaitFor(running_[site], site + "-");
+      running_.erase(site);
+      ASSERT_EQ(ended.exit_code, 0) << ended.err;
+      auto json = base::JsonValue::Parse(ended.out);
+      ASSERT_TRUE(json.ok()) << ended.out;
+      EXPECT_EQ(Number(*json, "rounds"), rounds_);
+      told_.insert_or_assign(site, *std::move(json));
+    }
+  }
+  void ExpectNoAlarms() {
+    for (const auto& [site, told] : told_) {
+      EXPECT_EQ(told.Find("alarms")->Dump(), "[]") << Read(site + "-stderr");
+    }
+  }
+
+  std::vector<base::JsonValue> NodeLog(const std::string& site) const {
+    std::vector<base::JsonValue> events;
+    std::istringstream log(Read(site + "/node-log.jsonl"));
+    for (std::string line; std::getline(log, line);) {
+      auto event = base::JsonValue::Parse(line);
+      if (event.ok()) events.push_back(*std::move(event));
+    }
+    return events;
+  }
+  static bool Is(const base::JsonValue& event, std::string_view kind, std::string_view what) {
+    return *event.Find("event")->AsString() == kind && *event.Find("what")->AsString() == what;
+  }
+  bool Noted(const std::string& site, std::string_view kind, std::string_view what) const {
+    return std::ranges::any_of(NodeLog(site),
+                               [&](const auto& event) { return Is(event, kind, what); });
+  }
+  // "round/attempt" that a line of the log is about.
+  static std::string AttemptOf(const base::JsonValue& event) {
+    return event.Find("round")->Dump() + "/" + event.Find("attempt")->Dump();
+  }
+  // By attempt, the digests of what the site ever sent for it of one kind.
+  std::map<std::string, std::set<std::string>> Sent(const std::string& site,
+                                                    std::string_view what) const {
+    std::map<std::string, std::set<std::string>> sent;
+    for (const base::JsonValue& event : NodeLog(site)) {
+      if (!Is(event, "sent", what)) continue;
+      sent[AttemptOf(event)].insert(*event.Find("sha256")->AsString());
+    }
+    return sent;
+  }
+
+  void ExpectOneModelAndNothingSaidTwice() {
+    std::set<std::string> models;
+    std::set<double> charged;
+    for (const std::string& site : sites_) {
+      models.insert(Read(site + "/run/model.f32"));
+      charged.insert(Number(told_.at(site), "charged_attempts"));
+      for (const std::string what : {"upload", "vote", "opened-sum", "statement"}) {
+        for (const auto& [attempt, digests] : Sent(site, what)) {
+          EXPECT_THAT(digests, ::testing::SizeIs(1))
+              << site << " sent two " << what << " for " << attempt;
+        }
+      }
+      const Outcome verified = Tacet({"ledger", "verify", site + "/run/ledger"});
+      EXPECT_EQ(verified.exit_code, 0) << verified.err;
+    }
+    EXPECT_THAT(models, ::testing::SizeIs(1));
+    EXPECT_FALSE(models.begin()->empty());
+    EXPECT_THAT(charged, ::testing::SizeIs(1)) << "ledgers of announced attempts are all alike";
+  }
+
+  const int rounds_;
+  std::vector<std::string> server_flags_ = {"--collecting-seconds", "5", "--opening-seconds", "10"};
+  std::map<std::string, std::vector<std::string>> site_flags_;  // further ones
+  std::string reached_at_;                                      // where sites look for the server
+  std::map<std::string, pid_t> running_;
+  std::map<std::string, base::JsonValue> told_;  // by the sites that are done
+
+ private:
+  static constexpr char kAgreed[] = R"(
+[data]
+classes = 4
+[model]
+name = "logistic"
+input_shape = [28, 28]
+[federation]
+min_participants = 2
+spare_attempts = 60
+attempts_per_round = 40
+rounds = {}
+[privacy]
+clip_norm = 0.5
+coordinate_bound = 0.1
+noise = 6
+scale = 1e-3
+)";
+};
+
+// Puts this process into namespaces of its own; false where the system lets nobody do that, with
+// the reason in errno.
+inline bool EnterNamespaces(int which) {
+  if (::unshare(which) == 0) return true;
+  const std::string user = fmt::format("{0} {0} 1", ::getuid()),
+                    group = fmt::format("{0} {0} 1", ::getgid());
+  if (::unshare(CLONE_NEWUSER | which) != 0) return false;
+  // Whoever has no number in a namespace cannot make files there.
+  std::ofstream("/proc/self/setgroups") << "deny";
+  std::ofstream("/proc/self/uid_map") << user;
+  std::ofstream("/proc/self/gid_map") << group;
+  return true;
+}
+
+}  // namespace tacet::app
+
+#endif  // TACET_TESTS_INTEGRATION_LIVE_FEDERATION_FOR_TEST_H_

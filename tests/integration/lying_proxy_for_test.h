@@ -1,0 +1,233 @@
+// What stands between a federation's server and its members when whoever runs the server, or has
+// stolen its balancer, lies: it ends the members' TLS with the server's own key, reads what passes,
+// and changes bytes and order.
+#ifndef TACET_TESTS_INTEGRATION_LYING_PROXY_FOR_TEST_H_
+#define TACET_TESTS_INTEGRATION_LYING_PROXY_FOR_TEST_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "fmt/core.h"
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include "proto/federation.grpc.pb.h"
+#include "tacet/base/bytes.h"
+#include "tacet/base/certificates.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/announcement.h"
+#include "tacet/federation/member_request.h"
+#include "tacet/federation/signed_manifest.h"
+#include "tacet/transport/grpc/grpc_status.h"
+#include "tacet/transport/grpc/grpc_wire.h"
+#include "tests/integration/opened_site_for_test.h"
+
+namespace tacet::app {
+
+using Answered = absl::StatusOr<base::Bytes>;
+
+// A request on its way.
+struct Overheard {
+  uint64_t member = 0;
+  federation::RequestBody body;
+  base::Bytes bytes;  // as its member signed them
+};
+
+// The attempt that a request names.
+inline std::optional<secagg::Attempt> AttemptNamedBy(const federation::RequestBody& body) {
+  return std::visit(
+      [](const auto& request) -> std::optional<secagg::Attempt> {
+        if constexpr (requires { request.name; }) {
+          return request.name.attempt;
+        } else if constexpr (requires { request.attempt; }) {
+          return request.attempt;
+        } else {
+          return std::nullopt;
+        }
+      },
+      body);
+}
+
+// What is told about attempt 0 of one round. Functions that are empty change nothing; they are
+// called one at a time.
+struct Lie {
+  // What a member is told of where the federation stands, while that is the current attempt.
+  std::function<void(uint64_t member, federation::Announcement&)> announcement = nullptr;
+  // An object of it that a member fetches whole: in these tests all fit into one part.
+  std::function<void(uint64_t member, const federation::FetchPartRequest&, base::Bytes&)> object =
+      nullptr;
+  // A request is answered without the server unless this says nothing.
+  std::function<std::optional<Answered>(const Overheard&)> instead = nullptr;
+  // A request waits as long as this is true: asked again after whatever passes.
+  std::function<bool(const Overheard&)> held = nullptr;
+};
+
+class LyingProxy final : v1::Federation::Service {
+ public:
+  // `hub` is the server's folder, `server` where it listens. Errors of the wire to it.
+  static absl::StatusOr<std::unique_ptr<LyingProxy>> Start(OpenedSite hub, std::string server) {
+    TACET_ASSIGN_OR_RETURN(
+        auto wire, transport::grpc::GrpcWire::Create({.server = std::move(server),
+                                                      .proxy = {},
+                                                      .authority = hub.joined.manifest.authority(),
+                                                      .certificate = hub.joined.certificate},
+                                                     hub.keys.tls));
+    std::unique_ptr<LyingProxy> proxy(new LyingProxy(std::move(hub), std::move(wire)));
+    if (proxy->Listen()) return proxy;
+    return base::Unavailable("the proxy does not listen");
+  }
+  ~LyingProxy() override {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+      passed_.notify_all();
+    }
+    wire_->Stop();
+    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+  }
+
+  std::string Address() const { return fmt::format("127.0.0.1:{}", port_); }
+  const federation::SignedManifest& manifest() const { return hub_.joined.manifest; }
+
+  void LieAbout(uint32_t round, Lie lie) {
+    const std::lock_guard lock(mutex_);
+    lies_[round] = std::move(lie);
+  }
+  // Called one at a time with what the server really answered to a request.
+  void Watch(std::function<void(const Overheard&, const Answered&)> watch) {
+    const std::lock_guard lock(mutex_);
+    watch_ = std::move(watch);
+  }
+  // Every byte that passed, in both directions, inside of TLS.
+  std::string Traffic() const {
+    const std::lock_guard lock(mutex_);
+    return traffic_;
+  }
+  // Runs while nothing passes: what lies and watchers keep may be looked at.
+  template <typename Look>
+  auto Quietly(Look look) const {
+    const std::lock_guard lock(mutex_);
+    return look();
+  }
+
+  // Sends bytes to the server as the proxy's own.
+  Answered Send(const base::Bytes& request) { return wire_->Call(request, kCallSeconds); }
+
+ private:
+  static constexpr uint32_t kCallSeconds = 60;
+
+  LyingProxy(OpenedSite hub, std::unique_ptr<transport::grpc::GrpcWire> wire)
+      : hub_(std::move(hub)), wire_(std::move(wire)) {}
+
+  bool Listen() {
+    const base::SecretBytes key = hub_.keys.tls.Pem();
+    ::grpc::SslServerCredentialsOptions options(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+    options.pem_root_certs = base::CertificatePem(manifest().authority());
+    options.pem_key_cert_pairs = {
+        {std::string(base::AsText(key.Expose())), base::CertificatePem(hub_.joined.certificate)}};
+    ::grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", ::grpc::SslServerCredentials(options), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+    return server_ != nullptr && port_ != 0;
+  }
+
+  ::grpc::Status Call(::grpc::ServerContext* context, const v1::Message* request,
+                      v1::Message* answer) override {
+    const std::string& content = request->content();
+    const Answered answered = Handle(base::Bytes(content.begin(), content.end()));
+    context->AddTrailingMetadata(transport::grpc::kAnsweredKey, transport::grpc::kAnsweredValue);
+    if (!answered.ok()) return transport::grpc::ToGrpc(answered.status());
+    answer->set_content(answered->data(), answered->size());
+    return ::grpc::Status::OK;
+  }
+
+  Answered Handle(base::Bytes bytes) {
+    const auto read =
+        federation::ReadMemberRequest(bytes, manifest(), federation::SystemUnixSeconds());
+    if (!read.ok()) return Send(bytes);
+    const Overheard request{read->member, read->body, std::move(bytes)};
+    std::optional<Answered> answer;
+    {
+      std::unique_lock lock(mutex_);
+      Note(request.bytes);
+      answer = Intercept(request, lock);
+    }
+    if (!answer.has_value()) answer = Pass(request);
+    const std::lock_guard lock(mutex_);
+    if (answer->ok()) Note(**answer);
+    return *std::move(answer);
+  }
+
+  std::optional<Answered> Intercept(const Overheard& request, std::unique_lock<std::mutex>& lock) {
+    const Lie* const lie = LieAbout(AttemptNamedBy(request.body));
+    if (lie == nullptr) return std::nullopt;
+    passed_.notify_all();
+    std::optional<Answered> answer;
+    if (lie->instead) answer = lie->instead(request);
+    passed_.wait_for(lock, std::chrono::seconds(kCallSeconds),
+                     [&] { return ended_ || !lie->held || !lie->held(request); });
+    return answer;
+  }
+
+  Answered Pass(const Overheard& request) {
+    Answered answer = Send(request.bytes);
+    const std::lock_guard lock(mutex_);
+    if (watch_) watch_(request, answer);
+    if (!answer.ok()) return answer;
+    Note(*answer);
+    if (const auto* fetch = std::get_if<federation::FetchPartRequest>(&request.body)) {
+      if (const Lie* lie = LieAbout(fetch->name.attempt); lie != nullptr && lie->object) {
+        TACET_ASSIGN_OR_RETURN(federation::FetchedPart fetched,
+                               federation::ReadFetchedPart(*answer));
+        lie->object(request.member, *fetch, fetched.part);
+        return federation::WriteFetchedPart(fetched.part.size(), fetched.part);
+      }
+    } else if (std::holds_alternative<federation::AwaitRequest>(request.body)) {
+      TACET_ASSIGN_OR_RETURN(federation::Announcement announcement,
+                             federation::ReadAnnouncement(*answer));
+      if (!announcement.current.has_value()) return answer;
+      const Lie* const lie = LieAbout(announcement.current->attempt);
+      if (lie == nullptr || !lie->announcement) return answer;
+      lie->announcement(request.member, announcement);
+      return federation::WriteAnnouncement(announcement);
+    }
+    return answer;
+  }
+
+  // Under the mutex.
+  const Lie* LieAbout(const std::optional<secagg::Attempt>& attempt) const {
+    if (!attempt.has_value() || attempt->attempt != 0) return nullptr;
+    const auto found = lies_.find(attempt->round);
+    return found == lies_.end() ? nullptr : &found->second;
+  }
+  void Note(const base::Bytes& bytes) { traffic_ += base::AsText(bytes); }
+
+  OpenedSite hub_;
+  std::unique_ptr<transport::grpc::GrpcWire> wire_;
+  std::unique_ptr<::grpc::Server> server_;
+  int port_ = 0;
+
+  mutable std::mutex mutex_;
+  std::condition_variable passed_;
+  bool ended_ = false;
+  std::map<uint32_t, Lie> lies_;
+  std::function<void(const Overheard&, const Answered&)> watch_;
+  std::string traffic_;
+};
+
+}  // namespace tacet::app
+
+#endif  // TACET_TESTS_INTEGRATION_LYING_PROXY_FOR_TEST_H_

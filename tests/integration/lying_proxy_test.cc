@@ -1,0 +1,439 @@
+// A server that lies to unmodified programs, and members that seem to lie to it: what it says and
+// is told is changed on the way.
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/federation/float_bytes.h"
+#include "tacet/federation/member_model.h"
+#include "tacet/federation/testing/memory_site_state.h"
+#include "tacet/federation/witnesses.h"
+#include "tacet/secagg/aggregator.h"
+#include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/result_collector.h"
+#include "tests/integration/haystack_for_test.h"
+#include "tests/integration/live_federation_for_test.h"
+#include "tests/integration/lying_proxy_for_test.h"
+
+namespace tacet::app {
+namespace {
+
+using base::Bytes;
+using federation::Announcement;
+using federation::AttemptPhase;
+using federation::BulkKind;
+using federation::FetchPartRequest;
+using federation::PutPartRequest;
+using ::testing::Ge;
+using ::testing::Gt;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class LyingProxyTest : public LiveFederationTest {
+ protected:
+  explicit LyingProxyTest(int rounds) : LiveFederationTest(rounds) {
+    server_flags_ = {"--behind-balancer", "",  "--collecting-seconds",       "4",
+                     "--opening-seconds", "8", "--member-requests-a-second", "1000"};
+  }
+
+  void SetUp() override {
+    SetUpFolders();
+    BeginServer();
+    auto hub = OpenSite(path_ / "hub", path_ / "hub.key");
+    ASSERT_TRUE(hub.ok()) << hub.status();
+    auto proxy = LyingProxy::Start(*std::move(hub), reached_at_);
+    ASSERT_TRUE(proxy.ok()) << proxy.status();
+    proxy_ = *std::move(proxy);
+    reached_at_ = proxy_->Address();
+    for (const std::string& site : sites_) number_[site] = *manifest().MemberNamed(site);
+    PrepareLies();
+    for (const std::string& site : sites_) StartSite(site);
+  }
+  virtual void PrepareLies() {}
+
+  const federation::SignedManifest& manifest() const { return proxy_->manifest(); }
+
+  std::unique_ptr<LyingProxy> proxy_;
+  std::map<std::string, uint64_t> number_;  // of sites, as members
+};
+
+// What is lied about in which round; every lie is about attempt 0, and about it alone.
+enum Round : uint32_t {
+  kAlteredSum = 1,
+  kAnotherNumber,
+  kFork,
+  kOldAnnouncement,
+  kDroppedUpload,
+  kOneUploadAlone,
+  kOneUploadForAll,
+  kSecondClosedRound,
+  kAnotherSumForEach,
+  kAlteredResult,
+  kOldResult,
+  kAttacksOnServer,
+  kRounds,
+};
+
+class EachLieTest : public LyingProxyTest {
+ protected:
+  EachLieTest() : LyingProxyTest(kRounds) {}
+
+  void PrepareLies() override {
+    proxy_->Watch([this](const auto& request, const auto& answer) { Watch(request, answer); });
+    LieInClosedRounds(kAlteredSum, [](uint64_t, const auto&, Bytes& round) { round.back() ^= 1; });
+    LieInAnnouncements(kAnotherNumber, [](uint64_t, Announcement& told) {
+      if (told.current->participants > 0) --told.current->participants;
+    });
+    LieInAnnouncements(kFork, [this](uint64_t member, Announcement& told) {
+      if (member == number_.at("west")) told.current->attempt.model_digest[0] ^= 1;
+    });
+    LieInAnnouncements(kOldAnnouncement, [this](uint64_t member, Announcement& told) {
+      const bool closed = told.current->phase != AttemptPhase::kCollecting;
+      if (member != number_.at("south") || !closed || !old_announcement_.has_value()) return;
+      told = *std::exchange(old_announcement_, std::nullopt);
+    });
+    proxy_->LieAbout(kDroppedUpload, DropUploadOf("west"));
+    LieInClosedRounds(kOneUploadAlone, [this](uint64_t, const auto& attempt, Bytes& round) {
+      round = SumOfOne(attempt);
+    });
+    LieInClosedRounds(kOneUploadForAll, [this](uint64_t, const auto& attempt, Bytes& round) {
+      PassOffOne(attempt, round);
+    });
+    proxy_->LieAbout(kSecondClosedRound, CloseTwiceFor("north"));
+    LieInClosedRounds(kAnotherSumForEach, [](uint64_t member, const auto&, Bytes& round) {
+      round[round.size() - 1 - member] ^= 1;
+    });
+    LieInFirstResult(kAlteredResult, "south", [](Bytes& sum) { sum[sum.size() / 2] ^= 1; });
+    LieInFirstResult(kOldResult, "west",
+                     [this](Bytes& sum) { sum = *results_.at(kAlteredSum).begin(); });
+    proxy_->LieAbout(kAttacksOnServer, {.instead = [this](const Overheard& request) {
+                       if (request.member == number_.at("west")) Attack(request);
+                       return std::nullopt;
+                     }});
+  }
+
+  void LieInAnnouncements(Round round, std::function<void(uint64_t, Announcement&)> lie) {
+    proxy_->LieAbout(round, {.announcement = std::move(lie)});
+  }
+  using LieInSum = std::function<void(uint64_t member, const secagg::Attempt&, Bytes&)>;
+  static Lie InClosedRounds(LieInSum lie) {
+    return {.object = [lie = std::move(lie)](uint64_t member, const auto& fetch, Bytes& object) {
+      if (fetch.name.kind == BulkKind::kClosedRound) lie(member, fetch.name.attempt, object);
+    }};
+  }
+  void LieInClosedRounds(Round round, LieInSum lie) {
+    proxy_->LieAbout(round, InClosedRounds(std::move(lie)));
+  }
+  void LieInFirstResult(Round round, const std::string& site, std::function<void(Bytes&)> lie) {
+    proxy_->LieAbout(round, {.object = [lie = std::move(lie), victim = number_.at(site)](
+                                           uint64_t member, const auto& fetch, Bytes& object) {
+                       if (fetch.name.kind != BulkKind::kOpenedSum) return;
+                       if (member == victim && fetch.index == 0) lie(object);
+                     }});
+  }
+
+  // Told that it was accepted. The others' votes are shown once it has looked for it.
+  Lie DropUploadOf(const std::string& site) {
+    const uint64_t victim = number_.at(site);
+    const auto refused = std::make_shared<bool>(false);
+    return {.instead = [victim, refused](const Overheard& request) -> std::optional<Answered> {
+              if (request.member != victim) return std::nullopt;
+              if (IsA<federation::PutRefusalRequest>(request)) *refused = true;
+              const auto* put = std::get_if<PutPartRequest>(&request.body);
+              if (put == nullptr || put->name.kind != BulkKind::kUpload) return std::nullopt;
+              return federation::WriteArrived(put->total);
+            },
+            .held = HoldingVotesUntil(refused)};
+  }
+  // It votes, is killed and started again, and is then offered another sum. Until it has refused
+  // that, nobody is shown a vote.
+  Lie CloseTwiceFor(const std::string& site) {
+    const uint64_t victim = number_.at(site);
+    const auto fetched = std::make_shared<int>(0);
+    const auto refused = std::make_shared<bool>(false);
+    Lie lie = InClosedRounds([victim, fetched](uint64_t member, const auto&, Bytes& round) {
+      if (member == victim && (*fetched)++ > 0) round.back() ^= 1;
+    });
+    lie.instead = [this, victim, refused](const Overheard& request) -> std::optional<Answered> {
+      if (request.member != victim) return std::nullopt;
+      if (IsA<federation::FetchVotesRequest>(request)) has_voted_ = true;
+      if (IsA<federation::PutRefusalRequest>(request)) *refused = true;
+      return std::nullopt;
+    };
+    lie.held = HoldingVotesUntil(refused);
+    return lie;
+  }
+  static std::function<bool(const Overheard&)> HoldingVotesUntil(std::shared_ptr<bool> refused) {
+    return [refused = std::move(refused)](const Overheard& request) {
+      return IsA<federation::FetchVotesRequest>(request) && !*refused;
+    };
+  }
+  template <typename Body>
+  static bool IsA(const Overheard& request) {
+    return std::holds_alternative<Body>(request.body);
+  }
+
+  // The closed round of some uploads of an attempt.
+  Bytes CloseWith(const secagg::Attempt& attempt, const std::map<uint64_t, Bytes>& uploads) const {
+    secagg::Aggregator sum(manifest().manifest().terms().aggregation(), attempt, 1);
+    for (const auto& [member, upload] : uploads) EXPECT_TRUE(sum.Submit(member, upload).ok());
+    return *sum.Close();
+  }
+  Bytes SumOfOne(const secagg::Attempt& attempt) const {
+    return CloseWith(attempt, {*uploads_.at({attempt.round, attempt.attempt}).begin()});
+  }
+  // One upload's sum under the nonces of all.
+  void PassOffOne(const secagg::Attempt& attempt, Bytes& round) const {
+    const auto& params = manifest().manifest().terms().aggregation();
+    auto all = *secagg::ReadClosedRound(round, attempt, params, 1);
+    auto one = *secagg::ReadClosedRound(SumOfOne(attempt), attempt, params, 1);
+    one.nonces = std::move(all.nonces);
+    round = secagg::WriteClosedRound(one);
+  }
+
+  // Sends the server what the member did not mean to say, before what it does say, and that twice.
+  void Attack(const Overheard& request) {
+    const auto* put = std::get_if<PutPartRequest>(&request.body);
+    const bool upload = put != nullptr && put->name.kind == BulkKind::kUpload;
+    if (!upload || put->part.empty() || attack_.has_value()) return;
+    attack_.emplace();
+    constexpr size_t kMemberAt = 6 + 1 + 32 + 4, kSignature = 64;
+    Bytes altered = request.bytes, posing = request.bytes, cut = request.bytes;
+    altered[altered.size() - kSignature - 1] ^= 1;
+    posing[kMemberAt] = static_cast<uint8_t>(number_.at("north"));
+    cut.pop_back();
+    for (const Bytes* forged : {&altered, &posing}) {
+      attack_->forged.push_back(proxy_->Send(*forged).status());
+    }
+    attack_->cut = proxy_->Send(cut).status();
+    for (const Bytes& old : of_last_round_) {
+      attack_->replayed.push_back(proxy_->Send(old).status());
+    }
+    attack_->twice = proxy_->Send(request.bytes).status();
+  }
+
+  // What really happens.
+  void Watch(const Overheard& request, const Answered& answer) {
+    if (!answer.ok()) return;
+    if (IsA<federation::AwaitRequest>(request)) {
+      const auto told = federation::ReadAnnouncement(*answer);
+      if (request.member == number_.at("south") && told->current.has_value() &&
+          told->current->attempt.round == kAlteredSum && !old_announcement_.has_value()) {
+        old_announcement_ = *told;
+      }
+    } else if (const auto attempt = AttemptNamedBy(request.body); attempt.has_value()) {
+      Keep(*attempt, request, *answer);
+    }
+  }
+  void Keep(const secagg::Attempt& attempt, const Overheard& request, const Bytes& answer) {
+    const std::pair<uint32_t, uint32_t> number = {attempt.round, attempt.attempt};
+    bool put = IsA<federation::PutVoteRequest>(request);
+    if (const auto* part = std::get_if<PutPartRequest>(&request.body)) {
+      put = part->name.kind != BulkKind::kCheckpoint;
+      const bool whole = part->part.size() == part->total;
+      if (part->name.kind == BulkKind::kUpload && whole) {
+        uploads_[number][request.member] = part->part;
+      }
+    } else if (const auto* fetch = std::get_if<FetchPartRequest>(&request.body)) {
+      const Bytes object = federation::ReadFetchedPart(answer)->part;
+      if (fetch->name.kind == BulkKind::kClosedRound) closed_[number] = object;
+      if (fetch->name.kind == BulkKind::kOpenedSum) {
+        published_[attempt.round] = attempt;
+        results_[attempt.round].insert(object);
+      }
+    }
+    if (put && attempt.round + 1 == kAttacksOnServer) of_last_round_.push_back(request.bytes);
+  }
+
+  // The model of somebody who was never lied to. What was opened is the sum of the uploads that the
+  // server acknowledged, of all of them and of nothing else.
+  std::string HonestModel() {
+    const auto site = OpenSite(path_ / "north", path_ / "north.key");
+    const federation::Manifest& agreed = manifest().manifest();
+    const auto& params = agreed.terms().aggregation();
+    federation::testing::MemorySiteState state;
+    auto model = *federation::MemberModel::Load(
+        agreed, *storage::file::SiteFolder::Open(path_ / "north")->InitialModel(), state);
+    for (const auto& [round, attempt] : published_) {
+      SCOPED_TRACE(round);
+      const auto& uploads = uploads_.at({round, attempt.attempt});
+      EXPECT_EQ(CloseWith(attempt, uploads), closed_.at({round, attempt.attempt}));
+      const secagg::AttemptKeys keys =
+          secagg::DeriveAttemptKeys(site->epoch_key, params.scheme(), attempt);
+      secagg::ResultCollector collector(params, attempt,
+                                        federation::OpenersOf(manifest(), site->epoch_key, attempt),
+                                        keys.result_key);
+      for (const Bytes& result : results_.at(round)) EXPECT_TRUE(collector.Offer(result).ok());
+      EXPECT_TRUE(collector.agreed().has_value());
+      EXPECT_EQ(collector.agreed()->participants, uploads.size());
+      EXPECT_TRUE(model.Apply(*collector.agreed()).ok());
+    }
+    EXPECT_EQ(model.next_round(), kRounds);
+    return std::string(base::AsText(federation::FloatBytes(model.checkpoint().model)));
+  }
+
+  // By round, which alarm which site noted, and under which number of attempts.
+  std::map<double, std::set<std::pair<std::string, std::string>>> Alarms() const {
+    std::map<double, std::set<std::pair<std::string, std::string>>> alarms;
+    for (const std::string& site : sites_) {
+      for (const base::JsonValue& event : NodeLog(site)) {
+        if (*event.Find("event")->AsString() != "alarm") continue;
+        EXPECT_EQ(Number(event, "attempt"), 0) << event.Dump();
+        alarms[Number(event, "round")].insert({*event.Find("what")->AsString(), site});
+      }
+    }
+    return alarms;
+  }
+
+  void ExpectServerRefusedAttacks() {
+    ASSERT_TRUE(attack_.has_value());
+    for (const absl::Status& forged : attack_->forged) {
+      EXPECT_EQ(forged.code(), absl::StatusCode::kPermissionDenied) << forged;
+      EXPECT_THAT(base::Message(forged), HasSubstr("did not sign it"));
+    }
+    EXPECT_EQ(attack_->cut.code(), absl::StatusCode::kDataLoss) << attack_->cut;
+    EXPECT_TRUE(attack_->twice.ok()) << attack_->twice;
+    // An upload in two parts, a vote and a sum, of two sites at least.
+    EXPECT_THAT(attack_->replayed, SizeIs(Ge(10u)));
+    for (const absl::Status& replayed : attack_->replayed) {
+      EXPECT_EQ(replayed.code(), absl::StatusCode::kFailedPrecondition) << replayed;
+    }
+    const std::string metrics = HttpGet(admin_port_, "/metrics");
+    for (const std::string counted : {"kind=\"unreadable\",status=\"permission_denied\"} 2\n",
+                                      "kind=\"unreadable\",status=\"data_loss\"} 1\n",
+                                      "kind=\"put-part\",status=\"failed_precondition\"} ",
+                                      "kind=\"put-vote\",status=\"failed_precondition\"} "}) {
+      EXPECT_THAT(metrics, HasSubstr("tacet_requests_total{" + counted));
+    }
+    EXPECT_THAT(Read("server.log"), HasSubstr("did not sign it"));
+  }
+
+  struct ServerAttack {
+    std::vector<absl::Status> forged, replayed;
+    absl::Status cut, twice;
+  };
+
+  std::atomic<bool> has_voted_ = false;  // in kSecondClosedRound
+  // The rest changes while something passes.
+  std::optional<Announcement> old_announcement_;
+  std::map<std::pair<uint32_t, uint32_t>, std::map<uint64_t, Bytes>> uploads_;  // by member
+  std::map<std::pair<uint32_t, uint32_t>, Bytes> closed_;
+  std::map<uint32_t, secagg::Attempt> published_;  // by round
+  std::map<uint32_t, std::set<Bytes>> results_;    // as openers sealed and signed them
+  std::vector<Bytes> of_last_round_;               // requests that put something
+  std::optional<ServerAttack> attack_;
+};
+
+TEST_F(EachLieTest, IsNamedAndNothingOfItIsApplied) {
+  Await([this] { return has_voted_.load(); });
+  KillSite("north");
+  StartSite("north");
+  AwaitAllDone();
+  ASSERT_FALSE(HasFailure());
+  ExpectOneModelAndNothingSaidTwice();
+  EXPECT_EQ(Read("west/run/model.f32"), HonestModel());
+
+  // Where one site alone is named only that one can notice; elsewhere a majority suffices, since
+  // the attempt then ends.
+  const std::set<std::string> majority;
+  const std::map<uint32_t, std::pair<std::string, std::set<std::string>>> expected = {
+      {kAlteredSum, {"unsound-sum", majority}},
+      {kAnotherNumber, {"participants", majority}},
+      {kFork, {"fork", {"west"}}},
+      {kOldAnnouncement, {"rollback", {"south"}}},
+      {kDroppedUpload, {"dropped-upload", {"west"}}},
+      {kOneUploadAlone, {"closed-round", majority}},
+      {kOneUploadForAll, {"unsound-sum", majority}},
+      {kSecondClosedRound, {"closed-round", {"north"}}},
+      {kAnotherSumForEach, {"votes-disagree", {"north", "south", "west"}}},
+      {kAlteredResult, {"bad-sum", {"south"}}},
+      {kOldResult, {"bad-sum", {"west"}}},
+  };
+  const auto alarms = Alarms();
+  EXPECT_THAT(alarms, SizeIs(expected.size()));
+  for (const auto& [round, lie] : expected) {
+    SCOPED_TRACE(round);
+    ASSERT_TRUE(alarms.contains(round)) << "nobody noticed";
+    std::set<std::string> noticed;
+    for (const auto& [name, site] : alarms.at(round)) {
+      EXPECT_EQ(name, lie.first) << site;
+      noticed.insert(site);
+    }
+    if (lie.second == majority) {
+      EXPECT_THAT(noticed, SizeIs(Ge(2u)));
+    } else {
+      EXPECT_EQ(noticed, lie.second);
+    }
+  }
+  for (const std::string name : {"fork", "dropped-upload", "bad-sum"}) {
+    EXPECT_THAT(told_.at("west").Find("alarms")->Dump(), HasSubstr(name));
+    EXPECT_THAT(Read("west-stderr"), HasSubstr("ALARM " + name));
+  }
+  EXPECT_FALSE(Sent("west", "upload").contains(fmt::format("{}/0", +kFork)));
+  EXPECT_THAT(Read("north/node-log.jsonl"), HasSubstr("a second, different sum"));
+  ExpectServerRefusedAttacks();
+}
+
+// What anybody learns who reads everything that passes, TLS or not, and is given no key.
+class TrafficTest : public LyingProxyTest {
+ protected:
+  TrafficTest() : LyingProxyTest(3) {
+    for (const std::string& site : sites_) {
+      std::filesystem::create_directory(path_ / ("trained-by-" + site));
+      site_flags_[site] = {"--train-with", TACET_TRAIN_FOR_TEST, "--train-argument",
+                           "trained-by-" + site};
+    }
+  }
+};
+
+TEST_F(TrafficTest, HoldsNoModelNoUpdateAndNoKey) {
+  AwaitAllDone();
+  ASSERT_FALSE(HasFailure());
+  ExpectNoAlarms();
+  ExpectOneModelAndNothingSaidTwice();
+  std::vector<std::string> planted, keys;
+  Haystack trained;
+  for (const std::string& site : sites_) {
+    trained.AddFolder(path_ / ("trained-by-" + site));
+    for (int round = 0; round < rounds_; ++round) {
+      for (const std::string kind : {"model", "update"}) {
+        for (std::string& piece :
+             PiecesOf(Read(fmt::format("trained-by-{}/{}-{}", site, kind, round)))) {
+          planted.push_back(std::move(piece));
+        }
+      }
+    }
+    const auto opened = OpenSite(path_ / site, path_ / (site + ".key"));
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    for (std::string& key : KeysOf(*opened)) keys.push_back(std::move(key));
+  }
+  ASSERT_THAT(planted, SizeIs(Gt(800u)));
+  Haystack traffic, server;
+  traffic.Add(proxy_->Traffic());
+  server.AddFolder(path_ / "hub");
+  server.AddMemory(server_);
+  for (const Haystack* outside : {&traffic, &server}) {
+    EXPECT_THAT(outside->Find(planted), IsEmpty()) << "pieces of models and updates";
+    EXPECT_THAT(outside->Find(keys), IsEmpty());
+  }
+  // This search finds what is there.
+  EXPECT_THAT(trained.Find(planted), SizeIs(planted.size()));
+  EXPECT_TRUE(traffic.Holds(base::AsText(manifest().manifest().hash())));
+  const base::Digest last_model = base::Sha256(base::AsBytes(Read("north/run/model.f32")));
+  EXPECT_TRUE(traffic.Holds(base::AsText(last_model)));
+}
+
+}  // namespace
+}  // namespace tacet::app

@@ -1,0 +1,46 @@
+// What the folder of a site, or of the server, holds once its keys are unlocked.
+#ifndef TACET_TESTS_INTEGRATION_OPENED_SITE_FOR_TEST_H_
+#define TACET_TESTS_INTEGRATION_OPENED_SITE_FOR_TEST_H_
+
+#include <filesystem>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/base/locked_secret.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/signed_manifest.h"
+#include "tacet/federation/site_keys.h"
+#include "tacet/storage/file/secret_file.h"
+#include "tacet/storage/file/site_folder.h"
+
+namespace tacet::app {
+
+struct OpenedSite {
+  storage::file::Membership joined;
+  federation::SiteKeys keys;
+  base::SecretBytes epoch_key;  // empty for the server
+};
+
+// `home` joined; `key_file` locks its keys.
+inline absl::StatusOr<OpenedSite> OpenSite(const std::filesystem::path& home,
+                                           const std::filesystem::path& key_file) {
+  TACET_ASSIGN_OR_RETURN(base::SecretBytes content, storage::file::ReadSecretFile(key_file));
+  TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker,
+                         base::Unlocker::FromKeyFile(std::move(content)));
+  TACET_ASSIGN_OR_RETURN(const auto folder, storage::file::SiteFolder::Open(home));
+  TACET_ASSIGN_OR_RETURN(federation::SiteKeys keys, folder.UnlockKeys(unlocker));
+  TACET_ASSIGN_OR_RETURN(storage::file::Membership joined, folder.Joined());
+  base::SecretBytes epoch_key;
+  if (joined.member.has_value()) {
+    TACET_ASSIGN_OR_RETURN(epoch_key,
+                           federation::OpenEpochKey(joined.sealed_epoch_key, joined.manifest,
+                                                    *joined.member, keys.sealing));
+  }
+  return OpenedSite{
+      .joined = std::move(joined), .keys = std::move(keys), .epoch_key = std::move(epoch_key)};
+}
+
+}  // namespace tacet::app
+
+#endif  // TACET_TESTS_INTEGRATION_OPENED_SITE_FOR_TEST_H_
