@@ -127,7 +127,6 @@ class ClientRunCommand : public Command {
     const StopSignal stop("\ntacet: ending; once more to end at once\n");
     const WireStopper stopper(*wire);
     TACET_RETURN_IF_ERROR(run->Begin(*session));
-    absl::Status written;
     const absl::Status ended = federation::RunMember(
         *session, {}, entropy,
         {.wait =
@@ -138,10 +137,12 @@ class ClientRunCommand : public Command {
          .on_progress =
              [&](const MemberSession& now) {
                TellAlarms(now);
-               if (written.ok()) written = run->Progress(now, *ledger);
+               // What a full disk does not take is written with a later round, or at the end.
+               if (const absl::Status written = run->Progress(now, *ledger); !written.ok()) {
+                 TellTrouble(written);
+               }
              }});
     if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
-    TACET_RETURN_IF_ERROR(written);
     TACET_RETURN_IF_ERROR(run->End(*session, *ledger, ended.ok()));
     Finish(*session, membership, *ledger, run->path(), ended.ok());
     return absl::OkStatus();
