@@ -105,9 +105,13 @@ class EachLieTest : public LyingProxyTest {
       told = *std::exchange(old_announcement_, std::nullopt);
     });
     proxy_->LieAbout(kDroppedUpload, DropUploadOf("west"));
-    LieInClosedRounds(kOneUploadAlone, [this](uint64_t, const auto& attempt, Bytes& round) {
-      round = SumOfOne(attempt);
-    });
+    proxy_->LieAbout(
+        kOneUploadAlone, {.object = [this](uint64_t member, const auto& fetch, Bytes& object) {
+          if (fetch.name.kind == BulkKind::kClosedRound) object = SumOfOne(fetch.name.attempt);
+          // Who did not apply the last round's sum needs the state that came of it.
+          const bool first = fetch.name.kind == BulkKind::kCheckpoint && fetch.index == 0;
+          if (first && member == number_.at("west")) object = old_checkpoint_.value();
+        }});
     LieInClosedRounds(kOneUploadForAll, [this](uint64_t, const auto& attempt, Bytes& round) {
       PassOffOne(attempt, round);
     });
@@ -249,6 +253,9 @@ class EachLieTest : public LyingProxyTest {
     } else if (const auto* fetch = std::get_if<FetchPartRequest>(&request.body)) {
       const Bytes object = federation::ReadFetchedPart(answer)->part;
       if (fetch->name.kind == BulkKind::kClosedRound) closed_[number] = object;
+      if (fetch->name.kind == BulkKind::kCheckpoint && !old_checkpoint_.has_value()) {
+        old_checkpoint_ = object;
+      }
       if (fetch->name.kind == BulkKind::kOpenedSum) {
         published_[attempt.round] = attempt;
         results_[attempt.round].insert(object);
@@ -284,14 +291,16 @@ class EachLieTest : public LyingProxyTest {
     return std::string(base::AsText(federation::FloatBytes(model.checkpoint().model)));
   }
 
-  // By round, which alarm which site noted, and under which number of attempts.
-  std::map<double, std::set<std::pair<std::string, std::string>>> Alarms() const {
-    std::map<double, std::set<std::pair<std::string, std::string>>> alarms;
+  // By round and name, the sites that noted it.
+  using Alarms = std::map<std::pair<uint32_t, std::string>, std::set<std::string>>;
+  Alarms AlarmsOfAll() const {
+    Alarms alarms;
     for (const std::string& site : sites_) {
       for (const base::JsonValue& event : NodeLog(site)) {
         if (*event.Find("event")->AsString() != "alarm") continue;
         EXPECT_EQ(Number(event, "attempt"), 0) << event.Dump();
-        alarms[Number(event, "round")].insert({*event.Find("what")->AsString(), site});
+        const auto round = static_cast<uint32_t>(Number(event, "round"));
+        alarms[{round, *event.Find("what")->AsString()}].insert(site);
       }
     }
     return alarms;
@@ -328,6 +337,7 @@ class EachLieTest : public LyingProxyTest {
   std::atomic<bool> has_voted_ = false;  // in kSecondClosedRound
   // The rest changes while something passes.
   std::optional<Announcement> old_announcement_;
+  std::optional<Bytes> old_checkpoint_;
   std::map<std::pair<uint32_t, uint32_t>, std::map<uint64_t, Bytes>> uploads_;  // by member
   std::map<std::pair<uint32_t, uint32_t>, Bytes> closed_;
   std::map<uint32_t, secagg::Attempt> published_;  // by round
@@ -345,36 +355,32 @@ TEST_F(EachLieTest, IsNamedAndNothingOfItIsApplied) {
   ExpectOneModelAndNothingSaidTwice();
   EXPECT_EQ(Read("west/run/model.f32"), HonestModel());
 
-  // Where one site alone is named only that one can notice; elsewhere a majority suffices, since
-  // the attempt then ends.
-  const std::set<std::string> majority;
-  const std::map<uint32_t, std::pair<std::string, std::set<std::string>>> expected = {
-      {kAlteredSum, {"unsound-sum", majority}},
-      {kAnotherNumber, {"participants", majority}},
-      {kFork, {"fork", {"west"}}},
-      {kOldAnnouncement, {"rollback", {"south"}}},
-      {kDroppedUpload, {"dropped-upload", {"west"}}},
-      {kOneUploadAlone, {"closed-round", majority}},
-      {kOneUploadForAll, {"unsound-sum", majority}},
-      {kSecondClosedRound, {"closed-round", {"north"}}},
-      {kAnotherSumForEach, {"votes-disagree", {"north", "south", "west"}}},
-      {kAlteredResult, {"bad-sum", {"south"}}},
-      {kOldResult, {"bad-sum", {"west"}}},
+  const Alarms alarms = AlarmsOfAll();
+  const std::set<std::string> majority;  // suffices, since the attempt then ends
+  const std::map<Alarms::key_type, std::set<std::string>> expected = {
+      {{kAlteredSum, "unsound-sum"}, majority},
+      {{kAnotherNumber, "participants"}, majority},
+      {{kFork, "fork"}, {"west"}},
+      {{kOldAnnouncement, "rollback"}, {"south"}},
+      {{kDroppedUpload, "dropped-upload"}, {"west"}},
+      {{kOneUploadAlone, "bad-checkpoint"}, {"west"}},
+      {{kOneUploadAlone, "closed-round"}, majority},
+      {{kOneUploadForAll, "unsound-sum"}, majority},
+      {{kSecondClosedRound, "closed-round"}, {"north"}},
+      {{kAnotherSumForEach, "votes-disagree"}, {"north", "south", "west"}},
+      {{kAlteredResult, "bad-sum"}, {"south"}},
+      {{kOldResult, "bad-sum"}, {"west"}},
   };
-  const auto alarms = Alarms();
-  EXPECT_THAT(alarms, SizeIs(expected.size()));
-  for (const auto& [round, lie] : expected) {
-    SCOPED_TRACE(round);
-    ASSERT_TRUE(alarms.contains(round)) << "nobody noticed";
-    std::set<std::string> noticed;
-    for (const auto& [name, site] : alarms.at(round)) {
-      EXPECT_EQ(name, lie.first) << site;
-      noticed.insert(site);
-    }
-    if (lie.second == majority) {
-      EXPECT_THAT(noticed, SizeIs(Ge(2u)));
+  for (const auto& [alarm, sites] : alarms) {
+    EXPECT_TRUE(expected.contains(alarm)) << alarm.first << ": " << alarm.second;
+  }
+  for (const auto& [alarm, sites] : expected) {
+    SCOPED_TRACE(fmt::format("{}: {}", alarm.first, alarm.second));
+    ASSERT_TRUE(alarms.contains(alarm)) << "nobody noticed";
+    if (sites == majority) {
+      EXPECT_THAT(alarms.at(alarm), SizeIs(Ge(2u)));
     } else {
-      EXPECT_EQ(noticed, lie.second);
+      EXPECT_EQ(alarms.at(alarm), sites);
     }
   }
   for (const std::string name : {"fork", "dropped-upload", "bad-sum"}) {
