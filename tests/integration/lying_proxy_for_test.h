@@ -70,7 +70,7 @@ struct Lie {
       nullptr;
   // A request is answered without the server unless this says nothing.
   std::function<std::optional<Answered>(const Overheard&)> instead = nullptr;
-  // A request waits as long as this is true: asked again after whatever passes.
+  // A request waits as long as this is true, but no more than six seconds.
   std::function<bool(const Overheard&)> held = nullptr;
 };
 
@@ -105,7 +105,8 @@ class LyingProxy final : v1::Federation::Service {
     const std::lock_guard lock(mutex_);
     lies_[round] = std::move(lie);
   }
-  // Called one at a time with what the server really answered to a request.
+  // Called one at a time with what the server really answered to a request, until the next call of
+  // this function has returned.
   void Watch(std::function<void(const Overheard&, const Answered&)> watch) {
     const std::lock_guard lock(mutex_);
     watch_ = std::move(watch);
@@ -115,18 +116,12 @@ class LyingProxy final : v1::Federation::Service {
     const std::lock_guard lock(mutex_);
     return traffic_;
   }
-  // Runs while nothing passes: what lies and watchers keep may be looked at.
-  template <typename Look>
-  auto Quietly(Look look) const {
-    const std::lock_guard lock(mutex_);
-    return look();
-  }
-
   // Sends bytes to the server as the proxy's own.
   Answered Send(const base::Bytes& request) { return wire_->Call(request, kCallSeconds); }
 
  private:
   static constexpr uint32_t kCallSeconds = 60;
+  static constexpr auto kMostHeld = std::chrono::seconds(6);
 
   LyingProxy(OpenedSite hub, std::unique_ptr<transport::grpc::GrpcWire> wire)
       : hub_(std::move(hub)), wire_(std::move(wire)) {}
@@ -177,8 +172,7 @@ class LyingProxy final : v1::Federation::Service {
     passed_.notify_all();
     std::optional<Answered> answer;
     if (lie->instead) answer = lie->instead(request);
-    passed_.wait_for(lock, std::chrono::seconds(kCallSeconds),
-                     [&] { return ended_ || !lie->held || !lie->held(request); });
+    passed_.wait_for(lock, kMostHeld, [&] { return ended_ || !lie->held || !lie->held(request); });
     return answer;
   }
 

@@ -61,6 +61,10 @@ class LyingProxyTest : public LiveFederationTest {
     PrepareLies();
     for (const std::string& site : sites_) StartSite(site);
   }
+  void TearDown() override {
+    LiveFederationTest::TearDown();
+    proxy_.reset();  // it calls lies, which refer to this
+  }
   virtual void PrepareLies() {}
 
   const federation::SignedManifest& manifest() const { return proxy_->manifest(); }
@@ -352,6 +356,7 @@ TEST_F(EachLieTest, IsNamedAndNothingOfItIsApplied) {
   StartSite("north");
   AwaitAllDone();
   ASSERT_FALSE(HasFailure());
+  proxy_->Watch(nullptr);
   ExpectOneModelAndNothingSaidTwice();
   EXPECT_EQ(Read("west/run/model.f32"), HonestModel());
 
@@ -387,6 +392,7 @@ TEST_F(EachLieTest, IsNamedAndNothingOfItIsApplied) {
     EXPECT_THAT(told_.at("west").Find("alarms")->Dump(), HasSubstr(name));
     EXPECT_THAT(Read("west-stderr"), HasSubstr("ALARM " + name));
   }
+  EXPECT_THAT(told_.at("south").Find("alarms")->Dump(), HasSubstr("rollback"));
   EXPECT_FALSE(Sent("west", "upload").contains(fmt::format("{}/0", +kFork)));
   EXPECT_THAT(Read("north/node-log.jsonl"), HasSubstr("a second, different sum"));
   ExpectServerRefusedAttacks();
