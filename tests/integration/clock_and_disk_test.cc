@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "fmt/core.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>

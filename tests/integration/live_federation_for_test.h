@@ -3,8 +3,6 @@
 #define TACET_TESTS_INTEGRATION_LIVE_FEDERATION_FOR_TEST_H_
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <set>
@@ -56,20 +54,10 @@ class LiveFederationTest : public FederationProgramTest {
   }
   void StartSite(const std::string& site) {
     const auto number = std::ranges::find(sites_, site) - sites_.begin();
-    std::vector<std::string> arguments = {"client",
-                                          "run",
-                                          "--home",
-                                          site,
-                                          "--key-file",
-                                          site + ".key",
-                                          "--server",
-                                          reached_at_,
-                                          "--config",
-                                          "site.toml",
-                                          "--draw",
-                                          "--owner",
-                                          std::to_string(number),
-                                          "--json"};
+    std::vector<std::string> arguments = {"client",     "run",         "--home",   site,
+                                          "--key-file", site + ".key", "--server", reached_at_};
+    arguments.insert(arguments.end(), {"--config", "site.toml", "--draw", "--json", "--owner",
+                                       std::to_string(number)});
     arguments.insert(arguments.end(), site_flags_[site].begin(), site_flags_[site].end());
     running_[site] = StartAs(site, std::move(arguments), site + "-");
   }

@@ -28,6 +28,7 @@
 #include "tacet/base/certificates.h"
 #include "tacet/base/status.h"
 #include "tacet/federation/announcement.h"
+#include "tacet/federation/client_ledger.h"
 #include "tacet/federation/member_request.h"
 #include "tacet/federation/signed_manifest.h"
 #include "tacet/transport/grpc/grpc_status.h"

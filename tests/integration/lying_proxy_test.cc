@@ -1,7 +1,9 @@
 // A server that lies to unmodified programs, and members that seem to lie to it: what it says and
 // is told is changed on the way.
-#include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "fmt/core.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,6 +25,7 @@
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/result_collector.h"
+#include "tacet/storage/file/site_folder.h"
 #include "tests/integration/haystack_for_test.h"
 #include "tests/integration/live_federation_for_test.h"
 #include "tests/integration/lying_proxy_for_test.h"
