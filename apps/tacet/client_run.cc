@@ -106,9 +106,14 @@ class ClientRunCommand : public Command {
                                                  .authority = membership.manifest.authority(),
                                                  .certificate = membership.certificate},
                                                 keys.tls));
-    const federation::RemoteServer server(membership.manifest, *membership.member, keys.signing,
-                                          *wire);
     base::SystemEntropy entropy;
+    const auto wait = [](double seconds) {
+      return StopSignal::Wait(std::chrono::duration<double>(seconds));
+    };
+    const auto tell = [this](const absl::Status& trouble) { TellTrouble(trouble); };
+    federation::Patience patience({}, entropy, wait, tell);
+    const federation::RemoteServer server(membership.manifest, *membership.member, keys.signing,
+                                          *wire, federation::SystemUnixSeconds, std::ref(patience));
     TACET_ASSIGN_OR_RETURN(const auto updates,
                            Updates(membership.manifest.manifest(), training, entropy));
     TACET_ASSIGN_OR_RETURN(const auto session,
@@ -129,19 +134,13 @@ class ClientRunCommand : public Command {
     TACET_RETURN_IF_ERROR(run->Begin(*session));
     const absl::Status ended = federation::RunMember(
         *session, {}, entropy,
-        {.wait =
-             [](double seconds) {
-               return StopSignal::Wait(std::chrono::duration<double>(seconds));
-             },
-         .on_trouble = [this](const absl::Status& trouble) { TellTrouble(trouble); },
-         .on_progress =
-             [&](const MemberSession& now) {
-               TellAlarms(now);
-               // What a full disk does not take is written with a later round, or at the end.
-               if (const absl::Status written = run->Progress(now, *ledger); !written.ok()) {
-                 TellTrouble(written);
-               }
-             }});
+        {.wait = wait, .on_trouble = tell, .on_progress = [&](const MemberSession& now) {
+           TellAlarms(now);
+           // What a full disk does not take is written with a later round, or at the end.
+           if (const absl::Status written = run->Progress(now, *ledger); !written.ok()) {
+             TellTrouble(written);
+           }
+         }});
     if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
     TACET_RETURN_IF_ERROR(run->End(*session, *ledger, ended.ok()));
     Finish(*session, membership, *ledger, run->path(), ended.ok());

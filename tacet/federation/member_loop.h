@@ -7,35 +7,15 @@
 #include "absl/status/status.h"
 
 #include "tacet/base/random.h"
+#include "tacet/federation/backoff.h"
 #include "tacet/federation/member_session.h"
 
 namespace tacet::federation {
 
-struct BackoffSpec {
-  double first_seconds = 0.5;  // > 0
-  double most_seconds = 30;    // >= first_seconds
-};
-
-// How long to wait before the next try: uniform between half and the whole of a span that doubles
-// from try to try up to its bound, so that a thousand members do not come back at one moment.
-class Backoff {
- public:
-  Backoff(const BackoffSpec& spec, base::Entropy& entropy);
-
-  double NextSeconds();
-  void Reset() { span_ = spec_.first_seconds; }
-
- private:
-  BackoffSpec spec_;
-  base::Random random_;
-  double span_;
-};
-
 struct MemberLoopHooks {
   // Waits; false when the loop is to end.
   std::function<bool(double seconds)> wait;
-  // After a step that failed and will be tried again; once for a row of those that the server
-  // refused because this member was over its limits.
+  // After a step that failed and will be tried again.
   std::function<void(const absl::Status& trouble)> on_trouble;
   // After a step that was acted on.
   std::function<void(const MemberSession& session)> on_progress;

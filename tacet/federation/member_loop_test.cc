@@ -11,23 +11,6 @@ namespace {
 
 using testing::LiveFederation;
 
-TEST(BackoffTest, DoublesUpToItsBoundAndIsSpread) {
-  base::InsecureSeededEntropy entropy(1, "backoff");
-  Backoff backoff({.first_seconds = 1, .most_seconds = 8}, entropy);
-  for (const double span : {1.0, 2.0, 4.0, 8.0, 8.0, 8.0}) {
-    const double seconds = backoff.NextSeconds();
-    EXPECT_GE(seconds, span / 2);
-    EXPECT_LE(seconds, span);
-  }
-  backoff.Reset();
-  EXPECT_LE(backoff.NextSeconds(), 1);
-  Backoff other({.first_seconds = 1, .most_seconds = 8}, entropy), first = [&] {
-    base::InsecureSeededEntropy again(1, "backoff");
-    return Backoff({.first_seconds = 1, .most_seconds = 8}, again);
-  }();
-  EXPECT_NE(other.NextSeconds(), first.NextSeconds());
-}
-
 // One member runs by itself; while it waits, time goes on for everybody else.
 TEST(MemberLoopTest, GoesOnThroughTroubleUntilTheFederationIsDone) {
   LiveFederation live;
@@ -79,29 +62,6 @@ TEST(MemberLoopTest, NewsWithEveryAnswerDoNotKeepItBusy) {
                                       .on_progress = {}});
   EXPECT_EQ(end.code(), absl::StatusCode::kCancelled) << end;
   EXPECT_GE(waited, 4.99);  // 20 times a second at most
-}
-
-TEST(MemberLoopTest, OverItsLimitsItComesBackSoonAndSaysSoOnce) {
-  LiveFederation live;
-  LiveFederation::Site& site = live.site(1);
-  site.wire.lie = [&](const RequestBody&, absl::StatusOr<base::Bytes>) {
-    return absl::StatusOr<base::Bytes>(absl::ResourceExhaustedError("too many"));
-  };
-  double longest = 0;
-  int waits = 0, troubles = 0;
-  base::InsecureSeededEntropy entropy(1, "loop");
-  const absl::Status end =
-      RunMember(*site.session, {.first_seconds = 0.5, .most_seconds = 30}, entropy,
-                {.wait =
-                     [&](double seconds) {
-                       longest = std::max(longest, seconds);
-                       return ++waits < 20;
-                     },
-                 .on_trouble = [&](const absl::Status&) { ++troubles; },
-                 .on_progress = {}});
-  EXPECT_EQ(end.code(), absl::StatusCode::kCancelled) << end;
-  EXPECT_LE(longest, 0.5);
-  EXPECT_EQ(troubles, 1);
 }
 
 TEST(MemberLoopTest, EndsWhenItIsAsked) {

@@ -33,21 +33,6 @@ struct MemberParts {
   UnixClock clock = SystemUnixSeconds;
 };
 
-// True when the same call may succeed later: the server or the disk could not be reached, or has
-// too much to do. Everything else that a server answers is its last word on a request.
-inline bool MayPass(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kAborted:
-    case absl::StatusCode::kCancelled:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace tacet::federation
 
 #endif  // TACET_FEDERATION_MEMBER_PARTS_H_

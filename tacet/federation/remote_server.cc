@@ -18,14 +18,26 @@ constexpr int kMostLost = 3;
 }  // namespace
 
 RemoteServer::RemoteServer(const SignedManifest& manifest, uint64_t member,
-                           const base::SigningKey& key, Wire& wire, UnixClock clock)
-    : manifest_(manifest), member_(member), key_(key), wire_(wire), clock_(std::move(clock)) {}
+                           const base::SigningKey& key, Wire& wire, UnixClock clock,
+                           TryAgain try_again)
+    : manifest_(manifest),
+      member_(member),
+      key_(key),
+      wire_(wire),
+      clock_(std::move(clock)),
+      try_again_(std::move(try_again)) {}
 
-absl::StatusOr<base::Bytes> RemoteServer::Call(RequestBody body) const {
+absl::StatusOr<base::Bytes> RemoteServer::Call(const RequestBody& body) const {
   const bool waits = std::holds_alternative<AwaitRequest>(body);
-  const MemberRequest request{.member = member_, .time = clock_(), .body = std::move(body)};
-  return wire_.Call(WriteMemberRequest(request, manifest_, key_),
-                    waits ? kAwaitSeconds : kCallSeconds);
+  int failures = 0;
+  while (true) {
+    // Signed anew each time: a request ages.
+    const MemberRequest request{.member = member_, .time = clock_(), .body = body};
+    absl::StatusOr<base::Bytes> answer = wire_.Call(WriteMemberRequest(request, manifest_, key_),
+                                                    waits ? kAwaitSeconds : kCallSeconds);
+    if (answer.ok() || waits || !MayPass(answer.status())) return answer;
+    if (!try_again_ || !try_again_(answer.status(), ++failures)) return answer;
+  }
 }
 
 absl::StatusOr<Announcement> RemoteServer::Await(const AwaitRequest& request) const {

@@ -4,6 +4,7 @@
 #define TACET_FEDERATION_REMOTE_SERVER_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -21,12 +22,16 @@
 namespace tacet::federation {
 
 // Every call may fail with the errors of Wire::Call, with DataLoss for an answer that cannot be
-// read, and with what RoundServer says of the request. Nothing is tried again here. Thread-safe.
+// read, and with what RoundServer says of the request. Thread-safe as far as `try_again` is.
 class RemoteServer {
  public:
-  // `manifest`, `key` and `wire` must outlive it.
+  // Asked, and given time to wait, when one call but Await has failed in a way that MayPass for the
+  // `failures`th time in a row: whether it is to be made again.
+  using TryAgain = std::function<bool(const absl::Status& why, int failures)>;
+
+  // `manifest`, `key` and `wire` must outlive it. Without `try_again` nothing is tried again.
   RemoteServer(const SignedManifest& manifest, uint64_t member, const base::SigningKey& key,
-               Wire& wire, UnixClock clock = SystemUnixSeconds);
+               Wire& wire, UnixClock clock = SystemUnixSeconds, TryAgain try_again = nullptr);
 
   absl::StatusOr<Announcement> Await(const AwaitRequest& request) const;
 
@@ -44,13 +49,14 @@ class RemoteServer {
   absl::StatusOr<std::vector<base::Bytes>> FetchStatements(uint32_t round) const;
 
  private:
-  absl::StatusOr<base::Bytes> Call(RequestBody body) const;
+  absl::StatusOr<base::Bytes> Call(const RequestBody& body) const;
 
   const SignedManifest& manifest_;
   uint64_t member_;
   const base::SigningKey& key_;
   Wire& wire_;
   UnixClock clock_;
+  TryAgain try_again_;
 };
 
 }  // namespace tacet::federation

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
@@ -23,6 +24,21 @@ class Wire {
   // Ends the calls in progress and refuses further ones.
   virtual void Stop() = 0;
 };
+
+// True when the same call may succeed later: the server or the disk could not be reached, or has
+// too much to do. Everything else that a server answers is its last word on a request.
+inline bool MayPass(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kCancelled:
+      return true;
+    default:
+      return false;
+  }
+}
 
 }  // namespace tacet::federation
 
