@@ -171,6 +171,14 @@ absl::Status AttemptBook::PutLateSum(uint64_t member, std::span<const uint8_t> d
   return absl::OkStatus();
 }
 
+absl::Status AttemptBook::SetDeadline(uint64_t deadline) {
+  AttemptRecord record = *Open();
+  record.deadline = deadline;
+  TACET_RETURN_IF_ERROR(Change([&] { return store_.Update(record); }));
+  attempts_.back() = record;
+  return absl::OkStatus();
+}
+
 absl::Status AttemptBook::PutClosedRound(const SpoolKey& key, const base::Digest& digest,
                                          std::span<const uint8_t> closed_round) {
   TACET_ASSIGN_OR_RETURN(const uint64_t arrived, spool_.Arrived(key, digest));

@@ -79,6 +79,8 @@ class AttemptBook {
   absl::Status Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes);
   // The sum that an opener returned after a majority had: to the attempt that IsPublishedLast.
   absl::Status PutLateSum(uint64_t member, std::span<const uint8_t> digest);
+  // Of the phase in which the open attempt is.
+  absl::Status SetDeadline(uint64_t deadline);
   // The open attempt collects no more; `closed_round` is the message for its openers.
   absl::Status Close(std::span<const uint8_t> closed_round, uint32_t participants,
                      uint64_t deadline);

@@ -140,6 +140,7 @@ absl::Status RoundServer::TickLocked() {
   if (!book_->CheckFresh().ok()) TACET_RETURN_IF_ERROR(Restore());
   if (book_->sweep_is_due()) TACET_RETURN_IF_ERROR(Sweep());
   if (const AttemptRecord* open = book_->Open(); open != nullptr) {
+    TACET_RETURN_IF_ERROR(BoundDeadline());
     const bool late = clock_() >= open->deadline;
     if (open->phase == AttemptPhase::kOpening) {
       return late ? Finish(AttemptPhase::kFailed, kNotOpened) : absl::OkStatus();
@@ -152,6 +153,16 @@ absl::Status RoundServer::TickLocked() {
   const std::optional<secagg::Attempt> next = NextAttempt();
   if (!next.has_value()) return absl::OkStatus();
   if (stopped_ = WhyStop(*next); stopped_.empty()) return BeginAttempt(*next);
+  CountRevision(true);
+  return absl::OkStatus();
+}
+
+absl::Status RoundServer::BoundDeadline() {
+  const bool collecting = book_->Open()->phase == AttemptPhase::kCollecting;
+  const uint64_t latest =
+      clock_() + (collecting ? options_.collecting_seconds : options_.opening_seconds);
+  if (book_->Open()->deadline <= latest) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(book_->SetDeadline(latest));
   CountRevision(true);
   return absl::OkStatus();
 }
@@ -382,8 +393,8 @@ absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
   }
   if (gifts.size() < most) return std::nullopt;
   return base::FailedPrecondition("round {} attempt {}: {} of kind {} are enough",
-                                 name.attempt.round, name.attempt.attempt, gifts.size(),
-                                 BulkKindName(name.kind));
+                                  name.attempt.round, name.attempt.attempt, gifts.size(),
+                                  BulkKindName(name.kind));
 }
 
 absl::StatusOr<uint64_t> RoundServer::TakePart(uint64_t member, const PutPartRequest& request) {

@@ -142,6 +142,8 @@ class RoundServer {
   absl::StatusOr<SpoolKey> FindObject(const FetchPartRequest& request) const;
 
   absl::Status TickLocked();
+  // No deadline is further away than its phase may last: it may have been set by a wrong clock.
+  absl::Status BoundDeadline();
   // The attempt that comes next, as soon as the model that it starts from is known.
   std::optional<secagg::Attempt> NextAttempt() const;
   std::optional<base::Digest> StatedModel() const;

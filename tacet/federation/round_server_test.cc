@@ -117,6 +117,27 @@ TEST_F(RoundServerTest, TooFewUploadsFailTheAttempt) {
   EXPECT_THAT(For(0).listed, SizeIs(2));
 }
 
+// Its clock was a day ahead when the attempt began, and is right again, with or without a restart.
+TEST_F(RoundServerTest, ADeadlineOfAWrongClockIsNotWaitedFor) {
+  for (const bool restart : {false, true}) {
+    const uint64_t right = now_;
+    now_ += 86'400;
+    Tick();
+    const secagg::Attempt attempt = Current();
+    now_ = right;
+    if (restart) Restart();
+    Tick();
+    EXPECT_EQ(For(0).current->deadline, right + 100);
+    Restart();
+    EXPECT_EQ(For(0).current->deadline, right + 100);
+    ASSERT_TRUE(Upload(Invited()[0]).ok());
+    now_ = right + 100;
+    Tick();
+    EXPECT_EQ(Phase(), AttemptPhase::kFailed);
+    EXPECT_EQ(Current(), attempt);
+  }
+}
+
 TEST_F(RoundServerTest, EnoughUploadsAtTheDeadlineAreASum) {
   Tick();
   const std::vector<uint64_t> invited = Invited();
