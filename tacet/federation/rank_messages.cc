@@ -130,7 +130,10 @@ absl::StatusOr<RankTask> OpenRankTask(std::span<const uint8_t> sealed, const bas
     const uint8_t* const entry = list.data() + kSeatBytes * i;
     task.share.seats.push_back({.place = base::LoadU32(entry),
                                 .owner = base::LoadU64(entry + 4),
-                                .is_cover = entry[12] != 0});
+                                .is_cover = entry[12] == 1});
+    if (entry[12] > 1) {
+      return base::DataLoss("rank task: field `seats` has a cover flag {}", entry[12]);
+    }
     if (task.share.seats.back().owner >= clients) {
       return base::DataLoss("rank task: field `seats` names an owner beyond the {} there are",
                             clients);

@@ -82,7 +82,8 @@ TEST_F(RankMessagesTest, TasksOpenForTheirRankAlone) {
 
 // What a sender may put into the box that is not a task.
 TEST_F(RankMessagesTest, TasksHaveOneLength) {
-  RankTask task{.epoch_key = entropy_.Draw(32), .share = {.seats = {{0, 1}}, .mean_samples = 1}};
+  RankTask task{.epoch_key = entropy_.Draw(32),
+                .share = {.seats = {{.place = 0, .owner = 1}}, .mean_samples = 1}};
   const base::Bytes plain = *[&] {
     const auto opened = key_.Open(*SealRankTask(task, key_.public_key()));
     return std::make_unique<base::Bytes>(opened->Expose().begin(), opened->Expose().end());
@@ -90,6 +91,11 @@ TEST_F(RankMessagesTest, TasksHaveOneLength) {
   ExpectOneLength(plain, [&](std::span<const uint8_t> bytes) {
     return OpenRankTask(*base::SealFor(key_.public_key(), bytes), key_, 12);
   });
+  base::Bytes neither = plain;
+  neither.back() = 2;
+  EXPECT_THAT(
+      base::Message(OpenRankTask(*base::SealFor(key_.public_key(), neither), key_, 12).status()),
+      HasSubstr("field `seats` has a cover flag 2"));
 }
 
 TEST_F(RankMessagesTest, ReportsAreReadAsWrittenAndAddUp) {

@@ -100,8 +100,7 @@ TEST_F(ClockJumpTest, RequestsOfAnotherTimeAreRefusedAndNothingIsLost) {
 class FullDiskTest : public TroubledFederationTest {
  protected:
   void SetUp() override {
-    if (!EnterNamespaces(CLONE_NEWNS) ||
-        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    if (!EnterNamespaces(CLONE_NEWNS) || !KeepMountsApart()) {
       GTEST_SKIP() << "this system lets nobody mount anything: " << std::strerror(errno);
     }
     for (const std::string who : {"hub", "north"}) {
@@ -114,6 +113,15 @@ class FullDiskTest : public TroubledFederationTest {
   void TearDown() override {
     TroubledFederationTest::TearDown();
     for (const std::string who : {"hub", "north"}) ::umount2((path_ / who).c_str(), MNT_DETACH);
+    ::umount2(path_.c_str(), MNT_DETACH);
+  }
+
+  // So that nobody else sees what is mounted here. In a changed root "/" is no mount that could be
+  // kept apart: then the test's folder becomes one.
+  bool KeepMountsApart() const {
+    if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) return true;
+    return ::mount(path_.c_str(), path_.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
+           ::mount("none", path_.c_str(), nullptr, MS_PRIVATE, nullptr) == 0;
   }
 
   bool SaysOfItsDisk(const std::string& site, const std::string& file) const {
