@@ -430,7 +430,8 @@ absl::Status MemberSession::PutCheckpoint() {
   const absl::Status sent = parts_.server.Put({.kind = BulkKind::kCheckpoint, .attempt = start},
                                               sealed_checkpoint_->bytes);
   if (MayPass(sent)) return sent;
-  const base::Bytes sealed = std::exchange(sealed_checkpoint_, std::nullopt)->bytes;
+  const base::Bytes sealed = std::move(sealed_checkpoint_->bytes);
+  sealed_checkpoint_.reset();
   if (sent.ok()) return notes_.Sent("checkpoint", NumberOf(start), sealed);
   if (sent.code() == absl::StatusCode::kAlreadyExists) return absl::OkStatus();  // before a restart
   return notes_.Note("checkpoint-not-taken", NumberOf(start), base::Message(sent));

@@ -27,12 +27,12 @@ RemoteServer::RemoteServer(const SignedManifest& manifest, uint64_t member,
       clock_(std::move(clock)),
       try_again_(std::move(try_again)) {}
 
-absl::StatusOr<base::Bytes> RemoteServer::Call(const RequestBody& body) const {
+absl::StatusOr<base::Bytes> RemoteServer::Call(RequestBody body) const {
   const bool waits = std::holds_alternative<AwaitRequest>(body);
+  MemberRequest request{.member = member_, .time = 0, .body = std::move(body)};
   int failures = 0;
   while (true) {
-    // Signed anew each time: a request ages.
-    const MemberRequest request{.member = member_, .time = clock_(), .body = body};
+    request.time = clock_();  // signed anew each time: a request ages
     absl::StatusOr<base::Bytes> answer = wire_.Call(WriteMemberRequest(request, manifest_, key_),
                                                     waits ? kAwaitSeconds : kCallSeconds);
     if (answer.ok() || waits || !MayPass(answer.status())) return answer;

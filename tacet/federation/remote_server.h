@@ -49,7 +49,7 @@ class RemoteServer {
   absl::StatusOr<std::vector<base::Bytes>> FetchStatements(uint32_t round) const;
 
  private:
-  absl::StatusOr<base::Bytes> Call(const RequestBody& body) const;
+  absl::StatusOr<base::Bytes> Call(RequestBody body) const;
 
   const SignedManifest& manifest_;
   uint64_t member_;
