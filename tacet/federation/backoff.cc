@@ -20,7 +20,7 @@ Patience::Patience(const BackoffSpec& spec, base::Entropy& entropy,
                    std::function<bool(double seconds)> wait,
                    std::function<void(const absl::Status& trouble)> on_trouble)
     : backoff_(spec, entropy),
-      pause_({.first_seconds = spec.first_seconds, .most_seconds = spec.first_seconds}, entropy),
+      pause_(Backoff::Steady(spec.first_seconds, entropy)),
       wait_(std::move(wait)),
       on_trouble_(std::move(on_trouble)) {}
 

@@ -20,6 +20,10 @@ struct BackoffSpec {
 class Backoff {
  public:
   Backoff(const BackoffSpec& spec, base::Entropy& entropy);
+  // Whose span stays as it is.
+  static Backoff Steady(double seconds, base::Entropy& entropy) {
+    return Backoff({.first_seconds = seconds, .most_seconds = seconds}, entropy);
+  }
 
   double NextSeconds();
   void Reset() { span_ = spec_.first_seconds; }

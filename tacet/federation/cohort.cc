@@ -1,6 +1,7 @@
 #include "tacet/federation/cohort.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -34,16 +35,9 @@ std::vector<uint64_t> DrawCohort(accounting::Sampling sampling, uint64_t clients
 }
 
 std::vector<uint64_t> NotIn(std::span<const uint64_t> cohort, uint64_t clients) {
-  std::vector<uint64_t> others;
-  others.reserve(clients - cohort.size());
-  auto next = cohort.begin();
-  for (uint64_t client = 0; client < clients; ++client) {
-    if (next != cohort.end() && *next == client) {
-      ++next;
-    } else {
-      others.push_back(client);
-    }
-  }
+  std::vector<uint64_t> all(clients), others;
+  std::iota(all.begin(), all.end(), uint64_t{0});
+  std::ranges::set_difference(all, cohort, std::back_inserter(others));
   return others;
 }
 

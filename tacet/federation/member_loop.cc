@@ -15,7 +15,7 @@ absl::Status RunMember(MemberSession& session, const BackoffSpec& spec, base::En
                        const MemberLoopHooks& hooks) {
   Backoff backoff(spec, entropy);
   // A server answers without news after half a minute: one that does so at once is slowed down.
-  Backoff pause({.first_seconds = spec.first_seconds, .most_seconds = spec.first_seconds}, entropy);
+  Backoff pause = Backoff::Steady(spec.first_seconds, entropy);
   while (true) {
     const absl::StatusOr<MemberSession::Progress> progress = session.Step();
     double seconds = 0;

@@ -156,11 +156,8 @@ TEST(MemberSessionTest, MembersDecideByCoinsOfTheirOwn) {
   LiveFederation live(agreement);
   live.options.collecting_seconds = 20;
   live.RestartServer();
-  for (int turn = 0; turn < 60; ++turn) {
-    live.Turn(5);
-    // A coin that were tossed again by a new process would fall on the other side sometimes.
-    for (auto& site : live.sites) live.Restart(*site);
-  }
+  // A coin that were tossed again by a new process would fall on the other side sometimes.
+  live.RunInNewProcesses();
   live.ExpectModels(3, kAll);
   live.ExpectNoAlarms();
   live.ExpectNobodySpokeTwice();
@@ -189,10 +186,7 @@ ManifestSpec CoveredAgreement() {
 
 TEST(MemberSessionTest, WithCoverUploadsEverybodyTrainsAndUploads) {
   LiveFederation live(CoveredAgreement());
-  for (int turn = 0; turn < 60; ++turn) {
-    live.Turn(5);
-    for (auto& site : live.sites) live.Restart(*site);
-  }
+  live.RunInNewProcesses();
   live.ExpectModels(3, kAll);
   live.ExpectNoAlarms();
   live.ExpectNobodySpokeTwice();
@@ -244,10 +238,7 @@ TEST(MemberSessionTest, GivesItsDataAsOftenAsAgreedAndZerosAfterwards) {
   agreement.cohort = 5;
   agreement.max_participations = 2;
   LiveFederation live(agreement);
-  for (int turn = 0; turn < 60; ++turn) {
-    live.Turn(5);
-    for (auto& site : live.sites) live.Restart(*site);
-  }
+  live.RunInNewProcesses();
   EXPECT_EQ(live.given[0].size(), 5u);
   EXPECT_EQ(live.given[1].size(), 5u);
   EXPECT_EQ(live.given[2].size(), 0u);

@@ -79,12 +79,7 @@ class LyingProxy final : v1::Federation::Service {
  public:
   // `hub` is the server's folder, `server` where it listens. Errors of the wire to it.
   static absl::StatusOr<std::unique_ptr<LyingProxy>> Start(OpenedSite hub, std::string server) {
-    TACET_ASSIGN_OR_RETURN(
-        auto wire, transport::grpc::GrpcWire::Create({.server = std::move(server),
-                                                      .proxy = {},
-                                                      .authority = hub.joined.manifest.authority(),
-                                                      .certificate = hub.joined.certificate},
-                                                     hub.keys.tls));
+    TACET_ASSIGN_OR_RETURN(auto wire, WireOf(hub, std::move(server)));
     std::unique_ptr<LyingProxy> proxy(new LyingProxy(std::move(hub), std::move(wire)));
     if (proxy->Listen()) return proxy;
     return base::Unavailable("the proxy does not listen");

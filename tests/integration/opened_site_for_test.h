@@ -3,6 +3,8 @@
 #define TACET_TESTS_INTEGRATION_OPENED_SITE_FOR_TEST_H_
 
 #include <filesystem>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -13,6 +15,7 @@
 #include "tacet/federation/site_keys.h"
 #include "tacet/storage/file/secret_file.h"
 #include "tacet/storage/file/site_folder.h"
+#include "tacet/transport/grpc/grpc_wire.h"
 
 namespace tacet::app {
 
@@ -39,6 +42,16 @@ inline absl::StatusOr<OpenedSite> OpenSite(const std::filesystem::path& home,
   }
   return OpenedSite{
       .joined = std::move(joined), .keys = std::move(keys), .epoch_key = std::move(epoch_key)};
+}
+
+// What connects it to the server at HOST:PORT. Errors of GrpcWire::Create.
+inline absl::StatusOr<std::unique_ptr<transport::grpc::GrpcWire>> WireOf(const OpenedSite& site,
+                                                                         std::string server) {
+  return transport::grpc::GrpcWire::Create({.server = std::move(server),
+                                            .proxy = {},
+                                            .authority = site.joined.manifest.authority(),
+                                            .certificate = site.joined.certificate},
+                                           site.keys.tls);
 }
 
 }  // namespace tacet::app

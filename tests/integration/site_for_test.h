@@ -37,12 +37,7 @@ class SiteForTest {
                                                            const std::filesystem::path& key_file,
                                                            std::string server) {
     TACET_ASSIGN_OR_RETURN(OpenedSite site, OpenSite(home, key_file));
-    TACET_ASSIGN_OR_RETURN(
-        auto wire, transport::grpc::GrpcWire::Create({.server = std::move(server),
-                                                      .proxy = {},
-                                                      .authority = site.joined.manifest.authority(),
-                                                      .certificate = site.joined.certificate},
-                                                     site.keys.tls));
+    TACET_ASSIGN_OR_RETURN(auto wire, WireOf(site, std::move(server)));
     return std::unique_ptr<SiteForTest>(new SiteForTest(std::move(site), std::move(wire)));
   }
 

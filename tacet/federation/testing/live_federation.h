@@ -197,6 +197,14 @@ class LiveFederation {
     Steps();
   }
 
+  // After each of many turns every member is a new process.
+  void RunInNewProcesses() {
+    for (int turn = 0; turn < 60; ++turn) {
+      Turn(5);
+      for (auto& site : sites) Restart(*site);
+    }
+  }
+
   // Until everybody who is there is done; fewer turns than `most`, or it has failed.
   void Run(int most = 200) {
     const auto rests = [](const auto& site) { return site->away || site->done; };
