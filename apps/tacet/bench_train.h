@@ -23,7 +23,7 @@ struct BenchTrainSpec {
 
 // Medians over the repetitions.
 struct BenchTrainResult {
-  std::string_view form;   // what ran: conv-f32, conv-bf16 or onednn
+  std::string_view form;   // what ran: conv-f32, conv-bf16, conv-amx or onednn
   uint64_t dimension = 0;  // parameters
   // All threads together: by the processor time that each had, which on an idle machine is the
   // time that passed; and by the clock.

@@ -60,7 +60,7 @@ class TrainingRun {
   std::FILE* out_;
   federation::RankGroup& ranks_;
   double most_frequent_class_ = 0;
-  std::string form_;  // of the network: conv-f32, conv-bf16 or onednn
+  std::string form_;  // of the network: conv-f32, conv-bf16, conv-amx or onednn
   std::vector<std::string> labels_;
   std::unique_ptr<federation::Learner> learner_;
   transport::local::LocalChannel channel_;

@@ -1,5 +1,5 @@
 // The two convolutions of femnist-cnn with their pools, forward and backward, in AVX-512: one
-// sample at a time, in f32 or with bf16 dot products.
+// sample at a time, in f32 or with bf16 dot products. (The second on tiles: conv_second.h.)
 //
 // What dense libraries cannot use: max pooling lets the gradient of a convolution's output be
 // non-zero in at most one position of four. The gradients of weights and inputs are sums over those
@@ -100,9 +100,11 @@ struct PaperOutputs {
   std::array<bool, kKinds> known = {};
 };
 
-// True when this processor has what the kernels need; bf16 needs more than f32.
+// True when this processor has what the kernels need: AVX-512, and for bf16 dot products of vectors
+// or products of tiles (AMX).
 bool HasF32();
-bool HasBf16();
+bool HasDotProducts();
+bool HasTiles();
 
 // `map` and `winner` = pool of relu of convolution of the padded image; the border of `map` is left
 // alone. Map: float or bf16 (uint16_t), rounded to nearest even.

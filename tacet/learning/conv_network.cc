@@ -1,43 +1,16 @@
 #include "tacet/learning/conv_network.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
+#include "tacet/learning/aligned_buffer.h"
 #include "tacet/learning/conv_kernels.h"
+#include "tacet/learning/conv_second.h"
 #include "tacet/learning/dense_kernels.h"
 #include "tacet/learning/layer_norm.h"
 
 namespace tacet::learning {
 namespace {
-
-constexpr size_t kAlignment = 4096;
-
-// Zeros, aligned.
-template <typename T>
-class Buffer {
- public:
-  explicit Buffer(size_t size)
-      : size_(size),
-        data_(static_cast<T*>(std::aligned_alloc(
-            kAlignment,
-            std::max<size_t>(1, (size * sizeof(T) + kAlignment - 1) / kAlignment) * kAlignment))) {
-    if (data_ == nullptr) throw std::bad_alloc();
-    Clear();
-  }
-  ~Buffer() { std::free(data_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-
-  T* data() { return data_; }
-  size_t size() const { return size_; }
-  void Clear() { std::fill_n(data_, size_, T{}); }
-
- private:
-  size_t size_;
-  T* data_;
-};
 
 bool IsConvolution(const Layer& layer, uint64_t inputs, uint64_t kernel, uint64_t outputs) {
   return layer.kind == LayerKind::kConvolution && layer.input.channels == inputs &&
@@ -54,9 +27,11 @@ bool HasNorms(const std::vector<Layer>& layers) {
   return std::ranges::equal(layers, kWithNorms, {}, &Layer::kind);
 }
 
-// Map: what the first map is kept in, and the second convolution's products are formed from.
-template <typename Map>
+// Second: a form of the second convolution (conv_second.h).
+template <typename Second>
 class ConvNetwork final : public NetworkForm {
+  using Map = typename Second::Map;
+
  public:
   ConvNetwork(const Architecture& architecture, uint32_t max_batch, bool training)
       : layers_(architecture.layers()),
@@ -71,7 +46,6 @@ class ConvNetwork final : public NetworkForm {
         image_(sizes_.image_size() * (training ? max_batch : 1)),
         map_(sizes_.map_size() * (training ? max_batch : 1)),
         winner1_(sizes_.positions1() * conv::kFirstMaps * (training ? max_batch : 1)),
-        winner2_(sizes_.positions2() * conv::kSecondMaps * (training ? max_batch : 1)),
         outputs_(sizes_.outputs() * max_batch),
         hidden_values_(hidden_ * max_batch),
         hidden_norms_(norms_ ? hidden_values_.size() : 0),
@@ -80,8 +54,6 @@ class ConvNetwork final : public NetworkForm {
         scores_(classes_ * max_batch),
         first_(conv::kFirstSize),
         second_(conv::kSecondSize),
-        second_forward_(conv::kSecondForwardSize<Map>),
-        second_scratch_(conv::SecondScratchSize<Map>()),
         second_biases_(conv::kSecondMaps),
         dense1_(dense1_layer_.weights),
         dense1_biases_(hidden_),
@@ -90,13 +62,12 @@ class ConvNetwork final : public NetworkForm {
         first_gradients_(training ? conv::kFirstGradientSize : 0),
         second_gradients_(training ? conv::kSecondSize : 0),
         map_gradient_(training ? sizes_.map_size() : 0),
-        block_(training ? sizes_.map_size() / conv::kBlocks : 0),
         patches_(training ? conv::PatchesSize(sizes_) : 0),
         output_gradients_(training ? outputs_.size() : 0),
         hidden_gradients_(training ? hidden_values_.size() : 0),
         score_gradients_(training ? scores_.size() : 0),
         scaled_(training ? std::max(hidden_, classes_) * max_batch : 0),
-        sparse_(sizes_),
+        second_layer_(sizes_, training ? max_batch : 1, training),
         paper_(training ? max_batch : 1, conv::Paper(sizes_)) {}
 
   absl::Status Load(std::span<const float> parameters) override {
@@ -112,7 +83,7 @@ class ConvNetwork final : public NetworkForm {
     Copy(from + second.first_parameter + second.weights, second_biases_);
     LoadDense(parameters, dense1_layer_, dense1_, dense1_biases_);
     LoadDense(parameters, dense2_layer_, dense2_, dense2_biases_);
-    Prepare();
+    second_layer_.Prepare(second_.data());
     return absl::OkStatus();
   }
 
@@ -148,9 +119,8 @@ class ConvNetwork final : public NetworkForm {
       conv::Paper& paper = paper_[kept];
       paper.Find(sizes_, image);
       conv::FirstForward(sizes_, paper, image, first_.data(), map, Winner1(kept));
-      conv::SecondForward(sizes_, paper, map, second_forward_.data(), second_biases_.data(),
-                          paper_outputs_, second_scratch_.data(),
-                          outputs_.data() + s * sizes_.outputs(), Winner2(kept));
+      second_layer_.Forward(kept, paper, map, second_biases_.data(),
+                            outputs_.data() + s * sizes_.outputs());
     }
     if (norms_) {
       LayerNorm(OutputNorm(batch), outputs_.data(), outputs_.data(), output_factors_.data());
@@ -196,12 +166,9 @@ class ConvNetwork final : public NetworkForm {
     second_gradients_.Clear();
     float bias_gradients[conv::kSecondMaps] = {};
     for (size_t s = 0; s < batch; ++s) {
-      sparse_.Gather(sizes_, paper_[s], output_gradients_.data() + s * sizes_.outputs(),
-                     Winner2(s));
-      sparse_.AddByChannel(bias_gradients);
-      conv::SecondWeightGradient(sizes_, map_.data() + s * sizes_.map_size(), sparse_,
-                                 block_.data(), second_gradients_.data());
-      conv::SecondDataGradient(sizes_, sparse_, second_.data(), map_gradient_.data());
+      second_layer_.Backward(s, paper_[s], map_.data() + s * sizes_.map_size(), second_.data(),
+                             output_gradients_.data() + s * sizes_.outputs(), bias_gradients,
+                             second_gradients_.data(), map_gradient_.data());
       conv::FirstWeightGradient(sizes_, paper_[s], image_.data() + s * sizes_.image_size(),
                                 map_gradient_.data(), Winner1(s), patches_.data(),
                                 first_gradients_.data());
@@ -211,21 +178,21 @@ class ConvNetwork final : public NetworkForm {
     }
     conv::SecondUpdate(learning_rate, second_gradients_.data(), second_.data());
     conv::FirstUpdate(learning_rate, first_gradients_.data(), first_.data());
-    Prepare();
+    second_layer_.Prepare(second_.data());
     return absl::OkStatus();
   }
 
  private:
-  static void Copy(const float* from, Buffer<float>& to) {
+  static void Copy(const float* from, AlignedBuffer<float>& to) {
     std::copy_n(from, to.size(), to.data());
   }
   static void LoadDense(std::span<const float> parameters, const Layer& layer,
-                        Buffer<float>& weights, Buffer<float>& biases) {
+                        AlignedBuffer<float>& weights, AlignedBuffer<float>& biases) {
     Copy(parameters.data() + layer.first_parameter, weights);
     Copy(parameters.data() + layer.first_parameter + layer.weights, biases);
   }
-  static void StoreDense(const Layer& layer, Buffer<float>& weights, Buffer<float>& biases,
-                         std::span<float> parameters) {
+  static void StoreDense(const Layer& layer, AlignedBuffer<float>& weights,
+                         AlignedBuffer<float>& biases, std::span<float> parameters) {
     std::copy_n(weights.data(), weights.size(), parameters.data() + layer.first_parameter);
     std::copy_n(biases.data(), biases.size(),
                 parameters.data() + layer.first_parameter + layer.weights);
@@ -258,12 +225,6 @@ class ConvNetwork final : public NetworkForm {
     }
   }
 
-  // What is derived from parameters, after they changed.
-  void Prepare() {
-    conv::SecondPrepare(second_.data(), second_forward_.data());
-    paper_outputs_.known.fill(false);
-  }
-
   dense::Sizes Dense1(size_t batch) const { return {batch, sizes_.outputs(), hidden_}; }
   dense::Sizes Dense2(size_t batch) const { return {batch, hidden_, classes_}; }
   const float* Dense2Inputs() { return norms_ ? hidden_norms_.data() : hidden_values_.data(); }
@@ -277,9 +238,6 @@ class ConvNetwork final : public NetworkForm {
   uint8_t* Winner1(size_t s) {
     return winner1_.data() + s * sizes_.positions1() * conv::kFirstMaps;
   }
-  uint8_t* Winner2(size_t s) {
-    return winner2_.data() + s * sizes_.positions2() * conv::kSecondMaps;
-  }
 
   const std::vector<Layer> layers_;
   const conv::Sizes sizes_;
@@ -288,30 +246,24 @@ class ConvNetwork final : public NetworkForm {
   const Layer dense1_layer_, dense2_layer_;
   const size_t hidden_, classes_;
 
-  Buffer<float> input_, image_;
-  Buffer<Map> map_;
-  Buffer<uint8_t> winner1_, winner2_;
+  AlignedBuffer<float> input_, image_;
+  AlignedBuffer<Map> map_;
+  AlignedBuffer<uint8_t> winner1_;
   // Norms overwrite outputs_, whose ReLU the winners remember; hidden_values_ keep theirs.
-  Buffer<float> outputs_, hidden_values_, hidden_norms_;
-  Buffer<float> output_factors_, hidden_factors_;
-  Buffer<float> scores_;
+  AlignedBuffer<float> outputs_, hidden_values_, hidden_norms_;
+  AlignedBuffer<float> output_factors_, hidden_factors_;
+  AlignedBuffer<float> scores_;
 
-  Buffer<float> first_, second_;
-  Buffer<Map> second_forward_;
-  Buffer<float> second_scratch_;
-  Buffer<float> second_biases_, dense1_, dense1_biases_, dense2_, dense2_biases_;
+  AlignedBuffer<float> first_, second_;
+  AlignedBuffer<float> second_biases_, dense1_, dense1_biases_, dense2_, dense2_biases_;
 
-  Buffer<float> first_gradients_, second_gradients_, map_gradient_, block_, patches_;
-  Buffer<float> output_gradients_, hidden_gradients_, score_gradients_, scaled_;
-  conv::SparseGradient sparse_;
+  AlignedBuffer<float> first_gradients_, second_gradients_, map_gradient_, patches_;
+  AlignedBuffer<float> output_gradients_, hidden_gradients_, score_gradients_, scaled_;
+  Second second_layer_;
   std::vector<conv::Paper> paper_;
-  conv::PaperOutputs paper_outputs_;
 };
 
-}  // namespace
-
-bool HasConvNetwork(const Architecture& architecture, Precision precision) {
-  if (precision == Precision::kBf16 ? !conv::HasBf16() : !conv::HasF32()) return false;
+bool Fits(const Architecture& architecture) {
   const std::vector<Layer>& layers = architecture.layers();
   return (std::ranges::equal(layers, kPlain, {}, &Layer::kind) || HasNorms(layers)) &&
          IsConvolution(layers[0], 1, 5, conv::kFirstMaps) &&
@@ -319,13 +271,42 @@ bool HasConvNetwork(const Architecture& architecture, Precision precision) {
          layers[HasNorms(layers) ? 7 : 6].output.size() % dense::kUnit == 0;
 }
 
-std::unique_ptr<NetworkForm> NewConvNetwork(const Architecture& architecture, uint32_t max_batch,
-                                            Network::Mode mode, Precision precision) {
-  const bool training = mode == Network::Mode::kTraining;
-  if (precision == Precision::kBf16) {
-    return std::make_unique<ConvNetwork<uint16_t>>(architecture, max_batch, training);
+}  // namespace
+
+std::string_view ConvFormName(ConvForm form) {
+  switch (form) {
+    case ConvForm::kF32:
+      return "conv-f32";
+    case ConvForm::kDotProducts:
+      return "conv-bf16";
+    case ConvForm::kTiles:
+      return "conv-amx";
   }
-  return std::make_unique<ConvNetwork<float>>(architecture, max_batch, training);
+  return "unknown";
+}
+
+std::optional<ConvForm> ConvFormOf(const Architecture& architecture, Precision precision) {
+  if (!conv::HasF32() || !Fits(architecture)) return std::nullopt;
+  if (precision != Precision::kF32 && conv::HasTiles()) return ConvForm::kTiles;
+  if (precision != Precision::kBf16) return ConvForm::kF32;
+  if (conv::HasDotProducts()) return ConvForm::kDotProducts;
+  return std::nullopt;
+}
+
+std::unique_ptr<NetworkForm> NewConvNetwork(const Architecture& architecture, uint32_t max_batch,
+                                            Network::Mode mode, ConvForm form) {
+  const bool training = mode == Network::Mode::kTraining;
+  switch (form) {
+    case ConvForm::kTiles:
+      return std::make_unique<ConvNetwork<conv::TileSecond>>(architecture, max_batch, training);
+    case ConvForm::kDotProducts:
+      return std::make_unique<ConvNetwork<conv::VectorSecond<uint16_t>>>(architecture, max_batch,
+                                                                         training);
+    case ConvForm::kF32:
+      break;
+  }
+  return std::make_unique<ConvNetwork<conv::VectorSecond<float>>>(architecture, max_batch,
+                                                                  training);
 }
 
 }  // namespace tacet::learning

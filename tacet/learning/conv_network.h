@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "tacet/learning/architecture.h"
 #include "tacet/learning/network.h"
@@ -11,15 +13,22 @@
 
 namespace tacet::learning {
 
-// True when the architecture is convolution 5 x 5 x 128 on one channel, pool, ReLU, convolution
-// 3 x 3 x 64, pool, ReLU, dense (a multiple of 64), ReLU, dense, with a norm before each dense
-// layer or before none, and the processor has AVX-512 (for bf16: with dot products), not forbidden
-// by TACET_SIMD.
-bool HasConvNetwork(const Architecture& architecture, Precision precision);
+// What the second convolution's products run on.
+enum class ConvForm {
+  kF32,          // AVX-512
+  kDotProducts,  // the same, forward in bf16 dot products
+  kTiles,        // AMX, in bf16 forward and backward
+};
+std::string_view ConvFormName(ConvForm form);  // conv-f32, conv-bf16, conv-amx
 
-// Needs HasConvNetwork.
+// What runs an architecture that is convolution 5 x 5 x 128 on one channel, pool, ReLU, convolution
+// 3 x 3 x 64, pool, ReLU, dense (a multiple of 64), ReLU, dense, with a norm before each dense
+// layer or before none. None for any other architecture, and where the processor or TACET_SIMD does
+// not allow it.
+std::optional<ConvForm> ConvFormOf(const Architecture& architecture, Precision precision);
+
 std::unique_ptr<NetworkForm> NewConvNetwork(const Architecture& architecture, uint32_t max_batch,
-                                            Network::Mode mode, Precision precision);
+                                            Network::Mode mode, ConvForm form);
 
 }  // namespace tacet::learning
 

@@ -1,5 +1,6 @@
 #include "tacet/learning/network.h"
 
+#include <optional>
 #include <utility>
 
 #include "tacet/base/status.h"
@@ -30,12 +31,12 @@ std::string_view PrecisionName(Precision precision) {
 }
 
 absl::Status CheckPrecision(const Architecture& architecture, Precision precision) {
-  if (precision != Precision::kBf16 || HasConvNetwork(architecture, precision)) {
+  if (precision != Precision::kBf16 || ConvFormOf(architecture, precision).has_value()) {
     return absl::OkStatus();
   }
   return base::InvalidArgument(
       "precision bf16 needs model femnist-cnn or femnist-cnn-norm and a processor with AVX-512 and "
-      "bf16 dot products that TACET_SIMD does not forbid");
+      "bf16 products (of vectors or tiles) that TACET_SIMD does not forbid");
 }
 
 Network::Network(const Architecture& architecture, uint32_t max_batch, Mode mode,
@@ -53,18 +54,17 @@ absl::StatusOr<std::unique_ptr<Network>> Network::Create(const Architecture& arc
                                                          const NetworkOptions& options) {
   if (max_batch < 1) return base::InvalidArgument("a network needs batches of at least 1");
   TACET_RETURN_IF_ERROR(CheckPrecision(architecture, options.precision));
-  const bool conv = !options.onednn && HasConvNetwork(architecture, options.precision);
-  std::unique_ptr<NetworkForm> form;
-  if (conv) {
-    form = NewConvNetwork(architecture, max_batch, mode, options.precision);
-  } else {
-    TACET_ASSIGN_OR_RETURN(form, NewOnednnNetwork(architecture, max_batch, mode));
+  const std::optional<ConvForm> conv =
+      options.onednn ? std::nullopt : ConvFormOf(architecture, options.precision);
+  if (conv.has_value()) {
+    return std::unique_ptr<Network>(
+        new Network(architecture, max_batch, mode,
+                    NewConvNetwork(architecture, max_batch, mode, *conv), ConvFormName(*conv)));
   }
-  const std::string_view name = !conv                                   ? "onednn"
-                                : options.precision == Precision::kBf16 ? "conv-bf16"
-                                                                        : "conv-f32";
+  TACET_ASSIGN_OR_RETURN(std::unique_ptr<NetworkForm> form,
+                         NewOnednnNetwork(architecture, max_batch, mode));
   return std::unique_ptr<Network>(
-      new Network(architecture, max_batch, mode, std::move(form), name));
+      new Network(architecture, max_batch, mode, std::move(form), "onednn"));
 }
 
 absl::Status Network::CheckDimension(size_t size) const {

@@ -16,10 +16,10 @@ namespace tacet::learning {
 
 // What products are formed in; parameters and sums are f32 always.
 enum class Precision {
-  kAuto,  // f32
+  kAuto,  // bf16 where it is the faster one: on tiles (AMX); else f32
   kF32,   // femnist-cnn (-norm too) in our own kernels on AVX-512, everything else in oneDNN
-  kBf16,  // femnist-cnn (-norm too) on AVX-512 with bf16 dot products: its second convolution,
-          // forward
+  kBf16,  // the second convolution of femnist-cnn (-norm too): all its products on tiles, or its
+          // forward pass in dot products of vectors
 };
 
 // InvalidArgument unless auto, f32 or bf16.
@@ -70,7 +70,7 @@ class Network {
   // gradient of the mean softmax cross-entropy. Training mode only; every label < classes.
   absl::Status Step(std::span<const uint32_t> labels, float learning_rate);
 
-  // What runs it: conv-f32, conv-bf16 or onednn.
+  // What runs it: conv-f32, conv-bf16, conv-amx or onednn.
   std::string_view form() const { return form_name_; }
 
  private:

@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include <dnnl.hpp>
 
+#include "tacet/base/amx.h"
 #include "tacet/base/cpu.h"
 #include "tacet/base/status.h"
 #include "tacet/learning/architecture.h"
@@ -26,7 +27,7 @@ using ::testing::HasSubstr;
 struct Case {
   std::string name;
   ArchitectureSpec spec;
-  NetworkOptions options = {};
+  NetworkOptions options = {.precision = Precision::kF32};
 };
 
 void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
@@ -299,27 +300,28 @@ Architecture Femnist(const std::string& model = "femnist-cnn") {
 
 const char* const kConvModels[] = {"femnist-cnn", "femnist-cnn-norm"};
 
-bool HasDotProducts() {
-  return base::ActiveSimd() == base::Simd::kAvx512 && __builtin_cpu_supports("avx512bf16");
+bool HasBf16() {
+  return base::ActiveSimd() == base::Simd::kAvx512 &&
+         (base::HasAmxBf16() || __builtin_cpu_supports("avx512bf16"));
 }
 
 // The kernels are used wherever the processor allows, so that the tests above are about them.
 TEST(ConvNetworkTest, RunsWhereTheProcessorHasIt) {
-  const std::string fast = base::ActiveSimd() == base::Simd::kAvx512 ? "conv-f32" : "onednn";
+  const std::string f32 = base::ActiveSimd() == base::Simd::kAvx512 ? "conv-f32" : "onednn";
+  const std::string fast = base::HasAmxBf16() ? "conv-amx" : f32;
+  const std::string bf16 = base::HasAmxBf16() ? "conv-amx" : HasBf16() ? "conv-bf16" : "";
   for (const char* model : kConvModels) {
-    for (const Precision precision : {Precision::kAuto, Precision::kF32}) {
+    for (const auto& [precision, form] :
+         {std::pair(Precision::kAuto, fast), std::pair(Precision::kF32, f32),
+          std::pair(Precision::kBf16, bf16)}) {
       const auto network =
           Network::Create(Femnist(model), 2, Network::Mode::kTraining, {.precision = precision});
+      if (form.empty()) {
+        EXPECT_THAT(base::Message(network.status()), HasSubstr("bf16 needs model femnist-cnn"));
+        continue;
+      }
       ASSERT_TRUE(network.ok()) << network.status();
-      EXPECT_EQ((*network)->form(), fast);
-    }
-    const auto bf16 = Network::Create(Femnist(model), 2, Network::Mode::kTraining,
-                                      {.precision = Precision::kBf16});
-    if (HasDotProducts()) {
-      ASSERT_TRUE(bf16.ok()) << bf16.status();
-      EXPECT_EQ((*bf16)->form(), "conv-bf16");
-    } else {
-      EXPECT_THAT(base::Message(bf16.status()), HasSubstr("bf16 needs model femnist-cnn"));
+      EXPECT_EQ((*network)->form(), form);
     }
   }
   const Architecture logistic = *Architecture::Create(Cases()[0].spec);
@@ -360,19 +362,43 @@ void ExpectBf16PointsWhereTheReferencePoints(const Architecture& architecture) {
 }
 
 TEST(ConvNetworkTest, GradientsOfBf16PointWhereTheReferencePoints) {
-  if (!HasDotProducts()) GTEST_SKIP() << "no bf16 dot products here";
+  if (!HasBf16()) GTEST_SKIP() << "no bf16 products here";
   for (const char* model : kConvModels) {
     SCOPED_TRACE(model);
     ExpectBf16PointsWhereTheReferencePoints(Femnist(model));
   }
 }
 
+TEST(ConvNetworkTest, AStepInBf16DoesNotDependOnThreadOrHistory) {
+  if (!HasBf16()) GTEST_SKIP() << "no bf16 products here";
+  const Architecture architecture = Femnist();
+  const std::vector<float> parameters = SomeParameters(architecture);
+  const auto create = [&] {
+    return *Network::Create(architecture, 5, Network::Mode::kTraining,
+                            {.precision = Precision::kBf16});
+  };
+  const auto step = [&](Network& network, size_t size) {
+    const Batch batch = SomeBatch(architecture, size);
+    std::vector<float> result(parameters.size());
+    std::ranges::copy(batch.inputs, network.input().begin());
+    EXPECT_TRUE(network.Load(parameters).ok() && network.Step(batch.labels, 0.1f).ok() &&
+                network.Store(result).ok());
+    return result;
+  };
+  const std::vector<float> expected = step(*create(), 3);
+  const std::unique_ptr<Network> used = create();
+  EXPECT_NE(step(*used, 5), expected);
+  EXPECT_EQ(step(*used, 3), expected);
+  std::vector<float> elsewhere;
+  std::thread([&] { elsewhere = step(*used, 3); }).join();
+  EXPECT_EQ(elsewhere, expected);
+}
+
 // Neither training nor the samples beside it change a bit of a sample's scores.
 void ExpectScoresDependOnModelAndSampleOnly(const Architecture& architecture) {
   const std::vector<float> parameters = SomeParameters(architecture);
   for (const Precision precision : {Precision::kF32, Precision::kBf16}) {
-    if (precision == Precision::kBf16 ? !HasDotProducts()
-                                      : base::ActiveSimd() != base::Simd::kAvx512) {
+    if (precision == Precision::kBf16 ? !HasBf16() : base::ActiveSimd() != base::Simd::kAvx512) {
       continue;
     }
     Batch batch = SomeBatch(architecture, 23);
