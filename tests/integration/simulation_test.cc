@@ -1,10 +1,9 @@
 // Whole federations with a real model on drawn handwriting, every message really made and read.
 #include "tacet/federation/simulation.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <filesystem>
-#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -16,16 +15,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/accounting/moments_accountant.h"
 #include "tacet/base/status.h"
-#include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/learning/learner.h"
 #include "tacet/secagg/checksum.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/run_directory.h"
-#include "tacet/transport/local/local_channel.h"
-#include "tests/integration/simulation_for_test.h"
+#include "tests/integration/simulation_fixture_for_test.h"
 
 namespace tacet::federation {
 namespace {
@@ -37,60 +33,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
-
-// Changes bytes, or loses messages, between unmodified parts.
-class LyingChannel : public Channel {
- public:
-  using Lie = std::function<absl::Status(MessageKind, uint64_t, base::Bytes&)>;
-  explicit LyingChannel(Lie lie) : lie_(std::move(lie)) {}
-  absl::Status Carry(MessageKind kind, uint64_t member, base::Bytes& message) override {
-    return lie_(kind, member, message);
-  }
-
- private:
-  Lie lie_;
-};
-
-// What the metrics say after `rounds` rounds.
-absl::StatusOr<double> EpsilonOfRounds(const SimulationSpec& spec, uint64_t rounds) {
-  ManifestSpec agreed = spec.manifest;
-  agreed.clients = 12;
-  TACET_ASSIGN_OR_RETURN(
-      const accounting::MomentsResult moments,
-      accounting::MomentsEpsilon(ChargedEvent(agreed), rounds, spec.manifest.delta));
-  return moments.epsilon;
-}
-
-class SimulationTest : public ::testing::Test {
- protected:
-  std::unique_ptr<RunDirectory> NewStore(const std::string& name) {
-    auto store = RunDirectory::Create(path_ / name);
-    EXPECT_TRUE(store.ok()) << store.status();
-    return *std::move(store);
-  }
-
-  absl::StatusOr<SimulationResult> Run(const SimulationSpec& spec, RunStore& store,
-                                       Recorder& recorder, Channel& channel,
-                                       const Learner& learner) {
-    TACET_ASSIGN_OR_RETURN(const auto simulation, Simulation::Create(spec, learner, channel));
-    return simulation->Run(store, recorder);
-  }
-  absl::StatusOr<SimulationResult> Run(const SimulationSpec& spec, const std::string& name) {
-    const auto store = NewStore(name);
-    return Run(spec, *store, recorder_, channel_, *learner_);
-  }
-  std::string Refusal(const SimulationSpec& spec) {
-    const auto simulation = Simulation::Create(spec, *learner_, channel_);
-    EXPECT_FALSE(simulation.ok());
-    return base::Message(simulation.status());
-  }
-
-  base::TemporaryFolder folder_;
-  const std::filesystem::path path_ = folder_.path();
-  std::unique_ptr<Learner> learner_ = SmallLearner();
-  transport::local::LocalChannel channel_;
-  Recorder recorder_;
-};
 
 TEST_F(SimulationTest, EncryptionChangesNothingAtAll) {
   for (const he::Scheme scheme :
@@ -490,146 +432,6 @@ TEST_F(SimulationTest, ContradictionsAreRefused) {
   spec = SmallSpec();
   spec.threads = 0;
   EXPECT_THAT(Refusal(spec), HasSubstr("threads is 0"));
-}
-
-TEST_F(SimulationTest, TheAttemptBudgetIsNeverPassed) {
-  LyingChannel channel([](MessageKind kind, uint64_t, base::Bytes&) {
-    return kind == MessageKind::kUpload ? absl::UnavailableError("lost") : absl::OkStatus();
-  });
-  SimulationSpec spec = SmallSpec();
-  spec.manifest.spare_attempts = 1;
-  spec.manifest.rounds = 1;
-  const auto store = NewStore("run");
-  const auto result = Run(spec, *store, recorder_, channel, *learner_);
-  EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(base::Message(result.status()),
-              HasSubstr("all 2 attempts that the agreement allows"));
-  EXPECT_EQ(store->Attempts()->size(), 2u);
-}
-
-// Counts the updates that were sealed.
-LyingChannel CountingChannel(std::atomic<int>& uploads) {
-  return LyingChannel([&uploads](MessageKind kind, uint64_t, base::Bytes&) {
-    if (kind == MessageKind::kUpload) ++uploads;
-    return absl::OkStatus();
-  });
-}
-
-TEST_F(SimulationTest, TheServersPlanEndsTheRunBeforeTheBudgetIsPassed) {
-  SimulationSpec spec = SmallSpec();
-  spec.manifest.rounds = 40;
-  spec.manifest.budget_epsilon = 10;
-  spec.evaluate_every = 7;
-  std::atomic<int> uploads = 0;
-  LyingChannel channel = CountingChannel(uploads);
-  const auto store = NewStore("run");
-  const auto result = Run(spec, *store, recorder_, channel, *learner_);
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_THAT(result->stopped, HasSubstr("the budget ends the run after 26 of 40 rounds"));
-  EXPECT_EQ(result->rounds, 26u);
-  EXPECT_EQ(uploads, 26 * 6);
-  EXPECT_LE(result->ledger.epsilon, 10);
-  EXPECT_GT(result->ledger.epsilon, 9.5);
-  EXPECT_EQ(result->ledger_charges, 26u);
-  EXPECT_THAT(recorder_.notes, Contains(HasSubstr("holds for 26 attempts")));
-  const Evaluation last = *learner_->Evaluate(result->model, 1);
-  EXPECT_EQ(result->evaluation.accuracy, last.accuracy);
-  // Going on changes nothing.
-  const auto again = Run(spec, *store, recorder_, channel, *learner_);
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->rounds, 26u);
-  EXPECT_EQ(again->model, result->model);
-  EXPECT_EQ(uploads, 26 * 6);
-}
-
-// The members have spent of this data elsewhere, which the server does not know: it announces a
-// round that its own plan allows, and nothing is sealed.
-TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
-  SimulationSpec spec = SmallSpec();
-  spec.manifest.budget_epsilon = 10;
-  std::atomic<int> uploads = 0;
-  LyingChannel channel = CountingChannel(uploads);
-  const auto store = NewStore("run");
-  {
-    LedgerHeader header;
-    header.data_set = spec.data.name;
-    header.data_digest = spec.data.digest;
-    header.spending = {.budget_epsilon = 10, .delta = 1e-5};
-    auto ledger = ClientLedger::Create(*store->OpenLedger(header));
-    ASSERT_TRUE(ledger.ok()) << ledger.status();
-    AttemptCost elsewhere;
-    elsewhere.federation[0] = 1;
-    elsewhere.event = ChargedEvent([&] {
-      ManifestSpec agreed = spec.manifest;
-      agreed.clients = learner_->owners();
-      return agreed;
-    }());
-    elsewhere.rounds = 100;
-    elsewhere.attempts_per_round = 1;
-    for (uint32_t round = 0; round < 25; ++round) {
-      ASSERT_TRUE((*ledger)->ChargeForSealing(elsewhere, {0, round, 0}).ok());
-    }
-  }
-  const auto result = Run(spec, *store, recorder_, channel, *learner_);
-  EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(base::Message(result.status()),
-              HasSubstr("the privacy budget of \"simulation\" refuses round 1 attempt 0"));
-  EXPECT_EQ(uploads, 6);  // round 0 was the 26th charge, the last that fits
-  EXPECT_EQ(recorder_.rounds.size(), 1u);
-  EXPECT_EQ(recorder_.rounds[0].epsilon, *EpsilonOfRounds(spec, 1));  // of this federation alone
-  EXPECT_EQ(store->Attempts()->size(), 1u);
-}
-
-TEST_F(SimulationTest, ALostLedgerIsFilledAgainFromTheAttempts) {
-  SimulationSpec spec = SmallSpec();
-  spec.insecure_seed.reset();
-  const auto store = NewStore("run");
-  Recorder recorder;
-  recorder.fail_at = 1;
-  EXPECT_FALSE(Run(spec, *store, recorder, channel_, *learner_).ok());
-  std::filesystem::remove(path_ / "run" / "ledger");
-  std::filesystem::remove(path_ / "run" / "ledger.anchor");
-  const auto rest = Run(spec, *store, recorder_, channel_, *learner_);
-  ASSERT_TRUE(rest.ok()) << rest.status();
-  EXPECT_EQ(rest->charged_attempts, 4u);
-  EXPECT_EQ(rest->ledger_charges, 4u);
-}
-
-// Killed after the ledger was charged and before the attempt was noted.
-TEST_F(SimulationTest, AnAttemptThatOnlyTheLedgerKnowsCounts) {
-  SimulationSpec spec = SmallSpec();
-  spec.insecure_seed.reset();
-  const auto store = NewStore("run");
-  Recorder recorder;
-  recorder.fail_at = 0;
-  EXPECT_FALSE(Run(spec, *store, recorder, channel_, *learner_).ok());
-  ASSERT_TRUE(store->WriteFile("attempts", {}).ok());
-  const auto rest = Run(spec, *store, recorder_, channel_, *learner_);
-  ASSERT_TRUE(rest.ok()) << rest.status();
-  EXPECT_EQ(rest->charged_attempts, 4u);
-  EXPECT_EQ((*store->Attempts())[0].epoch, 1u);
-}
-
-TEST_F(SimulationTest, ADamagedLedgerStopsTheRun) {
-  const auto store = NewStore("run");
-  ASSERT_TRUE(Run(SmallSpec(), *store, recorder_, channel_, *learner_).ok());
-  base::Bytes ledger = *store->ReadFile("ledger");
-  ledger[ledger.size() - 5] ^= 1;
-  ASSERT_TRUE(store->WriteFile("ledger", ledger).ok());
-  const auto again = Run(SmallSpec(), *store, recorder_, channel_, *learner_);
-  EXPECT_EQ(again.status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(base::Message(again.status()), HasSubstr("record 3 at byte"));
-}
-
-TEST_F(SimulationTest, BudgetsThatCannotHoldAreRefusedAtTheStart) {
-  SimulationSpec spec = SmallSpec();
-  spec.manifest.budget_epsilon = 0.5;
-  EXPECT_THAT(Refusal(spec), HasSubstr("budget_epsilon does not reach for a single attempt"));
-  spec.manifest.budget_epsilon = -1;
-  EXPECT_THAT(Refusal(spec), HasSubstr("budget is epsilon -1"));
-  spec.manifest.budget_epsilon = 5;
-  spec.manifest.without_noise = true;
-  EXPECT_THAT(Refusal(spec), HasSubstr("without noise or without clipping epsilon is infinite"));
 }
 
 }  // namespace
