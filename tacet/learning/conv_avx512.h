@@ -5,27 +5,19 @@
 #include <cstdint>
 
 #include "tacet/learning/avx512.h"
+#include "tacet/learning/bf16_avx512.h"
 #include "tacet/learning/conv_kernels.h"
 
 namespace tacet::learning::conv {
 
 TACET_AVX512_INLINE __m512 Load(const float* from) { return _mm512_load_ps(from); }
 
-// bf16 of 16 floats, to nearest even, in the upper halves of 32-bit lanes; the lower are garbage.
-TACET_AVX512_INLINE __m512i RoundUpper(__m512 values) {
-  const __m512i bits = _mm512_castps_si512(values);
-  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-  return _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
-}
-
 TACET_AVX512_INLINE void StoreMap(__m512 low, __m512 high, float* to) {
   _mm512_store_ps(to, low);
   _mm512_store_ps(to + kLanes, high);
 }
 TACET_AVX512_INLINE void StoreMap(__m512 low, __m512 high, uint16_t* to) {
-  const __m256i first = _mm512_cvtepi32_epi16(_mm512_srli_epi32(RoundUpper(low), 16));
-  const __m256i second = _mm512_cvtepi32_epi16(_mm512_srli_epi32(RoundUpper(high), 16));
-  _mm512_store_si512(to, _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1));
+  _mm512_store_si512(to, bf16::Round(low, high));
 }
 
 // The largest of four and 0, and which of them it is.
@@ -49,6 +41,21 @@ TACET_AVX512_INLINE Pooled Pool(__m512 a, __m512 b, __m512 c, __m512 d) {
 TACET_AVX512_INLINE void StoreWinners(const Pooled& low, const Pooled& high, uint8_t* to) {
   _mm_store_si128(reinterpret_cast<__m128i*>(to), low.winner);
   _mm_store_si128(reinterpret_cast<__m128i*>(to + kLanes), high.winner);
+}
+
+// `count` pooled positions of the first map where the image is paper: 32 channels, all of whose
+// four values are the biases.
+template <typename Map>
+TACET_AVX512_INLINE void StoreFirstOnPaper(const float* biases, size_t count, Map* map,
+                                           uint8_t* winner) {
+  const __m512 low = Load(biases);
+  const __m512 high = Load(biases + kLanes);
+  const Pooled first = Pool(low, low, low, low);
+  const Pooled second = Pool(high, high, high, high);
+  for (size_t n = 0; n < count; ++n) {
+    StoreMap(first.value, second.value, map + n * kBlock);
+    StoreWinners(first, second, winner + n * kFirstMaps);
+  }
 }
 
 TACET_AVX512_INLINE __m512i Lanes() {

@@ -59,14 +59,7 @@ TACET_AVX512 void FirstForwardOf(const Sizes& sizes, const Paper& paper, const f
                     to, won);
           continue;
         }
-        const __m512 low = Load(of_block + kFirstTaps * kBlock);
-        const __m512 high = Load(of_block + kFirstTaps * kBlock + kLanes);
-        const Pooled first = Pool(low, low, low, low);
-        const Pooled second = Pool(high, high, high, high);
-        for (size_t n = 0; n < (both ? 2 : 1); ++n) {
-          StoreMap(first.value, second.value, to + n * kBlock);
-          StoreWinners(first, second, won + n * kFirstMaps);
-        }
+        StoreFirstOnPaper(of_block + kFirstTaps * kBlock, both ? 2 : 1, to, won);
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tacet/learning/aligned_buffer.h"
+#include "tacet/learning/conv_first.h"
 #include "tacet/learning/conv_kernels.h"
 #include "tacet/learning/conv_second.h"
 #include "tacet/learning/dense_kernels.h"
@@ -27,10 +28,10 @@ bool HasNorms(const std::vector<Layer>& layers) {
   return std::ranges::equal(layers, kWithNorms, {}, &Layer::kind);
 }
 
-// Second: a form of the second convolution (conv_second.h).
-template <typename Second>
+// First, Second: forms of the convolutions (conv_first.h, conv_second.h).
+template <typename First, typename Second>
 class ConvNetwork final : public NetworkForm {
-  using Map = typename Second::Map;
+  using Map = typename First::Map;
 
  public:
   ConvNetwork(const Architecture& architecture, uint32_t max_batch, bool training)
@@ -67,6 +68,7 @@ class ConvNetwork final : public NetworkForm {
         hidden_gradients_(training ? hidden_values_.size() : 0),
         score_gradients_(training ? scores_.size() : 0),
         scaled_(training ? std::max(hidden_, classes_) * max_batch : 0),
+        first_layer_(sizes_),
         second_layer_(sizes_, training ? max_batch : 1, training),
         paper_(training ? max_batch : 1, conv::Paper(sizes_)) {}
 
@@ -83,7 +85,7 @@ class ConvNetwork final : public NetworkForm {
     Copy(from + second.first_parameter + second.weights, second_biases_);
     LoadDense(parameters, dense1_layer_, dense1_, dense1_biases_);
     LoadDense(parameters, dense2_layer_, dense2_, dense2_biases_);
-    second_layer_.Prepare(second_.data());
+    Prepare();
     return absl::OkStatus();
   }
 
@@ -118,7 +120,7 @@ class ConvNetwork final : public NetworkForm {
       Map* map = map_.data() + kept * sizes_.map_size();
       conv::Paper& paper = paper_[kept];
       paper.Find(sizes_, image);
-      conv::FirstForward(sizes_, paper, image, first_.data(), map, Winner1(kept));
+      first_layer_.Forward(paper, image, first_.data(), map, Winner1(kept));
       second_layer_.Forward(kept, paper, map, second_biases_.data(),
                             outputs_.data() + s * sizes_.outputs());
     }
@@ -178,7 +180,7 @@ class ConvNetwork final : public NetworkForm {
     }
     conv::SecondUpdate(learning_rate, second_gradients_.data(), second_.data());
     conv::FirstUpdate(learning_rate, first_gradients_.data(), first_.data());
-    second_layer_.Prepare(second_.data());
+    Prepare();
     return absl::OkStatus();
   }
 
@@ -225,6 +227,12 @@ class ConvNetwork final : public NetworkForm {
     }
   }
 
+  // After parameters changed.
+  void Prepare() {
+    first_layer_.Prepare(first_.data());
+    second_layer_.Prepare(second_.data());
+  }
+
   dense::Sizes Dense1(size_t batch) const { return {batch, sizes_.outputs(), hidden_}; }
   dense::Sizes Dense2(size_t batch) const { return {batch, hidden_, classes_}; }
   const float* Dense2Inputs() { return norms_ ? hidden_norms_.data() : hidden_values_.data(); }
@@ -259,6 +267,7 @@ class ConvNetwork final : public NetworkForm {
 
   AlignedBuffer<float> first_gradients_, second_gradients_, map_gradient_, patches_;
   AlignedBuffer<float> output_gradients_, hidden_gradients_, score_gradients_, scaled_;
+  First first_layer_;
   Second second_layer_;
   std::vector<conv::Paper> paper_;
 };
@@ -296,17 +305,19 @@ std::optional<ConvForm> ConvFormOf(const Architecture& architecture, Precision p
 std::unique_ptr<NetworkForm> NewConvNetwork(const Architecture& architecture, uint32_t max_batch,
                                             Network::Mode mode, ConvForm form) {
   const bool training = mode == Network::Mode::kTraining;
+  const auto create = [&]<typename First, typename Second>() {
+    return std::make_unique<ConvNetwork<First, Second>>(architecture, max_batch, training);
+  };
+  using namespace conv;
   switch (form) {
     case ConvForm::kTiles:
-      return std::make_unique<ConvNetwork<conv::TileSecond>>(architecture, max_batch, training);
+      return create.template operator()<TileFirst, TileSecond>();
     case ConvForm::kDotProducts:
-      return std::make_unique<ConvNetwork<conv::VectorSecond<uint16_t>>>(architecture, max_batch,
-                                                                         training);
+      return create.template operator()<VectorFirst<uint16_t>, VectorSecond<uint16_t>>();
     case ConvForm::kF32:
       break;
   }
-  return std::make_unique<ConvNetwork<conv::VectorSecond<float>>>(architecture, max_batch,
-                                                                  training);
+  return create.template operator()<VectorFirst<float>, VectorSecond<float>>();
 }
 
 }  // namespace tacet::learning

@@ -1,100 +1,28 @@
-// The second convolution on tiles: registers of 16 rows of 64 bytes, of which one instruction adds
-// the product of two (16 x 32 bf16 by 32 x 16, the second with neighbouring rows interleaved) to a
-// third (16 x 16 f32), every element's sum in the order of the 32 values (Intel's Software
-// Developer's Manual, TDPBF16PS). Each step here takes two tiles by two, four products.
+// The second convolution on tiles.
 #include <algorithm>
 #include <array>
 
+#include "tacet/learning/amx.h"
+#include "tacet/learning/bf16_avx512.h"
 #include "tacet/learning/conv_avx512.h"
 #include "tacet/learning/conv_second.h"
-
-#define TACET_AMX                                                        \
-  __attribute__((                                                        \
-      target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,amx-tile,amx-" \
-             "bf16")))
-#define TACET_AMX_INLINE TACET_AMX inline __attribute__((always_inline))
 
 namespace tacet::learning::conv {
 namespace {
 
-constexpr size_t kTileRows = 16;
-constexpr size_t kTileDepth = 32;                     // bf16 values in a row
-constexpr size_t kTileSize = kTileRows * kTileDepth;  // of bf16 values
-constexpr size_t kHalf = kSecondMaps / 2;             // output channels of a step
-constexpr size_t kRowBytes = 64;
+using amx::AddProducts;
+using amx::kRowBytes;
+using amx::kTileDepth;
+using amx::kTileRows;
+using amx::kTileSize;
+using amx::LoadSums;
+using amx::StoreSums;
+using amx::UseTiles;
+using amx::ZeroSums;
+
+constexpr size_t kHalf = kSecondMaps / 2;  // output channels of a step
 
 size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
-
-// What LDTILECFG reads.
-struct alignas(64) TileConfig {
-  uint8_t palette = 1;
-  uint8_t start_row = 0;
-  std::array<uint8_t, 14> reserved = {};
-  std::array<uint16_t, 16> row_bytes = {};
-  std::array<uint8_t, 16> rows = {};
-};
-static_assert(sizeof(TileConfig) == 64);
-
-// Tiles 0 to 3 are sums, 4 and 5 the left factors, both of so many rows, 6 and 7 the right ones.
-constexpr std::array<TileConfig, kTileRows + 1> kConfigs = [] {
-  std::array<TileConfig, kTileRows + 1> configs;
-  for (size_t rows = 1; rows <= kTileRows; ++rows) {
-    for (size_t tile = 0; tile < 8; ++tile) {
-      configs[rows].row_bytes[tile] = kRowBytes;
-      configs[rows].rows[tile] = static_cast<uint8_t>(tile < 6 ? rows : kTileRows);
-    }
-  }
-  return configs;
-}();
-
-// The compiler does not see that tile loads read memory.
-TACET_AMX_INLINE void MemoryIsWritten() { asm volatile("" ::: "memory"); }
-
-TACET_AMX_INLINE void UseTiles(size_t rows) {
-  MemoryIsWritten();
-  _tile_loadconfig(&kConfigs[rows]);
-}
-
-TACET_AMX_INLINE void ZeroSums() {
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
-}
-
-// Rows of both factors lie so many bytes apart.
-TACET_AMX_INLINE void AddProducts(const uint16_t* left0, const uint16_t* left1, size_t left_bytes,
-                                  const uint16_t* right0, const uint16_t* right1,
-                                  size_t right_bytes) {
-  _tile_loadd(6, right0, right_bytes);
-  _tile_loadd(4, left0, left_bytes);
-  _tile_dpbf16ps(0, 4, 6);
-  _tile_loadd(7, right1, right_bytes);
-  _tile_dpbf16ps(1, 4, 7);
-  _tile_loadd(5, left1, left_bytes);
-  _tile_dpbf16ps(2, 5, 6);
-  _tile_dpbf16ps(3, 5, 7);
-}
-
-TACET_AMX_INLINE void LoadSums(const float* a, const float* b, const float* c, const float* d,
-                               size_t bytes) {
-  _tile_loadd(0, a, bytes);
-  _tile_loadd(1, b, bytes);
-  _tile_loadd(2, c, bytes);
-  _tile_loadd(3, d, bytes);
-}
-TACET_AMX_INLINE void StoreSums(float* a, float* b, float* c, float* d, size_t bytes) {
-  _tile_stored(0, a, bytes);
-  _tile_stored(1, b, bytes);
-  _tile_stored(2, c, bytes);
-  _tile_stored(3, d, bytes);
-}
-
-// Neighbours in a tile's depth side by side: (low, high) of 16 floats each.
-TACET_AVX512_INLINE __m512i Interleave(__m512 low, __m512 high) {
-  const __m512i first = _mm512_srli_epi32(RoundUpper(low), 16);
-  return _mm512_mask_mov_epi16(first, 0xaaaaaaaa, RoundUpper(high));
-}
 
 constexpr size_t kRowSums = kTileRows * kHalf;  // of a row before the pool, half of o
 
@@ -169,7 +97,7 @@ TACET_AVX512 void TileSecond::Prepare(const float* weights) {
         for (size_t o = 0; o < kHalf; o += 2, to += kTileDepth) {
           const float* from =
               weights + ((b * kSecondMaps + half * kHalf + o) * kSecondTaps + k) * kLanes;
-          _mm512_store_si512(to, Interleave(Load(from), Load(from + kSecondTaps * kLanes)));
+          _mm512_store_si512(to, bf16::Interleave(Load(from), Load(from + kSecondTaps * kLanes)));
         }
       }
     }
@@ -218,7 +146,7 @@ TACET_AMX void TileSecond::ForwardBox(const Box& box, const Map* map, const floa
       }
     }
   }
-  _tile_release();
+  amx::ReleaseTiles();
 }
 
 TACET_AVX512 void TileSecond::StoreByChannel(size_t sample, float* outputs) {
@@ -305,12 +233,9 @@ TACET_AVX512 void TileSecond::SpreadByPlace(size_t sample, const float* output_g
       const size_t corner = (2 * i + 1) * sizes_.map_stride + 2 * j + 1;
       for (size_t half = 0; half < 2; ++half) {
         const float* from = output_gradients + half * kHalf * positions + i * sizes_.cols2 + j;
-        const __m512i low = RoundUpper(_mm512_i32gather_ps(step, from, sizeof(float)));
-        const __m512i high =
-            RoundUpper(_mm512_i32gather_ps(step, from + kLanes * positions, sizeof(float)));
-        const __m512i values = _mm512_inserti64x4(
-            _mm512_castsi256_si512(_mm512_cvtepi32_epi16(_mm512_srli_epi32(low, 16))),
-            _mm512_cvtepi32_epi16(_mm512_srli_epi32(high, 16)), 1);
+        const __m512i values =
+            bf16::Round(_mm512_i32gather_ps(step, from, sizeof(float)),
+                        _mm512_i32gather_ps(step, from + kLanes * positions, sizeof(float)));
         const __m256i won =
             _mm256_load_si256(reinterpret_cast<const __m256i*>(winners + half * kHalf));
         uint16_t* to = by_place_.data() + half * plane_ * kHalf + corner * kHalf;
@@ -341,7 +266,7 @@ TACET_AVX512 void TileSecond::SpreadByChannel(size_t sample, const float* output
         const __m512i won = _mm512_maskz_loadu_epi32(some, winners + at);
         const __mmask16 alive = _mm512_cmplt_epu32_mask(won, _mm512_set1_epi32(kNoWinner));
         sum = _mm512_add_ps(sum, _mm512_maskz_mov_ps(alive, g));
-        const __m512i rounded = RoundUpper(g);
+        const __m512i rounded = bf16::RoundUpper(g);
         for (int r = 0; r < 2; ++r) {
           // A pool's two values in a row are one lane.
           const __mmask16 left = _mm512_cmpeq_epi32_mask(won, _mm512_set1_epi32(2 * r));
@@ -408,7 +333,7 @@ TACET_AMX void TileSecond::AddWeightGradients(float* weight_gradients) {
       }
     }
   }
-  _tile_release();
+  amx::ReleaseTiles();
 }
 
 TACET_AMX void TileSecond::DataGradient(float* map_gradients) {
@@ -440,7 +365,7 @@ TACET_AMX void TileSecond::DataGradient(float* map_gradients) {
       }
     }
   }
-  _tile_release();
+  amx::ReleaseTiles();
 }
 
 void TileSecond::Backward(size_t sample, const Paper&, const Map* map, const float*,

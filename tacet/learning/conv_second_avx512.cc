@@ -224,7 +224,7 @@ struct StoreBf16 {
     for (size_t k = 0; k < kSecondTaps; ++k) {
       uint16_t* to =
           forward + (block * kSecondTaps + k) * kBlock * 32 + (c % kBlock / 2 * 32 + o % 32) * 2;
-      const __m512i rounded = RoundUpper(g[k]);
+      const __m512i rounded = bf16::RoundUpper(g[k]);
       if (c % 2 == 0) {
         _mm512_store_si512(to, _mm512_srli_epi32(rounded, 16));
       } else {
