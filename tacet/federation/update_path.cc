@@ -244,14 +244,14 @@ class PlainPath final : public ClearPath {
   using ClearPath::ClearPath;
 
  private:
-  static constexpr int kBits = 40;  // |sum| < 2^23 fits
+  static constexpr double kUnits = 0x1p40;  // of a sum's 1; |sum| < 2^23 fits
 
   void Protect(std::span<const float> clipped, Draws& draws,
                std::span<uint64_t> terms) const override {
     std::vector<double> noised(clipped.size());
     mechanism_.Noise(clipped, draws.noise, noised);
     for (size_t i = 0; i < noised.size(); ++i) {
-      terms[i] = static_cast<uint64_t>(std::llrint(std::ldexp(noised[i], kBits)));
+      terms[i] = static_cast<uint64_t>(std::llrint(noised[i] * kUnits));
     }
   }
 
@@ -259,7 +259,7 @@ class PlainPath final : public ClearPath {
               std::span<double> mean) const override {
     for (size_t i = 0; i < sums.size(); ++i) {
       const auto sum = static_cast<double>(static_cast<int64_t>(sums[i]));
-      mean[i] = std::ldexp(sum, -kBits) / participants;
+      mean[i] = sum / kUnits / participants;
     }
   }
 };
