@@ -7,17 +7,11 @@
 #include "tacet/base/cpu.h"
 
 namespace tacet::learning::conv {
-namespace {
-
-size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
-
-}  // namespace
-
 bool HasF32() { return base::ActiveSimd() == base::Simd::kAvx512; }
 
 bool HasDotProducts() { return HasF32() && __builtin_cpu_supports("avx512bf16"); }
 
-bool HasTiles() { return HasF32() && base::HasAmxBf16(); }
+bool HasTiles() { return base::HasAmxBf16(); }
 
 // The kernels work on two pooled columns of the first map and kTile columns of the second at a
 // time: what stands to the right of a narrower map is computed and left.

@@ -29,6 +29,8 @@ inline constexpr size_t kSecondTaps = 9;
 inline constexpr size_t kTile = 14;      // columns of the second convolution done together
 inline constexpr uint8_t kNoWinner = 4;  // of a pool: none of the four was above 0
 
+constexpr size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+
 // Extents of everything, from those of the image.
 struct Sizes {
   Sizes(size_t image_height, size_t image_width);

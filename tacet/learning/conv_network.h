@@ -13,11 +13,11 @@
 
 namespace tacet::learning {
 
-// What the second convolution's products run on.
+// What the convolutions' products run on.
 enum class ConvForm {
   kF32,          // AVX-512
-  kDotProducts,  // the same, forward in bf16 dot products
-  kTiles,        // AMX, in bf16 forward and backward
+  kDotProducts,  // the same, the second one's forward in bf16 dot products
+  kTiles,        // AMX, in bf16, all but the first one's gradient
 };
 std::string_view ConvFormName(ConvForm form);  // conv-f32, conv-bf16, conv-amx
 

@@ -109,9 +109,9 @@ class TileSecond {
   const bool training_;
   const size_t outputs_;  // of a sample
   const size_t plane_;    // places of the padded first map, row after row
-  const size_t
-      gradient_places_;      // of the second map before its pool, in rows of the first's stride
-  const size_t pairs_size_;  // places / 2 that weight gradients read
+  // Places of the second map before its pool, in rows of the first's stride.
+  const size_t gradient_places_;
+  const size_t pairs_size_;                   // places / 2 that weight gradients read
   AlignedBuffer<uint16_t> forward_weights_;   // as VectorSecond<uint16_t>'s
   AlignedBuffer<uint16_t> backward_weights_;  // [half of o][b of kLanes][k][o / 2][c][2]
   AlignedBuffer<float> sums_;                 // of half of o before the pool: [i][2][column][32]

@@ -22,8 +22,6 @@ using amx::ZeroSums;
 
 constexpr size_t kHalf = kSecondMaps / 2;  // output channels of a step
 
-size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
-
 constexpr size_t kRowSums = kTileRows * kHalf;  // of a row before the pool, half of o
 
 // The pool of two neighbours in the two rows of sums, 16 output channels.
@@ -81,7 +79,7 @@ TileSecond::TileSecond(const Sizes& sizes, size_t samples, bool training)
       sums_(sizes.rows2 * 2 * kRowSums),
       values_(RoundUp(sizes.positions2(), kLanes) * kSecondMaps),
       winners_by_position_(samples * outputs_ + kLanes * kSecondMaps),
-      winners_by_channel_(samples * outputs_),
+      winners_by_channel_(training ? samples * outputs_ : 0),
       by_place_(training ? 2 * plane_ * kHalf : 0),
       by_channel_(training ? kSecondMaps * gradient_places_ : 0),
       pairs_(training ? 2 * kLaneBlocks * pairs_size_ * kTileDepth : 0) {}

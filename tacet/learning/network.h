@@ -18,8 +18,8 @@ namespace tacet::learning {
 enum class Precision {
   kAuto,  // bf16 where it is the faster one: on tiles (AMX); else f32
   kF32,   // femnist-cnn (-norm too) in our own kernels on AVX-512, everything else in oneDNN
-  kBf16,  // the second convolution of femnist-cnn (-norm too): all its products on tiles, or its
-          // forward pass in dot products of vectors
+  kBf16,  // femnist-cnn (-norm too): its convolutions on tiles, or the second one's forward pass in
+          // dot products of vectors
 };
 
 // InvalidArgument unless auto, f32 or bf16.

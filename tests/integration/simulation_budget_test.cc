@@ -117,10 +117,7 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
 TEST_F(SimulationTest, ALostLedgerIsFilledAgainFromTheAttempts) {
   SimulationSpec spec = SmallSpec();
   spec.insecure_seed.reset();
-  const auto store = NewStore("run");
-  Recorder recorder;
-  recorder.fail_at = 1;
-  EXPECT_FALSE(Run(spec, *store, recorder, channel_, *learner_).ok());
+  const auto store = KilledIn(1, spec, "run");
   std::filesystem::remove(path_ / "run" / "ledger");
   std::filesystem::remove(path_ / "run" / "ledger.anchor");
   const auto rest = Run(spec, *store, recorder_, channel_, *learner_);
@@ -133,10 +130,7 @@ TEST_F(SimulationTest, ALostLedgerIsFilledAgainFromTheAttempts) {
 TEST_F(SimulationTest, AnAttemptThatOnlyTheLedgerKnowsCounts) {
   SimulationSpec spec = SmallSpec();
   spec.insecure_seed.reset();
-  const auto store = NewStore("run");
-  Recorder recorder;
-  recorder.fail_at = 0;
-  EXPECT_FALSE(Run(spec, *store, recorder, channel_, *learner_).ok());
+  const auto store = KilledIn(0, spec, "run");
   ASSERT_TRUE(store->WriteFile("attempts", {}).ok());
   const auto rest = Run(spec, *store, recorder_, channel_, *learner_);
   ASSERT_TRUE(rest.ok()) << rest.status();

@@ -51,6 +51,16 @@ class SimulationTest : public ::testing::Test {
     const auto store = NewStore(name);
     return Run(spec, *store, recorder_, channel_, *learner_);
   }
+  // The store of a run that ended in `round`, as a process does that is killed there.
+  std::unique_ptr<storage::file::RunDirectory> KilledIn(uint32_t round, const SimulationSpec& spec,
+                                                        const std::string& name) {
+    auto store = NewStore(name);
+    Recorder recorder;
+    recorder.fail_at = round;
+    EXPECT_EQ(Run(spec, *store, recorder, channel_, *learner_).status().code(),
+              absl::StatusCode::kAborted);
+    return store;
+  }
   std::string Refusal(const SimulationSpec& spec) {
     const auto simulation = Simulation::Create(spec, *learner_, channel_);
     EXPECT_FALSE(simulation.ok());

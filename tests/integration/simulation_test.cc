@@ -72,13 +72,7 @@ TEST_F(SimulationTest, ThreadsChangeNothingAndSeedsChangeNoise) {
 TEST_F(SimulationTest, AnInterruptedInsecureRunResumesToTheSameModel) {
   const auto whole = Run(SmallSpec(), "whole");
   ASSERT_TRUE(whole.ok()) << whole.status();
-  {
-    const auto store = NewStore("part");
-    Recorder recorder;
-    recorder.fail_at = 1;
-    EXPECT_EQ(Run(SmallSpec(), *store, recorder, channel_, *learner_).status().code(),
-              absl::StatusCode::kAborted);
-  }
+  KilledIn(1, SmallSpec(), "part");
   const auto store = *RunDirectory::Open(path_ / "part");
   Recorder recorder;
   const auto rest = Run(SmallSpec(), *store, recorder, channel_, *learner_);
@@ -112,12 +106,7 @@ TEST_F(SimulationTest, ARunThatWasAskedToStopIsNotChargedAgain) {
 TEST_F(SimulationTest, AnInterruptedRealRunIsChargedAgain) {
   SimulationSpec spec = SmallSpec();
   spec.insecure_seed.reset();
-  {
-    const auto store = NewStore("part");
-    Recorder recorder;
-    recorder.fail_at = 1;
-    EXPECT_FALSE(Run(spec, *store, recorder, channel_, *learner_).ok());
-  }
+  KilledIn(1, spec, "part");
   const auto store = *RunDirectory::Open(path_ / "part");
   Recorder recorder;
   const auto rest = Run(spec, *store, recorder, channel_, *learner_);
