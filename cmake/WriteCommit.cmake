@@ -23,7 +23,7 @@ if(GIT)
 endif()
 
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
-#include "apps/tacet/commit.h"
+#include "apps/tacet/program/commit.h"
 
 namespace tacet::app {
 

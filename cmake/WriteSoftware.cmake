@@ -18,7 +18,7 @@ function(tacet_write_software output)
     string(APPEND entries "      {.name = \"${CMAKE_MATCH_1}\", .version = \"${version}\"},\n")
   endforeach()
   file(CONFIGURE OUTPUT ${output} @ONLY CONTENT [[
-#include "apps/tacet/software.h"
+#include "apps/tacet/program/software.h"
 
 namespace tacet::app {
 

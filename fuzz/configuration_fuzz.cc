@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "apps/tacet/run_config.h"
+#include "apps/tacet/run/run_config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tacet;

@@ -27,6 +27,22 @@ ARROWS = {
     "storage/*": ["federation"],
 }
 
+# The same for the folders of apps/tacet/, whose main.cc may use all of them.
+PROGRAM_ARROWS = {
+    "program": [],
+    "privacy": ["program"],
+    "run": ["privacy"],
+    "attack": ["run"],
+    "audit": ["run"],
+    "bench": ["program"],
+    "report": ["run"],
+    "reproduce": ["run", "bench"],
+    "federation": ["run"],
+    "client": ["federation"],
+    "server": ["federation"],
+    "load": ["run"],
+}
+
 # Where the sources are. Folders other than tacet/ may use all of the library.
 SOURCE_FOLDERS = ["tacet", "apps", "tests", "fuzz", "bench", "examples"]
 
@@ -55,16 +71,26 @@ def arrow_key(folder):
     return pattern if "/" in folder and pattern in ARROWS else None
 
 
-def below(folder):
-    """Every folder that `folder` may use, without itself."""
+def reachable(arrows, first):
+    """`first` and every folder that the arrows lead to from there."""
     found = set()
-    waiting = list(ARROWS[arrow_key(folder)])
+    waiting = list(first)
     while waiting:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += ARROWS[name]
+            waiting += arrows[name]
     return found
+
+
+def below(folder):
+    """Every folder of tacet/ that `folder` may use, without itself."""
+    return reachable(ARROWS, ARROWS[arrow_key(folder)])
+
+
+def program_folder(parts):
+    """The folder of apps/tacet/ that a path from the root belongs to, None for main.cc and others."""
+    return parts[2] if parts[:2] == ("apps", "tacet") and len(parts) > 3 else None
 
 
 def library_folder(parts):
@@ -97,6 +123,9 @@ def check_file(root, path, users_of_once):
         if included[0] != "tacet":
             if included[0] != top and included[0] not in ALSO.get(top, []):
                 yield f"{where}: {top}/ must not include {included[0]}/"
+            user, used = program_folder(relative.parts), program_folder(included)
+            if user in PROGRAM_ARROWS and used not in reachable(PROGRAM_ARROWS, [user]):
+                yield f"{where}: apps/tacet/{user} must not include {'/'.join(included[:-1])}"
             continue
         if top != "tacet":
             continue
@@ -126,6 +155,10 @@ def check(root):
                if p.is_file() and p.parent != library}
     unknown = {folder for folder in folders if arrow_key(folder) is None}
     found += [f"tacet/{folder}: tools/check_includes.py does not know this folder" for folder in unknown]
+    program = {program_folder(path.relative_to(root).parts)
+               for path in (root / "apps" / "tacet").rglob("*.*")}
+    found += [f"apps/tacet/{folder}: tools/check_includes.py does not know this folder"
+              for folder in program - set(PROGRAM_ARROWS) - {None}]
     users_of_once = {name: set() for name in ONCE}
     for top in SOURCE_FOLDERS:
         for path in (root / top).rglob("*"):

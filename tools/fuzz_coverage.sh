@@ -13,7 +13,7 @@ decoders=(
   "ciphertext tacet/he/truncated_planes.cc"
   "closed_sum tacet/he/residues.cc"
   "checkpoint tacet/federation/checkpoint.cc"
-  "configuration apps/tacet/toml.cc"
+  "configuration apps/tacet/run/toml.cc"
   "enrolment tacet/base/certificates.cc tacet/base/locked_secret.cc tacet/federation/manifest_bytes.cc tacet/federation/signed_manifest.cc tacet/federation/site_keys.cc"
   "csv tacet/learning/csv.cc tacet/learning/csv_feature.cc"
   "idx tacet/learning/idx.cc tacet/learning/inflating_reader.cc"

@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "apps/tacet/audit_key.h"
+#include "apps/tacet/run/audit_key.h"
 #include "tacet/base/json.h"
 #include "tacet/report/audit_file.h"
 #include "tests/integration/program_for_test.h"

@@ -8,8 +8,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "apps/tacet/memory_run.h"
-#include "apps/tacet/run_config.h"
+#include "apps/tacet/run/memory_run.h"
+#include "apps/tacet/run/run_config.h"
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 

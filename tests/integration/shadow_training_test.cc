@@ -1,5 +1,5 @@
 // Shadow models follow the recipe of the run that they stand for.
-#include "apps/tacet/shadow_training.h"
+#include "apps/tacet/attack/shadow_training.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include "gtest/gtest.h"
 
-#include "apps/tacet/memory_run.h"
-#include "apps/tacet/run_config.h"
+#include "apps/tacet/run/memory_run.h"
+#include "apps/tacet/run/run_config.h"
 
 namespace tacet::app {
 namespace {

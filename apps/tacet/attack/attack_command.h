@@ -1,0 +1,15 @@
+// `tacet attack RUN_DIR`: what a membership-inference test finds in a run's model.
+#ifndef TACET_APPS_TACET_ATTACK_ATTACK_COMMAND_H_
+#define TACET_APPS_TACET_ATTACK_ATTACK_COMMAND_H_
+
+#include <memory>
+
+#include "apps/tacet/program/command.h"
+
+namespace tacet::app {
+
+std::unique_ptr<Command> NewAttackCommand();
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_ATTACK_ATTACK_COMMAND_H_

@@ -1,0 +1,284 @@
+#include "apps/tacet/attack/attacked_run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "apps/tacet/run/run_output.h"
+#include "apps/tacet/run/training_run.h"
+#include "tacet/base/bytes.h"
+#include "tacet/base/status.h"
+#include "tacet/learning/split.h"
+#include "tacet/storage/file/ledger_file.h"
+
+namespace tacet::app {
+namespace {
+
+using accounting::Unit;
+using learning::Dataset;
+using storage::file::RunDirectory;
+
+absl::StatusOr<uint64_t> CountIn(const base::JsonValue& summary, std::string_view key) {
+  const base::JsonValue* member = summary.Find(key);
+  if (member == nullptr) return base::DataLoss("{} has no `{}`", kSummaryFile, key);
+  return member->AsUint();
+}
+
+absl::StatusOr<base::JsonValue> ReadSummary(const RunDirectory& directory) {
+  const absl::StatusOr<base::Bytes> text = directory.ReadFile(kSummaryFile);
+  if (!text.ok()) {
+    return base::NotFound(
+        "{} holds no finished run: {} is missing (tacet simulate --resume brings a run to its end)",
+        directory.path().string(), kSummaryFile);
+  }
+  return base::JsonValue::Parse(base::AsText(*text));
+}
+
+// The samples' owners and persons with their row numbers in the place of features: sent through the
+// steps that arrange a run's data, they tell where every row went.
+absl::StatusOr<Dataset> RowNumbers(const Dataset& dataset) {
+  constexpr uint64_t kExactFloats = uint64_t{1} << 24;
+  learning::DatasetSpec spec{.name = dataset.name(),
+                             .input_shape = {2},
+                             .features = {},
+                             .labels = dataset.labels(),
+                             .sample_owners = std::vector<uint32_t>(dataset.samples()),
+                             .owner_names = {},
+                             .classes = dataset.classes(),
+                             .sample_persons = {}};
+  for (uint64_t owner = 0; owner < dataset.owners(); ++owner) {
+    spec.owner_names.push_back(dataset.owner_name(owner));
+    for (const uint32_t row : dataset.rows(owner)) {
+      spec.sample_owners[row] = static_cast<uint32_t>(owner);
+    }
+  }
+  std::vector<float> numbers;
+  for (uint64_t row = 0; row < dataset.samples(); ++row) {
+    numbers.push_back(static_cast<float>(row / kExactFloats));
+    numbers.push_back(static_cast<float>(row % kExactFloats));
+    if (dataset.has_persons()) spec.sample_persons.push_back(dataset.person(row));
+  }
+  spec.features = std::move(numbers);
+  return Dataset::Create(std::move(spec));
+}
+
+uint64_t RowNumber(const Dataset& numbers, uint64_t row) {
+  float parts[2];
+  numbers.CopyInput(row, parts);
+  return (static_cast<uint64_t>(parts[0]) << 24) + static_cast<uint64_t>(parts[1]);
+}
+
+absl::Status CheckData(const RunDirectory& directory, const RunConfig& config, const Dataset& all) {
+  TACET_ASSIGN_OR_RETURN(const Dataset arranged, ArrangeRunData(config, all));
+  TACET_ASSIGN_OR_RETURN(const federation::RecoveredLedger ledger,
+                         storage::file::LedgerFile::Read(directory.path() / "ledger"));
+  const base::Digest digest = learning::DatasetDigest(arranged);
+  if (digest == ledger.header.data_digest) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "{} has the digest {}, the run in {} was trained on data with the digest {}: --data names "
+      "where they lie now",
+      all.name(), base::ToHex(digest).substr(0, 16), directory.path().string(),
+      base::ToHex(ledger.header.data_digest).substr(0, 16));
+}
+
+// At most `most` of `all`, spread evenly; all of them for 0.
+template <typename T>
+std::vector<T> Spread(std::vector<T> all, uint64_t most) {
+  if (most == 0 || most >= all.size()) return all;
+  std::vector<T> chosen;
+  for (uint64_t i = 0; i < most; ++i) chosen.push_back(all[i * all.size() / most]);
+  return chosen;
+}
+
+// A candidate by its rows in the whole data set.
+struct Group {
+  std::vector<uint32_t> rows;
+  uint64_t stratum = 0;
+};
+
+std::string NobodyLeftOut(Unit unit) {
+  return unit == Unit::kRecord
+             ? std::string("no sample was held out: data.held_out was 0")
+             : fmt::format(
+                   "no {} was left out of the federation: a run with data.owners below the number "
+                   "of owners in the data set leaves some out (the test on records is possible)",
+                   accounting::UnitName(unit));
+}
+
+// `members` and `others` with their samples copied out of `all`.
+absl::StatusOr<Candidates> Gather(Unit unit, const Dataset& all, const std::vector<Group>& members,
+                                  const std::vector<Group>& others) {
+  std::map<uint64_t, std::vector<uint32_t>> by_owner;
+  std::vector<uint32_t> owner_of(all.samples());
+  for (uint64_t owner = 0; owner < all.owners(); ++owner) {
+    for (const uint32_t row : all.rows(owner)) owner_of[row] = static_cast<uint32_t>(owner);
+  }
+  for (const auto* kind : {&members, &others}) {
+    for (const Group& group : *kind) {
+      for (const uint32_t row : group.rows) by_owner[owner_of[row]].push_back(row);
+    }
+  }
+  std::vector<learning::ChosenRows> chosen;
+  std::map<uint32_t, uint32_t> new_rows;
+  for (auto& [owner, rows] : by_owner) {
+    std::ranges::sort(rows);
+    for (const uint32_t row : rows) {
+      new_rows.emplace(row, static_cast<uint32_t>(new_rows.size()));
+    }
+    chosen.push_back({owner, std::move(rows)});
+  }
+  TACET_ASSIGN_OR_RETURN(Dataset data, learning::SelectRows(all, chosen, all.name()));
+  Candidates candidates{
+      .unit = unit, .data = std::move(data), .rows = {}, .is_member = {}, .stratum = {}};
+  const auto add = [&](const std::vector<Group>& groups, bool is_member) {
+    for (const Group& group : groups) {
+      std::vector<uint32_t>& rows = candidates.rows.emplace_back();
+      for (const uint32_t row : group.rows) rows.push_back(new_rows.at(row));
+      candidates.is_member.push_back(is_member);
+      candidates.stratum.push_back(group.stratum);
+    }
+  };
+  add(members, true);
+  add(others, false);
+  return candidates;
+}
+
+}  // namespace
+
+uint64_t Candidates::members() const {
+  return static_cast<uint64_t>(std::ranges::count(is_member, true));
+}
+
+absl::StatusOr<AttackedRun> AttackedRun::Open(const RunDirectory& directory,
+                                              const std::optional<std::string>& data) {
+  TACET_ASSIGN_OR_RETURN(RunConfig config, ConfigOfRun(directory.path()));
+  TACET_ASSIGN_OR_RETURN(base::JsonValue summary, ReadSummary(directory));
+  if (data.has_value()) config.data.path = *data;
+  RunConfig whole = config;
+  whole.data.owners = whole.data.sites = 0;
+  absl::StatusOr<Dataset> all = LoadAllData(whole);
+  if (!all.ok()) {
+    return base::Annotate(all.status(), "the run's data (--data names where they lie now)");
+  }
+  TACET_RETURN_IF_ERROR(CheckData(directory, config, *all));
+  TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec learner, LearnerSpecOf(config));
+  TACET_ASSIGN_OR_RETURN(learning::Architecture architecture,
+                         learning::Architecture::Create({.model = learner.model,
+                                                         .input_shape = all->input_shape(),
+                                                         .hidden = learner.hidden,
+                                                         .classes = all->classes()}));
+  AttackedRun run(std::move(config), std::move(summary), *std::move(all), std::move(architecture));
+  TACET_RETURN_IF_ERROR(run.ReadTerms());
+  TACET_RETURN_IF_ERROR(run.ReadModel(directory));
+  TACET_RETURN_IF_ERROR(run.FollowRows());
+  return run;
+}
+
+absl::Status AttackedRun::ReadTerms() {
+  TACET_ASSIGN_OR_RETURN(const federation::SimulationSpec spec, SimulationSpecOf(config_));
+  agreed_ = spec.manifest;
+  agreed_.dimension = architecture_.dimension();
+  agreed_.target_epsilon = 0;
+  agreed_.optimizer.rounds = agreed_.rounds;
+  TACET_ASSIGN_OR_RETURN(agreed_.clients, CountIn(summary_, "clients"));
+  TACET_ASSIGN_OR_RETURN(const uint64_t cohort, CountIn(summary_, "cohort"));
+  agreed_.cohort = static_cast<uint32_t>(cohort);
+  TACET_ASSIGN_OR_RETURN(charged_attempts_, CountIn(summary_, "charged_attempts"));
+  const auto number = [this](std::string_view key, double& target) -> absl::Status {
+    const base::JsonValue* member = summary_.Find(key);
+    if (member == nullptr) return base::DataLoss("{} has no `{}`", kSummaryFile, key);
+    TACET_ASSIGN_OR_RETURN(target, member->AsDouble());
+    return absl::OkStatus();
+  };
+  TACET_RETURN_IF_ERROR(number("noise", agreed_.noise_stddev));
+  if (agreed_.unit == Unit::kClient) return absl::OkStatus();
+  return number("expected_batch", agreed_.expected_batch);
+}
+
+absl::Status AttackedRun::ReadModel(const RunDirectory& directory) {
+  const absl::StatusOr<base::Bytes> bytes = directory.ReadFile(kModelFile);
+  if (!bytes.ok()) {
+    return base::NotFound("{} holds no trained model: {} is missing", directory.path().string(),
+                          kModelFile);
+  }
+  model_.resize(architecture_.dimension());
+  if (bytes->size() != model_.size() * sizeof(float)) {
+    return base::DataLoss("{} has {} bytes, a model of {} parameters has {}",
+                          (directory.path() / kModelFile).string(), bytes->size(), model_.size(),
+                          model_.size() * sizeof(float));
+  }
+  std::memcpy(model_.data(), bytes->data(), bytes->size());
+  return absl::OkStatus();
+}
+
+absl::Status AttackedRun::FollowRows() {
+  TACET_ASSIGN_OR_RETURN(Dataset numbers, RowNumbers(all_));
+  TACET_ASSIGN_OR_RETURN(const Dataset arranged, ArrangeRunData(config_, std::move(numbers)));
+  const learning::Split split(arranged, config_.run.seed, config_.data.held_out);
+  fates_.assign(all_.samples(), Fate::kLeftOut);
+  for (uint64_t row = 0; row < arranged.samples(); ++row) {
+    fates_[RowNumber(arranged, row)] = Fate::kHeldOut;
+  }
+  for (uint64_t owner = 0; owner < arranged.owners(); ++owner) {
+    for (const uint32_t row : split.training_rows(owner)) {
+      fates_[RowNumber(arranged, row)] = Fate::kTrained;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Candidates> AttackedRun::CandidatesOf(Unit unit, uint64_t owners) const {
+  if (unit == Unit::kClient && config_.data.sites != 0) {
+    return base::FailedPrecondition(
+        "the run's clients are {} sites among which data.sites spread all owners: no site was left "
+        "out (tests on persons and on records are possible)",
+        config_.data.sites);
+  }
+  const bool by_column = unit == Unit::kPerson && config_.data.sites == 0;
+  if (by_column && !all_.has_persons()) {
+    return base::FailedPrecondition("{} does not say which person a sample is from", all_.name());
+  }
+  // What a member trained on is nine tenths of it, say; the same share of those who were left out.
+  const learning::Split split(all_, config_.run.seed, config_.data.held_out);
+  std::vector<bool> would_train(all_.samples(), false);
+  std::map<uint64_t, std::vector<uint32_t>> groups;  // by owner or person
+  for (uint64_t owner = 0; owner < all_.owners(); ++owner) {
+    for (const uint32_t row : split.training_rows(owner)) would_train[row] = true;
+    for (const uint32_t row : all_.rows(owner)) {
+      groups[by_column ? all_.person(row) : owner].push_back(row);
+    }
+  }
+  std::vector<Group> members, others;
+  if (unit == Unit::kRecord) {
+    std::vector<std::pair<uint64_t, std::vector<uint32_t>>> inside;
+    for (auto& [key, rows] : groups) {
+      if (fates_[rows.front()] != Fate::kLeftOut) inside.emplace_back(key, std::move(rows));
+    }
+    for (const auto& [key, rows] : Spread(std::move(inside), owners)) {
+      for (const uint32_t row : rows) {
+        (fates_[row] == Fate::kTrained ? members : others).push_back({{row}, key});
+      }
+    }
+  } else {
+    for (const auto& [key, rows] : groups) {
+      Group trained, left_out;
+      for (const uint32_t row : rows) {
+        if (fates_[row] == Fate::kTrained) trained.rows.push_back(row);
+        if (fates_[row] == Fate::kLeftOut && would_train[row]) left_out.rows.push_back(row);
+      }
+      if (!trained.rows.empty()) {
+        members.push_back(std::move(trained));
+      } else if (!left_out.rows.empty()) {
+        others.push_back(std::move(left_out));
+      }
+    }
+    members = Spread(std::move(members), owners);
+    others = Spread(std::move(others), owners);
+  }
+  if (others.empty()) return base::FailedPrecondition("{}", NobodyLeftOut(unit));
+  if (members.empty()) return base::FailedPrecondition("the run trained on no sample");
+  return Gather(unit, all_, members, others);
+}
+
+}  // namespace tacet::app

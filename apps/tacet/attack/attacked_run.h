@@ -1,0 +1,87 @@
+// A finished run as a membership test needs it: its model, its terms, and who was a member.
+#ifndef TACET_APPS_TACET_ATTACK_ATTACKED_RUN_H_
+#define TACET_APPS_TACET_ATTACK_ATTACKED_RUN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/run/run_config.h"
+#include "tacet/accounting/privacy_event.h"
+#include "tacet/base/json.h"
+#include "tacet/federation/manifest.h"
+#include "tacet/learning/architecture.h"
+#include "tacet/learning/dataset.h"
+#include "tacet/storage/file/run_directory.h"
+
+namespace tacet::app {
+
+// Whom a test asks about, one candidate after the other: records, or all samples of an owner or of
+// a person. Members are what the model was trained on; samples that were held out for evaluation
+// belong to nobody.
+struct Candidates {
+  accounting::Unit unit = accounting::Unit::kRecord;
+  // The candidates' samples at their owners, before owners are spread over sites.
+  learning::Dataset data;
+  std::vector<std::vector<uint32_t>> rows;  // of `data`, by candidate
+  std::vector<bool> is_member;
+  // Unit record: the owner; candidates of one owner are halved among themselves. Else 0.
+  std::vector<uint64_t> stratum;
+
+  uint64_t members() const;
+  uint64_t non_members() const { return rows.size() - members(); }
+};
+
+class AttackedRun {
+ public:
+  // `data` replaces the path of the run's data. NotFound when there is no finished run;
+  // FailedPrecondition when the data are not those the run's ledger was opened for.
+  static absl::StatusOr<AttackedRun> Open(const storage::file::RunDirectory& directory,
+                                          const std::optional<std::string>& data);
+
+  // Unit record: samples that the clients trained on against samples of the same owners that were
+  // held out. Unit client: owners in the federation against owners of the data set that
+  // data.owners left out. Unit person: likewise. At most `owners` of each kind when that is not 0,
+  // spread evenly; unit record: all samples of so many owners.
+  // FailedPrecondition says why there is nobody of one kind.
+  absl::StatusOr<Candidates> CandidatesOf(accounting::Unit unit, uint64_t owners) const;
+
+  const RunConfig& config() const { return config_; }
+  // With the noise, the clients, the cohort and the expected batch that the run had.
+  const federation::ManifestSpec& agreed() const { return agreed_; }
+  uint64_t charged_attempts() const { return charged_attempts_; }
+  const base::JsonValue& summary() const { return summary_; }
+  const learning::Architecture& architecture() const { return architecture_; }
+  const std::vector<float>& model() const { return model_; }
+  bool promises_something() const { return !agreed_.without_noise && !agreed_.without_clipping; }
+
+ private:
+  // What became of a sample of the data set.
+  enum class Fate : uint8_t { kLeftOut, kHeldOut, kTrained };
+
+  AttackedRun(RunConfig config, base::JsonValue summary, learning::Dataset all,
+              learning::Architecture architecture)
+      : config_(std::move(config)),
+        summary_(std::move(summary)),
+        all_(std::move(all)),
+        architecture_(std::move(architecture)) {}
+  absl::Status ReadTerms();
+  absl::Status ReadModel(const storage::file::RunDirectory& directory);
+  absl::Status FollowRows();
+
+  RunConfig config_;
+  base::JsonValue summary_;
+  learning::Dataset all_;  // what data.path holds
+  learning::Architecture architecture_;
+  federation::ManifestSpec agreed_;
+  uint64_t charged_attempts_ = 0;
+  std::vector<float> model_;
+  std::vector<Fate> fates_;  // by row of all_
+};
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_ATTACK_ATTACKED_RUN_H_

@@ -1,0 +1,319 @@
+#include "apps/tacet/attack/membership_attack.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fmt/core.h"
+
+#include "apps/tacet/attack/shadow_models.h"
+#include "tacet/accounting/attack_power.h"
+#include "tacet/attack/likelihood_ratio.h"
+#include "tacet/base/hash.h"
+#include "tacet/base/status.h"
+
+namespace tacet::app {
+namespace {
+
+using accounting::Unit;
+
+// What shadow models are trained for, in names of folders.
+constexpr std::string_view kShadow = "shadow";
+constexpr std::string_view kPower = "power";
+// Of whom 1 % is somebody.
+constexpr uint64_t kFewestNonMembers = 100;
+
+// What every test of a run shares.
+struct Attacker {
+  const AttackedRun& run;
+  const std::filesystem::path& directory;
+  const AttackSettings& settings;
+  ShadowRecipe recipe;
+  std::vector<accounting::RepeatedEvent> outsider;  // empty without a guarantee
+  std::FILE* out;
+};
+
+absl::Status CheckSettings(const AttackSettings& settings) {
+  if (settings.shadows < 4 || settings.shadows > 10'000) {
+    return base::InvalidArgument("{} shadow models, expected 4 to 10000", settings.shadows);
+  }
+  if (settings.power_epochs < 1 || settings.power_epochs > 1000) {
+    return base::InvalidArgument("{} epochs to check the power, expected 1 to 1000",
+                                 settings.power_epochs);
+  }
+  return absl::OkStatus();
+}
+
+// The views that promise something about exchanging one unit for another: a test tells a unit that
+// was trained on from one that was not, which took its place.
+absl::StatusOr<std::vector<accounting::ObservedRounds>> GuaranteedViews(const AttackedRun& run) {
+  std::vector<accounting::ObservedRounds> views;
+  if (!run.promises_something()) return views;
+  accounting::FederationPrivacySpec spec =
+      federation::PrivacyOf(run.agreed(), run.charged_attempts());
+  spec.neighbouring = accounting::Neighbouring::kReplaceOne;
+  TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> all,
+                         accounting::ObserveFederation(spec));
+  for (accounting::ObservedRounds& view : all) {
+    const bool known = std::ranges::any_of(
+        views, [&](const accounting::ObservedRounds& other) { return other.view == view.view; });
+    if (view.standing == accounting::Standing::kGuarantee && !known) {
+      views.push_back(std::move(view));
+    }
+  }
+  return views;
+}
+
+std::optional<double> StoredEpsilon(const base::JsonValue& summary, accounting::View view) {
+  const base::JsonValue* privacy = summary.Find("privacy");
+  const base::JsonValue* rows = privacy == nullptr ? nullptr : privacy->Find("headlines");
+  if (rows == nullptr) return std::nullopt;
+  for (const base::JsonValue& row : rows->items()) {
+    const base::JsonValue* name = row.Find("view");
+    const base::JsonValue* epsilon = row.Find("epsilon");
+    if (name == nullptr || epsilon == nullptr || !epsilon->is_number()) continue;
+    if (name->AsString().value_or("") == accounting::ViewName(view)) return *epsilon->AsDouble();
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::vector<ObserverBound>> BoundsOf(
+    const AttackedRun& run, const std::vector<accounting::ObservedRounds>& views) {
+  std::vector<ObserverBound> bounds;
+  for (const accounting::ObservedRounds& view : views) {
+    ObserverBound bound{.view = view.view,
+                        .epsilon = StoredEpsilon(run.summary(), view.view),
+                        .releases = view.releases,
+                        .true_positives = {}};
+    for (const double rate : kFalsePositiveRates) {
+      TACET_ASSIGN_OR_RETURN(
+          bound.true_positives.emplace_back(),
+          accounting::AttackPower({{.round = view.round, .count = view.releases}}, rate));
+    }
+    bounds.push_back(std::move(bound));
+  }
+  return bounds;
+}
+
+absl::StatusOr<bool> Exceeds(const attack::OperatingPoint& point,
+                             const std::vector<accounting::RepeatedEvent>& stream) {
+  if (stream.empty()) return false;
+  const double wrong = point.false_positives(kVerdictConfidence).high;
+  if (wrong >= 1) return false;
+  TACET_ASSIGN_OR_RETURN(const double allowed, accounting::AttackPower(stream, wrong));
+  return point.true_positives(kVerdictConfidence).low > allowed;
+}
+
+absl::StatusOr<MeasuredAttack> Measure(AttackMethod method, std::span<const double> scores,
+                                       const std::vector<bool>& is_member,
+                                       const std::vector<accounting::RepeatedEvent>& stream) {
+  const attack::MembershipScores split = attack::SplitScores(scores, is_member);
+  MeasuredAttack measured{
+      .method = method, .auc = attack::AreaUnderCurve(split), .auc_interval = {}, .points = {}};
+  if (measured.auc.has_value()) {
+    measured.auc_interval = attack::AreaInterval(*measured.auc, split.members.size(),
+                                                 split.non_members.size(), kShownConfidence);
+  }
+  for (const double rate : kFalsePositiveRates) {
+    MeasuredPoint point{.point = attack::PointAt(split, rate)};
+    TACET_ASSIGN_OR_RETURN(point.exceeds_bound, Exceeds(point.point, stream));
+    measured.points.push_back(point);
+  }
+  return measured;
+}
+
+// Both attacks, from what the attacked model said of the candidates.
+absl::StatusOr<std::vector<MeasuredAttack>> MeasureBoth(
+    const Statements& said, std::span<const attack::ShadowModel> shadows,
+    const std::vector<bool>& is_member, const std::vector<accounting::RepeatedEvent>& stream) {
+  std::vector<double> small_losses;
+  for (const double loss : said.losses) small_losses.push_back(-loss);
+  TACET_ASSIGN_OR_RETURN(const std::vector<double> ratios,
+                         attack::LikelihoodRatios(said.confidences, shadows));
+  std::vector<MeasuredAttack> attacks;
+  TACET_ASSIGN_OR_RETURN(attacks.emplace_back(),
+                         Measure(AttackMethod::kLossThreshold, small_losses, is_member, stream));
+  TACET_ASSIGN_OR_RETURN(attacks.emplace_back(),
+                         Measure(AttackMethod::kLikelihoodRatio, ratios, is_member, stream));
+  return attacks;
+}
+
+ShadowRecipe ShadowRecipeOf(const AttackedRun& run, const learning::LearnerSpec& learner,
+                            const AttackSettings& settings) {
+  ShadowRecipe recipe =
+      RecipeOf(run.agreed(), learner, run.config().federation.weights == "samples");
+  if (settings.shadow_rounds != 0) {
+    recipe.federation.rounds = recipe.learner.rounds =
+        static_cast<uint32_t>(settings.shadow_rounds);
+  }
+  std::string model = settings.shadow_model;
+  if (model == "auto") model = learner.model.starts_with("femnist") ? "mlp" : learner.model;
+  if (model != learner.model) {
+    recipe.learner.model = model;
+    if (model == "mlp") recipe.learner.hidden = {64};
+    recipe.learner.precision = learning::Precision::kAuto;
+  }
+  return recipe;
+}
+
+// Plain gradient descent over all samples at one place, long enough to remember them.
+ShadowRecipe RememberingRecipe(const ShadowRecipe& of, uint64_t epochs) {
+  ShadowRecipe recipe;
+  recipe.learner = {.model = "mlp",
+                    .hidden = {128},
+                    .seed = of.learner.seed,
+                    .held_out_share = 0,
+                    .local_epochs = static_cast<uint32_t>(epochs),
+                    .learning_rate = 0.1,
+                    .learning_rate_final = 0.1,
+                    .rounds = 1};
+  recipe.federation.rounds = 1;
+  recipe.federation.coordinate_bound = 1e9;
+  recipe.federation.without_noise = recipe.federation.without_clipping = true;
+  return recipe;
+}
+
+// Everything that decides what a shadow model says, as a name for its folder.
+std::string FolderName(std::string_view purpose, const Attacker& attacker,
+                       const Candidates& candidates) {
+  RunConfig config = attacker.run.config();
+  config.data.path.clear();
+  config.run.threads = 0;
+  const AttackSettings& settings = attacker.settings;
+  base::Sha256Hasher hasher;
+  hasher.Update(base::AsBytes(RunConfigToml(config)));
+  hasher.Update(base::AsBytes(fmt::format(
+      "{} {} {} {} {} {}", purpose, settings.seed, attacker.recipe.learner.model,
+      attacker.recipe.federation.rounds, attacker.recipe.average_noise, candidates.rows.size())));
+  if (purpose == kPower) hasher.Update(base::AsBytes(fmt::format("{}", settings.power_epochs)));
+  hasher.Update(learning::DatasetDigest(candidates.data));
+  return fmt::format("{}-{}-{}", purpose, accounting::UnitName(candidates.unit),
+                     base::ToHex(hasher.Finish()).substr(0, 12));
+}
+
+ShadowPlan PlanOf(const Attacker& attacker, const Candidates& candidates,
+                  std::string_view purpose) {
+  return {.recipe = attacker.recipe,
+          .sites = attacker.run.config().data.sites,
+          .count = attacker.settings.shadows,
+          .seed = attacker.settings.seed,
+          .threads = attacker.settings.threads,
+          .folder = attacker.directory / "attack" / FolderName(purpose, attacker, candidates),
+          .title = std::string(purpose)};
+}
+
+// One model more than the attack needs is trained, and attacked with the others as its shadows.
+absl::StatusOr<PowerCheck> CheckPower(const Attacker& attacker, const Candidates& candidates) {
+  ShadowPlan plan = PlanOf(attacker, candidates, kPower);
+  plan.recipe = RememberingRecipe(attacker.recipe, attacker.settings.power_epochs);
+  plan.sites = 1;
+  plan.count += 1;
+  TACET_ASSIGN_OR_RETURN(std::vector<attack::ShadowModel> shadows,
+                         TrainShadowModels(plan, candidates, attacker.out));
+  const attack::ShadowModel attacked = std::move(shadows.back());
+  shadows.pop_back();
+  // The loss falls as the odds of the true label rise: the two order a single sample alike.
+  Statements said{.confidences = attacked.confidences, .losses = {}};
+  for (const double confidence : said.confidences) said.losses.push_back(-confidence);
+  PowerCheck check;
+  check.epochs = attacker.settings.power_epochs;
+  check.members = static_cast<uint64_t>(std::ranges::count(attacked.trained_on, true));
+  check.non_members = attacked.trained_on.size() - check.members;
+  TACET_ASSIGN_OR_RETURN(check.attacks, MeasureBoth(said, shadows, attacked.trained_on, {}));
+  return check;
+}
+
+absl::StatusOr<UnitTest> TestUnit(const Attacker& attacker, const Candidates& candidates) {
+  fmt::print(attacker.out, "{:<12}{} members, {} that are not\n",
+             accounting::UnitName(candidates.unit), candidates.members(), candidates.non_members());
+  TACET_ASSIGN_OR_RETURN(
+      const std::vector<attack::ShadowModel> shadows,
+      TrainShadowModels(PlanOf(attacker, candidates, kShadow), candidates, attacker.out));
+  TACET_ASSIGN_OR_RETURN(const Statements said, StatementsOf(attacker.run.architecture(),
+                                                             attacker.run.model(), candidates));
+  UnitTest test{.unit = candidates.unit,
+                .members = candidates.members(),
+                .non_members = candidates.non_members(),
+                .samples = candidates.data.samples(),
+                .attacks = {},
+                .power = {}};
+  TACET_ASSIGN_OR_RETURN(test.attacks,
+                         MeasureBoth(said, shadows, candidates.is_member, attacker.outsider));
+  if (attacker.settings.check_power) {
+    TACET_ASSIGN_OR_RETURN(test.power, CheckPower(attacker, candidates));
+  }
+  return test;
+}
+
+// The unit that epsilon speaks of, then records, whose members a weaker test must find too.
+std::vector<Unit> UnitsToTest(Unit promised) {
+  if (promised == Unit::kRecord) return {Unit::kRecord};
+  return {promised, Unit::kRecord};
+}
+
+}  // namespace
+
+std::string_view AttackMethodName(AttackMethod method) {
+  return method == AttackMethod::kLossThreshold ? "loss-threshold" : "likelihood-ratio";
+}
+
+bool PowerCheck::passed() const {
+  for (const MeasuredAttack& measured : attacks) {
+    if (measured.method != AttackMethod::kLikelihoodRatio) continue;
+    const attack::OperatingPoint& at_one_percent = measured.points[1].point;
+    return non_members >= kFewestNonMembers && at_one_percent.true_positive_rate() >= 0.1 &&
+           at_one_percent.true_positives(kShownConfidence).low > kFalsePositiveRates[1];
+  }
+  return false;
+}
+
+bool AttackResult::exceeds_bound() const {
+  for (const UnitTest& test : tests) {
+    for (const MeasuredAttack& measured : test.attacks) {
+      if (std::ranges::any_of(measured.points, &MeasuredPoint::exceeds_bound)) return true;
+    }
+  }
+  return false;
+}
+
+absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
+                                       const std::filesystem::path& directory,
+                                       const AttackSettings& settings, std::FILE* out) {
+  TACET_RETURN_IF_ERROR(CheckSettings(settings));
+  TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec learner, LearnerSpecOf(run.config()));
+  TACET_ASSIGN_OR_RETURN(const std::vector<accounting::ObservedRounds> views, GuaranteedViews(run));
+  Attacker attacker{.run = run,
+                    .directory = directory,
+                    .settings = settings,
+                    .recipe = ShadowRecipeOf(run, learner, settings),
+                    .outsider = {},
+                    .out = out};
+  if (!views.empty()) {
+    attacker.outsider = {{.round = views.front().round, .count = views.front().releases}};
+  }
+  AttackResult result;
+  result.shadow_model = attacker.recipe.learner.model;
+  result.shadow_rounds = attacker.recipe.federation.rounds;
+  for (const Unit unit : UnitsToTest(run.agreed().unit)) {
+    const std::string_view name = accounting::UnitName(unit);
+    if (settings.unit != "all" && settings.unit != name) continue;
+    const absl::StatusOr<Candidates> candidates = run.CandidatesOf(unit, settings.owners);
+    if (candidates.status().code() == absl::StatusCode::kFailedPrecondition) {
+      result.not_tested.push_back(fmt::format("{}: {}", name, base::Message(candidates.status())));
+      continue;
+    }
+    TACET_RETURN_IF_ERROR(candidates.status());
+    TACET_ASSIGN_OR_RETURN(result.tests.emplace_back(), TestUnit(attacker, *candidates));
+  }
+  if (result.tests.empty()) {
+    return base::FailedPrecondition(
+        "nobody can be attacked: {}",
+        result.not_tested.empty()
+            ? fmt::format("a run of unit {} has no test of unit {}",
+                          accounting::UnitName(run.agreed().unit), settings.unit)
+            : result.not_tested.front());
+  }
+  TACET_ASSIGN_OR_RETURN(result.bounds, BoundsOf(run, views));
+  return result;
+}
+
+}  // namespace tacet::app

@@ -1,0 +1,104 @@
+// Membership tests against a finished run, beside what its epsilon allows any test.
+#ifndef TACET_APPS_TACET_ATTACK_MEMBERSHIP_ATTACK_H_
+#define TACET_APPS_TACET_ATTACK_MEMBERSHIP_ATTACK_H_
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/attack/attacked_run.h"
+#include "tacet/accounting/views.h"
+#include "tacet/attack/operating_point.h"
+#include "tacet/base/json.h"
+
+namespace tacet::app {
+
+struct AttackSettings {
+  uint64_t shadows = 64;
+  std::string shadow_model = "auto";  // auto: the run's, but mlp for a convolutional one
+  uint64_t shadow_rounds = 0;         // 0: the run's
+  uint64_t owners = 0;                // of which samples are taken; 0: all
+  std::string unit = "all";           // client, person, record; all: each that can be tested
+  uint64_t seed = 1;
+  uint64_t threads = 1;
+  bool check_power = false;
+  uint64_t power_epochs = 100;
+};
+
+// Shares of false accusations at which attacks are measured.
+inline constexpr double kFalsePositiveRates[] = {0.001, 0.01, 0.1};
+// Of the intervals that are shown, and of those by which a bound is said to be exceeded.
+inline constexpr double kShownConfidence = 0.95;
+inline constexpr double kVerdictConfidence = 0.999;
+
+enum class AttackMethod { kLossThreshold, kLikelihoodRatio };
+std::string_view AttackMethodName(AttackMethod method);
+
+struct MeasuredPoint {
+  attack::OperatingPoint point;
+  // Beyond what the outsider's bound allows, both rates taken at the ends of their intervals that
+  // speak for the bound. False without a guarantee.
+  bool exceeds_bound = false;
+};
+
+struct MeasuredAttack {
+  AttackMethod method = AttackMethod::kLossThreshold;
+  std::optional<double> auc;
+  attack::Interval auc_interval;
+  std::vector<MeasuredPoint> points;  // one for each of kFalsePositiveRates
+};
+
+// The same attack on a model that was made to remember its samples: what it finds there.
+struct PowerCheck {
+  uint64_t epochs = 0;
+  uint64_t members = 0;
+  uint64_t non_members = 0;
+  std::vector<MeasuredAttack> attacks;
+
+  // At least one in ten members is found by the likelihood ratio with 1 % false accusations, more
+  // than 1 % beyond doubt, and there are the hundred non-members that show such a rate.
+  bool passed() const;
+};
+
+struct UnitTest {
+  accounting::Unit unit = accounting::Unit::kRecord;
+  uint64_t members = 0;
+  uint64_t non_members = 0;
+  uint64_t samples = 0;
+  std::vector<MeasuredAttack> attacks;
+  std::optional<PowerCheck> power;
+};
+
+// What the guarantee to one kind of observer allows any test of its unit, or of a part of it.
+struct ObserverBound {
+  accounting::View view = accounting::View::kOutsider;
+  std::optional<double> epsilon;  // as the run's summary has it, for the run's own neighbours
+  uint64_t releases = 0;
+  std::vector<double> true_positives;  // most of them, for each of kFalsePositiveRates
+};
+
+struct AttackResult {
+  std::vector<UnitTest> tests;
+  std::vector<std::string> not_tested;  // units, each with its reason
+  std::vector<ObserverBound> bounds;    // outsider first; none without a guarantee
+  std::string shadow_model;
+  uint64_t shadow_rounds = 0;
+
+  bool exceeds_bound() const;
+};
+
+// Attacks the run in `directory`, whose folder attack/ keeps what the shadow models said. Progress
+// goes to `out`. InvalidArgument for settings out of range; FailedPrecondition when no test is
+// possible.
+absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
+                                       const std::filesystem::path& directory,
+                                       const AttackSettings& settings, std::FILE* out);
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_ATTACK_MEMBERSHIP_ATTACK_H_

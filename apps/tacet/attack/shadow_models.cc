@@ -1,0 +1,194 @@
+#include "apps/tacet/attack/shadow_models.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "fmt/core.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/parallel.h"
+#include "tacet/base/status.h"
+#include "tacet/base/stopwatch.h"
+#include "tacet/learning/row_scores.h"
+#include "tacet/learning/seeded_random.h"
+#include "tacet/storage/file/posix_file.h"
+
+namespace tacet::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Which candidates model `number` is trained on.
+std::vector<bool> HalfOf(const Candidates& candidates, uint64_t seed, uint64_t number) {
+  std::map<uint64_t, std::vector<uint32_t>> strata;
+  for (size_t i = 0; i < candidates.rows.size(); ++i) {
+    strata[candidates.stratum[i]].push_back(static_cast<uint32_t>(i));
+  }
+  base::Random random = learning::SeededRandom(seed, "shadow halves", number / 2);
+  std::vector<bool> first(candidates.rows.size(), false);
+  for (auto& [stratum, members] : strata) {
+    learning::Shuffle(random, members);
+    const size_t half = members.size() / 2 + (members.size() % 2) * random.Below(2);
+    for (size_t i = 0; i < half; ++i) first[members[i]] = true;
+  }
+  if (number % 2 == 1) first.flip();
+  return first;
+}
+
+absl::StatusOr<learning::Dataset> SamplesOf(const Candidates& candidates,
+                                            const std::vector<bool>& chosen, uint64_t sites,
+                                            uint64_t seed) {
+  const learning::Dataset& data = candidates.data;
+  std::vector<bool> wanted(data.samples(), false);
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    if (!chosen[i]) continue;
+    for (const uint32_t row : candidates.rows[i]) wanted[row] = true;
+  }
+  std::vector<learning::ChosenRows> rows;
+  for (uint64_t owner = 0; owner < data.owners(); ++owner) {
+    learning::ChosenRows own{.owner = owner, .rows = {}};
+    for (const uint32_t row : data.rows(owner)) {
+      if (wanted[row]) own.rows.push_back(row);
+    }
+    if (!own.rows.empty()) rows.push_back(std::move(own));
+  }
+  TACET_ASSIGN_OR_RETURN(learning::Dataset samples, learning::SelectRows(data, rows, data.name()));
+  if (sites == 0) return samples;
+  return learning::SpreadOverSites(samples, sites, seed);
+}
+
+class ShadowTrainer {
+ public:
+  ShadowTrainer(const ShadowPlan& plan, const Candidates& candidates,
+                const learning::Architecture& architecture)
+      : plan_(plan), candidates_(candidates), architecture_(architecture) {}
+
+  // From its file when an earlier attack kept it.
+  absl::StatusOr<attack::ShadowModel> Get(uint64_t number) const {
+    attack::ShadowModel shadow{.confidences = {},
+                               .trained_on = HalfOf(candidates_, plan_.seed, number)};
+    const fs::path path = plan_.folder / fmt::format("shadow-{:04}", number);
+    if (std::optional<std::vector<double>> kept = Kept(path)) {
+      shadow.confidences = *std::move(kept);
+      return shadow;
+    }
+    TACET_ASSIGN_OR_RETURN(
+        learning::Dataset samples,
+        SamplesOf(candidates_, shadow.trained_on, plan_.sites, plan_.recipe.learner.seed));
+    TACET_ASSIGN_OR_RETURN(const std::vector<float> model,
+                           TrainShadow(plan_.recipe, std::move(samples), plan_.seed, number));
+    TACET_ASSIGN_OR_RETURN(Statements said, StatementsOf(architecture_, model, candidates_));
+    shadow.confidences = std::move(said.confidences);
+    const std::span<const double> values = shadow.confidences;
+    TACET_RETURN_IF_ERROR(storage::file::ReplaceFile(
+        path, {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()}));
+    return shadow;
+  }
+
+ private:
+  std::optional<std::vector<double>> Kept(const fs::path& path) const {
+    std::error_code error;
+    if (!fs::exists(path, error)) return std::nullopt;
+    const absl::StatusOr<base::Bytes> bytes = storage::file::ReadFile(path);
+    std::vector<double> values(candidates_.rows.size());
+    if (!bytes.ok() || bytes->size() != values.size() * sizeof(double)) return std::nullopt;
+    std::memcpy(values.data(), bytes->data(), bytes->size());
+    return values;
+  }
+
+  const ShadowPlan& plan_;
+  const Candidates& candidates_;
+  const learning::Architecture& architecture_;
+};
+
+// Says every few seconds how far the models are.
+class Progress {
+ public:
+  Progress(const ShadowPlan& plan, std::FILE* out) : plan_(plan), out_(out) {}
+
+  void Done() {
+    const std::lock_guard lock(mutex_);
+    const double seconds = watch_.Seconds();
+    if (++done_ != plan_.count && seconds < said_ + 5) return;
+    said_ = seconds;
+    fmt::print(out_, "{:<12}{}/{} shadow models, {:.1f} s\n", plan_.title, done_, plan_.count,
+               seconds);
+    std::fflush(out_);
+  }
+
+ private:
+  const ShadowPlan& plan_;
+  std::FILE* out_;
+  std::mutex mutex_;
+  base::Stopwatch watch_;
+  uint64_t done_ = 0;
+  double said_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<Statements> StatementsOf(const learning::Architecture& architecture,
+                                        std::span<const float> model,
+                                        const Candidates& candidates) {
+  std::vector<uint32_t> rows;
+  for (const std::vector<uint32_t>& own : candidates.rows) {
+    rows.insert(rows.end(), own.begin(), own.end());
+  }
+  TACET_ASSIGN_OR_RETURN(const std::vector<double> odds,
+                         learning::LabelLogOdds(architecture, model, candidates.data, rows));
+  Statements said;
+  size_t next = 0;
+  for (const std::vector<uint32_t>& own : candidates.rows) {
+    double confidence = 0, loss = 0;
+    for (size_t i = 0; i < own.size(); ++i, ++next) {
+      confidence += odds[next];
+      // -log p, p = 1 / (1 + e^-odds)
+      loss += std::max(0.0, -odds[next]) + std::log1p(std::exp(-std::abs(odds[next])));
+    }
+    said.confidences.push_back(confidence / static_cast<double>(own.size()));
+    said.losses.push_back(loss / static_cast<double>(own.size()));
+  }
+  return said;
+}
+
+absl::StatusOr<std::vector<attack::ShadowModel>> TrainShadowModels(const ShadowPlan& plan,
+                                                                   const Candidates& candidates,
+                                                                   std::FILE* out) {
+  TACET_ASSIGN_OR_RETURN(
+      const learning::Architecture architecture,
+      learning::Architecture::Create({.model = plan.recipe.learner.model,
+                                      .input_shape = candidates.data.input_shape(),
+                                      .hidden = plan.recipe.learner.hidden,
+                                      .classes = candidates.data.classes()}));
+  std::error_code error;
+  fs::create_directories(plan.folder, error);
+  if (error) return base::Unavailable("cannot make {}: {}", plan.folder.string(), error.message());
+  const ShadowTrainer trainer(plan, candidates, architecture);
+  Progress progress(plan, out);
+  std::vector<attack::ShadowModel> shadows(plan.count);
+  std::vector<absl::Status> statuses(std::min(plan.threads, plan.count));
+  std::atomic<uint64_t> next = 0;
+  base::RunOnThreads(statuses.size(), [&](size_t thread) {
+    for (uint64_t i = next++; i < plan.count; i = next++) {
+      absl::StatusOr<attack::ShadowModel> shadow = trainer.Get(i);
+      if (!shadow.ok()) {
+        statuses[thread] = base::Annotate(shadow.status(), fmt::format("shadow model {}", i));
+        next = plan.count;
+        return;
+      }
+      shadows[i] = *std::move(shadow);
+      progress.Done();
+    }
+  });
+  for (const absl::Status& status : statuses) TACET_RETURN_IF_ERROR(status);
+  return shadows;
+}
+
+}  // namespace tacet::app

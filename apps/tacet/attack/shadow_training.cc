@@ -1,0 +1,155 @@
+#include "apps/tacet/attack/shadow_training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/dp/clip.h"
+#include "tacet/dp/gaussian.h"
+#include "tacet/federation/cohort.h"
+#include "tacet/federation/unit_sampling.h"
+#include "tacet/learning/seeded_random.h"
+
+namespace tacet::app {
+namespace {
+
+bool IsClientUnit(const federation::ManifestSpec& spec) {
+  return spec.unit == accounting::Unit::kClient;
+}
+
+class ShadowTraining {
+ public:
+  ShadowTraining(const ShadowRecipe& recipe, const federation::Learner& learner, uint64_t seed,
+                 uint64_t number)
+      : recipe_(recipe),
+        spec_(recipe.federation),
+        learner_(learner),
+        draws_(learning::SeededRandom(seed, "shadow draws", number)),
+        noise_(learning::SeededRandom(seed, "shadow noise", number)),
+        update_(learner.dimension()) {
+    for (uint64_t owner = 0; owner < learner.owners(); ++owner) {
+      units_ += static_cast<double>(learner.units(owner));
+    }
+    cohort_ = static_cast<uint32_t>(
+        std::clamp<double>(std::round(recipe.cohort_share * static_cast<double>(learner.owners())),
+                           1, static_cast<double>(learner.owners())));
+  }
+
+  absl::StatusOr<std::vector<float>> Run() {
+    TACET_ASSIGN_OR_RETURN(trainer_, learner_.NewTrainer());
+    federation::ServerOptimizerSpec optimizer_spec = spec_.optimizer;
+    optimizer_spec.rounds = spec_.rounds;
+    TACET_ASSIGN_OR_RETURN(
+        federation::ServerOptimizer optimizer,
+        federation::ServerOptimizer::Create(optimizer_spec, learner_.dimension()));
+    std::vector<float> model = learner_.InitialModel();
+    std::vector<double> average(model.size());
+    for (uint32_t round = 0; round < spec_.rounds; ++round) {
+      TACET_RETURN_IF_ERROR(Average(model, round, average));
+      optimizer.Apply(round, average, model);
+    }
+    return model;
+  }
+
+ private:
+  absl::Status Average(std::span<const float> model, uint32_t round, std::span<double> average) {
+    const std::vector<uint64_t> cohort = Cohort();
+    double mean_samples = 0;
+    for (const uint64_t owner : cohort) {
+      mean_samples += static_cast<double>(learner_.training_samples(owner)) /
+                      static_cast<double>(cohort.size());
+    }
+    std::ranges::fill(average, 0);
+    for (const uint64_t owner : cohort) {
+      TACET_RETURN_IF_ERROR(Contribute(model, round, owner, mean_samples));
+      for (size_t i = 0; i < average.size(); ++i) average[i] += static_cast<double>(update_[i]);
+    }
+    const double divisor =
+        IsClientUnit(spec_) ? static_cast<double>(cohort.size()) : spec_.record_rate * units_;
+    for (double& value : average) value /= divisor;
+    AddNoise(average);
+    return absl::OkStatus();
+  }
+
+  std::vector<uint64_t> Cohort() {
+    if (IsClientUnit(spec_)) {
+      std::vector<uint64_t> drawn =
+          federation::DrawCohort(spec_.sampling, learner_.owners(), cohort_, draws_);
+      if (!drawn.empty()) return drawn;  // nobody by all coins of a Poisson cohort: everybody
+    }
+    std::vector<uint64_t> all(learner_.owners());
+    std::iota(all.begin(), all.end(), uint64_t{0});
+    return all;
+  }
+
+  // What `owner` sends, in update_.
+  absl::Status Contribute(std::span<const float> model, uint32_t round, uint64_t owner,
+                          double mean_samples) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const double clip_norm = spec_.without_clipping ? kInfinity : spec_.clip_norm;
+    if (!IsClientUnit(spec_)) {
+      const std::vector<uint32_t> drawn =
+          federation::DrawUnits(learner_.units(owner), spec_.record_rate, draws_);
+      TACET_RETURN_IF_ERROR(trainer_->SumClippedGradients(model, owner, drawn, clip_norm, update_));
+      dp::ClipAndClamp(update_, kInfinity, spec_.coordinate_bound, update_);
+      return absl::OkStatus();
+    }
+    TACET_RETURN_IF_ERROR(trainer_->Train(model, round, owner, update_));
+    if (recipe_.weigh_by_samples && mean_samples > 0) {
+      const double weight = static_cast<double>(learner_.training_samples(owner)) / mean_samples;
+      for (float& value : update_) value = static_cast<float>(static_cast<double>(value) * weight);
+    }
+    dp::ClipAndClamp(update_, clip_norm, spec_.coordinate_bound, update_);
+    return absl::OkStatus();
+  }
+
+  void AddNoise(std::span<double> average) {
+    if (recipe_.average_noise == 0) return;
+    std::vector<double> normal(average.size());
+    dp::FillGaussian(dp::GaussianSampler::kDefault, noise_, normal);
+    for (size_t i = 0; i < average.size(); ++i) average[i] += recipe_.average_noise * normal[i];
+  }
+
+  const ShadowRecipe& recipe_;
+  const federation::ManifestSpec& spec_;
+  const federation::Learner& learner_;
+  base::Random draws_;
+  base::Random noise_;
+  std::unique_ptr<federation::Trainer> trainer_;
+  std::vector<float> update_;
+  double units_ = 0;  // of all owners
+  uint32_t cohort_ = 0;
+};
+
+}  // namespace
+
+ShadowRecipe RecipeOf(const federation::ManifestSpec& agreed, const learning::LearnerSpec& learner,
+                      bool weigh_by_samples) {
+  ShadowRecipe recipe{
+      .learner = learner, .federation = agreed, .weigh_by_samples = weigh_by_samples};
+  recipe.learner.held_out_share = 0;
+  const auto cohort = static_cast<double>(agreed.cohort);
+  recipe.cohort_share = cohort / static_cast<double>(agreed.clients);
+  if (agreed.without_noise) return recipe;
+  const double shares = agreed.min_participants != 0 ? agreed.min_participants
+                                                     : federation::UploadRange(agreed).smallest;
+  const double in_the_sum =
+      agreed.noise_stddev * std::sqrt(federation::ExpectedUploads(agreed) /
+                                      (shares - static_cast<double>(agreed.colluders)));
+  recipe.average_noise = in_the_sum / (IsClientUnit(agreed) ? cohort : agreed.expected_batch);
+  return recipe;
+}
+
+absl::StatusOr<std::vector<float>> TrainShadow(const ShadowRecipe& recipe,
+                                               learning::Dataset dataset, uint64_t seed,
+                                               uint64_t number) {
+  TACET_ASSIGN_OR_RETURN(const auto learner,
+                         learning::NewLearner(recipe.learner, std::move(dataset)));
+  return ShadowTraining(recipe, *learner, seed, number).Run();
+}
+
+}  // namespace tacet::app

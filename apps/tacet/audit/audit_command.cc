@@ -1,0 +1,213 @@
+#include "apps/tacet/audit/audit_command.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fmt/core.h"
+#include "fmt/ranges.h"
+
+#include "apps/tacet/audit/run_audit.h"
+#include "apps/tacet/privacy/privacy_explain.h"
+#include "apps/tacet/run/audit_key.h"
+#include "apps/tacet/run/run_output.h"
+#include "apps/tacet/run/run_reader.h"
+#include "tacet/base/bytes.h"
+#include "tacet/base/json.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/client_ledger.h"
+#include "tacet/report/audit_record.h"
+#include "tacet/report/audit_verify.h"
+#include "tacet/report/model_card.h"
+#include "tacet/storage/file/posix_file.h"
+
+namespace tacet::app {
+namespace {
+
+using base::JsonValue;
+using report::AuditedRun;
+
+constexpr std::string_view kModelCardFile = "model-card.md";
+
+class AuditCommand : public Command {
+ public:
+  std::string_view name() const override { return "audit"; }
+  std::string_view summary() const override {
+    return "write a signed record of what a run promises to whom, or verify one";
+  }
+
+  void Register(Options& options) override {
+    options.AddPositional("run", "run directory to audit; or verify, and then the audit's file", {},
+                          true, &run_);
+    options.AddPositional("file", "with verify: the file that `tacet audit` wrote", {}, false,
+                          &file_);
+    options.AddString("out",
+                      "where to write; audit.json in the run directory when not given. The "
+                      "model card is written beside it as model-card.md",
+                      &out_);
+    options.AddString("key",
+                      "file with the Ed25519 seed (32 bytes, mode 0600) to sign with; the run's "
+                      "own audit.key when not given",
+                      &key_);
+    options.AddString("signer", "with verify: the fingerprint of the key that must have signed",
+                      &signer_);
+    options.AddFlag("json", "print JSON", &json_);
+  }
+
+  absl::Status Run() override {
+    if (run_ == "verify") {
+      if (file_.empty()) return base::InvalidArgument("tacet audit verify needs the audit's file");
+      return Verify();
+    }
+    if (!file_.empty()) {
+      return base::InvalidArgument("expected one run directory, or verify and a file; found {} {}",
+                                   run_, file_);
+    }
+    return Audit();
+  }
+
+ private:
+  absl::StatusOr<base::SigningKey> SigningKey(const RunRecord& run) const {
+    if (key_.has_value()) return LoadSigningKey(*key_);
+    if (!run.start.has_value() || !run.start->audit_key.has_value()) {
+      return base::FailedPrecondition(
+          "the run in {} has no key of its own (the program that began it made none): give one "
+          "with "
+          "--key FILE",
+          run.path.string());
+    }
+    absl::StatusOr<base::SigningKey> key = LoadSigningKey(run.path / kAuditKeyFile);
+    if (!key.ok()) {
+      return base::Annotate(key.status(), "the run's key (another one can be given with --key)");
+    }
+    if (key->public_key() == *run.start->audit_key) return key;
+    return base::FailedPrecondition("{} is not the key that {} names",
+                                    (run.path / kAuditKeyFile).string(),
+                                    (run.path / kStartFile).string());
+  }
+
+  absl::Status Audit() const {
+    TACET_ASSIGN_OR_RETURN(const RunRecord run, LoadRun(run_));
+    TACET_ASSIGN_OR_RETURN(const base::SigningKey key, SigningKey(run));
+    TACET_ASSIGN_OR_RETURN(report::AuditFacts facts,
+                           FactsOfRun(run, federation::SystemUnixSeconds()));
+    facts.signer = key.public_key();
+    absl::StatusOr<AuditedRun> audited = report::CheckFacts(std::move(facts));
+    if (!audited.ok()) {
+      return base::Annotate(audited.status(),
+                            fmt::format("the run in {} contradicts itself", run.path.string()));
+    }
+    TACET_ASSIGN_OR_RETURN(const JsonValue record, report::AuditRecord(*audited));
+    const std::filesystem::path path =
+        out_ ? std::filesystem::path(*out_) : run.path / "audit.json";
+    const std::filesystem::path card = path.parent_path() / kModelCardFile;
+    TACET_RETURN_IF_ERROR(
+        storage::file::ReplaceFile(path, base::AsBytes(report::SignedAudit(record, key))));
+    TACET_ASSIGN_OR_RETURN(const std::string text, CardOf(*audited, path.filename().string()));
+    TACET_RETURN_IF_ERROR(storage::file::ReplaceFile(card, base::AsBytes(text)));
+    PrintAudit(*audited, record, path, card);
+    return absl::OkStatus();
+  }
+
+  static absl::StatusOr<std::string> CardOf(const AuditedRun& run, const std::string& name) {
+    TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
+                           report::AuditedRows(run));
+    std::string explanation;
+    if (run.promises_something()) {
+      TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement,
+                             StatePrivacy(federation::PrivacyOf(run.agreed, run.charges()), rows));
+      explanation = StatementText(statement);
+    }
+    return report::ModelCard(run, rows, explanation, name);
+  }
+
+  void PrintAudit(const AuditedRun& run, const JsonValue& record, const std::filesystem::path& path,
+                  const std::filesystem::path& card) const {
+    const std::string signer = base::KeyFingerprint(run.facts.signer);
+    if (json_) {
+      fmt::print("{}\n", Described(run, record)
+                             .Set("audit", path.string())
+                             .Set("model_card", card.string())
+                             .Set("signer", signer)
+                             .Dump(2));
+      return;
+    }
+    PrintRun(run, record);
+    fmt::print("audit       {}\nmodel card  {}\nsigned by   {}\n", path.string(), card.string(),
+               signer);
+  }
+
+  // What both forms tell of a run.
+  static JsonValue Described(const AuditedRun& run, const JsonValue& record) {
+    JsonValue labels = JsonValue::MakeArray();
+    for (const std::string& label : run.facts.labels) labels.Append(label);
+    return JsonValue::MakeObject()
+        .Set("finished", run.facts.finished)
+        .Set("labels", std::move(labels))
+        .Set("rounds", run.complete_rounds())
+        .Set("charged_attempts", run.charges())
+        .Set("agreement", base::ToHex(run.agreement_digest))
+        .Set("ledger_head", base::ToHex(run.facts.ledger_end.head))
+        .Set("headlines", *record.Find("privacy")->Find("headlines"));
+  }
+
+  static void PrintRun(const AuditedRun& run, const JsonValue& record) {
+    fmt::print("run         {} of {} rounds{}, {} attempts charged\n", run.complete_rounds(),
+               run.agreed.rounds, run.facts.finished ? "" : " (unfinished)", run.charges());
+    if (!run.facts.labels.empty()) {
+      fmt::print("labelled    {}: no guarantee\n", fmt::join(run.facts.labels, ", "));
+    }
+    for (const JsonValue& row : record.Find("privacy")->Find("headlines")->items()) {
+      fmt::print("epsilon     {:.4f} for {} ({})\n", row.Find("epsilon")->AsDouble().value_or(0),
+                 row.Find("view")->AsString().value_or(""),
+                 row.Find("name")->AsString().value_or(""));
+    }
+  }
+
+  absl::Status Verify() const {
+    const absl::StatusOr<report::VerifiedAudit> verified = VerifyFile();
+    if (!verified.ok()) {
+      if (json_) {
+        fmt::print("{}\n", JsonValue::MakeObject()
+                               .Set("valid", false)
+                               .Set("reason", base::Message(verified.status()))
+                               .Dump(2));
+      }
+      return verified.status();
+    }
+    if (!json_) {
+      PrintRun(verified->run, verified->record);
+      fmt::print("valid: every figure follows from the facts in the file\nsigned by   {}\n",
+                 verified->signer);
+      for (const std::string& note : verified->notes) fmt::print("note        {}\n", note);
+      return absl::OkStatus();
+    }
+    JsonValue notes = JsonValue::MakeArray();
+    for (const std::string& note : verified->notes) notes.Append(note);
+    fmt::print("{}\n", JsonValue::MakeObject()
+                           .Set("valid", true)
+                           .Set("signer", verified->signer)
+                           .Set("pinned", !signer_.empty())
+                           .Set("run", Described(verified->run, verified->record))
+                           .Set("notes", std::move(notes))
+                           .Dump(2));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<report::VerifiedAudit> VerifyFile() const {
+    TACET_ASSIGN_OR_RETURN(const std::string text, ReadText(file_, report::kMostAuditBytes));
+    TACET_ASSIGN_OR_RETURN(const report::AuditFile file, report::ReadAuditFile(text));
+    return report::VerifyAudit(file, signer_);
+  }
+
+  std::string run_, file_, signer_;
+  std::optional<std::string> out_, key_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewAuditCommand() { return std::make_unique<AuditCommand>(); }
+
+}  // namespace tacet::app

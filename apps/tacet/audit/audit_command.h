@@ -1,0 +1,15 @@
+// `tacet audit`: a signed record of what a run promises, and its verification.
+#ifndef TACET_APPS_TACET_AUDIT_AUDIT_COMMAND_H_
+#define TACET_APPS_TACET_AUDIT_AUDIT_COMMAND_H_
+
+#include <memory>
+
+#include "apps/tacet/program/command.h"
+
+namespace tacet::app {
+
+std::unique_ptr<Command> NewAuditCommand();
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_AUDIT_AUDIT_COMMAND_H_

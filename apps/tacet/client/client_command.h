@@ -1,0 +1,18 @@
+// `tacet client`: what a site does, beside its data.
+#ifndef TACET_APPS_TACET_CLIENT_CLIENT_COMMAND_H_
+#define TACET_APPS_TACET_CLIENT_CLIENT_COMMAND_H_
+
+#include <memory>
+
+#include "apps/tacet/program/command.h"
+
+namespace tacet::app {
+
+std::unique_ptr<Command> NewClientCommand();
+
+// `tacet client run`, in builds with the network.
+std::unique_ptr<Command> NewClientRunCommand();
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_CLIENT_CLIENT_COMMAND_H_

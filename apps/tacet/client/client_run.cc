@@ -1,0 +1,251 @@
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "fmt/core.h"
+
+#include "apps/tacet/client/client_command.h"
+#include "apps/tacet/client/external_training.h"
+#include "apps/tacet/client/site_run.h"
+#include "apps/tacet/client/site_training.h"
+#include "apps/tacet/federation/membership.h"
+#include "apps/tacet/program/stop_signal.h"
+#include "apps/tacet/program/unlock_flags.h"
+#include "tacet/base/certificates.h"
+#include "tacet/base/json.h"
+#include "tacet/base/random.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/learner_updates.h"
+#include "tacet/federation/member_loop.h"
+#include "tacet/federation/member_session.h"
+#include "tacet/federation/remote_server.h"
+#include "tacet/storage/file/node_log_file.h"
+#include "tacet/storage/file/site_folder.h"
+#include "tacet/storage/file/site_state_folder.h"
+#include "tacet/transport/grpc/grpc_wire.h"
+
+namespace tacet::app {
+namespace {
+
+using federation::MemberSession;
+using storage::file::Membership;
+using storage::file::SiteFolder;
+
+constexpr uint64_t kSecondsADay = 86'400;
+
+// Ends the calls in progress as soon as a signal arrives.
+class WireStopper {
+ public:
+  explicit WireStopper(federation::Wire& wire)
+      : thread_([&wire](const std::stop_token& token) {
+          while (!token.stop_requested()) {
+            if (StopSignal::Arrived()) return wire.Stop();
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+class ClientRunCommand : public Command {
+ public:
+  std::string_view name() const override { return "run"; }
+  std::string_view summary() const override {
+    return "take part until the federation is done: train, seal, send, open, check everything";
+  }
+
+  void Register(Options& options) override {
+    options.AddString("home", "the site's folder: its keys, what it was handed, its state", &home_);
+    options.AddString("server", "HOST:PORT of the federation's server", &server_);
+    options.AddString("proxy",
+                      "HTTP proxy to reach it through, http://[USER:PASSWORD@]HOST:PORT; when not "
+                      "given, what grpc_proxy, https_proxy and no_proxy say",
+                      &proxy_);
+    data_.Register(options);
+    external_.Register(options);
+    options.AddDouble("budget-epsilon",
+                      "what this site lets its data be spent for in all; when not given, the "
+                      "federation's budget",
+                      &budget_epsilon_);
+    options.AddFlag("json", "print one JSON object at the end, nothing else on standard output",
+                    &json_);
+    unlock_.Register(options);
+    options.Require("server");
+  }
+
+  absl::Status Run() override {
+    TACET_RETURN_IF_ERROR(external_.Check());
+    TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(home_));
+    TACET_ASSIGN_OR_RETURN(const Membership membership, Joined(folder));
+    TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker, unlock_.Existing("site's identity"));
+    TACET_ASSIGN_OR_RETURN(const federation::SiteKeys keys, folder.UnlockKeys(unlocker));
+    TACET_ASSIGN_OR_RETURN(
+        const base::SecretBytes epoch_key,
+        federation::OpenEpochKey(membership.sealed_epoch_key, membership.manifest,
+                                 *membership.member, keys.sealing));
+    TACET_ASSIGN_OR_RETURN(const SiteTraining training,
+                           LoadSiteTraining(data_, membership.manifest));
+    TACET_ASSIGN_OR_RETURN(const std::vector<float> initial, folder.InitialModel());
+    TACET_ASSIGN_OR_RETURN(const auto run,
+                           SiteRun::Open(std::filesystem::path(home_) / "run", training,
+                                         membership.manifest, json_ ? stderr : stdout));
+    TACET_ASSIGN_OR_RETURN(const auto ledger, run->OpenLedger(budget_epsilon_));
+    TACET_ASSIGN_OR_RETURN(const auto state, storage::file::SiteStateFolder::Open(
+                                                 std::filesystem::path(home_) / "state"));
+    TACET_ASSIGN_OR_RETURN(const auto log, storage::file::NodeLogFile::Open(
+                                               std::filesystem::path(home_) / "node-log.jsonl"));
+    TACET_ASSIGN_OR_RETURN(const auto wire, transport::grpc::GrpcWire::Create(
+                                                {.server = server_,
+                                                 .proxy = proxy_,
+                                                 .authority = membership.manifest.authority(),
+                                                 .certificate = membership.certificate},
+                                                keys.tls));
+    base::SystemEntropy entropy;
+    const auto wait = [](double seconds) {
+      return StopSignal::Wait(std::chrono::duration<double>(seconds));
+    };
+    const auto tell = [this](const absl::Status& trouble) { TellTrouble(trouble); };
+    federation::Patience patience({}, entropy, wait, tell);
+    const federation::RemoteServer server(membership.manifest, *membership.member, keys.signing,
+                                          *wire, federation::SystemUnixSeconds, std::ref(patience));
+    TACET_ASSIGN_OR_RETURN(const auto updates,
+                           Updates(membership.manifest.manifest(), training, entropy));
+    TACET_ASSIGN_OR_RETURN(const auto session,
+                           MemberSession::Create({.manifest = membership.manifest,
+                                                  .member = *membership.member,
+                                                  .signing_key = keys.signing,
+                                                  .epoch_key = epoch_key,
+                                                  .server = server,
+                                                  .state = *state,
+                                                  .updates = *updates,
+                                                  .log = *log,
+                                                  .ledger = *ledger,
+                                                  .entropy = entropy},
+                                                 initial));
+    Introduce(membership, training);
+    const StopSignal stop("\ntacet: ending; once more to end at once\n");
+    const WireStopper stopper(*wire);
+    TACET_RETURN_IF_ERROR(run->Begin(*session));
+    const absl::Status ended = federation::RunMember(
+        *session, {}, entropy,
+        {.wait = wait, .on_trouble = tell, .on_progress = [&](const MemberSession& now) {
+           TellAlarms(now);
+           // What a full disk does not take is written with a later round, or at the end.
+           if (const absl::Status written = run->Progress(now, *ledger); !written.ok()) {
+             TellTrouble(written);
+           }
+         }});
+    if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
+    TACET_RETURN_IF_ERROR(run->End(*session, *ledger, ended.ok()));
+    Finish(*session, membership, *ledger, run->path(), ended.ok());
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::StatusOr<Membership> Joined(const SiteFolder& folder) const {
+    TACET_ASSIGN_OR_RETURN(Membership membership, MembershipOf(folder, home_));
+    if (!membership.member.has_value()) {
+      return base::FailedPrecondition("{} is the server's folder: tacet server runs it", home_);
+    }
+    return membership;
+  }
+
+  absl::StatusOr<std::unique_ptr<federation::UpdateSource>> Updates(
+      const federation::Manifest& manifest, const SiteTraining& training,
+      base::Entropy& coins) const {
+    if (!external_.chosen()) {
+      return federation::LearnerUpdates::Create(manifest, *training.learner, 0, coins);
+    }
+    return ExternalTraining::Create(manifest,
+                                    external_.Spec(std::filesystem::path(home_) / "exchange",
+                                                   [] { return StopSignal::Arrived(); }));
+  }
+
+  void Introduce(const Membership& membership, const SiteTraining& training) const {
+    const federation::SignedManifest& manifest = membership.manifest;
+    Say("federation  {}, epoch {}: {} is member {} of {}\n", manifest.federation(),
+        manifest.epoch(), manifest.members()[*membership.member].name, *membership.member,
+        manifest.members().size());
+    Say("data        {}: {} samples to train on\n", training.data.name,
+        training.learner->training_samples(0));
+    Say("server      {}\n", server_);
+    const absl::StatusOr<base::CertificateFacts> facts =
+        base::ReadCertificate(membership.certificate);
+    const uint64_t now = federation::SystemUnixSeconds();
+    if (facts.ok() && facts->not_after < now + kCertificateWarningSeconds) {
+      fmt::print(stderr,
+                 "tacet: this site's certificate {}: ask the coordinating member for a new "
+                 "invitation\n",
+                 facts->not_after <= now
+                     ? "has ended"
+                     : fmt::format("ends in {} days", (facts->not_after - now) / kSecondsADay));
+    }
+  }
+
+  template <typename... Args>
+  void Say(fmt::format_string<Args...> format, Args&&... args) const {
+    if (json_) return;
+    fmt::print(format, std::forward<Args>(args)...);
+    std::fflush(stdout);
+  }
+
+  void TellTrouble(const absl::Status& trouble) {
+    const std::string text = base::Message(trouble);
+    if (StopSignal::Arrived() || text == last_trouble_) return;
+    last_trouble_ = text;
+    fmt::print(stderr, "tacet: {}; trying again\n", text);
+  }
+
+  void TellAlarms(const MemberSession& session) {
+    last_trouble_.clear();
+    for (; told_alarms_ < session.alarms().size(); ++told_alarms_) {
+      const federation::NodeEvent& alarm = session.alarms()[told_alarms_];
+      fmt::print(stderr, "tacet: ALARM {}: {}\n", alarm.what, alarm.text);
+    }
+  }
+
+  void Finish(const MemberSession& session, const Membership& membership,
+              const federation::ClientLedger& ledger, const std::filesystem::path& run,
+              bool done) const {
+    const uint64_t charged = ledger.ChargesOf(membership.manifest.manifest().agreement());
+    Say("{} rounds {}, {} attempts charged, {} alarms; model, ledger and metrics are in {}\n",
+        session.next_round(), done ? "done" : "so far (run it again to go on)", charged,
+        session.alarms().size(), run.string());
+    if (!json_) return;
+    base::JsonValue alarms = base::JsonValue::MakeArray();
+    for (const federation::NodeEvent& alarm : session.alarms()) alarms.Append(alarm.what);
+    fmt::print("{}\n", base::JsonValue::MakeObject()
+                           .Set("federation", membership.manifest.federation())
+                           .Set("member", membership.manifest.members()[*membership.member].name)
+                           .Set("epoch", membership.manifest.epoch())
+                           .Set("rounds", session.next_round())
+                           .Set("done", done)
+                           .Set("charged_attempts", charged)
+                           .Set("alarms", std::move(alarms))
+                           .Set("run", run.string())
+                           .Dump(2));
+  }
+
+  std::string home_ = "tacet-site";
+  std::string server_, proxy_;
+  SiteDataFlags data_;
+  ExternalTrainingFlags external_;
+  std::optional<double> budget_epsilon_;
+  bool json_ = false;
+  UnlockFlags unlock_;
+
+  size_t told_alarms_ = 0;
+  std::string last_trouble_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewClientRunCommand() { return std::make_unique<ClientRunCommand>(); }
+
+}  // namespace tacet::app

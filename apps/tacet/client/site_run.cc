@@ -1,0 +1,120 @@
+#include "apps/tacet/client/site_run.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "apps/tacet/run/training_run.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/float_bytes.h"
+#include "tacet/secagg/opened_sum.h"
+#include "tacet/secagg/upload.h"
+
+namespace tacet::app {
+
+absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::path& path,
+                                                       const SiteTraining& training,
+                                                       const federation::SignedManifest& manifest,
+                                                       std::FILE* out) {
+  TACET_ASSIGN_OR_RETURN(std::unique_ptr<storage::file::RunDirectory> directory,
+                         NewOrBegunRunDirectory(path, training.config));
+  return std::unique_ptr<SiteRun>(
+      new SiteRun(training, manifest.manifest(), std::move(directory), out));
+}
+
+absl::StatusOr<std::unique_ptr<federation::ClientLedger>> SiteRun::OpenLedger(
+    std::optional<double> budget_epsilon) {
+  const federation::ManifestSpec& agreed = manifest_.spec();
+  const federation::LedgerHeader header{
+      .data_set = training_.data.name,
+      .data_digest = training_.data.digest,
+      .rule = federation::ChargingRule::kAnnouncedAttempts,
+      .unit = agreed.unit,
+      .neighbouring = agreed.neighbouring,
+      .spending = {.budget_epsilon = budget_epsilon.value_or(agreed.budget_epsilon),
+                   .delta = agreed.delta,
+                   .composition = federation::Composition::kOneEvent},
+      .created = federation::SystemUnixSeconds()};
+  TACET_ASSIGN_OR_RETURN(federation::OpenedLedger opened, directory_->OpenLedger(header));
+  return federation::ClientLedger::Create(std::move(opened));
+}
+
+absl::StatusOr<federation::Evaluation> SiteRun::Evaluate(
+    const federation::MemberSession& session) const {
+  return training_.learner->Evaluate(session.model(), 1);
+}
+
+absl::Status SiteRun::Begin(const federation::MemberSession& session) {
+  TACET_ASSIGN_OR_RETURN(last_, Evaluate(session));
+  TACET_RETURN_IF_ERROR(reporter_.OnStart(manifest_, session.next_round(), last_));
+  // A process may have ended between applying a round and writing it down.
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines, directory_->ReadLines(kMetricsFile));
+  written_ = static_cast<uint32_t>(lines.size());
+  return absl::OkStatus();
+}
+
+absl::Status SiteRun::Progress(const federation::MemberSession& session,
+                               const federation::ClientLedger& ledger) {
+  if (written_ == session.next_round()) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(last_, Evaluate(session));
+  while (written_ < session.next_round()) {
+    TACET_RETURN_IF_ERROR(Write(session, ledger, written_));
+    ++written_;
+  }
+  return absl::OkStatus();
+}
+
+// Rounds that were missed and skipped by a checkpoint have no participants that this site knows of.
+absl::Status SiteRun::Write(const federation::MemberSession& session,
+                            const federation::ClientLedger& ledger, uint32_t round) {
+  federation::RoundRecord record;
+  record.round = round;
+  const auto applied =
+      std::ranges::find(session.applied(), round, &federation::MemberSession::AppliedRound::round);
+  if (applied != session.applied().end()) record.cohort_size = applied->participants;
+  record.attempts = static_cast<uint32_t>(
+      std::ranges::count_if(ledger.entries(), [&](const federation::LedgerEntry& entry) {
+        return entry.federation == manifest_.agreement() && entry.label.round == round;
+      }));
+  if (round + 1 == session.next_round()) record.evaluation = last_;
+  TACET_ASSIGN_OR_RETURN(
+      record.epsilon,
+      federation::ChargedEpsilon(manifest_.spec(), ledger.ChargesOf(manifest_.agreement())));
+  record.seconds.total = since_round_.Restart();
+  record.upload_bytes = secagg::UploadBytes(manifest_.terms().aggregation());
+  record.sum_bytes = secagg::OpenedSumBytes(manifest_.terms().aggregation());
+  return reporter_.OnRound(record);
+}
+
+absl::Status SiteRun::End(const federation::MemberSession& session,
+                          const federation::ClientLedger& ledger, bool done) {
+  TACET_RETURN_IF_ERROR(Progress(session, ledger));
+  TACET_RETURN_IF_ERROR(directory_->WriteFile(kModelFile, federation::FloatBytes(session.model())));
+  if (!done) return absl::OkStatus();
+  federation::SimulationResult result;
+  result.evaluation = last_;
+  result.rounds = session.next_round();
+  result.charged_attempts = ledger.ChargesOf(manifest_.agreement());
+  TACET_ASSIGN_OR_RETURN(result.epsilon,
+                         federation::ChargedEpsilon(manifest_.spec(), result.charged_attempts));
+  TACET_ASSIGN_OR_RETURN(result.ledger, ledger.spending().Epsilon());
+  result.ledger_charges = ledger.spending().charges();
+  if (session.next_round() < manifest_.spec().rounds) {
+    result.stopped = fmt::format("the server began no attempt after round {} of {}",
+                                 session.next_round(), manifest_.spec().rounds);
+  }
+  const std::vector<std::string> no_labels;
+  TACET_ASSIGN_OR_RETURN(
+      const base::JsonValue summary,
+      SummaryJson({.labels = no_labels,
+                   .manifest = manifest_,
+                   .result = result,
+                   .before = reporter_.before(),
+                   .most_frequent_class = training_.most_frequent_class,
+                   .seconds = since_start_.Seconds(),
+                   .commit = reporter_.commit(),
+                   .machine = MachineJson().Set("network", nullptr).Set("ranks", 1)}));
+  return directory_->WriteFile(kSummaryFile, base::AsBytes(summary.Dump(2) + "\n"));
+}
+
+}  // namespace tacet::app

@@ -1,0 +1,71 @@
+// What a site keeps of the federation that it takes part in: a run directory, as `tacet simulate`
+// writes one, that `tacet report` and `tacet audit` read.
+#ifndef TACET_APPS_TACET_CLIENT_SITE_RUN_H_
+#define TACET_APPS_TACET_CLIENT_SITE_RUN_H_
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/client/site_training.h"
+#include "apps/tacet/run/run_output.h"
+#include "tacet/base/stopwatch.h"
+#include "tacet/federation/client_ledger.h"
+#include "tacet/federation/member_session.h"
+#include "tacet/federation/signed_manifest.h"
+#include "tacet/storage/file/run_directory.h"
+
+namespace tacet::app {
+
+// One object serves one process. Accuracy and loss are those on the site's own held-out samples:
+// epsilon does not cover them, they stay in this directory.
+class SiteRun {
+ public:
+  // All must outlive it; text goes to `out`. FailedPrecondition when `path` holds a run with other
+  // settings, or another process uses it.
+  static absl::StatusOr<std::unique_ptr<SiteRun>> Open(const std::filesystem::path& path,
+                                                       const SiteTraining& training,
+                                                       const federation::SignedManifest& manifest,
+                                                       std::FILE* out);
+
+  // The run's ledger, with this budget instead of the federation's when one is given.
+  absl::StatusOr<std::unique_ptr<federation::ClientLedger>> OpenLedger(
+      std::optional<double> budget_epsilon);
+
+  absl::Status Begin(const federation::MemberSession& session);
+  // Writes down every round that was applied since the last call.
+  absl::Status Progress(const federation::MemberSession& session,
+                        const federation::ClientLedger& ledger);
+  // The model, and when the federation is done the summary.
+  absl::Status End(const federation::MemberSession& session, const federation::ClientLedger& ledger,
+                   bool done);
+
+  const std::filesystem::path& path() const { return directory_->path(); }
+
+ private:
+  SiteRun(const SiteTraining& training, const federation::Manifest& manifest,
+          std::unique_ptr<storage::file::RunDirectory> directory, std::FILE* out)
+      : training_(training),
+        manifest_(manifest),
+        directory_(std::move(directory)),
+        reporter_(*directory_, {}, out) {}
+  absl::StatusOr<federation::Evaluation> Evaluate(const federation::MemberSession& session) const;
+  absl::Status Write(const federation::MemberSession& session,
+                     const federation::ClientLedger& ledger, uint32_t round);
+
+  const SiteTraining& training_;
+  const federation::Manifest& manifest_;
+  std::unique_ptr<storage::file::RunDirectory> directory_;
+  RunReporter reporter_;
+  base::Stopwatch since_start_, since_round_;
+  uint32_t written_ = 0;  // rounds
+  federation::Evaluation last_;
+};
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_CLIENT_SITE_RUN_H_

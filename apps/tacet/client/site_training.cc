@@ -1,0 +1,91 @@
+#include "apps/tacet/client/site_training.h"
+
+#include <utility>
+#include <vector>
+
+#include "apps/tacet/run/training_run.h"
+#include "tacet/base/status.h"
+#include "tacet/learning/dataset.h"
+#include "tacet/learning/learner.h"
+
+namespace tacet::app {
+namespace {
+
+// The samples of one owner.
+absl::StatusOr<learning::Dataset> OwnData(const learning::Dataset& all,
+                                          const std::optional<uint64_t>& owner) {
+  if (!owner.has_value() && all.owners() > 1) {
+    return base::InvalidArgument(
+        "{} has the data of {} owners: choose this site's with --owner (or say in --config how "
+        "they are arranged: data.sites, data.csv_owner_column)",
+        all.name(), all.owners());
+  }
+  const uint64_t own = owner.value_or(0);
+  if (own >= all.owners()) {
+    return base::InvalidArgument("--owner is {}, {} has the data of {} owners", own, all.name(),
+                                 all.owners());
+  }
+  const std::span<const uint32_t> rows = all.rows(own);
+  const std::vector<learning::ChosenRows> chosen = {
+      {.owner = own, .rows = std::vector<uint32_t>(rows.begin(), rows.end())}};
+  return learning::SelectRows(all, chosen, fmt::format("{}, {}", all.name(), all.owner_name(own)));
+}
+
+}  // namespace
+
+void SiteDataFlags::Register(Options& options) {
+  options.AddString("data", "folder or file with this site's data (docs/formats/datasets.md)",
+                    &path_);
+  options.AddString("config",
+                    "TOML file with this site's own settings: section [data], training.precision",
+                    &config_);
+  options.AddFlag("draw", "no data: train on handwriting that the program draws, as a trial",
+                  &draw_);
+  options.AddUint("owner", "which of the data's owners this site is, from 0", &owner_);
+}
+
+absl::StatusOr<RunConfig> SiteDataFlags::Config(const federation::SignedManifest& manifest) const {
+  TACET_ASSIGN_OR_RETURN(RunConfig config, ParseRunConfig(manifest.annex(), "the agreement"));
+  if (config_.has_value()) {
+    TACET_ASSIGN_OR_RETURN(const RunConfig own, LoadRunConfig(*config_));
+    if (AgreedToml(own) != AgreedToml(RunConfig())) {
+      return base::InvalidArgument(
+          "{} sets keys on which all sites have agreed: only what belongs to this site can stand "
+          "there (data.path, data.csv_owner_column, data.held_out, data.owners, data.sites, "
+          "data.handwriting_*, "
+          "training.precision)",
+          *config_);
+    }
+    config.data.path = own.data.path;
+    config.data.csv_owner_column = own.data.csv_owner_column;
+    config.data.held_out = own.data.held_out;
+    config.data.owners = own.data.owners;
+    config.data.sites = own.data.sites;
+    config.data.handwriting_writers = own.data.handwriting_writers;
+    config.data.handwriting_min_samples = own.data.handwriting_min_samples;
+    config.data.handwriting_max_samples = own.data.handwriting_max_samples;
+    config.data.handwriting_classes = own.data.handwriting_classes;
+    config.training.precision = own.training.precision;
+  }
+  if (path_.has_value()) config.data.path = *path_;
+  if (config.data.path.empty() != draw_) {
+    return base::InvalidArgument("{}", draw_ ? "--draw and --data exclude each other"
+                                             : "--data is needed: where this site's data are");
+  }
+  return config;
+}
+
+absl::StatusOr<SiteTraining> LoadSiteTraining(const SiteDataFlags& flags,
+                                              const federation::SignedManifest& manifest) {
+  SiteTraining training;
+  TACET_ASSIGN_OR_RETURN(training.config, flags.Config(manifest));
+  TACET_ASSIGN_OR_RETURN(const learning::Dataset all, LoadRunData(training.config));
+  TACET_ASSIGN_OR_RETURN(learning::Dataset own, OwnData(all, flags.owner()));
+  training.data = LedgerDataOf(own);
+  training.most_frequent_class = learning::MostFrequentClassShare(own);
+  TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec spec, LearnerSpecOf(training.config));
+  TACET_ASSIGN_OR_RETURN(training.learner, learning::NewLearner(spec, std::move(own)));
+  return training;
+}
+
+}  // namespace tacet::app

@@ -1,0 +1,20 @@
+#include "apps/tacet/federation/federation_command.h"
+
+#include <utility>
+#include <vector>
+
+namespace tacet::app {
+
+std::unique_ptr<Command> NewFederationCommand() {
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(NewFederationInitCommand());
+  commands.push_back(NewFederationEnrolCommand());
+  commands.push_back(NewFederationSealKeyCommand());
+  commands.push_back(NewFederationShowCommand());
+  commands.push_back(NewFederationRotateCommand());
+  return std::make_unique<CommandGroup>(
+      "federation", "set up a federation: done by a coordinating member, never by the server",
+      std::move(commands));
+}
+
+}  // namespace tacet::app

@@ -1,0 +1,115 @@
+#include "apps/tacet/federation/federation_setup.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "apps/tacet/run/run_config.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/checkpoint.h"
+
+namespace tacet::app {
+namespace {
+
+using federation::ManifestMember;
+using federation::SignedManifest;
+using storage::file::CoordinatorFolder;
+using storage::file::EnrolledSite;
+
+std::vector<ManifestMember> MembersOf(const std::vector<EnrolledSite>& sites) {
+  std::vector<ManifestMember> members;
+  for (const EnrolledSite& site : sites) {
+    if (site.request.server) continue;
+    members.push_back({.name = site.request.name,
+                       .signing_key = site.request.signing_key,
+                       .sealing_key = site.request.sealing_key});
+  }
+  return members;
+}
+
+bool SameMembers(const std::vector<ManifestMember>& a, const std::vector<ManifestMember>& b) {
+  return std::ranges::equal(a, b, [](const ManifestMember& one, const ManifestMember& other) {
+    return one.name == other.name && one.signing_key == other.signing_key &&
+           one.sealing_key == other.sealing_key;
+  });
+}
+
+std::vector<float> FloatsOf(std::span<const uint8_t> bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  return values;
+}
+
+}  // namespace
+
+absl::StatusOr<federation::ManifestSpec> AgreementOf(std::string_view agreed_toml,
+                                                     std::span<const float> initial_model) {
+  TACET_ASSIGN_OR_RETURN(const RunConfig config, ParseRunConfig(agreed_toml, "federation.toml"));
+  TACET_ASSIGN_OR_RETURN(const federation::SimulationSpec spec, SimulationSpecOf(config));
+  if (!federation::SimulationLabels(spec).empty() || spec.weigh_by_samples) {
+    return base::InvalidArgument(
+        "the settings leave out encryption, noise or clipping, fix a seed, or weigh by samples: "
+        "only a simulation can do that");
+  }
+  federation::ManifestSpec agreement = spec.manifest;
+  agreement.dimension = initial_model.size();
+  agreement.initial_model = federation::ModelDigest(initial_model);
+  return agreement;
+}
+
+absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
+                                                  const base::SigningKey& coordinator) {
+  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
+  TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, folder.Enrolled());
+  std::vector<ManifestMember> members = MembersOf(sites);
+  const absl::StatusOr<base::Bytes> known = folder.SignedManifest(epoch);
+  if (known.ok()) {
+    TACET_ASSIGN_OR_RETURN(SignedManifest manifest, SignedManifest::Read(*known));
+    if (SameMembers(manifest.members(), members)) return manifest;
+    return base::FailedPrecondition(
+        "epoch {} was agreed with other members: `tacet federation rotate` begins an epoch with "
+        "those that are enrolled now",
+        epoch);
+  }
+  if (known.status().code() != absl::StatusCode::kNotFound) return known.status();
+  if (members.empty()) return base::FailedPrecondition("no site is enrolled yet");
+
+  federation::SignedManifestSpec spec;
+  spec.federation = folder.parts().federation;
+  spec.epoch = epoch;
+  TACET_ASSIGN_OR_RETURN(spec.agreement, AgreementOf(folder.parts().agreement,
+                                                     FloatsOf(folder.parts().initial_model)));
+  if (spec.agreement.cohort == 0) spec.agreement.cohort = static_cast<uint32_t>(members.size());
+  spec.annex = folder.parts().agreement;
+  spec.members = std::move(members);
+  spec.authority = folder.parts().authority;
+  TACET_ASSIGN_OR_RETURN(SignedManifest manifest, SignedManifest::Sign(spec, coordinator));
+  TACET_RETURN_IF_ERROR(folder.SaveSignedManifest(epoch, manifest.bytes()));
+  return manifest;
+}
+
+absl::StatusOr<std::vector<HandedOut>> WriteInvitations(CoordinatorFolder& folder,
+                                                        const SignedManifest& manifest,
+                                                        const base::SigningKey& coordinator,
+                                                        const base::SecretBytes& epoch_key) {
+  TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, folder.Enrolled());
+  std::vector<HandedOut> handed_out;
+  for (const EnrolledSite& site : sites) {
+    federation::Invitation invitation{.manifest = manifest.bytes(),
+                                      .certificate = site.certificate,
+                                      .epoch_key = {},
+                                      .initial_model = {}};
+    if (const auto member = manifest.MemberWith(site.request.signing_key)) {
+      TACET_ASSIGN_OR_RETURN(invitation.epoch_key,
+                             federation::SealEpochKey(manifest, *member, epoch_key, coordinator));
+      invitation.initial_model = folder.parts().initial_model;
+    }
+    TACET_ASSIGN_OR_RETURN(std::filesystem::path file,
+                           folder.SaveInvitation(manifest.epoch(), site.request.name,
+                                                 federation::WriteInvitation(invitation)));
+    handed_out.push_back({.name = site.request.name, .file = std::move(file)});
+  }
+  return handed_out;
+}
+
+}  // namespace tacet::app

@@ -1,0 +1,84 @@
+#include <string>
+#include <vector>
+
+#include "fmt/core.h"
+
+#include "apps/tacet/federation/federation_command.h"
+#include "apps/tacet/federation/federation_setup.h"
+#include "apps/tacet/run/manifest_text.h"
+#include "apps/tacet/run/run_output.h"
+#include "tacet/base/status.h"
+#include "tacet/storage/file/coordinator_folder.h"
+
+namespace tacet::app {
+namespace {
+
+using storage::file::CoordinatorFolder;
+
+class FederationShowCommand : public Command {
+ public:
+  std::string_view name() const override { return "show"; }
+  std::string_view summary() const override {
+    return "what was agreed, with whom, and what is promised to whom, in words";
+  }
+  void Register(Options& options) override {
+    options.AddString("folder", kFolderHelp, &folder_);
+    options.AddFlag("json", "print JSON", &json_);
+  }
+  absl::Status Run() override {
+    TACET_ASSIGN_OR_RETURN(const CoordinatorFolder folder, CoordinatorFolder::Open(folder_));
+    TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
+    const absl::StatusOr<base::Bytes> bytes = folder.SignedManifest(epoch);
+    if (bytes.status().code() == absl::StatusCode::kNotFound) return ShowUnsigned(folder, epoch);
+    TACET_RETURN_IF_ERROR(bytes.status());
+    TACET_ASSIGN_OR_RETURN(const federation::SignedManifest manifest,
+                           federation::SignedManifest::Read(*bytes));
+    if (json_) {
+      TACET_ASSIGN_OR_RETURN(
+          base::JsonValue privacy,
+          PrivacyJson(manifest.manifest().spec(), manifest.manifest().attempt_budget()));
+      fmt::print("{}\n", SignedManifestJson(manifest, std::move(privacy)).Dump(2));
+      return absl::OkStatus();
+    }
+    TACET_ASSIGN_OR_RETURN(const std::string text, SignedManifestText(manifest));
+    fmt::print("{}", text);
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status ShowUnsigned(const CoordinatorFolder& folder, uint32_t epoch) const {
+    TACET_ASSIGN_OR_RETURN(const auto sites, folder.Enrolled());
+    if (json_) {
+      base::JsonValue names = base::JsonValue::MakeArray();
+      for (const auto& site : sites) names.Append(site.request.name);
+      fmt::print("{}\n", base::JsonValue::MakeObject()
+                             .Set("federation", folder.parts().federation)
+                             .Set("epoch", epoch)
+                             .Set("manifest_hash", nullptr)
+                             .Set("enrolled", std::move(names))
+                             .Dump(2));
+      return absl::OkStatus();
+    }
+    fmt::print(
+        "name        {}, epoch {}: its manifest is not signed yet (tacet federation "
+        "seal-key)\n",
+        folder.parts().federation, epoch);
+    for (const auto& site : sites) {
+      fmt::print("enrolled    {:<40} {}\n", site.request.name,
+                 site.request.server ? "server" : "site");
+    }
+    fmt::print("\n{}", folder.parts().agreement);
+    return absl::OkStatus();
+  }
+
+  std::string folder_ = std::string(kDefaultFolder);
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewFederationShowCommand() {
+  return std::make_unique<FederationShowCommand>();
+}
+
+}  // namespace tacet::app

@@ -1,0 +1,23 @@
+// What a folder holds once it has joined a federation, as the commands that need that ask for it.
+#ifndef TACET_APPS_TACET_FEDERATION_MEMBERSHIP_H_
+#define TACET_APPS_TACET_FEDERATION_MEMBERSHIP_H_
+
+#include <cstdint>
+#include <filesystem>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/storage/file/site_folder.h"
+
+namespace tacet::app {
+
+// NotFound, with the command that helps, when `folder`, which is at `home`, has not joined one.
+absl::StatusOr<storage::file::Membership> MembershipOf(const storage::file::SiteFolder& folder,
+                                                       const std::filesystem::path& home);
+
+// Before a certificate ends, sites and servers are told for so long.
+inline constexpr uint64_t kCertificateWarningSeconds = 30 * 86'400;
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_FEDERATION_MEMBERSHIP_H_

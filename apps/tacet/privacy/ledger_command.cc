@@ -1,0 +1,277 @@
+#include "apps/tacet/privacy/ledger_command.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "fmt/chrono.h"
+#include "fmt/core.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/json.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/ledger.h"
+#include "tacet/federation/privacy_spending.h"
+#include "tacet/storage/file/ledger_file.h"
+
+namespace tacet::app {
+namespace {
+
+using federation::LedgerEntry;
+using federation::LedgerHeader;
+using federation::PrivacySpending;
+using federation::RecoveredLedger;
+using federation::SpentEpsilon;
+
+// Entries of one federation that are charged alike.
+struct Group {
+  base::Digest federation{};
+  accounting::SamplingEvent event;
+  uint64_t releases = 0;
+  uint64_t caught_up = 0;        // of them, charged after they were missed
+  uint64_t first = 0, last = 0;  // Unix seconds
+};
+
+std::vector<Group> GroupsOf(const std::vector<LedgerEntry>& entries) {
+  std::vector<Group> groups;
+  for (const LedgerEntry& entry : entries) {
+    auto group = std::ranges::find_if(groups, [&entry](const Group& known) {
+      return known.federation == entry.federation &&
+             federation::SameEvent(known.event, entry.event);
+    });
+    if (group == groups.end()) {
+      group = groups.insert(group, {.federation = entry.federation,
+                                    .event = entry.event,
+                                    .first = entry.time,
+                                    .last = entry.time});
+    }
+    group->releases += entry.count;
+    if (entry.kind == federation::ChargeKind::kCatchingUp) group->caught_up += entry.count;
+    group->first = std::min(group->first, entry.time);
+    group->last = std::max(group->last, entry.time);
+  }
+  return groups;
+}
+
+absl::StatusOr<PrivacySpending> SpendingOf(const RecoveredLedger& found) {
+  TACET_ASSIGN_OR_RETURN(PrivacySpending spending, PrivacySpending::Create(found.header.spending));
+  for (const LedgerEntry& entry : found.entries) {
+    TACET_RETURN_IF_ERROR(spending.Add(entry.event, entry.count));
+  }
+  return spending;
+}
+
+std::string EpsilonText(double epsilon) {
+  return std::isfinite(epsilon) ? fmt::format("{:.4f}", epsilon) : "infinite";
+}
+
+std::string TimeText(uint64_t seconds) {
+  constexpr uint64_t kYear9999 = 253402300799;
+  return seconds > kYear9999
+             ? fmt::format("{} s", seconds)
+             : fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(static_cast<std::time_t>(seconds)));
+}
+
+// What a reader should know about the file's end; empty when there is nothing to say.
+std::string EndText(const RecoveredLedger& found) {
+  if (found.end.count > found.anchored) {
+    return "the last charge is not in the anchor yet: it is being made, or its process was "
+           "killed; it counts as spent";
+  }
+  if (found.torn_bytes > 0) {
+    return fmt::format(
+        "{} bytes of a charge follow that is being made, or was cut short before "
+        "anything was sealed for it",
+        found.torn_bytes);
+  }
+  return "";
+}
+
+class LedgerCommand : public Command {
+ public:
+  std::string_view name() const override { return "ledger"; }
+  std::string_view summary() const override {
+    return "what was spent of a data set's privacy budget, and whether the ledger is whole";
+  }
+
+  void Register(Options& options) override {
+    options.AddPositional("action",
+                          "show: charges, epsilon and what is left; verify: hash chain and anchor",
+                          {"show", "verify"}, true, &action_);
+    options.AddPositional("path", "the ledger; its anchor stands beside it as PATH.anchor", {},
+                          true, &path_);
+    options.AddFlag("json", "print JSON", &json_);
+  }
+
+  absl::Status Run() override {
+    const absl::StatusOr<RecoveredLedger> found = storage::file::LedgerFile::Read(path_);
+    if (action_ == "verify") return Verify(found);
+    TACET_RETURN_IF_ERROR(found.status());
+    return Show(*found);
+  }
+
+ private:
+  absl::Status Verify(const absl::StatusOr<RecoveredLedger>& found) const {
+    if (!found.ok()) {
+      if (json_) {
+        fmt::print("{}\n", base::JsonValue::MakeObject()
+                               .Set("valid", false)
+                               .Set("reason", base::Message(found.status()))
+                               .Dump(2));
+      }
+      return found.status();
+    }
+    const std::string head = base::ToHex(found->end.head);
+    if (json_) {
+      fmt::print("{}\n", base::JsonValue::MakeObject()
+                             .Set("valid", true)
+                             .Set("records", found->end.count)
+                             .Set("anchored", found->anchored)
+                             .Set("torn_bytes", found->torn_bytes)
+                             .Set("head", head)
+                             .Dump(2));
+      return absl::OkStatus();
+    }
+    fmt::print("{} records, chained and anchored; head {}\n", found->end.count, head);
+    if (const std::string end = EndText(*found); !end.empty()) fmt::print("note: {}\n", end);
+    return absl::OkStatus();
+  }
+
+  absl::Status Show(const RecoveredLedger& found) const {
+    TACET_ASSIGN_OR_RETURN(PrivacySpending spending, SpendingOf(found));
+    TACET_ASSIGN_OR_RETURN(const SpentEpsilon spent, spending.Epsilon());
+    const std::vector<Group> groups = GroupsOf(found.entries);
+    std::vector<uint64_t> fits;  // by group; how many more of this kind
+    if (found.header.spending.budget_epsilon > 0) {
+      for (const Group& group : groups) {
+        TACET_ASSIGN_OR_RETURN(const uint64_t more,
+                               spending.ChargesThatFit(group.event, kMostAskedFor));
+        fits.push_back(more);
+      }
+    }
+    if (json_) {
+      PrintJson(found, spending, spent, groups, fits);
+    } else {
+      PrintTable(found, spending, spent, groups, fits);
+    }
+    return absl::OkStatus();
+  }
+
+  void PrintJson(const RecoveredLedger& found, const PrivacySpending& spending,
+                 const SpentEpsilon& spent, const std::vector<Group>& groups,
+                 const std::vector<uint64_t>& fits) const {
+    const LedgerHeader& header = found.header;
+    const double budget = header.spending.budget_epsilon;
+    base::JsonValue list = base::JsonValue::MakeArray();
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const Group& group = groups[i];
+      list.Append(base::JsonValue::MakeObject()
+                      .Set("federation", base::ToHex(group.federation))
+                      .Set("sampling", accounting::SamplingName(group.event.sampling))
+                      .Set("sampling_rate", group.event.sampling_rate)
+                      .Set("noise", group.event.noise_stddev)
+                      .Set("clip_norm", group.event.clip_norm)
+                      .Set("charges", group.releases)
+                      .Set("caught_up", group.caught_up)
+                      .Set("first", group.first)
+                      .Set("last", group.last)
+                      .Set("fit", fits.empty() ? base::JsonValue() : base::JsonValue(fits[i])));
+    }
+    base::JsonValue accountants = base::JsonValue::MakeArray();
+    for (const auto& [name, epsilon] : Rows(spent)) {
+      accountants.Append(base::JsonValue::MakeObject()
+                             .Set("name", name)
+                             .Set("epsilon", epsilon)
+                             .Set("valid", IsValid(spent, name)));
+    }
+    const bool finite = std::isfinite(spent.epsilon);
+    fmt::print(
+        "{}\n",
+        base::JsonValue::MakeObject()
+            .Set("data_set", header.data_set)
+            .Set("data_digest", base::ToHex(header.data_digest))
+            .Set("rule", federation::ChargingRuleName(header.rule))
+            .Set("composition", federation::CompositionName(header.spending.composition))
+            .Set("unit", accounting::UnitName(header.unit))
+            .Set("neighbouring", accounting::NeighbouringName(header.neighbouring))
+            .Set("created", header.created)
+            .Set("budget_epsilon", budget > 0 ? base::JsonValue(budget) : base::JsonValue())
+            .Set("delta", header.spending.delta)
+            .Set("charges", spending.charges())
+            .Set("entries", std::move(list))
+            .Set("accountants", std::move(accountants))
+            .Set("epsilon", spent.epsilon)
+            .Set("accountant", finite ? base::JsonValue(spent.accountant) : base::JsonValue())
+            .Set("reason", finite ? base::JsonValue() : base::JsonValue(kNoGuarantee))
+            .Set("epsilon_left", budget > 0 ? base::JsonValue(std::max(0.0, budget - spent.epsilon))
+                                            : base::JsonValue())
+            .Dump(2));
+  }
+
+  void PrintTable(const RecoveredLedger& found, const PrivacySpending& spending,
+                  const SpentEpsilon& spent, const std::vector<Group>& groups,
+                  const std::vector<uint64_t>& fits) const {
+    const LedgerHeader& header = found.header;
+    const double budget = header.spending.budget_epsilon;
+    fmt::print("data        {} (digest {})\n", header.data_set,
+               base::ToHex(header.data_digest).substr(0, 16));
+    fmt::print("rule        {}, {}; unit {}, {}\n", federation::ChargingRuleName(header.rule),
+               federation::CompositionName(header.spending.composition),
+               accounting::UnitName(header.unit),
+               accounting::NeighbouringName(header.neighbouring));
+    fmt::print("budget      {} at delta {}\n",
+               budget > 0 ? fmt::format("epsilon {}", budget) : "none", header.spending.delta);
+    fmt::print("made        {} UTC\n", TimeText(header.created));
+    fmt::print("\n{:<18}{:<12}{:>8}{:>9}{:>8}{:>10}{:>11}{:>9}  {}\n", "federation", "sampling",
+               "rate", "noise", "clip", "charges", "caught up", "fit", "last (UTC)");
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const Group& group = groups[i];
+      fmt::print("{:<18}{:<12}{:>8.5g}{:>9.4g}{:>8.4g}{:>10}{:>11}{:>9}  {}\n",
+                 base::ToHex(group.federation).substr(0, 16),
+                 accounting::SamplingName(group.event.sampling), group.event.sampling_rate,
+                 group.event.noise_stddev, group.event.clip_norm, group.releases, group.caught_up,
+                 fits.empty() ? "-" : FitText(fits[i]), TimeText(group.last));
+    }
+    fmt::print("\n{} charges so far:\n", spending.charges());
+    for (const auto& [name, epsilon] : Rows(spent)) {
+      fmt::print("{} {:<17}epsilon {}{}\n", name == spent.accountant ? "*" : " ", name,
+                 EpsilonText(epsilon),
+                 IsValid(spent, name) ? "" : "  (only if all events had been fixed beforehand)");
+    }
+    fmt::print("* the smallest bound that is valid for this ledger{}\n",
+               std::isfinite(spent.epsilon) ? "" : std::string("; ") + kNoGuarantee);
+    if (budget > 0) {
+      fmt::print("left        epsilon {:.4f} of {}\n", std::max(0.0, budget - spent.epsilon),
+                 budget);
+    }
+    if (const std::string end = EndText(found); !end.empty()) fmt::print("note        {}\n", end);
+  }
+
+  static std::vector<std::pair<std::string, double>> Rows(const SpentEpsilon& spent) {
+    std::vector<std::pair<std::string, double>> rows = {{"moments", spent.moments},
+                                                        {"rdp", spent.rdp}};
+    if (spent.pld.has_value()) rows.emplace_back("pld", *spent.pld);
+    rows.emplace_back("fixed-order-rdp", spent.fixed_order_rdp);
+    return rows;
+  }
+  static bool IsValid(const SpentEpsilon& spent, std::string_view name) {
+    return spent.accountants_are_valid || name == "fixed-order-rdp";
+  }
+  static std::string FitText(uint64_t fits) {
+    return fits < kMostAskedFor ? fmt::format("{}", fits) : fmt::format("{}+", kMostAskedFor);
+  }
+
+  static constexpr uint64_t kMostAskedFor = 1'000'000;
+  static constexpr const char* kNoGuarantee =
+      "a release without noise, or without clipping, promises nothing";
+
+  std::string action_, path_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewLedgerCommand() { return std::make_unique<LedgerCommand>(); }
+
+}  // namespace tacet::app

@@ -1,0 +1,277 @@
+#include "apps/tacet/privacy/privacy_command.h"
+
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fmt/core.h"
+
+#include "apps/tacet/privacy/privacy_explain.h"
+#include "apps/tacet/privacy/privacy_output.h"
+#include "apps/tacet/privacy/privacy_sweep.h"
+#include "tacet/accounting/calibration.h"
+#include "tacet/accounting/privacy_rows.h"
+#include "tacet/base/status.h"
+
+namespace tacet::app {
+namespace {
+
+using accounting::Accountant;
+using accounting::HeldFixed;
+using accounting::PrivacyRow;
+using accounting::Unit;
+using accounting::View;
+
+absl::Status WriteFile(const std::string& path, std::string_view text) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  return out ? absl::OkStatus() : base::Unavailable("cannot write {}", path);
+}
+
+class PrivacyCommand : public Command {
+ public:
+  std::string_view name() const override { return "privacy"; }
+  std::string_view summary() const override {
+    return "what a federation promises to whom: epsilon for every view and accountant";
+  }
+
+  void Register(Options& options) override {
+    options.AddUint("clients", "M, all clients of the federation", &spec_.clients);
+    options.AddUint("cohort", "K, clients drawn for a round", &spec_.cohort);
+    options.AddUint("rounds", "T, rounds, every attempt counted", &rounds_);
+    options.AddDouble("clip", "S, the L2 clip norm of a contribution", &spec_.clip_norm);
+    options.AddDouble("noise", "sigma, standard deviation of the noise in the sum", &noise_);
+    options.AddDouble("delta", "the probability with which the promise may fail", &spec_.delta);
+    options.AddUint("min-participants",
+                    "K_min, a round with fewer is not opened; 0 means the cohort (with Poisson "
+                    "sampling what is missed once in 1e9 rounds)",
+                    &spec_.min_participants);
+    options.AddChoice("sampling", "how a cohort is drawn", {"fixed-size", "poisson"}, &sampling_);
+    options.AddChoice("neighbouring", "which data sets must look alike",
+                      {"replace-one", "zero-out"}, &neighbouring_);
+    options.AddUint("colluding", "c, clients that pool what they know", &spec_.colluders);
+    options.AddDouble("availability", "share of the clients that can be drawn in a round",
+                      &availability_);
+    options.AddUint("max-participations", "most rounds that one client joins; 0 means all",
+                    &spec_.max_participations);
+    options.AddFlag("cover-uploads", "clients that were not drawn send noise and zeros",
+                    &spec_.cover_uploads);
+    options.AddChoice("unit", "what is hidden", {"client", "person", "record"}, &unit_);
+    options.AddUint("sites", "the same as --clients, for --unit person or record", &sites_);
+    options.AddDouble("record-rate", "q_r, the probability with which a site draws a record",
+                      &spec_.record_rate);
+    options.AddUint("appearances", "most sites at which one person or record appears",
+                    &spec_.appearances);
+    options.AddFlag("json", "print JSON", &json_);
+    options.AddFlag("explain", "say in words what is promised to whom, and what is not", &explain_);
+    options.AddDouble("false-accusations",
+                      "for --explain: how many wrong accusations an attacker "
+                      "may make",
+                      &false_accusations_);
+    options.AddString("calibrate",
+                      "find noise, rounds, cohort (at the given noise) or "
+                      "cohort-at-average-noise (noise / cohort fixed) for --epsilon",
+                      &calibrate_);
+    options.AddDouble("epsilon", "what --calibrate may spend", &epsilon_);
+    options.AddChoice("accountant", "for --calibrate: whose epsilon, or the smallest valid one",
+                      {"best", "moments", "rdp", "pld"}, &accountant_);
+    options.AddChoice("view", "for --calibrate: whose view",
+                      {"outsider", "participant-in-cohort", "participant-out-of-cohort",
+                       "colluders", "cohort-knowing", "traffic-observer"},
+                      &view_);
+    options.AddString("sweep",
+                      "QUANTITY=FROM:TO:STEP with noise, rounds, cohort (noise / cohort "
+                      "fixed) or colluding: writes CSV and SVG",
+                      &sweep_);
+    options.AddString("out", "for --sweep: path of the files without .csv and .svg", &out_);
+    options.AddUint("dimension", "values of one update, for the terms of finite arithmetic",
+                    &size_.dimension);
+    options.AddDouble("bound", "b, the bound of one coordinate, likewise; 0 means the clip norm",
+                      &size_.coordinate_bound);
+    options.AddDouble("scale", "s, the step of the quantisation, likewise",
+                      &size_.quantisation_step);
+  }
+
+  absl::Status Run() override {
+    TACET_RETURN_IF_ERROR(ReadFederation());
+    if (calibrate_) {
+      return Calibrate();
+    }
+    if (sweep_) {
+      return Sweep();
+    }
+    TACET_ASSIGN_OR_RETURN(const std::vector<PrivacyRow> rows, accounting::PrivacyRows(spec_));
+    if (explain_) {
+      TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement,
+                             StatePrivacy(spec_, rows, false_accusations_));
+      fmt::print("{}\n\n{}", Heading(), StatementText(statement));
+      return absl::OkStatus();
+    }
+    Print(rows);
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status ReadFederation() {
+    TACET_ASSIGN_OR_RETURN(spec_.sampling, accounting::ParseSampling(sampling_));
+    TACET_ASSIGN_OR_RETURN(spec_.neighbouring, accounting::ParseNeighbouring(neighbouring_));
+    TACET_ASSIGN_OR_RETURN(spec_.unit, accounting::ParseUnit(unit_));
+    if (sites_ > 0) {
+      spec_.clients = sites_;
+    }
+    if (epsilon_ && !calibrate_) {
+      return base::InvalidArgument(
+          "--epsilon is what --calibrate may spend: say with it which quantity to find");
+    }
+    if (!noise_ && calibrate_ != "noise" && !(sweep_ && sweep_->starts_with("noise"))) {
+      return base::InvalidArgument("--noise is missing");
+    }
+    spec_.noise_stddev = noise_.value_or(spec_.clip_norm);
+    if (!rounds_ && calibrate_ != "rounds" && !(sweep_ && sweep_->starts_with("rounds"))) {
+      return base::InvalidArgument("--rounds is missing");
+    }
+    spec_.rounds = rounds_.value_or(1);
+    if (!(availability_ > 0 && availability_ <= 1)) {
+      return base::InvalidArgument("--availability is {}, expected above 0 and at most 1",
+                                   availability_);
+    }
+    if (availability_ < 1) {
+      spec_.pool = static_cast<uint64_t>(
+          std::floor(availability_ * static_cast<double>(spec_.clients) + 1e-9));
+    }
+    return accounting::CheckFederation(spec_);
+  }
+
+  std::string Heading() const {
+    const accounting::FederationPrivacySpec resolved = accounting::Resolved(spec_);
+    if (spec_.unit != Unit::kClient) {
+      return fmt::format(
+          "{} sites, each draws every {} with probability {}, {} rounds, clip norm {}, noise {}, "
+          "delta {}",
+          spec_.clients, accounting::UnitName(spec_.unit), spec_.record_rate, spec_.rounds,
+          spec_.clip_norm, spec_.noise_stddev, spec_.delta);
+    }
+    const double expected = spec_.cover_uploads ? static_cast<double>(resolved.pool)
+                                                : static_cast<double>(resolved.cohort);
+    const double resulting =
+        spec_.noise_stddev * std::sqrt(expected / static_cast<double>(resolved.min_participants));
+    return fmt::format(
+        "{} clients, cohorts of {} ({}) out of {}, at least {} arrive, {} rounds, clip norm {}, "
+        "noise {} at least and {:.4g} when all arrive, delta {}",
+        spec_.clients, spec_.cohort, sampling_, resolved.pool, resolved.min_participants,
+        spec_.rounds, spec_.clip_norm, spec_.noise_stddev, resulting, spec_.delta);
+  }
+
+  void Print(const std::vector<PrivacyRow>& rows) const {
+    std::string why;
+    const auto terms = report::TermsOfRows(rows, spec_, size_, why);
+    if (json_) {
+      fmt::print("{}\n", report::PrivacyRowsJson(rows, terms).Dump(2));
+      return;
+    }
+    fmt::print("{}\n\n{}", Heading(), PrivacyRowsTable(rows, terms));
+    if (!why.empty()) {
+      fmt::print("The mechanism cannot run at this size: {}\n", why);
+    }
+  }
+
+  absl::StatusOr<accounting::CalibrationTarget> Target() const {
+    if (!epsilon_) {
+      return base::InvalidArgument("--calibrate needs --epsilon");
+    }
+    accounting::CalibrationTarget target{.epsilon = *epsilon_};
+    for (const Accountant accountant : {Accountant::kMoments, Accountant::kRdp, Accountant::kPld}) {
+      if (accountant_ == accounting::AccountantName(accountant)) {
+        target.accountant = accountant;
+      }
+    }
+    for (const View view :
+         {View::kOutsider, View::kParticipantInCohort, View::kParticipantOutOfCohort,
+          View::kColluders, View::kCohortKnowing, View::kTrafficObserver}) {
+      if (view_ == accounting::ViewName(view)) {
+        target.view = view;
+      }
+    }
+    return target;
+  }
+
+  absl::Status Calibrate() {
+    TACET_ASSIGN_OR_RETURN(const accounting::CalibrationTarget target, Target());
+    double value = 0;
+    if (*calibrate_ == "noise") {
+      TACET_ASSIGN_OR_RETURN(value, accounting::CalibrateNoise(spec_, target));
+      spec_.noise_stddev = value;
+    } else if (*calibrate_ == "rounds") {
+      TACET_ASSIGN_OR_RETURN(spec_.rounds, accounting::CalibrateRounds(spec_, target));
+      value = static_cast<double>(spec_.rounds);
+    } else if (*calibrate_ == "cohort" || *calibrate_ == "cohort-at-average-noise") {
+      const HeldFixed held =
+          *calibrate_ == "cohort" ? HeldFixed::kNoise : HeldFixed::kNoiseOfTheAverage;
+      TACET_ASSIGN_OR_RETURN(const uint64_t cohort,
+                             accounting::CalibrateCohort(spec_, target, held));
+      spec_ = accounting::WithCohort(spec_, cohort, held);
+      value = static_cast<double>(cohort);
+    } else {
+      return base::InvalidArgument(
+          "cannot calibrate \"{}\": expected noise, rounds, cohort or cohort-at-average-noise",
+          *calibrate_);
+    }
+    TACET_ASSIGN_OR_RETURN(const double reached, accounting::EpsilonOf(spec_, target));
+    if (json_) {
+      fmt::print("{}\n", base::JsonValue::MakeObject()
+                             .Set("quantity", *calibrate_)
+                             .Set("value", value)
+                             .Set("noise", spec_.noise_stddev)
+                             .Set("view", view_)
+                             .Set("accountant", accountant_)
+                             .Set("epsilon", reached)
+                             .Set("delta", spec_.delta)
+                             .Dump(2));
+      return absl::OkStatus();
+    }
+    fmt::print("{} {:.8g} gives epsilon {:.6f} (view {}, accountant {})\n", *calibrate_, value,
+               reached, view_, accountant_);
+    return absl::OkStatus();
+  }
+
+  absl::Status Sweep() {
+    TACET_ASSIGN_OR_RETURN(const SweepRange range, ParseSweep(*sweep_));
+    TACET_ASSIGN_OR_RETURN(const std::vector<SweepPoint> points, RunSweep(spec_, range));
+    const std::string path = out_.value_or("privacy-" + range.quantity);
+    TACET_RETURN_IF_ERROR(WriteFile(path + ".csv", SweepCsv(range, points)));
+    TACET_RETURN_IF_ERROR(WriteFile(path + ".svg", SweepSvg(range, points)));
+    fmt::print("wrote {0}.csv and {0}.svg: {1} values of {2}\n", path, points.size(),
+               range.quantity);
+    return absl::OkStatus();
+  }
+
+  accounting::FederationPrivacySpec spec_;
+  report::MechanismSize size_;
+  std::optional<uint64_t> rounds_;
+  std::optional<double> noise_;
+  std::string sampling_ = "fixed-size";
+  std::string neighbouring_ = "replace-one";
+  std::string unit_ = "client";
+  uint64_t sites_ = 0;
+  double availability_ = 1;
+  bool json_ = false;
+  bool explain_ = false;
+  double false_accusations_ = kFalseAccusations;
+  std::optional<std::string> calibrate_;
+  std::optional<double> epsilon_;
+  std::string accountant_ = "best";
+  std::string view_ = "outsider";
+  std::optional<std::string> sweep_;
+  std::optional<std::string> out_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewPrivacyCommand() { return std::make_unique<PrivacyCommand>(); }
+
+}  // namespace tacet::app

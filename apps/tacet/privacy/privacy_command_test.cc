@@ -1,0 +1,179 @@
+#include "apps/tacet/privacy/privacy_command.h"
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/json.h"
+
+namespace tacet::app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// What `tacet privacy ARGS` prints; the paper's setting unless ARGS change it.
+std::string Output(std::vector<const char*> more, int expected_code = 0) {
+  std::vector<const char*> args = {"tacet",   "privacy",  "--clients", "3596",   "--cohort",
+                                   "1000",    "--rounds", "100",       "--clip", "1",
+                                   "--noise", "6",        "--delta",   "1e-5"};
+  args.insert(args.end(), more.begin(), more.end());
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(NewPrivacyCommand());
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int code =
+      RunCommandLine(static_cast<int>(args.size()), args.data(), "0", std::move(commands));
+  EXPECT_EQ(code, expected_code);
+  const std::string out = testing::internal::GetCapturedStdout();
+  const std::string error = testing::internal::GetCapturedStderr();
+  return code == 0 ? out : error;
+}
+
+TEST(PrivacyCommandTest, TheTableShowsThePublishedFigure) {
+  const std::string table = Output({});
+  EXPECT_THAT(table, HasSubstr("5.306"));
+  EXPECT_THAT(table, HasSubstr("5.313"));
+  EXPECT_THAT(table, HasSubstr("19.131"));
+  EXPECT_THAT(table, HasSubstr("nothing is promised"));
+}
+
+TEST(PrivacyCommandTest, JsonHasTheOutsidersMomentsFirst) {
+  const auto json = base::JsonValue::Parse(Output({"--json"}));
+  ASSERT_TRUE(json.ok());
+  const base::JsonValue* rows = json->Find("accountants");
+  ASSERT_NE(rows, nullptr);
+  ASSERT_FALSE(rows->items().empty());
+  const base::JsonValue& first = rows->items().front();
+  const auto text = [&](const char* key) { return *first.Find(key)->AsString(); };
+  EXPECT_EQ(text("name"), "moments");
+  EXPECT_EQ(text("view"), "outsider");
+  EXPECT_EQ(text("unit"), "client");
+  EXPECT_EQ(text("neighbouring"), "replace-one");
+  EXPECT_EQ(text("sampling"), "fixed-size");
+  EXPECT_NEAR(*first.Find("epsilon")->AsDouble(), 5.3056767961846457, 5e-9);
+  EXPECT_EQ(*first.Find("order")->AsDouble(), 5);
+}
+
+TEST(PrivacyCommandTest, ARowWithoutGuaranteeHasNullAndAReason) {
+  const auto json = base::JsonValue::Parse(Output({"--json", "--noise", "0"}));
+  ASSERT_TRUE(json.ok());
+  for (const base::JsonValue& row : json->Find("accountants")->items()) {
+    EXPECT_TRUE(row.Find("epsilon")->is_null());
+    ASSERT_NE(row.Find("reason"), nullptr);
+    EXPECT_TRUE(row.Find("reason")->is_string());
+  }
+}
+
+TEST(PrivacyCommandTest, JsonHasTheHeadlinesAndTheTermsOfFiniteArithmetic) {
+  const auto json = base::JsonValue::Parse(Output({"--json"}));
+  ASSERT_TRUE(json.ok());
+  const base::JsonValue* headlines = json->Find("headlines");
+  ASSERT_NE(headlines, nullptr);
+  const base::JsonValue& outsider = headlines->items().front();
+  EXPECT_EQ(*outsider.Find("name")->AsString(), "pld");
+  EXPECT_NEAR(*outsider.Find("epsilon")->AsDouble(), 4.5288, 5e-4);
+  EXPECT_NEAR(*outsider.Find("epsilon_lower")->AsDouble(), 4.3004, 5e-4);
+  const base::JsonValue* terms = outsider.Find("implementation");
+  ASSERT_NE(terms, nullptr);
+  EXPECT_LT(*terms->Find("epsilon")->AsDouble(), 1e-5);
+  EXPECT_GT(*terms->Find("epsilon")->AsDouble(), 0);
+  EXPECT_LT(*terms->Find("delta")->AsDouble(), 1e-8);
+}
+
+// With hardly any noise e^epsilon passes every double: the term stays a number, and is named.
+TEST(PrivacyCommandTest, TermsBeyondDeltaAreSaidToBe) {
+  const auto json = base::JsonValue::Parse(Output({"--json", "--noise", "0.3"}));
+  ASSERT_TRUE(json.ok());
+  const base::JsonValue* terms = json->Find("accountants")->items().front().Find("implementation");
+  ASSERT_NE(terms, nullptr);
+  EXPECT_EQ(terms->Find("delta")->AsDouble().value_or(0), 1);
+  EXPECT_EQ(json->Find("accountants")->items().back().Find("implementation"), nullptr);
+  EXPECT_THAT(Output({"--noise", "0.3"}), HasSubstr("for exact arithmetic only"));
+  EXPECT_THAT(Output({}), Not(HasSubstr("for exact arithmetic only")));
+}
+
+TEST(PrivacyCommandTest, ZeroOutAvailabilityAndCovers) {
+  EXPECT_THAT(Output({"--neighbouring", "zero-out"}), HasSubstr("2.189"));
+  EXPECT_THAT(Output({"--availability", "0.7"}), HasSubstr("6.72"));
+  EXPECT_THAT(Output({"--max-participations", "45"}), HasSubstr("11.48"));
+  const std::string covered = Output({"--cover-uploads"});
+  EXPECT_THAT(covered, HasSubstr("traffic-observer"));
+  EXPECT_THAT(covered, HasSubstr("whoever learns the cohorts nevertheless"));
+  EXPECT_THAT(covered, Not(HasSubstr("server, network, operators; about")));
+  EXPECT_THAT(Output({"--availability", "0"}, 1), HasSubstr("--availability is 0"));
+}
+
+TEST(PrivacyCommandTest, RecordsAreTheUnitOfHospitals) {
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(NewPrivacyCommand());
+  const std::vector<const char*> args = {
+      "tacet",   "privacy", "--unit",  "record", "--record-rate",  "0.1",
+      "--sites", "4",       "--noise", "3",      "--rounds",       "200",
+      "--clip",  "1",       "--delta", "1e-5",   "--neighbouring", "zero-out"};
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(RunCommandLine(static_cast<int>(args.size()), args.data(), "0", std::move(commands)),
+            0);
+  const std::string table = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(table, HasSubstr("2.004"));  // outsider
+  EXPECT_THAT(table, HasSubstr("2.394"));  // another hospital
+  EXPECT_THAT(table, HasSubstr("the draw of records stays inside the site"));
+}
+
+TEST(PrivacyCommandTest, CalibratesNoise) {
+  const auto json = base::JsonValue::Parse(Output(
+      {"--calibrate", "noise", "--epsilon", "5.3056768", "--accountant", "moments", "--json"}));
+  ASSERT_TRUE(json.ok());
+  EXPECT_NEAR(*json->Find("value")->AsDouble(), 6, 1e-5);
+  EXPECT_THAT(Output({"--calibrate", "noise"}, 1), HasSubstr("--calibrate needs --epsilon"));
+  EXPECT_THAT(Output({"--epsilon", "5.3"}, 1),
+              HasSubstr("--epsilon is what --calibrate may spend"));
+  EXPECT_THAT(Output({"--calibrate", "clip", "--epsilon", "1"}, 1),
+              HasSubstr("cannot calibrate \"clip\""));
+}
+
+TEST(PrivacyCommandTest, ExplainsInWords) {
+  const std::string text = Output({"--explain"});
+  EXPECT_THAT(text, HasSubstr("at most 9.6 %"));
+  EXPECT_THAT(text, HasSubstr("at most 84.3 %"));
+  EXPECT_THAT(text, HasSubstr("What is not promised"));
+  EXPECT_THAT(text, HasSubstr("Whoever sees the traffic learns them."));
+  const std::string covered = Output({"--explain", "--cover-uploads"});
+  EXPECT_THAT(covered, HasSubstr("although everybody uploads"));
+  EXPECT_THAT(covered, Not(HasSubstr("Whoever knows who took part")));
+}
+
+TEST(PrivacyCommandTest, SweepsWriteCsvAndSvg) {
+  const std::string path = testing::TempDir() + "privacy-sweep-test";
+  Output({"--sweep", "noise=4:8:2", "--out", path.c_str()});
+  const auto read = [](const std::string& name) {
+    std::ifstream in(name);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string csv = read(path + ".csv");
+  EXPECT_THAT(csv, HasSubstr("quantity,value,view,accountant,standing,releases,epsilon"));
+  EXPECT_THAT(csv, HasSubstr("noise,6,outsider,moments,guarantee,100,5.30567679618"));
+  EXPECT_THAT(csv, HasSubstr("noise,8,outsider,pld,"));
+  const std::string svg = read(path + ".svg");
+  EXPECT_THAT(svg, HasSubstr("<svg xmlns"));
+  EXPECT_THAT(svg, HasSubstr("polyline"));
+  EXPECT_THAT(Output({"--sweep", "noise=4"}, 1), HasSubstr("not of the form"));
+  EXPECT_THAT(Output({"--sweep", "mood=1:2:1"}, 1), HasSubstr("cannot sweep \"mood\""));
+  EXPECT_THAT(Output({"--sweep", "noise=2:1:1"}, 1), HasSubstr("does not go up"));
+  EXPECT_THAT(Output({"--sweep", "noise=1:x:1"}, 1), HasSubstr("not a number"));
+  EXPECT_THAT(Output({"--sweep", "noise=1:1e9:1"}, 1), HasSubstr("more than 10000 points"));
+}
+
+TEST(PrivacyCommandTest, RefusalsNameTheQuantity) {
+  EXPECT_THAT(Output({"--cohort", "4000"}, 1), HasSubstr("the cohort is 4000, expected 1 to 3596"));
+  EXPECT_THAT(Output({"--delta", "2"}, 1), HasSubstr("delta is 2"));
+  EXPECT_THAT(Output({"--noise=-1"}, 1), HasSubstr("noise_stddev is -1"));
+  EXPECT_THAT(Output({"--sampling", "maybe"}, 2), HasSubstr("maybe"));
+}
+
+}  // namespace
+}  // namespace tacet::app

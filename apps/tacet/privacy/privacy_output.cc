@@ -1,0 +1,64 @@
+#include "apps/tacet/privacy/privacy_output.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "fmt/format.h"
+
+namespace tacet::app {
+
+using accounting::PrivacyRow;
+using report::ImplementationTerms;
+using report::IsHeadline;
+
+std::string PrivacyRowsTable(const std::vector<PrivacyRow>& rows,
+                             const std::vector<std::optional<ImplementationTerms>>& terms) {
+  std::string out = fmt::format("  {:<26}{:<11}{:<8}{:<13}{:<11}{:>10}{:>10}{:>8}  {}\n", "view",
+                                "accountant", "unit", "neighbours", "sampling", "epsilon", "delta",
+                                "rounds", "what the figure assumes");
+  ImplementationTerms most;
+  bool any = false;
+  int spent = 0;  // rows whose terms are more than delta, and the least epsilon among them
+  double least_spent = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const PrivacyRow& row = rows[i];
+    const bool number = row.epsilon.has_value();
+    std::string note = row.note;
+    if (number && row.order > 0) {
+      note += fmt::format(" (order {:.4g})", row.order);
+    }
+    out += fmt::format(
+        "{} {:<26}{:<11}{:<8}{:<13}{:<11}{:>10}{:>10}{:>8}  {}\n",
+        IsHeadline(rows, row) ? "*" : " ", accounting::ViewName(row.view),
+        number ? accounting::AccountantName(row.accountant) : "-", accounting::UnitName(row.unit),
+        accounting::NeighbouringName(row.neighbouring), accounting::SamplingName(row.sampling),
+        number ? fmt::format("{:.3f}", *row.epsilon) : "none",
+        number ? fmt::format("{:.3g}", row.delta) : "-",
+        number ? fmt::format("{}", row.releases) : "-", note);
+    if (terms[i]) {
+      any = true;
+      most.epsilon = std::max(most.epsilon, terms[i]->epsilon);
+      most.delta = std::max(most.delta, terms[i]->delta);
+      if (terms[i]->delta > row.delta) {
+        ++spent;
+        least_spent = std::min(least_spent, *row.epsilon);
+      }
+    }
+  }
+  out += "* the smallest valid bound of a view\n";
+  if (any) {
+    out += fmt::format(
+        "Finite arithmetic and noise that ends add at most {:.2g} to epsilon and {:.2g} to delta "
+        "of any row with a guarantee.\n",
+        most.epsilon, most.delta);
+    if (spent > 0) {
+      out += fmt::format(
+          "In {} of them, epsilon {:.3f} and above, that is more than delta: these promises hold "
+          "for exact arithmetic only.\n",
+          spent, least_spent);
+    }
+  }
+  return out;
+}
+
+}  // namespace tacet::app

@@ -1,0 +1,171 @@
+#include "apps/tacet/privacy/privacy_sweep.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+
+#include "fmt/format.h"
+
+#include "apps/tacet/program/plot.h"
+#include "tacet/accounting/calibration.h"
+#include "tacet/base/status.h"
+
+namespace tacet::app {
+
+using accounting::Accountant;
+using accounting::FederationPrivacySpec;
+using accounting::PrivacyRow;
+using accounting::Standing;
+using accounting::View;
+
+namespace {
+
+constexpr size_t kMostPoints = 10'000;
+
+absl::StatusOr<double> Number(std::string_view text) {
+  const std::string copy(text);
+  char* end = nullptr;
+  const double value = std::strtod(copy.c_str(), &end);
+  if (copy.empty() || end != copy.c_str() + copy.size() || !std::isfinite(value)) {
+    return base::InvalidArgument("\"{}\" in a sweep is not a number", text);
+  }
+  return value;
+}
+
+size_t PointCount(const SweepRange& range) {
+  return static_cast<size_t>(std::floor((range.to - range.from) / range.step + 1e-9)) + 1;
+}
+
+// One line of the picture.
+struct Line {
+  std::string label;
+  std::string colour;
+  std::function<std::optional<double>(const PrivacyRow&)> value;  // none: not this row
+};
+
+std::vector<Line> LinesFor(const SweepRange& range) {
+  const View view = range.quantity == "colluding" ? View::kColluders : View::kOutsider;
+  const auto upper = [view](Accountant accountant) {
+    return [view, accountant](const PrivacyRow& row) {
+      return row.view == view && row.accountant == accountant ? row.epsilon : std::nullopt;
+    };
+  };
+  std::vector<Line> lines = {{"moments", "#b5651d", upper(Accountant::kMoments)},
+                             {"rdp", "#2b6cb0", upper(Accountant::kRdp)},
+                             {"pld", "#2f855a", upper(Accountant::kPld)},
+                             {"lower bound", "#999999", [view](const PrivacyRow& row) {
+                                return row.view == view && row.accountant == Accountant::kPld
+                                           ? row.epsilon_lower
+                                           : std::nullopt;
+                              }}};
+  if (range.quantity == "colluding") {
+    lines.push_back({"published convention", "#97266d", [](const PrivacyRow& row) {
+                       return row.view == View::kPublishedParticipant ? row.epsilon : std::nullopt;
+                     }});
+  }
+  return lines;
+}
+
+std::string AxisLabel(const SweepRange& range) {
+  if (range.quantity == "noise") {
+    return "standard deviation of the noise in the sum";
+  }
+  if (range.quantity == "cohort") {
+    return "cohort, the noise of the average fixed";
+  }
+  return range.quantity == "rounds" ? "rounds" : "colluding clients";
+}
+
+}  // namespace
+
+absl::StatusOr<SweepRange> ParseSweep(std::string_view text) {
+  const size_t equals = text.find('=');
+  const size_t first = text.find(':');
+  const size_t second = first == text.npos ? text.npos : text.find(':', first + 1);
+  if (equals == text.npos || second == text.npos || first < equals) {
+    return base::InvalidArgument("the sweep \"{}\" is not of the form noise=FROM:TO:STEP", text);
+  }
+  SweepRange range{.quantity = std::string(text.substr(0, equals))};
+  constexpr std::array<std::string_view, 4> kQuantities = {"noise", "rounds", "cohort",
+                                                           "colluding"};
+  if (std::find(kQuantities.begin(), kQuantities.end(), range.quantity) == kQuantities.end()) {
+    return base::InvalidArgument("cannot sweep \"{}\": expected noise, rounds, cohort or colluding",
+                                 range.quantity);
+  }
+  TACET_ASSIGN_OR_RETURN(range.from, Number(text.substr(equals + 1, first - equals - 1)));
+  TACET_ASSIGN_OR_RETURN(range.to, Number(text.substr(first + 1, second - first - 1)));
+  TACET_ASSIGN_OR_RETURN(range.step, Number(text.substr(second + 1)));
+  if (!(range.step > 0 && range.to >= range.from && range.from >= 0)) {
+    return base::InvalidArgument(
+        "the sweep \"{}\" does not go up from a value that is not negative", text);
+  }
+  if ((range.to - range.from) / range.step > static_cast<double>(kMostPoints)) {
+    return base::InvalidArgument("the sweep \"{}\" has more than {} points", text, kMostPoints);
+  }
+  return range;
+}
+
+absl::StatusOr<std::vector<SweepPoint>> RunSweep(const FederationPrivacySpec& spec,
+                                                 const SweepRange& range) {
+  std::vector<SweepPoint> points;
+  for (size_t i = 0; i < PointCount(range); ++i) {
+    SweepPoint point{.value = range.from + static_cast<double>(i) * range.step, .rows = {}};
+    FederationPrivacySpec here = spec;
+    const auto whole = static_cast<uint64_t>(std::llround(point.value));
+    if (range.quantity == "noise") {
+      here.noise_stddev = point.value;
+    } else if (range.quantity == "rounds") {
+      here.rounds = whole;
+    } else if (range.quantity == "cohort") {
+      here = accounting::WithCohort(spec, whole, accounting::HeldFixed::kNoiseOfTheAverage);
+    } else {
+      here.colluders = whole;
+    }
+    TACET_ASSIGN_OR_RETURN(point.rows, accounting::PrivacyRows(here));
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+std::string SweepCsv(const SweepRange& range, const std::vector<SweepPoint>& points) {
+  std::string out = "quantity,value,view,accountant,standing,releases,epsilon,epsilon_lower\n";
+  const auto number = [](const std::optional<double>& value) {
+    return value ? fmt::format("{}", *value) : std::string();
+  };
+  for (const SweepPoint& point : points) {
+    for (const PrivacyRow& row : point.rows) {
+      out += fmt::format("{},{},{},{},{},{},{},{}\n", range.quantity, point.value,
+                         accounting::ViewName(row.view), accounting::AccountantName(row.accountant),
+                         accounting::StandingName(row.standing), row.releases, number(row.epsilon),
+                         number(row.epsilon_lower));
+    }
+  }
+  return out;
+}
+
+std::string SweepSvg(const SweepRange& range, const std::vector<SweepPoint>& points) {
+  Plot plot{.x_label = AxisLabel(range),
+            .x_from = range.from,
+            .x_to = range.to,
+            .left = {.label = "epsilon", .from = 0, .to = std::nullopt},
+            .right = std::nullopt,
+            .curves = {}};
+  for (const Line& line : LinesFor(range)) {
+    PlotCurve curve{.label = line.label, .colour = line.colour, .points = {}};
+    for (const SweepPoint& point : points) {
+      for (const PrivacyRow& row : point.rows) {
+        if (const std::optional<double> value = line.value(row)) {
+          curve.points.emplace_back(point.value, *value);
+          break;
+        }
+      }
+    }
+    plot.curves.push_back(std::move(curve));
+  }
+  return PlotSvg(plot);
+}
+
+}  // namespace tacet::app

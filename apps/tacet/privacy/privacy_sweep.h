@@ -1,0 +1,45 @@
+// Many answers along one quantity, as CSV and as a picture.
+#ifndef TACET_APPS_TACET_PRIVACY_PRIVACY_SWEEP_H_
+#define TACET_APPS_TACET_PRIVACY_PRIVACY_SWEEP_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/accounting/privacy_rows.h"
+
+namespace tacet::app {
+
+// "noise=1:10:0.5": from, to and step. Quantities: noise, rounds, cohort (the noise of the average,
+// sigma / K, stays) and colluding.
+struct SweepRange {
+  std::string quantity;
+  double from = 0;
+  double to = 0;
+  double step = 0;
+};
+
+// InvalidArgument says what is wrong: the form, the quantity, the order, more than 10,000 points.
+absl::StatusOr<SweepRange> ParseSweep(std::string_view text);
+
+struct SweepPoint {
+  double value = 0;
+  std::vector<accounting::PrivacyRow> rows;
+};
+
+absl::StatusOr<std::vector<SweepPoint>> RunSweep(const accounting::FederationPrivacySpec& spec,
+                                                 const SweepRange& range);
+
+// Header and one line a value and row: quantity,value,view,accountant,standing,releases,epsilon,
+// epsilon_lower; absent numbers are empty.
+std::string SweepCsv(const SweepRange& range, const std::vector<SweepPoint>& points);
+
+// The outsider's bounds (with `colluding` the colluders' and the published convention) over the
+// quantity, 720 x 440 units.
+std::string SweepSvg(const SweepRange& range, const std::vector<SweepPoint>& points);
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_PRIVACY_PRIVACY_SWEEP_H_

@@ -1,0 +1,58 @@
+// What a command of the program is, and the driver that picks one.
+#ifndef TACET_APPS_TACET_PROGRAM_COMMAND_H_
+#define TACET_APPS_TACET_PROGRAM_COMMAND_H_
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "apps/tacet/program/options.h"
+
+namespace tacet::app {
+
+// `tacet NAME [flags]`, or `tacet NAME SUBCOMMAND [flags]`. One object serves one run of the
+// program.
+class Command {
+ public:
+  virtual ~Command() = default;
+
+  virtual std::string_view name() const = 0;
+  // One line for `tacet --help`.
+  virtual std::string_view summary() const = 0;
+  virtual void Register(Options& options) = 0;
+  // Called once, after parsing. An error is printed as "tacet: MESSAGE".
+  virtual absl::Status Run() = 0;
+  // Of a group one has to be chosen, and the group itself does not run.
+  virtual std::vector<Command*> subcommands() { return {}; }
+};
+
+// A command that only holds others.
+class CommandGroup final : public Command {
+ public:
+  CommandGroup(std::string_view name, std::string_view summary,
+               std::vector<std::unique_ptr<Command>> commands)
+      : name_(name), summary_(summary), commands_(std::move(commands)) {}
+
+  std::string_view name() const override { return name_; }
+  std::string_view summary() const override { return summary_; }
+  void Register(Options&) override {}
+  absl::Status Run() override { return absl::OkStatus(); }
+  std::vector<Command*> subcommands() override;
+
+ private:
+  std::string_view name_;
+  std::string_view summary_;
+  std::vector<std::unique_ptr<Command>> commands_;
+};
+
+// Parses the command line and runs the chosen command. Exit code: 0 done, or help or version was
+// asked for; 1 the command failed; 2 the command line was wrong. Errors go to standard error.
+int RunCommandLine(int argc, const char* const* argv, std::string_view version,
+                   std::vector<std::unique_ptr<Command>> commands);
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_PROGRAM_COMMAND_H_

@@ -1,0 +1,15 @@
+// Which commit this program was built from.
+#ifndef TACET_APPS_TACET_PROGRAM_COMMIT_H_
+#define TACET_APPS_TACET_PROGRAM_COMMIT_H_
+
+#include <string_view>
+
+namespace tacet::app {
+
+// Twelve hexadecimal digits, "-dirty" behind them when tracked files had been changed; "unknown"
+// when it was not built in a git repository. cmake/WriteCommit.cmake writes the definition.
+std::string_view BuildCommit();
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_PROGRAM_COMMIT_H_

@@ -1,0 +1,162 @@
+#include "apps/tacet/program/options.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "fmt/core.h"
+
+#include "apps/tacet/program/command.h"
+#include "tacet/base/status.h"
+
+namespace tacet::app {
+
+struct Options::Impl {
+  CLI::App* app = nullptr;
+};
+
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+std::string Flag(std::string_view name) { return fmt::format("--{}", name); }
+
+// What the library itself would let through: a sign wraps an unsigned number around.
+std::string CheckDigits(const std::string& text) {
+  const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
+                                                   [](char c) { return c >= '0' && c <= '9'; });
+  return digits ? "" : fmt::format("{} is not a whole number", text);
+}
+
+// Of a flag given twice the last counts.
+template <typename T>
+CLI::Option* Finish(CLI::Option* option) {
+  if constexpr (std::is_same_v<T, uint64_t>) {
+    option->check(CheckDigits, "");
+  }
+  return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+template <typename T>
+void AddPlain(CLI::App* app, std::string_view name, std::string_view help, T* target) {
+  Finish<T>(app->add_option(Flag(name), *target, std::string(help)))->capture_default_str();
+}
+
+template <typename T>
+void AddOptional(CLI::App* app, std::string_view name, std::string_view help,
+                 std::optional<T>* target) {
+  Finish<T>(app->add_option_function<T>(
+      Flag(name), [target](const T& value) { *target = value; }, std::string(help)));
+}
+
+}  // namespace
+
+void Options::AddString(std::string_view name, std::string_view help, std::string* target) {
+  AddPlain(impl_.app, name, help, target);
+}
+void Options::AddString(std::string_view name, std::string_view help,
+                        std::optional<std::string>* target) {
+  AddOptional(impl_.app, name, help, target);
+}
+void Options::AddDouble(std::string_view name, std::string_view help, double* target) {
+  AddPlain(impl_.app, name, help, target);
+}
+void Options::AddDouble(std::string_view name, std::string_view help,
+                        std::optional<double>* target) {
+  AddOptional(impl_.app, name, help, target);
+}
+void Options::AddUint(std::string_view name, std::string_view help, uint64_t* target) {
+  AddPlain(impl_.app, name, help, target);
+}
+void Options::AddUint(std::string_view name, std::string_view help,
+                      std::optional<uint64_t>* target) {
+  AddOptional(impl_.app, name, help, target);
+}
+
+void Options::AddFlag(std::string_view name, std::string_view help, bool* target) {
+  impl_.app->add_flag(Flag(name), *target, std::string(help));
+}
+
+void Options::AddChoice(std::string_view name, std::string_view help,
+                        std::vector<std::string> choices, std::string* target) {
+  impl_.app->add_option(Flag(name), *target, std::string(help))
+      ->check(CLI::IsMember(std::move(choices)))
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->capture_default_str();
+}
+
+void Options::AddStrings(std::string_view name, std::string_view help,
+                         std::vector<std::string>* target) {
+  impl_.app->add_option(Flag(name), *target, std::string(help));
+}
+
+void Options::AddPositional(std::string_view name, std::string_view help,
+                            std::vector<std::string> choices, bool required, std::string* target) {
+  CLI::Option* option = impl_.app->add_option(std::string(name), *target, std::string(help));
+  option->required(required);
+  if (!choices.empty()) {
+    option->check(CLI::IsMember(std::move(choices)));
+  }
+}
+
+void Options::AddPositionals(std::string_view name, std::string_view help,
+                             std::vector<std::string>* target) {
+  impl_.app->add_option(std::string(name), *target, std::string(help))->required();
+}
+
+void Options::Require(std::string_view name) { impl_.app->get_option(Flag(name))->required(); }
+
+std::vector<Command*> CommandGroup::subcommands() {
+  std::vector<Command*> commands;
+  for (const std::unique_ptr<Command>& command : commands_) commands.push_back(command.get());
+  return commands;
+}
+
+namespace {
+
+using KnownCommands = std::vector<std::pair<CLI::App*, Command*>>;
+
+void AddCommand(CLI::App& parent, Command& command, KnownCommands& known) {
+  CLI::App* const app =
+      parent.add_subcommand(std::string(command.name()), std::string(command.summary()));
+  Options::Impl impl{app};
+  Options options(impl);
+  command.Register(options);
+  known.emplace_back(app, &command);
+  const std::vector<Command*> subcommands = command.subcommands();
+  if (!subcommands.empty()) app->require_subcommand(1);
+  for (Command* subcommand : subcommands) AddCommand(*app, *subcommand, known);
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, const char* const* argv, std::string_view version,
+                   std::vector<std::unique_ptr<Command>> commands) {
+  CLI::App app("Federated learning in which no party learns anybody's training data.", "tacet");
+  app.set_version_flag("--version", fmt::format("tacet {}", version));
+  app.require_subcommand(1);
+  KnownCommands known;
+  for (const std::unique_ptr<Command>& command : commands) AddCommand(app, *command, known);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "tacet: {}\n", error.what());
+    return kUsage;
+  }
+  for (const auto& [sub, command] : known) {
+    if (!sub->parsed()) {
+      continue;
+    }
+    if (const absl::Status status = command->Run(); !status.ok()) {
+      fmt::print(stderr, "tacet: {}\n", base::Message(status));
+      return kFailed;
+    }
+  }
+  return 0;
+}
+
+}  // namespace tacet::app

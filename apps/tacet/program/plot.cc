@@ -1,0 +1,147 @@
+#include "apps/tacet/program/plot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fmt/format.h"
+
+namespace tacet::app {
+namespace {
+
+constexpr double kLeft = 70;
+constexpr double kTop = 30;
+constexpr double kBottom = 380;
+
+// About five round values over a range of this width.
+double TickStep(double width) {
+  const double raw = width / 5;
+  const double power = std::pow(10, std::floor(std::log10(raw)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= raw) return factor * power;
+  }
+  return 10 * power;
+}
+
+std::string Escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+struct Scale {
+  double from = 0;
+  double to = 1;
+};
+
+Scale ScaleOf(const PlotAxis& axis, const std::vector<PlotCurve>& curves, bool right) {
+  double top = axis.from;
+  for (const PlotCurve& curve : curves) {
+    if (curve.right != right) continue;
+    for (const auto& [x, y] : curve.points) top = std::max(top, y);
+  }
+  const double to =
+      axis.to.value_or(top > axis.from ? axis.from + (top - axis.from) * 1.05 : axis.from + 1);
+  return {.from = axis.from, .to = to > axis.from ? to : axis.from + 1};
+}
+
+}  // namespace
+
+std::string PlotSvg(const Plot& plot) {
+  const double right_edge = plot.right.has_value() ? 650 : 700;
+  const Scale left = ScaleOf(plot.left, plot.curves, false);
+  const Scale right = plot.right ? ScaleOf(*plot.right, plot.curves, true) : Scale{};
+  const double width = plot.x_to > plot.x_from ? plot.x_to - plot.x_from : 1;
+  const auto x = [&](double value) {
+    return kLeft + (value - plot.x_from) / width * (right_edge - kLeft);
+  };
+  const auto y = [&](double value, const Scale& scale) {
+    return kBottom - (value - scale.from) / (scale.to - scale.from) * (kBottom - kTop);
+  };
+
+  std::string out =
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 440\" width=\"720\" "
+      "height=\"440\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<rect width=\"720\" height=\"440\" fill=\"white\"/>\n";
+  const double left_step = TickStep(left.to - left.from);
+  for (double tick = std::ceil(left.from / left_step - 1e-9) * left_step; tick <= left.to + 1e-9;
+       tick += left_step) {
+    out += fmt::format(
+        "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#ddd\"/>"
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>\n",
+        kLeft, right_edge, y(tick, left), y(tick, left), kLeft - 8, y(tick, left) + 4, tick);
+  }
+  if (plot.right.has_value()) {
+    const double step = TickStep(right.to - right.from);
+    for (double tick = std::ceil(right.from / step - 1e-9) * step; tick <= right.to + 1e-9;
+         tick += step) {
+      out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{:g}</text>\n", right_edge + 8,
+                         y(tick, right) + 4, tick);
+    }
+  }
+  const double x_step = TickStep(width);
+  for (double tick = std::ceil(plot.x_from / x_step - 1e-9) * x_step; tick <= plot.x_to + 1e-9;
+       tick += x_step) {
+    out += fmt::format(
+        "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#888\"/>"
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:g}</text>\n",
+        x(tick), x(tick), kBottom, kBottom + 5, x(tick), kBottom + 20, tick);
+  }
+  out += fmt::format(
+      "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\" stroke=\"#444\"/>"
+      "<text x=\"{3}\" y=\"{4}\" text-anchor=\"middle\">{5}</text>"
+      "<text x=\"20\" y=\"{6}\" text-anchor=\"middle\" transform=\"rotate(-90 20 {6})\">{7}"
+      "</text>\n",
+      kLeft, right_edge, kBottom, (kLeft + right_edge) / 2, kBottom + 42, Escaped(plot.x_label),
+      (kTop + kBottom) / 2, Escaped(plot.left.label));
+  if (plot.right.has_value()) {
+    out += fmt::format(
+        "<text x=\"704\" y=\"{0}\" text-anchor=\"middle\" transform=\"rotate(90 704 {0})\">{1}"
+        "</text>\n",
+        (kTop + kBottom) / 2, Escaped(plot.right->label));
+  }
+  const auto shown = std::ranges::count_if(
+      plot.curves, [](const PlotCurve& curve) { return !curve.points.empty(); });
+  double legend = plot.legend_at_bottom ? kBottom - 18 * static_cast<double>(shown) : kTop + 10;
+  for (const PlotCurve& curve : plot.curves) {
+    if (curve.points.empty()) continue;
+    const Scale& scale = curve.right ? right : left;
+    const std::string dashes = curve.dashed ? " stroke-dasharray=\"5 4\"" : "";
+    std::string path;
+    for (const auto& [at, value] : curve.points) {
+      path += fmt::format("{}{:.2f},{:.2f}", path.empty() ? "" : " ", x(at), y(value, scale));
+    }
+    out +=
+        fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"{}/>\n",
+                    path, curve.colour, dashes);
+    if (curve.markers) {
+      for (const auto& [at, value] : curve.points) {
+        out += fmt::format("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"3.5\" fill=\"{}\"/>\n", x(at),
+                           y(value, scale), curve.colour);
+      }
+    }
+    out += fmt::format(
+        "<line x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"2\"{}/>"
+        "<text x=\"{}\" y=\"{}\">{}</text>\n",
+        right_edge - 170, right_edge - 145, legend, legend, curve.colour, dashes, right_edge - 138,
+        legend + 4, Escaped(curve.label));
+    legend += 18;
+  }
+  out += "</svg>\n";
+  return out;
+}
+
+}  // namespace tacet::app

@@ -1,0 +1,43 @@
+// Curves over one quantity, as a picture.
+#ifndef TACET_APPS_TACET_PROGRAM_PLOT_H_
+#define TACET_APPS_TACET_PROGRAM_PLOT_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tacet::app {
+
+struct PlotCurve {
+  std::string label;
+  std::string colour;  // of SVG
+  std::vector<std::pair<double, double>> points;
+  bool right = false;    // belongs to the axis on the right
+  bool dashed = false;   // e.g. what others published
+  bool markers = false;  // a dot at each point
+};
+
+// A vertical axis from `from` to `to`; where `to` is absent, to 1.05 of the largest value.
+struct PlotAxis {
+  std::string label;
+  double from = 0;
+  std::optional<double> to = std::nullopt;
+};
+
+struct Plot {
+  std::string x_label;
+  double x_from = 0;
+  double x_to = 1;  // a range of width 0 counts as 1 wide
+  PlotAxis left;
+  std::optional<PlotAxis> right;
+  std::vector<PlotCurve> curves;  // those without points are left out
+  bool legend_at_bottom = false;  // on the right, there or at the top
+};
+
+// 720 x 440 units; ends with a line feed. Labels may hold any text.
+std::string PlotSvg(const Plot& plot);
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_PROGRAM_PLOT_H_

@@ -1,0 +1,46 @@
+#include "apps/tacet/program/plot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tacet::app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(PlotTest, DrawsEachCurveOnItsAxis) {
+  Plot plot;
+  plot.x_label = "noise";
+  plot.x_from = 2;
+  plot.x_to = 10;
+  plot.left.to = 100;
+  plot.right.emplace().to = 20;
+  plot.curves.resize(3);
+  plot.curves[0].label = "a < b";
+  plot.curves[0].points = {{2, 0}, {10, 100}};
+  plot.curves[0].dashed = true;
+  plot.curves[1].points = {{2, 20}, {10, 10}};
+  plot.curves[1].right = true;
+  plot.curves[1].markers = true;
+  plot.curves[2].label = "nothing";
+  const std::string svg = PlotSvg(plot);
+  // From the lower left to the upper right corner, and from the upper left to half the height.
+  EXPECT_THAT(svg, HasSubstr("points=\"70.00,380.00 650.00,30.00\""));
+  EXPECT_THAT(svg, HasSubstr("points=\"70.00,30.00 650.00,205.00\""));
+  EXPECT_THAT(svg, HasSubstr("stroke-dasharray"));
+  EXPECT_THAT(svg, HasSubstr("<circle cx=\"650.00\" cy=\"205.00\""));
+  EXPECT_THAT(svg, HasSubstr("a &lt; b"));
+  EXPECT_THAT(svg, Not(HasSubstr("nothing")));
+}
+
+TEST(PlotTest, AnAxisWithoutEndReachesBeyondTheLargestValue) {
+  Plot plot;
+  plot.x_from = plot.x_to = 5;
+  plot.curves.resize(1);
+  plot.curves[0].points = {{5, 40}};
+  EXPECT_THAT(PlotSvg(plot), HasSubstr("70.00,46.67"));  // 380 - 350 / 1.05
+}
+
+}  // namespace
+}  // namespace tacet::app

@@ -1,0 +1,21 @@
+// What this program is made of, as it was configured.
+#ifndef TACET_APPS_TACET_PROGRAM_SOFTWARE_H_
+#define TACET_APPS_TACET_PROGRAM_SOFTWARE_H_
+
+#include <string_view>
+#include <vector>
+
+#include "tacet/report/audit_facts.h"
+
+namespace tacet::app {
+
+// The project's version. CMakeLists.txt writes the definitions.
+std::string_view SoftwareVersion();
+
+// The compiler and every library that the program stands on, with the versions that were found;
+// "unknown" where a library does not say.
+std::vector<report::Dependency> SoftwareDependencies();
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_PROGRAM_SOFTWARE_H_

@@ -1,0 +1,121 @@
+#include "apps/tacet/program/unlock_flags.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "tacet/base/random.h"
+#include "tacet/base/status.h"
+#include "tacet/storage/file/posix_file.h"
+#include "tacet/storage/file/secret_file.h"
+
+namespace tacet::app {
+namespace {
+
+constexpr size_t kMostPassphraseBytes = 1024;
+
+// The terminal does not show what is typed as long as this lives.
+class WithoutEcho {
+ public:
+  explicit WithoutEcho(int terminal) : terminal_(terminal) {
+    if (::tcgetattr(terminal_, &before_) != 0) return;
+    termios silent = before_;
+    silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    changed_ = ::tcsetattr(terminal_, TCSAFLUSH, &silent) == 0;
+  }
+  ~WithoutEcho() {
+    if (changed_) ::tcsetattr(terminal_, TCSAFLUSH, &before_);
+  }
+  WithoutEcho(const WithoutEcho&) = delete;
+  WithoutEcho& operator=(const WithoutEcho&) = delete;
+
+ private:
+  int terminal_;
+  termios before_{};
+  bool changed_ = false;
+};
+
+absl::StatusOr<base::SecretBytes> Ask(const std::string& question) {
+  const storage::file::File terminal("/dev/tty", O_RDWR);
+  if (!terminal.ok()) {
+    return base::InvalidArgument(
+        "there is no terminal on which to ask for a passphrase: give --passphrase-file or "
+        "--key-file");
+  }
+  const WithoutEcho silence(terminal.get());
+  terminal.WriteAll(base::AsBytes(question));
+  base::SecretBytes line(kMostPassphraseBytes);
+  size_t size = 0;
+  while (size < line.size()) {
+    uint8_t& byte = line.Expose()[size];
+    if (::read(terminal.get(), &byte, 1) != 1 || byte == '\n') break;
+    ++size;
+  }
+  terminal.WriteAll(base::AsBytes("\n"));
+  return base::SecretBytes::CopyOf(line.Expose().first(size));
+}
+
+absl::Status MakeKeyFile(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) return absl::OkStatus();
+  base::SystemEntropy entropy;
+  return storage::file::WriteSecretFile(path,
+                                        entropy.Draw(base::Unlocker::kLeastKeyFileBytes).Expose());
+}
+
+}  // namespace
+
+void UnlockFlags::Register(Options& options) {
+  options.AddString("passphrase-file",
+                    "first line: the passphrase of the keys (readable by you alone); asked for on "
+                    "the terminal when neither this nor --key-file is given",
+                    &passphrase_file_);
+  options.AddString("key-file",
+                    "random bytes that lock the keys instead of a passphrase (readable by you "
+                    "alone); made where keys are made and it is not there",
+                    &key_file_);
+}
+
+absl::StatusOr<std::optional<base::Unlocker>> UnlockFlags::FromFlags() const {
+  if (passphrase_file_.has_value() && key_file_.has_value()) {
+    return base::InvalidArgument("--passphrase-file and --key-file exclude each other");
+  }
+  if (key_file_.has_value()) {
+    TACET_ASSIGN_OR_RETURN(base::SecretBytes content, storage::file::ReadSecretFile(*key_file_));
+    return base::Unlocker::FromKeyFile(std::move(content));
+  }
+  if (!passphrase_file_.has_value()) return std::nullopt;
+  TACET_ASSIGN_OR_RETURN(const base::SecretBytes content,
+                         storage::file::ReadSecretFile(*passphrase_file_));
+  const auto line = content.Expose();
+  const size_t size = base::AsText(line).find('\n');
+  return base::Unlocker::FromPassphrase(
+      base::SecretBytes::CopyOf(line.first(std::min(size, line.size()))));
+}
+
+absl::StatusOr<base::Unlocker> UnlockFlags::Existing(std::string_view what) const {
+  TACET_ASSIGN_OR_RETURN(std::optional<base::Unlocker> given, FromFlags());
+  if (given.has_value()) return *std::move(given);
+  TACET_ASSIGN_OR_RETURN(base::SecretBytes passphrase,
+                         Ask(fmt::format("Passphrase of the {}: ", what)));
+  return base::Unlocker::FromPassphrase(std::move(passphrase));
+}
+
+absl::StatusOr<base::Unlocker> UnlockFlags::New(std::string_view what) const {
+  if (key_file_.has_value()) TACET_RETURN_IF_ERROR(MakeKeyFile(*key_file_));
+  TACET_ASSIGN_OR_RETURN(std::optional<base::Unlocker> given, FromFlags());
+  if (given.has_value()) return *std::move(given);
+  TACET_ASSIGN_OR_RETURN(base::SecretBytes passphrase,
+                         Ask(fmt::format("New passphrase for the {}: ", what)));
+  TACET_ASSIGN_OR_RETURN(const base::SecretBytes again, Ask("The same again: "));
+  if (!base::ConstantTimeEqual(passphrase.Expose(), again.Expose())) {
+    return base::InvalidArgument("the two passphrases differ");
+  }
+  return base::Unlocker::FromPassphrase(std::move(passphrase));
+}
+
+}  // namespace tacet::app

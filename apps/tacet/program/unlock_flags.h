@@ -1,0 +1,35 @@
+// How a command gets at locked keys: a passphrase from the terminal or a file, or a key file.
+#ifndef TACET_APPS_TACET_PROGRAM_UNLOCK_FLAGS_H_
+#define TACET_APPS_TACET_PROGRAM_UNLOCK_FLAGS_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/program/options.h"
+#include "tacet/base/locked_secret.h"
+
+namespace tacet::app {
+
+class UnlockFlags {
+ public:
+  void Register(Options& options);
+
+  // For keys that are there, or that are made now: then a passphrase is asked for twice, and a key
+  // file that is not there is made. `what` names the keys in the question. InvalidArgument without
+  // a terminal or flags, or for two passphrases that differ.
+  absl::StatusOr<base::Unlocker> Existing(std::string_view what) const;
+  absl::StatusOr<base::Unlocker> New(std::string_view what) const;
+
+ private:
+  // Nothing when no flag was given.
+  absl::StatusOr<std::optional<base::Unlocker>> FromFlags() const;
+
+  std::optional<std::string> passphrase_file_, key_file_;
+};
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_PROGRAM_UNLOCK_FLAGS_H_

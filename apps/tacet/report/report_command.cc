@@ -1,0 +1,79 @@
+#include "apps/tacet/report/report_command.h"
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "fmt/core.h"
+
+#include "apps/tacet/report/report_data.h"
+#include "apps/tacet/run/run_reader.h"
+#include "tacet/base/bytes.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/client_ledger.h"
+#include "tacet/report/report_page.h"
+#include "tacet/storage/file/posix_file.h"
+
+namespace tacet::app {
+namespace {
+
+class ReportCommand : public Command {
+ public:
+  explicit ReportCommand(std::string version) : version_(std::move(version)) {}
+
+  std::string_view name() const override { return "report"; }
+  std::string_view summary() const override {
+    return "runs as one page: accuracy, privacy, time and bytes, finished or not, compared";
+  }
+
+  void Register(Options& options) override {
+    options.AddPositionals("runs", "run directories; several are compared", &paths_);
+    options.AddString("out",
+                      "the HTML file, which needs no other; when not given report.html in the run "
+                      "directory, for several runs in the current one",
+                      &out_);
+    options.AddFlag("json", "print the data of the page as JSON instead", &json_);
+  }
+
+  absl::Status Run() override {
+    std::vector<RunRecord> runs;
+    for (const std::string& path : paths_) {
+      TACET_ASSIGN_OR_RETURN(runs.emplace_back(), LoadRun(path));
+    }
+    TACET_ASSIGN_OR_RETURN(const base::JsonValue data,
+                           ReportData(runs, version_, federation::SystemUnixSeconds()));
+    if (json_) {
+      fmt::print("{}\n", data.Dump(2));
+      return absl::OkStatus();
+    }
+    const std::string title = runs.size() == 1 ? fmt::format("{} – tacet report", runs[0].name)
+                                               : fmt::format("{} runs – tacet report", runs.size());
+    const std::filesystem::path out = OutPath();
+    TACET_RETURN_IF_ERROR(
+        storage::file::ReplaceFile(out, base::AsBytes(report::ReportPage(title, data))));
+    fmt::print("report      {}\n", out.string());
+    return absl::OkStatus();
+  }
+
+ private:
+  std::filesystem::path OutPath() const {
+    constexpr std::string_view kName = "report.html";
+    if (out_) return *out_;
+    return paths_.size() == 1 ? std::filesystem::path(paths_[0]) / kName
+                              : std::filesystem::path(kName);
+  }
+
+  std::string version_;
+  std::vector<std::string> paths_;
+  std::optional<std::string> out_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewReportCommand(std::string version) {
+  return std::make_unique<ReportCommand>(std::move(version));
+}
+
+}  // namespace tacet::app

@@ -1,0 +1,17 @@
+// `tacet report RUN_DIR...`: runs as one page to read.
+#ifndef TACET_APPS_TACET_REPORT_REPORT_COMMAND_H_
+#define TACET_APPS_TACET_REPORT_REPORT_COMMAND_H_
+
+#include <memory>
+#include <string>
+
+#include "apps/tacet/program/command.h"
+
+namespace tacet::app {
+
+// `version` is what the page says it was written by.
+std::unique_ptr<Command> NewReportCommand(std::string version);
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_REPORT_REPORT_COMMAND_H_

@@ -1,0 +1,166 @@
+#include "apps/tacet/report/report_data.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "apps/tacet/report/run_promises.h"
+#include "apps/tacet/run/run_output.h"
+#include "tacet/base/status.h"
+
+namespace tacet::app {
+
+using base::JsonValue;
+
+namespace {
+
+// A member of the summary; null without one.
+JsonValue OfSummary(const RunRecord& run, std::string_view key) {
+  const JsonValue* member = run.summary ? run.summary->Find(key) : nullptr;
+  return member == nullptr ? JsonValue() : *member;
+}
+
+// The last `parts` names of a run's path.
+std::string NameOf(const RunRecord& run, size_t parts) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::weakly_canonical(run.path, error);
+  std::vector<std::string> names;
+  for (const std::filesystem::path& part : error ? run.path : whole) {
+    if (!part.empty() && part != "/") names.push_back(part.string());
+  }
+  std::string name;
+  for (size_t i = names.size() - std::min(parts, names.size()); i < names.size(); ++i) {
+    name += name.empty() ? names[i] : "/" + names[i];
+  }
+  return name.empty() ? run.path.string() : name;
+}
+
+// As short as keeps them apart; the same directory given twice keeps its whole path twice.
+std::vector<std::string> NamesOf(std::span<const RunRecord> runs) {
+  constexpr size_t kDeepest = 64;
+  std::vector<std::string> names(runs.size());
+  std::vector<size_t> parts(runs.size(), 1);
+  for (size_t depth = 1; depth <= kDeepest; ++depth) {
+    std::map<std::string, size_t> uses;
+    for (size_t i = 0; i < runs.size(); ++i) {
+      names[i] = NameOf(runs[i], parts[i]);
+      ++uses[names[i]];
+    }
+    if (uses.size() == runs.size()) break;
+    for (size_t i = 0; i < runs.size(); ++i) parts[i] += uses[names[i]] > 1 ? 1 : 0;
+  }
+  return names;
+}
+
+std::string_view StateOf(const RunRecord& run) {
+  if (!run.finished()) return "unfinished";
+  return OfSummary(run, "stopped").is_null() ? "finished" : "stopped";
+}
+
+// [section, key, value as TOML] for each setting, all of them written out.
+JsonValue SettingsJson(const RunConfig& config) {
+  JsonValue list = JsonValue::MakeArray();
+  std::string section;
+  const std::string text = RunConfigToml(config);
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    if (line.starts_with('[')) {
+      section = line.substr(1, line.size() - 2);
+    } else if (const size_t at = line.find(" = "); at != line.npos) {
+      list.Append(JsonValue::MakeArray()
+                      .Append(section)
+                      .Append(line.substr(0, at))
+                      .Append(line.substr(at + 3)));
+    }
+  }
+  return list;
+}
+
+JsonValue FactsJson(const RunRecord& run) {
+  const absl::StatusOr<federation::ManifestSpec> agreed = AgreementOf(run);
+  const auto known = [&agreed](auto value) {
+    return agreed.ok() && value > 0 ? JsonValue(value) : JsonValue();
+  };
+  const RunConfig& config = run.config;
+  return JsonValue::MakeObject()
+      .Set("model", config.model.name)
+      .Set("parameters", config.aggregation.parameters)
+      .Set("unit", config.privacy.unit)
+      .Set("neighbouring", config.privacy.neighbouring)
+      .Set("delta", config.privacy.delta)
+      .Set("dimension", known(agreed.ok() ? agreed->dimension : 0))
+      .Set("clients", known(agreed.ok() ? agreed->clients : 0))
+      .Set("cohort", known(agreed.ok() ? agreed->cohort : 0))
+      .Set("noise", known(agreed.ok() ? agreed->noise_stddev : 0))
+      .Set("charged_attempts", ChargedAttempts(run))
+      .Set("most_frequent_class", OfSummary(run, "most_frequent_class"))
+      .Set("commit", run.start ? JsonValue(run.start->commit) : OfSummary(run, "commit"))
+      .Set("machine", OfSummary(run, "machine"));
+}
+
+JsonValue BeforeJson(const RunRecord& run) {
+  if (!run.start) return {};
+  return JsonValue::MakeObject()
+      .Set("accuracy", run.start->evaluation.accuracy)
+      .Set("loss", run.start->evaluation.loss)
+      .Set("samples", run.start->evaluation.samples);
+}
+
+// Charges and budget by the ledger itself; the bound is that of the summary.
+JsonValue LedgerJson(const RunRecord& run) {
+  if (!run.ledger) return {};
+  const double budget = run.ledger->header.spending.budget_epsilon;
+  const JsonValue summed = OfSummary(run, "ledger");
+  const auto member = [&summed](std::string_view key) {
+    const JsonValue* value = summed.Find(key);
+    return value == nullptr ? JsonValue() : *value;
+  };
+  return JsonValue::MakeObject()
+      .Set("charges", ChargedAttempts(run))
+      .Set("budget_epsilon", budget > 0 ? JsonValue(budget) : JsonValue())
+      .Set("epsilon", member("epsilon"))
+      .Set("accountant", member("accountant"));
+}
+
+JsonValue RunJson(const RunRecord& run, std::string_view name, const RunPromises& promises) {
+  JsonValue labels = JsonValue::MakeArray();
+  for (const std::string& label : run.labels) labels.Append(label);
+  JsonValue rounds = JsonValue::MakeArray();
+  for (const federation::RoundRecord& round : run.rounds) {
+    rounds.Append(RoundJson(round, run.labels));
+  }
+  return JsonValue::MakeObject()
+      .Set("name", name)
+      .Set("path", run.path.string())
+      .Set("state", StateOf(run))
+      .Set("stopped", OfSummary(run, "stopped"))
+      .Set("labels", std::move(labels))
+      .Set("planned_rounds", run.config.federation.rounds)
+      .Set("facts", FactsJson(run))
+      .Set("before", BeforeJson(run))
+      .Set("rounds", std::move(rounds))
+      .Set("settings", SettingsJson(run.config))
+      .Set("ledger", LedgerJson(run))
+      .Set("privacy", promises.rows)
+      .Set("statement", promises.statement ? StatementJson(*promises.statement) : JsonValue());
+}
+
+}  // namespace
+
+absl::StatusOr<JsonValue> ReportData(std::span<const RunRecord> runs, std::string_view version,
+                                     uint64_t made_at) {
+  const std::vector<std::string> names = NamesOf(runs);
+  TACET_ASSIGN_OR_RETURN(const std::vector<RunPromises> promises, PromisesOf(runs));
+  JsonValue list = JsonValue::MakeArray();
+  for (size_t i = 0; i < runs.size(); ++i) list.Append(RunJson(runs[i], names[i], promises[i]));
+  return JsonValue::MakeObject()
+      .Set("format", 1)
+      .Set("version", version)
+      .Set("made_at", made_at)
+      .Set("runs", std::move(list));
+}
+
+}  // namespace tacet::app

@@ -1,0 +1,22 @@
+// What a report shows of runs, as the JSON that its page carries (docs/formats/report.md).
+#ifndef TACET_APPS_TACET_REPORT_REPORT_DATA_H_
+#define TACET_APPS_TACET_REPORT_REPORT_DATA_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/run/run_reader.h"
+#include "tacet/base/json.h"
+
+namespace tacet::app {
+
+// `made_at` in Unix seconds. Runs with the same directory name are told apart by the folders above.
+absl::StatusOr<base::JsonValue> ReportData(std::span<const RunRecord> runs,
+                                           std::string_view version, uint64_t made_at);
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_REPORT_REPORT_DATA_H_

@@ -1,0 +1,40 @@
+// What a run on disk promises: worked out again from its settings and its ledger.
+#ifndef TACET_APPS_TACET_REPORT_RUN_PROMISES_H_
+#define TACET_APPS_TACET_REPORT_RUN_PROMISES_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/privacy/privacy_explain.h"
+#include "apps/tacet/run/run_reader.h"
+#include "tacet/base/json.h"
+#include "tacet/federation/manifest.h"
+
+namespace tacet::app {
+
+// What the members of a run agreed on, as far as its directory tells: the settings, and what
+// followed from the data (clients, dimension, the noise found for a target). A finished run says
+// it in its summary; before, the ledger's last charge gives noise and clients, and the dimension
+// stays 0. FailedPrecondition when nothing was charged yet.
+absl::StatusOr<federation::ManifestSpec> AgreementOf(const RunRecord& run);
+
+// Attempts that the run charged for, by its ledger; by its rounds where it has none.
+uint64_t ChargedAttempts(const RunRecord& run);
+
+struct RunPromises {
+  base::JsonValue rows;                       // PrivacyJson: rows, or a reason why there are none
+  std::optional<PrivacyStatement> statement;  // absent exactly when there are no rows
+};
+
+// For all attempts that each run charged so far; an attacker's power is given for one false
+// accusation in a hundred. Statements take seconds of computing: runs that promise the same share
+// one, different ones are worked out side by side. Errors name the run.
+absl::StatusOr<std::vector<RunPromises>> PromisesOf(std::span<const RunRecord> runs);
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_REPORT_RUN_PROMISES_H_

@@ -1,0 +1,113 @@
+#include "apps/tacet/run/manifest_text.h"
+
+#include <cmath>
+#include <vector>
+
+#include "fmt/core.h"
+
+#include "apps/tacet/privacy/privacy_explain.h"
+#include "tacet/accounting/privacy_rows.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/site_keys.h"
+#include "tacet/secagg/upload.h"
+
+namespace tacet::app {
+std::string AgreementText(const federation::Manifest& manifest) {
+  const federation::ManifestSpec& agreed = manifest.spec();
+  const he::AggregationParams& aggregation = manifest.terms().aggregation();
+  const dp::MechanismPlan& mechanism = manifest.terms().mechanism();
+  std::string text =
+      agreed.federated_part.empty()
+          ? fmt::format("model       {}, {} parameters\n", agreed.model, agreed.dimension)
+          : fmt::format("model       {}, {} parameters, of which {} are federated: {}\n",
+                        agreed.model, agreed.whole_dimension, agreed.dimension,
+                        agreed.federated_part);
+  const bool clients = agreed.unit == accounting::Unit::kClient;
+  if (clients) {
+    text += fmt::format("federation  {} clients, {} a round ({}), at least {} to open, {} rounds\n",
+                        agreed.clients, agreed.cohort, accounting::SamplingName(agreed.sampling),
+                        agreed.min_participants, agreed.rounds);
+    if (agreed.cover_uploads) {
+      text += "            all upload in every round, those not chosen zeros: nobody sees who is\n";
+    }
+    if (agreed.max_participations != 0) {
+      text += fmt::format("            a client gives its data to {} attempts at most\n",
+                          agreed.max_participations);
+    }
+  } else {
+    text += fmt::format(
+        "federation  {} sites, all in every round, at least {} to open, {} rounds; unit {}, "
+        "drawn with probability {}, {:.6g} expected a round\n",
+        agreed.clients, agreed.min_participants, agreed.rounds, accounting::UnitName(agreed.unit),
+        agreed.record_rate, agreed.expected_batch);
+  }
+  const uint32_t uploads = federation::ExpectedUploads(agreed);
+  const double divisor = clients ? static_cast<double>(agreed.cohort) : agreed.expected_batch;
+  text += fmt::format(
+      "privacy     clip {}, noise {} in the sum, quantised to {}: deviation of an average value "
+      "{:.3g}, of which quantisation {:.2g}\n",
+      agreed.clip_norm, agreed.noise_stddev, agreed.scale, mechanism.sum_stddev(uploads) / divisor,
+      std::sqrt(mechanism.quantisation_variance(uploads)) / divisor);
+  text += fmt::format(
+      "encryption  {}, {} bits a sum, {} values a coefficient, {} bytes an upload ({:.2f} of "
+      "the plain float update)\n",
+      he::SchemeName(aggregation.scheme()), aggregation.plaintext_bits(), aggregation.lanes(),
+      secagg::UploadBytes(aggregation),
+      static_cast<double>(secagg::UploadBytes(aggregation)) /
+          (4.0 * static_cast<double>(agreed.dimension)));
+  return text;
+}
+
+std::string MembershipText(const federation::SignedManifest& manifest) {
+  std::string text = fmt::format("name        {}, epoch {}\nmanifest    {}\ncoordinator {}\n",
+                                 manifest.federation(), manifest.epoch(),
+                                 federation::FingerprintText(manifest.manifest().hash()),
+                                 federation::FingerprintText(manifest.coordinator()));
+  text += AgreementText(manifest.manifest());
+  for (const federation::ManifestMember& member : manifest.members()) {
+    text += fmt::format("member      {:<40} {}\n", member.name,
+                        federation::FingerprintText(member.signing_key));
+  }
+  return text;
+}
+
+absl::StatusOr<std::string> SignedManifestText(const federation::SignedManifest& manifest) {
+  const federation::ManifestSpec& agreed = manifest.manifest().spec();
+  const uint64_t attempts = manifest.manifest().attempt_budget();
+  const accounting::FederationPrivacySpec spec = federation::PrivacyOf(agreed, attempts);
+  TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
+                         accounting::PrivacyRows(spec));
+  TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement, StatePrivacy(spec, rows));
+  return fmt::format(
+      "{}\nWhat is promised for {} rounds and {} attempts more that may be needed:\n\n{}",
+      MembershipText(manifest), agreed.rounds, agreed.spare_attempts, StatementText(statement));
+}
+
+base::JsonValue SignedManifestJson(const federation::SignedManifest& manifest,
+                                   base::JsonValue privacy) {
+  base::JsonValue members = base::JsonValue::MakeArray();
+  for (const federation::ManifestMember& member : manifest.members()) {
+    members.Append(base::JsonValue::MakeObject()
+                       .Set("name", member.name)
+                       .Set("signing_key", base::ToHex(member.signing_key)));
+  }
+  const federation::ManifestSpec& agreed = manifest.manifest().spec();
+  return base::JsonValue::MakeObject()
+      .Set("federation", manifest.federation())
+      .Set("epoch", manifest.epoch())
+      .Set("manifest_hash", base::ToHex(manifest.manifest().hash()))
+      .Set("agreement", base::ToHex(manifest.manifest().agreement()))
+      .Set("coordinator", base::ToHex(manifest.coordinator()))
+      .Set("members", std::move(members))
+      .Set("model", agreed.model)
+      .Set("dimension", agreed.dimension)
+      .Set("cohort", agreed.cohort)
+      .Set("min_participants", agreed.min_participants)
+      .Set("rounds", agreed.rounds)
+      .Set("noise", agreed.noise_stddev)
+      .Set("clip_norm", agreed.clip_norm)
+      .Set("delta", agreed.delta)
+      .Set("privacy", std::move(privacy));
+}
+
+}  // namespace tacet::app

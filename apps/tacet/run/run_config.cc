@@ -1,0 +1,452 @@
+#include "apps/tacet/run/run_config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <sstream>
+#include <type_traits>
+
+#include "fmt/ranges.h"
+
+#include "apps/tacet/run/toml.h"
+#include "tacet/base/json.h"
+#include "tacet/base/parallel.h"
+#include "tacet/base/status.h"
+#include "tacet/learning/load.h"
+
+namespace tacet::app {
+namespace {
+
+// Every key once, with the member that holds it: what is read, written and known.
+template <typename Config, typename Visitor>
+void VisitKeys(Config& c, Visitor&& visit) {
+  visit("data.path", c.data.path);
+  visit("data.csv_label_column", c.data.csv_label_column);
+  visit("data.csv_owner_column", c.data.csv_owner_column);
+  visit("data.csv_person_column", c.data.csv_person_column);
+  visit("data.csv_header", c.data.csv_header);
+  visit("data.csv_columns", c.data.csv_columns);
+  visit("data.csv_features", c.data.csv_features);
+  visit("data.csv_missing", c.data.csv_missing);
+  visit("data.csv_label_above", c.data.csv_label_above);
+  visit("data.classes", c.data.classes);
+  visit("data.sites", c.data.sites);
+  visit("data.handwriting_writers", c.data.handwriting_writers);
+  visit("data.handwriting_min_samples", c.data.handwriting_min_samples);
+  visit("data.handwriting_max_samples", c.data.handwriting_max_samples);
+  visit("data.handwriting_classes", c.data.handwriting_classes);
+  visit("data.held_out", c.data.held_out);
+  visit("data.owners", c.data.owners);
+  visit("model.name", c.model.name);
+  visit("model.input_shape", c.model.input_shape);
+  visit("model.hidden", c.model.hidden);
+  visit("model.last_layer_gain", c.model.last_layer_gain);
+  visit("model.start", c.model.start);
+  visit("model.federated", c.model.federated);
+  visit("training.batch", c.training.batch);
+  visit("training.local_epochs", c.training.local_epochs);
+  visit("training.sample_cap", c.training.sample_cap);
+  visit("training.learning_rate", c.training.learning_rate);
+  visit("training.learning_rate_final", c.training.learning_rate_final);
+  visit("training.precision", c.training.precision);
+  visit("federation.rounds", c.federation.rounds);
+  visit("federation.cohort", c.federation.cohort);
+  visit("federation.min_participants", c.federation.min_participants);
+  visit("federation.sampling", c.federation.sampling);
+  visit("federation.cover_uploads", c.federation.cover_uploads);
+  visit("federation.max_participations", c.federation.max_participations);
+  visit("federation.weights", c.federation.weights);
+  visit("federation.attempts_per_round", c.federation.attempts_per_round);
+  visit("federation.spare_attempts", c.federation.spare_attempts);
+  visit("federation.openers", c.federation.openers);
+  visit("privacy.clip_norm", c.privacy.clip_norm);
+  visit("privacy.coordinate_bound", c.privacy.coordinate_bound);
+  visit("privacy.noise", c.privacy.noise);
+  visit("privacy.scale", c.privacy.scale);
+  visit("privacy.delta", c.privacy.delta);
+  visit("privacy.budget_epsilon", c.privacy.budget_epsilon);
+  visit("privacy.unit", c.privacy.unit);
+  visit("privacy.neighbouring", c.privacy.neighbouring);
+  visit("privacy.record_rate", c.privacy.record_rate);
+  visit("privacy.expected_batch", c.privacy.expected_batch);
+  visit("privacy.appearances", c.privacy.appearances);
+  visit("privacy.colluders", c.privacy.colluders);
+  visit("privacy.target_epsilon", c.privacy.target_epsilon);
+  visit("privacy.sampler", c.privacy.sampler);
+  visit("aggregation.parameters", c.aggregation.parameters);
+  visit("aggregation.plaintext_bits", c.aggregation.plaintext_bits);
+  visit("server.learning_rate", c.server.learning_rate);
+  visit("server.learning_rate_final", c.server.learning_rate_final);
+  visit("server.momentum", c.server.momentum);
+  visit("run.seed", c.run.seed);
+  visit("run.threads", c.run.threads);
+  visit("run.evaluate_every", c.run.evaluate_every);
+  visit("run.insecure_seed", c.run.insecure_seed);
+  visit("run.no_encryption", c.run.no_encryption);
+  visit("run.no_noise", c.run.no_noise);
+  visit("run.no_clip", c.run.no_clip);
+  visit("run.no_quantisation", c.run.no_quantisation);
+}
+
+// As TOML; empty for a value that is not there.
+template <typename T>
+std::string ValueText(const T& value) {
+  return TomlText(value);
+}
+template <typename T>
+std::string ValueText(const std::optional<T>& value) {
+  return value.has_value() ? TomlText(*value) : "";
+}
+
+absl::Status Assign(const base::JsonValue& value, std::string& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsString());
+  return absl::OkStatus();
+}
+absl::Status Assign(const base::JsonValue& value, uint64_t& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsUint());
+  return absl::OkStatus();
+}
+absl::Status Assign(const base::JsonValue& value, double& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsDouble());
+  return absl::OkStatus();
+}
+absl::Status Assign(const base::JsonValue& value, bool& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsBool());
+  return absl::OkStatus();
+}
+absl::Status Assign(const base::JsonValue& value, std::optional<uint64_t>& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsUint());
+  return absl::OkStatus();
+}
+absl::Status Assign(const base::JsonValue& value, std::optional<double>& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsDouble());
+  return absl::OkStatus();
+}
+absl::Status Assign(const base::JsonValue& value, std::vector<std::string>& target) {
+  if (!value.is_array()) return base::InvalidArgument("is not a list");
+  target.clear();
+  for (const base::JsonValue& item : value.items()) {
+    TACET_ASSIGN_OR_RETURN(target.emplace_back(), item.AsString());
+  }
+  return absl::OkStatus();
+}
+absl::Status Assign(const base::JsonValue& value, std::vector<uint64_t>& target) {
+  if (!value.is_array()) return base::InvalidArgument("is not a list");
+  target.clear();
+  for (const base::JsonValue& item : value.items()) {
+    TACET_ASSIGN_OR_RETURN(const uint64_t number, item.AsUint());
+    target.push_back(number);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckKnown(const base::JsonValue& root, const std::set<std::string>& known,
+                        std::string_view source) {
+  for (const auto& [section, content] : root.members()) {
+    if (!content.is_object()) {
+      return base::InvalidArgument("{}: unknown key `{}` (every key stands in a section)", source,
+                                   section);
+    }
+    for (const auto& [name, value] : content.members()) {
+      const std::string key = section + "." + name;
+      if (!known.contains(key)) return base::InvalidArgument("{}: unknown key `{}`", source, key);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint32_t> Narrow(uint64_t value, std::string_view key) {
+  if (value <= std::numeric_limits<uint32_t>::max()) return static_cast<uint32_t>(value);
+  return base::InvalidArgument("{} is {}, it must be below 2^32", key, value);
+}
+
+absl::StatusOr<he::Scheme> ParseScheme(std::string_view name) {
+  for (const he::Scheme scheme :
+       {he::Scheme::kCompact, he::Scheme::kPaperPublicKey, he::Scheme::kPaperSecretKey}) {
+    if (name == he::SchemeName(scheme)) return scheme;
+  }
+  return base::InvalidArgument(
+      "aggregation.parameters is \"{}\"; it must be compact, paper or paper-secret-key", name);
+}
+
+}  // namespace
+
+absl::StatusOr<RunConfig> ParseRunConfig(std::string_view toml, std::string_view source) {
+  TACET_ASSIGN_OR_RETURN(const base::JsonValue root, ParseToml(toml, source));
+  RunConfig config;
+  std::set<std::string> known;
+  absl::Status status;
+  VisitKeys(config, [&](std::string_view key, auto& target) {
+    known.emplace(key);
+    const size_t point = key.find('.');
+    const base::JsonValue* section = root.Find(key.substr(0, point));
+    const base::JsonValue* value =
+        section == nullptr ? nullptr : section->Find(key.substr(point + 1));
+    if (value == nullptr) return;
+    if (const absl::Status assigned = Assign(*value, target); !assigned.ok()) {
+      status.Update(base::Annotate(assigned, fmt::format("{}: key `{}`", source, key)));
+    }
+  });
+  TACET_RETURN_IF_ERROR(CheckKnown(root, known, source));
+  TACET_RETURN_IF_ERROR(status);
+  return config;
+}
+
+absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return base::NotFound("cannot read the configuration {}", path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return ParseRunConfig(text.str(), path);
+}
+
+namespace {
+
+template <typename Wanted>
+std::string TomlOf(const RunConfig& config, Wanted wanted) {
+  std::string text;
+  std::string section;
+  VisitKeys(config, [&](std::string_view key, const auto& value) {
+    if (!wanted(key)) return;
+    const size_t point = key.find('.');
+    if (key.substr(0, point) != section) {
+      section = key.substr(0, point);
+      text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
+    }
+    if (const std::string written = ValueText(value); !written.empty()) {
+      text += fmt::format("{} = {}\n", key.substr(point + 1), written);
+    }
+  });
+  return text;
+}
+
+}  // namespace
+
+std::string RunConfigToml(const RunConfig& config) {
+  return TomlOf(config, [](std::string_view) { return true; });
+}
+
+std::string AgreedToml(const RunConfig& config) {
+  static const std::set<std::string_view> own = {
+      "data.path",     "data.owners",        "data.sites",         "data.csv_owner_column",
+      "data.held_out", "training.precision", "federation.weights",
+  };
+  return TomlOf(config, [](std::string_view key) {
+    return !key.starts_with("run.") && !key.starts_with("data.handwriting_") && !own.contains(key);
+  });
+}
+
+std::string DifferingKeys(const RunConfig& a, const RunConfig& b) {
+  const auto values = [](const RunConfig& config) {
+    std::vector<std::pair<std::string, std::string>> all;
+    VisitKeys(config, [&](std::string_view key, const auto& value) {
+      std::string text = ValueText(value);
+      if (key == "run.threads") text.clear();
+      // A data set may have moved, but handwriting is no data set.
+      if (key == "data.path") text = config.data.path.empty() ? "drawn" : "given";
+      all.emplace_back(key, std::move(text));
+    });
+    return all;
+  };
+  const auto in_a = values(a), in_b = values(b);
+  std::string keys;
+  for (size_t i = 0; i < in_a.size(); ++i) {
+    if (in_a[i] == in_b[i]) continue;
+    keys += fmt::format("{}{} ({}, not {})", keys.empty() ? "" : ", ", in_a[i].first,
+                        in_a[i].second, in_b[i].second);
+  }
+  return keys;
+}
+
+absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& config) {
+  federation::SimulationSpec spec;
+  federation::ManifestSpec& manifest = spec.manifest;
+  manifest.model = config.model.name;
+  TACET_ASSIGN_OR_RETURN(manifest.cohort, Narrow(config.federation.cohort, "federation.cohort"));
+  TACET_ASSIGN_OR_RETURN(manifest.min_participants,
+                         Narrow(config.federation.min_participants, "federation.min_participants"));
+  TACET_ASSIGN_OR_RETURN(manifest.rounds, Narrow(config.federation.rounds, "federation.rounds"));
+  TACET_ASSIGN_OR_RETURN(manifest.attempts_per_round, Narrow(config.federation.attempts_per_round,
+                                                             "federation.attempts_per_round"));
+  TACET_ASSIGN_OR_RETURN(manifest.spare_attempts,
+                         Narrow(config.federation.spare_attempts, "federation.spare_attempts"));
+  TACET_ASSIGN_OR_RETURN(manifest.openers, Narrow(config.federation.openers, "federation.openers"));
+  TACET_ASSIGN_OR_RETURN(manifest.sampling, accounting::ParseSampling(config.federation.sampling));
+  manifest.cover_uploads = config.federation.cover_uploads;
+  TACET_ASSIGN_OR_RETURN(manifest.max_participations, Narrow(config.federation.max_participations,
+                                                             "federation.max_participations"));
+  manifest.clip_norm = config.privacy.clip_norm;
+  manifest.coordinate_bound = config.privacy.coordinate_bound;
+  manifest.noise_stddev = config.privacy.noise;
+  manifest.scale = config.privacy.scale;
+  manifest.delta = config.privacy.delta;
+  manifest.budget_epsilon = config.privacy.budget_epsilon;
+  TACET_ASSIGN_OR_RETURN(manifest.unit, accounting::ParseUnit(config.privacy.unit));
+  TACET_ASSIGN_OR_RETURN(manifest.neighbouring,
+                         accounting::ParseNeighbouring(config.privacy.neighbouring));
+  manifest.record_rate = config.privacy.record_rate;
+  manifest.expected_batch = config.privacy.expected_batch;
+  TACET_ASSIGN_OR_RETURN(manifest.appearances,
+                         Narrow(config.privacy.appearances, "privacy.appearances"));
+  TACET_ASSIGN_OR_RETURN(manifest.colluders, Narrow(config.privacy.colluders, "privacy.colluders"));
+  manifest.target_epsilon = config.privacy.target_epsilon;
+  TACET_ASSIGN_OR_RETURN(manifest.sampler, dp::ParseGaussianSampler(config.privacy.sampler));
+  manifest.without_noise = config.run.no_noise;
+  manifest.without_clipping = config.run.no_clip;
+  TACET_ASSIGN_OR_RETURN(manifest.scheme, ParseScheme(config.aggregation.parameters));
+  TACET_ASSIGN_OR_RETURN(manifest.plaintext_bits,
+                         Narrow(config.aggregation.plaintext_bits, "aggregation.plaintext_bits"));
+  manifest.optimizer.learning_rate = config.server.learning_rate;
+  manifest.optimizer.learning_rate_final = config.server.learning_rate_final;
+  manifest.optimizer.momentum = config.server.momentum;
+  const uint64_t threads = config.run.threads != 0 ? config.run.threads : base::Processors();
+  spec.threads = static_cast<int>(std::min<uint64_t>(threads, 1 << 20));
+  TACET_ASSIGN_OR_RETURN(spec.evaluate_every,
+                         Narrow(config.run.evaluate_every, "run.evaluate_every"));
+  if (config.federation.weights != "equal" && config.federation.weights != "samples") {
+    return base::InvalidArgument("federation.weights is \"{}\"; it must be equal or samples",
+                                 config.federation.weights);
+  }
+  spec.weigh_by_samples = config.federation.weights == "samples";
+  spec.without_encryption = config.run.no_encryption;
+  spec.without_quantisation = config.run.no_quantisation;
+  spec.insecure_seed = config.run.insecure_seed;
+  return spec;
+}
+
+namespace {
+
+constexpr uintmax_t kMostModelBytes = uintmax_t{1} << 32;
+
+// A file of little-endian binary32, as a run's model.f32.
+absl::StatusOr<std::vector<float>> LoadModel(const std::string& path) {
+  std::error_code error;
+  const uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (error) return base::NotFound("model.start: cannot read {}", path);
+  if (bytes % sizeof(float) != 0 || bytes > kMostModelBytes) {
+    return base::InvalidArgument("model.start: {} has {} bytes, it must be floats of at most {}",
+                                 path, bytes, kMostModelBytes);
+  }
+  std::vector<float> model(bytes / sizeof(float));
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(model.data()), static_cast<std::streamsize>(bytes));
+  if (!file) return base::NotFound("model.start: cannot read {}", path);
+  if (std::ranges::all_of(model, [](float value) { return std::isfinite(value); })) return model;
+  return base::InvalidArgument("model.start: {} holds a value that is not finite", path);
+}
+
+}  // namespace
+
+absl::StatusOr<learning::LearnerSpec> LearnerSpecOf(const RunConfig& config) {
+  learning::LearnerSpec spec;
+  spec.model = config.model.name;
+  spec.hidden = config.model.hidden;
+  spec.last_layer_gain = config.model.last_layer_gain;
+  spec.federated = config.model.federated;
+  if (!config.model.start.empty()) {
+    TACET_ASSIGN_OR_RETURN(spec.start, LoadModel(config.model.start));
+  }
+  spec.seed = config.run.seed;
+  spec.held_out_share = config.data.held_out;
+  TACET_ASSIGN_OR_RETURN(spec.batch, Narrow(config.training.batch, "training.batch"));
+  TACET_ASSIGN_OR_RETURN(spec.local_epochs,
+                         Narrow(config.training.local_epochs, "training.local_epochs"));
+  TACET_ASSIGN_OR_RETURN(spec.sample_cap,
+                         Narrow(config.training.sample_cap, "training.sample_cap"));
+  spec.learning_rate = config.training.learning_rate;
+  spec.learning_rate_final = config.training.learning_rate_final;
+  TACET_ASSIGN_OR_RETURN(spec.precision, learning::ParsePrecision(config.training.precision));
+  TACET_ASSIGN_OR_RETURN(spec.rounds, Narrow(config.federation.rounds, "federation.rounds"));
+  TACET_ASSIGN_OR_RETURN(spec.unit, accounting::ParseUnit(config.privacy.unit));
+  return spec;
+}
+
+absl::StatusOr<learning::HandwritingSpec> HandwritingSpecOf(const RunConfig& config) {
+  learning::HandwritingSpec spec;
+  spec.writers = config.data.handwriting_writers;
+  TACET_ASSIGN_OR_RETURN(spec.min_samples, Narrow(config.data.handwriting_min_samples,
+                                                  "data.handwriting_min_samples"));
+  TACET_ASSIGN_OR_RETURN(spec.max_samples, Narrow(config.data.handwriting_max_samples,
+                                                  "data.handwriting_max_samples"));
+  TACET_ASSIGN_OR_RETURN(spec.classes,
+                         Narrow(config.data.handwriting_classes, "data.handwriting_classes"));
+  spec.seed = config.run.seed;
+  return spec;
+}
+
+absl::StatusOr<learning::CsvOptions> CsvOptionsOf(const RunConfig& config) {
+  learning::CsvOptions csv;
+  csv.label = config.data.csv_label_column;
+  csv.owner = config.data.csv_owner_column;
+  csv.person = config.data.csv_person_column;
+  csv.header = config.data.csv_header;
+  csv.columns = config.data.csv_columns;
+  csv.missing = config.data.csv_missing;
+  csv.label_above = config.data.csv_label_above;
+  TACET_ASSIGN_OR_RETURN(csv.classes, Narrow(config.data.classes, "data.classes"));
+  for (const std::string& text : config.data.csv_features) {
+    TACET_ASSIGN_OR_RETURN(csv.features.emplace_back(), learning::ParseCsvFeature(text));
+  }
+  return csv;
+}
+
+absl::StatusOr<learning::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& config) {
+  learning::ArchitectureSpec spec{.model = config.model.name,
+                                  .input_shape = config.model.input_shape,
+                                  .hidden = config.model.hidden};
+  if (spec.input_shape.empty()) {
+    TACET_ASSIGN_OR_RETURN(const learning::CsvOptions csv, CsvOptionsOf(config));
+    uint64_t width = 0;
+    for (const learning::CsvFeature& feature : csv.features) width += feature.width();
+    if (width == 0) {
+      return base::InvalidArgument(
+          "model.input_shape is missing, and data.csv_features, from which it could follow, too: "
+          "for images of 28 by 28 it is [28, 28]");
+    }
+    spec.input_shape = {width};
+  }
+  TACET_ASSIGN_OR_RETURN(spec.classes, Narrow(config.data.classes, "data.classes"));
+  if (spec.classes == 0 && config.data.csv_label_above.has_value()) spec.classes = 2;
+  if (spec.classes == 0) return base::InvalidArgument("data.classes is missing");
+  return spec;
+}
+
+namespace {
+
+absl::Status CheckShape(const learning::Dataset& dataset, const std::vector<uint64_t>& expected) {
+  const auto& shape = dataset.input_shape();
+  if (expected.empty() || std::ranges::equal(shape, expected)) return absl::OkStatus();
+  return base::InvalidArgument("{}: samples are of shape [{}], model.input_shape says [{}]",
+                               dataset.name(), fmt::join(shape, ", "), fmt::join(expected, ", "));
+}
+
+}  // namespace
+
+absl::StatusOr<learning::Dataset> LoadAllData(const RunConfig& config) {
+  if (config.data.path.empty()) {
+    TACET_ASSIGN_OR_RETURN(const learning::HandwritingSpec spec, HandwritingSpecOf(config));
+    return learning::DrawHandwriting(spec);
+  }
+  TACET_ASSIGN_OR_RETURN(const learning::CsvOptions csv, CsvOptionsOf(config));
+  return learning::LoadDataset(config.data.path, csv);
+}
+
+absl::StatusOr<learning::Dataset> ArrangeRunData(const RunConfig& config,
+                                                 learning::Dataset dataset) {
+  TACET_RETURN_IF_ERROR(CheckShape(dataset, config.model.input_shape));
+  if (config.data.owners != 0) {
+    TACET_ASSIGN_OR_RETURN(dataset, learning::SpreadOwners(dataset, config.data.owners));
+  }
+  if (config.data.sites == 0) return dataset;
+  return learning::SpreadOverSites(dataset, config.data.sites, config.run.seed);
+}
+
+absl::StatusOr<learning::Dataset> LoadRunData(const RunConfig& config) {
+  TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, LoadAllData(config));
+  return ArrangeRunData(config, std::move(dataset));
+}
+
+}  // namespace tacet::app

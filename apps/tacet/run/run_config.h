@@ -1,0 +1,146 @@
+// The settings of a simulated federation: a TOML file, and flags that win over it.
+#ifndef TACET_APPS_TACET_RUN_RUN_CONFIG_H_
+#define TACET_APPS_TACET_RUN_RUN_CONFIG_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/federation/simulation.h"
+#include "tacet/learning/architecture.h"
+#include "tacet/learning/csv.h"
+#include "tacet/learning/handwriting.h"
+#include "tacet/learning/learner.h"
+
+namespace tacet::app {
+
+// Every key of docs/formats/configuration.md with its default.
+struct RunConfig {
+  struct {
+    std::string path;  // empty: handwriting drawn by the program
+    std::string csv_label_column = "label";
+    std::string csv_owner_column = "owner";  // empty: every file of a folder is one owner
+    std::string csv_person_column;           // empty: rows do not say which person they are from
+    bool csv_header = true;
+    std::vector<std::string> csv_columns;  // names for files without a header
+    std::vector<std::string>
+        csv_features;  // what a model sees; empty: every other column, as it is
+    std::vector<std::string> csv_missing = {"", "?"};
+    std::optional<double> csv_label_above;  // class 1 above this number, class 0 otherwise
+    uint64_t classes = 0;                   // 0: the largest label + 1
+    uint64_t sites = 0;                     // owners become persons spread over so many sites
+    uint64_t handwriting_writers = 100;
+    uint64_t handwriting_min_samples = 60;
+    uint64_t handwriting_max_samples = 100;
+    uint64_t handwriting_classes = 20;
+    double held_out = 0.1;
+    uint64_t owners = 0;  // 0: all
+  } data;
+  struct {
+    std::string name = "femnist-cnn";
+    std::vector<uint64_t> input_shape;  // of a sample; empty: as the data have it
+    std::vector<uint64_t> hidden = {128};
+    double last_layer_gain = 0.2;
+    std::string start;                   // file of all parameters; empty: drawn by run.seed
+    std::vector<std::string> federated;  // layers that are trained and sent; empty: all
+  } model;
+  struct {
+    uint64_t batch = 20;
+    uint64_t local_epochs = 1;
+    uint64_t sample_cap = 0;
+    double learning_rate = 0.15;
+    double learning_rate_final = 0.03;
+    std::string precision = "auto";
+  } training;
+  struct {
+    uint64_t rounds = 100;
+    uint64_t cohort = 0;
+    uint64_t min_participants = 0;
+    std::string sampling = "fixed-size";
+    std::string weights = "equal";
+    uint64_t attempts_per_round = 3;
+    uint64_t spare_attempts = 10;
+    bool cover_uploads = false;
+    uint64_t max_participations = 0;
+    uint64_t openers = 3;
+  } federation;
+  struct {
+    double clip_norm = 1;
+    double coordinate_bound = 1;
+    double noise = 0;
+    double scale = 1e-4;
+    double delta = 1e-5;
+    double budget_epsilon = 0;
+    std::string unit = "client";
+    std::string neighbouring = "replace-one";
+    double record_rate = 0;
+    double expected_batch = 0;
+    uint64_t appearances = 0;
+    uint64_t colluders = 0;
+    double target_epsilon = 0;
+    std::string sampler = "default";
+  } privacy;
+  struct {
+    std::string parameters = "compact";
+    uint64_t plaintext_bits = 0;  // 0: the fewest that hold the sums
+  } aggregation;
+  struct {
+    double learning_rate = 1;
+    double learning_rate_final = 1;
+    double momentum = 0;
+  } server;
+  struct {
+    uint64_t seed = 1;
+    uint64_t threads = 0;  // 0: all processors
+    uint64_t evaluate_every = 1;
+    std::optional<uint64_t> insecure_seed;
+    bool no_encryption = false;
+    bool no_noise = false;
+    bool no_clip = false;
+    bool no_quantisation = false;
+  } run;
+};
+
+// InvalidArgument names `source` and the key: malformed TOML, an unknown key, a value of the wrong
+// type. Ranges are checked where the values are used.
+absl::StatusOr<RunConfig> ParseRunConfig(std::string_view toml, std::string_view source);
+absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path);
+
+// The file that gives this configuration again, every key written out.
+std::string RunConfigToml(const RunConfig& config);
+
+// The keys on which all sites of a federation have to agree, as ParseRunConfig reads them: without
+// where the data are, what belongs to one machine, and what simulations alone can do.
+std::string AgreedToml(const RunConfig& config);
+
+// The keys, with ", " between and the values of `a` and `b` behind, in which two configurations
+// differ so that their results may: the number of threads, and where a data set lies, are none.
+// Empty when they describe the same run.
+std::string DifferingKeys(const RunConfig& a, const RunConfig& b);
+
+// InvalidArgument for words that are not among the choices of their key and numbers that do not
+// fit.
+absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& config);
+absl::StatusOr<learning::LearnerSpec> LearnerSpecOf(const RunConfig& config);
+absl::StatusOr<learning::HandwritingSpec> HandwritingSpecOf(const RunConfig& config);
+absl::StatusOr<learning::CsvOptions> CsvOptionsOf(const RunConfig& config);
+
+// What an architecture is made from: input shape and classes as configured, or as the columns of
+// data.csv_features and data.csv_label_above imply. InvalidArgument says what has to be stated.
+absl::StatusOr<learning::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& config);
+
+// The data of a run: what is read from data.path, or drawn when that is empty, then arranged:
+// data.owners of the owners, spread over data.sites. InvalidArgument when
+// samples are not of model.input_shape.
+absl::StatusOr<learning::Dataset> LoadRunData(const RunConfig& config);
+absl::StatusOr<learning::Dataset> LoadAllData(const RunConfig& config);
+absl::StatusOr<learning::Dataset> ArrangeRunData(const RunConfig& config,
+                                                 learning::Dataset dataset);
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_RUN_RUN_CONFIG_H_

@@ -1,0 +1,240 @@
+#include "apps/tacet/run/run_output.h"
+
+#include <cmath>
+
+#include "fmt/core.h"
+#include "fmt/ranges.h"
+
+#include "apps/tacet/program/commit.h"
+#include "apps/tacet/run/audit_key.h"
+#include "apps/tacet/run/manifest_text.h"
+#include "tacet/accounting/privacy_rows.h"
+#include "tacet/base/cpu.h"
+#include "tacet/base/json_members.h"
+#include "tacet/base/parallel.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/manifest_bytes.h"
+#include "tacet/report/privacy_json.h"
+
+namespace tacet::app {
+namespace {
+
+std::string LabelText(const std::vector<std::string>& labels) {
+  return labels.empty() ? "" : fmt::format("  [{}]", fmt::join(labels, ", "));
+}
+
+double PrivacyShare(const federation::RoundSeconds& seconds) {
+  return seconds.total > 0 ? (seconds.seal + seconds.add + seconds.open) / seconds.total : 0;
+}
+
+std::string EpsilonText(double epsilon) {
+  return std::isfinite(epsilon) ? fmt::format("{:.3f}", epsilon) : "none";
+}
+
+std::string AucText(const federation::Evaluation& evaluation) {
+  return evaluation.auc ? fmt::format("  AUC {:.4f}", *evaluation.auc) : "";
+}
+
+base::JsonValue LedgerJson(const federation::Manifest& manifest,
+                           const federation::SimulationResult& result) {
+  const double budget = manifest.spec().budget_epsilon;
+  return base::JsonValue::MakeObject()
+      .Set("charges", result.ledger_charges)
+      .Set("epsilon", result.ledger.epsilon)
+      .Set("accountant", std::isfinite(result.ledger.epsilon)
+                             ? base::JsonValue(result.ledger.accountant)
+                             : nullptr)
+      .Set("delta", manifest.spec().delta)
+      .Set("budget_epsilon", budget > 0 ? base::JsonValue(budget) : base::JsonValue());
+}
+
+}  // namespace
+
+std::string ManifestFile(const base::Digest& hash) { return "manifest-" + base::ToHex(hash); }
+
+base::JsonValue RoundJson(const federation::RoundRecord& record,
+                          const std::vector<std::string>& labels) {
+  const federation::RoundSeconds& seconds = record.seconds;
+  base::JsonValue line = base::JsonValue::MakeObject();
+  line.Set("round", record.round).Set("cohort_size", record.cohort_size);
+  line.Set("attempts", record.attempts);
+  line.Set("accuracy",
+           record.evaluation ? base::JsonValue(record.evaluation->accuracy) : base::JsonValue());
+  line.Set("loss",
+           record.evaluation ? base::JsonValue(record.evaluation->loss) : base::JsonValue());
+  if (record.evaluation && record.evaluation->auc) line.Set("auc", *record.evaluation->auc);
+  line.Set("epsilon", record.epsilon);
+  line.Set("seconds", base::JsonValue::MakeObject()
+                          .Set("sample", seconds.sample)
+                          .Set("train", seconds.train)
+                          .Set("seal", seconds.seal)
+                          .Set("add", seconds.add)
+                          .Set("open", seconds.open)
+                          .Set("evaluate", seconds.evaluate)
+                          .Set("total", seconds.total));
+  line.Set("upload_bytes", record.upload_bytes).Set("sum_bytes", record.sum_bytes);
+  base::JsonValue list = base::JsonValue::MakeArray();
+  for (const std::string& label : labels) list.Append(label);
+  return line.Set("labels", std::move(list));
+}
+
+base::JsonValue MachineJson() {
+  return base::JsonValue::MakeObject()
+      .Set("cpu", base::CpuModelName())
+      .Set("cores", base::Processors())
+      .Set("simd", base::SimdName(base::ActiveSimd()));
+}
+
+absl::StatusOr<base::JsonValue> PrivacyJson(const federation::ManifestSpec& agreed,
+                                            uint64_t charged_attempts) {
+  if (agreed.without_noise || agreed.without_clipping) {
+    return base::JsonValue::MakeObject()
+        .Set("epsilon", base::JsonValue())
+        .Set("reason", "the run was made without noise or without clipping: nothing is promised");
+  }
+  const accounting::FederationPrivacySpec spec = federation::PrivacyOf(agreed, charged_attempts);
+  TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
+                         accounting::PrivacyRows(spec));
+  std::string why;
+  const report::MechanismSize size{.dimension = agreed.dimension,
+                                   .coordinate_bound = agreed.coordinate_bound,
+                                   .quantisation_step = agreed.scale};
+  return report::PrivacyRowsJson(rows, report::TermsOfRows(rows, spec, size, why));
+}
+
+absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
+  const federation::ManifestSpec& agreed = run.manifest.spec();
+  const federation::SimulationResult& result = run.result;
+  base::JsonValue list = base::JsonValue::MakeArray();
+  for (const std::string& label : run.labels) list.Append(label);
+  base::JsonValue summary = base::JsonValue::MakeObject();
+  summary.Set("labels", std::move(list))
+      .Set("model", agreed.model)
+      .Set("parameters", he::SchemeName(agreed.scheme))
+      .Set("dimension", agreed.dimension)
+      .Set("federated", agreed.federated_part.empty() ? base::JsonValue()
+                                                      : base::JsonValue(agreed.federated_part))
+      .Set("clients", agreed.clients)
+      .Set("cohort", agreed.cohort)
+      .Set("unit", accounting::UnitName(agreed.unit))
+      .Set("neighbouring", accounting::NeighbouringName(agreed.neighbouring))
+      .Set("noise", agreed.noise_stddev)
+      .Set("rounds", result.rounds)
+      .Set("charged_attempts", result.charged_attempts)
+      .Set("accuracy_before",
+           run.before ? base::JsonValue(run.before->accuracy) : base::JsonValue())
+      .Set("accuracy", result.evaluation.accuracy)
+      .Set("loss", result.evaluation.loss)
+      .Set("auc",
+           result.evaluation.auc ? base::JsonValue(*result.evaluation.auc) : base::JsonValue())
+      .Set("most_frequent_class", run.most_frequent_class)
+      .Set("epsilon", result.epsilon)
+      .Set("delta", agreed.delta)
+      .Set("stopped", result.stopped.empty() ? base::JsonValue() : base::JsonValue(result.stopped))
+      .Set("ledger", LedgerJson(run.manifest, result))
+      .Set("seconds", run.seconds)
+      .Set("commit", run.commit)
+      .Set("machine", run.machine);
+  if (agreed.unit != accounting::Unit::kClient) {
+    const accounting::SamplingEvent charged = federation::ChargedEvent(agreed);
+    summary.Set("record_rate", agreed.record_rate)
+        .Set("expected_batch", agreed.expected_batch)
+        .Set("charged_event", base::JsonValue::MakeObject()
+                                  .Set("sampling", accounting::SamplingName(charged.sampling))
+                                  .Set("rate", charged.sampling_rate)
+                                  .Set("noise", charged.noise_stddev)
+                                  .Set("clip_norm", charged.clip_norm));
+  }
+  TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, PrivacyJson(agreed, result.charged_attempts));
+  return summary.Set("privacy", std::move(privacy));
+}
+
+absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t next_round,
+                                  const federation::Evaluation& evaluation) {
+  rounds_ = manifest.spec().rounds;
+  fmt::print(out_, "{}", AgreementText(manifest));
+  if (!labels_.empty()) {
+    fmt::print(out_, "labelled    {}: this run does not protect anybody\n",
+               fmt::join(labels_, ", "));
+  }
+  TACET_RETURN_IF_ERROR(directory_.WriteFile(ManifestFile(manifest.hash()),
+                                             federation::ManifestBytes(manifest.spec())));
+  TACET_RETURN_IF_ERROR(BeginOrResume(next_round, evaluation));
+  // Rounds after the last checkpoint, or before the first, are run again.
+  TACET_RETURN_IF_ERROR(directory_.KeepLines(kMetricsFile, next_round));
+  fmt::print(out_, "start       accuracy {:.2f} %, loss {:.4f} on {} held-out samples\n",
+             100 * evaluation.accuracy, evaluation.loss, evaluation.samples);
+  std::fflush(out_);
+  return absl::OkStatus();
+}
+
+absl::Status RunReporter::BeginOrResume(uint32_t next_round,
+                                        const federation::Evaluation& evaluation) {
+  if (next_round == 0) {
+    before_ = evaluation;
+    commit_ = BuildCommit();
+  } else {
+    TACET_RETURN_IF_ERROR(ReadStart());
+    if (!commit_.ends_with(BuildCommit())) commit_ = fmt::format("{}, {}", commit_, BuildCommit());
+    fmt::print(out_, "resumed     after {} of {} rounds\n", next_round, rounds_);
+  }
+  // A run keeps the key that it began with, and a lost one stays lost.
+  if (audit_key_.empty()) {
+    TACET_ASSIGN_OR_RETURN(const base::PublicKey key, EnsureAuditKey(directory_.path()));
+    audit_key_ = base::ToHex(key);
+  }
+  return WriteStart();
+}
+
+absl::Status RunReporter::ReadStart() {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes text, directory_.ReadFile(kStartFile));
+  TACET_ASSIGN_OR_RETURN(const base::JsonValue value, base::JsonValue::Parse(base::AsText(text)));
+  before_.emplace();
+  commit_ = "unknown";
+  base::JsonMembers start(value);
+  start.Take("accuracy", before_->accuracy);
+  start.Take("loss", before_->loss);
+  start.Take("samples", before_->samples);
+  start.Take("commit", commit_);
+  start.Take("audit_key", audit_key_);
+  return base::Annotate(start.status(), kStartFile);
+}
+
+absl::Status RunReporter::WriteStart() const {
+  const base::JsonValue start = base::JsonValue::MakeObject()
+                                    .Set("accuracy", before_->accuracy)
+                                    .Set("loss", before_->loss)
+                                    .Set("samples", before_->samples)
+                                    .Set("commit", commit_)
+                                    .Set("audit_key", audit_key_);
+  return directory_.WriteFile(kStartFile, base::AsBytes(start.Dump(2) + "\n"));
+}
+
+absl::Status RunReporter::OnRefused(const federation::BegunAttempt& attempt,
+                                    federation::Refusal why) {
+  return directory_.AppendLine(
+      kRefusedFile, fmt::format("{} {} {} {}", attempt.epoch, attempt.round, attempt.attempt,
+                                federation::RefusalName(why)));
+}
+
+absl::Status RunReporter::OnRound(const federation::RoundRecord& record) {
+  TACET_RETURN_IF_ERROR(directory_.AppendLine(kMetricsFile, RoundJson(record, labels_).Dump()));
+  const std::string quality =
+      record.evaluation
+          ? fmt::format("accuracy {:6.2f} %  loss {:.4f}{}", 100 * record.evaluation->accuracy,
+                        record.evaluation->loss, AucText(*record.evaluation))
+          : std::string("accuracy      -    loss -     ");
+  fmt::print(out_, "round {:>{}}/{}  {}  epsilon {}  {:.1f} s, privacy {:.1f} %{}\n",
+             record.round + 1, fmt::formatted_size("{}", rounds_), rounds_, quality,
+             EpsilonText(record.epsilon), record.seconds.total, 100 * PrivacyShare(record.seconds),
+             LabelText(labels_));
+  std::fflush(out_);
+  return absl::OkStatus();
+}
+
+void RunReporter::OnNote(std::string_view text) {
+  fmt::print(out_, "note        {}\n", text);
+  std::fflush(out_);
+}
+
+}  // namespace tacet::app

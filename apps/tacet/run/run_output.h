@@ -1,0 +1,98 @@
+// What a simulated run tells its user and writes into its directory.
+#ifndef TACET_APPS_TACET_RUN_RUN_OUTPUT_H_
+#define TACET_APPS_TACET_RUN_RUN_OUTPUT_H_
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/program/stop_signal.h"
+#include "tacet/base/json.h"
+#include "tacet/federation/simulation.h"
+#include "tacet/storage/file/run_directory.h"
+
+namespace tacet::app {
+
+// Files of a run directory beside those of RunDirectory (docs/formats/run-directory.md).
+inline constexpr std::string_view kConfigFile = "config.toml";
+inline constexpr std::string_view kMetricsFile = "metrics.jsonl";
+inline constexpr std::string_view kSummaryFile = "summary.json";
+inline constexpr std::string_view kModelFile = "model.f32";
+inline constexpr std::string_view kStartFile = "start.json";
+inline constexpr std::string_view kLedgerFile = "ledger";
+inline constexpr std::string_view kAuditKeyFile = "audit.key";
+inline constexpr std::string_view kAttackFile = "attack.json";
+inline constexpr std::string_view kRefusedFile = "refused";
+
+// The file of a manifest: the canonical bytes of what one process's members agreed on.
+std::string ManifestFile(const base::Digest& hash);
+
+// One line of metrics.jsonl.
+base::JsonValue RoundJson(const federation::RoundRecord& record,
+                          const std::vector<std::string>& labels);
+
+// The processor that measured: its name, number of cores, instruction set in use.
+base::JsonValue MachineJson();
+
+// "what a run costs whom" of what was agreed, as rows of `tacet privacy --json`; a reason instead
+// where the run's labels leave no guarantee.
+absl::StatusOr<base::JsonValue> PrivacyJson(const federation::ManifestSpec& agreed,
+                                            uint64_t charged_attempts);
+
+// What a run ended with.
+struct RunSummary {
+  const std::vector<std::string>& labels;
+  const federation::Manifest& manifest;
+  const federation::SimulationResult& result;
+  const std::optional<federation::Evaluation>& before;  // of the model that the run began with
+  double most_frequent_class = 0;                       // accuracy of always answering it
+  double seconds = 0;
+  std::string commit;
+  base::JsonValue machine;  // MachineJson and how it trained
+};
+// summary.json (docs/formats/run-directory.md).
+absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run);
+
+// Prints progress and writes metrics as the run goes.
+class RunReporter final : public federation::SimulationObserver {
+ public:
+  // `directory` must outlive the reporter; text goes to `out`.
+  RunReporter(storage::file::RunDirectory& directory, std::vector<std::string> labels,
+              std::FILE* out)
+      : directory_(directory), labels_(std::move(labels)), out_(out) {}
+
+  absl::Status OnStart(const federation::Manifest& manifest, uint32_t next_round,
+                       const federation::Evaluation& evaluation) override;
+  absl::Status OnRefused(const federation::BegunAttempt& attempt, federation::Refusal why) override;
+  absl::Status OnRound(const federation::RoundRecord& record) override;
+  void OnNote(std::string_view text) override;
+  bool StopRequested() override { return StopSignal::Arrived(); }
+
+  // Of the model the whole run began with; from an earlier process when this one resumed.
+  const std::optional<federation::Evaluation>& before() const { return before_; }
+  // The commits of all programs that worked on the run, in order, with ", " between.
+  const std::string& commit() const { return commit_; }
+
+ private:
+  storage::file::RunDirectory& directory_;
+  std::vector<std::string> labels_;
+  std::FILE* out_;
+  absl::Status BeginOrResume(uint32_t next_round, const federation::Evaluation& evaluation);
+  absl::Status WriteStart() const;
+  absl::Status ReadStart();
+
+  uint32_t rounds_ = 0;
+  std::string commit_;
+  std::string audit_key_;  // public, in hexadecimal
+  std::optional<federation::Evaluation> before_;
+};
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_RUN_RUN_OUTPUT_H_

@@ -1,0 +1,66 @@
+// A run directory as its readers need it: everything in it that later commands report, checked.
+#ifndef TACET_APPS_TACET_RUN_RUN_READER_H_
+#define TACET_APPS_TACET_RUN_RUN_READER_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/run/run_config.h"
+#include "tacet/base/bytes.h"
+#include "tacet/base/hash.h"
+#include "tacet/base/json.h"
+#include "tacet/base/signing.h"
+#include "tacet/federation/learner.h"
+#include "tacet/federation/ledger.h"
+#include "tacet/federation/simulation.h"
+
+namespace tacet::app {
+
+// start.json
+struct RunStart {
+  federation::Evaluation evaluation;  // of the model before the first round
+  std::string commit = "unknown";     // of the programs that worked on the run, ", " between
+  std::optional<base::PublicKey> audit_key = {};  // absent in runs of older programs
+};
+
+struct RunRecord {
+  std::filesystem::path path;
+  std::string name;      // the directory's own name, for headings: bytes of any kind
+  std::string settings;  // config.toml as it stands
+  RunConfig config;
+  std::vector<std::string> labels;  // why the run is less than private: SimulationLabels
+  std::optional<RunStart> start;    // absent before the first round began
+  // Complete rounds, 0, 1, 2, ... without a gap. Their epsilon is infinite where there is no
+  // guarantee.
+  std::vector<federation::RoundRecord> rounds;
+  // Charged attempts that gave no sum, and why.
+  std::vector<std::pair<federation::BegunAttempt, federation::Refusal>> refused;
+  // Canonical bytes by their hash, of those manifests that the ledger's charges name and the run
+  // kept (runs of older programs kept none): federation::ReadManifestBytes.
+  std::map<base::Digest, base::Bytes> manifests;
+  // summary.json as it stands; absent while the run goes on, or when it was broken off.
+  std::optional<base::JsonValue> summary;
+  // Whole and chained, and not older than `rounds`; absent before anything was charged.
+  std::optional<federation::RecoveredLedger> ledger;
+
+  bool finished() const { return summary.has_value(); }
+};
+
+// A whole file. NotFound when there is none, DataLoss when it has more than `most` bytes.
+absl::StatusOr<std::string> ReadText(const std::filesystem::path& path, uintmax_t most);
+
+// Reads the run in `path`, also while a process works on it, and changes nothing. NotFound when it
+// holds no run; DataLoss and InvalidArgument name the file, and in metrics.jsonl the line, that is
+// damaged, too large or contradicts itself.
+absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path);
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_RUN_RUN_READER_H_

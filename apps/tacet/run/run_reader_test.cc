@@ -1,0 +1,99 @@
+#include "apps/tacet/run/run_reader.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "apps/tacet/run/run_output.h"
+#include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
+
+namespace tacet::app {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kRound[] = R"({"round":0,"cohort_size":6,"attempts":1,"accuracy":0.5,"loss":1.5,)"
+                          R"("epsilon":null,"seconds":{"train":2,"total":3},"upload_bytes":9})";
+
+class RunReaderTest : public ::testing::Test {
+ protected:
+  RunReaderTest() { Write("config.toml", RunConfigToml(RunConfig())); }
+
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+  }
+
+  std::string Complaint() {
+    const auto run = LoadRun(path_);
+    EXPECT_FALSE(run.ok());
+    return base::Message(run.status());
+  }
+
+  base::TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_.path();
+};
+
+TEST_F(RunReaderTest, ARunThatHasOnlyBegunIsARun) {
+  const auto run = LoadRun(path_);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->name, path_.filename());
+  EXPECT_FALSE(run->finished());
+  EXPECT_FALSE(run->start.has_value());
+  EXPECT_FALSE(run->ledger.has_value());
+  EXPECT_TRUE(run->rounds.empty());
+  EXPECT_TRUE(run->labels.empty());
+}
+
+TEST_F(RunReaderTest, ReadsWholeLinesAndLeavesOneThatIsBeingWritten) {
+  Write("config.toml", "[run]\ninsecure_seed = 3\nno_noise = true\n");
+  Write("start.json", R"({"accuracy":0.1,"loss":4,"samples":20,"commit":"abc","audit_key":")" +
+                          std::string(64, '0') + "\"}");
+  Write("metrics.jsonl", std::string(kRound) + "\n" + R"({"round":1,"coh)");
+  Write("refused", "0 0 0 too-few-uploads\n1 0 0 not-opened\n1 0 1 oth");
+  const auto run = LoadRun(path_);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_THAT(run->labels, ElementsAre("insecure-seed", "no-noise"));
+  ASSERT_EQ(run->rounds.size(), 1u);
+  EXPECT_EQ(run->rounds[0].cohort_size, 6u);
+  EXPECT_EQ(run->rounds[0].evaluation->accuracy, 0.5);
+  EXPECT_EQ(run->rounds[0].seconds.train, 2);
+  EXPECT_TRUE(std::isinf(run->rounds[0].epsilon));
+  ASSERT_EQ(run->refused.size(), 2u);
+  EXPECT_EQ(run->refused[1].first, (federation::BegunAttempt{.epoch = 1}));
+  EXPECT_EQ(run->refused[1].second, federation::Refusal::kNotOpened);
+  EXPECT_EQ(run->start->evaluation.samples, 20u);
+  EXPECT_EQ(run->start->audit_key, base::PublicKey());
+}
+
+TEST_F(RunReaderTest, ErrorsNameFileAndLine) {
+  const std::string round = kRound;
+  Write("metrics.jsonl", round + "\n" + round + "\n");
+  EXPECT_THAT(Complaint(), HasSubstr("metrics.jsonl, line 2: round 0 stands where round 1"));
+  Write("metrics.jsonl", "{\"round\":0}\n");
+  EXPECT_THAT(Complaint(), HasSubstr("metrics.jsonl, line 1: member `cohort_size`: is missing"));
+  Write("metrics.jsonl", "no json\n");
+  EXPECT_THAT(Complaint(), HasSubstr("metrics.jsonl, line 1: not JSON"));
+  Write("metrics.jsonl", "");
+  Write("refused", "0 0 too-few-uploads\n");
+  EXPECT_THAT(Complaint(), HasSubstr("refused, line 1: a blank is missing"));
+  Write("refused", "0 0 0 tired\n");
+  EXPECT_THAT(Complaint(), HasSubstr("refused, line 1: expected too-few-uploads"));
+  std::filesystem::remove(path_ / "refused");
+  Write("summary.json", "[]");
+  EXPECT_THAT(Complaint(), HasSubstr("summary.json holds no JSON object"));
+  Write("start.json", R"({"audit_key":"00"})");
+  EXPECT_THAT(Complaint(), HasSubstr("start.json: member `audit_key`"));
+  Write("config.toml", std::string(5 << 20, '#'));
+  EXPECT_THAT(Complaint(), HasSubstr("5242880 bytes, expected at most 4194304"));
+  std::filesystem::remove(path_ / "config.toml");
+  EXPECT_THAT(Complaint(), HasSubstr("holds no run"));
+}
+
+}  // namespace
+}  // namespace tacet::app

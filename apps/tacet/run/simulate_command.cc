@@ -1,0 +1,229 @@
+#include "apps/tacet/run/simulate_command.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "fmt/chrono.h"
+#include "fmt/core.h"
+
+#include "apps/tacet/run/ranks.h"
+#include "apps/tacet/run/run_config.h"
+#include "apps/tacet/run/run_output.h"
+#include "apps/tacet/run/training_run.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/rank_team.h"
+
+namespace tacet::app {
+namespace {
+
+using storage::file::RunDirectory;
+
+constexpr size_t kMaxConfigBytes = size_t{1} << 20;
+
+class SimulateCommand : public Command {
+ public:
+  std::string_view name() const override { return "simulate"; }
+  std::string_view summary() const override {
+    return "train a federation in one process, or under mpirun in several: every update clipped, "
+           "noised, sealed, added, opened";
+  }
+
+  void Register(Options& options) override {
+    options.AddString("config", "TOML file with the settings (docs/formats/configuration.md)",
+                      &config_path_);
+    options.AddString("data",
+                      "folder of IDX files or a CSV file; without any, the program draws "
+                      "handwriting",
+                      &data_);
+    options.AddString("out", "run directory; a new one below runs/ when not given", &out_);
+    options.AddFlag("resume", "go on with the run in the directory given by --out", &resume_);
+    options.AddUint("rounds", "T, rounds to train", &rounds_);
+    options.AddUint("threads",
+                    "worker threads of each process; its share of the machine's processors when "
+                    "not given",
+                    &threads_);
+    options.AddString("parameters", "encryption scheme: compact, paper or paper-secret-key",
+                      &parameters_);
+    options.AddString("precision", "of training: auto, f32 or bf16", &precision_);
+    options.AddUint("seed", "fixes initialisation, split and batches; never cohorts, noise or keys",
+                    &seed_);
+    options.AddUint("insecure-seed",
+                    "fixes cohorts, noise and keys too: for debugging, protects nobody",
+                    &insecure_seed_);
+    options.AddDouble("budget-epsilon",
+                      "epsilon that may be spent at the configured delta; the run ends before the "
+                      "round that would exceed it (0: no budget)",
+                      &budget_epsilon_);
+    options.AddFlag("no-encryption", "add updates in the clear (labelled)", &no_encryption_);
+    options.AddFlag("no-noise", "add no noise: no privacy guarantee (labelled)", &no_noise_);
+    options.AddFlag("no-clip", "do not clip norms, only coordinates: no guarantee (labelled)",
+                    &no_clip_);
+    options.AddFlag("no-quantisation", "add real numbers; needs --no-encryption (labelled)",
+                    &no_quantisation_);
+    options.AddFlag("json", "print the summary as JSON, progress on standard error", &json_);
+  }
+
+  absl::Status Run() override {
+    TACET_ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinRanks());
+    const absl::Status done = ranks->group().rank() == 0 ? Lead(*ranks) : Assist(*ranks);
+    // A run that was stopped has ended for all already.
+    if (!done.ok() && done.code() != absl::StatusCode::kCancelled) ranks->EndAll(done);
+    return done;
+  }
+
+ private:
+  // Rank 0 reads the command line's files and has the run directory; the others need neither.
+  absl::Status Lead(Ranks& ranks) const {
+    std::FILE* const progress = json_ ? stderr : stdout;
+    TACET_ASSIGN_OR_RETURN(const RunConfig config, ReadConfig());
+    base::Bytes text;
+    std::ranges::copy(RunConfigToml(config), std::back_inserter(text));
+    TACET_RETURN_IF_ERROR(federation::BroadcastFromRankZero(ranks.group(), text, kMaxConfigBytes));
+    TACET_ASSIGN_OR_RETURN(
+        const std::unique_ptr<TrainingRun> run,
+        TrainingRun::Create(WithThreads(config, ranks), progress, ranks.group()));
+    TACET_ASSIGN_OR_RETURN(const std::unique_ptr<RunDirectory> directory, OpenDirectory(config));
+    TACET_ASSIGN_OR_RETURN(const TrainingEnd end, run->Run(*directory));
+    if (json_) {
+      fmt::print("{}\n", end.summary.Dump(2));
+    } else {
+      PrintEnd(run->agreement(), end, *directory);
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status Assist(Ranks& ranks) {
+    base::Bytes text;
+    TACET_RETURN_IF_ERROR(federation::BroadcastFromRankZero(ranks.group(), text, kMaxConfigBytes));
+    TACET_ASSIGN_OR_RETURN(const RunConfig config,
+                           ParseRunConfig(base::AsText(text), "the settings of rank 0"));
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
+                                                                  &std::fclose);
+    if (nowhere == nullptr) return base::FailedPrecondition("/dev/null cannot be opened");
+    TACET_ASSIGN_OR_RETURN(
+        const std::unique_ptr<TrainingRun> run,
+        TrainingRun::Create(WithThreads(config, ranks), nowhere.get(), ranks.group()));
+    return run->Assist();
+  }
+
+  static RunConfig WithThreads(RunConfig config, const Ranks& ranks) {
+    if (config.run.threads == 0) config.run.threads = ranks.processors();
+    return config;
+  }
+
+  absl::StatusOr<RunConfig> ReadConfig() const {
+    if (resume_) return ReadResumedConfig();
+    RunConfig config;
+    if (config_path_.has_value()) {
+      TACET_ASSIGN_OR_RETURN(config, LoadRunConfig(*config_path_));
+    }
+    if (data_.has_value()) config.data.path = *data_;
+    if (rounds_.has_value()) config.federation.rounds = *rounds_;
+    if (threads_.has_value()) config.run.threads = *threads_;
+    if (parameters_.has_value()) config.aggregation.parameters = *parameters_;
+    if (precision_.has_value()) config.training.precision = *precision_;
+    if (seed_.has_value()) config.run.seed = *seed_;
+    if (budget_epsilon_.has_value()) config.privacy.budget_epsilon = *budget_epsilon_;
+    if (insecure_seed_.has_value()) config.run.insecure_seed = *insecure_seed_;
+    config.run.no_encryption |= no_encryption_;
+    config.run.no_noise |= no_noise_;
+    config.run.no_clip |= no_clip_;
+    config.run.no_quantisation |= no_quantisation_;
+    return config;
+  }
+
+  absl::StatusOr<RunConfig> ReadResumedConfig() const {
+    if (!out_.has_value()) {
+      return base::InvalidArgument("--resume needs --out with the directory of the run");
+    }
+    const bool others = config_path_ || rounds_ || parameters_ || precision_ || seed_ ||
+                        insecure_seed_ || budget_epsilon_ || no_encryption_ || no_noise_ ||
+                        no_clip_ || no_quantisation_;
+    if (others) {
+      return base::InvalidArgument(
+          "a resumed run keeps its settings: beside --out, only --data, --threads and --json can "
+          "be given");
+    }
+    TACET_ASSIGN_OR_RETURN(RunConfig config, ConfigOfRun(*out_));
+    if (data_.has_value()) config.data.path = *data_;
+    if (threads_.has_value()) config.run.threads = *threads_;
+    return config;
+  }
+
+  absl::StatusOr<std::unique_ptr<RunDirectory>> OpenDirectory(const RunConfig& config) const {
+    if (resume_) return RunDirectory::Open(*out_);
+    const std::string path =
+        out_.value_or(fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr))));
+    return NewRunDirectory(path, config);
+  }
+
+  static void PrintUnitPrivacy(const federation::ManifestSpec& agreed,
+                               const federation::SimulationResult& result,
+                               const RunDirectory& directory) {
+    if (!std::isfinite(result.ledger.epsilon)) {
+      fmt::print("privacy     none: see the labels\n");
+      return;
+    }
+    const bool colluders = agreed.colluders > 0;
+    fmt::print(
+        "privacy     each {}: epsilon {:.3f} ({}, {}) for {}, the worst of all views, after {} "
+        "attempts; every view stands in {}\n",
+        accounting::UnitName(agreed.unit), result.ledger.epsilon,
+        accounting::NeighbouringName(agreed.neighbouring), result.ledger.accountant,
+        colluders ? fmt::format("{} other sites together", agreed.colluders) : "another site",
+        result.charged_attempts, (directory.path() / kSummaryFile).string());
+  }
+
+  static void PrintEnd(const federation::ManifestSpec& agreed, const TrainingEnd& end,
+                       const RunDirectory& directory) {
+    const federation::SimulationResult& result = end.result;
+    fmt::print(
+        "\naccuracy    {:.2f} % before, {:.2f} % after; always guessing the most frequent "
+        "class gives {:.2f} %\n",
+        end.before ? 100 * end.before->accuracy : 0.0, 100 * result.evaluation.accuracy,
+        100 * end.most_frequent_class);
+    if (result.evaluation.auc) {
+      fmt::print("AUC         {:.4f} on {} held-out samples\n", *result.evaluation.auc,
+                 result.evaluation.samples);
+    }
+    if (agreed.unit != accounting::Unit::kClient) {
+      PrintUnitPrivacy(agreed, result, directory);
+    } else if (std::isfinite(result.epsilon)) {
+      fmt::print(
+          "privacy     epsilon {:.3f} (moments accountant) for whoever knows no cohort, after "
+          "{} attempts; every view stands in {}\n",
+          result.epsilon, result.charged_attempts, (directory.path() / kSummaryFile).string());
+    } else {
+      fmt::print("privacy     none: see the labels\n");
+    }
+    if (std::isfinite(result.ledger.epsilon)) {
+      fmt::print("ledger      {} charges, epsilon {:.3f} ({})\n", result.ledger_charges,
+                 result.ledger.epsilon, result.ledger.accountant);
+    }
+    if (!result.stopped.empty()) fmt::print("stopped     {}\n", result.stopped);
+    fmt::print("results     {}\n", directory.path().string());
+  }
+
+  std::optional<std::string> config_path_, data_, out_, parameters_, precision_;
+  std::optional<uint64_t> rounds_, threads_, seed_, insecure_seed_;
+  std::optional<double> budget_epsilon_;
+  bool resume_ = false;
+  bool no_encryption_ = false;
+  bool no_noise_ = false;
+  bool no_clip_ = false;
+  bool no_quantisation_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewSimulateCommand() { return std::make_unique<SimulateCommand>(); }
+
+}  // namespace tacet::app

@@ -1,0 +1,152 @@
+#include "apps/tacet/run/training_run.h"
+
+#include <cmath>
+#include <system_error>
+#include <utility>
+
+#include "fmt/core.h"
+
+#include "apps/tacet/program/stop_signal.h"
+#include "apps/tacet/run/run_output.h"
+#include "tacet/base/status.h"
+#include "tacet/base/stopwatch.h"
+#include "tacet/learning/network.h"
+
+namespace tacet::app {
+namespace {
+
+using storage::file::RunDirectory;
+
+// What runs a model of this configuration on this processor.
+absl::StatusOr<std::string> FormOf(const learning::LearnerSpec& spec,
+                                   const learning::Dataset& dataset) {
+  TACET_ASSIGN_OR_RETURN(const learning::Architecture architecture,
+                         learning::Architecture::Create({.model = spec.model,
+                                                         .input_shape = dataset.input_shape(),
+                                                         .hidden = spec.hidden,
+                                                         .classes = dataset.classes()}));
+  TACET_ASSIGN_OR_RETURN(
+      const auto network,
+      learning::Network::Create(architecture, 1, learning::Network::Mode::kInference,
+                                {.precision = spec.precision}));
+  return std::string(network->form());
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Create(const RunConfig& config,
+                                                                 std::FILE* out,
+                                                                 federation::RankGroup& ranks) {
+  std::unique_ptr<TrainingRun> run(new TrainingRun(config, out, ranks));
+  TACET_RETURN_IF_ERROR(run->Prepare());
+  return run;
+}
+
+absl::Status TrainingRun::Prepare() {
+  TACET_ASSIGN_OR_RETURN(federation::SimulationSpec spec, SimulationSpecOf(config_));
+  TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec learner_spec, LearnerSpecOf(config_));
+  const base::Stopwatch loading;
+  if (config_.data.path.empty()) {
+    fmt::print(out_, "data        none given: handwriting of {} writers, drawn by the program\n",
+               config_.data.handwriting_writers);
+  }
+  TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, LoadRunData(config_));
+  spec.data = LedgerDataOf(dataset);
+  most_frequent_class_ = learning::MostFrequentClassShare(dataset);
+  fmt::print(out_, "data        {}: {} samples of {} owners in {} classes, read in {:.1f} s\n",
+             dataset.name(), dataset.samples(), dataset.owners(), dataset.classes(),
+             loading.Seconds());
+  TACET_ASSIGN_OR_RETURN(form_, FormOf(learner_spec, dataset));
+  TACET_ASSIGN_OR_RETURN(learner_, learning::NewLearner(learner_spec, std::move(dataset)));
+  labels_ = federation::SimulationLabels(spec);
+  TACET_ASSIGN_OR_RETURN(
+      simulation_, federation::Simulation::Create(std::move(spec), *learner_, channel_, ranks_));
+  return absl::OkStatus();
+}
+
+const federation::ManifestSpec& TrainingRun::agreement() const {
+  return simulation_->manifest().spec();
+}
+
+absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
+  fmt::print(out_, "directory   {}\n", directory.path().string());
+  if (ranks_.size() > 1) fmt::print(out_, "ranks       {}\n", ranks_.size());
+  RunReporter reporter(directory, labels_, out_);
+  const base::Stopwatch watch;
+  TrainingEnd end;
+  const StopSignal stop;
+  absl::StatusOr<federation::SimulationResult> result = simulation_->Run(directory, reporter);
+  if (result.status().code() == absl::StatusCode::kCancelled) {
+    return base::Annotate(result.status(), directory.path().string());
+  }
+  TACET_ASSIGN_OR_RETURN(end.result, std::move(result));
+  end.before = reporter.before();
+  end.most_frequent_class = most_frequent_class_;
+  TACET_ASSIGN_OR_RETURN(
+      end.summary,
+      SummaryJson({.labels = labels_,
+                   .manifest = simulation_->manifest(),
+                   .result = end.result,
+                   .before = end.before,
+                   .most_frequent_class = most_frequent_class_,
+                   .seconds = watch.Seconds(),
+                   .commit = reporter.commit(),
+                   .machine = MachineJson().Set("network", form_).Set("ranks", ranks_.size())}));
+  const std::vector<float> model = learner_->WholeModel(end.result.model);
+  TACET_RETURN_IF_ERROR(directory.WriteFile(
+      kModelFile, {reinterpret_cast<const uint8_t*>(model.data()), sizeof(float) * model.size()}));
+  TACET_RETURN_IF_ERROR(
+      directory.WriteFile(kSummaryFile, base::AsBytes(end.summary.Dump(2) + "\n")));
+  return end;
+}
+
+absl::Status TrainingRun::Assist() {
+  const StopSignal stop;  // rank 0 says when
+  return simulation_->Assist();
+}
+
+federation::SimulatedData LedgerDataOf(const learning::Dataset& dataset) {
+  federation::SimulatedData data{.name = dataset.name().substr(0, 255),
+                                 .digest = learning::DatasetDigest(dataset)};
+  for (char& letter : data.name) {
+    if (letter < ' ' || letter > '~') letter = '?';
+  }
+  if (data.name.empty()) data.name = "data";
+  return data;
+}
+
+absl::StatusOr<std::unique_ptr<RunDirectory>> NewRunDirectory(const std::filesystem::path& path,
+                                                              const RunConfig& config) {
+  TACET_ASSIGN_OR_RETURN(std::unique_ptr<RunDirectory> directory, RunDirectory::Create(path));
+  TACET_RETURN_IF_ERROR(directory->WriteFile(kConfigFile, base::AsBytes(RunConfigToml(config))));
+  return directory;
+}
+
+absl::StatusOr<RunConfig> ConfigOfRun(const std::filesystem::path& path) {
+  absl::StatusOr<RunConfig> config = LoadRunConfig((path / kConfigFile).string());
+  if (config.ok()) return config;
+  return base::Annotate(config.status(), fmt::format("{} holds no run to resume", path.string()));
+}
+
+absl::StatusOr<std::unique_ptr<RunDirectory>> NewOrBegunRunDirectory(
+    const std::filesystem::path& path, const RunConfig& config) {
+  std::error_code error;
+  if (!std::filesystem::exists(path / kConfigFile, error)) {
+    absl::StatusOr<std::unique_ptr<RunDirectory>> begun = RunDirectory::Open(path);
+    if (begun.status().code() == absl::StatusCode::kNotFound) return NewRunDirectory(path, config);
+    TACET_RETURN_IF_ERROR(begun.status());
+    // A process ended between making the directory and writing its settings.
+    TACET_RETURN_IF_ERROR((*begun)->WriteFile(kConfigFile, base::AsBytes(RunConfigToml(config))));
+    return begun;
+  }
+  TACET_ASSIGN_OR_RETURN(const RunConfig found, ConfigOfRun(path));
+  if (const std::string keys = DifferingKeys(found, config); !keys.empty()) {
+    return base::FailedPrecondition(
+        "{} holds a run of other settings, which differ in {}: move it away, or choose another "
+        "directory with --out",
+        path.string(), keys);
+  }
+  return RunDirectory::Open(path);
+}
+
+}  // namespace tacet::app

@@ -1,0 +1,87 @@
+// One training of a configuration in a run directory, from its beginning or from where it stopped.
+#ifndef TACET_APPS_TACET_RUN_TRAINING_RUN_H_
+#define TACET_APPS_TACET_RUN_TRAINING_RUN_H_
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/run/run_config.h"
+#include "tacet/base/json.h"
+#include "tacet/federation/simulation.h"
+#include "tacet/learning/dataset.h"
+#include "tacet/storage/file/run_directory.h"
+#include "tacet/transport/local/local_channel.h"
+
+namespace tacet::app {
+
+struct TrainingEnd {
+  federation::SimulationResult result;
+  std::optional<federation::Evaluation> before;  // of the model that the whole run began with
+  double most_frequent_class = 0;                // accuracy of always answering it
+  base::JsonValue summary;                       // summary.json (docs/formats/run-directory.md)
+};
+
+// Every update is clipped, noised, sealed, added and opened, as far as the configuration's labels
+// allow it. One object serves one run.
+class TrainingRun {
+ public:
+  // Reads the data and makes model and agreement; nothing is written yet. InvalidArgument or
+  // NotFound say what of the configuration or the data is wrong. Progress goes to `out`.
+  // `ranks` must outlive the run.
+  static absl::StatusOr<std::unique_ptr<TrainingRun>> Create(
+      const RunConfig& config, std::FILE* out,
+      federation::RankGroup& ranks = federation::OneProcess());
+  TrainingRun(const TrainingRun&) = delete;
+  TrainingRun& operator=(const TrainingRun&) = delete;
+
+  // What was agreed, with what followed from the data: dimension, clients, noise.
+  const federation::ManifestSpec& agreement() const;
+
+  // Trains from the directory's checkpoint, or from the start without one, to the last round, and
+  // writes metrics, model and summary.
+  absl::StatusOr<TrainingEnd> Run(storage::file::RunDirectory& directory);
+
+  // The part of every rank but the first: federation/simulation.h.
+  absl::Status Assist();
+
+ private:
+  TrainingRun(RunConfig config, std::FILE* out, federation::RankGroup& ranks)
+      : config_(std::move(config)), out_(out), ranks_(ranks) {}
+  absl::Status Prepare();
+
+  RunConfig config_;
+  std::FILE* out_;
+  federation::RankGroup& ranks_;
+  double most_frequent_class_ = 0;
+  std::string form_;  // of the network: conv-f32, conv-bf16, conv-amx or onednn
+  std::vector<std::string> labels_;
+  std::unique_ptr<federation::Learner> learner_;
+  transport::local::LocalChannel channel_;
+  std::unique_ptr<federation::Simulation> simulation_;
+};
+
+// How a ledger knows this data: its name in printable ASCII, and a digest of all samples.
+federation::SimulatedData LedgerDataOf(const learning::Dataset& dataset);
+
+// A new run directory that holds its configuration. AlreadyExists when it is not empty.
+absl::StatusOr<std::unique_ptr<storage::file::RunDirectory>> NewRunDirectory(
+    const std::filesystem::path& path, const RunConfig& config);
+
+// The configuration of the run in `path`. NotFound when it holds none.
+absl::StatusOr<RunConfig> ConfigOfRun(const std::filesystem::path& path);
+
+// A new directory, or the one in which the same configuration was begun before, by whichever
+// command. FailedPrecondition names the keys that differ when it holds a run of another one.
+absl::StatusOr<std::unique_ptr<storage::file::RunDirectory>> NewOrBegunRunDirectory(
+    const std::filesystem::path& path, const RunConfig& config);
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_RUN_TRAINING_RUN_H_

@@ -1,0 +1,37 @@
+// The word that whoever reads a server's page must know.
+#ifndef TACET_APPS_TACET_SERVER_PAGE_TOKEN_H_
+#define TACET_APPS_TACET_SERVER_PAGE_TOKEN_H_
+
+#include <filesystem>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/base/random.h"
+#include "tacet/base/secret.h"
+
+namespace tacet::app {
+
+class PageToken {
+ public:
+  static constexpr size_t kLeastCharacters = 16;
+
+  // A new one, 64 hexadecimal digits, written to `path` with mode 0600 in place of an older one.
+  static absl::StatusOr<PageToken> Make(const std::filesystem::path& path, base::Entropy& entropy);
+  // The first line of a file that only its owner may read. InvalidArgument when it has fewer than
+  // kLeastCharacters.
+  static absl::StatusOr<PageToken> Read(const std::filesystem::path& path);
+
+  // Whether an Authorization header says "Bearer " and this token; takes the same time wherever the
+  // two differ.
+  bool Admits(std::string_view authorization) const;
+
+ private:
+  explicit PageToken(base::SecretBytes token) : token_(std::move(token)) {}
+
+  base::SecretBytes token_;
+};
+
+}  // namespace tacet::app
+
+#endif  // TACET_APPS_TACET_SERVER_PAGE_TOKEN_H_
