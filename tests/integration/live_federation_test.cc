@@ -24,10 +24,10 @@ using ::testing::Gt;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// With more rounds than can be done between the kills.
+// With twice the rounds that a fast machine does between the kills.
 class KilledFederationTest : public LiveFederationTest {
  protected:
-  KilledFederationTest() : LiveFederationTest(TACET_KILLS + 4) {}
+  KilledFederationTest() : LiveFederationTest(2 * TACET_KILLS) {}
 };
 
 TEST_F(KilledFederationTest, KillsAtRandomMomentsLoseNothing) {

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <random>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -53,6 +55,25 @@ class ProgramTest : public ::testing::Test {
       kill(child, SIGKILL);
     }
     return WaitFor(child);
+  }
+
+  // Runs `tacet` with what `arguments` gives each time and kills it at random moments until it ends
+  // by itself. A machine so fast that it ends before the third kill begins anew, after `clear`, and
+  // is killed sooner.
+  Outcome KillUntilDone(const std::function<std::vector<std::string>()>& arguments,
+                        const std::function<void()>& clear) {
+    constexpr int kAtLeast = 3, kAtMost = 25;
+    std::mt19937 generator(1);
+    for (int longest_ms = 150;; longest_ms /= 2) {
+      std::uniform_int_distribution<int> moment(longest_ms / 30, longest_ms);
+      Outcome outcome = {.exit_code = -1, .out = {}, .err = {}};
+      int runs = 0;
+      for (; outcome.exit_code == -1; ++runs) {
+        outcome = Tacet(arguments(), runs < kAtMost ? moment(generator) : -1);
+      }
+      if (runs > kAtLeast || outcome.exit_code != 0) return outcome;
+      clear();
+    }
   }
 
   // A process with its output in the files `name`stdout and `name`stderr; one at a time of each.

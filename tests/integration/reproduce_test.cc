@@ -1,7 +1,6 @@
 // `tacet reproduce` on a federation of drawn handwriting.
 #include <algorithm>
 #include <filesystem>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -35,12 +34,13 @@ class ReproduceTest : public ProgramTest {
   }
 
   // `tacet reproduce table1 --configs configs --out out MORE`
-  Outcome Table1(std::vector<std::string> more = {}, int kill_after_ms = -1) {
+  static std::vector<std::string> Table1Arguments(const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"reproduce", "table1", "--configs", "configs",
                                           "--out",     "out",    "--threads", "1"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return Tacet(arguments, kill_after_ms);
+    return arguments;
   }
+  Outcome Table1(const std::vector<std::string>& more = {}) { return Tacet(Table1Arguments(more)); }
 
   std::string Commit() {
     const std::string version = Tacet({"--version"}).out;
@@ -151,15 +151,12 @@ TEST_F(ReproduceTest, TheSameCommandGoesOnAfterAKill) {
       Tacet({"simulate", "--config", "configs/noise.toml", "--rounds", "12", "--out", "whole"})
           .exit_code,
       0);
-  std::mt19937 generator(3);
-  std::uniform_int_distribution<int> moment(5, 150);
-  Outcome outcome = {.exit_code = -1, .out = {}, .err = {}};
-  int kills = 0;
-  for (; outcome.exit_code == -1 && kills < 20; ++kills) {
-    outcome = Table1({"--row", "noise", "--rounds", "12"}, kills < 12 ? moment(generator) : -1);
-  }
+  const Outcome outcome = KillUntilDone(
+      [&] {
+        return Table1Arguments({"--row", "noise", "--rounds", "12"});
+      },
+      [&] { std::filesystem::remove_all(path_ / "out"); });
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_GE(kills, 3);
   EXPECT_EQ(Read("out/noise-t12/model.f32"), Read("whole/model.f32"));
   EXPECT_EQ(Number(ReadJson("out/noise-t12.json"), "rounds"), 12);
   EXPECT_EQ(ReadJson("out/noise-t12.json").Find("curve")->items().size(), 12u);
