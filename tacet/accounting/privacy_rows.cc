@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "fmt/core.h"
+
 #include "tacet/accounting/log_math.h"
 #include "tacet/accounting/moments_accountant.h"
 #include "tacet/accounting/pld_accountant.h"
@@ -84,6 +86,10 @@ absl::StatusOr<PrivacyRow> PrivacyRowOf(const ObservedRounds& view,
   }
   if (std::isfinite(epsilon)) {
     row.epsilon = epsilon;
+    if (row.standing == Standing::kGuarantee && epsilon > kLargestCarriedEpsilon) {
+      row.note += fmt::format("; above {:g} it holds for exact arithmetic only and protects nobody",
+                              kLargestCarriedEpsilon);
+    }
   } else {
     row.standing = Standing::kNone;
     row.order = 0;
@@ -126,11 +132,12 @@ const PrivacyRow* Headline(const std::vector<PrivacyRow>& rows, View view) {
   return best;
 }
 
-absl::StatusOr<double> MaxGuaranteedEpsilon(const FederationPrivacySpec& spec) {
+absl::StatusOr<double> LargestCarriedEpsilon(const FederationPrivacySpec& spec) {
   TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(spec));
   // The views without sampling first: their closed form is cheap and usually the largest. A view
   // whose cheap bound is below what was found needs no loss distribution.
   double largest = -kInfinity;
+  double least_beyond = kInfinity;
   for (const bool sampled : {false, true}) {
     for (const ObservedRounds& view : views) {
       const bool is_sampled =
@@ -146,18 +153,21 @@ absl::StatusOr<double> MaxGuaranteedEpsilon(const FederationPrivacySpec& spec) {
           bound = std::min(bound, row.epsilon.value_or(kInfinity));
         }
       }
-      if (std::isfinite(bound)) {
+      if (bound <= kLargestCarriedEpsilon) {
         largest = std::max(largest, bound);
+      } else {
+        least_beyond = std::min(least_beyond, bound);
       }
     }
   }
-  if (largest < 0) {
+  if (largest >= 0) return largest;
+  if (!std::isfinite(least_beyond)) {
     return base::FailedPrecondition(
         "no view of this federation has a privacy guarantee: its noise "
         "is {} for a clip norm of {}",
         spec.noise_stddev, spec.clip_norm);
   }
-  return largest;
+  return least_beyond;
 }
 
 }  // namespace tacet::accounting

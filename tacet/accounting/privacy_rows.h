@@ -15,6 +15,12 @@
 
 namespace tacet::accounting {
 
+// The largest epsilon that finite arithmetic is held to. Noise that ends and rounding cost
+// e^epsilon in delta (dp/precision.h), so no sampler carries every epsilon; e^32 = 8e13 tells an
+// attacker apart from nobody. Rows beyond it say in their note that they hold for exact arithmetic
+// only.
+inline constexpr double kLargestCarriedEpsilon = 32;
+
 enum class Accountant { kMoments, kRdp, kPld };
 std::string_view AccountantName(Accountant accountant);
 
@@ -49,9 +55,10 @@ absl::StatusOr<PrivacyRow> PrivacyRowOf(const ObservedRounds& view,
 // accountant is always the smallest. Null when the view has no guarantee.
 const PrivacyRow* Headline(const std::vector<PrivacyRow>& rows, View view);
 
-// The largest headline over all views that have one: what the mechanism plan multiplies its
-// implementation terms by. FailedPrecondition when no view has a guarantee.
-absl::StatusOr<double> MaxGuaranteedEpsilon(const FederationPrivacySpec& spec);
+// What the mechanism plan multiplies its implementation terms by: the largest headline up to
+// kLargestCarriedEpsilon over all views; the smallest when all are beyond it. FailedPrecondition
+// when no view has a guarantee.
+absl::StatusOr<double> LargestCarriedEpsilon(const FederationPrivacySpec& spec);
 
 }  // namespace tacet::accounting
 

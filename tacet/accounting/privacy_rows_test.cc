@@ -72,14 +72,40 @@ TEST(PrivacyRowsTest, TheHeadlineIsTheSmallestValidBoundForTheMostReleases) {
 }
 
 TEST(PrivacyRowsTest, TheLargestGuaranteeIsTheOneOfThoseWhoKnowTheCohorts) {
-  const auto largest = MaxGuaranteedEpsilon(Paper());
+  const auto largest = LargestCarriedEpsilon(Paper());
   ASSERT_TRUE(largest.ok());
   EXPECT_NEAR(*largest, 19.13076783636193, 1e-6);
   FederationPrivacySpec silent = Paper();
   silent.noise_stddev = 0;
-  EXPECT_EQ(MaxGuaranteedEpsilon(silent).status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(base::Message(MaxGuaranteedEpsilon(silent).status()),
+  EXPECT_EQ(LargestCarriedEpsilon(silent).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(LargestCarriedEpsilon(silent).status()),
               HasSubstr("no view of this federation has a privacy guarantee"));
+}
+
+// With a third of the paper's noise those who know the cohorts are promised an epsilon of 46,
+// which no arithmetic carries; the others' promises still count.
+TEST(PrivacyRowsTest, AnEpsilonThatProtectsNobodyIsSaidAndNotCarried) {
+  FederationPrivacySpec loud = Paper();
+  loud.noise_stddev = 2;
+  loud.rounds = 40;
+  const auto rows = PrivacyRows(loud);
+  ASSERT_TRUE(rows.ok());
+  const auto is_beyond = [](const PrivacyRow* row) {
+    return row->note.find("for exact arithmetic only") != std::string::npos;
+  };
+  const PrivacyRow* knowing = Headline(*rows, View::kCohortKnowing);
+  EXPECT_NEAR(*knowing->epsilon, 46.211, 1e-3);
+  EXPECT_TRUE(is_beyond(knowing));
+  EXPECT_FALSE(is_beyond(Headline(*rows, View::kOutsider)));
+  const auto carried = LargestCarriedEpsilon(loud);
+  ASSERT_TRUE(carried.ok());
+  EXPECT_LT(*carried, kLargestCarriedEpsilon);
+  EXPECT_GT(*carried, *Headline(*rows, View::kOutsider)->epsilon);
+  // With less still, nobody is promised anything that counts: the least of it must be carried.
+  loud.noise_stddev = 0.3;
+  const auto least = LargestCarriedEpsilon(loud);
+  ASSERT_TRUE(least.ok());
+  EXPECT_GT(*least, kLargestCarriedEpsilon);
 }
 
 TEST(PrivacyRowsTest, MoreColludersCostMore) {

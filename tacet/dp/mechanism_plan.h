@@ -33,7 +33,7 @@ struct MechanismSpec {
   bool sums_of_clipped = false;
   uint32_t attempts = 0;   // rounds times the attempts of a round that may be charged
   double delta = 1e-5;     // in (0, 1)
-  double max_epsilon = 0;  // largest finite epsilon among rows with a guarantee
+  double max_epsilon = 0;  // what the terms are multiplied by: accounting::LargestCarriedEpsilon
   GaussianSampler sampler = GaussianSampler::kDefault;
   // Labelled runs: the terms below are computed and reported, but do not refuse.
   bool without_noise = false;     // then noise_stddev counts as 0

@@ -285,7 +285,7 @@ absl::StatusOr<Manifest> Manifest::CreateChecked(ManifestSpec spec) {
 
   double max_epsilon = 0;
   if (PromisesSomething(spec) && spec.noise_stddev > 0) {
-    TACET_ASSIGN_OR_RETURN(max_epsilon, accounting::MaxGuaranteedEpsilon(PrivacyOf(
+    TACET_ASSIGN_OR_RETURN(max_epsilon, accounting::LargestCarriedEpsilon(PrivacyOf(
                                             spec, uint64_t{spec.rounds} + spec.spare_attempts)));
   }
   TACET_ASSIGN_OR_RETURN(

@@ -108,8 +108,7 @@ class Manifest {
   // InvalidArgument names the value that is wrong and its range: a cohort larger than the
   // federation, a K_min above K, sigma = 0 without `without_noise`, a budget that does not reach
   // for one attempt, ... NotFound when no noise reaches `target_epsilon`. The mechanism's
-  // implementation terms are held against the largest finite epsilon that the agreement guarantees
-  // to anybody.
+  // implementation terms are held against max_epsilon().
   static absl::StatusOr<Manifest> Create(ManifestSpec spec);
   // The same agreement without its members' keys, for a process that helps a member with its work
   // and opens nothing: spec.members is empty. Its hash() is nobody's; agreement() and terms() are
@@ -120,7 +119,8 @@ class Manifest {
   const secagg::Terms& terms() const { return *terms_; }
   // The most attempts that may ever be charged: T + spare_attempts.
   uint64_t attempt_budget() const { return uint64_t{spec_.rounds} + spec_.spare_attempts; }
-  // The largest finite epsilon of any view that has a guarantee; 0 when none has.
+  // accounting::LargestCarriedEpsilon of the agreement's whole attempt budget; 0 when nothing is
+  // promised.
   double max_epsilon() const { return max_epsilon_; }
   // SHA-256 of the canonical bytes (docs/formats/manifest.md).
   const base::Digest& hash() const { return hash_; }

@@ -44,6 +44,18 @@ TEST(ManifestTest, PlansThePapersSetting) {
   EXPECT_EQ(manifest->attempt_budget(), 110u);
 }
 
+// Figure 2 of the paper begins there: whoever knows the cohorts is promised an epsilon above 46.
+TEST(ManifestTest, PlansAThirdOfThePapersNoise) {
+  ManifestSpec spec = Paper();
+  spec.noise_stddev = 2;
+  spec.rounds = 40;
+  const auto manifest = Manifest::Create(spec);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_LT(manifest->max_epsilon(), accounting::kLargestCarriedEpsilon);
+  spec.noise_stddev = 0.3;
+  EXPECT_THAT(Refusal(spec), HasSubstr("the tail of sampler default costs"));
+}
+
 // Four hospitals, each patient's record protected.
 ManifestSpec Hospitals() {
   ManifestSpec spec;

@@ -127,6 +127,7 @@ absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
       promise.bound = {.epsilon = *row->epsilon,
                        .accountant = accounting::AccountantName(row->accountant),
                        .power = power};
+      promise.note = row->note;
     }
     statement.promises.push_back(std::move(promise));
   }
