@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "fmt/format.h"
 
@@ -12,14 +13,20 @@ constexpr double kLeft = 70;
 constexpr double kTop = 30;
 constexpr double kBottom = 380;
 
-// About five round values over a range of this width.
-double TickStep(double width) {
-  const double raw = width / 5;
+// About five round values between the two, both included.
+std::vector<double> Ticks(double from, double to) {
+  const double raw = (to - from) / 5;
   const double power = std::pow(10, std::floor(std::log10(raw)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= raw) return factor * power;
+  double step = 10 * power;
+  for (const double factor : {5.0, 2.0, 1.0}) {
+    if (factor * power >= raw) step = factor * power;
   }
-  return 10 * power;
+  std::vector<double> ticks;
+  const auto last = static_cast<int64_t>(std::floor(to / step + 1e-9));
+  for (auto i = static_cast<int64_t>(std::ceil(from / step - 1e-9)); i <= last; ++i) {
+    ticks.push_back(static_cast<double>(i) * step);
+  }
+  return ticks;
 }
 
 std::string Escaped(const std::string& text) {
@@ -76,25 +83,19 @@ std::string PlotSvg(const Plot& plot) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 440\" width=\"720\" "
       "height=\"440\" font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"720\" height=\"440\" fill=\"white\"/>\n";
-  const double left_step = TickStep(left.to - left.from);
-  for (double tick = std::ceil(left.from / left_step - 1e-9) * left_step; tick <= left.to + 1e-9;
-       tick += left_step) {
+  for (const double tick : Ticks(left.from, left.to)) {
     out += fmt::format(
         "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#ddd\"/>"
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>\n",
         kLeft, right_edge, y(tick, left), y(tick, left), kLeft - 8, y(tick, left) + 4, tick);
   }
   if (plot.right.has_value()) {
-    const double step = TickStep(right.to - right.from);
-    for (double tick = std::ceil(right.from / step - 1e-9) * step; tick <= right.to + 1e-9;
-         tick += step) {
+    for (const double tick : Ticks(right.from, right.to)) {
       out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{:g}</text>\n", right_edge + 8,
                          y(tick, right) + 4, tick);
     }
   }
-  const double x_step = TickStep(width);
-  for (double tick = std::ceil(plot.x_from / x_step - 1e-9) * x_step; tick <= plot.x_to + 1e-9;
-       tick += x_step) {
+  for (const double tick : Ticks(plot.x_from, plot.x_from + width)) {
     out += fmt::format(
         "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#888\"/>"
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:g}</text>\n",

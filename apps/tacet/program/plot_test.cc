@@ -34,6 +34,17 @@ TEST(PlotTest, DrawsEachCurveOnItsAxis) {
   EXPECT_THAT(svg, Not(HasSubstr("nothing")));
 }
 
+TEST(PlotTest, AxesBeginAtZeroAndEndAtTheirLastValue) {
+  Plot plot;
+  plot.x_from = -1;
+  plot.left.to = 0.3;  // three tenths of 0.1 each are more than 0.3
+  const std::string svg = PlotSvg(plot);
+  EXPECT_THAT(svg, HasSubstr("text-anchor=\"end\">0</text>"));
+  EXPECT_THAT(svg, HasSubstr("text-anchor=\"end\">0.3</text>"));
+  EXPECT_THAT(svg, HasSubstr("text-anchor=\"middle\">-0.5</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">-0</text>")));
+}
+
 TEST(PlotTest, AnAxisWithoutEndReachesBeyondTheLargestValue) {
   Plot plot;
   plot.x_from = plot.x_to = 5;
