@@ -76,10 +76,7 @@ export class Browser {
       { width, height, deviceScaleFactor: sharpness, mobile: width < 600 });
     await page.send("Emulation.setEmulatedMedia",
       { features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }] });
-    const loaded = page.next("Page.loadEventFired");
-    await page.send("Page.navigate", { url: where.startsWith("http:") ? where : `file://${encodeURI(where)}` });
-    await loaded;
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))");
+    await page.load("Page.navigate", { url: where.startsWith("http:") ? where : `file://${encodeURI(where)}` });
     return page;
   }
 
@@ -114,6 +111,18 @@ class Page {
 
   next(method) {
     return new Promise((resolve) => this.#expected.set(method, resolve));
+  }
+
+  /** Sends what makes the tab load a document, and waits until that is drawn. */
+  async load(method, params) {
+    const loaded = this.next("Page.loadEventFired");
+    await this.send(method, params);
+    await loaded;
+    await this.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))");
+  }
+
+  reload() {
+    return this.load("Page.reload");
   }
 
   heard(method, params) {
