@@ -16,9 +16,9 @@
 namespace tacet::accounting {
 
 // The largest epsilon that finite arithmetic is held to. Noise that ends and rounding cost
-// e^epsilon in delta (dp/precision.h), so no sampler carries every epsilon; e^32 = 8e13 tells an
-// attacker apart from nobody. Rows beyond it say in their note that they hold for exact arithmetic
-// only.
+// e^epsilon in delta (dp/precision.h), so no sampler carries every epsilon; a bound of e^32 = 8e13
+// on what an attacker learns protects nobody. Rows beyond it say in their note that they hold for
+// exact arithmetic only.
 inline constexpr double kLargestCarriedEpsilon = 32;
 
 enum class Accountant { kMoments, kRdp, kPld };

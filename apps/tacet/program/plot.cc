@@ -13,16 +13,21 @@ constexpr double kLeft = 70;
 constexpr double kTop = 30;
 constexpr double kBottom = 380;
 
-// About five round values between the two, both included.
-std::vector<double> Ticks(double from, double to) {
-  const double raw = (to - from) / 5;
+// Of about five round values over a range of this width.
+double TickStep(double width) {
+  const double raw = width / 5;
   const double power = std::pow(10, std::floor(std::log10(raw)));
-  double step = 10 * power;
-  for (const double factor : {5.0, 2.0, 1.0}) {
-    if (factor * power >= raw) step = factor * power;
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= raw) return factor * power;
   }
-  std::vector<double> ticks;
+  return 10 * power;
+}
+
+// The round values between the two, both included.
+std::vector<double> Ticks(double from, double to) {
+  const double step = TickStep(to - from);
   const auto last = static_cast<int64_t>(std::floor(to / step + 1e-9));
+  std::vector<double> ticks;
   for (auto i = static_cast<int64_t>(std::ceil(from / step - 1e-9)); i <= last; ++i) {
     ticks.push_back(static_cast<double>(i) * step);
   }
