@@ -47,60 +47,85 @@ absl::StatusOr<uint64_t> LargestFitting(uint64_t most, const Fits& fits) {
 
 absl::StatusOr<double> EpsilonOf(const FederationPrivacySpec& federation,
                                  const CalibrationTarget& target) {
+  if (!target.view && !target.accountant) {
+    TACET_ASSIGN_OR_RETURN(const PrivacyRow worst, WorstRow(federation));
+    return worst.epsilon.value_or(kInfinity);
+  }
+  const View wanted = target.view.value_or(View::kOutsider);
   TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(federation));
   for (const ObservedRounds& view : views) {
-    if (view.view != target.view) {
+    if (view.view != wanted) {
       continue;
     }
     double smallest = kInfinity;
-    for (const Accountant accountant : {Accountant::kMoments, Accountant::kRdp, Accountant::kPld}) {
+    for (const Accountant accountant : kAccountants) {
       if (target.accountant && *target.accountant != accountant) {
         continue;
       }
-      TACET_ASSIGN_OR_RETURN(const PrivacyRow row, PrivacyRowOf(view, federation, accountant));
-      smallest = std::min(smallest, row.epsilon.value_or(kInfinity));
+      TACET_ASSIGN_OR_RETURN(const std::optional<PrivacyRow> row,
+                             PrivacyRowOf(view, federation, accountant));
+      // A convention counts only where it is asked for by name.
+      if (row && (target.accountant || row->standing == Standing::kGuarantee)) {
+        smallest = std::min(smallest, row->epsilon.value_or(kInfinity));
+      }
     }
     return smallest;
   }
-  return base::InvalidArgument("this federation has no view \"{}\"", ViewName(target.view));
+  return base::InvalidArgument("this federation has no view \"{}\"", ViewName(wanted));
 }
 
 absl::StatusOr<double> CalibrateNoise(const FederationPrivacySpec& federation,
                                       const CalibrationTarget& target) {
   TACET_RETURN_IF_ERROR(CheckTarget(target));
-  const auto fits = [&](double noise) -> absl::StatusOr<bool> {
+  const auto epsilon_at = [&](double noise) {
     FederationPrivacySpec spec = federation;
     spec.noise_stddev = noise;
-    TACET_ASSIGN_OR_RETURN(const double epsilon, EpsilonOf(spec, target));
-    return epsilon <= target.epsilon;
+    return EpsilonOf(spec, target);
   };
-  double low = federation.clip_norm;
-  double high = federation.clip_norm;
   const double most = 1e6 * federation.clip_norm;
   const double least = 1e-4 * federation.clip_norm;
-  while (true) {
-    TACET_ASSIGN_OR_RETURN(const bool enough, fits(high));
-    if (enough) {
-      break;
-    }
+  // The noise is between `low`, where epsilon is too large, and `high`, where it is not.
+  double high = federation.clip_norm;
+  TACET_ASSIGN_OR_RETURN(double at_high, epsilon_at(high));
+  double low = high;
+  double at_low = at_high;
+  while (at_high > target.epsilon) {
     if (high >= most) {
       return base::NotFound("no noise up to {} clip norms brings epsilon down to {}", 1e6,
                             target.epsilon);
     }
     low = high;
+    at_low = at_high;
     high = std::min(2 * high, most);
+    TACET_ASSIGN_OR_RETURN(at_high, epsilon_at(high));
   }
-  while (low == high && high > least) {  // clip_norm was already enough
-    TACET_ASSIGN_OR_RETURN(const bool enough, fits(low / 2));
+  while (low == high && high > least) {  // the clip norm was already enough
+    TACET_ASSIGN_OR_RETURN(at_low, epsilon_at(low / 2));
     low /= 2;
-    if (enough) {
+    if (at_low <= target.epsilon) {
       high = low;
+      at_high = at_low;
     }
   }
-  while (high - low > 5e-7 * high) {
-    const double middle = 0.5 * (low + high);
-    TACET_ASSIGN_OR_RETURN(const bool enough, fits(middle));
-    (enough ? high : low) = middle;
+  // epsilon is nearly a power of the noise: the line through the logarithms is near, a little to
+  // either side of it closes the bracket from both ends. Every third step halves, whatever happens.
+  constexpr double kWidth = 5e-7;
+  for (int turn = 0; high - low > kWidth * high; ++turn) {
+    double noise = std::sqrt(low * high);
+    if (turn % 3 != 2 && std::isfinite(at_low) && at_high > 0 && at_low > at_high) {
+      const double share =
+          (std::log(at_low) - std::log(target.epsilon)) / (std::log(at_low) - std::log(at_high));
+      noise = low * std::pow(high / low, share) * (1 + (turn % 3 == 0 ? 0.4 : -0.4) * kWidth);
+      noise = std::clamp(noise, low + 0.1 * kWidth * high, high - 0.1 * kWidth * high);
+    }
+    TACET_ASSIGN_OR_RETURN(const double epsilon, epsilon_at(noise));
+    if (epsilon <= target.epsilon) {
+      high = noise;
+      at_high = epsilon;
+    } else {
+      low = noise;
+      at_low = epsilon;
+    }
   }
   return high;
 }

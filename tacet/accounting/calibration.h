@@ -15,13 +15,15 @@ namespace tacet::accounting {
 
 struct CalibrationTarget {
   double epsilon = 0;  // > 0
-  View view = View::kOutsider;
+  // The observer against whom it must hold; none: the worst that has a guarantee, or with an
+  // accountant the outsider.
+  std::optional<View> view = std::nullopt;
   // The accountant that must not exceed epsilon; none: the smallest valid bound.
   std::optional<Accountant> accountant = std::nullopt;
 };
 
-// epsilon of one view; infinity when it has no guarantee. InvalidArgument when the federation has
-// no such view.
+// epsilon of the target's view; infinity when it has no guarantee. InvalidArgument when the
+// federation has no such view.
 absl::StatusOr<double> EpsilonOf(const FederationPrivacySpec& federation,
                                  const CalibrationTarget& target);
 

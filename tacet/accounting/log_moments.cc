@@ -229,14 +229,58 @@ double LogMomentOpposite(double order, double q, double c) {
       -top - kReach, top + kReach));
 }
 
+double LogMomentEnvelope(double order, double q, double c) {
+  if (q <= 0 || c <= 0) {
+    return 0;
+  }
+  if (!std::isfinite(c)) {
+    return kInfinity;
+  }
+  if (q >= 1 || (order + 1) * c > kWidest) {
+    return 0.5 * order * (order + 1) * c * c;
+  }
+  // x = c / 2 + log(1 + e^u): the integrand falls exponentially at both ends of u.
+  const auto log_integrand = [=](double u) {
+    const double above = LogOnePlusExp(u);
+    const double x = 0.5 * c + above;
+    const double loss = LogMix(q, c * above);
+    if (!(loss > 0)) {
+      return -kInfinity;
+    }
+    return -0.5 * x * x + LogExpm1(order * loss) + LogExpm1((order + 1) * loss) - order * loss +
+           (u - above);
+  };
+  constexpr double kLowest = -14;
+  const double highest = (order + 1) * c + kReach;
+  double height = -kInfinity;
+  for (double u = kLowest; u <= highest; u += kFirstStep) {
+    height = std::max(height, log_integrand(u));
+  }
+  const double scaled =
+      Integrate([&](double u) { return std::exp(log_integrand(u) - height); }, kLowest, highest);
+  return std::isfinite(scaled) ? LogOnePlusExp(height + std::log(scaled) - kLogSqrtTwoPi)
+                               : kInfinity;
+}
+
 double LogMomentReal(const SamplingEvent& event, double order) {
+  if (event.sampling == Sampling::kPoissonKnownSize) {
+    double log_excess = -kInfinity;
+    for (const WeightedEvent& part :
+         GroupMixture({{.probability = 1, .event = event}}, GroupedFor::kUpperBound)) {
+      const double moment = part.event.sampling_rate > 0 ? LogMomentReal(part.event, order) : 0;
+      if (moment > 0) {
+        log_excess = LogAddExp(log_excess, std::log(part.probability) + LogExpm1(moment));
+      }
+    }
+    return LogOnePlusExp(log_excess);
+  }
   const double c = Sensitivity(event) / event.noise_stddev;
   const double q = event.sampling_rate;
   if (event.sampling == Sampling::kNone || q >= 1) {
     return LogMomentMixtureFirstReal(order, 1, c);
   }
   if (event.sampling == Sampling::kFixedSize) {
-    return LogMomentMixtureFirstReal(order, q, 2 * event.clip_norm / event.noise_stddev);
+    return LogMomentEnvelope(order, q, 2 * event.clip_norm / event.noise_stddev);
   }
   return event.neighbouring == Neighbouring::kZeroOut ? LogMomentMixtureFirstReal(order, q, c)
                                                       : LogMomentOpposite(order, q, c / 2);
@@ -260,6 +304,8 @@ double LogMoment(const SamplingEvent& event, int order) {
         return std::max(LogMomentMixtureFirst(order, q, c), LogMomentNullFirst(order, q, c));
       }
       return LogMomentOpposite(order, q, c / 2);
+    case Sampling::kPoissonKnownSize:
+      break;  // accountants take the mixture that it is
   }
   return kInfinity;
 }

@@ -30,18 +30,26 @@ double LogMomentOpposite(double order, double q, double c);
 // without sampling where (l + 1) c > 2000.
 double LogMomentMixtureFirstReal(double order, double q, double c);
 
-// alpha(l), l >= 1: the largest log-moment over both orders of the neighbours, an upper bound for
-// every pair of neighbouring data sets.
+// log-moment, of real order l > 0, of the symmetrised envelope of fixed-size sampling with
+// c = 2 S / sigma (FixedSizeReplaceLoss): with r = f2 / f1,
+//   E - 1 = integral over x > c / 2 of f1 (r^l - 1) (r - r^-l),
+// an upper bound for every pair of neighbouring data sets. Quadrature; infinity where that fails;
+// the value without sampling where (l + 1) c > 2000.
+double LogMomentEnvelope(double order, double q, double c);
+
+// alpha(l), l >= 1, of the paper's accountant: the larger log-moment over both orders of the
+// neighbours. An upper bound for every pair of neighbouring data sets but for fixed-size sampling,
+// where that is not proved.
 //   none                       l (l + 1) c^2 / 2
-//   fixed-size                 max(E1, E2) with c = 2 S / sigma. For replace-one this is the exact
-//                              supremum over pairs; zero is one of the values that data can be
-//                              replaced by, so it bounds zero-out too.
+//   fixed-size                 max(E1, E2) with c = 2 S / sigma
 //   Poisson, zero-out          max(E1, E2) with c = S / sigma
 //   Poisson, replace-one       the opposite pair with c = S / sigma
 double LogMoment(const SamplingEvent& event, int order);
 
-// The same for a real order l > 0, by quadrature. E2 >= E1 holds for every real order (Mironov,
-// Talwar, Zhang 2019, theorem 5), so only the larger is computed.
+// An upper bound for every pair of neighbouring data sets, for a real order l > 0, by quadrature.
+// Poisson: E2 >= E1 holds for every real order (Mironov, Talwar, Zhang 2019, theorem 5), so only
+// the larger is computed. Fixed-size: the envelope, also for zero-out, since zero is one of the
+// values that data can be replaced by. Known size: the mean over the mixture.
 double LogMomentReal(const SamplingEvent& event, double order);
 
 }  // namespace tacet::accounting

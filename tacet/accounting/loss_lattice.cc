@@ -129,7 +129,7 @@ LossLattice PessimisticLattice(const RoundLoss& loss, const LossRange& range, do
 LossLattice OptimisticLattice(const RoundLoss& loss, const LossRange& range, double step) {
   const auto at = [&](double t) { return Boundary{t, loss.At(t)}; };
   const double atom = loss.AtomAtZero();
-  // The anchor: the heaviest cell, moved until its merged loss is at its middle.
+  // The anchor: the heaviest cell.
   double middle = 0;
   if (atom == 0) {
     double heaviest = -1;
@@ -143,20 +143,19 @@ LossLattice OptimisticLattice(const RoundLoss& loss, const LossRange& range, dou
       }
       left = right;
     }
-    for (int turn = 0; turn < 4; ++turn) {
-      const CellMass cell = Between(loss.At(middle - step / 2), loss.At(middle + step / 2));
-      if (cell.p > 0 && cell.q > 0) {
-        middle = std::clamp(std::log(cell.p / cell.q), middle - step / 2, middle + step / 2);
-      }
-    }
   }
-  const Boundary left_end = at(middle - step / 2);
-  const Boundary right_end = at(middle + step / 2);
+  // On the lattice: it begins half a step below, and its upper end makes the loss fit. The atom at
+  // 0 has as much Q-mass as P-mass and changes nothing.
+  double anchor_loss = std::round(middle / step) * step;
+  Boundary left_end = at(anchor_loss - step / 2);
+  Boundary right_end = NextBoundary(loss, left_end, anchor_loss, step, 1);
+  // Where too little lies above, as at the largest loss there is, one point lower.
+  while (Surplus(left_end, right_end, anchor_loss) < 0 && anchor_loss > range.low) {
+    anchor_loss -= step;
+    left_end = at(anchor_loss - step / 2);
+    right_end = NextBoundary(loss, left_end, anchor_loss, step, 1);
+  }
   const CellMass anchor = Between(left_end.sides, right_end.sides);
-  const double anchor_loss =
-      anchor.p > 0 && anchor.q > 0
-          ? std::clamp(std::log((anchor.p + atom) / (anchor.q + atom)), left_end.t, right_end.t)
-          : left_end.t;
 
   // Lattice point k is anchor_loss + k step, -below <= k <= over; index 0 catches rounding below.
   const auto below =

@@ -31,12 +31,13 @@ absl::StatusOr<MomentsAccountant> MomentsAccountant::CreateForMixture(
   for (const WeightedEvent& part : mixture) {
     releases_nothing &= part.probability == 0 || part.event.sampling_rate == 0;
   }
+  const std::vector<WeightedEvent> parts = GroupMixture(mixture, GroupedFor::kUpperBound);
   std::vector<double> log_moments(max_order);
   for (int order = 1; order <= max_order; ++order) {
     double log_excess = -kInfinity;  // of the mean moment over 1
-    for (const WeightedEvent& part : mixture) {
+    for (const WeightedEvent& part : parts) {
       const double log_moment = LogMoment(part.event, order);
-      if (part.probability > 0 && log_moment > 0) {
+      if (log_moment > 0) {
         log_excess = LogAddExp(log_excess, std::log(part.probability) + LogExpm1(log_moment));
       }
     }

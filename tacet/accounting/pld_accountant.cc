@@ -6,10 +6,12 @@
 #include <optional>
 #include <utility>
 
+#include "tacet/accounting/fixed_size_loss.h"
 #include "tacet/accounting/gaussian_mechanism.h"
 #include "tacet/accounting/log_math.h"
 #include "tacet/accounting/loss_composition.h"
 #include "tacet/accounting/loss_lattice.h"
+#include "tacet/accounting/loss_rounds.h"
 #include "tacet/accounting/moments_accountant.h"
 #include "tacet/accounting/rdp_accountant.h"
 #include "tacet/accounting/round_loss.h"
@@ -22,18 +24,13 @@ constexpr double kFinestGap = 8e-5;  // relative to max(1, epsilon); refined no 
 constexpr double kWantedGap = 1e-3;
 constexpr size_t kCheapPoints = size_t{1} << 19;  // refines towards the finest gap up to here
 constexpr size_t kMostPoints = size_t{1} << 21;
-constexpr size_t kMostCells = size_t{1} << 20;
 
 // What is known about one round: a pair that dominates, or one that is attained.
 enum class Bound { kUpper, kLower };
 
-bool Unsampled(const SamplingEvent& event) {
-  return event.sampling == Sampling::kNone || event.sampling_rate >= 1;
-}
-
 // Whether exchanging the neighbours changes the bound's pair.
 bool HasTwoDirections(const SamplingEvent& event, Bound bound) {
-  if (Unsampled(event)) {
+  if (IsUnsampled(event)) {
     return false;
   }
   return event.sampling == Sampling::kPoisson ? event.neighbouring == Neighbouring::kZeroOut
@@ -43,7 +40,7 @@ bool HasTwoDirections(const SamplingEvent& event, Bound bound) {
 std::unique_ptr<RoundLoss> EventLoss(const SamplingEvent& event, Bound bound, bool forward) {
   const double c = Sensitivity(event) / event.noise_stddev;
   const double q = event.sampling_rate;
-  if (Unsampled(event)) {
+  if (IsUnsampled(event)) {
     return SampledGaussianLoss(1, c, true);
   }
   if (event.sampling == Sampling::kPoisson) {
@@ -57,68 +54,30 @@ std::unique_ptr<RoundLoss> EventLoss(const SamplingEvent& event, Bound bound, bo
                                                       : FixedSizeReplaceLoss(q, c);
 }
 
-// Nobody is sampled: P = Q.
-class NoLoss : public RoundLoss {
- public:
-  LossSides At(double /*t*/) const override { return {}; }
-  double AtomAtZero() const override { return 1; }
-};
-
-// No noise: everything may be lost.
-class TotalLoss : public RoundLoss {
- public:
-  LossSides At(double /*t*/) const override { return {.p_above = 1, .q_below = 1}; }
-};
-
-std::unique_ptr<RoundLoss> MixtureLoss(const std::vector<WeightedEvent>& mixture, Bound bound,
-                                       bool forward) {
-  std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts;
-  const GroupedFor side =
-      bound == Bound::kUpper ? GroupedFor::kUpperBound : GroupedFor::kLowerBound;
-  for (const WeightedEvent& part : GroupMixture(mixture, side)) {
-    std::unique_ptr<RoundLoss> loss;
-    if (part.event.sampling_rate == 0) {
-      loss = std::make_unique<NoLoss>();
-    } else if (!(part.event.noise_stddev > 0)) {
-      loss = std::make_unique<TotalLoss>();
-    } else {
-      loss = EventLoss(part.event, bound, forward);
-    }
-    parts.emplace_back(part.probability, std::move(loss));
-  }
-  if (parts.size() == 1) {
-    return std::move(parts.front().second);
-  }
-  return MixedLoss(std::move(parts));
-}
-
-// The pairs of a stream in one direction, with the ranges that matter.
-struct Rounds {
-  std::unique_ptr<RoundLoss> loss;
-  double count = 0;
-  LossRange range;
-};
-
-std::vector<Rounds> StreamLosses(const std::vector<RepeatedEvent>& stream, Bound bound,
-                                 bool forward, double delta) {
+std::vector<LossRounds> StreamLosses(const std::vector<RepeatedEvent>& stream, Bound bound,
+                                     bool forward, double delta) {
   double total = 0;
   for (const RepeatedEvent& repeated : stream) {
     total += static_cast<double>(repeated.count);
   }
-  std::vector<Rounds> rounds;
+  const GroupedFor side =
+      bound == Bound::kUpper ? GroupedFor::kUpperBound : GroupedFor::kLowerBound;
+  std::vector<LossRounds> rounds;
   for (const RepeatedEvent& repeated : stream) {
     if (repeated.count > 0) {
-      auto loss = MixtureLoss(repeated.round, bound, forward);
-      const LossRange range = FindLossRange(*loss, delta * 1e-5 / total, delta * 1e-12 / total);
-      rounds.push_back({std::move(loss), static_cast<double>(repeated.count), range});
+      rounds.push_back(MakeLossRounds(LossOfMixture(GroupMixture(repeated.round, side),
+                                                    [&](const SamplingEvent& event) {
+                                                      return EventLoss(event, bound, forward);
+                                                    }),
+                                      static_cast<double>(repeated.count), total, delta));
     }
   }
   return rounds;
 }
 
-LossSum Lattices(const std::vector<Rounds>& rounds, double step, Side side) {
+LossSum Lattices(const std::vector<LossRounds>& rounds, double step, Side side) {
   std::vector<LossSum::Part> parts;
-  for (const Rounds& r : rounds) {
+  for (const LossRounds& r : rounds) {
     parts.push_back({.lattice = side == Side::kAbove ? PessimisticLattice(*r.loss, r.range, step)
                                                      : OptimisticLattice(*r.loss, r.range, step),
                      .rounds = r.count});
@@ -126,59 +85,18 @@ LossSum Lattices(const std::vector<Rounds>& rounds, double step, Side side) {
   return LossSum(std::move(parts));
 }
 
-// Coarse lattices whose step fits the tilted deviation of a round: `step` over that deviation.
-struct Start {
-  double deviation = 0;  // of one round, tilted
-  LossSum::Tilt tilt;
-};
-
-Start FindStart(std::vector<Rounds>& rounds, double delta) {
-  double count = 0;
-  for (const Rounds& r : rounds) {
-    count += r.count;
-  }
-  Start start;
-  double step = kInfinity;
-  for (int turn = 0; turn < 12; ++turn) {
-    double width = 0;
-    for (const Rounds& r : rounds) {
-      width = std::max(width, r.range.high - r.range.low);
-    }
-    step = std::min(step, width / 1000);
-    const LossSum sum = Lattices(rounds, step, Side::kAbove);
-    start.tilt = sum.FindTilt(std::log(delta));
-    start.deviation = start.tilt.stddev / std::sqrt(count);
-    // Low losses hardly count under the tilt: they may share the range's lower end.
-    for (Rounds& r : rounds) {
-      const double log_least = start.tilt.k / count - std::log(count) - 35;
-      double low = r.range.low;
-      while (low < -1e-3 * r.range.high &&
-             std::log(r.loss->At(0.8 * low).p_below) + start.tilt.theta * 0.8 * low < log_least) {
-        low *= 0.8;
-      }
-      r.range.low = low;
-    }
-    const double wanted = std::max(0.1 * start.deviation, width / kMostCells);
-    if (step <= 1.5 * wanted) {
-      break;
-    }
-    step = wanted;
-  }
-  return start;
-}
-
-double CellCount(const std::vector<Rounds>& rounds, double step) {
+double CellCount(const std::vector<LossRounds>& rounds, double step) {
   double cells = 0;
-  for (const Rounds& r : rounds) {
+  for (const LossRounds& r : rounds) {
     cells += (r.range.high - r.range.low) / step;
   }
   return cells;
 }
 
 // What rounding of the masses can move the composed loss by.
-double RoundingShift(const std::vector<Rounds>& rounds, const LossSum& sum) {
+double RoundingShift(const std::vector<LossRounds>& rounds, const LossSum& sum) {
   double count = 0;
-  for (const Rounds& r : rounds) {
+  for (const LossRounds& r : rounds) {
     count += r.count;
   }
   return 2.3e-16 * count * static_cast<double>(sum.cells());
@@ -218,13 +136,13 @@ Bracket OneRound(const RoundLoss& loss, const LossRange& range, double delta) {
 
 // Upper and lower epsilon of one list of pairs, refined until they are close or the upper one is
 // at most `enough`.
-Bracket BracketEpsilon(std::vector<Rounds> rounds, double delta, double enough) {
+Bracket BracketEpsilon(std::vector<LossRounds> rounds, double delta, double enough) {
   Bracket bracket;
   // Losses above the ranges together have less than delta, so the sum of their upper ends is a
   // bound.
   double beyond = 0;
   double most = 0;
-  for (const Rounds& r : rounds) {
+  for (const LossRounds& r : rounds) {
     beyond += r.count * r.loss->At(r.range.high).p_above;
     most += r.count * r.range.high;
   }
@@ -239,13 +157,13 @@ Bracket BracketEpsilon(std::vector<Rounds> rounds, double delta, double enough) 
   }
   // More lost for certain than delta: no epsilon is enough.
   double log_kept = 0;
-  for (const Rounds& r : rounds) {
+  for (const LossRounds& r : rounds) {
     log_kept += r.count * std::log1p(-std::min(1.0, r.loss->At(kBeyondAnyLoss).p_above));
   }
   if (-std::expm1(log_kept) > delta) {
     return bracket;
   }
-  const Start start = FindStart(rounds, delta);
+  const CompositionStart start = FindCompositionStart(rounds, delta);
   if (!(start.deviation > 0)) {
     return bracket;
   }
@@ -253,7 +171,7 @@ Bracket BracketEpsilon(std::vector<Rounds> rounds, double delta, double enough) 
   int stalled = 0;
   for (double fineness = 0.04; fineness > 2e-4; fineness /= 2) {
     const double step = fineness * start.deviation;
-    if (CellCount(rounds, step) > kMostCells) {
+    if (CellCount(rounds, step) > static_cast<double>(kMaxLatticePoints)) {
       break;
     }
     const LossSum above = Lattices(rounds, step, Side::kAbove);
@@ -306,7 +224,7 @@ double UnsampledEpsilon(const std::vector<RepeatedEvent>& stream, double delta) 
 bool AllUnsampled(const std::vector<RepeatedEvent>& stream) {
   return std::all_of(stream.begin(), stream.end(), [](const RepeatedEvent& repeated) {
     return repeated.count == 0 ||
-           (repeated.round.size() == 1 && Unsampled(repeated.round.front().event));
+           (repeated.round.size() == 1 && IsUnsampled(repeated.round.front().event));
   });
 }
 
@@ -329,7 +247,7 @@ bool NeedsOwnLowerBound(const std::vector<RepeatedEvent>& stream) {
       return true;
     }
     for (const WeightedEvent& part : repeated.round) {
-      if (!Unsampled(part.event) && part.event.sampling == Sampling::kFixedSize) {
+      if (!IsUnsampled(part.event) && part.event.sampling != Sampling::kPoisson) {
         return true;
       }
     }

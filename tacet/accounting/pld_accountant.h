@@ -31,6 +31,7 @@ struct PldResult {
 //   fixed-size, replace-one    upper: the symmetrised envelope; lower: the paper's pair
 //   fixed-size, zero-out       upper: its symmetrised envelope; lower: the pair N(0, 1) against
 //                              (1 - q) N(0, 1) + q N(S / sigma, 1)
+//   Poisson of known size      as fixed-size, mixed over the number drawn
 absl::StatusOr<PldResult> PldEpsilon(const std::vector<RepeatedEvent>& stream, double delta);
 
 }  // namespace tacet::accounting

@@ -3,9 +3,54 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tacet/accounting/count_laws.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
+namespace {
+
+// Sums over the numbers that can be drawn are tables.
+constexpr uint64_t kMaxPool = 100'000'000;
+
+bool SameKind(const SamplingEvent& a, const SamplingEvent& b) {
+  return a.sampling == b.sampling && a.neighbouring == b.neighbouring && a.clip_norm == b.clip_norm;
+}
+
+// Neighbours taken together as long as the probability of a group times how far its parts lie
+// apart, in noise and in rate, is at most `max_cost`.
+std::vector<WeightedEvent> GroupsOfCost(const std::vector<WeightedEvent>& parts, GroupedFor side,
+                                        double max_cost) {
+  struct Spread {
+    double least_noise, most_noise, least_rate, most_rate;
+  };
+  const bool upper = side == GroupedFor::kUpperBound;
+  std::vector<WeightedEvent> groups;
+  Spread spread{};
+  for (const WeightedEvent& part : parts) {
+    const double noise = part.event.noise_stddev;
+    const double rate = part.event.sampling_rate;
+    if (!groups.empty() && SameKind(part.event, groups.back().event) && noise > 0 && rate > 0 &&
+        spread.least_noise > 0 && spread.least_rate > 0) {
+      const Spread wider{std::min(spread.least_noise, noise), std::max(spread.most_noise, noise),
+                         std::min(spread.least_rate, rate), std::max(spread.most_rate, rate)};
+      const double width =
+          wider.most_noise / wider.least_noise * (wider.most_rate / wider.least_rate) - 1;
+      WeightedEvent& group = groups.back();
+      if ((group.probability + part.probability) * width <= max_cost) {
+        spread = wider;
+        group.probability += part.probability;
+        group.event.noise_stddev = upper ? wider.least_noise : wider.most_noise;
+        group.event.sampling_rate = upper ? wider.most_rate : wider.least_rate;
+        continue;
+      }
+    }
+    groups.push_back(part);
+    spread = {noise, noise, rate, rate};
+  }
+  return groups;
+}
+
+}  // namespace
 
 std::string_view UnitName(Unit unit) {
   switch (unit) {
@@ -31,6 +76,8 @@ std::string_view SamplingName(Sampling sampling) {
       return "fixed-size";
     case Sampling::kPoisson:
       return "poisson";
+    case Sampling::kPoissonKnownSize:
+      return "poisson-known-size";
   }
   return "unknown";
 }
@@ -55,6 +102,7 @@ absl::StatusOr<Neighbouring> ParseNeighbouring(std::string_view name) {
 }
 
 absl::StatusOr<Sampling> ParseSampling(std::string_view name) {
+  // Whether the size is known follows from the protocol, nobody chooses it.
   for (Sampling sampling : {Sampling::kNone, Sampling::kFixedSize, Sampling::kPoisson}) {
     if (name == SamplingName(sampling)) {
       return sampling;
@@ -79,6 +127,18 @@ absl::Status CheckEvent(const SamplingEvent& event) {
   }
   if (!(event.clip_norm > 0 && std::isfinite(event.clip_norm))) {
     return base::InvalidArgument("clip_norm is {}, expected a finite number > 0", event.clip_norm);
+  }
+  if (event.sampling == Sampling::kPoissonKnownSize) {
+    if (event.pool < 1 || event.pool > kMaxPool) {
+      return base::InvalidArgument("pool is {}, expected 1 to {}", event.pool, kMaxPool);
+    }
+    if (event.least < 1 || event.least > event.pool) {
+      return base::InvalidArgument("least is {}, expected 1 to the pool of {}", event.least,
+                                   event.pool);
+    }
+  } else if (event.pool != 0 || event.least != 0) {
+    return base::InvalidArgument("pool {} and least {} are for sampling poisson-known-size only",
+                                 event.pool, event.least);
   }
   return absl::OkStatus();
 }
@@ -106,37 +166,51 @@ absl::Status CheckMixture(const std::vector<WeightedEvent>& mixture) {
   return absl::OkStatus();
 }
 
-std::vector<WeightedEvent> GroupMixture(const std::vector<WeightedEvent>& mixture,
-                                        GroupedFor side) {
+std::vector<WeightedEvent> FixedSizeParts(const SamplingEvent& event) {
+  if (event.sampling != Sampling::kPoissonKnownSize) return {{.probability = 1, .event = event}};
+  const CountLaw law = BinomialLaw(event.pool, event.sampling_rate);
+  const auto pool = static_cast<double>(event.pool);
+  const auto least = static_cast<double>(event.least);
+  const auto part = [&](double probability, double rate, double noise_shares) {
+    SamplingEvent fixed = event;
+    fixed.sampling = Sampling::kFixedSize;
+    fixed.pool = fixed.least = 0;
+    fixed.sampling_rate = rate;
+    fixed.noise_stddev = event.noise_stddev * std::sqrt(noise_shares / least);
+    return WeightedEvent{.probability = probability, .event = fixed};
+  };
+  std::vector<WeightedEvent> parts;
+  double nothing = 0;  // the probability that too few are drawn
+  double last = least;
+  for (size_t i = 0; i < law.probability.size(); ++i) {
+    const auto drawn = static_cast<double>(law.first + i);
+    if (drawn < least) {
+      nothing += law.probability[i];
+    } else {
+      parts.push_back(part(law.probability[i], drawn / pool, drawn));
+      last = drawn;
+    }
+  }
+  if (nothing > 0) parts.insert(parts.begin(), part(nothing, 0, least));
+  // What the table leaves out on the high side.
+  if (law.above > 0) parts.push_back(part(law.above, 1, last));
+  if (parts.empty()) parts.push_back(part(1, 1, least));
+  return parts;
+}
+
+std::vector<WeightedEvent> GroupMixture(const std::vector<WeightedEvent>& mixture, GroupedFor side,
+                                        size_t ungrouped) {
   std::vector<WeightedEvent> kept;
   for (const WeightedEvent& part : mixture) {
-    if (part.probability > 0) {
-      kept.push_back(part);
+    for (const WeightedEvent& fixed : FixedSizeParts(part.event)) {
+      if (part.probability * fixed.probability > 0) {
+        kept.push_back({part.probability * fixed.probability, fixed.event});
+      }
     }
   }
-  if (kept.size() <= kUngroupedParts) {
-    return kept;
-  }
-  const bool upper = side == GroupedFor::kUpperBound;
-  constexpr double kShare = 1.0 / kUngroupedParts;
-  std::vector<WeightedEvent> groups;
-  for (const WeightedEvent& part : kept) {
-    const double noise = part.event.noise_stddev;
-    const double rate = part.event.sampling_rate;
-    // Noises far apart stay apart, however rare: the loudest part decides about the tail.
-    const bool fits = !groups.empty() && noise > 0 &&
-                      noise > 0.9 * groups.back().event.noise_stddev &&
-                      groups.back().probability + part.probability <= kShare;
-    if (!fits) {
-      groups.push_back(part);
-      continue;
-    }
-    WeightedEvent& group = groups.back();
-    group.probability += part.probability;
-    double& group_noise = group.event.noise_stddev;
-    double& group_rate = group.event.sampling_rate;
-    group_noise = upper ? std::min(group_noise, noise) : std::max(group_noise, noise);
-    group_rate = upper ? std::max(group_rate, rate) : std::min(group_rate, rate);
+  std::vector<WeightedEvent> groups = kept;
+  for (double cost = 1e-4; groups.size() > ungrouped && cost < 0.1; cost *= 1.5) {
+    groups = GroupsOfCost(kept, side, cost);
   }
   return groups;
 }

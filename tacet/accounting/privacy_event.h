@@ -24,8 +24,12 @@ enum class Neighbouring { kReplaceOne, kZeroOut };
 // How the units of one release were chosen, as far as the observer does not know it:
 //   none        the observer knows that the unit took part,
 //   fixed-size  K of M, uniform, without replacement,
-//   poisson     each unit by an independent coin of probability q.
-enum class Sampling { kNone, kFixedSize, kPoisson };
+//   poisson     each unit by an independent coin of probability q; the observer does not learn how
+//               many were drawn,
+//   poisson-known-size  the same, but the number drawn is public. Given that number the draw is
+//               uniform without replacement: somebody stands in the place of a unit that was not
+//               drawn. The event is the mixture, over the number, of fixed-size events.
+enum class Sampling { kNone, kFixedSize, kPoisson, kPoissonKnownSize };
 
 // The words used in tables, JSON and on the command line (docs/formats/privacy-json.md).
 std::string_view UnitName(Unit unit);
@@ -49,6 +53,11 @@ struct SamplingEvent {
   double noise_stddev = 0;
   // S > 0, the L2 clip norm of one contribution.
   double clip_norm = 1;
+  // Only for poisson-known-size, else 0. `pool` units toss coins; k of them, binomially, are drawn.
+  // With k < `least` nothing is released; with k the rate is k / pool and the noise is
+  // noise_stddev sqrt(k / least). 1 <= least <= pool.
+  uint64_t pool = 0;
+  uint64_t least = 0;
 };
 
 // InvalidArgument names the field, its value and its range.
@@ -68,15 +77,23 @@ struct WeightedEvent {
 // Weights >= 0 that add to 1 within 1e-9; every event valid; at least one.
 absl::Status CheckMixture(const std::vector<WeightedEvent>& mixture);
 
-// Mixtures of up to this many parts are left alone.
 inline constexpr size_t kUngroupedParts = 32;
+
+// The fixed-size events that a poisson-known-size event is a mixture of, by increasing number
+// drawn; numbers of probability below 1e-30 on the high side are charged as if everybody was drawn,
+// those on the low side as the lowest that is listed. Any other event is its own only part.
+std::vector<WeightedEvent> FixedSizeParts(const SamplingEvent& event);
 
 enum class GroupedFor { kUpperBound, kLowerBound };
 
-// A mixture with neighbouring parts of a long one taken together, of the same kind and ordered by
-// noise: each group has the least noise and the highest rate among its parts for an upper bound of
-// what is lost, and the other way around for a lower one. Parts without probability are left out.
-std::vector<WeightedEvent> GroupMixture(const std::vector<WeightedEvent>& mixture, GroupedFor side);
+// A mixture as accountants take it: events of known size are replaced by their parts, and
+// neighbouring parts of a long mixture are taken together. Each group has the least noise and the
+// highest rate among its parts for an upper bound of what is lost, and the other way around for a
+// lower one; groups are wide only where they have little probability. Parts without probability
+// are left out. Mixtures of up to `ungrouped` parts are left alone, others become at most that many
+// as far as their noises and rates lie close together.
+std::vector<WeightedEvent> GroupMixture(const std::vector<WeightedEvent>& mixture, GroupedFor side,
+                                        size_t ungrouped = kUngroupedParts);
 
 // The same kind of round several times. A stream of these is what accountants are asked about.
 struct RepeatedEvent {

@@ -6,7 +6,9 @@
 
 #include "fmt/core.h"
 
+#include "tacet/accounting/fixed_size_accountant.h"
 #include "tacet/accounting/log_math.h"
+#include "tacet/accounting/loss_rounds.h"
 #include "tacet/accounting/moments_accountant.h"
 #include "tacet/accounting/pld_accountant.h"
 #include "tacet/accounting/rdp_accountant.h"
@@ -22,6 +24,7 @@ PrivacyRow RowOf(const ObservedRounds& view, const FederationPrivacySpec& spec) 
                  .neighbouring = spec.neighbouring,
                  .sampling = spec.unit == Unit::kClient ? spec.sampling : Sampling::kPoisson,
                  .standing = view.standing,
+                 .hypothetical = view.hypothetical,
                  .delta = spec.delta,
                  .releases = view.releases,
                  .note = view.note};
@@ -35,6 +38,13 @@ PrivacyRow RowOf(const ObservedRounds& view, const FederationPrivacySpec& spec) 
   return row;
 }
 
+bool SamplesFixedSize(const ObservedRounds& view) {
+  return std::any_of(view.round.begin(), view.round.end(), [](const WeightedEvent& part) {
+    return part.event.sampling == Sampling::kPoissonKnownSize ||
+           (part.event.sampling == Sampling::kFixedSize && !IsUnsampled(part.event));
+  });
+}
+
 }  // namespace
 
 std::string_view AccountantName(Accountant accountant) {
@@ -45,14 +55,21 @@ std::string_view AccountantName(Accountant accountant) {
       return "rdp";
     case Accountant::kPld:
       return "pld";
+    case Accountant::kFixedSizeTight:
+      return "fixed-size-tight";
   }
   return "unknown";
 }
 
-absl::StatusOr<PrivacyRow> PrivacyRowOf(const ObservedRounds& view,
-                                        const FederationPrivacySpec& spec, Accountant accountant) {
+absl::StatusOr<std::optional<PrivacyRow>> PrivacyRowOf(const ObservedRounds& view,
+                                                       const FederationPrivacySpec& spec,
+                                                       Accountant accountant) {
   PrivacyRow row = RowOf(view, spec);
   row.accountant = accountant;
+  // Without a guarantee one row says why; a convention is the moments accountant's.
+  if (view.standing != Standing::kGuarantee && accountant != Accountant::kMoments) {
+    return std::nullopt;
+  }
   if (view.standing == Standing::kNone) {
     return row;
   }
@@ -66,6 +83,12 @@ absl::StatusOr<PrivacyRow> PrivacyRowOf(const ObservedRounds& view,
                              moments.Epsilon(view.releases, spec.delta));
       epsilon = result.epsilon;
       row.order = result.order;
+      if (row.standing == Standing::kGuarantee && SamplesFixedSize(view)) {
+        row.standing = Standing::kConvention;
+        row.note +=
+            "; the paper's accountant, for comparison: not proved to be an upper bound for "
+            "cohorts whose size is known";
+      }
       break;
     }
     case Accountant::kRdp: {
@@ -81,6 +104,14 @@ absl::StatusOr<PrivacyRow> PrivacyRowOf(const ObservedRounds& view,
       if (!result.note.empty()) {
         row.note += "; " + result.note;
       }
+      break;
+    }
+    case Accountant::kFixedSizeTight: {
+      TACET_ASSIGN_OR_RETURN(const std::optional<FixedSizeResult> result,
+                             FixedSizeEpsilon(stream, spec.delta));
+      if (!result) return std::nullopt;
+      epsilon = result->epsilon;
+      row.epsilon_lower = result->epsilon_lower;
       break;
     }
   }
@@ -105,13 +136,9 @@ absl::StatusOr<std::vector<PrivacyRow>> PrivacyRows(const FederationPrivacySpec&
   TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(spec));
   std::vector<PrivacyRow> rows;
   for (const ObservedRounds& view : views) {
-    for (const Accountant accountant : {Accountant::kMoments, Accountant::kRdp, Accountant::kPld}) {
-      // Without a guarantee one row says why; a convention is the moments accountant's.
-      if (view.standing != Standing::kGuarantee && accountant != Accountant::kMoments) {
-        continue;
-      }
-      TACET_ASSIGN_OR_RETURN(PrivacyRow row, PrivacyRowOf(view, spec, accountant));
-      rows.push_back(std::move(row));
+    for (const Accountant accountant : kAccountants) {
+      TACET_ASSIGN_OR_RETURN(std::optional<PrivacyRow> row, PrivacyRowOf(view, spec, accountant));
+      if (row) rows.push_back(*std::move(row));
     }
   }
   return rows;
@@ -132,25 +159,117 @@ const PrivacyRow* Headline(const std::vector<PrivacyRow>& rows, View view) {
   return best;
 }
 
+const PrivacyRow* WorstHeadline(const std::vector<PrivacyRow>& rows) {
+  const PrivacyRow* worst = nullptr;
+  for (const PrivacyRow& row : rows) {
+    if (row.hypothetical || row.view == View::kServerWithKeyHolder ||
+        row.view == View::kPublishedParticipant) {
+      continue;
+    }
+    const PrivacyRow* headline = Headline(rows, row.view);
+    if (headline == nullptr) return &row;
+    if (worst == nullptr || *headline->epsilon > *worst->epsilon) worst = headline;
+  }
+  return worst;
+}
+
+namespace {
+
+bool IsSampled(const ObservedRounds& view) {
+  return view.round.size() != 1 || !IsUnsampled(view.round.front().event);
+}
+
+// True when `other` loses at least as much in every round and has at least as many rounds.
+bool IsDominated(const ObservedRounds& view, const ObservedRounds& other) {
+  if (view.round.size() != 1 || other.round.size() != 1 || other.releases < view.releases) {
+    return false;
+  }
+  const SamplingEvent& a = view.round.front().event;
+  const SamplingEvent& b = other.round.front().event;
+  if (b.noise_stddev > a.noise_stddev || b.clip_norm < a.clip_norm) return false;
+  if (IsUnsampled(b)) return true;
+  return a.sampling == b.sampling && a.pool == b.pool && a.least == b.least &&
+         b.sampling_rate >= a.sampling_rate;
+}
+
+struct WorstFound {
+  const ObservedRounds* view = nullptr;
+  PrivacyRow row;
+};
+
+// The views without sampling first: their closed form is cheap and usually the largest. A view
+// whose cheap bound is below what was found needs no loss distribution.
+absl::StatusOr<WorstFound> FindWorst(const FederationPrivacySpec& spec,
+                                     const std::vector<ObservedRounds>& views) {
+  std::vector<const ObservedRounds*> candidates;
+  for (const ObservedRounds& view : views) {
+    if (view.standing != Standing::kGuarantee || view.hypothetical) continue;
+    if (std::any_of(candidates.begin(), candidates.end(),
+                    [&](const ObservedRounds* other) { return IsDominated(view, *other); })) {
+      continue;
+    }
+    std::erase_if(candidates,
+                  [&](const ObservedRounds* other) { return IsDominated(*other, view); });
+    candidates.push_back(&view);
+  }
+  WorstFound worst;
+  for (const bool sampled : {false, true}) {
+    for (const ObservedRounds* candidate : candidates) {
+      const ObservedRounds& view = *candidate;
+      if (IsSampled(view) != sampled) continue;
+      std::optional<PrivacyRow> best;
+      for (const Accountant accountant : {Accountant::kRdp, Accountant::kMoments, Accountant::kPld,
+                                          Accountant::kFixedSizeTight}) {
+        if (best && best->epsilon && worst.view != nullptr && worst.row.epsilon &&
+            *best->epsilon <= *worst.row.epsilon) {
+          break;
+        }
+        TACET_ASSIGN_OR_RETURN(std::optional<PrivacyRow> row, PrivacyRowOf(view, spec, accountant));
+        if (!row || row->standing == Standing::kConvention) continue;
+        const double before = best ? best->epsilon.value_or(kInfinity) : kInfinity;
+        if (!best || row->epsilon.value_or(kInfinity) < before) best = std::move(row);
+      }
+      if (!best) continue;
+      const bool larger = worst.view == nullptr ||
+                          best->epsilon.value_or(kInfinity) > worst.row.epsilon.value_or(kInfinity);
+      if (larger) worst = {.view = &view, .row = *std::move(best)};
+    }
+  }
+  if (worst.view == nullptr) {
+    return base::FailedPrecondition("no observer of this federation has a privacy guarantee");
+  }
+  return worst;
+}
+
+}  // namespace
+
+absl::StatusOr<PrivacyRow> WorstRow(const FederationPrivacySpec& spec) {
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(spec));
+  TACET_ASSIGN_OR_RETURN(WorstFound worst, FindWorst(spec, views));
+  return std::move(worst.row);
+}
+
+absl::StatusOr<ObservedRounds> WorstView(const FederationPrivacySpec& spec) {
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(spec));
+  TACET_ASSIGN_OR_RETURN(const WorstFound worst, FindWorst(spec, views));
+  return *worst.view;
+}
+
 absl::StatusOr<double> LargestCarriedEpsilon(const FederationPrivacySpec& spec) {
   TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(spec));
-  // The views without sampling first: their closed form is cheap and usually the largest. A view
-  // whose cheap bound is below what was found needs no loss distribution.
   double largest = -kInfinity;
   double least_beyond = kInfinity;
   for (const bool sampled : {false, true}) {
     for (const ObservedRounds& view : views) {
-      const bool is_sampled =
-          view.round.size() != 1 || view.round.front().event.sampling != Sampling::kNone;
-      if (view.standing != Standing::kGuarantee || is_sampled != sampled) {
+      if (view.standing != Standing::kGuarantee || IsSampled(view) != sampled) {
         continue;
       }
       double bound = kInfinity;
-      for (const Accountant accountant :
-           {Accountant::kMoments, Accountant::kRdp, Accountant::kPld}) {
+      for (const Accountant accountant : {Accountant::kRdp, Accountant::kPld}) {
         if (bound > largest) {
-          TACET_ASSIGN_OR_RETURN(const PrivacyRow row, PrivacyRowOf(view, spec, accountant));
-          bound = std::min(bound, row.epsilon.value_or(kInfinity));
+          TACET_ASSIGN_OR_RETURN(const std::optional<PrivacyRow> row,
+                                 PrivacyRowOf(view, spec, accountant));
+          if (row) bound = std::min(bound, row->epsilon.value_or(kInfinity));
         }
       }
       if (bound <= kLargestCarriedEpsilon) {

@@ -21,7 +21,11 @@ namespace tacet::accounting {
 // exact arithmetic only.
 inline constexpr double kLargestCarriedEpsilon = 32;
 
-enum class Accountant { kMoments, kRdp, kPld };
+// kMoments is the paper's. For fixed-size sampling its moments are those of one pair of data sets
+// that is not proved to be the worst: its rows are then a convention, for comparison.
+enum class Accountant { kMoments, kRdp, kPld, kFixedSizeTight };
+inline constexpr Accountant kAccountants[] = {Accountant::kMoments, Accountant::kRdp,
+                                              Accountant::kPld, Accountant::kFixedSizeTight};
 std::string_view AccountantName(Accountant accountant);
 
 struct PrivacyRow {
@@ -31,6 +35,7 @@ struct PrivacyRow {
   Neighbouring neighbouring = Neighbouring::kReplaceOne;
   Sampling sampling = Sampling::kFixedSize;
   Standing standing = Standing::kGuarantee;
+  bool hypothetical = false;           // ObservedRounds::hypothetical
   std::optional<double> epsilon = {};  // absent exactly when standing is kNone
   std::optional<double> epsilon_lower =
       {};            // the true epsilon of this view is at least this, if known
@@ -43,17 +48,28 @@ struct PrivacyRow {
 };
 
 // All rows of a federation, view by view in the order of ObserveFederation, accountants in the
-// order of the enumeration (the published convention by moments only). Where an accountant has no
-// finite bound its row has standing kNone and a reason.
+// order of the enumeration (the published convention by moments only; fixed-size-tight where it has
+// an answer). Where an accountant has no finite bound its row has standing kNone and a reason.
 absl::StatusOr<std::vector<PrivacyRow>> PrivacyRows(const FederationPrivacySpec& spec);
 
-// One view by one accountant.
-absl::StatusOr<PrivacyRow> PrivacyRowOf(const ObservedRounds& view,
-                                        const FederationPrivacySpec& spec, Accountant accountant);
+// One view by one accountant; no row where the accountant does not apply.
+absl::StatusOr<std::optional<PrivacyRow>> PrivacyRowOf(const ObservedRounds& view,
+                                                       const FederationPrivacySpec& spec,
+                                                       Accountant accountant);
 
 // The smallest guaranteed epsilon of a view: the minimum over valid bounds is valid, and no
 // accountant is always the smallest. Null when the view has no guarantee.
 const PrivacyRow* Headline(const std::vector<PrivacyRow>& rows, View view);
+
+// The figure that counts: the headline of the worst guaranteed view. Its epsilon is absent when
+// some view that should have a guarantee has no finite bound; null when no view is guaranteed.
+const PrivacyRow* WorstHeadline(const std::vector<PrivacyRow>& rows);
+
+// The same without computing every row.
+absl::StatusOr<PrivacyRow> WorstRow(const FederationPrivacySpec& spec);
+
+// The view of that row.
+absl::StatusOr<ObservedRounds> WorstView(const FederationPrivacySpec& spec);
 
 // What the mechanism plan multiplies its implementation terms by: the largest headline up to
 // kLargestCarriedEpsilon over all views; the smallest when all are beyond it. FailedPrecondition

@@ -32,7 +32,11 @@ TEST(PrivacyRowsTest, ThePapersFiguresStandUnderTheirNames) {
   ASSERT_NE(outsider, nullptr);
   EXPECT_NEAR(*outsider->epsilon, 5.3056767961846457, 5e-9);
   EXPECT_EQ(outsider->order, 5);
-  EXPECT_EQ(outsider->standing, Standing::kGuarantee);
+  EXPECT_EQ(outsider->standing, Standing::kConvention);  // not proved for cohorts of fixed size
+  EXPECT_THAT(outsider->note, HasSubstr("not proved"));
+  const PrivacyRow* tight = Find(*rows, View::kOutsider, Accountant::kFixedSizeTight);
+  ASSERT_NE(tight, nullptr);
+  EXPECT_EQ(Headline(*rows, View::kOutsider), tight);
   const PrivacyRow* published = Find(*rows, View::kPublishedParticipant, Accountant::kMoments);
   ASSERT_NE(published, nullptr);
   EXPECT_NEAR(*published->epsilon, 5.31269466297, 5e-9);
@@ -69,6 +73,42 @@ TEST(PrivacyRowsTest, TheHeadlineIsTheSmallestValidBoundForTheMostReleases) {
   EXPECT_EQ(knowing->releases, 100);
   EXPECT_EQ(Headline(*rows, View::kServerWithKeyHolder), nullptr);
   EXPECT_EQ(Headline(*rows, View::kPublishedParticipant), nullptr);
+}
+
+// What ledger, budget and headlines count.
+TEST(PrivacyRowsTest, TheWorstGuaranteedObserverCounts) {
+  const auto rows = PrivacyRows(Paper());
+  ASSERT_TRUE(rows.ok());
+  const PrivacyRow* worst = WorstHeadline(*rows);
+  ASSERT_NE(worst, nullptr);
+  EXPECT_EQ(worst->view, View::kCohortKnowing);
+  EXPECT_EQ(worst->releases, 100);
+  const auto quickly = WorstRow(Paper());
+  ASSERT_TRUE(quickly.ok());
+  EXPECT_EQ(quickly->view, worst->view);
+  EXPECT_EQ(*quickly->epsilon, *worst->epsilon);
+
+  // Dummy uploads hide the cohorts: whoever learns them nevertheless is shown and does not count.
+  FederationPrivacySpec hidden = Paper();
+  hidden.sampling = Sampling::kPoisson;
+  hidden.cover_uploads = true;
+  const auto hidden_rows = PrivacyRows(hidden);
+  ASSERT_TRUE(hidden_rows.ok());
+  const PrivacyRow* member = WorstHeadline(*hidden_rows);
+  ASSERT_NE(member, nullptr);
+  EXPECT_EQ(member->view, View::kParticipantInCohort);
+  EXPECT_NEAR(*member->epsilon, 4.0, 0.01);
+
+  // A participant whose own noise is all there is: no figure, instead of a smaller one.
+  FederationPrivacySpec alone = Paper();
+  alone.min_participants = 1;
+  const auto alone_rows = PrivacyRows(alone);
+  ASSERT_TRUE(alone_rows.ok());
+  ASSERT_NE(WorstHeadline(*alone_rows), nullptr);
+  EXPECT_FALSE(WorstHeadline(*alone_rows)->epsilon.has_value());
+  const auto no_figure = WorstRow(alone);
+  ASSERT_TRUE(no_figure.ok());
+  EXPECT_FALSE(no_figure->epsilon.has_value());
 }
 
 TEST(PrivacyRowsTest, TheLargestGuaranteeIsTheOneOfThoseWhoKnowTheCohorts) {
@@ -119,10 +159,10 @@ TEST(PrivacyRowsTest, MoreColludersCostMore) {
       for (const ObservedRounds& view : *views) {
         if (view.view == View::kColluders) {
           const auto row = PrivacyRowOf(view, spec, accountant);
-          ASSERT_TRUE(row.ok());
-          ASSERT_TRUE(row->epsilon.has_value());
-          EXPECT_GT(*row->epsilon, last) << colluders;
-          last = *row->epsilon;
+          ASSERT_TRUE(row.ok() && row->has_value());
+          ASSERT_TRUE((*row)->epsilon.has_value());
+          EXPECT_GT(*(*row)->epsilon, last) << colluders;
+          last = *(*row)->epsilon;
         }
       }
     }

@@ -77,4 +77,29 @@ void CheckRandomSettings(int count, int seed) {
   EXPECT_GE(compared, count / 3);
 }
 
+void CheckRandomRdpSettings(int count, int seed) {
+  std::mt19937_64 generator(static_cast<uint64_t>(seed));
+  const auto log_uniform = [&](double low, double high) {
+    return std::exp(
+        std::uniform_real_distribution<double>(std::log(low), std::log(high))(generator));
+  };
+  for (int i = 0; i < count; ++i) {
+    SamplingEvent event;
+    event.sampling = i % 3 == 0 ? Sampling::kFixedSize : Sampling::kPoisson;
+    event.neighbouring = i % 2 == 0 ? Neighbouring::kReplaceOne : Neighbouring::kZeroOut;
+    event.sampling_rate = log_uniform(1e-6, 1);
+    event.noise_stddev = log_uniform(0.3, 100);
+    const auto rounds = static_cast<uint64_t>(log_uniform(1, 1e6));
+    const double delta = log_uniform(1e-15, 0.5);
+    const std::string where =
+        fmt::format("setting {}: {} {} q {} sigma {} T {} delta {}", i,
+                    SamplingName(event.sampling), NeighbouringName(event.neighbouring),
+                    event.sampling_rate, event.noise_stddev, rounds, delta);
+    const auto stream = Repeated(event, rounds);
+    const double real = RdpEpsilon(stream, delta)->epsilon;
+    EXPECT_LE(real, RdpEpsilonIntegerOrders(stream, delta)->epsilon) << where;
+    EXPECT_TRUE(std::isfinite(real)) << where;
+  }
+}
+
 }  // namespace tacet::accounting

@@ -16,9 +16,9 @@
 namespace tacet::accounting {
 namespace {
 
-constexpr int kMostIntegerOrder = 16384;
-constexpr double kLeastReal = 1e-6;
-constexpr double kMostReal = 1e5;
+constexpr int kMaxIntegerOrder = 16384;
+constexpr double kMinReal = 1e-3;
+constexpr double kMaxReal = 1e5;
 
 // The sum over the stream of log E[(P/Q)^l], each round's mean taken over its mixture.
 double StreamLogMoment(const std::vector<RepeatedEvent>& stream,
@@ -59,18 +59,25 @@ RdpResult Finished(double epsilon, double order) {
   return epsilon <= 0 ? RdpResult{} : RdpResult{.epsilon = epsilon, .order = order};
 }
 
-}  // namespace
-
-absl::StatusOr<RdpResult> RdpEpsilonIntegerOrders(const std::vector<RepeatedEvent>& stream,
-                                                  double delta) {
-  TACET_RETURN_IF_ERROR(CheckDelta(delta));
-  TACET_RETURN_IF_ERROR(CheckStream(stream));
-  if (ReleasesNothing(stream)) {
-    return RdpResult{};
+// Long mixtures grouped on the safe side.
+std::vector<RepeatedEvent> Grouped(const std::vector<RepeatedEvent>& stream) {
+  std::vector<RepeatedEvent> grouped;
+  for (const RepeatedEvent& repeated : stream) {
+    grouped.push_back(
+        {.round = GroupMixture(repeated.round, GroupedFor::kUpperBound), .count = repeated.count});
   }
+  return grouped;
+}
+
+double ProvedLogMoment(const SamplingEvent& event, int order) {
+  return event.sampling == Sampling::kFixedSize ? LogMomentReal(event, order)
+                                                : LogMoment(event, order);
+}
+
+RdpResult IntegerOrders(const std::vector<RepeatedEvent>& stream, double delta) {
   const auto epsilon_at = [&](int l) {
-    const double log_moment =
-        StreamLogMoment(stream, [l](const SamplingEvent& event) { return LogMoment(event, l); });
+    const double log_moment = StreamLogMoment(
+        stream, [l](const SamplingEvent& event) { return ProvedLogMoment(event, l); });
     return Convert(log_moment, l, std::log(delta));
   };
   // The moments are convex in l, so the function falls and then rises: double, then narrow.
@@ -78,10 +85,10 @@ absl::StatusOr<RdpResult> RdpEpsilonIntegerOrders(const std::vector<RepeatedEven
   int high = 2;
   double at_low = epsilon_at(low);
   double at_high = epsilon_at(high);
-  while (at_high < at_low && high < kMostIntegerOrder - 1) {
+  while (at_high < at_low && high < kMaxIntegerOrder - 1) {
     low = high;
     at_low = at_high;
-    high = std::min(2 * high, kMostIntegerOrder - 1);
+    high = std::min(2 * high, kMaxIntegerOrder - 1);
     at_high = epsilon_at(high);
   }
   int best = at_high < at_low ? high : low;
@@ -106,17 +113,7 @@ absl::StatusOr<RdpResult> RdpEpsilonIntegerOrders(const std::vector<RepeatedEven
   return Finished(smallest, best + 1);
 }
 
-absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& given, double delta) {
-  TACET_RETURN_IF_ERROR(CheckDelta(delta));
-  TACET_RETURN_IF_ERROR(CheckStream(given));
-  std::vector<RepeatedEvent> stream;
-  for (const RepeatedEvent& repeated : given) {
-    stream.push_back(
-        {.round = GroupMixture(repeated.round, GroupedFor::kUpperBound), .count = repeated.count});
-  }
-  if (ReleasesNothing(stream)) {
-    return RdpResult{};
-  }
+RdpResult RealOrders(const std::vector<RepeatedEvent>& stream, double delta) {
   const auto epsilon_at = [&](double log_l) {
     const double l = std::exp(log_l);
     const double log_moment = StreamLogMoment(
@@ -124,23 +121,23 @@ absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& given, do
     const double epsilon = Convert(log_moment, l, std::log(delta));
     return std::isnan(epsilon) ? kInfinity : epsilon;
   };
-  // A coarse scan first: where moments are infinite the function is flat. l epsilon(l) is convex
-  // (the moments are, and so are l log(l/(l+1)) and -log(l+1)), so epsilon falls and then only
-  // rises: the scan ends there, before orders whose integrals are long.
-  const double from = std::log(kLeastReal);
-  const double to = std::log(kMostReal);
-  constexpr int kScan = 26;
+  // A coarse scan first. Where quadrature fails the answer is infinite, and the scan goes on. Where
+  // it does not, l epsilon(l) is convex (the moments are, and so are l log(l/(l+1)) and -log(l+1)),
+  // so epsilon falls and then only rises: the scan ends there, before orders whose integrals are
+  // long.
+  const double from = std::log(kMinReal);
+  const double to = std::log(kMaxReal);
+  constexpr int kScan = 20;
   const double stride = (to - from) / kScan;
   int best = 0;
   double smallest = kInfinity;
   for (int i = 0; i <= kScan; ++i) {
     const double epsilon = epsilon_at(from + i * stride);
-    if (epsilon > smallest) {
-      break;
-    }
     if (epsilon < smallest) {
       smallest = epsilon;
       best = i;
+    } else if (std::isfinite(epsilon)) {
+      break;
     }
   }
   if (smallest == kInfinity) {
@@ -152,6 +149,27 @@ absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& given, do
       epsilon_at, std::max(from, middle - stride), std::min(to, middle + stride), 26, turns);
   return epsilon < smallest ? Finished(epsilon, std::exp(log_l) + 1)
                             : Finished(smallest, std::exp(middle) + 1);
+}
+
+}  // namespace
+
+absl::StatusOr<RdpResult> RdpEpsilonIntegerOrders(const std::vector<RepeatedEvent>& stream,
+                                                  double delta) {
+  TACET_RETURN_IF_ERROR(CheckDelta(delta));
+  TACET_RETURN_IF_ERROR(CheckStream(stream));
+  return ReleasesNothing(stream) ? RdpResult{} : IntegerOrders(Grouped(stream), delta);
+}
+
+absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& stream, double delta) {
+  TACET_RETURN_IF_ERROR(CheckDelta(delta));
+  TACET_RETURN_IF_ERROR(CheckStream(stream));
+  if (ReleasesNothing(stream)) {
+    return RdpResult{};
+  }
+  const std::vector<RepeatedEvent> grouped = Grouped(stream);
+  const RdpResult real = RealOrders(grouped, delta);
+  const RdpResult integer = IntegerOrders(grouped, delta);
+  return integer.epsilon < real.epsilon ? integer : real;
 }
 
 }  // namespace tacet::accounting

@@ -19,12 +19,12 @@ struct RdpResult {
 };
 
 // Integer orders 2 .. 16384, moments in closed form (quadrature for Poisson sampling with
-// replace-one neighbours).
+// replace-one neighbours and for fixed-size sampling).
 absl::StatusOr<RdpResult> RdpEpsilonIntegerOrders(const std::vector<RepeatedEvent>& stream,
                                                   double delta);
 
-// Real orders 1 + 1e-6 .. 1e5 by quadrature and Brent's minimisation; never above the integer
-// answer at the neighbouring orders. Long mixtures are grouped on the safe side.
+// Real orders 1.001 .. 1e5 by quadrature and Brent's minimisation, and the integer orders: never
+// above their answer. Long mixtures are grouped on the safe side.
 absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& stream, double delta);
 
 }  // namespace tacet::accounting

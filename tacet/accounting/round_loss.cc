@@ -93,64 +93,6 @@ class OppositeGaussian : public RoundLoss {
   double c_;
 };
 
-// P and Q of FixedSizeZeroOutLoss, for losses t >= 0 only: there the loss grows with x.
-class PresentAgainstZeroed : public RoundLoss {
- public:
-  PresentAgainstZeroed(double q, double c) : q_(q), c_(c) {}
-
-  LossSides At(double t) const override {
-    // P > e^t Q where q k u^2 - e^t q u - (e^t - 1)(1 - q) k > 0, u = e^{c x}, k = e^{-c^2/2}:
-    //   u = (e^t / k) (1 + sqrt(1 + 4 (1 - e^-t) e^-t ((1 - q) / q) k^2)) / 2.
-    const double ratio = 4 * (-std::expm1(-t)) * std::exp(-t) * (1 - q_) / q_ * std::exp(-c_ * c_);
-    const double x = (t + c_ * c_ / 2 + std::log(0.5 * (1 + std::sqrt(1 + ratio)))) / c_;
-    const double rest_below = (1 - q_) * NormalTail(-x - c_);
-    const double rest_above = (1 - q_) * NormalTail(x + c_);
-    return {.p_below = rest_below + q_ * NormalTail(c_ - x),
-            .p_above = rest_above + q_ * NormalTail(x - c_),
-            .q_below = rest_below + q_ * NormalTail(-x),
-            .q_above = rest_above + q_ * NormalTail(x)};
-  }
-
- private:
-  double q_;
-  double c_;
-};
-
-// The symmetrised envelope of a profile given for a >= 1: losses above 0 as in `half`, those below
-// 0 its mirror image with P and Q exchanged, the rest an atom at 0.
-class SymmetrisedLoss : public RoundLoss {
- public:
-  explicit SymmetrisedLoss(std::unique_ptr<RoundLoss> half)
-      : half_(std::move(half)), zero_(half_->At(0)) {}
-
-  LossSides At(double t) const override {
-    const LossSides far = half_->At(std::abs(t));
-    const double p_near = Between(zero_.p_above, far.p_above, zero_.p_below, far.p_below);
-    const double q_near = Between(zero_.q_above, far.q_above, zero_.q_below, far.q_below);
-    if (t >= 0) {
-      return {.p_below = zero_.q_above + p_near,
-              .p_above = far.p_above,
-              .q_below = zero_.p_above + q_near,
-              .q_above = far.q_above};
-    }
-    return {.p_below = far.q_above,
-            .p_above = zero_.p_above + q_near,
-            .q_below = far.p_above,
-            .q_above = zero_.q_above + p_near};
-  }
-
-  double AtomAtZero() const override { return std::max(0.0, 1 - zero_.p_above - zero_.q_above); }
-
- private:
-  // Mass between the two losses, from whichever side is smaller.
-  static double Between(double above_near, double above_far, double below_near, double below_far) {
-    return std::max(0.0, above_near < below_far ? above_near - above_far : below_far - below_near);
-  }
-
-  std::unique_ptr<RoundLoss> half_;
-  LossSides zero_;
-};
-
 class Mixed : public RoundLoss {
  public:
   explicit Mixed(std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts)
@@ -188,14 +130,6 @@ std::unique_ptr<RoundLoss> SampledGaussianLoss(double q, double c, bool mixture_
 
 std::unique_ptr<RoundLoss> OppositeGaussianLoss(double q, double c) {
   return std::make_unique<OppositeGaussian>(q, c);
-}
-
-std::unique_ptr<RoundLoss> FixedSizeReplaceLoss(double q, double c) {
-  return std::make_unique<SymmetrisedLoss>(SampledGaussianLoss(q, c, true));
-}
-
-std::unique_ptr<RoundLoss> FixedSizeZeroOutLoss(double q, double c) {
-  return std::make_unique<SymmetrisedLoss>(std::make_unique<PresentAgainstZeroed>(q, c));
 }
 
 std::unique_ptr<RoundLoss> MixedLoss(

@@ -44,20 +44,6 @@ std::unique_ptr<RoundLoss> SampledGaussianLoss(double q, double c, bool mixture_
 // sampling, replace-one: c = S / sigma.
 std::unique_ptr<RoundLoss> OppositeGaussianLoss(double q, double c);
 
-// Fixed-size sampling without replacement, replace-one, c = 2 S / sigma: the symmetrised envelope.
-// With mu = (1 - q) A + q B, mu' = (1 - q) A + q B' (A the rounds without the unit, B and B' those
-// with it) and advanced joint convexity (Balle, Barthe, Gaboardi 2018, theorem 2) every profile is
-// at most that of the mixture against N(0, 1) for a >= 1; the relation between the neighbours is
-// symmetric, so below 1 it is at most 1 - a + a h(1/a). No single pair attains both.
-std::unique_ptr<RoundLoss> FixedSizeReplaceLoss(double q, double c);
-
-// Fixed-size sampling without replacement, zero-out, c = S / sigma: the symmetrised envelope of
-//   P = (1 - q) N(-c, 1) + q N(c, 1),  Q = (1 - q) N(-c, 1) + q N(0, 1)
-// for a >= 1: the unit's contribution, zero in its place, and another one that takes its place in
-// rounds without it. The worst three are collinear and as long as the clip norm allows
-// (docs/security/privacy.md); the profile with the neighbours exchanged is smaller.
-std::unique_ptr<RoundLoss> FixedSizeZeroOutLoss(double q, double c);
-
 // The observer learns which part happened: masses mix.
 std::unique_ptr<RoundLoss> MixedLoss(
     std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts);

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tacet/accounting/fixed_size_loss.h"
 #include "tacet/accounting/loss_lattice.h"
 
 namespace tacet::accounting {

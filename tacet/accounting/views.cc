@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 
+#include "tacet/accounting/count_laws.h"
 #include "tacet/accounting/log_math.h"
 #include "tacet/accounting/moments_accountant.h"
 #include "tacet/base/status.h"
@@ -12,38 +13,52 @@
 namespace tacet::accounting {
 namespace {
 
-double LogChoose(double n, double k) {
-  return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
-}
-
-// Removes the rounding of lgamma at large arguments: the weights add to exactly 1 again.
-std::vector<double> Normalised(const std::vector<double>& log_weights) {
-  const double highest = *std::max_element(log_weights.begin(), log_weights.end());
-  std::vector<double> law(log_weights.size());
-  double total = 0;
-  for (size_t j = 0; j < law.size(); ++j) {
-    law[j] = std::exp(log_weights[j] - highest);
-    total += law[j];
-  }
-  for (double& p : law) {
-    p /= total;
-  }
-  return law;
-}
-
 constexpr double kMissedRound = 1e-9;
 
 bool IsClientUnit(const FederationPrivacySpec& spec) { return spec.unit == Unit::kClient; }
 
-// One release seen with noise of `honest_shares` shares and sampling rate q.
-SamplingEvent Release(const FederationPrivacySpec& spec, double honest_shares, double q) {
-  const double shares = static_cast<double>(spec.min_participants);
-  return {.unit = Unit::kClient,
-          .neighbouring = spec.neighbouring,
-          .sampling = spec.sampling,
-          .sampling_rate = spec.sampling == Sampling::kNone ? 1 : q,
-          .noise_stddev = spec.noise_stddev * std::sqrt(std::max(0.0, honest_shares) / shares),
-          .clip_norm = spec.clip_norm};
+// One release seen with noise of at least `honest_shares` shares and sampling rate q, as far as
+// the cohort is drawn from `pool` clients.
+SamplingEvent Release(const FederationPrivacySpec& spec, uint64_t honest_shares, double q,
+                      uint64_t pool) {
+  const auto shares = static_cast<double>(spec.min_participants);
+  SamplingEvent event{.unit = Unit::kClient,
+                      .neighbouring = spec.neighbouring,
+                      .sampling = spec.sampling,
+                      .sampling_rate = spec.sampling == Sampling::kNone ? 1 : q,
+                      .clip_norm = spec.clip_norm};
+  // The number of uploads divides the sum. Where only those who were drawn upload, it says how many
+  // were drawn, and each of them brings a share of the noise.
+  if (spec.sampling == Sampling::kPoisson && !spec.cover_uploads && q < 1) {
+    event.sampling = Sampling::kPoissonKnownSize;
+    event.pool = pool;
+    event.least = std::max<uint64_t>(honest_shares, 1);
+    honest_shares = event.least;
+  }
+  event.noise_stddev = spec.noise_stddev * std::sqrt(static_cast<double>(honest_shares) / shares);
+  return event;
+}
+
+// Shares of noise that are left of `shares` without those of `known`.
+uint64_t Without(uint64_t shares, uint64_t known) { return shares > known ? shares - known : 0; }
+
+// A client at its limit sends zeros, so what others send depends on which cohorts they were in, and
+// the proofs of amplification do not cover that (docs/security/fixed-size-accounting.md). Counted
+// instead are the participations, as if the cohorts were known.
+void WithoutAmplification(const FederationPrivacySpec& spec, ObservedRounds& view) {
+  double least_noise = kInfinity;
+  for (const WeightedEvent& part : view.round) {
+    least_noise = std::min(least_noise, part.event.noise_stddev);
+  }
+  SamplingEvent event = view.round.front().event;
+  event.sampling = Sampling::kNone;
+  event.sampling_rate = 1;
+  event.pool = event.least = 0;
+  event.noise_stddev = least_noise;
+  view.round = {{.event = event}};
+  view.releases = spec.max_participations;
+  view.note += fmt::format("; at most {} participations are counted, without amplification",
+                           spec.max_participations);
 }
 
 std::string ParticipationsNote(bool cover_uploads, uint64_t times) {
@@ -139,17 +154,6 @@ std::string_view StandingName(Standing standing) {
   return "unknown";
 }
 
-uint64_t PoissonMinParticipants(uint64_t pool, double q, double missed) {
-  const std::vector<double> law = BinomialLaw(pool, q);
-  double below = 0;
-  uint64_t k = 0;
-  while (k < pool && below + law[k] < missed) {
-    below += law[k];
-    ++k;
-  }
-  return std::max<uint64_t>(k, 1);
-}
-
 FederationPrivacySpec Resolved(FederationPrivacySpec spec) {
   spec.pool = spec.pool == 0 ? spec.clients : spec.pool;
   if (!IsClientUnit(spec)) {
@@ -223,32 +227,7 @@ absl::Status CheckFederation(const FederationPrivacySpec& given) {
   TACET_RETURN_IF_ERROR(CheckDelta(spec.delta));
   FederationPrivacySpec unsampled = spec;
   unsampled.sampling = Sampling::kNone;
-  return CheckEvent(Release(unsampled, static_cast<double>(spec.min_participants), 1));
-}
-
-std::vector<double> HypergeometricLaw(uint64_t pool, uint64_t colluders, uint64_t cohort) {
-  const auto n = static_cast<double>(pool);
-  const auto c = static_cast<double>(colluders);
-  const auto k = static_cast<double>(cohort);
-  std::vector<double> log_weights(std::min(colluders, cohort) + 1, -kInfinity);
-  for (size_t j = 0; j < log_weights.size(); ++j) {
-    const auto drawn = static_cast<double>(j);
-    if (k - drawn <= n - c) {
-      log_weights[j] = LogChoose(c, drawn) + LogChoose(n - c, k - drawn);
-    }
-  }
-  return Normalised(log_weights);
-}
-
-std::vector<double> BinomialLaw(uint64_t trials, double q) {
-  const auto n = static_cast<double>(trials);
-  std::vector<double> log_weights(trials + 1);
-  for (size_t j = 0; j < log_weights.size(); ++j) {
-    const auto heads = static_cast<double>(j);
-    log_weights[j] = LogChoose(n, heads) + (j == 0 ? 0 : heads * std::log(q)) +
-                     (j == trials ? 0 : (n - heads) * std::log1p(-q));
-  }
-  return Normalised(log_weights);
+  return CheckEvent(Release(unsampled, spec.min_participants, 1, spec.pool));
 }
 
 absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPrivacySpec& given) {
@@ -260,59 +239,76 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPr
   const bool fixed_size = spec.sampling == Sampling::kFixedSize;
   const auto pool = static_cast<double>(spec.pool);
   const auto cohort = static_cast<double>(spec.cohort);
-  const auto shares = static_cast<double>(spec.min_participants);
+  const uint64_t shares = spec.min_participants;
   const double q = cohort / pool;
 
   std::vector<ObservedRounds> views;
   views.push_back({.view = View::kOutsider,
-                   .round = {{.event = Release(spec, shares, q)}},
+                   .round = {{.event = Release(spec, shares, q, spec.pool)}},
                    .releases = spec.rounds,
                    .note = "knows no cohort and sees no traffic"});
   if (spec.clients > 1) {
     const double q_in = fixed_size && spec.pool > 1 ? (cohort - 1) / (pool - 1) : q;
+    const uint64_t others = std::max<uint64_t>(spec.pool - 1, 1);
     views.push_back({.view = View::kParticipantInCohort,
-                     .round = {{.event = Release(spec, shares - 1, q_in)}},
+                     .round = {{.event = Release(spec, Without(shares, 1), q_in, others)}},
                      .releases = spec.rounds,
                      .note = "took part in every round and knows its own noise"});
     if (spec.cohort < spec.pool && spec.sampling != Sampling::kNone) {
       const double q_out = fixed_size ? cohort / (pool - 1) : q;
       // With cover uploads its share is in the sum all the same.
-      const double others = spec.cover_uploads ? shares - 1 : shares;
+      const uint64_t honest = Without(shares, spec.cover_uploads ? 1 : 0);
       views.push_back({.view = View::kParticipantOutOfCohort,
-                       .round = {{.event = Release(spec, others, q_out)}},
+                       .round = {{.event = Release(spec, honest, q_out, others)}},
                        .releases = spec.rounds,
                        .note = "took part in no round and knows that it did not"});
     }
   }
   if (spec.colluders > 0 && spec.colluders < spec.pool) {
+    const uint64_t c = spec.colluders;
     ObservedRounds colluding{.view = View::kColluders,
                              .releases = spec.rounds,
-                             .note = fmt::format("{} clients pool what they know", spec.colluders)};
-    const auto c = static_cast<double>(spec.colluders);
-    const std::vector<double> law = fixed_size
-                                        ? HypergeometricLaw(spec.pool, spec.colluders, spec.cohort)
-                                        : BinomialLaw(spec.colluders, q);
-    for (size_t j = 0; j < law.size(); ++j) {
-      const auto drawn = static_cast<double>(j);
-      if (law[j] > 0) {
-        const double q_j = fixed_size ? (cohort - drawn) / (pool - c) : q;
-        const double honest = shares - (spec.cover_uploads ? c : drawn);
-        colluding.round.push_back({.probability = law[j], .event = Release(spec, honest, q_j)});
+                             .note = fmt::format("{} clients pool what they know", c)};
+    if (spec.cover_uploads) {
+      // All their shares are in every sum, whoever was drawn.
+      colluding.round = {{.event = Release(spec, Without(shares, c), q, spec.pool - c)}};
+    } else {
+      const CountLaw law =
+          fixed_size ? HypergeometricLaw(spec.pool, c, spec.cohort) : BinomialLaw(c, q);
+      for (size_t i = 0; i < law.probability.size(); ++i) {
+        const uint64_t drawn = law.first + i;
+        if (law.probability[i] > 0) {
+          const double q_j =
+              fixed_size ? (cohort - static_cast<double>(drawn)) / (pool - static_cast<double>(c))
+                         : q;
+          colluding.round.push_back(
+              {.probability = law.probability[i],
+               .event = Release(spec, Without(shares, drawn), q_j, spec.pool - c)});
+        }
+      }
+      if (law.above > 0) {
+        colluding.round.push_back({.probability = law.above,
+                                   .event = Release(spec, Without(shares, c), q, spec.pool - c)});
       }
     }
     views.push_back(std::move(colluding));
   }
 
+  if (!spec.cover_uploads && spec.max_participations < spec.rounds) {
+    for (ObservedRounds& view : views) WithoutAmplification(spec, view);
+  }
+
   if (spec.cover_uploads) {
     views.push_back({.view = View::kTrafficObserver,
-                     .round = {{.event = Release(spec, shares, q)}},
+                     .round = {{.event = Release(spec, shares, q, spec.pool)}},
                      .releases = spec.rounds,
                      .note = "server, network, operators, who see an upload of everybody"});
   }
   FederationPrivacySpec unsampled = spec;
   unsampled.sampling = Sampling::kNone;
-  const SamplingEvent known = Release(unsampled, shares, 1);
+  const SamplingEvent known = Release(unsampled, shares, 1, spec.pool);
   views.push_back({.view = View::kCohortKnowing,
+                   .hypothetical = spec.cover_uploads,
                    .round = {{.event = known}},
                    .releases = spec.max_participations,
                    .note = ParticipationsNote(spec.cover_uploads, spec.max_participations)});
@@ -321,6 +317,7 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPr
   if (expected >= 1 && expected < spec.max_participations) {
     views.push_back(
         {.view = View::kCohortKnowing,
+         .hypothetical = true,
          .round = {{.event = known}},
          .releases = expected,
          .note = ParticipationsNote(spec.cover_uploads, expected) + ", the number to be expected"});
@@ -333,7 +330,7 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPr
     published.noise_stddev = std::max(0.0, 1 - chi) * spec.noise_stddev;
     views.push_back({.view = View::kPublishedParticipant,
                      .standing = Standing::kConvention,
-                     .round = {{.event = Release(published, shares, q)}},
+                     .round = {{.event = Release(published, shares, q, spec.pool)}},
                      .releases = spec.rounds,
                      .note = "the paper's convention (1 - chi) sigma, for comparison only"});
   }

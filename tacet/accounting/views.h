@@ -69,6 +69,9 @@ std::string_view StandingName(Standing standing);
 struct ObservedRounds {
   View view = View::kOutsider;
   Standing standing = Standing::kGuarantee;
+  // Shown beside the others but never the figure that counts: an observer who learns what the
+  // protocol hides, or a number of participations that is only to be expected.
+  bool hypothetical = false;
   std::vector<WeightedEvent> round = {};  // empty when standing is kNone
   uint64_t releases = 0;
   std::string note = {};  // what the figure assumes; for kNone the reason
@@ -82,8 +85,11 @@ struct ObservedRounds {
 //                     noise sqrt((K_min - j) / K_min) sigma, q = (K - j) / (pool - c)
 //   cohort-knowing    noise sigma, no sampling, max_participations releases, and again the number
 //                     of participations to be expected
-// With Poisson sampling q = K / pool for every view: the coins are independent. With cover uploads
-// every client's share is in every sum, and those who watch the traffic see what an outsider sees.
+// With Poisson sampling q = K / pool for every view. Where only those who were drawn upload, their
+// number K' is public and divides the sum: the events are of known size, with rates K' / pool,
+// (K' - 1) / (pool - 1), K' / (pool - 1), and noise by the shares that are left of K'. With cover
+// uploads every client's share is in every sum, the divisor is fixed, the number drawn stays hidden
+// and those who watch the traffic see what an outsider sees.
 //
 // Unit record or person, Poisson(q_r) for every view, c colluders planned for:
 //   outsider, cohort-knowing   noise sqrt(K_min / (K_min - c)) sigma
@@ -91,17 +97,8 @@ struct ObservedRounds {
 //   colluders                  noise sigma
 absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPrivacySpec& spec);
 
-// The largest k with P(fewer than k of `pool` coins of probability q) < `missed`; at least 1.
-uint64_t PoissonMinParticipants(uint64_t pool, double q, double missed);
-
 // `spec` with its zeros replaced by the defaults that they stand for.
 FederationPrivacySpec Resolved(FederationPrivacySpec spec);
-
-// The law of the number of colluders in a cohort of `cohort` drawn from `pool` without replacement:
-// element j is P(j), 0 <= j <= min(colluders, cohort); adds to 1 within 1e-12.
-std::vector<double> HypergeometricLaw(uint64_t pool, uint64_t colluders, uint64_t cohort);
-// The law of the number of heads of `trials` coins of probability q.
-std::vector<double> BinomialLaw(uint64_t trials, double q);
 
 }  // namespace tacet::accounting
 

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tacet/accounting/count_laws.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
@@ -75,7 +76,8 @@ TEST(ViewsTest, ColludersAreDrawnHypergeometrically) {
   EXPECT_DOUBLE_EQ(view.round[2].event.noise_stddev, 6 * std::sqrt(0.998));
   EXPECT_DOUBLE_EQ(view.round[2].event.sampling_rate, 998.0 / 3594);
 
-  // With independent coins the number is binomial and the rate of the others stays.
+  // With independent coins the number is binomial and the rate of the others stays. How many of
+  // them were drawn is known.
   spec.sampling = Sampling::kPoisson;
   const auto poisson = ObserveFederation(spec);
   ASSERT_TRUE(poisson.ok());
@@ -83,20 +85,24 @@ TEST(ViewsTest, ColludersAreDrawnHypergeometrically) {
   const ObservedRounds& coins = Find(*poisson, View::kColluders);
   EXPECT_NEAR(coins.round[2].probability, q * q, 1e-12);
   EXPECT_DOUBLE_EQ(coins.round[2].event.sampling_rate, q);
+  EXPECT_EQ(coins.round[2].event.sampling, Sampling::kPoissonKnownSize);
+  EXPECT_EQ(coins.round[2].event.pool, 3594);
+  EXPECT_EQ(coins.round[2].event.least, Resolved(spec).min_participants - 2);
 }
 
 TEST(ViewsTest, TheLawsAddToOne) {
   for (const uint64_t colluders : {1u, 40u, 700u, 3000u}) {
-    for (const std::vector<double>& law :
-         {HypergeometricLaw(3596, colluders, 1000), BinomialLaw(colluders, 0.3)}) {
+    for (const std::vector<double>& law : {HypergeometricLaw(3596, colluders, 1000).probability,
+                                           BinomialLaw(colluders, 0.3).probability}) {
       EXPECT_NEAR(std::accumulate(law.begin(), law.end(), 0.0), 1, 1e-12);
     }
   }
   // Everybody is drawn: all colluders are in.
-  const std::vector<double> all = HypergeometricLaw(10, 3, 10);
+  const std::vector<double> all = HypergeometricLaw(10, 3, 10).probability;
   EXPECT_NEAR(all[3], 1, 1e-12);
-  const std::vector<double> sure = BinomialLaw(4, 1);
-  EXPECT_NEAR(sure[4], 1, 1e-12);
+  const CountLaw sure = BinomialLaw(4, 1);
+  EXPECT_EQ(sure.first, 4);
+  EXPECT_EQ(sure.probability, std::vector<double>{1});
 }
 
 TEST(ViewsTest, SmallFederationsHaveNoMeaninglessViews) {

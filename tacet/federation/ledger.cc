@@ -64,12 +64,15 @@ uint8_t SamplingNumber(Sampling sampling) {
       return 2;
     case Sampling::kPoisson:
       return 3;
+    case Sampling::kPoissonKnownSize:
+      return 4;
   }
   return 0;
 }
 
 std::optional<Sampling> SamplingOf(uint8_t number) {
-  for (const Sampling sampling : {Sampling::kNone, Sampling::kFixedSize, Sampling::kPoisson}) {
+  for (const Sampling sampling :
+       {Sampling::kNone, Sampling::kFixedSize, Sampling::kPoisson, Sampling::kPoissonKnownSize}) {
     if (number == SamplingNumber(sampling)) return sampling;
   }
   return std::nullopt;
@@ -156,6 +159,8 @@ absl::StatusOr<LedgerEntry> ReadEntry(std::span<const uint8_t> record, const Led
   TACET_ASSIGN_OR_RETURN(entry.event.sampling_rate, reader.ReadF64("sampling rate"));
   TACET_ASSIGN_OR_RETURN(entry.event.noise_stddev, reader.ReadF64("noise"));
   TACET_ASSIGN_OR_RETURN(entry.event.clip_norm, reader.ReadF64("clip norm"));
+  TACET_ASSIGN_OR_RETURN(entry.event.pool, reader.ReadU64("pool"));
+  TACET_ASSIGN_OR_RETURN(entry.event.least, reader.ReadU64("least"));
   TACET_ASSIGN_OR_RETURN(entry.count, reader.ReadU64("count"));
   TACET_ASSIGN_OR_RETURN(entry.time, reader.ReadU64("time"));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
@@ -334,6 +339,8 @@ base::Bytes WriteLedgerRecord(const LedgerEntry& entry, const base::Digest& prev
   writer.F64(entry.event.sampling_rate);
   writer.F64(entry.event.noise_stddev);
   writer.F64(entry.event.clip_norm);
+  writer.U64(entry.event.pool);
+  writer.U64(entry.event.least);
   writer.U64(entry.count);
   writer.U64(entry.time);
   writer.Raw(Chain(previous, writer.bytes()));

@@ -87,7 +87,7 @@ struct LedgerAnchor {
   friend bool operator==(const LedgerAnchor&, const LedgerAnchor&) = default;
 };
 
-inline constexpr size_t kLedgerRecordBytes = 152;
+inline constexpr size_t kLedgerRecordBytes = 168;
 inline constexpr size_t kLedgerAnchorBytes = 110;
 
 // The header with its own hash at the end; the hash is also the genesis of the chain.

@@ -77,9 +77,9 @@ TEST(LedgerTest, TheFormatIsFrozen) {
   EXPECT_EQ(base::ToHex(std::span(files.ledger).first(10)), "5443544c010001010101");
   EXPECT_EQ(files.ledger.size(), 70 + 6 + 32 + kLedgerRecordBytes);
   EXPECT_EQ(base::ToHex(base::Sha256(files.ledger)),
-            "de4652017c68992a8694e0de36c6415b63e24a561eff886d434589fbfd20f44c");
+            "cc9ffed7ef3b2a2e4b8119285e41a833ed9063db9bb79615a6eaf752b065622d");
   EXPECT_EQ(base::ToHex(base::Sha256(files.anchor)),
-            "97476b6228a54d6277b99adae6e930363ee9c10e0a0624f6117d832619467b96");
+            "57b5f8c832d3f8f65961da4c4d7c6911f2b72f4858fd3595e9827d6867f883d6");
 }
 
 TEST(LedgerTest, OneRecordBeforeItsAnchorCountsAsSpent) {
@@ -201,7 +201,8 @@ TEST(LedgerTest, SpaceThatWasNeverFilledIsATornTail) {
   Files files = Make(2);
   const size_t whole = files.ledger.size();
   for (const size_t written : {size_t{0}, size_t{100}, kLedgerRecordBytes - 16}) {
-    base::Bytes tail = WriteLedgerRecord(Entry(2), RecordHash(std::span(files.ledger).last(152)));
+    base::Bytes tail =
+        WriteLedgerRecord(Entry(2), RecordHash(std::span(files.ledger).last(kLedgerRecordBytes)));
     std::fill(tail.begin() + static_cast<std::ptrdiff_t>(written), tail.end(), uint8_t{0});
     base::Bytes torn = files.ledger;
     torn.insert(torn.end(), tail.begin(), tail.end());

@@ -7,9 +7,7 @@
 #include <utility>
 
 #include "tacet/accounting/calibration.h"
-#include "tacet/accounting/moments_accountant.h"
 #include "tacet/accounting/privacy_rows.h"
-#include "tacet/accounting/rdp_accountant.h"
 #include "tacet/base/status.h"
 #include "tacet/federation/manifest_bytes.h"
 #include "tacet/federation/privacy_spending.h"
@@ -138,7 +136,12 @@ bool PromisesSomething(const ManifestSpec& spec) {
   return !spec.without_noise && !spec.without_clipping;
 }
 
-// sigma from the epsilon that the planned rounds may cost whoever is charged for.
+// The most attempts that may ever be charged.
+uint64_t AttemptBudget(const ManifestSpec& spec) {
+  return uint64_t{spec.rounds} + spec.spare_attempts;
+}
+
+// sigma from the epsilon that all permitted attempts may cost.
 absl::Status ChooseNoise(ManifestSpec& spec) {
   if (spec.target_epsilon == 0) return absl::OkStatus();
   if (spec.noise_stddev != 0) {
@@ -151,13 +154,9 @@ absl::Status ChooseNoise(ManifestSpec& spec) {
         "target_epsilon is {}, but without noise or without clipping epsilon is infinite",
         spec.target_epsilon);
   }
-  accounting::CalibrationTarget target{.epsilon = spec.target_epsilon};
-  if (!IsClientUnit(spec) && spec.clients > 1) {
-    target.view =
-        spec.colluders > 0 ? accounting::View::kColluders : accounting::View::kParticipantInCohort;
-  }
   TACET_ASSIGN_OR_RETURN(spec.noise_stddev,
-                         accounting::CalibrateNoise(PrivacyOf(spec, spec.rounds), target));
+                         accounting::CalibrateNoise(PrivacyOf(spec, AttemptBudget(spec)),
+                                                    {.epsilon = spec.target_epsilon}));
   return absl::OkStatus();
 }
 
@@ -208,43 +207,43 @@ accounting::FederationPrivacySpec PrivacyOf(const ManifestSpec& spec, uint64_t a
 }
 
 accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec) {
-  accounting::SamplingEvent event;
-  event.unit = spec.unit;
-  event.neighbouring = spec.neighbouring;
-  event.clip_norm = spec.clip_norm;
-  if (IsClientUnit(spec)) {
-    event.sampling = spec.sampling == accounting::Sampling::kNone ? accounting::Sampling::kFixedSize
-                                                                  : spec.sampling;
-    event.sampling_rate = static_cast<double>(spec.cohort) / static_cast<double>(spec.clients);
-    event.noise_stddev = PromisesSomething(spec) ? spec.noise_stddev : 0;
-    return event;
-  }
-  // Every view of the sites has the same rate and sensitivity; what differs is the noise left.
-  const auto views = accounting::ObserveFederation(PrivacyOf(spec, 1));
-  event.noise_stddev = std::numeric_limits<double>::infinity();
-  if (views.ok()) {
-    for (const accounting::ObservedRounds& view : *views) {
-      for (const accounting::WeightedEvent& part : view.round) {
-        if (part.event.noise_stddev < event.noise_stddev) event = part.event;
-      }
+  accounting::SamplingEvent event{.unit = spec.unit,
+                                  .neighbouring = spec.neighbouring,
+                                  .sampling = accounting::Sampling::kFixedSize,
+                                  .sampling_rate = 1,
+                                  .noise_stddev = 0,
+                                  .clip_norm = spec.clip_norm};
+  if (!PromisesSomething(spec) || !(spec.noise_stddev > 0)) return event;
+  const auto worst = accounting::WorstView(PrivacyOf(spec, AttemptBudget(spec)));
+  if (!worst.ok()) return event;
+  bool first = true;
+  for (const accounting::WeightedEvent& part : worst->round) {
+    if (first) {
+      event = part.event;
+      first = false;
+      continue;
     }
+    if (part.event.noise_stddev < event.noise_stddev) {
+      event.noise_stddev = part.event.noise_stddev;
+      event.least = part.event.least;
+    }
+    event.sampling_rate = std::max(event.sampling_rate, part.event.sampling_rate);
   }
-  if (!PromisesSomething(spec) || !std::isfinite(event.noise_stddev)) event.noise_stddev = 0;
+  if (event.sampling == accounting::Sampling::kNone) {
+    event.sampling = accounting::Sampling::kFixedSize;
+    event.sampling_rate = 1;
+  }
   return event;
 }
 
 absl::StatusOr<double> ChargedEpsilon(const ManifestSpec& spec, uint64_t attempts) {
-  const accounting::SamplingEvent event = ChargedEvent(spec);
-  if (spec.unit == accounting::Unit::kClient) {
-    TACET_ASSIGN_OR_RETURN(const accounting::MomentsResult result,
-                           accounting::MomentsEpsilon(event, attempts, spec.delta));
-    return result.epsilon;
-  }
-  if (PromisesNothing(event)) return std::numeric_limits<double>::infinity();
   if (attempts == 0) return 0.0;
-  TACET_ASSIGN_OR_RETURN(const accounting::RdpResult result,
-                         accounting::RdpEpsilon(accounting::Repeated(event, attempts), spec.delta));
-  return result.epsilon;
+  if (!PromisesSomething(spec) || !(spec.noise_stddev > 0)) {
+    return std::numeric_limits<double>::infinity();
+  }
+  TACET_ASSIGN_OR_RETURN(const accounting::PrivacyRow worst,
+                         accounting::WorstRow(PrivacyOf(spec, attempts)));
+  return worst.epsilon.value_or(std::numeric_limits<double>::infinity());
 }
 
 absl::StatusOr<Manifest> Manifest::Create(ManifestSpec spec) {
@@ -285,8 +284,8 @@ absl::StatusOr<Manifest> Manifest::CreateChecked(ManifestSpec spec) {
 
   double max_epsilon = 0;
   if (PromisesSomething(spec) && spec.noise_stddev > 0) {
-    TACET_ASSIGN_OR_RETURN(max_epsilon, accounting::LargestCarriedEpsilon(PrivacyOf(
-                                            spec, uint64_t{spec.rounds} + spec.spare_attempts)));
+    TACET_ASSIGN_OR_RETURN(max_epsilon,
+                           accounting::LargestCarriedEpsilon(PrivacyOf(spec, AttemptBudget(spec))));
   }
   TACET_ASSIGN_OR_RETURN(
       secagg::Terms terms,

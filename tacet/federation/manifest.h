@@ -63,13 +63,14 @@ struct ManifestSpec {
   double clip_norm = 1;         // S
   double coordinate_bound = 1;  // b
   // sigma, of the sum (of K_min - colluders shares). Exactly one of the two: a noise, or the
-  // epsilon that the planned rounds may cost at most, from which the least noise is found that
-  // keeps it.
+  // epsilon that all permitted attempts (rounds + spare_attempts) together may cost the worst
+  // guaranteed observer, from which the least noise is found that keeps it.
   double noise_stddev = 0;
   double target_epsilon = 0;
   double scale = 1e-4;  // s
   double delta = 1e-5;
-  // Epsilon that all charged attempts together may cost an outsider at delta; 0: no budget.
+  // Epsilon that all charged attempts together may cost the worst guaranteed observer at delta; 0:
+  // no budget.
   double budget_epsilon = 0;
   dp::GaussianSampler sampler = dp::GaussianSampler::kDefault;
   bool without_noise = false;
@@ -92,12 +93,14 @@ CohortRange UploadRange(const ManifestSpec& spec);
 uint32_t ExpectedUploads(const ManifestSpec& spec);
 
 // One attempt as it is charged to a ledger of announced attempts and to the server's budget: as
-// seen by an outsider, who knows no cohort, for unit client; by the other site, or the colluding
-// sites, that see most of it for unit record or person. Noise 0 where nothing is promised.
+// seen by the worst guaranteed observer of all permitted attempts (accounting::WorstView). With
+// unit client that is usually whoever knows the cohorts, for whom nothing is sampled: fixed-size
+// sampling at rate 1. An observer who learns one of several forms of a round is charged as if it
+// had the least noise and the highest rate among them. Noise 0 where nothing is promised.
 accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec);
 
-// What `attempts` of them cost at the agreed delta, as it is told while a run goes on: by the
-// moments accountant (unit client) or real-order RDP. Infinite without a guarantee.
+// What `attempts` cost the worst guaranteed observer at the agreed delta: the figure that console,
+// summary and report lead with. Infinite without a guarantee.
 absl::StatusOr<double> ChargedEpsilon(const ManifestSpec& spec, uint64_t attempts);
 // What the accountants are told of `attempts` attempts.
 accounting::FederationPrivacySpec PrivacyOf(const ManifestSpec& spec, uint64_t attempts);

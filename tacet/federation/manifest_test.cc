@@ -301,9 +301,11 @@ TEST(ManifestTest, WithCoverUploadsSharesAddUpOverAllWhoUpload) {
   const double share = manifest->terms().mechanism().participant_stddev();
   EXPECT_NEAR(share * std::sqrt(3000.0), 6, 1e-9);
   // What is charged is sampling as before: that everybody uploads says nothing of who was chosen.
+  // The worst observer is another member, which knows its own share of the noise.
   const accounting::SamplingEvent event = ChargedEvent(manifest->spec());
   EXPECT_DOUBLE_EQ(event.sampling_rate, 1000 / 3596.0);
-  EXPECT_EQ(event.noise_stddev, 6);
+  EXPECT_EQ(event.sampling, accounting::Sampling::kPoisson);
+  EXPECT_DOUBLE_EQ(event.noise_stddev, 6 * std::sqrt(2999 / 3000.0));
 
   ManifestSpec all = Covered();
   all.min_participants = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tacet/accounting/fixed_size_accountant.h"
 #include "tacet/accounting/log_moments.h"
 #include "tacet/accounting/moments_accountant.h"
 #include "tacet/accounting/pld_accountant.h"
@@ -83,7 +84,7 @@ absl::Status CheckSpendingTerms(const SpendingTerms& terms) {
 bool SameEvent(const SamplingEvent& a, const SamplingEvent& b) {
   return a.unit == b.unit && a.neighbouring == b.neighbouring && a.sampling == b.sampling &&
          a.sampling_rate == b.sampling_rate && a.noise_stddev == b.noise_stddev &&
-         a.clip_norm == b.clip_norm;
+         a.clip_norm == b.clip_norm && a.pool == b.pool && a.least == b.least;
 }
 
 bool PromisesNothing(const SamplingEvent& event) {
@@ -131,9 +132,9 @@ absl::StatusOr<size_t> PrivacySpending::IndexOf(const SamplingEvent& event) {
     moments.fixed = kInfinity;
   } else {
     if (terms_.composition == Composition::kOneEvent) {
-      TACET_ASSIGN_OR_RETURN(const accounting::MomentsAccountant accountant,
-                             accounting::MomentsAccountant::Create(event, kOrders));
-      for (int l = 1; l <= kOrders; ++l) moments.integer.push_back(accountant.LogMomentOfOrder(l));
+      for (int l = 1; l <= kOrders; ++l) {
+        moments.integer.push_back(accounting::LogMomentReal(event, l));
+      }
     }
     moments.fixed = accounting::LogMomentReal(event, fixed_l_);
     if (!(moments.fixed >= 0)) moments.fixed = kInfinity;
@@ -183,7 +184,10 @@ bool PrivacySpending::FitsByBestBound(uint64_t count) const {
   const auto rdp = accounting::RdpEpsilon(stream, terms_.delta);
   if (rdp.ok() && rdp->epsilon <= terms_.budget_epsilon) return true;
   const auto pld = accounting::PldEpsilon(stream, terms_.delta);
-  return pld.ok() && pld->epsilon <= terms_.budget_epsilon;
+  if (pld.ok() && pld->epsilon <= terms_.budget_epsilon) return true;
+  if (pld.ok() && pld->epsilon_lower > terms_.budget_epsilon) return false;
+  const auto tight = accounting::FixedSizeEpsilon(stream, terms_.delta);
+  return tight.ok() && tight->has_value() && (*tight)->epsilon <= terms_.budget_epsilon;
 }
 
 uint64_t PrivacySpending::LastCountThatFits(uint64_t from) const {
@@ -274,15 +278,17 @@ absl::StatusOr<SpentEpsilon> PrivacySpending::Epsilon() const {
   }
   spent.fixed_order_rdp = FixedOrderEpsilon(0, 0);
   spent.moments = kInfinity;
-  for (int l = 1; l <= accounting::MomentsAccountant::kPaperOrders; ++l) {
-    double log_moment = 0;
-    for (const CountedEvent& counted : events_) {
-      if (counted.count > 0 && !CostsNothing(counted.event)) {
-        log_moment += static_cast<double>(counted.count) * accounting::LogMoment(counted.event, l);
-      }
+  std::vector<double> log_moments(accounting::MomentsAccountant::kPaperOrders, 0.0);
+  for (const RepeatedEvent& repeated : stream) {
+    TACET_ASSIGN_OR_RETURN(const accounting::MomentsAccountant moments,
+                           accounting::MomentsAccountant::CreateForMixture(repeated.round));
+    for (int l = 1; l <= moments.max_order(); ++l) {
+      log_moments[l - 1] += static_cast<double>(repeated.count) * moments.LogMomentOfOrder(l);
     }
-    const double epsilon = (log_moment - std::log(terms_.delta)) / l;
-    if (epsilon < spent.moments) spent.moments = epsilon;
+  }
+  for (size_t i = 0; i < log_moments.size(); ++i) {
+    const double order = static_cast<double>(i + 1);
+    spent.moments = std::min(spent.moments, (log_moments[i] - std::log(terms_.delta)) / order);
   }
   spent.rdp = spent.fixed_order_rdp;
   if (stream.size() <= kMostRdpEvents) {
@@ -294,6 +300,9 @@ absl::StatusOr<SpentEpsilon> PrivacySpending::Epsilon() const {
     TACET_ASSIGN_OR_RETURN(const accounting::PldResult pld,
                            accounting::PldEpsilon(stream, terms_.delta));
     spent.pld = pld.epsilon;
+    TACET_ASSIGN_OR_RETURN(const std::optional<accounting::FixedSizeResult> tight,
+                           accounting::FixedSizeEpsilon(stream, terms_.delta));
+    if (tight) spent.fixed_size_tight = tight->epsilon;
   }
   spent.epsilon = spent.fixed_order_rdp;
   spent.accountant = "fixed-order-rdp";
@@ -304,9 +313,9 @@ absl::StatusOr<SpentEpsilon> PrivacySpending::Epsilon() const {
         spent.accountant = name;
       }
     };
-    take(spent.moments, "moments");
     take(spent.rdp, "rdp");
     take(spent.pld.value_or(kInfinity), "pld");
+    take(spent.fixed_size_tight.value_or(kInfinity), "fixed-size-tight");
   }
   return spent;
 }

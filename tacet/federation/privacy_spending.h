@@ -48,13 +48,15 @@ bool PromisesNothing(const accounting::SamplingEvent& event);
 
 // Upper bounds of what was spent; infinite without a guarantee, 0 when nothing was charged.
 struct SpentEpsilon {
-  double epsilon = 0;                  // the headline: the smallest bound that is valid here
-  std::string accountant = "moments";  // that it is by: moments, rdp, pld, fixed-order-rdp
-  double moments = 0;
-  double rdp = 0;              // at the fixed order with more than kMostRdpEvents
-  std::optional<double> pld;   // absent with more than kMostPldEvents different events
-  double fixed_order_rdp = 0;  // at `fixed_order`, the judge of any-events
-  double fixed_order = 0;      // a > 1
+  double epsilon = 0;  // the headline: the smallest bound that is valid here
+  // That it is by: rdp, pld, fixed-size-tight, fixed-order-rdp.
+  std::string accountant = "rdp";
+  double moments = 0;                      // the paper's accountant, for comparison
+  double rdp = 0;                          // at the fixed order with more than kMostRdpEvents
+  std::optional<double> pld;               // absent with more than kMostPldEvents different events
+  std::optional<double> fixed_size_tight;  // absent where it does not apply
+  double fixed_order_rdp = 0;              // at `fixed_order`, the judge of any-events
+  double fixed_order = 0;                  // a > 1
   // False for any-events with several different events: the three accountants then hold only if
   // all events were fixed before the first release.
   bool accountants_are_valid = true;

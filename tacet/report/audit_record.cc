@@ -313,8 +313,9 @@ absl::StatusOr<std::vector<accounting::PrivacyRow>> AuditedRows(const AuditedRun
     view.standing = accounting::Standing::kNone;
     view.note =
         fmt::format("no guarantee: the run is labelled {}", fmt::join(run.facts.labels, ", "));
-    TACET_ASSIGN_OR_RETURN(rows.emplace_back(),
+    TACET_ASSIGN_OR_RETURN(std::optional<accounting::PrivacyRow> row,
                            accounting::PrivacyRowOf(view, spec, accounting::Accountant::kMoments));
+    if (row) rows.push_back(*std::move(row));
   }
   return rows;
 }

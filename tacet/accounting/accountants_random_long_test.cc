@@ -1,0 +1,23 @@
+#include <gtest/gtest.h>
+
+#include "tacet/accounting/random_settings_for_test.h"
+
+namespace tacet::accounting {
+namespace {
+
+// 10,000 settings in eight parts, so that they can run side by side.
+class AccountantsRandomLongTest : public testing::TestWithParam<int> {};
+
+TEST_P(AccountantsRandomLongTest, BracketsHoldTheContourIntegral) {
+  CheckRandomSettings(1250, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, AccountantsRandomLongTest, testing::Range(100, 108));
+
+// 3,000 settings.
+TEST_P(AccountantsRandomLongTest, RealOrdersAreNeverAboveIntegerOrders) {
+  CheckRandomRdpSettings(375, GetParam());
+}
+
+}  // namespace
+}  // namespace tacet::accounting

@@ -1,0 +1,220 @@
+#include "tacet/accounting/adaptive_composition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+
+#include <kissfft/kissfft.hh>
+
+namespace tacet::accounting {
+namespace {
+
+using Complex = std::complex<double>;
+
+// The least 2^a 3^b 5^c that is at least `size`: lengths that the transform is fast for.
+size_t FastLength(size_t size) {
+  for (size_t length = size;; ++length) {
+    size_t rest = length;
+    for (const size_t factor : {2, 3, 5}) {
+      while (rest % factor == 0) rest /= factor;
+    }
+    if (rest == 1) return length;
+  }
+}
+
+// a b without the treatment of infinities that std::complex has.
+Complex Product(const Complex& a, const Complex& b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+// V_t on a lattice, as weight_[j] e^{theta l + log_scale}, l = (bottom + j) step.
+class Recursion {
+ public:
+  Recursion(const std::vector<LossLattice>& pairs, const CompositionWindow& window, Side side)
+      : step_(pairs.front().step), theta_(window.theta), side_(side) {
+    bottom_ = static_cast<int64_t>(std::floor(window.lowest / step_));
+    size_ =
+        static_cast<size_t>(static_cast<int64_t>(std::ceil(window.highest / step_)) - bottom_) + 1;
+    low_ = std::numeric_limits<int64_t>::max();
+    int64_t high = std::numeric_limits<int64_t>::min();
+    for (const LossLattice& pair : pairs) {
+      low_ = std::min(low_, FirstIndex(pair));
+      high = std::max(high, FirstIndex(pair) + static_cast<int64_t>(pair.mass.size()) - 1);
+    }
+    reach_ = static_cast<size_t>(high - low_) + 1;
+    length_ = FastLength(size_ + reach_);
+    forward_.emplace(length_, false);
+    // A transform of its own: assign() of this library does not turn the radix-4 steps around.
+    backward_.emplace(length_, true);
+    in_.resize(length_);
+    transformed_.resize(length_);
+    product_.resize(length_);
+    out_.resize(length_);
+    SetKernels(pairs);
+    weight_.resize(size_);
+    for (size_t j = 0; j < size_; ++j) {
+      const double l = LossAt(j);
+      weight_[j] = l > 0 ? -std::expm1(-l) * std::exp(-theta_ * l) : 0;
+    }
+    Rescale();
+  }
+
+  void Round() {
+    double square = 0;
+    for (size_t j = 0; j < size_ + reach_ - 1; ++j) {
+      const double value = Extended(static_cast<int64_t>(j) + low_);
+      in_[j] = value;
+      square += value * value;
+    }
+    std::fill(in_.begin() + static_cast<int64_t>(size_ + reach_ - 1), in_.end(), Complex(0));
+    forward_->transform(in_.data(), transformed_.data());
+    const double error = rounding_ * std::sqrt(square);
+    std::fill(weight_.begin(), weight_.end(), 0.0);
+    for (const std::vector<Complex>& kernel : kernels_) {
+      for (size_t i = 0; i < length_; ++i) product_[i] = Product(transformed_[i], kernel[i]);
+      backward_->transform(product_.data(), out_.data());
+      for (size_t j = 0; j < size_; ++j) {
+        weight_[j] = std::max(weight_[j], std::max(out_[j].real(), out_[j].imag()));
+      }
+    }
+    for (double& value : weight_) {
+      value = std::max(0.0, side_ == Side::kAbove ? value + error : value - error);
+    }
+    log_scale_ += log_total_;
+    Rescale();
+  }
+
+  // log V at index j.
+  double LogValue(size_t j) const { return std::log(weight_[j]) + theta_ * LossAt(j) + log_scale_; }
+  double LossAt(size_t j) const {
+    return static_cast<double>(bottom_ + static_cast<int64_t>(j)) * step_;
+  }
+  size_t size() const { return size_; }
+  int64_t bottom() const { return bottom_; }
+
+ private:
+  int64_t FirstIndex(const LossLattice& pair) const {
+    return static_cast<int64_t>(std::llround(pair.origin / step_));
+  }
+
+  // Tilted kernels, two to a complex transform, divided by the largest sum.
+  void SetKernels(const std::vector<LossLattice>& pairs) {
+    std::vector<std::vector<double>> tilted;
+    double largest = 0;
+    // Relative to the exponent that is largest, against overflow.
+    double highest = -std::numeric_limits<double>::infinity();
+    for (const LossLattice& pair : pairs) {
+      for (size_t i = 0; i < pair.mass.size(); ++i) {
+        if (pair.mass[i] > 0)
+          highest = std::max(highest, theta_ * pair.LossAt(i) + std::log(pair.mass[i]));
+      }
+    }
+    for (const LossLattice& pair : pairs) {
+      std::vector<double> kernel(reach_, 0.0);
+      double total = 0;
+      for (size_t i = 0; i < pair.mass.size(); ++i) {
+        if (pair.mass[i] <= 0) continue;
+        const double value = std::exp(theta_ * pair.LossAt(i) + std::log(pair.mass[i]) - highest);
+        kernel[static_cast<size_t>(FirstIndex(pair) - low_) + i] = value;
+        total += value;
+      }
+      largest = std::max(largest, total);
+      tilted.push_back(std::move(kernel));
+    }
+    log_total_ = highest + std::log(largest);
+    for (size_t k = 0; k < tilted.size(); k += 2) {
+      std::vector<Complex> kernel(length_, Complex(0));
+      for (size_t half = 0; half < 2 && k + half < tilted.size(); ++half) {
+        std::fill(in_.begin(), in_.end(), Complex(0));
+        for (size_t i = 0; i < reach_; ++i) in_[i] = tilted[k + half][i] / largest;
+        forward_->transform(in_.data(), out_.data());
+        const Complex unit = half == 0 ? Complex(1, 0) : Complex(0, 1);
+        for (size_t i = 0; i < length_; ++i) {
+          kernel[i] += unit * std::conj(out_[i]) / static_cast<double>(length_);
+        }
+      }
+      kernels_.push_back(std::move(kernel));
+    }
+    // Each transform of length n rounds by less than this share of the norms (Higham 2002, theorem
+    // 24.2); three of them and the product, two kernels together.
+    rounding_ = 6 * 1.2e-16 * (8 * std::log2(static_cast<double>(length_)) + 16);
+  }
+
+  // weight_ at a lattice index relative to bottom_, also beyond the window.
+  double Extended(int64_t j) const {
+    if (j < 0) {
+      if (side_ == Side::kBelow) return 0;
+      return weight_.front() * std::exp(-theta_ * static_cast<double>(j) * step_);
+    }
+    if (j < static_cast<int64_t>(size_)) return weight_[static_cast<size_t>(j)];
+    const double l = static_cast<double>(bottom_ + j) * step_;
+    if (side_ == Side::kAbove) return std::exp(-theta_ * l - log_scale_);
+    return weight_.back() * std::exp(-theta_ * (l - LossAt(size_ - 1)));
+  }
+
+  void Rescale() {
+    const double largest = *std::max_element(weight_.begin(), weight_.end());
+    if (!(largest > 0)) return;
+    for (double& value : weight_) value /= largest;
+    log_scale_ += std::log(largest);
+  }
+
+  double step_;
+  double theta_;
+  Side side_;
+  int64_t bottom_ = 0;
+  size_t size_ = 0;
+  int64_t low_ = 0;  // lattice index of the lowest loss of a round
+  size_t reach_ = 0;
+  size_t length_ = 0;
+  double log_total_ = 0;
+  double rounding_ = 0;
+  std::vector<std::vector<Complex>> kernels_;
+  std::vector<double> weight_;
+  double log_scale_ = 0;
+  std::optional<kissfft<double>> forward_;
+  std::optional<kissfft<double>> backward_;
+  std::vector<Complex> in_;
+  std::vector<Complex> transformed_;
+  std::vector<Complex> product_;
+  std::vector<Complex> out_;
+};
+
+}  // namespace
+
+std::optional<double> AdaptiveEpsilon(const std::vector<LossLattice>& pairs, uint64_t rounds,
+                                      double delta, const CompositionWindow& window, Side side) {
+  Recursion recursion(pairs, window, side);
+  for (uint64_t t = 0; t < rounds; ++t) recursion.Round();
+  // Losses that are infinite are charged to delta, whatever else was lost.
+  double infinite = 0;
+  for (const LossLattice& pair : pairs) infinite = std::max(infinite, pair.infinite);
+  if (side == Side::kAbove) {
+    delta += std::expm1(static_cast<double>(rounds) * std::log1p(-std::min(infinite, 1.0)));
+  }
+  if (!(delta > 0)) return std::nullopt;
+  // From the largest epsilon down to the first whose delta is too large.
+  const double log_delta = std::log(delta);
+  size_t j = 0;
+  if (recursion.LogValue(0) > log_delta) return std::nullopt;
+  while (j < recursion.size() && recursion.LogValue(j) <= log_delta && recursion.LossAt(j) < 0) ++j;
+  if (recursion.LogValue(j) <= log_delta) return 0.0;
+  // delta is convex in e^epsilon: below its chords, above their continuation.
+  const double v_high = std::exp(recursion.LogValue(j));
+  const double v_low = std::exp(recursion.LogValue(j - 1));
+  const double a_low = std::exp(-recursion.LossAt(j));       // the smaller epsilon
+  const double a_high = std::exp(-recursion.LossAt(j - 1));  // the larger one
+  double a = 0;
+  if (side == Side::kAbove) {
+    a = a_low + (v_high - delta) / (v_high - v_low) * (a_high - a_low);
+  } else {
+    if (j + 1 >= recursion.size()) return std::max(0.0, -recursion.LossAt(j));
+    const double v_next = std::exp(recursion.LogValue(j + 1));
+    const double a_next = std::exp(-recursion.LossAt(j + 1));
+    a = std::min(a_high, a_low + (v_high - delta) / (v_next - v_high) * (a_low - a_next));
+  }
+  return std::max(0.0, std::log(a));
+}
+
+}  // namespace tacet::accounting

@@ -1,0 +1,36 @@
+// Composition of rounds in each of which an adversary chooses, from the losses so far, one of
+// several pairs of laws. With V_0(l) = (1 - e^-l)^+ and
+//   V_{t+1}(l) = max over the pairs of E_P[V_t(l + L)],
+// delta(epsilon) after T rounds is V_T(-epsilon) (docs/security/fixed-size-accounting.md).
+#ifndef TACET_ACCOUNTING_ADAPTIVE_COMPOSITION_H_
+#define TACET_ACCOUNTING_ADAPTIVE_COMPOSITION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tacet/accounting/loss_composition.h"
+#include "tacet/accounting/loss_lattice.h"
+
+namespace tacet::accounting {
+
+// The part of the lattice of accumulated losses that is followed, and the tilt under which it is:
+// V_t(l) e^{-theta l} varies little enough there for a Fourier transform in double.
+struct CompositionWindow {
+  double theta = 0;    // >= 0
+  double lowest = 0;   // V below it is taken at it (upper bound) or as 0 (lower bound)
+  double highest = 0;  // V above it is taken as 1, or at it
+};
+
+// The smallest epsilon >= 0 with delta(epsilon) <= delta after `rounds` rounds, from above
+// (Side::kAbove: pairs from PessimisticLattice) or from below (Side::kBelow: from
+// OptimisticLattice). All lattices have the same step, and origins that are multiples of it. Ends
+// of the window and the transforms' rounding are charged to the side asked for. No value when
+// epsilon is not inside the window.
+std::optional<double> AdaptiveEpsilon(const std::vector<LossLattice>& pairs, uint64_t rounds,
+                                      double delta, const CompositionWindow& window, Side side);
+
+}  // namespace tacet::accounting
+
+#endif  // TACET_ACCOUNTING_ADAPTIVE_COMPOSITION_H_

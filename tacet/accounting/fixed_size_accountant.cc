@@ -1,0 +1,296 @@
+#include "tacet/accounting/fixed_size_accountant.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <numbers>
+#include <span>
+#include <utility>
+
+#include "tacet/accounting/adaptive_composition.h"
+#include "tacet/accounting/fixed_size_loss.h"
+#include "tacet/accounting/log_math.h"
+#include "tacet/accounting/loss_rounds.h"
+#include "tacet/accounting/moments_accountant.h"
+#include "tacet/base/status.h"
+
+namespace tacet::accounting {
+namespace {
+
+constexpr double kRightAngle = std::numbers::pi / 2;
+
+// Half of the cuts of an angle in [0, pi/2], mirrored at pi/4: fine near the corners of the set of
+// triangles, where w meets v or u and the supremum lies.
+constexpr double kCuts[] = {0.06, 0.12, 0.2, 0.3, 0.45, 0.6};
+constexpr double kCoarseCuts[] = {0.12, 0.3, 0.55};
+
+// Cuts of the angle between u and w, for zero-out.
+constexpr double kPsi[] = {0, 0.6, 1.0, 1.3, 1.55, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8, std::numbers::pi};
+
+std::vector<double> Cuts(std::span<const double> half) {
+  std::vector<double> cuts = {0, kRightAngle / 2, kRightAngle};
+  for (const double cut : half) {
+    cuts.push_back(cut);
+    cuts.push_back(kRightAngle - cut);
+  }
+  std::sort(cuts.begin(), cuts.end());
+  return cuts;
+}
+
+// The losses of a half in a mixture of parts: `corner_of` gives the corner for lengths in units of
+// the clip norm's radius c = S / sigma.
+using HalfLoss = std::function<std::unique_ptr<RoundLoss>(double q, double c)>;
+
+std::shared_ptr<const RoundLoss> HalfOf(const std::vector<WeightedEvent>& parts,
+                                        const HalfLoss& half) {
+  return LossOfMixture(parts, [&](const SamplingEvent& event) {
+    return half(event.sampling_rate, event.clip_norm / event.noise_stddev);
+  });
+}
+
+// One dominating pair for each cell of the set of triangles, as losses.
+using Cells = std::vector<std::unique_ptr<RoundLoss>>;
+
+// Replace-one: acute and right triangles inscribed in the circle of radius c, by their angles at v
+// and at u. In a cell the sides and cosines are at most those at its ends.
+Cells ReplaceCells(const std::vector<WeightedEvent>& parts, std::span<const double> half_cuts) {
+  const std::vector<double> cuts = Cuts(half_cuts);
+  const size_t n = cuts.size() - 1;
+  // halves[i][j]: the corner at u where the angle at v is in cell i and that at u in cell j. The
+  // corner at v is the same with the two exchanged.
+  std::vector<std::vector<std::shared_ptr<const RoundLoss>>> halves(
+      n, std::vector<std::shared_ptr<const RoundLoss>>(n));
+  const auto inside = [&](size_t i, size_t j) {
+    return cuts[i + 1] + cuts[j + 1] > kRightAngle + 1e-9;
+  };
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < n; ++j) {
+      if (!inside(i, j)) continue;
+      const double at_w = std::min(kRightAngle, 2 * kRightAngle - cuts[i] - cuts[j]);
+      halves[i][j] = HalfOf(parts, [&](double q, double c) {
+        return CornerLoss(q, {.rest = 2 * c * std::sin(cuts[i + 1]),
+                              .moved = 2 * c * std::sin(at_w),
+                              .cosine = std::cos(cuts[j])});
+      });
+    }
+  }
+  Cells cells;
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < n; ++j) {
+      if (inside(i, j)) cells.push_back(TwoHalvesLoss(halves[i][j], halves[j][i]));
+    }
+  }
+  return cells;
+}
+
+// Zero-out: u and w on the sphere, by the angle psi between them. The half seen from u grows with
+// psi, the half seen from 0 falls with it.
+Cells ZeroOutCells(const std::vector<WeightedEvent>& parts, bool present_first) {
+  Cells cells;
+  for (size_t i = 0; i + 1 < std::size(kPsi); ++i) {
+    const double sine = std::sin(kPsi[i + 1] / 2);
+    std::shared_ptr<const RoundLoss> at_unit = HalfOf(parts, [&](double q, double c) {
+      return CornerLoss(q, {.rest = 2 * c * sine, .moved = c, .cosine = sine});
+    });
+    std::shared_ptr<const RoundLoss> at_zero = HalfOf(parts, [&](double q, double c) {
+      return CornerLoss(q, {.rest = c, .moved = c, .cosine = std::cos(kPsi[i])});
+    });
+    cells.push_back(present_first ? TwoHalvesLoss(at_unit, at_zero)
+                                  : TwoHalvesLoss(at_zero, at_unit));
+  }
+  return cells;
+}
+
+// Pairs that are attained. Replace-one: w = v in both orders; zero-out: w = -u.
+Cells AttainedPairs(const std::vector<WeightedEvent>& parts, Neighbouring neighbouring,
+                    bool forward) {
+  Cells pairs;
+  const auto add = [&](const HalfLoss& loss) {
+    pairs.push_back(LossOfMixture(parts, [&](const SamplingEvent& event) {
+      return loss(event.sampling_rate, event.clip_norm / event.noise_stddev);
+    }));
+  };
+  if (neighbouring == Neighbouring::kZeroOut) {
+    add([&](double q, double c) { return OpposedZeroOutLoss(q, c, forward); });
+  } else {
+    add([](double q, double c) { return SampledGaussianLoss(q, 2 * c, true); });
+    add([](double q, double c) { return SampledGaussianLoss(q, 2 * c, false); });
+  }
+  return pairs;
+}
+
+std::vector<LossLattice> LatticesOf(const Cells& cells, const LossRange& range, double step,
+                                    Side side) {
+  std::vector<LossLattice> lattices;
+  for (const auto& cell : cells) {
+    lattices.push_back(side == Side::kAbove ? PessimisticLattice(*cell, range, step)
+                                            : OptimisticLattice(*cell, range, step));
+  }
+  return lattices;
+}
+
+// The one kind of round in a stream and how often it happens; no value when there are several.
+std::optional<RepeatedEvent> OnlyRound(const std::vector<RepeatedEvent>& stream) {
+  std::optional<RepeatedEvent> only;
+  for (const RepeatedEvent& repeated : stream) {
+    if (repeated.count == 0) continue;
+    if (only.has_value()) return std::nullopt;
+    only = repeated;
+  }
+  return only;
+}
+
+bool IsFixedSize(const std::vector<WeightedEvent>& parts) {
+  bool sampled = false;
+  for (const WeightedEvent& part : parts) {
+    const SamplingEvent& event = part.event;
+    if (event.sampling != Sampling::kFixedSize || !(event.noise_stddev > 0) ||
+        event.neighbouring != parts.front().event.neighbouring) {
+      return false;
+    }
+    sampled |= event.sampling_rate > 0 && event.sampling_rate < 1;
+  }
+  return sampled;
+}
+
+// Steps of a transform, and of a lattice, that half a second is enough for.
+constexpr double kTransformWork = 4e8;
+constexpr double kLatticeWork = 2e5;
+// Parts of a mixture that are told apart.
+constexpr size_t kMaxParts = 16;
+// What the lattice may add to epsilon, relative to it.
+constexpr double kWantedError = 4e-4;
+
+class FixedSizeRounds {
+ public:
+  // `parts` and `attained` are one mixture, grouped for a bound from above and from below.
+  FixedSizeRounds(const std::vector<WeightedEvent>& parts,
+                  const std::vector<WeightedEvent>& attained, uint64_t count, double delta)
+      : parts_(parts), attained_(attained), count_(count), delta_(delta) {
+    const bool zero_out = parts.front().event.neighbouring == Neighbouring::kZeroOut;
+    std::vector<LossRounds> rounds;
+    rounds.push_back(MakeLossRounds(
+        LossOfMixture(parts,
+                      [&](const SamplingEvent& event) {
+                        const double c = event.clip_norm / event.noise_stddev;
+                        return zero_out ? FixedSizeZeroOutLoss(event.sampling_rate, c)
+                                        : FixedSizeReplaceLoss(event.sampling_rate, 2 * c);
+                      }),
+        static_cast<double>(count), static_cast<double>(count), delta));
+    start_ = FindCompositionStart(rounds, delta);
+    range_ = rounds.front().range;
+    if (start_.deviation > 0) step_ = ChooseStep(*rounds.front().loss);
+  }
+
+  std::optional<FixedSizeResult> Epsilon() {
+    if (!(start_.deviation > 0)) return std::nullopt;
+    const bool zero_out = parts_.front().event.neighbouring == Neighbouring::kZeroOut;
+    std::optional<FixedSizeResult> worst;
+    for (const bool forward : {true, false}) {
+      if (!forward && !zero_out) break;
+      const std::optional<FixedSizeResult> result = Direction(zero_out, forward);
+      if (!result) return std::nullopt;
+      if (!worst || result->epsilon > worst->epsilon) {
+        const double lower = worst ? worst->epsilon_lower : 0;
+        worst = result;
+        worst->epsilon_lower = std::max(worst->epsilon_lower, lower);
+      } else {
+        worst->epsilon_lower = std::max(worst->epsilon_lower, result->epsilon_lower);
+      }
+    }
+    return worst;
+  }
+
+ private:
+  std::optional<FixedSizeResult> Direction(bool zero_out, bool forward) {
+    // The finest cells and the finest step that can be paid for, first of all cells.
+    double step = step_;
+    std::span<const double> cuts = kCuts;
+    const double coarsest = 0.1 * start_.deviation;
+    const auto too_much = [&] { return Work(CellCount(zero_out, cuts), step) > 1; };
+    while (too_much() && step < coarsest) step *= std::numbers::sqrt2;
+    if (too_much()) cuts = kCoarseCuts;
+    while (too_much() && step < 2 * coarsest) step *= std::numbers::sqrt2;
+    if (too_much()) return std::nullopt;
+    const Cells cells = zero_out ? ZeroOutCells(parts_, forward) : ReplaceCells(parts_, cuts);
+    const Cells attained = AttainedPairs(attained_, parts_.front().event.neighbouring, forward);
+    const auto upper = AdaptiveEpsilon(LatticesOf(cells, range_, step, Side::kAbove), count_,
+                                       delta_, Window(), Side::kAbove);
+    if (!upper) return std::nullopt;
+    const auto lower = AdaptiveEpsilon(LatticesOf(attained, range_, step, Side::kBelow), count_,
+                                       delta_, Window(), Side::kBelow);
+    return FixedSizeResult{
+        .epsilon = *upper, .epsilon_lower = lower.value_or(0), .cells = cells.size()};
+  }
+
+  // The largest step of the lattice with which the envelope's own epsilon is near its limit.
+  double ChooseStep(const RoundLoss& envelope) const {
+    std::optional<double> coarser;
+    double step = 0.1 * start_.deviation;
+    for (int halvings = 0; halvings < 6; ++halvings, step /= 2) {
+      const LossSum sum({{.lattice = PessimisticLattice(envelope, range_, step),
+                          .rounds = static_cast<double>(count_)}});
+      const auto epsilon =
+          sum.Epsilon(sum.TiltAt(start_.tilt.theta), delta_, Side::kAbove, kMaxLatticePoints);
+      if (!epsilon) return step;
+      // The error falls with the square of the step: this one has a third of the difference.
+      if (coarser && (*coarser - epsilon->epsilon) / 3 < kWantedError * epsilon->epsilon) break;
+      coarser = epsilon->epsilon;
+    }
+    return step;
+  }
+
+  // From an epsilon that is surely large enough to losses after which all is lost anyway.
+  CompositionWindow Window() const {
+    const LossSum::Tilt& tilt = start_.tilt;
+    const double epsilon = std::max(tilt.mean, 0.0) + tilt.stddev;
+    return {.theta = tilt.theta,
+            .lowest = -epsilon - 1.2 * tilt.stddev,
+            .highest = 14 / (1 + tilt.theta)};
+  }
+
+  static size_t CellCount(bool zero_out, std::span<const double> cuts) {
+    // Of the n^2 cells of 2 (cuts + 1) = n intervals, those that reach over the diagonal.
+    const size_t n = 2 * (cuts.size() + 1);
+    return zero_out ? std::size(kPsi) - 1 : n * (n + 1) / 2;
+  }
+
+  // The time of one direction, in units of half a second of a slow core. Above 1: too much.
+  double Work(size_t cells, double step) const {
+    const CompositionWindow window = Window();
+    const double reach = (range_.high - range_.low) / step;
+    const double length = (window.highest - window.lowest) / step + reach;
+    const auto pairs = static_cast<double>(cells);
+    const double transforms =
+        0.5 * pairs * static_cast<double>(count_) * length * std::log2(std::max(length, 2.0));
+    const double lattices = pairs * reach * static_cast<double>(parts_.size());
+    return transforms / kTransformWork + lattices / kLatticeWork;
+  }
+
+  const std::vector<WeightedEvent>& parts_;
+  const std::vector<WeightedEvent>& attained_;
+  uint64_t count_;
+  double delta_;
+  CompositionStart start_;
+  LossRange range_;
+  double step_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::optional<FixedSizeResult>> FixedSizeEpsilon(
+    const std::vector<RepeatedEvent>& stream, double delta) {
+  TACET_RETURN_IF_ERROR(CheckDelta(delta));
+  TACET_RETURN_IF_ERROR(CheckStream(stream));
+  const std::optional<RepeatedEvent> round = OnlyRound(stream);
+  if (!round || round->count < 2) return std::nullopt;
+  const std::vector<WeightedEvent> parts =
+      GroupMixture(round->round, GroupedFor::kUpperBound, kMaxParts);
+  if (!IsFixedSize(parts)) return std::nullopt;
+  const std::vector<WeightedEvent> attained =
+      GroupMixture(round->round, GroupedFor::kLowerBound, kMaxParts);
+  return FixedSizeRounds(parts, attained, round->count, delta).Epsilon();
+}
+
+}  // namespace tacet::accounting

@@ -1,0 +1,33 @@
+// The tight accountant for cohorts of fixed size: the largest epsilon that an adversary can reach
+// who chooses all other contributions adaptively, and the unit's two, round by round
+// (docs/security/fixed-size-accounting.md).
+#ifndef TACET_ACCOUNTING_FIXED_SIZE_ACCOUNTANT_H_
+#define TACET_ACCOUNTING_FIXED_SIZE_ACCOUNTANT_H_
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/accounting/privacy_event.h"
+
+namespace tacet::accounting {
+
+struct FixedSizeResult {
+  double epsilon = 0;        // an upper bound
+  double epsilon_lower = 0;  // reached by an adversary who alternates between a few pairs
+  size_t cells = 0;          // that the triangles were cut into
+};
+
+// epsilon at delta in (0, 1) after all rounds of the stream, replace-one or zero-out, for one kind
+// of round with fixed-size sampling: a single event, a mixture of them, or one of known size. No
+// value where the accountant has nothing to say (another kind of sampling, several kinds of rounds,
+// one round, no noise) or where the recursion would take more than about a second: above some 300
+// to 1000 rounds, depending on their noise. A valid bound from another accountant exists there.
+absl::StatusOr<std::optional<FixedSizeResult>> FixedSizeEpsilon(
+    const std::vector<RepeatedEvent>& stream, double delta);
+
+}  // namespace tacet::accounting
+
+#endif  // TACET_ACCOUNTING_FIXED_SIZE_ACCOUNTANT_H_

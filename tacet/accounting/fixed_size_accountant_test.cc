@@ -1,0 +1,177 @@
+#include "tacet/accounting/fixed_size_accountant.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tacet/accounting/pld_accountant.h"
+#include "tacet/accounting/views.h"
+
+namespace tacet::accounting {
+namespace {
+
+SamplingEvent FixedSize(double q, double noise, Neighbouring neighbouring) {
+  return {.neighbouring = neighbouring,
+          .sampling = Sampling::kFixedSize,
+          .sampling_rate = q,
+          .noise_stddev = noise};
+}
+
+FixedSizeResult Tight(const std::vector<RepeatedEvent>& stream, double delta) {
+  const auto result = FixedSizeEpsilon(stream, delta);
+  EXPECT_TRUE(result.ok() && result->has_value());
+  return result.ok() && result->has_value() ? **result : FixedSizeResult{};
+}
+
+constexpr double kPaperRate = 1000.0 / 3596;
+
+TEST(FixedSizeAccountantTest, ThePapersSetting) {
+  const FixedSizeResult replace =
+      Tight(Repeated(FixedSize(kPaperRate, 6, Neighbouring::kReplaceOne), 100), 1e-5);
+  EXPECT_GE(replace.epsilon, 4.3074);  // an adaptive adversary reaches it
+  EXPECT_LE(replace.epsilon, 4.312);   // 4.5288 by the envelope
+  EXPECT_GE(replace.epsilon_lower, 4.305);
+  EXPECT_LE(replace.epsilon_lower, 4.3091);
+  const FixedSizeResult zero_out =
+      Tight(Repeated(FixedSize(kPaperRate, 6, Neighbouring::kZeroOut), 100), 1e-5);
+  EXPECT_GE(zero_out.epsilon, 2.0351);
+  EXPECT_LE(zero_out.epsilon, 2.043);  // 2.1890 by the envelope
+  EXPECT_GE(zero_out.epsilon_lower, 2.034);
+  EXPECT_LE(zero_out.epsilon_lower, 2.0402);
+}
+
+TEST(FixedSizeAccountantTest, OtherSettings) {
+  const FixedSizeResult few =
+      Tight(Repeated(FixedSize(0.1, 1.2, Neighbouring::kReplaceOne), 20), 1e-5);
+  EXPECT_LE(few.epsilon, 10.58);  // 10.872 by the envelope
+  EXPECT_GE(few.epsilon, 10.549);
+  const FixedSizeResult rare =
+      Tight(Repeated(FixedSize(0.01, 2, Neighbouring::kReplaceOne), 100), 1e-6);
+  EXPECT_LE(rare.epsilon, 0.9616);
+  EXPECT_GE(rare.epsilon, 0.9568);
+}
+
+// Whoever has a pair of data sets in mind gains nothing by the adversary's being adaptive: the
+// envelope is never smaller, one attained pair never larger.
+TEST(FixedSizeAccountantTest, LiesBetweenOnePairAndTheEnvelope) {
+  for (const double q : {1e-3, 0.6}) {
+    for (const double noise : {0.8, 30.0}) {
+      for (const double delta : {1e-3, 1e-10}) {
+        for (const Neighbouring neighbouring :
+             {Neighbouring::kReplaceOne, Neighbouring::kZeroOut}) {
+          const auto stream = Repeated(FixedSize(q, noise, neighbouring), 30);
+          const auto tight = FixedSizeEpsilon(stream, delta);
+          ASSERT_TRUE(tight.ok());
+          if (!tight->has_value()) continue;
+          const auto pld = PldEpsilon(stream, delta);
+          ASSERT_TRUE(pld.ok());
+          EXPECT_GE((*tight)->epsilon, pld->epsilon_lower - 1e-9) << q << " " << noise;
+          EXPECT_LE((*tight)->epsilon, pld->epsilon * 1.02 + 2e-3) << q << " " << noise;
+          EXPECT_LE((*tight)->epsilon_lower, (*tight)->epsilon + 1e-9) << q << " " << noise;
+        }
+      }
+    }
+  }
+}
+
+TEST(FixedSizeAccountantTest, SaysNothingWhereItHasNothingToSay) {
+  SamplingEvent poisson = FixedSize(0.1, 1, Neighbouring::kReplaceOne);
+  poisson.sampling = Sampling::kPoisson;
+  const SamplingEvent known{.sampling = Sampling::kNone, .noise_stddev = 6};
+  const SamplingEvent everybody = FixedSize(1, 6, Neighbouring::kReplaceOne);
+  const SamplingEvent silent = FixedSize(0.1, 0, Neighbouring::kReplaceOne);
+  for (const SamplingEvent& event : {poisson, known, everybody, silent}) {
+    const auto result = FixedSizeEpsilon(Repeated(event, 10), 1e-5);
+    ASSERT_TRUE(result.ok());
+    EXPECT_FALSE(result->has_value());
+  }
+  // Several kinds of rounds, and more rounds than the recursion is made for.
+  std::vector<RepeatedEvent> two = Repeated(FixedSize(0.1, 1, Neighbouring::kReplaceOne), 10);
+  two.push_back(Repeated(FixedSize(0.2, 1, Neighbouring::kReplaceOne), 10).front());
+  EXPECT_FALSE(FixedSizeEpsilon(two, 1e-5)->has_value());
+  EXPECT_FALSE(
+      FixedSizeEpsilon(Repeated(FixedSize(0.1, 1, Neighbouring::kReplaceOne), 1'000'000), 1e-5)
+          ->has_value());
+  EXPECT_EQ(FixedSizeEpsilon(two, 0).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Cohorts drawn by coins, their size public.
+std::vector<RepeatedEvent> KnownSize(uint64_t pool, uint64_t cohort, double noise,
+                                     uint64_t rounds) {
+  const auto views = ObserveFederation({.clients = pool,
+                                        .cohort = cohort,
+                                        .rounds = rounds,
+                                        .noise_stddev = noise,
+                                        .sampling = Sampling::kPoisson});
+  EXPECT_TRUE(views.ok());
+  return {{.round = views->front().round, .count = rounds}};
+}
+
+// The smallest valid bound.
+double Best(const std::vector<RepeatedEvent>& stream, double delta) {
+  double best = PldEpsilon(stream, delta)->epsilon;
+  const auto tight = FixedSizeEpsilon(stream, delta);
+  if (tight->has_value()) best = std::min(best, (*tight)->epsilon);
+  return best;
+}
+
+// An observer of the same rounds who is not told how many were drawn.
+double HiddenSize(uint64_t pool, uint64_t cohort, double noise, uint64_t rounds, double delta) {
+  const SamplingEvent event{
+      .sampling = Sampling::kPoisson,
+      .sampling_rate = static_cast<double>(cohort) / static_cast<double>(pool),
+      .noise_stddev = noise};
+  return PldEpsilon(Repeated(event, rounds), delta)->epsilon;
+}
+
+TEST(KnownSizeTest, PoissonCohortsWhoseSizeIsPublicAreNotPoissonSampling) {
+  EXPECT_GE(Best(KnownSize(1'000'000, 10'000, 1, 100), 1e-6), 7.26);
+  EXPECT_LT(HiddenSize(1'000'000, 10'000, 1, 100, 1e-6), 1.12);
+  const double published = Best(KnownSize(3596, 1000, 4, 40), 1e-5);
+  EXPECT_GE(published, 3.933);
+  EXPECT_LT(published, 4.06);
+  EXPECT_NEAR(HiddenSize(3596, 1000, 4, 40, 1e-5), 3.754, 1e-3);
+  EXPECT_GE(Best(KnownSize(2000, 500, 0.6, 1), 1e-2), 3.628);
+  EXPECT_NEAR(HiddenSize(2000, 500, 0.6, 1, 1e-2), 2.614, 1e-3);
+}
+
+// Fixed size is the limit of a binomial number that does not vary.
+TEST(KnownSizeTest, PartsAddUpAndNeverReleaseWithTooFew) {
+  const SamplingEvent event{.sampling = Sampling::kPoissonKnownSize,
+                            .sampling_rate = 0.3,
+                            .noise_stddev = 2,
+                            .pool = 40,
+                            .least = 8};
+  double total = 0;
+  double mean_rate = 0;
+  for (const WeightedEvent& part : FixedSizeParts(event)) {
+    total += part.probability;
+    mean_rate += part.probability * part.event.sampling_rate;
+    EXPECT_EQ(part.event.sampling, Sampling::kFixedSize);
+    if (part.event.sampling_rate > 0) {
+      const double drawn = part.event.sampling_rate * 40;
+      EXPECT_GE(drawn, 8 - 1e-9);
+      EXPECT_NEAR(part.event.noise_stddev, 2 * std::sqrt(drawn / 8), 1e-12);
+    }
+  }
+  EXPECT_NEAR(total, 1, 1e-12);
+  EXPECT_LT(mean_rate, 0.3);  // attempts with fewer than 8 release nothing
+  EXPECT_GT(mean_rate, 0.27);
+}
+
+// Long mixtures are taken together on the safe side, and hardly move the answer.
+TEST(KnownSizeTest, GroupsBracketTheMixture) {
+  const auto stream = KnownSize(400, 100, 3, 20);
+  const auto upper = GroupMixture(stream.front().round, GroupedFor::kUpperBound);
+  const auto lower = GroupMixture(stream.front().round, GroupedFor::kLowerBound);
+  EXPECT_LE(upper.size(), kUngroupedParts);
+  const std::vector<WeightedEvent> parts = FixedSizeParts(stream.front().round.front().event);
+  ASSERT_GT(parts.size(), kUngroupedParts);
+  const double above = PldEpsilon({{.round = upper, .count = 20}}, 1e-5)->epsilon;
+  const double below = PldEpsilon({{.round = lower, .count = 20}}, 1e-5)->epsilon;
+  EXPECT_GT(above, below);
+  EXPECT_LT(above / below, 1.03);
+}
+
+}  // namespace
+}  // namespace tacet::accounting

@@ -1,0 +1,91 @@
+#include "tacet/accounting/loss_rounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tacet/accounting/log_math.h"
+
+namespace tacet::accounting {
+namespace {
+
+// Nobody is sampled: P = Q.
+class NoLoss : public RoundLoss {
+ public:
+  LossSides At(double /*t*/) const override { return {}; }
+  double AtomAtZero() const override { return 1; }
+};
+
+// No noise: everything may be lost.
+class TotalLoss : public RoundLoss {
+ public:
+  LossSides At(double /*t*/) const override { return {.p_above = 1, .q_below = 1}; }
+};
+
+}  // namespace
+
+bool IsUnsampled(const SamplingEvent& event) {
+  return event.sampling == Sampling::kNone ||
+         (event.sampling_rate >= 1 && event.sampling != Sampling::kPoissonKnownSize);
+}
+
+std::unique_ptr<RoundLoss> LossOfMixture(
+    const std::vector<WeightedEvent>& mixture,
+    const std::function<std::unique_ptr<RoundLoss>(const SamplingEvent&)>& loss_of) {
+  std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts;
+  for (const WeightedEvent& part : mixture) {
+    std::unique_ptr<RoundLoss> loss;
+    if (part.event.sampling_rate == 0) {
+      loss = std::make_unique<NoLoss>();
+    } else if (!(part.event.noise_stddev > 0)) {
+      loss = std::make_unique<TotalLoss>();
+    } else {
+      loss = loss_of(part.event);
+    }
+    parts.emplace_back(part.probability, std::move(loss));
+  }
+  if (parts.size() == 1) return std::move(parts.front().second);
+  return MixedLoss(std::move(parts));
+}
+
+LossRounds MakeLossRounds(std::unique_ptr<RoundLoss> loss, double count, double total_rounds,
+                          double delta) {
+  const LossRange range =
+      FindLossRange(*loss, delta * 1e-5 / total_rounds, delta * 1e-12 / total_rounds);
+  return {.loss = std::move(loss), .count = count, .range = range};
+}
+
+CompositionStart FindCompositionStart(std::vector<LossRounds>& rounds, double delta) {
+  double count = 0;
+  for (const LossRounds& r : rounds) count += r.count;
+  CompositionStart start;
+  double step = kInfinity;
+  for (int turn = 0; turn < 12; ++turn) {
+    double width = 0;
+    for (const LossRounds& r : rounds) width = std::max(width, r.range.high - r.range.low);
+    step = std::min(step, width / 1000);
+    std::vector<LossSum::Part> parts;
+    for (const LossRounds& r : rounds) {
+      parts.push_back({.lattice = PessimisticLattice(*r.loss, r.range, step), .rounds = r.count});
+    }
+    start.tilt = LossSum(std::move(parts)).FindTilt(std::log(delta));
+    start.deviation = start.tilt.stddev / std::sqrt(count);
+    // Low losses hardly count under the tilt: they may share the range's lower end.
+    for (LossRounds& r : rounds) {
+      const double log_least = start.tilt.k / count - std::log(count) - 35;
+      double low = r.range.low;
+      while (low < -1e-3 * r.range.high &&
+             std::log(r.loss->At(0.8 * low).p_below) + start.tilt.theta * 0.8 * low < log_least) {
+        low *= 0.8;
+      }
+      r.range.low = low;
+    }
+    const double wanted =
+        std::max(0.1 * start.deviation, width / static_cast<double>(kMaxLatticePoints));
+    if (step <= 1.5 * wanted) break;
+    step = wanted;
+  }
+  return start;
+}
+
+}  // namespace tacet::accounting

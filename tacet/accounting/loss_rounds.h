@@ -1,0 +1,51 @@
+// Streams of rounds as losses with the ranges and the tilt that matter for one delta: what every
+// composition begins with.
+#ifndef TACET_ACCOUNTING_LOSS_ROUNDS_H_
+#define TACET_ACCOUNTING_LOSS_ROUNDS_H_
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tacet/accounting/loss_composition.h"
+#include "tacet/accounting/loss_lattice.h"
+#include "tacet/accounting/privacy_event.h"
+#include "tacet/accounting/round_loss.h"
+
+namespace tacet::accounting {
+
+// True when the observer knows that the unit takes part.
+bool IsUnsampled(const SamplingEvent& event);
+
+// The loss of a mixture whose form the observer learns: `loss_of` for parts that are sampled and
+// have noise, no loss where nobody is sampled, everything lost where there is no noise. The mixture
+// is one that GroupMixture made.
+std::unique_ptr<RoundLoss> LossOfMixture(
+    const std::vector<WeightedEvent>& mixture,
+    const std::function<std::unique_ptr<RoundLoss>(const SamplingEvent&)>& loss_of);
+
+// `count` rounds of one loss; losses outside the range have too little mass to matter.
+struct LossRounds {
+  std::unique_ptr<RoundLoss> loss;
+  double count = 0;
+  LossRange range;
+};
+
+LossRounds MakeLossRounds(std::unique_ptr<RoundLoss> loss, double count, double total_rounds,
+                          double delta);
+
+// The tilt under which the sum of all losses has its mean near epsilon(delta), and the standard
+// deviation of one round under it. Found on coarse lattices; narrows the ranges' lower ends to
+// what counts under the tilt.
+struct CompositionStart {
+  double deviation = 0;  // of one round, tilted; 0 when there is nothing to compose
+  LossSum::Tilt tilt;
+};
+CompositionStart FindCompositionStart(std::vector<LossRounds>& rounds, double delta);
+
+// No lattice has more points.
+inline constexpr size_t kMaxLatticePoints = size_t{1} << 20;
+
+}  // namespace tacet::accounting
+
+#endif  // TACET_ACCOUNTING_LOSS_ROUNDS_H_
