@@ -63,9 +63,8 @@ TEST_F(EnrolmentProgramTest, ThreeSitesAndAServer) {
   EXPECT_EQ(shown.Find("members")->items().size(), 3u);
   EXPECT_FALSE(shown.Find("privacy")->Find("headlines")->items().empty());
   const std::string words = Tacet({"federation", "show"}).out;
-  EXPECT_THAT(words, HasSubstr("What is promised for 20 rounds and 10 attempts more"));
-  EXPECT_THAT(words,
-              HasSubstr("The server together with one holder of the keys: nothing is promised"));
+  EXPECT_THAT(words, HasSubstr("The guarantee covers 20 rounds and 10 spare attempts."));
+  EXPECT_THAT(words, HasSubstr("The server together with one holder of the keys: no guarantee"));
 
   // The server's file holds nobody's key; a site's only its own, sealed.
   const auto server_bytes =

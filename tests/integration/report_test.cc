@@ -75,7 +75,7 @@ TEST_F(ReportTest, AFinishedRunIsToldByItsFiles) {
   const auto& promises = Member(data, 0, "statement").Find("promises")->items();
   ASSERT_GE(promises.size(), 4U);
   EXPECT_THAT(*promises[0].Find("audience")->AsString(), HasSubstr("neither traffic nor cohorts"));
-  EXPECT_GT(Number(promises[0], "power"), 0.01);
+  EXPECT_GT(Number(promises[0], "true_positive_rate"), 0.01);
   EXPECT_TRUE(promises.back().Find("epsilon")->is_null());
 }
 

@@ -6,7 +6,7 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/attack/shadow_models.h"
-#include "tacet/accounting/attack_power.h"
+#include "tacet/accounting/true_positive_rate.h"
 #include "tacet/attack/likelihood_ratio.h"
 #include "tacet/base/hash.h"
 #include "tacet/base/status.h"
@@ -87,7 +87,7 @@ absl::StatusOr<std::vector<ObserverBound>> BoundsOf(
     for (const double rate : kFalsePositiveRates) {
       TACET_ASSIGN_OR_RETURN(
           bound.true_positives.emplace_back(),
-          accounting::AttackPower({{.round = view.round, .count = view.releases}}, rate));
+          accounting::MaxTruePositiveRate({{.round = view.round, .count = view.releases}}, rate));
     }
     bounds.push_back(std::move(bound));
   }
@@ -99,7 +99,7 @@ absl::StatusOr<bool> Exceeds(const attack::OperatingPoint& point,
   if (stream.empty()) return false;
   const double wrong = point.false_positives(kVerdictConfidence).high;
   if (wrong >= 1) return false;
-  TACET_ASSIGN_OR_RETURN(const double allowed, accounting::AttackPower(stream, wrong));
+  TACET_ASSIGN_OR_RETURN(const double allowed, accounting::MaxTruePositiveRate(stream, wrong));
   return point.true_positives(kVerdictConfidence).low > allowed;
 }
 
