@@ -79,6 +79,19 @@ TEST_F(ReportTest, AFinishedRunIsToldByItsFiles) {
   EXPECT_TRUE(promises.back().Find("epsilon")->is_null());
 }
 
+TEST_F(ReportTest, TheWarningsOfAPlanAreInItsSummaryAndReport) {
+  const std::string config = WriteConfig(std::string(kSmall) + "delta = 0.2\n");
+  const Outcome simulated = Tacet({"simulate", "--config", config, "--out", "run"});
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+  EXPECT_THAT(simulated.out, HasSubstr("warning     delta is 0.2 for 12 clients"));
+  EXPECT_THAT(simulated.out, HasSubstr("warning     the noise drowns the update"));
+  const base::JsonValue data = Data({"run"});
+  const base::JsonValue& warnings = *Member(data, 0, "privacy").Find("warnings");
+  EXPECT_EQ(warnings.items().size(), 2u);
+  EXPECT_EQ(warnings.Dump(),
+            ReadJson("run/summary.json").Find("privacy")->Find("warnings")->Dump());
+}
+
 TEST_F(ReportTest, AnUnfinishedRunIsChargedForItsAttempts) {
   Simulate("run");
   const base::JsonValue whole = Data({"run"});
