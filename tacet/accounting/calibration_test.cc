@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/accounting/attack_power.h"
 #include "tacet/accounting/reference_values_for_test.h"
 #include "tacet/base/status.h"
 
@@ -128,39 +127,6 @@ TEST(CalibrationTest, SaysWhatCannotBeHad) {
               HasSubstr("even a cohort of all 3596"));
   EXPECT_THAT(base::Message(EpsilonOf(Paper(), {.epsilon = 1, .view = View::kColluders}).status()),
               HasSubstr("no view \"colluders\""));
-}
-
-TEST(AttackPowerTest, ReproducesTheExplainedFigures) {
-  const auto views = ObserveFederation(Paper());
-  ASSERT_TRUE(views.ok());
-  const ObservedRounds& outsider = views->front();
-  const auto power = AttackPower({{.round = outsider.round, .count = outsider.releases}}, 0.01);
-  ASSERT_TRUE(power.ok());
-  EXPECT_NEAR(*power, 0.096, 5e-4);
-  const SamplingEvent known{.sampling = Sampling::kNone, .noise_stddev = 6, .clip_norm = 1};
-  // Phi(Phi^-1(0.01) + 10/3)
-  EXPECT_NEAR(*AttackPower(Repeated(known, 100), 0.01), 0.8431, 2e-4);
-  EXPECT_THAT(base::Message(AttackPower({}, 1).status()), HasSubstr("false accusations is 1"));
-}
-
-// Randomised response with epsilon = ln 3: right with 3/4 where it is wrong with 1/4, straight
-// lines to (0, 0) and (1, 1).
-TEST(AttackPowerTest, OneEpsilonHasTwoSides) {
-  const double epsilon = std::log(3.0);
-  EXPECT_NEAR(AttackPowerAt(epsilon, 0, 0.01), 0.03, 1e-12);
-  EXPECT_NEAR(AttackPowerAt(epsilon, 0, 0.25), 0.75, 1e-12);
-  EXPECT_NEAR(AttackPowerAt(epsilon, 0, 0.7), 0.9, 1e-12);
-  EXPECT_NEAR(AttackPowerAt(epsilon, 0.02, 0.01), 0.05, 1e-12);
-  EXPECT_NEAR(AttackPowerAt(50, 0, 0.01), 1, 1e-12);
-  // 5 / 6 deviations apart, mostly right: the first side alone would say 1.
-  const SamplingEvent known{.sampling = Sampling::kNone, .noise_stddev = 6, .clip_norm = 2.5};
-  const double power = *AttackPower(Repeated(known, 1), 0.9);
-  EXPECT_LT(power, 0.999);
-  EXPECT_GE(power, 0.98269);  // Phi(Phi^-1(0.9) + 5/6)
-}
-
-TEST(AttackPowerTest, NothingReleasedNothingLearned) {
-  EXPECT_NEAR(*AttackPower({}, 0.01), 0.01, 1e-4);
 }
 
 }  // namespace

@@ -118,6 +118,18 @@ std::vector<ObservedRounds> ObserveSites(const FederationPrivacySpec& spec) {
   return views;
 }
 
+// Sampling of clients amplifies only where the draw is honest. With fixed-size cohorts the server
+// draws; with Poisson sampling each client tosses its own coin.
+void NoteHonestDraw(const FederationPrivacySpec& spec, std::vector<ObservedRounds>& views) {
+  if (spec.sampling != Sampling::kFixedSize) return;
+  for (ObservedRounds& view : views) {
+    const bool amplified = std::ranges::any_of(view.round, [](const WeightedEvent& part) {
+      return part.probability > 0 && part.event.sampling_rate < 1;
+    });
+    if (amplified) view.note += "; assumes that cohorts are drawn honestly";
+  }
+}
+
 }  // namespace
 
 std::string_view ViewName(View view) {
@@ -334,6 +346,7 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPr
                      .releases = spec.rounds,
                      .note = "the paper's convention (1 - chi) sigma, for comparison only"});
   }
+  NoteHonestDraw(spec, views);
   return views;
 }
 

@@ -74,7 +74,9 @@ struct ObservedRounds {
   bool hypothetical = false;
   std::vector<WeightedEvent> round = {};  // empty when standing is kNone
   uint64_t releases = 0;
-  std::string note = {};  // what the figure assumes; for kNone the reason
+  // Assumptions of the figure, an honest draw of the cohorts among them where it amplifies; for
+  // kNone the reason.
+  std::string note = {};
 };
 
 // Every view of a checked federation, outsider first. Unit client:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@ namespace tacet::accounting {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 FederationPrivacySpec Paper() {
   return {.clients = 3596, .cohort = 1000, .rounds = 100, .clip_norm = 1, .noise_stddev = 6};
@@ -140,6 +142,44 @@ TEST(ViewsTest, RefusesWhatIsOutOfRange) {
   EXPECT_THAT(refused([](auto& s) { s.delta = 0; }), HasSubstr("delta is 0"));
   EXPECT_THAT(refused([](auto& s) { s.noise_stddev = std::nan(""); }),
               HasSubstr("noise_stddev is nan"));
+}
+
+// The server that draws a fixed-size cohort can draw whom it wants; a client's own coin it cannot.
+TEST(ViewsTest, AmplificationByTheServersDrawAssumesThatItIsHonest) {
+  const auto honest_draw_assumed = [](const FederationPrivacySpec& spec) {
+    const auto views = ObserveFederation(spec);
+    EXPECT_TRUE(views.ok());
+    for (const ObservedRounds& view : *views) {
+      const bool assumed =
+          view.note.find("assumes that cohorts are drawn honestly") != std::string::npos;
+      const bool amplified =
+          std::any_of(view.round.begin(), view.round.end(), [](const WeightedEvent& part) {
+            return part.event.sampling == Sampling::kFixedSize && part.event.sampling_rate < 1;
+          });
+      EXPECT_EQ(assumed, amplified) << ViewName(view.view);
+    }
+    return std::count_if(views->begin(), views->end(), [](const ObservedRounds& view) {
+      return view.note.find("drawn honestly") != std::string::npos;
+    });
+  };
+  FederationPrivacySpec spec = Paper();
+  spec.colluders = 3;
+  EXPECT_EQ(honest_draw_assumed(spec), 5);  // all but those who know the cohorts
+  spec.cohort = spec.clients;
+  EXPECT_EQ(honest_draw_assumed(spec), 0);
+  FederationPrivacySpec coins = Paper();
+  coins.sampling = Sampling::kPoisson;
+  const auto views = ObserveFederation(coins);
+  ASSERT_TRUE(views.ok());
+  for (const ObservedRounds& view : *views) {
+    EXPECT_THAT(view.note, Not(HasSubstr("honestly"))) << ViewName(view.view);
+  }
+  EXPECT_EQ(honest_draw_assumed({.unit = Unit::kRecord,
+                                 .clients = 4,
+                                 .rounds = 200,
+                                 .noise_stddev = 3,
+                                 .record_rate = 0.1}),
+            0);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct ShadowModel {
 //   log N(x; m_in, v_in) - log N(x; m_out, v_out),
 // x what the attacked model says of it, m and v mean and variance over the shadow models that were,
 // or were not, trained on it. Few models tell a candidate's own variance badly, and a wrong one
-// does most harm where few false accusations are allowed: v is drawn towards the mean variance of
+// does most harm where few false positives are allowed: v is drawn towards the mean variance of
 // all candidates as if 16 more models had shown that one.
 //
 // Scores that are not finite (a model that diverged) are left out of the means. A candidate with

@@ -69,7 +69,7 @@ TEST(LikelihoodRatiosTest, FindsNothingWhereThereIsNothing) {
   const MembershipScores scores =
       SplitScores(*LikelihoodRatios(world.attacked, world.shadows), world.is_member);
   EXPECT_NEAR(*AreaUnderCurve(scores), 0.5, 0.03);
-  EXPECT_LT(PointAt(scores, 0.01).true_positives(0.999).low, 0.01);
+  EXPECT_LT(PointAt(scores, 0.01).TruePositiveInterval(0.999).low, 0.01);
 }
 
 TEST(LikelihoodRatiosTest, IsTheRatioOfTwoNormalDensities) {

@@ -30,9 +30,16 @@ MembershipScores SplitScores(std::span<const double> scores, const std::vector<b
   return split;
 }
 
-double OperatingPoint::true_positive_rate() const { return Share(accused_members, members); }
-double OperatingPoint::false_positive_rate() const {
-  return Share(accused_non_members, non_members);
+double OperatingPoint::true_positive_rate() const { return Share(true_positives, members); }
+double OperatingPoint::false_positive_rate() const { return Share(false_positives, non_members); }
+
+double OperatingPoint::TruePositiveRateAtLeast(double confidence) const {
+  return ExactInterval(true_positives, members, 2 * confidence - 1).low;
+}
+
+double OperatingPoint::FalsePositiveRateAtMost(double confidence) const {
+  const uint64_t ranked = std::min(std::max(false_positives, allowed_false_positives), non_members);
+  return non_members == 0 ? 1 : ExactInterval(ranked, non_members, 2 * confidence - 1).high;
 }
 
 OperatingPoint PointAt(const MembershipScores& scores, double false_positive_rate) {
@@ -40,15 +47,16 @@ OperatingPoint PointAt(const MembershipScores& scores, double false_positive_rat
   const double allowed_share =
       std::floor(false_positive_rate * static_cast<double>(point.non_members) + 1e-9);
   const auto allowed = static_cast<size_t>(allowed_share);
-  std::vector<double> innocent;
-  std::ranges::copy_if(scores.non_members, std::back_inserter(innocent),
+  std::vector<double> ranked;
+  std::ranges::copy_if(scores.non_members, std::back_inserter(ranked),
                        [](double score) { return !std::isnan(score); });
-  std::ranges::sort(innocent, std::greater<>());
-  // The largest non-member's score that must not be passed: what ties with it is spared too.
+  std::ranges::sort(ranked, std::greater<>());
+  // The largest non-member's score that must not be above the threshold; nor are its ties.
   const double threshold =
-      allowed < innocent.size() ? innocent[allowed] : -std::numeric_limits<double>::infinity();
-  point.accused_members = CountAbove(scores.members, threshold);
-  point.accused_non_members = CountAbove(scores.non_members, threshold);
+      allowed < ranked.size() ? ranked[allowed] : -std::numeric_limits<double>::infinity();
+  point.true_positives = CountAbove(scores.members, threshold);
+  point.false_positives = CountAbove(scores.non_members, threshold);
+  point.allowed_false_positives = allowed;
   return point;
 }
 

@@ -160,6 +160,15 @@ absl::Status ChooseNoise(ManifestSpec& spec) {
   return absl::OkStatus();
 }
 
+// With so little noise the samplers' finite precision fails first, but the noise is the cause.
+absl::Status TooLittleNoise(const ManifestSpec& spec, double epsilon) {
+  return base::InvalidArgument(
+      "epsilon is {:.4g} or more for every observer at noise {:.4g} and clip norm {:.4g}, which "
+      "protects nobody: {}",
+      epsilon, spec.noise_stddev, spec.clip_norm,
+      spec.target_epsilon > 0 ? "lower `privacy.target_epsilon`" : "raise `privacy.noise`");
+}
+
 absl::Status CheckBudget(const ManifestSpec& spec) {
   if (spec.budget_epsilon == 0) return absl::OkStatus();
   const SpendingTerms terms{.budget_epsilon = spec.budget_epsilon, .delta = spec.delta};
@@ -287,12 +296,16 @@ absl::StatusOr<Manifest> Manifest::CreateChecked(ManifestSpec spec) {
     TACET_ASSIGN_OR_RETURN(max_epsilon,
                            accounting::LargestCarriedEpsilon(PrivacyOf(spec, AttemptBudget(spec))));
   }
-  TACET_ASSIGN_OR_RETURN(
-      secagg::Terms terms,
+  absl::StatusOr<secagg::Terms> terms =
       secagg::Terms::Create({.mechanism = MechanismOf(spec, range.largest, max_epsilon),
                              .scheme = spec.scheme,
-                             .plaintext_bits = spec.plaintext_bits}));
-  return Manifest(std::move(spec), std::make_shared<const secagg::Terms>(std::move(terms)),
+                             .plaintext_bits = spec.plaintext_bits});
+  if (max_epsilon > kMaxUsefulEpsilon ||
+      (!terms.ok() && max_epsilon > accounting::kLargestCarriedEpsilon)) {
+    return TooLittleNoise(spec, max_epsilon);
+  }
+  TACET_RETURN_IF_ERROR(terms.status());
+  return Manifest(std::move(spec), std::make_shared<const secagg::Terms>(*std::move(terms)),
                   max_epsilon);
 }
 

@@ -86,6 +86,9 @@ struct ManifestSpec {
   std::vector<base::PublicKey> members;
 };
 
+// Epsilon above which nobody is protected: e^50 = 5e21.
+inline constexpr double kMaxUsefulEpsilon = 50;
+
 // How many uploads an attempt that closes can have: Poisson cohorts as in ExpectedCohortRange; all
 // members where those not chosen upload too.
 CohortRange UploadRange(const ManifestSpec& spec);
@@ -111,7 +114,8 @@ class Manifest {
   // InvalidArgument names the value that is wrong and its range: a cohort larger than the
   // federation, a K_min above K, sigma = 0 without `without_noise`, a budget that does not reach
   // for one attempt, ... NotFound when no noise reaches `target_epsilon`. The mechanism's
-  // implementation terms are held against max_epsilon().
+  // implementation terms are held against max_epsilon(); noise that leaves every observer an
+  // epsilon above kMaxUsefulEpsilon, or above what these terms allow, is refused as too little.
   static absl::StatusOr<Manifest> Create(ManifestSpec spec);
   // The same agreement without its members' keys, for a process that helps a member with its work
   // and opens nothing: spec.members is empty. Its hash() is nobody's; agreement() and terms() are

@@ -62,7 +62,7 @@ std::string Warning(const AuditedRun& run) {
   if (run.facts.labels.empty()) return "";
   return fmt::format(
       "> **No guarantee.** This run is labelled {}: it protects nobody, and no figure below is a "
-      "promise.\n\n",
+      "guarantee.\n\n",
       fmt::join(run.facts.labels, ", "));
 }
 
@@ -83,9 +83,9 @@ std::string Promises(const AuditedRun& run, const std::vector<PrivacyRow>& rows,
                      std::string_view explanation) {
   const federation::ManifestSpec& agreed = run.agreed;
   std::string out = fmt::format(
-      "## What is promised to whom\n\n"
+      "## Privacy guarantee\n\n"
       "Protected is one {} ({} neighbours), at delta {}. {} attempts were charged.\n\n"
-      "| who looks | epsilon | accountant | rounds counted |\n|---|---|---|---|\n",
+      "| observer | epsilon | accountant | rounds counted |\n|---|---|---|---|\n",
       accounting::UnitName(agreed.unit), accounting::NeighbouringName(agreed.neighbouring),
       agreed.delta, run.charges());
   for (const PrivacyRow& row : rows) {

@@ -11,9 +11,9 @@
 
 namespace tacet::report {
 
-// Markdown: what was trained, on what, what is promised to whom, limits, how to verify. `rows` are
-// the run's (AuditedRows); `explanation` says in words what they promise, empty when nothing is;
-// `audit_name` is the audit's file name.
+// Markdown: model, data, guarantee by observer, limits, verification. `rows` are the run's
+// (AuditedRows); `explanation` is their guarantee in words, empty when there is none; `audit_name`
+// is the audit's file name.
 std::string ModelCard(const AuditedRun& run, const std::vector<accounting::PrivacyRow>& rows,
                       std::string_view explanation, std::string_view audit_name);
 

@@ -28,7 +28,7 @@ inline const base::JsonValue& AttackOf(const base::JsonValue& result, std::strin
   return kNone;
 }
 
-// A point, by its place among 0.1 %, 1 % and 10 % false accusations.
+// A point, by its place among false-positive rates of 0.1 %, 1 % and 10 %.
 inline const base::JsonValue& PointOf(const base::JsonValue& measured, size_t place) {
   return measured.Find("points")->items()[place];
 }

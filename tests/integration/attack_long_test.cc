@@ -34,7 +34,7 @@ TEST_F(AttackLongTest, FindsNoMoreThanEpsilonAllowsInThePrivateRunOfTheSameSampl
   EXPECT_EQ(exit_code_, 0) << err_;
   EXPECT_FALSE(*result.Find("exceeds_bound")->AsBool());
   EXPECT_TRUE(*result.Find("tests")->items()[0].Find("power")->Find("passed")->AsBool());
-  const base::JsonValue& bound = *result.Find("bounds")->items()[0].Find("most_true_positives");
+  const base::JsonValue& bound = *result.Find("bounds")->items()[0].Find("max_true_positive_rates");
   for (const std::string method : {"loss-threshold", "likelihood-ratio"}) {
     const base::JsonValue& point = PointOf(AttackOf(result, "record", method), 1);
     EXPECT_LT(Number(point, "true_positive_rate"), *bound.items()[1].AsDouble());

@@ -38,6 +38,33 @@ class NoiseAttackTest : public AttackTest {
   void Simulate(const std::string& config, const std::string& out) {
     AttackTest::Simulate(WriteConfig(config, out + ".toml"), "data.csv", out);
   }
+
+  // Every verdict is that of the numbers beside it, and the conclusion that of all verdicts.
+  static void ExpectConclusionOfTheRows(const base::JsonValue& result) {
+    uint64_t rows = 0;
+    uint64_t exceeded = 0;
+    for (const base::JsonValue& test : result.Find("tests")->items()) {
+      for (const base::JsonValue& measured : test.Find("attacks")->items()) {
+        for (const base::JsonValue& point : measured.Find("points")->items()) {
+          const base::JsonValue& row = *point.Find("comparison");
+          const double bound = Number(row, "bound");
+          const std::string verdict = Number(row, "true_positive_rate_at_least") > bound
+                                          ? "exceeded"
+                                      : Number(point, "true_positive_rate") > bound ? "undecided"
+                                                                                    : "within";
+          EXPECT_EQ(*row.Find("verdict")->AsString(), verdict);
+          rows += 1;
+          exceeded += verdict == "exceeded" ? 1 : 0;
+        }
+      }
+    }
+    EXPECT_EQ(Number(result, "comparisons"), rows);
+    EXPECT_EQ(*result.Find("exceeds_bound")->AsBool(), exceeded > 0);
+    const std::string conclusion = *result.Find("verdict")->items()[0].AsString();
+    if (exceeded > 0) {
+      EXPECT_THAT(conclusion, HasSubstr(fmt::format("in {} of {} comparisons", exceeded, rows)));
+    }
+  }
 };
 
 constexpr char kRemembering[] = R"(
@@ -107,7 +134,8 @@ TEST_F(NoiseAttackTest, FindsWhoIsRememberedAndNotWhoIsHidden) {
   const base::JsonValue& bound = hidden.Find("bounds")->items()[0];
   EXPECT_EQ(*bound.Find("view")->AsString(), "outsider");
   for (size_t i = 0; i < 3; ++i) {
-    EXPECT_LE(LowEnd(PointOf(ratio, i)), *bound.Find("most_true_positives")->items()[i].AsDouble());
+    EXPECT_LE(LowEnd(PointOf(ratio, i)),
+              *bound.Find("max_true_positive_rates")->items()[i].AsDouble());
   }
 
   // A model that tells more than was promised for it: another one in its place.
@@ -118,6 +146,8 @@ TEST_F(NoiseAttackTest, FindsWhoIsRememberedAndNotWhoIsHidden) {
   EXPECT_THAT(err_, HasSubstr("more members were found than the run's epsilon allows"));
   EXPECT_TRUE(*lying.Find("exceeds_bound")->AsBool());
   EXPECT_THAT(lying.Find("verdict")->Dump(), HasSubstr("THE BOUND IS EXCEEDED"));
+  ExpectConclusionOfTheRows(hidden);
+  ExpectConclusionOfTheRows(lying);
 }
 
 constexpr char kQuick[] = R"(

@@ -63,9 +63,8 @@ TEST_F(EnrolmentProgramTest, ThreeSitesAndAServer) {
   EXPECT_EQ(shown.Find("members")->items().size(), 3u);
   EXPECT_FALSE(shown.Find("privacy")->Find("headlines")->items().empty());
   const std::string words = Tacet({"federation", "show"}).out;
-  EXPECT_THAT(words, HasSubstr("What is promised for 20 rounds and 10 attempts more"));
-  EXPECT_THAT(words,
-              HasSubstr("The server together with one holder of the keys: nothing is promised"));
+  EXPECT_THAT(words, HasSubstr("The guarantee covers 20 rounds and 10 spare attempts."));
+  EXPECT_THAT(words, HasSubstr("The server together with one holder of the keys: no guarantee"));
 
   // The server's file holds nobody's key; a site's only its own, sealed.
   const auto server_bytes =
@@ -159,6 +158,24 @@ TEST_F(EnrolmentProgramTest, RefusesWhatSomebodyAltered) {
       Tacet({"federation", "enrol", "north", "--request", "other/enrolment.request",
              "--fingerprint", other, "--key-file", "c.key"});
   EXPECT_THAT(mixed.err, HasSubstr("is the request of other, not of north"));
+}
+
+TEST_F(EnrolmentProgramTest, AnAgreementThatProtectsNobodyIsWarnedOfOrRefused) {
+  const auto init = [&](const std::string& privacy) {
+    return Tacet({"federation", "init", "--name", "hospitals", "--config",
+                  WriteConfig("[data]\nclasses = 2\n[model]\nname = \"logistic\"\n"
+                              "input_shape = [10]\n[federation]\nrounds = 20\n[privacy]\n"
+                              "scale = 1e-2\n" +
+                              privacy),
+                  "--members", "3", "--key-file", "c.key"});
+  };
+  const Outcome refused = init("noise = 0.5\n");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("protects nobody: raise `privacy.noise`"));
+  EXPECT_FALSE(std::filesystem::exists(path_ / "federation"));
+  const Outcome warned = init("noise = 6\ndelta = 0.4\n");
+  EXPECT_EQ(warned.exit_code, 0) << warned.err;
+  EXPECT_THAT(warned.out, HasSubstr("warning     delta is 0.4 for 3 clients"));
 }
 
 TEST_F(EnrolmentProgramTest, AFederationIsNoSimulation) {

@@ -75,8 +75,21 @@ TEST_F(ReportTest, AFinishedRunIsToldByItsFiles) {
   const auto& promises = Member(data, 0, "statement").Find("promises")->items();
   ASSERT_GE(promises.size(), 4U);
   EXPECT_THAT(*promises[0].Find("audience")->AsString(), HasSubstr("neither traffic nor cohorts"));
-  EXPECT_GT(Number(promises[0], "power"), 0.01);
+  EXPECT_GT(Number(promises[0], "true_positive_rate"), 0.01);
   EXPECT_TRUE(promises.back().Find("epsilon")->is_null());
+}
+
+TEST_F(ReportTest, TheWarningsOfAPlanAreInItsSummaryAndReport) {
+  const std::string config = WriteConfig(std::string(kSmall) + "delta = 0.2\n");
+  const Outcome simulated = Tacet({"simulate", "--config", config, "--out", "run"});
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+  EXPECT_THAT(simulated.out, HasSubstr("warning     delta is 0.2 for 12 clients"));
+  EXPECT_THAT(simulated.out, HasSubstr("warning     the noise drowns the update"));
+  const base::JsonValue data = Data({"run"});
+  const base::JsonValue& warnings = *Member(data, 0, "privacy").Find("warnings");
+  EXPECT_EQ(warnings.items().size(), 2u);
+  EXPECT_EQ(warnings.Dump(),
+            ReadJson("run/summary.json").Find("privacy")->Find("warnings")->Dump());
 }
 
 TEST_F(ReportTest, AnUnfinishedRunIsChargedForItsAttempts) {

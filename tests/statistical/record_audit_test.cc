@@ -143,8 +143,8 @@ double CountAbove(std::span<const double> scores, double threshold) {
       std::ranges::count_if(scores, [&](double score) { return score > threshold; }));
 }
 
-// ln((right - delta) / wrong) of accusing above a threshold: a lower bound of epsilon with the
-// limits above.
+// ln((right - delta) / wrong) of claiming membership above a threshold: a lower bound of epsilon
+// with the limits above.
 double EpsilonAt(double right, double wrong) {
   return right > kDelta && wrong > 0 ? std::log((right - kDelta) / wrong) : 0;
 }

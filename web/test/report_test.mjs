@@ -114,6 +114,8 @@ test("a finished run: its numbers, its promises, its charts", () =>
     assert.match(text, /one client's whole contribution/);
     assert.match(text, new RegExp(`Charged so far: ${charged_attempts} attempts`));
     assert.match(text, /The server together with one holder of the keys\s+no guarantee/);
+    assert.match(text, /An attacker that accepts a 1 % false-positive rate can identify at most \d+\.\d % of the clients/);
+    assert.match(text, /at most e\^epsilon times its probability with the other, plus delta/);
     assert.doesNotMatch(text, /insecure/i);
     assert.equal(await drawnCharts(page), 6);
     // The tables behind the charts are there before anybody unfolds them.

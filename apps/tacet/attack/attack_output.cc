@@ -1,6 +1,7 @@
 #include "apps/tacet/attack/attack_output.h"
 
 #include <iterator>
+#include <optional>
 
 #include "fmt/core.h"
 
@@ -18,22 +19,32 @@ base::JsonValue IntervalJson(const Interval& interval) {
   return base::JsonValue::MakeArray().Append(interval.low).Append(interval.high);
 }
 
+base::JsonValue ComparisonJson(const std::optional<BoundComparison>& comparison) {
+  if (!comparison.has_value()) return base::JsonValue();
+  return base::JsonValue::MakeObject()
+      .Set("false_positive_rate_at_most", comparison->false_positive_rate_at_most)
+      .Set("true_positive_rate_at_least", comparison->true_positive_rate_at_least)
+      .Set("bound", comparison->bound)
+      .Set("verdict", BoundVerdictName(comparison->verdict));
+}
+
 base::JsonValue AttackRows(const std::vector<MeasuredAttack>& attacks) {
   base::JsonValue list = base::JsonValue::MakeArray();
   for (const MeasuredAttack& measured : attacks) {
     base::JsonValue points = base::JsonValue::MakeArray();
     for (size_t i = 0; i < kRates; ++i) {
       const attack::OperatingPoint& point = measured.points[i].point;
-      points.Append(
-          base::JsonValue::MakeObject()
-              .Set("allowed_false_positive_rate", kFalsePositiveRates[i])
-              .Set("accused_members", point.accused_members)
-              .Set("true_positive_rate", point.true_positive_rate())
-              .Set("true_positive_interval", IntervalJson(point.true_positives(kShownConfidence)))
-              .Set("accused_non_members", point.accused_non_members)
-              .Set("false_positive_rate", point.false_positive_rate())
-              .Set("false_positive_interval", IntervalJson(point.false_positives(kShownConfidence)))
-              .Set("exceeds_bound", measured.points[i].exceeds_bound));
+      points.Append(base::JsonValue::MakeObject()
+                        .Set("allowed_false_positive_rate", kFalsePositiveRates[i])
+                        .Set("true_positives", point.true_positives)
+                        .Set("true_positive_rate", point.true_positive_rate())
+                        .Set("true_positive_interval",
+                             IntervalJson(point.TruePositiveInterval(kShownConfidence)))
+                        .Set("false_positives", point.false_positives)
+                        .Set("false_positive_rate", point.false_positive_rate())
+                        .Set("false_positive_interval",
+                             IntervalJson(point.FalsePositiveInterval(kShownConfidence)))
+                        .Set("comparison", ComparisonJson(measured.points[i].comparison)));
     }
     list.Append(base::JsonValue::MakeObject()
                     .Set("method", AttackMethodName(measured.method))
@@ -66,46 +77,96 @@ std::string IntervalText(double value, const Interval& interval) {
                      100 * interval.high);
 }
 
-std::string Header(std::string_view first) {
-  std::string out = fmt::format("  {:<26}{:>22}", first, "AUC");
-  for (const double rate : kFalsePositiveRates) {
-    out += fmt::format("{:>23}", fmt::format("found at {:g} % false", 100 * rate));
-  }
-  return out + "\n";
+// "exceeded" is to be seen at once.
+std::string VerdictText(BoundVerdict verdict) {
+  return verdict == BoundVerdict::kExceeded ? "EXCEEDED" : std::string(BoundVerdictName(verdict));
 }
 
-std::string AttacksText(const std::vector<MeasuredAttack>& attacks, std::string_view suffix) {
-  std::string out;
+// A line for each attack and false-positive rate; the columns of the comparison only where there is
+// a bound to compare with.
+std::string AttacksText(const std::vector<MeasuredAttack>& attacks) {
+  const bool compared = !attacks.empty() && attacks.front().points.front().comparison.has_value();
+  std::string out = fmt::format("  {:<18}{:>12}{:>24}", "attack", "FPR allowed", "TPR, %");
+  if (compared) {
+    out += fmt::format("{:>14}{:>14}{:>10}  {}", "TPR at least", "FPR at most", "bound", "verdict");
+  }
+  out += "\n";
   for (const MeasuredAttack& measured : attacks) {
-    out += fmt::format(
-        "  {:<26}{:>22}", fmt::format("{}{}", AttackMethodName(measured.method), suffix),
-        measured.auc ? fmt::format("{:.3f} ({:.3f}-{:.3f})", *measured.auc,
-                                   measured.auc_interval.low, measured.auc_interval.high)
-                     : std::string("-"));
-    for (const MeasuredPoint& measured_point : measured.points) {
-      const attack::OperatingPoint& point = measured_point.point;
-      out += fmt::format("{:>23}", IntervalText(point.true_positive_rate(),
-                                                point.true_positives(kShownConfidence)) +
-                                       (measured_point.exceeds_bound ? "!" : ""));
+    for (size_t i = 0; i < kRates; ++i) {
+      const attack::OperatingPoint& point = measured.points[i].point;
+      out += fmt::format(
+          "  {:<18}{:>12}{:>24}", AttackMethodName(measured.method),
+          fmt::format("{:g} %", 100 * kFalsePositiveRates[i]),
+          IntervalText(point.true_positive_rate(), point.TruePositiveInterval(kShownConfidence)));
+      if (const auto& comparison = measured.points[i].comparison) {
+        out += fmt::format("{:>14.2f}{:>14.2f}{:>10.2f}  {}",
+                           100 * comparison->true_positive_rate_at_least,
+                           100 * comparison->false_positive_rate_at_most, 100 * comparison->bound,
+                           VerdictText(comparison->verdict));
+      }
+      out += "\n";
     }
-    out += "\n";
+  }
+  for (const MeasuredAttack& measured : attacks) {
+    if (!measured.auc.has_value()) continue;
+    out += fmt::format("  {:<18}AUC {:.3f} ({:.3f}-{:.3f})\n", AttackMethodName(measured.method),
+                       *measured.auc, measured.auc_interval.low, measured.auc_interval.high);
   }
   return out;
 }
 
 std::string BoundsText(const std::vector<ObserverBound>& bounds) {
-  std::string out;
+  if (bounds.empty()) return "";
+  std::string out = fmt::format("\n{:<50}", "largest TPR, %, that the guarantee leaves at FPR");
+  for (const double rate : kFalsePositiveRates) {
+    out += fmt::format("{:>10}", fmt::format("{:g} %", 100 * rate));
+  }
+  out += "\n";
   for (const ObserverBound& bound : bounds) {
-    const std::string who = fmt::format("at most, {}", accounting::ViewName(bound.view));
     const std::string epsilon =
         bound.epsilon ? fmt::format("epsilon {:.3f}", *bound.epsilon) : std::string();
-    out += fmt::format("  {:<36}{:>12}", who, epsilon);
-    for (const double most : bound.true_positives) {
-      out += fmt::format("{:>23}", fmt::format("{:.2f}", 100 * most));
+    out += fmt::format("  {:<30}{:>18}", accounting::ViewName(bound.view), epsilon);
+    for (const double most : bound.max_true_positive_rates) {
+      out += fmt::format("{:>10.2f}", 100 * most);
     }
     out += "\n";
   }
   return out;
+}
+
+// What the table's columns mean.
+std::string Legend(size_t comparisons) {
+  std::string out = fmt::format(
+      "\nTPR and FPR: true-positive and false-positive rate, in percent. In brackets: {:g} % "
+      "intervals (Clopper-Pearson; AUC: Hanley-McNeil).\n",
+      100 * kShownConfidence);
+  if (comparisons == 0) return out;
+  return out + fmt::format(
+                   "Verdict: the TPR, at least, against the outsider's bound at the FPR, at most. "
+                   "All limits of the {} comparisons hold together with {:g} % confidence "
+                   "(Bonferroni: {:.5g} % each).\n"
+                   "  within     the measured TPR is at most the bound\n"
+                   "  undecided  the measured TPR is above the bound, the TPR, at least, is not\n"
+                   "  EXCEEDED   the TPR, at least, is above the bound\n",
+                   comparisons, 100 * kJointConfidence,
+                   100 * LimitConfidence(kJointConfidence, comparisons));
+}
+
+// A power check that did not pass, by the numbers of its table.
+std::string WhyItProvesNothing(const PowerCheck& power) {
+  if (power.non_members < PowerCheck::kMinNonMembers) {
+    return fmt::format(
+        "{} non-members of the model that remembers show no false-positive rate of 1 %, {} are "
+        "needed: the attack PROVES NOTHING about this run",
+        power.non_members, PowerCheck::kMinNonMembers);
+  }
+  const attack::OperatingPoint point = power.at_one_percent();
+  return fmt::format(
+      "on the model that remembers, the likelihood ratio has a true-positive rate of {} % at a "
+      "false-positive rate of 1 %; {:g} % with a lower limit above 1 % are needed: the attack "
+      "PROVES NOTHING about this run",
+      IntervalText(point.true_positive_rate(), point.TruePositiveInterval(kShownConfidence)),
+      100 * PowerCheck::kMinTruePositiveRate);
 }
 
 // The unit of the test in words, who is a member and who is not.
@@ -130,13 +191,13 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
   base::JsonValue bounds = base::JsonValue::MakeArray();
   for (const ObserverBound& bound : result.bounds) {
     base::JsonValue most = base::JsonValue::MakeArray();
-    for (const double rate : bound.true_positives) most.Append(rate);
+    for (const double rate : bound.max_true_positive_rates) most.Append(rate);
     bounds.Append(
         base::JsonValue::MakeObject()
             .Set("view", accounting::ViewName(bound.view))
             .Set("epsilon", bound.epsilon ? base::JsonValue(*bound.epsilon) : base::JsonValue())
             .Set("releases", bound.releases)
-            .Set("most_true_positives", std::move(most)));
+            .Set("max_true_positive_rates", std::move(most)));
   }
   base::JsonValue rates = base::JsonValue::MakeArray();
   for (const double rate : kFalsePositiveRates) rates.Append(rate);
@@ -145,6 +206,7 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
   base::JsonValue verdict = base::JsonValue::MakeArray();
   for (const std::string& line : AttackVerdict(result, run, settings)) verdict.Append(line);
   const base::JsonValue* labels = run.summary().Find("labels");
+  const size_t comparisons = result.comparisons().size();
   base::JsonValue json = base::JsonValue::MakeObject();
   return json
       .Set("run", base::JsonValue::MakeObject()
@@ -163,7 +225,10 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
       .Set("commit", BuildCommit())
       .Set("false_positive_rates", std::move(rates))
       .Set("confidence", kShownConfidence)
-      .Set("verdict_confidence", kVerdictConfidence)
+      .Set("joint_confidence", kJointConfidence)
+      .Set("comparisons", static_cast<uint64_t>(comparisons))
+      .Set("limit_confidence",
+           comparisons == 0 ? base::JsonValue() : LimitConfidence(kJointConfidence, comparisons))
       .Set("tests", std::move(tests))
       .Set("not_tested", std::move(skipped))
       .Set("bounds", std::move(bounds))
@@ -174,17 +239,9 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
 std::vector<std::string> AttackVerdict(const AttackResult& result, const AttackedRun& run,
                                        const AttackSettings& settings) {
   std::vector<std::string> lines;
-  if (result.bounds.empty()) {
-    lines.push_back("nothing is promised for this run (see its labels), so there is no bound");
-  } else if (result.exceeds_bound()) {
-    lines.push_back(fmt::format(
-        "THE BOUND IS EXCEEDED with confidence {:g} %: either the run did not do what its "
-        "accounting says, or the candidates are not what this test takes them for; do not rely on "
-        "epsilon before this is understood",
-        100 * kVerdictConfidence));
-  } else {
-    lines.push_back("no attack found more members than epsilon allows a holder of the model");
-  }
+  lines.push_back(result.bounds.empty()
+                      ? "this run has no guarantee (see its labels), so there is no bound"
+                      : ConclusionOf(result.comparisons(), kJointConfidence));
   for (const UnitTest& test : result.tests) {
     const std::string_view unit = accounting::UnitName(test.unit);
     if (test.unit != run.agreed().unit && !result.bounds.empty()) {
@@ -196,16 +253,12 @@ std::vector<std::string> AttackVerdict(const AttackResult& result, const Attacke
     const auto wanted = static_cast<uint64_t>(1 / kFalsePositiveRates[0]);
     if (test.non_members < wanted) {
       lines.push_back(
-          fmt::format("unit {}: {} non-members cannot show a rate below {:.2g} %; where less is "
-                      "allowed, nobody "
-                      "innocent was accused",
+          fmt::format("unit {}: {} non-members cannot show a false-positive rate below {:.2g} %; "
+                      "where less is allowed, the attack had no false positive",
                       unit, test.non_members, 100.0 / static_cast<double>(test.non_members)));
     }
     if (test.power.has_value() && !test.power->passed()) {
-      lines.push_back(fmt::format(
-          "unit {}: on a model that remembers its samples the same attack does not find a tenth of "
-          "{} members while accusing 1 % of {} others: it PROVES NOTHING about this run",
-          unit, test.power->members, test.power->non_members));
+      lines.push_back(fmt::format("unit {}: {}", unit, WhyItProvesNothing(*test.power)));
     }
   }
   if (settings.shadows < 64) {
@@ -229,18 +282,15 @@ std::string AttackText(const AttackResult& result, const AttackedRun& run,
     out +=
         fmt::format("\nunit {}: {} members, {} that are not: {}\n", accounting::UnitName(test.unit),
                     test.members, test.non_members, WhoIsAsked(test));
-    out += Header("members found, %");
-    out += AttacksText(test.attacks, "");
-    out += BoundsText(result.bounds);
+    out += AttacksText(test.attacks);
     if (test.power.has_value()) {
       out += fmt::format(
           "  the same attack on a model that remembers ({} members, {} not, {} epochs)\n",
           test.power->members, test.power->non_members, test.power->epochs);
-      out += AttacksText(test.power->attacks, ", power");
+      out += AttacksText(test.power->attacks);
     }
   }
-  out += fmt::format("\nIn brackets: {:g} % intervals (Clopper-Pearson; AUC: Hanley-McNeil).\n",
-                     100 * kShownConfidence);
+  out += BoundsText(result.bounds) + Legend(result.comparisons().size());
   for (const std::string& line : AttackVerdict(result, run, settings)) {
     out += fmt::format("- {}\n", line);
   }

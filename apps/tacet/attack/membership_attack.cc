@@ -6,7 +6,7 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/attack/shadow_models.h"
-#include "tacet/accounting/attack_power.h"
+#include "tacet/accounting/true_positive_rate.h"
 #include "tacet/attack/likelihood_ratio.h"
 #include "tacet/base/hash.h"
 #include "tacet/base/status.h"
@@ -19,8 +19,6 @@ using accounting::Unit;
 // What shadow models are trained for, in names of folders.
 constexpr std::string_view kShadow = "shadow";
 constexpr std::string_view kPower = "power";
-// Of whom 1 % is somebody.
-constexpr uint64_t kFewestNonMembers = 100;
 
 // What every test of a run shares.
 struct Attacker {
@@ -28,7 +26,6 @@ struct Attacker {
   const std::filesystem::path& directory;
   const AttackSettings& settings;
   ShadowRecipe recipe;
-  std::vector<accounting::RepeatedEvent> outsider;  // empty without a guarantee
   std::FILE* out;
 };
 
@@ -83,29 +80,19 @@ absl::StatusOr<std::vector<ObserverBound>> BoundsOf(
     ObserverBound bound{.view = view.view,
                         .epsilon = StoredEpsilon(run.summary(), view.view),
                         .releases = view.releases,
-                        .true_positives = {}};
+                        .max_true_positive_rates = {}};
     for (const double rate : kFalsePositiveRates) {
       TACET_ASSIGN_OR_RETURN(
-          bound.true_positives.emplace_back(),
-          accounting::AttackPower({{.round = view.round, .count = view.releases}}, rate));
+          bound.max_true_positive_rates.emplace_back(),
+          accounting::MaxTruePositiveRate({{.round = view.round, .count = view.releases}}, rate));
     }
     bounds.push_back(std::move(bound));
   }
   return bounds;
 }
 
-absl::StatusOr<bool> Exceeds(const attack::OperatingPoint& point,
-                             const std::vector<accounting::RepeatedEvent>& stream) {
-  if (stream.empty()) return false;
-  const double wrong = point.false_positives(kVerdictConfidence).high;
-  if (wrong >= 1) return false;
-  TACET_ASSIGN_OR_RETURN(const double allowed, accounting::AttackPower(stream, wrong));
-  return point.true_positives(kVerdictConfidence).low > allowed;
-}
-
-absl::StatusOr<MeasuredAttack> Measure(AttackMethod method, std::span<const double> scores,
-                                       const std::vector<bool>& is_member,
-                                       const std::vector<accounting::RepeatedEvent>& stream) {
+MeasuredAttack Measure(AttackMethod method, std::span<const double> scores,
+                       const std::vector<bool>& is_member) {
   const attack::MembershipScores split = attack::SplitScores(scores, is_member);
   MeasuredAttack measured{
       .method = method, .auc = attack::AreaUnderCurve(split), .auc_interval = {}, .points = {}};
@@ -114,9 +101,7 @@ absl::StatusOr<MeasuredAttack> Measure(AttackMethod method, std::span<const doub
                                                  split.non_members.size(), kShownConfidence);
   }
   for (const double rate : kFalsePositiveRates) {
-    MeasuredPoint point{.point = attack::PointAt(split, rate)};
-    TACET_ASSIGN_OR_RETURN(point.exceeds_bound, Exceeds(point.point, stream));
-    measured.points.push_back(point);
+    measured.points.push_back({.point = attack::PointAt(split, rate)});
   }
   return measured;
 }
@@ -124,17 +109,33 @@ absl::StatusOr<MeasuredAttack> Measure(AttackMethod method, std::span<const doub
 // Both attacks, from what the attacked model said of the candidates.
 absl::StatusOr<std::vector<MeasuredAttack>> MeasureBoth(
     const Statements& said, std::span<const attack::ShadowModel> shadows,
-    const std::vector<bool>& is_member, const std::vector<accounting::RepeatedEvent>& stream) {
+    const std::vector<bool>& is_member) {
   std::vector<double> small_losses;
   for (const double loss : said.losses) small_losses.push_back(-loss);
   TACET_ASSIGN_OR_RETURN(const std::vector<double> ratios,
                          attack::LikelihoodRatios(said.confidences, shadows));
-  std::vector<MeasuredAttack> attacks;
-  TACET_ASSIGN_OR_RETURN(attacks.emplace_back(),
-                         Measure(AttackMethod::kLossThreshold, small_losses, is_member, stream));
-  TACET_ASSIGN_OR_RETURN(attacks.emplace_back(),
-                         Measure(AttackMethod::kLikelihoodRatio, ratios, is_member, stream));
-  return attacks;
+  return std::vector<MeasuredAttack>{Measure(AttackMethod::kLossThreshold, small_losses, is_member),
+                                     Measure(AttackMethod::kLikelihoodRatio, ratios, is_member)};
+}
+
+// Every point of every test with the bound of `stream`, all together at kJointConfidence.
+absl::Status CompareAll(const std::vector<accounting::RepeatedEvent>& stream,
+                        std::vector<UnitTest>& tests) {
+  std::vector<MeasuredPoint*> points;
+  for (UnitTest& test : tests) {
+    for (MeasuredAttack& measured : test.attacks) {
+      for (MeasuredPoint& point : measured.points) points.push_back(&point);
+    }
+  }
+  const auto bound = [&stream](double false_positive_rate) {
+    return accounting::MaxTruePositiveRate(stream, false_positive_rate);
+  };
+  for (MeasuredPoint* const point : points) {
+    TACET_ASSIGN_OR_RETURN(
+        point->comparison,
+        CompareWithBound(point->point, bound, LimitConfidence(kJointConfidence, points.size())));
+  }
+  return absl::OkStatus();
 }
 
 ShadowRecipe ShadowRecipeOf(const AttackedRun& run, const learning::LearnerSpec& learner,
@@ -218,7 +219,7 @@ absl::StatusOr<PowerCheck> CheckPower(const Attacker& attacker, const Candidates
   check.epochs = attacker.settings.power_epochs;
   check.members = static_cast<uint64_t>(std::ranges::count(attacked.trained_on, true));
   check.non_members = attacked.trained_on.size() - check.members;
-  TACET_ASSIGN_OR_RETURN(check.attacks, MeasureBoth(said, shadows, attacked.trained_on, {}));
+  TACET_ASSIGN_OR_RETURN(check.attacks, MeasureBoth(said, shadows, attacked.trained_on));
   return check;
 }
 
@@ -236,8 +237,7 @@ absl::StatusOr<UnitTest> TestUnit(const Attacker& attacker, const Candidates& ca
                 .samples = candidates.data.samples(),
                 .attacks = {},
                 .power = {}};
-  TACET_ASSIGN_OR_RETURN(test.attacks,
-                         MeasureBoth(said, shadows, candidates.is_member, attacker.outsider));
+  TACET_ASSIGN_OR_RETURN(test.attacks, MeasureBoth(said, shadows, candidates.is_member));
   if (attacker.settings.check_power) {
     TACET_ASSIGN_OR_RETURN(test.power, CheckPower(attacker, candidates));
   }
@@ -257,22 +257,34 @@ std::string_view AttackMethodName(AttackMethod method) {
 }
 
 bool PowerCheck::passed() const {
+  const attack::OperatingPoint point = at_one_percent();
+  return non_members >= kMinNonMembers && point.true_positive_rate() >= kMinTruePositiveRate &&
+         point.TruePositiveInterval(kShownConfidence).low > kFalsePositiveRates[1];
+}
+
+attack::OperatingPoint PowerCheck::at_one_percent() const {
   for (const MeasuredAttack& measured : attacks) {
-    if (measured.method != AttackMethod::kLikelihoodRatio) continue;
-    const attack::OperatingPoint& at_one_percent = measured.points[1].point;
-    return non_members >= kFewestNonMembers && at_one_percent.true_positive_rate() >= 0.1 &&
-           at_one_percent.true_positives(kShownConfidence).low > kFalsePositiveRates[1];
+    if (measured.method == AttackMethod::kLikelihoodRatio) return measured.points[1].point;
   }
-  return false;
+  return {};
+}
+
+std::vector<BoundComparison> AttackResult::comparisons() const {
+  std::vector<BoundComparison> all;
+  for (const UnitTest& test : tests) {
+    for (const MeasuredAttack& measured : test.attacks) {
+      for (const MeasuredPoint& point : measured.points) {
+        if (point.comparison.has_value()) all.push_back(*point.comparison);
+      }
+    }
+  }
+  return all;
 }
 
 bool AttackResult::exceeds_bound() const {
-  for (const UnitTest& test : tests) {
-    for (const MeasuredAttack& measured : test.attacks) {
-      if (std::ranges::any_of(measured.points, &MeasuredPoint::exceeds_bound)) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(comparisons(), [](const BoundComparison& comparison) {
+    return comparison.verdict == BoundVerdict::kExceeded;
+  });
 }
 
 absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
@@ -285,11 +297,7 @@ absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
                     .directory = directory,
                     .settings = settings,
                     .recipe = ShadowRecipeOf(run, learner, settings),
-                    .outsider = {},
                     .out = out};
-  if (!views.empty()) {
-    attacker.outsider = {{.round = views.front().round, .count = views.front().releases}};
-  }
   AttackResult result;
   result.shadow_model = attacker.recipe.learner.model;
   result.shadow_rounds = attacker.recipe.federation.rounds;
@@ -311,6 +319,11 @@ absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
             ? fmt::format("a run of unit {} has no test of unit {}",
                           accounting::UnitName(run.agreed().unit), settings.unit)
             : result.not_tested.front());
+  }
+  if (!views.empty()) {
+    const accounting::ObservedRounds& outsider = views.front();
+    TACET_RETURN_IF_ERROR(
+        CompareAll({{.round = outsider.round, .count = outsider.releases}}, result.tests));
   }
   TACET_ASSIGN_OR_RETURN(result.bounds, BoundsOf(run, views));
   return result;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/attack/attacked_run.h"
+#include "apps/tacet/attack/bound_comparison.h"
 #include "tacet/accounting/views.h"
 #include "tacet/attack/operating_point.h"
 #include "tacet/base/json.h"
@@ -30,20 +31,19 @@ struct AttackSettings {
   uint64_t power_epochs = 100;
 };
 
-// Shares of false accusations at which attacks are measured.
+// False-positive rates at which attacks are measured.
 inline constexpr double kFalsePositiveRates[] = {0.001, 0.01, 0.1};
-// Of the intervals that are shown, and of those by which a bound is said to be exceeded.
+// Of each interval that is shown, and of all comparisons with the bound together.
 inline constexpr double kShownConfidence = 0.95;
-inline constexpr double kVerdictConfidence = 0.999;
+inline constexpr double kJointConfidence = 0.999;
 
 enum class AttackMethod { kLossThreshold, kLikelihoodRatio };
 std::string_view AttackMethodName(AttackMethod method);
 
 struct MeasuredPoint {
   attack::OperatingPoint point;
-  // Beyond what the outsider's bound allows, both rates taken at the ends of their intervals that
-  // speak for the bound. False without a guarantee.
-  bool exceeds_bound = false;
+  // With the outsider's bound; absent without a guarantee and in a power check.
+  std::optional<BoundComparison> comparison = {};
 };
 
 struct MeasuredAttack {
@@ -60,8 +60,13 @@ struct PowerCheck {
   uint64_t non_members = 0;
   std::vector<MeasuredAttack> attacks;
 
-  // At least one in ten members is found by the likelihood ratio with 1 % false accusations, more
-  // than 1 % beyond doubt, and there are the hundred non-members that show such a rate.
+  static constexpr uint64_t kMinNonMembers = 100;  // fewer show no false-positive rate of 1 %
+  static constexpr double kMinTruePositiveRate = 0.1;
+
+  // The likelihood ratio, at a false-positive rate of 1 %.
+  attack::OperatingPoint at_one_percent() const;
+  // There are kMinNonMembers, the true-positive rate there is at least kMinTruePositiveRate, and
+  // the low end of its interval is above 1 %.
   bool passed() const;
 };
 
@@ -79,7 +84,7 @@ struct ObserverBound {
   accounting::View view = accounting::View::kOutsider;
   std::optional<double> epsilon;  // as the run's summary has it, for the run's own neighbours
   uint64_t releases = 0;
-  std::vector<double> true_positives;  // most of them, for each of kFalsePositiveRates
+  std::vector<double> max_true_positive_rates;  // for each of kFalsePositiveRates
 };
 
 struct AttackResult {
@@ -89,6 +94,8 @@ struct AttackResult {
   std::string shadow_model;
   uint64_t shadow_rounds = 0;
 
+  // All of all tests, in their order.
+  std::vector<BoundComparison> comparisons() const;
   bool exceeds_bound() const;
 };
 

@@ -122,7 +122,7 @@ class ClientShowCommand : public Command {
  public:
   std::string_view name() const override { return "show"; }
   std::string_view summary() const override {
-    return "what this site agreed to, with whom, and what is promised to whom, in words";
+    return "the agreement of this site, its members, and the guarantee in words";
   }
   void Register(Options& options) override {
     options.AddString("home", kHomeHelp, &home_);

@@ -2,11 +2,13 @@
 #include <ctime>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "fmt/core.h"
 
 #include "apps/tacet/federation/federation_command.h"
 #include "apps/tacet/federation/federation_setup.h"
+#include "apps/tacet/privacy/privacy_warnings.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_config.h"
@@ -68,9 +70,10 @@ class FederationInitCommand : public Command {
         architecture.InitialParameters(config.run.seed, config.model.last_layer_gain);
     const std::string agreed = AgreedToml(config);
     TACET_ASSIGN_OR_RETURN(const federation::Manifest plan, Plan(config, agreed, model));
+    TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, PrivacyWarnings(plan.spec()));
     TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker, unlock_.New("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const base::PublicKey coordinator, Make(agreed, model, unlocker));
-    Print(plan, coordinator);
+    Print(plan, warnings, coordinator);
     return absl::OkStatus();
   }
 
@@ -120,21 +123,25 @@ class FederationInitCommand : public Command {
     return keys.signing.public_key();
   }
 
-  void Print(const federation::Manifest& plan, const base::PublicKey& coordinator) const {
+  void Print(const federation::Manifest& plan, const std::vector<std::string>& warnings,
+             const base::PublicKey& coordinator) const {
     if (json_) {
       fmt::print("{}\n", base::JsonValue::MakeObject()
                              .Set("federation", name_)
                              .Set("folder", folder_)
                              .Set("coordinator", base::ToHex(coordinator))
                              .Set("dimension", plan.spec().dimension)
+                             .Set("warnings", WarningsJson(warnings))
                              .Dump(2));
       return;
     }
     fmt::print(
-        "{}\nfolder      {}\ncoordinator {}\n\nTell every site the coordinator's fingerprint by a "
+        "{}{}\nfolder      {}\ncoordinator {}\n\nTell every site the coordinator's fingerprint by "
+        "a "
         "way that nobody can alter. Each makes its keys with\n  tacet client request --name NAME\n"
         "and sends you its request; enrol it with\n  tacet federation enrol NAME --request FILE\n",
-        AgreementText(plan), folder_, federation::FingerprintText(coordinator));
+        AgreementText(plan), WarningLines(warnings), folder_,
+        federation::FingerprintText(coordinator));
   }
 
   std::string folder_ = std::string(kDefaultFolder);

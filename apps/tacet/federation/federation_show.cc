@@ -19,7 +19,7 @@ class FederationShowCommand : public Command {
  public:
   std::string_view name() const override { return "show"; }
   std::string_view summary() const override {
-    return "what was agreed, with whom, and what is promised to whom, in words";
+    return "the agreement, its members, and the guarantee in words";
   }
   void Register(Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);

@@ -13,6 +13,7 @@
 #include "apps/tacet/privacy/privacy_explain.h"
 #include "apps/tacet/privacy/privacy_output.h"
 #include "apps/tacet/privacy/privacy_sweep.h"
+#include "apps/tacet/privacy/privacy_warnings.h"
 #include "tacet/accounting/calibration.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/status.h"
@@ -46,7 +47,9 @@ class PrivacyCommand : public Command {
     options.AddUint("rounds", "T, rounds, every attempt counted", &rounds_);
     options.AddDouble("clip", "S, the L2 clip norm of a contribution", &spec_.clip_norm);
     options.AddDouble("noise", "sigma, standard deviation of the noise in the sum", &noise_);
-    options.AddDouble("delta", "the probability with which the promise may fail", &spec_.delta);
+    options.AddDouble("delta",
+                      "bounds the part of the probability that the factor e^epsilon does not cover",
+                      &spec_.delta);
     options.AddUint("min-participants",
                     "K_min, a round with fewer is not opened; 0 means the cohort (with Poisson "
                     "sampling what is missed once in 1e9 rounds)",
@@ -68,11 +71,11 @@ class PrivacyCommand : public Command {
     options.AddUint("appearances", "most sites at which one person or record appears",
                     &spec_.appearances);
     options.AddFlag("json", "print JSON", &json_);
-    options.AddFlag("explain", "say in words what is promised to whom, and what is not", &explain_);
-    options.AddDouble("false-accusations",
-                      "for --explain: how many wrong accusations an attacker "
-                      "may make",
-                      &false_accusations_);
+    options.AddFlag("explain", "say the guarantee in words, observer by observer, and its limits",
+                    &explain_);
+    options.AddDouble("false-positive-rate",
+                      "for --explain: the false-positive rate that an attacker accepts",
+                      &false_positive_rate_);
     options.AddString("calibrate",
                       "find noise, rounds, cohort (at the given noise) or "
                       "cohort-at-average-noise (noise / cohort fixed) for --epsilon",
@@ -89,8 +92,14 @@ class PrivacyCommand : public Command {
                       "fixed) or colluding: writes CSV and SVG",
                       &sweep_);
     options.AddString("out", "for --sweep: path of the files without .csv and .svg", &out_);
-    options.AddUint("dimension", "values of one update, for the terms of finite arithmetic",
-                    &size_.dimension);
+    options.AddUint("dimension",
+                    "values of one update, for the terms of finite arithmetic (486,654 when not "
+                    "given) and the warning about too much noise",
+                    &dimension_);
+    options.AddDouble("expected-batch",
+                      "records (persons) that all sites together draw in a round on average, for "
+                      "the warnings",
+                      &details_.expected_batch);
     options.AddDouble("bound", "b, the bound of one coordinate, likewise; 0 means the clip norm",
                       &size_.coordinate_bound);
     options.AddDouble("scale", "s, the step of the quantisation, likewise",
@@ -106,13 +115,15 @@ class PrivacyCommand : public Command {
       return Sweep();
     }
     TACET_ASSIGN_OR_RETURN(const std::vector<PrivacyRow> rows, accounting::PrivacyRows(spec_));
+    TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
+                           PrivacyWarnings(spec_, details_));
     if (explain_) {
       TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement,
-                             StatePrivacy(spec_, rows, false_accusations_));
-      fmt::print("{}\n\n{}", Heading(), StatementText(statement));
+                             StatePrivacy(spec_, rows, false_positive_rate_));
+      fmt::print("{}\n\n{}{}", Heading(), StatementText(statement), WarningsText(warnings));
       return absl::OkStatus();
     }
-    Print(rows);
+    Print(rows, warnings);
     return absl::OkStatus();
   }
 
@@ -136,6 +147,9 @@ class PrivacyCommand : public Command {
       return base::InvalidArgument("--rounds is missing");
     }
     spec_.rounds = rounds_.value_or(1);
+    if (dimension_) {
+      size_.dimension = details_.dimension = *dimension_;
+    }
     if (!(availability_ > 0 && availability_ <= 1)) {
       return base::InvalidArgument("--availability is {}, expected above 0 and at most 1",
                                    availability_);
@@ -167,17 +181,20 @@ class PrivacyCommand : public Command {
         spec_.rounds, spec_.clip_norm, spec_.noise_stddev, resulting, spec_.delta);
   }
 
-  void Print(const std::vector<PrivacyRow>& rows) const {
+  void Print(const std::vector<PrivacyRow>& rows, const std::vector<std::string>& warnings) const {
     std::string why;
     const auto terms = report::TermsOfRows(rows, spec_, size_, why);
     if (json_) {
-      fmt::print("{}\n", report::PrivacyRowsJson(rows, terms).Dump(2));
+      fmt::print(
+          "{}\n",
+          report::PrivacyRowsJson(rows, terms).Set("warnings", WarningsJson(warnings)).Dump(2));
       return;
     }
     fmt::print("{}\n\n{}", Heading(), PrivacyRowsTable(rows, terms));
     if (!why.empty()) {
       fmt::print("The mechanism cannot run at this size: {}\n", why);
     }
+    fmt::print("{}", WarningsText(warnings));
   }
 
   absl::StatusOr<accounting::CalibrationTarget> Target() const {
@@ -252,6 +269,8 @@ class PrivacyCommand : public Command {
 
   accounting::FederationPrivacySpec spec_;
   report::MechanismSize size_;
+  PlanDetails details_;
+  std::optional<uint64_t> dimension_;
   std::optional<uint64_t> rounds_;
   std::optional<double> noise_;
   std::string sampling_ = "fixed-size";
@@ -261,7 +280,7 @@ class PrivacyCommand : public Command {
   double availability_ = 1;
   bool json_ = false;
   bool explain_ = false;
-  double false_accusations_ = kFalseAccusations;
+  double false_positive_rate_ = kFalsePositiveRate;
   std::optional<std::string> calibrate_;
   std::optional<double> epsilon_;
   std::string accountant_ = "best";

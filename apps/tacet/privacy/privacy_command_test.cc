@@ -13,6 +13,7 @@
 namespace tacet::app {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -93,7 +94,9 @@ TEST(PrivacyCommandTest, TermsBeyondDeltaAreSaidToBe) {
   ASSERT_NE(terms, nullptr);
   EXPECT_EQ(terms->Find("delta")->AsDouble().value_or(0), 1);
   EXPECT_EQ(json->Find("accountants")->items().back().Find("implementation"), nullptr);
-  EXPECT_THAT(Output({"--noise", "0.3"}), HasSubstr("for exact arithmetic only"));
+  const std::string hardly_any = Output({"--noise", "0.3"});
+  EXPECT_THAT(hardly_any, HasSubstr("for exact arithmetic only"));
+  EXPECT_THAT(hardly_any, EndsWith("raise `privacy.noise`\n"));
   EXPECT_THAT(Output({}), Not(HasSubstr("for exact arithmetic only")));
 }
 
@@ -138,13 +141,31 @@ TEST(PrivacyCommandTest, CalibratesNoise) {
 
 TEST(PrivacyCommandTest, ExplainsInWords) {
   const std::string text = Output({"--explain"});
-  EXPECT_THAT(text, HasSubstr("at most 9.6 %"));
-  EXPECT_THAT(text, HasSubstr("at most 84.3 %"));
-  EXPECT_THAT(text, HasSubstr("What is not promised"));
-  EXPECT_THAT(text, HasSubstr("Whoever sees the traffic learns them."));
+  EXPECT_THAT(text, HasSubstr("An attacker that accepts a 1 % false-positive rate can identify at "
+                              "most 9.6 % of the clients in the training data."));
+  EXPECT_THAT(text, HasSubstr("at most 84.3 % of the clients"));
+  EXPECT_THAT(text,
+              HasSubstr("at most e^epsilon times its probability with the other, plus delta"));
+  EXPECT_THAT(text, HasSubstr("traffic; assumes that cohorts are drawn honestly): epsilon 4.529"));
+  EXPECT_THAT(text, HasSubstr("took part 100 times): epsilon 19.131"));
+  EXPECT_THAT(text, HasSubstr("Not guaranteed"));
+  EXPECT_THAT(text, HasSubstr("Anyone who sees the traffic learns them."));
+  EXPECT_THAT(text, Not(HasSubstr("Warnings")));
+  EXPECT_THAT(Output({"--explain", "--false-positive-rate", "0.1"}),
+              HasSubstr("accepts a 10 % false-positive rate can identify at most 39.6 %"));
   const std::string covered = Output({"--explain", "--cover-uploads"});
   EXPECT_THAT(covered, HasSubstr("although everybody uploads"));
-  EXPECT_THAT(covered, Not(HasSubstr("Whoever knows who took part")));
+  EXPECT_THAT(covered, Not(HasSubstr("Anyone who knows who took part")));
+}
+
+TEST(PrivacyCommandTest, WarnsOfWhatItIsToldOf) {
+  EXPECT_THAT(Output({}), Not(HasSubstr("Warnings")));
+  EXPECT_THAT(Output({"--dimension", "486654"}), Not(HasSubstr("Warnings")));
+  EXPECT_THAT(Output({"--dimension", "1000000000"}), HasSubstr("the noise drowns the update"));
+  EXPECT_THAT(Output({"--delta", "3e-4"}), HasSubstr("delta is 0.0003 for 3596 clients"));
+  const auto json = base::JsonValue::Parse(Output({"--delta", "3e-4", "--json"}));
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ(json->Find("warnings")->items().size(), 1u);
 }
 
 TEST(PrivacyCommandTest, SweepsWriteCsvAndSvg) {

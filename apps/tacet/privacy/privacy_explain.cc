@@ -4,7 +4,7 @@
 
 #include "fmt/format.h"
 
-#include "tacet/accounting/attack_power.h"
+#include "tacet/accounting/true_positive_rate.h"
 #include "tacet/accounting/views.h"
 #include "tacet/base/status.h"
 
@@ -36,9 +36,9 @@ std::string_view Audience(View view, const FederationPrivacySpec& spec) {
         return "The server, its network, its operators, once they hold the models";
       }
       return spec.cover_uploads
-                 ? "Whoever learns who took part although everybody uploads"
-                 : "Whoever knows who took part: the server, its network, its operators, once they "
-                   "hold the models";
+                 ? "Anyone who learns who took part although everybody uploads"
+                 : "Anyone who knows who took part: the server, its network, its operators, once "
+                   "they hold the models";
     case View::kTrafficObserver:
       return "The server, its network, its operators, who see an upload of every client";
     case View::kServerWithKeyHolder:
@@ -49,14 +49,26 @@ std::string_view Audience(View view, const FederationPrivacySpec& spec) {
   return "";
 }
 
-std::string UnitPhrase(const FederationPrivacySpec& spec) {
-  switch (spec.unit) {
+std::string UnitPhrase(Unit unit) {
+  switch (unit) {
     case Unit::kClient:
       return "one client's whole contribution";
     case Unit::kPerson:
       return "all records of one person";
     case Unit::kRecord:
       return "one record";
+  }
+  return "";
+}
+
+std::string UnitsPhrase(Unit unit) {
+  switch (unit) {
+    case Unit::kClient:
+      return "clients";
+    case Unit::kPerson:
+      return "people";
+    case Unit::kRecord:
+      return "records";
   }
   return "";
 }
@@ -79,18 +91,18 @@ std::vector<std::string> Limits(const FederationPrivacySpec& spec) {
   if (spec.unit != Unit::kClient) {
     sampling += "which records a site drew. The draw must never leave the site.";
   } else {
-    sampling += "the cohorts. Whoever sees the traffic learns them";
+    sampling += "the cohorts. Anyone who sees the traffic learns them";
     sampling += spec.cover_uploads ? ", unless every client uploads, as planned here." : ".";
   }
   return {
       std::move(sampling),
-      "Whether a client exists, is reachable or uploads is not hidden.",
-      "Accuracy and loss on members' data, early stopping and tuning on them are outside epsilon "
-      "unless noised and charged.",
+      "The guarantee does not hide whether a client exists, is reachable or uploads.",
+      "Epsilon does not cover accuracy and loss on members' data, early stopping, or tuning on "
+      "them, unless they are noised and charged.",
       "A client that sends something else than its clipped and noised update loses its own "
-      "protection and can spoil the model, not the promise to the others as long as K_min honest "
+      "protection. It can spoil the model. The others keep their guarantee as long as K_min honest "
       "noise shares remain.",
-      "What was promised holds for this federation: the same data in another one is charged "
+      "The guarantee is for this federation. The same data in another federation are charged "
       "again, and the costs add up.",
   };
 }
@@ -99,16 +111,17 @@ std::vector<std::string> Limits(const FederationPrivacySpec& spec) {
 
 absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
                                               const std::vector<PrivacyRow>& rows,
-                                              double false_accusations) {
+                                              double false_positive_rate) {
   TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views,
                          accounting::ObserveFederation(spec));
   PrivacyStatement statement{
-      .hidden = std::string(UnitPhrase(spec)),
+      .hidden = UnitPhrase(spec.unit),
       .neighbour = spec.neighbouring == Neighbouring::kReplaceOne
                        ? "any other data in its place"
-                       : "nothing at all (its noise is sent anyway)",
+                       : "nothing in its place (its noise is sent anyway)",
+      .units = UnitsPhrase(spec.unit),
       .delta = spec.delta,
-      .false_accusations = false_accusations,
+      .false_positive_rate = false_positive_rate,
       .promises = {},
       .limits = Limits(spec),
   };
@@ -121,12 +134,12 @@ absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
                            .bound = std::nullopt};
     if (const PrivacyRow* row = SmallestBound(rows, view)) {
       TACET_ASSIGN_OR_RETURN(
-          const double power,
-          accounting::AttackPower({{.round = view.round, .count = view.releases}},
-                                  false_accusations));
+          const double true_positive_rate,
+          accounting::MaxTruePositiveRate({{.round = view.round, .count = view.releases}},
+                                          false_positive_rate));
       promise.bound = {.epsilon = *row->epsilon,
                        .accountant = accounting::AccountantName(row->accountant),
-                       .power = power};
+                       .true_positive_rate = true_positive_rate};
       promise.note = row->note;
     }
     statement.promises.push_back(std::move(promise));
@@ -134,26 +147,40 @@ absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
   return statement;
 }
 
+std::string MeaningOfEpsilonAndDelta(const PrivacyStatement& statement) {
+  return fmt::format(
+      "For every set of outcomes, its probability with one data set is at most e^epsilon times its "
+      "probability with the other, plus delta. Delta is {}: it bounds the part of the probability "
+      "that the factor e^epsilon does not cover.",
+      statement.delta);
+}
+
+std::string AttackerSentence(const PrivacyStatement& statement,
+                             const PrivacyPromise::Bound& bound) {
+  return fmt::format(
+      "An attacker that accepts a {:g} % false-positive rate can identify at most {:.1f} % of the "
+      "{} in the training data.",
+      100 * statement.false_positive_rate, 100 * bound.true_positive_rate, statement.units);
+}
+
 std::string StatementText(const PrivacyStatement& statement) {
   std::string out = fmt::format(
-      "What is promised\n"
-      "Hidden is {}: whether it is what it is or {}. With probability {} per federation, delta, "
-      "the promise may fail.\n\n",
-      statement.hidden, statement.neighbour, statement.delta);
-  std::string nothing = "What is not promised\n";
+      "Guarantee\n"
+      "Protected is {}. The guarantee compares two data sets: the real one, and one with {}. "
+      "{}\n\n",
+      statement.hidden, statement.neighbour, MeaningOfEpsilonAndDelta(statement));
+  std::string limits = "Not guaranteed\n";
   for (const PrivacyPromise& promise : statement.promises) {
     if (!promise.bound) {
-      nothing += fmt::format("- {}: nothing is promised ({}).\n", promise.audience, promise.note);
+      limits += fmt::format("- {}: no guarantee ({}).\n", promise.audience, promise.note);
       continue;
     }
-    out += fmt::format(
-        "- {} ({}): epsilon {:.3f} ({}). Of those it may accuse it identifies at most {:.1f} %, if "
-        "no more than {:g} % of its accusations may hit the innocent.\n\n",
-        promise.audience, promise.note, promise.bound->epsilon, promise.bound->accountant,
-        100 * promise.bound->power, 100 * statement.false_accusations);
+    out += fmt::format("- {} ({}): epsilon {:.3f} ({}). {}\n\n", promise.audience, promise.note,
+                       promise.bound->epsilon, promise.bound->accountant,
+                       AttackerSentence(statement, *promise.bound));
   }
-  for (const std::string& limit : statement.limits) nothing += fmt::format("- {}\n", limit);
-  return out + nothing;
+  for (const std::string& limit : statement.limits) limits += fmt::format("- {}\n", limit);
+  return out + limits;
 }
 
 base::JsonValue StatementJson(const PrivacyStatement& statement) {
@@ -167,7 +194,8 @@ base::JsonValue StatementJson(const PrivacyStatement& statement) {
     if (promise.bound) {
       item.Set("epsilon", promise.bound->epsilon)
           .Set("accountant", promise.bound->accountant)
-          .Set("power", promise.bound->power);
+          .Set("true_positive_rate", promise.bound->true_positive_rate)
+          .Set("attacker", AttackerSentence(statement, *promise.bound));
     } else {
       item.Set("epsilon", base::JsonValue());
     }
@@ -178,8 +206,10 @@ base::JsonValue StatementJson(const PrivacyStatement& statement) {
   return base::JsonValue::MakeObject()
       .Set("hidden", statement.hidden)
       .Set("neighbour", statement.neighbour)
+      .Set("units", statement.units)
       .Set("delta", statement.delta)
-      .Set("false_accusations", statement.false_accusations)
+      .Set("meaning", MeaningOfEpsilonAndDelta(statement))
+      .Set("false_positive_rate", statement.false_positive_rate)
       .Set("promises", std::move(promises))
       .Set("limits", std::move(limits));
 }

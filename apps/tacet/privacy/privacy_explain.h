@@ -1,4 +1,4 @@
-// What a federation promises, in words.
+// The guarantee of a federation in words.
 #ifndef TACET_APPS_TACET_PRIVACY_PRIVACY_EXPLAIN_H_
 #define TACET_APPS_TACET_PRIVACY_PRIVACY_EXPLAIN_H_
 
@@ -15,39 +15,46 @@
 
 namespace tacet::app {
 
-// What is promised against one kind of observer.
+// The guarantee against one kind of observer.
 struct PrivacyPromise {
-  // The smallest valid bound, and the power that it leaves an attacker.
+  // The smallest valid bound, and the largest true-positive rate that it leaves an attacker.
   struct Bound {
     double epsilon = 0;
     std::string_view accountant;
-    double power = 0;  // in [0, 1], at the statement's rate of false accusations
+    double true_positive_rate = 0;  // in [0, 1], at the statement's false-positive rate
   };
   accounting::View view = accounting::View::kOutsider;
-  std::string audience;        // who it is, the beginning of a sentence
-  std::string note;            // what the bound assumes, or why there is none
+  std::string audience;        // the observer, as the beginning of a sentence
+  std::string note;            // assumptions of the bound, or the reason why there is none
   uint64_t releases = 0;       // rounds that the bound counts
-  std::optional<Bound> bound;  // absent: nothing is promised
+  std::optional<Bound> bound;  // absent: no guarantee
 };
 
 struct PrivacyStatement {
   std::string hidden;     // "one client's whole contribution"
-  std::string neighbour;  // what might stand in its place: "any other data in its place"
+  std::string neighbour;  // its replacement in the other data set: "any other data in its place"
+  std::string units;      // "clients", "people" or "records"
   double delta = 0;
-  double false_accusations = 0;  // the probability of accusing wrongly that the attacker accepts
+  double false_positive_rate = 0;  // that the attacker accepts
   std::vector<PrivacyPromise> promises;
   std::vector<std::string> limits;  // what no figure covers, a sentence or two each
 };
 
-// The rate of false accusations that a statement speaks of unless it is asked for another.
-inline constexpr double kFalseAccusations = 0.01;
+// The false-positive rate of a statement unless another one is asked for.
+inline constexpr double kFalsePositiveRate = 0.01;
 
-// To whom what is promised. `rows` are the federation's own; `false_accusations` is in (0, 1).
+// `rows` are the federation's own; `false_positive_rate` is in
+// (0, 1).
 absl::StatusOr<PrivacyStatement> StatePrivacy(const accounting::FederationPrivacySpec& spec,
                                               const std::vector<accounting::PrivacyRow>& rows,
-                                              double false_accusations = kFalseAccusations);
+                                              double false_positive_rate = kFalsePositiveRate);
 
-// The statement as paragraphs, and for pages.
+// Epsilon and delta in two sentences, for one statement.
+std::string MeaningOfEpsilonAndDelta(const PrivacyStatement& statement);
+// "An attacker that accepts a 1 % false-positive rate can identify at most 3.8 % of ..."
+std::string AttackerSentence(const PrivacyStatement& statement, const PrivacyPromise::Bound& bound);
+
+// The statement as paragraphs, and for pages (docs/formats/report.md).
 std::string StatementText(const PrivacyStatement& statement);
 base::JsonValue StatementJson(const PrivacyStatement& statement);
 

@@ -30,8 +30,8 @@ struct RunPromises {
   std::optional<PrivacyStatement> statement;  // absent exactly when there are no rows
 };
 
-// For all attempts that each run charged so far; an attacker's power is given for one false
-// accusation in a hundred. Statements take seconds of computing: runs that promise the same share
+// For all attempts that each run charged so far; an attacker's true-positive rate is given at
+// kFalsePositiveRate. Statements take seconds of computing: runs that promise the same share
 // one, different ones are worked out side by side. Errors name the run.
 absl::StatusOr<std::vector<RunPromises>> PromisesOf(std::span<const RunRecord> runs);
 

@@ -4,11 +4,9 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,198 +14,21 @@
 
 #include "apps/tacet/program/plot.h"
 #include "apps/tacet/reproduce/experiment.h"
-#include "apps/tacet/run/memory_run.h"
+#include "apps/tacet/reproduce/hospital_comparisons.h"
+#include "apps/tacet/reproduce/hospital_trials.h"
 #include "apps/tacet/run/run_config.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
-#include "tacet/learning/architecture.h"
-#include "tacet/learning/row_scores.h"
-#include "tacet/learning/split.h"
 
 namespace tacet::app {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kEpsilons[] = {0.5, 1, 2, 4, 8, kInfinity};
-constexpr double kLeaveOneOutEpsilons[] = {2, kInfinity};
-
-// Without privacy: the gradient of all records in every round. Both overfit soon; these many were
-// the best of 20, 60, 200 for a hospital alone and for all together
-// (docs/experiments/hospitals/README.md).
-constexpr uint64_t kPlainRounds = 20;
-constexpr double kPlainRate = 0.5;
-// Client-level privacy: few rounds, since every one of them costs a whole hospital's data.
-constexpr uint64_t kClientRounds = 10;
+// Of the comparisons that are printed; the record has those of every epsilon.
+constexpr double kComparedEpsilon = 2;
 
 std::string EpsilonText(double epsilon) {
   return std::isfinite(epsilon) ? fmt::format("{:g}", epsilon) : std::string("inf");
-}
-
-// What is trained on whose records, and how.
-struct Variant {
-  std::string name;  // record, client, alone, pooled, record-left-out
-  double epsilon = kInfinity;
-  std::optional<uint64_t> hospital;  // alone: whose data; record-left-out: whose are left out
-};
-
-std::vector<Variant> Variants(uint64_t hospitals) {
-  std::vector<Variant> variants;
-  for (const double epsilon : kEpsilons) variants.push_back({"record", epsilon, {}});
-  for (const double epsilon : kEpsilons) variants.push_back({"client", epsilon, {}});
-  variants.push_back({"pooled", kInfinity, {}});
-  for (uint64_t h = 0; h < hospitals; ++h) variants.push_back({"alone", kInfinity, h});
-  for (uint64_t h = 0; h < hospitals; ++h) {
-    for (const double epsilon : kLeaveOneOutEpsilons) {
-      variants.push_back({"record-left-out", epsilon, h});
-    }
-  }
-  return variants;
-}
-
-// One training, judged.
-struct Trial {
-  uint64_t seed = 0;
-  learning::Quality all;                       // held-out patients of all hospitals
-  std::vector<learning::Quality> by_hospital;  // of each; left out: all patients of that one
-  double noise = 0;
-  double epsilon = kInfinity;  // what the ledger counted
-};
-
-class HospitalTrials {
- public:
-  HospitalTrials(RunConfig config, learning::Dataset dataset)
-      : config_(std::move(config)), dataset_(std::move(dataset)) {}
-
-  absl::Status Prepare();
-  absl::StatusOr<Trial> Run(const Variant& variant, uint64_t seed);
-  const learning::Dataset& dataset() const { return dataset_; }
-
- private:
-  absl::StatusOr<RunConfig> ConfigOf(const Variant& variant, uint64_t sites, uint64_t seed);
-  absl::Status Judge(const std::vector<float>& model, std::span<const uint32_t> rows,
-                     learning::Quality& quality) const;
-
-  RunConfig config_;
-  learning::Dataset dataset_;
-  std::optional<learning::Architecture> architecture_;
-  // Found once for each (variant, sites, epsilon): calibration takes longer than training.
-  std::mutex mutex_;
-  std::map<std::tuple<std::string, uint64_t, double>, double> noise_;
-};
-
-absl::Status HospitalTrials::Prepare() {
-  if (dataset_.owners() < 2 || dataset_.classes() != 2) {
-    return base::InvalidArgument("{}: {} hospitals and {} classes, expected at least 2 and just 2",
-                                 dataset_.name(), dataset_.owners(), dataset_.classes());
-  }
-  if (config_.privacy.unit != "record") {
-    return base::InvalidArgument("the configuration's privacy.unit is {}, expected record",
-                                 config_.privacy.unit);
-  }
-  TACET_ASSIGN_OR_RETURN(architecture_,
-                         learning::Architecture::Create({.model = config_.model.name,
-                                                         .input_shape = dataset_.input_shape(),
-                                                         .hidden = config_.model.hidden,
-                                                         .classes = dataset_.classes()}));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<RunConfig> HospitalTrials::ConfigOf(const Variant& variant, uint64_t sites,
-                                                   uint64_t seed) {
-  RunConfig config = config_;
-  config.run.seed = seed;
-  config.run.insecure_seed = seed;
-  config.run.threads = 1;
-  config.privacy.noise = 0;
-  config.privacy.target_epsilon = 0;
-  config.privacy.budget_epsilon = 0;
-  const bool alone = variant.name == "alone" || variant.name == "pooled";
-  if (alone) {
-    config.federation.rounds = kPlainRounds;
-    config.server.learning_rate = config.server.learning_rate_final = kPlainRate;
-    config.privacy.record_rate = 1;
-    config.run.no_noise = config.run.no_clip = true;
-    config.run.no_encryption = config.run.no_quantisation = true;
-    return config;
-  }
-  if (variant.name == "client") {
-    config.federation.rounds = kClientRounds;
-    config.federation.cohort = sites;
-    config.training.learning_rate = config.training.learning_rate_final = 0.1;
-    config.privacy.unit = "client";
-    config.privacy.record_rate = 0;
-    config.privacy.expected_batch = 0;
-    config.privacy.colluders = config.privacy.appearances = 0;
-    config.server.learning_rate = 1;
-    config.server.learning_rate_final = 0.2;
-  }
-  if (!std::isfinite(variant.epsilon)) {
-    config.run.no_noise = true;
-    return config;
-  }
-  const std::lock_guard lock(mutex_);
-  double& noise = noise_[{variant.name, sites, variant.epsilon}];
-  if (noise == 0) {
-    RunConfig calibrated = config;
-    calibrated.privacy.target_epsilon = variant.epsilon;
-    TACET_ASSIGN_OR_RETURN(federation::SimulationSpec spec, SimulationSpecOf(calibrated));
-    spec.manifest.dimension = architecture_->dimension();
-    spec.manifest.clients = sites;
-    spec.manifest.members.resize(sites);
-    if (spec.manifest.unit != accounting::Unit::kClient) spec.manifest.expected_batch = 1;
-    TACET_ASSIGN_OR_RETURN(const federation::Manifest manifest,
-                           federation::Manifest::Create(spec.manifest));
-    noise = manifest.spec().noise_stddev;
-  }
-  config.privacy.noise = noise;
-  return config;
-}
-
-absl::Status HospitalTrials::Judge(const std::vector<float>& model, std::span<const uint32_t> rows,
-                                   learning::Quality& quality) const {
-  TACET_ASSIGN_OR_RETURN(const std::vector<double> margins,
-                         learning::Margins(*architecture_, model, dataset_, rows));
-  quality = learning::QualityOf(margins, dataset_, rows);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Trial> HospitalTrials::Run(const Variant& variant, uint64_t seed) {
-  const learning::Split split(dataset_, seed, config_.data.held_out);
-  const bool left_out = variant.name == "record-left-out";
-  std::vector<learning::ChosenRows> chosen;
-  for (uint64_t h = 0; h < dataset_.owners(); ++h) {
-    if (variant.hospital.has_value() && (h == *variant.hospital) == left_out) continue;
-    const std::span<const uint32_t> rows = split.training_rows(h);
-    if (variant.name == "pooled" && !chosen.empty()) {
-      chosen[0].rows.insert(chosen[0].rows.end(), rows.begin(), rows.end());
-    } else {
-      chosen.push_back({h, {rows.begin(), rows.end()}});
-    }
-  }
-  TACET_ASSIGN_OR_RETURN(const learning::Dataset training,
-                         learning::SelectRows(dataset_, chosen, dataset_.name()));
-  TACET_ASSIGN_OR_RETURN(const RunConfig config, ConfigOf(variant, training.owners(), seed));
-  TACET_ASSIGN_OR_RETURN(const MemoryRun run, TrainInMemory(config, training));
-
-  Trial trial{.seed = seed,
-              .all = {},
-              .by_hospital = std::vector<learning::Quality>(dataset_.owners()),
-              .noise = run.agreed.noise_stddev,
-              .epsilon = run.epsilon};
-  const std::span<const uint32_t> held_out = split.held_out_rows();
-  TACET_RETURN_IF_ERROR(Judge(run.model, held_out, trial.all));
-  for (uint64_t h = 0; h < dataset_.owners(); ++h) {
-    const std::span<const uint32_t> own = dataset_.rows(h);
-    std::vector<uint32_t> rows;
-    if (left_out) {
-      rows.assign(own.begin(), own.end());
-    } else {
-      std::ranges::copy_if(held_out, std::back_inserter(rows),
-                           [&](uint32_t row) { return std::ranges::binary_search(own, row); });
-    }
-    TACET_RETURN_IF_ERROR(Judge(run.model, rows, trial.by_hospital[h]));
-  }
-  return trial;
 }
 
 // Mean and deviation over trials; absent values do not count.
@@ -254,11 +75,11 @@ std::string TitleOf(const std::string& name) {
   return "by the others, each record protected";
 }
 
-std::vector<Line> Lines(const std::vector<Variant>& variants,
-                        const std::vector<std::vector<Trial>>& trials, uint64_t hospitals) {
+std::vector<Line> Lines(const std::vector<HospitalVariant>& variants,
+                        const std::vector<std::vector<HospitalTrial>>& trials, uint64_t hospitals) {
   std::vector<Line> lines;
   for (size_t v = 0; v < variants.size(); ++v) {
-    const Variant& variant = variants[v];
+    const HospitalVariant& variant = variants[v];
     auto line = std::ranges::find_if(lines, [&](const Line& known) {
       return known.name == variant.name && known.epsilon == variant.epsilon;
     });
@@ -271,7 +92,7 @@ std::vector<Line> Lines(const std::vector<Variant>& variants,
                        .hospital_auc = std::vector<std::vector<double>>(hospitals)});
       line = lines.end() - 1;
     }
-    for (const Trial& trial : trials[v]) {
+    for (const HospitalTrial& trial : trials[v]) {
       if (variant.name != "record-left-out") {
         if (trial.all.auc) line->auc.push_back(*trial.all.auc);
         line->accuracy.push_back(trial.all.accuracy);
@@ -347,7 +168,8 @@ base::JsonValue LineJson(const Line& line, const learning::Dataset& dataset) {
       .Set("auc_by_hospital", std::move(hospitals));
 }
 
-std::string Csv(const std::vector<Variant>& variants, const std::vector<std::vector<Trial>>& trials,
+std::string Csv(const std::vector<HospitalVariant>& variants,
+                const std::vector<std::vector<HospitalTrial>>& trials,
                 const learning::Dataset& dataset) {
   std::string text = "variant,hospital,epsilon,seed,noise,auc,accuracy";
   for (uint64_t h = 0; h < dataset.owners(); ++h)
@@ -357,7 +179,7 @@ std::string Csv(const std::vector<Variant>& variants, const std::vector<std::vec
     return value.has_value() ? fmt::format("{:.6f}", *value) : std::string();
   };
   for (size_t v = 0; v < variants.size(); ++v) {
-    for (const Trial& trial : trials[v]) {
+    for (const HospitalTrial& trial : trials[v]) {
       text += fmt::format("{},{},{},{},{:.6g},{},{:.6f}", variants[v].name,
                           variants[v].hospital ? dataset.owner_name(*variants[v].hospital) : "",
                           EpsilonText(variants[v].epsilon), trial.seed, trial.noise,
@@ -419,8 +241,9 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
   TACET_RETURN_IF_ERROR(hospital_trials.Prepare());
   const learning::Dataset& dataset = hospital_trials.dataset();
 
-  const std::vector<Variant> variants = Variants(dataset.owners());
-  std::vector<std::vector<Trial>> trials(variants.size(), std::vector<Trial>(flags.seeds));
+  const std::vector<HospitalVariant> variants = HospitalVariants(dataset.owners());
+  std::vector<std::vector<HospitalTrial>> trials(variants.size(),
+                                                 std::vector<HospitalTrial>(flags.seeds));
   const size_t jobs = variants.size() * flags.seeds;
   std::atomic<size_t> next = 0;
   std::mutex mutex;
@@ -432,7 +255,7 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
     for (size_t job = next++; job < jobs; job = next++) {
       const size_t v = job / flags.seeds;
       const size_t i = job % flags.seeds;
-      absl::StatusOr<Trial> trial = hospital_trials.Run(variants[v], flags.first_seed + i);
+      absl::StatusOr<HospitalTrial> trial = hospital_trials.Run(variants[v], flags.first_seed + i);
       const std::lock_guard lock(mutex);
       if (!trial.ok()) {
         failure.Update(trial.status());
@@ -452,6 +275,12 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
   const std::vector<Line> lines = Lines(variants, trials, dataset.owners());
   base::JsonValue rows = base::JsonValue::MakeArray();
   for (const Line& line : lines) rows.Append(LineJson(line, dataset));
+  const double held_out = config.data.held_out;
+  const double test_over_train = held_out / (1 - held_out);
+  std::vector<std::string> names;
+  for (uint64_t h = 0; h < dataset.owners(); ++h) names.push_back(dataset.owner_name(h));
+  const std::vector<HospitalComparison> comparisons =
+      CompareHospitals(variants, trials, names, test_over_train);
   base::JsonValue labels = base::JsonValue::MakeArray().Append("insecure-seed");
   if (!flags.encrypt) labels.Append("no-encryption");
   HospitalsResult result;
@@ -468,8 +297,10 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
                     .Set("first_seed", flags.first_seed)
                     .Set("seeds", flags.seeds)
                     .Set("patients", dataset.samples())
-                    .Set("rows", std::move(rows));
-  result.text = Table(lines, dataset);
+                    .Set("test_over_train", test_over_train)
+                    .Set("rows", std::move(rows))
+                    .Set("comparisons", ComparisonsJson(comparisons));
+  result.text = Table(lines, dataset) + "\n" + ComparisonsText(comparisons, kComparedEpsilon);
   TACET_RETURN_IF_ERROR(WriteRecords(flags.out, "hospitals", result.json,
                                      Csv(variants, trials, dataset), Svg(lines)));
   return result;

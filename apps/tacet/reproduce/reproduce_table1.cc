@@ -34,7 +34,7 @@ constexpr std::array<Row, 12> kRows = {{
     {"noise-normalised", "noise, and layer norms without parameters", std::nullopt},
     {"noise-best-bound", "the noise that costs 5.31 by the best valid bound, 5.312 S",
      std::nullopt},
-    {"noise-poisson", "Poisson cohorts, the noise that costs 5.31, 4.696 S", std::nullopt},
+    {"noise-poisson", "Poisson cohorts of public size, 4.696 S", std::nullopt},
 }};
 
 std::string RowNames() {

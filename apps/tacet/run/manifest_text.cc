@@ -6,6 +6,7 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/privacy/privacy_explain.h"
+#include "apps/tacet/privacy/privacy_warnings.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/status.h"
 #include "tacet/federation/site_keys.h"
@@ -78,9 +79,10 @@ absl::StatusOr<std::string> SignedManifestText(const federation::SignedManifest&
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
                          accounting::PrivacyRows(spec));
   TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement, StatePrivacy(spec, rows));
-  return fmt::format(
-      "{}\nWhat is promised for {} rounds and {} attempts more that may be needed:\n\n{}",
-      MembershipText(manifest), agreed.rounds, agreed.spare_attempts, StatementText(statement));
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, PrivacyWarnings(agreed));
+  return fmt::format("{}\nThe guarantee covers {} rounds and {} spare attempts.\n\n{}{}",
+                     MembershipText(manifest), agreed.rounds, agreed.spare_attempts,
+                     StatementText(statement), WarningsText(warnings));
 }
 
 base::JsonValue SignedManifestJson(const federation::SignedManifest& manifest,

@@ -18,7 +18,7 @@ std::string AgreementText(const federation::Manifest& manifest);
 // Who belongs to a federation and what was agreed.
 std::string MembershipText(const federation::SignedManifest& manifest);
 
-// All of it, and what is promised to whom for every attempt that may ever be charged.
+// All of it, the guarantee for every attempt that may ever be charged, and warnings.
 absl::StatusOr<std::string> SignedManifestText(const federation::SignedManifest& manifest);
 base::JsonValue SignedManifestJson(const federation::SignedManifest& manifest,
                                    base::JsonValue privacy);

@@ -5,6 +5,7 @@
 #include "fmt/core.h"
 #include "fmt/ranges.h"
 
+#include "apps/tacet/privacy/privacy_warnings.h"
 #include "apps/tacet/program/commit.h"
 #include "apps/tacet/run/audit_key.h"
 #include "apps/tacet/run/manifest_text.h"
@@ -99,7 +100,9 @@ absl::StatusOr<base::JsonValue> PrivacyJson(const federation::ManifestSpec& agre
   const report::MechanismSize size{.dimension = agreed.dimension,
                                    .coordinate_bound = agreed.coordinate_bound,
                                    .quantisation_step = agreed.scale};
-  return report::PrivacyRowsJson(rows, report::TermsOfRows(rows, spec, size, why));
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, PrivacyWarnings(agreed));
+  return report::PrivacyRowsJson(rows, report::TermsOfRows(rows, spec, size, why))
+      .Set("warnings", WarningsJson(warnings));
 }
 
 absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
@@ -152,7 +155,8 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
 absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t next_round,
                                   const federation::Evaluation& evaluation) {
   rounds_ = manifest.spec().rounds;
-  fmt::print(out_, "{}", AgreementText(manifest));
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, PrivacyWarnings(manifest.spec()));
+  fmt::print(out_, "{}{}", AgreementText(manifest), WarningLines(warnings));
   if (!labels_.empty()) {
     fmt::print(out_, "labelled    {}: this run does not protect anybody\n",
                fmt::join(labels_, ", "));

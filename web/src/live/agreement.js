@@ -11,8 +11,8 @@ export function agreementPanel() {
     return [
       h("div", { class: "card wide" }, h("pre", { class: "words", tabindex: "0", role: "region", "aria-label": "The agreement" }, words)),
       whole
-        ? h("details", {}, h("summary", {}, `What is promised for all ${whole.attempts} attempts that may ever be begun`), privacyStatement(asRun(whole)))
-        : h("p", { class: "note" }, "What is promised is being worked out."),
+        ? h("details", {}, h("summary", {}, `The guarantee for all ${whole.attempts} attempts that may ever be begun`), privacyStatement(asRun(whole)))
+        : h("p", { class: "note" }, "The guarantee is being worked out."),
       h("p", { class: "note hash" }, `Every message carries the manifest's hash, ${manifest.manifest_hash}.`),
     ];
   });

@@ -59,13 +59,13 @@ function drawProgress(given) {
     invited > 0 ? h("progress", { max: String(invited), value: String(arrived), "aria-label": "uploads of the attempt" }) : null);
 }
 
-// The smallest promise beside the largest: nobody should see the former alone.
+// The smallest epsilon beside the largest: nobody should see the former alone.
 function privacyTile(status, agreement) {
   const rows = viewRows(status.spent, agreement?.whole);
   const spentOf = (view) => rows.find((row) => row.view === view)?.spent;
   const outsider = spentOf("outsider") ?? rows.find((row) => typeof row.spent === "number")?.spent;
   const server = spentOf("cohort-knowing") ?? spentOf("traffic-observer");
-  if (typeof outsider !== "number") return [kAbsent, status.spent === null ? "being worked out" : "nothing is promised"];
+  if (typeof outsider !== "number") return [kAbsent, status.spent === null ? "being worked out" : "no guarantee"];
   return [epsilon(outsider), typeof server === "number" ? `against an outsider; ${epsilon(server)} against the server` : "against other sites"];
 }
 

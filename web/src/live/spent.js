@@ -6,7 +6,7 @@ import { dataTable } from "../table.js";
 import { panel } from "./panel.js";
 import { viewRows } from "./words.js";
 
-/** A promise of the server as the report's statement takes it. */
+/** A guarantee from the server in the shape of a report's statement. */
 export const asRun = (promise) => ({
   labels: [], privacy: promise.privacy, statement: promise.statement, facts: { charged_attempts: promise.attempts } });
 
@@ -18,7 +18,7 @@ function draw({ spent, whole, attempts }) {
   const rows = viewRows(spent, whole);
   if (rows.length === 0) {
     const reason = whole?.privacy?.reason ?? spent?.privacy?.reason;
-    return h("div", { class: "card" }, h("p", { class: "note" }, reason ? `Nothing is promised: ${reason}.` : "The accountants are at work."));
+    return h("div", { class: "card" }, h("p", { class: "note" }, reason ? `No guarantee: ${reason}.` : "The accountants are at work."));
   }
   const behind = spent && spent.attempts !== attempts ? ` The figures are those of ${plural(spent.attempts, "attempt")}; the accountants are at work.` : "";
   return [

@@ -44,11 +44,11 @@ export function privacyChart(runs) {
     note: [
       clients ? "All attempts so far, against an outsider, by the moments accountant: an upper bound that the statement's accountants tighten."
               : "All attempts so far. Unit client: against an outsider, moments accountant. Unit record or person: against the worst other site, real-order RDP.",
-      runs.some(isInsecure) ? " For runs labelled insecure: what the settings would cost; nothing is promised." : "",
+      runs.some(isInsecure) ? " For runs labelled insecure: what the settings would cost; there is no guarantee." : "",
     ],
     series: lines(runs, epsilonSoFar, (run) => (run.rounds.some((line) => typeof line.epsilon === "number") ? 0 : null)),
     format: epsilon, axisFormat: shortNumber, range: fromZero,
-    empty: "Nothing is promised: ε is infinite.",
+    empty: "No guarantee: ε is infinite.",
     references: typeof budget === "number" ? [{ value: budget, label: "budget" }] : [] });
 }
 

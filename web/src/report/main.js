@@ -18,7 +18,7 @@ const grid = (charts) => h("div", { class: "grid" }, charts);
 function singleReport(run) {
   return [
     singleOverview(run),
-    part("Who is protected, against whom", privacyStatement(run), allViews(run)),
+    part("Privacy guarantee", privacyStatement(run), allViews(run)),
     part("How good the model is", grid(qualityCharts([run]))),
     part("What it costs", grid([privacyChart([run]), ...timeCharts([run]), ...trafficCharts([run])])),
     part("The run", settingsList(run), provenance(run)),
@@ -28,7 +28,7 @@ function singleReport(run) {
 function comparedReport(runs) {
   return [
     comparedOverview(runs),
-    part("Who is protected, against whom", privacyComparison(runs)),
+    part("Privacy guarantee", privacyComparison(runs)),
     part("How good the models are", grid(qualityCharts(runs))),
     part("What they cost",
       grid([privacyChart(runs), ...timeCharts(runs), ...trafficCharts(runs), phasesOfRuns(runs)])),

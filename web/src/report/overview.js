@@ -31,11 +31,11 @@ function sentence(run) {
   return `${facts.model}${facts.dimension ? ` with ${integer(facts.dimension)} parameters` : ""}, trained by ${who}.`;
 }
 
-// The smallest promise beside the largest: nobody should see the former alone.
+// The smallest epsilon beside the largest: nobody should see the former alone.
 function privacyTile(run) {
   const outsider = headline(run, "outsider");
-  if (isInsecure(run)) return ["none", "labelled insecure: nothing is promised"];
-  if (!outsider) return ["none", "nothing is promised"];
+  if (isInsecure(run)) return ["none", "labelled insecure: no guarantee"];
+  if (!outsider) return ["none", "no guarantee"];
   const server = headline(run, "cohort-knowing") ?? headline(run, "traffic-observer");
   return [epsilon(outsider.epsilon),
     `per ${outsider.unit}, δ = ${power(outsider.delta)}${server ? `; ${epsilon(server.epsilon)} against the server` : ""}`];

@@ -1,10 +1,10 @@
-// The privacy statement: who is protected, against whom, how well; then every figure behind it.
+// The privacy statement in words, then every figure behind it.
 import { h } from "../dom.js";
-import { epsilon, integer, kAbsent, percent, plural, power } from "../format.js";
+import { epsilon, integer, kAbsent, plural, power } from "../format.js";
 import { dataTable } from "../table.js";
 import { fullName, isInsecure } from "./runs.js";
 
-const kAlmostCertain = 0.9;  // an attacker who is right so often is hardly held back
+const kAlmostCertain = 0.9;  // a true-positive rate above it is hardly a protection
 
 /** Who sees what, in few words, for columns and rows of tables. */
 export const kViewNames = {
@@ -22,44 +22,49 @@ export const kViewNames = {
 export const headline = (run, view) =>
   run.privacy?.headlines?.find((row) => row.view === view) ?? null;
 
-/** The promises of one run, in words. */
+/** The guarantee of one run, in words. */
 export function privacyStatement(run) {
   const { statement } = run;
   if (!statement) {
     return h("div", { class: "card wide" },
-      h("p", { class: "lead" }, h("strong", {}, "Nothing is promised. "), run.privacy?.reason ?? ""));
+      h("p", { class: "lead" }, h("strong", {}, "No guarantee. "), run.privacy?.reason ?? ""));
   }
   const insecure = isInsecure(run);
   return h("div", { class: insecure ? "card wide void" : "card wide" },
     insecure ? h("p", { class: "lead danger-text" },
-      "This run is labelled insecure. The figures below are what the same settings would promise in a real federation; this run keeps none of them.") : null,
+      "This run is labelled insecure. The figures below are the guarantee of a real federation with the same settings. This run has none.") : null,
     h("p", { class: "lead" },
-      "Protected is ", h("strong", {}, statement.hidden), ": whether it is what it is or ",
-      statement.neighbour, ". With probability δ = ", power(statement.delta),
-      ` the promise may fail. Charged so far: ${plural(run.facts.charged_attempts, "attempt")}.`),
+      "Protected is ", h("strong", {}, statement.hidden), ". The guarantee compares two data sets: the real one, and one with ",
+      statement.neighbour, `. Charged so far: ${plural(run.facts.charged_attempts, "attempt")}.`),
+    h("p", { class: "note" }, statement.meaning),
     h("p", { class: "note" },
-      `A bar shows how many of those it may accuse an observer identifies at most, if no more than ${share(statement.false_accusations)} of its accusations may hit the innocent: ${share(statement.false_accusations)} is blind guessing, a full bar certainty.`),
+      `A bar is the largest share of the ${statement.units} in the training data that the observer can identify at a false-positive rate of ${share(statement.false_positive_rate)}. Blind guessing identifies ${share(statement.false_positive_rate)}; a full bar is all of them.`),
     h("ul", { class: "promises" }, statement.promises.map(promiseItem)),
-    h("h4", {}, "What is not promised"),
-    h("ul", { class: "limits" }, statement.limits.map((limit) => h("li", {}, limit))));
+    h("h4", {}, "Not guaranteed"),
+    h("ul", { class: "limits" }, statement.limits.map((limit) => h("li", {}, limit))),
+    warningList(run.privacy?.warnings ?? []));
 }
+
+const warningList = (warnings) => (warnings.length === 0 ? null : [
+  h("h4", {}, "Warnings"),
+  h("ul", { class: "limits danger-text" }, warnings.map((warning) => h("li", {}, `${warning}.`)))]);
 
 function promiseItem(promise) {
   const none = typeof promise.epsilon !== "number";
-  const weak = promise.power > kAlmostCertain;
+  const weak = promise.true_positive_rate > kAlmostCertain;
   return h("li", { class: none ? "none" : weak ? "weak" : undefined },
     h("div", { class: "promise-head" },
       h("span", { class: "against" }, promise.audience),
       h("span", { class: "epsilon" }, none ? "no guarantee" : `ε = ${epsilon(promise.epsilon)}`)),
     h("div", { class: "gauge", "aria-hidden": "true" },
-      h("span", { style: { width: `${100 * (none ? 1 : promise.power)}%` } })),
+      h("span", { style: { width: `${100 * (none ? 1 : promise.true_positive_rate)}%` } })),
     h("p", { class: "note" }, none ? `${promise.note}.` : promiseText(promise)));
 }
 
 function promiseText(promise) {
   return [
-    h("b", {}, `Identifies at most ${percent(promise.power)}`),
-    promise.power > kAlmostCertain ? ", which is hardly a protection. " : ". ",
+    h("b", {}, promise.attacker),
+    promise.true_positive_rate > kAlmostCertain ? " That is hardly a protection. " : " ",
     `Counted: ${plural(promise.releases, "round")}; ${promise.note} (accountant: ${promise.accountant}).`,
   ];
 }
@@ -87,10 +92,10 @@ export function allViews(run) {
       { title: "Assumes", cell: (row) => row.note ?? row.reason ?? "" },
     ], rows),
     h("p", { class: "note" },
-      "* the smallest valid bound of a view. A convention is shown for comparison and promises nothing."));
+      "* the smallest valid bound of a view. A convention is shown for comparison and is no guarantee."));
 }
 
-/** The bound of a view in a table: "none" where it looks but nothing is promised. */
+/** The bound of a view in a table: "none" where it looks without a guarantee. */
 function boundCell(run, view) {
   const row = headline(run, view);
   if (!row) return run.privacy?.accountants?.every((other) => other.view !== view) ? kAbsent : "none";
@@ -104,7 +109,7 @@ export function privacyComparison(runs) {
   return h("div", { class: "card wide" },
     h("h3", {}, "ε against whom"),
     h("p", { class: "note" },
-      "The smallest valid bound of each view, for all attempts that were charged. Smaller is better; “none” means that nothing is promised, a dash that nobody looks this way."),
+      "The smallest valid bound of each view, for all attempts that were charged. Smaller is better. “None” means no guarantee, a dash that the run has no such observer."),
     dataTable("Epsilon by run and view", [
       { title: "Run", head: true, cell: (run) => fullName(run) },
       { title: "Unit", cell: (run) => run.facts.unit ?? kAbsent },

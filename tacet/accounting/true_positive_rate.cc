@@ -1,4 +1,4 @@
-#include "tacet/accounting/attack_power.h"
+#include "tacet/accounting/true_positive_rate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,24 +8,24 @@
 
 namespace tacet::accounting {
 
-double AttackPowerAt(double epsilon, double delta, double false_accusations) {
-  return std::min({1.0, std::exp(epsilon) * false_accusations + delta,
-                   1 - std::exp(-epsilon) * (1 - delta - false_accusations)});
+double TruePositiveRateAt(double epsilon, double delta, double false_positive_rate) {
+  return std::min({1.0, std::exp(epsilon) * false_positive_rate + delta,
+                   1 - std::exp(-epsilon) * (1 - delta - false_positive_rate)});
 }
 
-absl::StatusOr<double> AttackPower(const std::vector<RepeatedEvent>& stream,
-                                   double false_accusations) {
-  if (!(false_accusations > 0 && false_accusations < 1)) {
-    return base::InvalidArgument("the share of false accusations is {}, expected in (0, 1)",
-                                 false_accusations);
+absl::StatusOr<double> MaxTruePositiveRate(const std::vector<RepeatedEvent>& stream,
+                                           double false_positive_rate) {
+  if (!(false_positive_rate > 0 && false_positive_rate < 1)) {
+    return base::InvalidArgument("the false-positive rate is {}, expected above 0 and below 1",
+                                 false_positive_rate);
   }
   // Every delta gives a valid bound; a golden section finds a good one.
   double best = 1;
   const auto bound_at = [&](double log_delta) -> absl::StatusOr<double> {
     const double delta = std::exp(log_delta);
     TACET_ASSIGN_OR_RETURN(const PldResult result, PldEpsilon(stream, delta));
-    best = std::min(best, AttackPowerAt(result.epsilon, delta, false_accusations));
-    return std::exp(result.epsilon) * false_accusations + delta;
+    best = std::min(best, TruePositiveRateAt(result.epsilon, delta, false_positive_rate));
+    return std::exp(result.epsilon) * false_positive_rate + delta;
   };
   constexpr double kGolden = 0.6180339887498949;
   double low = std::log(1e-6);
