@@ -16,7 +16,7 @@ namespace {
 using federation::LedgerEntry;
 using federation::ManifestSpec;
 
-// Planning takes a key for each member.
+// Far above the members of any federation.
 constexpr uint64_t kMostClients = uint64_t{1} << 22;
 
 constexpr std::array<std::string_view, 5> kLabels = {"insecure-seed", "no-encryption", "no-noise",
@@ -54,14 +54,15 @@ absl::StatusOr<ManifestSpec> ReadAgreement(const AuditFacts& facts) {
 
 // The agreement can be planned, and its bytes are the whole of it. What costs most comes last: by
 // then it is the agreement that the ledger was charged for.
-absl::Status CheckPlan(const AuditedRun& run) {
-  ManifestSpec planned = run.agreed;
-  planned.members.resize(planned.clients);
+absl::Status CheckPlan(AuditedRun& run) {
   const absl::StatusOr<federation::Manifest> manifest =
-      federation::Manifest::Create(std::move(planned));
+      federation::Manifest::CreateWithoutMembers(run.agreed);
   if (!manifest.ok()) return base::Annotate(manifest.status(), "it cannot be planned");
-  if (manifest->agreement() == run.agreement_digest) return absl::OkStatus();
-  return base::DataLoss("its plan is another one than its bytes say");
+  if (manifest->agreement() != run.agreement_digest) {
+    return base::DataLoss("its plan is another one than its bytes say");
+  }
+  run.plan = manifest->terms().mechanism();
+  return absl::OkStatus();
 }
 
 absl::Status CheckManifests(const AuditFacts& facts, const AuditedRun& run) {

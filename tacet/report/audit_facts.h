@@ -15,6 +15,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/base/hash.h"
 #include "tacet/base/signing.h"
+#include "tacet/dp/mechanism_plan.h"
 #include "tacet/federation/ledger.h"
 #include "tacet/federation/manifest.h"
 
@@ -85,6 +86,7 @@ struct AuditedRun {
   federation::ManifestSpec agreed;  // without members
   base::Digest agreement_digest{};
   federation::RecoveredLedger ledger;
+  std::optional<dp::MechanismPlan> plan = {};  // of the agreement; CheckFacts always sets it
 
   uint64_t charges() const { return ledger.entries.size(); }
   uint32_t complete_rounds() const;

@@ -166,17 +166,8 @@ absl::StatusOr<JsonValue> SpentJson(const AuditedRun& run) {
 
 absl::StatusOr<JsonValue> PrivacyJson(const AuditedRun& run) {
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows, AuditedRows(run));
-  std::vector<std::optional<ImplementationTerms>> terms(rows.size());
-  if (run.promises_something()) {
-    std::string why;
-    terms = TermsOfRows(rows, federation::PrivacyOf(run.agreed, run.charges()),
-                        {.dimension = run.agreed.dimension,
-                         .coordinate_bound = run.agreed.coordinate_bound,
-                         .quantisation_step = run.agreed.scale},
-                        why);
-  }
   TACET_ASSIGN_OR_RETURN(JsonValue spent, SpentJson(run));
-  JsonValue privacy = PrivacyRowsJson(rows, terms);
+  JsonValue privacy = PrivacyRowsJson(rows, TermsOfRows(rows, *run.plan));
   return JsonValue::MakeObject()
       .Set("delta", run.agreed.delta)
       .Set("charged_attempts", run.charges())

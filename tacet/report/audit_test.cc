@@ -113,6 +113,49 @@ TEST(AuditTest, AnAlteredFigureIsNamed) {
   EXPECT_EQ(Refusal(Resigned(Altered(record, "Every attempt is charged", "All is charged"))), "");
 }
 
+// Agreements whose terms are not those of the default sampler with every share of the noise.
+std::vector<federation::ManifestSpec> AgreementsWithTermsOfTheirOwn() {
+  federation::ManifestSpec box_muller = SmallAgreement();
+  box_muller.sampler = dp::GaussianSampler::kBoxMuller;
+  federation::ManifestSpec colluders = RecordAgreement();
+  colluders.colluders = 2;
+  return {box_muller, colluders};
+}
+
+TEST(AuditTest, ImplementationTermsAreThoseOfTheAgreedPlan) {
+  for (const federation::ManifestSpec& agreement : AgreementsWithTermsOfTheirOwn()) {
+    federation::ManifestSpec usual = agreement;
+    usual.sampler = dp::GaussianSampler::kDefault;
+    usual.colluders = 0;
+    const auto manifest = federation::Manifest::Create(agreement);
+    const auto other = federation::Manifest::Create(usual);
+    ASSERT_TRUE(manifest.ok() && other.ok());
+    const JsonValue record = RecordOf(FactsForTest(agreement));
+    const JsonValue& row = record.Find("privacy")->Find("headlines")->items().front();
+    const JsonValue* stated = row.Find("implementation");
+    ASSERT_NE(stated, nullptr) << row.Dump();
+    const double epsilon = *row.Find("epsilon")->AsDouble();
+    const auto terms = manifest->terms().mechanism().TermsAt(epsilon, agreement.delta);
+    EXPECT_DOUBLE_EQ(*stated->Find("epsilon")->AsDouble(), terms.epsilon);
+    EXPECT_DOUBLE_EQ(*stated->Find("delta")->AsDouble(), terms.delta);
+
+    // Altered terms are refused, also by the key's holder: too small ones, and the usual sampler's.
+    const auto refused = [&](const dp::ImplementationTerms& wrong) {
+      JsonValue altered =
+          JsonValue::MakeObject().Set("epsilon", wrong.epsilon).Set("delta", wrong.delta);
+      return Refusal(Resigned(Altered(record, "\"implementation\":" + stated->Dump(),
+                                      "\"implementation\":" + altered.Dump())));
+    };
+    EXPECT_EQ(refused(terms), "");
+    EXPECT_THAT(refused({.epsilon = 0.5 * terms.epsilon, .delta = terms.delta}),
+                HasSubstr("`implementation`: `epsilon`"));
+    EXPECT_THAT(refused({.epsilon = terms.epsilon, .delta = 0.5 * terms.delta}),
+                HasSubstr("`implementation`: `delta`"));
+    EXPECT_THAT(refused(other->terms().mechanism().TermsAt(epsilon, agreement.delta)),
+                HasSubstr("`implementation`"));
+  }
+}
+
 TEST(AuditTest, TheSignatureCoversEveryByteOfTheRecord) {
   const std::string text = Resigned(RecordOf(FactsForTest()));
   EXPECT_EQ(Refusal(text), "");

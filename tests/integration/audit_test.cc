@@ -227,6 +227,38 @@ TEST_F(AuditTest, RecordsAreAUnitToo) {
   EXPECT_EQ(*Record().Find("privacy_unit")->Find("unit")->AsString(), "record");
 }
 
+// A run states the terms of the plan that it ran by, the same in every place.
+TEST_F(AuditTest, ImplementationTermsAreTheRunsOwnEverywhere) {
+  std::string box_muller = kSmall;
+  box_muller += "sampler = \"box-muller\"\n";
+  std::string records = kSmall;
+  records.replace(records.find("cohort = 6"), 10, "");
+  records.replace(records.find("coordinate_bound = 0.1"), 22,
+                  "coordinate_bound = 32\nunit = \"record\"\nrecord_rate = 0.1");
+  records.replace(records.find("scale = 1e-3"), 12, "scale = 1e-2");
+  Simulate(kSmall, {}, "usual");
+  Simulate(box_muller, {}, "box-muller");
+  Simulate(records, {}, "records");
+  Simulate(records + "colluders = 9\n", {}, "colluders");
+  const auto terms = [this](const std::string& run) {
+    Audit(run);
+    EXPECT_EQ(Refusal(run + "/audit.json"), "");
+    const JsonValue headline = Record(run).Find("privacy")->Find("headlines")->items().front();
+    const JsonValue* stated = headline.Find("implementation");
+    EXPECT_NE(stated, nullptr) << headline.Dump();
+    const auto report = JsonValue::Parse(Tacet({"report", "--json", run}).out);
+    for (const JsonValue& told :
+         {ReadJson(run + "/summary.json"), report->Find("runs")->items().front()}) {
+      EXPECT_EQ(told.Find("privacy")->Find("headlines")->items().front().Dump(), headline.Dump());
+    }
+    return *stated;
+  };
+  // A Box-Muller draw ends at 9.42 standard deviations instead of 13.32. Fewer shares make each
+  // larger, and with it the rounding of a draw.
+  EXPECT_GT(Number(terms("box-muller"), "delta"), 10 * Number(terms("usual"), "delta"));
+  EXPECT_GT(Number(terms("colluders"), "epsilon"), Number(terms("records"), "epsilon"));
+}
+
 TEST_F(AuditTest, KeysAreKeptFromOthersAndRunsWithoutOneNeedOne) {
   Simulate(kSmall, {"--rounds", "1"});
   const std::filesystem::path key = path_ / "run" / "audit.key";

@@ -1,8 +1,10 @@
 #include "apps/tacet/privacy/privacy_command.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +18,7 @@
 #include "tacet/accounting/calibration.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/status.h"
+#include "tacet/dp/mechanism_plan.h"
 
 namespace tacet::app {
 namespace {
@@ -90,11 +93,12 @@ class PrivacyCommand : public Command {
                       &sweep_);
     options.AddString("out", "for --sweep: path of the files without .csv and .svg", &out_);
     options.AddUint("dimension", "values of one update, for the terms of finite arithmetic",
-                    &size_.dimension);
+                    &dimension_);
     options.AddDouble("bound", "b, the bound of one coordinate, likewise; 0 means the clip norm",
-                      &size_.coordinate_bound);
-    options.AddDouble("scale", "s, the step of the quantisation, likewise",
-                      &size_.quantisation_step);
+                      &coordinate_bound_);
+    options.AddDouble("scale", "s, the step of the quantisation, likewise", &scale_);
+    options.AddChoice("sampler", "algorithm that draws the noise, likewise",
+                      {"default", "box-muller", "polar", "ziggurat"}, &sampler_);
   }
 
   absl::Status Run() override {
@@ -168,16 +172,42 @@ class PrivacyCommand : public Command {
   }
 
   void Print(const std::vector<PrivacyRow>& rows) const {
-    std::string why;
-    const auto terms = report::TermsOfRows(rows, spec_, size_, why);
+    const absl::StatusOr<dp::MechanismPlan> plan = Plan();
+    const auto terms = plan.ok() ? report::TermsOfRows(rows, *plan)
+                                 : std::vector<std::optional<dp::ImplementationTerms>>(rows.size());
     if (json_) {
       fmt::print("{}\n", report::PrivacyRowsJson(rows, terms).Dump(2));
       return;
     }
     fmt::print("{}\n\n{}", Heading(), PrivacyRowsTable(rows, terms));
-    if (!why.empty()) {
-      fmt::print("The mechanism cannot run at this size: {}\n", why);
+    if (!plan.ok()) {
+      fmt::print("The mechanism cannot run at this size: {}\n", base::Message(plan.status()));
     }
+  }
+
+  // As a federation with these terms would plan it.
+  absl::StatusOr<dp::MechanismPlan> Plan() const {
+    const accounting::FederationPrivacySpec spec = accounting::Resolved(spec_);
+    const auto small = [](uint64_t n) {
+      return static_cast<uint32_t>(std::min<uint64_t>(n, std::numeric_limits<uint32_t>::max()));
+    };
+    dp::MechanismSpec mechanism;
+    mechanism.dimension = dimension_;
+    mechanism.clip_norm = spec.clip_norm;
+    mechanism.coordinate_bound = coordinate_bound_ > 0 ? coordinate_bound_ : spec.clip_norm;
+    mechanism.noise_stddev = spec.noise_stddev;
+    mechanism.scale = scale_;
+    mechanism.cohort = small(spec.cover_uploads ? spec.pool : spec.cohort);
+    mechanism.min_participants = small(spec.min_participants);
+    if (spec.unit != Unit::kClient) {
+      mechanism.noise_shares = small(spec.min_participants - spec.colluders);
+      mechanism.sums_of_clipped = true;
+    }
+    mechanism.attempts = small(spec.rounds);
+    mechanism.delta = spec.delta;
+    TACET_ASSIGN_OR_RETURN(mechanism.sampler, dp::ParseGaussianSampler(sampler_));
+    mechanism.without_guarantee = true;  // terms that are too large are shown, not refused
+    return dp::MechanismPlan::Create(mechanism);
   }
 
   absl::StatusOr<accounting::CalibrationTarget> Target() const {
@@ -251,7 +281,10 @@ class PrivacyCommand : public Command {
   }
 
   accounting::FederationPrivacySpec spec_;
-  report::MechanismSize size_;
+  uint64_t dimension_ = 486'654;
+  double coordinate_bound_ = 0;  // 0: the clip norm
+  double scale_ = 1e-4;
+  std::string sampler_ = "default";
   std::optional<uint64_t> rounds_;
   std::optional<double> noise_;
   std::string sampling_ = "fixed-size";

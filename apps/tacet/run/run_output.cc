@@ -85,21 +85,17 @@ base::JsonValue MachineJson() {
       .Set("simd", base::SimdName(base::ActiveSimd()));
 }
 
-absl::StatusOr<base::JsonValue> PrivacyJson(const federation::ManifestSpec& agreed,
+absl::StatusOr<base::JsonValue> PrivacyJson(const federation::Manifest& manifest,
                                             uint64_t charged_attempts) {
+  const federation::ManifestSpec& agreed = manifest.spec();
   if (agreed.without_noise || agreed.without_clipping) {
     return base::JsonValue::MakeObject()
         .Set("epsilon", base::JsonValue())
         .Set("reason", "the run was made without noise or without clipping: nothing is promised");
   }
-  const accounting::FederationPrivacySpec spec = federation::PrivacyOf(agreed, charged_attempts);
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
-                         accounting::PrivacyRows(spec));
-  std::string why;
-  const report::MechanismSize size{.dimension = agreed.dimension,
-                                   .coordinate_bound = agreed.coordinate_bound,
-                                   .quantisation_step = agreed.scale};
-  return report::PrivacyRowsJson(rows, report::TermsOfRows(rows, spec, size, why));
+                         accounting::PrivacyRows(federation::PrivacyOf(agreed, charged_attempts)));
+  return report::PrivacyRowsJson(rows, report::TermsOfRows(rows, manifest.terms().mechanism()));
 }
 
 absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
@@ -145,7 +141,8 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
                                   .Set("noise", charged.noise_stddev)
                                   .Set("clip_norm", charged.clip_norm));
   }
-  TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, PrivacyJson(agreed, result.charged_attempts));
+  TACET_ASSIGN_OR_RETURN(base::JsonValue privacy,
+                         PrivacyJson(run.manifest, result.charged_attempts));
   return summary.Set("privacy", std::move(privacy));
 }
 

@@ -40,9 +40,10 @@ base::JsonValue RoundJson(const federation::RoundRecord& record,
 // The processor that measured: its name, number of cores, instruction set in use.
 base::JsonValue MachineJson();
 
-// "what a run costs whom" of what was agreed, as rows of `tacet privacy --json`; a reason instead
-// where the run's labels leave no guarantee.
-absl::StatusOr<base::JsonValue> PrivacyJson(const federation::ManifestSpec& agreed,
+// "what a run costs whom" of what was agreed, as rows of `tacet privacy --json` with the
+// implementation terms of the agreement's own plan; a reason instead where the run's labels leave
+// no guarantee.
+absl::StatusOr<base::JsonValue> PrivacyJson(const federation::Manifest& manifest,
                                             uint64_t charged_attempts);
 
 // What a run ended with.
