@@ -29,7 +29,7 @@ namespace tacet::federation {
 // The data that a run spends, as its ledger names it.
 struct SimulatedData {
   std::string name = "simulation";  // 1 to 255 printable ASCII characters
-  base::Digest digest{};
+  base::Digest digest{};            // of the samples, unkeyed: in memory only (data_digest.h)
 };
 
 struct SimulationSpec {
@@ -161,7 +161,6 @@ class Simulation {
   absl::StatusOr<RankReport> TrainCohort(State& state, const secagg::Attempt& attempt,
                                          const DrawnCohort& cohort, UpdatePath& path);
   absl::StatusOr<CohortTrainer> NewTrainer() const;
-  RankHello Hello() const;
   absl::StatusOr<std::unique_ptr<UpdatePath>> NewPath(const secagg::Attempt& attempt,
                                                       const MemberLog& log) const;
 

@@ -58,7 +58,6 @@ JsonValue RunJson(const AuditedRun& run) {
       .Set("rounds_planned", run.agreed.rounds)
       .Set("labels", List(facts.labels))
       .Set("data_set", header.data_set)
-      .Set("data_digest", base::ToHex(header.data_digest))
       .Set("model", run.agreed.model)
       .Set("parameters", run.agreed.dimension)
       .Set("initial_model", base::ToHex(run.agreed.initial_model))

@@ -11,8 +11,13 @@
 #include "gtest/gtest.h"
 
 #include "apps/tacet/run/audit_key.h"
+#include "apps/tacet/run/run_config.h"
+#include "tacet/base/hash.h"
 #include "tacet/base/json.h"
+#include "tacet/federation/data_digest.h"
+#include "tacet/learning/dataset.h"
 #include "tacet/report/audit_file.h"
+#include "tacet/storage/file/data_key.h"
 #include "tests/integration/program_for_test.h"
 
 namespace tacet::app {
@@ -257,6 +262,80 @@ TEST_F(AuditTest, ImplementationTermsAreTheRunsOwnEverywhere) {
   // larger, and with it the rounding of a draw.
   EXPECT_GT(Number(terms("box-muller"), "delta"), 10 * Number(terms("usual"), "delta"));
   EXPECT_GT(Number(terms("colluders"), "epsilon"), Number(terms("records"), "epsilon"));
+}
+
+// The same data with one row's label replaced.
+learning::Dataset WithLabel(const learning::Dataset& data, uint64_t row, uint32_t label) {
+  learning::DatasetSpec spec{.name = data.name(),
+                             .input_shape = data.input_shape(),
+                             .features = data.features(),
+                             .labels = data.labels(),
+                             .sample_owners = std::vector<uint32_t>(data.samples()),
+                             .owner_names = {},
+                             .classes = data.classes()};
+  for (uint64_t owner = 0; owner < data.owners(); ++owner) {
+    spec.owner_names.push_back(data.owner_name(owner));
+    for (const uint32_t own : data.rows(owner)) {
+      spec.sample_owners[own] = static_cast<uint32_t>(owner);
+    }
+  }
+  spec.labels[row] = label;
+  return *learning::Dataset::Create(std::move(spec));
+}
+
+// An attacker who knows all samples but the label of one tries every label and looks for a
+// published value that confirms the guess: a digest in bytes or digits, also a part of one.
+TEST_F(AuditTest, NoPublishedValueConfirmsAGuessAboutTheData) {
+  const Outcome run = Tacet({"simulate", "--config", WriteConfig(kSmall), "--out", "run"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  Audit();
+  std::string published = run.out + run.err;
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"ledger", "show", "run/ledger"},
+                                             {"ledger", "show", "run/ledger", "--json"},
+                                             {"report", "run", "--json"},
+                                             {"audit", "verify", "run/audit.json", "--json"}}) {
+    const Outcome told = Tacet(command);
+    EXPECT_EQ(told.exit_code, 0) << told.err;
+    published += told.out + told.err;
+  }
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path_ / "run")) {
+    if (entry.path().extension() != ".key") published += ReadAll(entry.path());
+  }
+  const auto config = LoadRunConfig((path_ / "run" / "config.toml").string());
+  ASSERT_TRUE(config.ok());
+  const auto data = LoadRunData(*config);
+  ASSERT_TRUE(data.ok());
+  const auto is_published = [&published](const base::Digest& digest) {
+    const std::string bytes(digest.begin(), digest.end()), digits = base::ToHex(digest);
+    return published.find(bytes.substr(0, 6)) != std::string::npos ||
+           published.find(digits.substr(0, 12)) != std::string::npos;
+  };
+  // A value that is published is found: the ledger's digest under the key that stays at the site.
+  const auto key = storage::file::ReadDataKey(path_ / "run" / "data.key");
+  ASSERT_TRUE(key.ok()) << key.status();
+  EXPECT_TRUE(is_published(federation::KeyedDataDigest(*key, federation::kLedgerDigest,
+                                                       learning::DatasetDigest(*data))));
+  for (uint32_t guess = 0; guess < data->classes(); ++guess) {
+    const learning::Dataset guessed = WithLabel(*data, data->samples() - 1, guess);
+    const base::Digest digest = learning::DatasetDigest(guessed);
+    EXPECT_FALSE(is_published(digest)) << "the label " << guess << " is confirmed";
+    EXPECT_FALSE(is_published(base::Sha256(digest)));
+  }
+}
+
+TEST_F(AuditTest, TheDataKeyStaysWithItsRun) {
+  Simulate(kSmall, {"--rounds", "1"});
+  Simulate(kSmall, {"--rounds", "1"}, "other");
+  const auto digest = [this](const std::string& run) {
+    const auto ledger = JsonValue::Parse(Tacet({"ledger", "show", run + "/ledger", "--json"}).out);
+    return *ledger->Find("data_digest")->AsString();
+  };
+  // The same data, under two keys.
+  EXPECT_NE(digest("run"), digest("other"));
+  EXPECT_EQ(Tacet({"simulate", "--resume", "--out", "run"}).exit_code, 0);
+  std::filesystem::remove(path_ / "run" / "data.key");
+  EXPECT_THAT(Tacet({"simulate", "--resume", "--out", "run"}).err, HasSubstr("put the key back"));
 }
 
 TEST_F(AuditTest, KeysAreKeptFromOthersAndRunsWithoutOneNeedOne) {

@@ -6,18 +6,20 @@
 
 #include "apps/tacet/run/training_run.h"
 #include "tacet/base/status.h"
+#include "tacet/federation/data_digest.h"
 #include "tacet/federation/float_bytes.h"
 #include "tacet/secagg/opened_sum.h"
 #include "tacet/secagg/upload.h"
+#include "tacet/storage/file/data_key.h"
 
 namespace tacet::app {
 
-absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::path& path,
+absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
                                                        const federation::SignedManifest& manifest,
                                                        std::FILE* out) {
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<storage::file::RunDirectory> directory,
-                         NewOrBegunRunDirectory(path, training.config));
+                         NewOrBegunRunDirectory(home / "run", training.config));
   return std::unique_ptr<SiteRun>(
       new SiteRun(training, manifest.manifest(), std::move(directory), out));
 }
@@ -25,9 +27,15 @@ absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::pa
 absl::StatusOr<std::unique_ptr<federation::ClientLedger>> SiteRun::OpenLedger(
     std::optional<double> budget_epsilon) {
   const federation::ManifestSpec& agreed = manifest_.spec();
+  // In the site's home, not in the run's directory, which others may be given.
+  TACET_ASSIGN_OR_RETURN(
+      const base::SecretBytes data_key,
+      storage::file::EnsureDataKey(path().parent_path() / storage::file::kDataKeyFile,
+                                   path() / kLedgerFile));
   const federation::LedgerHeader header{
       .data_set = training_.data.name,
-      .data_digest = training_.data.digest,
+      .data_digest =
+          federation::KeyedDataDigest(data_key, federation::kLedgerDigest, training_.data.digest),
       .rule = federation::ChargingRule::kAnnouncedAttempts,
       .unit = agreed.unit,
       .neighbouring = agreed.neighbouring,

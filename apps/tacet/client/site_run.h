@@ -25,9 +25,9 @@ namespace tacet::app {
 // epsilon does not cover them, they stay in this directory.
 class SiteRun {
  public:
-  // All must outlive it; text goes to `out`. FailedPrecondition when `path` holds a run with other
-  // settings, or another process uses it.
-  static absl::StatusOr<std::unique_ptr<SiteRun>> Open(const std::filesystem::path& path,
+  // The run in `home`/run; all must outlive it; text goes to `out`. FailedPrecondition when it is a
+  // run with other settings, or another process uses it.
+  static absl::StatusOr<std::unique_ptr<SiteRun>> Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
                                                        const federation::SignedManifest& manifest,
                                                        std::FILE* out);

@@ -67,7 +67,8 @@ class TrainingRun {
   std::unique_ptr<federation::Simulation> simulation_;
 };
 
-// How a ledger knows this data: its name in printable ASCII, and a digest of all samples.
+// The data of a run: its name in printable ASCII, and the digest of all samples, which stays in
+// memory.
 federation::SimulatedData LedgerDataOf(const learning::Dataset& dataset);
 
 // A new run directory that holds its configuration. AlreadyExists when it is not empty.
