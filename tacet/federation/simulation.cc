@@ -369,6 +369,8 @@ absl::StatusOr<RoundRecord> Simulation::RunRound(State& state) {
   state.optimizer.Apply(state.round, average->mean, state.model);
   record.seconds.open += watch.Restart();
   record.cohort_size = average->participants;
+  record.charged_attempts = state.charged_attempts;
+  record.model = ModelDigest(learner_.WholeModel(state.model));
   record.upload_bytes = average->upload_bytes;
   record.sum_bytes = average->sum_bytes;
   if ((state.round + 1) % spec_.evaluate_every == 0 || state.round + 1 == manifest_.spec().rounds) {

@@ -59,9 +59,13 @@ struct RoundSeconds {
 };
 
 struct RoundRecord {
-  uint32_t round = 0;                    // from 0
-  uint32_t cohort_size = 0;              // K' that were opened
-  uint32_t attempts = 0;                 // of this round, all charged
+  uint32_t round = 0;             // from 0
+  uint32_t cohort_size = 0;       // K' that were opened
+  uint32_t attempts = 0;          // of this round, all charged
+  uint64_t charged_attempts = 0;  // of all rounds so far
+  // ModelDigest of all parameters after the round; absent where a live site took a later round's
+  // state from others.
+  std::optional<base::Digest> model;
   std::optional<Evaluation> evaluation;  // after the round
   // Of ChargedEvent, all attempts so far, by the moments accountant (unit client) or real-order
   // RDP; infinite without a guarantee.

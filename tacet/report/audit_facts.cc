@@ -65,6 +65,27 @@ absl::Status CheckPlan(AuditedRun& run) {
   return absl::OkStatus();
 }
 
+// A live federation's agreement has an annex, a simulation's has none.
+absl::Status CheckKind(const AuditFacts& facts, const ManifestSpec& agreed) {
+  const bool is_member = facts.kind == RunKind::kMember;
+  if (is_member != (agreed.annex != base::Digest{})) {
+    return base::DataLoss("the run is said to be a {}, but its agreement is that of a {}",
+                          RunKindName(facts.kind), is_member ? "simulation" : "live federation");
+  }
+  if (is_member != facts.member.has_value() ||
+      facts.member.value_or(0) >= std::max<uint64_t>(agreed.clients, 1)) {
+    return base::DataLoss(
+        "a run of the kind {} cannot be that of member {} of {}", RunKindName(facts.kind),
+        facts.member.has_value() ? fmt::format("{}", *facts.member) : "(none)", agreed.clients);
+  }
+  if (facts.processes == 0 || (is_member && facts.processes != 1)) {
+    return base::DataLoss("a run of the kind {} cannot have {} processes", RunKindName(facts.kind),
+                          facts.processes);
+  }
+  if (is_member || facts.attestations.empty()) return absl::OkStatus();
+  return base::DataLoss("a simulation has no members that could attest its models");
+}
+
 absl::Status CheckManifests(const AuditFacts& facts, const AuditedRun& run) {
   for (const AuditedManifest& manifest : facts.manifests) {
     if (!manifest.members.has_value()) continue;
@@ -158,12 +179,12 @@ absl::Status CheckOutcomes(const AuditedRound& round) {
     const AuditedAttempt& attempt = round.attempts[i];
     const bool last = i + 1 == round.attempts.size();
     const bool opened = attempt.outcome == AttemptOutcome::kOpened;
-    if (opened != (last && round.participants > 0)) {
+    if (opened != (last && round.complete())) {
       return base::DataLoss("round {} attempt {} of epoch {} is {}, but the round {}", round.round,
                             attempt.attempt, attempt.epoch, AttemptOutcomeName(attempt.outcome),
-                            round.participants == 0 ? "is not complete"
-                            : last                  ? "is complete"
-                                                    : "went on");
+                            !round.complete() ? "is not complete"
+                            : last            ? "is complete"
+                                              : "went on");
     }
     if ((attempt.outcome == AttemptOutcome::kRefused) == attempt.reason.empty()) {
       return base::DataLoss("round {} attempt {} of epoch {} is {} with the reason \"{}\"",
@@ -181,7 +202,12 @@ absl::Status CheckSchedule(const AuditedRun& run) {
     if (round.round > i) return base::DataLoss("round {} is missing", i);
     if (round.round < i) return base::DataLoss("round {} is there twice", round.round);
     TACET_RETURN_IF_ERROR(CheckOutcomes(round));
-    if (round.participants > 0) {
+    if (round.sum_not_seen) {
+      if (facts.kind != RunKind::kMember || round.participants > 0) {
+        return base::DataLoss("round {} of a {} cannot be one whose sum was not seen", i,
+                              RunKindName(facts.kind));
+      }
+    } else if (round.complete()) {
       TACET_RETURN_IF_ERROR(CheckParticipants(run, round));
     } else if (i + 1 < facts.rounds.size()) {
       return base::DataLoss("round {} is not complete, but round {} followed", i, i + 1);
@@ -196,6 +222,69 @@ absl::Status CheckSchedule(const AuditedRun& run) {
                           complete, run.agreed.rounds);
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckModels(const AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  for (const AuditedRound& round : facts.rounds) {
+    if (round.complete() && !round.model && !round.sum_not_seen) {
+      return base::DataLoss("round {} is complete, but its model is missing", round.round);
+    }
+    if (!round.complete() && round.model) {
+      return base::DataLoss("round {} is not complete, but has a model", round.round);
+    }
+  }
+  if (facts.finished != facts.released_model.has_value()) {
+    return base::DataLoss("the run is {}, but {}", facts.finished ? "finished" : "not finished",
+                          facts.finished ? "its released model is missing" : "a model is released");
+  }
+  if (!facts.finished) return absl::OkStatus();
+  const uint32_t rounds = run.complete_rounds();
+  const std::optional<base::Digest> last = run.ModelAfter(rounds);
+  if (last == facts.released_model) return absl::OkStatus();
+  return base::DataLoss("the released model is {}, but {} rounds ended with {}",
+                        Hex(*facts.released_model), rounds,
+                        last ? Hex(*last) : "one that is missing");
+}
+
+absl::StatusOr<federation::ModelStatement> ReadAttestation(const AuditFacts& facts,
+                                                           const base::Bytes& bytes) {
+  TACET_ASSIGN_OR_RETURN(const base::Digest hash, federation::ManifestOfStatement(bytes));
+  const auto manifest = std::ranges::find(facts.manifests, hash, &AuditedManifest::hash);
+  if (manifest == facts.manifests.end() || !manifest->members.has_value()) {
+    return base::DataLoss("is for the manifest {}, whose members the record does not have",
+                          Hex(hash));
+  }
+  return federation::ReadModelStatement(bytes, hash, *manifest->members);
+}
+
+absl::Status CheckAttestations(AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  for (size_t i = 0; i < facts.attestations.size(); ++i) {
+    const std::string which = fmt::format("attestation {}", i + 1);
+    const auto statement = ReadAttestation(facts, facts.attestations[i]);
+    if (!statement.ok()) {
+      return base::DataLoss("{}: {}", which, base::Message(statement.status()));
+    }
+    if (statement->round > run.complete_rounds()) {
+      return base::DataLoss("{}: member {} attests the model after {} rounds, the record has {}",
+                            which, statement->member, statement->round, run.complete_rounds());
+    }
+    const std::optional<base::Digest> model = run.ModelAfter(statement->round);
+    if (statement->member == facts.member && model && *model != statement->model_digest) {
+      return base::DataLoss("{}: member {} attests the model {} after {} rounds, the record has {}",
+                            which, statement->member, Hex(statement->model_digest),
+                            statement->round, Hex(*model));
+    }
+    run.attestations.push_back(*statement);
+  }
+  if (facts.kind != RunKind::kMember || !facts.finished) return absl::OkStatus();
+  const bool attested =
+      std::ranges::any_of(run.attestations, [&](const federation::ModelStatement& statement) {
+        return statement.member == facts.member && statement.round == run.complete_rounds();
+      });
+  if (attested) return absl::OkStatus();
+  return base::DataLoss("member {} does not attest the released model", *facts.member);
 }
 
 // Attempts and charges are the same.
@@ -260,7 +349,24 @@ absl::StatusOr<AttemptOutcome> ParseAttemptOutcome(std::string_view name) {
 
 uint32_t AuditedRun::complete_rounds() const {
   return static_cast<uint32_t>(std::ranges::count_if(
-      facts.rounds, [](const AuditedRound& round) { return round.participants > 0; }));
+      facts.rounds, [](const AuditedRound& round) { return round.complete(); }));
+}
+
+std::optional<base::Digest> AuditedRun::ModelAfter(uint32_t rounds) const {
+  if (rounds == 0) return agreed.initial_model;
+  if (rounds > facts.rounds.size()) return std::nullopt;
+  return facts.rounds[rounds - 1].model;
+}
+
+std::string_view RunKindName(RunKind kind) {
+  return kind == RunKind::kMember ? "member" : "simulation";
+}
+
+absl::StatusOr<RunKind> ParseRunKind(std::string_view name) {
+  for (const RunKind kind : {RunKind::kSimulation, RunKind::kMember}) {
+    if (name == RunKindName(kind)) return kind;
+  }
+  return base::DataLoss("expected simulation or member, found \"{}\"", name);
 }
 
 absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts) {
@@ -271,10 +377,13 @@ absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts) {
   run.agreement_digest = base::Sha256(facts.agreement);
   run.facts = std::move(facts);
   TACET_RETURN_IF_ERROR(CheckLabels(run.facts, run.agreed));
+  TACET_RETURN_IF_ERROR(CheckKind(run.facts, run.agreed));
   TACET_RETURN_IF_ERROR(CheckManifests(run.facts, run));
   TACET_RETURN_IF_ERROR(base::Annotate(CheckLedger(run.facts, run), "the ledger"));
   TACET_RETURN_IF_ERROR(CheckSchedule(run));
   TACET_RETURN_IF_ERROR(CheckCharged(run));
+  TACET_RETURN_IF_ERROR(CheckModels(run));
+  TACET_RETURN_IF_ERROR(CheckAttestations(run));
   TACET_RETURN_IF_ERROR(base::Annotate(CheckPlan(run), "the agreement"));
   return run;
 }

@@ -36,6 +36,26 @@ std::string JoinKeys(const std::vector<base::PublicKey>& keys) {
   return base::ToHex(all);
 }
 
+JsonValue HexOrNull(const std::optional<base::Digest>& digest) {
+  return digest.has_value() ? JsonValue(base::ToHex(*digest)) : JsonValue();
+}
+
+std::string KindStatement(const AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  if (facts.kind == RunKind::kMember) {
+    return fmt::format(
+        "Member {} of {} of a live federation took part with its own data and kept this record. It "
+        "shows what the member was told and what it charged to its own ledger, not what other "
+        "members did.",
+        *facts.member, run.agreed.clients);
+  }
+  return fmt::format(
+      "A simulation: {} played every member, the server and the openers, on data that one user "
+      "holds. The figures are those of a federation of this agreement.",
+      facts.processes == 1 ? std::string("one process")
+                           : fmt::format("{} processes of one MPI job", facts.processes));
+}
+
 JsonValue RunJson(const AuditedRun& run) {
   const AuditFacts& facts = run.facts;
   JsonValue result;
@@ -48,10 +68,10 @@ JsonValue RunJson(const AuditedRun& run) {
   const auto& entries = run.ledger.entries;
   const federation::LedgerHeader& header = run.ledger.header;
   return JsonValue::MakeObject()
-      .Set("kind", "simulation")
-      .Set("statement",
-           "One process played every member, the server and the openers, on data that its user "
-           "holds: the figures are those of a federation of this agreement.")
+      .Set("kind", RunKindName(facts.kind))
+      .Set("processes", facts.processes)
+      .Set("member", facts.member ? JsonValue(*facts.member) : JsonValue())
+      .Set("statement", KindStatement(run))
       .Set("finished", facts.finished)
       .Set("stopped", OrNull(facts.stopped))
       .Set("rounds_complete", run.complete_rounds())
@@ -61,6 +81,7 @@ JsonValue RunJson(const AuditedRun& run) {
       .Set("model", run.agreed.model)
       .Set("parameters", run.agreed.dimension)
       .Set("initial_model", base::ToHex(run.agreed.initial_model))
+      .Set("released_model", HexOrNull(facts.released_model))
       .Set("first_charge", entries.front().time)
       .Set("last_charge", entries.back().time)
       .Set("result", std::move(result));
@@ -190,10 +211,25 @@ JsonValue RoundsJson(const std::vector<AuditedRound>& rounds) {
       if (!attempt.reason.empty()) item.Set("cause", attempt.reason);
       attempts.Append(std::move(item));
     }
+    list.Append(
+        JsonValue::MakeObject()
+            .Set("round", round.round)
+            .Set("participants", round.sum_not_seen ? JsonValue() : JsonValue(round.participants))
+            .Set("model", HexOrNull(round.model))
+            .Set("attempts", std::move(attempts)));
+  }
+  return list;
+}
+
+JsonValue AttestationsJson(const AuditedRun& run) {
+  JsonValue list = JsonValue::MakeArray();
+  for (size_t i = 0; i < run.attestations.size(); ++i) {
+    const federation::ModelStatement& statement = run.attestations[i];
     list.Append(JsonValue::MakeObject()
-                    .Set("round", round.round)
-                    .Set("participants", round.participants)
-                    .Set("attempts", std::move(attempts)));
+                    .Set("member", statement.member)
+                    .Set("rounds", statement.round)
+                    .Set("model", base::ToHex(statement.model_digest))
+                    .Set("bytes", base::ToHex(run.facts.attestations[i])));
   }
   return list;
 }
@@ -325,6 +361,7 @@ absl::StatusOr<JsonValue> AuditRecord(const AuditedRun& run) {
       .Set("assumptions", AssumptionsJson())
       .Set("retention", RetentionJson())
       .Set("rounds", RoundsJson(facts.rounds))
+      .Set("attestations", AttestationsJson(run))
       .Set("key_epochs", EpochsJson(run.ledger.entries))
       .Set("agreement", AgreementJson(run))
       .Set("ledger", LedgerJson(run))

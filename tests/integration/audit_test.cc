@@ -1,8 +1,10 @@
 // `tacet audit` of runs that ended well, were killed, were refused, or protect nobody; and audits
 // that were altered, by someone without the run's key and by someone with it.
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -15,9 +17,12 @@
 #include "tacet/base/hash.h"
 #include "tacet/base/json.h"
 #include "tacet/federation/data_digest.h"
+#include "tacet/federation/ledger.h"
 #include "tacet/learning/dataset.h"
 #include "tacet/report/audit_file.h"
 #include "tacet/storage/file/data_key.h"
+#include "tacet/storage/file/ledger_file.h"
+#include "tacet/storage/file/posix_file.h"
 #include "tests/integration/program_for_test.h"
 
 namespace tacet::app {
@@ -50,8 +55,10 @@ class AuditTest : public ProgramTest {
   }
 
   // Why `name` does not hold; empty when it does.
-  std::string Refusal(const std::string& name, const std::string& signer = "") {
+  std::string Refusal(const std::string& name, const std::string& signer = "",
+                      const std::string& model = "") {
     std::vector<std::string> arguments = {"audit", "verify", name};
+    if (!model.empty()) arguments.insert(arguments.end(), {"--model", model});
     if (!signer.empty()) arguments.insert(arguments.end(), {"--signer", signer});
     const Outcome outcome = Tacet(arguments);
     EXPECT_EQ(outcome.exit_code == 0, outcome.err.empty()) << outcome.err;
@@ -70,6 +77,34 @@ class AuditTest : public ProgramTest {
     const auto altered = JsonValue::Parse(record);
     EXPECT_TRUE(altered.ok()) << altered.status();
     return WriteConfig(report::SignedAudit(*altered, *key), "forged.json");
+  }
+
+  // The run's ledger without the charges of which `cut` is true, whole and chained again.
+  void CutCharges(const std::function<bool(const federation::LedgerEntry&)>& cut) {
+    const std::filesystem::path path = path_ / "run" / "ledger";
+    const auto found = storage::file::LedgerFile::Read(path);
+    ASSERT_TRUE(found.ok()) << found.status();
+    base::Bytes bytes = federation::WriteLedgerHeader(found->header);
+    federation::LedgerAnchor end{.genesis = found->end.genesis, .head = found->end.genesis};
+    for (const federation::LedgerEntry& entry : found->entries) {
+      if (cut(entry)) continue;
+      const base::Bytes record = federation::WriteLedgerRecord(entry, end.head);
+      end.head = federation::RecordHash(record);
+      ++end.count;
+      bytes.insert(bytes.end(), record.begin(), record.end());
+    }
+    ASSERT_LT(end.count, found->entries.size());
+    ASSERT_TRUE(storage::file::ReplaceFile(path, bytes).ok());
+    ASSERT_TRUE(storage::file::ReplaceFile(storage::file::AnchorPath(path),
+                                           federation::WriteLedgerAnchor(end))
+                    .ok());
+  }
+  // Keeps the first `lines` lines of a file of the run.
+  void CutLines(const std::string& name, size_t lines) {
+    const std::string text = Read("run/" + name);
+    size_t end = 0;
+    for (size_t i = 0; i < lines; ++i) end = text.find('\n', end) + 1;
+    WriteConfig(text.substr(0, end), "run/" + name);
   }
 
   JsonValue Record(const std::string& run = "run") {
@@ -94,13 +129,14 @@ TEST_F(AuditTest, ARunIsAuditedVerifiedAndDescribed) {
   EXPECT_EQ(Number(answer, "rounds"), 3);
   EXPECT_EQ(Refusal("run/audit.json"), "");
   EXPECT_EQ(Refusal("run/audit.json", signer), "");
-  const Outcome verified =
-      Tacet({"audit", "verify", "run/audit.json", "--signer", signer, "--json"});
+  const Outcome verified = Tacet({"audit", "verify", "run/audit.json", "--signer", signer,
+                                  "--model", "run/model.f32", "--json"});
   const auto json = JsonValue::Parse(verified.out);
   ASSERT_TRUE(json.ok()) << verified.err;
   EXPECT_TRUE(*json->Find("valid")->AsBool());
   EXPECT_TRUE(*json->Find("pinned")->AsBool());
   EXPECT_TRUE(json->Find("notes")->items().empty());
+  EXPECT_EQ(*json->Find("model")->AsString(), "the released model");
 
   // The same rows as the summary's, and what the ledger says.
   const JsonValue record = Record();
@@ -232,6 +268,89 @@ TEST_F(AuditTest, RecordsAreAUnitToo) {
   EXPECT_EQ(*Record().Find("privacy_unit")->Find("unit")->AsString(), "record");
 }
 
+// Somebody who holds the run's key cuts its last charge, to state less than was spent, and alters
+// one file after the other until an audit is written.
+TEST_F(AuditTest, ACutChargeIsMissed) {
+  Simulate(kSmall);
+  Audit();
+  const std::string signer =
+      *ReadJson("run/audit.json").Find("signature")->Find("fingerprint")->AsString();
+  CutCharges([](const federation::LedgerEntry& entry) { return entry.label.round == 2; });
+  const auto refusal = [this] {
+    const Outcome outcome = Tacet({"audit", "run", "--out", "cut.json"});
+    EXPECT_EQ(outcome.exit_code == 0, outcome.err.empty());
+    return outcome.err;
+  };
+  EXPECT_THAT(refusal(), HasSubstr("attempts knows of round 2 attempt 0 of epoch 0, which the "
+                                   "ledger does not charge: charges were cut from it"));
+  CutLines("attempts", 2);
+  EXPECT_THAT(refusal(), HasSubstr("metrics.jsonl knows of 1 attempts of round 2"));
+  CutLines("metrics.jsonl", 2);
+  EXPECT_THAT(refusal(), HasSubstr("summary.json knows of 3 rounds and 3 charges"));
+  JsonValue summary = ReadJson("run/summary.json");
+  summary.Set("rounds", 2).Set("charged_attempts", 2).Set("stopped", "the budget");
+  WriteConfig(summary.Dump(), "run/summary.json");
+  EXPECT_THAT(refusal(), HasSubstr("checkpoint knows of 3 rounds"));
+  std::filesystem::remove(path_ / "run" / "checkpoint");
+  EXPECT_THAT(refusal(), HasSubstr("but 2 rounds ended with"));
+  // Without a summary the run is an unfinished one of two rounds. That record is not about the
+  // model that was released.
+  std::filesystem::remove(path_ / "run" / "summary.json");
+  EXPECT_EQ(refusal(), "");
+  EXPECT_EQ(Refusal("cut.json", signer), "");
+  EXPECT_THAT(Refusal("cut.json", signer, "run/model.f32"),
+              AllOf(HasSubstr("the record is not about the model"),
+                    HasSubstr("before a model was released")));
+}
+
+// The charge of an attempt that gave no sum is in no round's model.
+TEST_F(AuditTest, ACutChargeOfARefusedAttemptIsMissed) {
+  std::string config = kSmall;
+  config.insert(config.find("cohort = 6"),
+                "sampling = \"poisson\"\nmin_participants = 6\nattempts_per_round = 20\n"
+                "spare_attempts = 60\n");
+  Simulate(config, {"--insecure-seed", "3", "--rounds", "8"});
+  ASSERT_FALSE(Read("run/refused").empty());
+  uint32_t round = 0;
+  const std::string line = Read("run/refused").substr(0, Read("run/refused").find('\n'));
+  ASSERT_EQ(std::sscanf(line.c_str(), "%*u %u", &round), 1);
+  CutCharges([round](const federation::LedgerEntry& entry) {
+    return entry.label.round == round && entry.label.attempt == 0;
+  });
+  const std::string charge = line.substr(0, line.rfind(' '));
+  const auto without = [this](const std::string& name, const std::string& what) {
+    std::string text = Read("run/" + name);
+    text.erase(text.find(what), what.size());
+    WriteConfig(text, "run/" + name);
+  };
+  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("attempts knows of round"));
+  without("attempts", charge + "\n");
+  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("refused knows of round"));
+  without("refused", line + "\n");
+  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("metrics.jsonl knows of"));
+}
+
+TEST_F(AuditTest, AModelIsHeldAgainstItsRecord) {
+  Simulate(kSmall);
+  Simulate(kSmall, {}, "other");
+  Audit();
+  const JsonValue record = Record();
+  EXPECT_EQ(record.Find("run")->Find("released_model")->Dump(),
+            record.Find("rounds")->items()[2].Find("model")->Dump());
+  EXPECT_EQ(*record.Find("run")->Find("kind")->AsString(), "simulation");
+  EXPECT_EQ(Refusal("run/audit.json", "", "run/model.f32"), "");
+  EXPECT_THAT(Refusal("run/audit.json", "", "other/model.f32"),
+              AllOf(HasSubstr("other/model.f32"), HasSubstr("the record is not about the model")));
+  EXPECT_THAT(Refusal("run/audit.json", "", "nowhere"), HasSubstr("nowhere"));
+  // The key's holder says that another model was released.
+  const std::string released = record.Find("run")->Find("released_model")->Dump();
+  EXPECT_THAT(Refusal(Forged("\"released_model\":" + released,
+                             "\"released_model\":\"" + std::string(64, '0') + "\"")),
+              HasSubstr("the released model is 0000000000000000, but 3 rounds ended with"));
+  EXPECT_THAT(Refusal(Forged("\"kind\":\"simulation\"", "\"kind\":\"member\"")),
+              HasSubstr("its agreement is that of a simulation"));
+}
+
 // A run states the terms of the plan that it ran by, the same in every place.
 TEST_F(AuditTest, ImplementationTermsAreTheRunsOwnEverywhere) {
   std::string box_muller = kSmall;
@@ -351,19 +470,17 @@ TEST_F(AuditTest, KeysAreKeptFromOthersAndRunsWithoutOneNeedOne) {
   ASSERT_EQ(Tacet({"audit", "run", "--key", "my.key"}).exit_code, 0);
   EXPECT_EQ(Refusal("run/audit.json"), "");
 
-  // A run of an older program: no key, no manifest.
   JsonValue start = ReadJson("run/start.json");
   start.Set("audit_key", JsonValue());
   WriteConfig(start.Dump(), "run/start.json");
+  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("has no key of its own"));
   for (const auto& entry : std::filesystem::directory_iterator(path_ / "run")) {
     if (entry.path().filename().string().starts_with("manifest-")) {
       std::filesystem::remove(entry.path());
     }
   }
-  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("has no key of its own"));
-  ASSERT_EQ(Tacet({"audit", "run", "--key", "my.key"}).exit_code, 0);
-  EXPECT_THAT(Tacet({"audit", "verify", "run/audit.json"}).out,
-              AllOf(HasSubstr("valid"), HasSubstr("kept no member keys")));
+  EXPECT_THAT(Tacet({"audit", "run", "--key", "my.key"}).err,
+              HasSubstr("did not keep the manifests of its charges"));
 }
 
 TEST_F(AuditTest, ErrorsNameWhatIsWrong) {
@@ -378,7 +495,8 @@ TEST_F(AuditTest, ErrorsNameWhatIsWrong) {
   EXPECT_THAT(Tacet({"audit", "run"}).err,
               HasSubstr("metrics.jsonl, line 2: round 2 stands where round 1 belongs"));
   WriteConfig(metrics.substr(0, second), "run/metrics.jsonl");
-  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("contradicts itself"));
+  EXPECT_THAT(Tacet({"audit", "run"}).err,
+              HasSubstr("metrics.jsonl of 1 rounds and the ledger of 3 charges"));
 }
 
 }  // namespace

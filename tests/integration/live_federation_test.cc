@@ -21,6 +21,7 @@ namespace tacet::app {
 namespace {
 
 using ::testing::Gt;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -28,6 +29,24 @@ using ::testing::SizeIs;
 class KilledFederationTest : public LiveFederationTest {
  protected:
   KilledFederationTest() : LiveFederationTest(2 * TACET_KILLS) {}
+
+  // Every site's record says that it is a member's, holds, and is about the one model.
+  void ExpectAuditsOfMembers() {
+    for (size_t number = 0; number < sites_.size(); ++number) {
+      const std::string run = sites_[number] + "/run";
+      const Outcome audited = Tacet({"audit", run, "--json"});
+      ASSERT_EQ(audited.exit_code, 0) << audited.err;
+      const Outcome verified = Tacet({"audit", "verify", run + "/audit.json", "--model",
+                                      sites_.front() + "/run/model.f32", "--json"});
+      ASSERT_EQ(verified.exit_code, 0) << verified.err;
+      EXPECT_THAT(verified.out, HasSubstr("the released model is attested by"));
+      const base::JsonValue record = *ReadJson(run + "/audit.json").Find("record");
+      const base::JsonValue& told = *record.Find("run");
+      EXPECT_EQ(*told.Find("kind")->AsString(), "member");
+      EXPECT_EQ(*told.Find("member")->AsUint(), number);
+      EXPECT_FALSE(record.Find("attestations")->items().empty());
+    }
+  }
 };
 
 TEST_F(KilledFederationTest, KillsAtRandomMomentsLoseNothing) {
@@ -41,6 +60,7 @@ TEST_F(KilledFederationTest, KillsAtRandomMomentsLoseNothing) {
   AwaitAllDone();
   ExpectNoAlarms();
   ExpectOneModelAndNothingSaidTwice();
+  ExpectAuditsOfMembers();
 }
 
 // In a network namespace of its own, whose loopback device is taken down for a while.

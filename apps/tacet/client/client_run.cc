@@ -94,7 +94,7 @@ class ClientRunCommand : public Command {
     TACET_ASSIGN_OR_RETURN(const std::vector<float> initial, folder.InitialModel());
     TACET_ASSIGN_OR_RETURN(
         const auto run, SiteRun::Open(std::filesystem::path(home_), training, membership.manifest,
-                                      json_ ? stderr : stdout));
+                                      *membership.member, json_ ? stderr : stdout));
     TACET_ASSIGN_OR_RETURN(const auto ledger, run->OpenLedger(budget_epsilon_));
     TACET_ASSIGN_OR_RETURN(const auto state, storage::file::SiteStateFolder::Open(
                                                  std::filesystem::path(home_) / "state"));

@@ -17,11 +17,11 @@ namespace tacet::app {
 absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
                                                        const federation::SignedManifest& manifest,
-                                                       std::FILE* out) {
+                                                       uint64_t member, std::FILE* out) {
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<storage::file::RunDirectory> directory,
                          NewOrBegunRunDirectory(home / "run", training.config));
   return std::unique_ptr<SiteRun>(
-      new SiteRun(training, manifest.manifest(), std::move(directory), out));
+      new SiteRun(training, manifest.manifest(), member, std::move(directory), out));
 }
 
 absl::StatusOr<std::unique_ptr<federation::ClientLedger>> SiteRun::OpenLedger(
@@ -69,6 +69,28 @@ absl::Status SiteRun::Progress(const federation::MemberSession& session,
     TACET_RETURN_IF_ERROR(Write(session, ledger, written_));
     ++written_;
   }
+  return Attest(session);
+}
+
+absl::Status SiteRun::Attest(const federation::MemberSession& session) {
+  if (attested_ == session.next_round()) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(
+      directory_->AppendLine(kAttestationsFile, base::ToHex(session.Attestation())));
+  attested_ = session.next_round();
+  return absl::OkStatus();
+}
+
+// What others say of the same model is welcome; the run is done without it.
+absl::Status SiteRun::KeepOthersAttestations(const federation::MemberSession& session) {
+  const absl::StatusOr<std::vector<base::Bytes>> others = session.FetchAttestations();
+  if (!others.ok()) {
+    reporter_.OnNote("the other members' attestations of the last model could not be fetched: " +
+                     base::Message(others.status()));
+    return absl::OkStatus();
+  }
+  for (const base::Bytes& attestation : *others) {
+    TACET_RETURN_IF_ERROR(directory_->AppendLine(kAttestationsFile, base::ToHex(attestation)));
+  }
   return absl::OkStatus();
 }
 
@@ -79,11 +101,16 @@ absl::Status SiteRun::Write(const federation::MemberSession& session,
   record.round = round;
   const auto applied =
       std::ranges::find(session.applied(), round, &federation::MemberSession::AppliedRound::round);
-  if (applied != session.applied().end()) record.cohort_size = applied->participants;
+  if (applied != session.applied().end()) {
+    record.cohort_size = applied->participants;
+    record.model = applied->model;
+  }
+  if (round + 1 == session.next_round()) record.model = session.model_digest();
   record.attempts = static_cast<uint32_t>(
       std::ranges::count_if(ledger.entries(), [&](const federation::LedgerEntry& entry) {
         return entry.federation == manifest_.agreement() && entry.label.round == round;
       }));
+  record.charged_attempts = ledger.ChargesOf(manifest_.agreement());
   if (round + 1 == session.next_round()) record.evaluation = last_;
   TACET_ASSIGN_OR_RETURN(
       record.epsilon,
@@ -99,6 +126,8 @@ absl::Status SiteRun::End(const federation::MemberSession& session,
   TACET_RETURN_IF_ERROR(Progress(session, ledger));
   TACET_RETURN_IF_ERROR(directory_->WriteFile(kModelFile, federation::FloatBytes(session.model())));
   if (!done) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(Attest(session));
+  TACET_RETURN_IF_ERROR(KeepOthersAttestations(session));
   federation::SimulationResult result;
   result.evaluation = last_;
   result.rounds = session.next_round();

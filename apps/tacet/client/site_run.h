@@ -30,7 +30,7 @@ class SiteRun {
   static absl::StatusOr<std::unique_ptr<SiteRun>> Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
                                                        const federation::SignedManifest& manifest,
-                                                       std::FILE* out);
+                                                       uint64_t member, std::FILE* out);
 
   // The run's ledger, with this budget instead of the federation's when one is given.
   absl::StatusOr<std::unique_ptr<federation::ClientLedger>> OpenLedger(
@@ -47,13 +47,16 @@ class SiteRun {
   const std::filesystem::path& path() const { return directory_->path(); }
 
  private:
-  SiteRun(const SiteTraining& training, const federation::Manifest& manifest,
+  SiteRun(const SiteTraining& training, const federation::Manifest& manifest, uint64_t member,
           std::unique_ptr<storage::file::RunDirectory> directory, std::FILE* out)
       : training_(training),
         manifest_(manifest),
         directory_(std::move(directory)),
-        reporter_(*directory_, {}, out) {}
+        reporter_(*directory_, {}, {.kind = report::RunKind::kMember, .member = member}, out) {}
   absl::StatusOr<federation::Evaluation> Evaluate(const federation::MemberSession& session) const;
+  // Keeps this member's statement about the model that it has now.
+  absl::Status Attest(const federation::MemberSession& session);
+  absl::Status KeepOthersAttestations(const federation::MemberSession& session);
   absl::Status Write(const federation::MemberSession& session,
                      const federation::ClientLedger& ledger, uint32_t round);
 
@@ -62,7 +65,8 @@ class SiteRun {
   std::unique_ptr<storage::file::RunDirectory> directory_;
   RunReporter reporter_;
   base::Stopwatch since_start_, since_round_;
-  uint32_t written_ = 0;  // rounds
+  uint32_t written_ = 0;              // rounds
+  std::optional<uint32_t> attested_;  // the last round whose beginning was
   federation::Evaluation last_;
 };
 

@@ -1,5 +1,6 @@
 #include "apps/tacet/run/run_output.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "fmt/core.h"
@@ -57,7 +58,8 @@ base::JsonValue RoundJson(const federation::RoundRecord& record,
   const federation::RoundSeconds& seconds = record.seconds;
   base::JsonValue line = base::JsonValue::MakeObject();
   line.Set("round", record.round).Set("cohort_size", record.cohort_size);
-  line.Set("attempts", record.attempts);
+  line.Set("attempts", record.attempts).Set("charged_attempts", record.charged_attempts);
+  line.Set("model", record.model ? base::JsonValue(base::ToHex(*record.model)) : base::JsonValue());
   line.Set("accuracy",
            record.evaluation ? base::JsonValue(record.evaluation->accuracy) : base::JsonValue());
   line.Set("loss",
@@ -194,16 +196,23 @@ absl::Status RunReporter::ReadStart() {
   start.Take("samples", before_->samples);
   start.Take("commit", commit_);
   start.Take("audit_key", audit_key_);
+  uint64_t processes = 1;
+  start.Take("processes", processes);
+  part_.processes = std::max(part_.processes, processes);  // the most that ever worked on it
   return base::Annotate(start.status(), kStartFile);
 }
 
 absl::Status RunReporter::WriteStart() const {
-  const base::JsonValue start = base::JsonValue::MakeObject()
-                                    .Set("accuracy", before_->accuracy)
-                                    .Set("loss", before_->loss)
-                                    .Set("samples", before_->samples)
-                                    .Set("commit", commit_)
-                                    .Set("audit_key", audit_key_);
+  const base::JsonValue start =
+      base::JsonValue::MakeObject()
+          .Set("accuracy", before_->accuracy)
+          .Set("loss", before_->loss)
+          .Set("samples", before_->samples)
+          .Set("commit", commit_)
+          .Set("kind", report::RunKindName(part_.kind))
+          .Set("processes", part_.processes)
+          .Set("member", part_.member ? base::JsonValue(*part_.member) : base::JsonValue())
+          .Set("audit_key", audit_key_);
   return directory_.WriteFile(kStartFile, base::AsBytes(start.Dump(2) + "\n"));
 }
 

@@ -15,6 +15,7 @@
 #include "apps/tacet/program/stop_signal.h"
 #include "tacet/base/json.h"
 #include "tacet/federation/simulation.h"
+#include "tacet/report/audit_facts.h"
 #include "tacet/storage/file/run_directory.h"
 
 namespace tacet::app {
@@ -29,6 +30,9 @@ inline constexpr std::string_view kLedgerFile = "ledger";
 inline constexpr std::string_view kAuditKeyFile = "audit.key";
 inline constexpr std::string_view kAttackFile = "attack.json";
 inline constexpr std::string_view kRefusedFile = "refused";
+inline constexpr std::string_view kCheckpointFile = "checkpoint";
+inline constexpr std::string_view kAttemptsFile = "attempts";
+inline constexpr std::string_view kAttestationsFile = "attestations";
 
 // The file of a manifest: the canonical bytes of what one process's members agreed on.
 std::string ManifestFile(const base::Digest& hash);
@@ -60,13 +64,20 @@ struct RunSummary {
 // summary.json (docs/formats/run-directory.md).
 absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run);
 
+// Who ran it, as start.json says.
+struct RunPart {
+  report::RunKind kind = report::RunKind::kSimulation;
+  uint64_t processes = 1;               // of a simulation
+  std::optional<uint64_t> member = {};  // of a live federation
+};
+
 // Prints progress and writes metrics as the run goes.
 class RunReporter final : public federation::SimulationObserver {
  public:
   // `directory` must outlive the reporter; text goes to `out`.
   RunReporter(storage::file::RunDirectory& directory, std::vector<std::string> labels,
-              std::FILE* out)
-      : directory_(directory), labels_(std::move(labels)), out_(out) {}
+              const RunPart& part, std::FILE* out)
+      : directory_(directory), labels_(std::move(labels)), part_(part), out_(out) {}
 
   absl::Status OnStart(const federation::Manifest& manifest, uint32_t next_round,
                        const federation::Evaluation& evaluation) override;
@@ -83,6 +94,7 @@ class RunReporter final : public federation::SimulationObserver {
  private:
   storage::file::RunDirectory& directory_;
   std::vector<std::string> labels_;
+  RunPart part_;
   std::FILE* out_;
   absl::Status BeginOrResume(uint32_t next_round, const federation::Evaluation& evaluation);
   absl::Status WriteStart() const;

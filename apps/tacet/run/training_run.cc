@@ -71,7 +71,7 @@ const federation::ManifestSpec& TrainingRun::agreement() const {
 absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
   fmt::print(out_, "directory   {}\n", directory.path().string());
   if (ranks_.size() > 1) fmt::print(out_, "ranks       {}\n", ranks_.size());
-  RunReporter reporter(directory, labels_, out_);
+  RunReporter reporter(directory, labels_, {.processes = ranks_.size()}, out_);
   const base::Stopwatch watch;
   TrainingEnd end;
   const StopSignal stop;
