@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <compare>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <utility>
@@ -63,6 +65,17 @@ absl::Status CheckPlan(AuditedRun& run) {
   }
   run.plan = manifest->terms().mechanism();
   return absl::OkStatus();
+}
+
+absl::Status CheckResult(const AuditFacts& facts) {
+  if (!facts.result.has_value()) return absl::OkStatus();
+  const AuditedResult& result = *facts.result;
+  if (result.accuracy == RoundedShare(result.accuracy) && result.loss == RoundedLoss(result.loss)) {
+    return absl::OkStatus();
+  }
+  return base::DataLoss(
+      "accuracy {} and loss {} are not rounded to three decimals and two significant digits",
+      result.accuracy, result.loss);
 }
 
 // A live federation's agreement has an annex, a simulation's has none.
@@ -358,6 +371,14 @@ std::optional<base::Digest> AuditedRun::ModelAfter(uint32_t rounds) const {
   return facts.rounds[rounds - 1].model;
 }
 
+double RoundedShare(double share) { return std::round(share * 1000) / 1000; }
+
+double RoundedLoss(double loss) {
+  if (!std::isfinite(loss) || loss == 0) return loss;
+  // Through text: the nearest double to the decimal fraction, whatever the digit's place.
+  return std::strtod(fmt::format("{:.1e}", loss).c_str(), nullptr);
+}
+
 std::string_view RunKindName(RunKind kind) {
   return kind == RunKind::kMember ? "member" : "simulation";
 }
@@ -377,6 +398,7 @@ absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts) {
   run.agreement_digest = base::Sha256(facts.agreement);
   run.facts = std::move(facts);
   TACET_RETURN_IF_ERROR(CheckLabels(run.facts, run.agreed));
+  TACET_RETURN_IF_ERROR(CheckResult(run.facts));
   TACET_RETURN_IF_ERROR(CheckKind(run.facts, run.agreed));
   TACET_RETURN_IF_ERROR(CheckManifests(run.facts, run));
   TACET_RETURN_IF_ERROR(base::Annotate(CheckLedger(run.facts, run), "the ledger"));

@@ -65,11 +65,16 @@ struct AuditedManifest {
   std::optional<std::vector<base::PublicKey>> members = {};
 };
 
+// On members' held-out data, outside of epsilon: told rounded, and only where it was published.
 struct AuditedResult {
-  double accuracy = 0;
-  double loss = 0;
+  double accuracy = 0;   // as RoundedShare gives it
+  double loss = 0;       // as RoundedLoss gives it
   uint64_t samples = 0;  // held-out
 };
+
+// To three decimals; to two significant digits.
+double RoundedShare(double share);
+double RoundedLoss(double loss);
 
 struct Dependency {
   std::string name;
@@ -124,9 +129,10 @@ struct AuditedRun {
 // whose hash is another, a ledger that does not end where it should or was charged for another
 // agreement, noise or rate, or for nothing, a round that is missing, an attempt that was not
 // charged, a charge without an attempt, more or fewer participants than the agreement allows, an
-// unknown label; a kind that the agreement contradicts, a complete round without a model, a
-// released model that is not that of the last round, an attestation that is not signed, is about
-// rounds that the facts lack, or, of the member itself, about another model.
+// unknown label; a result that is not rounded; a kind that the agreement contradicts, a complete
+// round without a model, a released model that is not that of the last round, an attestation that
+// is not signed, is about rounds that the facts lack, or, of the member itself, about another
+// model.
 absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts);
 
 }  // namespace tacet::report

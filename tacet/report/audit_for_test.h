@@ -99,7 +99,7 @@ inline AuditFacts FactsForTest(const federation::ManifestSpec& agreement = Small
   facts.signer = KeyForTest(1).public_key();
   facts.audit_key = facts.signer;
   facts.finished = true;
-  facts.result = {.accuracy = 0.5, .loss = 1.25, .samples = 40};
+  facts.result = {.accuracy = 0.5, .loss = 1.3, .samples = 40};
   facts.agreement = federation::AgreementBytes(manifest->spec());
   facts.manifests = {{.hash = manifest->hash(), .members = manifest->spec().members}};
   facts.rounds = {{.round = 0,

@@ -63,7 +63,9 @@ JsonValue RunJson(const AuditedRun& run) {
     result = JsonValue::MakeObject()
                  .Set("accuracy", facts.result->accuracy)
                  .Set("loss", facts.result->loss)
-                 .Set("held_out_samples", facts.result->samples);
+                 .Set("held_out_samples", facts.result->samples)
+                 .Set("statement",
+                      "Rounded figures on members' held-out data. Epsilon does not cover them.");
   }
   const auto& entries = run.ledger.entries;
   const federation::LedgerHeader& header = run.ledger.header;

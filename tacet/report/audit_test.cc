@@ -202,6 +202,19 @@ TEST(AuditTest, AKeyThatIsNotTheRunsIsNoted) {
                                      HasSubstr("no member keys"), HasSubstr("not finished")));
 }
 
+TEST(AuditTest, FiguresOnHeldOutDataAreRounded) {
+  EXPECT_EQ(RoundedShare(0.123456), 0.123);
+  EXPECT_EQ(RoundedLoss(1.25678), 1.3);
+  EXPECT_EQ(RoundedLoss(0.0456789), 0.046);
+  EXPECT_EQ(RoundedLoss(0), 0);
+  AuditFacts facts = FactsForTest();
+  facts.result->accuracy = 0.123456;
+  EXPECT_THAT(Complaint(facts), StartsWith("accuracy 0.123456 and loss 1.3 are not rounded"));
+  facts = FactsForTest();
+  facts.result->loss = 1.2567;
+  EXPECT_THAT(Complaint(facts), HasSubstr("are not rounded"));
+}
+
 TEST(AuditTest, AMembersRecordSaysSoAndHolds) {
   const AuditFacts facts = MemberFactsForTest();
   const JsonValue record = RecordOf(facts);

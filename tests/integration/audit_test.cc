@@ -30,6 +30,7 @@ namespace {
 
 using base::JsonValue;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -328,6 +329,26 @@ TEST_F(AuditTest, ACutChargeOfARefusedAttemptIsMissed) {
   EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("refused knows of round"));
   without("refused", line + "\n");
   EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("metrics.jsonl knows of"));
+}
+
+TEST_F(AuditTest, FiguresOnHeldOutDataAreRoundedOrLeftOut) {
+  Simulate(kSmall);
+  Audit();
+  const JsonValue result = *Record().Find("run")->Find("result");
+  EXPECT_LE(result.Find("accuracy")->Dump().size(), 5u);
+  EXPECT_NEAR(Number(result, "accuracy"), Number(ReadJson("run/summary.json"), "accuracy"), 5e-4);
+  EXPECT_THAT(*result.Find("statement")->AsString(), HasSubstr("Epsilon does not cover them"));
+  EXPECT_EQ(Refusal("run/audit.json"), "");
+
+  const std::string config = std::string(kSmall) + "[run]\npublish_evaluation = false\n";
+  const Outcome quiet = Tacet({"simulate", "--config", WriteConfig(config), "--out", "quiet"});
+  ASSERT_EQ(quiet.exit_code, 0) << quiet.err;
+  EXPECT_THAT(quiet.out, Not(AnyOf(HasSubstr("held-out"), HasSubstr("% before"))));
+  EXPECT_TRUE(ReadJson("quiet/summary.json").Find("accuracy")->is_null());
+  Audit("quiet");
+  EXPECT_TRUE(Record("quiet").Find("run")->Find("result")->is_null());
+  EXPECT_EQ(Refusal("quiet/audit.json"), "");
+  EXPECT_EQ(Tacet({"report", "quiet"}).exit_code, 0);
 }
 
 TEST_F(AuditTest, AModelIsHeldAgainstItsRecord) {

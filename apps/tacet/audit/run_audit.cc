@@ -187,22 +187,29 @@ void AddAttestations(const RunRecord& run, AuditFacts& facts) {
   }
 }
 
-// The last evaluation: the summary's, or that of the last round that was evaluated.
+// The last evaluation that was published, rounded: the summary's, or that of the last round that
+// was evaluated.
 absl::Status AddResult(const RunRecord& run, AuditFacts& facts) {
+  std::optional<federation::Evaluation> last;
   for (const federation::RoundRecord& record : run.rounds) {
-    if (!record.evaluation.has_value()) continue;
-    facts.result = {.accuracy = record.evaluation->accuracy, .loss = record.evaluation->loss};
+    if (record.evaluation.has_value()) last = record.evaluation;
   }
   if (run.summary.has_value()) {
+    std::optional<double> accuracy;
+    federation::Evaluation evaluation;
     base::JsonMembers summary(*run.summary);
-    facts.result.emplace();
-    summary.Need("accuracy", facts.result->accuracy);
-    summary.Need("loss", facts.result->loss);
+    summary.Take("accuracy", accuracy);
+    summary.Take("loss", evaluation.loss);
     summary.Take("stopped", facts.stopped);
     TACET_RETURN_IF_ERROR(base::Annotate(summary.status(), "summary.json"));
+    evaluation.accuracy = accuracy.value_or(0);
+    last = accuracy.has_value() ? std::optional(evaluation) : std::nullopt;
   }
-  if (facts.result.has_value() && run.start.has_value()) {
-    facts.result->samples = run.start->evaluation.samples;
+  if (!last.has_value()) return absl::OkStatus();
+  facts.result = {.accuracy = report::RoundedShare(last->accuracy),
+                  .loss = report::RoundedLoss(last->loss)};
+  if (run.start.has_value() && run.start->evaluation.has_value()) {
+    facts.result->samples = run.start->evaluation->samples;
   }
   return absl::OkStatus();
 }

@@ -47,14 +47,17 @@ absl::StatusOr<std::unique_ptr<federation::ClientLedger>> SiteRun::OpenLedger(
   return federation::ClientLedger::Create(std::move(opened));
 }
 
-absl::StatusOr<federation::Evaluation> SiteRun::Evaluate(
+absl::StatusOr<std::optional<federation::Evaluation>> SiteRun::Evaluate(
     const federation::MemberSession& session) const {
-  return training_.learner->Evaluate(session.model(), 1);
+  if (!training_.config.run.publish_evaluation.value_or(false)) return std::nullopt;
+  TACET_ASSIGN_OR_RETURN(const federation::Evaluation evaluation,
+                         training_.learner->Evaluate(session.model(), 1));
+  return std::optional(Rounded(evaluation));
 }
 
 absl::Status SiteRun::Begin(const federation::MemberSession& session) {
   TACET_ASSIGN_OR_RETURN(last_, Evaluate(session));
-  TACET_RETURN_IF_ERROR(reporter_.OnStart(manifest_, session.next_round(), last_));
+  TACET_RETURN_IF_ERROR(reporter_.Start(manifest_, session.next_round(), last_));
   // A process may have ended between applying a round and writing it down.
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines, directory_->ReadLines(kMetricsFile));
   written_ = static_cast<uint32_t>(lines.size());
@@ -129,7 +132,6 @@ absl::Status SiteRun::End(const federation::MemberSession& session,
   TACET_RETURN_IF_ERROR(Attest(session));
   TACET_RETURN_IF_ERROR(KeepOthersAttestations(session));
   federation::SimulationResult result;
-  result.evaluation = last_;
   result.rounds = session.next_round();
   result.charged_attempts = ledger.ChargesOf(manifest_.agreement());
   TACET_ASSIGN_OR_RETURN(result.epsilon,
@@ -146,8 +148,11 @@ absl::Status SiteRun::End(const federation::MemberSession& session,
       SummaryJson({.labels = no_labels,
                    .manifest = manifest_,
                    .result = result,
+                   .evaluation = last_,
                    .before = reporter_.before(),
-                   .most_frequent_class = training_.most_frequent_class,
+                   .most_frequent_class =
+                       last_ ? std::optional(report::RoundedShare(training_.most_frequent_class))
+                             : std::nullopt,
                    .seconds = since_start_.Seconds(),
                    .commit = reporter_.commit(),
                    .machine = MachineJson().Set("network", nullptr).Set("ranks", 1)}));

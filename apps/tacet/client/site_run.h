@@ -21,8 +21,8 @@
 
 namespace tacet::app {
 
-// One object serves one process. Accuracy and loss are those on the site's own held-out samples:
-// epsilon does not cover them, they stay in this directory.
+// One object serves one process. Figures on the site's own held-out samples are outside of epsilon:
+// they are neither computed nor told unless run.publish_evaluation asks for it, and then rounded.
 class SiteRun {
  public:
   // The run in `home`/run; all must outlive it; text goes to `out`. FailedPrecondition when it is a
@@ -52,8 +52,14 @@ class SiteRun {
       : training_(training),
         manifest_(manifest),
         directory_(std::move(directory)),
-        reporter_(*directory_, {}, {.kind = report::RunKind::kMember, .member = member}, out) {}
-  absl::StatusOr<federation::Evaluation> Evaluate(const federation::MemberSession& session) const;
+        reporter_(*directory_, {},
+                  {.kind = report::RunKind::kMember,
+                   .member = member,
+                   .publish_evaluation = training.config.run.publish_evaluation.value_or(false)},
+                  out) {}
+  // Rounded; nothing when it is not to be published.
+  absl::StatusOr<std::optional<federation::Evaluation>> Evaluate(
+      const federation::MemberSession& session) const;
   // Keeps this member's statement about the model that it has now.
   absl::Status Attest(const federation::MemberSession& session);
   absl::Status KeepOthersAttestations(const federation::MemberSession& session);
@@ -67,7 +73,7 @@ class SiteRun {
   base::Stopwatch since_start_, since_round_;
   uint32_t written_ = 0;              // rounds
   std::optional<uint32_t> attested_;  // the last round whose beginning was
-  federation::Evaluation last_;
+  std::optional<federation::Evaluation> last_;
 };
 
 }  // namespace tacet::app

@@ -102,11 +102,11 @@ JsonValue FactsJson(const RunRecord& run) {
 }
 
 JsonValue BeforeJson(const RunRecord& run) {
-  if (!run.start) return {};
+  if (!run.start || !run.start->evaluation) return {};
   return JsonValue::MakeObject()
-      .Set("accuracy", run.start->evaluation.accuracy)
-      .Set("loss", run.start->evaluation.loss)
-      .Set("samples", run.start->evaluation.samples);
+      .Set("accuracy", run.start->evaluation->accuracy)
+      .Set("loss", run.start->evaluation->loss)
+      .Set("samples", run.start->evaluation->samples);
 }
 
 // Charges and budget by the ledger itself; the bound is that of the summary.

@@ -121,11 +121,13 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
       .Set("charged_attempts", result.charged_attempts)
       .Set("accuracy_before",
            run.before ? base::JsonValue(run.before->accuracy) : base::JsonValue())
-      .Set("accuracy", result.evaluation.accuracy)
-      .Set("loss", result.evaluation.loss)
-      .Set("auc",
-           result.evaluation.auc ? base::JsonValue(*result.evaluation.auc) : base::JsonValue())
-      .Set("most_frequent_class", run.most_frequent_class)
+      .Set("accuracy",
+           run.evaluation ? base::JsonValue(run.evaluation->accuracy) : base::JsonValue())
+      .Set("loss", run.evaluation ? base::JsonValue(run.evaluation->loss) : base::JsonValue())
+      .Set("auc", run.evaluation && run.evaluation->auc ? base::JsonValue(*run.evaluation->auc)
+                                                        : base::JsonValue())
+      .Set("most_frequent_class",
+           run.most_frequent_class ? base::JsonValue(*run.most_frequent_class) : base::JsonValue())
       .Set("epsilon", result.epsilon)
       .Set("delta", agreed.delta)
       .Set("stopped", result.stopped.empty() ? base::JsonValue() : base::JsonValue(result.stopped))
@@ -148,8 +150,20 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
   return summary.Set("privacy", std::move(privacy));
 }
 
+federation::Evaluation Rounded(federation::Evaluation evaluation) {
+  evaluation.accuracy = report::RoundedShare(evaluation.accuracy);
+  evaluation.loss = report::RoundedLoss(evaluation.loss);
+  if (evaluation.auc) evaluation.auc = report::RoundedShare(*evaluation.auc);
+  return evaluation;
+}
+
 absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t next_round,
                                   const federation::Evaluation& evaluation) {
+  return Start(manifest, next_round, evaluation);
+}
+
+absl::Status RunReporter::Start(const federation::Manifest& manifest, uint32_t next_round,
+                                const std::optional<federation::Evaluation>& evaluation) {
   rounds_ = manifest.spec().rounds;
   fmt::print(out_, "{}", AgreementText(manifest));
   if (!labels_.empty()) {
@@ -158,17 +172,20 @@ absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t
   }
   TACET_RETURN_IF_ERROR(directory_.WriteFile(ManifestFile(manifest.hash()),
                                              federation::ManifestBytes(manifest.spec())));
-  TACET_RETURN_IF_ERROR(BeginOrResume(next_round, evaluation));
+  const bool published = part_.publish_evaluation && evaluation.has_value();
+  TACET_RETURN_IF_ERROR(BeginOrResume(next_round, published ? evaluation : std::nullopt));
   // Rounds after the last checkpoint, or before the first, are run again.
   TACET_RETURN_IF_ERROR(directory_.KeepLines(kMetricsFile, next_round));
-  fmt::print(out_, "start       accuracy {:.2f} %, loss {:.4f} on {} held-out samples\n",
-             100 * evaluation.accuracy, evaluation.loss, evaluation.samples);
+  if (published) {
+    fmt::print(out_, "start       accuracy {:.2f} %, loss {:.4f} on {} held-out samples\n",
+               100 * evaluation->accuracy, evaluation->loss, evaluation->samples);
+  }
   std::fflush(out_);
   return absl::OkStatus();
 }
 
 absl::Status RunReporter::BeginOrResume(uint32_t next_round,
-                                        const federation::Evaluation& evaluation) {
+                                        const std::optional<federation::Evaluation>& evaluation) {
   if (next_round == 0) {
     before_ = evaluation;
     commit_ = BuildCommit();
@@ -188,12 +205,15 @@ absl::Status RunReporter::BeginOrResume(uint32_t next_round,
 absl::Status RunReporter::ReadStart() {
   TACET_ASSIGN_OR_RETURN(const base::Bytes text, directory_.ReadFile(kStartFile));
   TACET_ASSIGN_OR_RETURN(const base::JsonValue value, base::JsonValue::Parse(base::AsText(text)));
-  before_.emplace();
   commit_ = "unknown";
   base::JsonMembers start(value);
-  start.Take("accuracy", before_->accuracy);
-  start.Take("loss", before_->loss);
-  start.Take("samples", before_->samples);
+  const base::JsonValue* accuracy = value.Find("accuracy");
+  if (part_.publish_evaluation && accuracy != nullptr && !accuracy->is_null()) {
+    before_.emplace();
+    start.Take("accuracy", before_->accuracy);
+    start.Take("loss", before_->loss);
+    start.Take("samples", before_->samples);
+  }
   start.Take("commit", commit_);
   start.Take("audit_key", audit_key_);
   uint64_t processes = 1;
@@ -203,11 +223,15 @@ absl::Status RunReporter::ReadStart() {
 }
 
 absl::Status RunReporter::WriteStart() const {
+  const auto evaluated = [this](auto value) {
+    return before_ ? base::JsonValue(value(*before_)) : base::JsonValue();
+  };
+  using federation::Evaluation;
   const base::JsonValue start =
       base::JsonValue::MakeObject()
-          .Set("accuracy", before_->accuracy)
-          .Set("loss", before_->loss)
-          .Set("samples", before_->samples)
+          .Set("accuracy", evaluated([](const Evaluation& found) { return found.accuracy; }))
+          .Set("loss", evaluated([](const Evaluation& found) { return found.loss; }))
+          .Set("samples", evaluated([](const Evaluation& found) { return found.samples; }))
           .Set("commit", commit_)
           .Set("kind", report::RunKindName(part_.kind))
           .Set("processes", part_.processes)
@@ -223,7 +247,9 @@ absl::Status RunReporter::OnRefused(const federation::BegunAttempt& attempt,
                                 federation::RefusalName(why)));
 }
 
-absl::Status RunReporter::OnRound(const federation::RoundRecord& record) {
+absl::Status RunReporter::OnRound(const federation::RoundRecord& ran) {
+  federation::RoundRecord record = ran;
+  if (!part_.publish_evaluation) record.evaluation.reset();
   TACET_RETURN_IF_ERROR(directory_.AppendLine(kMetricsFile, RoundJson(record, labels_).Dump()));
   const std::string quality =
       record.evaluation

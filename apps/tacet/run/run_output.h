@@ -55,8 +55,10 @@ struct RunSummary {
   const std::vector<std::string>& labels;
   const federation::Manifest& manifest;
   const federation::SimulationResult& result;
-  const std::optional<federation::Evaluation>& before;  // of the model that the run began with
-  double most_frequent_class = 0;                       // accuracy of always answering it
+  // Of the last model, and of the one that the run began with; absent when they are not published.
+  const std::optional<federation::Evaluation>& evaluation;
+  const std::optional<federation::Evaluation>& before;
+  std::optional<double> most_frequent_class;  // accuracy of always answering it; likewise
   double seconds = 0;
   std::string commit;
   base::JsonValue machine;  // MachineJson and how it trained
@@ -69,7 +71,12 @@ struct RunPart {
   report::RunKind kind = report::RunKind::kSimulation;
   uint64_t processes = 1;               // of a simulation
   std::optional<uint64_t> member = {};  // of a live federation
+  bool publish_evaluation = true;       // otherwise no evaluation is printed or stored
 };
+
+// As much of an evaluation as is told of a real site's data, which epsilon does not cover: accuracy
+// and AUC to three decimals, loss to two significant digits.
+federation::Evaluation Rounded(federation::Evaluation evaluation);
 
 // Prints progress and writes metrics as the run goes.
 class RunReporter final : public federation::SimulationObserver {
@@ -83,6 +90,9 @@ class RunReporter final : public federation::SimulationObserver {
                        const federation::Evaluation& evaluation) override;
   absl::Status OnRefused(const federation::BegunAttempt& attempt, federation::Refusal why) override;
   absl::Status OnRound(const federation::RoundRecord& record) override;
+  // OnStart of a run that has no evaluation.
+  absl::Status Start(const federation::Manifest& manifest, uint32_t next_round,
+                     const std::optional<federation::Evaluation>& evaluation);
   void OnNote(std::string_view text) override;
   bool StopRequested() override { return StopSignal::Arrived(); }
 
@@ -96,7 +106,8 @@ class RunReporter final : public federation::SimulationObserver {
   std::vector<std::string> labels_;
   RunPart part_;
   std::FILE* out_;
-  absl::Status BeginOrResume(uint32_t next_round, const federation::Evaluation& evaluation);
+  absl::Status BeginOrResume(uint32_t next_round,
+                             const std::optional<federation::Evaluation>& evaluation);
   absl::Status WriteStart() const;
   absl::Status ReadStart();
 

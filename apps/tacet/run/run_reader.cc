@@ -157,9 +157,13 @@ absl::StatusOr<std::optional<RunStart>> ReadStart(const std::filesystem::path& p
   if (!value.has_value()) return std::nullopt;
   RunStart start;
   base::JsonMembers members(*value);
-  members.Take("accuracy", start.evaluation.accuracy);
-  members.Take("loss", start.evaluation.loss);
-  members.Take("samples", start.evaluation.samples);
+  const JsonValue* accuracy = value->Find("accuracy");
+  if (accuracy != nullptr && !accuracy->is_null()) {
+    start.evaluation.emplace();
+    members.Take("accuracy", start.evaluation->accuracy);
+    members.Take("loss", start.evaluation->loss);
+    members.Take("samples", start.evaluation->samples);
+  }
   members.Take("commit", start.commit);
   std::string kind;
   members.Need("kind", kind);

@@ -26,8 +26,9 @@ namespace tacet::app {
 
 // start.json
 struct RunStart {
-  federation::Evaluation evaluation;  // of the model before the first round
-  std::string commit = "unknown";     // of the programs that worked on the run, ", " between
+  // Of the model before the first round; absent when it was not published.
+  std::optional<federation::Evaluation> evaluation = {};
+  std::string commit = "unknown";  // of the programs that worked on the run, ", " between
   RunPart part;
   std::optional<base::PublicKey> audit_key = {};  // absent in runs of older programs
 };

@@ -71,7 +71,7 @@ TEST_F(RunReaderTest, ReadsWholeLinesAndLeavesOneThatIsBeingWritten) {
   ASSERT_EQ(run->refused.size(), 2u);
   EXPECT_EQ(run->refused[1].first, (federation::BegunAttempt{.epoch = 1}));
   EXPECT_EQ(run->refused[1].second, federation::Refusal::kNotOpened);
-  EXPECT_EQ(run->start->evaluation.samples, 20u);
+  EXPECT_EQ(run->start->evaluation->samples, 20u);
   EXPECT_EQ(run->start->audit_key, base::PublicKey());
   EXPECT_EQ(run->start->part.kind, report::RunKind::kSimulation);
   EXPECT_EQ(run->start->part.processes, 2u);

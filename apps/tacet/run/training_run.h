@@ -25,6 +25,7 @@ struct TrainingEnd {
   federation::SimulationResult result;
   std::optional<federation::Evaluation> before;  // of the model that the whole run began with
   double most_frequent_class = 0;                // accuracy of always answering it
+  bool evaluation_is_published = true;           // otherwise nothing of the above is to be told
   base::JsonValue summary;                       // summary.json (docs/formats/run-directory.md)
 };
 
