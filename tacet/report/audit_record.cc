@@ -298,13 +298,20 @@ JsonValue SoftwareJson(const AuditFacts& facts) {
       .Set("dependencies", std::move(dependencies));
 }
 
-JsonValue RetentionJson() {
+JsonValue RetentionJson(RunKind kind) {
   return JsonValue::MakeObject().Set(
       "statement",
-      "Kept in the run directory: settings, ledger, the attempts, a line of measurements for each "
-      "round, a checkpoint, the model, and the key that signs this record. Not kept: updates, "
-      "uploads, opened sums, cohorts, members' keys and epoch keys; they end with the process that "
-      "made them. The data stay where their owner keeps them.");
+      kind == RunKind::kMember
+          ? "Kept in the run directory: settings, ledger, a line of measurements for each round, "
+            "attestations, the model, and the key that signs this record. Kept in the site's home: "
+            "its identity, the epoch key, the key that names its data, its state and its log. Not "
+            "kept: updates, opened sums, uploads of other attempts than the last. The data stay "
+            "where their owner keeps them."
+          : "Kept in the run directory: settings, ledger, the attempts, a line of measurements for "
+            "each round, a checkpoint, the model, the key that signs this record and the key that "
+            "names the data. Not kept: updates, uploads, opened sums, cohorts, members' keys and "
+            "epoch keys; they end with the process that made them. The data stay where their owner "
+            "keeps them.");
 }
 
 JsonValue AssumptionsJson() {
@@ -361,7 +368,7 @@ absl::StatusOr<JsonValue> AuditRecord(const AuditedRun& run) {
       .Set("mechanism", MechanismJson(run.agreed))
       .Set("encryption", EncryptionJson(run))
       .Set("assumptions", AssumptionsJson())
-      .Set("retention", RetentionJson())
+      .Set("retention", RetentionJson(facts.kind))
       .Set("rounds", RoundsJson(facts.rounds))
       .Set("attestations", AttestationsJson(run))
       .Set("key_epochs", EpochsJson(run.ledger.entries))
