@@ -338,6 +338,33 @@ absl::Status CheckCharged(const AuditedRun& run) {
                         first.round, first.attempt, first.epoch);
 }
 
+// Attempts of a round are numbered from 0 under each epoch's keys, and a simulation's processes
+// number their epochs from 0: a charge that was cut leaves a gap.
+absl::Status CheckNumbering(const AuditedRun& run) {
+  std::set<uint32_t> epochs;
+  for (const AuditedRound& round : run.facts.rounds) {
+    std::map<uint32_t, uint32_t> next;  // attempt, by epoch
+    for (const AuditedAttempt& attempt : round.attempts) {
+      epochs.insert(attempt.epoch);
+      const uint32_t expected = next[attempt.epoch]++;
+      if (attempt.attempt == expected) continue;
+      return base::DataLoss(
+          "round {} attempt {} of epoch {} was charged, attempt {} before it was not", round.round,
+          attempt.attempt, attempt.epoch, expected);
+    }
+  }
+  if (run.facts.kind == RunKind::kMember) return absl::OkStatus();
+  uint32_t expected = 0;
+  for (const uint32_t epoch : epochs) {
+    if (epoch != expected) {
+      return base::DataLoss("attempts of epoch {} were charged, none of epoch {} before it", epoch,
+                            expected);
+    }
+    ++expected;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string_view AttemptOutcomeName(AttemptOutcome outcome) {
@@ -404,6 +431,7 @@ absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts) {
   TACET_RETURN_IF_ERROR(base::Annotate(CheckLedger(run.facts, run), "the ledger"));
   TACET_RETURN_IF_ERROR(CheckSchedule(run));
   TACET_RETURN_IF_ERROR(CheckCharged(run));
+  TACET_RETURN_IF_ERROR(CheckNumbering(run));
   TACET_RETURN_IF_ERROR(CheckModels(run));
   TACET_RETURN_IF_ERROR(CheckAttestations(run));
   TACET_RETURN_IF_ERROR(base::Annotate(CheckPlan(run), "the agreement"));

@@ -128,11 +128,11 @@ struct AuditedRun {
 // DataLoss names the first thing that does not fit: an agreement that cannot be planned, a manifest
 // whose hash is another, a ledger that does not end where it should or was charged for another
 // agreement, noise or rate, or for nothing, a round that is missing, an attempt that was not
-// charged, a charge without an attempt, more or fewer participants than the agreement allows, an
-// unknown label; a result that is not rounded; a kind that the agreement contradicts, a complete
-// round without a model, a released model that is not that of the last round, an attestation that
-// is not signed, is about rounds that the facts lack, or, of the member itself, about another
-// model.
+// charged, a charge without an attempt, a gap in the numbers of attempts or epochs, more or fewer
+// participants than the agreement allows, an unknown label; a result that is not rounded; a kind
+// that the agreement contradicts, a complete round without a model, a released model that is not
+// that of the last round, an attestation that is not signed, is about rounds that the facts lack,
+// or, of the member itself, about another model.
 absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts);
 
 }  // namespace tacet::report

@@ -353,6 +353,21 @@ TEST(AuditTest, RoundsAndChargesMustMatch) {
   EXPECT_EQ(Complaint(facts), "the attempts of round 1 are not in order");
 }
 
+// The charge of an attempt that gave no sum is cut, from the ledger and from everything else.
+TEST(AuditTest, ACutChargeLeavesAGap) {
+  const auto manifest = federation::Manifest::Create(SmallAgreement());
+  AuditFacts facts = FactsForTest();
+  facts.rounds[1].attempts.erase(facts.rounds[1].attempts.begin());
+  WriteLedgerOf(*manifest, facts);
+  EXPECT_EQ(Complaint(facts),
+            "round 1 attempt 1 of epoch 0 was charged, attempt 0 before it was not");
+  // A process that did nothing but begin an attempt.
+  facts = FactsForTest();
+  facts.rounds[2].attempts.back().epoch = 2;
+  WriteLedgerOf(*manifest, facts);
+  EXPECT_EQ(Complaint(facts), "attempts of epoch 2 were charged, none of epoch 1 before it");
+}
+
 TEST(AuditTest, OutcomesMustMatch) {
   AuditFacts facts = FactsForTest();
   facts.rounds[1].attempts[0] = {.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kOpened};

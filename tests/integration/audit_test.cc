@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -329,6 +330,22 @@ TEST_F(AuditTest, ACutChargeOfARefusedAttemptIsMissed) {
   EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("refused knows of round"));
   without("refused", line + "\n");
   EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("metrics.jsonl knows of"));
+  // Every count is lowered, too. The attempt that the round needed next stays.
+  std::string metrics;
+  std::istringstream lines(Read("run/metrics.jsonl"));
+  for (std::string text; std::getline(lines, text);) {
+    JsonValue value = *JsonValue::Parse(text);
+    const auto number = static_cast<uint32_t>(Number(value, "round"));
+    const double less = number == round ? 1 : 0, less_in_all = number >= round ? 1 : 0;
+    value.Set("attempts", Number(value, "attempts") - less);
+    value.Set("charged_attempts", Number(value, "charged_attempts") - less_in_all);
+    metrics += value.Dump() + "\n";
+  }
+  WriteConfig(metrics, "run/metrics.jsonl");
+  JsonValue summary = ReadJson("run/summary.json");
+  summary.Set("charged_attempts", Number(summary, "charged_attempts") - 1);
+  WriteConfig(summary.Dump(), "run/summary.json");
+  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("attempt 0 before it was not"));
 }
 
 TEST_F(AuditTest, FiguresOnHeldOutDataAreRoundedOrLeftOut) {
