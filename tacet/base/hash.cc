@@ -5,6 +5,7 @@
 
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 
@@ -49,6 +50,17 @@ Digest Sha256(std::span<const uint8_t> bytes) {
   Sha256Hasher hasher;
   hasher.Update(bytes);
   return hasher.Finish();
+}
+
+Digest HmacSha256(const SecretBytes& key, std::span<const uint8_t> bytes) {
+  Check(!key.empty(), "HMAC needs a key");
+  Digest digest;
+  unsigned int size = 0;
+  Check(HMAC(EVP_sha256(), key.Expose().data(), static_cast<int>(key.size()), bytes.data(),
+             bytes.size(), digest.data(), &size) != nullptr &&
+            size == digest.size(),
+        "HMAC");
+  return digest;
 }
 
 SecretBytes HkdfSha256(std::span<const uint8_t> key, std::span<const uint8_t> info, size_t bytes) {

@@ -1,4 +1,4 @@
-// SHA-256, HKDF-SHA256 (RFC 5869) and a fast hash under a one-time key.
+// SHA-256, HMAC-SHA256 (RFC 2104), HKDF-SHA256 (RFC 5869) and a fast hash under a one-time key.
 #ifndef TACET_BASE_HASH_H_
 #define TACET_BASE_HASH_H_
 
@@ -32,6 +32,9 @@ class Sha256Hasher {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// HMAC-SHA256 of `bytes` under a `key` that is not empty (aborts otherwise).
+Digest HmacSha256(const SecretBytes& key, std::span<const uint8_t> bytes);
 
 // HKDF-SHA256 with an empty salt: 1 <= bytes <= 255 * 32 bytes from a `key` that is not empty
 // (aborts otherwise). `info` separates the uses of one key: two different `info` give independent

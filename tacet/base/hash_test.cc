@@ -45,6 +45,17 @@ TEST(Sha256Test, PiecesGiveTheDigestOfTheWhole) {
 }
 
 // RFC 5869, appendix A.3: the test case with zero-length salt and info.
+// RFC 4231, test case 2.
+TEST(HmacSha256Test, Rfc4231) {
+  const SecretBytes key = SecretBytes::CopyOf(AsBytes("Jefe"));
+  EXPECT_EQ(ToHex(HmacSha256(key, AsBytes("what do ya want for nothing?"))),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+
+TEST(HmacSha256DeathTest, AbortsWithoutAKey) {
+  EXPECT_DEATH(HmacSha256(SecretBytes(), AsBytes("x")), "libcrypto failed: HMAC needs a key");
+}
+
 TEST(HkdfSha256Test, Rfc5869TestCase3) {
   EXPECT_EQ(HkdfHex(Bytes(22, 0x0b), "", 42),
             "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8");

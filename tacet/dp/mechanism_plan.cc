@@ -143,6 +143,14 @@ bool MechanismPlan::makes_guarantee() const {
   return !spec_.without_noise && !spec_.without_clipping && !spec_.without_guarantee;
 }
 
+ImplementationTerms MechanismPlan::TermsAt(double epsilon, double delta) const {
+  if (spec_.without_noise) return {};
+  const double terms = PrecisionDelta(precision_epsilon_, epsilon, delta, kPrecisionDelta) +
+                       TruncationTerm(draws(), GaussianBound(spec_.sampler), epsilon) +
+                       draws() * GaussianCoarseTail(spec_.sampler) * (1.0 + std::exp(epsilon));
+  return {.epsilon = 2 * precision_epsilon_, .delta = std::min(1.0, terms)};
+}
+
 double MechanismPlan::draws() const {
   if (spec_.without_noise) return 0;
   return static_cast<double>(spec_.dimension) * spec_.attempts * spec_.cohort;

@@ -41,6 +41,13 @@ struct MechanismSpec {
   bool without_guarantee = false;
 };
 
+// What finite arithmetic adds to a guarantee (epsilon, delta) of the ideal mechanism: every draw is
+// rounded, noise ends somewhere.
+struct ImplementationTerms {
+  double epsilon = 0;
+  double delta = 0;
+};
+
 // A MechanismSpec that was checked, and what follows from it. Immutable and cheap to copy.
 //
 // One participant sends Y ~ Poisson((u + n - mu)/s) per coordinate, u clipped to norm S and
@@ -93,6 +100,9 @@ class MechanismPlan {
   double total_delta_penalty() const {
     return truncation_term_ + coarse_tail_term_ + precision_delta_;
   }
+  // The same for any guarantee (epsilon, delta) about all attempts of the plan: 2 eps_1 in epsilon,
+  // and the sum of the three terms, at most 1, in delta. All 0 without noise.
+  ImplementationTerms TermsAt(double epsilon, double delta) const;
 
  private:
   MechanismPlan() = default;

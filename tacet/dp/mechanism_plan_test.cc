@@ -360,5 +360,27 @@ TEST(MechanismTest, EmptyUpdatesAreFine) {
   mechanism.DecodeMean({}, 1, {});
 }
 
+TEST(MechanismPlanTest, TermsFollowFromSamplerSharesAndGuarantee) {
+  MechanismSpec spec = PublishedSetting();
+  spec.max_epsilon = 5.3;
+  const MechanismPlan plan = PlanOf(spec);
+  const ImplementationTerms terms = plan.TermsAt(spec.max_epsilon, spec.delta);
+  EXPECT_DOUBLE_EQ(terms.epsilon, 2 * plan.precision_epsilon());
+  EXPECT_DOUBLE_EQ(terms.delta, plan.total_delta_penalty());
+  EXPECT_GT(plan.TermsAt(19.13, spec.delta).delta, terms.delta);
+  EXPECT_EQ(plan.TermsAt(1000, spec.delta).delta, 1);
+
+  MechanismSpec other = spec;
+  other.without_guarantee = true;
+  other.sampler = GaussianSampler::kBoxMuller;
+  EXPECT_GT(PlanOf(other).TermsAt(5.3, spec.delta).delta, 1e4 * terms.delta);
+  other = spec;
+  other.noise_shares = spec.min_participants / 4;
+  EXPECT_GT(PlanOf(other).TermsAt(5.3, spec.delta).epsilon, terms.epsilon);
+  other = spec;
+  other.without_noise = true;
+  EXPECT_EQ(PlanOf(other).TermsAt(5.3, spec.delta).delta, 0);
+}
+
 }  // namespace
 }  // namespace tacet::dp

@@ -32,7 +32,7 @@ std::string_view ChargingRuleName(ChargingRule rule);
 
 struct LedgerHeader {
   // The data that is spent, across all federations: a name its owner gives it, 1 to 255 printable
-  // ASCII characters, and a digest by which it is recognised.
+  // ASCII characters, and a keyed digest by which the site recognises it (data_digest.h).
   std::string data_set;
   base::Digest data_digest{};
   ChargingRule rule = ChargingRule::kAnnouncedAttempts;

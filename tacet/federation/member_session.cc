@@ -6,6 +6,7 @@
 #include "tacet/base/status.h"
 #include "tacet/federation/announcement_checks.h"
 #include "tacet/federation/catching_up.h"
+#include "tacet/federation/model_statement.h"
 #include "tacet/federation/sealed_checkpoint.h"
 #include "tacet/federation/witnesses.h"
 #include "tacet/secagg/attempt_keys.h"
@@ -210,7 +211,8 @@ absl::StatusOr<MemberSession::KeptRound> MemberSession::ApplyKept(
     return KeptRound::kNotThere;
   }
   TACET_RETURN_IF_ERROR(model_.Apply(*sum));
-  applied_.push_back({.round = number.round, .participants = sum->participants});
+  applied_.push_back(
+      {.round = number.round, .participants = sum->participants, .model = model_.digest()});
   reached_ = parts_.clock();
   TACET_RETURN_IF_ERROR(
       notes_.Applied("sum", number, fmt::format("of {} participants", sum->participants)));
@@ -402,14 +404,28 @@ absl::Status MemberSession::StateModel() {
   return absl::OkStatus();
 }
 
+base::Bytes MemberSession::Attestation() const {
+  return WriteModelStatement({.member = parts_.member,
+                              .round = model_.next_round(),
+                              .model_digest = model_.digest(),
+                              .state_digest = StateDigest(model_.checkpoint())},
+                             parts_.manifest, parts_.signing_key);
+}
+
+absl::StatusOr<std::vector<base::Bytes>> MemberSession::FetchAttestations() const {
+  TACET_ASSIGN_OR_RETURN(std::vector<base::Bytes> all,
+                         parts_.server.FetchStatements(model_.next_round()));
+  std::erase_if(all, [this](const base::Bytes& bytes) {
+    const absl::StatusOr<ModelStatement> statement = ReadModelStatement(bytes, parts_.manifest);
+    return !statement.ok() || statement->member == parts_.member ||
+           statement->round != model_.next_round();
+  });
+  return all;
+}
+
 absl::Status MemberSession::PutStatement() {
   const AttemptNumber here{.epoch = parts_.manifest.epoch(), .round = model_.next_round()};
-  const base::Bytes statement =
-      WriteModelStatement({.member = parts_.member,
-                           .round = model_.next_round(),
-                           .model_digest = model_.digest(),
-                           .state_digest = StateDigest(model_.checkpoint())},
-                          parts_.manifest, parts_.signing_key);
+  const base::Bytes statement = Attestation();
   const absl::Status sent = parts_.server.PutStatement(statement);
   if (sent.ok()) return notes_.Sent("statement", here, statement);
   if (MayPass(sent)) return sent;

@@ -53,9 +53,17 @@ class MemberSession {
   struct AppliedRound {
     uint32_t round = 0;
     uint32_t participants = 0;  // K'
+    base::Digest model{};       // ModelDigest after the round
   };
   const std::vector<AppliedRound>& applied() const { return applied_; }
   const std::vector<float>& model() const { return model_.checkpoint().model; }
+  const base::Digest& model_digest() const { return model_.digest(); }
+  // This member's signed statement of the state with which the next round begins
+  // (model_statement.h).
+  base::Bytes Attestation() const;
+  // Other members' statements about that round which the server hands out and which are theirs;
+  // they may contradict this member. Errors are the server's.
+  absl::StatusOr<std::vector<base::Bytes>> FetchAttestations() const;
   // Of this process.
   const std::vector<NodeEvent>& alarms() const { return notes_.alarms(); }
 

@@ -12,6 +12,36 @@ namespace {
 
 constexpr std::string_view kMagic = "TCTM";
 constexpr std::string_view kLabel = "tacet/1/model statement";
+constexpr std::string_view kWhat = "model statement";
+
+struct Start {
+  base::Digest manifest_hash{};
+  uint32_t epoch = 0;
+};
+
+absl::StatusOr<Start> ReadStart(base::ByteReader& reader) {
+  Start start;
+  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kMagic, reader));
+  TACET_ASSIGN_OR_RETURN(start.manifest_hash, secagg::ReadArray<32>(reader, "manifest hash"));
+  TACET_ASSIGN_OR_RETURN(start.epoch, reader.ReadU32("epoch"));
+  return start;
+}
+
+absl::StatusOr<ModelStatement> ReadRest(std::span<const uint8_t> bytes, base::ByteReader& reader,
+                                        std::span<const base::PublicKey> members) {
+  ModelStatement statement;
+  TACET_ASSIGN_OR_RETURN(statement.member, reader.ReadU64("member"));
+  TACET_ASSIGN_OR_RETURN(statement.round, reader.ReadU32("round"));
+  TACET_ASSIGN_OR_RETURN(statement.model_digest, secagg::ReadArray<32>(reader, "model digest"));
+  TACET_ASSIGN_OR_RETURN(statement.state_digest, secagg::ReadArray<32>(reader, "state digest"));
+  if (statement.member >= members.size()) {
+    return base::PermissionDenied("model statement: there is no member {}", statement.member);
+  }
+  TACET_ASSIGN_OR_RETURN(const bool is_signed,
+                         ReadSignature(kLabel, members[statement.member], bytes, reader));
+  if (is_signed) return statement;
+  return base::PermissionDenied("model statement: member {} did not sign it", statement.member);
+}
 
 }  // namespace
 
@@ -24,10 +54,15 @@ base::Digest StateDigest(const Checkpoint& checkpoint) {
 
 base::Bytes WriteModelStatement(const ModelStatement& statement, const SignedManifest& manifest,
                                 const base::SigningKey& key) {
+  return WriteModelStatement(statement, manifest.manifest().hash(), manifest.epoch(), key);
+}
+
+base::Bytes WriteModelStatement(const ModelStatement& statement, const base::Digest& manifest_hash,
+                                uint32_t epoch, const base::SigningKey& key) {
   base::ByteWriter writer;
   secagg::WritePreamble(kMagic, writer);
-  writer.Raw(manifest.manifest().hash());
-  writer.U32(manifest.epoch());
+  writer.Raw(manifest_hash);
+  writer.U32(epoch);
   writer.U64(statement.member);
   writer.U32(statement.round);
   writer.Raw(statement.model_digest);
@@ -38,28 +73,31 @@ base::Bytes WriteModelStatement(const ModelStatement& statement, const SignedMan
 
 absl::StatusOr<ModelStatement> ReadModelStatement(std::span<const uint8_t> bytes,
                                                   const SignedManifest& manifest) {
-  base::ByteReader reader(bytes, "model statement");
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kMagic, reader));
-  TACET_ASSIGN_OR_RETURN(const auto hash, secagg::ReadArray<32>(reader, "manifest hash"));
-  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, reader.ReadU32("epoch"));
-  ModelStatement statement;
-  TACET_ASSIGN_OR_RETURN(statement.member, reader.ReadU64("member"));
-  TACET_ASSIGN_OR_RETURN(statement.round, reader.ReadU32("round"));
-  TACET_ASSIGN_OR_RETURN(statement.model_digest, secagg::ReadArray<32>(reader, "model digest"));
-  TACET_ASSIGN_OR_RETURN(statement.state_digest, secagg::ReadArray<32>(reader, "state digest"));
-  if (hash != manifest.manifest().hash() || epoch != manifest.epoch()) {
+  base::ByteReader reader(bytes, kWhat);
+  TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
+  if (start.manifest_hash != manifest.manifest().hash() || start.epoch != manifest.epoch()) {
     return base::FailedPrecondition(
-        "model statement: for epoch {} of another manifest, not for epoch {} of {}", epoch,
+        "model statement: for epoch {} of another manifest, not for epoch {} of {}", start.epoch,
         manifest.epoch(), manifest.federation());
   }
-  if (statement.member >= manifest.members().size()) {
-    return base::PermissionDenied("model statement: there is no member {}", statement.member);
+  return ReadRest(bytes, reader, manifest.manifest().spec().members);
+}
+
+absl::StatusOr<base::Digest> ManifestOfStatement(std::span<const uint8_t> bytes) {
+  base::ByteReader reader(bytes, kWhat);
+  TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
+  return start.manifest_hash;
+}
+
+absl::StatusOr<ModelStatement> ReadModelStatement(std::span<const uint8_t> bytes,
+                                                  const base::Digest& manifest_hash,
+                                                  std::span<const base::PublicKey> members) {
+  base::ByteReader reader(bytes, kWhat);
+  TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
+  if (start.manifest_hash != manifest_hash) {
+    return base::FailedPrecondition("model statement: for another manifest");
   }
-  TACET_ASSIGN_OR_RETURN(
-      const bool is_signed,
-      ReadSignature(kLabel, manifest.members()[statement.member].signing_key, bytes, reader));
-  if (is_signed) return statement;
-  return base::PermissionDenied("model statement: member {} did not sign it", statement.member);
+  return ReadRest(bytes, reader, members);
 }
 
 }  // namespace tacet::federation

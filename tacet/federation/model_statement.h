@@ -30,10 +30,21 @@ base::Digest StateDigest(const Checkpoint& checkpoint);
 
 base::Bytes WriteModelStatement(const ModelStatement& statement, const SignedManifest& manifest,
                                 const base::SigningKey& key);
+// The same by those who have no more of the manifest than its hash.
+base::Bytes WriteModelStatement(const ModelStatement& statement, const base::Digest& manifest_hash,
+                                uint32_t epoch, const base::SigningKey& key);
 // DataLoss when cut short; FailedPrecondition when it is for another manifest or epoch;
 // PermissionDenied when the member does not exist or did not sign it.
 absl::StatusOr<ModelStatement> ReadModelStatement(std::span<const uint8_t> bytes,
                                                   const SignedManifest& manifest);
+
+// The manifest under which a statement was made, before anything is checked. DataLoss when cut
+// short.
+absl::StatusOr<base::Digest> ManifestOfStatement(std::span<const uint8_t> bytes);
+// For those who have no more of that manifest than its members' keys, by number. Errors as above.
+absl::StatusOr<ModelStatement> ReadModelStatement(std::span<const uint8_t> bytes,
+                                                  const base::Digest& manifest_hash,
+                                                  std::span<const base::PublicKey> members);
 
 }  // namespace tacet::federation
 

@@ -39,7 +39,6 @@ base::Bytes WriteRankHello(const RankHello& hello) {
   base::ByteWriter writer;
   secagg::WritePreamble("TCTH", writer);
   writer.Raw(hello.agreement);
-  writer.Raw(hello.data);
   writer.Raw(hello.key);
   return writer.Take();
 }
@@ -49,7 +48,6 @@ absl::StatusOr<RankHello> ReadRankHello(std::span<const uint8_t> bytes) {
   RankHello hello;
   TACET_RETURN_IF_ERROR(secagg::ReadPreamble("TCTH", reader));
   TACET_RETURN_IF_ERROR(ReadDigest(reader, "agreement", hello.agreement));
-  TACET_RETURN_IF_ERROR(ReadDigest(reader, "data", hello.data));
   TACET_RETURN_IF_ERROR(ReadDigest(reader, "key", hello.key));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return hello;

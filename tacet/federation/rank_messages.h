@@ -24,7 +24,6 @@ namespace tacet::federation {
 // A rank that is ready, to rank 0.
 struct RankHello {
   base::Digest agreement{};      // of the manifest it made itself
-  base::Digest data{};           // of the samples it read
   base::SealingPublicKey key{};  // of this process alone: what is for it is sealed to this key
 
   friend bool operator==(const RankHello&, const RankHello&) = default;

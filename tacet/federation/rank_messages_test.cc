@@ -36,7 +36,7 @@ class RankMessagesTest : public ::testing::Test {
 };
 
 TEST_F(RankMessagesTest, HelloIsReadAsWritten) {
-  const RankHello hello{.agreement = {4}, .data = {5}, .key = key_.public_key()};
+  const RankHello hello{.agreement = {4}, .key = key_.public_key()};
   const base::Bytes bytes = WriteRankHello(hello);
   EXPECT_EQ(*ReadRankHello(bytes), hello);
   ExpectOneLength(bytes, ReadRankHello);

@@ -5,6 +5,7 @@
 
 #include "tacet/base/random.h"
 #include "tacet/base/status.h"
+#include "tacet/federation/data_digest.h"
 
 namespace tacet::federation {
 namespace {
@@ -56,16 +57,21 @@ absl::Status MergeAtRankZero(RankGroup& ranks, UpdatePath& path, RankReport& rep
   return absl::OkStatus();
 }
 
-absl::Status RankLeader::Greet(const RankHello& mine) {
+absl::Status RankLeader::Greet(const base::Digest& agreement, const base::Digest& data) {
+  base::SystemEntropy entropy;
   for (uint32_t rank = 1; rank < ranks_.size(); ++rank) {
     TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ranks_.Receive(rank, kMaxHelloBytes));
     TACET_ASSIGN_OR_RETURN(const RankHello hello, ReadRankHello(bytes));
-    if (hello.data != mine.data) {
+    const base::SecretBytes challenge = entropy.Draw(kDataKeyBytes);
+    TACET_ASSIGN_OR_RETURN(const base::Bytes sealed, base::SealFor(hello.key, challenge.Expose()));
+    TACET_RETURN_IF_ERROR(ranks_.Send(rank, sealed));
+    TACET_ASSIGN_OR_RETURN(const base::Bytes proof, ranks_.Receive(rank, base::Digest().size()));
+    if (!base::ConstantTimeEqual(proof, KeyedDataDigest(challenge, kRankDigest, data))) {
       return base::FailedPrecondition(
           "rank {} reads other data than rank 0: the same files must be found on every machine",
           rank);
     }
-    if (hello.agreement != mine.agreement) {
+    if (hello.agreement != agreement) {
       return base::FailedPrecondition(
           "rank {} came to another agreement than rank 0: all ranks must run the same program with "
           "the same settings, on processors of one kind",
@@ -104,9 +110,17 @@ RankMember::RankMember(RankGroup& ranks)
         return base::SealingKey::Generate(entropy);
       }()) {}
 
-absl::Status RankMember::Greet(RankHello mine) {
-  mine.key = key_.public_key();
-  return ranks_.Send(0, WriteRankHello(mine));
+absl::Status RankMember::Greet(const base::Digest& agreement, const base::Digest& data) {
+  const RankHello hello{.agreement = agreement, .key = key_.public_key()};
+  TACET_RETURN_IF_ERROR(ranks_.Send(0, WriteRankHello(hello)));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes sealed,
+                         ranks_.Receive(0, base::kSealedBoxOverheadBytes + kDataKeyBytes));
+  TACET_ASSIGN_OR_RETURN(const base::SecretBytes challenge, key_.Open(sealed));
+  if (challenge.size() != kDataKeyBytes) {
+    return base::DataLoss("rank 0 sent a secret of {} bytes, expected {}", challenge.size(),
+                          kDataKeyBytes);
+  }
+  return ranks_.Send(0, KeyedDataDigest(challenge, kRankDigest, data));
 }
 
 absl::StatusOr<std::optional<RankMember::Work>> RankMember::Next(uint64_t dimension,

@@ -33,9 +33,10 @@ class RankLeader {
  public:
   explicit RankLeader(RankGroup& ranks) : ranks_(ranks) {}
 
-  // Waits for every other rank. FailedPrecondition names one whose agreement or data are not
-  // `mine`; mine.key is not used.
-  absl::Status Greet(const RankHello& mine);
+  // Waits for every other rank. FailedPrecondition names one that came to another agreement or read
+  // other data. A rank proves its data under a secret that was drawn for it alone and sealed to its
+  // key: no digest of data that others could recompute is sent.
+  absl::Status Greet(const base::Digest& agreement, const base::Digest& data);
   // Hands out `shares`, one a rank; rank 0's own, the first, stays.
   absl::Status Begin(const secagg::Attempt& attempt, std::span<const float> model,
                      const base::SecretBytes& epoch_key, std::span<const CohortShare> shares);
@@ -53,7 +54,7 @@ class RankMember {
   // The key pair is this object's alone.
   explicit RankMember(RankGroup& ranks);
 
-  absl::Status Greet(RankHello mine);  // the key is filled in
+  absl::Status Greet(const base::Digest& agreement, const base::Digest& data);
   struct Work {
     RankJob job;
     RankTask task;

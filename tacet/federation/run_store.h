@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/secret.h"
 #include "tacet/federation/ledger_store.h"
 
 namespace tacet::federation {
@@ -36,6 +37,10 @@ class RunStore {
   virtual absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) = 0;
   // NotFound when none was saved.
   virtual absl::StatusOr<base::Bytes> LoadCheckpoint() const = 0;
+
+  // The secret under which the run's ledger names the data (data_digest.h): kDataKeyBytes, drawn
+  // once. FailedPrecondition when it was lost while there is a ledger.
+  virtual absl::StatusOr<base::SecretBytes> DataKey() = 0;
 
   // The run's ledger, made with this header when there is none. FailedPrecondition when it was made
   // for other terms.

@@ -11,6 +11,7 @@
 #include "tacet/base/stopwatch.h"
 #include "tacet/federation/checkpoint.h"
 #include "tacet/federation/cohort.h"
+#include "tacet/federation/data_digest.h"
 #include "tacet/federation/opened_average.h"
 #include "tacet/federation/server_optimizer.h"
 
@@ -226,7 +227,8 @@ absl::Status Simulation::OpenLedger(State& state) {
   const ManifestSpec& spec = manifest_.spec();
   LedgerHeader header;
   header.data_set = spec_.data.name;
-  header.data_digest = spec_.data.digest;
+  TACET_ASSIGN_OR_RETURN(const base::SecretBytes data_key, state.store.DataKey());
+  header.data_digest = KeyedDataDigest(data_key, kLedgerDigest, spec_.data.digest);
   header.rule = ChargingRule::kAnnouncedAttempts;
   header.unit = spec.unit;
   header.neighbouring = spec.neighbouring;
@@ -272,14 +274,10 @@ absl::StatusOr<CohortTrainer> Simulation::NewTrainer() const {
                                spec_.threads);
 }
 
-RankHello Simulation::Hello() const {
-  return {.agreement = manifest_.agreement(), .data = spec_.data.digest, .key = {}};
-}
-
 absl::Status Simulation::Assist() {
   TACET_ASSIGN_OR_RETURN(CohortTrainer trainer, NewTrainer());
   RankMember member(ranks_);
-  TACET_RETURN_IF_ERROR(member.Greet(Hello()));
+  TACET_RETURN_IF_ERROR(member.Greet(manifest_.agreement(), spec_.data.digest));
   while (true) {
     TACET_ASSIGN_OR_RETURN(std::optional<RankMember::Work> work,
                            member.Next(manifest_.spec().dimension, manifest_.spec().clients));
@@ -304,7 +302,7 @@ absl::Status Simulation::Assist() {
 
 absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObserver& observer) {
   TACET_ASSIGN_OR_RETURN(State state, Restore(store, observer));
-  TACET_RETURN_IF_ERROR(leader_.Greet(Hello()));
+  TACET_RETURN_IF_ERROR(leader_.Greet(manifest_.agreement(), spec_.data.digest));
   TACET_ASSIGN_OR_RETURN(Evaluation evaluation, learner_.Evaluate(state.model, spec_.threads));
   TACET_RETURN_IF_ERROR(observer.OnStart(manifest_, state.round, evaluation));
   TACET_RETURN_IF_ERROR(SayWhatFits(state));
@@ -371,6 +369,8 @@ absl::StatusOr<RoundRecord> Simulation::RunRound(State& state) {
   state.optimizer.Apply(state.round, average->mean, state.model);
   record.seconds.open += watch.Restart();
   record.cohort_size = average->participants;
+  record.charged_attempts = state.charged_attempts;
+  record.model = ModelDigest(learner_.WholeModel(state.model));
   record.upload_bytes = average->upload_bytes;
   record.sum_bytes = average->sum_bytes;
   if ((state.round + 1) % spec_.evaluate_every == 0 || state.round + 1 == manifest_.spec().rounds) {

@@ -29,7 +29,7 @@ namespace tacet::federation {
 // The data that a run spends, as its ledger names it.
 struct SimulatedData {
   std::string name = "simulation";  // 1 to 255 printable ASCII characters
-  base::Digest digest{};
+  base::Digest digest{};            // of the samples, unkeyed: in memory only (data_digest.h)
 };
 
 struct SimulationSpec {
@@ -59,9 +59,13 @@ struct RoundSeconds {
 };
 
 struct RoundRecord {
-  uint32_t round = 0;                    // from 0
-  uint32_t cohort_size = 0;              // K' that were opened
-  uint32_t attempts = 0;                 // of this round, all charged
+  uint32_t round = 0;             // from 0
+  uint32_t cohort_size = 0;       // K' that were opened
+  uint32_t attempts = 0;          // of this round, all charged
+  uint64_t charged_attempts = 0;  // of all rounds so far
+  // ModelDigest of all parameters after the round; absent where a live site took a later round's
+  // state from others.
+  std::optional<base::Digest> model;
   std::optional<Evaluation> evaluation;  // after the round
   // Of ChargedEvent, all attempts so far, by the moments accountant (unit client) or real-order
   // RDP; infinite without a guarantee.
@@ -161,7 +165,6 @@ class Simulation {
   absl::StatusOr<RankReport> TrainCohort(State& state, const secagg::Attempt& attempt,
                                          const DrawnCohort& cohort, UpdatePath& path);
   absl::StatusOr<CohortTrainer> NewTrainer() const;
-  RankHello Hello() const;
   absl::StatusOr<std::unique_ptr<UpdatePath>> NewPath(const secagg::Attempt& attempt,
                                                       const MemberLog& log) const;
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <compare>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <utility>
@@ -16,7 +18,7 @@ namespace {
 using federation::LedgerEntry;
 using federation::ManifestSpec;
 
-// Planning takes a key for each member.
+// Far above the members of any federation.
 constexpr uint64_t kMostClients = uint64_t{1} << 22;
 
 constexpr std::array<std::string_view, 5> kLabels = {"insecure-seed", "no-encryption", "no-noise",
@@ -54,14 +56,47 @@ absl::StatusOr<ManifestSpec> ReadAgreement(const AuditFacts& facts) {
 
 // The agreement can be planned, and its bytes are the whole of it. What costs most comes last: by
 // then it is the agreement that the ledger was charged for.
-absl::Status CheckPlan(const AuditedRun& run) {
-  ManifestSpec planned = run.agreed;
-  planned.members.resize(planned.clients);
+absl::Status CheckPlan(AuditedRun& run) {
   const absl::StatusOr<federation::Manifest> manifest =
-      federation::Manifest::Create(std::move(planned));
+      federation::Manifest::CreateWithoutMembers(run.agreed);
   if (!manifest.ok()) return base::Annotate(manifest.status(), "it cannot be planned");
-  if (manifest->agreement() == run.agreement_digest) return absl::OkStatus();
-  return base::DataLoss("its plan is another one than its bytes say");
+  if (manifest->agreement() != run.agreement_digest) {
+    return base::DataLoss("its plan is another one than its bytes say");
+  }
+  run.plan = manifest->terms().mechanism();
+  return absl::OkStatus();
+}
+
+absl::Status CheckResult(const AuditFacts& facts) {
+  if (!facts.result.has_value()) return absl::OkStatus();
+  const AuditedResult& result = *facts.result;
+  if (result.accuracy == RoundedShare(result.accuracy) && result.loss == RoundedLoss(result.loss)) {
+    return absl::OkStatus();
+  }
+  return base::DataLoss(
+      "accuracy {} and loss {} are not rounded to three decimals and two significant digits",
+      result.accuracy, result.loss);
+}
+
+// A live federation's agreement has an annex, a simulation's has none.
+absl::Status CheckKind(const AuditFacts& facts, const ManifestSpec& agreed) {
+  const bool is_member = facts.kind == RunKind::kMember;
+  if (is_member != (agreed.annex != base::Digest{})) {
+    return base::DataLoss("the run is said to be a {}, but its agreement is that of a {}",
+                          RunKindName(facts.kind), is_member ? "simulation" : "live federation");
+  }
+  if (is_member != facts.member.has_value() ||
+      facts.member.value_or(0) >= std::max<uint64_t>(agreed.clients, 1)) {
+    return base::DataLoss(
+        "a run of the kind {} cannot be that of member {} of {}", RunKindName(facts.kind),
+        facts.member.has_value() ? fmt::format("{}", *facts.member) : "(none)", agreed.clients);
+  }
+  if (facts.processes == 0 || (is_member && facts.processes != 1)) {
+    return base::DataLoss("a run of the kind {} cannot have {} processes", RunKindName(facts.kind),
+                          facts.processes);
+  }
+  if (is_member || facts.attestations.empty()) return absl::OkStatus();
+  return base::DataLoss("a simulation has no members that could attest its models");
 }
 
 absl::Status CheckManifests(const AuditFacts& facts, const AuditedRun& run) {
@@ -157,12 +192,12 @@ absl::Status CheckOutcomes(const AuditedRound& round) {
     const AuditedAttempt& attempt = round.attempts[i];
     const bool last = i + 1 == round.attempts.size();
     const bool opened = attempt.outcome == AttemptOutcome::kOpened;
-    if (opened != (last && round.participants > 0)) {
+    if (opened != (last && round.complete())) {
       return base::DataLoss("round {} attempt {} of epoch {} is {}, but the round {}", round.round,
                             attempt.attempt, attempt.epoch, AttemptOutcomeName(attempt.outcome),
-                            round.participants == 0 ? "is not complete"
-                            : last                  ? "is complete"
-                                                    : "went on");
+                            !round.complete() ? "is not complete"
+                            : last            ? "is complete"
+                                              : "went on");
     }
     if ((attempt.outcome == AttemptOutcome::kRefused) == attempt.reason.empty()) {
       return base::DataLoss("round {} attempt {} of epoch {} is {} with the reason \"{}\"",
@@ -180,7 +215,12 @@ absl::Status CheckSchedule(const AuditedRun& run) {
     if (round.round > i) return base::DataLoss("round {} is missing", i);
     if (round.round < i) return base::DataLoss("round {} is there twice", round.round);
     TACET_RETURN_IF_ERROR(CheckOutcomes(round));
-    if (round.participants > 0) {
+    if (round.sum_not_seen) {
+      if (facts.kind != RunKind::kMember || round.participants > 0) {
+        return base::DataLoss("round {} of a {} cannot be one whose sum was not seen", i,
+                              RunKindName(facts.kind));
+      }
+    } else if (round.complete()) {
       TACET_RETURN_IF_ERROR(CheckParticipants(run, round));
     } else if (i + 1 < facts.rounds.size()) {
       return base::DataLoss("round {} is not complete, but round {} followed", i, i + 1);
@@ -195,6 +235,69 @@ absl::Status CheckSchedule(const AuditedRun& run) {
                           complete, run.agreed.rounds);
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckModels(const AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  for (const AuditedRound& round : facts.rounds) {
+    if (round.complete() && !round.model && !round.sum_not_seen) {
+      return base::DataLoss("round {} is complete, but its model is missing", round.round);
+    }
+    if (!round.complete() && round.model) {
+      return base::DataLoss("round {} is not complete, but has a model", round.round);
+    }
+  }
+  if (facts.finished != facts.released_model.has_value()) {
+    return base::DataLoss("the run is {}, but {}", facts.finished ? "finished" : "not finished",
+                          facts.finished ? "its released model is missing" : "a model is released");
+  }
+  if (!facts.finished) return absl::OkStatus();
+  const uint32_t rounds = run.complete_rounds();
+  const std::optional<base::Digest> last = run.ModelAfter(rounds);
+  if (last == facts.released_model) return absl::OkStatus();
+  return base::DataLoss("the released model is {}, but {} rounds ended with {}",
+                        Hex(*facts.released_model), rounds,
+                        last ? Hex(*last) : "one that is missing");
+}
+
+absl::StatusOr<federation::ModelStatement> ReadAttestation(const AuditFacts& facts,
+                                                           const base::Bytes& bytes) {
+  TACET_ASSIGN_OR_RETURN(const base::Digest hash, federation::ManifestOfStatement(bytes));
+  const auto manifest = std::ranges::find(facts.manifests, hash, &AuditedManifest::hash);
+  if (manifest == facts.manifests.end() || !manifest->members.has_value()) {
+    return base::DataLoss("is for the manifest {}, whose members the record does not have",
+                          Hex(hash));
+  }
+  return federation::ReadModelStatement(bytes, hash, *manifest->members);
+}
+
+absl::Status CheckAttestations(AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  for (size_t i = 0; i < facts.attestations.size(); ++i) {
+    const std::string which = fmt::format("attestation {}", i + 1);
+    const auto statement = ReadAttestation(facts, facts.attestations[i]);
+    if (!statement.ok()) {
+      return base::DataLoss("{}: {}", which, base::Message(statement.status()));
+    }
+    if (statement->round > run.complete_rounds()) {
+      return base::DataLoss("{}: member {} attests the model after {} rounds, the record has {}",
+                            which, statement->member, statement->round, run.complete_rounds());
+    }
+    const std::optional<base::Digest> model = run.ModelAfter(statement->round);
+    if (statement->member == facts.member && model && *model != statement->model_digest) {
+      return base::DataLoss("{}: member {} attests the model {} after {} rounds, the record has {}",
+                            which, statement->member, Hex(statement->model_digest),
+                            statement->round, Hex(*model));
+    }
+    run.attestations.push_back(*statement);
+  }
+  if (facts.kind != RunKind::kMember || !facts.finished) return absl::OkStatus();
+  const bool attested =
+      std::ranges::any_of(run.attestations, [&](const federation::ModelStatement& statement) {
+        return statement.member == facts.member && statement.round == run.complete_rounds();
+      });
+  if (attested) return absl::OkStatus();
+  return base::DataLoss("member {} does not attest the released model", *facts.member);
 }
 
 // Attempts and charges are the same.
@@ -235,6 +338,33 @@ absl::Status CheckCharged(const AuditedRun& run) {
                         first.round, first.attempt, first.epoch);
 }
 
+// Attempts of a round are numbered from 0 under each epoch's keys, and a simulation's processes
+// number their epochs from 0: a charge that was cut leaves a gap.
+absl::Status CheckNumbering(const AuditedRun& run) {
+  std::set<uint32_t> epochs;
+  for (const AuditedRound& round : run.facts.rounds) {
+    std::map<uint32_t, uint32_t> next;  // attempt, by epoch
+    for (const AuditedAttempt& attempt : round.attempts) {
+      epochs.insert(attempt.epoch);
+      const uint32_t expected = next[attempt.epoch]++;
+      if (attempt.attempt == expected) continue;
+      return base::DataLoss(
+          "round {} attempt {} of epoch {} was charged, attempt {} before it was not", round.round,
+          attempt.attempt, attempt.epoch, expected);
+    }
+  }
+  if (run.facts.kind == RunKind::kMember) return absl::OkStatus();
+  uint32_t expected = 0;
+  for (const uint32_t epoch : epochs) {
+    if (epoch != expected) {
+      return base::DataLoss("attempts of epoch {} were charged, none of epoch {} before it", epoch,
+                            expected);
+    }
+    ++expected;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string_view AttemptOutcomeName(AttemptOutcome outcome) {
@@ -259,7 +389,32 @@ absl::StatusOr<AttemptOutcome> ParseAttemptOutcome(std::string_view name) {
 
 uint32_t AuditedRun::complete_rounds() const {
   return static_cast<uint32_t>(std::ranges::count_if(
-      facts.rounds, [](const AuditedRound& round) { return round.participants > 0; }));
+      facts.rounds, [](const AuditedRound& round) { return round.complete(); }));
+}
+
+std::optional<base::Digest> AuditedRun::ModelAfter(uint32_t rounds) const {
+  if (rounds == 0) return agreed.initial_model;
+  if (rounds > facts.rounds.size()) return std::nullopt;
+  return facts.rounds[rounds - 1].model;
+}
+
+double RoundedShare(double share) { return std::round(share * 1000) / 1000; }
+
+double RoundedLoss(double loss) {
+  if (!std::isfinite(loss) || loss == 0) return loss;
+  // Through text: the nearest double to the decimal fraction, whatever the digit's place.
+  return std::strtod(fmt::format("{:.1e}", loss).c_str(), nullptr);
+}
+
+std::string_view RunKindName(RunKind kind) {
+  return kind == RunKind::kMember ? "member" : "simulation";
+}
+
+absl::StatusOr<RunKind> ParseRunKind(std::string_view name) {
+  for (const RunKind kind : {RunKind::kSimulation, RunKind::kMember}) {
+    if (name == RunKindName(kind)) return kind;
+  }
+  return base::DataLoss("expected simulation or member, found \"{}\"", name);
 }
 
 absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts) {
@@ -270,10 +425,15 @@ absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts) {
   run.agreement_digest = base::Sha256(facts.agreement);
   run.facts = std::move(facts);
   TACET_RETURN_IF_ERROR(CheckLabels(run.facts, run.agreed));
+  TACET_RETURN_IF_ERROR(CheckResult(run.facts));
+  TACET_RETURN_IF_ERROR(CheckKind(run.facts, run.agreed));
   TACET_RETURN_IF_ERROR(CheckManifests(run.facts, run));
   TACET_RETURN_IF_ERROR(base::Annotate(CheckLedger(run.facts, run), "the ledger"));
   TACET_RETURN_IF_ERROR(CheckSchedule(run));
   TACET_RETURN_IF_ERROR(CheckCharged(run));
+  TACET_RETURN_IF_ERROR(CheckNumbering(run));
+  TACET_RETURN_IF_ERROR(CheckModels(run));
+  TACET_RETURN_IF_ERROR(CheckAttestations(run));
   TACET_RETURN_IF_ERROR(base::Annotate(CheckPlan(run), "the agreement"));
   return run;
 }

@@ -15,8 +15,10 @@
 #include "tacet/base/bytes.h"
 #include "tacet/base/hash.h"
 #include "tacet/base/signing.h"
+#include "tacet/dp/mechanism_plan.h"
 #include "tacet/federation/ledger.h"
 #include "tacet/federation/manifest.h"
+#include "tacet/federation/model_statement.h"
 
 namespace tacet::report {
 
@@ -37,9 +39,24 @@ struct AuditedAttempt {
 
 struct AuditedRound {
   uint32_t round = 0;
-  uint32_t participants = 0;                  // K' of the opened sum; 0: the round is not complete
+  // K' of the opened sum; 0: the round is not complete, or its sum was not seen.
+  uint32_t participants = 0;
+  // Complete, but this site took the state after it, or after a later round, from others.
+  bool sum_not_seen = false;
+  // ModelDigest of all parameters after the round; of a complete round always there, unless its sum
+  // was not seen.
+  std::optional<base::Digest> model = {};
   std::vector<AuditedAttempt> attempts = {};  // increasing by epoch and attempt
+
+  bool complete() const { return participants > 0 || sum_not_seen; }
 };
+
+// The kind of a run:
+//   simulation  processes of one user played every member,
+//   member      the part of one member of a live federation.
+enum class RunKind { kSimulation, kMember };
+std::string_view RunKindName(RunKind kind);
+absl::StatusOr<RunKind> ParseRunKind(std::string_view name);
 
 // The agreement with the members' keys of one process.
 struct AuditedManifest {
@@ -48,11 +65,16 @@ struct AuditedManifest {
   std::optional<std::vector<base::PublicKey>> members = {};
 };
 
+// On members' held-out data, outside of epsilon: told rounded, and only where it was published.
 struct AuditedResult {
-  double accuracy = 0;
-  double loss = 0;
+  double accuracy = 0;   // as RoundedShare gives it
+  double loss = 0;       // as RoundedLoss gives it
   uint64_t samples = 0;  // held-out
 };
+
+// To three decimals; to two significant digits.
+double RoundedShare(double share);
+double RoundedLoss(double loss);
 
 struct Dependency {
   std::string name;
@@ -61,13 +83,20 @@ struct Dependency {
 
 struct AuditFacts {
   uint64_t created = 0;  // Unix seconds, of the audit
+  RunKind kind = RunKind::kSimulation;
+  uint64_t processes = 1;               // of a simulation: its ranks
+  std::optional<uint64_t> member = {};  // whose part it is, by number; absent for a simulation
   // Who signs. The run's own key unless another one was given.
   base::PublicKey signer{};
   std::optional<base::PublicKey> audit_key = {};  // the run's own, if it has one
   std::vector<std::string> labels = {};           // why the run is less than private
   bool finished = false;
   std::string stopped = {};  // why it ended before its last round; empty: it did not
-  std::optional<AuditedResult> result = {};     // the last evaluation
+  std::optional<AuditedResult> result = {};         // the last evaluation
+  std::optional<base::Digest> released_model = {};  // of the finished model: all parameters
+  // Of a member: signed statements about the models of its rounds (federation/model_statement.h),
+  // its own and those of others that it has.
+  std::vector<base::Bytes> attestations = {};
   base::Bytes agreement = {};                   // canonical bytes, without members
   std::vector<AuditedManifest> manifests = {};  // of all processes, in the order of their charges
   std::vector<AuditedRound> rounds = {};        // 0, 1, ...; the last one may be incomplete
@@ -85,9 +114,13 @@ struct AuditedRun {
   federation::ManifestSpec agreed;  // without members
   base::Digest agreement_digest{};
   federation::RecoveredLedger ledger;
+  std::optional<dp::MechanismPlan> plan = {};  // of the agreement; CheckFacts always sets it
+  std::vector<federation::ModelStatement> attestations = {};  // as read, in the order of the facts
 
   uint64_t charges() const { return ledger.entries.size(); }
   uint32_t complete_rounds() const;
+  // ModelDigest after so many rounds, as far as the facts have it: the initial model for 0.
+  std::optional<base::Digest> ModelAfter(uint32_t rounds) const;
   // False when the labels leave nothing promised to anybody.
   bool promises_something() const { return facts.labels.empty(); }
 };
@@ -95,8 +128,11 @@ struct AuditedRun {
 // DataLoss names the first thing that does not fit: an agreement that cannot be planned, a manifest
 // whose hash is another, a ledger that does not end where it should or was charged for another
 // agreement, noise or rate, or for nothing, a round that is missing, an attempt that was not
-// charged, a charge without an attempt, more or fewer participants than the agreement allows, an
-// unknown label.
+// charged, a charge without an attempt, a gap in the numbers of attempts or epochs, more or fewer
+// participants than the agreement allows, an unknown label; a result that is not rounded; a kind
+// that the agreement contradicts, a complete round without a model, a released model that is not
+// that of the last round, an attestation that is not signed, is about rounds that the facts lack,
+// or, of the member itself, about another model.
 absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts);
 
 }  // namespace tacet::report

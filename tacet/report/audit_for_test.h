@@ -85,6 +85,9 @@ inline void WriteLedgerOf(const federation::Manifest& manifest, AuditFacts& fact
   }
 }
 
+// The model after so many rounds.
+inline base::Digest ModelForTest(uint8_t rounds) { return {0xab, rounds}; }
+
 // Three rounds: the second was refused once, the third interrupted once and gone on with under new
 // epoch keys.
 inline AuditFacts FactsForTest(const federation::ManifestSpec& agreement = SmallAgreement()) {
@@ -96,7 +99,7 @@ inline AuditFacts FactsForTest(const federation::ManifestSpec& agreement = Small
   facts.signer = KeyForTest(1).public_key();
   facts.audit_key = facts.signer;
   facts.finished = true;
-  facts.result = {.accuracy = 0.5, .loss = 1.25, .samples = 40};
+  facts.result = {.accuracy = 0.5, .loss = 1.3, .samples = 40};
   facts.agreement = federation::AgreementBytes(manifest->spec());
   facts.manifests = {{.hash = manifest->hash(), .members = manifest->spec().members}};
   facts.rounds = {{.round = 0,
@@ -114,10 +117,40 @@ inline AuditFacts FactsForTest(const federation::ManifestSpec& agreement = Small
                    .attempts = {{.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kInterrupted},
                                 {.epoch = 1, .attempt = 0, .outcome = AttemptOutcome::kOpened}}}};
   WriteLedgerOf(*manifest, facts);
+  for (AuditedRound& round : facts.rounds) {
+    round.model = ModelForTest(static_cast<uint8_t>(round.round + 1));
+  }
+  facts.released_model = ModelForTest(3);
   facts.version = "0.1.0";
   facts.program_commit = "0123456789ab";
   facts.training_commits = "0123456789ab";
   facts.dependencies = {{.name = "fmt", .version = "9.1.0"}};
+  return facts;
+}
+
+// What member `member` of that federation attests.
+inline base::Bytes AttestationForTest(const AuditFacts& facts, uint64_t member, uint32_t rounds,
+                                      const base::Digest& model) {
+  return federation::WriteModelStatement(
+      {.member = member, .round = rounds, .model_digest = model, .state_digest = {}},
+      facts.manifests.front().hash, 0, KeyForTest(static_cast<uint8_t>(100 + member)));
+}
+
+// The same rounds as member 2 of a live federation kept them: it did not see the second round's
+// sum.
+inline AuditFacts MemberFactsForTest() {
+  federation::ManifestSpec agreement = SmallAgreement();
+  agreement.annex = {1};
+  AuditFacts facts = FactsForTest(agreement);
+  facts.kind = RunKind::kMember;
+  facts.member = 2;
+  facts.result.reset();
+  facts.rounds[1].participants = 0;
+  facts.rounds[1].sum_not_seen = true;
+  facts.rounds[1].model.reset();
+  facts.attestations = {AttestationForTest(facts, 2, 1, ModelForTest(1)),
+                        AttestationForTest(facts, 2, 3, ModelForTest(3)),
+                        AttestationForTest(facts, 7, 3, ModelForTest(3))};
   return facts;
 }
 

@@ -36,6 +36,26 @@ std::string JoinKeys(const std::vector<base::PublicKey>& keys) {
   return base::ToHex(all);
 }
 
+JsonValue HexOrNull(const std::optional<base::Digest>& digest) {
+  return digest.has_value() ? JsonValue(base::ToHex(*digest)) : JsonValue();
+}
+
+std::string KindStatement(const AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  if (facts.kind == RunKind::kMember) {
+    return fmt::format(
+        "Member {} of {} of a live federation took part with its own data and kept this record. It "
+        "shows what the member was told and what it charged to its own ledger, not what other "
+        "members did.",
+        *facts.member, run.agreed.clients);
+  }
+  return fmt::format(
+      "A simulation: {} played every member, the server and the openers, on data that one user "
+      "holds. The figures are those of a federation of this agreement.",
+      facts.processes == 1 ? std::string("one process")
+                           : fmt::format("{} processes of one MPI job", facts.processes));
+}
+
 JsonValue RunJson(const AuditedRun& run) {
   const AuditFacts& facts = run.facts;
   JsonValue result;
@@ -43,25 +63,27 @@ JsonValue RunJson(const AuditedRun& run) {
     result = JsonValue::MakeObject()
                  .Set("accuracy", facts.result->accuracy)
                  .Set("loss", facts.result->loss)
-                 .Set("held_out_samples", facts.result->samples);
+                 .Set("held_out_samples", facts.result->samples)
+                 .Set("statement",
+                      "Rounded figures on members' held-out data. Epsilon does not cover them.");
   }
   const auto& entries = run.ledger.entries;
   const federation::LedgerHeader& header = run.ledger.header;
   return JsonValue::MakeObject()
-      .Set("kind", "simulation")
-      .Set("statement",
-           "One process played every member, the server and the openers, on data that its user "
-           "holds: the figures are those of a federation of this agreement.")
+      .Set("kind", RunKindName(facts.kind))
+      .Set("processes", facts.processes)
+      .Set("member", facts.member ? JsonValue(*facts.member) : JsonValue())
+      .Set("statement", KindStatement(run))
       .Set("finished", facts.finished)
       .Set("stopped", OrNull(facts.stopped))
       .Set("rounds_complete", run.complete_rounds())
       .Set("rounds_planned", run.agreed.rounds)
       .Set("labels", List(facts.labels))
       .Set("data_set", header.data_set)
-      .Set("data_digest", base::ToHex(header.data_digest))
       .Set("model", run.agreed.model)
       .Set("parameters", run.agreed.dimension)
       .Set("initial_model", base::ToHex(run.agreed.initial_model))
+      .Set("released_model", HexOrNull(facts.released_model))
       .Set("first_charge", entries.front().time)
       .Set("last_charge", entries.back().time)
       .Set("result", std::move(result));
@@ -166,17 +188,8 @@ absl::StatusOr<JsonValue> SpentJson(const AuditedRun& run) {
 
 absl::StatusOr<JsonValue> PrivacyJson(const AuditedRun& run) {
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows, AuditedRows(run));
-  std::vector<std::optional<ImplementationTerms>> terms(rows.size());
-  if (run.promises_something()) {
-    std::string why;
-    terms = TermsOfRows(rows, federation::PrivacyOf(run.agreed, run.charges()),
-                        {.dimension = run.agreed.dimension,
-                         .coordinate_bound = run.agreed.coordinate_bound,
-                         .quantisation_step = run.agreed.scale},
-                        why);
-  }
   TACET_ASSIGN_OR_RETURN(JsonValue spent, SpentJson(run));
-  JsonValue privacy = PrivacyRowsJson(rows, terms);
+  JsonValue privacy = PrivacyRowsJson(rows, TermsOfRows(rows, *run.plan));
   return JsonValue::MakeObject()
       .Set("delta", run.agreed.delta)
       .Set("charged_attempts", run.charges())
@@ -200,10 +213,25 @@ JsonValue RoundsJson(const std::vector<AuditedRound>& rounds) {
       if (!attempt.reason.empty()) item.Set("cause", attempt.reason);
       attempts.Append(std::move(item));
     }
+    list.Append(
+        JsonValue::MakeObject()
+            .Set("round", round.round)
+            .Set("participants", round.sum_not_seen ? JsonValue() : JsonValue(round.participants))
+            .Set("model", HexOrNull(round.model))
+            .Set("attempts", std::move(attempts)));
+  }
+  return list;
+}
+
+JsonValue AttestationsJson(const AuditedRun& run) {
+  JsonValue list = JsonValue::MakeArray();
+  for (size_t i = 0; i < run.attestations.size(); ++i) {
+    const federation::ModelStatement& statement = run.attestations[i];
     list.Append(JsonValue::MakeObject()
-                    .Set("round", round.round)
-                    .Set("participants", round.participants)
-                    .Set("attempts", std::move(attempts)));
+                    .Set("member", statement.member)
+                    .Set("rounds", statement.round)
+                    .Set("model", base::ToHex(statement.model_digest))
+                    .Set("bytes", base::ToHex(run.facts.attestations[i])));
   }
   return list;
 }
@@ -270,13 +298,20 @@ JsonValue SoftwareJson(const AuditFacts& facts) {
       .Set("dependencies", std::move(dependencies));
 }
 
-JsonValue RetentionJson() {
+JsonValue RetentionJson(RunKind kind) {
   return JsonValue::MakeObject().Set(
       "statement",
-      "Kept in the run directory: settings, ledger, the attempts, a line of measurements for each "
-      "round, a checkpoint, the model, and the key that signs this record. Not kept: updates, "
-      "uploads, opened sums, cohorts, members' keys and epoch keys; they end with the process that "
-      "made them. The data stay where their owner keeps them.");
+      kind == RunKind::kMember
+          ? "Kept in the run directory: settings, ledger, a line of measurements for each round, "
+            "attestations, the model, and the key that signs this record. Kept in the site's home: "
+            "its identity, the epoch key, the key that names its data, its state and its log. Not "
+            "kept: updates, opened sums, uploads of other attempts than the last. The data stay "
+            "where their owner keeps them."
+          : "Kept in the run directory: settings, ledger, the attempts, a line of measurements for "
+            "each round, a checkpoint, the model, the key that signs this record and the key that "
+            "names the data. Not kept: updates, uploads, opened sums, cohorts, members' keys and "
+            "epoch keys; they end with the process that made them. The data stay where their owner "
+            "keeps them.");
 }
 
 JsonValue AssumptionsJson() {
@@ -334,8 +369,9 @@ absl::StatusOr<JsonValue> AuditRecord(const AuditedRun& run) {
       .Set("mechanism", MechanismJson(run.agreed))
       .Set("encryption", EncryptionJson(run))
       .Set("assumptions", AssumptionsJson())
-      .Set("retention", RetentionJson())
+      .Set("retention", RetentionJson(facts.kind))
       .Set("rounds", RoundsJson(facts.rounds))
+      .Set("attestations", AttestationsJson(run))
       .Set("key_epochs", EpochsJson(run.ledger.entries))
       .Set("agreement", AgreementJson(run))
       .Set("ledger", LedgerJson(run))

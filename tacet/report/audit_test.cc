@@ -113,6 +113,49 @@ TEST(AuditTest, AnAlteredFigureIsNamed) {
   EXPECT_EQ(Refusal(Resigned(Altered(record, "Every attempt is charged", "All is charged"))), "");
 }
 
+// Agreements whose terms are not those of the default sampler with every share of the noise.
+std::vector<federation::ManifestSpec> AgreementsWithTermsOfTheirOwn() {
+  federation::ManifestSpec box_muller = SmallAgreement();
+  box_muller.sampler = dp::GaussianSampler::kBoxMuller;
+  federation::ManifestSpec colluders = RecordAgreement();
+  colluders.colluders = 2;
+  return {box_muller, colluders};
+}
+
+TEST(AuditTest, ImplementationTermsAreThoseOfTheAgreedPlan) {
+  for (const federation::ManifestSpec& agreement : AgreementsWithTermsOfTheirOwn()) {
+    federation::ManifestSpec usual = agreement;
+    usual.sampler = dp::GaussianSampler::kDefault;
+    usual.colluders = 0;
+    const auto manifest = federation::Manifest::Create(agreement);
+    const auto other = federation::Manifest::Create(usual);
+    ASSERT_TRUE(manifest.ok() && other.ok());
+    const JsonValue record = RecordOf(FactsForTest(agreement));
+    const JsonValue& row = record.Find("privacy")->Find("headlines")->items().front();
+    const JsonValue* stated = row.Find("implementation");
+    ASSERT_NE(stated, nullptr) << row.Dump();
+    const double epsilon = *row.Find("epsilon")->AsDouble();
+    const auto terms = manifest->terms().mechanism().TermsAt(epsilon, agreement.delta);
+    EXPECT_DOUBLE_EQ(*stated->Find("epsilon")->AsDouble(), terms.epsilon);
+    EXPECT_DOUBLE_EQ(*stated->Find("delta")->AsDouble(), terms.delta);
+
+    // Altered terms are refused, also by the key's holder: too small ones, and the usual sampler's.
+    const auto refused = [&](const dp::ImplementationTerms& wrong) {
+      JsonValue altered =
+          JsonValue::MakeObject().Set("epsilon", wrong.epsilon).Set("delta", wrong.delta);
+      return Refusal(Resigned(Altered(record, "\"implementation\":" + stated->Dump(),
+                                      "\"implementation\":" + altered.Dump())));
+    };
+    EXPECT_EQ(refused(terms), "");
+    EXPECT_THAT(refused({.epsilon = 0.5 * terms.epsilon, .delta = terms.delta}),
+                HasSubstr("`implementation`: `epsilon`"));
+    EXPECT_THAT(refused({.epsilon = terms.epsilon, .delta = 0.5 * terms.delta}),
+                HasSubstr("`implementation`: `delta`"));
+    EXPECT_THAT(refused(other->terms().mechanism().TermsAt(epsilon, agreement.delta)),
+                HasSubstr("`implementation`"));
+  }
+}
+
 TEST(AuditTest, TheSignatureCoversEveryByteOfTheRecord) {
   const std::string text = Resigned(RecordOf(FactsForTest()));
   EXPECT_EQ(Refusal(text), "");
@@ -150,12 +193,141 @@ TEST(AuditTest, AKeyThatIsNotTheRunsIsNoted) {
   facts.signer = KeyForTest(2).public_key();
   facts.manifests.front().members.reset();
   facts.finished = false;
+  facts.released_model.reset();
   const auto file = ReadAuditFile(SignedAudit(RecordOf(facts), KeyForTest(2)));
   const auto verified = VerifyAudit(*file, "");
   ASSERT_TRUE(verified.ok()) << verified.status();
   EXPECT_THAT(verified->notes,
               ::testing::ElementsAre(HasSubstr("was not checked"), HasSubstr("another key"),
                                      HasSubstr("no member keys"), HasSubstr("not finished")));
+}
+
+TEST(AuditTest, FiguresOnHeldOutDataAreRounded) {
+  EXPECT_EQ(RoundedShare(0.123456), 0.123);
+  EXPECT_EQ(RoundedLoss(1.25678), 1.3);
+  EXPECT_EQ(RoundedLoss(0.0456789), 0.046);
+  EXPECT_EQ(RoundedLoss(0), 0);
+  AuditFacts facts = FactsForTest();
+  facts.result->accuracy = 0.123456;
+  EXPECT_THAT(Complaint(facts), StartsWith("accuracy 0.123456 and loss 1.3 are not rounded"));
+  facts = FactsForTest();
+  facts.result->loss = 1.2567;
+  EXPECT_THAT(Complaint(facts), HasSubstr("are not rounded"));
+}
+
+TEST(AuditTest, AMembersRecordSaysSoAndHolds) {
+  const AuditFacts facts = MemberFactsForTest();
+  const JsonValue record = RecordOf(facts);
+  const JsonValue& run = *record.Find("run");
+  EXPECT_EQ(*run.Find("kind")->AsString(), "member");
+  EXPECT_EQ(*run.Find("member")->AsUint(), 2u);
+  EXPECT_THAT(*run.Find("statement")->AsString(),
+              StartsWith("Member 2 of 12 of a live federation"));
+  EXPECT_TRUE(record.Find("rounds")->items()[1].Find("participants")->is_null());
+  const auto file = ReadAuditFile(Resigned(record));
+  const auto verified = VerifyAudit(*file, base::KeyFingerprint(KeyForTest(1).public_key()));
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  EXPECT_THAT(verified->notes,
+              ::testing::ElementsAre("the released model is attested by 2 of 12 members"));
+  EXPECT_EQ(RecordOf(*FactsOfRecord(record)).Dump(), record.Dump());
+}
+
+TEST(AuditTest, TheKindFollowsFromTheAgreement) {
+  AuditFacts facts = MemberFactsForTest();
+  facts.kind = RunKind::kSimulation;
+  EXPECT_EQ(Complaint(facts),
+            "the run is said to be a simulation, but its agreement is that of a live federation");
+  facts = FactsForTest();
+  facts.kind = RunKind::kMember;
+  EXPECT_EQ(Complaint(facts),
+            "the run is said to be a member, but its agreement is that of a simulation");
+  facts = MemberFactsForTest();
+  facts.member = 12;
+  EXPECT_THAT(Complaint(facts), HasSubstr("member 12 of 12"));
+  facts.member.reset();
+  EXPECT_THAT(Complaint(facts), HasSubstr("member (none)"));
+  facts = FactsForTest();
+  facts.rounds[1].sum_not_seen = true;
+  EXPECT_THAT(Complaint(facts), HasSubstr("cannot be one whose sum was not seen"));
+  facts = FactsForTest();
+  facts.processes = 0;
+  EXPECT_THAT(Complaint(facts), HasSubstr("0 processes"));
+  facts.processes = 4;
+  const JsonValue record = RecordOf(facts);
+  EXPECT_THAT(*record.Find("run")->Find("statement")->AsString(),
+              HasSubstr("4 processes of one MPI job"));
+  EXPECT_THAT(Refusal(Resigned(Altered(record, "\"kind\":\"simulation\"", "\"kind\":\"member\""))),
+              HasSubstr("its agreement is that of a simulation"));
+}
+
+TEST(AuditTest, ARecordIsBoundToItsModels) {
+  AuditFacts facts = FactsForTest();
+  facts.released_model = ModelForTest(2);
+  EXPECT_THAT(Complaint(facts), StartsWith("the released model is ab02"));
+  facts = FactsForTest();
+  facts.released_model.reset();
+  EXPECT_THAT(Complaint(facts), HasSubstr("its released model is missing"));
+  facts = FactsForTest();
+  facts.rounds[1].model.reset();
+  EXPECT_EQ(Complaint(facts), "round 1 is complete, but its model is missing");
+
+  const auto run = CheckFacts(FactsForTest());
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(*CheckModelFile(*run, ModelForTest(3)), "the released model");
+  EXPECT_EQ(*CheckModelFile(*run, ModelForTest(1)), "the model after 1 rounds");
+  EXPECT_THAT(base::Message(CheckModelFile(*run, ModelForTest(4)).status()),
+              AllOf(HasSubstr("not about the model ab04"), HasSubstr("it released ab03")));
+}
+
+// Rounds and charges are cut, and whatever else the record's maker can alter fits again: what
+// members have signed does not.
+TEST(AuditTest, AttestationsRefuseACutRecord) {
+  AuditFacts facts = MemberFactsForTest();
+  facts.rounds.pop_back();
+  facts.rounds[1] = {.round = 1,
+                     .participants = 6,
+                     .model = ModelForTest(3),
+                     .attempts = {{.outcome = AttemptOutcome::kOpened}}};
+  facts.stopped = "the budget";
+  federation::ManifestSpec agreement = SmallAgreement();
+  agreement.annex = {1};
+  WriteLedgerOf(*federation::Manifest::Create(agreement), facts);
+  EXPECT_EQ(Complaint(facts),
+            "attestation 2: member 2 attests the model after 3 rounds, the record has 2");
+  // Its own statements left out, it attests nothing.
+  facts.attestations = {};
+  EXPECT_EQ(Complaint(facts), "member 2 does not attest the released model");
+  // Another member's statement is enough.
+  facts.attestations = {AttestationForTest(facts, 2, 2, ModelForTest(3)),
+                        AttestationForTest(facts, 7, 3, ModelForTest(3))};
+  EXPECT_THAT(Complaint(facts), HasSubstr("member 7 attests the model after 3 rounds"));
+}
+
+TEST(AuditTest, AttestationsAreSignedByMembersOfTheManifest) {
+  AuditFacts facts = MemberFactsForTest();
+  facts.attestations[2].back() ^= 1;
+  EXPECT_EQ(Complaint(facts), "attestation 3: model statement: member 7 did not sign it");
+  facts = MemberFactsForTest();
+  facts.attestations[2].pop_back();
+  EXPECT_THAT(Complaint(facts), HasSubstr("cut short"));
+  facts = MemberFactsForTest();
+  facts.attestations.push_back({});
+  EXPECT_THAT(Complaint(facts), StartsWith("attestation 4: "));
+  facts = MemberFactsForTest();
+  facts.attestations.push_back(AttestationForTest(facts, 2, 1, ModelForTest(9)));
+  EXPECT_THAT(Complaint(facts), HasSubstr("member 2 attests the model ab09"));
+  // What another member contradicts is told, and decides nothing.
+  facts = MemberFactsForTest();
+  facts.attestations.push_back(AttestationForTest(facts, 5, 3, ModelForTest(9)));
+  const auto file = ReadAuditFile(Resigned(RecordOf(facts)));
+  const auto verified = VerifyAudit(*file, base::KeyFingerprint(KeyForTest(1).public_key()));
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  EXPECT_THAT(verified->notes,
+              ::testing::ElementsAre("member 5 attests another model after 3 rounds",
+                                     "the released model is attested by 2 of 12 members"));
+  facts = FactsForTest();
+  facts.attestations = {AttestationForTest(facts, 2, 3, ModelForTest(3))};
+  EXPECT_THAT(Complaint(facts), HasSubstr("a simulation has no members"));
 }
 
 TEST(AuditTest, RoundsAndChargesMustMatch) {
@@ -181,6 +353,21 @@ TEST(AuditTest, RoundsAndChargesMustMatch) {
   EXPECT_EQ(Complaint(facts), "the attempts of round 1 are not in order");
 }
 
+// The charge of an attempt that gave no sum is cut, from the ledger and from everything else.
+TEST(AuditTest, ACutChargeLeavesAGap) {
+  const auto manifest = federation::Manifest::Create(SmallAgreement());
+  AuditFacts facts = FactsForTest();
+  facts.rounds[1].attempts.erase(facts.rounds[1].attempts.begin());
+  WriteLedgerOf(*manifest, facts);
+  EXPECT_EQ(Complaint(facts),
+            "round 1 attempt 1 of epoch 0 was charged, attempt 0 before it was not");
+  // A process that did nothing but begin an attempt.
+  facts = FactsForTest();
+  facts.rounds[2].attempts.back().epoch = 2;
+  WriteLedgerOf(*manifest, facts);
+  EXPECT_EQ(Complaint(facts), "attempts of epoch 2 were charged, none of epoch 1 before it");
+}
+
 TEST(AuditTest, OutcomesMustMatch) {
   AuditFacts facts = FactsForTest();
   facts.rounds[1].attempts[0] = {.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kOpened};
@@ -199,6 +386,8 @@ TEST(AuditTest, OutcomesMustMatch) {
   facts.rounds[2].attempts.back().outcome = AttemptOutcome::kInterrupted;
   EXPECT_THAT(Complaint(facts), HasSubstr("said to be finished after 2 rounds"));
   facts.finished = false;
+  facts.released_model.reset();
+  facts.rounds[2].model.reset();
   EXPECT_TRUE(CheckFacts(facts).ok());
 }
 

@@ -1,6 +1,8 @@
 #include "tacet/report/audit_verify.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "tacet/base/status.h"
@@ -30,8 +32,29 @@ absl::StatusOr<VerifiedAudit> CheckContent(AuditFacts facts, const AuditFile& fi
   return audit;
 }
 
-std::vector<std::string> NotesOn(const AuditFacts& facts, std::string_view pinned) {
+// Who else attests the released model, and who contradicts it.
+std::vector<std::string> NotesOnAttestations(const AuditedRun& run) {
   std::vector<std::string> notes;
+  const AuditFacts& facts = run.facts;
+  if (facts.kind != RunKind::kMember || !facts.finished) return notes;
+  std::set<uint64_t> agree;
+  for (const federation::ModelStatement& statement : run.attestations) {
+    const std::optional<base::Digest> model = run.ModelAfter(statement.round);
+    if (model && *model != statement.model_digest) {
+      notes.push_back(fmt::format("member {} attests another model after {} rounds",
+                                  statement.member, statement.round));
+    } else if (statement.round == run.complete_rounds()) {
+      agree.insert(statement.member);
+    }
+  }
+  notes.push_back(fmt::format("the released model is attested by {} of {} members", agree.size(),
+                              run.agreed.clients));
+  return notes;
+}
+
+std::vector<std::string> NotesOn(const AuditedRun& run, std::string_view pinned) {
+  const AuditFacts& facts = run.facts;
+  std::vector<std::string> notes = NotesOnAttestations(run);
   if (pinned.empty()) {
     notes.push_back(
         "whose key this is was not checked: compare its fingerprint with one that you have from "
@@ -60,6 +83,17 @@ bool IsFingerprint(std::string_view text) {
 
 }  // namespace
 
+absl::StatusOr<std::string> CheckModelFile(const AuditedRun& run, const base::Digest& model) {
+  if (run.facts.released_model == model) return std::string("the released model");
+  for (uint32_t rounds = run.complete_rounds(); rounds > 0; --rounds) {
+    if (run.ModelAfter(rounds) == model) return fmt::format("the model after {} rounds", rounds);
+  }
+  return base::DataLoss("the record is not about the model {}: {}", base::ToHex(model),
+                        run.facts.released_model
+                            ? "it released " + base::ToHex(*run.facts.released_model)
+                            : std::string("it was written before a model was released"));
+}
+
 absl::StatusOr<VerifiedAudit> VerifyAudit(const AuditFile& file, std::string_view pinned) {
   if (!pinned.empty() && !IsFingerprint(pinned)) {
     return base::InvalidArgument(
@@ -74,7 +108,7 @@ absl::StatusOr<VerifiedAudit> VerifyAudit(const AuditFile& file, std::string_vie
         fmt::format("{}; and {}", base::Message(audit.status()), base::Message(signature)));
   }
   TACET_RETURN_IF_ERROR(signature);
-  audit->notes = NotesOn(audit->run.facts, pinned);
+  audit->notes = NotesOn(audit->run, pinned);
   return audit;
 }
 

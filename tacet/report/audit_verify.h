@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/base/hash.h"
 #include "tacet/base/json.h"
 #include "tacet/report/audit_facts.h"
 #include "tacet/report/audit_file.h"
@@ -28,6 +29,9 @@ struct VerifiedAudit {
 // first that does not hold, and says when the signature does not hold either. InvalidArgument when
 // `pinned` is no fingerprint.
 absl::StatusOr<VerifiedAudit> VerifyAudit(const AuditFile& file, std::string_view pinned);
+
+// Which model of the run has this digest (SHA-256 of its file), in words. DataLoss when none has.
+absl::StatusOr<std::string> CheckModelFile(const AuditedRun& run, const base::Digest& model);
 
 }  // namespace tacet::report
 

@@ -103,10 +103,15 @@ std::string Promises(const AuditedRun& run, const std::vector<PrivacyRow>& rows,
 }
 
 std::string Limits(const AuditedRun& run) {
+  const std::string kind =
+      run.facts.kind == RunKind::kMember
+          ? "This is one member's record of a live federation. It does not show what other members "
+            "did."
+          : "The run was a simulation: one user's processes played every member. The figures are "
+            "those of a federation with this agreement; nothing here shows that members behaved.";
   return fmt::format(
       "## Limits\n\n"
-      "- The run was a simulation: one process played every member. The figures are those of a "
-      "federation with this agreement; nothing here shows that members behaved.\n"
+      "- {}\n"
       "- Accuracy is over all held-out samples. Members whose data are rare may be served worse, "
       "and noise makes that worse; it was not measured here.\n"
       "- The model was made to measure training with privacy, not to decide about people.\n"
@@ -114,7 +119,7 @@ std::string Limits(const AuditedRun& run) {
       "epsilon.\n"
       "- The server together with a holder of the epoch key opens single updates; encryption is "
       "{}.\n\n",
-      he::SchemeName(run.agreed.scheme));
+      kind, he::SchemeName(run.agreed.scheme));
 }
 
 }  // namespace

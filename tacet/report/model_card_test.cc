@@ -37,6 +37,7 @@ TEST(ModelCardTest, LabelsComeFirstAndUnfinishedRunsSaySo) {
   AuditFacts facts = FactsForTest();
   facts.labels = {"insecure-seed"};
   facts.finished = false;
+  facts.released_model.reset();
   const std::string card = CardOf(std::move(facts));
   EXPECT_LT(card.find("labelled insecure-seed"), card.find("## What was trained"));
   EXPECT_THAT(card, HasSubstr("| outsider | none | | |"));

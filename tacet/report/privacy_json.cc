@@ -1,14 +1,5 @@
 #include "tacet/report/privacy_json.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "tacet/base/status.h"
-#include "tacet/dp/gaussian.h"
-#include "tacet/dp/mechanism_plan.h"
-#include "tacet/dp/precision.h"
-
 namespace tacet::report {
 
 using accounting::PrivacyRow;
@@ -19,7 +10,7 @@ bool IsHeadline(const std::vector<PrivacyRow>& rows, const PrivacyRow& row) {
 }
 
 base::JsonValue PrivacyRowJson(const PrivacyRow& row,
-                               const std::optional<ImplementationTerms>& terms) {
+                               const std::optional<dp::ImplementationTerms>& terms) {
   base::JsonValue item;
   item.Set("name", accounting::AccountantName(row.accountant))
       .Set("view", accounting::ViewName(row.view))
@@ -51,49 +42,18 @@ base::JsonValue PrivacyRowJson(const PrivacyRow& row,
   return item;
 }
 
-std::vector<std::optional<ImplementationTerms>> TermsOfRows(
-    const std::vector<PrivacyRow>& rows, const accounting::FederationPrivacySpec& given,
-    const MechanismSize& size, std::string& why) {
-  std::vector<std::optional<ImplementationTerms>> terms(rows.size());
-  const accounting::FederationPrivacySpec spec = accounting::Resolved(given);
-  const uint64_t uploads = spec.cover_uploads ? spec.pool : spec.cohort;
-  const auto small = [](uint64_t n) {
-    return static_cast<uint32_t>(std::min<uint64_t>(n, std::numeric_limits<uint32_t>::max()));
-  };
-  dp::MechanismSpec mechanism;
-  mechanism.dimension = size.dimension;
-  mechanism.clip_norm = spec.clip_norm;
-  mechanism.coordinate_bound = size.coordinate_bound > 0 ? size.coordinate_bound : spec.clip_norm;
-  mechanism.noise_stddev = spec.noise_stddev;
-  mechanism.scale = size.quantisation_step;
-  mechanism.cohort = small(uploads);
-  mechanism.min_participants = small(spec.min_participants);
-  mechanism.attempts = small(spec.rounds);
-  mechanism.delta = spec.delta;
-  mechanism.without_guarantee = true;
-  const absl::StatusOr<dp::MechanismPlan> plan = dp::MechanismPlan::Create(mechanism);
-  if (!plan.ok()) {
-    why = base::Message(plan.status());
-    return terms;
-  }
-  const double draws = plan->draws();
-  const dp::GaussianSampler sampler = dp::GaussianSampler::kDefault;
-  const double epsilon1 = dp::PrecisionEpsilon(plan->rounding(), draws, dp::kPrecisionDelta);
+std::vector<std::optional<dp::ImplementationTerms>> TermsOfRows(const std::vector<PrivacyRow>& rows,
+                                                                const dp::MechanismPlan& plan) {
+  std::vector<std::optional<dp::ImplementationTerms>> terms(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].standing != Standing::kGuarantee || !rows[i].epsilon) {
-      continue;
-    }
-    const double epsilon = *rows[i].epsilon;
-    const double delta = dp::PrecisionDelta(epsilon1, epsilon, rows[i].delta, dp::kPrecisionDelta) +
-                         dp::TruncationTerm(draws, dp::GaussianBound(sampler), epsilon) +
-                         draws * dp::GaussianCoarseTail(sampler) * (1 + std::exp(epsilon));
-    terms[i] = ImplementationTerms{.epsilon = 2 * epsilon1, .delta = std::min(1.0, delta)};
+    if (rows[i].standing != Standing::kGuarantee || !rows[i].epsilon) continue;
+    terms[i] = plan.TermsAt(*rows[i].epsilon, rows[i].delta);
   }
   return terms;
 }
 
 base::JsonValue PrivacyRowsJson(const std::vector<PrivacyRow>& rows,
-                                const std::vector<std::optional<ImplementationTerms>>& terms) {
+                                const std::vector<std::optional<dp::ImplementationTerms>>& terms) {
   base::JsonValue list = base::JsonValue::MakeArray();
   base::JsonValue headlines = base::JsonValue::MakeArray();
   for (size_t i = 0; i < rows.size(); ++i) {

@@ -17,6 +17,13 @@ using base::JsonValue;
 
 absl::Status ReadRun(const JsonValue& value, AuditFacts& facts) {
   JsonMembers run(value);
+  std::string kind;
+  run.Need("kind", kind);
+  run.Need("processes", facts.processes);
+  run.Take("member", facts.member);
+  run.Take("released_model", facts.released_model);
+  TACET_RETURN_IF_ERROR(run.status());
+  TACET_ASSIGN_OR_RETURN(facts.kind, ParseRunKind(kind));
   run.Need("finished", facts.finished);
   run.Take("stopped", facts.stopped);
   for (const JsonValue& label : run.Child("labels").items()) {
@@ -53,13 +60,26 @@ absl::Status ReadRounds(const JsonValue& value, AuditFacts& facts) {
     const std::string where = fmt::format("element {}", facts.rounds.size() - 1);
     JsonMembers members(item);
     members.Need("round", round.round);
-    members.Need("participants", round.participants);
+    std::optional<uint32_t> participants;
+    members.Take("participants", participants);
+    members.Take("model", round.model);
     TACET_RETURN_IF_ERROR(base::Annotate(members.status(), where));
+    round.sum_not_seen = !participants.has_value();
+    round.participants = participants.value_or(0);
     for (const JsonValue& attempt : members.Child("attempts").items()) {
       absl::StatusOr<AuditedAttempt> read = AttemptOf(attempt);
       if (!read.ok()) return base::Annotate(read.status(), where);
       round.attempts.push_back(*std::move(read));
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadAttestations(const JsonValue& value, AuditFacts& facts) {
+  for (const JsonValue& item : value.items()) {
+    JsonMembers members(item);
+    members.Need("bytes", facts.attestations.emplace_back());
+    TACET_RETURN_IF_ERROR(members.status());
   }
   return absl::OkStatus();
 }
@@ -137,6 +157,8 @@ absl::StatusOr<AuditFacts> FactsOfRecord(const JsonValue& record) {
   TACET_RETURN_IF_ERROR(members.status());
   TACET_RETURN_IF_ERROR(base::Annotate(ReadRun(members.Child("run"), facts), "run"));
   TACET_RETURN_IF_ERROR(base::Annotate(ReadRounds(members.Child("rounds"), facts), "rounds"));
+  TACET_RETURN_IF_ERROR(
+      base::Annotate(ReadAttestations(members.Child("attestations"), facts), "attestations"));
   TACET_RETURN_IF_ERROR(
       base::Annotate(ReadAgreement(members.Child("agreement"), facts), "agreement"));
   TACET_RETURN_IF_ERROR(base::Annotate(ReadLedger(members.Child("ledger"), facts), "ledger"));

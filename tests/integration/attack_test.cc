@@ -206,6 +206,26 @@ TEST_F(NoiseAttackTest, GoesOnWhereItWasInterrupted) {
   EXPECT_NE(Attack({"run", "--shadows", "8", "--seed", "2"}).Dump(), first.Dump());
 }
 
+// A folder's name depends on the data. Whoever knows them, but for one record, and all settings,
+// must not be able to compute it: the same run over the same data has another name under another
+// key.
+TEST_F(NoiseAttackTest, FolderNamesConfirmNoGuessAboutTheData) {
+  WriteNoise("data.csv", 2, 200);
+  std::vector<std::string> names;
+  for (const std::string run : {"first", "second"}) {
+    Simulate(std::string(kQuick) + "[run]\nno_noise = true\n", run);
+    Attack({run, "--shadows", "4", "--unit", "record"});
+    EXPECT_EQ(exit_code_, 0) << err_;
+    for (const auto& folder : std::filesystem::directory_iterator(path_ / run / "attack")) {
+      names.push_back(folder.path().filename().string());
+    }
+  }
+  ASSERT_EQ(names.size(), 2u);
+  EXPECT_NE(names[0], names[1]);
+  std::filesystem::remove(path_ / "first" / "data.key");
+  EXPECT_THAT(Refusal({"first", "--shadows", "4"}), HasSubstr("data.key is missing"));
+}
+
 TEST_F(NoiseAttackTest, PersonsSpreadOverSitesAreAsked) {
   WriteNoise("data.csv", 3, 400);
   std::string config = kQuick;

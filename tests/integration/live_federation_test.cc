@@ -1,7 +1,9 @@
 // A whole federation as processes of their own: a server and three sites, killed at random moments.
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <thread>
@@ -21,6 +23,7 @@ namespace tacet::app {
 namespace {
 
 using ::testing::Gt;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -28,6 +31,28 @@ using ::testing::SizeIs;
 class KilledFederationTest : public LiveFederationTest {
  protected:
   KilledFederationTest() : LiveFederationTest(2 * TACET_KILLS) {}
+
+  // Every site's record says that it is a member's, holds, and is about the one model.
+  void ExpectAuditsOfMembers() {
+    bool attested_by_all = false;
+    for (size_t number = 0; number < sites_.size(); ++number) {
+      const std::string run = sites_[number] + "/run";
+      const Outcome audited = Tacet({"audit", run, "--json"});
+      ASSERT_EQ(audited.exit_code, 0) << audited.err;
+      const Outcome verified = Tacet({"audit", "verify", run + "/audit.json", "--model",
+                                      sites_.front() + "/run/model.f32", "--json"});
+      ASSERT_EQ(verified.exit_code, 0) << verified.err;
+      EXPECT_THAT(verified.out, HasSubstr("the released model is attested by"));
+      const base::JsonValue record = *ReadJson(run + "/audit.json").Find("record");
+      const base::JsonValue& told = *record.Find("run");
+      EXPECT_EQ(*told.Find("kind")->AsString(), "member");
+      EXPECT_EQ(*told.Find("member")->AsUint(), number);
+      EXPECT_FALSE(record.Find("attestations")->items().empty());
+      attested_by_all |= verified.out.find("attested by 3 of 3 members") != std::string::npos;
+    }
+    // Every member attests the last model before it ends, so the last one finds all of them.
+    EXPECT_TRUE(attested_by_all);
+  }
 };
 
 TEST_F(KilledFederationTest, KillsAtRandomMomentsLoseNothing) {
@@ -41,6 +66,7 @@ TEST_F(KilledFederationTest, KillsAtRandomMomentsLoseNothing) {
   AwaitAllDone();
   ExpectNoAlarms();
   ExpectOneModelAndNothingSaidTwice();
+  ExpectAuditsOfMembers();
 }
 
 // In a network namespace of its own, whose loopback device is taken down for a while.
@@ -74,6 +100,41 @@ TEST_F(CutNetworkTest, LosesNothing) {
   AwaitAllDone();
   ExpectNoAlarms();
   ExpectOneModelAndNothingSaidTwice();
+}
+
+// A site's data are its own: nothing is computed on its held-out part unless it asks for that.
+TEST_F(KilledFederationTest, ASiteThatDoesNotOptInTellsNothingOfItsData) {
+  const std::string opted_out = sites_.front(), opted_in = sites_.back();
+  // All have read their settings by now.
+  Await([this] {
+    return std::ranges::all_of(sites_, [this](const std::string& site) {
+      return std::filesystem::exists(path_ / site / "run" / "config.toml");
+    });
+  });
+  KillSite(opted_in);
+  WriteConfig(Read("site.toml") + "[run]\npublish_evaluation = true\n", "site.toml");
+  StartSite(opted_in);
+  AwaitAllDone();
+  const base::JsonValue quiet = ReadJson(opted_out + "/run/summary.json");
+  const base::JsonValue told = ReadJson(opted_in + "/run/summary.json");
+  for (const char* figure : {"accuracy", "loss", "most_frequent_class"}) {
+    EXPECT_TRUE(quiet.Find(figure)->is_null()) << figure;
+    EXPECT_LE(told.Find(figure)->Dump().size(), 5u) << figure;  // 0.123, 1.2
+    EXPECT_FALSE(told.Find(figure)->is_null()) << figure;
+  }
+  for (const std::string file : {"metrics.jsonl", "start.json"}) {
+    const std::string text = Read(opted_out + "/run/" + file);
+    EXPECT_EQ(text.find("\"accuracy\":0"), std::string::npos) << text;
+    EXPECT_EQ(text.find("\"accuracy\": 0"), std::string::npos) << text;
+    EXPECT_EQ(text.find("\"auc\""), std::string::npos) << text;
+  }
+  EXPECT_THAT(Read(opted_in + "/run/metrics.jsonl"), HasSubstr("\"accuracy\":0"));
+  EXPECT_EQ(Read(opted_out + "-stdout").find("accuracy"), std::string::npos);
+  EXPECT_EQ(Read(opted_out + "-stderr").find("held-out"), std::string::npos);
+  EXPECT_THAT(Read(opted_in + "-stderr"), HasSubstr("held-out"));
+  ASSERT_EQ(Tacet({"audit", opted_out + "/run"}).exit_code, 0);
+  const base::JsonValue record = *ReadJson(opted_out + "/run/audit.json").Find("record");
+  EXPECT_TRUE(record.Find("run")->Find("result")->is_null());
 }
 
 TEST_F(KilledFederationTest, TheServerHoldsNoModelAndNoKey) {

@@ -81,6 +81,10 @@ TEST_F(MpiTest, RanksTrainTheModelOfOneProcess) {
     EXPECT_EQ(run.out.find("directory   "), run.out.rfind("directory   "));  // one rank speaks
     EXPECT_EQ(Number(*ReadJson(name + "/summary.json").Find("machine"), "ranks"), ranks);
     EXPECT_EQ(LinesOf(name + "/attempts"), 3u);
+    ASSERT_EQ(Tacet({"audit", name}).exit_code, 0);
+    const base::JsonValue told = *ReadJson(name + "/audit.json").Find("record")->Find("run");
+    EXPECT_EQ(*told.Find("kind")->AsString(), "simulation");
+    EXPECT_EQ(Number(told, "processes"), ranks);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "tacet/accounting/moments_accountant.h"
 #include "tacet/base/status.h"
+#include "tacet/federation/data_digest.h"
 #include "tacet/federation/simulation.h"
 #include "tests/integration/simulation_fixture_for_test.h"
 
@@ -87,7 +88,7 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
   {
     LedgerHeader header;
     header.data_set = spec.data.name;
-    header.data_digest = spec.data.digest;
+    header.data_digest = KeyedDataDigest(*store->DataKey(), kLedgerDigest, spec.data.digest);
     header.spending = {.budget_epsilon = 10, .delta = 1e-5};
     auto ledger = ClientLedger::Create(*store->OpenLedger(header));
     ASSERT_TRUE(ledger.ok()) << ledger.status();

@@ -11,6 +11,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
+#include "tacet/federation/data_digest.h"
 #include "tacet/federation/simulation.h"
 #include "tacet/learning/handwriting.h"
 #include "tacet/learning/learner.h"
@@ -151,7 +152,7 @@ TEST_F(UnitRoundsTest, TheLedgerChargesWhatARecordSpent) {
   const auto store = *RunDirectory::Open(path_ / "run");
   LedgerHeader header;
   header.data_set = spec.data.name;
-  header.data_digest = spec.data.digest;
+  header.data_digest = KeyedDataDigest(*store->DataKey(), kLedgerDigest, spec.data.digest);
   header.unit = accounting::Unit::kRecord;
   header.neighbouring = accounting::Neighbouring::kZeroOut;
   header.spending.delta = spec.manifest.delta;

@@ -9,7 +9,9 @@
 #include "apps/tacet/run/training_run.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
+#include "tacet/federation/data_digest.h"
 #include "tacet/learning/split.h"
+#include "tacet/storage/file/data_key.h"
 #include "tacet/storage/file/ledger_file.h"
 
 namespace tacet::app {
@@ -69,17 +71,31 @@ uint64_t RowNumber(const Dataset& numbers, uint64_t row) {
   return (static_cast<uint64_t>(parts[0]) << 24) + static_cast<uint64_t>(parts[1]);
 }
 
-absl::Status CheckData(const RunDirectory& directory, const RunConfig& config, const Dataset& all) {
+// A simulation's key lies in its directory, a live site's in the folder around it.
+absl::StatusOr<base::SecretBytes> DataKeyOf(const RunDirectory& directory) {
+  const std::filesystem::path path = std::filesystem::absolute(directory.path());
+  absl::StatusOr<base::SecretBytes> key =
+      storage::file::ReadDataKey(path / storage::file::kDataKeyFile);
+  if (key.status().code() != absl::StatusCode::kNotFound) return key;
+  absl::StatusOr<base::SecretBytes> around =
+      storage::file::ReadDataKey(path.parent_path() / storage::file::kDataKeyFile);
+  if (around.status().code() != absl::StatusCode::kNotFound) return around;
+  return base::FailedPrecondition(
+      "{} is missing: without it nobody can tell whether the data are those of the run",
+      (path / storage::file::kDataKeyFile).string());
+}
+
+absl::Status CheckData(const RunDirectory& directory, const RunConfig& config, const Dataset& all,
+                       const base::SecretBytes& key) {
   TACET_ASSIGN_OR_RETURN(const Dataset arranged, ArrangeRunData(config, all));
   TACET_ASSIGN_OR_RETURN(const federation::RecoveredLedger ledger,
                          storage::file::LedgerFile::Read(directory.path() / "ledger"));
-  const base::Digest digest = learning::DatasetDigest(arranged);
+  const base::Digest digest = federation::KeyedDataDigest(key, federation::kLedgerDigest,
+                                                          learning::DatasetDigest(arranged));
   if (digest == ledger.header.data_digest) return absl::OkStatus();
   return base::FailedPrecondition(
-      "{} has the digest {}, the run in {} was trained on data with the digest {}: --data names "
-      "where they lie now",
-      all.name(), base::ToHex(digest).substr(0, 16), directory.path().string(),
-      base::ToHex(ledger.header.data_digest).substr(0, 16));
+      "{} holds other data than the run in {} was trained on: --data names where they lie now",
+      all.name(), directory.path().string());
 }
 
 // At most `most` of `all`, spread evenly; all of them for 0.
@@ -161,18 +177,25 @@ absl::StatusOr<AttackedRun> AttackedRun::Open(const RunDirectory& directory,
   if (!all.ok()) {
     return base::Annotate(all.status(), "the run's data (--data names where they lie now)");
   }
-  TACET_RETURN_IF_ERROR(CheckData(directory, config, *all));
+  TACET_ASSIGN_OR_RETURN(base::SecretBytes key, DataKeyOf(directory));
+  TACET_RETURN_IF_ERROR(CheckData(directory, config, *all, key));
   TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec learner, LearnerSpecOf(config));
   TACET_ASSIGN_OR_RETURN(learning::Architecture architecture,
                          learning::Architecture::Create({.model = learner.model,
                                                          .input_shape = all->input_shape(),
                                                          .hidden = learner.hidden,
                                                          .classes = all->classes()}));
-  AttackedRun run(std::move(config), std::move(summary), *std::move(all), std::move(architecture));
+  AttackedRun run(std::move(config), std::move(key), std::move(summary), *std::move(all),
+                  std::move(architecture));
   TACET_RETURN_IF_ERROR(run.ReadTerms());
   TACET_RETURN_IF_ERROR(run.ReadModel(directory));
   TACET_RETURN_IF_ERROR(run.FollowRows());
   return run;
+}
+
+base::Digest AttackedRun::KeyedDigest(const Dataset& data) const {
+  return federation::KeyedDataDigest(data_key_, federation::kAttackDigest,
+                                     learning::DatasetDigest(data));
 }
 
 absl::Status AttackedRun::ReadTerms() {

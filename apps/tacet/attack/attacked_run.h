@@ -56,15 +56,18 @@ class AttackedRun {
   const base::JsonValue& summary() const { return summary_; }
   const learning::Architecture& architecture() const { return architecture_; }
   const std::vector<float>& model() const { return model_; }
+  // Names data in the run's attack folder; keyed by the run's data key.
+  base::Digest KeyedDigest(const learning::Dataset& data) const;
   bool promises_something() const { return !agreed_.without_noise && !agreed_.without_clipping; }
 
  private:
   // What became of a sample of the data set.
   enum class Fate : uint8_t { kLeftOut, kHeldOut, kTrained };
 
-  AttackedRun(RunConfig config, base::JsonValue summary, learning::Dataset all,
-              learning::Architecture architecture)
+  AttackedRun(RunConfig config, base::SecretBytes data_key, base::JsonValue summary,
+              learning::Dataset all, learning::Architecture architecture)
       : config_(std::move(config)),
+        data_key_(std::move(data_key)),
         summary_(std::move(summary)),
         all_(std::move(all)),
         architecture_(std::move(architecture)) {}
@@ -73,6 +76,7 @@ class AttackedRun {
   absl::Status FollowRows();
 
   RunConfig config_;
+  base::SecretBytes data_key_;
   base::JsonValue summary_;
   learning::Dataset all_;  // what data.path holds
   learning::Architecture architecture_;

@@ -186,7 +186,7 @@ std::string FolderName(std::string_view purpose, const Attacker& attacker,
       "{} {} {} {} {} {}", purpose, settings.seed, attacker.recipe.learner.model,
       attacker.recipe.federation.rounds, attacker.recipe.average_noise, candidates.rows.size())));
   if (purpose == kPower) hasher.Update(base::AsBytes(fmt::format("{}", settings.power_epochs)));
-  hasher.Update(learning::DatasetDigest(candidates.data));
+  hasher.Update(attacker.run.KeyedDigest(candidates.data));
   return fmt::format("{}-{}-{}", purpose, accounting::UnitName(candidates.unit),
                      base::ToHex(hasher.Finish()).substr(0, 12));
 }

@@ -52,6 +52,8 @@ class AuditCommand : public Command {
                       &key_);
     options.AddString("signer", "with verify: the fingerprint of the key that must have signed",
                       &signer_);
+    options.AddString("model", "with verify: a model's file, which must be one of this run",
+                      &model_);
     options.AddFlag("json", "print JSON", &json_);
   }
 
@@ -88,12 +90,15 @@ class AuditCommand : public Command {
   }
 
   absl::Status Audit() const {
-    TACET_ASSIGN_OR_RETURN(const RunRecord run, LoadRun(run_));
+    absl::StatusOr<RunToAudit> read = ReadRunToAudit(run_, federation::SystemUnixSeconds());
+    if (read.status().code() == absl::StatusCode::kDataLoss) {
+      return base::Annotate(read.status(), fmt::format("the run in {}", run_));
+    }
+    TACET_RETURN_IF_ERROR(read.status());
+    const RunRecord& run = read->run;
     TACET_ASSIGN_OR_RETURN(const base::SigningKey key, SigningKey(run));
-    TACET_ASSIGN_OR_RETURN(report::AuditFacts facts,
-                           FactsOfRun(run, federation::SystemUnixSeconds()));
-    facts.signer = key.public_key();
-    absl::StatusOr<AuditedRun> audited = report::CheckFacts(std::move(facts));
+    read->facts.signer = key.public_key();
+    absl::StatusOr<AuditedRun> audited = report::CheckFacts(std::move(read->facts));
     if (!audited.ok()) {
       return base::Annotate(audited.status(),
                             fmt::format("the run in {} contradicts itself", run.path.string()));
@@ -148,6 +153,10 @@ class AuditCommand : public Command {
         .Set("rounds", run.complete_rounds())
         .Set("charged_attempts", run.charges())
         .Set("agreement", base::ToHex(run.agreement_digest))
+        .Set("kind", report::RunKindName(run.facts.kind))
+        .Set("released_model", run.facts.released_model
+                                   ? JsonValue(base::ToHex(*run.facts.released_model))
+                                   : JsonValue())
         .Set("ledger_head", base::ToHex(run.facts.ledger_end.head))
         .Set("headlines", *record.Find("privacy")->Find("headlines"));
   }
@@ -155,6 +164,7 @@ class AuditCommand : public Command {
   static void PrintRun(const AuditedRun& run, const JsonValue& record) {
     fmt::print("run         {} of {} rounds{}, {} attempts charged\n", run.complete_rounds(),
                run.agreed.rounds, run.facts.finished ? "" : " (unfinished)", run.charges());
+    fmt::print("kind        {}\n", report::RunKindName(run.facts.kind));
     if (!run.facts.labels.empty()) {
       fmt::print("labelled    {}: no guarantee\n", fmt::join(run.facts.labels, ", "));
     }
@@ -165,7 +175,7 @@ class AuditCommand : public Command {
     }
   }
 
-  absl::Status Verify() const {
+  absl::Status Verify() {
     const absl::StatusOr<report::VerifiedAudit> verified = VerifyFile();
     if (!verified.ok()) {
       if (json_) {
@@ -180,6 +190,7 @@ class AuditCommand : public Command {
       PrintRun(verified->run, verified->record);
       fmt::print("valid: every figure follows from the facts in the file\nsigned by   {}\n",
                  verified->signer);
+      if (model_.has_value()) fmt::print("model       {} is {}\n", *model_, model_is_);
       for (const std::string& note : verified->notes) fmt::print("note        {}\n", note);
       return absl::OkStatus();
     }
@@ -189,20 +200,32 @@ class AuditCommand : public Command {
                            .Set("valid", true)
                            .Set("signer", verified->signer)
                            .Set("pinned", !signer_.empty())
+                           .Set("model", model_ ? JsonValue(model_is_) : JsonValue())
                            .Set("run", Described(verified->run, verified->record))
                            .Set("notes", std::move(notes))
                            .Dump(2));
     return absl::OkStatus();
   }
 
-  absl::StatusOr<report::VerifiedAudit> VerifyFile() const {
+  absl::StatusOr<report::VerifiedAudit> VerifyFile() {
     TACET_ASSIGN_OR_RETURN(const std::string text, ReadText(file_, report::kMostAuditBytes));
     TACET_ASSIGN_OR_RETURN(const report::AuditFile file, report::ReadAuditFile(text));
-    return report::VerifyAudit(file, signer_);
+    TACET_ASSIGN_OR_RETURN(report::VerifiedAudit audit, report::VerifyAudit(file, signer_));
+    if (!model_.has_value()) {
+      audit.notes.push_back(
+          "whether a model is that of the record was not checked: give its file with --model");
+      return audit;
+    }
+    TACET_ASSIGN_OR_RETURN(const base::Digest model, FileDigest(*model_));
+    absl::StatusOr<std::string> which = report::CheckModelFile(audit.run, model);
+    if (!which.ok()) return base::Annotate(which.status(), *model_);
+    model_is_ = *std::move(which);
+    return audit;
   }
 
   std::string run_, file_, signer_;
-  std::optional<std::string> out_, key_;
+  std::optional<std::string> out_, key_, model_;
+  std::string model_is_;  // which of the run's models `model_` holds, in words
   bool json_ = false;
 };
 

@@ -2,24 +2,31 @@
 
 #include <algorithm>
 #include <compare>
-#include <cstdio>
 #include <map>
-#include <memory>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "apps/tacet/program/commit.h"
 #include "apps/tacet/program/software.h"
-#include "apps/tacet/run/training_run.h"
+#include "apps/tacet/run/run_output.h"
 #include "tacet/base/json_members.h"
 #include "tacet/base/status.h"
+#include "tacet/federation/checkpoint.h"
 #include "tacet/federation/manifest_bytes.h"
+#include "tacet/federation/model_statement.h"
+#include "tacet/storage/file/posix_file.h"
 
 namespace tacet::app {
 namespace {
 
 using federation::LedgerEntry;
+using federation::ManifestSpec;
 using report::AttemptOutcome;
 using report::AuditedAttempt;
 using report::AuditedRound;
@@ -43,14 +50,8 @@ absl::Status AddManifests(const RunRecord& run, AuditFacts& facts) {
     manifest.members = std::move(spec.members);
   }
   if (!facts.agreement.empty()) return absl::OkStatus();
-  const absl::StatusOr<std::unique_ptr<TrainingRun>> again =
-      TrainingRun::Create(run.config, stderr);
-  if (!again.ok()) {
-    return base::Annotate(again.status(),
-                          "the run kept no manifest, and its agreement cannot be made again");
-  }
-  facts.agreement = federation::AgreementBytes((*again)->agreement());
-  return absl::OkStatus();
+  return base::FailedPrecondition("the run in {} did not keep the manifests of its charges",
+                                  run.path.string());
 }
 
 // One after the other all rounds that are complete or that the ledger was charged for.
@@ -63,7 +64,10 @@ std::vector<AuditedRound> RoundsOf(const RunRecord& run) {
   for (const auto& [attempt, why] : run.refused) refused.emplace(attempt, why);
   std::map<uint32_t, AuditedRound> rounds;
   for (const federation::RoundRecord& record : run.rounds) {
-    rounds[record.round] = {.round = record.round, .participants = record.cohort_size};
+    rounds[record.round] = {.round = record.round,
+                            .participants = record.cohort_size,
+                            .sum_not_seen = record.cohort_size == 0,
+                            .model = record.model};
   }
   for (const LedgerEntry& entry : run.ledger->entries) {
     AuditedRound& round = rounds[entry.label.round];
@@ -82,7 +86,7 @@ std::vector<AuditedRound> RoundsOf(const RunRecord& run) {
     std::ranges::sort(round.attempts, {}, [](const AuditedAttempt& attempt) {
       return std::pair(attempt.epoch, attempt.attempt);
     });
-    if (round.participants > 0 && !round.attempts.empty()) {
+    if (round.complete() && !round.attempts.empty()) {
       round.attempts.back().outcome = AttemptOutcome::kOpened;
       round.attempts.back().reason.clear();
     }
@@ -91,22 +95,121 @@ std::vector<AuditedRound> RoundsOf(const RunRecord& run) {
   return list;
 }
 
-// The last evaluation: the summary's, or that of the last round that was evaluated.
+using AttemptSet = std::set<std::tuple<uint32_t, uint32_t, uint32_t>>;  // round, epoch, attempt
+
+absl::Status CutLedger(std::string_view file, const federation::BegunAttempt& attempt) {
+  return base::DataLoss(
+      "{} knows of round {} attempt {} of epoch {}, which the ledger does not charge: charges were "
+      "cut from it",
+      file, attempt.round, attempt.attempt, attempt.epoch);
+}
+
+// The ledger has a charge for everything that the other files know of.
+absl::Status CheckNothingIsCut(const RunRecord& run) {
+  AttemptSet charged;
+  std::map<uint32_t, uint32_t> in_round;
+  for (const LedgerEntry& entry : run.ledger->entries) {
+    charged.emplace(entry.label.round, entry.label.epoch, entry.label.attempt);
+    ++in_round[entry.label.round];
+  }
+  const auto is_charged = [&charged](const federation::BegunAttempt& attempt) {
+    return charged.contains({attempt.round, attempt.epoch, attempt.attempt});
+  };
+  for (const federation::BegunAttempt& attempt : run.begun) {
+    if (!is_charged(attempt)) return CutLedger(kAttemptsFile, attempt);
+  }
+  for (const auto& [attempt, why] : run.refused) {
+    if (!is_charged(attempt)) return CutLedger(kRefusedFile, attempt);
+  }
+  for (const federation::RoundRecord& round : run.rounds) {
+    if (in_round[round.round] < std::max(round.attempts, 1u)) {
+      return base::DataLoss(
+          "{} knows of {} attempts of round {}, the ledger charges {}: charges were cut from it",
+          kMetricsFile, std::max(round.attempts, 1u), round.round, in_round[round.round]);
+    }
+    if (round.charged_attempts > charged.size()) {
+      return base::DataLoss(
+          "{} knows of {} charges up to round {}, the ledger has {}: charges were cut from it",
+          kMetricsFile, round.charged_attempts, round.round, charged.size());
+    }
+  }
+  if (!run.summary.has_value()) return absl::OkStatus();
+  uint64_t attempts = 0, rounds = 0;
+  base::JsonMembers summary(*run.summary);
+  summary.Need("charged_attempts", attempts);
+  summary.Need("rounds", rounds);
+  TACET_RETURN_IF_ERROR(base::Annotate(summary.status(), kSummaryFile));
+  if (attempts == charged.size() && rounds == run.rounds.size()) return absl::OkStatus();
+  return base::DataLoss(
+      "{} knows of {} rounds and {} charges, {} of {} rounds and the ledger of {} charges",
+      kSummaryFile, rounds, attempts, kMetricsFile, run.rounds.size(), charged.size());
+}
+
+// Where a simulation would go on is where its rounds ended, or one round before: a process ended
+// between the two.
+absl::Status CheckCheckpoint(const RunRecord& run, const std::optional<base::Bytes>& bytes,
+                             std::span<const uint8_t> agreement, const ManifestSpec& agreed) {
+  if (!bytes.has_value()) return absl::OkStatus();
+  const std::string_view file = kCheckpointFile;
+  TACET_ASSIGN_OR_RETURN(
+      const federation::Checkpoint checkpoint,
+      federation::ReadCheckpoint(*bytes, base::Sha256(agreement), agreed.dimension));
+  const uint32_t rounds = checkpoint.next_round;
+  if (rounds > run.rounds.size()) {
+    return base::DataLoss("{} knows of {} rounds, {} of {}: rounds were cut from it", file, rounds,
+                          kMetricsFile, run.rounds.size());
+  }
+  if (rounds == 0 || !agreed.federated_part.empty()) return absl::OkStatus();
+  if (run.rounds[rounds - 1].model == federation::ModelDigest(checkpoint.model)) {
+    return absl::OkStatus();
+  }
+  return base::DataLoss("the model in {} is not the one with which round {} ended by {}", file,
+                        rounds - 1, kMetricsFile);
+}
+
+absl::Status AddReleasedModel(const RunRecord& run, AuditFacts& facts) {
+  if (!facts.finished) return absl::OkStatus();
+  const std::filesystem::path path = run.path / kModelFile;
+  const absl::StatusOr<base::Digest> digest = FileDigest(path);
+  if (!digest.ok()) return base::Annotate(digest.status(), "the released model");
+  facts.released_model = *digest;
+  return absl::OkStatus();
+}
+
+// Those that can be checked: a manifest under which nothing was charged is not in the record.
+void AddAttestations(const RunRecord& run, AuditFacts& facts) {
+  for (const base::Bytes& attestation : run.attestations) {
+    const absl::StatusOr<base::Digest> manifest = federation::ManifestOfStatement(attestation);
+    const bool known =
+        manifest.ok() && std::ranges::find(facts.manifests, *manifest,
+                                           &report::AuditedManifest::hash) != facts.manifests.end();
+    if (known) facts.attestations.push_back(attestation);
+  }
+}
+
+// The last evaluation that was published, rounded: the summary's, or that of the last round that
+// was evaluated.
 absl::Status AddResult(const RunRecord& run, AuditFacts& facts) {
+  std::optional<federation::Evaluation> last;
   for (const federation::RoundRecord& record : run.rounds) {
-    if (!record.evaluation.has_value()) continue;
-    facts.result = {.accuracy = record.evaluation->accuracy, .loss = record.evaluation->loss};
+    if (record.evaluation.has_value()) last = record.evaluation;
   }
   if (run.summary.has_value()) {
+    std::optional<double> accuracy;
+    federation::Evaluation evaluation;
     base::JsonMembers summary(*run.summary);
-    facts.result.emplace();
-    summary.Need("accuracy", facts.result->accuracy);
-    summary.Need("loss", facts.result->loss);
+    summary.Take("accuracy", accuracy);
+    summary.Take("loss", evaluation.loss);
     summary.Take("stopped", facts.stopped);
     TACET_RETURN_IF_ERROR(base::Annotate(summary.status(), "summary.json"));
+    evaluation.accuracy = accuracy.value_or(0);
+    last = accuracy.has_value() ? std::optional(evaluation) : std::nullopt;
   }
-  if (facts.result.has_value() && run.start.has_value()) {
-    facts.result->samples = run.start->evaluation.samples;
+  if (!last.has_value()) return absl::OkStatus();
+  facts.result = {.accuracy = report::RoundedShare(last->accuracy),
+                  .loss = report::RoundedLoss(last->loss)};
+  if (run.start.has_value() && run.start->evaluation.has_value()) {
+    facts.result->samples = run.start->evaluation->samples;
   }
   return absl::OkStatus();
 }
@@ -124,7 +227,21 @@ base::Bytes WholeLedger(const federation::RecoveredLedger& ledger) {
 
 }  // namespace
 
-absl::StatusOr<report::AuditFacts> FactsOfRun(const RunRecord& run, uint64_t now) {
+absl::StatusOr<base::Digest> FileDigest(const std::filesystem::path& path) {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, storage::file::ReadFile(path));
+  return base::Sha256(bytes);
+}
+
+absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uint64_t now) {
+  // Read first: rounds, ledger and summary of a run that goes on are never behind it.
+  std::optional<base::Bytes> checkpoint;
+  absl::StatusOr<base::Bytes> bytes = storage::file::ReadFile(path / kCheckpointFile);
+  if (bytes.ok()) {
+    checkpoint = *std::move(bytes);
+  } else if (bytes.status().code() != absl::StatusCode::kNotFound) {
+    return bytes.status();
+  }
+  TACET_ASSIGN_OR_RETURN(RunRecord run, LoadRun(path));
   if (!run.ledger.has_value() || run.ledger->entries.empty()) {
     return base::FailedPrecondition(
         "the run in {} has charged nothing yet: there is nothing to "
@@ -136,18 +253,27 @@ absl::StatusOr<report::AuditFacts> FactsOfRun(const RunRecord& run, uint64_t now
   if (run.start.has_value()) {
     facts.audit_key = run.start->audit_key;
     facts.training_commits = run.start->commit;
+    facts.kind = run.start->part.kind;
+    facts.processes = run.start->part.processes;
+    facts.member = run.start->part.member;
   }
+  TACET_RETURN_IF_ERROR(CheckNothingIsCut(run));
   facts.labels = run.labels;
   facts.finished = run.finished();
   TACET_RETURN_IF_ERROR(AddResult(run, facts));
   TACET_RETURN_IF_ERROR(AddManifests(run, facts));
+  TACET_ASSIGN_OR_RETURN(const ManifestSpec agreed,
+                         federation::ReadAgreementBytes(facts.agreement));
+  TACET_RETURN_IF_ERROR(CheckCheckpoint(run, checkpoint, facts.agreement, agreed));
+  TACET_RETURN_IF_ERROR(AddReleasedModel(run, facts));
+  AddAttestations(run, facts);
   facts.rounds = RoundsOf(run);
   facts.ledger = WholeLedger(*run.ledger);
   facts.ledger_end = run.ledger->end;
   facts.version = SoftwareVersion();
   facts.program_commit = BuildCommit();
   facts.dependencies = SoftwareDependencies();
-  return facts;
+  return RunToAudit{.run = std::move(run), .facts = std::move(facts)};
 }
 
 }  // namespace tacet::app

@@ -3,19 +3,30 @@
 #define TACET_APPS_TACET_AUDIT_RUN_AUDIT_H_
 
 #include <cstdint>
+#include <filesystem>
 
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/run/run_reader.h"
+#include "tacet/base/hash.h"
 #include "tacet/report/audit_facts.h"
 
 namespace tacet::app {
 
-// What the run in `run` states, with nothing signed yet: `signer` is left for the caller. `now` in
-// Unix seconds. FailedPrecondition when nothing was charged yet. A run of an older program that
-// kept no manifest has its agreement made again from settings and data, which takes as long as
-// reading them.
-absl::StatusOr<report::AuditFacts> FactsOfRun(const RunRecord& run, uint64_t now);
+// A run, and what its files state together. Nothing is signed yet: `facts.signer` is left for the
+// caller.
+struct RunToAudit {
+  RunRecord run;
+  report::AuditFacts facts;
+};
+
+// Reads the run in `path`. `now` in Unix seconds. FailedPrecondition when nothing was charged yet
+// or the manifests were not kept; DataLoss when the ledger lacks a charge that attempts, refused,
+// metrics, checkpoint or summary know of. Errors of LoadRun.
+absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uint64_t now);
+
+// SHA-256 of a model's file: ModelDigest of its parameters.
+absl::StatusOr<base::Digest> FileDigest(const std::filesystem::path& path);
 
 }  // namespace tacet::app
 

@@ -134,7 +134,7 @@ class ClientShowCommand : public Command {
     if (!json_) return PrintMembership(membership);
     const federation::Manifest& manifest = membership.manifest.manifest();
     TACET_ASSIGN_OR_RETURN(base::JsonValue privacy,
-                           PrivacyJson(manifest.spec(), manifest.attempt_budget()));
+                           PrivacyJson(manifest, manifest.attempt_budget()));
     fmt::print("{}\n", SignedManifestJson(membership.manifest, std::move(privacy)).Dump(2));
     return absl::OkStatus();
   }

@@ -92,9 +92,9 @@ class ClientRunCommand : public Command {
     TACET_ASSIGN_OR_RETURN(const SiteTraining training,
                            LoadSiteTraining(data_, membership.manifest));
     TACET_ASSIGN_OR_RETURN(const std::vector<float> initial, folder.InitialModel());
-    TACET_ASSIGN_OR_RETURN(const auto run,
-                           SiteRun::Open(std::filesystem::path(home_) / "run", training,
-                                         membership.manifest, json_ ? stderr : stdout));
+    TACET_ASSIGN_OR_RETURN(
+        const auto run, SiteRun::Open(std::filesystem::path(home_), training, membership.manifest,
+                                      *membership.member, json_ ? stderr : stdout));
     TACET_ASSIGN_OR_RETURN(const auto ledger, run->OpenLedger(budget_epsilon_));
     TACET_ASSIGN_OR_RETURN(const auto state, storage::file::SiteStateFolder::Open(
                                                  std::filesystem::path(home_) / "state"));

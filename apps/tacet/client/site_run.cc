@@ -6,28 +6,36 @@
 
 #include "apps/tacet/run/training_run.h"
 #include "tacet/base/status.h"
+#include "tacet/federation/data_digest.h"
 #include "tacet/federation/float_bytes.h"
 #include "tacet/secagg/opened_sum.h"
 #include "tacet/secagg/upload.h"
+#include "tacet/storage/file/data_key.h"
 
 namespace tacet::app {
 
-absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::path& path,
+absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
                                                        const federation::SignedManifest& manifest,
-                                                       std::FILE* out) {
+                                                       uint64_t member, std::FILE* out) {
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<storage::file::RunDirectory> directory,
-                         NewOrBegunRunDirectory(path, training.config));
+                         NewOrBegunRunDirectory(home / "run", training.config));
   return std::unique_ptr<SiteRun>(
-      new SiteRun(training, manifest.manifest(), std::move(directory), out));
+      new SiteRun(training, manifest.manifest(), member, std::move(directory), out));
 }
 
 absl::StatusOr<std::unique_ptr<federation::ClientLedger>> SiteRun::OpenLedger(
     std::optional<double> budget_epsilon) {
   const federation::ManifestSpec& agreed = manifest_.spec();
+  // In the site's home, not in the run's directory, which others may be given.
+  TACET_ASSIGN_OR_RETURN(
+      const base::SecretBytes data_key,
+      storage::file::EnsureDataKey(path().parent_path() / storage::file::kDataKeyFile,
+                                   path() / kLedgerFile));
   const federation::LedgerHeader header{
       .data_set = training_.data.name,
-      .data_digest = training_.data.digest,
+      .data_digest =
+          federation::KeyedDataDigest(data_key, federation::kLedgerDigest, training_.data.digest),
       .rule = federation::ChargingRule::kAnnouncedAttempts,
       .unit = agreed.unit,
       .neighbouring = agreed.neighbouring,
@@ -39,14 +47,17 @@ absl::StatusOr<std::unique_ptr<federation::ClientLedger>> SiteRun::OpenLedger(
   return federation::ClientLedger::Create(std::move(opened));
 }
 
-absl::StatusOr<federation::Evaluation> SiteRun::Evaluate(
+absl::StatusOr<std::optional<federation::Evaluation>> SiteRun::Evaluate(
     const federation::MemberSession& session) const {
-  return training_.learner->Evaluate(session.model(), 1);
+  if (!training_.config.run.publish_evaluation.value_or(false)) return std::nullopt;
+  TACET_ASSIGN_OR_RETURN(const federation::Evaluation evaluation,
+                         training_.learner->Evaluate(session.model(), 1));
+  return std::optional(Rounded(evaluation));
 }
 
 absl::Status SiteRun::Begin(const federation::MemberSession& session) {
   TACET_ASSIGN_OR_RETURN(last_, Evaluate(session));
-  TACET_RETURN_IF_ERROR(reporter_.OnStart(manifest_, session.next_round(), last_));
+  TACET_RETURN_IF_ERROR(reporter_.Start(manifest_, session.next_round(), last_));
   // A process may have ended between applying a round and writing it down.
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines, directory_->ReadLines(kMetricsFile));
   written_ = static_cast<uint32_t>(lines.size());
@@ -61,6 +72,28 @@ absl::Status SiteRun::Progress(const federation::MemberSession& session,
     TACET_RETURN_IF_ERROR(Write(session, ledger, written_));
     ++written_;
   }
+  return Attest(session);
+}
+
+absl::Status SiteRun::Attest(const federation::MemberSession& session) {
+  if (attested_ == session.next_round()) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(
+      directory_->AppendLine(kAttestationsFile, base::ToHex(session.Attestation())));
+  attested_ = session.next_round();
+  return absl::OkStatus();
+}
+
+// What others say of the same model is welcome; the run is done without it.
+absl::Status SiteRun::KeepOthersAttestations(const federation::MemberSession& session) {
+  const absl::StatusOr<std::vector<base::Bytes>> others = session.FetchAttestations();
+  if (!others.ok()) {
+    reporter_.OnNote("the other members' attestations of the last model could not be fetched: " +
+                     base::Message(others.status()));
+    return absl::OkStatus();
+  }
+  for (const base::Bytes& attestation : *others) {
+    TACET_RETURN_IF_ERROR(directory_->AppendLine(kAttestationsFile, base::ToHex(attestation)));
+  }
   return absl::OkStatus();
 }
 
@@ -71,11 +104,16 @@ absl::Status SiteRun::Write(const federation::MemberSession& session,
   record.round = round;
   const auto applied =
       std::ranges::find(session.applied(), round, &federation::MemberSession::AppliedRound::round);
-  if (applied != session.applied().end()) record.cohort_size = applied->participants;
+  if (applied != session.applied().end()) {
+    record.cohort_size = applied->participants;
+    record.model = applied->model;
+  }
+  if (round + 1 == session.next_round()) record.model = session.model_digest();
   record.attempts = static_cast<uint32_t>(
       std::ranges::count_if(ledger.entries(), [&](const federation::LedgerEntry& entry) {
         return entry.federation == manifest_.agreement() && entry.label.round == round;
       }));
+  record.charged_attempts = ledger.ChargesOf(manifest_.agreement());
   if (round + 1 == session.next_round()) record.evaluation = last_;
   TACET_ASSIGN_OR_RETURN(
       record.epsilon,
@@ -91,8 +129,9 @@ absl::Status SiteRun::End(const federation::MemberSession& session,
   TACET_RETURN_IF_ERROR(Progress(session, ledger));
   TACET_RETURN_IF_ERROR(directory_->WriteFile(kModelFile, federation::FloatBytes(session.model())));
   if (!done) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(Attest(session));
+  TACET_RETURN_IF_ERROR(KeepOthersAttestations(session));
   federation::SimulationResult result;
-  result.evaluation = last_;
   result.rounds = session.next_round();
   result.charged_attempts = ledger.ChargesOf(manifest_.agreement());
   TACET_ASSIGN_OR_RETURN(result.epsilon,
@@ -109,8 +148,11 @@ absl::Status SiteRun::End(const federation::MemberSession& session,
       SummaryJson({.labels = no_labels,
                    .manifest = manifest_,
                    .result = result,
+                   .evaluation = last_,
                    .before = reporter_.before(),
-                   .most_frequent_class = training_.most_frequent_class,
+                   .most_frequent_class =
+                       last_ ? std::optional(report::RoundedShare(training_.most_frequent_class))
+                             : std::nullopt,
                    .seconds = since_start_.Seconds(),
                    .commit = reporter_.commit(),
                    .machine = MachineJson().Set("network", nullptr).Set("ranks", 1)}));

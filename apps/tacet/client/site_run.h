@@ -21,16 +21,16 @@
 
 namespace tacet::app {
 
-// One object serves one process. Accuracy and loss are those on the site's own held-out samples:
-// epsilon does not cover them, they stay in this directory.
+// One object serves one process. Figures on the site's own held-out samples are outside of epsilon:
+// they are neither computed nor told unless run.publish_evaluation asks for it, and then rounded.
 class SiteRun {
  public:
-  // All must outlive it; text goes to `out`. FailedPrecondition when `path` holds a run with other
-  // settings, or another process uses it.
-  static absl::StatusOr<std::unique_ptr<SiteRun>> Open(const std::filesystem::path& path,
+  // The run in `home`/run; all must outlive it; text goes to `out`. FailedPrecondition when it is a
+  // run with other settings, or another process uses it.
+  static absl::StatusOr<std::unique_ptr<SiteRun>> Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
                                                        const federation::SignedManifest& manifest,
-                                                       std::FILE* out);
+                                                       uint64_t member, std::FILE* out);
 
   // The run's ledger, with this budget instead of the federation's when one is given.
   absl::StatusOr<std::unique_ptr<federation::ClientLedger>> OpenLedger(
@@ -47,13 +47,22 @@ class SiteRun {
   const std::filesystem::path& path() const { return directory_->path(); }
 
  private:
-  SiteRun(const SiteTraining& training, const federation::Manifest& manifest,
+  SiteRun(const SiteTraining& training, const federation::Manifest& manifest, uint64_t member,
           std::unique_ptr<storage::file::RunDirectory> directory, std::FILE* out)
       : training_(training),
         manifest_(manifest),
         directory_(std::move(directory)),
-        reporter_(*directory_, {}, out) {}
-  absl::StatusOr<federation::Evaluation> Evaluate(const federation::MemberSession& session) const;
+        reporter_(*directory_, {},
+                  {.kind = report::RunKind::kMember,
+                   .member = member,
+                   .publish_evaluation = training.config.run.publish_evaluation.value_or(false)},
+                  out) {}
+  // Rounded; nothing when it is not to be published.
+  absl::StatusOr<std::optional<federation::Evaluation>> Evaluate(
+      const federation::MemberSession& session) const;
+  // Keeps this member's statement about the model that it has now.
+  absl::Status Attest(const federation::MemberSession& session);
+  absl::Status KeepOthersAttestations(const federation::MemberSession& session);
   absl::Status Write(const federation::MemberSession& session,
                      const federation::ClientLedger& ledger, uint32_t round);
 
@@ -62,8 +71,9 @@ class SiteRun {
   std::unique_ptr<storage::file::RunDirectory> directory_;
   RunReporter reporter_;
   base::Stopwatch since_start_, since_round_;
-  uint32_t written_ = 0;  // rounds
-  federation::Evaluation last_;
+  uint32_t written_ = 0;              // rounds
+  std::optional<uint32_t> attested_;  // the last round whose beginning was
+  std::optional<federation::Evaluation> last_;
 };
 
 }  // namespace tacet::app

@@ -37,7 +37,8 @@ void SiteDataFlags::Register(Options& options) {
   options.AddString("data", "folder or file with this site's data (docs/formats/datasets.md)",
                     &path_);
   options.AddString("config",
-                    "TOML file with this site's own settings: section [data], training.precision",
+                    "TOML file with this site's own settings: section [data], training.precision, "
+                    "run.publish_evaluation",
                     &config_);
   options.AddFlag("draw", "no data: train on handwriting that the program draws, as a trial",
                   &draw_);
@@ -46,6 +47,7 @@ void SiteDataFlags::Register(Options& options) {
 
 absl::StatusOr<RunConfig> SiteDataFlags::Config(const federation::SignedManifest& manifest) const {
   TACET_ASSIGN_OR_RETURN(RunConfig config, ParseRunConfig(manifest.annex(), "the agreement"));
+  config.run.publish_evaluation.reset();  // nobody else's to decide
   if (config_.has_value()) {
     TACET_ASSIGN_OR_RETURN(const RunConfig own, LoadRunConfig(*config_));
     if (AgreedToml(own) != AgreedToml(RunConfig())) {
@@ -53,7 +55,7 @@ absl::StatusOr<RunConfig> SiteDataFlags::Config(const federation::SignedManifest
           "{} sets keys on which all sites have agreed: only what belongs to this site can stand "
           "there (data.path, data.csv_owner_column, data.held_out, data.owners, data.sites, "
           "data.handwriting_*, "
-          "training.precision)",
+          "training.precision, run.publish_evaluation)",
           *config_);
     }
     config.data.path = own.data.path;
@@ -66,6 +68,7 @@ absl::StatusOr<RunConfig> SiteDataFlags::Config(const federation::SignedManifest
     config.data.handwriting_max_samples = own.data.handwriting_max_samples;
     config.data.handwriting_classes = own.data.handwriting_classes;
     config.training.precision = own.training.precision;
+    config.run.publish_evaluation = own.run.publish_evaluation;
   }
   if (path_.has_value()) config.data.path = *path_;
   if (config.data.path.empty() != draw_) {

@@ -36,7 +36,7 @@ class SiteDataFlags {
 // A learner whose only owner is this site.
 struct SiteTraining {
   RunConfig config;
-  federation::SimulatedData data;  // how ledgers know it
+  federation::SimulatedData data;
   double most_frequent_class = 0;  // accuracy of always answering it
   std::unique_ptr<federation::Learner> learner;
 };

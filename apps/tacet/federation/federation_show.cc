@@ -36,7 +36,7 @@ class FederationShowCommand : public Command {
     if (json_) {
       TACET_ASSIGN_OR_RETURN(
           base::JsonValue privacy,
-          PrivacyJson(manifest.manifest().spec(), manifest.manifest().attempt_budget()));
+          PrivacyJson(manifest.manifest(), manifest.manifest().attempt_budget()));
       fmt::print("{}\n", SignedManifestJson(manifest, std::move(privacy)).Dump(2));
       return absl::OkStatus();
     }

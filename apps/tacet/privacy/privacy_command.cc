@@ -1,8 +1,10 @@
 #include "apps/tacet/privacy/privacy_command.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +19,7 @@
 #include "tacet/accounting/calibration.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/status.h"
+#include "tacet/dp/mechanism_plan.h"
 
 namespace tacet::app {
 namespace {
@@ -33,6 +36,9 @@ absl::Status WriteFile(const std::string& path, std::string_view text) {
   out.close();
   return out ? absl::OkStatus() : base::Unavailable("cannot write {}", path);
 }
+
+// Parameters of the paper's network.
+constexpr uint64_t kPaperDimension = 486'654;
 
 class PrivacyCommand : public Command {
  public:
@@ -101,9 +107,10 @@ class PrivacyCommand : public Command {
                       "the warnings",
                       &details_.expected_batch);
     options.AddDouble("bound", "b, the bound of one coordinate, likewise; 0 means the clip norm",
-                      &size_.coordinate_bound);
-    options.AddDouble("scale", "s, the step of the quantisation, likewise",
-                      &size_.quantisation_step);
+                      &coordinate_bound_);
+    options.AddDouble("scale", "s, the step of the quantisation, likewise", &scale_);
+    options.AddChoice("sampler", "algorithm that draws the noise, likewise",
+                      {"default", "box-muller", "polar", "ziggurat"}, &sampler_);
   }
 
   absl::Status Run() override {
@@ -148,7 +155,7 @@ class PrivacyCommand : public Command {
     }
     spec_.rounds = rounds_.value_or(1);
     if (dimension_) {
-      size_.dimension = details_.dimension = *dimension_;
+      details_.dimension = *dimension_;
     }
     if (!(availability_ > 0 && availability_ <= 1)) {
       return base::InvalidArgument("--availability is {}, expected above 0 and at most 1",
@@ -182,8 +189,9 @@ class PrivacyCommand : public Command {
   }
 
   void Print(const std::vector<PrivacyRow>& rows, const std::vector<std::string>& warnings) const {
-    std::string why;
-    const auto terms = report::TermsOfRows(rows, spec_, size_, why);
+    const absl::StatusOr<dp::MechanismPlan> plan = Plan();
+    const auto terms = plan.ok() ? report::TermsOfRows(rows, *plan)
+                                 : std::vector<std::optional<dp::ImplementationTerms>>(rows.size());
     if (json_) {
       fmt::print(
           "{}\n",
@@ -191,10 +199,35 @@ class PrivacyCommand : public Command {
       return;
     }
     fmt::print("{}\n\n{}", Heading(), PrivacyRowsTable(rows, terms));
-    if (!why.empty()) {
-      fmt::print("The mechanism cannot run at this size: {}\n", why);
+    if (!plan.ok()) {
+      fmt::print("The mechanism cannot run at this size: {}\n", base::Message(plan.status()));
     }
     fmt::print("{}", WarningsText(warnings));
+  }
+
+  // As a federation with these terms would plan it.
+  absl::StatusOr<dp::MechanismPlan> Plan() const {
+    const accounting::FederationPrivacySpec spec = accounting::Resolved(spec_);
+    const auto small = [](uint64_t n) {
+      return static_cast<uint32_t>(std::min<uint64_t>(n, std::numeric_limits<uint32_t>::max()));
+    };
+    dp::MechanismSpec mechanism;
+    mechanism.dimension = dimension_.value_or(kPaperDimension);
+    mechanism.clip_norm = spec.clip_norm;
+    mechanism.coordinate_bound = coordinate_bound_ > 0 ? coordinate_bound_ : spec.clip_norm;
+    mechanism.noise_stddev = spec.noise_stddev;
+    mechanism.scale = scale_;
+    mechanism.cohort = small(spec.cover_uploads ? spec.pool : spec.cohort);
+    mechanism.min_participants = small(spec.min_participants);
+    if (spec.unit != Unit::kClient) {
+      mechanism.noise_shares = small(spec.min_participants - spec.colluders);
+      mechanism.sums_of_clipped = true;
+    }
+    mechanism.attempts = small(spec.rounds);
+    mechanism.delta = spec.delta;
+    TACET_ASSIGN_OR_RETURN(mechanism.sampler, dp::ParseGaussianSampler(sampler_));
+    mechanism.without_guarantee = true;  // terms that are too large are shown, not refused
+    return dp::MechanismPlan::Create(mechanism);
   }
 
   absl::StatusOr<accounting::CalibrationTarget> Target() const {
@@ -268,9 +301,11 @@ class PrivacyCommand : public Command {
   }
 
   accounting::FederationPrivacySpec spec_;
-  report::MechanismSize size_;
   PlanDetails details_;
   std::optional<uint64_t> dimension_;
+  double coordinate_bound_ = 0;  // 0: the clip norm
+  double scale_ = 1e-4;
+  std::string sampler_ = "default";
   std::optional<uint64_t> rounds_;
   std::optional<double> noise_;
   std::string sampling_ = "fixed-size";

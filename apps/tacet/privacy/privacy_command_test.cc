@@ -86,6 +86,17 @@ TEST(PrivacyCommandTest, JsonHasTheHeadlinesAndTheTermsOfFiniteArithmetic) {
   EXPECT_LT(*terms->Find("delta")->AsDouble(), 1e-8);
 }
 
+TEST(PrivacyCommandTest, TermsAreThoseOfTheSampler) {
+  const auto delta = [](const char* sampler) {
+    const auto json = base::JsonValue::Parse(Output({"--json", "--sampler", sampler}));
+    EXPECT_TRUE(json.ok());
+    const base::JsonValue& row = json->Find("headlines")->items().front();
+    return *row.Find("implementation")->Find("delta")->AsDouble();
+  };
+  EXPECT_GT(delta("box-muller"), 1e4 * delta("default"));
+  EXPECT_THAT(Output({"--sampler", "dice"}, 2), HasSubstr("dice"));
+}
+
 // With hardly any noise e^epsilon passes every double: the term stays a number, and is named.
 TEST(PrivacyCommandTest, TermsBeyondDeltaAreSaidToBe) {
   const auto json = base::JsonValue::Parse(Output({"--json", "--noise", "0.3"}));

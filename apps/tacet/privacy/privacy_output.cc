@@ -8,7 +8,7 @@
 namespace tacet::app {
 
 using accounting::PrivacyRow;
-using report::ImplementationTerms;
+using dp::ImplementationTerms;
 using report::IsHeadline;
 
 std::string PrivacyRowsTable(const std::vector<PrivacyRow>& rows,

@@ -13,7 +13,7 @@ namespace tacet::app {
 
 // Columns aligned for a terminal, headlines marked; ends with a line feed.
 std::string PrivacyRowsTable(const std::vector<accounting::PrivacyRow>& rows,
-                             const std::vector<std::optional<report::ImplementationTerms>>& terms);
+                             const std::vector<std::optional<dp::ImplementationTerms>>& terms);
 
 }  // namespace tacet::app
 

@@ -80,9 +80,9 @@ JsonValue SettingsJson(const RunConfig& config) {
 }
 
 JsonValue FactsJson(const RunRecord& run) {
-  const absl::StatusOr<federation::ManifestSpec> agreed = AgreementOf(run);
-  const auto known = [&agreed](auto value) {
-    return agreed.ok() && value > 0 ? JsonValue(value) : JsonValue();
+  const absl::StatusOr<federation::Manifest> manifest = ManifestOf(run);
+  const auto known = [&manifest](auto federation::ManifestSpec::*member) {
+    return manifest.ok() ? JsonValue(manifest->spec().*member) : JsonValue();
   };
   const RunConfig& config = run.config;
   return JsonValue::MakeObject()
@@ -91,10 +91,10 @@ JsonValue FactsJson(const RunRecord& run) {
       .Set("unit", config.privacy.unit)
       .Set("neighbouring", config.privacy.neighbouring)
       .Set("delta", config.privacy.delta)
-      .Set("dimension", known(agreed.ok() ? agreed->dimension : 0))
-      .Set("clients", known(agreed.ok() ? agreed->clients : 0))
-      .Set("cohort", known(agreed.ok() ? agreed->cohort : 0))
-      .Set("noise", known(agreed.ok() ? agreed->noise_stddev : 0))
+      .Set("dimension", known(&federation::ManifestSpec::dimension))
+      .Set("clients", known(&federation::ManifestSpec::clients))
+      .Set("cohort", known(&federation::ManifestSpec::cohort))
+      .Set("noise", known(&federation::ManifestSpec::noise_stddev))
       .Set("charged_attempts", ChargedAttempts(run))
       .Set("most_frequent_class", OfSummary(run, "most_frequent_class"))
       .Set("commit", run.start ? JsonValue(run.start->commit) : OfSummary(run, "commit"))
@@ -102,11 +102,11 @@ JsonValue FactsJson(const RunRecord& run) {
 }
 
 JsonValue BeforeJson(const RunRecord& run) {
-  if (!run.start) return {};
+  if (!run.start || !run.start->evaluation) return {};
   return JsonValue::MakeObject()
-      .Set("accuracy", run.start->evaluation.accuracy)
-      .Set("loss", run.start->evaluation.loss)
-      .Set("samples", run.start->evaluation.samples);
+      .Set("accuracy", run.start->evaluation->accuracy)
+      .Set("loss", run.start->evaluation->loss)
+      .Set("samples", run.start->evaluation->samples);
 }
 
 // Charges and budget by the ledger itself; the bound is that of the summary.

@@ -2,74 +2,21 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "apps/tacet/run/run_output.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
+#include "tacet/federation/manifest_bytes.h"
 
 namespace tacet::app {
 
 using accounting::FederationPrivacySpec;
-using federation::ManifestSpec;
 
 namespace {
-
-// Overwrites `target` when the object has that member as a number.
-absl::Status Take(const base::JsonValue& object, std::string_view key, uint64_t& target) {
-  const base::JsonValue* member = object.Find(key);
-  if (member == nullptr || member->is_null()) return absl::OkStatus();
-  TACET_ASSIGN_OR_RETURN(target, member->AsUint());
-  return absl::OkStatus();
-}
-
-absl::Status Take(const base::JsonValue& object, std::string_view key, double& target) {
-  const base::JsonValue* member = object.Find(key);
-  if (member == nullptr || member->is_null()) return absl::OkStatus();
-  TACET_ASSIGN_OR_RETURN(target, member->AsDouble());
-  return absl::OkStatus();
-}
-
-absl::Status FillFromSummary(const base::JsonValue& summary, ManifestSpec& agreed) {
-  TACET_RETURN_IF_ERROR(Take(summary, "clients", agreed.clients));
-  TACET_RETURN_IF_ERROR(Take(summary, "dimension", agreed.dimension));
-  return Take(summary, "noise", agreed.noise_stddev);
-}
-
-// Sites are all in every round; of clients a known share is drawn.
-uint64_t ClientsOf(const RunRecord& run, const ManifestSpec& agreed,
-                   const accounting::SamplingEvent& charged) {
-  if (agreed.unit != accounting::Unit::kClient) {
-    return run.rounds.empty() ? 0 : run.rounds.back().cohort_size;
-  }
-  return charged.sampling_rate > 0
-             ? static_cast<uint64_t>(std::llround(agreed.cohort / charged.sampling_rate))
-             : 0;
-}
-
-// The noise that was charged is in proportion to that of the whole sum.
-double NoiseOf(ManifestSpec agreed, const accounting::SamplingEvent& charged) {
-  agreed.noise_stddev = 1;
-  const double share = federation::ChargedEvent(agreed).noise_stddev;
-  return share > 0 ? charged.noise_stddev / share : 0;
-}
-
-absl::Status FillFromLedger(const RunRecord& run, ManifestSpec& agreed) {
-  if (!run.ledger || run.ledger->entries.empty()) {
-    return base::FailedPrecondition("nothing was charged yet");
-  }
-  const accounting::SamplingEvent& charged = run.ledger->entries.back().event;
-  agreed.clients = ClientsOf(run, agreed, charged);
-  if (agreed.clients == 0) {
-    return base::FailedPrecondition(
-        "no round is complete yet, so how many sites there are is not known");
-  }
-  agreed.noise_stddev = NoiseOf(agreed, charged);
-  return absl::OkStatus();
-}
 
 // What a run costs whom; with the federation to state it of when there is something to state.
 struct Priced {
@@ -84,16 +31,15 @@ absl::StatusOr<Priced> PriceOf(const RunRecord& run) {
             base::JsonValue::MakeObject().Set("epsilon", base::JsonValue()).Set("reason", reason),
         .spec = std::nullopt};
   };
-  const absl::StatusOr<ManifestSpec> agreed = AgreementOf(run);
-  if (agreed.status().code() == absl::StatusCode::kFailedPrecondition) {
-    return nothing(base::Message(agreed.status()));
+  const absl::StatusOr<federation::Manifest> manifest = ManifestOf(run);
+  if (manifest.status().code() == absl::StatusCode::kFailedPrecondition) {
+    return nothing(base::Message(manifest.status()));
   }
-  TACET_RETURN_IF_ERROR(agreed.status());
+  TACET_RETURN_IF_ERROR(manifest.status());
   const uint64_t attempts = ChargedAttempts(run);
-  if (attempts == 0) return nothing("nothing was charged yet");
   Priced priced;
-  TACET_ASSIGN_OR_RETURN(priced.rows, PrivacyJson(*agreed, attempts));
-  if (priced.rows.Find("reason") == nullptr) priced.spec = PrivacyOf(*agreed, attempts);
+  TACET_ASSIGN_OR_RETURN(priced.rows, PrivacyJson(*manifest, attempts));
+  if (priced.rows.Find("reason") == nullptr) priced.spec = PrivacyOf(manifest->spec(), attempts);
   return priced;
 }
 
@@ -110,19 +56,18 @@ absl::StatusOr<PrivacyStatement> StatePromises(const FederationPrivacySpec& spec
 
 }  // namespace
 
-absl::StatusOr<ManifestSpec> AgreementOf(const RunRecord& run) {
-  TACET_ASSIGN_OR_RETURN(const federation::SimulationSpec spec, SimulationSpecOf(run.config));
-  ManifestSpec agreed = spec.manifest;
-  if (run.summary) {
-    TACET_RETURN_IF_ERROR(
-        base::Annotate(FillFromSummary(*run.summary, agreed), (run.path / kSummaryFile).string()));
-  } else {
-    TACET_RETURN_IF_ERROR(FillFromLedger(run, agreed));
+absl::StatusOr<federation::Manifest> ManifestOf(const RunRecord& run) {
+  if (!run.ledger || run.ledger->entries.empty()) {
+    return base::FailedPrecondition("nothing was charged yet");
   }
-  if (agreed.unit != accounting::Unit::kClient) {
-    agreed.cohort = static_cast<uint32_t>(agreed.clients);
+  const base::Digest& hash = run.ledger->entries.back().label.manifest_hash;
+  const auto kept = run.manifests.find(hash);
+  if (kept == run.manifests.end()) {
+    return base::FailedPrecondition("the run did not keep the manifest {}", ManifestFile(hash));
   }
-  return agreed;
+  TACET_ASSIGN_OR_RETURN(federation::ManifestSpec spec,
+                         federation::ReadManifestBytes(kept->second));
+  return federation::Manifest::Create(std::move(spec));
 }
 
 uint64_t ChargedAttempts(const RunRecord& run) {

@@ -1,4 +1,4 @@
-// What a run on disk promises: worked out again from its settings and its ledger.
+// What a run on disk promises: worked out again from its manifest and its ledger.
 #ifndef TACET_APPS_TACET_REPORT_RUN_PROMISES_H_
 #define TACET_APPS_TACET_REPORT_RUN_PROMISES_H_
 
@@ -16,11 +16,9 @@
 
 namespace tacet::app {
 
-// What the members of a run agreed on, as far as its directory tells: the settings, and what
-// followed from the data (clients, dimension, the noise found for a target). A finished run says
-// it in its summary; before, the ledger's last charge gives noise and clients, and the dimension
-// stays 0. FailedPrecondition when nothing was charged yet.
-absl::StatusOr<federation::ManifestSpec> AgreementOf(const RunRecord& run);
+// The manifest of the last charge, planned again. FailedPrecondition when nothing was charged yet,
+// or the manifest's file is missing.
+absl::StatusOr<federation::Manifest> ManifestOf(const RunRecord& run);
 
 // Attempts that the run charged for, by its ledger; by its rounds where it has none.
 uint64_t ChargedAttempts(const RunRecord& run);

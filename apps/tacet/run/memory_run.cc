@@ -3,7 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "tacet/base/random.h"
 #include "tacet/base/status.h"
+#include "tacet/federation/data_digest.h"
 #include "tacet/federation/simulation.h"
 #include "tacet/learning/learner.h"
 #include "tacet/transport/local/local_channel.h"
@@ -34,6 +36,9 @@ class MemoryStore final : public federation::RunStore {
   absl::StatusOr<base::Bytes> LoadCheckpoint() const override {
     if (checkpoint_.empty()) return base::NotFound("there is no checkpoint");
     return checkpoint_;
+  }
+  absl::StatusOr<base::SecretBytes> DataKey() override {
+    return base::SystemEntropy().Draw(federation::kDataKeyBytes);
   }
   absl::StatusOr<federation::OpenedLedger> OpenLedger(
       const federation::LedgerHeader& header) override {

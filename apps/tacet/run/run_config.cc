@@ -84,6 +84,7 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("run.seed", c.run.seed);
   visit("run.threads", c.run.threads);
   visit("run.evaluate_every", c.run.evaluate_every);
+  visit("run.publish_evaluation", c.run.publish_evaluation);
   visit("run.insecure_seed", c.run.insecure_seed);
   visit("run.no_encryption", c.run.no_encryption);
   visit("run.no_noise", c.run.no_noise);
@@ -114,6 +115,10 @@ absl::Status Assign(const base::JsonValue& value, double& target) {
   return absl::OkStatus();
 }
 absl::Status Assign(const base::JsonValue& value, bool& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsBool());
+  return absl::OkStatus();
+}
+absl::Status Assign(const base::JsonValue& value, std::optional<bool>& target) {
   TACET_ASSIGN_OR_RETURN(target, value.AsBool());
   return absl::OkStatus();
 }
@@ -244,7 +249,7 @@ std::string DifferingKeys(const RunConfig& a, const RunConfig& b) {
     std::vector<std::pair<std::string, std::string>> all;
     VisitKeys(config, [&](std::string_view key, const auto& value) {
       std::string text = ValueText(value);
-      if (key == "run.threads") text.clear();
+      if (key == "run.threads" || key == "run.publish_evaluation") text.clear();
       // A data set may have moved, but handwriting is no data set.
       if (key == "data.path") text = config.data.path.empty() ? "drawn" : "given";
       all.emplace_back(key, std::move(text));

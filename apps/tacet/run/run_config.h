@@ -97,6 +97,8 @@ struct RunConfig {
     uint64_t seed = 1;
     uint64_t threads = 0;  // 0: all processors
     uint64_t evaluate_every = 1;
+    // Whether figures on held-out data are printed and stored; unset: in simulations only.
+    std::optional<bool> publish_evaluation;
     std::optional<uint64_t> insecure_seed;
     bool no_encryption = false;
     bool no_noise = false;
@@ -118,7 +120,8 @@ std::string RunConfigToml(const RunConfig& config);
 std::string AgreedToml(const RunConfig& config);
 
 // The keys, with ", " between and the values of `a` and `b` behind, in which two configurations
-// differ so that their results may: the number of threads, and where a data set lies, are none.
+// differ so that their results may: the number of threads, what is told of an evaluation, and where
+// a data set lies, are none.
 // Empty when they describe the same run.
 std::string DifferingKeys(const RunConfig& a, const RunConfig& b);
 

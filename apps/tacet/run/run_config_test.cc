@@ -30,6 +30,7 @@ TEST(RunConfigTest, ThreadsAndThePlaceOfTheDataMakeNoOtherRun) {
   a.run.threads = 1;
   a.data.path = "here";
   b.data.path = "there";
+  b.run.publish_evaluation = true;
   EXPECT_THAT(DifferingKeys(a, b), IsEmpty());
   b.data.path.clear();
   b.privacy.noise = 2.5;

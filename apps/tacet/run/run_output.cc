@@ -1,5 +1,6 @@
 #include "apps/tacet/run/run_output.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "fmt/core.h"
@@ -58,7 +59,8 @@ base::JsonValue RoundJson(const federation::RoundRecord& record,
   const federation::RoundSeconds& seconds = record.seconds;
   base::JsonValue line = base::JsonValue::MakeObject();
   line.Set("round", record.round).Set("cohort_size", record.cohort_size);
-  line.Set("attempts", record.attempts);
+  line.Set("attempts", record.attempts).Set("charged_attempts", record.charged_attempts);
+  line.Set("model", record.model ? base::JsonValue(base::ToHex(*record.model)) : base::JsonValue());
   line.Set("accuracy",
            record.evaluation ? base::JsonValue(record.evaluation->accuracy) : base::JsonValue());
   line.Set("loss",
@@ -86,22 +88,18 @@ base::JsonValue MachineJson() {
       .Set("simd", base::SimdName(base::ActiveSimd()));
 }
 
-absl::StatusOr<base::JsonValue> PrivacyJson(const federation::ManifestSpec& agreed,
+absl::StatusOr<base::JsonValue> PrivacyJson(const federation::Manifest& manifest,
                                             uint64_t charged_attempts) {
+  const federation::ManifestSpec& agreed = manifest.spec();
   if (agreed.without_noise || agreed.without_clipping) {
     return base::JsonValue::MakeObject()
         .Set("epsilon", base::JsonValue())
         .Set("reason", "the run was made without noise or without clipping: nothing is promised");
   }
-  const accounting::FederationPrivacySpec spec = federation::PrivacyOf(agreed, charged_attempts);
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
-                         accounting::PrivacyRows(spec));
-  std::string why;
-  const report::MechanismSize size{.dimension = agreed.dimension,
-                                   .coordinate_bound = agreed.coordinate_bound,
-                                   .quantisation_step = agreed.scale};
+                         accounting::PrivacyRows(federation::PrivacyOf(agreed, charged_attempts)));
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, PrivacyWarnings(agreed));
-  return report::PrivacyRowsJson(rows, report::TermsOfRows(rows, spec, size, why))
+  return report::PrivacyRowsJson(rows, report::TermsOfRows(rows, manifest.terms().mechanism()))
       .Set("warnings", WarningsJson(warnings));
 }
 
@@ -126,11 +124,13 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
       .Set("charged_attempts", result.charged_attempts)
       .Set("accuracy_before",
            run.before ? base::JsonValue(run.before->accuracy) : base::JsonValue())
-      .Set("accuracy", result.evaluation.accuracy)
-      .Set("loss", result.evaluation.loss)
-      .Set("auc",
-           result.evaluation.auc ? base::JsonValue(*result.evaluation.auc) : base::JsonValue())
-      .Set("most_frequent_class", run.most_frequent_class)
+      .Set("accuracy",
+           run.evaluation ? base::JsonValue(run.evaluation->accuracy) : base::JsonValue())
+      .Set("loss", run.evaluation ? base::JsonValue(run.evaluation->loss) : base::JsonValue())
+      .Set("auc", run.evaluation && run.evaluation->auc ? base::JsonValue(*run.evaluation->auc)
+                                                        : base::JsonValue())
+      .Set("most_frequent_class",
+           run.most_frequent_class ? base::JsonValue(*run.most_frequent_class) : base::JsonValue())
       .Set("epsilon", result.epsilon)
       .Set("delta", agreed.delta)
       .Set("stopped", result.stopped.empty() ? base::JsonValue() : base::JsonValue(result.stopped))
@@ -148,12 +148,25 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
                                   .Set("noise", charged.noise_stddev)
                                   .Set("clip_norm", charged.clip_norm));
   }
-  TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, PrivacyJson(agreed, result.charged_attempts));
+  TACET_ASSIGN_OR_RETURN(base::JsonValue privacy,
+                         PrivacyJson(run.manifest, result.charged_attempts));
   return summary.Set("privacy", std::move(privacy));
+}
+
+federation::Evaluation Rounded(federation::Evaluation evaluation) {
+  evaluation.accuracy = report::RoundedShare(evaluation.accuracy);
+  evaluation.loss = report::RoundedLoss(evaluation.loss);
+  if (evaluation.auc) evaluation.auc = report::RoundedShare(*evaluation.auc);
+  return evaluation;
 }
 
 absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t next_round,
                                   const federation::Evaluation& evaluation) {
+  return Start(manifest, next_round, evaluation);
+}
+
+absl::Status RunReporter::Start(const federation::Manifest& manifest, uint32_t next_round,
+                                const std::optional<federation::Evaluation>& evaluation) {
   rounds_ = manifest.spec().rounds;
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, PrivacyWarnings(manifest.spec()));
   fmt::print(out_, "{}{}", AgreementText(manifest), WarningLines(warnings));
@@ -163,17 +176,20 @@ absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t
   }
   TACET_RETURN_IF_ERROR(directory_.WriteFile(ManifestFile(manifest.hash()),
                                              federation::ManifestBytes(manifest.spec())));
-  TACET_RETURN_IF_ERROR(BeginOrResume(next_round, evaluation));
+  const bool published = part_.publish_evaluation && evaluation.has_value();
+  TACET_RETURN_IF_ERROR(BeginOrResume(next_round, published ? evaluation : std::nullopt));
   // Rounds after the last checkpoint, or before the first, are run again.
   TACET_RETURN_IF_ERROR(directory_.KeepLines(kMetricsFile, next_round));
-  fmt::print(out_, "start       accuracy {:.2f} %, loss {:.4f} on {} held-out samples\n",
-             100 * evaluation.accuracy, evaluation.loss, evaluation.samples);
+  if (published) {
+    fmt::print(out_, "start       accuracy {:.2f} %, loss {:.4f} on {} held-out samples\n",
+               100 * evaluation->accuracy, evaluation->loss, evaluation->samples);
+  }
   std::fflush(out_);
   return absl::OkStatus();
 }
 
 absl::Status RunReporter::BeginOrResume(uint32_t next_round,
-                                        const federation::Evaluation& evaluation) {
+                                        const std::optional<federation::Evaluation>& evaluation) {
   if (next_round == 0) {
     before_ = evaluation;
     commit_ = BuildCommit();
@@ -193,24 +209,38 @@ absl::Status RunReporter::BeginOrResume(uint32_t next_round,
 absl::Status RunReporter::ReadStart() {
   TACET_ASSIGN_OR_RETURN(const base::Bytes text, directory_.ReadFile(kStartFile));
   TACET_ASSIGN_OR_RETURN(const base::JsonValue value, base::JsonValue::Parse(base::AsText(text)));
-  before_.emplace();
   commit_ = "unknown";
   base::JsonMembers start(value);
-  start.Take("accuracy", before_->accuracy);
-  start.Take("loss", before_->loss);
-  start.Take("samples", before_->samples);
+  const base::JsonValue* accuracy = value.Find("accuracy");
+  if (part_.publish_evaluation && accuracy != nullptr && !accuracy->is_null()) {
+    before_.emplace();
+    start.Take("accuracy", before_->accuracy);
+    start.Take("loss", before_->loss);
+    start.Take("samples", before_->samples);
+  }
   start.Take("commit", commit_);
   start.Take("audit_key", audit_key_);
+  uint64_t processes = 1;
+  start.Take("processes", processes);
+  part_.processes = std::max(part_.processes, processes);  // the most that ever worked on it
   return base::Annotate(start.status(), kStartFile);
 }
 
 absl::Status RunReporter::WriteStart() const {
-  const base::JsonValue start = base::JsonValue::MakeObject()
-                                    .Set("accuracy", before_->accuracy)
-                                    .Set("loss", before_->loss)
-                                    .Set("samples", before_->samples)
-                                    .Set("commit", commit_)
-                                    .Set("audit_key", audit_key_);
+  const auto evaluated = [this](auto value) {
+    return before_ ? base::JsonValue(value(*before_)) : base::JsonValue();
+  };
+  using federation::Evaluation;
+  const base::JsonValue start =
+      base::JsonValue::MakeObject()
+          .Set("accuracy", evaluated([](const Evaluation& found) { return found.accuracy; }))
+          .Set("loss", evaluated([](const Evaluation& found) { return found.loss; }))
+          .Set("samples", evaluated([](const Evaluation& found) { return found.samples; }))
+          .Set("commit", commit_)
+          .Set("kind", report::RunKindName(part_.kind))
+          .Set("processes", part_.processes)
+          .Set("member", part_.member ? base::JsonValue(*part_.member) : base::JsonValue())
+          .Set("audit_key", audit_key_);
   return directory_.WriteFile(kStartFile, base::AsBytes(start.Dump(2) + "\n"));
 }
 
@@ -221,7 +251,9 @@ absl::Status RunReporter::OnRefused(const federation::BegunAttempt& attempt,
                                 federation::RefusalName(why)));
 }
 
-absl::Status RunReporter::OnRound(const federation::RoundRecord& record) {
+absl::Status RunReporter::OnRound(const federation::RoundRecord& ran) {
+  federation::RoundRecord record = ran;
+  if (!part_.publish_evaluation) record.evaluation.reset();
   TACET_RETURN_IF_ERROR(directory_.AppendLine(kMetricsFile, RoundJson(record, labels_).Dump()));
   const std::string quality =
       record.evaluation

@@ -15,6 +15,7 @@
 #include "apps/tacet/program/stop_signal.h"
 #include "tacet/base/json.h"
 #include "tacet/federation/simulation.h"
+#include "tacet/report/audit_facts.h"
 #include "tacet/storage/file/run_directory.h"
 
 namespace tacet::app {
@@ -29,6 +30,9 @@ inline constexpr std::string_view kLedgerFile = "ledger";
 inline constexpr std::string_view kAuditKeyFile = "audit.key";
 inline constexpr std::string_view kAttackFile = "attack.json";
 inline constexpr std::string_view kRefusedFile = "refused";
+inline constexpr std::string_view kCheckpointFile = "checkpoint";
+inline constexpr std::string_view kAttemptsFile = "attempts";
+inline constexpr std::string_view kAttestationsFile = "attestations";
 
 // The file of a manifest: the canonical bytes of what one process's members agreed on.
 std::string ManifestFile(const base::Digest& hash);
@@ -40,9 +44,10 @@ base::JsonValue RoundJson(const federation::RoundRecord& record,
 // The processor that measured: its name, number of cores, instruction set in use.
 base::JsonValue MachineJson();
 
-// "what a run costs whom" of what was agreed, as rows of `tacet privacy --json`; a reason instead
-// where the run's labels leave no guarantee.
-absl::StatusOr<base::JsonValue> PrivacyJson(const federation::ManifestSpec& agreed,
+// "what a run costs whom" of what was agreed, as rows of `tacet privacy --json` with the
+// implementation terms of the agreement's own plan; a reason instead where the run's labels leave
+// no guarantee.
+absl::StatusOr<base::JsonValue> PrivacyJson(const federation::Manifest& manifest,
                                             uint64_t charged_attempts);
 
 // What a run ended with.
@@ -50,8 +55,10 @@ struct RunSummary {
   const std::vector<std::string>& labels;
   const federation::Manifest& manifest;
   const federation::SimulationResult& result;
-  const std::optional<federation::Evaluation>& before;  // of the model that the run began with
-  double most_frequent_class = 0;                       // accuracy of always answering it
+  // Of the last model, and of the one that the run began with; absent when they are not published.
+  const std::optional<federation::Evaluation>& evaluation;
+  const std::optional<federation::Evaluation>& before;
+  std::optional<double> most_frequent_class;  // accuracy of always answering it; likewise
   double seconds = 0;
   std::string commit;
   base::JsonValue machine;  // MachineJson and how it trained
@@ -59,18 +66,33 @@ struct RunSummary {
 // summary.json (docs/formats/run-directory.md).
 absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run);
 
+// Who ran it, as start.json says.
+struct RunPart {
+  report::RunKind kind = report::RunKind::kSimulation;
+  uint64_t processes = 1;               // of a simulation
+  std::optional<uint64_t> member = {};  // of a live federation
+  bool publish_evaluation = true;       // otherwise no evaluation is printed or stored
+};
+
+// As much of an evaluation as is told of a real site's data, which epsilon does not cover: accuracy
+// and AUC to three decimals, loss to two significant digits.
+federation::Evaluation Rounded(federation::Evaluation evaluation);
+
 // Prints progress and writes metrics as the run goes.
 class RunReporter final : public federation::SimulationObserver {
  public:
   // `directory` must outlive the reporter; text goes to `out`.
   RunReporter(storage::file::RunDirectory& directory, std::vector<std::string> labels,
-              std::FILE* out)
-      : directory_(directory), labels_(std::move(labels)), out_(out) {}
+              const RunPart& part, std::FILE* out)
+      : directory_(directory), labels_(std::move(labels)), part_(part), out_(out) {}
 
   absl::Status OnStart(const federation::Manifest& manifest, uint32_t next_round,
                        const federation::Evaluation& evaluation) override;
   absl::Status OnRefused(const federation::BegunAttempt& attempt, federation::Refusal why) override;
   absl::Status OnRound(const federation::RoundRecord& record) override;
+  // OnStart of a run that has no evaluation.
+  absl::Status Start(const federation::Manifest& manifest, uint32_t next_round,
+                     const std::optional<federation::Evaluation>& evaluation);
   void OnNote(std::string_view text) override;
   bool StopRequested() override { return StopSignal::Arrived(); }
 
@@ -82,8 +104,10 @@ class RunReporter final : public federation::SimulationObserver {
  private:
   storage::file::RunDirectory& directory_;
   std::vector<std::string> labels_;
+  RunPart part_;
   std::FILE* out_;
-  absl::Status BeginOrResume(uint32_t next_round, const federation::Evaluation& evaluation);
+  absl::Status BeginOrResume(uint32_t next_round,
+                             const std::optional<federation::Evaluation>& evaluation);
   absl::Status WriteStart() const;
   absl::Status ReadStart();
 

@@ -54,6 +54,8 @@ absl::StatusOr<federation::RoundRecord> RoundOf(std::string_view line) {
   members.Need("round", round.round);
   members.Need("cohort_size", round.cohort_size);
   members.Need("attempts", round.attempts);
+  members.Need("charged_attempts", round.charged_attempts);
+  members.Take("model", round.model);
   std::optional<double> accuracy;
   federation::Evaluation evaluation;
   members.Take("accuracy", accuracy);
@@ -112,6 +114,14 @@ absl::StatusOr<std::vector<federation::RoundRecord>> ReadRounds(const std::files
   return ReadLines<federation::RoundRecord>(path, NumberedRound);
 }
 
+absl::StatusOr<federation::BegunAttempt> BegunOf(std::string_view line, size_t /*number*/) {
+  return storage::file::ParseAttempt(line);
+}
+
+absl::StatusOr<base::Bytes> AttestationOf(std::string_view line, size_t /*number*/) {
+  return base::FromHex(line);
+}
+
 using RefusedAttempt = std::pair<federation::BegunAttempt, federation::Refusal>;
 
 // "epoch round attempt reason"
@@ -147,12 +157,23 @@ absl::StatusOr<std::optional<RunStart>> ReadStart(const std::filesystem::path& p
   if (!value.has_value()) return std::nullopt;
   RunStart start;
   base::JsonMembers members(*value);
-  members.Take("accuracy", start.evaluation.accuracy);
-  members.Take("loss", start.evaluation.loss);
-  members.Take("samples", start.evaluation.samples);
+  const JsonValue* accuracy = value->Find("accuracy");
+  if (accuracy != nullptr && !accuracy->is_null()) {
+    start.evaluation.emplace();
+    members.Take("accuracy", start.evaluation->accuracy);
+    members.Take("loss", start.evaluation->loss);
+    members.Take("samples", start.evaluation->samples);
+  }
   members.Take("commit", start.commit);
+  std::string kind;
+  members.Need("kind", kind);
+  members.Need("processes", start.part.processes);
+  members.Take("member", start.part.member);
   members.Take("audit_key", start.audit_key);
   if (!members.status().ok()) return base::Annotate(members.status(), path.string());
+  const absl::StatusOr<report::RunKind> parsed = report::ParseRunKind(kind);
+  if (!parsed.ok()) return base::Annotate(parsed.status(), path.string());
+  start.part.kind = *parsed;
   return std::optional<RunStart>(std::move(start));
 }
 
@@ -208,11 +229,17 @@ absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path) {
   if (!spec.ok()) return base::Annotate(spec.status(), settings.string());
   run.labels = federation::SimulationLabels(*spec);
 
+  // First of all: what a finished run has written does not grow any more.
+  TACET_ASSIGN_OR_RETURN(run.summary, ReadJsonFile(path / kSummaryFile, kMostSummaryBytes));
   TACET_ASSIGN_OR_RETURN(run.start, ReadStart(path / kStartFile));
+  // Read before the ledger, in which every one of them was charged before.
+  TACET_ASSIGN_OR_RETURN(run.begun,
+                         ReadLines<federation::BegunAttempt>(path / kAttemptsFile, BegunOf));
+  TACET_ASSIGN_OR_RETURN(run.attestations,
+                         ReadLines<base::Bytes>(path / kAttestationsFile, AttestationOf));
   TACET_RETURN_IF_ERROR(ReadRoundsAndLedger(run));
   TACET_ASSIGN_OR_RETURN(run.refused, ReadLines<RefusedAttempt>(path / kRefusedFile, RefusedOf));
   TACET_RETURN_IF_ERROR(ReadManifests(run));
-  TACET_ASSIGN_OR_RETURN(run.summary, ReadJsonFile(path / kSummaryFile, kMostSummaryBytes));
   return run;
 }
 

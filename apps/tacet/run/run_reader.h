@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/run/run_config.h"
+#include "apps/tacet/run/run_output.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/hash.h"
 #include "tacet/base/json.h"
@@ -25,8 +26,10 @@ namespace tacet::app {
 
 // start.json
 struct RunStart {
-  federation::Evaluation evaluation;  // of the model before the first round
-  std::string commit = "unknown";     // of the programs that worked on the run, ", " between
+  // Of the model before the first round; absent when it was not published.
+  std::optional<federation::Evaluation> evaluation = {};
+  std::string commit = "unknown";  // of the programs that worked on the run, ", " between
+  RunPart part;
   std::optional<base::PublicKey> audit_key = {};  // absent in runs of older programs
 };
 
@@ -42,6 +45,10 @@ struct RunRecord {
   std::vector<federation::RoundRecord> rounds;
   // Charged attempts that gave no sum, and why.
   std::vector<std::pair<federation::BegunAttempt, federation::Refusal>> refused;
+  // Attempts that were begun, as a simulation wrote them down before it sealed anything.
+  std::vector<federation::BegunAttempt> begun;
+  // Signed statements about the models of a live member's rounds.
+  std::vector<base::Bytes> attestations;
   // Canonical bytes by their hash, of those manifests that the ledger's charges name and the run
   // kept (runs of older programs kept none): federation::ReadManifestBytes.
   std::map<base::Digest, base::Bytes> manifests;

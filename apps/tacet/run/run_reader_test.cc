@@ -18,8 +18,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr char kRound[] = R"({"round":0,"cohort_size":6,"attempts":1,"accuracy":0.5,"loss":1.5,)"
-                          R"("epsilon":null,"seconds":{"train":2,"total":3},"upload_bytes":9})";
+constexpr char kRound[] =
+    R"({"round":0,"cohort_size":6,"attempts":1,"charged_attempts":1,"accuracy":0.5,"loss":1.5,)"
+    R"("epsilon":null,"seconds":{"train":2,"total":3},"upload_bytes":9})";
 
 class RunReaderTest : public ::testing::Test {
  protected:
@@ -52,8 +53,11 @@ TEST_F(RunReaderTest, ARunThatHasOnlyBegunIsARun) {
 
 TEST_F(RunReaderTest, ReadsWholeLinesAndLeavesOneThatIsBeingWritten) {
   Write("config.toml", "[run]\ninsecure_seed = 3\nno_noise = true\n");
-  Write("start.json", R"({"accuracy":0.1,"loss":4,"samples":20,"commit":"abc","audit_key":")" +
+  Write("start.json", R"({"accuracy":0.1,"loss":4,"samples":20,"commit":"abc","kind":"simulation",)"
+                      R"("processes":2,"audit_key":")" +
                           std::string(64, '0') + "\"}");
+  Write("attempts", "0 0 0\n1 0 0\n1 0");
+  Write("attestations", "0aff\n0b");
   Write("metrics.jsonl", std::string(kRound) + "\n" + R"({"round":1,"coh)");
   Write("refused", "0 0 0 too-few-uploads\n1 0 0 not-opened\n1 0 1 oth");
   const auto run = LoadRun(path_);
@@ -67,8 +71,13 @@ TEST_F(RunReaderTest, ReadsWholeLinesAndLeavesOneThatIsBeingWritten) {
   ASSERT_EQ(run->refused.size(), 2u);
   EXPECT_EQ(run->refused[1].first, (federation::BegunAttempt{.epoch = 1}));
   EXPECT_EQ(run->refused[1].second, federation::Refusal::kNotOpened);
-  EXPECT_EQ(run->start->evaluation.samples, 20u);
+  EXPECT_EQ(run->start->evaluation->samples, 20u);
   EXPECT_EQ(run->start->audit_key, base::PublicKey());
+  EXPECT_EQ(run->start->part.kind, report::RunKind::kSimulation);
+  EXPECT_EQ(run->start->part.processes, 2u);
+  EXPECT_THAT(run->begun,
+              ElementsAre(federation::BegunAttempt{}, federation::BegunAttempt{.epoch = 1}));
+  EXPECT_THAT(run->attestations, ElementsAre(base::Bytes{0x0a, 0xff}));
 }
 
 TEST_F(RunReaderTest, ErrorsNameFileAndLine) {
@@ -87,8 +96,14 @@ TEST_F(RunReaderTest, ErrorsNameFileAndLine) {
   std::filesystem::remove(path_ / "refused");
   Write("summary.json", "[]");
   EXPECT_THAT(Complaint(), HasSubstr("summary.json holds no JSON object"));
-  Write("start.json", R"({"audit_key":"00"})");
+  std::filesystem::remove(path_ / "summary.json");
+  Write("start.json", R"({"audit_key":"00","kind":"simulation","processes":1})");
   EXPECT_THAT(Complaint(), HasSubstr("start.json: member `audit_key`"));
+  Write("start.json", R"({"kind":"dream","processes":1})");
+  EXPECT_THAT(Complaint(), HasSubstr("start.json: expected simulation or member"));
+  std::filesystem::remove(path_ / "start.json");
+  Write("attestations", "zz\n");
+  EXPECT_THAT(Complaint(), HasSubstr("attestations, line 1: "));
   Write("config.toml", std::string(5 << 20, '#'));
   EXPECT_THAT(Complaint(), HasSubstr("5242880 bytes, expected at most 4194304"));
   std::filesystem::remove(path_ / "config.toml");

@@ -184,6 +184,14 @@ class SimulateCommand : public Command {
   static void PrintEnd(const federation::ManifestSpec& agreed, const TrainingEnd& end,
                        const RunDirectory& directory) {
     const federation::SimulationResult& result = end.result;
+    if (end.evaluation_is_published) PrintEvaluation(end);
+    PrintPrivacy(agreed, result, directory);
+    if (!result.stopped.empty()) fmt::print("stopped     {}\n", result.stopped);
+    fmt::print("results     {}\n", directory.path().string());
+  }
+
+  static void PrintEvaluation(const TrainingEnd& end) {
+    const federation::SimulationResult& result = end.result;
     fmt::print(
         "\naccuracy    {:.2f} % before, {:.2f} % after; always guessing the most frequent "
         "class gives {:.2f} %\n",
@@ -193,6 +201,11 @@ class SimulateCommand : public Command {
       fmt::print("AUC         {:.4f} on {} held-out samples\n", *result.evaluation.auc,
                  result.evaluation.samples);
     }
+  }
+
+  static void PrintPrivacy(const federation::ManifestSpec& agreed,
+                           const federation::SimulationResult& result,
+                           const RunDirectory& directory) {
     if (agreed.unit != accounting::Unit::kClient) {
       PrintUnitPrivacy(agreed, result, directory);
     } else if (std::isfinite(result.epsilon)) {
@@ -207,8 +220,6 @@ class SimulateCommand : public Command {
       fmt::print("ledger      {} charges, epsilon {:.3f} ({})\n", result.ledger_charges,
                  result.ledger.epsilon, result.ledger.accountant);
     }
-    if (!result.stopped.empty()) fmt::print("stopped     {}\n", result.stopped);
-    fmt::print("results     {}\n", directory.path().string());
   }
 
   std::optional<std::string> config_path_, data_, out_, parameters_, precision_;

@@ -71,7 +71,9 @@ const federation::ManifestSpec& TrainingRun::agreement() const {
 absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
   fmt::print(out_, "directory   {}\n", directory.path().string());
   if (ranks_.size() > 1) fmt::print(out_, "ranks       {}\n", ranks_.size());
-  RunReporter reporter(directory, labels_, out_);
+  const bool publish = config_.run.publish_evaluation.value_or(true);
+  RunReporter reporter(directory, labels_,
+                       {.processes = ranks_.size(), .publish_evaluation = publish}, out_);
   const base::Stopwatch watch;
   TrainingEnd end;
   const StopSignal stop;
@@ -82,16 +84,21 @@ absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
   TACET_ASSIGN_OR_RETURN(end.result, std::move(result));
   end.before = reporter.before();
   end.most_frequent_class = most_frequent_class_;
+  end.evaluation_is_published = publish;
+  std::optional<federation::Evaluation> evaluation;
+  if (publish) evaluation = end.result.evaluation;
   TACET_ASSIGN_OR_RETURN(
       end.summary,
-      SummaryJson({.labels = labels_,
-                   .manifest = simulation_->manifest(),
-                   .result = end.result,
-                   .before = end.before,
-                   .most_frequent_class = most_frequent_class_,
-                   .seconds = watch.Seconds(),
-                   .commit = reporter.commit(),
-                   .machine = MachineJson().Set("network", form_).Set("ranks", ranks_.size())}));
+      SummaryJson(
+          {.labels = labels_,
+           .manifest = simulation_->manifest(),
+           .result = end.result,
+           .evaluation = evaluation,
+           .before = end.before,
+           .most_frequent_class = publish ? std::optional(most_frequent_class_) : std::nullopt,
+           .seconds = watch.Seconds(),
+           .commit = reporter.commit(),
+           .machine = MachineJson().Set("network", form_).Set("ranks", ranks_.size())}));
   const std::vector<float> model = learner_->WholeModel(end.result.model);
   TACET_RETURN_IF_ERROR(directory.WriteFile(
       kModelFile, {reinterpret_cast<const uint8_t*>(model.data()), sizeof(float) * model.size()}));

@@ -25,6 +25,7 @@ struct TrainingEnd {
   federation::SimulationResult result;
   std::optional<federation::Evaluation> before;  // of the model that the whole run began with
   double most_frequent_class = 0;                // accuracy of always answering it
+  bool evaluation_is_published = true;           // otherwise nothing of the above is to be told
   base::JsonValue summary;                       // summary.json (docs/formats/run-directory.md)
 };
 
@@ -67,7 +68,8 @@ class TrainingRun {
   std::unique_ptr<federation::Simulation> simulation_;
 };
 
-// How a ledger knows this data: its name in printable ASCII, and a digest of all samples.
+// The data of a run: its name in printable ASCII, and the digest of all samples, which stays in
+// memory.
 federation::SimulatedData LedgerDataOf(const learning::Dataset& dataset);
 
 // A new run directory that holds its configuration. AlreadyExists when it is not empty.

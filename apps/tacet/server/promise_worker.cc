@@ -28,16 +28,16 @@ absl::StatusOr<PrivacyStatement> Statement(const federation::ManifestSpec& agree
 
 }  // namespace
 
-JsonValue PromiseJson(const federation::ManifestSpec& agreed, uint64_t attempts) {
+JsonValue PromiseJson(const federation::Manifest& manifest, uint64_t attempts) {
   JsonValue promise = JsonValue::MakeObject().Set("attempts", attempts);
   if (attempts == 0) {
     return promise.Set("privacy", Reason("no attempt was begun yet")).Set("statement", JsonValue());
   }
-  absl::StatusOr<JsonValue> privacy = PrivacyJson(agreed, attempts);
+  absl::StatusOr<JsonValue> privacy = PrivacyJson(manifest, attempts);
   if (!privacy.ok()) privacy = Reason(base::Message(privacy.status()));
   JsonValue statement;
   if (privacy->Find("reason") == nullptr) {
-    if (const auto stated = Statement(agreed, attempts); stated.ok()) {
+    if (const auto stated = Statement(manifest.spec(), attempts); stated.ok()) {
       statement = StatementJson(*stated);
     }
   }
@@ -81,14 +81,14 @@ void PromiseWorker::Work() {
     if (ended_) return;
     if (const auto attempts = std::exchange(wanted_, std::nullopt); attempts.has_value()) {
       lock.unlock();
-      JsonValue spent = PromiseJson(manifest_.spec(), *attempts);
+      JsonValue spent = PromiseJson(manifest_, *attempts);
       lock.lock();
       spent_ = std::move(spent);
       worked_out_ = attempts;
     }
     if (std::exchange(whole_wanted_, false) && whole_.is_null()) {
       lock.unlock();
-      JsonValue whole = PromiseJson(manifest_.spec(), manifest_.attempt_budget());
+      JsonValue whole = PromiseJson(manifest_, manifest_.attempt_budget());
       lock.lock();
       whole_ = std::move(whole);
     }

@@ -44,7 +44,7 @@ class PromiseWorker {
 };
 
 // {"attempts", "privacy": rows or a reason why there are none, "statement": null without rows}
-base::JsonValue PromiseJson(const federation::ManifestSpec& agreed, uint64_t attempts);
+base::JsonValue PromiseJson(const federation::Manifest& manifest, uint64_t attempts);
 
 }  // namespace tacet::app
 

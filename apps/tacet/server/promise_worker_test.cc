@@ -51,7 +51,8 @@ TEST(PromiseWorkerTest, WorksOutWhatAttemptsCost) {
 TEST(PromiseWorkerTest, WithoutNoiseNothingIsPromised) {
   federation::ManifestSpec agreed = federation::testing::SmallAgreement();
   agreed.without_noise = true;
-  const JsonValue promise = PromiseJson(agreed, 3);
+  const federation::testing::SmallFederation members(agreed);
+  const JsonValue promise = PromiseJson(members.manifest().manifest(), 3);
   EXPECT_NE(promise.Find("privacy")->Find("reason"), nullptr);
   EXPECT_TRUE(promise.Find("statement")->is_null());
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tacet/base/status.h"
+#include "tacet/storage/file/data_key.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/posix_file.h"
 
@@ -104,6 +105,10 @@ absl::Status RunDirectory::SaveCheckpoint(std::span<const uint8_t> checkpoint) {
 }
 
 absl::StatusOr<base::Bytes> RunDirectory::LoadCheckpoint() const { return ReadFile(kCheckpoint); }
+
+absl::StatusOr<base::SecretBytes> RunDirectory::DataKey() {
+  return EnsureDataKey(path_ / kDataKeyFile, path_ / kLedger);
+}
 
 absl::StatusOr<federation::OpenedLedger> RunDirectory::OpenLedger(
     const federation::LedgerHeader& header) {

@@ -16,10 +16,10 @@
 namespace tacet::storage::file {
 
 // Files: `attempts` (a line "epoch round attempt" for each attempt begun), `checkpoint`, `ledger`
-// and `ledger.anchor` (ledger_file.h), and whatever the program adds. One process at a time: the
-// directory is locked while it is open. Files are replaced as a whole (written beside,
-// synchronised, renamed) or appended to by whole synchronised lines; a line cut short by a crash is
-// dropped on reading.
+// and `ledger.anchor` (ledger_file.h), `data.key` (data_key.h), and whatever the program adds. One
+// process at a time: the directory is locked while it is open. Files are replaced as a whole
+// (written beside, synchronised, renamed) or appended to by whole synchronised lines; a line cut
+// short by a crash is dropped on reading.
 class RunDirectory final : public federation::RunStore {
  public:
   // A new directory. AlreadyExists when it exists and is not empty.
@@ -34,6 +34,7 @@ class RunDirectory final : public federation::RunStore {
   absl::StatusOr<std::vector<federation::BegunAttempt>> Attempts() const override;
   absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override;
   absl::StatusOr<base::Bytes> LoadCheckpoint() const override;
+  absl::StatusOr<base::SecretBytes> DataKey() override;
   absl::StatusOr<federation::OpenedLedger> OpenLedger(
       const federation::LedgerHeader& header) override;
 

@@ -1,0 +1,43 @@
+#include "tacet/storage/file/data_key.h"
+
+#include <system_error>
+
+#include "tacet/base/random.h"
+#include "tacet/base/status.h"
+#include "tacet/federation/data_digest.h"
+#include "tacet/storage/file/posix_file.h"
+#include "tacet/storage/file/secret_file.h"
+
+namespace tacet::storage::file {
+
+absl::StatusOr<base::SecretBytes> ReadDataKey(const std::filesystem::path& path) {
+  TACET_ASSIGN_OR_RETURN(base::SecretBytes key, ReadSecretFile(path));
+  if (key.size() == federation::kDataKeyBytes) return key;
+  return base::DataLoss("{} has {} bytes, a data key has {}", path.string(), key.size(),
+                        federation::kDataKeyBytes);
+}
+
+absl::StatusOr<base::SecretBytes> EnsureDataKey(const std::filesystem::path& path,
+                                                const std::filesystem::path& ledger) {
+  absl::StatusOr<base::SecretBytes> key = ReadDataKey(path);
+  if (key.status().code() != absl::StatusCode::kNotFound) return key;
+  std::error_code error;
+  if (std::filesystem::exists(ledger, error) || error) {
+    return base::FailedPrecondition(
+        "{} is missing, but the ledger {} was made with it: put the key back, without it the "
+        "ledger cannot recognise the data",
+        path.string(), ledger.string());
+  }
+  // A process that ends half way leaves the other name.
+  std::filesystem::path beside = path;
+  beside += ".new";
+  std::filesystem::remove(beside, error);
+  key = base::SystemEntropy().Draw(federation::kDataKeyBytes);
+  TACET_RETURN_IF_ERROR(WriteSecretFile(beside, key->Expose()));
+  std::filesystem::rename(beside, path, error);
+  if (error) return base::Unavailable("cannot make {}: {}", path.string(), error.message());
+  TACET_RETURN_IF_ERROR(SyncDirectory(path.parent_path()));
+  return key;
+}
+
+}  // namespace tacet::storage::file
