@@ -74,6 +74,22 @@ TEST(FixedSizeAccountantTest, LiesBetweenOnePairAndTheEnvelope) {
   }
 }
 
+// e^epsilon overflows there; the answer was once 0. The lower bound is PLD's, of one attained pair.
+TEST(FixedSizeAccountantTest, LargeEpsilonsDoNotOverflow) {
+  for (const Neighbouring neighbouring : {Neighbouring::kReplaceOne, Neighbouring::kZeroOut}) {
+    for (const double delta : {1e-15, 0.3}) {
+      const auto stream = Repeated(FixedSize(0.9, 0.3, neighbouring), 200);
+      const auto tight = FixedSizeEpsilon(stream, delta);
+      ASSERT_TRUE(tight.ok());
+      const double lower = PldEpsilon(stream, delta)->epsilon_lower;
+      ASSERT_GT(lower, 710);
+      if (!tight->has_value()) continue;
+      EXPECT_GE((*tight)->epsilon, lower);
+      EXPECT_LE((*tight)->epsilon_lower, (*tight)->epsilon);
+    }
+  }
+}
+
 TEST(FixedSizeAccountantTest, SaysNothingWhereItHasNothingToSay) {
   SamplingEvent poisson = FixedSize(0.1, 1, Neighbouring::kReplaceOne);
   poisson.sampling = Sampling::kPoisson;
