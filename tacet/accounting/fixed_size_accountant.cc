@@ -164,7 +164,8 @@ bool IsFixedSize(const std::vector<WeightedEvent>& parts) {
   for (const WeightedEvent& part : parts) {
     const SamplingEvent& event = part.event;
     if (event.sampling != Sampling::kFixedSize || !(event.noise_stddev > 0) ||
-        event.neighbouring != parts.front().event.neighbouring) {
+        event.neighbouring != parts.front().event.neighbouring ||
+        event.clip_norm != parts.front().event.clip_norm) {
       return false;
     }
     sampled |= event.sampling_rate > 0 && event.sampling_rate < 1;
@@ -179,7 +180,7 @@ constexpr double kLineWork = 4e6;
 constexpr double kMostEnvelopeWork = 2e5;
 constexpr size_t kMostTransformPoints = size_t{1} << 18;
 // Parts of a mixture that are told apart.
-constexpr size_t kMaxParts = 16;
+constexpr size_t kMostParts[] = {32, 20, 12, 8};  // the first that can be paid for
 // What the lattice may add to epsilon, relative to it.
 constexpr double kWantedError = 4e-4;
 
@@ -324,12 +325,18 @@ absl::StatusOr<std::optional<FixedSizeResult>> FixedSizeEpsilon(
   TACET_RETURN_IF_ERROR(CheckStream(stream));
   const std::optional<RepeatedEvent> round = OnlyRound(stream);
   if (!round || round->count < 2) return std::nullopt;
-  const std::vector<WeightedEvent> parts =
-      GroupMixture(round->round, GroupedFor::kUpperBound, kMaxParts);
-  if (!IsFixedSize(parts)) return std::nullopt;
-  const std::vector<WeightedEvent> attained =
-      GroupMixture(round->round, GroupedFor::kLowerBound, kMaxParts);
-  return FixedSizeRounds(parts, attained, round->count, delta).Epsilon();
+  size_t before = 0;
+  for (const size_t most : kMostParts) {
+    const std::vector<WeightedEvent> parts =
+        GroupMixture(round->round, GroupedFor::kUpperBound, most);
+    if (!IsFixedSize(parts)) return std::nullopt;
+    if (std::exchange(before, parts.size()) == parts.size()) continue;
+    const std::vector<WeightedEvent> attained =
+        GroupMixture(round->round, GroupedFor::kLowerBound, most);
+    const auto result = FixedSizeRounds(parts, attained, round->count, delta).Epsilon();
+    if (result) return result;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tacet::accounting

@@ -189,5 +189,46 @@ TEST(KnownSizeTest, GroupsBracketTheMixture) {
   EXPECT_LT(above / below, 1.03);
 }
 
+// A few colluders among many know hardly more than an outsider: forms that differ by their own
+// number only are taken together. Taken one after another they once cost half of epsilon.
+TEST(KnownSizeTest, AFewColludersHardlyCost) {
+  FederationPrivacySpec spec{.clients = 1'000'000,
+                             .cohort = 10'000,
+                             .rounds = 100,
+                             .noise_stddev = 4,
+                             .sampling = Sampling::kPoisson,
+                             .colluders = 3};
+  const auto views = ObserveFederation(spec);
+  ASSERT_TRUE(views.ok());
+  const auto epsilon_of = [&](View view) {
+    for (const ObservedRounds& v : *views) {
+      if (v.view == view) {
+        return PldEpsilon({{.round = v.round, .count = v.releases}}, 1e-5)->epsilon;
+      }
+    }
+    return 0.0;
+  };
+  const double outsider = epsilon_of(View::kOutsider);
+  EXPECT_GT(outsider, 0.18);
+  EXPECT_LT(outsider, 0.21);
+  EXPECT_LT(epsilon_of(View::kColluders), outsider * 1.01);  // 0.29 once
+}
+
+// The certain participation that stands for what a table of numbers leaves out is not taken
+// together with a participation that is likely enough to count.
+TEST(KnownSizeTest, GroupsStayNarrow) {
+  const SamplingEvent event{.sampling = Sampling::kPoissonKnownSize,
+                            .sampling_rate = 1e-2,
+                            .noise_stddev = 4,
+                            .pool = 1'000'000,
+                            .least = 9412};
+  for (const size_t most : {4, 8, 32}) {
+    for (const WeightedEvent& group :
+         GroupMixture({{.event = event}}, GroupedFor::kUpperBound, most)) {
+      EXPECT_LT(group.event.sampling_rate, group.probability > 1e-20 ? 0.02 : 1.1);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tacet::accounting

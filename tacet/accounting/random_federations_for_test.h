@@ -17,6 +17,7 @@ struct FederationsChecked {
   int views = 0;
   int compared = 0;                 // with a lower bound of more than one round
   int adversaries = 0;              // with the two-member adversary
+  double cpu_seconds = 0;           // of all answers
   std::vector<SlowView> slow = {};  // the slowest five, slowest first
 };
 
@@ -30,7 +31,8 @@ struct FederationsChecked {
 //   no lower bound of the true delta at it is above delta. The bounds: closed forms of one round,
 //   of any number of rounds without sampling, the contour integral for pairs that a data set
 //   attains in every round, and the two-member adversary where that takes a fraction of a second.
-FederationsChecked CheckRandomFederations(int count, int seed);
+// Without `every_view` one view of each federation is taken.
+FederationsChecked CheckRandomFederations(int count, int seed, bool every_view);
 
 }  // namespace tacet::accounting
 
