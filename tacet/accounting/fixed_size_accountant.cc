@@ -232,7 +232,7 @@ class FixedSizeRounds {
     double step = step_;
     std::span<const double> cuts = kCuts;
     const double coarsest = 0.1 * start_.deviation;
-    const double most = zero_out ? 0.5 : 1;  // of two directions or of one
+    const double most = zero_out ? 0.4 : 1;  // of two directions or of one
     const auto too_much = [&] { return Work(CellCount(zero_out, cuts), step) > most; };
     while (too_much() && step < coarsest) step *= std::numbers::sqrt2;
     if (too_much()) cuts = kCoarseCuts;
@@ -251,13 +251,9 @@ class FixedSizeRounds {
 
   // The largest step of the lattice with which the envelope's own epsilon is near its limit.
   double ChooseStep(const RoundLoss& envelope) {
-    double step = 0.1 * start_.deviation;
     const double evaluations = (range_.high - range_.low) * static_cast<double>(parts_.size());
-    double work = evaluations / step;
-    while (work > kMostEnvelopeWork) {
-      step *= 2;
-      work /= 2;
-    }
+    double step = std::max(0.1 * start_.deviation, evaluations / kMostEnvelopeWork);
+    double work = 0;
     for (int halvings = 0; halvings < 6; ++halvings, step /= 2) {
       work += evaluations / step;
       if (halvings > 0 && work > kMostEnvelopeWork) break;

@@ -101,7 +101,7 @@ TEST(PrivacyCommandTest, ZeroOutAvailabilityAndCovers) {
   EXPECT_THAT(Output({"--neighbouring", "zero-out"}), HasSubstr("2.189"));
   EXPECT_THAT(Output({"--availability", "0.7"}), HasSubstr("6.72"));
   EXPECT_THAT(Output({"--max-participations", "45"}), HasSubstr("11.48"));
-  const std::string covered = Output({"--cover-uploads"});
+  const std::string covered = Output({"--cover-uploads", "--sampling", "poisson"});
   EXPECT_THAT(covered, HasSubstr("traffic-observer"));
   EXPECT_THAT(covered, HasSubstr("whoever learns the cohorts nevertheless"));
   EXPECT_THAT(covered, Not(HasSubstr("server, network, operators; about")));
@@ -142,7 +142,7 @@ TEST(PrivacyCommandTest, ExplainsInWords) {
   EXPECT_THAT(text, HasSubstr("at most 84.3 %"));
   EXPECT_THAT(text, HasSubstr("What is not promised"));
   EXPECT_THAT(text, HasSubstr("Whoever sees the traffic learns them."));
-  const std::string covered = Output({"--explain", "--cover-uploads"});
+  const std::string covered = Output({"--explain", "--cover-uploads", "--sampling", "poisson"});
   EXPECT_THAT(covered, HasSubstr("although everybody uploads"));
   EXPECT_THAT(covered, Not(HasSubstr("Whoever knows who took part")));
 }
