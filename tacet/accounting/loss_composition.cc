@@ -277,6 +277,7 @@ std::optional<ComposedEpsilon> LossSum::Epsilon(const Tilt& tilt, double delta, 
     if (better) {
       best = solved;
     }
+    if (best) best->extended = extended;
     if (solved && solved->charged_share < kNegligible) {
       break;
     }

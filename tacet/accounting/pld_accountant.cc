@@ -27,6 +27,7 @@ constexpr size_t kMostPoints = size_t{1} << 19;
 // Work that one bracket may take, in evaluations of one part's loss: some half a second.
 constexpr double kMostWork = 4e6;
 constexpr double kWorkOfPoint = 3;          // of a transform
+constexpr double kWorkOfExtended = 30;      // of one with more digits
 constexpr double kWorkOfMergedCell = 12;    // of a lattice from below
 constexpr double kFirstFineness = 0.04;     // steps in deviations of a round
 constexpr double kCoarsestFineness = 1000;  // where even the first is too much work
@@ -94,6 +95,11 @@ double RoundingShift(const std::vector<LossRounds>& rounds, const LossSum& sum) 
     count += r.count;
   }
   return 2.3e-16 * count * static_cast<double>(sum.cells());
+}
+
+double TransformWork(const ComposedEpsilon& composed) {
+  return static_cast<double>(composed.points) *
+         (kWorkOfPoint + (composed.extended ? kWorkOfExtended : 0));
 }
 
 // Evaluations for a lattice from above and one from below.
@@ -208,8 +214,7 @@ Bracket BracketEpsilon(std::vector<LossRounds> rounds, double delta, double enou
     }
     const double gap = (bracket.upper - bracket.lower) / std::max(1.0, bracket.upper);
     bracket.tight = gap <= kWantedGap;
-    const double work =
-        LatticeWork(rounds, step) + 2 * kWorkOfPoint * static_cast<double>(upper->points);
+    const double work = LatticeWork(rounds, step) + 2 * TransformWork(*upper);
     spent += work;
     if (gap <= kFinestGap || (bracket.tight && upper->points >= kCheapPoints) ||
         (bracket.tight && gap > 0.8 * last_gap) || spent + 2 * work > kMostWork) {
@@ -237,8 +242,7 @@ double LowerEpsilon(std::vector<LossRounds> rounds, double delta) {
     if (!lower) break;
     const double before = best;
     best = std::max(best, lower->epsilon - RoundingShift(rounds, below));
-    const double work =
-        LatticeWork(rounds, step) + kWorkOfPoint * static_cast<double>(lower->points);
+    const double work = LatticeWork(rounds, step) + TransformWork(*lower);
     spent += work;
     const bool settled = best > 0 && best - before <= kWantedGap / 4 * std::max(1.0, best);
     if (settled || spent + 2 * work > kMostWork) break;
