@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "tacet/accounting/random_federations_for_test.h"
 #include "tacet/accounting/random_settings_for_test.h"
 
 namespace tacet::accounting {
@@ -17,6 +18,13 @@ INSTANTIATE_TEST_SUITE_P(Seeds, AccountantsRandomLongTest, testing::Range(100, 1
 // 3,000 settings.
 TEST_P(AccountantsRandomLongTest, RealOrdersAreNeverAboveIntegerOrders) {
   CheckRandomRdpSettings(375, GetParam());
+}
+
+// 2,000 federations, about five views each.
+TEST_P(AccountantsRandomLongTest, NoViewIsPromisedLessThanAnAdversaryReaches) {
+  const FederationsChecked checked = CheckRandomFederations(250, GetParam(), true);
+  EXPECT_GE(checked.compared, 500);
+  EXPECT_GE(checked.adversaries, 10);
 }
 
 }  // namespace

@@ -12,6 +12,9 @@ namespace {
 
 using Complex = std::complex<double>;
 
+// Relative error of a lattice's masses, of quadrature (fixed_size_loss.h) and rounding.
+constexpr double kMassError = 1e-8;
+
 // The least 2^a 3^b 5^c that is at least `size`: lengths that the transform is fast for.
 size_t FastLength(size_t size) {
   for (size_t length = size;; ++length) {
@@ -60,7 +63,8 @@ class Recursion {
     Rescale();
   }
 
-  void Round() {
+  // False when V under the tilt is out of double's range: nothing can be said.
+  bool Round() {
     double square = 0;
     for (size_t j = 0; j < size_ + reach_ - 1; ++j) {
       const double value = Extended(static_cast<int64_t>(j) + low_);
@@ -68,6 +72,7 @@ class Recursion {
       square += value * value;
     }
     std::fill(in_.begin() + static_cast<int64_t>(size_ + reach_ - 1), in_.end(), Complex(0));
+    if (!(square > 0 && std::isfinite(square))) return false;
     forward_->transform(in_.data(), transformed_.data());
     const double error = rounding_ * std::sqrt(square);
     std::fill(weight_.begin(), weight_.end(), 0.0);
@@ -83,6 +88,7 @@ class Recursion {
     }
     log_scale_ += log_total_;
     Rescale();
+    return true;
   }
 
   // log V at index j.
@@ -186,7 +192,9 @@ class Recursion {
 std::optional<double> AdaptiveEpsilon(const std::vector<LossLattice>& pairs, uint64_t rounds,
                                       double delta, const CompositionWindow& window, Side side) {
   Recursion recursion(pairs, window, side);
-  for (uint64_t t = 0; t < rounds; ++t) recursion.Round();
+  for (uint64_t t = 0; t < rounds; ++t) {
+    if (!recursion.Round()) return std::nullopt;
+  }
   // Losses that are infinite are charged to delta, whatever else was lost.
   double infinite = 0;
   for (const LossLattice& pair : pairs) infinite = std::max(infinite, pair.infinite);
@@ -194,27 +202,32 @@ std::optional<double> AdaptiveEpsilon(const std::vector<LossLattice>& pairs, uin
     delta += std::expm1(static_cast<double>(rounds) * std::log1p(-std::min(infinite, 1.0)));
   }
   if (!(delta > 0)) return std::nullopt;
-  // From the largest epsilon down to the first whose delta is too large.
-  const double log_delta = std::log(delta);
+  // From the largest epsilon down to the first whose delta is too large. Values are relative to the
+  // target, differences of epsilon relative to the lattice: e^epsilon itself may overflow.
+  const double charge = kMassError * static_cast<double>(rounds);
+  const double log_delta = std::log(delta) + (side == Side::kAbove ? -charge : charge);
+  const auto log_share = [&](size_t j) { return recursion.LogValue(j) - log_delta; };
   size_t j = 0;
-  if (recursion.LogValue(0) > log_delta) return std::nullopt;
-  while (j < recursion.size() && recursion.LogValue(j) <= log_delta && recursion.LossAt(j) < 0) ++j;
-  if (recursion.LogValue(j) <= log_delta) return 0.0;
+  if (!(log_share(0) <= 0)) return std::nullopt;
+  while (log_share(j) <= 0 && recursion.LossAt(j) < 0) ++j;
+  if (log_share(j) <= 0) return 0.0;
+  if (!(log_share(j) > 0)) return std::nullopt;  // rounding has left nothing
   // delta is convex in e^epsilon: below its chords, above their continuation.
-  const double v_high = std::exp(recursion.LogValue(j));
-  const double v_low = std::exp(recursion.LogValue(j - 1));
-  const double a_low = std::exp(-recursion.LossAt(j));       // the smaller epsilon
-  const double a_high = std::exp(-recursion.LossAt(j - 1));  // the larger one
-  double a = 0;
+  const double larger = -recursion.LossAt(j - 1);  // epsilon whose delta is small enough
+  const double shrink = std::exp(recursion.LossAt(j - 1) - recursion.LossAt(j));  // e^-step
+  const double share = std::exp(log_share(j));
+  double fall = 0;  // from e^larger to e^epsilon, relative to the former
   if (side == Side::kAbove) {
-    a = a_low + (v_high - delta) / (v_high - v_low) * (a_high - a_low);
+    fall = (1 - shrink) * (1 - std::exp(log_share(j - 1))) / (share - std::exp(log_share(j - 1)));
   } else {
     if (j + 1 >= recursion.size()) return std::max(0.0, -recursion.LossAt(j));
-    const double v_next = std::exp(recursion.LogValue(j + 1));
-    const double a_next = std::exp(-recursion.LossAt(j + 1));
-    a = std::min(a_high, a_low + (v_high - delta) / (v_next - v_high) * (a_low - a_next));
+    const double further = std::exp(log_share(j + 1));
+    const double rise = further > share ? (share - 1) / (further - share) : 0;
+    fall = 1 - shrink * (1 + rise * (1 - shrink));
   }
-  return std::max(0.0, std::log(a));
+  const double epsilon = larger + std::log1p(-std::clamp(fall, 0.0, 1 - shrink));
+  if (!std::isfinite(epsilon)) return std::nullopt;
+  return std::max(0.0, epsilon);
 }
 
 }  // namespace tacet::accounting

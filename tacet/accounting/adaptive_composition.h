@@ -26,8 +26,8 @@ struct CompositionWindow {
 // The smallest epsilon >= 0 with delta(epsilon) <= delta after `rounds` rounds, from above
 // (Side::kAbove: pairs from PessimisticLattice) or from below (Side::kBelow: from
 // OptimisticLattice). All lattices have the same step, and origins that are multiples of it. Ends
-// of the window and the transforms' rounding are charged to the side asked for. No value when
-// epsilon is not inside the window.
+// of the window, the transforms' rounding and the masses' are charged to the side asked for. No
+// value when epsilon is not inside the window or values leave double's range.
 std::optional<double> AdaptiveEpsilon(const std::vector<LossLattice>& pairs, uint64_t rounds,
                                       double delta, const CompositionWindow& window, Side side);
 

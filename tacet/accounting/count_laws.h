@@ -18,8 +18,7 @@ struct CountLaw {
 // The number of heads among `trials` coins of probability q in [0, 1].
 CountLaw BinomialLaw(uint64_t trials, double q);
 
-// The number of `colluders` in a cohort of `cohort` drawn from `pool` without replacement, from 0
-// to min(colluders, cohort).
+// The number of `colluders` in a cohort of `cohort` drawn from `pool` without replacement.
 CountLaw HypergeometricLaw(uint64_t pool, uint64_t colluders, uint64_t cohort);
 
 // The largest k with P(fewer than k of `pool` coins of probability q) < `missed`; at least 1.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <numbers>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "tacet/accounting/adaptive_composition.h"
@@ -38,15 +39,32 @@ std::vector<double> Cuts(std::span<const double> half) {
   return cuts;
 }
 
+// Remembers masses: half of a cell's losses are the mirrored losses of another one.
+class Remembered : public RoundLoss {
+ public:
+  explicit Remembered(std::unique_ptr<RoundLoss> loss) : loss_(std::move(loss)) {}
+
+  LossSides At(double t) const override {
+    const auto [entry, is_new] = sides_.try_emplace(t);
+    if (is_new) entry->second = loss_->At(t);
+    return entry->second;
+  }
+  double AtomAtZero() const override { return loss_->AtomAtZero(); }
+
+ private:
+  std::unique_ptr<RoundLoss> loss_;
+  mutable std::unordered_map<double, LossSides> sides_;
+};
+
 // The losses of a half in a mixture of parts: `corner_of` gives the corner for lengths in units of
 // the clip norm's radius c = S / sigma.
 using HalfLoss = std::function<std::unique_ptr<RoundLoss>(double q, double c)>;
 
 std::shared_ptr<const RoundLoss> HalfOf(const std::vector<WeightedEvent>& parts,
                                         const HalfLoss& half) {
-  return LossOfMixture(parts, [&](const SamplingEvent& event) {
+  return std::make_shared<Remembered>(LossOfMixture(parts, [&](const SamplingEvent& event) {
     return half(event.sampling_rate, event.clip_norm / event.noise_stddev);
-  });
+  }));
 }
 
 // One dominating pair for each cell of the set of triangles, as losses.
@@ -146,7 +164,8 @@ bool IsFixedSize(const std::vector<WeightedEvent>& parts) {
   for (const WeightedEvent& part : parts) {
     const SamplingEvent& event = part.event;
     if (event.sampling != Sampling::kFixedSize || !(event.noise_stddev > 0) ||
-        event.neighbouring != parts.front().event.neighbouring) {
+        event.neighbouring != parts.front().event.neighbouring ||
+        event.clip_norm != parts.front().event.clip_norm) {
       return false;
     }
     sampled |= event.sampling_rate > 0 && event.sampling_rate < 1;
@@ -154,11 +173,14 @@ bool IsFixedSize(const std::vector<WeightedEvent>& parts) {
   return sampled;
 }
 
-// Steps of a transform, and of a lattice, that half a second is enough for.
+// Butterflies of transforms, and lines of corners, that half a second is enough for.
 constexpr double kTransformWork = 4e8;
-constexpr double kLatticeWork = 2e5;
+constexpr double kLineWork = 4e6;
+// Evaluations of the envelope while a step is chosen.
+constexpr double kMostEnvelopeWork = 2e5;
+constexpr size_t kMostTransformPoints = size_t{1} << 18;
 // Parts of a mixture that are told apart.
-constexpr size_t kMaxParts = 16;
+constexpr size_t kMostParts[] = {32, 20, 12, 8};  // the first that can be paid for
 // What the lattice may add to epsilon, relative to it.
 constexpr double kWantedError = 4e-4;
 
@@ -171,12 +193,12 @@ class FixedSizeRounds {
     const bool zero_out = parts.front().event.neighbouring == Neighbouring::kZeroOut;
     std::vector<LossRounds> rounds;
     rounds.push_back(MakeLossRounds(
-        LossOfMixture(parts,
-                      [&](const SamplingEvent& event) {
-                        const double c = event.clip_norm / event.noise_stddev;
-                        return zero_out ? FixedSizeZeroOutLoss(event.sampling_rate, c)
-                                        : FixedSizeReplaceLoss(event.sampling_rate, 2 * c);
-                      }),
+        parts,
+        [&](const SamplingEvent& event) {
+          const double c = event.clip_norm / event.noise_stddev;
+          return zero_out ? FixedSizeZeroOutLoss(event.sampling_rate, c)
+                          : FixedSizeReplaceLoss(event.sampling_rate, 2 * c);
+        },
         static_cast<double>(count), static_cast<double>(count), delta));
     start_ = FindCompositionStart(rounds, delta);
     range_ = rounds.front().range;
@@ -185,6 +207,8 @@ class FixedSizeRounds {
 
   std::optional<FixedSizeResult> Epsilon() {
     if (!(start_.deviation > 0)) return std::nullopt;
+    // Nothing is below 0, and the envelope has shown it.
+    if (envelope_epsilon_ == 0.0) return FixedSizeResult{.cells = 1};
     const bool zero_out = parts_.front().event.neighbouring == Neighbouring::kZeroOut;
     std::optional<FixedSizeResult> worst;
     for (const bool forward : {true, false}) {
@@ -208,7 +232,8 @@ class FixedSizeRounds {
     double step = step_;
     std::span<const double> cuts = kCuts;
     const double coarsest = 0.1 * start_.deviation;
-    const auto too_much = [&] { return Work(CellCount(zero_out, cuts), step) > 1; };
+    const double most = zero_out ? 0.4 : 1;  // of two directions or of one
+    const auto too_much = [&] { return Work(CellCount(zero_out, cuts), step) > most; };
     while (too_much() && step < coarsest) step *= std::numbers::sqrt2;
     if (too_much()) cuts = kCoarseCuts;
     while (too_much() && step < 2 * coarsest) step *= std::numbers::sqrt2;
@@ -225,18 +250,22 @@ class FixedSizeRounds {
   }
 
   // The largest step of the lattice with which the envelope's own epsilon is near its limit.
-  double ChooseStep(const RoundLoss& envelope) const {
-    std::optional<double> coarser;
-    double step = 0.1 * start_.deviation;
+  double ChooseStep(const RoundLoss& envelope) {
+    const double evaluations = (range_.high - range_.low) * static_cast<double>(parts_.size());
+    double step = std::max(0.1 * start_.deviation, evaluations / kMostEnvelopeWork);
+    double work = 0;
     for (int halvings = 0; halvings < 6; ++halvings, step /= 2) {
+      work += evaluations / step;
+      if (halvings > 0 && work > kMostEnvelopeWork) break;
       const LossSum sum({{.lattice = PessimisticLattice(envelope, range_, step),
                           .rounds = static_cast<double>(count_)}});
       const auto epsilon =
-          sum.Epsilon(sum.TiltAt(start_.tilt.theta), delta_, Side::kAbove, kMaxLatticePoints);
+          sum.Epsilon(sum.TiltAt(start_.tilt.theta), delta_, Side::kAbove, kMostTransformPoints);
       if (!epsilon) return step;
+      const std::optional<double> coarser = std::exchange(envelope_epsilon_, epsilon->epsilon);
       // The error falls with the square of the step: this one has a third of the difference.
-      if (coarser && (*coarser - epsilon->epsilon) / 3 < kWantedError * epsilon->epsilon) break;
-      coarser = epsilon->epsilon;
+      if (coarser && (*coarser - epsilon->epsilon) / 3 <= kWantedError * epsilon->epsilon) break;
+      if (epsilon->epsilon == 0) break;
     }
     return step;
   }
@@ -247,7 +276,7 @@ class FixedSizeRounds {
     const double epsilon = std::max(tilt.mean, 0.0) + tilt.stddev;
     return {.theta = tilt.theta,
             .lowest = -epsilon - 1.2 * tilt.stddev,
-            .highest = 14 / (1 + tilt.theta)};
+            .highest = std::min(14 / (1 + tilt.theta), 20 * tilt.stddev)};
   }
 
   static size_t CellCount(bool zero_out, std::span<const double> cuts) {
@@ -262,10 +291,16 @@ class FixedSizeRounds {
     const double reach = (range_.high - range_.low) / step;
     const double length = (window.highest - window.lowest) / step + reach;
     const auto pairs = static_cast<double>(cells);
-    const double transforms =
-        0.5 * pairs * static_cast<double>(count_) * length * std::log2(std::max(length, 2.0));
-    const double lattices = pairs * reach * static_cast<double>(parts_.size());
-    return transforms / kTransformWork + lattices / kLatticeWork;
+    const double transforms = (0.5 * pairs + 1) * static_cast<double>(count_ + 2) * length *
+                              std::log2(std::max(length, 2.0));
+    // Lines of a corner, about, for each part and cell; and the merged cells of the lower bound.
+    double lines = 0;
+    for (const WeightedEvent& part : parts_) {
+      const double c = part.event.clip_norm / part.event.noise_stddev;
+      lines += (22 + 2 * c) / std::min(0.6, 0.35 / c);
+    }
+    const double lattices = reach * (0.6 * pairs * lines + 24 * static_cast<double>(parts_.size()));
+    return transforms / kTransformWork + lattices / kLineWork;
   }
 
   const std::vector<WeightedEvent>& parts_;
@@ -275,6 +310,7 @@ class FixedSizeRounds {
   CompositionStart start_;
   LossRange range_;
   double step_ = 0;
+  std::optional<double> envelope_epsilon_;
 };
 
 }  // namespace
@@ -285,12 +321,18 @@ absl::StatusOr<std::optional<FixedSizeResult>> FixedSizeEpsilon(
   TACET_RETURN_IF_ERROR(CheckStream(stream));
   const std::optional<RepeatedEvent> round = OnlyRound(stream);
   if (!round || round->count < 2) return std::nullopt;
-  const std::vector<WeightedEvent> parts =
-      GroupMixture(round->round, GroupedFor::kUpperBound, kMaxParts);
-  if (!IsFixedSize(parts)) return std::nullopt;
-  const std::vector<WeightedEvent> attained =
-      GroupMixture(round->round, GroupedFor::kLowerBound, kMaxParts);
-  return FixedSizeRounds(parts, attained, round->count, delta).Epsilon();
+  size_t before = 0;
+  for (const size_t most : kMostParts) {
+    const std::vector<WeightedEvent> parts =
+        GroupMixture(round->round, GroupedFor::kUpperBound, most);
+    if (!IsFixedSize(parts)) return std::nullopt;
+    if (std::exchange(before, parts.size()) == parts.size()) continue;
+    const std::vector<WeightedEvent> attained =
+        GroupMixture(round->round, GroupedFor::kLowerBound, most);
+    const auto result = FixedSizeRounds(parts, attained, round->count, delta).Epsilon();
+    if (result) return result;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tacet::accounting

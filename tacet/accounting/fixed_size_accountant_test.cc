@@ -74,6 +74,22 @@ TEST(FixedSizeAccountantTest, LiesBetweenOnePairAndTheEnvelope) {
   }
 }
 
+// e^epsilon overflows there; the answer was once 0. The lower bound is PLD's, of one attained pair.
+TEST(FixedSizeAccountantTest, LargeEpsilonsDoNotOverflow) {
+  for (const Neighbouring neighbouring : {Neighbouring::kReplaceOne, Neighbouring::kZeroOut}) {
+    for (const double delta : {1e-15, 0.3}) {
+      const auto stream = Repeated(FixedSize(0.9, 0.3, neighbouring), 200);
+      const auto tight = FixedSizeEpsilon(stream, delta);
+      ASSERT_TRUE(tight.ok());
+      const double lower = PldEpsilon(stream, delta)->epsilon_lower;
+      ASSERT_GT(lower, 710);
+      if (!tight->has_value()) continue;
+      EXPECT_GE((*tight)->epsilon, lower);
+      EXPECT_LE((*tight)->epsilon_lower, (*tight)->epsilon);
+    }
+  }
+}
+
 TEST(FixedSizeAccountantTest, SaysNothingWhereItHasNothingToSay) {
   SamplingEvent poisson = FixedSize(0.1, 1, Neighbouring::kReplaceOne);
   poisson.sampling = Sampling::kPoisson;
@@ -171,6 +187,47 @@ TEST(KnownSizeTest, GroupsBracketTheMixture) {
   const double below = PldEpsilon({{.round = lower, .count = 20}}, 1e-5)->epsilon;
   EXPECT_GT(above, below);
   EXPECT_LT(above / below, 1.03);
+}
+
+// A few colluders among many know hardly more than an outsider: forms that differ by their own
+// number only are taken together. Taken one after another they once cost half of epsilon.
+TEST(KnownSizeTest, AFewColludersHardlyCost) {
+  FederationPrivacySpec spec{.clients = 1'000'000,
+                             .cohort = 10'000,
+                             .rounds = 100,
+                             .noise_stddev = 4,
+                             .sampling = Sampling::kPoisson,
+                             .colluders = 3};
+  const auto views = ObserveFederation(spec);
+  ASSERT_TRUE(views.ok());
+  const auto epsilon_of = [&](View view) {
+    for (const ObservedRounds& v : *views) {
+      if (v.view == view) {
+        return PldEpsilon({{.round = v.round, .count = v.releases}}, 1e-5)->epsilon;
+      }
+    }
+    return 0.0;
+  };
+  const double outsider = epsilon_of(View::kOutsider);
+  EXPECT_GT(outsider, 0.18);
+  EXPECT_LT(outsider, 0.21);
+  EXPECT_LT(epsilon_of(View::kColluders), outsider * 1.01);  // 0.29 once
+}
+
+// The certain participation that stands for what a table of numbers leaves out is not taken
+// together with a participation that is likely enough to count.
+TEST(KnownSizeTest, GroupsStayNarrow) {
+  const SamplingEvent event{.sampling = Sampling::kPoissonKnownSize,
+                            .sampling_rate = 1e-2,
+                            .noise_stddev = 4,
+                            .pool = 1'000'000,
+                            .least = 9412};
+  for (const size_t most : {4, 8, 32}) {
+    for (const WeightedEvent& group :
+         GroupMixture({{.event = event}}, GroupedFor::kUpperBound, most)) {
+      EXPECT_LT(group.event.sampling_rate, group.probability > 1e-20 ? 0.02 : 1.1);
+    }
+  }
 }
 
 }  // namespace

@@ -11,9 +11,12 @@
 namespace tacet::accounting {
 namespace {
 
-// Beyond this many deviations a normal has less than 1e-21.
-constexpr double kReach = 7.5;
+// Beyond this many deviations a normal has less than 1e-25.
+constexpr double kReach = 10.5;
+// Step of the trapezoidal rule: at most the first over the steepness of the edge, and the second
+// over its bend, the difference of the slopes of the two exponentials along it.
 constexpr double kWidestStep = 0.75;
+constexpr double kStepTimesBend = 0.5;
 
 class CornerHalf : public RoundLoss {
  public:
@@ -32,9 +35,13 @@ class CornerHalf : public RoundLoss {
     }
     const double low = -kReach - moved_y_;
     const double high = kReach + rest_y_;
-    const double slope = (rest_y_ + moved_y_) / std::min(moved_x_, std::max(rest_x_, 1e-300));
-    const double wanted =
-        kWidestStep / std::max(1.0, 0.35 * (corner.moved + std::min(slope, 20.0)));
+    // Each exponential's own edge has this slope, the one falling and the other rising with y.
+    const double slope = across / along;
+    double bend = 0;
+    for (const double edge : {-slope, slope}) {
+      bend = std::max(bend, std::abs(rest_y_ + moved_y_ + (rest_x_ - moved_x_) * edge));
+    }
+    const double wanted = std::min(kWidestStep * along, kStepTimesBend / std::max(bend, 1e-3));
     const auto count = static_cast<size_t>(std::ceil((high - low) / wanted));
     const double step = (high - low) / static_cast<double>(count);
     const double scale = step / std::sqrt(2 * std::numbers::pi);

@@ -19,7 +19,7 @@ namespace {
 constexpr double kLogOutside = -25;
 constexpr double kLogOutsideExtended = -35;
 // Transforms up to this size are repeated with more digits where rounding is not negligible.
-constexpr size_t kMostExtendedPoints = size_t{1} << 18;
+constexpr size_t kMostExtendedPoints = size_t{1} << 16;
 constexpr double kNegligible = 0.01;
 
 // erfc(x) e^{x^2}, x >= 0.
@@ -277,6 +277,7 @@ std::optional<ComposedEpsilon> LossSum::Epsilon(const Tilt& tilt, double delta, 
     if (better) {
       best = solved;
     }
+    if (best) best->extended = extended;
     if (solved && solved->charged_share < kNegligible) {
       break;
     }

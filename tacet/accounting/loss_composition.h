@@ -15,7 +15,8 @@ enum class Side { kAbove, kBelow };
 
 struct ComposedEpsilon {
   double epsilon = 0;
-  size_t points = 0;  // of the transform
+  size_t points = 0;      // of the transform
+  bool extended = false;  // whether it was repeated with more digits
   // How much of delta is charged to cut tails and rounding, relative to the target.
   double charged_share = 0;
 };

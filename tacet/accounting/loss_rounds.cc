@@ -9,6 +9,9 @@
 namespace tacet::accounting {
 namespace {
 
+// Cells of a lattice times parts of a mixture that the tilt is looked for with.
+constexpr double kMostStartWork = 131'072;
+
 // Nobody is sampled: P = Q.
 class NoLoss : public RoundLoss {
  public:
@@ -29,9 +32,8 @@ bool IsUnsampled(const SamplingEvent& event) {
          (event.sampling_rate >= 1 && event.sampling != Sampling::kPoissonKnownSize);
 }
 
-std::unique_ptr<RoundLoss> LossOfMixture(
-    const std::vector<WeightedEvent>& mixture,
-    const std::function<std::unique_ptr<RoundLoss>(const SamplingEvent&)>& loss_of) {
+std::unique_ptr<RoundLoss> LossOfMixture(const std::vector<WeightedEvent>& mixture,
+                                         const LossOfEvent& loss_of) {
   std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts;
   for (const WeightedEvent& part : mixture) {
     std::unique_ptr<RoundLoss> loss;
@@ -48,27 +50,36 @@ std::unique_ptr<RoundLoss> LossOfMixture(
   return MixedLoss(std::move(parts));
 }
 
-LossRounds MakeLossRounds(std::unique_ptr<RoundLoss> loss, double count, double total_rounds,
-                          double delta) {
+LossRounds MakeLossRounds(const std::vector<WeightedEvent>& mixture, const LossOfEvent& loss_of,
+                          double count, double total_rounds, double delta) {
+  std::unique_ptr<RoundLoss> loss = LossOfMixture(mixture, loss_of);
   const LossRange range =
       FindLossRange(*loss, delta * 1e-5 / total_rounds, delta * 1e-12 / total_rounds);
-  return {.loss = std::move(loss), .count = count, .range = range};
+  return {.loss = std::move(loss),
+          .count = count,
+          .range = range,
+          .parts = static_cast<double>(mixture.size())};
 }
 
 CompositionStart FindCompositionStart(std::vector<LossRounds>& rounds, double delta) {
   double count = 0;
-  for (const LossRounds& r : rounds) count += r.count;
+  double parts = 0;
+  for (const LossRounds& r : rounds) {
+    count += r.count;
+    parts += r.parts;
+  }
   CompositionStart start;
   double step = kInfinity;
   for (int turn = 0; turn < 12; ++turn) {
     double width = 0;
     for (const LossRounds& r : rounds) width = std::max(width, r.range.high - r.range.low);
     step = std::min(step, width / 1000);
-    std::vector<LossSum::Part> parts;
+    std::vector<LossSum::Part> lattices;
     for (const LossRounds& r : rounds) {
-      parts.push_back({.lattice = PessimisticLattice(*r.loss, r.range, step), .rounds = r.count});
+      lattices.push_back(
+          {.lattice = PessimisticLattice(*r.loss, r.range, step), .rounds = r.count});
     }
-    start.tilt = LossSum(std::move(parts)).FindTilt(std::log(delta));
+    start.tilt = LossSum(std::move(lattices)).FindTilt(std::log(delta));
     start.deviation = start.tilt.stddev / std::sqrt(count);
     // Low losses hardly count under the tilt: they may share the range's lower end.
     for (LossRounds& r : rounds) {
@@ -80,8 +91,7 @@ CompositionStart FindCompositionStart(std::vector<LossRounds>& rounds, double de
       }
       r.range.low = low;
     }
-    const double wanted =
-        std::max(0.1 * start.deviation, width / static_cast<double>(kMaxLatticePoints));
+    const double wanted = std::max(0.1 * start.deviation, width * parts / kMostStartWork);
     if (step <= 1.5 * wanted) break;
     step = wanted;
   }

@@ -17,22 +17,24 @@ namespace tacet::accounting {
 // True when the observer knows that the unit takes part.
 bool IsUnsampled(const SamplingEvent& event);
 
+using LossOfEvent = std::function<std::unique_ptr<RoundLoss>(const SamplingEvent&)>;
+
 // The loss of a mixture whose form the observer learns: `loss_of` for parts that are sampled and
 // have noise, no loss where nobody is sampled, everything lost where there is no noise. The mixture
 // is one that GroupMixture made.
-std::unique_ptr<RoundLoss> LossOfMixture(
-    const std::vector<WeightedEvent>& mixture,
-    const std::function<std::unique_ptr<RoundLoss>(const SamplingEvent&)>& loss_of);
+std::unique_ptr<RoundLoss> LossOfMixture(const std::vector<WeightedEvent>& mixture,
+                                         const LossOfEvent& loss_of);
 
 // `count` rounds of one loss; losses outside the range have too little mass to matter.
 struct LossRounds {
   std::unique_ptr<RoundLoss> loss;
   double count = 0;
   LossRange range;
+  double parts = 1;  // of the mixture that the loss is
 };
 
-LossRounds MakeLossRounds(std::unique_ptr<RoundLoss> loss, double count, double total_rounds,
-                          double delta);
+LossRounds MakeLossRounds(const std::vector<WeightedEvent>& mixture, const LossOfEvent& loss_of,
+                          double count, double total_rounds, double delta);
 
 // The tilt under which the sum of all losses has its mean near epsilon(delta), and the standard
 // deviation of one round under it. Found on coarse lattices; narrows the ranges' lower ends to
@@ -42,9 +44,6 @@ struct CompositionStart {
   LossSum::Tilt tilt;
 };
 CompositionStart FindCompositionStart(std::vector<LossRounds>& rounds, double delta);
-
-// No lattice has more points.
-inline constexpr size_t kMaxLatticePoints = size_t{1} << 20;
 
 }  // namespace tacet::accounting
 

@@ -23,18 +23,22 @@ namespace {
 constexpr double kFinestGap = 8e-5;  // relative to max(1, epsilon); refined no further
 constexpr double kWantedGap = 1e-3;
 constexpr size_t kCheapPoints = size_t{1} << 19;  // refines towards the finest gap up to here
-constexpr size_t kMostPoints = size_t{1} << 21;
+constexpr size_t kMostPoints = size_t{1} << 19;
+// Work that one bracket may take, in evaluations of one part's loss: some half a second.
+constexpr double kMostWork = 4e6;
+constexpr double kWorkOfPoint = 3;          // of a transform
+constexpr double kWorkOfExtended = 30;      // of one with more digits
+constexpr double kWorkOfMergedCell = 12;    // of a lattice from below
+constexpr double kFirstFineness = 0.04;     // steps in deviations of a round
+constexpr double kCoarsestFineness = 1000;  // where even the first is too much work
 
 // What is known about one round: a pair that dominates, or one that is attained.
 enum class Bound { kUpper, kLower };
 
-// Whether exchanging the neighbours changes the bound's pair.
-bool HasTwoDirections(const SamplingEvent& event, Bound bound) {
-  if (IsUnsampled(event)) {
-    return false;
-  }
-  return event.sampling == Sampling::kPoisson ? event.neighbouring == Neighbouring::kZeroOut
-                                              : bound == Bound::kLower;
+// Whether exchanging the neighbours changes the pair that dominates.
+bool HasTwoDirections(const SamplingEvent& event) {
+  return event.sampling == Sampling::kPoisson && !IsUnsampled(event) &&
+         event.neighbouring == Neighbouring::kZeroOut;
 }
 
 std::unique_ptr<RoundLoss> EventLoss(const SamplingEvent& event, Bound bound, bool forward) {
@@ -65,11 +69,10 @@ std::vector<LossRounds> StreamLosses(const std::vector<RepeatedEvent>& stream, B
   std::vector<LossRounds> rounds;
   for (const RepeatedEvent& repeated : stream) {
     if (repeated.count > 0) {
-      rounds.push_back(MakeLossRounds(LossOfMixture(GroupMixture(repeated.round, side),
-                                                    [&](const SamplingEvent& event) {
-                                                      return EventLoss(event, bound, forward);
-                                                    }),
-                                      static_cast<double>(repeated.count), total, delta));
+      rounds.push_back(MakeLossRounds(
+          GroupMixture(repeated.round, side),
+          [&](const SamplingEvent& event) { return EventLoss(event, bound, forward); },
+          static_cast<double>(repeated.count), total, delta));
     }
   }
   return rounds;
@@ -85,14 +88,6 @@ LossSum Lattices(const std::vector<LossRounds>& rounds, double step, Side side) 
   return LossSum(std::move(parts));
 }
 
-double CellCount(const std::vector<LossRounds>& rounds, double step) {
-  double cells = 0;
-  for (const LossRounds& r : rounds) {
-    cells += (r.range.high - r.range.low) / step;
-  }
-  return cells;
-}
-
 // What rounding of the masses can move the composed loss by.
 double RoundingShift(const std::vector<LossRounds>& rounds, const LossSum& sum) {
   double count = 0;
@@ -100,6 +95,20 @@ double RoundingShift(const std::vector<LossRounds>& rounds, const LossSum& sum) 
     count += r.count;
   }
   return 2.3e-16 * count * static_cast<double>(sum.cells());
+}
+
+double TransformWork(const ComposedEpsilon& composed) {
+  return static_cast<double>(composed.points) *
+         (kWorkOfPoint + (composed.extended ? kWorkOfExtended : 0));
+}
+
+// Evaluations for a lattice from above and one from below.
+double LatticeWork(const std::vector<LossRounds>& rounds, double step) {
+  double work = 0;
+  for (const LossRounds& r : rounds) {
+    work += r.parts * (r.range.high - r.range.low) / step * (1 + kWorkOfMergedCell);
+  }
+  return work;
 }
 
 struct Bracket {
@@ -132,6 +141,16 @@ Bracket OneRound(const RoundLoss& loss, const LossRange& range, double delta) {
     return slack > 0 ? high : low;
   };
   return {.upper = solve(1e-12), .lower = solve(-1e-12), .points = 0, .tight = true};
+}
+
+// The finest lattice, in deviations of a round, that a third of the work is enough for.
+double FirstFineness(const std::vector<LossRounds>& rounds, const CompositionStart& start) {
+  double fineness = kFirstFineness;
+  while (LatticeWork(rounds, fineness * start.deviation) > 0.3 * kMostWork &&
+         fineness < kCoarsestFineness) {
+    fineness *= 2;
+  }
+  return fineness;
 }
 
 // Upper and lower epsilon of one list of pairs, refined until they are close or the upper one is
@@ -168,17 +187,18 @@ Bracket BracketEpsilon(std::vector<LossRounds> rounds, double delta, double enou
     return bracket;
   }
   double last_gap = kInfinity;
-  int stalled = 0;
-  for (double fineness = 0.04; fineness > 2e-4; fineness /= 2) {
+  double spent = 0;
+  for (double fineness = FirstFineness(rounds, start); fineness > 2e-4; fineness /= 2) {
     const double step = fineness * start.deviation;
-    if (CellCount(rounds, step) > static_cast<double>(kMaxLatticePoints)) {
-      break;
-    }
     const LossSum above = Lattices(rounds, step, Side::kAbove);
     const auto upper =
         above.Epsilon(above.TiltAt(start.tilt.theta), delta, Side::kAbove, kMostPoints);
     if (!upper) {
-      break;
+      if (bracket.points > 0 || fineness > kCoarsestFineness) {
+        break;
+      }
+      fineness *= 8;  // too many points: four times coarser
+      continue;
     }
     bracket.points = std::max(bracket.points, upper->points);
     bracket.upper = std::min(
@@ -194,13 +214,40 @@ Bracket BracketEpsilon(std::vector<LossRounds> rounds, double delta, double enou
     }
     const double gap = (bracket.upper - bracket.lower) / std::max(1.0, bracket.upper);
     bracket.tight = gap <= kWantedGap;
+    const double work = LatticeWork(rounds, step) + 2 * TransformWork(*upper);
+    spent += work;
     if (gap <= kFinestGap || (bracket.tight && upper->points >= kCheapPoints) ||
-        (bracket.tight && gap > 0.8 * last_gap) || stalled >= 2) {
+        (bracket.tight && gap > 0.8 * last_gap) || spent + 2 * work > kMostWork) {
       break;
     }
     last_gap = gap;
   }
   return bracket;
+}
+
+// A lower bound only, on lattices that are refined until it hardly grows.
+double LowerEpsilon(std::vector<LossRounds> rounds, double delta) {
+  if (rounds.size() == 1 && rounds.front().count == 1) {
+    return OneRound(*rounds.front().loss, rounds.front().range, delta).lower;
+  }
+  const CompositionStart start = FindCompositionStart(rounds, delta);
+  if (!(start.deviation > 0)) return 0;
+  double best = 0;
+  double spent = 0;
+  for (double fineness = FirstFineness(rounds, start); fineness > 2e-4; fineness /= 2) {
+    const double step = fineness * start.deviation;
+    const LossSum below = Lattices(rounds, step, Side::kBelow);
+    const auto lower =
+        below.Epsilon(below.TiltAt(start.tilt.theta), delta, Side::kBelow, kMostPoints);
+    if (!lower) break;
+    const double before = best;
+    best = std::max(best, lower->epsilon - RoundingShift(rounds, below));
+    const double work = LatticeWork(rounds, step) + TransformWork(*lower);
+    spent += work;
+    const bool settled = best > 0 && best - before <= kWantedGap / 4 * std::max(1.0, best);
+    if (settled || spent + 2 * work > kMostWork) break;
+  }
+  return best;
 }
 
 // The closed form for the stream as if everybody were always known to take part: never below any
@@ -228,10 +275,10 @@ bool AllUnsampled(const std::vector<RepeatedEvent>& stream) {
   });
 }
 
-bool AnyTwoDirections(const std::vector<RepeatedEvent>& stream, Bound bound) {
+bool AnyTwoDirections(const std::vector<RepeatedEvent>& stream) {
   for (const RepeatedEvent& repeated : stream) {
     for (const WeightedEvent& part : repeated.round) {
-      if (HasTwoDirections(part.event, bound)) {
+      if (HasTwoDirections(part.event)) {
         return true;
       }
     }
@@ -258,11 +305,11 @@ bool NeedsOwnLowerBound(const std::vector<RepeatedEvent>& stream) {
 // The larger answer of the directions in which neighbours can be compared. The direction with the
 // unit present first is nearly always the larger one: the other is followed only until it is known
 // not to matter.
-Bracket WorstDirection(const std::vector<RepeatedEvent>& stream, Bound bound, double delta) {
-  Bracket worst = BracketEpsilon(StreamLosses(stream, bound, true, delta), delta, 0);
-  if (AnyTwoDirections(stream, bound)) {
+Bracket WorstDirection(const std::vector<RepeatedEvent>& stream, double delta) {
+  Bracket worst = BracketEpsilon(StreamLosses(stream, Bound::kUpper, true, delta), delta, 0);
+  if (AnyTwoDirections(stream)) {
     const Bracket other =
-        BracketEpsilon(StreamLosses(stream, bound, false, delta), delta, worst.lower);
+        BracketEpsilon(StreamLosses(stream, Bound::kUpper, false, delta), delta, worst.lower);
     worst.upper = std::max(worst.upper, other.upper);
     worst.lower = std::max(worst.lower, other.lower);
     worst.points = std::max(worst.points, other.points);
@@ -293,13 +340,13 @@ absl::StatusOr<PldResult> PldEpsilon(const std::vector<RepeatedEvent>& given, do
   if (AllUnsampled(stream)) {
     return PldResult{.epsilon = unsampled, .epsilon_lower = unsampled, .tight = true};
   }
-  const Bracket upper = WorstDirection(stream, Bound::kUpper, delta);
+  const Bracket upper = WorstDirection(stream, delta);
   PldResult result{.epsilon = upper.upper,
                    .epsilon_lower = upper.lower,
                    .tight = upper.tight,
                    .points = upper.points};
   if (NeedsOwnLowerBound(stream)) {
-    result.epsilon_lower = WorstDirection(stream, Bound::kLower, delta).lower;
+    result.epsilon_lower = LowerEpsilon(StreamLosses(stream, Bound::kLower, true, delta), delta);
   }
   if (unsampled < result.epsilon) {
     result.epsilon = unsampled;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "tacet/accounting/count_laws.h"
 #include "tacet/base/status.h"
@@ -15,6 +16,16 @@ constexpr uint64_t kMaxPool = 100'000'000;
 bool SameKind(const SamplingEvent& a, const SamplingEvent& b) {
   return a.sampling == b.sampling && a.neighbouring == b.neighbouring && a.clip_norm == b.clip_norm;
 }
+
+// Parts that may be taken together lie side by side in this order.
+auto KeyOf(const SamplingEvent& event) {
+  return std::tuple(event.sampling, event.neighbouring, event.clip_norm, event.sampling_rate,
+                    event.noise_stddev);
+}
+
+// Rates and noises of a group's parts differ by at most this factor, both together: a certain
+// participation that is all but impossible must not make a rare one certain.
+constexpr double kWidestGroup = 2;
 
 // Neighbours taken together as long as the probability of a group times how far its parts lie
 // apart, in noise and in rate, is at most `max_cost`.
@@ -36,7 +47,7 @@ std::vector<WeightedEvent> GroupsOfCost(const std::vector<WeightedEvent>& parts,
       const double width =
           wider.most_noise / wider.least_noise * (wider.most_rate / wider.least_rate) - 1;
       WeightedEvent& group = groups.back();
-      if ((group.probability + part.probability) * width <= max_cost) {
+      if (width <= kWidestGroup - 1 && (group.probability + part.probability) * width <= max_cost) {
         spread = wider;
         group.probability += part.probability;
         group.event.noise_stddev = upper ? wider.least_noise : wider.most_noise;
@@ -208,6 +219,10 @@ std::vector<WeightedEvent> GroupMixture(const std::vector<WeightedEvent>& mixtur
       }
     }
   }
+  // Colluders who see several numbers of their own meet the same rates and noises again and again.
+  std::sort(kept.begin(), kept.end(), [](const WeightedEvent& a, const WeightedEvent& b) {
+    return KeyOf(a.event) < KeyOf(b.event);
+  });
   std::vector<WeightedEvent> groups = kept;
   for (double cost = 1e-4; groups.size() > ungrouped && cost < 0.1; cost *= 1.5) {
     groups = GroupsOfCost(kept, side, cost);

@@ -86,12 +86,12 @@ std::vector<WeightedEvent> FixedSizeParts(const SamplingEvent& event);
 
 enum class GroupedFor { kUpperBound, kLowerBound };
 
-// A mixture as accountants take it: events of known size are replaced by their parts, and
-// neighbouring parts of a long mixture are taken together. Each group has the least noise and the
-// highest rate among its parts for an upper bound of what is lost, and the other way around for a
-// lower one; groups are wide only where they have little probability. Parts without probability
-// are left out. Mixtures of up to `ungrouped` parts are left alone, others become at most that many
-// as far as their noises and rates lie close together.
+// A mixture as accountants take it: events of known size are replaced by their parts, parts are in
+// the order of their rates, and neighbouring parts of a long mixture are taken together. Each group
+// has the least noise and the highest rate among its parts for an upper bound of what is lost, and
+// the other way around for a lower one; groups are wide only where they have little probability.
+// Parts without probability are left out. Mixtures of up to `ungrouped` parts are left alone,
+// others become at most that many as far as their noises and rates lie close together.
 std::vector<WeightedEvent> GroupMixture(const std::vector<WeightedEvent>& mixture, GroupedFor side,
                                         size_t ungrouped = kUngroupedParts);
 

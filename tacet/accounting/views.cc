@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -14,6 +15,8 @@ namespace tacet::accounting {
 namespace {
 
 constexpr double kMissedRound = 1e-9;
+// Numbers of colluders in a cohort of public size that are told apart: each is a mixture itself.
+constexpr size_t kMostColludingForms = 16;
 
 bool IsClientUnit(const FederationPrivacySpec& spec) { return spec.unit == Unit::kClient; }
 
@@ -34,9 +37,25 @@ SamplingEvent Release(const FederationPrivacySpec& spec, uint64_t honest_shares,
     event.pool = pool;
     event.least = std::max<uint64_t>(honest_shares, 1);
     honest_shares = event.least;
+    if (event.least > pool) {  // never enough for a release
+      event.least = pool;
+      event.sampling_rate = 0;
+    }
   }
   event.noise_stddev = spec.noise_stddev * std::sqrt(static_cast<double>(honest_shares) / shares);
   return event;
+}
+
+// Neighbouring numbers taken together by the largest of them, so that at most `most` are left.
+CountLaw Coarser(const CountLaw& law, size_t most) {
+  const size_t together = (law.probability.size() + most - 1) / most;
+  CountLaw coarser{.first = law.first, .probability = law.probability, .above = law.above};
+  for (size_t i = 0; i + 1 < law.probability.size(); ++i) {
+    if ((i + 1) % together != 0) {
+      coarser.probability[i + 1] += std::exchange(coarser.probability[i], 0);
+    }
+  }
+  return coarser;
 }
 
 // Shares of noise that are left of `shares` without those of `known`.
@@ -236,6 +255,12 @@ absl::Status CheckFederation(const FederationPrivacySpec& given) {
                                    UnitName(spec.unit));
     }
   }
+  if (spec.cover_uploads && spec.sampling != Sampling::kPoisson) {
+    return base::InvalidArgument(
+        "cover_uploads hide who was drawn, but with {} sampling whoever draws knows it: expected "
+        "poisson",
+        SamplingName(spec.sampling));
+  }
   TACET_RETURN_IF_ERROR(CheckDelta(spec.delta));
   FederationPrivacySpec unsampled = spec;
   unsampled.sampling = Sampling::kNone;
@@ -285,8 +310,8 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPr
       // All their shares are in every sum, whoever was drawn.
       colluding.round = {{.event = Release(spec, Without(shares, c), q, spec.pool - c)}};
     } else {
-      const CountLaw law =
-          fixed_size ? HypergeometricLaw(spec.pool, c, spec.cohort) : BinomialLaw(c, q);
+      const CountLaw law = fixed_size ? HypergeometricLaw(spec.pool, c, spec.cohort)
+                                      : Coarser(BinomialLaw(c, q), kMostColludingForms);
       for (size_t i = 0; i < law.probability.size(); ++i) {
         const uint64_t drawn = law.first + i;
         if (law.probability[i] > 0) {

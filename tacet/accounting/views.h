@@ -39,7 +39,8 @@ struct FederationPrivacySpec {
   uint64_t colluders = 0;           // c clients who share all that they know; 0..M-1
   uint64_t max_participations = 0;  // most rounds that one client joins; 0: T
   // Clients that were not drawn send zeros and noise, shares scaled to K_min of the whole pool
-  // (0: the pool), so that nobody sees who took part.
+  // (0: the pool), so that nobody sees who took part. Needs Poisson sampling: clients who collude
+  // learn from their own draws what a cohort of fixed size leaves for the others.
   bool cover_uploads = false;
   double record_rate = 0;    // q_r in (0, 1], for unit record or person
   uint64_t appearances = 1;  // most sites at which one person or record appears
@@ -84,7 +85,9 @@ struct ObservedRounds {
 //   in the cohort     noise sqrt((K_min - 1) / K_min) sigma, q = (K - 1) / (pool - 1)
 //   not in it         noise sigma, q = K / (pool - 1)
 //   colluders         j of c are drawn (hypergeometric; with Poisson sampling binomial):
-//                     noise sqrt((K_min - j) / K_min) sigma, q = (K - j) / (pool - c)
+//                     noise sqrt((K_min - j) / K_min) sigma, q = (K - j) / (pool - c);
+//                     with Poisson sampling of more than 16 possible j neighbouring ones are taken
+//                     together by the largest
 //   cohort-knowing    noise sigma, no sampling, max_participations releases, and again the number
 //                     of participations to be expected
 // With Poisson sampling q = K / pool for every view. Where only those who were drawn upload, their

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <string>
 
@@ -100,11 +101,59 @@ TEST(ViewsTest, TheLawsAddToOne) {
     }
   }
   // Everybody is drawn: all colluders are in.
-  const std::vector<double> all = HypergeometricLaw(10, 3, 10).probability;
-  EXPECT_NEAR(all[3], 1, 1e-12);
+  const CountLaw all = HypergeometricLaw(10, 3, 10);
+  EXPECT_EQ(all.first, 3);
+  EXPECT_EQ(all.probability, std::vector<double>{1});
   const CountLaw sure = BinomialLaw(4, 1);
   EXPECT_EQ(sure.first, 4);
   EXPECT_EQ(sure.probability, std::vector<double>{1});
+}
+
+// Logarithms of factorials would lose seven digits there, and tables of every number gigabytes.
+TEST(ViewsTest, LawsOfLargePoolsAreAccurateAndShort) {
+  const CountLaw coins = BinomialLaw(100'000'000, 0.5);
+  EXPECT_LT(coins.probability.size(), 200'000);
+  const size_t mode = 50'000'000 - coins.first;
+  EXPECT_NEAR(coins.probability[mode] * std::sqrt(std::numbers::pi / 2 * 1e8), 1, 1e-8);
+  EXPECT_NEAR(coins.probability[mode + 5000] / coins.probability[mode], std::exp(-0.5), 1e-8);
+  const CountLaw drawn = HypergeometricLaw(100'000'000, 49'000'000, 50'000'000);
+  EXPECT_LT(drawn.probability.size(), 200'000);
+  EXPECT_GT(drawn.above, 0);
+  double mean = 0;
+  for (size_t i = 0; i < drawn.probability.size(); ++i) {
+    mean += drawn.probability[i] * static_cast<double>(drawn.first + i);
+  }
+  EXPECT_NEAR(mean, 24'500'000, 1e-3);
+}
+
+// With more colluders than honest clients are left for, some numbers of them never allow a release.
+TEST(ViewsTest, ColludersSeeNoReleaseThatTooFewOthersCouldFill) {
+  const auto views = ObserveFederation({.clients = 10,
+                                        .cohort = 8,
+                                        .min_participants = 8,
+                                        .rounds = 3,
+                                        .noise_stddev = 6,
+                                        .sampling = Sampling::kPoisson,
+                                        .colluders = 5});
+  ASSERT_TRUE(views.ok());
+  const ObservedRounds& colluders = Find(*views, View::kColluders);
+  EXPECT_TRUE(CheckMixture(colluders.round).ok());
+  ASSERT_EQ(colluders.round.size(), 6);
+  EXPECT_EQ(colluders.round[2].event.sampling_rate, 0);  // 6 others of 5 would be needed
+  EXPECT_EQ(colluders.round[3].event.sampling_rate, 0.8);
+}
+
+TEST(ViewsTest, ManyColludersAreAFewForms) {
+  const auto views = ObserveFederation({.clients = 1'000'000,
+                                        .cohort = 10'000,
+                                        .rounds = 3,
+                                        .noise_stddev = 6,
+                                        .sampling = Sampling::kPoisson,
+                                        .colluders = 100'000});
+  ASSERT_TRUE(views.ok());
+  const ObservedRounds& colluders = Find(*views, View::kColluders);
+  EXPECT_TRUE(CheckMixture(colluders.round).ok());
+  EXPECT_LE(colluders.round.size(), 17);
 }
 
 TEST(ViewsTest, SmallFederationsHaveNoMeaninglessViews) {
@@ -139,6 +188,8 @@ TEST(ViewsTest, RefusesWhatIsOutOfRange) {
               HasSubstr("min_participants is 1001"));
   EXPECT_THAT(refused([](auto& s) { s.rounds = 0; }), HasSubstr("rounds is 0"));
   EXPECT_THAT(refused([](auto& s) { s.colluders = 3596; }), HasSubstr("colluders is 3596"));
+  EXPECT_THAT(refused([](auto& s) { s.cover_uploads = true; }),
+              HasSubstr("with fixed-size sampling whoever draws knows it"));
   EXPECT_THAT(refused([](auto& s) { s.delta = 0; }), HasSubstr("delta is 0"));
   EXPECT_THAT(refused([](auto& s) { s.noise_stddev = std::nan(""); }),
               HasSubstr("noise_stddev is nan"));

@@ -68,7 +68,8 @@ class PrivacyCommand : public Command {
                       &availability_);
     options.AddUint("max-participations", "most rounds that one client joins; 0 means all",
                     &spec_.max_participations);
-    options.AddFlag("cover-uploads", "clients that were not drawn send noise and zeros",
+    options.AddFlag("cover-uploads",
+                    "clients that were not drawn send noise and zeros; needs poisson",
                     &spec_.cover_uploads);
     options.AddChoice("unit", "what is hidden", {"client", "person", "record"}, &unit_);
     options.AddUint("sites", "the same as --clients, for --unit person or record", &sites_);

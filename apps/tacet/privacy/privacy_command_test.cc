@@ -115,7 +115,7 @@ TEST(PrivacyCommandTest, ZeroOutAvailabilityAndCovers) {
   EXPECT_THAT(Output({"--neighbouring", "zero-out"}), HasSubstr("2.189"));
   EXPECT_THAT(Output({"--availability", "0.7"}), HasSubstr("6.72"));
   EXPECT_THAT(Output({"--max-participations", "45"}), HasSubstr("11.48"));
-  const std::string covered = Output({"--cover-uploads"});
+  const std::string covered = Output({"--cover-uploads", "--sampling", "poisson"});
   EXPECT_THAT(covered, HasSubstr("traffic-observer"));
   EXPECT_THAT(covered, HasSubstr("whoever learns the cohorts nevertheless"));
   EXPECT_THAT(covered, Not(HasSubstr("server, network, operators; about")));
@@ -157,14 +157,14 @@ TEST(PrivacyCommandTest, ExplainsInWords) {
   EXPECT_THAT(text, HasSubstr("at most 84.3 % of the clients"));
   EXPECT_THAT(text,
               HasSubstr("at most e^epsilon times its probability with the other, plus delta"));
-  EXPECT_THAT(text, HasSubstr("traffic; assumes that cohorts are drawn honestly): epsilon 4.529"));
+  EXPECT_THAT(text, HasSubstr("traffic; assumes that cohorts are drawn honestly): epsilon 4.3"));
   EXPECT_THAT(text, HasSubstr("took part 100 times): epsilon 19.131"));
   EXPECT_THAT(text, HasSubstr("Not guaranteed"));
   EXPECT_THAT(text, HasSubstr("Anyone who sees the traffic learns them."));
   EXPECT_THAT(text, Not(HasSubstr("Warnings")));
   EXPECT_THAT(Output({"--explain", "--false-positive-rate", "0.1"}),
               HasSubstr("accepts a 10 % false-positive rate can identify at most 39.6 %"));
-  const std::string covered = Output({"--explain", "--cover-uploads"});
+  const std::string covered = Output({"--explain", "--cover-uploads", "--sampling", "poisson"});
   EXPECT_THAT(covered, HasSubstr("although everybody uploads"));
   EXPECT_THAT(covered, Not(HasSubstr("Anyone who knows who took part")));
 }

@@ -1,0 +1,16 @@
+// Random federations against independent lower bounds.
+#include <gtest/gtest.h>
+
+#include "tacet/accounting/random_federations_for_test.h"
+
+namespace tacet::accounting {
+namespace {
+
+TEST(RandomFederationsTest, NoViewIsPromisedLessThanAnAdversaryReaches) {
+  const FederationsChecked checked = CheckRandomFederations(100, 1, false);
+  EXPECT_EQ(checked.views, 100);
+  EXPECT_GE(checked.compared, 40);
+}
+
+}  // namespace
+}  // namespace tacet::accounting
