@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -34,12 +35,11 @@ absl::Status CheckUnit(const ManifestSpec& spec) {
           "knows it: choose poisson, members then toss coins of their own",
           accounting::SamplingName(spec.sampling));
     }
-    if (spec.record_rate != 0 || spec.expected_batch != 0 || spec.appearances != 0 ||
-        spec.colluders != 0) {
+    if (spec.record_rate != 0 || spec.expected_batch != 0 || spec.appearances != 0) {
       return base::InvalidArgument(
-          "record_rate {}, expected_batch {}, appearances {} and colluders {} are for unit record "
-          "or person; with unit client they must be left out",
-          spec.record_rate, spec.expected_batch, spec.appearances, spec.colluders);
+          "privacy.record_rate {}, privacy.expected_batch {} and privacy.appearances {} are for "
+          "unit record or person; with unit client they must be left out",
+          spec.record_rate, spec.expected_batch, spec.appearances);
     }
     return absl::OkStatus();
   }
@@ -63,11 +63,6 @@ absl::Status CheckUnit(const ManifestSpec& spec) {
         "sampling",
         unit, spec.clients, spec.cohort, accounting::SamplingName(spec.sampling));
   }
-  if (spec.colluders >= spec.min_participants) {
-    return base::InvalidArgument(
-        "colluders is {}, but only {} sites need to take part: nobody's noise would be left",
-        spec.colluders, spec.min_participants);
-  }
   // A site's sum becomes floats: on the way each coordinate may move by 2^-23 b. The clipping of
   // records leaves room for that (docs/design/records.md).
   const double rounding =
@@ -79,6 +74,36 @@ absl::Status CheckUnit(const ManifestSpec& spec) {
         spec.coordinate_bound, spec.dimension, rounding, spec.clip_norm);
   }
   return absl::OkStatus();
+}
+
+// K_min - c, the uploads in every sum that come from members outside the coalition. Fewer than two
+// leave encryption nothing to hide: the sum less the coalition's own uploads is one member's
+// update. (Two are enough for the one-time keys: docs/security/rlwe.md.) In the clear, one is
+// needed for its noise.
+absl::Status CheckHonestUploads(const ManifestSpec& spec) {
+  const uint64_t least = spec.without_encryption ? 1 : 2;
+  const uint64_t needed = least + spec.colluders;
+  if (spec.min_participants >= needed) return absl::OkStatus();
+  std::string remedy;
+  if (ExpectedUploads(spec) >= needed) {
+    remedy = fmt::format("raise federation.min_participants to {} or more", needed);
+  } else if (spec.clients >= needed) {
+    remedy = fmt::format("raise federation.cohort, now {}, to {} or more", spec.cohort, needed);
+  } else {
+    remedy =
+        fmt::format("the federation needs {} members or more, it has {}", needed, spec.clients);
+  }
+  if (spec.colluders > 0 && spec.min_participants >= least) {
+    remedy += fmt::format(", or lower privacy.colluders to {}", spec.min_participants - least);
+  }
+  return base::InvalidArgument(
+      "federation.min_participants is {} and privacy.colluders is {}: at least {} of a sum's "
+      "uploads "
+      "must come from members outside the coalition, or {}; {}",
+      spec.min_participants, spec.colluders, least,
+      spec.without_encryption ? "nobody's noise is left"
+                              : "the sum gives away a single member's update",
+      remedy);
 }
 
 absl::Status CheckCounts(const ManifestSpec& spec) {
@@ -120,7 +145,8 @@ dp::MechanismSpec MechanismOf(const ManifestSpec& spec, uint32_t largest_cohort,
   mechanism.scale = spec.scale;
   mechanism.cohort = largest_cohort;
   mechanism.min_participants = spec.min_participants;
-  mechanism.noise_shares = spec.min_participants - spec.colluders;
+  mechanism.noise_shares =
+      IsClientUnit(spec) ? spec.min_participants : spec.min_participants - spec.colluders;
   mechanism.sums_of_clipped = !IsClientUnit(spec);
   mechanism.attempts = spec.rounds + spec.spare_attempts;
   mechanism.delta = spec.delta;
@@ -277,12 +303,13 @@ absl::StatusOr<Manifest> Manifest::CreateChecked(ManifestSpec spec) {
   if (spec.min_participants == 0) spec.min_participants = range.smallest;
   const uint32_t uploads = ExpectedUploads(spec);
   if (spec.min_participants > uploads) {
-    return base::InvalidArgument("min_participants is {}, {}", spec.min_participants,
+    return base::InvalidArgument("federation.min_participants is {}, {}", spec.min_participants,
                                  spec.cover_uploads
                                      ? fmt::format("there are only {} members to upload", uploads)
                                      : fmt::format("the cohort has only {}", uploads));
   }
   TACET_RETURN_IF_ERROR(CheckUnit(spec));
+  TACET_RETURN_IF_ERROR(CheckHonestUploads(spec));
   if (!IsClientUnit(spec)) spec.appearances = std::max<uint32_t>(spec.appearances, 1);
   TACET_RETURN_IF_ERROR(ChooseNoise(spec));
   if (spec.without_noise) spec.noise_stddev = 0;

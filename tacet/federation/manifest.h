@@ -54,16 +54,20 @@ struct ManifestSpec {
   // Attempts to which one member gives its data at most, in all epochs; when it is chosen again it
   // uploads zeros and noise. 0: no limit.
   uint32_t max_participations = 0;
-  // The following five are 0 for unit client.
+  // Members that may pool what they know: c. At least two more are in every sum, K_min >= c + 2,
+  // where uploads are encrypted. Unit client: shares of noise add up to sigma over K_min uploads,
+  // and c says which coalition the guarantee is computed against. Unit record or person: they add
+  // up to sigma over K_min - c sites.
+  uint32_t colluders = 0;
+  // The following three are 0 for unit client.
   double record_rate = 0;     // q_r in (0, 1]
   double expected_batch = 0;  // B > 0, public: q_r times the number of all sites' records (persons)
   uint32_t appearances = 0;   // most sites at which one record (person) appears; 0: 1
-  uint32_t colluders = 0;     // c < K_min: sigma is left without the shares of so many sites
   // Mechanism
   double clip_norm = 1;         // S
   double coordinate_bound = 1;  // b
-  // sigma, of the sum (of K_min - colluders shares). Exactly one of the two: a noise, or the
-  // epsilon that all permitted attempts (rounds + spare_attempts) together may cost the worst
+  // sigma, of the sum (of K_min shares, or K_min - colluders). Exactly one of the two: a noise, or
+  // the epsilon that all permitted attempts (rounds + spare_attempts) together may cost the worst
   // guaranteed observer, from which the least noise is found that keeps it.
   double noise_stddev = 0;
   double target_epsilon = 0;
@@ -76,6 +80,9 @@ struct ManifestSpec {
   bool without_noise = false;
   bool without_clipping = false;
   // Encryption
+  // Updates are added in the clear: in simulations only, which label it. Not part of the bytes, so
+  // that the same seed gives the same noise.
+  bool without_encryption = false;
   he::Scheme scheme = he::Scheme::kCompact;
   uint32_t plaintext_bits = 0;  // w; 0: the fewest that hold the sums
   // Server optimiser
@@ -112,10 +119,11 @@ accounting::FederationPrivacySpec PrivacyOf(const ManifestSpec& spec, uint64_t a
 class Manifest {
  public:
   // InvalidArgument names the value that is wrong and its range: a cohort larger than the
-  // federation, a K_min above K, sigma = 0 without `without_noise`, a budget that does not reach
-  // for one attempt, ... NotFound when no noise reaches `target_epsilon`. The mechanism's
-  // implementation terms are held against max_epsilon(); noise that leaves every observer an
-  // epsilon above kMaxUsefulEpsilon, or above what these terms allow, is refused as too little.
+  // federation, a K_min above K or below c + 2, sigma = 0 without `without_noise`, a budget that
+  // does not reach for one attempt, ... NotFound when no noise reaches `target_epsilon`. The
+  // mechanism's implementation terms are held against max_epsilon(); noise that leaves every
+  // observer an epsilon above kMaxUsefulEpsilon, or above what these terms allow, is refused as too
+  // little.
   static absl::StatusOr<Manifest> Create(ManifestSpec spec);
   // The same agreement without its members' keys, for a process that helps a member with its work
   // and opens nothing: spec.members is empty. Its hash() is nobody's; agreement() and terms() are

@@ -20,7 +20,7 @@ uint16_t VersionOf(const ManifestSpec& spec) {
   if (spec.annex != base::Digest{}) return 5;
   if (!spec.federated_part.empty()) return 4;
   if (spec.unit != accounting::Unit::kClient ||
-      spec.neighbouring != accounting::Neighbouring::kReplaceOne) {
+      spec.neighbouring != accounting::Neighbouring::kReplaceOne || spec.colluders != 0) {
     return 3;
   }
   return spec.plaintext_bits != 0 ? 2 : 1;

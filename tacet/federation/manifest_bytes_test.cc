@@ -59,6 +59,14 @@ TEST(ManifestBytesTest, WhatIsWrittenIsRead) {
   }
 }
 
+TEST(ManifestBytesTest, ColludersAreReadWithEveryUnit) {
+  ManifestSpec spec = Agreed();
+  spec.colluders = 2;
+  const auto read = ReadManifestBytes(ManifestBytes(spec));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->colluders, 2u);
+}
+
 TEST(ManifestBytesTest, EveryByteCounts) {
   for (const ManifestSpec& spec : OfEachVersion()) {
     const base::Bytes bytes = ManifestBytes(spec);

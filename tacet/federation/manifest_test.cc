@@ -11,6 +11,7 @@
 namespace tacet::federation {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
@@ -147,6 +148,94 @@ TEST(ManifestTest, ColludersLeaveSigma) {
   EXPECT_NEAR(manifest->max_epsilon(), 2.004, 0.001);
 }
 
+// One honest upload in a sum is no longer hidden by it: 0.1 planned this.
+TEST(ManifestTest, RefusesSumsWithFewerThanTwoHonestUploads) {
+  ManifestSpec spec = Hospitals();
+  spec.colluders = 3;
+  EXPECT_EQ(Manifest::Create(spec).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Refusal(spec),
+            "federation.min_participants is 4 and privacy.colluders is 3: at least 2 of a sum's "
+            "uploads must come from members outside the coalition, or the sum gives away a single "
+            "member's update; the federation needs 5 members or more, it has 4, or lower "
+            "privacy.colluders to 2");
+  spec.colluders = 100;
+  EXPECT_THAT(Refusal(spec), HasSubstr("needs 102 members or more, it has 4, or lower "
+                                       "privacy.colluders to 2"));
+  spec.colluders = 1;
+  spec.min_participants = 2;
+  EXPECT_THAT(Refusal(spec), HasSubstr("raise federation.min_participants to 3 or more, or lower "
+                                       "privacy.colluders to 0"));
+  spec.min_participants = 3;
+  EXPECT_TRUE(Manifest::Create(spec).ok());
+
+  for (const he::Scheme scheme :
+       {he::Scheme::kCompact, he::Scheme::kPaperPublicKey, he::Scheme::kPaperSecretKey}) {
+    ManifestSpec clients = Paper();
+    clients.scheme = scheme;
+    clients.plaintext_bits = 0;
+    clients.min_participants = 1;
+    EXPECT_THAT(Refusal(clients),
+                AllOf(HasSubstr("federation.min_participants is 1 and privacy.colluders is 0"),
+                      EndsWith("; raise federation.min_participants to 2 or more")));
+    clients.colluders = 998;
+    clients.min_participants = 999;
+    EXPECT_THAT(Refusal(clients), HasSubstr("raise federation.min_participants to 1000 or more"));
+    clients.min_participants = 1000;
+    EXPECT_TRUE(Manifest::Create(clients).ok()) << Manifest::Create(clients).status();
+  }
+}
+
+// A federation of one, and cohorts of one, are refused whatever else is agreed; not where nothing
+// is encrypted, as long as somebody's noise is left.
+TEST(ManifestTest, RefusesAFederationOfOneUnlessNothingIsEncrypted) {
+  ManifestSpec alone = Hospitals();
+  alone.clients = 1;
+  alone.members.resize(1);
+  EXPECT_THAT(Refusal(alone), HasSubstr("the federation needs 2 members or more, it has 1"));
+  alone.without_noise = true;
+  EXPECT_THAT(Refusal(alone), HasSubstr("at least 2 of a sum's uploads"));
+  alone.without_encryption = true;
+  EXPECT_TRUE(Manifest::Create(alone).ok()) << Manifest::Create(alone).status();
+  alone.without_noise = false;
+  EXPECT_TRUE(Manifest::Create(alone).ok()) << Manifest::Create(alone).status();
+
+  ManifestSpec cohort = Paper();
+  cohort.cohort = 1;
+  EXPECT_THAT(Refusal(cohort), EndsWith("; raise federation.cohort, now 1, to 2 or more"));
+
+  ManifestSpec clear = Hospitals();
+  clear.without_encryption = true;
+  clear.colluders = 4;
+  EXPECT_THAT(Refusal(clear),
+              HasSubstr("at least 1 of a sum's uploads must come from members outside "
+                        "the coalition, or nobody's noise is left"));
+  clear.colluders = 3;
+  EXPECT_TRUE(Manifest::Create(clear).ok()) << Manifest::Create(clear).status();
+}
+
+// Shares of noise do not depend on whom the guarantee is computed against.
+TEST(ManifestTest, WithUnitClientColludersAreARowOfTheGuarantee) {
+  ManifestSpec spec = Paper();
+  const auto without = Manifest::Create(spec);
+  spec.colluders = 30;
+  const auto with = Manifest::Create(spec);
+  ASSERT_TRUE(with.ok()) << with.status();
+  EXPECT_DOUBLE_EQ(with->terms().mechanism().participant_stddev(), 6 / std::sqrt(1000.0));
+  EXPECT_EQ(with->terms().mechanism().participant_stddev(),
+            without->terms().mechanism().participant_stddev());
+  EXPECT_NE(with->agreement(), without->agreement());
+  const auto colluders = [](const Manifest& manifest) {
+    const auto rows = accounting::PrivacyRows(PrivacyOf(manifest.spec(), 100));
+    double epsilon = 0;
+    for (const accounting::PrivacyRow& row : *rows) {
+      if (row.view == accounting::View::kColluders) epsilon = row.epsilon.value_or(0);
+    }
+    return epsilon;
+  };
+  EXPECT_EQ(colluders(*without), 0);
+  EXPECT_GT(colluders(*with), 4.3);
+}
+
 TEST(ManifestTest, APersonAtTwoSitesCountsTwice) {
   ManifestSpec spec = Hospitals();
   spec.unit = accounting::Unit::kPerson;
@@ -187,8 +276,6 @@ TEST(ManifestTest, RefusesUnitsThatDoNotFit) {
               HasSubstr("the cohort must be all 4 sites"));
   EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.sampling = accounting::Sampling::kPoisson; }),
               HasSubstr("not 4 by poisson sampling"));
-  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.colluders = 4; }),
-              HasSubstr("nobody's noise would be left"));
   EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.appearances = 5; }),
               HasSubstr("appearances is 5"));
   EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.coordinate_bound = 1e4; }),

@@ -149,7 +149,7 @@ TEST(MemberSessionTest, AnOpenerThatDiesIsNotMissed) {
 TEST(MemberSessionTest, MembersDecideByCoinsOfTheirOwn) {
   ManifestSpec agreement = ExactAgreement();
   agreement.sampling = accounting::Sampling::kPoisson;
-  agreement.min_participants = 1;
+  agreement.min_participants = 2;
   agreement.rounds = 3;
   agreement.attempts_per_round = 5;
   agreement.spare_attempts = 10;

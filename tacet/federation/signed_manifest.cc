@@ -57,6 +57,10 @@ absl::StatusOr<Manifest> Plan(SignedManifestSpec& spec) {
     return base::InvalidArgument("the annex has {} bytes, at most {} are allowed",
                                  spec.annex.size(), kMostAnnexBytes);
   }
+  if (spec.agreement.without_encryption) {
+    return base::InvalidArgument(
+        "the agreement leaves out encryption: only a simulation can do that");
+  }
   spec.agreement.clients = spec.members.size();
   spec.agreement.annex = base::Sha256(base::AsBytes(spec.annex));
   spec.agreement.members.clear();

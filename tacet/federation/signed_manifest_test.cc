@@ -64,6 +64,23 @@ const SignedManifest& Signed() {
   return manifest;
 }
 
+TEST(SignedManifestTest, ALiveFederationEncryptsTheSumsOfTwoOrMore) {
+  const auto refusal = [](void (*change)(SignedManifestSpec&)) {
+    SignedManifestSpec spec = Spec();
+    change(spec);
+    return base::Message(SignedManifest::Sign(spec, NewSigningKey("coordinator")).status());
+  };
+  EXPECT_THAT(refusal([](SignedManifestSpec& spec) { spec.agreement.without_encryption = true; }),
+              HasSubstr("the agreement leaves out encryption"));
+  EXPECT_THAT(refusal([](SignedManifestSpec& spec) { spec.agreement.colluders = 2; }),
+              HasSubstr("or lower privacy.colluders to 1"));
+  EXPECT_THAT(refusal([](SignedManifestSpec& spec) {
+                spec.agreement.cohort = 1;
+                spec.members.resize(1);
+              }),
+              HasSubstr("the federation needs 2 members or more, it has 1"));
+}
+
 TEST(SignedManifestTest, IsReadAsItWasSigned) {
   const auto read = SignedManifest::Read(Signed().bytes());
   ASSERT_TRUE(read.ok()) << read.status();

@@ -77,7 +77,7 @@ absl::Status CheckSimulation(const SimulationSpec& spec) {
   if (spec.evaluate_every < 1) {
     return base::InvalidArgument("evaluate_every is 0, it must be at least 1");
   }
-  if (spec.without_quantisation && !spec.without_encryption) {
+  if (spec.without_quantisation && !spec.manifest.without_encryption) {
     return base::InvalidArgument(
         "--no-quantisation needs --no-encryption: only integers can be encrypted");
   }
@@ -104,7 +104,7 @@ absl::Status CheckSimulation(const SimulationSpec& spec) {
 std::vector<std::string> SimulationLabels(const SimulationSpec& spec) {
   std::vector<std::string> labels;
   if (spec.insecure_seed.has_value()) labels.push_back("insecure-seed");
-  if (spec.without_encryption) labels.push_back("no-encryption");
+  if (spec.manifest.without_encryption) labels.push_back("no-encryption");
   if (spec.manifest.without_noise) labels.push_back("no-noise");
   if (spec.manifest.without_clipping) labels.push_back("no-clip");
   if (spec.without_quantisation) labels.push_back("no-quantisation");
@@ -485,7 +485,7 @@ absl::StatusOr<RankReport> Simulation::TrainCohort(State& state, const secagg::A
 absl::StatusOr<std::unique_ptr<UpdatePath>> Simulation::NewPath(const secagg::Attempt& attempt,
                                                                 const MemberLog& log) const {
   if (spec_.without_quantisation) return NewPlainPath(manifest_, attempt, entropy_);
-  if (spec_.without_encryption) return NewQuantizedPath(manifest_, attempt, entropy_);
+  if (manifest_.spec().without_encryption) return NewQuantizedPath(manifest_, attempt, entropy_);
   return NewEncryptedPath(
       {.manifest = manifest_, .keys = keys_, .channel = channel_, .entropy = entropy_, .log = log},
       attempt);

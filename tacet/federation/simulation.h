@@ -37,9 +37,8 @@ struct SimulationSpec {
   // record or person also an expected_batch of 0: record_rate times all sites' records (persons).
   ManifestSpec manifest;
   int threads = 1;
-  uint32_t evaluate_every = 1;    // rounds; the last one is always evaluated
-  bool weigh_by_samples = false;  // only without noise
-  bool without_encryption = false;
+  uint32_t evaluate_every = 1;        // rounds; the last one is always evaluated
+  bool weigh_by_samples = false;      // only without noise
   bool without_quantisation = false;  // only without encryption
   SimulatedData data;
   UnixClock clock = SystemUnixSeconds;

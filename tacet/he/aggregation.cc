@@ -119,10 +119,15 @@ absl::StatusOr<AggregationParams> AggregationParams::Create(const AggregationSpe
   params.spec_ = spec;
   TACET_RETURN_IF_ERROR(spec.scheme == Scheme::kCompact ? params.PlanCompact()
                                                         : params.PlanPaper());
-  TACET_RETURN_IF_ERROR(CheckRlweSecurity({.ring_degree = params.ring_degree_,
-                                           .log2_modulus = params.log2_modulus_,
-                                           .error_stddev = std::sqrt(ring::kErrorVariance),
-                                           .secret = SecretDistribution::kTernary}));
+  RlweSpec rlwe{.ring_degree = params.ring_degree_,
+                .log2_modulus = params.log2_modulus_,
+                .error_stddev = std::sqrt(ring::kErrorVariance),
+                .secret = SecretDistribution::kTernary};  // the group's secret
+  TACET_RETURN_IF_ERROR(CheckRlweSecurity(rlwe));
+  if (spec.scheme == Scheme::kCompact) {
+    rlwe.secret = SecretDistribution::kErrorLaw;  // the one-time keys
+    TACET_RETURN_IF_ERROR(CheckRlweSecurity(rlwe));
+  }
   return params;
 }
 

@@ -1,11 +1,15 @@
 // Scheme compact: a payload under a one-time key, and that key in an envelope.
 //
-// Ring Z_Q[X]/(X^N + 1), N = 4096, Q = p0 p1. A seal draws one ternary key k; polynomial j of its
-// payload is
-//   c_j = a_j k + e_j + 2^kappa m_j mod Q,   e_j ~ CBD(21)^N,
+// Ring Z_Q[X]/(X^N + 1), N = 4096, Q = p0 p1. A seal draws one key k; polynomial j of its payload
+// is
+//   c_j = a_j k + e_j + 2^kappa m_j mod Q,   k, e_j ~ CBD(21)^N,
 // with a_j public and the same for all uploads of a round, m_j the counts in lanes (lanes.h).
 // c_j is sent truncated (truncated_planes.h). Sums of c_j open under Σk, which alone comes out of
 // the sum of envelopes (key_envelope.h). Bytes: docs/formats/ciphertext.md.
+//
+// The key is as wide as the error because Σk becomes known. The sum of two ternary keys determines
+// 2/9 of their coefficients; the sum of two CBD(21) keys leaves each a deviation of 2.29
+// (docs/security/rlwe.md).
 #ifndef TACET_HE_COMPACT_H_
 #define TACET_HE_COMPACT_H_
 

@@ -69,7 +69,7 @@ class CompactEncryptor final : public Encryptor {
     TACET_RETURN_IF_ERROR(CheckEncryption(params(), seal_key.size(), ciphertext.size()));
     base::SecretVector<int8_t> key(kN);
     base::Random key_random = DeriveRandom(seal_key, "payload key");
-    ring::SampleTernary(key_random, key.Expose());
+    ring::SampleError(key_random, key.Expose());  // k has the error's law: compact.h
     envelope_->Seal(key.Expose(), seal_key, ciphertext.last(params().envelope_bytes()));
     return std::make_unique<CompactEncryption>(
         params(), a_, key, DeriveRandom(seal_key, "payload error"), ciphertext.data());

@@ -21,7 +21,7 @@ namespace tacet::he {
 class EnvelopeSealer {
  public:
   virtual ~EnvelopeSealer() = default;
-  // Encrypts the ternary `key` (N coefficients) into `sealed`, KeyEnvelope::sealed_bytes() long.
+  // Encrypts `key` (N coefficients in [-128, 127]) into `sealed`, KeyEnvelope::sealed_bytes() long.
   // All randomness comes from `seal_key` (32 fresh bytes) by HKDF under labels of its own.
   virtual void Seal(std::span<const int8_t> key, const base::SecretBytes& seal_key,
                     std::span<uint8_t> sealed) const = 0;
@@ -45,8 +45,8 @@ class EnvelopeAdder {
 class EnvelopeOpener {
  public:
   virtual ~EnvelopeOpener() = default;
-  // The sum of the `participants` one-time keys, N coefficients in [-participants, participants]
-  // when the envelopes were honest. DataLoss when `sum` is not canonical.
+  // The sum of the `participants` one-time keys, N coefficients: exact when the envelopes were
+  // honest, but for a probability below 2^-79 a coefficient. DataLoss when `sum` is not canonical.
   virtual absl::StatusOr<base::SecretVector<int32_t>> Open(std::span<const uint8_t> sum,
                                                            uint32_t participants) const = 0;
 };

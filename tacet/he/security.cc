@@ -37,9 +37,10 @@ absl::Status CheckRlweSecurity(const RlweSpec& spec) {
         "al. 2024, HE Standard 1.1) give a security level",
         spec.ring_degree);
   }
-  if (spec.secret != SecretDistribution::kTernary) {
+  if (spec.secret == SecretDistribution::kSparseTernary) {
     return base::InvalidArgument(
-        "the secret distribution is not uniform ternary, the one the tables are used for");
+        "the secret distribution is sparse ternary; the tables are for uniform ternary secrets and "
+        "for secrets with the error's law");
   }
   if (!(spec.error_stddev >= kMinErrorStddev)) {
     return base::InvalidArgument(

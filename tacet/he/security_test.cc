@@ -20,6 +20,9 @@ std::string ReasonAgainst(const RlweSpec& spec) {
 
 TEST(RlweSecurityTest, AcceptsTheSchemesInUse) {
   EXPECT_TRUE(CheckRlweSecurity(Valid()).ok());
+  RlweSpec payload = Valid();
+  payload.secret = SecretDistribution::kErrorLaw;
+  EXPECT_TRUE(CheckRlweSecurity(payload).ok());
   RlweSpec paper = Valid();
   paper.ring_degree = 8192;
   paper.log2_modulus = 50;
@@ -29,12 +32,15 @@ TEST(RlweSecurityTest, AcceptsTheSchemesInUse) {
 TEST(RlweSecurityTest, LimitsAreThoseOfTheTables) {
   for (const auto& [degree, limit] :
        {std::pair<uint64_t, double>{2048, 51}, {4096, 101}, {8192, 202}, {16384, 411}}) {
-    RlweSpec spec = Valid();
-    spec.ring_degree = degree;
-    spec.log2_modulus = limit;
-    EXPECT_TRUE(CheckRlweSecurity(spec).ok()) << degree;
-    spec.log2_modulus = limit + 0.01;
-    EXPECT_FALSE(CheckRlweSecurity(spec).ok()) << degree;
+    for (const auto secret : {SecretDistribution::kTernary, SecretDistribution::kErrorLaw}) {
+      RlweSpec spec = Valid();
+      spec.ring_degree = degree;
+      spec.secret = secret;
+      spec.log2_modulus = limit;
+      EXPECT_TRUE(CheckRlweSecurity(spec).ok()) << degree;
+      spec.log2_modulus = limit + 0.01;
+      EXPECT_FALSE(CheckRlweSecurity(spec).ok()) << degree;
+    }
   }
 }
 
@@ -44,7 +50,7 @@ TEST(RlweSecurityTest, EveryRefusalHasItsOwnReason) {
   EXPECT_THAT(ReasonAgainst(spec), HasSubstr("ring degree 4095 is not one of"));
   spec = Valid();
   spec.secret = SecretDistribution::kSparseTernary;
-  EXPECT_THAT(ReasonAgainst(spec), HasSubstr("not uniform ternary"));
+  EXPECT_THAT(ReasonAgainst(spec), HasSubstr("the secret distribution is sparse ternary"));
   spec = Valid();
   spec.error_stddev = 3.18;
   EXPECT_THAT(ReasonAgainst(spec), HasSubstr("standard deviation 3.18 is below 3.19"));

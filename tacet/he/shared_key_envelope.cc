@@ -25,7 +25,7 @@ using ring::Uint128;
 
 constexpr size_t kN = kCompactDegree;
 
-// Lanes of w bits hold |Σk| <= 2^(w-1) - 1; kappa as in the payload's noise bound.
+// Lanes of w bits hold z sqrt(10.5 K) <= 2^(w-1) - 1; kappa as in the payload's noise bound.
 struct Layout {
   uint32_t max_participants;
   uint32_t lanes;

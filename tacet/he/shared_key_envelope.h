@@ -13,7 +13,7 @@
 
 namespace tacet::he {
 
-// An encryption of the one-time key k in {-1, 0, 1}^N under the group's ternary secret s, in the
+// An encryption of the one-time key k ~ CBD(21)^N under the group's ternary secret s, in the
 // payload's ring (N = 4096, Q = p0 p1):
 //   b = a s + e + 2^kappa m mod Q,   e ~ CBD(21)^N,
 // m holding k as signed codes, several lanes of w bits a coefficient. b is sent truncated
@@ -22,10 +22,13 @@ namespace tacet::he {
 // keys.) Adding needs Σb and Σa; opening finds Σm = (Σb - (Σa) s) / 2^kappa, rounded.
 class SharedKeyEnvelope final : public KeyEnvelope {
  public:
-  // The smallest layout that holds sums of `max_participants` keys exactly:
+  // The smallest layout that holds sums of `max_participants` keys:
   //   K <=     8191: 6 lanes of 14 bits, kappa = 14      K <=  131071: 4 of 18, kappa = 16
   //   K <=    18820: 5 lanes of 16 bits, kappa = 14      K <= 1048575: 3 of 21, kappa = 17
-  // InvalidArgument for more.
+  // A lane of w bits holds |Σk| <= 2^(w-1) - 1: 8191, 32767, 131071 and 1048575. CBD(21) is
+  // sub-Gaussian with its variance 10.5, so a coefficient of Σk exceeds z sqrt(10.5 K), z as in
+  // compact.h, with probability below 2^-80: 3108, 4711, 12432 and 35162 at these K.
+  // InvalidArgument for more participants.
   static absl::StatusOr<SharedKeyEnvelope> Create(uint32_t max_participants);
 
   uint32_t lanes() const { return lanes_; }

@@ -93,10 +93,11 @@ TEST_F(RanksTest, TheirNumberChangesNothing) {
   compact.threads = 1;
   SimulationSpec poisson = compact;
   poisson.manifest.sampling = accounting::Sampling::kPoisson;
+  poisson.manifest.min_participants = 2;
   SimulationSpec paper = compact;
   paper.manifest.scheme = he::Scheme::kPaperSecretKey;
   SimulationSpec clear = compact;
-  clear.without_encryption = true;
+  clear.manifest.without_encryption = true;
   SimulationSpec real_numbers = clear;
   real_numbers.without_quantisation = true;
   SimulationSpec weighted = compact;

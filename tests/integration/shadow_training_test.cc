@@ -67,6 +67,8 @@ TEST(ShadowTrainingTest, AnAverageHasTheNoiseOfTheRun) {
   agreed.noise_stddev = 4;
   EXPECT_DOUBLE_EQ(RecipeOf(agreed, {}, false).average_noise, 4 * std::sqrt(25.0 / 16) / 25);
   EXPECT_DOUBLE_EQ(RecipeOf(agreed, {}, false).cohort_share, 0.25);
+  agreed.colluders = 5;  // shares of clients do not depend on them
+  EXPECT_DOUBLE_EQ(RecipeOf(agreed, {}, false).average_noise, 4 * std::sqrt(25.0 / 16) / 25);
   agreed.unit = accounting::Unit::kRecord;
   agreed.clients = agreed.cohort = agreed.min_participants = 4;
   agreed.colluders = 1;

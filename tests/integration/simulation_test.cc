@@ -47,11 +47,24 @@ TEST_F(SimulationTest, EncryptionChangesNothingAtAll) {
     ASSERT_EQ(recorder.rounds.size(), 3u);
     EXPECT_GT(recorder.rounds[0].upload_bytes, 0u);
     EXPECT_EQ(recorder.rounds[0].cohort_size, 6u);
-    spec.without_encryption = true;
+    spec.manifest.without_encryption = true;
     const auto plain = Run(spec, name + "-plain");
     ASSERT_TRUE(plain.ok()) << plain.status();
     EXPECT_EQ(encrypted->model, plain->model) << name;
   }
+}
+
+// 0.1 opened such a sum: the update of one client.
+TEST_F(SimulationTest, TheSumOfOneIsRefusedWhereItIsEncrypted) {
+  SimulationSpec spec = SmallSpec();
+  spec.manifest.cohort = 1;
+  const absl::Status refused = Run(spec, "encrypted").status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(base::Message(refused),
+              HasSubstr("federation.min_participants is 1 and privacy.colluders is 0"));
+  spec.manifest.without_encryption = true;
+  const auto plain = Run(spec, "plain");
+  EXPECT_TRUE(plain.ok()) << plain.status();
 }
 
 TEST_F(SimulationTest, ThreadsChangeNothingAndSeedsChangeNoise) {
@@ -328,7 +341,7 @@ TEST_F(SimulationTest, LabelledRunsWithoutNoiseLearnAndPromiseNothing) {
   EXPECT_TRUE(std::isinf(result->epsilon));
   EXPECT_GT(result->evaluation.accuracy, 0.5);
 
-  spec.without_encryption = true;
+  spec.manifest.without_encryption = true;
   spec.without_quantisation = true;
   spec.weigh_by_samples = true;
   const auto weighted = Run(spec, "weighted");
@@ -339,7 +352,7 @@ TEST_F(SimulationTest, LabelledRunsWithoutNoiseLearnAndPromiseNothing) {
 
 TEST_F(SimulationTest, QuantisationIsUnbiasedNoiseOnTheSameUpdates) {
   SimulationSpec spec = SmallSpec();
-  spec.without_encryption = true;
+  spec.manifest.without_encryption = true;
   spec.manifest.rounds = 1;
   const auto quantised = Run(spec, "quantised");
   spec.without_quantisation = true;
@@ -358,10 +371,11 @@ TEST_F(SimulationTest, PoissonCohorts) {
   SimulationSpec spec = SmallSpec();
   spec.manifest.sampling = accounting::Sampling::kPoisson;
   spec.manifest.cohort = 9;
+  spec.manifest.min_participants = 2;
   const auto result = Run(spec, "run");
   ASSERT_TRUE(result.ok()) << result.status();
   for (const RoundRecord& record : recorder_.rounds) {
-    EXPECT_GE(record.cohort_size, 1u);
+    EXPECT_GE(record.cohort_size, 2u);
     EXPECT_LE(record.cohort_size, 12u);
   }
 }
@@ -373,7 +387,7 @@ TEST_F(SimulationTest, CoverUploadsAddZerosAndTheSumIsDividedByWhatIsExpected) {
   spec.manifest.rounds = 1;
   spec.manifest.without_noise = true;
   spec.manifest.noise_stddev = 0;
-  spec.without_encryption = spec.without_quantisation = true;
+  spec.manifest.without_encryption = spec.without_quantisation = true;
   const auto plain = Run(spec, "plain");
   ASSERT_TRUE(plain.ok()) << plain.status();
   spec.manifest.cover_uploads = true;

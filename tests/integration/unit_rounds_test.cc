@@ -91,7 +91,7 @@ TEST_F(UnitRoundsTest, EncryptionChangesNothingAndEverySiteIsInEveryRound) {
       units += static_cast<double>(learner->units(site));
     }
     EXPECT_DOUBLE_EQ(manifest_.expected_batch, 0.25 * units);
-    spec.without_encryption = true;
+    spec.manifest.without_encryption = true;
     EXPECT_EQ(Run(spec, *learner, name + "-plain")->model, encrypted->model);
     spec.threads = 1;
     EXPECT_EQ(Run(spec, *learner, name + "-one")->model, encrypted->model);
@@ -105,7 +105,7 @@ TEST_F(UnitRoundsTest, CoinsComeFromTheSystemUnlessASeedIsAskedFor) {
   SimulationSpec spec = SiteSpec(accounting::Unit::kRecord);
   spec.insecure_seed.reset();
   spec.manifest.without_noise = true;
-  spec.without_encryption = true;
+  spec.manifest.without_encryption = true;
   spec.without_quantisation = true;
   // Nothing random is left but the coins.
   const auto one = Run(spec, *learner, "one");

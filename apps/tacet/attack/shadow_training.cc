@@ -135,11 +135,11 @@ ShadowRecipe RecipeOf(const federation::ManifestSpec& agreed, const learning::Le
   const auto cohort = static_cast<double>(agreed.cohort);
   recipe.cohort_share = cohort / static_cast<double>(agreed.clients);
   if (agreed.without_noise) return recipe;
-  const double shares = agreed.min_participants != 0 ? agreed.min_participants
-                                                     : federation::UploadRange(agreed).smallest;
+  const double uploads = agreed.min_participants != 0 ? agreed.min_participants
+                                                      : federation::UploadRange(agreed).smallest;
+  const double shares = IsClientUnit(agreed) ? uploads : uploads - agreed.colluders;
   const double in_the_sum =
-      agreed.noise_stddev * std::sqrt(federation::ExpectedUploads(agreed) /
-                                      (shares - static_cast<double>(agreed.colluders)));
+      agreed.noise_stddev * std::sqrt(federation::ExpectedUploads(agreed) / shares);
   recipe.average_noise = in_the_sum / (IsClientUnit(agreed) ? cohort : agreed.expected_batch);
   return recipe;
 }

@@ -301,6 +301,7 @@ absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& con
   TACET_ASSIGN_OR_RETURN(manifest.sampler, dp::ParseGaussianSampler(config.privacy.sampler));
   manifest.without_noise = config.run.no_noise;
   manifest.without_clipping = config.run.no_clip;
+  manifest.without_encryption = config.run.no_encryption;
   TACET_ASSIGN_OR_RETURN(manifest.scheme, ParseScheme(config.aggregation.parameters));
   TACET_ASSIGN_OR_RETURN(manifest.plaintext_bits,
                          Narrow(config.aggregation.plaintext_bits, "aggregation.plaintext_bits"));
@@ -316,7 +317,6 @@ absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& con
                                  config.federation.weights);
   }
   spec.weigh_by_samples = config.federation.weights == "samples";
-  spec.without_encryption = config.run.no_encryption;
   spec.without_quantisation = config.run.no_quantisation;
   spec.insecure_seed = config.run.insecure_seed;
   return spec;

@@ -241,9 +241,10 @@ TEST_F(EnrolmentTest, ASiteRefusesWhatIsNotForIt) {
   bad = good;
   bad.epoch_key = Invite(south, manifest, 1).epoch_key;
   EXPECT_THAT(refusal(bad), HasSubstr("is for member 1, not for 0"));
-  const SiteFolder* const without[] = {&south, &south};
+  const SiteFolder west = NewSite("west");
+  const SiteFolder* const without[] = {&south, &west};
   bad = good;
-  bad.manifest = Sign(std::span(without).first(1), 0).bytes();
+  bad.manifest = Sign(without, 0).bytes();
   EXPECT_THAT(refusal(bad), HasSubstr("north is no member of hospitals in epoch 0"));
   EXPECT_EQ(north.Joined().status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(Join(north, good).ok());
