@@ -196,6 +196,7 @@ absl::StatusOr<JsonValue> PrivacyJson(const AuditedRun& run) {
       .Set("statement",
            "Every attempt is charged, also one that gave no sum. A row says what one kind of "
            "observer can learn; accountants are upper bounds, and the smallest of a view holds.")
+      .Set("worst", *privacy.Find("worst"))
       .Set("headlines", *privacy.Find("headlines"))
       .Set("accountants", *privacy.Find("accountants"))
       .Set("ledger", std::move(spent));

@@ -79,15 +79,23 @@ std::string AsMarkdown(std::string_view explanation) {
   return out;
 }
 
+std::string WorstSentence(const std::vector<PrivacyRow>& rows) {
+  const PrivacyRow* worst = accounting::WorstHeadline(rows);
+  if (worst == nullptr || !worst->epsilon) return "";
+  return fmt::format(
+      " **Epsilon is {:.3f}**, against the worst observer that has a guarantee ({}).",
+      *worst->epsilon, accounting::ViewName(worst->view));
+}
+
 std::string Promises(const AuditedRun& run, const std::vector<PrivacyRow>& rows,
                      std::string_view explanation) {
   const federation::ManifestSpec& agreed = run.agreed;
   std::string out = fmt::format(
       "## Privacy guarantee\n\n"
-      "Protected is one {} ({} neighbours), at delta {}. {} attempts were charged.\n\n"
+      "Protected is one {} ({} neighbours), at delta {}. {} attempts were charged.{}\n\n"
       "| observer | epsilon | accountant | rounds counted |\n|---|---|---|---|\n",
       accounting::UnitName(agreed.unit), accounting::NeighbouringName(agreed.neighbouring),
-      agreed.delta, run.charges());
+      agreed.delta, run.charges(), WorstSentence(rows));
   for (const PrivacyRow& row : rows) {
     if (row.standing == accounting::Standing::kNone) {
       out += fmt::format("| {} | none | | |\n", accounting::ViewName(row.view));

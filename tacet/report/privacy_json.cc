@@ -19,6 +19,7 @@ base::JsonValue PrivacyRowJson(const PrivacyRow& row,
       .Set("sampling", accounting::SamplingName(row.sampling))
       .Set("standing", accounting::StandingName(row.standing))
       .Set("epsilon", row.epsilon ? base::JsonValue(*row.epsilon) : base::JsonValue());
+  if (row.hypothetical) item.Set("hypothetical", true);
   if (row.epsilon_lower) {
     item.Set("epsilon_lower", *row.epsilon_lower);
   }
@@ -56,8 +57,11 @@ base::JsonValue PrivacyRowsJson(const std::vector<PrivacyRow>& rows,
                                 const std::vector<std::optional<dp::ImplementationTerms>>& terms) {
   base::JsonValue list = base::JsonValue::MakeArray();
   base::JsonValue headlines = base::JsonValue::MakeArray();
+  base::JsonValue worst;
+  const PrivacyRow* counted = accounting::WorstHeadline(rows);
   for (size_t i = 0; i < rows.size(); ++i) {
     base::JsonValue item = PrivacyRowJson(rows[i], terms[i]);
+    if (&rows[i] == counted) worst = item;
     if (IsHeadline(rows, rows[i])) {
       headlines.Append(item);
     }
@@ -65,7 +69,8 @@ base::JsonValue PrivacyRowsJson(const std::vector<PrivacyRow>& rows,
   }
   return base::JsonValue::MakeObject()
       .Set("accountants", std::move(list))
-      .Set("headlines", std::move(headlines));
+      .Set("headlines", std::move(headlines))
+      .Set("worst", std::move(worst));
 }
 
 }  // namespace tacet::report

@@ -14,8 +14,10 @@
 #include "gtest/gtest.h"
 #include <boost/math/special_functions/beta.hpp>
 
+#include "tacet/accounting/count_laws.h"
 #include "tacet/accounting/pld_accountant.h"
 #include "tacet/accounting/privacy_event.h"
+#include "tacet/accounting/privacy_rows.h"
 #include "tacet/accounting/views.h"
 #include "tacet/base/random.h"
 #include "tacet/dp/mechanism_plan.h"
@@ -34,19 +36,19 @@ constexpr uint64_t kUnit = 0;  // the client attacked
 // What 0.1 promised was 2.614. An earlier run of this attack found 3.628.
 constexpr double kFoundBefore = 3.628;
 
+accounting::FederationPrivacySpec Federation() {
+  return {.clients = kClients,
+          .cohort = kCohort,
+          .rounds = 1,
+          .clip_norm = kClipNorm,
+          .noise_stddev = kSigma,
+          .delta = kDelta,
+          .sampling = accounting::Sampling::kPoisson};
+}
+
 // K_min by default: fewer join with probability below 1e-9.
 uint64_t MinParticipants() {
-  static const uint64_t participants = [] {
-    accounting::FederationPrivacySpec spec;
-    spec.clients = kClients;
-    spec.cohort = kCohort;
-    spec.rounds = 1;
-    spec.clip_norm = kClipNorm;
-    spec.noise_stddev = kSigma;
-    spec.delta = kDelta;
-    spec.sampling = accounting::Sampling::kPoisson;
-    return accounting::Resolved(spec).min_participants;
-  }();
+  static const uint64_t participants = accounting::Resolved(Federation()).min_participants;
   return participants;
 }
 
@@ -58,8 +60,10 @@ double NoiseOf(uint64_t participants) {
 
 // The law of K' given that the round is released, K' >= K_min. Element k is the probability of k.
 std::vector<double> CohortSizes() {
-  std::vector<double> law =
+  const accounting::CountLaw drawn =
       accounting::BinomialLaw(kClients, static_cast<double>(kCohort) / kClients);
+  std::vector<double> law(kClients + 1, 0.0);
+  std::copy(drawn.probability.begin(), drawn.probability.end(), law.begin() + drawn.first);
   std::fill_n(law.begin(), MinParticipants(), 0.0);
   double total = 0;
   for (const double p : law) total += p;
@@ -83,16 +87,10 @@ double PoissonPairEpsilon() {
   return accounting::PldEpsilon(accounting::Repeated(event, 1), kDelta)->epsilon;
 }
 
-// The mixture over K' of cohorts of fixed size.
+// What is guaranteed against an outsider now: the smallest valid bound.
 double MixtureEpsilon() {
-  const std::vector<double> law = CohortSizes();
-  std::vector<accounting::WeightedEvent> round;
-  for (uint64_t k = MinParticipants(); k <= kClients; ++k) {
-    round.push_back({.probability = law[k],
-                     .event = Event(accounting::Sampling::kFixedSize,
-                                    static_cast<double>(k) / kClients, NoiseOf(k))});
-  }
-  return accounting::PldEpsilon({{.round = round, .count = 1}}, kDelta)->epsilon;
+  const auto rows = accounting::PrivacyRows(Federation());
+  return *accounting::Headline(*rows, accounting::View::kOutsider)->epsilon;
 }
 
 double Tail(double x) { return 0.5 * std::erfc(x / std::numbers::sqrt2); }

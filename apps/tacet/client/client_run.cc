@@ -214,8 +214,12 @@ class ClientRunCommand : public Command {
               const federation::ClientLedger& ledger, const std::filesystem::path& run,
               bool done) const {
     const uint64_t charged = ledger.ChargesOf(membership.manifest.manifest().agreement());
-    Say("{} rounds {}, {} attempts charged, {} alarms; model, ledger and metrics are in {}\n",
+    const absl::StatusOr<federation::SpentEpsilon> spent = ledger.spending().Epsilon();
+    const double epsilon = spent.ok() ? spent->epsilon : std::numeric_limits<double>::infinity();
+    Say("{} rounds {}, {} attempts charged, epsilon {} in the ledger, {} alarms; model, ledger and "
+        "metrics are in {}\n",
         session.next_round(), done ? "done" : "so far (run it again to go on)", charged,
+        std::isfinite(epsilon) ? fmt::format("{:.3f}", epsilon) : "without a bound",
         session.alarms().size(), run.string());
     if (!json_) return;
     base::JsonValue alarms = base::JsonValue::MakeArray();
@@ -227,6 +231,7 @@ class ClientRunCommand : public Command {
                            .Set("rounds", session.next_round())
                            .Set("done", done)
                            .Set("charged_attempts", charged)
+                           .Set("epsilon", epsilon)
                            .Set("alarms", std::move(alarms))
                            .Set("run", run.string())
                            .Dump(2));

@@ -89,9 +89,11 @@ class PrivacyCommand : public Command {
                       &calibrate_);
     options.AddDouble("epsilon", "what --calibrate may spend", &epsilon_);
     options.AddChoice("accountant", "for --calibrate: whose epsilon, or the smallest valid one",
-                      {"best", "moments", "rdp", "pld"}, &accountant_);
-    options.AddChoice("view", "for --calibrate: whose view",
-                      {"outsider", "participant-in-cohort", "participant-out-of-cohort",
+                      {"best", "moments", "rdp", "pld", "fixed-size-tight"}, &accountant_);
+    options.AddChoice("view",
+                      "for --calibrate: the observer against whom --epsilon must hold; worst is "
+                      "the worst that has a guarantee, with --accountant the outsider",
+                      {"worst", "outsider", "participant-in-cohort", "participant-out-of-cohort",
                        "colluders", "cohort-knowing", "traffic-observer"},
                       &view_);
     options.AddString("sweep",
@@ -236,7 +238,7 @@ class PrivacyCommand : public Command {
       return base::InvalidArgument("--calibrate needs --epsilon");
     }
     accounting::CalibrationTarget target{.epsilon = *epsilon_};
-    for (const Accountant accountant : {Accountant::kMoments, Accountant::kRdp, Accountant::kPld}) {
+    for (const Accountant accountant : accounting::kAccountants) {
       if (accountant_ == accounting::AccountantName(accountant)) {
         target.accountant = accountant;
       }
@@ -320,7 +322,7 @@ class PrivacyCommand : public Command {
   std::optional<std::string> calibrate_;
   std::optional<double> epsilon_;
   std::string accountant_ = "best";
-  std::string view_ = "outsider";
+  std::string view_ = "worst";
   std::optional<std::string> sweep_;
   std::optional<std::string> out_;
 };

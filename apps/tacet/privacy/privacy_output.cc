@@ -11,9 +11,24 @@ using accounting::PrivacyRow;
 using dp::ImplementationTerms;
 using report::IsHeadline;
 
+namespace {
+
+std::string WorstLine(const std::vector<PrivacyRow>& rows) {
+  const PrivacyRow* worst = accounting::WorstHeadline(rows);
+  if (worst == nullptr || !worst->epsilon)
+    return "No guarantee: an observer has no finite bound.\n";
+  return fmt::format("epsilon {:.3f} at delta {:.3g} per {}, against {} ({})\n", *worst->epsilon,
+                     worst->delta, accounting::UnitName(worst->unit),
+                     accounting::ViewName(worst->view),
+                     accounting::AccountantName(worst->accountant));
+}
+
+}  // namespace
+
 std::string PrivacyRowsTable(const std::vector<PrivacyRow>& rows,
                              const std::vector<std::optional<ImplementationTerms>>& terms) {
-  std::string out = fmt::format("  {:<26}{:<11}{:<8}{:<13}{:<11}{:>10}{:>10}{:>8}  {}\n", "view",
+  const PrivacyRow* counted = accounting::WorstHeadline(rows);
+  std::string out = fmt::format("  {:<26}{:<17}{:<8}{:<13}{:<19}{:>10}{:>10}{:>8}  {}\n", "view",
                                 "accountant", "unit", "neighbours", "sampling", "epsilon", "delta",
                                 "rounds", "what the figure assumes");
   ImplementationTerms most;
@@ -28,10 +43,13 @@ std::string PrivacyRowsTable(const std::vector<PrivacyRow>& rows,
       note += fmt::format(" (order {:.4g})", row.order);
     }
     out += fmt::format(
-        "{} {:<26}{:<11}{:<8}{:<13}{:<11}{:>10}{:>10}{:>8}  {}\n",
-        IsHeadline(rows, row) ? "*" : " ", accounting::ViewName(row.view),
-        number ? accounting::AccountantName(row.accountant) : "-", accounting::UnitName(row.unit),
-        accounting::NeighbouringName(row.neighbouring), accounting::SamplingName(row.sampling),
+        "{} {:<26}{:<17}{:<8}{:<13}{:<19}{:>10}{:>10}{:>8}  {}\n",
+        &row == counted         ? "="
+        : IsHeadline(rows, row) ? "*"
+                                : " ",
+        accounting::ViewName(row.view), number ? accounting::AccountantName(row.accountant) : "-",
+        accounting::UnitName(row.unit), accounting::NeighbouringName(row.neighbouring),
+        accounting::SamplingName(row.sampling),
         number ? fmt::format("{:.3f}", *row.epsilon) : "none",
         number ? fmt::format("{:.3g}", row.delta) : "-",
         number ? fmt::format("{}", row.releases) : "-", note);
@@ -45,7 +63,10 @@ std::string PrivacyRowsTable(const std::vector<PrivacyRow>& rows,
       }
     }
   }
-  out += "* the smallest valid bound of a view\n";
+  out +=
+      "* the smallest valid bound of a view; = the one that counts, of the worst observer that "
+      "has a guarantee\n";
+  out += WorstLine(rows);
   if (any) {
     out += fmt::format(
         "Finite arithmetic and noise that ends add at most {:.2g} to epsilon and {:.2g} to delta "

@@ -113,6 +113,22 @@ base::JsonValue SettingJson(const RunConfig& config, const base::JsonValue& summ
       .Set("momentum", config.server.momentum);
 }
 
+// The first row about an outsider in a list of a summary's privacy rows, by that accountant unless
+// the name is empty; null where there is none with an epsilon.
+const base::JsonValue* OutsiderRow(const base::JsonValue& summary, std::string_view list,
+                                   std::string_view accountant) {
+  const base::JsonValue* privacy = summary.Find("privacy");
+  const base::JsonValue* rows = privacy == nullptr ? nullptr : privacy->Find(list);
+  if (rows == nullptr) return nullptr;
+  for (const base::JsonValue& row : rows->items()) {
+    const bool named = accountant.empty() || TextIn(row, "name") == accountant;
+    if (named && TextIn(row, "view") == "outsider" && NumberIn(row, "epsilon").has_value()) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
 absl::StatusOr<base::JsonValue> RecordOf(const Experiment& experiment,
                                          const RunDirectory& directory,
                                          const base::JsonValue& summary) {
@@ -128,7 +144,9 @@ absl::StatusOr<base::JsonValue> RecordOf(const Experiment& experiment,
   if (const base::JsonValue* run = summary.Find("labels")) {
     for (const base::JsonValue& label : run->items()) labels.Append(label);
   }
-  const bool guaranteed = NumberIn(summary, "ledger.epsilon").has_value();
+  // Rows of the paper are about an outsider, who knows no cohort.
+  const base::JsonValue* published = OutsiderRow(summary, "accountants", "moments");
+  const base::JsonValue* tighter = OutsiderRow(summary, "headlines", "");
   base::JsonValue record = base::JsonValue::MakeObject();
   return record.Set("name", experiment.name)
       .Set("row", experiment.row)
@@ -140,14 +158,14 @@ absl::StatusOr<base::JsonValue> RecordOf(const Experiment& experiment,
       .Set("accuracy", MemberOrNull(summary, "accuracy"))
       .Set("published_accuracy",
            experiment.published ? base::JsonValue(*experiment.published) : base::JsonValue())
-      .Set("epsilon", MemberOrNull(summary, "epsilon"))
+      .Set("epsilon", published ? *published->Find("epsilon") : base::JsonValue())
       .Set("delta", MemberOrNull(summary, "delta"))
-      .Set("accountant", guaranteed ? base::JsonValue("moments") : base::JsonValue())
-      .Set("tighter", guaranteed
-                          ? base::JsonValue::MakeObject()
-                                .Set("epsilon", MemberOrNull(summary, "ledger.epsilon"))
-                                .Set("accountant", MemberOrNull(summary, "ledger.accountant"))
-                          : base::JsonValue())
+      .Set("accountant", published ? base::JsonValue("moments") : base::JsonValue())
+      .Set("tighter", tighter ? base::JsonValue::MakeObject()
+                                    .Set("epsilon", *tighter->Find("epsilon"))
+                                    .Set("accountant", *tighter->Find("name"))
+                              : base::JsonValue())
+      .Set("worst_epsilon", MemberOrNull(summary, "epsilon"))
       .Set("charged_attempts", MemberOrNull(summary, "charged_attempts"))
       .Set("stopped", MemberOrNull(summary, "stopped"))
       .Set("seeds", base::JsonValue::MakeObject()

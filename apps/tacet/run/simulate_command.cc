@@ -17,6 +17,7 @@
 #include "apps/tacet/run/run_config.h"
 #include "apps/tacet/run/run_output.h"
 #include "apps/tacet/run/training_run.h"
+#include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/status.h"
 #include "tacet/federation/rank_team.h"
 
@@ -164,23 +165,6 @@ class SimulateCommand : public Command {
     return NewRunDirectory(path, config);
   }
 
-  static void PrintUnitPrivacy(const federation::ManifestSpec& agreed,
-                               const federation::SimulationResult& result,
-                               const RunDirectory& directory) {
-    if (!std::isfinite(result.ledger.epsilon)) {
-      fmt::print("privacy     none: see the labels\n");
-      return;
-    }
-    const bool colluders = agreed.colluders > 0;
-    fmt::print(
-        "privacy     each {}: epsilon {:.3f} ({}, {}) for {}, the worst of all views, after {} "
-        "attempts; every view stands in {}\n",
-        accounting::UnitName(agreed.unit), result.ledger.epsilon,
-        accounting::NeighbouringName(agreed.neighbouring), result.ledger.accountant,
-        colluders ? fmt::format("{} other sites together", agreed.colluders) : "another site",
-        result.charged_attempts, (directory.path() / kSummaryFile).string());
-  }
-
   static void PrintEnd(const federation::ManifestSpec& agreed, const TrainingEnd& end,
                        const RunDirectory& directory) {
     const federation::SimulationResult& result = end.result;
@@ -206,20 +190,21 @@ class SimulateCommand : public Command {
   static void PrintPrivacy(const federation::ManifestSpec& agreed,
                            const federation::SimulationResult& result,
                            const RunDirectory& directory) {
-    if (agreed.unit != accounting::Unit::kClient) {
-      PrintUnitPrivacy(agreed, result, directory);
-    } else if (std::isfinite(result.epsilon)) {
-      fmt::print(
-          "privacy     epsilon {:.3f} (moments accountant) for whoever knows no cohort, after "
-          "{} attempts; every view stands in {}\n",
-          result.epsilon, result.charged_attempts, (directory.path() / kSummaryFile).string());
-    } else {
+    const absl::StatusOr<accounting::PrivacyRow> worst =
+        accounting::WorstRow(federation::PrivacyOf(agreed, result.charged_attempts));
+    if (!std::isfinite(result.epsilon) || !worst.ok()) {
       fmt::print("privacy     none: see the labels\n");
+      return;
     }
-    if (std::isfinite(result.ledger.epsilon)) {
-      fmt::print("ledger      {} charges, epsilon {:.3f} ({})\n", result.ledger_charges,
-                 result.ledger.epsilon, result.ledger.accountant);
-    }
+    fmt::print(
+        "privacy     epsilon {:.3f} at delta {:g} per {} ({}, {}) against {}, the worst observer "
+        "that has a guarantee, after {} attempts; every observer is in {}\n",
+        result.epsilon, agreed.delta, accounting::UnitName(agreed.unit),
+        accounting::NeighbouringName(agreed.neighbouring),
+        accounting::AccountantName(worst->accountant), accounting::ViewName(worst->view),
+        result.charged_attempts, (directory.path() / kSummaryFile).string());
+    fmt::print("ledger      {} charges, epsilon {:.3f}\n", result.ledger_charges,
+               result.ledger.epsilon);
   }
 
   std::optional<std::string> config_path_, data_, out_, parameters_, precision_;

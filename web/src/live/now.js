@@ -1,8 +1,9 @@
 // What a reader sees first: where the federation stands at this moment.
 import { h } from "../dom.js";
 import { bytes, epsilon, integer, kAbsent, plural, time } from "../format.js";
+import { againstWorst, worst } from "../report/privacy.js";
 import { panel } from "./panel.js";
-import { alarms, deadlineWords, failureWords, nowSentence, secondsLeft, viewRows } from "./words.js";
+import { alarms, deadlineWords, failureWords, nowSentence, secondsLeft } from "./words.js";
 
 const kPhaseClasses = { collecting: "good", opening: "good", published: "good", failed: "warn" };
 
@@ -59,14 +60,13 @@ function drawProgress(given) {
     invited > 0 ? h("progress", { max: String(invited), value: String(arrived), "aria-label": "uploads of the attempt" }) : null);
 }
 
-// The smallest epsilon beside the largest: nobody should see the former alone.
 function privacyTile(status, agreement) {
-  const rows = viewRows(status.spent, agreement?.whole);
-  const spentOf = (view) => rows.find((row) => row.view === view)?.spent;
-  const outsider = spentOf("outsider") ?? rows.find((row) => typeof row.spent === "number")?.spent;
-  const server = spentOf("cohort-knowing") ?? spentOf("traffic-observer");
-  if (typeof outsider !== "number") return [kAbsent, status.spent === null ? "being worked out" : "no guarantee"];
-  return [epsilon(outsider), typeof server === "number" ? `against an outsider; ${epsilon(server)} against the server` : "against other sites"];
+  const row = worst(status.spent ?? {});
+  const whole = worst(agreement?.whole ?? {});
+  const end = whole ? `; ${epsilon(whole.epsilon)} when all permitted attempts are begun` : "";
+  if (status.spent?.attempts === 0) return [epsilon(0), `nothing was begun yet${end}`];
+  if (!row) return [kAbsent, status.spent === null ? "being worked out" : "no guarantee"];
+  return [epsilon(row.epsilon), `${againstWorst(row)}${end}`];
 }
 
 function pickTiles({ status, agreement }) {

@@ -37,13 +37,11 @@ export function qualityCharts(runs) {
 
 /** What it costs those who gave their data. */
 export function privacyChart(runs) {
-  const clients = runs.every((run) => (run.facts.unit ?? "client") === "client");
   const budget = runs.length === 1 ? runs[0].ledger?.budget_epsilon : null;
   return lineChart({
     title: "ε, spent so far",
     note: [
-      clients ? "All attempts so far, against an outsider, by the moments accountant: an upper bound that the statement's accountants tighten."
-              : "All attempts so far. Unit client: against an outsider, moments accountant. Unit record or person: against the worst other site, real-order RDP.",
+      "All attempts so far, against the worst observer that has a guarantee.",
       runs.some(isInsecure) ? " For runs labelled insecure: what the settings would cost; there is no guarantee." : "",
     ],
     series: lines(runs, epsilonSoFar, (run) => (run.rounds.some((line) => typeof line.epsilon === "number") ? 0 : null)),

@@ -3,7 +3,7 @@ import { h } from "../dom.js";
 import { bytes, epsilon, integer, kAbsent, loss as lossText, percent, plural, power, seconds } from "../format.js";
 import { swatch } from "../looks.js";
 import { dataTable } from "../table.js";
-import { headline } from "./privacy.js";
+import { againstWorst, worst } from "./privacy.js";
 import { accuracy, isInsecure, lastValue, loss, median, receivedBytes, stateText, totalSeconds, uploadBytes } from "./runs.js";
 import { insecureChip } from "./warnings.js";
 
@@ -31,14 +31,11 @@ function sentence(run) {
   return `${facts.model}${facts.dimension ? ` with ${integer(facts.dimension)} parameters` : ""}, trained by ${who}.`;
 }
 
-// The smallest epsilon beside the largest: nobody should see the former alone.
 function privacyTile(run) {
-  const outsider = headline(run, "outsider");
+  const row = worst(run);
   if (isInsecure(run)) return ["none", "labelled insecure: no guarantee"];
-  if (!outsider) return ["none", "no guarantee"];
-  const server = headline(run, "cohort-knowing") ?? headline(run, "traffic-observer");
-  return [epsilon(outsider.epsilon),
-    `per ${outsider.unit}, δ = ${power(outsider.delta)}${server ? `; ${epsilon(server.epsilon)} against the server` : ""}`];
+  if (!row) return ["none", "no guarantee"];
+  return [epsilon(row.epsilon), `per ${row.unit}, δ = ${power(row.delta)}, ${againstWorst(row)}`];
 }
 
 function uploadTile(run) {
@@ -52,7 +49,7 @@ function tiles(run) {
   return [
     ["Accuracy", percent(lastValue(run, accuracy)),
       run.before ? `${percent(run.before.accuracy)} before the first round` : ""],
-    ["ε against an outsider", ...privacyTile(run)],
+    ["ε", ...privacyTile(run)],
     ["One upload", ...uploadTile(run)],
     ["A round", seconds(median(run, totalSeconds)), "the middle one of all rounds"],
   ];
@@ -70,7 +67,7 @@ export function comparedOverview(runs) {
       { title: "State", cell: (run) => [stateChip(run), isInsecure(run) ? insecureChip() : ""] },
       { title: "Accuracy", number: true, cell: (run) => percent(lastValue(run, accuracy)) },
       { title: "Loss", number: true, cell: (run) => lossText(lastValue(run, loss)) },
-      { title: "ε outsider", number: true, cell: outsiderCell },
+      { title: "ε", number: true, cell: worstCell },
       { title: "Rounds", number: true, cell: (run) => integer(run.rounds.length) },
       { title: "One upload", number: true,
         cell: (run) => bytes(lastValue(run, uploadBytes) || null) },
@@ -79,8 +76,8 @@ export function comparedOverview(runs) {
     ], runs));
 }
 
-function outsiderCell(run) {
-  const row = headline(run, "outsider");
+function worstCell(run) {
+  const row = worst(run);
   return isInsecure(run) || !row ? "none" : epsilon(row.epsilon);
 }
 

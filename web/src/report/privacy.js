@@ -22,6 +22,12 @@ export const kViewNames = {
 export const headline = (run, view) =>
   run.privacy?.headlines?.find((row) => row.view === view) ?? null;
 
+/** The figure that counts: of the worst observer that has a guarantee; null without one. */
+export const worst = (run) => (typeof run.privacy?.worst?.epsilon === "number" ? run.privacy.worst : null);
+
+/** Its observer, in words. */
+export const againstWorst = (row) => `against ${kViewNames[row.view] ?? row.view}, the worst observer that has a guarantee`;
+
 /** The guarantee of one run, in words. */
 export function privacyStatement(run) {
   const { statement } = run;
