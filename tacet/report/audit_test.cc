@@ -87,7 +87,7 @@ TEST(AuditTest, AnAlteredFigureIsNamed) {
   const std::string stated = fmt::format("\"epsilon\":{}", epsilon);
   EXPECT_THAT(
       Refusal(Resigned(Altered(record, stated, fmt::format("\"epsilon\":{}", 0.99 * epsilon)))),
-      AllOf(StartsWith("row outsider, replace-one, pld: `epsilon`: the record says "),
+      AllOf(StartsWith("row outsider, replace-one, fixed-size-tight: `epsilon`: the record says "),
             HasSubstr(fmt::format("the events give {}", epsilon)), Not(HasSubstr("signature"))));
   // Too high by more than rounding is wrong too; the last bits are not.
   EXPECT_THAT(
@@ -433,10 +433,9 @@ TEST(AuditTest, AnotherAgreementIsNamed) {
   // Charged at a noise that was not agreed.
   facts = FactsForTest();
   WriteLedgerOf(*federation::Manifest::Create(SmallAgreement()), facts, 1.5);
-  EXPECT_EQ(
-      Complaint(facts),
-      "the ledger: charge 1: has noise 9, rate 0.5 and clip norm 1, by the agreement they are "
-      "6, 0.5 and 1");
+  EXPECT_EQ(Complaint(facts),
+            "the ledger: charge 1: has noise 9, rate 1 and clip norm 1, by the agreement they are "
+            "6, 1 and 1");
 }
 
 TEST(AuditTest, ALabelledRunPromisesNothing) {

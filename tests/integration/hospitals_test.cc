@@ -79,7 +79,9 @@ TEST_F(HospitalsTest, APersonsRowsAreProtectedTogether) {
   ASSERT_EQ(Simulate(), 0) << output_;
   EXPECT_THAT(output_, HasSubstr("2 sites, all in every round"));
   EXPECT_THAT(output_, HasSubstr("unit person, drawn with probability 0.5, 2 expected a round"));
-  EXPECT_THAT(output_, HasSubstr("each person: epsilon"));
+  EXPECT_THAT(
+      output_,
+      HasSubstr("at delta 1e-05 per person (replace-one, pld) against participant-in-cohort"));
   EXPECT_TRUE(std::filesystem::exists(path_ / "run" / "summary.json"));
 }
 

@@ -56,8 +56,10 @@ class LiveFederationTest : public FederationProgramTest {
     const auto number = std::ranges::find(sites_, site) - sites_.begin();
     std::vector<std::string> arguments = {"client",     "run",         "--home",   site,
                                           "--key-file", site + ".key", "--server", reached_at_};
-    arguments.insert(arguments.end(), {"--config", "site.toml", "--draw", "--json", "--owner",
-                                       std::to_string(number)});
+    const auto own = site_configs_.find(site);
+    arguments.insert(arguments.end(),
+                     {"--config", own == site_configs_.end() ? "site.toml" : own->second, "--draw",
+                      "--json", "--owner", std::to_string(number)});
     arguments.insert(arguments.end(), site_flags_[site].begin(), site_flags_[site].end());
     running_[site] = StartAs(site, std::move(arguments), site + "-");
   }
@@ -149,7 +151,8 @@ class LiveFederationTest : public FederationProgramTest {
   const int rounds_;
   std::vector<std::string> server_flags_ = {"--collecting-seconds", "5", "--opening-seconds", "10"};
   std::map<std::string, std::vector<std::string>> site_flags_;  // further ones
-  std::string reached_at_;                                      // where sites look for the server
+  std::map<std::string, std::string> site_configs_;  // of sites with another than site.toml
+  std::string reached_at_;                           // where sites look for the server
   std::map<std::string, pid_t> running_;
   std::map<std::string, base::JsonValue> told_;  // by the sites that are done
 

@@ -76,9 +76,9 @@ TEST(PrivacyCommandTest, JsonHasTheHeadlinesAndTheTermsOfFiniteArithmetic) {
   const base::JsonValue* headlines = json->Find("headlines");
   ASSERT_NE(headlines, nullptr);
   const base::JsonValue& outsider = headlines->items().front();
-  EXPECT_EQ(*outsider.Find("name")->AsString(), "pld");
-  EXPECT_NEAR(*outsider.Find("epsilon")->AsDouble(), 4.5288, 5e-4);
-  EXPECT_NEAR(*outsider.Find("epsilon_lower")->AsDouble(), 4.3004, 5e-4);
+  EXPECT_EQ(*outsider.Find("name")->AsString(), "fixed-size-tight");
+  EXPECT_NEAR(*outsider.Find("epsilon")->AsDouble(), 4.3106, 5e-4);
+  EXPECT_NEAR(*outsider.Find("epsilon_lower")->AsDouble(), 4.3067, 5e-4);
   const base::JsonValue* terms = outsider.Find("implementation");
   ASSERT_NE(terms, nullptr);
   EXPECT_LT(*terms->Find("epsilon")->AsDouble(), 1e-5);
@@ -101,7 +101,7 @@ TEST(PrivacyCommandTest, TermsAreThoseOfTheSampler) {
 TEST(PrivacyCommandTest, TermsBeyondDeltaAreSaidToBe) {
   const auto json = base::JsonValue::Parse(Output({"--json", "--noise", "0.3"}));
   ASSERT_TRUE(json.ok());
-  const base::JsonValue* terms = json->Find("accountants")->items().front().Find("implementation");
+  const base::JsonValue* terms = json->Find("headlines")->items().front().Find("implementation");
   ASSERT_NE(terms, nullptr);
   EXPECT_EQ(terms->Find("delta")->AsDouble().value_or(0), 1);
   EXPECT_EQ(json->Find("accountants")->items().back().Find("implementation"), nullptr);
@@ -188,7 +188,7 @@ TEST(PrivacyCommandTest, SweepsWriteCsvAndSvg) {
   };
   const std::string csv = read(path + ".csv");
   EXPECT_THAT(csv, HasSubstr("quantity,value,view,accountant,standing,releases,epsilon"));
-  EXPECT_THAT(csv, HasSubstr("noise,6,outsider,moments,guarantee,100,5.30567679618"));
+  EXPECT_THAT(csv, HasSubstr("noise,6,outsider,moments,convention,100,5.30567679618"));
   EXPECT_THAT(csv, HasSubstr("noise,8,outsider,pld,"));
   const std::string svg = read(path + ".svg");
   EXPECT_THAT(svg, HasSubstr("<svg xmlns"));
