@@ -29,7 +29,7 @@ demo: build ## a federation trains on handwriting, encrypted and private (a few 
 	@tools/demo.sh build/release/tacet
 
 .PHONY: server
-server: ## the program with `tacet server`, `tacet client run` and `tacet load`
+server: ## the program with `tacet server`, `tacet client run` and `tacet-lab load`
 	@tools/setup.sh demo server
 	cmake --preset release -DTACET_NETWORK=ON
 	cmake --build --preset release

@@ -12,7 +12,7 @@
 
 #include "bench/choose_simd.h"
 #include "tacet/base/cpu.h"
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/dp/clip.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/dp/kernels.h"
@@ -27,13 +27,13 @@ using bench::Choose;
 constexpr size_t kDimension = 486654;
 constexpr size_t kBlock = 2048;
 
-base::Random BenchRandom() {
-  base::InsecureSeededEntropy entropy(1, "bench");
-  return base::Random::FromEntropy(entropy);
+crypto::Random BenchRandom() {
+  crypto::InsecureSeededEntropy entropy(1, "bench");
+  return crypto::Random::FromEntropy(entropy);
 }
 
 std::vector<float> BenchUpdate() {
-  base::Random random = BenchRandom();
+  crypto::Random random = BenchRandom();
   std::vector<float> update(kDimension);
   for (float& value : update) {
     value = static_cast<float>(0.002 * (static_cast<double>(random.NextU64() >> 11) * 0x1p-52 - 1));
@@ -50,7 +50,7 @@ void CountValues(benchmark::State& state, size_t values) {
 
 // The limit of everything below: AES-256-CTR, 64 bits a value.
 void KeyStream(benchmark::State& state) {
-  base::Random random = BenchRandom();
+  crypto::Random random = BenchRandom();
   std::vector<uint64_t> words(static_cast<size_t>(state.range(0)));
   for (auto _ : state) {
     random.FillU64(words);
@@ -63,7 +63,7 @@ BENCHMARK(KeyStream)->Arg(1024)->Arg(2048)->Arg(8192);
 void BoxMullerKernel(benchmark::State& state) {
   base::Simd simd;
   if (!Choose(state, simd)) return;
-  base::Random random = BenchRandom();
+  crypto::Random random = BenchRandom();
   std::vector<uint64_t> words(kBlock);
   std::vector<double> block(kBlock);
   random.FillU64(words);
@@ -79,7 +79,7 @@ BENCHMARK(BoxMullerKernel)->DenseRange(0, 2);
 void Gaussian(benchmark::State& state) {
   base::Simd simd;
   if (!Choose(state, simd)) return;
-  base::Random random = BenchRandom();
+  crypto::Random random = BenchRandom();
   std::vector<double> block(kBlock);
   for (auto _ : state) {
     FillGaussian(GaussianSampler::kDefault, random, block, simd);
@@ -92,7 +92,7 @@ BENCHMARK(Gaussian)->DenseRange(0, 2);
 void GaussianPaperForms(benchmark::State& state) {
   const auto sampler = static_cast<GaussianSampler>(state.range(0));
   state.SetLabel(std::string(GaussianSamplerName(sampler)));
-  base::Random random = BenchRandom();
+  crypto::Random random = BenchRandom();
   std::vector<double> block(kBlock);
   for (auto _ : state) {
     FillGaussian(sampler, random, block);
@@ -106,7 +106,7 @@ BENCHMARK(GaussianPaperForms)->DenseRange(1, 3);
 void Poisson(benchmark::State& state) {
   base::Simd simd;
   if (!Choose(state, simd)) return;
-  base::Random random = BenchRandom();
+  crypto::Random random = BenchRandom();
   std::vector<double> rates(kBlock);
   FillGaussian(GaussianSampler::kDefault, random, rates);
   for (double& rate : rates) rate = static_cast<double>(state.range(1)) * (1 + 0.07 * rate);
@@ -161,8 +161,8 @@ void NoiseAndQuantize(benchmark::State& state) {
   const Mechanism mechanism(*MechanismPlan::Create(spec));
   const std::vector<float> update = BenchUpdate();
   std::vector<uint32_t> counts(kDimension);
-  base::Random noise = BenchRandom();
-  base::Random poisson = BenchRandom();
+  crypto::Random noise = BenchRandom();
+  crypto::Random poisson = BenchRandom();
   for (auto _ : state) {
     mechanism.NoiseAndQuantize(update, noise, poisson, counts);
     benchmark::DoNotOptimize(counts.data());

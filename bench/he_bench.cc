@@ -8,7 +8,7 @@
 #include "benchmark/benchmark.h"
 
 #include "bench/choose_simd.h"
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/he/linear_tag.h"
 #include "tacet/he/shared_key_envelope.h"
@@ -34,7 +34,7 @@ AggregationParams Params(Scheme scheme) {
 
 base::Bytes SomeBytes(size_t count, std::string_view label) {
   base::Bytes bytes(count);
-  base::InsecureSeededEntropy(1, label).Fill(bytes);
+  crypto::InsecureSeededEntropy(1, label).Fill(bytes);
   return bytes;
 }
 
@@ -101,7 +101,7 @@ BENCHMARK(MultiplyRows)->DenseRange(0, 2);
 
 // The tag of an update and of an opened sum (ActiveSimd).
 void TagOfCounts(benchmark::State& state) {
-  const LinearTagKey key(base::SecretBytes(32), kDimension, {});
+  const LinearTagKey key(crypto::SecretBytes(32), kDimension, {});
   const std::vector<uint32_t> counts(kDimension, 26277);
   for (auto _ : state) benchmark::DoNotOptimize(key.Compute(counts, TagNonce{}));
   CountBytes(state, 4 * kDimension);
@@ -109,7 +109,7 @@ void TagOfCounts(benchmark::State& state) {
 BENCHMARK(TagOfCounts)->Unit(benchmark::kMicrosecond);
 
 void TagOfSum(benchmark::State& state) {
-  const LinearTagKey key(base::SecretBytes(32), kDimension, {});
+  const LinearTagKey key(crypto::SecretBytes(32), kDimension, {});
   const std::vector<uint64_t> sums(kDimension, 26277000);
   for (auto _ : state) benchmark::DoNotOptimize(key.OfSum(sums));
   CountBytes(state, 8 * kDimension);
@@ -140,9 +140,9 @@ BENCHMARK(ReadUploads)->Unit(benchmark::kMillisecond);
 void AddUploads(benchmark::State& state) {
   const AggregationParams params = Params(Scheme::kCompact);
   const auto waiting = static_cast<size_t>(state.range(0));
-  const auto encryptor = *NewEncryptor(params, SomeBytes(32, "seed"), base::SecretBytes(32));
+  const auto encryptor = *NewEncryptor(params, SomeBytes(32, "seed"), crypto::SecretBytes(32));
   std::vector<base::Bytes> uploads(4 * kUploads);
-  base::InsecureSeededEntropy entropy(1, "uploads");
+  crypto::InsecureSeededEntropy entropy(1, "uploads");
   const std::vector<uint32_t> counts(kDimension, 26277);
   for (base::Bytes& upload : uploads) {
     if (!encryptor->Encrypt(counts, entropy.Draw(32), upload).ok()) return;
@@ -170,9 +170,9 @@ BENCHMARK(AddUploads)->RangeMultiplier(4)->Range(1, 64)->Unit(benchmark::kMillis
 
 void AddEnvelope(benchmark::State& state) {
   const SharedKeyEnvelope envelope = *SharedKeyEnvelope::Create(1000);
-  const base::SecretVector<int8_t> key(4096);
+  const crypto::SecretVector<int8_t> key(4096);
   base::Bytes sealed(envelope.sealed_bytes());
-  envelope.NewSealer(base::SecretBytes(32))->Seal(key.Expose(), base::SecretBytes(32), sealed);
+  envelope.NewSealer(crypto::SecretBytes(32))->Seal(key.Expose(), crypto::SecretBytes(32), sealed);
   const auto adder = envelope.NewAdder();
   for (auto _ : state) adder->Add(sealed);
 }

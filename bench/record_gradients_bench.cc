@@ -10,8 +10,8 @@
 
 #include "benchmark/benchmark.h"
 
-#include "tacet/learning/learner.h"
-#include "tacet/learning/seeded_random.h"
+#include "tacet/crypto/seeded_random.h"
+#include "tacet/training/learner.h"
 
 namespace tacet::learning {
 namespace {
@@ -41,30 +41,30 @@ Setting SettingOf(int64_t argument) {
 constexpr uint32_t kSamples = 400;
 constexpr uint32_t kBatch = 20;
 
-std::unique_ptr<federation::Learner> MakeLearner(const Setting& setting, accounting::Unit unit) {
-  DatasetSpec spec;
+std::unique_ptr<trainer::Learner> MakeLearner(const Setting& setting, accounting::Unit unit) {
+  data::DatasetSpec spec;
   spec.name = "bench";
   spec.input_shape = setting.shape;
   spec.classes = setting.classes;
   spec.owner_names = {"owner"};
   const uint64_t inputs =
       std::accumulate(setting.shape.begin(), setting.shape.end(), uint64_t{1}, std::multiplies{});
-  base::Random random = SeededRandom(1, "bench");
+  crypto::Random random = crypto::SeededRandom(1, "bench");
   std::vector<float> features(kSamples * inputs);
-  for (float& value : features) value = static_cast<float>(Uniform(random));
+  for (float& value : features) value = static_cast<float>(crypto::Uniform(random));
   spec.features = std::move(features);
   for (uint32_t i = 0; i < kSamples; ++i) {
     spec.labels.push_back(static_cast<uint32_t>(random.Below(setting.classes)));
     spec.sample_owners.push_back(0);
     spec.sample_persons.push_back(i / 20);
   }
-  LearnerSpec learner;
+  training::LearnerSpec learner;
   learner.model = setting.model;
   learner.hidden = {setting.hidden};
   learner.held_out_share = 0;
   learner.batch = kBatch;
   learner.unit = unit;
-  return *NewLearner(learner, *Dataset::Create(std::move(spec)));
+  return *training::NewLearner(learner, *data::Dataset::Create(std::move(spec)));
 }
 
 void Report(benchmark::State& state, const Setting& setting) {

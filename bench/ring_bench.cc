@@ -8,8 +8,8 @@
 #include "benchmark/benchmark.h"
 
 #include "tacet/base/cpu.h"
-#include "tacet/base/random.h"
-#include "tacet/base/secret.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/ring/kernels.h"
 #include "tacet/ring/ntt.h"
@@ -23,9 +23,9 @@ using ring::Kernels;
 
 constexpr size_t kN = ring::kCompactDegree;
 
-base::Random BenchRandom() {
-  base::InsecureSeededEntropy entropy(1, "bench");
-  return base::Random::FromEntropy(entropy);
+crypto::Random BenchRandom() {
+  crypto::InsecureSeededEntropy entropy(1, "bench");
+  return crypto::Random::FromEntropy(entropy);
 }
 
 const Kernels& Chosen(benchmark::State& state) {
@@ -41,7 +41,7 @@ void EverySet(benchmark::internal::Benchmark* bench) {
 }
 
 AlignedWords RandomValues(size_t size, uint64_t prime) {
-  base::Random random = BenchRandom();
+  crypto::Random random = BenchRandom();
   AlignedWords values(size);
   for (uint64_t& value : values) value = random.Below(prime);
   return values;
@@ -104,7 +104,7 @@ struct Polynomial {
   static constexpr ring::LaneLayout kLayout = {.lanes = 4, .lane_bits = 22, .scale_bits = 12};
   AlignedWords a;
   std::vector<ring::Multiplier> factors;
-  base::SecretVector<uint64_t> scratch;
+  crypto::SecretVector<uint64_t> scratch;
   AlignedWords error_words;
   std::vector<uint32_t> counts;
   std::vector<uint8_t> planes;
@@ -170,7 +170,7 @@ BENCHMARK(SelectBelow)->Apply(EverySet);
 
 // The errors' key stream, beside which the rest stands.
 void ErrorWords(benchmark::State& state) {
-  base::Random random = BenchRandom();
+  crypto::Random random = BenchRandom();
   AlignedWords words(kN);
   for (auto _ : state) {
     random.FillU64(words);
@@ -197,8 +197,8 @@ struct Attempt {
                    std::string(ring::ActiveKernels().name));
   }
   he::AggregationParams params;
-  base::InsecureSeededEntropy entropy;
-  base::SecretBytes seed, group_secret, seal_key;
+  crypto::InsecureSeededEntropy entropy;
+  crypto::SecretBytes seed, group_secret, seal_key;
   std::unique_ptr<he::Encryptor> encryptor;
   std::vector<uint32_t> counts;
   base::Bytes ciphertext;

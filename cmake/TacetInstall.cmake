@@ -27,7 +27,7 @@ install(FILES ${PROJECT_BINARY_DIR}/tacetConfig.cmake ${PROJECT_BINARY_DIR}/tace
 install(EXPORT tacetTargets NAMESPACE tacet:: DESTINATION ${tacet_config_folder})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/SECURITY.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
-# What `tacet reproduce` reads (apps/tacet/program/share_folder.h).
+# What `tacet-lab reproduce` reads (apps/tacet/program/share_folder.h).
 if(TACET_LEARNING)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${CMAKE_INSTALL_DATADIR}/tacet)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/experiments

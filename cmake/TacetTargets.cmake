@@ -33,7 +33,7 @@ endfunction()
 
 # tacet_test(<name> [TOGETHER] SOURCES ... [DEPS ...] [LABEL unit|statistical|integration|long])
 # Tests labelled `long` run in `make check` only; everything else runs in `make test`. The unit
-# tests of the library (but learning/ and attack/) run under sanitizers in `make test` too. TOGETHER
+# tests of the library (but data/, models/ and training/) run under sanitizers in `make test` too. TOGETHER
 # runs all tests of the binary in one process, for those that share something costly.
 function(tacet_test name)
   if(NOT TACET_TESTS)
@@ -65,7 +65,7 @@ function(tacet_test name)
     set(labels ${ARG_LABEL})
     cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
                OUTPUT_VARIABLE folder)
-    if(ARG_LABEL STREQUAL "unit" AND folder MATCHES "^tacet/" AND NOT folder MATCHES "^tacet/(attack|learning)")
+    if(ARG_LABEL STREQUAL "unit" AND folder MATCHES "^tacet/" AND NOT folder MATCHES "^tacet/(data|models|training)")
       list(APPEND labels sanitized)
       set_property(GLOBAL APPEND PROPERTY TACET_SANITIZED_TESTS ${name})
     endif()

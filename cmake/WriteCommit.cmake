@@ -25,9 +25,9 @@ endif()
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
 #include "apps/tacet/program/commit.h"
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 std::string_view BuildCommit() { return "@commit@"; }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program
 ]])

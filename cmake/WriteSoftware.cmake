@@ -20,15 +20,15 @@ function(tacet_write_software output)
   file(CONFIGURE OUTPUT ${output} @ONLY CONTENT [[
 #include "apps/tacet/program/software.h"
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 std::string_view SoftwareVersion() { return "@PROJECT_VERSION@"; }
 
-std::vector<report::Dependency> SoftwareDependencies() {
+std::vector<tacet::audit::Dependency> SoftwareDependencies() {
   return {
 @entries@  };
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program
 ]])
 endfunction()

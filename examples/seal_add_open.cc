@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <vector>
 
-#include "tacet/base/random.h"
-#include "tacet/base/signing.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/signing.h"
 #include "tacet/dp/mechanism_plan.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt_keys.h"
@@ -25,7 +25,7 @@ using tacet::base::Bytes;
 constexpr uint64_t kDimension = 1000;
 
 absl::Status Run() {
-  tacet::base::SystemEntropy entropy;
+  tacet::crypto::SystemEntropy entropy;
 
   // What both agree on: updates of norm at most 1, noise of deviation 2 in the sum, both must take
   // part. The plan refuses parameters that are unsafe or whose sums would not be exact.
@@ -40,9 +40,9 @@ absl::Status Run() {
                                                                      .attempts = 1}}));
   // Which exchange this is. Every key, upload and signature is bound to it.
   const tacet::secagg::Attempt attempt{
-      .manifest_hash = tacet::base::Sha256(tacet::base::AsBytes("our agreement"))};
+      .manifest_hash = tacet::crypto::Sha256(tacet::base::AsBytes("our agreement"))};
   // What the members share and the server never sees.
-  const tacet::base::SecretBytes epoch_key = entropy.Draw(32);
+  const tacet::crypto::SecretBytes epoch_key = entropy.Draw(32);
   const auto keys =
       tacet::secagg::DeriveAttemptKeys(epoch_key, terms.aggregation().scheme(), attempt);
 
@@ -65,10 +65,10 @@ absl::Status Run() {
 
   // The openers (both members, as there are so few) first sign what they were asked to open, and
   // open it only when a majority signed the same.
-  std::vector<tacet::base::SigningKey> signing_keys;
+  std::vector<tacet::crypto::SigningKey> signing_keys;
   std::vector<tacet::secagg::OpenerIdentity> identities;
   for (uint64_t member = 0; member < 2; ++member) {
-    signing_keys.push_back(tacet::base::SigningKey::Generate(entropy));
+    signing_keys.push_back(tacet::crypto::SigningKey::Generate(entropy));
     identities.push_back({.member = member, .key = signing_keys.back().public_key()});
   }
   tacet::secagg::MemoryJournal journals[2];

@@ -5,20 +5,20 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "tacet/report/audit_file.h"
-#include "tacet/report/audit_record.h"
+#include "tacet/audit/audit_file.h"
+#include "tacet/audit/audit_record.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tacet;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto file = report::ReadAuditFile(text);
+  const auto file = audit::ReadAuditFile(text);
   if (!file.ok()) return 0;
-  if (!report::CompareRecords(file->record, file->record).ok()) std::abort();
-  (void)report::CheckSignature(*file);
-  auto facts = report::FactsOfRecord(file->record);
+  if (!audit::CompareRecords(file->record, file->record).ok()) std::abort();
+  (void)audit::CheckSignature(*file);
+  auto facts = audit::FactsOfRecord(file->record);
   if (!facts.ok()) return 0;
   const uint64_t rounds = facts->rounds.size();
-  const auto run = report::CheckFacts(*std::move(facts));
+  const auto run = audit::CheckFacts(*std::move(facts));
   if (run.ok() && (run->charges() < rounds || run->complete_rounds() > rounds)) std::abort();
   return 0;
 }

@@ -6,20 +6,20 @@
 #include <span>
 
 #include "fuzz/fuzz_checkpoint.h"
-#include "tacet/federation/checkpoint.h"
+#include "tacet/protocol/checkpoint.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tacet;
   if (size == 0) return 0;
   const std::span<const uint8_t> bytes(data + 1, size - 1);
   if (data[0] % 2 == 0) {
-    const auto read = federation::ReadCheckpoint(bytes, base::Digest{}, 3);
-    if (read.ok() && !std::ranges::equal(federation::WriteCheckpoint(*read), bytes)) std::abort();
+    const auto read = protocol::ReadCheckpoint(bytes, crypto::Digest{}, 3);
+    if (read.ok() && !std::ranges::equal(protocol::WriteCheckpoint(*read), bytes)) std::abort();
     return 0;
   }
   static const fuzz::FuzzCheckpoint& known = *new fuzz::FuzzCheckpoint;
   const auto opened =
-      federation::OpenSealedCheckpoint(bytes, known.manifest, known.start, known.epoch_key);
+      protocol::OpenSealedCheckpoint(bytes, known.manifest, known.start, known.epoch_key);
   if (opened.ok() && opened->model != known.state.model) std::abort();
   return 0;
 }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/he/aggregation.h"
 
 namespace {
@@ -16,7 +16,7 @@ using namespace tacet::he;
 
 struct Honest {
   explicit Honest(Scheme scheme) : params(Params(scheme)) {
-    tacet::base::InsecureSeededEntropy entropy(1, "ciphertext fuzz");
+    tacet::crypto::InsecureSeededEntropy entropy(1, "ciphertext fuzz");
     const auto seed = entropy.Draw(32);
     const auto encryptor = *NewEncryptor(params, seed.Expose(), entropy.Draw(32));
     if (!encryptor->Encrypt(std::vector<uint32_t>(5, 1000), entropy.Draw(32), ciphertext).ok()) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/he/aggregation.h"
 
 namespace {
@@ -16,7 +16,7 @@ using namespace tacet::he;
 
 struct Honest {
   explicit Honest(Scheme scheme) : params(Params(scheme)) {
-    tacet::base::InsecureSeededEntropy entropy(1, "closed sum fuzz");
+    tacet::crypto::InsecureSeededEntropy entropy(1, "closed sum fuzz");
     const auto seed = entropy.Draw(32);
     const auto group_secret = entropy.Draw(32);
     const auto encryptor = *NewEncryptor(params, seed.Expose(), group_secret);

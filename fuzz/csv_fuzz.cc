@@ -3,11 +3,11 @@
 #include <string_view>
 #include <vector>
 
-#include "tacet/learning/csv.h"
+#include "tacet/data/csv.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;
-  tacet::learning::CsvOptions options;
+  tacet::data::CsvOptions options;
   options.header = (data[0] & 1) != 0;
   if (!options.header) options.owner = "0";
   if ((data[0] & 2) != 0) options.delimiter = '\t';
@@ -18,14 +18,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     options.missing = {"", "?"};
     const std::string_view whole(reinterpret_cast<const char*>(data) + 1, size - 1);
     const std::string_view line = whole.substr(0, whole.find('\n'));
-    const auto feature = tacet::learning::ParseCsvFeature(line);
+    const auto feature = tacet::data::ParseCsvFeature(line);
     if (feature.ok()) options.features = {*feature};
     if (!feature.ok() || line.size() + 1 > whole.size()) return 0;
     data += line.size() + 1;
     size -= line.size() + 1;
   }
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const auto dataset = tacet::learning::ParseCsv(text, "fuzz.csv", options);
+  const auto dataset = tacet::data::ParseCsv(text, "fuzz.csv", options);
   if (!dataset.ok()) return 0;
   std::vector<float> input(dataset->input_size());
   uint64_t rows = 0;

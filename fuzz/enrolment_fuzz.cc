@@ -7,7 +7,7 @@
 #include <span>
 
 #include "fuzz/fuzz_federation.h"
-#include "tacet/federation/manifest_bytes.h"
+#include "tacet/agreement/manifest_bytes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tacet;
@@ -19,17 +19,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   };
   switch (data[0] % 8) {
     case 0: {
-      const auto request = federation::ReadEnrolmentRequest(bytes);
-      if (request.ok() && !federation::CheckSiteName(request->name).ok()) std::abort();
+      const auto request = agreement::ReadEnrolmentRequest(bytes);
+      if (request.ok() && !agreement::CheckSiteName(request->name).ok()) std::abort();
       break;
     }
     case 1: {
-      const auto manifest = federation::ReadManifestBytes(bytes);
-      if (manifest.ok()) same(federation::ManifestBytes(*manifest));
+      const auto manifest = agreement::ReadManifestBytes(bytes);
+      if (manifest.ok()) same(agreement::ManifestBytes(*manifest));
       break;
     }
     case 2: {
-      const auto manifest = federation::SignedManifest::Read(bytes);
+      const auto manifest = agreement::SignedManifest::Read(bytes);
       if (!manifest.ok()) break;
       same(manifest->bytes());
       if (manifest->MemberNamed("north") != manifest->MemberWith(known.site.signing.public_key())) {
@@ -38,8 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     }
     case 3: {
-      const auto invitation = federation::ReadInvitation(bytes);
-      if (invitation.ok()) same(federation::WriteInvitation(*invitation));
+      const auto invitation = agreement::ReadInvitation(bytes);
+      if (invitation.ok()) same(agreement::WriteInvitation(*invitation));
       break;
     }
     case 4: {
@@ -48,38 +48,38 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const uint64_t memory =
           bytes.size() < kMemoryAt + 8 ? 0 : base::LoadU64(bytes.data() + kMemoryAt);
       const bool cheap = memory <= 1 << 14 || memory > uint64_t{1} << 30;
-      for (const base::Unlocker* unlocker : {&known.key_file, &known.passphrase}) {
+      for (const crypto::Unlocker* unlocker : {&known.key_file, &known.passphrase}) {
         if (unlocker == &known.passphrase && !cheap) continue;
-        const auto secret = base::UnlockSecret(bytes, "key", *unlocker);
+        const auto secret = crypto::UnlockSecret(bytes, "key", *unlocker);
         if (!secret.ok()) continue;
-        const auto again = base::LockSecret(*secret, "key", *unlocker, known.entropy);
+        const auto again = crypto::LockSecret(*secret, "key", *unlocker, known.entropy);
         if (!again.ok() || again->size() != bytes.size()) std::abort();
       }
       break;
     }
     case 5: {
-      const auto facts = base::ReadCertificate(bytes);
+      const auto facts = crypto::ReadCertificate(bytes);
       if (!facts.ok()) break;
-      if (facts->fingerprint != base::Sha256(bytes)) std::abort();
-      (void)base::CheckIssuedBy(bytes, known.authority);
-      (void)base::CertificatePem(bytes);
+      if (facts->fingerprint != crypto::Sha256(bytes)) std::abort();
+      (void)crypto::CheckIssuedBy(bytes, known.authority);
+      (void)crypto::CertificatePem(bytes);
       break;
     }
     case 6: {
-      const base::SecretBytes secret = base::SecretBytes::CopyOf(bytes);
-      const auto keys = federation::ReadSiteKeys(secret);
-      if (keys.ok() && !std::ranges::equal(federation::WriteSiteKeys(*keys).Expose(), bytes)) {
+      const crypto::SecretBytes secret = crypto::SecretBytes::CopyOf(bytes);
+      const auto keys = agreement::ReadSiteKeys(secret);
+      if (keys.ok() && !std::ranges::equal(agreement::WriteSiteKeys(*keys).Expose(), bytes)) {
         std::abort();
       }
-      const auto fingerprint = federation::ParseFingerprint(base::AsText(bytes));
+      const auto fingerprint = agreement::ParseFingerprint(base::AsText(bytes));
       if (!fingerprint.ok()) break;
-      const auto again = federation::ParseFingerprint(federation::FingerprintText(*fingerprint));
+      const auto again = agreement::ParseFingerprint(agreement::FingerprintText(*fingerprint));
       if (!again.ok() || *again != *fingerprint) std::abort();
       break;
     }
     case 7: {
-      const auto key = federation::OpenEpochKey(bytes, known.manifest, 0, known.site.sealing);
-      if (key.ok() && !federation::SealEpochKey(known.manifest, 0, *key, known.coordinator).ok()) {
+      const auto key = agreement::OpenEpochKey(bytes, known.manifest, 0, known.site.sealing);
+      if (key.ok() && !agreement::SealEpochKey(known.manifest, 0, *key, known.coordinator).ok()) {
         std::abort();
       }
       break;

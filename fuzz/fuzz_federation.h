@@ -7,33 +7,33 @@
 #include <vector>
 
 #include "fuzz/fuzz_round.h"
-#include "tacet/base/certificates.h"
-#include "tacet/base/locked_secret.h"
-#include "tacet/federation/signed_manifest.h"
-#include "tacet/federation/site_keys.h"
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/agreement/site_keys.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/crypto/locked_secret.h"
 
 namespace tacet::fuzz {
 
 struct FuzzFederation {
   static constexpr uint64_t kNow = 1'755'000'000;  // Unix seconds
 
-  base::InsecureSeededEntropy entropy{1, "fuzz federation"};
-  federation::SiteKeys site = federation::SiteKeys::Generate(entropy);
-  base::SigningKey coordinator = base::SigningKey::Generate(entropy);
-  base::TlsKey authority_key = base::TlsKey::Generate();
+  crypto::InsecureSeededEntropy entropy{1, "fuzz federation"};
+  agreement::SiteKeys site = agreement::SiteKeys::Generate(entropy);
+  crypto::SigningKey coordinator = crypto::SigningKey::Generate(entropy);
+  crypto::TlsKey authority_key = crypto::TlsKey::Generate();
   std::vector<std::string> hosts = {"hub.example", "127.0.0.1"};
-  base::Bytes authority = ValueOrDie(base::IssueAuthority(
-      Certificate(base::CertificateRole::kAuthority, authority_key), authority_key));
-  base::Bytes certificate = ValueOrDie(base::IssueCertificate(
-      Certificate(base::CertificateRole::kServer, site.tls), authority_key, authority));
-  federation::SignedManifest manifest =
-      ValueOrDie(federation::SignedManifest::Sign(Manifest(), coordinator));
-  base::Unlocker passphrase = ValueOrDie(
-      base::Unlocker::FromPassphrase(base::SecretBytes(4), {.passes = 1, .memory_bytes = 8192}));
-  base::Unlocker key_file = ValueOrDie(base::Unlocker::FromKeyFile(base::SecretBytes(32)));
+  base::Bytes authority = ValueOrDie(crypto::IssueAuthority(
+      Certificate(crypto::CertificateRole::kAuthority, authority_key), authority_key));
+  base::Bytes certificate = ValueOrDie(crypto::IssueCertificate(
+      Certificate(crypto::CertificateRole::kServer, site.tls), authority_key, authority));
+  agreement::SignedManifest manifest =
+      ValueOrDie(agreement::SignedManifest::Sign(Manifest(), coordinator));
+  crypto::Unlocker passphrase = ValueOrDie(crypto::Unlocker::FromPassphrase(
+      crypto::SecretBytes(4), {.passes = 1, .memory_bytes = 8192}));
+  crypto::Unlocker key_file = ValueOrDie(crypto::Unlocker::FromKeyFile(crypto::SecretBytes(32)));
 
-  static federation::ManifestSpec Agreement() {
-    federation::ManifestSpec spec;
+  static agreement::ManifestSpec Agreement() {
+    agreement::ManifestSpec spec;
     spec.model = "logistic";
     spec.dimension = 4;
     spec.clients = 2;
@@ -45,17 +45,18 @@ struct FuzzFederation {
     return spec;
   }
 
-  base::CertificateSpec Certificate(base::CertificateRole role, const base::TlsKey& key) const {
+  crypto::CertificateSpec Certificate(crypto::CertificateRole role,
+                                      const crypto::TlsKey& key) const {
     return {.common_name = "hub",
             .role = role,
             .public_key = key.public_key(),
-            .hosts = role == base::CertificateRole::kServer ? hosts : std::vector<std::string>(),
+            .hosts = role == crypto::CertificateRole::kServer ? hosts : std::vector<std::string>(),
             .not_before = 1'750'000'000,
             .not_after = 1'760'000'000};
   }
 
-  federation::SignedManifestSpec Manifest() const {
-    federation::SignedManifestSpec spec;
+  agreement::SignedManifestSpec Manifest() const {
+    agreement::SignedManifestSpec spec;
     spec.federation = "hospitals";
     spec.agreement = Agreement();
     spec.annex = "[model]\n";

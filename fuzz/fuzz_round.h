@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/base/random.h"
-#include "tacet/base/signing.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/signing.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/opened_sum.h"
 #include "tacet/secagg/terms.h"
@@ -26,17 +26,17 @@ T ValueOrDie(absl::StatusOr<T> value) {
 struct FuzzRound {
   static constexpr uint32_t kParticipants = 2;
 
-  base::InsecureSeededEntropy entropy{1, "fuzz round"};
+  crypto::InsecureSeededEntropy entropy{1, "fuzz round"};
   secagg::Attempt attempt;
   secagg::Terms terms = MakeTerms();
-  base::SecretBytes epoch_key = entropy.Draw(32);
+  crypto::SecretBytes epoch_key = entropy.Draw(32);
   secagg::AttemptKeys keys = secagg::DeriveAttemptKeys(epoch_key, he::Scheme::kCompact, attempt);
-  std::vector<base::SigningKey> signing_keys;
+  std::vector<crypto::SigningKey> signing_keys;
   std::vector<secagg::OpenerIdentity> openers;
 
   FuzzRound() {
     for (uint64_t member = 0; member < 3; ++member) {
-      signing_keys.push_back(base::SigningKey::Generate(entropy));
+      signing_keys.push_back(crypto::SigningKey::Generate(entropy));
       openers.push_back({member, signing_keys.back().public_key()});
     }
   }

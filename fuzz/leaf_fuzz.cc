@@ -3,10 +3,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tacet/learning/leaf.h"
+#include "tacet/data/leaf.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  tacet::learning::LeafReader reader;
+  tacet::data::LeafReader reader;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (!reader.Add(text, "fuzz.json").ok()) return 0;
   const auto dataset = reader.Finish("fuzz.json");

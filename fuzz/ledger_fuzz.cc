@@ -5,35 +5,35 @@
 #include <cstdlib>
 #include <span>
 
-#include "tacet/federation/client_ledger.h"
-#include "tacet/federation/testing/memory_ledger.h"
+#include "tacet/ledger/privacy_ledger.h"
+#include "tacet/ledger/testing/memory_ledger.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tacet;
   if (size < 2) return 0;
   const std::span<const uint8_t> rest(data + 2, size - 2);
   const size_t split = std::min<size_t>(rest.size(), data[0] | size_t{data[1]} << 8);
-  federation::testing::MemoryLedger memory{
+  ledger::testing::MemoryLedger memory{
       .ledger = base::Bytes(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(split)),
       .anchor = base::Bytes(rest.begin() + static_cast<std::ptrdiff_t>(split), rest.end())};
 
-  const auto found = federation::RecoverLedger(memory.ledger, memory.anchor);
-  const auto snapshot = federation::RecoverSnapshot(memory.ledger, memory.anchor);
+  const auto found = ledger::RecoverLedger(memory.ledger, memory.anchor);
+  const auto snapshot = ledger::RecoverSnapshot(memory.ledger, memory.anchor);
   if (!found.ok()) return 0;
   if (!snapshot.ok() || snapshot->end.count != found->end.count) std::abort();
   // What was accepted is canonical, and its charges survive being opened.
-  base::Bytes again = federation::WriteLedgerHeader(found->header);
-  base::Digest head = found->end.genesis;
-  for (const federation::LedgerEntry& entry : found->entries) {
-    const base::Bytes record = federation::WriteLedgerRecord(entry, head);
-    head = federation::RecordHash(record);
+  base::Bytes again = ledger::WriteLedgerHeader(found->header);
+  crypto::Digest head = found->end.genesis;
+  for (const ledger::LedgerEntry& entry : found->entries) {
+    const base::Bytes record = ledger::WriteLedgerRecord(entry, head);
+    head = ledger::RecordHash(record);
     again.insert(again.end(), record.begin(), record.end());
   }
   if (again.size() != found->whole_bytes || head != found->end.head ||
       !std::ranges::equal(again, std::span(memory.ledger).first(again.size()))) {
     std::abort();
   }
-  auto opened = federation::testing::OpenMemoryLedger(memory);
-  if (!opened.ok() || !federation::RecoverLedger(memory.ledger, memory.anchor).ok()) std::abort();
+  auto opened = ledger::testing::OpenMemoryLedger(memory);
+  if (!opened.ok() || !ledger::RecoverLedger(memory.ledger, memory.anchor).ok()) std::abort();
   return 0;
 }

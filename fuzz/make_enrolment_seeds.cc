@@ -6,32 +6,32 @@
 
 #include "fuzz/fuzz_federation.h"
 #include "fuzz/seed_folder.h"
-#include "tacet/federation/manifest_bytes.h"
+#include "tacet/agreement/manifest_bytes.h"
 
 namespace {
 
 using namespace tacet;
 
 void WriteAgreements(const fuzz::SeedFolder& seeds) {
-  federation::ManifestSpec agreement = fuzz::FuzzFederation::Agreement();
-  seeds.WriteWithVariants("agreement-1", 1, federation::ManifestBytes(agreement));
+  agreement::ManifestSpec agreement = fuzz::FuzzFederation::Agreement();
+  seeds.WriteWithVariants("agreement-1", 1, agreement::ManifestBytes(agreement));
   agreement.plaintext_bits = 20;
-  seeds.WriteWithVariants("agreement-2", 1, federation::ManifestBytes(agreement));
+  seeds.WriteWithVariants("agreement-2", 1, agreement::ManifestBytes(agreement));
   agreement.neighbouring = accounting::Neighbouring::kZeroOut;
-  seeds.WriteWithVariants("agreement-3", 1, federation::ManifestBytes(agreement));
+  seeds.WriteWithVariants("agreement-3", 1, agreement::ManifestBytes(agreement));
   agreement.federated_part = "dense2";
   agreement.whole_dimension = 9;
-  seeds.WriteWithVariants("agreement-4", 1, federation::ManifestBytes(agreement));
+  seeds.WriteWithVariants("agreement-4", 1, agreement::ManifestBytes(agreement));
   agreement.annex[0] = 1;
-  seeds.WriteWithVariants("agreement-5", 1, federation::ManifestBytes(agreement));
+  seeds.WriteWithVariants("agreement-5", 1, agreement::ManifestBytes(agreement));
 }
 
 void WriteLockedSecrets(const fuzz::SeedFolder& seeds, fuzz::FuzzFederation& known) {
-  const base::Unlocker passphrase = fuzz::ValueOrDie(
-      base::Unlocker::FromPassphrase(base::SecretBytes(4), {.passes = 1, .memory_bytes = 8192}));
-  const base::SecretBytes secret = known.entropy.Draw(40);
-  const auto locked = [&](std::string_view purpose, const base::Unlocker& unlocker) {
-    return fuzz::ValueOrDie(base::LockSecret(secret, purpose, unlocker, known.entropy));
+  const crypto::Unlocker passphrase = fuzz::ValueOrDie(crypto::Unlocker::FromPassphrase(
+      crypto::SecretBytes(4), {.passes = 1, .memory_bytes = 8192}));
+  const crypto::SecretBytes secret = known.entropy.Draw(40);
+  const auto locked = [&](std::string_view purpose, const crypto::Unlocker& unlocker) {
+    return fuzz::ValueOrDie(crypto::LockSecret(secret, purpose, unlocker, known.entropy));
   };
   seeds.WriteWithVariants("locked", 4, locked("key", known.key_file));
   base::Bytes with_passphrase = locked("key", known.passphrase);
@@ -50,34 +50,34 @@ int main(int argc, char** argv) {
   }
   const fuzz::SeedFolder seeds(std::filesystem::path(argv[1]) / "enrolment");
   fuzz::FuzzFederation known;
-  seeds.WriteWithVariants("request", 0, federation::WriteEnrolmentRequest("north", {}, known.site));
+  seeds.WriteWithVariants("request", 0, agreement::WriteEnrolmentRequest("north", {}, known.site));
   seeds.WriteWithVariants("server-request", 0,
-                          federation::WriteEnrolmentRequest("hub", known.hosts, known.site));
-  base::Bytes request = federation::WriteEnrolmentRequest("north", {}, known.site);
+                          agreement::WriteEnrolmentRequest("hub", known.hosts, known.site));
+  base::Bytes request = agreement::WriteEnrolmentRequest("north", {}, known.site);
   request.back() ^= 1;
   seeds.Write("request-forged", 0, request);
   request[4 + 2 + 4 + 5] = 2;  // neither a site nor a server
   seeds.Write("request-of-nothing", 0, request);
-  seeds.Write("request-name", 0, federation::WriteEnrolmentRequest("NORTH", {}, known.site));
+  seeds.Write("request-name", 0, agreement::WriteEnrolmentRequest("NORTH", {}, known.site));
   WriteAgreements(seeds);
   seeds.WriteWithVariants("manifest", 2, known.manifest.bytes());
-  const auto sealed = [&](uint64_t member, const base::SigningKey& signer) {
+  const auto sealed = [&](uint64_t member, const crypto::SigningKey& signer) {
     return fuzz::ValueOrDie(
-        federation::SealEpochKey(known.manifest, member, known.entropy.Draw(32), signer));
+        agreement::SealEpochKey(known.manifest, member, known.entropy.Draw(32), signer));
   };
   seeds.WriteWithVariants("epoch-key", 7, sealed(0, known.coordinator));
   seeds.Write("epoch-key-of-another", 7, sealed(1, known.coordinator));
   seeds.Write("epoch-key-forged", 7, sealed(0, known.site.signing));
   seeds.WriteWithVariants("invitation", 3,
-                          federation::WriteInvitation({.manifest = {1, 2, 3},
-                                                       .certificate = known.certificate,
-                                                       .epoch_key = sealed(0, known.coordinator),
-                                                       .initial_model = base::Bytes(16)}));
+                          agreement::WriteInvitation({.manifest = {1, 2, 3},
+                                                      .certificate = known.certificate,
+                                                      .epoch_key = sealed(0, known.coordinator),
+                                                      .initial_model = base::Bytes(16)}));
   WriteLockedSecrets(seeds, known);
   seeds.WriteWithVariants("authority", 5, known.authority);
   seeds.WriteWithVariants("certificate", 5, known.certificate);
-  seeds.Write("site-keys", 6, federation::WriteSiteKeys(known.site).Expose());
+  seeds.Write("site-keys", 6, agreement::WriteSiteKeys(known.site).Expose());
   seeds.Write("fingerprint", 6,
-              base::AsBytes(federation::FingerprintText(known.coordinator.public_key())));
+              base::AsBytes(agreement::FingerprintText(known.coordinator.public_key())));
   return 0;
 }

@@ -5,9 +5,9 @@
 
 #include "fuzz/fuzz_federation.h"
 #include "fuzz/seed_folder.h"
-#include "tacet/federation/announcement.h"
-#include "tacet/federation/member_request.h"
-#include "tacet/federation/model_statement.h"
+#include "tacet/protocol/announcement.h"
+#include "tacet/protocol/attestation.h"
+#include "tacet/protocol/member_request.h"
 
 namespace {
 
@@ -15,31 +15,31 @@ using namespace tacet;
 
 void WriteRequests(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& known) {
   const secagg::Attempt attempt{.manifest_hash = known.manifest.manifest().hash(), .round = 1};
-  const federation::RequestBody bodies[] = {
-      federation::AwaitRequest{.known_revision = 5, .listed_from = 2, .opening = true},
-      federation::PutPartRequest{.name = {federation::BulkKind::kUpload, attempt},
-                                 .total = 90,
-                                 .digest = {},
-                                 .offset = 30,
-                                 .part = base::Bytes(60)},
-      federation::FetchPartRequest{.name = {federation::BulkKind::kOpenedSum, attempt}},
-      federation::PutVoteRequest{.attempt = attempt, .vote = base::Bytes(9)},
-      federation::FetchVotesRequest{.attempt = attempt},
-      federation::PutRefusalRequest{.attempt = attempt},
-      federation::PutStatementRequest{.statement = base::Bytes(9)},
-      federation::FetchStatementsRequest{.round = 1}};
-  for (const federation::RequestBody& body : bodies) {
-    const auto written = [&](uint64_t member, uint64_t time, const base::SigningKey& key) {
-      return federation::WriteMemberRequest({.member = member, .time = time, .body = body},
-                                            known.manifest, key);
+  const protocol::RequestBody bodies[] = {
+      protocol::AwaitRequest{.known_revision = 5, .listed_from = 2, .opening = true},
+      protocol::PutPartRequest{.name = {protocol::BulkKind::kUpload, attempt},
+                               .total = 90,
+                               .digest = {},
+                               .offset = 30,
+                               .part = base::Bytes(60)},
+      protocol::FetchPartRequest{.name = {protocol::BulkKind::kOpenedSum, attempt}},
+      protocol::PutVoteRequest{.attempt = attempt, .vote = base::Bytes(9)},
+      protocol::FetchVotesRequest{.attempt = attempt},
+      protocol::PutRefusalRequest{.attempt = attempt},
+      protocol::PutStatementRequest{.statement = base::Bytes(9)},
+      protocol::FetchStatementsRequest{.round = 1}};
+  for (const protocol::RequestBody& body : bodies) {
+    const auto written = [&](uint64_t member, uint64_t time, const crypto::SigningKey& key) {
+      return protocol::WriteMemberRequest({.member = member, .time = time, .body = body},
+                                          known.manifest, key);
     };
-    const std::string name(federation::RequestKindName(body.index()));
+    const std::string name(protocol::RequestKindName(body.index()));
     seeds.WriteWithVariants(name, 0, written(0, fuzz::FuzzFederation::kNow, known.site.signing));
     seeds.Write(name + "-forged", 0, written(1, fuzz::FuzzFederation::kNow, known.site.signing));
     seeds.Write(name + "-late", 0, written(0, 5, known.site.signing));
     seeds.Write(name + "-nobody", 0, written(7, fuzz::FuzzFederation::kNow, known.site.signing));
   }
-  base::Bytes altered = federation::WriteMemberRequest(
+  base::Bytes altered = protocol::WriteMemberRequest(
       {.member = 0, .time = fuzz::FuzzFederation::kNow, .body = bodies[1]}, known.manifest,
       known.site.signing);
   constexpr size_t kKindAt = 6, kHashAt = 7, kObjectAt = 7 + 32 + 4 + 8 + 8;
@@ -53,36 +53,36 @@ void WriteRequests(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& kn
 }
 
 void WriteAnnouncements(const fuzz::SeedFolder& seeds) {
-  federation::Announcement announcement{.epoch = 1, .revision = 9, .finished = 3, .stopped = true};
-  seeds.WriteWithVariants("announcement-empty", 1, federation::WriteAnnouncement(announcement));
+  protocol::Announcement announcement{.epoch = 1, .revision = 9, .finished = 3, .stopped = true};
+  seeds.WriteWithVariants("announcement-empty", 1, protocol::WriteAnnouncement(announcement));
   announcement.listed = {{1, 2, 0}, {1, 3, 0}};
   announcement.kept = {{.epoch = 1, .round = 1}, {.epoch = 1, .round = 2}};
-  announcement.current = federation::AnnouncedAttempt{.attempt = {.epoch = 1, .round = 3},
-                                                      .phase = federation::AttemptPhase::kOpening,
-                                                      .invited = federation::Invited::kYes};
-  seeds.WriteWithVariants("announcement", 1, federation::WriteAnnouncement(announcement));
-  federation::Announcement contradicts = announcement;
+  announcement.current = protocol::AnnouncedAttempt{.attempt = {.epoch = 1, .round = 3},
+                                                    .phase = protocol::AttemptPhase::kOpening,
+                                                    .invited = protocol::Invited::kYes};
+  seeds.WriteWithVariants("announcement", 1, protocol::WriteAnnouncement(announcement));
+  protocol::Announcement contradicts = announcement;
   contradicts.listed[0].round = 4;
-  seeds.Write("announcement-disordered", 1, federation::WriteAnnouncement(contradicts));
+  seeds.Write("announcement-disordered", 1, protocol::WriteAnnouncement(contradicts));
   contradicts = announcement;
   contradicts.finished = 1;
-  seeds.Write("announcement-unfinished", 1, federation::WriteAnnouncement(contradicts));
+  seeds.Write("announcement-unfinished", 1, protocol::WriteAnnouncement(contradicts));
   contradicts = announcement;
-  contradicts.current->phase = static_cast<federation::AttemptPhase>(7);
-  seeds.Write("announcement-phase", 1, federation::WriteAnnouncement(contradicts));
+  contradicts.current->phase = static_cast<protocol::AttemptPhase>(7);
+  seeds.Write("announcement-phase", 1, protocol::WriteAnnouncement(contradicts));
 }
 
 void WriteRest(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& known) {
-  const auto statement = [&](uint64_t member, const base::SigningKey& key) {
-    return federation::WriteModelStatement({.member = member, .round = 2}, known.manifest, key);
+  const auto statement = [&](uint64_t member, const crypto::SigningKey& key) {
+    return protocol::WriteModelStatement({.member = member, .round = 2}, known.manifest, key);
   };
   seeds.WriteWithVariants("statement", 2, statement(0, known.site.signing));
   seeds.Write("statement-forged", 2, statement(1, known.site.signing));
   seeds.Write("statement-nobody", 2, statement(5, known.site.signing));
-  seeds.WriteWithVariants("fetched", 3, federation::WriteFetchedPart(99, base::Bytes(40)));
-  seeds.WriteWithVariants("arrived", 4, federation::WriteArrived(7));
+  seeds.WriteWithVariants("fetched", 3, protocol::WriteFetchedPart(99, base::Bytes(40)));
+  seeds.WriteWithVariants("arrived", 4, protocol::WriteArrived(7));
   seeds.WriteWithVariants("blobs", 5,
-                          federation::WriteBlobs(std::vector{base::Bytes(5), base::Bytes(0)}));
+                          protocol::WriteBlobs(std::vector{base::Bytes(5), base::Bytes(0)}));
 }
 
 }  // namespace

@@ -9,12 +9,12 @@
 
 #include "fuzz/fuzz_checkpoint.h"
 #include "fuzz/fuzz_round.h"
-#include "tacet/federation/checkpoint.h"
-#include "tacet/federation/ledger.h"
-#include "tacet/federation/rank_messages.h"
+#include "tacet/ledger/ledger_format.h"
+#include "tacet/protocol/checkpoint.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/opener.h"
 #include "tacet/secagg/sealer.h"
+#include "tacet/simulation/rank_messages.h"
 
 namespace {
 
@@ -50,40 +50,39 @@ struct LedgerSeed {
   uint32_t records = 2;
   uint32_t anchored = 2;
   size_t tail = 0;
-  federation::ChargingRule rule = federation::ChargingRule::kAnnouncedAttempts;
+  ledger::ChargingRule rule = ledger::ChargingRule::kAnnouncedAttempts;
   accounting::Unit unit = accounting::Unit::kClient;
   bool twice = false;      // all charges have one label
   bool bad_event = false;  // and a rate that cannot be
 };
 
 base::Bytes LedgerBytes(const LedgerSeed& seed) {
-  federation::LedgerHeader header;
+  ledger::LedgerHeader header;
   header.data_set = "seed";
   header.rule = seed.rule;
   header.unit = seed.unit;
   header.spending.budget_epsilon = 3;
-  header.spending.composition = federation::Composition::kAnyEvents;
-  const bool own = seed.rule == federation::ChargingRule::kOwnSeals;
+  header.spending.composition = accounting::Composition::kAnyEvents;
+  const bool own = seed.rule == ledger::ChargingRule::kOwnSeals;
   base::ByteWriter ledger_writer;
-  ledger_writer.Raw(federation::WriteLedgerHeader(header));
-  federation::LedgerAnchor end;
-  end.genesis = end.head = federation::LedgerGenesis(header);
+  ledger_writer.Raw(ledger::WriteLedgerHeader(header));
+  ledger::LedgerAnchor end;
+  end.genesis = end.head = ledger::LedgerGenesis(header);
   base::Bytes anchor;
   for (uint32_t round = 0; round <= seed.records; ++round) {
-    if (round == seed.anchored) anchor = federation::WriteLedgerAnchor(end);
+    if (round == seed.anchored) anchor = ledger::WriteLedgerAnchor(end);
     if (round == seed.records) break;
-    federation::LedgerEntry entry;
+    ledger::LedgerEntry entry;
     entry.label.round = seed.twice ? 0 : round;
-    entry.kind =
-        round == 0 || own ? federation::ChargeKind::kSealing : federation::ChargeKind::kCatchingUp;
+    entry.kind = round == 0 || own ? ledger::ChargeKind::kSealing : ledger::ChargeKind::kCatchingUp;
     entry.event.unit = seed.unit;
     entry.event.sampling = own          ? accounting::Sampling::kNone
                            : round == 0 ? accounting::Sampling::kFixedSize
                                         : accounting::Sampling::kPoisson;
     entry.event.sampling_rate = seed.bad_event ? 2 : own ? 1 : 0.25;
     entry.event.noise_stddev = 6;
-    const base::Bytes record = federation::WriteLedgerRecord(entry, end.head);
-    end.head = federation::RecordHash(record);
+    const base::Bytes record = ledger::WriteLedgerRecord(entry, end.head);
+    end.head = ledger::RecordHash(record);
     ++end.count;
     ledger_writer.Raw(record);
   }
@@ -125,44 +124,44 @@ void WritePartialSumSeeds(const std::filesystem::path& folder) {
 }
 
 void WriteRankSeeds(const std::filesystem::path& folder) {
-  Write(folder / "hello", Tagged(0, federation::WriteRankHello({})));
+  Write(folder / "hello", Tagged(0, simulation::WriteRankHello({})));
   const std::vector<float> model = {1, -2, 0.5f};
-  const base::Bytes job = federation::WriteRankJob({}, model);
+  const base::Bytes job = simulation::WriteRankJob({}, model);
   Write(folder / "job", Tagged(1, job));
   Write(folder / "job_kind", Tagged(1, WithByte(job, 6, 3)));
   Write(folder / "job_cut", Tagged(1, {job.begin(), job.end() - 1}));
-  Write(folder / "end", Tagged(1, federation::WriteRankEnd()));
-  base::InsecureSeededEntropy entropy(1, "rank seeds");
-  const base::SealingKey key = base::SealingKey::Generate(entropy);
-  federation::RankTask task{.epoch_key = entropy.Draw(32),
+  Write(folder / "end", Tagged(1, simulation::WriteRankEnd()));
+  crypto::InsecureSeededEntropy entropy(1, "rank seeds");
+  const crypto::SealingKey key = crypto::SealingKey::Generate(entropy);
+  simulation::RankTask task{.epoch_key = entropy.Draw(32),
                             .share = {.seats = {{0, 1}, {2, 4}}, .mean_samples = 2}};
   const auto plain = fuzz::ValueOrDie(
-      key.Open(fuzz::ValueOrDie(federation::SealRankTask(task, key.public_key()))));
+      key.Open(fuzz::ValueOrDie(simulation::SealRankTask(task, key.public_key()))));
   const base::Bytes opened(plain.Expose().begin(), plain.Expose().end());
   Write(folder / "task", Tagged(2, opened));
   Write(folder / "task_owner", Tagged(2, WithByte(opened, -8, 5)));
   Write(folder / "task_cut", Tagged(2, {opened.begin(), opened.end() - 1}));
-  federation::RankReport report{.threads = 2, .train_seconds = 1, .seal_seconds = 0.5};
+  simulation::RankReport report{.threads = 2, .train_seconds = 1, .seal_seconds = 0.5};
   report.Note("a note");
-  const base::Bytes told = federation::WriteRankReport(report);
+  const base::Bytes told = simulation::WriteRankReport(report);
   Write(folder / "report", Tagged(3, told));
   Write(folder / "report_seconds", Tagged(3, WithByte(told, 17, 0xff)));
   Write(folder / "report_cut", Tagged(3, {told.begin(), told.end() - 1}));
 }
 
 void WriteCheckpointSeeds(const std::filesystem::path& folder) {
-  federation::Checkpoint checkpoint{
+  protocol::Checkpoint checkpoint{
       .agreement = {}, .next_round = 2, .model = {1, 2, 3}, .velocity = {0.5f, 0, -1}};
-  const base::Bytes small = federation::WriteCheckpoint(checkpoint);
+  const base::Bytes small = protocol::WriteCheckpoint(checkpoint);
   Write(folder / "small", Tagged(0, small));
   Write(folder / "version", Tagged(0, WithByte(small, 4, 9)));
   Write(folder / "cut", Tagged(0, {small.begin(), small.end() - 40}));
   Write(folder / "damaged", Tagged(0, WithByte(small, -40, 0xaa)));
   checkpoint.agreement[0] = 1;
-  Write(folder / "other_run", Tagged(0, federation::WriteCheckpoint(checkpoint)));
+  Write(folder / "other_run", Tagged(0, protocol::WriteCheckpoint(checkpoint)));
   checkpoint.model.push_back(4);
   checkpoint.velocity.push_back(0);
-  Write(folder / "other_dimension", Tagged(0, federation::WriteCheckpoint(checkpoint)));
+  Write(folder / "other_dimension", Tagged(0, protocol::WriteCheckpoint(checkpoint)));
 
   const fuzz::FuzzCheckpoint known;
   const base::Bytes sealed = known.Seal(known.state);
@@ -170,7 +169,7 @@ void WriteCheckpointSeeds(const std::filesystem::path& folder) {
   Write(folder / "sealed_version", Tagged(1, WithByte(sealed, 4, 9)));
   Write(folder / "sealed_round", Tagged(1, WithByte(sealed, 4 + 2 + 32 + 4, 9)));
   Write(folder / "sealed_cut", Tagged(1, {sealed.begin(), sealed.end() - 1}));
-  federation::Checkpoint other = known.state;
+  protocol::Checkpoint other = known.state;
   other.agreement[0] ^= 1;
   Write(folder / "sealed_other_run", Tagged(1, known.Seal(other)));
 }
@@ -204,7 +203,7 @@ int main(int argc, char** argv) {
   }
   const base::Bytes closed = fuzz::ValueOrDie(aggregator.Close());
   Write(corpus / "messages" / "closed_round", Tagged(1, closed));
-  const base::Digest hash = secagg::ClosedRoundHash(
+  const crypto::Digest hash = secagg::ClosedRoundHash(
       fuzz::ValueOrDie(secagg::ReadClosedRound(closed, round.attempt, params, 1)));
   secagg::OpenedSum opened{.participants = fuzz::FuzzRound::kParticipants,
                            .sums = std::vector<uint64_t>(params.dimension(), 2 * params.offset())};
@@ -231,14 +230,14 @@ int main(int argc, char** argv) {
   WriteRankSeeds(corpus / "rank_messages");
   WriteCheckpointSeeds(corpus / "checkpoint");
   using accounting::Unit;
-  using federation::ChargingRule;
+  using ledger::ChargingRule;
   for (const LedgerSeed& seed : {
            LedgerSeed{.name = "whole"},
            LedgerSeed{.name = "empty", .records = 0, .anchored = 0},
            LedgerSeed{.name = "one_ahead", .anchored = 1},
            LedgerSeed{.name = "two_ahead", .records = 3, .anchored = 1},
            LedgerSeed{.name = "torn", .tail = 40},
-           LedgerSeed{.name = "never_filled", .tail = federation::kLedgerRecordBytes},
+           LedgerSeed{.name = "never_filled", .tail = ledger::kLedgerRecordBytes},
            LedgerSeed{.name = "ahead_and_torn", .anchored = 1, .tail = 9},
            LedgerSeed{.name = "own_seals", .rule = ChargingRule::kOwnSeals, .unit = Unit::kPerson},
            LedgerSeed{.name = "records", .unit = Unit::kRecord},
@@ -255,7 +254,7 @@ int main(int argc, char** argv) {
   Write(corpus / "ledger" / "flipped_record", flipped);
   // Records are cut off, the anchor is whole.
   base::Bytes cut = LedgerBytes({.name = "cut"});
-  const size_t ledger_bytes = cut.size() - 2 - federation::kLedgerAnchorBytes;
+  const size_t ledger_bytes = cut.size() - 2 - ledger::kLedgerAnchorBytes;
   cut.erase(cut.begin() + 2 + static_cast<std::ptrdiff_t>(ledger_bytes - 30),
             cut.begin() + 2 + static_cast<std::ptrdiff_t>(ledger_bytes));
   cut[0] = static_cast<uint8_t>(ledger_bytes - 30);

@@ -12,7 +12,7 @@
 
 #include "fuzz/byte_source.h"
 #include "tacet/base/cpu.h"
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/dp/clip.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/dp/kernels.h"
@@ -44,9 +44,9 @@ struct Outputs {
   }
 };
 
-base::Random SeededRandom(uint64_t seed) {
-  base::InsecureSeededEntropy entropy(seed, "kernels");
-  return base::Random::FromEntropy(entropy);
+crypto::Random SeededRandom(uint64_t seed) {
+  crypto::InsecureSeededEntropy entropy(seed, "kernels");
+  return crypto::Random::FromEntropy(entropy);
 }
 
 Outputs Run(base::Simd simd, const Inputs& in) {
@@ -57,7 +57,7 @@ Outputs Run(base::Simd simd, const Inputs& in) {
   out.Take(&report.norm, 1);
 
   // Words at will, some of which ask for a second one; then the sampler's own.
-  base::Random random = SeededRandom(in.seed);
+  crypto::Random random = SeededRandom(in.seed);
   std::vector<double> block(in.words.size());
   if (!in.words.empty()) std::memcpy(block.data(), in.words.data(), 8 * in.words.size());
   dp::KernelsFor(simd).box_muller(true, random, block.data(), block.size() / 2);

@@ -6,9 +6,9 @@
 #include <span>
 
 #include "fuzz/fuzz_federation.h"
-#include "tacet/federation/announcement.h"
-#include "tacet/federation/member_request.h"
-#include "tacet/federation/model_statement.h"
+#include "tacet/protocol/announcement.h"
+#include "tacet/protocol/attestation.h"
+#include "tacet/protocol/member_request.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tacet;
@@ -21,37 +21,38 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   switch (data[0] % 6) {
     case 0: {
       const auto request =
-          federation::ReadMemberRequest(bytes, known.manifest, fuzz::FuzzFederation::kNow);
+          protocol::ReadMemberRequest(bytes, known.manifest, fuzz::FuzzFederation::kNow);
       if (!request.ok()) break;
-      const base::SigningKey& key = request->member == 0 ? known.site.signing : known.coordinator;
-      same(federation::WriteMemberRequest(*request, known.manifest, key));
+      const crypto::SigningKey& key = request->member == 0 ? known.site.signing : known.coordinator;
+      same(protocol::WriteMemberRequest(*request, known.manifest, key));
       break;
     }
     case 1: {
-      const auto announcement = federation::ReadAnnouncement(bytes);
-      if (announcement.ok()) same(federation::WriteAnnouncement(*announcement));
+      const auto announcement = protocol::ReadAnnouncement(bytes);
+      if (announcement.ok()) same(protocol::WriteAnnouncement(*announcement));
       break;
     }
     case 2: {
-      const auto statement = federation::ReadModelStatement(bytes, known.manifest);
+      const auto statement = protocol::ReadModelStatement(bytes, known.manifest);
       if (!statement.ok()) break;
-      const base::SigningKey& key = statement->member == 0 ? known.site.signing : known.coordinator;
-      same(federation::WriteModelStatement(*statement, known.manifest, key));
+      const crypto::SigningKey& key =
+          statement->member == 0 ? known.site.signing : known.coordinator;
+      same(protocol::WriteModelStatement(*statement, known.manifest, key));
       break;
     }
     case 3: {
-      const auto fetched = federation::ReadFetchedPart(bytes);
-      if (fetched.ok()) same(federation::WriteFetchedPart(fetched->total, fetched->part));
+      const auto fetched = protocol::ReadFetchedPart(bytes);
+      if (fetched.ok()) same(protocol::WriteFetchedPart(fetched->total, fetched->part));
       break;
     }
     case 4: {
-      const auto arrived = federation::ReadArrived(bytes);
-      if (arrived.ok()) same(federation::WriteArrived(*arrived));
+      const auto arrived = protocol::ReadArrived(bytes);
+      if (arrived.ok()) same(protocol::WriteArrived(*arrived));
       break;
     }
     case 5: {
-      const auto blobs = federation::ReadBlobs(bytes);
-      if (blobs.ok()) same(federation::WriteBlobs(*blobs));
+      const auto blobs = protocol::ReadBlobs(bytes);
+      if (blobs.ok()) same(protocol::WriteBlobs(*blobs));
       break;
     }
     default:

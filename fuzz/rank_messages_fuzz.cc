@@ -5,13 +5,13 @@
 #include <span>
 
 #include "fuzz/fuzz_round.h"
-#include "tacet/base/random.h"
-#include "tacet/federation/rank_messages.h"
+#include "tacet/crypto/random.h"
+#include "tacet/simulation/rank_messages.h"
 
 namespace {
 
 using namespace tacet;
-using federation::RankTask;
+using simulation::RankTask;
 
 constexpr uint64_t kDimension = 3;
 constexpr uint64_t kClients = 5;
@@ -22,13 +22,14 @@ void Expect(bool same) {
 }
 
 void ReadTask(std::span<const uint8_t> plaintext) {
-  static base::InsecureSeededEntropy& entropy = *new base::InsecureSeededEntropy(1, "box");
-  static const base::SealingKey& key = *new base::SealingKey(base::SealingKey::Generate(entropy));
-  const auto task = federation::OpenRankTask(
-      fuzz::ValueOrDie(base::SealFor(key.public_key(), plaintext)), key, kClients);
+  static crypto::InsecureSeededEntropy& entropy = *new crypto::InsecureSeededEntropy(1, "box");
+  static const crypto::SealingKey& key =
+      *new crypto::SealingKey(crypto::SealingKey::Generate(entropy));
+  const auto task = simulation::OpenRankTask(
+      fuzz::ValueOrDie(crypto::SealFor(key.public_key(), plaintext)), key, kClients);
   if (!task.ok()) return;
-  for (const federation::Seat& seat : task->share.seats) Expect(seat.owner < kClients);
-  const auto again = key.Open(fuzz::ValueOrDie(federation::SealRankTask(*task, key.public_key())));
+  for (const simulation::Seat& seat : task->share.seats) Expect(seat.owner < kClients);
+  const auto again = key.Open(fuzz::ValueOrDie(simulation::SealRankTask(*task, key.public_key())));
   Expect(again.ok() && std::ranges::equal(again->Expose(), plaintext));
 }
 
@@ -39,16 +40,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const uint8_t> message(data + 1, size - 1);
   switch (data[0] % 4) {
     case 0: {
-      const auto hello = federation::ReadRankHello(message);
-      if (hello.ok()) Expect(std::ranges::equal(federation::WriteRankHello(*hello), message));
+      const auto hello = simulation::ReadRankHello(message);
+      if (hello.ok()) Expect(std::ranges::equal(simulation::WriteRankHello(*hello), message));
       break;
     }
     case 1: {
-      const auto job = federation::ReadRankJob(message, kDimension);
+      const auto job = simulation::ReadRankJob(message, kDimension);
       if (!job.ok()) break;
       Expect(std::ranges::equal(job->has_value()
-                                    ? federation::WriteRankJob((*job)->attempt, (*job)->model)
-                                    : federation::WriteRankEnd(),
+                                    ? simulation::WriteRankJob((*job)->attempt, (*job)->model)
+                                    : simulation::WriteRankEnd(),
                                 message));
       break;
     }
@@ -56,8 +57,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       ReadTask(message);
       break;
     default: {
-      const auto report = federation::ReadRankReport(message);
-      if (report.ok()) Expect(std::ranges::equal(federation::WriteRankReport(*report), message));
+      const auto report = simulation::ReadRankReport(message);
+      if (report.ok()) Expect(std::ranges::equal(simulation::WriteRankReport(*report), message));
       break;
     }
   }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "fuzz/byte_source.h"
-#include "tacet/base/secret.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/ring/kernels.h"
 #include "tacet/ring/ntt.h"
 #include "tacet/ring/polynomial.h"
@@ -66,7 +66,7 @@ Outputs Run(const Kernels& kernels, const Inputs& in) {
     ValueMultiplier(in.k[r], ntt).Multiply(in.a[r], values);
     out.words.push_back(std::move(values));
   }
-  base::SecretVector<uint64_t> scratch(ScratchWords(kN));
+  crypto::SecretVector<uint64_t> scratch(ScratchWords(kN));
   const ProductModQ product = {.tables = {&factors[0].ntt().tables(), &factors[1].ntt().tables()},
                                .a_ntt = {in.a[0].data(), in.a[1].data()},
                                .k_factors = {factors[0].factors(), factors[1].factors()},

@@ -5,8 +5,8 @@
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 for parameters in compact paper; do
-  echo "== tacet bench he --parameters $parameters"
-  build/release/tacet bench he --parameters "$parameters" --dimension 486654 --participants 1000 \
+  echo "== tacet-lab bench he --parameters $parameters"
+  build/release/tacet-lab bench he --parameters "$parameters" --dimension 486654 --participants 1000 \
     --plaintext-bits 22
 done
 cmake --preset release -DTACET_BENCH=ON

@@ -14,33 +14,50 @@ import sys
 # What a folder of tacet/ stands on directly; it may use itself and everything below.
 ARROWS = {
     "base": [],
-    "ring": ["base"],
+    "crypto": ["base"],
+    "ring": ["crypto"],
     "he": ["ring"],
-    "dp": ["base"],
+    "dp": ["crypto"],
     "accounting": ["base"],
     "secagg": ["he", "dp"],
-    "federation": ["secagg", "accounting"],
-    "learning": ["federation"],
-    "attack": ["learning"],
-    "report": ["federation"],
-    "transport/*": ["federation"],
-    "storage/*": ["federation"],
+    "agreement": ["secagg", "accounting"],
+    "ledger": ["agreement"],
+    "protocol": ["agreement"],
+    "trainer": ["agreement"],
+    "server": ["protocol"],
+    "member": ["protocol", "ledger", "trainer"],
+    "simulation": ["protocol", "ledger", "trainer"],
+    "attack": ["crypto"],
+    "data": ["accounting", "crypto"],
+    "models": ["crypto"],
+    "training": ["attack", "data", "models", "trainer"],
+    "report": ["accounting", "dp"],
+    "audit": ["report", "ledger", "protocol"],
+    "transport/http": ["crypto"],
+    "transport/grpc": ["member", "server"],
+    "transport/mpi": ["simulation"],
+    "storage/file": ["member", "server", "simulation"],
+    "storage/sqlite": ["server"],
+    "storage/postgres": ["server"],
 }
 
-# The same for the folders of apps/tacet/, whose main.cc may use all of them.
+# Folders whose subfolders are libraries of their own.
+NESTED = {folder.split("/")[0] for folder in ARROWS if "/" in folder}
+
+# The same for the folders of apps/; a main.cc may use all folders.
 PROGRAM_ARROWS = {
-    "program": [],
-    "privacy": ["program"],
-    "run": ["privacy"],
-    "attack": ["run"],
-    "audit": ["run"],
-    "bench": ["program"],
-    "report": ["run"],
-    "reproduce": ["run", "bench"],
-    "federation": ["run"],
-    "client": ["federation"],
-    "server": ["federation"],
-    "load": ["run"],
+    "tacet/program": [],
+    "tacet/privacy": ["tacet/program"],
+    "tacet/run": ["tacet/privacy"],
+    "tacet/attack": ["tacet/run"],
+    "tacet/audit": ["tacet/run"],
+    "tacet/report": ["tacet/run"],
+    "tacet/federation": ["tacet/run"],
+    "tacet/client": ["tacet/federation"],
+    "tacet-server": ["tacet/federation"],
+    "tacet-lab/bench": ["tacet/program"],
+    "tacet-lab/reproduce": ["tacet/run", "tacet-lab/bench"],
+    "tacet-lab/load": ["tacet/run"],
 }
 
 # Where the sources are. Folders other than tacet/ may use all of the library.
@@ -63,14 +80,6 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTIL
 LINK = re.compile(r"tacet_library\(\s*(\w+)(.*?)\)", re.DOTALL)
 
 
-def arrow_key(folder):
-    """The row of ARROWS that speaks of `folder`, or None."""
-    if folder in ARROWS:
-        return folder
-    pattern = folder.split("/")[0] + "/*"
-    return pattern if "/" in folder and pattern in ARROWS else None
-
-
 def reachable(arrows, first):
     """`first` and every folder that the arrows lead to from there."""
     found = set()
@@ -85,17 +94,19 @@ def reachable(arrows, first):
 
 def below(folder):
     """Every folder of tacet/ that `folder` may use, without itself."""
-    return reachable(ARROWS, ARROWS[arrow_key(folder)])
+    return reachable(ARROWS, ARROWS[folder])
 
 
 def program_folder(parts):
-    """The folder of apps/tacet/ that a path from the root belongs to, None for main.cc and others."""
-    return parts[2] if parts[:2] == ("apps", "tacet") and len(parts) > 3 else None
+    """The folder of apps/ that a path from the root belongs to, None for main.cc and all others."""
+    if parts[0] != "apps" or parts[-1] in ("main.cc", "CMakeLists.txt"):
+        return None
+    return "/".join(parts[1:-1])
 
 
 def library_folder(parts):
     """The folder of tacet/ that a path below tacet/ belongs to: "he", "transport/local"."""
-    if parts[0] + "/*" in ARROWS and len(parts) > 2:
+    if parts[0] in NESTED and len(parts) > 2:
         return "/".join(parts[:2])
     return parts[0]
 
@@ -125,7 +136,7 @@ def check_file(root, path, users_of_once):
                 yield f"{where}: {top}/ must not include {included[0]}/"
             user, used = program_folder(relative.parts), program_folder(included)
             if user in PROGRAM_ARROWS and used not in reachable(PROGRAM_ARROWS, [user]):
-                yield f"{where}: apps/tacet/{user} must not include {'/'.join(included[:-1])}"
+                yield f"{where}: apps/{user} must not include {'/'.join(included[:-1])}"
             continue
         if top != "tacet":
             continue
@@ -153,11 +164,11 @@ def check(root):
     library = root / "tacet"
     folders = {library_folder(p.relative_to(library).parts) for p in library.rglob("*.*")
                if p.is_file() and p.parent != library}
-    unknown = {folder for folder in folders if arrow_key(folder) is None}
+    unknown = {folder for folder in folders if folder not in ARROWS}
     found += [f"tacet/{folder}: tools/check_includes.py does not know this folder" for folder in unknown]
     program = {program_folder(path.relative_to(root).parts)
-               for path in (root / "apps" / "tacet").rglob("*.*")}
-    found += [f"apps/tacet/{folder}: tools/check_includes.py does not know this folder"
+               for path in (root / "apps").rglob("*.*") if path.is_file()}
+    found += [f"apps/{folder}: tools/check_includes.py does not know this folder"
               for folder in program - set(PROGRAM_ARROWS) - {None}]
     users_of_once = {name: set() for name in ONCE}
     for top in SOURCE_FOLDERS:

@@ -12,14 +12,14 @@ decoders=(
   "messages tacet/secagg/upload.cc tacet/secagg/closed_round.cc tacet/secagg/opened_sum.cc tacet/secagg/wire.cc"
   "ciphertext tacet/he/truncated_planes.cc"
   "closed_sum tacet/he/residues.cc"
-  "checkpoint tacet/federation/checkpoint.cc"
+  "checkpoint tacet/protocol/checkpoint.cc"
   "configuration apps/tacet/run/toml.cc"
-  "enrolment tacet/base/certificates.cc tacet/base/locked_secret.cc tacet/federation/manifest_bytes.cc tacet/federation/signed_manifest.cc tacet/federation/site_keys.cc"
-  "csv tacet/learning/csv.cc tacet/learning/csv_feature.cc"
-  "idx tacet/learning/idx.cc tacet/learning/inflating_reader.cc"
-  "leaf tacet/learning/leaf.cc"
-  "network tacet/federation/announcement.cc tacet/federation/member_request.cc tacet/federation/model_statement.cc tacet/federation/labelled_signature.cc"
-  "ledger tacet/federation/ledger.cc"
+  "enrolment tacet/crypto/certificates.cc tacet/crypto/locked_secret.cc tacet/agreement/manifest_bytes.cc tacet/agreement/signed_manifest.cc tacet/agreement/site_keys.cc"
+  "csv tacet/data/csv.cc tacet/data/csv_feature.cc"
+  "idx tacet/data/idx.cc tacet/data/inflating_reader.cc"
+  "leaf tacet/data/leaf.cc"
+  "network tacet/protocol/announcement.cc tacet/protocol/member_request.cc tacet/protocol/attestation.cc tacet/agreement/labelled_signature.cc"
+  "ledger tacet/ledger/ledger_format.cc"
 )
 
 cmake --preset coverage >/dev/null

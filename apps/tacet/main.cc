@@ -1,63 +1,74 @@
-// The program: the list of its commands.
+// Program `tacet`: the commands of users, sites and coordinators.
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fmt/core.h"
-#include <malloc.h>
 
 #include "apps/tacet/attack/attack_command.h"
 #include "apps/tacet/audit/audit_command.h"
-#include "apps/tacet/bench/bench_command.h"
 #include "apps/tacet/client/client_command.h"
 #include "apps/tacet/federation/federation_command.h"
 #include "apps/tacet/privacy/ledger_command.h"
 #include "apps/tacet/privacy/privacy_command.h"
 #include "apps/tacet/program/command.h"
-#include "apps/tacet/program/commit.h"
+#include "apps/tacet/program/sibling_program.h"
+#include "apps/tacet/program/start.h"
 #include "apps/tacet/report/report_command.h"
-#include "apps/tacet/reproduce/reproduce_command.h"
-#ifdef TACET_WITH_NETWORK
-#include "apps/tacet/load/load_command.h"
-#include "apps/tacet/server/server_command.h"
-#endif
 #include "apps/tacet/run/simulate_command.h"
-#include "tacet/base/cpu.h"
 #include "tacet/base/status.h"
 
 namespace {
 
-// Buffers of megabytes come and go with every update: they stay with the process instead of being
-// given back to the system and cleared by it each time, which took as long as encrypting.
-void KeepLargeBuffers() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+namespace app = tacet::app;
+
+// Listed by `tacet --help`; main() replaces the process before it is parsed.
+class ServerProgram : public app::program::Command {
+ public:
+  std::string_view name() const override { return "server"; }
+  std::string_view summary() const override {
+    return "starts tacet-server, the aggregation server of a federation";
+  }
+  void Register(app::program::Options&) override {}
+  absl::Status Run() override { return absl::OkStatus(); }
+};
+
+int Fail(const absl::Status& status, int code) {
+  fmt::print(stderr, "tacet: {}\n", tacet::base::Message(status));
+  return code;
+}
+
+bool IsLabCommand(std::string_view name) {
+  return name == "bench" || name == "reproduce" || name == "load";
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  KeepLargeBuffers();
-  if (const absl::Status status = tacet::base::CheckSimdEnvironment(); !status.ok()) {
-    fmt::print(stderr, "tacet: {}\n", tacet::base::Message(status));
-    return 2;
+  if (const absl::Status status = app::program::Start(); !status.ok()) return Fail(status, 2);
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "server") return Fail(app::program::BecomeSibling("tacet-server", argc, argv), 1);
+  if (IsLabCommand(first)) {
+    return Fail(tacet::base::InvalidArgument("`{}` is a command of tacet-lab: run `tacet-lab {}`",
+                                             first, first),
+                2);
   }
-  const std::string version =
-      fmt::format("{} (commit {})", TACET_VERSION, tacet::app::BuildCommit());
-  std::vector<std::unique_ptr<tacet::app::Command>> commands;
-  commands.push_back(tacet::app::NewSimulateCommand());
-  commands.push_back(tacet::app::NewFederationCommand());
-  commands.push_back(tacet::app::NewClientCommand());
-#ifdef TACET_WITH_NETWORK
-  commands.push_back(tacet::app::NewServerCommand(version));
-  commands.push_back(tacet::app::NewLoadCommand());
-#endif
-  commands.push_back(tacet::app::NewPrivacyCommand());
-  commands.push_back(tacet::app::NewLedgerCommand());
-  commands.push_back(tacet::app::NewAuditCommand());
-  commands.push_back(tacet::app::NewReportCommand(version));
-  commands.push_back(tacet::app::NewAttackCommand());
-  commands.push_back(tacet::app::NewReproduceCommand());
-  commands.push_back(tacet::app::NewBenchCommand());
-  return tacet::app::RunCommandLine(argc, argv, version, std::move(commands));
+  const std::string version = app::program::FullVersion();
+  std::vector<std::unique_ptr<app::program::Command>> commands;
+  commands.push_back(app::run::NewSimulateCommand());
+  commands.push_back(app::federation::NewFederationCommand());
+  commands.push_back(app::client::NewClientCommand());
+  commands.push_back(std::make_unique<ServerProgram>());
+  commands.push_back(app::privacy::NewPrivacyCommand());
+  commands.push_back(app::privacy::NewLedgerCommand());
+  commands.push_back(app::audit::NewAuditCommand());
+  commands.push_back(app::report::NewReportCommand(version));
+  commands.push_back(app::attack::NewAttackCommand());
+  return app::program::RunCommandLine(
+      argc, argv,
+      {.name = "tacet",
+       .summary = "Federated learning with secure aggregation and differential privacy.",
+       .version = version},
+      std::move(commands));
 }

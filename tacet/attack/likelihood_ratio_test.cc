@@ -8,7 +8,7 @@
 
 #include "tacet/attack/operating_point.h"
 #include "tacet/base/status.h"
-#include "tacet/learning/seeded_random.h"
+#include "tacet/crypto/seeded_random.h"
 
 namespace tacet::attack {
 namespace {
@@ -18,9 +18,9 @@ using ::testing::HasSubstr;
 constexpr size_t kShadows = 64;
 constexpr size_t kCandidates = 4000;
 
-double Normal(base::Random& random) {
-  return std::sqrt(-2 * std::log1p(-learning::Uniform(random))) *
-         std::cos(2 * 3.14159265358979 * learning::Uniform(random));
+double Normal(crypto::Random& random) {
+  return std::sqrt(-2 * std::log1p(-crypto::Uniform(random))) *
+         std::cos(2 * 3.14159265358979 * crypto::Uniform(random));
 }
 
 struct World {
@@ -32,7 +32,7 @@ struct World {
 // Candidates differ in difficulty, which is most of what a score shows; training on a candidate
 // raises its score by `shift` deviations.
 World MakeWorld(double shift) {
-  base::Random random = learning::SeededRandom(7, "world");
+  crypto::Random random = crypto::SeededRandom(7, "world");
   std::vector<double> difficulty(kCandidates);
   for (double& value : difficulty) value = 5 * Normal(random);
   World world;

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <limits>
 
-#include "tacet/learning/auc.h"
+#include "tacet/attack/auc.h"
 
 namespace tacet::attack {
 namespace {
@@ -65,7 +65,7 @@ std::optional<double> AreaUnderCurve(const MembershipScores& scores) {
   all.insert(all.end(), scores.non_members.begin(), scores.non_members.end());
   std::vector<uint32_t> labels(scores.members.size(), 1);
   labels.resize(all.size(), 0);
-  return learning::AreaUnderCurve(all, labels);
+  return AreaUnderCurve(all, labels);
 }
 
 }  // namespace tacet::attack

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/learning/seeded_random.h"
+#include "tacet/crypto/seeded_random.h"
 
 namespace tacet::attack {
 namespace {
@@ -68,13 +68,13 @@ TEST(OperatingPointTest, OneSidedLimitsAreEndsOfTheExactIntervals) {
 TEST(OperatingPointTest, TheChosenThresholdsFalsePositiveRateIsBelowItsLimit) {
   constexpr int kSamples = 20'000;
   constexpr size_t kNonMembers = 200;
-  base::Random random = learning::SeededRandom(1, "non-members");
+  crypto::Random random = crypto::SeededRandom(1, "non-members");
   int passed = 0;
   int passed_with_one_fewer = 0;
   for (int sample = 0; sample < kSamples; ++sample) {
     MembershipScores scores;
     for (size_t i = 0; i < kNonMembers; ++i) {
-      scores.non_members.push_back(learning::Uniform(random));
+      scores.non_members.push_back(crypto::Uniform(random));
     }
     OperatingPoint point = PointAt(scores, 0.01);
     ASSERT_EQ(point.false_positives, 2u);

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 
 namespace tacet::dp {
 namespace {
@@ -20,8 +20,8 @@ double Norm(std::span<const float> values) {
 }
 
 std::vector<float> RandomUpdate(size_t size, double magnitude) {
-  base::InsecureSeededEntropy entropy(1, "clip");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(1, "clip");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   std::vector<float> update(size);
   for (float& value : update) {
     value = static_cast<float>(magnitude *

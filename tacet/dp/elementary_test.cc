@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/dp/testing/reference.h"
 #include "tacet/dp/uniform.h"
 
@@ -13,9 +13,9 @@ namespace {
 
 using testing::Real;
 
-base::Random TestRandom(std::string_view label) {
-  base::InsecureSeededEntropy entropy(1, label);
-  return base::Random::FromEntropy(entropy);
+crypto::Random TestRandom(std::string_view label) {
+  crypto::InsecureSeededEntropy entropy(1, label);
+  return crypto::Random::FromEntropy(entropy);
 }
 
 double RelativeError(double value, const Real& exact) {
@@ -23,7 +23,7 @@ double RelativeError(double value, const Real& exact) {
 }
 
 TEST(ElementaryTest, LogIsRightToTwoUnitsInTheLastPlace) {
-  base::Random random = TestRandom("log");
+  crypto::Random random = TestRandom("log");
   double worst = 0;
   for (int i = 0; i < 3000; ++i) {
     // Magnitudes from 2^-128 to 2^128, and values close to 1 where the logarithm is small.
@@ -41,7 +41,7 @@ TEST(ElementaryTest, LogIsRightToTwoUnitsInTheLastPlace) {
 }
 
 TEST(ElementaryTest, ExpIsRightOverTheRatesDrawnByProduct) {
-  base::Random random = TestRandom("exp");
+  crypto::Random random = TestRandom("exp");
   double worst = 0;
   for (int i = 0; i < 2000; ++i) {
     const double x = -10.0 * static_cast<double>(random.NextU64() >> 11) * 0x1p-53;
@@ -52,7 +52,7 @@ TEST(ElementaryTest, ExpIsRightOverTheRatesDrawnByProduct) {
 }
 
 TEST(ElementaryTest, CircleIsRightInEveryQuadrant) {
-  base::Random random = TestRandom("circle");
+  crypto::Random random = TestRandom("circle");
   double worst = 0;
   const Real two_pi = 2 * boost::math::constants::pi<Real>();
   for (int i = 0; i < 2000; ++i) {
@@ -88,9 +88,9 @@ TEST(UniformTest, KeepsFiftyThreeBitsNearZero) {
 }
 
 TEST(UniformTest, DrawsTheSecondWordOnlyForSmallOnes) {
-  base::Random random = TestRandom("words");
+  crypto::Random random = TestRandom("words");
   UniformWords words(random);
-  base::Random same = TestRandom("words");
+  crypto::Random same = TestRandom("words");
   UniformWords twin(same);
   EXPECT_EQ(words.Unit(kWholeWord), FixedPointUnit(kWholeWord));
   EXPECT_EQ(words.Next(), twin.Next());

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "tacet/base/secret.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/dp/gaussian_forms.h"
 #include "tacet/dp/kernels.h"
 #include "tacet/dp/uniform.h"
@@ -17,7 +17,8 @@ namespace {
 constexpr size_t kBlock = 2048;
 
 // Both forms of Box-Muller: two words a pair, 2j and 2j + 1 of a block for pair j.
-void FillBoxMuller(bool wide, base::Random& random, std::span<double> out, const Kernels& kernels) {
+void FillBoxMuller(bool wide, crypto::Random& random, std::span<double> out,
+                   const Kernels& kernels) {
   const auto fill = [&](std::span<double> block) {
     random.Fill({reinterpret_cast<uint8_t*>(block.data()), block.size_bytes()});
     kernels.box_muller(wide, random, block.data(), block.size() / 2);
@@ -27,13 +28,13 @@ void FillBoxMuller(bool wide, base::Random& random, std::span<double> out, const
     fill(out.subspan(begin, std::min(kBlock, even - begin)));
   }
   if (even != out.size()) {
-    base::SecretVector<double> pair(2);
+    crypto::SecretVector<double> pair(2);
     fill(pair.Expose());
     out[even] = pair.Expose()[0];
   }
 }
 
-void FillPolar(base::Random& random, std::span<double> out) {
+void FillPolar(crypto::Random& random, std::span<double> out) {
   UniformWords words(random);
   for (size_t i = 0; i < out.size(); i += 2) {
     GaussianPair pair;
@@ -70,7 +71,7 @@ double DrawZiggurat(const ZigguratTable& table, UniformWords& words) {
   }
 }
 
-void FillZiggurat(base::Random& random, std::span<double> out) {
+void FillZiggurat(crypto::Random& random, std::span<double> out) {
   const ZigguratTable& table = ZigguratTable::Get();
   UniformWords words(random);
   for (double& value : out) value = DrawZiggurat(table, words);
@@ -174,7 +175,7 @@ double GaussianCoarseTail(GaussianSampler sampler) {
   return 1;
 }
 
-void FillGaussian(GaussianSampler sampler, base::Random& random, std::span<double> out,
+void FillGaussian(GaussianSampler sampler, crypto::Random& random, std::span<double> out,
                   base::Simd simd) {
   switch (sampler) {
     case GaussianSampler::kDefault:

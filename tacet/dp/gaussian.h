@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/cpu.h"
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 
 namespace tacet::dp {
 
@@ -52,7 +52,7 @@ double GaussianCoarseTail(GaussianSampler sampler);
 //
 // `default` and `box-muller` run on vectors; every `simd` that the processor has draws the same
 // values, which tests compare.
-void FillGaussian(GaussianSampler sampler, base::Random& random, std::span<double> out,
+void FillGaussian(GaussianSampler sampler, crypto::Random& random, std::span<double> out,
                   base::Simd simd = base::ActiveSimd());
 
 }  // namespace tacet::dp

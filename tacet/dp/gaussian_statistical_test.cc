@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/dp/testing/statistics.h"
 
@@ -22,8 +22,8 @@ class GaussianStatisticalTest : public ::testing::TestWithParam<GaussianSampler>
   static constexpr double kCount = static_cast<double>(kDraws);
 
   std::vector<double> Draw() {
-    base::InsecureSeededEntropy entropy(1, GaussianSamplerName(GetParam()));
-    base::Random random = base::Random::FromEntropy(entropy);
+    crypto::InsecureSeededEntropy entropy(1, GaussianSamplerName(GetParam()));
+    crypto::Random random = crypto::Random::FromEntropy(entropy);
     std::vector<double> draws(kDraws);
     FillGaussian(GetParam(), random, draws);
     return draws;

@@ -18,9 +18,9 @@ namespace {
 constexpr GaussianSampler kAll[] = {GaussianSampler::kDefault, GaussianSampler::kBoxMuller,
                                     GaussianSampler::kPolar, GaussianSampler::kZiggurat};
 
-base::Random TestRandom() {
-  base::InsecureSeededEntropy entropy(1, "gaussian");
-  return base::Random::FromEntropy(entropy);
+crypto::Random TestRandom() {
+  crypto::InsecureSeededEntropy entropy(1, "gaussian");
+  return crypto::Random::FromEntropy(entropy);
 }
 
 TEST(GaussianTest, NamesGoThereAndBack) {
@@ -143,8 +143,8 @@ TEST(GaussianTest, OneKeyOneResultWhateverTheLength) {
          {size_t{0}, size_t{1}, size_t{2}, size_t{1023}, size_t{1025}, size_t{4999}}) {
       std::vector<double> first(size + 1, -99.0);
       std::vector<double> second(size + 1, -99.0);
-      base::Random a = TestRandom();
-      base::Random b = TestRandom();
+      crypto::Random a = TestRandom();
+      crypto::Random b = TestRandom();
       FillGaussian(sampler, a, std::span(first).first(size));
       FillGaussian(sampler, b, std::span(second).first(size));
       EXPECT_EQ(first, second);

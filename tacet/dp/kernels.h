@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "tacet/base/cpu.h"
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 
 namespace tacet::dp {
 
@@ -36,7 +36,7 @@ struct Kernels {
   // block[2j], block[2j + 1] hold two uniform words as bit patterns, radius and angle; they become
   // a pair of Box and Muller's. `wide` extends radius words below kWholeWord by random.NextU64(),
   // in the order of j.
-  void (*box_muller)(bool wide, base::Random& random, double* block, size_t pairs) = nullptr;
+  void (*box_muller)(bool wide, crypto::Random& random, double* block, size_t pairs) = nullptr;
   // block[i] = update[i] + factor block[i].
   void (*add_noise)(const float* update, double factor, double* block, size_t size) = nullptr;
   // block[i] = block[i] factor + shift.
@@ -55,7 +55,7 @@ struct Kernels {
   // The second half, one more word each: writes the candidates that are taken to counts[index] and
   // appends the trials that are rejected to `rejected` (rates and indexes). Returns how many.
   size_t (*poisson_decide)(const PoissonCandidates& undecided, const uint64_t* words, size_t size,
-                           base::Random& random, uint32_t* counts,
+                           crypto::Random& random, uint32_t* counts,
                            const PoissonCandidates& rejected) = nullptr;
 };
 

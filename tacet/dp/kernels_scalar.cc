@@ -10,7 +10,7 @@
 namespace tacet::dp {
 namespace {
 
-void BoxMullerBlock(bool wide, base::Random& random, double* block, size_t pairs) {
+void BoxMullerBlock(bool wide, crypto::Random& random, double* block, size_t pairs) {
   for (size_t j = 0; j < pairs; ++j) {
     const uint64_t word = std::bit_cast<uint64_t>(block[2 * j]);
     const uint64_t angle = std::bit_cast<uint64_t>(block[2 * j + 1]);
@@ -74,7 +74,7 @@ PoissonProposed Propose(const double* rates, const uint64_t* indexes, const uint
 }
 
 size_t Decide(const PoissonCandidates& undecided, const uint64_t* words, size_t size,
-              base::Random& random, uint32_t* counts, const PoissonCandidates& rejected) {
+              crypto::Random& random, uint32_t* counts, const PoissonCandidates& rejected) {
   size_t again = 0;
   for (size_t i = 0; i < size; ++i) {
     double k;

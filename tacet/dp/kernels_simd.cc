@@ -32,7 +32,7 @@ HWY_INLINE uint32_t BitsOf(M mask) {
   return bytes[0];
 }
 
-void BoxMullerBlock(bool wide, base::Random& random, double* block, size_t pairs) {
+void BoxMullerBlock(bool wide, crypto::Random& random, double* block, size_t pairs) {
   const W whole = Words(wide ? kWholeWord : 0);
   size_t j = 0;
   for (; j + kLanes <= pairs; j += kLanes) {
@@ -233,7 +233,7 @@ HWY_INLINE V StirlingError(V k) {
 }
 
 size_t Decide(const PoissonCandidates& undecided, const uint64_t* words, size_t size,
-              base::Random& random, uint32_t* counts, const PoissonCandidates& rejected) {
+              crypto::Random& random, uint32_t* counts, const PoissonCandidates& rejected) {
   size_t again = 0;
   for (size_t i = 0; i < size; i += kLanes) {
     const V rate = hn::LoadU(D(), undecided.rates + i);

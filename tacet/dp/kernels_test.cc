@@ -18,9 +18,9 @@
 namespace tacet::dp {
 namespace {
 
-base::Random TestRandom(std::string_view label) {
-  base::InsecureSeededEntropy entropy(1, label);
-  return base::Random::FromEntropy(entropy);
+crypto::Random TestRandom(std::string_view label) {
+  crypto::InsecureSeededEntropy entropy(1, label);
+  return crypto::Random::FromEntropy(entropy);
 }
 
 template <typename T>
@@ -65,8 +65,8 @@ TEST_P(KernelsTest, GaussianOfEveryLength) {
   for (const GaussianSampler sampler : {GaussianSampler::kDefault, GaussianSampler::kBoxMuller}) {
     for (const size_t size : {0, 1, 2, 7, 15, 16, 17, 33, 2047, 2048, 2049, 400001}) {
       std::vector<double> expected(size), values(size);
-      base::Random a = TestRandom("gaussian");
-      base::Random b = TestRandom("gaussian");
+      crypto::Random a = TestRandom("gaussian");
+      crypto::Random b = TestRandom("gaussian");
       FillGaussian(sampler, a, expected, base::Simd::kScalar);
       FillGaussian(sampler, b, values, GetParam());
       EXPECT_TRUE(SameBytes(expected, values)) << size;
@@ -100,8 +100,8 @@ TEST_P(KernelsTest, GaussianAtTheEdgesOfItsWords) {
     std::vector<double> expected(words.size()), values(words.size());
     std::memcpy(expected.data(), words.data(), words.size() * sizeof(double));
     std::memcpy(values.data(), words.data(), words.size() * sizeof(double));
-    base::Random a = TestRandom("edges");
-    base::Random b = TestRandom("edges");
+    crypto::Random a = TestRandom("edges");
+    crypto::Random b = TestRandom("edges");
     ScalarKernels().box_muller(wide, a, expected.data(), words.size() / 2);
     KernelsFor(GetParam()).box_muller(wide, b, values.data(), words.size() / 2);
     EXPECT_TRUE(SameBytes(expected, values)) << wide;
@@ -110,7 +110,7 @@ TEST_P(KernelsTest, GaussianAtTheEdgesOfItsWords) {
 }
 
 TEST_P(KernelsTest, PoissonAtManyRates) {
-  base::Random random = TestRandom("rates");
+  crypto::Random random = TestRandom("rates");
   std::vector<std::vector<double>> cases;
   // Rates of the mechanism, and constants on both sides of every border.
   std::vector<double> rates(300000);
@@ -133,8 +133,8 @@ TEST_P(KernelsTest, PoissonAtManyRates) {
   }
   for (const std::vector<double>& list : cases) {
     std::vector<uint32_t> expected(list.size()), counts(list.size());
-    base::Random a = TestRandom("poisson");
-    base::Random b = TestRandom("poisson");
+    crypto::Random a = TestRandom("poisson");
+    crypto::Random b = TestRandom("poisson");
     PoissonSampler(a, base::Simd::kScalar).Fill(list, expected);
     PoissonSampler(b, GetParam()).Fill(list, counts);
     EXPECT_TRUE(SameBytes(expected, counts)) << list.size();
@@ -175,7 +175,7 @@ TEST_P(KernelsTest, PoissonAtTheEdgesOfItsWords) {
           open{rates.data(), indexes.data(), words.data()},
           rejected{again.data(), again_indexes.data(), nullptr} {}
   };
-  base::Random random = TestRandom("pick");
+  crypto::Random random = TestRandom("pick");
   size_t undecided = 0;
   for (int round = 0; round < 60; ++round) {
     std::vector<double> rates(size + kPoissonPadding);
@@ -188,8 +188,8 @@ TEST_P(KernelsTest, PoissonAtTheEdgesOfItsWords) {
       second[i] = i % 3 == 0 ? random.NextU64() : edges[random.Below(edges.size())];
     }
     Arrays expected, found;
-    base::Random a = TestRandom("poisson");
-    base::Random b = TestRandom("poisson");
+    crypto::Random a = TestRandom("poisson");
+    crypto::Random b = TestRandom("poisson");
     const Kernels& oracle = ScalarKernels();
     const Kernels& kernels = KernelsFor(GetParam());
     const size_t n = round == 0 ? size : size - random.Below(20);
@@ -232,7 +232,7 @@ TEST_P(KernelsTest, PoissonAtTheEdgesOfItsWords) {
 }
 
 TEST_P(KernelsTest, ClippingAndAffineMaps) {
-  base::Random random = TestRandom("clip");
+  crypto::Random random = TestRandom("clip");
   for (const size_t size : {0, 1, 5, 8, 31, 32, 33, 67, 4099}) {
     std::vector<double> noise(size);
     FillGaussian(GaussianSampler::kDefault, random, noise);

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <limits>
 
-#include "tacet/base/secret.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/dp/kernels.h"
 #include "tacet/dp/mechanism_plan.h"
 
@@ -33,13 +33,13 @@ ClipReport Mechanism::Clip(std::span<const float> update, std::span<float> clipp
   return clipping.report();
 }
 
-void Mechanism::NoiseAndQuantize(std::span<const float> clipped, base::Random& noise,
-                                 base::Random& poisson, std::span<uint32_t> counts) const {
+void Mechanism::NoiseAndQuantize(std::span<const float> clipped, crypto::Random& noise,
+                                 crypto::Random& poisson, std::span<uint32_t> counts) const {
   NoiseAndQuantization(*this, noise, poisson).Next(clipped, counts);
 }
 
-NoiseAndQuantization::NoiseAndQuantization(const Mechanism& mechanism, base::Random& noise,
-                                           base::Random& poisson)
+NoiseAndQuantization::NoiseAndQuantization(const Mechanism& mechanism, crypto::Random& noise,
+                                           crypto::Random& poisson)
     : mechanism_(mechanism), noise_(noise), sampler_(poisson), noised_(kBlock) {}
 
 void NoiseAndQuantization::Next(std::span<const float> clipped, std::span<uint32_t> counts) {
@@ -51,7 +51,7 @@ void NoiseAndQuantization::Next(std::span<const float> clipped, std::span<uint32
   }
 }
 
-void Mechanism::Noise(std::span<const float> clipped, base::Random& noise,
+void Mechanism::Noise(std::span<const float> clipped, crypto::Random& noise,
                       std::span<double> noised) const {
   if (plan_.spec().without_noise) {
     std::copy(clipped.begin(), clipped.end(), noised.begin());

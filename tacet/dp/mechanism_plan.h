@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/base/random.h"
-#include "tacet/base/secret.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/dp/clip.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/dp/poisson.h"
@@ -139,12 +139,12 @@ class Mechanism {
   // counts[i] ~ Poisson((clipped[i] + n_i - mu)/s), n_i ~ N(0, sigma_k^2). `noise` and `poisson`
   // are independent generators that live for one upload. `clipped` must come from Clip.
   // Intermediate values are double and wiped.
-  void NoiseAndQuantize(std::span<const float> clipped, base::Random& noise, base::Random& poisson,
-                        std::span<uint32_t> counts) const;
+  void NoiseAndQuantize(std::span<const float> clipped, crypto::Random& noise,
+                        crypto::Random& poisson, std::span<uint32_t> counts) const;
   const PoissonQuantizer& quantizer() const { return quantizer_; }
 
   // noised[i] = clipped[i] + n_i, the same n_i as above: for labelled runs without quantisation.
-  void Noise(std::span<const float> clipped, base::Random& noise, std::span<double> noised) const;
+  void Noise(std::span<const float> clipped, crypto::Random& noise, std::span<double> noised) const;
 
   // mean[i] = s (sums[i] - K' m)/K', the mean of the K' = `participants` >= 1 updates whose counts
   // add to `sums`, in double.
@@ -162,14 +162,14 @@ class NoiseAndQuantization {
  public:
   static constexpr size_t kBlock = 2048;
 
-  NoiseAndQuantization(const Mechanism& mechanism, base::Random& noise, base::Random& poisson);
+  NoiseAndQuantization(const Mechanism& mechanism, crypto::Random& noise, crypto::Random& poisson);
   void Next(std::span<const float> clipped, std::span<uint32_t> counts);
 
  private:
   const Mechanism& mechanism_;
-  base::Random& noise_;
+  crypto::Random& noise_;
   PoissonSampler sampler_;
-  base::SecretVector<double> noised_;
+  crypto::SecretVector<double> noised_;
 };
 
 }  // namespace tacet::dp

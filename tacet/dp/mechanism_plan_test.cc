@@ -278,9 +278,9 @@ TEST(MechanismTest, ClipUsesThePlansNumbers) {
   EXPECT_EQ(clipped[2], 0.01f);
 }
 
-base::Random TestRandom(std::string_view label) {
-  base::InsecureSeededEntropy entropy(1, label);
-  return base::Random::FromEntropy(entropy);
+crypto::Random TestRandom(std::string_view label) {
+  crypto::InsecureSeededEntropy entropy(1, label);
+  return crypto::Random::FromEntropy(entropy);
 }
 
 TEST(MechanismTest, QuantisesTheNoisedUpdate) {
@@ -293,12 +293,12 @@ TEST(MechanismTest, QuantisesTheNoisedUpdate) {
   std::vector<double> noised(clipped.size());
   std::vector<uint32_t> counts(clipped.size());
   {
-    base::Random noise = TestRandom("noise");
-    base::Random poisson = TestRandom("poisson");
+    crypto::Random noise = TestRandom("noise");
+    crypto::Random poisson = TestRandom("poisson");
     mechanism.NoiseAndQuantize(clipped, noise, poisson, counts);
   }
   {
-    base::Random noise = TestRandom("noise");
+    crypto::Random noise = TestRandom("noise");
     mechanism.Noise(clipped, noise, noised);
   }
   // The counts are within Poisson's spread of the very same noised values.
@@ -314,8 +314,8 @@ TEST(MechanismTest, QuantisesTheNoisedUpdate) {
 
   // Other noise, other counts; the same Poisson generator does not fix them.
   std::vector<uint32_t> others(clipped.size());
-  base::Random noise = TestRandom("another");
-  base::Random poisson = TestRandom("poisson");
+  crypto::Random noise = TestRandom("another");
+  crypto::Random poisson = TestRandom("poisson");
   mechanism.NoiseAndQuantize(clipped, noise, poisson, others);
   EXPECT_NE(counts, others);
 }
@@ -327,11 +327,11 @@ TEST(MechanismTest, WithoutNoiseQuantisesTheUpdateItself) {
   const Mechanism mechanism(plan);
   const std::vector<float> clipped = {0.05f, -0.0625f};
   std::vector<double> noised(2);
-  base::Random noise = TestRandom("noise");
+  crypto::Random noise = TestRandom("noise");
   mechanism.Noise(clipped, noise, noised);
   EXPECT_EQ(noised[0], static_cast<double>(0.05f));
   EXPECT_EQ(noised[1], -0.0625);
-  base::Random poisson = TestRandom("poisson");
+  crypto::Random poisson = TestRandom("poisson");
   std::vector<uint32_t> counts(2);
   mechanism.NoiseAndQuantize(clipped, noise, poisson, counts);
   EXPECT_NEAR(counts[0], 1501, 7 * std::sqrt(1501.0));
@@ -353,8 +353,8 @@ TEST(MechanismTest, DecodesTheMean) {
 
 TEST(MechanismTest, EmptyUpdatesAreFine) {
   const Mechanism mechanism(PlanOf(PublishedSetting()));
-  base::Random noise = TestRandom("noise");
-  base::Random poisson = TestRandom("poisson");
+  crypto::Random noise = TestRandom("noise");
+  crypto::Random poisson = TestRandom("poisson");
   mechanism.NoiseAndQuantize({}, noise, poisson, {});
   mechanism.Noise({}, noise, {});
   mechanism.DecodeMean({}, 1, {});

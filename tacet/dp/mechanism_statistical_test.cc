@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/dp/mechanism_plan.h"
 #include "tacet/dp/poisson_quantizer.h"
 #include "tacet/dp/testing/statistics.h"
@@ -24,9 +24,9 @@ TEST(QuantizerStatisticalTest, QuantizedTermsSumToTheQuantizedSum) {
   const auto each = PoissonQuantizer::Create({.scale = scale, .offset = -1.0});
   const auto whole = PoissonQuantizer::Create({.scale = scale, .offset = -5.0});
   ASSERT_TRUE(each.ok() && whole.ok());
-  base::InsecureSeededEntropy entropy(1, "terms");
-  base::Random random = base::Random::FromEntropy(entropy);
-  base::Random other = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(1, "terms");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
+  crypto::Random other = crypto::Random::FromEntropy(entropy);
 
   std::vector<uint64_t> added(draws);
   std::vector<uint32_t> counts(draws);
@@ -80,7 +80,7 @@ TEST_P(AggregateNoiseTest, HasThePlansMeanAndVariance) {
   const auto plan = MechanismPlan::Create(spec);
   ASSERT_TRUE(plan.ok()) << plan.status();
   const Mechanism mechanism(*plan);
-  base::InsecureSeededEntropy entropy(1, "aggregate");
+  crypto::InsecureSeededEntropy entropy(1, "aggregate");
 
   std::vector<uint64_t> sums(coordinates);
   std::vector<uint32_t> counts(coordinates);
@@ -88,8 +88,8 @@ TEST_P(AggregateNoiseTest, HasThePlansMeanAndVariance) {
   for (uint32_t k = 0; k < participants; ++k) {
     const float u = 0.45f - 0.05f * static_cast<float>(k);
     sum_u += u;
-    base::Random noise = base::Random::FromEntropy(entropy);
-    base::Random poisson = base::Random::FromEntropy(entropy);
+    crypto::Random noise = crypto::Random::FromEntropy(entropy);
+    crypto::Random poisson = crypto::Random::FromEntropy(entropy);
     mechanism.NoiseAndQuantize(std::vector<float>(coordinates, u), noise, poisson, counts);
     for (size_t i = 0; i < coordinates; ++i) sums[i] += counts[i];
   }

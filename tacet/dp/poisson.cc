@@ -98,7 +98,8 @@ bool PoissonFarOut(double k, double rate) {
   return rate >= kPoissonLargeRate && v * v >= 0.01;
 }
 
-void FillPoisson(std::span<const double> rates, base::Random& random, std::span<uint32_t> counts) {
+void FillPoisson(std::span<const double> rates, crypto::Random& random,
+                 std::span<uint32_t> counts) {
   PoissonSampler(random).Fill(rates, counts);
 }
 

@@ -7,8 +7,8 @@
 #include <span>
 
 #include "tacet/base/cpu.h"
-#include "tacet/base/random.h"
-#include "tacet/base/secret.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
 
 namespace tacet::dp {
 
@@ -24,7 +24,7 @@ inline constexpr double kPoissonLargeRate = 8192.0;
 class PoissonSampler {
  public:
   // Every `simd` that the processor has draws the same counts; tests compare them.
-  explicit PoissonSampler(base::Random& random, base::Simd simd = base::ActiveSimd());
+  explicit PoissonSampler(crypto::Random& random, base::Simd simd = base::ActiveSimd());
 
   // Draws counts[i] ~ Poisson(rates[i]) independently; both spans have the same size and every rate
   // is in (0, 2^31). Exact but for rounding: log P of a draw is right to about 2^-53 sqrt(rate)
@@ -56,18 +56,18 @@ class PoissonSampler {
   // until the next call.
   const uint64_t* Take(size_t size);
 
-  base::Random& random_;
+  crypto::Random& random_;
   const struct Kernels& kernels_;
-  base::SecretVector<uint64_t> words_;  // kWords and padding
+  crypto::SecretVector<uint64_t> words_;  // kWords and padding
   size_t next_ = kWords;
-  base::SecretVector<double> rates_;      // two arrays of kRoom: pending and undecided
-  base::SecretVector<uint64_t> indexes_;  // three: pending, undecided and 0, 1, 2, ...
-  base::SecretVector<uint64_t> undecided_words_;
-  base::SecretVector<uint32_t> proposed_;
+  crypto::SecretVector<double> rates_;      // two arrays of kRoom: pending and undecided
+  crypto::SecretVector<uint64_t> indexes_;  // three: pending, undecided and 0, 1, 2, ...
+  crypto::SecretVector<uint64_t> undecided_words_;
+  crypto::SecretVector<uint32_t> proposed_;
 };
 
 // One Fill of a PoissonSampler.
-void FillPoisson(std::span<const double> rates, base::Random& random, std::span<uint32_t> counts);
+void FillPoisson(std::span<const double> rates, crypto::Random& random, std::span<uint32_t> counts);
 
 // log(exp(-rate) rate^k / k!) for an integer 0 <= k < 2^53 held in a double and rate > 0, in
 // Loader's saddle-point form (2000, "Fast and accurate computation of binomial probabilities"):

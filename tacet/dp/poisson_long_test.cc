@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/dp/poisson.h"
 #include "tacet/dp/testing/acceptance_points.h"
 #include "tacet/dp/testing/statistics.h"
@@ -29,8 +29,8 @@ TEST_P(PoissonLawLongTest, AThousandMillionDrawsFitTheLaw) {
   const double rate = GetParam();
   constexpr size_t kBlock = 1 << 16;
   constexpr size_t kBlocks = 1000000000 / kBlock + 1;
-  base::InsecureSeededEntropy entropy(7, "thousand million");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(7, "thousand million");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   PoissonSampler sampler(random);
   const std::vector<double> rates(kBlock, rate);
   std::vector<uint32_t> values(kBlock);

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include "tacet/base/secret.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/dp/kernels.h"
 
 namespace tacet::dp {
@@ -43,10 +43,10 @@ void PoissonQuantizer::QuantizeInPlace(std::span<double> x, PoissonSampler& samp
   sampler.Fill(x, counts);
 }
 
-void PoissonQuantizer::Quantize(std::span<const double> x, base::Random& random,
+void PoissonQuantizer::Quantize(std::span<const double> x, crypto::Random& random,
                                 std::span<uint32_t> counts) const {
   PoissonSampler sampler(random);
-  base::SecretVector<double> scratch(std::min(kBlock, x.size()));
+  crypto::SecretVector<double> scratch(std::min(kBlock, x.size()));
   for (size_t begin = 0; begin < x.size(); begin += kBlock) {
     const size_t size = std::min(kBlock, x.size() - begin);
     const std::span<double> rates = scratch.Expose().first(size);

@@ -15,9 +15,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-base::Random TestRandom() {
-  base::InsecureSeededEntropy entropy(1, "quantizer");
-  return base::Random::FromEntropy(entropy);
+crypto::Random TestRandom() {
+  crypto::InsecureSeededEntropy entropy(1, "quantizer");
+  return crypto::Random::FromEntropy(entropy);
 }
 
 TEST(PoissonQuantizerTest, RefusesWithOneReasonEach) {
@@ -61,8 +61,8 @@ TEST(PoissonQuantizerTest, DrawsAtTheRateOfEachValue) {
   }
   std::vector<uint32_t> counts(x.size());
   std::vector<uint32_t> expected(x.size());
-  base::Random random = TestRandom();
-  base::Random twin = TestRandom();
+  crypto::Random random = TestRandom();
+  crypto::Random twin = TestRandom();
   quantizer->Quantize(x, random, counts);
   FillPoisson(rates, twin, expected);
   EXPECT_EQ(counts, expected);

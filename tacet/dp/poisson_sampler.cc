@@ -8,7 +8,7 @@
 
 namespace tacet::dp {
 
-PoissonSampler::PoissonSampler(base::Random& random, base::Simd simd)
+PoissonSampler::PoissonSampler(crypto::Random& random, base::Simd simd)
     : random_(random),
       kernels_(KernelsFor(simd)),
       words_(kWords + kPoissonPadding),

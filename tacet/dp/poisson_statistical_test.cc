@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/dp/poisson.h"
 #include "tacet/dp/testing/statistics.h"
 
@@ -21,8 +21,8 @@ TEST_P(PoissonStatisticalTest, LawAndMoments) {
   const double rate = GetParam();
   constexpr size_t draws = 1000000;
   constexpr double count = static_cast<double>(draws);
-  base::InsecureSeededEntropy entropy(1, "poisson");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(1, "poisson");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   const std::vector<double> rates(draws, rate);
   std::vector<uint32_t> values(draws);
   FillPoisson(rates, random, values);
@@ -57,8 +57,8 @@ TEST(PoissonMixedRatesTest, StandardisedSumAndIndependence) {
   std::vector<double> rates(draws);
   for (size_t i = 0; i < draws; ++i) rates[i] = std::exp(0.002 * static_cast<double>(i % 8000));
   std::vector<uint32_t> values(draws);
-  base::InsecureSeededEntropy entropy(1, "mixed");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(1, "mixed");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   FillPoisson(rates, random, values);
   double sum = 0;
   double squares = 0;

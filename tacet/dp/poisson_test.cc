@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/dp/poisson_trial.h"
 #include "tacet/dp/testing/acceptance_points.h"
 #include "tacet/dp/testing/reference.h"
@@ -14,9 +14,9 @@
 namespace tacet::dp {
 namespace {
 
-base::Random TestRandom(std::string_view label) {
-  base::InsecureSeededEntropy entropy(1, label);
-  return base::Random::FromEntropy(entropy);
+crypto::Random TestRandom(std::string_view label) {
+  crypto::InsecureSeededEntropy entropy(1, label);
+  return crypto::Random::FromEntropy(entropy);
 }
 
 TEST(PoissonTest, AcceptanceAgreesWithTwoHundredBits) {
@@ -73,8 +73,8 @@ TEST(PoissonTest, OneKeyOneResult) {
   for (int i = 0; i < 5000; ++i) rates.push_back(0.01 * std::pow(1.005, i));
   std::vector<uint32_t> first(rates.size());
   std::vector<uint32_t> second(rates.size());
-  base::Random a = TestRandom("same");
-  base::Random b = TestRandom("same");
+  crypto::Random a = TestRandom("same");
+  crypto::Random b = TestRandom("same");
   FillPoisson(rates, a, first);
   FillPoisson(rates, b, second);
   EXPECT_EQ(first, second);
@@ -96,7 +96,7 @@ TEST(PoissonTest, DefectiveRatesEndAndStayInRange) {
                                      1e300,
                                      kPoissonMaxRate};
   std::vector<uint32_t> counts(rates.size(), 7);
-  base::Random random = TestRandom("defective");
+  crypto::Random random = TestRandom("defective");
   FillPoisson(rates, random, counts);
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(counts[i], 0u) << i;
   for (size_t i = 4; i < 7; ++i) EXPECT_NEAR(counts[i], kPoissonMaxRate, 1e6) << i;

@@ -20,7 +20,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/dp/elementary.h"
 #include "tacet/dp/poisson.h"
 #include "tacet/dp/uniform.h"
@@ -93,7 +93,7 @@ inline bool ProposePoisson(double rate, uint64_t word, double& k) {
 }
 
 // The trial whose first word was not enough; draws a third word when the second has to be extended.
-inline bool DecidePoisson(double rate, uint64_t word, uint64_t second, base::Random& random,
+inline bool DecidePoisson(double rate, uint64_t word, uint64_t second, crypto::Random& random,
                           double& k) {
   const PoissonSqueeze& squeeze = SqueezeFor(rate);
   const bool strip = word < squeeze.strip;

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/dp/gaussian_forms.h"
 #include "tacet/dp/poisson_trial.h"
 #include "tacet/dp/uniform.h"
@@ -48,8 +48,8 @@ struct Rounding {
 };
 
 Rounding MeasureRounding(double coordinate_bound, double stddev, double scale, int draws) {
-  base::InsecureSeededEntropy entropy(1, "rounding");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(1, "rounding");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   const double z = std::sqrt(2 * 128 * std::log(2.0));
   const double offset = std::ceil((coordinate_bound + z * stddev) / scale) + 1;
   const long double pi = std::acos(-1.0L);
@@ -106,8 +106,8 @@ TEST(PrecisionTest, RoundingOfADrawIsBelowItsModel) {
 // another e, change the probability of the count between them by at most 2 e, relatively (cells are
 // one count wide). Measured against extended precision, in units of 2^-53 sqrt L.
 TEST(PrecisionTest, BordersOfCandidatesAreRightToAFewRoundings) {
-  base::InsecureSeededEntropy entropy(1, "borders");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(1, "borders");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   for (const double rate : {8192.5, 26277.4, 4e4, 1.7e6}) {
     const PoissonHat hat = PoissonHat::For(rate);
     const PoissonSqueeze& squeeze = SqueezeFor(rate);

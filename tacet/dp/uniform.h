@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "tacet/base/random.h"
-#include "tacet/base/secret.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
 
 namespace tacet::dp {
 
@@ -28,7 +28,7 @@ inline constexpr uint64_t kWholeWord = uint64_t{1} << 53;
 // block is dropped.
 class UniformWords {
  public:
-  explicit UniformWords(base::Random& random) : random_(random), words_(kWords), next_(kWords) {}
+  explicit UniformWords(crypto::Random& random) : random_(random), words_(kWords), next_(kWords) {}
 
   uint64_t Next() {
     if (next_ == kWords) {
@@ -50,8 +50,8 @@ class UniformWords {
  private:
   static constexpr size_t kWords = 512;
 
-  base::Random& random_;
-  base::SecretVector<uint64_t> words_;
+  crypto::Random& random_;
+  crypto::SecretVector<uint64_t> words_;
   size_t next_;
 };
 

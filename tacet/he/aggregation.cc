@@ -87,7 +87,7 @@ absl::StatusOr<uint32_t> ChoosePlaintextBits(const AggregationSpec& spec, uint32
 }
 
 absl::Status CheckKeys(std::span<const uint8_t> public_seed,
-                       const base::SecretBytes& group_secret) {
+                       const crypto::SecretBytes& group_secret) {
   if (public_seed.size() != ring::kSeedBytes) {
     return base::InvalidArgument("`public_seed` has {} bytes, {} are needed", public_seed.size(),
                                  ring::kSeedBytes);
@@ -206,7 +206,7 @@ absl::StatusOr<std::vector<uint64_t>> Decryptor::Decrypt(std::span<const uint8_t
 
 absl::StatusOr<std::unique_ptr<Encryptor>> NewEncryptor(const AggregationParams& params,
                                                         std::span<const uint8_t> public_seed,
-                                                        const base::SecretBytes& group_secret) {
+                                                        const crypto::SecretBytes& group_secret) {
   TACET_RETURN_IF_ERROR(CheckKeys(public_seed, group_secret));
   if (params.scheme() != Scheme::kCompact) {
     return NewPaperEncryptor(params, public_seed, group_secret);
@@ -216,7 +216,8 @@ absl::StatusOr<std::unique_ptr<Encryptor>> NewEncryptor(const AggregationParams&
   return NewCompactEncryptor(params, public_seed, envelope.NewSealer(group_secret));
 }
 
-absl::Status Encryptor::Encrypt(std::span<const uint32_t> counts, const base::SecretBytes& seal_key,
+absl::Status Encryptor::Encrypt(std::span<const uint32_t> counts,
+                                const crypto::SecretBytes& seal_key,
                                 base::Bytes& ciphertext) const {
   TACET_RETURN_IF_ERROR(CheckCounts(params_, counts.size()));
   TACET_RETURN_IF_ERROR(CheckSealKey(seal_key.size()));
@@ -250,7 +251,7 @@ std::unique_ptr<Adder> NewAdder(const AggregationParams& params, size_t tasks,
 
 absl::StatusOr<std::unique_ptr<Decryptor>> NewDecryptor(const AggregationParams& params,
                                                         std::span<const uint8_t> public_seed,
-                                                        const base::SecretBytes& group_secret) {
+                                                        const crypto::SecretBytes& group_secret) {
   TACET_RETURN_IF_ERROR(CheckKeys(public_seed, group_secret));
   if (params.scheme() != Scheme::kCompact) return NewPaperDecryptor(params, group_secret);
   TACET_ASSIGN_OR_RETURN(const SharedKeyEnvelope envelope,

@@ -16,7 +16,7 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/parallel.h"
-#include "tacet/base/secret.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/he/word_sums.h"
 
 namespace tacet::he {
@@ -129,12 +129,12 @@ class Encryptor {
   // two different vectors. The time taken does not depend on counts or keys. InvalidArgument: wrong
   // length of key or ciphertext.
   virtual absl::StatusOr<std::unique_ptr<Encryption>> Begin(
-      const base::SecretBytes& seal_key, std::span<uint8_t> ciphertext) const = 0;
+      const crypto::SecretBytes& seal_key, std::span<uint8_t> ciphertext) const = 0;
 
   // Encrypts all counts (counts.size() == dimension) at once; `ciphertext` is resized, so a caller
   // that keeps it reuses its memory. InvalidArgument: wrong number of counts, wrong key length;
   // `ciphertext` is then unchanged.
-  absl::Status Encrypt(std::span<const uint32_t> counts, const base::SecretBytes& seal_key,
+  absl::Status Encrypt(std::span<const uint32_t> counts, const crypto::SecretBytes& seal_key,
                        base::Bytes& ciphertext) const;
 
  protected:
@@ -235,13 +235,13 @@ class Decryptor {
 // on another length.
 absl::StatusOr<std::unique_ptr<Encryptor>> NewEncryptor(const AggregationParams& params,
                                                         std::span<const uint8_t> public_seed,
-                                                        const base::SecretBytes& group_secret);
+                                                        const crypto::SecretBytes& group_secret);
 // `run` may spread an adder's work over up to `tasks` threads.
 std::unique_ptr<Adder> NewAdder(const AggregationParams& params, size_t tasks = 1,
                                 base::ParallelFor run = base::RunInTurn);
 absl::StatusOr<std::unique_ptr<Decryptor>> NewDecryptor(const AggregationParams& params,
                                                         std::span<const uint8_t> public_seed,
-                                                        const base::SecretBytes& group_secret);
+                                                        const crypto::SecretBytes& group_secret);
 
 }  // namespace tacet::he
 

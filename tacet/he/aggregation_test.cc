@@ -185,7 +185,7 @@ TEST_P(AggregationTest, TwoSealsOfTheSameCountsShareNoWord) {
 
 TEST_P(AggregationTest, SealIsAFunctionOfKeysAndCounts) {
   TestAttempt attempt(MustCreate(SmallSpec()));
-  const base::SecretBytes seal_key = attempt.DrawSealKey();
+  const crypto::SecretBytes seal_key = attempt.DrawSealKey();
   std::vector<uint32_t> counts(13000, 20000);
   base::Bytes a;
   base::Bytes b(17, 0xee);
@@ -196,7 +196,7 @@ TEST_P(AggregationTest, SealIsAFunctionOfKeysAndCounts) {
 
 TEST_P(AggregationTest, EncryptorServesManyThreads) {
   TestAttempt attempt(MustCreate(SmallSpec()));
-  const base::SecretBytes seal_key = attempt.DrawSealKey();
+  const crypto::SecretBytes seal_key = attempt.DrawSealKey();
   const std::vector<uint32_t> counts(13000, 20000);
   std::vector<base::Bytes> ciphertexts(4);
   std::vector<std::thread> threads;
@@ -220,7 +220,7 @@ TEST_P(AggregationTest, EncryptRefusesWrongLengths) {
   EXPECT_THAT(base::Message(status),
               HasSubstr("`counts` has 12999 values, the dimension is 13000"));
   const std::vector<uint32_t> right(13000, 20000);
-  status = attempt.encryptor().Encrypt(right, base::SecretBytes(31), ciphertext);
+  status = attempt.encryptor().Encrypt(right, crypto::SecretBytes(31), ciphertext);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(base::Message(status), HasSubstr("`seal_key` has 31 bytes, 32 are needed"));
   EXPECT_EQ(ciphertext, (base::Bytes{1, 2, 3}));
@@ -229,21 +229,21 @@ TEST_P(AggregationTest, EncryptRefusesWrongLengths) {
 TEST_P(AggregationTest, KeysOfAnotherLengthAreRefused) {
   const AggregationParams params = MustCreate(SmallSpec());
   const std::vector<uint8_t> seed(32);
-  const base::SecretBytes secret(32);
+  const crypto::SecretBytes secret(32);
   EXPECT_THAT(base::Message(NewEncryptor(params, std::span(seed).first(31), secret).status()),
               HasSubstr("`public_seed` has 31 bytes"));
-  EXPECT_THAT(base::Message(NewEncryptor(params, seed, base::SecretBytes(33)).status()),
+  EXPECT_THAT(base::Message(NewEncryptor(params, seed, crypto::SecretBytes(33)).status()),
               HasSubstr("`group_secret` has 33 bytes"));
   EXPECT_THAT(base::Message(NewDecryptor(params, std::span(seed).first(0), secret).status()),
               HasSubstr("`public_seed` has 0 bytes"));
-  EXPECT_THAT(base::Message(NewDecryptor(params, seed, base::SecretBytes()).status()),
+  EXPECT_THAT(base::Message(NewDecryptor(params, seed, crypto::SecretBytes()).status()),
               HasSubstr("`group_secret` has 0 bytes"));
 }
 
 TEST_P(AggregationTest, ClosedSumDependsOnTheSetAlone) {
   TestAttempt attempt(MustCreate(SmallSpec()));
-  base::InsecureSeededEntropy entropy(5, "counts");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(5, "counts");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   std::vector<base::Bytes> ciphertexts;
   for (int i = 0; i < 5; ++i) {
     ciphertexts.push_back(attempt.Encrypt(RandomCounts(random, attempt.params(), 20000)));
@@ -395,7 +395,7 @@ TEST_P(AggregationTest, AnotherSecretOrNumberOpensSomethingElse) {
   const std::vector<uint64_t> expected(13000, 40000);
   EXPECT_EQ(attempt.decryptor().Decrypt(closed, 2).value(), expected);
 
-  const base::SecretBytes other_secret = attempt.DrawSealKey();
+  const crypto::SecretBytes other_secret = attempt.DrawSealKey();
   const auto other = NewDecryptor(attempt.params(), attempt.public_seed(), other_secret).value();
   const std::vector<uint64_t> wrong = other->Decrypt(closed, 2).value();
   size_t equal = 0;
@@ -407,8 +407,8 @@ TEST_P(AggregationTest, ResidualNoiseIsAsPredicted) {
   // 13,000 to 4,334 coefficients of 30 uploads: the mean square has a relative deviation below
   // 0.022, so that 15 % are never passed by chance; compact_statistical_test.cc is sharper.
   TestAttempt attempt(MustCreate(SmallSpec()));
-  base::InsecureSeededEntropy entropy(6, "counts");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(6, "counts");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   for (int k = 0; k < 30; ++k) attempt.EncryptAndAdd(RandomCounts(random, attempt.params(), 20000));
   const double measured = attempt.decryptor().MeasureNoise(attempt.adder().Close(), 30).value();
   EXPECT_NEAR(measured / (30 * attempt.params().noise_variance_per_upload()), 1, 0.15);

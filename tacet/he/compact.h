@@ -20,7 +20,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/base/hash.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/he/key_envelope.h"
 #include "tacet/ring/aligned.h"
@@ -57,7 +57,7 @@ class PayloadPolynomials {
   std::span<const uint64_t> At(uint64_t j, ring::AlignedWords& buffer) const;
 
  private:
-  base::Digest seed_{};
+  crypto::Digest seed_{};
   ring::AlignedWords kept_;  // one after the other; empty: none
 };
 

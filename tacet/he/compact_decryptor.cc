@@ -45,8 +45,8 @@ class CompactDecryptor final : public Decryptor {
   absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
                                       uint32_t participants) const override {
     TACET_ASSIGN_OR_RETURN(const ModQMultiplier key_factors, OpenKeySum(closed_sum, participants));
-    std::array<base::SecretVector<uint64_t>, 2> product{base::SecretVector<uint64_t>(kN),
-                                                        base::SecretVector<uint64_t>(kN)};
+    std::array<crypto::SecretVector<uint64_t>, 2> product{crypto::SecretVector<uint64_t>(kN),
+                                                          crypto::SecretVector<uint64_t>(kN)};
     const Uint128 known = KnownPart(participants, params().lanes());
     double sum_of_squares = 0;
     base::ByteReader reader(closed_sum, "closed sum");
@@ -109,7 +109,7 @@ class CompactDecryptor final : public Decryptor {
     ModQMultiplier key_factors_;
     base::ByteReader reader_;
     uint32_t participants_;
-    base::SecretVector<uint64_t> scratch_;
+    crypto::SecretVector<uint64_t> scratch_;
     ring::AlignedWords expanded_;
     uint64_t polynomial_ = 0;
   };
@@ -119,7 +119,7 @@ class CompactDecryptor final : public Decryptor {
                                             uint32_t participants) const {
     TACET_RETURN_IF_ERROR(CheckClosedSum(params(), closed_sum.size(), participants));
     TACET_ASSIGN_OR_RETURN(
-        const base::SecretVector<int32_t> key_sum,
+        const crypto::SecretVector<int32_t> key_sum,
         envelope_->Open(closed_sum.subspan(16 * params().used_coefficients()), participants));
     return ModQMultiplier(std::span<const int32_t>(key_sum.Expose()));
   }

@@ -20,7 +20,7 @@ constexpr size_t kN = ring::kCompactDegree;
 class CompactEncryption final : public Encryption {
  public:
   CompactEncryption(const AggregationParams& params, const PayloadPolynomials& a,
-                    const base::SecretVector<int8_t>& key, base::Random error_random,
+                    const crypto::SecretVector<int8_t>& key, crypto::Random error_random,
                     uint8_t* planes)
       : params_(params),
         a_(a),
@@ -51,9 +51,9 @@ class CompactEncryption final : public Encryption {
   const PayloadPolynomials& a_;
   ring::AlignedWords expanded_;
   ModQMultiplier key_factors_;
-  base::Random error_random_;
-  base::SecretVector<uint64_t> error_words_;
-  base::SecretVector<uint64_t> scratch_;
+  crypto::Random error_random_;
+  crypto::SecretVector<uint64_t> error_words_;
+  crypto::SecretVector<uint64_t> scratch_;
   uint8_t* planes_;  // of the next polynomial
   uint64_t polynomial_ = 0;
 };
@@ -64,11 +64,11 @@ class CompactEncryptor final : public Encryptor {
                    std::unique_ptr<EnvelopeSealer> envelope)
       : Encryptor(params), a_(public_seed, params.polynomials()), envelope_(std::move(envelope)) {}
 
-  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const base::SecretBytes& seal_key,
+  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const crypto::SecretBytes& seal_key,
                                                     std::span<uint8_t> ciphertext) const override {
     TACET_RETURN_IF_ERROR(CheckEncryption(params(), seal_key.size(), ciphertext.size()));
-    base::SecretVector<int8_t> key(kN);
-    base::Random key_random = DeriveRandom(seal_key, "payload key");
+    crypto::SecretVector<int8_t> key(kN);
+    crypto::Random key_random = DeriveRandom(seal_key, "payload key");
     ring::SampleError(key_random, key.Expose());  // k has the error's law: compact.h
     envelope_->Seal(key.Expose(), seal_key, ciphertext.last(params().envelope_bytes()));
     return std::make_unique<CompactEncryption>(

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/hash.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/he/testing.h"
 
 namespace tacet::he {
@@ -135,7 +135,7 @@ TEST(CompactLanesTest, OneLaneTakesTheWidestSums) {
 
 // Kept or expanded at each use: a round has one set of polynomials.
 TEST(PayloadPolynomialsTest, AreTheSameForModelsOfEverySize) {
-  const base::Digest seed = base::Sha256({});
+  const crypto::Digest seed = crypto::Sha256({});
   const PayloadPolynomials kept(seed, PayloadPolynomials::kMostKept);
   const PayloadPolynomials expanded(seed, PayloadPolynomials::kMostKept + 1);
   ring::AlignedWords unused, buffer;
@@ -156,10 +156,10 @@ TEST(CompactFormatTest, CiphertextAndSumBytesAreFrozen) {
   std::vector<uint32_t> counts(20000);
   for (size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<uint32_t>(39000 + i % 2001);
   const base::Bytes ciphertext = attempt.Encrypt(counts);
-  EXPECT_EQ(base::ToHex(base::Sha256(ciphertext)),
+  EXPECT_EQ(base::ToHex(crypto::Sha256(ciphertext)),
             "1eda5c23dfbc9dbdff69ecd44103b56183f3a2f4305c3ad29395f70399164688");
   ASSERT_TRUE(attempt.adder().Add(ciphertext).ok());
-  EXPECT_EQ(base::ToHex(base::Sha256(attempt.adder().Close())),
+  EXPECT_EQ(base::ToHex(crypto::Sha256(attempt.adder().Close())),
             "3b7fe4362cf3e39c29819990171e5261dd2b0ec18c9f5bd2b17b692e7ad2fe14");
 }
 

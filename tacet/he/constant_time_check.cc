@@ -7,7 +7,7 @@
 
 #include <valgrind/memcheck.h>
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/he/linear_tag.h"
 
@@ -32,10 +32,10 @@ bool SealAddOpen(Scheme scheme) {
                                                                .max_participants = 1000,
                                                                .offset = 40000,
                                                                .sum_bound = 2000000});
-  base::InsecureSeededEntropy entropy(1, "constant time");
-  const base::SecretBytes public_seed = entropy.Draw(32);
-  base::SecretBytes group_secret = entropy.Draw(32);
-  base::SecretBytes tag_key = entropy.Draw(32);
+  crypto::InsecureSeededEntropy entropy(1, "constant time");
+  const crypto::SecretBytes public_seed = entropy.Draw(32);
+  crypto::SecretBytes group_secret = entropy.Draw(32);
+  crypto::SecretBytes tag_key = entropy.Draw(32);
   MarkSecret(group_secret.Expose());
   MarkSecret(tag_key.Expose());
 
@@ -45,7 +45,7 @@ bool SealAddOpen(Scheme scheme) {
   const auto adder = NewAdder(params);
   Tag tag_sum;
   for (int i = 0; i < 2; ++i) {
-    base::SecretBytes seal_key = entropy.Draw(32);
+    crypto::SecretBytes seal_key = entropy.Draw(32);
     MarkSecret(seal_key.Expose());
     std::vector<uint32_t> counts(params.dimension(), 41000);
     MarkSecret(std::span(counts));

@@ -5,21 +5,22 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tacet/base/random.h"
-#include "tacet/base/secret.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
 
 namespace tacet::he {
 
 inline constexpr size_t kKeyBytes = 32;
 
 // HKDF-SHA256(key, "tacet/1/he/" ‖ label), 32 bytes.
-base::SecretBytes DeriveKey(const base::SecretBytes& key, std::string_view label);
+crypto::SecretBytes DeriveKey(const crypto::SecretBytes& key, std::string_view label);
 
 // The generator keyed by DeriveKey(key, label).
-base::Random DeriveRandom(const base::SecretBytes& key, std::string_view label);
+crypto::Random DeriveRandom(const crypto::SecretBytes& key, std::string_view label);
 
 // The group's ternary secret s: SampleTernary from DeriveRandom(group_secret, "group secret").
-base::SecretVector<int8_t> ExpandGroupSecret(const base::SecretBytes& group_secret, size_t degree);
+crypto::SecretVector<int8_t> ExpandGroupSecret(const crypto::SecretBytes& group_secret,
+                                               size_t degree);
 
 }  // namespace tacet::he
 

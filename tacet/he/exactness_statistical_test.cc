@@ -55,8 +55,8 @@ TEST_P(ResidualNoiseTest, VarianceIsAsPredicted) {
                                   .max_participants = tested.participants,
                                   .offset = 40000,
                                   .sum_bound = 2000000}));
-  base::InsecureSeededEntropy entropy(tested.participants, "counts");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(tested.participants, "counts");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   for (uint32_t k = 0; k < tested.participants; ++k) {
     attempt.EncryptAndAdd(RandomCounts(random, attempt.params(), 300));
   }

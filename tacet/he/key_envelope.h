@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/base/secret.h"
+#include "tacet/crypto/secret.h"
 
 namespace tacet::he {
 
@@ -23,7 +23,7 @@ class EnvelopeSealer {
   virtual ~EnvelopeSealer() = default;
   // Encrypts `key` (N coefficients in [-128, 127]) into `sealed`, KeyEnvelope::sealed_bytes() long.
   // All randomness comes from `seal_key` (32 fresh bytes) by HKDF under labels of its own.
-  virtual void Seal(std::span<const int8_t> key, const base::SecretBytes& seal_key,
+  virtual void Seal(std::span<const int8_t> key, const crypto::SecretBytes& seal_key,
                     std::span<uint8_t> sealed) const = 0;
 };
 
@@ -47,8 +47,8 @@ class EnvelopeOpener {
   virtual ~EnvelopeOpener() = default;
   // The sum of the `participants` one-time keys, N coefficients: exact when the envelopes were
   // honest, but for a probability below 2^-79 a coefficient. DataLoss when `sum` is not canonical.
-  virtual absl::StatusOr<base::SecretVector<int32_t>> Open(std::span<const uint8_t> sum,
-                                                           uint32_t participants) const = 0;
+  virtual absl::StatusOr<crypto::SecretVector<int32_t>> Open(std::span<const uint8_t> sum,
+                                                             uint32_t participants) const = 0;
 };
 
 // The part of an envelope that everybody knows.

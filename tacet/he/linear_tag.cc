@@ -5,12 +5,12 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tacet/base/aes_blocks.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/cpu.h"
-#include "tacet/base/hash.h"
-#include "tacet/base/random.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/aes_blocks.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/crypto/random.h"
 #include "tacet/he/derived_random.h"
 #include "tacet/he/sum_kernels.h"
 #include "tacet/ring/modulus.h"
@@ -45,8 +45,8 @@ uint64_t Add(uint64_t a, uint64_t b) { return SubtractPrimeIfNotBelow(a + b); }
 
 // Fills with 128-bit little-endian words mod p: each value has probability at most
 // (1 + 2^-66) / p, whatever the others are.
-void FillUniform(base::Random& random, std::span<uint64_t> values) {
-  base::SecretVector<uint64_t> words(2 * values.size());
+void FillUniform(crypto::Random& random, std::span<uint64_t> values) {
+  crypto::SecretVector<uint64_t> words(2 * values.size());
   random.FillU64(words.Expose());
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] =
@@ -95,28 +95,28 @@ absl::StatusOr<Tag> DecodeTag(std::span<const uint8_t> bytes) {
   return tag;
 }
 
-LinearTagKey::LinearTagKey(const base::SecretBytes& tag_key, uint64_t dimension,
+LinearTagKey::LinearTagKey(const crypto::SecretBytes& tag_key, uint64_t dimension,
                            std::span<const uint8_t> context)
     : dimension_(dimension) {
   Require(tag_key.size() == kKeyBytes, "the key must have 32 bytes");
   Require(dimension >= 1, "the dimension must be at least 1");
-  base::Random random = DeriveRandom(tag_key, "tag coefficients");
-  base::SecretVector<uint64_t> column(kTagBlock);
+  crypto::Random random = DeriveRandom(tag_key, "tag coefficients");
+  crypto::SecretVector<uint64_t> column(kTagBlock);
   for (size_t word = 0; word < 2; ++word) {
-    row_[word] = base::SecretVector<uint64_t>((dimension + kTagBlock - 1) / kTagBlock);
+    row_[word] = crypto::SecretVector<uint64_t>((dimension + kTagBlock - 1) / kTagBlock);
     FillUniform(random, column.Expose());
     FillUniform(random, row_[word].Expose());
-    limbs_[word] = base::SecretVector<uint32_t>(kTagLimbs * kTagBlock);
+    limbs_[word] = crypto::SecretVector<uint32_t>(kTagLimbs * kTagBlock);
     for (size_t i = 0; i < limbs_[word].size(); ++i) {
       const uint64_t shifted = column.Expose()[i % kTagBlock] >> (kTagLimbBits * (i / kTagBlock));
       limbs_[word].Expose()[i] = shifted & ((1u << kTagLimbBits) - 1);
     }
   }
-  const base::SecretBytes mask_key = DeriveKey(tag_key, "tag mask");
-  const base::SecretBytes both = base::HkdfSha256(mask_key.Expose(), context, 2 * kKeyBytes);
+  const crypto::SecretBytes mask_key = DeriveKey(tag_key, "tag mask");
+  const crypto::SecretBytes both = crypto::HkdfSha256(mask_key.Expose(), context, 2 * kKeyBytes);
   for (size_t word = 0; word < 2; ++word) {
     mask_keys_[word] =
-        base::SecretBytes::CopyOf(both.Expose().subspan(kKeyBytes * word, kKeyBytes));
+        crypto::SecretBytes::CopyOf(both.Expose().subspan(kKeyBytes * word, kKeyBytes));
   }
 }
 
@@ -140,7 +140,7 @@ void LinearTagKey::AddRows(size_t first, std::span<const uint32_t> counts, uint6
     }
     a += count;
   }
-  base::Wipe(products.data(), sizeof(products));
+  crypto::Wipe(products.data(), sizeof(products));
 }
 
 void LinearTagKey::RequirePart(uint64_t first, size_t size) const {
@@ -163,10 +163,10 @@ Tag LinearTagKey::Compute(std::span<const uint32_t> counts, const TagNonce& nonc
 Tag LinearTagKey::SumOfMasks(std::span<const TagNonce> nonces) const {
   Tag tag;
   if (nonces.empty()) return tag;
-  base::SecretBytes blocks(nonces.size() * sizeof(TagNonce));
+  crypto::SecretBytes blocks(nonces.size() * sizeof(TagNonce));
   for (size_t word = 0; word < 2; ++word) {
     std::memcpy(blocks.Expose().data(), nonces.data(), blocks.size());
-    base::EncryptAesBlocks(mask_keys_[word].Expose(), blocks.Expose());
+    crypto::EncryptAesBlocks(mask_keys_[word].Expose(), blocks.Expose());
     for (size_t i = 0; i < blocks.size(); i += sizeof(TagNonce)) {
       const uint8_t* bytes = blocks.Expose().data() + i;
       const Uint128 mask =
@@ -199,7 +199,7 @@ void LinearTagKey::AccumulateSum(uint64_t first, std::span<const uint64_t> sums,
               uint64_t{1} << (32 * half), tag);
     }
   }
-  base::Wipe(halves.data(), sizeof(halves));
+  crypto::Wipe(halves.data(), sizeof(halves));
 }
 
 }  // namespace tacet::he

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/base/secret.h"
+#include "tacet/crypto/secret.h"
 
 namespace tacet::he {
 
@@ -47,7 +47,7 @@ class LinearTagKey {
  public:
   // `context` is what all who tag and check must agree on. Aborts unless tag_key has 32 bytes and
   // dimension >= 1.
-  LinearTagKey(const base::SecretBytes& tag_key, uint64_t dimension,
+  LinearTagKey(const crypto::SecretBytes& tag_key, uint64_t dimension,
                std::span<const uint8_t> context);
 
   // The tag of one participant's counts; `nonce` must not repeat under one key. Aborts unless
@@ -76,10 +76,10 @@ class LinearTagKey {
   void AddRows(size_t first, std::span<const uint32_t> counts, uint64_t factor, Tag& tag) const;
 
   uint64_t dimension_;
-  std::array<base::SecretVector<uint64_t>, 2> row_;  // r, ceil(d / kTagBlock) words each
-  std::array<base::SecretVector<uint32_t>, 2>
+  std::array<crypto::SecretVector<uint64_t>, 2> row_;  // r, ceil(d / kTagBlock) words each
+  std::array<crypto::SecretVector<uint32_t>, 2>
       limbs_;  // of v (sum_kernels.h), kTagBlock words a limb
-  std::array<base::SecretBytes, 2> mask_keys_;
+  std::array<crypto::SecretBytes, 2> mask_keys_;
 };
 
 }  // namespace tacet::he

@@ -6,8 +6,8 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/random.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/random.h"
 
 namespace tacet::he {
 namespace {
@@ -15,8 +15,8 @@ namespace {
 using testing::HasSubstr;
 using Uint128 = unsigned __int128;
 
-base::SecretBytes Key(uint64_t seed) {
-  base::InsecureSeededEntropy entropy(seed, "tag key");
+crypto::SecretBytes Key(uint64_t seed) {
+  crypto::InsecureSeededEntropy entropy(seed, "tag key");
   return entropy.Draw(32);
 }
 
@@ -27,8 +27,8 @@ LinearTagKey KeyFor(uint64_t seed, uint64_t dimension) {
 }
 
 std::vector<uint32_t> RandomCounts(uint64_t seed, size_t dimension) {
-  base::InsecureSeededEntropy entropy(seed, "counts");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(seed, "counts");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   std::vector<uint32_t> counts(dimension);
   for (uint32_t& count : counts) count = static_cast<uint32_t>(random.NextU64());
   return counts;
@@ -121,9 +121,9 @@ TEST(LinearTagTest, CoefficientsAreProductsOfRowAndColumn) {
 
 TEST(LinearTagTest, PartsOfASumMakeItsTag) {
   const uint64_t dimension = 2 * kTagBlock + 5;
-  base::InsecureSeededEntropy entropy(3, "parts");
+  crypto::InsecureSeededEntropy entropy(3, "parts");
   const LinearTagKey key(entropy.Draw(32), dimension, {});
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   std::vector<uint64_t> sums(dimension);
   random.FillU64(sums);
   Tag tag;
@@ -197,7 +197,7 @@ TEST(LinearTagTest, DecoderRefusesLengthsAndWordsFromThePrimeOn) {
 
 // docs/formats/tag.md, frozen, as a second implementation computed it from that page.
 TEST(LinearTagTest, KnownAnswer) {
-  base::SecretBytes tag_key(32);
+  crypto::SecretBytes tag_key(32);
   for (size_t i = 0; i < 32; ++i) tag_key.Expose()[i] = static_cast<uint8_t>(i);
   const LinearTagKey key(tag_key, 5000, std::vector<uint8_t>{'c', 't', 'x'});
   std::vector<uint32_t> counts(5000);
@@ -210,7 +210,7 @@ TEST(LinearTagDeathTest, WrongSizesAreProgrammingErrors) {
   const LinearTagKey key = KeyFor(1, 10);
   EXPECT_DEATH(key.Compute(std::vector<uint32_t>(9), Nonce(0)), "number of counts");
   EXPECT_DEATH(key.OfSum(std::vector<uint64_t>(11)), "number of sums");
-  EXPECT_DEATH(LinearTagKey(base::SecretBytes(16), 10, {}), "32 bytes");
+  EXPECT_DEATH(LinearTagKey(crypto::SecretBytes(16), 10, {}), "32 bytes");
 }
 
 }  // namespace

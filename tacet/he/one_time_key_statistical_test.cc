@@ -22,7 +22,7 @@ constexpr int kBound = ring::kErrorBound;
 class RecordingSealer final : public EnvelopeSealer {
  public:
   explicit RecordingSealer(std::vector<int8_t>& keys) : keys_(keys) {}
-  void Seal(std::span<const int8_t> key, const base::SecretBytes&,
+  void Seal(std::span<const int8_t> key, const crypto::SecretBytes&,
             std::span<uint8_t>) const override {
     keys_.insert(keys_.end(), key.begin(), key.end());
   }
@@ -35,10 +35,10 @@ class RecordingSealer final : public EnvelopeSealer {
 std::vector<int8_t> KeysOfSeals(size_t seals, uint64_t seed) {
   const AggregationParams params =
       MustCreate({.dimension = 1, .max_participants = 2, .offset = 1, .sum_bound = 2});
-  base::InsecureSeededEntropy entropy(seed, "one-time keys");
+  crypto::InsecureSeededEntropy entropy(seed, "one-time keys");
   std::vector<int8_t> keys;
   keys.reserve(seals * kN);
-  const base::SecretBytes public_seed = entropy.Draw(32);
+  const crypto::SecretBytes public_seed = entropy.Draw(32);
   const auto encryptor =
       NewCompactEncryptor(params, public_seed.Expose(), std::make_unique<RecordingSealer>(keys));
   const std::vector<uint32_t> counts = {1};
@@ -50,8 +50,8 @@ std::vector<int8_t> KeysOfSeals(size_t seals, uint64_t seed) {
 }
 
 std::vector<int8_t> TernaryKeys(size_t keys, uint64_t seed) {
-  base::InsecureSeededEntropy entropy(seed, "ternary keys");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(seed, "ternary keys");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   std::vector<int8_t> drawn(keys * kN);
   ring::SampleTernary(random, drawn);
   return drawn;

@@ -43,10 +43,10 @@ bool PaperErrorFits(Scheme scheme, uint32_t participants, uint32_t plaintext_bit
 // `params` is of one of the two schemes.
 std::unique_ptr<Encryptor> NewPaperEncryptor(const AggregationParams& params,
                                              std::span<const uint8_t> public_seed,
-                                             const base::SecretBytes& group_secret);
+                                             const crypto::SecretBytes& group_secret);
 std::unique_ptr<Adder> NewPaperAdder(const AggregationParams& params);
 std::unique_ptr<Decryptor> NewPaperDecryptor(const AggregationParams& params,
-                                             const base::SecretBytes& group_secret);
+                                             const crypto::SecretBytes& group_secret);
 
 }  // namespace tacet::he
 

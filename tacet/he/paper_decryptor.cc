@@ -24,7 +24,7 @@ int64_t Centre(uint64_t x) {
 
 class PaperDecryptor final : public Decryptor {
  public:
-  PaperDecryptor(const AggregationParams& params, const base::SecretBytes& group_secret)
+  PaperDecryptor(const AggregationParams& params, const crypto::SecretBytes& group_secret)
       : Decryptor(params),
         delta_(static_cast<int64_t>(PaperDelta(params.plaintext_bits()))),
         inverse_delta_(static_cast<int64_t>(
@@ -89,8 +89,8 @@ class PaperDecryptor final : public Decryptor {
     base::ByteReader reader_;
     uint64_t total_offset_;  // K' offset
     uint64_t known_;
-    base::SecretVector<uint64_t> product_;
-    base::SecretVector<int64_t> phases_;
+    crypto::SecretVector<uint64_t> product_;
+    crypto::SecretVector<int64_t> phases_;
     uint64_t polynomial_ = 0;
   };
 
@@ -134,7 +134,7 @@ class PaperDecryptor final : public Decryptor {
 }  // namespace
 
 std::unique_ptr<Decryptor> NewPaperDecryptor(const AggregationParams& params,
-                                             const base::SecretBytes& group_secret) {
+                                             const crypto::SecretBytes& group_secret) {
   return std::make_unique<PaperDecryptor>(params, group_secret);
 }
 

@@ -30,7 +30,7 @@ class PublicKeyEncryption final : public Encryption {
  public:
   PublicKeyEncryption(const AggregationParams& params, const ring::ShoupFactor& delta,
                       const ring::Multiplier& pk0, const ring::ValueMultiplier& pk1,
-                      base::Random random, uint8_t* next)
+                      crypto::Random random, uint8_t* next)
       : params_(params),
         delta_(delta),
         pk0_(pk0),
@@ -68,9 +68,9 @@ class PublicKeyEncryption final : public Encryption {
   const ring::ShoupFactor& delta_;
   const ring::Multiplier& pk0_;
   const ring::ValueMultiplier& pk1_;
-  base::Random random_;
-  base::SecretVector<int8_t> small_;
-  base::SecretVector<uint64_t> u_ntt_, product_, error_ntt_;
+  crypto::Random random_;
+  crypto::SecretVector<int8_t> small_;
+  crypto::SecretVector<uint64_t> u_ntt_, product_, error_ntt_;
   uint8_t* next_;
   uint64_t polynomial_ = 0;
 };
@@ -78,8 +78,8 @@ class PublicKeyEncryption final : public Encryption {
 class SecretKeyEncryption final : public Encryption {
  public:
   SecretKeyEncryption(const AggregationParams& params, const ring::ShoupFactor& delta,
-                      const ring::Multiplier& secret, base::SecretBytes seed, base::Random random,
-                      uint8_t* next)
+                      const ring::Multiplier& secret, crypto::SecretBytes seed,
+                      crypto::Random random, uint8_t* next)
       : params_(params),
         delta_(delta),
         secret_(secret),
@@ -108,11 +108,11 @@ class SecretKeyEncryption final : public Encryption {
   const AggregationParams& params_;
   const ring::ShoupFactor& delta_;
   const ring::Multiplier& secret_;
-  base::SecretBytes seed_;
-  base::Random random_;
+  crypto::SecretBytes seed_;
+  crypto::Random random_;
   std::vector<uint64_t> a_ntt_;
-  base::SecretVector<uint64_t> mask_;
-  base::SecretVector<int8_t> error_;
+  crypto::SecretVector<uint64_t> mask_;
+  crypto::SecretVector<int8_t> error_;
   uint8_t* next_;
   uint64_t polynomial_ = 0;
 };
@@ -122,10 +122,10 @@ class SecretKeyEncryption final : public Encryption {
 class PublicKeyEncryptor final : public Encryptor {
  public:
   PublicKeyEncryptor(const AggregationParams& params, std::span<const uint8_t> public_seed,
-                     const base::SecretBytes& group_secret)
+                     const crypto::SecretBytes& group_secret)
       : PublicKeyEncryptor(params, PublicKey(public_seed, group_secret)) {}
 
-  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const base::SecretBytes& seal_key,
+  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const crypto::SecretBytes& seal_key,
                                                     std::span<uint8_t> ciphertext) const override {
     TACET_RETURN_IF_ERROR(CheckEncryption(params(), seal_key.size(), ciphertext.size()));
     return std::make_unique<PublicKeyEncryption>(params(), delta_, pk0_, pk1_,
@@ -135,16 +135,16 @@ class PublicKeyEncryptor final : public Encryptor {
 
  private:
   struct PublicKey {
-    PublicKey(std::span<const uint8_t> public_seed, const base::SecretBytes& group_secret)
+    PublicKey(std::span<const uint8_t> public_seed, const crypto::SecretBytes& group_secret)
         : pk0_ntt(kN), pk1_ntt(kN) {
       ring::ExpandUniform(public_seed, {.use = ring::UniformUse::kPublicKey}, pk1_ntt);
-      const base::SecretVector<int8_t> secret = ExpandGroupSecret(group_secret, kN);
-      base::SecretVector<uint64_t> product(kN);
+      const crypto::SecretVector<int8_t> secret = ExpandGroupSecret(group_secret, kN);
+      crypto::SecretVector<uint64_t> product(kN);
       ring::ForwardOfSmall(std::span<const int8_t>(secret.Expose()), ring::PaperNtt(),
                            product.Expose());
       ring::ValueMultiplier(product.Expose(), ring::PaperNtt()).Multiply(pk1_ntt, product.Expose());
-      base::SecretVector<int8_t> error(kN);
-      base::Random random = DeriveRandom(group_secret, "public key error");
+      crypto::SecretVector<int8_t> error(kN);
+      crypto::Random random = DeriveRandom(group_secret, "public key error");
       ring::SampleError(random, error.Expose());
       ring::ForwardOfSmall(std::span<const int8_t>(error.Expose()), ring::PaperNtt(), pk0_ntt);
       for (size_t i = 0; i < kN; ++i) {
@@ -168,16 +168,16 @@ class PublicKeyEncryptor final : public Encryptor {
 
 class SecretKeyEncryptor final : public Encryptor {
  public:
-  SecretKeyEncryptor(const AggregationParams& params, const base::SecretBytes& group_secret)
+  SecretKeyEncryptor(const AggregationParams& params, const crypto::SecretBytes& group_secret)
       : Encryptor(params),
         delta_(kModulus.Shoup(PaperDelta(params.plaintext_bits()))),
         secret_(std::span<const int8_t>(ExpandGroupSecret(group_secret, kN).Expose()),
                 ring::PaperNtt()) {}
 
-  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const base::SecretBytes& seal_key,
+  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const crypto::SecretBytes& seal_key,
                                                     std::span<uint8_t> ciphertext) const override {
     TACET_RETURN_IF_ERROR(CheckEncryption(params(), seal_key.size(), ciphertext.size()));
-    base::SecretBytes seed = DeriveKey(seal_key, "ciphertext seed");  // public from here on
+    crypto::SecretBytes seed = DeriveKey(seal_key, "ciphertext seed");  // public from here on
     std::ranges::copy(seed.Expose(), ciphertext.last(ring::kSeedBytes).begin());
     return std::make_unique<SecretKeyEncryption>(params(), delta_, secret_, std::move(seed),
                                                  DeriveRandom(seal_key, "secret-key encryption"),
@@ -193,7 +193,7 @@ class SecretKeyEncryptor final : public Encryptor {
 
 std::unique_ptr<Encryptor> NewPaperEncryptor(const AggregationParams& params,
                                              std::span<const uint8_t> public_seed,
-                                             const base::SecretBytes& group_secret) {
+                                             const crypto::SecretBytes& group_secret) {
   if (params.scheme() == Scheme::kPaperPublicKey) {
     return std::make_unique<PublicKeyEncryptor>(params, public_seed, group_secret);
   }

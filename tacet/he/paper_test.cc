@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/hash.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/he/testing.h"
 
 namespace tacet::he {
@@ -68,15 +68,15 @@ TEST(PaperFormatTest, CiphertextAndSumBytesAreFrozen) {
   for (size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<uint32_t>(39000 + i % 2001);
   TestAttempt secret_key(MustCreate(Spec(Scheme::kPaperSecretKey)));
   const base::Bytes seeded = secret_key.Encrypt(counts);
-  EXPECT_EQ(base::ToHex(base::Sha256(seeded)),
+  EXPECT_EQ(base::ToHex(crypto::Sha256(seeded)),
             "03f0e5d0a4170f40e47da217f1bbd81f42950aae4a28567b6bd80774f4e78fd7");
   ASSERT_TRUE(secret_key.adder().Add(seeded).ok());
-  EXPECT_EQ(base::ToHex(base::Sha256(secret_key.adder().Close())),
+  EXPECT_EQ(base::ToHex(crypto::Sha256(secret_key.adder().Close())),
             "53b870a5d5957d9f5cfb798b6e4d21a1e4a41a51fb78e14fca444e9b599f3e2c");
 
   TestAttempt public_key(MustCreate(Spec(Scheme::kPaperPublicKey)));
   const base::Bytes full = public_key.Encrypt(counts);
-  EXPECT_EQ(base::ToHex(base::Sha256(full)),
+  EXPECT_EQ(base::ToHex(crypto::Sha256(full)),
             "60f1ec6716b3a736f63a51b903e00d6949900c432a90f21f9a4ef6cdbcc37404");
   // The closed sum of one full ciphertext is that ciphertext.
   ASSERT_TRUE(public_key.adder().Add(full).ok());

@@ -56,7 +56,7 @@ ring::AlignedWords ExpandEnvelopeA(std::span<const uint8_t> seed) {
 }
 
 // s as a factor.
-ModQMultiplier SecretFactors(const base::SecretBytes& group_secret) {
+ModQMultiplier SecretFactors(const crypto::SecretBytes& group_secret) {
   return ModQMultiplier(std::span<const int8_t>(ExpandGroupSecret(group_secret, kN).Expose()));
 }
 
@@ -68,23 +68,23 @@ ring::LaneLayout LanesOf(const SharedKeyEnvelope& envelope) {
 
 class Sealer final : public EnvelopeSealer {
  public:
-  Sealer(const SharedKeyEnvelope& layout, const base::SecretBytes& group_secret)
+  Sealer(const SharedKeyEnvelope& layout, const crypto::SecretBytes& group_secret)
       : layout_(layout), secret_(SecretFactors(group_secret)) {}
 
-  void Seal(std::span<const int8_t> key, const base::SecretBytes& seal_key,
+  void Seal(std::span<const int8_t> key, const crypto::SecretBytes& seal_key,
             std::span<uint8_t> sealed) const override {
     const size_t used = layout_.used_coefficients();
-    const base::SecretBytes seed = DeriveKey(seal_key, "envelope seed");  // public from here on
+    const crypto::SecretBytes seed = DeriveKey(seal_key, "envelope seed");  // public from here on
     std::ranges::copy(seed.Expose(), sealed.last(ring::kSeedBytes).begin());
 
-    base::SecretVector<uint64_t> error_words(used);
-    base::Random error_random = DeriveRandom(seal_key, "envelope error");
+    crypto::SecretVector<uint64_t> error_words(used);
+    crypto::Random error_random = DeriveRandom(seal_key, "envelope error");
     error_random.FillU64(error_words.Expose());
 
     // The kernel packs counts that are not negative: the codes plus 128, also in lanes that carry
     // none; the shift takes Σ_l 128 * 2^(kappa + w l) off again.
     constexpr uint32_t kBias = 128;
-    base::SecretVector<uint32_t> counts(used * layout_.lanes());
+    crypto::SecretVector<uint32_t> counts(used * layout_.lanes());
     std::ranges::fill(counts.Expose(), kBias);
     for (size_t i = 0; i < kN; ++i) counts.Expose()[i] += static_cast<uint32_t>(int32_t{key[i]});
     Uint128 bias = 0;
@@ -92,7 +92,7 @@ class Sealer final : public EnvelopeSealer {
       bias += Uint128{kBias} << (layout_.scale_bits() + layout_.lane_bits() * l);
     }
     const ring::AlignedWords a_ntt = ExpandEnvelopeA(seed.Expose());
-    base::SecretVector<uint64_t> scratch(ring::ScratchWords(kN));
+    crypto::SecretVector<uint64_t> scratch(ring::ScratchWords(kN));
     ring::ActiveKernels().seal({.product = secret_.Times(a_ntt, scratch.Expose()),
                                 .error_words = error_words.Expose().data(),
                                 .counts = counts.Expose(),
@@ -161,11 +161,11 @@ class SharedKeyAdder final : public EnvelopeAdder {
 
 class Opener final : public EnvelopeOpener {
  public:
-  Opener(const SharedKeyEnvelope& layout, const base::SecretBytes& group_secret)
+  Opener(const SharedKeyEnvelope& layout, const crypto::SecretBytes& group_secret)
       : layout_(layout), secret_(SecretFactors(group_secret)) {}
 
-  absl::StatusOr<base::SecretVector<int32_t>> Open(std::span<const uint8_t> sum,
-                                                   uint32_t participants) const override {
+  absl::StatusOr<crypto::SecretVector<int32_t>> Open(std::span<const uint8_t> sum,
+                                                     uint32_t participants) const override {
     const size_t used = layout_.used_coefficients();
     base::ByteReader reader(sum, "closed sum");
     std::array<const uint8_t*, 2> b;
@@ -185,8 +185,8 @@ class Opener final : public EnvelopeOpener {
 
     // Lanes are signed: 2^(w-1) is added and taken off again.
     const uint64_t offset = uint64_t{1} << (layout_.lane_bits() - 1);
-    base::SecretVector<uint64_t> sums(kN);
-    base::SecretVector<uint64_t> scratch(ring::ScratchWords(kN));
+    crypto::SecretVector<uint64_t> sums(kN);
+    crypto::SecretVector<uint64_t> scratch(ring::ScratchWords(kN));
     ring::ActiveKernels().open({.product = secret_.Times(a_ntt, scratch.Expose()),
                                 .residues = b,
                                 .layout = LanesOf(layout_),
@@ -195,7 +195,7 @@ class Opener final : public EnvelopeOpener {
                                 .offset = offset,
                                 .used = used,
                                 .sums = sums.Expose()});
-    base::SecretVector<int32_t> key_sum(kN);
+    crypto::SecretVector<int32_t> key_sum(kN);
     for (size_t i = 0; i < kN; ++i) {
       key_sum.Expose()[i] = static_cast<int32_t>(static_cast<int64_t>(sums.Expose()[i] - offset));
     }
@@ -234,12 +234,12 @@ std::unique_ptr<EnvelopeAdder> SharedKeyEnvelope::NewAdder() const {
 }
 
 std::unique_ptr<EnvelopeSealer> SharedKeyEnvelope::NewSealer(
-    const base::SecretBytes& group_secret) const {
+    const crypto::SecretBytes& group_secret) const {
   return std::make_unique<Sealer>(*this, group_secret);
 }
 
 std::unique_ptr<EnvelopeOpener> SharedKeyEnvelope::NewOpener(
-    const base::SecretBytes& group_secret) const {
+    const crypto::SecretBytes& group_secret) const {
   return std::make_unique<Opener>(*this, group_secret);
 }
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/base/secret.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/he/key_envelope.h"
 
 namespace tacet::he {
@@ -44,8 +44,8 @@ class SharedKeyEnvelope final : public KeyEnvelope {
   std::unique_ptr<EnvelopeAdder> NewAdder() const override;
 
   // `group_secret` has 32 bytes; s is expanded from it here, once.
-  std::unique_ptr<EnvelopeSealer> NewSealer(const base::SecretBytes& group_secret) const;
-  std::unique_ptr<EnvelopeOpener> NewOpener(const base::SecretBytes& group_secret) const;
+  std::unique_ptr<EnvelopeSealer> NewSealer(const crypto::SecretBytes& group_secret) const;
+  std::unique_ptr<EnvelopeOpener> NewOpener(const crypto::SecretBytes& group_secret) const;
 
  private:
   SharedKeyEnvelope(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits)

@@ -6,8 +6,8 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/random.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/random.h"
 #include "tacet/ring/ntt.h"
 #include "tacet/ring/sampling.h"
 
@@ -19,8 +19,8 @@ using testing::HasSubstr;
 class SharedKeyEnvelopeTest : public testing::TestWithParam<uint32_t> {
  protected:
   SharedKeyEnvelope envelope_ = SharedKeyEnvelope::Create(GetParam()).value();
-  base::InsecureSeededEntropy entropy_{11, "envelope"};
-  base::SecretBytes group_secret_ = entropy_.Draw(32);
+  crypto::InsecureSeededEntropy entropy_{11, "envelope"};
+  crypto::SecretBytes group_secret_ = entropy_.Draw(32);
   std::unique_ptr<EnvelopeSealer> sealer_ = envelope_.NewSealer(group_secret_);
   std::unique_ptr<EnvelopeAdder> adder_ = envelope_.NewAdder();
 
@@ -38,7 +38,7 @@ class SharedKeyEnvelopeTest : public testing::TestWithParam<uint32_t> {
 };
 
 TEST_P(SharedKeyEnvelopeTest, OpensTheSumOfTheKeys) {
-  base::Random random = base::Random::FromEntropy(entropy_);
+  crypto::Random random = crypto::Random::FromEntropy(entropy_);
   std::vector<int32_t> expected(ring::kCompactDegree);
   const uint32_t participants = 20;
   for (uint32_t i = 0; i < participants; ++i) {
@@ -98,7 +98,7 @@ TEST_P(SharedKeyEnvelopeTest, EverySealHasItsOwnUniformHalf) {
   const base::Bytes a = Seal(key);
   const base::Bytes b = Seal(key);
   EXPECT_NE(base::ToHex(std::span(a).last(32)), base::ToHex(std::span(b).last(32)));
-  const base::SecretBytes seal_key = entropy_.Draw(32);
+  const crypto::SecretBytes seal_key = entropy_.Draw(32);
   base::Bytes sealed(envelope_.sealed_bytes());
   sealer_->Seal(key, seal_key, sealed);
   EXPECT_NE(base::ToHex(std::span(sealed).last(32)), base::ToHex(seal_key.Expose()));

@@ -9,14 +9,14 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 
 namespace tacet::he {
 namespace {
 
 base::Bytes SomeBytes(size_t count, uint64_t seed) {
   base::Bytes bytes(count);
-  base::InsecureSeededEntropy(seed, "sum_kernels_test").Fill(bytes);
+  crypto::InsecureSeededEntropy(seed, "sum_kernels_test").Fill(bytes);
   return bytes;
 }
 

@@ -10,8 +10,8 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/random.h"
 #include "tacet/he/aggregation.h"
 
 namespace tacet::he {
@@ -48,12 +48,12 @@ class TestAttempt {
 
   const AggregationParams& params() const { return params_; }
   std::span<const uint8_t> public_seed() const { return public_seed_.Expose(); }
-  const base::SecretBytes& group_secret() const { return group_secret_; }
+  const crypto::SecretBytes& group_secret() const { return group_secret_; }
   const Encryptor& encryptor() const { return *encryptor_; }
   const Decryptor& decryptor() const { return *decryptor_; }
   Adder& adder() { return *adder_; }
 
-  base::SecretBytes DrawSealKey() { return entropy_.Draw(32); }
+  crypto::SecretBytes DrawSealKey() { return entropy_.Draw(32); }
 
   base::Bytes Encrypt(std::span<const uint32_t> counts) {
     base::Bytes ciphertext;
@@ -73,16 +73,16 @@ class TestAttempt {
 
  private:
   AggregationParams params_;
-  base::InsecureSeededEntropy entropy_;
-  base::SecretBytes public_seed_;
-  base::SecretBytes group_secret_;
+  crypto::InsecureSeededEntropy entropy_;
+  crypto::SecretBytes public_seed_;
+  crypto::SecretBytes group_secret_;
   std::unique_ptr<Encryptor> encryptor_;
   std::unique_ptr<Decryptor> decryptor_;
   std::unique_ptr<Adder> adder_;
 };
 
 // Counts offset + uniform on [-spread, spread].
-inline std::vector<uint32_t> RandomCounts(base::Random& random, const AggregationParams& params,
+inline std::vector<uint32_t> RandomCounts(crypto::Random& random, const AggregationParams& params,
                                           uint64_t spread) {
   std::vector<uint32_t> counts(params.dimension());
   for (uint32_t& count : counts) {
@@ -95,8 +95,8 @@ inline std::vector<uint32_t> RandomCounts(base::Random& random, const Aggregatio
 // `spread` <= offset of the offset, and the sums within the bound.
 inline void ExpectExactSum(const AggregationSpec& spec, uint32_t participants, uint64_t spread) {
   TestAttempt attempt(MustCreate(spec));
-  base::InsecureSeededEntropy entropy(participants, "counts");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(participants, "counts");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   std::vector<uint64_t> expected(spec.dimension);
   for (uint32_t k = 0; k < participants; ++k) {
     const std::vector<uint32_t> counts = RandomCounts(random, attempt.params(), spread);

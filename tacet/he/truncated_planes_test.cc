@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 
 namespace tacet::he {
 namespace {
@@ -14,8 +14,8 @@ using ring::kModulusQ;
 using ring::Uint128;
 
 std::vector<Uint128> SomeCoefficients(size_t count) {
-  base::InsecureSeededEntropy entropy(3, "planes");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(3, "planes");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   std::vector<Uint128> coefficients = {0, 15, 16, kModulusQ - 1};
   while (coefficients.size() < count) {
     coefficients.push_back(((static_cast<Uint128>(random.NextU64()) << 64) + random.NextU64()) %

@@ -7,7 +7,7 @@
 #include "fmt/format.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/hash.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/report/page_assets.h"
 
 namespace tacet::report {
@@ -30,7 +30,7 @@ std::string Base64(std::span<const uint8_t> bytes) {
 
 // The source expression that allows an inline script or style of this text.
 std::string HashSource(std::string_view text) {
-  return fmt::format("'sha256-{}'", Base64(base::Sha256(base::AsBytes(text))));
+  return fmt::format("'sha256-{}'", Base64(crypto::Sha256(base::AsBytes(text))));
 }
 
 // Replaces the characters that could begin markup; `quoted` is how each is written instead.

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 
 namespace tacet::ring {
 namespace {
@@ -21,8 +21,8 @@ std::vector<Uint128> ValuesBelowQ() {
                                  (kModulusQ + 1) / 2,
                                  kModulusQ - 2,
                                  kModulusQ - 1};
-  base::InsecureSeededEntropy entropy(1, "crt");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(1, "crt");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   for (int i = 0; i < 10000; ++i) {
     values.push_back(((static_cast<Uint128>(random.NextU64()) << 64) + random.NextU64()) %
                      kModulusQ);

@@ -10,8 +10,8 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
-#include "tacet/base/secret.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/ring/ntt.h"
 #include "tacet/ring/polynomial.h"
 
@@ -77,8 +77,8 @@ TEST(KernelSetsTest, EverySetOfTheProcessorIsItsOwn) {
 // Polynomials of `bound`: uniform below it; all 0; all the largest; 0 and the largest by turns and
 // by halves; one value alone.
 std::vector<AlignedWords> Polynomials(size_t degree, uint64_t bound, uint64_t seed) {
-  base::InsecureSeededEntropy entropy(seed, "polynomials");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(seed, "polynomials");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   std::vector<AlignedWords> polynomials;
   for (int i = 0; i < 4; ++i) {
     AlignedWords polynomial(degree);
@@ -203,8 +203,8 @@ TEST_P(KernelsTest, AddsOfEveryLength) {
 }
 
 TEST_P(KernelsTest, SmallValuesOfEveryLengthAtTheEdgesOfTheirWords) {
-  base::InsecureSeededEntropy entropy(1, "small values");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(1, "small values");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   std::vector<uint64_t> words = {0, 1, ~uint64_t{0}, uint64_t{1} << 63, (uint64_t{1} << 63) - 1};
   for (const uint64_t third : {uint64_t{0x5555555555555555}, uint64_t{0xaaaaaaaaaaaaaaaa}}) {
     for (uint64_t offset = 0; offset < 5; ++offset) words.push_back(third - 2 + offset);
@@ -223,8 +223,8 @@ TEST_P(KernelsTest, SmallValuesOfEveryLengthAtTheEdgesOfTheirWords) {
 }
 
 TEST_P(KernelsTest, SelectionAndRangeChecksOfEveryLength) {
-  base::InsecureSeededEntropy entropy(1, "selection");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(1, "selection");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   const uint64_t p = kPrime0;
   const std::vector<uint64_t> edges = {p - 1,
                                        p,
@@ -278,7 +278,7 @@ class JobsTest : public KernelsTest {
  protected:
   static constexpr size_t kN = kCompactDegree;
 
-  JobsTest() : entropy_(1, "jobs"), random_(base::Random::FromEntropy(entropy_)) {
+  JobsTest() : entropy_(1, "jobs"), random_(crypto::Random::FromEntropy(entropy_)) {
     for (size_t r = 0; r < 2; ++r) {
       a_ntt_[r].resize(kN);
       k_ntt_[r].resize(kN);
@@ -307,12 +307,12 @@ class JobsTest : public KernelsTest {
 
    private:
     std::vector<Multiplier> factors_;
-    base::SecretVector<uint64_t> scratch_;
+    crypto::SecretVector<uint64_t> scratch_;
     ProductModQ product_;
   };
 
-  base::InsecureSeededEntropy entropy_;
-  base::Random random_;
+  crypto::InsecureSeededEntropy entropy_;
+  crypto::Random random_;
   std::array<AlignedWords, 2> a_ntt_;
   std::array<AlignedWords, 2> k_ntt_;
   std::vector<uint64_t> error_words_;

@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 
 namespace tacet::ring {
 namespace {
@@ -15,8 +15,8 @@ class ModulusTest : public testing::TestWithParam<Modulus> {
   std::vector<uint64_t> Values() const {
     const uint64_t p = GetParam().prime();
     std::vector<uint64_t> values = {0, 1, 2, p / 2, p / 2 + 1, p - 2, p - 1};
-    base::InsecureSeededEntropy entropy(1, "modulus");
-    base::Random random = base::Random::FromEntropy(entropy);
+    crypto::InsecureSeededEntropy entropy(1, "modulus");
+    crypto::Random random = crypto::Random::FromEntropy(entropy);
     for (int i = 0; i < 1000; ++i) values.push_back(random.Below(p));
     return values;
   }

@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 
 namespace tacet::ring {
 namespace {
@@ -27,8 +27,8 @@ class NttTest : public testing::TestWithParam<Case> {
   uint64_t prime() const { return ntt().modulus().prime(); }
 
   std::vector<uint64_t> RandomPolynomial(uint64_t seed) const {
-    base::InsecureSeededEntropy entropy(seed, "ntt");
-    base::Random random = base::Random::FromEntropy(entropy);
+    crypto::InsecureSeededEntropy entropy(seed, "ntt");
+    crypto::Random random = crypto::Random::FromEntropy(entropy);
     std::vector<uint64_t> polynomial(degree());
     for (uint64_t& coefficient : polynomial) coefficient = random.Below(prime());
     return polynomial;

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "tacet/base/secret.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/ring/kernels.h"
 #include "tacet/ring/modulus.h"
 #include "tacet/ring/ntt.h"
@@ -42,7 +42,7 @@ class ValueMultiplier {
 
  private:
   const Ntt* ntt_;
-  base::SecretVector<uint64_t> factors_;
+  crypto::SecretVector<uint64_t> factors_;
 };
 
 // A (secret) polynomial that others are multiplied by in the ring: its values over N, since the
@@ -56,7 +56,7 @@ class Multiplier {
   // From coefficients in (-p, p).
   template <typename Small>
   Multiplier(std::span<const Small> small, const Ntt& ntt) : Multiplier(ntt) {
-    base::SecretVector<uint64_t> values_ntt(ntt.degree());
+    crypto::SecretVector<uint64_t> values_ntt(ntt.degree());
     ForwardOfSmall(small, ntt, values_ntt.Expose());
     SetFactors(values_ntt.Expose());
   }
@@ -73,7 +73,7 @@ class Multiplier {
   void SetFactors(std::span<const uint64_t> values_ntt);
 
   const Ntt* ntt_;
-  base::SecretVector<uint64_t> factors_;
+  crypto::SecretVector<uint64_t> factors_;
 };
 
 }  // namespace tacet::ring

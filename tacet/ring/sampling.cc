@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "tacet/base/secret.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/ring/kernels.h"
 
 namespace tacet::ring {
 namespace {
 
 // coefficients[i] = map(word i of the stream).
-void FillFromWords(base::Random& random, std::span<int8_t> coefficients,
+void FillFromWords(crypto::Random& random, std::span<int8_t> coefficients,
                    void (*map)(const uint64_t* words, size_t size, int8_t* values)) {
-  base::SecretVector<uint64_t> buffer(std::min<size_t>(coefficients.size(), 1024));
+  crypto::SecretVector<uint64_t> buffer(std::min<size_t>(coefficients.size(), 1024));
   while (!coefficients.empty()) {
     const size_t count = std::min(coefficients.size(), buffer.size());
     const auto words = buffer.Expose().first(count);
@@ -23,11 +23,11 @@ void FillFromWords(base::Random& random, std::span<int8_t> coefficients,
 
 }  // namespace
 
-void SampleTernary(base::Random& random, std::span<int8_t> coefficients) {
+void SampleTernary(crypto::Random& random, std::span<int8_t> coefficients) {
   FillFromWords(random, coefficients, ActiveKernels().ternary);
 }
 
-void SampleError(base::Random& random, std::span<int8_t> coefficients) {
+void SampleError(crypto::Random& random, std::span<int8_t> coefficients) {
   FillFromWords(random, coefficients, ActiveKernels().error);
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/ring/modulus.h"
 
 namespace tacet::ring {
@@ -13,14 +13,14 @@ namespace tacet::ring {
 // Uniform on {-1, 0, 1}: floor(3 x / 2^64) - 1 of one 64-bit word x each, taken in order from the
 // generator's stream (the group's secret is expanded by several parties). The bias is below 2^-63.
 inline constexpr double kTernaryVariance = 2.0 / 3;
-void SampleTernary(base::Random& random, std::span<int8_t> coefficients);
+void SampleTernary(crypto::Random& random, std::span<int8_t> coefficients);
 
 // The centred binomial distribution CBD(21), the sum of 21 differences of two fair bits: popcount
 // of 42 bits less 21. Values in [-21, 21], variance 10.5, standard deviation 3.24; sub-Gaussian
 // with its own variance.
 inline constexpr int kErrorBound = 21;
 inline constexpr double kErrorVariance = kErrorBound / 2.0;
-void SampleError(base::Random& random, std::span<int8_t> coefficients);
+void SampleError(crypto::Random& random, std::span<int8_t> coefficients);
 
 // The values that one word makes. Bits are counted by partial sums: the compiler's own way may look
 // them up in a table, at an address that depends on the secret.

@@ -12,13 +12,13 @@
 namespace tacet::ring {
 namespace {
 
-base::Random SeededRandom(uint64_t seed) {
-  base::InsecureSeededEntropy entropy(seed, "sampling");
-  return base::Random::FromEntropy(entropy);
+crypto::Random SeededRandom(uint64_t seed) {
+  crypto::InsecureSeededEntropy entropy(seed, "sampling");
+  return crypto::Random::FromEntropy(entropy);
 }
 
-std::vector<int8_t> Draw(void (*sample)(base::Random&, std::span<int8_t>), size_t count) {
-  base::Random random = SeededRandom(7);
+std::vector<int8_t> Draw(void (*sample)(crypto::Random&, std::span<int8_t>), size_t count) {
+  crypto::Random random = SeededRandom(7);
   std::vector<int8_t> values(count);
   sample(random, values);
   return values;
@@ -33,10 +33,10 @@ double ChiSquaredLimit(double k) {
 
 // The group's secret is expanded by several parties: which word makes which value is a format.
 TEST(SamplingTest, TernaryTakesTheHighPartOfThreeTimesEachWord) {
-  base::Random random = SeededRandom(1);
+  crypto::Random random = SeededRandom(1);
   std::vector<uint64_t> words(5000);
   random.FillU64(words);
-  base::Random again = SeededRandom(1);
+  crypto::Random again = SeededRandom(1);
   std::vector<int8_t> values(words.size());
   SampleTernary(again, values);
   for (size_t i = 0; i < words.size(); ++i) {
@@ -45,10 +45,10 @@ TEST(SamplingTest, TernaryTakesTheHighPartOfThreeTimesEachWord) {
 }
 
 TEST(SamplingTest, ErrorCountsTheBitsOfEachWord) {
-  base::Random random = SeededRandom(1);
+  crypto::Random random = SeededRandom(1);
   std::vector<uint64_t> words(5000);
   random.FillU64(words);
-  base::Random again = SeededRandom(1);
+  crypto::Random again = SeededRandom(1);
   std::vector<int8_t> values(words.size());
   SampleError(again, values);
   for (size_t i = 0; i < words.size(); ++i) {

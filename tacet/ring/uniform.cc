@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/ring/kernels.h"
 #include "tacet/ring/words.h"
 
@@ -15,7 +15,7 @@ void ExpandUniform(std::span<const uint8_t> seed, const UniformStream& stream,
   StoreWord32(stream.polynomial, iv.data());
   iv[4] = stream.prime;
   iv[5] = static_cast<uint8_t>(stream.use);
-  base::AesCtrStream words(seed, iv);
+  crypto::AesCtrStream words(seed, iv);
 
   const Kernels& kernels = ActiveKernels();
   const uint64_t prime = kPrimes[stream.prime];

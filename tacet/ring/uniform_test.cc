@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/ring/words.h"
 
 namespace tacet::ring {
@@ -26,7 +26,7 @@ std::vector<uint64_t> Expand(const UniformStream& stream, size_t count) {
 
 // The words of a stream, before any is rejected.
 std::vector<uint64_t> MaskedWords(const std::vector<uint8_t>& iv, size_t count) {
-  base::AesCtrStream stream(CountingSeed(), iv);
+  crypto::AesCtrStream stream(CountingSeed(), iv);
   std::vector<uint8_t> bytes(8 * count);
   stream.Fill(bytes);
   std::vector<uint64_t> words(count);

@@ -7,8 +7,8 @@
 namespace tacet::secagg {
 namespace {
 
-absl::StatusOr<base::Digest> ReadDigest(base::ByteReader& reader, std::string_view field) {
-  base::Digest digest;
+absl::StatusOr<crypto::Digest> ReadDigest(base::ByteReader& reader, std::string_view field) {
+  crypto::Digest digest;
   TACET_ASSIGN_OR_RETURN(const auto bytes, reader.ReadBytes(digest.size(), field));
   std::ranges::copy(bytes, digest.begin());
   return digest;
@@ -20,7 +20,7 @@ absl::Status CheckNumber(uint32_t got, uint32_t expected, std::string_view what,
   return base::FailedPrecondition("{} is for {} {}, expected {}", what, field, got, expected);
 }
 
-absl::Status CheckDigest(const base::Digest& got, const base::Digest& expected,
+absl::Status CheckDigest(const crypto::Digest& got, const crypto::Digest& expected,
                          std::string_view what, std::string_view field) {
   if (got == expected) return absl::OkStatus();
   return base::FailedPrecondition("{} has {} {}, expected {}", what, field, base::ToHex(got),

@@ -9,17 +9,17 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/hash.h"
+#include "tacet/crypto/hash.h"
 
 namespace tacet::secagg {
 
 // The context that every message carries and every key, tag and signature is bound to.
 struct Attempt {
-  base::Digest manifest_hash{};  // what the federation agreed on
-  uint32_t epoch = 0;            // which epoch key
-  uint32_t round = 0;            // from 0
-  uint32_t attempt = 0;          // from 0 within the round
-  base::Digest model_digest{};   // the model that training started from
+  crypto::Digest manifest_hash{};  // what the federation agreed on
+  uint32_t epoch = 0;              // which epoch key
+  uint32_t round = 0;              // from 0
+  uint32_t attempt = 0;            // from 0 within the round
+  crypto::Digest model_digest{};   // the model that training started from
 
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };

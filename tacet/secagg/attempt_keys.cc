@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 
 namespace tacet::secagg {
 namespace {
 
 constexpr size_t kKeyBytes = 32;
 
-base::SecretBytes DeriveKey(const base::SecretBytes& epoch_key, std::string_view name,
-                            he::Scheme scheme, const Attempt& attempt) {
+crypto::SecretBytes DeriveKey(const crypto::SecretBytes& epoch_key, std::string_view name,
+                              he::Scheme scheme, const Attempt& attempt) {
   base::ByteWriter info;
   info.Raw("tacet/1/");
   info.Blob(name);
@@ -23,37 +23,37 @@ base::SecretBytes DeriveKey(const base::SecretBytes& epoch_key, std::string_view
   info.U32(attempt.epoch);
   info.U32(attempt.round);
   info.U32(attempt.attempt);
-  return base::HkdfSha256(epoch_key.Expose(), info.bytes(), kKeyBytes);
+  return crypto::HkdfSha256(epoch_key.Expose(), info.bytes(), kKeyBytes);
 }
 
 }  // namespace
 
-AttemptKeys DeriveAttemptKeys(const base::SecretBytes& epoch_key, he::Scheme scheme,
+AttemptKeys DeriveAttemptKeys(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
                               const Attempt& attempt) {
   return {.group_secret = DeriveKey(epoch_key, "group secret", scheme, attempt),
           .tag_key = DeriveKey(epoch_key, "tag", scheme, attempt),
           .result_key = DeriveKey(epoch_key, "result", scheme, attempt)};
 }
 
-base::SecretBytes DeriveCheckpointKey(const base::SecretBytes& epoch_key, he::Scheme scheme,
-                                      const Attempt& attempt) {
+crypto::SecretBytes DeriveCheckpointKey(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
+                                        const Attempt& attempt) {
   return DeriveKey(epoch_key, "checkpoint", scheme, attempt);
 }
 
-base::Digest PublicSeed(const Attempt& attempt) {
+crypto::Digest PublicSeed(const Attempt& attempt) {
   base::ByteWriter label;
   label.Raw("tacet/1/public seed");
   label.Raw(attempt.manifest_hash);
   label.U32(attempt.epoch);
   label.U32(attempt.round);
-  return base::Sha256(label.bytes());
+  return crypto::Sha256(label.bytes());
 }
 
-std::vector<uint64_t> ChooseOpeners(const base::SecretBytes& epoch_key, he::Scheme scheme,
+std::vector<uint64_t> ChooseOpeners(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
                                     const Attempt& attempt, uint64_t members, uint32_t count) {
-  const base::SecretBytes order_key = DeriveKey(epoch_key, "opener order", scheme, attempt);
+  const crypto::SecretBytes order_key = DeriveKey(epoch_key, "opener order", scheme, attempt);
   // One AES-256-CTR block a member, at counter = member: a pseudo-random function of its number.
-  base::AesCtrStream stream(order_key.Expose(), std::array<uint8_t, 16>{});
+  crypto::AesCtrStream stream(order_key.Expose(), std::array<uint8_t, 16>{});
   using Rank = std::pair<std::array<uint8_t, 16>, uint64_t>;
   std::vector<Rank> first;  // a max-heap of the `count` lowest
   for (uint64_t member = 0; member < members; ++member) {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "tacet/base/hash.h"
-#include "tacet/base/secret.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/secagg/attempt.h"
 
@@ -17,28 +17,28 @@ namespace tacet::secagg {
 // (round, attempt): whoever makes openers answer questions about one attempt learns nothing that
 // helps with another.
 struct AttemptKeys {
-  base::SecretBytes group_secret;  // opens the sum of key envelopes
-  base::SecretBytes tag_key;       // linear tag
-  base::SecretBytes result_key;    // the opened sum on its way to the members
+  crypto::SecretBytes group_secret;  // opens the sum of key envelopes
+  crypto::SecretBytes tag_key;       // linear tag
+  crypto::SecretBytes result_key;    // the opened sum on its way to the members
 };
 
 // Each key is HKDF-SHA256(epoch key, "tacet/1/" ‖ name ‖ manifest hash ‖ scheme ‖ epoch ‖ round ‖
 // attempt); docs/formats/messages.md. `epoch_key` has 32 bytes.
-AttemptKeys DeriveAttemptKeys(const base::SecretBytes& epoch_key, he::Scheme scheme,
+AttemptKeys DeriveAttemptKeys(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
                               const Attempt& attempt);
 
 // Of checkpoints of the state with which the attempt's round begins; the attempt's number is 0.
-base::SecretBytes DeriveCheckpointKey(const base::SecretBytes& epoch_key, he::Scheme scheme,
-                                      const Attempt& attempt);
+crypto::SecretBytes DeriveCheckpointKey(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
+                                        const Attempt& attempt);
 
 // What the round's public polynomials expand from: a hash of (manifest hash, epoch, round), known
 // to everybody, the same for all attempts of the round.
-base::Digest PublicSeed(const Attempt& attempt);
+crypto::Digest PublicSeed(const Attempt& attempt);
 
 // The members that may open this attempt: the first `count` in the order of a pseudo-random
 // function of the member's number under a key that the server lacks, lowest first. All members
 // when there are fewer than `count`. Numbers are 0, ..., members - 1.
-std::vector<uint64_t> ChooseOpeners(const base::SecretBytes& epoch_key, he::Scheme scheme,
+std::vector<uint64_t> ChooseOpeners(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
                                     const Attempt& attempt, uint64_t members, uint32_t count);
 
 // Openers that must agree: more than half of `openers`.

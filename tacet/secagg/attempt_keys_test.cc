@@ -5,21 +5,21 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 
 namespace tacet::secagg {
 namespace {
 
-base::SecretBytes EpochKey() { return base::InsecureSeededEntropy(1, "epoch").Draw(32); }
+crypto::SecretBytes EpochKey() { return crypto::InsecureSeededEntropy(1, "epoch").Draw(32); }
 
-std::string Hex(const base::SecretBytes& key) { return base::ToHex(key.Expose()); }
+std::string Hex(const crypto::SecretBytes& key) { return base::ToHex(key.Expose()); }
 
 TEST(AttemptKeysTest, EveryKeyOfEveryAttemptDiffers) {
   std::set<std::string> seen;
   size_t made = 0;
   const auto add = [&](const Attempt& attempt, he::Scheme scheme) {
     const AttemptKeys keys = DeriveAttemptKeys(EpochKey(), scheme, attempt);
-    const base::SecretBytes checkpoint = DeriveCheckpointKey(EpochKey(), scheme, attempt);
+    const crypto::SecretBytes checkpoint = DeriveCheckpointKey(EpochKey(), scheme, attempt);
     for (const auto* key : {&keys.group_secret, &keys.tag_key, &keys.result_key, &checkpoint}) {
       EXPECT_EQ(key->size(), 32u);
       seen.insert(Hex(*key));

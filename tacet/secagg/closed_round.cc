@@ -69,11 +69,11 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
   return round;
 }
 
-base::Digest ClosedRoundHash(const ClosedRound& round) {
+crypto::Digest ClosedRoundHash(const ClosedRound& round) {
   base::ByteWriter writer;
   writer.Raw("tacet/1/closed round");
   WriteBody(round, round.closed_sum.size(), writer);
-  base::Sha256Hasher hasher;
+  crypto::Sha256Hasher hasher;
   hasher.Update(writer.bytes());
   hasher.Update(round.closed_sum);
   return hasher.Finish();

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/hash.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/he/linear_tag.h"
 #include "tacet/secagg/attempt.h"
@@ -38,7 +38,7 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
                                             uint32_t min_participants);
 
 // What an opener signs: SHA-256 over attempt, nonces, tag sum and closed sum.
-base::Digest ClosedRoundHash(const ClosedRound& round);
+crypto::Digest ClosedRoundHash(const ClosedRound& round);
 
 }  // namespace tacet::secagg
 

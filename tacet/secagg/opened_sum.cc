@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "tacet/base/aead.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/aead.h"
 #include "tacet/secagg/wire.h"
 
 namespace tacet::secagg {
@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::string_view kMagic = "TCTO";
 constexpr std::string_view kWhat = "opened sum";
-constexpr size_t kSignatureBytes = sizeof(base::Signature);
+constexpr size_t kSignatureBytes = sizeof(crypto::Signature);
 
 size_t PackedBytes(uint64_t count, uint32_t bits) { return (count * bits + 7) / 8; }
 
 base::Bytes AssociatedData(he::Scheme scheme, const Attempt& attempt,
-                           const base::Digest& round_hash, uint64_t opener) {
+                           const crypto::Digest& round_hash, uint64_t opener) {
   base::ByteWriter writer;
   writer.Raw("tacet/1/opened sum");
   writer.U8(static_cast<uint8_t>(scheme));
@@ -89,9 +89,9 @@ absl::StatusOr<std::vector<uint64_t>> UnpackCentred(std::span<const uint8_t> pac
 }
 
 base::Bytes WriteOpenedSum(const OpenedSum& opened, const Attempt& attempt,
-                           const he::AggregationParams& params, const base::Digest& round_hash,
-                           uint64_t opener, const base::SecretBytes& result_key,
-                           const base::SigningKey& signing_key, base::Entropy& entropy) {
+                           const he::AggregationParams& params, const crypto::Digest& round_hash,
+                           uint64_t opener, const crypto::SecretBytes& result_key,
+                           const crypto::SigningKey& signing_key, crypto::Entropy& entropy) {
   const uint64_t centre = uint64_t{opened.participants} * params.offset();
   return WritePackedSum({.participants = opened.participants,
                          .packed = PackCentred(opened.sums, centre, params.plaintext_bits())},
@@ -99,26 +99,26 @@ base::Bytes WriteOpenedSum(const OpenedSum& opened, const Attempt& attempt,
 }
 
 base::Bytes WritePackedSum(const PackedSum& sum, const Attempt& attempt,
-                           const he::AggregationParams& params, const base::Digest& round_hash,
-                           uint64_t opener, const base::SecretBytes& result_key,
-                           const base::SigningKey& signing_key, base::Entropy& entropy) {
+                           const he::AggregationParams& params, const crypto::Digest& round_hash,
+                           uint64_t opener, const crypto::SecretBytes& result_key,
+                           const crypto::SigningKey& signing_key, crypto::Entropy& entropy) {
   base::ByteWriter writer;
   WritePreamble(kMagic, writer);
   WriteAttempt(attempt, writer);
   writer.Raw(round_hash);
   writer.U64(opener);
   writer.U32(sum.participants);
-  writer.Blob(base::AeadSeal(result_key, sum.packed,
-                             AssociatedData(params.scheme(), attempt, round_hash, opener),
-                             entropy));
+  writer.Blob(crypto::AeadSeal(result_key, sum.packed,
+                               AssociatedData(params.scheme(), attempt, round_hash, opener),
+                               entropy));
   writer.Raw(signing_key.Sign(writer.bytes()));
   return writer.Take();
 }
 
 size_t OpenedSumBytes(const he::AggregationParams& params) {
   // magic, version, attempt, round hash, opener, participants, length
-  return 4 + 2 + kAttemptBytes + sizeof(base::Digest) + 8 + 4 + 4 +
-         PackedBytes(params.dimension(), params.plaintext_bits()) + base::kAeadOverheadBytes +
+  return 4 + 2 + kAttemptBytes + sizeof(crypto::Digest) + 8 + 4 + 4 +
+         PackedBytes(params.dimension(), params.plaintext_bits()) + crypto::kAeadOverheadBytes +
          kSignatureBytes;
 }
 
@@ -126,7 +126,7 @@ absl::StatusOr<OpenedSumMessage> ReadOpenedSum(std::span<const uint8_t> bytes,
                                                const Attempt& attempt,
                                                const he::AggregationParams& params,
                                                std::span<const OpenerIdentity> openers,
-                                               const base::SecretBytes& result_key) {
+                                               const crypto::SecretBytes& result_key) {
   base::ByteReader reader(bytes, kWhat);
   OpenedSumMessage message;
   TACET_RETURN_IF_ERROR(ReadPreamble(kMagic, reader));
@@ -145,18 +145,18 @@ absl::StatusOr<OpenedSumMessage> ReadOpenedSum(std::span<const uint8_t> bytes,
                           message.opened.participants, params.max_participants());
   }
   const size_t sealed_bytes =
-      PackedBytes(params.dimension(), params.plaintext_bits()) + base::kAeadOverheadBytes;
+      PackedBytes(params.dimension(), params.plaintext_bits()) + crypto::kAeadOverheadBytes;
   TACET_ASSIGN_OR_RETURN(const auto sealed, reader.ReadBlob(sealed_bytes, "sums"));
   TACET_ASSIGN_OR_RETURN(const auto signature, ReadArray<kSignatureBytes>(reader, "signature"));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
-  if (!base::VerifySignature(identity->key, bytes.first(bytes.size() - kSignatureBytes),
-                             signature)) {
+  if (!crypto::VerifySignature(identity->key, bytes.first(bytes.size() - kSignatureBytes),
+                               signature)) {
     return base::PermissionDenied("{}: field `signature` is not that of its opener", kWhat);
   }
-  TACET_ASSIGN_OR_RETURN(
-      const base::SecretBytes packed,
-      base::AeadOpen(result_key, sealed,
-                     AssociatedData(params.scheme(), attempt, message.round_hash, message.opener)));
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes packed,
+                         crypto::AeadOpen(result_key, sealed,
+                                          AssociatedData(params.scheme(), attempt,
+                                                         message.round_hash, message.opener)));
   TACET_ASSIGN_OR_RETURN(message.opened.sums,
                          UnpackCentred(packed.Expose(), params.dimension(),
                                        uint64_t{message.opened.participants} * params.offset(),

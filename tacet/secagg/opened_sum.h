@@ -9,10 +9,10 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/hash.h"
-#include "tacet/base/random.h"
-#include "tacet/base/secret.h"
-#include "tacet/base/signing.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
+#include "tacet/crypto/signing.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/secagg/attempt.h"
 
@@ -27,7 +27,7 @@ struct OpenedSum {
 // A member that may open, and the key its votes and results are signed with.
 struct OpenerIdentity {
   uint64_t member = 0;
-  base::PublicKey key{};
+  crypto::PublicKey key{};
 };
 
 // The sums centred at K'·offset, each as a `bits`-wide two's complement number, lowest bit first,
@@ -64,18 +64,18 @@ struct PackedSum {
 // The OpenedSum message: the packed sums under `result_key` (XChaCha20-Poly1305, bound to scheme,
 // attempt, `round_hash` and opener), the whole signed by the opener.
 base::Bytes WriteOpenedSum(const OpenedSum& opened, const Attempt& attempt,
-                           const he::AggregationParams& params, const base::Digest& round_hash,
-                           uint64_t opener, const base::SecretBytes& result_key,
-                           const base::SigningKey& signing_key, base::Entropy& entropy);
+                           const he::AggregationParams& params, const crypto::Digest& round_hash,
+                           uint64_t opener, const crypto::SecretBytes& result_key,
+                           const crypto::SigningKey& signing_key, crypto::Entropy& entropy);
 base::Bytes WritePackedSum(const PackedSum& sum, const Attempt& attempt,
-                           const he::AggregationParams& params, const base::Digest& round_hash,
-                           uint64_t opener, const base::SecretBytes& result_key,
-                           const base::SigningKey& signing_key, base::Entropy& entropy);
+                           const he::AggregationParams& params, const crypto::Digest& round_hash,
+                           uint64_t opener, const crypto::SecretBytes& result_key,
+                           const crypto::SigningKey& signing_key, crypto::Entropy& entropy);
 // The length of every such message under these parameters.
 size_t OpenedSumBytes(const he::AggregationParams& params);
 
 struct OpenedSumMessage {
-  base::Digest round_hash{};
+  crypto::Digest round_hash{};
   uint64_t opener = 0;
   OpenedSum opened;
 };
@@ -86,7 +86,7 @@ absl::StatusOr<OpenedSumMessage> ReadOpenedSum(std::span<const uint8_t> bytes,
                                                const Attempt& attempt,
                                                const he::AggregationParams& params,
                                                std::span<const OpenerIdentity> openers,
-                                               const base::SecretBytes& result_key);
+                                               const crypto::SecretBytes& result_key);
 
 }  // namespace tacet::secagg
 

@@ -54,10 +54,10 @@ TEST(PackCentredTest, BlocksAreTheWhole) {
 class OpenedSumTest : public ::testing::Test {
  protected:
   SmallRound round_{SmallTerms(64, 3)};
-  base::SecretBytes result_key_ = round_.entropy().Draw(32);
-  base::Digest hash_ = base::Sha256({});
+  crypto::SecretBytes result_key_ = round_.entropy().Draw(32);
+  crypto::Digest hash_ = crypto::Sha256({});
 
-  base::Bytes Message(uint64_t opener, const base::Digest& hash, uint64_t extra = 0) {
+  base::Bytes Message(uint64_t opener, const crypto::Digest& hash, uint64_t extra = 0) {
     OpenedSum sum{.participants = 3, .sums = round_.TrueSums()};
     sum.sums[5] += extra;
     return WriteOpenedSum(sum, round_.attempt(), round_.params(), hash, opener, result_key_,
@@ -120,7 +120,7 @@ TEST_F(OpenedSumTest, CollectorRefusesASecondAnswerOfOneOpener) {
 
 TEST_F(OpenedSumTest, CollectorDoesNotMixDifferentClosedRounds) {
   ResultCollector collector(round_.params(), round_.attempt(), round_.openers(), result_key_);
-  base::Digest other = hash_;
+  crypto::Digest other = hash_;
   other[0] ^= 1;
   ASSERT_TRUE(collector.Offer(Message(0, hash_)).ok());
   ASSERT_TRUE(collector.Offer(Message(1, other)).ok());

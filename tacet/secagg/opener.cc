@@ -18,7 +18,7 @@ constexpr std::string_view kResultStep = "result";
 
 struct Vote {
   uint64_t member = 0;
-  base::Digest hash{};
+  crypto::Digest hash{};
 };
 
 absl::StatusOr<Vote> ReadVote(std::span<const uint8_t> bytes, const Attempt& attempt,
@@ -34,7 +34,8 @@ absl::StatusOr<Vote> ReadVote(std::span<const uint8_t> bytes, const Attempt& att
   TACET_ASSIGN_OR_RETURN(const auto signature, ReadArray<64>(reader, "signature"));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   const auto identity = std::ranges::find(openers, vote.member, &OpenerIdentity::member);
-  if (identity == openers.end() || !base::VerifySignature(identity->key, signed_part, signature)) {
+  if (identity == openers.end() ||
+      !crypto::VerifySignature(identity->key, signed_part, signature)) {
     return base::PermissionDenied("{}: not signed by an opener of this attempt", kWhat);
   }
   return vote;
@@ -42,8 +43,8 @@ absl::StatusOr<Vote> ReadVote(std::span<const uint8_t> bytes, const Attempt& att
 
 }  // namespace
 
-base::Bytes WriteVote(const Attempt& attempt, uint64_t member, const base::Digest& hash,
-                      const base::SigningKey& key) {
+base::Bytes WriteVote(const Attempt& attempt, uint64_t member, const crypto::Digest& hash,
+                      const crypto::SigningKey& key) {
   base::ByteWriter writer;
   WritePreamble(kMagic, writer);
   WriteAttempt(attempt, writer);
@@ -57,7 +58,8 @@ absl::Status RefusedForServer() { return base::PermissionDenied("refused"); }
 
 Opener::Opener(const Terms& terms, const Attempt& attempt, AttemptKeys keys,
                std::vector<OpenerIdentity> openers, uint64_t self,
-               const base::SigningKey& signing_key, OpenerJournal& journal, base::Entropy& entropy)
+               const crypto::SigningKey& signing_key, OpenerJournal& journal,
+               crypto::Entropy& entropy)
     : terms_(terms),
       attempt_(attempt),
       keys_(std::move(keys)),
@@ -69,8 +71,8 @@ Opener::Opener(const Terms& terms, const Attempt& attempt, AttemptKeys keys,
 
 absl::StatusOr<std::unique_ptr<Opener>> Opener::Create(
     const Terms& terms, const Attempt& attempt, AttemptKeys keys,
-    std::vector<OpenerIdentity> openers, uint64_t self, const base::SigningKey& signing_key,
-    OpenerJournal& journal, base::Entropy& entropy) {
+    std::vector<OpenerIdentity> openers, uint64_t self, const crypto::SigningKey& signing_key,
+    OpenerJournal& journal, crypto::Entropy& entropy) {
   if (std::ranges::find(openers, self, &OpenerIdentity::member) == openers.end()) {
     return base::InvalidArgument("this member is not an opener of round {} attempt {}",
                                  attempt.round, attempt.attempt);
@@ -84,8 +86,8 @@ absl::StatusOr<base::Bytes> Opener::Review(std::span<const uint8_t> closed_round
   TACET_ASSIGN_OR_RETURN(
       ClosedRound round,
       ReadClosedRound(closed_round, attempt_, terms_.aggregation(), terms_.min_participants()));
-  const base::Digest hash = ClosedRoundHash(round);
-  const auto again = [&](const base::Digest& voted_hash,
+  const crypto::Digest hash = ClosedRoundHash(round);
+  const auto again = [&](const crypto::Digest& voted_hash,
                          const base::Bytes& vote) -> absl::StatusOr<base::Bytes> {
     if (hash == voted_hash) return vote;
     return base::FailedPrecondition(
@@ -136,7 +138,7 @@ absl::StatusOr<base::Bytes> Opener::Open(std::span<const base::Bytes> votes) {
   return *result;
 }
 
-absl::Status Opener::CheckMajority(const base::Digest& hash,
+absl::Status Opener::CheckMajority(const crypto::Digest& hash,
                                    std::span<const base::Bytes> votes) const {
   std::set<uint64_t> agreeing = {self_};
   for (const base::Bytes& bytes : votes) {
@@ -152,7 +154,7 @@ absl::Status Opener::CheckMajority(const base::Digest& hash,
 absl::StatusOr<PackedSum> Opener::DecryptAndVerify(const ClosedRound& round) const {
   const he::AggregationParams& params = terms_.aggregation();
   const auto participants = static_cast<uint32_t>(round.nonces.size());
-  const base::Digest public_seed = PublicSeed(attempt_);
+  const crypto::Digest public_seed = PublicSeed(attempt_);
   TACET_ASSIGN_OR_RETURN(const auto decryptor,
                          he::NewDecryptor(params, public_seed, keys_.group_secret));
   TACET_ASSIGN_OR_RETURN(const auto decryption, decryptor->Begin(round.closed_sum, participants));

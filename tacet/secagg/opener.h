@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/random.h"
-#include "tacet/base/signing.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/signing.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
@@ -44,8 +44,8 @@ class Opener {
   // of the openers.
   static absl::StatusOr<std::unique_ptr<Opener>> Create(
       const Terms& terms, const Attempt& attempt, AttemptKeys keys,
-      std::vector<OpenerIdentity> openers, uint64_t self, const base::SigningKey& signing_key,
-      OpenerJournal& journal, base::Entropy& entropy);
+      std::vector<OpenerIdentity> openers, uint64_t self, const crypto::SigningKey& signing_key,
+      OpenerJournal& journal, crypto::Entropy& entropy);
 
   // First step: checks the server's ClosedRound message and returns this opener's vote for it. The
   // same message again returns the same vote; another one is refused.
@@ -58,17 +58,17 @@ class Opener {
 
  private:
   Opener(const Terms& terms, const Attempt& attempt, AttemptKeys keys,
-         std::vector<OpenerIdentity> openers, uint64_t self, const base::SigningKey& signing_key,
-         OpenerJournal& journal, base::Entropy& entropy);
+         std::vector<OpenerIdentity> openers, uint64_t self, const crypto::SigningKey& signing_key,
+         OpenerJournal& journal, crypto::Entropy& entropy);
 
   struct Waiting {};
   struct Voted {
     ClosedRound round;
-    base::Digest hash;
+    crypto::Digest hash;
     base::Bytes vote;
   };
   struct Opened {
-    base::Digest hash;
+    crypto::Digest hash;
     base::Bytes vote;
     base::Bytes result;
   };
@@ -76,7 +76,7 @@ class Opener {
     absl::Status reason;
   };
 
-  absl::Status CheckMajority(const base::Digest& hash, std::span<const base::Bytes> votes) const;
+  absl::Status CheckMajority(const crypto::Digest& hash, std::span<const base::Bytes> votes) const;
   absl::StatusOr<PackedSum> DecryptAndVerify(const ClosedRound& round) const;
 
   const Terms& terms_;
@@ -84,15 +84,15 @@ class Opener {
   AttemptKeys keys_;
   std::vector<OpenerIdentity> openers_;
   uint64_t self_;
-  const base::SigningKey& signing_key_;
+  const crypto::SigningKey& signing_key_;
   OpenerJournal& journal_;
-  base::Entropy& entropy_;
+  crypto::Entropy& entropy_;
   std::variant<Waiting, Voted, Opened, Refused> state_;
 };
 
 // A vote: magic, version, attempt, member u64, hash, signature.
-base::Bytes WriteVote(const Attempt& attempt, uint64_t member, const base::Digest& hash,
-                      const base::SigningKey& key);
+base::Bytes WriteVote(const Attempt& attempt, uint64_t member, const crypto::Digest& hash,
+                      const crypto::SigningKey& key);
 
 // All that the server learns of a refusal, whatever its cause.
 absl::Status RefusedForServer();

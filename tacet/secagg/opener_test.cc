@@ -141,7 +141,7 @@ TEST_P(OpenerTest, OneVoteOfThreeOpensNothing) {
   EXPECT_THAT(base::Message(opener->Open(std::vector<base::Bytes>{own, own}).status()),
               HasSubstr("1 of 3 openers of round 12 attempt 1 signed this sum, 2 are needed"));
   // A member that is no opener, and a vote whose member was rewritten, do not count either.
-  const base::Digest hash = ClosedRoundHash(ReadClosed(closed));
+  const crypto::Digest hash = ClosedRoundHash(ReadClosed(closed));
   const base::Bytes stranger = WriteVote(round_.attempt(), 4, hash, round_.signing_key(4));
   const base::Bytes forged = WriteVote(round_.attempt(), 1, hash, round_.signing_key(4));
   EXPECT_FALSE(opener->Open(std::vector<base::Bytes>{stranger, forged}).ok());
@@ -186,7 +186,7 @@ TEST_P(OpenerTest, SignsOneSumOnlyAlsoAfterARestart) {
 
 TEST_P(OpenerTest, RepeatsItsAnswerByteForByteAlsoAfterARestart) {
   const base::Bytes closed = round_.Close(uploads_);
-  const base::Digest hash = ClosedRoundHash(ReadClosed(closed));
+  const crypto::Digest hash = ClosedRoundHash(ReadClosed(closed));
   const std::vector<base::Bytes> votes = {
       WriteVote(round_.attempt(), 2, hash, round_.signing_key(2))};
   MemoryJournal journal;
@@ -309,7 +309,7 @@ TEST(EnvelopeTest, AnEnvelopeOfAnotherUploadIsRefused) {
   MemoryJournal journal;
   const auto opener = round.NewOpener(0, journal);
   ASSERT_TRUE(opener->Review(closed).ok());
-  const base::Digest hash =
+  const crypto::Digest hash =
       ClosedRoundHash(ValueOf(ReadClosedRound(closed, round.attempt(), round.params(), 4)));
   const std::vector<base::Bytes> votes = {
       WriteVote(round.attempt(), 1, hash, round.signing_key(1))};

@@ -10,8 +10,8 @@
 namespace tacet::secagg {
 namespace {
 
-base::Digest AnswerDigest(const OpenedSumMessage& message) {
-  base::Sha256Hasher hasher;
+crypto::Digest AnswerDigest(const OpenedSumMessage& message) {
+  crypto::Sha256Hasher hasher;
   hasher.Update(message.round_hash);
   base::ByteWriter participants;
   participants.U32(message.opened.participants);
@@ -25,13 +25,13 @@ base::Digest AnswerDigest(const OpenedSumMessage& message) {
 
 ResultCollector::ResultCollector(const he::AggregationParams& params, const Attempt& attempt,
                                  std::vector<OpenerIdentity> openers,
-                                 const base::SecretBytes& result_key)
+                                 const crypto::SecretBytes& result_key)
     : params_(params), attempt_(attempt), openers_(std::move(openers)), result_key_(result_key) {}
 
 absl::Status ResultCollector::Offer(std::span<const uint8_t> message) {
   TACET_ASSIGN_OR_RETURN(OpenedSumMessage read,
                          ReadOpenedSum(message, attempt_, params_, openers_, result_key_));
-  const base::Digest answer = AnswerDigest(read);
+  const crypto::Digest answer = AnswerDigest(read);
   const auto [before, is_new] = answers_.emplace(read.opener, answer);
   if (!is_new) {
     if (before->second == answer) return absl::OkStatus();

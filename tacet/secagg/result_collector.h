@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 
-#include "tacet/base/hash.h"
-#include "tacet/base/secret.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/opened_sum.h"
@@ -23,7 +23,7 @@ class ResultCollector {
  public:
   // `params` and `result_key` must outlive the collector.
   ResultCollector(const he::AggregationParams& params, const Attempt& attempt,
-                  std::vector<OpenerIdentity> openers, const base::SecretBytes& result_key);
+                  std::vector<OpenerIdentity> openers, const crypto::SecretBytes& result_key);
 
   // Takes one opener's message. Errors of ReadOpenedSum; AlreadyExists when the opener has given
   // another answer before. A message that is refused changes nothing.
@@ -36,8 +36,8 @@ class ResultCollector {
   const he::AggregationParams& params_;
   Attempt attempt_;
   std::vector<OpenerIdentity> openers_;
-  const base::SecretBytes& result_key_;
-  std::map<uint64_t, base::Digest> answers_;  // by opener: a digest of (closed round, K', sums)
+  const crypto::SecretBytes& result_key_;
+  std::map<uint64_t, crypto::Digest> answers_;  // by opener: a digest of (closed round, K', sums)
   std::optional<OpenedSum> agreed_;
 };
 

@@ -4,40 +4,40 @@
 #include <string_view>
 #include <utility>
 
-#include "tacet/base/hash.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/secagg/upload.h"
 
 namespace tacet::secagg {
 namespace {
 
-base::SecretBytes DeriveSealKey(const base::SecretBytes& seal_key, std::string_view use,
-                                size_t bytes) {
+crypto::SecretBytes DeriveSealKey(const crypto::SecretBytes& seal_key, std::string_view use,
+                                  size_t bytes) {
   base::ByteWriter info;
   info.Raw("tacet/1/seal/");
   info.Blob(use);
-  return base::HkdfSha256(seal_key.Expose(), info.bytes(), bytes);
+  return crypto::HkdfSha256(seal_key.Expose(), info.bytes(), bytes);
 }
 
 }  // namespace
 
-base::SecretBytes DrawSealKey(const Attempt& attempt, std::span<const float> update,
-                              base::Entropy& entropy) {
-  const base::SecretBytes fresh = entropy.Draw(32);
+crypto::SecretBytes DrawSealKey(const Attempt& attempt, std::span<const float> update,
+                                crypto::Entropy& entropy) {
+  const crypto::SecretBytes fresh = entropy.Draw(32);
   base::ByteWriter info;
   info.Raw("tacet/1/seal");
   WriteAttempt(attempt, info);
-  info.Raw(
-      base::OneTimeHash(base::HkdfSha256(fresh.Expose(), base::AsBytes("tacet/1/seal update"), 32),
-                        {reinterpret_cast<const uint8_t*>(update.data()), update.size_bytes()}));
-  base::SecretBytes key = base::HkdfSha256(fresh.Expose(), info.bytes(), 32);
+  info.Raw(crypto::OneTimeHash(
+      crypto::HkdfSha256(fresh.Expose(), base::AsBytes("tacet/1/seal update"), 32),
+      {reinterpret_cast<const uint8_t*>(update.data()), update.size_bytes()}));
+  crypto::SecretBytes key = crypto::HkdfSha256(fresh.Expose(), info.bytes(), 32);
   base::Bytes used = info.Take();
-  base::Wipe(used.data(), used.size());  // the hash is a function of the unprotected update
+  crypto::Wipe(used.data(), used.size());  // the hash is a function of the unprotected update
   return key;
 }
 
-base::Random SealRandom(const base::SecretBytes& seal_key, std::string_view use) {
-  return base::Random(DeriveSealKey(seal_key, use, 32));
+crypto::Random SealRandom(const crypto::SecretBytes& seal_key, std::string_view use) {
+  return crypto::Random(DeriveSealKey(seal_key, use, 32));
 }
 
 Sealer::Sealer(const Terms& terms, const Attempt& attempt, const AttemptKeys& keys,
@@ -50,26 +50,26 @@ Sealer::Sealer(const Terms& terms, const Attempt& attempt, const AttemptKeys& ke
 
 absl::StatusOr<std::unique_ptr<Sealer>> Sealer::Create(const Terms& terms, const Attempt& attempt,
                                                        const AttemptKeys& keys) {
-  const base::Digest public_seed = PublicSeed(attempt);
+  const crypto::Digest public_seed = PublicSeed(attempt);
   TACET_ASSIGN_OR_RETURN(auto encryptor,
                          he::NewEncryptor(terms.aggregation(), public_seed, keys.group_secret));
   return std::unique_ptr<Sealer>(new Sealer(terms, attempt, keys, std::move(encryptor)));
 }
 
 absl::StatusOr<SealedUpload> Sealer::Seal(std::span<const float> update,
-                                          base::Entropy& entropy) const {
+                                          crypto::Entropy& entropy) const {
   if (update.size() != terms_.dimension()) {
     return base::InvalidArgument("update has {} values, the manifest says {}", update.size(),
                                  terms_.dimension());
   }
-  const base::SecretBytes seal_key = DrawSealKey(attempt_, update, entropy);
+  const crypto::SecretBytes seal_key = DrawSealKey(attempt_, update, entropy);
   const dp::Clipping clipping = mechanism_.ClippingOf(update);
-  base::Random noise = SealRandom(seal_key, "noise");
-  base::Random quantise = SealRandom(seal_key, "quantise");
+  crypto::Random noise = SealRandom(seal_key, "noise");
+  crypto::Random quantise = SealRandom(seal_key, "quantise");
   dp::NoiseAndQuantization protection(mechanism_, noise, quantise);
   const uint64_t block = terms_.aggregation().values_per_polynomial();
-  base::SecretVector<float> clipped(std::min<uint64_t>(block, update.size()));
-  base::SecretVector<uint32_t> counts(clipped.size());
+  crypto::SecretVector<float> clipped(std::min<uint64_t>(block, update.size()));
+  crypto::SecretVector<uint32_t> counts(clipped.size());
   const auto protect = [&](uint64_t first, uint64_t size) {
     const std::span<float> part = clipped.Expose().first(size);
     clipping.Apply(update.subspan(first, size), part);
@@ -81,7 +81,7 @@ absl::StatusOr<SealedUpload> Sealer::Seal(std::span<const float> update,
 }
 
 absl::StatusOr<base::Bytes> Sealer::SealCounts(std::span<const uint32_t> counts,
-                                               const base::SecretBytes& seal_key) const {
+                                               const crypto::SecretBytes& seal_key) const {
   if (counts.size() != terms_.dimension()) {
     return base::InvalidArgument("`counts` has {} values, the dimension is {}", counts.size(),
                                  terms_.dimension());
@@ -91,13 +91,13 @@ absl::StatusOr<base::Bytes> Sealer::SealCounts(std::span<const uint32_t> counts,
 }
 
 absl::StatusOr<base::Bytes> Sealer::SealBlocks(const CountsOfBlock& counts_of,
-                                               const base::SecretBytes& seal_key) const {
+                                               const crypto::SecretBytes& seal_key) const {
   static_assert(dp::NoiseAndQuantization::kBlock <= he::kTagBlock);
   const he::AggregationParams& params = terms_.aggregation();
   SealNonce nonce;
   std::ranges::copy(DeriveSealKey(seal_key, "nonce", nonce.size()).Expose(), nonce.begin());
   base::Bytes upload = BeginUpload(attempt_, params, nonce);
-  const base::SecretBytes encryption_key = DeriveSealKey(seal_key, "encryption", 32);
+  const crypto::SecretBytes encryption_key = DeriveSealKey(seal_key, "encryption", 32);
   TACET_ASSIGN_OR_RETURN(const auto encryption,
                          encryptor_->Begin(encryption_key, CiphertextOf(upload)));
   he::Tag tag = tag_key_.Mask(nonce);

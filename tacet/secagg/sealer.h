@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/dp/clip.h"
 #include "tacet/dp/mechanism_plan.h"
 #include "tacet/he/aggregation.h"
@@ -39,19 +39,19 @@ class Sealer {
   // reported in `clip.finite`: whether an upload is sent never depends on the data. Every seal
   // draws 32 bytes from `entropy` and mixes in the attempt and the update itself, so that two seals
   // share nothing even on a machine whose state was cloned.
-  absl::StatusOr<SealedUpload> Seal(std::span<const float> update, base::Entropy& entropy) const;
+  absl::StatusOr<SealedUpload> Seal(std::span<const float> update, crypto::Entropy& entropy) const;
 
   // Tags and encrypts counts that were quantised before; `seal_key` has 32 fresh secret bytes of
   // this seal alone.
   absl::StatusOr<base::Bytes> SealCounts(std::span<const uint32_t> counts,
-                                         const base::SecretBytes& seal_key) const;
+                                         const crypto::SecretBytes& seal_key) const;
 
   // The same for counts that are never all there: `counts_of` gives `size` of them from `first` on,
   // in order, a payload polynomial's at a time. Each block is made, tagged and encrypted while it
   // is in the cache.
   using CountsOfBlock = std::function<std::span<const uint32_t>(uint64_t first, uint64_t size)>;
   absl::StatusOr<base::Bytes> SealBlocks(const CountsOfBlock& counts_of,
-                                         const base::SecretBytes& seal_key) const;
+                                         const crypto::SecretBytes& seal_key) const;
 
  private:
   Sealer(const Terms& terms, const Attempt& attempt, const AttemptKeys& keys,
@@ -65,11 +65,11 @@ class Sealer {
 };
 
 // The keys of one seal: 32 bytes of `entropy` under HKDF with the attempt and a hash of the update.
-base::SecretBytes DrawSealKey(const Attempt& attempt, std::span<const float> update,
-                              base::Entropy& entropy);
+crypto::SecretBytes DrawSealKey(const Attempt& attempt, std::span<const float> update,
+                                crypto::Entropy& entropy);
 
 // A generator for one use of a seal's key ("noise", "quantise").
-base::Random SealRandom(const base::SecretBytes& seal_key, std::string_view use);
+crypto::Random SealRandom(const crypto::SecretBytes& seal_key, std::string_view use);
 
 }  // namespace tacet::secagg
 

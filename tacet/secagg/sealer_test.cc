@@ -38,7 +38,7 @@ class SealerTest : public ::testing::TestWithParam<he::Scheme> {
 };
 
 TEST_P(SealerTest, TwoSealsOfOneUpdateShareNothing) {
-  base::SystemEntropy entropy;
+  crypto::SystemEntropy entropy;
   const base::Bytes a = ValueOf(sealer_->Seal(update_, entropy)).bytes;
   const base::Bytes b = ValueOf(sealer_->Seal(update_, entropy)).bytes;
   const auto first = ValueOf(ReadUpload(a, round_.attempt(), round_.params()));
@@ -57,7 +57,7 @@ TEST_P(SealerTest, TwoSealsOfOneUpdateShareNothing) {
 
 TEST_P(SealerTest, ACloneOfTheMachineSealsDifferentUpdatesDifferently) {
   // Both start from the same entropy; what differs is the update alone.
-  base::InsecureSeededEntropy one(3, "clone"), other(3, "clone");
+  crypto::InsecureSeededEntropy one(3, "clone"), other(3, "clone");
   const base::Bytes a = ValueOf(sealer_->Seal(update_, one)).bytes;
   update_[17] += 1e-6f;
   const base::Bytes b = ValueOf(sealer_->Seal(update_, other)).bytes;
@@ -70,7 +70,7 @@ TEST_P(SealerTest, ACloneOfTheMachineSealsDifferentUpdatesDifferently) {
 }
 
 TEST_P(SealerTest, TheSameEntropyGivesTheSameBytes) {
-  base::InsecureSeededEntropy one(3, "seal"), other(3, "seal");
+  crypto::InsecureSeededEntropy one(3, "seal"), other(3, "seal");
   EXPECT_EQ(ValueOf(sealer_->Seal(update_, one)).bytes,
             ValueOf(sealer_->Seal(update_, other)).bytes);
 }
@@ -81,7 +81,7 @@ TEST_P(SealerTest, ANonFiniteUpdateIsSealedAsZeros) {
         -std::numeric_limits<float>::infinity()}) {
     std::vector<float> broken(kDimension, 0.05f);
     broken[1234] = bad;
-    base::InsecureSeededEntropy entropy(5, "bad");
+    crypto::InsecureSeededEntropy entropy(5, "bad");
     const SealedUpload sealed = ValueOf(sealer_->Seal(broken, entropy));
     EXPECT_FALSE(sealed.clip.finite);
     EXPECT_EQ(sealed.bytes.size(), UploadBytes(round_.params()));
@@ -94,7 +94,7 @@ TEST_P(SealerTest, ANonFiniteUpdateIsSealedAsZeros) {
     }
     EXPECT_NEAR(mean, 0, 49);
     // And for an update of 0.05 / norm it is not.
-    base::InsecureSeededEntropy again(5, "good");
+    crypto::InsecureSeededEntropy again(5, "good");
     std::vector<float> good(kDimension, 0.02f);
     double other = 0;
     for (const uint64_t count : Open(ValueOf(sealer_->Seal(good, again)).bytes)) {
@@ -106,7 +106,7 @@ TEST_P(SealerTest, ANonFiniteUpdateIsSealedAsZeros) {
 }
 
 TEST_P(SealerTest, AZeroUpdateIsSealedLikeAnyOther) {
-  base::SystemEntropy entropy;
+  crypto::SystemEntropy entropy;
   const SealedUpload sealed = ValueOf(sealer_->Seal(std::vector<float>(kDimension), entropy));
   EXPECT_TRUE(sealed.clip.finite);
   EXPECT_FALSE(sealed.clip.clipped);
@@ -114,7 +114,7 @@ TEST_P(SealerTest, AZeroUpdateIsSealedLikeAnyOther) {
 }
 
 TEST_P(SealerTest, RefusesAnotherDimension) {
-  base::SystemEntropy entropy;
+  crypto::SystemEntropy entropy;
   update_.pop_back();
   EXPECT_THAT(base::Message(sealer_->Seal(update_, entropy).status()),
               HasSubstr("update has 1999 values, the manifest says 2000"));

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/learning/seeded_random.h"
+#include "tacet/crypto/seeded_random.h"
 #include "tests/integration/attack_for_test.h"
 
 namespace tacet::app {
@@ -23,14 +23,14 @@ class NoiseAttackTest : public AttackTest {
 
   // Labels that nothing in the samples tells: whoever knows one has seen it.
   void WriteNoise(const std::string& name, uint64_t seed, int rows) const {
-    base::Random random = learning::SeededRandom(seed, "noise");
+    crypto::Random random = crypto::SeededRandom(seed, "noise");
     std::ofstream file(path_ / name);
     file << "owner,label";
     for (int i = 0; i < kFeatures; ++i) file << ",f" << i;
     file << "\n";
     for (int row = 0; row < rows; ++row) {
       file << row % 8 << "," << random.Below(4);
-      for (int i = 0; i < kFeatures; ++i) file << "," << 2 * learning::Uniform(random) - 1;
+      for (int i = 0; i < kFeatures; ++i) file << "," << 2 * crypto::Uniform(random) - 1;
       file << "\n";
     }
   }

@@ -15,12 +15,12 @@
 
 #include "apps/tacet/run/audit_key.h"
 #include "apps/tacet/run/run_config.h"
-#include "tacet/base/hash.h"
+#include "tacet/audit/audit_file.h"
 #include "tacet/base/json.h"
-#include "tacet/federation/data_digest.h"
-#include "tacet/federation/ledger.h"
-#include "tacet/learning/dataset.h"
-#include "tacet/report/audit_file.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/data/dataset.h"
+#include "tacet/ledger/data_digest.h"
+#include "tacet/ledger/ledger_format.h"
 #include "tacet/storage/file/data_key.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/posix_file.h"
@@ -69,8 +69,8 @@ class AuditTest : public ProgramTest {
 
   // The record with `what` replaced by `by`, signed with the run's own key.
   std::string Forged(const std::string& what, const std::string& by) {
-    const auto file = report::ReadAuditFile(Read("run/audit.json"));
-    const auto key = LoadSigningKey(path_ / "run" / "audit.key");
+    const auto file = tacet::audit::ReadAuditFile(Read("run/audit.json"));
+    const auto key = run::LoadSigningKey(path_ / "run" / "audit.key");
     EXPECT_TRUE(file.ok() && key.ok());
     std::string record = file->record.Dump();
     const size_t at = record.find(what);
@@ -78,28 +78,28 @@ class AuditTest : public ProgramTest {
     record.replace(at, what.size(), by);
     const auto altered = JsonValue::Parse(record);
     EXPECT_TRUE(altered.ok()) << altered.status();
-    return WriteConfig(report::SignedAudit(*altered, *key), "forged.json");
+    return WriteConfig(tacet::audit::SignedAudit(*altered, *key), "forged.json");
   }
 
   // The run's ledger without the charges of which `cut` is true, whole and chained again.
-  void CutCharges(const std::function<bool(const federation::LedgerEntry&)>& cut) {
+  void CutCharges(const std::function<bool(const ledger::LedgerEntry&)>& cut) {
     const std::filesystem::path path = path_ / "run" / "ledger";
     const auto found = storage::file::LedgerFile::Read(path);
     ASSERT_TRUE(found.ok()) << found.status();
-    base::Bytes bytes = federation::WriteLedgerHeader(found->header);
-    federation::LedgerAnchor end{.genesis = found->end.genesis, .head = found->end.genesis};
-    for (const federation::LedgerEntry& entry : found->entries) {
+    base::Bytes bytes = ledger::WriteLedgerHeader(found->header);
+    ledger::LedgerAnchor end{.genesis = found->end.genesis, .head = found->end.genesis};
+    for (const ledger::LedgerEntry& entry : found->entries) {
       if (cut(entry)) continue;
-      const base::Bytes record = federation::WriteLedgerRecord(entry, end.head);
-      end.head = federation::RecordHash(record);
+      const base::Bytes record = ledger::WriteLedgerRecord(entry, end.head);
+      end.head = ledger::RecordHash(record);
       ++end.count;
       bytes.insert(bytes.end(), record.begin(), record.end());
     }
     ASSERT_LT(end.count, found->entries.size());
     ASSERT_TRUE(storage::file::ReplaceFile(path, bytes).ok());
-    ASSERT_TRUE(storage::file::ReplaceFile(storage::file::AnchorPath(path),
-                                           federation::WriteLedgerAnchor(end))
-                    .ok());
+    ASSERT_TRUE(
+        storage::file::ReplaceFile(storage::file::AnchorPath(path), ledger::WriteLedgerAnchor(end))
+            .ok());
   }
   // Keeps the first `lines` lines of a file of the run.
   void CutLines(const std::string& name, size_t lines) {
@@ -277,7 +277,7 @@ TEST_F(AuditTest, ACutChargeIsMissed) {
   Audit();
   const std::string signer =
       *ReadJson("run/audit.json").Find("signature")->Find("fingerprint")->AsString();
-  CutCharges([](const federation::LedgerEntry& entry) { return entry.label.round == 2; });
+  CutCharges([](const ledger::LedgerEntry& entry) { return entry.label.round == 2; });
   const auto refusal = [this] {
     const Outcome outcome = Tacet({"audit", "run", "--out", "cut.json"});
     EXPECT_EQ(outcome.exit_code == 0, outcome.err.empty());
@@ -316,7 +316,7 @@ TEST_F(AuditTest, ACutChargeOfARefusedAttemptIsMissed) {
   uint32_t round = 0;
   const std::string line = Read("run/refused").substr(0, Read("run/refused").find('\n'));
   ASSERT_EQ(std::sscanf(line.c_str(), "%*u %u", &round), 1);
-  CutCharges([round](const federation::LedgerEntry& entry) {
+  CutCharges([round](const ledger::LedgerEntry& entry) {
     return entry.label.round == round && entry.label.attempt == 0;
   });
   const std::string charge = line.substr(0, line.rfind(' '));
@@ -422,14 +422,14 @@ TEST_F(AuditTest, ImplementationTermsAreTheRunsOwnEverywhere) {
 }
 
 // The same data with one row's label replaced.
-learning::Dataset WithLabel(const learning::Dataset& data, uint64_t row, uint32_t label) {
-  learning::DatasetSpec spec{.name = data.name(),
-                             .input_shape = data.input_shape(),
-                             .features = data.features(),
-                             .labels = data.labels(),
-                             .sample_owners = std::vector<uint32_t>(data.samples()),
-                             .owner_names = {},
-                             .classes = data.classes()};
+data::Dataset WithLabel(const data::Dataset& data, uint64_t row, uint32_t label) {
+  data::DatasetSpec spec{.name = data.name(),
+                         .input_shape = data.input_shape(),
+                         .features = data.features(),
+                         .labels = data.labels(),
+                         .sample_owners = std::vector<uint32_t>(data.samples()),
+                         .owner_names = {},
+                         .classes = data.classes()};
   for (uint64_t owner = 0; owner < data.owners(); ++owner) {
     spec.owner_names.push_back(data.owner_name(owner));
     for (const uint32_t own : data.rows(owner)) {
@@ -437,7 +437,7 @@ learning::Dataset WithLabel(const learning::Dataset& data, uint64_t row, uint32_
     }
   }
   spec.labels[row] = label;
-  return *learning::Dataset::Create(std::move(spec));
+  return *data::Dataset::Create(std::move(spec));
 }
 
 // An attacker who knows all samples but the label of one tries every label and looks for a
@@ -459,11 +459,11 @@ TEST_F(AuditTest, NoPublishedValueConfirmsAGuessAboutTheData) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path_ / "run")) {
     if (entry.path().extension() != ".key") published += ReadAll(entry.path());
   }
-  const auto config = LoadRunConfig((path_ / "run" / "config.toml").string());
+  const auto config = run::LoadRunConfig((path_ / "run" / "config.toml").string());
   ASSERT_TRUE(config.ok());
-  const auto data = LoadRunData(*config);
+  const auto data = run::LoadRunData(*config);
   ASSERT_TRUE(data.ok());
-  const auto is_published = [&published](const base::Digest& digest) {
+  const auto is_published = [&published](const crypto::Digest& digest) {
     const std::string bytes(digest.begin(), digest.end()), digits = base::ToHex(digest);
     return published.find(bytes.substr(0, 6)) != std::string::npos ||
            published.find(digits.substr(0, 12)) != std::string::npos;
@@ -471,13 +471,13 @@ TEST_F(AuditTest, NoPublishedValueConfirmsAGuessAboutTheData) {
   // A value that is published is found: the ledger's digest under the key that stays at the site.
   const auto key = storage::file::ReadDataKey(path_ / "run" / "data.key");
   ASSERT_TRUE(key.ok()) << key.status();
-  EXPECT_TRUE(is_published(federation::KeyedDataDigest(*key, federation::kLedgerDigest,
-                                                       learning::DatasetDigest(*data))));
+  EXPECT_TRUE(is_published(
+      ledger::KeyedDataDigest(*key, ledger::kLedgerDigest, data::DatasetDigest(*data))));
   for (uint32_t guess = 0; guess < data->classes(); ++guess) {
-    const learning::Dataset guessed = WithLabel(*data, data->samples() - 1, guess);
-    const base::Digest digest = learning::DatasetDigest(guessed);
+    const data::Dataset guessed = WithLabel(*data, data->samples() - 1, guess);
+    const crypto::Digest digest = data::DatasetDigest(guessed);
     EXPECT_FALSE(is_published(digest)) << "the label " << guess << " is confirmed";
-    EXPECT_FALSE(is_published(base::Sha256(digest)));
+    EXPECT_FALSE(is_published(crypto::Sha256(digest)));
   }
 }
 

@@ -19,7 +19,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 
-#include "tacet/federation/member_request.h"
+#include "tacet/protocol/member_request.h"
 #include "tests/integration/live_federation_for_test.h"
 
 namespace tacet::app {
@@ -78,7 +78,7 @@ class ClockJumpTest : public TroubledFederationTest {
 };
 
 TEST_F(ClockJumpTest, RequestsOfAnotherTimeAreRefusedAndNothingIsLost) {
-  constexpr auto kFar = static_cast<int64_t>(2 * federation::kMostClockDifference);
+  constexpr auto kFar = static_cast<int64_t>(2 * protocol::kMostClockDifference);
   for (const std::string who : {"north", "hub"}) {
     for (const int64_t seconds : {kFar, -kFar}) {
       SCOPED_TRACE(fmt::format("{} by {} s", who, seconds));

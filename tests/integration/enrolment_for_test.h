@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/hash.h"
+#include "tacet/crypto/hash.h"
 #include "tests/integration/program_for_test.h"
 
 namespace tacet::app {
@@ -38,7 +38,7 @@ class EnrolmentTest : public ProgramTest {
   }
   std::string Fingerprint(const std::string& name) const {
     const std::string request = Read(name + "/enrolment.request");
-    return base::ToHex(base::Sha256(base::AsBytes(request)));
+    return base::ToHex(crypto::Sha256(base::AsBytes(request)));
   }
 
   Outcome Enrol(const std::string& name, const std::string& fingerprint,

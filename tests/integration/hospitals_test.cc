@@ -117,23 +117,24 @@ TEST_F(HospitalsTest, UnitsThatDoNotFitAreRefusedBeforeAnybodyJoins) {
 
 TEST(HospitalConfigsTest, AConfigurationWrittenOutIsReadBack) {
   for (const char* name : {"heart-disease", "heart-disease-mlp", "femnist-persons"}) {
-    const auto config = LoadRunConfig(std::string(TACET_SOURCE_DIR "/configs/") + name + ".toml");
+    const auto config =
+        run::LoadRunConfig(std::string(TACET_SOURCE_DIR "/configs/") + name + ".toml");
     ASSERT_TRUE(config.ok()) << config.status();
-    const auto again = ParseRunConfig(RunConfigToml(*config), name);
+    const auto again = run::ParseRunConfig(run::RunConfigToml(*config), name);
     ASSERT_TRUE(again.ok()) << again.status();
-    EXPECT_EQ(RunConfigToml(*again), RunConfigToml(*config));
+    EXPECT_EQ(run::RunConfigToml(*again), run::RunConfigToml(*config));
     EXPECT_EQ(again->data.csv_features, config->data.csv_features);
     EXPECT_EQ(again->privacy.unit, config->privacy.unit);
-    EXPECT_TRUE(CsvOptionsOf(*config).ok());
+    EXPECT_TRUE(run::CsvOptionsOf(*config).ok());
   }
 }
 
 #ifdef TACET_HEART_DISEASE
 TEST(HeartDiseaseTest, FourHospitalsTrainTogether) {
-  RunConfig config = *LoadRunConfig(TACET_SOURCE_DIR "/configs/heart-disease.toml");
+  run::RunConfig config = *run::LoadRunConfig(TACET_SOURCE_DIR "/configs/heart-disease.toml");
   config.data.path = TACET_HEART_DISEASE;
   if (!std::filesystem::exists(config.data.path)) GTEST_SKIP() << "the data are no longer there";
-  const auto dataset = LoadRunData(config);
+  const auto dataset = run::LoadRunData(config);
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_EQ(dataset->owners(), 4u);
   EXPECT_EQ(dataset->owner_name(0), "processed.cleveland");
@@ -147,7 +148,7 @@ TEST(HeartDiseaseTest, FourHospitalsTrainTogether) {
   config.privacy.target_epsilon = 0;
   config.privacy.noise = 5;
   config.run.threads = 2;
-  const auto run = TrainInMemory(config, *dataset);
+  const auto run = run::TrainInMemory(config, *dataset);
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_DOUBLE_EQ(run->agreed.expected_batch, 184);
 }

@@ -24,13 +24,13 @@
 #include <grpcpp/server_builder.h>
 
 #include "proto/federation.grpc.pb.h"
+#include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
-#include "tacet/base/certificates.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/announcement.h"
-#include "tacet/federation/client_ledger.h"
-#include "tacet/federation/member_request.h"
-#include "tacet/federation/signed_manifest.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/protocol/announcement.h"
+#include "tacet/protocol/member_request.h"
 #include "tacet/transport/grpc/grpc_status.h"
 #include "tacet/transport/grpc/grpc_wire.h"
 #include "tests/integration/opened_site_for_test.h"
@@ -42,12 +42,12 @@ using Answered = absl::StatusOr<base::Bytes>;
 // A request on its way.
 struct Overheard {
   uint64_t member = 0;
-  federation::RequestBody body;
+  protocol::RequestBody body;
   base::Bytes bytes;  // as its member signed them
 };
 
 // The attempt that a request names.
-inline std::optional<secagg::Attempt> AttemptNamedBy(const federation::RequestBody& body) {
+inline std::optional<secagg::Attempt> AttemptNamedBy(const protocol::RequestBody& body) {
   return std::visit(
       [](const auto& request) -> std::optional<secagg::Attempt> {
         if constexpr (requires { request.name; }) {
@@ -65,9 +65,9 @@ inline std::optional<secagg::Attempt> AttemptNamedBy(const federation::RequestBo
 // called one at a time.
 struct Lie {
   // What a member is told of where the federation stands, while that is the current attempt.
-  std::function<void(uint64_t member, federation::Announcement&)> announcement = nullptr;
+  std::function<void(uint64_t member, protocol::Announcement&)> announcement = nullptr;
   // An object of it that a member fetches whole: in these tests all fit into one part.
-  std::function<void(uint64_t member, const federation::FetchPartRequest&, base::Bytes&)> object =
+  std::function<void(uint64_t member, const protocol::FetchPartRequest&, base::Bytes&)> object =
       nullptr;
   // A request is answered without the server unless this says nothing.
   std::function<std::optional<Answered>(const Overheard&)> instead = nullptr;
@@ -95,7 +95,7 @@ class LyingProxy final : v1::Federation::Service {
   }
 
   std::string Address() const { return fmt::format("127.0.0.1:{}", port_); }
-  const federation::SignedManifest& manifest() const { return hub_.joined.manifest; }
+  const agreement::SignedManifest& manifest() const { return hub_.joined.manifest; }
 
   void LieAbout(uint32_t round, Lie lie) {
     const std::lock_guard lock(mutex_);
@@ -123,11 +123,11 @@ class LyingProxy final : v1::Federation::Service {
       : hub_(std::move(hub)), wire_(std::move(wire)) {}
 
   bool Listen() {
-    const base::SecretBytes key = hub_.keys.tls.Pem();
+    const crypto::SecretBytes key = hub_.keys.tls.Pem();
     ::grpc::SslServerCredentialsOptions options(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-    options.pem_root_certs = base::CertificatePem(manifest().authority());
+    options.pem_root_certs = crypto::CertificatePem(manifest().authority());
     options.pem_key_cert_pairs = {
-        {std::string(base::AsText(key.Expose())), base::CertificatePem(hub_.joined.certificate)}};
+        {std::string(base::AsText(key.Expose())), crypto::CertificatePem(hub_.joined.certificate)}};
     ::grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", ::grpc::SslServerCredentials(options), &port_);
     builder.RegisterService(this);
@@ -146,8 +146,7 @@ class LyingProxy final : v1::Federation::Service {
   }
 
   Answered Handle(base::Bytes bytes) {
-    const auto read =
-        federation::ReadMemberRequest(bytes, manifest(), federation::SystemUnixSeconds());
+    const auto read = protocol::ReadMemberRequest(bytes, manifest(), base::SystemUnixSeconds());
     if (!read.ok()) return Send(bytes);
     const Overheard request{read->member, read->body, std::move(bytes)};
     std::optional<Answered> answer;
@@ -178,21 +177,20 @@ class LyingProxy final : v1::Federation::Service {
     if (watch_) watch_(request, answer);
     if (!answer.ok()) return answer;
     Note(*answer);
-    if (const auto* fetch = std::get_if<federation::FetchPartRequest>(&request.body)) {
+    if (const auto* fetch = std::get_if<protocol::FetchPartRequest>(&request.body)) {
       if (const Lie* lie = LieAbout(fetch->name.attempt); lie != nullptr && lie->object) {
-        TACET_ASSIGN_OR_RETURN(federation::FetchedPart fetched,
-                               federation::ReadFetchedPart(*answer));
+        TACET_ASSIGN_OR_RETURN(protocol::FetchedPart fetched, protocol::ReadFetchedPart(*answer));
         lie->object(request.member, *fetch, fetched.part);
-        return federation::WriteFetchedPart(fetched.part.size(), fetched.part);
+        return protocol::WriteFetchedPart(fetched.part.size(), fetched.part);
       }
-    } else if (std::holds_alternative<federation::AwaitRequest>(request.body)) {
-      TACET_ASSIGN_OR_RETURN(federation::Announcement announcement,
-                             federation::ReadAnnouncement(*answer));
+    } else if (std::holds_alternative<protocol::AwaitRequest>(request.body)) {
+      TACET_ASSIGN_OR_RETURN(protocol::Announcement announcement,
+                             protocol::ReadAnnouncement(*answer));
       if (!announcement.current.has_value()) return answer;
       const Lie* const lie = LieAbout(announcement.current->attempt);
       if (lie == nullptr || !lie->announcement) return answer;
       lie->announcement(request.member, announcement);
-      return federation::WriteAnnouncement(announcement);
+      return protocol::WriteAnnouncement(announcement);
     }
     return answer;
   }

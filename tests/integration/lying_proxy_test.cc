@@ -17,10 +17,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/federation/float_bytes.h"
-#include "tacet/federation/member_model.h"
-#include "tacet/federation/testing/memory_site_state.h"
-#include "tacet/federation/witnesses.h"
+#include "tacet/base/float_bytes.h"
+#include "tacet/member/attestors.h"
+#include "tacet/member/member_model.h"
+#include "tacet/member/testing/memory_site_state.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
@@ -34,11 +34,11 @@ namespace tacet::app {
 namespace {
 
 using base::Bytes;
-using federation::Announcement;
-using federation::AttemptPhase;
-using federation::BulkKind;
-using federation::FetchPartRequest;
-using federation::PutPartRequest;
+using protocol::Announcement;
+using protocol::AttemptPhase;
+using protocol::BulkKind;
+using protocol::FetchPartRequest;
+using protocol::PutPartRequest;
 using ::testing::Ge;
 using ::testing::Gt;
 using ::testing::HasSubstr;
@@ -71,7 +71,7 @@ class LyingProxyTest : public LiveFederationTest {
   }
   virtual void PrepareLies() {}
 
-  const federation::SignedManifest& manifest() const { return proxy_->manifest(); }
+  const agreement::SignedManifest& manifest() const { return proxy_->manifest(); }
 
   std::unique_ptr<LyingProxy> proxy_;
   std::map<std::string, uint64_t> number_;  // of sites, as members
@@ -162,10 +162,10 @@ class EachLieTest : public LyingProxyTest {
     const auto refused = std::make_shared<bool>(false);
     return {.instead = [victim, refused](const Overheard& request) -> std::optional<Answered> {
               if (request.member != victim) return std::nullopt;
-              if (IsA<federation::PutRefusalRequest>(request)) *refused = true;
+              if (IsA<protocol::PutRefusalRequest>(request)) *refused = true;
               const auto* put = std::get_if<PutPartRequest>(&request.body);
               if (put == nullptr || put->name.kind != BulkKind::kUpload) return std::nullopt;
-              return federation::WriteArrived(put->total);
+              return protocol::WriteArrived(put->total);
             },
             .held = HoldingVotesUntil(refused)};
   }
@@ -180,8 +180,8 @@ class EachLieTest : public LyingProxyTest {
     });
     lie.instead = [this, victim, refused](const Overheard& request) -> std::optional<Answered> {
       if (request.member != victim) return std::nullopt;
-      if (IsA<federation::FetchVotesRequest>(request)) has_voted_ = true;
-      if (IsA<federation::PutRefusalRequest>(request)) *refused = true;
+      if (IsA<protocol::FetchVotesRequest>(request)) has_voted_ = true;
+      if (IsA<protocol::PutRefusalRequest>(request)) *refused = true;
       return std::nullopt;
     };
     lie.held = HoldingVotesUntil(refused);
@@ -189,7 +189,7 @@ class EachLieTest : public LyingProxyTest {
   }
   static std::function<bool(const Overheard&)> HoldingVotesUntil(std::shared_ptr<bool> refused) {
     return [refused = std::move(refused)](const Overheard& request) {
-      return IsA<federation::FetchVotesRequest>(request) && !*refused;
+      return IsA<protocol::FetchVotesRequest>(request) && !*refused;
     };
   }
   template <typename Body>
@@ -239,8 +239,8 @@ class EachLieTest : public LyingProxyTest {
   // What really happens.
   void Watch(const Overheard& request, const Answered& answer) {
     if (!answer.ok()) return;
-    if (IsA<federation::AwaitRequest>(request)) {
-      const auto told = federation::ReadAnnouncement(*answer);
+    if (IsA<protocol::AwaitRequest>(request)) {
+      const auto told = protocol::ReadAnnouncement(*answer);
       if (request.member == number_.at("south") && told->current.has_value() &&
           told->current->attempt.round == kAlteredSum && !old_announcement_.has_value()) {
         old_announcement_ = *told;
@@ -251,7 +251,7 @@ class EachLieTest : public LyingProxyTest {
   }
   void Keep(const secagg::Attempt& attempt, const Overheard& request, const Bytes& answer) {
     const std::pair<uint32_t, uint32_t> number = {attempt.round, attempt.attempt};
-    bool put = IsA<federation::PutVoteRequest>(request);
+    bool put = IsA<protocol::PutVoteRequest>(request);
     if (const auto* part = std::get_if<PutPartRequest>(&request.body)) {
       put = part->name.kind != BulkKind::kCheckpoint;
       const bool whole = part->part.size() == part->total;
@@ -259,7 +259,7 @@ class EachLieTest : public LyingProxyTest {
         uploads_[number][request.member] = part->part;
       }
     } else if (const auto* fetch = std::get_if<FetchPartRequest>(&request.body)) {
-      const Bytes object = federation::ReadFetchedPart(answer)->part;
+      const Bytes object = protocol::ReadFetchedPart(answer)->part;
       if (fetch->name.kind == BulkKind::kClosedRound) closed_[number] = object;
       if (fetch->name.kind == BulkKind::kCheckpoint && !old_checkpoint_.has_value()) {
         old_checkpoint_ = object;
@@ -276,10 +276,10 @@ class EachLieTest : public LyingProxyTest {
   // server acknowledged, of all of them and of nothing else.
   std::string HonestModel() {
     const auto site = OpenSite(path_ / "north", path_ / "north.key");
-    const federation::Manifest& agreed = manifest().manifest();
+    const agreement::Manifest& agreed = manifest().manifest();
     const auto& params = agreed.terms().aggregation();
-    federation::testing::MemorySiteState state;
-    auto model = *federation::MemberModel::Load(
+    member::testing::MemorySiteState state;
+    auto model = *member::MemberModel::Load(
         agreed, *storage::file::SiteFolder::Open(path_ / "north")->InitialModel(), state);
     for (const auto& [round, attempt] : published_) {
       SCOPED_TRACE(round);
@@ -288,7 +288,7 @@ class EachLieTest : public LyingProxyTest {
       const secagg::AttemptKeys keys =
           secagg::DeriveAttemptKeys(site->epoch_key, params.scheme(), attempt);
       secagg::ResultCollector collector(params, attempt,
-                                        federation::OpenersOf(manifest(), site->epoch_key, attempt),
+                                        member::OpenersOf(manifest(), site->epoch_key, attempt),
                                         keys.result_key);
       for (const Bytes& result : results_.at(round)) EXPECT_TRUE(collector.Offer(result).ok());
       EXPECT_TRUE(collector.agreed().has_value());
@@ -296,7 +296,7 @@ class EachLieTest : public LyingProxyTest {
       EXPECT_TRUE(model.Apply(*collector.agreed()).ok());
     }
     EXPECT_EQ(model.next_round(), kRounds);
-    return std::string(base::AsText(federation::FloatBytes(model.checkpoint().model)));
+    return std::string(base::AsText(base::FloatBytes(model.checkpoint().model)));
   }
 
   // By round and name, the sites that noted it.
@@ -447,7 +447,7 @@ TEST_F(TrafficTest, HoldsNoModelNoUpdateAndNoKey) {
   // This search finds what is there.
   EXPECT_THAT(trained.Find(planted), SizeIs(planted.size()));
   EXPECT_TRUE(traffic.Holds(base::AsText(manifest().manifest().hash())));
-  const base::Digest last_model = base::Sha256(base::AsBytes(Read("north/run/model.f32")));
+  const crypto::Digest last_model = crypto::Sha256(base::AsBytes(Read("north/run/model.f32")));
   EXPECT_TRUE(traffic.Holds(base::AsText(last_model)));
 }
 

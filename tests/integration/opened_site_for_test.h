@@ -9,10 +9,10 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/base/locked_secret.h"
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/agreement/site_keys.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/signed_manifest.h"
-#include "tacet/federation/site_keys.h"
+#include "tacet/crypto/locked_secret.h"
 #include "tacet/storage/file/secret_file.h"
 #include "tacet/storage/file/site_folder.h"
 #include "tacet/transport/grpc/grpc_wire.h"
@@ -21,24 +21,24 @@ namespace tacet::app {
 
 struct OpenedSite {
   storage::file::Membership joined;
-  federation::SiteKeys keys;
-  base::SecretBytes epoch_key;  // empty for the server
+  agreement::SiteKeys keys;
+  crypto::SecretBytes epoch_key;  // empty for the server
 };
 
 // `home` joined; `key_file` locks its keys.
 inline absl::StatusOr<OpenedSite> OpenSite(const std::filesystem::path& home,
                                            const std::filesystem::path& key_file) {
-  TACET_ASSIGN_OR_RETURN(base::SecretBytes content, storage::file::ReadSecretFile(key_file));
-  TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker,
-                         base::Unlocker::FromKeyFile(std::move(content)));
+  TACET_ASSIGN_OR_RETURN(crypto::SecretBytes content, storage::file::ReadSecretFile(key_file));
+  TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker,
+                         crypto::Unlocker::FromKeyFile(std::move(content)));
   TACET_ASSIGN_OR_RETURN(const auto folder, storage::file::SiteFolder::Open(home));
-  TACET_ASSIGN_OR_RETURN(federation::SiteKeys keys, folder.UnlockKeys(unlocker));
+  TACET_ASSIGN_OR_RETURN(agreement::SiteKeys keys, folder.UnlockKeys(unlocker));
   TACET_ASSIGN_OR_RETURN(storage::file::Membership joined, folder.Joined());
-  base::SecretBytes epoch_key;
+  crypto::SecretBytes epoch_key;
   if (joined.member.has_value()) {
-    TACET_ASSIGN_OR_RETURN(epoch_key,
-                           federation::OpenEpochKey(joined.sealed_epoch_key, joined.manifest,
-                                                    *joined.member, keys.sealing));
+    TACET_ASSIGN_OR_RETURN(
+        epoch_key, agreement::OpenEpochKey(joined.sealed_epoch_key, joined.manifest, *joined.member,
+                                           keys.sealing));
   }
   return OpenedSite{
       .joined = std::move(joined), .keys = std::move(keys), .epoch_key = std::move(epoch_key)};

@@ -49,7 +49,12 @@ class ProgramTest : public ::testing::Test {
  protected:
   // Runs `tacet ARGUMENTS`; kills it after `kill_after_ms` unless that is negative.
   Outcome Tacet(std::vector<std::string> arguments, int kill_after_ms = -1) {
-    const pid_t child = Start(TACET_PROGRAM, std::move(arguments));
+    return Run(TACET_PROGRAM, std::move(arguments), kill_after_ms);
+  }
+  // The same of any program.
+  Outcome Run(const std::string& program, std::vector<std::string> arguments,
+              int kill_after_ms = -1) {
+    const pid_t child = Start(program, std::move(arguments));
     if (kill_after_ms >= 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(kill_after_ms));
       kill(child, SIGKILL);
@@ -57,11 +62,15 @@ class ProgramTest : public ::testing::Test {
     return WaitFor(child);
   }
 
-  // Runs `tacet` with what `arguments` gives each time and kills it at random moments until it ends
-  // by itself. A machine so fast that it ends before the third kill begins anew, after `clear`, and
-  // is killed sooner.
+  // Runs `tacet-lab ARGUMENTS`.
+  Outcome Lab(std::vector<std::string> arguments) { return Run(TACET_LAB, std::move(arguments)); }
+
+  // Runs `program` with what `arguments` gives each time and kills it at random moments until it
+  // ends by itself. A machine so fast that it ends before the third kill begins anew, after
+  // `clear`, and is killed sooner.
   Outcome KillUntilDone(const std::function<std::vector<std::string>()>& arguments,
-                        const std::function<void()>& clear) {
+                        const std::function<void()>& clear,
+                        const std::string& program = TACET_PROGRAM) {
     constexpr int kAtLeast = 3, kAtMost = 25;
     std::mt19937 generator(1);
     for (int longest_ms = 150;; longest_ms /= 2) {
@@ -69,7 +78,7 @@ class ProgramTest : public ::testing::Test {
       Outcome outcome = {.exit_code = -1, .out = {}, .err = {}};
       int runs = 0;
       for (; outcome.exit_code == -1; ++runs) {
-        outcome = Tacet(arguments(), runs < kAtMost ? moment(generator) : -1);
+        outcome = Run(program, arguments(), runs < kAtMost ? moment(generator) : -1);
       }
       if (runs > kAtLeast || outcome.exit_code != 0) return outcome;
       clear();

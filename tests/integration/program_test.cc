@@ -358,8 +358,8 @@ TEST_F(ProgramTest, ABudgetEndsTheRunCleanlyAndTheLedgerSaysSo) {
 TEST_F(ProgramTest, BenchMeasuresAndFindsNoWrongValue) {
   for (const char* parameters : {"compact", "paper", "paper-secret-key"}) {
     const Outcome bench =
-        Tacet({"bench", "he", "--parameters", parameters, "--dimension", "10000", "--participants",
-               "30", "--plaintext-bits", "20", "--repetitions", "1", "--json"});
+        Lab({"bench", "he", "--parameters", parameters, "--dimension", "10000", "--participants",
+             "30", "--plaintext-bits", "20", "--repetitions", "1", "--json"});
     ASSERT_EQ(bench.exit_code, 0) << bench.err;
     const auto result = base::JsonValue::Parse(bench.out);
     ASSERT_TRUE(result.ok()) << result.status();
@@ -375,7 +375,7 @@ TEST_F(ProgramTest, BenchMeasuresAndFindsNoWrongValue) {
 
 TEST_F(ProgramTest, BenchOfTheMechanismStandsBesideTheMachinesRates) {
   const Outcome bench =
-      Tacet({"bench", "dp", "--dimension", "10000", "--repetitions", "1", "--json"});
+      Lab({"bench", "dp", "--dimension", "10000", "--repetitions", "1", "--json"});
   ASSERT_EQ(bench.exit_code, 0) << bench.err;
   const auto result = base::JsonValue::Parse(bench.out);
   ASSERT_TRUE(result.ok()) << result.status();
@@ -386,8 +386,8 @@ TEST_F(ProgramTest, BenchOfTheMechanismStandsBesideTheMachinesRates) {
 }
 
 TEST_F(ProgramTest, BenchOfTrainingStandsBesideTheMachinesPeak) {
-  const Outcome bench = Tacet({"bench", "train", "--model", "femnist-cnn", "--batch", "20",
-                               "--threads", "1", "--repetitions", "1", "--json"});
+  const Outcome bench = Lab({"bench", "train", "--model", "femnist-cnn", "--batch", "20",
+                             "--threads", "1", "--repetitions", "1", "--json"});
   ASSERT_EQ(bench.exit_code, 0) << bench.err;
   const auto result = base::JsonValue::Parse(bench.out);
   ASSERT_TRUE(result.ok()) << result.status();
@@ -399,7 +399,7 @@ TEST_F(ProgramTest, BenchOfTrainingStandsBesideTheMachinesPeak) {
               Number(*result, "gflops") / Number(*result, "fma_peak_gflops"), 1e-6);
   EXPECT_GT(Number(*result, "share"), 0.1);
 
-  const Outcome wrong = Tacet({"bench", "train", "--model", "mlp", "--precision", "bf16"});
+  const Outcome wrong = Lab({"bench", "train", "--model", "mlp", "--precision", "bf16"});
   EXPECT_EQ(wrong.exit_code, 1);
   EXPECT_THAT(wrong.err, HasSubstr("precision bf16 needs model femnist-cnn"));
 }

@@ -13,14 +13,14 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/federation/rank_team.h"
-#include "tacet/federation/simulation.h"
+#include "tacet/simulation/local_channel.h"
+#include "tacet/simulation/local_ranks.h"
+#include "tacet/simulation/rank_team.h"
+#include "tacet/simulation/simulation.h"
 #include "tacet/storage/file/run_directory.h"
-#include "tacet/transport/local/local_channel.h"
-#include "tacet/transport/local/local_ranks.h"
 #include "tests/integration/simulation_for_test.h"
 
-namespace tacet::federation {
+namespace tacet::simulation {
 namespace {
 
 using storage::file::RunDirectory;
@@ -53,7 +53,7 @@ class RanksTest : public ::testing::Test {
     Outcome outcome;
     outcome.recorder.fail_at = fail_at;
     const auto ranks = static_cast<uint32_t>(specs.size());
-    transport::local::LocalRanks group(ranks);
+    LocalRanks group(ranks);
     outcome.assistants.resize(ranks - 1);
     channels.resize(ranks, &channel_);
     const auto play = [&](uint32_t rank) -> absl::Status {
@@ -83,8 +83,8 @@ class RanksTest : public ::testing::Test {
 
   base::TemporaryFolder folder_;
   const std::filesystem::path path_ = folder_.path();
-  std::unique_ptr<Learner> learner_ = SmallLearner();
-  transport::local::LocalChannel channel_;
+  std::unique_ptr<trainer::Learner> learner_ = SmallLearner();
+  LocalChannel channel_;
 };
 
 // Every path of updates; one rank more than participants; shares that are not equal.
@@ -215,7 +215,7 @@ TEST_F(RanksTest, SharesDifferByAtMostOneAndAreTheCohort) {
 
 TEST_F(RanksTest, WhatRankZeroSaysReachesAll) {
   for (uint32_t size = 1; size < 12; ++size) {
-    transport::local::LocalRanks group(size);
+    LocalRanks group(size);
     std::vector<base::Bytes> heard(size);
     heard[0] = {1, 2, 3};
     for (uint32_t rank = 0; rank < size; ++rank) {  // in this order nobody has to wait
@@ -223,7 +223,7 @@ TEST_F(RanksTest, WhatRankZeroSaysReachesAll) {
       EXPECT_EQ(heard[rank], heard[0]);
     }
   }
-  transport::local::LocalRanks group(2);
+  LocalRanks group(2);
   base::Bytes bytes = {1, 2, 3};
   ASSERT_TRUE(BroadcastFromRankZero(group.rank(0), bytes, 3).ok());
   EXPECT_THAT(base::Message(BroadcastFromRankZero(group.rank(1), bytes, 2)),
@@ -231,4 +231,4 @@ TEST_F(RanksTest, WhatRankZeroSaysReachesAll) {
 }
 
 }  // namespace
-}  // namespace tacet::federation
+}  // namespace tacet::simulation

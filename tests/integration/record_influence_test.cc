@@ -8,9 +8,9 @@
 
 #include "gtest/gtest.h"
 
+#include "tacet/data/split.h"
 #include "tacet/dp/mechanism_plan.h"
-#include "tacet/learning/learner.h"
-#include "tacet/learning/split.h"
+#include "tacet/training/learner.h"
 
 namespace tacet {
 namespace {
@@ -28,9 +28,9 @@ constexpr Form kForms[] = {Form::kAbsent,   Form::kUsual,     Form::kHuge,   For
 class Site {
  public:
   explicit Site(Form form) : form_(form) {
-    base::InsecureSeededEntropy entropy(3, "records");
-    base::Random random = base::Random::FromEntropy(entropy);
-    learning::DatasetSpec spec;
+    crypto::InsecureSeededEntropy entropy(3, "records");
+    crypto::Random random = crypto::Random::FromEntropy(entropy);
+    data::DatasetSpec spec;
     spec.name = "site";
     spec.input_shape = {kInputs};
     spec.classes = 2;
@@ -44,7 +44,7 @@ class Site {
     }
     spec.sample_owners.assign(kRecords, 0);
     // The learner orders records by its split: the last of them there is the one that changes.
-    const learning::Split split(Make(spec, features), 1, 0);
+    const data::Split split(Make(spec, features), 1, 0);
     const uint32_t row = split.training_rows(0).back();
     float* record = features.data() + row * kInputs;
     for (size_t j = 0; j < kInputs; ++j) {
@@ -69,13 +69,13 @@ class Site {
       }
     }
     if (form == Form::kFlipped) spec.labels[row] ^= 1;
-    learning::LearnerSpec learner;
+    training::LearnerSpec learner;
     learner.model = "mlp";
     learner.hidden = {4};
     learner.held_out_share = 0;
     learner.last_layer_gain = 1;
     learner.unit = accounting::Unit::kRecord;
-    learner_ = *learning::NewLearner(learner, Make(spec, features));
+    learner_ = *training::NewLearner(learner, Make(spec, features));
     trainer_ = *learner_->NewTrainer();
   }
 
@@ -95,14 +95,14 @@ class Site {
   uint64_t dimension() const { return learner_->dimension(); }
 
  private:
-  static learning::Dataset Make(learning::DatasetSpec spec, const std::vector<float>& features) {
+  static data::Dataset Make(data::DatasetSpec spec, const std::vector<float>& features) {
     spec.features = features;
-    return *learning::Dataset::Create(std::move(spec));
+    return *data::Dataset::Create(std::move(spec));
   }
 
   Form form_;
-  std::unique_ptr<federation::Learner> learner_;
-  std::unique_ptr<federation::Trainer> trainer_;
+  std::unique_ptr<trainer::Learner> learner_;
+  std::unique_ptr<trainer::Trainer> trainer_;
 };
 
 dp::Mechanism MakeMechanism(uint64_t dimension, double bound, double noise) {
@@ -170,9 +170,9 @@ TEST(RecordInfluenceTest, TheSealedIntegersMoveByAtMostTheClipNorm) {
   ASSERT_GT(length, 0.99 * kClipNorm);
   const dp::Mechanism mechanism = MakeMechanism(without.dimension(), 100, 1);
   constexpr int kSeals = 6000;
-  base::InsecureSeededEntropy entropy(5, "seals");
-  base::Random noise = base::Random::FromEntropy(entropy);
-  base::Random poisson = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(5, "seals");
+  crypto::Random noise = crypto::Random::FromEntropy(entropy);
+  crypto::Random poisson = crypto::Random::FromEntropy(entropy);
   double projected[2] = {0, 0};
   std::vector<uint32_t> counts(without.dimension());
   for (int world = 0; world < 2; ++world) {

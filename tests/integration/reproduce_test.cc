@@ -1,4 +1,4 @@
-// `tacet reproduce` on a federation of drawn handwriting.
+// `tacet-lab reproduce` on a federation of drawn handwriting.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -33,14 +33,14 @@ class ReproduceTest : public ProgramTest {
     WriteConfig(text, "configs/" + row + ".toml");
   }
 
-  // `tacet reproduce table1 --configs configs --out out MORE`
+  // `tacet-lab reproduce table1 --configs configs --out out MORE`
   static std::vector<std::string> Table1Arguments(const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"reproduce", "table1", "--configs", "configs",
                                           "--out",     "out",    "--threads", "1"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
-  Outcome Table1(const std::vector<std::string>& more = {}) { return Tacet(Table1Arguments(more)); }
+  Outcome Table1(const std::vector<std::string>& more = {}) { return Lab(Table1Arguments(more)); }
 
   std::string Commit() {
     const std::string version = Tacet({"--version"}).out;
@@ -65,7 +65,7 @@ TEST_F(ReproduceTest, Table1TrainsItsRowsAndKeepsARecordOfEach) {
 
   const base::JsonValue noise = ReadJson("out/noise.json");
   const base::JsonValue summary = ReadJson("out/noise/summary.json");
-  EXPECT_EQ(*noise.Find("command")->AsString(), "tacet reproduce table1 --row noise");
+  EXPECT_EQ(*noise.Find("command")->AsString(), "tacet-lab reproduce table1 --row noise");
   EXPECT_EQ(*noise.Find("commit")->AsString(), Commit());
   EXPECT_EQ(Number(noise, "rounds"), 3);
   EXPECT_GT(Number(noise, "seconds"), 0);
@@ -103,7 +103,7 @@ TEST_F(ReproduceTest, Table1TrainsItsRowsAndKeepsARecordOfEach) {
   EXPECT_THAT(Strings(*short_record.Find("labels")),
               ElementsAre("rounds-2-of-3", "drawn-handwriting", "insecure-seed"));
   EXPECT_EQ(*short_record.Find("command")->AsString(),
-            "tacet reproduce table1 --row noise --rounds 2 --seed 9");
+            "tacet-lab reproduce table1 --row noise --rounds 2 --seed 9");
 
   // Stored results are shown without training.
   std::filesystem::remove_all(path_ / "configs");
@@ -156,7 +156,7 @@ TEST_F(ReproduceTest, TheSameCommandGoesOnAfterAKill) {
       [&] {
         return Table1Arguments({"--row", "noise", "--rounds", "12"});
       },
-      [&] { std::filesystem::remove_all(path_ / "out"); });
+      [&] { std::filesystem::remove_all(path_ / "out"); }, TACET_LAB);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(Read("out/noise-t12/model.f32"), Read("whole/model.f32"));
   EXPECT_EQ(Number(ReadJson("out/noise-t12.json"), "rounds"), 12);
@@ -171,15 +171,15 @@ TEST_F(ReproduceTest, WrongUseIsNamed) {
   EXPECT_THAT(Table1({"--row", "cohort"}).err, HasSubstr("holds no configuration of cohort"));
   EXPECT_THAT(Table1({"--row", "noise"}).err, HasSubstr("--data names its folder"));
   EXPECT_FALSE(std::filesystem::exists(path_ / "out" / "noise"));
-  EXPECT_THAT(Tacet({"reproduce", "table2", "--show"}).err, HasSubstr("made anew"));
-  EXPECT_THAT(Tacet({"reproduce", "figure2", "--row", "noise"}).err, HasSubstr("of table1"));
-  EXPECT_EQ(Tacet({"reproduce", "table3"}).exit_code, 2);
+  EXPECT_THAT(Lab({"reproduce", "table2", "--show"}).err, HasSubstr("made anew"));
+  EXPECT_THAT(Lab({"reproduce", "figure2", "--row", "noise"}).err, HasSubstr("of table1"));
+  EXPECT_EQ(Lab({"reproduce", "table3"}).exit_code, 2);
 }
 
 TEST_F(ReproduceTest, Figure2FollowsTheNoise) {
   WriteRow("noise", kSmall);
-  const Outcome made = Tacet({"reproduce", "figure2", "--configs", "configs", "--out", "out",
-                              "--rounds", "2", "--threads", "1", "--json"});
+  const Outcome made = Lab({"reproduce", "figure2", "--configs", "configs", "--out", "out",
+                            "--rounds", "2", "--threads", "1", "--json"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   const auto json = base::JsonValue::Parse(made.out);
   ASSERT_TRUE(json.ok()) << json.status();
@@ -195,12 +195,12 @@ TEST_F(ReproduceTest, Figure2FollowsTheNoise) {
   const std::string csv = Read("out/figure.csv");
   EXPECT_EQ(std::ranges::count(csv, '\n'), 6);
   EXPECT_THAT(Read("out/figure.svg"), HasSubstr("epsilon, T = 2"));
-  EXPECT_EQ(Tacet({"reproduce", "figure2", "--show", "--out", "out"}).exit_code, 0);
+  EXPECT_EQ(Lab({"reproduce", "figure2", "--show", "--out", "out"}).exit_code, 0);
 }
 
 TEST_F(ReproduceTest, Table2StandsBesideThePublishedSeconds) {
-  const Outcome made = Tacet({"reproduce", "table2", "--dimension", "9000", "--participants", "20",
-                              "--repetitions", "1", "--out", "out"});
+  const Outcome made = Lab({"reproduce", "table2", "--dimension", "9000", "--participants", "20",
+                            "--repetitions", "1", "--out", "out"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("26.22508"));
   EXPECT_THAT(made.out, HasSubstr("The published figures are for 486654 values"));
@@ -220,8 +220,8 @@ TEST_F(ReproduceTest, Table2StandsBesideThePublishedSeconds) {
 
 TEST_F(ReproduceTest, RemarksAreCalculatedAndTried) {
   WriteRow("remarks", kSmall);
-  const Outcome made = Tacet({"reproduce", "remarks", "--configs", "configs", "--out", "out",
-                              "--rounds", "1", "--threads", "1"});
+  const Outcome made = Lab({"reproduce", "remarks", "--configs", "configs", "--out", "out",
+                            "--rounds", "1", "--threads", "1"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("Modulus"));
   EXPECT_THAT(made.out, HasSubstr("Local privacy"));

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tacet/base/hash.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/storage/postgres/postgres_for_test.h"
 #include "tests/integration/federation_for_test.h"
 #include "tests/integration/site_for_test.h"
@@ -101,8 +101,8 @@ TEST_F(ServerProgramTest, NamesNobody) {
   SitesForTest sites = Sites();
   ASSERT_TRUE(UploadAll(sites, 2).ok());
   AwaitEvent("attempt-failed");
-  const auto stale = sites[0]->server().Put({.kind = federation::BulkKind::kUpload, .attempt = {}},
-                                            base::Bytes(10));
+  const auto stale =
+      sites[0]->server().Put({.kind = protocol::BulkKind::kUpload, .attempt = {}}, base::Bytes(10));
   EXPECT_FALSE(stale.ok());
   AwaitEvent("request-refused");
   const std::string token = Read("hub/page.token");

@@ -13,8 +13,8 @@
 namespace tacet::app {
 namespace {
 
-RunConfig SmallRun() {
-  RunConfig config;
+run::RunConfig SmallRun() {
+  run::RunConfig config;
   config.data.handwriting_writers = 6;
   config.data.handwriting_min_samples = config.data.handwriting_max_samples = 12;
   config.data.handwriting_classes = 4;
@@ -31,13 +31,14 @@ RunConfig SmallRun() {
 
 // Everybody takes part and nothing is noised: the federation and its shadow are one calculation,
 // but for the rounding of sums.
-void ExpectTheSameModel(const RunConfig& config) {
-  const auto dataset = LoadRunData(config);
+void ExpectTheSameModel(const run::RunConfig& config) {
+  const auto dataset = run::LoadRunData(config);
   ASSERT_TRUE(dataset.ok());
-  const auto run = TrainInMemory(config, *dataset);
+  const auto run = run::TrainInMemory(config, *dataset);
   ASSERT_TRUE(run.ok()) << run.status();
-  const ShadowRecipe recipe = RecipeOf(run->agreed, *LearnerSpecOf(config), false);
-  const auto shadow = TrainShadow(recipe, *dataset, 1, 0);
+  const attack::ShadowRecipe recipe =
+      attack::RecipeOf(run->agreed, *run::LearnerSpecOf(config), false);
+  const auto shadow = attack::TrainShadow(recipe, *dataset, 1, 0);
   ASSERT_TRUE(shadow.ok()) << shadow.status();
   ASSERT_EQ(shadow->size(), run->model.size());
   double furthest = 0;
@@ -51,7 +52,7 @@ void ExpectTheSameModel(const RunConfig& config) {
 TEST(ShadowTrainingTest, TrainsWhatTheFederationTrains) { ExpectTheSameModel(SmallRun()); }
 
 TEST(ShadowTrainingTest, TrainsWhatSitesWithRecordsTrain) {
-  RunConfig config = SmallRun();
+  run::RunConfig config = SmallRun();
   config.federation.cohort = 0;
   config.privacy.unit = "record";
   config.privacy.record_rate = 1;
@@ -60,37 +61,39 @@ TEST(ShadowTrainingTest, TrainsWhatSitesWithRecordsTrain) {
 }
 
 TEST(ShadowTrainingTest, AnAverageHasTheNoiseOfTheRun) {
-  federation::ManifestSpec agreed;
+  agreement::ManifestSpec agreed;
   agreed.clients = 100;
   agreed.cohort = 25;
   agreed.min_participants = 16;
   agreed.noise_stddev = 4;
-  EXPECT_DOUBLE_EQ(RecipeOf(agreed, {}, false).average_noise, 4 * std::sqrt(25.0 / 16) / 25);
-  EXPECT_DOUBLE_EQ(RecipeOf(agreed, {}, false).cohort_share, 0.25);
+  EXPECT_DOUBLE_EQ(attack::RecipeOf(agreed, {}, false).average_noise,
+                   4 * std::sqrt(25.0 / 16) / 25);
+  EXPECT_DOUBLE_EQ(attack::RecipeOf(agreed, {}, false).cohort_share, 0.25);
   agreed.colluders = 5;  // shares of clients do not depend on them
-  EXPECT_DOUBLE_EQ(RecipeOf(agreed, {}, false).average_noise, 4 * std::sqrt(25.0 / 16) / 25);
+  EXPECT_DOUBLE_EQ(attack::RecipeOf(agreed, {}, false).average_noise,
+                   4 * std::sqrt(25.0 / 16) / 25);
   agreed.unit = accounting::Unit::kRecord;
   agreed.clients = agreed.cohort = agreed.min_participants = 4;
   agreed.colluders = 1;
   agreed.expected_batch = 50;
-  EXPECT_DOUBLE_EQ(RecipeOf(agreed, {}, false).average_noise, 4 * std::sqrt(4.0 / 3) / 50);
+  EXPECT_DOUBLE_EQ(attack::RecipeOf(agreed, {}, false).average_noise, 4 * std::sqrt(4.0 / 3) / 50);
   agreed.without_noise = true;
-  EXPECT_EQ(RecipeOf(agreed, {}, false).average_noise, 0);
+  EXPECT_EQ(attack::RecipeOf(agreed, {}, false).average_noise, 0);
 }
 
 // Of 30,000 values, whose deviation is known to 0.4 %: false alarm below 1e-9 (six deviations),
 // noise that is 5 % off is found with probability above 0.999.
 TEST(ShadowTrainingTest, NoiseIsAddedAsTheRecipeSays) {
-  RunConfig config = SmallRun();
+  run::RunConfig config = SmallRun();
   config.federation.rounds = 1;
   config.model.name = "mlp";
   config.model.hidden = {40};
-  const auto dataset = LoadRunData(config);
-  const auto run = TrainInMemory(config, *dataset);
+  const auto dataset = run::LoadRunData(config);
+  const auto run = run::TrainInMemory(config, *dataset);
   ASSERT_TRUE(run.ok()) << run.status();
-  ShadowRecipe recipe = RecipeOf(run->agreed, *LearnerSpecOf(config), false);
+  attack::ShadowRecipe recipe = attack::RecipeOf(run->agreed, *run::LearnerSpecOf(config), false);
   recipe.average_noise = 0.25;
-  const auto shadow = TrainShadow(recipe, *dataset, 1, 0);
+  const auto shadow = attack::TrainShadow(recipe, *dataset, 1, 0);
   ASSERT_TRUE(shadow.ok());
   double squares = 0;
   for (size_t i = 0; i < shadow->size(); ++i) {
@@ -98,8 +101,8 @@ TEST(ShadowTrainingTest, NoiseIsAddedAsTheRecipeSays) {
   }
   ASSERT_GT(shadow->size(), 30'000u);
   EXPECT_NEAR(std::sqrt(squares / static_cast<double>(shadow->size())), 0.25, 0.25 * 0.025);
-  EXPECT_NE(*TrainShadow(recipe, *dataset, 1, 1), *shadow);
-  EXPECT_EQ(*TrainShadow(recipe, *dataset, 1, 0), *shadow);
+  EXPECT_NE(*attack::TrainShadow(recipe, *dataset, 1, 1), *shadow);
+  EXPECT_EQ(*attack::TrainShadow(recipe, *dataset, 1, 0), *shadow);
 }
 
 }  // namespace

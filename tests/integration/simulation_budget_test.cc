@@ -6,11 +6,11 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/federation/data_digest.h"
-#include "tacet/federation/simulation.h"
+#include "tacet/ledger/data_digest.h"
+#include "tacet/simulation/simulation.h"
 #include "tests/integration/simulation_fixture_for_test.h"
 
-namespace tacet::federation {
+namespace tacet::simulation {
 namespace {
 
 using ::testing::Contains;
@@ -56,7 +56,7 @@ TEST_F(SimulationTest, TheServersPlanEndsTheRunBeforeTheBudgetIsPassed) {
   EXPECT_GT(result->ledger.epsilon, 9.5);
   EXPECT_EQ(result->ledger_charges, 9u);
   EXPECT_THAT(recorder_.notes, Contains(HasSubstr("holds for 9 attempts")));
-  const Evaluation last = *learner_->Evaluate(result->model, 1);
+  const trainer::Evaluation last = *learner_->Evaluate(result->model, 1);
   EXPECT_EQ(result->evaluation.accuracy, last.accuracy);
   // Going on changes nothing.
   const auto again = Run(spec, *store, recorder_, channel, *learner_);
@@ -71,21 +71,22 @@ TEST_F(SimulationTest, TheServersPlanEndsTheRunBeforeTheBudgetIsPassed) {
 TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
   SimulationSpec spec = SmallSpec();
   spec.manifest.budget_epsilon = 10;
-  ManifestSpec agreed = spec.manifest;
+  agreement::ManifestSpec agreed = spec.manifest;
   agreed.clients = learner_->owners();
   std::atomic<int> uploads = 0;
   LyingChannel channel = CountingChannel(uploads);
   const auto store = NewStore("run");
   {
-    LedgerHeader header;
+    ledger::LedgerHeader header;
     header.data_set = spec.data.name;
-    header.data_digest = KeyedDataDigest(*store->DataKey(), kLedgerDigest, spec.data.digest);
+    header.data_digest =
+        ledger::KeyedDataDigest(*store->DataKey(), ledger::kLedgerDigest, spec.data.digest);
     header.spending = {.budget_epsilon = 10, .delta = 1e-5};
-    auto ledger = ClientLedger::Create(*store->OpenLedger(header));
+    auto ledger = ledger::ClientLedger::Create(*store->OpenLedger(header));
     ASSERT_TRUE(ledger.ok()) << ledger.status();
-    AttemptCost elsewhere;
+    ledger::AttemptCost elsewhere;
     elsewhere.federation[0] = 1;
-    elsewhere.event = ChargedEvent(agreed);
+    elsewhere.event = agreement::ChargedEvent(agreed);
     elsewhere.rounds = 100;
     elsewhere.attempts_per_round = 1;
     for (uint32_t round = 0; round < 8; ++round) {
@@ -98,7 +99,8 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
               HasSubstr("the privacy budget of \"simulation\" refuses round 1 attempt 0"));
   EXPECT_EQ(uploads, 6);  // round 0 was the ninth charge, the last that fits
   EXPECT_EQ(recorder_.rounds.size(), 1u);
-  EXPECT_EQ(recorder_.rounds[0].epsilon, *ChargedEpsilon(agreed, 1));  // of this federation alone
+  EXPECT_EQ(recorder_.rounds[0].epsilon,
+            *agreement::ChargedEpsilon(agreed, 1));  // of this federation alone
   EXPECT_EQ(store->Attempts()->size(), 1u);
 }
 
@@ -149,4 +151,4 @@ TEST_F(SimulationTest, BudgetsThatCannotHoldAreRefusedAtTheStart) {
 }
 
 }  // namespace
-}  // namespace tacet::federation
+}  // namespace tacet::simulation

@@ -13,12 +13,12 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/federation/simulation.h"
+#include "tacet/simulation/local_channel.h"
+#include "tacet/simulation/simulation.h"
 #include "tacet/storage/file/run_directory.h"
-#include "tacet/transport/local/local_channel.h"
 #include "tests/integration/simulation_for_test.h"
 
-namespace tacet::federation {
+namespace tacet::simulation {
 
 // Changes bytes, or loses messages, between unmodified parts.
 class LyingChannel : public Channel {
@@ -43,7 +43,7 @@ class SimulationTest : public ::testing::Test {
 
   absl::StatusOr<SimulationResult> Run(const SimulationSpec& spec, RunStore& store,
                                        Recorder& recorder, Channel& channel,
-                                       const Learner& learner) {
+                                       const trainer::Learner& learner) {
     TACET_ASSIGN_OR_RETURN(const auto simulation, Simulation::Create(spec, learner, channel));
     return simulation->Run(store, recorder);
   }
@@ -69,11 +69,11 @@ class SimulationTest : public ::testing::Test {
 
   base::TemporaryFolder folder_;
   const std::filesystem::path path_ = folder_.path();
-  std::unique_ptr<Learner> learner_ = SmallLearner();
-  transport::local::LocalChannel channel_;
+  std::unique_ptr<trainer::Learner> learner_ = SmallLearner();
+  LocalChannel channel_;
   Recorder recorder_;
 };
 
-}  // namespace tacet::federation
+}  // namespace tacet::simulation
 
 #endif  // TACET_TESTS_INTEGRATION_SIMULATION_FIXTURE_FOR_TEST_H_

@@ -11,22 +11,22 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/federation/simulation.h"
-#include "tacet/learning/handwriting.h"
-#include "tacet/learning/learner.h"
+#include "tacet/data/handwriting.h"
+#include "tacet/simulation/simulation.h"
+#include "tacet/training/learner.h"
 
-namespace tacet::federation {
+namespace tacet::simulation {
 
-inline std::unique_ptr<Learner> SmallLearner() {
-  learning::HandwritingSpec handwriting;
+inline std::unique_ptr<trainer::Learner> SmallLearner() {
+  data::HandwritingSpec handwriting;
   handwriting.writers = 12;
   handwriting.min_samples = 10;
   handwriting.max_samples = 20;
   handwriting.classes = 4;
-  learning::LearnerSpec spec;
+  training::LearnerSpec spec;
   spec.model = "logistic";
   spec.rounds = 3;
-  auto learner = learning::NewLearner(spec, *learning::DrawHandwriting(handwriting));
+  auto learner = training::NewLearner(spec, *data::DrawHandwriting(handwriting));
   EXPECT_TRUE(learner.ok()) << learner.status();
   return *std::move(learner);
 }
@@ -47,7 +47,8 @@ inline SimulationSpec SmallSpec() {
 
 class Recorder : public SimulationObserver {
  public:
-  absl::Status OnStart(const Manifest&, uint32_t next_round, const Evaluation&) override {
+  absl::Status OnStart(const agreement::Manifest&, uint32_t next_round,
+                       const trainer::Evaluation&) override {
     started_at = next_round;
     return absl::OkStatus();
   }
@@ -71,6 +72,6 @@ class Recorder : public SimulationObserver {
   std::vector<std::string> notes;
 };
 
-}  // namespace tacet::federation
+}  // namespace tacet::simulation
 
 #endif  // TACET_TESTS_INTEGRATION_SIMULATION_FOR_TEST_H_

@@ -1,5 +1,5 @@
 // Whole federations with a real model on drawn handwriting, every message really made and read.
-#include "tacet/federation/simulation.h"
+#include "tacet/simulation/simulation.h"
 
 #include <algorithm>
 #include <atomic>
@@ -16,14 +16,14 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/learning/learner.h"
 #include "tacet/secagg/checksum.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/run_directory.h"
+#include "tacet/training/learner.h"
 #include "tests/integration/simulation_fixture_for_test.h"
 
-namespace tacet::federation {
+namespace tacet::simulation {
 namespace {
 
 using storage::file::RunDirectory;
@@ -249,9 +249,9 @@ TEST_F(SimulationTest, ALostUploadIsNoReasonToFailAboveKmin) {
 }
 
 // A learner one of whose owners diverges.
-class DivergingLearner : public Learner {
+class DivergingLearner : public trainer::Learner {
  public:
-  explicit DivergingLearner(const Learner& learner) : learner_(learner) {}
+  explicit DivergingLearner(const trainer::Learner& learner) : learner_(learner) {}
   uint64_t dimension() const override { return learner_.dimension(); }
   uint64_t owners() const override { return learner_.owners(); }
   uint64_t training_samples(uint64_t owner) const override {
@@ -260,10 +260,11 @@ class DivergingLearner : public Learner {
   accounting::Unit unit() const override { return learner_.unit(); }
   uint64_t units(uint64_t owner) const override { return learner_.units(owner); }
   std::vector<float> InitialModel() const override { return learner_.InitialModel(); }
-  absl::StatusOr<std::unique_ptr<Trainer>> NewTrainer() const override {
-    class Diverging : public Trainer {
+  absl::StatusOr<std::unique_ptr<trainer::Trainer>> NewTrainer() const override {
+    class Diverging : public trainer::Trainer {
      public:
-      explicit Diverging(std::unique_ptr<Trainer> trainer) : trainer_(std::move(trainer)) {}
+      explicit Diverging(std::unique_ptr<trainer::Trainer> trainer)
+          : trainer_(std::move(trainer)) {}
       absl::Status Train(std::span<const float> model, uint32_t round, uint64_t owner,
                          std::span<float> update) override {
         TACET_RETURN_IF_ERROR(trainer_->Train(model, round, owner, update));
@@ -277,17 +278,18 @@ class DivergingLearner : public Learner {
       }
 
      private:
-      std::unique_ptr<Trainer> trainer_;
+      std::unique_ptr<trainer::Trainer> trainer_;
     };
     TACET_ASSIGN_OR_RETURN(auto trainer, learner_.NewTrainer());
     return std::make_unique<Diverging>(std::move(trainer));
   }
-  absl::StatusOr<Evaluation> Evaluate(std::span<const float> model, int threads) const override {
+  absl::StatusOr<trainer::Evaluation> Evaluate(std::span<const float> model,
+                                               int threads) const override {
     return learner_.Evaluate(model, threads);
   }
 
  private:
-  const Learner& learner_;
+  const trainer::Learner& learner_;
 };
 
 TEST_F(SimulationTest, ADivergingOwnerStillUploads) {
@@ -303,7 +305,7 @@ TEST_F(SimulationTest, ADivergingOwnerStillUploads) {
 }
 
 TEST_F(SimulationTest, OwnersWithoutSamplesAndWithOneTakePartLikeAnyOther) {
-  learning::DatasetSpec data;
+  data::DatasetSpec data;
   data.name = "tiny";
   data.input_shape = {2};
   data.features = std::vector<float>{0, 1, 1, 0, 0.5f, 0.5f};
@@ -311,12 +313,12 @@ TEST_F(SimulationTest, OwnersWithoutSamplesAndWithOneTakePartLikeAnyOther) {
   data.sample_owners = {0, 0, 2};  // owner 1 has none, owner 2 one
   data.owner_names = {"two", "none", "one"};
   data.classes = 2;
-  learning::LearnerSpec learner_spec;
+  training::LearnerSpec learner_spec;
   learner_spec.model = "logistic";
   learner_spec.rounds = 3;
-  auto dataset = learning::Dataset::Create(std::move(data));
+  auto dataset = data::Dataset::Create(std::move(data));
   ASSERT_TRUE(dataset.ok()) << dataset.status();
-  const auto learner = learning::NewLearner(learner_spec, *std::move(dataset));
+  const auto learner = training::NewLearner(learner_spec, *std::move(dataset));
   ASSERT_TRUE(learner.ok()) << learner.status();
   SimulationSpec spec = SmallSpec();
   spec.manifest.cohort = 3;
@@ -438,4 +440,4 @@ TEST_F(SimulationTest, ContradictionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace tacet::federation
+}  // namespace tacet::simulation

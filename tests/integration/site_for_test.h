@@ -16,11 +16,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/base/random.h"
+#include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/model_statement.h"
-#include "tacet/federation/remote_server.h"
-#include "tacet/federation/signed_manifest.h"
+#include "tacet/crypto/random.h"
+#include "tacet/member/remote_server.h"
+#include "tacet/protocol/attestation.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/memory_journal.h"
 #include "tacet/secagg/opener.h"
@@ -41,21 +41,21 @@ class SiteForTest {
     return std::unique_ptr<SiteForTest>(new SiteForTest(std::move(site), std::move(wire)));
   }
 
-  const federation::RemoteServer& server() const { return server_; }
+  const member::RemoteServer& server() const { return server_; }
   uint64_t member() const { return *site_.joined.member; }
 
-  absl::StatusOr<federation::Announcement> Look() const { return server_.Await({}); }
+  absl::StatusOr<protocol::Announcement> Look() const { return server_.Await({}); }
 
   absl::Status Upload(const secagg::Attempt& attempt) {
     TACET_ASSIGN_OR_RETURN(const auto sealer,
                            secagg::Sealer::Create(manifest().terms(), attempt, KeysOf(attempt)));
     const std::vector<float> update(manifest().spec().dimension, 0.01F);
     TACET_ASSIGN_OR_RETURN(const secagg::SealedUpload upload, sealer->Seal(update, entropy_));
-    return server_.Put({.kind = federation::BulkKind::kUpload, .attempt = attempt}, upload.bytes);
+    return server_.Put({.kind = protocol::BulkKind::kUpload, .attempt = attempt}, upload.bytes);
   }
 
   std::vector<uint64_t> OpenersOf(const secagg::Attempt& attempt) const {
-    const federation::ManifestSpec& spec = manifest().spec();
+    const agreement::ManifestSpec& spec = manifest().spec();
     return secagg::ChooseOpeners(site_.epoch_key, spec.scheme, attempt, spec.clients, spec.openers);
   }
 
@@ -67,7 +67,7 @@ class SiteForTest {
                                         member(), site_.keys.signing, journal_, entropy_));
     TACET_ASSIGN_OR_RETURN(
         const base::Bytes closed,
-        server_.Fetch({.kind = federation::BulkKind::kClosedRound, .attempt = attempt}, 0,
+        server_.Fetch({.kind = protocol::BulkKind::kClosedRound, .attempt = attempt}, 0,
                       size_t{1} << 30));
     TACET_ASSIGN_OR_RETURN(const base::Bytes vote, opener_->Review(closed));
     return server_.PutVote(attempt, vote);
@@ -75,15 +75,15 @@ class SiteForTest {
   absl::Status OpenSum(const secagg::Attempt& attempt) {
     TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> votes, server_.FetchVotes(attempt));
     TACET_ASSIGN_OR_RETURN(const base::Bytes sum, opener_->Open(votes));
-    return server_.Put({.kind = federation::BulkKind::kOpenedSum, .attempt = attempt}, sum);
+    return server_.Put({.kind = protocol::BulkKind::kOpenedSum, .attempt = attempt}, sum);
   }
 
   // That the next round begins with a model whose digest follows from the round.
   absl::Status State(uint32_t round) {
-    federation::ModelStatement statement{.member = member(), .round = round};
+    protocol::ModelStatement statement{.member = member(), .round = round};
     statement.model_digest.fill(static_cast<uint8_t>(round + 1));
     return server_.PutStatement(
-        federation::WriteModelStatement(statement, site_.joined.manifest, site_.keys.signing));
+        protocol::WriteModelStatement(statement, site_.joined.manifest, site_.keys.signing));
   }
 
  private:
@@ -92,15 +92,15 @@ class SiteForTest {
         wire_(std::move(wire)),
         server_(site_.joined.manifest, *site_.joined.member, site_.keys.signing, *wire_) {}
 
-  const federation::Manifest& manifest() const { return site_.joined.manifest.manifest(); }
+  const agreement::Manifest& manifest() const { return site_.joined.manifest.manifest(); }
   secagg::AttemptKeys KeysOf(const secagg::Attempt& attempt) const {
     return secagg::DeriveAttemptKeys(site_.epoch_key, manifest().spec().scheme, attempt);
   }
 
   OpenedSite site_;
   std::unique_ptr<transport::grpc::GrpcWire> wire_;
-  federation::RemoteServer server_;
-  base::SystemEntropy entropy_;
+  member::RemoteServer server_;
+  crypto::SystemEntropy entropy_;
   secagg::MemoryJournal journal_;
   std::unique_ptr<secagg::Opener> opener_;
 };
@@ -108,10 +108,10 @@ class SiteForTest {
 using SitesForTest = std::vector<std::unique_ptr<SiteForTest>>;
 
 // The current attempt as soon as it is in `phase`; DeadlineExceeded after two minutes.
-inline absl::StatusOr<federation::AnnouncedAttempt> AwaitPhase(const SiteForTest& site,
-                                                               federation::AttemptPhase phase) {
+inline absl::StatusOr<protocol::AnnouncedAttempt> AwaitPhase(const SiteForTest& site,
+                                                             protocol::AttemptPhase phase) {
   for (int i = 0; i < 1200; ++i) {
-    TACET_ASSIGN_OR_RETURN(const federation::Announcement announced, site.Look());
+    TACET_ASSIGN_OR_RETURN(const protocol::Announcement announced, site.Look());
     if (announced.current.has_value() && announced.current->phase == phase) {
       return *announced.current;
     }
@@ -122,8 +122,8 @@ inline absl::StatusOr<federation::AnnouncedAttempt> AwaitPhase(const SiteForTest
 
 // The first `count` sites upload to the attempt that collects; all of them are invited.
 inline absl::StatusOr<secagg::Attempt> UploadAll(SitesForTest& sites, size_t count) {
-  TACET_ASSIGN_OR_RETURN(const federation::AnnouncedAttempt current,
-                         AwaitPhase(*sites[0], federation::AttemptPhase::kCollecting));
+  TACET_ASSIGN_OR_RETURN(const protocol::AnnouncedAttempt current,
+                         AwaitPhase(*sites[0], protocol::AttemptPhase::kCollecting));
   for (size_t i = 0; i < count; ++i) {
     TACET_RETURN_IF_ERROR(sites[i]->Upload(current.attempt));
   }
@@ -132,8 +132,8 @@ inline absl::StatusOr<secagg::Attempt> UploadAll(SitesForTest& sites, size_t cou
 
 // What follows the uploads: votes, sums, and statements about the next model.
 inline absl::Status OpenRound(SitesForTest& sites) {
-  TACET_ASSIGN_OR_RETURN(const federation::AnnouncedAttempt current,
-                         AwaitPhase(*sites[0], federation::AttemptPhase::kOpening));
+  TACET_ASSIGN_OR_RETURN(const protocol::AnnouncedAttempt current,
+                         AwaitPhase(*sites[0], protocol::AttemptPhase::kOpening));
   const secagg::Attempt& attempt = current.attempt;
   // With the sums of a majority the round is published, and the others' votes are not needed.
   std::vector<uint64_t> openers = sites[0]->OpenersOf(attempt);

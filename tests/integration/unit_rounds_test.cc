@@ -11,15 +11,15 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/federation/data_digest.h"
-#include "tacet/federation/simulation.h"
-#include "tacet/learning/handwriting.h"
-#include "tacet/learning/learner.h"
+#include "tacet/data/handwriting.h"
+#include "tacet/ledger/data_digest.h"
+#include "tacet/simulation/local_channel.h"
+#include "tacet/simulation/simulation.h"
 #include "tacet/storage/file/run_directory.h"
-#include "tacet/transport/local/local_channel.h"
+#include "tacet/training/learner.h"
 #include "tests/integration/simulation_for_test.h"
 
-namespace tacet::federation {
+namespace tacet::simulation {
 namespace {
 
 using storage::file::RunDirectory;
@@ -29,17 +29,17 @@ using ::testing::HasSubstr;
 
 constexpr uint64_t kSites = 4;
 
-std::unique_ptr<Learner> SiteLearner(accounting::Unit unit) {
-  learning::HandwritingSpec handwriting;
+std::unique_ptr<trainer::Learner> SiteLearner(accounting::Unit unit) {
+  data::HandwritingSpec handwriting;
   handwriting.writers = 12;
   handwriting.min_samples = 10;
   handwriting.max_samples = 20;
   handwriting.classes = 3;
-  learning::LearnerSpec spec;
+  training::LearnerSpec spec;
   spec.model = "logistic";
   spec.unit = unit;
-  auto learner = learning::NewLearner(
-      spec, *learning::SpreadOverSites(*learning::DrawHandwriting(handwriting), kSites, 1));
+  auto learner = training::NewLearner(
+      spec, *data::SpreadOverSites(*data::DrawHandwriting(handwriting), kSites, 1));
   EXPECT_TRUE(learner.ok()) << learner.status();
   return *std::move(learner);
 }
@@ -61,7 +61,7 @@ SimulationSpec SiteSpec(accounting::Unit unit) {
 
 class UnitRoundsTest : public ::testing::Test {
  protected:
-  absl::StatusOr<SimulationResult> Run(const SimulationSpec& spec, const Learner& learner,
+  absl::StatusOr<SimulationResult> Run(const SimulationSpec& spec, const trainer::Learner& learner,
                                        const std::string& name) {
     recorder_ = {};
     TACET_ASSIGN_OR_RETURN(const auto simulation, Simulation::Create(spec, learner, channel_));
@@ -72,9 +72,9 @@ class UnitRoundsTest : public ::testing::Test {
 
   base::TemporaryFolder folder_;
   const std::filesystem::path path_ = folder_.path();
-  transport::local::LocalChannel channel_;
+  LocalChannel channel_;
   Recorder recorder_;
-  ManifestSpec manifest_;
+  agreement::ManifestSpec manifest_;
 };
 
 TEST_F(UnitRoundsTest, EncryptionChangesNothingAndEverySiteIsInEveryRound) {
@@ -150,15 +150,17 @@ TEST_F(UnitRoundsTest, TheLedgerChargesWhatARecordSpent) {
   EXPECT_GT(result->ledger.epsilon, 2.99);
   EXPECT_GE(recorder_.rounds[2].epsilon, result->ledger.epsilon);
   const auto store = *RunDirectory::Open(path_ / "run");
-  LedgerHeader header;
+  ledger::LedgerHeader header;
   header.data_set = spec.data.name;
-  header.data_digest = KeyedDataDigest(*store->DataKey(), kLedgerDigest, spec.data.digest);
+  header.data_digest =
+      ledger::KeyedDataDigest(*store->DataKey(), ledger::kLedgerDigest, spec.data.digest);
   header.unit = accounting::Unit::kRecord;
   header.neighbouring = accounting::Neighbouring::kZeroOut;
   header.spending.delta = spec.manifest.delta;
   const auto opened = store->OpenLedger(header);
   ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_TRUE(SameEvent(opened->found.entries[2].event, ChargedEvent(manifest_)));
+  EXPECT_TRUE(
+      accounting::SameEvent(opened->found.entries[2].event, agreement::ChargedEvent(manifest_)));
 }
 
 TEST_F(UnitRoundsTest, ALedgerOfAnotherUnitIsRefusedAndNothingIsCharged) {
@@ -177,7 +179,7 @@ TEST_F(UnitRoundsTest, ALedgerOfAnotherUnitIsRefusedAndNothingIsCharged) {
 }
 
 TEST_F(UnitRoundsTest, RefusesUnitsThatDisagree) {
-  const auto refusal = [&](const SimulationSpec& spec, const Learner& learner) {
+  const auto refusal = [&](const SimulationSpec& spec, const trainer::Learner& learner) {
     return base::Message(Simulation::Create(spec, learner, channel_).status());
   };
   const auto learner = SiteLearner(accounting::Unit::kRecord);
@@ -190,4 +192,4 @@ TEST_F(UnitRoundsTest, RefusesUnitsThatDisagree) {
 }
 
 }  // namespace
-}  // namespace tacet::federation
+}  // namespace tacet::simulation

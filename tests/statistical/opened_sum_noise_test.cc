@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/secagg/testing/small_round.h"
 
 namespace tacet::secagg {

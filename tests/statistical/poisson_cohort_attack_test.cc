@@ -19,9 +19,9 @@
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/accounting/views.h"
-#include "tacet/base/random.h"
+#include "tacet/agreement/cohort.h"
+#include "tacet/crypto/random.h"
 #include "tacet/dp/mechanism_plan.h"
-#include "tacet/federation/cohort.h"
 
 namespace tacet {
 namespace {
@@ -153,7 +153,7 @@ dp::Mechanism MakeMechanism() {
   spec.noise_stddev = kSigma;
   spec.scale = 1e-6;  // its noise, which nobody counts, is 0.2 % of sigma's variance
   spec.cohort =
-      federation::ExpectedCohortRange(accounting::Sampling::kPoisson, kClients, kCohort).largest;
+      agreement::ExpectedCohortRange(accounting::Sampling::kPoisson, kClients, kCohort).largest;
   spec.min_participants = static_cast<uint32_t>(MinParticipants());
   spec.attempts = 1;
   spec.delta = kDelta;
@@ -167,10 +167,10 @@ struct Cohort {
 };
 
 // Released rounds only: a round with fewer than K_min is never decrypted.
-Cohort DrawReleasedCohort(base::Random& random) {
+Cohort DrawReleasedCohort(crypto::Random& random) {
   for (;;) {
     const std::vector<uint64_t> cohort =
-        federation::DrawCohort(accounting::Sampling::kPoisson, kClients, kCohort, random);
+        agreement::DrawCohort(accounting::Sampling::kPoisson, kClients, kCohort, random);
     if (cohort.size() < MinParticipants()) continue;
     return {.participants = static_cast<uint32_t>(cohort.size()),
             .has_unit = std::ranges::binary_search(cohort, kUnit)};
@@ -182,8 +182,8 @@ Cohort DrawReleasedCohort(base::Random& random) {
 // the coordinates have the law of as many separate rounds. Returns in how many the test claims that
 // the unit sent +S.
 uint64_t Claims(const dp::Mechanism& mechanism, bool unit_sends_plus, size_t rounds,
-                double threshold, base::Entropy& entropy) {
-  base::Random coins = base::Random::FromEntropy(entropy);
+                double threshold, crypto::Entropy& entropy) {
+  crypto::Random coins = crypto::Random::FromEntropy(entropy);
   std::vector<Cohort> cohorts(rounds);
   for (Cohort& cohort : cohorts) cohort = DrawReleasedCohort(coins);
   // Largest first: the rounds that have a participant k are the first ones.
@@ -202,8 +202,8 @@ uint64_t Claims(const dp::Mechanism& mechanism, bool unit_sends_plus, size_t rou
   std::vector<uint32_t> counts(rounds);
   size_t active = rounds;
   for (uint32_t k = 0; active > 0; ++k) {
-    base::Random noise = base::Random::FromEntropy(entropy);
-    base::Random poisson = base::Random::FromEntropy(entropy);
+    crypto::Random noise = crypto::Random::FromEntropy(entropy);
+    crypto::Random poisson = crypto::Random::FromEntropy(entropy);
     mechanism.NoiseAndQuantize(std::span(updates).first(active), noise, poisson,
                                std::span(counts).first(active));
     for (size_t i = 0; i < active; ++i) sums[i] += counts[i];
@@ -246,7 +246,7 @@ TEST(PoissonCohortAttackTest, ReleasedAveragesAloneRefuteThePoissonPair) {
   constexpr double kThreshold = 3.5;
   constexpr double kMissed = 5e-4;  // of each limit: 99.9 % for both
   const dp::Mechanism mechanism = MakeMechanism();
-  base::SystemEntropy entropy;
+  crypto::SystemEntropy entropy;
   uint64_t right = 0, wrong = 0;
   for (size_t done = 0; done < kRounds; done += kBatch) {
     right += Claims(mechanism, true, kBatch, kThreshold, entropy);

@@ -11,10 +11,10 @@
 
 #include "tacet/accounting/pld_accountant.h"
 #include "tacet/base/parallel.h"
+#include "tacet/data/split.h"
 #include "tacet/dp/mechanism_plan.h"
-#include "tacet/federation/unit_sampling.h"
-#include "tacet/learning/learner.h"
-#include "tacet/learning/split.h"
+#include "tacet/trainer/unit_sampling.h"
+#include "tacet/training/learner.h"
 
 namespace tacet {
 namespace {
@@ -35,12 +35,12 @@ constexpr double kMissed = 2.5e-10;
 // Logistic regression of two sites. The canary is the only record whose last feature is not zero:
 // what happens to that feature's weights is the canary's doing, or noise.
 struct Federation {
-  std::unique_ptr<federation::Learner> learner;
+  std::unique_ptr<trainer::Learner> learner;
   uint64_t canary = 0;  // its unit at site 0
 };
 
 Federation MakeFederation() {
-  learning::DatasetSpec spec;
+  data::DatasetSpec spec;
   spec.name = "audit";
   spec.input_shape = {kInputs};
   spec.classes = 2;
@@ -53,17 +53,17 @@ Federation MakeFederation() {
   }
   features[kInputs - 1] = 100;
   spec.features = std::move(features);
-  learning::LearnerSpec learner;
+  training::LearnerSpec learner;
   learner.model = "logistic";
   learner.held_out_share = 0;
   learner.last_layer_gain = 1e-6;  // the canary is not classified yet: its gradient is long
   learner.unit = accounting::Unit::kRecord;
-  const learning::Dataset dataset = *learning::Dataset::Create(std::move(spec));
-  const learning::Split split(dataset, learner.seed, 0);
+  const data::Dataset dataset = *data::Dataset::Create(std::move(spec));
+  const data::Split split(dataset, learner.seed, 0);
   const auto rows = split.training_rows(0);
   Federation federation;
   federation.canary = static_cast<uint64_t>(std::ranges::find(rows, 0u) - rows.begin());
-  federation.learner = *learning::NewLearner(learner, dataset);
+  federation.learner = *training::NewLearner(learner, dataset);
   return federation;
 }
 
@@ -82,12 +82,12 @@ dp::Mechanism MechanismWith(double sigma, uint64_t dimension) {
 
 // One short training; the answer is how far the models say that the canary is there: the projection
 // of every opened sum on the canary's gradient at the model of that round.
-double RunOnce(const Federation& federation, federation::Trainer& trainer,
+double RunOnce(const Federation& federation, trainer::Trainer& trainer,
                const dp::Mechanism& mechanism, bool with_canary, uint64_t seed) {
-  base::InsecureSeededEntropy entropy(seed, with_canary ? "with" : "without");
-  base::Random coins = base::Random::FromEntropy(entropy);
-  base::Random noise = base::Random::FromEntropy(entropy);
-  base::Random poisson = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(seed, with_canary ? "with" : "without");
+  crypto::Random coins = crypto::Random::FromEntropy(entropy);
+  crypto::Random noise = crypto::Random::FromEntropy(entropy);
+  crypto::Random poisson = crypto::Random::FromEntropy(entropy);
   std::vector<float> model = federation.learner->InitialModel();
   std::vector<float> update(model.size()), canary(model.size());
   std::vector<uint32_t> counts(model.size());
@@ -97,7 +97,7 @@ double RunOnce(const Federation& federation, federation::Trainer& trainer,
     std::vector<uint64_t> sums(model.size(), 0);
     for (uint64_t site = 0; site < kSites; ++site) {
       std::vector<uint32_t> units =
-          federation::DrawUnits(federation.learner->units(site), kRate, coins);
+          trainer::DrawUnits(federation.learner->units(site), kRate, coins);
       if (site == 0 && !with_canary) std::erase(units, federation.canary);
       EXPECT_TRUE(trainer.SumClippedGradients(model, site, units, kClipNorm, update).ok());
       mechanism.Clip(update, update);

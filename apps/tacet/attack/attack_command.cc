@@ -14,19 +14,19 @@
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 namespace {
 
 using storage::file::RunDirectory;
 
-class AttackCommand : public Command {
+class AttackCommand : public program::Command {
  public:
   std::string_view name() const override { return "attack"; }
   std::string_view summary() const override {
     return "test whether a run's model tells who was trained on, beside what epsilon allows";
   }
 
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddPositional("directory", "of a finished run", {}, true, &directory_);
     options.AddString("data", "where the run's data lie now, if they were moved", &data_);
     options.AddChoice("unit",
@@ -66,7 +66,7 @@ class AttackCommand : public Command {
     TACET_ASSIGN_OR_RETURN(const AttackResult result,
                            AttackRun(run, directory->path(), settings_, progress));
     const std::string json = AttackJson(result, run, settings_).Dump(2) + "\n";
-    TACET_RETURN_IF_ERROR(directory->WriteFile(kAttackFile, base::AsBytes(json)));
+    TACET_RETURN_IF_ERROR(directory->WriteFile(run::kAttackFile, base::AsBytes(json)));
     fmt::print("{}", json_ ? json : AttackText(result, run, settings_));
     if (!result.exceeds_bound()) return absl::OkStatus();
     return base::FailedPrecondition("more members were found than the run's epsilon allows");
@@ -88,6 +88,6 @@ class AttackCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> NewAttackCommand() { return std::make_unique<AttackCommand>(); }
+std::unique_ptr<program::Command> NewAttackCommand() { return std::make_unique<AttackCommand>(); }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::attack

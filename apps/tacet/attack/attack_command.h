@@ -6,10 +6,10 @@
 
 #include "apps/tacet/program/command.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 
-std::unique_ptr<Command> NewAttackCommand();
+std::unique_ptr<program::Command> NewAttackCommand();
 
-}  // namespace tacet::app
+}  // namespace tacet::app::attack
 
 #endif  // TACET_APPS_TACET_ATTACK_ATTACK_COMMAND_H_

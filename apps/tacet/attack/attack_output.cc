@@ -8,10 +8,10 @@
 #include "apps/tacet/program/commit.h"
 #include "tacet/accounting/privacy_event.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 namespace {
 
-using attack::Interval;
+using tacet::attack::Interval;
 
 constexpr size_t kRates = std::size(kFalsePositiveRates);
 
@@ -33,7 +33,7 @@ base::JsonValue AttackRows(const std::vector<MeasuredAttack>& attacks) {
   for (const MeasuredAttack& measured : attacks) {
     base::JsonValue points = base::JsonValue::MakeArray();
     for (size_t i = 0; i < kRates; ++i) {
-      const attack::OperatingPoint& point = measured.points[i].point;
+      const tacet::attack::OperatingPoint& point = measured.points[i].point;
       points.Append(base::JsonValue::MakeObject()
                         .Set("allowed_false_positive_rate", kFalsePositiveRates[i])
                         .Set("true_positives", point.true_positives)
@@ -93,7 +93,7 @@ std::string AttacksText(const std::vector<MeasuredAttack>& attacks) {
   out += "\n";
   for (const MeasuredAttack& measured : attacks) {
     for (size_t i = 0; i < kRates; ++i) {
-      const attack::OperatingPoint& point = measured.points[i].point;
+      const tacet::attack::OperatingPoint& point = measured.points[i].point;
       out += fmt::format(
           "  {:<18}{:>12}{:>24}", AttackMethodName(measured.method),
           fmt::format("{:g} %", 100 * kFalsePositiveRates[i]),
@@ -160,7 +160,7 @@ std::string WhyItProvesNothing(const PowerCheck& power) {
         "needed: the attack PROVES NOTHING about this run",
         power.non_members, PowerCheck::kMinNonMembers);
   }
-  const attack::OperatingPoint point = power.at_one_percent();
+  const tacet::attack::OperatingPoint point = power.at_one_percent();
   return fmt::format(
       "on the model that remembers, the likelihood ratio has a true-positive rate of {} % at a "
       "false-positive rate of 1 %; {:g} % with a lower limit above 1 % are needed: the attack "
@@ -222,7 +222,7 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
                           .Set("rounds", result.shadow_rounds)
                           .Set("owners", settings.owners)
                           .Set("seed", settings.seed))
-      .Set("commit", BuildCommit())
+      .Set("commit", program::BuildCommit())
       .Set("false_positive_rates", std::move(rates))
       .Set("confidence", kShownConfidence)
       .Set("joint_confidence", kJointConfidence)
@@ -297,4 +297,4 @@ std::string AttackText(const AttackResult& result, const AttackedRun& run,
   return out;
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::attack

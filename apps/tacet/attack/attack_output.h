@@ -9,7 +9,7 @@
 #include "apps/tacet/attack/membership_attack.h"
 #include "tacet/base/json.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 
 base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
                            const AttackSettings& settings);
@@ -23,6 +23,6 @@ std::string AttackText(const AttackResult& result, const AttackedRun& run,
 std::vector<std::string> AttackVerdict(const AttackResult& result, const AttackedRun& run,
                                        const AttackSettings& settings);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::attack
 
 #endif  // TACET_APPS_TACET_ATTACK_ATTACK_OUTPUT_H_

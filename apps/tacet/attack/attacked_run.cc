@@ -9,30 +9,30 @@
 #include "apps/tacet/run/training_run.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/data_digest.h"
-#include "tacet/learning/split.h"
+#include "tacet/data/split.h"
+#include "tacet/ledger/data_digest.h"
 #include "tacet/storage/file/data_key.h"
 #include "tacet/storage/file/ledger_file.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 namespace {
 
 using accounting::Unit;
-using learning::Dataset;
+using data::Dataset;
 using storage::file::RunDirectory;
 
 absl::StatusOr<uint64_t> CountIn(const base::JsonValue& summary, std::string_view key) {
   const base::JsonValue* member = summary.Find(key);
-  if (member == nullptr) return base::DataLoss("{} has no `{}`", kSummaryFile, key);
+  if (member == nullptr) return base::DataLoss("{} has no `{}`", run::kSummaryFile, key);
   return member->AsUint();
 }
 
 absl::StatusOr<base::JsonValue> ReadSummary(const RunDirectory& directory) {
-  const absl::StatusOr<base::Bytes> text = directory.ReadFile(kSummaryFile);
+  const absl::StatusOr<base::Bytes> text = directory.ReadFile(run::kSummaryFile);
   if (!text.ok()) {
     return base::NotFound(
         "{} holds no finished run: {} is missing (tacet simulate --resume brings a run to its end)",
-        directory.path().string(), kSummaryFile);
+        directory.path().string(), run::kSummaryFile);
   }
   return base::JsonValue::Parse(base::AsText(*text));
 }
@@ -41,14 +41,14 @@ absl::StatusOr<base::JsonValue> ReadSummary(const RunDirectory& directory) {
 // steps that arrange a run's data, they tell where every row went.
 absl::StatusOr<Dataset> RowNumbers(const Dataset& dataset) {
   constexpr uint64_t kExactFloats = uint64_t{1} << 24;
-  learning::DatasetSpec spec{.name = dataset.name(),
-                             .input_shape = {2},
-                             .features = {},
-                             .labels = dataset.labels(),
-                             .sample_owners = std::vector<uint32_t>(dataset.samples()),
-                             .owner_names = {},
-                             .classes = dataset.classes(),
-                             .sample_persons = {}};
+  data::DatasetSpec spec{.name = dataset.name(),
+                         .input_shape = {2},
+                         .features = {},
+                         .labels = dataset.labels(),
+                         .sample_owners = std::vector<uint32_t>(dataset.samples()),
+                         .owner_names = {},
+                         .classes = dataset.classes(),
+                         .sample_persons = {}};
   for (uint64_t owner = 0; owner < dataset.owners(); ++owner) {
     spec.owner_names.push_back(dataset.owner_name(owner));
     for (const uint32_t row : dataset.rows(owner)) {
@@ -72,12 +72,12 @@ uint64_t RowNumber(const Dataset& numbers, uint64_t row) {
 }
 
 // A simulation's key lies in its directory, a live site's in the folder around it.
-absl::StatusOr<base::SecretBytes> DataKeyOf(const RunDirectory& directory) {
+absl::StatusOr<crypto::SecretBytes> DataKeyOf(const RunDirectory& directory) {
   const std::filesystem::path path = std::filesystem::absolute(directory.path());
-  absl::StatusOr<base::SecretBytes> key =
+  absl::StatusOr<crypto::SecretBytes> key =
       storage::file::ReadDataKey(path / storage::file::kDataKeyFile);
   if (key.status().code() != absl::StatusCode::kNotFound) return key;
-  absl::StatusOr<base::SecretBytes> around =
+  absl::StatusOr<crypto::SecretBytes> around =
       storage::file::ReadDataKey(path.parent_path() / storage::file::kDataKeyFile);
   if (around.status().code() != absl::StatusCode::kNotFound) return around;
   return base::FailedPrecondition(
@@ -85,13 +85,13 @@ absl::StatusOr<base::SecretBytes> DataKeyOf(const RunDirectory& directory) {
       (path / storage::file::kDataKeyFile).string());
 }
 
-absl::Status CheckData(const RunDirectory& directory, const RunConfig& config, const Dataset& all,
-                       const base::SecretBytes& key) {
-  TACET_ASSIGN_OR_RETURN(const Dataset arranged, ArrangeRunData(config, all));
-  TACET_ASSIGN_OR_RETURN(const federation::RecoveredLedger ledger,
+absl::Status CheckData(const RunDirectory& directory, const run::RunConfig& config,
+                       const Dataset& all, const crypto::SecretBytes& key) {
+  TACET_ASSIGN_OR_RETURN(const Dataset arranged, run::ArrangeRunData(config, all));
+  TACET_ASSIGN_OR_RETURN(const ledger::RecoveredLedger ledger,
                          storage::file::LedgerFile::Read(directory.path() / "ledger"));
-  const base::Digest digest = federation::KeyedDataDigest(key, federation::kLedgerDigest,
-                                                          learning::DatasetDigest(arranged));
+  const crypto::Digest digest =
+      ledger::KeyedDataDigest(key, ledger::kLedgerDigest, data::DatasetDigest(arranged));
   if (digest == ledger.header.data_digest) return absl::OkStatus();
   return base::FailedPrecondition(
       "{} holds other data than the run in {} was trained on: --data names where they lie now",
@@ -135,7 +135,7 @@ absl::StatusOr<Candidates> Gather(Unit unit, const Dataset& all, const std::vect
       for (const uint32_t row : group.rows) by_owner[owner_of[row]].push_back(row);
     }
   }
-  std::vector<learning::ChosenRows> chosen;
+  std::vector<data::ChosenRows> chosen;
   std::map<uint32_t, uint32_t> new_rows;
   for (auto& [owner, rows] : by_owner) {
     std::ranges::sort(rows);
@@ -144,7 +144,7 @@ absl::StatusOr<Candidates> Gather(Unit unit, const Dataset& all, const std::vect
     }
     chosen.push_back({owner, std::move(rows)});
   }
-  TACET_ASSIGN_OR_RETURN(Dataset data, learning::SelectRows(all, chosen, all.name()));
+  TACET_ASSIGN_OR_RETURN(Dataset data, data::SelectRows(all, chosen, all.name()));
   Candidates candidates{
       .unit = unit, .data = std::move(data), .rows = {}, .is_member = {}, .stratum = {}};
   const auto add = [&](const std::vector<Group>& groups, bool is_member) {
@@ -168,23 +168,23 @@ uint64_t Candidates::members() const {
 
 absl::StatusOr<AttackedRun> AttackedRun::Open(const RunDirectory& directory,
                                               const std::optional<std::string>& data) {
-  TACET_ASSIGN_OR_RETURN(RunConfig config, ConfigOfRun(directory.path()));
+  TACET_ASSIGN_OR_RETURN(run::RunConfig config, run::ConfigOfRun(directory.path()));
   TACET_ASSIGN_OR_RETURN(base::JsonValue summary, ReadSummary(directory));
   if (data.has_value()) config.data.path = *data;
-  RunConfig whole = config;
+  run::RunConfig whole = config;
   whole.data.owners = whole.data.sites = 0;
-  absl::StatusOr<Dataset> all = LoadAllData(whole);
+  absl::StatusOr<Dataset> all = run::LoadAllData(whole);
   if (!all.ok()) {
     return base::Annotate(all.status(), "the run's data (--data names where they lie now)");
   }
-  TACET_ASSIGN_OR_RETURN(base::SecretBytes key, DataKeyOf(directory));
+  TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key, DataKeyOf(directory));
   TACET_RETURN_IF_ERROR(CheckData(directory, config, *all, key));
-  TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec learner, LearnerSpecOf(config));
-  TACET_ASSIGN_OR_RETURN(learning::Architecture architecture,
-                         learning::Architecture::Create({.model = learner.model,
-                                                         .input_shape = all->input_shape(),
-                                                         .hidden = learner.hidden,
-                                                         .classes = all->classes()}));
+  TACET_ASSIGN_OR_RETURN(const training::LearnerSpec learner, run::LearnerSpecOf(config));
+  TACET_ASSIGN_OR_RETURN(models::Architecture architecture,
+                         models::Architecture::Create({.model = learner.model,
+                                                       .input_shape = all->input_shape(),
+                                                       .hidden = learner.hidden,
+                                                       .classes = all->classes()}));
   AttackedRun run(std::move(config), std::move(key), std::move(summary), *std::move(all),
                   std::move(architecture));
   TACET_RETURN_IF_ERROR(run.ReadTerms());
@@ -193,13 +193,12 @@ absl::StatusOr<AttackedRun> AttackedRun::Open(const RunDirectory& directory,
   return run;
 }
 
-base::Digest AttackedRun::KeyedDigest(const Dataset& data) const {
-  return federation::KeyedDataDigest(data_key_, federation::kAttackDigest,
-                                     learning::DatasetDigest(data));
+crypto::Digest AttackedRun::KeyedDigest(const Dataset& data) const {
+  return ledger::KeyedDataDigest(data_key_, ledger::kAttackDigest, data::DatasetDigest(data));
 }
 
 absl::Status AttackedRun::ReadTerms() {
-  TACET_ASSIGN_OR_RETURN(const federation::SimulationSpec spec, SimulationSpecOf(config_));
+  TACET_ASSIGN_OR_RETURN(const simulation::SimulationSpec spec, run::SimulationSpecOf(config_));
   agreed_ = spec.manifest;
   agreed_.dimension = architecture_.dimension();
   agreed_.target_epsilon = 0;
@@ -210,7 +209,7 @@ absl::Status AttackedRun::ReadTerms() {
   TACET_ASSIGN_OR_RETURN(charged_attempts_, CountIn(summary_, "charged_attempts"));
   const auto number = [this](std::string_view key, double& target) -> absl::Status {
     const base::JsonValue* member = summary_.Find(key);
-    if (member == nullptr) return base::DataLoss("{} has no `{}`", kSummaryFile, key);
+    if (member == nullptr) return base::DataLoss("{} has no `{}`", run::kSummaryFile, key);
     TACET_ASSIGN_OR_RETURN(target, member->AsDouble());
     return absl::OkStatus();
   };
@@ -220,16 +219,16 @@ absl::Status AttackedRun::ReadTerms() {
 }
 
 absl::Status AttackedRun::ReadModel(const RunDirectory& directory) {
-  const absl::StatusOr<base::Bytes> bytes = directory.ReadFile(kModelFile);
+  const absl::StatusOr<base::Bytes> bytes = directory.ReadFile(run::kModelFile);
   if (!bytes.ok()) {
     return base::NotFound("{} holds no trained model: {} is missing", directory.path().string(),
-                          kModelFile);
+                          run::kModelFile);
   }
   model_.resize(architecture_.dimension());
   if (bytes->size() != model_.size() * sizeof(float)) {
     return base::DataLoss("{} has {} bytes, a model of {} parameters has {}",
-                          (directory.path() / kModelFile).string(), bytes->size(), model_.size(),
-                          model_.size() * sizeof(float));
+                          (directory.path() / run::kModelFile).string(), bytes->size(),
+                          model_.size(), model_.size() * sizeof(float));
   }
   std::memcpy(model_.data(), bytes->data(), bytes->size());
   return absl::OkStatus();
@@ -237,8 +236,8 @@ absl::Status AttackedRun::ReadModel(const RunDirectory& directory) {
 
 absl::Status AttackedRun::FollowRows() {
   TACET_ASSIGN_OR_RETURN(Dataset numbers, RowNumbers(all_));
-  TACET_ASSIGN_OR_RETURN(const Dataset arranged, ArrangeRunData(config_, std::move(numbers)));
-  const learning::Split split(arranged, config_.run.seed, config_.data.held_out);
+  TACET_ASSIGN_OR_RETURN(const Dataset arranged, run::ArrangeRunData(config_, std::move(numbers)));
+  const data::Split split(arranged, config_.run.seed, config_.data.held_out);
   fates_.assign(all_.samples(), Fate::kLeftOut);
   for (uint64_t row = 0; row < arranged.samples(); ++row) {
     fates_[RowNumber(arranged, row)] = Fate::kHeldOut;
@@ -263,7 +262,7 @@ absl::StatusOr<Candidates> AttackedRun::CandidatesOf(Unit unit, uint64_t owners)
     return base::FailedPrecondition("{} does not say which person a sample is from", all_.name());
   }
   // What a member trained on is nine tenths of it, say; the same share of those who were left out.
-  const learning::Split split(all_, config_.run.seed, config_.data.held_out);
+  const data::Split split(all_, config_.run.seed, config_.data.held_out);
   std::vector<bool> would_train(all_.samples(), false);
   std::map<uint64_t, std::vector<uint32_t>> groups;  // by owner or person
   for (uint64_t owner = 0; owner < all_.owners(); ++owner) {
@@ -304,4 +303,4 @@ absl::StatusOr<Candidates> AttackedRun::CandidatesOf(Unit unit, uint64_t owners)
   return Gather(unit, all_, members, others);
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::attack

@@ -11,13 +11,13 @@
 
 #include "apps/tacet/run/run_config.h"
 #include "tacet/accounting/privacy_event.h"
+#include "tacet/agreement/manifest.h"
 #include "tacet/base/json.h"
-#include "tacet/federation/manifest.h"
-#include "tacet/learning/architecture.h"
-#include "tacet/learning/dataset.h"
+#include "tacet/data/dataset.h"
+#include "tacet/models/architecture.h"
 #include "tacet/storage/file/run_directory.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 
 // Whom a test asks about, one candidate after the other: records, or all samples of an owner or of
 // a person. Members are what the model was trained on; samples that were held out for evaluation
@@ -25,7 +25,7 @@ namespace tacet::app {
 struct Candidates {
   accounting::Unit unit = accounting::Unit::kRecord;
   // The candidates' samples at their owners, before owners are spread over sites.
-  learning::Dataset data;
+  data::Dataset data;
   std::vector<std::vector<uint32_t>> rows;  // of `data`, by candidate
   std::vector<bool> is_member;
   // Unit record: the owner; candidates of one owner are halved among themselves. Else 0.
@@ -49,23 +49,23 @@ class AttackedRun {
   // FailedPrecondition says why there is nobody of one kind.
   absl::StatusOr<Candidates> CandidatesOf(accounting::Unit unit, uint64_t owners) const;
 
-  const RunConfig& config() const { return config_; }
+  const run::RunConfig& config() const { return config_; }
   // With the noise, the clients, the cohort and the expected batch that the run had.
-  const federation::ManifestSpec& agreed() const { return agreed_; }
+  const agreement::ManifestSpec& agreed() const { return agreed_; }
   uint64_t charged_attempts() const { return charged_attempts_; }
   const base::JsonValue& summary() const { return summary_; }
-  const learning::Architecture& architecture() const { return architecture_; }
+  const models::Architecture& architecture() const { return architecture_; }
   const std::vector<float>& model() const { return model_; }
   // Names data in the run's attack folder; keyed by the run's data key.
-  base::Digest KeyedDigest(const learning::Dataset& data) const;
+  crypto::Digest KeyedDigest(const data::Dataset& data) const;
   bool promises_something() const { return !agreed_.without_noise && !agreed_.without_clipping; }
 
  private:
   // What became of a sample of the data set.
   enum class Fate : uint8_t { kLeftOut, kHeldOut, kTrained };
 
-  AttackedRun(RunConfig config, base::SecretBytes data_key, base::JsonValue summary,
-              learning::Dataset all, learning::Architecture architecture)
+  AttackedRun(run::RunConfig config, crypto::SecretBytes data_key, base::JsonValue summary,
+              data::Dataset all, models::Architecture architecture)
       : config_(std::move(config)),
         data_key_(std::move(data_key)),
         summary_(std::move(summary)),
@@ -75,17 +75,17 @@ class AttackedRun {
   absl::Status ReadModel(const storage::file::RunDirectory& directory);
   absl::Status FollowRows();
 
-  RunConfig config_;
-  base::SecretBytes data_key_;
+  run::RunConfig config_;
+  crypto::SecretBytes data_key_;
   base::JsonValue summary_;
-  learning::Dataset all_;  // what data.path holds
-  learning::Architecture architecture_;
-  federation::ManifestSpec agreed_;
+  data::Dataset all_;  // what data.path holds
+  models::Architecture architecture_;
+  agreement::ManifestSpec agreed_;
   uint64_t charged_attempts_ = 0;
   std::vector<float> model_;
   std::vector<Fate> fates_;  // by row of all_
 };
 
-}  // namespace tacet::app
+}  // namespace tacet::app::attack
 
 #endif  // TACET_APPS_TACET_ATTACK_ATTACKED_RUN_H_

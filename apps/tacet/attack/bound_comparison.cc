@@ -6,7 +6,7 @@
 
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 
 std::string_view BoundVerdictName(BoundVerdict verdict) {
   switch (verdict) {
@@ -24,7 +24,7 @@ double LimitConfidence(double joint, size_t comparisons) {
   return 1 - (1 - joint) / (2 * static_cast<double>(std::max<size_t>(comparisons, 1)));
 }
 
-absl::StatusOr<BoundComparison> CompareWithBound(const attack::OperatingPoint& point,
+absl::StatusOr<BoundComparison> CompareWithBound(const tacet::attack::OperatingPoint& point,
                                                  const TruePositiveBound& bound,
                                                  double confidence) {
   BoundComparison comparison{
@@ -64,4 +64,4 @@ std::string ConclusionOf(std::span<const BoundComparison> comparisons, double jo
                      comparisons.size());
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::attack

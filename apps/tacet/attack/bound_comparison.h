@@ -12,7 +12,7 @@
 
 #include "tacet/attack/operating_point.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 
 // Largest true-positive rate at a false-positive rate in (0, 1), by the guarantee.
 using TruePositiveBound = std::function<absl::StatusOr<double>(double false_positive_rate)>;
@@ -38,12 +38,12 @@ double LimitConfidence(double joint, size_t comparisons);
 
 // Limits at `confidence` each. Where the guarantee holds, kExceeded has a probability of at most
 // 2 (1 - confidence), over the choice of the candidates.
-absl::StatusOr<BoundComparison> CompareWithBound(const attack::OperatingPoint& point,
+absl::StatusOr<BoundComparison> CompareWithBound(const tacet::attack::OperatingPoint& point,
                                                  const TruePositiveBound& bound, double confidence);
 
 // The sentence that follows from all comparisons of a run; `joint` is their confidence.
 std::string ConclusionOf(std::span<const BoundComparison> comparisons, double joint);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::attack
 
 #endif  // TACET_APPS_TACET_ATTACK_BOUND_COMPARISON_H_

@@ -8,12 +8,12 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/learning/seeded_random.h"
+#include "tacet/crypto/seeded_random.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 namespace {
 
-using attack::OperatingPoint;
+using tacet::attack::OperatingPoint;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -90,10 +90,10 @@ TEST(BoundComparisonTest, TheConclusionFollowsFromTheRows) {
 TEST(BoundComparisonTest, ADozenComparisonsMakeFewFalseAlarms) {
   constexpr int kTables = 2000;
   constexpr int kComparisons = 12;
-  base::Random random = learning::SeededRandom(1, "tables");
+  crypto::Random random = crypto::SeededRandom(1, "tables");
   const auto heads = [&random](double probability) {
     uint64_t count = 0;
-    for (int i = 0; i < 1000; ++i) count += learning::Uniform(random) < probability ? 1 : 0;
+    for (int i = 0; i < 1000; ++i) count += crypto::Uniform(random) < probability ? 1 : 0;
     return count;
   };
   int alarms = 0;
@@ -116,4 +116,4 @@ TEST(BoundComparisonTest, ADozenComparisonsMakeFewFalseAlarms) {
 }
 
 }  // namespace
-}  // namespace tacet::app
+}  // namespace tacet::app::attack

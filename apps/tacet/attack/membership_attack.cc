@@ -8,10 +8,10 @@
 #include "apps/tacet/attack/shadow_models.h"
 #include "tacet/accounting/true_positive_rate.h"
 #include "tacet/attack/likelihood_ratio.h"
-#include "tacet/base/hash.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/hash.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 namespace {
 
 using accounting::Unit;
@@ -46,7 +46,7 @@ absl::StatusOr<std::vector<accounting::ObservedRounds>> GuaranteedViews(const At
   std::vector<accounting::ObservedRounds> views;
   if (!run.promises_something()) return views;
   accounting::FederationPrivacySpec spec =
-      federation::PrivacyOf(run.agreed(), run.charged_attempts());
+      agreement::PrivacyOf(run.agreed(), run.charged_attempts());
   spec.neighbouring = accounting::Neighbouring::kReplaceOne;
   TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> all,
                          accounting::ObserveFederation(spec));
@@ -93,27 +93,29 @@ absl::StatusOr<std::vector<ObserverBound>> BoundsOf(
 
 MeasuredAttack Measure(AttackMethod method, std::span<const double> scores,
                        const std::vector<bool>& is_member) {
-  const attack::MembershipScores split = attack::SplitScores(scores, is_member);
-  MeasuredAttack measured{
-      .method = method, .auc = attack::AreaUnderCurve(split), .auc_interval = {}, .points = {}};
+  const tacet::attack::MembershipScores split = tacet::attack::SplitScores(scores, is_member);
+  MeasuredAttack measured{.method = method,
+                          .auc = tacet::attack::AreaUnderCurve(split),
+                          .auc_interval = {},
+                          .points = {}};
   if (measured.auc.has_value()) {
-    measured.auc_interval = attack::AreaInterval(*measured.auc, split.members.size(),
-                                                 split.non_members.size(), kShownConfidence);
+    measured.auc_interval = tacet::attack::AreaInterval(*measured.auc, split.members.size(),
+                                                        split.non_members.size(), kShownConfidence);
   }
   for (const double rate : kFalsePositiveRates) {
-    measured.points.push_back({.point = attack::PointAt(split, rate)});
+    measured.points.push_back({.point = tacet::attack::PointAt(split, rate)});
   }
   return measured;
 }
 
 // Both attacks, from what the attacked model said of the candidates.
 absl::StatusOr<std::vector<MeasuredAttack>> MeasureBoth(
-    const Statements& said, std::span<const attack::ShadowModel> shadows,
+    const Statements& said, std::span<const tacet::attack::ShadowModel> shadows,
     const std::vector<bool>& is_member) {
   std::vector<double> small_losses;
   for (const double loss : said.losses) small_losses.push_back(-loss);
   TACET_ASSIGN_OR_RETURN(const std::vector<double> ratios,
-                         attack::LikelihoodRatios(said.confidences, shadows));
+                         tacet::attack::LikelihoodRatios(said.confidences, shadows));
   return std::vector<MeasuredAttack>{Measure(AttackMethod::kLossThreshold, small_losses, is_member),
                                      Measure(AttackMethod::kLikelihoodRatio, ratios, is_member)};
 }
@@ -138,7 +140,7 @@ absl::Status CompareAll(const std::vector<accounting::RepeatedEvent>& stream,
   return absl::OkStatus();
 }
 
-ShadowRecipe ShadowRecipeOf(const AttackedRun& run, const learning::LearnerSpec& learner,
+ShadowRecipe ShadowRecipeOf(const AttackedRun& run, const training::LearnerSpec& learner,
                             const AttackSettings& settings) {
   ShadowRecipe recipe =
       RecipeOf(run.agreed(), learner, run.config().federation.weights == "samples");
@@ -151,7 +153,7 @@ ShadowRecipe ShadowRecipeOf(const AttackedRun& run, const learning::LearnerSpec&
   if (model != learner.model) {
     recipe.learner.model = model;
     if (model == "mlp") recipe.learner.hidden = {64};
-    recipe.learner.precision = learning::Precision::kAuto;
+    recipe.learner.precision = models::Precision::kAuto;
   }
   return recipe;
 }
@@ -176,12 +178,12 @@ ShadowRecipe RememberingRecipe(const ShadowRecipe& of, uint64_t epochs) {
 // Everything that decides what a shadow model says, as a name for its folder.
 std::string FolderName(std::string_view purpose, const Attacker& attacker,
                        const Candidates& candidates) {
-  RunConfig config = attacker.run.config();
+  run::RunConfig config = attacker.run.config();
   config.data.path.clear();
   config.run.threads = 0;
   const AttackSettings& settings = attacker.settings;
-  base::Sha256Hasher hasher;
-  hasher.Update(base::AsBytes(RunConfigToml(config)));
+  crypto::Sha256Hasher hasher;
+  hasher.Update(base::AsBytes(run::RunConfigToml(config)));
   hasher.Update(base::AsBytes(fmt::format(
       "{} {} {} {} {} {}", purpose, settings.seed, attacker.recipe.learner.model,
       attacker.recipe.federation.rounds, attacker.recipe.average_noise, candidates.rows.size())));
@@ -208,9 +210,9 @@ absl::StatusOr<PowerCheck> CheckPower(const Attacker& attacker, const Candidates
   plan.recipe = RememberingRecipe(attacker.recipe, attacker.settings.power_epochs);
   plan.sites = 1;
   plan.count += 1;
-  TACET_ASSIGN_OR_RETURN(std::vector<attack::ShadowModel> shadows,
+  TACET_ASSIGN_OR_RETURN(std::vector<tacet::attack::ShadowModel> shadows,
                          TrainShadowModels(plan, candidates, attacker.out));
-  const attack::ShadowModel attacked = std::move(shadows.back());
+  const tacet::attack::ShadowModel attacked = std::move(shadows.back());
   shadows.pop_back();
   // The loss falls as the odds of the true label rise: the two order a single sample alike.
   Statements said{.confidences = attacked.confidences, .losses = {}};
@@ -227,7 +229,7 @@ absl::StatusOr<UnitTest> TestUnit(const Attacker& attacker, const Candidates& ca
   fmt::print(attacker.out, "{:<12}{} members, {} that are not\n",
              accounting::UnitName(candidates.unit), candidates.members(), candidates.non_members());
   TACET_ASSIGN_OR_RETURN(
-      const std::vector<attack::ShadowModel> shadows,
+      const std::vector<tacet::attack::ShadowModel> shadows,
       TrainShadowModels(PlanOf(attacker, candidates, kShadow), candidates, attacker.out));
   TACET_ASSIGN_OR_RETURN(const Statements said, StatementsOf(attacker.run.architecture(),
                                                              attacker.run.model(), candidates));
@@ -257,12 +259,12 @@ std::string_view AttackMethodName(AttackMethod method) {
 }
 
 bool PowerCheck::passed() const {
-  const attack::OperatingPoint point = at_one_percent();
+  const tacet::attack::OperatingPoint point = at_one_percent();
   return non_members >= kMinNonMembers && point.true_positive_rate() >= kMinTruePositiveRate &&
          point.TruePositiveInterval(kShownConfidence).low > kFalsePositiveRates[1];
 }
 
-attack::OperatingPoint PowerCheck::at_one_percent() const {
+tacet::attack::OperatingPoint PowerCheck::at_one_percent() const {
   for (const MeasuredAttack& measured : attacks) {
     if (measured.method == AttackMethod::kLikelihoodRatio) return measured.points[1].point;
   }
@@ -291,7 +293,7 @@ absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
                                        const std::filesystem::path& directory,
                                        const AttackSettings& settings, std::FILE* out) {
   TACET_RETURN_IF_ERROR(CheckSettings(settings));
-  TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec learner, LearnerSpecOf(run.config()));
+  TACET_ASSIGN_OR_RETURN(const training::LearnerSpec learner, run::LearnerSpecOf(run.config()));
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::ObservedRounds> views, GuaranteedViews(run));
   Attacker attacker{.run = run,
                     .directory = directory,
@@ -329,4 +331,4 @@ absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
   return result;
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::attack

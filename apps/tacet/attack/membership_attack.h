@@ -17,7 +17,7 @@
 #include "tacet/attack/operating_point.h"
 #include "tacet/base/json.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 
 struct AttackSettings {
   uint64_t shadows = 64;
@@ -41,7 +41,7 @@ enum class AttackMethod { kLossThreshold, kLikelihoodRatio };
 std::string_view AttackMethodName(AttackMethod method);
 
 struct MeasuredPoint {
-  attack::OperatingPoint point;
+  tacet::attack::OperatingPoint point;
   // With the outsider's bound; absent without a guarantee and in a power check.
   std::optional<BoundComparison> comparison = {};
 };
@@ -49,7 +49,7 @@ struct MeasuredPoint {
 struct MeasuredAttack {
   AttackMethod method = AttackMethod::kLossThreshold;
   std::optional<double> auc;
-  attack::Interval auc_interval;
+  tacet::attack::Interval auc_interval;
   std::vector<MeasuredPoint> points;  // one for each of kFalsePositiveRates
 };
 
@@ -64,7 +64,7 @@ struct PowerCheck {
   static constexpr double kMinTruePositiveRate = 0.1;
 
   // The likelihood ratio, at a false-positive rate of 1 %.
-  attack::OperatingPoint at_one_percent() const;
+  tacet::attack::OperatingPoint at_one_percent() const;
   // There are kMinNonMembers, the true-positive rate there is at least kMinTruePositiveRate, and
   // the low end of its interval is above 1 %.
   bool passed() const;
@@ -106,6 +106,6 @@ absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
                                        const std::filesystem::path& directory,
                                        const AttackSettings& settings, std::FILE* out);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::attack
 
 #endif  // TACET_APPS_TACET_ATTACK_MEMBERSHIP_ATTACK_H_

@@ -16,11 +16,11 @@
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
-#include "tacet/learning/row_scores.h"
-#include "tacet/learning/seeded_random.h"
+#include "tacet/crypto/seeded_random.h"
 #include "tacet/storage/file/posix_file.h"
+#include "tacet/training/row_scores.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 namespace {
 
 namespace fs = std::filesystem;
@@ -31,10 +31,10 @@ std::vector<bool> HalfOf(const Candidates& candidates, uint64_t seed, uint64_t n
   for (size_t i = 0; i < candidates.rows.size(); ++i) {
     strata[candidates.stratum[i]].push_back(static_cast<uint32_t>(i));
   }
-  base::Random random = learning::SeededRandom(seed, "shadow halves", number / 2);
+  crypto::Random random = crypto::SeededRandom(seed, "shadow halves", number / 2);
   std::vector<bool> first(candidates.rows.size(), false);
   for (auto& [stratum, members] : strata) {
-    learning::Shuffle(random, members);
+    crypto::Shuffle(random, members);
     const size_t half = members.size() / 2 + (members.size() % 2) * random.Below(2);
     for (size_t i = 0; i < half; ++i) first[members[i]] = true;
   }
@@ -42,45 +42,45 @@ std::vector<bool> HalfOf(const Candidates& candidates, uint64_t seed, uint64_t n
   return first;
 }
 
-absl::StatusOr<learning::Dataset> SamplesOf(const Candidates& candidates,
-                                            const std::vector<bool>& chosen, uint64_t sites,
-                                            uint64_t seed) {
-  const learning::Dataset& data = candidates.data;
+absl::StatusOr<data::Dataset> SamplesOf(const Candidates& candidates,
+                                        const std::vector<bool>& chosen, uint64_t sites,
+                                        uint64_t seed) {
+  const data::Dataset& data = candidates.data;
   std::vector<bool> wanted(data.samples(), false);
   for (size_t i = 0; i < chosen.size(); ++i) {
     if (!chosen[i]) continue;
     for (const uint32_t row : candidates.rows[i]) wanted[row] = true;
   }
-  std::vector<learning::ChosenRows> rows;
+  std::vector<data::ChosenRows> rows;
   for (uint64_t owner = 0; owner < data.owners(); ++owner) {
-    learning::ChosenRows own{.owner = owner, .rows = {}};
+    data::ChosenRows own{.owner = owner, .rows = {}};
     for (const uint32_t row : data.rows(owner)) {
       if (wanted[row]) own.rows.push_back(row);
     }
     if (!own.rows.empty()) rows.push_back(std::move(own));
   }
-  TACET_ASSIGN_OR_RETURN(learning::Dataset samples, learning::SelectRows(data, rows, data.name()));
+  TACET_ASSIGN_OR_RETURN(data::Dataset samples, data::SelectRows(data, rows, data.name()));
   if (sites == 0) return samples;
-  return learning::SpreadOverSites(samples, sites, seed);
+  return data::SpreadOverSites(samples, sites, seed);
 }
 
 class ShadowTrainer {
  public:
   ShadowTrainer(const ShadowPlan& plan, const Candidates& candidates,
-                const learning::Architecture& architecture)
+                const models::Architecture& architecture)
       : plan_(plan), candidates_(candidates), architecture_(architecture) {}
 
   // From its file when an earlier attack kept it.
-  absl::StatusOr<attack::ShadowModel> Get(uint64_t number) const {
-    attack::ShadowModel shadow{.confidences = {},
-                               .trained_on = HalfOf(candidates_, plan_.seed, number)};
+  absl::StatusOr<tacet::attack::ShadowModel> Get(uint64_t number) const {
+    tacet::attack::ShadowModel shadow{.confidences = {},
+                                      .trained_on = HalfOf(candidates_, plan_.seed, number)};
     const fs::path path = plan_.folder / fmt::format("shadow-{:04}", number);
     if (std::optional<std::vector<double>> kept = Kept(path)) {
       shadow.confidences = *std::move(kept);
       return shadow;
     }
     TACET_ASSIGN_OR_RETURN(
-        learning::Dataset samples,
+        data::Dataset samples,
         SamplesOf(candidates_, shadow.trained_on, plan_.sites, plan_.recipe.learner.seed));
     TACET_ASSIGN_OR_RETURN(const std::vector<float> model,
                            TrainShadow(plan_.recipe, std::move(samples), plan_.seed, number));
@@ -105,7 +105,7 @@ class ShadowTrainer {
 
   const ShadowPlan& plan_;
   const Candidates& candidates_;
-  const learning::Architecture& architecture_;
+  const models::Architecture& architecture_;
 };
 
 // Says every few seconds how far the models are.
@@ -134,7 +134,7 @@ class Progress {
 
 }  // namespace
 
-absl::StatusOr<Statements> StatementsOf(const learning::Architecture& architecture,
+absl::StatusOr<Statements> StatementsOf(const models::Architecture& architecture,
                                         std::span<const float> model,
                                         const Candidates& candidates) {
   std::vector<uint32_t> rows;
@@ -142,7 +142,7 @@ absl::StatusOr<Statements> StatementsOf(const learning::Architecture& architectu
     rows.insert(rows.end(), own.begin(), own.end());
   }
   TACET_ASSIGN_OR_RETURN(const std::vector<double> odds,
-                         learning::LabelLogOdds(architecture, model, candidates.data, rows));
+                         training::LabelLogOdds(architecture, model, candidates.data, rows));
   Statements said;
   size_t next = 0;
   for (const std::vector<uint32_t>& own : candidates.rows) {
@@ -158,26 +158,24 @@ absl::StatusOr<Statements> StatementsOf(const learning::Architecture& architectu
   return said;
 }
 
-absl::StatusOr<std::vector<attack::ShadowModel>> TrainShadowModels(const ShadowPlan& plan,
-                                                                   const Candidates& candidates,
-                                                                   std::FILE* out) {
-  TACET_ASSIGN_OR_RETURN(
-      const learning::Architecture architecture,
-      learning::Architecture::Create({.model = plan.recipe.learner.model,
-                                      .input_shape = candidates.data.input_shape(),
-                                      .hidden = plan.recipe.learner.hidden,
-                                      .classes = candidates.data.classes()}));
+absl::StatusOr<std::vector<tacet::attack::ShadowModel>> TrainShadowModels(
+    const ShadowPlan& plan, const Candidates& candidates, std::FILE* out) {
+  TACET_ASSIGN_OR_RETURN(const models::Architecture architecture,
+                         models::Architecture::Create({.model = plan.recipe.learner.model,
+                                                       .input_shape = candidates.data.input_shape(),
+                                                       .hidden = plan.recipe.learner.hidden,
+                                                       .classes = candidates.data.classes()}));
   std::error_code error;
   fs::create_directories(plan.folder, error);
   if (error) return base::Unavailable("cannot make {}: {}", plan.folder.string(), error.message());
   const ShadowTrainer trainer(plan, candidates, architecture);
   Progress progress(plan, out);
-  std::vector<attack::ShadowModel> shadows(plan.count);
+  std::vector<tacet::attack::ShadowModel> shadows(plan.count);
   std::vector<absl::Status> statuses(std::min(plan.threads, plan.count));
   std::atomic<uint64_t> next = 0;
   base::RunOnThreads(statuses.size(), [&](size_t thread) {
     for (uint64_t i = next++; i < plan.count; i = next++) {
-      absl::StatusOr<attack::ShadowModel> shadow = trainer.Get(i);
+      absl::StatusOr<tacet::attack::ShadowModel> shadow = trainer.Get(i);
       if (!shadow.ok()) {
         statuses[thread] = base::Annotate(shadow.status(), fmt::format("shadow model {}", i));
         next = plan.count;
@@ -191,4 +189,4 @@ absl::StatusOr<std::vector<attack::ShadowModel>> TrainShadowModels(const ShadowP
   return shadows;
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::attack

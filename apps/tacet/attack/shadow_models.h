@@ -15,7 +15,7 @@
 #include "apps/tacet/attack/shadow_training.h"
 #include "tacet/attack/likelihood_ratio.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 
 struct ShadowPlan {
   ShadowRecipe recipe;
@@ -32,9 +32,8 @@ struct ShadowPlan {
 // Models 2 j and 2 j + 1 divide every stratum between them: with an even count each candidate is in
 // just half of all models. The same for the same seed, whatever the number of threads and of
 // models. Progress goes to `out`.
-absl::StatusOr<std::vector<attack::ShadowModel>> TrainShadowModels(const ShadowPlan& plan,
-                                                                   const Candidates& candidates,
-                                                                   std::FILE* out);
+absl::StatusOr<std::vector<tacet::attack::ShadowModel>> TrainShadowModels(
+    const ShadowPlan& plan, const Candidates& candidates, std::FILE* out);
 
 // What a model says of each candidate, averaged over its samples: `confidences` the log odds of the
 // true label, `losses` the cross-entropy in nats.
@@ -42,9 +41,9 @@ struct Statements {
   std::vector<double> confidences;
   std::vector<double> losses;
 };
-absl::StatusOr<Statements> StatementsOf(const learning::Architecture& architecture,
+absl::StatusOr<Statements> StatementsOf(const models::Architecture& architecture,
                                         std::span<const float> model, const Candidates& candidates);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::attack
 
 #endif  // TACET_APPS_TACET_ATTACK_SHADOW_MODELS_H_

@@ -7,29 +7,29 @@
 #include <numeric>
 #include <utility>
 
+#include "tacet/agreement/cohort.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/seeded_random.h"
 #include "tacet/dp/clip.h"
 #include "tacet/dp/gaussian.h"
-#include "tacet/federation/cohort.h"
-#include "tacet/federation/unit_sampling.h"
-#include "tacet/learning/seeded_random.h"
+#include "tacet/trainer/unit_sampling.h"
 
-namespace tacet::app {
+namespace tacet::app::attack {
 namespace {
 
-bool IsClientUnit(const federation::ManifestSpec& spec) {
+bool IsClientUnit(const agreement::ManifestSpec& spec) {
   return spec.unit == accounting::Unit::kClient;
 }
 
 class ShadowTraining {
  public:
-  ShadowTraining(const ShadowRecipe& recipe, const federation::Learner& learner, uint64_t seed,
+  ShadowTraining(const ShadowRecipe& recipe, const trainer::Learner& learner, uint64_t seed,
                  uint64_t number)
       : recipe_(recipe),
         spec_(recipe.federation),
         learner_(learner),
-        draws_(learning::SeededRandom(seed, "shadow draws", number)),
-        noise_(learning::SeededRandom(seed, "shadow noise", number)),
+        draws_(crypto::SeededRandom(seed, "shadow draws", number)),
+        noise_(crypto::SeededRandom(seed, "shadow noise", number)),
         update_(learner.dimension()) {
     for (uint64_t owner = 0; owner < learner.owners(); ++owner) {
       units_ += static_cast<double>(learner.units(owner));
@@ -41,11 +41,11 @@ class ShadowTraining {
 
   absl::StatusOr<std::vector<float>> Run() {
     TACET_ASSIGN_OR_RETURN(trainer_, learner_.NewTrainer());
-    federation::ServerOptimizerSpec optimizer_spec = spec_.optimizer;
+    agreement::ServerOptimizerSpec optimizer_spec = spec_.optimizer;
     optimizer_spec.rounds = spec_.rounds;
     TACET_ASSIGN_OR_RETURN(
-        federation::ServerOptimizer optimizer,
-        federation::ServerOptimizer::Create(optimizer_spec, learner_.dimension()));
+        agreement::ServerOptimizer optimizer,
+        agreement::ServerOptimizer::Create(optimizer_spec, learner_.dimension()));
     std::vector<float> model = learner_.InitialModel();
     std::vector<double> average(model.size());
     for (uint32_t round = 0; round < spec_.rounds; ++round) {
@@ -78,7 +78,7 @@ class ShadowTraining {
   std::vector<uint64_t> Cohort() {
     if (IsClientUnit(spec_)) {
       std::vector<uint64_t> drawn =
-          federation::DrawCohort(spec_.sampling, learner_.owners(), cohort_, draws_);
+          agreement::DrawCohort(spec_.sampling, learner_.owners(), cohort_, draws_);
       if (!drawn.empty()) return drawn;  // nobody by all coins of a Poisson cohort: everybody
     }
     std::vector<uint64_t> all(learner_.owners());
@@ -93,7 +93,7 @@ class ShadowTraining {
     const double clip_norm = spec_.without_clipping ? kInfinity : spec_.clip_norm;
     if (!IsClientUnit(spec_)) {
       const std::vector<uint32_t> drawn =
-          federation::DrawUnits(learner_.units(owner), spec_.record_rate, draws_);
+          trainer::DrawUnits(learner_.units(owner), spec_.record_rate, draws_);
       TACET_RETURN_IF_ERROR(trainer_->SumClippedGradients(model, owner, drawn, clip_norm, update_));
       dp::ClipAndClamp(update_, kInfinity, spec_.coordinate_bound, update_);
       return absl::OkStatus();
@@ -115,11 +115,11 @@ class ShadowTraining {
   }
 
   const ShadowRecipe& recipe_;
-  const federation::ManifestSpec& spec_;
-  const federation::Learner& learner_;
-  base::Random draws_;
-  base::Random noise_;
-  std::unique_ptr<federation::Trainer> trainer_;
+  const agreement::ManifestSpec& spec_;
+  const trainer::Learner& learner_;
+  crypto::Random draws_;
+  crypto::Random noise_;
+  std::unique_ptr<trainer::Trainer> trainer_;
   std::vector<float> update_;
   double units_ = 0;  // of all owners
   uint32_t cohort_ = 0;
@@ -127,7 +127,7 @@ class ShadowTraining {
 
 }  // namespace
 
-ShadowRecipe RecipeOf(const federation::ManifestSpec& agreed, const learning::LearnerSpec& learner,
+ShadowRecipe RecipeOf(const agreement::ManifestSpec& agreed, const training::LearnerSpec& learner,
                       bool weigh_by_samples) {
   ShadowRecipe recipe{
       .learner = learner, .federation = agreed, .weigh_by_samples = weigh_by_samples};
@@ -136,20 +136,19 @@ ShadowRecipe RecipeOf(const federation::ManifestSpec& agreed, const learning::Le
   recipe.cohort_share = cohort / static_cast<double>(agreed.clients);
   if (agreed.without_noise) return recipe;
   const double uploads = agreed.min_participants != 0 ? agreed.min_participants
-                                                      : federation::UploadRange(agreed).smallest;
+                                                      : agreement::UploadRange(agreed).smallest;
   const double shares = IsClientUnit(agreed) ? uploads : uploads - agreed.colluders;
   const double in_the_sum =
-      agreed.noise_stddev * std::sqrt(federation::ExpectedUploads(agreed) / shares);
+      agreed.noise_stddev * std::sqrt(agreement::ExpectedUploads(agreed) / shares);
   recipe.average_noise = in_the_sum / (IsClientUnit(agreed) ? cohort : agreed.expected_batch);
   return recipe;
 }
 
-absl::StatusOr<std::vector<float>> TrainShadow(const ShadowRecipe& recipe,
-                                               learning::Dataset dataset, uint64_t seed,
-                                               uint64_t number) {
+absl::StatusOr<std::vector<float>> TrainShadow(const ShadowRecipe& recipe, data::Dataset dataset,
+                                               uint64_t seed, uint64_t number) {
   TACET_ASSIGN_OR_RETURN(const auto learner,
-                         learning::NewLearner(recipe.learner, std::move(dataset)));
+                         training::NewLearner(recipe.learner, std::move(dataset)));
   return ShadowTraining(recipe, *learner, seed, number).Run();
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::attack

@@ -13,31 +13,30 @@
 #include "apps/tacet/run/audit_key.h"
 #include "apps/tacet/run/run_output.h"
 #include "apps/tacet/run/run_reader.h"
+#include "tacet/audit/audit_record.h"
+#include "tacet/audit/audit_verify.h"
+#include "tacet/audit/model_card.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/client_ledger.h"
-#include "tacet/report/audit_record.h"
-#include "tacet/report/audit_verify.h"
-#include "tacet/report/model_card.h"
 #include "tacet/storage/file/posix_file.h"
 
-namespace tacet::app {
+namespace tacet::app::audit {
 namespace {
 
 using base::JsonValue;
-using report::AuditedRun;
+using tacet::audit::AuditedRun;
 
 constexpr std::string_view kModelCardFile = "model-card.md";
 
-class AuditCommand : public Command {
+class AuditCommand : public program::Command {
  public:
   std::string_view name() const override { return "audit"; }
   std::string_view summary() const override {
     return "write a signed record of what a run promises to whom, or verify one";
   }
 
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddPositional("run", "run directory to audit; or verify, and then the audit's file", {},
                           true, &run_);
     options.AddPositional("file", "with verify: the file that `tacet audit` wrote", {}, false,
@@ -70,8 +69,8 @@ class AuditCommand : public Command {
   }
 
  private:
-  absl::StatusOr<base::SigningKey> SigningKey(const RunRecord& run) const {
-    if (key_.has_value()) return LoadSigningKey(*key_);
+  absl::StatusOr<crypto::SigningKey> SigningKey(const run::RunRecord& run) const {
+    if (key_.has_value()) return run::LoadSigningKey(*key_);
     if (!run.start.has_value() || !run.start->audit_key.has_value()) {
       return base::FailedPrecondition(
           "the run in {} has no key of its own (the program that began it made none): give one "
@@ -79,36 +78,36 @@ class AuditCommand : public Command {
           "--key FILE",
           run.path.string());
     }
-    absl::StatusOr<base::SigningKey> key = LoadSigningKey(run.path / kAuditKeyFile);
+    absl::StatusOr<crypto::SigningKey> key = run::LoadSigningKey(run.path / run::kAuditKeyFile);
     if (!key.ok()) {
       return base::Annotate(key.status(), "the run's key (another one can be given with --key)");
     }
     if (key->public_key() == *run.start->audit_key) return key;
     return base::FailedPrecondition("{} is not the key that {} names",
-                                    (run.path / kAuditKeyFile).string(),
-                                    (run.path / kStartFile).string());
+                                    (run.path / run::kAuditKeyFile).string(),
+                                    (run.path / run::kStartFile).string());
   }
 
   absl::Status Audit() const {
-    absl::StatusOr<RunToAudit> read = ReadRunToAudit(run_, federation::SystemUnixSeconds());
+    absl::StatusOr<RunToAudit> read = ReadRunToAudit(run_, base::SystemUnixSeconds());
     if (read.status().code() == absl::StatusCode::kDataLoss) {
       return base::Annotate(read.status(), fmt::format("the run in {}", run_));
     }
     TACET_RETURN_IF_ERROR(read.status());
-    const RunRecord& run = read->run;
-    TACET_ASSIGN_OR_RETURN(const base::SigningKey key, SigningKey(run));
+    const run::RunRecord& run = read->run;
+    TACET_ASSIGN_OR_RETURN(const crypto::SigningKey key, SigningKey(run));
     read->facts.signer = key.public_key();
-    absl::StatusOr<AuditedRun> audited = report::CheckFacts(std::move(read->facts));
+    absl::StatusOr<AuditedRun> audited = tacet::audit::CheckFacts(std::move(read->facts));
     if (!audited.ok()) {
       return base::Annotate(audited.status(),
                             fmt::format("the run in {} contradicts itself", run.path.string()));
     }
-    TACET_ASSIGN_OR_RETURN(const JsonValue record, report::AuditRecord(*audited));
+    TACET_ASSIGN_OR_RETURN(const JsonValue record, tacet::audit::AuditRecord(*audited));
     const std::filesystem::path path =
         out_ ? std::filesystem::path(*out_) : run.path / "audit.json";
     const std::filesystem::path card = path.parent_path() / kModelCardFile;
     TACET_RETURN_IF_ERROR(
-        storage::file::ReplaceFile(path, base::AsBytes(report::SignedAudit(record, key))));
+        storage::file::ReplaceFile(path, base::AsBytes(tacet::audit::SignedAudit(record, key))));
     TACET_ASSIGN_OR_RETURN(const std::string text, CardOf(*audited, path.filename().string()));
     TACET_RETURN_IF_ERROR(storage::file::ReplaceFile(card, base::AsBytes(text)));
     PrintAudit(*audited, record, path, card);
@@ -117,19 +116,20 @@ class AuditCommand : public Command {
 
   static absl::StatusOr<std::string> CardOf(const AuditedRun& run, const std::string& name) {
     TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
-                           report::AuditedRows(run));
+                           tacet::audit::AuditedRows(run));
     std::string explanation;
     if (run.promises_something()) {
-      TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement,
-                             StatePrivacy(federation::PrivacyOf(run.agreed, run.charges()), rows));
-      explanation = StatementText(statement);
+      TACET_ASSIGN_OR_RETURN(
+          const privacy::PrivacyStatement statement,
+          privacy::StatePrivacy(agreement::PrivacyOf(run.agreed, run.charges()), rows));
+      explanation = privacy::StatementText(statement);
     }
-    return report::ModelCard(run, rows, explanation, name);
+    return tacet::audit::ModelCard(run, rows, explanation, name);
   }
 
   void PrintAudit(const AuditedRun& run, const JsonValue& record, const std::filesystem::path& path,
                   const std::filesystem::path& card) const {
-    const std::string signer = base::KeyFingerprint(run.facts.signer);
+    const std::string signer = crypto::KeyFingerprint(run.facts.signer);
     if (json_) {
       fmt::print("{}\n", Described(run, record)
                              .Set("audit", path.string())
@@ -153,7 +153,7 @@ class AuditCommand : public Command {
         .Set("rounds", run.complete_rounds())
         .Set("charged_attempts", run.charges())
         .Set("agreement", base::ToHex(run.agreement_digest))
-        .Set("kind", report::RunKindName(run.facts.kind))
+        .Set("kind", tacet::audit::RunKindName(run.facts.kind))
         .Set("released_model", run.facts.released_model
                                    ? JsonValue(base::ToHex(*run.facts.released_model))
                                    : JsonValue())
@@ -164,7 +164,7 @@ class AuditCommand : public Command {
   static void PrintRun(const AuditedRun& run, const JsonValue& record) {
     fmt::print("run         {} of {} rounds{}, {} attempts charged\n", run.complete_rounds(),
                run.agreed.rounds, run.facts.finished ? "" : " (unfinished)", run.charges());
-    fmt::print("kind        {}\n", report::RunKindName(run.facts.kind));
+    fmt::print("kind        {}\n", tacet::audit::RunKindName(run.facts.kind));
     if (!run.facts.labels.empty()) {
       fmt::print("labelled    {}: no guarantee\n", fmt::join(run.facts.labels, ", "));
     }
@@ -176,7 +176,7 @@ class AuditCommand : public Command {
   }
 
   absl::Status Verify() {
-    const absl::StatusOr<report::VerifiedAudit> verified = VerifyFile();
+    const absl::StatusOr<tacet::audit::VerifiedAudit> verified = VerifyFile();
     if (!verified.ok()) {
       if (json_) {
         fmt::print("{}\n", JsonValue::MakeObject()
@@ -207,17 +207,19 @@ class AuditCommand : public Command {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<report::VerifiedAudit> VerifyFile() {
-    TACET_ASSIGN_OR_RETURN(const std::string text, ReadText(file_, report::kMostAuditBytes));
-    TACET_ASSIGN_OR_RETURN(const report::AuditFile file, report::ReadAuditFile(text));
-    TACET_ASSIGN_OR_RETURN(report::VerifiedAudit audit, report::VerifyAudit(file, signer_));
+  absl::StatusOr<tacet::audit::VerifiedAudit> VerifyFile() {
+    TACET_ASSIGN_OR_RETURN(const std::string text,
+                           run::ReadText(file_, tacet::audit::kMostAuditBytes));
+    TACET_ASSIGN_OR_RETURN(const tacet::audit::AuditFile file, tacet::audit::ReadAuditFile(text));
+    TACET_ASSIGN_OR_RETURN(tacet::audit::VerifiedAudit audit,
+                           tacet::audit::VerifyAudit(file, signer_));
     if (!model_.has_value()) {
       audit.notes.push_back(
           "whether a model is that of the record was not checked: give its file with --model");
       return audit;
     }
-    TACET_ASSIGN_OR_RETURN(const base::Digest model, FileDigest(*model_));
-    absl::StatusOr<std::string> which = report::CheckModelFile(audit.run, model);
+    TACET_ASSIGN_OR_RETURN(const crypto::Digest model, FileDigest(*model_));
+    absl::StatusOr<std::string> which = tacet::audit::CheckModelFile(audit.run, model);
     if (!which.ok()) return base::Annotate(which.status(), *model_);
     model_is_ = *std::move(which);
     return audit;
@@ -231,6 +233,6 @@ class AuditCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> NewAuditCommand() { return std::make_unique<AuditCommand>(); }
+std::unique_ptr<program::Command> NewAuditCommand() { return std::make_unique<AuditCommand>(); }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::audit

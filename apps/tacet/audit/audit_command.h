@@ -6,10 +6,10 @@
 
 #include "apps/tacet/program/command.h"
 
-namespace tacet::app {
+namespace tacet::app::audit {
 
-std::unique_ptr<Command> NewAuditCommand();
+std::unique_ptr<program::Command> NewAuditCommand();
 
-}  // namespace tacet::app
+}  // namespace tacet::app::audit
 
 #endif  // TACET_APPS_TACET_AUDIT_AUDIT_COMMAND_H_

@@ -15,38 +15,38 @@
 #include "apps/tacet/program/commit.h"
 #include "apps/tacet/program/software.h"
 #include "apps/tacet/run/run_output.h"
+#include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/json_members.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/checkpoint.h"
-#include "tacet/federation/manifest_bytes.h"
-#include "tacet/federation/model_statement.h"
+#include "tacet/protocol/attestation.h"
+#include "tacet/protocol/checkpoint.h"
 #include "tacet/storage/file/posix_file.h"
 
-namespace tacet::app {
+namespace tacet::app::audit {
 namespace {
 
-using federation::LedgerEntry;
-using federation::ManifestSpec;
-using report::AttemptOutcome;
-using report::AuditedAttempt;
-using report::AuditedRound;
-using report::AuditFacts;
+using agreement::ManifestSpec;
+using ledger::LedgerEntry;
+using tacet::audit::AttemptOutcome;
+using tacet::audit::AuditedAttempt;
+using tacet::audit::AuditedRound;
+using tacet::audit::AuditFacts;
 
 // The manifests that charges were made under, in their order, and the agreement they share.
-absl::Status AddManifests(const RunRecord& run, AuditFacts& facts) {
+absl::Status AddManifests(const run::RunRecord& run, AuditFacts& facts) {
   for (const LedgerEntry& entry : run.ledger->entries) {
-    const base::Digest& hash = entry.label.manifest_hash;
-    if (std::ranges::find(facts.manifests, hash, &report::AuditedManifest::hash) !=
+    const crypto::Digest& hash = entry.label.manifest_hash;
+    if (std::ranges::find(facts.manifests, hash, &tacet::audit::AuditedManifest::hash) !=
         facts.manifests.end()) {
       continue;
     }
-    report::AuditedManifest& manifest = facts.manifests.emplace_back();
+    tacet::audit::AuditedManifest& manifest = facts.manifests.emplace_back();
     manifest.hash = hash;
     const auto kept = run.manifests.find(hash);
     if (kept == run.manifests.end()) continue;
-    TACET_ASSIGN_OR_RETURN(federation::ManifestSpec spec,
-                           federation::ReadManifestBytes(kept->second));
-    facts.agreement = federation::AgreementBytes(spec);
+    TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec,
+                           agreement::ReadManifestBytes(kept->second));
+    facts.agreement = agreement::AgreementBytes(spec);
     manifest.members = std::move(spec.members);
   }
   if (!facts.agreement.empty()) return absl::OkStatus();
@@ -55,15 +55,15 @@ absl::Status AddManifests(const RunRecord& run, AuditFacts& facts) {
 }
 
 // One after the other all rounds that are complete or that the ledger was charged for.
-std::vector<AuditedRound> RoundsOf(const RunRecord& run) {
-  std::map<federation::BegunAttempt, federation::Refusal,
+std::vector<AuditedRound> RoundsOf(const run::RunRecord& run) {
+  std::map<simulation::BegunAttempt, simulation::Refusal,
            decltype([](const auto& a, const auto& b) {
              return std::tie(a.round, a.epoch, a.attempt) < std::tie(b.round, b.epoch, b.attempt);
            })>
       refused;
   for (const auto& [attempt, why] : run.refused) refused.emplace(attempt, why);
   std::map<uint32_t, AuditedRound> rounds;
-  for (const federation::RoundRecord& record : run.rounds) {
+  for (const simulation::RoundRecord& record : run.rounds) {
     rounds[record.round] = {.round = record.round,
                             .participants = record.cohort_size,
                             .sum_not_seen = record.cohort_size == 0,
@@ -79,7 +79,7 @@ std::vector<AuditedRound> RoundsOf(const RunRecord& run) {
         refused.find({.epoch = attempt.epoch, .round = round.round, .attempt = attempt.attempt});
     if (found == refused.end()) continue;
     attempt.outcome = AttemptOutcome::kRefused;
-    attempt.reason = federation::RefusalName(found->second);
+    attempt.reason = simulation::RefusalName(found->second);
   }
   std::vector<AuditedRound> list;
   for (auto& [number, round] : rounds) {
@@ -97,7 +97,7 @@ std::vector<AuditedRound> RoundsOf(const RunRecord& run) {
 
 using AttemptSet = std::set<std::tuple<uint32_t, uint32_t, uint32_t>>;  // round, epoch, attempt
 
-absl::Status CutLedger(std::string_view file, const federation::BegunAttempt& attempt) {
+absl::Status CutLedger(std::string_view file, const simulation::BegunAttempt& attempt) {
   return base::DataLoss(
       "{} knows of round {} attempt {} of epoch {}, which the ledger does not charge: charges were "
       "cut from it",
@@ -105,32 +105,32 @@ absl::Status CutLedger(std::string_view file, const federation::BegunAttempt& at
 }
 
 // The ledger has a charge for everything that the other files know of.
-absl::Status CheckNothingIsCut(const RunRecord& run) {
+absl::Status CheckNothingIsCut(const run::RunRecord& run) {
   AttemptSet charged;
   std::map<uint32_t, uint32_t> in_round;
   for (const LedgerEntry& entry : run.ledger->entries) {
     charged.emplace(entry.label.round, entry.label.epoch, entry.label.attempt);
     ++in_round[entry.label.round];
   }
-  const auto is_charged = [&charged](const federation::BegunAttempt& attempt) {
+  const auto is_charged = [&charged](const simulation::BegunAttempt& attempt) {
     return charged.contains({attempt.round, attempt.epoch, attempt.attempt});
   };
-  for (const federation::BegunAttempt& attempt : run.begun) {
-    if (!is_charged(attempt)) return CutLedger(kAttemptsFile, attempt);
+  for (const simulation::BegunAttempt& attempt : run.begun) {
+    if (!is_charged(attempt)) return CutLedger(run::kAttemptsFile, attempt);
   }
   for (const auto& [attempt, why] : run.refused) {
-    if (!is_charged(attempt)) return CutLedger(kRefusedFile, attempt);
+    if (!is_charged(attempt)) return CutLedger(run::kRefusedFile, attempt);
   }
-  for (const federation::RoundRecord& round : run.rounds) {
+  for (const simulation::RoundRecord& round : run.rounds) {
     if (in_round[round.round] < std::max(round.attempts, 1u)) {
       return base::DataLoss(
           "{} knows of {} attempts of round {}, the ledger charges {}: charges were cut from it",
-          kMetricsFile, std::max(round.attempts, 1u), round.round, in_round[round.round]);
+          run::kMetricsFile, std::max(round.attempts, 1u), round.round, in_round[round.round]);
     }
     if (round.charged_attempts > charged.size()) {
       return base::DataLoss(
           "{} knows of {} charges up to round {}, the ledger has {}: charges were cut from it",
-          kMetricsFile, round.charged_attempts, round.round, charged.size());
+          run::kMetricsFile, round.charged_attempts, round.round, charged.size());
     }
   }
   if (!run.summary.has_value()) return absl::OkStatus();
@@ -138,65 +138,65 @@ absl::Status CheckNothingIsCut(const RunRecord& run) {
   base::JsonMembers summary(*run.summary);
   summary.Need("charged_attempts", attempts);
   summary.Need("rounds", rounds);
-  TACET_RETURN_IF_ERROR(base::Annotate(summary.status(), kSummaryFile));
+  TACET_RETURN_IF_ERROR(base::Annotate(summary.status(), run::kSummaryFile));
   if (attempts == charged.size() && rounds == run.rounds.size()) return absl::OkStatus();
   return base::DataLoss(
       "{} knows of {} rounds and {} charges, {} of {} rounds and the ledger of {} charges",
-      kSummaryFile, rounds, attempts, kMetricsFile, run.rounds.size(), charged.size());
+      run::kSummaryFile, rounds, attempts, run::kMetricsFile, run.rounds.size(), charged.size());
 }
 
 // Where a simulation would go on is where its rounds ended, or one round before: a process ended
 // between the two.
-absl::Status CheckCheckpoint(const RunRecord& run, const std::optional<base::Bytes>& bytes,
+absl::Status CheckCheckpoint(const run::RunRecord& run, const std::optional<base::Bytes>& bytes,
                              std::span<const uint8_t> agreement, const ManifestSpec& agreed) {
   if (!bytes.has_value()) return absl::OkStatus();
-  const std::string_view file = kCheckpointFile;
+  const std::string_view file = run::kCheckpointFile;
   TACET_ASSIGN_OR_RETURN(
-      const federation::Checkpoint checkpoint,
-      federation::ReadCheckpoint(*bytes, base::Sha256(agreement), agreed.dimension));
+      const protocol::Checkpoint checkpoint,
+      protocol::ReadCheckpoint(*bytes, crypto::Sha256(agreement), agreed.dimension));
   const uint32_t rounds = checkpoint.next_round;
   if (rounds > run.rounds.size()) {
     return base::DataLoss("{} knows of {} rounds, {} of {}: rounds were cut from it", file, rounds,
-                          kMetricsFile, run.rounds.size());
+                          run::kMetricsFile, run.rounds.size());
   }
   if (rounds == 0 || !agreed.federated_part.empty()) return absl::OkStatus();
-  if (run.rounds[rounds - 1].model == federation::ModelDigest(checkpoint.model)) {
+  if (run.rounds[rounds - 1].model == protocol::ModelDigest(checkpoint.model)) {
     return absl::OkStatus();
   }
   return base::DataLoss("the model in {} is not the one with which round {} ended by {}", file,
-                        rounds - 1, kMetricsFile);
+                        rounds - 1, run::kMetricsFile);
 }
 
-absl::Status AddReleasedModel(const RunRecord& run, AuditFacts& facts) {
+absl::Status AddReleasedModel(const run::RunRecord& run, AuditFacts& facts) {
   if (!facts.finished) return absl::OkStatus();
-  const std::filesystem::path path = run.path / kModelFile;
-  const absl::StatusOr<base::Digest> digest = FileDigest(path);
+  const std::filesystem::path path = run.path / run::kModelFile;
+  const absl::StatusOr<crypto::Digest> digest = FileDigest(path);
   if (!digest.ok()) return base::Annotate(digest.status(), "the released model");
   facts.released_model = *digest;
   return absl::OkStatus();
 }
 
 // Those that can be checked: a manifest under which nothing was charged is not in the record.
-void AddAttestations(const RunRecord& run, AuditFacts& facts) {
+void AddAttestations(const run::RunRecord& run, AuditFacts& facts) {
   for (const base::Bytes& attestation : run.attestations) {
-    const absl::StatusOr<base::Digest> manifest = federation::ManifestOfStatement(attestation);
-    const bool known =
-        manifest.ok() && std::ranges::find(facts.manifests, *manifest,
-                                           &report::AuditedManifest::hash) != facts.manifests.end();
+    const absl::StatusOr<crypto::Digest> manifest = protocol::ManifestOfStatement(attestation);
+    const bool known = manifest.ok() && std::ranges::find(facts.manifests, *manifest,
+                                                          &tacet::audit::AuditedManifest::hash) !=
+                                            facts.manifests.end();
     if (known) facts.attestations.push_back(attestation);
   }
 }
 
 // The last evaluation that was published, rounded: the summary's, or that of the last round that
 // was evaluated.
-absl::Status AddResult(const RunRecord& run, AuditFacts& facts) {
-  std::optional<federation::Evaluation> last;
-  for (const federation::RoundRecord& record : run.rounds) {
+absl::Status AddResult(const run::RunRecord& run, AuditFacts& facts) {
+  std::optional<trainer::Evaluation> last;
+  for (const simulation::RoundRecord& record : run.rounds) {
     if (record.evaluation.has_value()) last = record.evaluation;
   }
   if (run.summary.has_value()) {
     std::optional<double> accuracy;
-    federation::Evaluation evaluation;
+    trainer::Evaluation evaluation;
     base::JsonMembers summary(*run.summary);
     summary.Take("accuracy", accuracy);
     summary.Take("loss", evaluation.loss);
@@ -206,20 +206,20 @@ absl::Status AddResult(const RunRecord& run, AuditFacts& facts) {
     last = accuracy.has_value() ? std::optional(evaluation) : std::nullopt;
   }
   if (!last.has_value()) return absl::OkStatus();
-  facts.result = {.accuracy = report::RoundedShare(last->accuracy),
-                  .loss = report::RoundedLoss(last->loss)};
+  facts.result = {.accuracy = tacet::audit::RoundedShare(last->accuracy),
+                  .loss = tacet::audit::RoundedLoss(last->loss)};
   if (run.start.has_value() && run.start->evaluation.has_value()) {
     facts.result->samples = run.start->evaluation->samples;
   }
   return absl::OkStatus();
 }
 
-base::Bytes WholeLedger(const federation::RecoveredLedger& ledger) {
-  base::Bytes bytes = federation::WriteLedgerHeader(ledger.header);
-  base::Digest head = ledger.end.genesis;
+base::Bytes WholeLedger(const ledger::RecoveredLedger& ledger) {
+  base::Bytes bytes = ledger::WriteLedgerHeader(ledger.header);
+  crypto::Digest head = ledger.end.genesis;
   for (const LedgerEntry& entry : ledger.entries) {
-    const base::Bytes record = federation::WriteLedgerRecord(entry, head);
-    head = federation::RecordHash(record);
+    const base::Bytes record = ledger::WriteLedgerRecord(entry, head);
+    head = ledger::RecordHash(record);
     bytes.insert(bytes.end(), record.begin(), record.end());
   }
   return bytes;
@@ -227,21 +227,21 @@ base::Bytes WholeLedger(const federation::RecoveredLedger& ledger) {
 
 }  // namespace
 
-absl::StatusOr<base::Digest> FileDigest(const std::filesystem::path& path) {
+absl::StatusOr<crypto::Digest> FileDigest(const std::filesystem::path& path) {
   TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, storage::file::ReadFile(path));
-  return base::Sha256(bytes);
+  return crypto::Sha256(bytes);
 }
 
 absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uint64_t now) {
   // Read first: rounds, ledger and summary of a run that goes on are never behind it.
   std::optional<base::Bytes> checkpoint;
-  absl::StatusOr<base::Bytes> bytes = storage::file::ReadFile(path / kCheckpointFile);
+  absl::StatusOr<base::Bytes> bytes = storage::file::ReadFile(path / run::kCheckpointFile);
   if (bytes.ok()) {
     checkpoint = *std::move(bytes);
   } else if (bytes.status().code() != absl::StatusCode::kNotFound) {
     return bytes.status();
   }
-  TACET_ASSIGN_OR_RETURN(RunRecord run, LoadRun(path));
+  TACET_ASSIGN_OR_RETURN(run::RunRecord run, run::LoadRun(path));
   if (!run.ledger.has_value() || run.ledger->entries.empty()) {
     return base::FailedPrecondition(
         "the run in {} has charged nothing yet: there is nothing to "
@@ -262,18 +262,17 @@ absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uin
   facts.finished = run.finished();
   TACET_RETURN_IF_ERROR(AddResult(run, facts));
   TACET_RETURN_IF_ERROR(AddManifests(run, facts));
-  TACET_ASSIGN_OR_RETURN(const ManifestSpec agreed,
-                         federation::ReadAgreementBytes(facts.agreement));
+  TACET_ASSIGN_OR_RETURN(const ManifestSpec agreed, agreement::ReadAgreementBytes(facts.agreement));
   TACET_RETURN_IF_ERROR(CheckCheckpoint(run, checkpoint, facts.agreement, agreed));
   TACET_RETURN_IF_ERROR(AddReleasedModel(run, facts));
   AddAttestations(run, facts);
   facts.rounds = RoundsOf(run);
   facts.ledger = WholeLedger(*run.ledger);
   facts.ledger_end = run.ledger->end;
-  facts.version = SoftwareVersion();
-  facts.program_commit = BuildCommit();
-  facts.dependencies = SoftwareDependencies();
+  facts.version = program::SoftwareVersion();
+  facts.program_commit = program::BuildCommit();
+  facts.dependencies = program::SoftwareDependencies();
   return RunToAudit{.run = std::move(run), .facts = std::move(facts)};
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::audit

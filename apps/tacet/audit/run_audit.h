@@ -8,16 +8,16 @@
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/run/run_reader.h"
-#include "tacet/base/hash.h"
-#include "tacet/report/audit_facts.h"
+#include "tacet/audit/audit_facts.h"
+#include "tacet/crypto/hash.h"
 
-namespace tacet::app {
+namespace tacet::app::audit {
 
 // A run, and what its files state together. Nothing is signed yet: `facts.signer` is left for the
 // caller.
 struct RunToAudit {
-  RunRecord run;
-  report::AuditFacts facts;
+  run::RunRecord run;
+  tacet::audit::AuditFacts facts;
 };
 
 // Reads the run in `path`. `now` in Unix seconds. FailedPrecondition when nothing was charged yet
@@ -26,8 +26,8 @@ struct RunToAudit {
 absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uint64_t now);
 
 // SHA-256 of a model's file: ModelDigest of its parameters.
-absl::StatusOr<base::Digest> FileDigest(const std::filesystem::path& path);
+absl::StatusOr<crypto::Digest> FileDigest(const std::filesystem::path& path);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::audit
 
 #endif  // TACET_APPS_TACET_AUDIT_RUN_AUDIT_H_

@@ -11,12 +11,12 @@
 #include "apps/tacet/program/unlock_flags.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_output.h"
+#include "tacet/agreement/site_keys.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/site_keys.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/site_folder.h"
 
-namespace tacet::app {
+namespace tacet::app::client {
 namespace {
 
 using storage::file::Membership;
@@ -25,13 +25,13 @@ using storage::file::SiteFolder;
 constexpr std::string_view kHomeHelp = "the site's folder: its keys and what it was handed";
 constexpr std::string_view kDefaultHome = "tacet-site";
 
-class ClientRequestCommand : public Command {
+class ClientRequestCommand : public program::Command {
  public:
   std::string_view name() const override { return "request"; }
   std::string_view summary() const override {
     return "make this site's keys, and the request to be enrolled with them";
   }
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddString("home", kHomeHelp, &home_);
     options.AddString("name", "of the site: lower-case letters, digits, hyphens", &name_);
     options.AddStrings("server-host",
@@ -42,16 +42,16 @@ class ClientRequestCommand : public Command {
     options.Require("name");
   }
   absl::Status Run() override {
-    TACET_RETURN_IF_ERROR(federation::CheckSiteName(name_));
-    TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker, unlock_.New("site's identity"));
-    base::SystemEntropy entropy;
+    TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name_));
+    TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.New("site's identity"));
+    crypto::SystemEntropy entropy;
     TACET_ASSIGN_OR_RETURN(const SiteFolder folder,
                            SiteFolder::Create(home_, name_, hosts_, unlocker, entropy));
     fmt::print(
         "request     {}\nfingerprint {}\n\nSend the request to the coordinating member, and "
         "tell it the fingerprint by another way.\n",
         folder.request_path().string(),
-        federation::FingerprintText(federation::RequestFingerprint(folder.request())));
+        agreement::FingerprintText(agreement::RequestFingerprint(folder.request())));
     return absl::OkStatus();
   }
 
@@ -59,22 +59,22 @@ class ClientRequestCommand : public Command {
   std::string home_ = std::string(kDefaultHome);
   std::string name_;
   std::vector<std::string> hosts_;
-  UnlockFlags unlock_;
+  program::UnlockFlags unlock_;
 };
 
 absl::Status PrintMembership(const Membership& membership) {
-  TACET_ASSIGN_OR_RETURN(const std::string text, SignedManifestText(membership.manifest));
+  TACET_ASSIGN_OR_RETURN(const std::string text, run::SignedManifestText(membership.manifest));
   fmt::print("{}", text);
   return absl::OkStatus();
 }
 
-class ClientJoinCommand : public Command {
+class ClientJoinCommand : public program::Command {
  public:
   std::string_view name() const override { return "join"; }
   std::string_view summary() const override {
     return "accept what the coordinating member handed out, after checking all of it";
   }
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddPositional("invitation", "the file that it sent", {}, true, &invitation_);
     options.AddString("home", kHomeHelp, &home_);
     options.AddString("coordinator",
@@ -84,17 +84,17 @@ class ClientJoinCommand : public Command {
   }
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(home_));
-    TACET_ASSIGN_OR_RETURN(const base::PublicKey coordinator, ExpectedCoordinator(folder));
+    TACET_ASSIGN_OR_RETURN(const crypto::PublicKey coordinator, ExpectedCoordinator(folder));
     TACET_ASSIGN_OR_RETURN(const base::Bytes invitation, storage::file::ReadFile(invitation_));
-    TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker, unlock_.Existing("site's identity"));
-    TACET_ASSIGN_OR_RETURN(const federation::SiteKeys keys, folder.UnlockKeys(unlocker));
+    TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("site's identity"));
+    TACET_ASSIGN_OR_RETURN(const agreement::SiteKeys keys, folder.UnlockKeys(unlocker));
     TACET_ASSIGN_OR_RETURN(const Membership membership, folder.Join(invitation, coordinator, keys));
     return PrintMembership(membership);
   }
 
  private:
-  absl::StatusOr<base::PublicKey> ExpectedCoordinator(const SiteFolder& folder) const {
-    const absl::StatusOr<base::PublicKey> known = folder.Coordinator();
+  absl::StatusOr<crypto::PublicKey> ExpectedCoordinator(const SiteFolder& folder) const {
+    const absl::StatusOr<crypto::PublicKey> known = folder.Coordinator();
     if (!coordinator_.has_value()) {
       if (known.status().code() == absl::StatusCode::kNotFound) {
         return base::InvalidArgument(
@@ -103,11 +103,11 @@ class ClientJoinCommand : public Command {
       }
       return known;
     }
-    TACET_ASSIGN_OR_RETURN(const base::PublicKey given,
-                           federation::ParseFingerprint(*coordinator_));
+    TACET_ASSIGN_OR_RETURN(const crypto::PublicKey given,
+                           agreement::ParseFingerprint(*coordinator_));
     if (known.ok() && *known != given) {
       return base::PermissionDenied("this site belongs to the coordinator {}",
-                                    federation::FingerprintText(*known));
+                                    agreement::FingerprintText(*known));
     }
     return given;
   }
@@ -115,27 +115,27 @@ class ClientJoinCommand : public Command {
   std::string home_ = std::string(kDefaultHome);
   std::string invitation_;
   std::optional<std::string> coordinator_;
-  UnlockFlags unlock_;
+  program::UnlockFlags unlock_;
 };
 
-class ClientShowCommand : public Command {
+class ClientShowCommand : public program::Command {
  public:
   std::string_view name() const override { return "show"; }
   std::string_view summary() const override {
     return "the agreement of this site, its members, and the guarantee in words";
   }
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddString("home", kHomeHelp, &home_);
     options.AddFlag("json", "print JSON", &json_);
   }
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(const SiteFolder folder, SiteFolder::Open(home_));
-    TACET_ASSIGN_OR_RETURN(const Membership membership, MembershipOf(folder, home_));
+    TACET_ASSIGN_OR_RETURN(const Membership membership, federation::MembershipOf(folder, home_));
     if (!json_) return PrintMembership(membership);
-    const federation::Manifest& manifest = membership.manifest.manifest();
+    const agreement::Manifest& manifest = membership.manifest.manifest();
     TACET_ASSIGN_OR_RETURN(base::JsonValue privacy,
-                           PrivacyJson(manifest, manifest.attempt_budget()));
-    fmt::print("{}\n", SignedManifestJson(membership.manifest, std::move(privacy)).Dump(2));
+                           run::PrivacyJson(manifest, manifest.attempt_budget()));
+    fmt::print("{}\n", run::SignedManifestJson(membership.manifest, std::move(privacy)).Dump(2));
     return absl::OkStatus();
   }
 
@@ -146,16 +146,16 @@ class ClientShowCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> NewClientCommand() {
-  std::vector<std::unique_ptr<Command>> commands;
+std::unique_ptr<program::Command> NewClientCommand() {
+  std::vector<std::unique_ptr<program::Command>> commands;
   commands.push_back(std::make_unique<ClientRequestCommand>());
   commands.push_back(std::make_unique<ClientJoinCommand>());
   commands.push_back(std::make_unique<ClientShowCommand>());
 #ifdef TACET_WITH_NETWORK
   commands.push_back(NewClientRunCommand());
 #endif
-  return std::make_unique<CommandGroup>("client", "take part in a federation, beside a site's data",
-                                        std::move(commands));
+  return std::make_unique<program::CommandGroup>(
+      "client", "take part in a federation, beside a site's data", std::move(commands));
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::client

@@ -6,13 +6,13 @@
 
 #include "apps/tacet/program/command.h"
 
-namespace tacet::app {
+namespace tacet::app::client {
 
-std::unique_ptr<Command> NewClientCommand();
+std::unique_ptr<program::Command> NewClientCommand();
 
 // `tacet client run`, in builds with the network.
-std::unique_ptr<Command> NewClientRunCommand();
+std::unique_ptr<program::Command> NewClientRunCommand();
 
-}  // namespace tacet::app
+}  // namespace tacet::app::client
 
 #endif  // TACET_APPS_TACET_CLIENT_CLIENT_COMMAND_H_

@@ -18,23 +18,23 @@
 #include "apps/tacet/federation/membership.h"
 #include "apps/tacet/program/stop_signal.h"
 #include "apps/tacet/program/unlock_flags.h"
-#include "tacet/base/certificates.h"
 #include "tacet/base/json.h"
-#include "tacet/base/random.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/learner_updates.h"
-#include "tacet/federation/member_loop.h"
-#include "tacet/federation/member_session.h"
-#include "tacet/federation/remote_server.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/crypto/random.h"
+#include "tacet/member/member_loop.h"
+#include "tacet/member/member_session.h"
+#include "tacet/member/remote_server.h"
 #include "tacet/storage/file/node_log_file.h"
 #include "tacet/storage/file/site_folder.h"
 #include "tacet/storage/file/site_state_folder.h"
+#include "tacet/trainer/learner_updates.h"
 #include "tacet/transport/grpc/grpc_wire.h"
 
-namespace tacet::app {
+namespace tacet::app::client {
 namespace {
 
-using federation::MemberSession;
+using member::MemberSession;
 using storage::file::Membership;
 using storage::file::SiteFolder;
 
@@ -43,10 +43,10 @@ constexpr uint64_t kSecondsADay = 86'400;
 // Ends the calls in progress as soon as a signal arrives.
 class WireStopper {
  public:
-  explicit WireStopper(federation::Wire& wire)
+  explicit WireStopper(protocol::Wire& wire)
       : thread_([&wire](const std::stop_token& token) {
           while (!token.stop_requested()) {
-            if (StopSignal::Arrived()) return wire.Stop();
+            if (program::StopSignal::Arrived()) return wire.Stop();
             std::this_thread::sleep_for(std::chrono::milliseconds(100));
           }
         }) {}
@@ -55,14 +55,14 @@ class WireStopper {
   std::jthread thread_;
 };
 
-class ClientRunCommand : public Command {
+class ClientRunCommand : public program::Command {
  public:
   std::string_view name() const override { return "run"; }
   std::string_view summary() const override {
     return "take part until the federation is done: train, seal, send, open, check everything";
   }
 
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddString("home", "the site's folder: its keys, what it was handed, its state", &home_);
     options.AddString("server", "HOST:PORT of the federation's server", &server_);
     options.AddString("proxy",
@@ -85,12 +85,11 @@ class ClientRunCommand : public Command {
     TACET_RETURN_IF_ERROR(external_.Check());
     TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(home_));
     TACET_ASSIGN_OR_RETURN(const Membership membership, Joined(folder));
-    TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker, unlock_.Existing("site's identity"));
-    TACET_ASSIGN_OR_RETURN(const federation::SiteKeys keys, folder.UnlockKeys(unlocker));
-    TACET_ASSIGN_OR_RETURN(
-        const base::SecretBytes epoch_key,
-        federation::OpenEpochKey(membership.sealed_epoch_key, membership.manifest,
-                                 *membership.member, keys.sealing));
+    TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("site's identity"));
+    TACET_ASSIGN_OR_RETURN(const agreement::SiteKeys keys, folder.UnlockKeys(unlocker));
+    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes epoch_key,
+                           agreement::OpenEpochKey(membership.sealed_epoch_key, membership.manifest,
+                                                   *membership.member, keys.sealing));
     TACET_ASSIGN_OR_RETURN(const SiteTraining training,
                            LoadSiteTraining(data_, membership.manifest));
     TACET_ASSIGN_OR_RETURN(const std::vector<float> initial, folder.InitialModel());
@@ -108,14 +107,14 @@ class ClientRunCommand : public Command {
                                                  .authority = membership.manifest.authority(),
                                                  .certificate = membership.certificate},
                                                 keys.tls));
-    base::SystemEntropy entropy;
+    crypto::SystemEntropy entropy;
     const auto wait = [](double seconds) {
-      return StopSignal::Wait(std::chrono::duration<double>(seconds));
+      return program::StopSignal::Wait(std::chrono::duration<double>(seconds));
     };
     const auto tell = [this](const absl::Status& trouble) { TellTrouble(trouble); };
-    federation::Patience patience({}, entropy, wait, tell);
-    const federation::RemoteServer server(membership.manifest, *membership.member, keys.signing,
-                                          *wire, federation::SystemUnixSeconds, std::ref(patience));
+    member::Patience patience({}, entropy, wait, tell);
+    const member::RemoteServer server(membership.manifest, *membership.member, keys.signing, *wire,
+                                      base::SystemUnixSeconds, std::ref(patience));
     TACET_ASSIGN_OR_RETURN(const auto updates,
                            Updates(membership.manifest.manifest(), training, entropy));
     TACET_ASSIGN_OR_RETURN(const auto session,
@@ -131,10 +130,10 @@ class ClientRunCommand : public Command {
                                                   .entropy = entropy},
                                                  initial));
     Introduce(membership, training);
-    const StopSignal stop("\ntacet: ending; once more to end at once\n");
+    const program::StopSignal stop("\ntacet: ending; once more to end at once\n");
     const WireStopper stopper(*wire);
     TACET_RETURN_IF_ERROR(run->Begin(*session));
-    const absl::Status ended = federation::RunMember(
+    const absl::Status ended = member::RunMember(
         *session, {}, entropy,
         {.wait = wait, .on_trouble = tell, .on_progress = [&](const MemberSession& now) {
            TellAlarms(now);
@@ -151,36 +150,36 @@ class ClientRunCommand : public Command {
 
  private:
   absl::StatusOr<Membership> Joined(const SiteFolder& folder) const {
-    TACET_ASSIGN_OR_RETURN(Membership membership, MembershipOf(folder, home_));
+    TACET_ASSIGN_OR_RETURN(Membership membership, federation::MembershipOf(folder, home_));
     if (!membership.member.has_value()) {
       return base::FailedPrecondition("{} is the server's folder: tacet server runs it", home_);
     }
     return membership;
   }
 
-  absl::StatusOr<std::unique_ptr<federation::UpdateSource>> Updates(
-      const federation::Manifest& manifest, const SiteTraining& training,
-      base::Entropy& coins) const {
+  absl::StatusOr<std::unique_ptr<trainer::UpdateSource>> Updates(
+      const agreement::Manifest& manifest, const SiteTraining& training,
+      crypto::Entropy& coins) const {
     if (!external_.chosen()) {
-      return federation::LearnerUpdates::Create(manifest, *training.learner, 0, coins);
+      return trainer::LearnerUpdates::Create(manifest, *training.learner, 0, coins);
     }
     return ExternalTraining::Create(manifest,
                                     external_.Spec(std::filesystem::path(home_) / "exchange",
-                                                   [] { return StopSignal::Arrived(); }));
+                                                   [] { return program::StopSignal::Arrived(); }));
   }
 
   void Introduce(const Membership& membership, const SiteTraining& training) const {
-    const federation::SignedManifest& manifest = membership.manifest;
+    const agreement::SignedManifest& manifest = membership.manifest;
     Say("federation  {}, epoch {}: {} is member {} of {}\n", manifest.federation(),
         manifest.epoch(), manifest.members()[*membership.member].name, *membership.member,
         manifest.members().size());
     Say("data        {}: {} samples to train on\n", training.data.name,
         training.learner->training_samples(0));
     Say("server      {}\n", server_);
-    const absl::StatusOr<base::CertificateFacts> facts =
-        base::ReadCertificate(membership.certificate);
-    const uint64_t now = federation::SystemUnixSeconds();
-    if (facts.ok() && facts->not_after < now + kCertificateWarningSeconds) {
+    const absl::StatusOr<crypto::CertificateFacts> facts =
+        crypto::ReadCertificate(membership.certificate);
+    const uint64_t now = base::SystemUnixSeconds();
+    if (facts.ok() && facts->not_after < now + federation::kCertificateWarningSeconds) {
       fmt::print(stderr,
                  "tacet: this site's certificate {}: ask the coordinating member for a new "
                  "invitation\n",
@@ -199,7 +198,7 @@ class ClientRunCommand : public Command {
 
   void TellTrouble(const absl::Status& trouble) {
     const std::string text = base::Message(trouble);
-    if (StopSignal::Arrived() || text == last_trouble_) return;
+    if (program::StopSignal::Arrived() || text == last_trouble_) return;
     last_trouble_ = text;
     fmt::print(stderr, "tacet: {}; trying again\n", text);
   }
@@ -207,16 +206,16 @@ class ClientRunCommand : public Command {
   void TellAlarms(const MemberSession& session) {
     last_trouble_.clear();
     for (; told_alarms_ < session.alarms().size(); ++told_alarms_) {
-      const federation::NodeEvent& alarm = session.alarms()[told_alarms_];
+      const member::NodeEvent& alarm = session.alarms()[told_alarms_];
       fmt::print(stderr, "tacet: ALARM {}: {}\n", alarm.what, alarm.text);
     }
   }
 
   void Finish(const MemberSession& session, const Membership& membership,
-              const federation::ClientLedger& ledger, const std::filesystem::path& run,
+              const ledger::ClientLedger& ledger, const std::filesystem::path& run,
               bool done) const {
     const uint64_t charged = ledger.ChargesOf(membership.manifest.manifest().agreement());
-    const absl::StatusOr<federation::SpentEpsilon> spent = ledger.spending().Epsilon();
+    const absl::StatusOr<accounting::SpentEpsilon> spent = ledger.spending().Epsilon();
     const double epsilon = spent.ok() ? spent->epsilon : std::numeric_limits<double>::infinity();
     Say("{} rounds {}, {} attempts charged, epsilon {} in the ledger, {} alarms; model, ledger and "
         "metrics are in {}\n",
@@ -225,7 +224,7 @@ class ClientRunCommand : public Command {
         session.alarms().size(), run.string());
     if (!json_) return;
     base::JsonValue alarms = base::JsonValue::MakeArray();
-    for (const federation::NodeEvent& alarm : session.alarms()) alarms.Append(alarm.what);
+    for (const member::NodeEvent& alarm : session.alarms()) alarms.Append(alarm.what);
     fmt::print("{}\n", base::JsonValue::MakeObject()
                            .Set("federation", membership.manifest.federation())
                            .Set("member", membership.manifest.members()[*membership.member].name)
@@ -245,7 +244,7 @@ class ClientRunCommand : public Command {
   ExternalTrainingFlags external_;
   std::optional<double> budget_epsilon_;
   bool json_ = false;
-  UnlockFlags unlock_;
+  program::UnlockFlags unlock_;
 
   size_t told_alarms_ = 0;
   std::string last_trouble_;
@@ -253,6 +252,8 @@ class ClientRunCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> NewClientRunCommand() { return std::make_unique<ClientRunCommand>(); }
+std::unique_ptr<program::Command> NewClientRunCommand() {
+  return std::make_unique<ClientRunCommand>();
+}
 
-}  // namespace tacet::app
+}  // namespace tacet::app::client

@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tacet/base/float_bytes.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/float_bytes.h"
 #include "tacet/storage/file/posix_file.h"
 
-namespace tacet::app {
+namespace tacet::app::client {
 namespace {
 
 namespace fs = std::filesystem;
@@ -91,7 +91,7 @@ class Program {
 
 absl::Status WriteModel(const fs::path& path, std::span<const float> model) {
   const storage::file::File file(path, O_WRONLY | O_CREAT | O_TRUNC, kOwnerOnly);
-  if (file.ok() && file.WriteAll(federation::FloatBytes(model))) return absl::OkStatus();
+  if (file.ok() && file.WriteAll(base::FloatBytes(model))) return absl::OkStatus();
   return storage::file::SystemError("write", path);
 }
 
@@ -109,7 +109,7 @@ absl::StatusOr<std::vector<float>> ReadResult(const fs::path& path, uint64_t par
   TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, storage::file::ReadWhole(file, path));
   base::ByteReader reader(bytes, "training result");
   TACET_ASSIGN_OR_RETURN(std::vector<float> result,
-                         federation::ReadFloats(reader, parameters, "parameters"));
+                         base::ReadFloats(reader, parameters, "parameters"));
   for (size_t i = 0; i < result.size(); ++i) {
     if (std::isfinite(result[i])) continue;
     return base::DataLoss("{}: parameter {} is not a finite number", path.string(), i);
@@ -138,7 +138,7 @@ class Exchange {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ExternalTraining>> ExternalTraining::Create(
-    const federation::Manifest& manifest, ExternalTrainingSpec spec) {
+    const agreement::Manifest& manifest, ExternalTrainingSpec spec) {
   if (spec.program.empty() || spec.program.front().empty()) {
     return base::InvalidArgument("which program is to train?");
   }
@@ -191,7 +191,7 @@ absl::Status ExternalTraining::Run(uint32_t round) const {
   return base::FailedPrecondition("the training program was ended by signal {}", WTERMSIG(status));
 }
 
-void ExternalTrainingFlags::Register(Options& options) {
+void ExternalTrainingFlags::Register(program::Options& options) {
   options.AddString(
       "train-with",
       "a program of this site's own that trains, instead of the built-in model: it is "
@@ -217,4 +217,4 @@ ExternalTrainingSpec ExternalTrainingFlags::Spec(fs::path folder,
   return spec;
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::client

@@ -15,10 +15,10 @@
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/program/options.h"
-#include "tacet/federation/manifest.h"
-#include "tacet/federation/update_source.h"
+#include "tacet/agreement/manifest.h"
+#include "tacet/trainer/update_source.h"
 
-namespace tacet::app {
+namespace tacet::app::client {
 
 struct ExternalTrainingSpec {
   std::vector<std::string> program;  // with its arguments; found in PATH unless it names a folder
@@ -31,12 +31,12 @@ struct ExternalTrainingSpec {
 // Runs PROGRAM ARGUMENTS... MODEL RESULT ROUND: it reads d parameters from the file MODEL and
 // leaves d new ones in the file RESULT, all little-endian binary32. The update is the difference.
 // The files are readable by this user alone, and gone afterwards.
-class ExternalTraining final : public federation::UpdateSource {
+class ExternalTraining final : public trainer::UpdateSource {
  public:
   // InvalidArgument without a program, or where the unit is not the client: what one record or
   // person adds would have to be clipped, which a program outside cannot be seen to do.
   static absl::StatusOr<std::unique_ptr<ExternalTraining>> Create(
-      const federation::Manifest& manifest, ExternalTrainingSpec spec);
+      const agreement::Manifest& manifest, ExternalTrainingSpec spec);
 
   // Cancelled when it was stopped; DeadlineExceeded when it took too long; FailedPrecondition when
   // the program could not be run or ended with an error; DataLoss when what it left is not d finite
@@ -57,7 +57,7 @@ class ExternalTraining final : public federation::UpdateSource {
 // How a site says that a program of its own trains.
 class ExternalTrainingFlags {
  public:
-  void Register(Options& options);
+  void Register(program::Options& options);
 
   bool chosen() const { return program_.has_value(); }
   // InvalidArgument when arguments are given and no program.
@@ -70,6 +70,6 @@ class ExternalTrainingFlags {
   double most_seconds_ = 3600;
 };
 
-}  // namespace tacet::app
+}  // namespace tacet::app::client
 
 #endif  // TACET_APPS_TACET_CLIENT_EXTERNAL_TRAINING_H_

@@ -13,14 +13,14 @@
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 
-namespace tacet::app {
+namespace tacet::app::client {
 namespace {
 
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-federation::Manifest Agreement(uint64_t dimension) {
-  federation::ManifestSpec spec;
+agreement::Manifest Agreement(uint64_t dimension) {
+  agreement::ManifestSpec spec;
   spec.model = "logistic";
   spec.dimension = dimension;
   spec.clients = 2;
@@ -29,7 +29,7 @@ federation::Manifest Agreement(uint64_t dimension) {
   spec.scale = 1e-2;
   spec.noise_stddev = 3;
   spec.members.resize(2);
-  return *federation::Manifest::Create(spec);
+  return *agreement::Manifest::Create(spec);
 }
 
 class ExternalTrainingTest : public ::testing::Test {
@@ -43,7 +43,7 @@ class ExternalTrainingTest : public ::testing::Test {
   absl::Status TrainWith(
       std::vector<std::string> program, double most_seconds = 60,
       std::function<bool()> stop = [] { return false; }) {
-    const federation::Manifest manifest = Agreement(model_.size());
+    const agreement::Manifest manifest = Agreement(model_.size());
     auto training = ExternalTraining::Create(manifest, {.program = std::move(program),
                                                         .folder = folder_,
                                                         .most_seconds = most_seconds,
@@ -122,15 +122,15 @@ TEST_F(ExternalTrainingTest, ItIsEndedWhenItTakesTooLongOrIsStopped) {
 }
 
 TEST_F(ExternalTrainingTest, IsForClientsAlone) {
-  const federation::Manifest manifest = Agreement(4);
+  const agreement::Manifest manifest = Agreement(4);
   EXPECT_EQ(ExternalTraining::Create(manifest, {}).status().code(),
             absl::StatusCode::kInvalidArgument);
-  federation::ManifestSpec records = manifest.spec();
+  agreement::ManifestSpec records = manifest.spec();
   records.unit = accounting::Unit::kRecord;
   records.neighbouring = accounting::Neighbouring::kZeroOut;
   records.record_rate = 0.1;
   records.expected_batch = 10;
-  const auto made = federation::Manifest::Create(records);
+  const auto made = agreement::Manifest::Create(records);
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_THAT(
       base::Message(
@@ -159,4 +159,4 @@ TEST_F(ExternalTrainingTest, TheExampleInPythonTrainsALogisticModel) {
 #endif
 
 }  // namespace
-}  // namespace tacet::app
+}  // namespace tacet::app::client

@@ -13,13 +13,13 @@
 
 #include "apps/tacet/client/site_training.h"
 #include "apps/tacet/run/run_output.h"
+#include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/stopwatch.h"
-#include "tacet/federation/client_ledger.h"
-#include "tacet/federation/member_session.h"
-#include "tacet/federation/signed_manifest.h"
+#include "tacet/ledger/privacy_ledger.h"
+#include "tacet/member/member_session.h"
 #include "tacet/storage/file/run_directory.h"
 
-namespace tacet::app {
+namespace tacet::app::client {
 
 // One object serves one process. Figures on the site's own held-out samples are outside of epsilon:
 // they are neither computed nor told unless run.publish_evaluation asks for it, and then rounded.
@@ -29,53 +29,52 @@ class SiteRun {
   // run with other settings, or another process uses it.
   static absl::StatusOr<std::unique_ptr<SiteRun>> Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
-                                                       const federation::SignedManifest& manifest,
+                                                       const agreement::SignedManifest& manifest,
                                                        uint64_t member, std::FILE* out);
 
   // The run's ledger, with this budget instead of the federation's when one is given.
-  absl::StatusOr<std::unique_ptr<federation::ClientLedger>> OpenLedger(
+  absl::StatusOr<std::unique_ptr<ledger::ClientLedger>> OpenLedger(
       std::optional<double> budget_epsilon);
 
-  absl::Status Begin(const federation::MemberSession& session);
+  absl::Status Begin(const member::MemberSession& session);
   // Writes down every round that was applied since the last call.
-  absl::Status Progress(const federation::MemberSession& session,
-                        const federation::ClientLedger& ledger);
+  absl::Status Progress(const member::MemberSession& session, const ledger::ClientLedger& ledger);
   // The model, and when the federation is done the summary.
-  absl::Status End(const federation::MemberSession& session, const federation::ClientLedger& ledger,
+  absl::Status End(const member::MemberSession& session, const ledger::ClientLedger& ledger,
                    bool done);
 
   const std::filesystem::path& path() const { return directory_->path(); }
 
  private:
-  SiteRun(const SiteTraining& training, const federation::Manifest& manifest, uint64_t member,
+  SiteRun(const SiteTraining& training, const agreement::Manifest& manifest, uint64_t member,
           std::unique_ptr<storage::file::RunDirectory> directory, std::FILE* out)
       : training_(training),
         manifest_(manifest),
         directory_(std::move(directory)),
         reporter_(*directory_, {},
-                  {.kind = report::RunKind::kMember,
+                  {.kind = tacet::audit::RunKind::kMember,
                    .member = member,
                    .publish_evaluation = training.config.run.publish_evaluation.value_or(false)},
                   out) {}
   // Rounded; nothing when it is not to be published.
-  absl::StatusOr<std::optional<federation::Evaluation>> Evaluate(
-      const federation::MemberSession& session) const;
+  absl::StatusOr<std::optional<trainer::Evaluation>> Evaluate(
+      const member::MemberSession& session) const;
   // Keeps this member's statement about the model that it has now.
-  absl::Status Attest(const federation::MemberSession& session);
-  absl::Status KeepOthersAttestations(const federation::MemberSession& session);
-  absl::Status Write(const federation::MemberSession& session,
-                     const federation::ClientLedger& ledger, uint32_t round);
+  absl::Status Attest(const member::MemberSession& session);
+  absl::Status KeepOthersAttestations(const member::MemberSession& session);
+  absl::Status Write(const member::MemberSession& session, const ledger::ClientLedger& ledger,
+                     uint32_t round);
 
   const SiteTraining& training_;
-  const federation::Manifest& manifest_;
+  const agreement::Manifest& manifest_;
   std::unique_ptr<storage::file::RunDirectory> directory_;
-  RunReporter reporter_;
+  run::RunReporter reporter_;
   base::Stopwatch since_start_, since_round_;
   uint32_t written_ = 0;              // rounds
   std::optional<uint32_t> attested_;  // the last round whose beginning was
-  std::optional<federation::Evaluation> last_;
+  std::optional<trainer::Evaluation> last_;
 };
 
-}  // namespace tacet::app
+}  // namespace tacet::app::client
 
 #endif  // TACET_APPS_TACET_CLIENT_SITE_RUN_H_

@@ -5,15 +5,15 @@
 
 #include "apps/tacet/run/training_run.h"
 #include "tacet/base/status.h"
-#include "tacet/learning/dataset.h"
-#include "tacet/learning/learner.h"
+#include "tacet/data/dataset.h"
+#include "tacet/training/learner.h"
 
-namespace tacet::app {
+namespace tacet::app::client {
 namespace {
 
 // The samples of one owner.
-absl::StatusOr<learning::Dataset> OwnData(const learning::Dataset& all,
-                                          const std::optional<uint64_t>& owner) {
+absl::StatusOr<data::Dataset> OwnData(const data::Dataset& all,
+                                      const std::optional<uint64_t>& owner) {
   if (!owner.has_value() && all.owners() > 1) {
     return base::InvalidArgument(
         "{} has the data of {} owners: choose this site's with --owner (or say in --config how "
@@ -26,14 +26,14 @@ absl::StatusOr<learning::Dataset> OwnData(const learning::Dataset& all,
                                  all.owners());
   }
   const std::span<const uint32_t> rows = all.rows(own);
-  const std::vector<learning::ChosenRows> chosen = {
+  const std::vector<data::ChosenRows> chosen = {
       {.owner = own, .rows = std::vector<uint32_t>(rows.begin(), rows.end())}};
-  return learning::SelectRows(all, chosen, fmt::format("{}, {}", all.name(), all.owner_name(own)));
+  return data::SelectRows(all, chosen, fmt::format("{}, {}", all.name(), all.owner_name(own)));
 }
 
 }  // namespace
 
-void SiteDataFlags::Register(Options& options) {
+void SiteDataFlags::Register(program::Options& options) {
   options.AddString("data", "folder or file with this site's data (docs/formats/datasets.md)",
                     &path_);
   options.AddString("config",
@@ -45,12 +45,14 @@ void SiteDataFlags::Register(Options& options) {
   options.AddUint("owner", "which of the data's owners this site is, from 0", &owner_);
 }
 
-absl::StatusOr<RunConfig> SiteDataFlags::Config(const federation::SignedManifest& manifest) const {
-  TACET_ASSIGN_OR_RETURN(RunConfig config, ParseRunConfig(manifest.annex(), "the agreement"));
+absl::StatusOr<run::RunConfig> SiteDataFlags::Config(
+    const agreement::SignedManifest& manifest) const {
+  TACET_ASSIGN_OR_RETURN(run::RunConfig config,
+                         run::ParseRunConfig(manifest.annex(), "the agreement"));
   config.run.publish_evaluation.reset();  // nobody else's to decide
   if (config_.has_value()) {
-    TACET_ASSIGN_OR_RETURN(const RunConfig own, LoadRunConfig(*config_));
-    if (AgreedToml(own) != AgreedToml(RunConfig())) {
+    TACET_ASSIGN_OR_RETURN(const run::RunConfig own, run::LoadRunConfig(*config_));
+    if (run::AgreedToml(own) != run::AgreedToml(run::RunConfig())) {
       return base::InvalidArgument(
           "{} sets keys on which all sites have agreed: only what belongs to this site can stand "
           "there (data.path, data.csv_owner_column, data.held_out, data.owners, data.sites, "
@@ -79,16 +81,16 @@ absl::StatusOr<RunConfig> SiteDataFlags::Config(const federation::SignedManifest
 }
 
 absl::StatusOr<SiteTraining> LoadSiteTraining(const SiteDataFlags& flags,
-                                              const federation::SignedManifest& manifest) {
+                                              const agreement::SignedManifest& manifest) {
   SiteTraining training;
   TACET_ASSIGN_OR_RETURN(training.config, flags.Config(manifest));
-  TACET_ASSIGN_OR_RETURN(const learning::Dataset all, LoadRunData(training.config));
-  TACET_ASSIGN_OR_RETURN(learning::Dataset own, OwnData(all, flags.owner()));
-  training.data = LedgerDataOf(own);
-  training.most_frequent_class = learning::MostFrequentClassShare(own);
-  TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec spec, LearnerSpecOf(training.config));
-  TACET_ASSIGN_OR_RETURN(training.learner, learning::NewLearner(spec, std::move(own)));
+  TACET_ASSIGN_OR_RETURN(const data::Dataset all, run::LoadRunData(training.config));
+  TACET_ASSIGN_OR_RETURN(data::Dataset own, OwnData(all, flags.owner()));
+  training.data = run::LedgerDataOf(own);
+  training.most_frequent_class = data::MostFrequentClassShare(own);
+  TACET_ASSIGN_OR_RETURN(const training::LearnerSpec spec, run::LearnerSpecOf(training.config));
+  TACET_ASSIGN_OR_RETURN(training.learner, training::NewLearner(spec, std::move(own)));
   return training;
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::client

@@ -11,20 +11,20 @@
 
 #include "apps/tacet/program/options.h"
 #include "apps/tacet/run/run_config.h"
-#include "tacet/federation/learner.h"
-#include "tacet/federation/signed_manifest.h"
-#include "tacet/federation/simulation.h"
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/simulation/simulation.h"
+#include "tacet/trainer/learner.h"
 
-namespace tacet::app {
+namespace tacet::app::client {
 
 // Where a site's data are, as flags.
 class SiteDataFlags {
  public:
-  void Register(Options& options);
+  void Register(program::Options& options);
 
   // The settings that the sites agreed on, with this site's own of section [data] and precision.
   // InvalidArgument when the site's file sets a key that was agreed.
-  absl::StatusOr<RunConfig> Config(const federation::SignedManifest& manifest) const;
+  absl::StatusOr<run::RunConfig> Config(const agreement::SignedManifest& manifest) const;
   const std::optional<uint64_t>& owner() const { return owner_; }
 
  private:
@@ -35,15 +35,15 @@ class SiteDataFlags {
 
 // A learner whose only owner is this site.
 struct SiteTraining {
-  RunConfig config;
-  federation::SimulatedData data;
+  run::RunConfig config;
+  simulation::SimulatedData data;
   double most_frequent_class = 0;  // accuracy of always answering it
-  std::unique_ptr<federation::Learner> learner;
+  std::unique_ptr<trainer::Learner> learner;
 };
 // InvalidArgument when the data have several owners and none is chosen, or do not fit the model.
 absl::StatusOr<SiteTraining> LoadSiteTraining(const SiteDataFlags& flags,
-                                              const federation::SignedManifest& manifest);
+                                              const agreement::SignedManifest& manifest);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::client
 
 #endif  // TACET_APPS_TACET_CLIENT_SITE_TRAINING_H_

@@ -3,18 +3,18 @@
 #include <utility>
 #include <vector>
 
-namespace tacet::app {
+namespace tacet::app::federation {
 
-std::unique_ptr<Command> NewFederationCommand() {
-  std::vector<std::unique_ptr<Command>> commands;
+std::unique_ptr<program::Command> NewFederationCommand() {
+  std::vector<std::unique_ptr<program::Command>> commands;
   commands.push_back(NewFederationInitCommand());
   commands.push_back(NewFederationEnrolCommand());
   commands.push_back(NewFederationSealKeyCommand());
   commands.push_back(NewFederationShowCommand());
   commands.push_back(NewFederationRotateCommand());
-  return std::make_unique<CommandGroup>(
+  return std::make_unique<program::CommandGroup>(
       "federation", "set up a federation: done by a coordinating member, never by the server",
       std::move(commands));
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::federation

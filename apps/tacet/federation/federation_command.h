@@ -6,17 +6,17 @@
 
 #include "apps/tacet/program/command.h"
 
-namespace tacet::app {
+namespace tacet::app::federation {
 
-std::unique_ptr<Command> NewFederationCommand();
+std::unique_ptr<program::Command> NewFederationCommand();
 
 // Its subcommands, each in a file of its own.
-std::unique_ptr<Command> NewFederationInitCommand();
-std::unique_ptr<Command> NewFederationEnrolCommand();
-std::unique_ptr<Command> NewFederationSealKeyCommand();
-std::unique_ptr<Command> NewFederationShowCommand();
-std::unique_ptr<Command> NewFederationRotateCommand();
+std::unique_ptr<program::Command> NewFederationInitCommand();
+std::unique_ptr<program::Command> NewFederationEnrolCommand();
+std::unique_ptr<program::Command> NewFederationSealKeyCommand();
+std::unique_ptr<program::Command> NewFederationShowCommand();
+std::unique_ptr<program::Command> NewFederationRotateCommand();
 
-}  // namespace tacet::app
+}  // namespace tacet::app::federation
 
 #endif  // TACET_APPS_TACET_FEDERATION_FEDERATION_COMMAND_H_

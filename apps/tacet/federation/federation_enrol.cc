@@ -10,13 +10,13 @@
 #include "apps/tacet/federation/federation_command.h"
 #include "apps/tacet/federation/federation_setup.h"
 #include "apps/tacet/program/unlock_flags.h"
-#include "tacet/base/certificates.h"
+#include "tacet/agreement/site_keys.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/site_keys.h"
+#include "tacet/crypto/certificates.h"
 #include "tacet/storage/file/coordinator_folder.h"
 #include "tacet/storage/file/posix_file.h"
 
-namespace tacet::app {
+namespace tacet::app::federation {
 namespace {
 
 using storage::file::CoordinatorFolder;
@@ -24,14 +24,14 @@ using storage::file::CoordinatorKeys;
 
 constexpr uint64_t kSecondsADay = 86'400;
 
-class FederationEnrolCommand : public Command {
+class FederationEnrolCommand : public program::Command {
  public:
   std::string_view name() const override { return "enrol"; }
   std::string_view summary() const override {
     return "make a site, or the server, known: checks its request and signs its certificate";
   }
 
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddPositional("name", "of the site", {}, true, &name_);
     options.AddString("folder", kFolderHelp, &folder_);
     options.AddString("request", "the file that the site sent", &request_);
@@ -47,18 +47,19 @@ class FederationEnrolCommand : public Command {
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder, CoordinatorFolder::Open(folder_));
     TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, storage::file::ReadFile(request_));
-    TACET_ASSIGN_OR_RETURN(const federation::EnrolmentRequest request,
-                           federation::ReadEnrolmentRequest(bytes));
+    TACET_ASSIGN_OR_RETURN(const agreement::EnrolmentRequest request,
+                           agreement::ReadEnrolmentRequest(bytes));
     if (request.name != name_) {
       return base::InvalidArgument("{} is the request of {}, not of {}", request_, request.name,
                                    name_);
     }
-    TACET_RETURN_IF_ERROR(CheckFingerprint(federation::RequestFingerprint(bytes)));
-    TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
+    TACET_RETURN_IF_ERROR(CheckFingerprint(agreement::RequestFingerprint(bytes)));
+    TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
-    TACET_ASSIGN_OR_RETURN(const base::CertificateSpec spec, SpecOf(request, folder));
-    TACET_ASSIGN_OR_RETURN(const base::Bytes certificate,
-                           base::IssueCertificate(spec, keys.authority, folder.parts().authority));
+    TACET_ASSIGN_OR_RETURN(const crypto::CertificateSpec spec, SpecOf(request, folder));
+    TACET_ASSIGN_OR_RETURN(
+        const base::Bytes certificate,
+        crypto::IssueCertificate(spec, keys.authority, folder.parts().authority));
     TACET_RETURN_IF_ERROR(folder.Enrol(bytes, certificate));
     fmt::print("{} is enrolled as {}. When all are: tacet federation seal-key\n", name_,
                request.server ? "the server" : "a site");
@@ -66,10 +67,10 @@ class FederationEnrolCommand : public Command {
   }
 
  private:
-  absl::StatusOr<base::CertificateSpec> SpecOf(const federation::EnrolmentRequest& request,
-                                               const CoordinatorFolder& folder) const {
-    TACET_ASSIGN_OR_RETURN(const base::CertificateFacts authority,
-                           base::ReadCertificate(folder.parts().authority));
+  absl::StatusOr<crypto::CertificateSpec> SpecOf(const agreement::EnrolmentRequest& request,
+                                                 const CoordinatorFolder& folder) const {
+    TACET_ASSIGN_OR_RETURN(const crypto::CertificateFacts authority,
+                           crypto::ReadCertificate(folder.parts().authority));
     const auto now = static_cast<uint64_t>(std::time(nullptr));
     if (days_ == 0 || now >= authority.not_after) {
       return base::InvalidArgument(
@@ -78,23 +79,24 @@ class FederationEnrolCommand : public Command {
           days_, now >= authority.not_after ? "has expired" : "is valid");
     }
     const uint64_t left = authority.not_after - now;
-    return base::CertificateSpec{
+    return crypto::CertificateSpec{
         .common_name = request.name,
-        .role = request.server ? base::CertificateRole::kServer : base::CertificateRole::kClient,
+        .role =
+            request.server ? crypto::CertificateRole::kServer : crypto::CertificateRole::kClient,
         .public_key = request.tls_key,
         .hosts = request.hosts,
         .not_before = now,
         .not_after = now + (days_ < left / kSecondsADay ? days_ * kSecondsADay : left)};
   }
 
-  absl::Status CheckFingerprint(const base::Digest& fingerprint) const {
+  absl::Status CheckFingerprint(const crypto::Digest& fingerprint) const {
     if (fingerprint_.has_value()) {
-      TACET_ASSIGN_OR_RETURN(const base::Digest told, federation::ParseFingerprint(*fingerprint_));
+      TACET_ASSIGN_OR_RETURN(const crypto::Digest told, agreement::ParseFingerprint(*fingerprint_));
       if (told == fingerprint) return absl::OkStatus();
       return base::PermissionDenied(
           "the request has the fingerprint {}: somebody altered it, or "
           "it is another one",
-          federation::FingerprintText(fingerprint));
+          agreement::FingerprintText(fingerprint));
     }
     if (::isatty(STDIN_FILENO) == 0) {
       return base::InvalidArgument("--fingerprint is needed where nobody can be asked");
@@ -102,7 +104,7 @@ class FederationEnrolCommand : public Command {
     fmt::print(
         "The request of {} has the fingerprint\n  {}\nDid the site tell you the same, by "
         "another way than the request came? (yes/no) ",
-        name_, federation::FingerprintText(fingerprint));
+        name_, agreement::FingerprintText(fingerprint));
     std::fflush(stdout);
     std::string answer;
     std::getline(std::cin, answer);
@@ -114,13 +116,13 @@ class FederationEnrolCommand : public Command {
   std::string folder_ = std::string(kDefaultFolder);
   std::optional<std::string> fingerprint_;
   uint64_t days_ = 365;
-  UnlockFlags unlock_;
+  program::UnlockFlags unlock_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> NewFederationEnrolCommand() {
+std::unique_ptr<program::Command> NewFederationEnrolCommand() {
   return std::make_unique<FederationEnrolCommand>();
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::federation

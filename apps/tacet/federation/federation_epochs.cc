@@ -7,21 +7,21 @@
 #include "apps/tacet/federation/federation_command.h"
 #include "apps/tacet/federation/federation_setup.h"
 #include "apps/tacet/program/unlock_flags.h"
-#include "tacet/base/random.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/random.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
-namespace tacet::app {
+namespace tacet::app::federation {
 namespace {
 
 using storage::file::CoordinatorFolder;
 using storage::file::CoordinatorKeys;
 
 absl::Status HandOut(CoordinatorFolder& folder, const CoordinatorKeys& keys,
-                     const base::Unlocker& unlocker) {
-  TACET_ASSIGN_OR_RETURN(const federation::SignedManifest manifest,
+                     const crypto::Unlocker& unlocker) {
+  TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
                          SignLatestManifest(folder, keys.signing));
-  TACET_ASSIGN_OR_RETURN(const base::SecretBytes epoch_key,
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes epoch_key,
                          folder.EpochKey(manifest.epoch(), unlocker));
   TACET_ASSIGN_OR_RETURN(const std::vector<HandedOut> handed_out,
                          WriteInvitations(folder, manifest, keys.signing, epoch_key));
@@ -34,39 +34,39 @@ absl::Status HandOut(CoordinatorFolder& folder, const CoordinatorKeys& keys,
   fmt::print(
       "Send each its own file; a site accepts it with\n"
       "  tacet client join FILE --coordinator \"{}\"\n",
-      federation::FingerprintText(keys.signing.public_key()));
+      agreement::FingerprintText(keys.signing.public_key()));
   return absl::OkStatus();
 }
 
-class FederationSealKeyCommand : public Command {
+class FederationSealKeyCommand : public program::Command {
  public:
   std::string_view name() const override { return "seal-key"; }
   std::string_view summary() const override {
     return "sign the epoch's manifest and seal its key for each member, in a file to hand to it";
   }
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);
     unlock_.Register(options);
   }
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder, CoordinatorFolder::Open(folder_));
-    TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
+    TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
     return HandOut(folder, keys, unlocker);
   }
 
  private:
   std::string folder_ = std::string(kDefaultFolder);
-  UnlockFlags unlock_;
+  program::UnlockFlags unlock_;
 };
 
-class FederationRotateCommand : public Command {
+class FederationRotateCommand : public program::Command {
  public:
   std::string_view name() const override { return "rotate"; }
   std::string_view summary() const override {
     return "begin an epoch with a fresh key, without the sites removed, with those enrolled since";
   }
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);
     options.AddStrings("remove", "name of a site that is no member any more; may be repeated",
                        &removed_);
@@ -74,11 +74,11 @@ class FederationRotateCommand : public Command {
   }
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder, CoordinatorFolder::Open(folder_));
-    TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
+    TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
     TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
     for (const std::string& name : removed_) TACET_RETURN_IF_ERROR(folder.Remove(name));
-    base::SystemEntropy entropy;
+    crypto::SystemEntropy entropy;
     TACET_RETURN_IF_ERROR(folder.BeginEpoch(epoch + 1, entropy.Draw(32), unlocker, entropy));
     return HandOut(folder, keys, unlocker);
   }
@@ -86,16 +86,16 @@ class FederationRotateCommand : public Command {
  private:
   std::string folder_ = std::string(kDefaultFolder);
   std::vector<std::string> removed_;
-  UnlockFlags unlock_;
+  program::UnlockFlags unlock_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> NewFederationSealKeyCommand() {
+std::unique_ptr<program::Command> NewFederationSealKeyCommand() {
   return std::make_unique<FederationSealKeyCommand>();
 }
-std::unique_ptr<Command> NewFederationRotateCommand() {
+std::unique_ptr<program::Command> NewFederationRotateCommand() {
   return std::make_unique<FederationRotateCommand>();
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::federation

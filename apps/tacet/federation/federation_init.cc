@@ -12,14 +12,14 @@
 #include "apps/tacet/program/unlock_flags.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_config.h"
-#include "tacet/base/certificates.h"
+#include "tacet/agreement/site_keys.h"
 #include "tacet/base/json.h"
-#include "tacet/base/random.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/site_keys.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/crypto/random.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
-namespace tacet::app {
+namespace tacet::app::federation {
 namespace {
 
 using storage::file::CoordinatorFolder;
@@ -28,14 +28,14 @@ using storage::file::CoordinatorKeys;
 constexpr uint64_t kSecondsADay = 86'400;
 constexpr uint64_t kMostDays = 36'500;
 
-class FederationInitCommand : public Command {
+class FederationInitCommand : public program::Command {
  public:
   std::string_view name() const override { return "init"; }
   std::string_view summary() const override {
     return "begin a federation: agreement, certificate authority, first epoch key, initial model";
   }
 
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);
     options.AddString("name", "of the federation: lower-case letters, digits, hyphens", &name_);
     options.AddString("config",
@@ -52,39 +52,40 @@ class FederationInitCommand : public Command {
   }
 
   absl::Status Run() override {
-    TACET_RETURN_IF_ERROR(federation::CheckSiteName(name_));
+    TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name_));
     if (days_ == 0 || days_ > kMostDays) {
       return base::InvalidArgument("--days is {}, it must be from 1 to {}", days_, kMostDays);
     }
-    TACET_ASSIGN_OR_RETURN(const RunConfig config, LoadRunConfig(config_));
+    TACET_ASSIGN_OR_RETURN(const run::RunConfig config, run::LoadRunConfig(config_));
     if (!config.model.federated.empty() || !config.model.start.empty()) {
       return base::InvalidArgument(
           "model.federated and model.start are for `tacet simulate`: a federation is set up with "
           "all "
           "of a model, drawn by run.seed");
     }
-    TACET_ASSIGN_OR_RETURN(const learning::ArchitectureSpec shape, ArchitectureSpecOf(config));
-    TACET_ASSIGN_OR_RETURN(const learning::Architecture architecture,
-                           learning::Architecture::Create(shape));
+    TACET_ASSIGN_OR_RETURN(const models::ArchitectureSpec shape, run::ArchitectureSpecOf(config));
+    TACET_ASSIGN_OR_RETURN(const models::Architecture architecture,
+                           models::Architecture::Create(shape));
     const std::vector<float> model =
         architecture.InitialParameters(config.run.seed, config.model.last_layer_gain);
-    const std::string agreed = AgreedToml(config);
-    TACET_ASSIGN_OR_RETURN(const federation::Manifest plan, Plan(config, agreed, model));
-    TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, PrivacyWarnings(plan.spec()));
-    TACET_ASSIGN_OR_RETURN(const base::Unlocker unlocker, unlock_.New("coordinator's keys"));
-    TACET_ASSIGN_OR_RETURN(const base::PublicKey coordinator, Make(agreed, model, unlocker));
+    const std::string agreed = run::AgreedToml(config);
+    TACET_ASSIGN_OR_RETURN(const agreement::Manifest plan, Plan(config, agreed, model));
+    TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
+                           privacy::PrivacyWarnings(plan.spec()));
+    TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.New("coordinator's keys"));
+    TACET_ASSIGN_OR_RETURN(const crypto::PublicKey coordinator, Make(agreed, model, unlocker));
     Print(plan, warnings, coordinator);
     return absl::OkStatus();
   }
 
  private:
   // With keys that nobody has: whether the agreement can be planned at all.
-  absl::StatusOr<federation::Manifest> Plan(const RunConfig& config, const std::string& agreed,
-                                            const std::vector<float>& model) const {
-    if (!federation::SimulationLabels(*SimulationSpecOf(config)).empty()) {
+  absl::StatusOr<agreement::Manifest> Plan(const run::RunConfig& config, const std::string& agreed,
+                                           const std::vector<float>& model) const {
+    if (!simulation::SimulationLabels(*run::SimulationSpecOf(config)).empty()) {
       return base::InvalidArgument("{}: section [run] makes sense in simulations only", config_);
     }
-    TACET_ASSIGN_OR_RETURN(federation::ManifestSpec spec, AgreementOf(agreed, model));
+    TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, AgreementOf(agreed, model));
     spec.clients = members_ != 0 ? members_ : spec.cohort;
     if (spec.clients == 0 || spec.clients > (uint64_t{1} << 24)) {
       return base::InvalidArgument(
@@ -93,23 +94,23 @@ class FederationInitCommand : public Command {
     }
     if (spec.cohort == 0) spec.cohort = static_cast<uint32_t>(spec.clients);
     spec.members.resize(spec.clients);
-    return federation::Manifest::Create(std::move(spec));
+    return agreement::Manifest::Create(std::move(spec));
   }
 
-  absl::StatusOr<base::PublicKey> Make(const std::string& agreed, const std::vector<float>& model,
-                                       const base::Unlocker& unlocker) const {
-    base::SystemEntropy entropy;
-    const CoordinatorKeys keys{.signing = base::SigningKey::Generate(entropy),
-                               .authority = base::TlsKey::Generate()};
+  absl::StatusOr<crypto::PublicKey> Make(const std::string& agreed, const std::vector<float>& model,
+                                         const crypto::Unlocker& unlocker) const {
+    crypto::SystemEntropy entropy;
+    const CoordinatorKeys keys{.signing = crypto::SigningKey::Generate(entropy),
+                               .authority = crypto::TlsKey::Generate()};
     const auto now = static_cast<uint64_t>(std::time(nullptr));
     TACET_ASSIGN_OR_RETURN(base::Bytes authority,
-                           base::IssueAuthority({.common_name = name_,
-                                                 .role = base::CertificateRole::kAuthority,
-                                                 .public_key = keys.authority.public_key(),
-                                                 .hosts = {},
-                                                 .not_before = now,
-                                                 .not_after = now + days_ * kSecondsADay},
-                                                keys.authority));
+                           crypto::IssueAuthority({.common_name = name_,
+                                                   .role = crypto::CertificateRole::kAuthority,
+                                                   .public_key = keys.authority.public_key(),
+                                                   .hosts = {},
+                                                   .not_before = now,
+                                                   .not_after = now + days_ * kSecondsADay},
+                                                  keys.authority));
     base::Bytes initial_model(model.size() * sizeof(float));
     std::memcpy(initial_model.data(), model.data(), initial_model.size());
     TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder,
@@ -123,15 +124,15 @@ class FederationInitCommand : public Command {
     return keys.signing.public_key();
   }
 
-  void Print(const federation::Manifest& plan, const std::vector<std::string>& warnings,
-             const base::PublicKey& coordinator) const {
+  void Print(const agreement::Manifest& plan, const std::vector<std::string>& warnings,
+             const crypto::PublicKey& coordinator) const {
     if (json_) {
       fmt::print("{}\n", base::JsonValue::MakeObject()
                              .Set("federation", name_)
                              .Set("folder", folder_)
                              .Set("coordinator", base::ToHex(coordinator))
                              .Set("dimension", plan.spec().dimension)
-                             .Set("warnings", WarningsJson(warnings))
+                             .Set("warnings", privacy::WarningsJson(warnings))
                              .Dump(2));
       return;
     }
@@ -140,8 +141,8 @@ class FederationInitCommand : public Command {
         "a "
         "way that nobody can alter. Each makes its keys with\n  tacet client request --name NAME\n"
         "and sends you its request; enrol it with\n  tacet federation enrol NAME --request FILE\n",
-        AgreementText(plan), WarningLines(warnings), folder_,
-        federation::FingerprintText(coordinator));
+        run::AgreementText(plan), privacy::WarningLines(warnings), folder_,
+        agreement::FingerprintText(coordinator));
   }
 
   std::string folder_ = std::string(kDefaultFolder);
@@ -149,13 +150,13 @@ class FederationInitCommand : public Command {
   uint64_t members_ = 0;
   uint64_t days_ = 3650;
   bool json_ = false;
-  UnlockFlags unlock_;
+  program::UnlockFlags unlock_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> NewFederationInitCommand() {
+std::unique_ptr<program::Command> NewFederationInitCommand() {
   return std::make_unique<FederationInitCommand>();
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::federation

@@ -6,13 +6,13 @@
 
 #include "apps/tacet/run/run_config.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/checkpoint.h"
+#include "tacet/protocol/checkpoint.h"
 
-namespace tacet::app {
+namespace tacet::app::federation {
 namespace {
 
-using federation::ManifestMember;
-using federation::SignedManifest;
+using agreement::ManifestMember;
+using agreement::SignedManifest;
 using storage::file::CoordinatorFolder;
 using storage::file::EnrolledSite;
 
@@ -42,23 +42,24 @@ std::vector<float> FloatsOf(std::span<const uint8_t> bytes) {
 
 }  // namespace
 
-absl::StatusOr<federation::ManifestSpec> AgreementOf(std::string_view agreed_toml,
-                                                     std::span<const float> initial_model) {
-  TACET_ASSIGN_OR_RETURN(const RunConfig config, ParseRunConfig(agreed_toml, "federation.toml"));
-  TACET_ASSIGN_OR_RETURN(const federation::SimulationSpec spec, SimulationSpecOf(config));
-  if (!federation::SimulationLabels(spec).empty() || spec.weigh_by_samples) {
+absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml,
+                                                    std::span<const float> initial_model) {
+  TACET_ASSIGN_OR_RETURN(const run::RunConfig config,
+                         run::ParseRunConfig(agreed_toml, "federation.toml"));
+  TACET_ASSIGN_OR_RETURN(const simulation::SimulationSpec spec, run::SimulationSpecOf(config));
+  if (!simulation::SimulationLabels(spec).empty() || spec.weigh_by_samples) {
     return base::InvalidArgument(
         "the settings leave out encryption, noise or clipping, fix a seed, or weigh by samples: "
         "only a simulation can do that");
   }
-  federation::ManifestSpec agreement = spec.manifest;
+  agreement::ManifestSpec agreement = spec.manifest;
   agreement.dimension = initial_model.size();
-  agreement.initial_model = federation::ModelDigest(initial_model);
+  agreement.initial_model = protocol::ModelDigest(initial_model);
   return agreement;
 }
 
 absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
-                                                  const base::SigningKey& coordinator) {
+                                                  const crypto::SigningKey& coordinator) {
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
   TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, folder.Enrolled());
   std::vector<ManifestMember> members = MembersOf(sites);
@@ -74,7 +75,7 @@ absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
   if (known.status().code() != absl::StatusCode::kNotFound) return known.status();
   if (members.empty()) return base::FailedPrecondition("no site is enrolled yet");
 
-  federation::SignedManifestSpec spec;
+  agreement::SignedManifestSpec spec;
   spec.federation = folder.parts().federation;
   spec.epoch = epoch;
   TACET_ASSIGN_OR_RETURN(spec.agreement, AgreementOf(folder.parts().agreement,
@@ -90,26 +91,26 @@ absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
 
 absl::StatusOr<std::vector<HandedOut>> WriteInvitations(CoordinatorFolder& folder,
                                                         const SignedManifest& manifest,
-                                                        const base::SigningKey& coordinator,
-                                                        const base::SecretBytes& epoch_key) {
+                                                        const crypto::SigningKey& coordinator,
+                                                        const crypto::SecretBytes& epoch_key) {
   TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, folder.Enrolled());
   std::vector<HandedOut> handed_out;
   for (const EnrolledSite& site : sites) {
-    federation::Invitation invitation{.manifest = manifest.bytes(),
-                                      .certificate = site.certificate,
-                                      .epoch_key = {},
-                                      .initial_model = {}};
+    agreement::Invitation invitation{.manifest = manifest.bytes(),
+                                     .certificate = site.certificate,
+                                     .epoch_key = {},
+                                     .initial_model = {}};
     if (const auto member = manifest.MemberWith(site.request.signing_key)) {
       TACET_ASSIGN_OR_RETURN(invitation.epoch_key,
-                             federation::SealEpochKey(manifest, *member, epoch_key, coordinator));
+                             agreement::SealEpochKey(manifest, *member, epoch_key, coordinator));
       invitation.initial_model = folder.parts().initial_model;
     }
     TACET_ASSIGN_OR_RETURN(std::filesystem::path file,
                            folder.SaveInvitation(manifest.epoch(), site.request.name,
-                                                 federation::WriteInvitation(invitation)));
+                                                 agreement::WriteInvitation(invitation)));
     handed_out.push_back({.name = site.request.name, .file = std::move(file)});
   }
   return handed_out;
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::federation

@@ -10,25 +10,25 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/base/locked_secret.h"
-#include "tacet/federation/manifest.h"
-#include "tacet/federation/signed_manifest.h"
+#include "tacet/agreement/manifest.h"
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/crypto/locked_secret.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
-namespace tacet::app {
+namespace tacet::app::federation {
 
 inline constexpr std::string_view kFolderHelp = "the coordinating member's folder";
 inline constexpr std::string_view kDefaultFolder = "federation";
 
 // The agreement as it stands in the coordinator's folder, without members. InvalidArgument for
 // settings that only a simulation can have.
-absl::StatusOr<federation::ManifestSpec> AgreementOf(std::string_view agreed_toml,
-                                                     std::span<const float> initial_model);
+absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml,
+                                                    std::span<const float> initial_model);
 
 // Signs the manifest of the folder's latest epoch for the sites enrolled, unless that was done, and
 // returns it. FailedPrecondition when it was done for other sites.
-absl::StatusOr<federation::SignedManifest> SignLatestManifest(
-    storage::file::CoordinatorFolder& folder, const base::SigningKey& coordinator);
+absl::StatusOr<agreement::SignedManifest> SignLatestManifest(
+    storage::file::CoordinatorFolder& folder, const crypto::SigningKey& coordinator);
 
 struct HandedOut {
   std::string name;
@@ -37,10 +37,10 @@ struct HandedOut {
 
 // Writes an invitation for every site enrolled, the server among them.
 absl::StatusOr<std::vector<HandedOut>> WriteInvitations(storage::file::CoordinatorFolder& folder,
-                                                        const federation::SignedManifest& manifest,
-                                                        const base::SigningKey& coordinator,
-                                                        const base::SecretBytes& epoch_key);
+                                                        const agreement::SignedManifest& manifest,
+                                                        const crypto::SigningKey& coordinator,
+                                                        const crypto::SecretBytes& epoch_key);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::federation
 
 #endif  // TACET_APPS_TACET_FEDERATION_FEDERATION_SETUP_H_

@@ -10,18 +10,18 @@
 #include "tacet/base/status.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
-namespace tacet::app {
+namespace tacet::app::federation {
 namespace {
 
 using storage::file::CoordinatorFolder;
 
-class FederationShowCommand : public Command {
+class FederationShowCommand : public program::Command {
  public:
   std::string_view name() const override { return "show"; }
   std::string_view summary() const override {
     return "the agreement, its members, and the guarantee in words";
   }
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);
     options.AddFlag("json", "print JSON", &json_);
   }
@@ -31,16 +31,16 @@ class FederationShowCommand : public Command {
     const absl::StatusOr<base::Bytes> bytes = folder.SignedManifest(epoch);
     if (bytes.status().code() == absl::StatusCode::kNotFound) return ShowUnsigned(folder, epoch);
     TACET_RETURN_IF_ERROR(bytes.status());
-    TACET_ASSIGN_OR_RETURN(const federation::SignedManifest manifest,
-                           federation::SignedManifest::Read(*bytes));
+    TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
+                           agreement::SignedManifest::Read(*bytes));
     if (json_) {
       TACET_ASSIGN_OR_RETURN(
           base::JsonValue privacy,
-          PrivacyJson(manifest.manifest(), manifest.manifest().attempt_budget()));
-      fmt::print("{}\n", SignedManifestJson(manifest, std::move(privacy)).Dump(2));
+          run::PrivacyJson(manifest.manifest(), manifest.manifest().attempt_budget()));
+      fmt::print("{}\n", run::SignedManifestJson(manifest, std::move(privacy)).Dump(2));
       return absl::OkStatus();
     }
-    TACET_ASSIGN_OR_RETURN(const std::string text, SignedManifestText(manifest));
+    TACET_ASSIGN_OR_RETURN(const std::string text, run::SignedManifestText(manifest));
     fmt::print("{}", text);
     return absl::OkStatus();
   }
@@ -77,8 +77,8 @@ class FederationShowCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> NewFederationShowCommand() {
+std::unique_ptr<program::Command> NewFederationShowCommand() {
   return std::make_unique<FederationShowCommand>();
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::federation

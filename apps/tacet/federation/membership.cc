@@ -2,7 +2,7 @@
 
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::app::federation {
 
 using storage::file::Membership;
 using storage::file::SiteFolder;
@@ -16,4 +16,4 @@ absl::StatusOr<Membership> MembershipOf(const SiteFolder& folder,
   return membership;
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::federation

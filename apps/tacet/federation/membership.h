@@ -9,7 +9,7 @@
 
 #include "tacet/storage/file/site_folder.h"
 
-namespace tacet::app {
+namespace tacet::app::federation {
 
 // NotFound, with the command that helps, when `folder`, which is at `home`, has not joined one.
 absl::StatusOr<storage::file::Membership> MembershipOf(const storage::file::SiteFolder& folder,
@@ -18,6 +18,6 @@ absl::StatusOr<storage::file::Membership> MembershipOf(const storage::file::Site
 // Before a certificate ends, sites and servers are told for so long.
 inline constexpr uint64_t kCertificateWarningSeconds = 30 * 86'400;
 
-}  // namespace tacet::app
+}  // namespace tacet::app::federation
 
 #endif  // TACET_APPS_TACET_FEDERATION_MEMBERSHIP_H_

@@ -8,25 +8,25 @@
 #include "fmt/chrono.h"
 #include "fmt/core.h"
 
+#include "tacet/accounting/privacy_filter.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/ledger.h"
-#include "tacet/federation/privacy_spending.h"
+#include "tacet/ledger/ledger_format.h"
 #include "tacet/storage/file/ledger_file.h"
 
-namespace tacet::app {
+namespace tacet::app::privacy {
 namespace {
 
-using federation::LedgerEntry;
-using federation::LedgerHeader;
-using federation::PrivacySpending;
-using federation::RecoveredLedger;
-using federation::SpentEpsilon;
+using accounting::PrivacySpending;
+using accounting::SpentEpsilon;
+using ledger::LedgerEntry;
+using ledger::LedgerHeader;
+using ledger::RecoveredLedger;
 
 // Entries of one federation that are charged alike.
 struct Group {
-  base::Digest federation{};
+  crypto::Digest federation{};
   accounting::SamplingEvent event;
   uint64_t releases = 0;
   uint64_t caught_up = 0;        // of them, charged after they were missed
@@ -38,7 +38,7 @@ std::vector<Group> GroupsOf(const std::vector<LedgerEntry>& entries) {
   for (const LedgerEntry& entry : entries) {
     auto group = std::ranges::find_if(groups, [&entry](const Group& known) {
       return known.federation == entry.federation &&
-             federation::SameEvent(known.event, entry.event);
+             accounting::SameEvent(known.event, entry.event);
     });
     if (group == groups.end()) {
       group = groups.insert(group, {.federation = entry.federation,
@@ -47,7 +47,7 @@ std::vector<Group> GroupsOf(const std::vector<LedgerEntry>& entries) {
                                     .last = entry.time});
     }
     group->releases += entry.count;
-    if (entry.kind == federation::ChargeKind::kCatchingUp) group->caught_up += entry.count;
+    if (entry.kind == ledger::ChargeKind::kCatchingUp) group->caught_up += entry.count;
     group->first = std::min(group->first, entry.time);
     group->last = std::max(group->last, entry.time);
   }
@@ -88,14 +88,14 @@ std::string EndText(const RecoveredLedger& found) {
   return "";
 }
 
-class LedgerCommand : public Command {
+class LedgerCommand : public program::Command {
  public:
   std::string_view name() const override { return "ledger"; }
   std::string_view summary() const override {
     return "what was spent of a data set's privacy budget, and whether the ledger is whole";
   }
 
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddPositional("action",
                           "show: charges, epsilon and what is left; verify: hash chain and anchor",
                           {"show", "verify"}, true, &action_);
@@ -191,8 +191,8 @@ class LedgerCommand : public Command {
         base::JsonValue::MakeObject()
             .Set("data_set", header.data_set)
             .Set("data_digest", base::ToHex(header.data_digest))
-            .Set("rule", federation::ChargingRuleName(header.rule))
-            .Set("composition", federation::CompositionName(header.spending.composition))
+            .Set("rule", ledger::ChargingRuleName(header.rule))
+            .Set("composition", accounting::CompositionName(header.spending.composition))
             .Set("unit", accounting::UnitName(header.unit))
             .Set("neighbouring", accounting::NeighbouringName(header.neighbouring))
             .Set("created", header.created)
@@ -216,8 +216,8 @@ class LedgerCommand : public Command {
     const double budget = header.spending.budget_epsilon;
     fmt::print("data        {} (digest {})\n", header.data_set,
                base::ToHex(header.data_digest).substr(0, 16));
-    fmt::print("rule        {}, {}; unit {}, {}\n", federation::ChargingRuleName(header.rule),
-               federation::CompositionName(header.spending.composition),
+    fmt::print("rule        {}, {}; unit {}, {}\n", ledger::ChargingRuleName(header.rule),
+               accounting::CompositionName(header.spending.composition),
                accounting::UnitName(header.unit),
                accounting::NeighbouringName(header.neighbouring));
     fmt::print("budget      {} at delta {}\n",
@@ -272,6 +272,6 @@ class LedgerCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> NewLedgerCommand() { return std::make_unique<LedgerCommand>(); }
+std::unique_ptr<program::Command> NewLedgerCommand() { return std::make_unique<LedgerCommand>(); }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::privacy

@@ -7,10 +7,10 @@
 
 #include "apps/tacet/program/command.h"
 
-namespace tacet::app {
+namespace tacet::app::privacy {
 
-std::unique_ptr<Command> NewLedgerCommand();
+std::unique_ptr<program::Command> NewLedgerCommand();
 
-}  // namespace tacet::app
+}  // namespace tacet::app::privacy
 
 #endif  // TACET_APPS_TACET_PRIVACY_LEDGER_COMMAND_H_

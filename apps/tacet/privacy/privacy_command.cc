@@ -21,7 +21,7 @@
 #include "tacet/base/status.h"
 #include "tacet/dp/mechanism_plan.h"
 
-namespace tacet::app {
+namespace tacet::app::privacy {
 namespace {
 
 using accounting::Accountant;
@@ -40,14 +40,14 @@ absl::Status WriteFile(const std::string& path, std::string_view text) {
 // Parameters of the paper's network.
 constexpr uint64_t kPaperDimension = 486'654;
 
-class PrivacyCommand : public Command {
+class PrivacyCommand : public program::Command {
  public:
   std::string_view name() const override { return "privacy"; }
   std::string_view summary() const override {
     return "what a federation promises to whom: epsilon for every view and accountant";
   }
 
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddUint("clients", "M, all clients of the federation", &spec_.clients);
     options.AddUint("cohort", "K, clients drawn for a round", &spec_.cohort);
     options.AddUint("rounds", "T, rounds, every attempt counted", &rounds_);
@@ -193,12 +193,12 @@ class PrivacyCommand : public Command {
 
   void Print(const std::vector<PrivacyRow>& rows, const std::vector<std::string>& warnings) const {
     const absl::StatusOr<dp::MechanismPlan> plan = Plan();
-    const auto terms = plan.ok() ? report::TermsOfRows(rows, *plan)
+    const auto terms = plan.ok() ? tacet::report::TermsOfRows(rows, *plan)
                                  : std::vector<std::optional<dp::ImplementationTerms>>(rows.size());
     if (json_) {
-      fmt::print(
-          "{}\n",
-          report::PrivacyRowsJson(rows, terms).Set("warnings", WarningsJson(warnings)).Dump(2));
+      fmt::print("{}\n", tacet::report::PrivacyRowsJson(rows, terms)
+                             .Set("warnings", WarningsJson(warnings))
+                             .Dump(2));
       return;
     }
     fmt::print("{}\n\n{}", Heading(), PrivacyRowsTable(rows, terms));
@@ -329,6 +329,6 @@ class PrivacyCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> NewPrivacyCommand() { return std::make_unique<PrivacyCommand>(); }
+std::unique_ptr<program::Command> NewPrivacyCommand() { return std::make_unique<PrivacyCommand>(); }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::privacy

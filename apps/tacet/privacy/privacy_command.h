@@ -6,10 +6,10 @@
 
 #include "apps/tacet/program/command.h"
 
-namespace tacet::app {
+namespace tacet::app::privacy {
 
-std::unique_ptr<Command> NewPrivacyCommand();
+std::unique_ptr<program::Command> NewPrivacyCommand();
 
-}  // namespace tacet::app
+}  // namespace tacet::app::privacy
 
 #endif  // TACET_APPS_TACET_PRIVACY_PRIVACY_COMMAND_H_

@@ -10,12 +10,14 @@
 
 #include "tacet/base/json.h"
 
-namespace tacet::app {
+namespace tacet::app::privacy {
 namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+constexpr program::Program kProgram = {.name = "tacet", .summary = "", .version = "0"};
 
 // What `tacet privacy ARGS` prints; the paper's setting unless ARGS change it.
 std::string Output(std::vector<const char*> more, int expected_code = 0) {
@@ -23,12 +25,12 @@ std::string Output(std::vector<const char*> more, int expected_code = 0) {
                                    "1000",    "--rounds", "100",       "--clip", "1",
                                    "--noise", "6",        "--delta",   "1e-5"};
   args.insert(args.end(), more.begin(), more.end());
-  std::vector<std::unique_ptr<Command>> commands;
+  std::vector<std::unique_ptr<program::Command>> commands;
   commands.push_back(NewPrivacyCommand());
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  const int code =
-      RunCommandLine(static_cast<int>(args.size()), args.data(), "0", std::move(commands));
+  const int code = program::RunCommandLine(static_cast<int>(args.size()), args.data(), kProgram,
+                                           std::move(commands));
   EXPECT_EQ(code, expected_code);
   const std::string out = testing::internal::GetCapturedStdout();
   const std::string error = testing::internal::GetCapturedStderr();
@@ -123,14 +125,15 @@ TEST(PrivacyCommandTest, ZeroOutAvailabilityAndCovers) {
 }
 
 TEST(PrivacyCommandTest, RecordsAreTheUnitOfHospitals) {
-  std::vector<std::unique_ptr<Command>> commands;
+  std::vector<std::unique_ptr<program::Command>> commands;
   commands.push_back(NewPrivacyCommand());
   const std::vector<const char*> args = {
       "tacet",   "privacy", "--unit",  "record", "--record-rate",  "0.1",
       "--sites", "4",       "--noise", "3",      "--rounds",       "200",
       "--clip",  "1",       "--delta", "1e-5",   "--neighbouring", "zero-out"};
   testing::internal::CaptureStdout();
-  EXPECT_EQ(RunCommandLine(static_cast<int>(args.size()), args.data(), "0", std::move(commands)),
+  EXPECT_EQ(program::RunCommandLine(static_cast<int>(args.size()), args.data(), kProgram,
+                                    std::move(commands)),
             0);
   const std::string table = testing::internal::GetCapturedStdout();
   EXPECT_THAT(table, HasSubstr("2.004"));  // outsider
@@ -208,4 +211,4 @@ TEST(PrivacyCommandTest, RefusalsNameTheQuantity) {
 }
 
 }  // namespace
-}  // namespace tacet::app
+}  // namespace tacet::app::privacy

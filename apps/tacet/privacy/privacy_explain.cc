@@ -8,7 +8,7 @@
 #include "tacet/accounting/views.h"
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::app::privacy {
 
 using accounting::FederationPrivacySpec;
 using accounting::Neighbouring;
@@ -214,4 +214,4 @@ base::JsonValue StatementJson(const PrivacyStatement& statement) {
       .Set("limits", std::move(limits));
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::privacy

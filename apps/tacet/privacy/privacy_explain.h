@@ -13,7 +13,7 @@
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/json.h"
 
-namespace tacet::app {
+namespace tacet::app::privacy {
 
 // The guarantee against one kind of observer.
 struct PrivacyPromise {
@@ -58,6 +58,6 @@ std::string AttackerSentence(const PrivacyStatement& statement, const PrivacyPro
 std::string StatementText(const PrivacyStatement& statement);
 base::JsonValue StatementJson(const PrivacyStatement& statement);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::privacy
 
 #endif  // TACET_APPS_TACET_PRIVACY_PRIVACY_EXPLAIN_H_

@@ -5,11 +5,11 @@
 
 #include "fmt/format.h"
 
-namespace tacet::app {
+namespace tacet::app::privacy {
 
 using accounting::PrivacyRow;
 using dp::ImplementationTerms;
-using report::IsHeadline;
+using tacet::report::IsHeadline;
 
 namespace {
 
@@ -82,4 +82,4 @@ std::string PrivacyRowsTable(const std::vector<PrivacyRow>& rows,
   return out;
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::privacy

@@ -13,7 +13,7 @@
 #include "tacet/accounting/calibration.h"
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::app::privacy {
 
 using accounting::Accountant;
 using accounting::FederationPrivacySpec;
@@ -147,14 +147,14 @@ std::string SweepCsv(const SweepRange& range, const std::vector<SweepPoint>& poi
 }
 
 std::string SweepSvg(const SweepRange& range, const std::vector<SweepPoint>& points) {
-  Plot plot{.x_label = AxisLabel(range),
-            .x_from = range.from,
-            .x_to = range.to,
-            .left = {.label = "epsilon", .from = 0, .to = std::nullopt},
-            .right = std::nullopt,
-            .curves = {}};
+  program::Plot plot{.x_label = AxisLabel(range),
+                     .x_from = range.from,
+                     .x_to = range.to,
+                     .left = {.label = "epsilon", .from = 0, .to = std::nullopt},
+                     .right = std::nullopt,
+                     .curves = {}};
   for (const Line& line : LinesFor(range)) {
-    PlotCurve curve{.label = line.label, .colour = line.colour, .points = {}};
+    program::PlotCurve curve{.label = line.label, .colour = line.colour, .points = {}};
     for (const SweepPoint& point : points) {
       for (const PrivacyRow& row : point.rows) {
         if (const std::optional<double> value = line.value(row)) {
@@ -165,7 +165,7 @@ std::string SweepSvg(const SweepRange& range, const std::vector<SweepPoint>& poi
     }
     plot.curves.push_back(std::move(curve));
   }
-  return PlotSvg(plot);
+  return program::PlotSvg(plot);
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::privacy

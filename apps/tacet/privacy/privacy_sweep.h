@@ -10,7 +10,7 @@
 
 #include "tacet/accounting/privacy_rows.h"
 
-namespace tacet::app {
+namespace tacet::app::privacy {
 
 // "noise=1:10:0.5": from, to and step. Quantities: noise, rounds, cohort (the noise of the average,
 // sigma / K, stays) and colluding.
@@ -40,6 +40,6 @@ std::string SweepCsv(const SweepRange& range, const std::vector<SweepPoint>& poi
 // quantity, 720 x 440 units.
 std::string SweepSvg(const SweepRange& range, const std::vector<SweepPoint>& points);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::privacy
 
 #endif  // TACET_APPS_TACET_PRIVACY_PRIVACY_SWEEP_H_

@@ -10,7 +10,7 @@
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::app::privacy {
 
 using accounting::FederationPrivacySpec;
 using accounting::Unit;
@@ -60,12 +60,12 @@ absl::StatusOr<std::optional<std::string>> EpsilonWarning(const FederationPrivac
                                                           const PlanDetails& details) {
   TACET_ASSIGN_OR_RETURN(const accounting::PrivacyRow worst, accounting::WorstRow(spec));
   const double epsilon = worst.epsilon.value_or(std::numeric_limits<double>::infinity());
-  if (epsilon <= federation::kMaxUsefulEpsilon) return std::optional<std::string>();
+  if (epsilon <= agreement::kMaxUsefulEpsilon) return std::optional<std::string>();
   return std::optional<std::string>(fmt::format(
       "epsilon is {:.4g} for observer {} at noise {:.4g} and clip norm {:.4g}, and above {:g} "
       "nobody is protected from that observer: {}",
       epsilon, accounting::ViewName(worst.view), spec.noise_stddev, spec.clip_norm,
-      federation::kMaxUsefulEpsilon,
+      agreement::kMaxUsefulEpsilon,
       details.noise_from_target ? "lower `privacy.target_epsilon`" : "raise `privacy.noise`"));
 }
 
@@ -96,9 +96,9 @@ absl::StatusOr<std::vector<std::string>> PrivacyWarnings(const FederationPrivacy
   return warnings;
 }
 
-absl::StatusOr<std::vector<std::string>> PrivacyWarnings(const federation::ManifestSpec& agreed) {
+absl::StatusOr<std::vector<std::string>> PrivacyWarnings(const agreement::ManifestSpec& agreed) {
   if (agreed.without_noise || agreed.without_clipping) return std::vector<std::string>();
-  return PrivacyWarnings(federation::PrivacyOf(agreed, agreed.rounds),
+  return PrivacyWarnings(agreement::PrivacyOf(agreed, agreed.rounds),
                          {.dimension = agreed.dimension,
                           .expected_batch = agreed.expected_batch,
                           .noise_from_target = agreed.target_epsilon > 0});
@@ -122,4 +122,4 @@ base::JsonValue WarningsJson(const std::vector<std::string>& warnings) {
   return list;
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::privacy

@@ -9,10 +9,10 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/accounting/views.h"
+#include "tacet/agreement/manifest.h"
 #include "tacet/base/json.h"
-#include "tacet/federation/manifest.h"
 
-namespace tacet::app {
+namespace tacet::app::privacy {
 
 // What the accountants need not know of a plan. A 0 is not known: the warnings that depend on it
 // are left out.
@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<std::string>> PrivacyWarnings(
 
 // The same for the planned rounds of an agreement; none where noise or clipping is left out, which
 // a run's labels say.
-absl::StatusOr<std::vector<std::string>> PrivacyWarnings(const federation::ManifestSpec& agreed);
+absl::StatusOr<std::vector<std::string>> PrivacyWarnings(const agreement::ManifestSpec& agreed);
 
 // A paragraph with a heading; empty without warnings.
 std::string WarningsText(const std::vector<std::string>& warnings);
@@ -50,6 +50,6 @@ std::string WarningsText(const std::vector<std::string>& warnings);
 std::string WarningLines(const std::vector<std::string>& warnings);
 base::JsonValue WarningsJson(const std::vector<std::string>& warnings);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::privacy
 
 #endif  // TACET_APPS_TACET_PRIVACY_PRIVACY_WARNINGS_H_

@@ -3,7 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tacet::app {
+namespace tacet::app::privacy {
 namespace {
 
 using accounting::FederationPrivacySpec;
@@ -106,7 +106,7 @@ TEST(PrivacyWarningsTest, AnEpsilonThatProtectsNobodyEndsWithTheNoise) {
 }
 
 TEST(PrivacyWarningsTest, LabelledRunsHaveNone) {
-  federation::ManifestSpec agreed;
+  agreement::ManifestSpec agreed;
   agreed.clients = 4;
   agreed.cohort = 2;
   agreed.rounds = 1;
@@ -131,4 +131,4 @@ TEST(PrivacyWarningsTest, AreParagraphsLinesAndJson) {
 }
 
 }  // namespace
-}  // namespace tacet::app
+}  // namespace tacet::app::privacy

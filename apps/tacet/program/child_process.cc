@@ -10,19 +10,19 @@
 
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::app::program {
 
-absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::StartSelf(
-    const std::vector<std::string>& arguments) {
-  std::vector<std::string> words = {"tacet"};
+absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
+    const std::filesystem::path& program, const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {program.filename().string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   pid_t id = 0;
-  const int failed = ::posix_spawn(&id, "/proc/self/exe", nullptr, nullptr, argv.data(), environ);
+  const int failed = ::posix_spawn(&id, program.c_str(), nullptr, nullptr, argv.data(), environ);
   if (failed != 0) {
-    return base::Unavailable("cannot start a process of this program: {}", std::strerror(failed));
+    return base::Unavailable("cannot start {}: {}", program.string(), std::strerror(failed));
   }
   return std::unique_ptr<ChildProcess>(new ChildProcess(id));
 }
@@ -41,4 +41,4 @@ ChildProcess::~ChildProcess() {
   ::waitpid(id_, nullptr, 0);
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program

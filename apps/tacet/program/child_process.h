@@ -2,6 +2,7 @@
 #ifndef TACET_APPS_TACET_PROGRAM_CHILD_PROCESS_H_
 #define TACET_APPS_TACET_PROGRAM_CHILD_PROCESS_H_
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,14 +10,14 @@
 #include "absl/status/statusor.h"
 #include <sys/types.h>
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 // Ends with the object: SIGTERM, and SIGKILL when that is not enough.
 class ChildProcess {
  public:
-  // Runs this program again with these arguments; standard output and error are this process's.
-  static absl::StatusOr<std::unique_ptr<ChildProcess>> StartSelf(
-      const std::vector<std::string>& arguments);
+  // Runs `program` with these arguments; standard output and error are this process's.
+  static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(
+      const std::filesystem::path& program, const std::vector<std::string>& arguments);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
@@ -31,6 +32,6 @@ class ChildProcess {
   bool ended_ = false;
 };
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program
 
 #endif  // TACET_APPS_TACET_PROGRAM_CHILD_PROCESS_H_

@@ -1,4 +1,4 @@
-// What a command of the program is, and the driver that picks one.
+// Commands of a program, and the driver that parses a command line and runs one.
 #ifndef TACET_APPS_TACET_PROGRAM_COMMAND_H_
 #define TACET_APPS_TACET_PROGRAM_COMMAND_H_
 
@@ -11,7 +11,7 @@
 
 #include "apps/tacet/program/options.h"
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 // `tacet NAME [flags]`, or `tacet NAME SUBCOMMAND [flags]`. One object serves one run of the
 // program.
@@ -23,7 +23,7 @@ class Command {
   // One line for `tacet --help`.
   virtual std::string_view summary() const = 0;
   virtual void Register(Options& options) = 0;
-  // Called once, after parsing. An error is printed as "tacet: MESSAGE".
+  // Called once, after parsing. An error is printed as "PROGRAM: MESSAGE".
   virtual absl::Status Run() = 0;
   // Of a group one has to be chosen, and the group itself does not run.
   virtual std::vector<Command*> subcommands() { return {}; }
@@ -48,11 +48,20 @@ class CommandGroup final : public Command {
   std::vector<std::unique_ptr<Command>> commands_;
 };
 
+struct Program {
+  std::string_view name;     // as in "NAME: message" and `NAME --version`
+  std::string_view summary;  // a sentence for --help
+  std::string_view version;
+};
+
 // Parses the command line and runs the chosen command. Exit code: 0 done, or help or version was
 // asked for; 1 the command failed; 2 the command line was wrong. Errors go to standard error.
-int RunCommandLine(int argc, const char* const* argv, std::string_view version,
+int RunCommandLine(int argc, const char* const* argv, const Program& program,
                    std::vector<std::unique_ptr<Command>> commands);
 
-}  // namespace tacet::app
+// The same for a program that is one command: its flags follow the program's name.
+int RunSingleCommand(int argc, const char* const* argv, const Program& program, Command& command);
+
+}  // namespace tacet::app::program
 
 #endif  // TACET_APPS_TACET_PROGRAM_COMMAND_H_

@@ -9,7 +9,7 @@
 
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::app::program {
 namespace {
 
 using ::testing::ElementsAre;
@@ -55,7 +55,9 @@ int RunWith(Given& given, std::vector<const char*> args) {
   args.insert(args.begin(), "tacet");
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(std::make_unique<Probe>(&given));
-  return RunCommandLine(static_cast<int>(args.size()), args.data(), "1.2.3", std::move(commands));
+  return RunCommandLine(static_cast<int>(args.size()), args.data(),
+                        {.name = "tacet", .summary = "A test.", .version = "1.2.3"},
+                        std::move(commands));
 }
 
 TEST(CommandTest, FlagsReachTheirTargets) {
@@ -120,4 +122,4 @@ TEST(CommandTest, HelpAndVersionSucceed) {
 }
 
 }  // namespace
-}  // namespace tacet::app
+}  // namespace tacet::app::program

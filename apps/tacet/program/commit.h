@@ -4,12 +4,12 @@
 
 #include <string_view>
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 // Twelve hexadecimal digits, "-dirty" behind them when tracked files had been changed; "unknown"
 // when it was not built in a git repository. cmake/WriteCommit.cmake writes the definition.
 std::string_view BuildCommit();
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program
 
 #endif  // TACET_APPS_TACET_PROGRAM_COMMIT_H_

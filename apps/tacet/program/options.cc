@@ -1,6 +1,7 @@
 #include "apps/tacet/program/options.h"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -10,7 +11,7 @@
 #include "apps/tacet/program/command.h"
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 struct Options::Impl {
   CLI::App* app = nullptr;
@@ -130,33 +131,57 @@ void AddCommand(CLI::App& parent, Command& command, KnownCommands& known) {
   for (Command* subcommand : subcommands) AddCommand(*app, *subcommand, known);
 }
 
-}  // namespace
-
-int RunCommandLine(int argc, const char* const* argv, std::string_view version,
-                   std::vector<std::unique_ptr<Command>> commands) {
-  CLI::App app("Federated learning in which no party learns anybody's training data.", "tacet");
-  app.set_version_flag("--version", fmt::format("tacet {}", version));
-  app.require_subcommand(1);
-  KnownCommands known;
-  for (const std::unique_ptr<Command>& command : commands) AddCommand(app, *command, known);
+// Exit code when parsing ends the program, none when it goes on.
+std::optional<int> Parse(CLI::App& app, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "tacet: {}\n", error.what());
+    fmt::print(stderr, "{}: {}\n", app.get_name(), error.what());
     return kUsage;
   }
+  return std::nullopt;
+}
+
+int Run(const CLI::App& app, Command& command) {
+  const absl::Status status = command.Run();
+  if (status.ok()) return 0;
+  fmt::print(stderr, "{}: {}\n", app.get_name(), base::Message(status));
+  return kFailed;
+}
+
+void Describe(const Program& program, CLI::App& app) {
+  app.description(std::string(program.summary));
+  app.name(std::string(program.name));
+  app.set_version_flag("--version", fmt::format("{} {}", program.name, program.version));
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, const char* const* argv, const Program& program,
+                   std::vector<std::unique_ptr<Command>> commands) {
+  CLI::App app;
+  Describe(program, app);
+  app.require_subcommand(1);
+  KnownCommands known;
+  for (const std::unique_ptr<Command>& command : commands) AddCommand(app, *command, known);
+  if (const std::optional<int> code = Parse(app, argc, argv)) return *code;
   for (const auto& [sub, command] : known) {
-    if (!sub->parsed()) {
-      continue;
-    }
-    if (const absl::Status status = command->Run(); !status.ok()) {
-      fmt::print(stderr, "tacet: {}\n", base::Message(status));
-      return kFailed;
-    }
+    if (!sub->parsed()) continue;
+    if (const int code = Run(app, *command); code != 0) return code;
   }
   return 0;
 }
 
-}  // namespace tacet::app
+int RunSingleCommand(int argc, const char* const* argv, const Program& program, Command& command) {
+  CLI::App app;
+  Describe(program, app);
+  Options::Impl impl{&app};
+  Options options(impl);
+  command.Register(options);
+  if (const std::optional<int> code = Parse(app, argc, argv)) return *code;
+  return Run(app, command);
+}
+
+}  // namespace tacet::app::program

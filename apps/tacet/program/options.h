@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 // Registers flags of one command. `name` is without dashes ("cohort" for --cohort); every target
 // must outlive parsing and keeps its value when the flag is not given, which --help shows as the
@@ -44,6 +44,6 @@ class Options {
   Impl& impl_;
 };
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program
 
 #endif  // TACET_APPS_TACET_PROGRAM_OPTIONS_H_

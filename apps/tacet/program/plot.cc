@@ -6,7 +6,7 @@
 
 #include "fmt/format.h"
 
-namespace tacet::app {
+namespace tacet::app::program {
 namespace {
 
 constexpr double kLeft = 70;
@@ -150,4 +150,4 @@ std::string PlotSvg(const Plot& plot) {
   return out;
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 struct PlotCurve {
   std::string label;
@@ -38,6 +38,6 @@ struct Plot {
 // 720 x 440 units; ends with a line feed. Labels may hold any text.
 std::string PlotSvg(const Plot& plot);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program
 
 #endif  // TACET_APPS_TACET_PROGRAM_PLOT_H_

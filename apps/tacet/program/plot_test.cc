@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tacet::app {
+namespace tacet::app::program {
 namespace {
 
 using ::testing::HasSubstr;
@@ -54,4 +54,4 @@ TEST(PlotTest, AnAxisWithoutEndReachesBeyondTheLargestValue) {
 }
 
 }  // namespace
-}  // namespace tacet::app
+}  // namespace tacet::app::program

@@ -10,7 +10,7 @@
 
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::app::program {
 namespace {
 
 // Kilobytes behind "NAME:" in /proc/PID/status, as bytes.
@@ -49,4 +49,4 @@ absl::StatusOr<ProcessCost> CostOf(pid_t process) {
 
 ProcessCost OwnCost() { return CostOf(::getpid()).value_or(ProcessCost{}); }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include <sys/types.h>
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 struct ProcessCost {
   double cpu_seconds = 0;    // user and system
@@ -21,6 +21,6 @@ absl::StatusOr<ProcessCost> CostOf(pid_t process);
 // Of this process; zeros when the system does not tell.
 ProcessCost OwnCost();
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program
 
 #endif  // TACET_APPS_TACET_PROGRAM_PROCESS_COST_H_

@@ -4,7 +4,7 @@
 
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 absl::StatusOr<std::filesystem::path> FindShareFolder(std::string_view relative,
                                                       std::string_view flag) {
@@ -27,4 +27,4 @@ absl::StatusOr<std::filesystem::path> FindShareFolder(std::string_view relative,
       relative, flag);
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 // The folder `relative`, "configs/table1" for example: below the working directory, below
 // share/tacet of the installation the program runs from, or below a folder that holds the program
@@ -15,6 +15,6 @@ namespace tacet::app {
 absl::StatusOr<std::filesystem::path> FindShareFolder(std::string_view relative,
                                                       std::string_view flag);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program
 
 #endif  // TACET_APPS_TACET_PROGRAM_SHARE_FOLDER_H_

@@ -5,17 +5,17 @@
 #include <string_view>
 #include <vector>
 
-#include "tacet/report/audit_facts.h"
+#include "tacet/audit/audit_facts.h"
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 // The project's version. CMakeLists.txt writes the definitions.
 std::string_view SoftwareVersion();
 
 // The compiler and every library that the program stands on, with the versions that were found;
 // "unknown" where a library does not say.
-std::vector<report::Dependency> SoftwareDependencies();
+std::vector<tacet::audit::Dependency> SoftwareDependencies();
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program
 
 #endif  // TACET_APPS_TACET_PROGRAM_SOFTWARE_H_

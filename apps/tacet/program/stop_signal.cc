@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-namespace tacet::app {
+namespace tacet::app::program {
 namespace {
 
 volatile std::sig_atomic_t arrived = 0;
@@ -60,4 +60,4 @@ bool ReloadSignal::Take() {
   return true;
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <string_view>
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 // While one lives, the first SIGINT or SIGTERM only sets a flag and prints `message`; a second one
 // ends the process as it always does. One at a time.
@@ -46,6 +46,6 @@ class ReloadSignal {
   struct sigaction before_ {};
 };
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program
 
 #endif  // TACET_APPS_TACET_PROGRAM_STOP_SIGNAL_H_

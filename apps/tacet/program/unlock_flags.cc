@@ -8,12 +8,12 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "tacet/base/random.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/random.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
 
-namespace tacet::app {
+namespace tacet::app::program {
 namespace {
 
 constexpr size_t kMostPassphraseBytes = 1024;
@@ -39,7 +39,7 @@ class WithoutEcho {
   bool changed_ = false;
 };
 
-absl::StatusOr<base::SecretBytes> Ask(const std::string& question) {
+absl::StatusOr<crypto::SecretBytes> Ask(const std::string& question) {
   const storage::file::File terminal("/dev/tty", O_RDWR);
   if (!terminal.ok()) {
     return base::InvalidArgument(
@@ -48,7 +48,7 @@ absl::StatusOr<base::SecretBytes> Ask(const std::string& question) {
   }
   const WithoutEcho silence(terminal.get());
   terminal.WriteAll(base::AsBytes(question));
-  base::SecretBytes line(kMostPassphraseBytes);
+  crypto::SecretBytes line(kMostPassphraseBytes);
   size_t size = 0;
   while (size < line.size()) {
     uint8_t& byte = line.Expose()[size];
@@ -56,15 +56,15 @@ absl::StatusOr<base::SecretBytes> Ask(const std::string& question) {
     ++size;
   }
   terminal.WriteAll(base::AsBytes("\n"));
-  return base::SecretBytes::CopyOf(line.Expose().first(size));
+  return crypto::SecretBytes::CopyOf(line.Expose().first(size));
 }
 
 absl::Status MakeKeyFile(const std::string& path) {
   std::error_code error;
   if (std::filesystem::exists(path, error)) return absl::OkStatus();
-  base::SystemEntropy entropy;
-  return storage::file::WriteSecretFile(path,
-                                        entropy.Draw(base::Unlocker::kLeastKeyFileBytes).Expose());
+  crypto::SystemEntropy entropy;
+  return storage::file::WriteSecretFile(
+      path, entropy.Draw(crypto::Unlocker::kLeastKeyFileBytes).Expose());
 }
 
 }  // namespace
@@ -80,42 +80,42 @@ void UnlockFlags::Register(Options& options) {
                     &key_file_);
 }
 
-absl::StatusOr<std::optional<base::Unlocker>> UnlockFlags::FromFlags() const {
+absl::StatusOr<std::optional<crypto::Unlocker>> UnlockFlags::FromFlags() const {
   if (passphrase_file_.has_value() && key_file_.has_value()) {
     return base::InvalidArgument("--passphrase-file and --key-file exclude each other");
   }
   if (key_file_.has_value()) {
-    TACET_ASSIGN_OR_RETURN(base::SecretBytes content, storage::file::ReadSecretFile(*key_file_));
-    return base::Unlocker::FromKeyFile(std::move(content));
+    TACET_ASSIGN_OR_RETURN(crypto::SecretBytes content, storage::file::ReadSecretFile(*key_file_));
+    return crypto::Unlocker::FromKeyFile(std::move(content));
   }
   if (!passphrase_file_.has_value()) return std::nullopt;
-  TACET_ASSIGN_OR_RETURN(const base::SecretBytes content,
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes content,
                          storage::file::ReadSecretFile(*passphrase_file_));
   const auto line = content.Expose();
   const size_t size = base::AsText(line).find('\n');
-  return base::Unlocker::FromPassphrase(
-      base::SecretBytes::CopyOf(line.first(std::min(size, line.size()))));
+  return crypto::Unlocker::FromPassphrase(
+      crypto::SecretBytes::CopyOf(line.first(std::min(size, line.size()))));
 }
 
-absl::StatusOr<base::Unlocker> UnlockFlags::Existing(std::string_view what) const {
-  TACET_ASSIGN_OR_RETURN(std::optional<base::Unlocker> given, FromFlags());
+absl::StatusOr<crypto::Unlocker> UnlockFlags::Existing(std::string_view what) const {
+  TACET_ASSIGN_OR_RETURN(std::optional<crypto::Unlocker> given, FromFlags());
   if (given.has_value()) return *std::move(given);
-  TACET_ASSIGN_OR_RETURN(base::SecretBytes passphrase,
+  TACET_ASSIGN_OR_RETURN(crypto::SecretBytes passphrase,
                          Ask(fmt::format("Passphrase of the {}: ", what)));
-  return base::Unlocker::FromPassphrase(std::move(passphrase));
+  return crypto::Unlocker::FromPassphrase(std::move(passphrase));
 }
 
-absl::StatusOr<base::Unlocker> UnlockFlags::New(std::string_view what) const {
+absl::StatusOr<crypto::Unlocker> UnlockFlags::New(std::string_view what) const {
   if (key_file_.has_value()) TACET_RETURN_IF_ERROR(MakeKeyFile(*key_file_));
-  TACET_ASSIGN_OR_RETURN(std::optional<base::Unlocker> given, FromFlags());
+  TACET_ASSIGN_OR_RETURN(std::optional<crypto::Unlocker> given, FromFlags());
   if (given.has_value()) return *std::move(given);
-  TACET_ASSIGN_OR_RETURN(base::SecretBytes passphrase,
+  TACET_ASSIGN_OR_RETURN(crypto::SecretBytes passphrase,
                          Ask(fmt::format("New passphrase for the {}: ", what)));
-  TACET_ASSIGN_OR_RETURN(const base::SecretBytes again, Ask("The same again: "));
-  if (!base::ConstantTimeEqual(passphrase.Expose(), again.Expose())) {
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes again, Ask("The same again: "));
+  if (!crypto::ConstantTimeEqual(passphrase.Expose(), again.Expose())) {
     return base::InvalidArgument("the two passphrases differ");
   }
-  return base::Unlocker::FromPassphrase(std::move(passphrase));
+  return crypto::Unlocker::FromPassphrase(std::move(passphrase));
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program

@@ -9,9 +9,9 @@
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/program/options.h"
-#include "tacet/base/locked_secret.h"
+#include "tacet/crypto/locked_secret.h"
 
-namespace tacet::app {
+namespace tacet::app::program {
 
 class UnlockFlags {
  public:
@@ -20,16 +20,16 @@ class UnlockFlags {
   // For keys that are there, or that are made now: then a passphrase is asked for twice, and a key
   // file that is not there is made. `what` names the keys in the question. InvalidArgument without
   // a terminal or flags, or for two passphrases that differ.
-  absl::StatusOr<base::Unlocker> Existing(std::string_view what) const;
-  absl::StatusOr<base::Unlocker> New(std::string_view what) const;
+  absl::StatusOr<crypto::Unlocker> Existing(std::string_view what) const;
+  absl::StatusOr<crypto::Unlocker> New(std::string_view what) const;
 
  private:
   // Nothing when no flag was given.
-  absl::StatusOr<std::optional<base::Unlocker>> FromFlags() const;
+  absl::StatusOr<std::optional<crypto::Unlocker>> FromFlags() const;
 
   std::optional<std::string> passphrase_file_, key_file_;
 };
 
-}  // namespace tacet::app
+}  // namespace tacet::app::program
 
 #endif  // TACET_APPS_TACET_PROGRAM_UNLOCK_FLAGS_H_

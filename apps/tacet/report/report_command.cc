@@ -11,14 +11,13 @@
 #include "apps/tacet/run/run_reader.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/client_ledger.h"
 #include "tacet/report/report_page.h"
 #include "tacet/storage/file/posix_file.h"
 
-namespace tacet::app {
+namespace tacet::app::report {
 namespace {
 
-class ReportCommand : public Command {
+class ReportCommand : public program::Command {
  public:
   explicit ReportCommand(std::string version) : version_(std::move(version)) {}
 
@@ -27,7 +26,7 @@ class ReportCommand : public Command {
     return "runs as one page: accuracy, privacy, time and bytes, finished or not, compared";
   }
 
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddPositionals("runs", "run directories; several are compared", &paths_);
     options.AddString("out",
                       "the HTML file, which needs no other; when not given report.html in the run "
@@ -37,12 +36,12 @@ class ReportCommand : public Command {
   }
 
   absl::Status Run() override {
-    std::vector<RunRecord> runs;
+    std::vector<run::RunRecord> runs;
     for (const std::string& path : paths_) {
-      TACET_ASSIGN_OR_RETURN(runs.emplace_back(), LoadRun(path));
+      TACET_ASSIGN_OR_RETURN(runs.emplace_back(), run::LoadRun(path));
     }
     TACET_ASSIGN_OR_RETURN(const base::JsonValue data,
-                           ReportData(runs, version_, federation::SystemUnixSeconds()));
+                           ReportData(runs, version_, base::SystemUnixSeconds()));
     if (json_) {
       fmt::print("{}\n", data.Dump(2));
       return absl::OkStatus();
@@ -51,7 +50,7 @@ class ReportCommand : public Command {
                                                : fmt::format("{} runs – tacet report", runs.size());
     const std::filesystem::path out = OutPath();
     TACET_RETURN_IF_ERROR(
-        storage::file::ReplaceFile(out, base::AsBytes(report::ReportPage(title, data))));
+        storage::file::ReplaceFile(out, base::AsBytes(tacet::report::ReportPage(title, data))));
     fmt::print("report      {}\n", out.string());
     return absl::OkStatus();
   }
@@ -72,8 +71,8 @@ class ReportCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> NewReportCommand(std::string version) {
+std::unique_ptr<program::Command> NewReportCommand(std::string version) {
   return std::make_unique<ReportCommand>(std::move(version));
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::report

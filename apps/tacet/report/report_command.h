@@ -7,11 +7,11 @@
 
 #include "apps/tacet/program/command.h"
 
-namespace tacet::app {
+namespace tacet::app::report {
 
 // `version` is what the page says it was written by.
-std::unique_ptr<Command> NewReportCommand(std::string version);
+std::unique_ptr<program::Command> NewReportCommand(std::string version);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::report
 
 #endif  // TACET_APPS_TACET_REPORT_REPORT_COMMAND_H_

@@ -9,20 +9,20 @@
 #include "apps/tacet/run/run_output.h"
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::app::report {
 
 using base::JsonValue;
 
 namespace {
 
 // A member of the summary; null without one.
-JsonValue OfSummary(const RunRecord& run, std::string_view key) {
+JsonValue OfSummary(const run::RunRecord& run, std::string_view key) {
   const JsonValue* member = run.summary ? run.summary->Find(key) : nullptr;
   return member == nullptr ? JsonValue() : *member;
 }
 
 // The last `parts` names of a run's path.
-std::string NameOf(const RunRecord& run, size_t parts) {
+std::string NameOf(const run::RunRecord& run, size_t parts) {
   std::error_code error;
   const std::filesystem::path whole = std::filesystem::weakly_canonical(run.path, error);
   std::vector<std::string> names;
@@ -37,7 +37,7 @@ std::string NameOf(const RunRecord& run, size_t parts) {
 }
 
 // As short as keeps them apart; the same directory given twice keeps its whole path twice.
-std::vector<std::string> NamesOf(std::span<const RunRecord> runs) {
+std::vector<std::string> NamesOf(std::span<const run::RunRecord> runs) {
   constexpr size_t kDeepest = 64;
   std::vector<std::string> names(runs.size());
   std::vector<size_t> parts(runs.size(), 1);
@@ -53,16 +53,16 @@ std::vector<std::string> NamesOf(std::span<const RunRecord> runs) {
   return names;
 }
 
-std::string_view StateOf(const RunRecord& run) {
+std::string_view StateOf(const run::RunRecord& run) {
   if (!run.finished()) return "unfinished";
   return OfSummary(run, "stopped").is_null() ? "finished" : "stopped";
 }
 
 // [section, key, value as TOML] for each setting, all of them written out.
-JsonValue SettingsJson(const RunConfig& config) {
+JsonValue SettingsJson(const run::RunConfig& config) {
   JsonValue list = JsonValue::MakeArray();
   std::string section;
-  const std::string text = RunConfigToml(config);
+  const std::string text = run::RunConfigToml(config);
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line = std::string_view(text).substr(begin, end - begin);
@@ -79,29 +79,29 @@ JsonValue SettingsJson(const RunConfig& config) {
   return list;
 }
 
-JsonValue FactsJson(const RunRecord& run) {
-  const absl::StatusOr<federation::Manifest> manifest = ManifestOf(run);
-  const auto known = [&manifest](auto federation::ManifestSpec::*member) {
+JsonValue FactsJson(const run::RunRecord& run) {
+  const absl::StatusOr<agreement::Manifest> manifest = ManifestOf(run);
+  const auto known = [&manifest](auto agreement::ManifestSpec::*member) {
     return manifest.ok() ? JsonValue(manifest->spec().*member) : JsonValue();
   };
-  const RunConfig& config = run.config;
+  const run::RunConfig& config = run.config;
   return JsonValue::MakeObject()
       .Set("model", config.model.name)
       .Set("parameters", config.aggregation.parameters)
       .Set("unit", config.privacy.unit)
       .Set("neighbouring", config.privacy.neighbouring)
       .Set("delta", config.privacy.delta)
-      .Set("dimension", known(&federation::ManifestSpec::dimension))
-      .Set("clients", known(&federation::ManifestSpec::clients))
-      .Set("cohort", known(&federation::ManifestSpec::cohort))
-      .Set("noise", known(&federation::ManifestSpec::noise_stddev))
+      .Set("dimension", known(&agreement::ManifestSpec::dimension))
+      .Set("clients", known(&agreement::ManifestSpec::clients))
+      .Set("cohort", known(&agreement::ManifestSpec::cohort))
+      .Set("noise", known(&agreement::ManifestSpec::noise_stddev))
       .Set("charged_attempts", ChargedAttempts(run))
       .Set("most_frequent_class", OfSummary(run, "most_frequent_class"))
       .Set("commit", run.start ? JsonValue(run.start->commit) : OfSummary(run, "commit"))
       .Set("machine", OfSummary(run, "machine"));
 }
 
-JsonValue BeforeJson(const RunRecord& run) {
+JsonValue BeforeJson(const run::RunRecord& run) {
   if (!run.start || !run.start->evaluation) return {};
   return JsonValue::MakeObject()
       .Set("accuracy", run.start->evaluation->accuracy)
@@ -110,7 +110,7 @@ JsonValue BeforeJson(const RunRecord& run) {
 }
 
 // Charges and budget by the ledger itself; the bound is that of the summary.
-JsonValue LedgerJson(const RunRecord& run) {
+JsonValue LedgerJson(const run::RunRecord& run) {
   if (!run.ledger) return {};
   const double budget = run.ledger->header.spending.budget_epsilon;
   const JsonValue summed = OfSummary(run, "ledger");
@@ -125,12 +125,12 @@ JsonValue LedgerJson(const RunRecord& run) {
       .Set("accountant", member("accountant"));
 }
 
-JsonValue RunJson(const RunRecord& run, std::string_view name, const RunPromises& promises) {
+JsonValue RunJson(const run::RunRecord& run, std::string_view name, const RunPromises& promises) {
   JsonValue labels = JsonValue::MakeArray();
   for (const std::string& label : run.labels) labels.Append(label);
   JsonValue rounds = JsonValue::MakeArray();
-  for (const federation::RoundRecord& round : run.rounds) {
-    rounds.Append(RoundJson(round, run.labels));
+  for (const simulation::RoundRecord& round : run.rounds) {
+    rounds.Append(run::RoundJson(round, run.labels));
   }
   return JsonValue::MakeObject()
       .Set("name", name)
@@ -145,12 +145,13 @@ JsonValue RunJson(const RunRecord& run, std::string_view name, const RunPromises
       .Set("settings", SettingsJson(run.config))
       .Set("ledger", LedgerJson(run))
       .Set("privacy", promises.rows)
-      .Set("statement", promises.statement ? StatementJson(*promises.statement) : JsonValue());
+      .Set("statement",
+           promises.statement ? privacy::StatementJson(*promises.statement) : JsonValue());
 }
 
 }  // namespace
 
-absl::StatusOr<JsonValue> ReportData(std::span<const RunRecord> runs, std::string_view version,
+absl::StatusOr<JsonValue> ReportData(std::span<const run::RunRecord> runs, std::string_view version,
                                      uint64_t made_at) {
   const std::vector<std::string> names = NamesOf(runs);
   TACET_ASSIGN_OR_RETURN(const std::vector<RunPromises> promises, PromisesOf(runs));
@@ -163,4 +164,4 @@ absl::StatusOr<JsonValue> ReportData(std::span<const RunRecord> runs, std::strin
       .Set("runs", std::move(list));
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::report

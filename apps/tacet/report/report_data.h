@@ -11,12 +11,12 @@
 #include "apps/tacet/run/run_reader.h"
 #include "tacet/base/json.h"
 
-namespace tacet::app {
+namespace tacet::app::report {
 
 // `made_at` in Unix seconds. Runs with the same directory name are told apart by the folders above.
-absl::StatusOr<base::JsonValue> ReportData(std::span<const RunRecord> runs,
+absl::StatusOr<base::JsonValue> ReportData(std::span<const run::RunRecord> runs,
                                            std::string_view version, uint64_t made_at);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::report
 
 #endif  // TACET_APPS_TACET_REPORT_REPORT_DATA_H_

@@ -8,11 +8,11 @@
 
 #include "apps/tacet/run/run_output.h"
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/manifest_bytes.h"
 
-namespace tacet::app {
+namespace tacet::app::report {
 
 using accounting::FederationPrivacySpec;
 
@@ -24,63 +24,63 @@ struct Priced {
   std::optional<FederationPrivacySpec> spec;
 };
 
-absl::StatusOr<Priced> PriceOf(const RunRecord& run) {
+absl::StatusOr<Priced> PriceOf(const run::RunRecord& run) {
   const auto nothing = [](std::string_view reason) {
     return Priced{
         .rows =
             base::JsonValue::MakeObject().Set("epsilon", base::JsonValue()).Set("reason", reason),
         .spec = std::nullopt};
   };
-  const absl::StatusOr<federation::Manifest> manifest = ManifestOf(run);
+  const absl::StatusOr<agreement::Manifest> manifest = ManifestOf(run);
   if (manifest.status().code() == absl::StatusCode::kFailedPrecondition) {
     return nothing(base::Message(manifest.status()));
   }
   TACET_RETURN_IF_ERROR(manifest.status());
   const uint64_t attempts = ChargedAttempts(run);
   Priced priced;
-  TACET_ASSIGN_OR_RETURN(priced.rows, PrivacyJson(*manifest, attempts));
+  TACET_ASSIGN_OR_RETURN(priced.rows, run::PrivacyJson(*manifest, attempts));
   if (priced.rows.Find("reason") == nullptr) priced.spec = PrivacyOf(manifest->spec(), attempts);
   return priced;
 }
 
 struct Statement {
   FederationPrivacySpec spec;
-  absl::StatusOr<PrivacyStatement> text;
+  absl::StatusOr<privacy::PrivacyStatement> text;
 };
 
-absl::StatusOr<PrivacyStatement> StatePromises(const FederationPrivacySpec& spec) {
+absl::StatusOr<privacy::PrivacyStatement> StatePromises(const FederationPrivacySpec& spec) {
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
                          accounting::PrivacyRows(spec));
-  return StatePrivacy(spec, rows);
+  return privacy::StatePrivacy(spec, rows);
 }
 
 }  // namespace
 
-absl::StatusOr<federation::Manifest> ManifestOf(const RunRecord& run) {
+absl::StatusOr<agreement::Manifest> ManifestOf(const run::RunRecord& run) {
   if (!run.ledger || run.ledger->entries.empty()) {
     return base::FailedPrecondition("nothing was charged yet");
   }
-  const base::Digest& hash = run.ledger->entries.back().label.manifest_hash;
+  const crypto::Digest& hash = run.ledger->entries.back().label.manifest_hash;
   const auto kept = run.manifests.find(hash);
   if (kept == run.manifests.end()) {
-    return base::FailedPrecondition("the run did not keep the manifest {}", ManifestFile(hash));
+    return base::FailedPrecondition("the run did not keep the manifest {}",
+                                    run::ManifestFile(hash));
   }
-  TACET_ASSIGN_OR_RETURN(federation::ManifestSpec spec,
-                         federation::ReadManifestBytes(kept->second));
-  return federation::Manifest::Create(std::move(spec));
+  TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, agreement::ReadManifestBytes(kept->second));
+  return agreement::Manifest::Create(std::move(spec));
 }
 
-uint64_t ChargedAttempts(const RunRecord& run) {
+uint64_t ChargedAttempts(const run::RunRecord& run) {
   uint64_t attempts = 0;
   if (run.ledger) {
-    for (const federation::LedgerEntry& entry : run.ledger->entries) attempts += entry.count;
+    for (const ledger::LedgerEntry& entry : run.ledger->entries) attempts += entry.count;
   } else {
-    for (const federation::RoundRecord& round : run.rounds) attempts += round.attempts;
+    for (const simulation::RoundRecord& round : run.rounds) attempts += round.attempts;
   }
   return attempts;
 }
 
-absl::StatusOr<std::vector<RunPromises>> PromisesOf(std::span<const RunRecord> runs) {
+absl::StatusOr<std::vector<RunPromises>> PromisesOf(std::span<const run::RunRecord> runs) {
   std::vector<RunPromises> promises(runs.size());
   // Statements to make, by the rows that they are about: those hold all that a statement needs.
   std::map<std::string, Statement> statements;
@@ -111,4 +111,4 @@ absl::StatusOr<std::vector<RunPromises>> PromisesOf(std::span<const RunRecord> r
   return promises;
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::report

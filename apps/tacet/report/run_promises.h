@@ -11,28 +11,28 @@
 
 #include "apps/tacet/privacy/privacy_explain.h"
 #include "apps/tacet/run/run_reader.h"
+#include "tacet/agreement/manifest.h"
 #include "tacet/base/json.h"
-#include "tacet/federation/manifest.h"
 
-namespace tacet::app {
+namespace tacet::app::report {
 
 // The manifest of the last charge, planned again. FailedPrecondition when nothing was charged yet,
 // or the manifest's file is missing.
-absl::StatusOr<federation::Manifest> ManifestOf(const RunRecord& run);
+absl::StatusOr<agreement::Manifest> ManifestOf(const run::RunRecord& run);
 
 // Attempts that the run charged for, by its ledger; by its rounds where it has none.
-uint64_t ChargedAttempts(const RunRecord& run);
+uint64_t ChargedAttempts(const run::RunRecord& run);
 
 struct RunPromises {
-  base::JsonValue rows;                       // PrivacyJson: rows, or a reason why there are none
-  std::optional<PrivacyStatement> statement;  // absent exactly when there are no rows
+  base::JsonValue rows;  // PrivacyJson: rows, or a reason why there are none
+  std::optional<privacy::PrivacyStatement> statement;  // absent exactly when there are no rows
 };
 
 // For all attempts that each run charged so far; an attacker's true-positive rate is given at
 // kFalsePositiveRate. Statements take seconds of computing: runs that promise the same share
 // one, different ones are worked out side by side. Errors name the run.
-absl::StatusOr<std::vector<RunPromises>> PromisesOf(std::span<const RunRecord> runs);
+absl::StatusOr<std::vector<RunPromises>> PromisesOf(std::span<const run::RunRecord> runs);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::report
 
 #endif  // TACET_APPS_TACET_REPORT_RUN_PROMISES_H_

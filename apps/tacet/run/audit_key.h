@@ -6,18 +6,18 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/base/signing.h"
+#include "tacet/crypto/signing.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 
 // The public key of the run in `directory`, whose `audit.key` is made when there is none. Fresh
 // from the operating system, also in a run with an insecure seed.
-absl::StatusOr<base::PublicKey> EnsureAuditKey(const std::filesystem::path& directory);
+absl::StatusOr<crypto::PublicKey> EnsureAuditKey(const std::filesystem::path& directory);
 
 // The key pair of a file with an Ed25519 seed of 32 bytes. NotFound when there is none,
 // PermissionDenied when others than its owner can use it.
-absl::StatusOr<base::SigningKey> LoadSigningKey(const std::filesystem::path& path);
+absl::StatusOr<crypto::SigningKey> LoadSigningKey(const std::filesystem::path& path);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run
 
 #endif  // TACET_APPS_TACET_RUN_AUDIT_KEY_H_

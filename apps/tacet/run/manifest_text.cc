@@ -8,13 +8,13 @@
 #include "apps/tacet/privacy/privacy_explain.h"
 #include "apps/tacet/privacy/privacy_warnings.h"
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/agreement/site_keys.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/site_keys.h"
 #include "tacet/secagg/upload.h"
 
-namespace tacet::app {
-std::string AgreementText(const federation::Manifest& manifest) {
-  const federation::ManifestSpec& agreed = manifest.spec();
+namespace tacet::app::run {
+std::string AgreementText(const agreement::Manifest& manifest) {
+  const agreement::ManifestSpec& agreed = manifest.spec();
   const he::AggregationParams& aggregation = manifest.terms().aggregation();
   const dp::MechanismPlan& mechanism = manifest.terms().mechanism();
   std::string text =
@@ -42,7 +42,7 @@ std::string AgreementText(const federation::Manifest& manifest) {
         agreed.clients, agreed.min_participants, agreed.rounds, accounting::UnitName(agreed.unit),
         agreed.record_rate, agreed.expected_batch);
   }
-  const uint32_t uploads = federation::ExpectedUploads(agreed);
+  const uint32_t uploads = agreement::ExpectedUploads(agreed);
   const double divisor = clients ? static_cast<double>(agreed.cohort) : agreed.expected_batch;
   text += fmt::format(
       "privacy     clip {}, noise {} in the sum, quantised to {}: deviation of an average value "
@@ -59,41 +59,42 @@ std::string AgreementText(const federation::Manifest& manifest) {
   return text;
 }
 
-std::string MembershipText(const federation::SignedManifest& manifest) {
+std::string MembershipText(const agreement::SignedManifest& manifest) {
   std::string text = fmt::format("name        {}, epoch {}\nmanifest    {}\ncoordinator {}\n",
                                  manifest.federation(), manifest.epoch(),
-                                 federation::FingerprintText(manifest.manifest().hash()),
-                                 federation::FingerprintText(manifest.coordinator()));
+                                 agreement::FingerprintText(manifest.manifest().hash()),
+                                 agreement::FingerprintText(manifest.coordinator()));
   text += AgreementText(manifest.manifest());
-  for (const federation::ManifestMember& member : manifest.members()) {
+  for (const agreement::ManifestMember& member : manifest.members()) {
     text += fmt::format("member      {:<40} {}\n", member.name,
-                        federation::FingerprintText(member.signing_key));
+                        agreement::FingerprintText(member.signing_key));
   }
   return text;
 }
 
-absl::StatusOr<std::string> SignedManifestText(const federation::SignedManifest& manifest) {
-  const federation::ManifestSpec& agreed = manifest.manifest().spec();
+absl::StatusOr<std::string> SignedManifestText(const agreement::SignedManifest& manifest) {
+  const agreement::ManifestSpec& agreed = manifest.manifest().spec();
   const uint64_t attempts = manifest.manifest().attempt_budget();
-  const accounting::FederationPrivacySpec spec = federation::PrivacyOf(agreed, attempts);
+  const accounting::FederationPrivacySpec spec = agreement::PrivacyOf(agreed, attempts);
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
                          accounting::PrivacyRows(spec));
-  TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement, StatePrivacy(spec, rows));
-  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, PrivacyWarnings(agreed));
+  TACET_ASSIGN_OR_RETURN(const privacy::PrivacyStatement statement,
+                         privacy::StatePrivacy(spec, rows));
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, privacy::PrivacyWarnings(agreed));
   return fmt::format("{}\nThe guarantee covers {} rounds and {} spare attempts.\n\n{}{}",
                      MembershipText(manifest), agreed.rounds, agreed.spare_attempts,
-                     StatementText(statement), WarningsText(warnings));
+                     privacy::StatementText(statement), privacy::WarningsText(warnings));
 }
 
-base::JsonValue SignedManifestJson(const federation::SignedManifest& manifest,
+base::JsonValue SignedManifestJson(const agreement::SignedManifest& manifest,
                                    base::JsonValue privacy) {
   base::JsonValue members = base::JsonValue::MakeArray();
-  for (const federation::ManifestMember& member : manifest.members()) {
+  for (const agreement::ManifestMember& member : manifest.members()) {
     members.Append(base::JsonValue::MakeObject()
                        .Set("name", member.name)
                        .Set("signing_key", base::ToHex(member.signing_key)));
   }
-  const federation::ManifestSpec& agreed = manifest.manifest().spec();
+  const agreement::ManifestSpec& agreed = manifest.manifest().spec();
   return base::JsonValue::MakeObject()
       .Set("federation", manifest.federation())
       .Set("epoch", manifest.epoch())
@@ -112,4 +113,4 @@ base::JsonValue SignedManifestJson(const federation::SignedManifest& manifest,
       .Set("privacy", std::move(privacy));
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run

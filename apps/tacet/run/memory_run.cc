@@ -3,30 +3,30 @@
 #include <memory>
 #include <utility>
 
-#include "tacet/base/random.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/data_digest.h"
-#include "tacet/federation/simulation.h"
-#include "tacet/learning/learner.h"
-#include "tacet/transport/local/local_channel.h"
+#include "tacet/crypto/random.h"
+#include "tacet/ledger/data_digest.h"
+#include "tacet/simulation/local_channel.h"
+#include "tacet/simulation/simulation.h"
+#include "tacet/training/learner.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 namespace {
 
-class MemoryLedger final : public federation::LedgerStore {
+class MemoryLedger final : public ledger::LedgerStore {
  public:
   absl::Status Append(std::span<const uint8_t>, std::span<const uint8_t>) override {
     return absl::OkStatus();
   }
 };
 
-class MemoryStore final : public federation::RunStore {
+class MemoryStore final : public simulation::RunStore {
  public:
-  absl::Status RecordAttempt(const federation::BegunAttempt& attempt) override {
+  absl::Status RecordAttempt(const simulation::BegunAttempt& attempt) override {
     attempts_.push_back(attempt);
     return absl::OkStatus();
   }
-  absl::StatusOr<std::vector<federation::BegunAttempt>> Attempts() const override {
+  absl::StatusOr<std::vector<simulation::BegunAttempt>> Attempts() const override {
     return attempts_;
   }
   absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override {
@@ -37,50 +37,48 @@ class MemoryStore final : public federation::RunStore {
     if (checkpoint_.empty()) return base::NotFound("there is no checkpoint");
     return checkpoint_;
   }
-  absl::StatusOr<base::SecretBytes> DataKey() override {
-    return base::SystemEntropy().Draw(federation::kDataKeyBytes);
+  absl::StatusOr<crypto::SecretBytes> DataKey() override {
+    return crypto::SystemEntropy().Draw(ledger::kDataKeyBytes);
   }
-  absl::StatusOr<federation::OpenedLedger> OpenLedger(
-      const federation::LedgerHeader& header) override {
-    federation::OpenedLedger opened;
+  absl::StatusOr<ledger::OpenedLedger> OpenLedger(const ledger::LedgerHeader& header) override {
+    ledger::OpenedLedger opened;
     opened.found.header = header;
     opened.store = std::make_unique<MemoryLedger>();
-    opened.found.end.genesis = opened.found.end.head = federation::LedgerGenesis(header);
+    opened.found.end.genesis = opened.found.end.head = ledger::LedgerGenesis(header);
     return opened;
   }
 
  private:
-  std::vector<federation::BegunAttempt> attempts_;
+  std::vector<simulation::BegunAttempt> attempts_;
   base::Bytes checkpoint_;
 };
 
-class Silent final : public federation::SimulationObserver {
+class Silent final : public simulation::SimulationObserver {
  public:
-  absl::Status OnStart(const federation::Manifest&, uint32_t,
-                       const federation::Evaluation&) override {
+  absl::Status OnStart(const agreement::Manifest&, uint32_t, const trainer::Evaluation&) override {
     return absl::OkStatus();
   }
-  absl::Status OnRound(const federation::RoundRecord&) override { return absl::OkStatus(); }
+  absl::Status OnRound(const simulation::RoundRecord&) override { return absl::OkStatus(); }
   void OnNote(std::string_view) override {}
 };
 
 }  // namespace
 
-absl::StatusOr<MemoryRun> TrainInMemory(const RunConfig& config, const learning::Dataset& dataset) {
-  TACET_ASSIGN_OR_RETURN(federation::SimulationSpec spec, SimulationSpecOf(config));
-  TACET_ASSIGN_OR_RETURN(learning::LearnerSpec learner_spec, LearnerSpecOf(config));
+absl::StatusOr<MemoryRun> TrainInMemory(const RunConfig& config, const data::Dataset& dataset) {
+  TACET_ASSIGN_OR_RETURN(simulation::SimulationSpec spec, SimulationSpecOf(config));
+  TACET_ASSIGN_OR_RETURN(training::LearnerSpec learner_spec, LearnerSpecOf(config));
   learner_spec.held_out_share = 0;
   spec.evaluate_every = spec.manifest.rounds;
-  TACET_ASSIGN_OR_RETURN(const auto learner, learning::NewLearner(learner_spec, dataset));
-  transport::local::LocalChannel channel;
+  TACET_ASSIGN_OR_RETURN(const auto learner, training::NewLearner(learner_spec, dataset));
+  simulation::LocalChannel channel;
   TACET_ASSIGN_OR_RETURN(const auto simulation,
-                         federation::Simulation::Create(std::move(spec), *learner, channel));
+                         simulation::Simulation::Create(std::move(spec), *learner, channel));
   MemoryStore store;
   Silent silent;
-  TACET_ASSIGN_OR_RETURN(federation::SimulationResult result, simulation->Run(store, silent));
+  TACET_ASSIGN_OR_RETURN(simulation::SimulationResult result, simulation->Run(store, silent));
   return MemoryRun{.model = learner->WholeModel(result.model),
                    .agreed = simulation->manifest().spec(),
                    .epsilon = result.ledger.epsilon};
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run

@@ -13,12 +13,12 @@
 #include "tacet/transport/mpi/mpi_ranks.h"
 #endif
 
-namespace tacet::app {
+namespace tacet::app::run {
 namespace {
 
 class OneRank final : public Ranks {
  public:
-  federation::RankGroup& group() override { return federation::OneProcess(); }
+  simulation::RankGroup& group() override { return simulation::OneProcess(); }
   size_t processors() const override { return base::Processors(); }
   void EndAll(const absl::Status&) override {}
 };
@@ -36,7 +36,7 @@ class ManyRanks final : public Ranks {
  public:
   explicit ManyRanks(std::unique_ptr<transport::mpi::MpiRanks> ranks) : ranks_(std::move(ranks)) {}
 
-  federation::RankGroup& group() override { return *ranks_; }
+  simulation::RankGroup& group() override { return *ranks_; }
   size_t processors() const override {
     return std::max<size_t>(1, base::Processors() / ranks_->local_size());
   }
@@ -67,4 +67,4 @@ absl::StatusOr<std::unique_ptr<Ranks>> JoinRanks() {
 #endif
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run

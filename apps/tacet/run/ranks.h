@@ -8,15 +8,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/federation/rank_group.h"
+#include "tacet/simulation/rank_group.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 
 class Ranks {
  public:
   virtual ~Ranks() = default;
 
-  virtual federation::RankGroup& group() = 0;
+  virtual simulation::RankGroup& group() = 0;
   // Of this machine, for this rank: at least 1.
   virtual size_t processors() const = 0;
   // Prints which rank failed and why, and ends all of them; returns only in a run of one process,
@@ -27,6 +27,6 @@ class Ranks {
 // FailedPrecondition when mpirun started this program and it was built without MPI.
 absl::StatusOr<std::unique_ptr<Ranks>> JoinRanks();
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run
 
 #endif  // TACET_APPS_TACET_RUN_RANKS_H_

@@ -15,9 +15,9 @@
 #include "tacet/base/json.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
-#include "tacet/learning/load.h"
+#include "tacet/data/load.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 namespace {
 
 // Every key once, with the member that holds it: what is read, written and known.
@@ -266,9 +266,9 @@ std::string DifferingKeys(const RunConfig& a, const RunConfig& b) {
   return keys;
 }
 
-absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& config) {
-  federation::SimulationSpec spec;
-  federation::ManifestSpec& manifest = spec.manifest;
+absl::StatusOr<simulation::SimulationSpec> SimulationSpecOf(const RunConfig& config) {
+  simulation::SimulationSpec spec;
+  agreement::ManifestSpec& manifest = spec.manifest;
   manifest.model = config.model.name;
   TACET_ASSIGN_OR_RETURN(manifest.cohort, Narrow(config.federation.cohort, "federation.cohort"));
   TACET_ASSIGN_OR_RETURN(manifest.min_participants,
@@ -345,8 +345,8 @@ absl::StatusOr<std::vector<float>> LoadModel(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<learning::LearnerSpec> LearnerSpecOf(const RunConfig& config) {
-  learning::LearnerSpec spec;
+absl::StatusOr<training::LearnerSpec> LearnerSpecOf(const RunConfig& config) {
+  training::LearnerSpec spec;
   spec.model = config.model.name;
   spec.hidden = config.model.hidden;
   spec.last_layer_gain = config.model.last_layer_gain;
@@ -363,14 +363,14 @@ absl::StatusOr<learning::LearnerSpec> LearnerSpecOf(const RunConfig& config) {
                          Narrow(config.training.sample_cap, "training.sample_cap"));
   spec.learning_rate = config.training.learning_rate;
   spec.learning_rate_final = config.training.learning_rate_final;
-  TACET_ASSIGN_OR_RETURN(spec.precision, learning::ParsePrecision(config.training.precision));
+  TACET_ASSIGN_OR_RETURN(spec.precision, models::ParsePrecision(config.training.precision));
   TACET_ASSIGN_OR_RETURN(spec.rounds, Narrow(config.federation.rounds, "federation.rounds"));
   TACET_ASSIGN_OR_RETURN(spec.unit, accounting::ParseUnit(config.privacy.unit));
   return spec;
 }
 
-absl::StatusOr<learning::HandwritingSpec> HandwritingSpecOf(const RunConfig& config) {
-  learning::HandwritingSpec spec;
+absl::StatusOr<data::HandwritingSpec> HandwritingSpecOf(const RunConfig& config) {
+  data::HandwritingSpec spec;
   spec.writers = config.data.handwriting_writers;
   TACET_ASSIGN_OR_RETURN(spec.min_samples, Narrow(config.data.handwriting_min_samples,
                                                   "data.handwriting_min_samples"));
@@ -382,8 +382,8 @@ absl::StatusOr<learning::HandwritingSpec> HandwritingSpecOf(const RunConfig& con
   return spec;
 }
 
-absl::StatusOr<learning::CsvOptions> CsvOptionsOf(const RunConfig& config) {
-  learning::CsvOptions csv;
+absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config) {
+  data::CsvOptions csv;
   csv.label = config.data.csv_label_column;
   csv.owner = config.data.csv_owner_column;
   csv.person = config.data.csv_person_column;
@@ -393,19 +393,19 @@ absl::StatusOr<learning::CsvOptions> CsvOptionsOf(const RunConfig& config) {
   csv.label_above = config.data.csv_label_above;
   TACET_ASSIGN_OR_RETURN(csv.classes, Narrow(config.data.classes, "data.classes"));
   for (const std::string& text : config.data.csv_features) {
-    TACET_ASSIGN_OR_RETURN(csv.features.emplace_back(), learning::ParseCsvFeature(text));
+    TACET_ASSIGN_OR_RETURN(csv.features.emplace_back(), data::ParseCsvFeature(text));
   }
   return csv;
 }
 
-absl::StatusOr<learning::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& config) {
-  learning::ArchitectureSpec spec{.model = config.model.name,
-                                  .input_shape = config.model.input_shape,
-                                  .hidden = config.model.hidden};
+absl::StatusOr<models::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& config) {
+  models::ArchitectureSpec spec{.model = config.model.name,
+                                .input_shape = config.model.input_shape,
+                                .hidden = config.model.hidden};
   if (spec.input_shape.empty()) {
-    TACET_ASSIGN_OR_RETURN(const learning::CsvOptions csv, CsvOptionsOf(config));
+    TACET_ASSIGN_OR_RETURN(const data::CsvOptions csv, CsvOptionsOf(config));
     uint64_t width = 0;
-    for (const learning::CsvFeature& feature : csv.features) width += feature.width();
+    for (const data::CsvFeature& feature : csv.features) width += feature.width();
     if (width == 0) {
       return base::InvalidArgument(
           "model.input_shape is missing, and data.csv_features, from which it could follow, too: "
@@ -421,7 +421,7 @@ absl::StatusOr<learning::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& c
 
 namespace {
 
-absl::Status CheckShape(const learning::Dataset& dataset, const std::vector<uint64_t>& expected) {
+absl::Status CheckShape(const data::Dataset& dataset, const std::vector<uint64_t>& expected) {
   const auto& shape = dataset.input_shape();
   if (expected.empty() || std::ranges::equal(shape, expected)) return absl::OkStatus();
   return base::InvalidArgument("{}: samples are of shape [{}], model.input_shape says [{}]",
@@ -430,28 +430,27 @@ absl::Status CheckShape(const learning::Dataset& dataset, const std::vector<uint
 
 }  // namespace
 
-absl::StatusOr<learning::Dataset> LoadAllData(const RunConfig& config) {
+absl::StatusOr<data::Dataset> LoadAllData(const RunConfig& config) {
   if (config.data.path.empty()) {
-    TACET_ASSIGN_OR_RETURN(const learning::HandwritingSpec spec, HandwritingSpecOf(config));
-    return learning::DrawHandwriting(spec);
+    TACET_ASSIGN_OR_RETURN(const data::HandwritingSpec spec, HandwritingSpecOf(config));
+    return data::DrawHandwriting(spec);
   }
-  TACET_ASSIGN_OR_RETURN(const learning::CsvOptions csv, CsvOptionsOf(config));
-  return learning::LoadDataset(config.data.path, csv);
+  TACET_ASSIGN_OR_RETURN(const data::CsvOptions csv, CsvOptionsOf(config));
+  return data::LoadDataset(config.data.path, csv);
 }
 
-absl::StatusOr<learning::Dataset> ArrangeRunData(const RunConfig& config,
-                                                 learning::Dataset dataset) {
+absl::StatusOr<data::Dataset> ArrangeRunData(const RunConfig& config, data::Dataset dataset) {
   TACET_RETURN_IF_ERROR(CheckShape(dataset, config.model.input_shape));
   if (config.data.owners != 0) {
-    TACET_ASSIGN_OR_RETURN(dataset, learning::SpreadOwners(dataset, config.data.owners));
+    TACET_ASSIGN_OR_RETURN(dataset, data::SpreadOwners(dataset, config.data.owners));
   }
   if (config.data.sites == 0) return dataset;
-  return learning::SpreadOverSites(dataset, config.data.sites, config.run.seed);
+  return data::SpreadOverSites(dataset, config.data.sites, config.run.seed);
 }
 
-absl::StatusOr<learning::Dataset> LoadRunData(const RunConfig& config) {
-  TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, LoadAllData(config));
+absl::StatusOr<data::Dataset> LoadRunData(const RunConfig& config) {
+  TACET_ASSIGN_OR_RETURN(data::Dataset dataset, LoadAllData(config));
   return ArrangeRunData(config, std::move(dataset));
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run

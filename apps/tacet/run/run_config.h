@@ -10,13 +10,13 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/federation/simulation.h"
-#include "tacet/learning/architecture.h"
-#include "tacet/learning/csv.h"
-#include "tacet/learning/handwriting.h"
-#include "tacet/learning/learner.h"
+#include "tacet/data/csv.h"
+#include "tacet/data/handwriting.h"
+#include "tacet/models/architecture.h"
+#include "tacet/simulation/simulation.h"
+#include "tacet/training/learner.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 
 // Every key of docs/formats/configuration.md with its default.
 struct RunConfig {
@@ -127,23 +127,22 @@ std::string DifferingKeys(const RunConfig& a, const RunConfig& b);
 
 // InvalidArgument for words that are not among the choices of their key and numbers that do not
 // fit.
-absl::StatusOr<federation::SimulationSpec> SimulationSpecOf(const RunConfig& config);
-absl::StatusOr<learning::LearnerSpec> LearnerSpecOf(const RunConfig& config);
-absl::StatusOr<learning::HandwritingSpec> HandwritingSpecOf(const RunConfig& config);
-absl::StatusOr<learning::CsvOptions> CsvOptionsOf(const RunConfig& config);
+absl::StatusOr<simulation::SimulationSpec> SimulationSpecOf(const RunConfig& config);
+absl::StatusOr<training::LearnerSpec> LearnerSpecOf(const RunConfig& config);
+absl::StatusOr<data::HandwritingSpec> HandwritingSpecOf(const RunConfig& config);
+absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config);
 
 // What an architecture is made from: input shape and classes as configured, or as the columns of
 // data.csv_features and data.csv_label_above imply. InvalidArgument says what has to be stated.
-absl::StatusOr<learning::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& config);
+absl::StatusOr<models::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& config);
 
 // The data of a run: what is read from data.path, or drawn when that is empty, then arranged:
 // data.owners of the owners, spread over data.sites. InvalidArgument when
 // samples are not of model.input_shape.
-absl::StatusOr<learning::Dataset> LoadRunData(const RunConfig& config);
-absl::StatusOr<learning::Dataset> LoadAllData(const RunConfig& config);
-absl::StatusOr<learning::Dataset> ArrangeRunData(const RunConfig& config,
-                                                 learning::Dataset dataset);
+absl::StatusOr<data::Dataset> LoadRunData(const RunConfig& config);
+absl::StatusOr<data::Dataset> LoadAllData(const RunConfig& config);
+absl::StatusOr<data::Dataset> ArrangeRunData(const RunConfig& config, data::Dataset dataset);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run
 
 #endif  // TACET_APPS_TACET_RUN_RUN_CONFIG_H_

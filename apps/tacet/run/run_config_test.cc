@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tacet::app {
+namespace tacet::app::run {
 namespace {
 
 using ::testing::AllOf;
@@ -42,4 +42,4 @@ TEST(RunConfigTest, ThreadsAndThePlaceOfTheDataMakeNoOtherRun) {
 }
 
 }  // namespace
-}  // namespace tacet::app
+}  // namespace tacet::app::run

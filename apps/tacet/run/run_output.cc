@@ -11,21 +11,21 @@
 #include "apps/tacet/run/audit_key.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/cpu.h"
 #include "tacet/base/json_members.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/manifest_bytes.h"
 #include "tacet/report/privacy_json.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 namespace {
 
 std::string LabelText(const std::vector<std::string>& labels) {
   return labels.empty() ? "" : fmt::format("  [{}]", fmt::join(labels, ", "));
 }
 
-double PrivacyShare(const federation::RoundSeconds& seconds) {
+double PrivacyShare(const simulation::RoundSeconds& seconds) {
   return seconds.total > 0 ? (seconds.seal + seconds.add + seconds.open) / seconds.total : 0;
 }
 
@@ -33,12 +33,12 @@ std::string EpsilonText(double epsilon) {
   return std::isfinite(epsilon) ? fmt::format("{:.3f}", epsilon) : "none";
 }
 
-std::string AucText(const federation::Evaluation& evaluation) {
+std::string AucText(const trainer::Evaluation& evaluation) {
   return evaluation.auc ? fmt::format("  AUC {:.4f}", *evaluation.auc) : "";
 }
 
-base::JsonValue LedgerJson(const federation::Manifest& manifest,
-                           const federation::SimulationResult& result) {
+base::JsonValue LedgerJson(const agreement::Manifest& manifest,
+                           const simulation::SimulationResult& result) {
   const double budget = manifest.spec().budget_epsilon;
   return base::JsonValue::MakeObject()
       .Set("charges", result.ledger_charges)
@@ -52,11 +52,11 @@ base::JsonValue LedgerJson(const federation::Manifest& manifest,
 
 }  // namespace
 
-std::string ManifestFile(const base::Digest& hash) { return "manifest-" + base::ToHex(hash); }
+std::string ManifestFile(const crypto::Digest& hash) { return "manifest-" + base::ToHex(hash); }
 
-base::JsonValue RoundJson(const federation::RoundRecord& record,
+base::JsonValue RoundJson(const simulation::RoundRecord& record,
                           const std::vector<std::string>& labels) {
-  const federation::RoundSeconds& seconds = record.seconds;
+  const simulation::RoundSeconds& seconds = record.seconds;
   base::JsonValue line = base::JsonValue::MakeObject();
   line.Set("round", record.round).Set("cohort_size", record.cohort_size);
   line.Set("attempts", record.attempts).Set("charged_attempts", record.charged_attempts);
@@ -88,24 +88,25 @@ base::JsonValue MachineJson() {
       .Set("simd", base::SimdName(base::ActiveSimd()));
 }
 
-absl::StatusOr<base::JsonValue> PrivacyJson(const federation::Manifest& manifest,
+absl::StatusOr<base::JsonValue> PrivacyJson(const agreement::Manifest& manifest,
                                             uint64_t charged_attempts) {
-  const federation::ManifestSpec& agreed = manifest.spec();
+  const agreement::ManifestSpec& agreed = manifest.spec();
   if (agreed.without_noise || agreed.without_clipping) {
     return base::JsonValue::MakeObject()
         .Set("epsilon", base::JsonValue())
         .Set("reason", "the run was made without noise or without clipping: nothing is promised");
   }
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
-                         accounting::PrivacyRows(federation::PrivacyOf(agreed, charged_attempts)));
-  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, PrivacyWarnings(agreed));
-  return report::PrivacyRowsJson(rows, report::TermsOfRows(rows, manifest.terms().mechanism()))
-      .Set("warnings", WarningsJson(warnings));
+                         accounting::PrivacyRows(agreement::PrivacyOf(agreed, charged_attempts)));
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, privacy::PrivacyWarnings(agreed));
+  return tacet::report::PrivacyRowsJson(
+             rows, tacet::report::TermsOfRows(rows, manifest.terms().mechanism()))
+      .Set("warnings", privacy::WarningsJson(warnings));
 }
 
 absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
-  const federation::ManifestSpec& agreed = run.manifest.spec();
-  const federation::SimulationResult& result = run.result;
+  const agreement::ManifestSpec& agreed = run.manifest.spec();
+  const simulation::SimulationResult& result = run.result;
   base::JsonValue list = base::JsonValue::MakeArray();
   for (const std::string& label : run.labels) list.Append(label);
   base::JsonValue summary = base::JsonValue::MakeObject();
@@ -139,7 +140,7 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
       .Set("commit", run.commit)
       .Set("machine", run.machine);
   if (agreed.unit != accounting::Unit::kClient) {
-    const accounting::SamplingEvent charged = federation::ChargedEvent(agreed);
+    const accounting::SamplingEvent charged = agreement::ChargedEvent(agreed);
     summary.Set("record_rate", agreed.record_rate)
         .Set("expected_batch", agreed.expected_batch)
         .Set("charged_event", base::JsonValue::MakeObject()
@@ -153,29 +154,30 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
   return summary.Set("privacy", std::move(privacy));
 }
 
-federation::Evaluation Rounded(federation::Evaluation evaluation) {
-  evaluation.accuracy = report::RoundedShare(evaluation.accuracy);
-  evaluation.loss = report::RoundedLoss(evaluation.loss);
-  if (evaluation.auc) evaluation.auc = report::RoundedShare(*evaluation.auc);
+trainer::Evaluation Rounded(trainer::Evaluation evaluation) {
+  evaluation.accuracy = tacet::audit::RoundedShare(evaluation.accuracy);
+  evaluation.loss = tacet::audit::RoundedLoss(evaluation.loss);
+  if (evaluation.auc) evaluation.auc = tacet::audit::RoundedShare(*evaluation.auc);
   return evaluation;
 }
 
-absl::Status RunReporter::OnStart(const federation::Manifest& manifest, uint32_t next_round,
-                                  const federation::Evaluation& evaluation) {
+absl::Status RunReporter::OnStart(const agreement::Manifest& manifest, uint32_t next_round,
+                                  const trainer::Evaluation& evaluation) {
   return Start(manifest, next_round, evaluation);
 }
 
-absl::Status RunReporter::Start(const federation::Manifest& manifest, uint32_t next_round,
-                                const std::optional<federation::Evaluation>& evaluation) {
+absl::Status RunReporter::Start(const agreement::Manifest& manifest, uint32_t next_round,
+                                const std::optional<trainer::Evaluation>& evaluation) {
   rounds_ = manifest.spec().rounds;
-  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, PrivacyWarnings(manifest.spec()));
-  fmt::print(out_, "{}{}", AgreementText(manifest), WarningLines(warnings));
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
+                         privacy::PrivacyWarnings(manifest.spec()));
+  fmt::print(out_, "{}{}", AgreementText(manifest), privacy::WarningLines(warnings));
   if (!labels_.empty()) {
     fmt::print(out_, "labelled    {}: this run does not protect anybody\n",
                fmt::join(labels_, ", "));
   }
   TACET_RETURN_IF_ERROR(directory_.WriteFile(ManifestFile(manifest.hash()),
-                                             federation::ManifestBytes(manifest.spec())));
+                                             agreement::ManifestBytes(manifest.spec())));
   const bool published = part_.publish_evaluation && evaluation.has_value();
   TACET_RETURN_IF_ERROR(BeginOrResume(next_round, published ? evaluation : std::nullopt));
   // Rounds after the last checkpoint, or before the first, are run again.
@@ -189,18 +191,19 @@ absl::Status RunReporter::Start(const federation::Manifest& manifest, uint32_t n
 }
 
 absl::Status RunReporter::BeginOrResume(uint32_t next_round,
-                                        const std::optional<federation::Evaluation>& evaluation) {
+                                        const std::optional<trainer::Evaluation>& evaluation) {
   if (next_round == 0) {
     before_ = evaluation;
-    commit_ = BuildCommit();
+    commit_ = program::BuildCommit();
   } else {
     TACET_RETURN_IF_ERROR(ReadStart());
-    if (!commit_.ends_with(BuildCommit())) commit_ = fmt::format("{}, {}", commit_, BuildCommit());
+    if (!commit_.ends_with(program::BuildCommit()))
+      commit_ = fmt::format("{}, {}", commit_, program::BuildCommit());
     fmt::print(out_, "resumed     after {} of {} rounds\n", next_round, rounds_);
   }
   // A run keeps the key that it began with, and a lost one stays lost.
   if (audit_key_.empty()) {
-    TACET_ASSIGN_OR_RETURN(const base::PublicKey key, EnsureAuditKey(directory_.path()));
+    TACET_ASSIGN_OR_RETURN(const crypto::PublicKey key, EnsureAuditKey(directory_.path()));
     audit_key_ = base::ToHex(key);
   }
   return WriteStart();
@@ -230,29 +233,29 @@ absl::Status RunReporter::WriteStart() const {
   const auto evaluated = [this](auto value) {
     return before_ ? base::JsonValue(value(*before_)) : base::JsonValue();
   };
-  using federation::Evaluation;
+  using trainer::Evaluation;
   const base::JsonValue start =
       base::JsonValue::MakeObject()
           .Set("accuracy", evaluated([](const Evaluation& found) { return found.accuracy; }))
           .Set("loss", evaluated([](const Evaluation& found) { return found.loss; }))
           .Set("samples", evaluated([](const Evaluation& found) { return found.samples; }))
           .Set("commit", commit_)
-          .Set("kind", report::RunKindName(part_.kind))
+          .Set("kind", tacet::audit::RunKindName(part_.kind))
           .Set("processes", part_.processes)
           .Set("member", part_.member ? base::JsonValue(*part_.member) : base::JsonValue())
           .Set("audit_key", audit_key_);
   return directory_.WriteFile(kStartFile, base::AsBytes(start.Dump(2) + "\n"));
 }
 
-absl::Status RunReporter::OnRefused(const federation::BegunAttempt& attempt,
-                                    federation::Refusal why) {
+absl::Status RunReporter::OnRefused(const simulation::BegunAttempt& attempt,
+                                    simulation::Refusal why) {
   return directory_.AppendLine(
       kRefusedFile, fmt::format("{} {} {} {}", attempt.epoch, attempt.round, attempt.attempt,
-                                federation::RefusalName(why)));
+                                simulation::RefusalName(why)));
 }
 
-absl::Status RunReporter::OnRound(const federation::RoundRecord& ran) {
-  federation::RoundRecord record = ran;
+absl::Status RunReporter::OnRound(const simulation::RoundRecord& ran) {
+  simulation::RoundRecord record = ran;
   if (!part_.publish_evaluation) record.evaluation.reset();
   TACET_RETURN_IF_ERROR(directory_.AppendLine(kMetricsFile, RoundJson(record, labels_).Dump()));
   const std::string quality =
@@ -273,4 +276,4 @@ void RunReporter::OnNote(std::string_view text) {
   std::fflush(out_);
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run

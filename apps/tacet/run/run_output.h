@@ -13,12 +13,12 @@
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/program/stop_signal.h"
+#include "tacet/audit/audit_facts.h"
 #include "tacet/base/json.h"
-#include "tacet/federation/simulation.h"
-#include "tacet/report/audit_facts.h"
+#include "tacet/simulation/simulation.h"
 #include "tacet/storage/file/run_directory.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 
 // Files of a run directory beside those of RunDirectory (docs/formats/run-directory.md).
 inline constexpr std::string_view kConfigFile = "config.toml";
@@ -35,10 +35,10 @@ inline constexpr std::string_view kAttemptsFile = "attempts";
 inline constexpr std::string_view kAttestationsFile = "attestations";
 
 // The file of a manifest: the canonical bytes of what one process's members agreed on.
-std::string ManifestFile(const base::Digest& hash);
+std::string ManifestFile(const crypto::Digest& hash);
 
 // One line of metrics.jsonl.
-base::JsonValue RoundJson(const federation::RoundRecord& record,
+base::JsonValue RoundJson(const simulation::RoundRecord& record,
                           const std::vector<std::string>& labels);
 
 // The processor that measured: its name, number of cores, instruction set in use.
@@ -47,17 +47,17 @@ base::JsonValue MachineJson();
 // "what a run costs whom" of what was agreed, as rows of `tacet privacy --json` with the
 // implementation terms of the agreement's own plan; a reason instead where the run's labels leave
 // no guarantee.
-absl::StatusOr<base::JsonValue> PrivacyJson(const federation::Manifest& manifest,
+absl::StatusOr<base::JsonValue> PrivacyJson(const agreement::Manifest& manifest,
                                             uint64_t charged_attempts);
 
 // What a run ended with.
 struct RunSummary {
   const std::vector<std::string>& labels;
-  const federation::Manifest& manifest;
-  const federation::SimulationResult& result;
+  const agreement::Manifest& manifest;
+  const simulation::SimulationResult& result;
   // Of the last model, and of the one that the run began with; absent when they are not published.
-  const std::optional<federation::Evaluation>& evaluation;
-  const std::optional<federation::Evaluation>& before;
+  const std::optional<trainer::Evaluation>& evaluation;
+  const std::optional<trainer::Evaluation>& before;
   std::optional<double> most_frequent_class;  // accuracy of always answering it; likewise
   double seconds = 0;
   std::string commit;
@@ -68,7 +68,7 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run);
 
 // Who ran it, as start.json says.
 struct RunPart {
-  report::RunKind kind = report::RunKind::kSimulation;
+  tacet::audit::RunKind kind = tacet::audit::RunKind::kSimulation;
   uint64_t processes = 1;               // of a simulation
   std::optional<uint64_t> member = {};  // of a live federation
   bool publish_evaluation = true;       // otherwise no evaluation is printed or stored
@@ -76,28 +76,28 @@ struct RunPart {
 
 // As much of an evaluation as is told of a real site's data, which epsilon does not cover: accuracy
 // and AUC to three decimals, loss to two significant digits.
-federation::Evaluation Rounded(federation::Evaluation evaluation);
+trainer::Evaluation Rounded(trainer::Evaluation evaluation);
 
 // Prints progress and writes metrics as the run goes.
-class RunReporter final : public federation::SimulationObserver {
+class RunReporter final : public simulation::SimulationObserver {
  public:
   // `directory` must outlive the reporter; text goes to `out`.
   RunReporter(storage::file::RunDirectory& directory, std::vector<std::string> labels,
               const RunPart& part, std::FILE* out)
       : directory_(directory), labels_(std::move(labels)), part_(part), out_(out) {}
 
-  absl::Status OnStart(const federation::Manifest& manifest, uint32_t next_round,
-                       const federation::Evaluation& evaluation) override;
-  absl::Status OnRefused(const federation::BegunAttempt& attempt, federation::Refusal why) override;
-  absl::Status OnRound(const federation::RoundRecord& record) override;
+  absl::Status OnStart(const agreement::Manifest& manifest, uint32_t next_round,
+                       const trainer::Evaluation& evaluation) override;
+  absl::Status OnRefused(const simulation::BegunAttempt& attempt, simulation::Refusal why) override;
+  absl::Status OnRound(const simulation::RoundRecord& record) override;
   // OnStart of a run that has no evaluation.
-  absl::Status Start(const federation::Manifest& manifest, uint32_t next_round,
-                     const std::optional<federation::Evaluation>& evaluation);
+  absl::Status Start(const agreement::Manifest& manifest, uint32_t next_round,
+                     const std::optional<trainer::Evaluation>& evaluation);
   void OnNote(std::string_view text) override;
-  bool StopRequested() override { return StopSignal::Arrived(); }
+  bool StopRequested() override { return program::StopSignal::Arrived(); }
 
   // Of the model the whole run began with; from an earlier process when this one resumed.
-  const std::optional<federation::Evaluation>& before() const { return before_; }
+  const std::optional<trainer::Evaluation>& before() const { return before_; }
   // The commits of all programs that worked on the run, in order, with ", " between.
   const std::string& commit() const { return commit_; }
 
@@ -107,16 +107,16 @@ class RunReporter final : public federation::SimulationObserver {
   RunPart part_;
   std::FILE* out_;
   absl::Status BeginOrResume(uint32_t next_round,
-                             const std::optional<federation::Evaluation>& evaluation);
+                             const std::optional<trainer::Evaluation>& evaluation);
   absl::Status WriteStart() const;
   absl::Status ReadStart();
 
   uint32_t rounds_ = 0;
   std::string commit_;
   std::string audit_key_;  // public, in hexadecimal
-  std::optional<federation::Evaluation> before_;
+  std::optional<trainer::Evaluation> before_;
 };
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run
 
 #endif  // TACET_APPS_TACET_RUN_RUN_OUTPUT_H_

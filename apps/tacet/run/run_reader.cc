@@ -14,7 +14,7 @@
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/run_directory.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 namespace {
 
 using base::JsonValue;
@@ -47,9 +47,9 @@ absl::StatusOr<std::optional<JsonValue>> ReadJsonFile(const std::filesystem::pat
   return std::optional<JsonValue>(*std::move(value));
 }
 
-absl::StatusOr<federation::RoundRecord> RoundOf(std::string_view line) {
+absl::StatusOr<simulation::RoundRecord> RoundOf(std::string_view line) {
   TACET_ASSIGN_OR_RETURN(const JsonValue value, JsonValue::Parse(line));
-  federation::RoundRecord round;
+  simulation::RoundRecord round;
   base::JsonMembers members(value);
   members.Need("round", round.round);
   members.Need("cohort_size", round.cohort_size);
@@ -57,7 +57,7 @@ absl::StatusOr<federation::RoundRecord> RoundOf(std::string_view line) {
   members.Need("charged_attempts", round.charged_attempts);
   members.Take("model", round.model);
   std::optional<double> accuracy;
-  federation::Evaluation evaluation;
+  trainer::Evaluation evaluation;
   members.Take("accuracy", accuracy);
   members.Take("loss", evaluation.loss);
   members.Take("auc", evaluation.auc);
@@ -104,17 +104,17 @@ absl::StatusOr<std::vector<T>> ReadLines(const std::filesystem::path& path,
   return all;
 }
 
-absl::StatusOr<federation::RoundRecord> NumberedRound(std::string_view line, size_t number) {
-  TACET_ASSIGN_OR_RETURN(federation::RoundRecord round, RoundOf(line));
+absl::StatusOr<simulation::RoundRecord> NumberedRound(std::string_view line, size_t number) {
+  TACET_ASSIGN_OR_RETURN(simulation::RoundRecord round, RoundOf(line));
   if (round.round == number) return round;
   return base::DataLoss("round {} stands where round {} belongs", round.round, number);
 }
 
-absl::StatusOr<std::vector<federation::RoundRecord>> ReadRounds(const std::filesystem::path& path) {
-  return ReadLines<federation::RoundRecord>(path, NumberedRound);
+absl::StatusOr<std::vector<simulation::RoundRecord>> ReadRounds(const std::filesystem::path& path) {
+  return ReadLines<simulation::RoundRecord>(path, NumberedRound);
 }
 
-absl::StatusOr<federation::BegunAttempt> BegunOf(std::string_view line, size_t /*number*/) {
+absl::StatusOr<simulation::BegunAttempt> BegunOf(std::string_view line, size_t /*number*/) {
   return storage::file::ParseAttempt(line);
 }
 
@@ -122,7 +122,7 @@ absl::StatusOr<base::Bytes> AttestationOf(std::string_view line, size_t /*number
   return base::FromHex(line);
 }
 
-using RefusedAttempt = std::pair<federation::BegunAttempt, federation::Refusal>;
+using RefusedAttempt = std::pair<simulation::BegunAttempt, simulation::Refusal>;
 
 // "epoch round attempt reason"
 absl::StatusOr<RefusedAttempt> RefusedOf(std::string_view line, size_t /*number*/) {
@@ -130,21 +130,21 @@ absl::StatusOr<RefusedAttempt> RefusedOf(std::string_view line, size_t /*number*
   if (blank == std::string_view::npos) return base::DataLoss("the reason is missing");
   RefusedAttempt refused;
   TACET_ASSIGN_OR_RETURN(refused.first, storage::file::ParseAttempt(line.substr(0, blank)));
-  TACET_ASSIGN_OR_RETURN(refused.second, federation::ParseRefusal(line.substr(blank + 1)));
+  TACET_ASSIGN_OR_RETURN(refused.second, simulation::ParseRefusal(line.substr(blank + 1)));
   return refused;
 }
 
 absl::Status ReadManifests(RunRecord& run) {
   if (!run.ledger.has_value()) return absl::OkStatus();
-  for (const federation::LedgerEntry& entry : run.ledger->entries) {
-    const base::Digest& hash = entry.label.manifest_hash;
+  for (const ledger::LedgerEntry& entry : run.ledger->entries) {
+    const crypto::Digest& hash = entry.label.manifest_hash;
     if (run.manifests.contains(hash)) continue;
     const std::filesystem::path path = run.path / ManifestFile(hash);
     const absl::StatusOr<std::string> text = ReadText(path, kMostGrowingBytes);
     if (text.status().code() == absl::StatusCode::kNotFound) continue;
     TACET_RETURN_IF_ERROR(text.status());
     const auto bytes = base::AsBytes(*text);
-    if (base::Sha256(bytes) != hash) {
+    if (crypto::Sha256(bytes) != hash) {
       return base::DataLoss("{} does not hold the manifest that it is named after", path.string());
     }
     run.manifests.emplace(hash, base::Bytes(bytes.begin(), bytes.end()));
@@ -171,19 +171,19 @@ absl::StatusOr<std::optional<RunStart>> ReadStart(const std::filesystem::path& p
   members.Take("member", start.part.member);
   members.Take("audit_key", start.audit_key);
   if (!members.status().ok()) return base::Annotate(members.status(), path.string());
-  const absl::StatusOr<report::RunKind> parsed = report::ParseRunKind(kind);
+  const absl::StatusOr<tacet::audit::RunKind> parsed = tacet::audit::ParseRunKind(kind);
   if (!parsed.ok()) return base::Annotate(parsed.status(), path.string());
   start.part.kind = *parsed;
   return std::optional<RunStart>(std::move(start));
 }
 
-absl::StatusOr<std::optional<federation::RecoveredLedger>> ReadLedger(
+absl::StatusOr<std::optional<ledger::RecoveredLedger>> ReadLedger(
     const std::filesystem::path& path) {
   const absl::Status size = CheckSize(path, kMostGrowingBytes);
   if (size.code() == absl::StatusCode::kNotFound) return std::nullopt;
   TACET_RETURN_IF_ERROR(size);
-  TACET_ASSIGN_OR_RETURN(federation::RecoveredLedger found, storage::file::LedgerFile::Read(path));
-  return std::optional<federation::RecoveredLedger>(std::move(found));
+  TACET_ASSIGN_OR_RETURN(ledger::RecoveredLedger found, storage::file::LedgerFile::Read(path));
+  return std::optional<ledger::RecoveredLedger>(std::move(found));
 }
 
 // Rounds and the ledger that they were charged to. A run that goes on may complete a round between
@@ -225,16 +225,16 @@ absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path) {
     return base::Annotate(text.status(), fmt::format("{} holds no run", path.string()));
   run.settings = *std::move(text);
   TACET_ASSIGN_OR_RETURN(run.config, ParseRunConfig(run.settings, settings.string()));
-  const absl::StatusOr<federation::SimulationSpec> spec = SimulationSpecOf(run.config);
+  const absl::StatusOr<simulation::SimulationSpec> spec = SimulationSpecOf(run.config);
   if (!spec.ok()) return base::Annotate(spec.status(), settings.string());
-  run.labels = federation::SimulationLabels(*spec);
+  run.labels = simulation::SimulationLabels(*spec);
 
   // First of all: what a finished run has written does not grow any more.
   TACET_ASSIGN_OR_RETURN(run.summary, ReadJsonFile(path / kSummaryFile, kMostSummaryBytes));
   TACET_ASSIGN_OR_RETURN(run.start, ReadStart(path / kStartFile));
   // Read before the ledger, in which every one of them was charged before.
   TACET_ASSIGN_OR_RETURN(run.begun,
-                         ReadLines<federation::BegunAttempt>(path / kAttemptsFile, BegunOf));
+                         ReadLines<simulation::BegunAttempt>(path / kAttemptsFile, BegunOf));
   TACET_ASSIGN_OR_RETURN(run.attestations,
                          ReadLines<base::Bytes>(path / kAttestationsFile, AttestationOf));
   TACET_RETURN_IF_ERROR(ReadRoundsAndLedger(run));
@@ -243,4 +243,4 @@ absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path) {
   return run;
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run

@@ -15,22 +15,22 @@
 #include "apps/tacet/run/run_config.h"
 #include "apps/tacet/run/run_output.h"
 #include "tacet/base/bytes.h"
-#include "tacet/base/hash.h"
 #include "tacet/base/json.h"
-#include "tacet/base/signing.h"
-#include "tacet/federation/learner.h"
-#include "tacet/federation/ledger.h"
-#include "tacet/federation/simulation.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/crypto/signing.h"
+#include "tacet/ledger/ledger_format.h"
+#include "tacet/simulation/simulation.h"
+#include "tacet/trainer/learner.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 
 // start.json
 struct RunStart {
   // Of the model before the first round; absent when it was not published.
-  std::optional<federation::Evaluation> evaluation = {};
+  std::optional<trainer::Evaluation> evaluation = {};
   std::string commit = "unknown";  // of the programs that worked on the run, ", " between
   RunPart part;
-  std::optional<base::PublicKey> audit_key = {};  // absent in runs of older programs
+  std::optional<crypto::PublicKey> audit_key = {};  // absent in runs of older programs
 };
 
 struct RunRecord {
@@ -42,20 +42,20 @@ struct RunRecord {
   std::optional<RunStart> start;    // absent before the first round began
   // Complete rounds, 0, 1, 2, ... without a gap. Their epsilon is infinite where there is no
   // guarantee.
-  std::vector<federation::RoundRecord> rounds;
+  std::vector<simulation::RoundRecord> rounds;
   // Charged attempts that gave no sum, and why.
-  std::vector<std::pair<federation::BegunAttempt, federation::Refusal>> refused;
+  std::vector<std::pair<simulation::BegunAttempt, simulation::Refusal>> refused;
   // Attempts that were begun, as a simulation wrote them down before it sealed anything.
-  std::vector<federation::BegunAttempt> begun;
+  std::vector<simulation::BegunAttempt> begun;
   // Signed statements about the models of a live member's rounds.
   std::vector<base::Bytes> attestations;
   // Canonical bytes by their hash, of those manifests that the ledger's charges name and the run
   // kept (runs of older programs kept none): federation::ReadManifestBytes.
-  std::map<base::Digest, base::Bytes> manifests;
+  std::map<crypto::Digest, base::Bytes> manifests;
   // summary.json as it stands; absent while the run goes on, or when it was broken off.
   std::optional<base::JsonValue> summary;
   // Whole and chained, and not older than `rounds`; absent before anything was charged.
-  std::optional<federation::RecoveredLedger> ledger;
+  std::optional<ledger::RecoveredLedger> ledger;
 
   bool finished() const { return summary.has_value(); }
 };
@@ -68,6 +68,6 @@ absl::StatusOr<std::string> ReadText(const std::filesystem::path& path, uintmax_
 // damaged, too large or contradicts itself.
 absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run
 
 #endif  // TACET_APPS_TACET_RUN_RUN_READER_H_

@@ -12,7 +12,7 @@
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 namespace {
 
 using ::testing::ElementsAre;
@@ -69,14 +69,14 @@ TEST_F(RunReaderTest, ReadsWholeLinesAndLeavesOneThatIsBeingWritten) {
   EXPECT_EQ(run->rounds[0].seconds.train, 2);
   EXPECT_TRUE(std::isinf(run->rounds[0].epsilon));
   ASSERT_EQ(run->refused.size(), 2u);
-  EXPECT_EQ(run->refused[1].first, (federation::BegunAttempt{.epoch = 1}));
-  EXPECT_EQ(run->refused[1].second, federation::Refusal::kNotOpened);
+  EXPECT_EQ(run->refused[1].first, (simulation::BegunAttempt{.epoch = 1}));
+  EXPECT_EQ(run->refused[1].second, simulation::Refusal::kNotOpened);
   EXPECT_EQ(run->start->evaluation->samples, 20u);
-  EXPECT_EQ(run->start->audit_key, base::PublicKey());
-  EXPECT_EQ(run->start->part.kind, report::RunKind::kSimulation);
+  EXPECT_EQ(run->start->audit_key, crypto::PublicKey());
+  EXPECT_EQ(run->start->part.kind, tacet::audit::RunKind::kSimulation);
   EXPECT_EQ(run->start->part.processes, 2u);
   EXPECT_THAT(run->begun,
-              ElementsAre(federation::BegunAttempt{}, federation::BegunAttempt{.epoch = 1}));
+              ElementsAre(simulation::BegunAttempt{}, simulation::BegunAttempt{.epoch = 1}));
   EXPECT_THAT(run->attestations, ElementsAre(base::Bytes{0x0a, 0xff}));
 }
 
@@ -111,4 +111,4 @@ TEST_F(RunReaderTest, ErrorsNameFileAndLine) {
 }
 
 }  // namespace
-}  // namespace tacet::app
+}  // namespace tacet::app::run

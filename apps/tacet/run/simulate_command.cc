@@ -19,16 +19,16 @@
 #include "apps/tacet/run/training_run.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/rank_team.h"
+#include "tacet/simulation/rank_team.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 namespace {
 
 using storage::file::RunDirectory;
 
 constexpr size_t kMaxConfigBytes = size_t{1} << 20;
 
-class SimulateCommand : public Command {
+class SimulateCommand : public program::Command {
  public:
   std::string_view name() const override { return "simulate"; }
   std::string_view summary() const override {
@@ -36,7 +36,7 @@ class SimulateCommand : public Command {
            "noised, sealed, added, opened";
   }
 
-  void Register(Options& options) override {
+  void Register(program::Options& options) override {
     options.AddString("config", "TOML file with the settings (docs/formats/configuration.md)",
                       &config_path_);
     options.AddString("data",
@@ -86,7 +86,7 @@ class SimulateCommand : public Command {
     TACET_ASSIGN_OR_RETURN(const RunConfig config, ReadConfig());
     base::Bytes text;
     std::ranges::copy(RunConfigToml(config), std::back_inserter(text));
-    TACET_RETURN_IF_ERROR(federation::BroadcastFromRankZero(ranks.group(), text, kMaxConfigBytes));
+    TACET_RETURN_IF_ERROR(simulation::BroadcastFromRankZero(ranks.group(), text, kMaxConfigBytes));
     TACET_ASSIGN_OR_RETURN(
         const std::unique_ptr<TrainingRun> run,
         TrainingRun::Create(WithThreads(config, ranks), progress, ranks.group()));
@@ -102,7 +102,7 @@ class SimulateCommand : public Command {
 
   static absl::Status Assist(Ranks& ranks) {
     base::Bytes text;
-    TACET_RETURN_IF_ERROR(federation::BroadcastFromRankZero(ranks.group(), text, kMaxConfigBytes));
+    TACET_RETURN_IF_ERROR(simulation::BroadcastFromRankZero(ranks.group(), text, kMaxConfigBytes));
     TACET_ASSIGN_OR_RETURN(const RunConfig config,
                            ParseRunConfig(base::AsText(text), "the settings of rank 0"));
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
@@ -165,9 +165,9 @@ class SimulateCommand : public Command {
     return NewRunDirectory(path, config);
   }
 
-  static void PrintEnd(const federation::ManifestSpec& agreed, const TrainingEnd& end,
+  static void PrintEnd(const agreement::ManifestSpec& agreed, const TrainingEnd& end,
                        const RunDirectory& directory) {
-    const federation::SimulationResult& result = end.result;
+    const simulation::SimulationResult& result = end.result;
     if (end.evaluation_is_published) PrintEvaluation(end);
     PrintPrivacy(agreed, result, directory);
     if (!result.stopped.empty()) fmt::print("stopped     {}\n", result.stopped);
@@ -175,7 +175,7 @@ class SimulateCommand : public Command {
   }
 
   static void PrintEvaluation(const TrainingEnd& end) {
-    const federation::SimulationResult& result = end.result;
+    const simulation::SimulationResult& result = end.result;
     fmt::print(
         "\naccuracy    {:.2f} % before, {:.2f} % after; always guessing the most frequent "
         "class gives {:.2f} %\n",
@@ -187,11 +187,11 @@ class SimulateCommand : public Command {
     }
   }
 
-  static void PrintPrivacy(const federation::ManifestSpec& agreed,
-                           const federation::SimulationResult& result,
+  static void PrintPrivacy(const agreement::ManifestSpec& agreed,
+                           const simulation::SimulationResult& result,
                            const RunDirectory& directory) {
     const absl::StatusOr<accounting::PrivacyRow> worst =
-        accounting::WorstRow(federation::PrivacyOf(agreed, result.charged_attempts));
+        accounting::WorstRow(agreement::PrivacyOf(agreed, result.charged_attempts));
     if (!std::isfinite(result.epsilon) || !worst.ok()) {
       fmt::print("privacy     none: see the labels\n");
       return;
@@ -220,6 +220,8 @@ class SimulateCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> NewSimulateCommand() { return std::make_unique<SimulateCommand>(); }
+std::unique_ptr<program::Command> NewSimulateCommand() {
+  return std::make_unique<SimulateCommand>();
+}
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run

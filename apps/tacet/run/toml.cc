@@ -3,19 +3,19 @@
 #include <stdexcept>
 #include <string>
 
-namespace tacet::app {
+namespace tacet::app::run {
 namespace {
 
 [[noreturn]] void FailTomlAssertion() { throw std::invalid_argument("malformed text"); }
 
 }  // namespace
-}  // namespace tacet::app
+}  // namespace tacet::app::run
 
 // Version 3.3 asserts things that malformed text can make false (a line feed after `[`), and
 // assumes them in a release build. Here a failed assertion is an error of the text, in every build.
 #undef NDEBUG
 #define TOML_ASSERT(expr) \
-  (static_cast<bool>(expr) ? static_cast<void>(0) : ::tacet::app::FailTomlAssertion())
+  (static_cast<bool>(expr) ? static_cast<void>(0) : ::tacet::app::run::FailTomlAssertion())
 #define TOML_EXCEPTIONS 1
 #define TOML_HEADER_ONLY 1
 #pragma GCC diagnostic push
@@ -28,7 +28,7 @@ namespace {
 
 #include "tacet/base/status.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 namespace {
 
 constexpr size_t kMostBytes = 1 << 20;
@@ -156,4 +156,4 @@ std::string TomlText(const std::vector<std::string>& values) {
   return "[" + text + "]";
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run

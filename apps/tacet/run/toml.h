@@ -11,7 +11,7 @@
 
 #include "tacet/base/json.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 
 // Tables become objects (in alphabetical order of their keys), arrays arrays. InvalidArgument says
 // at which line and column of `source` what was wrong; dates and times are refused.
@@ -26,6 +26,6 @@ std::string TomlText(bool value);
 std::string TomlText(const std::vector<uint64_t>& values);
 std::string TomlText(const std::vector<std::string>& values);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run
 
 #endif  // TACET_APPS_TACET_RUN_TOML_H_

@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 namespace {
 
 TEST(TomlTextTest, StringsComeBackWhateverIsInThem) {
@@ -40,4 +40,4 @@ TEST(TomlTextTest, NumbersAndListsComeBack) {
 }
 
 }  // namespace
-}  // namespace tacet::app
+}  // namespace tacet::app::run

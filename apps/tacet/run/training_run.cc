@@ -10,25 +10,24 @@
 #include "apps/tacet/run/run_output.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
-#include "tacet/learning/network.h"
+#include "tacet/models/network.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 namespace {
 
 using storage::file::RunDirectory;
 
 // What runs a model of this configuration on this processor.
-absl::StatusOr<std::string> FormOf(const learning::LearnerSpec& spec,
-                                   const learning::Dataset& dataset) {
-  TACET_ASSIGN_OR_RETURN(const learning::Architecture architecture,
-                         learning::Architecture::Create({.model = spec.model,
-                                                         .input_shape = dataset.input_shape(),
-                                                         .hidden = spec.hidden,
-                                                         .classes = dataset.classes()}));
-  TACET_ASSIGN_OR_RETURN(
-      const auto network,
-      learning::Network::Create(architecture, 1, learning::Network::Mode::kInference,
-                                {.precision = spec.precision}));
+absl::StatusOr<std::string> FormOf(const training::LearnerSpec& spec,
+                                   const data::Dataset& dataset) {
+  TACET_ASSIGN_OR_RETURN(const models::Architecture architecture,
+                         models::Architecture::Create({.model = spec.model,
+                                                       .input_shape = dataset.input_shape(),
+                                                       .hidden = spec.hidden,
+                                                       .classes = dataset.classes()}));
+  TACET_ASSIGN_OR_RETURN(const auto network,
+                         models::Network::Create(architecture, 1, models::Network::Mode::kInference,
+                                                 {.precision = spec.precision}));
   return std::string(network->form());
 }
 
@@ -36,35 +35,35 @@ absl::StatusOr<std::string> FormOf(const learning::LearnerSpec& spec,
 
 absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Create(const RunConfig& config,
                                                                  std::FILE* out,
-                                                                 federation::RankGroup& ranks) {
+                                                                 simulation::RankGroup& ranks) {
   std::unique_ptr<TrainingRun> run(new TrainingRun(config, out, ranks));
   TACET_RETURN_IF_ERROR(run->Prepare());
   return run;
 }
 
 absl::Status TrainingRun::Prepare() {
-  TACET_ASSIGN_OR_RETURN(federation::SimulationSpec spec, SimulationSpecOf(config_));
-  TACET_ASSIGN_OR_RETURN(const learning::LearnerSpec learner_spec, LearnerSpecOf(config_));
+  TACET_ASSIGN_OR_RETURN(simulation::SimulationSpec spec, SimulationSpecOf(config_));
+  TACET_ASSIGN_OR_RETURN(const training::LearnerSpec learner_spec, LearnerSpecOf(config_));
   const base::Stopwatch loading;
   if (config_.data.path.empty()) {
     fmt::print(out_, "data        none given: handwriting of {} writers, drawn by the program\n",
                config_.data.handwriting_writers);
   }
-  TACET_ASSIGN_OR_RETURN(learning::Dataset dataset, LoadRunData(config_));
+  TACET_ASSIGN_OR_RETURN(data::Dataset dataset, LoadRunData(config_));
   spec.data = LedgerDataOf(dataset);
-  most_frequent_class_ = learning::MostFrequentClassShare(dataset);
+  most_frequent_class_ = data::MostFrequentClassShare(dataset);
   fmt::print(out_, "data        {}: {} samples of {} owners in {} classes, read in {:.1f} s\n",
              dataset.name(), dataset.samples(), dataset.owners(), dataset.classes(),
              loading.Seconds());
   TACET_ASSIGN_OR_RETURN(form_, FormOf(learner_spec, dataset));
-  TACET_ASSIGN_OR_RETURN(learner_, learning::NewLearner(learner_spec, std::move(dataset)));
-  labels_ = federation::SimulationLabels(spec);
+  TACET_ASSIGN_OR_RETURN(learner_, training::NewLearner(learner_spec, std::move(dataset)));
+  labels_ = simulation::SimulationLabels(spec);
   TACET_ASSIGN_OR_RETURN(
-      simulation_, federation::Simulation::Create(std::move(spec), *learner_, channel_, ranks_));
+      simulation_, simulation::Simulation::Create(std::move(spec), *learner_, channel_, ranks_));
   return absl::OkStatus();
 }
 
-const federation::ManifestSpec& TrainingRun::agreement() const {
+const agreement::ManifestSpec& TrainingRun::agreement() const {
   return simulation_->manifest().spec();
 }
 
@@ -76,8 +75,8 @@ absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
                        {.processes = ranks_.size(), .publish_evaluation = publish}, out_);
   const base::Stopwatch watch;
   TrainingEnd end;
-  const StopSignal stop;
-  absl::StatusOr<federation::SimulationResult> result = simulation_->Run(directory, reporter);
+  const program::StopSignal stop;
+  absl::StatusOr<simulation::SimulationResult> result = simulation_->Run(directory, reporter);
   if (result.status().code() == absl::StatusCode::kCancelled) {
     return base::Annotate(result.status(), directory.path().string());
   }
@@ -85,7 +84,7 @@ absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
   end.before = reporter.before();
   end.most_frequent_class = most_frequent_class_;
   end.evaluation_is_published = publish;
-  std::optional<federation::Evaluation> evaluation;
+  std::optional<trainer::Evaluation> evaluation;
   if (publish) evaluation = end.result.evaluation;
   TACET_ASSIGN_OR_RETURN(
       end.summary,
@@ -108,13 +107,13 @@ absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
 }
 
 absl::Status TrainingRun::Assist() {
-  const StopSignal stop;  // rank 0 says when
+  const program::StopSignal stop;  // rank 0 says when
   return simulation_->Assist();
 }
 
-federation::SimulatedData LedgerDataOf(const learning::Dataset& dataset) {
-  federation::SimulatedData data{.name = dataset.name().substr(0, 255),
-                                 .digest = learning::DatasetDigest(dataset)};
+simulation::SimulatedData LedgerDataOf(const data::Dataset& dataset) {
+  simulation::SimulatedData data{.name = dataset.name().substr(0, 255),
+                                 .digest = data::DatasetDigest(dataset)};
   for (char& letter : data.name) {
     if (letter < ' ' || letter > '~') letter = '?';
   }
@@ -156,4 +155,4 @@ absl::StatusOr<std::unique_ptr<RunDirectory>> NewOrBegunRunDirectory(
   return RunDirectory::Open(path);
 }
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run

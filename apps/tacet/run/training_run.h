@@ -14,19 +14,19 @@
 
 #include "apps/tacet/run/run_config.h"
 #include "tacet/base/json.h"
-#include "tacet/federation/simulation.h"
-#include "tacet/learning/dataset.h"
+#include "tacet/data/dataset.h"
+#include "tacet/simulation/local_channel.h"
+#include "tacet/simulation/simulation.h"
 #include "tacet/storage/file/run_directory.h"
-#include "tacet/transport/local/local_channel.h"
 
-namespace tacet::app {
+namespace tacet::app::run {
 
 struct TrainingEnd {
-  federation::SimulationResult result;
-  std::optional<federation::Evaluation> before;  // of the model that the whole run began with
-  double most_frequent_class = 0;                // accuracy of always answering it
-  bool evaluation_is_published = true;           // otherwise nothing of the above is to be told
-  base::JsonValue summary;                       // summary.json (docs/formats/run-directory.md)
+  simulation::SimulationResult result;
+  std::optional<trainer::Evaluation> before;  // of the model that the whole run began with
+  double most_frequent_class = 0;             // accuracy of always answering it
+  bool evaluation_is_published = true;        // otherwise nothing of the above is to be told
+  base::JsonValue summary;                    // summary.json (docs/formats/run-directory.md)
 };
 
 // Every update is clipped, noised, sealed, added and opened, as far as the configuration's labels
@@ -38,12 +38,12 @@ class TrainingRun {
   // `ranks` must outlive the run.
   static absl::StatusOr<std::unique_ptr<TrainingRun>> Create(
       const RunConfig& config, std::FILE* out,
-      federation::RankGroup& ranks = federation::OneProcess());
+      simulation::RankGroup& ranks = simulation::OneProcess());
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
   // What was agreed, with what followed from the data: dimension, clients, noise.
-  const federation::ManifestSpec& agreement() const;
+  const agreement::ManifestSpec& agreement() const;
 
   // Trains from the directory's checkpoint, or from the start without one, to the last round, and
   // writes metrics, model and summary.
@@ -53,24 +53,24 @@ class TrainingRun {
   absl::Status Assist();
 
  private:
-  TrainingRun(RunConfig config, std::FILE* out, federation::RankGroup& ranks)
+  TrainingRun(RunConfig config, std::FILE* out, simulation::RankGroup& ranks)
       : config_(std::move(config)), out_(out), ranks_(ranks) {}
   absl::Status Prepare();
 
   RunConfig config_;
   std::FILE* out_;
-  federation::RankGroup& ranks_;
+  simulation::RankGroup& ranks_;
   double most_frequent_class_ = 0;
   std::string form_;  // of the network: conv-f32, conv-bf16, conv-amx or onednn
   std::vector<std::string> labels_;
-  std::unique_ptr<federation::Learner> learner_;
-  transport::local::LocalChannel channel_;
-  std::unique_ptr<federation::Simulation> simulation_;
+  std::unique_ptr<trainer::Learner> learner_;
+  simulation::LocalChannel channel_;
+  std::unique_ptr<simulation::Simulation> simulation_;
 };
 
 // The data of a run: its name in printable ASCII, and the digest of all samples, which stays in
 // memory.
-federation::SimulatedData LedgerDataOf(const learning::Dataset& dataset);
+simulation::SimulatedData LedgerDataOf(const data::Dataset& dataset);
 
 // A new run directory that holds its configuration. AlreadyExists when it is not empty.
 absl::StatusOr<std::unique_ptr<storage::file::RunDirectory>> NewRunDirectory(
@@ -84,6 +84,6 @@ absl::StatusOr<RunConfig> ConfigOfRun(const std::filesystem::path& path);
 absl::StatusOr<std::unique_ptr<storage::file::RunDirectory>> NewOrBegunRunDirectory(
     const std::filesystem::path& path, const RunConfig& config);
 
-}  // namespace tacet::app
+}  // namespace tacet::app::run
 
 #endif  // TACET_APPS_TACET_RUN_TRAINING_RUN_H_

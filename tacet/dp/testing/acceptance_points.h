@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/dp/elementary.h"
 #include "tacet/dp/poisson.h"
 #include "tacet/dp/testing/reference.h"
@@ -19,15 +19,15 @@ struct AcceptanceErrors {
   double within_5 = 0;
 };
 
-inline double Fraction(base::Random& random) {
+inline double Fraction(crypto::Random& random) {
   return (static_cast<double>(random.NextU64() >> 11) + 0.5) * 0x1p-53;
 }
 
 // Rates spread evenly in logarithm over [10, 2^31), k over +-12 standard deviations, t over (0,
 // 1/2].
 inline AcceptanceErrors MeasureAcceptance(uint64_t seed, int points) {
-  base::InsecureSeededEntropy entropy(seed, "acceptance");
-  base::Random random = base::Random::FromEntropy(entropy);
+  crypto::InsecureSeededEntropy entropy(seed, "acceptance");
+  crypto::Random random = crypto::Random::FromEntropy(entropy);
   AcceptanceErrors errors;
   for (int i = 0; i < points; ++i) {
     const double rate = 10.0 * std::exp(Fraction(random) * 19.18);

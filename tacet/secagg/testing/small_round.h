@@ -10,8 +10,8 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
-#include "tacet/base/signing.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/signing.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/checksum.h"
@@ -57,7 +57,7 @@ class SmallRound {
     attempt_.attempt = 1;
     attempt_.model_digest.fill(2);
     for (uint64_t member = 0; member < 5; ++member) {
-      signing_keys_.push_back(base::SigningKey::Generate(entropy_));
+      signing_keys_.push_back(crypto::SigningKey::Generate(entropy_));
       if (member < 3) openers_.push_back({member, signing_keys_.back().public_key()});
     }
   }
@@ -66,8 +66,8 @@ class SmallRound {
   const he::AggregationParams& params() const { return terms_.aggregation(); }
   const Attempt& attempt() const { return attempt_; }
   const std::vector<OpenerIdentity>& openers() const { return openers_; }
-  const base::SigningKey& signing_key(uint64_t member) const { return signing_keys_[member]; }
-  base::Entropy& entropy() { return entropy_; }
+  const crypto::SigningKey& signing_key(uint64_t member) const { return signing_keys_[member]; }
+  crypto::Entropy& entropy() { return entropy_; }
   AttemptKeys KeysOf(const Attempt& attempt) const {
     return DeriveAttemptKeys(epoch_key_, scheme_, attempt);
   }
@@ -118,12 +118,12 @@ class SmallRound {
   }
 
  private:
-  base::InsecureSeededEntropy entropy_;
+  crypto::InsecureSeededEntropy entropy_;
   Terms terms_;
   he::Scheme scheme_;
-  base::SecretBytes epoch_key_;
+  crypto::SecretBytes epoch_key_;
   Attempt attempt_;
-  std::vector<base::SigningKey> signing_keys_;
+  std::vector<crypto::SigningKey> signing_keys_;
   std::vector<OpenerIdentity> openers_;
 };
 

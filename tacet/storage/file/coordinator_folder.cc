@@ -35,23 +35,23 @@ absl::Status MakeFolder(const fs::path& path) {
   return absl::OkStatus();
 }
 
-base::SecretBytes WriteKeys(const CoordinatorKeys& keys) {
-  const base::SecretBytes seed = keys.signing.Seed();
-  base::SecretBytes bytes(seed.size() + keys.authority.der().size());
+crypto::SecretBytes WriteKeys(const CoordinatorKeys& keys) {
+  const crypto::SecretBytes seed = keys.signing.Seed();
+  crypto::SecretBytes bytes(seed.size() + keys.authority.der().size());
   auto at = std::ranges::copy(seed.Expose(), bytes.Expose().begin()).out;
   std::ranges::copy(keys.authority.der().Expose(), at);
   return bytes;
 }
 
-absl::StatusOr<CoordinatorKeys> ReadKeys(const base::SecretBytes& bytes) {
+absl::StatusOr<CoordinatorKeys> ReadKeys(const crypto::SecretBytes& bytes) {
   base::ByteReader reader(bytes.Expose(), "coordinator's keys");
   TACET_ASSIGN_OR_RETURN(const auto seed,
-                         reader.ReadBytes(base::SigningKey::kSeedBytes, "signing key"));
+                         reader.ReadBytes(crypto::SigningKey::kSeedBytes, "signing key"));
   TACET_ASSIGN_OR_RETURN(const auto der, reader.ReadBytes(reader.remaining(), "authority's key"));
-  TACET_ASSIGN_OR_RETURN(base::SigningKey signing,
-                         base::SigningKey::FromSeed(base::SecretBytes::CopyOf(seed)));
-  TACET_ASSIGN_OR_RETURN(base::TlsKey authority,
-                         base::TlsKey::FromDer(base::SecretBytes::CopyOf(der)));
+  TACET_ASSIGN_OR_RETURN(crypto::SigningKey signing,
+                         crypto::SigningKey::FromSeed(crypto::SecretBytes::CopyOf(seed)));
+  TACET_ASSIGN_OR_RETURN(crypto::TlsKey authority,
+                         crypto::TlsKey::FromDer(crypto::SecretBytes::CopyOf(der)));
   return CoordinatorKeys{.signing = std::move(signing), .authority = std::move(authority)};
 }
 
@@ -60,8 +60,8 @@ absl::StatusOr<CoordinatorKeys> ReadKeys(const base::SecretBytes& bytes) {
 absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(const fs::path& path,
                                                             const Parts& parts,
                                                             const CoordinatorKeys& keys,
-                                                            const base::Unlocker& unlocker,
-                                                            base::Entropy& entropy) {
+                                                            const crypto::Unlocker& unlocker,
+                                                            crypto::Entropy& entropy) {
   TACET_RETURN_IF_ERROR(MakeFolder(path));
   std::error_code error;
   if (!fs::is_empty(path, error) || error) {
@@ -72,7 +72,7 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(const fs::path& path
     TACET_RETURN_IF_ERROR(MakeFolder(path / folder));
   }
   TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
-                         base::LockSecret(WriteKeys(keys), kKeysPurpose, unlocker, entropy));
+                         crypto::LockSecret(WriteKeys(keys), kKeysPurpose, unlocker, entropy));
   TACET_RETURN_IF_ERROR(WriteSecretFile(path / kKeys, locked));
   TACET_RETURN_IF_ERROR(ReplaceFile(path / kAgreement, base::AsBytes(parts.agreement)));
   TACET_RETURN_IF_ERROR(ReplaceFile(path / kAuthority, parts.authority));
@@ -100,10 +100,10 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Open(const fs::path& path) 
 }
 
 absl::StatusOr<CoordinatorKeys> CoordinatorFolder::UnlockKeys(
-    const base::Unlocker& unlocker) const {
-  TACET_ASSIGN_OR_RETURN(const base::SecretBytes locked, ReadSecretFile(path_ / kKeys));
-  TACET_ASSIGN_OR_RETURN(const base::SecretBytes bytes,
-                         base::UnlockSecret(locked.Expose(), kKeysPurpose, unlocker));
+    const crypto::Unlocker& unlocker) const {
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked, ReadSecretFile(path_ / kKeys));
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes bytes,
+                         crypto::UnlockSecret(locked.Expose(), kKeysPurpose, unlocker));
   return ReadKeys(bytes);
 }
 
@@ -121,7 +121,7 @@ absl::StatusOr<std::vector<EnrolledSite>> CoordinatorFolder::Enrolled() const {
   std::vector<EnrolledSite> sites;
   for (fs::path& path : requests) {
     TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(path));
-    absl::StatusOr<federation::EnrolmentRequest> request = federation::ReadEnrolmentRequest(bytes);
+    absl::StatusOr<agreement::EnrolmentRequest> request = agreement::ReadEnrolmentRequest(bytes);
     if (!request.ok()) return base::Annotate(request.status(), path.string());
     TACET_ASSIGN_OR_RETURN(base::Bytes certificate, ReadFile(path.replace_extension(".der")));
     sites.push_back({.request = *std::move(request), .certificate = std::move(certificate)});
@@ -131,8 +131,8 @@ absl::StatusOr<std::vector<EnrolledSite>> CoordinatorFolder::Enrolled() const {
 
 absl::Status CoordinatorFolder::Enrol(std::span<const uint8_t> request,
                                       std::span<const uint8_t> certificate) {
-  TACET_ASSIGN_OR_RETURN(const federation::EnrolmentRequest asked,
-                         federation::ReadEnrolmentRequest(request));
+  TACET_ASSIGN_OR_RETURN(const agreement::EnrolmentRequest asked,
+                         agreement::ReadEnrolmentRequest(request));
   const fs::path base = path_ / kSites / asked.name;
   const fs::path path = base.string() + ".request";
   const absl::StatusOr<base::Bytes> known = ReadFile(path);
@@ -148,7 +148,7 @@ absl::Status CoordinatorFolder::Enrol(std::span<const uint8_t> request,
 }
 
 absl::Status CoordinatorFolder::Remove(std::string_view name) {
-  TACET_RETURN_IF_ERROR(federation::CheckSiteName(name));
+  TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name));
   const fs::path path = path_ / kSites / fmt::format("{}.request", name);
   std::error_code error;
   if (!fs::exists(path, error)) return base::NotFound("no site called {} is enrolled", name);
@@ -176,18 +176,19 @@ absl::StatusOr<uint32_t> CoordinatorFolder::Epoch() const {
   return latest;
 }
 
-absl::Status CoordinatorFolder::BeginEpoch(uint32_t epoch, const base::SecretBytes& key,
-                                           const base::Unlocker& unlocker, base::Entropy& entropy) {
+absl::Status CoordinatorFolder::BeginEpoch(uint32_t epoch, const crypto::SecretBytes& key,
+                                           const crypto::Unlocker& unlocker,
+                                           crypto::Entropy& entropy) {
   TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
-                         base::LockSecret(key, EpochPurpose(epoch), unlocker, entropy));
+                         crypto::LockSecret(key, EpochPurpose(epoch), unlocker, entropy));
   return WriteSecretFile(path_ / kEpochs / (EpochName(epoch) + ".key"), locked);
 }
 
-absl::StatusOr<base::SecretBytes> CoordinatorFolder::EpochKey(
-    uint32_t epoch, const base::Unlocker& unlocker) const {
-  TACET_ASSIGN_OR_RETURN(const base::SecretBytes locked,
+absl::StatusOr<crypto::SecretBytes> CoordinatorFolder::EpochKey(
+    uint32_t epoch, const crypto::Unlocker& unlocker) const {
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked,
                          ReadSecretFile(path_ / kEpochs / (EpochName(epoch) + ".key")));
-  return base::UnlockSecret(locked.Expose(), EpochPurpose(epoch), unlocker);
+  return crypto::UnlockSecret(locked.Expose(), EpochPurpose(epoch), unlocker);
 }
 
 absl::StatusOr<base::Bytes> CoordinatorFolder::SignedManifest(uint32_t epoch) const {
@@ -201,7 +202,7 @@ absl::Status CoordinatorFolder::SaveSignedManifest(uint32_t epoch,
 
 absl::StatusOr<fs::path> CoordinatorFolder::SaveInvitation(uint32_t epoch, std::string_view name,
                                                            std::span<const uint8_t> invitation) {
-  TACET_RETURN_IF_ERROR(federation::CheckSiteName(name));
+  TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name));
   const fs::path path = path_ / kInvitations / fmt::format("{}-epoch-{}.tacet", name, epoch);
   TACET_RETURN_IF_ERROR(ReplaceFile(path, invitation));
   return path;

@@ -13,23 +13,23 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/site_keys.h"
 #include "tacet/base/bytes.h"
-#include "tacet/base/certificates.h"
-#include "tacet/base/locked_secret.h"
-#include "tacet/base/random.h"
-#include "tacet/base/secret.h"
-#include "tacet/base/signing.h"
-#include "tacet/federation/site_keys.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/crypto/locked_secret.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
+#include "tacet/crypto/signing.h"
 
 namespace tacet::storage::file {
 
 struct CoordinatorKeys {
-  base::SigningKey signing;  // of manifests and epoch keys
-  base::TlsKey authority;    // of certificates
+  crypto::SigningKey signing;  // of manifests and epoch keys
+  crypto::TlsKey authority;    // of certificates
 };
 
 struct EnrolledSite {
-  federation::EnrolmentRequest request;
+  agreement::EnrolmentRequest request;
   base::Bytes certificate;  // DER
 };
 
@@ -47,15 +47,15 @@ class CoordinatorFolder {
   // AlreadyExists when the folder holds anything.
   static absl::StatusOr<CoordinatorFolder> Create(const std::filesystem::path& path,
                                                   const Parts& parts, const CoordinatorKeys& keys,
-                                                  const base::Unlocker& unlocker,
-                                                  base::Entropy& entropy);
+                                                  const crypto::Unlocker& unlocker,
+                                                  crypto::Entropy& entropy);
   // NotFound when the folder holds no federation, DataLoss when a part is damaged.
   static absl::StatusOr<CoordinatorFolder> Open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
   const Parts& parts() const { return parts_; }
 
-  absl::StatusOr<CoordinatorKeys> UnlockKeys(const base::Unlocker& unlocker) const;
+  absl::StatusOr<CoordinatorKeys> UnlockKeys(const crypto::Unlocker& unlocker) const;
 
   // By name.
   absl::StatusOr<std::vector<EnrolledSite>> Enrolled() const;
@@ -68,9 +68,10 @@ class CoordinatorFolder {
   // Of the epoch that was begun last.
   absl::StatusOr<uint32_t> Epoch() const;
   // Keeps the key of epoch `epoch`; AlreadyExists when it has one.
-  absl::Status BeginEpoch(uint32_t epoch, const base::SecretBytes& key,
-                          const base::Unlocker& unlocker, base::Entropy& entropy);
-  absl::StatusOr<base::SecretBytes> EpochKey(uint32_t epoch, const base::Unlocker& unlocker) const;
+  absl::Status BeginEpoch(uint32_t epoch, const crypto::SecretBytes& key,
+                          const crypto::Unlocker& unlocker, crypto::Entropy& entropy);
+  absl::StatusOr<crypto::SecretBytes> EpochKey(uint32_t epoch,
+                                               const crypto::Unlocker& unlocker) const;
 
   // NotFound as long as the epoch's manifest is not signed.
   absl::StatusOr<base::Bytes> SignedManifest(uint32_t epoch) const;

@@ -2,24 +2,24 @@
 
 #include <system_error>
 
-#include "tacet/base/random.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/data_digest.h"
+#include "tacet/crypto/random.h"
+#include "tacet/ledger/data_digest.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
 
 namespace tacet::storage::file {
 
-absl::StatusOr<base::SecretBytes> ReadDataKey(const std::filesystem::path& path) {
-  TACET_ASSIGN_OR_RETURN(base::SecretBytes key, ReadSecretFile(path));
-  if (key.size() == federation::kDataKeyBytes) return key;
+absl::StatusOr<crypto::SecretBytes> ReadDataKey(const std::filesystem::path& path) {
+  TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key, ReadSecretFile(path));
+  if (key.size() == ledger::kDataKeyBytes) return key;
   return base::DataLoss("{} has {} bytes, a data key has {}", path.string(), key.size(),
-                        federation::kDataKeyBytes);
+                        ledger::kDataKeyBytes);
 }
 
-absl::StatusOr<base::SecretBytes> EnsureDataKey(const std::filesystem::path& path,
-                                                const std::filesystem::path& ledger) {
-  absl::StatusOr<base::SecretBytes> key = ReadDataKey(path);
+absl::StatusOr<crypto::SecretBytes> EnsureDataKey(const std::filesystem::path& path,
+                                                  const std::filesystem::path& ledger) {
+  absl::StatusOr<crypto::SecretBytes> key = ReadDataKey(path);
   if (key.status().code() != absl::StatusCode::kNotFound) return key;
   std::error_code error;
   if (std::filesystem::exists(ledger, error) || error) {
@@ -32,7 +32,7 @@ absl::StatusOr<base::SecretBytes> EnsureDataKey(const std::filesystem::path& pat
   std::filesystem::path beside = path;
   beside += ".new";
   std::filesystem::remove(beside, error);
-  key = base::SystemEntropy().Draw(federation::kDataKeyBytes);
+  key = crypto::SystemEntropy().Draw(ledger::kDataKeyBytes);
   TACET_RETURN_IF_ERROR(WriteSecretFile(beside, key->Expose()));
   std::filesystem::rename(beside, path, error);
   if (error) return base::Unavailable("cannot make {}: {}", path.string(), error.message());

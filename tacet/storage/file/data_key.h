@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/base/secret.h"
+#include "tacet/crypto/secret.h"
 
 namespace tacet::storage::file {
 
@@ -16,12 +16,12 @@ inline constexpr std::string_view kDataKeyFile = "data.key";
 // The key in `path`, drawn from the operating system and made with mode 0600 when there is neither
 // the file nor `ledger`. FailedPrecondition when only the ledger is there: its data could not be
 // recognised any more. Errors of ReadDataKey.
-absl::StatusOr<base::SecretBytes> EnsureDataKey(const std::filesystem::path& path,
-                                                const std::filesystem::path& ledger);
+absl::StatusOr<crypto::SecretBytes> EnsureDataKey(const std::filesystem::path& path,
+                                                  const std::filesystem::path& ledger);
 
 // NotFound; PermissionDenied when others than its owner can use the file; DataLoss when it does not
 // hold kDataKeyBytes.
-absl::StatusOr<base::SecretBytes> ReadDataKey(const std::filesystem::path& path);
+absl::StatusOr<crypto::SecretBytes> ReadDataKey(const std::filesystem::path& path);
 
 }  // namespace tacet::storage::file
 

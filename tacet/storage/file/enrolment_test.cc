@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/base/certificates.h"
+#include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/federation/checkpoint.h"
-#include "tacet/federation/signed_manifest.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/protocol/checkpoint.h"
 #include "tacet/storage/file/coordinator_folder.h"
 #include "tacet/storage/file/site_folder.h"
 
@@ -21,15 +21,16 @@ using ::testing::HasSubstr;
 constexpr uint64_t kStart = 1'750'000'000;
 constexpr uint64_t kEnd = 1'760'000'000;
 
-base::Unlocker KeyFile(uint8_t value) {
-  base::SecretBytes content(32);
+crypto::Unlocker KeyFile(uint8_t value) {
+  crypto::SecretBytes content(32);
   content.Expose()[0] = value;
-  return *base::Unlocker::FromKeyFile(std::move(content));
+  return *crypto::Unlocker::FromKeyFile(std::move(content));
 }
 
 CoordinatorKeys NewCoordinatorKeys() {
-  base::SystemEntropy entropy;
-  return {.signing = base::SigningKey::Generate(entropy), .authority = base::TlsKey::Generate()};
+  crypto::SystemEntropy entropy;
+  return {.signing = crypto::SigningKey::Generate(entropy),
+          .authority = crypto::TlsKey::Generate()};
 }
 
 base::Bytes BytesOf(const std::vector<float>& model) {
@@ -52,29 +53,29 @@ class EnrolmentTest : public ::testing::Test {
     return *SiteFolder::Create(folder_.path() / name, name, {}, KeyFile(2), entropy_);
   }
 
-  base::Bytes CertificateFor(const SiteFolder& site, const base::TlsKey& authority_key,
+  base::Bytes CertificateFor(const SiteFolder& site, const crypto::TlsKey& authority_key,
                              const base::Bytes& authority) {
-    const auto request = *federation::ReadEnrolmentRequest(site.request());
-    return *base::IssueCertificate({.common_name = request.name,
-                                    .role = base::CertificateRole::kClient,
-                                    .public_key = request.tls_key,
-                                    .hosts = {},
-                                    .not_before = kStart,
-                                    .not_after = kEnd},
-                                   authority_key, authority);
+    const auto request = *agreement::ReadEnrolmentRequest(site.request());
+    return *crypto::IssueCertificate({.common_name = request.name,
+                                      .role = crypto::CertificateRole::kClient,
+                                      .public_key = request.tls_key,
+                                      .hosts = {},
+                                      .not_before = kStart,
+                                      .not_after = kEnd},
+                                     authority_key, authority);
   }
   base::Bytes CertificateFor(const SiteFolder& site) {
     return CertificateFor(site, keys_.authority, authority_);
   }
 
-  federation::SignedManifest Sign(std::span<const SiteFolder* const> sites, uint32_t epoch,
-                                  std::string annex = "batch = 20\n") {
-    federation::SignedManifestSpec spec;
+  agreement::SignedManifest Sign(std::span<const SiteFolder* const> sites, uint32_t epoch,
+                                 std::string annex = "batch = 20\n") {
+    agreement::SignedManifestSpec spec;
     spec.federation = "hospitals";
     spec.epoch = epoch;
     spec.agreement.model = "logistic";
     spec.agreement.dimension = model_.size();
-    spec.agreement.initial_model = federation::ModelDigest(model_);
+    spec.agreement.initial_model = protocol::ModelDigest(model_);
     spec.agreement.cohort = static_cast<uint32_t>(sites.size());
     spec.agreement.rounds = 5;
     spec.agreement.scale = 1e-2;
@@ -82,40 +83,40 @@ class EnrolmentTest : public ::testing::Test {
     spec.annex = std::move(annex);
     spec.authority = authority_;
     for (const SiteFolder* site : sites) {
-      const auto request = *federation::ReadEnrolmentRequest(site->request());
+      const auto request = *agreement::ReadEnrolmentRequest(site->request());
       spec.members.push_back({.name = request.name,
                               .signing_key = request.signing_key,
                               .sealing_key = request.sealing_key});
     }
-    return *federation::SignedManifest::Sign(spec, keys_.signing);
+    return *agreement::SignedManifest::Sign(spec, keys_.signing);
   }
 
-  federation::Invitation Invite(const SiteFolder& site, const federation::SignedManifest& manifest,
-                                uint64_t member) {
+  agreement::Invitation Invite(const SiteFolder& site, const agreement::SignedManifest& manifest,
+                               uint64_t member) {
     return {
         .manifest = manifest.bytes(),
         .certificate = CertificateFor(site),
-        .epoch_key = *federation::SealEpochKey(manifest, member, entropy_.Draw(32), keys_.signing),
+        .epoch_key = *agreement::SealEpochKey(manifest, member, entropy_.Draw(32), keys_.signing),
         .initial_model = BytesOf(model_)};
   }
 
-  absl::Status Join(SiteFolder& site, const federation::Invitation& invitation) {
+  absl::Status Join(SiteFolder& site, const agreement::Invitation& invitation) {
     return site
-        .Join(federation::WriteInvitation(invitation), keys_.signing.public_key(),
+        .Join(agreement::WriteInvitation(invitation), keys_.signing.public_key(),
               *site.UnlockKeys(KeyFile(2)))
         .status();
   }
 
   base::TemporaryFolder folder_;
-  base::SystemEntropy entropy_;
+  crypto::SystemEntropy entropy_;
   CoordinatorKeys keys_ = NewCoordinatorKeys();
-  base::Bytes authority_ = *base::IssueAuthority({.common_name = "hospitals",
-                                                  .role = base::CertificateRole::kAuthority,
-                                                  .public_key = keys_.authority.public_key(),
-                                                  .hosts = {},
-                                                  .not_before = kStart,
-                                                  .not_after = kEnd},
-                                                 keys_.authority);
+  base::Bytes authority_ = *crypto::IssueAuthority({.common_name = "hospitals",
+                                                    .role = crypto::CertificateRole::kAuthority,
+                                                    .public_key = keys_.authority.public_key(),
+                                                    .hosts = {},
+                                                    .not_before = kStart,
+                                                    .not_after = kEnd},
+                                                   keys_.authority);
   std::vector<float> model_ = {0.5f, -1, 2, 0};
 };
 
@@ -157,14 +158,14 @@ TEST_F(EnrolmentTest, ACoordinatorFindsEverythingAgain) {
 TEST_F(EnrolmentTest, EpochsHaveKeysOfTheirOwn) {
   CoordinatorFolder folder = NewFederation();
   EXPECT_EQ(folder.Epoch().status().code(), absl::StatusCode::kDataLoss);
-  const base::SecretBytes key = entropy_.Draw(32);
+  const crypto::SecretBytes key = entropy_.Draw(32);
   ASSERT_TRUE(folder.BeginEpoch(0, key, KeyFile(1), entropy_).ok());
   ASSERT_TRUE(folder.BeginEpoch(1, entropy_.Draw(32), KeyFile(1), entropy_).ok());
   EXPECT_EQ(folder.BeginEpoch(1, key, KeyFile(1), entropy_).code(),
             absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(folder.Epoch().value(), 1u);
-  EXPECT_TRUE(base::ConstantTimeEqual(folder.EpochKey(0, KeyFile(1))->Expose(), key.Expose()));
-  EXPECT_FALSE(base::ConstantTimeEqual(folder.EpochKey(1, KeyFile(1))->Expose(), key.Expose()));
+  EXPECT_TRUE(crypto::ConstantTimeEqual(folder.EpochKey(0, KeyFile(1))->Expose(), key.Expose()));
+  EXPECT_FALSE(crypto::ConstantTimeEqual(folder.EpochKey(1, KeyFile(1))->Expose(), key.Expose()));
   EXPECT_EQ(folder.SignedManifest(1).status().code(), absl::StatusCode::kNotFound);
 }
 
@@ -201,8 +202,8 @@ TEST_F(EnrolmentTest, ASiteJoinsAndRemembers) {
   EXPECT_EQ(membership->manifest.bytes(), manifest.bytes());
   EXPECT_EQ(again->Coordinator().value(), keys_.signing.public_key());
   EXPECT_EQ(again->InitialModel().value(), model_);
-  EXPECT_TRUE(federation::OpenEpochKey(membership->sealed_epoch_key, membership->manifest, 1,
-                                       again->UnlockKeys(KeyFile(2))->sealing)
+  EXPECT_TRUE(agreement::OpenEpochKey(membership->sealed_epoch_key, membership->manifest, 1,
+                                      again->UnlockKeys(KeyFile(2))->sealing)
                   .ok());
 }
 
@@ -210,8 +211,8 @@ TEST_F(EnrolmentTest, ASiteRefusesWhatIsNotForIt) {
   SiteFolder north = NewSite("north"), south = NewSite("south");
   const SiteFolder* const sites[] = {&north, &south};
   const auto manifest = Sign(sites, 0);
-  const federation::Invitation good = Invite(north, manifest, 0);
-  const auto refusal = [&](const federation::Invitation& invitation) {
+  const agreement::Invitation good = Invite(north, manifest, 0);
+  const auto refusal = [&](const agreement::Invitation& invitation) {
     return base::Message(Join(north, invitation));
   };
   // Another site's.
@@ -219,19 +220,19 @@ TEST_F(EnrolmentTest, ASiteRefusesWhatIsNotForIt) {
   // Another authority's.
   const CoordinatorKeys stranger = NewCoordinatorKeys();
   const base::Bytes other_authority =
-      *base::IssueAuthority({.common_name = "hospitals",
-                             .role = base::CertificateRole::kAuthority,
-                             .public_key = stranger.authority.public_key(),
-                             .hosts = {},
-                             .not_before = kStart,
-                             .not_after = kEnd},
-                            stranger.authority);
-  federation::Invitation bad = good;
+      *crypto::IssueAuthority({.common_name = "hospitals",
+                               .role = crypto::CertificateRole::kAuthority,
+                               .public_key = stranger.authority.public_key(),
+                               .hosts = {},
+                               .not_before = kStart,
+                               .not_after = kEnd},
+                              stranger.authority);
+  agreement::Invitation bad = good;
   bad.certificate = CertificateFor(north, stranger.authority, other_authority);
   EXPECT_THAT(refusal(bad), HasSubstr("another authority signed it"));
   // Another coordinator's.
   EXPECT_THAT(base::Message(north
-                                .Join(federation::WriteInvitation(good),
+                                .Join(agreement::WriteInvitation(good),
                                       stranger.signing.public_key(), *north.UnlockKeys(KeyFile(2)))
                                 .status()),
               HasSubstr("not by the coordinator"));

@@ -15,7 +15,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/federation/client_ledger.h"
+#include "tacet/ledger/privacy_ledger.h"
 #include "tacet/storage/file/disk_for_test.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/ledger_for_test.h"
@@ -23,8 +23,8 @@
 namespace tacet::storage::file {
 namespace {
 
-using federation::ClientLedger;
-using federation::LedgerHeader;
+using ledger::ClientLedger;
+using ledger::LedgerHeader;
 
 class LedgerCrashTest : public ::testing::Test {
  protected:

@@ -14,10 +14,10 @@
 namespace tacet::storage::file {
 namespace {
 
-using federation::LedgerAnchor;
-using federation::LedgerHeader;
-using federation::OpenedLedger;
-using federation::RecoveredLedger;
+using ledger::LedgerAnchor;
+using ledger::LedgerHeader;
+using ledger::OpenedLedger;
+using ledger::RecoveredLedger;
 
 std::filesystem::path BesidePath(const std::filesystem::path& path) {
   std::filesystem::path beside = path;
@@ -50,7 +50,7 @@ absl::Status CheckNothingMissed(const std::filesystem::path& path) {
   const File file(AnchorPath(path), O_RDONLY);
   if (!file.ok()) return absl::OkStatus();
   TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadWhole(file, AnchorPath(path)));
-  const absl::StatusOr<LedgerAnchor> anchor = federation::ReadLedgerAnchor(bytes);
+  const absl::StatusOr<LedgerAnchor> anchor = ledger::ReadLedgerAnchor(bytes);
   if (anchor.ok() && anchor->count == 0) return absl::OkStatus();
   return base::DataLoss(
       "there is no ledger {}, but its anchor {} {}: put the ledger back from a copy that is not "
@@ -70,7 +70,7 @@ absl::StatusOr<RecoveredLedger> Recover(const std::filesystem::path& path,
         path.string(), AnchorPath(path).string());
   }
   TACET_RETURN_IF_ERROR(anchor.status());
-  absl::StatusOr<RecoveredLedger> found = federation::RecoverLedger(ledger, *anchor);
+  absl::StatusOr<RecoveredLedger> found = ledger::RecoverLedger(ledger, *anchor);
   if (!found.ok()) return base::Annotate(found.status(), path.string());
   return found;
 }
@@ -83,8 +83,8 @@ absl::Status CheckSameTerms(const LedgerHeader& found, LedgerHeader wanted,
   const auto text = [](const LedgerHeader& header) {
     return fmt::format(
         "data {}, {}, {}, unit {}, {}, budget {} at delta {}",
-        base::ToHex(header.data_digest).substr(0, 12), federation::ChargingRuleName(header.rule),
-        federation::CompositionName(header.spending.composition), accounting::UnitName(header.unit),
+        base::ToHex(header.data_digest).substr(0, 12), ledger::ChargingRuleName(header.rule),
+        accounting::CompositionName(header.spending.composition), accounting::UnitName(header.unit),
         accounting::NeighbouringName(header.neighbouring), header.spending.budget_epsilon,
         header.spending.delta);
   };
@@ -118,7 +118,7 @@ absl::StatusOr<OpenedLedger> LedgerFile::Open(const std::filesystem::path& path,
   if (disk.Synchronise(file->get()) != 0) return SystemError("synchronise", path);
   if (found.end.count > found.anchored) {
     TACET_RETURN_IF_ERROR(
-        ReplaceFile(AnchorPath(path), federation::WriteLedgerAnchor(found.end), disk));
+        ReplaceFile(AnchorPath(path), ledger::WriteLedgerAnchor(found.end), disk));
   }
   const uint64_t size = found.whole_bytes;
   return OpenedLedger{
@@ -128,7 +128,7 @@ absl::StatusOr<OpenedLedger> LedgerFile::Open(const std::filesystem::path& path,
 
 absl::StatusOr<OpenedLedger> LedgerFile::OpenOrCreate(const std::filesystem::path& path,
                                                       const LedgerHeader& header, DiskCalls& disk) {
-  TACET_RETURN_IF_ERROR(federation::CheckLedgerHeader(header));
+  TACET_RETURN_IF_ERROR(ledger::CheckLedgerHeader(header));
   absl::StatusOr<OpenedLedger> opened = Open(path, disk);
   if (opened.status().code() == absl::StatusCode::kNotFound) return Make(path, header, disk);
   TACET_RETURN_IF_ERROR(opened.status());
@@ -143,16 +143,15 @@ absl::StatusOr<OpenedLedger> LedgerFile::Make(const std::filesystem::path& path,
   const std::filesystem::path beside = BesidePath(path);
   TACET_ASSIGN_OR_RETURN(File file, OpenLocked(beside, O_RDWR | O_CREAT | O_APPEND));
   if (std::filesystem::exists(path)) return InUse(path);  // made by another process meanwhile
-  const base::Bytes bytes = federation::WriteLedgerHeader(header);
+  const base::Bytes bytes = ledger::WriteLedgerHeader(header);
   if (disk.Truncate(file.get(), 0) != 0 || !file.WriteAll(bytes, disk) ||
       disk.Synchronise(file.get()) != 0) {
     return SystemError("write", beside);
   }
   RecoveredLedger found{.header = header, .entries = {}, .end = {}};
-  found.end.genesis = found.end.head = federation::LedgerGenesis(header);
+  found.end.genesis = found.end.head = ledger::LedgerGenesis(header);
   found.whole_bytes = bytes.size();
-  TACET_RETURN_IF_ERROR(
-      ReplaceFile(AnchorPath(path), federation::WriteLedgerAnchor(found.end), disk));
+  TACET_RETURN_IF_ERROR(ReplaceFile(AnchorPath(path), ledger::WriteLedgerAnchor(found.end), disk));
   if (disk.Rename(beside.c_str(), path.c_str()) != 0) return SystemError("replace", path);
   TACET_RETURN_IF_ERROR(SyncDirectory(path.parent_path(), disk));
   return OpenedLedger{.found = std::move(found),
@@ -173,7 +172,7 @@ absl::StatusOr<RecoveredLedger> LedgerFile::Read(const std::filesystem::path& pa
   // An anchor that did not change while the ledger was read belongs to what was read. One that did
   // belongs to a beginning of it.
   if (!before.ok() || !after.ok() || *before == *after) return Recover(path, ledger, after);
-  absl::StatusOr<RecoveredLedger> found = federation::RecoverSnapshot(ledger, *before);
+  absl::StatusOr<RecoveredLedger> found = ledger::RecoverSnapshot(ledger, *before);
   if (!found.ok()) return base::Annotate(found.status(), path.string());
   return found;
 }

@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/federation/ledger.h"
-#include "tacet/federation/ledger_store.h"
+#include "tacet/ledger/ledger_format.h"
+#include "tacet/ledger/ledger_store.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
@@ -19,23 +19,23 @@ namespace tacet::storage::file {
 // each append. Every step is synchronised to disk before the next one. A process holds the ledger
 // alone (flock) while it can append. What may be found after a crash and what is damage:
 // federation::RecoverLedger.
-class LedgerFile final : public federation::LedgerStore {
+class LedgerFile final : public ledger::LedgerStore {
  public:
   // Opens for appending. A torn tail is cut off, an anchor one behind is renewed, both before this
   // returns. NotFound when there is no ledger and none is missed; DataLoss when it is damaged, or
   // its anchor is there alone and knows of charges; FailedPrecondition when another process holds
   // it. `disk` must outlive the store.
-  static absl::StatusOr<federation::OpenedLedger> Open(const std::filesystem::path& path,
-                                                       DiskCalls& disk = DiskCalls::System());
+  static absl::StatusOr<ledger::OpenedLedger> Open(const std::filesystem::path& path,
+                                                   DiskCalls& disk = DiskCalls::System());
 
   // The same, or a new ledger with this header where there is none. FailedPrecondition when the one
   // that is there differs from `header` in more than the name of the data and the time.
-  static absl::StatusOr<federation::OpenedLedger> OpenOrCreate(
-      const std::filesystem::path& path, const federation::LedgerHeader& header,
-      DiskCalls& disk = DiskCalls::System());
+  static absl::StatusOr<ledger::OpenedLedger> OpenOrCreate(const std::filesystem::path& path,
+                                                           const ledger::LedgerHeader& header,
+                                                           DiskCalls& disk = DiskCalls::System());
 
   // What is there, also while another process appends to it. Changes nothing.
-  static absl::StatusOr<federation::RecoveredLedger> Read(const std::filesystem::path& path);
+  static absl::StatusOr<ledger::RecoveredLedger> Read(const std::filesystem::path& path);
 
   absl::Status Append(std::span<const uint8_t> record, std::span<const uint8_t> anchor) override;
 
@@ -43,9 +43,9 @@ class LedgerFile final : public federation::LedgerStore {
   LedgerFile(std::filesystem::path path, File file, uint64_t size, DiskCalls& disk)
       : path_(std::move(path)), file_(std::move(file)), size_(size), disk_(disk) {}
 
-  static absl::StatusOr<federation::OpenedLedger> Make(const std::filesystem::path& path,
-                                                       const federation::LedgerHeader& header,
-                                                       DiskCalls& disk);
+  static absl::StatusOr<ledger::OpenedLedger> Make(const std::filesystem::path& path,
+                                                   const ledger::LedgerHeader& header,
+                                                   DiskCalls& disk);
   absl::Status TryAppend(std::span<const uint8_t> record, std::span<const uint8_t> anchor);
 
   std::filesystem::path path_;

@@ -13,16 +13,16 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/federation/client_ledger.h"
+#include "tacet/ledger/privacy_ledger.h"
 #include "tacet/storage/file/disk_for_test.h"
 #include "tacet/storage/file/ledger_for_test.h"
 
 namespace tacet::storage::file {
 namespace {
 
-using federation::AttemptCost;
-using federation::ClientLedger;
-using federation::LedgerHeader;
+using ledger::AttemptCost;
+using ledger::ClientLedger;
+using ledger::LedgerHeader;
 using ::testing::HasSubstr;
 
 LedgerHeader Header() {
@@ -152,7 +152,7 @@ TEST_F(LedgerFileTest, OtherTermsAreRefused) {
   header.spending.budget_epsilon = 9;
   EXPECT_THAT(refusal(header), HasSubstr("budget 9"));
   header = Header();
-  header.rule = federation::ChargingRule::kOwnSeals;
+  header.rule = ledger::ChargingRule::kOwnSeals;
   EXPECT_THAT(refusal(header), HasSubstr("own-seals"));
   header = Header();
   header.data_digest[0] = 1;

@@ -2,13 +2,13 @@
 #ifndef TACET_STORAGE_FILE_LEDGER_FOR_TEST_H_
 #define TACET_STORAGE_FILE_LEDGER_FOR_TEST_H_
 
-#include "tacet/federation/client_ledger.h"
+#include "tacet/ledger/privacy_ledger.h"
 
 namespace tacet::storage::file {
 
 // A round of a quarter of the members, in a federation of very many rounds.
-inline federation::AttemptCost Cost() {
-  federation::AttemptCost cost;
+inline ledger::AttemptCost Cost() {
+  ledger::AttemptCost cost;
   cost.event.noise_stddev = 6;
   cost.event.sampling_rate = 0.25;
   cost.rounds = 1'000'000;

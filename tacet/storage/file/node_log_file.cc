@@ -14,8 +14,8 @@
 namespace tacet::storage::file {
 namespace {
 
-using federation::NodeEvent;
-using federation::NodeEventKind;
+using member::NodeEvent;
+using member::NodeEventKind;
 
 constexpr mode_t kOwnerOnly = 0600;
 
@@ -39,7 +39,7 @@ std::string Line(const NodeEvent& event, uint64_t now) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<NodeLogFile>> NodeLogFile::Open(const std::filesystem::path& path,
-                                                               federation::UnixClock clock,
+                                                               base::UnixClock clock,
                                                                DiskCalls& disk) {
   std::error_code ignored;
   const bool is_new = !std::filesystem::exists(path, ignored);

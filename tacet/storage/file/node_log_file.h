@@ -9,27 +9,26 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/federation/client_ledger.h"
-#include "tacet/federation/node_log.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/member/node_log.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
 
 // Appended to by whole lines, mode 0600, never shortened but by a line that a crash or a full disk
 // cut short. One process at a time.
-class NodeLogFile final : public federation::NodeLog {
+class NodeLogFile final : public member::NodeLog {
  public:
   // FailedPrecondition when another process writes it. `disk` must outlive it.
   static absl::StatusOr<std::unique_ptr<NodeLogFile>> Open(
-      const std::filesystem::path& path,
-      federation::UnixClock clock = federation::SystemUnixSeconds,
+      const std::filesystem::path& path, base::UnixClock clock = base::SystemUnixSeconds,
       DiskCalls& disk = DiskCalls::System());
 
   // Unavailable when the line could not be written whole: the next one begins where it began.
-  absl::Status Write(const federation::NodeEvent& event) override;
+  absl::Status Write(const member::NodeEvent& event) override;
 
  private:
-  NodeLogFile(std::filesystem::path path, File file, uint64_t size, federation::UnixClock clock,
+  NodeLogFile(std::filesystem::path path, File file, uint64_t size, base::UnixClock clock,
               DiskCalls& disk)
       : path_(std::move(path)),
         file_(std::move(file)),
@@ -40,7 +39,7 @@ class NodeLogFile final : public federation::NodeLog {
   std::filesystem::path path_;
   File file_;
   uint64_t size_;  // of whole lines
-  federation::UnixClock clock_;
+  base::UnixClock clock_;
   DiskCalls& disk_;
   bool torn_ = false;  // bytes may follow them
 };

@@ -17,15 +17,15 @@
 namespace tacet::storage::file {
 namespace {
 
-using federation::NodeEvent;
-using federation::NodeEventKind;
+using member::NodeEvent;
+using member::NodeEventKind;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 NodeEvent Event(NodeEventKind kind, std::string_view what) {
   return {.kind = kind,
           .what = std::string(what),
-          .attempt = federation::AttemptNumber{.epoch = 1, .round = 7, .attempt = 2},
+          .attempt = agreement::AttemptNumber{.epoch = 1, .round = 7, .attempt = 2},
           .bytes = std::nullopt,
           .digest = std::nullopt,
           .text = ""};
@@ -61,7 +61,7 @@ class NodeLogFileTest : public ::testing::Test {
 TEST_F(NodeLogFileTest, ALineSaysWhatWasSent) {
   NodeEvent event = Event(NodeEventKind::kSent, "upload");
   event.bytes = 1468;
-  event.digest = base::Digest{};
+  event.digest = crypto::Digest{};
   event.text = "a \"word\"\n";
   ASSERT_TRUE(Open()->Write(event).ok());
   EXPECT_EQ(Text(),

@@ -23,8 +23,8 @@ constexpr std::string_view kLock = "lock";
 
 }  // namespace
 
-absl::StatusOr<federation::BegunAttempt> ParseAttempt(std::string_view line) {
-  federation::BegunAttempt attempt;
+absl::StatusOr<simulation::BegunAttempt> ParseAttempt(std::string_view line) {
+  simulation::BegunAttempt attempt;
   const char* at = line.data();
   const char* const end = line.data() + line.size();
   for (uint32_t* field : {&attempt.epoch, &attempt.round, &attempt.attempt}) {
@@ -80,16 +80,16 @@ absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Lock(
 
 RunDirectory::~RunDirectory() { ::close(lock_); }
 
-absl::Status RunDirectory::RecordAttempt(const federation::BegunAttempt& attempt) {
+absl::Status RunDirectory::RecordAttempt(const simulation::BegunAttempt& attempt) {
   return AppendLine(kAttempts,
                     fmt::format("{} {} {}", attempt.epoch, attempt.round, attempt.attempt));
 }
 
-absl::StatusOr<std::vector<federation::BegunAttempt>> RunDirectory::Attempts() const {
+absl::StatusOr<std::vector<simulation::BegunAttempt>> RunDirectory::Attempts() const {
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines, ReadLines(kAttempts));
-  std::vector<federation::BegunAttempt> attempts;
+  std::vector<simulation::BegunAttempt> attempts;
   for (const std::string& line : lines) {
-    absl::StatusOr<federation::BegunAttempt> attempt = ParseAttempt(line);
+    absl::StatusOr<simulation::BegunAttempt> attempt = ParseAttempt(line);
     if (!attempt.ok()) {
       return base::Annotate(
           attempt.status(),
@@ -106,12 +106,11 @@ absl::Status RunDirectory::SaveCheckpoint(std::span<const uint8_t> checkpoint) {
 
 absl::StatusOr<base::Bytes> RunDirectory::LoadCheckpoint() const { return ReadFile(kCheckpoint); }
 
-absl::StatusOr<base::SecretBytes> RunDirectory::DataKey() {
+absl::StatusOr<crypto::SecretBytes> RunDirectory::DataKey() {
   return EnsureDataKey(path_ / kDataKeyFile, path_ / kLedger);
 }
 
-absl::StatusOr<federation::OpenedLedger> RunDirectory::OpenLedger(
-    const federation::LedgerHeader& header) {
+absl::StatusOr<ledger::OpenedLedger> RunDirectory::OpenLedger(const ledger::LedgerHeader& header) {
   return LedgerFile::OpenOrCreate(path_ / kLedger, header);
 }
 

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/federation/run_store.h"
+#include "tacet/simulation/run_store.h"
 
 namespace tacet::storage::file {
 
@@ -20,7 +20,7 @@ namespace tacet::storage::file {
 // process at a time: the directory is locked while it is open. Files are replaced as a whole
 // (written beside, synchronised, renamed) or appended to by whole synchronised lines; a line cut
 // short by a crash is dropped on reading.
-class RunDirectory final : public federation::RunStore {
+class RunDirectory final : public simulation::RunStore {
  public:
   // A new directory. AlreadyExists when it exists and is not empty.
   static absl::StatusOr<std::unique_ptr<RunDirectory>> Create(const std::filesystem::path& path);
@@ -30,13 +30,12 @@ class RunDirectory final : public federation::RunStore {
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
 
-  absl::Status RecordAttempt(const federation::BegunAttempt& attempt) override;
-  absl::StatusOr<std::vector<federation::BegunAttempt>> Attempts() const override;
+  absl::Status RecordAttempt(const simulation::BegunAttempt& attempt) override;
+  absl::StatusOr<std::vector<simulation::BegunAttempt>> Attempts() const override;
   absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override;
   absl::StatusOr<base::Bytes> LoadCheckpoint() const override;
-  absl::StatusOr<base::SecretBytes> DataKey() override;
-  absl::StatusOr<federation::OpenedLedger> OpenLedger(
-      const federation::LedgerHeader& header) override;
+  absl::StatusOr<crypto::SecretBytes> DataKey() override;
+  absl::StatusOr<ledger::OpenedLedger> OpenLedger(const ledger::LedgerHeader& header) override;
 
   absl::Status WriteFile(std::string_view name, std::span<const uint8_t> content);
   // NotFound when there is none.
@@ -59,7 +58,7 @@ class RunDirectory final : public federation::RunStore {
 };
 
 // A line of `attempts`: DataLoss unless it is "epoch round attempt".
-absl::StatusOr<federation::BegunAttempt> ParseAttempt(std::string_view line);
+absl::StatusOr<simulation::BegunAttempt> ParseAttempt(std::string_view line);
 
 }  // namespace tacet::storage::file
 

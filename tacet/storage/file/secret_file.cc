@@ -50,11 +50,11 @@ absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const 
   return SyncDirectory(path.parent_path());
 }
 
-absl::StatusOr<base::SecretBytes> ReadSecretFile(const std::filesystem::path& path) {
+absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& path) {
   const File file(path, O_RDONLY);
   if (!file.ok()) return SystemError("read", path);
   TACET_RETURN_IF_ERROR(CheckOwnerOnly(file, path));
-  base::SecretBytes content(kMostSecretFileBytes);
+  crypto::SecretBytes content(kMostSecretFileBytes);
   size_t have = 0;
   for (;;) {
     const ssize_t got = ::read(file.get(), content.Expose().data() + have, content.size() - have);
@@ -63,7 +63,7 @@ absl::StatusOr<base::SecretBytes> ReadSecretFile(const std::filesystem::path& pa
     if (got == 0) break;
     have += static_cast<size_t>(got);
   }
-  return base::SecretBytes::CopyOf(content.Expose().first(have));
+  return crypto::SecretBytes::CopyOf(content.Expose().first(have));
 }
 
 }  // namespace tacet::storage::file

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/base/secret.h"
+#include "tacet/crypto/secret.h"
 
 namespace tacet::storage::file {
 
@@ -21,7 +21,7 @@ absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const 
 
 // PermissionDenied when the file belongs to another user, or group or others may do anything with
 // it; InvalidArgument when it is no regular file or has more than kMostSecretFileBytes; NotFound.
-absl::StatusOr<base::SecretBytes> ReadSecretFile(const std::filesystem::path& path);
+absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& path);
 
 }  // namespace tacet::storage::file
 

@@ -5,9 +5,9 @@
 #include <system_error>
 #include <utility>
 
-#include "tacet/base/certificates.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/checkpoint.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/protocol/checkpoint.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
 
@@ -31,17 +31,18 @@ absl::StatusOr<std::vector<float>> ModelOf(std::span<const uint8_t> bytes, uint6
   return model;
 }
 
-absl::Status CheckModel(std::span<const uint8_t> bytes, const federation::ManifestSpec& agreed) {
+absl::Status CheckModel(std::span<const uint8_t> bytes, const agreement::ManifestSpec& agreed) {
   TACET_ASSIGN_OR_RETURN(const std::vector<float> model, ModelOf(bytes, agreed.dimension));
-  if (federation::ModelDigest(model) == agreed.initial_model) return absl::OkStatus();
+  if (protocol::ModelDigest(model) == agreed.initial_model) return absl::OkStatus();
   return base::DataLoss("invitation: the initial model is not the agreed one");
 }
 
 absl::Status CheckCertificate(std::span<const uint8_t> certificate,
-                              const federation::EnrolmentRequest& own,
-                              const federation::SignedManifest& manifest) {
-  TACET_RETURN_IF_ERROR(base::CheckIssuedBy(certificate, manifest.authority()));
-  TACET_ASSIGN_OR_RETURN(const base::CertificateFacts facts, base::ReadCertificate(certificate));
+                              const agreement::EnrolmentRequest& own,
+                              const agreement::SignedManifest& manifest) {
+  TACET_RETURN_IF_ERROR(crypto::CheckIssuedBy(certificate, manifest.authority()));
+  TACET_ASSIGN_OR_RETURN(const crypto::CertificateFacts facts,
+                         crypto::ReadCertificate(certificate));
   if (facts.common_name != own.name || facts.public_key != own.tls_key) {
     return base::PermissionDenied("invitation: the certificate is for {} with another key",
                                   facts.common_name);
@@ -53,21 +54,21 @@ absl::Status CheckCertificate(std::span<const uint8_t> certificate,
 
 absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_view name,
                                               std::span<const std::string> server_hosts,
-                                              const base::Unlocker& unlocker,
-                                              base::Entropy& entropy) {
-  TACET_RETURN_IF_ERROR(federation::CheckSiteName(name));
+                                              const crypto::Unlocker& unlocker,
+                                              crypto::Entropy& entropy) {
+  TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name));
   std::error_code error;
   fs::create_directories(path, error);
   if (error) return base::Unavailable("cannot make {}: {}", path.string(), error.message());
   if (fs::exists(path / kKeys, error)) {
     return base::AlreadyExists("{} holds an identity already", path.string());
   }
-  const federation::SiteKeys keys = federation::SiteKeys::Generate(entropy);
+  const agreement::SiteKeys keys = agreement::SiteKeys::Generate(entropy);
   TACET_ASSIGN_OR_RETURN(
       const base::Bytes locked,
-      base::LockSecret(federation::WriteSiteKeys(keys), kKeysPurpose, unlocker, entropy));
+      crypto::LockSecret(agreement::WriteSiteKeys(keys), kKeysPurpose, unlocker, entropy));
   TACET_RETURN_IF_ERROR(WriteSecretFile(path / kKeys, locked));
-  SiteFolder folder(path, federation::WriteEnrolmentRequest(name, server_hosts, keys));
+  SiteFolder folder(path, agreement::WriteEnrolmentRequest(name, server_hosts, keys));
   TACET_RETURN_IF_ERROR(ReplaceFile(folder.request_path(), folder.request_));
   return folder;
 }
@@ -86,28 +87,28 @@ fs::path SiteFolder::request_path() const { return path_ / "enrolment.request"; 
 
 fs::path SiteFolder::invitation_path() const { return path_ / kInvitation; }
 
-absl::StatusOr<federation::SiteKeys> SiteFolder::UnlockKeys(const base::Unlocker& unlocker) const {
-  TACET_ASSIGN_OR_RETURN(const base::SecretBytes locked, ReadSecretFile(path_ / kKeys));
-  TACET_ASSIGN_OR_RETURN(const base::SecretBytes bytes,
-                         base::UnlockSecret(locked.Expose(), kKeysPurpose, unlocker));
-  return federation::ReadSiteKeys(bytes);
+absl::StatusOr<agreement::SiteKeys> SiteFolder::UnlockKeys(const crypto::Unlocker& unlocker) const {
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked, ReadSecretFile(path_ / kKeys));
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes bytes,
+                         crypto::UnlockSecret(locked.Expose(), kKeysPurpose, unlocker));
+  return agreement::ReadSiteKeys(bytes);
 }
 
-absl::StatusOr<base::PublicKey> SiteFolder::Coordinator() const {
+absl::StatusOr<crypto::PublicKey> SiteFolder::Coordinator() const {
   TACET_ASSIGN_OR_RETURN(const base::Bytes text, ReadFile(path_ / kCoordinator));
-  return federation::ParseFingerprint(base::AsText(text));
+  return agreement::ParseFingerprint(base::AsText(text));
 }
 
-absl::StatusOr<Membership> SiteFolder::Check(const federation::Invitation& invitation,
-                                             const base::PublicKey& coordinator) const {
-  TACET_ASSIGN_OR_RETURN(const federation::EnrolmentRequest own,
-                         federation::ReadEnrolmentRequest(request_));
-  TACET_ASSIGN_OR_RETURN(federation::SignedManifest manifest,
-                         federation::SignedManifest::Read(invitation.manifest));
+absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invitation,
+                                             const crypto::PublicKey& coordinator) const {
+  TACET_ASSIGN_OR_RETURN(const agreement::EnrolmentRequest own,
+                         agreement::ReadEnrolmentRequest(request_));
+  TACET_ASSIGN_OR_RETURN(agreement::SignedManifest manifest,
+                         agreement::SignedManifest::Read(invitation.manifest));
   if (manifest.coordinator() != coordinator) {
     return base::PermissionDenied("invitation: it is signed by {}, not by the coordinator {}",
-                                  federation::FingerprintText(manifest.coordinator()),
-                                  federation::FingerprintText(coordinator));
+                                  agreement::FingerprintText(manifest.coordinator()),
+                                  agreement::FingerprintText(coordinator));
   }
   TACET_RETURN_IF_ERROR(CheckCertificate(invitation.certificate, own, manifest));
   Membership membership{.manifest = std::move(manifest),
@@ -126,10 +127,9 @@ absl::StatusOr<Membership> SiteFolder::Check(const federation::Invitation& invit
 }
 
 absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
-                                            const base::PublicKey& coordinator,
-                                            const federation::SiteKeys& keys) {
-  TACET_ASSIGN_OR_RETURN(const federation::Invitation parts,
-                         federation::ReadInvitation(invitation));
+                                            const crypto::PublicKey& coordinator,
+                                            const agreement::SiteKeys& keys) {
+  TACET_ASSIGN_OR_RETURN(const agreement::Invitation parts, agreement::ReadInvitation(invitation));
   TACET_ASSIGN_OR_RETURN(Membership membership, Check(parts, coordinator));
   if (const absl::StatusOr<Membership> before = Joined(); before.ok()) {
     if (before->manifest.federation() != membership.manifest.federation()) {
@@ -150,8 +150,8 @@ absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
     }
   }
   if (membership.member.has_value()) {
-    TACET_RETURN_IF_ERROR(federation::OpenEpochKey(membership.sealed_epoch_key, membership.manifest,
-                                                   *membership.member, keys.sealing)
+    TACET_RETURN_IF_ERROR(agreement::OpenEpochKey(membership.sealed_epoch_key, membership.manifest,
+                                                  *membership.member, keys.sealing)
                               .status());
   }
   TACET_RETURN_IF_ERROR(ReplaceFile(path_ / kCoordinator, base::AsBytes(base::ToHex(coordinator))));
@@ -161,16 +161,16 @@ absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
 
 absl::StatusOr<Membership> SiteFolder::Joined() const {
   TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(invitation_path()));
-  TACET_ASSIGN_OR_RETURN(const federation::Invitation parts, federation::ReadInvitation(bytes));
-  TACET_ASSIGN_OR_RETURN(const base::PublicKey coordinator, Coordinator());
+  TACET_ASSIGN_OR_RETURN(const agreement::Invitation parts, agreement::ReadInvitation(bytes));
+  TACET_ASSIGN_OR_RETURN(const crypto::PublicKey coordinator, Coordinator());
   return Check(parts, coordinator);
 }
 
 absl::StatusOr<std::vector<float>> SiteFolder::InitialModel() const {
   TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(invitation_path()));
-  TACET_ASSIGN_OR_RETURN(const federation::Invitation parts, federation::ReadInvitation(bytes));
-  TACET_ASSIGN_OR_RETURN(const federation::SignedManifest manifest,
-                         federation::SignedManifest::Read(parts.manifest));
+  TACET_ASSIGN_OR_RETURN(const agreement::Invitation parts, agreement::ReadInvitation(bytes));
+  TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
+                         agreement::SignedManifest::Read(parts.manifest));
   return ModelOf(parts.initial_model, manifest.manifest().spec().dimension);
 }
 

@@ -13,19 +13,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/agreement/site_keys.h"
 #include "tacet/base/bytes.h"
-#include "tacet/base/locked_secret.h"
-#include "tacet/base/random.h"
-#include "tacet/base/secret.h"
-#include "tacet/base/signing.h"
-#include "tacet/federation/signed_manifest.h"
-#include "tacet/federation/site_keys.h"
+#include "tacet/crypto/locked_secret.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
+#include "tacet/crypto/signing.h"
 
 namespace tacet::storage::file {
 
 // What it belongs to in the epoch that it joined last.
 struct Membership {
-  federation::SignedManifest manifest;
+  agreement::SignedManifest manifest;
   std::optional<uint64_t> member;  // its number; none for the server
   base::Bytes certificate;         // its own, DER
   base::Bytes sealed_epoch_key;    // empty for the server
@@ -37,7 +37,8 @@ class SiteFolder {
   // folder. AlreadyExists when the folder holds an identity.
   static absl::StatusOr<SiteFolder> Create(const std::filesystem::path& path, std::string_view name,
                                            std::span<const std::string> server_hosts,
-                                           const base::Unlocker& unlocker, base::Entropy& entropy);
+                                           const crypto::Unlocker& unlocker,
+                                           crypto::Entropy& entropy);
   // NotFound when the folder holds no identity.
   static absl::StatusOr<SiteFolder> Open(const std::filesystem::path& path);
 
@@ -46,18 +47,18 @@ class SiteFolder {
   // The invitation that was accepted last, if there is one.
   std::filesystem::path invitation_path() const;
 
-  absl::StatusOr<federation::SiteKeys> UnlockKeys(const base::Unlocker& unlocker) const;
+  absl::StatusOr<agreement::SiteKeys> UnlockKeys(const crypto::Unlocker& unlocker) const;
 
   // The coordinator of the federation that was joined; NotFound before.
-  absl::StatusOr<base::PublicKey> Coordinator() const;
+  absl::StatusOr<crypto::PublicKey> Coordinator() const;
 
   // Accepts an invitation: signed by `coordinator`, for this site's keys, its certificate from the
   // federation's authority, the initial model the agreed one, its epoch not before the one joined
   // last, the epoch key one that `keys` opens. PermissionDenied or DataLoss says what of it does
   // not hold; nothing is changed then.
   absl::StatusOr<Membership> Join(std::span<const uint8_t> invitation,
-                                  const base::PublicKey& coordinator,
-                                  const federation::SiteKeys& keys);
+                                  const crypto::PublicKey& coordinator,
+                                  const agreement::SiteKeys& keys);
   // NotFound before Join.
   absl::StatusOr<Membership> Joined() const;
   absl::StatusOr<std::vector<float>> InitialModel() const;
@@ -66,8 +67,8 @@ class SiteFolder {
   SiteFolder(std::filesystem::path path, base::Bytes request)
       : path_(std::move(path)), request_(std::move(request)) {}
 
-  absl::StatusOr<Membership> Check(const federation::Invitation& invitation,
-                                   const base::PublicKey& coordinator) const;
+  absl::StatusOr<Membership> Check(const agreement::Invitation& invitation,
+                                   const crypto::PublicKey& coordinator) const;
 
   std::filesystem::path path_;
   base::Bytes request_;

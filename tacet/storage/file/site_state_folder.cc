@@ -9,8 +9,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "tacet/base/hash.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/secagg/wire.h"
 
 namespace tacet::storage::file {
@@ -27,11 +27,11 @@ constexpr std::string_view kWhat = "site state";
 constexpr mode_t kOwnerOnly = 0600;
 
 // Of the files that belong to one attempt.
-std::string Prefix(const federation::AttemptNumber& number) {
+std::string Prefix(const agreement::AttemptNumber& number) {
   return fmt::format("{}-{}-{}.", number.epoch, number.round, number.attempt);
 }
 std::string EntryName(const secagg::Attempt& attempt, std::string_view kind) {
-  return fmt::format("{}{}", Prefix(federation::NumberOf(attempt)), kind);
+  return fmt::format("{}{}", Prefix(agreement::NumberOf(attempt)), kind);
 }
 
 bool IsEntry(std::string_view name) { return !name.empty() && name[0] >= '0' && name[0] <= '9'; }
@@ -42,7 +42,7 @@ base::Bytes WriteEntry(const secagg::Attempt& attempt, std::span<const uint8_t> 
   secagg::WritePreamble(kMagic, writer);
   secagg::WriteAttempt(attempt, writer);
   writer.Blob(message);
-  writer.Raw(base::Sha256(writer.bytes()));
+  writer.Raw(crypto::Sha256(writer.bytes()));
   return writer.Take();
 }
 
@@ -52,7 +52,7 @@ absl::StatusOr<base::Bytes> ReadEntry(std::span<const uint8_t> bytes,
   TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kMagic, reader));
   TACET_ASSIGN_OR_RETURN(const secagg::Attempt of, secagg::ReadAttempt(reader));
   TACET_ASSIGN_OR_RETURN(const auto message, reader.ReadBlob(bytes.size(), "message"));
-  const base::Digest digest = base::Sha256(bytes.first(bytes.size() - reader.remaining()));
+  const crypto::Digest digest = crypto::Sha256(bytes.first(bytes.size() - reader.remaining()));
   TACET_RETURN_IF_ERROR(reader.Expect(digest, "digest"));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   TACET_RETURN_IF_ERROR(secagg::CheckAttempt(attempt, of, kWhat));
@@ -140,7 +140,7 @@ absl::StatusOr<base::Bytes> SiteStateFolder::Find(const secagg::Attempt& attempt
   return LoadEntry(attempt, step);
 }
 
-absl::Status SiteStateFolder::KeepOnly(const federation::AttemptNumber& attempt) {
+absl::Status SiteStateFolder::KeepOnly(const agreement::AttemptNumber& attempt) {
   const std::string kept = Prefix(attempt);
   std::vector<fs::path> old;
   std::error_code error;

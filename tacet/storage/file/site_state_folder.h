@@ -9,13 +9,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/federation/site_state.h"
+#include "tacet/agreement/attempt_number.h"
+#include "tacet/member/site_state.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
 
 // Files of mode 0600, each replaced as a whole; one process at a time, which a lock sees to.
-class SiteStateFolder final : public federation::SiteState {
+class SiteStateFolder final : public member::SiteState {
  public:
   // Makes the folder when there is none. FailedPrecondition when another process uses it. `disk`
   // must outlive it.
@@ -32,7 +33,7 @@ class SiteStateFolder final : public federation::SiteState {
                       std::span<const uint8_t> message) override;
   absl::StatusOr<base::Bytes> Find(const secagg::Attempt& attempt,
                                    std::string_view step) const override;
-  absl::Status KeepOnly(const federation::AttemptNumber& attempt) override;
+  absl::Status KeepOnly(const agreement::AttemptNumber& attempt) override;
 
  private:
   SiteStateFolder(std::filesystem::path path, File lock, DiskCalls& disk)

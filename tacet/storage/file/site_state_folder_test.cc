@@ -13,15 +13,15 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/federation/testing/site_state_contract.h"
+#include "tacet/member/testing/site_state_contract.h"
 #include "tacet/storage/file/disk_for_test.h"
 
-namespace tacet::federation::testing {
+namespace tacet::member::testing {
 namespace {
 
 struct FolderBackend {
   FolderBackend() { Reopen(); }
-  SiteState& state() { return *folder; }
+  member::SiteState& state() { return *folder; }
   void Reopen() {
     folder.reset();
     auto opened = storage::file::SiteStateFolder::Open(temporary.path() / "state");
@@ -35,7 +35,7 @@ struct FolderBackend {
 INSTANTIATE_TYPED_TEST_SUITE_P(Folder, SiteStateContract, FolderBackend);
 
 }  // namespace
-}  // namespace tacet::federation::testing
+}  // namespace tacet::member::testing
 
 namespace tacet::storage::file {
 namespace {

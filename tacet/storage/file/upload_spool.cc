@@ -14,22 +14,22 @@
 #include <unistd.h>
 
 #include "tacet/base/status.h"
-#include "tacet/federation/server_store_rules.h"
+#include "tacet/server/server_store_rules.h"
 
 namespace tacet::storage::file {
 namespace {
 
-using federation::FetchedPart;
-using federation::SpoolKey;
+using protocol::FetchedPart;
+using server::SpoolKey;
 
 constexpr mode_t kOwnerOnly = 0600;
 constexpr std::string_view kArriving = ".part";
 constexpr std::string_view kComplete = ".whole";
 // Every file begins with the SHA-256 that its object is announced to have.
-constexpr uint64_t kHeaderBytes = sizeof(base::Digest);
+constexpr uint64_t kHeaderBytes = sizeof(crypto::Digest);
 
 std::string NameOf(const SpoolKey& key) {
-  return base::ToHex(base::Sha256(federation::SpoolKeyBytes(key)));
+  return base::ToHex(crypto::Sha256(server::SpoolKeyBytes(key)));
 }
 
 // A file that is missing although it was there a moment ago is not the caller's mistake.
@@ -51,7 +51,7 @@ absl::StatusOr<uint64_t> SizeOf(const File& file, const std::filesystem::path& p
 // What the file at `path` is announced to hold; nothing has arrived when there is no such file or
 // not even that in it.
 struct Announced {
-  base::Digest digest{};
+  crypto::Digest digest{};
   uint64_t bytes = 0;  // that have arrived
 };
 absl::StatusOr<std::optional<Announced>> ReadAnnounced(const std::filesystem::path& path) {
@@ -70,12 +70,12 @@ absl::StatusOr<std::optional<Announced>> ReadAnnounced(const std::filesystem::pa
 
 // The object in a file, unless it has another digest than `digest`.
 absl::StatusOr<base::Bytes> ReadObject(const File& file, const std::filesystem::path& path,
-                                       const base::Digest& digest) {
+                                       const crypto::Digest& digest) {
   TACET_ASSIGN_OR_RETURN(const uint64_t size, SizeOf(file, path));
   if (size >= kHeaderBytes) {
     TACET_ASSIGN_OR_RETURN(base::Bytes object,
                            ReadRange(file, path, kHeaderBytes, size - kHeaderBytes));
-    if (base::Sha256(object) == digest) return object;
+    if (crypto::Sha256(object) == digest) return object;
   }
   return base::DataLoss("the object of {} bytes in {} does not have the announced digest",
                         size - std::min(size, kHeaderBytes), path.string());
@@ -118,7 +118,7 @@ absl::Status FileSpool::Remove(const std::filesystem::path& path) const {
 
 // Of an object that is not complete; one with another digest is removed.
 absl::StatusOr<uint64_t> FileSpool::ArrivingBytes(const SpoolKey& key,
-                                                  const base::Digest& digest) const {
+                                                  const crypto::Digest& digest) const {
   const std::filesystem::path path = ArrivingPath(key);
   TACET_ASSIGN_OR_RETURN(const std::optional<Announced> arriving, ReadAnnounced(path));
   if (arriving.has_value() && arriving->digest == digest) return arriving->bytes;
@@ -126,13 +126,13 @@ absl::StatusOr<uint64_t> FileSpool::ArrivingBytes(const SpoolKey& key,
   return 0;
 }
 
-absl::StatusOr<uint64_t> FileSpool::Arrived(const SpoolKey& key, const base::Digest& digest) {
+absl::StatusOr<uint64_t> FileSpool::Arrived(const SpoolKey& key, const crypto::Digest& digest) {
   TACET_ASSIGN_OR_RETURN(const std::optional<Announced> complete, ReadAnnounced(CompletePath(key)));
   if (complete.has_value() && complete->digest == digest) return complete->bytes;
   return ArrivingBytes(key, digest);
 }
 
-absl::Status FileSpool::Append(const SpoolKey& key, const base::Digest& digest, uint64_t offset,
+absl::Status FileSpool::Append(const SpoolKey& key, const crypto::Digest& digest, uint64_t offset,
                                std::span<const uint8_t> part) {
   TACET_ASSIGN_OR_RETURN(const std::optional<Announced> complete, ReadAnnounced(CompletePath(key)));
   if (complete.has_value() && complete->digest == digest) {
@@ -154,7 +154,7 @@ absl::Status FileSpool::Append(const SpoolKey& key, const base::Digest& digest, 
   return failure;
 }
 
-absl::StatusOr<base::Bytes> FileSpool::Complete(const SpoolKey& key, const base::Digest& digest) {
+absl::StatusOr<base::Bytes> FileSpool::Complete(const SpoolKey& key, const crypto::Digest& digest) {
   const std::filesystem::path complete_path = CompletePath(key);
   TACET_ASSIGN_OR_RETURN(const std::optional<Announced> complete, ReadAnnounced(complete_path));
   const bool again = complete.has_value() && complete->digest == digest;
@@ -184,7 +184,8 @@ absl::Status FileSpool::MakeComplete(const File& file, const std::filesystem::pa
   return Failure("rename", arriving);
 }
 
-absl::StatusOr<base::Bytes> FileSpool::Read(const SpoolKey& key, const base::Digest& digest) const {
+absl::StatusOr<base::Bytes> FileSpool::Read(const SpoolKey& key,
+                                            const crypto::Digest& digest) const {
   const std::filesystem::path path = CompletePath(key);
   TACET_ASSIGN_OR_RETURN(const File file, OpenComplete(path));
   return ReadObject(file, path, digest);

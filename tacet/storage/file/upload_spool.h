@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/federation/server_store.h"
+#include "tacet/server/server_store.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
@@ -20,33 +20,33 @@ namespace tacet::storage::file {
 // Holds no object in memory but the one that it returns. Calls for different objects share no lock:
 // the file system is the only state. What a call did not write wholly it cuts off again, so that
 // the same call fits as soon as the disk has room.
-class FileSpool final : public federation::Spool {
+class FileSpool final : public server::Spool {
  public:
   // Makes the folder, mode 0700, when there is none. FailedPrecondition while another process uses
   // it. `disk` must outlive the spool.
   static absl::StatusOr<std::unique_ptr<FileSpool>> Open(const std::filesystem::path& folder,
                                                          DiskCalls& disk = DiskCalls::System());
 
-  absl::StatusOr<uint64_t> Arrived(const federation::SpoolKey& key,
-                                   const base::Digest& digest) override;
-  absl::Status Append(const federation::SpoolKey& key, const base::Digest& digest, uint64_t offset,
+  absl::StatusOr<uint64_t> Arrived(const server::SpoolKey& key,
+                                   const crypto::Digest& digest) override;
+  absl::Status Append(const server::SpoolKey& key, const crypto::Digest& digest, uint64_t offset,
                       std::span<const uint8_t> part) override;
-  absl::StatusOr<base::Bytes> Complete(const federation::SpoolKey& key,
-                                       const base::Digest& digest) override;
-  absl::StatusOr<base::Bytes> Read(const federation::SpoolKey& key,
-                                   const base::Digest& digest) const override;
-  absl::StatusOr<federation::FetchedPart> ReadPart(const federation::SpoolKey& key, uint64_t offset,
-                                                   size_t most) const override;
-  absl::Status KeepOnly(std::span<const federation::SpoolKey> kept) override;
+  absl::StatusOr<base::Bytes> Complete(const server::SpoolKey& key,
+                                       const crypto::Digest& digest) override;
+  absl::StatusOr<base::Bytes> Read(const server::SpoolKey& key,
+                                   const crypto::Digest& digest) const override;
+  absl::StatusOr<protocol::FetchedPart> ReadPart(const server::SpoolKey& key, uint64_t offset,
+                                                 size_t most) const override;
+  absl::Status KeepOnly(std::span<const server::SpoolKey> kept) override;
 
  private:
   FileSpool(std::filesystem::path folder, File lock, DiskCalls& disk)
       : folder_(std::move(folder)), lock_(std::move(lock)), disk_(disk) {}
 
-  std::filesystem::path ArrivingPath(const federation::SpoolKey& key) const;
-  std::filesystem::path CompletePath(const federation::SpoolKey& key) const;
-  absl::StatusOr<uint64_t> ArrivingBytes(const federation::SpoolKey& key,
-                                         const base::Digest& digest) const;
+  std::filesystem::path ArrivingPath(const server::SpoolKey& key) const;
+  std::filesystem::path CompletePath(const server::SpoolKey& key) const;
+  absl::StatusOr<uint64_t> ArrivingBytes(const server::SpoolKey& key,
+                                         const crypto::Digest& digest) const;
   absl::Status MakeComplete(const File& file, const std::filesystem::path& arriving,
                             const std::filesystem::path& complete) const;
   absl::Status Remove(const std::filesystem::path& path) const;

@@ -21,13 +21,13 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/federation/testing/spool_contract.h"
+#include "tacet/server/testing/blob_store_contract.h"
 #include "tacet/storage/file/disk_for_test.h"
 
 namespace tacet::storage::file {
 namespace {
 
-using federation::SpoolKey;
+using server::SpoolKey;
 using ::testing::HasSubstr;
 
 std::unique_ptr<FileSpool> OpenOrDie(const std::filesystem::path& folder,
@@ -39,7 +39,7 @@ std::unique_ptr<FileSpool> OpenOrDie(const std::filesystem::path& folder,
 
 class FileBackend {
  public:
-  federation::Spool& spool() { return *spool_; }
+  server::Spool& spool() { return *spool_; }
   void Reopen() {
     spool_.reset();
     spool_ = OpenOrDie(folder_.path());
@@ -53,9 +53,9 @@ class FileBackend {
 }  // namespace
 }  // namespace tacet::storage::file
 
-namespace tacet::federation {
+namespace tacet::server {
 INSTANTIATE_TYPED_TEST_SUITE_P(File, SpoolContract, storage::file::FileBackend);
-}  // namespace tacet::federation
+}  // namespace tacet::server
 
 namespace tacet::storage::file {
 namespace {
@@ -63,7 +63,7 @@ namespace {
 class FileSpoolTest : public ::testing::Test {
  protected:
   static SpoolKey KeyOf(uint64_t member) {
-    return {{federation::BulkKind::kUpload, {.round = 2}}, member};
+    return {{protocol::BulkKind::kUpload, {.round = 2}}, member};
   }
   static base::Bytes ObjectOf(uint64_t member, size_t size) {
     base::Bytes bytes(size);
@@ -71,9 +71,9 @@ class FileSpoolTest : public ::testing::Test {
     return bytes;
   }
   // Sends what has not arrived in parts of `part_bytes`, then completes.
-  static absl::Status Send(federation::Spool& spool, uint64_t member, const base::Bytes& object,
+  static absl::Status Send(server::Spool& spool, uint64_t member, const base::Bytes& object,
                            size_t part_bytes) {
-    const base::Digest digest = base::Sha256(object);
+    const crypto::Digest digest = crypto::Sha256(object);
     TACET_ASSIGN_OR_RETURN(uint64_t have, spool.Arrived(KeyOf(member), digest));
     while (have < object.size()) {
       const auto part =
@@ -83,8 +83,8 @@ class FileSpoolTest : public ::testing::Test {
     }
     return spool.Complete(KeyOf(member), digest).status();
   }
-  static bool Holds(federation::Spool& spool, uint64_t member, const base::Bytes& object) {
-    const auto read = spool.Read(KeyOf(member), base::Sha256(object));
+  static bool Holds(server::Spool& spool, uint64_t member, const base::Bytes& object) {
+    const auto read = spool.Read(KeyOf(member), crypto::Sha256(object));
     return read.ok() && *read == object;
   }
   // Files but the lock.
@@ -104,7 +104,7 @@ TEST_F(FileSpoolTest, OnlyItsOwnerCanReadTheFiles) {
   auto spool = OpenOrDie(folder_);
   ASSERT_TRUE(Send(*spool, 1, ObjectOf(1, 10), 10).ok());
   const base::Bytes object = ObjectOf(2, 10);
-  ASSERT_TRUE(spool->Append(KeyOf(2), base::Sha256(object), 0, object).ok());
+  ASSERT_TRUE(spool->Append(KeyOf(2), crypto::Sha256(object), 0, object).ok());
   const auto mode = [](const std::filesystem::path& path) {
     struct stat info {};
     EXPECT_EQ(::stat(path.c_str(), &info), 0);
@@ -150,7 +150,7 @@ TEST_F(FileSpoolTest, NoticesThatAFileWasAltered) {
     const auto byte = static_cast<char>(file.get() ^ 1);
     file.seekp(at);
     file.put(byte).flush();
-    const auto read = spool->Read(KeyOf(1), base::Sha256(object));
+    const auto read = spool->Read(KeyOf(1), crypto::Sha256(object));
     if (at < 32) {
       EXPECT_EQ(*read, object);  // the object's own digest decides
     } else {
@@ -163,9 +163,9 @@ TEST_F(FileSpoolTest, NoticesThatAFileWasAltered) {
 TEST_F(FileSpoolTest, BeginsAnewAfterATornHeader) {
   const base::Bytes object = ObjectOf(1, 100);
   auto spool = OpenOrDie(folder_);
-  ASSERT_TRUE(spool->Append(KeyOf(1), base::Sha256(object), 0, object).ok());
+  ASSERT_TRUE(spool->Append(KeyOf(1), crypto::Sha256(object), 0, object).ok());
   std::filesystem::resize_file(Files().at(0), 31);
-  EXPECT_EQ(spool->Arrived(KeyOf(1), base::Sha256(object)).value(), 0u);
+  EXPECT_EQ(spool->Arrived(KeyOf(1), crypto::Sha256(object)).value(), 0u);
   EXPECT_TRUE(Send(*spool, 1, object, 30).ok());
   EXPECT_TRUE(Holds(*spool, 1, object));
 }
@@ -173,7 +173,7 @@ TEST_F(FileSpoolTest, BeginsAnewAfterATornHeader) {
 // Every call fails once; the same call fits again afterwards.
 TEST_F(FileSpoolTest, EveryDiskCallMayFail) {
   const base::Bytes object = ObjectOf(1, 500);
-  const base::Digest digest = base::Sha256(object);
+  const crypto::Digest digest = crypto::Sha256(object);
   for (int fail_at = 0;; ++fail_at) {
     std::filesystem::remove_all(folder_);
     FailingDisk disk;
@@ -292,9 +292,9 @@ TEST_F(FileSpoolTest, HoldsALargeObjectOnce) {
     auto spool = FileSpool::Open(folder_);
     if (!spool.ok()) _exit(1);
     const base::Bytes part = ObjectOf(1, 1 << 20);
-    base::Sha256Hasher hasher;
+    crypto::Sha256Hasher hasher;
     for (size_t i = 0; i < kParts; ++i) hasher.Update(part);
-    const base::Digest digest = hasher.Finish();
+    const crypto::Digest digest = hasher.Finish();
     for (size_t i = 0; i < kParts; ++i) {
       if (!(*spool)->Append(KeyOf(1), digest, i * part.size(), part).ok()) _exit(2);
     }

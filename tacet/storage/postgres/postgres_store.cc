@@ -10,15 +10,15 @@
 #include <pqxx/pqxx>
 
 #include "tacet/base/status.h"
-#include "tacet/federation/server_store_rules.h"
+#include "tacet/server/server_store_rules.h"
 
 namespace tacet::storage::postgres {
 namespace {
 
-using federation::AttemptNumber;
-using federation::AttemptRecord;
-using federation::Item;
-using federation::ItemKind;
+using agreement::AttemptNumber;
+using server::AttemptRecord;
+using server::Item;
+using server::ItemKind;
 
 constexpr int kSchemaVersion = 1;
 constexpr size_t kTokenBytes = 16;
@@ -120,7 +120,7 @@ constexpr const Query* kQueries[] = {&kOwner,      &kSetOwner,     &kAllAttempts
 // A u64 is kept as the signed number with the same bits.
 int64_t Signed(uint64_t value) { return static_cast<int64_t>(value); }
 int64_t Signed(ItemKind kind) { return static_cast<uint8_t>(kind); }
-int64_t Signed(federation::AttemptPhase phase) { return static_cast<uint8_t>(phase); }
+int64_t Signed(protocol::AttemptPhase phase) { return static_cast<uint8_t>(phase); }
 uint64_t NumberIn(const pqxx::field& field) { return static_cast<uint64_t>(field.as<int64_t>()); }
 
 pqxx::binarystring Binary(std::span<const uint8_t> bytes) {
@@ -142,9 +142,9 @@ absl::StatusOr<AttemptRecord> RecordOf(const pqxx::row& row) {
   record.attempt.epoch = static_cast<uint32_t>(NumberIn(row[0]));
   record.attempt.round = static_cast<uint32_t>(NumberIn(row[1]));
   record.attempt.attempt = static_cast<uint32_t>(NumberIn(row[2]));
-  TACET_ASSIGN_OR_RETURN(record.attempt.manifest_hash, federation::DigestFrom(BytesIn(row[3])));
-  TACET_ASSIGN_OR_RETURN(record.attempt.model_digest, federation::DigestFrom(BytesIn(row[4])));
-  TACET_ASSIGN_OR_RETURN(record.phase, federation::AttemptPhaseFrom(row[5].as<int64_t>()));
+  TACET_ASSIGN_OR_RETURN(record.attempt.manifest_hash, server::DigestFrom(BytesIn(row[3])));
+  TACET_ASSIGN_OR_RETURN(record.attempt.model_digest, server::DigestFrom(BytesIn(row[4])));
+  TACET_ASSIGN_OR_RETURN(record.phase, server::AttemptPhaseFrom(row[5].as<int64_t>()));
   record.begun = NumberIn(row[6]);
   record.deadline = NumberIn(row[7]);
   record.participants = static_cast<uint32_t>(NumberIn(row[8]));
@@ -172,7 +172,7 @@ absl::Status Put(pqxx::work& work, const AttemptNumber& at, const Item& item) {
   const int64_t kind = Signed(item.kind);
   const int64_t member = Signed(item.member);
   const pqxx::result rows = Execute(work, kItem, at.epoch, at.round, at.attempt, kind, member);
-  if (!rows.empty()) return federation::CheckSameItem(item, BytesIn(rows[0][0]));
+  if (!rows.empty()) return server::CheckSameItem(item, BytesIn(rows[0][0]));
   Execute(work, kAddItem, at.epoch, at.round, at.attempt, kind, member, Binary(item.bytes));
   return absl::OkStatus();
 }
@@ -318,7 +318,7 @@ PostgresStore::PostgresStore(DatabaseUrl url, base::Bytes token)
 PostgresStore::~PostgresStore() = default;
 
 absl::StatusOr<std::unique_ptr<PostgresStore>> PostgresStore::Open(std::string_view url,
-                                                                   base::Entropy& entropy) {
+                                                                   crypto::Entropy& entropy) {
   TACET_ASSIGN_OR_RETURN(DatabaseUrl parsed, DatabaseUrl::Parse(url));
   base::Bytes token(kTokenBytes);
   entropy.Fill(token);
@@ -347,15 +347,15 @@ auto PostgresStore::Transact(Act act) const {
   }
 }
 
-absl::Status PostgresStore::Claim(const base::Digest& agreement) {
+absl::Status PostgresStore::Claim(const crypto::Digest& agreement) {
   return Transact([&](pqxx::work& work) -> absl::Status {
     const pqxx::result owner = Execute(work, kOwner);
     if (owner.empty()) {
       Execute(work, kSetOwner, Binary(agreement));
       return absl::OkStatus();
     }
-    TACET_ASSIGN_OR_RETURN(const base::Digest known, federation::DigestFrom(BytesIn(owner[0][0])));
-    return federation::CheckOwner(known, agreement);
+    TACET_ASSIGN_OR_RETURN(const crypto::Digest known, server::DigestFrom(BytesIn(owner[0][0])));
+    return server::CheckOwner(known, agreement);
   });
 }
 
@@ -372,13 +372,13 @@ absl::StatusOr<std::vector<AttemptRecord>> PostgresStore::Attempts() const {
 absl::Status PostgresStore::Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) {
   return Transact([&](pqxx::work& work) -> absl::Status {
     TACET_ASSIGN_OR_RETURN(const auto last, Last(work));
-    const bool begun_before = HasBegun(work, federation::NumberOf(record.attempt));
-    TACET_RETURN_IF_ERROR(federation::CheckBegin(record, last, begun_before));
+    const bool begun_before = HasBegun(work, agreement::NumberOf(record.attempt));
+    TACET_RETURN_IF_ERROR(server::CheckBegin(record, last, begun_before));
     const secagg::Attempt& attempt = record.attempt;
     Execute(work, kAddAttempt, attempt.epoch, attempt.round, attempt.attempt,
             Binary(attempt.manifest_hash), Binary(attempt.model_digest), Signed(record.phase),
             Signed(record.begun), Signed(record.deadline), record.participants, record.failure);
-    Execute(work, kAddCohort, Binary(federation::CohortBytes(cohort)));
+    Execute(work, kAddCohort, Binary(server::CohortBytes(cohort)));
     return absl::OkStatus();
   });
 }
@@ -387,16 +387,16 @@ absl::StatusOr<std::vector<uint64_t>> PostgresStore::Cohort() const {
   return Transact([&](pqxx::work& work) -> absl::StatusOr<std::vector<uint64_t>> {
     const pqxx::result rows = Execute(work, kCohort);
     if (rows.empty()) return std::vector<uint64_t>();
-    return federation::CohortFrom(BytesIn(rows[0][0]));
+    return server::CohortFrom(BytesIn(rows[0][0]));
   });
 }
 
 absl::Status PostgresStore::Update(const AttemptRecord& record, std::span<const Item> items) {
   return Transact([&](pqxx::work& work) -> absl::Status {
     TACET_ASSIGN_OR_RETURN(const auto last, Last(work));
-    TACET_RETURN_IF_ERROR(federation::CheckUpdate(record, last));
+    TACET_RETURN_IF_ERROR(server::CheckUpdate(record, last));
     for (const Item& item : items) {
-      TACET_RETURN_IF_ERROR(Put(work, federation::NumberOf(record.attempt), item));
+      TACET_RETURN_IF_ERROR(Put(work, agreement::NumberOf(record.attempt), item));
     }
     Set(work, record);
     return absl::OkStatus();
@@ -407,9 +407,9 @@ absl::Status PostgresStore::Finish(const AttemptRecord& record,
                                    std::span<const ItemKind> forgotten) {
   return Transact([&](pqxx::work& work) -> absl::Status {
     TACET_ASSIGN_OR_RETURN(const auto last, Last(work));
-    TACET_RETURN_IF_ERROR(federation::CheckFinish(record, last));
+    TACET_RETURN_IF_ERROR(server::CheckFinish(record, last));
     Execute(work, kForgetCohort);
-    const AttemptNumber at = federation::NumberOf(record.attempt);
+    const AttemptNumber at = agreement::NumberOf(record.attempt);
     for (const ItemKind kind : forgotten) {
       Execute(work, kForgetItems, at.epoch, at.round, at.attempt, Signed(kind));
     }
@@ -426,7 +426,7 @@ absl::StatusOr<std::vector<Item>> PostgresStore::Items(const AttemptNumber& at) 
   return Transact([&](pqxx::work& work) -> absl::StatusOr<std::vector<Item>> {
     std::vector<Item> items;
     for (const pqxx::row& row : Execute(work, kItems, at.epoch, at.round, at.attempt)) {
-      TACET_ASSIGN_OR_RETURN(const ItemKind kind, federation::ItemKindFrom(row[0].as<int64_t>()));
+      TACET_ASSIGN_OR_RETURN(const ItemKind kind, server::ItemKindFrom(row[0].as<int64_t>()));
       items.push_back({.kind = kind, .member = NumberIn(row[1]), .bytes = BytesIn(row[2])});
     }
     return items;

@@ -11,9 +11,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/bytes.h"
-#include "tacet/base/random.h"
-#include "tacet/federation/server_store.h"
+#include "tacet/crypto/random.h"
+#include "tacet/server/server_store.h"
 #include "tacet/storage/postgres/database_url.h"
 
 namespace tacet::storage::postgres {
@@ -27,27 +28,27 @@ class Session;
 //
 // PostgreSQL keeps what was deleted in its pages until they are vacuumed, and in its log and the
 // copies of that: a cohort is forgotten by every query, but not by a database server's disk.
-class PostgresStore final : public federation::ServerStore {
+class PostgresStore final : public server::ServerStore {
  public:
   // Makes the schema when there is none. FailedPrecondition when it has another version, is another
   // program's, is in use by another server, or PostgreSQL runs with fsync off; Unavailable when it
   // cannot be reached; no error holds a password.
   static absl::StatusOr<std::unique_ptr<PostgresStore>> Open(std::string_view url,
-                                                             base::Entropy& entropy);
+                                                             crypto::Entropy& entropy);
   ~PostgresStore() override;
 
-  absl::Status Claim(const base::Digest& agreement) override;
-  absl::StatusOr<std::vector<federation::AttemptRecord>> Attempts() const override;
-  absl::Status Begin(const federation::AttemptRecord& record,
+  absl::Status Claim(const crypto::Digest& agreement) override;
+  absl::StatusOr<std::vector<server::AttemptRecord>> Attempts() const override;
+  absl::Status Begin(const server::AttemptRecord& record,
                      std::span<const uint64_t> cohort) override;
   absl::StatusOr<std::vector<uint64_t>> Cohort() const override;
-  absl::Status Update(const federation::AttemptRecord& record,
-                      std::span<const federation::Item> items) override;
-  absl::Status Finish(const federation::AttemptRecord& record,
-                      std::span<const federation::ItemKind> forgotten) override;
-  absl::Status PutItem(const federation::AttemptNumber& at, const federation::Item& item) override;
-  absl::StatusOr<std::vector<federation::Item>> Items(
-      const federation::AttemptNumber& at) const override;
+  absl::Status Update(const server::AttemptRecord& record,
+                      std::span<const server::Item> items) override;
+  absl::Status Finish(const server::AttemptRecord& record,
+                      std::span<const server::ItemKind> forgotten) override;
+  absl::Status PutItem(const agreement::AttemptNumber& at, const server::Item& item) override;
+  absl::StatusOr<std::vector<server::Item>> Items(
+      const agreement::AttemptNumber& at) const override;
   absl::Status ForgetBefore(uint32_t round) override;
 
  private:

@@ -10,26 +10,26 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/random.h"
 #include "tacet/base/status.h"
-#include "tacet/federation/testing/server_store_contract.h"
+#include "tacet/crypto/random.h"
+#include "tacet/server/testing/server_store_contract.h"
 #include "tacet/storage/postgres/postgres_for_test.h"
 
 namespace tacet::storage::postgres {
 namespace {
 
-using federation::AttemptRecord;
-using federation::BytesOf;
-using federation::DigestOf;
-using federation::Failed;
-using federation::Item;
-using federation::ItemKind;
-using federation::RecordOf;
+using server::AttemptRecord;
+using server::BytesOf;
+using server::DigestOf;
+using server::Failed;
+using server::Item;
+using server::ItemKind;
+using server::RecordOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 absl::StatusOr<std::unique_ptr<PostgresStore>> Open(const std::string& url) {
-  base::SystemEntropy entropy;
+  crypto::SystemEntropy entropy;
   return PostgresStore::Open(url, entropy);
 }
 
@@ -41,7 +41,7 @@ std::unique_ptr<PostgresStore> OpenOrDie(const std::string& url) {
 
 class PostgresBackend {
  public:
-  federation::ServerStore& store() { return *store_; }
+  server::ServerStore& store() { return *store_; }
   void Reopen() {
     store_.reset();
     store_ = OpenOrDie(url_);
@@ -55,9 +55,9 @@ class PostgresBackend {
 }  // namespace
 }  // namespace tacet::storage::postgres
 
-namespace tacet::federation {
+namespace tacet::server {
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, ServerStoreContract, storage::postgres::PostgresBackend);
-}  // namespace tacet::federation
+}  // namespace tacet::server
 
 namespace tacet::storage::postgres {
 namespace {
@@ -175,13 +175,13 @@ TEST_F(PostgresStoreTest, AnErrorOfTheDatabaseIsUnavailableAndChangesNothing) {
   Execute("ALTER TABLE tacet.item ADD CONSTRAINT room CHECK (member < 1000)");
   const std::vector<Item> items = {{ItemKind::kVote, 7, BytesOf("fits")},
                                    {ItemKind::kVote, 424242, BytesOf("does not")}};
-  const absl::Status status = store->Update(federation::Opening(record), items);
+  const absl::Status status = store->Update(server::Opening(record), items);
   ExpectError(status, absl::StatusCode::kUnavailable, "room");
   EXPECT_THAT(base::Message(status), Not(HasSubstr("424242")));  // no values in messages
   EXPECT_TRUE(store->Items({0, 0, 0})->empty());
   EXPECT_EQ(store->Attempts().value(), std::vector{record});
   Execute("ALTER TABLE tacet.item DROP CONSTRAINT room");
-  EXPECT_TRUE(store->Update(federation::Opening(record), items).ok());
+  EXPECT_TRUE(store->Update(server::Opening(record), items).ok());
 }
 
 TEST_F(PostgresStoreTest, RefusesValuesThatNoServerWrote) {

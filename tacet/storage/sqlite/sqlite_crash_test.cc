@@ -13,16 +13,16 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/federation/testing/server_store_contract.h"
+#include "tacet/server/testing/server_store_contract.h"
 #include "tacet/storage/sqlite/sqlite_store.h"
 
 namespace tacet::storage::sqlite {
 namespace {
 
-using federation::AttemptPhase;
-using federation::AttemptRecord;
-using federation::Item;
-using federation::ItemKind;
+using protocol::AttemptPhase;
+using server::AttemptRecord;
+using server::Item;
+using server::ItemKind;
 
 constexpr uint64_t kCohort = 5;
 constexpr std::array kForgotten = {ItemKind::kAccepted, ItemKind::kClosedRound};
@@ -31,7 +31,7 @@ constexpr std::array kForgotten = {ItemKind::kAccepted, ItemKind::kClosedRound};
 // update with an item, the end. A step is done when the call returned.
 constexpr uint64_t kSteps = kCohort + 3;
 AttemptRecord RecordAt(uint64_t index) {
-  return federation::RecordOf(0, static_cast<uint32_t>(index / 2), index % 2);
+  return server::RecordOf(0, static_cast<uint32_t>(index / 2), index % 2);
 }
 std::vector<uint64_t> CohortAt(uint64_t index) {
   std::vector<uint64_t> cohort(kCohort);
@@ -47,9 +47,9 @@ absl::Status Take(SqliteStore& store, uint64_t index, uint64_t step) {
   const AttemptRecord record = RecordAt(index);
   if (step == 0) return store.Begin(record, CohortAt(index));
   if (step <= kCohort)
-    return store.PutItem(federation::NumberOf(record.attempt), ItemAt(index, step - 1));
-  if (step == kCohort + 1) return store.Update(federation::Opening(record), {&kClosed, 1});
-  return store.Finish(federation::Failed(record, "few"), kForgotten);
+    return store.PutItem(agreement::NumberOf(record.attempt), ItemAt(index, step - 1));
+  if (step == kCohort + 1) return store.Update(server::Opening(record), {&kClosed, 1});
+  return store.Finish(server::Failed(record, "few"), kForgotten);
 }
 
 // How many steps the store knows of, over all attempts; fails when it holds anything that is not
@@ -59,10 +59,10 @@ uint64_t StepsIn(const SqliteStore& store) {
   if (attempts.empty()) return 0;
   const uint64_t index = attempts.size() - 1;
   for (uint64_t i = 0; i < index; ++i) {
-    EXPECT_EQ(attempts[i], federation::Failed(RecordAt(i), "few"));
+    EXPECT_EQ(attempts[i], server::Failed(RecordAt(i), "few"));
   }
   const AttemptRecord& last = attempts.back();
-  const std::vector<Item> items = store.Items(federation::NumberOf(last.attempt)).value();
+  const std::vector<Item> items = store.Items(agreement::NumberOf(last.attempt)).value();
   const std::vector<uint64_t> cohort = store.Cohort().value();
   if (last.phase == AttemptPhase::kFailed) {
     EXPECT_TRUE(items.empty());
@@ -72,7 +72,7 @@ uint64_t StepsIn(const SqliteStore& store) {
   EXPECT_EQ(cohort, CohortAt(index));
   std::vector<Item> expected;
   const bool closed = last.phase == AttemptPhase::kOpening;
-  EXPECT_EQ(last, closed ? federation::Opening(RecordAt(index)) : RecordAt(index));
+  EXPECT_EQ(last, closed ? server::Opening(RecordAt(index)) : RecordAt(index));
   for (uint64_t i = 0; i < items.size() - (closed ? 1 : 0); ++i) {
     expected.push_back(ItemAt(index, i));
   }

@@ -5,15 +5,15 @@
 #include <utility>
 
 #include "tacet/base/status.h"
-#include "tacet/federation/server_store_rules.h"
+#include "tacet/server/server_store_rules.h"
 
 namespace tacet::storage::sqlite {
 namespace {
 
-using federation::AttemptNumber;
-using federation::AttemptRecord;
-using federation::Item;
-using federation::ItemKind;
+using agreement::AttemptNumber;
+using server::AttemptRecord;
+using server::Item;
+using server::ItemKind;
 
 constexpr uint64_t kApplication = 0x54435453;  // TCTS
 constexpr uint64_t kSchemaVersion = 1;
@@ -62,10 +62,10 @@ absl::StatusOr<AttemptRecord> RecordOf(const Execution& row) {
   record.attempt.epoch = static_cast<uint32_t>(row.Number(0));
   record.attempt.round = static_cast<uint32_t>(row.Number(1));
   record.attempt.attempt = static_cast<uint32_t>(row.Number(2));
-  TACET_ASSIGN_OR_RETURN(record.attempt.manifest_hash, federation::DigestFrom(row.Blob(3)));
-  TACET_ASSIGN_OR_RETURN(record.attempt.model_digest, federation::DigestFrom(row.Blob(4)));
+  TACET_ASSIGN_OR_RETURN(record.attempt.manifest_hash, server::DigestFrom(row.Blob(3)));
+  TACET_ASSIGN_OR_RETURN(record.attempt.model_digest, server::DigestFrom(row.Blob(4)));
   TACET_ASSIGN_OR_RETURN(record.phase,
-                         federation::AttemptPhaseFrom(static_cast<int64_t>(row.Number(5))));
+                         server::AttemptPhaseFrom(static_cast<int64_t>(row.Number(5))));
   record.begun = row.Number(6);
   record.deadline = row.Number(7);
   record.participants = static_cast<uint32_t>(row.Number(8));
@@ -74,7 +74,7 @@ absl::StatusOr<AttemptRecord> RecordOf(const Execution& row) {
 }
 
 uint64_t CodeOf(ItemKind kind) { return static_cast<uint8_t>(kind); }
-uint64_t CodeOf(federation::AttemptPhase phase) { return static_cast<uint8_t>(phase); }
+uint64_t CodeOf(protocol::AttemptPhase phase) { return static_cast<uint8_t>(phase); }
 
 }  // namespace
 
@@ -188,13 +188,13 @@ absl::Status SqliteStore::Forget(Act act) {
   return Clean();
 }
 
-absl::Status SqliteStore::Claim(const base::Digest& agreement) {
+absl::Status SqliteStore::Claim(const crypto::Digest& agreement) {
   return Change([&]() -> absl::Status {
     Execution owner = Of(kOwner).With();
     TACET_ASSIGN_OR_RETURN(const bool owned, owner.Next());
     if (!owned) return Of(kSetOwner).Run(agreement);
-    TACET_ASSIGN_OR_RETURN(const base::Digest known, federation::DigestFrom(owner.Blob(0)));
-    return federation::CheckOwner(known, agreement);
+    TACET_ASSIGN_OR_RETURN(const crypto::Digest known, server::DigestFrom(owner.Blob(0)));
+    return server::CheckOwner(known, agreement);
   });
 }
 
@@ -229,15 +229,15 @@ absl::Status SqliteStore::Set(const AttemptRecord& record) const {
 absl::Status SqliteStore::Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) {
   return Change([&]() -> absl::Status {
     TACET_ASSIGN_OR_RETURN(const auto last, Last());
-    TACET_ASSIGN_OR_RETURN(const bool begun_before, HasBegun(federation::NumberOf(record.attempt)));
-    TACET_RETURN_IF_ERROR(federation::CheckBegin(record, last, begun_before));
+    TACET_ASSIGN_OR_RETURN(const bool begun_before, HasBegun(agreement::NumberOf(record.attempt)));
+    TACET_RETURN_IF_ERROR(server::CheckBegin(record, last, begun_before));
     const secagg::Attempt& attempt = record.attempt;
     TACET_RETURN_IF_ERROR(Of(kAddAttempt)
                               .Run(attempt.epoch, attempt.round, attempt.attempt,
                                    attempt.manifest_hash, attempt.model_digest,
                                    CodeOf(record.phase), record.begun, record.deadline,
                                    record.participants, record.failure));
-    return Of(kAddCohort).Run(federation::CohortBytes(cohort));
+    return Of(kAddCohort).Run(server::CohortBytes(cohort));
   });
 }
 
@@ -246,15 +246,15 @@ absl::StatusOr<std::vector<uint64_t>> SqliteStore::Cohort() const {
   Execution rows = Of(kCohort).With();
   TACET_ASSIGN_OR_RETURN(const bool row, rows.Next());
   if (!row) return std::vector<uint64_t>();
-  return federation::CohortFrom(rows.Blob(0));
+  return server::CohortFrom(rows.Blob(0));
 }
 
 absl::Status SqliteStore::Update(const AttemptRecord& record, std::span<const Item> items) {
   return Change([&]() -> absl::Status {
     TACET_ASSIGN_OR_RETURN(const auto last, Last());
-    TACET_RETURN_IF_ERROR(federation::CheckUpdate(record, last));
+    TACET_RETURN_IF_ERROR(server::CheckUpdate(record, last));
     for (const Item& item : items) {
-      TACET_RETURN_IF_ERROR(Put(federation::NumberOf(record.attempt), item));
+      TACET_RETURN_IF_ERROR(Put(agreement::NumberOf(record.attempt), item));
     }
     return Set(record);
   });
@@ -263,9 +263,9 @@ absl::Status SqliteStore::Update(const AttemptRecord& record, std::span<const It
 absl::Status SqliteStore::Finish(const AttemptRecord& record, std::span<const ItemKind> forgotten) {
   return Forget([&]() -> absl::Status {
     TACET_ASSIGN_OR_RETURN(const auto last, Last());
-    TACET_RETURN_IF_ERROR(federation::CheckFinish(record, last));
+    TACET_RETURN_IF_ERROR(server::CheckFinish(record, last));
     TACET_RETURN_IF_ERROR(Of(kForgetCohort).Run());
-    const AttemptNumber at = federation::NumberOf(record.attempt);
+    const AttemptNumber at = agreement::NumberOf(record.attempt);
     for (const ItemKind kind : forgotten) {
       TACET_RETURN_IF_ERROR(Of(kForgetItems).Run(at.epoch, at.round, at.attempt, CodeOf(kind)));
     }
@@ -277,7 +277,7 @@ absl::Status SqliteStore::Put(const AttemptNumber& at, const Item& item) const {
   {
     Execution rows = Of(kItem).With(at.epoch, at.round, at.attempt, CodeOf(item.kind), item.member);
     TACET_ASSIGN_OR_RETURN(const bool row, rows.Next());
-    if (row) return federation::CheckSameItem(item, rows.Blob(0));
+    if (row) return server::CheckSameItem(item, rows.Blob(0));
   }
   return Of(kAddItem).Run(at.epoch, at.round, at.attempt, CodeOf(item.kind), item.member,
                           item.bytes);
@@ -295,7 +295,7 @@ absl::StatusOr<std::vector<Item>> SqliteStore::Items(const AttemptNumber& at) co
     TACET_ASSIGN_OR_RETURN(const bool row, rows.Next());
     if (!row) return items;
     TACET_ASSIGN_OR_RETURN(const ItemKind kind,
-                           federation::ItemKindFrom(static_cast<int64_t>(rows.Number(0))));
+                           server::ItemKindFrom(static_cast<int64_t>(rows.Number(0))));
     items.push_back({.kind = kind, .member = rows.Number(1), .bytes = rows.Blob(2)});
   }
 }

@@ -14,7 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/federation/server_store.h"
+#include "tacet/agreement/attempt_number.h"
+#include "tacet/server/server_store.h"
 #include "tacet/storage/sqlite/database.h"
 
 namespace tacet::storage::sqlite {
@@ -26,25 +27,25 @@ struct SqliteStoreOptions {
 // A commit is synchronised before a call returns. What Finish and ForgetBefore forget is in no file
 // any more when they return OK; where there was no room for that, no other change is accepted until
 // there is.
-class SqliteStore final : public federation::ServerStore {
+class SqliteStore final : public server::ServerStore {
  public:
   // Makes the file, mode 0600, when there is none. FailedPrecondition when it has another schema
   // version, holds something else, or is in use by another process; DataLoss when it is damaged.
   static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::filesystem::path& path,
                                                            const SqliteStoreOptions& options = {});
 
-  absl::Status Claim(const base::Digest& agreement) override;
-  absl::StatusOr<std::vector<federation::AttemptRecord>> Attempts() const override;
-  absl::Status Begin(const federation::AttemptRecord& record,
+  absl::Status Claim(const crypto::Digest& agreement) override;
+  absl::StatusOr<std::vector<server::AttemptRecord>> Attempts() const override;
+  absl::Status Begin(const server::AttemptRecord& record,
                      std::span<const uint64_t> cohort) override;
   absl::StatusOr<std::vector<uint64_t>> Cohort() const override;
-  absl::Status Update(const federation::AttemptRecord& record,
-                      std::span<const federation::Item> items) override;
-  absl::Status Finish(const federation::AttemptRecord& record,
-                      std::span<const federation::ItemKind> forgotten) override;
-  absl::Status PutItem(const federation::AttemptNumber& at, const federation::Item& item) override;
-  absl::StatusOr<std::vector<federation::Item>> Items(
-      const federation::AttemptNumber& at) const override;
+  absl::Status Update(const server::AttemptRecord& record,
+                      std::span<const server::Item> items) override;
+  absl::Status Finish(const server::AttemptRecord& record,
+                      std::span<const server::ItemKind> forgotten) override;
+  absl::Status PutItem(const agreement::AttemptNumber& at, const server::Item& item) override;
+  absl::StatusOr<std::vector<server::Item>> Items(
+      const agreement::AttemptNumber& at) const override;
   absl::Status ForgetBefore(uint32_t round) override;
 
  private:
@@ -80,10 +81,10 @@ class SqliteStore final : public federation::ServerStore {
   template <typename Act>
   absl::Status Forget(Act act);
   absl::Status Clean();
-  absl::StatusOr<std::optional<federation::AttemptRecord>> Last() const;
-  absl::StatusOr<bool> HasBegun(const federation::AttemptNumber& number) const;
-  absl::Status Set(const federation::AttemptRecord& record) const;
-  absl::Status Put(const federation::AttemptNumber& at, const federation::Item& item) const;
+  absl::StatusOr<std::optional<server::AttemptRecord>> Last() const;
+  absl::StatusOr<bool> HasBegun(const agreement::AttemptNumber& number) const;
+  absl::Status Set(const server::AttemptRecord& record) const;
+  absl::Status Put(const agreement::AttemptNumber& at, const server::Item& item) const;
 
   mutable std::mutex mutex_;
   Database database_;

@@ -19,19 +19,19 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/federation/testing/server_store_contract.h"
+#include "tacet/server/testing/server_store_contract.h"
 
 namespace tacet::storage::sqlite {
 namespace {
 
-using federation::AttemptNumber;
-using federation::AttemptRecord;
-using federation::BytesOf;
-using federation::DigestOf;
-using federation::Failed;
-using federation::Item;
-using federation::ItemKind;
-using federation::RecordOf;
+using agreement::AttemptNumber;
+using server::AttemptRecord;
+using server::BytesOf;
+using server::DigestOf;
+using server::Failed;
+using server::Item;
+using server::ItemKind;
+using server::RecordOf;
 using ::testing::HasSubstr;
 
 std::unique_ptr<SqliteStore> OpenOrDie(const std::filesystem::path& path,
@@ -43,7 +43,7 @@ std::unique_ptr<SqliteStore> OpenOrDie(const std::filesystem::path& path,
 
 class SqliteBackend {
  public:
-  federation::ServerStore& store() { return *store_; }
+  server::ServerStore& store() { return *store_; }
   void Reopen() {
     store_.reset();
     store_ = OpenOrDie(path_);
@@ -58,9 +58,9 @@ class SqliteBackend {
 }  // namespace
 }  // namespace tacet::storage::sqlite
 
-namespace tacet::federation {
+namespace tacet::server {
 INSTANTIATE_TYPED_TEST_SUITE_P(Sqlite, ServerStoreContract, storage::sqlite::SqliteBackend);
-}  // namespace tacet::federation
+}  // namespace tacet::server
 
 namespace tacet::storage::sqlite {
 namespace {
@@ -190,7 +190,7 @@ class PlantedValues {
     std::sort(members.begin(), members.end());
   }
   static base::Bytes BytesOf(uint64_t member) {
-    const base::Digest digest = base::Sha256(base::AsBytes(std::to_string(member)));
+    const crypto::Digest digest = crypto::Sha256(base::AsBytes(std::to_string(member)));
     return {digest.begin(), digest.end()};
   }
   // How many of the members show in `text`, by number or by bytes.
@@ -266,7 +266,7 @@ TEST_F(SqliteStoreTest, CleansWhatAKilledProcessLeft) {
   ASSERT_EQ(planted.CountIn(AllFiles()), planted.members.size());
   auto store = OpenOrDie(path_);
   EXPECT_EQ(planted.CountIn(AllFiles()), 0u);
-  EXPECT_EQ(store->Attempts()->back().phase, federation::AttemptPhase::kFailed);
+  EXPECT_EQ(store->Attempts()->back().phase, protocol::AttemptPhase::kFailed);
 }
 
 // Puts items until one is refused; all before it are there, and the store works once there is room.
@@ -286,14 +286,13 @@ void ExpectUnavailableWhenFull(std::unique_ptr<SqliteStore>& store, MakeRoom mak
   EXPECT_GT(put.size(), 10u);
   const std::vector<Item> more = {{ItemKind::kOpenedSum, 0, base::Bytes(3000)},
                                   {ItemKind::kOpenedSum, 1, base::Bytes(300'000)}};
-  EXPECT_EQ(store->Update(federation::Opening(record), more).code(),
-            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(store->Update(server::Opening(record), more).code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(store->Items({0, 5, 0}).value(), put);
   EXPECT_EQ(store->Attempts()->back(), record);
   EXPECT_EQ(store->Cohort()->size(), 3u);
 
   make_room();
-  EXPECT_TRUE(store->Update(federation::Opening(record), more).ok());
+  EXPECT_TRUE(store->Update(server::Opening(record), more).ok());
   put.insert(put.end(), more.begin(), more.end());
   EXPECT_EQ(store->Items({0, 5, 0}).value(), put);
   EXPECT_TRUE(store->Finish(Failed(record, "few"), {}).ok());

@@ -9,7 +9,7 @@
 namespace tacet::transport::grpc {
 namespace {
 
-using federation::Waiting;
+using server::Waiting;
 
 constexpr size_t kMostWorkers = 8;
 // How often the watching thread wakes up by itself: seldom, unless calls wait for slow ones.
@@ -22,7 +22,7 @@ size_t Workers() {
 
 }  // namespace
 
-CallDesk::CallDesk(const GrpcServerSpec& spec, federation::RequestHandler& handler)
+CallDesk::CallDesk(const GrpcServerSpec& spec, server::RequestHandler& handler)
     : spec_(spec), handler_(handler) {
   for (size_t i = 0; i < Workers(); ++i) workers_.emplace_back([this] { Work(); });
   watcher_ = std::thread([this] { Watch(); });

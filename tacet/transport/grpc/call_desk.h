@@ -21,7 +21,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/federation/request_handler.h"
+#include "tacet/server/request_handler.h"
 #include "tacet/transport/grpc/grpc_server.h"
 
 namespace tacet::transport::grpc {
@@ -54,7 +54,7 @@ class DeskCall {
   using Clock = std::chrono::steady_clock;
 
   const std::optional<std::string> certificate_name_;
-  federation::Waiting waits_for_;
+  server::Waiting waits_for_;
 
   // Under the desk's mutex. Who sets kAnswering answers.
   State state_ = State::kWaiting;
@@ -68,7 +68,7 @@ class DeskCall {
 class CallDesk {
  public:
   // `handler` must outlive it.
-  CallDesk(const GrpcServerSpec& spec, federation::RequestHandler& handler);
+  CallDesk(const GrpcServerSpec& spec, server::RequestHandler& handler);
   ~CallDesk();  // after the last Done
   CallDesk(const CallDesk&) = delete;
   CallDesk& operator=(const CallDesk&) = delete;
@@ -107,7 +107,7 @@ class CallDesk {
   Clock::time_point NextLook() const;
 
   const GrpcServerSpec spec_;
-  federation::RequestHandler& handler_;
+  server::RequestHandler& handler_;
 
   mutable std::mutex mutex_;
   std::condition_variable work_comes_, watch_, none_left_;

@@ -114,7 +114,7 @@ absl::Status CheckSpec(const GrpcServerSpec& spec) {
 }
 
 void Configure(const GrpcServerSpec& spec, ::grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(static_cast<int>(federation::kMostRequestBytes + kMessageSlack));
+  builder.SetMaxReceiveMessageSize(static_cast<int>(protocol::kMostRequestBytes + kMessageSlack));
   // Messages do not get smaller, and what inflates is for attackers.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
@@ -140,13 +140,13 @@ void Configure(const GrpcServerSpec& spec, ::grpc::ServerBuilder& builder) {
 
 class GrpcServer::Impl {
  public:
-  Impl(const GrpcServerSpec& spec, federation::RequestHandler& handler)
+  Impl(const GrpcServerSpec& spec, server::RequestHandler& handler)
       : identity_(spec.authority),
         desk_(spec, handler),
         service_(desk_, spec.client_certificates) {}
   ~Impl() { Drain(std::chrono::milliseconds(0)); }
 
-  absl::Status Start(const GrpcServerSpec& spec, const base::TlsKey& key,
+  absl::Status Start(const GrpcServerSpec& spec, const crypto::TlsKey& key,
                      std::span<const uint8_t> certificate) {
     TACET_ASSIGN_OR_RETURN(const base::HostPort at, base::ParseHostPort(spec.listen));
     TACET_RETURN_IF_ERROR(identity_.Set(key, certificate));
@@ -194,9 +194,9 @@ class GrpcServer::Impl {
 };
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerSpec& spec,
-                                                              const base::TlsKey& key,
+                                                              const crypto::TlsKey& key,
                                                               std::span<const uint8_t> certificate,
-                                                              federation::RequestHandler& handler) {
+                                                              server::RequestHandler& handler) {
   TACET_RETURN_IF_ERROR(CheckSpec(spec));
   auto impl = std::make_unique<Impl>(spec, handler);
   TACET_RETURN_IF_ERROR(impl->Start(spec, key, certificate));
@@ -208,7 +208,7 @@ GrpcServer::~GrpcServer() = default;
 
 uint16_t GrpcServer::port() const { return impl_->port(); }
 void GrpcServer::News() { impl_->desk().News(); }
-absl::Status GrpcServer::SetCertificate(const base::TlsKey& key,
+absl::Status GrpcServer::SetCertificate(const crypto::TlsKey& key,
                                         std::span<const uint8_t> certificate) {
   return impl_->identity().Set(key, certificate);
 }

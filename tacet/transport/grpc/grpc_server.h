@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/certificates.h"
-#include "tacet/federation/request_handler.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/server/request_handler.h"
 
 namespace tacet::transport::grpc {
 
@@ -58,9 +58,9 @@ class GrpcServer {
   // Serves from now on. `handler` must outlive it. InvalidArgument for a spec that cannot be, and
   // as SetCertificate; Unavailable when the address cannot be listened at.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerSpec& spec,
-                                                           const base::TlsKey& key,
+                                                           const crypto::TlsKey& key,
                                                            std::span<const uint8_t> certificate,
-                                                           federation::RequestHandler& handler);
+                                                           server::RequestHandler& handler);
   ~GrpcServer();  // drains without waiting
   GrpcServer(const GrpcServer&) = delete;
   GrpcServer& operator=(const GrpcServer&) = delete;
@@ -73,7 +73,7 @@ class GrpcServer {
 
   // For connections from now on. InvalidArgument unless key and certificate belong together and
   // are for a server; PermissionDenied unless the authority signed the certificate.
-  absl::Status SetCertificate(const base::TlsKey& key, std::span<const uint8_t> certificate);
+  absl::Status SetCertificate(const crypto::TlsKey& key, std::span<const uint8_t> certificate);
 
   // Accepts nothing more, answers what waits for news, and gives the calls in progress `most` to
   // end before they are cut off. Returns when there are none.

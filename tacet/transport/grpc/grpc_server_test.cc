@@ -7,19 +7,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/base/hash.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/transport/grpc/serving_for_test.h"
 
 namespace tacet::transport::grpc {
 namespace {
 
-using federation::AnnouncedAttempt;
-using federation::Announcement;
-using federation::AwaitRequest;
-using federation::BulkKind;
-using federation::Invited;
-using federation::testing::ValueOf;
+using protocol::AnnouncedAttempt;
+using protocol::Announcement;
+using protocol::AwaitRequest;
+using protocol::BulkKind;
+using protocol::Invited;
+using protocol::testing::ValueOf;
 using ::testing::HasSubstr;
 
 template <typename Condition>
@@ -49,7 +49,7 @@ TEST_F(GrpcServerTest, AMemberIsAnsweredAndAnErrorKeepsCodeAndText) {
   const Announcement second = ValueOf(member.remote.Await({.known_revision = first.revision}));
   ASSERT_TRUE(second.current.has_value());
 
-  federation::BulkName nothing{.kind = BulkKind::kOpenedSum, .attempt = second.current->attempt};
+  protocol::BulkName nothing{.kind = BulkKind::kOpenedSum, .attempt = second.current->attempt};
   const auto request = [&] { return member.remote.Fetch(nothing, 0, 1000).status(); };
   const absl::Status direct = serving_.rounds->PartOf({.name = nothing}).status();
   EXPECT_EQ(request().code(), direct.code());
@@ -122,9 +122,9 @@ TEST_F(GrpcServerTest, BehindABalancerSignaturesSayWhoItIs) {
 }
 
 TEST_F(GrpcServerTest, AnUploadInPartsArrives) {
-  federation::ManifestSpec large = federation::testing::SmallAgreement();
+  agreement::ManifestSpec large = protocol::testing::SmallAgreement();
   large.dimension = 800'000;
-  large.initial_model = federation::ModelDigest(std::vector<float>(large.dimension));
+  large.initial_model = protocol::ModelDigest(std::vector<float>(large.dimension));
   ServingForTest serving(large);
   serving.Begin();
   ASSERT_TRUE(serving.rounds->Tick().ok());
@@ -134,7 +134,7 @@ TEST_F(GrpcServerTest, AnUploadInPartsArrives) {
     if (announced.current->invited != Invited::kYes) continue;
     const secagg::Attempt attempt = announced.current->attempt;
     const base::Bytes upload = serving.members.Upload(attempt);
-    ASSERT_GT(upload.size(), federation::kMostPartBytes);
+    ASSERT_GT(upload.size(), protocol::kMostPartBytes);
     const absl::Status put =
         member.remote.Put({.kind = BulkKind::kUpload, .attempt = attempt}, upload);
     EXPECT_TRUE(put.ok()) << put;
@@ -176,10 +176,10 @@ TEST_F(GrpcServerTest, TooManyCallsOfOneCertificateAreRefused) {
 TEST_F(GrpcServerTest, AMessageThatIsTooLongIsRefused) {
   serving_.Begin();
   const auto wire = serving_.Wire("site-1");
-  base::Bytes request(federation::kMostRequestBytes, 7);
+  base::Bytes request(protocol::kMostRequestBytes, 7);
   absl::Status refused = wire->Call(request, 60).status();
   EXPECT_NE(refused.code(), absl::StatusCode::kUnavailable) << refused;  // it was read
-  request.resize(federation::kMostRequestBytes + 1000);
+  request.resize(protocol::kMostRequestBytes + 1000);
   refused = wire->Call(request, 60).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(base::Message(refused), HasSubstr("larger than max"));
@@ -230,13 +230,13 @@ TEST_F(GrpcServerTest, TwoServersDoNotShareAPort) {
 
 TEST_F(GrpcServerTest, RefusesWhatItCannotServeWith) {
   serving_.Begin();
-  const auto start = [&](const GrpcServerSpec& spec, const base::TlsKey& key,
+  const auto start = [&](const GrpcServerSpec& spec, const crypto::TlsKey& key,
                          const base::Bytes& certificate) {
     return GrpcServer::Start(spec, key, certificate, *serving_.handler).status();
   };
-  const base::TlsKey& key = serving_.server_key;
+  const crypto::TlsKey& key = serving_.server_key;
   const base::Bytes good = serving_.certificates.Server(key);
-  EXPECT_THAT(base::Message(start(serving_.spec, base::TlsKey::Generate(), good)),
+  EXPECT_THAT(base::Message(start(serving_.spec, crypto::TlsKey::Generate(), good)),
               HasSubstr("for another key"));
   EXPECT_THAT(base::Message(start(serving_.spec, key, serving_.certificates.Client(key, "site-1"))),
               HasSubstr("not for a server"));

@@ -134,12 +134,12 @@ class GrpcWire::Impl {
 };
 
 absl::StatusOr<std::unique_ptr<GrpcWire>> GrpcWire::Create(const GrpcWireSpec& spec,
-                                                           const base::TlsKey& key) {
+                                                           const crypto::TlsKey& key) {
   if (!ProcessSettingsMade()) return base::Unavailable("the environment cannot be written");
   TACET_ASSIGN_OR_RETURN(const base::HostPort server, base::ParseHostPort(spec.server));
-  TACET_RETURN_IF_ERROR(base::CheckIssuedBy(spec.certificate, spec.authority));
-  TACET_ASSIGN_OR_RETURN(const base::CertificateFacts facts,
-                         base::ReadCertificate(spec.certificate));
+  TACET_RETURN_IF_ERROR(crypto::CheckIssuedBy(spec.certificate, spec.authority));
+  TACET_ASSIGN_OR_RETURN(const crypto::CertificateFacts facts,
+                         crypto::ReadCertificate(spec.certificate));
   if (facts.public_key != key.public_key()) {
     return base::InvalidArgument("the certificate of {} is for another key", facts.common_name);
   }
@@ -153,11 +153,11 @@ absl::StatusOr<std::unique_ptr<GrpcWire>> GrpcWire::Create(const GrpcWireSpec& s
     arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, server.text());
     target = Target(proxy.at);
   }
-  const base::SecretBytes key_pem = key.Pem();
+  const crypto::SecretBytes key_pem = key.Pem();
   const auto credentials =
-      ::grpc::SslCredentials({.pem_root_certs = base::CertificatePem(spec.authority),
+      ::grpc::SslCredentials({.pem_root_certs = crypto::CertificatePem(spec.authority),
                               .pem_private_key = std::string(base::AsText(key_pem.Expose())),
-                              .pem_cert_chain = base::CertificatePem(spec.certificate)});
+                              .pem_cert_chain = crypto::CertificatePem(spec.certificate)});
   return std::unique_ptr<GrpcWire>(new GrpcWire(std::make_unique<Impl>(
       spec.server, ::grpc::CreateCustomChannel(target, credentials, arguments))));
 }

@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/certificates.h"
-#include "tacet/federation/wire.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/protocol/wire.h"
 
 namespace tacet::transport::grpc {
 
@@ -29,11 +29,11 @@ struct GrpcWireSpec {
 // Connects when it is first called, and again after the connection was lost, at most every 30
 // seconds, with jitter. An error that the server did not make itself is Unavailable and may be
 // tried again, except for DeadlineExceeded and Cancelled.
-class GrpcWire final : public federation::Wire {
+class GrpcWire final : public protocol::Wire {
  public:
   // InvalidArgument names the field that cannot be used.
   static absl::StatusOr<std::unique_ptr<GrpcWire>> Create(const GrpcWireSpec& spec,
-                                                          const base::TlsKey& key);
+                                                          const crypto::TlsKey& key);
   ~GrpcWire() override;  // no call may be in progress
   GrpcWire(const GrpcWire&) = delete;
   GrpcWire& operator=(const GrpcWire&) = delete;

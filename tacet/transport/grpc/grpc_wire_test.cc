@@ -12,10 +12,10 @@
 namespace tacet::transport::grpc {
 namespace {
 
-using federation::Announcement;
-using federation::BulkKind;
-using federation::Invited;
-using federation::testing::ValueOf;
+using protocol::Announcement;
+using protocol::BulkKind;
+using protocol::Invited;
+using protocol::testing::ValueOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -35,7 +35,7 @@ class Variable {
 
 std::unique_ptr<GrpcWire> WireThrough(const ServingForTest& serving, const std::string& proxy,
                                       const std::string& name) {
-  const base::TlsKey key = base::TlsKey::Generate();
+  const crypto::TlsKey key = crypto::TlsKey::Generate();
   GrpcWireSpec spec = serving.WireSpec(key, name);
   spec.proxy = proxy;
   return ValueOf(GrpcWire::Create(spec, key));
@@ -83,9 +83,9 @@ TEST(GrpcWireTest, AProxyThatCannotConnectIsAnErrorToBeTriedAgain) {
 }
 
 TEST(GrpcWireTest, AnUploadThatWasCutGoesOnWhereItStopped) {
-  federation::ManifestSpec large = federation::testing::SmallAgreement();
+  agreement::ManifestSpec large = protocol::testing::SmallAgreement();
   large.dimension = 4'000'000;
-  large.initial_model = federation::ModelDigest(std::vector<float>(large.dimension));
+  large.initial_model = protocol::ModelDigest(std::vector<float>(large.dimension));
   ServingForTest serving(large);
   serving.Begin();
   ASSERT_TRUE(serving.rounds->Tick().ok());
@@ -99,21 +99,21 @@ TEST(GrpcWireTest, AnUploadThatWasCutGoesOnWhereItStopped) {
       serving, invited, WireThrough(serving, proxy.Address(), fmt::format("site-{}", invited)));
   const secagg::Attempt attempt = ValueOf(member.remote.Await({})).current->attempt;
   const base::Bytes upload = serving.members.Upload(attempt);
-  ASSERT_GT(upload.size(), 4 * federation::kMostPartBytes);
+  ASSERT_GT(upload.size(), 4 * protocol::kMostPartBytes);
 
   const uint64_t before = proxy.sent();
-  proxy.CutAfter(2 * federation::kMostPartBytes + federation::kMostPartBytes / 2);
-  const federation::BulkName name{.kind = BulkKind::kUpload, .attempt = attempt};
+  proxy.CutAfter(2 * protocol::kMostPartBytes + protocol::kMostPartBytes / 2);
+  const protocol::BulkName name{.kind = BulkKind::kUpload, .attempt = attempt};
   absl::Status put = member.remote.Put(name, upload);
   EXPECT_EQ(put.code(), absl::StatusCode::kUnavailable) << put;
-  proxy.CutAfter(federation::kMostPartBytes + federation::kMostPartBytes / 2);
+  proxy.CutAfter(protocol::kMostPartBytes + protocol::kMostPartBytes / 2);
   // Reconnecting takes a moment in which calls fail at once.
   while (put.code() == absl::StatusCode::kUnavailable) put = member.remote.Put(name, upload);
   EXPECT_TRUE(put.ok()) << put;
   EXPECT_EQ(serving.rounds->Status().accepted, 1u);
   EXPECT_THAT(proxy.requests(), SizeIs(3));
   // Each cut costs the part that was under way, and little else.
-  EXPECT_LT(proxy.sent() - before, upload.size() + 3 * federation::kMostPartBytes);
+  EXPECT_LT(proxy.sent() - before, upload.size() + 3 * protocol::kMostPartBytes);
 }
 
 }  // namespace

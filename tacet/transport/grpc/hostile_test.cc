@@ -13,28 +13,28 @@
 #include <unistd.h>
 
 #include "proto/federation.grpc.pb.h"
-#include "tacet/base/random.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/random.h"
 #include "tacet/transport/grpc/serving_for_test.h"
 #include "tacet/transport/grpc/tls_for_test.h"
 
 namespace tacet::transport::grpc {
 namespace {
 
-using federation::Announcement;
-using federation::testing::ValueOf;
+using protocol::Announcement;
+using protocol::testing::ValueOf;
 using ::testing::HasSubstr;
 
 class HostileTest : public ::testing::Test {
  protected:
   std::shared_ptr<::grpc::Channel> Channel(const std::string& name) {
-    const base::TlsKey key = base::TlsKey::Generate();
+    const crypto::TlsKey key = crypto::TlsKey::Generate();
     ::grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     const auto credentials = ::grpc::SslCredentials(
-        {.pem_root_certs = base::CertificatePem(serving_.certificates.authority()),
+        {.pem_root_certs = crypto::CertificatePem(serving_.certificates.authority()),
          .pem_private_key = std::string(base::AsText(key.Pem().Expose())),
-         .pem_cert_chain = base::CertificatePem(serving_.certificates.Client(key, name))});
+         .pem_cert_chain = crypto::CertificatePem(serving_.certificates.Client(key, name))});
     return ::grpc::CreateCustomChannel(serving_.Address(), credentials, arguments);
   }
 
@@ -50,11 +50,11 @@ class HostileTest : public ::testing::Test {
 
 TEST_F(HostileTest, GarbageInsteadOfTlsOrHttpIsCutOff) {
   serving_.Begin();
-  base::InsecureSeededEntropy entropy(1, "garbage");
-  const base::TlsKey key = base::TlsKey::Generate();
+  crypto::InsecureSeededEntropy entropy(1, "garbage");
+  const crypto::TlsKey key = crypto::TlsKey::Generate();
   const base::Bytes certificate = serving_.certificates.Client(key, "site-1");
   for (int i = 0; i < 200; ++i) {
-    const base::SecretBytes garbage = entropy.Draw(400);
+    const crypto::SecretBytes garbage = entropy.Draw(400);
     const std::string_view text = base::AsText(garbage.Expose());
     const Descriptor socket = ConnectTo(serving_.port);
     EXPECT_GT(send(socket.number(), text.data(), text.size(), MSG_NOSIGNAL), 0);
@@ -70,7 +70,7 @@ TEST_F(HostileTest, CompressedMessagesAreNotInflated) {
   serving_.Begin();
   const auto stub = v1::Federation::NewStub(Channel("site-1"));
   v1::Message request, answer;
-  request.set_content(std::string(federation::kMostRequestBytes * 100, 'a'));
+  request.set_content(std::string(protocol::kMostRequestBytes * 100, 'a'));
   ::grpc::ClientContext context;
   context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
   const ::grpc::Status status = stub->Call(&context, request, &answer);
@@ -163,12 +163,10 @@ TEST_F(HostileTest, ThousandsWaitForNewsAtOnce) {
   serving_.spec.calls_of_client = kWaiting + 1;
   serving_.Begin();
   const Announcement known = ValueOf(MemberForTest(serving_, 1).remote.Await({}));
-  const federation::MemberRequest await{
-      .member = 1,
-      .time = Now(),
-      .body = federation::AwaitRequest{.known_revision = known.revision}};
-  const base::Bytes request = federation::WriteMemberRequest(await, serving_.members.manifest(),
-                                                             serving_.members.site(1).signing);
+  const protocol::MemberRequest await{
+      .member = 1, .time = Now(), .body = protocol::AwaitRequest{.known_revision = known.revision}};
+  const base::Bytes request = protocol::WriteMemberRequest(await, serving_.members.manifest(),
+                                                           serving_.members.site(1).signing);
 
   struct Call {
     ::grpc::ClientContext context;
@@ -186,7 +184,7 @@ TEST_F(HostileTest, ThousandsWaitForNewsAtOnce) {
     call.request.set_content(request.data(), request.size());
     stubs[i % kConnections]->async()->Call(
         &call.context, &call.request, &call.answer, [&](const ::grpc::Status& status) {
-          const auto news = federation::ReadAnnouncement(base::AsBytes(call.answer.content()));
+          const auto news = protocol::ReadAnnouncement(base::AsBytes(call.answer.content()));
           with_news += status.ok() && news.ok() && news->revision != known.revision ? 1 : 0;
           if (++answered == kWaiting) all.set_value();
         });

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tacet/base/random.h"
+#include "tacet/crypto/random.h"
 #include "tacet/transport/grpc/serving_for_test.h"
 
 namespace tacet::transport::grpc {
@@ -18,17 +18,17 @@ TEST(MalformedTest, EveryRequestIsRefused) {
   ServingForTest serving;
   serving.spec.calls_of_client = 100;
   serving.Begin();
-  const federation::MemberRequest genuine{
-      .member = 1, .time = Now(), .body = federation::AwaitRequest{}};
-  const base::Bytes request = federation::WriteMemberRequest(genuine, serving.members.manifest(),
-                                                             serving.members.site(1).signing);
+  const protocol::MemberRequest genuine{
+      .member = 1, .time = Now(), .body = protocol::AwaitRequest{}};
+  const base::Bytes request = protocol::WriteMemberRequest(genuine, serving.members.manifest(),
+                                                           serving.members.site(1).signing);
   std::atomic<int> refused = 0;
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       const auto wire = serving.Wire("site-1");
-      base::InsecureSeededEntropy entropy(static_cast<uint64_t>(thread), "malformed");
-      base::Random random = base::Random::FromEntropy(entropy);
+      crypto::InsecureSeededEntropy entropy(static_cast<uint64_t>(thread), "malformed");
+      crypto::Random random = crypto::Random::FromEntropy(entropy);
       for (int i = 0; i < kRequests / kThreads; ++i) {
         base::Bytes bytes;
         if (i % 2 == 0) {  // random ones, most of them short

@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tacet/federation/testing/small_federation.h"
+#include "tacet/protocol/testing/small_federation.h"
 #include "tacet/transport/grpc/listener.h"
 #include "tacet/transport/grpc/tls_for_test.h"
 
@@ -26,7 +26,7 @@ class ProxyForTest {
  public:
   ProxyForTest()
       : listener_(
-            federation::testing::ValueOf(Listener::Open({.host = "127.0.0.1", .port = 0}, 1000))) {
+            protocol::testing::ValueOf(Listener::Open({.host = "127.0.0.1", .port = 0}, 1000))) {
     listener_->Start([this](int, Descriptor connection) {
       threads_.emplace_back(
           [this, client = std::move(connection)]() mutable { Serve(std::move(client)); });

@@ -25,12 +25,12 @@ struct IdentityFetcher {
     const std::lock_guard lock(identity.mutex_);
     if (given == identity.version_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     // C strings; gRPC makes copies of its own, which it does not wipe.
-    base::SecretBytes key(identity.key_pem_.size() + 1);
+    crypto::SecretBytes key(identity.key_pem_.size() + 1);
     std::ranges::copy(identity.key_pem_.Expose(), key.Expose().begin());
     const grpc_ssl_pem_key_cert_pair pair{
         .private_key = reinterpret_cast<const char*>(key.Expose().data()),
         .cert_chain = identity.certificate_pem_.c_str()};
-    const std::string authority = base::CertificatePem(identity.authority_);
+    const std::string authority = crypto::CertificatePem(identity.authority_);
     *config = grpc_ssl_server_certificate_config_create(authority.c_str(), &pair, 1);
     given = identity.version_;
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
@@ -67,17 +67,18 @@ class ExchangeableCredentials final : public ::grpc::ServerCredentials {
 
 }  // namespace
 
-absl::Status ServerIdentity::Set(const base::TlsKey& key, std::span<const uint8_t> certificate) {
-  TACET_ASSIGN_OR_RETURN(const base::CertificateFacts facts, base::ReadCertificate(certificate));
-  if (facts.role != base::CertificateRole::kServer) {
+absl::Status ServerIdentity::Set(const crypto::TlsKey& key, std::span<const uint8_t> certificate) {
+  TACET_ASSIGN_OR_RETURN(const crypto::CertificateFacts facts,
+                         crypto::ReadCertificate(certificate));
+  if (facts.role != crypto::CertificateRole::kServer) {
     return base::InvalidArgument("the certificate of {} is not for a server", facts.common_name);
   }
   if (facts.public_key != key.public_key()) {
     return base::InvalidArgument("the certificate of {} is for another key", facts.common_name);
   }
-  TACET_RETURN_IF_ERROR(base::CheckIssuedBy(certificate, authority_));
+  TACET_RETURN_IF_ERROR(crypto::CheckIssuedBy(certificate, authority_));
   const std::lock_guard lock(mutex_);
-  certificate_pem_ = base::CertificatePem(certificate);
+  certificate_pem_ = crypto::CertificatePem(certificate);
   key_pem_ = key.Pem();
   ++version_;
   return absl::OkStatus();

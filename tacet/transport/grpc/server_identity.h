@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/certificates.h"
-#include "tacet/base/secret.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/crypto/secret.h"
 
 namespace grpc {
 class ServerCredentials;
@@ -28,7 +28,7 @@ class ServerIdentity {
 
   // For connections from now on. InvalidArgument unless the key belongs to the certificate and the
   // certificate is for a server; PermissionDenied unless the authority signed it.
-  absl::Status Set(const base::TlsKey& key, std::span<const uint8_t> certificate);
+  absl::Status Set(const crypto::TlsKey& key, std::span<const uint8_t> certificate);
 
   // After Set. With `client_certificates` only those complete a handshake who hold a client's
   // certificate of the authority that is valid now; otherwise none is asked for.
@@ -40,7 +40,7 @@ class ServerIdentity {
   base::Bytes authority_;
   std::mutex mutex_;
   std::string certificate_pem_;
-  base::SecretBytes key_pem_;
+  crypto::SecretBytes key_pem_;
   uint64_t version_ = 0;
 };
 

@@ -12,59 +12,60 @@
 #include <utility>
 #include <vector>
 
-#include "tacet/base/certificates.h"
-#include "tacet/federation/remote_server.h"
-#include "tacet/federation/request_handler.h"
-#include "tacet/federation/testing/memory_server_store.h"
-#include "tacet/federation/testing/small_federation.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/member/remote_server.h"
+#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/server/request_handler.h"
+#include "tacet/server/testing/memory_server_store.h"
 #include "tacet/transport/grpc/grpc_server.h"
 #include "tacet/transport/grpc/grpc_wire.h"
 
 namespace tacet::transport::grpc {
 
-inline uint64_t Now() { return federation::SystemUnixSeconds(); }
+inline uint64_t Now() { return base::SystemUnixSeconds(); }
 inline constexpr uint64_t kDay = 86'400;
 
 // An authority and what it signs.
 class CertificatesForTest {
  public:
   explicit CertificatesForTest(std::string name = "hospitals")
-      : certificate_(*base::IssueAuthority({.common_name = std::move(name),
-                                            .role = base::CertificateRole::kAuthority,
-                                            .public_key = key_.public_key(),
-                                            .hosts = {},
-                                            .not_before = Now() - 2 * kDay,
-                                            .not_after = Now() + 10 * kDay},
-                                           key_)) {}
+      : certificate_(*crypto::IssueAuthority({.common_name = std::move(name),
+                                              .role = crypto::CertificateRole::kAuthority,
+                                              .public_key = key_.public_key(),
+                                              .hosts = {},
+                                              .not_before = Now() - 2 * kDay,
+                                              .not_after = Now() + 10 * kDay},
+                                             key_)) {}
 
   const base::Bytes& authority() const { return certificate_; }
 
-  base::Bytes Client(const base::TlsKey& key, std::string name,
+  base::Bytes Client(const crypto::TlsKey& key, std::string name,
                      uint64_t until = Now() + kDay) const {
-    return Issue(key, std::move(name), base::CertificateRole::kClient, {}, until);
+    return Issue(key, std::move(name), crypto::CertificateRole::kClient, {}, until);
   }
-  base::Bytes Server(const base::TlsKey& key,
+  base::Bytes Server(const crypto::TlsKey& key,
                      std::vector<std::string> hosts = {"localhost", "127.0.0.1"}) const {
-    return Issue(key, "server", base::CertificateRole::kServer, std::move(hosts), Now() + kDay);
+    return Issue(key, "server", crypto::CertificateRole::kServer, std::move(hosts), Now() + kDay);
   }
 
  private:
-  base::Bytes Issue(const base::TlsKey& key, std::string name, base::CertificateRole role,
+  base::Bytes Issue(const crypto::TlsKey& key, std::string name, crypto::CertificateRole role,
                     std::vector<std::string> hosts, uint64_t until) const {
-    return *base::IssueCertificate({.common_name = std::move(name),
-                                    .role = role,
-                                    .public_key = key.public_key(),
-                                    .hosts = std::move(hosts),
-                                    .not_before = until - 2 * kDay,
-                                    .not_after = until},
-                                   key_, certificate_);
+    return *crypto::IssueCertificate({.common_name = std::move(name),
+                                      .role = role,
+                                      .public_key = key.public_key(),
+                                      .hosts = std::move(hosts),
+                                      .not_before = until - 2 * kDay,
+                                      .not_after = until},
+                                     key_, certificate_);
   }
 
-  base::TlsKey key_ = base::TlsKey::Generate();
+  crypto::TlsKey key_ = crypto::TlsKey::Generate();
   base::Bytes certificate_;
 };
 
-class CountingObserver final : public federation::RequestObserver {
+class CountingObserver final : public server::RequestObserver {
  public:
   void OnRequest(std::string_view kind, const absl::Status& status, size_t, size_t) override {
     if (kind == "unreadable" && !status.ok()) ++refused;
@@ -76,9 +77,8 @@ class CountingObserver final : public federation::RequestObserver {
 // The state outlives the objects that serve it.
 class ServingForTest {
  public:
-  explicit ServingForTest(
-      federation::ManifestSpec agreement = federation::testing::SmallAgreement(),
-      int number_of_members = 5)
+  explicit ServingForTest(agreement::ManifestSpec agreement = protocol::testing::SmallAgreement(),
+                          int number_of_members = 5)
       : members(std::move(agreement), number_of_members) {
     spec.listen = "127.0.0.1:0";
     spec.authority = certificates.authority();
@@ -86,13 +86,13 @@ class ServingForTest {
   ~ServingForTest() { End(); }
 
   void Begin() {
-    rounds = federation::testing::ValueOf(federation::RoundServer::Create(
-        members.manifest(), {}, store, spool, federation::SystemUnixSeconds, cohorts));
-    limits = std::make_unique<federation::RequestLimits>(
+    rounds = protocol::testing::ValueOf(server::RoundServer::Create(
+        members.manifest(), {}, store, spool, base::SystemUnixSeconds, cohorts));
+    limits = std::make_unique<server::RequestLimits>(
         limits_spec, members.manifest().members().size(), [] { return 0.0; });
-    handler = std::make_unique<federation::RequestHandler>(members.manifest(), *rounds, *limits,
-                                                           observer);
-    server = federation::testing::ValueOf(
+    handler =
+        std::make_unique<server::RequestHandler>(members.manifest(), *rounds, *limits, observer);
+    server = protocol::testing::ValueOf(
         GrpcServer::Start(spec, server_key, certificates.Server(server_key), *handler));
     rounds->OnNews([this] { server->News(); });
     port = server->port();
@@ -113,7 +113,7 @@ class ServingForTest {
 
   std::string Address() const { return fmt::format("127.0.0.1:{}", port); }
 
-  GrpcWireSpec WireSpec(const base::TlsKey& key, std::string name) const {
+  GrpcWireSpec WireSpec(const crypto::TlsKey& key, std::string name) const {
     return {.server = Address(),
             .proxy = "",
             .authority = certificates.authority(),
@@ -121,24 +121,24 @@ class ServingForTest {
             .own_connection = true};
   }
   std::unique_ptr<GrpcWire> Wire(std::string name) const {
-    const base::TlsKey key = base::TlsKey::Generate();
-    return federation::testing::ValueOf(GrpcWire::Create(WireSpec(key, std::move(name)), key));
+    const crypto::TlsKey key = crypto::TlsKey::Generate();
+    return protocol::testing::ValueOf(GrpcWire::Create(WireSpec(key, std::move(name)), key));
   }
 
   CertificatesForTest certificates;
-  federation::testing::SmallFederation members;
-  base::TlsKey server_key = base::TlsKey::Generate();
+  protocol::testing::SmallFederation members;
+  crypto::TlsKey server_key = crypto::TlsKey::Generate();
   GrpcServerSpec spec;
   // Tests send a lot in no time; what limits do has tests of its own.
-  federation::RequestLimitsSpec limits_spec{
+  server::RequestLimitsSpec limits_spec{
       .requests_a_second = 1, .burst = 1e9, .bytes_a_second = 1, .burst_bytes = 1e12};
-  federation::MemoryServerStore store;
-  federation::MemorySpool spool;
-  base::InsecureSeededEntropy cohorts{3, "cohorts"};
+  server::MemoryServerStore store;
+  server::MemorySpool spool;
+  crypto::InsecureSeededEntropy cohorts{3, "cohorts"};
   CountingObserver observer;
-  std::unique_ptr<federation::RoundServer> rounds;
-  std::unique_ptr<federation::RequestLimits> limits;
-  std::unique_ptr<federation::RequestHandler> handler;
+  std::unique_ptr<server::RoundServer> rounds;
+  std::unique_ptr<server::RequestLimits> limits;
+  std::unique_ptr<server::RequestHandler> handler;
   std::unique_ptr<GrpcServer> server;
   uint16_t port = 0;
 };
@@ -153,7 +153,7 @@ class MemberForTest {
       : MemberForTest(serving, member, serving.Wire(fmt::format("site-{}", member))) {}
 
   std::unique_ptr<GrpcWire> wire;
-  federation::RemoteServer remote;
+  member::RemoteServer remote;
 };
 
 }  // namespace tacet::transport::grpc

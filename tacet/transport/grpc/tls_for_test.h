@@ -14,8 +14,8 @@
 #include <openssl/x509.h>
 #include <sys/socket.h>
 
-#include "tacet/base/certificates.h"
-#include "tacet/base/hash.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/transport/grpc/listener.h"
 
 namespace tacet::transport::grpc {
@@ -35,7 +35,7 @@ inline Descriptor ConnectTo(uint16_t port) {
 struct TlsSettings {
   bool server = false;
   int version = TLS1_3_VERSION;  // no other
-  const base::TlsKey* key = nullptr;
+  const crypto::TlsKey* key = nullptr;
   base::Bytes certificate;  // with `key`; empty: none
 };
 
@@ -62,8 +62,8 @@ class TlsForTest {
   bool connected() const { return connected_; }
   const std::string& error() const { return error_; }
   std::string version() const { return SSL_get_version(ssl_.get()); }
-  base::Digest PeerFingerprint() const {
-    base::Digest digest{};
+  crypto::Digest PeerFingerprint() const {
+    crypto::Digest digest{};
     X509_digest(SSL_get0_peer_certificate(ssl_.get()), EVP_sha256(), digest.data(), nullptr);
     return digest;
   }
@@ -94,7 +94,7 @@ class TlsForTest {
     void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
   };
 
-  void Identify(const base::TlsKey& key, const base::Bytes& certificate) {
+  void Identify(const crypto::TlsKey& key, const base::Bytes& certificate) {
     SSL_CTX_use_certificate_ASN1(context_.get(), static_cast<int>(certificate.size()),
                                  certificate.data());
     const uint8_t* der = key.der().Expose().data();

@@ -12,7 +12,7 @@
 namespace tacet::transport::grpc {
 namespace {
 
-using federation::testing::ValueOf;
+using protocol::testing::ValueOf;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -33,7 +33,7 @@ class TlsServerTest : public ::testing::Test {
   }
 
   ServingForTest serving_;
-  base::TlsKey key_ = base::TlsKey::Generate();
+  crypto::TlsKey key_ = crypto::TlsKey::Generate();
 };
 
 TEST_F(TlsServerTest, ServesTls13AndRefuses12) {
@@ -60,17 +60,17 @@ TEST_F(TlsServerTest, AnExchangedCertificateIsShownToNewConnections) {
   const base::Bytes client = serving_.certificates.Client(key_, "site-1");
   const MemberForTest connected(serving_, 1);
   ASSERT_TRUE(connected.remote.Await({}).ok());
-  const base::Digest before = Connect(client).PeerFingerprint();
+  const crypto::Digest before = Connect(client).PeerFingerprint();
   EXPECT_EQ(Connect(client).PeerFingerprint(), before);
 
-  const base::TlsKey new_key = base::TlsKey::Generate();
+  const crypto::TlsKey new_key = crypto::TlsKey::Generate();
   const base::Bytes renewed = serving_.certificates.Server(new_key);
   EXPECT_THAT(base::Message(serving_.server->SetCertificate(serving_.server_key, renewed)),
               HasSubstr("for another key"));
   EXPECT_EQ(Connect(client).PeerFingerprint(), before);
   ASSERT_TRUE(serving_.server->SetCertificate(new_key, renewed).ok());
   TlsForTest after = Connect(client);
-  EXPECT_EQ(after.PeerFingerprint(), base::Sha256(renewed));
+  EXPECT_EQ(after.PeerFingerprint(), crypto::Sha256(renewed));
   EXPECT_TRUE(after.Reads()) << after.error();
 
   EXPECT_TRUE(connected.remote.Await({}).ok());  // not disturbed
@@ -104,7 +104,7 @@ class TlsClientTest : public ::testing::Test {
   }
 
   CertificatesForTest certificates_;
-  base::TlsKey key_ = base::TlsKey::Generate(), server_key_ = base::TlsKey::Generate();
+  crypto::TlsKey key_ = crypto::TlsKey::Generate(), server_key_ = crypto::TlsKey::Generate();
 };
 
 TEST_F(TlsClientTest, SpeaksToItsServerWithTls13Only) {

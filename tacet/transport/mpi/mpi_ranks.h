@@ -7,13 +7,13 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/federation/rank_group.h"
+#include "tacet/simulation/rank_group.h"
 
 namespace tacet::transport::mpi {
 
 // All processes of the MPI job. One object a process: MPI starts and ends with it. While it waits
 // for a message it leaves the processor to others.
-class MpiRanks final : public federation::RankGroup {
+class MpiRanks final : public simulation::RankGroup {
  public:
   // Waits for all processes of the job. FailedPrecondition when MPI does not start, or was started
   // before.

@@ -1,0 +1,220 @@
+#include "apps/tacet-lab/bench/bench_command.h"
+
+#include <initializer_list>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "fmt/core.h"
+
+#include "apps/tacet-lab/bench/bench_dp.h"
+#include "apps/tacet-lab/bench/bench_he.h"
+#include "apps/tacet-lab/bench/bench_train.h"
+#include "apps/tacet-lab/bench/machine_rates.h"
+#include "tacet/base/cpu.h"
+#include "tacet/base/json.h"
+#include "tacet/base/status.h"
+
+namespace tacet::app::bench {
+namespace {
+
+class BenchCommand : public program::Command {
+ public:
+  std::string_view name() const override { return "bench"; }
+  std::string_view summary() const override {
+    return "measure this machine: what clipping, noise, sealing, adding and opening cost on one "
+           "core, and how fast models train";
+  }
+
+  void Register(program::Options& options) override {
+    options.AddPositional("what",
+                          "he: encryption and everything around it; dp: clipping, noise and "
+                          "quantisation; train: local training",
+                          {"he", "dp", "train"}, true, &what_);
+    options.AddChoice("parameters", "he: encryption scheme",
+                      {"compact", "paper", "paper-secret-key"}, &parameters_);
+    options.AddUint("dimension", "d, values of an update", &dimension_);
+    options.AddUint("participants", "he: K, uploads to add", &participants_);
+    options.AddUint("plaintext-bits", "he: w, bits of a sum", &plaintext_bits_);
+    options.AddDouble("rate", "dp: mean of the Poisson rates", &rate_);
+    options.AddChoice("model", "train: on images of 28 x 28 in 62 classes",
+                      {"femnist-cnn", "femnist-cnn-norm", "mlp", "logistic"}, &model_);
+    options.AddUint("batch", "train: samples a step", &batch_);
+    options.AddUint("threads", "train: at once, each with its own model", &threads_);
+    options.AddChoice("precision", "train: what products are formed in", {"auto", "f32", "bf16"},
+                      &precision_);
+    options.AddChoice(
+        "input",
+        "train: handwriting drawn by the program, four fifths paper, which femnist-cnn "
+        "computes once; or noise, without paper",
+        {"handwriting", "noise"}, &input_);
+    options.AddUint("repetitions", "runs of which the median is printed", &repetitions_);
+    options.AddFlag("json", "print JSON", &json_);
+  }
+
+  absl::Status Run() override {
+    constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
+    for (const auto& [flag, value] :
+         {std::pair{"dimension", dimension_}, std::pair{"participants", participants_},
+          std::pair{"plaintext-bits", plaintext_bits_}, std::pair{"batch", batch_},
+          std::pair{"threads", threads_}, std::pair{"repetitions", repetitions_}}) {
+      if (value < 1 || value > kMost) {
+        return base::InvalidArgument("--{} is {}, it must be from 1 to {}", flag, value, kMost);
+      }
+    }
+    base::JsonValue json = base::JsonValue::MakeObject();
+    if (what_ == "dp") {
+      TACET_RETURN_IF_ERROR(RunDp(json));
+    } else if (what_ == "train") {
+      TACET_RETURN_IF_ERROR(RunTrain(json));
+    } else {
+      TACET_RETURN_IF_ERROR(RunHe(json));
+    }
+    if (json_) {
+      fmt::print("{}\n", json.Dump(2));
+      return absl::OkStatus();
+    }
+    for (const auto& [key, value] : json.members()) {
+      if (value.is_object()) {
+        for (const auto& [figure, limit] : value.members()) {
+          fmt::print("  {:<24}{}\n", figure, limit.Dump());
+        }
+        continue;
+      }
+      fmt::print("{:<26}{}\n", key, value.is_string() ? *value.AsString() : value.Dump());
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static void SetMachine(base::JsonValue& json) {
+    json.Set("cpu", base::CpuModelName()).Set("simd", base::SimdName(base::ActiveSimd()));
+  }
+
+  // The machine's rates, and what each figure could be at least: `share` is that limit over the
+  // figure.
+  struct Figure {
+    std::string_view name;
+    double seconds;
+    Demand demand;
+  };
+  static void SetLimits(std::initializer_list<Figure> figures, base::JsonValue& json) {
+    const MachineRates rates = MeasureMachineRates();
+    json.Set("memory_read_bytes_per_s", rates.memory_read)
+        .Set("aes_ctr_bytes_per_s", rates.aes_ctr)
+        .Set("fma_per_s", rates.fma);
+    base::JsonValue limits = base::JsonValue::MakeObject();
+    for (const Figure& figure : figures) {
+      const double least = LeastSeconds(figure.demand, rates);
+      base::JsonValue limit = base::JsonValue::MakeObject();
+      limit.Set("limit_s", least).Set("share", least / figure.seconds);
+      limits.Set(figure.name, std::move(limit));
+    }
+    json.Set("limits", std::move(limits));
+  }
+
+  absl::Status RunHe(base::JsonValue& json) const {
+    BenchHeSpec spec;
+    for (const he::Scheme scheme :
+         {he::Scheme::kCompact, he::Scheme::kPaperPublicKey, he::Scheme::kPaperSecretKey}) {
+      if (parameters_ == he::SchemeName(scheme)) spec.scheme = scheme;
+    }
+    spec.dimension = dimension_;
+    spec.participants = static_cast<uint32_t>(participants_);
+    spec.plaintext_bits = static_cast<uint32_t>(plaintext_bits_);
+    spec.repetitions = static_cast<uint32_t>(repetitions_);
+    TACET_ASSIGN_OR_RETURN(const BenchHeResult result, BenchHe(spec));
+    json.Set("parameters", parameters_)
+        .Set("dimension", dimension_)
+        .Set("participants", participants_)
+        .Set("plaintext_bits", plaintext_bits_);
+    SetMachine(json);
+    json.Set("setup_s", result.setup_s)
+        .Set("encode_s", result.encode_s)
+        .Set("encrypt_s", result.encrypt_s)
+        .Set("encode_encrypt_s", result.encode_encrypt_s)
+        .Set("seal_s", result.seal_s)
+        .Set("aggregate_s", result.aggregate_s)
+        .Set("aggregate_two_cores_s", result.aggregate_two_cores_s)
+        .Set("decrypt_s", result.decrypt_s)
+        .Set("upload_bytes", result.upload_bytes)
+        .Set("sum_bytes", result.sum_bytes)
+        .Set("peak_rss_bytes", result.peak_rss_bytes)
+        .Set("peak_beyond_update_bytes", result.peak_beyond_update_bytes)
+        .Set("streamed", result.streamed)
+        .Set("wrong_values", result.wrong_values);
+    SetLimits({{"encode_encrypt_s", result.encode_encrypt_s, result.encode_encrypt},
+               {"seal_s", result.seal_s, result.seal},
+               {"aggregate_s", result.aggregate_s, result.aggregate},
+               {"decrypt_s", result.decrypt_s, result.decrypt}},
+              json);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunDp(base::JsonValue& json) const {
+    TACET_ASSIGN_OR_RETURN(const BenchDpResult result,
+                           BenchDp({.dimension = dimension_,
+                                    .rate = rate_,
+                                    .repetitions = static_cast<uint32_t>(repetitions_)}));
+    json.Set("dimension", dimension_).Set("rate", rate_);
+    SetMachine(json);
+    json.Set("clip_s", result.clip_s)
+        .Set("gaussian_s", result.gaussian_s)
+        .Set("poisson_s", result.poisson_s)
+        .Set("noise_and_quantise_s", result.noise_and_quantise_s);
+    SetLimits({{"clip_s", result.clip_s, result.clip},
+               {"gaussian_s", result.gaussian_s, result.gaussian},
+               {"poisson_s", result.poisson_s, result.poisson},
+               {"noise_and_quantise_s", result.noise_and_quantise_s, result.noise_and_quantise}},
+              json);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunTrain(base::JsonValue& json) const {
+    BenchTrainSpec spec;
+    spec.model = model_;
+    spec.batch = static_cast<uint32_t>(batch_);
+    spec.threads = static_cast<uint32_t>(threads_);
+    TACET_ASSIGN_OR_RETURN(spec.precision, models::ParsePrecision(precision_));
+    spec.noise = input_ == "noise";
+    spec.repetitions = static_cast<uint32_t>(repetitions_);
+    TACET_ASSIGN_OR_RETURN(const BenchTrainResult result, BenchTrain(spec));
+    json.Set("model", model_)
+        .Set("batch", batch_)
+        .Set("threads", threads_)
+        .Set("precision", precision_)
+        .Set("input", input_)
+        .Set("form", result.form)
+        .Set("dimension", result.dimension);
+    SetMachine(json);
+    json.Set("samples_per_s", result.samples_per_s)
+        .Set("elapsed_samples_per_s", result.elapsed_samples_per_s)
+        .Set("evaluated_samples_per_s", result.evaluated_per_s)
+        .Set("flop_per_sample", result.flop_per_sample)
+        .Set("gflops", result.gflops)
+        .Set("fma_peak_gflops", result.fma_peak_gflops)
+        .Set("share", result.share);
+    return absl::OkStatus();
+  }
+
+  std::string what_;
+  std::string model_ = "femnist-cnn";
+  std::string precision_ = "auto";
+  std::string input_ = "handwriting";
+  uint64_t batch_ = 20;
+  uint64_t threads_ = 1;
+  std::string parameters_ = "compact";
+  uint64_t dimension_ = 486654;
+  uint64_t participants_ = 1000;
+  uint64_t plaintext_bits_ = 22;
+  double rate_ = 26277;
+  uint64_t repetitions_ = 9;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> NewBenchCommand() { return std::make_unique<BenchCommand>(); }
+
+}  // namespace tacet::app::bench

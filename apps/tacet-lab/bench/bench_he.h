@@ -1,0 +1,51 @@
+// Measures the aggregation itself, on one core.
+#ifndef TACET_APPS_TACET_LAB_BENCH_BENCH_HE_H_
+#define TACET_APPS_TACET_LAB_BENCH_BENCH_HE_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+
+#include "apps/tacet-lab/bench/machine_rates.h"
+#include "tacet/he/aggregation.h"
+
+namespace tacet::app::bench {
+
+struct BenchHeSpec {
+  he::Scheme scheme = he::Scheme::kCompact;
+  uint64_t dimension = 486654;   // d
+  uint32_t participants = 1000;  // K
+  uint32_t plaintext_bits = 22;  // w
+  uint32_t repetitions = 9;      // of what is repeated for a median; 1 to 1001
+};
+
+// Medians in seconds. Uploads are made by the product's own sealing, outside the timed parts.
+struct BenchHeResult {
+  double setup_s = 0;           // keys of an attempt and the round's public polynomials
+  double encode_s = 0;          // counts into lanes
+  double encrypt_s = 0;         // encode_encrypt_s less encode_s
+  double encode_encrypt_s = 0;  // counts to ciphertext, the key's envelope included
+  double seal_s = 0;            // update to upload: clip, noise, quantise, tag, encode, encrypt
+  double aggregate_s = 0;       // the bytes of K distinct uploads to the closed round
+  double aggregate_two_cores_s = 0;  // the same on two threads
+  double decrypt_s = 0;              // closed sum to integers, the tag verified
+  uint64_t upload_bytes = 0;
+  uint64_t sum_bytes = 0;  // of the message with the opened sum
+  // Largest resident size less what the benchmark itself holds: an update, and all uploads unless
+  // `streamed`.
+  uint64_t peak_rss_bytes = 0;
+  uint64_t peak_beyond_update_bytes = 0;  // largest resident size less one update of floats
+  // Uploads are so long that each is added as soon as it is made; adding was measured once then.
+  bool streamed = false;
+  uint64_t wrong_values = 0;  // of d opened sums that differ from the true ones
+  // What these cannot do without.
+  Demand encode_encrypt, seal, aggregate, decrypt;
+};
+
+// Counts are drawn so that every opened sum is uniform over the whole range that the plan proves.
+// InvalidArgument when no quantisation scale gives sums of exactly `plaintext_bits` bits.
+absl::StatusOr<BenchHeResult> BenchHe(const BenchHeSpec& spec);
+
+}  // namespace tacet::app::bench
+
+#endif  // TACET_APPS_TACET_LAB_BENCH_BENCH_HE_H_

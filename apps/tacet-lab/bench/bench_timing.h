@@ -1,0 +1,23 @@
+// Medians of repeated work.
+#ifndef TACET_APPS_TACET_LAB_BENCH_BENCH_TIMING_H_
+#define TACET_APPS_TACET_LAB_BENCH_BENCH_TIMING_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace tacet::app::bench {
+
+// The middle one (the upper of two); `values` is not empty.
+double Median(std::vector<double> values);
+
+// Seconds of one call of `work`: the median of `repetitions` after one that is not counted, which
+// warms caches and memory.
+double MedianSeconds(uint32_t repetitions, const std::function<void()>& work);
+
+// Processor time of the calling thread: what others run beside it does not count.
+double ThreadSeconds();
+
+}  // namespace tacet::app::bench
+
+#endif  // TACET_APPS_TACET_LAB_BENCH_BENCH_TIMING_H_

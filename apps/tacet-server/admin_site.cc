@@ -1,0 +1,86 @@
+#include "apps/tacet-server/admin_site.h"
+
+#include <utility>
+
+#include "tacet/report/live_page.h"
+#include "tacet/report/page_assets.h"
+
+namespace tacet::app::server {
+
+using transport::http::Answer;
+using transport::http::Request;
+
+namespace {
+
+constexpr std::string_view kApi = "/api/";
+
+Answer NotFound() { return {.status = 404, .body = "there is nothing of this name\n"}; }
+
+Answer Json(const base::JsonValue& value) {
+  return {.content_type = "application/json", .body = value.Dump() + "\n"};
+}
+
+// For everything, also what no browser shows: nobody frames it, keeps it, guesses its type, or is
+// told where a reader came from.
+Answer Guarded(Answer answer) {
+  answer.headers.insert(answer.headers.end(),
+                        {{"Content-Security-Policy", std::string(tacet::report::LivePagePolicy())},
+                         {"X-Content-Type-Options", "nosniff"},
+                         {"X-Frame-Options", "DENY"},
+                         {"Referrer-Policy", "no-referrer"},
+                         {"Cross-Origin-Resource-Policy", "same-origin"},
+                         {"Cross-Origin-Opener-Policy", "same-origin"},
+                         {"Cache-Control", "no-store"}});
+  return answer;
+}
+
+}  // namespace
+
+Answer AdminSite::Handle(const Request& request) const {
+  if (request.path == "/healthz") return Guarded({.body = "alive\n"});
+  if (request.path == "/readyz") return Guarded(Ready());
+  if (request.path == "/metrics") {
+    parts_.metrics.SetReady(parts_.readiness.Problems().empty());
+    return Guarded({.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                    .body = parts_.metrics.Text(parts_.clock())});
+  }
+  if (token_ == nullptr) return Guarded(NotFound());
+  return Guarded(request.path.starts_with(kApi) ? Data(request) : Page(request));
+}
+
+Answer AdminSite::Ready() const {
+  const std::vector<std::string> problems = parts_.readiness.Problems();
+  if (problems.empty()) return {.body = "ready\n"};
+  Answer answer{.status = 503};
+  for (const std::string& problem : problems) answer.body += "not ready: " + problem + "\n";
+  return answer;
+}
+
+Answer AdminSite::Page(const Request& request) const {
+  if (request.path == "/") {
+    return {.content_type = "text/html; charset=utf-8",
+            .body = std::string(tacet::report::LivePage())};
+  }
+  if (request.path == "/live.js") {
+    return {.content_type = "text/javascript; charset=utf-8",
+            .body = std::string(tacet::report::LiveScript())};
+  }
+  if (request.path == "/page.css") {
+    return {.content_type = "text/css; charset=utf-8",
+            .body = std::string(tacet::report::PageStyle())};
+  }
+  return NotFound();
+}
+
+Answer AdminSite::Data(const Request& request) const {
+  if (!token_->Admits(request.authorization)) {
+    return {.status = 401,
+            .body = "this needs the page's token\n",
+            .headers = {{"WWW-Authenticate", "Bearer"}}};
+  }
+  if (request.path == "/api/status") return Json(ServerStatusJson(parts_));
+  if (request.path == "/api/agreement") return Json(ServerAgreementJson(parts_));
+  return NotFound();
+}
+
+}  // namespace tacet::app::server

@@ -1,0 +1,39 @@
+// What a server answers to its operators over HTTP: health, metrics, and the page.
+#ifndef TACET_APPS_TACET_SERVER_ADMIN_SITE_H_
+#define TACET_APPS_TACET_SERVER_ADMIN_SITE_H_
+
+#include <memory>
+#include <utility>
+
+#include "apps/tacet-server/page_token.h"
+#include "apps/tacet-server/server_status.h"
+#include "tacet/transport/http/http_server.h"
+
+namespace tacet::app::server {
+
+// Thread-safe.
+//   /healthz            the process is alive
+//   /readyz             200 when it can serve, else 503 and why not
+//   /metrics            docs/formats/metrics.md
+//   /, /live.js, ...    the page; without data, so without a token
+//   /api/status, /api/agreement   its data, for those who have the token
+class AdminSite {
+ public:
+  // Without a token there is no page.
+  AdminSite(ServerParts parts, std::unique_ptr<const PageToken> token)
+      : parts_(std::move(parts)), token_(std::move(token)) {}
+
+  transport::http::Answer Handle(const transport::http::Request& request) const;
+
+ private:
+  transport::http::Answer Ready() const;
+  transport::http::Answer Page(const transport::http::Request& request) const;
+  transport::http::Answer Data(const transport::http::Request& request) const;
+
+  ServerParts parts_;
+  std::unique_ptr<const PageToken> token_;
+};
+
+}  // namespace tacet::app::server
+
+#endif  // TACET_APPS_TACET_SERVER_ADMIN_SITE_H_

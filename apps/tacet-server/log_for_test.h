@@ -1,0 +1,36 @@
+// A server's log whose events a test can look at.
+#ifndef TACET_APPS_TACET_SERVER_LOG_FOR_TEST_H_
+#define TACET_APPS_TACET_SERVER_LOG_FOR_TEST_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "apps/tacet-server/server_log.h"
+#include "tacet/base/json.h"
+
+namespace tacet::app::server {
+
+struct LogForTest {
+  std::unique_ptr<ServerLog> log = *ServerLog::Open("/dev/null");
+
+  // "warning attempt-failed {...}" for each event, without times.
+  std::vector<std::string> Events() const {
+    std::vector<std::string> events;
+    for (const base::JsonValue& line : log->Recent()) {
+      base::JsonValue fields = base::JsonValue::MakeObject();
+      for (const auto& [key, value] : line.members()) {
+        if (key != "time" && key != "level" && key != "event") fields.Set(key, value);
+      }
+      events.push_back(*line.Find("level")->AsString() + " " + *line.Find("event")->AsString() +
+                       " " + fields.Dump());
+    }
+    return events;
+  }
+};
+
+}  // namespace tacet::app::server
+
+#endif  // TACET_APPS_TACET_SERVER_LOG_FOR_TEST_H_

@@ -1,0 +1,38 @@
+// The word that whoever reads a server's page must know.
+#ifndef TACET_APPS_TACET_SERVER_PAGE_TOKEN_H_
+#define TACET_APPS_TACET_SERVER_PAGE_TOKEN_H_
+
+#include <filesystem>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
+
+namespace tacet::app::server {
+
+class PageToken {
+ public:
+  static constexpr size_t kLeastCharacters = 16;
+
+  // A new one, 64 hexadecimal digits, written to `path` with mode 0600 in place of an older one.
+  static absl::StatusOr<PageToken> Make(const std::filesystem::path& path,
+                                        crypto::Entropy& entropy);
+  // The first line of a file that only its owner may read. InvalidArgument when it has fewer than
+  // kLeastCharacters.
+  static absl::StatusOr<PageToken> Read(const std::filesystem::path& path);
+
+  // Whether an Authorization header says "Bearer " and this token; takes the same time wherever the
+  // two differ.
+  bool Admits(std::string_view authorization) const;
+
+ private:
+  explicit PageToken(crypto::SecretBytes token) : token_(std::move(token)) {}
+
+  crypto::SecretBytes token_;
+};
+
+}  // namespace tacet::app::server
+
+#endif  // TACET_APPS_TACET_SERVER_PAGE_TOKEN_H_

@@ -1,0 +1,98 @@
+#include "apps/tacet-server/promise_worker.h"
+
+#include <utility>
+#include <vector>
+
+#include "apps/tacet/privacy/privacy_explain.h"
+#include "apps/tacet/run/run_output.h"
+#include "tacet/accounting/privacy_rows.h"
+#include "tacet/base/status.h"
+
+namespace tacet::app::server {
+
+using base::JsonValue;
+
+namespace {
+
+JsonValue Reason(std::string_view reason) {
+  return JsonValue::MakeObject().Set("epsilon", JsonValue()).Set("reason", reason);
+}
+
+absl::StatusOr<privacy::PrivacyStatement> Statement(const agreement::ManifestSpec& agreed,
+                                                    uint64_t attempts) {
+  const accounting::FederationPrivacySpec spec = agreement::PrivacyOf(agreed, attempts);
+  TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
+                         accounting::PrivacyRows(spec));
+  return privacy::StatePrivacy(spec, rows);
+}
+
+}  // namespace
+
+JsonValue PromiseJson(const agreement::Manifest& manifest, uint64_t attempts) {
+  JsonValue promise = JsonValue::MakeObject().Set("attempts", attempts);
+  if (attempts == 0) {
+    return promise.Set("privacy", Reason("no attempt was begun yet")).Set("statement", JsonValue());
+  }
+  absl::StatusOr<JsonValue> privacy = run::PrivacyJson(manifest, attempts);
+  if (!privacy.ok()) privacy = Reason(base::Message(privacy.status()));
+  JsonValue statement;
+  if (privacy->Find("reason") == nullptr) {
+    if (const auto stated = Statement(manifest.spec(), attempts); stated.ok()) {
+      statement = privacy::StatementJson(*stated);
+    }
+  }
+  return promise.Set("privacy", *std::move(privacy)).Set("statement", std::move(statement));
+}
+
+PromiseWorker::PromiseWorker(const agreement::Manifest& manifest)
+    : manifest_(manifest), thread_([this] { Work(); }) {}
+
+PromiseWorker::~PromiseWorker() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  asked_.notify_all();
+  thread_.join();
+}
+
+JsonValue PromiseWorker::Spent(uint64_t attempts) {
+  const std::lock_guard lock(mutex_);
+  if (worked_out_ != attempts) {
+    wanted_ = attempts;
+    asked_.notify_all();
+  }
+  return spent_;
+}
+
+JsonValue PromiseWorker::Whole() {
+  const std::lock_guard lock(mutex_);
+  if (whole_.is_null()) {
+    whole_wanted_ = true;
+    asked_.notify_all();
+  }
+  return whole_;
+}
+
+void PromiseWorker::Work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    asked_.wait(lock, [this] { return ended_ || wanted_.has_value() || whole_wanted_; });
+    if (ended_) return;
+    if (const auto attempts = std::exchange(wanted_, std::nullopt); attempts.has_value()) {
+      lock.unlock();
+      JsonValue spent = PromiseJson(manifest_, *attempts);
+      lock.lock();
+      spent_ = std::move(spent);
+      worked_out_ = attempts;
+    }
+    if (std::exchange(whole_wanted_, false) && whole_.is_null()) {
+      lock.unlock();
+      JsonValue whole = PromiseJson(manifest_, manifest_.attempt_budget());
+      lock.lock();
+      whole_ = std::move(whole);
+    }
+  }
+}
+
+}  // namespace tacet::app::server

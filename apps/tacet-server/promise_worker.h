@@ -1,0 +1,51 @@
+// What a running federation promises after so many attempts.
+#ifndef TACET_APPS_TACET_SERVER_PROMISE_WORKER_H_
+#define TACET_APPS_TACET_SERVER_PROMISE_WORKER_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "tacet/agreement/manifest.h"
+#include "tacet/base/json.h"
+
+namespace tacet::app::server {
+
+// Accountants take seconds: they work in a thread of their own, and only when somebody asks.
+class PromiseWorker {
+ public:
+  // `manifest` must outlive it.
+  explicit PromiseWorker(const agreement::Manifest& manifest);
+  ~PromiseWorker();
+  PromiseWorker(const PromiseWorker&) = delete;
+  PromiseWorker& operator=(const PromiseWorker&) = delete;
+
+  // What `attempts` attempts cost whom, {"attempts", "privacy", "statement"}; as long as that is
+  // not worked out, the last one that was, and null before the first. docs/formats/metrics.md
+  // has the fields.
+  base::JsonValue Spent(uint64_t attempts);
+  // The same for every attempt that may ever be begun.
+  base::JsonValue Whole();
+
+ private:
+  void Work();
+
+  const agreement::Manifest& manifest_;
+  std::mutex mutex_;
+  std::condition_variable asked_;
+  bool ended_ = false;
+  std::optional<uint64_t> wanted_;  // attempts
+  bool whole_wanted_ = false;
+  std::optional<uint64_t> worked_out_;  // for so many attempts
+  base::JsonValue spent_, whole_;
+  std::thread thread_;
+};
+
+// {"attempts", "privacy": rows or a reason why there are none, "statement": null without rows}
+base::JsonValue PromiseJson(const agreement::Manifest& manifest, uint64_t attempts);
+
+}  // namespace tacet::app::server
+
+#endif  // TACET_APPS_TACET_SERVER_PROMISE_WORKER_H_

@@ -1,0 +1,61 @@
+#include "apps/tacet-server/promise_worker.h"
+
+#include <chrono>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "tacet/protocol/testing/small_federation.h"
+
+namespace tacet::app::server {
+namespace {
+
+using base::JsonValue;
+
+JsonValue AwaitSpent(PromiseWorker& worker, uint64_t attempts) {
+  for (int i = 0; i < 6000; ++i) {
+    JsonValue spent = worker.Spent(attempts);
+    if (!spent.is_null() && *spent.Find("attempts")->AsUint() == attempts) return spent;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ADD_FAILURE() << "nothing was worked out";
+  return {};
+}
+
+double SmallestEpsilon(const JsonValue& promise) {
+  double smallest = 1e300;
+  for (const JsonValue& row : promise.Find("privacy")->Find("headlines")->items()) {
+    smallest = std::min(smallest, *row.Find("epsilon")->AsDouble());
+  }
+  return smallest;
+}
+
+TEST(PromiseWorkerTest, WorksOutWhatAttemptsCost) {
+  const protocol::testing::SmallFederation members;
+  PromiseWorker worker(members.manifest().manifest());
+  const JsonValue nothing = AwaitSpent(worker, 0);
+  EXPECT_EQ(*nothing.Find("privacy")->Find("reason")->AsString(), "no attempt was begun yet");
+  EXPECT_TRUE(nothing.Find("statement")->is_null());
+  const JsonValue one = AwaitSpent(worker, 1), two = AwaitSpent(worker, 2);
+  EXPECT_LT(SmallestEpsilon(one), SmallestEpsilon(two));
+  EXPECT_EQ(one.Find("statement")->Find("promises")->items().size(),
+            two.Find("statement")->Find("promises")->items().size());
+  JsonValue whole;
+  while ((whole = worker.Whole()).is_null()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(*whole.Find("attempts")->AsUint(), 3u + 4u);
+  EXPECT_LT(SmallestEpsilon(two), SmallestEpsilon(whole));
+}
+
+TEST(PromiseWorkerTest, WithoutNoiseNothingIsPromised) {
+  agreement::ManifestSpec agreed = protocol::testing::SmallAgreement();
+  agreed.without_noise = true;
+  const protocol::testing::SmallFederation members(agreed);
+  const JsonValue promise = PromiseJson(members.manifest().manifest(), 3);
+  EXPECT_NE(promise.Find("privacy")->Find("reason"), nullptr);
+  EXPECT_TRUE(promise.Find("statement")->is_null());
+}
+
+}  // namespace
+}  // namespace tacet::app::server

@@ -1,0 +1,42 @@
+// Whether a server can serve, asked by whoever sends it traffic.
+#ifndef TACET_APPS_TACET_SERVER_READINESS_H_
+#define TACET_APPS_TACET_SERVER_READINESS_H_
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tacet::app::server {
+
+// Thread-safe.
+class Readiness {
+ public:
+  using SteadyClock = std::function<std::chrono::steady_clock::time_point()>;
+  static constexpr std::chrono::seconds kMostTickAge{15};
+
+  explicit Readiness(SteadyClock clock = std::chrono::steady_clock::now)
+      : clock_(std::move(clock)) {}
+
+  void SetListening(bool listening);
+  void SetDraining();
+  // After each tick: whether the store did what it was asked.
+  void NoteTick(bool store_works);
+
+  // Why not, a sentence each; nothing when it can.
+  std::vector<std::string> Problems() const;
+
+ private:
+  SteadyClock clock_;
+  mutable std::mutex mutex_;
+  bool listening_ = false;
+  bool draining_ = false;
+  bool store_works_ = false;
+  bool ticked_ = false;
+  std::chrono::steady_clock::time_point last_tick_;
+};
+
+}  // namespace tacet::app::server
+
+#endif  // TACET_APPS_TACET_SERVER_READINESS_H_

@@ -1,0 +1,117 @@
+#include "apps/tacet-server/server_command.h"
+
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "apps/tacet-server/server_process.h"
+#include "apps/tacet/program/unlock_flags.h"
+#include "tacet/base/host_port.h"
+#include "tacet/base/status.h"
+
+namespace tacet::app::server {
+namespace {
+
+class ServerCommand : public program::Command {
+ public:
+  explicit ServerCommand(std::string version) : version_(std::move(version)) {}
+
+  std::string_view name() const override { return "server"; }
+  std::string_view summary() const override {
+    return "a federation's server: adds up what it cannot read, until it is asked to end";
+  }
+
+  void Register(program::Options& options) override {
+    options.AddString("home", "the server's folder: its keys, what it was handed, its state",
+                      &home_);
+    options.AddString("listen", "HOST:PORT for members", &listen_);
+    options.AddString("state",
+                      "sqlite:PATH or postgresql://...; when not given SQLite in the home folder",
+                      &state_);
+    options.AddString("admin", "HOST:PORT for operators: health, metrics, and the page", &admin_);
+    options.AddChoice("page",
+                      "whether operators have a page; auto: only on an address that this machine "
+                      "alone reaches",
+                      {"auto", "on", "off"}, &page_);
+    options.AddString("page-token-file",
+                      "first line: the page's token (readable by you alone); when not given a new "
+                      "one is made at every start, in the home folder",
+                      &page_token_file_);
+    options.AddString("log", "file for one JSON object a line; - is standard output", &log_);
+    options.AddUint("collecting-seconds", "that members have for their uploads to an attempt",
+                    &rounds_.collecting_seconds);
+    options.AddUint("opening-seconds", "that openers have to return its sum",
+                    &rounds_.opening_seconds);
+    options.AddUint("kept-rounds", "whose opened sums late members can still fetch", &kept_rounds_);
+    options.AddUint("drain-seconds",
+                    "that an open attempt may still take when the server is asked to end; what is "
+                    "left of it goes on after the next start",
+                    &drain_seconds_);
+    options.AddFlag("behind-balancer",
+                    "something in front of the server ends its members' TLS connections: they are "
+                    "known by their signatures alone",
+                    &behind_balancer_);
+    options.AddDouble("member-requests-a-second", "of one member, on average",
+                      &limits_.requests_a_second);
+    options.AddDouble("member-bytes-a-second", "of one member, sent and fetched, on average",
+                      &limits_.bytes_a_second);
+    unlock_.Register(options);
+  }
+
+  absl::Status Run() override {
+    TACET_ASSIGN_OR_RETURN(const ServerProcessSpec spec, Spec());
+    TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("server's identity"));
+    return RunServerProcess(spec, unlocker, version_);
+  }
+
+ private:
+  absl::StatusOr<ServerProcessSpec> Spec() const {
+    ServerProcessSpec spec;
+    spec.home = home_;
+    spec.listen = listen_;
+    spec.state = state_;
+    spec.log = log_;
+    TACET_ASSIGN_OR_RETURN(spec.admin, base::ParseHostPort(admin_));
+    spec.page = page_ == "on" || (page_ == "auto" && spec.admin.loopback());
+    if (page_token_file_.has_value()) spec.page_token_file = *page_token_file_;
+    spec.client_certificates = !behind_balancer_;
+    spec.drain_seconds = drain_seconds_;
+    if (kept_rounds_ > std::numeric_limits<uint32_t>::max()) {
+      return base::InvalidArgument("--kept-rounds is {}, expected at most {}", kept_rounds_,
+                                   std::numeric_limits<uint32_t>::max());
+    }
+    spec.rounds = rounds_;
+    spec.rounds.kept_rounds = static_cast<uint32_t>(kept_rounds_);
+    if (!(limits_.requests_a_second > 0) || !(limits_.bytes_a_second > 0)) {
+      return base::InvalidArgument(
+          "--member-requests-a-second is {}, --member-bytes-a-second {}: expected more than 0",
+          limits_.requests_a_second, limits_.bytes_a_second);
+    }
+    spec.limits = limits_;
+    return spec;
+  }
+
+  std::string version_;
+  std::string home_ = "tacet-site";
+  std::string listen_ = "0.0.0.0:7443";
+  std::string state_;
+  std::string admin_ = "127.0.0.1:9464";
+  std::string page_ = "auto";
+  std::optional<std::string> page_token_file_;
+  std::string log_ = "-";
+  tacet::server::RoundServerOptions rounds_;
+  uint64_t kept_rounds_ = rounds_.kept_rounds;
+  uint64_t drain_seconds_ = 0;
+  bool behind_balancer_ = false;
+  tacet::server::RequestLimitsSpec limits_;
+  program::UnlockFlags unlock_;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> NewServerCommand(std::string version) {
+  return std::make_unique<ServerCommand>(std::move(version));
+}
+
+}  // namespace tacet::app::server

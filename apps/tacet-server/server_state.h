@@ -1,0 +1,26 @@
+// Where a server keeps its state, by what its operator writes on the command line.
+#ifndef TACET_APPS_TACET_SERVER_SERVER_STATE_H_
+#define TACET_APPS_TACET_SERVER_SERVER_STATE_H_
+
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/crypto/random.h"
+#include "tacet/server/server_store.h"
+
+namespace tacet::app::server {
+
+struct ServerState {
+  std::string_view kind;  // "sqlite" or "postgresql"; the address may hold a password
+  std::unique_ptr<tacet::server::ServerStore> store;
+};
+
+// "sqlite:PATH" or "postgresql://...". InvalidArgument for anything else; errors never quote the
+// address of a database. `entropy` must outlive the state.
+absl::StatusOr<ServerState> OpenServerState(std::string_view where, crypto::Entropy& entropy);
+
+}  // namespace tacet::app::server
+
+#endif  // TACET_APPS_TACET_SERVER_SERVER_STATE_H_

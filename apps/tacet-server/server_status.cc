@@ -1,0 +1,119 @@
+#include "apps/tacet-server/server_status.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "apps/tacet/program/process_cost.h"
+#include "apps/tacet/run/manifest_text.h"
+#include "tacet/base/bytes.h"
+
+namespace tacet::app::server {
+
+using base::JsonValue;
+using protocol::AttemptPhase;
+using tacet::server::AttemptRecord;
+
+namespace {
+
+constexpr size_t kMostListed = 500;  // attempts, the last ones
+
+JsonValue AttemptJson(const AttemptRecord& record) {
+  return JsonValue::MakeObject()
+      .Set("epoch", record.attempt.epoch)
+      .Set("round", record.attempt.round)
+      .Set("attempt", record.attempt.attempt)
+      .Set("phase", protocol::AttemptPhaseName(record.phase))
+      .Set("begun", record.begun)
+      .Set("participants", record.participants)
+      .Set("failure", record.failure);
+}
+
+JsonValue AttemptsJson(const std::vector<AttemptRecord>& attempts) {
+  JsonValue list = JsonValue::MakeArray();
+  for (size_t i = attempts.size() - std::min(attempts.size(), kMostListed); i < attempts.size();
+       ++i) {
+    list.Append(AttemptJson(attempts[i]));
+  }
+  return list;
+}
+
+JsonValue FailuresJson(const std::vector<AttemptRecord>& attempts) {
+  std::map<std::string, uint64_t> counts;
+  for (const AttemptRecord& record : attempts) {
+    if (record.phase == AttemptPhase::kFailed) ++counts[record.failure];
+  }
+  JsonValue failures = JsonValue::MakeObject();
+  for (const auto& [reason, count] : counts) failures.Set(reason, count);
+  return failures;
+}
+
+JsonValue CurrentJson(const tacet::server::ServerStatus& status) {
+  if (!status.last.has_value()) return {};
+  return AttemptJson(*status.last)
+      .Set("deadline", status.last->deadline)
+      .Set("invited", status.invited)
+      .Set("accepted", status.accepted);
+}
+
+JsonValue RequestsJson(const ServerMetrics& metrics) {
+  JsonValue list = JsonValue::MakeArray();
+  for (const CountedRequests& requests : metrics.requests()) {
+    list.Append(JsonValue::MakeObject()
+                    .Set("kind", requests.kind)
+                    .Set("status", requests.status)
+                    .Set("count", requests.count));
+  }
+  return list;
+}
+
+}  // namespace
+
+JsonValue ServerStatusJson(const ServerParts& parts) {
+  const tacet::server::ServerStatus status = parts.rounds.Status();
+  const std::vector<AttemptRecord> attempts = parts.rounds.Attempts();
+  JsonValue problems = JsonValue::MakeArray();
+  for (const std::string& problem : parts.readiness.Problems()) problems.Append(problem);
+  JsonValue events = JsonValue::MakeArray();
+  for (JsonValue& event : parts.log.Recent()) events.Append(std::move(event));
+  return JsonValue::MakeObject()
+      .Set("format", 1)
+      .Set("version", parts.version)
+      .Set("now", parts.clock())
+      .Set("started_at", parts.started_at)
+      .Set("problems", std::move(problems))
+      .Set("draining", status.draining)
+      .Set("stopped", status.stopped)
+      .Set("current", CurrentJson(status))
+      .Set("finished", status.finished)
+      .Set("attempts", status.attempts)
+      .Set("failed", status.failed)
+      .Set("failures", FailuresJson(attempts))
+      .Set("listed", AttemptsJson(attempts))
+      .Set("received_bytes", parts.metrics.bytes_received())
+      .Set("sent_bytes", parts.metrics.bytes_sent())
+      .Set("store_errors", parts.metrics.store_errors())
+      .Set("memory_bytes", program::OwnCost().memory)
+      .Set("certificate_end", parts.metrics.certificate_end())
+      .Set("requests", RequestsJson(parts.metrics))
+      .Set("spent", parts.promises.Spent(status.attempts))
+      .Set("events", std::move(events));
+}
+
+JsonValue ServerAgreementJson(const ServerParts& parts) {
+  const agreement::ManifestSpec& agreed = parts.manifest.manifest().spec();
+  JsonValue whole = parts.promises.Whole();
+  JsonValue privacy;
+  if (const JsonValue* rows = whole.Find("privacy"); rows != nullptr) privacy = *rows;
+  return JsonValue::MakeObject()
+      .Set("format", 1)
+      .Set("attempt_budget", parts.manifest.manifest().attempt_budget())
+      .Set("attempts_per_round", agreed.attempts_per_round)
+      .Set("unit", accounting::UnitName(agreed.unit))
+      .Set("sampling", accounting::SamplingName(agreed.sampling))
+      .Set("words", run::MembershipText(parts.manifest))
+      .Set("manifest", run::SignedManifestJson(parts.manifest, std::move(privacy)))
+      .Set("whole", std::move(whole));
+}
+
+}  // namespace tacet::app::server

@@ -1,0 +1,41 @@
+// Where a server stands, as its page reads it (docs/formats/server-page.md).
+#ifndef TACET_APPS_TACET_SERVER_SERVER_STATUS_H_
+#define TACET_APPS_TACET_SERVER_SERVER_STATUS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/tacet-server/promise_worker.h"
+#include "apps/tacet-server/readiness.h"
+#include "apps/tacet-server/server_log.h"
+#include "apps/tacet-server/server_metrics.h"
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/base/json.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/server/round_server.h"
+
+namespace tacet::app::server {
+
+// What there is to tell of; all must outlive whoever tells.
+struct ServerParts {
+  const agreement::SignedManifest& manifest;
+  const tacet::server::RoundServer& rounds;
+  const ServerLog& log;
+  ServerMetrics& metrics;
+  const Readiness& readiness;
+  PromiseWorker& promises;
+  base::UnixClock clock;
+  std::string version;
+  uint64_t started_at = 0;  // Unix seconds
+};
+
+// What changes. Counts; no member's number or name.
+base::JsonValue ServerStatusJson(const ServerParts& parts);
+
+// What was agreed, in words and as JSON, with the names of its members.
+base::JsonValue ServerAgreementJson(const ServerParts& parts);
+
+}  // namespace tacet::app::server
+
+#endif  // TACET_APPS_TACET_SERVER_SERVER_STATUS_H_

@@ -1,0 +1,110 @@
+#include "apps/tacet-server/server_watch.h"
+
+#include <utility>
+
+#include "tacet/base/json.h"
+
+namespace tacet::app::server {
+
+using base::JsonValue;
+using protocol::AttemptPhase;
+using tacet::server::AttemptRecord;
+
+namespace {
+
+JsonValue Naming(const AttemptRecord& record) {
+  return JsonValue::MakeObject()
+      .Set("epoch", record.attempt.epoch)
+      .Set("round", record.attempt.round)
+      .Set("attempt", record.attempt.attempt);
+}
+
+bool HasEnded(const AttemptRecord& record) {
+  return record.phase == AttemptPhase::kPublished || record.phase == AttemptPhase::kFailed;
+}
+
+}  // namespace
+
+void ServerWatch::Look(const tacet::server::RoundServer& server) {
+  Note(server.Status(), server.Attempts());
+}
+
+void ServerWatch::Note(const tacet::server::ServerStatus& status,
+                       const std::vector<AttemptRecord>& attempts) {
+  const std::lock_guard lock(mutex_);
+  metrics_.SetStatus(status);
+  const bool current = status.last.has_value() && !attempts.empty() &&
+                       status.last->attempt == attempts.back().attempt;
+  if (!std::exchange(looked_, true)) {
+    Remember(attempts, current ? status.accepted : 0);
+  }
+  if (attempts_ > 0 && attempts_ <= attempts.size() && attempts[attempts_ - 1].phase != phase_) {
+    NotePhase(attempts[attempts_ - 1]);
+  }
+  for (; attempts_ < attempts.size(); ++attempts_) {
+    const AttemptRecord& record = attempts[attempts_];
+    NoteBegun(record, status.invited);
+    if (record.phase != phase_) NotePhase(record);
+  }
+  if (current && status.last->phase == AttemptPhase::kCollecting) NoteAccepted(status.accepted);
+  NoteStopped(status);
+}
+
+void ServerWatch::Remember(const std::vector<AttemptRecord>& attempts, uint32_t accepted) {
+  for (const AttemptRecord& record : attempts) {
+    if (HasEnded(record)) metrics_.CountEnded(record.failure);
+  }
+  attempts_ = attempts.size();
+  if (!attempts.empty()) phase_ = attempts.back().phase;
+  accepted_ = accepted;
+}
+
+void ServerWatch::NoteBegun(const AttemptRecord& record, uint32_t invited) {
+  JsonValue fields = Naming(record).Set("deadline", record.deadline);
+  if (invited > 0) fields.Set("invited", invited);
+  log_.Write(LogLevel::kInfo, "attempt-begun", std::move(fields));
+  phase_ = AttemptPhase::kCollecting;
+  phase_began_ = clock_();
+  accepted_ = 0;
+}
+
+void ServerWatch::NotePhase(const AttemptRecord& record) {
+  const auto now = clock_();
+  if (phase_began_.has_value()) {
+    metrics_.ObservePhase(phase_, std::chrono::duration<double>(now - *phase_began_).count());
+  }
+  phase_began_ = now;
+  phase_ = record.phase;
+  NoteAccepted(record.participants);
+  JsonValue fields = Naming(record).Set("participants", record.participants);
+  if (HasEnded(record)) metrics_.CountEnded(record.failure);
+  switch (record.phase) {
+    case AttemptPhase::kCollecting:
+      break;  // where every attempt begins
+    case AttemptPhase::kOpening:
+      log_.Write(LogLevel::kInfo, "attempt-closed", fields.Set("deadline", record.deadline));
+      break;
+    case AttemptPhase::kPublished:
+      log_.Write(LogLevel::kInfo, "attempt-published", std::move(fields));
+      break;
+    case AttemptPhase::kFailed:
+      log_.Write(LogLevel::kWarning, "attempt-failed", fields.Set("reason", record.failure));
+      break;
+  }
+}
+
+void ServerWatch::NoteAccepted(uint64_t accepted) {
+  if (accepted <= accepted_) return;
+  metrics_.CountAccepted(accepted - accepted_);
+  accepted_ = accepted;
+}
+
+void ServerWatch::NoteStopped(const tacet::server::ServerStatus& status) {
+  if (status.stopped.empty() || std::exchange(stopped_, true)) return;
+  const bool done = status.finished >= rounds_;
+  log_.Write(done ? LogLevel::kInfo : LogLevel::kError,
+             done ? "all-rounds-published" : "federation-stopped",
+             JsonValue::MakeObject().Set("reason", status.stopped));
+}
+
+}  // namespace tacet::app::server

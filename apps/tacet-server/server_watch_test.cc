@@ -1,0 +1,130 @@
+#include "apps/tacet-server/server_watch.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/tacet-server/log_for_test.h"
+
+namespace tacet::app::server {
+namespace {
+
+using protocol::AttemptPhase;
+using tacet::server::AttemptRecord;
+using tacet::server::ServerStatus;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+AttemptRecord Record(uint32_t round, uint32_t attempt, AttemptPhase phase,
+                     uint32_t participants = 0, std::string failure = "") {
+  return {.attempt = {.epoch = 1, .round = round, .attempt = attempt},
+          .phase = phase,
+          .begun = 100,
+          .deadline = 200,
+          .participants = participants,
+          .failure = std::move(failure)};
+}
+
+class ServerWatchTest : public ::testing::Test {
+ protected:
+  void Note(const std::vector<AttemptRecord>& attempts, uint32_t accepted = 0,
+            std::string stopped = "") {
+    ServerStatus status;
+    status.invited = 5;
+    status.accepted = accepted;
+    status.attempts = attempts.size();
+    status.stopped = std::move(stopped);
+    if (!attempts.empty()) status.last = attempts.back();
+    for (const AttemptRecord& record : attempts) {
+      status.finished += record.phase == AttemptPhase::kPublished ? 1 : 0;
+    }
+    watch_.Note(status, attempts);
+  }
+  std::string Metrics() { return metrics_.Text(0); }
+
+  LogForTest log_;
+  ServerMetrics metrics_;
+  std::chrono::steady_clock::time_point now_{};
+  ServerWatch watch_{2, *log_.log, metrics_, [this] { return now_; }};
+};
+
+TEST_F(ServerWatchTest, FollowsARoundToItsEnd) {
+  Note({});
+  Note({Record(0, 0, AttemptPhase::kCollecting)});
+  Note({Record(0, 0, AttemptPhase::kCollecting)}, 3);
+  now_ += std::chrono::seconds(40);
+  Note({Record(0, 0, AttemptPhase::kOpening, 5)}, 5);
+  now_ += std::chrono::seconds(7);
+  Note({Record(0, 0, AttemptPhase::kPublished, 5)}, 5);
+  Note({Record(0, 0, AttemptPhase::kPublished, 5)}, 5);
+  EXPECT_THAT(
+      log_.Events(),
+      ElementsAre(
+          R"(info attempt-begun {"epoch":1,"round":0,"attempt":0,"deadline":200,"invited":5})",
+          R"(info attempt-closed {"epoch":1,"round":0,"attempt":0,"participants":5,"deadline":200})",
+          R"(info attempt-published {"epoch":1,"round":0,"attempt":0,"participants":5})"));
+  const std::string metrics = Metrics();
+  EXPECT_THAT(metrics, HasSubstr("tacet_uploads_accepted_total 5"));
+  EXPECT_THAT(metrics, HasSubstr("tacet_published_attempts_total 1"));
+  EXPECT_THAT(metrics, HasSubstr("tacet_phase_seconds_sum{phase=\"collecting\"} 40"));
+  EXPECT_THAT(metrics, HasSubstr("tacet_phase_seconds_sum{phase=\"opening\"} 7"));
+  EXPECT_THAT(metrics, HasSubstr("tacet_phase{phase=\"published\"} 1"));
+  EXPECT_THAT(metrics, HasSubstr("tacet_phase{phase=\"collecting\"} 0"));
+}
+
+TEST_F(ServerWatchTest, MissesNothingBetweenTwoLooks) {
+  Note({});
+  Note({Record(0, 0, AttemptPhase::kCollecting)}, 2);
+  Note({Record(0, 0, AttemptPhase::kFailed, 0, "too-few-uploads"),
+        Record(0, 1, AttemptPhase::kPublished, 4), Record(1, 0, AttemptPhase::kCollecting)},
+       1);
+  EXPECT_THAT(
+      log_.Events(),
+      ElementsAre(HasSubstr("info attempt-begun"), HasSubstr(R"("reason":"too-few-uploads")"),
+                  HasSubstr("info attempt-begun"), HasSubstr("info attempt-published"),
+                  HasSubstr(R"(attempt-begun {"epoch":1,"round":1)")));
+  EXPECT_THAT(log_.Events().at(1), HasSubstr("warning attempt-failed"));
+  const std::string metrics = Metrics();
+  EXPECT_THAT(metrics, HasSubstr("tacet_uploads_accepted_total 7"));
+  EXPECT_THAT(metrics, HasSubstr("tacet_failed_attempts_total{reason=\"too-few-uploads\"} 1"));
+}
+
+TEST_F(ServerWatchTest, WhatWasThereBeforeIsCountedButNoNews) {
+  Note({Record(0, 0, AttemptPhase::kFailed, 0, "refused"),
+        Record(0, 1, AttemptPhase::kPublished, 4), Record(1, 0, AttemptPhase::kCollecting)},
+       3);
+  EXPECT_THAT(log_.Events(), IsEmpty());
+  EXPECT_THAT(Metrics(), HasSubstr("tacet_failed_attempts_total{reason=\"refused\"} 1"));
+  EXPECT_THAT(Metrics(), HasSubstr("tacet_uploads_accepted_total 0"));
+  now_ += std::chrono::seconds(9);
+  Note({Record(0, 0, AttemptPhase::kFailed, 0, "refused"),
+        Record(0, 1, AttemptPhase::kPublished, 4), Record(1, 0, AttemptPhase::kOpening, 5)},
+       5);
+  EXPECT_THAT(log_.Events(), ElementsAre(HasSubstr("attempt-closed")));
+  EXPECT_THAT(Metrics(), HasSubstr("tacet_uploads_accepted_total 2"));
+  // When it began is not known to this process.
+  EXPECT_THAT(Metrics(), Not(HasSubstr("tacet_phase_seconds_sum")));
+}
+
+TEST_F(ServerWatchTest, SaysOnceThatNoAttemptFollows) {
+  Note({Record(0, 0, AttemptPhase::kPublished, 4), Record(1, 0, AttemptPhase::kPublished, 4)}, 4,
+       "all 2 rounds are done");
+  Note({Record(0, 0, AttemptPhase::kPublished, 4), Record(1, 0, AttemptPhase::kPublished, 4)}, 4,
+       "all 2 rounds are done");
+  EXPECT_THAT(log_.Events(),
+              ElementsAre(R"(info all-rounds-published {"reason":"all 2 rounds are done"})"));
+  EXPECT_THAT(Metrics(), HasSubstr("tacet_stopped 1"));
+}
+
+TEST_F(ServerWatchTest, AFederationThatEndsEarlyIsAnError) {
+  Note({Record(0, 0, AttemptPhase::kFailed, 0, "refused")}, 0,
+       "round 0 failed in all its attempts");
+  EXPECT_THAT(log_.Events(), ElementsAre(HasSubstr("error federation-stopped")));
+}
+
+}  // namespace
+}  // namespace tacet::app::server

@@ -1,0 +1,323 @@
+#include "tacet/accounting/privacy_filter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tacet/accounting/fixed_size_accountant.h"
+#include "tacet/accounting/log_moments.h"
+#include "tacet/accounting/moments_accountant.h"
+#include "tacet/accounting/pld_accountant.h"
+#include "tacet/accounting/rdp_accountant.h"
+#include "tacet/base/status.h"
+
+namespace tacet::accounting {
+namespace {
+
+using accounting::RepeatedEvent;
+using accounting::SamplingEvent;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Integer orders 1 .. kOrders of the cheap bound.
+constexpr int kOrders = 32;
+// Stands in for a budget where there is none, to fix an order.
+constexpr double kNominalBudget = 5;
+
+// sum of moments of order l at a = l + 1, converted as in rdp_accountant.h.
+double Convert(double log_moment, double l, double delta) {
+  const double epsilon =
+      log_moment / l + std::log(l / (l + 1)) - (std::log(delta) + std::log(l + 1)) / l;
+  return std::isnan(epsilon) ? kInfinity : std::max(epsilon, 0.0);
+}
+
+// The l with the smallest epsilon for a Gaussian release that spends the budget exactly: with
+// alpha(l) = l (l + 1) rho, epsilon = rho + 2 sqrt(rho L), L = log 1/delta, l = sqrt(L / rho).
+double FixedL(double budget, double delta) {
+  const double log_term = -std::log(delta);
+  const double root_rho = std::sqrt(log_term + budget) - std::sqrt(log_term);
+  return std::clamp(std::sqrt(log_term) / root_rho, 1e-3, 1e4);
+}
+
+uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
+  return a > std::numeric_limits<uint64_t>::max() - b ? std::numeric_limits<uint64_t>::max()
+                                                      : a + b;
+}
+
+bool CostsNothing(const SamplingEvent& event) { return event.sampling_rate == 0; }
+
+std::vector<RepeatedEvent> StreamOf(const std::vector<CountedEvent>& events) {
+  std::vector<RepeatedEvent> stream;
+  for (const CountedEvent& counted : events) {
+    if (counted.count > 0 && !CostsNothing(counted.event)) {
+      stream.push_back(accounting::Repeated(counted.event, counted.count).front());
+    }
+  }
+  return stream;
+}
+
+}  // namespace
+
+std::string_view CompositionName(Composition composition) {
+  return composition == Composition::kOneEvent ? "one-event" : "any-events";
+}
+
+absl::StatusOr<Composition> ParseComposition(std::string_view name) {
+  for (const Composition composition : {Composition::kOneEvent, Composition::kAnyEvents}) {
+    if (name == CompositionName(composition)) return composition;
+  }
+  return base::InvalidArgument("unknown composition \"{}\": expected one-event or any-events",
+                               name);
+}
+
+absl::Status CheckSpendingTerms(const SpendingTerms& terms) {
+  if (!(terms.budget_epsilon >= 0 && std::isfinite(terms.budget_epsilon))) {
+    return base::InvalidArgument("the budget is epsilon {}, expected a finite number >= 0",
+                                 terms.budget_epsilon);
+  }
+  if (terms.composition != Composition::kOneEvent && terms.composition != Composition::kAnyEvents) {
+    return base::InvalidArgument("the composition is number {}, expected 1 or 2",
+                                 static_cast<int>(terms.composition));
+  }
+  return accounting::CheckDelta(terms.delta);
+}
+
+bool SameEvent(const SamplingEvent& a, const SamplingEvent& b) {
+  return a.unit == b.unit && a.neighbouring == b.neighbouring && a.sampling == b.sampling &&
+         a.sampling_rate == b.sampling_rate && a.noise_stddev == b.noise_stddev &&
+         a.clip_norm == b.clip_norm && a.pool == b.pool && a.least == b.least;
+}
+
+bool PromisesNothing(const SamplingEvent& event) {
+  return event.noise_stddev == 0 && event.sampling_rate > 0;
+}
+
+PrivacySpending::PrivacySpending(const SpendingTerms& terms)
+    : terms_(terms),
+      fixed_l_(
+          FixedL(terms.budget_epsilon > 0 ? terms.budget_epsilon : kNominalBudget, terms.delta)) {}
+
+absl::StatusOr<PrivacySpending> PrivacySpending::Create(const SpendingTerms& terms) {
+  TACET_RETURN_IF_ERROR(CheckSpendingTerms(terms));
+  return PrivacySpending(terms);
+}
+
+absl::StatusOr<size_t> PrivacySpending::IndexOf(const SamplingEvent& event) {
+  for (size_t i = 0; i < events_.size(); ++i) {
+    if (SameEvent(events_[i].event, event)) return i;
+  }
+  TACET_RETURN_IF_ERROR(accounting::CheckEvent(event));
+  if (terms_.composition == Composition::kOneEvent && !events_.empty() &&
+      events_.front().count == 0) {
+    // It was asked about and never charged.
+    events_.clear();
+    moments_.clear();
+    last_that_fits_.reset();
+  }
+  if (terms_.composition == Composition::kOneEvent && !events_.empty()) {
+    const SamplingEvent& known = events_.front().event;
+    return base::FailedPrecondition(
+        "the charge ({} {}, noise {}, clip norm {}, rate {}) is not the event that this ledger "
+        "counts ({} {}, noise {}, clip norm {}, rate {}): it was made for one federation with "
+        "fixed settings",
+        accounting::SamplingName(event.sampling), accounting::NeighbouringName(event.neighbouring),
+        event.noise_stddev, event.clip_norm, event.sampling_rate,
+        accounting::SamplingName(known.sampling), accounting::NeighbouringName(known.neighbouring),
+        known.noise_stddev, known.clip_norm, known.sampling_rate);
+  }
+  Moments moments;
+  if (CostsNothing(event)) {
+    moments.integer.assign(kOrders, 0);
+  } else if (PromisesNothing(event)) {
+    moments.integer.assign(kOrders, kInfinity);
+    moments.fixed = kInfinity;
+  } else {
+    if (terms_.composition == Composition::kOneEvent) {
+      for (int l = 1; l <= kOrders; ++l) {
+        moments.integer.push_back(accounting::LogMomentReal(event, l));
+      }
+    }
+    moments.fixed = accounting::LogMomentReal(event, fixed_l_);
+    if (!(moments.fixed >= 0)) moments.fixed = kInfinity;
+  }
+  events_.push_back({.event = event, .count = 0});
+  moments_.push_back(std::move(moments));
+  return events_.size() - 1;
+}
+
+absl::Status PrivacySpending::Add(const SamplingEvent& event, uint64_t count) {
+  TACET_ASSIGN_OR_RETURN(const size_t index, IndexOf(event));
+  events_[index].count = SaturatingAdd(events_[index].count, count);
+  return absl::OkStatus();
+}
+
+uint64_t PrivacySpending::charges() const {
+  uint64_t total = 0;
+  for (const CountedEvent& counted : events_) total = SaturatingAdd(total, counted.count);
+  return total;
+}
+
+double PrivacySpending::FixedOrderEpsilon(size_t index, uint64_t more) const {
+  double log_moment = 0;
+  bool releases = false;
+  for (size_t i = 0; i < events_.size(); ++i) {
+    const uint64_t count = SaturatingAdd(events_[i].count, i == index ? more : 0);
+    if (count == 0 || CostsNothing(events_[i].event)) continue;
+    releases = true;
+    log_moment += static_cast<double>(count) * moments_[i].fixed;
+  }
+  return releases ? Convert(log_moment, fixed_l_, terms_.delta) : 0;
+}
+
+double PrivacySpending::CheapEpsilon(uint64_t count) const {
+  double smallest = FixedOrderEpsilon(0, count - std::min(count, events_[0].count));
+  for (int l = 1; l <= kOrders; ++l) {
+    smallest = std::min(smallest, Convert(static_cast<double>(count) * moments_[0].integer[l - 1],
+                                          l, terms_.delta));
+  }
+  return smallest;
+}
+
+bool PrivacySpending::FitsByBestBound(uint64_t count) const {
+  if (CheapEpsilon(count) <= terms_.budget_epsilon) return true;
+  const std::vector<RepeatedEvent> stream = accounting::Repeated(events_[0].event, count);
+  // The arguments were checked when the event came; an accountant that fails allows nothing.
+  const auto rdp = accounting::RdpEpsilon(stream, terms_.delta);
+  if (rdp.ok() && rdp->epsilon <= terms_.budget_epsilon) return true;
+  const auto pld = accounting::PldEpsilon(stream, terms_.delta);
+  if (pld.ok() && pld->epsilon <= terms_.budget_epsilon) return true;
+  if (pld.ok() && pld->epsilon_lower > terms_.budget_epsilon) return false;
+  const auto tight = accounting::FixedSizeEpsilon(stream, terms_.delta);
+  return tight.ok() && tight->has_value() && (*tight)->epsilon <= terms_.budget_epsilon;
+}
+
+uint64_t PrivacySpending::LastCountThatFits(uint64_t from) const {
+  // Double the step while it fits, then halve the interval; ends below 2^62.
+  uint64_t good = from;
+  uint64_t step = std::max<uint64_t>(1, from / 16);
+  while (good < uint64_t{1} << 61 && FitsByBestBound(good + step)) {
+    good += step;
+    step *= 2;
+  }
+  uint64_t bad = good + step;
+  while (bad - good > 1) {
+    const uint64_t middle = good + (bad - good) / 2;
+    (FitsByBestBound(middle) ? good : bad) = middle;
+  }
+  return good;
+}
+
+bool PrivacySpending::Fits(size_t index, uint64_t more) {
+  if (terms_.budget_epsilon == 0 || more == 0 || CostsNothing(events_[index].event)) return true;
+  if (PromisesNothing(events_[index].event)) return false;
+  if (terms_.composition == Composition::kAnyEvents) {
+    return FixedOrderEpsilon(index, more) <= terms_.budget_epsilon;
+  }
+  const uint64_t count = SaturatingAdd(events_[0].count, more);
+  if (last_that_fits_.has_value()) return count <= *last_that_fits_;
+  if (CheapEpsilon(count) <= terms_.budget_epsilon) return true;
+  // From the last count that the cheap bound allows, so that few loss distributions are needed.
+  uint64_t good = 0;
+  uint64_t bad = count;
+  while (bad - good > 1) {
+    const uint64_t middle = good + (bad - good) / 2;
+    (CheapEpsilon(middle) <= terms_.budget_epsilon ? good : bad) = middle;
+  }
+  last_that_fits_ = LastCountThatFits(good);
+  return count <= *last_that_fits_;
+}
+
+absl::Status PrivacySpending::CheckRoomFor(const SamplingEvent& event, uint64_t count) {
+  TACET_ASSIGN_OR_RETURN(const size_t index, IndexOf(event));
+  if (Fits(index, count)) return absl::OkStatus();
+  if (PromisesNothing(event)) {
+    return base::ResourceExhausted(
+        "a release without noise promises nothing (epsilon is infinite), the budget is "
+        "epsilon {} at delta {}",
+        terms_.budget_epsilon, terms_.delta);
+  }
+  TACET_ASSIGN_OR_RETURN(const uint64_t fits, ChargesThatFit(event, count));
+  TACET_ASSIGN_OR_RETURN(const SpentEpsilon spent, Epsilon());
+  PrivacySpending after = *this;
+  after.events_[index].count = SaturatingAdd(after.events_[index].count, count);
+  TACET_ASSIGN_OR_RETURN(const SpentEpsilon next, after.Epsilon());
+  return base::ResourceExhausted(
+      "epsilon would be {:.6g} ({}) after {} more, the budget is {} at delta {}: {} charges have "
+      "spent {:.6g}, {} more of this kind fit",
+      next.epsilon, next.accountant, count, terms_.budget_epsilon, terms_.delta, charges(),
+      spent.epsilon, fits);
+}
+
+absl::StatusOr<uint64_t> PrivacySpending::ChargesThatFit(const SamplingEvent& event,
+                                                         uint64_t most) {
+  TACET_ASSIGN_OR_RETURN(const size_t index, IndexOf(event));
+  if (Fits(index, most)) return most;
+  uint64_t good = 0;
+  uint64_t bad = most;
+  while (bad - good > 1) {
+    const uint64_t middle = good + (bad - good) / 2;
+    (Fits(index, middle) ? good : bad) = middle;
+  }
+  return good;
+}
+
+absl::StatusOr<SpentEpsilon> PrivacySpending::Epsilon() const {
+  SpentEpsilon spent;
+  spent.fixed_order = fixed_order();
+  const std::vector<RepeatedEvent> stream = StreamOf(events_);
+  spent.accountants_are_valid = terms_.composition == Composition::kOneEvent || stream.size() <= 1;
+  if (stream.empty()) {
+    spent.pld = 0;
+    return spent;
+  }
+  for (const CountedEvent& counted : events_) {
+    if (counted.count > 0 && PromisesNothing(counted.event)) {
+      spent.epsilon = spent.moments = spent.rdp = spent.fixed_order_rdp = kInfinity;
+      spent.pld = kInfinity;
+      return spent;
+    }
+  }
+  spent.fixed_order_rdp = FixedOrderEpsilon(0, 0);
+  spent.moments = kInfinity;
+  std::vector<double> log_moments(accounting::MomentsAccountant::kPaperOrders, 0.0);
+  for (const RepeatedEvent& repeated : stream) {
+    TACET_ASSIGN_OR_RETURN(const accounting::MomentsAccountant moments,
+                           accounting::MomentsAccountant::CreateForMixture(repeated.round));
+    for (int l = 1; l <= moments.max_order(); ++l) {
+      log_moments[l - 1] += static_cast<double>(repeated.count) * moments.LogMomentOfOrder(l);
+    }
+  }
+  for (size_t i = 0; i < log_moments.size(); ++i) {
+    const double order = static_cast<double>(i + 1);
+    spent.moments = std::min(spent.moments, (log_moments[i] - std::log(terms_.delta)) / order);
+  }
+  spent.rdp = spent.fixed_order_rdp;
+  if (stream.size() <= kMostRdpEvents) {
+    TACET_ASSIGN_OR_RETURN(const accounting::RdpResult rdp,
+                           accounting::RdpEpsilon(stream, terms_.delta));
+    spent.rdp = rdp.epsilon;
+  }
+  if (stream.size() <= kMostPldEvents) {
+    TACET_ASSIGN_OR_RETURN(const accounting::PldResult pld,
+                           accounting::PldEpsilon(stream, terms_.delta));
+    spent.pld = pld.epsilon;
+    TACET_ASSIGN_OR_RETURN(const std::optional<accounting::FixedSizeResult> tight,
+                           accounting::FixedSizeEpsilon(stream, terms_.delta));
+    if (tight) spent.fixed_size_tight = tight->epsilon;
+  }
+  spent.epsilon = spent.fixed_order_rdp;
+  spent.accountant = "fixed-order-rdp";
+  if (spent.accountants_are_valid) {
+    const auto take = [&](double epsilon, std::string_view name) {
+      if (epsilon <= spent.epsilon) {
+        spent.epsilon = epsilon;
+        spent.accountant = name;
+      }
+    };
+    take(spent.rdp, "rdp");
+    take(spent.pld.value_or(kInfinity), "pld");
+    take(spent.fixed_size_tight.value_or(kInfinity), "fixed-size-tight");
+  }
+  return spent;
+}
+
+}  // namespace tacet::accounting

@@ -1,0 +1,121 @@
+// What a stream of charges costs, kept up to date charge by charge, and how much of a budget is
+// left.
+#ifndef TACET_ACCOUNTING_PRIVACY_FILTER_H_
+#define TACET_ACCOUNTING_PRIVACY_FILTER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/accounting/privacy_event.h"
+
+namespace tacet::accounting {
+
+// How charges are added up against a budget, fixed before the first one.
+//   one-event   every charge is the same event, so the schedule cannot depend on what earlier
+//               releases showed: any accountant may judge, and the smallest valid bound does.
+//   any-events  noise, rate or clip norm may differ from charge to charge and may have been chosen
+//               after earlier releases were seen. Then one Renyi order, fixed beforehand, judges:
+//               the sum of its moments is a valid filter (Feldman, Zrnic 2021), a minimum over
+//               orders or accountants is not.
+enum class Composition : uint8_t { kOneEvent = 1, kAnyEvents = 2 };
+
+std::string_view CompositionName(Composition composition);
+absl::StatusOr<Composition> ParseComposition(std::string_view name);
+
+struct SpendingTerms {
+  double budget_epsilon = 0;  // > 0, finite; 0: no budget
+  double delta = 1e-5;        // in (0, 1)
+  Composition composition = Composition::kOneEvent;
+};
+
+// InvalidArgument names the field, its value and its range.
+absl::Status CheckSpendingTerms(const SpendingTerms& terms);
+
+// Equal events, counted.
+struct CountedEvent {
+  accounting::SamplingEvent event;
+  uint64_t count = 0;
+};
+bool SameEvent(const accounting::SamplingEvent& a, const accounting::SamplingEvent& b);
+// True when such a release promises nothing: no noise, somebody is sampled.
+bool PromisesNothing(const accounting::SamplingEvent& event);
+
+// Upper bounds of what was spent; infinite without a guarantee, 0 when nothing was charged.
+struct SpentEpsilon {
+  double epsilon = 0;  // the headline: the smallest bound that is valid here
+  // That it is by: rdp, pld, fixed-size-tight, fixed-order-rdp.
+  std::string accountant = "rdp";
+  double moments = 0;                      // the paper's accountant, for comparison
+  double rdp = 0;                          // at the fixed order with more than kMostRdpEvents
+  std::optional<double> pld;               // absent with more than kMostPldEvents different events
+  std::optional<double> fixed_size_tight;  // absent where it does not apply
+  double fixed_order_rdp = 0;              // at `fixed_order`, the judge of any-events
+  double fixed_order = 0;                  // a > 1
+  // False for any-events with several different events: the three accountants then hold only if
+  // all events were fixed before the first release.
+  bool accountants_are_valid = true;
+};
+
+class PrivacySpending {
+ public:
+  // More different events are not composed by loss distributions: that would cost seconds.
+  static constexpr size_t kMostPldEvents = 16;
+  // More are not minimised over the orders.
+  static constexpr size_t kMostRdpEvents = 256;
+
+  static absl::StatusOr<PrivacySpending> Create(const SpendingTerms& terms);
+
+  // Adds what has been spent, within the budget or not. InvalidArgument for an event out of range;
+  // FailedPrecondition for a second kind of event under one-event composition. Counts saturate.
+  absl::Status Add(const accounting::SamplingEvent& event, uint64_t count = 1);
+
+  // OK when the budget still holds after `count` more; ResourceExhausted with the numbers
+  // otherwise. Without a budget always OK. Costs microseconds until the cheapest bound reaches the
+  // budget; then, once, about ten loss distributions to find the last count that fits.
+  absl::Status CheckRoomFor(const accounting::SamplingEvent& event, uint64_t count = 1);
+
+  // How many more charges of `event` fit, at most `most`.
+  absl::StatusOr<uint64_t> ChargesThatFit(const accounting::SamplingEvent& event, uint64_t most);
+
+  // All accountants: 0.1 s at the paper's setting.
+  absl::StatusOr<SpentEpsilon> Epsilon() const;
+
+  const SpendingTerms& terms() const { return terms_; }
+  const std::vector<CountedEvent>& events() const { return events_; }
+  uint64_t charges() const;
+  // a = l + 1 of the fixed order: the best one for a Gaussian whose whole budget is spent.
+  double fixed_order() const { return fixed_l_ + 1; }
+
+ private:
+  // Log-moments of one event.
+  struct Moments {
+    std::vector<double> integer;  // of orders l = 1, 2, ...
+    double fixed = 0;             // of fixed_l_
+  };
+
+  explicit PrivacySpending(const SpendingTerms& terms);
+
+  // The place of `event` in events_, added with count 0 if it is new.
+  absl::StatusOr<size_t> IndexOf(const accounting::SamplingEvent& event);
+  bool Fits(size_t index, uint64_t more);
+  double FixedOrderEpsilon(size_t index, uint64_t more) const;
+  double CheapEpsilon(uint64_t count) const;        // one-event, from integer orders
+  bool FitsByBestBound(uint64_t count) const;       // one-event, all accountants
+  uint64_t LastCountThatFits(uint64_t from) const;  // one-event
+
+  SpendingTerms terms_;
+  double fixed_l_;
+  std::vector<CountedEvent> events_;
+  std::vector<Moments> moments_;  // by event
+  std::optional<uint64_t> last_that_fits_;
+};
+
+}  // namespace tacet::accounting
+
+#endif  // TACET_ACCOUNTING_PRIVACY_FILTER_H_

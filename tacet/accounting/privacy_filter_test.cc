@@ -1,0 +1,192 @@
+#include "tacet/accounting/privacy_filter.h"
+
+#include <cmath>
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/accounting/fixed_size_accountant.h"
+#include "tacet/accounting/moments_accountant.h"
+#include "tacet/accounting/pld_accountant.h"
+#include "tacet/accounting/rdp_accountant.h"
+#include "tacet/base/status.h"
+
+namespace tacet::accounting {
+namespace {
+
+using accounting::SamplingEvent;
+using ::testing::HasSubstr;
+
+SamplingEvent Paper() {
+  SamplingEvent event;
+  event.sampling = accounting::Sampling::kFixedSize;
+  event.sampling_rate = 1000.0 / 3596;
+  event.noise_stddev = 6;
+  return event;
+}
+
+PrivacySpending Spending(double budget, Composition composition = Composition::kOneEvent) {
+  auto spending = PrivacySpending::Create({.budget_epsilon = budget, .composition = composition});
+  EXPECT_TRUE(spending.ok()) << spending.status();
+  return *std::move(spending);
+}
+
+TEST(PrivacySpendingTest, ThePapersHundredRounds) {
+  PrivacySpending spending = Spending(0);
+  ASSERT_TRUE(spending.Add(Paper(), 100).ok());
+  const auto spent = spending.Epsilon();
+  ASSERT_TRUE(spent.ok()) << spent.status();
+  EXPECT_NEAR(spent->moments, 5.3056767961846457, 1e-9);
+  EXPECT_NEAR(spent->rdp, 4.9100, 1e-3);  // of the envelope
+  EXPECT_NEAR(*spent->pld, 4.5288, 1e-3);
+  EXPECT_EQ(spent->accountant, "fixed-size-tight");
+  EXPECT_EQ(spent->epsilon, *spent->fixed_size_tight);
+  EXPECT_LE(spent->epsilon, 4.312);
+  EXPECT_TRUE(spent->accountants_are_valid);
+  EXPECT_GE(spent->fixed_order_rdp, spent->rdp - 1e-9);
+  // One by one is the same.
+  PrivacySpending one_by_one = Spending(0);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(one_by_one.Add(Paper()).ok());
+  EXPECT_EQ(one_by_one.Epsilon()->epsilon, spent->epsilon);
+  EXPECT_EQ(one_by_one.charges(), 100u);
+}
+
+TEST(PrivacySpendingTest, NothingChargedCostsNothing) {
+  const PrivacySpending spending = Spending(1);
+  EXPECT_EQ(spending.Epsilon()->epsilon, 0);
+  EXPECT_EQ(spending.charges(), 0u);
+}
+
+// Own seals are not amplified; at the amplified rate 28 participations would be far too little.
+TEST(PrivacySpendingTest, TheTwoRulesOfCharging) {
+  SamplingEvent own = Paper();
+  own.sampling = accounting::Sampling::kNone;
+  own.sampling_rate = 1;
+  PrivacySpending seals = Spending(0);
+  ASSERT_TRUE(seals.Add(own, 28).ok());
+  EXPECT_NEAR(seals.Epsilon()->epsilon, 8.57, 0.01);
+  PrivacySpending mixed = Spending(0);
+  ASSERT_TRUE(mixed.Add(Paper(), 28).ok());
+  EXPECT_NEAR(mixed.Epsilon()->epsilon, 2.18, 0.01);
+}
+
+TEST(PrivacySpendingTest, OneEventIsJudgedByTheSmallestValidBound) {
+  const double budget = 4.6;  // above PLD (4.5288) and the tight accountant (4.31) of 100 rounds
+  PrivacySpending spending = Spending(budget);
+  uint64_t charged = 0;
+  absl::Status room;
+  while ((room = spending.CheckRoomFor(Paper())).ok()) {
+    ASSERT_TRUE(spending.Add(Paper()).ok());
+    ASSERT_LT(++charged, 200u);
+  }
+  EXPECT_GT(charged, 103u);  // the last that PLD allows
+  const auto best = [](uint64_t count) {
+    const auto stream = accounting::Repeated(Paper(), count);
+    return std::min(accounting::PldEpsilon(stream, 1e-5)->epsilon,
+                    (*accounting::FixedSizeEpsilon(stream, 1e-5))->epsilon);
+  };
+  EXPECT_LE(best(charged), budget);
+  EXPECT_GT(best(charged + 1), budget);
+  EXPECT_EQ(room.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(base::Message(room), HasSubstr("after 1 more, the budget is 4.6 at delta 1e-05"));
+  EXPECT_THAT(base::Message(room), HasSubstr("0 more of this kind fit"));
+  EXPECT_EQ(*Spending(budget).ChargesThatFit(Paper(), 1000), charged);
+  EXPECT_EQ(*Spending(budget).ChargesThatFit(Paper(), 7), 7u);
+  EXPECT_EQ(*Spending(0).ChargesThatFit(Paper(), 1000), 1000u);
+}
+
+TEST(PrivacySpendingTest, AnyEventsAreJudgedByOneFixedOrder) {
+  SamplingEvent louder = Paper();
+  louder.noise_stddev = 4;
+  PrivacySpending spending = Spending(4.6, Composition::kAnyEvents);
+  ASSERT_TRUE(spending.Add(Paper(), 50).ok());
+  const uint64_t fits = *spending.ChargesThatFit(louder, 1000);
+  EXPECT_GT(fits, 5u);
+  ASSERT_TRUE(spending.Add(louder, fits).ok());
+  EXPECT_FALSE(spending.CheckRoomFor(louder).ok());
+  const auto spent = spending.Epsilon();
+  EXPECT_FALSE(spent->accountants_are_valid);
+  EXPECT_EQ(spent->accountant, "fixed-order-rdp");
+  EXPECT_LE(spent->epsilon, 4.6);
+  // The order is the whole stream's best but for little, and never gives less than the minimum.
+  EXPECT_GE(spent->epsilon, spent->rdp);
+  EXPECT_LT(spent->epsilon, 1.05 * spent->rdp);
+}
+
+// For one Gaussian the fixed order is the best one at the budget, whatever the budget.
+TEST(PrivacySpendingTest, TheFixedOrderIsGoodAtTheBudget) {
+  for (const double budget : {0.1, 1.0, 5.0, 30.0}) {
+    SamplingEvent event = Paper();
+    event.sampling = accounting::Sampling::kNone;
+    event.sampling_rate = 1;
+    event.noise_stddev = 300 / budget;
+    PrivacySpending spending = Spending(budget, Composition::kAnyEvents);
+    const uint64_t fits = *spending.ChargesThatFit(event, uint64_t{1} << 40);
+    const auto best = accounting::RdpEpsilon(accounting::Repeated(event, fits + 1), 1e-5);
+    EXPECT_GT(best->epsilon, 0.85 * budget) << budget;
+    EXPECT_GT(fits, 10u);
+  }
+}
+
+TEST(PrivacySpendingTest, OneEventRefusesAnother) {
+  PrivacySpending spending = Spending(5);
+  SamplingEvent other = Paper();
+  other.noise_stddev = 7;
+  EXPECT_TRUE(spending.CheckRoomFor(other).ok());  // asking fixes nothing
+  ASSERT_TRUE(spending.Add(Paper()).ok());
+  const absl::Status refused = spending.Add(other);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(refused), HasSubstr("noise 7"));
+  EXPECT_EQ(spending.charges(), 1u);
+}
+
+TEST(PrivacySpendingTest, WithoutNoiseEpsilonIsInfinite) {
+  SamplingEvent none = Paper();
+  none.noise_stddev = 0;
+  for (const Composition composition : {Composition::kOneEvent, Composition::kAnyEvents}) {
+    PrivacySpending unlimited = Spending(0, composition);
+    EXPECT_TRUE(unlimited.CheckRoomFor(none).ok());
+    ASSERT_TRUE(unlimited.Add(none).ok());
+    EXPECT_TRUE(std::isinf(unlimited.Epsilon()->epsilon));
+    PrivacySpending limited = Spending(1e9, composition);
+    const absl::Status refused = limited.CheckRoomFor(none);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_THAT(base::Message(refused), HasSubstr("epsilon is infinite"));
+  }
+}
+
+TEST(PrivacySpendingTest, NobodySampledCostsNothing) {
+  SamplingEvent nobody = Paper();
+  nobody.sampling_rate = 0;
+  nobody.noise_stddev = 0;
+  PrivacySpending spending = Spending(1);
+  EXPECT_TRUE(spending.CheckRoomFor(nobody, 1000).ok());
+  ASSERT_TRUE(spending.Add(nobody, 1000).ok());
+  EXPECT_EQ(spending.Epsilon()->epsilon, 0);
+}
+
+TEST(PrivacySpendingTest, CountsDoNotWrapAround) {
+  PrivacySpending spending = Spending(1, Composition::kAnyEvents);
+  ASSERT_TRUE(spending.Add(Paper(), std::numeric_limits<uint64_t>::max()).ok());
+  ASSERT_TRUE(spending.Add(Paper(), 2).ok());
+  EXPECT_EQ(spending.charges(), std::numeric_limits<uint64_t>::max());
+  EXPECT_FALSE(spending.CheckRoomFor(Paper()).ok());
+}
+
+TEST(PrivacySpendingTest, TermsOutOfRangeAreNamed) {
+  const auto refusal = [](const SpendingTerms& terms) {
+    const auto spending = PrivacySpending::Create(terms);
+    EXPECT_EQ(spending.status().code(), absl::StatusCode::kInvalidArgument);
+    return base::Message(spending.status());
+  };
+  EXPECT_THAT(refusal({.budget_epsilon = -1}), HasSubstr("budget is epsilon -1"));
+  EXPECT_THAT(refusal({.budget_epsilon = std::nan("")}), HasSubstr("budget is epsilon nan"));
+  EXPECT_THAT(refusal({.delta = 0}), HasSubstr("delta is 0"));
+  EXPECT_THAT(refusal({.composition = static_cast<Composition>(9)}), HasSubstr("number 9"));
+  EXPECT_THAT(base::Message(ParseComposition("some").status()), HasSubstr("one-event or any"));
+  EXPECT_EQ(*ParseComposition("any-events"), Composition::kAnyEvents);
+}
+
+}  // namespace
+}  // namespace tacet::accounting

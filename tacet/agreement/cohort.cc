@@ -1,0 +1,59 @@
+#include "tacet/agreement/cohort.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+#include <boost/math/distributions/binomial.hpp>
+
+namespace tacet::agreement {
+namespace {
+
+constexpr double kTailProbability = 1e-9;
+
+}  // namespace
+
+std::vector<uint64_t> DrawCohort(accounting::Sampling sampling, uint64_t clients, uint32_t cohort,
+                                 crypto::Random& random) {
+  std::vector<uint64_t> chosen;
+  if (sampling == accounting::Sampling::kPoisson) {
+    for (uint64_t client = 0; client < clients; ++client) {
+      if (random.Below(clients) < cohort) chosen.push_back(client);  // probability cohort / clients
+    }
+    return chosen;
+  }
+  // The first `cohort` steps of a Fisher-Yates shuffle.
+  std::vector<uint64_t> order(clients);
+  std::iota(order.begin(), order.end(), uint64_t{0});
+  for (uint32_t i = 0; i < cohort; ++i) {
+    std::swap(order[i], order[i + random.Below(clients - i)]);
+  }
+  chosen.assign(order.begin(), order.begin() + cohort);
+  std::ranges::sort(chosen);
+  return chosen;
+}
+
+std::vector<uint64_t> NotIn(std::span<const uint64_t> cohort, uint64_t clients) {
+  std::vector<uint64_t> all(clients), others;
+  std::iota(all.begin(), all.end(), uint64_t{0});
+  std::ranges::set_difference(all, cohort, std::back_inserter(others));
+  return others;
+}
+
+CohortRange ExpectedCohortRange(accounting::Sampling sampling, uint64_t clients, uint32_t cohort) {
+  if (sampling == accounting::Sampling::kFixedSize) return {cohort, cohort};
+  const double probability = static_cast<double>(cohort) / static_cast<double>(clients);
+  const boost::math::binomial_distribution<double> size(static_cast<double>(clients), probability);
+  // Walk outwards from the mean; the distribution functions are exact to far below the threshold.
+  uint32_t smallest = cohort;
+  while (smallest > 1 && boost::math::cdf(size, smallest - 1) >= kTailProbability) --smallest;
+  uint32_t largest = cohort;
+  while (largest < clients &&
+         boost::math::cdf(boost::math::complement(size, largest)) >= kTailProbability) {
+    ++largest;
+  }
+  return {smallest, largest};
+}
+
+}  // namespace tacet::agreement

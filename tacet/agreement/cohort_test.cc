@@ -1,0 +1,75 @@
+#include "tacet/agreement/cohort.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "gtest/gtest.h"
+
+namespace tacet::agreement {
+namespace {
+
+using accounting::Sampling;
+
+crypto::Random TestRandom(uint64_t seed) {
+  crypto::InsecureSeededEntropy entropy(seed, "cohort test");
+  return crypto::Random::FromEntropy(entropy);
+}
+
+TEST(CohortTest, FixedSizeIsExactDistinctAndSorted) {
+  crypto::Random random = TestRandom(1);
+  for (const uint32_t cohort : {1u, 7u, 99u, 100u}) {
+    const auto chosen = DrawCohort(Sampling::kFixedSize, 100, cohort, random);
+    EXPECT_EQ(chosen.size(), cohort);
+    EXPECT_TRUE(std::ranges::is_sorted(chosen));
+    EXPECT_EQ(std::set<uint64_t>(chosen.begin(), chosen.end()).size(), cohort);
+    EXPECT_LT(chosen.back(), 100u);
+  }
+}
+
+// False alarm 1e-9 (Bonferroni over 50 clients, 6.7 standard deviations); a client drawn 5 % too
+// often would be noticed with probability above 0.99.
+TEST(CohortTest, EveryClientIsDrawnEquallyOften) {
+  for (const Sampling sampling : {Sampling::kFixedSize, Sampling::kPoisson}) {
+    crypto::Random random = TestRandom(2);
+    constexpr int kDraws = 50000;
+    std::vector<int> seen(50);
+    for (int draw = 0; draw < kDraws; ++draw) {
+      for (const uint64_t client : DrawCohort(sampling, 50, 20, random)) ++seen[client];
+    }
+    const double expected = kDraws * 0.4;
+    for (const int count : seen) EXPECT_NEAR(count, expected, 6.7 * std::sqrt(expected * 0.6));
+  }
+}
+
+// False alarm below 1e-9 (6.2 standard deviations of each moment); fixed-size cohorts, whose
+// variance is 0, and a rate off by 2 % would be noticed with probability above 0.99.
+TEST(CohortTest, PoissonCohortsHaveABinomialSize) {
+  crypto::Random random = TestRandom(3);
+  constexpr int kDraws = 20000;
+  double sum = 0, squares = 0;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    const double size = static_cast<double>(DrawCohort(Sampling::kPoisson, 200, 50, random).size());
+    sum += size;
+    squares += (size - 50) * (size - 50);
+  }
+  const double variance = 200 * 0.25 * 0.75;
+  EXPECT_NEAR(sum / kDraws, 50, 6.2 * std::sqrt(variance / kDraws));
+  EXPECT_NEAR(squares / kDraws, variance, 6.2 * variance * std::sqrt(2.0 / kDraws));
+}
+
+TEST(CohortTest, ExpectedRange) {
+  const CohortRange fixed = ExpectedCohortRange(Sampling::kFixedSize, 3596, 1000);
+  EXPECT_EQ(fixed.smallest, 1000u);
+  EXPECT_EQ(fixed.largest, 1000u);
+  // Six standard deviations, 26.9 each, around 1000.
+  const CohortRange poisson = ExpectedCohortRange(Sampling::kPoisson, 3596, 1000);
+  EXPECT_NEAR(poisson.smallest, 1000 - 6 * 26.9, 8);
+  EXPECT_NEAR(poisson.largest, 1000 + 6 * 26.9, 8);
+  // A small federation may all but surely only count on one participant; never on none.
+  EXPECT_EQ(ExpectedCohortRange(Sampling::kPoisson, 10, 2).smallest, 1u);
+  EXPECT_EQ(ExpectedCohortRange(Sampling::kPoisson, 10, 10).smallest, 10u);
+}
+
+}  // namespace
+}  // namespace tacet::agreement

@@ -1,0 +1,214 @@
+#include "tacet/agreement/manifest_bytes.h"
+
+#include <algorithm>
+#include <string>
+
+#include "tacet/base/status.h"
+#include "tacet/secagg/wire.h"
+
+namespace tacet::agreement {
+namespace {
+
+constexpr std::string_view kMagic = "TCTM";
+constexpr size_t kMostNameBytes = 255;
+constexpr size_t kMostPartBytes = 1 << 16;
+
+// The smallest version that holds what differs from its default: older agreements keep their
+// digest.
+uint16_t VersionOf(const ManifestSpec& spec) {
+  if (spec.cover_uploads || spec.max_participations != 0) return 6;
+  if (spec.annex != crypto::Digest{}) return 5;
+  if (!spec.federated_part.empty()) return 4;
+  if (spec.unit != accounting::Unit::kClient ||
+      spec.neighbouring != accounting::Neighbouring::kReplaceOne || spec.colluders != 0) {
+    return 3;
+  }
+  return spec.plaintext_bits != 0 ? 2 : 1;
+}
+
+void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
+  const uint16_t version = VersionOf(spec);
+  writer.Raw(kMagic);
+  writer.U16(version);
+  writer.Blob(spec.model);
+  writer.U64(spec.dimension);
+  writer.Raw(spec.initial_model);
+  writer.U64(spec.clients);
+  writer.U32(spec.cohort);
+  writer.U32(spec.min_participants);
+  writer.U32(spec.rounds);
+  writer.U32(spec.attempts_per_round);
+  writer.U32(spec.spare_attempts);
+  writer.U32(spec.openers);
+  writer.Blob(accounting::SamplingName(spec.sampling));
+  writer.F64(spec.clip_norm);
+  writer.F64(spec.coordinate_bound);
+  writer.F64(spec.noise_stddev);
+  writer.F64(spec.scale);
+  writer.F64(spec.delta);
+  writer.U8(static_cast<uint8_t>(spec.sampler));
+  writer.U8(spec.without_noise ? 1 : 0);
+  writer.U8(spec.without_clipping ? 1 : 0);
+  writer.U8(static_cast<uint8_t>(spec.scheme));
+  writer.F64(spec.optimizer.learning_rate);
+  writer.F64(spec.optimizer.learning_rate_final);
+  writer.F64(spec.optimizer.momentum);
+  writer.F64(spec.budget_epsilon);
+  if (version >= 2) writer.U32(spec.plaintext_bits);
+  if (version >= 3) {
+    writer.Blob(accounting::UnitName(spec.unit));
+    writer.Blob(accounting::NeighbouringName(spec.neighbouring));
+    writer.F64(spec.record_rate);
+    writer.F64(spec.expected_batch);
+    writer.U32(spec.appearances);
+    writer.U32(spec.colluders);
+  }
+  if (version >= 4) {
+    writer.Blob(spec.federated_part);
+    writer.U64(spec.whole_dimension);
+  }
+  if (version >= 5) writer.Raw(spec.annex);
+  if (version >= 6) {
+    writer.U8(spec.cover_uploads ? 1 : 0);
+    writer.U32(spec.max_participations);
+  }
+}
+
+template <typename Parse>
+absl::Status ReadWord(base::ByteReader& reader, std::string_view field, Parse parse, auto& target) {
+  TACET_ASSIGN_OR_RETURN(const std::string word, reader.ReadString(kMostNameBytes, field));
+  auto value = parse(word);
+  if (!value.ok()) return base::DataLoss("manifest: {}", base::Message(value.status()));
+  target = *value;
+  return absl::OkStatus();
+}
+
+absl::Status ReadFlag(base::ByteReader& reader, std::string_view field, bool& target) {
+  TACET_ASSIGN_OR_RETURN(const uint8_t flag, reader.ReadU8(field));
+  target = flag != 0;
+  return absl::OkStatus();
+}
+
+absl::Status ReadMechanism(base::ByteReader& reader, ManifestSpec& spec) {
+  TACET_ASSIGN_OR_RETURN(spec.clip_norm, reader.ReadF64("clip norm"));
+  TACET_ASSIGN_OR_RETURN(spec.coordinate_bound, reader.ReadF64("coordinate bound"));
+  TACET_ASSIGN_OR_RETURN(spec.noise_stddev, reader.ReadF64("noise"));
+  TACET_ASSIGN_OR_RETURN(spec.scale, reader.ReadF64("scale"));
+  TACET_ASSIGN_OR_RETURN(spec.delta, reader.ReadF64("delta"));
+  TACET_ASSIGN_OR_RETURN(const uint8_t sampler, reader.ReadU8("sampler"));
+  if (sampler > static_cast<uint8_t>(dp::GaussianSampler::kZiggurat)) {
+    return base::DataLoss("manifest: there is no sampler {}", sampler);
+  }
+  spec.sampler = static_cast<dp::GaussianSampler>(sampler);
+  TACET_RETURN_IF_ERROR(ReadFlag(reader, "without noise", spec.without_noise));
+  TACET_RETURN_IF_ERROR(ReadFlag(reader, "without clipping", spec.without_clipping));
+  TACET_ASSIGN_OR_RETURN(const uint8_t scheme, reader.ReadU8("scheme"));
+  if (scheme < static_cast<uint8_t>(he::Scheme::kCompact) ||
+      scheme > static_cast<uint8_t>(he::Scheme::kPaperSecretKey)) {
+    return base::DataLoss("manifest: there is no scheme {}", scheme);
+  }
+  spec.scheme = static_cast<he::Scheme>(scheme);
+  return absl::OkStatus();
+}
+
+absl::Status ReadUnit(base::ByteReader& reader, ManifestSpec& spec) {
+  TACET_RETURN_IF_ERROR(ReadWord(reader, "unit", accounting::ParseUnit, spec.unit));
+  TACET_RETURN_IF_ERROR(
+      ReadWord(reader, "neighbours", accounting::ParseNeighbouring, spec.neighbouring));
+  TACET_ASSIGN_OR_RETURN(spec.record_rate, reader.ReadF64("record rate"));
+  TACET_ASSIGN_OR_RETURN(spec.expected_batch, reader.ReadF64("expected batch"));
+  TACET_ASSIGN_OR_RETURN(spec.appearances, reader.ReadU32("appearances"));
+  TACET_ASSIGN_OR_RETURN(spec.colluders, reader.ReadU32("colluders"));
+  return absl::OkStatus();
+}
+
+absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
+  TACET_RETURN_IF_ERROR(reader.Expect(base::AsBytes(kMagic), "magic"));
+  TACET_ASSIGN_OR_RETURN(const uint16_t version, reader.ReadU16("version"));
+  if (version < 1 || version > 6) {
+    return base::DataLoss("manifest: version {}, this program reads 1 to 6", version);
+  }
+  TACET_ASSIGN_OR_RETURN(spec.model, reader.ReadString(kMostNameBytes, "model"));
+  TACET_ASSIGN_OR_RETURN(spec.dimension, reader.ReadU64("dimension"));
+  TACET_ASSIGN_OR_RETURN(spec.initial_model, secagg::ReadArray<32>(reader, "initial model"));
+  TACET_ASSIGN_OR_RETURN(spec.clients, reader.ReadU64("clients"));
+  TACET_ASSIGN_OR_RETURN(spec.cohort, reader.ReadU32("cohort"));
+  TACET_ASSIGN_OR_RETURN(spec.min_participants, reader.ReadU32("min participants"));
+  TACET_ASSIGN_OR_RETURN(spec.rounds, reader.ReadU32("rounds"));
+  TACET_ASSIGN_OR_RETURN(spec.attempts_per_round, reader.ReadU32("attempts per round"));
+  TACET_ASSIGN_OR_RETURN(spec.spare_attempts, reader.ReadU32("spare attempts"));
+  TACET_ASSIGN_OR_RETURN(spec.openers, reader.ReadU32("openers"));
+  TACET_RETURN_IF_ERROR(ReadWord(reader, "sampling", accounting::ParseSampling, spec.sampling));
+  TACET_RETURN_IF_ERROR(ReadMechanism(reader, spec));
+  TACET_ASSIGN_OR_RETURN(spec.optimizer.learning_rate, reader.ReadF64("server learning rate"));
+  TACET_ASSIGN_OR_RETURN(spec.optimizer.learning_rate_final,
+                         reader.ReadF64("final server learning rate"));
+  TACET_ASSIGN_OR_RETURN(spec.optimizer.momentum, reader.ReadF64("momentum"));
+  TACET_ASSIGN_OR_RETURN(spec.budget_epsilon, reader.ReadF64("budget"));
+  if (version >= 2) {
+    TACET_ASSIGN_OR_RETURN(spec.plaintext_bits, reader.ReadU32("plaintext bits"));
+  }
+  if (version >= 3) TACET_RETURN_IF_ERROR(ReadUnit(reader, spec));
+  if (version >= 4) {
+    TACET_ASSIGN_OR_RETURN(spec.federated_part,
+                           reader.ReadString(kMostPartBytes, "federated part"));
+    TACET_ASSIGN_OR_RETURN(spec.whole_dimension, reader.ReadU64("whole dimension"));
+  }
+  if (version >= 5) {
+    TACET_ASSIGN_OR_RETURN(spec.annex, secagg::ReadArray<32>(reader, "annex"));
+  }
+  if (version >= 6) {
+    TACET_RETURN_IF_ERROR(ReadFlag(reader, "cover uploads", spec.cover_uploads));
+    TACET_ASSIGN_OR_RETURN(spec.max_participations, reader.ReadU32("max participations"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCanonical(std::span<const uint8_t> again, std::span<const uint8_t> bytes) {
+  if (std::ranges::equal(again, bytes)) return absl::OkStatus();
+  return base::DataLoss("manifest: the bytes are not in the canonical form");
+}
+
+}  // namespace
+
+base::Bytes AgreementBytes(const ManifestSpec& spec) {
+  base::ByteWriter writer;
+  WriteAgreement(spec, writer);
+  return writer.Take();
+}
+
+base::Bytes ManifestBytes(const ManifestSpec& spec) {
+  base::ByteWriter writer;
+  WriteAgreement(spec, writer);
+  for (const crypto::PublicKey& member : spec.members) writer.Raw(member);
+  return writer.Take();
+}
+
+absl::StatusOr<ManifestSpec> ReadAgreementBytes(std::span<const uint8_t> bytes) {
+  base::ByteReader reader(bytes, "manifest");
+  ManifestSpec spec;
+  TACET_RETURN_IF_ERROR(ReadAgreement(reader, spec));
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  TACET_RETURN_IF_ERROR(CheckCanonical(AgreementBytes(spec), bytes));
+  return spec;
+}
+
+absl::StatusOr<ManifestSpec> ReadManifestBytes(std::span<const uint8_t> bytes) {
+  base::ByteReader reader(bytes, "manifest");
+  ManifestSpec spec;
+  TACET_RETURN_IF_ERROR(ReadAgreement(reader, spec));
+  constexpr size_t kKeyBytes = sizeof(crypto::PublicKey);
+  if (reader.remaining() % kKeyBytes != 0 || reader.remaining() / kKeyBytes != spec.clients) {
+    return base::DataLoss("manifest: {} bytes of member keys for {} clients, expected {} each",
+                          reader.remaining(), spec.clients, kKeyBytes);
+  }
+  spec.members.reserve(spec.clients);
+  while (reader.remaining() > 0) {
+    TACET_ASSIGN_OR_RETURN(const auto key, secagg::ReadArray<kKeyBytes>(reader, "member key"));
+    spec.members.push_back(key);
+  }
+  TACET_RETURN_IF_ERROR(CheckCanonical(ManifestBytes(spec), bytes));
+  return spec;
+}
+
+}  // namespace tacet::agreement

@@ -1,0 +1,104 @@
+#include "tacet/agreement/manifest_bytes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/status.h"
+
+namespace tacet::agreement {
+namespace {
+
+using ::testing::HasSubstr;
+
+ManifestSpec Agreed() {
+  ManifestSpec spec;
+  spec.model = "logistic";
+  spec.dimension = 60;
+  spec.initial_model = crypto::Sha256(base::AsBytes("model"));
+  spec.clients = 6;
+  spec.cohort = 5;
+  spec.rounds = 20;
+  spec.coordinate_bound = 0.5;
+  spec.noise_stddev = 3;
+  spec.scale = 1e-2;
+  spec.budget_epsilon = 0;
+  spec.optimizer.momentum = 0.5;
+  for (uint8_t i = 0; i < 6; ++i) spec.members.push_back(crypto::PublicKey{i, 1});
+  return Manifest::Create(spec)->spec();
+}
+
+// One for each version.
+std::vector<ManifestSpec> OfEachVersion() {
+  std::vector<ManifestSpec> specs(6, Agreed());
+  specs[1].plaintext_bits = 24;
+  specs[2].neighbouring = accounting::Neighbouring::kZeroOut;
+  specs[3].federated_part = "dense2";
+  specs[3].whole_dimension = 100;
+  specs[4].annex = crypto::Sha256(base::AsBytes("annex"));
+  specs[5].max_participations = 7;
+  return specs;
+}
+
+TEST(ManifestBytesTest, WhatIsWrittenIsRead) {
+  uint8_t version = 1;
+  for (const ManifestSpec& spec : OfEachVersion()) {
+    const base::Bytes bytes = ManifestBytes(spec);
+    EXPECT_EQ(bytes[4], version++);
+    const auto read = ReadManifestBytes(bytes);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(ManifestBytes(*read), bytes);
+    const auto agreed = ReadAgreementBytes(AgreementBytes(spec));
+    ASSERT_TRUE(agreed.ok()) << agreed.status();
+    EXPECT_TRUE(agreed->members.empty());
+    EXPECT_EQ(AgreementBytes(*agreed), AgreementBytes(spec));
+    EXPECT_FALSE(ReadAgreementBytes(bytes).ok());
+    const auto manifest = Manifest::Create(*read);
+    ASSERT_TRUE(manifest.ok()) << manifest.status();
+    EXPECT_EQ(manifest->hash(), crypto::Sha256(bytes));
+    EXPECT_EQ(manifest->agreement(), crypto::Sha256(AgreementBytes(spec)));
+  }
+}
+
+TEST(ManifestBytesTest, ColludersAreReadWithEveryUnit) {
+  ManifestSpec spec = Agreed();
+  spec.colluders = 2;
+  const auto read = ReadManifestBytes(ManifestBytes(spec));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->colluders, 2u);
+}
+
+TEST(ManifestBytesTest, EveryByteCounts) {
+  for (const ManifestSpec& spec : OfEachVersion()) {
+    const base::Bytes bytes = ManifestBytes(spec);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      base::Bytes altered = bytes;
+      altered[i] ^= 1;
+      const auto read = ReadManifestBytes(altered);
+      EXPECT_TRUE(!read.ok() || ManifestBytes(*read) == altered) << i;
+      EXPECT_FALSE(ReadManifestBytes(std::span(bytes).first(i)).ok()) << i;
+    }
+  }
+}
+
+TEST(ManifestBytesTest, RefusesWhatIsNotCanonical) {
+  base::Bytes bytes = ManifestBytes(Agreed());
+  base::Bytes longer = bytes;
+  longer.push_back(0);
+  EXPECT_THAT(base::Message(ReadManifestBytes(longer).status()),
+              HasSubstr("193 bytes of member keys for 6 clients"));
+  base::Bytes newer = bytes;
+  newer[4] = 7;
+  EXPECT_THAT(base::Message(ReadManifestBytes(newer).status()),
+              HasSubstr("version 7, this program reads 1 to 6"));
+  // Version 2 with its field's default, which version 1 says.
+  ManifestSpec spec = Agreed();
+  spec.plaintext_bits = 7;
+  base::Bytes second = ManifestBytes(spec);
+  const size_t bits_at = AgreementBytes(spec).size() - 4;
+  ASSERT_EQ(second[bits_at], 7);
+  second[bits_at] = 0;
+  EXPECT_THAT(base::Message(ReadManifestBytes(second).status()), HasSubstr("canonical form"));
+}
+
+}  // namespace
+}  // namespace tacet::agreement

@@ -1,0 +1,457 @@
+#include "tacet/agreement/manifest.h"
+
+#include <cmath>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/accounting/privacy_rows.h"
+#include "tacet/base/status.h"
+
+namespace tacet::agreement {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+// The paper's setting with b = 0.1.
+ManifestSpec Paper() {
+  ManifestSpec spec;
+  spec.model = "femnist-cnn";
+  spec.dimension = 486654;
+  spec.clients = 3596;
+  spec.cohort = 1000;
+  spec.rounds = 100;
+  spec.coordinate_bound = 0.1;
+  spec.noise_stddev = 6;
+  spec.members.resize(3596);
+  return spec;
+}
+
+std::string Refusal(const ManifestSpec& spec) {
+  const auto manifest = Manifest::Create(spec);
+  EXPECT_FALSE(manifest.ok());
+  return base::Message(manifest.status());
+}
+
+TEST(ManifestTest, PlansThePapersSetting) {
+  const auto manifest = Manifest::Create(Paper());
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  const he::AggregationParams& aggregation = manifest->terms().aggregation();
+  EXPECT_EQ(aggregation.plaintext_bits(), 22u);
+  EXPECT_EQ(aggregation.lanes(), 4u);
+  EXPECT_EQ(manifest->spec().min_participants, 1000u);
+  EXPECT_GT(manifest->max_epsilon(), 5.3);
+  EXPECT_EQ(manifest->attempt_budget(), 110u);
+}
+
+// Figure 2 of the paper begins there: whoever knows the cohorts is promised an epsilon above 46.
+TEST(ManifestTest, PlansAThirdOfThePapersNoise) {
+  ManifestSpec spec = Paper();
+  spec.noise_stddev = 2;
+  spec.rounds = 40;
+  const auto manifest = Manifest::Create(spec);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_LT(manifest->max_epsilon(), accounting::kLargestCarriedEpsilon);
+  spec.noise_stddev = 0.3;
+  // The samplers' tails are too short for that epsilon, but the noise is what has to change.
+  EXPECT_THAT(Refusal(spec), EndsWith("protects nobody: raise `privacy.noise`"));
+  spec.noise_stddev = 0;
+  spec.target_epsilon = 1000;
+  spec.spare_attempts = 0;
+  EXPECT_THAT(Refusal(spec), EndsWith("protects nobody: lower `privacy.target_epsilon`"));
+}
+
+// Four hospitals, each patient's record protected.
+ManifestSpec Hospitals() {
+  ManifestSpec spec;
+  spec.model = "logistic";
+  spec.dimension = 60;
+  spec.clients = 4;
+  spec.rounds = 200;
+  spec.spare_attempts = 0;
+  spec.unit = accounting::Unit::kRecord;
+  spec.neighbouring = accounting::Neighbouring::kZeroOut;
+  spec.record_rate = 0.1;
+  spec.expected_batch = 73.6;
+  spec.clip_norm = 1;
+  spec.coordinate_bound = 32;
+  spec.noise_stddev = 3;
+  spec.scale = 1e-2;
+  spec.members.resize(4);
+  return spec;
+}
+
+TEST(ManifestTest, NamesThePartOfAModelThatIsFederated) {
+  const ManifestSpec whole = Paper();
+  ManifestSpec part = Paper();
+  part.dimension = 7998;
+  part.federated_part = "dense2";
+  part.whole_dimension = 486654;
+  const auto manifest = Manifest::Create(part);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  ManifestSpec same_size = whole;
+  same_size.dimension = 7998;
+  EXPECT_NE(manifest->agreement(), Manifest::Create(same_size)->agreement());
+  ManifestSpec other = part;
+  other.federated_part = "dense1.biases";
+  EXPECT_NE(manifest->agreement(), Manifest::Create(other)->agreement());
+  other = part;
+  other.whole_dimension = 486655;
+  EXPECT_NE(manifest->agreement(), Manifest::Create(other)->agreement());
+
+  part.whole_dimension = 7997;
+  EXPECT_THAT(Refusal(part), HasSubstr("has 7998 parameters of a model of 7997"));
+  part.federated_part.clear();
+  EXPECT_THAT(Refusal(part), HasSubstr("name a part and the size of the whole, or neither"));
+}
+
+// What helps a member with its work comes to the same agreement.
+TEST(ManifestTest, IsTheSameAgreementWithoutMembers) {
+  ManifestSpec spec = Paper();
+  const auto whole = Manifest::Create(spec);
+  EXPECT_THAT(base::Message(Manifest::CreateWithoutMembers(spec).status()),
+              HasSubstr("3596 member keys, none are expected"));
+  spec.members.clear();
+  EXPECT_THAT(Refusal(spec), HasSubstr("0 member keys for 3596 clients"));
+  const auto without = Manifest::CreateWithoutMembers(spec);
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_EQ(without->agreement(), whole->agreement());
+  EXPECT_NE(without->hash(), whole->hash());
+}
+
+TEST(ManifestTest, WithUnitRecordEverySiteIsInEveryRoundAndTheOtherSitesViewIsCharged) {
+  const auto manifest = Manifest::Create(Hospitals());
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_EQ(manifest->spec().cohort, 4u);
+  EXPECT_EQ(manifest->spec().min_participants, 4u);
+  EXPECT_EQ(manifest->spec().appearances, 1u);
+  EXPECT_DOUBLE_EQ(manifest->terms().mechanism().spec().coordinate_bound, 32);
+  EXPECT_DOUBLE_EQ(manifest->terms().mechanism().participant_stddev(), 1.5);
+  EXPECT_NEAR(manifest->max_epsilon(), 2.394, 0.001);
+  const accounting::SamplingEvent event = ChargedEvent(manifest->spec());
+  EXPECT_EQ(event.unit, accounting::Unit::kRecord);
+  EXPECT_EQ(event.neighbouring, accounting::Neighbouring::kZeroOut);
+  EXPECT_EQ(event.sampling, accounting::Sampling::kPoisson);
+  EXPECT_DOUBLE_EQ(event.sampling_rate, 0.1);
+  EXPECT_DOUBLE_EQ(event.noise_stddev, 3 * std::sqrt(0.75));
+}
+
+TEST(ManifestTest, ColludersLeaveSigma) {
+  ManifestSpec spec = Hospitals();
+  spec.colluders = 2;
+  const auto manifest = Manifest::Create(spec);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_DOUBLE_EQ(manifest->terms().mechanism().participant_stddev(), 3 / std::sqrt(2));
+  EXPECT_DOUBLE_EQ(ChargedEvent(manifest->spec()).noise_stddev, 3);
+  EXPECT_NEAR(manifest->max_epsilon(), 2.004, 0.001);
+}
+
+// One honest upload in a sum is no longer hidden by it: 0.1 planned this.
+TEST(ManifestTest, RefusesSumsWithFewerThanTwoHonestUploads) {
+  ManifestSpec spec = Hospitals();
+  spec.colluders = 3;
+  EXPECT_EQ(Manifest::Create(spec).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Refusal(spec),
+            "federation.min_participants is 4 and privacy.colluders is 3: at least 2 of a sum's "
+            "uploads must come from members outside the coalition, or the sum gives away a single "
+            "member's update; the federation needs 5 members or more, it has 4, or lower "
+            "privacy.colluders to 2");
+  spec.colluders = 100;
+  EXPECT_THAT(Refusal(spec), HasSubstr("needs 102 members or more, it has 4, or lower "
+                                       "privacy.colluders to 2"));
+  spec.colluders = 1;
+  spec.min_participants = 2;
+  EXPECT_THAT(Refusal(spec), HasSubstr("raise federation.min_participants to 3 or more, or lower "
+                                       "privacy.colluders to 0"));
+  spec.min_participants = 3;
+  EXPECT_TRUE(Manifest::Create(spec).ok());
+
+  for (const he::Scheme scheme :
+       {he::Scheme::kCompact, he::Scheme::kPaperPublicKey, he::Scheme::kPaperSecretKey}) {
+    ManifestSpec clients = Paper();
+    clients.scheme = scheme;
+    clients.plaintext_bits = 0;
+    clients.min_participants = 1;
+    EXPECT_THAT(Refusal(clients),
+                AllOf(HasSubstr("federation.min_participants is 1 and privacy.colluders is 0"),
+                      EndsWith("; raise federation.min_participants to 2 or more")));
+    clients.colluders = 998;
+    clients.min_participants = 999;
+    EXPECT_THAT(Refusal(clients), HasSubstr("raise federation.min_participants to 1000 or more"));
+    clients.min_participants = 1000;
+    EXPECT_TRUE(Manifest::Create(clients).ok()) << Manifest::Create(clients).status();
+  }
+}
+
+// A federation of one, and cohorts of one, are refused whatever else is agreed; not where nothing
+// is encrypted, as long as somebody's noise is left.
+TEST(ManifestTest, RefusesAFederationOfOneUnlessNothingIsEncrypted) {
+  ManifestSpec alone = Hospitals();
+  alone.clients = 1;
+  alone.members.resize(1);
+  EXPECT_THAT(Refusal(alone), HasSubstr("the federation needs 2 members or more, it has 1"));
+  alone.without_noise = true;
+  EXPECT_THAT(Refusal(alone), HasSubstr("at least 2 of a sum's uploads"));
+  alone.without_encryption = true;
+  EXPECT_TRUE(Manifest::Create(alone).ok()) << Manifest::Create(alone).status();
+  alone.without_noise = false;
+  EXPECT_TRUE(Manifest::Create(alone).ok()) << Manifest::Create(alone).status();
+
+  ManifestSpec cohort = Paper();
+  cohort.cohort = 1;
+  EXPECT_THAT(Refusal(cohort), EndsWith("; raise federation.cohort, now 1, to 2 or more"));
+
+  ManifestSpec clear = Hospitals();
+  clear.without_encryption = true;
+  clear.colluders = 4;
+  EXPECT_THAT(Refusal(clear),
+              HasSubstr("at least 1 of a sum's uploads must come from members outside "
+                        "the coalition, or nobody's noise is left"));
+  clear.colluders = 3;
+  EXPECT_TRUE(Manifest::Create(clear).ok()) << Manifest::Create(clear).status();
+}
+
+// Shares of noise do not depend on whom the guarantee is computed against.
+TEST(ManifestTest, WithUnitClientColludersAreARowOfTheGuarantee) {
+  ManifestSpec spec = Paper();
+  const auto without = Manifest::Create(spec);
+  spec.colluders = 30;
+  const auto with = Manifest::Create(spec);
+  ASSERT_TRUE(with.ok()) << with.status();
+  EXPECT_DOUBLE_EQ(with->terms().mechanism().participant_stddev(), 6 / std::sqrt(1000.0));
+  EXPECT_EQ(with->terms().mechanism().participant_stddev(),
+            without->terms().mechanism().participant_stddev());
+  EXPECT_NE(with->agreement(), without->agreement());
+  const auto colluders = [](const Manifest& manifest) {
+    const auto rows = accounting::PrivacyRows(PrivacyOf(manifest.spec(), 100));
+    double epsilon = 0;
+    for (const accounting::PrivacyRow& row : *rows) {
+      if (row.view == accounting::View::kColluders) epsilon = row.epsilon.value_or(0);
+    }
+    return epsilon;
+  };
+  EXPECT_EQ(colluders(*without), 0);
+  EXPECT_GT(colluders(*with), 4.3);
+}
+
+TEST(ManifestTest, APersonAtTwoSitesCountsTwice) {
+  ManifestSpec spec = Hospitals();
+  spec.unit = accounting::Unit::kPerson;
+  spec.appearances = 2;
+  const accounting::SamplingEvent event = ChargedEvent(Manifest::Create(spec)->spec());
+  EXPECT_DOUBLE_EQ(event.clip_norm, 2);
+  EXPECT_DOUBLE_EQ(event.sampling_rate, 1 - 0.9 * 0.9);
+}
+
+TEST(ManifestTest, NoiseFollowsFromTheEpsilonWanted) {
+  ManifestSpec spec = Hospitals();
+  spec.noise_stddev = 0;
+  spec.target_epsilon = 2.394;
+  const auto manifest = Manifest::Create(spec);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_NEAR(manifest->spec().noise_stddev, 3, 0.01);
+  EXPECT_LE(manifest->max_epsilon(), 2.394);
+  spec.noise_stddev = 3;
+  EXPECT_THAT(Refusal(spec), HasSubstr("the one follows from the other"));
+  spec.noise_stddev = 0;
+  spec.without_noise = true;
+  EXPECT_THAT(Refusal(spec), HasSubstr("epsilon is infinite"));
+}
+
+TEST(ManifestTest, RefusesUnitsThatDoNotFit) {
+  const auto refusal = [](void (*change)(ManifestSpec&)) {
+    ManifestSpec spec = Hospitals();
+    change(spec);
+    return Refusal(spec);
+  };
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.record_rate = 0; }),
+              HasSubstr("record_rate is 0, it must be above 0 and at most 1"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.record_rate = 1.5; }),
+              HasSubstr("record_rate is 1.5"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.expected_batch = 0; }),
+              HasSubstr("expected_batch is 0, it must be a positive number"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.cohort = 3; }),
+              HasSubstr("the cohort must be all 4 sites"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.sampling = accounting::Sampling::kPoisson; }),
+              HasSubstr("not 4 by poisson sampling"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.appearances = 5; }),
+              HasSubstr("appearances is 5"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.coordinate_bound = 1e4; }),
+              HasSubstr("can be rounded to"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) {
+                spec.unit = accounting::Unit::kClient;
+                spec.cohort = 4;
+              }),
+              HasSubstr("with unit client they must be left out"));
+}
+
+TEST(ManifestTest, HashCoversTheUnit) {
+  const crypto::Digest agreement = Manifest::Create(Hospitals())->agreement();
+  const auto differs = [&](void (*change)(ManifestSpec&)) {
+    ManifestSpec spec = Hospitals();
+    change(spec);
+    return Manifest::Create(spec)->agreement() != agreement;
+  };
+  EXPECT_FALSE(differs([](ManifestSpec&) {}));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.unit = accounting::Unit::kPerson; }));
+  EXPECT_TRUE(differs(
+      [](ManifestSpec& spec) { spec.neighbouring = accounting::Neighbouring::kReplaceOne; }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.record_rate = 0.2; }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.expected_batch = 74; }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.appearances = 2; }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.colluders = 1; }));
+}
+
+TEST(ManifestTest, HashCoversEverything) {
+  const crypto::Digest hash = Manifest::Create(Paper())->hash();
+  const crypto::Digest agreement = Manifest::Create(Paper())->agreement();
+  ManifestSpec other = Paper();
+  other.noise_stddev = 6.5;
+  EXPECT_NE(Manifest::Create(other)->hash(), hash);
+  other = Paper();
+  other.rounds = 99;
+  EXPECT_NE(Manifest::Create(other)->agreement(), agreement);
+  other = Paper();
+  other.optimizer.momentum = 0.5;
+  EXPECT_NE(Manifest::Create(other)->agreement(), agreement);
+  other = Paper();
+  other.plaintext_bits = 24;
+  EXPECT_NE(Manifest::Create(other)->agreement(), agreement);
+  EXPECT_EQ(Manifest::Create(other)->terms().aggregation().plaintext_bits(), 24u);
+  other = Paper();
+  other.members[5][0] = 1;  // new keys: another manifest, the same agreement
+  EXPECT_NE(Manifest::Create(other)->hash(), hash);
+  EXPECT_EQ(Manifest::Create(other)->agreement(), agreement);
+}
+
+TEST(ManifestTest, PoissonCohortsGetARangeAroundTheExpectedSize) {
+  ManifestSpec spec = Paper();
+  spec.sampling = accounting::Sampling::kPoisson;
+  const auto manifest = Manifest::Create(spec);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_LT(manifest->terms().min_participants(), 860u);
+  EXPECT_GT(manifest->terms().max_participants(), 1140u);
+}
+
+TEST(ManifestTest, RefusesWithAReason) {
+  ManifestSpec spec = Paper();
+  spec.cohort = 4000;
+  EXPECT_THAT(Refusal(spec), HasSubstr("cohort is 4000, but the federation has 3596 clients"));
+  spec = Paper();
+  spec.cohort = 0;
+  EXPECT_THAT(Refusal(spec), HasSubstr("cohort is 0"));
+  spec = Paper();
+  spec.min_participants = 1001;
+  EXPECT_THAT(Refusal(spec), HasSubstr("min_participants is 1001, the cohort has only 1000"));
+  spec = Paper();
+  spec.rounds = 0;
+  EXPECT_THAT(Refusal(spec), HasSubstr("rounds is 0"));
+  spec = Paper();
+  spec.noise_stddev = 0;
+  EXPECT_THAT(Refusal(spec), HasSubstr("noise"));
+  spec = Paper();
+  spec.scale = 0;
+  EXPECT_THAT(Refusal(spec), HasSubstr("scale"));
+  spec = Paper();
+  spec.scale = -1e-4;
+  EXPECT_THAT(Refusal(spec), HasSubstr("scale"));
+  spec = Paper();
+  spec.clip_norm = -1;
+  EXPECT_THAT(Refusal(spec), HasSubstr("clip_norm"));
+  spec = Paper();
+  spec.members.pop_back();
+  EXPECT_THAT(Refusal(spec), HasSubstr("3595 member keys for 3596 clients"));
+  spec = Paper();
+  spec.optimizer.momentum = 2;
+  EXPECT_THAT(Refusal(spec), HasSubstr("server.momentum is 2"));
+}
+
+TEST(ManifestTest, NoiseMayBeLeftOutOnPurposeOnly) {
+  ManifestSpec spec = Paper();
+  spec.without_noise = true;
+  const auto manifest = Manifest::Create(spec);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_EQ(manifest->max_epsilon(), 0);
+  EXPECT_EQ(manifest->spec().noise_stddev, 0);
+}
+
+// The paper's setting where nobody sees who was chosen.
+ManifestSpec Covered() {
+  ManifestSpec spec = Paper();
+  spec.sampling = accounting::Sampling::kPoisson;
+  spec.cover_uploads = true;
+  spec.min_participants = 3000;
+  return spec;
+}
+
+TEST(ManifestTest, WithCoverUploadsSharesAddUpOverAllWhoUpload) {
+  const auto manifest = Manifest::Create(Covered());
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_EQ(manifest->terms().min_participants(), 3000u);
+  EXPECT_EQ(manifest->terms().max_participants(), 3596u);
+  const double share = manifest->terms().mechanism().participant_stddev();
+  EXPECT_NEAR(share * std::sqrt(3000.0), 6, 1e-9);
+  // What is charged is sampling as before: that everybody uploads says nothing of who was chosen.
+  // The worst observer is another member, which knows its own share of the noise.
+  const accounting::SamplingEvent event = ChargedEvent(manifest->spec());
+  EXPECT_DOUBLE_EQ(event.sampling_rate, 1000 / 3596.0);
+  EXPECT_EQ(event.sampling, accounting::Sampling::kPoisson);
+  EXPECT_DOUBLE_EQ(event.noise_stddev, 6 * std::sqrt(2999 / 3000.0));
+
+  ManifestSpec all = Covered();
+  all.min_participants = 0;
+  EXPECT_EQ(Manifest::Create(all)->spec().min_participants, 3596u);
+  all.min_participants = 3597;
+  EXPECT_THAT(Refusal(all), HasSubstr("min_participants is 3597, there are only 3596 members"));
+}
+
+TEST(ManifestTest, WithCoverUploadsTheServerIsPromisedWhatAnOutsiderIs) {
+  const auto epsilon_of = [](const ManifestSpec& spec, accounting::View view) {
+    const auto rows = accounting::PrivacyRows(PrivacyOf(Manifest::Create(spec)->spec(), 100));
+    EXPECT_TRUE(rows.ok()) << rows.status();
+    for (const accounting::PrivacyRow& row : *rows) {
+      if (row.view == view) return row.epsilon.value_or(0);
+    }
+    ADD_FAILURE() << "no such row";
+    return 0.0;
+  };
+  ManifestSpec open = Covered();
+  open.cover_uploads = false;
+  open.min_participants = 0;
+  const double outsider = epsilon_of(Covered(), accounting::View::kOutsider);
+  EXPECT_DOUBLE_EQ(epsilon_of(Covered(), accounting::View::kTrafficObserver), outsider);
+  EXPECT_GT(epsilon_of(open, accounting::View::kCohortKnowing), 2 * outsider);
+}
+
+TEST(ManifestTest, LimitsWhatThoseWhoKnowTheCohortsSeeOfOneMember) {
+  const auto releases = [](uint32_t most) {
+    ManifestSpec spec = Paper();
+    spec.max_participations = most;
+    const auto views =
+        accounting::ObserveFederation(PrivacyOf(Manifest::Create(spec)->spec(), 100));
+    for (const accounting::ObservedRounds& view : *views) {
+      if (view.view == accounting::View::kCohortKnowing) return view.releases;
+    }
+    return uint64_t{0};
+  };
+  EXPECT_EQ(releases(0), 100u);
+  EXPECT_EQ(releases(40), 40u);
+  EXPECT_EQ(releases(1000), 100u);
+}
+
+TEST(ManifestTest, SaysWhereCoverUploadsHideNothing) {
+  ManifestSpec spec = Covered();
+  spec.sampling = accounting::Sampling::kFixedSize;
+  EXPECT_THAT(Refusal(spec), HasSubstr("with fixed-size sampling the server draws the cohort"));
+  spec = Hospitals();
+  spec.cover_uploads = true;
+  EXPECT_THAT(Refusal(spec), HasSubstr("with unit record every site is in every round"));
+  spec = Hospitals();
+  spec.max_participations = 3;
+  EXPECT_THAT(Refusal(spec), HasSubstr("cover_uploads and max_participations are for unit client"));
+}
+
+}  // namespace
+}  // namespace tacet::agreement

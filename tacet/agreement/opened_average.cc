@@ -1,0 +1,26 @@
+#include "tacet/agreement/opened_average.h"
+
+#include "tacet/dp/mechanism_plan.h"
+
+namespace tacet::agreement {
+
+void DivideByExpected(const ManifestSpec& spec, uint32_t participants, std::span<double> mean) {
+  double factor = 1;
+  if (spec.unit != accounting::Unit::kClient) {
+    factor = participants / spec.expected_batch;
+  } else if (spec.cover_uploads) {
+    factor = static_cast<double>(spec.clients) / spec.cohort;
+  } else {
+    return;
+  }
+  for (double& value : mean) value *= factor;
+}
+
+std::vector<double> AverageOf(const Manifest& manifest, const secagg::OpenedSum& opened) {
+  std::vector<double> mean(manifest.spec().dimension);
+  dp::Mechanism(manifest.terms().mechanism()).DecodeMean(opened.sums, opened.participants, mean);
+  DivideByExpected(manifest.spec(), opened.participants, mean);
+  return mean;
+}
+
+}  // namespace tacet::agreement

@@ -1,0 +1,51 @@
+#include "tacet/agreement/server_optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tacet/base/status.h"
+
+namespace tacet::agreement {
+
+absl::StatusOr<ServerOptimizer> ServerOptimizer::Create(const ServerOptimizerSpec& spec,
+                                                        uint64_t dimension) {
+  const auto check_rate = [](double rate, std::string_view key) -> absl::Status {
+    if (std::isfinite(rate) && rate > 0) return absl::OkStatus();
+    return base::InvalidArgument("server.{} is {}, it must be a positive number", key, rate);
+  };
+  TACET_RETURN_IF_ERROR(check_rate(spec.learning_rate, "learning_rate"));
+  TACET_RETURN_IF_ERROR(check_rate(spec.learning_rate_final, "learning_rate_final"));
+  if (!(spec.momentum >= 0 && spec.momentum < 1)) {
+    return base::InvalidArgument("server.momentum is {}, it must be at least 0 and below 1",
+                                 spec.momentum);
+  }
+  return ServerOptimizer(spec, dimension);
+}
+
+double ServerOptimizer::LearningRate(uint32_t round) const {
+  if (spec_.rounds <= 1) return spec_.learning_rate;
+  const double progress = static_cast<double>(round) / static_cast<double>(spec_.rounds - 1);
+  return spec_.learning_rate +
+         (spec_.learning_rate_final - spec_.learning_rate) * std::min(progress, 1.0);
+}
+
+void ServerOptimizer::Apply(uint32_t round, std::span<const double> average,
+                            std::span<float> model) {
+  const double rate = LearningRate(round);
+  for (size_t i = 0; i < model.size(); ++i) {
+    const double velocity = spec_.momentum * velocity_[i] + average[i];
+    velocity_[i] = static_cast<float>(velocity);
+    model[i] = static_cast<float>(model[i] + rate * velocity);
+  }
+}
+
+absl::Status ServerOptimizer::RestoreVelocity(std::span<const float> velocity) {
+  if (velocity.size() != velocity_.size()) {
+    return base::InvalidArgument("the optimiser's state has {} values, the model has {}",
+                                 velocity.size(), velocity_.size());
+  }
+  std::ranges::copy(velocity, velocity_.begin());
+  return absl::OkStatus();
+}
+
+}  // namespace tacet::agreement

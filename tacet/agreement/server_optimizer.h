@@ -1,0 +1,50 @@
+// How the opened average becomes the next model. Every participant applies it, with the same
+// result.
+#ifndef TACET_AGREEMENT_SERVER_OPTIMIZER_H_
+#define TACET_AGREEMENT_SERVER_OPTIMIZER_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tacet::agreement {
+
+struct ServerOptimizerSpec {
+  double learning_rate = 1;        // s_0 > 0
+  double learning_rate_final = 1;  // s_{T-1} > 0, reached linearly
+  double momentum = 0;             // beta in [0, 1)
+  uint32_t rounds = 1;             // T
+};
+
+// Federated averaging with momentum: m <- beta m + average, w <- w + s_t m, where s_t goes linearly
+// from `learning_rate` in round 0 to `learning_rate_final` in round T - 1. With the defaults, plain
+// federated averaging: w <- w + average.
+class ServerOptimizer {
+ public:
+  static absl::StatusOr<ServerOptimizer> Create(const ServerOptimizerSpec& spec,
+                                                uint64_t dimension);
+
+  // Applies the average of round `round` to `model`, element by element in double precision.
+  // Lengths must be `dimension`.
+  void Apply(uint32_t round, std::span<const double> average, std::span<float> model);
+
+  double LearningRate(uint32_t round) const;
+
+  // What a checkpoint holds besides the model: m.
+  std::span<const float> velocity() const { return velocity_; }
+  absl::Status RestoreVelocity(std::span<const float> velocity);
+
+ private:
+  ServerOptimizer(const ServerOptimizerSpec& spec, uint64_t dimension)
+      : spec_(spec), velocity_(dimension) {}
+
+  ServerOptimizerSpec spec_;
+  std::vector<float> velocity_;
+};
+
+}  // namespace tacet::agreement
+
+#endif  // TACET_AGREEMENT_SERVER_OPTIMIZER_H_

@@ -1,0 +1,65 @@
+#include "tacet/agreement/server_optimizer.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+
+namespace tacet::agreement {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ServerOptimizer Make(const ServerOptimizerSpec& spec, uint64_t dimension = 2) {
+  return *ServerOptimizer::Create(spec, dimension);
+}
+
+TEST(ServerOptimizerTest, DefaultsAreFederatedAveraging) {
+  ServerOptimizer optimizer = Make({.rounds = 10});
+  std::vector<float> model = {1, 2};
+  optimizer.Apply(0, std::vector<double>{0.5, -1}, model);
+  optimizer.Apply(1, std::vector<double>{0.25, 0}, model);
+  EXPECT_THAT(model, ElementsAre(1.75f, 1.0f));
+}
+
+TEST(ServerOptimizerTest, MomentumAndSchedule) {
+  ServerOptimizer optimizer =
+      Make({.learning_rate = 4, .learning_rate_final = 1, .momentum = 0.5, .rounds = 4}, 1);
+  EXPECT_DOUBLE_EQ(optimizer.LearningRate(0), 4);
+  EXPECT_DOUBLE_EQ(optimizer.LearningRate(1), 3);
+  EXPECT_DOUBLE_EQ(optimizer.LearningRate(3), 1);
+  std::vector<float> model = {0};
+  optimizer.Apply(0, std::vector<double>{1}, model);  // m = 1, w = 4
+  optimizer.Apply(1, std::vector<double>{1}, model);  // m = 1.5, w = 8.5
+  EXPECT_THAT(model, ElementsAre(8.5f));
+  EXPECT_THAT(std::vector<float>(optimizer.velocity().begin(), optimizer.velocity().end()),
+              ElementsAre(1.5f));
+}
+
+TEST(ServerOptimizerTest, RestoredStateGoesOnTheSame) {
+  const ServerOptimizerSpec spec{.learning_rate = 2, .momentum = 0.9, .rounds = 3};
+  ServerOptimizer whole = Make(spec), first = Make(spec), second = Make(spec);
+  const std::vector<double> average = {0.1, -0.7};
+  std::vector<float> a = {1, 1}, b = {1, 1};
+  for (uint32_t round = 0; round < 3; ++round) whole.Apply(round, average, a);
+  for (uint32_t round = 0; round < 2; ++round) first.Apply(round, average, b);
+  const std::vector<float> saved(first.velocity().begin(), first.velocity().end());
+  ASSERT_TRUE(second.RestoreVelocity(saved).ok());
+  second.Apply(2, average, b);
+  EXPECT_EQ(a, b);
+  EXPECT_THAT(base::Message(second.RestoreVelocity(std::vector<float>(3))),
+              HasSubstr("has 3 values, the model has 2"));
+}
+
+TEST(ServerOptimizerTest, RefusesBadSettings) {
+  EXPECT_THAT(base::Message(ServerOptimizer::Create({.learning_rate = 0}, 1).status()),
+              HasSubstr("server.learning_rate is 0"));
+  EXPECT_THAT(base::Message(ServerOptimizer::Create({.learning_rate_final = -1}, 1).status()),
+              HasSubstr("server.learning_rate_final is -1"));
+  EXPECT_THAT(base::Message(ServerOptimizer::Create({.momentum = 1}, 1).status()),
+              HasSubstr("server.momentum is 1"));
+}
+
+}  // namespace
+}  // namespace tacet::agreement

@@ -1,0 +1,100 @@
+// The document that every site of a federation holds: the agreement, who its members are in this
+// epoch, and the coordinating member's signature under both (docs/formats/enrolment.md).
+#ifndef TACET_AGREEMENT_SIGNED_MANIFEST_H_
+#define TACET_AGREEMENT_SIGNED_MANIFEST_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/manifest.h"
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/sealed_box.h"
+#include "tacet/crypto/secret.h"
+#include "tacet/crypto/signing.h"
+
+namespace tacet::agreement {
+
+struct ManifestMember {
+  std::string name;
+  crypto::PublicKey signing_key{};
+  crypto::SealingPublicKey sealing_key{};
+};
+
+struct SignedManifestSpec {
+  std::string federation;  // its name, as CheckSiteName allows
+  uint32_t epoch = 0;
+  ManifestSpec agreement;               // `clients`, `members` and `annex` follow from the others
+  std::string annex;                    // how members train and meet, as text
+  std::vector<ManifestMember> members;  // by number
+  base::Bytes authority;                // certificate that all others are signed by, DER
+};
+
+// Checked and signed. Immutable.
+class SignedManifest {
+ public:
+  // InvalidArgument when the agreement cannot be planned, or a name or a key stands there twice.
+  static absl::StatusOr<SignedManifest> Sign(SignedManifestSpec spec,
+                                             const crypto::SigningKey& coordinator);
+  // DataLoss when cut short, altered, or not signed by the key in it: whether that is the
+  // coordinator's is for the caller to see.
+  static absl::StatusOr<SignedManifest> Read(std::span<const uint8_t> bytes);
+
+  const base::Bytes& bytes() const { return bytes_; }
+  const std::string& federation() const { return spec_.federation; }
+  uint32_t epoch() const { return spec_.epoch; }
+  const std::string& annex() const { return spec_.annex; }
+  const std::vector<ManifestMember>& members() const { return spec_.members; }
+  const base::Bytes& authority() const { return spec_.authority; }
+  const crypto::PublicKey& coordinator() const { return coordinator_; }
+  const Manifest& manifest() const { return manifest_; }
+  // The number of the member with this name, or with this key; nothing when there is none.
+  std::optional<uint64_t> MemberNamed(std::string_view name) const;
+  std::optional<uint64_t> MemberWith(const crypto::PublicKey& signing_key) const;
+
+ private:
+  SignedManifest(SignedManifestSpec spec, Manifest manifest, const crypto::PublicKey& coordinator,
+                 base::Bytes bytes)
+      : spec_(std::move(spec)),
+        manifest_(std::move(manifest)),
+        coordinator_(coordinator),
+        bytes_(std::move(bytes)) {}
+
+  SignedManifestSpec spec_;
+  Manifest manifest_;
+  crypto::PublicKey coordinator_;
+  base::Bytes bytes_;
+};
+
+// The key of the manifest's epoch (32 bytes) for one of its members, signed by the coordinating
+// member. InvalidArgument for a member that does not exist or a key of another length.
+absl::StatusOr<base::Bytes> SealEpochKey(const SignedManifest& manifest, uint64_t member,
+                                         const crypto::SecretBytes& epoch_key,
+                                         const crypto::SigningKey& coordinator);
+
+// PermissionDenied when it is for another member, epoch or manifest, or not signed by the
+// manifest's coordinator; DataLoss when it was altered or `key` does not open it.
+absl::StatusOr<crypto::SecretBytes> OpenEpochKey(std::span<const uint8_t> sealed,
+                                                 const SignedManifest& manifest, uint64_t member,
+                                                 const crypto::SealingKey& key);
+
+// What the coordinating member hands to one site, or to the server, in one file.
+struct Invitation {
+  base::Bytes manifest;       // of SignedManifest
+  base::Bytes certificate;    // the site's own, DER
+  base::Bytes epoch_key;      // of SealEpochKey; empty for the server
+  base::Bytes initial_model;  // d little-endian floats; empty for the server
+};
+base::Bytes WriteInvitation(const Invitation& invitation);
+// DataLoss when cut short; what the parts hold is for their own readers to check.
+absl::StatusOr<Invitation> ReadInvitation(std::span<const uint8_t> bytes);
+
+}  // namespace tacet::agreement
+
+#endif  // TACET_AGREEMENT_SIGNED_MANIFEST_H_

@@ -1,0 +1,205 @@
+#include "tacet/agreement/signed_manifest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/agreement/site_keys.h"
+#include "tacet/base/status.h"
+#include "tacet/crypto/certificates.h"
+
+namespace tacet::agreement {
+namespace {
+
+using ::testing::HasSubstr;
+
+crypto::SigningKey NewSigningKey(std::string_view label) {
+  crypto::InsecureSeededEntropy entropy(1, label);
+  return crypto::SigningKey::Generate(entropy);
+}
+
+const std::vector<SiteKeys>& Sites() {
+  static const auto& sites = *new std::vector<SiteKeys>([] {
+    std::vector<SiteKeys> keys;
+    crypto::InsecureSeededEntropy entropy(1, "sites");
+    for (int i = 0; i < 3; ++i) keys.push_back(SiteKeys::Generate(entropy));
+    return keys;
+  }());
+  return sites;
+}
+
+SignedManifestSpec Spec() {
+  static const base::Bytes authority = [] {
+    const crypto::TlsKey key = crypto::TlsKey::Generate();
+    return *crypto::IssueAuthority({.common_name = "hospitals",
+                                    .role = crypto::CertificateRole::kAuthority,
+                                    .public_key = key.public_key(),
+                                    .hosts = {},
+                                    .not_before = 1'750'000'000,
+                                    .not_after = 1'760'000'000},
+                                   key);
+  }();
+  SignedManifestSpec spec;
+  spec.federation = "hospitals";
+  spec.epoch = 4;
+  spec.agreement.model = "logistic";
+  spec.agreement.dimension = 60;
+  spec.agreement.cohort = 3;
+  spec.agreement.rounds = 5;
+  spec.agreement.scale = 1e-2;
+  spec.agreement.noise_stddev = 3;
+  spec.annex = "batch = 20\n";
+  const char* const names[] = {"north", "south", "west"};
+  for (int i = 0; i < 3; ++i) {
+    spec.members.push_back({.name = names[i],
+                            .signing_key = Sites()[i].signing.public_key(),
+                            .sealing_key = Sites()[i].sealing.public_key()});
+  }
+  spec.authority = authority;
+  return spec;
+}
+
+const SignedManifest& Signed() {
+  static const auto& manifest =
+      *new SignedManifest(*SignedManifest::Sign(Spec(), NewSigningKey("coordinator")));
+  return manifest;
+}
+
+TEST(SignedManifestTest, ALiveFederationEncryptsTheSumsOfTwoOrMore) {
+  const auto refusal = [](void (*change)(SignedManifestSpec&)) {
+    SignedManifestSpec spec = Spec();
+    change(spec);
+    return base::Message(SignedManifest::Sign(spec, NewSigningKey("coordinator")).status());
+  };
+  EXPECT_THAT(refusal([](SignedManifestSpec& spec) { spec.agreement.without_encryption = true; }),
+              HasSubstr("the agreement leaves out encryption"));
+  EXPECT_THAT(refusal([](SignedManifestSpec& spec) { spec.agreement.colluders = 2; }),
+              HasSubstr("or lower privacy.colluders to 1"));
+  EXPECT_THAT(refusal([](SignedManifestSpec& spec) {
+                spec.agreement.cohort = 1;
+                spec.members.resize(1);
+              }),
+              HasSubstr("the federation needs 2 members or more, it has 1"));
+}
+
+TEST(SignedManifestTest, IsReadAsItWasSigned) {
+  const auto read = SignedManifest::Read(Signed().bytes());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->federation(), "hospitals");
+  EXPECT_EQ(read->epoch(), 4u);
+  EXPECT_EQ(read->annex(), "batch = 20\n");
+  EXPECT_EQ(read->coordinator(), NewSigningKey("coordinator").public_key());
+  EXPECT_EQ(read->authority(), Spec().authority);
+  EXPECT_EQ(read->manifest().hash(), Signed().manifest().hash());
+  EXPECT_EQ(read->bytes(), Signed().bytes());
+  EXPECT_EQ(read->MemberNamed("west"), 2u);
+  EXPECT_EQ(read->MemberNamed("east"), std::nullopt);
+  EXPECT_EQ(read->MemberWith(Sites()[1].signing.public_key()), 1u);
+  EXPECT_EQ(read->MemberWith(read->coordinator()), std::nullopt);
+}
+
+TEST(SignedManifestTest, TheHashCoversTheAnnex) {
+  SignedManifestSpec spec = Spec();
+  spec.annex = "batch = 21\n";
+  const auto other = SignedManifest::Sign(spec, NewSigningKey("coordinator"));
+  ASSERT_TRUE(other.ok());
+  EXPECT_NE(other->manifest().hash(), Signed().manifest().hash());
+  EXPECT_NE(other->manifest().agreement(), Signed().manifest().agreement());
+}
+
+TEST(SignedManifestTest, EveryChangedByteIsNoticed) {
+  const base::Bytes& bytes = Signed().bytes();
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    base::Bytes altered = bytes;
+    altered[i] ^= 1;
+    EXPECT_FALSE(SignedManifest::Read(altered).ok()) << i;
+  }
+  for (const size_t size : {size_t{0}, size_t{5}, bytes.size() / 2, bytes.size() - 1}) {
+    EXPECT_FALSE(SignedManifest::Read(std::span(bytes).first(size)).ok()) << size;
+  }
+}
+
+TEST(SignedManifestTest, RefusesMembersThatCannotBeToldApart) {
+  const auto message = [](const SignedManifestSpec& spec) {
+    return base::Message(SignedManifest::Sign(spec, NewSigningKey("coordinator")).status());
+  };
+  SignedManifestSpec spec = Spec();
+  spec.members[1].name = "north";
+  EXPECT_THAT(message(spec), HasSubstr("two members are called north"));
+  spec = Spec();
+  spec.members[1].signing_key = spec.members[0].signing_key;
+  EXPECT_THAT(message(spec), HasSubstr("south has the key of another member"));
+  spec = Spec();
+  spec.agreement.cohort = 4;
+  EXPECT_THAT(message(spec), HasSubstr("the federation has 3 clients"));
+  spec = Spec();
+  spec.authority = {1, 2, 3};
+  EXPECT_THAT(message(spec), HasSubstr("no X.509 certificate"));
+}
+
+crypto::SecretBytes EpochKey() {
+  crypto::InsecureSeededEntropy entropy(1, "epoch key");
+  return entropy.Draw(32);
+}
+
+TEST(EpochKeyTest, IsForOneMemberOfOneEpoch) {
+  const crypto::SigningKey coordinator = NewSigningKey("coordinator");
+  const base::Bytes sealed = *SealEpochKey(Signed(), 1, EpochKey(), coordinator);
+  const auto opened = OpenEpochKey(sealed, Signed(), 1, Sites()[1].sealing);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_TRUE(crypto::ConstantTimeEqual(opened->Expose(), EpochKey().Expose()));
+
+  EXPECT_THAT(base::Message(OpenEpochKey(sealed, Signed(), 0, Sites()[0].sealing).status()),
+              HasSubstr("is for member 1, not for 0"));
+  EXPECT_THAT(base::Message(OpenEpochKey(sealed, Signed(), 1, Sites()[0].sealing).status()),
+              HasSubstr("sealed for another key"));
+  SignedManifestSpec next = Spec();
+  next.epoch = 5;
+  EXPECT_THAT(base::Message(OpenEpochKey(sealed, *SignedManifest::Sign(next, coordinator), 1,
+                                         Sites()[1].sealing)
+                                .status()),
+              HasSubstr("not for epoch 5 of hospitals"));
+}
+
+TEST(EpochKeyTest, OnlyTheCoordinatorHandsOneOut) {
+  const base::Bytes forged = *SealEpochKey(Signed(), 1, EpochKey(), NewSigningKey("a stranger"));
+  const absl::Status refused = OpenEpochKey(forged, Signed(), 1, Sites()[1].sealing).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(base::Message(refused), HasSubstr("not signed by the coordinator of hospitals"));
+}
+
+TEST(EpochKeyTest, EveryChangedByteIsNoticed) {
+  const base::Bytes sealed = *SealEpochKey(Signed(), 1, EpochKey(), NewSigningKey("coordinator"));
+  for (size_t i = 0; i < sealed.size(); ++i) {
+    base::Bytes altered = sealed;
+    altered[i] ^= 1;
+    EXPECT_FALSE(OpenEpochKey(altered, Signed(), 1, Sites()[1].sealing).ok()) << i;
+    EXPECT_FALSE(OpenEpochKey(std::span(sealed).first(i), Signed(), 1, Sites()[1].sealing).ok());
+  }
+}
+
+TEST(EpochKeyTest, RefusesStrangersAndShortKeys) {
+  const crypto::SigningKey coordinator = NewSigningKey("coordinator");
+  EXPECT_THAT(base::Message(SealEpochKey(Signed(), 3, EpochKey(), coordinator).status()),
+              HasSubstr("there is no member 3, the manifest has 3"));
+  EXPECT_THAT(
+      base::Message(SealEpochKey(Signed(), 1, crypto::SecretBytes(31), coordinator).status()),
+      HasSubstr("31 bytes, expected 32"));
+}
+
+TEST(InvitationTest, HoldsItsParts) {
+  const Invitation invitation{
+      .manifest = {1, 2}, .certificate = {3}, .epoch_key = {}, .initial_model = {4, 5, 6, 7}};
+  const base::Bytes bytes = WriteInvitation(invitation);
+  const auto read = ReadInvitation(bytes);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->manifest, invitation.manifest);
+  EXPECT_EQ(read->certificate, invitation.certificate);
+  EXPECT_EQ(read->epoch_key, invitation.epoch_key);
+  EXPECT_EQ(read->initial_model, invitation.initial_model);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    EXPECT_FALSE(ReadInvitation(std::span(bytes).first(i)).ok()) << i;
+  }
+}
+
+}  // namespace
+}  // namespace tacet::agreement

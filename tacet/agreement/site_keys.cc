@@ -1,0 +1,144 @@
+#include "tacet/agreement/site_keys.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacet/agreement/labelled_signature.h"
+#include "tacet/base/status.h"
+#include "tacet/secagg/wire.h"
+
+namespace tacet::agreement {
+namespace {
+
+constexpr std::string_view kKeysMagic = "TCTI";
+constexpr std::string_view kRequestMagic = "TCTQ";
+constexpr std::string_view kRequestLabel = "tacet/1/enrolment request";
+constexpr size_t kMostTlsKeyBytes = 1024;
+constexpr size_t kMostHosts = 100;
+constexpr size_t kMostHostBytes = 253;
+
+}  // namespace
+
+SiteKeys SiteKeys::Generate(crypto::Entropy& entropy) {
+  return {.signing = crypto::SigningKey::Generate(entropy),
+          .sealing = crypto::SealingKey::Generate(entropy),
+          .tls = crypto::TlsKey::Generate()};
+}
+
+crypto::SecretBytes WriteSiteKeys(const SiteKeys& keys) {
+  const crypto::SecretBytes signing = keys.signing.Seed();
+  const std::span<const uint8_t> parts[] = {base::AsBytes(kKeysMagic), signing.Expose(),
+                                            keys.sealing.seed().Expose(), keys.tls.der().Expose()};
+  size_t size = 0;
+  for (const auto part : parts) size += part.size();
+  crypto::SecretBytes bytes(size);
+  auto at = bytes.Expose().begin();
+  for (const auto part : parts) at = std::ranges::copy(part, at).out;
+  return bytes;
+}
+
+absl::StatusOr<SiteKeys> ReadSiteKeys(const crypto::SecretBytes& bytes) {
+  base::ByteReader reader(bytes.Expose(), "site identity");
+  TACET_RETURN_IF_ERROR(reader.Expect(base::AsBytes(kKeysMagic), "magic"));
+  TACET_ASSIGN_OR_RETURN(const auto signing_seed,
+                         reader.ReadBytes(crypto::SigningKey::kSeedBytes, "signing key"));
+  TACET_ASSIGN_OR_RETURN(const auto sealing_seed,
+                         reader.ReadBytes(crypto::SealingKey::kSeedBytes, "sealing key"));
+  TACET_ASSIGN_OR_RETURN(const auto tls_der, reader.ReadBytes(reader.remaining(), "TLS key"));
+  TACET_ASSIGN_OR_RETURN(crypto::SigningKey signing,
+                         crypto::SigningKey::FromSeed(crypto::SecretBytes::CopyOf(signing_seed)));
+  TACET_ASSIGN_OR_RETURN(crypto::SealingKey sealing,
+                         crypto::SealingKey::FromSeed(crypto::SecretBytes::CopyOf(sealing_seed)));
+  TACET_ASSIGN_OR_RETURN(crypto::TlsKey tls,
+                         crypto::TlsKey::FromDer(crypto::SecretBytes::CopyOf(tls_der)));
+  return SiteKeys{
+      .signing = std::move(signing), .sealing = std::move(sealing), .tls = std::move(tls)};
+}
+
+absl::Status CheckSiteName(std::string_view name) {
+  const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto allowed = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-'; };
+  if (name.empty() || name.size() > 40 || !letter(name.front()) ||
+      !std::ranges::all_of(name, allowed)) {
+    return base::InvalidArgument(
+        "\"{}\" is no name for a site: 1 to 40 lower-case letters, digits and hyphens, a letter "
+        "first",
+        name);
+  }
+  return absl::OkStatus();
+}
+
+base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::string> server_hosts,
+                                  const SiteKeys& keys) {
+  base::ByteWriter writer;
+  secagg::WritePreamble(kRequestMagic, writer);
+  writer.Blob(name);
+  writer.U8(server_hosts.empty() ? 0 : 1);
+  writer.U32(static_cast<uint32_t>(server_hosts.size()));
+  for (const std::string& host : server_hosts) writer.Blob(host);
+  writer.Raw(keys.signing.public_key());
+  writer.Raw(keys.sealing.public_key());
+  writer.Blob(keys.tls.public_key());
+  AppendSignature(kRequestLabel, keys.signing, writer);
+  return writer.Take();
+}
+
+absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> bytes) {
+  base::ByteReader reader(bytes, "enrolment request");
+  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kRequestMagic, reader));
+  EnrolmentRequest request;
+  TACET_ASSIGN_OR_RETURN(request.name, reader.ReadString(kMostHostBytes, "name"));
+  TACET_RETURN_IF_ERROR(CheckSiteName(request.name));
+  TACET_ASSIGN_OR_RETURN(const uint8_t server, reader.ReadU8("server"));
+  TACET_ASSIGN_OR_RETURN(const uint32_t hosts, reader.ReadU32("number of hosts"));
+  request.server = server == 1;
+  if (server > 1 || hosts > kMostHosts || request.server != (hosts > 0)) {
+    return base::DataLoss("enrolment request: {} hosts of a {}", hosts,
+                          request.server ? "server, expected 1 to 100" : "site, expected none");
+  }
+  for (uint32_t i = 0; i < hosts; ++i) {
+    TACET_ASSIGN_OR_RETURN(std::string host, reader.ReadString(kMostHostBytes, "host"));
+    request.hosts.push_back(std::move(host));
+  }
+  TACET_ASSIGN_OR_RETURN(request.signing_key, secagg::ReadArray<32>(reader, "signing key"));
+  TACET_ASSIGN_OR_RETURN(request.sealing_key, secagg::ReadArray<32>(reader, "sealing key"));
+  TACET_ASSIGN_OR_RETURN(const auto tls_key, reader.ReadBlob(kMostTlsKeyBytes, "TLS key"));
+  request.tls_key.assign(tls_key.begin(), tls_key.end());
+  TACET_ASSIGN_OR_RETURN(const bool is_signed,
+                         ReadSignature(kRequestLabel, request.signing_key, bytes, reader));
+  if (!is_signed) {
+    return base::DataLoss("enrolment request of {}: the signature is not of the key in it",
+                          request.name);
+  }
+  return request;
+}
+
+crypto::Digest RequestFingerprint(std::span<const uint8_t> request) {
+  return crypto::Sha256(request);
+}
+
+std::string FingerprintText(const crypto::Digest& fingerprint) {
+  const std::string digits = base::ToHex(fingerprint);
+  std::string text;
+  for (size_t i = 0; i < digits.size(); i += 4) {
+    text += fmt::format("{}{}", i == 0 ? "" : " ", std::string_view(digits).substr(i, 4));
+  }
+  return text;
+}
+
+absl::StatusOr<crypto::Digest> ParseFingerprint(std::string_view text) {
+  std::string digits;
+  for (const char c : text) {
+    if (c != ' ' && c != '-' && c != ':') digits += c;
+  }
+  crypto::Digest fingerprint{};
+  const absl::StatusOr<base::Bytes> bytes = base::FromHex(digits);
+  if (!bytes.ok() || bytes->size() != fingerprint.size()) {
+    return base::InvalidArgument("\"{}\" is no fingerprint: 64 hexadecimal digits are expected",
+                                 text);
+  }
+  std::ranges::copy(*bytes, fingerprint.begin());
+  return fingerprint;
+}
+
+}  // namespace tacet::agreement

@@ -1,0 +1,67 @@
+// The keys that make a site who it is, and how it asks to be enrolled with them.
+#ifndef TACET_AGREEMENT_SITE_KEYS_H_
+#define TACET_AGREEMENT_SITE_KEYS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/sealed_box.h"
+#include "tacet/crypto/secret.h"
+#include "tacet/crypto/signing.h"
+
+namespace tacet::agreement {
+
+// Made by the site itself; nothing of it leaves the site but the public halves.
+struct SiteKeys {
+  crypto::SigningKey signing;  // of its messages, votes and results
+  crypto::SealingKey sealing;  // to which epoch keys are sealed
+  crypto::TlsKey tls;          // of its connections
+
+  static SiteKeys Generate(crypto::Entropy& entropy);
+};
+
+// docs/formats/keys.md, "Site identity": to be locked before it is stored.
+crypto::SecretBytes WriteSiteKeys(const SiteKeys& keys);
+absl::StatusOr<SiteKeys> ReadSiteKeys(const crypto::SecretBytes& bytes);
+
+// Names of sites and servers: 1 to 40 lower-case letters, digits and hyphens, a letter first.
+absl::Status CheckSiteName(std::string_view name);
+
+// What a site, or the server, asks to be known as.
+struct EnrolmentRequest {
+  std::string name;
+  bool server = false;
+  std::vector<std::string> hosts;  // of the server: DNS names and addresses; none of a site
+  crypto::PublicKey signing_key{};
+  crypto::SealingPublicKey sealing_key{};
+  base::Bytes tls_key;  // SubjectPublicKeyInfo, DER
+};
+
+// Signed with the site's own key, so that nobody asks in its name with other keys beside it.
+base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::string> server_hosts,
+                                  const SiteKeys& keys);
+
+// DataLoss when cut short, altered or not signed by the key in it.
+absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> bytes);
+
+// What two people compare by telephone: SHA-256 of the request's bytes.
+crypto::Digest RequestFingerprint(std::span<const uint8_t> request);
+// 16 groups of four hexadecimal digits.
+std::string FingerprintText(const crypto::Digest& fingerprint);
+// InvalidArgument unless `text` holds the 64 digits; blanks, hyphens and colons between them do not
+// matter.
+absl::StatusOr<crypto::Digest> ParseFingerprint(std::string_view text);
+
+}  // namespace tacet::agreement
+
+#endif  // TACET_AGREEMENT_SITE_KEYS_H_

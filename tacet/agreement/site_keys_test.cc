@@ -1,0 +1,94 @@
+#include "tacet/agreement/site_keys.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/status.h"
+
+namespace tacet::agreement {
+namespace {
+
+using ::testing::HasSubstr;
+
+SiteKeys NewKeys(std::string_view label = "site") {
+  crypto::InsecureSeededEntropy entropy(1, label);
+  return SiteKeys::Generate(entropy);
+}
+
+TEST(SiteKeysTest, AreTheSameAfterTheyWereStored) {
+  const SiteKeys keys = NewKeys();
+  const auto again = ReadSiteKeys(WriteSiteKeys(keys));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->signing.public_key(), keys.signing.public_key());
+  EXPECT_EQ(again->sealing.public_key(), keys.sealing.public_key());
+  EXPECT_EQ(again->tls.public_key(), keys.tls.public_key());
+  EXPECT_EQ(again->signing.Sign(base::AsBytes("m")), keys.signing.Sign(base::AsBytes("m")));
+  const crypto::SecretBytes bytes = WriteSiteKeys(keys);
+  for (const size_t size : {size_t{0}, size_t{10}, size_t{68}, bytes.size() - 1}) {
+    EXPECT_FALSE(ReadSiteKeys(crypto::SecretBytes::CopyOf(bytes.Expose().first(size))).ok())
+        << size;
+  }
+}
+
+TEST(SiteKeysTest, ARequestSaysWhoAsks) {
+  const SiteKeys keys = NewKeys();
+  const std::vector<std::string> none, hosts = {"tacet.example", "10.0.0.1"};
+  for (const auto& of_server : {none, hosts}) {
+    const auto request = ReadEnrolmentRequest(WriteEnrolmentRequest("north", of_server, keys));
+    ASSERT_TRUE(request.ok()) << request.status();
+    EXPECT_EQ(request->name, "north");
+    EXPECT_EQ(request->server, !of_server.empty());
+    EXPECT_EQ(request->hosts, of_server);
+    EXPECT_EQ(request->signing_key, keys.signing.public_key());
+    EXPECT_EQ(request->sealing_key, keys.sealing.public_key());
+    EXPECT_EQ(request->tls_key, keys.tls.public_key());
+  }
+}
+
+TEST(SiteKeysTest, EveryChangedByteOfARequestIsNoticed) {
+  const std::vector<std::string> hosts = {"tacet.example"};
+  const base::Bytes request = WriteEnrolmentRequest("north", hosts, NewKeys());
+  for (size_t i = 0; i < request.size(); ++i) {
+    base::Bytes altered = request;
+    altered[i] ^= 1;
+    EXPECT_FALSE(ReadEnrolmentRequest(altered).ok()) << i;
+    EXPECT_FALSE(ReadEnrolmentRequest(std::span(request).first(i)).ok()) << i;
+  }
+}
+
+// Somebody else's sealing key beside one's own signature would read that site's epoch keys only
+// with the private half, but a site must not be able to ask with half of another one.
+TEST(SiteKeysTest, NobodyAsksWithAnothersSigningKey) {
+  const SiteKeys mine = NewKeys("mine"), theirs = NewKeys("theirs");
+  base::Bytes request = WriteEnrolmentRequest("north", {}, mine);
+  const auto& own = mine.signing.public_key();
+  const auto at = std::search(request.begin(), request.end(), own.begin(), own.end());
+  ASSERT_NE(at, request.end());
+  std::ranges::copy(theirs.signing.public_key(), at);
+  EXPECT_THAT(base::Message(ReadEnrolmentRequest(request).status()),
+              HasSubstr("the signature is not of the key in it"));
+}
+
+TEST(SiteKeysTest, NamesAreShortAndPlain) {
+  for (const char* name : {"a", "north-2", "z9"}) EXPECT_TRUE(CheckSiteName(name).ok()) << name;
+  for (const char* name : {"", "North", "2nd", "-a", "a b", "a/b", "a.b",
+                           "a1234567890123456789012345678901234567890"}) {
+    EXPECT_THAT(base::Message(CheckSiteName(name)), HasSubstr("is no name for a site")) << name;
+  }
+}
+
+TEST(SiteKeysTest, FingerprintsAreReadAsPeopleWriteThem) {
+  const crypto::Digest digest = crypto::Sha256(base::AsBytes("x"));
+  const std::string text = FingerprintText(digest);
+  EXPECT_EQ(text.size(), 64u + 15);
+  EXPECT_EQ(text.substr(0, 9), "2d71 1642");
+  EXPECT_EQ(ParseFingerprint(text).value(), digest);
+  EXPECT_EQ(ParseFingerprint(base::ToHex(digest)).value(), digest);
+  EXPECT_FALSE(ParseFingerprint(text.substr(1)).ok());
+  EXPECT_THAT(base::Message(ParseFingerprint("xyz").status()), HasSubstr("64 hexadecimal digits"));
+}
+
+}  // namespace
+}  // namespace tacet::agreement

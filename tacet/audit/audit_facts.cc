@@ -1,0 +1,441 @@
+#include "tacet/audit/audit_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <compare>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "tacet/agreement/manifest_bytes.h"
+#include "tacet/base/status.h"
+
+namespace tacet::audit {
+namespace {
+
+using agreement::ManifestSpec;
+using ledger::LedgerEntry;
+
+// Far above the members of any federation.
+constexpr uint64_t kMostClients = uint64_t{1} << 22;
+
+constexpr std::array<std::string_view, 5> kLabels = {"insecure-seed", "no-encryption", "no-noise",
+                                                     "no-clip", "no-quantisation"};
+
+bool Has(const std::vector<std::string>& labels, std::string_view label) {
+  return std::ranges::find(labels, label) != labels.end();
+}
+
+std::string Hex(const crypto::Digest& digest) { return base::ToHex(digest).substr(0, 16); }
+
+absl::Status CheckLabels(const AuditFacts& facts, const ManifestSpec& agreed) {
+  for (const std::string& label : facts.labels) {
+    if (std::ranges::find(kLabels, label) == kLabels.end()) {
+      return base::DataLoss("the label \"{}\" is unknown", label);
+    }
+  }
+  const auto check = [&](std::string_view label, bool without) {
+    if (Has(facts.labels, label) == without) return absl::OkStatus();
+    return base::DataLoss("the agreement is {} {}, but the labels {} \"{}\"",
+                          without ? "one" : "not one",
+                          label.substr(3) == "noise" ? "without noise" : "without clipping",
+                          without ? "lack" : "have", label);
+  };
+  TACET_RETURN_IF_ERROR(check("no-noise", agreed.without_noise));
+  return check("no-clip", agreed.without_clipping);
+}
+
+absl::StatusOr<ManifestSpec> ReadAgreement(const AuditFacts& facts) {
+  TACET_ASSIGN_OR_RETURN(ManifestSpec agreed, agreement::ReadAgreementBytes(facts.agreement));
+  if (!agreed.members.empty()) return base::DataLoss("member keys follow the agreement");
+  if (agreed.clients <= kMostClients) return agreed;
+  return base::DataLoss("{} clients, expected at most {}", agreed.clients, kMostClients);
+}
+
+// The agreement can be planned, and its bytes are the whole of it. What costs most comes last: by
+// then it is the agreement that the ledger was charged for.
+absl::Status CheckPlan(AuditedRun& run) {
+  const absl::StatusOr<agreement::Manifest> manifest =
+      agreement::Manifest::CreateWithoutMembers(run.agreed);
+  if (!manifest.ok()) return base::Annotate(manifest.status(), "it cannot be planned");
+  if (manifest->agreement() != run.agreement_digest) {
+    return base::DataLoss("its plan is another one than its bytes say");
+  }
+  run.plan = manifest->terms().mechanism();
+  return absl::OkStatus();
+}
+
+absl::Status CheckResult(const AuditFacts& facts) {
+  if (!facts.result.has_value()) return absl::OkStatus();
+  const AuditedResult& result = *facts.result;
+  if (result.accuracy == RoundedShare(result.accuracy) && result.loss == RoundedLoss(result.loss)) {
+    return absl::OkStatus();
+  }
+  return base::DataLoss(
+      "accuracy {} and loss {} are not rounded to three decimals and two significant digits",
+      result.accuracy, result.loss);
+}
+
+// A live federation's agreement has an annex, a simulation's has none.
+absl::Status CheckKind(const AuditFacts& facts, const ManifestSpec& agreed) {
+  const bool is_member = facts.kind == RunKind::kMember;
+  if (is_member != (agreed.annex != crypto::Digest{})) {
+    return base::DataLoss("the run is said to be a {}, but its agreement is that of a {}",
+                          RunKindName(facts.kind), is_member ? "simulation" : "live federation");
+  }
+  if (is_member != facts.member.has_value() ||
+      facts.member.value_or(0) >= std::max<uint64_t>(agreed.clients, 1)) {
+    return base::DataLoss(
+        "a run of the kind {} cannot be that of member {} of {}", RunKindName(facts.kind),
+        facts.member.has_value() ? fmt::format("{}", *facts.member) : "(none)", agreed.clients);
+  }
+  if (facts.processes == 0 || (is_member && facts.processes != 1)) {
+    return base::DataLoss("a run of the kind {} cannot have {} processes", RunKindName(facts.kind),
+                          facts.processes);
+  }
+  if (is_member || facts.attestations.empty()) return absl::OkStatus();
+  return base::DataLoss("a simulation has no members that could attest its models");
+}
+
+absl::Status CheckManifests(const AuditFacts& facts, const AuditedRun& run) {
+  for (const AuditedManifest& manifest : facts.manifests) {
+    if (!manifest.members.has_value()) continue;
+    if (manifest.members->size() != run.agreed.clients) {
+      return base::DataLoss("manifest {} has {} members, the agreement {}", Hex(manifest.hash),
+                            manifest.members->size(), run.agreed.clients);
+    }
+    crypto::Sha256Hasher hasher;
+    hasher.Update(facts.agreement);
+    for (const crypto::PublicKey& member : *manifest.members) hasher.Update(member);
+    if (const crypto::Digest hash = hasher.Finish(); hash != manifest.hash) {
+      return base::DataLoss("the manifest hash is {} by the record, {} by its bytes",
+                            Hex(manifest.hash), Hex(hash));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCharge(const AuditedRun& run, const LedgerEntry& entry,
+                         const accounting::SamplingEvent& agreed) {
+  if (entry.federation != run.agreement_digest) {
+    return base::DataLoss("is for the agreement {}, the record has {}", Hex(entry.federation),
+                          Hex(run.agreement_digest));
+  }
+  const auto& manifests = run.facts.manifests;
+  if (std::ranges::find(manifests, entry.label.manifest_hash, &AuditedManifest::hash) ==
+      manifests.end()) {
+    return base::DataLoss("is for the manifest {}, which the record does not have",
+                          Hex(entry.label.manifest_hash));
+  }
+  if (!accounting::SameEvent(entry.event, agreed)) {
+    return base::DataLoss(
+        "has noise {}, rate {} and clip norm {}, by the agreement they are {}, {} and {}",
+        entry.event.noise_stddev, entry.event.sampling_rate, entry.event.clip_norm,
+        agreed.noise_stddev, agreed.sampling_rate, agreed.clip_norm);
+  }
+  if (entry.count == 1) return absl::OkStatus();
+  return base::DataLoss("counts {} releases, an attempt is one", entry.count);
+}
+
+absl::Status CheckLedger(const AuditFacts& facts, AuditedRun& run) {
+  absl::StatusOr<ledger::RecoveredLedger> found =
+      ledger::RecoverLedger(facts.ledger, ledger::WriteLedgerAnchor(facts.ledger_end));
+  TACET_RETURN_IF_ERROR(found.status());
+  run.ledger = *std::move(found);
+  if (run.ledger.end != facts.ledger_end || run.ledger.torn_bytes > 0) {
+    return base::DataLoss(
+        "it ends with charge {} and {} bytes more, the record's head is that of {}",
+        run.ledger.end.count, run.ledger.torn_bytes, facts.ledger_end.count);
+  }
+  const ledger::LedgerHeader& header = run.ledger.header;
+  if (header.unit != run.agreed.unit || header.neighbouring != run.agreed.neighbouring ||
+      header.spending.delta != run.agreed.delta ||
+      header.rule != ledger::ChargingRule::kAnnouncedAttempts) {
+    return base::DataLoss(
+        "it counts {} of unit {}, {} at delta {}, the agreement announced-attempts of unit {}, {} "
+        "at delta {}",
+        ledger::ChargingRuleName(header.rule), accounting::UnitName(header.unit),
+        accounting::NeighbouringName(header.neighbouring), header.spending.delta,
+        accounting::UnitName(run.agreed.unit),
+        accounting::NeighbouringName(run.agreed.neighbouring), run.agreed.delta);
+  }
+  if (run.ledger.entries.empty()) return base::DataLoss("nothing was charged to it");
+  const accounting::SamplingEvent event = agreement::ChargedEvent(run.agreed);
+  for (size_t i = 0; i < run.ledger.entries.size(); ++i) {
+    const absl::Status charge = CheckCharge(run, run.ledger.entries[i], event);
+    if (!charge.ok()) return base::Annotate(charge, fmt::format("charge {}", i + 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckParticipants(const AuditedRun& run, const AuditedRound& round) {
+  const ManifestSpec& agreed = run.agreed;
+  const uint32_t most = agreement::UploadRange(agreed).largest;
+  // Who adds in the clear opens whatever arrived.
+  const uint32_t least = Has(run.facts.labels, "no-encryption") ? 1 : agreed.min_participants;
+  if (round.participants >= least && round.participants <= most) return absl::OkStatus();
+  return base::DataLoss("round {} has {} participants, the agreement allows {} to {}", round.round,
+                        round.participants, least, most);
+}
+
+struct AttemptKey {
+  uint32_t round = 0, epoch = 0, attempt = 0;
+  friend auto operator<=>(const AttemptKey&, const AttemptKey&) = default;
+};
+
+// The outcomes within a round: of a complete one the last attempt was opened, and no other one.
+absl::Status CheckOutcomes(const AuditedRound& round) {
+  if (round.attempts.empty()) return base::DataLoss("round {} has no attempt", round.round);
+  for (size_t i = 0; i < round.attempts.size(); ++i) {
+    const AuditedAttempt& attempt = round.attempts[i];
+    const bool last = i + 1 == round.attempts.size();
+    const bool opened = attempt.outcome == AttemptOutcome::kOpened;
+    if (opened != (last && round.complete())) {
+      return base::DataLoss("round {} attempt {} of epoch {} is {}, but the round {}", round.round,
+                            attempt.attempt, attempt.epoch, AttemptOutcomeName(attempt.outcome),
+                            !round.complete() ? "is not complete"
+                            : last            ? "is complete"
+                                              : "went on");
+    }
+    if ((attempt.outcome == AttemptOutcome::kRefused) == attempt.reason.empty()) {
+      return base::DataLoss("round {} attempt {} of epoch {} is {} with the reason \"{}\"",
+                            round.round, attempt.attempt, attempt.epoch,
+                            AttemptOutcomeName(attempt.outcome), attempt.reason);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSchedule(const AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  for (size_t i = 0; i < facts.rounds.size(); ++i) {
+    const AuditedRound& round = facts.rounds[i];
+    if (round.round > i) return base::DataLoss("round {} is missing", i);
+    if (round.round < i) return base::DataLoss("round {} is there twice", round.round);
+    TACET_RETURN_IF_ERROR(CheckOutcomes(round));
+    if (round.sum_not_seen) {
+      if (facts.kind != RunKind::kMember || round.participants > 0) {
+        return base::DataLoss("round {} of a {} cannot be one whose sum was not seen", i,
+                              RunKindName(facts.kind));
+      }
+    } else if (round.complete()) {
+      TACET_RETURN_IF_ERROR(CheckParticipants(run, round));
+    } else if (i + 1 < facts.rounds.size()) {
+      return base::DataLoss("round {} is not complete, but round {} followed", i, i + 1);
+    }
+  }
+  const uint32_t complete = run.complete_rounds();
+  if (complete > run.agreed.rounds) {
+    return base::DataLoss("{} rounds, the agreement plans {}", complete, run.agreed.rounds);
+  }
+  if (facts.finished && facts.stopped.empty() && complete != run.agreed.rounds) {
+    return base::DataLoss("the run is said to be finished after {} rounds, the agreement plans {}",
+                          complete, run.agreed.rounds);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckModels(const AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  for (const AuditedRound& round : facts.rounds) {
+    if (round.complete() && !round.model && !round.sum_not_seen) {
+      return base::DataLoss("round {} is complete, but its model is missing", round.round);
+    }
+    if (!round.complete() && round.model) {
+      return base::DataLoss("round {} is not complete, but has a model", round.round);
+    }
+  }
+  if (facts.finished != facts.released_model.has_value()) {
+    return base::DataLoss("the run is {}, but {}", facts.finished ? "finished" : "not finished",
+                          facts.finished ? "its released model is missing" : "a model is released");
+  }
+  if (!facts.finished) return absl::OkStatus();
+  const uint32_t rounds = run.complete_rounds();
+  const std::optional<crypto::Digest> last = run.ModelAfter(rounds);
+  if (last == facts.released_model) return absl::OkStatus();
+  return base::DataLoss("the released model is {}, but {} rounds ended with {}",
+                        Hex(*facts.released_model), rounds,
+                        last ? Hex(*last) : "one that is missing");
+}
+
+absl::StatusOr<protocol::ModelStatement> ReadAttestation(const AuditFacts& facts,
+                                                         const base::Bytes& bytes) {
+  TACET_ASSIGN_OR_RETURN(const crypto::Digest hash, protocol::ManifestOfStatement(bytes));
+  const auto manifest = std::ranges::find(facts.manifests, hash, &AuditedManifest::hash);
+  if (manifest == facts.manifests.end() || !manifest->members.has_value()) {
+    return base::DataLoss("is for the manifest {}, whose members the record does not have",
+                          Hex(hash));
+  }
+  return protocol::ReadModelStatement(bytes, hash, *manifest->members);
+}
+
+absl::Status CheckAttestations(AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  for (size_t i = 0; i < facts.attestations.size(); ++i) {
+    const std::string which = fmt::format("attestation {}", i + 1);
+    const auto statement = ReadAttestation(facts, facts.attestations[i]);
+    if (!statement.ok()) {
+      return base::DataLoss("{}: {}", which, base::Message(statement.status()));
+    }
+    if (statement->round > run.complete_rounds()) {
+      return base::DataLoss("{}: member {} attests the model after {} rounds, the record has {}",
+                            which, statement->member, statement->round, run.complete_rounds());
+    }
+    const std::optional<crypto::Digest> model = run.ModelAfter(statement->round);
+    if (statement->member == facts.member && model && *model != statement->model_digest) {
+      return base::DataLoss("{}: member {} attests the model {} after {} rounds, the record has {}",
+                            which, statement->member, Hex(statement->model_digest),
+                            statement->round, Hex(*model));
+    }
+    run.attestations.push_back(*statement);
+  }
+  if (facts.kind != RunKind::kMember || !facts.finished) return absl::OkStatus();
+  const bool attested =
+      std::ranges::any_of(run.attestations, [&](const protocol::ModelStatement& statement) {
+        return statement.member == facts.member && statement.round == run.complete_rounds();
+      });
+  if (attested) return absl::OkStatus();
+  return base::DataLoss("member {} does not attest the released model", *facts.member);
+}
+
+// Attempts and charges are the same.
+absl::Status CheckCharged(const AuditedRun& run) {
+  std::set<AttemptKey> charged;
+  for (const LedgerEntry& entry : run.ledger.entries) {
+    const auto& label = entry.label;
+    if (!charged.insert({label.round, label.epoch, label.attempt}).second) {
+      return base::DataLoss("the ledger charges round {} attempt {} of epoch {} twice", label.round,
+                            label.attempt, label.epoch);
+    }
+    if (label.round >= run.facts.rounds.size()) {
+      return base::DataLoss("round {} is missing: the ledger was charged for it", label.round);
+    }
+  }
+  const uint64_t allowed = uint64_t{run.agreed.rounds} + run.agreed.spare_attempts;
+  if (charged.size() > allowed) {
+    return base::DataLoss("{} attempts were charged, the agreement allows {}", charged.size(),
+                          allowed);
+  }
+  for (const AuditedRound& round : run.facts.rounds) {
+    AttemptKey before;
+    for (const AuditedAttempt& attempt : round.attempts) {
+      const AttemptKey key{round.round, attempt.epoch, attempt.attempt};
+      if (&attempt != &round.attempts.front() && key <= before) {
+        return base::DataLoss("the attempts of round {} are not in order", round.round);
+      }
+      before = key;
+      if (charged.erase(key) == 0) {
+        return base::DataLoss("round {} attempt {} of epoch {} is not in the ledger", round.round,
+                              attempt.attempt, attempt.epoch);
+      }
+    }
+  }
+  if (charged.empty()) return absl::OkStatus();
+  const AttemptKey& first = *charged.begin();
+  return base::DataLoss("the ledger charges round {} attempt {} of epoch {}, the record lacks it",
+                        first.round, first.attempt, first.epoch);
+}
+
+// Attempts of a round are numbered from 0 under each epoch's keys, and a simulation's processes
+// number their epochs from 0: a charge that was cut leaves a gap.
+absl::Status CheckNumbering(const AuditedRun& run) {
+  std::set<uint32_t> epochs;
+  for (const AuditedRound& round : run.facts.rounds) {
+    std::map<uint32_t, uint32_t> next;  // attempt, by epoch
+    for (const AuditedAttempt& attempt : round.attempts) {
+      epochs.insert(attempt.epoch);
+      const uint32_t expected = next[attempt.epoch]++;
+      if (attempt.attempt == expected) continue;
+      return base::DataLoss(
+          "round {} attempt {} of epoch {} was charged, attempt {} before it was not", round.round,
+          attempt.attempt, attempt.epoch, expected);
+    }
+  }
+  if (run.facts.kind == RunKind::kMember) return absl::OkStatus();
+  uint32_t expected = 0;
+  for (const uint32_t epoch : epochs) {
+    if (epoch != expected) {
+      return base::DataLoss("attempts of epoch {} were charged, none of epoch {} before it", epoch,
+                            expected);
+    }
+    ++expected;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string_view AttemptOutcomeName(AttemptOutcome outcome) {
+  switch (outcome) {
+    case AttemptOutcome::kOpened:
+      return "opened";
+    case AttemptOutcome::kRefused:
+      return "refused";
+    case AttemptOutcome::kInterrupted:
+      break;
+  }
+  return "interrupted";
+}
+
+absl::StatusOr<AttemptOutcome> ParseAttemptOutcome(std::string_view name) {
+  for (const AttemptOutcome outcome :
+       {AttemptOutcome::kOpened, AttemptOutcome::kRefused, AttemptOutcome::kInterrupted}) {
+    if (name == AttemptOutcomeName(outcome)) return outcome;
+  }
+  return base::DataLoss("expected opened, refused or interrupted, found \"{}\"", name);
+}
+
+uint32_t AuditedRun::complete_rounds() const {
+  return static_cast<uint32_t>(std::ranges::count_if(
+      facts.rounds, [](const AuditedRound& round) { return round.complete(); }));
+}
+
+std::optional<crypto::Digest> AuditedRun::ModelAfter(uint32_t rounds) const {
+  if (rounds == 0) return agreed.initial_model;
+  if (rounds > facts.rounds.size()) return std::nullopt;
+  return facts.rounds[rounds - 1].model;
+}
+
+double RoundedShare(double share) { return std::round(share * 1000) / 1000; }
+
+double RoundedLoss(double loss) {
+  if (!std::isfinite(loss) || loss == 0) return loss;
+  // Through text: the nearest double to the decimal fraction, whatever the digit's place.
+  return std::strtod(fmt::format("{:.1e}", loss).c_str(), nullptr);
+}
+
+std::string_view RunKindName(RunKind kind) {
+  return kind == RunKind::kMember ? "member" : "simulation";
+}
+
+absl::StatusOr<RunKind> ParseRunKind(std::string_view name) {
+  for (const RunKind kind : {RunKind::kSimulation, RunKind::kMember}) {
+    if (name == RunKindName(kind)) return kind;
+  }
+  return base::DataLoss("expected simulation or member, found \"{}\"", name);
+}
+
+absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts) {
+  AuditedRun run;
+  absl::StatusOr<ManifestSpec> agreed = ReadAgreement(facts);
+  if (!agreed.ok()) return base::Annotate(agreed.status(), "the agreement");
+  run.agreed = *std::move(agreed);
+  run.agreement_digest = crypto::Sha256(facts.agreement);
+  run.facts = std::move(facts);
+  TACET_RETURN_IF_ERROR(CheckLabels(run.facts, run.agreed));
+  TACET_RETURN_IF_ERROR(CheckResult(run.facts));
+  TACET_RETURN_IF_ERROR(CheckKind(run.facts, run.agreed));
+  TACET_RETURN_IF_ERROR(CheckManifests(run.facts, run));
+  TACET_RETURN_IF_ERROR(base::Annotate(CheckLedger(run.facts, run), "the ledger"));
+  TACET_RETURN_IF_ERROR(CheckSchedule(run));
+  TACET_RETURN_IF_ERROR(CheckCharged(run));
+  TACET_RETURN_IF_ERROR(CheckNumbering(run));
+  TACET_RETURN_IF_ERROR(CheckModels(run));
+  TACET_RETURN_IF_ERROR(CheckAttestations(run));
+  TACET_RETURN_IF_ERROR(base::Annotate(CheckPlan(run), "the agreement"));
+  return run;
+}
+
+}  // namespace tacet::audit

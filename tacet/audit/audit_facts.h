@@ -1,0 +1,140 @@
+// What happened in a run, as an audit needs it: the facts from which every figure of a record is
+// computed, when it is made and again when it is verified.
+#ifndef TACET_AUDIT_AUDIT_FACTS_H_
+#define TACET_AUDIT_AUDIT_FACTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/manifest.h"
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/crypto/signing.h"
+#include "tacet/dp/mechanism_plan.h"
+#include "tacet/ledger/ledger_format.h"
+#include "tacet/protocol/attestation.h"
+
+namespace tacet::audit {
+
+// How a charged attempt ended:
+//   opened       its sum is in the model,
+//   refused      it gave no sum; the reason is a word of federation::RefusalName,
+//   interrupted  its process ended before the attempt did, or before what came of it was kept.
+enum class AttemptOutcome { kOpened, kRefused, kInterrupted };
+std::string_view AttemptOutcomeName(AttemptOutcome outcome);
+absl::StatusOr<AttemptOutcome> ParseAttemptOutcome(std::string_view name);
+
+struct AuditedAttempt {
+  uint32_t epoch = 0;
+  uint32_t attempt = 0;
+  AttemptOutcome outcome = AttemptOutcome::kInterrupted;
+  std::string reason = {};  // of a refused one
+};
+
+struct AuditedRound {
+  uint32_t round = 0;
+  // K' of the opened sum; 0: the round is not complete, or its sum was not seen.
+  uint32_t participants = 0;
+  // Complete, but this site took the state after it, or after a later round, from others.
+  bool sum_not_seen = false;
+  // ModelDigest of all parameters after the round; of a complete round always there, unless its sum
+  // was not seen.
+  std::optional<crypto::Digest> model = {};
+  std::vector<AuditedAttempt> attempts = {};  // increasing by epoch and attempt
+
+  bool complete() const { return participants > 0 || sum_not_seen; }
+};
+
+// The kind of a run:
+//   simulation  processes of one user played every member,
+//   member      the part of one member of a live federation.
+enum class RunKind { kSimulation, kMember };
+std::string_view RunKindName(RunKind kind);
+absl::StatusOr<RunKind> ParseRunKind(std::string_view name);
+
+// The agreement with the members' keys of one process.
+struct AuditedManifest {
+  crypto::Digest hash{};
+  // By number; absent when the run did not keep them: then nobody can recompute the hash.
+  std::optional<std::vector<crypto::PublicKey>> members = {};
+};
+
+// On members' held-out data, outside of epsilon: told rounded, and only where it was published.
+struct AuditedResult {
+  double accuracy = 0;   // as RoundedShare gives it
+  double loss = 0;       // as RoundedLoss gives it
+  uint64_t samples = 0;  // held-out
+};
+
+// To three decimals; to two significant digits.
+double RoundedShare(double share);
+double RoundedLoss(double loss);
+
+struct Dependency {
+  std::string name;
+  std::string version;
+};
+
+struct AuditFacts {
+  uint64_t created = 0;  // Unix seconds, of the audit
+  RunKind kind = RunKind::kSimulation;
+  uint64_t processes = 1;               // of a simulation: its ranks
+  std::optional<uint64_t> member = {};  // whose part it is, by number; absent for a simulation
+  // Who signs. The run's own key unless another one was given.
+  crypto::PublicKey signer{};
+  std::optional<crypto::PublicKey> audit_key = {};  // the run's own, if it has one
+  std::vector<std::string> labels = {};             // why the run is less than private
+  bool finished = false;
+  std::string stopped = {};  // why it ended before its last round; empty: it did not
+  std::optional<AuditedResult> result = {};           // the last evaluation
+  std::optional<crypto::Digest> released_model = {};  // of the finished model: all parameters
+  // Of a member: signed statements about the models of its rounds (federation/model_statement.h),
+  // its own and those of others that it has.
+  std::vector<base::Bytes> attestations = {};
+  base::Bytes agreement = {};                   // canonical bytes, without members
+  std::vector<AuditedManifest> manifests = {};  // of all processes, in the order of their charges
+  std::vector<AuditedRound> rounds = {};        // 0, 1, ...; the last one may be incomplete
+  base::Bytes ledger = {};                      // header and records
+  ledger::LedgerAnchor ledger_end = {};
+  std::string version = {};           // of the program that audits
+  std::string program_commit = {};    // likewise
+  std::string training_commits = {};  // of those that worked on the run
+  std::vector<Dependency> dependencies = {};
+};
+
+// Facts that agree with each other.
+struct AuditedRun {
+  AuditFacts facts;
+  agreement::ManifestSpec agreed;  // without members
+  crypto::Digest agreement_digest{};
+  ledger::RecoveredLedger ledger;
+  std::optional<dp::MechanismPlan> plan = {};  // of the agreement; CheckFacts always sets it
+  std::vector<protocol::ModelStatement> attestations = {};  // as read, in the order of the facts
+
+  uint64_t charges() const { return ledger.entries.size(); }
+  uint32_t complete_rounds() const;
+  // ModelDigest after so many rounds, as far as the facts have it: the initial model for 0.
+  std::optional<crypto::Digest> ModelAfter(uint32_t rounds) const;
+  // False when the labels leave nothing promised to anybody.
+  bool promises_something() const { return facts.labels.empty(); }
+};
+
+// DataLoss names the first thing that does not fit: an agreement that cannot be planned, a manifest
+// whose hash is another, a ledger that does not end where it should or was charged for another
+// agreement, noise or rate, or for nothing, a round that is missing, an attempt that was not
+// charged, a charge without an attempt, a gap in the numbers of attempts or epochs, more or fewer
+// participants than the agreement allows, an unknown label; a result that is not rounded; a kind
+// that the agreement contradicts, a complete round without a model, a released model that is not
+// that of the last round, an attestation that is not signed, is about rounds that the facts lack,
+// or, of the member itself, about another model.
+absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts);
+
+}  // namespace tacet::audit
+
+#endif  // TACET_AUDIT_AUDIT_FACTS_H_

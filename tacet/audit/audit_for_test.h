@@ -1,0 +1,166 @@
+// A small federation's facts, made as a run makes them, and ways to alter an audit.
+#ifndef TACET_AUDIT_AUDIT_FOR_TEST_H_
+#define TACET_AUDIT_AUDIT_FOR_TEST_H_
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "tacet/agreement/manifest_bytes.h"
+#include "tacet/audit/audit_facts.h"
+#include "tacet/crypto/random.h"
+
+namespace tacet::audit {
+
+inline crypto::SigningKey KeyForTest(uint8_t number) {
+  crypto::SecretBytes seed(32);
+  std::ranges::fill(seed.Expose(), number);
+  return *crypto::SigningKey::FromSeed(seed);
+}
+
+inline agreement::ManifestSpec SmallAgreement() {
+  agreement::ManifestSpec spec;
+  spec.model = "logistic";
+  spec.dimension = 60;
+  spec.clients = 12;
+  spec.cohort = 6;
+  spec.rounds = 3;
+  spec.spare_attempts = 4;
+  spec.coordinate_bound = 0.1;
+  spec.noise_stddev = 6;
+  spec.scale = 1e-3;
+  for (uint8_t member = 0; member < 12; ++member) {
+    spec.members.push_back(KeyForTest(static_cast<uint8_t>(100 + member)).public_key());
+  }
+  return spec;
+}
+
+// Four sites, each record protected.
+inline agreement::ManifestSpec RecordAgreement() {
+  agreement::ManifestSpec spec = SmallAgreement();
+  spec.clients = 4;
+  spec.cohort = 4;
+  spec.members.resize(4);
+  spec.unit = accounting::Unit::kRecord;
+  spec.neighbouring = accounting::Neighbouring::kZeroOut;
+  spec.record_rate = 0.1;
+  spec.expected_batch = 70;
+  spec.coordinate_bound = 32;
+  spec.scale = 1e-2;
+  return spec;
+}
+
+// The header and the charges of all attempts in `facts.rounds`, one second apart, each as
+// `noise_factor` times the noise that was agreed.
+inline void WriteLedgerOf(const agreement::Manifest& manifest, AuditFacts& facts,
+                          double noise_factor = 1) {
+  const agreement::ManifestSpec& spec = manifest.spec();
+  ledger::LedgerHeader header;
+  header.data_set = "drawn";
+  header.unit = spec.unit;
+  header.neighbouring = spec.neighbouring;
+  header.spending.delta = spec.delta;
+  header.created = 1'700'000'000;
+  facts.ledger = ledger::WriteLedgerHeader(header);
+  facts.ledger_end = {.genesis = ledger::LedgerGenesis(header)};
+  facts.ledger_end.head = facts.ledger_end.genesis;
+  for (const AuditedRound& round : facts.rounds) {
+    for (const AuditedAttempt& attempt : round.attempts) {
+      ledger::LedgerEntry entry;
+      entry.federation = manifest.agreement();
+      entry.label = {.manifest_hash = manifest.hash(),
+                     .epoch = attempt.epoch,
+                     .round = round.round,
+                     .attempt = attempt.attempt};
+      entry.event = agreement::ChargedEvent(spec);
+      entry.event.noise_stddev *= noise_factor;
+      entry.time = header.created + ++facts.ledger_end.count;
+      const base::Bytes record = ledger::WriteLedgerRecord(entry, facts.ledger_end.head);
+      facts.ledger_end.head = ledger::RecordHash(record);
+      facts.ledger.insert(facts.ledger.end(), record.begin(), record.end());
+    }
+  }
+}
+
+// The model after so many rounds.
+inline crypto::Digest ModelForTest(uint8_t rounds) { return {0xab, rounds}; }
+
+// Three rounds: the second was refused once, the third interrupted once and gone on with under new
+// epoch keys.
+inline AuditFacts FactsForTest(const agreement::ManifestSpec& agreement = SmallAgreement()) {
+  const auto manifest = agreement::Manifest::Create(agreement);
+  EXPECT_TRUE(manifest.ok()) << manifest.status();
+  const uint32_t cohort = manifest->spec().cohort;
+  AuditFacts facts;
+  facts.created = 1'700'000'100;
+  facts.signer = KeyForTest(1).public_key();
+  facts.audit_key = facts.signer;
+  facts.finished = true;
+  facts.result = {.accuracy = 0.5, .loss = 1.3, .samples = 40};
+  facts.agreement = agreement::AgreementBytes(manifest->spec());
+  facts.manifests = {{.hash = manifest->hash(), .members = manifest->spec().members}};
+  facts.rounds = {{.round = 0,
+                   .participants = cohort,
+                   .attempts = {{.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kOpened}}},
+                  {.round = 1,
+                   .participants = cohort,
+                   .attempts = {{.epoch = 0,
+                                 .attempt = 0,
+                                 .outcome = AttemptOutcome::kRefused,
+                                 .reason = "too-few-uploads"},
+                                {.epoch = 0, .attempt = 1, .outcome = AttemptOutcome::kOpened}}},
+                  {.round = 2,
+                   .participants = cohort,
+                   .attempts = {{.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kInterrupted},
+                                {.epoch = 1, .attempt = 0, .outcome = AttemptOutcome::kOpened}}}};
+  WriteLedgerOf(*manifest, facts);
+  for (AuditedRound& round : facts.rounds) {
+    round.model = ModelForTest(static_cast<uint8_t>(round.round + 1));
+  }
+  facts.released_model = ModelForTest(3);
+  facts.version = "0.1.0";
+  facts.program_commit = "0123456789ab";
+  facts.training_commits = "0123456789ab";
+  facts.dependencies = {{.name = "fmt", .version = "9.1.0"}};
+  return facts;
+}
+
+// What member `member` of that federation attests.
+inline base::Bytes AttestationForTest(const AuditFacts& facts, uint64_t member, uint32_t rounds,
+                                      const crypto::Digest& model) {
+  return protocol::WriteModelStatement(
+      {.member = member, .round = rounds, .model_digest = model, .state_digest = {}},
+      facts.manifests.front().hash, 0, KeyForTest(static_cast<uint8_t>(100 + member)));
+}
+
+// The same rounds as member 2 of a live federation kept them: it did not see the second round's
+// sum.
+inline AuditFacts MemberFactsForTest() {
+  agreement::ManifestSpec agreement = SmallAgreement();
+  agreement.annex = {1};
+  AuditFacts facts = FactsForTest(agreement);
+  facts.kind = RunKind::kMember;
+  facts.member = 2;
+  facts.result.reset();
+  facts.rounds[1].participants = 0;
+  facts.rounds[1].sum_not_seen = true;
+  facts.rounds[1].model.reset();
+  facts.attestations = {AttestationForTest(facts, 2, 1, ModelForTest(1)),
+                        AttestationForTest(facts, 2, 3, ModelForTest(3)),
+                        AttestationForTest(facts, 7, 3, ModelForTest(3))};
+  return facts;
+}
+
+// `text` with the first `what` replaced; fails the test when there is none.
+inline std::string Replaced(std::string text, const std::string& what, const std::string& by) {
+  const size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return at == std::string::npos ? text : text.replace(at, what.size(), by);
+}
+
+}  // namespace tacet::audit
+
+#endif  // TACET_AUDIT_AUDIT_FOR_TEST_H_

@@ -1,0 +1,384 @@
+#include "tacet/audit/audit_record.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "fmt/ranges.h"
+
+#include "tacet/accounting/privacy_filter.h"
+#include "tacet/accounting/views.h"
+#include "tacet/base/status.h"
+#include "tacet/dp/gaussian.h"
+#include "tacet/he/aggregation.h"
+#include "tacet/report/privacy_json.h"
+
+namespace tacet::audit {
+namespace {
+
+using agreement::ManifestSpec;
+using base::JsonValue;
+using ledger::LedgerEntry;
+
+JsonValue OrNull(const std::string& text) { return text.empty() ? JsonValue() : JsonValue(text); }
+
+JsonValue List(const std::vector<std::string>& texts) {
+  JsonValue list = JsonValue::MakeArray();
+  for (const std::string& text : texts) list.Append(text);
+  return list;
+}
+
+std::string JoinKeys(const std::vector<crypto::PublicKey>& keys) {
+  base::Bytes all;
+  all.reserve(keys.size() * crypto::PublicKey().size());
+  for (const crypto::PublicKey& key : keys) all.insert(all.end(), key.begin(), key.end());
+  return base::ToHex(all);
+}
+
+JsonValue HexOrNull(const std::optional<crypto::Digest>& digest) {
+  return digest.has_value() ? JsonValue(base::ToHex(*digest)) : JsonValue();
+}
+
+std::string KindStatement(const AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  if (facts.kind == RunKind::kMember) {
+    return fmt::format(
+        "Member {} of {} of a live federation took part with its own data and kept this record. It "
+        "shows what the member was told and what it charged to its own ledger, not what other "
+        "members did.",
+        *facts.member, run.agreed.clients);
+  }
+  return fmt::format(
+      "A simulation: {} played every member, the server and the openers, on data that one user "
+      "holds. The figures are those of a federation of this agreement.",
+      facts.processes == 1 ? std::string("one process")
+                           : fmt::format("{} processes of one MPI job", facts.processes));
+}
+
+JsonValue RunJson(const AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  JsonValue result;
+  if (facts.result.has_value()) {
+    result = JsonValue::MakeObject()
+                 .Set("accuracy", facts.result->accuracy)
+                 .Set("loss", facts.result->loss)
+                 .Set("held_out_samples", facts.result->samples)
+                 .Set("statement",
+                      "Rounded figures on members' held-out data. Epsilon does not cover them.");
+  }
+  const auto& entries = run.ledger.entries;
+  const ledger::LedgerHeader& header = run.ledger.header;
+  return JsonValue::MakeObject()
+      .Set("kind", RunKindName(facts.kind))
+      .Set("processes", facts.processes)
+      .Set("member", facts.member ? JsonValue(*facts.member) : JsonValue())
+      .Set("statement", KindStatement(run))
+      .Set("finished", facts.finished)
+      .Set("stopped", OrNull(facts.stopped))
+      .Set("rounds_complete", run.complete_rounds())
+      .Set("rounds_planned", run.agreed.rounds)
+      .Set("labels", List(facts.labels))
+      .Set("data_set", header.data_set)
+      .Set("model", run.agreed.model)
+      .Set("parameters", run.agreed.dimension)
+      .Set("initial_model", base::ToHex(run.agreed.initial_model))
+      .Set("released_model", HexOrNull(facts.released_model))
+      .Set("first_charge", entries.front().time)
+      .Set("last_charge", entries.back().time)
+      .Set("result", std::move(result));
+}
+
+JsonValue RoleJson(std::string_view role, uint64_t count, std::string_view statement) {
+  return JsonValue::MakeObject().Set("role", role).Set("count", count).Set("statement", statement);
+}
+
+JsonValue MembersJson(const ManifestSpec& agreed) {
+  JsonValue roles = JsonValue::MakeArray();
+  roles.Append(RoleJson("data-owner", agreed.clients,
+                        "Hold the data, train, clip, add their share of the noise, encrypt, keep a "
+                        "ledger; trusted with their own data only."));
+  roles.Append(RoleJson("opener", std::min<uint64_t>(agreed.openers, agreed.clients),
+                        "Members that decrypt the sum of one attempt for the others, chosen anew "
+                        "for each by a key that the server lacks."));
+  roles.Append(RoleJson("server", 1,
+                        "Adds what is encrypted; holds no key, never sees an update or a model in "
+                        "the clear."));
+  return JsonValue::MakeObject().Set("count", agreed.clients).Set("roles", std::move(roles));
+}
+
+JsonValue UnitJson(const ManifestSpec& agreed) {
+  const bool client = agreed.unit == accounting::Unit::kClient;
+  return JsonValue::MakeObject()
+      .Set("unit", accounting::UnitName(agreed.unit))
+      .Set("neighbouring", accounting::NeighbouringName(agreed.neighbouring))
+      .Set("appearances", std::max<uint32_t>(agreed.appearances, 1))
+      .Set("statement",
+           std::string(client ? "Hidden is all that one member contributes to the whole training; "
+                                "a person whose data several members hold is not one unit."
+                              : "Hidden is what one record, or one person, contributes at the "
+                                "sites where it appears.") +
+               (agreed.neighbouring == accounting::Neighbouring::kReplaceOne
+                    ? " Compared is with any other data in its place."
+                    : " Compared is with no data in its place; its noise is sent all the same."));
+}
+
+JsonValue MechanismJson(const ManifestSpec& agreed) {
+  const accounting::SamplingEvent event = agreement::ChargedEvent(agreed);
+  JsonValue mechanism = JsonValue::MakeObject();
+  mechanism.Set("name", "distributed Gaussian noise, Poisson quantisation")
+      .Set("clip_norm", agreed.clip_norm)
+      .Set("coordinate_bound", agreed.coordinate_bound)
+      .Set("noise", agreed.noise_stddev)
+      .Set("scale", agreed.scale)
+      .Set("sampler", dp::GaussianSamplerName(agreed.sampler))
+      .Set("without_noise", agreed.without_noise)
+      .Set("without_clipping", agreed.without_clipping)
+      .Set("cohort", agreed.cohort)
+      .Set("min_participants", agreed.min_participants)
+      .Set("sampling", accounting::SamplingName(agreed.sampling))
+      .Set("record_rate", agreed.record_rate)
+      .Set("expected_batch", agreed.expected_batch)
+      .Set("colluders", agreed.colluders)
+      .Set("attempts_per_round", agreed.attempts_per_round)
+      .Set("spare_attempts", agreed.spare_attempts)
+      .Set("delta", agreed.delta)
+      .Set("budget_epsilon",
+           agreed.budget_epsilon > 0 ? JsonValue(agreed.budget_epsilon) : JsonValue())
+      .Set("charged_event", JsonValue::MakeObject()
+                                .Set("sampling", accounting::SamplingName(event.sampling))
+                                .Set("rate", event.sampling_rate)
+                                .Set("noise", event.noise_stddev)
+                                .Set("clip_norm", event.clip_norm));
+  if (agreed.cover_uploads) mechanism.Set("cover_uploads", true);
+  if (agreed.max_participations != 0) {
+    mechanism.Set("max_participations", agreed.max_participations);
+  }
+  return mechanism;
+}
+
+JsonValue EncryptionJson(const AuditedRun& run) {
+  const auto& labels = run.facts.labels;
+  const bool encrypted = std::ranges::find(labels, "no-encryption") == labels.end();
+  return JsonValue::MakeObject()
+      .Set("encrypted", encrypted)
+      .Set("scheme", he::SchemeName(run.agreed.scheme))
+      .Set("openers", run.agreed.openers)
+      .Set("plaintext_bits",
+           run.agreed.plaintext_bits > 0 ? JsonValue(run.agreed.plaintext_bits) : JsonValue())
+      .Set("statement", encrypted
+                            ? "Uploads are added without being decrypted; what is opened is the "
+                              "sum of an attempt, and only when at least min_participants are in "
+                              "it."
+                            : "Labelled no-encryption: updates were added in the clear.");
+}
+
+// What the ledger's charges add up to by the accountant that its own budget is kept with.
+absl::StatusOr<JsonValue> SpentJson(const AuditedRun& run) {
+  JsonValue spent = JsonValue::MakeObject();
+  if (!run.promises_something()) return spent.Set("epsilon", JsonValue());
+  TACET_ASSIGN_OR_RETURN(accounting::PrivacySpending spending,
+                         accounting::PrivacySpending::Create(run.ledger.header.spending));
+  for (const LedgerEntry& entry : run.ledger.entries) {
+    TACET_RETURN_IF_ERROR(spending.Add(entry.event, entry.count));
+  }
+  TACET_ASSIGN_OR_RETURN(const accounting::SpentEpsilon epsilon, spending.Epsilon());
+  return spent.Set("epsilon", epsilon.epsilon).Set("accountant", epsilon.accountant);
+}
+
+absl::StatusOr<JsonValue> PrivacyJson(const AuditedRun& run) {
+  TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows, AuditedRows(run));
+  TACET_ASSIGN_OR_RETURN(JsonValue spent, SpentJson(run));
+  JsonValue privacy = report::PrivacyRowsJson(rows, report::TermsOfRows(rows, *run.plan));
+  return JsonValue::MakeObject()
+      .Set("delta", run.agreed.delta)
+      .Set("charged_attempts", run.charges())
+      .Set("statement",
+           "Every attempt is charged, also one that gave no sum. A row says what one kind of "
+           "observer can learn; accountants are upper bounds, and the smallest of a view holds.")
+      .Set("worst", *privacy.Find("worst"))
+      .Set("headlines", *privacy.Find("headlines"))
+      .Set("accountants", *privacy.Find("accountants"))
+      .Set("ledger", std::move(spent));
+}
+
+JsonValue RoundsJson(const std::vector<AuditedRound>& rounds) {
+  JsonValue list = JsonValue::MakeArray();
+  for (const AuditedRound& round : rounds) {
+    JsonValue attempts = JsonValue::MakeArray();
+    for (const AuditedAttempt& attempt : round.attempts) {
+      JsonValue item = JsonValue::MakeObject()
+                           .Set("epoch", attempt.epoch)
+                           .Set("attempt", attempt.attempt)
+                           .Set("outcome", AttemptOutcomeName(attempt.outcome));
+      if (!attempt.reason.empty()) item.Set("cause", attempt.reason);
+      attempts.Append(std::move(item));
+    }
+    list.Append(
+        JsonValue::MakeObject()
+            .Set("round", round.round)
+            .Set("participants", round.sum_not_seen ? JsonValue() : JsonValue(round.participants))
+            .Set("model", HexOrNull(round.model))
+            .Set("attempts", std::move(attempts)));
+  }
+  return list;
+}
+
+JsonValue AttestationsJson(const AuditedRun& run) {
+  JsonValue list = JsonValue::MakeArray();
+  for (size_t i = 0; i < run.attestations.size(); ++i) {
+    const protocol::ModelStatement& statement = run.attestations[i];
+    list.Append(JsonValue::MakeObject()
+                    .Set("member", statement.member)
+                    .Set("rounds", statement.round)
+                    .Set("model", base::ToHex(statement.model_digest))
+                    .Set("bytes", base::ToHex(run.facts.attestations[i])));
+  }
+  return list;
+}
+
+// What was charged under each epoch's keys.
+JsonValue EpochsJson(const std::vector<LedgerEntry>& entries) {
+  struct Epoch {
+    uint64_t charges = 0, first = 0, last = 0;
+  };
+  std::map<uint32_t, Epoch> epochs;
+  for (const LedgerEntry& entry : entries) {
+    Epoch& epoch = epochs[entry.label.epoch];
+    if (epoch.charges++ == 0) epoch.first = entry.time;
+    epoch.last = entry.time;
+  }
+  JsonValue list = JsonValue::MakeArray();
+  for (const auto& [number, epoch] : epochs) {
+    list.Append(JsonValue::MakeObject()
+                    .Set("epoch", number)
+                    .Set("charged_attempts", epoch.charges)
+                    .Set("first_charge", epoch.first)
+                    .Set("last_charge", epoch.last));
+  }
+  return list;
+}
+
+JsonValue AgreementJson(const AuditedRun& run) {
+  JsonValue manifests = JsonValue::MakeArray();
+  for (const AuditedManifest& manifest : run.facts.manifests) {
+    manifests.Append(JsonValue::MakeObject()
+                         .Set("hash", base::ToHex(manifest.hash))
+                         .Set("member_keys", manifest.members
+                                                 ? JsonValue(JoinKeys(*manifest.members))
+                                                 : JsonValue()));
+  }
+  return JsonValue::MakeObject()
+      .Set("digest", base::ToHex(run.agreement_digest))
+      .Set("bytes", base::ToHex(run.facts.agreement))
+      .Set("manifests", std::move(manifests));
+}
+
+JsonValue LedgerJson(const AuditedRun& run) {
+  const ledger::LedgerAnchor& end = run.facts.ledger_end;
+  return JsonValue::MakeObject()
+      .Set("rule", ledger::ChargingRuleName(run.ledger.header.rule))
+      .Set("created", run.ledger.header.created)
+      .Set("genesis", base::ToHex(end.genesis))
+      .Set("charges", end.count)
+      .Set("head", base::ToHex(end.head))
+      .Set("bytes", base::ToHex(run.facts.ledger));
+}
+
+JsonValue SoftwareJson(const AuditFacts& facts) {
+  JsonValue dependencies = JsonValue::MakeArray();
+  for (const Dependency& dependency : facts.dependencies) {
+    dependencies.Append(
+        JsonValue::MakeObject().Set("name", dependency.name).Set("version", dependency.version));
+  }
+  return JsonValue::MakeObject()
+      .Set("name", "tacet")
+      .Set("version", facts.version)
+      .Set("commit", facts.program_commit)
+      .Set("training_commits", facts.training_commits)
+      .Set("dependencies", std::move(dependencies));
+}
+
+JsonValue RetentionJson(RunKind kind) {
+  return JsonValue::MakeObject().Set(
+      "statement",
+      kind == RunKind::kMember
+          ? "Kept in the run directory: settings, ledger, a line of measurements for each round, "
+            "attestations, the model, and the key that signs this record. Kept in the site's home: "
+            "its identity, the epoch key, the key that names its data, its state and its log. Not "
+            "kept: updates, opened sums, uploads of other attempts than the last. The data stay "
+            "where their owner keeps them."
+          : "Kept in the run directory: settings, ledger, the attempts, a line of measurements for "
+            "each round, a checkpoint, the model, the key that signs this record and the key that "
+            "names the data. Not kept: updates, uploads, opened sums, cohorts, members' keys and "
+            "epoch keys; they end with the process that made them. The data stay where their owner "
+            "keeps them.");
+}
+
+JsonValue AssumptionsJson() {
+  JsonValue list = JsonValue::MakeArray();
+  for (const std::string_view statement :
+       {"A member's software clips and adds its noise as agreed; as many members as "
+        "min_participants less the colluders of a view do so honestly.",
+        "Rows with sampling hold against those who learn no cohort; whoever sees the traffic, or "
+        "was told, is under cohort-knowing.",
+        "The server together with a holder of the epoch key opens single uploads: nothing is "
+        "promised against the two together.",
+        "Accuracy and loss on the members' held-out data are outside epsilon, and so is every "
+        "choice of a setting that was made after seeing them.",
+        "Existence, availability and timing of members are not hidden, nor is time on the "
+        "processor on which noise is drawn.",
+        "The figures are for this agreement and its ledger: the same data in another federation is "
+        "charged again."}) {
+    list.Append(JsonValue::MakeObject().Set("statement", statement));
+  }
+  return list;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<accounting::PrivacyRow>> AuditedRows(const AuditedRun& run) {
+  const accounting::FederationPrivacySpec spec = agreement::PrivacyOf(run.agreed, run.charges());
+  if (run.promises_something()) return accounting::PrivacyRows(spec);
+  TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> views,
+                         accounting::ObserveFederation(spec));
+  std::vector<accounting::PrivacyRow> rows;
+  for (accounting::ObservedRounds& view : views) {
+    if (!rows.empty() && rows.back().view == view.view) continue;
+    if (view.standing == accounting::Standing::kConvention) continue;
+    view.standing = accounting::Standing::kNone;
+    view.note =
+        fmt::format("no guarantee: the run is labelled {}", fmt::join(run.facts.labels, ", "));
+    TACET_ASSIGN_OR_RETURN(std::optional<accounting::PrivacyRow> row,
+                           accounting::PrivacyRowOf(view, spec, accounting::Accountant::kMoments));
+    if (row) rows.push_back(*std::move(row));
+  }
+  return rows;
+}
+
+absl::StatusOr<JsonValue> AuditRecord(const AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  TACET_ASSIGN_OR_RETURN(JsonValue privacy, PrivacyJson(run));
+  return JsonValue::MakeObject()
+      .Set("format", kAuditFormat)
+      .Set("version", kAuditVersion)
+      .Set("created", facts.created)
+      .Set("run", RunJson(run))
+      .Set("privacy_unit", UnitJson(run.agreed))
+      .Set("privacy", std::move(privacy))
+      .Set("members", MembersJson(run.agreed))
+      .Set("mechanism", MechanismJson(run.agreed))
+      .Set("encryption", EncryptionJson(run))
+      .Set("assumptions", AssumptionsJson())
+      .Set("retention", RetentionJson(facts.kind))
+      .Set("rounds", RoundsJson(facts.rounds))
+      .Set("attestations", AttestationsJson(run))
+      .Set("key_epochs", EpochsJson(run.ledger.entries))
+      .Set("agreement", AgreementJson(run))
+      .Set("ledger", LedgerJson(run))
+      .Set("software", SoftwareJson(facts))
+      .Set("signer", base::ToHex(facts.signer))
+      .Set("audit_key", facts.audit_key ? JsonValue(base::ToHex(*facts.audit_key)) : JsonValue());
+}
+
+}  // namespace tacet::audit

@@ -1,0 +1,475 @@
+#include <optional>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/audit/audit_for_test.h"
+#include "tacet/audit/audit_record.h"
+#include "tacet/audit/audit_verify.h"
+#include "tacet/base/status.h"
+
+namespace tacet::audit {
+namespace {
+
+using base::JsonValue;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+JsonValue RecordOf(const AuditFacts& facts) {
+  auto run = CheckFacts(facts);
+  EXPECT_TRUE(run.ok()) << run.status();
+  auto record = AuditRecord(*run);
+  EXPECT_TRUE(record.ok()) << record.status();
+  return *std::move(record);
+}
+
+std::string Complaint(AuditFacts facts) {
+  const auto run = CheckFacts(std::move(facts));
+  EXPECT_FALSE(run.ok());
+  return base::Message(run.status());
+}
+
+// Why a file with this text is refused; empty when it is not.
+std::string Refusal(const std::string& text, std::string_view pinned = "") {
+  const auto file = ReadAuditFile(text);
+  if (!file.ok()) return base::Message(file.status());
+  const auto verified = VerifyAudit(*file, pinned);
+  return verified.ok() ? "" : base::Message(verified.status());
+}
+
+// A record altered by whoever holds the key, signed anew.
+std::string Resigned(const JsonValue& record) { return SignedAudit(record, KeyForTest(1)); }
+
+JsonValue Altered(const JsonValue& record, const std::string& what, const std::string& by) {
+  auto altered = JsonValue::Parse(Replaced(record.Dump(), what, by));
+  EXPECT_TRUE(altered.ok()) << altered.status();
+  return *std::move(altered);
+}
+
+TEST(AuditTest, ARecordHoldsAgainstItselfForEveryUnit) {
+  for (const agreement::ManifestSpec& agreement : {SmallAgreement(), RecordAgreement()}) {
+    const JsonValue record = RecordOf(FactsForTest(agreement));
+    const std::string text = Resigned(record);
+    const auto file = ReadAuditFile(text);
+    ASSERT_TRUE(file.ok()) << file.status();
+    const auto verified = VerifyAudit(*file, crypto::KeyFingerprint(KeyForTest(1).public_key()));
+    ASSERT_TRUE(verified.ok()) << verified.status();
+    EXPECT_EQ(verified->run.charges(), 5u);
+    EXPECT_EQ(verified->run.complete_rounds(), 3u);
+    EXPECT_TRUE(verified->notes.empty());
+    // The whole file is one JSON document too, for readers that know nothing of its layout.
+    const auto whole = JsonValue::Parse(text);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    EXPECT_EQ(whole->Find("record")->Dump(), record.Dump());
+    EXPECT_EQ(*record.Find("privacy_unit")->Find("unit")->AsString(),
+              accounting::UnitName(agreement.unit));
+    EXPECT_FALSE(record.Find("privacy")->Find("headlines")->items().empty());
+  }
+}
+
+TEST(AuditTest, TheFactsOfARecordAreTheFactsItWasMadeFrom) {
+  const AuditFacts facts = FactsForTest();
+  const JsonValue record = RecordOf(facts);
+  const auto again = FactsOfRecord(record);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(RecordOf(*again).Dump(), record.Dump());
+  EXPECT_EQ(again->ledger, facts.ledger);
+  EXPECT_EQ(again->manifests.front().members, facts.manifests.front().members);
+  EXPECT_EQ(again->rounds.at(1).attempts.at(0).reason, "too-few-uploads");
+}
+
+TEST(AuditTest, AnAlteredFigureIsNamed) {
+  const JsonValue record = RecordOf(FactsForTest());
+  const double epsilon =
+      *record.Find("privacy")->Find("headlines")->items().front().Find("epsilon")->AsDouble();
+  const std::string stated = fmt::format("\"epsilon\":{}", epsilon);
+  EXPECT_THAT(
+      Refusal(Resigned(Altered(record, stated, fmt::format("\"epsilon\":{}", 0.99 * epsilon)))),
+      AllOf(StartsWith("row outsider, replace-one, fixed-size-tight: `epsilon`: the record says "),
+            HasSubstr(fmt::format("the events give {}", epsilon)), Not(HasSubstr("signature"))));
+  // Too high by more than rounding is wrong too; the last bits are not.
+  EXPECT_THAT(
+      Refusal(Resigned(Altered(record, stated, fmt::format("\"epsilon\":{}", 1.01 * epsilon)))),
+      HasSubstr("`epsilon`"));
+  EXPECT_EQ(Refusal(Resigned(
+                Altered(record, stated, fmt::format("\"epsilon\":{}", epsilon * (1 + 1e-12))))),
+            "");
+  EXPECT_THAT(Refusal(Resigned(
+                  Altered(record, stated, fmt::format("\"epsilon\":{}", epsilon * (1 - 1e-7))))),
+              HasSubstr("`epsilon`"));
+  EXPECT_THAT(Refusal(Resigned(Altered(record, "\"unit\":\"client\"", "\"unit\":\"record\""))),
+              HasSubstr("`privacy_unit`: `unit`: the record says \"record\", the events give "
+                        "\"client\""));
+  EXPECT_THAT(Refusal(Resigned(Altered(record, "\"noise\":6,", "\"noise\":9,"))),
+              HasSubstr("the events give 6"));
+  EXPECT_THAT(
+      Refusal(Resigned(Altered(record, "\"labels\":[]", "\"approved\":true,\"labels\":[]"))),
+      HasSubstr("`run`: `approved` does not belong there"));
+  EXPECT_THAT(Refusal(Resigned(Altered(record, "\"rounds_planned\":3,", ""))),
+              HasSubstr("`run`: `rounds_planned` is missing"));
+  // Words explain; they are not figures.
+  EXPECT_EQ(Refusal(Resigned(Altered(record, "Every attempt is charged", "All is charged"))), "");
+}
+
+// Agreements whose terms are not those of the default sampler with every share of the noise.
+std::vector<agreement::ManifestSpec> AgreementsWithTermsOfTheirOwn() {
+  agreement::ManifestSpec box_muller = SmallAgreement();
+  box_muller.sampler = dp::GaussianSampler::kBoxMuller;
+  agreement::ManifestSpec colluders = RecordAgreement();
+  colluders.colluders = 2;
+  return {box_muller, colluders};
+}
+
+TEST(AuditTest, ImplementationTermsAreThoseOfTheAgreedPlan) {
+  for (const agreement::ManifestSpec& agreement : AgreementsWithTermsOfTheirOwn()) {
+    agreement::ManifestSpec usual = agreement;
+    usual.sampler = dp::GaussianSampler::kDefault;
+    usual.colluders = 0;
+    const auto manifest = agreement::Manifest::Create(agreement);
+    const auto other = agreement::Manifest::Create(usual);
+    ASSERT_TRUE(manifest.ok() && other.ok());
+    const JsonValue record = RecordOf(FactsForTest(agreement));
+    const JsonValue& row = record.Find("privacy")->Find("headlines")->items().front();
+    const JsonValue* stated = row.Find("implementation");
+    ASSERT_NE(stated, nullptr) << row.Dump();
+    const double epsilon = *row.Find("epsilon")->AsDouble();
+    const auto terms = manifest->terms().mechanism().TermsAt(epsilon, agreement.delta);
+    EXPECT_DOUBLE_EQ(*stated->Find("epsilon")->AsDouble(), terms.epsilon);
+    EXPECT_DOUBLE_EQ(*stated->Find("delta")->AsDouble(), terms.delta);
+
+    // Altered terms are refused, also by the key's holder: too small ones, and the usual sampler's.
+    const auto refused = [&](const dp::ImplementationTerms& wrong) {
+      JsonValue altered =
+          JsonValue::MakeObject().Set("epsilon", wrong.epsilon).Set("delta", wrong.delta);
+      return Refusal(Resigned(Altered(record, "\"implementation\":" + stated->Dump(),
+                                      "\"implementation\":" + altered.Dump())));
+    };
+    EXPECT_EQ(refused(terms), "");
+    EXPECT_THAT(refused({.epsilon = 0.5 * terms.epsilon, .delta = terms.delta}),
+                HasSubstr("`implementation`: `epsilon`"));
+    EXPECT_THAT(refused({.epsilon = terms.epsilon, .delta = 0.5 * terms.delta}),
+                HasSubstr("`implementation`: `delta`"));
+    EXPECT_THAT(refused(other->terms().mechanism().TermsAt(epsilon, agreement.delta)),
+                HasSubstr("`implementation`"));
+  }
+}
+
+TEST(AuditTest, TheSignatureCoversEveryByteOfTheRecord) {
+  const std::string text = Resigned(RecordOf(FactsForTest()));
+  EXPECT_EQ(Refusal(text), "");
+  EXPECT_THAT(Refusal(Replaced(text, "Every attempt", "Any attempt")),
+              StartsWith("the signature is not that of this record"));
+  EXPECT_THAT(Refusal(Replaced(text, "\"accuracy\": 0.5", "\"accuracy\": 0.75")),
+              StartsWith("the signature is not that of this record"));
+  // A figure that cannot be right is named first.
+  EXPECT_THAT(Refusal(Replaced(text, "\"coordinate_bound\": 0.1", "\"coordinate_bound\": 0.2")),
+              AllOf(StartsWith("`mechanism`"), HasSubstr("; and the signature is not that")));
+}
+
+TEST(AuditTest, AnotherKeyIsNamed) {
+  const AuditFacts facts = FactsForTest();
+  const JsonValue record = RecordOf(facts);
+  const std::string own = crypto::KeyFingerprint(facts.signer);
+  const std::string other = crypto::KeyFingerprint(KeyForTest(2).public_key());
+  EXPECT_EQ(Refusal(SignedAudit(record, KeyForTest(2))),
+            fmt::format("signed by the key {}, the record names the key {}", other, own));
+  EXPECT_EQ(Refusal(Resigned(record), other),
+            fmt::format("signed by the key {}, asked for was {}", own, other));
+  EXPECT_THAT(Refusal(Resigned(record), "abc"), HasSubstr("no fingerprint"));
+  // The signature of another record under the same key.
+  AuditFacts later = facts;
+  ++later.created;
+  const std::string text = Resigned(record);
+  const std::string stranger = Resigned(RecordOf(later));
+  const size_t at = text.rfind("\"signature\"");
+  EXPECT_THAT(Refusal(text.substr(0, at) + stranger.substr(stranger.rfind("\"signature\""))),
+              StartsWith("the signature is not that of this record"));
+}
+
+TEST(AuditTest, AKeyThatIsNotTheRunsIsNoted) {
+  AuditFacts facts = FactsForTest();
+  facts.signer = KeyForTest(2).public_key();
+  facts.manifests.front().members.reset();
+  facts.finished = false;
+  facts.released_model.reset();
+  const auto file = ReadAuditFile(SignedAudit(RecordOf(facts), KeyForTest(2)));
+  const auto verified = VerifyAudit(*file, "");
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  EXPECT_THAT(verified->notes,
+              ::testing::ElementsAre(HasSubstr("was not checked"), HasSubstr("another key"),
+                                     HasSubstr("no member keys"), HasSubstr("not finished")));
+}
+
+TEST(AuditTest, FiguresOnHeldOutDataAreRounded) {
+  EXPECT_EQ(RoundedShare(0.123456), 0.123);
+  EXPECT_EQ(RoundedLoss(1.25678), 1.3);
+  EXPECT_EQ(RoundedLoss(0.0456789), 0.046);
+  EXPECT_EQ(RoundedLoss(0), 0);
+  AuditFacts facts = FactsForTest();
+  facts.result->accuracy = 0.123456;
+  EXPECT_THAT(Complaint(facts), StartsWith("accuracy 0.123456 and loss 1.3 are not rounded"));
+  facts = FactsForTest();
+  facts.result->loss = 1.2567;
+  EXPECT_THAT(Complaint(facts), HasSubstr("are not rounded"));
+}
+
+TEST(AuditTest, AMembersRecordSaysSoAndHolds) {
+  const AuditFacts facts = MemberFactsForTest();
+  const JsonValue record = RecordOf(facts);
+  const JsonValue& run = *record.Find("run");
+  EXPECT_EQ(*run.Find("kind")->AsString(), "member");
+  EXPECT_EQ(*run.Find("member")->AsUint(), 2u);
+  EXPECT_THAT(*run.Find("statement")->AsString(),
+              StartsWith("Member 2 of 12 of a live federation"));
+  EXPECT_TRUE(record.Find("rounds")->items()[1].Find("participants")->is_null());
+  const auto file = ReadAuditFile(Resigned(record));
+  const auto verified = VerifyAudit(*file, crypto::KeyFingerprint(KeyForTest(1).public_key()));
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  EXPECT_THAT(verified->notes,
+              ::testing::ElementsAre("the released model is attested by 2 of 12 members"));
+  EXPECT_EQ(RecordOf(*FactsOfRecord(record)).Dump(), record.Dump());
+}
+
+TEST(AuditTest, TheKindFollowsFromTheAgreement) {
+  AuditFacts facts = MemberFactsForTest();
+  facts.kind = RunKind::kSimulation;
+  EXPECT_EQ(Complaint(facts),
+            "the run is said to be a simulation, but its agreement is that of a live federation");
+  facts = FactsForTest();
+  facts.kind = RunKind::kMember;
+  EXPECT_EQ(Complaint(facts),
+            "the run is said to be a member, but its agreement is that of a simulation");
+  facts = MemberFactsForTest();
+  facts.member = 12;
+  EXPECT_THAT(Complaint(facts), HasSubstr("member 12 of 12"));
+  facts.member.reset();
+  EXPECT_THAT(Complaint(facts), HasSubstr("member (none)"));
+  facts = FactsForTest();
+  facts.rounds[1].sum_not_seen = true;
+  EXPECT_THAT(Complaint(facts), HasSubstr("cannot be one whose sum was not seen"));
+  facts = FactsForTest();
+  facts.processes = 0;
+  EXPECT_THAT(Complaint(facts), HasSubstr("0 processes"));
+  facts.processes = 4;
+  const JsonValue record = RecordOf(facts);
+  EXPECT_THAT(*record.Find("run")->Find("statement")->AsString(),
+              HasSubstr("4 processes of one MPI job"));
+  EXPECT_THAT(Refusal(Resigned(Altered(record, "\"kind\":\"simulation\"", "\"kind\":\"member\""))),
+              HasSubstr("its agreement is that of a simulation"));
+}
+
+TEST(AuditTest, ARecordIsBoundToItsModels) {
+  AuditFacts facts = FactsForTest();
+  facts.released_model = ModelForTest(2);
+  EXPECT_THAT(Complaint(facts), StartsWith("the released model is ab02"));
+  facts = FactsForTest();
+  facts.released_model.reset();
+  EXPECT_THAT(Complaint(facts), HasSubstr("its released model is missing"));
+  facts = FactsForTest();
+  facts.rounds[1].model.reset();
+  EXPECT_EQ(Complaint(facts), "round 1 is complete, but its model is missing");
+
+  const auto run = CheckFacts(FactsForTest());
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(*CheckModelFile(*run, ModelForTest(3)), "the released model");
+  EXPECT_EQ(*CheckModelFile(*run, ModelForTest(1)), "the model after 1 rounds");
+  EXPECT_THAT(base::Message(CheckModelFile(*run, ModelForTest(4)).status()),
+              AllOf(HasSubstr("not about the model ab04"), HasSubstr("it released ab03")));
+}
+
+// Rounds and charges are cut, and whatever else the record's maker can alter fits again: what
+// members have signed does not.
+TEST(AuditTest, AttestationsRefuseACutRecord) {
+  AuditFacts facts = MemberFactsForTest();
+  facts.rounds.pop_back();
+  facts.rounds[1] = {.round = 1,
+                     .participants = 6,
+                     .model = ModelForTest(3),
+                     .attempts = {{.outcome = AttemptOutcome::kOpened}}};
+  facts.stopped = "the budget";
+  agreement::ManifestSpec agreement = SmallAgreement();
+  agreement.annex = {1};
+  WriteLedgerOf(*agreement::Manifest::Create(agreement), facts);
+  EXPECT_EQ(Complaint(facts),
+            "attestation 2: member 2 attests the model after 3 rounds, the record has 2");
+  // Its own statements left out, it attests nothing.
+  facts.attestations = {};
+  EXPECT_EQ(Complaint(facts), "member 2 does not attest the released model");
+  // Another member's statement is enough.
+  facts.attestations = {AttestationForTest(facts, 2, 2, ModelForTest(3)),
+                        AttestationForTest(facts, 7, 3, ModelForTest(3))};
+  EXPECT_THAT(Complaint(facts), HasSubstr("member 7 attests the model after 3 rounds"));
+}
+
+TEST(AuditTest, AttestationsAreSignedByMembersOfTheManifest) {
+  AuditFacts facts = MemberFactsForTest();
+  facts.attestations[2].back() ^= 1;
+  EXPECT_EQ(Complaint(facts), "attestation 3: model statement: member 7 did not sign it");
+  facts = MemberFactsForTest();
+  facts.attestations[2].pop_back();
+  EXPECT_THAT(Complaint(facts), HasSubstr("cut short"));
+  facts = MemberFactsForTest();
+  facts.attestations.push_back({});
+  EXPECT_THAT(Complaint(facts), StartsWith("attestation 4: "));
+  facts = MemberFactsForTest();
+  facts.attestations.push_back(AttestationForTest(facts, 2, 1, ModelForTest(9)));
+  EXPECT_THAT(Complaint(facts), HasSubstr("member 2 attests the model ab09"));
+  // What another member contradicts is told, and decides nothing.
+  facts = MemberFactsForTest();
+  facts.attestations.push_back(AttestationForTest(facts, 5, 3, ModelForTest(9)));
+  const auto file = ReadAuditFile(Resigned(RecordOf(facts)));
+  const auto verified = VerifyAudit(*file, crypto::KeyFingerprint(KeyForTest(1).public_key()));
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  EXPECT_THAT(verified->notes,
+              ::testing::ElementsAre("member 5 attests another model after 3 rounds",
+                                     "the released model is attested by 2 of 12 members"));
+  facts = FactsForTest();
+  facts.attestations = {AttestationForTest(facts, 2, 3, ModelForTest(3))};
+  EXPECT_THAT(Complaint(facts), HasSubstr("a simulation has no members"));
+}
+
+TEST(AuditTest, RoundsAndChargesMustMatch) {
+  AuditFacts facts = FactsForTest();
+  facts.rounds.erase(facts.rounds.begin() + 1);
+  EXPECT_EQ(Complaint(facts), "round 1 is missing");
+  facts = FactsForTest();
+  facts.rounds.pop_back();
+  facts.finished = false;
+  EXPECT_EQ(Complaint(facts), "round 2 is missing: the ledger was charged for it");
+  facts = FactsForTest();
+  facts.rounds[1].attempts.erase(facts.rounds[1].attempts.begin());
+  EXPECT_EQ(Complaint(facts),
+            "the ledger charges round 1 attempt 0 of epoch 0, the record lacks it");
+  facts = FactsForTest();
+  facts.rounds[0].attempts.front().attempt = 1;
+  EXPECT_EQ(Complaint(facts), "round 0 attempt 1 of epoch 0 is not in the ledger");
+  facts = FactsForTest();
+  facts.rounds[1].round = 0;
+  EXPECT_EQ(Complaint(facts), "round 0 is there twice");
+  facts = FactsForTest();
+  std::swap(facts.rounds[1].attempts[0].attempt, facts.rounds[1].attempts[1].attempt);
+  EXPECT_EQ(Complaint(facts), "the attempts of round 1 are not in order");
+}
+
+// The charge of an attempt that gave no sum is cut, from the ledger and from everything else.
+TEST(AuditTest, ACutChargeLeavesAGap) {
+  const auto manifest = agreement::Manifest::Create(SmallAgreement());
+  AuditFacts facts = FactsForTest();
+  facts.rounds[1].attempts.erase(facts.rounds[1].attempts.begin());
+  WriteLedgerOf(*manifest, facts);
+  EXPECT_EQ(Complaint(facts),
+            "round 1 attempt 1 of epoch 0 was charged, attempt 0 before it was not");
+  // A process that did nothing but begin an attempt.
+  facts = FactsForTest();
+  facts.rounds[2].attempts.back().epoch = 2;
+  WriteLedgerOf(*manifest, facts);
+  EXPECT_EQ(Complaint(facts), "attempts of epoch 2 were charged, none of epoch 1 before it");
+}
+
+TEST(AuditTest, OutcomesMustMatch) {
+  AuditFacts facts = FactsForTest();
+  facts.rounds[1].attempts[0] = {.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kOpened};
+  EXPECT_THAT(Complaint(facts), HasSubstr("is opened, but the round went on"));
+  facts = FactsForTest();
+  facts.rounds[1].attempts[0].reason.clear();
+  EXPECT_THAT(Complaint(facts), HasSubstr("is refused with the reason \"\""));
+  facts = FactsForTest();
+  facts.rounds[1].participants = 0;
+  EXPECT_THAT(Complaint(facts), HasSubstr("is opened, but the round is not complete"));
+  facts = FactsForTest();
+  facts.rounds[0].participants = 7;
+  EXPECT_EQ(Complaint(facts), "round 0 has 7 participants, the agreement allows 6 to 6");
+  facts = FactsForTest();
+  facts.rounds[2].participants = 0;
+  facts.rounds[2].attempts.back().outcome = AttemptOutcome::kInterrupted;
+  EXPECT_THAT(Complaint(facts), HasSubstr("said to be finished after 2 rounds"));
+  facts.finished = false;
+  facts.released_model.reset();
+  facts.rounds[2].model.reset();
+  EXPECT_TRUE(CheckFacts(facts).ok());
+}
+
+TEST(AuditTest, ACutOrForeignLedgerIsNamed) {
+  AuditFacts facts = FactsForTest();
+  facts.ledger.resize(facts.ledger.size() - ledger::kLedgerRecordBytes);
+  EXPECT_THAT(Complaint(facts), HasSubstr("the ledger: the ledger ends at byte"));
+  facts = FactsForTest();
+  facts.ledger.back() ^= 1;
+  EXPECT_THAT(Complaint(facts), HasSubstr("does not continue the chain"));
+  // One charge more than the head knows.
+  facts = FactsForTest();
+  --facts.ledger_end.count;
+  const auto head =
+      std::span(facts.ledger).subspan(facts.ledger.size() - ledger::kLedgerRecordBytes - 32, 32);
+  std::ranges::copy(head, facts.ledger_end.head.begin());
+  EXPECT_THAT(Complaint(facts), HasSubstr("the record's head is that of 4"));
+}
+
+TEST(AuditTest, WithoutAChargeThereIsNothingToAudit) {
+  AuditFacts facts = FactsForTest();
+  facts.rounds.clear();
+  facts.finished = false;
+  WriteLedgerOf(*agreement::Manifest::Create(SmallAgreement()), facts);
+  EXPECT_EQ(Complaint(facts), "the ledger: nothing was charged to it");
+}
+
+TEST(AuditTest, AnotherAgreementIsNamed) {
+  agreement::ManifestSpec louder = SmallAgreement();
+  louder.min_participants = 6;
+  louder.noise_stddev = 9;
+  AuditFacts facts = FactsForTest();
+  facts.agreement = agreement::AgreementBytes(louder);
+  EXPECT_THAT(Complaint(facts), HasSubstr("the manifest hash is"));
+  facts.manifests.front().members.reset();
+  EXPECT_THAT(Complaint(facts), HasSubstr("the ledger: charge 1: is for the agreement"));
+  facts = FactsForTest();
+  facts.manifests.front().members->front()[0] ^= 1;
+  EXPECT_THAT(Complaint(facts), HasSubstr("the manifest hash is"));
+  facts = FactsForTest();
+  facts.agreement.pop_back();
+  EXPECT_THAT(Complaint(facts), StartsWith("the agreement: manifest: field `budget` is cut short"));
+  // Charged at a noise that was not agreed.
+  facts = FactsForTest();
+  WriteLedgerOf(*agreement::Manifest::Create(SmallAgreement()), facts, 1.5);
+  EXPECT_EQ(Complaint(facts),
+            "the ledger: charge 1: has noise 9, rate 1 and clip norm 1, by the agreement they are "
+            "6, 1 and 1");
+}
+
+TEST(AuditTest, ALabelledRunPromisesNothing) {
+  AuditFacts facts = FactsForTest();
+  facts.labels = {"insecure-seed"};
+  const JsonValue record = RecordOf(facts);
+  EXPECT_TRUE(record.Find("privacy")->Find("headlines")->items().empty());
+  for (const JsonValue& row : record.Find("privacy")->Find("accountants")->items()) {
+    EXPECT_TRUE(row.Find("epsilon")->is_null());
+    EXPECT_THAT(*row.Find("reason")->AsString(), HasSubstr("labelled insecure-seed"));
+  }
+  EXPECT_EQ(Refusal(Resigned(record)), "");
+  // Without the label the figures are missing.
+  EXPECT_THAT(Refusal(Resigned(Altered(record, "[\"insecure-seed\"]", "[]"))),
+              HasSubstr("the events give"));
+  facts.labels = {"harmless"};
+  EXPECT_EQ(Complaint(facts), "the label \"harmless\" is unknown");
+  facts.labels = {"no-noise"};
+  EXPECT_THAT(Complaint(facts), HasSubstr("not one without noise"));
+}
+
+TEST(AuditTest, AFileOfAnotherLayoutIsRefused) {
+  const std::string text = Resigned(RecordOf(FactsForTest()));
+  EXPECT_THAT(Refusal(""), HasSubstr("does not begin with a record"));
+  EXPECT_THAT(Refusal(text.substr(0, text.size() - 1)), HasSubstr("its end is missing"));
+  EXPECT_THAT(Refusal("{\n\"record\": {}\n}\n"), HasSubstr("no signature"));
+  EXPECT_THAT(Refusal(Replaced(text, "ed25519", "none")), HasSubstr("algorithm is \"none\""));
+  EXPECT_THAT(Refusal(Replaced(text, "\"fingerprint\": \"", "\"fingerprint\": \"0")),
+              HasSubstr("not that of its key"));
+  EXPECT_THAT(Refusal(Replaced(text, "\"version\": 1,", "\"version\": 2,")),
+              HasSubstr("version 2, expected"));
+  EXPECT_THAT(Refusal(Replaced(text, "\"head\": \"", "\"head\": \"zz")),
+              AllOf(StartsWith("ledger: member `head`"), HasSubstr("hexadecimal")));
+}
+
+}  // namespace
+}  // namespace tacet::audit

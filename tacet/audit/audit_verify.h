@@ -1,0 +1,38 @@
+// Holding an audit against itself, offline: every figure again from the facts, then the signature.
+#ifndef TACET_AUDIT_AUDIT_VERIFY_H_
+#define TACET_AUDIT_AUDIT_VERIFY_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/audit/audit_facts.h"
+#include "tacet/audit/audit_file.h"
+#include "tacet/base/json.h"
+#include "tacet/crypto/hash.h"
+
+namespace tacet::audit {
+
+struct VerifiedAudit {
+  AuditedRun run;
+  base::JsonValue record;               // as computed
+  std::string signer;                   // fingerprint
+  std::vector<std::string> notes = {};  // what was not or could not be checked
+};
+
+// Checks, in this order: the facts against each other (agreement, manifests, ledger, rounds), every
+// figure computed again from them, that the key that signed is the one which the record names and,
+// unless `pinned` is empty, the one with that fingerprint, and the signature. DataLoss names the
+// first that does not hold, and says when the signature does not hold either. InvalidArgument when
+// `pinned` is no fingerprint.
+absl::StatusOr<VerifiedAudit> VerifyAudit(const AuditFile& file, std::string_view pinned);
+
+// Which model of the run has this digest (SHA-256 of its file), in words. DataLoss when none has.
+absl::StatusOr<std::string> CheckModelFile(const AuditedRun& run, const crypto::Digest& model);
+
+}  // namespace tacet::audit
+
+#endif  // TACET_AUDIT_AUDIT_VERIFY_H_

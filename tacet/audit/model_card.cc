@@ -1,0 +1,151 @@
+#include "tacet/audit/model_card.h"
+
+#include <algorithm>
+
+#include "fmt/chrono.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+#include "tacet/he/aggregation.h"
+
+namespace tacet::audit {
+namespace {
+
+using accounting::PrivacyRow;
+
+// A name as code, whatever it holds: nothing in it becomes markup.
+std::string Code(std::string_view name) {
+  std::string text;
+  for (const char letter : name) {
+    const bool plain = letter >= ' ' && letter != '`' && letter != '|' && letter != 0x7f;
+    text += plain || static_cast<unsigned char>(letter) >= 0x80 ? letter : '?';
+  }
+  return "`" + text + "`";
+}
+
+std::string Date(uint64_t seconds) {
+  constexpr uint64_t kYear9999 = 253402300799;
+  return seconds > kYear9999
+             ? fmt::format("{} s", seconds)
+             : fmt::format("{:%Y-%m-%d}", fmt::gmtime(static_cast<std::time_t>(seconds)));
+}
+
+std::string State(const AuditedRun& run) {
+  const uint32_t complete = run.complete_rounds();
+  const std::string of = fmt::format("{} of {} rounds", complete, run.agreed.rounds);
+  if (!run.facts.finished) return "**unfinished**, " + of + " when this was written";
+  return run.facts.stopped.empty() ? of : of + "; stopped: " + Code(run.facts.stopped);
+}
+
+std::string WhatWasTrained(const AuditedRun& run) {
+  const agreement::ManifestSpec& agreed = run.agreed;
+  std::string out = fmt::format(
+      "## What was trained\n\n"
+      "- Model: {}, {} parameters, by federated averaging of clipped, noised, encrypted updates\n"
+      "- Data: {}, spread over {} {}\n"
+      "- Training: {}; {} a round\n",
+      Code(agreed.model), agreed.dimension, Code(run.ledger.header.data_set), agreed.clients,
+      agreed.unit == accounting::Unit::kClient ? "members" : "sites", State(run), agreed.cohort);
+  out += fmt::format("- Between {} and {}\n", Date(run.ledger.entries.front().time),
+                     Date(run.ledger.entries.back().time));
+  if (run.facts.result.has_value()) {
+    out += fmt::format(
+        "- Accuracy {:.2f} %, loss {:.4f} on {} samples that the members held out (measured "
+        "outside "
+        "of what epsilon covers)\n",
+        100 * run.facts.result->accuracy, run.facts.result->loss, run.facts.result->samples);
+  }
+  return out + "\n";
+}
+
+std::string Warning(const AuditedRun& run) {
+  if (run.facts.labels.empty()) return "";
+  return fmt::format(
+      "> **No guarantee.** This run is labelled {}: it protects nobody, and no figure below is a "
+      "guarantee.\n\n",
+      fmt::join(run.facts.labels, ", "));
+}
+
+// The headings of the explanation are lines that end without a full stop.
+std::string AsMarkdown(std::string_view explanation) {
+  std::string out;
+  while (!explanation.empty()) {
+    const size_t end = std::min(explanation.find('\n'), explanation.size());
+    const std::string_view line = explanation.substr(0, end);
+    const bool heading = !line.empty() && !line.ends_with('.');
+    out += fmt::format("{}{}\n{}", heading ? "### " : "", line, heading ? "\n" : "");
+    explanation.remove_prefix(std::min(end + 1, explanation.size()));
+  }
+  return out;
+}
+
+std::string WorstSentence(const std::vector<PrivacyRow>& rows) {
+  const PrivacyRow* worst = accounting::WorstHeadline(rows);
+  if (worst == nullptr || !worst->epsilon) return "";
+  return fmt::format(
+      " **Epsilon is {:.3f}**, against the worst observer that has a guarantee ({}).",
+      *worst->epsilon, accounting::ViewName(worst->view));
+}
+
+std::string Promises(const AuditedRun& run, const std::vector<PrivacyRow>& rows,
+                     std::string_view explanation) {
+  const agreement::ManifestSpec& agreed = run.agreed;
+  std::string out = fmt::format(
+      "## Privacy guarantee\n\n"
+      "Protected is one {} ({} neighbours), at delta {}. {} attempts were charged.{}\n\n"
+      "| observer | epsilon | accountant | rounds counted |\n|---|---|---|---|\n",
+      accounting::UnitName(agreed.unit), accounting::NeighbouringName(agreed.neighbouring),
+      agreed.delta, run.charges(), WorstSentence(rows));
+  for (const PrivacyRow& row : rows) {
+    if (row.standing == accounting::Standing::kNone) {
+      out += fmt::format("| {} | none | | |\n", accounting::ViewName(row.view));
+    } else if (accounting::Headline(rows, row.view) == &row) {
+      out += fmt::format("| {} | {:.3f} | {} | {} |\n", accounting::ViewName(row.view),
+                         row.epsilon.value_or(0), accounting::AccountantName(row.accountant),
+                         row.releases);
+    }
+  }
+  out += "\n";
+  if (!explanation.empty()) out += AsMarkdown(explanation) + "\n";
+  return out;
+}
+
+std::string Limits(const AuditedRun& run) {
+  const std::string kind =
+      run.facts.kind == RunKind::kMember
+          ? "This is one member's record of a live federation. It does not show what other members "
+            "did."
+          : "The run was a simulation: one user's processes played every member. The figures are "
+            "those of a federation with this agreement; nothing here shows that members behaved.";
+  return fmt::format(
+      "## Limits\n\n"
+      "- {}\n"
+      "- Accuracy is over all held-out samples. Members whose data are rare may be served worse, "
+      "and noise makes that worse; it was not measured here.\n"
+      "- The model was made to measure training with privacy, not to decide about people.\n"
+      "- Settings that were chosen after looking at these data cost privacy that is not in "
+      "epsilon.\n"
+      "- The server together with a holder of the epoch key opens single updates; encryption is "
+      "{}.\n\n",
+      kind, he::SchemeName(run.agreed.scheme));
+}
+
+}  // namespace
+
+std::string ModelCard(const AuditedRun& run, const std::vector<PrivacyRow>& rows,
+                      std::string_view explanation, std::string_view audit_name) {
+  return fmt::format(
+      "# Model card: {}\n\n{}{}{}{}"
+      "## How to verify\n\n"
+      "`tacet audit verify {}` computes every figure of the signed record again, offline, and "
+      "names "
+      "the first thing that does not hold. The record is signed by the key with the fingerprint\n"
+      "`{}`;\n"
+      "give it with `--signer` when you have it from elsewhere. Written by tacet {} (commit {}) on "
+      "{}.\n",
+      Code(run.agreed.model), Warning(run), WhatWasTrained(run), Promises(run, rows, explanation),
+      Limits(run), audit_name, crypto::KeyFingerprint(run.facts.signer), run.facts.version,
+      run.facts.program_commit, Date(run.facts.created));
+}
+
+}  // namespace tacet::audit

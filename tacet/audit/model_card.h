@@ -1,0 +1,22 @@
+// The model card beside an audit: the same in words.
+#ifndef TACET_AUDIT_MODEL_CARD_H_
+#define TACET_AUDIT_MODEL_CARD_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tacet/accounting/privacy_rows.h"
+#include "tacet/audit/audit_facts.h"
+
+namespace tacet::audit {
+
+// Markdown: model, data, guarantee by observer, limits, verification. `rows` are the run's
+// (AuditedRows); `explanation` is their guarantee in words, empty when there is none; `audit_name`
+// is the audit's file name.
+std::string ModelCard(const AuditedRun& run, const std::vector<accounting::PrivacyRow>& rows,
+                      std::string_view explanation, std::string_view audit_name);
+
+}  // namespace tacet::audit
+
+#endif  // TACET_AUDIT_MODEL_CARD_H_

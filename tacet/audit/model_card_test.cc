@@ -1,0 +1,54 @@
+#include "tacet/audit/model_card.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/audit/audit_for_test.h"
+#include "tacet/audit/audit_record.h"
+
+namespace tacet::audit {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string CardOf(AuditFacts facts, std::string_view explanation = "") {
+  const auto run = CheckFacts(std::move(facts));
+  EXPECT_TRUE(run.ok()) << run.status();
+  const auto rows = AuditedRows(*run);
+  EXPECT_TRUE(rows.ok()) << rows.status();
+  return ModelCard(*run, *rows, explanation, "audit.json");
+}
+
+TEST(ModelCardTest, SaysWhatWasTrainedAndHowToVerify) {
+  const std::string card = CardOf(FactsForTest(), "In words\nIt is so.\n");
+  EXPECT_THAT(card, HasSubstr("# Model card: `logistic`"));
+  EXPECT_THAT(card, HasSubstr("3 of 3 rounds"));
+  EXPECT_THAT(card, HasSubstr("5 attempts were charged"));
+  EXPECT_THAT(card, HasSubstr("| outsider | "));
+  EXPECT_THAT(card, HasSubstr("| server-with-key-holder | none | | |"));
+  EXPECT_THAT(card, HasSubstr("### In words\n\nIt is so.\n"));
+  EXPECT_THAT(card, HasSubstr("tacet audit verify audit.json"));
+  EXPECT_THAT(card, HasSubstr(crypto::KeyFingerprint(KeyForTest(1).public_key())));
+  EXPECT_THAT(card, Not(HasSubstr("No guarantee")));
+}
+
+TEST(ModelCardTest, LabelsComeFirstAndUnfinishedRunsSaySo) {
+  AuditFacts facts = FactsForTest();
+  facts.labels = {"insecure-seed"};
+  facts.finished = false;
+  facts.released_model.reset();
+  const std::string card = CardOf(std::move(facts));
+  EXPECT_LT(card.find("labelled insecure-seed"), card.find("## What was trained"));
+  EXPECT_THAT(card, HasSubstr("| outsider | none | | |"));
+  EXPECT_THAT(card, HasSubstr("**unfinished**"));
+}
+
+TEST(ModelCardTest, NamesAreNoMarkup) {
+  agreement::ManifestSpec agreement = SmallAgreement();
+  agreement.model = "x`\n# <b>|";
+  EXPECT_THAT(CardOf(FactsForTest(agreement)), HasSubstr("# Model card: `x??# <b>?`\n"));
+}
+
+}  // namespace
+}  // namespace tacet::audit

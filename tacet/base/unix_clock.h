@@ -1,0 +1,16 @@
+// Wall clock in whole seconds, handed to what needs the time.
+#ifndef TACET_BASE_UNIX_CLOCK_H_
+#define TACET_BASE_UNIX_CLOCK_H_
+
+#include <cstdint>
+#include <functional>
+
+namespace tacet::base {
+
+// Seconds since 1970.
+using UnixClock = std::function<uint64_t()>;
+uint64_t SystemUnixSeconds();
+
+}  // namespace tacet::base
+
+#endif  // TACET_BASE_UNIX_CLOCK_H_

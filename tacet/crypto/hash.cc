@@ -1,0 +1,110 @@
+#include "tacet/crypto/hash.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+
+namespace tacet::crypto {
+namespace {
+
+// libcrypto fails on these calls only when it is broken or out of memory.
+void Check(bool ok, const char* what) {
+  if (!ok) {
+    std::fprintf(stderr, "tacet: libcrypto failed: %s\n", what);
+    std::abort();
+  }
+}
+
+}  // namespace
+
+struct Sha256Hasher::State {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  ~State() { EVP_MD_CTX_free(context); }
+};
+
+Sha256Hasher::Sha256Hasher() : state_(std::make_unique<State>()) {
+  Check(
+      state_->context != nullptr && EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1,
+      "SHA-256 initialisation");
+}
+Sha256Hasher::~Sha256Hasher() = default;
+
+void Sha256Hasher::Update(std::span<const uint8_t> bytes) {
+  Check(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1, "SHA-256 update");
+}
+
+Digest Sha256Hasher::Finish() {
+  Digest digest;
+  unsigned int size = 0;
+  Check(EVP_DigestFinal_ex(state_->context, digest.data(), &size) == 1 && size == digest.size(),
+        "SHA-256 final");
+  return digest;
+}
+
+Digest Sha256(std::span<const uint8_t> bytes) {
+  Sha256Hasher hasher;
+  hasher.Update(bytes);
+  return hasher.Finish();
+}
+
+Digest HmacSha256(const SecretBytes& key, std::span<const uint8_t> bytes) {
+  Check(!key.empty(), "HMAC needs a key");
+  Digest digest;
+  unsigned int size = 0;
+  Check(HMAC(EVP_sha256(), key.Expose().data(), static_cast<int>(key.size()), bytes.data(),
+             bytes.size(), digest.data(), &size) != nullptr &&
+            size == digest.size(),
+        "HMAC");
+  return digest;
+}
+
+SecretBytes HkdfSha256(std::span<const uint8_t> key, std::span<const uint8_t> info, size_t bytes) {
+  EVP_KDF* kdf = EVP_KDF_fetch(nullptr, "HKDF", nullptr);
+  Check(kdf != nullptr, "HKDF fetch");
+  EVP_KDF_CTX* context = EVP_KDF_CTX_new(kdf);
+  EVP_KDF_free(kdf);
+  Check(context != nullptr, "HKDF context");
+  char digest_name[] = "SHA256";
+  const OSSL_PARAM params[] = {
+      OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest_name, 0),
+      OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, const_cast<uint8_t*>(key.data()),
+                                        key.size()),
+      OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, const_cast<uint8_t*>(info.data()),
+                                        info.size()),
+      OSSL_PARAM_construct_end()};
+  SecretBytes output(bytes);
+  const int derived = EVP_KDF_derive(context, output.Expose().data(), bytes, params);
+  EVP_KDF_CTX_free(context);
+  Check(derived == 1, "HKDF derive");
+  return output;
+}
+
+std::array<uint8_t, 16> OneTimeHash(const SecretBytes& key, std::span<const uint8_t> bytes) {
+  Check(key.size() == 32, "GMAC needs a 32-byte key");
+  EVP_MAC* mac = EVP_MAC_fetch(nullptr, "GMAC", nullptr);
+  Check(mac != nullptr, "GMAC fetch");
+  EVP_MAC_CTX* context = EVP_MAC_CTX_new(mac);
+  EVP_MAC_free(mac);
+  Check(context != nullptr, "GMAC context");
+  char cipher[] = "AES-256-GCM";
+  std::array<uint8_t, 12> nonce{};
+  const OSSL_PARAM params[] = {
+      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, cipher, 0),
+      OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_IV, nonce.data(), nonce.size()),
+      OSSL_PARAM_construct_end()};
+  std::array<uint8_t, 16> hash;
+  size_t written = 0;
+  const bool done = EVP_MAC_init(context, key.Expose().data(), key.size(), params) == 1 &&
+                    EVP_MAC_update(context, bytes.data(), bytes.size()) == 1 &&
+                    EVP_MAC_final(context, hash.data(), &written, hash.size()) == 1;
+  EVP_MAC_CTX_free(context);
+  Check(done && written == hash.size(), "GMAC");
+  return hash;
+}
+
+}  // namespace tacet::crypto

@@ -1,0 +1,40 @@
+#include "tacet/crypto/secret.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <openssl/crypto.h>
+
+namespace tacet::crypto {
+namespace {
+constexpr size_t kAlignment = 64;
+}
+
+void Wipe(void* memory, size_t bytes) { OPENSSL_cleanse(memory, bytes); }
+
+bool ConstantTimeEqual(std::span<const uint8_t> a, std::span<const uint8_t> b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+void* AllocateSecret(size_t count, size_t size) {
+  size_t bytes = 0;
+  size_t padded = 0;
+  const bool overflow = __builtin_mul_overflow(count, size, &bytes) ||
+                        __builtin_add_overflow(bytes, kAlignment - 1, &padded);
+  const size_t rounded = padded / kAlignment * kAlignment;
+  void* memory = overflow ? nullptr : std::aligned_alloc(kAlignment, rounded);
+  if (memory == nullptr) {
+    std::fprintf(stderr, "tacet: no memory for %zu secret values of %zu bytes\n", count, size);
+    std::abort();
+  }
+  std::memset(memory, 0, rounded);
+  return memory;
+}
+
+void FreeSecret(void* memory, size_t bytes) {
+  Wipe(memory, bytes);
+  std::free(memory);
+}
+
+}  // namespace tacet::crypto

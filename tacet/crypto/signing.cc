@@ -1,0 +1,51 @@
+#include "tacet/crypto/signing.h"
+
+#include <sodium.h>
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/status.h"
+#include "tacet/crypto/sodium.h"
+
+namespace tacet::crypto {
+
+static_assert(SigningKey::kSeedBytes == crypto_sign_SEEDBYTES);
+
+SigningKey::SigningKey(const SecretBytes& seed) : secret_(crypto_sign_SECRETKEYBYTES) {
+  EnsureSodium();
+  crypto_sign_seed_keypair(public_key_.data(), secret_.Expose().data(), seed.Expose().data());
+}
+
+SigningKey SigningKey::Generate(Entropy& entropy) { return SigningKey(entropy.Draw(kSeedBytes)); }
+
+absl::StatusOr<SigningKey> SigningKey::FromSeed(const SecretBytes& seed) {
+  if (seed.size() != kSeedBytes) {
+    return base::InvalidArgument("a signing key's seed has {} bytes, expected {}", seed.size(),
+                                 kSeedBytes);
+  }
+  return SigningKey(seed);
+}
+
+SecretBytes SigningKey::Seed() const {
+  SecretBytes seed(kSeedBytes);
+  crypto_sign_ed25519_sk_to_seed(seed.Expose().data(), secret_.Expose().data());
+  return seed;
+}
+
+Signature SigningKey::Sign(std::span<const uint8_t> message) const {
+  EnsureSodium();
+  Signature signature;
+  crypto_sign_detached(signature.data(), nullptr, message.data(), message.size(),
+                       secret_.Expose().data());
+  return signature;
+}
+
+std::string KeyFingerprint(const PublicKey& key) { return base::ToHex(Sha256(key)); }
+
+bool VerifySignature(const PublicKey& key, std::span<const uint8_t> message,
+                     const Signature& signature) {
+  EnsureSodium();
+  return crypto_sign_verify_detached(signature.data(), message.data(), message.size(),
+                                     key.data()) == 0;
+}
+
+}  // namespace tacet::crypto

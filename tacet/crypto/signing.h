@@ -1,0 +1,53 @@
+// Ed25519 signatures (libsodium): a site's identity.
+#ifndef TACET_CRYPTO_SIGNING_H_
+#define TACET_CRYPTO_SIGNING_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/crypto/hash.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
+
+namespace tacet::crypto {
+
+using PublicKey = std::array<uint8_t, 32>;
+using Signature = std::array<uint8_t, 64>;
+
+class SigningKey {
+ public:
+  static constexpr size_t kSeedBytes = 32;
+
+  // A key pair from 32 fresh secret bytes.
+  static SigningKey Generate(Entropy& entropy);
+  // From what Seed() gave; InvalidArgument for another length.
+  static absl::StatusOr<SigningKey> FromSeed(const SecretBytes& seed);
+
+  // What to keep: 32 bytes from which the pair follows.
+  SecretBytes Seed() const;
+
+  const PublicKey& public_key() const { return public_key_; }
+  Signature Sign(std::span<const uint8_t> message) const;
+
+ private:
+  explicit SigningKey(const SecretBytes& seed);
+
+  SecretBytes secret_;
+  PublicKey public_key_{};
+};
+
+// How people compare keys: SHA-256 of the public key, written as 64 hexadecimal digits.
+std::string KeyFingerprint(const PublicKey& key);
+
+// True when `signature` is that of `message` under `key`.
+bool VerifySignature(const PublicKey& key, std::span<const uint8_t> message,
+                     const Signature& signature);
+
+}  // namespace tacet::crypto
+
+#endif  // TACET_CRYPTO_SIGNING_H_

@@ -1,0 +1,53 @@
+// A column of a table that a model sees, and how: by constants that are public, never by statistics
+// of the data.
+#ifndef TACET_DATA_CSV_FEATURE_H_
+#define TACET_DATA_CSV_FEATURE_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tacet::data {
+
+// A column x becomes, in this order:
+//   with bounds      2 (x - low) / (high - low) - 1, in [-1, 1];
+//   with categories  for each of them 1 where x equals it, else 0;
+//   then, with `indicator`, 1 where the value is missing, else 0.
+// In place of a missing value stands `constant` (bounds) or zeros (categories).
+struct CsvFeature {
+  std::string column;  // header or position, as in CsvOptions
+  double low = 0;      // low < high, or both 0 with categories
+  double high = 0;
+  std::vector<double> categories;  // distinct; empty: bounds
+  bool clamp = false;  // values outside count as the nearest bound; else they are errors
+  bool may_be_missing = false;
+  std::vector<double> absent;  // numbers that mean "missing"
+  double constant = 0;         // scaled already, in [-1, 1]
+  bool indicator = false;
+
+  size_t width() const {
+    return (categories.empty() ? 1 : categories.size()) + (indicator ? 1 : 0);
+  }
+};
+
+// From words separated by blanks: COLUMN, then LOW..HIGH or one-of=A,B,..., then any of
+//   clamp          values outside LOW..HIGH count as the nearest bound
+//   missing=C      a value may be missing; C in [-1, 1] stands in its place
+//   indicator      a value may be missing; a further column says so (in its place stands 0)
+//   absent=X       the number X means "missing"; may be repeated; needs missing= or indicator
+// InvalidArgument quotes the text and the word that is wrong.
+absl::StatusOr<CsvFeature> ParseCsvFeature(std::string_view text);
+
+// Appends feature.width() values. `value` is none when missing. InvalidArgument says how the value
+// is against the feature's description; the caller adds file, line and column.
+absl::Status AppendFeature(const CsvFeature& feature, std::optional<double> value,
+                           std::vector<float>& features);
+
+}  // namespace tacet::data
+
+#endif  // TACET_DATA_CSV_FEATURE_H_

@@ -1,0 +1,196 @@
+#include "tacet/data/csv.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+
+namespace tacet::data {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<float> Input(const Dataset& dataset, uint64_t row) {
+  std::vector<float> input(dataset.input_size());
+  dataset.CopyInput(row, input);
+  return input;
+}
+
+void ExpectError(std::string_view text, const CsvOptions& options, const std::string& message) {
+  const auto dataset = ParseCsv(text, "some.csv", options);
+  ASSERT_FALSE(dataset.ok()) << text;
+  EXPECT_EQ(dataset.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(base::Message(dataset.status()), HasSubstr(message));
+}
+
+TEST(CsvTest, ReadsNamedColumns) {
+  const auto dataset = ParseCsv(
+      "\xEF\xBB\xBF"
+      "a,owner,b,class\r\n1, north ,-2.5e1,2\r\n\r\n+3,\"so,u\"\"th\",4,0\n5,north,6,1",
+      "some.csv", {.label = "class"});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->samples(), 3u);
+  EXPECT_EQ(dataset->owners(), 2u);
+  EXPECT_EQ(dataset->classes(), 3u);
+  EXPECT_EQ(dataset->owner_name(0), "north");
+  EXPECT_EQ(dataset->owner_name(1), "so,u\"th");
+  EXPECT_THAT(dataset->input_shape(), ElementsAre(2));
+  EXPECT_THAT(Input(*dataset, 0), ElementsAre(1, -25));
+  EXPECT_THAT(Input(*dataset, 1), ElementsAre(3, 4));
+  EXPECT_THAT(dataset->labels(), ElementsAre(2, 0, 1));
+  EXPECT_THAT(dataset->rows(0), ElementsAre(0, 2));  // not neighbours in the file
+}
+
+TEST(CsvTest, ReadsPositionsWithoutHeaderAndOtherDelimiters) {
+  const CsvOptions options = {
+      .delimiter = ';', .header = false, .label = "-1", .owner = "0", .classes = 5};
+  const auto dataset = ParseCsv("x;1;2;0\ny;3;4;1\n", "some.csv", options);
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->classes(), 5u);
+  EXPECT_EQ(dataset->owner_name(1), "y");
+  EXPECT_THAT(Input(*dataset, 1), ElementsAre(3, 4));
+
+  const auto tabs = ParseCsv("owner\ta\tlabel\n\"x\"\t\"1\"\t0\n", "some.tsv", {.delimiter = '\t'});
+  ASSERT_TRUE(tabs.ok()) << tabs.status();
+  EXPECT_THAT(Input(*tabs, 0), ElementsAre(1));
+}
+
+TEST(CsvTest, NamesFileLineAndColumnOfAnError) {
+  ExpectError("a,owner,label\n1,x,0\n1,x,0\noops,x,0\n", {},
+              "some.csv:4: column 0 (\"a\"): \"oops\" is not a finite number");
+  ExpectError("a,owner,label\n\n1e999,x,0\n", {}, "some.csv:3: column 0");
+  ExpectError("a,owner,label\nnan,x,0\n", {}, "\"nan\" is not a finite number");
+  ExpectError("a,owner,label\n,x,0\n", {}, "\"\" is not a finite number");
+  ExpectError("a,owner,label\n1,x,1.5\n", {},
+              "some.csv:2: column 2 (\"label\"): \"1.5\" is not a label");
+  ExpectError("a,owner,label\n1,x,-1\n", {}, "\"-1\" is not a label");
+  ExpectError("a,owner,label\n1,x,4000000000\n", {}, "is not a label");
+  ExpectError("a,owner,label\n1,x,3\n", {.classes = 3}, "label 3 where there are 3 classes");
+  ExpectError("a,owner,label\n1,,0\n", {}, "some.csv:2: column 1 (\"owner\"): the owner is empty");
+  ExpectError("a,owner,label\n1,x\n", {}, "some.csv:2: 2 columns, expected 3");
+  ExpectError("a,owner,label\n1,x,0,9\n", {}, "some.csv:2: 4 columns, expected 3");
+  ExpectError("a,owner,label\n1,\"x,0\n", {},
+              "some.csv:2: column 1 (\"owner\"): a quoted field does not end");
+  ExpectError("a,owner,label\n1,\"x\"y,0\n", {}, "text after a quoted field");
+}
+
+TEST(CsvTest, SaysWhichColumnIsMissing) {
+  ExpectError("a,b,label\n1,x,0\n", {}, "some.csv:1: there is no owner column \"owner\"");
+  ExpectError("a,owner,b\n1,x,0\n", {.label = "class"}, "there is no label column \"class\"");
+  ExpectError("1,x,0\n", {.header = false}, "read without header: give a position");
+  ExpectError("1,x,0\n", {.header = false, .label = "3", .owner = "1"},
+              "the label column is at position 3, the file has 3 columns");
+  ExpectError("1,x,0\n", {.header = false, .label = "-4", .owner = "1"}, "position -4");
+  ExpectError("a,owner,owner\n1,x,0\n", {.label = "0"}, "\"owner\" exists 2 times");
+  ExpectError("a,b,owner\n1,x,0\n", {}, "cannot be both label and owner");
+  ExpectError("owner,label\nx,0\n", {}, "there must be a feature");
+}
+
+TEST(CsvTest, AFileWithoutRowsIsAnError) {
+  ExpectError("", {}, "some.csv: the file has no rows");
+  ExpectError(" \n\r\n", {}, "some.csv: the file has no rows");
+  ExpectError("a,owner,label\n\n", {}, "some.csv: the file has no rows below its header");
+}
+
+CsvOptions Patients() {
+  CsvOptions options;
+  options.owner = "";
+  options.label = "num";
+  options.label_above = 0;
+  options.person = "id";
+  options.missing = {"?", ""};
+  options.features = {*ParseCsvFeature("age 0..100"), *ParseCsvFeature("chol 50..650 indicator")};
+  return options;
+}
+
+TEST(CsvTest, DescribedFeaturesAreScaledAndMissingValuesSaySo) {
+  const auto dataset = ParseCsv("id,chol,num,age,unused\na,350,0,50,x\nb,?,3,100,y\na,,0.5,0,\n",
+                                "north.data", Patients());
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->owners(), 1u);
+  EXPECT_EQ(dataset->owner_name(0), "north");
+  EXPECT_EQ(dataset->classes(), 2u);
+  EXPECT_THAT(dataset->labels(), ElementsAre(0, 1, 1));
+  EXPECT_THAT(Input(*dataset, 0), ElementsAre(0, 0, 0));
+  EXPECT_THAT(Input(*dataset, 1), ElementsAre(1, 0, 1));
+  EXPECT_THAT(Input(*dataset, 2), ElementsAre(-1, 0, 1));
+  ASSERT_TRUE(dataset->has_persons());
+  EXPECT_EQ(dataset->person(0), dataset->person(2));
+  EXPECT_NE(dataset->person(0), dataset->person(1));
+}
+
+TEST(CsvTest, ColumnsOfFilesWithoutHeaderCanBeNamed) {
+  CsvOptions options = Patients();
+  options.header = false;
+  options.person = "";
+  options.columns = {"age", "chol", "num"};
+  const auto dataset = ParseCsv("20,60,0\n", "south.data", options);
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  ExpectError("20,60,0,1\n", options, "some.csv:1: 4 columns, the configuration names 3");
+  ExpectError("20,60,0\n20,700,0\n", options,
+              "some.csv:2: column 1 (\"chol\"): 700 is outside the agreed bounds 50..650");
+}
+
+TEST(CsvTest, WhatIsAgainstTheDescriptionNamesFileLineAndColumn) {
+  const CsvOptions options = Patients();
+  ExpectError("id,num,age\na,0,50\n", options, "some.csv:1: there is no feature column \"chol\"");
+  ExpectError("chol,num,age\n60,0,50\n", options, "some.csv:1: there is no person column \"id\"");
+  ExpectError("id,chol,num,age\n,60,0,50\n", options,
+              "some.csv:2: column 0 (\"id\"): the person is empty");
+  ExpectError("id,chol,num,age\na,60,0,101\n", options,
+              "some.csv:2: column 3 (\"age\"): 101 is outside the agreed bounds 0..100");
+  ExpectError("id,chol,num,age\na,60,0,?\n", options,
+              "some.csv:2: column 3 (\"age\"): the value is missing");
+  ExpectError("id,chol,num,age\na,high,0,1\n", options,
+              "some.csv:2: column 1 (\"chol\"): \"high\" is not a finite number");
+  ExpectError("id,chol,num,age\na,60,?,1\n", options,
+              "some.csv:2: column 2 (\"num\"): \"?\" is not a label");
+  CsvOptions classes = options;
+  classes.label_above.reset();
+  classes.classes = 2;
+  ExpectError("id,chol,num,age\na,60,2,1\n", classes,
+              "some.csv:2: column 2 (\"num\"): label 2 where there are 2 classes");
+  classes.label = "age";
+  ExpectError("id,chol,num,age\na,60,2,1\n", classes, "cannot be both label and feature");
+}
+
+TEST(CsvTest, SeveralFilesAreOneDataSetOfOneOwnerEach) {
+  CsvReader reader(Patients());
+  ASSERT_TRUE(reader.Add("id,chol,num,age\na,60,0,1\n", "x/north.csv").ok());
+  ASSERT_TRUE(reader.Add("age,num,id,chol\n1,1,a,60\n2,0,c,?\n", "x/south.csv").ok());
+  const auto dataset = reader.Finish("x");
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->name(), "x");
+  EXPECT_EQ(dataset->owners(), 2u);
+  EXPECT_EQ(dataset->owner_name(1), "south");
+  EXPECT_THAT(dataset->rows(1), ElementsAre(1, 2));
+  EXPECT_EQ(Input(*dataset, 0), Input(*dataset, 1));
+  EXPECT_EQ(dataset->person(0), dataset->person(1));  // one person at two sites
+}
+
+TEST(CsvTest, FilesWithoutDescriptionMustHaveTheSameFeatures) {
+  CsvOptions options;
+  options.owner = "";
+  const auto second = [&](std::string_view text) {
+    CsvReader reader(options);
+    EXPECT_TRUE(reader.Add("a,b,label\n1,2,0\n", "north.csv").ok());
+    return base::Message(reader.Add(text, "south.csv"));
+  };
+  EXPECT_EQ(second("a,b,label\n1,2,0\n"), "");
+  EXPECT_THAT(second("a,label\n1,0\n"), HasSubstr("south.csv:1: 1 features where north.csv has 2"));
+  EXPECT_THAT(second("a,c,label\n1,2,0\n"),
+              HasSubstr("south.csv:1: column 1 (\"c\"): north.csv has \"b\" in its place"));
+}
+
+TEST(CsvTest, NamesAFileThatCannotBeRead) {
+  const auto dataset = LoadCsv("/nowhere/rows.csv", {});
+  EXPECT_EQ(dataset.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(base::Message(dataset.status()), HasSubstr("/nowhere/rows.csv"));
+}
+
+}  // namespace
+}  // namespace tacet::data

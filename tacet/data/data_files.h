@@ -1,0 +1,26 @@
+// Finding and reading the files of a data set.
+#ifndef TACET_DATA_DATA_FILES_H_
+#define TACET_DATA_DATA_FILES_H_
+
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace tacet::data {
+
+// `path` itself when it is no folder, else what the folder holds, in the order of their names; of
+// either only what has one of these endings (".csv"). Nothing where nothing can be read.
+std::vector<std::filesystem::path> DataFiles(const std::filesystem::path& path,
+                                             std::initializer_list<std::string_view> endings);
+
+// A whole file of up to 4 GiB. NotFound when it cannot be opened, InvalidArgument when it is
+// larger, DataLoss when it ends early.
+absl::StatusOr<std::string> ReadDataFile(const std::filesystem::path& path);
+
+}  // namespace tacet::data
+
+#endif  // TACET_DATA_DATA_FILES_H_

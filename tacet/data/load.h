@@ -1,0 +1,30 @@
+// From a path to a Dataset.
+#ifndef TACET_DATA_LOAD_H_
+#define TACET_DATA_LOAD_H_
+
+#include <filesystem>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/data/csv.h"
+#include "tacet/data/dataset.h"
+
+namespace tacet::data {
+
+// Recognises what `path` is:
+// - a folder with images-idx3-ubyte, labels-idx1-ubyte and writers-idx1-int or owners-idx1-int,
+//   each plain or with .gz (docs/formats/datasets.md): LoadIdxFolder;
+// - a file ending in .json, or a folder with such files: LoadLeaf;
+// - a file ending in .csv, .tsv or .data, or a folder with such files: LoadCsv with `csv`.
+// NotFound or InvalidArgument otherwise; every error names the file.
+absl::StatusOr<Dataset> LoadDataset(const std::filesystem::path& path, const CsvOptions& csv = {});
+
+// The same for a folder of IDX files only. Classes = the largest label + 1.
+absl::StatusOr<Dataset> LoadIdxFolder(const std::filesystem::path& folder);
+
+// True when `path` is a folder that holds images in the IDX layout (it may still be malformed).
+bool HoldsIdxImages(const std::filesystem::path& path);
+
+}  // namespace tacet::data
+
+#endif  // TACET_DATA_LOAD_H_

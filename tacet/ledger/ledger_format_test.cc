@@ -1,0 +1,280 @@
+#include "tacet/ledger/ledger_format.h"
+
+#include <cmath>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/ledger/testing/memory_ledger.h"
+
+namespace tacet::ledger {
+namespace {
+
+using ::testing::HasSubstr;
+
+LedgerHeader Header() {
+  LedgerHeader header;
+  header.data_set = "ward 3";
+  header.data_digest[0] = 7;
+  header.spending.budget_epsilon = 4;
+  header.created = 1'700'000'000;
+  return header;
+}
+
+LedgerEntry Entry(uint32_t round) {
+  LedgerEntry entry;
+  entry.federation[1] = 1;
+  entry.label.manifest_hash[2] = 2;
+  entry.label.round = round;
+  entry.event.sampling_rate = 0.25;
+  entry.event.noise_stddev = 6;
+  entry.time = 1'700'000'100 + round;
+  return entry;
+}
+
+// A header and `records` charges, the anchor `behind` records late.
+struct Files {
+  base::Bytes ledger, anchor;
+};
+Files Make(uint32_t records, uint32_t behind = 0) {
+  Files files{.ledger = WriteLedgerHeader(Header()), .anchor = {}};
+  LedgerAnchor end;
+  end.genesis = end.head = LedgerGenesis(Header());
+  for (uint32_t round = 0;; ++round) {
+    if (round == records - behind) files.anchor = WriteLedgerAnchor(end);
+    if (round == records) return files;
+    const base::Bytes record = WriteLedgerRecord(Entry(round), end.head);
+    files.ledger.insert(files.ledger.end(), record.begin(), record.end());
+    end.head = RecordHash(record);
+    ++end.count;
+  }
+}
+
+std::string Refusal(const base::Bytes& ledger, const base::Bytes& anchor) {
+  const auto found = RecoverLedger(ledger, anchor);
+  EXPECT_EQ(found.status().code(), absl::StatusCode::kDataLoss);
+  return base::Message(found.status());
+}
+
+TEST(LedgerTest, WhatWasWrittenIsRead) {
+  const Files files = Make(3);
+  const auto found = RecoverLedger(files.ledger, files.anchor);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->header, Header());
+  EXPECT_THAT(found->entries, ::testing::ElementsAre(Entry(0), Entry(1), Entry(2)));
+  EXPECT_EQ(found->anchored, 3u);
+  EXPECT_EQ(found->end.count, 3u);
+  EXPECT_EQ(found->torn_bytes, 0u);
+  EXPECT_EQ(files.anchor.size(), kLedgerAnchorBytes);
+  EXPECT_EQ(WriteLedgerAnchor(found->end), files.anchor);
+}
+
+// The bytes of docs/formats/ledger.md: a change of format must change this test and the version.
+TEST(LedgerTest, TheFormatIsFrozen) {
+  const Files files = Make(1);
+  EXPECT_EQ(base::ToHex(std::span(files.ledger).first(10)), "5443544c010001010101");
+  EXPECT_EQ(files.ledger.size(), 70 + 6 + 32 + kLedgerRecordBytes);
+  EXPECT_EQ(base::ToHex(crypto::Sha256(files.ledger)),
+            "cc9ffed7ef3b2a2e4b8119285e41a833ed9063db9bb79615a6eaf752b065622d");
+  EXPECT_EQ(base::ToHex(crypto::Sha256(files.anchor)),
+            "57b5f8c832d3f8f65961da4c4d7c6911f2b72f4858fd3595e9827d6867f883d6");
+}
+
+TEST(LedgerTest, OneRecordBeforeItsAnchorCountsAsSpent) {
+  const Files files = Make(3, 1);
+  const auto found = RecoverLedger(files.ledger, files.anchor);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->entries.size(), 3u);
+  EXPECT_EQ(found->anchored, 2u);
+  EXPECT_THAT(Refusal(Make(3, 2).ledger, Make(3, 2).anchor),
+              HasSubstr("anchor is too old: it knows 1 records, record 3 at byte"));
+}
+
+// A reader of a ledger that grows sees every whole record, however far the anchor that it read
+// lags, and none of one that is being written. What the anchor knows must be right.
+TEST(LedgerTest, ASnapshotHasEveryWholeRecord) {
+  for (const uint32_t behind : {0u, 1u, 3u}) {
+    const Files files = Make(4, behind);
+    for (size_t cut = 0; cut <= behind * kLedgerRecordBytes; cut += 19) {
+      base::Bytes ledger = files.ledger;
+      ledger.resize(ledger.size() - cut);
+      const auto found = RecoverSnapshot(ledger, files.anchor);
+      ASSERT_TRUE(found.ok()) << found.status();
+      EXPECT_EQ(found->end.count, 4 - (cut + kLedgerRecordBytes - 1) / kLedgerRecordBytes);
+      EXPECT_EQ(found->anchored, 4 - behind);
+    }
+    base::Bytes half_written = files.ledger;
+    half_written.back() ^= 1;
+    const auto found = RecoverSnapshot(half_written, files.anchor);
+    if (behind == 0) {
+      EXPECT_EQ(found.status().code(), absl::StatusCode::kDataLoss);
+    } else {
+      ASSERT_TRUE(found.ok()) << found.status();
+      EXPECT_EQ(found->end.count, 3u);
+    }
+  }
+}
+
+// Every length, with the anchor as it is and one record behind.
+TEST(LedgerTest, TruncatedToEveryLength) {
+  for (const uint32_t behind : {0u, 1u}) {
+    const Files files = Make(3, behind);
+    const size_t anchored_end = files.ledger.size() - behind * kLedgerRecordBytes;
+    for (size_t length = 0; length < files.ledger.size(); ++length) {
+      base::Bytes cut = files.ledger;
+      cut.resize(length);
+      const auto found = RecoverLedger(cut, files.anchor);
+      if (length < anchored_end) {
+        EXPECT_EQ(found.status().code(), absl::StatusCode::kDataLoss) << length;
+        EXPECT_THAT(base::Message(found.status()), HasSubstr("do not charge to it")) << length;
+      } else {
+        ASSERT_TRUE(found.ok()) << length << found.status();
+        EXPECT_EQ(found->entries.size(), 2u);
+        EXPECT_EQ(found->torn_bytes, length - anchored_end);
+        EXPECT_EQ(found->whole_bytes, anchored_end);
+      }
+    }
+    for (size_t length = 0; length < files.anchor.size(); ++length) {
+      base::Bytes cut = files.anchor;
+      cut.resize(length);
+      Refusal(files.ledger, cut);
+    }
+  }
+}
+
+TEST(LedgerTest, EveryFlippedBitIsNoticed) {
+  for (const uint32_t behind : {0u, 1u}) {
+    const Files files = Make(3, behind);
+    for (size_t bit = 0; bit < 8 * files.ledger.size(); ++bit) {
+      base::Bytes flipped = files.ledger;
+      flipped[bit / 8] = static_cast<uint8_t>(flipped[bit / 8] ^ 1u << bit % 8);
+      EXPECT_THAT(Refusal(flipped, files.anchor), HasSubstr("do not charge to it")) << bit;
+    }
+    for (size_t bit = 0; bit < 8 * files.anchor.size(); ++bit) {
+      base::Bytes flipped = files.anchor;
+      flipped[bit / 8] = static_cast<uint8_t>(flipped[bit / 8] ^ 1u << bit % 8);
+      Refusal(files.ledger, flipped);
+    }
+  }
+}
+
+TEST(LedgerTest, DamageNamesTheRecordAndItsByte) {
+  Files files = Make(3);
+  const size_t header = files.ledger.size() - 3 * kLedgerRecordBytes;
+  files.ledger[header + kLedgerRecordBytes + 5] ^= 1;
+  EXPECT_THAT(Refusal(files.ledger, files.anchor),
+              HasSubstr("record 2 at byte " + std::to_string(header + kLedgerRecordBytes)));
+  files = Make(3);
+  files.ledger.resize(files.ledger.size() - kLedgerRecordBytes);
+  EXPECT_THAT(Refusal(files.ledger, files.anchor),
+              HasSubstr("after 2 whole records, its anchor knows 3"));
+  // A record that is missing in the middle.
+  files = Make(3);
+  files.ledger.erase(
+      files.ledger.begin() + static_cast<std::ptrdiff_t>(header),
+      files.ledger.begin() + static_cast<std::ptrdiff_t>(header + kLedgerRecordBytes));
+  EXPECT_THAT(Refusal(files.ledger, files.anchor), HasSubstr("record 1 at byte"));
+  // Another ledger's anchor.
+  LedgerHeader other = Header();
+  other.created += 1;
+  const crypto::Digest genesis = LedgerGenesis(other);
+  EXPECT_THAT(Refusal(Make(0).ledger, WriteLedgerAnchor({genesis, 0, genesis})),
+              HasSubstr("belongs to another ledger"));
+}
+
+// A whole other end with a chain of its own: only the anchor tells.
+TEST(LedgerTest, ARewrittenEndIsNoticed) {
+  const Files files = Make(2);
+  base::Bytes rewritten = WriteLedgerHeader(Header());
+  crypto::Digest head = LedgerGenesis(Header());
+  for (const uint32_t round : {0u, 9u}) {
+    const base::Bytes record = WriteLedgerRecord(Entry(round), head);
+    rewritten.insert(rewritten.end(), record.begin(), record.end());
+    head = RecordHash(record);
+  }
+  EXPECT_THAT(Refusal(rewritten, files.anchor), HasSubstr("not the one that the anchor knows"));
+}
+
+TEST(LedgerTest, SpaceThatWasNeverFilledIsATornTail) {
+  Files files = Make(2);
+  const size_t whole = files.ledger.size();
+  for (const size_t written : {size_t{0}, size_t{100}, kLedgerRecordBytes - 16}) {
+    base::Bytes tail =
+        WriteLedgerRecord(Entry(2), RecordHash(std::span(files.ledger).last(kLedgerRecordBytes)));
+    std::fill(tail.begin() + static_cast<std::ptrdiff_t>(written), tail.end(), uint8_t{0});
+    base::Bytes torn = files.ledger;
+    torn.insert(torn.end(), tail.begin(), tail.end());
+    const auto found = RecoverLedger(torn, files.anchor);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(found->whole_bytes, whole);
+    EXPECT_EQ(found->torn_bytes, kLedgerRecordBytes);
+    // The same where the anchor knows the record: it was acknowledged.
+    LedgerAnchor later = found->end;
+    later.count = 3;
+    Refusal(torn, WriteLedgerAnchor(later));
+  }
+}
+
+TEST(LedgerTest, TheSameAttemptTwiceIsDamage) {
+  Files files = Make(1);
+  LedgerAnchor end = RecoverLedger(files.ledger, files.anchor)->end;
+  const base::Bytes again = WriteLedgerRecord(Entry(0), end.head);
+  files.ledger.insert(files.ledger.end(), again.begin(), again.end());
+  EXPECT_THAT(Refusal(files.ledger, files.anchor), HasSubstr("charges an attempt again"));
+}
+
+TEST(LedgerTest, FieldsOutOfRangeAreRefusedThoughTheChainFits) {
+  const auto with = [](const LedgerEntry& entry) {
+    Files files = Make(0);
+    const base::Bytes record = WriteLedgerRecord(entry, LedgerGenesis(Header()));
+    files.ledger.insert(files.ledger.end(), record.begin(), record.end());
+    return Refusal(files.ledger, files.anchor);
+  };
+  LedgerEntry entry = Entry(0);
+  entry.event.sampling_rate = 1.5;
+  EXPECT_THAT(with(entry), HasSubstr("sampling_rate is 1.5"));
+  entry = Entry(0);
+  entry.event.noise_stddev = std::nan("");
+  EXPECT_THAT(with(entry), HasSubstr("noise_stddev is nan"));
+  entry = Entry(0);
+  entry.count = 0;
+  EXPECT_THAT(with(entry), HasSubstr("0 releases"));
+  entry = Entry(0);
+  entry.kind = static_cast<ChargeKind>(3);
+  EXPECT_THAT(with(entry), HasSubstr("field `kind` has the unknown value 3"));
+  entry = Entry(0);
+  entry.event.unit = accounting::Unit::kRecord;
+  EXPECT_THAT(with(entry), HasSubstr("unit record"));
+  entry = Entry(0);
+  entry.event.sampling = accounting::Sampling::kNone;
+  entry.event.sampling_rate = 1;
+  EXPECT_THAT(with(entry), HasSubstr("without sampling, but this ledger counts announced"));
+
+  LedgerHeader header = Header();
+  header.data_set = "";
+  EXPECT_THAT(base::Message(CheckLedgerHeader(header)), HasSubstr("1 to 255 printable"));
+  header.data_set = "a\nb";
+  EXPECT_FALSE(CheckLedgerHeader(header).ok());
+  header.data_set = std::string(256, 'x');
+  EXPECT_FALSE(CheckLedgerHeader(header).ok());
+}
+
+TEST(LedgerTest, RulesAreNotMixed) {
+  LedgerHeader own = Header();
+  own.rule = ChargingRule::kOwnSeals;
+  const absl::Status amplified = CheckLedgerEntry(Entry(0), own);
+  EXPECT_EQ(amplified.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(amplified), HasSubstr("amplified by fixed-size sampling"));
+  LedgerEntry seal = Entry(0);
+  seal.event.sampling = accounting::Sampling::kNone;
+  seal.event.sampling_rate = 1;
+  EXPECT_TRUE(CheckLedgerEntry(seal, own).ok());
+  EXPECT_EQ(CheckLedgerEntry(seal, Header()).code(), absl::StatusCode::kFailedPrecondition);
+  seal.kind = ChargeKind::kCatchingUp;
+  EXPECT_THAT(base::Message(CheckLedgerEntry(seal, own)), HasSubstr("nothing to catch up on"));
+}
+
+}  // namespace
+}  // namespace tacet::ledger

@@ -1,0 +1,100 @@
+// A data owner's ledger at work: it is charged before anything is sealed, and it refuses.
+#ifndef TACET_LEDGER_PRIVACY_LEDGER_H_
+#define TACET_LEDGER_PRIVACY_LEDGER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/accounting/privacy_filter.h"
+#include "tacet/agreement/attempt_number.h"
+#include "tacet/agreement/manifest.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/ledger/ledger_format.h"
+#include "tacet/ledger/ledger_store.h"
+
+namespace tacet::ledger {
+
+// What each attempt of one federation costs, and which attempts there can be.
+struct AttemptCost {
+  crypto::Digest federation{};  // the agreement's digest
+  crypto::Digest manifest_hash{};
+  accounting::SamplingEvent event;
+  uint32_t rounds = 0;
+  uint32_t attempts_per_round = 0;
+  uint32_t first_round = 0;  // with which announcements under this manifest began
+};
+
+// The manifest's own event: sampling as agreed under announced-attempts (everybody in every round
+// is fixed-size at rate 1), none under own-seals; noise 0 when the agreement leaves out noise or
+// clipping and so promises nothing.
+AttemptCost AttemptCostOf(const agreement::Manifest& manifest, ChargingRule rule,
+                          uint32_t first_round = 0);
+
+// Not thread-safe: one charge at a time.
+class ClientLedger {
+ public:
+  static absl::StatusOr<std::unique_ptr<ClientLedger>> Create(
+      OpenedLedger opened, base::UnixClock clock = base::SystemUnixSeconds);
+  ClientLedger(const ClientLedger&) = delete;
+  ClientLedger& operator=(const ClientLedger&) = delete;
+
+  // To be called, and to have returned OK, before anything of attempt `now` is sealed.
+  //
+  // Under announced-attempts every announced attempt that is missing is charged first: those in
+  // `announced` (in any order, known ones may be among them), and those that must have been there
+  // since the last one of this manifest (a round without attempt, an attempt before `now`'s).
+  // They are spent already, so the budget does not stop them; it is `now` that it refuses.
+  //
+  // The very same charge again is OK and changes nothing. InvalidArgument: an attempt that the
+  // federation cannot have. FailedPrecondition: the same attempt at another cost, one that was
+  // caught up with (no budget stopped that, so nothing may be sealed on it), a cost that is against
+  // the ledger's rule, unit or composition, a ledger that failed before.
+  // ResourceExhausted: the budget would be exceeded. Unavailable, DataLoss: the store failed; the
+  // ledger refuses everything from then on.
+  absl::Status ChargeForSealing(const AttemptCost& cost, const agreement::AttemptNumber& now,
+                                std::span<const agreement::AttemptNumber> announced = {});
+
+  // Charges attempts in which this owner has no part: under announced-attempts those in `announced`
+  // that are missing, and those that must have been there before the last of them. The budget does
+  // not stop it. Under own-seals nothing is charged. Errors as above.
+  absl::Status ChargeAnnounced(const AttemptCost& cost,
+                               std::span<const agreement::AttemptNumber> announced);
+
+  const LedgerHeader& header() const { return header_; }
+  const std::vector<LedgerEntry>& entries() const { return entries_; }
+  const accounting::PrivacySpending& spending() const { return spending_; }
+  bool Holds(const ChargeLabel& label) const { return by_label_.contains(label); }
+  // Releases charged for one federation, under whichever manifests.
+  uint64_t ChargesOf(const crypto::Digest& federation) const;
+
+ private:
+  ClientLedger(OpenedLedger opened, accounting::PrivacySpending spending, base::UnixClock clock);
+
+  absl::Status CheckUsable() const;
+  absl::Status CatchUp(const AttemptCost& cost, const agreement::AttemptNumber& now,
+                       std::span<const agreement::AttemptNumber> announced);
+  absl::Status Append(const AttemptCost& cost, const agreement::AttemptNumber& number,
+                      ChargeKind kind);
+  void Remember(const LedgerEntry& entry);
+
+  LedgerHeader header_;
+  std::vector<LedgerEntry> entries_;
+  LedgerAnchor end_;
+  std::unique_ptr<LedgerStore> store_;
+  accounting::PrivacySpending spending_;
+  base::UnixClock clock_;
+  absl::Status failure_;                                     // of the store
+  std::map<ChargeLabel, size_t> by_label_;                   // index into entries_
+  std::map<crypto::Digest, agreement::AttemptNumber> last_;  // of each manifest
+  std::map<crypto::Digest, uint64_t> federation_charges_;
+};
+
+}  // namespace tacet::ledger
+
+#endif  // TACET_LEDGER_PRIVACY_LEDGER_H_

@@ -1,0 +1,280 @@
+#include "tacet/ledger/privacy_ledger.h"
+
+#include <chrono>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/ledger/testing/memory_ledger.h"
+
+namespace tacet::ledger {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::MemoryLedger;
+using testing::NewMemoryLedger;
+using testing::OpenMemoryLedger;
+
+LedgerHeader Header(double budget, ChargingRule rule = ChargingRule::kAnnouncedAttempts,
+                    accounting::Composition composition = accounting::Composition::kOneEvent) {
+  LedgerHeader header;
+  header.data_set = "ward 3";
+  header.rule = rule;
+  header.spending = {.budget_epsilon = budget, .delta = 1e-5, .composition = composition};
+  return header;
+}
+
+AttemptCost Paper(ChargingRule rule = ChargingRule::kAnnouncedAttempts) {
+  AttemptCost cost;
+  cost.federation[0] = 1;
+  cost.manifest_hash[0] = 2;
+  cost.event.noise_stddev = 6;
+  cost.event.sampling_rate = 1000.0 / 3596;
+  if (rule == ChargingRule::kOwnSeals) {
+    cost.event.sampling = accounting::Sampling::kNone;
+    cost.event.sampling_rate = 1;
+  }
+  cost.rounds = 2000;
+  cost.attempts_per_round = 3;
+  return cost;
+}
+
+struct Fixture {
+  explicit Fixture(const LedgerHeader& header) : memory(NewMemoryLedger(header)) { Reopen(); }
+  void Reopen() {
+    auto opened = OpenMemoryLedger(memory);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    auto made = ClientLedger::Create(*std::move(opened), [this] { return ++now; });
+    ASSERT_TRUE(made.ok()) << made.status();
+    ledger = *std::move(made);
+  }
+  std::vector<agreement::AttemptNumber> Numbers() const {
+    std::vector<agreement::AttemptNumber> numbers;
+    for (const LedgerEntry& entry : ledger->entries()) {
+      numbers.push_back({entry.label.epoch, entry.label.round, entry.label.attempt});
+    }
+    return numbers;
+  }
+
+  uint64_t now = 1'700'000'000;
+  MemoryLedger memory;
+  std::unique_ptr<ClientLedger> ledger;
+};
+
+TEST(ClientLedgerTest, ChargesOnceAndRemembers) {
+  Fixture f(Header(0));
+  ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());
+  ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());  // the very same
+  EXPECT_EQ(f.ledger->entries().size(), 1u);
+  ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 1}).ok());
+  f.Reopen();
+  ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 1}).ok());
+  EXPECT_THAT(f.Numbers(),
+              ElementsAre(agreement::AttemptNumber{0, 0, 0}, agreement::AttemptNumber{0, 0, 1}));
+  EXPECT_EQ(f.ledger->ChargesOf(Paper().federation), 2u);
+  EXPECT_EQ(f.ledger->ChargesOf(crypto::Digest{}), 0u);
+  EXPECT_EQ(f.ledger->entries()[1].time, 1'700'000'002u);
+}
+
+TEST(ClientLedgerTest, TheSameAttemptAtAnotherCostIsRefused) {
+  Fixture f(Header(0, ChargingRule::kAnnouncedAttempts, accounting::Composition::kAnyEvents));
+  ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());
+  AttemptCost other = Paper();
+  other.event.noise_stddev = 12;
+  const absl::Status refused = f.ledger->ChargeForSealing(other, {0, 0, 0});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(refused), HasSubstr("charged before at another cost (noise 6"));
+  EXPECT_EQ(f.ledger->entries().size(), 1u);
+}
+
+TEST(ClientLedgerTest, MissedAttemptsAreChargedFirst) {
+  Fixture f(Header(0));
+  ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());
+  // Round 1 took two attempts, which the server lists; rounds 2 and 3 it does not mention.
+  const std::vector<agreement::AttemptNumber> announced = {{0, 1, 1}, {0, 0, 0}, {0, 1, 0}};
+  ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 4, 1}, announced).ok());
+  EXPECT_THAT(f.Numbers(),
+              ElementsAre(agreement::AttemptNumber{0, 0, 0}, agreement::AttemptNumber{0, 1, 0},
+                          agreement::AttemptNumber{0, 1, 1}, agreement::AttemptNumber{0, 2, 0},
+                          agreement::AttemptNumber{0, 3, 0}, agreement::AttemptNumber{0, 4, 0},
+                          agreement::AttemptNumber{0, 4, 1}));
+  EXPECT_EQ(f.ledger->entries()[3].kind, ChargeKind::kCatchingUp);
+  EXPECT_EQ(f.ledger->entries()[6].kind, ChargeKind::kSealing);
+  EXPECT_EQ(f.ledger->spending().charges(), 7u);
+}
+
+TEST(ClientLedgerTest, WhatOthersDoIsChargedAndNeverSealed) {
+  Fixture f(Header(1.0));
+  const std::vector<agreement::AttemptNumber> announced = {{0, 2, 1}, {0, 0, 0}};
+  ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(), announced).ok());
+  ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(), announced).ok());
+  EXPECT_THAT(f.Numbers(),
+              ElementsAre(agreement::AttemptNumber{0, 0, 0}, agreement::AttemptNumber{0, 1, 0},
+                          agreement::AttemptNumber{0, 2, 0}, agreement::AttemptNumber{0, 2, 1}));
+  for (const LedgerEntry& entry : f.ledger->entries()) {
+    EXPECT_EQ(entry.kind, ChargeKind::kCatchingUp);
+  }
+  // No budget was asked, so nothing may be sealed on it, also after a restart.
+  f.Reopen();
+  const absl::Status refused = f.ledger->ChargeForSealing(Paper(), {0, 2, 1});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(refused), HasSubstr("nothing may be sealed for it"));
+  ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 3, 0}).ok());
+  // What was announced counts beyond the budget, and stops the next sealing.
+  const std::vector<agreement::AttemptNumber> far = {{0, 300, 0}};
+  ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(), far).ok());
+  EXPECT_EQ(f.ledger->ChargeForSealing(Paper(), {0, 301, 0}).code(),
+            absl::StatusCode::kResourceExhausted);
+  const std::vector<agreement::AttemptNumber> impossible = {{0, 2000, 0}};
+  EXPECT_EQ(f.ledger->ChargeAnnounced(Paper(), impossible).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ClientLedgerTest, OwnSealsAreNotChargedForOthers) {
+  Fixture f(Header(0, ChargingRule::kOwnSeals));
+  const std::vector<agreement::AttemptNumber> announced = {{0, 0, 0}};
+  ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(ChargingRule::kOwnSeals), announced).ok());
+  EXPECT_TRUE(f.ledger->entries().empty());
+}
+
+TEST(ClientLedgerTest, TheFirstAnnouncementSeenNeedNotBeTheFirst) {
+  Fixture f(Header(0));
+  AttemptCost cost = Paper();
+  ASSERT_TRUE(f.ledger->ChargeForSealing(cost, {0, 2, 0}).ok());
+  EXPECT_EQ(f.ledger->entries().size(), 3u);
+  // New keys from round 3 on: another manifest, of which rounds 0 to 2 were no part.
+  cost.manifest_hash[0] = 3;
+  cost.first_round = 3;
+  ASSERT_TRUE(f.ledger->ChargeForSealing(cost, {1, 3, 1}).ok());
+  EXPECT_EQ(f.ledger->entries().size(), 5u);
+  EXPECT_EQ(f.ledger->ChargesOf(cost.federation), 5u);
+  // An attempt out of order is charged like any other.
+  ASSERT_TRUE(f.ledger->ChargeForSealing(cost, {0, 3, 0}).ok());
+  EXPECT_EQ(f.ledger->entries().size(), 6u);
+}
+
+TEST(ClientLedgerTest, TheBudgetRefusesWhateverTheServerAnnounces) {
+  Fixture f(Header(1.0));
+  uint32_t round = 0;
+  absl::Status status;
+  while ((status = f.ledger->ChargeForSealing(Paper(), {0, round, 0})).ok()) ++round;
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(base::Message(status), HasSubstr("the privacy budget of \"ward 3\" refuses round"));
+  EXPECT_THAT(base::Message(status), HasSubstr("the budget is 1 at delta 1e-05"));
+  EXPECT_EQ(f.ledger->entries().size(), round);
+  EXPECT_GT(round, 3u);
+  EXPECT_LE(f.ledger->spending().Epsilon()->epsilon, 1.0);
+  // Asking again, or for another attempt, or after a restart, does not help.
+  EXPECT_FALSE(f.ledger->ChargeForSealing(Paper(), {0, round, 0}).ok());
+  f.Reopen();
+  EXPECT_FALSE(f.ledger->ChargeForSealing(Paper(), {0, round, 0}).ok());
+  EXPECT_EQ(f.ledger->entries().size(), round);
+  // What was charged may still be sealed.
+  EXPECT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, round - 1, 0}).ok());
+}
+
+TEST(ClientLedgerTest, WhatWasMissedIsSpentEvenBeyondTheBudget) {
+  Fixture f(Header(1.0));
+  const absl::Status refused = f.ledger->ChargeForSealing(Paper(), {0, 300, 0});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(f.ledger->entries().size(), 300u);  // rounds 0 to 299, not the refused one
+  EXPECT_GT(f.ledger->spending().Epsilon()->epsilon, 1.0);
+}
+
+TEST(ClientLedgerTest, OneBudgetForAllFederations) {
+  Fixture f(Header(3.0, ChargingRule::kAnnouncedAttempts, accounting::Composition::kAnyEvents));
+  AttemptCost second = Paper();
+  second.federation[0] = 9;
+  second.manifest_hash[0] = 9;
+  second.event.noise_stddev = 5;
+  uint32_t alone = 0;
+  {
+    Fixture other(
+        Header(3.0, ChargingRule::kAnnouncedAttempts, accounting::Composition::kAnyEvents));
+    while (other.ledger->ChargeForSealing(second, {0, alone, 0}).ok()) ++alone;
+  }
+  for (uint32_t round = 0; round < 15; ++round) {
+    ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, round, 0}).ok());
+  }
+  uint32_t shared = 0;
+  while (f.ledger->ChargeForSealing(second, {0, shared, 0}).ok()) ++shared;
+  EXPECT_GT(shared, 0u);
+  EXPECT_LT(shared, alone);
+  EXPECT_EQ(f.ledger->ChargesOf(second.federation), shared);
+}
+
+TEST(ClientLedgerTest, OwnSealsAreChargedAloneAndUnamplified) {
+  Fixture f(Header(0, ChargingRule::kOwnSeals));
+  EXPECT_EQ(f.ledger->ChargeForSealing(Paper(), {0, 5, 0}).code(),
+            absl::StatusCode::kFailedPrecondition);
+  const AttemptCost own = Paper(ChargingRule::kOwnSeals);
+  const std::vector<agreement::AttemptNumber> announced = {{0, 1, 0}, {0, 2, 0}};
+  ASSERT_TRUE(f.ledger->ChargeForSealing(own, {0, 5, 0}, announced).ok());
+  EXPECT_THAT(f.Numbers(), ElementsAre(agreement::AttemptNumber{0, 5, 0}));
+  Fixture announcing(Header(0));
+  EXPECT_EQ(announcing.ledger->ChargeForSealing(own, {0, 5, 0}).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(announcing.ledger->entries().empty());
+}
+
+TEST(ClientLedgerTest, AttemptsThatCannotBeAreRefused) {
+  Fixture f(Header(0));
+  const absl::Status round = f.ledger->ChargeForSealing(Paper(), {0, 2000, 0});
+  EXPECT_EQ(round.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(base::Message(round), HasSubstr("2000 rounds of at most 3 attempts"));
+  EXPECT_FALSE(f.ledger->ChargeForSealing(Paper(), {0, 0, 3}).ok());
+  const std::vector<agreement::AttemptNumber> announced = {{0, 1, 7}};
+  EXPECT_FALSE(f.ledger->ChargeForSealing(Paper(), {0, 2, 0}, announced).ok());
+  AttemptCost records = Paper();
+  records.event.unit = accounting::Unit::kRecord;
+  EXPECT_FALSE(f.ledger->ChargeForSealing(records, {0, 0, 0}).ok());
+  EXPECT_TRUE(f.ledger->entries().empty());
+}
+
+TEST(ClientLedgerTest, WithoutNoiseOnlyWithoutABudget) {
+  AttemptCost cost = Paper();
+  cost.event.noise_stddev = 0;
+  Fixture unlimited(Header(0));
+  EXPECT_TRUE(unlimited.ledger->ChargeForSealing(cost, {0, 0, 0}).ok());
+  Fixture limited(Header(5));
+  const absl::Status refused = limited.ledger->ChargeForSealing(cost, {0, 3, 0});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(base::Message(refused), HasSubstr("epsilon is infinite"));
+  EXPECT_TRUE(limited.ledger->entries().empty());  // nothing was caught up on either
+}
+
+TEST(ClientLedgerTest, AfterAFailedWriteEverythingIsRefused) {
+  Fixture f(Header(0));
+  ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());
+  f.memory.broken = true;
+  const absl::Status failed = f.ledger->ChargeForSealing(Paper(), {0, 1, 0});
+  EXPECT_EQ(failed.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(base::Message(failed), HasSubstr("the disk is full"));
+  f.memory.broken = false;
+  for (const uint32_t round : {0u, 1u, 2u}) {
+    const absl::Status refused = f.ledger->ChargeForSealing(Paper(), {0, round, 0});
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(base::Message(refused), HasSubstr("failed before"));
+  }
+}
+
+// 2000 charges up to a budget that only the loss distribution allows.
+TEST(ClientLedgerTest, ChargingIsCheap) {
+  AttemptCost cost = Paper();
+  cost.event.noise_stddev = 27;
+  Fixture f(Header(4.45));
+  const auto start = std::chrono::steady_clock::now();
+  uint32_t charged = 0;
+  while (charged < 2000 && f.ledger->ChargeForSealing(cost, {0, charged, 0}).ok()) ++charged;
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  RecordProperty("charges", static_cast<int>(charged));
+  RecordProperty("seconds", std::to_string(seconds.count()));
+  EXPECT_GT(charged, 1000u);
+  EXPECT_LT(seconds.count(), 60);  // about 1 s; quadratic work would take hours
+}
+
+}  // namespace
+}  // namespace tacet::ledger

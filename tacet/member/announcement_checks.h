@@ -1,0 +1,30 @@
+// What a member holds against everything that a server announces, before it acts on any of it.
+#ifndef TACET_MEMBER_ANNOUNCEMENT_CHECKS_H_
+#define TACET_MEMBER_ANNOUNCEMENT_CHECKS_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/member/member_memory.h"
+#include "tacet/member/member_notes.h"
+#include "tacet/protocol/announcement.h"
+
+namespace tacet::member {
+
+// What can be seen from the announcement alone: another federation or epoch; rounds, attempts,
+// invitations and counts that the manifest does not allow; lists that contradict the rest. It was
+// asked for attempts from `listed_from` on.
+std::optional<Suspicion> CheckAnnouncement(const protocol::Announcement& announcement,
+                                           const agreement::SignedManifest& manifest,
+                                           uint64_t listed_from);
+
+// What can be seen from what was announced before: an earlier attempt or phase again, another
+// model, count or outcome of the same attempt, fewer rounds finished than this member has applied.
+std::optional<Suspicion> CheckContinues(const protocol::Announcement& announcement,
+                                        const std::optional<MemberMemory>& memory,
+                                        uint32_t next_round);
+
+}  // namespace tacet::member
+
+#endif  // TACET_MEMBER_ANNOUNCEMENT_CHECKS_H_

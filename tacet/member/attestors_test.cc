@@ -1,0 +1,73 @@
+#include "tacet/member/attestors.h"
+
+#include <set>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/protocol/testing/small_federation.h"
+
+namespace tacet::member {
+namespace {
+
+using protocol::testing::SmallFederation;
+
+crypto::Digest Model(uint8_t value) {
+  crypto::Digest digest;
+  digest.fill(value);
+  return digest;
+}
+
+class WitnessesTest : public ::testing::Test {
+ protected:
+  std::vector<uint64_t> Witnesses(uint32_t round) {
+    return WitnessesOf(members_.manifest(), members_.epoch_key(), round);
+  }
+  std::optional<WitnessedState> Majority(const std::vector<base::Bytes>& statements) {
+    return MajorityOf(statements, members_.manifest(), witnesses_, 7);
+  }
+
+  SmallFederation members_;
+  const std::vector<uint64_t> witnesses_ = Witnesses(7);
+};
+
+TEST_F(WitnessesTest, AreOpenersThatChangeWithTheRound) {
+  std::set<std::vector<uint64_t>> choices;
+  for (uint32_t round = 0; round < 10; ++round) {
+    const std::vector<uint64_t> witnesses = Witnesses(round);
+    EXPECT_EQ(std::set<uint64_t>(witnesses.begin(), witnesses.end()).size(), 3u);
+    choices.insert(witnesses);
+  }
+  EXPECT_GT(choices.size(), 3u);
+}
+
+TEST_F(WitnessesTest, TwoOfThreeAreEnough) {
+  EXPECT_EQ(Majority({}), std::nullopt);
+  EXPECT_EQ(Majority({members_.Statement(witnesses_[0], 7, Model(1))}), std::nullopt);
+  const auto agreed = Majority({members_.Statement(witnesses_[0], 7, Model(1)),
+                                members_.Statement(witnesses_[2], 7, Model(1))});
+  ASSERT_TRUE(agreed.has_value());
+  EXPECT_EQ(agreed->model_digest, Model(1));
+}
+
+TEST_F(WitnessesTest, OthersDoNotCount) {
+  std::vector<base::Bytes> statements = {members_.Statement(witnesses_[0], 7, Model(1))};
+  for (uint64_t member = 0; member < 5; ++member) {
+    const bool is_witness =
+        std::find(witnesses_.begin(), witnesses_.end(), member) != witnesses_.end();
+    if (!is_witness) statements.push_back(members_.Statement(member, 7, Model(1)));
+  }
+  statements.push_back(members_.Statement(witnesses_[1], 6, Model(1)));  // another round
+  statements.push_back(members_.Statement(witnesses_[1], 7, Model(2)));  // another model
+  statements.push_back(members_.Statement(witnesses_[1], 7, Model(1)));  // a second word
+  statements.push_back(members_.Statement(witnesses_[0], 7, Model(1)));  // the same again
+  base::Bytes forged = members_.Statement(witnesses_[2], 7, Model(1));
+  forged.back() ^= 1;
+  statements.push_back(forged);
+  EXPECT_EQ(Majority(statements), std::nullopt);
+  statements.push_back(members_.Statement(witnesses_[2], 7, Model(1)));
+  EXPECT_TRUE(Majority(statements).has_value());
+}
+
+}  // namespace
+}  // namespace tacet::member

@@ -1,0 +1,34 @@
+// How a member gets what it has not seen itself: opened sums, and the state of a later round.
+#ifndef TACET_MEMBER_CATCHING_UP_H_
+#define TACET_MEMBER_CATCHING_UP_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/member/member_notes.h"
+#include "tacet/member/member_parts.h"
+#include "tacet/protocol/checkpoint.h"
+#include "tacet/secagg/attempt.h"
+#include "tacet/secagg/opened_sum.h"
+
+namespace tacet::member {
+
+// What the server tells is held against signatures and keys that it lacks; what does not hold is an
+// alarm with its index, and the next one is tried. Errors are those that MayPass, and the log's.
+
+// The sum that a majority of the attempt's openers returned; nothing when there is none (yet).
+absl::StatusOr<std::optional<secagg::OpenedSum>> FetchAgreedSum(const MemberParts& parts,
+                                                                MemberNotes& notes,
+                                                                const secagg::Attempt& attempt);
+
+// The state with which `round` begins as a majority of its witnesses states it, from whichever
+// sealed checkpoint holds exactly that; nothing when there is none (yet).
+absl::StatusOr<std::optional<protocol::Checkpoint>> FetchWitnessedState(const MemberParts& parts,
+                                                                        MemberNotes& notes,
+                                                                        uint32_t round);
+
+}  // namespace tacet::member
+
+#endif  // TACET_MEMBER_CATCHING_UP_H_

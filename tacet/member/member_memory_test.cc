@@ -1,0 +1,69 @@
+#include "tacet/member/member_memory.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/member/testing/memory_site_state.h"
+#include "tacet/member/testing/site_state_contract.h"
+
+namespace tacet::member {
+namespace testing {
+namespace {
+
+struct MemoryBackend {
+  SiteState& state() { return memory; }
+  void Reopen() {}
+  MemorySiteState memory;
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Memory, SiteStateContract, MemoryBackend);
+
+}  // namespace
+}  // namespace testing
+
+namespace {
+
+MemberMemory Sample() {
+  MemberMemory memory{.attempt = {.epoch = 2, .round = 7, .attempt = 1},
+                      .phase = protocol::AttemptPhase::kOpening,
+                      .participants = 9,
+                      .participation = Participation::kYes,
+                      .accepted = true,
+                      .distrusted = {{2, 6, 0}, {2, 7, 0}}};
+  memory.attempt.manifest_hash.fill(3);
+  memory.attempt.model_digest.fill(4);
+  return memory;
+}
+
+TEST(MemberMemoryTest, IsReadAsItWasWritten) {
+  const auto read = ReadMemberMemory(WriteMemberMemory(Sample()));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, Sample());
+}
+
+TEST(MemberMemoryTest, ParticipationsAreKeptWhereTheyAreCounted) {
+  MemberMemory memory = Sample();
+  memory.participation = Participation::kSpent;
+  memory.participations = 12;
+  const base::Bytes bytes = WriteMemberMemory(memory);
+  EXPECT_EQ(bytes.size(), WriteMemberMemory(Sample()).size() + 4);
+  const auto read = ReadMemberMemory(bytes);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, memory);
+}
+
+TEST(MemberMemoryTest, DamageIsNoticed) {
+  const base::Bytes whole = WriteMemberMemory(Sample());
+  for (size_t i = 0; i < whole.size(); ++i) {
+    base::Bytes bytes = whole;
+    bytes[i] ^= 1;
+    EXPECT_EQ(ReadMemberMemory(bytes).status().code(), absl::StatusCode::kDataLoss) << i;
+    EXPECT_FALSE(ReadMemberMemory(std::span(whole).first(i)).ok()) << i;
+  }
+  base::Bytes longer = whole;
+  longer.push_back(0);
+  EXPECT_FALSE(ReadMemberMemory(longer).ok());
+}
+
+}  // namespace
+}  // namespace tacet::member

@@ -1,0 +1,49 @@
+// A member's copy of the federation's state: model and optimiser, kept before it is used.
+#ifndef TACET_MEMBER_MEMBER_MODEL_H_
+#define TACET_MEMBER_MEMBER_MODEL_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/manifest.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/member/site_state.h"
+#include "tacet/protocol/checkpoint.h"
+#include "tacet/secagg/opened_sum.h"
+
+namespace tacet::member {
+
+class MemberModel {
+ public:
+  // What was kept last, or the federation's `initial` model. Both arguments by reference must
+  // outlive it. InvalidArgument when `initial` is not the agreed one; DataLoss when what was kept
+  // is damaged; FailedPrecondition when it is another federation's.
+  static absl::StatusOr<MemberModel> Load(const agreement::Manifest& manifest,
+                                          std::span<const float> initial, SiteState& state);
+
+  uint32_t next_round() const { return checkpoint_.next_round; }
+  const protocol::Checkpoint& checkpoint() const { return checkpoint_; }
+  const crypto::Digest& digest() const { return digest_; }  // of the model
+
+  // Goes on to the next round by its opened sum. The new state is durable before anything else
+  // sees it; an error changes nothing.
+  absl::Status Apply(const secagg::OpenedSum& opened);
+  // Goes on to the state of a later round.
+  absl::Status Install(protocol::Checkpoint checkpoint);
+
+ private:
+  MemberModel(const agreement::Manifest& manifest, SiteState& state,
+              protocol::Checkpoint checkpoint);
+
+  const agreement::Manifest* manifest_;
+  SiteState* state_;
+  protocol::Checkpoint checkpoint_;
+  crypto::Digest digest_;
+};
+
+}  // namespace tacet::member
+
+#endif  // TACET_MEMBER_MEMBER_MODEL_H_

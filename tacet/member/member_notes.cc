@@ -1,0 +1,76 @@
+#include "tacet/member/member_notes.h"
+
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/crypto/hash.h"
+
+namespace tacet::member {
+namespace {
+
+// Words that the server chose stand in some texts.
+constexpr size_t kMostText = 400;
+
+// Printable ASCII alone, and no more of it than a reason needs.
+std::string Plain(std::string_view text) {
+  std::string plain(text.substr(0, kMostText));
+  for (char& c : plain) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return plain;
+}
+
+NodeEvent EventOf(NodeEventKind kind, std::string_view what, const agreement::AttemptNumber& at,
+                  std::string_view text = {}) {
+  return {.kind = kind,
+          .what = std::string(what),
+          .attempt = at,
+          .bytes = std::nullopt,
+          .digest = std::nullopt,
+          .text = Plain(text)};
+}
+
+}  // namespace
+
+absl::Status MemberNotes::Once(NodeEvent event, uint32_t index) {
+  const auto key = std::make_tuple(event.kind, event.what, *event.attempt, index);
+  if (written_.contains(key)) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(log_.Write(event));
+  written_.insert(key);
+  if (event.kind == NodeEventKind::kAlarm) alarms_.push_back(std::move(event));
+  return absl::OkStatus();
+}
+
+absl::Status MemberNotes::Alarm(const Suspicion& suspicion, const agreement::AttemptNumber& at,
+                                uint32_t index) {
+  return Once(EventOf(NodeEventKind::kAlarm, suspicion.alarm, at, suspicion.text), index);
+}
+
+absl::Status MemberNotes::Refused(std::string_view what, const agreement::AttemptNumber& at,
+                                  std::string_view why) {
+  return Once(EventOf(NodeEventKind::kRefused, what, at, why), 0);
+}
+
+absl::Status MemberNotes::Asked(std::string_view what, const agreement::AttemptNumber& at) {
+  return Once(EventOf(NodeEventKind::kAsked, what, at), 0);
+}
+
+absl::Status MemberNotes::Note(std::string_view what, const agreement::AttemptNumber& at,
+                               std::string_view text) {
+  return Once(EventOf(NodeEventKind::kNote, what, at, text), 0);
+}
+
+absl::Status MemberNotes::Sent(std::string_view what, const agreement::AttemptNumber& at,
+                               std::span<const uint8_t> bytes) {
+  NodeEvent event = EventOf(NodeEventKind::kSent, what, at);
+  event.bytes = bytes.size();
+  event.digest = crypto::Sha256(bytes);
+  return log_.Write(event);
+}
+
+absl::Status MemberNotes::Applied(std::string_view what, const agreement::AttemptNumber& at,
+                                  std::string_view text) {
+  return log_.Write(EventOf(NodeEventKind::kApplied, what, at, text));
+}
+
+}  // namespace tacet::member

@@ -1,0 +1,77 @@
+// Writes a member's log: everything once, alarms by name.
+#ifndef TACET_MEMBER_MEMBER_NOTES_H_
+#define TACET_MEMBER_MEMBER_NOTES_H_
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "tacet/agreement/attempt_number.h"
+#include "tacet/member/node_log.h"
+
+namespace tacet::member {
+
+// What an honest server, or an honest member, does not do. docs/formats/node-log.md.
+namespace alarms {
+inline constexpr std::string_view kOtherFederation = "other-federation";
+inline constexpr std::string_view kUnreadable = "unreadable";
+inline constexpr std::string_view kImpossible = "impossible";
+inline constexpr std::string_view kRollback = "rollback";
+inline constexpr std::string_view kEquivocation = "equivocation";
+inline constexpr std::string_view kFork = "fork";
+inline constexpr std::string_view kReplacedUpload = "replaced-upload";
+inline constexpr std::string_view kDroppedUpload = "dropped-upload";
+inline constexpr std::string_view kClosedRound = "closed-round";
+inline constexpr std::string_view kVotesDisagree = "votes-disagree";
+inline constexpr std::string_view kUnsoundSum = "unsound-sum";
+inline constexpr std::string_view kBadSum = "bad-sum";
+inline constexpr std::string_view kParticipants = "participants";
+inline constexpr std::string_view kBadCheckpoint = "bad-checkpoint";
+}  // namespace alarms
+
+// An alarm with its reason.
+struct Suspicion {
+  std::string_view alarm;
+  std::string text;
+};
+
+class MemberNotes {
+ public:
+  // `log` must outlive it.
+  explicit MemberNotes(NodeLog& log) : log_(log) {}
+
+  // Each once for the same attempt (and, where there are several of a thing, its index).
+  absl::Status Alarm(const Suspicion& suspicion, const agreement::AttemptNumber& at,
+                     uint32_t index = 0);
+  absl::Status Refused(std::string_view what, const agreement::AttemptNumber& at,
+                       std::string_view why);
+  absl::Status Asked(std::string_view what, const agreement::AttemptNumber& at);
+  absl::Status Note(std::string_view what, const agreement::AttemptNumber& at,
+                    std::string_view text);
+
+  // Every time.
+  absl::Status Sent(std::string_view what, const agreement::AttemptNumber& at,
+                    std::span<const uint8_t> bytes);
+  absl::Status Applied(std::string_view what, const agreement::AttemptNumber& at,
+                       std::string_view text);
+
+  // Alarms so far, in this process.
+  const std::vector<NodeEvent>& alarms() const { return alarms_; }
+
+ private:
+  absl::Status Once(NodeEvent event, uint32_t index);
+
+  NodeLog& log_;
+  std::set<std::tuple<NodeEventKind, std::string, agreement::AttemptNumber, uint32_t>> written_;
+  std::vector<NodeEvent> alarms_;
+};
+
+}  // namespace tacet::member
+
+#endif  // TACET_MEMBER_MEMBER_NOTES_H_

@@ -1,0 +1,39 @@
+// What one member brings to a live federation.
+#ifndef TACET_MEMBER_MEMBER_PARTS_H_
+#define TACET_MEMBER_MEMBER_PARTS_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
+#include "tacet/crypto/signing.h"
+#include "tacet/ledger/privacy_ledger.h"
+#include "tacet/member/node_log.h"
+#include "tacet/member/remote_server.h"
+#include "tacet/member/site_state.h"
+#include "tacet/trainer/update_source.h"
+
+namespace tacet::member {
+
+// All must outlive whoever is given them.
+struct MemberParts {
+  const agreement::SignedManifest& manifest;
+  uint64_t member = 0;
+  const crypto::SigningKey& signing_key;
+  const crypto::SecretBytes& epoch_key;
+  const RemoteServer& server;
+  SiteState& state;
+  trainer::UpdateSource& updates;
+  NodeLog& log;
+  ledger::ClientLedger& ledger;
+  crypto::Entropy& entropy;  // noise, keys of seals, coins: the operating system's in a real run
+  base::UnixClock clock = base::SystemUnixSeconds;
+};
+
+}  // namespace tacet::member
+
+#endif  // TACET_MEMBER_MEMBER_PARTS_H_

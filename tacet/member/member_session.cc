@@ -1,0 +1,460 @@
+#include "tacet/member/member_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/member/announcement_checks.h"
+#include "tacet/member/attestors.h"
+#include "tacet/member/catching_up.h"
+#include "tacet/protocol/attestation.h"
+#include "tacet/protocol/encrypted_checkpoint.h"
+#include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/sealer.h"
+#include "tacet/secagg/upload.h"
+
+namespace tacet::member {
+namespace {
+
+absl::StatusOr<std::optional<MemberMemory>> LoadMemory(const SiteState& state) {
+  const absl::StatusOr<base::Bytes> kept = state.LoadMemory();
+  if (kept.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
+  TACET_RETURN_IF_ERROR(kept.status());
+  TACET_ASSIGN_OR_RETURN(MemberMemory memory, ReadMemberMemory(*kept));
+  return memory;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MemberSession>> MemberSession::Create(
+    const MemberParts& parts, std::span<const float> initial_model) {
+  const std::vector<agreement::ManifestMember>& members = parts.manifest.members();
+  if (parts.member >= members.size() ||
+      members[parts.member].signing_key != parts.signing_key.public_key()) {
+    return base::InvalidArgument("this site's key is not that of member {} of {}", parts.member,
+                                 parts.manifest.federation());
+  }
+  TACET_ASSIGN_OR_RETURN(MemberModel model,
+                         MemberModel::Load(parts.manifest.manifest(), initial_model, parts.state));
+  TACET_ASSIGN_OR_RETURN(std::optional<MemberMemory> memory, LoadMemory(parts.state));
+  return std::unique_ptr<MemberSession>(
+      new MemberSession(parts, std::move(model), std::move(memory)));
+}
+
+MemberSession::MemberSession(const MemberParts& parts, MemberModel model,
+                             std::optional<MemberMemory> memory)
+    : parts_(parts),
+      notes_(parts.log),
+      model_(std::move(model)),
+      memory_(std::move(memory)),
+      opening_(parts_, notes_),
+      reached_(parts_.clock()) {}
+
+absl::StatusOr<MemberSession::Progress> MemberSession::Step() {
+  TACET_ASSIGN_OR_RETURN(const protocol::Announcement announcement, Await());
+  const bool news = known_revision_ != announcement.revision;
+  // What fails half way is news again: the server may have no other before the deadline.
+  known_revision_.reset();
+  if (news) TACET_RETURN_IF_ERROR(Act(announcement));
+  TACET_RETURN_IF_ERROR(StateModel());
+  known_revision_ = announcement.revision;
+  if (announcement.stopped && finished_ == announcement.finished &&
+      model_.next_round() == finished_) {
+    return Progress::kDone;
+  }
+  return news ? Progress::kActed : Progress::kUnchanged;
+}
+
+absl::StatusOr<protocol::Announcement> MemberSession::Await() {
+  absl::StatusOr<protocol::Announcement> announcement =
+      parts_.server.Await({.known_revision = known_revision_.value_or(0),
+                           .listed_from = listed_.size(),
+                           .opening = needs_votes_});
+  if (announcement.ok() || protocol::MayPass(announcement.status())) return announcement;
+  const std::string why = base::Message(announcement.status());
+  if (announcement.status().code() == absl::StatusCode::kDataLoss) {
+    TACET_RETURN_IF_ERROR(notes_.Alarm({alarms::kUnreadable, why}, Here()));
+  } else {
+    TACET_RETURN_IF_ERROR(notes_.Note("not-admitted", Here(), why));
+  }
+  return base::Unavailable("the server does not say where the federation stands: {}", why);
+}
+
+agreement::AttemptNumber MemberSession::Here() const {
+  return memory_.has_value() ? agreement::NumberOf(memory_->attempt)
+                             : agreement::AttemptNumber{.epoch = parts_.manifest.epoch(),
+                                                        .round = model_.next_round()};
+}
+
+absl::Status MemberSession::Act(const protocol::Announcement& announcement) {
+  needs_votes_ = false;
+  TACET_ASSIGN_OR_RETURN(const bool good, Check(announcement));
+  if (!good) return absl::OkStatus();
+  listed_.insert(listed_.end(), announcement.listed.begin(), announcement.listed.end());
+  finished_ = announcement.finished;
+  if (announcement.current.has_value()) TACET_RETURN_IF_ERROR(Remember(*announcement.current));
+  TACET_RETURN_IF_ERROR(CatchUp(announcement));
+  if (announcement.current.has_value() &&
+      announcement.current->attempt.round == model_.next_round()) {
+    return ActOnCurrent(*announcement.current);
+  }
+  return ChargeAnnounced();
+}
+
+absl::StatusOr<bool> MemberSession::Check(const protocol::Announcement& announcement) {
+  if (const auto wrong = CheckAnnouncement(announcement, parts_.manifest, listed_.size())) {
+    TACET_RETURN_IF_ERROR(notes_.Alarm(*wrong, Here()));
+    return false;
+  }
+  if (const auto wrong = CheckContinues(announcement, memory_, model_.next_round())) {
+    TACET_RETURN_IF_ERROR(notes_.Alarm(*wrong, Here()));
+    const bool same_attempt = memory_.has_value() && announcement.current.has_value() &&
+                              agreement::NumberOf(announcement.current->attempt) == Here();
+    if (same_attempt) TACET_RETURN_IF_ERROR(Distrust(Here()));
+    return false;
+  }
+  return true;
+}
+
+// What is remembered.
+
+absl::Status MemberSession::Keep(MemberMemory memory) {
+  if (memory_ == memory) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(parts_.state.SaveMemory(WriteMemberMemory(memory)));
+  memory_ = std::move(memory);
+  return absl::OkStatus();
+}
+
+absl::Status MemberSession::Remember(const protocol::AnnouncedAttempt& current) {
+  const bool known = memory_.has_value() && memory_->attempt == current.attempt;
+  MemberMemory next;
+  if (known) {
+    next = *memory_;
+  } else {
+    next.attempt = current.attempt;
+    if (memory_.has_value()) {
+      next.distrusted = memory_->distrusted;
+      next.participations = memory_->participations;
+    }
+    std::erase_if(next.distrusted, [this](const agreement::AttemptNumber& number) {
+      return number.round < model_.next_round();
+    });
+  }
+  next.phase = current.phase;
+  next.participants = std::max(next.participants, current.participants);
+  TACET_RETURN_IF_ERROR(Keep(std::move(next)));
+  return known ? absl::OkStatus() : parts_.state.KeepOnly(agreement::NumberOf(current.attempt));
+}
+
+absl::Status MemberSession::Distrust(const agreement::AttemptNumber& number) {
+  if (!memory_.has_value() || Distrusts(number)) return absl::OkStatus();
+  MemberMemory next = *memory_;
+  next.distrusted.push_back(number);
+  return Keep(std::move(next));
+}
+
+bool MemberSession::Distrusts(const agreement::AttemptNumber& number) const {
+  return memory_.has_value() &&
+         std::ranges::find(memory_->distrusted, number) != memory_->distrusted.end();
+}
+
+// Published rounds.
+
+absl::Status MemberSession::CatchUp(const protocol::Announcement& announcement) {
+  while (model_.next_round() < announcement.finished) {
+    TACET_ASSIGN_OR_RETURN(const KeptRound kept, ApplyKept(announcement));
+    if (kept == KeptRound::kApplied) continue;
+    needs_votes_ = true;
+    if (kept == KeptRound::kForked) return absl::OkStatus();
+    TACET_ASSIGN_OR_RETURN(std::optional<protocol::Checkpoint> state,
+                           FetchWitnessedState(parts_, notes_, announcement.finished));
+    if (!state.has_value()) return absl::OkStatus();
+    needs_votes_ = false;
+    TACET_RETURN_IF_ERROR(model_.Install(*std::move(state)));
+    reached_ = parts_.clock();
+    TACET_RETURN_IF_ERROR(notes_.Applied(
+        "checkpoint", {.epoch = announcement.epoch, .round = model_.next_round()},
+        "the state with which the round begins, as a majority of its witnesses states it"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<MemberSession::KeptRound> MemberSession::ApplyKept(
+    const protocol::Announcement& announcement) {
+  const auto kept =
+      std::ranges::find(announcement.kept, model_.next_round(), &secagg::Attempt::round);
+  if (kept == announcement.kept.end()) return KeptRound::kNotThere;
+  const agreement::AttemptNumber number = agreement::NumberOf(*kept);
+  if (kept->model_digest != model_.digest()) {
+    TACET_RETURN_IF_ERROR(notes_.Alarm(
+        {alarms::kFork, "a published round started from another model than this member's"},
+        number));
+    TACET_RETURN_IF_ERROR(Distrust(number));
+    return KeptRound::kForked;
+  }
+  if (Distrusts(number)) return KeptRound::kNotThere;
+  TACET_ASSIGN_OR_RETURN(const std::optional<secagg::OpenedSum> sum,
+                         FetchAgreedSum(parts_, notes_, *kept));
+  if (!sum.has_value()) {
+    TACET_RETURN_IF_ERROR(
+        notes_.Note("no-agreed-sum", number, "no majority of openers returned one sum so far"));
+    return KeptRound::kNotThere;
+  }
+  const bool is_current =
+      announcement.current.has_value() && announcement.current->attempt == *kept;
+  if (is_current && announcement.current->participants != sum->participants) {
+    TACET_RETURN_IF_ERROR(notes_.Alarm(
+        {alarms::kParticipants, fmt::format("{} participants were announced, the sum is of {}",
+                                            announcement.current->participants, sum->participants)},
+        number));
+    TACET_RETURN_IF_ERROR(Distrust(number));
+    return KeptRound::kNotThere;
+  }
+  TACET_RETURN_IF_ERROR(model_.Apply(*sum));
+  applied_.push_back(
+      {.round = number.round, .participants = sum->participants, .model = model_.digest()});
+  reached_ = parts_.clock();
+  TACET_RETURN_IF_ERROR(
+      notes_.Applied("sum", number, fmt::format("of {} participants", sum->participants)));
+  return KeptRound::kApplied;
+}
+
+// The current attempt.
+
+absl::Status MemberSession::ActOnCurrent(const protocol::AnnouncedAttempt& current) {
+  const agreement::AttemptNumber number = agreement::NumberOf(current.attempt);
+  if (!Distrusts(number) && current.attempt.model_digest != model_.digest()) {
+    TACET_RETURN_IF_ERROR(notes_.Alarm(
+        {alarms::kFork, "the attempt starts from another model than this member's"}, number));
+    TACET_RETURN_IF_ERROR(Distrust(number));
+  }
+  if (Distrusts(number)) return ChargeAnnounced();
+  if (current.phase == protocol::AttemptPhase::kCollecting) {
+    TACET_RETURN_IF_ERROR(Decide(current.invited));
+    return Uploads() ? Participate(current.attempt) : ChargeAnnounced();
+  }
+  TACET_RETURN_IF_ERROR(ChargeAnnounced());
+  return current.phase == protocol::AttemptPhase::kOpening ? OpenAsOpener(current)
+                                                           : absl::OkStatus();
+}
+
+absl::Status MemberSession::Decide(protocol::Invited invited) {
+  const bool decided = memory_->participation != Participation::kUndecided;
+  if (decided || invited == protocol::Invited::kNo) return absl::OkStatus();
+  bool chosen = invited == protocol::Invited::kYes;
+  if (invited == protocol::Invited::kOwnCoin) {
+    crypto::Random coin = crypto::Random::FromEntropy(parts_.entropy);
+    chosen = coin.Below(spec().clients) < spec().cohort;  // probability cohort / clients
+  }
+  MemberMemory next = *memory_;
+  next.participation = chosen ? Participation::kYes : Participation::kNo;
+  if (chosen && spec().max_participations != 0) {
+    if (next.participations == spec().max_participations) {
+      next.participation = Participation::kSpent;
+    } else {
+      ++next.participations;
+    }
+  }
+  return Keep(std::move(next));
+}
+
+bool MemberSession::Uploads() const {
+  const Participation participation = memory_->participation;
+  return participation == Participation::kYes || participation == Participation::kSpent ||
+         spec().cover_uploads;
+}
+
+bool MemberSession::GivesData() const { return memory_->participation == Participation::kYes; }
+
+absl::Status MemberSession::Participate(const secagg::Attempt& attempt) {
+  if (memory_->accepted) return absl::OkStatus();
+  const agreement::AttemptNumber number = agreement::NumberOf(attempt);
+  TACET_RETURN_IF_ERROR(notes_.Asked("upload", number));
+  TACET_ASSIGN_OR_RETURN(const std::optional<base::Bytes> upload, SealedUpload(attempt));
+  if (!upload.has_value()) return absl::OkStatus();
+  const absl::Status sent =
+      parts_.server.Put({.kind = protocol::BulkKind::kUpload, .attempt = attempt}, *upload);
+  if (sent.ok()) {
+    MemberMemory next = *memory_;
+    next.accepted = true;
+    TACET_RETURN_IF_ERROR(Keep(std::move(next)));
+    return notes_.Sent("upload", number, *upload);
+  }
+  if (protocol::MayPass(sent)) return sent;
+  if (sent.code() == absl::StatusCode::kAlreadyExists) {
+    return notes_.Alarm(
+        {alarms::kReplacedUpload, "the server has accepted another upload in this member's name"},
+        number);
+  }
+  return notes_.Note("upload-not-taken", number, base::Message(sent));
+}
+
+absl::StatusOr<std::optional<base::Bytes>> MemberSession::SealedUpload(
+    const secagg::Attempt& attempt) {
+  absl::StatusOr<base::Bytes> stored = parts_.state.LoadUpload(attempt);
+  if (stored.ok()) return *std::move(stored);
+  if (stored.status().code() != absl::StatusCode::kNotFound) return stored.status();
+  bool gives_data = GivesData();
+  if (gives_data) {
+    TACET_ASSIGN_OR_RETURN(gives_data, ChargeForSealing(agreement::NumberOf(attempt)));
+    if (!gives_data && !spec().cover_uploads) return std::nullopt;
+  } else {
+    TACET_RETURN_IF_ERROR(ChargeAnnounced());
+  }
+  TACET_ASSIGN_OR_RETURN(base::Bytes upload, Seal(attempt, gives_data));
+  TACET_RETURN_IF_ERROR(parts_.state.SaveUpload(attempt, upload));
+  return upload;
+}
+
+absl::StatusOr<bool> MemberSession::ChargeForSealing(const agreement::AttemptNumber& number) {
+  const bool charged_before =
+      parts_.ledger.Holds({.manifest_hash = parts_.manifest.manifest().hash(),
+                           .epoch = number.epoch,
+                           .round = number.round,
+                           .attempt = number.attempt});
+  const absl::Status charged = parts_.ledger.ChargeForSealing(Cost(), number, listed_);
+  const bool refused = charged.code() == absl::StatusCode::kResourceExhausted ||
+                       (charged_before && charged.code() == absl::StatusCode::kFailedPrecondition);
+  if (!refused) {
+    TACET_RETURN_IF_ERROR(charged);
+    return true;
+  }
+  TACET_RETURN_IF_ERROR(notes_.Refused("upload", number, base::Message(charged)));
+  return false;
+}
+
+absl::StatusOr<base::Bytes> MemberSession::Seal(const secagg::Attempt& attempt, bool gives_data) {
+  const agreement::Manifest& manifest = parts_.manifest.manifest();
+  crypto::SecretVector<float> update(manifest.spec().dimension);
+  // Also where zeros will go: how long it takes must not tell whose data are in the sum.
+  if (const absl::Status trained = parts_.updates.Update(attempt, model(), update.Expose());
+      !trained.ok()) {
+    if (trained.code() == absl::StatusCode::kCancelled) return trained;
+    std::ranges::fill(update.Expose(), 0.0f);
+    TACET_RETURN_IF_ERROR(
+        notes_.Note("update-failed", agreement::NumberOf(attempt),
+                    fmt::format("zeros are sealed instead: {}", base::Message(trained))));
+  }
+  if (!gives_data) std::ranges::fill(update.Expose(), 0.0f);
+  TACET_ASSIGN_OR_RETURN(
+      const std::unique_ptr<secagg::Sealer> sealer,
+      secagg::Sealer::Create(
+          manifest.terms(), attempt,
+          secagg::DeriveAttemptKeys(parts_.epoch_key, manifest.spec().scheme, attempt)));
+  TACET_ASSIGN_OR_RETURN(secagg::SealedUpload sealed,
+                         sealer->Seal(update.Expose(), parts_.entropy));
+  if (!sealed.clip.finite) {
+    TACET_RETURN_IF_ERROR(notes_.Note(
+        "update-not-finite", agreement::NumberOf(attempt),
+        "the update held a value that is not a number or infinite: zeros are sealed instead"));
+  }
+  return std::move(sealed.bytes);
+}
+
+absl::Status MemberSession::OpenAsOpener(const protocol::AnnouncedAttempt& current) {
+  std::optional<secagg::SealNonce> own;
+  if (memory_->accepted) {
+    const absl::StatusOr<base::Bytes> upload = parts_.state.LoadUpload(current.attempt);
+    if (!upload.ok() && upload.status().code() != absl::StatusCode::kNotFound) {
+      return upload.status();
+    }
+    if (upload.ok()) {
+      TACET_ASSIGN_OR_RETURN(
+          const secagg::UploadView view,
+          secagg::ReadUploadFields(*upload, current.attempt,
+                                   parts_.manifest.manifest().terms().aggregation()));
+      own = view.nonce;
+    }
+  }
+  TACET_ASSIGN_OR_RETURN(const MemberOpening::Outcome outcome, opening_.Act(current, own));
+  needs_votes_ = needs_votes_ || outcome == MemberOpening::Outcome::kWaiting;
+  return outcome == MemberOpening::Outcome::kDropped
+             ? Distrust(agreement::NumberOf(current.attempt))
+             : absl::OkStatus();
+}
+
+ledger::AttemptCost MemberSession::Cost() const {
+  // Under the first manifest announcements began with round 0.
+  const uint32_t first =
+      parts_.manifest.epoch() == 0 || listed_.empty() ? 0 : listed_.front().round;
+  return ledger::AttemptCostOf(parts_.manifest.manifest(), parts_.ledger.header().rule, first);
+}
+
+absl::Status MemberSession::ChargeAnnounced() {
+  return parts_.ledger.ChargeAnnounced(Cost(), listed_);
+}
+
+// The next round's beginning.
+
+absl::Status MemberSession::StateModel() {
+  const uint32_t round = model_.next_round();
+  if (stated_ == round || finished_ != round) return absl::OkStatus();
+  const std::vector<uint64_t> witnesses = WitnessesOf(parts_.manifest, parts_.epoch_key, round);
+  const bool is_witness = std::ranges::find(witnesses, parts_.member) != witnesses.end();
+  if (!is_witness) {
+    const bool has_begun = memory_.has_value() && memory_->attempt.round == round &&
+                           memory_->attempt.epoch == parts_.manifest.epoch();
+    if (has_begun) {
+      stated_ = round;
+      return absl::OkStatus();
+    }
+    if (parts_.clock() < reached_ + kWitnessSeconds) return absl::OkStatus();
+  }
+  TACET_RETURN_IF_ERROR(PutStatement());
+  if (round > 0) TACET_RETURN_IF_ERROR(PutCheckpoint());
+  stated_ = round;
+  return absl::OkStatus();
+}
+
+base::Bytes MemberSession::Attestation() const {
+  return protocol::WriteModelStatement({.member = parts_.member,
+                                        .round = model_.next_round(),
+                                        .model_digest = model_.digest(),
+                                        .state_digest = protocol::StateDigest(model_.checkpoint())},
+                                       parts_.manifest, parts_.signing_key);
+}
+
+absl::StatusOr<std::vector<base::Bytes>> MemberSession::FetchAttestations() const {
+  TACET_ASSIGN_OR_RETURN(std::vector<base::Bytes> all,
+                         parts_.server.FetchStatements(model_.next_round()));
+  std::erase_if(all, [this](const base::Bytes& bytes) {
+    const absl::StatusOr<protocol::ModelStatement> statement =
+        protocol::ReadModelStatement(bytes, parts_.manifest);
+    return !statement.ok() || statement->member == parts_.member ||
+           statement->round != model_.next_round();
+  });
+  return all;
+}
+
+absl::Status MemberSession::PutStatement() {
+  const agreement::AttemptNumber here{.epoch = parts_.manifest.epoch(),
+                                      .round = model_.next_round()};
+  const base::Bytes statement = Attestation();
+  const absl::Status sent = parts_.server.PutStatement(statement);
+  if (sent.ok()) return notes_.Sent("statement", here, statement);
+  if (protocol::MayPass(sent)) return sent;
+  return notes_.Note("statement-not-taken", here, base::Message(sent));
+}
+
+absl::Status MemberSession::PutCheckpoint() {
+  const agreement::Manifest& manifest = parts_.manifest.manifest();
+  const secagg::Attempt start =
+      protocol::RoundStart(manifest, parts_.manifest.epoch(), model_.next_round(), model_.digest());
+  // The same bytes until they are taken: over a line that breaks they go on where they stopped.
+  if (!sealed_checkpoint_.has_value() || sealed_checkpoint_->round != start.round) {
+    sealed_checkpoint_.reset();
+    sealed_checkpoint_ = {start.round, protocol::SealCheckpoint(
+                                           model_.checkpoint(), manifest, parts_.manifest.epoch(),
+                                           parts_.member, parts_.epoch_key, parts_.entropy)};
+  }
+  const absl::Status sent = parts_.server.Put(
+      {.kind = protocol::BulkKind::kCheckpoint, .attempt = start}, sealed_checkpoint_->bytes);
+  if (protocol::MayPass(sent)) return sent;
+  const base::Bytes sealed = std::move(sealed_checkpoint_->bytes);
+  sealed_checkpoint_.reset();
+  if (sent.ok()) return notes_.Sent("checkpoint", agreement::NumberOf(start), sealed);
+  if (sent.code() == absl::StatusCode::kAlreadyExists) return absl::OkStatus();  // before a restart
+  return notes_.Note("checkpoint-not-taken", agreement::NumberOf(start), base::Message(sent));
+}
+
+}  // namespace tacet::member

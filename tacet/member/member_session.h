@@ -1,0 +1,141 @@
+// A member's side of a live federation.
+#ifndef TACET_MEMBER_MEMBER_SESSION_H_
+#define TACET_MEMBER_MEMBER_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/attempt_number.h"
+#include "tacet/base/bytes.h"
+#include "tacet/ledger/privacy_ledger.h"
+#include "tacet/member/member_memory.h"
+#include "tacet/member/member_model.h"
+#include "tacet/member/member_notes.h"
+#include "tacet/member/member_opening.h"
+#include "tacet/member/member_parts.h"
+#include "tacet/protocol/announcement.h"
+
+namespace tacet::member {
+
+// One member of one federation in one epoch. It asks the server where the federation stands, holds
+// that against manifest, memory and ledger, and does its part: charges, trains, seals, uploads,
+// opens, applies, states what it has. The server is not believed: what an honest one does not do is
+// an alarm, and nothing of such an attempt is sealed, signed or applied. Whatever it says is kept
+// first, so that a session made anew from the same SiteState repeats it byte for byte, seals
+// nothing twice and applies nothing twice. Not thread-safe.
+class MemberSession {
+ public:
+  // `initial_model` is used as long as nothing else was kept. Errors of MemberModel::Load; DataLoss
+  // for a damaged memory; InvalidArgument for a member that does not exist or has another key.
+  static absl::StatusOr<std::unique_ptr<MemberSession>> Create(
+      const MemberParts& parts, std::span<const float> initial_model);
+  MemberSession(const MemberSession&) = delete;
+  MemberSession& operator=(const MemberSession&) = delete;
+
+  enum class Progress {
+    kUnchanged,  // no news
+    kActed,
+    kDone,  // no attempt will follow, and all that was published is applied
+  };
+
+  // Awaits the next announcement and acts on it. An error that MayPass: the server or the disk
+  // could not be reached, or the server refuses this member's requests; to be called again after a
+  // while. Any other is of this site itself (a damaged file, a ledger that failed) and final.
+  absl::StatusOr<Progress> Step();
+
+  uint32_t next_round() const { return model_.next_round(); }
+  // Rounds whose sums were applied in this process, in order.
+  struct AppliedRound {
+    uint32_t round = 0;
+    uint32_t participants = 0;  // K'
+    crypto::Digest model{};     // ModelDigest after the round
+  };
+  const std::vector<AppliedRound>& applied() const { return applied_; }
+  const std::vector<float>& model() const { return model_.checkpoint().model; }
+  const crypto::Digest& model_digest() const { return model_.digest(); }
+  // This member's signed statement of the state with which the next round begins
+  // (model_statement.h).
+  base::Bytes Attestation() const;
+  // Other members' statements about that round which the server hands out and which are theirs;
+  // they may contradict this member. Errors are the server's.
+  absl::StatusOr<std::vector<base::Bytes>> FetchAttestations() const;
+  // Of this process.
+  const std::vector<NodeEvent>& alarms() const { return notes_.alarms(); }
+
+  // Members that are no witnesses say which model they have when no attempt has begun so many
+  // seconds after they could have.
+  static constexpr uint64_t kWitnessSeconds = 10;
+
+ private:
+  MemberSession(const MemberParts& parts, MemberModel model, std::optional<MemberMemory> memory);
+
+  absl::StatusOr<protocol::Announcement> Await();
+  absl::Status Act(const protocol::Announcement& announcement);
+  // False when it is not to be acted on.
+  absl::StatusOr<bool> Check(const protocol::Announcement& announcement);
+  absl::Status Remember(const protocol::AnnouncedAttempt& current);
+  absl::Status Keep(MemberMemory memory);
+  absl::Status Distrust(const agreement::AttemptNumber& number);
+  bool Distrusts(const agreement::AttemptNumber& number) const;
+  // Where the last announced attempt stands, for what is not about another one.
+  agreement::AttemptNumber Here() const;
+  const agreement::ManifestSpec& spec() const { return parts_.manifest.manifest().spec(); }
+
+  enum class KeptRound { kApplied, kNotThere, kForked };
+  absl::Status CatchUp(const protocol::Announcement& announcement);
+  absl::StatusOr<KeptRound> ApplyKept(const protocol::Announcement& announcement);
+
+  absl::Status ActOnCurrent(const protocol::AnnouncedAttempt& current);
+  // Decides once, and keeps, whether this member is in the cohort; does nothing when not invited.
+  absl::Status Decide(protocol::Invited invited);
+  // Whether something is uploaded, and whether this member's data are in it.
+  bool Uploads() const;
+  bool GivesData() const;
+  absl::Status Participate(const secagg::Attempt& attempt);
+  // The upload to send, sealed now or before; nothing when the ledger refuses and nobody's zeros
+  // are expected either.
+  absl::StatusOr<std::optional<base::Bytes>> SealedUpload(const secagg::Attempt& attempt);
+  // False when the ledger refuses to have this member's data in the attempt.
+  absl::StatusOr<bool> ChargeForSealing(const agreement::AttemptNumber& number);
+  // With zeros in place of the update when the data are not given.
+  absl::StatusOr<base::Bytes> Seal(const secagg::Attempt& attempt, bool gives_data);
+  absl::Status OpenAsOpener(const protocol::AnnouncedAttempt& current);
+  // Charges what was announced and is not this member's to seal.
+  absl::Status ChargeAnnounced();
+  ledger::AttemptCost Cost() const;
+
+  // Tells the server which state the next round begins with, when it is this member's turn.
+  absl::Status StateModel();
+  absl::Status PutStatement();
+  absl::Status PutCheckpoint();
+
+  MemberParts parts_;
+  MemberNotes notes_;
+  MemberModel model_;
+  std::optional<MemberMemory> memory_;
+  MemberOpening opening_;
+
+  std::vector<AppliedRound> applied_;
+  std::optional<uint64_t> known_revision_;
+  std::vector<agreement::AttemptNumber>
+      listed_;                        // announced in this epoch, as far as this process was told
+  std::optional<uint32_t> finished_;  // rounds, as announced last
+  bool needs_votes_ = false;          // or statements: also small news are awaited
+  std::optional<uint32_t> stated_;    // the last round whose beginning was stated
+  struct SealedCheckpoint {
+    uint32_t round = 0;
+    base::Bytes bytes;
+  };
+  std::optional<SealedCheckpoint> sealed_checkpoint_;  // while it is being sent
+  uint64_t reached_ = 0;  // when the next round could have begun, Unix seconds
+};
+
+}  // namespace tacet::member
+
+#endif  // TACET_MEMBER_MEMBER_SESSION_H_

@@ -1,0 +1,129 @@
+#include "tacet/member/remote_server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacet/base/status.h"
+
+namespace tacet::member {
+namespace {
+
+// Longer than the half minute after which a server answers without news.
+constexpr uint32_t kAwaitSeconds = 60;
+// For one part over a slow line.
+constexpr uint32_t kCallSeconds = 300;
+// How often a server may have lost the beginning of an object that is being sent.
+constexpr int kMostLost = 3;
+
+}  // namespace
+
+RemoteServer::RemoteServer(const agreement::SignedManifest& manifest, uint64_t member,
+                           const crypto::SigningKey& key, protocol::Wire& wire,
+                           base::UnixClock clock, TryAgain try_again)
+    : manifest_(manifest),
+      member_(member),
+      key_(key),
+      wire_(wire),
+      clock_(std::move(clock)),
+      try_again_(std::move(try_again)) {}
+
+absl::StatusOr<base::Bytes> RemoteServer::Call(protocol::RequestBody body) const {
+  const bool waits = std::holds_alternative<protocol::AwaitRequest>(body);
+  protocol::MemberRequest request{.member = member_, .time = 0, .body = std::move(body)};
+  int failures = 0;
+  while (true) {
+    request.time = clock_();  // signed anew each time: a request ages
+    absl::StatusOr<base::Bytes> answer =
+        wire_.Call(protocol::WriteMemberRequest(request, manifest_, key_),
+                   waits ? kAwaitSeconds : kCallSeconds);
+    if (answer.ok() || waits || !protocol::MayPass(answer.status())) return answer;
+    if (!try_again_ || !try_again_(answer.status(), ++failures)) return answer;
+  }
+}
+
+absl::StatusOr<protocol::Announcement> RemoteServer::Await(
+    const protocol::AwaitRequest& request) const {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes answer, Call(request));
+  return protocol::ReadAnnouncement(answer);
+}
+
+absl::Status RemoteServer::Put(const protocol::BulkName& name,
+                               std::span<const uint8_t> bytes) const {
+  protocol::PutPartRequest request{.name = name,
+                                   .total = bytes.size(),
+                                   .digest = crypto::Sha256(bytes),
+                                   .offset = 0,
+                                   .part = {}};
+  int lost = 0;
+  while (true) {  // first an empty part, which asks where to begin
+    const absl::StatusOr<base::Bytes> answer = Call(request);
+    if (answer.status().code() == absl::StatusCode::kOutOfRange && ++lost <= kMostLost) {
+      request.offset = 0;  // what had arrived is gone: asks again
+      request.part.clear();
+      continue;
+    }
+    TACET_RETURN_IF_ERROR(answer.status());
+    TACET_ASSIGN_OR_RETURN(const uint64_t arrived, protocol::ReadArrived(*answer));
+    if (arrived == bytes.size()) return absl::OkStatus();
+    if (arrived > bytes.size() || (!request.part.empty() && arrived <= request.offset)) {
+      return base::DataLoss("{}: the server says that {} of {} bytes have arrived, {} were sent",
+                            protocol::BulkKindName(name.kind), arrived, bytes.size(),
+                            request.offset + request.part.size());
+    }
+    const auto part =
+        bytes.subspan(arrived, std::min(protocol::kMostPartBytes, bytes.size() - arrived));
+    request.offset = arrived;
+    request.part.assign(part.begin(), part.end());
+  }
+}
+
+absl::StatusOr<base::Bytes> RemoteServer::Fetch(const protocol::BulkName& name, uint32_t index,
+                                                uint64_t most_bytes) const {
+  base::Bytes whole;
+  protocol::FetchPartRequest request{.name = name, .index = index};
+  while (true) {
+    request.offset = whole.size();
+    TACET_ASSIGN_OR_RETURN(const base::Bytes answer, Call(request));
+    TACET_ASSIGN_OR_RETURN(const protocol::FetchedPart fetched, protocol::ReadFetchedPart(answer));
+    if (fetched.total > most_bytes || fetched.part.empty() ||
+        fetched.part.size() > fetched.total - std::min<uint64_t>(fetched.total, whole.size())) {
+      return base::DataLoss("{}: the server sends {} bytes after {} of {}, at most {} are expected",
+                            protocol::BulkKindName(name.kind), fetched.part.size(), whole.size(),
+                            fetched.total, most_bytes);
+    }
+    whole.insert(whole.end(), fetched.part.begin(), fetched.part.end());
+    if (whole.size() == fetched.total) return whole;
+  }
+}
+
+absl::Status RemoteServer::PutVote(const secagg::Attempt& attempt,
+                                   std::span<const uint8_t> vote) const {
+  return Call(protocol::PutVoteRequest{.attempt = attempt,
+                                       .vote = base::Bytes(vote.begin(), vote.end())})
+      .status();
+}
+
+absl::StatusOr<std::vector<base::Bytes>> RemoteServer::FetchVotes(
+    const secagg::Attempt& attempt) const {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes answer,
+                         Call(protocol::FetchVotesRequest{.attempt = attempt}));
+  return protocol::ReadBlobs(answer);
+}
+
+absl::Status RemoteServer::PutRefusal(const secagg::Attempt& attempt) const {
+  return Call(protocol::PutRefusalRequest{.attempt = attempt}).status();
+}
+
+absl::Status RemoteServer::PutStatement(std::span<const uint8_t> statement) const {
+  return Call(protocol::PutStatementRequest{.statement =
+                                                base::Bytes(statement.begin(), statement.end())})
+      .status();
+}
+
+absl::StatusOr<std::vector<base::Bytes>> RemoteServer::FetchStatements(uint32_t round) const {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes answer,
+                         Call(protocol::FetchStatementsRequest{.round = round}));
+  return protocol::ReadBlobs(answer);
+}
+
+}  // namespace tacet::member

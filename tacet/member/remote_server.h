@@ -1,0 +1,65 @@
+// The server as a member sees it: requests are signed, large objects go in parts and go on where
+// they stopped. What comes back is checked by the caller: the server is not believed.
+#ifndef TACET_MEMBER_REMOTE_SERVER_H_
+#define TACET_MEMBER_REMOTE_SERVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/base/bytes.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/crypto/signing.h"
+#include "tacet/protocol/announcement.h"
+#include "tacet/protocol/member_request.h"
+#include "tacet/protocol/wire.h"
+
+namespace tacet::member {
+
+// Every call may fail with the errors of Wire::Call, with DataLoss for an answer that cannot be
+// read, and with what RoundServer says of the request. Thread-safe as far as `try_again` is.
+class RemoteServer {
+ public:
+  // Asked, and given time to wait, when one call but Await has failed in a way that MayPass for the
+  // `failures`th time in a row: whether it is to be made again.
+  using TryAgain = std::function<bool(const absl::Status& why, int failures)>;
+
+  // `manifest`, `key` and `wire` must outlive it. Without `try_again` nothing is tried again.
+  RemoteServer(const agreement::SignedManifest& manifest, uint64_t member,
+               const crypto::SigningKey& key, protocol::Wire& wire,
+               base::UnixClock clock = base::SystemUnixSeconds, TryAgain try_again = nullptr);
+
+  absl::StatusOr<protocol::Announcement> Await(const protocol::AwaitRequest& request) const;
+
+  // Sends what has not arrived of it; OK when all has.
+  absl::Status Put(const protocol::BulkName& name, std::span<const uint8_t> bytes) const;
+  // The object whole; OutOfRange when there are not more than `index`; DataLoss for more than
+  // `most_bytes`.
+  absl::StatusOr<base::Bytes> Fetch(const protocol::BulkName& name, uint32_t index,
+                                    uint64_t most_bytes) const;
+
+  absl::Status PutVote(const secagg::Attempt& attempt, std::span<const uint8_t> vote) const;
+  absl::StatusOr<std::vector<base::Bytes>> FetchVotes(const secagg::Attempt& attempt) const;
+  absl::Status PutRefusal(const secagg::Attempt& attempt) const;
+  absl::Status PutStatement(std::span<const uint8_t> statement) const;
+  absl::StatusOr<std::vector<base::Bytes>> FetchStatements(uint32_t round) const;
+
+ private:
+  absl::StatusOr<base::Bytes> Call(protocol::RequestBody body) const;
+
+  const agreement::SignedManifest& manifest_;
+  uint64_t member_;
+  const crypto::SigningKey& key_;
+  protocol::Wire& wire_;
+  base::UnixClock clock_;
+  TryAgain try_again_;
+};
+
+}  // namespace tacet::member
+
+#endif  // TACET_MEMBER_REMOTE_SERVER_H_

@@ -1,0 +1,124 @@
+// Large objects over a wire that breaks.
+#include "tacet/member/remote_server.h"
+
+#include <algorithm>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/protocol/testing/small_federation.h"
+
+namespace tacet::member {
+namespace {
+
+using protocol::testing::SmallFederation;
+using protocol::testing::ValueOf;
+
+constexpr size_t kPart = protocol::kMostPartBytes;
+
+// Keeps what is put and gives what it has; every `breaks_at`th call is lost, or its answer.
+class BreakingWire final : public protocol::Wire {
+ public:
+  explicit BreakingWire(const agreement::SignedManifest& manifest) : manifest_(manifest) {}
+
+  absl::StatusOr<base::Bytes> Call(std::span<const uint8_t> request, uint32_t) override {
+    const bool breaks = breaks_at > 0 && ++calls % breaks_at == 0;
+    if (breaks && !loses_answers) return why;
+    const protocol::RequestBody body =
+        ValueOf(protocol::ReadMemberRequest(request, manifest_, kNow)).body;
+    base::Bytes answer;
+    if (const auto* put = std::get_if<protocol::PutPartRequest>(&body)) {
+      carried += put->part.size();
+      if (put->offset == object.size()) {
+        object.insert(object.end(), put->part.begin(), put->part.end());
+      }
+      answer = protocol::WriteArrived(object.size());
+    } else if (const auto* fetch = std::get_if<protocol::FetchPartRequest>(&body)) {
+      const auto part = std::span<const uint8_t>(object).subspan(
+          fetch->offset, std::min(kPart, object.size() - fetch->offset));
+      carried += part.size();
+      answer = protocol::WriteFetchedPart(object.size(), part);
+    }
+    if (breaks) return why;
+    return answer;
+  }
+  void Stop() override {}
+
+  static constexpr uint64_t kNow = 1'755'000'000;
+  base::Bytes object;
+  int breaks_at = 0;
+  bool loses_answers = false;
+  absl::Status why = absl::UnavailableError("the wire broke");
+  int calls = 0;
+  size_t carried = 0;
+
+ private:
+  const agreement::SignedManifest& manifest_;
+};
+
+class RemoteServerTest : public ::testing::Test {
+ protected:
+  RemoteServer Remote(int most_failures) {
+    return RemoteServer(
+        members_.manifest(), 1, members_.site(1).signing, wire_, [] { return BreakingWire::kNow; },
+        [this, most_failures](const absl::Status&, int failures) {
+          ++tries_;
+          return failures <= most_failures;
+        });
+  }
+  static base::Bytes Object() {
+    base::Bytes object(5 * kPart + 77);
+    for (size_t i = 0; i < object.size(); ++i) object[i] = static_cast<uint8_t>(i * 31 >> 8);
+    return object;
+  }
+
+  SmallFederation members_;
+  protocol::BulkName name_{.kind = protocol::BulkKind::kClosedRound, .attempt = {}};
+  BreakingWire wire_{members_.manifest()};
+  int tries_ = 0;
+};
+
+TEST_F(RemoteServerTest, AFetchedObjectGoesOnWhereTheWireBroke) {
+  wire_.object = Object();
+  wire_.breaks_at = 2;
+  EXPECT_EQ(ValueOf(Remote(1).Fetch(name_, 0, Object().size())), Object());
+  EXPECT_EQ(wire_.carried, Object().size());  // each byte once
+  EXPECT_EQ(tries_, 5);
+}
+
+TEST_F(RemoteServerTest, ASentObjectGoesOnWhereTheWireBroke) {
+  name_.kind = protocol::BulkKind::kUpload;
+  for (const bool loses_answers : {false, true}) {
+    wire_.object.clear();
+    wire_.carried = 0;
+    wire_.calls = 0;
+    wire_.breaks_at = 3;
+    wire_.loses_answers = loses_answers;
+    const base::Bytes object = Object();
+    EXPECT_TRUE(Remote(1).Put(name_, object).ok());
+    EXPECT_EQ(wire_.object, object);
+    EXPECT_LE(wire_.carried, object.size() + (loses_answers ? 3 * kPart : 0));
+  }
+}
+
+TEST_F(RemoteServerTest, PatienceEnds) {
+  wire_.object = Object();
+  wire_.breaks_at = 1;
+  const auto fetched = Remote(4).Fetch(name_, 0, Object().size());
+  EXPECT_EQ(fetched.status(), wire_.why);
+  EXPECT_EQ(wire_.calls, 5);
+}
+
+TEST_F(RemoteServerTest, ARefusalIsTheLastWordAndNewsAreAwaitedOnce) {
+  wire_.breaks_at = 1;
+  EXPECT_EQ(Remote(4).Await({}).status(), wire_.why);
+  EXPECT_EQ(wire_.calls, 1);
+  wire_.why = absl::FailedPreconditionError("closed");
+  EXPECT_EQ(Remote(4).Fetch(name_, 0, 10).status(), wire_.why);
+  EXPECT_EQ(wire_.calls, 2);
+  EXPECT_EQ(tries_, 0);
+}
+
+}  // namespace
+}  // namespace tacet::member

@@ -1,0 +1,48 @@
+// The port through which a member keeps what must survive a crash, so that it never says two
+// different things about one attempt.
+#ifndef TACET_MEMBER_SITE_STATE_H_
+#define TACET_MEMBER_SITE_STATE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/attempt_number.h"
+#include "tacet/base/bytes.h"
+#include "tacet/secagg/attempt.h"
+#include "tacet/secagg/opener.h"
+
+namespace tacet::member {
+
+// Belongs to one member of one federation and is held by one process at a time. Every call is
+// durable when it returns OK, and happens wholly or not at all. Reading gives NotFound for what was
+// never saved, DataLoss for what was damaged; Unavailable when the disk failed: the same call may
+// succeed later.
+//
+// For each attempt number there is one upload, and one message a step: the same again is OK,
+// AlreadyExists for another one, FailedPrecondition, also of reading, when the number was that of
+// an attempt with another manifest or model.
+class SiteState : public secagg::OpenerJournal {
+ public:
+  // The state with which the next round begins (checkpoint.h).
+  virtual absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) = 0;
+  virtual absl::StatusOr<base::Bytes> LoadCheckpoint() const = 0;
+
+  // What is remembered of the last attempt announced (member_memory.h).
+  virtual absl::Status SaveMemory(std::span<const uint8_t> memory) = 0;
+  virtual absl::StatusOr<base::Bytes> LoadMemory() const = 0;
+
+  // The sealed upload of an attempt.
+  virtual absl::Status SaveUpload(const secagg::Attempt& attempt,
+                                  std::span<const uint8_t> upload) = 0;
+  virtual absl::StatusOr<base::Bytes> LoadUpload(const secagg::Attempt& attempt) const = 0;
+
+  // Forgets uploads and journal entries of all other attempts.
+  virtual absl::Status KeepOnly(const agreement::AttemptNumber& attempt) = 0;
+};
+
+}  // namespace tacet::member
+
+#endif  // TACET_MEMBER_SITE_STATE_H_

@@ -1,0 +1,104 @@
+// What every SiteState has to do. A `Backend` has `state()`, empty at first, and `Reopen()`, after
+// which `state()` holds what a new process would find.
+#ifndef TACET_MEMBER_TESTING_SITE_STATE_CONTRACT_H_
+#define TACET_MEMBER_TESTING_SITE_STATE_CONTRACT_H_
+
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/member/site_state.h"
+
+namespace tacet::member::testing {
+
+template <typename Backend>
+class SiteStateContract : public ::testing::Test {
+ protected:
+  SiteState& state() { return backend_.state(); }
+  void Reopen() { backend_.Reopen(); }
+
+  static secagg::Attempt Numbered(uint32_t round, uint32_t attempt, uint8_t model = 1) {
+    secagg::Attempt made{.epoch = 2, .round = round, .attempt = attempt};
+    made.manifest_hash.fill(7);
+    made.model_digest.fill(model);
+    return made;
+  }
+
+  Backend backend_;
+};
+TYPED_TEST_SUITE_P(SiteStateContract);
+
+TYPED_TEST_P(SiteStateContract, HasNothingAtFirst) {
+  constexpr auto kNotFound = absl::StatusCode::kNotFound;
+  EXPECT_EQ(this->state().LoadCheckpoint().status().code(), kNotFound);
+  EXPECT_EQ(this->state().LoadMemory().status().code(), kNotFound);
+  EXPECT_EQ(this->state().LoadUpload(this->Numbered(0, 0)).status().code(), kNotFound);
+  EXPECT_EQ(this->state().Find(this->Numbered(0, 0), "vote").status().code(), kNotFound);
+  EXPECT_TRUE(this->state().KeepOnly({2, 0, 0}).ok());
+}
+
+TYPED_TEST_P(SiteStateContract, KeepsTheLastStateAndMemory) {
+  for (const uint8_t value : {uint8_t{1}, uint8_t{2}}) {
+    ASSERT_TRUE(this->state().SaveCheckpoint(base::Bytes(1000, value)).ok());
+    ASSERT_TRUE(this->state().SaveMemory(base::Bytes(10, value)).ok());
+    this->Reopen();
+    EXPECT_EQ(this->state().LoadCheckpoint().value(), base::Bytes(1000, value));
+    EXPECT_EQ(this->state().LoadMemory().value(), base::Bytes(10, value));
+  }
+}
+
+TYPED_TEST_P(SiteStateContract, SaysOneThingAnAttemptAndStep) {
+  const secagg::Attempt attempt = this->Numbered(3, 1);
+  const base::Bytes first = {1, 2}, second = {1, 3};
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(this->state().SaveUpload(attempt, first).ok());
+    ASSERT_TRUE(this->state().Record(attempt, "vote", first).ok());
+    ASSERT_TRUE(this->state().Record(attempt, "result", second).ok());
+    EXPECT_EQ(this->state().SaveUpload(attempt, second).code(), absl::StatusCode::kAlreadyExists);
+    EXPECT_EQ(this->state().Record(attempt, "vote", second).code(),
+              absl::StatusCode::kAlreadyExists);
+    EXPECT_EQ(this->state().LoadUpload(attempt).value(), first);
+    EXPECT_EQ(this->state().Find(attempt, "vote").value(), first);
+    EXPECT_EQ(this->state().Find(attempt, "result").value(), second);
+    this->Reopen();
+  }
+}
+
+// The same number with another model: nothing is said about that one any more.
+TYPED_TEST_P(SiteStateContract, ANumberHasOneAttempt) {
+  const base::Bytes message = {1, 2};
+  const secagg::Attempt forked = this->Numbered(3, 1, 9);
+  constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
+  ASSERT_TRUE(this->state().Record(this->Numbered(3, 1), "vote", message).ok());
+  EXPECT_EQ(this->state().Find(forked, "vote").status().code(), kRefused);
+  EXPECT_EQ(this->state().Record(forked, "vote", message).code(), kRefused);
+  ASSERT_TRUE(this->state().SaveUpload(this->Numbered(3, 1), message).ok());
+  EXPECT_EQ(this->state().SaveUpload(forked, message).code(), kRefused);
+}
+
+TYPED_TEST_P(SiteStateContract, ForgetsOtherAttempts) {
+  const base::Bytes message = {1, 2};
+  // 3-1 is the beginning of 3-10 and 3-11 as text.
+  for (const auto& [round, attempt] : {std::pair(3u, 0u), {3u, 1u}, {3u, 10u}, {31u, 1u}}) {
+    ASSERT_TRUE(this->state().SaveUpload(this->Numbered(round, attempt), message).ok());
+    ASSERT_TRUE(this->state().Record(this->Numbered(round, attempt), "vote", message).ok());
+  }
+  ASSERT_TRUE(this->state().SaveMemory(message).ok());
+  ASSERT_TRUE(this->state().KeepOnly({2, 3, 1}).ok());
+  this->Reopen();
+  EXPECT_TRUE(this->state().LoadUpload(this->Numbered(3, 1)).ok());
+  EXPECT_TRUE(this->state().Find(this->Numbered(3, 1), "vote").ok());
+  EXPECT_TRUE(this->state().LoadMemory().ok());
+  for (const auto& [round, attempt] : {std::pair(3u, 0u), {3u, 10u}, {31u, 1u}}) {
+    const secagg::Attempt other = this->Numbered(round, attempt);
+    EXPECT_EQ(this->state().LoadUpload(other).status().code(), absl::StatusCode::kNotFound);
+    EXPECT_EQ(this->state().Find(other, "vote").status().code(), absl::StatusCode::kNotFound);
+  }
+}
+
+REGISTER_TYPED_TEST_SUITE_P(SiteStateContract, HasNothingAtFirst, KeepsTheLastStateAndMemory,
+                            SaysOneThingAnAttemptAndStep, ANumberHasOneAttempt,
+                            ForgetsOtherAttempts);
+
+}  // namespace tacet::member::testing
+
+#endif  // TACET_MEMBER_TESTING_SITE_STATE_CONTRACT_H_

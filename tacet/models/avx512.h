@@ -1,0 +1,26 @@
+// What files with AVX-512 code share. Their functions carry their instruction set as an attribute
+// (the project is compiled for any x86-64) and run only where base::ActiveSimd() says kAvx512.
+#ifndef TACET_MODELS_AVX512_H_
+#define TACET_MODELS_AVX512_H_
+
+// The headers of GCC 12 leave "undefined" vectors uninitialised and are warned of (its bug 105593).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <immintrin.h>
+
+#define TACET_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd")))
+#define TACET_AVX512_BF16 \
+  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512bf16")))
+#define TACET_AVX512_INLINE TACET_AVX512 inline __attribute__((always_inline))
+#define TACET_AVX512_BF16_INLINE TACET_AVX512_BF16 inline __attribute__((always_inline))
+
+// Arrays of registers stay in registers when the loops over them are gone.
+#if defined(__clang__)
+#define TACET_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define TACET_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+#endif  // TACET_MODELS_AVX512_H_

@@ -1,0 +1,106 @@
+#include "tacet/protocol/attestation.h"
+
+#include <string_view>
+
+#include "tacet/agreement/labelled_signature.h"
+#include "tacet/base/float_bytes.h"
+#include "tacet/base/status.h"
+#include "tacet/secagg/wire.h"
+
+namespace tacet::protocol {
+namespace {
+
+constexpr std::string_view kMagic = "TCTM";
+constexpr std::string_view kLabel = "tacet/1/model statement";
+constexpr std::string_view kWhat = "model statement";
+
+struct Start {
+  crypto::Digest manifest_hash{};
+  uint32_t epoch = 0;
+};
+
+absl::StatusOr<Start> ReadStart(base::ByteReader& reader) {
+  Start start;
+  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kMagic, reader));
+  TACET_ASSIGN_OR_RETURN(start.manifest_hash, secagg::ReadArray<32>(reader, "manifest hash"));
+  TACET_ASSIGN_OR_RETURN(start.epoch, reader.ReadU32("epoch"));
+  return start;
+}
+
+absl::StatusOr<ModelStatement> ReadRest(std::span<const uint8_t> bytes, base::ByteReader& reader,
+                                        std::span<const crypto::PublicKey> members) {
+  ModelStatement statement;
+  TACET_ASSIGN_OR_RETURN(statement.member, reader.ReadU64("member"));
+  TACET_ASSIGN_OR_RETURN(statement.round, reader.ReadU32("round"));
+  TACET_ASSIGN_OR_RETURN(statement.model_digest, secagg::ReadArray<32>(reader, "model digest"));
+  TACET_ASSIGN_OR_RETURN(statement.state_digest, secagg::ReadArray<32>(reader, "state digest"));
+  if (statement.member >= members.size()) {
+    return base::PermissionDenied("model statement: there is no member {}", statement.member);
+  }
+  TACET_ASSIGN_OR_RETURN(
+      const bool is_signed,
+      agreement::ReadSignature(kLabel, members[statement.member], bytes, reader));
+  if (is_signed) return statement;
+  return base::PermissionDenied("model statement: member {} did not sign it", statement.member);
+}
+
+}  // namespace
+
+crypto::Digest StateDigest(const Checkpoint& checkpoint) {
+  crypto::Sha256Hasher hasher;
+  hasher.Update(ModelDigest(checkpoint.model));
+  hasher.Update(base::FloatBytes(checkpoint.velocity));
+  return hasher.Finish();
+}
+
+base::Bytes WriteModelStatement(const ModelStatement& statement,
+                                const agreement::SignedManifest& manifest,
+                                const crypto::SigningKey& key) {
+  return WriteModelStatement(statement, manifest.manifest().hash(), manifest.epoch(), key);
+}
+
+base::Bytes WriteModelStatement(const ModelStatement& statement,
+                                const crypto::Digest& manifest_hash, uint32_t epoch,
+                                const crypto::SigningKey& key) {
+  base::ByteWriter writer;
+  secagg::WritePreamble(kMagic, writer);
+  writer.Raw(manifest_hash);
+  writer.U32(epoch);
+  writer.U64(statement.member);
+  writer.U32(statement.round);
+  writer.Raw(statement.model_digest);
+  writer.Raw(statement.state_digest);
+  agreement::AppendSignature(kLabel, key, writer);
+  return writer.Take();
+}
+
+absl::StatusOr<ModelStatement> ReadModelStatement(std::span<const uint8_t> bytes,
+                                                  const agreement::SignedManifest& manifest) {
+  base::ByteReader reader(bytes, kWhat);
+  TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
+  if (start.manifest_hash != manifest.manifest().hash() || start.epoch != manifest.epoch()) {
+    return base::FailedPrecondition(
+        "model statement: for epoch {} of another manifest, not for epoch {} of {}", start.epoch,
+        manifest.epoch(), manifest.federation());
+  }
+  return ReadRest(bytes, reader, manifest.manifest().spec().members);
+}
+
+absl::StatusOr<crypto::Digest> ManifestOfStatement(std::span<const uint8_t> bytes) {
+  base::ByteReader reader(bytes, kWhat);
+  TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
+  return start.manifest_hash;
+}
+
+absl::StatusOr<ModelStatement> ReadModelStatement(std::span<const uint8_t> bytes,
+                                                  const crypto::Digest& manifest_hash,
+                                                  std::span<const crypto::PublicKey> members) {
+  base::ByteReader reader(bytes, kWhat);
+  TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
+  if (start.manifest_hash != manifest_hash) {
+    return base::FailedPrecondition("model statement: for another manifest");
+  }
+  return ReadRest(bytes, reader, members);
+}
+
+}  // namespace tacet::protocol

@@ -1,0 +1,53 @@
+// What a member says of the state with which a round begins, signed: how those who were away know
+// that a checkpoint is the federation's own.
+#ifndef TACET_PROTOCOL_ATTESTATION_H_
+#define TACET_PROTOCOL_ATTESTATION_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/crypto/signing.h"
+#include "tacet/protocol/checkpoint.h"
+
+namespace tacet::protocol {
+
+struct ModelStatement {
+  uint64_t member = 0;
+  uint32_t round = 0;             // that begins with this state
+  crypto::Digest model_digest{};  // ModelDigest of the parameters
+  crypto::Digest state_digest{};  // StateDigest of parameters and velocity
+
+  friend bool operator==(const ModelStatement&, const ModelStatement&) = default;
+};
+
+// SHA-256 over model digest ‖ velocity as little-endian floats.
+crypto::Digest StateDigest(const Checkpoint& checkpoint);
+
+base::Bytes WriteModelStatement(const ModelStatement& statement,
+                                const agreement::SignedManifest& manifest,
+                                const crypto::SigningKey& key);
+// The same by those who have no more of the manifest than its hash.
+base::Bytes WriteModelStatement(const ModelStatement& statement,
+                                const crypto::Digest& manifest_hash, uint32_t epoch,
+                                const crypto::SigningKey& key);
+// DataLoss when cut short; FailedPrecondition when it is for another manifest or epoch;
+// PermissionDenied when the member does not exist or did not sign it.
+absl::StatusOr<ModelStatement> ReadModelStatement(std::span<const uint8_t> bytes,
+                                                  const agreement::SignedManifest& manifest);
+
+// The manifest under which a statement was made, before anything is checked. DataLoss when cut
+// short.
+absl::StatusOr<crypto::Digest> ManifestOfStatement(std::span<const uint8_t> bytes);
+// For those who have no more of that manifest than its members' keys, by number. Errors as above.
+absl::StatusOr<ModelStatement> ReadModelStatement(std::span<const uint8_t> bytes,
+                                                  const crypto::Digest& manifest_hash,
+                                                  std::span<const crypto::PublicKey> members);
+
+}  // namespace tacet::protocol
+
+#endif  // TACET_PROTOCOL_ATTESTATION_H_

@@ -1,0 +1,70 @@
+#include "tacet/protocol/checkpoint.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "tacet/base/float_bytes.h"
+#include "tacet/base/status.h"
+
+namespace tacet::protocol {
+namespace {
+
+constexpr std::string_view kMagic = "TCTK";
+constexpr std::string_view kWhat = "checkpoint";
+constexpr uint16_t kVersion = 1;
+constexpr uint64_t kFixedBytes = 4 + 2 + 32 + 4 + 8 + 32;
+
+}  // namespace
+
+base::Bytes WriteCheckpoint(const Checkpoint& checkpoint) {
+  base::ByteWriter writer;
+  writer.Reserve(CheckpointBytes(checkpoint.model.size()));
+  writer.Raw(kMagic);
+  writer.U16(kVersion);
+  writer.Raw(checkpoint.agreement);
+  writer.U32(checkpoint.next_round);
+  writer.U64(checkpoint.model.size());
+  writer.Raw(base::FloatBytes(checkpoint.model));
+  writer.Raw(base::FloatBytes(checkpoint.velocity));
+  writer.Raw(crypto::Sha256(writer.bytes()));
+  return writer.Take();
+}
+
+uint64_t CheckpointBytes(uint64_t dimension) { return kFixedBytes + 2 * sizeof(float) * dimension; }
+
+absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
+                                          const crypto::Digest& agreement, uint64_t dimension) {
+  base::ByteReader reader(bytes, kWhat);
+  Checkpoint checkpoint;
+  TACET_RETURN_IF_ERROR(reader.Expect(base::AsBytes(kMagic), "magic"));
+  TACET_ASSIGN_OR_RETURN(const uint16_t version, reader.ReadU16("version"));
+  if (version != kVersion) {
+    return base::DataLoss("{}: field `version` is {}, this program reads version {}", kWhat,
+                          version, kVersion);
+  }
+  TACET_ASSIGN_OR_RETURN(const auto got, reader.ReadBytes(agreement.size(), "agreement"));
+  std::ranges::copy(got, checkpoint.agreement.begin());
+  TACET_ASSIGN_OR_RETURN(checkpoint.next_round, reader.ReadU32("next round"));
+  TACET_ASSIGN_OR_RETURN(const uint64_t parameters, reader.ReadU64("parameters"));
+  if (parameters != dimension) {
+    return base::DataLoss("{}: field `parameters` is {}, the model has {}", kWhat, parameters,
+                          dimension);
+  }
+  TACET_ASSIGN_OR_RETURN(checkpoint.model, base::ReadFloats(reader, parameters, "model"));
+  TACET_ASSIGN_OR_RETURN(checkpoint.velocity, base::ReadFloats(reader, parameters, "velocity"));
+  const auto content = bytes.first(bytes.size() - reader.remaining());
+  TACET_RETURN_IF_ERROR(reader.Expect(crypto::Sha256(content), "digest"));
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  if (checkpoint.agreement != agreement) {
+    return base::FailedPrecondition(
+        "{} belongs to a run with other settings: resume with the configuration it was made with",
+        kWhat);
+  }
+  return checkpoint;
+}
+
+crypto::Digest ModelDigest(std::span<const float> model) {
+  return crypto::Sha256(base::FloatBytes(model));
+}
+
+}  // namespace tacet::protocol

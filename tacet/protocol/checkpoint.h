@@ -1,0 +1,38 @@
+// The state of training between two rounds.
+#ifndef TACET_PROTOCOL_CHECKPOINT_H_
+#define TACET_PROTOCOL_CHECKPOINT_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/hash.h"
+
+namespace tacet::protocol {
+
+struct Checkpoint {
+  crypto::Digest agreement{};   // the agreement's digest without keys: whose training this is
+  uint32_t next_round = 0;      // rounds that are done
+  std::vector<float> model;     // d parameters
+  std::vector<float> velocity;  // d values of the server optimiser
+};
+
+// docs/formats/checkpoint.md; a SHA-256 of everything stands at the end.
+base::Bytes WriteCheckpoint(const Checkpoint& checkpoint);
+// The length of every checkpoint of a model with `dimension` parameters.
+uint64_t CheckpointBytes(uint64_t dimension);
+
+// DataLoss when cut short, damaged or not of `dimension` parameters; FailedPrecondition when it
+// belongs to another agreement.
+absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
+                                          const crypto::Digest& agreement, uint64_t dimension);
+
+// SHA-256 of the parameters as little-endian floats.
+crypto::Digest ModelDigest(std::span<const float> model);
+
+}  // namespace tacet::protocol
+
+#endif  // TACET_PROTOCOL_CHECKPOINT_H_

@@ -1,0 +1,60 @@
+#include "tacet/protocol/checkpoint.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+
+namespace tacet::protocol {
+namespace {
+
+using ::testing::HasSubstr;
+
+Checkpoint Sample() {
+  Checkpoint checkpoint;
+  checkpoint.agreement.fill(3);
+  checkpoint.next_round = 7;
+  checkpoint.model = {1.5f, -2, 3e-30f};
+  checkpoint.velocity = {0, 1, -1};
+  return checkpoint;
+}
+
+std::string Refusal(const base::Bytes& bytes, uint64_t dimension = 3) {
+  const auto read = ReadCheckpoint(bytes, Sample().agreement, dimension);
+  EXPECT_FALSE(read.ok());
+  return base::Message(read.status());
+}
+
+TEST(CheckpointTest, RoundTrip) {
+  const auto read = ReadCheckpoint(WriteCheckpoint(Sample()), Sample().agreement, 3);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->next_round, 7u);
+  EXPECT_EQ(read->model, Sample().model);
+  EXPECT_EQ(read->velocity, Sample().velocity);
+}
+
+TEST(CheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
+  const base::Bytes whole = WriteCheckpoint(Sample());
+  for (size_t i = 0; i < whole.size(); ++i) {
+    base::Bytes bytes = whole;
+    bytes[i] ^= 1;
+    EXPECT_FALSE(ReadCheckpoint(bytes, Sample().agreement, 3).ok()) << i;
+  }
+  for (size_t size = 0; size < whole.size(); ++size) {
+    Refusal(base::Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)));
+  }
+  base::Bytes longer = whole;
+  longer.push_back(0);
+  EXPECT_THAT(Refusal(longer), HasSubstr("1 bytes too many"));
+}
+
+TEST(CheckpointTest, RefusesAnotherModelAndAnotherRun) {
+  EXPECT_THAT(Refusal(WriteCheckpoint(Sample()), 4),
+              HasSubstr("field `parameters` is 3, the model has 4"));
+  Checkpoint other = Sample();
+  other.agreement.fill(4);
+  EXPECT_THAT(Refusal(WriteCheckpoint(other)), HasSubstr("run with other settings"));
+}
+
+}  // namespace
+}  // namespace tacet::protocol

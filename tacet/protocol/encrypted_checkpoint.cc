@@ -1,0 +1,82 @@
+#include "tacet/protocol/encrypted_checkpoint.h"
+
+#include <string_view>
+
+#include "tacet/base/status.h"
+#include "tacet/crypto/aead.h"
+#include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/wire.h"
+
+namespace tacet::protocol {
+namespace {
+
+constexpr std::string_view kMagic = "TCTS";
+constexpr std::string_view kWhat = "sealed checkpoint";
+constexpr std::string_view kLabel = "tacet/1/sealed checkpoint";
+constexpr size_t kHeaderBytes = 4 + 2 + secagg::kAttemptBytes + 8;
+
+base::Bytes AssociatedData(std::span<const uint8_t> header) {
+  base::ByteWriter writer;
+  writer.Raw(kLabel);
+  writer.Raw(header);
+  return writer.Take();
+}
+
+}  // namespace
+
+secagg::Attempt RoundStart(const agreement::Manifest& manifest, uint32_t epoch, uint32_t round,
+                           const crypto::Digest& model_digest) {
+  return {.manifest_hash = manifest.hash(),
+          .epoch = epoch,
+          .round = round,
+          .attempt = 0,
+          .model_digest = model_digest};
+}
+
+uint64_t SealedCheckpointBytes(uint64_t dimension) {
+  return kHeaderBytes + crypto::kAeadOverheadBytes + CheckpointBytes(dimension);
+}
+
+base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const agreement::Manifest& manifest,
+                           uint32_t epoch, uint64_t writer, const crypto::SecretBytes& epoch_key,
+                           crypto::Entropy& entropy) {
+  const secagg::Attempt start =
+      RoundStart(manifest, epoch, checkpoint.next_round, ModelDigest(checkpoint.model));
+  base::ByteWriter message;
+  message.Reserve(SealedCheckpointBytes(checkpoint.model.size()));
+  secagg::WritePreamble(kMagic, message);
+  secagg::WriteAttempt(start, message);
+  message.U64(writer);
+  message.Raw(
+      crypto::AeadSeal(secagg::DeriveCheckpointKey(epoch_key, manifest.spec().scheme, start),
+                       WriteCheckpoint(checkpoint), AssociatedData(message.bytes()), entropy));
+  return message.Take();
+}
+
+absl::StatusOr<Checkpoint> OpenSealedCheckpoint(std::span<const uint8_t> bytes,
+                                                const agreement::Manifest& manifest,
+                                                const secagg::Attempt& start,
+                                                const crypto::SecretBytes& epoch_key) {
+  const uint64_t dimension = manifest.spec().dimension;
+  if (bytes.size() != SealedCheckpointBytes(dimension)) {
+    return base::DataLoss("{}: it has {} bytes, one of {} parameters has {}", kWhat, bytes.size(),
+                          dimension, SealedCheckpointBytes(dimension));
+  }
+  base::ByteReader reader(bytes, kWhat);
+  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kMagic, reader));
+  TACET_ASSIGN_OR_RETURN(const secagg::Attempt got, secagg::ReadAttempt(reader));
+  TACET_RETURN_IF_ERROR(secagg::CheckAttempt(got, start, kWhat));
+  const absl::StatusOr<crypto::SecretBytes> content =
+      crypto::AeadOpen(secagg::DeriveCheckpointKey(epoch_key, manifest.spec().scheme, start),
+                       bytes.subspan(kHeaderBytes), AssociatedData(bytes.first(kHeaderBytes)));
+  if (!content.ok()) return base::Annotate(content.status(), kWhat);
+  TACET_ASSIGN_OR_RETURN(Checkpoint checkpoint,
+                         ReadCheckpoint(content->Expose(), manifest.agreement(), dimension));
+  if (checkpoint.next_round != start.round || ModelDigest(checkpoint.model) != start.model_digest) {
+    return base::DataLoss("{}: it names round {} and another state than it holds", kWhat,
+                          start.round);
+  }
+  return checkpoint;
+}
+
+}  // namespace tacet::protocol

@@ -1,0 +1,44 @@
+// A checkpoint on its way through the server to members that were away: only members read it.
+#ifndef TACET_PROTOCOL_ENCRYPTED_CHECKPOINT_H_
+#define TACET_PROTOCOL_ENCRYPTED_CHECKPOINT_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/manifest.h"
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
+#include "tacet/protocol/checkpoint.h"
+#include "tacet/secagg/attempt.h"
+
+namespace tacet::protocol {
+
+// The beginning of a round, as checkpoints and witnesses name it: attempt 0 of the round, with the
+// model that it starts from.
+secagg::Attempt RoundStart(const agreement::Manifest& manifest, uint32_t epoch, uint32_t round,
+                           const crypto::Digest& model_digest = {});
+
+// The length of every sealed checkpoint of a model with `dimension` parameters.
+uint64_t SealedCheckpointBytes(uint64_t dimension);
+
+// `checkpoint` under a key of the epoch and its round (XChaCha20-Poly1305, a fresh nonce), bound to
+// RoundStart and to `writer`, the member that makes it. docs/formats/checkpoint.md.
+base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const agreement::Manifest& manifest,
+                           uint32_t epoch, uint64_t writer, const crypto::SecretBytes& epoch_key,
+                           crypto::Entropy& entropy);
+
+// The state with which the round of `start` begins. FailedPrecondition when it is for another
+// manifest, epoch, round or model; DataLoss when it was altered, cut short, sealed under another
+// key, or does not hold the model that it names. That this is the federation's own state is for the
+// caller to see (model_statement.h): whoever holds the epoch key can seal any.
+absl::StatusOr<Checkpoint> OpenSealedCheckpoint(std::span<const uint8_t> bytes,
+                                                const agreement::Manifest& manifest,
+                                                const secagg::Attempt& start,
+                                                const crypto::SecretBytes& epoch_key);
+
+}  // namespace tacet::protocol
+
+#endif  // TACET_PROTOCOL_ENCRYPTED_CHECKPOINT_H_

@@ -1,0 +1,112 @@
+#include "tacet/protocol/encrypted_checkpoint.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+
+namespace tacet::protocol {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uint32_t kEpoch = 4;
+
+agreement::Manifest Agreed(uint32_t rounds = 9) {
+  agreement::ManifestSpec spec;
+  spec.model = "logistic";
+  spec.dimension = 3;
+  spec.clients = 2;
+  spec.cohort = 2;
+  spec.rounds = rounds;
+  spec.scale = 1e-2;
+  spec.noise_stddev = 3;
+  spec.members.resize(2);
+  return *agreement::Manifest::Create(spec);
+}
+
+const agreement::Manifest& Known() {
+  static const auto& manifest = *new agreement::Manifest(Agreed());
+  return manifest;
+}
+
+Checkpoint Sample() {
+  return {.agreement = Known().agreement(),
+          .next_round = 7,
+          .model = {1.5f, -2, 3e-30f},
+          .velocity = {0, 1, -1}};
+}
+
+crypto::SecretBytes EpochKey(std::string_view label = "epoch") {
+  return crypto::InsecureSeededEntropy(1, label).Draw(32);
+}
+
+base::Bytes Seal(const Checkpoint& checkpoint, std::string_view nonce = "nonce") {
+  crypto::InsecureSeededEntropy entropy(1, nonce);
+  return SealCheckpoint(checkpoint, Known(), kEpoch, 1, EpochKey(), entropy);
+}
+
+secagg::Attempt Start(uint32_t round = 7) {
+  return RoundStart(Known(), kEpoch, round, ModelDigest(Sample().model));
+}
+
+std::string Refusal(const base::Bytes& bytes, const secagg::Attempt& start = Start(),
+                    const agreement::Manifest& manifest = Known()) {
+  const auto opened = OpenSealedCheckpoint(bytes, manifest, start, EpochKey());
+  EXPECT_FALSE(opened.ok());
+  return base::Message(opened.status());
+}
+
+TEST(SealedCheckpointTest, IsOpenedAsItWasSealed) {
+  const base::Bytes sealed = Seal(Sample());
+  EXPECT_EQ(sealed.size(), SealedCheckpointBytes(3));
+  const auto opened = OpenSealedCheckpoint(sealed, Known(), Start(), EpochKey());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ(opened->next_round, 7u);
+  EXPECT_EQ(opened->model, Sample().model);
+  EXPECT_EQ(opened->velocity, Sample().velocity);
+  EXPECT_NE(sealed, Seal(Sample(), "another nonce"));
+}
+
+TEST(SealedCheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
+  const base::Bytes whole = Seal(Sample());
+  for (size_t i = 0; i < whole.size(); ++i) {
+    base::Bytes bytes = whole;
+    bytes[i] ^= 1;
+    Refusal(bytes);
+    Refusal(base::Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(i)));
+  }
+  base::Bytes longer = whole;
+  longer.push_back(0);
+  EXPECT_THAT(Refusal(longer), HasSubstr("one of 3 parameters has"));
+}
+
+TEST(SealedCheckpointTest, RefusesWhatIsOfAnotherPlace) {
+  EXPECT_THAT(Refusal(Seal(Sample()), Start(6)), HasSubstr("round"));
+  secagg::Attempt other = Start();
+  other.epoch = 5;
+  EXPECT_THAT(Refusal(Seal(Sample()), other), HasSubstr("epoch"));
+  other = Start();
+  other.model_digest[0] ^= 1;
+  EXPECT_THAT(Refusal(Seal(Sample()), other), HasSubstr("model"));
+  const agreement::Manifest changed = Agreed(10);
+  EXPECT_THAT(Refusal(Seal(Sample()), RoundStart(changed, kEpoch, 7), changed),
+              HasSubstr("manifest"));
+}
+
+TEST(SealedCheckpointTest, RefusesAnotherKey) {
+  const auto opened =
+      OpenSealedCheckpoint(Seal(Sample()), Known(), Start(), EpochKey("another epoch"));
+  EXPECT_EQ(opened.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(base::Message(opened.status()), HasSubstr("sealed checkpoint: "));
+}
+
+// Only a member that holds the key can have made it: the state of another agreement's run.
+TEST(SealedCheckpointTest, RefusesAnotherRunsState) {
+  Checkpoint other = Sample();
+  other.agreement[0] ^= 1;
+  EXPECT_THAT(Refusal(Seal(other)), HasSubstr("run with other settings"));
+}
+
+}  // namespace
+}  // namespace tacet::protocol

@@ -1,0 +1,264 @@
+#include "tacet/protocol/member_request.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tacet/agreement/labelled_signature.h"
+#include "tacet/base/status.h"
+#include "tacet/secagg/wire.h"
+
+namespace tacet::protocol {
+namespace {
+
+constexpr std::string_view kMagic = "TCTR";
+constexpr std::string_view kLabel = "tacet/1/member request";
+constexpr size_t kMostVoteBytes = 1024;
+constexpr size_t kMostStatementBytes = 1024;
+constexpr size_t kMostBlobs = 1 << 20;
+
+constexpr std::array<std::string_view, kRequestKinds> kNames = {
+    "await",       "put-part",    "fetch-part",    "put-vote",
+    "fetch-votes", "put-refusal", "put-statement", "fetch-statements"};
+
+void WriteName(const BulkName& name, base::ByteWriter& writer) {
+  writer.U8(static_cast<uint8_t>(name.kind));
+  secagg::WriteAttempt(name.attempt, writer);
+}
+
+absl::StatusOr<BulkName> ReadName(base::ByteReader& reader) {
+  BulkName name;
+  TACET_ASSIGN_OR_RETURN(const uint8_t kind, reader.ReadU8("object"));
+  if (kind < static_cast<uint8_t>(BulkKind::kUpload) ||
+      kind > static_cast<uint8_t>(BulkKind::kCheckpoint)) {
+    return base::DataLoss("request: there is no object of kind {}", kind);
+  }
+  name.kind = static_cast<BulkKind>(kind);
+  TACET_ASSIGN_OR_RETURN(name.attempt, secagg::ReadAttempt(reader));
+  return name;
+}
+
+absl::StatusOr<base::Bytes> ReadBytesBlob(base::ByteReader& reader, size_t most,
+                                          std::string_view field) {
+  TACET_ASSIGN_OR_RETURN(const auto blob, reader.ReadBlob(most, field));
+  return base::Bytes(blob.begin(), blob.end());
+}
+
+struct BodyWriter {
+  base::ByteWriter& writer;
+
+  void operator()(const AwaitRequest& body) {
+    writer.U64(body.known_revision);
+    writer.U64(body.listed_from);
+    writer.U8(body.opening ? 1 : 0);
+  }
+  void operator()(const PutPartRequest& body) {
+    WriteName(body.name, writer);
+    writer.U64(body.total);
+    writer.Raw(body.digest);
+    writer.U64(body.offset);
+    writer.Blob(body.part);
+  }
+  void operator()(const FetchPartRequest& body) {
+    WriteName(body.name, writer);
+    writer.U32(body.index);
+    writer.U64(body.offset);
+  }
+  void operator()(const PutVoteRequest& body) {
+    secagg::WriteAttempt(body.attempt, writer);
+    writer.Blob(body.vote);
+  }
+  void operator()(const FetchVotesRequest& body) { secagg::WriteAttempt(body.attempt, writer); }
+  void operator()(const PutRefusalRequest& body) { secagg::WriteAttempt(body.attempt, writer); }
+  void operator()(const PutStatementRequest& body) { writer.Blob(body.statement); }
+  void operator()(const FetchStatementsRequest& body) { writer.U32(body.round); }
+};
+
+absl::Status ReadBody(base::ByteReader& reader, AwaitRequest& body) {
+  TACET_ASSIGN_OR_RETURN(body.known_revision, reader.ReadU64("known revision"));
+  TACET_ASSIGN_OR_RETURN(body.listed_from, reader.ReadU64("listed from"));
+  TACET_ASSIGN_OR_RETURN(const uint8_t opening, reader.ReadU8("opening"));
+  if (opening > 1) return base::DataLoss("request: `opening` is {}, expected 0 or 1", opening);
+  body.opening = opening == 1;
+  return absl::OkStatus();
+}
+
+absl::Status ReadBody(base::ByteReader& reader, PutPartRequest& body) {
+  TACET_ASSIGN_OR_RETURN(body.name, ReadName(reader));
+  TACET_ASSIGN_OR_RETURN(body.total, reader.ReadU64("total"));
+  TACET_ASSIGN_OR_RETURN(body.digest, secagg::ReadArray<32>(reader, "digest"));
+  TACET_ASSIGN_OR_RETURN(body.offset, reader.ReadU64("offset"));
+  TACET_ASSIGN_OR_RETURN(body.part, ReadBytesBlob(reader, kMostPartBytes, "part"));
+  return absl::OkStatus();
+}
+
+absl::Status ReadBody(base::ByteReader& reader, FetchPartRequest& body) {
+  TACET_ASSIGN_OR_RETURN(body.name, ReadName(reader));
+  TACET_ASSIGN_OR_RETURN(body.index, reader.ReadU32("index"));
+  TACET_ASSIGN_OR_RETURN(body.offset, reader.ReadU64("offset"));
+  return absl::OkStatus();
+}
+
+absl::Status ReadBody(base::ByteReader& reader, PutVoteRequest& body) {
+  TACET_ASSIGN_OR_RETURN(body.attempt, secagg::ReadAttempt(reader));
+  TACET_ASSIGN_OR_RETURN(body.vote, ReadBytesBlob(reader, kMostVoteBytes, "vote"));
+  return absl::OkStatus();
+}
+
+absl::Status ReadBody(base::ByteReader& reader, FetchVotesRequest& body) {
+  TACET_ASSIGN_OR_RETURN(body.attempt, secagg::ReadAttempt(reader));
+  return absl::OkStatus();
+}
+
+absl::Status ReadBody(base::ByteReader& reader, PutRefusalRequest& body) {
+  TACET_ASSIGN_OR_RETURN(body.attempt, secagg::ReadAttempt(reader));
+  return absl::OkStatus();
+}
+
+absl::Status ReadBody(base::ByteReader& reader, PutStatementRequest& body) {
+  TACET_ASSIGN_OR_RETURN(body.statement, ReadBytesBlob(reader, kMostStatementBytes, "statement"));
+  return absl::OkStatus();
+}
+
+absl::Status ReadBody(base::ByteReader& reader, FetchStatementsRequest& body) {
+  TACET_ASSIGN_OR_RETURN(body.round, reader.ReadU32("round"));
+  return absl::OkStatus();
+}
+
+// The body of the kind with this index.
+template <size_t kIndex = 0>
+absl::StatusOr<RequestBody> ReadBodyOfKind(size_t index, base::ByteReader& reader) {
+  if constexpr (kIndex == kRequestKinds) {
+    return base::DataLoss("request: there is none of kind {}", index + 1);
+  } else {
+    if (index != kIndex) return ReadBodyOfKind<kIndex + 1>(index, reader);
+    std::variant_alternative_t<kIndex, RequestBody> body;
+    TACET_RETURN_IF_ERROR(ReadBody(reader, body));
+    return RequestBody(std::move(body));
+  }
+}
+
+absl::Status CheckTime(uint64_t sent, uint64_t now) {
+  const uint64_t difference = std::max(sent, now) - std::min(sent, now);
+  if (difference <= kMostClockDifference) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "request: made at {} by the sender's clock, it is {} here (seconds since 1970): the two may "
+      "differ by {} s",
+      sent, now, kMostClockDifference);
+}
+
+}  // namespace
+
+std::string_view BulkKindName(BulkKind kind) {
+  switch (kind) {
+    case BulkKind::kUpload:
+      return "upload";
+    case BulkKind::kClosedRound:
+      return "closed-round";
+    case BulkKind::kOpenedSum:
+      return "opened-sum";
+    case BulkKind::kCheckpoint:
+      return "checkpoint";
+  }
+  return "unknown";
+}
+
+std::string_view RequestKindName(size_t index) { return kNames[index]; }
+
+base::Bytes WriteMemberRequest(const MemberRequest& request,
+                               const agreement::SignedManifest& manifest,
+                               const crypto::SigningKey& key) {
+  base::ByteWriter writer;
+  secagg::WritePreamble(kMagic, writer);
+  writer.U8(static_cast<uint8_t>(request.body.index() + 1));
+  writer.Raw(manifest.manifest().hash());
+  writer.U32(manifest.epoch());
+  writer.U64(request.member);
+  writer.U64(request.time);
+  std::visit(BodyWriter{writer}, request.body);
+  agreement::AppendSignature(kLabel, key, writer);
+  return writer.Take();
+}
+
+absl::StatusOr<MemberRequest> ReadMemberRequest(std::span<const uint8_t> bytes,
+                                                const agreement::SignedManifest& manifest,
+                                                uint64_t now) {
+  base::ByteReader reader(bytes, "request");
+  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kMagic, reader));
+  TACET_ASSIGN_OR_RETURN(const uint8_t kind, reader.ReadU8("kind"));
+  TACET_ASSIGN_OR_RETURN(const auto hash, secagg::ReadArray<32>(reader, "manifest hash"));
+  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, reader.ReadU32("epoch"));
+  MemberRequest request;
+  TACET_ASSIGN_OR_RETURN(request.member, reader.ReadU64("member"));
+  TACET_ASSIGN_OR_RETURN(request.time, reader.ReadU64("time"));
+  TACET_ASSIGN_OR_RETURN(request.body, ReadBodyOfKind(size_t{kind} - 1, reader));
+  if (hash != manifest.manifest().hash() || epoch != manifest.epoch()) {
+    return base::FailedPrecondition(
+        "request: for manifest {} in epoch {}, this federation is in epoch {} under {}",
+        base::ToHex(hash), epoch, manifest.epoch(), base::ToHex(manifest.manifest().hash()));
+  }
+  if (request.member >= manifest.members().size()) {
+    return base::PermissionDenied("request: there is no member {}", request.member);
+  }
+  TACET_ASSIGN_OR_RETURN(
+      const bool is_signed,
+      agreement::ReadSignature(kLabel, manifest.members()[request.member].signing_key, bytes,
+                               reader));
+  if (!is_signed)
+    return base::PermissionDenied("request: member {} did not sign it", request.member);
+  TACET_RETURN_IF_ERROR(CheckTime(request.time, now));
+  return request;
+}
+
+base::Bytes WriteFetchedPart(uint64_t total, std::span<const uint8_t> part) {
+  base::ByteWriter writer;
+  writer.Reserve(12 + part.size());
+  writer.U64(total);
+  writer.Blob(part);
+  return writer.Take();
+}
+
+absl::StatusOr<FetchedPart> ReadFetchedPart(std::span<const uint8_t> bytes) {
+  base::ByteReader reader(bytes, "fetched part");
+  FetchedPart fetched;
+  TACET_ASSIGN_OR_RETURN(fetched.total, reader.ReadU64("total"));
+  TACET_ASSIGN_OR_RETURN(fetched.part, ReadBytesBlob(reader, kMostPartBytes, "part"));
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  return fetched;
+}
+
+base::Bytes WriteArrived(uint64_t arrived) {
+  base::ByteWriter writer;
+  writer.U64(arrived);
+  return writer.Take();
+}
+
+absl::StatusOr<uint64_t> ReadArrived(std::span<const uint8_t> bytes) {
+  base::ByteReader reader(bytes, "answer to a part");
+  TACET_ASSIGN_OR_RETURN(const uint64_t arrived, reader.ReadU64("arrived"));
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  return arrived;
+}
+
+base::Bytes WriteBlobs(std::span<const base::Bytes> blobs) {
+  base::ByteWriter writer;
+  writer.U32(static_cast<uint32_t>(blobs.size()));
+  for (const base::Bytes& blob : blobs) writer.Blob(blob);
+  return writer.Take();
+}
+
+absl::StatusOr<std::vector<base::Bytes>> ReadBlobs(std::span<const uint8_t> bytes) {
+  base::ByteReader reader(bytes, "list");
+  TACET_ASSIGN_OR_RETURN(const uint32_t size, reader.ReadU32("number"));
+  if (size > kMostBlobs || size > reader.remaining() / 4) {
+    return base::DataLoss("list: {} entries in {} bytes", size, reader.remaining());
+  }
+  std::vector<base::Bytes> blobs(size);
+  for (base::Bytes& blob : blobs) {
+    TACET_ASSIGN_OR_RETURN(blob, ReadBytesBlob(reader, kMostVoteBytes, "entry"));
+  }
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  return blobs;
+}
+
+}  // namespace tacet::protocol

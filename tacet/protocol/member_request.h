@@ -1,0 +1,121 @@
+// How a member speaks to the server: every request carries its signature, so that who it is
+// survives whatever lies between the two (docs/formats/network.md).
+#ifndef TACET_PROTOCOL_MEMBER_REQUEST_H_
+#define TACET_PROTOCOL_MEMBER_REQUEST_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/signing.h"
+#include "tacet/secagg/attempt.h"
+
+namespace tacet::protocol {
+
+// What is sent or fetched in parts. The numbers are part of the format.
+enum class BulkKind : uint8_t {
+  kUpload = 1,
+  kClosedRound = 2,  // only fetched
+  kOpenedSum = 3,
+  kCheckpoint = 4,
+};
+std::string_view BulkKindName(BulkKind kind);
+
+// One object and the attempt that it belongs to. A checkpoint is the state with which a round
+// begins: its attempt is {manifest hash, epoch, round, 0, digest of its model}.
+struct BulkName {
+  BulkKind kind = BulkKind::kUpload;
+  secagg::Attempt attempt;
+
+  friend bool operator==(const BulkName&, const BulkName&) = default;
+};
+
+inline constexpr size_t kMostPartBytes = size_t{1} << 20;
+
+// The requests; each is answered by what its comment says. The order of the alternatives of
+// RequestBody is that of the kinds in the format, from 1.
+struct AwaitRequest {           // an Announcement, as soon as its revision is another one than
+  uint64_t known_revision = 0;  // `known_revision`, or unchanged after half a minute
+  uint64_t listed_from = 0;
+  bool opening = false;  // also when a vote has arrived: asked for by openers
+};
+struct PutPartRequest {  // u64: how many bytes have arrived; an empty part only asks
+  BulkName name;
+  uint64_t total = 0;
+  crypto::Digest digest{};  // SHA-256 of the whole
+  uint64_t offset = 0;
+  base::Bytes part = {};
+};
+struct FetchPartRequest {  // u64 total, then at most kMostPartBytes from `offset` on
+  BulkName name;
+  uint32_t index = 0;  // of opened sums and checkpoints, of which there are several
+  uint64_t offset = 0;
+};
+struct PutVoteRequest {  // nothing
+  secagg::Attempt attempt;
+  base::Bytes vote = {};
+};
+struct FetchVotesRequest {  // u32 number, then blobs
+  secagg::Attempt attempt;
+};
+struct PutRefusalRequest {  // nothing
+  secagg::Attempt attempt;
+};
+struct PutStatementRequest {  // nothing
+  base::Bytes statement;      // model_statement.h
+};
+struct FetchStatementsRequest {  // u32 number, then blobs
+  uint32_t round = 0;
+};
+using RequestBody =
+    std::variant<AwaitRequest, PutPartRequest, FetchPartRequest, PutVoteRequest, FetchVotesRequest,
+                 PutRefusalRequest, PutStatementRequest, FetchStatementsRequest>;
+inline constexpr size_t kRequestKinds = std::variant_size_v<RequestBody>;
+// await, put-part, fetch-part, put-vote, fetch-votes, put-refusal, put-statement,
+// fetch-statements; by RequestBody::index().
+std::string_view RequestKindName(size_t index);
+
+struct MemberRequest {
+  uint64_t member = 0;
+  uint64_t time = 0;  // Unix seconds of the sender's clock
+  RequestBody body;
+};
+
+// Seconds by which a sender's clock may differ from the receiver's.
+inline constexpr uint64_t kMostClockDifference = 600;
+
+base::Bytes WriteMemberRequest(const MemberRequest& request,
+                               const agreement::SignedManifest& manifest,
+                               const crypto::SigningKey& key);
+
+// DataLoss when cut short; FailedPrecondition when it is for another manifest or epoch, or was made
+// at another time (both clocks are told); PermissionDenied when the member does not exist or did
+// not sign it.
+absl::StatusOr<MemberRequest> ReadMemberRequest(std::span<const uint8_t> bytes,
+                                                const agreement::SignedManifest& manifest,
+                                                uint64_t now);
+
+// The longest request there can be.
+inline constexpr size_t kMostRequestBytes = kMostPartBytes + 4096;
+
+// Answers.
+struct FetchedPart {
+  uint64_t total = 0;
+  base::Bytes part = {};
+};
+base::Bytes WriteFetchedPart(uint64_t total, std::span<const uint8_t> part);
+absl::StatusOr<FetchedPart> ReadFetchedPart(std::span<const uint8_t> bytes);
+base::Bytes WriteArrived(uint64_t arrived);
+absl::StatusOr<uint64_t> ReadArrived(std::span<const uint8_t> bytes);
+base::Bytes WriteBlobs(std::span<const base::Bytes> blobs);
+absl::StatusOr<std::vector<base::Bytes>> ReadBlobs(std::span<const uint8_t> bytes);
+
+}  // namespace tacet::protocol
+
+#endif  // TACET_PROTOCOL_MEMBER_REQUEST_H_

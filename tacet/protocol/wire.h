@@ -1,0 +1,45 @@
+// The port through which a member's requests reach the server.
+#ifndef TACET_PROTOCOL_WIRE_H_
+#define TACET_PROTOCOL_WIRE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+
+namespace tacet::protocol {
+
+class Wire {
+ public:
+  virtual ~Wire() = default;
+
+  // One request and its answer. Unavailable or DeadlineExceeded when the server could not be
+  // reached within `most_seconds`: the same request may then be sent again, whether it arrived or
+  // not. Cancelled after Stop. Other errors are the server's own. Thread-safe.
+  virtual absl::StatusOr<base::Bytes> Call(std::span<const uint8_t> request,
+                                           uint32_t most_seconds) = 0;
+  // Ends the calls in progress and refuses further ones.
+  virtual void Stop() = 0;
+};
+
+// True when the same call may succeed later: the server or the disk could not be reached, or has
+// too much to do. Everything else that a server answers is its last word on a request.
+inline bool MayPass(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kCancelled:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace tacet::protocol
+
+#endif  // TACET_PROTOCOL_WIRE_H_

@@ -1,0 +1,260 @@
+#include "tacet/server/attempt_state.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tacet/agreement/attempt_number.h"
+#include "tacet/base/status.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/server/server_store_rules.h"
+
+namespace tacet::server {
+namespace {
+
+constexpr std::string_view kEpochEnded = "epoch-ended";
+
+constexpr std::array kForgottenOfPublished = {ItemKind::kAccepted, ItemKind::kClosedRound,
+                                              ItemKind::kVote, ItemKind::kRefusal};
+constexpr std::array kForgottenOfFailed = {ItemKind::kAccepted, ItemKind::kClosedRound,
+                                           ItemKind::kVote, ItemKind::kRefusal,
+                                           ItemKind::kOpenedSum};
+
+// What is given to the round that comes next, not to an attempt.
+bool IsOfBeginning(ItemKind kind) {
+  return kind == ItemKind::kStatement || kind == ItemKind::kCheckpoint;
+}
+
+}  // namespace
+
+SpoolKey SpoolKeyOf(const protocol::BulkName& name, uint64_t member) {
+  SpoolKey key{.name = name, .member = member};
+  if (name.kind == protocol::BulkKind::kCheckpoint) key.name.attempt.model_digest = {};
+  return key;
+}
+
+AttemptBook::AttemptBook(const agreement::SignedManifest& manifest, uint32_t kept_rounds,
+                         ServerStore& store, Spool& spool)
+    : manifest_(manifest), kept_rounds_(kept_rounds), store_(store), spool_(spool) {}
+
+absl::StatusOr<std::unique_ptr<AttemptBook>> AttemptBook::Load(
+    const agreement::SignedManifest& manifest, uint32_t kept_rounds, ServerStore& store,
+    Spool& spool) {
+  std::unique_ptr<AttemptBook> book(new AttemptBook(manifest, kept_rounds, store, spool));
+  TACET_RETURN_IF_ERROR(book->Read());
+  return book;
+}
+
+absl::Status AttemptBook::Read() {
+  TACET_ASSIGN_OR_RETURN(attempts_, store_.Attempts());
+  if (!attempts_.empty()) TACET_RETURN_IF_ERROR(ReadLast());
+  TACET_RETURN_IF_ERROR(ReadKept());
+  TACET_RETURN_IF_ERROR(ReadGifts(Beginning(), IsOfBeginning));
+  // Parts of uploads that were on their way stay.
+  sweep_is_due_ = Open() == nullptr || Open()->phase != protocol::AttemptPhase::kCollecting;
+  return absl::OkStatus();
+}
+
+absl::Status AttemptBook::ReadLast() {
+  const AttemptRecord& last = attempts_.back();
+  if (last.attempt.epoch > manifest_.epoch()) {
+    return base::FailedPrecondition(
+        "the server's store has gone on to epoch {}, its manifest is of epoch {}",
+        last.attempt.epoch, manifest_.epoch());
+  }
+  if (Open() == nullptr) return absl::OkStatus();
+  if (last.attempt.epoch < manifest_.epoch())
+    return Finish(protocol::AttemptPhase::kFailed, kEpochEnded);
+  if (last.attempt.manifest_hash != manifest_.manifest().hash()) {
+    return base::FailedPrecondition(
+        "the server's store has an open attempt of epoch {} under another manifest",
+        manifest_.epoch());
+  }
+  TACET_ASSIGN_OR_RETURN(cohort_, store_.Cohort());
+  return ReadGifts(agreement::NumberOf(last.attempt),
+                   [](ItemKind kind) { return !IsOfBeginning(kind); });
+}
+
+absl::Status AttemptBook::ReadKept() {
+  const uint32_t oldest = finished() - std::min(finished(), kept_rounds_);
+  for (const AttemptRecord& record : attempts_) {
+    if (record.phase != protocol::AttemptPhase::kPublished || record.attempt.round < oldest ||
+        record.attempt.epoch != manifest_.epoch()) {
+      continue;
+    }
+    KeptSums kept{.attempt = record.attempt, .sums = {}};
+    TACET_ASSIGN_OR_RETURN(std::vector<Item> items,
+                           store_.Items(agreement::NumberOf(record.attempt)));
+    for (Item& item : items) {
+      if (item.kind != ItemKind::kOpenedSum) continue;
+      kept.sums.push_back({item.member, std::move(item.bytes)});
+    }
+    kept_.push_back(std::move(kept));
+  }
+  return absl::OkStatus();
+}
+
+// A round's beginning has the number of its first attempt: `wanted` tells their items apart.
+template <typename Wanted>
+absl::Status AttemptBook::ReadGifts(const agreement::AttemptNumber& at, Wanted wanted) {
+  TACET_ASSIGN_OR_RETURN(std::vector<Item> items, store_.Items(at));
+  for (Item& item : items) {
+    if (wanted(item.kind)) gifts_[item.kind].push_back({item.member, std::move(item.bytes)});
+  }
+  return absl::OkStatus();
+}
+
+template <typename Act>
+absl::Status AttemptBook::Change(Act act) {
+  TACET_RETURN_IF_ERROR(CheckFresh());
+  absl::Status status = act();
+  if (!status.ok() && status.code() != absl::StatusCode::kAlreadyExists) stale_ = true;
+  return status;
+}
+
+absl::Status AttemptBook::CheckFresh() const {
+  if (!stale_) return absl::OkStatus();
+  return base::Unavailable("the server's store has failed: try again later");
+}
+
+const AttemptRecord* AttemptBook::Open() const {
+  return attempts_.empty() || HasEnded(attempts_.back().phase) ? nullptr : &attempts_.back();
+}
+
+uint32_t AttemptBook::finished() const {
+  if (attempts_.empty()) return 0;
+  const AttemptRecord& last = attempts_.back();
+  return last.attempt.round + (last.phase == protocol::AttemptPhase::kPublished ? 1 : 0);
+}
+
+agreement::AttemptNumber AttemptBook::Beginning() const {
+  return {.epoch = manifest_.epoch(), .round = finished(), .attempt = 0};
+}
+
+const Gifts& AttemptBook::GiftsOf(ItemKind kind) const {
+  static const Gifts kNone;
+  const auto found = gifts_.find(kind);
+  return found == gifts_.end() ? kNone : found->second;
+}
+
+const Gift* AttemptBook::Find(ItemKind kind, uint64_t member) const {
+  const Gifts& gifts = GiftsOf(kind);
+  const auto found = std::ranges::find(gifts, member, &Gift::member);
+  return found == gifts.end() ? nullptr : &*found;
+}
+
+bool AttemptBook::IsPublishedLast(const secagg::Attempt& attempt) const {
+  return Open() == nullptr && !kept_.empty() && kept_.back().attempt == attempt &&
+         attempts_.back().attempt == attempt;
+}
+
+absl::Status AttemptBook::Begin(const AttemptRecord& record, std::vector<uint64_t> cohort) {
+  TACET_RETURN_IF_ERROR(Change([&] { return store_.Begin(record, cohort); }));
+  attempts_.push_back(record);
+  cohort_ = std::move(cohort);
+  for (const ItemKind kind : kForgottenOfFailed) gifts_.erase(kind);
+  return absl::OkStatus();
+}
+
+absl::Status AttemptBook::Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes) {
+  const agreement::AttemptNumber at =
+      IsOfBeginning(kind) ? Beginning() : agreement::NumberOf(Open()->attempt);
+  Item item{.kind = kind, .member = member, .bytes = base::Bytes(bytes.begin(), bytes.end())};
+  TACET_RETURN_IF_ERROR(Change([&] { return store_.PutItem(at, item); }));
+  if (Find(kind, member) == nullptr) gifts_[kind].push_back({member, std::move(item.bytes)});
+  return absl::OkStatus();
+}
+
+absl::Status AttemptBook::PutLateSum(uint64_t member, std::span<const uint8_t> digest) {
+  KeptSums& last = kept_.back();
+  Item item{.kind = ItemKind::kOpenedSum,
+            .member = member,
+            .bytes = base::Bytes(digest.begin(), digest.end())};
+  TACET_RETURN_IF_ERROR(
+      Change([&] { return store_.PutItem(agreement::NumberOf(last.attempt), item); }));
+  last.sums.push_back({member, std::move(item.bytes)});
+  return absl::OkStatus();
+}
+
+absl::Status AttemptBook::SetDeadline(uint64_t deadline) {
+  AttemptRecord record = *Open();
+  record.deadline = deadline;
+  TACET_RETURN_IF_ERROR(Change([&] { return store_.Update(record); }));
+  attempts_.back() = record;
+  return absl::OkStatus();
+}
+
+absl::Status AttemptBook::PutClosedRound(const SpoolKey& key, const crypto::Digest& digest,
+                                         std::span<const uint8_t> closed_round) {
+  TACET_ASSIGN_OR_RETURN(const uint64_t arrived, spool_.Arrived(key, digest));
+  TACET_RETURN_IF_ERROR(spool_.Append(key, digest, arrived, closed_round.subspan(arrived)));
+  return spool_.Complete(key, digest).status();
+}
+
+absl::Status AttemptBook::Close(std::span<const uint8_t> closed_round, uint32_t participants,
+                                uint64_t deadline) {
+  AttemptRecord record = *Open();
+  record.phase = protocol::AttemptPhase::kOpening;
+  record.participants = participants;
+  record.deadline = deadline;
+  const SpoolKey key = SpoolKeyOf({protocol::BulkKind::kClosedRound, record.attempt}, 0);
+  const crypto::Digest digest = crypto::Sha256(closed_round);
+  const Item item{.kind = ItemKind::kClosedRound,
+                  .member = key.member,
+                  .bytes = base::Bytes(digest.begin(), digest.end())};
+  TACET_RETURN_IF_ERROR(Change([&] { return PutClosedRound(key, digest, closed_round); }));
+  TACET_RETURN_IF_ERROR(Change([&] { return store_.Update(record, {&item, 1}); }));
+  attempts_.back() = record;
+  gifts_[item.kind] = {{item.member, item.bytes}};
+  sweep_is_due_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status AttemptBook::Finish(protocol::AttemptPhase phase, std::string_view failure) {
+  AttemptRecord record = *Open();
+  record.phase = phase;
+  record.failure = failure;
+  const bool published = phase == protocol::AttemptPhase::kPublished;
+  TACET_RETURN_IF_ERROR(Change([&] {
+    return published ? store_.Finish(record, kForgottenOfPublished)
+                     : store_.Finish(record, kForgottenOfFailed);
+  }));
+  attempts_.back() = record;
+  cohort_.clear();
+  if (published) {
+    kept_.push_back({.attempt = record.attempt, .sums = GiftsOf(ItemKind::kOpenedSum)});
+    if (kept_.size() > kept_rounds_) kept_.erase(kept_.begin());
+    gifts_.clear();  // another round comes next
+  } else {
+    for (const ItemKind kind : kForgottenOfFailed) gifts_.erase(kind);
+  }
+  sweep_is_due_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status AttemptBook::Sweep(std::span<const SpoolKey> arriving) {
+  if (finished() > kept_rounds_) {
+    TACET_RETURN_IF_ERROR(store_.ForgetBefore(finished() - kept_rounds_));
+  }
+  std::vector<SpoolKey> keys(arriving.begin(), arriving.end());
+  const auto keep = [&](const protocol::BulkName& name, const Gifts& gifts) {
+    for (const Gift& gift : gifts) keys.push_back(SpoolKeyOf(name, gift.member));
+  };
+  for (const KeptSums& kept : kept_)
+    keep({protocol::BulkKind::kOpenedSum, kept.attempt}, kept.sums);
+  if (const AttemptRecord* open = Open(); open != nullptr) {
+    keep({protocol::BulkKind::kClosedRound, open->attempt}, GiftsOf(ItemKind::kClosedRound));
+    keep({protocol::BulkKind::kOpenedSum, open->attempt}, GiftsOf(ItemKind::kOpenedSum));
+  }
+  const agreement::AttemptNumber beginning = Beginning();
+  keep({.kind = protocol::BulkKind::kCheckpoint,
+        .attempt = {.manifest_hash = manifest_.manifest().hash(),
+                    .epoch = beginning.epoch,
+                    .round = beginning.round}},
+       GiftsOf(ItemKind::kCheckpoint));
+  TACET_RETURN_IF_ERROR(spool_.KeepOnly(keys));
+  sweep_is_due_ = false;
+  return absl::OkStatus();
+}
+
+}  // namespace tacet::server

@@ -1,0 +1,125 @@
+// What a server's store holds, also in memory.
+#ifndef TACET_SERVER_ATTEMPT_STATE_H_
+#define TACET_SERVER_ATTEMPT_STATE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/attempt_number.h"
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/base/bytes.h"
+#include "tacet/protocol/announcement.h"
+#include "tacet/protocol/member_request.h"
+#include "tacet/secagg/attempt.h"
+#include "tacet/server/server_store.h"
+
+namespace tacet::server {
+
+// What one member gave; of a large object, which lies in the spool, the digest.
+struct Gift {
+  uint64_t member = 0;
+  base::Bytes bytes;
+};
+using Gifts = std::vector<Gift>;  // of one kind, in the order in which they arrived
+
+// A published attempt whose opened sums can still be fetched.
+struct KeptSums {
+  secagg::Attempt attempt;
+  Gifts sums;
+};
+
+// Where a member's object lies in the spool. A checkpoint is found by its round: which model it is
+// of is for its readers to see.
+SpoolKey SpoolKeyOf(const protocol::BulkName& name, uint64_t member);
+
+// Which attempts were begun and how they ended, what was given to the open one and to the round
+// that comes next, the sums of the rounds published last. Whatever it says is in the store: each
+// change is made there first. When that fails nobody knows whether it happened; the book is then
+// stale, refuses every further change as Unavailable, and is to be loaded anew. Not thread-safe.
+class AttemptBook {
+ public:
+  // Reads the whole store. An attempt that an earlier epoch left open has failed. `manifest`,
+  // `store` and `spool` must outlive it. FailedPrecondition when the store is ahead of the
+  // manifest's epoch, or has an open attempt of another manifest.
+  static absl::StatusOr<std::unique_ptr<AttemptBook>> Load(
+      const agreement::SignedManifest& manifest, uint32_t kept_rounds, ServerStore& store,
+      Spool& spool);
+  AttemptBook(const AttemptBook&) = delete;
+  AttemptBook& operator=(const AttemptBook&) = delete;
+
+  // Unavailable when it is stale.
+  absl::Status CheckFresh() const;
+
+  const std::vector<AttemptRecord>& attempts() const { return attempts_; }  // ever begun, in order
+  const AttemptRecord* Open() const;                                        // null when none is
+  uint32_t finished() const;  // rounds published, in all epochs
+  // Of the open attempt, increasing; empty when members decide by coins.
+  const std::vector<uint64_t>& cohort() const { return cohort_; }
+  // Statements and checkpoints of the round that is going on, or comes next; everything else of the
+  // open attempt.
+  const Gifts& GiftsOf(ItemKind kind) const;
+  const Gift* Find(ItemKind kind, uint64_t member) const;  // null when it gave none
+  // Where statements and checkpoints are kept.
+  agreement::AttemptNumber Beginning() const;
+  const std::vector<KeptSums>& kept() const { return kept_; }  // by round
+  // Whether `attempt` was published and nothing was begun since.
+  bool IsPublishedLast(const secagg::Attempt& attempt) const;
+
+  // An attempt that collects; none is open.
+  absl::Status Begin(const AttemptRecord& record, std::vector<uint64_t> cohort);
+  // What a member gives, where GiftsOf finds it; once more is OK and changes nothing. AlreadyExists
+  // when it gave another of this kind.
+  absl::Status Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes);
+  // The sum that an opener returned after a majority had: to the attempt that IsPublishedLast.
+  absl::Status PutLateSum(uint64_t member, std::span<const uint8_t> digest);
+  // Of the phase in which the open attempt is.
+  absl::Status SetDeadline(uint64_t deadline);
+  // The open attempt collects no more; `closed_round` is the message for its openers.
+  absl::Status Close(std::span<const uint8_t> closed_round, uint32_t participants,
+                     uint64_t deadline);
+  // The open attempt ends, published or, with a word why, failed.
+  absl::Status Finish(protocol::AttemptPhase phase, std::string_view failure);
+
+  // Removes what nothing refers to any more, but for `arriving`: single uploads as soon as their
+  // sum is closed or their attempt ended. It is due after Close, Finish and Load, until it is OK.
+  bool sweep_is_due() const { return sweep_is_due_; }
+  absl::Status Sweep(std::span<const SpoolKey> arriving);
+
+ private:
+  AttemptBook(const agreement::SignedManifest& manifest, uint32_t kept_rounds, ServerStore& store,
+              Spool& spool);
+
+  absl::Status Read();
+  absl::Status ReadLast();
+  absl::Status ReadKept();
+  template <typename Wanted>
+  absl::Status ReadGifts(const agreement::AttemptNumber& at, Wanted wanted);
+  // Runs one change of the store.
+  template <typename Act>
+  absl::Status Change(Act act);
+  absl::Status PutClosedRound(const SpoolKey& key, const crypto::Digest& digest,
+                              std::span<const uint8_t> closed_round);
+
+  const agreement::SignedManifest& manifest_;
+  uint32_t kept_rounds_;
+  ServerStore& store_;
+  Spool& spool_;
+
+  bool stale_ = false;
+  bool sweep_is_due_ = false;
+  std::vector<AttemptRecord> attempts_;
+  std::vector<uint64_t> cohort_;
+  std::map<ItemKind, Gifts> gifts_;
+  std::vector<KeptSums> kept_;
+};
+
+}  // namespace tacet::server
+
+#endif  // TACET_SERVER_ATTEMPT_STATE_H_

@@ -1,0 +1,285 @@
+#include "tacet/server/attempt_state.h"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/status.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/server/testing/memory_server_store.h"
+
+namespace tacet::server {
+namespace {
+
+using protocol::testing::SmallAgreement;
+using protocol::testing::SmallFederation;
+using protocol::testing::ValueOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr uint32_t kKeptRounds = 2;
+
+AttemptRecord Beginning(const secagg::Attempt& attempt) {
+  AttemptRecord record;
+  record.attempt = attempt;
+  return record;
+}
+
+class AttemptBookTest : public ::testing::Test {
+ protected:
+  AttemptBookTest() { Load(); }
+
+  // What an object over the same store finds.
+  std::unique_ptr<AttemptBook> Another() {
+    return ValueOf(AttemptBook::Load(members_.manifest(), kKeptRounds, store_, spool_));
+  }
+  void Load() { book_ = Another(); }
+
+  secagg::Attempt AttemptOf(uint32_t round, uint32_t attempt = 0) const {
+    return {
+        .manifest_hash = members_.manifest().manifest().hash(), .round = round, .attempt = attempt};
+  }
+  void Begin(const secagg::Attempt& attempt) {
+    const absl::Status begun = book_->Begin(Beginning(attempt), {0, 2, 3});
+    ASSERT_TRUE(begun.ok()) << begun;
+  }
+  void Give(ItemKind kind, uint64_t member, const base::Bytes& bytes) {
+    const absl::Status put = book_->Put(kind, member, bytes);
+    ASSERT_TRUE(put.ok()) << put;
+  }
+  // A large object: in the spool first.
+  SpoolKey Spooled(protocol::BulkKind kind, const secagg::Attempt& attempt, uint64_t member) {
+    const SpoolKey key = SpoolKeyOf({kind, attempt}, member);
+    EXPECT_TRUE(spool_.Append(key, kDigest, 0, kObject).ok());
+    EXPECT_TRUE(spool_.Complete(key, kDigest).ok());
+    return key;
+  }
+  SpoolKey GiveObject(ItemKind kind, protocol::BulkKind bulk, uint64_t member) {
+    const SpoolKey key = Spooled(bulk, book_->Open()->attempt, member);
+    Give(kind, member, {kDigest.begin(), kDigest.end()});
+    return key;
+  }
+  bool Holds(const SpoolKey& key) const { return spool_.Read(key, kDigest).ok(); }
+  void Sweep() {
+    const absl::Status swept = book_->Sweep({});
+    ASSERT_TRUE(swept.ok()) << swept;
+  }
+
+  // One that is published with the sums of members 1 and 2.
+  void RunRound(uint32_t round) {
+    Begin(AttemptOf(round));
+    ASSERT_TRUE(book_->Close(kObject, 3, 90).ok());
+    GiveObject(ItemKind::kOpenedSum, protocol::BulkKind::kOpenedSum, 1);
+    GiveObject(ItemKind::kOpenedSum, protocol::BulkKind::kOpenedSum, 2);
+    ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kPublished, "").ok());
+  }
+
+  const base::Bytes kObject = base::Bytes(50, 7);
+  const crypto::Digest kDigest = crypto::Sha256(kObject);
+
+  SmallFederation members_;
+  MemoryServerStore store_;
+  MemorySpool spool_;
+  std::unique_ptr<AttemptBook> book_;
+};
+
+std::vector<uint64_t> MembersOf(const Gifts& gifts) {
+  std::vector<uint64_t> members;
+  for (const Gift& gift : gifts) members.push_back(gift.member);
+  return members;
+}
+
+void ExpectSame(const AttemptBook& book, const AttemptBook& other) {
+  EXPECT_EQ(book.attempts(), other.attempts());
+  EXPECT_EQ(book.cohort(), other.cohort());
+  for (int number = 1; number <= 7; ++number) {
+    const auto kind = static_cast<ItemKind>(number);
+    EXPECT_EQ(MembersOf(book.GiftsOf(kind)), MembersOf(other.GiftsOf(kind))) << number;
+  }
+  ASSERT_EQ(book.kept().size(), other.kept().size());
+  for (size_t i = 0; i < book.kept().size(); ++i) {
+    EXPECT_EQ(book.kept()[i].attempt, other.kept()[i].attempt);
+    EXPECT_EQ(MembersOf(book.kept()[i].sums), MembersOf(other.kept()[i].sums));
+  }
+}
+
+TEST_F(AttemptBookTest, SaysWhatTheStoreHoldsAfterEveryChange) {
+  const auto check = [&] { ExpectSame(*book_, *Another()); };
+  check();
+  EXPECT_EQ(book_->Open(), nullptr);
+  Begin(AttemptOf(0));
+  check();
+  EXPECT_THAT(book_->cohort(), ElementsAre(0, 2, 3));
+  Give(ItemKind::kAccepted, 2, {1});
+  Give(ItemKind::kAccepted, 0, {2});
+  check();
+  ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kFailed, "refused").ok());
+  check();
+  EXPECT_THAT(book_->GiftsOf(ItemKind::kAccepted), IsEmpty());
+  EXPECT_THAT(book_->cohort(), IsEmpty());
+  Begin(AttemptOf(0, 1));
+  ASSERT_TRUE(book_->Close(kObject, 3, 90).ok());
+  check();
+  EXPECT_EQ(book_->Open()->phase, protocol::AttemptPhase::kOpening);
+  EXPECT_EQ(book_->Open()->participants, 3u);
+  EXPECT_EQ(book_->Open()->deadline, 90u);
+  Give(ItemKind::kVote, 4, {3});
+  Give(ItemKind::kRefusal, 1, {});
+  GiveObject(ItemKind::kOpenedSum, protocol::BulkKind::kOpenedSum, 4);
+  check();
+  ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kPublished, "").ok());
+  check();
+  EXPECT_EQ(book_->finished(), 1u);
+  EXPECT_THAT(MembersOf(book_->kept().front().sums), ElementsAre(4));
+  Give(ItemKind::kStatement, 3, {4});
+  Give(ItemKind::kCheckpoint, 3, {5});
+  check();
+  Begin(AttemptOf(1));
+  check();
+  EXPECT_EQ(book_->Find(ItemKind::kStatement, 3)->bytes, base::Bytes{4});
+  EXPECT_EQ(book_->Find(ItemKind::kStatement, 2), nullptr);
+}
+
+TEST_F(AttemptBookTest, AChangeThatFailsMakesItStale) {
+  const std::vector<std::function<absl::Status(AttemptBook&)>> changes = {
+      [&](AttemptBook& book) { return book.Put(ItemKind::kVote, 1, kObject); },
+      [&](AttemptBook& book) { return book.Close(kObject, 3, 90); },
+      [](AttemptBook& book) { return book.Finish(protocol::AttemptPhase::kFailed, "refused"); },
+      [&](AttemptBook& book) { return book.Begin(Beginning(AttemptOf(0, 1)), {}); },
+  };
+  Begin(AttemptOf(0));
+  for (const auto& change : changes) {
+    const std::unique_ptr<AttemptBook> before = Another();
+    store_.failure().After(0, InjectedFailure::When::kAfter);
+    EXPECT_EQ(change(*book_).code(), absl::StatusCode::kUnavailable);
+    store_.failure().Heal();
+    ExpectSame(*book_, *before);  // knows nothing of it
+    EXPECT_EQ(book_->CheckFresh().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(change(*book_).code(), absl::StatusCode::kUnavailable);
+    Load();
+    EXPECT_TRUE(book_->CheckFresh().ok());
+  }
+  EXPECT_EQ(book_->Open()->attempt, AttemptOf(0, 1));  // they all happened
+}
+
+TEST_F(AttemptBookTest, AClosedRoundThatCannotBeKeptMakesItStale) {
+  Begin(AttemptOf(0));
+  spool_.failure().After(2);
+  EXPECT_EQ(book_->Close(kObject, 3, 90).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(book_->CheckFresh().code(), absl::StatusCode::kUnavailable);
+  spool_.failure().Heal();
+  Load();
+  EXPECT_EQ(book_->Open()->phase, protocol::AttemptPhase::kCollecting);
+  EXPECT_TRUE(book_->Close(kObject, 3, 90).ok());
+}
+
+TEST_F(AttemptBookTest, AnotherGiftIsRefusedAndChangesNothing) {
+  Begin(AttemptOf(0));
+  Give(ItemKind::kVote, 1, {1});
+  Give(ItemKind::kVote, 1, {1});
+  EXPECT_EQ(book_->Put(ItemKind::kVote, 1, base::Bytes{2}).code(),
+            absl::StatusCode::kAlreadyExists);
+  EXPECT_TRUE(book_->CheckFresh().ok());
+  EXPECT_THAT(book_->GiftsOf(ItemKind::kVote), SizeIs(1));
+  EXPECT_EQ(book_->Find(ItemKind::kVote, 1)->bytes, base::Bytes{1});
+}
+
+TEST_F(AttemptBookTest, SumsOfTheLastRoundsAreKept) {
+  for (uint32_t round = 0; round < 3; ++round) RunRound(round);
+  ASSERT_THAT(book_->kept(), SizeIs(kKeptRounds));
+  EXPECT_EQ(book_->kept()[0].attempt, AttemptOf(1));
+  EXPECT_EQ(book_->kept()[1].attempt, AttemptOf(2));
+  ExpectSame(*book_, *Another());
+}
+
+TEST_F(AttemptBookTest, ASumMayComeLate) {
+  EXPECT_FALSE(book_->IsPublishedLast(AttemptOf(0)));
+  RunRound(0);
+  EXPECT_TRUE(book_->IsPublishedLast(AttemptOf(0)));
+  EXPECT_FALSE(book_->IsPublishedLast(AttemptOf(1)));
+  const SpoolKey late = Spooled(protocol::BulkKind::kOpenedSum, AttemptOf(0), 4);
+  ASSERT_TRUE(book_->PutLateSum(4, kDigest).ok());
+  EXPECT_THAT(MembersOf(book_->kept().front().sums), ElementsAre(1, 2, 4));
+  ExpectSame(*book_, *Another());
+  Sweep();
+  EXPECT_TRUE(Holds(late));
+  Begin(AttemptOf(1));
+  EXPECT_FALSE(book_->IsPublishedLast(AttemptOf(0)));
+}
+
+TEST_F(AttemptBookTest, SweepsWhatNothingRefersTo) {
+  Sweep();
+  Begin(AttemptOf(0));
+  EXPECT_FALSE(book_->sweep_is_due());
+  const SpoolKey upload = GiveObject(ItemKind::kAccepted, protocol::BulkKind::kUpload, 2);
+  ASSERT_TRUE(book_->Close(kObject, 3, 90).ok());
+  EXPECT_TRUE(book_->sweep_is_due());
+  const SpoolKey closed = SpoolKeyOf({protocol::BulkKind::kClosedRound, AttemptOf(0)}, 0);
+  const SpoolKey sum = GiveObject(ItemKind::kOpenedSum, protocol::BulkKind::kOpenedSum, 1);
+  const SpoolKey arriving = Spooled(protocol::BulkKind::kOpenedSum, AttemptOf(0), 4);
+  ASSERT_TRUE(book_->Sweep({&arriving, 1}).ok());
+  EXPECT_FALSE(book_->sweep_is_due());
+  EXPECT_FALSE(Holds(upload));
+  EXPECT_TRUE(Holds(closed));
+  EXPECT_TRUE(Holds(sum));
+  EXPECT_TRUE(Holds(arriving));
+
+  ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kPublished, "").ok());
+  const SpoolKey checkpoint = Spooled(protocol::BulkKind::kCheckpoint, AttemptOf(1), 3);
+  Give(ItemKind::kCheckpoint, 3, {kDigest.begin(), kDigest.end()});
+  Sweep();
+  EXPECT_FALSE(Holds(closed));
+  EXPECT_FALSE(Holds(arriving));
+  EXPECT_TRUE(Holds(sum));
+  EXPECT_TRUE(Holds(checkpoint));
+}
+
+TEST_F(AttemptBookTest, ASweepIsDueUntilItSucceeds) {
+  RunRound(0);
+  spool_.failure().After(0);
+  EXPECT_EQ(book_->Sweep({}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(book_->sweep_is_due());
+  EXPECT_TRUE(book_->CheckFresh().ok());  // nothing is known less well
+  spool_.failure().Heal();
+  Sweep();
+  EXPECT_FALSE(book_->sweep_is_due());
+  Load();
+  EXPECT_TRUE(book_->sweep_is_due());  // an earlier process may have left something
+}
+
+TEST_F(AttemptBookTest, WhatAnEarlierEpochLeftOpenHasFailed) {
+  RunRound(0);
+  Begin(AttemptOf(1));
+  const SmallFederation next(SmallAgreement(), 5, 1);
+  const auto book = ValueOf(AttemptBook::Load(next.manifest(), kKeptRounds, store_, spool_));
+  EXPECT_EQ(book->Open(), nullptr);
+  EXPECT_EQ(book->attempts().back().failure, "epoch-ended");
+  EXPECT_EQ(book->finished(), 1u);
+  EXPECT_THAT(book->kept(), IsEmpty());
+  EXPECT_EQ(book->Beginning(), (agreement::AttemptNumber{.epoch = 1, .round = 1, .attempt = 0}));
+}
+
+TEST_F(AttemptBookTest, AnotherManifestsStoreIsRefused) {
+  secagg::Attempt attempt = AttemptOf(0);
+  const auto expect_refused = [&](std::string_view words) {
+    MemoryServerStore store;
+    ASSERT_TRUE(store.Begin(Beginning(attempt), {}).ok());
+    const auto book = AttemptBook::Load(members_.manifest(), kKeptRounds, store, spool_);
+    EXPECT_EQ(book.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(base::Message(book.status()), HasSubstr(std::string(words)));
+  };
+  attempt.epoch = 1;
+  expect_refused("has gone on to epoch 1, its manifest is of epoch 0");
+  attempt.epoch = 0;
+  ++attempt.manifest_hash[0];
+  expect_refused("an open attempt of epoch 0 under another manifest");
+}
+
+}  // namespace
+}  // namespace tacet::server

@@ -1,0 +1,42 @@
+#include "tacet/server/testing/memory_server_store.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/server/testing/blob_store_contract.h"
+#include "tacet/server/testing/server_store_contract.h"
+
+namespace tacet::server {
+namespace {
+
+struct MemoryBackend {
+  ServerStore& store() { return memory_store; }
+  Spool& spool() { return memory_spool; }
+  void Reopen() {}
+
+  MemoryServerStore memory_store;
+  MemorySpool memory_spool;
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Memory, ServerStoreContract, MemoryBackend);
+INSTANTIATE_TYPED_TEST_SUITE_P(Memory, SpoolContract, MemoryBackend);
+
+TEST(MemoryServerStoreTest, FailsBeforeOrAfterTheCallHasHappened) {
+  MemoryServerStore store;
+  const AttemptRecord record = RecordOf(0, 0, 0);
+  store.failure().After(1);
+  ASSERT_TRUE(store.Begin(record, {}).ok());
+  EXPECT_EQ(store.Update(Opening(record), {}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(store.Attempts().status().code(), absl::StatusCode::kUnavailable);
+  store.failure().Heal();
+  EXPECT_EQ(store.Attempts().value(), std::vector{record});
+  store.failure().After(0, InjectedFailure::When::kAfter);
+  EXPECT_EQ(store.Update(Opening(record), {}).code(), absl::StatusCode::kUnavailable);
+  store.failure().Heal();
+  EXPECT_EQ(store.Attempts().value(), std::vector{Opening(record)});
+}
+
+}  // namespace
+}  // namespace tacet::server

@@ -1,0 +1,599 @@
+#include "tacet/server/round_server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacet/agreement/cohort.h"
+#include "tacet/base/status.h"
+#include "tacet/protocol/attestation.h"
+#include "tacet/protocol/encrypted_checkpoint.h"
+#include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/opened_sum.h"
+#include "tacet/secagg/upload.h"
+#include "tacet/server/server_store_rules.h"
+
+namespace tacet::server {
+namespace {
+
+constexpr std::string_view kTooFewUploads = "too-few-uploads";
+constexpr std::string_view kRefused = "refused";
+constexpr std::string_view kNotOpened = "not-opened";
+
+// Sums that one attempt is given at most: more than there are openers, since the server cannot tell
+// theirs from what another member sends.
+constexpr size_t kMostOpenedSums = 16;
+
+ItemKind ItemKindOf(protocol::BulkKind kind) {
+  switch (kind) {
+    case protocol::BulkKind::kUpload:
+      return ItemKind::kAccepted;
+    case protocol::BulkKind::kClosedRound:
+      return ItemKind::kClosedRound;
+    case protocol::BulkKind::kOpenedSum:
+      return ItemKind::kOpenedSum;
+    case protocol::BulkKind::kCheckpoint:
+      return ItemKind::kCheckpoint;
+  }
+  return ItemKind::kAccepted;
+}
+
+absl::Status CheckLength(const protocol::PutPartRequest& request, uint64_t agreed) {
+  if (request.total == agreed) return absl::OkStatus();
+  return base::FailedPrecondition("{} of {} bytes, the agreement says {}",
+                                  protocol::BulkKindName(request.name.kind), request.total, agreed);
+}
+
+}  // namespace
+
+RoundServer::RoundServer(const agreement::SignedManifest& manifest,
+                         const RoundServerOptions& options, ServerStore& store, Spool& spool,
+                         base::UnixClock clock, crypto::Entropy& cohorts)
+    : manifest_(manifest),
+      options_(options),
+      store_(store),
+      spool_(spool),
+      clock_(std::move(clock)),
+      cohorts_(cohorts) {
+  // From anywhere, so that a server that was started anew has news for everybody.
+  revision_ = phase_revision_ = base::LoadU64(cohorts_.Draw(8).Expose().data());
+}
+
+absl::StatusOr<std::unique_ptr<RoundServer>> RoundServer::Create(
+    const agreement::SignedManifest& manifest, const RoundServerOptions& options,
+    ServerStore& store, Spool& spool, base::UnixClock clock, crypto::Entropy& cohorts) {
+  if (options.collecting_seconds == 0 || options.opening_seconds == 0 || options.kept_rounds == 0) {
+    return base::InvalidArgument(
+        "a server collects for {} s, opens for {} s and keeps {} rounds: each must be at least 1",
+        options.collecting_seconds, options.opening_seconds, options.kept_rounds);
+  }
+  TACET_RETURN_IF_ERROR(store.Claim(manifest.manifest().agreement()));
+  std::unique_ptr<RoundServer> server(
+      new RoundServer(manifest, options, store, spool, std::move(clock), cohorts));
+  const std::lock_guard lock(server->mutex_);
+  TACET_RETURN_IF_ERROR(server->Restore());
+  return server;
+}
+
+template <typename Act>
+auto RoundServer::Locked(Act act) {
+  bool news = false;
+  auto result = [&] {
+    const std::lock_guard lock(mutex_);
+    const uint64_t before = revision_;
+    auto done = act();
+    news = revision_ != before;
+    return done;
+  }();
+  if (news && news_) news_();
+  return result;
+}
+
+void RoundServer::OnNews(std::function<void()> news) { news_ = std::move(news); }
+
+void RoundServer::CountRevision(bool phase) {
+  ++revision_;
+  if (phase) phase_revision_ = revision_;
+}
+
+uint32_t RoundServer::openers() const {
+  return static_cast<uint32_t>(std::min<uint64_t>(spec().openers, spec().clients));
+}
+
+// What an earlier process left.
+
+absl::Status RoundServer::Restore() {
+  aggregator_.reset();
+  TACET_ASSIGN_OR_RETURN(std::unique_ptr<AttemptBook> book,
+                         AttemptBook::Load(manifest_, options_.kept_rounds, store_, spool_));
+  if (book->Open() != nullptr && book->Open()->phase == protocol::AttemptPhase::kCollecting) {
+    TACET_ASSIGN_OR_RETURN(aggregator_, SumOf(*book));
+  }
+  book_ = std::move(book);
+  CountRevision(true);
+  return absl::OkStatus();
+}
+
+// Adds what has been accepted.
+absl::StatusOr<std::unique_ptr<secagg::Aggregator>> RoundServer::SumOf(
+    const AttemptBook& book) const {
+  const secagg::Attempt& attempt = book.Open()->attempt;
+  const secagg::Terms& terms = manifest_.manifest().terms();
+  auto sum =
+      std::make_unique<secagg::Aggregator>(terms.aggregation(), attempt, terms.min_participants());
+  for (const Gift& accepted : book.GiftsOf(ItemKind::kAccepted)) {
+    TACET_ASSIGN_OR_RETURN(const crypto::Digest digest, DigestFrom(accepted.bytes));
+    const SpoolKey key = SpoolKeyOf({protocol::BulkKind::kUpload, attempt}, accepted.member);
+    TACET_ASSIGN_OR_RETURN(const base::Bytes upload, spool_.Read(key, digest));
+    TACET_RETURN_IF_ERROR(sum->Submit(accepted.member, upload));
+  }
+  return sum;
+}
+
+// What time brings.
+
+absl::Status RoundServer::Tick() {
+  return Locked([this] { return TickLocked(); });
+}
+
+absl::Status RoundServer::TickLocked() {
+  if (!book_->CheckFresh().ok()) TACET_RETURN_IF_ERROR(Restore());
+  if (book_->sweep_is_due()) TACET_RETURN_IF_ERROR(Sweep());
+  if (const AttemptRecord* open = book_->Open(); open != nullptr) {
+    TACET_RETURN_IF_ERROR(BoundDeadline());
+    const bool late = clock_() >= open->deadline;
+    if (open->phase == protocol::AttemptPhase::kOpening) {
+      return late ? Finish(protocol::AttemptPhase::kFailed, kNotOpened) : absl::OkStatus();
+    }
+    const size_t expected = book_->cohort().empty() ? spec().clients : book_->cohort().size();
+    const bool complete = book_->GiftsOf(ItemKind::kAccepted).size() == expected;
+    return complete || late ? CloseCollecting() : absl::OkStatus();
+  }
+  if (draining_ || !stopped_.empty()) return absl::OkStatus();
+  const std::optional<secagg::Attempt> next = NextAttempt();
+  if (!next.has_value()) return absl::OkStatus();
+  if (stopped_ = WhyStop(*next); stopped_.empty()) return BeginAttempt(*next);
+  CountRevision(true);
+  return absl::OkStatus();
+}
+
+absl::Status RoundServer::BoundDeadline() {
+  const bool collecting = book_->Open()->phase == protocol::AttemptPhase::kCollecting;
+  const uint64_t latest =
+      clock_() + (collecting ? options_.collecting_seconds : options_.opening_seconds);
+  if (book_->Open()->deadline <= latest) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(book_->SetDeadline(latest));
+  CountRevision(true);
+  return absl::OkStatus();
+}
+
+std::string RoundServer::WhyStop(const secagg::Attempt& next) const {
+  if (next.round >= spec().rounds) return fmt::format("all {} rounds are done", spec().rounds);
+  if (next.attempt >= spec().attempts_per_round) {
+    return fmt::format("round {} failed in all its {} attempts", next.round, next.attempt);
+  }
+  const size_t begun = book_->attempts().size();
+  if (begun >= manifest_.manifest().attempt_budget()) {
+    return fmt::format("all {} attempts that the agreement allows were begun", begun);
+  }
+  return "";
+}
+
+std::optional<secagg::Attempt> RoundServer::NextAttempt() const {
+  secagg::Attempt next{.manifest_hash = manifest_.manifest().hash(),
+                       .epoch = manifest_.epoch(),
+                       .round = book_->finished()};
+  const std::vector<AttemptRecord>& begun = book_->attempts();
+  if (!begun.empty() && begun.back().attempt.epoch == next.epoch &&
+      begun.back().phase == protocol::AttemptPhase::kFailed) {
+    next.attempt = begun.back().attempt.attempt + 1;
+  }
+  if (next.round == 0) {
+    next.model_digest = spec().initial_model;
+    return next;
+  }
+  if (next.round >= spec().rounds) return next;  // nobody has to say what its model is
+  const std::optional<crypto::Digest> stated = StatedModel();
+  if (!stated.has_value()) return std::nullopt;
+  next.model_digest = *stated;
+  return next;
+}
+
+// The model that most members state, if they are enough.
+std::optional<crypto::Digest> RoundServer::StatedModel() const {
+  std::map<crypto::Digest, size_t> supporters;
+  for (const Gift& gift : book_->GiftsOf(ItemKind::kStatement)) {
+    const absl::StatusOr<protocol::ModelStatement> statement =
+        protocol::ReadModelStatement(gift.bytes, manifest_);
+    if (statement.ok()) ++supporters[statement->model_digest];
+  }
+  const auto most =
+      std::ranges::max_element(supporters, {}, [](const auto& s) { return s.second; });
+  if (most == supporters.end() || most->second < secagg::Majority(openers())) return std::nullopt;
+  return most->first;
+}
+
+absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
+  std::vector<uint64_t> cohort;
+  if (spec().sampling == accounting::Sampling::kFixedSize) {
+    crypto::Random random = crypto::Random::FromEntropy(cohorts_);
+    cohort = agreement::DrawCohort(spec().sampling, spec().clients, spec().cohort, random);
+  }
+  const uint64_t now = clock_();
+  const AttemptRecord record{.attempt = attempt,
+                             .phase = protocol::AttemptPhase::kCollecting,
+                             .begun = now,
+                             .deadline = now + options_.collecting_seconds,
+                             .failure = {}};
+  TACET_RETURN_IF_ERROR(book_->Begin(record, std::move(cohort)));
+  CountRevision(true);
+  TACET_ASSIGN_OR_RETURN(aggregator_, SumOf(*book_));
+  return absl::OkStatus();
+}
+
+absl::Status RoundServer::CloseCollecting() {
+  const size_t accepted = book_->GiftsOf(ItemKind::kAccepted).size();
+  if (accepted < manifest_.manifest().terms().min_participants()) {
+    return Finish(protocol::AttemptPhase::kFailed, kTooFewUploads);
+  }
+  TACET_ASSIGN_OR_RETURN(const base::Bytes closed, aggregator_->Close());
+  // If this fails, the sum is made anew from what was accepted.
+  TACET_RETURN_IF_ERROR(
+      book_->Close(closed, aggregator_->count(), clock_() + options_.opening_seconds));
+  aggregator_.reset();
+  CountRevision(true);
+  return Sweep();  // single uploads are not kept any longer than the sum needs them
+}
+
+absl::Status RoundServer::Finish(protocol::AttemptPhase phase, std::string_view failure) {
+  TACET_RETURN_IF_ERROR(book_->Finish(phase, failure));
+  aggregator_.reset();
+  CountRevision(true);
+  return Sweep();
+}
+
+absl::Status RoundServer::Sweep() {
+  // Nobody but its own giver decides about an object that is on its way; uploads are too late now.
+  std::vector<SpoolKey> arriving;
+  for (const auto& [member, key] : giving_) {
+    if (key.name.kind != protocol::BulkKind::kUpload) arriving.push_back(key);
+  }
+  return book_->Sweep(arriving);
+}
+
+void RoundServer::Drain() {
+  const std::lock_guard lock(mutex_);
+  draining_ = true;
+}
+
+bool RoundServer::Idle() const {
+  const std::lock_guard lock(mutex_);
+  return book_->Open() == nullptr && (draining_ || !stopped_.empty());
+}
+
+// What members ask.
+
+absl::StatusOr<protocol::Announcement> RoundServer::AnnouncementFor(uint64_t member,
+                                                                    uint64_t listed_from,
+                                                                    bool opening) const {
+  const std::lock_guard lock(mutex_);
+  TACET_RETURN_IF_ERROR(book_->CheckFresh());
+  protocol::Announcement announcement{.manifest_hash = manifest_.manifest().hash(),
+                                      .epoch = manifest_.epoch(),
+                                      .revision = opening ? revision_ : phase_revision_,
+                                      .listed = {},
+                                      .current = std::nullopt,
+                                      .finished = book_->finished(),
+                                      .kept = {},
+                                      .stopped = !stopped_.empty()};
+  const std::vector<AttemptRecord>& begun = book_->attempts();
+  const auto first = std::ranges::find(
+      begun, manifest_.epoch(), [](const AttemptRecord& record) { return record.attempt.epoch; });
+  const auto in_epoch = static_cast<uint64_t>(begun.end() - first);
+  announcement.first_listed = std::min(listed_from, in_epoch);
+  for (auto record = first + static_cast<ptrdiff_t>(announcement.first_listed);
+       record != begun.end(); ++record) {
+    announcement.listed.push_back(agreement::NumberOf(record->attempt));
+  }
+  for (const KeptSums& kept : book_->kept()) announcement.kept.push_back(kept.attempt);
+  if (in_epoch == 0) return announcement;
+  const AttemptRecord& last = begun.back();
+  protocol::AnnouncedAttempt current{.attempt = last.attempt,
+                                     .phase = last.phase,
+                                     .invited = protocol::Invited::kNo,
+                                     .deadline = last.deadline,
+                                     .participants = last.participants};
+  if (spec().sampling != accounting::Sampling::kFixedSize) {
+    current.invited = protocol::Invited::kOwnCoin;
+  } else if (std::ranges::binary_search(book_->cohort(), member)) {
+    current.invited = protocol::Invited::kYes;
+  }
+  announcement.current = current;
+  return announcement;
+}
+
+bool RoundServer::IsNews(const protocol::AwaitRequest& request) const {
+  const std::lock_guard lock(mutex_);
+  return request.known_revision != (request.opening ? revision_ : phase_revision_);
+}
+
+absl::Status RoundServer::CheckOpen(const secagg::Attempt& attempt,
+                                    protocol::AttemptPhase phase) const {
+  TACET_RETURN_IF_ERROR(book_->CheckFresh());
+  const AttemptRecord* const open = book_->Open();
+  if (open == nullptr) {
+    return base::FailedPrecondition("round {} attempt {}: no attempt is open", attempt.round,
+                                    attempt.attempt);
+  }
+  TACET_RETURN_IF_ERROR(secagg::CheckAttempt(attempt, open->attempt, "request"));
+  if (open->phase == phase) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "round {} attempt {} is {}", attempt.round, attempt.attempt,
+      phase == protocol::AttemptPhase::kOpening ? "still collecting" : "closed");
+}
+
+absl::Status RoundServer::CheckUpload(uint64_t member,
+                                      const protocol::PutPartRequest& request) const {
+  TACET_RETURN_IF_ERROR(CheckOpen(request.name.attempt, protocol::AttemptPhase::kCollecting));
+  if (!book_->cohort().empty() && !std::ranges::binary_search(book_->cohort(), member)) {
+    return base::PermissionDenied("round {} attempt {}: not one of its participants",
+                                  request.name.attempt.round, request.name.attempt.attempt);
+  }
+  return CheckLength(request, secagg::UploadBytes(manifest_.manifest().terms().aggregation()));
+}
+
+// While the attempt is opening; of a published one also later than the others.
+absl::Status RoundServer::CheckOpenedSum(const protocol::PutPartRequest& request) const {
+  if (!book_->IsPublishedLast(request.name.attempt)) {
+    TACET_RETURN_IF_ERROR(CheckOpen(request.name.attempt, protocol::AttemptPhase::kOpening));
+  }
+  return CheckLength(request, secagg::OpenedSumBytes(manifest_.manifest().terms().aggregation()));
+}
+
+absl::Status RoundServer::CheckCheckpoint(const protocol::PutPartRequest& request) const {
+  const agreement::AttemptNumber beginning = book_->Beginning();
+  if (request.name.attempt.manifest_hash != manifest_.manifest().hash() ||
+      agreement::NumberOf(request.name.attempt) != beginning) {
+    return base::FailedPrecondition(
+        "checkpoint for round {} of epoch {}: round {} of epoch {} comes next",
+        request.name.attempt.round, request.name.attempt.epoch, beginning.round, beginning.epoch);
+  }
+  return CheckLength(request, protocol::SealedCheckpointBytes(spec().dimension));
+}
+
+absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
+    uint64_t member, const protocol::PutPartRequest& request) const {
+  TACET_RETURN_IF_ERROR(book_->CheckFresh());
+  const protocol::BulkName& name = request.name;
+  // Who did not hear that its upload was accepted may ask also after the attempt was closed.
+  const Gift* const upload = book_->Find(ItemKind::kAccepted, member);
+  const AttemptRecord* const open = book_->Open();
+  if (name.kind == protocol::BulkKind::kUpload && upload != nullptr && open != nullptr &&
+      open->attempt == name.attempt && std::ranges::equal(upload->bytes, request.digest)) {
+    return request.total;
+  }
+  size_t most = 0;
+  switch (name.kind) {
+    case protocol::BulkKind::kUpload:
+      TACET_RETURN_IF_ERROR(CheckUpload(member, request));
+      most = spec().clients;
+      break;
+    case protocol::BulkKind::kOpenedSum:
+      TACET_RETURN_IF_ERROR(CheckOpenedSum(request));
+      most = kMostOpenedSums;
+      break;
+    case protocol::BulkKind::kCheckpoint:
+      TACET_RETURN_IF_ERROR(CheckCheckpoint(request));
+      most = openers();
+      break;
+    case protocol::BulkKind::kClosedRound:
+      return base::PermissionDenied("a closed round is the server's to give");
+  }
+  const bool late =
+      name.kind == protocol::BulkKind::kOpenedSum && book_->IsPublishedLast(name.attempt);
+  const Gifts& gifts = late ? book_->kept().back().sums : book_->GiftsOf(ItemKindOf(name.kind));
+  if (const auto given = std::ranges::find(gifts, member, &Gift::member); given != gifts.end()) {
+    if (std::ranges::equal(given->bytes, request.digest)) return request.total;
+    return base::AlreadyExists("round {} attempt {}: another {} of this member was accepted",
+                               name.attempt.round, name.attempt.attempt,
+                               protocol::BulkKindName(name.kind));
+  }
+  if (gifts.size() < most) return std::nullopt;
+  return base::FailedPrecondition("round {} attempt {}: {} of kind {} are enough",
+                                  name.attempt.round, name.attempt.attempt, gifts.size(),
+                                  protocol::BulkKindName(name.kind));
+}
+
+absl::StatusOr<uint64_t> RoundServer::TakePart(uint64_t member,
+                                               const protocol::PutPartRequest& request) {
+  {
+    const std::lock_guard lock(mutex_);
+    TACET_ASSIGN_OR_RETURN(const std::optional<uint64_t> arrived, CheckOffer(member, request));
+    if (arrived.has_value()) return *arrived;
+    if (!giving_.try_emplace(member, SpoolKeyOf(request.name, member)).second) {
+      return base::ResourceExhausted("another part of this member is being taken");
+    }
+  }
+  absl::StatusOr<uint64_t> arrived = TakeNewPart(member, request);
+  const std::lock_guard lock(mutex_);
+  giving_.erase(member);
+  return arrived;
+}
+
+// Without the lock as long as bytes are written: the disk is slower than everything else.
+absl::StatusOr<uint64_t> RoundServer::TakeNewPart(uint64_t member,
+                                                  const protocol::PutPartRequest& request) {
+  const SpoolKey key = SpoolKeyOf(request.name, member);
+  TACET_ASSIGN_OR_RETURN(uint64_t arrived, spool_.Arrived(key, request.digest));
+  const bool known = request.offset <= arrived && request.part.size() <= arrived - request.offset;
+  if (!known) {
+    if (request.offset != arrived || request.part.size() > request.total - arrived) {
+      return base::OutOfRange("{}: {} bytes at {}, {} of {} have arrived",
+                              protocol::BulkKindName(request.name.kind), request.part.size(),
+                              request.offset, arrived, request.total);
+    }
+    TACET_RETURN_IF_ERROR(spool_.Append(key, request.digest, arrived, request.part));
+    arrived += request.part.size();
+  }
+  if (arrived < request.total) return arrived;
+  TACET_ASSIGN_OR_RETURN(const base::Bytes whole, spool_.Complete(key, request.digest));
+  TACET_RETURN_IF_ERROR(Locked([&] { return Accept(member, request, whole); }));
+  return request.total;
+}
+
+absl::Status RoundServer::Accept(uint64_t member, const protocol::PutPartRequest& request,
+                                 std::span<const uint8_t> whole) {
+  // Things may have changed while the bytes were written.
+  TACET_ASSIGN_OR_RETURN(const std::optional<uint64_t> given, CheckOffer(member, request));
+  if (given.has_value()) return absl::OkStatus();
+  // Something may have been swept away with an attempt that ended meanwhile.
+  if (!spool_.ReadPart(SpoolKeyOf(request.name, member), 0, 0).ok()) {
+    return base::Unavailable("{}: it is not kept any more, to be sent again",
+                             protocol::BulkKindName(request.name.kind));
+  }
+  if (request.name.kind == protocol::BulkKind::kOpenedSum) return AcceptOpenedSum(member, request);
+  if (request.name.kind == protocol::BulkKind::kUpload) {
+    TACET_RETURN_IF_ERROR(aggregator_->Submit(member, whole));
+    // A crash before the next line forgets the upload, and its sender sends it again.
+  }
+  return book_->Put(ItemKindOf(request.name.kind), member, request.digest);
+}
+
+absl::Status RoundServer::AcceptOpenedSum(uint64_t member,
+                                          const protocol::PutPartRequest& request) {
+  if (book_->IsPublishedLast(request.name.attempt)) {
+    TACET_RETURN_IF_ERROR(book_->PutLateSum(member, request.digest));
+    CountRevision(true);
+    return absl::OkStatus();
+  }
+  TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kOpenedSum, member, request.digest));
+  return HasMajority(ItemKind::kOpenedSum) ? Finish(protocol::AttemptPhase::kPublished, "")
+                                           : absl::OkStatus();
+}
+
+bool RoundServer::HasMajority(ItemKind kind) const {
+  return book_->GiftsOf(kind).size() >= secagg::Majority(openers());
+}
+
+absl::StatusOr<SpoolKey> RoundServer::FindObject(const protocol::FetchPartRequest& request) const {
+  const protocol::BulkName& name = request.name;
+  const Gifts* gifts = nullptr;
+  switch (name.kind) {
+    case protocol::BulkKind::kUpload:
+      return base::PermissionDenied("single uploads are given to nobody");
+    case protocol::BulkKind::kClosedRound:
+      TACET_RETURN_IF_ERROR(CheckOpen(name.attempt, protocol::AttemptPhase::kOpening));
+      return SpoolKey{.name = name};
+    case protocol::BulkKind::kOpenedSum: {
+      const auto kept = std::ranges::find(book_->kept(), name.attempt, &KeptSums::attempt);
+      if (kept == book_->kept().end()) {
+        return base::NotFound("round {} attempt {}: its sums are not kept", name.attempt.round,
+                              name.attempt.attempt);
+      }
+      gifts = &kept->sums;
+      break;
+    }
+    case protocol::BulkKind::kCheckpoint: {
+      if (name.attempt.manifest_hash != manifest_.manifest().hash() ||
+          agreement::NumberOf(name.attempt) != book_->Beginning()) {
+        return base::NotFound("round {}: its checkpoint is not kept, round {} comes next",
+                              name.attempt.round, book_->finished());
+      }
+      gifts = &book_->GiftsOf(ItemKind::kCheckpoint);
+      break;
+    }
+  }
+  if (request.index >= gifts->size()) {
+    return base::OutOfRange("round {}: there are {} of kind {}", name.attempt.round, gifts->size(),
+                            protocol::BulkKindName(name.kind));
+  }
+  return SpoolKeyOf(name, (*gifts)[request.index].member);
+}
+
+absl::StatusOr<protocol::FetchedPart> RoundServer::PartOf(
+    const protocol::FetchPartRequest& request) const {
+  SpoolKey key;
+  {
+    const std::lock_guard lock(mutex_);
+    TACET_ASSIGN_OR_RETURN(key, FindObject(request));
+  }
+  return spool_.ReadPart(key, request.offset, protocol::kMostPartBytes);
+}
+
+absl::Status RoundServer::TakeVote(uint64_t member, const secagg::Attempt& attempt,
+                                   std::span<const uint8_t> vote) {
+  return Locked([&]() -> absl::Status {
+    TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kOpening));
+    const bool known = book_->Find(ItemKind::kVote, member) != nullptr;
+    TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kVote, member, vote));
+    if (!known) CountRevision(false);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::vector<base::Bytes>> RoundServer::Votes(const secagg::Attempt& attempt) const {
+  const std::lock_guard lock(mutex_);
+  TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kOpening));
+  return BytesOf(ItemKind::kVote);
+}
+
+std::vector<base::Bytes> RoundServer::BytesOf(ItemKind kind) const {
+  std::vector<base::Bytes> all;
+  for (const Gift& gift : book_->GiftsOf(kind)) all.push_back(gift.bytes);
+  return all;
+}
+
+absl::Status RoundServer::TakeRefusal(uint64_t member, const secagg::Attempt& attempt) {
+  return Locked([&]() -> absl::Status {
+    TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kOpening));
+    TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kRefusal, member, {}));
+    return HasMajority(ItemKind::kRefusal) ? Finish(protocol::AttemptPhase::kFailed, kRefused)
+                                           : absl::OkStatus();
+  });
+}
+
+absl::Status RoundServer::TakeStatement(uint64_t member, std::span<const uint8_t> bytes) {
+  TACET_ASSIGN_OR_RETURN(const protocol::ModelStatement statement,
+                         protocol::ReadModelStatement(bytes, manifest_));
+  if (statement.member != member) {
+    return base::PermissionDenied("a statement of member {}, sent by member {}", statement.member,
+                                  member);
+  }
+  return Locked([&]() -> absl::Status {
+    TACET_RETURN_IF_ERROR(book_->CheckFresh());
+    if (statement.round != book_->finished()) {
+      return base::FailedPrecondition("statement about round {}: round {} comes next",
+                                      statement.round, book_->finished());
+    }
+    return book_->Put(ItemKind::kStatement, member, bytes);
+  });
+}
+
+absl::StatusOr<std::vector<base::Bytes>> RoundServer::Statements(uint32_t round) const {
+  const std::lock_guard lock(mutex_);
+  if (round == book_->finished()) return BytesOf(ItemKind::kStatement);
+  return base::NotFound("round {}: statements about it are not kept, round {} comes next", round,
+                        book_->finished());
+}
+
+ServerStatus RoundServer::Status() const {
+  const std::lock_guard lock(mutex_);
+  const std::vector<AttemptRecord>& begun = book_->attempts();
+  ServerStatus status{.last = std::nullopt,
+                      .invited = static_cast<uint32_t>(book_->cohort().size()),
+                      .accepted = static_cast<uint32_t>(book_->GiftsOf(ItemKind::kAccepted).size()),
+                      .finished = book_->finished(),
+                      .attempts = begun.size(),
+                      .draining = draining_,
+                      .stopped = stopped_};
+  status.failed = static_cast<uint64_t>(
+      std::ranges::count(begun, protocol::AttemptPhase::kFailed, &AttemptRecord::phase));
+  if (!begun.empty()) status.last = begun.back();
+  return status;
+}
+
+std::vector<AttemptRecord> RoundServer::Attempts() const {
+  const std::lock_guard lock(mutex_);
+  return book_->attempts();
+}
+
+}  // namespace tacet::server

@@ -1,0 +1,174 @@
+// The server's part of a federation: which attempt is open, what was given to it, when it ends. It
+// holds no key and believes nobody; members check everything that it says.
+#ifndef TACET_SERVER_ROUND_SERVER_H_
+#define TACET_SERVER_ROUND_SERVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/base/bytes.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/crypto/random.h"
+#include "tacet/protocol/announcement.h"
+#include "tacet/protocol/member_request.h"
+#include "tacet/secagg/aggregator.h"
+#include "tacet/server/attempt_state.h"
+#include "tacet/server/server_store.h"
+
+namespace tacet::server {
+
+struct RoundServerOptions {
+  uint64_t collecting_seconds = 600;  // until an attempt closes with what has arrived; > 0
+  uint64_t opening_seconds = 300;     // until openers must have returned the sum; > 0
+  uint32_t kept_rounds = 3;           // whose opened sums can still be fetched; > 0
+};
+
+// Where a server stands, for people and gauges: counts, nobody's name.
+struct ServerStatus {
+  std::optional<AttemptRecord> last;  // the last attempt begun
+  uint32_t invited = 0;               // to it; 0 when members decide by coins
+  uint32_t accepted = 0;              // uploads in its sum so far
+  uint32_t finished = 0;              // rounds published
+  uint64_t attempts = 0;              // ever begun
+  uint64_t failed = 0;                // of them
+  bool draining = false;
+  std::string stopped;  // why no attempt follows any more; empty as long as one may
+};
+
+// One object serves one federation in one epoch. Thread-safe. Everything accepted is in the store
+// before a call returns OK; an object made anew from the same store goes on where the last one was
+// killed.
+//
+// An attempt: collecting (uploads of the cohort, each once) -> opening (the closed round is handed
+// to members; votes and opened sums come back) -> published, or failed at any step: too few uploads
+// at the deadline, a majority of openers refused, no majority in time. A failed attempt is followed
+// by another with a new cohort, as often as the manifest allows; a published one by the next round
+// once as many members as make a majority of openers state the same model. Every attempt begun is
+// announced to every member: ledgers charge it.
+class RoundServer {
+ public:
+  // `manifest`, `store`, `spool` and `cohorts` must outlive it. InvalidArgument for options out of
+  // range; FailedPrecondition when the store belongs to another federation or is ahead of the
+  // manifest's epoch; DataLoss when what it holds contradicts itself.
+  static absl::StatusOr<std::unique_ptr<RoundServer>> Create(
+      const agreement::SignedManifest& manifest, const RoundServerOptions& options,
+      ServerStore& store, Spool& spool, base::UnixClock clock, crypto::Entropy& cohorts);
+  RoundServer(const RoundServer&) = delete;
+  RoundServer& operator=(const RoundServer&) = delete;
+
+  // Lets time pass: deadlines, the next attempt. To be called about every second; Unavailable when
+  // the store failed, to be called again.
+  absl::Status Tick();
+  // Begins no further attempt; what is open goes on.
+  void Drain();
+  // True once nothing is open and no attempt will follow.
+  bool Idle() const;
+
+  // Called after every change of a revision, on the thread that made it and outside of any lock.
+  void OnNews(std::function<void()> news);
+
+  // Unavailable, as everything below, while the store does not work.
+  absl::StatusOr<protocol::Announcement> AnnouncementFor(uint64_t member, uint64_t listed_from,
+                                                         bool opening) const;
+  bool IsNews(const protocol::AwaitRequest& request) const;
+
+  // The next bytes of an object; with the last ones it is checked and accepted. Returns how many
+  // have arrived; bytes that have arrived before change nothing. OutOfRange when `offset` is not
+  // where it goes on; PermissionDenied for an upload of a member that was not invited;
+  // FailedPrecondition for an attempt that is in another phase, a length that is not the agreed
+  // one, when there are enough of it, and as secagg::Aggregator::Submit; AlreadyExists when another
+  // one was accepted from this member; ResourceExhausted while another part of it is being taken.
+  absl::StatusOr<uint64_t> TakePart(uint64_t member, const protocol::PutPartRequest& request);
+  // FailedPrecondition or NotFound when there is no such object now, OutOfRange behind the last.
+  absl::StatusOr<protocol::FetchedPart> PartOf(const protocol::FetchPartRequest& request) const;
+
+  absl::Status TakeVote(uint64_t member, const secagg::Attempt& attempt,
+                        std::span<const uint8_t> vote);
+  absl::StatusOr<std::vector<base::Bytes>> Votes(const secagg::Attempt& attempt) const;
+  absl::Status TakeRefusal(uint64_t member, const secagg::Attempt& attempt);
+  // Of the round that is going on or comes next.
+  absl::Status TakeStatement(uint64_t member, std::span<const uint8_t> statement);
+  absl::StatusOr<std::vector<base::Bytes>> Statements(uint32_t round) const;
+
+  ServerStatus Status() const;
+  std::vector<AttemptRecord> Attempts() const;
+
+ private:
+  RoundServer(const agreement::SignedManifest& manifest, const RoundServerOptions& options,
+              ServerStore& store, Spool& spool, base::UnixClock clock, crypto::Entropy& cohorts);
+
+  // Takes the lock itself, for the last step only.
+  absl::StatusOr<uint64_t> TakeNewPart(uint64_t member, const protocol::PutPartRequest& request);
+  // Runs `act` under the lock, then tells of news when there are any.
+  template <typename Act>
+  auto Locked(Act act);
+
+  // From here on under the lock.
+  absl::Status Restore();
+  // The sum of the open attempt, of what `book` says was accepted.
+  absl::StatusOr<std::unique_ptr<secagg::Aggregator>> SumOf(const AttemptBook& book) const;
+  void CountRevision(bool phase);
+  const agreement::ManifestSpec& spec() const { return manifest_.manifest().spec(); }
+  uint32_t openers() const;
+  // Whether as many gave it as make a majority of openers.
+  bool HasMajority(ItemKind kind) const;
+  absl::Status CheckOpen(const secagg::Attempt& attempt, protocol::AttemptPhase phase) const;
+
+  // Whether `member` may give the object; how many bytes of it have arrived when all have.
+  absl::StatusOr<std::optional<uint64_t>> CheckOffer(uint64_t member,
+                                                     const protocol::PutPartRequest& request) const;
+  absl::Status CheckUpload(uint64_t member, const protocol::PutPartRequest& request) const;
+  absl::Status CheckOpenedSum(const protocol::PutPartRequest& request) const;
+  absl::Status CheckCheckpoint(const protocol::PutPartRequest& request) const;
+  absl::Status Accept(uint64_t member, const protocol::PutPartRequest& request,
+                      std::span<const uint8_t> whole);
+  absl::Status AcceptOpenedSum(uint64_t member, const protocol::PutPartRequest& request);
+  std::vector<base::Bytes> BytesOf(ItemKind kind) const;
+  absl::StatusOr<SpoolKey> FindObject(const protocol::FetchPartRequest& request) const;
+
+  absl::Status TickLocked();
+  // No deadline is further away than its phase may last: it may have been set by a wrong clock.
+  absl::Status BoundDeadline();
+  // The attempt that comes next, as soon as the model that it starts from is known.
+  std::optional<secagg::Attempt> NextAttempt() const;
+  std::optional<crypto::Digest> StatedModel() const;
+  std::string WhyStop(const secagg::Attempt& next) const;
+  absl::Status BeginAttempt(const secagg::Attempt& attempt);
+  absl::Status CloseCollecting();
+  absl::Status Finish(protocol::AttemptPhase phase, std::string_view failure);
+  absl::Status Sweep();
+
+  const agreement::SignedManifest& manifest_;
+  RoundServerOptions options_;
+  ServerStore& store_;
+  Spool& spool_;
+  base::UnixClock clock_;
+  crypto::Entropy& cohorts_;
+  std::function<void()> news_;
+
+  mutable std::mutex mutex_;
+  uint64_t revision_ = 0;        // of everything that an opener waits for
+  uint64_t phase_revision_ = 0;  // its last value that changed a phase
+  bool draining_ = false;
+  std::string stopped_;
+  std::unique_ptr<AttemptBook> book_;               // never null once created
+  std::unique_ptr<secagg::Aggregator> aggregator_;  // while it collects, of what the book accepted
+  std::map<uint64_t, SpoolKey> giving_;             // by member, what a part is being taken of
+};
+
+}  // namespace tacet::server
+
+#endif  // TACET_SERVER_ROUND_SERVER_H_

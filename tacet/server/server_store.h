@@ -1,0 +1,125 @@
+// The ports through which a server keeps what must survive a crash.
+#ifndef TACET_SERVER_SERVER_STORE_H_
+#define TACET_SERVER_SERVER_STORE_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/attempt_number.h"
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/protocol/announcement.h"
+#include "tacet/protocol/member_request.h"
+#include "tacet/secagg/attempt.h"
+
+namespace tacet::server {
+
+// What is kept of an attempt for ever: counts and outcomes, never a cohort.
+struct AttemptRecord {
+  secagg::Attempt attempt;
+  protocol::AttemptPhase phase = protocol::AttemptPhase::kCollecting;
+  uint64_t begun = 0;         // Unix seconds
+  uint64_t deadline = 0;      // of the phase
+  uint32_t participants = 0;  // K', once closed
+  std::string failure;        // a word; empty unless failed
+
+  friend bool operator==(const AttemptRecord&, const AttemptRecord&) = default;
+};
+
+// What members gave to an attempt, or to the beginning of a round (attempt number 0); of large
+// objects, which lie in the spool, the SHA-256. The numbers are part of the schema.
+enum class ItemKind : uint8_t {
+  kAccepted = 1,     // digest of an upload that is in the sum
+  kClosedRound = 2,  // digest; of the server itself (member 0)
+  kVote = 3,
+  kOpenedSum = 4,   // digest
+  kRefusal = 5,     // empty
+  kStatement = 6,   // of the round that begins
+  kCheckpoint = 7,  // digest; of the round that begins
+};
+
+struct Item {
+  ItemKind kind = ItemKind::kAccepted;
+  uint64_t member = 0;
+  base::Bytes bytes;
+
+  friend bool operator==(const Item&, const Item&) = default;
+};
+
+// Facts of one federation. Every call is durable when it returns OK, and happens wholly or not at
+// all: a process killed at any later moment finds it again. Unavailable when the store failed (a
+// full disk, a lost connection): whether the call happened is then known only by reading; the same
+// call may succeed later. Thread-safe.
+class ServerStore {
+ public:
+  virtual ~ServerStore() = default;
+
+  // Makes the store this federation's when it is nobody's; FailedPrecondition when it is
+  // another's. `agreement` is Manifest::agreement().
+  virtual absl::Status Claim(const crypto::Digest& agreement) = 0;
+
+  // All attempts ever begun, in order.
+  virtual absl::StatusOr<std::vector<AttemptRecord>> Attempts() const = 0;
+  // Begins an attempt with its cohort (increasing; empty when members decide). FailedPrecondition
+  // when the last one has not ended; AlreadyExists when its number was begun before.
+  virtual absl::Status Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) = 0;
+  // Of the attempt that has not ended; empty when none is.
+  virtual absl::StatusOr<std::vector<uint64_t>> Cohort() const = 0;
+  // The last attempt's new phase, deadline or count, together with `items` of it.
+  // FailedPrecondition when `record.attempt` is not the last one begun, or has ended.
+  virtual absl::Status Update(const AttemptRecord& record, std::span<const Item> items = {}) = 0;
+  // The same for its end, published or failed: its cohort is forgotten, and its items of the kinds
+  // in `forgotten`. The very same end again is OK.
+  virtual absl::Status Finish(const AttemptRecord& record, std::span<const ItemKind> forgotten) = 0;
+
+  // AlreadyExists when the member gave another item of this kind here; the same again is OK and
+  // changes nothing.
+  virtual absl::Status PutItem(const agreement::AttemptNumber& at, const Item& item) = 0;
+  // All items there, in the order in which they were put.
+  virtual absl::StatusOr<std::vector<Item>> Items(const agreement::AttemptNumber& at) const = 0;
+  // Forgets all items of rounds before `round`.
+  virtual absl::Status ForgetBefore(uint32_t round) = 0;
+};
+
+// Which object: one a member, kind and attempt. The server's own (a closed round) have member 0.
+struct SpoolKey {
+  protocol::BulkName name;
+  uint64_t member = 0;
+
+  friend bool operator==(const SpoolKey&, const SpoolKey&) = default;
+};
+
+// Large objects, on their way in and for as long as they are needed. Calls that change one object
+// are made one at a time; otherwise thread-safe. Unavailable as above.
+class Spool {
+ public:
+  virtual ~Spool() = default;
+
+  // Bytes of the object with this digest that have arrived; 0 for a new one. Another digest than
+  // before begins anew. After a crash they may be fewer than were acknowledged; Complete checks.
+  virtual absl::StatusOr<uint64_t> Arrived(const SpoolKey& key, const crypto::Digest& digest) = 0;
+  // OutOfRange when `offset` is not what Arrived returns. Need not be durable.
+  virtual absl::Status Append(const SpoolKey& key, const crypto::Digest& digest, uint64_t offset,
+                              std::span<const uint8_t> part) = 0;
+  // Makes it durable and returns it whole, also once more. DataLoss unless it has this digest; it
+  // is then forgotten. One that was complete stays until another is complete in its place.
+  virtual absl::StatusOr<base::Bytes> Complete(const SpoolKey& key,
+                                               const crypto::Digest& digest) = 0;
+  // Of one that was completed: all of it, NotFound or DataLoss when it does not have this digest
+  // any more; or at most `most` bytes from `offset` on with its whole length, unchecked.
+  virtual absl::StatusOr<base::Bytes> Read(const SpoolKey& key,
+                                           const crypto::Digest& digest) const = 0;
+  virtual absl::StatusOr<protocol::FetchedPart> ReadPart(const SpoolKey& key, uint64_t offset,
+                                                         size_t most) const = 0;
+  // Everything but `kept`: it is gone when this returns OK.
+  virtual absl::Status KeepOnly(std::span<const SpoolKey> kept) = 0;
+};
+
+}  // namespace tacet::server
+
+#endif  // TACET_SERVER_SERVER_STORE_H_

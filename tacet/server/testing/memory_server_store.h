@@ -1,0 +1,271 @@
+// A server's store and spool in memory, for tests: what survives is what the object holds, so a
+// server that "restarts" is given the same object again.
+#ifndef TACET_SERVER_TESTING_MEMORY_SERVER_STORE_H_
+#define TACET_SERVER_TESTING_MEMORY_SERVER_STORE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "tacet/agreement/attempt_number.h"
+#include "tacet/base/status.h"
+#include "tacet/server/server_store.h"
+#include "tacet/server/server_store_rules.h"
+
+namespace tacet::server {
+
+// Lets calls fail as a full disk or a lost connection would. Thread-safe.
+class InjectedFailure {
+ public:
+  enum class When {
+    kBefore,  // nothing has happened
+    kAfter,   // it has happened, but the answer was lost
+  };
+
+  // After `successes` more calls every call fails, until Heal.
+  void After(uint64_t successes, When when = When::kBefore) {
+    const std::lock_guard lock(mutex_);
+    successes_ = successes;
+    when_ = when;
+  }
+  void Heal() { After(std::numeric_limits<uint64_t>::max()); }
+
+  // Runs `act` as one call.
+  template <typename Act>
+  auto Call(Act act) -> decltype(act()) {
+    const std::lock_guard lock(mutex_);
+    const bool fails = successes_ == 0;
+    if (!fails && successes_ != std::numeric_limits<uint64_t>::max()) --successes_;
+    if (fails && when_ == When::kBefore) return base::Unavailable("the disk is full");
+    auto result = act();
+    if (fails && result.ok()) return base::Unavailable("the connection is lost");
+    return result;
+  }
+
+ private:
+  std::mutex mutex_;
+  uint64_t successes_ = std::numeric_limits<uint64_t>::max();
+  When when_ = When::kBefore;
+};
+
+class MemoryServerStore final : public ServerStore {
+ public:
+  InjectedFailure& failure() { return failure_; }
+
+  absl::Status Claim(const crypto::Digest& agreement) override {
+    return failure_.Call([&]() -> absl::Status {
+      if (owner_.has_value()) return CheckOwner(*owner_, agreement);
+      owner_ = agreement;
+      return absl::OkStatus();
+    });
+  }
+
+  absl::StatusOr<std::vector<AttemptRecord>> Attempts() const override {
+    return failure_.Call([&]() -> absl::StatusOr<std::vector<AttemptRecord>> { return attempts_; });
+  }
+
+  absl::Status Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) override {
+    return failure_.Call([&]() -> absl::Status {
+      const bool begun_before = std::ranges::any_of(attempts_, [&](const AttemptRecord& known) {
+        return agreement::NumberOf(known.attempt) == agreement::NumberOf(record.attempt);
+      });
+      TACET_RETURN_IF_ERROR(CheckBegin(record, Last(), begun_before));
+      attempts_.push_back(record);
+      cohort_.assign(cohort.begin(), cohort.end());
+      return absl::OkStatus();
+    });
+  }
+
+  absl::StatusOr<std::vector<uint64_t>> Cohort() const override {
+    return failure_.Call([&]() -> absl::StatusOr<std::vector<uint64_t>> { return cohort_; });
+  }
+
+  absl::Status Update(const AttemptRecord& record, std::span<const Item> items) override {
+    return failure_.Call([&]() -> absl::Status {
+      TACET_RETURN_IF_ERROR(CheckUpdate(record, Last()));
+      std::vector<Kept> now = items_;
+      for (const Item& item : items) {
+        TACET_RETURN_IF_ERROR(PutInto(now, agreement::NumberOf(record.attempt), item));
+      }
+      attempts_.back() = record;
+      items_ = std::move(now);
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status Finish(const AttemptRecord& record, std::span<const ItemKind> forgotten) override {
+    return failure_.Call([&]() -> absl::Status {
+      TACET_RETURN_IF_ERROR(CheckFinish(record, Last()));
+      attempts_.back() = record;
+      cohort_.clear();
+      const agreement::AttemptNumber number = agreement::NumberOf(record.attempt);
+      std::erase_if(items_, [&](const Kept& kept) {
+        return kept.at == number &&
+               std::find(forgotten.begin(), forgotten.end(), kept.item.kind) != forgotten.end();
+      });
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status PutItem(const agreement::AttemptNumber& at, const Item& item) override {
+    return failure_.Call([&] { return PutInto(items_, at, item); });
+  }
+
+  absl::StatusOr<std::vector<Item>> Items(const agreement::AttemptNumber& at) const override {
+    return failure_.Call([&]() -> absl::StatusOr<std::vector<Item>> {
+      std::vector<Item> found;
+      for (const Kept& kept : items_) {
+        if (kept.at == at) found.push_back(kept.item);
+      }
+      return found;
+    });
+  }
+
+  absl::Status ForgetBefore(uint32_t round) override {
+    return failure_.Call([&]() -> absl::Status {
+      std::erase_if(items_, [&](const Kept& kept) { return kept.at.round < round; });
+      return absl::OkStatus();
+    });
+  }
+
+ private:
+  struct Kept {
+    agreement::AttemptNumber at;
+    Item item;
+  };
+
+  std::optional<AttemptRecord> Last() const {
+    return attempts_.empty() ? std::nullopt : std::optional(attempts_.back());
+  }
+  static absl::Status PutInto(std::vector<Kept>& items, const agreement::AttemptNumber& at,
+                              const Item& item) {
+    for (const Kept& kept : items) {
+      if (kept.at != at || kept.item.kind != item.kind || kept.item.member != item.member) continue;
+      return CheckSameItem(item, kept.item.bytes);
+    }
+    items.push_back({at, item});
+    return absl::OkStatus();
+  }
+
+  mutable InjectedFailure failure_;  // its lock guards everything
+  std::optional<crypto::Digest> owner_;
+  std::vector<AttemptRecord> attempts_;
+  std::vector<uint64_t> cohort_;
+  std::vector<Kept> items_;
+};
+
+class MemorySpool final : public Spool {
+ public:
+  InjectedFailure& failure() { return failure_; }
+
+  absl::StatusOr<uint64_t> Arrived(const SpoolKey& key, const crypto::Digest& digest) override {
+    return failure_.Call([&]() -> absl::StatusOr<uint64_t> { return ArrivedOf(key, digest); });
+  }
+
+  absl::Status Append(const SpoolKey& key, const crypto::Digest& digest, uint64_t offset,
+                      std::span<const uint8_t> part) override {
+    return failure_.Call([&]() -> absl::Status {
+      const uint64_t arrived = ArrivedOf(key, digest);
+      const bool whole = IsWhole(key, digest);
+      if (offset != arrived || (whole && !part.empty())) {
+        return absl::OutOfRangeError(
+            fmt::format("the part begins at byte {}, {} have arrived", offset, arrived));
+      }
+      if (whole) return absl::OkStatus();
+      Object& object = arriving_[SpoolKeyBytes(key)];
+      object.digest = digest;
+      object.bytes.insert(object.bytes.end(), part.begin(), part.end());
+      return absl::OkStatus();
+    });
+  }
+
+  absl::StatusOr<base::Bytes> Complete(const SpoolKey& key, const crypto::Digest& digest) override {
+    return failure_.Call([&]() -> absl::StatusOr<base::Bytes> {
+      if (IsWhole(key, digest)) return whole_.at(SpoolKeyBytes(key)).bytes;
+      Object arrived{digest, {}};
+      if (ArrivedOf(key, digest) > 0) arrived = std::move(arriving_.at(SpoolKeyBytes(key)));
+      arriving_.erase(SpoolKeyBytes(key));
+      if (crypto::Sha256(arrived.bytes) != digest) {
+        return base::DataLoss("the object does not have the announced digest");
+      }
+      return (whole_[SpoolKeyBytes(key)] = std::move(arrived)).bytes;
+    });
+  }
+
+  absl::StatusOr<base::Bytes> Read(const SpoolKey& key,
+                                   const crypto::Digest& digest) const override {
+    return failure_.Call([&]() -> absl::StatusOr<base::Bytes> {
+      TACET_ASSIGN_OR_RETURN(const Object* object, Find(key));
+      if (crypto::Sha256(object->bytes) != digest) {
+        return base::DataLoss("the object does not have the expected digest");
+      }
+      return object->bytes;
+    });
+  }
+
+  absl::StatusOr<protocol::FetchedPart> ReadPart(const SpoolKey& key, uint64_t offset,
+                                                 size_t most) const override {
+    return failure_.Call([&]() -> absl::StatusOr<protocol::FetchedPart> {
+      TACET_ASSIGN_OR_RETURN(const Object* object, Find(key));
+      const std::span<const uint8_t> bytes = object->bytes;
+      if (offset > bytes.size()) {
+        return absl::OutOfRangeError(
+            fmt::format("byte {} of an object of {} bytes", offset, bytes.size()));
+      }
+      const auto rest = bytes.subspan(static_cast<size_t>(offset));
+      const auto part = rest.first(std::min(most, rest.size()));
+      return protocol::FetchedPart{.total = bytes.size(), .part = {part.begin(), part.end()}};
+    });
+  }
+
+  absl::Status KeepOnly(std::span<const SpoolKey> kept) override {
+    return failure_.Call([&]() -> absl::Status {
+      std::vector<base::Bytes> names;
+      for (const SpoolKey& key : kept) names.push_back(SpoolKeyBytes(key));
+      const auto unwanted = [&](const auto& entry) {
+        return std::find(names.begin(), names.end(), entry.first) == names.end();
+      };
+      std::erase_if(arriving_, unwanted);
+      std::erase_if(whole_, unwanted);
+      return absl::OkStatus();
+    });
+  }
+
+ private:
+  struct Object {
+    crypto::Digest digest{};
+    base::Bytes bytes;
+  };
+
+  bool IsWhole(const SpoolKey& key, const crypto::Digest& digest) const {
+    const auto found = whole_.find(SpoolKeyBytes(key));
+    return found != whole_.end() && found->second.digest == digest;
+  }
+  uint64_t ArrivedOf(const SpoolKey& key, const crypto::Digest& digest) {
+    if (IsWhole(key, digest)) return whole_.at(SpoolKeyBytes(key)).bytes.size();
+    const auto found = arriving_.find(SpoolKeyBytes(key));
+    if (found == arriving_.end()) return 0;
+    if (found->second.digest == digest) return found->second.bytes.size();
+    arriving_.erase(found);
+    return 0;
+  }
+  absl::StatusOr<const Object*> Find(const SpoolKey& key) const {
+    const auto found = whole_.find(SpoolKeyBytes(key));
+    if (found == whole_.end()) return base::NotFound("there is no such object");
+    return &found->second;
+  }
+
+  mutable InjectedFailure failure_;  // its lock guards everything
+  std::map<base::Bytes, Object> arriving_;
+  std::map<base::Bytes, Object> whole_;
+};
+
+}  // namespace tacet::server
+
+#endif  // TACET_SERVER_TESTING_MEMORY_SERVER_STORE_H_

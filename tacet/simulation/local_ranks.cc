@@ -1,0 +1,55 @@
+#include "tacet/simulation/local_ranks.h"
+
+#include "tacet/base/status.h"
+
+namespace tacet::simulation {
+
+class LocalRanks::Member final : public RankGroup {
+ public:
+  Member(LocalRanks& ranks, uint32_t rank, uint32_t size)
+      : ranks_(ranks), rank_(rank), size_(size) {}
+
+  uint32_t rank() const override { return rank_; }
+  uint32_t size() const override { return size_; }
+
+  absl::Status Send(uint32_t to, std::span<const uint8_t> bytes) override {
+    const std::lock_guard lock(ranks_.mutex_);
+    if (ranks_.abandoned_) return Gone();
+    ranks_.sent_[{rank_, to}].emplace_back(bytes.begin(), bytes.end());
+    ranks_.changed_.notify_all();
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<base::Bytes> Receive(uint32_t from, size_t max_bytes) override {
+    std::unique_lock lock(ranks_.mutex_);
+    std::deque<base::Bytes>& waiting = ranks_.sent_[{from, rank_}];
+    ranks_.changed_.wait(lock, [&] { return ranks_.abandoned_ || !waiting.empty(); });
+    if (ranks_.abandoned_) return Gone();
+    base::Bytes message = std::move(waiting.front());
+    waiting.pop_front();
+    if (message.size() <= max_bytes) return message;
+    return base::DataLoss("a message of rank {} has {} bytes, at most {} are expected", from,
+                          message.size(), max_bytes);
+  }
+
+ private:
+  static absl::Status Gone() { return absl::UnavailableError("another rank is gone"); }
+
+  LocalRanks& ranks_;
+  uint32_t rank_;
+  uint32_t size_;
+};
+
+LocalRanks::LocalRanks(uint32_t size) {
+  for (uint32_t rank = 0; rank < size; ++rank) {
+    members_.push_back(std::make_unique<Member>(*this, rank, size));
+  }
+}
+
+void LocalRanks::Abandon() {
+  const std::lock_guard lock(mutex_);
+  abandoned_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace tacet::simulation

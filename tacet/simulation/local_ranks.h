@@ -1,0 +1,41 @@
+// Ranks that are threads of one process.
+#ifndef TACET_SIMULATION_LOCAL_RANKS_H_
+#define TACET_SIMULATION_LOCAL_RANKS_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "tacet/simulation/rank_group.h"
+
+namespace tacet::simulation {
+
+class LocalRanks {
+ public:
+  // `size` >= 1 ranks.
+  explicit LocalRanks(uint32_t size);
+
+  // For the thread that plays `rank`; lives as long as this object.
+  RankGroup& rank(uint32_t rank) { return *members_[rank]; }
+
+  // Every call that waits, and every later one, fails as Unavailable: a rank is gone.
+  void Abandon();
+
+ private:
+  class Member;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::pair<uint32_t, uint32_t>, std::deque<base::Bytes>> sent_;  // by (from, to)
+  bool abandoned_ = false;
+  std::vector<std::unique_ptr<RankGroup>> members_;
+};
+
+}  // namespace tacet::simulation
+
+#endif  // TACET_SIMULATION_LOCAL_RANKS_H_

@@ -1,0 +1,186 @@
+// A whole federation in one process: every client is played, every update is really sealed.
+#ifndef TACET_SIMULATION_SIMULATION_H_
+#define TACET_SIMULATION_SIMULATION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/attempt_number.h"
+#include "tacet/agreement/manifest.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/ledger/privacy_ledger.h"
+#include "tacet/simulation/channel.h"
+#include "tacet/simulation/cohort_trainer.h"
+#include "tacet/simulation/opening.h"
+#include "tacet/simulation/rank_group.h"
+#include "tacet/simulation/rank_team.h"
+#include "tacet/simulation/run_store.h"
+#include "tacet/simulation/update_path.h"
+#include "tacet/trainer/learner.h"
+
+namespace tacet::simulation {
+
+// The data that a run spends, as its ledger names it.
+struct SimulatedData {
+  std::string name = "simulation";  // 1 to 255 printable ASCII characters
+  crypto::Digest digest{};          // of the samples, unkeyed: in memory only (data_digest.h)
+};
+
+struct SimulationSpec {
+  // What is agreed; the model's dimension, its digest and the members' keys are filled in, for unit
+  // record or person also an expected_batch of 0: record_rate times all sites' records (persons).
+  agreement::ManifestSpec manifest;
+  int threads = 1;
+  uint32_t evaluate_every = 1;        // rounds; the last one is always evaluated
+  bool weigh_by_samples = false;      // only without noise
+  bool without_quantisation = false;  // only without encryption
+  SimulatedData data;
+  base::UnixClock clock = base::SystemUnixSeconds;
+  // Fixes cohorts, noise and keys too: for tests and debugging, never private.
+  std::optional<uint64_t> insecure_seed;
+};
+
+// Labels of a run that is less than private, in the order of the flags: "insecure-seed",
+// "no-encryption", "no-noise", "no-clip", "no-quantisation". Empty for a real run.
+std::vector<std::string> SimulationLabels(const SimulationSpec& spec);
+
+struct RoundSeconds {
+  // Wall seconds; where threads of one or several ranks work side by side, their sum divided by
+  // their number.
+  double sample = 0, train = 0, seal = 0, add = 0, open = 0, evaluate = 0;
+  double total = 0;  // of the whole round
+};
+
+struct RoundRecord {
+  uint32_t round = 0;             // from 0
+  uint32_t cohort_size = 0;       // K' that were opened
+  uint32_t attempts = 0;          // of this round, all charged
+  uint64_t charged_attempts = 0;  // of all rounds so far
+  // ModelDigest of all parameters after the round; absent where a live site took a later round's
+  // state from others.
+  std::optional<crypto::Digest> model;
+  std::optional<trainer::Evaluation> evaluation;  // after the round
+  // Of ChargedEvent, all attempts so far, by the moments accountant (unit client) or real-order
+  // RDP; infinite without a guarantee.
+  double epsilon = 0;
+  RoundSeconds seconds;
+  uint64_t upload_bytes = 0;
+  uint64_t sum_bytes = 0;
+};
+
+// Why an attempt gave no sum, in a word that names nobody.
+enum class Refusal {
+  kTooFewUploads,  // fewer than K_min arrived
+  kNotOpened,      // the openers found no majority for one sum
+  kOther,
+};
+std::string_view RefusalName(Refusal refusal);  // too-few-uploads, not-opened, other
+absl::StatusOr<Refusal> ParseRefusal(std::string_view name);
+
+// Told about the run as it goes; one call at a time.
+class SimulationObserver {
+ public:
+  virtual ~SimulationObserver() = default;
+
+  // Before the first round of this process; `evaluation` is that of the model it starts with.
+  virtual absl::Status OnStart(const agreement::Manifest& manifest, uint32_t next_round,
+                               const trainer::Evaluation& evaluation) = 0;
+  // After an attempt was charged and gave no sum.
+  virtual absl::Status OnRefused(const BegunAttempt& /*attempt*/, Refusal /*why*/) {
+    return absl::OkStatus();
+  }
+  // After a round was applied and before its checkpoint is saved.
+  virtual absl::Status OnRound(const RoundRecord& record) = 0;
+  // An attempt that failed, or what a member noted in its own log (which this process plays).
+  virtual void OnNote(std::string_view text) = 0;
+  // Asked after every checkpoint but the last: true ends the run there, with nothing begun that
+  // would be charged again.
+  virtual bool StopRequested() { return false; }
+};
+
+struct SimulationResult {
+  std::vector<float> model;
+  trainer::Evaluation evaluation;
+  uint32_t rounds = 0;
+  uint64_t charged_attempts = 0;
+  double epsilon = 0;
+  // Why the run ended before its last round; empty when it did not: the budget would not have held.
+  std::string stopped;
+  // The members' ledger: charges of every federation over this data.
+  accounting::SpentEpsilon ledger;
+  uint64_t ledger_charges = 0;
+};
+
+class Simulation {
+ public:
+  // `learner`, `channel` and `ranks` must outlive the simulation. InvalidArgument for settings that
+  // are out of range or contradict each other.
+  static absl::StatusOr<std::unique_ptr<Simulation>> Create(SimulationSpec spec,
+                                                            const trainer::Learner& learner,
+                                                            Channel& channel,
+                                                            RankGroup& ranks = OneProcess());
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  // Runs from the store's checkpoint, or from the start when it has none, to the last round.
+  // An interrupted round is run again as another attempt, and charged again; with `insecure_seed`
+  // it is repeated exactly. FailedPrecondition when a round fails in all its attempts;
+  // Cancelled when the observer asked for it: another Run goes on from there.
+  //
+  // Under announced-attempts all members' ledgers are equal: the store's one stands for them. Every
+  // attempt is charged to it before anything is sealed. A server's plan that would exceed the
+  // manifest's budget ends the run in time (`stopped`); an attempt that the members' ledger refuses
+  // is ResourceExhausted.
+  //
+  // With several ranks this is rank 0's part, which plans, charges, opens and stores; it returns an
+  // error while other ranks may be at work, and the caller then ends them.
+  absl::StatusOr<SimulationResult> Run(RunStore& store, SimulationObserver& observer);
+
+  // The part of every other rank: trains, seals and adds its share of each cohort until rank 0 is
+  // done. Results do not depend on how many ranks there are. An error ends the run for all.
+  absl::Status Assist();
+
+  const agreement::Manifest& manifest() const { return manifest_; }
+
+ private:
+  struct State;
+
+  Simulation(SimulationSpec spec, agreement::Manifest manifest, MemberKeys keys,
+             std::vector<float> initial, EntropyFactory entropy, const trainer::Learner& learner,
+             Channel& channel, RankGroup& ranks);
+
+  absl::Status OpenLedger(State& state);
+  absl::Status SayWhatFits(State& state) const;
+  absl::StatusOr<State> Restore(RunStore& store, SimulationObserver& observer);
+  absl::StatusOr<RoundRecord> RunRound(State& state);
+  absl::StatusOr<Average> RunAttempt(State& state, uint32_t attempt, RoundRecord& record);
+  absl::Status PlanAttempt(State& state, const agreement::AttemptNumber& number) const;
+  // Gives the updates of the cohort to `path`, on all ranks.
+  absl::StatusOr<RankReport> TrainCohort(State& state, const secagg::Attempt& attempt,
+                                         const DrawnCohort& cohort, UpdatePath& path);
+  absl::StatusOr<CohortTrainer> NewTrainer() const;
+  absl::StatusOr<std::unique_ptr<UpdatePath>> NewPath(const secagg::Attempt& attempt,
+                                                      const MemberLog& log) const;
+
+  SimulationSpec spec_;
+  agreement::Manifest manifest_;
+  MemberKeys keys_;
+  std::vector<float> initial_model_;
+  EntropyFactory entropy_;
+  const trainer::Learner& learner_;
+  Channel& channel_;
+  RankGroup& ranks_;
+  RankLeader leader_;
+};
+
+}  // namespace tacet::simulation
+
+#endif  // TACET_SIMULATION_SIMULATION_H_

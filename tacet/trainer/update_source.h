@@ -1,0 +1,28 @@
+// The port through which a member gets what it contributes to an attempt: whoever trains.
+#ifndef TACET_TRAINER_UPDATE_SOURCE_H_
+#define TACET_TRAINER_UPDATE_SOURCE_H_
+
+#include <span>
+
+#include "absl/status/status.h"
+
+#include "tacet/secagg/attempt.h"
+
+namespace tacet::trainer {
+
+class UpdateSource {
+ public:
+  virtual ~UpdateSource() = default;
+
+  // Writes what this site contributes, neither clipped (but for unit record or person, where each
+  // unit's part is) nor noised: new parameters minus `model`, or the sum over its units. Both have
+  // the model's dimension. Cancelled: this site was asked to end, and trains again when it comes
+  // back. After any other error zeros are sealed: whether something is sent must not depend on
+  // data.
+  virtual absl::Status Update(const secagg::Attempt& attempt, std::span<const float> model,
+                              std::span<float> update) = 0;
+};
+
+}  // namespace tacet::trainer
+
+#endif  // TACET_TRAINER_UPDATE_SOURCE_H_

@@ -1,0 +1,348 @@
+// A live federation in one process: a real server, real members, and between them wires at which
+// everything can be cut or altered.
+#ifndef TESTS_LIVE_LIVE_FEDERATION_H_
+#define TESTS_LIVE_LIVE_FEDERATION_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/ledger/testing/memory_ledger.h"
+#include "tacet/member/member_session.h"
+#include "tacet/member/testing/memory_site_state.h"
+#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/server/request_handler.h"
+#include "tacet/server/round_server.h"
+#include "tacet/server/testing/memory_server_store.h"
+
+namespace tacet::live::testing {
+
+// Without noise and with fine quantisation, so that an average can be told from the updates.
+inline agreement::ManifestSpec ExactAgreement() {
+  agreement::ManifestSpec spec = protocol::testing::SmallAgreement();
+  spec.noise_stddev = 0;
+  spec.without_noise = true;
+  spec.scale = 1e-6;
+  return spec;
+}
+
+class NoObserver final : public server::RequestObserver {
+ public:
+  void OnRequest(std::string_view, const absl::Status&, size_t, size_t) override {}
+};
+
+// One member's way to the server. What it alters stands for a server, or a proxy, that lies.
+class TestWire final : public protocol::Wire {
+ public:
+  using Handle = std::function<absl::StatusOr<base::Bytes>(std::span<const uint8_t>)>;
+  TestWire(const agreement::SignedManifest& manifest, base::UnixClock clock, Handle handle)
+      : manifest_(manifest), clock_(std::move(clock)), handle_(std::move(handle)) {}
+
+  absl::StatusOr<base::Bytes> Call(std::span<const uint8_t> request, uint32_t) override {
+    const protocol::RequestBody body =
+        protocol::testing::ValueOf(protocol::ReadMemberRequest(request, manifest_, clock_())).body;
+    const int call = calls++;
+    if (cut || call == lose_request) return base::Unavailable("the wire is cut");
+    if (watch) watch(body);
+    absl::StatusOr<base::Bytes> answer = handle_(request);
+    if (call == lose_answer) return base::Unavailable("the wire is cut");
+    if (lie) answer = lie(body, std::move(answer));
+    return answer;
+  }
+  void Stop() override { cut = true; }
+
+  bool cut = false;
+  int calls = 0;
+  int lose_request = -1;  // counted from 0
+  int lose_answer = -1;
+  std::function<void(const protocol::RequestBody&)> watch;
+  std::function<absl::StatusOr<base::Bytes>(const protocol::RequestBody&,
+                                            absl::StatusOr<base::Bytes>)>
+      lie;
+
+ private:
+  const agreement::SignedManifest& manifest_;
+  base::UnixClock clock_;
+  Handle handle_;
+};
+
+// The same contribution whenever it is asked for.
+class FixedUpdates final : public trainer::UpdateSource {
+ public:
+  explicit FixedUpdates(uint64_t member) : member_(member) {}
+
+  static float Value(uint64_t member, uint32_t round, size_t i) {
+    return 0.01F * static_cast<float>(member + 1) - 0.002F * static_cast<float>(round) +
+           0.0005F * static_cast<float>(i % 3);
+  }
+  absl::Status Update(const secagg::Attempt& attempt, std::span<const float>,
+                      std::span<float> update) override {
+    ++asked;
+    if (stopped) return absl::CancelledError("stopped");
+    if (!fail.empty()) return base::Unavailable("{}", fail);
+    for (size_t i = 0; i < update.size(); ++i) update[i] = Value(member_, attempt.round, i);
+    if (not_finite) update[0] = NAN;
+    return absl::OkStatus();
+  }
+
+  int asked = 0;
+  bool stopped = false;
+  std::string fail;
+  bool not_finite = false;
+
+ private:
+  uint64_t member_;
+};
+
+class LiveFederation {
+ public:
+  // What a member is outside of its session.
+  struct Site {
+    Site(uint64_t member, LiveFederation& all, const ledger::LedgerHeader& header)
+        : number(member),
+          wire(
+              all.members.manifest(), [&all] { return all.now; },
+              [&all](std::span<const uint8_t> request) { return all.Answer(request); }),
+          remote(all.members.manifest(), member, all.members.site(member).signing, wire,
+                 [&all] { return all.now; }),
+          updates(member),
+          memory_ledger(ledger::testing::NewMemoryLedger(header)),
+          entropy(1, fmt::format("site {}", member)) {}
+
+    uint64_t number;
+    TestWire wire;
+    member::RemoteServer remote;
+    member::testing::MemorySiteState state;
+    member::testing::MemoryNodeLog log;
+    FixedUpdates updates;
+    ledger::testing::MemoryLedger memory_ledger;
+    std::unique_ptr<ledger::ClientLedger> ledger;
+    crypto::InsecureSeededEntropy entropy;
+    std::unique_ptr<member::MemberSession> session;
+    absl::Status last;  // of Step
+    bool away = false;
+    bool done = false;
+    // Everything of which a member may say one thing only, as it reached the server.
+    std::map<std::string, std::set<crypto::Digest>> said;
+  };
+
+  explicit LiveFederation(agreement::ManifestSpec agreement = ExactAgreement(),
+                          uint32_t kept_rounds = 3)
+      : members(std::move(agreement)) {
+    options.kept_rounds = kept_rounds;
+    RestartServer();
+    ledger::LedgerHeader header;
+    header.data_set = "ward 3";
+    for (uint64_t number = 0; number < members.manifest().members().size(); ++number) {
+      sites.push_back(std::make_unique<Site>(number, *this, header));
+      Site& site = *sites.back();
+      site.wire.watch = [this, &site](const protocol::RequestBody& body) { Watch(site, body); };
+      Restart(site);
+    }
+  }
+
+  void RestartServer() {
+    handler.reset();
+    server.reset();
+    server = protocol::testing::ValueOf(server::RoundServer::Create(
+        members.manifest(), options, store, spool, [this] { return now; }, cohorts));
+    handler = std::make_unique<server::RequestHandler>(members.manifest(), *server, limits,
+                                                       observer, [this] { return now; });
+  }
+
+  // A new process at the same site.
+  void Restart(Site& site) {
+    site.session.reset();
+    site.ledger = protocol::testing::ValueOf(ledger::ClientLedger::Create(
+        protocol::testing::ValueOf(ledger::testing::OpenMemoryLedger(site.memory_ledger)),
+        [this] { return now; }));
+    site.session = protocol::testing::ValueOf(
+        member::MemberSession::Create({.manifest = members.manifest(),
+                                       .member = site.number,
+                                       .signing_key = members.site(site.number).signing,
+                                       .epoch_key = members.epoch_key(),
+                                       .server = site.remote,
+                                       .state = site.state,
+                                       .updates = site.updates,
+                                       .log = site.log,
+                                       .ledger = *site.ledger,
+                                       .entropy = site.entropy,
+                                       .clock = [this] { return now; }},
+                                      std::vector<float>(protocol::testing::kSmallDimension)));
+  }
+
+  void Tick(uint64_t seconds) {
+    now += seconds;
+    const absl::Status ticked = server->Tick();
+    EXPECT_TRUE(ticked.ok()) << ticked;
+  }
+  // One step of everybody who is there; a site whose step fails is restarted, or goes on.
+  void Steps() {
+    for (auto& site : sites) {
+      if (site->away) continue;
+      const auto progress = site->session->Step();
+      site->last = progress.status();
+      site->done = progress.ok() && *progress == member::MemberSession::Progress::kDone;
+      if (!progress.ok() && restarts) Restart(*site);
+    }
+  }
+  void Turn(uint64_t seconds = 1) {
+    Tick(seconds);
+    Steps();
+  }
+
+  // After each of many turns every member is a new process.
+  void RunInNewProcesses() {
+    for (int turn = 0; turn < 60; ++turn) {
+      Turn(5);
+      for (auto& site : sites) Restart(*site);
+    }
+  }
+
+  // Until everybody who is there is done; fewer turns than `most`, or it has failed.
+  void Run(int most = 200) {
+    const auto rests = [](const auto& site) { return site->away || site->done; };
+    int turn = 0;
+    do {
+      Turn(5);
+    } while (!std::ranges::all_of(sites, rests) && ++turn < most);
+    for (const auto& site : sites) {
+      EXPECT_TRUE(rests(site)) << site->number << ": " << site->last;
+    }
+  }
+  // Until `condition`, which must come true, after the server's or the members' part of a turn.
+  void RunUntil(const std::function<bool()>& condition, uint64_t seconds = 5) {
+    for (int turn = 0; turn < 200; ++turn) {
+      Tick(seconds);
+      if (condition()) return;
+      Steps();
+      if (condition()) return;
+    }
+    ADD_FAILURE() << "it never came true";
+  }
+
+  Site& site(uint64_t number) { return *sites[number]; }
+  // The last attempt begun.
+  secagg::Attempt Current() const { return server->Status().last->attempt; }
+  bool IsAt(protocol::AttemptPhase phase) const {
+    return server->Status().last.has_value() && server->Status().last->phase == phase;
+  }
+  bool IsInvited(uint64_t number) const {
+    return protocol::testing::ValueOf(server->AnnouncementFor(number, 0, false)).current->invited ==
+           protocol::Invited::kYes;
+  }
+
+  // What the federation's model is if the uploads that the server took are its sums, with the data
+  // of those who gave them.
+  std::vector<double> Expected(uint32_t rounds) {
+    std::vector<double> model(protocol::testing::kSmallDimension);
+    for (uint32_t round = 0; round < rounds; ++round) {
+      auto divisor = static_cast<double>(published.at(round).size());
+      const agreement::ManifestSpec& spec = members.manifest().manifest().spec();
+      if (spec.cover_uploads) divisor *= spec.cohort / static_cast<double>(spec.clients);
+      for (size_t i = 0; i < model.size(); ++i) {
+        double sum = 0;
+        for (const uint64_t member : given[round]) sum += FixedUpdates::Value(member, round, i);
+        model[i] += sum / divisor;
+      }
+    }
+    return model;
+  }
+
+  // All of `numbers` have the model of the plain averages; 3e-3 is beyond six standard deviations
+  // of what quantisation adds in three rounds, and a cohort of others is off by more.
+  void ExpectModels(uint32_t rounds, const std::vector<uint64_t>& numbers) {
+    const std::vector<double> expected = Expected(rounds);
+    for (const uint64_t number : numbers) {
+      const member::MemberSession& session = *site(number).session;
+      EXPECT_EQ(session.next_round(), rounds) << number;
+      EXPECT_EQ(session.model(), site(numbers.front()).session->model()) << number;
+      for (size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_NEAR(session.model()[i], expected[i], 3e-3) << number << ", " << i;
+      }
+    }
+  }
+  void ExpectNobodySpokeTwice() {
+    for (const auto& site : sites) {
+      for (const auto& [what, digests] : site->said) {
+        EXPECT_EQ(digests.size(), 1u) << "member " << site->number << ": " << what;
+      }
+    }
+  }
+  void ExpectNoAlarms() {
+    for (const auto& site : sites) {
+      for (const member::NodeEvent& event : site->log.events()) {
+        EXPECT_NE(event.kind, member::NodeEventKind::kAlarm)
+            << site->number << ": " << event.what << ": " << event.text;
+      }
+    }
+  }
+
+  absl::StatusOr<base::Bytes> Answer(std::span<const uint8_t> request) {
+    auto answer = handler->Handle(request, std::nullopt);
+    TACET_RETURN_IF_ERROR(answer.status());
+    if (const auto* waiting = std::get_if<server::Waiting>(&*answer))
+      return handler->Answer(*waiting);
+    return std::get<base::Bytes>(*std::move(answer));
+  }
+
+  // What `site` says, and who is in which round: an upload is taken when its last part arrives.
+  void Watch(Site& site, const protocol::RequestBody& body) {
+    const auto note = [&](std::string_view what, const secagg::Attempt& attempt,
+                          const crypto::Digest& digest) {
+      site.said[fmt::format("{} {}/{}", what, attempt.round, attempt.attempt)].insert(digest);
+    };
+    if (const auto* put = std::get_if<protocol::PutPartRequest>(&body)) {
+      // Sealed anew by every process.
+      if (put->name.kind == protocol::BulkKind::kCheckpoint && restarts) return;
+      note(protocol::BulkKindName(put->name.kind), put->name.attempt, put->digest);
+      if (put->name.kind == protocol::BulkKind::kUpload) {
+        published[put->name.attempt.round].insert(site.number);
+        const member::MemberMemory memory = protocol::testing::ValueOf(
+            member::ReadMemberMemory(protocol::testing::ValueOf(site.state.LoadMemory())));
+        if (memory.participation == member::Participation::kYes) {
+          given[put->name.attempt.round].insert(site.number);
+        }
+      }
+    } else if (const auto* vote = std::get_if<protocol::PutVoteRequest>(&body)) {
+      note("vote", vote->attempt, crypto::Sha256(vote->vote));
+    }
+  }
+
+  bool restarts = true;
+  uint64_t now = 1'755'000'000;
+  protocol::testing::SmallFederation members;
+  server::RoundServerOptions options{
+      .collecting_seconds = 100, .opening_seconds = 50, .kept_rounds = 3};
+  server::MemoryServerStore store;
+  server::MemorySpool spool;
+  crypto::InsecureSeededEntropy cohorts{3, "cohorts"};
+  NoObserver observer;
+  server::RequestLimits limits{
+      {.requests_a_second = 1e9, .burst = 1e9, .bytes_a_second = 1e12, .burst_bytes = 1e12},
+      5,
+      [this] { return static_cast<double>(now); }};
+  std::unique_ptr<server::RoundServer> server;
+  std::unique_ptr<server::RequestHandler> handler;
+  std::vector<std::unique_ptr<Site>> sites;
+  // Who uploaded, by round: the cohort as long as every round needs one attempt.
+  std::map<uint32_t, std::set<uint64_t>> published;
+  std::map<uint32_t, std::set<uint64_t>> given;  // of them, whose data are in their uploads
+};
+
+}  // namespace tacet::live::testing
+
+#endif  // TESTS_LIVE_LIVE_FEDERATION_H_

@@ -1,0 +1,243 @@
+#include "tacet/protocol/member_request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/status.h"
+#include "tacet/protocol/attestation.h"
+#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/server/request_handler.h"
+#include "tacet/server/testing/memory_server_store.h"
+
+namespace tacet::live {
+namespace {
+
+using protocol::testing::SmallAgreement;
+using protocol::testing::SmallFederation;
+using protocol::testing::ValueOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kNow = 1'755'000'000;
+
+const SmallFederation& Members() {
+  static const auto& members = *new SmallFederation;
+  return members;
+}
+
+secagg::Attempt SomeAttempt() {
+  secagg::Attempt attempt{.epoch = 1, .round = 2, .attempt = 3};
+  attempt.manifest_hash.fill(4);
+  attempt.model_digest.fill(5);
+  return attempt;
+}
+
+std::vector<protocol::RequestBody> AllBodies() {
+  protocol::PutPartRequest part{.name = {protocol::BulkKind::kCheckpoint, SomeAttempt()},
+                                .total = 100,
+                                .offset = 40,
+                                .part = base::Bytes(60, 6)};
+  part.digest.fill(7);
+  return {protocol::AwaitRequest{.known_revision = 8, .listed_from = 9, .opening = true},
+          part,
+          protocol::FetchPartRequest{
+              .name = {protocol::BulkKind::kOpenedSum, SomeAttempt()}, .index = 10, .offset = 11},
+          protocol::PutVoteRequest{.attempt = SomeAttempt(), .vote = base::Bytes(12, 13)},
+          protocol::FetchVotesRequest{.attempt = SomeAttempt()},
+          protocol::PutRefusalRequest{.attempt = SomeAttempt()},
+          protocol::PutStatementRequest{.statement = base::Bytes(14, 15)},
+          protocol::FetchStatementsRequest{.round = 16}};
+}
+
+base::Bytes Written(protocol::RequestBody body, uint64_t member = 2, uint64_t time = kNow) {
+  return protocol::WriteMemberRequest({.member = member, .time = time, .body = std::move(body)},
+                                      Members().manifest(), Members().site(member).signing);
+}
+
+TEST(MemberRequestTest, EveryKindIsReadAsItWasWritten) {
+  size_t kind = 0;
+  for (const protocol::RequestBody& body : AllBodies()) {
+    const base::Bytes bytes = Written(body);
+    const auto read = protocol::ReadMemberRequest(bytes, Members().manifest(), kNow);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->member, 2u);
+    EXPECT_EQ(read->time, kNow);
+    EXPECT_EQ(read->body.index(), kind++);
+    EXPECT_EQ(protocol::WriteMemberRequest(*read, Members().manifest(), Members().site(2).signing),
+              bytes);
+  }
+  EXPECT_EQ(kind, protocol::kRequestKinds);
+}
+
+TEST(MemberRequestTest, EveryCutAndEveryFlippedByteIsRefused) {
+  for (const protocol::RequestBody& body : AllBodies()) {
+    const base::Bytes bytes = Written(body);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      EXPECT_FALSE(
+          protocol::ReadMemberRequest(std::span(bytes).first(i), Members().manifest(), kNow).ok());
+      base::Bytes flipped = bytes;
+      flipped[i] ^= 0x10;
+      EXPECT_FALSE(protocol::ReadMemberRequest(flipped, Members().manifest(), kNow).ok()) << i;
+    }
+  }
+}
+
+TEST(MemberRequestTest, OnlyTheMemberItselfSpeaksInItsName) {
+  const protocol::MemberRequest request{
+      .member = 2, .time = kNow, .body = protocol::AwaitRequest{}};
+  const auto forged = protocol::ReadMemberRequest(
+      protocol::WriteMemberRequest(request, Members().manifest(), Members().site(1).signing),
+      Members().manifest(), kNow);
+  EXPECT_EQ(forged.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(base::Message(forged.status()), HasSubstr("member 2 did not sign it"));
+  const protocol::MemberRequest nobody{.member = 5, .time = kNow, .body = protocol::AwaitRequest{}};
+  const auto unknown = protocol::ReadMemberRequest(
+      protocol::WriteMemberRequest(nobody, Members().manifest(), Members().site(1).signing),
+      Members().manifest(), kNow);
+  EXPECT_EQ(unknown.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(base::Message(unknown.status()), HasSubstr("there is no member 5"));
+}
+
+TEST(MemberRequestTest, OtherEpochsAndFederationsAreRefused) {
+  agreement::ManifestSpec other = SmallAgreement();
+  other.rounds = 4;
+  for (const auto& members : {std::make_unique<SmallFederation>(SmallAgreement(), 5, 1),
+                              std::make_unique<SmallFederation>(other)}) {
+    const auto read =
+        protocol::ReadMemberRequest(Written(protocol::AwaitRequest{}), members->manifest(), kNow);
+    EXPECT_EQ(read.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(base::Message(read.status()), HasSubstr("this federation is in epoch"));
+  }
+}
+
+TEST(MemberRequestTest, ClocksMayDifferByTenMinutes) {
+  const base::Bytes bytes = Written(protocol::AwaitRequest{});
+  for (const uint64_t now : {kNow - 600, kNow + 600}) {
+    EXPECT_TRUE(protocol::ReadMemberRequest(bytes, Members().manifest(), now).ok());
+  }
+  for (const uint64_t now : {kNow - 601, kNow + 601, uint64_t{0}, ~uint64_t{0}}) {
+    const auto read = protocol::ReadMemberRequest(bytes, Members().manifest(), now);
+    EXPECT_EQ(read.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(base::Message(read.status()), HasSubstr(fmt::format("it is {} here", now)));
+  }
+}
+
+TEST(MemberRequestTest, AnswersAreReadAsTheyWereWritten) {
+  const base::Bytes part(5, 3);
+  const auto fetched = protocol::ReadFetchedPart(protocol::WriteFetchedPart(900, part));
+  ASSERT_TRUE(fetched.ok());
+  EXPECT_EQ(fetched->total, 900u);
+  EXPECT_EQ(fetched->part, part);
+  EXPECT_EQ(*protocol::ReadArrived(protocol::WriteArrived(77)), 77u);
+  const std::vector<base::Bytes> blobs = {part, {}, base::Bytes(2, 1)};
+  EXPECT_EQ(*protocol::ReadBlobs(protocol::WriteBlobs(blobs)), blobs);
+  base::Bytes many(4, 0xFF);
+  EXPECT_EQ(protocol::ReadBlobs(many).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(ModelStatementTest, IsReadAsItWasSigned) {
+  crypto::Digest digest;
+  digest.fill(3);
+  const base::Bytes bytes = Members().Statement(4, 7, digest);
+  const auto read = protocol::ReadModelStatement(bytes, Members().manifest());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, (protocol::ModelStatement{
+                       .member = 4, .round = 7, .model_digest = digest, .state_digest = {}}));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    base::Bytes flipped = bytes;
+    flipped[i] ^= 1;
+    EXPECT_FALSE(protocol::ReadModelStatement(flipped, Members().manifest()).ok()) << i;
+    EXPECT_FALSE(protocol::ReadModelStatement(std::span(bytes).first(i), Members().manifest()).ok())
+        << i;
+  }
+  const SmallFederation later(SmallAgreement(), 5, 1);
+  EXPECT_EQ(protocol::ReadModelStatement(bytes, later.manifest()).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(ModelStatementTest, TheStateIsModelAndVelocity) {
+  const protocol::Checkpoint checkpoint{.model = {1, 2}, .velocity = {3, 4}};
+  protocol::Checkpoint other = checkpoint;
+  other.velocity[1] = 5;
+  EXPECT_NE(protocol::StateDigest(checkpoint), protocol::StateDigest(other));
+  other = checkpoint;
+  other.model[0] = 5;
+  EXPECT_NE(protocol::StateDigest(checkpoint), protocol::StateDigest(other));
+}
+
+struct Seen {
+  std::string kind;
+  absl::StatusCode code;
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+class RequestHandlerTest : public ::testing::Test, protected server::RequestObserver {
+ protected:
+  void OnRequest(std::string_view kind, const absl::Status& status, size_t, size_t) override {
+    seen_.push_back({std::string(kind), status.code()});
+  }
+  absl::StatusOr<std::variant<base::Bytes, server::Waiting>> Handle(
+      protocol::RequestBody body, std::optional<std::string_view> certificate_name = "site-2") {
+    return handler_.Handle(Written(std::move(body)), certificate_name);
+  }
+
+  std::vector<Seen> seen_;
+  server::MemoryServerStore store_;
+  server::MemorySpool spool_;
+  crypto::InsecureSeededEntropy cohorts_{3, "cohorts"};
+  double seconds_ = 0;
+  std::unique_ptr<server::RoundServer> server_ = ValueOf(server::RoundServer::Create(
+      Members().manifest(), {}, store_, spool_, [] { return kNow; }, cohorts_));
+  server::RequestLimits limits_{
+      {.requests_a_second = 1, .burst = 5}, 5, [this] { return seconds_; }};
+  server::RequestHandler handler_{Members().manifest(), *server_, limits_, *this,
+                                  [] { return kNow; }};
+};
+
+TEST_F(RequestHandlerTest, AnAwaitWaitsUntilThereAreNews) {
+  const auto now = Handle(protocol::AwaitRequest{});
+  ASSERT_TRUE(now.ok()) << now.status();
+  const auto announcement = protocol::ReadAnnouncement(std::get<base::Bytes>(*now));
+  ASSERT_TRUE(announcement.ok());
+  const auto later = Handle(protocol::AwaitRequest{.known_revision = announcement->revision});
+  ASSERT_TRUE(later.ok());
+  const auto& waiting = std::get<server::Waiting>(*later);
+  EXPECT_FALSE(handler_.IsNews(waiting));
+  ASSERT_TRUE(server_->Tick().ok());
+  EXPECT_TRUE(handler_.IsNews(waiting));
+  const auto answer = protocol::ReadAnnouncement(*handler_.Answer(waiting));
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->current->phase, protocol::AttemptPhase::kCollecting);
+  EXPECT_THAT(seen_, ElementsAre(Seen{"await", absl::StatusCode::kOk},
+                                 Seen{"await", absl::StatusCode::kOk}));
+}
+
+TEST_F(RequestHandlerTest, ACertificateOfAnotherNameIsRefused) {
+  const auto posing = Handle(protocol::AwaitRequest{}, "site-3");
+  EXPECT_EQ(posing.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(base::Message(posing.status()),
+              HasSubstr("signed by site-2, sent under the certificate of site-3"));
+  EXPECT_TRUE(Handle(protocol::AwaitRequest{}, std::nullopt).ok());
+  EXPECT_EQ(seen_[0], (Seen{"unreadable", absl::StatusCode::kPermissionDenied}));
+}
+
+TEST_F(RequestHandlerTest, AMemberThatAsksTooMuchWaits) {
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(Handle(protocol::AwaitRequest{}).ok());
+  const auto refused = Handle(protocol::AwaitRequest{});
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(base::Message(refused.status()), HasSubstr("again in 1.0 s"));
+  EXPECT_TRUE(
+      handler_.Handle(Written(protocol::AwaitRequest{}, 3), "site-3").ok());  // others do not
+  seconds_ += 1;
+  EXPECT_TRUE(Handle(protocol::AwaitRequest{}).ok());
+}
+
+TEST_F(RequestHandlerTest, ErrorsOfTheServerReachTheSender) {
+  const auto vote = Handle(protocol::PutVoteRequest{.attempt = SomeAttempt(), .vote = {}});
+  EXPECT_EQ(vote.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(vote.status()), HasSubstr("no attempt is open"));
+  EXPECT_EQ(seen_.back(), (Seen{"put-vote", absl::StatusCode::kFailedPrecondition}));
+}
+
+}  // namespace
+}  // namespace tacet::live

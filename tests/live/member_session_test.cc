@@ -1,0 +1,358 @@
+// Members of a live federation whose server is honest, and may be slow, away or full.
+#include "tacet/member/member_session.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/member/attestors.h"
+#include "tests/live/live_federation.h"
+
+namespace tacet::live {
+namespace {
+
+using protocol::testing::kSmallDimension;
+using protocol::testing::ValueOf;
+using testing::ExactAgreement;
+using testing::FixedUpdates;
+using ::testing::HasSubstr;
+using testing::LiveFederation;
+
+const std::vector<uint64_t> kAll = {0, 1, 2, 3, 4};
+
+TEST(MemberSessionTest, AFederationReachesTheAverageOfItsCohorts) {
+  LiveFederation live;
+  live.Run();
+  live.ExpectModels(3, kAll);
+  live.ExpectNoAlarms();
+  live.ExpectNobodySpokeTwice();
+  for (const auto& cohort : live.published) EXPECT_EQ(cohort.second.size(), 3u);
+  for (const auto& site : live.sites) {
+    EXPECT_EQ(site->ledger->entries().size(), 3u);  // every attempt, in it or not
+    EXPECT_EQ(site->log.Count(member::NodeEventKind::kApplied, "sum"), 3u);
+  }
+  EXPECT_EQ(live.server->Status().attempts, 3u);
+}
+
+// Every request of one member is lost, or its answer, and the member is started anew from what it
+// kept: nobody notices.
+TEST(MemberSessionTest, ARestartAtEveryRequestChangesNothing) {
+  for (const uint64_t number : {uint64_t{0}}) {
+    for (const bool answer : {false, true}) {
+      for (int lost = 0;; ++lost) {
+        SCOPED_TRACE(
+            fmt::format("member {} loses {} {}", number, answer ? "answer" : "request", lost));
+        LiveFederation live;
+        LiveFederation::Site& site = live.site(number);
+        (answer ? site.wire.lose_answer : site.wire.lose_request) = lost;
+        live.Run();
+        live.ExpectModels(3, kAll);
+        live.ExpectNoAlarms();
+        live.ExpectNobodySpokeTwice();
+        EXPECT_EQ(site.ledger->entries().size(), 3u);
+        ASSERT_EQ(live.server->Status().attempts, 3u);
+        if (::testing::Test::HasFailure() || site.wire.calls <= lost) break;
+      }
+    }
+  }
+}
+
+// As above without a new process: it goes on where it was, in time, although both openers are
+// needed and the server has nothing new to say.
+TEST(MemberSessionTest, ALostRequestIsMadeAgain) {
+  for (const bool answer : {false, true}) {
+    for (int lost = 0;; ++lost) {
+      agreement::ManifestSpec agreement = ExactAgreement();
+      agreement.openers = 2;
+      LiveFederation live(agreement);
+      live.restarts = false;
+      live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kCollecting); });
+      // Of the two, the one that has to wait for the other's vote.
+      LiveFederation::Site& site =
+          live.site(std::ranges::min(live.members.OpenersOf(live.Current())));
+      SCOPED_TRACE(
+          fmt::format("member {} loses {} {}", site.number, answer ? "answer" : "request", lost));
+      (answer ? site.wire.lose_answer : site.wire.lose_request) = lost;
+      live.Run();
+      live.ExpectModels(3, kAll);
+      live.ExpectNoAlarms();
+      live.ExpectNobodySpokeTwice();
+      EXPECT_EQ(live.server->Status().attempts, 3u);
+      if (::testing::Test::HasFailure() || site.wire.calls <= lost) break;
+    }
+  }
+}
+
+// As above with a new process after every single step of everybody.
+TEST(MemberSessionTest, NewProcessesAllTheTimeChangeNothing) {
+  LiveFederation live;
+  for (int turn = 0; turn < 60; ++turn) {
+    live.Turn(5);
+    live.RestartServer();
+    for (auto& site : live.sites) live.Restart(*site);
+  }
+  live.ExpectModels(3, kAll);
+  live.ExpectNoAlarms();
+  live.ExpectNobodySpokeTwice();
+  int trained = 0;
+  for (const auto& site : live.sites) trained += site->updates.asked;
+  EXPECT_EQ(trained, 9);
+}
+
+TEST(MemberSessionTest, OneThatComesLateAppliesTheRoundsThatAreKept) {
+  LiveFederation live(ExactAgreement(), 5);
+  live.site(4).away = true;
+  live.options.collecting_seconds = 20;
+  live.RestartServer();
+  live.Run();
+  live.site(4).away = false;
+  live.Run();
+  live.ExpectModels(3, kAll);
+  live.ExpectNoAlarms();
+  EXPECT_EQ(live.site(4).log.Count(member::NodeEventKind::kApplied, "sum"), 3u);
+  EXPECT_EQ(live.site(4).updates.asked, 0);
+  // It is charged for all of them: their model is what the others released.
+  EXPECT_EQ(live.site(4).ledger->entries().size(), live.server->Status().attempts);
+}
+
+TEST(MemberSessionTest, OneThatComesVeryLateTakesTheCheckpoint) {
+  LiveFederation live(ExactAgreement(), 1);
+  live.site(4).away = true;
+  live.options.collecting_seconds = 20;
+  live.RestartServer();
+  live.Run();
+  live.site(4).away = false;
+  live.Run();
+  live.ExpectModels(3, kAll);
+  live.ExpectNoAlarms();
+  EXPECT_EQ(live.site(4).log.Count(member::NodeEventKind::kApplied, "checkpoint"), 1u);
+  EXPECT_EQ(live.site(4).log.Count(member::NodeEventKind::kApplied, "sum"), 0u);
+}
+
+TEST(MemberSessionTest, AnOpenerThatDiesIsNotMissed) {
+  LiveFederation live;
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kCollecting); });
+  const uint64_t dead = live.members.OpenersOf(live.Current()).front();
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kOpening); }, 1);
+  live.site(dead).away = true;
+  live.options.collecting_seconds = 20;
+  live.RestartServer();
+  live.Run();
+  std::vector<uint64_t> others;
+  for (const uint64_t number : kAll) {
+    if (number != dead) others.push_back(number);
+  }
+  live.ExpectModels(3, others);
+  live.ExpectNoAlarms();
+}
+
+TEST(MemberSessionTest, MembersDecideByCoinsOfTheirOwn) {
+  agreement::ManifestSpec agreement = ExactAgreement();
+  agreement.sampling = accounting::Sampling::kPoisson;
+  agreement.min_participants = 2;
+  agreement.rounds = 3;
+  agreement.attempts_per_round = 5;
+  agreement.spare_attempts = 10;
+  LiveFederation live(agreement);
+  live.options.collecting_seconds = 20;
+  live.RestartServer();
+  // A coin that were tossed again by a new process would fall on the other side sometimes.
+  live.RunInNewProcesses();
+  live.ExpectModels(3, kAll);
+  live.ExpectNoAlarms();
+  live.ExpectNobodySpokeTwice();
+  int trained = 0;
+  for (const auto& site : live.sites) {
+    trained += site->updates.asked;
+    // Whoever stayed out was charged so, and its ledger would refuse a coin tossed again.
+    EXPECT_EQ(site->log.Count(member::NodeEventKind::kRefused, "upload"), 0u);
+  }
+  int uploads = 0;
+  for (const auto& cohort : live.published) uploads += static_cast<int>(cohort.second.size());
+  EXPECT_EQ(trained, uploads);
+  EXPECT_GT(trained, 3);
+  EXPECT_LT(trained, 15);
+}
+
+agreement::ManifestSpec CoveredAgreement() {
+  agreement::ManifestSpec agreement = ExactAgreement();
+  agreement.sampling = accounting::Sampling::kPoisson;
+  agreement.cover_uploads = true;
+  agreement.cohort = 2;
+  agreement.min_participants = 4;
+  agreement.scale = 1e-8;  // more uploads are quantised than are divided by
+  return agreement;
+}
+
+TEST(MemberSessionTest, WithCoverUploadsEverybodyTrainsAndUploads) {
+  LiveFederation live(CoveredAgreement());
+  live.RunInNewProcesses();
+  live.ExpectModels(3, kAll);
+  live.ExpectNoAlarms();
+  live.ExpectNobodySpokeTwice();
+  size_t given = 0;
+  for (uint32_t round = 0; round < 3; ++round) {
+    EXPECT_EQ(live.published[round].size(), 5u);
+    given += live.given[round].size();
+  }
+  EXPECT_GT(given, 0u);
+  EXPECT_LT(given, 15u);
+  for (const auto& site : live.sites) {
+    EXPECT_EQ(site->updates.asked, 3);  // as long as those who were chosen
+    EXPECT_EQ(site->ledger->entries().size(), 3u);
+    EXPECT_EQ(site->log.Count(member::NodeEventKind::kSent, "upload"), 3u);
+  }
+}
+
+TEST(MemberSessionTest, WithCoverUploadsALostMemberIsNotWaitedForLongerThanTheDeadline) {
+  LiveFederation live(CoveredAgreement());
+  live.site(4).away = true;
+  live.options.collecting_seconds = 20;
+  live.RestartServer();
+  live.Run();
+  live.ExpectModels(3, {0, 1, 2, 3});
+  EXPECT_EQ(live.server->Attempts().front().participants, 4u);
+}
+
+// A refusal of the ledger shows no more than a coin.
+TEST(MemberSessionTest, WithCoverUploadsASpentBudgetSendsZeros) {
+  agreement::ManifestSpec agreement = protocol::testing::SmallAgreement();
+  agreement.sampling = accounting::Sampling::kPoisson;
+  agreement.cover_uploads = true;
+  agreement.cohort = 5;  // every coin falls on yes
+  LiveFederation live(agreement);
+  ledger::LedgerHeader header;
+  header.data_set = "ward 3";
+  header.spending.budget_epsilon = 1e-3;
+  live.site(0).memory_ledger = ledger::testing::NewMemoryLedger(header);
+  live.Restart(live.site(0));
+  live.Run();
+  EXPECT_EQ(live.site(0).log.Count(member::NodeEventKind::kRefused, "upload"), 3u);
+  EXPECT_EQ(live.site(0).log.Count(member::NodeEventKind::kSent, "upload"), 3u);
+  EXPECT_EQ(live.site(1).log.Count(member::NodeEventKind::kRefused, "upload"), 0u);
+  live.ExpectNoAlarms();
+}
+
+TEST(MemberSessionTest, GivesItsDataAsOftenAsAgreedAndZerosAfterwards) {
+  agreement::ManifestSpec agreement = ExactAgreement();
+  agreement.cohort = 5;
+  agreement.max_participations = 2;
+  LiveFederation live(agreement);
+  live.RunInNewProcesses();
+  EXPECT_EQ(live.given[0].size(), 5u);
+  EXPECT_EQ(live.given[1].size(), 5u);
+  EXPECT_EQ(live.given[2].size(), 0u);
+  EXPECT_EQ(live.published[2].size(), 5u);
+  live.ExpectModels(3, kAll);
+  live.ExpectNoAlarms();
+  live.ExpectNobodySpokeTwice();
+}
+
+TEST(MemberSessionTest, ABudgetThatIsSpentSealsNothing) {
+  LiveFederation live(protocol::testing::SmallAgreement());
+  ledger::LedgerHeader header;
+  header.data_set = "ward 3";
+  header.spending.budget_epsilon = 1e-3;
+  for (auto& site : live.sites) {
+    if (site->number != 0 && site->number != 1) continue;
+    site->memory_ledger = ledger::testing::NewMemoryLedger(header);
+    live.Restart(*site);
+  }
+  live.options.collecting_seconds = 20;
+  live.RestartServer();
+  live.RunUntil([&] {
+    return live.site(0).log.Count(member::NodeEventKind::kRefused, "upload") > 0 ||
+           live.site(1).log.Count(member::NodeEventKind::kRefused, "upload") > 0;
+  });
+  for (int turn = 0; turn < 60; ++turn) live.Turn(5);
+  for (const uint64_t number : {0, 1}) {
+    EXPECT_EQ(live.site(number).updates.asked, 0);
+    EXPECT_FALSE(live.site(number).wire.cut);
+    // It opens and applies like everybody else.
+    EXPECT_EQ(live.site(number).session->model(), live.site(2).session->model());
+    EXPECT_EQ(live.site(number).ledger->entries().size(), live.server->Status().attempts);
+  }
+  live.ExpectNoAlarms();
+}
+
+// Whether something is sent must not depend on data: what cannot be trained is sealed as zeros.
+TEST(MemberSessionTest, WhatCannotBeTrainedIsSealedAsZeros) {
+  for (const bool fails : {true, false}) {
+    LiveFederation live;
+    for (auto& site : live.sites) {
+      if (fails) site->updates.fail = "no such patient";
+      site->updates.not_finite = !fails;
+    }
+    live.Run();
+    for (auto& site : live.sites) {
+      EXPECT_EQ(site->session->next_round(), 3u);
+      for (const float value : site->session->model()) EXPECT_NEAR(value, 0, 3e-3);
+    }
+    size_t noted = 0;
+    for (auto& site : live.sites) {
+      noted += site->log.Count(member::NodeEventKind::kNote,
+                               fails ? "update-failed" : "update-not-finite");
+    }
+    EXPECT_EQ(noted, 9u);
+    live.ExpectNoAlarms();
+  }
+}
+
+TEST(MemberSessionTest, TrainingThatIsStoppedGoesOnLater) {
+  LiveFederation live;
+  for (auto& site : live.sites) site->updates.stopped = true;
+  for (int turn = 0; turn < 5; ++turn) live.Turn();
+  for (auto& site : live.sites) {
+    EXPECT_TRUE(site->said.empty());
+    if (site->updates.asked > 0) {
+      EXPECT_EQ(site->last.code(), absl::StatusCode::kCancelled);
+    }
+    site->updates.stopped = false;
+  }
+  live.Run();
+  live.ExpectModels(3, kAll);
+  for (auto& site : live.sites) EXPECT_EQ(site->ledger->entries().size(), 3u);
+}
+
+TEST(MemberSessionTest, WithoutWitnessesOthersSayWhereTheFederationStands) {
+  LiveFederation live;
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kOpening); }, 1);
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kPublished); }, 1);
+  const auto witnesses = member::WitnessesOf(live.members.manifest(), live.members.epoch_key(), 1);
+  for (const uint64_t witness : witnesses) {
+    if (live.site(witness).session->next_round() == 0) live.site(witness).away = true;
+  }
+  live.RunUntil([&] { return live.Current().round == 1; });
+}
+
+TEST(MemberSessionTest, AServerThatIsAwayIsAskedAgain) {
+  LiveFederation live;
+  LiveFederation::Site& site = live.site(2);
+  site.wire.cut = true;
+  const auto progress = site.session->Step();
+  EXPECT_TRUE(protocol::MayPass(progress.status())) << progress.status();
+  site.wire.cut = false;
+  live.Run();
+  live.ExpectModels(3, kAll);
+}
+
+TEST(MemberSessionTest, NobodyActsInAnothersName) {
+  LiveFederation live;
+  LiveFederation::Site& site = live.site(0);
+  const auto made = member::MemberSession::Create({.manifest = live.members.manifest(),
+                                                   .member = 1,
+                                                   .signing_key = live.members.site(0).signing,
+                                                   .epoch_key = live.members.epoch_key(),
+                                                   .server = site.remote,
+                                                   .state = site.state,
+                                                   .updates = site.updates,
+                                                   .log = site.log,
+                                                   .ledger = *site.ledger,
+                                                   .entropy = site.entropy},
+                                                  std::vector<float>(kSmallDimension));
+  EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(base::Message(made.status()), HasSubstr("not that of member 1"));
+}
+
+}  // namespace
+}  // namespace tacet::live
