@@ -9,8 +9,8 @@ usage: tools/run_guide.py --program PROGRAM GUIDE.md
 - A block ```text, ```toml, ```csv or ```ini without such a comment shows output or a format.
 
 Any other block is an error, so that no command of a guide is left out by accident. The status is 0
-if every command succeeded, 77 (skipped) if PROGRAM was built without the commands of a network that
-the guide needs, else 1. Processes that the guide started in the background are ended.
+if every command succeeded, else 1. It is 77 (skipped) if the guide needs `tacet server` or NumPy and
+this machine lacks it. Processes that the guide started in the background are ended.
 """
 
 import argparse
@@ -82,24 +82,37 @@ def script_of(guide):
     return "\n".join(parts) + "\n"
 
 
-def lacks_network(program, script):
-    """True if the script needs `tacet server` and the program was built without it."""
-    if "tacet server" not in script:
-        return False
+def has_server(program):
+    """True if the program was built with the commands of a network."""
     listed = subprocess.run([program, "--help"], stdout=subprocess.PIPE, check=True)
-    return re.search(rb"^ +server ", listed.stdout, re.MULTILINE) is None
+    return re.search(rb"^ +server ", listed.stdout, re.MULTILINE) is not None
+
+
+def python_for(script):
+    """The Python that runs the guide's programs, with NumPy if they need it; None: there is none."""
+    if "train_logistic.py" not in script:
+        return sys.executable
+    for python in ("python3", "/usr/bin/python3"):
+        if shutil.which(python) and subprocess.run([python, "-c", "import numpy"], check=False,
+                                                   stderr=subprocess.DEVNULL).returncode == 0:
+            return shutil.which(python)
+    return None
 
 
 def run(program, guide, seconds):
     """Runs the guide; returns the exit status."""
     script = script_of(guide)
-    if lacks_network(program, script):
-        print(f"{guide.name}: skipped, the program has no `server`")
+    python = python_for(script)
+    if python is None or ("tacet server" in script and not has_server(program)):
+        print(f"{guide.name}: skipped, NumPy or `tacet server` is missing")
         return SKIPPED
-    with tempfile.TemporaryDirectory(prefix="tacet-guide-") as name:
-        folder = pathlib.Path(name)
+    with tempfile.TemporaryDirectory(prefix="tacet-guide-") as temporary:
+        folder = pathlib.Path(temporary)
         (folder / "bin").mkdir()
-        (folder / "bin" / "tacet").symlink_to(program)
+        for name, path in (("tacet", program), ("python3", python)):
+            wrapper = folder / "bin" / name
+            wrapper.write_text(f"#!/bin/sh\nexec {shlex.quote(path)} \"$@\"\n", encoding="utf-8")
+            wrapper.chmod(0o755)
         work = folder / "work"
         work.mkdir()
         shutil.copytree(ROOT / "configs", work / "configs")
