@@ -56,10 +56,12 @@ test-sanitized:
 	ctest --preset asan --label-regex sanitized --progress
 
 .PHONY: lint
-lint: ## the direction of includes, formatting
+lint: ## the direction of includes, prose, formatting
 	@tools/setup.sh test
 	python3 tools/check_includes_test.py
 	python3 tools/check_includes.py
+	python3 tools/check_prose_test.py
+	python3 tools/check_prose.py
 	tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror
 
 .PHONY: web

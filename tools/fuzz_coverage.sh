@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How many lines of each decoder the seed corpora reach, by clang's source coverage. Fails when one
-# is reached to less than 80 %.
+# Line coverage of each decoder by its seed corpus (clang's source coverage). Fails when a decoder
+# is covered to less than 80 %.
 # usage: tools/fuzz_coverage.sh
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
