@@ -66,11 +66,10 @@ test-sanitized:
 	$(call run_tests,asan,--label-regex sanitized)
 
 .PHONY: lint
-lint: ## check the direction of includes, the tools and the formatting
+lint: ## check the direction of includes and the formatting
 	@tools/setup.sh test
 	@python3 tools/check_includes_test.py
 	@python3 tools/check_includes.py
-	@tools/quiet.sh "check tools" python3 tools/quiet_test.py
 	@tools/quiet.sh "check formatting" bash -c 'tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror'
 
 .PHONY: web

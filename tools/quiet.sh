@@ -68,11 +68,11 @@ read_tests_line() {
   if [[ $part = tests && $line =~ $result_line && ${BASH_REMATCH[1]} -eq $((finished + 1)) &&
     ($total -eq 0 || ${BASH_REMATCH[2]} -eq $total) ]]; then
     finished=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]} showing=no
+    show_progress "$finished" "$total"
     if ! [[ $line =~ \.\ +Passed\ +[0-9.]+\ sec || $line =~ \*\*\*Skipped ]]; then
       showing=yes
       show "$line"
     fi
-    show_progress "$finished" "$total"
   elif [[ $part = tests && $finished -eq $total && $line =~ ^[0-9]+%\ tests\ passed ]]; then
     part=summary
     show "$line"

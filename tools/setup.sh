@@ -70,7 +70,7 @@ if ! make_plan; then
   }
 fi
 count=$(sed -n 's/^[0-9]* upgraded, \([0-9]*\) newly installed.*/\1/p' <<< "$plan")
-download=$(sed -n 's/^Need to get \(.*\) of archives\.$/\1/p' <<< "$plan")
+download=$(sed -n 's|^Need to get \([^/]*\)\(/.*\)\? of archives\.$|\1|p' <<< "$plan")
 disk=$(sed -n 's/^After this operation, \(.*\) of additional disk space will be used\.$/\1/p' <<< "$plan")
 echo "setup: ${#missing[@]} Debian packages are missing: ${missing[*]}"
 echo "setup: installs ${count:-?} packages with their dependencies:" \
