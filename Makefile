@@ -9,7 +9,8 @@ JOBS ?= $(shell nproc)
 SETS ?= demo server test mpi
 VALGRIND_TESTS ?= base_tests ring_tests dp_tests secagg_tests
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
-export CTEST_PARALLEL_LEVEL := $(JOBS)
+# One more than cores: a test of a live federation waits most of its time.
+export CTEST_PARALLEL_LEVEL := $(shell echo $$(($(JOBS) + 1)))
 
 # $(call configure,PRESET[,ARGUMENTS]), $(call build,PRESET[,ARGUMENTS]), $(call run_tests,PRESET,ARGUMENTS)
 configure = @tools/quiet.sh "configure $(1)" cmake --preset $(1) $(2)

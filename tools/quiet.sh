@@ -73,7 +73,8 @@ read_tests_line() {
       showing=yes
       show "$line"
     fi
-  elif [[ $part = tests && $finished -eq $total && $line =~ ^[0-9]+%\ tests\ passed ]]; then
+  elif [[ $part = tests && $finished -eq $total &&
+    $line =~ ^[0-9]+%\ tests\ passed,.*\ out\ of\ ([0-9]+)$ && ${BASH_REMATCH[1]} -eq $total ]]; then
     part=summary
     show "$line"
   elif [ $part = tests ]; then
@@ -107,15 +108,15 @@ set +e
 status=${PIPESTATUS[0]}
 set -e
 clear_line
-[ $skipped -eq 0 ] || echo "$skipped tests were skipped on this machine: their names are in $shown_log"
+[ $skipped -eq 0 ] || echo "skipped on this machine: $skipped tests, named in $shown_log"
 
 if [ "$status" -eq 0 ]; then
   echo "$title: done in $((SECONDS - begin)) s"
 elif [ $retried = no ]; then
-  # From ninja's first failure on; of other output the end.
+  # ninja's output from the first failure on, and the end of any other output.
   if [ "${VERBOSE:-}" != 1 ] && [ $part != summary ]; then
     if grep -q '^FAILED: ' "$log"; then
-      sed -n '/^FAILED: /,$p' "$log" | sed '/^\[[0-9]*\/[0-9]*\] /d' | head -n 200 >&2
+      sed -n '/^FAILED: /,$p' "$log" | sed '/^\[[0-9]*\/[0-9]*\] /d' | sed -n '1,200p' >&2
     else
       tail -n 60 "$log" >&2
     fi

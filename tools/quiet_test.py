@@ -4,6 +4,7 @@
 import os
 import pathlib
 import pty
+import re
 import subprocess
 import tempfile
 import unittest
@@ -28,6 +29,7 @@ add_test(skipped "/bin/sh" "-c" "echo reason; exit 77")
 set_tests_properties(skipped PROPERTIES SKIP_RETURN_CODE 77)
 add_test(fails "/bin/sh" "-c" "echo first line; echo '1/1 Test #1: inner ....   Passed    0.01 sec'; echo '100% tests passed, 0 tests failed out of 1'; echo last line; exit 1")
 add_test(also_passes "/bin/true")
+add_test(fails_last "/bin/sh" "-c" "echo '100% tests passed, 0 tests failed out of 1'; echo the end; exit 1")
 """
 
 
@@ -62,6 +64,12 @@ class QuietTest(unittest.TestCase):
                          "build: failed with status 3; the full log is "
                          f"{self.folder}/logs/build.log\n")
         self.assertIn("good.cc:1: warning: noise", self.log("build.log"))
+
+    def test_many_errors_are_cut(self):
+        result = self.run_quiet("build", "sh", "-c", "echo FAILED: a; seq 100000; exit 3")
+        self.assertEqual(result.returncode, 3)
+        self.assertEqual(result.stderr.splitlines()[199], "199")
+        self.assertIn("failed with status 3", result.stderr.splitlines()[200])
 
     def test_other_failure_shows_the_end(self):
         result = self.run_quiet("list", "sh", "-c", "seq 1000; exit 100")
@@ -110,20 +118,24 @@ class QuietTest(unittest.TestCase):
         result = self.run_quiet("--tests", "test", "ctest", "--test-dir", self.folder,
                                 "--output-on-failure")
         self.assertEqual(result.returncode, 8)
-        lines = [line for line in result.stdout.splitlines() if line]
-        self.assertRegex(lines[4], r"3/4 Test #3: fails \.+\*\*\*Failed ")
-        del lines[4]
-        self.assertEqual([line for line in lines if not line.startswith("Total Test time")], [
-            "test", "test: 25 %", "test: 50 %", "test: 75 %",
+        lines = [re.sub(r" \.*\*\*\*Failed .*", " FAILED", line) for line in
+                 result.stdout.splitlines() if line and not line.startswith("Total Test time")]
+        self.assertEqual(lines, [
+            "test", "test: 40 %", "test: 60 %",
+            "3/5 Test #3: fails FAILED",
             "first line",
             "1/1 Test #1: inner ....   Passed    0.01 sec",
             "100% tests passed, 0 tests failed out of 1",
             "last line",
-            "75% tests passed, 1 tests failed out of 4",
+            "test: 80 %",
+            "5/5 Test #5: fails_last FAILED",
+            "100% tests passed, 0 tests failed out of 1",
+            "the end",
+            "60% tests passed, 2 tests failed out of 5",
             "The following tests FAILED:",
             "\t  3 - fails (Failed)",
-            "1 tests were skipped on this machine: their names are in "
-            f"{self.folder}/logs/test.log"])
+            "\t  5 - fails_last (Failed)",
+            f"skipped on this machine: 1 tests, named in {self.folder}/logs/test.log"])
         self.assertEqual(result.stderr, "test: failed with status 8; the full log is "
                                         f"{self.folder}/logs/test.log\n")
 
