@@ -89,7 +89,7 @@ check: test lint ## run everything: long tests, all tests under ASan, UBSan and 
 	$(call build,tsan)
 	$(call run_tests,tsan,--label-exclude 'long|statistical')
 	@tools/quiet.sh valgrind tools/valgrind.sh build/ci $(VALGRIND_TESTS)
-	tools/fuzz_coverage.sh
+	@tools/fuzz_coverage.sh
 
 .PHONY: tidy
 tidy: ## run clang-tidy on every file (an hour or more)
