@@ -1,105 +1,116 @@
-# `make help` lists what there is. Every target installs the Debian packages that it lacks.
+# `make help` lists the targets. Each target installs the Debian packages that are missing.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+.NOTPARALLEL:
 
 JOBS ?= $(shell nproc)
 SETS ?= demo server test mpi
 VALGRIND_TESTS ?= base_tests ring_tests dp_tests secagg_tests
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
-export CTEST_PARALLEL_LEVEL := $(JOBS)
+# One more than cores: a test of a live federation waits most of its time.
+export CTEST_PARALLEL_LEVEL := $(shell echo $$(($(JOBS) + 1)))
+
+# $(call configure,PRESET[,ARGUMENTS]), $(call build,PRESET[,ARGUMENTS]), $(call run_tests,PRESET,ARGUMENTS)
+configure = @tools/quiet.sh "configure $(1)" cmake --preset $(1) $(2)
+build = @tools/quiet.sh "build $(1)" cmake --build --preset $(1) $(2)
+run_tests = @tools/quiet.sh --tests "test $(1)" ctest --preset $(1) $(2)
 
 .PHONY: help
 help: ## this list
-	@awk -F ' *## *' '/^[a-z-]+:.*##/ {sub(/:.*/, "", $$1); printf "make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ' *## *' '/^[a-z-]+:.*##/ {sub(/:.*/, "", $$1); printf "make %-15s %s\n", $$1, $$2}' Makefile
+	@echo
+	@echo "Output of compilers is in build/logs/. VERBOSE=1 prints it, JOBS=N limits the processor cores."
 
 .PHONY: setup
-setup: ## install the missing Debian packages (SETS="demo server test mpi bench check", default the first four)
+setup: ## install missing Debian packages (SETS="demo server test mpi bench check", default: the first four)
 	@tools/setup.sh $(SETS)
 
 .PHONY: build
-build: ## the program build/release/tacet and the libraries
+build: ## build the program build/release/tacet and the libraries
+	@tools/announce_build.sh build/release/tacet $(JOBS)
 	@tools/setup.sh demo
-	cmake --preset release
-	cmake --build --preset release
+	$(call configure,release)
+	$(call build,release)
 
 .PHONY: demo
-demo: build ## a federation trains on handwriting, encrypted and private (a few minutes)
+demo: build ## train a small federation on handwriting, with encryption and differential privacy
 	@tools/demo.sh build/release/tacet
 
 .PHONY: server
-server: ## the program with `tacet server`, `tacet client run` and `tacet-lab load`
+server: ## build tacet with `tacet client run`, tacet-server and tacet-lab
+	@tools/announce_build.sh build/release/tacet $(JOBS)
 	@tools/setup.sh demo server
-	cmake --preset release -DTACET_NETWORK=ON
-	cmake --build --preset release
+	$(call configure,release,-DTACET_NETWORK=ON)
+	$(call build,release)
 
 .PHONY: federation-demo
-federation-demo: server ## a server and five sites as processes of their own, one killed, one lost (a few minutes)
+federation-demo: server ## run a server and five sites as processes, kill two of them (a few minutes)
 	@tools/federation_demo.sh build/release/tacet
 
 .PHONY: test
-test: test-release test-sanitized ## release build, all tests but the long ones, clang ASan + UBSan and fuzz targets
+test: test-release test-sanitized ## run all tests except the long ones, also under ASan and UBSan, and the fuzz targets
 
 .PHONY: test-release
 test-release:
 	@tools/setup.sh demo server test mpi
-	cmake --preset ci
-	cmake --build --preset ci
-	ctest --preset ci --label-exclude long --progress
+	$(call configure,ci)
+	$(call build,ci)
+	$(call run_tests,ci,--label-exclude long)
 
 .PHONY: test-sanitized
 test-sanitized:
 	@tools/setup.sh demo test
-	cmake --preset asan -DTACET_NETWORK=OFF
-	cmake --build --preset asan --target sanitized_tests
-	ctest --preset asan --label-regex sanitized --progress
+	$(call configure,asan,-DTACET_NETWORK=OFF)
+	$(call build,asan,--target sanitized_tests)
+	$(call run_tests,asan,--label-regex sanitized)
 
 .PHONY: lint
-lint: ## the direction of includes, prose, formatting
+lint: ## check the direction of includes, the prose and the formatting
 	@tools/setup.sh test
-	python3 tools/check_includes_test.py
-	python3 tools/check_includes.py
-	python3 tools/check_prose_test.py
-	python3 tools/check_prose.py
-	tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror
+	@python3 tools/check_includes_test.py
+	@python3 tools/check_includes.py
+	@python3 tools/check_prose_test.py
+	@python3 tools/check_prose.py
+	@tools/quiet.sh "check formatting" bash -c 'tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror'
 
 .PHONY: web
-web: ## web/dist from web/src: after a change of the report's page
+web: ## bundle web/dist from web/src, after a change of the report's page
 	@tools/setup.sh test
-	tools/web.sh build/web
+	@tools/quiet.sh "bundle web" tools/web.sh build/web
 
 .PHONY: check
-check: test lint ## everything: also long tests, all under ASan, UBSan and TSan, valgrind, coverage of seeds
+check: test lint ## run everything: long tests, all tests under ASan, UBSan and TSan, valgrind, coverage of seeds
 	@tools/setup.sh demo server test check
-	ctest --preset ci --label-regex long
-	cmake --preset asan -DTACET_NETWORK=ON
-	cmake --build --preset asan
-	ctest --preset asan --label-exclude long
-	cmake --preset tsan -DTACET_NETWORK=ON
-	cmake --build --preset tsan
-	ctest --preset tsan --label-exclude 'long|statistical'
-	tools/valgrind.sh build/ci $(VALGRIND_TESTS)
-	tools/fuzz_coverage.sh
+	$(call run_tests,ci,--label-regex long)
+	$(call configure,asan,-DTACET_NETWORK=ON)
+	$(call build,asan)
+	$(call run_tests,asan,--label-exclude long)
+	$(call configure,tsan,-DTACET_NETWORK=ON)
+	$(call build,tsan)
+	$(call run_tests,tsan,--label-exclude 'long|statistical')
+	@tools/quiet.sh valgrind tools/valgrind.sh build/ci $(VALGRIND_TESTS)
+	@tools/fuzz_coverage.sh
 
 .PHONY: tidy
-tidy: ## clang-tidy over every file (an hour or more)
+tidy: ## run clang-tidy on every file (an hour or more)
 	@tools/setup.sh demo server test check
-	cmake --preset asan
+	$(call configure,asan)
 	tools/tidy.sh build/asan
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for ten minutes
+fuzz: ## run every fuzz target for ten minutes
 	@tools/setup.sh demo server test
-	cmake --preset fuzz
-	cmake --build --preset fuzz --target sanitized_tests
-	ctest --preset fuzz
+	$(call configure,fuzz)
+	$(call build,fuzz,--target sanitized_tests)
+	$(call run_tests,fuzz)
 
 .PHONY: bench
-bench: build ## speed of encryption, and the microbenchmarks
+bench: build ## measure the speed of encryption, then run the microbenchmarks
 	@tools/setup.sh bench
 	tools/bench.sh
 
 .PHONY: clean
-clean: ## remove what was built (runs/ stays)
+clean: ## remove the folder build (runs/ stays)
 	rm -rf build

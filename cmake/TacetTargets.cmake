@@ -11,6 +11,10 @@ function(tacet_library name)
                                                   $<INSTALL_INTERFACE:include>)
   target_link_libraries(tacet_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS}
                                       $<BUILD_INTERFACE:tacet_flags>)
+  # Sanitized tests spend minutes in the accountants' arithmetic: -O2 saves a third of that time.
+  if(TACET_SANITIZE AND name STREQUAL "accounting")
+    target_compile_options(tacet_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O2>)
+  endif()
   set_property(GLOBAL APPEND PROPERTY TACET_LIBRARIES tacet_${name})
 endfunction()
 

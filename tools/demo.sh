@@ -1,44 +1,44 @@
 #!/usr/bin/env bash
-# Trains a small federation, encryption and noise on, on the handwriting that is at hand.
+# Trains a small federation on handwriting, with encryption and differential privacy.
 # usage: tools/demo.sh PROGRAM [ARGUMENT...]      (arguments go to `tacet simulate`)
-# Data, first that exists: $TACET_DATA, data/, ../shared/data/femnist-400; else handwriting that the
-# program draws itself.
+# Data: $TACET_DATA, else data/, else synthetic handwriting. An empty TACET_DATA chooses the last.
+# The run is written to $TACET_DEMO_RUN, by default runs/demo-DATE-TIME.
 set -euo pipefail
 [ $# -ge 1 ] || { echo "usage: tools/demo.sh PROGRAM [ARGUMENT...]" >&2; exit 2; }
 program=$(realpath -- "$1")
 shift
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
-
-if [ -n "${TACET_DATA:-}" ] && [ ! -e "$TACET_DATA" ]; then
-  echo "demo: TACET_DATA names $TACET_DATA, which does not exist" >&2
-  exit 1
+. tools/demo_data.sh
+if [ -n "$data" ]; then
+  settings=(--config configs/demo.toml --data "$data")
+else
+  settings=(--config configs/demo-drawn.toml)
 fi
-settings=(--config configs/demo-drawn.toml)
-for candidate in ${TACET_DATA:+"$TACET_DATA"} data ../shared/data/femnist-400; do
-  if [ -e "$candidate" ]; then
-    settings=(--config configs/demo.toml --data "$candidate")
-    break
-  fi
-done
+run=${TACET_DEMO_RUN:-runs/demo-$(date +%Y%m%d-%H%M%S)}
 
-run=runs/demo-$(date +%Y%m%d-%H%M%S)
-echo "A federation trains a model: each owner clips, noises, quantises, tags and encrypts its update,"
-echo "the server adds ciphertexts without a key, openers check and open the sum."
+echo "A federation trains a model. All parties run in this one process."
+echo "Each client clips, noises, quantises and encrypts its update and adds a MAC."
+echo "The server adds the ciphertexts without a key."
+echo "A few participants, the openers, check the aggregate and decrypt it."
 echo
 "$program" simulate "${settings[@]}" --out "$run" "$@"
 
-echo
-echo "What this small federation promises, to whom (every attempt charged):"
-echo
 config() { sed -n "s/^$1 = \([^ ]*\).*/\1/p" "$run/config.toml" | head -n 1; }
 summary() { sed -n "s/^  \"$1\": \([^,]*\).*/\1/p" "$run/summary.json"; }
+echo
+echo "== The guarantee of this small federation"
+echo "Few clients hide each other badly, so epsilon is large."
+echo
 "$program" privacy --clients "$(summary clients)" --cohort "$(summary cohort)" \
   --rounds "$(summary charged_attempts)" --clip "$(config clip_norm)" --noise "$(config noise)" \
-  --delta "$(config delta)"
+  --delta "$(config delta)" --explain | fold -s -w 100
 echo
-echo "The same of a federation of the paper's size, 1000 of 3596 owners a round, noise of six clip norms:"
+echo "== The guarantee at the size of the paper's experiment"
+echo "3596 clients, 1000 in each of 100 rounds, noise of six clip norms:"
+"$program" privacy --clients 3596 --cohort 1000 --rounds 100 --clip 1 --noise 6 --delta 1e-5 |
+  grep '^epsilon '
 echo
-"$program" privacy --clients 3596 --cohort 1000 --rounds 100 --clip 1 --noise 6 --delta 1e-5
-echo
-echo "The run's files are in $run (docs/formats/run-directory.md). All of it as one page, for a browser:"
+echo "== Files"
+echo "The run is in $run (docs/formats/run-directory.md describes the files)."
+echo "Open the report in a browser:"
 "$program" report "$run"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Line coverage of each decoder by its seed corpus (clang's source coverage). Fails when a decoder
-# is covered to less than 80 %.
+# Line coverage of each decoder by its seed corpus, measured by clang. Fails if the coverage of a
+# file is below 80 %.
 # usage: tools/fuzz_coverage.sh
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 build=build/coverage
 least=80
 
-# Fuzz target and the files whose business it is to read what it feeds them.
+# A fuzz target and the files that decode its input.
 decoders=(
   "messages tacet/secagg/upload.cc tacet/secagg/closed_round.cc tacet/secagg/opened_sum.cc tacet/secagg/wire.cc"
   "ciphertext tacet/he/truncated_planes.cc"
@@ -22,10 +22,10 @@ decoders=(
   "ledger tacet/ledger/ledger_format.cc"
 )
 
-cmake --preset coverage >/dev/null
+tools/quiet.sh "configure coverage" cmake --preset coverage
 targets=()
 for entry in "${decoders[@]}"; do targets+=("${entry%% *}_fuzz"); done
-cmake --build --preset coverage --target "${targets[@]}"
+tools/quiet.sh "build coverage" cmake --build --preset coverage --target "${targets[@]}"
 
 status=0
 for entry in "${decoders[@]}"; do

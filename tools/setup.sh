@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages of the named sets (tools/packages/) that are missing.
+# Installs the Debian 12 packages of the named sets (tools/packages/) that are missing. Says first
+# which packages these are, and their size.
 # usage: tools/setup.sh SET...
-# TACET_SKIP_SETUP=1 in the environment does nothing: for machines that have the libraries by other
-# means.
+# TACET_SKIP_SETUP=1 in the environment: do nothing, for a machine that has the libraries from
+# elsewhere.
 set -euo pipefail
 
 fail() {
@@ -10,22 +11,23 @@ fail() {
   exit 1
 }
 
-folder=$(dirname -- "${BASH_SOURCE[0]}")/packages
-[ $# -gt 0 ] || fail "usage: tools/setup.sh SET... with sets from: $(cd "$folder" && echo *)"
+here=$(dirname -- "${BASH_SOURCE[0]}")
+folder=$here/packages
+[ $# -gt 0 ] || fail "usage: tools/setup.sh SET..., with sets from: $(cd "$folder" && echo *)"
 [ "${TACET_SKIP_SETUP:-}" != 1 ] || exit 0
 
 wanted=()
 for set in "$@"; do
-  [ -f "$folder/$set" ] || fail "no package set \"$set\"; there are: $(cd "$folder" && echo *)"
-  # A line is "PACKAGE" or "PACKAGE unless COMMAND": not needed where the command is already there.
+  [ -f "$folder/$set" ] || fail "no package set \"$set\"; the sets are: $(cd "$folder" && echo *)"
+  # A line is "PACKAGE" or "PACKAGE unless COMMAND": not needed where the command already exists.
   while read -r package unless command; do
     [ "$unless" = unless ] && command -v "$command" > /dev/null || wanted+=("$package")
   done < <(sed 's/#.*//; /^[[:space:]]*$/d' "$folder/$set")
 done
 
 command -v dpkg-query > /dev/null && command -v apt-get > /dev/null ||
-  fail "this is not a Debian system; tacet needs what these Debian 12 packages hold: ${wanted[*]}." \
-    "With the libraries in place set TACET_SKIP_SETUP=1"
+  fail "this is not a Debian system. Install what these Debian 12 packages contain: ${wanted[*]}." \
+    "Then set TACET_SKIP_SETUP=1."
 
 missing=()
 for package in "${wanted[@]}"; do
@@ -35,54 +37,65 @@ done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 (. /etc/os-release && [ "${ID:-}" = debian ] && [ "${VERSION_ID:-}" = 12 ]) ||
-  echo "setup: the package names are those of Debian 12, this system is another" >&2
+  echo "setup: this is not Debian 12, where these package names come from" >&2
 
 as_root=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C)
 if [ "$(id -u)" != 0 ]; then
   command -v sudo > /dev/null ||
-    fail "packages are missing and neither root nor sudo is at hand; as root run:" \
-      "apt-get install --no-install-recommends ${missing[*]}"
+    fail "packages are missing. Run as root:" \
+      "apt-get update && apt-get install --no-install-recommends ${missing[*]}"
   as_root=(sudo "${as_root[@]}")
 fi
+apt_get=(apt-get -q -y -o DPkg::Lock::Timeout=300)
+# An installation that would remove packages is refused.
+install=(install --no-install-recommends --no-remove "${missing[@]}")
+quiet=$here/quiet.sh
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-apt() {
-  "${as_root[@]}" apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" > "$log" 2>&1 < /dev/null
-}
+plan=
+# Needs no root and changes nothing. `--assume-no` is no substitute: beside -y apt-get ignores it and
+# installs.
+make_plan() { plan=$(LC_ALL=C "${apt_get[@]}" --print-uris "${install[@]}" 2>&1); }
+updated=no
 update() {
-  echo "setup: updating the lists of packages"
-  apt update || { cat "$log" >&2; fail "apt-get update failed"; }
+  updated=yes
+  "$quiet" "setup: update package lists" "${as_root[@]}" "${apt_get[@]}" update
 }
 
-# Tests start a PostgreSQL of their own; the system is not to run one because of them.
+# A new system has no package lists.
+if ! make_plan; then
+  update
+  make_plan || {
+    echo "$plan" >&2
+    fail "apt-get cannot install ${missing[*]}"
+  }
+fi
+count=$(sed -n 's/^[0-9]* upgraded, \([0-9]*\) newly installed.*/\1/p' <<< "$plan")
+download=$(sed -n 's|^Need to get \([^/]*\)\(/.*\)\? of archives\.$|\1|p' <<< "$plan")
+disk=$(sed -n 's/^After this operation, \(.*\) of additional disk space will be used\.$/\1/p' <<< "$plan")
+echo "setup: ${#missing[@]} Debian packages are missing: ${missing[*]}"
+echo "setup: installs ${count:-?} packages with their dependencies:" \
+  "${download:-0 B} to download, ${disk:-0 B} on disk"
+if [ -t 0 ] && [ -t 1 ]; then
+  echo "setup: begins in 5 seconds; Ctrl-C stops it"
+  sleep 5
+fi
+
+# Tests start a PostgreSQL of their own. The package must not start one for the whole system.
 if [[ " ${missing[*]} " == *" postgresql-"* ]]; then
   no_cluster=/etc/postgresql-common/createcluster.d/tacet-setup.conf
-  trap '"${as_root[@]}" rm -f "$no_cluster"; rm -f "$log"' EXIT
+  trap '"${as_root[@]}" rm -f "$no_cluster"' EXIT
   "${as_root[@]}" mkdir -p "$(dirname "$no_cluster")"
   echo 'create_main_cluster = false' | "${as_root[@]}" tee "$no_cluster" > /dev/null
 fi
 
-# The lists may be missing (a new system) or too old for the mirror: update only then.
-updated=no
-if ! apt --simulate install --no-install-recommends "${missing[@]}"; then
+install_packages() { # [--retried]
+  "$quiet" "$@" --steps $((3 * ${count:-0})) '^(Get:|Unpacking |Setting up )' \
+    "setup: install packages" "${as_root[@]}" "${apt_get[@]}" "${install[@]}"
+}
+if [ $updated = yes ]; then
+  install_packages
+elif ! install_packages --retried; then
+  # Old package lists name files that the mirror no longer has.
   update
-  updated=yes
+  install_packages
 fi
-# --assume-no answers before anything happens, after it has told the sizes.
-apt --assume-no install --no-install-recommends "${missing[@]}" || true
-grep -q '^Need to get' "$log" || { cat "$log" >&2; fail "apt-get cannot install ${missing[*]}"; }
-count=$(sed -n 's/^[0-9]* upgraded, \([0-9]*\) newly installed.*/\1/p' "$log")
-download=$(sed -n 's/^Need to get \(.*\) of archives\.$/\1/p' "$log")
-disk=$(sed -n 's/^After this operation, \(.*\) of additional disk space will be used\.$/\1/p' "$log")
-echo "setup: installing ${#missing[@]} Debian packages for \"$*\": ${missing[*]}"
-echo "setup: with what they need ${count:-?} packages, $download to download, ${disk:-nothing} more on disk"
-
-if ! apt install --no-install-recommends "${missing[@]}"; then
-  # An old list names files that the mirror no longer has.
-  [ $updated = no ] || { tail -n 30 "$log" >&2; fail "apt-get install failed"; }
-  update
-  apt install --no-install-recommends "${missing[@]}" ||
-    { tail -n 30 "$log" >&2; fail "apt-get install failed"; }
-fi
-echo "setup: done"

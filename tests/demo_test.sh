@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Runs tools/demo.sh without data, for three rounds, and checks that it shows the guarantee.
+# usage: tests/demo_test.sh PROGRAM SCRATCH_FOLDER
+set -euo pipefail
+rm -rf -- "$2"
+mkdir -p -- "$2"
+output=$(TACET_DATA='' TACET_DEMO_RUN=$2/run \
+  "$(dirname -- "${BASH_SOURCE[0]}")/../tools/demo.sh" "$1" --rounds 3)
+require() { # PATTERN
+  grep -q -- "$1" <<< "$output" || {
+    printf '%s\nThe line "%s" is missing above.\n' "$output" "$1" >&2
+    exit 1
+  }
+}
+require '^Data: synthetic handwriting'
+require '^100 clients, cohorts of 50 .* 3 rounds'
+require '^Not guaranteed$'
+require '^epsilon 19\.131 at delta 1e-05'
+[ -s "$2/run/report.html" ]
