@@ -20,7 +20,10 @@ PLACES = [
     "CHANGELOG.md",
     "docs/*.md",
     "docs/guide",
+    "docs/design",
     "docs/experiments",
+    "docs/formats",
+    "docs/security",
     "examples",
     "tools",
 ]
