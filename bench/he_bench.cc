@@ -10,7 +10,7 @@
 #include "bench/choose_simd.h"
 #include "tacet/crypto/random.h"
 #include "tacet/he/aggregation.h"
-#include "tacet/he/linear_tag.h"
+#include "tacet/he/homomorphic_mac.h"
 #include "tacet/he/shared_key_envelope.h"
 #include "tacet/he/sum_kernels.h"
 
@@ -101,7 +101,7 @@ BENCHMARK(MultiplyRows)->DenseRange(0, 2);
 
 // The tag of an update and of an opened sum (ActiveSimd).
 void TagOfCounts(benchmark::State& state) {
-  const LinearTagKey key(crypto::SecretBytes(32), kDimension, {});
+  const HomomorphicMacKey key(crypto::SecretBytes(32), kDimension, {});
   const std::vector<uint32_t> counts(kDimension, 26277);
   for (auto _ : state) benchmark::DoNotOptimize(key.Compute(counts, TagNonce{}));
   CountBytes(state, 4 * kDimension);
@@ -109,7 +109,7 @@ void TagOfCounts(benchmark::State& state) {
 BENCHMARK(TagOfCounts)->Unit(benchmark::kMicrosecond);
 
 void TagOfSum(benchmark::State& state) {
-  const LinearTagKey key(crypto::SecretBytes(32), kDimension, {});
+  const HomomorphicMacKey key(crypto::SecretBytes(32), kDimension, {});
   const std::vector<uint64_t> sums(kDimension, 26277000);
   for (auto _ : state) benchmark::DoNotOptimize(key.OfSum(sums));
   CountBytes(state, 8 * kDimension);

@@ -101,7 +101,7 @@ struct Polynomial {
     BenchRandom().FillU64(error_words);
   }
 
-  static constexpr ring::LaneLayout kLayout = {.lanes = 4, .lane_bits = 22, .scale_bits = 12};
+  static constexpr ring::SlotLayout kLayout = {.lanes = 4, .lane_bits = 22, .scale_bits = 12};
   AlignedWords a;
   std::vector<ring::Multiplier> factors;
   crypto::SecretVector<uint64_t> scratch;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "fuzz/fuzz_round.h"
+#include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/signed_manifest.h"
-#include "tacet/agreement/site_keys.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/crypto/locked_secret.h"
 
@@ -18,7 +18,7 @@ struct FuzzFederation {
   static constexpr uint64_t kNow = 1'755'000'000;  // Unix seconds
 
   crypto::InsecureSeededEntropy entropy{1, "fuzz federation"};
-  agreement::SiteKeys site = agreement::SiteKeys::Generate(entropy);
+  agreement::MemberKeys site = agreement::MemberKeys::Generate(entropy);
   crypto::SigningKey coordinator = crypto::SigningKey::Generate(entropy);
   crypto::TlsKey authority_key = crypto::TlsKey::Generate();
   std::vector<std::string> hosts = {"hub.example", "127.0.0.1"};

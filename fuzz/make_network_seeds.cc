@@ -26,8 +26,8 @@ void WriteRequests(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& kn
       protocol::PutVoteRequest{.attempt = attempt, .vote = base::Bytes(9)},
       protocol::FetchVotesRequest{.attempt = attempt},
       protocol::PutRefusalRequest{.attempt = attempt},
-      protocol::PutStatementRequest{.statement = base::Bytes(9)},
-      protocol::FetchStatementsRequest{.round = 1}};
+      protocol::PutAttestationRequest{.statement = base::Bytes(9)},
+      protocol::FetchAttestationsRequest{.round = 1}};
   for (const protocol::RequestBody& body : bodies) {
     const auto written = [&](uint64_t member, uint64_t time, const crypto::SigningKey& key) {
       return protocol::WriteMemberRequest({.member = member, .time = time, .body = body},
@@ -74,7 +74,7 @@ void WriteAnnouncements(const fuzz::SeedFolder& seeds) {
 
 void WriteRest(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& known) {
   const auto statement = [&](uint64_t member, const crypto::SigningKey& key) {
-    return protocol::WriteModelStatement({.member = member, .round = 2}, known.manifest, key);
+    return protocol::WriteAttestation({.member = member, .round = 2}, known.manifest, key);
   };
   seeds.WriteWithVariants("statement", 2, statement(0, known.site.signing));
   seeds.Write("statement-forged", 2, statement(1, known.site.signing));

@@ -33,11 +33,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     }
     case 2: {
-      const auto statement = protocol::ReadModelStatement(bytes, known.manifest);
+      const auto statement = protocol::ReadAttestation(bytes, known.manifest);
       if (!statement.ok()) break;
       const crypto::SigningKey& key =
           statement->member == 0 ? known.site.signing : known.coordinator;
-      same(protocol::WriteModelStatement(*statement, known.manifest, key));
+      same(protocol::WriteAttestation(*statement, known.manifest, key));
       break;
     }
     case 3: {

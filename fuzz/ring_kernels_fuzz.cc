@@ -42,7 +42,7 @@ struct Outputs {
 };
 
 struct Inputs {
-  LaneLayout layout;
+  SlotLayout layout;
   size_t used = 0;
   std::array<AlignedWords, 2> a, k, c;
   AlignedWords words;

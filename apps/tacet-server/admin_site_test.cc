@@ -53,14 +53,14 @@ class AdminSiteTest : public ::testing::Test {
   const std::filesystem::path token_path_ = folder_.path() / "token";
   SmallFederation members_;
   tacet::server::MemoryServerStore store_;
-  tacet::server::MemorySpool spool_;
+  tacet::server::MemoryBlobStore spool_;
   crypto::InsecureSeededEntropy entropy_{3, "cohorts"};
   uint64_t now_ = 1'755'000'000;
   std::unique_ptr<tacet::server::RoundServer> rounds_;
   LogForTest log_;
   ServerMetrics metrics_;
   Readiness readiness_;
-  PromiseWorker promises_{members_.manifest().manifest()};
+  GuaranteeWorker promises_{members_.manifest().manifest()};
 };
 
 TEST_F(AdminSiteTest, HealthIsNotReadiness) {

@@ -32,9 +32,9 @@ absl::StatusOr<PageToken> PageToken::Read(const std::filesystem::path& path) {
   TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes content, storage::file::ReadSecretFile(path));
   const auto line = content.Expose();
   const size_t size = std::min(base::AsText(line).find_first_of("\r\n"), line.size());
-  if (size < kLeastCharacters) {
+  if (size < kMinCharacters) {
     return base::InvalidArgument("{}: a token has at least {} characters, this one has {}",
-                                 path.string(), kLeastCharacters, size);
+                                 path.string(), kMinCharacters, size);
   }
   return PageToken(crypto::SecretBytes::CopyOf(line.first(size)));
 }

@@ -14,13 +14,13 @@ namespace tacet::app::server {
 
 class PageToken {
  public:
-  static constexpr size_t kLeastCharacters = 16;
+  static constexpr size_t kMinCharacters = 16;
 
   // A new one, 64 hexadecimal digits, written to `path` with mode 0600 in place of an older one.
   static absl::StatusOr<PageToken> Make(const std::filesystem::path& path,
                                         crypto::Entropy& entropy);
   // The first line of a file that only its owner may read. InvalidArgument when it has fewer than
-  // kLeastCharacters.
+  // kMinCharacters.
   static absl::StatusOr<PageToken> Read(const std::filesystem::path& path);
 
   // Whether an Authorization header says "Bearer " and this token; takes the same time wherever the

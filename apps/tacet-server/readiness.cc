@@ -32,7 +32,7 @@ std::vector<std::string> Readiness::Problems() const {
   }
   if (!store_works_) problems.emplace_back("its store does not work");
   const auto age = std::chrono::duration_cast<std::chrono::seconds>(clock_() - last_tick_);
-  if (age > kMostTickAge) {
+  if (age > kMaxTickAge) {
     problems.push_back(fmt::format("its work has stood still for {} s", age.count()));
   }
   return problems;

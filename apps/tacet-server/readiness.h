@@ -14,7 +14,7 @@ namespace tacet::app::server {
 class Readiness {
  public:
   using SteadyClock = std::function<std::chrono::steady_clock::time_point()>;
-  static constexpr std::chrono::seconds kMostTickAge{15};
+  static constexpr std::chrono::seconds kMaxTickAge{15};
 
   explicit Readiness(SteadyClock clock = std::chrono::steady_clock::now)
       : clock_(std::move(clock)) {}

@@ -21,7 +21,7 @@ TEST(ReadinessTest, NeedsListeningAStoreAndARecentTick) {
   readiness.NoteTick(false);
   EXPECT_THAT(readiness.Problems(), ElementsAre(HasSubstr("store does not work")));
   readiness.NoteTick(true);
-  now += Readiness::kMostTickAge;
+  now += Readiness::kMaxTickAge;
   EXPECT_THAT(readiness.Problems(), IsEmpty());
   now += std::chrono::seconds(1);
   EXPECT_THAT(readiness.Problems(), ElementsAre(HasSubstr("stood still for 16 s")));

@@ -11,8 +11,8 @@
 
 #include "apps/tacet-server/admin_site.h"
 #include "apps/tacet-server/certificate_watch.h"
+#include "apps/tacet-server/guarantee_worker.h"
 #include "apps/tacet-server/page_token.h"
-#include "apps/tacet-server/promise_worker.h"
 #include "apps/tacet-server/readiness.h"
 #include "apps/tacet-server/request_watch.h"
 #include "apps/tacet-server/server_log.h"
@@ -24,8 +24,8 @@
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
 #include "tacet/server/request_handler.h"
+#include "tacet/storage/file/blob_folder.h"
 #include "tacet/storage/file/site_folder.h"
-#include "tacet/storage/file/upload_spool.h"
 #include "tacet/transport/grpc/grpc_server.h"
 
 namespace tacet::app::server {
@@ -132,10 +132,10 @@ class ServerProcess {
   ServerWatch watch_;
   RequestWatch requests_;
   tacet::server::RequestLimits limits_;
-  PromiseWorker promises_;
+  GuaranteeWorker promises_;
   crypto::SystemEntropy entropy_;
   ServerState state_;
-  std::unique_ptr<tacet::server::Spool> spool_;
+  std::unique_ptr<tacet::server::BlobStore> spool_;
   std::unique_ptr<tacet::server::RoundServer> rounds_;
   std::optional<tacet::server::RequestHandler> handler_;
   std::optional<CertificateWatch> certificate_;
@@ -195,7 +195,7 @@ absl::Status ServerProcess::StartAdmin() {
 }
 
 absl::Status ServerProcess::StartListening() {
-  rounds_->OnNews([this] {
+  rounds_->OnNotification([this] {
     if (GrpcServer* const listener = news_; listener != nullptr) listener->News();
   });
   TACET_ASSIGN_OR_RETURN(listener_,
@@ -326,7 +326,7 @@ absl::Status RunServerProcess(const ServerProcessSpec& spec, const crypto::Unloc
   ReturnMemory();
   TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(spec.home));
   TACET_ASSIGN_OR_RETURN(Membership membership, ServerMembership(folder, spec.home));
-  TACET_ASSIGN_OR_RETURN(agreement::SiteKeys keys, folder.UnlockKeys(unlocker));
+  TACET_ASSIGN_OR_RETURN(agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<ServerLog> log, ServerLog::Open(spec.log));
   const program::StopSignal stop(kStopping);
   const program::ReloadSignal reload;

@@ -16,7 +16,7 @@ using tacet::server::AttemptRecord;
 
 namespace {
 
-constexpr size_t kMostListed = 500;  // attempts, the last ones
+constexpr size_t kMaxListed = 500;  // attempts, the last ones
 
 JsonValue AttemptJson(const AttemptRecord& record) {
   return JsonValue::MakeObject()
@@ -31,7 +31,7 @@ JsonValue AttemptJson(const AttemptRecord& record) {
 
 JsonValue AttemptsJson(const std::vector<AttemptRecord>& attempts) {
   JsonValue list = JsonValue::MakeArray();
-  for (size_t i = attempts.size() - std::min(attempts.size(), kMostListed); i < attempts.size();
+  for (size_t i = attempts.size() - std::min(attempts.size(), kMaxListed); i < attempts.size();
        ++i) {
     list.Append(AttemptJson(attempts[i]));
   }

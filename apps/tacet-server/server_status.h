@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/tacet-server/promise_worker.h"
+#include "apps/tacet-server/guarantee_worker.h"
 #include "apps/tacet-server/readiness.h"
 #include "apps/tacet-server/server_log.h"
 #include "apps/tacet-server/server_metrics.h"
@@ -24,7 +24,7 @@ struct ServerParts {
   const ServerLog& log;
   ServerMetrics& metrics;
   const Readiness& readiness;
-  PromiseWorker& promises;
+  GuaranteeWorker& promises;
   base::UnixClock clock;
   std::string version;
   uint64_t started_at = 0;  // Unix seconds

@@ -47,14 +47,15 @@ absl::StatusOr<uint64_t> LargestFitting(uint64_t most, const Fits& fits) {
 
 absl::StatusOr<double> EpsilonOf(const FederationPrivacySpec& federation,
                                  const CalibrationTarget& target) {
-  if (!target.view && !target.accountant) {
+  if (!target.observer && !target.accountant) {
     TACET_ASSIGN_OR_RETURN(const PrivacyRow worst, WorstRow(federation));
     return worst.epsilon.value_or(kInfinity);
   }
-  const View wanted = target.view.value_or(View::kOutsider);
-  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(federation));
-  for (const ObservedRounds& view : views) {
-    if (view.view != wanted) {
+  const Observer wanted = target.observer.value_or(Observer::kExternal);
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> observers,
+                         ObserveFederation(federation));
+  for (const ObservedRounds& observer : observers) {
+    if (observer.observer != wanted) {
       continue;
     }
     double smallest = kInfinity;
@@ -63,7 +64,7 @@ absl::StatusOr<double> EpsilonOf(const FederationPrivacySpec& federation,
         continue;
       }
       TACET_ASSIGN_OR_RETURN(const std::optional<PrivacyRow> row,
-                             PrivacyRowOf(view, federation, accountant));
+                             PrivacyRowOf(observer, federation, accountant));
       // A convention counts only where it is asked for by name.
       if (row && (target.accountant || row->standing == Standing::kGuarantee)) {
         smallest = std::min(smallest, row->epsilon.value_or(kInfinity));
@@ -71,7 +72,7 @@ absl::StatusOr<double> EpsilonOf(const FederationPrivacySpec& federation,
     }
     return smallest;
   }
-  return base::InvalidArgument("this federation has no view \"{}\"", ViewName(wanted));
+  return base::InvalidArgument("this federation has no view \"{}\"", ObserverName(wanted));
 }
 
 absl::StatusOr<double> CalibrateNoise(const FederationPrivacySpec& federation,
@@ -133,9 +134,9 @@ absl::StatusOr<double> CalibrateNoise(const FederationPrivacySpec& federation,
 absl::StatusOr<uint64_t> CalibrateRounds(const FederationPrivacySpec& federation,
                                          const CalibrationTarget& target) {
   TACET_RETURN_IF_ERROR(CheckTarget(target));
-  constexpr uint64_t kMost = 1'000'000'000;
+  constexpr uint64_t kMax = 1'000'000'000;
   TACET_ASSIGN_OR_RETURN(const uint64_t rounds,
-                         LargestFitting(kMost, [&](uint64_t n) -> absl::StatusOr<bool> {
+                         LargestFitting(kMax, [&](uint64_t n) -> absl::StatusOr<bool> {
                            FederationPrivacySpec spec = federation;
                            spec.rounds = n;
                            TACET_ASSIGN_OR_RETURN(const double epsilon, EpsilonOf(spec, target));
@@ -144,8 +145,8 @@ absl::StatusOr<uint64_t> CalibrateRounds(const FederationPrivacySpec& federation
   if (rounds == 0) {
     return base::NotFound("one round already costs more than epsilon {}", target.epsilon);
   }
-  if (rounds == kMost) {
-    return base::NotFound("{} rounds do not reach epsilon {}", kMost, target.epsilon);
+  if (rounds == kMax) {
+    return base::NotFound("{} rounds do not reach epsilon {}", kMax, target.epsilon);
   }
   return rounds;
 }

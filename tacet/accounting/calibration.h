@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/accounting/observers.h"
 #include "tacet/accounting/privacy_rows.h"
-#include "tacet/accounting/views.h"
 
 namespace tacet::accounting {
 
@@ -17,7 +17,7 @@ struct CalibrationTarget {
   double epsilon = 0;  // > 0
   // The observer against whom it must hold; none: the worst that has a guarantee, or with an
   // accountant the outsider.
-  std::optional<View> view = std::nullopt;
+  std::optional<Observer> observer = std::nullopt;
   // The accountant that must not exceed epsilon; none: the smallest valid bound.
   std::optional<Accountant> accountant = std::nullopt;
 };

@@ -42,8 +42,9 @@ TEST(CalibrationTest, ReproducesTheReferenceNoises) {
   // Poisson pairs are for cohorts whose size stays hidden: everybody uploads.
   FederationPrivacySpec poisson = Paper();
   poisson.sampling = Sampling::kPoisson;
-  poisson.cover_uploads = true;
-  const auto coins = CalibrateNoise(poisson, {.epsilon = kPaperEpsilon, .view = View::kOutsider});
+  poisson.dummy_uploads = true;
+  const auto coins =
+      CalibrateNoise(poisson, {.epsilon = kPaperEpsilon, .observer = Observer::kExternal});
   ASSERT_TRUE(coins.ok());
   EXPECT_NEAR(*coins, Reference(at + "Poisson replace-one"), 1e-3);
 }
@@ -58,10 +59,10 @@ TEST(CalibrationTest, TheTargetIsTheWorstObserversCost) {
   ASSERT_TRUE(rows.ok());
   const PrivacyRow* worst = WorstHeadline(*rows);
   ASSERT_NE(worst, nullptr);
-  EXPECT_EQ(worst->view, View::kCohortKnowing);
+  EXPECT_EQ(worst->observer, Observer::kCohortAware);
   EXPECT_NEAR(*worst->epsilon, kPaperEpsilon, 1e-5);
   for (const PrivacyRow& row : *rows) {
-    const PrivacyRow* headline = Headline(*rows, row.view);
+    const PrivacyRow* headline = Headline(*rows, row.observer);
     if (headline != nullptr) {
       EXPECT_LE(*headline->epsilon, kPaperEpsilon);
     }
@@ -70,7 +71,8 @@ TEST(CalibrationTest, TheTargetIsTheWorstObserversCost) {
 
 // The tight accountant saves noise at the same epsilon: 5.09 clip norms instead of 5.312.
 TEST(CalibrationTest, TheTightAccountantTakesPart) {
-  const auto noise = CalibrateNoise(Paper(), {.epsilon = kPaperEpsilon, .view = View::kOutsider});
+  const auto noise =
+      CalibrateNoise(Paper(), {.epsilon = kPaperEpsilon, .observer = Observer::kExternal});
   ASSERT_TRUE(noise.ok());
   EXPECT_GT(*noise, 5.05);
   EXPECT_LT(*noise, 5.10);
@@ -125,8 +127,9 @@ TEST(CalibrationTest, SaysWhatCannotBeHad) {
               HasSubstr("even a cohort of one"));
   EXPECT_THAT(base::Message(CalibrateCohort(loud, target, HeldFixed::kNoiseOfTheAverage).status()),
               HasSubstr("even a cohort of all 3596"));
-  EXPECT_THAT(base::Message(EpsilonOf(Paper(), {.epsilon = 1, .view = View::kColluders}).status()),
-              HasSubstr("no view \"colluders\""));
+  EXPECT_THAT(
+      base::Message(EpsilonOf(Paper(), {.epsilon = 1, .observer = Observer::kColluders}).status()),
+      HasSubstr("no view \"colluders\""));
 }
 
 }  // namespace

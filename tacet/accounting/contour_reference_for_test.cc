@@ -106,8 +106,8 @@ std::optional<Integral> IntegralAlong(const Line& line, ReferencePair pair, doub
   Scalar sum = 0;
   Scalar total = 0;  // of the absolute values
   Scalar largest_tail = 0;
-  constexpr int kMost = 4000;
-  for (int k = 0; k < kMost; ++k) {
+  constexpr int kMax = 4000;
+  for (int k = 0; k < kMax; ++k) {
     const Scalar y = k * static_cast<Scalar>(line.step);
     // The integrand in x turns with y times the loss' slope, at most 2 c.
     if (0.5 / (1 + 2 * c * y / 3) < step) {
@@ -124,7 +124,7 @@ std::optional<Integral> IntegralAlong(const Line& line, ReferencePair pair, doub
     sum += (k == 0 ? Scalar(0.5) : Scalar(1)) * value.real();
     total += std::abs(value);
     largest_tail = std::max<Scalar>(std::abs(value), 0.9 * largest_tail);
-    if (k > kMost / 4 && largest_tail > 1e-2) {  // hardly decays
+    if (k > kMax / 4 && largest_tail > 1e-2) {  // hardly decays
       return std::nullopt;
     }
     if (k > 20 && largest_tail < 1e-9 * std::abs(sum)) {
@@ -179,12 +179,12 @@ std::optional<double> ContourDelta(ReferencePair pair, double q, double c, doubl
   }
   // Rare large losses can forbid the tilt that the answer is at home in: the integrand is then
   // millions of times larger than its integral, and its sum needs more digits.
-  constexpr double kMostRounding = 1e-6;
+  constexpr double kMaxRounding = 1e-6;
   auto integral = IntegralAlong<double>(line, pair, q, c, rounds, epsilon);
-  if (integral && integral->rounding > kMostRounding) {
+  if (integral && integral->rounding > kMaxRounding) {
     integral = IntegralAlong<long double>(line, pair, q, c, rounds, epsilon);
   }
-  if (!integral || integral->rounding > kMostRounding) {
+  if (!integral || integral->rounding > kMaxRounding) {
     return std::nullopt;
   }
   return std::exp(line.peak) * integral->value;

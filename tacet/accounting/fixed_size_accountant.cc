@@ -177,10 +177,10 @@ bool IsFixedSize(const std::vector<WeightedEvent>& parts) {
 constexpr double kTransformWork = 4e8;
 constexpr double kLineWork = 4e6;
 // Evaluations of the envelope while a step is chosen.
-constexpr double kMostEnvelopeWork = 2e5;
-constexpr size_t kMostTransformPoints = size_t{1} << 18;
+constexpr double kMaxEnvelopeWork = 2e5;
+constexpr size_t kMaxTransformPoints = size_t{1} << 18;
 // Parts of a mixture that are told apart.
-constexpr size_t kMostParts[] = {32, 20, 12, 8};  // the first that can be paid for
+constexpr size_t kMaxParts[] = {32, 20, 12, 8};  // the first that can be paid for
 // What the lattice may add to epsilon, relative to it.
 constexpr double kWantedError = 4e-4;
 
@@ -252,15 +252,15 @@ class FixedSizeRounds {
   // The largest step of the lattice with which the envelope's own epsilon is near its limit.
   double ChooseStep(const RoundLoss& envelope) {
     const double evaluations = (range_.high - range_.low) * static_cast<double>(parts_.size());
-    double step = std::max(0.1 * start_.deviation, evaluations / kMostEnvelopeWork);
+    double step = std::max(0.1 * start_.deviation, evaluations / kMaxEnvelopeWork);
     double work = 0;
     for (int halvings = 0; halvings < 6; ++halvings, step /= 2) {
       work += evaluations / step;
-      if (halvings > 0 && work > kMostEnvelopeWork) break;
+      if (halvings > 0 && work > kMaxEnvelopeWork) break;
       const LossSum sum({{.lattice = PessimisticLattice(envelope, range_, step),
                           .rounds = static_cast<double>(count_)}});
       const auto epsilon =
-          sum.Epsilon(sum.TiltAt(start_.tilt.theta), delta_, Side::kAbove, kMostTransformPoints);
+          sum.Epsilon(sum.TiltAt(start_.tilt.theta), delta_, Side::kAbove, kMaxTransformPoints);
       if (!epsilon) return step;
       const std::optional<double> coarser = std::exchange(envelope_epsilon_, epsilon->epsilon);
       // The error falls with the square of the step: this one has a third of the difference.
@@ -322,7 +322,7 @@ absl::StatusOr<std::optional<FixedSizeResult>> FixedSizeEpsilon(
   const std::optional<RepeatedEvent> round = OnlyRound(stream);
   if (!round || round->count < 2) return std::nullopt;
   size_t before = 0;
-  for (const size_t most : kMostParts) {
+  for (const size_t most : kMaxParts) {
     const std::vector<WeightedEvent> parts =
         GroupMixture(round->round, GroupedFor::kUpperBound, most);
     if (!IsFixedSize(parts)) return std::nullopt;

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tacet/accounting/observers.h"
 #include "tacet/accounting/pld_accountant.h"
-#include "tacet/accounting/views.h"
 
 namespace tacet::accounting {
 namespace {
@@ -114,13 +114,13 @@ TEST(FixedSizeAccountantTest, SaysNothingWhereItHasNothingToSay) {
 // Cohorts drawn by coins, their size public.
 std::vector<RepeatedEvent> KnownSize(uint64_t pool, uint64_t cohort, double noise,
                                      uint64_t rounds) {
-  const auto views = ObserveFederation({.clients = pool,
-                                        .cohort = cohort,
-                                        .rounds = rounds,
-                                        .noise_stddev = noise,
-                                        .sampling = Sampling::kPoisson});
-  EXPECT_TRUE(views.ok());
-  return {{.round = views->front().round, .count = rounds}};
+  const auto observers = ObserveFederation({.clients = pool,
+                                            .cohort = cohort,
+                                            .rounds = rounds,
+                                            .noise_stddev = noise,
+                                            .sampling = Sampling::kPoisson});
+  EXPECT_TRUE(observers.ok());
+  return {{.round = observers->front().round, .count = rounds}};
 }
 
 // The smallest valid bound.
@@ -198,20 +198,20 @@ TEST(KnownSizeTest, AFewColludersHardlyCost) {
                              .noise_stddev = 4,
                              .sampling = Sampling::kPoisson,
                              .colluders = 3};
-  const auto views = ObserveFederation(spec);
-  ASSERT_TRUE(views.ok());
-  const auto epsilon_of = [&](View view) {
-    for (const ObservedRounds& v : *views) {
-      if (v.view == view) {
+  const auto observers = ObserveFederation(spec);
+  ASSERT_TRUE(observers.ok());
+  const auto epsilon_of = [&](Observer observer) {
+    for (const ObservedRounds& v : *observers) {
+      if (v.observer == observer) {
         return PldEpsilon({{.round = v.round, .count = v.releases}}, 1e-5)->epsilon;
       }
     }
     return 0.0;
   };
-  const double outsider = epsilon_of(View::kOutsider);
+  const double outsider = epsilon_of(Observer::kExternal);
   EXPECT_GT(outsider, 0.18);
   EXPECT_LT(outsider, 0.21);
-  EXPECT_LT(epsilon_of(View::kColluders), outsider * 1.01);  // 0.29 once
+  EXPECT_LT(epsilon_of(Observer::kColluders), outsider * 1.01);  // 0.29 once
 }
 
 // The certain participation that stands for what a table of numbers leaves out is not taken

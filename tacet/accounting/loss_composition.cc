@@ -19,7 +19,7 @@ namespace {
 constexpr double kLogOutside = -25;
 constexpr double kLogOutsideExtended = -35;
 // Transforms up to this size are repeated with more digits where rounding is not negligible.
-constexpr size_t kMostExtendedPoints = size_t{1} << 16;
+constexpr size_t kMaxExtendedPoints = size_t{1} << 16;
 constexpr double kNegligible = 0.01;
 
 // erfc(x) e^{x^2}, x >= 0.
@@ -263,7 +263,7 @@ std::optional<ComposedEpsilon> LossSum::Epsilon(const Tilt& tilt, double delta, 
     Window window{.bottom = std::floor((tilt.mean - left - origin_) / step()) - 4, .points = 16};
     while (static_cast<double>(window.points) < (left + right) / step() + 8) {
       window.points *= 2;
-      if (window.points > (extended ? kMostExtendedPoints : most_points)) {
+      if (window.points > (extended ? kMaxExtendedPoints : most_points)) {
         return best;
       }
     }

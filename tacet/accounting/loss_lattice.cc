@@ -7,9 +7,9 @@
 namespace tacet::accounting {
 namespace {
 
-constexpr double kMostSteps = 1024;
+constexpr double kMaxSteps = 1024;
 // Least distance from a cell's inner boundary to its lattice point, in steps.
-constexpr double kLeastShare = 0.3;
+constexpr double kMinShare = 0.3;
 
 struct CellMass {
   double p = 0;
@@ -52,7 +52,7 @@ Boundary NextBoundary(const RoundLoss& loss, const Boundary& inner, double g, do
   double low_value = value_of(low_end);
   double high_value = value_of(high_end);
   while (high_value <= 0) {  // a falling density needs more of what lies beyond
-    if (high >= kMostSteps * step) {
+    if (high >= kMaxSteps * step) {
       return high_end;
     }
     low = high;
@@ -182,7 +182,7 @@ LossLattice OptimisticLattice(const RoundLoss& loss, const LossRange& range, dou
   Boundary inner = right_end;
   int64_t k = 0;
   while (inner.t < range.high) {
-    const double ahead = std::ceil((inner.t - anchor_loss) / step + kLeastShare);
+    const double ahead = std::ceil((inner.t - anchor_loss) / step + kMinShare);
     k = std::max(k + 1, static_cast<int64_t>(ahead));
     const double g = anchor_loss + static_cast<double>(k) * step;
     if (k > over) {
@@ -198,7 +198,7 @@ LossLattice OptimisticLattice(const RoundLoss& loss, const LossRange& range, dou
   inner = left_end;
   k = 0;
   while (inner.t > range.low) {
-    const double ahead = std::floor((inner.t - anchor_loss) / step - kLeastShare);
+    const double ahead = std::floor((inner.t - anchor_loss) / step - kMinShare);
     k = std::min(k - 1, static_cast<int64_t>(ahead));
     if (k <= -below) {
       break;

@@ -10,7 +10,7 @@ namespace tacet::accounting {
 namespace {
 
 // Cells of a lattice times parts of a mixture that the tilt is looked for with.
-constexpr double kMostStartWork = 131'072;
+constexpr double kMaxStartWork = 131'072;
 
 // Nobody is sampled: P = Q.
 class NoLoss : public RoundLoss {
@@ -91,7 +91,7 @@ CompositionStart FindCompositionStart(std::vector<LossRounds>& rounds, double de
       }
       r.range.low = low;
     }
-    const double wanted = std::max(0.1 * start.deviation, width * parts / kMostStartWork);
+    const double wanted = std::max(0.1 * start.deviation, width * parts / kMaxStartWork);
     if (step <= 1.5 * wanted) break;
     step = wanted;
   }

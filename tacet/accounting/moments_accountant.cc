@@ -23,9 +23,9 @@ absl::StatusOr<MomentsAccountant> MomentsAccountant::Create(const SamplingEvent&
 absl::StatusOr<MomentsAccountant> MomentsAccountant::CreateForMixture(
     const std::vector<WeightedEvent>& mixture, int max_order) {
   TACET_RETURN_IF_ERROR(CheckMixture(mixture));
-  if (max_order < 1 || max_order > kMostOrders) {
+  if (max_order < 1 || max_order > kMaxOrders) {
     return base::InvalidArgument("the highest order is {}, expected 1 to {}", max_order,
-                                 kMostOrders);
+                                 kMaxOrders);
   }
   bool releases_nothing = true;
   for (const WeightedEvent& part : mixture) {

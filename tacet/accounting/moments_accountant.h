@@ -24,9 +24,9 @@ struct MomentsResult {
 class MomentsAccountant {
  public:
   static constexpr int kPaperOrders = 20;
-  static constexpr int kMostOrders = 4096;
+  static constexpr int kMaxOrders = 4096;
 
-  // InvalidArgument when a field of the event or max_order (1 .. kMostOrders) is out of range.
+  // InvalidArgument when a field of the event or max_order (1 .. kMaxOrders) is out of range.
   static absl::StatusOr<MomentsAccountant> Create(const SamplingEvent& event,
                                                   int max_order = kPaperOrders);
   // Rounds whose form the observer learns: E[(P/Q)^l] is the weighted mean over the forms.

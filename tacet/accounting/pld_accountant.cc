@@ -23,9 +23,9 @@ namespace {
 constexpr double kFinestGap = 8e-5;  // relative to max(1, epsilon); refined no further
 constexpr double kWantedGap = 1e-3;
 constexpr size_t kCheapPoints = size_t{1} << 19;  // refines towards the finest gap up to here
-constexpr size_t kMostPoints = size_t{1} << 19;
+constexpr size_t kMaxPoints = size_t{1} << 19;
 // Work that one bracket may take, in evaluations of one part's loss: some half a second.
-constexpr double kMostWork = 4e6;
+constexpr double kMaxWork = 4e6;
 constexpr double kWorkOfPoint = 3;          // of a transform
 constexpr double kWorkOfExtended = 30;      // of one with more digits
 constexpr double kWorkOfMergedCell = 12;    // of a lattice from below
@@ -146,7 +146,7 @@ Bracket OneRound(const RoundLoss& loss, const LossRange& range, double delta) {
 // The finest lattice, in deviations of a round, that a third of the work is enough for.
 double FirstFineness(const std::vector<LossRounds>& rounds, const CompositionStart& start) {
   double fineness = kFirstFineness;
-  while (LatticeWork(rounds, fineness * start.deviation) > 0.3 * kMostWork &&
+  while (LatticeWork(rounds, fineness * start.deviation) > 0.3 * kMaxWork &&
          fineness < kCoarsestFineness) {
     fineness *= 2;
   }
@@ -192,7 +192,7 @@ Bracket BracketEpsilon(std::vector<LossRounds> rounds, double delta, double enou
     const double step = fineness * start.deviation;
     const LossSum above = Lattices(rounds, step, Side::kAbove);
     const auto upper =
-        above.Epsilon(above.TiltAt(start.tilt.theta), delta, Side::kAbove, kMostPoints);
+        above.Epsilon(above.TiltAt(start.tilt.theta), delta, Side::kAbove, kMaxPoints);
     if (!upper) {
       if (bracket.points > 0 || fineness > kCoarsestFineness) {
         break;
@@ -208,7 +208,7 @@ Bracket BracketEpsilon(std::vector<LossRounds> rounds, double delta, double enou
     }
     const LossSum below = Lattices(rounds, step, Side::kBelow);
     const auto lower =
-        below.Epsilon(below.TiltAt(start.tilt.theta), delta, Side::kBelow, kMostPoints);
+        below.Epsilon(below.TiltAt(start.tilt.theta), delta, Side::kBelow, kMaxPoints);
     if (lower) {
       bracket.lower = std::max(bracket.lower, lower->epsilon - RoundingShift(rounds, below));
     }
@@ -217,7 +217,7 @@ Bracket BracketEpsilon(std::vector<LossRounds> rounds, double delta, double enou
     const double work = LatticeWork(rounds, step) + 2 * TransformWork(*upper);
     spent += work;
     if (gap <= kFinestGap || (bracket.tight && upper->points >= kCheapPoints) ||
-        (bracket.tight && gap > 0.8 * last_gap) || spent + 2 * work > kMostWork) {
+        (bracket.tight && gap > 0.8 * last_gap) || spent + 2 * work > kMaxWork) {
       break;
     }
     last_gap = gap;
@@ -238,14 +238,14 @@ double LowerEpsilon(std::vector<LossRounds> rounds, double delta) {
     const double step = fineness * start.deviation;
     const LossSum below = Lattices(rounds, step, Side::kBelow);
     const auto lower =
-        below.Epsilon(below.TiltAt(start.tilt.theta), delta, Side::kBelow, kMostPoints);
+        below.Epsilon(below.TiltAt(start.tilt.theta), delta, Side::kBelow, kMaxPoints);
     if (!lower) break;
     const double before = best;
     best = std::max(best, lower->epsilon - RoundingShift(rounds, below));
     const double work = LatticeWork(rounds, step) + TransformWork(*lower);
     spent += work;
     const bool settled = best > 0 && best - before <= kWantedGap / 4 * std::max(1.0, best);
-    if (settled || spent + 2 * work > kMostWork) break;
+    if (settled || spent + 2 * work > kMaxWork) break;
   }
   return best;
 }

@@ -87,21 +87,21 @@ bool SameEvent(const SamplingEvent& a, const SamplingEvent& b) {
          a.clip_norm == b.clip_norm && a.pool == b.pool && a.least == b.least;
 }
 
-bool PromisesNothing(const SamplingEvent& event) {
+bool GuaranteesNothing(const SamplingEvent& event) {
   return event.noise_stddev == 0 && event.sampling_rate > 0;
 }
 
-PrivacySpending::PrivacySpending(const SpendingTerms& terms)
+PrivacyFilter::PrivacyFilter(const SpendingTerms& terms)
     : terms_(terms),
       fixed_l_(
           FixedL(terms.budget_epsilon > 0 ? terms.budget_epsilon : kNominalBudget, terms.delta)) {}
 
-absl::StatusOr<PrivacySpending> PrivacySpending::Create(const SpendingTerms& terms) {
+absl::StatusOr<PrivacyFilter> PrivacyFilter::Create(const SpendingTerms& terms) {
   TACET_RETURN_IF_ERROR(CheckSpendingTerms(terms));
-  return PrivacySpending(terms);
+  return PrivacyFilter(terms);
 }
 
-absl::StatusOr<size_t> PrivacySpending::IndexOf(const SamplingEvent& event) {
+absl::StatusOr<size_t> PrivacyFilter::IndexOf(const SamplingEvent& event) {
   for (size_t i = 0; i < events_.size(); ++i) {
     if (SameEvent(events_[i].event, event)) return i;
   }
@@ -127,7 +127,7 @@ absl::StatusOr<size_t> PrivacySpending::IndexOf(const SamplingEvent& event) {
   Moments moments;
   if (CostsNothing(event)) {
     moments.integer.assign(kOrders, 0);
-  } else if (PromisesNothing(event)) {
+  } else if (GuaranteesNothing(event)) {
     moments.integer.assign(kOrders, kInfinity);
     moments.fixed = kInfinity;
   } else {
@@ -144,19 +144,19 @@ absl::StatusOr<size_t> PrivacySpending::IndexOf(const SamplingEvent& event) {
   return events_.size() - 1;
 }
 
-absl::Status PrivacySpending::Add(const SamplingEvent& event, uint64_t count) {
+absl::Status PrivacyFilter::Add(const SamplingEvent& event, uint64_t count) {
   TACET_ASSIGN_OR_RETURN(const size_t index, IndexOf(event));
   events_[index].count = SaturatingAdd(events_[index].count, count);
   return absl::OkStatus();
 }
 
-uint64_t PrivacySpending::charges() const {
+uint64_t PrivacyFilter::charges() const {
   uint64_t total = 0;
   for (const CountedEvent& counted : events_) total = SaturatingAdd(total, counted.count);
   return total;
 }
 
-double PrivacySpending::FixedOrderEpsilon(size_t index, uint64_t more) const {
+double PrivacyFilter::FixedOrderEpsilon(size_t index, uint64_t more) const {
   double log_moment = 0;
   bool releases = false;
   for (size_t i = 0; i < events_.size(); ++i) {
@@ -168,7 +168,7 @@ double PrivacySpending::FixedOrderEpsilon(size_t index, uint64_t more) const {
   return releases ? Convert(log_moment, fixed_l_, terms_.delta) : 0;
 }
 
-double PrivacySpending::CheapEpsilon(uint64_t count) const {
+double PrivacyFilter::CheapEpsilon(uint64_t count) const {
   double smallest = FixedOrderEpsilon(0, count - std::min(count, events_[0].count));
   for (int l = 1; l <= kOrders; ++l) {
     smallest = std::min(smallest, Convert(static_cast<double>(count) * moments_[0].integer[l - 1],
@@ -177,7 +177,7 @@ double PrivacySpending::CheapEpsilon(uint64_t count) const {
   return smallest;
 }
 
-bool PrivacySpending::FitsByBestBound(uint64_t count) const {
+bool PrivacyFilter::FitsByBestBound(uint64_t count) const {
   if (CheapEpsilon(count) <= terms_.budget_epsilon) return true;
   const std::vector<RepeatedEvent> stream = accounting::Repeated(events_[0].event, count);
   // The arguments were checked when the event came; an accountant that fails allows nothing.
@@ -190,7 +190,7 @@ bool PrivacySpending::FitsByBestBound(uint64_t count) const {
   return tight.ok() && tight->has_value() && (*tight)->epsilon <= terms_.budget_epsilon;
 }
 
-uint64_t PrivacySpending::LastCountThatFits(uint64_t from) const {
+uint64_t PrivacyFilter::LastCountThatFits(uint64_t from) const {
   // Double the step while it fits, then halve the interval; ends below 2^62.
   uint64_t good = from;
   uint64_t step = std::max<uint64_t>(1, from / 16);
@@ -206,9 +206,9 @@ uint64_t PrivacySpending::LastCountThatFits(uint64_t from) const {
   return good;
 }
 
-bool PrivacySpending::Fits(size_t index, uint64_t more) {
+bool PrivacyFilter::Fits(size_t index, uint64_t more) {
   if (terms_.budget_epsilon == 0 || more == 0 || CostsNothing(events_[index].event)) return true;
-  if (PromisesNothing(events_[index].event)) return false;
+  if (GuaranteesNothing(events_[index].event)) return false;
   if (terms_.composition == Composition::kAnyEvents) {
     return FixedOrderEpsilon(index, more) <= terms_.budget_epsilon;
   }
@@ -226,10 +226,10 @@ bool PrivacySpending::Fits(size_t index, uint64_t more) {
   return count <= *last_that_fits_;
 }
 
-absl::Status PrivacySpending::CheckRoomFor(const SamplingEvent& event, uint64_t count) {
+absl::Status PrivacyFilter::CheckRoomFor(const SamplingEvent& event, uint64_t count) {
   TACET_ASSIGN_OR_RETURN(const size_t index, IndexOf(event));
   if (Fits(index, count)) return absl::OkStatus();
-  if (PromisesNothing(event)) {
+  if (GuaranteesNothing(event)) {
     return base::ResourceExhausted(
         "a release without noise promises nothing (epsilon is infinite), the budget is "
         "epsilon {} at delta {}",
@@ -237,7 +237,7 @@ absl::Status PrivacySpending::CheckRoomFor(const SamplingEvent& event, uint64_t 
   }
   TACET_ASSIGN_OR_RETURN(const uint64_t fits, ChargesThatFit(event, count));
   TACET_ASSIGN_OR_RETURN(const SpentEpsilon spent, Epsilon());
-  PrivacySpending after = *this;
+  PrivacyFilter after = *this;
   after.events_[index].count = SaturatingAdd(after.events_[index].count, count);
   TACET_ASSIGN_OR_RETURN(const SpentEpsilon next, after.Epsilon());
   return base::ResourceExhausted(
@@ -247,8 +247,7 @@ absl::Status PrivacySpending::CheckRoomFor(const SamplingEvent& event, uint64_t 
       spent.epsilon, fits);
 }
 
-absl::StatusOr<uint64_t> PrivacySpending::ChargesThatFit(const SamplingEvent& event,
-                                                         uint64_t most) {
+absl::StatusOr<uint64_t> PrivacyFilter::ChargesThatFit(const SamplingEvent& event, uint64_t most) {
   TACET_ASSIGN_OR_RETURN(const size_t index, IndexOf(event));
   if (Fits(index, most)) return most;
   uint64_t good = 0;
@@ -260,7 +259,7 @@ absl::StatusOr<uint64_t> PrivacySpending::ChargesThatFit(const SamplingEvent& ev
   return good;
 }
 
-absl::StatusOr<SpentEpsilon> PrivacySpending::Epsilon() const {
+absl::StatusOr<SpentEpsilon> PrivacyFilter::Epsilon() const {
   SpentEpsilon spent;
   spent.fixed_order = fixed_order();
   const std::vector<RepeatedEvent> stream = StreamOf(events_);
@@ -270,7 +269,7 @@ absl::StatusOr<SpentEpsilon> PrivacySpending::Epsilon() const {
     return spent;
   }
   for (const CountedEvent& counted : events_) {
-    if (counted.count > 0 && PromisesNothing(counted.event)) {
+    if (counted.count > 0 && GuaranteesNothing(counted.event)) {
       spent.epsilon = spent.moments = spent.rdp = spent.fixed_order_rdp = kInfinity;
       spent.pld = kInfinity;
       return spent;
@@ -291,12 +290,12 @@ absl::StatusOr<SpentEpsilon> PrivacySpending::Epsilon() const {
     spent.moments = std::min(spent.moments, (log_moments[i] - std::log(terms_.delta)) / order);
   }
   spent.rdp = spent.fixed_order_rdp;
-  if (stream.size() <= kMostRdpEvents) {
+  if (stream.size() <= kMaxRdpEvents) {
     TACET_ASSIGN_OR_RETURN(const accounting::RdpResult rdp,
                            accounting::RdpEpsilon(stream, terms_.delta));
     spent.rdp = rdp.epsilon;
   }
-  if (stream.size() <= kMostPldEvents) {
+  if (stream.size() <= kMaxPldEvents) {
     TACET_ASSIGN_OR_RETURN(const accounting::PldResult pld,
                            accounting::PldEpsilon(stream, terms_.delta));
     spent.pld = pld.epsilon;

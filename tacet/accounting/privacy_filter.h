@@ -44,7 +44,7 @@ struct CountedEvent {
 };
 bool SameEvent(const accounting::SamplingEvent& a, const accounting::SamplingEvent& b);
 // True when such a release promises nothing: no noise, somebody is sampled.
-bool PromisesNothing(const accounting::SamplingEvent& event);
+bool GuaranteesNothing(const accounting::SamplingEvent& event);
 
 // Upper bounds of what was spent; infinite without a guarantee, 0 when nothing was charged.
 struct SpentEpsilon {
@@ -52,8 +52,8 @@ struct SpentEpsilon {
   // That it is by: rdp, pld, fixed-size-tight, fixed-order-rdp.
   std::string accountant = "rdp";
   double moments = 0;                      // the paper's accountant, for comparison
-  double rdp = 0;                          // at the fixed order with more than kMostRdpEvents
-  std::optional<double> pld;               // absent with more than kMostPldEvents different events
+  double rdp = 0;                          // at the fixed order with more than kMaxRdpEvents
+  std::optional<double> pld;               // absent with more than kMaxPldEvents different events
   std::optional<double> fixed_size_tight;  // absent where it does not apply
   double fixed_order_rdp = 0;              // at `fixed_order`, the judge of any-events
   double fixed_order = 0;                  // a > 1
@@ -62,14 +62,14 @@ struct SpentEpsilon {
   bool accountants_are_valid = true;
 };
 
-class PrivacySpending {
+class PrivacyFilter {
  public:
   // More different events are not composed by loss distributions: that would cost seconds.
-  static constexpr size_t kMostPldEvents = 16;
+  static constexpr size_t kMaxPldEvents = 16;
   // More are not minimised over the orders.
-  static constexpr size_t kMostRdpEvents = 256;
+  static constexpr size_t kMaxRdpEvents = 256;
 
-  static absl::StatusOr<PrivacySpending> Create(const SpendingTerms& terms);
+  static absl::StatusOr<PrivacyFilter> Create(const SpendingTerms& terms);
 
   // Adds what has been spent, within the budget or not. InvalidArgument for an event out of range;
   // FailedPrecondition for a second kind of event under one-event composition. Counts saturate.
@@ -99,7 +99,7 @@ class PrivacySpending {
     double fixed = 0;             // of fixed_l_
   };
 
-  explicit PrivacySpending(const SpendingTerms& terms);
+  explicit PrivacyFilter(const SpendingTerms& terms);
 
   // The place of `event` in events_, added with count 0 if it is new.
   absl::StatusOr<size_t> IndexOf(const accounting::SamplingEvent& event);

@@ -26,14 +26,14 @@ SamplingEvent Paper() {
   return event;
 }
 
-PrivacySpending Spending(double budget, Composition composition = Composition::kOneEvent) {
-  auto spending = PrivacySpending::Create({.budget_epsilon = budget, .composition = composition});
+PrivacyFilter Spending(double budget, Composition composition = Composition::kOneEvent) {
+  auto spending = PrivacyFilter::Create({.budget_epsilon = budget, .composition = composition});
   EXPECT_TRUE(spending.ok()) << spending.status();
   return *std::move(spending);
 }
 
-TEST(PrivacySpendingTest, ThePapersHundredRounds) {
-  PrivacySpending spending = Spending(0);
+TEST(PrivacyFilterTest, ThePapersHundredRounds) {
+  PrivacyFilter spending = Spending(0);
   ASSERT_TRUE(spending.Add(Paper(), 100).ok());
   const auto spent = spending.Epsilon();
   ASSERT_TRUE(spent.ok()) << spent.status();
@@ -46,34 +46,34 @@ TEST(PrivacySpendingTest, ThePapersHundredRounds) {
   EXPECT_TRUE(spent->accountants_are_valid);
   EXPECT_GE(spent->fixed_order_rdp, spent->rdp - 1e-9);
   // One by one is the same.
-  PrivacySpending one_by_one = Spending(0);
+  PrivacyFilter one_by_one = Spending(0);
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(one_by_one.Add(Paper()).ok());
   EXPECT_EQ(one_by_one.Epsilon()->epsilon, spent->epsilon);
   EXPECT_EQ(one_by_one.charges(), 100u);
 }
 
-TEST(PrivacySpendingTest, NothingChargedCostsNothing) {
-  const PrivacySpending spending = Spending(1);
+TEST(PrivacyFilterTest, NothingChargedCostsNothing) {
+  const PrivacyFilter spending = Spending(1);
   EXPECT_EQ(spending.Epsilon()->epsilon, 0);
   EXPECT_EQ(spending.charges(), 0u);
 }
 
 // Own seals are not amplified; at the amplified rate 28 participations would be far too little.
-TEST(PrivacySpendingTest, TheTwoRulesOfCharging) {
+TEST(PrivacyFilterTest, TheTwoRulesOfCharging) {
   SamplingEvent own = Paper();
   own.sampling = accounting::Sampling::kNone;
   own.sampling_rate = 1;
-  PrivacySpending seals = Spending(0);
+  PrivacyFilter seals = Spending(0);
   ASSERT_TRUE(seals.Add(own, 28).ok());
   EXPECT_NEAR(seals.Epsilon()->epsilon, 8.57, 0.01);
-  PrivacySpending mixed = Spending(0);
+  PrivacyFilter mixed = Spending(0);
   ASSERT_TRUE(mixed.Add(Paper(), 28).ok());
   EXPECT_NEAR(mixed.Epsilon()->epsilon, 2.18, 0.01);
 }
 
-TEST(PrivacySpendingTest, OneEventIsJudgedByTheSmallestValidBound) {
+TEST(PrivacyFilterTest, OneEventIsJudgedByTheSmallestValidBound) {
   const double budget = 4.6;  // above PLD (4.5288) and the tight accountant (4.31) of 100 rounds
-  PrivacySpending spending = Spending(budget);
+  PrivacyFilter spending = Spending(budget);
   uint64_t charged = 0;
   absl::Status room;
   while ((room = spending.CheckRoomFor(Paper())).ok()) {
@@ -96,10 +96,10 @@ TEST(PrivacySpendingTest, OneEventIsJudgedByTheSmallestValidBound) {
   EXPECT_EQ(*Spending(0).ChargesThatFit(Paper(), 1000), 1000u);
 }
 
-TEST(PrivacySpendingTest, AnyEventsAreJudgedByOneFixedOrder) {
+TEST(PrivacyFilterTest, AnyEventsAreJudgedByOneFixedOrder) {
   SamplingEvent louder = Paper();
   louder.noise_stddev = 4;
-  PrivacySpending spending = Spending(4.6, Composition::kAnyEvents);
+  PrivacyFilter spending = Spending(4.6, Composition::kAnyEvents);
   ASSERT_TRUE(spending.Add(Paper(), 50).ok());
   const uint64_t fits = *spending.ChargesThatFit(louder, 1000);
   EXPECT_GT(fits, 5u);
@@ -115,13 +115,13 @@ TEST(PrivacySpendingTest, AnyEventsAreJudgedByOneFixedOrder) {
 }
 
 // For one Gaussian the fixed order is the best one at the budget, whatever the budget.
-TEST(PrivacySpendingTest, TheFixedOrderIsGoodAtTheBudget) {
+TEST(PrivacyFilterTest, TheFixedOrderIsGoodAtTheBudget) {
   for (const double budget : {0.1, 1.0, 5.0, 30.0}) {
     SamplingEvent event = Paper();
     event.sampling = accounting::Sampling::kNone;
     event.sampling_rate = 1;
     event.noise_stddev = 300 / budget;
-    PrivacySpending spending = Spending(budget, Composition::kAnyEvents);
+    PrivacyFilter spending = Spending(budget, Composition::kAnyEvents);
     const uint64_t fits = *spending.ChargesThatFit(event, uint64_t{1} << 40);
     const auto best = accounting::RdpEpsilon(accounting::Repeated(event, fits + 1), 1e-5);
     EXPECT_GT(best->epsilon, 0.85 * budget) << budget;
@@ -129,8 +129,8 @@ TEST(PrivacySpendingTest, TheFixedOrderIsGoodAtTheBudget) {
   }
 }
 
-TEST(PrivacySpendingTest, OneEventRefusesAnother) {
-  PrivacySpending spending = Spending(5);
+TEST(PrivacyFilterTest, OneEventRefusesAnother) {
+  PrivacyFilter spending = Spending(5);
   SamplingEvent other = Paper();
   other.noise_stddev = 7;
   EXPECT_TRUE(spending.CheckRoomFor(other).ok());  // asking fixes nothing
@@ -141,42 +141,42 @@ TEST(PrivacySpendingTest, OneEventRefusesAnother) {
   EXPECT_EQ(spending.charges(), 1u);
 }
 
-TEST(PrivacySpendingTest, WithoutNoiseEpsilonIsInfinite) {
+TEST(PrivacyFilterTest, WithoutNoiseEpsilonIsInfinite) {
   SamplingEvent none = Paper();
   none.noise_stddev = 0;
   for (const Composition composition : {Composition::kOneEvent, Composition::kAnyEvents}) {
-    PrivacySpending unlimited = Spending(0, composition);
+    PrivacyFilter unlimited = Spending(0, composition);
     EXPECT_TRUE(unlimited.CheckRoomFor(none).ok());
     ASSERT_TRUE(unlimited.Add(none).ok());
     EXPECT_TRUE(std::isinf(unlimited.Epsilon()->epsilon));
-    PrivacySpending limited = Spending(1e9, composition);
+    PrivacyFilter limited = Spending(1e9, composition);
     const absl::Status refused = limited.CheckRoomFor(none);
     EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_THAT(base::Message(refused), HasSubstr("epsilon is infinite"));
   }
 }
 
-TEST(PrivacySpendingTest, NobodySampledCostsNothing) {
+TEST(PrivacyFilterTest, NobodySampledCostsNothing) {
   SamplingEvent nobody = Paper();
   nobody.sampling_rate = 0;
   nobody.noise_stddev = 0;
-  PrivacySpending spending = Spending(1);
+  PrivacyFilter spending = Spending(1);
   EXPECT_TRUE(spending.CheckRoomFor(nobody, 1000).ok());
   ASSERT_TRUE(spending.Add(nobody, 1000).ok());
   EXPECT_EQ(spending.Epsilon()->epsilon, 0);
 }
 
-TEST(PrivacySpendingTest, CountsDoNotWrapAround) {
-  PrivacySpending spending = Spending(1, Composition::kAnyEvents);
+TEST(PrivacyFilterTest, CountsDoNotWrapAround) {
+  PrivacyFilter spending = Spending(1, Composition::kAnyEvents);
   ASSERT_TRUE(spending.Add(Paper(), std::numeric_limits<uint64_t>::max()).ok());
   ASSERT_TRUE(spending.Add(Paper(), 2).ok());
   EXPECT_EQ(spending.charges(), std::numeric_limits<uint64_t>::max());
   EXPECT_FALSE(spending.CheckRoomFor(Paper()).ok());
 }
 
-TEST(PrivacySpendingTest, TermsOutOfRangeAreNamed) {
+TEST(PrivacyFilterTest, TermsOutOfRangeAreNamed) {
   const auto refusal = [](const SpendingTerms& terms) {
-    const auto spending = PrivacySpending::Create(terms);
+    const auto spending = PrivacyFilter::Create(terms);
     EXPECT_EQ(spending.status().code(), absl::StatusCode::kInvalidArgument);
     return base::Message(spending.status());
   };

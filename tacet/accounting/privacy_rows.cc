@@ -18,28 +18,28 @@ namespace tacet::accounting {
 namespace {
 
 // What all rows of one view share.
-PrivacyRow RowOf(const ObservedRounds& view, const FederationPrivacySpec& spec) {
-  PrivacyRow row{.view = view.view,
+PrivacyRow RowOf(const ObservedRounds& observer, const FederationPrivacySpec& spec) {
+  PrivacyRow row{.observer = observer.observer,
                  .unit = spec.unit,
                  .neighbouring = spec.neighbouring,
                  .sampling = spec.unit == Unit::kClient ? spec.sampling : Sampling::kPoisson,
-                 .standing = view.standing,
-                 .hypothetical = view.hypothetical,
+                 .standing = observer.standing,
+                 .hypothetical = observer.hypothetical,
                  .delta = spec.delta,
-                 .releases = view.releases,
-                 .note = view.note};
-  if (!view.round.empty()) {
-    row.sampling = view.round.front().event.sampling;
+                 .releases = observer.releases,
+                 .note = observer.note};
+  if (!observer.round.empty()) {
+    row.sampling = observer.round.front().event.sampling;
   }
-  for (const WeightedEvent& part : view.round) {
+  for (const WeightedEvent& part : observer.round) {
     row.noise_stddev += part.probability * part.event.noise_stddev;
     row.sampling_rate += part.probability * part.event.sampling_rate;
   }
   return row;
 }
 
-bool SamplesFixedSize(const ObservedRounds& view) {
-  return std::any_of(view.round.begin(), view.round.end(), [](const WeightedEvent& part) {
+bool SamplesFixedSize(const ObservedRounds& observer) {
+  return std::any_of(observer.round.begin(), observer.round.end(), [](const WeightedEvent& part) {
     return part.event.sampling == Sampling::kPoissonKnownSize ||
            (part.event.sampling == Sampling::kFixedSize && !IsUnsampled(part.event));
   });
@@ -61,29 +61,29 @@ std::string_view AccountantName(Accountant accountant) {
   return "unknown";
 }
 
-absl::StatusOr<std::optional<PrivacyRow>> PrivacyRowOf(const ObservedRounds& view,
+absl::StatusOr<std::optional<PrivacyRow>> PrivacyRowOf(const ObservedRounds& observer,
                                                        const FederationPrivacySpec& spec,
                                                        Accountant accountant) {
-  PrivacyRow row = RowOf(view, spec);
+  PrivacyRow row = RowOf(observer, spec);
   row.accountant = accountant;
   // Without a guarantee one row says why; a convention is the moments accountant's.
-  if (view.standing != Standing::kGuarantee && accountant != Accountant::kMoments) {
+  if (observer.standing != Standing::kGuarantee && accountant != Accountant::kMoments) {
     return std::nullopt;
   }
-  if (view.standing == Standing::kNone) {
+  if (observer.standing == Standing::kNone) {
     return row;
   }
-  const std::vector<RepeatedEvent> stream = {{.round = view.round, .count = view.releases}};
+  const std::vector<RepeatedEvent> stream = {{.round = observer.round, .count = observer.releases}};
   double epsilon = kInfinity;
   switch (accountant) {
     case Accountant::kMoments: {
       TACET_ASSIGN_OR_RETURN(const MomentsAccountant moments,
-                             MomentsAccountant::CreateForMixture(view.round));
+                             MomentsAccountant::CreateForMixture(observer.round));
       TACET_ASSIGN_OR_RETURN(const MomentsResult result,
-                             moments.Epsilon(view.releases, spec.delta));
+                             moments.Epsilon(observer.releases, spec.delta));
       epsilon = result.epsilon;
       row.order = result.order;
-      if (row.standing == Standing::kGuarantee && SamplesFixedSize(view)) {
+      if (row.standing == Standing::kGuarantee && SamplesFixedSize(observer)) {
         row.standing = Standing::kConvention;
         row.note +=
             "; the paper's accountant, for comparison: not proved to be an upper bound for "
@@ -133,21 +133,22 @@ absl::StatusOr<std::optional<PrivacyRow>> PrivacyRowOf(const ObservedRounds& vie
 }
 
 absl::StatusOr<std::vector<PrivacyRow>> PrivacyRows(const FederationPrivacySpec& spec) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(spec));
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> observers, ObserveFederation(spec));
   std::vector<PrivacyRow> rows;
-  for (const ObservedRounds& view : views) {
+  for (const ObservedRounds& observer : observers) {
     for (const Accountant accountant : kAccountants) {
-      TACET_ASSIGN_OR_RETURN(std::optional<PrivacyRow> row, PrivacyRowOf(view, spec, accountant));
+      TACET_ASSIGN_OR_RETURN(std::optional<PrivacyRow> row,
+                             PrivacyRowOf(observer, spec, accountant));
       if (row) rows.push_back(*std::move(row));
     }
   }
   return rows;
 }
 
-const PrivacyRow* Headline(const std::vector<PrivacyRow>& rows, View view) {
+const PrivacyRow* Headline(const std::vector<PrivacyRow>& rows, Observer observer) {
   const PrivacyRow* best = nullptr;
   for (const PrivacyRow& row : rows) {
-    if (row.view != view || row.standing != Standing::kGuarantee || !row.epsilon) {
+    if (row.observer != observer || row.standing != Standing::kGuarantee || !row.epsilon) {
       continue;
     }
     // The same view may stand for several numbers of participations: the most releases count.
@@ -162,11 +163,11 @@ const PrivacyRow* Headline(const std::vector<PrivacyRow>& rows, View view) {
 const PrivacyRow* WorstHeadline(const std::vector<PrivacyRow>& rows) {
   const PrivacyRow* worst = nullptr;
   for (const PrivacyRow& row : rows) {
-    if (row.hypothetical || row.view == View::kServerWithKeyHolder ||
-        row.view == View::kPublishedParticipant) {
+    if (row.hypothetical || row.observer == Observer::kServerWithKeyHolder ||
+        row.observer == Observer::kPublishedParticipant) {
       continue;
     }
-    const PrivacyRow* headline = Headline(rows, row.view);
+    const PrivacyRow* headline = Headline(rows, row.observer);
     if (headline == nullptr) return &row;
     if (worst == nullptr || *headline->epsilon > *worst->epsilon) worst = headline;
   }
@@ -175,16 +176,16 @@ const PrivacyRow* WorstHeadline(const std::vector<PrivacyRow>& rows) {
 
 namespace {
 
-bool IsSampled(const ObservedRounds& view) {
-  return view.round.size() != 1 || !IsUnsampled(view.round.front().event);
+bool IsSampled(const ObservedRounds& observer) {
+  return observer.round.size() != 1 || !IsUnsampled(observer.round.front().event);
 }
 
 // True when `other` loses at least as much in every round and has at least as many rounds.
-bool IsDominated(const ObservedRounds& view, const ObservedRounds& other) {
-  if (view.round.size() != 1 || other.round.size() != 1 || other.releases < view.releases) {
+bool IsDominated(const ObservedRounds& observer, const ObservedRounds& other) {
+  if (observer.round.size() != 1 || other.round.size() != 1 || other.releases < observer.releases) {
     return false;
   }
-  const SamplingEvent& a = view.round.front().event;
+  const SamplingEvent& a = observer.round.front().event;
   const SamplingEvent& b = other.round.front().event;
   if (b.noise_stddev > a.noise_stddev || b.clip_norm < a.clip_norm) return false;
   if (IsUnsampled(b)) return true;
@@ -193,49 +194,50 @@ bool IsDominated(const ObservedRounds& view, const ObservedRounds& other) {
 }
 
 struct WorstFound {
-  const ObservedRounds* view = nullptr;
+  const ObservedRounds* observer = nullptr;
   PrivacyRow row;
 };
 
 // The views without sampling first: their closed form is cheap and usually the largest. A view
 // whose cheap bound is below what was found needs no loss distribution.
 absl::StatusOr<WorstFound> FindWorst(const FederationPrivacySpec& spec,
-                                     const std::vector<ObservedRounds>& views) {
+                                     const std::vector<ObservedRounds>& observers) {
   std::vector<const ObservedRounds*> candidates;
-  for (const ObservedRounds& view : views) {
-    if (view.standing != Standing::kGuarantee || view.hypothetical) continue;
+  for (const ObservedRounds& observer : observers) {
+    if (observer.standing != Standing::kGuarantee || observer.hypothetical) continue;
     if (std::any_of(candidates.begin(), candidates.end(),
-                    [&](const ObservedRounds* other) { return IsDominated(view, *other); })) {
+                    [&](const ObservedRounds* other) { return IsDominated(observer, *other); })) {
       continue;
     }
     std::erase_if(candidates,
-                  [&](const ObservedRounds* other) { return IsDominated(*other, view); });
-    candidates.push_back(&view);
+                  [&](const ObservedRounds* other) { return IsDominated(*other, observer); });
+    candidates.push_back(&observer);
   }
   WorstFound worst;
   for (const bool sampled : {false, true}) {
     for (const ObservedRounds* candidate : candidates) {
-      const ObservedRounds& view = *candidate;
-      if (IsSampled(view) != sampled) continue;
+      const ObservedRounds& observer = *candidate;
+      if (IsSampled(observer) != sampled) continue;
       std::optional<PrivacyRow> best;
       for (const Accountant accountant : {Accountant::kRdp, Accountant::kMoments, Accountant::kPld,
                                           Accountant::kFixedSizeTight}) {
-        if (best && best->epsilon && worst.view != nullptr && worst.row.epsilon &&
+        if (best && best->epsilon && worst.observer != nullptr && worst.row.epsilon &&
             *best->epsilon <= *worst.row.epsilon) {
           break;
         }
-        TACET_ASSIGN_OR_RETURN(std::optional<PrivacyRow> row, PrivacyRowOf(view, spec, accountant));
+        TACET_ASSIGN_OR_RETURN(std::optional<PrivacyRow> row,
+                               PrivacyRowOf(observer, spec, accountant));
         if (!row || row->standing == Standing::kConvention) continue;
         const double before = best ? best->epsilon.value_or(kInfinity) : kInfinity;
         if (!best || row->epsilon.value_or(kInfinity) < before) best = std::move(row);
       }
       if (!best) continue;
-      const bool larger = worst.view == nullptr ||
+      const bool larger = worst.observer == nullptr ||
                           best->epsilon.value_or(kInfinity) > worst.row.epsilon.value_or(kInfinity);
-      if (larger) worst = {.view = &view, .row = *std::move(best)};
+      if (larger) worst = {.observer = &observer, .row = *std::move(best)};
     }
   }
-  if (worst.view == nullptr) {
+  if (worst.observer == nullptr) {
     return base::FailedPrecondition("no observer of this federation has a privacy guarantee");
   }
   return worst;
@@ -244,31 +246,31 @@ absl::StatusOr<WorstFound> FindWorst(const FederationPrivacySpec& spec,
 }  // namespace
 
 absl::StatusOr<PrivacyRow> WorstRow(const FederationPrivacySpec& spec) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(spec));
-  TACET_ASSIGN_OR_RETURN(WorstFound worst, FindWorst(spec, views));
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> observers, ObserveFederation(spec));
+  TACET_ASSIGN_OR_RETURN(WorstFound worst, FindWorst(spec, observers));
   return std::move(worst.row);
 }
 
-absl::StatusOr<ObservedRounds> WorstView(const FederationPrivacySpec& spec) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(spec));
-  TACET_ASSIGN_OR_RETURN(const WorstFound worst, FindWorst(spec, views));
-  return *worst.view;
+absl::StatusOr<ObservedRounds> WorstObserver(const FederationPrivacySpec& spec) {
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> observers, ObserveFederation(spec));
+  TACET_ASSIGN_OR_RETURN(const WorstFound worst, FindWorst(spec, observers));
+  return *worst.observer;
 }
 
 absl::StatusOr<double> LargestCarriedEpsilon(const FederationPrivacySpec& spec) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(spec));
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> observers, ObserveFederation(spec));
   double largest = -kInfinity;
   double least_beyond = kInfinity;
   for (const bool sampled : {false, true}) {
-    for (const ObservedRounds& view : views) {
-      if (view.standing != Standing::kGuarantee || IsSampled(view) != sampled) {
+    for (const ObservedRounds& observer : observers) {
+      if (observer.standing != Standing::kGuarantee || IsSampled(observer) != sampled) {
         continue;
       }
       double bound = kInfinity;
       for (const Accountant accountant : {Accountant::kRdp, Accountant::kPld}) {
         if (bound > largest) {
           TACET_ASSIGN_OR_RETURN(const std::optional<PrivacyRow> row,
-                                 PrivacyRowOf(view, spec, accountant));
+                                 PrivacyRowOf(observer, spec, accountant));
           if (row) bound = std::min(bound, row->epsilon.value_or(kInfinity));
         }
       }

@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/accounting/observers.h"
 #include "tacet/accounting/privacy_event.h"
-#include "tacet/accounting/views.h"
 
 namespace tacet::accounting {
 
@@ -30,7 +30,7 @@ std::string_view AccountantName(Accountant accountant);
 
 struct PrivacyRow {
   Accountant accountant = Accountant::kMoments;
-  View view = View::kOutsider;
+  Observer observer = Observer::kExternal;
   Unit unit = Unit::kClient;
   Neighbouring neighbouring = Neighbouring::kReplaceOne;
   Sampling sampling = Sampling::kFixedSize;
@@ -53,13 +53,13 @@ struct PrivacyRow {
 absl::StatusOr<std::vector<PrivacyRow>> PrivacyRows(const FederationPrivacySpec& spec);
 
 // One view by one accountant; no row where the accountant does not apply.
-absl::StatusOr<std::optional<PrivacyRow>> PrivacyRowOf(const ObservedRounds& view,
+absl::StatusOr<std::optional<PrivacyRow>> PrivacyRowOf(const ObservedRounds& observer,
                                                        const FederationPrivacySpec& spec,
                                                        Accountant accountant);
 
 // The smallest guaranteed epsilon of a view: the minimum over valid bounds is valid, and no
 // accountant is always the smallest. Null when the view has no guarantee.
-const PrivacyRow* Headline(const std::vector<PrivacyRow>& rows, View view);
+const PrivacyRow* Headline(const std::vector<PrivacyRow>& rows, Observer observer);
 
 // The figure that counts: the headline of the worst guaranteed view. Its epsilon is absent when
 // some view that should have a guarantee has no finite bound; null when no view is guaranteed.
@@ -69,7 +69,7 @@ const PrivacyRow* WorstHeadline(const std::vector<PrivacyRow>& rows);
 absl::StatusOr<PrivacyRow> WorstRow(const FederationPrivacySpec& spec);
 
 // The view of that row.
-absl::StatusOr<ObservedRounds> WorstView(const FederationPrivacySpec& spec);
+absl::StatusOr<ObservedRounds> WorstObserver(const FederationPrivacySpec& spec);
 
 // What the mechanism plan multiplies its implementation terms by: the largest headline up to
 // kLargestCarriedEpsilon over all views; the smallest when all are beyond it. FailedPrecondition

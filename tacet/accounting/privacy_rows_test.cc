@@ -16,9 +16,10 @@ FederationPrivacySpec Paper() {
   return {.clients = 3596, .cohort = 1000, .rounds = 100, .clip_norm = 1, .noise_stddev = 6};
 }
 
-const PrivacyRow* Find(const std::vector<PrivacyRow>& rows, View view, Accountant accountant) {
+const PrivacyRow* Find(const std::vector<PrivacyRow>& rows, Observer observer,
+                       Accountant accountant) {
   for (const PrivacyRow& row : rows) {
-    if (row.view == view && row.accountant == accountant) {
+    if (row.observer == observer && row.accountant == accountant) {
       return &row;
     }
   }
@@ -28,20 +29,20 @@ const PrivacyRow* Find(const std::vector<PrivacyRow>& rows, View view, Accountan
 TEST(PrivacyRowsTest, ThePapersFiguresStandUnderTheirNames) {
   const auto rows = PrivacyRows(Paper());
   ASSERT_TRUE(rows.ok());
-  const PrivacyRow* outsider = Find(*rows, View::kOutsider, Accountant::kMoments);
+  const PrivacyRow* outsider = Find(*rows, Observer::kExternal, Accountant::kMoments);
   ASSERT_NE(outsider, nullptr);
   EXPECT_NEAR(*outsider->epsilon, 5.3056767961846457, 5e-9);
   EXPECT_EQ(outsider->order, 5);
   EXPECT_EQ(outsider->standing, Standing::kConvention);  // not proved for cohorts of fixed size
   EXPECT_THAT(outsider->note, HasSubstr("not proved"));
-  const PrivacyRow* tight = Find(*rows, View::kOutsider, Accountant::kFixedSizeTight);
+  const PrivacyRow* tight = Find(*rows, Observer::kExternal, Accountant::kFixedSizeTight);
   ASSERT_NE(tight, nullptr);
-  EXPECT_EQ(Headline(*rows, View::kOutsider), tight);
-  const PrivacyRow* published = Find(*rows, View::kPublishedParticipant, Accountant::kMoments);
+  EXPECT_EQ(Headline(*rows, Observer::kExternal), tight);
+  const PrivacyRow* published = Find(*rows, Observer::kPublishedParticipant, Accountant::kMoments);
   ASSERT_NE(published, nullptr);
   EXPECT_NEAR(*published->epsilon, 5.31269466297, 5e-9);
   EXPECT_EQ(published->standing, Standing::kConvention);
-  const PrivacyRow* knowing = Find(*rows, View::kCohortKnowing, Accountant::kPld);
+  const PrivacyRow* knowing = Find(*rows, Observer::kCohortAware, Accountant::kPld);
   ASSERT_NE(knowing, nullptr);
   EXPECT_NEAR(*knowing->epsilon, 19.13076783636193, 1e-6);
 }
@@ -67,12 +68,12 @@ TEST(PrivacyRowsTest, ARowHasANumberOrAReason) {
 TEST(PrivacyRowsTest, TheHeadlineIsTheSmallestValidBoundForTheMostReleases) {
   const auto rows = PrivacyRows(Paper());
   ASSERT_TRUE(rows.ok());
-  const PrivacyRow* knowing = Headline(*rows, View::kCohortKnowing);
+  const PrivacyRow* knowing = Headline(*rows, Observer::kCohortAware);
   ASSERT_NE(knowing, nullptr);
   EXPECT_EQ(knowing->accountant, Accountant::kPld);
   EXPECT_EQ(knowing->releases, 100);
-  EXPECT_EQ(Headline(*rows, View::kServerWithKeyHolder), nullptr);
-  EXPECT_EQ(Headline(*rows, View::kPublishedParticipant), nullptr);
+  EXPECT_EQ(Headline(*rows, Observer::kServerWithKeyHolder), nullptr);
+  EXPECT_EQ(Headline(*rows, Observer::kPublishedParticipant), nullptr);
 }
 
 // What ledger, budget and headlines count.
@@ -81,22 +82,22 @@ TEST(PrivacyRowsTest, TheWorstGuaranteedObserverCounts) {
   ASSERT_TRUE(rows.ok());
   const PrivacyRow* worst = WorstHeadline(*rows);
   ASSERT_NE(worst, nullptr);
-  EXPECT_EQ(worst->view, View::kCohortKnowing);
+  EXPECT_EQ(worst->observer, Observer::kCohortAware);
   EXPECT_EQ(worst->releases, 100);
   const auto quickly = WorstRow(Paper());
   ASSERT_TRUE(quickly.ok());
-  EXPECT_EQ(quickly->view, worst->view);
+  EXPECT_EQ(quickly->observer, worst->observer);
   EXPECT_EQ(*quickly->epsilon, *worst->epsilon);
 
   // Dummy uploads hide the cohorts: whoever learns them nevertheless is shown and does not count.
   FederationPrivacySpec hidden = Paper();
   hidden.sampling = Sampling::kPoisson;
-  hidden.cover_uploads = true;
+  hidden.dummy_uploads = true;
   const auto hidden_rows = PrivacyRows(hidden);
   ASSERT_TRUE(hidden_rows.ok());
   const PrivacyRow* member = WorstHeadline(*hidden_rows);
   ASSERT_NE(member, nullptr);
-  EXPECT_EQ(member->view, View::kParticipantInCohort);
+  EXPECT_EQ(member->observer, Observer::kParticipantInCohort);
   EXPECT_NEAR(*member->epsilon, 4.0, 0.01);
 
   // A participant whose own noise is all there is: no figure, instead of a smaller one.
@@ -133,14 +134,14 @@ TEST(PrivacyRowsTest, AnEpsilonThatProtectsNobodyIsSaidAndNotCarried) {
   const auto is_beyond = [](const PrivacyRow* row) {
     return row->note.find("for exact arithmetic only") != std::string::npos;
   };
-  const PrivacyRow* knowing = Headline(*rows, View::kCohortKnowing);
+  const PrivacyRow* knowing = Headline(*rows, Observer::kCohortAware);
   EXPECT_NEAR(*knowing->epsilon, 46.211, 1e-3);
   EXPECT_TRUE(is_beyond(knowing));
-  EXPECT_FALSE(is_beyond(Headline(*rows, View::kOutsider)));
+  EXPECT_FALSE(is_beyond(Headline(*rows, Observer::kExternal)));
   const auto carried = LargestCarriedEpsilon(loud);
   ASSERT_TRUE(carried.ok());
   EXPECT_LT(*carried, kLargestCarriedEpsilon);
-  EXPECT_GT(*carried, *Headline(*rows, View::kOutsider)->epsilon);
+  EXPECT_GT(*carried, *Headline(*rows, Observer::kExternal)->epsilon);
   // With less still, nobody is promised anything that counts: the least of it must be carried.
   loud.noise_stddev = 0.3;
   const auto least = LargestCarriedEpsilon(loud);
@@ -154,11 +155,11 @@ TEST(PrivacyRowsTest, MoreColludersCostMore) {
     for (const uint64_t colluders : {1u, 30u, 300u}) {
       FederationPrivacySpec spec = Paper();
       spec.colluders = colluders;
-      const auto views = ObserveFederation(spec);
-      ASSERT_TRUE(views.ok());
-      for (const ObservedRounds& view : *views) {
-        if (view.view == View::kColluders) {
-          const auto row = PrivacyRowOf(view, spec, accountant);
+      const auto observers = ObserveFederation(spec);
+      ASSERT_TRUE(observers.ok());
+      for (const ObservedRounds& observer : *observers) {
+        if (observer.observer == Observer::kColluders) {
+          const auto row = PrivacyRowOf(observer, spec, accountant);
           ASSERT_TRUE(row.ok() && row->has_value());
           ASSERT_TRUE((*row)->epsilon.has_value());
           EXPECT_GT(*(*row)->epsilon, last) << colluders;

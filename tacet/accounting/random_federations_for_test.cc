@@ -15,9 +15,9 @@
 #include <gtest/gtest.h>
 
 #include "tacet/accounting/contour_reference_for_test.h"
+#include "tacet/accounting/observers.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/accounting/two_member_adversary_for_test.h"
-#include "tacet/accounting/views.h"
 
 namespace tacet::accounting {
 namespace {
@@ -219,15 +219,15 @@ std::optional<double> AdversaryLogDelta(const std::vector<WeightedEvent>& round,
 }
 
 // Sum over the rounds of the squares of what the unit can move, at its worst.
-double UnsampledMu(const ObservedRounds& view) {
+double UnsampledMu(const ObservedRounds& observer) {
   double worst = 0;
-  for (const auto& [probability, event] : view.round) {
+  for (const auto& [probability, event] : observer.round) {
     if (probability > 0 && event.sampling_rate > 0) {
       const double reach = event.neighbouring == Neighbouring::kReplaceOne ? 2 : 1;
       worst = std::max(worst, reach * event.clip_norm / event.noise_stddev);
     }
   }
-  return worst * std::sqrt(static_cast<double>(view.releases));
+  return worst * std::sqrt(static_cast<double>(observer.releases));
 }
 
 class Generator {
@@ -251,8 +251,8 @@ class Generator {
       const double cohort = std::round(rate * static_cast<double>(spec.clients));
       spec.cohort = static_cast<uint64_t>(std::max(1.0, cohort));
       spec.sampling = Chance(0.5) ? Sampling::kFixedSize : Sampling::kPoisson;
-      spec.cover_uploads = spec.sampling == Sampling::kPoisson && Chance(0.3);
-      const uint64_t most = spec.cover_uploads ? spec.clients : spec.cohort;
+      spec.dummy_uploads = spec.sampling == Sampling::kPoisson && Chance(0.3);
+      const uint64_t most = spec.dummy_uploads ? spec.clients : spec.cohort;
       if (Chance(0.3)) spec.min_participants = 1 + Below(most);
       if (Chance(0.2)) spec.max_participations = 1 + Below(spec.rounds);
     }
@@ -283,12 +283,12 @@ struct Answer {
   std::string rows;
 };
 
-Answer AnswerOf(const ObservedRounds& view, const FederationPrivacySpec& spec,
+Answer AnswerOf(const ObservedRounds& observer, const FederationPrivacySpec& spec,
                 const std::string& where) {
   Answer answer;
   for (const Accountant accountant : kAccountants) {
     const std::clock_t start = std::clock();
-    const auto row = PrivacyRowOf(view, spec, accountant);
+    const auto row = PrivacyRowOf(observer, spec, accountant);
     const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     answer.cpu_seconds += seconds;
     EXPECT_TRUE(row.ok()) << where << row.status();
@@ -305,29 +305,29 @@ Answer AnswerOf(const ObservedRounds& view, const FederationPrivacySpec& spec,
   return answer;
 }
 
-std::string Words(const ObservedRounds& view, const FederationPrivacySpec& spec) {
-  const SamplingEvent& event = view.round.front().event;
+std::string Words(const ObservedRounds& observer, const FederationPrivacySpec& spec) {
+  const SamplingEvent& event = observer.round.front().event;
   return fmt::format(
       "{} {} {}: M {} K {} K_min {} c {} sigma {} T {} delta {} cover {} most {} | {} parts of {} "
       "q "
       "{} noise {}, {} releases",
-      UnitName(spec.unit), NeighbouringName(spec.neighbouring), ViewName(view.view), spec.clients,
-      spec.cohort, spec.min_participants, spec.colluders, spec.noise_stddev, spec.rounds,
-      spec.delta, spec.cover_uploads, spec.max_participations, view.round.size(),
-      SamplingName(event.sampling), event.sampling_rate, event.noise_stddev, view.releases);
+      UnitName(spec.unit), NeighbouringName(spec.neighbouring), ObserverName(observer.observer),
+      spec.clients, spec.cohort, spec.min_participants, spec.colluders, spec.noise_stddev,
+      spec.rounds, spec.delta, spec.dummy_uploads, spec.max_participations, observer.round.size(),
+      SamplingName(event.sampling), event.sampling_rate, event.noise_stddev, observer.releases);
 }
 
-void CheckView(const ObservedRounds& view, const FederationPrivacySpec& spec,
-               FederationsChecked& checked, const std::string& where) {
-  const Answer answer = AnswerOf(view, spec, where);
+void CheckObserver(const ObservedRounds& observer, const FederationPrivacySpec& spec,
+                   FederationsChecked& checked, const std::string& where) {
+  const Answer answer = AnswerOf(observer, spec, where);
   const std::string all = where + answer.rows;
-  ++checked.views;
+  ++checked.observers;
   checked.cpu_seconds += answer.cpu_seconds;
   checked.slow.push_back({answer.cpu_seconds, all});
-  std::ranges::sort(checked.slow, std::greater(), &SlowView::cpu_seconds);
+  std::ranges::sort(checked.slow, std::greater(), &SlowObserver::cpu_seconds);
   checked.slow.resize(std::min(checked.slow.size(), kSlowest));
 
-  const double mu = UnsampledMu(view);
+  const double mu = UnsampledMu(observer);
   EXPECT_GE(answer.epsilon, 0) << all;
   if (!std::isfinite(mu)) return;
   ASSERT_TRUE(std::isfinite(answer.epsilon)) << all;
@@ -335,17 +335,17 @@ void CheckView(const ObservedRounds& view, const FederationPrivacySpec& spec,
   EXPECT_LE(answer.epsilon, unsampled * (1 + 1e-9) + kSlack) << all << " unsampled " << unsampled;
   EXPECT_LE(answer.lower, answer.epsilon + kSlack) << all;
 
-  const SamplingEvent& event = view.round.front().event;
+  const SamplingEvent& event = observer.round.front().event;
   const double at = answer.epsilon + kSlack;
   const double log_delta = std::log(spec.delta);
-  const auto rounds = static_cast<double>(view.releases);
-  const bool one_kind = view.round.size() == 1 && event.sampling != Sampling::kPoissonKnownSize;
+  const auto rounds = static_cast<double>(observer.releases);
+  const bool one_kind = observer.round.size() == 1 && event.sampling != Sampling::kPoissonKnownSize;
   if (one_kind && (event.sampling == Sampling::kNone || event.sampling_rate >= 1)) {
     ++checked.compared;
     EXPECT_GE(answer.epsilon, unsampled * (1 - 1e-9) - kSlack) << all;
     return;
   }
-  EXPECT_LE(OneRoundLogDelta(view.round, at), log_delta + 1e-9) << all;
+  EXPECT_LE(OneRoundLogDelta(observer.round, at), log_delta + 1e-9) << all;
   bool compared = false;
   if (one_kind && rounds > 1 && event.sampling_rate > 0) {
     if (const auto contour = ContourLogDelta(event, rounds, at)) {
@@ -354,7 +354,7 @@ void CheckView(const ObservedRounds& view, const FederationPrivacySpec& spec,
     }
   }
   if (rounds > 1) {
-    if (const auto adversary = AdversaryLogDelta(view.round, rounds, at)) {
+    if (const auto adversary = AdversaryLogDelta(observer.round, rounds, at)) {
       compared = true;
       ++checked.adversaries;
       EXPECT_LE(*adversary, log_delta + 1e-9) << all;
@@ -370,17 +370,18 @@ FederationsChecked CheckRandomFederations(int count, int seed, bool every_view) 
   FederationsChecked checked;
   for (int i = 0; i < count; ++i) {
     const FederationPrivacySpec drawn = generator.Draw();
-    const auto views = ObserveFederation(drawn);
-    EXPECT_TRUE(views.ok()) << i << " " << views.status();
-    if (!views.ok()) continue;
+    const auto observers = ObserveFederation(drawn);
+    EXPECT_TRUE(observers.ok()) << i << " " << observers.status();
+    if (!observers.ok()) continue;
     const FederationPrivacySpec spec = Resolved(drawn);
     std::vector<const ObservedRounds*> guaranteed;
-    for (const ObservedRounds& view : *views) {
-      if (view.standing == Standing::kGuarantee) guaranteed.push_back(&view);
+    for (const ObservedRounds& observer : *observers) {
+      if (observer.standing == Standing::kGuarantee) guaranteed.push_back(&observer);
     }
     if (!every_view) guaranteed = {guaranteed[static_cast<size_t>(i) % guaranteed.size()]};
-    for (const ObservedRounds* view : guaranteed) {
-      CheckView(*view, spec, checked, fmt::format("setting {}: {}", i, Words(*view, spec)));
+    for (const ObservedRounds* observer : guaranteed) {
+      CheckObserver(*observer, spec, checked,
+                    fmt::format("setting {}: {}", i, Words(*observer, spec)));
     }
   }
   return checked;

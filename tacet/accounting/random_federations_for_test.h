@@ -8,22 +8,22 @@
 
 namespace tacet::accounting {
 
-struct SlowView {
+struct SlowObserver {
   double cpu_seconds = 0;  // of all accountants together
   std::string setting;
 };
 
 struct FederationsChecked {
-  int views = 0;
-  int compared = 0;                 // with a lower bound of more than one round
-  int adversaries = 0;              // with the two-member adversary
-  double cpu_seconds = 0;           // of all answers
-  std::vector<SlowView> slow = {};  // the slowest five, slowest first
+  int observers = 0;
+  int compared = 0;                     // with a lower bound of more than one round
+  int adversaries = 0;                  // with the two-member adversary
+  double cpu_seconds = 0;               // of all answers
+  std::vector<SlowObserver> slow = {};  // the slowest five, slowest first
 };
 
 // Draws `count` federations (clients 2-1e6, rate 1e-6-1, sigma 0.3-100 in units of the clip norm,
 // rounds 1-1e6, delta 1e-15-0.5, log-uniform; fixed-size and Poisson cohorts, with and without
-// cover uploads, both neighbours, units client and record, colluders, limits of participations) and
+// dummy uploads, both neighbours, units client and record, colluders, limits of participations) and
 // checks of every guaranteed view that
 //   its epsilon is finite whenever every round leaves noise that the view does not know,
 //   it is at most that of the same rounds without sampling,

@@ -8,7 +8,7 @@ namespace {
 
 TEST(RandomFederationsTest, NoViewIsPromisedLessThanAnAdversaryReaches) {
   const FederationsChecked checked = CheckRandomFederations(100, 1, false);
-  EXPECT_EQ(checked.views, 100);
+  EXPECT_EQ(checked.observers, 100);
   EXPECT_GE(checked.compared, 40);
 }
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/accounting/views.h"
+#include "tacet/accounting/observers.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
@@ -18,9 +18,9 @@ FederationPrivacySpec Paper() {
 }
 
 TEST(TruePositiveRateTest, ReproducesTheExplainedFigures) {
-  const auto views = ObserveFederation(Paper());
-  ASSERT_TRUE(views.ok());
-  const ObservedRounds& outsider = views->front();
+  const auto observers = ObserveFederation(Paper());
+  ASSERT_TRUE(observers.ok());
+  const ObservedRounds& outsider = observers->front();
   const auto rate =
       MaxTruePositiveRate({{.round = outsider.round, .count = outsider.releases}}, 0.01);
   ASSERT_TRUE(rate.ok());

@@ -11,19 +11,19 @@
 namespace tacet::accounting {
 namespace {
 
-constexpr double kReach = 10;               // standard deviations around the outermost centres
-constexpr double kFineCellsPerStep = 8;     // before cells are merged
-constexpr double kMostFineCells = 400'000;  // of a member
-constexpr double kLeastFineCells = 1000;    // of a pair
-constexpr double kTopLoss = 12;       // V above this is replaced by V there, e^-12 less at most
-constexpr double kLeastMass = 1e-18;  // lattice points with less are dropped
+constexpr double kReach = 10;              // standard deviations around the outermost centres
+constexpr double kFineCellsPerStep = 8;    // before cells are merged
+constexpr double kMaxFineCells = 400'000;  // of a member
+constexpr double kMinFineCells = 1000;     // of a pair
+constexpr double kTopLoss = 12;     // V above this is replaced by V there, e^-12 less at most
+constexpr double kMinMass = 1e-18;  // lattice points with less are dropped
 // Distance from the first cell of a group to its lattice point, in steps: at least this.
-constexpr double kLeastDistance = 0.3;
+constexpr double kMinDistance = 0.3;
 // Groups of little mass may be wider than two steps, but not wider than this.
 constexpr double kWidestGroup = 0.04;
 // Without the unit the loss is near -q or q. Steps have to be smaller.
 constexpr double kStepsInRate = 6;
-constexpr double kMostPoints = 60'000;
+constexpr double kMaxPoints = 60'000;
 
 // Mass of N(mean, 1) on [low, high], from the nearer tail.
 double NormalMass(double mean, double low, double high) {
@@ -52,8 +52,8 @@ std::vector<Cell> FineCells(const AdversaryMember& member, double step) {
     const double high = std::max({pair.u, pair.w, pair.v}) + kReach;
     const double steepest = std::max(LongestDistance(pair), 1e-3);  // of the loss in x
     const double wanted = (high - low) * steepest * kFineCellsPerStep / step;
-    const double most = kMostFineCells / static_cast<double>(member.size());
-    const double count = std::ceil(std::max(kLeastFineCells, std::min(wanted, most)));
+    const double most = kMaxFineCells / static_cast<double>(member.size());
+    const double count = std::ceil(std::max(kMinFineCells, std::min(wanted, most)));
     double left = -std::numeric_limits<double>::infinity();
     for (double i = 0; i <= count + 1; ++i) {
       const double right =
@@ -125,7 +125,7 @@ class Merger {
   // The lattice point of a group that begins with cell i: the next one, or one further away where
   // merging takes little from the variance of the loss.
   int64_t PointFor(size_t i) const {
-    const double base = std::ceil(losses_[i] / scale_.step + kLeastDistance);
+    const double base = std::ceil(losses_[i] / scale_.step + kMinDistance);
     const double budget =
         std::pow(scale_.deviation / scale_.resolution, 2) / scale_.resolution / 24;
     double far = 0;
@@ -181,7 +181,7 @@ Scale ScaleFor(const AdversarySetting& setting, double bottom) {
       std::min(statistics.deviation / setting.resolution, statistics.least_rate / kStepsInRate);
   return {.deviation = statistics.deviation,
           .resolution = setting.resolution,
-          .step = std::max(wanted, (kTopLoss - bottom) / kMostPoints)};
+          .step = std::max(wanted, (kTopLoss - bottom) / kMaxPoints)};
 }
 
 // How far below -epsilon losses are followed.
@@ -195,7 +195,7 @@ std::vector<double> Induction(const AdversarySetting& setting, const Scale& scal
   for (const AdversaryMember& member : setting.members) {
     std::vector<PointMass>& kernel = kernels.emplace_back();
     for (const auto& [k, mass] : Merger(FineCells(member, scale.step), scale).Merge()) {
-      if (mass >= kLeastMass) kernel.push_back({k, mass});
+      if (mass >= kMinMass) kernel.push_back({k, mass});
     }
   }
   const auto points = static_cast<int64_t>(std::ceil((kTopLoss - bottom) / scale.step)) + 1;

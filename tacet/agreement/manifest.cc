@@ -16,8 +16,8 @@
 namespace tacet::agreement {
 namespace {
 
-constexpr uint32_t kMostRounds = 1'000'000;
-constexpr uint32_t kMostAttempts = 100;
+constexpr uint32_t kMaxRounds = 1'000'000;
+constexpr uint32_t kMaxAttempts = 100;
 
 absl::Status CheckRange(uint64_t value, uint64_t low, uint64_t high, std::string_view key) {
   if (value >= low && value <= high) return absl::OkStatus();
@@ -29,9 +29,9 @@ bool IsClientUnit(const ManifestSpec& spec) { return spec.unit == accounting::Un
 absl::Status CheckUnit(const ManifestSpec& spec) {
   const std::string_view unit = accounting::UnitName(spec.unit);
   if (IsClientUnit(spec)) {
-    if (spec.cover_uploads && spec.sampling != accounting::Sampling::kPoisson) {
+    if (spec.dummy_uploads && spec.sampling != accounting::Sampling::kPoisson) {
       return base::InvalidArgument(
-          "cover_uploads hide who takes part, but with {} sampling the server draws the cohort and "
+          "dummy_uploads hide who takes part, but with {} sampling the server draws the cohort and "
           "knows it: choose poisson, members then toss coins of their own",
           accounting::SamplingName(spec.sampling));
     }
@@ -43,9 +43,9 @@ absl::Status CheckUnit(const ManifestSpec& spec) {
     }
     return absl::OkStatus();
   }
-  if (spec.cover_uploads || spec.max_participations != 0) {
+  if (spec.dummy_uploads || spec.max_participations != 0) {
     return base::InvalidArgument(
-        "cover_uploads and max_participations are for unit client; with unit {} every site is in "
+        "dummy_uploads and max_participations are for unit client; with unit {} every site is in "
         "every round",
         unit);
   }
@@ -123,10 +123,9 @@ absl::Status CheckCounts(const ManifestSpec& spec) {
         "cohort is {}, but the federation has {} clients: choose 1 to {} participants a round",
         spec.cohort, spec.clients, spec.clients);
   }
-  TACET_RETURN_IF_ERROR(CheckRange(spec.rounds, 1, kMostRounds, "rounds"));
-  TACET_RETURN_IF_ERROR(
-      CheckRange(spec.attempts_per_round, 1, kMostAttempts, "attempts_per_round"));
-  TACET_RETURN_IF_ERROR(CheckRange(spec.spare_attempts, 0, kMostRounds, "spare_attempts"));
+  TACET_RETURN_IF_ERROR(CheckRange(spec.rounds, 1, kMaxRounds, "rounds"));
+  TACET_RETURN_IF_ERROR(CheckRange(spec.attempts_per_round, 1, kMaxAttempts, "attempts_per_round"));
+  TACET_RETURN_IF_ERROR(CheckRange(spec.spare_attempts, 0, kMaxRounds, "spare_attempts"));
   TACET_RETURN_IF_ERROR(CheckRange(spec.openers, 1, 99, "openers"));
   if (spec.sampling == accounting::Sampling::kNone && spec.cohort != spec.clients) {
     return base::InvalidArgument("sampling must be fixed-size or poisson when {} of {} take part",
@@ -158,7 +157,7 @@ dp::MechanismSpec MechanismOf(const ManifestSpec& spec, uint32_t largest_cohort,
   return mechanism;
 }
 
-bool PromisesSomething(const ManifestSpec& spec) {
+bool GuaranteesSomething(const ManifestSpec& spec) {
   return !spec.without_noise && !spec.without_clipping;
 }
 
@@ -175,7 +174,7 @@ absl::Status ChooseNoise(ManifestSpec& spec) {
         "noise is {} and target_epsilon is {}: the one follows from the other, leave one out",
         spec.noise_stddev, spec.target_epsilon);
   }
-  if (!PromisesSomething(spec)) {
+  if (!GuaranteesSomething(spec)) {
     return base::InvalidArgument(
         "target_epsilon is {}, but without noise or without clipping epsilon is infinite",
         spec.target_epsilon);
@@ -198,9 +197,9 @@ absl::Status TooLittleNoise(const ManifestSpec& spec, double epsilon) {
 absl::Status CheckBudget(const ManifestSpec& spec) {
   if (spec.budget_epsilon == 0) return absl::OkStatus();
   const accounting::SpendingTerms terms{.budget_epsilon = spec.budget_epsilon, .delta = spec.delta};
-  TACET_ASSIGN_OR_RETURN(accounting::PrivacySpending spending,
-                         accounting::PrivacySpending::Create(terms));
-  if (!PromisesSomething(spec)) {
+  TACET_ASSIGN_OR_RETURN(accounting::PrivacyFilter spending,
+                         accounting::PrivacyFilter::Create(terms));
+  if (!GuaranteesSomething(spec)) {
     return base::InvalidArgument(
         "budget_epsilon is {}, but without noise or without clipping epsilon is infinite: leave "
         "out the one or the other",
@@ -213,13 +212,13 @@ absl::Status CheckBudget(const ManifestSpec& spec) {
 }  // namespace
 
 CohortRange UploadRange(const ManifestSpec& spec) {
-  if (!spec.cover_uploads) return ExpectedCohortRange(spec.sampling, spec.clients, spec.cohort);
+  if (!spec.dummy_uploads) return ExpectedCohortRange(spec.sampling, spec.clients, spec.cohort);
   const auto all = static_cast<uint32_t>(spec.clients);
   return {.smallest = all, .largest = all};
 }
 
 uint32_t ExpectedUploads(const ManifestSpec& spec) {
-  return spec.cover_uploads ? static_cast<uint32_t>(spec.clients) : spec.cohort;
+  return spec.dummy_uploads ? static_cast<uint32_t>(spec.clients) : spec.cohort;
 }
 
 accounting::FederationPrivacySpec PrivacyOf(const ManifestSpec& spec, uint64_t attempts) {
@@ -237,7 +236,7 @@ accounting::FederationPrivacySpec PrivacyOf(const ManifestSpec& spec, uint64_t a
   privacy.record_rate = spec.record_rate;
   privacy.appearances = std::max<uint32_t>(spec.appearances, 1);
   privacy.colluders = spec.colluders;
-  privacy.cover_uploads = spec.cover_uploads;
+  privacy.dummy_uploads = spec.dummy_uploads;
   privacy.max_participations = spec.max_participations;
   return privacy;
 }
@@ -249,8 +248,8 @@ accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec) {
                                   .sampling_rate = 1,
                                   .noise_stddev = 0,
                                   .clip_norm = spec.clip_norm};
-  if (!PromisesSomething(spec) || !(spec.noise_stddev > 0)) return event;
-  const auto worst = accounting::WorstView(PrivacyOf(spec, AttemptBudget(spec)));
+  if (!GuaranteesSomething(spec) || !(spec.noise_stddev > 0)) return event;
+  const auto worst = accounting::WorstObserver(PrivacyOf(spec, AttemptBudget(spec)));
   if (!worst.ok()) return event;
   bool first = true;
   for (const accounting::WeightedEvent& part : worst->round) {
@@ -274,7 +273,7 @@ accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec) {
 
 absl::StatusOr<double> ChargedEpsilon(const ManifestSpec& spec, uint64_t attempts) {
   if (attempts == 0) return 0.0;
-  if (!PromisesSomething(spec) || !(spec.noise_stddev > 0)) {
+  if (!GuaranteesSomething(spec) || !(spec.noise_stddev > 0)) {
     return std::numeric_limits<double>::infinity();
   }
   TACET_ASSIGN_OR_RETURN(const accounting::PrivacyRow worst,
@@ -305,7 +304,7 @@ absl::StatusOr<Manifest> Manifest::CreateChecked(ManifestSpec spec) {
   const uint32_t uploads = ExpectedUploads(spec);
   if (spec.min_participants > uploads) {
     return base::InvalidArgument("federation.min_participants is {}, {}", spec.min_participants,
-                                 spec.cover_uploads
+                                 spec.dummy_uploads
                                      ? fmt::format("there are only {} members to upload", uploads)
                                      : fmt::format("the cohort has only {}", uploads));
   }
@@ -320,7 +319,7 @@ absl::StatusOr<Manifest> Manifest::CreateChecked(ManifestSpec spec) {
   TACET_RETURN_IF_ERROR(CheckBudget(spec));
 
   double max_epsilon = 0;
-  if (PromisesSomething(spec) && spec.noise_stddev > 0) {
+  if (GuaranteesSomething(spec) && spec.noise_stddev > 0) {
     TACET_ASSIGN_OR_RETURN(max_epsilon,
                            accounting::LargestCarriedEpsilon(PrivacyOf(spec, AttemptBudget(spec))));
   }

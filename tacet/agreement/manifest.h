@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/accounting/observers.h"
 #include "tacet/accounting/privacy_event.h"
-#include "tacet/accounting/views.h"
 #include "tacet/agreement/cohort.h"
 #include "tacet/agreement/server_optimizer.h"
 #include "tacet/crypto/hash.h"
@@ -46,11 +46,11 @@ struct ManifestSpec {
   // clipped to S; the opened sum is divided by `expected_batch`.
   accounting::Unit unit = accounting::Unit::kClient;
   accounting::Neighbouring neighbouring = accounting::Neighbouring::kReplaceOne;
-  // The following two are for unit client. Cover uploads: members that their coins did not choose
+  // The following two are for unit client. Dummy uploads: members that their coins did not choose
   // upload zeros and noise, so that nobody sees who was chosen; K_min counts uploads then, and the
   // sum is divided by the share K / M of them that is to be expected. Members must choose
   // themselves (Poisson sampling): a server that draws a cohort knows it.
-  bool cover_uploads = false;
+  bool dummy_uploads = false;
   // Attempts to which one member gives its data at most, in all epochs; when it is chosen again it
   // uploads zeros and noise. 0: no limit.
   uint32_t max_participations = 0;
@@ -99,7 +99,7 @@ inline constexpr double kMaxUsefulEpsilon = 50;
 // How many uploads an attempt that closes can have: Poisson cohorts as in ExpectedCohortRange; all
 // members where those not chosen upload too.
 CohortRange UploadRange(const ManifestSpec& spec);
-// How many there are on average when nobody drops out: K, or M with cover uploads.
+// How many there are on average when nobody drops out: K, or M with dummy uploads.
 uint32_t ExpectedUploads(const ManifestSpec& spec);
 
 // One attempt as it is charged to a ledger of announced attempts and to the server's budget: as

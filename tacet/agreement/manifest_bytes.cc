@@ -10,13 +10,13 @@ namespace tacet::agreement {
 namespace {
 
 constexpr std::string_view kMagic = "TCTM";
-constexpr size_t kMostNameBytes = 255;
-constexpr size_t kMostPartBytes = 1 << 16;
+constexpr size_t kMaxNameBytes = 255;
+constexpr size_t kMaxPartBytes = 1 << 16;
 
 // The smallest version that holds what differs from its default: older agreements keep their
 // digest.
 uint16_t VersionOf(const ManifestSpec& spec) {
-  if (spec.cover_uploads || spec.max_participations != 0) return 6;
+  if (spec.dummy_uploads || spec.max_participations != 0) return 6;
   if (spec.annex != crypto::Digest{}) return 5;
   if (!spec.federated_part.empty()) return 4;
   if (spec.unit != accounting::Unit::kClient ||
@@ -69,14 +69,14 @@ void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
   }
   if (version >= 5) writer.Raw(spec.annex);
   if (version >= 6) {
-    writer.U8(spec.cover_uploads ? 1 : 0);
+    writer.U8(spec.dummy_uploads ? 1 : 0);
     writer.U32(spec.max_participations);
   }
 }
 
 template <typename Parse>
 absl::Status ReadWord(base::ByteReader& reader, std::string_view field, Parse parse, auto& target) {
-  TACET_ASSIGN_OR_RETURN(const std::string word, reader.ReadString(kMostNameBytes, field));
+  TACET_ASSIGN_OR_RETURN(const std::string word, reader.ReadString(kMaxNameBytes, field));
   auto value = parse(word);
   if (!value.ok()) return base::DataLoss("manifest: {}", base::Message(value.status()));
   target = *value;
@@ -128,7 +128,7 @@ absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   if (version < 1 || version > 6) {
     return base::DataLoss("manifest: version {}, this program reads 1 to 6", version);
   }
-  TACET_ASSIGN_OR_RETURN(spec.model, reader.ReadString(kMostNameBytes, "model"));
+  TACET_ASSIGN_OR_RETURN(spec.model, reader.ReadString(kMaxNameBytes, "model"));
   TACET_ASSIGN_OR_RETURN(spec.dimension, reader.ReadU64("dimension"));
   TACET_ASSIGN_OR_RETURN(spec.initial_model, secagg::ReadArray<32>(reader, "initial model"));
   TACET_ASSIGN_OR_RETURN(spec.clients, reader.ReadU64("clients"));
@@ -150,15 +150,14 @@ absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   }
   if (version >= 3) TACET_RETURN_IF_ERROR(ReadUnit(reader, spec));
   if (version >= 4) {
-    TACET_ASSIGN_OR_RETURN(spec.federated_part,
-                           reader.ReadString(kMostPartBytes, "federated part"));
+    TACET_ASSIGN_OR_RETURN(spec.federated_part, reader.ReadString(kMaxPartBytes, "federated part"));
     TACET_ASSIGN_OR_RETURN(spec.whole_dimension, reader.ReadU64("whole dimension"));
   }
   if (version >= 5) {
     TACET_ASSIGN_OR_RETURN(spec.annex, secagg::ReadArray<32>(reader, "annex"));
   }
   if (version >= 6) {
-    TACET_RETURN_IF_ERROR(ReadFlag(reader, "cover uploads", spec.cover_uploads));
+    TACET_RETURN_IF_ERROR(ReadFlag(reader, "dummy uploads", spec.dummy_uploads));
     TACET_ASSIGN_OR_RETURN(spec.max_participations, reader.ReadU32("max participations"));
   }
   return absl::OkStatus();

@@ -228,7 +228,7 @@ TEST(ManifestTest, WithUnitClientColludersAreARowOfTheGuarantee) {
     const auto rows = accounting::PrivacyRows(PrivacyOf(manifest.spec(), 100));
     double epsilon = 0;
     for (const accounting::PrivacyRow& row : *rows) {
-      if (row.view == accounting::View::kColluders) epsilon = row.epsilon.value_or(0);
+      if (row.observer == accounting::Observer::kColluders) epsilon = row.epsilon.value_or(0);
     }
     return epsilon;
   };
@@ -381,12 +381,12 @@ TEST(ManifestTest, NoiseMayBeLeftOutOnPurposeOnly) {
 ManifestSpec Covered() {
   ManifestSpec spec = Paper();
   spec.sampling = accounting::Sampling::kPoisson;
-  spec.cover_uploads = true;
+  spec.dummy_uploads = true;
   spec.min_participants = 3000;
   return spec;
 }
 
-TEST(ManifestTest, WithCoverUploadsSharesAddUpOverAllWhoUpload) {
+TEST(ManifestTest, WithDummyUploadsSharesAddUpOverAllWhoUpload) {
   const auto manifest = Manifest::Create(Covered());
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_EQ(manifest->terms().min_participants(), 3000u);
@@ -407,32 +407,32 @@ TEST(ManifestTest, WithCoverUploadsSharesAddUpOverAllWhoUpload) {
   EXPECT_THAT(Refusal(all), HasSubstr("min_participants is 3597, there are only 3596 members"));
 }
 
-TEST(ManifestTest, WithCoverUploadsTheServerIsPromisedWhatAnOutsiderIs) {
-  const auto epsilon_of = [](const ManifestSpec& spec, accounting::View view) {
+TEST(ManifestTest, WithDummyUploadsTheServerIsPromisedWhatAnOutsiderIs) {
+  const auto epsilon_of = [](const ManifestSpec& spec, accounting::Observer observer) {
     const auto rows = accounting::PrivacyRows(PrivacyOf(Manifest::Create(spec)->spec(), 100));
     EXPECT_TRUE(rows.ok()) << rows.status();
     for (const accounting::PrivacyRow& row : *rows) {
-      if (row.view == view) return row.epsilon.value_or(0);
+      if (row.observer == observer) return row.epsilon.value_or(0);
     }
     ADD_FAILURE() << "no such row";
     return 0.0;
   };
   ManifestSpec open = Covered();
-  open.cover_uploads = false;
+  open.dummy_uploads = false;
   open.min_participants = 0;
-  const double outsider = epsilon_of(Covered(), accounting::View::kOutsider);
-  EXPECT_DOUBLE_EQ(epsilon_of(Covered(), accounting::View::kTrafficObserver), outsider);
-  EXPECT_GT(epsilon_of(open, accounting::View::kCohortKnowing), 2 * outsider);
+  const double outsider = epsilon_of(Covered(), accounting::Observer::kExternal);
+  EXPECT_DOUBLE_EQ(epsilon_of(Covered(), accounting::Observer::kTrafficObserver), outsider);
+  EXPECT_GT(epsilon_of(open, accounting::Observer::kCohortAware), 2 * outsider);
 }
 
 TEST(ManifestTest, LimitsWhatThoseWhoKnowTheCohortsSeeOfOneMember) {
   const auto releases = [](uint32_t most) {
     ManifestSpec spec = Paper();
     spec.max_participations = most;
-    const auto views =
+    const auto observers =
         accounting::ObserveFederation(PrivacyOf(Manifest::Create(spec)->spec(), 100));
-    for (const accounting::ObservedRounds& view : *views) {
-      if (view.view == accounting::View::kCohortKnowing) return view.releases;
+    for (const accounting::ObservedRounds& observer : *observers) {
+      if (observer.observer == accounting::Observer::kCohortAware) return observer.releases;
     }
     return uint64_t{0};
   };
@@ -441,16 +441,16 @@ TEST(ManifestTest, LimitsWhatThoseWhoKnowTheCohortsSeeOfOneMember) {
   EXPECT_EQ(releases(1000), 100u);
 }
 
-TEST(ManifestTest, SaysWhereCoverUploadsHideNothing) {
+TEST(ManifestTest, SaysWhereDummyUploadsHideNothing) {
   ManifestSpec spec = Covered();
   spec.sampling = accounting::Sampling::kFixedSize;
   EXPECT_THAT(Refusal(spec), HasSubstr("with fixed-size sampling the server draws the cohort"));
   spec = Hospitals();
-  spec.cover_uploads = true;
+  spec.dummy_uploads = true;
   EXPECT_THAT(Refusal(spec), HasSubstr("with unit record every site is in every round"));
   spec = Hospitals();
   spec.max_participations = 3;
-  EXPECT_THAT(Refusal(spec), HasSubstr("cover_uploads and max_participations are for unit client"));
+  EXPECT_THAT(Refusal(spec), HasSubstr("dummy_uploads and max_participations are for unit client"));
 }
 
 }  // namespace

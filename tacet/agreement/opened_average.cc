@@ -8,7 +8,7 @@ void DivideByExpected(const ManifestSpec& spec, uint32_t participants, std::span
   double factor = 1;
   if (spec.unit != accounting::Unit::kClient) {
     factor = participants / spec.expected_batch;
-  } else if (spec.cover_uploads) {
+  } else if (spec.dummy_uploads) {
     factor = static_cast<double>(spec.clients) / spec.cohort;
   } else {
     return;

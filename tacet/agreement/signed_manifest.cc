@@ -6,7 +6,7 @@
 
 #include "tacet/agreement/labelled_signature.h"
 #include "tacet/agreement/manifest_bytes.h"
-#include "tacet/agreement/site_keys.h"
+#include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/secagg/wire.h"
@@ -20,12 +20,12 @@ constexpr std::string_view kInvitationMagic = "TCTJ";
 constexpr std::string_view kManifestLabel = "tacet/1/signed manifest";
 constexpr std::string_view kEpochKeyLabel = "tacet/1/sealed epoch key";
 constexpr size_t kEpochKeyBytes = 32;
-constexpr size_t kMostAgreementBytes = size_t{1} << 26;  // two million members
-constexpr size_t kMostAnnexBytes = 1 << 20;
-constexpr size_t kMostCertificateBytes = 1 << 16;
-constexpr size_t kMostManifestBytes = size_t{1} << 28;
-constexpr size_t kMostModelBytes = (size_t{1} << 32) - 1;
-constexpr size_t kMostNameBytes = 64;
+constexpr size_t kMaxAgreementBytes = size_t{1} << 26;  // two million members
+constexpr size_t kMaxAnnexBytes = 1 << 20;
+constexpr size_t kMaxCertificateBytes = 1 << 16;
+constexpr size_t kMaxManifestBytes = size_t{1} << 28;
+constexpr size_t kMaxModelBytes = (size_t{1} << 32) - 1;
+constexpr size_t kMaxNameBytes = 64;
 
 absl::Status CheckMembers(const std::vector<ManifestMember>& members) {
   std::set<std::string_view> names;
@@ -53,9 +53,9 @@ absl::StatusOr<Manifest> Plan(SignedManifestSpec& spec) {
   TACET_RETURN_IF_ERROR(CheckSiteName(spec.federation));
   TACET_RETURN_IF_ERROR(CheckMembers(spec.members));
   TACET_RETURN_IF_ERROR(CheckAuthority(spec.authority));
-  if (spec.annex.size() > kMostAnnexBytes) {
+  if (spec.annex.size() > kMaxAnnexBytes) {
     return base::InvalidArgument("the annex has {} bytes, at most {} are allowed",
-                                 spec.annex.size(), kMostAnnexBytes);
+                                 spec.annex.size(), kMaxAnnexBytes);
   }
   if (spec.agreement.without_encryption) {
     return base::InvalidArgument(
@@ -104,19 +104,19 @@ absl::StatusOr<SignedManifest> SignedManifest::Read(std::span<const uint8_t> byt
   base::ByteReader reader(bytes, "signed manifest");
   TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kManifestMagic, reader));
   SignedManifestSpec spec;
-  TACET_ASSIGN_OR_RETURN(spec.federation, reader.ReadString(kMostNameBytes, "federation"));
+  TACET_ASSIGN_OR_RETURN(spec.federation, reader.ReadString(kMaxNameBytes, "federation"));
   TACET_ASSIGN_OR_RETURN(spec.epoch, reader.ReadU32("epoch"));
-  TACET_ASSIGN_OR_RETURN(const auto agreement, reader.ReadBlob(kMostAgreementBytes, "agreement"));
+  TACET_ASSIGN_OR_RETURN(const auto agreement, reader.ReadBlob(kMaxAgreementBytes, "agreement"));
   TACET_ASSIGN_OR_RETURN(spec.agreement, ReadManifestBytes(agreement));
-  TACET_ASSIGN_OR_RETURN(spec.annex, reader.ReadString(kMostAnnexBytes, "annex"));
+  TACET_ASSIGN_OR_RETURN(spec.annex, reader.ReadString(kMaxAnnexBytes, "annex"));
   for (const crypto::PublicKey& key : spec.agreement.members) {
     ManifestMember member{.name = {}, .signing_key = key};
-    TACET_ASSIGN_OR_RETURN(member.name, reader.ReadString(kMostNameBytes, "member's name"));
+    TACET_ASSIGN_OR_RETURN(member.name, reader.ReadString(kMaxNameBytes, "member's name"));
     TACET_ASSIGN_OR_RETURN(member.sealing_key,
                            secagg::ReadArray<32>(reader, "member's sealing key"));
     spec.members.push_back(std::move(member));
   }
-  TACET_ASSIGN_OR_RETURN(const auto authority, reader.ReadBlob(kMostCertificateBytes, "authority"));
+  TACET_ASSIGN_OR_RETURN(const auto authority, reader.ReadBlob(kMaxCertificateBytes, "authority"));
   spec.authority.assign(authority.begin(), authority.end());
   TACET_ASSIGN_OR_RETURN(const auto coordinator, secagg::ReadArray<32>(reader, "coordinator"));
   TACET_ASSIGN_OR_RETURN(const bool is_signed,
@@ -224,10 +224,10 @@ absl::StatusOr<Invitation> ReadInvitation(std::span<const uint8_t> bytes) {
     target.assign(blob.begin(), blob.end());
     return absl::OkStatus();
   };
-  TACET_RETURN_IF_ERROR(read(kMostManifestBytes, "manifest", invitation.manifest));
-  TACET_RETURN_IF_ERROR(read(kMostCertificateBytes, "certificate", invitation.certificate));
+  TACET_RETURN_IF_ERROR(read(kMaxManifestBytes, "manifest", invitation.manifest));
+  TACET_RETURN_IF_ERROR(read(kMaxCertificateBytes, "certificate", invitation.certificate));
   TACET_RETURN_IF_ERROR(read(1024, "epoch key", invitation.epoch_key));
-  TACET_RETURN_IF_ERROR(read(kMostModelBytes, "initial model", invitation.initial_model));
+  TACET_RETURN_IF_ERROR(read(kMaxModelBytes, "initial model", invitation.initial_model));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return invitation;
 }

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/agreement/site_keys.h"
+#include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/certificates.h"
 
@@ -17,11 +17,11 @@ crypto::SigningKey NewSigningKey(std::string_view label) {
   return crypto::SigningKey::Generate(entropy);
 }
 
-const std::vector<SiteKeys>& Sites() {
-  static const auto& sites = *new std::vector<SiteKeys>([] {
-    std::vector<SiteKeys> keys;
+const std::vector<MemberKeys>& Sites() {
+  static const auto& sites = *new std::vector<MemberKeys>([] {
+    std::vector<MemberKeys> keys;
     crypto::InsecureSeededEntropy entropy(1, "sites");
-    for (int i = 0; i < 3; ++i) keys.push_back(SiteKeys::Generate(entropy));
+    for (int i = 0; i < 3; ++i) keys.push_back(MemberKeys::Generate(entropy));
     return keys;
   }());
   return sites;

@@ -9,7 +9,7 @@ namespace tacet::attack {
 namespace {
 
 constexpr double kPriorModels = 16;
-constexpr double kLeastVariance = 1e-12;
+constexpr double kMinVariance = 1e-12;
 
 // What one side's shadow models say of one candidate.
 struct Side {
@@ -40,7 +40,7 @@ double CommonVariance(std::span<const Side> sides) {
 
 double LogDensity(double x, const Side& side, double common) {
   const double variance = std::max(
-      kLeastVariance, (side.squares + kPriorModels * common) / (side.count - 1 + kPriorModels));
+      kMinVariance, (side.squares + kPriorModels * common) / (side.count - 1 + kPriorModels));
   const double deviation = x - side.mean;
   return -0.5 * (std::log(variance) + deviation * deviation / variance);
 }

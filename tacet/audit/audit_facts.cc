@@ -19,7 +19,7 @@ using agreement::ManifestSpec;
 using ledger::LedgerEntry;
 
 // Far above the members of any federation.
-constexpr uint64_t kMostClients = uint64_t{1} << 22;
+constexpr uint64_t kMaxClients = uint64_t{1} << 22;
 
 constexpr std::array<std::string_view, 5> kLabels = {"insecure-seed", "no-encryption", "no-noise",
                                                      "no-clip", "no-quantisation"};
@@ -50,8 +50,8 @@ absl::Status CheckLabels(const AuditFacts& facts, const ManifestSpec& agreed) {
 absl::StatusOr<ManifestSpec> ReadAgreement(const AuditFacts& facts) {
   TACET_ASSIGN_OR_RETURN(ManifestSpec agreed, agreement::ReadAgreementBytes(facts.agreement));
   if (!agreed.members.empty()) return base::DataLoss("member keys follow the agreement");
-  if (agreed.clients <= kMostClients) return agreed;
-  return base::DataLoss("{} clients, expected at most {}", agreed.clients, kMostClients);
+  if (agreed.clients <= kMaxClients) return agreed;
+  return base::DataLoss("{} clients, expected at most {}", agreed.clients, kMaxClients);
 }
 
 // The agreement can be planned, and its bytes are the whole of it. What costs most comes last: by
@@ -260,15 +260,15 @@ absl::Status CheckModels(const AuditedRun& run) {
                         last ? Hex(*last) : "one that is missing");
 }
 
-absl::StatusOr<protocol::ModelStatement> ReadAttestation(const AuditFacts& facts,
-                                                         const base::Bytes& bytes) {
-  TACET_ASSIGN_OR_RETURN(const crypto::Digest hash, protocol::ManifestOfStatement(bytes));
+absl::StatusOr<protocol::Attestation> ReadAttestation(const AuditFacts& facts,
+                                                      const base::Bytes& bytes) {
+  TACET_ASSIGN_OR_RETURN(const crypto::Digest hash, protocol::ManifestOfAttestation(bytes));
   const auto manifest = std::ranges::find(facts.manifests, hash, &AuditedManifest::hash);
   if (manifest == facts.manifests.end() || !manifest->members.has_value()) {
     return base::DataLoss("is for the manifest {}, whose members the record does not have",
                           Hex(hash));
   }
-  return protocol::ReadModelStatement(bytes, hash, *manifest->members);
+  return protocol::ReadAttestation(bytes, hash, *manifest->members);
 }
 
 absl::Status CheckAttestations(AuditedRun& run) {
@@ -293,7 +293,7 @@ absl::Status CheckAttestations(AuditedRun& run) {
   }
   if (facts.kind != RunKind::kMember || !facts.finished) return absl::OkStatus();
   const bool attested =
-      std::ranges::any_of(run.attestations, [&](const protocol::ModelStatement& statement) {
+      std::ranges::any_of(run.attestations, [&](const protocol::Attestation& statement) {
         return statement.member == facts.member && statement.round == run.complete_rounds();
       });
   if (attested) return absl::OkStatus();

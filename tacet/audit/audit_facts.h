@@ -115,7 +115,7 @@ struct AuditedRun {
   crypto::Digest agreement_digest{};
   ledger::RecoveredLedger ledger;
   std::optional<dp::MechanismPlan> plan = {};  // of the agreement; CheckFacts always sets it
-  std::vector<protocol::ModelStatement> attestations = {};  // as read, in the order of the facts
+  std::vector<protocol::Attestation> attestations = {};  // as read, in the order of the facts
 
   uint64_t charges() const { return ledger.entries.size(); }
   uint32_t complete_rounds() const;

@@ -45,7 +45,7 @@ std::string SignedAudit(const JsonValue& record, const crypto::SigningKey& key) 
 }
 
 absl::StatusOr<AuditFile> ReadAuditFile(std::string_view text) {
-  if (text.size() > kMostAuditBytes) return Layout("it is too long");
+  if (text.size() > kMaxAuditBytes) return Layout("it is too long");
   if (!text.starts_with(kBeforeRecord)) return Layout("it does not begin with a record");
   if (!text.ends_with(kEnd)) return Layout("its end is missing");
   const size_t at = text.rfind(kBeforeSignature);

@@ -15,7 +15,7 @@
 namespace tacet::audit {
 
 // Far above what a run of ten thousand rounds with a million charges needs.
-inline constexpr size_t kMostAuditBytes = size_t{256} << 20;
+inline constexpr size_t kMaxAuditBytes = size_t{256} << 20;
 
 // {"record": RECORD, "signature": {...}} with the record's text as it was signed:
 // Ed25519 over "tacet/audit/1", a zero byte and that text.

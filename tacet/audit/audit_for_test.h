@@ -131,7 +131,7 @@ inline AuditFacts FactsForTest(const agreement::ManifestSpec& agreement = SmallA
 // What member `member` of that federation attests.
 inline base::Bytes AttestationForTest(const AuditFacts& facts, uint64_t member, uint32_t rounds,
                                       const crypto::Digest& model) {
-  return protocol::WriteModelStatement(
+  return protocol::WriteAttestation(
       {.member = member, .round = rounds, .model_digest = model, .state_digest = {}},
       facts.manifests.front().hash, 0, KeyForTest(static_cast<uint8_t>(100 + member)));
 }

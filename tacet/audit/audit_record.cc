@@ -7,8 +7,8 @@
 
 #include "fmt/ranges.h"
 
+#include "tacet/accounting/observers.h"
 #include "tacet/accounting/privacy_filter.h"
-#include "tacet/accounting/views.h"
 #include "tacet/base/status.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/he/aggregation.h"
@@ -150,7 +150,7 @@ JsonValue MechanismJson(const ManifestSpec& agreed) {
                                 .Set("rate", event.sampling_rate)
                                 .Set("noise", event.noise_stddev)
                                 .Set("clip_norm", event.clip_norm));
-  if (agreed.cover_uploads) mechanism.Set("cover_uploads", true);
+  if (agreed.dummy_uploads) mechanism.Set("dummy_uploads", true);
   if (agreed.max_participations != 0) {
     mechanism.Set("max_participations", agreed.max_participations);
   }
@@ -177,8 +177,8 @@ JsonValue EncryptionJson(const AuditedRun& run) {
 absl::StatusOr<JsonValue> SpentJson(const AuditedRun& run) {
   JsonValue spent = JsonValue::MakeObject();
   if (!run.promises_something()) return spent.Set("epsilon", JsonValue());
-  TACET_ASSIGN_OR_RETURN(accounting::PrivacySpending spending,
-                         accounting::PrivacySpending::Create(run.ledger.header.spending));
+  TACET_ASSIGN_OR_RETURN(accounting::PrivacyFilter spending,
+                         accounting::PrivacyFilter::Create(run.ledger.header.spending));
   for (const LedgerEntry& entry : run.ledger.entries) {
     TACET_RETURN_IF_ERROR(spending.Add(entry.event, entry.count));
   }
@@ -227,7 +227,7 @@ JsonValue RoundsJson(const std::vector<AuditedRound>& rounds) {
 JsonValue AttestationsJson(const AuditedRun& run) {
   JsonValue list = JsonValue::MakeArray();
   for (size_t i = 0; i < run.attestations.size(); ++i) {
-    const protocol::ModelStatement& statement = run.attestations[i];
+    const protocol::Attestation& statement = run.attestations[i];
     list.Append(JsonValue::MakeObject()
                     .Set("member", statement.member)
                     .Set("rounds", statement.round)
@@ -340,17 +340,18 @@ JsonValue AssumptionsJson() {
 absl::StatusOr<std::vector<accounting::PrivacyRow>> AuditedRows(const AuditedRun& run) {
   const accounting::FederationPrivacySpec spec = agreement::PrivacyOf(run.agreed, run.charges());
   if (run.promises_something()) return accounting::PrivacyRows(spec);
-  TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> views,
+  TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> observers,
                          accounting::ObserveFederation(spec));
   std::vector<accounting::PrivacyRow> rows;
-  for (accounting::ObservedRounds& view : views) {
-    if (!rows.empty() && rows.back().view == view.view) continue;
-    if (view.standing == accounting::Standing::kConvention) continue;
-    view.standing = accounting::Standing::kNone;
-    view.note =
+  for (accounting::ObservedRounds& observer : observers) {
+    if (!rows.empty() && rows.back().observer == observer.observer) continue;
+    if (observer.standing == accounting::Standing::kConvention) continue;
+    observer.standing = accounting::Standing::kNone;
+    observer.note =
         fmt::format("no guarantee: the run is labelled {}", fmt::join(run.facts.labels, ", "));
-    TACET_ASSIGN_OR_RETURN(std::optional<accounting::PrivacyRow> row,
-                           accounting::PrivacyRowOf(view, spec, accounting::Accountant::kMoments));
+    TACET_ASSIGN_OR_RETURN(
+        std::optional<accounting::PrivacyRow> row,
+        accounting::PrivacyRowOf(observer, spec, accounting::Accountant::kMoments));
     if (row) rows.push_back(*std::move(row));
   }
   return rows;

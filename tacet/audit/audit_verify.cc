@@ -38,7 +38,7 @@ std::vector<std::string> NotesOnAttestations(const AuditedRun& run) {
   const AuditFacts& facts = run.facts;
   if (facts.kind != RunKind::kMember || !facts.finished) return notes;
   std::set<uint64_t> agree;
-  for (const protocol::ModelStatement& statement : run.attestations) {
+  for (const protocol::Attestation& statement : run.attestations) {
     const std::optional<crypto::Digest> model = run.ModelAfter(statement.round);
     if (model && *model != statement.model_digest) {
       notes.push_back(fmt::format("member {} attests another model after {} rounds",

@@ -84,7 +84,7 @@ std::string WorstSentence(const std::vector<PrivacyRow>& rows) {
   if (worst == nullptr || !worst->epsilon) return "";
   return fmt::format(
       " **Epsilon is {:.3f}**, against the worst observer that has a guarantee ({}).",
-      *worst->epsilon, accounting::ViewName(worst->view));
+      *worst->epsilon, accounting::ObserverName(worst->observer));
 }
 
 std::string Promises(const AuditedRun& run, const std::vector<PrivacyRow>& rows,
@@ -98,9 +98,9 @@ std::string Promises(const AuditedRun& run, const std::vector<PrivacyRow>& rows,
       agreed.delta, run.charges(), WorstSentence(rows));
   for (const PrivacyRow& row : rows) {
     if (row.standing == accounting::Standing::kNone) {
-      out += fmt::format("| {} | none | | |\n", accounting::ViewName(row.view));
-    } else if (accounting::Headline(rows, row.view) == &row) {
-      out += fmt::format("| {} | {:.3f} | {} | {} |\n", accounting::ViewName(row.view),
+      out += fmt::format("| {} | none | | |\n", accounting::ObserverName(row.observer));
+    } else if (accounting::Headline(rows, row.observer) == &row) {
+      out += fmt::format("| {} | {:.3f} | {} | {} |\n", accounting::ObserverName(row.observer),
                          row.epsilon.value_or(0), accounting::AccountantName(row.accountant),
                          row.releases);
     }

@@ -13,7 +13,7 @@ using base::JsonValue;
 
 constexpr double kTolerance = 1e-6;
 constexpr double kTooLow = 1e-9;
-constexpr size_t kMostShown = 80;
+constexpr size_t kMaxShown = 80;
 
 bool IsProse(std::string_view name) {
   return name == "statement" || name == "note" || name == "reason";
@@ -33,7 +33,7 @@ bool SameNumber(std::string_view name, const JsonValue& stated, const JsonValue&
 
 std::string Shown(const JsonValue& value) {
   std::string text = value.Dump();
-  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "...";
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
   return text;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kDeepest = 64;
 // Members are found one by one, so that more would take quadratic time.
-constexpr size_t kMostMembers = 1024;
+constexpr size_t kMaxMembers = 1024;
 
 void WriteString(std::string& out, std::string_view text) {
   out += '"';
@@ -97,8 +97,8 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
       result = std::move(value);
     } else if (open_.back().value.is_array()) {
       open_.back().value.Append(std::move(value));
-    } else if (open_.back().value.members().size() >= kMostMembers) {
-      return Fail(fmt::format("an object has more than {} members", kMostMembers));
+    } else if (open_.back().value.members().size() >= kMaxMembers) {
+      return Fail(fmt::format("an object has more than {} members", kMaxMembers));
     } else {
       open_.back().value.Set(open_.back().key, std::move(value));
     }

@@ -31,7 +31,7 @@ using ExtensionPointer = std::unique_ptr<X509_EXTENSION, Freed<X509_EXTENSION_fr
 using NumberPointer = std::unique_ptr<BIGNUM, Freed<BN_free>>;
 using BufferPointer = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 
-constexpr size_t kMostCertificateBytes = 1 << 16;
+constexpr size_t kMaxCertificateBytes = 1 << 16;
 constexpr int kSerialBits = 127;
 constexpr long kVersion3 = 2;
 
@@ -88,7 +88,7 @@ SecretBytes PrivateKeyDer(EVP_PKEY* key) {
 }
 
 CertificatePointer ParseCertificate(std::span<const uint8_t> der) {
-  if (der.size() > kMostCertificateBytes) return nullptr;
+  if (der.size() > kMaxCertificateBytes) return nullptr;
   const uint8_t* at = der.data();
   CertificatePointer certificate(d2i_X509(nullptr, &at, static_cast<long>(der.size())));
   ERR_clear_error();

@@ -16,17 +16,17 @@ namespace {
 constexpr std::string_view kMagic = "TCTK";
 constexpr uint16_t kVersion = 1;
 constexpr size_t kSaltBytes = crypto_pwhash_SALTBYTES;
-constexpr size_t kMostPurposeBytes = 64;
-constexpr uint64_t kLeastMemory = crypto_pwhash_MEMLIMIT_MIN;
-constexpr uint64_t kMostMemory = uint64_t{1} << 30;
-constexpr uint64_t kMostPasses = 16;
+constexpr size_t kMaxPurposeBytes = 64;
+constexpr uint64_t kMinMemory = crypto_pwhash_MEMLIMIT_MIN;
+constexpr uint64_t kMaxMemory = uint64_t{1} << 30;
+constexpr uint64_t kMaxPasses = 16;
 
 absl::Status CheckCost(const Argon2Cost& cost) {
-  if (cost.passes < 1 || cost.passes > kMostPasses || cost.memory_bytes < kLeastMemory ||
-      cost.memory_bytes > kMostMemory) {
+  if (cost.passes < 1 || cost.passes > kMaxPasses || cost.memory_bytes < kMinMemory ||
+      cost.memory_bytes > kMaxMemory) {
     return base::InvalidArgument(
         "Argon2id with {} passes over {} bytes: 1 to {} over {} to {} are allowed", cost.passes,
-        cost.memory_bytes, kMostPasses, kLeastMemory, kMostMemory);
+        cost.memory_bytes, kMaxPasses, kMinMemory, kMaxMemory);
   }
   return absl::OkStatus();
 }
@@ -63,7 +63,7 @@ absl::StatusOr<LockHeader> ReadHeader(base::ByteReader& reader) {
   TACET_ASSIGN_OR_RETURN(header.cost.memory_bytes, reader.ReadU64("memory"));
   TACET_ASSIGN_OR_RETURN(const auto salt, reader.ReadBytes(kSaltBytes, "salt"));
   header.salt.assign(salt.begin(), salt.end());
-  TACET_ASSIGN_OR_RETURN(header.purpose, reader.ReadString(kMostPurposeBytes, "purpose"));
+  TACET_ASSIGN_OR_RETURN(header.purpose, reader.ReadString(kMaxPurposeBytes, "purpose"));
   return header;
 }
 
@@ -76,9 +76,9 @@ absl::StatusOr<Unlocker> Unlocker::FromPassphrase(SecretBytes passphrase, Argon2
 }
 
 absl::StatusOr<Unlocker> Unlocker::FromKeyFile(SecretBytes content) {
-  if (content.size() < kLeastKeyFileBytes || content.size() > kMostKeyFileBytes) {
+  if (content.size() < kMinKeyFileBytes || content.size() > kMaxKeyFileBytes) {
     return base::InvalidArgument("the key file has {} bytes, expected {} to {} random ones",
-                                 content.size(), kLeastKeyFileBytes, kMostKeyFileBytes);
+                                 content.size(), kMinKeyFileBytes, kMaxKeyFileBytes);
   }
   return Unlocker(Method::kKeyFile, std::move(content), {.passes = 0, .memory_bytes = 0});
 }

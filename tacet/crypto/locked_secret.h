@@ -25,8 +25,8 @@ struct Argon2Cost {
 // What opens a locked secret.
 class Unlocker {
  public:
-  static constexpr size_t kLeastKeyFileBytes = 32;
-  static constexpr size_t kMostKeyFileBytes = 1 << 16;
+  static constexpr size_t kMinKeyFileBytes = 32;
+  static constexpr size_t kMaxKeyFileBytes = 1 << 16;
 
   // InvalidArgument for an empty passphrase.
   static absl::StatusOr<Unlocker> FromPassphrase(SecretBytes passphrase, Argon2Cost cost = {});

@@ -11,7 +11,7 @@
 namespace tacet::data {
 namespace {
 
-constexpr size_t kMostCategories = 1000;
+constexpr size_t kMaxCategories = 1000;
 
 std::optional<double> ParseFinite(std::string_view text) {
   double value = 0;
@@ -39,7 +39,7 @@ bool ReadCategories(std::string_view list, CsvFeature& feature) {
     const std::optional<double> category = ParseFinite(list.substr(0, comma));
     if (!category || std::ranges::count(feature.categories, *category) > 0) return false;
     feature.categories.push_back(*category);
-    if (feature.categories.size() > kMostCategories) return false;
+    if (feature.categories.size() > kMaxCategories) return false;
     if (comma == std::string_view::npos) return true;
     list.remove_prefix(comma + 1);
   }

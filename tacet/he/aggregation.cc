@@ -142,7 +142,7 @@ absl::Status AggregationParams::PlanCompact() {
   TACET_ASSIGN_OR_RETURN(spec_.plaintext_bits, ChoosePlaintextBits(spec_, kMaxCompactBits));
   // Fewest bytes a value is most lanes a coefficient. One lane of 54 bits always fits.
   lanes_ = 100 / spec_.plaintext_bits;
-  while (!LanesFit(lanes_, spec_.plaintext_bits, scale_bits_, spec_.sum_bound)) --lanes_;
+  while (!SlotsFit(lanes_, spec_.plaintext_bits, scale_bits_, spec_.sum_bound)) --lanes_;
 
   ring_degree_ = ring::kCompactDegree;
   log2_modulus_ = ring::kLog2ModulusQ;

@@ -89,14 +89,14 @@ TEST(CompactPlanTest, AHundredBitsHoldSlightlyLess) {
     for (uint32_t scale_bits = kMinScaleBits; scale_bits <= kMaxScaleBits; ++scale_bits) {
       const uint32_t lanes = (100 - scale_bits) / bits;
       if (lanes == 0) continue;
-      EXPECT_FALSE(LanesFit(lanes + 1, bits, scale_bits, 1));
-      EXPECT_FALSE(LanesFit(1, bits, scale_bits, BoundOfBits(bits) + 1));
+      EXPECT_FALSE(SlotsFit(lanes + 1, bits, scale_bits, 1));
+      EXPECT_FALSE(SlotsFit(1, bits, scale_bits, BoundOfBits(bits) + 1));
       const bool exactly = scale_bits + bits * lanes == 100;
       // Narrow lanes lose more than 0.0006 of their range to the one value that is missing anyway.
-      EXPECT_EQ(LanesFit(lanes, bits, scale_bits, BoundOfBits(bits)), !exactly || bits < 12);
+      EXPECT_EQ(SlotsFit(lanes, bits, scale_bits, BoundOfBits(bits)), !exactly || bits < 12);
       const auto largest =
           static_cast<uint64_t>(0.9994 * std::ldexp(1.0, static_cast<int>(bits) - 1));
-      EXPECT_TRUE(LanesFit(lanes, bits, scale_bits, largest)) << bits << " " << scale_bits;
+      EXPECT_TRUE(SlotsFit(lanes, bits, scale_bits, largest)) << bits << " " << scale_bits;
     }
   }
 }
@@ -173,7 +173,7 @@ TEST(EnvelopeLayoutTest, HoldsTheSumOfThatManyKeys) {
                                     static_cast<double>(row.participants));
     const double most = static_cast<double>(ring::kErrorBound) * row.participants;
     const auto bound = static_cast<uint64_t>(std::ceil(std::min(likely, most)));
-    EXPECT_TRUE(LanesFit(row.lanes, row.bits, row.scale_bits, bound));
+    EXPECT_TRUE(SlotsFit(row.lanes, row.bits, row.scale_bits, bound));
   }
 }
 

@@ -21,7 +21,7 @@ uint32_t MaxParticipantsAtScale(uint32_t scale_bits) {
   return static_cast<uint32_t>(room * room / (z_squared * CompactNoiseVariance()));
 }
 
-bool LanesFit(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits, uint64_t sum_bound) {
+bool SlotsFit(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits, uint64_t sum_bound) {
   if (scale_bits + lane_bits * lanes > 100) return false;  // below, everything fits 127 bits
   if (sum_bound >= uint64_t{1} << (lane_bits - 1)) return false;
   ring::Uint128 ones = 0;
@@ -49,7 +49,7 @@ void ExpandPayload(std::span<const uint8_t> seed, uint64_t j, std::span<uint64_t
 
 PayloadPolynomials::PayloadPolynomials(std::span<const uint8_t> public_seed, uint64_t polynomials) {
   std::ranges::copy(public_seed, seed_.begin());
-  if (polynomials > kMostKept) return;
+  if (polynomials > kMaxKept) return;
   kept_.resize(2 * kN * polynomials);
   for (uint64_t j = 0; j < polynomials; ++j) {
     ExpandPayload(seed_, j, std::span(kept_).subspan(2 * kN * j, 2 * kN));

@@ -41,14 +41,14 @@ double CompactNoiseVariance();
 
 // True when every sum of L lanes, each in [-B, B], with its error stays inside (-Q/2, Q/2):
 //   2^kappa B (2^(w L) - 1) / (2^w - 1) + 2^(kappa - 1) <= (Q - 1) / 2.
-bool LanesFit(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits, uint64_t sum_bound);
+bool SlotsFit(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits, uint64_t sum_bound);
 
-// The a_j of a round, public. Up to kMostKept of them are expanded once and kept (64 KiB each);
+// The a_j of a round, public. Up to kMaxKept of them are expanded once and kept (64 KiB each);
 // more are expanded whenever they are used, so that memory does not grow with the model: that takes
 // about as long as the rest of encrypting a polynomial. Immutable and thread-safe.
 class PayloadPolynomials {
  public:
-  static constexpr uint64_t kMostKept = 1024;
+  static constexpr uint64_t kMaxKept = 1024;
 
   PayloadPolynomials(std::span<const uint8_t> public_seed, uint64_t polynomials);
 

@@ -9,9 +9,9 @@
 #include "tacet/he/truncated_planes.h"
 #include "tacet/ring/crt.h"
 #include "tacet/ring/kernels.h"
-#include "tacet/ring/lanes.h"
 #include "tacet/ring/ntt.h"
 #include "tacet/ring/polynomial.h"
+#include "tacet/ring/slots.h"
 #include "tacet/ring/words.h"
 
 namespace tacet::he {
@@ -94,7 +94,7 @@ class CompactDecryptor final : public Decryptor {
       const std::span<const uint64_t> a_ntt = decryptor_.a_.At(polynomial_, expanded_);
       ring::ActiveKernels().open({.product = key_factors_.Times(a_ntt, scratch_.Expose()),
                                   .residues = c.residues,
-                                  .layout = LanesOf(params),
+                                  .layout = SlotsOf(params),
                                   .shift = decryptor_.KnownPart(participants_, params.lanes()),
                                   .last_shift = decryptor_.LastShift(c, participants_),
                                   .offset = participants_ * params.offset(),

@@ -38,7 +38,7 @@ class CompactEncryption final : public Encryption {
         {.product = key_factors_.Times(a_.At(polynomial_, expanded_), scratch_.Expose()),
          .error_words = error_words_.Expose().data(),
          .counts = counts,
-         .layout = LanesOf(params_),
+         .layout = SlotsOf(params_),
          .shift = 0,
          .used = used,
          .planes = planes_});

@@ -27,7 +27,7 @@ uint64_t LargestBound(uint32_t max_participants, uint32_t bits, uint32_t lanes) 
   uint64_t high = uint64_t{1} << (bits - 1);
   while (high - low > 1) {
     const uint64_t middle = low + (high - low) / 2;
-    (LanesFit(lanes, bits, scale_bits, middle) ? low : high) = middle;
+    (SlotsFit(lanes, bits, scale_bits, middle) ? low : high) = middle;
   }
   return low;
 }
@@ -136,10 +136,10 @@ TEST(CompactLanesTest, OneLaneTakesTheWidestSums) {
 // Kept or expanded at each use: a round has one set of polynomials.
 TEST(PayloadPolynomialsTest, AreTheSameForModelsOfEverySize) {
   const crypto::Digest seed = crypto::Sha256({});
-  const PayloadPolynomials kept(seed, PayloadPolynomials::kMostKept);
-  const PayloadPolynomials expanded(seed, PayloadPolynomials::kMostKept + 1);
+  const PayloadPolynomials kept(seed, PayloadPolynomials::kMaxKept);
+  const PayloadPolynomials expanded(seed, PayloadPolynomials::kMaxKept + 1);
   ring::AlignedWords unused, buffer;
-  for (const uint64_t j : {uint64_t{0}, uint64_t{1}, PayloadPolynomials::kMostKept - 1}) {
+  for (const uint64_t j : {uint64_t{0}, uint64_t{1}, PayloadPolynomials::kMaxKept - 1}) {
     const std::span<const uint64_t> expected = kept.At(j, unused);
     EXPECT_EQ(expected.size(), 2 * ring::kCompactDegree);
     EXPECT_TRUE(std::ranges::equal(expanded.At(j, buffer), expected)) << j;

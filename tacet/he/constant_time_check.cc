@@ -9,7 +9,7 @@
 
 #include "tacet/crypto/random.h"
 #include "tacet/he/aggregation.h"
-#include "tacet/he/linear_tag.h"
+#include "tacet/he/homomorphic_mac.h"
 
 namespace {
 
@@ -40,7 +40,7 @@ bool SealAddOpen(Scheme scheme) {
   MarkSecret(tag_key.Expose());
 
   const auto encryptor = *NewEncryptor(params, public_seed.Expose(), group_secret);
-  const LinearTagKey tagger(tag_key, params.dimension(), public_seed.Expose());
+  const HomomorphicMacKey tagger(tag_key, params.dimension(), public_seed.Expose());
   const TagNonce nonce{};
   const auto adder = NewAdder(params);
   Tag tag_sum;

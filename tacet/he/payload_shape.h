@@ -35,7 +35,7 @@ std::span<Value> ValuesOf(const AggregationParams& params, uint64_t polynomial,
   return values.subspan(first, std::min<uint64_t>(most, values.size() - first));
 }
 // Its lanes, as the kernels take them.
-inline ring::LaneLayout LanesOf(const AggregationParams& params) {
+inline ring::SlotLayout SlotsOf(const AggregationParams& params) {
   return {.lanes = params.lanes(),
           .lane_bits = params.plaintext_bits(),
           .scale_bits = params.scale_bits()};

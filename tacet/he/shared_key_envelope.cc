@@ -60,7 +60,7 @@ ModQMultiplier SecretFactors(const crypto::SecretBytes& group_secret) {
   return ModQMultiplier(std::span<const int8_t>(ExpandGroupSecret(group_secret, kN).Expose()));
 }
 
-ring::LaneLayout LanesOf(const SharedKeyEnvelope& envelope) {
+ring::SlotLayout SlotsOf(const SharedKeyEnvelope& envelope) {
   return {.lanes = envelope.lanes(),
           .lane_bits = envelope.lane_bits(),
           .scale_bits = envelope.scale_bits()};
@@ -96,7 +96,7 @@ class Sealer final : public EnvelopeSealer {
     ring::ActiveKernels().seal({.product = secret_.Times(a_ntt, scratch.Expose()),
                                 .error_words = error_words.Expose().data(),
                                 .counts = counts.Expose(),
-                                .layout = LanesOf(layout_),
+                                .layout = SlotsOf(layout_),
                                 .shift = ring::kModulusQ - bias,
                                 .used = used,
                                 .planes = sealed.data()});
@@ -189,7 +189,7 @@ class Opener final : public EnvelopeOpener {
     crypto::SecretVector<uint64_t> scratch(ring::ScratchWords(kN));
     ring::ActiveKernels().open({.product = secret_.Times(a_ntt, scratch.Expose()),
                                 .residues = b,
-                                .layout = LanesOf(layout_),
+                                .layout = SlotsOf(layout_),
                                 .shift = TruncationMean(participants),
                                 .last_shift = 0,
                                 .offset = offset,

@@ -19,7 +19,7 @@ using accounting::Unit;
 constexpr std::string_view kHeaderMagic = "TCTL";
 constexpr std::string_view kAnchorMagic = "TCTA";
 constexpr uint16_t kVersion = 1;
-constexpr size_t kMostNameBytes = 255;
+constexpr size_t kMaxNameBytes = 255;
 constexpr size_t kDigestBytes = 32;
 constexpr size_t kTornZeros = 16;
 constexpr std::string_view kWhatToDo =
@@ -130,7 +130,7 @@ absl::StatusOr<LedgerHeader> ReadHeader(base::ByteReader& reader) {
   TACET_ASSIGN_OR_RETURN(header.created, reader.ReadU64("created"));
   TACET_ASSIGN_OR_RETURN(const auto digest, reader.ReadBytes(kDigestBytes, "data digest"));
   header.data_digest = DigestOf(digest);
-  TACET_ASSIGN_OR_RETURN(header.data_set, reader.ReadString(kMostNameBytes, "data set"));
+  TACET_ASSIGN_OR_RETURN(header.data_set, reader.ReadString(kMaxNameBytes, "data set"));
   TACET_RETURN_IF_ERROR(CheckLedgerHeader(header));
   return header;
 }
@@ -280,9 +280,9 @@ bool operator==(const LedgerEntry& a, const LedgerEntry& b) {
 absl::Status CheckLedgerHeader(const LedgerHeader& header) {
   const bool printable = std::ranges::all_of(
       header.data_set, [](char letter) { return letter >= ' ' && letter <= '~'; });
-  if (header.data_set.empty() || header.data_set.size() > kMostNameBytes || !printable) {
+  if (header.data_set.empty() || header.data_set.size() > kMaxNameBytes || !printable) {
     return base::InvalidArgument(
-        "the name of the data set must be 1 to {} printable ASCII characters", kMostNameBytes);
+        "the name of the data set must be 1 to {} printable ASCII characters", kMaxNameBytes);
   }
   return accounting::CheckSpendingTerms(header.spending);
 }

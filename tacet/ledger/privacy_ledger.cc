@@ -44,20 +44,20 @@ AttemptCost AttemptCostOf(const agreement::Manifest& manifest, ChargingRule rule
   return cost;
 }
 
-absl::StatusOr<std::unique_ptr<ClientLedger>> ClientLedger::Create(OpenedLedger opened,
-                                                                   base::UnixClock clock) {
+absl::StatusOr<std::unique_ptr<PrivacyLedger>> PrivacyLedger::Create(OpenedLedger opened,
+                                                                     base::UnixClock clock) {
   TACET_RETURN_IF_ERROR(CheckLedgerHeader(opened.found.header));
-  TACET_ASSIGN_OR_RETURN(accounting::PrivacySpending spending,
-                         accounting::PrivacySpending::Create(opened.found.header.spending));
+  TACET_ASSIGN_OR_RETURN(accounting::PrivacyFilter spending,
+                         accounting::PrivacyFilter::Create(opened.found.header.spending));
   for (const LedgerEntry& entry : opened.found.entries) {
     TACET_RETURN_IF_ERROR(spending.Add(entry.event, entry.count));
   }
-  return std::unique_ptr<ClientLedger>(
-      new ClientLedger(std::move(opened), std::move(spending), std::move(clock)));
+  return std::unique_ptr<PrivacyLedger>(
+      new PrivacyLedger(std::move(opened), std::move(spending), std::move(clock)));
 }
 
-ClientLedger::ClientLedger(OpenedLedger opened, accounting::PrivacySpending spending,
-                           base::UnixClock clock)
+PrivacyLedger::PrivacyLedger(OpenedLedger opened, accounting::PrivacyFilter spending,
+                             base::UnixClock clock)
     : header_(std::move(opened.found.header)),
       end_(opened.found.end),
       store_(std::move(opened.store)),
@@ -66,7 +66,7 @@ ClientLedger::ClientLedger(OpenedLedger opened, accounting::PrivacySpending spen
   for (const LedgerEntry& entry : opened.found.entries) Remember(entry);
 }
 
-void ClientLedger::Remember(const LedgerEntry& entry) {
+void PrivacyLedger::Remember(const LedgerEntry& entry) {
   by_label_.emplace(entry.label, entries_.size());
   entries_.push_back(entry);
   federation_charges_[entry.federation] += entry.count;
@@ -75,21 +75,21 @@ void ClientLedger::Remember(const LedgerEntry& entry) {
   if (!is_first) last->second = std::max(last->second, number);
 }
 
-uint64_t ClientLedger::ChargesOf(const crypto::Digest& federation) const {
+uint64_t PrivacyLedger::ChargesOf(const crypto::Digest& federation) const {
   const auto found = federation_charges_.find(federation);
   return found == federation_charges_.end() ? 0 : found->second;
 }
 
-absl::Status ClientLedger::CheckUsable() const {
+absl::Status PrivacyLedger::CheckUsable() const {
   if (failure_.ok()) return absl::OkStatus();
   return base::FailedPrecondition(
       "the ledger failed before and charges nothing more until it is opened again: {}",
       base::Message(failure_));
 }
 
-absl::Status ClientLedger::ChargeForSealing(const AttemptCost& cost,
-                                            const agreement::AttemptNumber& now,
-                                            std::span<const agreement::AttemptNumber> announced) {
+absl::Status PrivacyLedger::ChargeForSealing(const AttemptCost& cost,
+                                             const agreement::AttemptNumber& now,
+                                             std::span<const agreement::AttemptNumber> announced) {
   TACET_RETURN_IF_ERROR(CheckUsable());
   TACET_RETURN_IF_ERROR(CheckNumber(cost, now));
   for (const agreement::AttemptNumber& number : announced)
@@ -116,7 +116,7 @@ absl::Status ClientLedger::ChargeForSealing(const AttemptCost& cost,
   }
   // What this ledger can never take is refused before anything is written.
   const bool hopeless =
-      header_.spending.budget_epsilon > 0 && accounting::PromisesNothing(cost.event);
+      header_.spending.budget_epsilon > 0 && accounting::GuaranteesNothing(cost.event);
   TACET_RETURN_IF_ERROR(spending_.CheckRoomFor(cost.event, hopeless ? 1 : 0));
   if (header_.rule == ChargingRule::kAnnouncedAttempts) {
     TACET_RETURN_IF_ERROR(CatchUp(cost, now, announced));
@@ -129,8 +129,8 @@ absl::Status ClientLedger::ChargeForSealing(const AttemptCost& cost,
   return Append(cost, now, ChargeKind::kSealing);
 }
 
-absl::Status ClientLedger::ChargeAnnounced(const AttemptCost& cost,
-                                           std::span<const agreement::AttemptNumber> announced) {
+absl::Status PrivacyLedger::ChargeAnnounced(const AttemptCost& cost,
+                                            std::span<const agreement::AttemptNumber> announced) {
   TACET_RETURN_IF_ERROR(CheckUsable());
   for (const agreement::AttemptNumber& number : announced)
     TACET_RETURN_IF_ERROR(CheckNumber(cost, number));
@@ -148,8 +148,8 @@ absl::Status ClientLedger::ChargeAnnounced(const AttemptCost& cost,
   return Holds(entry.label) ? absl::OkStatus() : Append(cost, last, ChargeKind::kCatchingUp);
 }
 
-absl::Status ClientLedger::CatchUp(const AttemptCost& cost, const agreement::AttemptNumber& now,
-                                   std::span<const agreement::AttemptNumber> announced) {
+absl::Status PrivacyLedger::CatchUp(const AttemptCost& cost, const agreement::AttemptNumber& now,
+                                    std::span<const agreement::AttemptNumber> announced) {
   std::vector<agreement::AttemptNumber> order(announced.begin(), announced.end());
   std::ranges::sort(order);
   const auto charge = [&](const agreement::AttemptNumber& number) {
@@ -172,8 +172,8 @@ absl::Status ClientLedger::CatchUp(const AttemptCost& cost, const agreement::Att
   return absl::OkStatus();
 }
 
-absl::Status ClientLedger::Append(const AttemptCost& cost, const agreement::AttemptNumber& number,
-                                  ChargeKind kind) {
+absl::Status PrivacyLedger::Append(const AttemptCost& cost, const agreement::AttemptNumber& number,
+                                   ChargeKind kind) {
   const LedgerEntry entry{.federation = cost.federation,
                           .label = LabelOf(cost, number),
                           .kind = kind,

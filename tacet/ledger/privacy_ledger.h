@@ -37,12 +37,12 @@ AttemptCost AttemptCostOf(const agreement::Manifest& manifest, ChargingRule rule
                           uint32_t first_round = 0);
 
 // Not thread-safe: one charge at a time.
-class ClientLedger {
+class PrivacyLedger {
  public:
-  static absl::StatusOr<std::unique_ptr<ClientLedger>> Create(
+  static absl::StatusOr<std::unique_ptr<PrivacyLedger>> Create(
       OpenedLedger opened, base::UnixClock clock = base::SystemUnixSeconds);
-  ClientLedger(const ClientLedger&) = delete;
-  ClientLedger& operator=(const ClientLedger&) = delete;
+  PrivacyLedger(const PrivacyLedger&) = delete;
+  PrivacyLedger& operator=(const PrivacyLedger&) = delete;
 
   // To be called, and to have returned OK, before anything of attempt `now` is sealed.
   //
@@ -68,13 +68,13 @@ class ClientLedger {
 
   const LedgerHeader& header() const { return header_; }
   const std::vector<LedgerEntry>& entries() const { return entries_; }
-  const accounting::PrivacySpending& spending() const { return spending_; }
+  const accounting::PrivacyFilter& spending() const { return spending_; }
   bool Holds(const ChargeLabel& label) const { return by_label_.contains(label); }
   // Releases charged for one federation, under whichever manifests.
   uint64_t ChargesOf(const crypto::Digest& federation) const;
 
  private:
-  ClientLedger(OpenedLedger opened, accounting::PrivacySpending spending, base::UnixClock clock);
+  PrivacyLedger(OpenedLedger opened, accounting::PrivacyFilter spending, base::UnixClock clock);
 
   absl::Status CheckUsable() const;
   absl::Status CatchUp(const AttemptCost& cost, const agreement::AttemptNumber& now,
@@ -87,7 +87,7 @@ class ClientLedger {
   std::vector<LedgerEntry> entries_;
   LedgerAnchor end_;
   std::unique_ptr<LedgerStore> store_;
-  accounting::PrivacySpending spending_;
+  accounting::PrivacyFilter spending_;
   base::UnixClock clock_;
   absl::Status failure_;                                     // of the store
   std::map<ChargeLabel, size_t> by_label_;                   // index into entries_

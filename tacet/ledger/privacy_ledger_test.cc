@@ -47,7 +47,7 @@ struct Fixture {
   void Reopen() {
     auto opened = OpenMemoryLedger(memory);
     ASSERT_TRUE(opened.ok()) << opened.status();
-    auto made = ClientLedger::Create(*std::move(opened), [this] { return ++now; });
+    auto made = PrivacyLedger::Create(*std::move(opened), [this] { return ++now; });
     ASSERT_TRUE(made.ok()) << made.status();
     ledger = *std::move(made);
   }
@@ -61,10 +61,10 @@ struct Fixture {
 
   uint64_t now = 1'700'000'000;
   MemoryLedger memory;
-  std::unique_ptr<ClientLedger> ledger;
+  std::unique_ptr<PrivacyLedger> ledger;
 };
 
-TEST(ClientLedgerTest, ChargesOnceAndRemembers) {
+TEST(PrivacyLedgerTest, ChargesOnceAndRemembers) {
   Fixture f(Header(0));
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());  // the very same
@@ -79,7 +79,7 @@ TEST(ClientLedgerTest, ChargesOnceAndRemembers) {
   EXPECT_EQ(f.ledger->entries()[1].time, 1'700'000'002u);
 }
 
-TEST(ClientLedgerTest, TheSameAttemptAtAnotherCostIsRefused) {
+TEST(PrivacyLedgerTest, TheSameAttemptAtAnotherCostIsRefused) {
   Fixture f(Header(0, ChargingRule::kAnnouncedAttempts, accounting::Composition::kAnyEvents));
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());
   AttemptCost other = Paper();
@@ -90,7 +90,7 @@ TEST(ClientLedgerTest, TheSameAttemptAtAnotherCostIsRefused) {
   EXPECT_EQ(f.ledger->entries().size(), 1u);
 }
 
-TEST(ClientLedgerTest, MissedAttemptsAreChargedFirst) {
+TEST(PrivacyLedgerTest, MissedAttemptsAreChargedFirst) {
   Fixture f(Header(0));
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());
   // Round 1 took two attempts, which the server lists; rounds 2 and 3 it does not mention.
@@ -106,7 +106,7 @@ TEST(ClientLedgerTest, MissedAttemptsAreChargedFirst) {
   EXPECT_EQ(f.ledger->spending().charges(), 7u);
 }
 
-TEST(ClientLedgerTest, WhatOthersDoIsChargedAndNeverSealed) {
+TEST(PrivacyLedgerTest, WhatOthersDoIsChargedAndNeverSealed) {
   Fixture f(Header(1.0));
   const std::vector<agreement::AttemptNumber> announced = {{0, 2, 1}, {0, 0, 0}};
   ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(), announced).ok());
@@ -133,14 +133,14 @@ TEST(ClientLedgerTest, WhatOthersDoIsChargedAndNeverSealed) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(ClientLedgerTest, OwnSealsAreNotChargedForOthers) {
+TEST(PrivacyLedgerTest, OwnSealsAreNotChargedForOthers) {
   Fixture f(Header(0, ChargingRule::kOwnSeals));
   const std::vector<agreement::AttemptNumber> announced = {{0, 0, 0}};
   ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(ChargingRule::kOwnSeals), announced).ok());
   EXPECT_TRUE(f.ledger->entries().empty());
 }
 
-TEST(ClientLedgerTest, TheFirstAnnouncementSeenNeedNotBeTheFirst) {
+TEST(PrivacyLedgerTest, TheFirstAnnouncementSeenNeedNotBeTheFirst) {
   Fixture f(Header(0));
   AttemptCost cost = Paper();
   ASSERT_TRUE(f.ledger->ChargeForSealing(cost, {0, 2, 0}).ok());
@@ -156,7 +156,7 @@ TEST(ClientLedgerTest, TheFirstAnnouncementSeenNeedNotBeTheFirst) {
   EXPECT_EQ(f.ledger->entries().size(), 6u);
 }
 
-TEST(ClientLedgerTest, TheBudgetRefusesWhateverTheServerAnnounces) {
+TEST(PrivacyLedgerTest, TheBudgetRefusesWhateverTheServerAnnounces) {
   Fixture f(Header(1.0));
   uint32_t round = 0;
   absl::Status status;
@@ -176,7 +176,7 @@ TEST(ClientLedgerTest, TheBudgetRefusesWhateverTheServerAnnounces) {
   EXPECT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, round - 1, 0}).ok());
 }
 
-TEST(ClientLedgerTest, WhatWasMissedIsSpentEvenBeyondTheBudget) {
+TEST(PrivacyLedgerTest, WhatWasMissedIsSpentEvenBeyondTheBudget) {
   Fixture f(Header(1.0));
   const absl::Status refused = f.ledger->ChargeForSealing(Paper(), {0, 300, 0});
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
@@ -184,7 +184,7 @@ TEST(ClientLedgerTest, WhatWasMissedIsSpentEvenBeyondTheBudget) {
   EXPECT_GT(f.ledger->spending().Epsilon()->epsilon, 1.0);
 }
 
-TEST(ClientLedgerTest, OneBudgetForAllFederations) {
+TEST(PrivacyLedgerTest, OneBudgetForAllFederations) {
   Fixture f(Header(3.0, ChargingRule::kAnnouncedAttempts, accounting::Composition::kAnyEvents));
   AttemptCost second = Paper();
   second.federation[0] = 9;
@@ -206,7 +206,7 @@ TEST(ClientLedgerTest, OneBudgetForAllFederations) {
   EXPECT_EQ(f.ledger->ChargesOf(second.federation), shared);
 }
 
-TEST(ClientLedgerTest, OwnSealsAreChargedAloneAndUnamplified) {
+TEST(PrivacyLedgerTest, OwnSealsAreChargedAloneAndUnamplified) {
   Fixture f(Header(0, ChargingRule::kOwnSeals));
   EXPECT_EQ(f.ledger->ChargeForSealing(Paper(), {0, 5, 0}).code(),
             absl::StatusCode::kFailedPrecondition);
@@ -220,7 +220,7 @@ TEST(ClientLedgerTest, OwnSealsAreChargedAloneAndUnamplified) {
   EXPECT_TRUE(announcing.ledger->entries().empty());
 }
 
-TEST(ClientLedgerTest, AttemptsThatCannotBeAreRefused) {
+TEST(PrivacyLedgerTest, AttemptsThatCannotBeAreRefused) {
   Fixture f(Header(0));
   const absl::Status round = f.ledger->ChargeForSealing(Paper(), {0, 2000, 0});
   EXPECT_EQ(round.code(), absl::StatusCode::kInvalidArgument);
@@ -234,7 +234,7 @@ TEST(ClientLedgerTest, AttemptsThatCannotBeAreRefused) {
   EXPECT_TRUE(f.ledger->entries().empty());
 }
 
-TEST(ClientLedgerTest, WithoutNoiseOnlyWithoutABudget) {
+TEST(PrivacyLedgerTest, WithoutNoiseOnlyWithoutABudget) {
   AttemptCost cost = Paper();
   cost.event.noise_stddev = 0;
   Fixture unlimited(Header(0));
@@ -246,7 +246,7 @@ TEST(ClientLedgerTest, WithoutNoiseOnlyWithoutABudget) {
   EXPECT_TRUE(limited.ledger->entries().empty());  // nothing was caught up on either
 }
 
-TEST(ClientLedgerTest, AfterAFailedWriteEverythingIsRefused) {
+TEST(PrivacyLedgerTest, AfterAFailedWriteEverythingIsRefused) {
   Fixture f(Header(0));
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());
   f.memory.broken = true;
@@ -262,7 +262,7 @@ TEST(ClientLedgerTest, AfterAFailedWriteEverythingIsRefused) {
 }
 
 // 2000 charges up to a budget that only the loss distribution allows.
-TEST(ClientLedgerTest, ChargingIsCheap) {
+TEST(PrivacyLedgerTest, ChargingIsCheap) {
   AttemptCost cost = Paper();
   cost.event.noise_stddev = 27;
   Fixture f(Header(4.45));

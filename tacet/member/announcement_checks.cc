@@ -19,12 +19,12 @@ std::optional<Suspicion> CheckPlace(const secagg::Attempt& attempt,
                                     const agreement::SignedManifest& manifest) {
   const agreement::ManifestSpec& spec = manifest.manifest().spec();
   if (attempt.manifest_hash != manifest.manifest().hash() || attempt.epoch != manifest.epoch()) {
-    return Suspect(alarms::kOtherFederation, "an attempt of another manifest or epoch");
+    return Suspect(violations::kOtherFederation, "an attempt of another manifest or epoch");
   }
   if (attempt.round < spec.rounds && attempt.attempt < spec.attempts_per_round) {
     return std::nullopt;
   }
-  return Suspect(alarms::kImpossible,
+  return Suspect(violations::kImpossible,
                  "round {} attempt {}: the manifest has {} rounds of at most {} attempts",
                  attempt.round, attempt.attempt, spec.rounds, spec.attempts_per_round);
 }
@@ -33,7 +33,7 @@ std::optional<Suspicion> CheckInvitation(protocol::Invited invited,
                                          const agreement::ManifestSpec& spec) {
   const bool coins = spec.sampling != accounting::Sampling::kFixedSize;
   if (coins == (invited == protocol::Invited::kOwnCoin)) return std::nullopt;
-  return Suspect(alarms::kImpossible, "{}",
+  return Suspect(violations::kImpossible, "{}",
                  coins ? "the server chooses participants, the manifest says that they do by coins"
                        : "the server asks for coins, the manifest says that it chooses");
 }
@@ -46,7 +46,7 @@ std::optional<Suspicion> CheckCurrent(const protocol::AnnouncedAttempt& current,
   const uint32_t finished =
       current.attempt.round + (current.phase == protocol::AttemptPhase::kPublished ? 1 : 0);
   if (announcement.finished != finished) {
-    return Suspect(alarms::kImpossible, "round {} is {}, yet {} rounds are finished",
+    return Suspect(violations::kImpossible, "round {} is {}, yet {} rounds are finished",
                    current.attempt.round, protocol::AttemptPhaseName(current.phase),
                    announcement.finished);
   }
@@ -55,7 +55,7 @@ std::optional<Suspicion> CheckCurrent(const protocol::AnnouncedAttempt& current,
                       current.phase == protocol::AttemptPhase::kPublished;
   if (closed && (current.participants < terms.min_participants() ||
                  current.participants > terms.max_participants())) {
-    return Suspect(alarms::kParticipants, "closed with {} participants, {} to {} are allowed",
+    return Suspect(violations::kParticipants, "closed with {} participants, {} to {} are allowed",
                    current.participants, terms.min_participants(), terms.max_participants());
   }
   return std::nullopt;
@@ -65,13 +65,13 @@ std::optional<Suspicion> CheckListed(const protocol::Announcement& announcement,
                                      const agreement::SignedManifest& manifest,
                                      uint64_t listed_from) {
   if (announcement.first_listed < listed_from) {
-    return Suspect(alarms::kRollback, "{} attempts were announced in this epoch, {} before",
+    return Suspect(violations::kRollback, "{} attempts were announced in this epoch, {} before",
                    announcement.first_listed, listed_from);
   }
   const uint64_t budget = manifest.manifest().attempt_budget();
   if (announcement.first_listed > listed_from ||
       announcement.listed.size() > budget - std::min(budget, listed_from)) {
-    return Suspect(alarms::kImpossible,
+    return Suspect(violations::kImpossible,
                    "attempts {} to {} are listed, asked from {} on; the manifest allows {}",
                    announcement.first_listed,
                    announcement.first_listed + announcement.listed.size(), listed_from, budget);
@@ -88,7 +88,7 @@ std::optional<Suspicion> CheckListed(const protocol::Announcement& announcement,
       announcement.listed.back() == agreement::NumberOf(announcement.current->attempt)) {
     return std::nullopt;
   }
-  return Suspect(alarms::kImpossible, "the last attempt listed is not the current one");
+  return Suspect(violations::kImpossible, "the last attempt listed is not the current one");
 }
 
 }  // namespace
@@ -98,11 +98,12 @@ std::optional<Suspicion> CheckAnnouncement(const protocol::Announcement& announc
                                            uint64_t listed_from) {
   if (announcement.manifest_hash != manifest.manifest().hash() ||
       announcement.epoch != manifest.epoch()) {
-    return Suspect(alarms::kOtherFederation, "an announcement of epoch {}, expected epoch {} of {}",
-                   announcement.epoch, manifest.epoch(), manifest.federation());
+    return Suspect(violations::kOtherFederation,
+                   "an announcement of epoch {}, expected epoch {} of {}", announcement.epoch,
+                   manifest.epoch(), manifest.federation());
   }
   if (announcement.finished > manifest.manifest().spec().rounds) {
-    return Suspect(alarms::kImpossible, "{} rounds are finished, the manifest has {}",
+    return Suspect(violations::kImpossible, "{} rounds are finished, the manifest has {}",
                    announcement.finished, manifest.manifest().spec().rounds);
   }
   if (announcement.current.has_value()) {
@@ -112,7 +113,7 @@ std::optional<Suspicion> CheckAnnouncement(const protocol::Announcement& announc
   for (const secagg::Attempt& kept : announcement.kept) {
     if (auto place = CheckPlace(kept, manifest)) return place;
     if (kept.round >= announcement.finished) {
-      return Suspect(alarms::kImpossible, "a sum of round {} is kept, {} rounds are finished",
+      return Suspect(violations::kImpossible, "a sum of round {} is kept, {} rounds are finished",
                      kept.round, announcement.finished);
     }
   }
@@ -123,36 +124,36 @@ std::optional<Suspicion> CheckContinues(const protocol::Announcement& announceme
                                         const std::optional<MemberMemory>& memory,
                                         uint32_t next_round) {
   if (announcement.finished < next_round) {
-    return Suspect(alarms::kRollback, "{} rounds are finished, this member has applied {}",
+    return Suspect(violations::kRollback, "{} rounds are finished, this member has applied {}",
                    announcement.finished, next_round);
   }
   if (!memory.has_value() || memory->attempt.epoch != announcement.epoch) return std::nullopt;
   const agreement::AttemptNumber known = agreement::NumberOf(memory->attempt);
   if (!announcement.current.has_value()) {
-    return Suspect(alarms::kRollback, "no attempt is announced, round {} attempt {} was before",
+    return Suspect(violations::kRollback, "no attempt is announced, round {} attempt {} was before",
                    known.round, known.attempt);
   }
   const protocol::AnnouncedAttempt& current = *announcement.current;
   const agreement::AttemptNumber now = agreement::NumberOf(current.attempt);
   if (now > known) return std::nullopt;
   if (now < known) {
-    return Suspect(alarms::kRollback, "round {} attempt {} after round {} attempt {}", now.round,
-                   now.attempt, known.round, known.attempt);
+    return Suspect(violations::kRollback, "round {} attempt {} after round {} attempt {}",
+                   now.round, now.attempt, known.round, known.attempt);
   }
   if (current.attempt.model_digest != memory->attempt.model_digest) {
-    return Suspect(alarms::kEquivocation, "the attempt starts from another model than before");
+    return Suspect(violations::kEquivocation, "the attempt starts from another model than before");
   }
   if (current.phase < memory->phase) {
-    return Suspect(alarms::kRollback, "the attempt is {}, it was {} before",
+    return Suspect(violations::kRollback, "the attempt is {}, it was {} before",
                    protocol::AttemptPhaseName(current.phase),
                    protocol::AttemptPhaseName(memory->phase));
   }
   if (memory->phase == protocol::AttemptPhase::kPublished &&
       current.phase != protocol::AttemptPhase::kPublished) {
-    return Suspect(alarms::kEquivocation, "the attempt is failed, it was published before");
+    return Suspect(violations::kEquivocation, "the attempt is failed, it was published before");
   }
   if (memory->participants != 0 && current.participants != memory->participants) {
-    return Suspect(alarms::kEquivocation, "{} participants, {} before", current.participants,
+    return Suspect(violations::kEquivocation, "{} participants, {} before", current.participants,
                    memory->participants);
   }
   return std::nullopt;

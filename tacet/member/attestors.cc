@@ -29,27 +29,27 @@ std::vector<secagg::OpenerIdentity> OpenersOf(const agreement::SignedManifest& m
   return openers;
 }
 
-std::vector<uint64_t> WitnessesOf(const agreement::SignedManifest& manifest,
+std::vector<uint64_t> AttestorsOf(const agreement::SignedManifest& manifest,
                                   const crypto::SecretBytes& epoch_key, uint32_t round) {
   return ChosenFor(manifest, epoch_key,
                    protocol::RoundStart(manifest.manifest(), manifest.epoch(), round));
 }
 
-std::optional<WitnessedState> MajorityOf(std::span<const base::Bytes> statements,
-                                         const agreement::SignedManifest& manifest,
-                                         std::span<const uint64_t> witnesses, uint32_t round) {
+std::optional<AttestedState> MajorityOf(std::span<const base::Bytes> statements,
+                                        const agreement::SignedManifest& manifest,
+                                        std::span<const uint64_t> attestors, uint32_t round) {
   std::set<uint64_t> heard;
-  std::map<WitnessedState, size_t> supporters;
+  std::map<AttestedState, size_t> supporters;
   for (const base::Bytes& bytes : statements) {
-    const absl::StatusOr<protocol::ModelStatement> statement =
-        protocol::ReadModelStatement(bytes, manifest);
+    const absl::StatusOr<protocol::Attestation> statement =
+        protocol::ReadAttestation(bytes, manifest);
     if (!statement.ok() || statement->round != round ||
-        std::ranges::find(witnesses, statement->member) == witnesses.end() ||
+        std::ranges::find(attestors, statement->member) == attestors.end() ||
         !heard.insert(statement->member).second) {
       continue;
     }
-    const WitnessedState state{statement->model_digest, statement->state_digest};
-    if (++supporters[state] >= secagg::Majority(witnesses.size())) return state;
+    const AttestedState state{statement->model_digest, statement->state_digest};
+    if (++supporters[state] >= secagg::Majority(attestors.size())) return state;
   }
   return std::nullopt;
 }

@@ -24,23 +24,23 @@ std::vector<secagg::OpenerIdentity> OpenersOf(const agreement::SignedManifest& m
 
 // The members that witness how round `round` begins: who would open its attempt 0. A server that
 // lacks the epoch key does not know them.
-std::vector<uint64_t> WitnessesOf(const agreement::SignedManifest& manifest,
+std::vector<uint64_t> AttestorsOf(const agreement::SignedManifest& manifest,
                                   const crypto::SecretBytes& epoch_key, uint32_t round);
 
-// What a majority of witnesses says of one round's beginning.
-struct WitnessedState {
+// What a majority of attestors says of one round's beginning.
+struct AttestedState {
   crypto::Digest model_digest{};
   crypto::Digest state_digest{};
 
-  friend auto operator<=>(const WitnessedState&, const WitnessedState&) = default;
+  friend auto operator<=>(const AttestedState&, const AttestedState&) = default;
 };
 
-// What more than half of `witnesses` state of `round`, each counted for the first thing it states;
+// What more than half of `attestors` state of `round`, each counted for the first thing it states;
 // nothing when there is no such majority. Statements that cannot be read, are of others or of
 // another round do not count.
-std::optional<WitnessedState> MajorityOf(std::span<const base::Bytes> statements,
-                                         const agreement::SignedManifest& manifest,
-                                         std::span<const uint64_t> witnesses, uint32_t round);
+std::optional<AttestedState> MajorityOf(std::span<const base::Bytes> statements,
+                                        const agreement::SignedManifest& manifest,
+                                        std::span<const uint64_t> attestors, uint32_t round);
 
 }  // namespace tacet::member
 

@@ -18,30 +18,30 @@ crypto::Digest Model(uint8_t value) {
   return digest;
 }
 
-class WitnessesTest : public ::testing::Test {
+class AttestorsTest : public ::testing::Test {
  protected:
-  std::vector<uint64_t> Witnesses(uint32_t round) {
-    return WitnessesOf(members_.manifest(), members_.epoch_key(), round);
+  std::vector<uint64_t> Attestors(uint32_t round) {
+    return AttestorsOf(members_.manifest(), members_.epoch_key(), round);
   }
-  std::optional<WitnessedState> Majority(const std::vector<base::Bytes>& statements) {
+  std::optional<AttestedState> Majority(const std::vector<base::Bytes>& statements) {
     return MajorityOf(statements, members_.manifest(), witnesses_, 7);
   }
 
   SmallFederation members_;
-  const std::vector<uint64_t> witnesses_ = Witnesses(7);
+  const std::vector<uint64_t> witnesses_ = Attestors(7);
 };
 
-TEST_F(WitnessesTest, AreOpenersThatChangeWithTheRound) {
+TEST_F(AttestorsTest, AreOpenersThatChangeWithTheRound) {
   std::set<std::vector<uint64_t>> choices;
   for (uint32_t round = 0; round < 10; ++round) {
-    const std::vector<uint64_t> witnesses = Witnesses(round);
-    EXPECT_EQ(std::set<uint64_t>(witnesses.begin(), witnesses.end()).size(), 3u);
-    choices.insert(witnesses);
+    const std::vector<uint64_t> attestors = Attestors(round);
+    EXPECT_EQ(std::set<uint64_t>(attestors.begin(), attestors.end()).size(), 3u);
+    choices.insert(attestors);
   }
   EXPECT_GT(choices.size(), 3u);
 }
 
-TEST_F(WitnessesTest, TwoOfThreeAreEnough) {
+TEST_F(AttestorsTest, TwoOfThreeAreEnough) {
   EXPECT_EQ(Majority({}), std::nullopt);
   EXPECT_EQ(Majority({members_.Statement(witnesses_[0], 7, Model(1))}), std::nullopt);
   const auto agreed = Majority({members_.Statement(witnesses_[0], 7, Model(1)),
@@ -50,7 +50,7 @@ TEST_F(WitnessesTest, TwoOfThreeAreEnough) {
   EXPECT_EQ(agreed->model_digest, Model(1));
 }
 
-TEST_F(WitnessesTest, OthersDoNotCount) {
+TEST_F(AttestorsTest, OthersDoNotCount) {
   std::vector<base::Bytes> statements = {members_.Statement(witnesses_[0], 7, Model(1))};
   for (uint64_t member = 0; member < 5; ++member) {
     const bool is_witness =

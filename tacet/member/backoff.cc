@@ -26,7 +26,7 @@ Patience::Patience(const BackoffSpec& spec, crypto::Entropy& entropy,
 
 bool Patience::operator()(const absl::Status& why, int failures) {
   if (failures == 1) backoff_.Reset();
-  if (failures > kMostFailures) return false;
+  if (failures > kMaxFailures) return false;
   if (why.code() == absl::StatusCode::kResourceExhausted) return wait_(pause_.NextSeconds());
   if (failures == 1) on_trouble_(why);
   return wait_(backoff_.NextSeconds());

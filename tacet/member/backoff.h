@@ -39,7 +39,7 @@ class Backoff {
 // thread-safe.
 class Patience {
  public:
-  static constexpr int kMostFailures = 8;  // with the default spans about a minute and a half
+  static constexpr int kMaxFailures = 8;  // with the default spans about a minute and a half
 
   // `wait` waits; false when everything is to end. `on_trouble` hears of the first failure in a
   // row, unless it is only that this member is over its limits: then the server has room again

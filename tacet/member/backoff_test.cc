@@ -41,10 +41,10 @@ class PatienceTest : public ::testing::Test {
 
 TEST_F(PatienceTest, WaitsLongerAndLongerAndEnds) {
   const absl::Status cut = absl::UnavailableError("cut");
-  for (int failures = 1; failures <= Patience::kMostFailures; ++failures) {
+  for (int failures = 1; failures <= Patience::kMaxFailures; ++failures) {
     EXPECT_TRUE(patience_(cut, failures)) << failures;
   }
-  EXPECT_FALSE(patience_(cut, Patience::kMostFailures + 1));
+  EXPECT_FALSE(patience_(cut, Patience::kMaxFailures + 1));
   EXPECT_EQ(waits_.size(), 8u);
   EXPECT_GT(waits_.back(), 14);
   EXPECT_EQ(troubles_, 1);

@@ -15,7 +15,7 @@ namespace {
 
 // A server may hand out more objects than there are openers, since it cannot tell theirs from what
 // another member sent; it is not asked for more than this.
-constexpr uint32_t kMostObjects = 64;
+constexpr uint32_t kMaxObjects = 64;
 
 // Gives `take` one object after the other until it has enough: a Suspicion says what is wrong with
 // one. True when it had enough.
@@ -23,22 +23,22 @@ template <typename Take>
 absl::StatusOr<bool> FetchUntil(const MemberParts& parts, MemberNotes& notes,
                                 const protocol::BulkName& name, uint64_t most_bytes,
                                 std::string_view alarm, Take take) {
-  for (uint32_t index = 0; index < kMostObjects; ++index) {
+  for (uint32_t index = 0; index < kMaxObjects; ++index) {
     const absl::StatusOr<base::Bytes> object = parts.server.Fetch(name, index, most_bytes);
     absl::Status judged = object.status();
     if (object.ok()) {
       absl::StatusOr<bool> enough = take(*object);
       if (enough.ok() && *enough) return true;
       judged = enough.status();
-    } else if (protocol::MayPass(judged)) {
+    } else if (protocol::IsRetryable(judged)) {
       return judged;
     } else if (judged.code() != absl::StatusCode::kDataLoss) {
       return false;  // there are no more
     }
     if (judged.ok()) continue;
     TACET_RETURN_IF_ERROR(
-        notes.Alarm({alarm, fmt::format("number {}: {}", index, base::Message(judged))},
-                    agreement::NumberOf(name.attempt), index));
+        notes.Violation({alarm, fmt::format("number {}: {}", index, base::Message(judged))},
+                        agreement::NumberOf(name.attempt), index));
   }
   return false;
 }
@@ -59,7 +59,7 @@ absl::StatusOr<std::optional<secagg::OpenedSum>> FetchAgreedSum(const MemberPart
   };
   TACET_RETURN_IF_ERROR(FetchUntil(parts, notes,
                                    {.kind = protocol::BulkKind::kOpenedSum, .attempt = attempt},
-                                   secagg::OpenedSumBytes(params), alarms::kBadSum, take)
+                                   secagg::OpenedSumBytes(params), violations::kBadSum, take)
                             .status());
   return collector.agreed();
 }
@@ -68,13 +68,13 @@ absl::StatusOr<std::optional<protocol::Checkpoint>> FetchWitnessedState(const Me
                                                                         MemberNotes& notes,
                                                                         uint32_t round) {
   const agreement::Manifest& manifest = parts.manifest.manifest();
-  const absl::StatusOr<std::vector<base::Bytes>> statements = parts.server.FetchStatements(round);
+  const absl::StatusOr<std::vector<base::Bytes>> statements = parts.server.FetchAttestations(round);
   if (!statements.ok()) {
-    if (protocol::MayPass(statements.status())) return statements.status();
+    if (protocol::IsRetryable(statements.status())) return statements.status();
     return std::nullopt;
   }
-  const std::optional<WitnessedState> witnessed = MajorityOf(
-      *statements, parts.manifest, WitnessesOf(parts.manifest, parts.epoch_key, round), round);
+  const std::optional<AttestedState> witnessed = MajorityOf(
+      *statements, parts.manifest, AttestorsOf(parts.manifest, parts.epoch_key, round), round);
   if (!witnessed.has_value()) return std::nullopt;
   const secagg::Attempt start =
       protocol::RoundStart(manifest, parts.manifest.epoch(), round, witnessed->model_digest);
@@ -82,7 +82,7 @@ absl::StatusOr<std::optional<protocol::Checkpoint>> FetchWitnessedState(const Me
   const auto take = [&](const base::Bytes& sealed) -> absl::StatusOr<bool> {
     TACET_ASSIGN_OR_RETURN(
         protocol::Checkpoint checkpoint,
-        protocol::OpenSealedCheckpoint(sealed, manifest, start, parts.epoch_key));
+        protocol::OpenEncryptedCheckpoint(sealed, manifest, start, parts.epoch_key));
     if (protocol::StateDigest(checkpoint) != witnessed->state_digest) {
       return base::DataLoss(
           "the optimiser's state is not the one that a majority of the witnesses states");
@@ -92,8 +92,8 @@ absl::StatusOr<std::optional<protocol::Checkpoint>> FetchWitnessedState(const Me
   };
   TACET_RETURN_IF_ERROR(FetchUntil(parts, notes,
                                    {.kind = protocol::BulkKind::kCheckpoint, .attempt = start},
-                                   protocol::SealedCheckpointBytes(manifest.spec().dimension),
-                                   alarms::kBadCheckpoint, take)
+                                   protocol::EncryptedCheckpointBytes(manifest.spec().dimension),
+                                   violations::kBadCheckpoint, take)
                             .status());
   return found;
 }

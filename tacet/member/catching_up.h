@@ -16,14 +16,15 @@
 namespace tacet::member {
 
 // What the server tells is held against signatures and keys that it lacks; what does not hold is an
-// alarm with its index, and the next one is tried. Errors are those that MayPass, and the log's.
+// alarm with its index, and the next one is tried. Errors are those that IsRetryable, and the
+// log's.
 
 // The sum that a majority of the attempt's openers returned; nothing when there is none (yet).
 absl::StatusOr<std::optional<secagg::OpenedSum>> FetchAgreedSum(const MemberParts& parts,
                                                                 MemberNotes& notes,
                                                                 const secagg::Attempt& attempt);
 
-// The state with which `round` begins as a majority of its witnesses states it, from whichever
+// The state with which `round` begins as a majority of its attestors states it, from whichever
 // sealed checkpoint holds exactly that; nothing when there is none (yet).
 absl::StatusOr<std::optional<protocol::Checkpoint>> FetchWitnessedState(const MemberParts& parts,
                                                                         MemberNotes& notes,

@@ -29,7 +29,7 @@ absl::Status RunMember(MemberSession& session, const BackoffSpec& spec, crypto::
         seconds = kBetweenNewsSeconds;
       }
     } else {
-      if (!protocol::MayPass(progress.status())) return progress.status();
+      if (!protocol::IsRetryable(progress.status())) return progress.status();
       if (hooks.on_trouble) hooks.on_trouble(progress.status());
       seconds = backoff.NextSeconds();
     }

@@ -4,19 +4,19 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/member/testing/memory_site_state.h"
-#include "tacet/member/testing/site_state_contract.h"
+#include "tacet/member/testing/member_state_contract.h"
+#include "tacet/member/testing/memory_member_state.h"
 
 namespace tacet::member {
 namespace testing {
 namespace {
 
 struct MemoryBackend {
-  SiteState& state() { return memory; }
+  MemberState& state() { return memory; }
   void Reopen() {}
-  MemorySiteState memory;
+  MemoryMemberState memory;
 };
-INSTANTIATE_TYPED_TEST_SUITE_P(Memory, SiteStateContract, MemoryBackend);
+INSTANTIATE_TYPED_TEST_SUITE_P(Memory, MemberStateContract, MemoryBackend);
 
 }  // namespace
 }  // namespace testing

@@ -9,7 +9,7 @@
 namespace tacet::member {
 
 absl::StatusOr<MemberModel> MemberModel::Load(const agreement::Manifest& manifest,
-                                              std::span<const float> initial, SiteState& state) {
+                                              std::span<const float> initial, MemberState& state) {
   const agreement::ManifestSpec& spec = manifest.spec();
   const absl::StatusOr<base::Bytes> kept = state.LoadCheckpoint();
   if (kept.ok()) {
@@ -28,7 +28,7 @@ absl::StatusOr<MemberModel> MemberModel::Load(const agreement::Manifest& manifes
                       .velocity = std::vector<float>(initial.size())});
 }
 
-MemberModel::MemberModel(const agreement::Manifest& manifest, SiteState& state,
+MemberModel::MemberModel(const agreement::Manifest& manifest, MemberState& state,
                          protocol::Checkpoint checkpoint)
     : manifest_(&manifest),
       state_(&state),

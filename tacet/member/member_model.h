@@ -10,7 +10,7 @@
 
 #include "tacet/agreement/manifest.h"
 #include "tacet/crypto/hash.h"
-#include "tacet/member/site_state.h"
+#include "tacet/member/member_state.h"
 #include "tacet/protocol/checkpoint.h"
 #include "tacet/secagg/opened_sum.h"
 
@@ -22,7 +22,7 @@ class MemberModel {
   // outlive it. InvalidArgument when `initial` is not the agreed one; DataLoss when what was kept
   // is damaged; FailedPrecondition when it is another federation's.
   static absl::StatusOr<MemberModel> Load(const agreement::Manifest& manifest,
-                                          std::span<const float> initial, SiteState& state);
+                                          std::span<const float> initial, MemberState& state);
 
   uint32_t next_round() const { return checkpoint_.next_round; }
   const protocol::Checkpoint& checkpoint() const { return checkpoint_; }
@@ -35,11 +35,11 @@ class MemberModel {
   absl::Status Install(protocol::Checkpoint checkpoint);
 
  private:
-  MemberModel(const agreement::Manifest& manifest, SiteState& state,
+  MemberModel(const agreement::Manifest& manifest, MemberState& state,
               protocol::Checkpoint checkpoint);
 
   const agreement::Manifest* manifest_;
-  SiteState* state_;
+  MemberState* state_;
   protocol::Checkpoint checkpoint_;
   crypto::Digest digest_;
 };

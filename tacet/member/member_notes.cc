@@ -9,11 +9,11 @@ namespace tacet::member {
 namespace {
 
 // Words that the server chose stand in some texts.
-constexpr size_t kMostText = 400;
+constexpr size_t kMaxText = 400;
 
 // Printable ASCII alone, and no more of it than a reason needs.
 std::string Plain(std::string_view text) {
-  std::string plain(text.substr(0, kMostText));
+  std::string plain(text.substr(0, kMaxText));
   for (char& c : plain) {
     if (c < ' ' || c > '~') c = '?';
   }
@@ -37,13 +37,13 @@ absl::Status MemberNotes::Once(NodeEvent event, uint32_t index) {
   if (written_.contains(key)) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(log_.Write(event));
   written_.insert(key);
-  if (event.kind == NodeEventKind::kAlarm) alarms_.push_back(std::move(event));
+  if (event.kind == NodeEventKind::kViolation) alarms_.push_back(std::move(event));
   return absl::OkStatus();
 }
 
-absl::Status MemberNotes::Alarm(const Suspicion& suspicion, const agreement::AttemptNumber& at,
-                                uint32_t index) {
-  return Once(EventOf(NodeEventKind::kAlarm, suspicion.alarm, at, suspicion.text), index);
+absl::Status MemberNotes::Violation(const Suspicion& suspicion, const agreement::AttemptNumber& at,
+                                    uint32_t index) {
+  return Once(EventOf(NodeEventKind::kViolation, suspicion.alarm, at, suspicion.text), index);
 }
 
 absl::Status MemberNotes::Refused(std::string_view what, const agreement::AttemptNumber& at,

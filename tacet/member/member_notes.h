@@ -1,4 +1,4 @@
-// Writes a member's log: everything once, alarms by name.
+// Writes a member's log: everything once, violations by name.
 #ifndef TACET_MEMBER_MEMBER_NOTES_H_
 #define TACET_MEMBER_MEMBER_NOTES_H_
 
@@ -18,7 +18,7 @@
 namespace tacet::member {
 
 // What an honest server, or an honest member, does not do. docs/formats/node-log.md.
-namespace alarms {
+namespace violations {
 inline constexpr std::string_view kOtherFederation = "other-federation";
 inline constexpr std::string_view kUnreadable = "unreadable";
 inline constexpr std::string_view kImpossible = "impossible";
@@ -33,7 +33,7 @@ inline constexpr std::string_view kUnsoundSum = "unsound-sum";
 inline constexpr std::string_view kBadSum = "bad-sum";
 inline constexpr std::string_view kParticipants = "participants";
 inline constexpr std::string_view kBadCheckpoint = "bad-checkpoint";
-}  // namespace alarms
+}  // namespace violations
 
 // An alarm with its reason.
 struct Suspicion {
@@ -47,8 +47,8 @@ class MemberNotes {
   explicit MemberNotes(NodeLog& log) : log_(log) {}
 
   // Each once for the same attempt (and, where there are several of a thing, its index).
-  absl::Status Alarm(const Suspicion& suspicion, const agreement::AttemptNumber& at,
-                     uint32_t index = 0);
+  absl::Status Violation(const Suspicion& suspicion, const agreement::AttemptNumber& at,
+                         uint32_t index = 0);
   absl::Status Refused(std::string_view what, const agreement::AttemptNumber& at,
                        std::string_view why);
   absl::Status Asked(std::string_view what, const agreement::AttemptNumber& at);
@@ -61,8 +61,8 @@ class MemberNotes {
   absl::Status Applied(std::string_view what, const agreement::AttemptNumber& at,
                        std::string_view text);
 
-  // Alarms so far, in this process.
-  const std::vector<NodeEvent>& alarms() const { return alarms_; }
+  // Violations so far, in this process.
+  const std::vector<NodeEvent>& violations() const { return alarms_; }
 
  private:
   absl::Status Once(NodeEvent event, uint32_t index);

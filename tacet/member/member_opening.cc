@@ -22,7 +22,7 @@ uint64_t MostClosedRoundBytes(const secagg::Terms& terms) {
 std::optional<Suspicion> CheckCount(const secagg::ClosedRound& round,
                                     const protocol::AnnouncedAttempt& current) {
   if (round.nonces.size() == current.participants) return std::nullopt;
-  return Suspicion{alarms::kParticipants,
+  return Suspicion{violations::kParticipants,
                    fmt::format("{} participants were announced, the closed round has {}",
                                current.participants, round.nonces.size())};
 }
@@ -49,13 +49,13 @@ absl::StatusOr<MemberOpening::Outcome> MemberOpening::Act(
 }
 
 absl::Status MemberOpening::Settle(std::string_view what, const absl::Status& sent) {
-  if (sent.ok() || protocol::MayPass(sent)) return sent;
+  if (sent.ok() || protocol::IsRetryable(sent)) return sent;
   return notes_.Note(fmt::format("{}-not-taken", what), agreement::NumberOf(*attempt_),
                      base::Message(sent));
 }
 
 absl::StatusOr<MemberOpening::Outcome> MemberOpening::Refuse(const Suspicion& suspicion) {
-  TACET_RETURN_IF_ERROR(notes_.Alarm(suspicion, agreement::NumberOf(*attempt_)));
+  TACET_RETURN_IF_ERROR(notes_.Violation(suspicion, agreement::NumberOf(*attempt_)));
   TACET_RETURN_IF_ERROR(Settle("refusal", parts_.server.PutRefusal(*attempt_)));
   TACET_RETURN_IF_ERROR(notes_.Sent("refusal", agreement::NumberOf(*attempt_), {}));
   done_ = true;
@@ -71,19 +71,19 @@ absl::StatusOr<MemberOpening::Outcome> MemberOpening::Review(
       parts_.server.Fetch({.kind = protocol::BulkKind::kClosedRound, .attempt = *attempt_}, 0,
                           MostClosedRoundBytes(terms));
   if (!closed.ok()) {
-    if (protocol::MayPass(closed.status())) return closed.status();
+    if (protocol::IsRetryable(closed.status())) return closed.status();
     // Over, as far as the server says; what it would have had to give cannot be judged.
     TACET_RETURN_IF_ERROR(notes_.Note("no-closed-round", number, base::Message(closed.status())));
     return Outcome::kNothing;
   }
   const absl::StatusOr<secagg::ClosedRound> round =
       secagg::ReadClosedRound(*closed, *attempt_, terms.aggregation(), terms.min_participants());
-  if (!round.ok()) return Refuse({alarms::kClosedRound, base::Message(round.status())});
+  if (!round.ok()) return Refuse({violations::kClosedRound, base::Message(round.status())});
   if (const auto count = CheckCount(*round, current)) return Refuse(*count);
   if (own.has_value() && !std::ranges::binary_search(round->nonces, *own)) {
     TACET_ASSIGN_OR_RETURN(
         const Outcome refused,
-        Refuse({alarms::kDroppedUpload,
+        Refuse({violations::kDroppedUpload,
                 "this member's upload was acknowledged and is not in the closed round"}));
     (void)refused;
     return Outcome::kDropped;
@@ -96,8 +96,8 @@ absl::StatusOr<MemberOpening::Outcome> MemberOpening::Review(
           openers_, parts_.member, parts_.signing_key, parts_.state, parts_.entropy));
   const absl::StatusOr<base::Bytes> vote = opener->Review(*closed);
   if (!vote.ok()) {
-    if (protocol::MayPass(vote.status())) return vote.status();  // the journal's disk
-    return Refuse({alarms::kClosedRound, base::Message(vote.status())});
+    if (protocol::IsRetryable(vote.status())) return vote.status();  // the journal's disk
+    return Refuse({violations::kClosedRound, base::Message(vote.status())});
   }
   const absl::Status sent = parts_.server.PutVote(*attempt_, *vote);
   TACET_RETURN_IF_ERROR(Settle("vote", sent));
@@ -110,19 +110,19 @@ absl::StatusOr<MemberOpening::Outcome> MemberOpening::Open() {
   const agreement::AttemptNumber number = agreement::NumberOf(*attempt_);
   const absl::StatusOr<std::vector<base::Bytes>> votes = parts_.server.FetchVotes(*attempt_);
   if (!votes.ok()) {
-    if (protocol::MayPass(votes.status())) return votes.status();
+    if (protocol::IsRetryable(votes.status())) return votes.status();
     return Outcome::kNothing;  // over, as far as the server says
   }
   const absl::StatusOr<base::Bytes> opened = opener_->Open(*votes);
   if (!opened.ok()) {
-    if (protocol::MayPass(opened.status())) return opened.status();
+    if (protocol::IsRetryable(opened.status())) return opened.status();
     if (opened.status().code() != absl::StatusCode::kFailedPrecondition) {
-      return Refuse({alarms::kUnsoundSum, base::Message(opened.status())});
+      return Refuse({violations::kUnsoundSum, base::Message(opened.status())});
     }
     // No majority signed the same: fine as long as votes are missing.
     if (votes->size() >= openers_.size()) {
       TACET_RETURN_IF_ERROR(
-          notes_.Alarm({alarms::kVotesDisagree, base::Message(opened.status())}, number));
+          notes_.Violation({violations::kVotesDisagree, base::Message(opened.status())}, number));
     }
     return Outcome::kWaiting;
   }

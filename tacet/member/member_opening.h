@@ -31,8 +31,8 @@ class MemberOpening {
   };
 
   // `own` is the nonce of this member's upload that the server has acknowledged. Errors are those
-  // that MayPass, and the journal's; what the server is to blame for becomes an alarm and, to the
-  // server, a bare refusal.
+  // that IsRetryable, and the journal's; what the server is to blame for becomes an alarm and, to
+  // the server, a bare refusal.
   absl::StatusOr<Outcome> Act(const protocol::AnnouncedAttempt& current,
                               const std::optional<secagg::SealNonce>& own);
 

@@ -12,9 +12,9 @@
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
 #include "tacet/ledger/privacy_ledger.h"
+#include "tacet/member/member_state.h"
 #include "tacet/member/node_log.h"
 #include "tacet/member/remote_server.h"
-#include "tacet/member/site_state.h"
 #include "tacet/trainer/update_source.h"
 
 namespace tacet::member {
@@ -26,10 +26,10 @@ struct MemberParts {
   const crypto::SigningKey& signing_key;
   const crypto::SecretBytes& epoch_key;
   const RemoteServer& server;
-  SiteState& state;
+  MemberState& state;
   trainer::UpdateSource& updates;
   NodeLog& log;
-  ledger::ClientLedger& ledger;
+  ledger::PrivacyLedger& ledger;
   crypto::Entropy& entropy;  // noise, keys of seals, coins: the operating system's in a real run
   base::UnixClock clock = base::SystemUnixSeconds;
 };

@@ -16,7 +16,7 @@
 namespace tacet::member {
 namespace {
 
-absl::StatusOr<std::optional<MemberMemory>> LoadMemory(const SiteState& state) {
+absl::StatusOr<std::optional<MemberMemory>> LoadMemory(const MemberState& state) {
   const absl::StatusOr<base::Bytes> kept = state.LoadMemory();
   if (kept.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
   TACET_RETURN_IF_ERROR(kept.status());
@@ -70,10 +70,10 @@ absl::StatusOr<protocol::Announcement> MemberSession::Await() {
       parts_.server.Await({.known_revision = known_revision_.value_or(0),
                            .listed_from = listed_.size(),
                            .opening = needs_votes_});
-  if (announcement.ok() || protocol::MayPass(announcement.status())) return announcement;
+  if (announcement.ok() || protocol::IsRetryable(announcement.status())) return announcement;
   const std::string why = base::Message(announcement.status());
   if (announcement.status().code() == absl::StatusCode::kDataLoss) {
-    TACET_RETURN_IF_ERROR(notes_.Alarm({alarms::kUnreadable, why}, Here()));
+    TACET_RETURN_IF_ERROR(notes_.Violation({violations::kUnreadable, why}, Here()));
   } else {
     TACET_RETURN_IF_ERROR(notes_.Note("not-admitted", Here(), why));
   }
@@ -103,11 +103,11 @@ absl::Status MemberSession::Act(const protocol::Announcement& announcement) {
 
 absl::StatusOr<bool> MemberSession::Check(const protocol::Announcement& announcement) {
   if (const auto wrong = CheckAnnouncement(announcement, parts_.manifest, listed_.size())) {
-    TACET_RETURN_IF_ERROR(notes_.Alarm(*wrong, Here()));
+    TACET_RETURN_IF_ERROR(notes_.Violation(*wrong, Here()));
     return false;
   }
   if (const auto wrong = CheckContinues(announcement, memory_, model_.next_round())) {
-    TACET_RETURN_IF_ERROR(notes_.Alarm(*wrong, Here()));
+    TACET_RETURN_IF_ERROR(notes_.Violation(*wrong, Here()));
     const bool same_attempt = memory_.has_value() && announcement.current.has_value() &&
                               agreement::NumberOf(announcement.current->attempt) == Here();
     if (same_attempt) TACET_RETURN_IF_ERROR(Distrust(Here()));
@@ -186,8 +186,8 @@ absl::StatusOr<MemberSession::KeptRound> MemberSession::ApplyKept(
   if (kept == announcement.kept.end()) return KeptRound::kNotThere;
   const agreement::AttemptNumber number = agreement::NumberOf(*kept);
   if (kept->model_digest != model_.digest()) {
-    TACET_RETURN_IF_ERROR(notes_.Alarm(
-        {alarms::kFork, "a published round started from another model than this member's"},
+    TACET_RETURN_IF_ERROR(notes_.Violation(
+        {violations::kFork, "a published round started from another model than this member's"},
         number));
     TACET_RETURN_IF_ERROR(Distrust(number));
     return KeptRound::kForked;
@@ -203,10 +203,11 @@ absl::StatusOr<MemberSession::KeptRound> MemberSession::ApplyKept(
   const bool is_current =
       announcement.current.has_value() && announcement.current->attempt == *kept;
   if (is_current && announcement.current->participants != sum->participants) {
-    TACET_RETURN_IF_ERROR(notes_.Alarm(
-        {alarms::kParticipants, fmt::format("{} participants were announced, the sum is of {}",
-                                            announcement.current->participants, sum->participants)},
-        number));
+    TACET_RETURN_IF_ERROR(
+        notes_.Violation({violations::kParticipants,
+                          fmt::format("{} participants were announced, the sum is of {}",
+                                      announcement.current->participants, sum->participants)},
+                         number));
     TACET_RETURN_IF_ERROR(Distrust(number));
     return KeptRound::kNotThere;
   }
@@ -224,8 +225,8 @@ absl::StatusOr<MemberSession::KeptRound> MemberSession::ApplyKept(
 absl::Status MemberSession::ActOnCurrent(const protocol::AnnouncedAttempt& current) {
   const agreement::AttemptNumber number = agreement::NumberOf(current.attempt);
   if (!Distrusts(number) && current.attempt.model_digest != model_.digest()) {
-    TACET_RETURN_IF_ERROR(notes_.Alarm(
-        {alarms::kFork, "the attempt starts from another model than this member's"}, number));
+    TACET_RETURN_IF_ERROR(notes_.Violation(
+        {violations::kFork, "the attempt starts from another model than this member's"}, number));
     TACET_RETURN_IF_ERROR(Distrust(number));
   }
   if (Distrusts(number)) return ChargeAnnounced();
@@ -261,7 +262,7 @@ absl::Status MemberSession::Decide(protocol::Invited invited) {
 bool MemberSession::Uploads() const {
   const Participation participation = memory_->participation;
   return participation == Participation::kYes || participation == Participation::kSpent ||
-         spec().cover_uploads;
+         spec().dummy_uploads;
 }
 
 bool MemberSession::GivesData() const { return memory_->participation == Participation::kYes; }
@@ -280,11 +281,11 @@ absl::Status MemberSession::Participate(const secagg::Attempt& attempt) {
     TACET_RETURN_IF_ERROR(Keep(std::move(next)));
     return notes_.Sent("upload", number, *upload);
   }
-  if (protocol::MayPass(sent)) return sent;
+  if (protocol::IsRetryable(sent)) return sent;
   if (sent.code() == absl::StatusCode::kAlreadyExists) {
-    return notes_.Alarm(
-        {alarms::kReplacedUpload, "the server has accepted another upload in this member's name"},
-        number);
+    return notes_.Violation({violations::kReplacedUpload,
+                             "the server has accepted another upload in this member's name"},
+                            number);
   }
   return notes_.Note("upload-not-taken", number, base::Message(sent));
 }
@@ -297,7 +298,7 @@ absl::StatusOr<std::optional<base::Bytes>> MemberSession::SealedUpload(
   bool gives_data = GivesData();
   if (gives_data) {
     TACET_ASSIGN_OR_RETURN(gives_data, ChargeForSealing(agreement::NumberOf(attempt)));
-    if (!gives_data && !spec().cover_uploads) return std::nullopt;
+    if (!gives_data && !spec().dummy_uploads) return std::nullopt;
   } else {
     TACET_RETURN_IF_ERROR(ChargeAnnounced());
   }
@@ -389,8 +390,8 @@ absl::Status MemberSession::ChargeAnnounced() {
 absl::Status MemberSession::StateModel() {
   const uint32_t round = model_.next_round();
   if (stated_ == round || finished_ != round) return absl::OkStatus();
-  const std::vector<uint64_t> witnesses = WitnessesOf(parts_.manifest, parts_.epoch_key, round);
-  const bool is_witness = std::ranges::find(witnesses, parts_.member) != witnesses.end();
+  const std::vector<uint64_t> attestors = AttestorsOf(parts_.manifest, parts_.epoch_key, round);
+  const bool is_witness = std::ranges::find(attestors, parts_.member) != attestors.end();
   if (!is_witness) {
     const bool has_begun = memory_.has_value() && memory_->attempt.round == round &&
                            memory_->attempt.epoch == parts_.manifest.epoch();
@@ -400,39 +401,39 @@ absl::Status MemberSession::StateModel() {
     }
     if (parts_.clock() < reached_ + kWitnessSeconds) return absl::OkStatus();
   }
-  TACET_RETURN_IF_ERROR(PutStatement());
+  TACET_RETURN_IF_ERROR(PutAttestation());
   if (round > 0) TACET_RETURN_IF_ERROR(PutCheckpoint());
   stated_ = round;
   return absl::OkStatus();
 }
 
 base::Bytes MemberSession::Attestation() const {
-  return protocol::WriteModelStatement({.member = parts_.member,
-                                        .round = model_.next_round(),
-                                        .model_digest = model_.digest(),
-                                        .state_digest = protocol::StateDigest(model_.checkpoint())},
-                                       parts_.manifest, parts_.signing_key);
+  return protocol::WriteAttestation({.member = parts_.member,
+                                     .round = model_.next_round(),
+                                     .model_digest = model_.digest(),
+                                     .state_digest = protocol::StateDigest(model_.checkpoint())},
+                                    parts_.manifest, parts_.signing_key);
 }
 
 absl::StatusOr<std::vector<base::Bytes>> MemberSession::FetchAttestations() const {
   TACET_ASSIGN_OR_RETURN(std::vector<base::Bytes> all,
-                         parts_.server.FetchStatements(model_.next_round()));
+                         parts_.server.FetchAttestations(model_.next_round()));
   std::erase_if(all, [this](const base::Bytes& bytes) {
-    const absl::StatusOr<protocol::ModelStatement> statement =
-        protocol::ReadModelStatement(bytes, parts_.manifest);
+    const absl::StatusOr<protocol::Attestation> statement =
+        protocol::ReadAttestation(bytes, parts_.manifest);
     return !statement.ok() || statement->member == parts_.member ||
            statement->round != model_.next_round();
   });
   return all;
 }
 
-absl::Status MemberSession::PutStatement() {
+absl::Status MemberSession::PutAttestation() {
   const agreement::AttemptNumber here{.epoch = parts_.manifest.epoch(),
                                       .round = model_.next_round()};
   const base::Bytes statement = Attestation();
-  const absl::Status sent = parts_.server.PutStatement(statement);
+  const absl::Status sent = parts_.server.PutAttestation(statement);
   if (sent.ok()) return notes_.Sent("statement", here, statement);
-  if (protocol::MayPass(sent)) return sent;
+  if (protocol::IsRetryable(sent)) return sent;
   return notes_.Note("statement-not-taken", here, base::Message(sent));
 }
 
@@ -449,7 +450,7 @@ absl::Status MemberSession::PutCheckpoint() {
   }
   const absl::Status sent = parts_.server.Put(
       {.kind = protocol::BulkKind::kCheckpoint, .attempt = start}, sealed_checkpoint_->bytes);
-  if (protocol::MayPass(sent)) return sent;
+  if (protocol::IsRetryable(sent)) return sent;
   const base::Bytes sealed = std::move(sealed_checkpoint_->bytes);
   sealed_checkpoint_.reset();
   if (sent.ok()) return notes_.Sent("checkpoint", agreement::NumberOf(start), sealed);

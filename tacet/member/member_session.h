@@ -27,7 +27,7 @@ namespace tacet::member {
 // that against manifest, memory and ledger, and does its part: charges, trains, seals, uploads,
 // opens, applies, states what it has. The server is not believed: what an honest one does not do is
 // an alarm, and nothing of such an attempt is sealed, signed or applied. Whatever it says is kept
-// first, so that a session made anew from the same SiteState repeats it byte for byte, seals
+// first, so that a session made anew from the same MemberState repeats it byte for byte, seals
 // nothing twice and applies nothing twice. Not thread-safe.
 class MemberSession {
  public:
@@ -44,7 +44,7 @@ class MemberSession {
     kDone,  // no attempt will follow, and all that was published is applied
   };
 
-  // Awaits the next announcement and acts on it. An error that MayPass: the server or the disk
+  // Awaits the next announcement and acts on it. An error that IsRetryable: the server or the disk
   // could not be reached, or the server refuses this member's requests; to be called again after a
   // while. Any other is of this site itself (a damaged file, a ledger that failed) and final.
   absl::StatusOr<Progress> Step();
@@ -66,9 +66,9 @@ class MemberSession {
   // they may contradict this member. Errors are the server's.
   absl::StatusOr<std::vector<base::Bytes>> FetchAttestations() const;
   // Of this process.
-  const std::vector<NodeEvent>& alarms() const { return notes_.alarms(); }
+  const std::vector<NodeEvent>& violations() const { return notes_.violations(); }
 
-  // Members that are no witnesses say which model they have when no attempt has begun so many
+  // Members that are no attestors say which model they have when no attempt has begun so many
   // seconds after they could have.
   static constexpr uint64_t kWitnessSeconds = 10;
 
@@ -112,7 +112,7 @@ class MemberSession {
 
   // Tells the server which state the next round begins with, when it is this member's turn.
   absl::Status StateModel();
-  absl::Status PutStatement();
+  absl::Status PutAttestation();
   absl::Status PutCheckpoint();
 
   MemberParts parts_;
@@ -128,11 +128,11 @@ class MemberSession {
   std::optional<uint32_t> finished_;  // rounds, as announced last
   bool needs_votes_ = false;          // or statements: also small news are awaited
   std::optional<uint32_t> stated_;    // the last round whose beginning was stated
-  struct SealedCheckpoint {
+  struct EncryptedCheckpoint {
     uint32_t round = 0;
     base::Bytes bytes;
   };
-  std::optional<SealedCheckpoint> sealed_checkpoint_;  // while it is being sent
+  std::optional<EncryptedCheckpoint> sealed_checkpoint_;  // while it is being sent
   uint64_t reached_ = 0;  // when the next round could have begun, Unix seconds
 };
 

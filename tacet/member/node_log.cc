@@ -12,7 +12,7 @@ std::string_view NodeEventKindName(NodeEventKind kind) {
       return "applied";
     case NodeEventKind::kRefused:
       return "refused";
-    case NodeEventKind::kAlarm:
+    case NodeEventKind::kViolation:
       return "alarm";
     case NodeEventKind::kNote:
       return "note";

@@ -15,12 +15,12 @@
 namespace tacet::member {
 
 enum class NodeEventKind : uint8_t {
-  kAsked,    // what the server wants of this member
-  kSent,     // what left the site
-  kApplied,  // a state that was taken over
-  kRefused,  // what was not done, and why
-  kAlarm,    // what an honest server does not do
-  kNote,     // what its operator should know of this site itself
+  kAsked,      // what the server wants of this member
+  kSent,       // what left the site
+  kApplied,    // a state that was taken over
+  kRefused,    // what was not done, and why
+  kViolation,  // what an honest server does not do
+  kNote,       // what its operator should know of this site itself
 };
 std::string_view NodeEventKindName(NodeEventKind kind);  // asked, sent, applied, ...
 
@@ -39,7 +39,7 @@ class NodeLog {
  public:
   virtual ~NodeLog() = default;
 
-  // Durable when it returns OK for alarms and refusals; others may be lost with the machine.
+  // Durable when it returns OK for violations and refusals; others may be lost with the machine.
   virtual absl::Status Write(const NodeEvent& event) = 0;
 };
 

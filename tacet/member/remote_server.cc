@@ -13,7 +13,7 @@ constexpr uint32_t kAwaitSeconds = 60;
 // For one part over a slow line.
 constexpr uint32_t kCallSeconds = 300;
 // How often a server may have lost the beginning of an object that is being sent.
-constexpr int kMostLost = 3;
+constexpr int kMaxLost = 3;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ absl::StatusOr<base::Bytes> RemoteServer::Call(protocol::RequestBody body) const
     absl::StatusOr<base::Bytes> answer =
         wire_.Call(protocol::WriteMemberRequest(request, manifest_, key_),
                    waits ? kAwaitSeconds : kCallSeconds);
-    if (answer.ok() || waits || !protocol::MayPass(answer.status())) return answer;
+    if (answer.ok() || waits || !protocol::IsRetryable(answer.status())) return answer;
     if (!try_again_ || !try_again_(answer.status(), ++failures)) return answer;
   }
 }
@@ -57,7 +57,7 @@ absl::Status RemoteServer::Put(const protocol::BulkName& name,
   int lost = 0;
   while (true) {  // first an empty part, which asks where to begin
     const absl::StatusOr<base::Bytes> answer = Call(request);
-    if (answer.status().code() == absl::StatusCode::kOutOfRange && ++lost <= kMostLost) {
+    if (answer.status().code() == absl::StatusCode::kOutOfRange && ++lost <= kMaxLost) {
       request.offset = 0;  // what had arrived is gone: asks again
       request.part.clear();
       continue;
@@ -71,7 +71,7 @@ absl::Status RemoteServer::Put(const protocol::BulkName& name,
                             request.offset + request.part.size());
     }
     const auto part =
-        bytes.subspan(arrived, std::min(protocol::kMostPartBytes, bytes.size() - arrived));
+        bytes.subspan(arrived, std::min(protocol::kMaxPartBytes, bytes.size() - arrived));
     request.offset = arrived;
     request.part.assign(part.begin(), part.end());
   }
@@ -114,15 +114,15 @@ absl::Status RemoteServer::PutRefusal(const secagg::Attempt& attempt) const {
   return Call(protocol::PutRefusalRequest{.attempt = attempt}).status();
 }
 
-absl::Status RemoteServer::PutStatement(std::span<const uint8_t> statement) const {
-  return Call(protocol::PutStatementRequest{.statement =
-                                                base::Bytes(statement.begin(), statement.end())})
+absl::Status RemoteServer::PutAttestation(std::span<const uint8_t> statement) const {
+  return Call(protocol::PutAttestationRequest{.statement =
+                                                  base::Bytes(statement.begin(), statement.end())})
       .status();
 }
 
-absl::StatusOr<std::vector<base::Bytes>> RemoteServer::FetchStatements(uint32_t round) const {
+absl::StatusOr<std::vector<base::Bytes>> RemoteServer::FetchAttestations(uint32_t round) const {
   TACET_ASSIGN_OR_RETURN(const base::Bytes answer,
-                         Call(protocol::FetchStatementsRequest{.round = round}));
+                         Call(protocol::FetchAttestationsRequest{.round = round}));
   return protocol::ReadBlobs(answer);
 }
 

@@ -25,8 +25,8 @@ namespace tacet::member {
 // read, and with what RoundServer says of the request. Thread-safe as far as `try_again` is.
 class RemoteServer {
  public:
-  // Asked, and given time to wait, when one call but Await has failed in a way that MayPass for the
-  // `failures`th time in a row: whether it is to be made again.
+  // Asked, and given time to wait, when one call but Await has failed in a way that IsRetryable for
+  // the `failures`th time in a row: whether it is to be made again.
   using TryAgain = std::function<bool(const absl::Status& why, int failures)>;
 
   // `manifest`, `key` and `wire` must outlive it. Without `try_again` nothing is tried again.
@@ -46,8 +46,8 @@ class RemoteServer {
   absl::Status PutVote(const secagg::Attempt& attempt, std::span<const uint8_t> vote) const;
   absl::StatusOr<std::vector<base::Bytes>> FetchVotes(const secagg::Attempt& attempt) const;
   absl::Status PutRefusal(const secagg::Attempt& attempt) const;
-  absl::Status PutStatement(std::span<const uint8_t> statement) const;
-  absl::StatusOr<std::vector<base::Bytes>> FetchStatements(uint32_t round) const;
+  absl::Status PutAttestation(std::span<const uint8_t> statement) const;
+  absl::StatusOr<std::vector<base::Bytes>> FetchAttestations(uint32_t round) const;
 
  private:
   absl::StatusOr<base::Bytes> Call(protocol::RequestBody body) const;

@@ -15,7 +15,7 @@ namespace {
 using protocol::testing::SmallFederation;
 using protocol::testing::ValueOf;
 
-constexpr size_t kPart = protocol::kMostPartBytes;
+constexpr size_t kPart = protocol::kMaxPartBytes;
 
 // Keeps what is put and gives what it has; every `breaks_at`th call is lost, or its answer.
 class BreakingWire final : public protocol::Wire {

@@ -10,7 +10,7 @@
 namespace tacet::models {
 namespace {
 
-constexpr size_t kStride = DenseGradients::kMostRecords;  // between rows of [..][record]
+constexpr size_t kStride = DenseGradients::kMaxRecords;  // between rows of [..][record]
 static_assert(kStride % lanes::kUnit == 0);
 
 size_t Padded(size_t count) { return (count + lanes::kUnit - 1) / lanes::kUnit * lanes::kUnit; }
@@ -29,7 +29,7 @@ DenseGradients::DenseGradients(std::span<const Layer> layers, size_t first) {
                 .outputs = layer.output.size(),
                 .padded_inputs = Padded(layer.input.size())};
     dense.x.assign(dense.inputs * kStride, 0);
-    dense.x_by_row.assign(kMostRecords * dense.padded_inputs, 0);
+    dense.x_by_row.assign(kMaxRecords * dense.padded_inputs, 0);
     dense.y.assign(dense.outputs * kStride, 0);
     dense.gradients.assign(dense.outputs * kStride, 0);
     scaled_.resize(std::max(scaled_.size(), dense.outputs * kStride));
@@ -110,12 +110,12 @@ void DenseGradients::Backward(std::span<const uint32_t> labels, std::span<double
       last.gradients[o * kStride + i] = record_gradients_[o];
     }
   }
-  double x_squares[kMostRecords];
-  double gradient_squares[kMostRecords];
+  double x_squares[kMaxRecords];
+  double gradient_squares[kMaxRecords];
   for (size_t layer = dense_.size(); layer-- > 0;) {
     const Dense& dense = dense_[layer];
-    std::fill_n(x_squares, kMostRecords, 1.0);  // the bias's input is 1
-    std::fill_n(gradient_squares, kMostRecords, 0.0);
+    std::fill_n(x_squares, kMaxRecords, 1.0);  // the bias's input is 1
+    std::fill_n(gradient_squares, kMaxRecords, 0.0);
     lanes::AddSquares(dense.x.data(), kStride, dense.inputs, columns(), x_squares);
     lanes::AddSquares(dense.gradients.data(), kStride, dense.outputs, columns(), gradient_squares);
     for (size_t i = 0; i < records_; ++i) square_norms[i] += x_squares[i] * gradient_squares[i];
@@ -147,7 +147,7 @@ void DenseGradients::Backward(std::span<const uint32_t> labels, std::span<double
 
 void DenseGradients::AddTo(std::span<const double> weights, std::span<double> sum) const {
   // The records that count, closed up.
-  uint32_t kept[kMostRecords];
+  uint32_t kept[kMaxRecords];
   size_t count = 0;
   for (size_t i = 0; i < records_; ++i) {
     if (weights[i] != 0) kept[count++] = static_cast<uint32_t>(i);

@@ -15,12 +15,12 @@ namespace tacet::models {
 // and its input x, so that its squared norm is ||e||^2 (||x||^2 + 1) and needs no gradient at all
 // (Goodfellow 2015), and a weighted sum over records is one product of matrices.
 //
-// Up to kMostRecords records are computed side by side, each by operations of its own: e, x and the
+// Up to kMaxRecords records are computed side by side, each by operations of its own: e, x and the
 // norm of a record depend, to the last bit, on that record alone. Only AddTo mixes records; it adds
-// at most kMostRecords products in float before it goes on in double.
+// at most kMaxRecords products in float before it goes on in double.
 class DenseGradients {
  public:
-  static constexpr size_t kMostRecords = 32;
+  static constexpr size_t kMaxRecords = 32;
 
   // layers[first ...] are dense layers with ReLUs between them; the last one gives the scores.
   DenseGradients(std::span<const Layer> layers, size_t first);

@@ -25,13 +25,13 @@ absl::Status RecordGradients::CheckArchitecture(const Architecture& architecture
 }
 
 RecordGradients::RecordGradients(const Architecture& architecture)
-    : front_(architecture.layers(), FirstDense(architecture), kMostRecords),
+    : front_(architecture.layers(), FirstDense(architecture), kMaxRecords),
       dense_(architecture.layers(), FirstDense(architecture)),
       input_size_(architecture.input_size()),
-      input_(kMostRecords * input_size_) {
+      input_(kMaxRecords * input_size_) {
   if (front_.empty()) return;
-  front_outputs_.resize(kMostRecords * front_.output_size());
-  front_gradients_.resize(kMostRecords * front_.output_size());
+  front_outputs_.resize(kMaxRecords * front_.output_size());
+  front_gradients_.resize(kMaxRecords * front_.output_size());
 }
 
 void RecordGradients::Load(std::span<const float> parameters) {
@@ -41,9 +41,8 @@ void RecordGradients::Load(std::span<const float> parameters) {
 
 absl::StatusOr<std::span<const double>> RecordGradients::Norms(std::span<const uint32_t> labels) {
   const size_t records = labels.size();
-  if (records < 1 || records > kMostRecords) {
-    return base::InvalidArgument("gradients of {} records, expected 1 to {}", records,
-                                 kMostRecords);
+  if (records < 1 || records > kMaxRecords) {
+    return base::InvalidArgument("gradients of {} records, expected 1 to {}", records, kMaxRecords);
   }
   norms_.assign(records, 0.0);
   const std::span<const float> inputs = std::span(input_).first(records * input_size_);

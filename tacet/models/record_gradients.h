@@ -16,12 +16,12 @@
 
 namespace tacet::models {
 
-// One worker's model and memory for up to kMostRecords records at a time; g_i is the gradient of
+// One worker's model and memory for up to kMaxRecords records at a time; g_i is the gradient of
 // record i's softmax cross-entropy by the parameters, correct to the rounding of float. g_i and its
 // norm depend on record i alone, to the last bit. Not thread-safe.
 class RecordGradients {
  public:
-  static constexpr size_t kMostRecords = DenseGradients::kMostRecords;
+  static constexpr size_t kMaxRecords = DenseGradients::kMaxRecords;
 
   // InvalidArgument for an architecture with norms: their gradients are not formed here.
   static absl::Status CheckArchitecture(const Architecture& architecture);
@@ -34,14 +34,14 @@ class RecordGradients {
   // Where the caller writes records: one after the other, architecture.input_size() values each.
   std::span<float> input() { return input_; }
 
-  // Forward and backward for the first labels.size() <= kMostRecords records of input(); every
+  // Forward and backward for the first labels.size() <= kMaxRecords records of input(); every
   // label < classes. Returns ||g_i||, valid until the next call; +infinity for a gradient that is
   // not finite or too long for a double.
   absl::StatusOr<std::span<const double>> Norms(std::span<const uint32_t> labels);
 
   // sum[p] += sum over the same records of weights[i] g_i[p]. With weights[i] = 0 a record is left
-  // out, whatever it holds. For the dense layers up to kMostRecords terms are added in float:
-  // the result is that of the exact products to (kMostRecords + 2) 2^-24 sum |weights[i] g_i|.
+  // out, whatever it holds. For the dense layers up to kMaxRecords terms are added in float:
+  // the result is that of the exact products to (kMaxRecords + 2) 2^-24 sum |weights[i] g_i|.
   void AddTo(std::span<const double> weights, std::span<double> sum) const;
 
  private:

@@ -110,7 +110,7 @@ TEST(RecordGradientsTest, NormsAndSumsAreThoseOfGradientsTakenOneByOne) {
 TEST(RecordGradientsTest, ARecordsGradientDependsOnThatRecordAlone) {
   for (const Case& one : Cases()) {
     const Architecture architecture = *Architecture::Create(one.architecture);
-    const Batch batch = MakeBatch(architecture, RecordGradients::kMostRecords);
+    const Batch batch = MakeBatch(architecture, RecordGradients::kMaxRecords);
     const size_t size = architecture.input_size();
     RecordGradients gradients(architecture);
     gradients.Load(batch.parameters);

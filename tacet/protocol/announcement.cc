@@ -11,7 +11,7 @@ namespace tacet::protocol {
 namespace {
 
 constexpr std::string_view kMagic = "TCTA";
-constexpr uint32_t kMostListed = 1 << 20;
+constexpr uint32_t kMaxListed = 1 << 20;
 
 constexpr size_t kNumberBytes = 12;
 
@@ -50,7 +50,7 @@ absl::StatusOr<AnnouncedAttempt> ReadCurrent(base::ByteReader& reader) {
 absl::StatusOr<uint32_t> ReadLength(base::ByteReader& reader, std::string_view field,
                                     size_t entry_bytes) {
   TACET_ASSIGN_OR_RETURN(const uint32_t length, reader.ReadU32(field));
-  if (length <= kMostListed && length <= reader.remaining() / entry_bytes) return length;
+  if (length <= kMaxListed && length <= reader.remaining() / entry_bytes) return length;
   return base::DataLoss("announcement: `{}` is {}, {} bytes are left", field, length,
                         reader.remaining());
 }

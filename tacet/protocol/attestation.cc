@@ -27,9 +27,9 @@ absl::StatusOr<Start> ReadStart(base::ByteReader& reader) {
   return start;
 }
 
-absl::StatusOr<ModelStatement> ReadRest(std::span<const uint8_t> bytes, base::ByteReader& reader,
-                                        std::span<const crypto::PublicKey> members) {
-  ModelStatement statement;
+absl::StatusOr<Attestation> ReadRest(std::span<const uint8_t> bytes, base::ByteReader& reader,
+                                     std::span<const crypto::PublicKey> members) {
+  Attestation statement;
   TACET_ASSIGN_OR_RETURN(statement.member, reader.ReadU64("member"));
   TACET_ASSIGN_OR_RETURN(statement.round, reader.ReadU32("round"));
   TACET_ASSIGN_OR_RETURN(statement.model_digest, secagg::ReadArray<32>(reader, "model digest"));
@@ -53,15 +53,14 @@ crypto::Digest StateDigest(const Checkpoint& checkpoint) {
   return hasher.Finish();
 }
 
-base::Bytes WriteModelStatement(const ModelStatement& statement,
-                                const agreement::SignedManifest& manifest,
-                                const crypto::SigningKey& key) {
-  return WriteModelStatement(statement, manifest.manifest().hash(), manifest.epoch(), key);
+base::Bytes WriteAttestation(const Attestation& statement,
+                             const agreement::SignedManifest& manifest,
+                             const crypto::SigningKey& key) {
+  return WriteAttestation(statement, manifest.manifest().hash(), manifest.epoch(), key);
 }
 
-base::Bytes WriteModelStatement(const ModelStatement& statement,
-                                const crypto::Digest& manifest_hash, uint32_t epoch,
-                                const crypto::SigningKey& key) {
+base::Bytes WriteAttestation(const Attestation& statement, const crypto::Digest& manifest_hash,
+                             uint32_t epoch, const crypto::SigningKey& key) {
   base::ByteWriter writer;
   secagg::WritePreamble(kMagic, writer);
   writer.Raw(manifest_hash);
@@ -74,8 +73,8 @@ base::Bytes WriteModelStatement(const ModelStatement& statement,
   return writer.Take();
 }
 
-absl::StatusOr<ModelStatement> ReadModelStatement(std::span<const uint8_t> bytes,
-                                                  const agreement::SignedManifest& manifest) {
+absl::StatusOr<Attestation> ReadAttestation(std::span<const uint8_t> bytes,
+                                            const agreement::SignedManifest& manifest) {
   base::ByteReader reader(bytes, kWhat);
   TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
   if (start.manifest_hash != manifest.manifest().hash() || start.epoch != manifest.epoch()) {
@@ -86,15 +85,15 @@ absl::StatusOr<ModelStatement> ReadModelStatement(std::span<const uint8_t> bytes
   return ReadRest(bytes, reader, manifest.manifest().spec().members);
 }
 
-absl::StatusOr<crypto::Digest> ManifestOfStatement(std::span<const uint8_t> bytes) {
+absl::StatusOr<crypto::Digest> ManifestOfAttestation(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, kWhat);
   TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
   return start.manifest_hash;
 }
 
-absl::StatusOr<ModelStatement> ReadModelStatement(std::span<const uint8_t> bytes,
-                                                  const crypto::Digest& manifest_hash,
-                                                  std::span<const crypto::PublicKey> members) {
+absl::StatusOr<Attestation> ReadAttestation(std::span<const uint8_t> bytes,
+                                            const crypto::Digest& manifest_hash,
+                                            std::span<const crypto::PublicKey> members) {
   base::ByteReader reader(bytes, kWhat);
   TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
   if (start.manifest_hash != manifest_hash) {

@@ -16,37 +16,36 @@
 
 namespace tacet::protocol {
 
-struct ModelStatement {
+struct Attestation {
   uint64_t member = 0;
   uint32_t round = 0;             // that begins with this state
   crypto::Digest model_digest{};  // ModelDigest of the parameters
   crypto::Digest state_digest{};  // StateDigest of parameters and velocity
 
-  friend bool operator==(const ModelStatement&, const ModelStatement&) = default;
+  friend bool operator==(const Attestation&, const Attestation&) = default;
 };
 
 // SHA-256 over model digest ‖ velocity as little-endian floats.
 crypto::Digest StateDigest(const Checkpoint& checkpoint);
 
-base::Bytes WriteModelStatement(const ModelStatement& statement,
-                                const agreement::SignedManifest& manifest,
-                                const crypto::SigningKey& key);
+base::Bytes WriteAttestation(const Attestation& statement,
+                             const agreement::SignedManifest& manifest,
+                             const crypto::SigningKey& key);
 // The same by those who have no more of the manifest than its hash.
-base::Bytes WriteModelStatement(const ModelStatement& statement,
-                                const crypto::Digest& manifest_hash, uint32_t epoch,
-                                const crypto::SigningKey& key);
+base::Bytes WriteAttestation(const Attestation& statement, const crypto::Digest& manifest_hash,
+                             uint32_t epoch, const crypto::SigningKey& key);
 // DataLoss when cut short; FailedPrecondition when it is for another manifest or epoch;
 // PermissionDenied when the member does not exist or did not sign it.
-absl::StatusOr<ModelStatement> ReadModelStatement(std::span<const uint8_t> bytes,
-                                                  const agreement::SignedManifest& manifest);
+absl::StatusOr<Attestation> ReadAttestation(std::span<const uint8_t> bytes,
+                                            const agreement::SignedManifest& manifest);
 
 // The manifest under which a statement was made, before anything is checked. DataLoss when cut
 // short.
-absl::StatusOr<crypto::Digest> ManifestOfStatement(std::span<const uint8_t> bytes);
+absl::StatusOr<crypto::Digest> ManifestOfAttestation(std::span<const uint8_t> bytes);
 // For those who have no more of that manifest than its members' keys, by number. Errors as above.
-absl::StatusOr<ModelStatement> ReadModelStatement(std::span<const uint8_t> bytes,
-                                                  const crypto::Digest& manifest_hash,
-                                                  std::span<const crypto::PublicKey> members);
+absl::StatusOr<Attestation> ReadAttestation(std::span<const uint8_t> bytes,
+                                            const crypto::Digest& manifest_hash,
+                                            std::span<const crypto::PublicKey> members);
 
 }  // namespace tacet::protocol
 

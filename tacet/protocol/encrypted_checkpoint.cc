@@ -33,7 +33,7 @@ secagg::Attempt RoundStart(const agreement::Manifest& manifest, uint32_t epoch, 
           .model_digest = model_digest};
 }
 
-uint64_t SealedCheckpointBytes(uint64_t dimension) {
+uint64_t EncryptedCheckpointBytes(uint64_t dimension) {
   return kHeaderBytes + crypto::kAeadOverheadBytes + CheckpointBytes(dimension);
 }
 
@@ -43,7 +43,7 @@ base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const agreement::Manife
   const secagg::Attempt start =
       RoundStart(manifest, epoch, checkpoint.next_round, ModelDigest(checkpoint.model));
   base::ByteWriter message;
-  message.Reserve(SealedCheckpointBytes(checkpoint.model.size()));
+  message.Reserve(EncryptedCheckpointBytes(checkpoint.model.size()));
   secagg::WritePreamble(kMagic, message);
   secagg::WriteAttempt(start, message);
   message.U64(writer);
@@ -53,14 +53,14 @@ base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const agreement::Manife
   return message.Take();
 }
 
-absl::StatusOr<Checkpoint> OpenSealedCheckpoint(std::span<const uint8_t> bytes,
-                                                const agreement::Manifest& manifest,
-                                                const secagg::Attempt& start,
-                                                const crypto::SecretBytes& epoch_key) {
+absl::StatusOr<Checkpoint> OpenEncryptedCheckpoint(std::span<const uint8_t> bytes,
+                                                   const agreement::Manifest& manifest,
+                                                   const secagg::Attempt& start,
+                                                   const crypto::SecretBytes& epoch_key) {
   const uint64_t dimension = manifest.spec().dimension;
-  if (bytes.size() != SealedCheckpointBytes(dimension)) {
+  if (bytes.size() != EncryptedCheckpointBytes(dimension)) {
     return base::DataLoss("{}: it has {} bytes, one of {} parameters has {}", kWhat, bytes.size(),
-                          dimension, SealedCheckpointBytes(dimension));
+                          dimension, EncryptedCheckpointBytes(dimension));
   }
   base::ByteReader reader(bytes, kWhat);
   TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kMagic, reader));

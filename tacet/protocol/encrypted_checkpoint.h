@@ -16,13 +16,13 @@
 
 namespace tacet::protocol {
 
-// The beginning of a round, as checkpoints and witnesses name it: attempt 0 of the round, with the
+// The beginning of a round, as checkpoints and attestors name it: attempt 0 of the round, with the
 // model that it starts from.
 secagg::Attempt RoundStart(const agreement::Manifest& manifest, uint32_t epoch, uint32_t round,
                            const crypto::Digest& model_digest = {});
 
 // The length of every sealed checkpoint of a model with `dimension` parameters.
-uint64_t SealedCheckpointBytes(uint64_t dimension);
+uint64_t EncryptedCheckpointBytes(uint64_t dimension);
 
 // `checkpoint` under a key of the epoch and its round (XChaCha20-Poly1305, a fresh nonce), bound to
 // RoundStart and to `writer`, the member that makes it. docs/formats/checkpoint.md.
@@ -34,10 +34,10 @@ base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const agreement::Manife
 // manifest, epoch, round or model; DataLoss when it was altered, cut short, sealed under another
 // key, or does not hold the model that it names. That this is the federation's own state is for the
 // caller to see (model_statement.h): whoever holds the epoch key can seal any.
-absl::StatusOr<Checkpoint> OpenSealedCheckpoint(std::span<const uint8_t> bytes,
-                                                const agreement::Manifest& manifest,
-                                                const secagg::Attempt& start,
-                                                const crypto::SecretBytes& epoch_key);
+absl::StatusOr<Checkpoint> OpenEncryptedCheckpoint(std::span<const uint8_t> bytes,
+                                                   const agreement::Manifest& manifest,
+                                                   const secagg::Attempt& start,
+                                                   const crypto::SecretBytes& epoch_key);
 
 }  // namespace tacet::protocol
 

@@ -52,15 +52,15 @@ secagg::Attempt Start(uint32_t round = 7) {
 
 std::string Refusal(const base::Bytes& bytes, const secagg::Attempt& start = Start(),
                     const agreement::Manifest& manifest = Known()) {
-  const auto opened = OpenSealedCheckpoint(bytes, manifest, start, EpochKey());
+  const auto opened = OpenEncryptedCheckpoint(bytes, manifest, start, EpochKey());
   EXPECT_FALSE(opened.ok());
   return base::Message(opened.status());
 }
 
-TEST(SealedCheckpointTest, IsOpenedAsItWasSealed) {
+TEST(EncryptedCheckpointTest, IsOpenedAsItWasSealed) {
   const base::Bytes sealed = Seal(Sample());
-  EXPECT_EQ(sealed.size(), SealedCheckpointBytes(3));
-  const auto opened = OpenSealedCheckpoint(sealed, Known(), Start(), EpochKey());
+  EXPECT_EQ(sealed.size(), EncryptedCheckpointBytes(3));
+  const auto opened = OpenEncryptedCheckpoint(sealed, Known(), Start(), EpochKey());
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(opened->next_round, 7u);
   EXPECT_EQ(opened->model, Sample().model);
@@ -68,7 +68,7 @@ TEST(SealedCheckpointTest, IsOpenedAsItWasSealed) {
   EXPECT_NE(sealed, Seal(Sample(), "another nonce"));
 }
 
-TEST(SealedCheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
+TEST(EncryptedCheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
   const base::Bytes whole = Seal(Sample());
   for (size_t i = 0; i < whole.size(); ++i) {
     base::Bytes bytes = whole;
@@ -81,7 +81,7 @@ TEST(SealedCheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
   EXPECT_THAT(Refusal(longer), HasSubstr("one of 3 parameters has"));
 }
 
-TEST(SealedCheckpointTest, RefusesWhatIsOfAnotherPlace) {
+TEST(EncryptedCheckpointTest, RefusesWhatIsOfAnotherPlace) {
   EXPECT_THAT(Refusal(Seal(Sample()), Start(6)), HasSubstr("round"));
   secagg::Attempt other = Start();
   other.epoch = 5;
@@ -94,15 +94,15 @@ TEST(SealedCheckpointTest, RefusesWhatIsOfAnotherPlace) {
               HasSubstr("manifest"));
 }
 
-TEST(SealedCheckpointTest, RefusesAnotherKey) {
+TEST(EncryptedCheckpointTest, RefusesAnotherKey) {
   const auto opened =
-      OpenSealedCheckpoint(Seal(Sample()), Known(), Start(), EpochKey("another epoch"));
+      OpenEncryptedCheckpoint(Seal(Sample()), Known(), Start(), EpochKey("another epoch"));
   EXPECT_EQ(opened.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(base::Message(opened.status()), HasSubstr("sealed checkpoint: "));
 }
 
 // Only a member that holds the key can have made it: the state of another agreement's run.
-TEST(SealedCheckpointTest, RefusesAnotherRunsState) {
+TEST(EncryptedCheckpointTest, RefusesAnotherRunsState) {
   Checkpoint other = Sample();
   other.agreement[0] ^= 1;
   EXPECT_THAT(Refusal(Seal(other)), HasSubstr("run with other settings"));

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::string_view kMagic = "TCTR";
 constexpr std::string_view kLabel = "tacet/1/member request";
-constexpr size_t kMostVoteBytes = 1024;
-constexpr size_t kMostStatementBytes = 1024;
-constexpr size_t kMostBlobs = 1 << 20;
+constexpr size_t kMaxVoteBytes = 1024;
+constexpr size_t kMaxAttestationBytes = 1024;
+constexpr size_t kMaxBlobs = 1 << 20;
 
 constexpr std::array<std::string_view, kRequestKinds> kNames = {
     "await",       "put-part",    "fetch-part",    "put-vote",
@@ -70,8 +70,8 @@ struct BodyWriter {
   }
   void operator()(const FetchVotesRequest& body) { secagg::WriteAttempt(body.attempt, writer); }
   void operator()(const PutRefusalRequest& body) { secagg::WriteAttempt(body.attempt, writer); }
-  void operator()(const PutStatementRequest& body) { writer.Blob(body.statement); }
-  void operator()(const FetchStatementsRequest& body) { writer.U32(body.round); }
+  void operator()(const PutAttestationRequest& body) { writer.Blob(body.statement); }
+  void operator()(const FetchAttestationsRequest& body) { writer.U32(body.round); }
 };
 
 absl::Status ReadBody(base::ByteReader& reader, AwaitRequest& body) {
@@ -88,7 +88,7 @@ absl::Status ReadBody(base::ByteReader& reader, PutPartRequest& body) {
   TACET_ASSIGN_OR_RETURN(body.total, reader.ReadU64("total"));
   TACET_ASSIGN_OR_RETURN(body.digest, secagg::ReadArray<32>(reader, "digest"));
   TACET_ASSIGN_OR_RETURN(body.offset, reader.ReadU64("offset"));
-  TACET_ASSIGN_OR_RETURN(body.part, ReadBytesBlob(reader, kMostPartBytes, "part"));
+  TACET_ASSIGN_OR_RETURN(body.part, ReadBytesBlob(reader, kMaxPartBytes, "part"));
   return absl::OkStatus();
 }
 
@@ -101,7 +101,7 @@ absl::Status ReadBody(base::ByteReader& reader, FetchPartRequest& body) {
 
 absl::Status ReadBody(base::ByteReader& reader, PutVoteRequest& body) {
   TACET_ASSIGN_OR_RETURN(body.attempt, secagg::ReadAttempt(reader));
-  TACET_ASSIGN_OR_RETURN(body.vote, ReadBytesBlob(reader, kMostVoteBytes, "vote"));
+  TACET_ASSIGN_OR_RETURN(body.vote, ReadBytesBlob(reader, kMaxVoteBytes, "vote"));
   return absl::OkStatus();
 }
 
@@ -115,12 +115,12 @@ absl::Status ReadBody(base::ByteReader& reader, PutRefusalRequest& body) {
   return absl::OkStatus();
 }
 
-absl::Status ReadBody(base::ByteReader& reader, PutStatementRequest& body) {
-  TACET_ASSIGN_OR_RETURN(body.statement, ReadBytesBlob(reader, kMostStatementBytes, "statement"));
+absl::Status ReadBody(base::ByteReader& reader, PutAttestationRequest& body) {
+  TACET_ASSIGN_OR_RETURN(body.statement, ReadBytesBlob(reader, kMaxAttestationBytes, "statement"));
   return absl::OkStatus();
 }
 
-absl::Status ReadBody(base::ByteReader& reader, FetchStatementsRequest& body) {
+absl::Status ReadBody(base::ByteReader& reader, FetchAttestationsRequest& body) {
   TACET_ASSIGN_OR_RETURN(body.round, reader.ReadU32("round"));
   return absl::OkStatus();
 }
@@ -140,11 +140,11 @@ absl::StatusOr<RequestBody> ReadBodyOfKind(size_t index, base::ByteReader& reade
 
 absl::Status CheckTime(uint64_t sent, uint64_t now) {
   const uint64_t difference = std::max(sent, now) - std::min(sent, now);
-  if (difference <= kMostClockDifference) return absl::OkStatus();
+  if (difference <= kMaxClockDifference) return absl::OkStatus();
   return base::FailedPrecondition(
       "request: made at {} by the sender's clock, it is {} here (seconds since 1970): the two may "
       "differ by {} s",
-      sent, now, kMostClockDifference);
+      sent, now, kMaxClockDifference);
 }
 
 }  // namespace
@@ -222,7 +222,7 @@ absl::StatusOr<FetchedPart> ReadFetchedPart(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "fetched part");
   FetchedPart fetched;
   TACET_ASSIGN_OR_RETURN(fetched.total, reader.ReadU64("total"));
-  TACET_ASSIGN_OR_RETURN(fetched.part, ReadBytesBlob(reader, kMostPartBytes, "part"));
+  TACET_ASSIGN_OR_RETURN(fetched.part, ReadBytesBlob(reader, kMaxPartBytes, "part"));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return fetched;
 }
@@ -250,12 +250,12 @@ base::Bytes WriteBlobs(std::span<const base::Bytes> blobs) {
 absl::StatusOr<std::vector<base::Bytes>> ReadBlobs(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "list");
   TACET_ASSIGN_OR_RETURN(const uint32_t size, reader.ReadU32("number"));
-  if (size > kMostBlobs || size > reader.remaining() / 4) {
+  if (size > kMaxBlobs || size > reader.remaining() / 4) {
     return base::DataLoss("list: {} entries in {} bytes", size, reader.remaining());
   }
   std::vector<base::Bytes> blobs(size);
   for (base::Bytes& blob : blobs) {
-    TACET_ASSIGN_OR_RETURN(blob, ReadBytesBlob(reader, kMostVoteBytes, "entry"));
+    TACET_ASSIGN_OR_RETURN(blob, ReadBytesBlob(reader, kMaxVoteBytes, "entry"));
   }
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return blobs;

@@ -36,7 +36,7 @@ struct BulkName {
   friend bool operator==(const BulkName&, const BulkName&) = default;
 };
 
-inline constexpr size_t kMostPartBytes = size_t{1} << 20;
+inline constexpr size_t kMaxPartBytes = size_t{1} << 20;
 
 // The requests; each is answered by what its comment says. The order of the alternatives of
 // RequestBody is that of the kinds in the format, from 1.
@@ -52,7 +52,7 @@ struct PutPartRequest {  // u64: how many bytes have arrived; an empty part only
   uint64_t offset = 0;
   base::Bytes part = {};
 };
-struct FetchPartRequest {  // u64 total, then at most kMostPartBytes from `offset` on
+struct FetchPartRequest {  // u64 total, then at most kMaxPartBytes from `offset` on
   BulkName name;
   uint32_t index = 0;  // of opened sums and checkpoints, of which there are several
   uint64_t offset = 0;
@@ -67,15 +67,15 @@ struct FetchVotesRequest {  // u32 number, then blobs
 struct PutRefusalRequest {  // nothing
   secagg::Attempt attempt;
 };
-struct PutStatementRequest {  // nothing
-  base::Bytes statement;      // model_statement.h
+struct PutAttestationRequest {  // nothing
+  base::Bytes statement;        // model_statement.h
 };
-struct FetchStatementsRequest {  // u32 number, then blobs
+struct FetchAttestationsRequest {  // u32 number, then blobs
   uint32_t round = 0;
 };
 using RequestBody =
     std::variant<AwaitRequest, PutPartRequest, FetchPartRequest, PutVoteRequest, FetchVotesRequest,
-                 PutRefusalRequest, PutStatementRequest, FetchStatementsRequest>;
+                 PutRefusalRequest, PutAttestationRequest, FetchAttestationsRequest>;
 inline constexpr size_t kRequestKinds = std::variant_size_v<RequestBody>;
 // await, put-part, fetch-part, put-vote, fetch-votes, put-refusal, put-statement,
 // fetch-statements; by RequestBody::index().
@@ -88,7 +88,7 @@ struct MemberRequest {
 };
 
 // Seconds by which a sender's clock may differ from the receiver's.
-inline constexpr uint64_t kMostClockDifference = 600;
+inline constexpr uint64_t kMaxClockDifference = 600;
 
 base::Bytes WriteMemberRequest(const MemberRequest& request,
                                const agreement::SignedManifest& manifest,
@@ -102,7 +102,7 @@ absl::StatusOr<MemberRequest> ReadMemberRequest(std::span<const uint8_t> bytes,
                                                 uint64_t now);
 
 // The longest request there can be.
-inline constexpr size_t kMostRequestBytes = kMostPartBytes + 4096;
+inline constexpr size_t kMaxRequestBytes = kMaxPartBytes + 4096;
 
 // Answers.
 struct FetchedPart {

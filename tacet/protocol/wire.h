@@ -27,7 +27,7 @@ class Wire {
 
 // True when the same call may succeed later: the server or the disk could not be reached, or has
 // too much to do. Everything else that a server answers is its last word on a request.
-inline bool MayPass(const absl::Status& status) {
+inline bool IsRetryable(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:

@@ -6,14 +6,14 @@ using accounting::PrivacyRow;
 using accounting::Standing;
 
 bool IsHeadline(const std::vector<PrivacyRow>& rows, const PrivacyRow& row) {
-  return accounting::Headline(rows, row.view) == &row;
+  return accounting::Headline(rows, row.observer) == &row;
 }
 
 base::JsonValue PrivacyRowJson(const PrivacyRow& row,
                                const std::optional<dp::ImplementationTerms>& terms) {
   base::JsonValue item;
   item.Set("name", accounting::AccountantName(row.accountant))
-      .Set("view", accounting::ViewName(row.view))
+      .Set("view", accounting::ObserverName(row.observer))
       .Set("unit", accounting::UnitName(row.unit))
       .Set("neighbouring", accounting::NeighbouringName(row.neighbouring))
       .Set("sampling", accounting::SamplingName(row.sampling))

@@ -23,7 +23,7 @@ bool IsHeadline(const std::vector<accounting::PrivacyRow>& rows, const accountin
 base::JsonValue PrivacyRowJson(const accounting::PrivacyRow& row,
                                const std::optional<dp::ImplementationTerms>& terms);
 
-// {"accountants": [a row each, in order], "headlines": [the smallest valid bound of each view]}
+// {"accountants": [a row each, in order], "headlines": [the smallest valid bound of each observer]}
 base::JsonValue PrivacyRowsJson(const std::vector<accounting::PrivacyRow>& rows,
                                 const std::vector<std::optional<dp::ImplementationTerms>>& terms);
 

@@ -81,44 +81,44 @@ HWY_INLINE Wide FromGarner(const Garner& garner, const WideConstant& constant) {
 }
 
 // Where the bits kappa + w l ... of a lane lie in L + 2^38 S.
-struct LanePlace {
+struct SlotPlace {
   enum Where { kLow, kAcross, kHigh } where;
   int shift;      // from bit 0 of L (kLow, kAcross) or S
   double over_q;  // 2^(kappa + w l) / Q
 };
-class LanePlaces {
+class SlotPlaces {
  public:
   // For values of `width` bits; those that end at bit `low_end` at most are low.
-  LanePlaces(const LaneLayout& layout, uint32_t width, uint32_t low_end) : lanes_(layout.lanes) {
+  SlotPlaces(const SlotLayout& layout, uint32_t width, uint32_t low_end) : lanes_(layout.lanes) {
     for (uint32_t l = 0; l < layout.lanes; ++l) {
       const uint32_t bit = layout.scale_bits + layout.lane_bits * l;
-      LanePlace& place = places_[l];
-      place.where = bit >= kLowBits          ? LanePlace::kHigh
-                    : bit + width <= low_end ? LanePlace::kLow
-                                             : LanePlace::kAcross;
-      place.shift = static_cast<int>(place.where == LanePlace::kHigh ? bit - kLowBits : bit);
+      SlotPlace& place = places_[l];
+      place.where = bit >= kLowBits          ? SlotPlace::kHigh
+                    : bit + width <= low_end ? SlotPlace::kLow
+                                             : SlotPlace::kAcross;
+      place.shift = static_cast<int>(place.where == SlotPlace::kHigh ? bit - kLowBits : bit);
       place.over_q = static_cast<double>(Uint128{1} << bit) * kInverseQ;
     }
   }
   HWY_INLINE size_t lanes() const { return lanes_; }
-  HWY_INLINE const LanePlace& operator[](size_t lane) const { return places_[lane]; }
+  HWY_INLINE const SlotPlace& operator[](size_t lane) const { return places_[lane]; }
 
  private:
-  std::array<LanePlace, kMaxLanes> places_;
+  std::array<SlotPlace, kMaxLanes> places_;
   size_t lanes_;
 };
 
 // Adds 2^(kappa + w l) value; value < 2^32.
-HWY_INLINE void AddLane(Words value, const LanePlace& place, Wide& x, Doubles& share) {
+HWY_INLINE void AddLane(Words value, const SlotPlace& place, Wide& x, Doubles& share) {
   switch (place.where) {
-    case LanePlace::kLow:
+    case SlotPlace::kLow:
       x.low = x.low + hn::ShiftLeftSame(value, place.shift);
       return;
-    case LanePlace::kAcross:
+    case SlotPlace::kAcross:
       x.low = x.low + hn::And(hn::ShiftLeftSame(value, place.shift), Word(kLowMask));
       x.high = x.high + hn::ShiftRightSame(value, kLowBits - place.shift);
       return;
-    case LanePlace::kHigh:
+    case SlotPlace::kHigh:
       x.high = x.high + hn::ShiftLeftSame(value, place.shift);
       share = hn::MulAdd(ToDouble(value), Double(place.over_q), share);
       return;
@@ -126,14 +126,14 @@ HWY_INLINE void AddLane(Words value, const LanePlace& place, Wide& x, Doubles& s
 }
 
 // Bits kappa + w l ... of x, 0 <= L < 2^38, not yet cut to w bits.
-HWY_INLINE Words TakeLane(const Wide& x, const LanePlace& place) {
+HWY_INLINE Words TakeLane(const Wide& x, const SlotPlace& place) {
   switch (place.where) {
-    case LanePlace::kLow:
+    case SlotPlace::kLow:
       return hn::ShiftRightSame(x.low, place.shift);
-    case LanePlace::kAcross:
+    case SlotPlace::kAcross:
       return hn::Or(hn::ShiftRightSame(x.low, place.shift),
                     hn::ShiftLeftSame(x.high, kLowBits - place.shift));
-    case LanePlace::kHigh:
+    case SlotPlace::kHigh:
       break;
   }
   return hn::ShiftRightSame(x.high, place.shift);
@@ -233,7 +233,7 @@ class Sealing {
     hn::StoreU(hn::TruncateTo(U32(), words), U32(), reinterpret_cast<uint32_t*>(bytes));
   }
 
-  LanePlaces places_;
+  SlotPlaces places_;
   WideConstant constant_;
   Composer composer_;
   Doubles share_;
@@ -291,7 +291,7 @@ void Seal(const SealJob& job) {
 // centred phase is T - h; adding 2^(kappa + w l + w - 1) for every lane makes its signed lanes the
 // plain bit fields of T + (constant), less 2^(w-1) each.
 constexpr Uint128 kHalfQ = (kModulusQ - 1) / 2;
-inline Uint128 FieldConstant(const LaneLayout& layout) {
+inline Uint128 FieldConstant(const SlotLayout& layout) {
   Uint128 constant = (Uint128{1} << (layout.scale_bits - 1)) - kHalfQ;
   for (uint32_t l = 0; l < layout.lanes; ++l) {
     constant += Uint128{1} << (layout.scale_bits + layout.lane_bits * (l + 1) - 1);
@@ -333,7 +333,7 @@ class Opening {
     return hn::LoadU(U(), reinterpret_cast<const uint64_t*>(bytes));
   }
 
-  LanePlaces places_;
+  SlotPlaces places_;
   uint64_t mask_;
   WideConstant before_;
   WideConstant after_;

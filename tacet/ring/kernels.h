@@ -30,7 +30,7 @@ struct NttTables {
 };
 
 // Where values sit in a coefficient: lane l holds bits kappa + w l ... of it (he/compact.h).
-struct LaneLayout {
+struct SlotLayout {
   uint32_t lanes = 0;       // L, 1 to kMaxLanes
   uint32_t lane_bits = 0;   // w, 8 to 54
   uint32_t scale_bits = 0;  // kappa, 1 to 17; kappa + w L <= 100
@@ -57,7 +57,7 @@ struct SealJob {
   ProductModQ product;
   const uint64_t* error_words = nullptr;  // used
   std::span<const uint32_t> counts;       // L a coefficient; what is missing at the end is 0
-  LaneLayout layout;
+  SlotLayout layout;
   Uint128 shift = 0;  // public, in [0, Q)
   size_t used = 0;    // 1 to N
   uint8_t* planes = nullptr;
@@ -72,7 +72,7 @@ struct OpenJob {
   // c mod each prime, little-endian u64, read unaligned; where a word is not canonical the sums are
   // undefined, nothing else.
   std::array<const uint8_t*, 2> residues{};
-  LaneLayout layout;
+  SlotLayout layout;
   Uint128 shift = 0;         // public, in [0, Q)
   Uint128 last_shift = 0;    // added to the last used coefficient, in [0, Q)
   uint64_t offset = 0;       // below 2^53

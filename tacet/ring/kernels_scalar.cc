@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "tacet/ring/kernels.h"
-#include "tacet/ring/lanes.h"
 #include "tacet/ring/sampling.h"
+#include "tacet/ring/slots.h"
 #include "tacet/ring/words.h"
 
 namespace tacet::ring {

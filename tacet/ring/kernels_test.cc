@@ -264,8 +264,8 @@ TEST_P(KernelsTest, SelectionAndRangeChecksOfEveryLength) {
 }
 
 // Layouts of every number of lanes, narrow and wide, with lanes below, across and above bit 38.
-std::vector<LaneLayout> Layouts() {
-  std::vector<LaneLayout> layouts;
+std::vector<SlotLayout> Layouts() {
+  std::vector<SlotLayout> layouts;
   for (uint32_t bits = 8; bits <= 54; ++bits) {
     for (const uint32_t scale : {9u, 12u, 14u, 17u}) {
       layouts.push_back({.lanes = (100 - scale) / bits, .lane_bits = bits, .scale_bits = scale});
@@ -322,7 +322,7 @@ TEST_P(JobsTest, SealedPlanesOfEveryLayoutAndLength) {
   const Product oracle(*this, ScalarKernels());
   const Product tested(*this, Tested());
   size_t case_number = 0;
-  for (const LaneLayout& layout : Layouts()) {
+  for (const SlotLayout& layout : Layouts()) {
     const size_t used = case_number % 8 == 0 ? kN : 1 + random_.Below(60);
     const size_t missing = random_.Below(std::min<size_t>(used * layout.lanes, 40));
     std::vector<uint32_t> counts(used * layout.lanes - missing);
@@ -363,7 +363,7 @@ TEST_P(JobsTest, OpenedSumsOfEveryLayoutAndLength) {
         .Multiply(a_ntt_[r], product[r]);
   }
   size_t case_number = 0;
-  for (const LaneLayout& layout : Layouts()) {
+  for (const SlotLayout& layout : Layouts()) {
     const size_t used = case_number % 8 == 0 ? kN : 1 + random_.Below(60);
     const Uint128 half = (kModulusQ - 1) / 2;
     const Uint128 unit = Uint128{1} << layout.scale_bits;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tacet/base/status.h"
-#include "tacet/he/linear_tag.h"
+#include "tacet/he/homomorphic_mac.h"
 #include "tacet/secagg/wire.h"
 
 namespace tacet::secagg {
@@ -158,7 +158,7 @@ absl::StatusOr<PackedSum> Opener::DecryptAndVerify(const ClosedRound& round) con
   TACET_ASSIGN_OR_RETURN(const auto decryptor,
                          he::NewDecryptor(params, public_seed, keys_.group_secret));
   TACET_ASSIGN_OR_RETURN(const auto decryption, decryptor->Begin(round.closed_sum, participants));
-  const he::LinearTagKey tag_key(keys_.tag_key, terms_.dimension(), TagContext(attempt_));
+  const he::HomomorphicMacKey tag_key(keys_.tag_key, terms_.dimension(), TagContext(attempt_));
   he::Tag expected = tag_key.SumOfMasks(round.nonces);
   // Block by block: the sums of a large model are never all there.
   CentredPacker packer(params.dimension(), participants * params.offset(), params.plaintext_bits());

@@ -10,7 +10,7 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/he/aggregation.h"
-#include "tacet/he/linear_tag.h"
+#include "tacet/he/homomorphic_mac.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/upload.h"
 

@@ -13,7 +13,7 @@
 #include "tacet/dp/clip.h"
 #include "tacet/dp/mechanism_plan.h"
 #include "tacet/he/aggregation.h"
-#include "tacet/he/linear_tag.h"
+#include "tacet/he/homomorphic_mac.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/terms.h"
@@ -60,7 +60,7 @@ class Sealer {
   const Terms& terms_;
   Attempt attempt_;
   dp::Mechanism mechanism_;
-  he::LinearTagKey tag_key_;
+  he::HomomorphicMacKey tag_key_;
   std::unique_ptr<he::Encryptor> encryptor_;
 };
 

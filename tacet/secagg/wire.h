@@ -14,7 +14,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/he/aggregation.h"
-#include "tacet/he/linear_tag.h"
+#include "tacet/he/homomorphic_mac.h"
 #include "tacet/secagg/attempt.h"
 
 namespace tacet::secagg {

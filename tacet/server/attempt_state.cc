@@ -27,25 +27,25 @@ bool IsOfBeginning(ItemKind kind) {
 
 }  // namespace
 
-SpoolKey SpoolKeyOf(const protocol::BulkName& name, uint64_t member) {
-  SpoolKey key{.name = name, .member = member};
+BlobKey BlobKeyOf(const protocol::BulkName& name, uint64_t member) {
+  BlobKey key{.name = name, .member = member};
   if (name.kind == protocol::BulkKind::kCheckpoint) key.name.attempt.model_digest = {};
   return key;
 }
 
-AttemptBook::AttemptBook(const agreement::SignedManifest& manifest, uint32_t kept_rounds,
-                         ServerStore& store, Spool& spool)
+AttemptState::AttemptState(const agreement::SignedManifest& manifest, uint32_t kept_rounds,
+                           ServerStore& store, BlobStore& spool)
     : manifest_(manifest), kept_rounds_(kept_rounds), store_(store), spool_(spool) {}
 
-absl::StatusOr<std::unique_ptr<AttemptBook>> AttemptBook::Load(
+absl::StatusOr<std::unique_ptr<AttemptState>> AttemptState::Load(
     const agreement::SignedManifest& manifest, uint32_t kept_rounds, ServerStore& store,
-    Spool& spool) {
-  std::unique_ptr<AttemptBook> book(new AttemptBook(manifest, kept_rounds, store, spool));
+    BlobStore& spool) {
+  std::unique_ptr<AttemptState> book(new AttemptState(manifest, kept_rounds, store, spool));
   TACET_RETURN_IF_ERROR(book->Read());
   return book;
 }
 
-absl::Status AttemptBook::Read() {
+absl::Status AttemptState::Read() {
   TACET_ASSIGN_OR_RETURN(attempts_, store_.Attempts());
   if (!attempts_.empty()) TACET_RETURN_IF_ERROR(ReadLast());
   TACET_RETURN_IF_ERROR(ReadKept());
@@ -55,7 +55,7 @@ absl::Status AttemptBook::Read() {
   return absl::OkStatus();
 }
 
-absl::Status AttemptBook::ReadLast() {
+absl::Status AttemptState::ReadLast() {
   const AttemptRecord& last = attempts_.back();
   if (last.attempt.epoch > manifest_.epoch()) {
     return base::FailedPrecondition(
@@ -75,7 +75,7 @@ absl::Status AttemptBook::ReadLast() {
                    [](ItemKind kind) { return !IsOfBeginning(kind); });
 }
 
-absl::Status AttemptBook::ReadKept() {
+absl::Status AttemptState::ReadKept() {
   const uint32_t oldest = finished() - std::min(finished(), kept_rounds_);
   for (const AttemptRecord& record : attempts_) {
     if (record.phase != protocol::AttemptPhase::kPublished || record.attempt.round < oldest ||
@@ -96,7 +96,7 @@ absl::Status AttemptBook::ReadKept() {
 
 // A round's beginning has the number of its first attempt: `wanted` tells their items apart.
 template <typename Wanted>
-absl::Status AttemptBook::ReadGifts(const agreement::AttemptNumber& at, Wanted wanted) {
+absl::Status AttemptState::ReadGifts(const agreement::AttemptNumber& at, Wanted wanted) {
   TACET_ASSIGN_OR_RETURN(std::vector<Item> items, store_.Items(at));
   for (Item& item : items) {
     if (wanted(item.kind)) gifts_[item.kind].push_back({item.member, std::move(item.bytes)});
@@ -105,50 +105,50 @@ absl::Status AttemptBook::ReadGifts(const agreement::AttemptNumber& at, Wanted w
 }
 
 template <typename Act>
-absl::Status AttemptBook::Change(Act act) {
+absl::Status AttemptState::Change(Act act) {
   TACET_RETURN_IF_ERROR(CheckFresh());
   absl::Status status = act();
   if (!status.ok() && status.code() != absl::StatusCode::kAlreadyExists) stale_ = true;
   return status;
 }
 
-absl::Status AttemptBook::CheckFresh() const {
+absl::Status AttemptState::CheckFresh() const {
   if (!stale_) return absl::OkStatus();
   return base::Unavailable("the server's store has failed: try again later");
 }
 
-const AttemptRecord* AttemptBook::Open() const {
+const AttemptRecord* AttemptState::Open() const {
   return attempts_.empty() || HasEnded(attempts_.back().phase) ? nullptr : &attempts_.back();
 }
 
-uint32_t AttemptBook::finished() const {
+uint32_t AttemptState::finished() const {
   if (attempts_.empty()) return 0;
   const AttemptRecord& last = attempts_.back();
   return last.attempt.round + (last.phase == protocol::AttemptPhase::kPublished ? 1 : 0);
 }
 
-agreement::AttemptNumber AttemptBook::Beginning() const {
+agreement::AttemptNumber AttemptState::Beginning() const {
   return {.epoch = manifest_.epoch(), .round = finished(), .attempt = 0};
 }
 
-const Gifts& AttemptBook::GiftsOf(ItemKind kind) const {
-  static const Gifts kNone;
+const Submissions& AttemptState::SubmissionsOf(ItemKind kind) const {
+  static const Submissions kNone;
   const auto found = gifts_.find(kind);
   return found == gifts_.end() ? kNone : found->second;
 }
 
-const Gift* AttemptBook::Find(ItemKind kind, uint64_t member) const {
-  const Gifts& gifts = GiftsOf(kind);
-  const auto found = std::ranges::find(gifts, member, &Gift::member);
+const Submission* AttemptState::Find(ItemKind kind, uint64_t member) const {
+  const Submissions& gifts = SubmissionsOf(kind);
+  const auto found = std::ranges::find(gifts, member, &Submission::member);
   return found == gifts.end() ? nullptr : &*found;
 }
 
-bool AttemptBook::IsPublishedLast(const secagg::Attempt& attempt) const {
+bool AttemptState::IsPublishedLast(const secagg::Attempt& attempt) const {
   return Open() == nullptr && !kept_.empty() && kept_.back().attempt == attempt &&
          attempts_.back().attempt == attempt;
 }
 
-absl::Status AttemptBook::Begin(const AttemptRecord& record, std::vector<uint64_t> cohort) {
+absl::Status AttemptState::Begin(const AttemptRecord& record, std::vector<uint64_t> cohort) {
   TACET_RETURN_IF_ERROR(Change([&] { return store_.Begin(record, cohort); }));
   attempts_.push_back(record);
   cohort_ = std::move(cohort);
@@ -156,7 +156,7 @@ absl::Status AttemptBook::Begin(const AttemptRecord& record, std::vector<uint64_
   return absl::OkStatus();
 }
 
-absl::Status AttemptBook::Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes) {
+absl::Status AttemptState::Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes) {
   const agreement::AttemptNumber at =
       IsOfBeginning(kind) ? Beginning() : agreement::NumberOf(Open()->attempt);
   Item item{.kind = kind, .member = member, .bytes = base::Bytes(bytes.begin(), bytes.end())};
@@ -165,7 +165,7 @@ absl::Status AttemptBook::Put(ItemKind kind, uint64_t member, std::span<const ui
   return absl::OkStatus();
 }
 
-absl::Status AttemptBook::PutLateSum(uint64_t member, std::span<const uint8_t> digest) {
+absl::Status AttemptState::PutLateSum(uint64_t member, std::span<const uint8_t> digest) {
   KeptSums& last = kept_.back();
   Item item{.kind = ItemKind::kOpenedSum,
             .member = member,
@@ -176,7 +176,7 @@ absl::Status AttemptBook::PutLateSum(uint64_t member, std::span<const uint8_t> d
   return absl::OkStatus();
 }
 
-absl::Status AttemptBook::SetDeadline(uint64_t deadline) {
+absl::Status AttemptState::SetDeadline(uint64_t deadline) {
   AttemptRecord record = *Open();
   record.deadline = deadline;
   TACET_RETURN_IF_ERROR(Change([&] { return store_.Update(record); }));
@@ -184,20 +184,20 @@ absl::Status AttemptBook::SetDeadline(uint64_t deadline) {
   return absl::OkStatus();
 }
 
-absl::Status AttemptBook::PutClosedRound(const SpoolKey& key, const crypto::Digest& digest,
-                                         std::span<const uint8_t> closed_round) {
+absl::Status AttemptState::PutClosedRound(const BlobKey& key, const crypto::Digest& digest,
+                                          std::span<const uint8_t> closed_round) {
   TACET_ASSIGN_OR_RETURN(const uint64_t arrived, spool_.Arrived(key, digest));
   TACET_RETURN_IF_ERROR(spool_.Append(key, digest, arrived, closed_round.subspan(arrived)));
   return spool_.Complete(key, digest).status();
 }
 
-absl::Status AttemptBook::Close(std::span<const uint8_t> closed_round, uint32_t participants,
-                                uint64_t deadline) {
+absl::Status AttemptState::Close(std::span<const uint8_t> closed_round, uint32_t participants,
+                                 uint64_t deadline) {
   AttemptRecord record = *Open();
   record.phase = protocol::AttemptPhase::kOpening;
   record.participants = participants;
   record.deadline = deadline;
-  const SpoolKey key = SpoolKeyOf({protocol::BulkKind::kClosedRound, record.attempt}, 0);
+  const BlobKey key = BlobKeyOf({protocol::BulkKind::kClosedRound, record.attempt}, 0);
   const crypto::Digest digest = crypto::Sha256(closed_round);
   const Item item{.kind = ItemKind::kClosedRound,
                   .member = key.member,
@@ -210,7 +210,7 @@ absl::Status AttemptBook::Close(std::span<const uint8_t> closed_round, uint32_t 
   return absl::OkStatus();
 }
 
-absl::Status AttemptBook::Finish(protocol::AttemptPhase phase, std::string_view failure) {
+absl::Status AttemptState::Finish(protocol::AttemptPhase phase, std::string_view failure) {
   AttemptRecord record = *Open();
   record.phase = phase;
   record.failure = failure;
@@ -222,7 +222,7 @@ absl::Status AttemptBook::Finish(protocol::AttemptPhase phase, std::string_view 
   attempts_.back() = record;
   cohort_.clear();
   if (published) {
-    kept_.push_back({.attempt = record.attempt, .sums = GiftsOf(ItemKind::kOpenedSum)});
+    kept_.push_back({.attempt = record.attempt, .sums = SubmissionsOf(ItemKind::kOpenedSum)});
     if (kept_.size() > kept_rounds_) kept_.erase(kept_.begin());
     gifts_.clear();  // another round comes next
   } else {
@@ -232,26 +232,26 @@ absl::Status AttemptBook::Finish(protocol::AttemptPhase phase, std::string_view 
   return absl::OkStatus();
 }
 
-absl::Status AttemptBook::Sweep(std::span<const SpoolKey> arriving) {
+absl::Status AttemptState::Sweep(std::span<const BlobKey> arriving) {
   if (finished() > kept_rounds_) {
     TACET_RETURN_IF_ERROR(store_.ForgetBefore(finished() - kept_rounds_));
   }
-  std::vector<SpoolKey> keys(arriving.begin(), arriving.end());
-  const auto keep = [&](const protocol::BulkName& name, const Gifts& gifts) {
-    for (const Gift& gift : gifts) keys.push_back(SpoolKeyOf(name, gift.member));
+  std::vector<BlobKey> keys(arriving.begin(), arriving.end());
+  const auto keep = [&](const protocol::BulkName& name, const Submissions& gifts) {
+    for (const Submission& gift : gifts) keys.push_back(BlobKeyOf(name, gift.member));
   };
   for (const KeptSums& kept : kept_)
     keep({protocol::BulkKind::kOpenedSum, kept.attempt}, kept.sums);
   if (const AttemptRecord* open = Open(); open != nullptr) {
-    keep({protocol::BulkKind::kClosedRound, open->attempt}, GiftsOf(ItemKind::kClosedRound));
-    keep({protocol::BulkKind::kOpenedSum, open->attempt}, GiftsOf(ItemKind::kOpenedSum));
+    keep({protocol::BulkKind::kClosedRound, open->attempt}, SubmissionsOf(ItemKind::kClosedRound));
+    keep({protocol::BulkKind::kOpenedSum, open->attempt}, SubmissionsOf(ItemKind::kOpenedSum));
   }
   const agreement::AttemptNumber beginning = Beginning();
   keep({.kind = protocol::BulkKind::kCheckpoint,
         .attempt = {.manifest_hash = manifest_.manifest().hash(),
                     .epoch = beginning.epoch,
                     .round = beginning.round}},
-       GiftsOf(ItemKind::kCheckpoint));
+       SubmissionsOf(ItemKind::kCheckpoint));
   TACET_RETURN_IF_ERROR(spool_.KeepOnly(keys));
   sweep_is_due_ = false;
   return absl::OkStatus();

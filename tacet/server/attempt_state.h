@@ -23,36 +23,36 @@
 namespace tacet::server {
 
 // What one member gave; of a large object, which lies in the spool, the digest.
-struct Gift {
+struct Submission {
   uint64_t member = 0;
   base::Bytes bytes;
 };
-using Gifts = std::vector<Gift>;  // of one kind, in the order in which they arrived
+using Submissions = std::vector<Submission>;  // of one kind, in the order in which they arrived
 
 // A published attempt whose opened sums can still be fetched.
 struct KeptSums {
   secagg::Attempt attempt;
-  Gifts sums;
+  Submissions sums;
 };
 
 // Where a member's object lies in the spool. A checkpoint is found by its round: which model it is
 // of is for its readers to see.
-SpoolKey SpoolKeyOf(const protocol::BulkName& name, uint64_t member);
+BlobKey BlobKeyOf(const protocol::BulkName& name, uint64_t member);
 
 // Which attempts were begun and how they ended, what was given to the open one and to the round
 // that comes next, the sums of the rounds published last. Whatever it says is in the store: each
 // change is made there first. When that fails nobody knows whether it happened; the book is then
 // stale, refuses every further change as Unavailable, and is to be loaded anew. Not thread-safe.
-class AttemptBook {
+class AttemptState {
  public:
   // Reads the whole store. An attempt that an earlier epoch left open has failed. `manifest`,
   // `store` and `spool` must outlive it. FailedPrecondition when the store is ahead of the
   // manifest's epoch, or has an open attempt of another manifest.
-  static absl::StatusOr<std::unique_ptr<AttemptBook>> Load(
+  static absl::StatusOr<std::unique_ptr<AttemptState>> Load(
       const agreement::SignedManifest& manifest, uint32_t kept_rounds, ServerStore& store,
-      Spool& spool);
-  AttemptBook(const AttemptBook&) = delete;
-  AttemptBook& operator=(const AttemptBook&) = delete;
+      BlobStore& spool);
+  AttemptState(const AttemptState&) = delete;
+  AttemptState& operator=(const AttemptState&) = delete;
 
   // Unavailable when it is stale.
   absl::Status CheckFresh() const;
@@ -64,8 +64,8 @@ class AttemptBook {
   const std::vector<uint64_t>& cohort() const { return cohort_; }
   // Statements and checkpoints of the round that is going on, or comes next; everything else of the
   // open attempt.
-  const Gifts& GiftsOf(ItemKind kind) const;
-  const Gift* Find(ItemKind kind, uint64_t member) const;  // null when it gave none
+  const Submissions& SubmissionsOf(ItemKind kind) const;
+  const Submission* Find(ItemKind kind, uint64_t member) const;  // null when it gave none
   // Where statements and checkpoints are kept.
   agreement::AttemptNumber Beginning() const;
   const std::vector<KeptSums>& kept() const { return kept_; }  // by round
@@ -74,8 +74,8 @@ class AttemptBook {
 
   // An attempt that collects; none is open.
   absl::Status Begin(const AttemptRecord& record, std::vector<uint64_t> cohort);
-  // What a member gives, where GiftsOf finds it; once more is OK and changes nothing. AlreadyExists
-  // when it gave another of this kind.
+  // What a member gives, where SubmissionsOf finds it; once more is OK and changes nothing.
+  // AlreadyExists when it gave another of this kind.
   absl::Status Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes);
   // The sum that an opener returned after a majority had: to the attempt that IsPublishedLast.
   absl::Status PutLateSum(uint64_t member, std::span<const uint8_t> digest);
@@ -90,11 +90,11 @@ class AttemptBook {
   // Removes what nothing refers to any more, but for `arriving`: single uploads as soon as their
   // sum is closed or their attempt ended. It is due after Close, Finish and Load, until it is OK.
   bool sweep_is_due() const { return sweep_is_due_; }
-  absl::Status Sweep(std::span<const SpoolKey> arriving);
+  absl::Status Sweep(std::span<const BlobKey> arriving);
 
  private:
-  AttemptBook(const agreement::SignedManifest& manifest, uint32_t kept_rounds, ServerStore& store,
-              Spool& spool);
+  AttemptState(const agreement::SignedManifest& manifest, uint32_t kept_rounds, ServerStore& store,
+               BlobStore& spool);
 
   absl::Status Read();
   absl::Status ReadLast();
@@ -104,19 +104,19 @@ class AttemptBook {
   // Runs one change of the store.
   template <typename Act>
   absl::Status Change(Act act);
-  absl::Status PutClosedRound(const SpoolKey& key, const crypto::Digest& digest,
+  absl::Status PutClosedRound(const BlobKey& key, const crypto::Digest& digest,
                               std::span<const uint8_t> closed_round);
 
   const agreement::SignedManifest& manifest_;
   uint32_t kept_rounds_;
   ServerStore& store_;
-  Spool& spool_;
+  BlobStore& spool_;
 
   bool stale_ = false;
   bool sweep_is_due_ = false;
   std::vector<AttemptRecord> attempts_;
   std::vector<uint64_t> cohort_;
-  std::map<ItemKind, Gifts> gifts_;
+  std::map<ItemKind, Submissions> gifts_;
   std::vector<KeptSums> kept_;
 };
 

@@ -31,13 +31,13 @@ AttemptRecord Beginning(const secagg::Attempt& attempt) {
   return record;
 }
 
-class AttemptBookTest : public ::testing::Test {
+class AttemptStateTest : public ::testing::Test {
  protected:
-  AttemptBookTest() { Load(); }
+  AttemptStateTest() { Load(); }
 
   // What an object over the same store finds.
-  std::unique_ptr<AttemptBook> Another() {
-    return ValueOf(AttemptBook::Load(members_.manifest(), kKeptRounds, store_, spool_));
+  std::unique_ptr<AttemptState> Another() {
+    return ValueOf(AttemptState::Load(members_.manifest(), kKeptRounds, store_, spool_));
   }
   void Load() { book_ = Another(); }
 
@@ -54,18 +54,18 @@ class AttemptBookTest : public ::testing::Test {
     ASSERT_TRUE(put.ok()) << put;
   }
   // A large object: in the spool first.
-  SpoolKey Spooled(protocol::BulkKind kind, const secagg::Attempt& attempt, uint64_t member) {
-    const SpoolKey key = SpoolKeyOf({kind, attempt}, member);
+  BlobKey Stored(protocol::BulkKind kind, const secagg::Attempt& attempt, uint64_t member) {
+    const BlobKey key = BlobKeyOf({kind, attempt}, member);
     EXPECT_TRUE(spool_.Append(key, kDigest, 0, kObject).ok());
     EXPECT_TRUE(spool_.Complete(key, kDigest).ok());
     return key;
   }
-  SpoolKey GiveObject(ItemKind kind, protocol::BulkKind bulk, uint64_t member) {
-    const SpoolKey key = Spooled(bulk, book_->Open()->attempt, member);
+  BlobKey GiveObject(ItemKind kind, protocol::BulkKind bulk, uint64_t member) {
+    const BlobKey key = Stored(bulk, book_->Open()->attempt, member);
     Give(kind, member, {kDigest.begin(), kDigest.end()});
     return key;
   }
-  bool Holds(const SpoolKey& key) const { return spool_.Read(key, kDigest).ok(); }
+  bool Holds(const BlobKey& key) const { return spool_.Read(key, kDigest).ok(); }
   void Sweep() {
     const absl::Status swept = book_->Sweep({});
     ASSERT_TRUE(swept.ok()) << swept;
@@ -85,22 +85,22 @@ class AttemptBookTest : public ::testing::Test {
 
   SmallFederation members_;
   MemoryServerStore store_;
-  MemorySpool spool_;
-  std::unique_ptr<AttemptBook> book_;
+  MemoryBlobStore spool_;
+  std::unique_ptr<AttemptState> book_;
 };
 
-std::vector<uint64_t> MembersOf(const Gifts& gifts) {
+std::vector<uint64_t> MembersOf(const Submissions& gifts) {
   std::vector<uint64_t> members;
-  for (const Gift& gift : gifts) members.push_back(gift.member);
+  for (const Submission& gift : gifts) members.push_back(gift.member);
   return members;
 }
 
-void ExpectSame(const AttemptBook& book, const AttemptBook& other) {
+void ExpectSame(const AttemptState& book, const AttemptState& other) {
   EXPECT_EQ(book.attempts(), other.attempts());
   EXPECT_EQ(book.cohort(), other.cohort());
   for (int number = 1; number <= 7; ++number) {
     const auto kind = static_cast<ItemKind>(number);
-    EXPECT_EQ(MembersOf(book.GiftsOf(kind)), MembersOf(other.GiftsOf(kind))) << number;
+    EXPECT_EQ(MembersOf(book.SubmissionsOf(kind)), MembersOf(other.SubmissionsOf(kind))) << number;
   }
   ASSERT_EQ(book.kept().size(), other.kept().size());
   for (size_t i = 0; i < book.kept().size(); ++i) {
@@ -109,7 +109,7 @@ void ExpectSame(const AttemptBook& book, const AttemptBook& other) {
   }
 }
 
-TEST_F(AttemptBookTest, SaysWhatTheStoreHoldsAfterEveryChange) {
+TEST_F(AttemptStateTest, SaysWhatTheStoreHoldsAfterEveryChange) {
   const auto check = [&] { ExpectSame(*book_, *Another()); };
   check();
   EXPECT_EQ(book_->Open(), nullptr);
@@ -121,7 +121,7 @@ TEST_F(AttemptBookTest, SaysWhatTheStoreHoldsAfterEveryChange) {
   check();
   ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kFailed, "refused").ok());
   check();
-  EXPECT_THAT(book_->GiftsOf(ItemKind::kAccepted), IsEmpty());
+  EXPECT_THAT(book_->SubmissionsOf(ItemKind::kAccepted), IsEmpty());
   EXPECT_THAT(book_->cohort(), IsEmpty());
   Begin(AttemptOf(0, 1));
   ASSERT_TRUE(book_->Close(kObject, 3, 90).ok());
@@ -146,16 +146,16 @@ TEST_F(AttemptBookTest, SaysWhatTheStoreHoldsAfterEveryChange) {
   EXPECT_EQ(book_->Find(ItemKind::kStatement, 2), nullptr);
 }
 
-TEST_F(AttemptBookTest, AChangeThatFailsMakesItStale) {
-  const std::vector<std::function<absl::Status(AttemptBook&)>> changes = {
-      [&](AttemptBook& book) { return book.Put(ItemKind::kVote, 1, kObject); },
-      [&](AttemptBook& book) { return book.Close(kObject, 3, 90); },
-      [](AttemptBook& book) { return book.Finish(protocol::AttemptPhase::kFailed, "refused"); },
-      [&](AttemptBook& book) { return book.Begin(Beginning(AttemptOf(0, 1)), {}); },
+TEST_F(AttemptStateTest, AChangeThatFailsMakesItStale) {
+  const std::vector<std::function<absl::Status(AttemptState&)>> changes = {
+      [&](AttemptState& book) { return book.Put(ItemKind::kVote, 1, kObject); },
+      [&](AttemptState& book) { return book.Close(kObject, 3, 90); },
+      [](AttemptState& book) { return book.Finish(protocol::AttemptPhase::kFailed, "refused"); },
+      [&](AttemptState& book) { return book.Begin(Beginning(AttemptOf(0, 1)), {}); },
   };
   Begin(AttemptOf(0));
   for (const auto& change : changes) {
-    const std::unique_ptr<AttemptBook> before = Another();
+    const std::unique_ptr<AttemptState> before = Another();
     store_.failure().After(0, InjectedFailure::When::kAfter);
     EXPECT_EQ(change(*book_).code(), absl::StatusCode::kUnavailable);
     store_.failure().Heal();
@@ -168,7 +168,7 @@ TEST_F(AttemptBookTest, AChangeThatFailsMakesItStale) {
   EXPECT_EQ(book_->Open()->attempt, AttemptOf(0, 1));  // they all happened
 }
 
-TEST_F(AttemptBookTest, AClosedRoundThatCannotBeKeptMakesItStale) {
+TEST_F(AttemptStateTest, AClosedRoundThatCannotBeKeptMakesItStale) {
   Begin(AttemptOf(0));
   spool_.failure().After(2);
   EXPECT_EQ(book_->Close(kObject, 3, 90).code(), absl::StatusCode::kUnavailable);
@@ -179,18 +179,18 @@ TEST_F(AttemptBookTest, AClosedRoundThatCannotBeKeptMakesItStale) {
   EXPECT_TRUE(book_->Close(kObject, 3, 90).ok());
 }
 
-TEST_F(AttemptBookTest, AnotherGiftIsRefusedAndChangesNothing) {
+TEST_F(AttemptStateTest, AnotherGiftIsRefusedAndChangesNothing) {
   Begin(AttemptOf(0));
   Give(ItemKind::kVote, 1, {1});
   Give(ItemKind::kVote, 1, {1});
   EXPECT_EQ(book_->Put(ItemKind::kVote, 1, base::Bytes{2}).code(),
             absl::StatusCode::kAlreadyExists);
   EXPECT_TRUE(book_->CheckFresh().ok());
-  EXPECT_THAT(book_->GiftsOf(ItemKind::kVote), SizeIs(1));
+  EXPECT_THAT(book_->SubmissionsOf(ItemKind::kVote), SizeIs(1));
   EXPECT_EQ(book_->Find(ItemKind::kVote, 1)->bytes, base::Bytes{1});
 }
 
-TEST_F(AttemptBookTest, SumsOfTheLastRoundsAreKept) {
+TEST_F(AttemptStateTest, SumsOfTheLastRoundsAreKept) {
   for (uint32_t round = 0; round < 3; ++round) RunRound(round);
   ASSERT_THAT(book_->kept(), SizeIs(kKeptRounds));
   EXPECT_EQ(book_->kept()[0].attempt, AttemptOf(1));
@@ -198,12 +198,12 @@ TEST_F(AttemptBookTest, SumsOfTheLastRoundsAreKept) {
   ExpectSame(*book_, *Another());
 }
 
-TEST_F(AttemptBookTest, ASumMayComeLate) {
+TEST_F(AttemptStateTest, ASumMayComeLate) {
   EXPECT_FALSE(book_->IsPublishedLast(AttemptOf(0)));
   RunRound(0);
   EXPECT_TRUE(book_->IsPublishedLast(AttemptOf(0)));
   EXPECT_FALSE(book_->IsPublishedLast(AttemptOf(1)));
-  const SpoolKey late = Spooled(protocol::BulkKind::kOpenedSum, AttemptOf(0), 4);
+  const BlobKey late = Stored(protocol::BulkKind::kOpenedSum, AttemptOf(0), 4);
   ASSERT_TRUE(book_->PutLateSum(4, kDigest).ok());
   EXPECT_THAT(MembersOf(book_->kept().front().sums), ElementsAre(1, 2, 4));
   ExpectSame(*book_, *Another());
@@ -213,16 +213,16 @@ TEST_F(AttemptBookTest, ASumMayComeLate) {
   EXPECT_FALSE(book_->IsPublishedLast(AttemptOf(0)));
 }
 
-TEST_F(AttemptBookTest, SweepsWhatNothingRefersTo) {
+TEST_F(AttemptStateTest, SweepsWhatNothingRefersTo) {
   Sweep();
   Begin(AttemptOf(0));
   EXPECT_FALSE(book_->sweep_is_due());
-  const SpoolKey upload = GiveObject(ItemKind::kAccepted, protocol::BulkKind::kUpload, 2);
+  const BlobKey upload = GiveObject(ItemKind::kAccepted, protocol::BulkKind::kUpload, 2);
   ASSERT_TRUE(book_->Close(kObject, 3, 90).ok());
   EXPECT_TRUE(book_->sweep_is_due());
-  const SpoolKey closed = SpoolKeyOf({protocol::BulkKind::kClosedRound, AttemptOf(0)}, 0);
-  const SpoolKey sum = GiveObject(ItemKind::kOpenedSum, protocol::BulkKind::kOpenedSum, 1);
-  const SpoolKey arriving = Spooled(protocol::BulkKind::kOpenedSum, AttemptOf(0), 4);
+  const BlobKey closed = BlobKeyOf({protocol::BulkKind::kClosedRound, AttemptOf(0)}, 0);
+  const BlobKey sum = GiveObject(ItemKind::kOpenedSum, protocol::BulkKind::kOpenedSum, 1);
+  const BlobKey arriving = Stored(protocol::BulkKind::kOpenedSum, AttemptOf(0), 4);
   ASSERT_TRUE(book_->Sweep({&arriving, 1}).ok());
   EXPECT_FALSE(book_->sweep_is_due());
   EXPECT_FALSE(Holds(upload));
@@ -231,7 +231,7 @@ TEST_F(AttemptBookTest, SweepsWhatNothingRefersTo) {
   EXPECT_TRUE(Holds(arriving));
 
   ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kPublished, "").ok());
-  const SpoolKey checkpoint = Spooled(protocol::BulkKind::kCheckpoint, AttemptOf(1), 3);
+  const BlobKey checkpoint = Stored(protocol::BulkKind::kCheckpoint, AttemptOf(1), 3);
   Give(ItemKind::kCheckpoint, 3, {kDigest.begin(), kDigest.end()});
   Sweep();
   EXPECT_FALSE(Holds(closed));
@@ -240,7 +240,7 @@ TEST_F(AttemptBookTest, SweepsWhatNothingRefersTo) {
   EXPECT_TRUE(Holds(checkpoint));
 }
 
-TEST_F(AttemptBookTest, ASweepIsDueUntilItSucceeds) {
+TEST_F(AttemptStateTest, ASweepIsDueUntilItSucceeds) {
   RunRound(0);
   spool_.failure().After(0);
   EXPECT_EQ(book_->Sweep({}).code(), absl::StatusCode::kUnavailable);
@@ -253,11 +253,11 @@ TEST_F(AttemptBookTest, ASweepIsDueUntilItSucceeds) {
   EXPECT_TRUE(book_->sweep_is_due());  // an earlier process may have left something
 }
 
-TEST_F(AttemptBookTest, WhatAnEarlierEpochLeftOpenHasFailed) {
+TEST_F(AttemptStateTest, WhatAnEarlierEpochLeftOpenHasFailed) {
   RunRound(0);
   Begin(AttemptOf(1));
   const SmallFederation next(SmallAgreement(), 5, 1);
-  const auto book = ValueOf(AttemptBook::Load(next.manifest(), kKeptRounds, store_, spool_));
+  const auto book = ValueOf(AttemptState::Load(next.manifest(), kKeptRounds, store_, spool_));
   EXPECT_EQ(book->Open(), nullptr);
   EXPECT_EQ(book->attempts().back().failure, "epoch-ended");
   EXPECT_EQ(book->finished(), 1u);
@@ -265,12 +265,12 @@ TEST_F(AttemptBookTest, WhatAnEarlierEpochLeftOpenHasFailed) {
   EXPECT_EQ(book->Beginning(), (agreement::AttemptNumber{.epoch = 1, .round = 1, .attempt = 0}));
 }
 
-TEST_F(AttemptBookTest, AnotherManifestsStoreIsRefused) {
+TEST_F(AttemptStateTest, AnotherManifestsStoreIsRefused) {
   secagg::Attempt attempt = AttemptOf(0);
   const auto expect_refused = [&](std::string_view words) {
     MemoryServerStore store;
     ASSERT_TRUE(store.Begin(Beginning(attempt), {}).ok());
-    const auto book = AttemptBook::Load(members_.manifest(), kKeptRounds, store, spool_);
+    const auto book = AttemptState::Load(members_.manifest(), kKeptRounds, store, spool_);
     EXPECT_EQ(book.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(base::Message(book.status()), HasSubstr(std::string(words)));
   };

@@ -13,15 +13,15 @@ namespace {
 
 struct MemoryBackend {
   ServerStore& store() { return memory_store; }
-  Spool& spool() { return memory_spool; }
+  BlobStore& spool() { return memory_spool; }
   void Reopen() {}
 
   MemoryServerStore memory_store;
-  MemorySpool memory_spool;
+  MemoryBlobStore memory_spool;
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Memory, ServerStoreContract, MemoryBackend);
-INSTANTIATE_TYPED_TEST_SUITE_P(Memory, SpoolContract, MemoryBackend);
+INSTANTIATE_TYPED_TEST_SUITE_P(Memory, BlobStoreContract, MemoryBackend);
 
 TEST(MemoryServerStoreTest, FailsBeforeOrAfterTheCallHasHappened) {
   MemoryServerStore store;

@@ -81,10 +81,10 @@ absl::StatusOr<base::Bytes> RequestHandler::Dispatch(const protocol::MemberReque
     Answer operator()(const protocol::PutRefusalRequest& body) const {
       return Nothing(server.TakeRefusal(member, body.attempt));
     }
-    Answer operator()(const protocol::PutStatementRequest& body) const {
-      return Nothing(server.TakeStatement(member, body.statement));
+    Answer operator()(const protocol::PutAttestationRequest& body) const {
+      return Nothing(server.TakeAttestation(member, body.statement));
     }
-    Answer operator()(const protocol::FetchStatementsRequest& body) const {
+    Answer operator()(const protocol::FetchAttestationsRequest& body) const {
       return Blobs(server.Statements(body.round));
     }
   };

@@ -49,7 +49,7 @@ class RequestHandler {
   absl::StatusOr<std::variant<base::Bytes, Waiting>> Handle(
       std::span<const uint8_t> request, std::optional<std::string_view> certificate_name);
 
-  // For what waits, on RoundServer::OnNews: is there news for it; its answer, news or not.
+  // For what waits, on RoundServer::OnNotification: is there news for it; its answer, news or not.
   bool IsNews(const Waiting& waiting) const;
   absl::StatusOr<base::Bytes> Answer(const Waiting& waiting);
 

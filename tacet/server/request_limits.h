@@ -15,7 +15,7 @@ struct RequestLimitsSpec {
   double requests_a_second = 50;     // of one member, on average; > 0
   double burst = 200;                // requests at once; >= 1
   double bytes_a_second = 64 << 20;  // of one member, sent and fetched, on average; > 0
-  double burst_bytes = 64 << 20;     // >= kMostRequestBytes
+  double burst_bytes = 64 << 20;     // >= kMaxRequestBytes
 };
 
 // Token buckets, one pair a member: 32 bytes each. Thread-safe.

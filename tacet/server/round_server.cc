@@ -21,7 +21,7 @@ constexpr std::string_view kNotOpened = "not-opened";
 
 // Sums that one attempt is given at most: more than there are openers, since the server cannot tell
 // theirs from what another member sends.
-constexpr size_t kMostOpenedSums = 16;
+constexpr size_t kMaxOpenedSums = 16;
 
 ItemKind ItemKindOf(protocol::BulkKind kind) {
   switch (kind) {
@@ -46,7 +46,7 @@ absl::Status CheckLength(const protocol::PutPartRequest& request, uint64_t agree
 }  // namespace
 
 RoundServer::RoundServer(const agreement::SignedManifest& manifest,
-                         const RoundServerOptions& options, ServerStore& store, Spool& spool,
+                         const RoundServerOptions& options, ServerStore& store, BlobStore& spool,
                          base::UnixClock clock, crypto::Entropy& cohorts)
     : manifest_(manifest),
       options_(options),
@@ -60,7 +60,7 @@ RoundServer::RoundServer(const agreement::SignedManifest& manifest,
 
 absl::StatusOr<std::unique_ptr<RoundServer>> RoundServer::Create(
     const agreement::SignedManifest& manifest, const RoundServerOptions& options,
-    ServerStore& store, Spool& spool, base::UnixClock clock, crypto::Entropy& cohorts) {
+    ServerStore& store, BlobStore& spool, base::UnixClock clock, crypto::Entropy& cohorts) {
   if (options.collecting_seconds == 0 || options.opening_seconds == 0 || options.kept_rounds == 0) {
     return base::InvalidArgument(
         "a server collects for {} s, opens for {} s and keeps {} rounds: each must be at least 1",
@@ -88,7 +88,7 @@ auto RoundServer::Locked(Act act) {
   return result;
 }
 
-void RoundServer::OnNews(std::function<void()> news) { news_ = std::move(news); }
+void RoundServer::OnNotification(std::function<void()> news) { news_ = std::move(news); }
 
 void RoundServer::CountRevision(bool phase) {
   ++revision_;
@@ -103,8 +103,8 @@ uint32_t RoundServer::openers() const {
 
 absl::Status RoundServer::Restore() {
   aggregator_.reset();
-  TACET_ASSIGN_OR_RETURN(std::unique_ptr<AttemptBook> book,
-                         AttemptBook::Load(manifest_, options_.kept_rounds, store_, spool_));
+  TACET_ASSIGN_OR_RETURN(std::unique_ptr<AttemptState> book,
+                         AttemptState::Load(manifest_, options_.kept_rounds, store_, spool_));
   if (book->Open() != nullptr && book->Open()->phase == protocol::AttemptPhase::kCollecting) {
     TACET_ASSIGN_OR_RETURN(aggregator_, SumOf(*book));
   }
@@ -115,14 +115,14 @@ absl::Status RoundServer::Restore() {
 
 // Adds what has been accepted.
 absl::StatusOr<std::unique_ptr<secagg::Aggregator>> RoundServer::SumOf(
-    const AttemptBook& book) const {
+    const AttemptState& book) const {
   const secagg::Attempt& attempt = book.Open()->attempt;
   const secagg::Terms& terms = manifest_.manifest().terms();
   auto sum =
       std::make_unique<secagg::Aggregator>(terms.aggregation(), attempt, terms.min_participants());
-  for (const Gift& accepted : book.GiftsOf(ItemKind::kAccepted)) {
+  for (const Submission& accepted : book.SubmissionsOf(ItemKind::kAccepted)) {
     TACET_ASSIGN_OR_RETURN(const crypto::Digest digest, DigestFrom(accepted.bytes));
-    const SpoolKey key = SpoolKeyOf({protocol::BulkKind::kUpload, attempt}, accepted.member);
+    const BlobKey key = BlobKeyOf({protocol::BulkKind::kUpload, attempt}, accepted.member);
     TACET_ASSIGN_OR_RETURN(const base::Bytes upload, spool_.Read(key, digest));
     TACET_RETURN_IF_ERROR(sum->Submit(accepted.member, upload));
   }
@@ -145,7 +145,7 @@ absl::Status RoundServer::TickLocked() {
       return late ? Finish(protocol::AttemptPhase::kFailed, kNotOpened) : absl::OkStatus();
     }
     const size_t expected = book_->cohort().empty() ? spec().clients : book_->cohort().size();
-    const bool complete = book_->GiftsOf(ItemKind::kAccepted).size() == expected;
+    const bool complete = book_->SubmissionsOf(ItemKind::kAccepted).size() == expected;
     return complete || late ? CloseCollecting() : absl::OkStatus();
   }
   if (draining_ || !stopped_.empty()) return absl::OkStatus();
@@ -201,9 +201,9 @@ std::optional<secagg::Attempt> RoundServer::NextAttempt() const {
 // The model that most members state, if they are enough.
 std::optional<crypto::Digest> RoundServer::StatedModel() const {
   std::map<crypto::Digest, size_t> supporters;
-  for (const Gift& gift : book_->GiftsOf(ItemKind::kStatement)) {
-    const absl::StatusOr<protocol::ModelStatement> statement =
-        protocol::ReadModelStatement(gift.bytes, manifest_);
+  for (const Submission& gift : book_->SubmissionsOf(ItemKind::kStatement)) {
+    const absl::StatusOr<protocol::Attestation> statement =
+        protocol::ReadAttestation(gift.bytes, manifest_);
     if (statement.ok()) ++supporters[statement->model_digest];
   }
   const auto most =
@@ -231,7 +231,7 @@ absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
 }
 
 absl::Status RoundServer::CloseCollecting() {
-  const size_t accepted = book_->GiftsOf(ItemKind::kAccepted).size();
+  const size_t accepted = book_->SubmissionsOf(ItemKind::kAccepted).size();
   if (accepted < manifest_.manifest().terms().min_participants()) {
     return Finish(protocol::AttemptPhase::kFailed, kTooFewUploads);
   }
@@ -253,7 +253,7 @@ absl::Status RoundServer::Finish(protocol::AttemptPhase phase, std::string_view 
 
 absl::Status RoundServer::Sweep() {
   // Nobody but its own giver decides about an object that is on its way; uploads are too late now.
-  std::vector<SpoolKey> arriving;
+  std::vector<BlobKey> arriving;
   for (const auto& [member, key] : giving_) {
     if (key.name.kind != protocol::BulkKind::kUpload) arriving.push_back(key);
   }
@@ -357,7 +357,7 @@ absl::Status RoundServer::CheckCheckpoint(const protocol::PutPartRequest& reques
         "checkpoint for round {} of epoch {}: round {} of epoch {} comes next",
         request.name.attempt.round, request.name.attempt.epoch, beginning.round, beginning.epoch);
   }
-  return CheckLength(request, protocol::SealedCheckpointBytes(spec().dimension));
+  return CheckLength(request, protocol::EncryptedCheckpointBytes(spec().dimension));
 }
 
 absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
@@ -365,7 +365,7 @@ absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
   TACET_RETURN_IF_ERROR(book_->CheckFresh());
   const protocol::BulkName& name = request.name;
   // Who did not hear that its upload was accepted may ask also after the attempt was closed.
-  const Gift* const upload = book_->Find(ItemKind::kAccepted, member);
+  const Submission* const upload = book_->Find(ItemKind::kAccepted, member);
   const AttemptRecord* const open = book_->Open();
   if (name.kind == protocol::BulkKind::kUpload && upload != nullptr && open != nullptr &&
       open->attempt == name.attempt && std::ranges::equal(upload->bytes, request.digest)) {
@@ -379,7 +379,7 @@ absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
       break;
     case protocol::BulkKind::kOpenedSum:
       TACET_RETURN_IF_ERROR(CheckOpenedSum(request));
-      most = kMostOpenedSums;
+      most = kMaxOpenedSums;
       break;
     case protocol::BulkKind::kCheckpoint:
       TACET_RETURN_IF_ERROR(CheckCheckpoint(request));
@@ -390,8 +390,10 @@ absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
   }
   const bool late =
       name.kind == protocol::BulkKind::kOpenedSum && book_->IsPublishedLast(name.attempt);
-  const Gifts& gifts = late ? book_->kept().back().sums : book_->GiftsOf(ItemKindOf(name.kind));
-  if (const auto given = std::ranges::find(gifts, member, &Gift::member); given != gifts.end()) {
+  const Submissions& gifts =
+      late ? book_->kept().back().sums : book_->SubmissionsOf(ItemKindOf(name.kind));
+  if (const auto given = std::ranges::find(gifts, member, &Submission::member);
+      given != gifts.end()) {
     if (std::ranges::equal(given->bytes, request.digest)) return request.total;
     return base::AlreadyExists("round {} attempt {}: another {} of this member was accepted",
                                name.attempt.round, name.attempt.attempt,
@@ -409,7 +411,7 @@ absl::StatusOr<uint64_t> RoundServer::TakePart(uint64_t member,
     const std::lock_guard lock(mutex_);
     TACET_ASSIGN_OR_RETURN(const std::optional<uint64_t> arrived, CheckOffer(member, request));
     if (arrived.has_value()) return *arrived;
-    if (!giving_.try_emplace(member, SpoolKeyOf(request.name, member)).second) {
+    if (!giving_.try_emplace(member, BlobKeyOf(request.name, member)).second) {
       return base::ResourceExhausted("another part of this member is being taken");
     }
   }
@@ -422,7 +424,7 @@ absl::StatusOr<uint64_t> RoundServer::TakePart(uint64_t member,
 // Without the lock as long as bytes are written: the disk is slower than everything else.
 absl::StatusOr<uint64_t> RoundServer::TakeNewPart(uint64_t member,
                                                   const protocol::PutPartRequest& request) {
-  const SpoolKey key = SpoolKeyOf(request.name, member);
+  const BlobKey key = BlobKeyOf(request.name, member);
   TACET_ASSIGN_OR_RETURN(uint64_t arrived, spool_.Arrived(key, request.digest));
   const bool known = request.offset <= arrived && request.part.size() <= arrived - request.offset;
   if (!known) {
@@ -446,7 +448,7 @@ absl::Status RoundServer::Accept(uint64_t member, const protocol::PutPartRequest
   TACET_ASSIGN_OR_RETURN(const std::optional<uint64_t> given, CheckOffer(member, request));
   if (given.has_value()) return absl::OkStatus();
   // Something may have been swept away with an attempt that ended meanwhile.
-  if (!spool_.ReadPart(SpoolKeyOf(request.name, member), 0, 0).ok()) {
+  if (!spool_.ReadPart(BlobKeyOf(request.name, member), 0, 0).ok()) {
     return base::Unavailable("{}: it is not kept any more, to be sent again",
                              protocol::BulkKindName(request.name.kind));
   }
@@ -471,18 +473,18 @@ absl::Status RoundServer::AcceptOpenedSum(uint64_t member,
 }
 
 bool RoundServer::HasMajority(ItemKind kind) const {
-  return book_->GiftsOf(kind).size() >= secagg::Majority(openers());
+  return book_->SubmissionsOf(kind).size() >= secagg::Majority(openers());
 }
 
-absl::StatusOr<SpoolKey> RoundServer::FindObject(const protocol::FetchPartRequest& request) const {
+absl::StatusOr<BlobKey> RoundServer::FindObject(const protocol::FetchPartRequest& request) const {
   const protocol::BulkName& name = request.name;
-  const Gifts* gifts = nullptr;
+  const Submissions* gifts = nullptr;
   switch (name.kind) {
     case protocol::BulkKind::kUpload:
       return base::PermissionDenied("single uploads are given to nobody");
     case protocol::BulkKind::kClosedRound:
       TACET_RETURN_IF_ERROR(CheckOpen(name.attempt, protocol::AttemptPhase::kOpening));
-      return SpoolKey{.name = name};
+      return BlobKey{.name = name};
     case protocol::BulkKind::kOpenedSum: {
       const auto kept = std::ranges::find(book_->kept(), name.attempt, &KeptSums::attempt);
       if (kept == book_->kept().end()) {
@@ -498,7 +500,7 @@ absl::StatusOr<SpoolKey> RoundServer::FindObject(const protocol::FetchPartReques
         return base::NotFound("round {}: its checkpoint is not kept, round {} comes next",
                               name.attempt.round, book_->finished());
       }
-      gifts = &book_->GiftsOf(ItemKind::kCheckpoint);
+      gifts = &book_->SubmissionsOf(ItemKind::kCheckpoint);
       break;
     }
   }
@@ -506,17 +508,17 @@ absl::StatusOr<SpoolKey> RoundServer::FindObject(const protocol::FetchPartReques
     return base::OutOfRange("round {}: there are {} of kind {}", name.attempt.round, gifts->size(),
                             protocol::BulkKindName(name.kind));
   }
-  return SpoolKeyOf(name, (*gifts)[request.index].member);
+  return BlobKeyOf(name, (*gifts)[request.index].member);
 }
 
 absl::StatusOr<protocol::FetchedPart> RoundServer::PartOf(
     const protocol::FetchPartRequest& request) const {
-  SpoolKey key;
+  BlobKey key;
   {
     const std::lock_guard lock(mutex_);
     TACET_ASSIGN_OR_RETURN(key, FindObject(request));
   }
-  return spool_.ReadPart(key, request.offset, protocol::kMostPartBytes);
+  return spool_.ReadPart(key, request.offset, protocol::kMaxPartBytes);
 }
 
 absl::Status RoundServer::TakeVote(uint64_t member, const secagg::Attempt& attempt,
@@ -538,7 +540,7 @@ absl::StatusOr<std::vector<base::Bytes>> RoundServer::Votes(const secagg::Attemp
 
 std::vector<base::Bytes> RoundServer::BytesOf(ItemKind kind) const {
   std::vector<base::Bytes> all;
-  for (const Gift& gift : book_->GiftsOf(kind)) all.push_back(gift.bytes);
+  for (const Submission& gift : book_->SubmissionsOf(kind)) all.push_back(gift.bytes);
   return all;
 }
 
@@ -551,9 +553,9 @@ absl::Status RoundServer::TakeRefusal(uint64_t member, const secagg::Attempt& at
   });
 }
 
-absl::Status RoundServer::TakeStatement(uint64_t member, std::span<const uint8_t> bytes) {
-  TACET_ASSIGN_OR_RETURN(const protocol::ModelStatement statement,
-                         protocol::ReadModelStatement(bytes, manifest_));
+absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8_t> bytes) {
+  TACET_ASSIGN_OR_RETURN(const protocol::Attestation statement,
+                         protocol::ReadAttestation(bytes, manifest_));
   if (statement.member != member) {
     return base::PermissionDenied("a statement of member {}, sent by member {}", statement.member,
                                   member);
@@ -578,13 +580,14 @@ absl::StatusOr<std::vector<base::Bytes>> RoundServer::Statements(uint32_t round)
 ServerStatus RoundServer::Status() const {
   const std::lock_guard lock(mutex_);
   const std::vector<AttemptRecord>& begun = book_->attempts();
-  ServerStatus status{.last = std::nullopt,
-                      .invited = static_cast<uint32_t>(book_->cohort().size()),
-                      .accepted = static_cast<uint32_t>(book_->GiftsOf(ItemKind::kAccepted).size()),
-                      .finished = book_->finished(),
-                      .attempts = begun.size(),
-                      .draining = draining_,
-                      .stopped = stopped_};
+  ServerStatus status{
+      .last = std::nullopt,
+      .invited = static_cast<uint32_t>(book_->cohort().size()),
+      .accepted = static_cast<uint32_t>(book_->SubmissionsOf(ItemKind::kAccepted).size()),
+      .finished = book_->finished(),
+      .attempts = begun.size(),
+      .draining = draining_,
+      .stopped = stopped_};
   status.failed = static_cast<uint64_t>(
       std::ranges::count(begun, protocol::AttemptPhase::kFailed, &AttemptRecord::phase));
   if (!begun.empty()) status.last = begun.back();

@@ -65,7 +65,7 @@ class RoundServer {
   // manifest's epoch; DataLoss when what it holds contradicts itself.
   static absl::StatusOr<std::unique_ptr<RoundServer>> Create(
       const agreement::SignedManifest& manifest, const RoundServerOptions& options,
-      ServerStore& store, Spool& spool, base::UnixClock clock, crypto::Entropy& cohorts);
+      ServerStore& store, BlobStore& spool, base::UnixClock clock, crypto::Entropy& cohorts);
   RoundServer(const RoundServer&) = delete;
   RoundServer& operator=(const RoundServer&) = delete;
 
@@ -78,7 +78,7 @@ class RoundServer {
   bool Idle() const;
 
   // Called after every change of a revision, on the thread that made it and outside of any lock.
-  void OnNews(std::function<void()> news);
+  void OnNotification(std::function<void()> news);
 
   // Unavailable, as everything below, while the store does not work.
   absl::StatusOr<protocol::Announcement> AnnouncementFor(uint64_t member, uint64_t listed_from,
@@ -100,7 +100,7 @@ class RoundServer {
   absl::StatusOr<std::vector<base::Bytes>> Votes(const secagg::Attempt& attempt) const;
   absl::Status TakeRefusal(uint64_t member, const secagg::Attempt& attempt);
   // Of the round that is going on or comes next.
-  absl::Status TakeStatement(uint64_t member, std::span<const uint8_t> statement);
+  absl::Status TakeAttestation(uint64_t member, std::span<const uint8_t> statement);
   absl::StatusOr<std::vector<base::Bytes>> Statements(uint32_t round) const;
 
   ServerStatus Status() const;
@@ -108,7 +108,8 @@ class RoundServer {
 
  private:
   RoundServer(const agreement::SignedManifest& manifest, const RoundServerOptions& options,
-              ServerStore& store, Spool& spool, base::UnixClock clock, crypto::Entropy& cohorts);
+              ServerStore& store, BlobStore& spool, base::UnixClock clock,
+              crypto::Entropy& cohorts);
 
   // Takes the lock itself, for the last step only.
   absl::StatusOr<uint64_t> TakeNewPart(uint64_t member, const protocol::PutPartRequest& request);
@@ -119,7 +120,7 @@ class RoundServer {
   // From here on under the lock.
   absl::Status Restore();
   // The sum of the open attempt, of what `book` says was accepted.
-  absl::StatusOr<std::unique_ptr<secagg::Aggregator>> SumOf(const AttemptBook& book) const;
+  absl::StatusOr<std::unique_ptr<secagg::Aggregator>> SumOf(const AttemptState& book) const;
   void CountRevision(bool phase);
   const agreement::ManifestSpec& spec() const { return manifest_.manifest().spec(); }
   uint32_t openers() const;
@@ -137,7 +138,7 @@ class RoundServer {
                       std::span<const uint8_t> whole);
   absl::Status AcceptOpenedSum(uint64_t member, const protocol::PutPartRequest& request);
   std::vector<base::Bytes> BytesOf(ItemKind kind) const;
-  absl::StatusOr<SpoolKey> FindObject(const protocol::FetchPartRequest& request) const;
+  absl::StatusOr<BlobKey> FindObject(const protocol::FetchPartRequest& request) const;
 
   absl::Status TickLocked();
   // No deadline is further away than its phase may last: it may have been set by a wrong clock.
@@ -154,7 +155,7 @@ class RoundServer {
   const agreement::SignedManifest& manifest_;
   RoundServerOptions options_;
   ServerStore& store_;
-  Spool& spool_;
+  BlobStore& spool_;
   base::UnixClock clock_;
   crypto::Entropy& cohorts_;
   std::function<void()> news_;
@@ -164,9 +165,9 @@ class RoundServer {
   uint64_t phase_revision_ = 0;  // its last value that changed a phase
   bool draining_ = false;
   std::string stopped_;
-  std::unique_ptr<AttemptBook> book_;               // never null once created
+  std::unique_ptr<AttemptState> book_;              // never null once created
   std::unique_ptr<secagg::Aggregator> aggregator_;  // while it collects, of what the book accepted
-  std::map<uint64_t, SpoolKey> giving_;             // by member, what a part is being taken of
+  std::map<uint64_t, BlobKey> giving_;              // by member, what a part is being taken of
 };
 
 }  // namespace tacet::server

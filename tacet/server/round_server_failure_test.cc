@@ -80,14 +80,14 @@ class FailingStoreTest : public testing::RoundServerFixture {
       });
     }
     for (const uint64_t member : {0, 1}) {
-      Insist([&] { return server_->TakeStatement(member, members_.Statement(member, 1, {})); });
+      Insist([&] { return server_->TakeAttestation(member, members_.Statement(member, 1, {})); });
     }
     Insist(tick);
     Insist(tick);
   }
 
   std::optional<MemoryServerStore> store_;
-  std::optional<MemorySpool> spool_;
+  std::optional<MemoryBlobStore> spool_;
   InjectedFailure* failure_ = nullptr;
   bool failed_ = false;
 };

@@ -241,7 +241,7 @@ TEST_F(RoundServerTest, AnUploadGoesOnWhereItStopped) {
   EXPECT_EQ(*put(0, 0), 50u);  // an empty part asks
   EXPECT_EQ(put(49, 50).status().code(), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(put(51, 50).status().code(), absl::StatusCode::kOutOfRange);
-  EXPECT_EQ(*put(50, protocol::kMostPartBytes), upload.size());
+  EXPECT_EQ(*put(50, protocol::kMaxPartBytes), upload.size());
   EXPECT_EQ(server_->Status().accepted, 1u);
 }
 
@@ -344,7 +344,7 @@ TEST_F(RoundServerTest, SingleUploadsAreGoneWhenTheSumIsMade) {
   const uint64_t member = Invited()[0];
   const base::Bytes upload = members_.Upload(Current());
   ASSERT_TRUE(Give(member, protocol::BulkKind::kUpload, upload).ok());
-  const SpoolKey key{.name = {protocol::BulkKind::kUpload, Current()}, .member = member};
+  const BlobKey key{.name = {protocol::BulkKind::kUpload, Current()}, .member = member};
   EXPECT_TRUE(spool_.Read(key, crypto::Sha256(upload)).ok());
   EXPECT_EQ(server_->PartOf({.name = key.name}).status().code(),
             absl::StatusCode::kPermissionDenied);
@@ -360,7 +360,7 @@ TEST_F(RoundServerTest, CheckpointsOfTheRoundThatComesNext) {
   RunRound(0);
   secagg::Attempt name{.manifest_hash = members_.manifest().manifest().hash(), .round = 1};
   name.model_digest.fill(10);
-  const base::Bytes checkpoint(protocol::SealedCheckpointBytes(kSmallDimension), 9);
+  const base::Bytes checkpoint(protocol::EncryptedCheckpointBytes(kSmallDimension), 9);
   const auto put = [&](uint64_t member, const secagg::Attempt& attempt) {
     return server_->TakePart(member, Part(protocol::BulkKind::kCheckpoint, attempt, checkpoint))
         .status();
@@ -398,7 +398,7 @@ TEST_F(RoundServerTest, DrainingBeginsNothing) {
 
 TEST_F(RoundServerTest, NewsAreToldOnce) {
   int news = 0;
-  server_->OnNews([&] { ++news; });
+  server_->OnNotification([&] { ++news; });
   const protocol::AwaitRequest nothing{.known_revision = For(0).revision};
   EXPECT_FALSE(server_->IsNews(nothing));
   Tick();
@@ -444,7 +444,7 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   ASSERT_TRUE(server->Tick().ok());  // nobody has said yet what the model is
   EXPECT_EQ(ValueOf(server->AnnouncementFor(0, 0, false)).current, std::nullopt);
   for (const uint64_t member : {3, 4}) {
-    ASSERT_TRUE(server->TakeStatement(member, next.Statement(member, 1, {})).ok());
+    ASSERT_TRUE(server->TakeAttestation(member, next.Statement(member, 1, {})).ok());
   }
   ASSERT_TRUE(server->Tick().ok());
   const protocol::Announcement after = ValueOf(server->AnnouncementFor(0, 0, false));
@@ -461,7 +461,7 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
 TEST_F(RoundServerTest, StatementsAreTheSendersOwn) {
   RunRound(0);
   const auto code = [&](uint64_t member, const base::Bytes& statement) {
-    return server_->TakeStatement(member, statement).code();
+    return server_->TakeAttestation(member, statement).code();
   };
   EXPECT_EQ(code(3, members_.Statement(2, 1, {})), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(code(3, members_.Statement(3, 2, {})), absl::StatusCode::kFailedPrecondition);

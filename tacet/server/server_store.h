@@ -87,37 +87,37 @@ class ServerStore {
 };
 
 // Which object: one a member, kind and attempt. The server's own (a closed round) have member 0.
-struct SpoolKey {
+struct BlobKey {
   protocol::BulkName name;
   uint64_t member = 0;
 
-  friend bool operator==(const SpoolKey&, const SpoolKey&) = default;
+  friend bool operator==(const BlobKey&, const BlobKey&) = default;
 };
 
 // Large objects, on their way in and for as long as they are needed. Calls that change one object
 // are made one at a time; otherwise thread-safe. Unavailable as above.
-class Spool {
+class BlobStore {
  public:
-  virtual ~Spool() = default;
+  virtual ~BlobStore() = default;
 
   // Bytes of the object with this digest that have arrived; 0 for a new one. Another digest than
   // before begins anew. After a crash they may be fewer than were acknowledged; Complete checks.
-  virtual absl::StatusOr<uint64_t> Arrived(const SpoolKey& key, const crypto::Digest& digest) = 0;
+  virtual absl::StatusOr<uint64_t> Arrived(const BlobKey& key, const crypto::Digest& digest) = 0;
   // OutOfRange when `offset` is not what Arrived returns. Need not be durable.
-  virtual absl::Status Append(const SpoolKey& key, const crypto::Digest& digest, uint64_t offset,
+  virtual absl::Status Append(const BlobKey& key, const crypto::Digest& digest, uint64_t offset,
                               std::span<const uint8_t> part) = 0;
   // Makes it durable and returns it whole, also once more. DataLoss unless it has this digest; it
   // is then forgotten. One that was complete stays until another is complete in its place.
-  virtual absl::StatusOr<base::Bytes> Complete(const SpoolKey& key,
+  virtual absl::StatusOr<base::Bytes> Complete(const BlobKey& key,
                                                const crypto::Digest& digest) = 0;
   // Of one that was completed: all of it, NotFound or DataLoss when it does not have this digest
   // any more; or at most `most` bytes from `offset` on with its whole length, unchecked.
-  virtual absl::StatusOr<base::Bytes> Read(const SpoolKey& key,
+  virtual absl::StatusOr<base::Bytes> Read(const BlobKey& key,
                                            const crypto::Digest& digest) const = 0;
-  virtual absl::StatusOr<protocol::FetchedPart> ReadPart(const SpoolKey& key, uint64_t offset,
+  virtual absl::StatusOr<protocol::FetchedPart> ReadPart(const BlobKey& key, uint64_t offset,
                                                          size_t most) const = 0;
   // Everything but `kept`: it is gone when this returns OK.
-  virtual absl::Status KeepOnly(std::span<const SpoolKey> kept) = 0;
+  virtual absl::Status KeepOnly(std::span<const BlobKey> kept) = 0;
 };
 
 }  // namespace tacet::server

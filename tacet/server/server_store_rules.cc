@@ -118,7 +118,7 @@ absl::Status CheckSameItem(const Item& item, std::span<const uint8_t> kept) {
                              static_cast<int>(item.kind));
 }
 
-base::Bytes SpoolKeyBytes(const SpoolKey& key) {
+base::Bytes BlobKeyBytes(const BlobKey& key) {
   base::ByteWriter writer;
   writer.U8(static_cast<uint8_t>(key.name.kind));
   secagg::WriteAttempt(key.name.attempt, writer);

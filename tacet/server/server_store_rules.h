@@ -45,7 +45,7 @@ absl::Status CheckOwner(const crypto::Digest& owner, const crypto::Digest& agree
 absl::Status CheckSameItem(const Item& item, std::span<const uint8_t> kept);
 
 // kind u8, attempt, member u64: what a name of the object in a spool may be made from.
-base::Bytes SpoolKeyBytes(const SpoolKey& key);
+base::Bytes BlobKeyBytes(const BlobKey& key);
 
 }  // namespace tacet::server
 

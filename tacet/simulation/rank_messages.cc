@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kEpochKeyBytes = 32;
 constexpr size_t kSeatBytes = 4 + 8 + 1;
 constexpr size_t kTaskBytes = 4 + 2 + kEpochKeyBytes + 8 + 4;  // without seats
-constexpr size_t kMostNoteBytes = 1000;
+constexpr size_t kMaxNoteBytes = 1000;
 
 enum class JobKind : uint8_t { kAttempt = 1, kEnd = 2 };
 
@@ -145,8 +145,8 @@ size_t MaxRankTaskBytes(uint64_t clients) {
 }
 
 void RankReport::Note(std::string_view text) {
-  if (notes.size() < kMostNotes) {
-    notes.emplace_back(text.substr(0, kMostNoteBytes));
+  if (notes.size() < kMaxNotes) {
+    notes.emplace_back(text.substr(0, kMaxNoteBytes));
   } else {
     ++more_notes;
   }
@@ -184,12 +184,12 @@ absl::StatusOr<RankReport> ReadRankReport(std::span<const uint8_t> bytes) {
   TACET_RETURN_IF_ERROR(ReadSeconds(reader, "add seconds", report.add_seconds));
   TACET_ASSIGN_OR_RETURN(report.more_notes, reader.ReadU64("more notes"));
   TACET_ASSIGN_OR_RETURN(const uint32_t notes, reader.ReadU32("notes"));
-  if (notes > RankReport::kMostNotes) {
+  if (notes > RankReport::kMaxNotes) {
     return base::DataLoss("rank report: field `notes` is {}, at most {} are sent", notes,
-                          RankReport::kMostNotes);
+                          RankReport::kMaxNotes);
   }
   for (uint32_t i = 0; i < notes; ++i) {
-    TACET_ASSIGN_OR_RETURN(std::string note, reader.ReadString(kMostNoteBytes, "note"));
+    TACET_ASSIGN_OR_RETURN(std::string note, reader.ReadString(kMaxNoteBytes, "note"));
     report.notes.push_back(std::move(note));
   }
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());

@@ -64,7 +64,7 @@ struct RankReport {
   std::vector<std::string> notes = {};                          // for the observer
   uint64_t more_notes = 0;                                      // that were not kept
 
-  static constexpr size_t kMostNotes = 100;
+  static constexpr size_t kMaxNotes = 100;
 
   void Note(std::string_view text);  // its first 1000 bytes
   void Add(const RankReport& other);

@@ -112,7 +112,7 @@ TEST_F(RankMessagesTest, ReportsAreReadAsWrittenAndAddUp) {
   for (int i = 0; i < 60; ++i) report.Add(*read);
   EXPECT_EQ(report.threads, 122u);
   EXPECT_EQ(report.train_seconds, 61 * 1.5);
-  EXPECT_EQ(report.notes.size(), RankReport::kMostNotes);
+  EXPECT_EQ(report.notes.size(), RankReport::kMaxNotes);
   EXPECT_EQ(report.more_notes, 22u);
   const base::Bytes largest = WriteRankReport(report);
   EXPECT_LE(largest.size(), kMaxRankReportBytes);

@@ -140,9 +140,9 @@ struct Simulation::State {
   std::vector<float> model;
   agreement::ServerOptimizer optimizer;
   CohortTrainer trainer;
-  std::unique_ptr<ledger::ClientLedger> ledger = nullptr;  // the members', all equal
-  std::optional<accounting::PrivacySpending> plan = {};    // the server's
-  std::string stopped = {};                                // why the server announces no more
+  std::unique_ptr<ledger::PrivacyLedger> ledger = nullptr;  // the members', all equal
+  std::optional<accounting::PrivacyFilter> plan = {};       // the server's
+  std::string stopped = {};                                 // why the server announces no more
   ledger::AttemptCost cost = {};
   std::unique_ptr<std::mutex> note_mutex = std::make_unique<std::mutex>();
 
@@ -246,7 +246,7 @@ absl::Status Simulation::OpenLedger(State& state) {
                     opened.found.torn_bytes));
   }
   TACET_ASSIGN_OR_RETURN(state.ledger,
-                         ledger::ClientLedger::Create(std::move(opened), spec_.clock));
+                         ledger::PrivacyLedger::Create(std::move(opened), spec_.clock));
   // Earlier rounds were announced under other keys, or are in the ledger.
   state.cost = ledger::AttemptCostOf(manifest_, header.rule, state.round);
   std::set<agreement::AttemptNumber> charged;
@@ -265,7 +265,7 @@ absl::Status Simulation::OpenLedger(State& state) {
   if (!spec_.insecure_seed.has_value() && !charged.empty()) {
     keys_.epoch = charged.rbegin()->epoch + 1;
   }
-  TACET_ASSIGN_OR_RETURN(state.plan, accounting::PrivacySpending::Create(header.spending));
+  TACET_ASSIGN_OR_RETURN(state.plan, accounting::PrivacyFilter::Create(header.spending));
   return absl::OkStatus();
 }
 
@@ -402,7 +402,7 @@ absl::Status Simulation::PlanAttempt(State& state, const agreement::AttemptNumbe
         state.round, manifest_.attempt_budget(), manifest_.spec().rounds,
         manifest_.spec().spare_attempts);
   }
-  accounting::PrivacySpending& plan = *state.plan;
+  accounting::PrivacyFilter& plan = *state.plan;
   TACET_RETURN_IF_ERROR(plan.Add(state.cost.event, state.charged_attempts - plan.charges()));
   const absl::Status room = plan.CheckRoomFor(state.cost.event);
   if (room.code() == absl::StatusCode::kResourceExhausted) {
@@ -452,7 +452,7 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
   const std::vector<uint64_t> cohort = agreement::DrawCohort(
       manifest_.spec().sampling, manifest_.spec().clients, manifest_.spec().cohort, cohort_random);
   std::vector<uint64_t> covers;
-  if (manifest_.spec().cover_uploads) covers = agreement::NotIn(cohort, manifest_.spec().clients);
+  if (manifest_.spec().dummy_uploads) covers = agreement::NotIn(cohort, manifest_.spec().clients);
   record.seconds.sample += watch.Restart();
   // Which member noted something is left out: it would name a member of the cohort.
   const MemberLog log = [&state](uint64_t, std::string_view text) { state.Note(text); };

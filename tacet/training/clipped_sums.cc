@@ -9,7 +9,7 @@
 namespace tacet::training {
 namespace {
 
-constexpr size_t kChunk = models::RecordGradients::kMostRecords;
+constexpr size_t kChunk = models::RecordGradients::kMaxRecords;
 
 // The factor that a contribution of this norm gets.
 double Factor(double norm, double clip_norm) {

@@ -40,7 +40,7 @@ class ClippedSums {
 
   absl::Status AddRecords(uint64_t owner, std::span<const uint32_t> units, double clip_norm);
   absl::Status AddPerson(uint64_t owner, uint32_t unit, double clip_norm);
-  // Norms of the gradients of these rows, at most RecordGradients::kMostRecords.
+  // Norms of the gradients of these rows, at most RecordGradients::kMaxRecords.
   absl::StatusOr<std::span<const double>> Norms(std::span<const uint32_t> rows);
 
   const data::Dataset& dataset_;

@@ -91,7 +91,7 @@ class LiveFederationTest : public FederationProgramTest {
       told_.insert_or_assign(site, *std::move(json));
     }
   }
-  void ExpectNoAlarms() {
+  void ExpectNoViolations() {
     for (const auto& [site, told] : told_) {
       EXPECT_EQ(told.Find("alarms")->Dump(), "[]") << Read(site + "-stderr");
     }

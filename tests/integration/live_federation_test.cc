@@ -65,7 +65,7 @@ TEST_F(KilledFederationTest, KillsAtRandomMomentsLoseNothing) {
     KillAndRestart(i % 2 == 0 ? sites_.size() : static_cast<size_t>(i / 2) % sites_.size());
   }
   AwaitAllDone();
-  ExpectNoAlarms();
+  ExpectNoViolations();
   ExpectOneModelAndNothingSaidTwice();
   ExpectAuditsOfMembers();
 }
@@ -99,7 +99,7 @@ TEST_F(CutNetworkTest, LosesNothing) {
     SetLoopback(true);
   }
   AwaitAllDone();
-  ExpectNoAlarms();
+  ExpectNoViolations();
   ExpectOneModelAndNothingSaidTwice();
 }
 
@@ -151,7 +151,7 @@ TEST_F(OptedInTest, ASiteThatDoesNotOptInTellsNothingOfItsData) {
 
 TEST_F(KilledFederationTest, TheServerHoldsNoModelAndNoKey) {
   AwaitAllDone();
-  ExpectNoAlarms();
+  ExpectNoViolations();
   Haystack server, north;
   server.AddFolder(path_ / "hub");
   server.AddMemory(server_);

@@ -117,7 +117,7 @@ class LyingProxy final : v1::Federation::Service {
 
  private:
   static constexpr uint32_t kCallSeconds = 60;
-  static constexpr auto kMostHeld = std::chrono::seconds(6);
+  static constexpr auto kMaxHeld = std::chrono::seconds(6);
 
   LyingProxy(OpenedSite hub, std::unique_ptr<transport::grpc::GrpcWire> wire)
       : hub_(std::move(hub)), wire_(std::move(wire)) {}
@@ -167,7 +167,7 @@ class LyingProxy final : v1::Federation::Service {
     passed_.notify_all();
     std::optional<Answered> answer;
     if (lie->instead) answer = lie->instead(request);
-    passed_.wait_for(lock, kMostHeld, [&] { return ended_ || !lie->held || !lie->held(request); });
+    passed_.wait_for(lock, kMaxHeld, [&] { return ended_ || !lie->held || !lie->held(request); });
     return answer;
   }
 

@@ -20,7 +20,7 @@
 #include "tacet/base/float_bytes.h"
 #include "tacet/member/attestors.h"
 #include "tacet/member/member_model.h"
-#include "tacet/member/testing/memory_site_state.h"
+#include "tacet/member/testing/memory_member_state.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
@@ -278,7 +278,7 @@ class EachLieTest : public LyingProxyTest {
     const auto site = OpenSite(path_ / "north", path_ / "north.key");
     const agreement::Manifest& agreed = manifest().manifest();
     const auto& params = agreed.terms().aggregation();
-    member::testing::MemorySiteState state;
+    member::testing::MemoryMemberState state;
     auto model = *member::MemberModel::Load(
         agreed, *storage::file::SiteFolder::Open(path_ / "north")->InitialModel(), state);
     for (const auto& [round, attempt] : published_) {
@@ -300,18 +300,18 @@ class EachLieTest : public LyingProxyTest {
   }
 
   // By round and name, the sites that noted it.
-  using Alarms = std::map<std::pair<uint32_t, std::string>, std::set<std::string>>;
-  Alarms AlarmsOfAll() const {
-    Alarms alarms;
+  using Violations = std::map<std::pair<uint32_t, std::string>, std::set<std::string>>;
+  Violations ViolationsOfAll() const {
+    Violations violations;
     for (const std::string& site : sites_) {
       for (const base::JsonValue& event : NodeLog(site)) {
         if (*event.Find("event")->AsString() != "alarm") continue;
         EXPECT_EQ(Number(event, "attempt"), 0) << event.Dump();
         const auto round = static_cast<uint32_t>(Number(event, "round"));
-        alarms[{round, *event.Find("what")->AsString()}].insert(site);
+        violations[{round, *event.Find("what")->AsString()}].insert(site);
       }
     }
-    return alarms;
+    return violations;
   }
 
   void ExpectServerRefusedAttacks() {
@@ -364,9 +364,9 @@ TEST_F(EachLieTest, IsNamedAndNothingOfItIsApplied) {
   ExpectOneModelAndNothingSaidTwice();
   EXPECT_EQ(Read("west/run/model.f32"), HonestModel());
 
-  const Alarms alarms = AlarmsOfAll();
+  const Violations violations = ViolationsOfAll();
   const std::set<std::string> majority;  // suffices, since the attempt then ends
-  const std::map<Alarms::key_type, std::set<std::string>> expected = {
+  const std::map<Violations::key_type, std::set<std::string>> expected = {
       {{kAlteredSum, "unsound-sum"}, majority},
       {{kAnotherNumber, "participants"}, majority},
       {{kFork, "fork"}, {"west"}},
@@ -380,16 +380,16 @@ TEST_F(EachLieTest, IsNamedAndNothingOfItIsApplied) {
       {{kAlteredResult, "bad-sum"}, {"south"}},
       {{kOldResult, "bad-sum"}, {"west"}},
   };
-  for (const auto& [alarm, sites] : alarms) {
+  for (const auto& [alarm, sites] : violations) {
     EXPECT_TRUE(expected.contains(alarm)) << alarm.first << ": " << alarm.second;
   }
   for (const auto& [alarm, sites] : expected) {
     SCOPED_TRACE(fmt::format("{}: {}", alarm.first, alarm.second));
-    ASSERT_TRUE(alarms.contains(alarm)) << "nobody noticed";
+    ASSERT_TRUE(violations.contains(alarm)) << "nobody noticed";
     if (sites == majority) {
-      EXPECT_THAT(alarms.at(alarm), SizeIs(Ge(2u)));
+      EXPECT_THAT(violations.at(alarm), SizeIs(Ge(2u)));
     } else {
-      EXPECT_EQ(alarms.at(alarm), sites);
+      EXPECT_EQ(violations.at(alarm), sites);
     }
   }
   for (const std::string name : {"fork", "dropped-upload", "bad-sum"}) {
@@ -417,7 +417,7 @@ class TrafficTest : public LyingProxyTest {
 TEST_F(TrafficTest, HoldsNoModelNoUpdateAndNoKey) {
   AwaitAllDone();
   ASSERT_FALSE(HasFailure());
-  ExpectNoAlarms();
+  ExpectNoViolations();
   ExpectOneModelAndNothingSaidTwice();
   std::vector<std::string> planted, keys;
   Haystack trained;

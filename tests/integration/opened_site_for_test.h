@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/signed_manifest.h"
-#include "tacet/agreement/site_keys.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/locked_secret.h"
 #include "tacet/storage/file/secret_file.h"
@@ -21,7 +21,7 @@ namespace tacet::app {
 
 struct OpenedSite {
   storage::file::Membership joined;
-  agreement::SiteKeys keys;
+  agreement::MemberKeys keys;
   crypto::SecretBytes epoch_key;  // empty for the server
 };
 
@@ -32,7 +32,7 @@ inline absl::StatusOr<OpenedSite> OpenSite(const std::filesystem::path& home,
   TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker,
                          crypto::Unlocker::FromKeyFile(std::move(content)));
   TACET_ASSIGN_OR_RETURN(const auto folder, storage::file::SiteFolder::Open(home));
-  TACET_ASSIGN_OR_RETURN(agreement::SiteKeys keys, folder.UnlockKeys(unlocker));
+  TACET_ASSIGN_OR_RETURN(agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
   TACET_ASSIGN_OR_RETURN(storage::file::Membership joined, folder.Joined());
   crypto::SecretBytes epoch_key;
   if (joined.member.has_value()) {

@@ -82,7 +82,7 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
     header.data_digest =
         ledger::KeyedDataDigest(*store->DataKey(), ledger::kLedgerDigest, spec.data.digest);
     header.spending = {.budget_epsilon = 10, .delta = 1e-5};
-    auto ledger = ledger::ClientLedger::Create(*store->OpenLedger(header));
+    auto ledger = ledger::PrivacyLedger::Create(*store->OpenLedger(header));
     ASSERT_TRUE(ledger.ok()) << ledger.status();
     ledger::AttemptCost elsewhere;
     elsewhere.federation[0] = 1;

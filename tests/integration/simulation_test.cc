@@ -382,7 +382,7 @@ TEST_F(SimulationTest, PoissonCohorts) {
   }
 }
 
-TEST_F(SimulationTest, CoverUploadsAddZerosAndTheSumIsDividedByWhatIsExpected) {
+TEST_F(SimulationTest, DummyUploadsAddZerosAndTheSumIsDividedByWhatIsExpected) {
   SimulationSpec spec = SmallSpec();
   spec.manifest.sampling = accounting::Sampling::kPoisson;
   spec.manifest.cohort = 9;
@@ -392,7 +392,7 @@ TEST_F(SimulationTest, CoverUploadsAddZerosAndTheSumIsDividedByWhatIsExpected) {
   spec.manifest.without_encryption = spec.without_quantisation = true;
   const auto plain = Run(spec, "plain");
   ASSERT_TRUE(plain.ok()) << plain.status();
-  spec.manifest.cover_uploads = true;
+  spec.manifest.dummy_uploads = true;
   const auto covered = Run(spec, "covered");
   ASSERT_TRUE(covered.ok()) << covered.status();
   ASSERT_EQ(recorder_.rounds.size(), 2u);
@@ -408,10 +408,10 @@ TEST_F(SimulationTest, CoverUploadsAddZerosAndTheSumIsDividedByWhatIsExpected) {
   EXPECT_GT(largest, 0.01);
 }
 
-TEST_F(SimulationTest, CoverUploadsAreSealedAndOpened) {
+TEST_F(SimulationTest, DummyUploadsAreSealedAndOpened) {
   SimulationSpec spec = SmallSpec();
   spec.manifest.sampling = accounting::Sampling::kPoisson;
-  spec.manifest.cover_uploads = true;
+  spec.manifest.dummy_uploads = true;
   spec.manifest.cohort = 2;
   const auto result = Run(spec, "run");
   ASSERT_TRUE(result.ok()) << result.status();

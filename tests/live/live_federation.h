@@ -22,7 +22,7 @@
 #include "tacet/base/unix_clock.h"
 #include "tacet/ledger/testing/memory_ledger.h"
 #include "tacet/member/member_session.h"
-#include "tacet/member/testing/memory_site_state.h"
+#include "tacet/member/testing/memory_member_state.h"
 #include "tacet/protocol/testing/small_federation.h"
 #include "tacet/server/request_handler.h"
 #include "tacet/server/round_server.h"
@@ -125,11 +125,11 @@ class LiveFederation {
     uint64_t number;
     TestWire wire;
     member::RemoteServer remote;
-    member::testing::MemorySiteState state;
+    member::testing::MemoryMemberState state;
     member::testing::MemoryNodeLog log;
     FixedUpdates updates;
     ledger::testing::MemoryLedger memory_ledger;
-    std::unique_ptr<ledger::ClientLedger> ledger;
+    std::unique_ptr<ledger::PrivacyLedger> ledger;
     crypto::InsecureSeededEntropy entropy;
     std::unique_ptr<member::MemberSession> session;
     absl::Status last;  // of Step
@@ -166,7 +166,7 @@ class LiveFederation {
   // A new process at the same site.
   void Restart(Site& site) {
     site.session.reset();
-    site.ledger = protocol::testing::ValueOf(ledger::ClientLedger::Create(
+    site.ledger = protocol::testing::ValueOf(ledger::PrivacyLedger::Create(
         protocol::testing::ValueOf(ledger::testing::OpenMemoryLedger(site.memory_ledger)),
         [this] { return now; }));
     site.session = protocol::testing::ValueOf(
@@ -252,7 +252,7 @@ class LiveFederation {
     for (uint32_t round = 0; round < rounds; ++round) {
       auto divisor = static_cast<double>(published.at(round).size());
       const agreement::ManifestSpec& spec = members.manifest().manifest().spec();
-      if (spec.cover_uploads) divisor *= spec.cohort / static_cast<double>(spec.clients);
+      if (spec.dummy_uploads) divisor *= spec.cohort / static_cast<double>(spec.clients);
       for (size_t i = 0; i < model.size(); ++i) {
         double sum = 0;
         for (const uint64_t member : given[round]) sum += FixedUpdates::Value(member, round, i);
@@ -282,10 +282,10 @@ class LiveFederation {
       }
     }
   }
-  void ExpectNoAlarms() {
+  void ExpectNoViolations() {
     for (const auto& site : sites) {
       for (const member::NodeEvent& event : site->log.events()) {
-        EXPECT_NE(event.kind, member::NodeEventKind::kAlarm)
+        EXPECT_NE(event.kind, member::NodeEventKind::kViolation)
             << site->number << ": " << event.what << ": " << event.text;
       }
     }
@@ -328,7 +328,7 @@ class LiveFederation {
   server::RoundServerOptions options{
       .collecting_seconds = 100, .opening_seconds = 50, .kept_rounds = 3};
   server::MemoryServerStore store;
-  server::MemorySpool spool;
+  server::MemoryBlobStore spool;
   crypto::InsecureSeededEntropy cohorts{3, "cohorts"};
   NoObserver observer;
   server::RequestLimits limits{

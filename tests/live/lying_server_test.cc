@@ -52,16 +52,16 @@ class LyingServerTest : public ::testing::Test {
     };
   }
 
-  static std::vector<std::string> AlarmsOf(const Site& site) {
+  static std::vector<std::string> ViolationsOf(const Site& site) {
     std::vector<std::string> names;
     for (const member::NodeEvent& event : site.log.events()) {
-      if (event.kind == member::NodeEventKind::kAlarm) names.push_back(event.what);
+      if (event.kind == member::NodeEventKind::kViolation) names.push_back(event.what);
     }
     return names;
   }
-  static std::string AlarmText(const Site& site) {
+  static std::string ViolationText(const Site& site) {
     for (const member::NodeEvent& event : site.log.events()) {
-      if (event.kind == member::NodeEventKind::kAlarm) return event.text;
+      if (event.kind == member::NodeEventKind::kViolation) return event.text;
     }
     return "";
   }
@@ -94,7 +94,7 @@ TEST_F(LyingServerTest, AForkedModelGetsNoUpload) {
     if (announcement.current) announcement.current->attempt.model_digest[0] ^= 1;
   });
   for (int turn = 0; turn < 5; ++turn) live_.Turn();
-  EXPECT_THAT(AlarmsOf(site), ElementsAre("fork"));
+  EXPECT_THAT(ViolationsOf(site), ElementsAre("fork"));
   EXPECT_EQ(site.updates.asked, 0);
   EXPECT_EQ(Sent(site, "upload"), 0u);
   // Also when the server then says what it says to everybody: the attempt is not trusted any more.
@@ -104,7 +104,7 @@ TEST_F(LyingServerTest, AForkedModelGetsNoUpload) {
     live_.Restart(site);
   }
   EXPECT_EQ(Sent(site, "upload"), 0u);
-  EXPECT_THAT(AlarmsOf(site), Contains("equivocation"));
+  EXPECT_THAT(ViolationsOf(site), Contains("equivocation"));
 }
 
 TEST_F(LyingServerTest, AModelThatChangesDuringAnAttemptIsNamed) {
@@ -117,9 +117,9 @@ TEST_F(LyingServerTest, AModelThatChangesDuringAnAttemptIsNamed) {
     announcement.current->attempt.model_digest[0] ^= 1;
   });
   live_.Turn();
-  EXPECT_THAT(AlarmsOf(site), ElementsAre("equivocation"));
+  EXPECT_THAT(ViolationsOf(site), ElementsAre("equivocation"));
   // Nothing of that attempt is signed or applied here, also after a restart: the next round's state
-  // comes from its witnesses.
+  // comes from its attestors.
   site.wire.lie = nullptr;
   live_.Restart(site);
   live_.RunUntil([&] { return site.session->next_round() == 1; }, 1);
@@ -148,7 +148,7 @@ TEST_F(LyingServerTest, AnOldAnnouncementIsARollback) {
     live_.Turn();
     live_.Restart(site);
   }
-  EXPECT_THAT(AlarmsOf(site), Contains("rollback"));
+  EXPECT_THAT(ViolationsOf(site), Contains("rollback"));
   EXPECT_EQ(site.session->next_round(), applied);
   EXPECT_EQ(site.updates.asked, asked);
 }
@@ -166,7 +166,7 @@ TEST_F(LyingServerTest, AClosedAttemptDoesNotCollectAgain) {
   });
   const uint32_t applied = other.session->next_round();
   live_.Turn();
-  EXPECT_THAT(AlarmsOf(other), Contains("rollback"));
+  EXPECT_THAT(ViolationsOf(other), Contains("rollback"));
   EXPECT_EQ(other.session->next_round(), applied);
 }
 
@@ -183,7 +183,7 @@ TEST_F(LyingServerTest, AnAlteredSumIsOpenedByNobody) {
   EXPECT_EQ(live_.server->Attempts().front().failure, "refused");
   size_t refused = 0;
   for (auto& site : live_.sites) {
-    refused += site->log.Count(member::NodeEventKind::kAlarm, "unsound-sum");
+    refused += site->log.Count(member::NodeEventKind::kViolation, "unsound-sum");
     EXPECT_EQ(Sent(*site, "opened-sum"), 0u);
     EXPECT_EQ(site->session->next_round(), 0u);
   }
@@ -213,8 +213,8 @@ TEST_F(LyingServerTest, AnIsolatedUploadIsNotOpened) {
   size_t noticed = 0;
   for (auto& site : live_.sites) {
     EXPECT_EQ(Sent(*site, "opened-sum"), 0u);
-    noticed += site->log.Count(member::NodeEventKind::kAlarm, "closed-round");
-    noticed += site->log.Count(member::NodeEventKind::kAlarm, "participants");
+    noticed += site->log.Count(member::NodeEventKind::kViolation, "closed-round");
+    noticed += site->log.Count(member::NodeEventKind::kViolation, "participants");
   }
   EXPECT_GE(noticed, 1u);
 }
@@ -233,8 +233,8 @@ TEST_F(LyingServerTest, ASecondClosedRoundGetsNoSecondVote) {
                [](const protocol::FetchPartRequest&, base::Bytes& object) { object.back() ^= 1; });
   live_.Restart(site);
   live_.Turn();
-  EXPECT_THAT(AlarmsOf(site), ElementsAre("closed-round"));
-  EXPECT_THAT(AlarmText(site), HasSubstr("a second, different sum"));
+  EXPECT_THAT(ViolationsOf(site), ElementsAre("closed-round"));
+  EXPECT_THAT(ViolationText(site), HasSubstr("a second, different sum"));
   live_.ExpectNobodySpokeTwice();
 }
 
@@ -255,7 +255,7 @@ TEST_F(LyingServerTest, TwoSumsForTwoOpenersAreNamed) {
   size_t noticed = 0;
   for (auto& site : live_.sites) {
     EXPECT_EQ(Sent(*site, "opened-sum"), 0u);
-    noticed += site->log.Count(member::NodeEventKind::kAlarm, "votes-disagree");
+    noticed += site->log.Count(member::NodeEventKind::kViolation, "votes-disagree");
   }
   EXPECT_EQ(noticed, 3u);
 }
@@ -279,8 +279,8 @@ TEST_F(LyingServerTest, ADroppedUploadIsNamedByItsSender) {
   // its deadline with the others.
   live_.Turn();
   live_.now += live_.options.collecting_seconds;
-  live_.RunUntil([&] { return !AlarmsOf(site).empty(); }, 1);
-  EXPECT_THAT(AlarmsOf(site), ElementsAre("dropped-upload"));
+  live_.RunUntil([&] { return !ViolationsOf(site).empty(); }, 1);
+  EXPECT_THAT(ViolationsOf(site), ElementsAre("dropped-upload"));
   EXPECT_EQ(Sent(site, "vote"), 0u);
   EXPECT_EQ(Sent(site, "upload"), 1u);
   // The others open without it, and what they published is not applied here by its sum.
@@ -312,9 +312,9 @@ TEST_F(LyingServerTest, FewerParticipantsThanAgreedAreNamed) {
       announcement.current->participants = 1;
     }
   });
-  live_.RunUntil([&] { return !AlarmsOf(site).empty(); }, 1);
-  EXPECT_THAT(AlarmsOf(site), ElementsAre("participants"));
-  EXPECT_THAT(AlarmText(site), HasSubstr("1 participants, 2 to 3 are allowed"));
+  live_.RunUntil([&] { return !ViolationsOf(site).empty(); }, 1);
+  EXPECT_THAT(ViolationsOf(site), ElementsAre("participants"));
+  EXPECT_THAT(ViolationText(site), HasSubstr("1 participants, 2 to 3 are allowed"));
   EXPECT_EQ(Sent(site, "vote"), 0u);
 }
 
@@ -327,7 +327,7 @@ TEST_F(LyingServerTest, AlteredOpenedSumsAreNotApplied) {
                });
   live_.RunUntil([&] { return live_.site(0).session->next_round() >= 1; }, 1);
   live_.Turn();
-  EXPECT_THAT(AlarmsOf(site), Contains("bad-sum"));
+  EXPECT_THAT(ViolationsOf(site), Contains("bad-sum"));
   EXPECT_EQ(site.log.Count(member::NodeEventKind::kApplied, "sum"), 0u);
 }
 
@@ -339,7 +339,7 @@ TEST_F(LyingServerTest, OneBadSumDoesNotHideTheOthers) {
                });
   live_.Run();
   live_.ExpectModels(3, {0, 1, 2, 3, 4});
-  EXPECT_THAT(AlarmsOf(site), Contains("bad-sum"));
+  EXPECT_THAT(ViolationsOf(site), Contains("bad-sum"));
 }
 
 TEST_F(LyingServerTest, AnotherRoundsSumIsNotApplied) {
@@ -354,7 +354,7 @@ TEST_F(LyingServerTest, AnotherRoundsSumIsNotApplied) {
                });
   live_.RunUntil([&] { return live_.site(0).session->next_round() == 2; }, 1);
   live_.Turn();
-  EXPECT_THAT(AlarmsOf(site), Contains("bad-sum"));
+  EXPECT_THAT(ViolationsOf(site), Contains("bad-sum"));
   EXPECT_EQ(site.log.Count(member::NodeEventKind::kApplied, "sum"), 1u);
 }
 
@@ -411,7 +411,7 @@ TEST_F(LyingServerAndLatecomersTest, AStaleCheckpointIsRefusedAndNamed) {
       stale, [&](const protocol::FetchPartRequest& fetch) { return only || fetch.index == 0; });
   ComeBack();
   EXPECT_EQ(late_.session->next_round(), 0u);
-  EXPECT_GE(late_.log.Count(member::NodeEventKind::kAlarm, "bad-checkpoint"), 1u);
+  EXPECT_GE(late_.log.Count(member::NodeEventKind::kViolation, "bad-checkpoint"), 1u);
   // One true one among them is found.
   only = false;
   live_.Restart(late_);
@@ -428,19 +428,19 @@ TEST_F(LyingServerAndLatecomersTest, AnotherVelocityIsRefusedAndNamed) {
   LieInCheckpoints(Sealed(state), [](const protocol::FetchPartRequest&) { return true; });
   ComeBack();
   EXPECT_EQ(late_.session->next_round(), 0u);
-  EXPECT_GE(late_.log.Count(member::NodeEventKind::kAlarm, "bad-checkpoint"), 1u);
+  EXPECT_GE(late_.log.Count(member::NodeEventKind::kViolation, "bad-checkpoint"), 1u);
 }
 
-// Statements are signed: without a majority of the witnesses no state is taken.
+// Statements are signed: without a majority of the attestors no state is taken.
 TEST_F(LyingServerAndLatecomersTest, WithoutTheWitnessesNothingIsTaken) {
   live_.Run();
-  const auto witnesses = member::WitnessesOf(manifest(), live_.members.epoch_key(), 3);
+  const auto attestors = member::AttestorsOf(manifest(), live_.members.epoch_key(), 3);
   late_.wire.lie = [&](const protocol::RequestBody& body, Answered answer) -> Answered {
-    if (!std::holds_alternative<protocol::FetchStatementsRequest>(body) || !answer.ok())
+    if (!std::holds_alternative<protocol::FetchAttestationsRequest>(body) || !answer.ok())
       return answer;
     std::vector<base::Bytes> few;
     for (const base::Bytes& blob : ValueOf(protocol::ReadBlobs(*answer))) {
-      if (ValueOf(protocol::ReadModelStatement(blob, manifest())).member == witnesses[0]) {
+      if (ValueOf(protocol::ReadAttestation(blob, manifest())).member == attestors[0]) {
         few = {blob, blob, blob};
       }
     }
@@ -478,7 +478,7 @@ TEST_F(LyingServerTest, WhatTheManifestDoesNotHaveIsNamed) {
     Site& site = live.site(0);
     LieInAnnouncements(site, lies[i].second);
     for (int turn = 0; turn < 3; ++turn) (void)site.session->Step();
-    EXPECT_THAT(AlarmsOf(site), ElementsAre(lies[i].first));
+    EXPECT_THAT(ViolationsOf(site), ElementsAre(lies[i].first));
     EXPECT_EQ(site.updates.asked, 0);
     EXPECT_TRUE(site.ledger->entries().empty());
   }
@@ -491,8 +491,8 @@ TEST_F(LyingServerTest, AnswersThatCannotBeReadAreNamed) {
     return base::Bytes{1, 2, 3};
   };
   const auto progress = site.session->Step();
-  EXPECT_TRUE(protocol::MayPass(progress.status())) << progress.status();
-  EXPECT_THAT(AlarmsOf(site), ElementsAre("unreadable"));
+  EXPECT_TRUE(protocol::IsRetryable(progress.status())) << progress.status();
+  EXPECT_THAT(ViolationsOf(site), ElementsAre("unreadable"));
 }
 
 TEST_F(LyingServerTest, AnotherUploadInItsNameIsNamed) {
@@ -504,7 +504,7 @@ TEST_F(LyingServerTest, AnotherUploadInItsNameIsNamed) {
     return base::AlreadyExists("another upload of this member was accepted");
   };
   live_.Turn();
-  EXPECT_THAT(AlarmsOf(site), ElementsAre("replaced-upload"));
+  EXPECT_THAT(ViolationsOf(site), ElementsAre("replaced-upload"));
 }
 
 // An invitation that comes after this member was told that it has no part, and was charged so.

@@ -30,7 +30,7 @@ TEST(MemberLoopTest, GoesOnThroughTroubleUntilTheFederationIsDone) {
                                                   },
                                               .on_trouble =
                                                   [&](const absl::Status& trouble) {
-                                                    EXPECT_TRUE(protocol::MayPass(trouble));
+                                                    EXPECT_TRUE(protocol::IsRetryable(trouble));
                                                     ++troubles;
                                                   },
                                               .on_progress = {}});

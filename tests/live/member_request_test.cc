@@ -45,8 +45,8 @@ std::vector<protocol::RequestBody> AllBodies() {
           protocol::PutVoteRequest{.attempt = SomeAttempt(), .vote = base::Bytes(12, 13)},
           protocol::FetchVotesRequest{.attempt = SomeAttempt()},
           protocol::PutRefusalRequest{.attempt = SomeAttempt()},
-          protocol::PutStatementRequest{.statement = base::Bytes(14, 15)},
-          protocol::FetchStatementsRequest{.round = 16}};
+          protocol::PutAttestationRequest{.statement = base::Bytes(14, 15)},
+          protocol::FetchAttestationsRequest{.round = 16}};
 }
 
 base::Bytes Written(protocol::RequestBody body, uint64_t member = 2, uint64_t time = kNow) {
@@ -135,27 +135,27 @@ TEST(MemberRequestTest, AnswersAreReadAsTheyWereWritten) {
   EXPECT_EQ(protocol::ReadBlobs(many).status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST(ModelStatementTest, IsReadAsItWasSigned) {
+TEST(AttestationTest, IsReadAsItWasSigned) {
   crypto::Digest digest;
   digest.fill(3);
   const base::Bytes bytes = Members().Statement(4, 7, digest);
-  const auto read = protocol::ReadModelStatement(bytes, Members().manifest());
+  const auto read = protocol::ReadAttestation(bytes, Members().manifest());
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(*read, (protocol::ModelStatement{
+  EXPECT_EQ(*read, (protocol::Attestation{
                        .member = 4, .round = 7, .model_digest = digest, .state_digest = {}}));
   for (size_t i = 0; i < bytes.size(); ++i) {
     base::Bytes flipped = bytes;
     flipped[i] ^= 1;
-    EXPECT_FALSE(protocol::ReadModelStatement(flipped, Members().manifest()).ok()) << i;
-    EXPECT_FALSE(protocol::ReadModelStatement(std::span(bytes).first(i), Members().manifest()).ok())
+    EXPECT_FALSE(protocol::ReadAttestation(flipped, Members().manifest()).ok()) << i;
+    EXPECT_FALSE(protocol::ReadAttestation(std::span(bytes).first(i), Members().manifest()).ok())
         << i;
   }
   const SmallFederation later(SmallAgreement(), 5, 1);
-  EXPECT_EQ(protocol::ReadModelStatement(bytes, later.manifest()).status().code(),
+  EXPECT_EQ(protocol::ReadAttestation(bytes, later.manifest()).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
 
-TEST(ModelStatementTest, TheStateIsModelAndVelocity) {
+TEST(AttestationTest, TheStateIsModelAndVelocity) {
   const protocol::Checkpoint checkpoint{.model = {1, 2}, .velocity = {3, 4}};
   protocol::Checkpoint other = checkpoint;
   other.velocity[1] = 5;
@@ -183,7 +183,7 @@ class RequestHandlerTest : public ::testing::Test, protected server::RequestObse
 
   std::vector<Seen> seen_;
   server::MemoryServerStore store_;
-  server::MemorySpool spool_;
+  server::MemoryBlobStore spool_;
   crypto::InsecureSeededEntropy cohorts_{3, "cohorts"};
   double seconds_ = 0;
   std::unique_ptr<server::RoundServer> server_ = ValueOf(server::RoundServer::Create(

@@ -24,7 +24,7 @@ TEST(MemberSessionTest, AFederationReachesTheAverageOfItsCohorts) {
   LiveFederation live;
   live.Run();
   live.ExpectModels(3, kAll);
-  live.ExpectNoAlarms();
+  live.ExpectNoViolations();
   live.ExpectNobodySpokeTwice();
   for (const auto& cohort : live.published) EXPECT_EQ(cohort.second.size(), 3u);
   for (const auto& site : live.sites) {
@@ -47,7 +47,7 @@ TEST(MemberSessionTest, ARestartAtEveryRequestChangesNothing) {
         (answer ? site.wire.lose_answer : site.wire.lose_request) = lost;
         live.Run();
         live.ExpectModels(3, kAll);
-        live.ExpectNoAlarms();
+        live.ExpectNoViolations();
         live.ExpectNobodySpokeTwice();
         EXPECT_EQ(site.ledger->entries().size(), 3u);
         ASSERT_EQ(live.server->Status().attempts, 3u);
@@ -75,7 +75,7 @@ TEST(MemberSessionTest, ALostRequestIsMadeAgain) {
       (answer ? site.wire.lose_answer : site.wire.lose_request) = lost;
       live.Run();
       live.ExpectModels(3, kAll);
-      live.ExpectNoAlarms();
+      live.ExpectNoViolations();
       live.ExpectNobodySpokeTwice();
       EXPECT_EQ(live.server->Status().attempts, 3u);
       if (::testing::Test::HasFailure() || site.wire.calls <= lost) break;
@@ -92,7 +92,7 @@ TEST(MemberSessionTest, NewProcessesAllTheTimeChangeNothing) {
     for (auto& site : live.sites) live.Restart(*site);
   }
   live.ExpectModels(3, kAll);
-  live.ExpectNoAlarms();
+  live.ExpectNoViolations();
   live.ExpectNobodySpokeTwice();
   int trained = 0;
   for (const auto& site : live.sites) trained += site->updates.asked;
@@ -108,7 +108,7 @@ TEST(MemberSessionTest, OneThatComesLateAppliesTheRoundsThatAreKept) {
   live.site(4).away = false;
   live.Run();
   live.ExpectModels(3, kAll);
-  live.ExpectNoAlarms();
+  live.ExpectNoViolations();
   EXPECT_EQ(live.site(4).log.Count(member::NodeEventKind::kApplied, "sum"), 3u);
   EXPECT_EQ(live.site(4).updates.asked, 0);
   // It is charged for all of them: their model is what the others released.
@@ -124,7 +124,7 @@ TEST(MemberSessionTest, OneThatComesVeryLateTakesTheCheckpoint) {
   live.site(4).away = false;
   live.Run();
   live.ExpectModels(3, kAll);
-  live.ExpectNoAlarms();
+  live.ExpectNoViolations();
   EXPECT_EQ(live.site(4).log.Count(member::NodeEventKind::kApplied, "checkpoint"), 1u);
   EXPECT_EQ(live.site(4).log.Count(member::NodeEventKind::kApplied, "sum"), 0u);
 }
@@ -143,7 +143,7 @@ TEST(MemberSessionTest, AnOpenerThatDiesIsNotMissed) {
     if (number != dead) others.push_back(number);
   }
   live.ExpectModels(3, others);
-  live.ExpectNoAlarms();
+  live.ExpectNoViolations();
 }
 
 TEST(MemberSessionTest, MembersDecideByCoinsOfTheirOwn) {
@@ -159,7 +159,7 @@ TEST(MemberSessionTest, MembersDecideByCoinsOfTheirOwn) {
   // A coin that were tossed again by a new process would fall on the other side sometimes.
   live.RunInNewProcesses();
   live.ExpectModels(3, kAll);
-  live.ExpectNoAlarms();
+  live.ExpectNoViolations();
   live.ExpectNobodySpokeTwice();
   int trained = 0;
   for (const auto& site : live.sites) {
@@ -177,18 +177,18 @@ TEST(MemberSessionTest, MembersDecideByCoinsOfTheirOwn) {
 agreement::ManifestSpec CoveredAgreement() {
   agreement::ManifestSpec agreement = ExactAgreement();
   agreement.sampling = accounting::Sampling::kPoisson;
-  agreement.cover_uploads = true;
+  agreement.dummy_uploads = true;
   agreement.cohort = 2;
   agreement.min_participants = 4;
   agreement.scale = 1e-8;  // more uploads are quantised than are divided by
   return agreement;
 }
 
-TEST(MemberSessionTest, WithCoverUploadsEverybodyTrainsAndUploads) {
+TEST(MemberSessionTest, WithDummyUploadsEverybodyTrainsAndUploads) {
   LiveFederation live(CoveredAgreement());
   live.RunInNewProcesses();
   live.ExpectModels(3, kAll);
-  live.ExpectNoAlarms();
+  live.ExpectNoViolations();
   live.ExpectNobodySpokeTwice();
   size_t given = 0;
   for (uint32_t round = 0; round < 3; ++round) {
@@ -204,7 +204,7 @@ TEST(MemberSessionTest, WithCoverUploadsEverybodyTrainsAndUploads) {
   }
 }
 
-TEST(MemberSessionTest, WithCoverUploadsALostMemberIsNotWaitedForLongerThanTheDeadline) {
+TEST(MemberSessionTest, WithDummyUploadsALostMemberIsNotWaitedForLongerThanTheDeadline) {
   LiveFederation live(CoveredAgreement());
   live.site(4).away = true;
   live.options.collecting_seconds = 20;
@@ -215,10 +215,10 @@ TEST(MemberSessionTest, WithCoverUploadsALostMemberIsNotWaitedForLongerThanTheDe
 }
 
 // A refusal of the ledger shows no more than a coin.
-TEST(MemberSessionTest, WithCoverUploadsASpentBudgetSendsZeros) {
+TEST(MemberSessionTest, WithDummyUploadsASpentBudgetSendsZeros) {
   agreement::ManifestSpec agreement = protocol::testing::SmallAgreement();
   agreement.sampling = accounting::Sampling::kPoisson;
-  agreement.cover_uploads = true;
+  agreement.dummy_uploads = true;
   agreement.cohort = 5;  // every coin falls on yes
   LiveFederation live(agreement);
   ledger::LedgerHeader header;
@@ -230,7 +230,7 @@ TEST(MemberSessionTest, WithCoverUploadsASpentBudgetSendsZeros) {
   EXPECT_EQ(live.site(0).log.Count(member::NodeEventKind::kRefused, "upload"), 3u);
   EXPECT_EQ(live.site(0).log.Count(member::NodeEventKind::kSent, "upload"), 3u);
   EXPECT_EQ(live.site(1).log.Count(member::NodeEventKind::kRefused, "upload"), 0u);
-  live.ExpectNoAlarms();
+  live.ExpectNoViolations();
 }
 
 TEST(MemberSessionTest, GivesItsDataAsOftenAsAgreedAndZerosAfterwards) {
@@ -244,7 +244,7 @@ TEST(MemberSessionTest, GivesItsDataAsOftenAsAgreedAndZerosAfterwards) {
   EXPECT_EQ(live.given[2].size(), 0u);
   EXPECT_EQ(live.published[2].size(), 5u);
   live.ExpectModels(3, kAll);
-  live.ExpectNoAlarms();
+  live.ExpectNoViolations();
   live.ExpectNobodySpokeTwice();
 }
 
@@ -272,7 +272,7 @@ TEST(MemberSessionTest, ABudgetThatIsSpentSealsNothing) {
     EXPECT_EQ(live.site(number).session->model(), live.site(2).session->model());
     EXPECT_EQ(live.site(number).ledger->entries().size(), live.server->Status().attempts);
   }
-  live.ExpectNoAlarms();
+  live.ExpectNoViolations();
 }
 
 // Whether something is sent must not depend on data: what cannot be trained is sealed as zeros.
@@ -294,7 +294,7 @@ TEST(MemberSessionTest, WhatCannotBeTrainedIsSealedAsZeros) {
                                fails ? "update-failed" : "update-not-finite");
     }
     EXPECT_EQ(noted, 9u);
-    live.ExpectNoAlarms();
+    live.ExpectNoViolations();
   }
 }
 
@@ -318,8 +318,8 @@ TEST(MemberSessionTest, WithoutWitnessesOthersSayWhereTheFederationStands) {
   LiveFederation live;
   live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kOpening); }, 1);
   live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kPublished); }, 1);
-  const auto witnesses = member::WitnessesOf(live.members.manifest(), live.members.epoch_key(), 1);
-  for (const uint64_t witness : witnesses) {
+  const auto attestors = member::AttestorsOf(live.members.manifest(), live.members.epoch_key(), 1);
+  for (const uint64_t witness : attestors) {
     if (live.site(witness).session->next_round() == 0) live.site(witness).away = true;
   }
   live.RunUntil([&] { return live.Current().round == 1; });
@@ -330,7 +330,7 @@ TEST(MemberSessionTest, AServerThatIsAwayIsAskedAgain) {
   LiveFederation::Site& site = live.site(2);
   site.wire.cut = true;
   const auto progress = site.session->Step();
-  EXPECT_TRUE(protocol::MayPass(progress.status())) << progress.status();
+  EXPECT_TRUE(protocol::IsRetryable(progress.status())) << progress.status();
   site.wire.cut = false;
   live.Run();
   live.ExpectModels(3, kAll);

@@ -15,10 +15,10 @@
 #include <boost/math/special_functions/beta.hpp>
 
 #include "tacet/accounting/count_laws.h"
+#include "tacet/accounting/observers.h"
 #include "tacet/accounting/pld_accountant.h"
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/accounting/privacy_rows.h"
-#include "tacet/accounting/views.h"
 #include "tacet/agreement/cohort.h"
 #include "tacet/crypto/random.h"
 #include "tacet/dp/mechanism_plan.h"
@@ -90,7 +90,7 @@ double PoissonPairEpsilon() {
 // What is guaranteed against an outsider now: the smallest valid bound.
 double MixtureEpsilon() {
   const auto rows = accounting::PrivacyRows(Federation());
-  return *accounting::Headline(*rows, accounting::View::kOutsider)->epsilon;
+  return *accounting::Headline(*rows, accounting::Observer::kExternal)->epsilon;
 }
 
 double Tail(double x) { return 0.5 * std::erfc(x / std::numbers::sqrt2); }

@@ -172,7 +172,7 @@ double MeasuredEpsilon(double sigma) {
   return epsilon(kHalf, threshold);
 }
 
-double PromisedEpsilon() {
+double GuaranteedEpsilon() {
   const accounting::SamplingEvent event{.unit = accounting::Unit::kRecord,
                                         .neighbouring = accounting::Neighbouring::kZeroOut,
                                         .sampling = accounting::Sampling::kPoisson,
@@ -185,7 +185,7 @@ double PromisedEpsilon() {
 // False alarm 1e-9; the attack finds more than half of what is promised, and a mechanism with half
 // the noise is caught with probability above 0.999.
 TEST(RecordAuditTest, ACanaryIsHiddenAsPromisedAndHalfTheNoiseIsCaught) {
-  const double promised = PromisedEpsilon();
+  const double promised = GuaranteedEpsilon();
   const double honest = MeasuredEpsilon(kSigma);
   const double half = MeasuredEpsilon(kSigma / 2);
   RecordProperty("promised", std::to_string(promised));

@@ -54,13 +54,13 @@ class BenchCommand : public program::Command {
   }
 
   absl::Status Run() override {
-    constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
+    constexpr uint64_t kMax = std::numeric_limits<uint32_t>::max();
     for (const auto& [flag, value] :
          {std::pair{"dimension", dimension_}, std::pair{"participants", participants_},
           std::pair{"plaintext-bits", plaintext_bits_}, std::pair{"batch", batch_},
           std::pair{"threads", threads_}, std::pair{"repetitions", repetitions_}}) {
-      if (value < 1 || value > kMost) {
-        return base::InvalidArgument("--{} is {}, it must be from 1 to {}", flag, value, kMost);
+      if (value < 1 || value > kMax) {
+        return base::InvalidArgument("--{} is {}, it must be from 1 to {}", flag, value, kMax);
       }
     }
     base::JsonValue json = base::JsonValue::MakeObject();

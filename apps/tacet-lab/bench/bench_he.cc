@@ -20,8 +20,8 @@
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/random.h"
 #include "tacet/dp/mechanism_plan.h"
-#include "tacet/he/linear_tag.h"
-#include "tacet/ring/lanes.h"
+#include "tacet/he/homomorphic_mac.h"
+#include "tacet/ring/slots.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
@@ -367,7 +367,8 @@ class HeBench {
     TACET_ASSIGN_OR_RETURN(
         const auto decryptor,
         he::NewDecryptor(params(), secagg::PublicSeed(attempt_), keys.group_secret));
-    const he::LinearTagKey tag_key(keys.tag_key, spec_.dimension, secagg::TagContext(attempt_));
+    const he::HomomorphicMacKey tag_key(keys.tag_key, spec_.dimension,
+                                        secagg::TagContext(attempt_));
     std::vector<uint64_t> sums(block_);
     // Decrypts block by block and hands each to `use`.
     const auto decrypt = [&](const auto& use) -> absl::Status {

@@ -19,7 +19,7 @@ namespace {
 
 using models::Network;
 
-constexpr uint32_t kMost = 1024;
+constexpr uint32_t kMax = 1024;
 constexpr uint32_t kEvaluationBatch = 64;
 constexpr double kSeconds = 0.25;  // of a repetition
 constexpr float kLearningRate = 0.01f;
@@ -69,8 +69,8 @@ absl::Status CheckSpec(const BenchTrainSpec& spec) {
   for (const auto& [name, value] :
        {std::pair{"batch", spec.batch}, std::pair{"threads", spec.threads},
         std::pair{"repetitions", spec.repetitions}}) {
-    if (value < 1 || value > kMost) {
-      return base::InvalidArgument("{} is {}, it must be from 1 to {}", name, value, kMost);
+    if (value < 1 || value > kMax) {
+      return base::InvalidArgument("{} is {}, it must be from 1 to {}", name, value, kMax);
     }
   }
   return absl::OkStatus();

@@ -143,7 +143,7 @@ class LoadClients::Member {
       const absl::StatusOr<bool> goes_on = Step();
       if (goes_on.ok() && !*goes_on) return;
       if (goes_on.ok()) continue;
-      if (!protocol::MayPass(goes_on.status())) {
+      if (!protocol::IsRetryable(goes_on.status())) {
         return shared_.Fail(base::Annotate(goes_on.status(), fmt::format("client-{}", number_)));
       }
       std::this_thread::sleep_for(SomeTime());
@@ -285,10 +285,10 @@ class LoadClients::Member {
     const crypto::Digest digest = protocol::ModelDigest(shared_.model);
     for (uint64_t i = 0; i < secagg::Majority(openers.size()); ++i) {
       const Member& member = *shared_.members[i];
-      const base::Bytes statement = protocol::WriteModelStatement(
+      const base::Bytes statement = protocol::WriteAttestation(
           {.member = i, .round = attempt.round + 1, .model_digest = digest, .state_digest = {}},
           *shared_.federation.manifest, member.key());
-      TACET_RETURN_IF_ERROR(member.server_.PutStatement(statement));
+      TACET_RETURN_IF_ERROR(member.server_.PutAttestation(statement));
     }
     return absl::OkStatus();
   }

@@ -25,7 +25,7 @@
 namespace tacet::app::load {
 namespace {
 
-constexpr uint64_t kMostRounds = 1'000'000;
+constexpr uint64_t kMaxRounds = 1'000'000;
 constexpr double kPatience = 120;  // for a server to come up, in seconds
 
 // A value such that `share` of all are at most as large; 0 for none.
@@ -81,8 +81,8 @@ class LoadCommand : public program::Command {
   }
 
   absl::Status Run() override {
-    if (rounds_ == 0 || rounds_ > kMostRounds) {
-      return base::InvalidArgument("--rounds is {}, expected 1 to {}", rounds_, kMostRounds);
+    if (rounds_ == 0 || rounds_ > kMaxRounds) {
+      return base::InvalidArgument("--rounds is {}, expected 1 to {}", rounds_, kMaxRounds);
     }
     if (server_.has_value() && folder_.empty()) {
       return base::InvalidArgument("--server needs --folder: the server's home is made there");

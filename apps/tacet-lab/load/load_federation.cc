@@ -14,15 +14,15 @@
 namespace tacet::app::load {
 namespace {
 
-constexpr uint64_t kMostClients = uint64_t{1} << 20;
+constexpr uint64_t kMaxClients = uint64_t{1} << 20;
 constexpr uint64_t kSecondsAWeek = 7 * 86'400;
 
 // The paper's privacy at this size: sigma six clip norms.
 absl::StatusOr<agreement::ManifestSpec> Agreement(const LoadFederationSpec& spec) {
   const uint64_t cohort = spec.cohort == 0 ? spec.clients : spec.cohort;
-  if (spec.clients < 2 || spec.clients > kMostClients || cohort > spec.clients) {
+  if (spec.clients < 2 || spec.clients > kMaxClients || cohort > spec.clients) {
     return base::InvalidArgument("{} clients, {} of them a round: expected 2 to {}, and no more",
-                                 spec.clients, cohort, kMostClients);
+                                 spec.clients, cohort, kMaxClients);
   }
   agreement::ManifestSpec agreement;
   agreement.model = "synthetic";
@@ -65,8 +65,8 @@ absl::StatusOr<LoadFederation> MakeLoadFederation(const LoadFederationSpec& spec
   LoadFederation made;
   for (uint64_t i = 0; i < spec.clients; ++i) {
     const std::string name = fmt::format("client-{}", i);
-    made.sites.push_back(agreement::SiteKeys::Generate(entropy));
-    const agreement::SiteKeys& keys = made.sites.back();
+    made.sites.push_back(agreement::MemberKeys::Generate(entropy));
+    const agreement::MemberKeys& keys = made.sites.back();
     manifest.members.push_back({.name = name,
                                 .signing_key = keys.signing.public_key(),
                                 .sealing_key = keys.sealing.public_key()});
@@ -97,7 +97,7 @@ absl::StatusOr<LoadFederation> MakeLoadFederation(const LoadFederationSpec& spec
   TACET_ASSIGN_OR_RETURN(
       storage::file::SiteFolder home,
       storage::file::SiteFolder::Create(made.server_home, "server", hosts, unlocker, entropy));
-  TACET_ASSIGN_OR_RETURN(const agreement::SiteKeys keys, home.UnlockKeys(unlocker));
+  TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, home.UnlockKeys(unlocker));
   crypto::CertificateSpec certificate =
       CertificateOf("server", crypto::CertificateRole::kServer, keys.tls.public_key());
   certificate.hosts = hosts;

@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/signed_manifest.h"
-#include "tacet/agreement/site_keys.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/crypto/secret.h"
 
@@ -27,7 +27,7 @@ struct LoadFederationSpec {
 // are locked with `key_file`, which lies beside it.
 struct LoadFederation {
   std::unique_ptr<agreement::SignedManifest> manifest;
-  std::vector<agreement::SiteKeys> sites;
+  std::vector<agreement::MemberKeys> sites;
   std::vector<base::Bytes> certificates;  // of the sites, DER
   crypto::SecretBytes epoch_key;
   std::filesystem::path server_home, key_file;

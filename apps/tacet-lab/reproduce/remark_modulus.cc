@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kParticipants = 1000;
 constexpr uint32_t kFewestBits = 16;
-constexpr uint32_t kMostBits = 28;
+constexpr uint32_t kMaxBits = 28;
 
 uint32_t BitsAbove(double value) {
   uint32_t bits = 0;
@@ -63,7 +63,7 @@ absl::StatusOr<ModulusStudy> StudyModulus(double coordinate_bound, uint64_t valu
   study.centred_bits = BitsAbove(study.bound) + 1;
 
   const std::vector<uint64_t> sums = DrawSums(dp::Mechanism(plan), values);
-  for (uint32_t bits = kFewestBits; bits <= kMostBits; ++bits) {
+  for (uint32_t bits = kFewestBits; bits <= kMaxBits; ++bits) {
     const int64_t modulus = int64_t{1} << bits;
     ModulusPoint point{.bits = bits};
     for (const uint64_t sum : sums) {

@@ -75,8 +75,8 @@ program::Plot PlotOf(const std::array<bench::BenchHeResult, kColumns.size()>& re
 }  // namespace
 
 absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags) {
-  constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
-  if (flags.participants > kMost || flags.repetitions > kMost) {
+  constexpr uint64_t kMax = std::numeric_limits<uint32_t>::max();
+  if (flags.participants > kMax || flags.repetitions > kMax) {
     return base::InvalidArgument("--participants and --repetitions must be below 2^32");
   }
   TACET_ASSIGN_OR_RETURN(const std::filesystem::path out, FolderOf(flags, "table2"));

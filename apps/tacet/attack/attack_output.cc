@@ -125,7 +125,7 @@ std::string BoundsText(const std::vector<ObserverBound>& bounds) {
   for (const ObserverBound& bound : bounds) {
     const std::string epsilon =
         bound.epsilon ? fmt::format("epsilon {:.3f}", *bound.epsilon) : std::string();
-    out += fmt::format("  {:<30}{:>18}", accounting::ViewName(bound.view), epsilon);
+    out += fmt::format("  {:<30}{:>18}", accounting::ObserverName(bound.observer), epsilon);
     for (const double most : bound.max_true_positive_rates) {
       out += fmt::format("{:>10.2f}", 100 * most);
     }
@@ -194,7 +194,7 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
     for (const double rate : bound.max_true_positive_rates) most.Append(rate);
     bounds.Append(
         base::JsonValue::MakeObject()
-            .Set("view", accounting::ViewName(bound.view))
+            .Set("view", accounting::ObserverName(bound.observer))
             .Set("epsilon", bound.epsilon ? base::JsonValue(*bound.epsilon) : base::JsonValue())
             .Set("releases", bound.releases)
             .Set("max_true_positive_rates", std::move(most)));

@@ -96,7 +96,7 @@ TEST(BoundComparisonTest, ADozenComparisonsMakeFewFalseAlarms) {
     for (int i = 0; i < 1000; ++i) count += crypto::Uniform(random) < probability ? 1 : 0;
     return count;
   };
-  int alarms = 0;
+  int violations = 0;
   int uncorrected = 0;
   for (int table = 0; table < kTables; ++table) {
     bool alarm = false;
@@ -108,10 +108,10 @@ TEST(BoundComparisonTest, ADozenComparisonsMakeFewFalseAlarms) {
       alarm_uncorrected |=
           Compare(point, LimitConfidence(0.8, 1)).verdict == BoundVerdict::kExceeded;
     }
-    alarms += alarm ? 1 : 0;
+    violations += alarm ? 1 : 0;
     uncorrected += alarm_uncorrected ? 1 : 0;
   }
-  EXPECT_LT(alarms, 0.2 * kTables + 6.2 * 0.4 * std::sqrt(kTables));
+  EXPECT_LT(violations, 0.2 * kTables + 6.2 * 0.4 * std::sqrt(kTables));
   EXPECT_GT(uncorrected, 0.2 * kTables + 6.2 * 0.4 * std::sqrt(kTables));
 }
 

@@ -42,25 +42,27 @@ absl::Status CheckSettings(const AttackSettings& settings) {
 
 // The views that promise something about exchanging one unit for another: a test tells a unit that
 // was trained on from one that was not, which took its place.
-absl::StatusOr<std::vector<accounting::ObservedRounds>> GuaranteedViews(const AttackedRun& run) {
-  std::vector<accounting::ObservedRounds> views;
-  if (!run.promises_something()) return views;
+absl::StatusOr<std::vector<accounting::ObservedRounds>> GuaranteedObservers(
+    const AttackedRun& run) {
+  std::vector<accounting::ObservedRounds> observers;
+  if (!run.promises_something()) return observers;
   accounting::FederationPrivacySpec spec =
       agreement::PrivacyOf(run.agreed(), run.charged_attempts());
   spec.neighbouring = accounting::Neighbouring::kReplaceOne;
   TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> all,
                          accounting::ObserveFederation(spec));
-  for (accounting::ObservedRounds& view : all) {
-    const bool known = std::ranges::any_of(
-        views, [&](const accounting::ObservedRounds& other) { return other.view == view.view; });
-    if (view.standing == accounting::Standing::kGuarantee && !known) {
-      views.push_back(std::move(view));
+  for (accounting::ObservedRounds& observer : all) {
+    const bool known = std::ranges::any_of(observers, [&](const accounting::ObservedRounds& other) {
+      return other.observer == observer.observer;
+    });
+    if (observer.standing == accounting::Standing::kGuarantee && !known) {
+      observers.push_back(std::move(observer));
     }
   }
-  return views;
+  return observers;
 }
 
-std::optional<double> StoredEpsilon(const base::JsonValue& summary, accounting::View view) {
+std::optional<double> StoredEpsilon(const base::JsonValue& summary, accounting::Observer observer) {
   const base::JsonValue* privacy = summary.Find("privacy");
   const base::JsonValue* rows = privacy == nullptr ? nullptr : privacy->Find("headlines");
   if (rows == nullptr) return std::nullopt;
@@ -68,23 +70,24 @@ std::optional<double> StoredEpsilon(const base::JsonValue& summary, accounting::
     const base::JsonValue* name = row.Find("view");
     const base::JsonValue* epsilon = row.Find("epsilon");
     if (name == nullptr || epsilon == nullptr || !epsilon->is_number()) continue;
-    if (name->AsString().value_or("") == accounting::ViewName(view)) return *epsilon->AsDouble();
+    if (name->AsString().value_or("") == accounting::ObserverName(observer))
+      return *epsilon->AsDouble();
   }
   return std::nullopt;
 }
 
 absl::StatusOr<std::vector<ObserverBound>> BoundsOf(
-    const AttackedRun& run, const std::vector<accounting::ObservedRounds>& views) {
+    const AttackedRun& run, const std::vector<accounting::ObservedRounds>& observers) {
   std::vector<ObserverBound> bounds;
-  for (const accounting::ObservedRounds& view : views) {
-    ObserverBound bound{.view = view.view,
-                        .epsilon = StoredEpsilon(run.summary(), view.view),
-                        .releases = view.releases,
+  for (const accounting::ObservedRounds& observer : observers) {
+    ObserverBound bound{.observer = observer.observer,
+                        .epsilon = StoredEpsilon(run.summary(), observer.observer),
+                        .releases = observer.releases,
                         .max_true_positive_rates = {}};
     for (const double rate : kFalsePositiveRates) {
-      TACET_ASSIGN_OR_RETURN(
-          bound.max_true_positive_rates.emplace_back(),
-          accounting::MaxTruePositiveRate({{.round = view.round, .count = view.releases}}, rate));
+      TACET_ASSIGN_OR_RETURN(bound.max_true_positive_rates.emplace_back(),
+                             accounting::MaxTruePositiveRate(
+                                 {{.round = observer.round, .count = observer.releases}}, rate));
     }
     bounds.push_back(std::move(bound));
   }
@@ -231,8 +234,8 @@ absl::StatusOr<UnitTest> TestUnit(const Attacker& attacker, const Candidates& ca
   TACET_ASSIGN_OR_RETURN(
       const std::vector<tacet::attack::ShadowModel> shadows,
       TrainShadowModels(PlanOf(attacker, candidates, kShadow), candidates, attacker.out));
-  TACET_ASSIGN_OR_RETURN(const Statements said, StatementsOf(attacker.run.architecture(),
-                                                             attacker.run.model(), candidates));
+  TACET_ASSIGN_OR_RETURN(const Statements said, AttestationsOf(attacker.run.architecture(),
+                                                               attacker.run.model(), candidates));
   UnitTest test{.unit = candidates.unit,
                 .members = candidates.members(),
                 .non_members = candidates.non_members(),
@@ -294,7 +297,8 @@ absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
                                        const AttackSettings& settings, std::FILE* out) {
   TACET_RETURN_IF_ERROR(CheckSettings(settings));
   TACET_ASSIGN_OR_RETURN(const training::LearnerSpec learner, run::LearnerSpecOf(run.config()));
-  TACET_ASSIGN_OR_RETURN(const std::vector<accounting::ObservedRounds> views, GuaranteedViews(run));
+  TACET_ASSIGN_OR_RETURN(const std::vector<accounting::ObservedRounds> observers,
+                         GuaranteedObservers(run));
   Attacker attacker{.run = run,
                     .directory = directory,
                     .settings = settings,
@@ -322,12 +326,12 @@ absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
                           accounting::UnitName(run.agreed().unit), settings.unit)
             : result.not_tested.front());
   }
-  if (!views.empty()) {
-    const accounting::ObservedRounds& outsider = views.front();
+  if (!observers.empty()) {
+    const accounting::ObservedRounds& outsider = observers.front();
     TACET_RETURN_IF_ERROR(
         CompareAll({{.round = outsider.round, .count = outsider.releases}}, result.tests));
   }
-  TACET_ASSIGN_OR_RETURN(result.bounds, BoundsOf(run, views));
+  TACET_ASSIGN_OR_RETURN(result.bounds, BoundsOf(run, observers));
   return result;
 }
 

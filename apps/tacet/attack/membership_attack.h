@@ -13,7 +13,7 @@
 
 #include "apps/tacet/attack/attacked_run.h"
 #include "apps/tacet/attack/bound_comparison.h"
-#include "tacet/accounting/views.h"
+#include "tacet/accounting/observers.h"
 #include "tacet/attack/operating_point.h"
 #include "tacet/base/json.h"
 
@@ -81,7 +81,7 @@ struct UnitTest {
 
 // What the guarantee to one kind of observer allows any test of its unit, or of a part of it.
 struct ObserverBound {
-  accounting::View view = accounting::View::kOutsider;
+  accounting::Observer observer = accounting::Observer::kExternal;
   std::optional<double> epsilon;  // as the run's summary has it, for the run's own neighbours
   uint64_t releases = 0;
   std::vector<double> max_true_positive_rates;  // for each of kFalsePositiveRates

@@ -84,7 +84,7 @@ class ShadowTrainer {
         SamplesOf(candidates_, shadow.trained_on, plan_.sites, plan_.recipe.learner.seed));
     TACET_ASSIGN_OR_RETURN(const std::vector<float> model,
                            TrainShadow(plan_.recipe, std::move(samples), plan_.seed, number));
-    TACET_ASSIGN_OR_RETURN(Statements said, StatementsOf(architecture_, model, candidates_));
+    TACET_ASSIGN_OR_RETURN(Statements said, AttestationsOf(architecture_, model, candidates_));
     shadow.confidences = std::move(said.confidences);
     const std::span<const double> values = shadow.confidences;
     TACET_RETURN_IF_ERROR(storage::file::ReplaceFile(
@@ -134,9 +134,9 @@ class Progress {
 
 }  // namespace
 
-absl::StatusOr<Statements> StatementsOf(const models::Architecture& architecture,
-                                        std::span<const float> model,
-                                        const Candidates& candidates) {
+absl::StatusOr<Statements> AttestationsOf(const models::Architecture& architecture,
+                                          std::span<const float> model,
+                                          const Candidates& candidates) {
   std::vector<uint32_t> rows;
   for (const std::vector<uint32_t>& own : candidates.rows) {
     rows.insert(rows.end(), own.begin(), own.end());

@@ -41,8 +41,9 @@ struct Statements {
   std::vector<double> confidences;
   std::vector<double> losses;
 };
-absl::StatusOr<Statements> StatementsOf(const models::Architecture& architecture,
-                                        std::span<const float> model, const Candidates& candidates);
+absl::StatusOr<Statements> AttestationsOf(const models::Architecture& architecture,
+                                          std::span<const float> model,
+                                          const Candidates& candidates);
 
 }  // namespace tacet::app::attack
 

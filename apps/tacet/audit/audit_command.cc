@@ -209,7 +209,7 @@ class AuditCommand : public program::Command {
 
   absl::StatusOr<tacet::audit::VerifiedAudit> VerifyFile() {
     TACET_ASSIGN_OR_RETURN(const std::string text,
-                           run::ReadText(file_, tacet::audit::kMostAuditBytes));
+                           run::ReadText(file_, tacet::audit::kMaxAuditBytes));
     TACET_ASSIGN_OR_RETURN(const tacet::audit::AuditFile file, tacet::audit::ReadAuditFile(text));
     TACET_ASSIGN_OR_RETURN(tacet::audit::VerifiedAudit audit,
                            tacet::audit::VerifyAudit(file, signer_));

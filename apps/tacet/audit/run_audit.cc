@@ -179,7 +179,7 @@ absl::Status AddReleasedModel(const run::RunRecord& run, AuditFacts& facts) {
 // Those that can be checked: a manifest under which nothing was charged is not in the record.
 void AddAttestations(const run::RunRecord& run, AuditFacts& facts) {
   for (const base::Bytes& attestation : run.attestations) {
-    const absl::StatusOr<crypto::Digest> manifest = protocol::ManifestOfStatement(attestation);
+    const absl::StatusOr<crypto::Digest> manifest = protocol::ManifestOfAttestation(attestation);
     const bool known = manifest.ok() && std::ranges::find(facts.manifests, *manifest,
                                                           &tacet::audit::AuditedManifest::hash) !=
                                             facts.manifests.end();

@@ -11,7 +11,7 @@
 #include "apps/tacet/program/unlock_flags.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_output.h"
-#include "tacet/agreement/site_keys.h"
+#include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/site_folder.h"
@@ -87,7 +87,7 @@ class ClientJoinCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const crypto::PublicKey coordinator, ExpectedCoordinator(folder));
     TACET_ASSIGN_OR_RETURN(const base::Bytes invitation, storage::file::ReadFile(invitation_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("site's identity"));
-    TACET_ASSIGN_OR_RETURN(const agreement::SiteKeys keys, folder.UnlockKeys(unlocker));
+    TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
     TACET_ASSIGN_OR_RETURN(const Membership membership, folder.Join(invitation, coordinator, keys));
     return PrintMembership(membership);
   }

@@ -25,9 +25,9 @@
 #include "tacet/member/member_loop.h"
 #include "tacet/member/member_session.h"
 #include "tacet/member/remote_server.h"
+#include "tacet/storage/file/member_state_folder.h"
 #include "tacet/storage/file/node_log_file.h"
 #include "tacet/storage/file/site_folder.h"
-#include "tacet/storage/file/site_state_folder.h"
 #include "tacet/trainer/learner_updates.h"
 #include "tacet/transport/grpc/grpc_wire.h"
 
@@ -86,7 +86,7 @@ class ClientRunCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(home_));
     TACET_ASSIGN_OR_RETURN(const Membership membership, Joined(folder));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("site's identity"));
-    TACET_ASSIGN_OR_RETURN(const agreement::SiteKeys keys, folder.UnlockKeys(unlocker));
+    TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
     TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes epoch_key,
                            agreement::OpenEpochKey(membership.sealed_epoch_key, membership.manifest,
                                                    *membership.member, keys.sealing));
@@ -97,7 +97,7 @@ class ClientRunCommand : public program::Command {
         const auto run, SiteRun::Open(std::filesystem::path(home_), training, membership.manifest,
                                       *membership.member, json_ ? stderr : stdout));
     TACET_ASSIGN_OR_RETURN(const auto ledger, run->OpenLedger(budget_epsilon_));
-    TACET_ASSIGN_OR_RETURN(const auto state, storage::file::SiteStateFolder::Open(
+    TACET_ASSIGN_OR_RETURN(const auto state, storage::file::MemberStateFolder::Open(
                                                  std::filesystem::path(home_) / "state"));
     TACET_ASSIGN_OR_RETURN(const auto log, storage::file::NodeLogFile::Open(
                                                std::filesystem::path(home_) / "node-log.jsonl"));
@@ -136,7 +136,7 @@ class ClientRunCommand : public program::Command {
     const absl::Status ended = member::RunMember(
         *session, {}, entropy,
         {.wait = wait, .on_trouble = tell, .on_progress = [&](const MemberSession& now) {
-           TellAlarms(now);
+           TellViolations(now);
            // What a full disk does not take is written with a later round, or at the end.
            if (const absl::Status written = run->Progress(now, *ledger); !written.ok()) {
              TellTrouble(written);
@@ -203,16 +203,16 @@ class ClientRunCommand : public program::Command {
     fmt::print(stderr, "tacet: {}; trying again\n", text);
   }
 
-  void TellAlarms(const MemberSession& session) {
+  void TellViolations(const MemberSession& session) {
     last_trouble_.clear();
-    for (; told_alarms_ < session.alarms().size(); ++told_alarms_) {
-      const member::NodeEvent& alarm = session.alarms()[told_alarms_];
+    for (; told_alarms_ < session.violations().size(); ++told_alarms_) {
+      const member::NodeEvent& alarm = session.violations()[told_alarms_];
       fmt::print(stderr, "tacet: ALARM {}: {}\n", alarm.what, alarm.text);
     }
   }
 
   void Finish(const MemberSession& session, const Membership& membership,
-              const ledger::ClientLedger& ledger, const std::filesystem::path& run,
+              const ledger::PrivacyLedger& ledger, const std::filesystem::path& run,
               bool done) const {
     const uint64_t charged = ledger.ChargesOf(membership.manifest.manifest().agreement());
     const absl::StatusOr<accounting::SpentEpsilon> spent = ledger.spending().Epsilon();
@@ -221,10 +221,10 @@ class ClientRunCommand : public program::Command {
         "metrics are in {}\n",
         session.next_round(), done ? "done" : "so far (run it again to go on)", charged,
         std::isfinite(epsilon) ? fmt::format("{:.3f}", epsilon) : "without a bound",
-        session.alarms().size(), run.string());
+        session.violations().size(), run.string());
     if (!json_) return;
-    base::JsonValue alarms = base::JsonValue::MakeArray();
-    for (const member::NodeEvent& alarm : session.alarms()) alarms.Append(alarm.what);
+    base::JsonValue violations = base::JsonValue::MakeArray();
+    for (const member::NodeEvent& alarm : session.violations()) violations.Append(alarm.what);
     fmt::print("{}\n", base::JsonValue::MakeObject()
                            .Set("federation", membership.manifest.federation())
                            .Set("member", membership.manifest.members()[*membership.member].name)
@@ -233,7 +233,7 @@ class ClientRunCommand : public program::Command {
                            .Set("done", done)
                            .Set("charged_attempts", charged)
                            .Set("epsilon", epsilon)
-                           .Set("alarms", std::move(alarms))
+                           .Set("alarms", std::move(violations))
                            .Set("run", run.string())
                            .Dump(2));
   }

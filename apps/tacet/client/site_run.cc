@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::pa
       new SiteRun(training, manifest.manifest(), member, std::move(directory), out));
 }
 
-absl::StatusOr<std::unique_ptr<ledger::ClientLedger>> SiteRun::OpenLedger(
+absl::StatusOr<std::unique_ptr<ledger::PrivacyLedger>> SiteRun::OpenLedger(
     std::optional<double> budget_epsilon) {
   const agreement::ManifestSpec& agreed = manifest_.spec();
   // In the site's home, not in the run's directory, which others may be given.
@@ -44,7 +44,7 @@ absl::StatusOr<std::unique_ptr<ledger::ClientLedger>> SiteRun::OpenLedger(
                    .composition = accounting::Composition::kOneEvent},
       .created = base::SystemUnixSeconds()};
   TACET_ASSIGN_OR_RETURN(ledger::OpenedLedger opened, directory_->OpenLedger(header));
-  return ledger::ClientLedger::Create(std::move(opened));
+  return ledger::PrivacyLedger::Create(std::move(opened));
 }
 
 absl::StatusOr<std::optional<trainer::Evaluation>> SiteRun::Evaluate(
@@ -66,7 +66,7 @@ absl::Status SiteRun::Begin(const member::MemberSession& session) {
 }
 
 absl::Status SiteRun::Progress(const member::MemberSession& session,
-                               const ledger::ClientLedger& ledger) {
+                               const ledger::PrivacyLedger& ledger) {
   if (written_ == session.next_round()) return absl::OkStatus();
   TACET_ASSIGN_OR_RETURN(last_, Evaluate(session));
   while (written_ < session.next_round()) {
@@ -100,7 +100,7 @@ absl::Status SiteRun::KeepOthersAttestations(const member::MemberSession& sessio
 
 // Rounds that were missed and skipped by a checkpoint have no participants that this site knows of.
 absl::Status SiteRun::Write(const member::MemberSession& session,
-                            const ledger::ClientLedger& ledger, uint32_t round) {
+                            const ledger::PrivacyLedger& ledger, uint32_t round) {
   simulation::RoundRecord record;
   record.round = round;
   const auto applied =
@@ -125,7 +125,7 @@ absl::Status SiteRun::Write(const member::MemberSession& session,
   return reporter_.OnRound(record);
 }
 
-absl::Status SiteRun::End(const member::MemberSession& session, const ledger::ClientLedger& ledger,
+absl::Status SiteRun::End(const member::MemberSession& session, const ledger::PrivacyLedger& ledger,
                           bool done) {
   TACET_RETURN_IF_ERROR(Progress(session, ledger));
   TACET_RETURN_IF_ERROR(directory_->WriteFile(run::kModelFile, base::FloatBytes(session.model())));

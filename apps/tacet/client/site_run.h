@@ -33,14 +33,14 @@ class SiteRun {
                                                        uint64_t member, std::FILE* out);
 
   // The run's ledger, with this budget instead of the federation's when one is given.
-  absl::StatusOr<std::unique_ptr<ledger::ClientLedger>> OpenLedger(
+  absl::StatusOr<std::unique_ptr<ledger::PrivacyLedger>> OpenLedger(
       std::optional<double> budget_epsilon);
 
   absl::Status Begin(const member::MemberSession& session);
   // Writes down every round that was applied since the last call.
-  absl::Status Progress(const member::MemberSession& session, const ledger::ClientLedger& ledger);
+  absl::Status Progress(const member::MemberSession& session, const ledger::PrivacyLedger& ledger);
   // The model, and when the federation is done the summary.
-  absl::Status End(const member::MemberSession& session, const ledger::ClientLedger& ledger,
+  absl::Status End(const member::MemberSession& session, const ledger::PrivacyLedger& ledger,
                    bool done);
 
   const std::filesystem::path& path() const { return directory_->path(); }
@@ -62,7 +62,7 @@ class SiteRun {
   // Keeps this member's statement about the model that it has now.
   absl::Status Attest(const member::MemberSession& session);
   absl::Status KeepOthersAttestations(const member::MemberSession& session);
-  absl::Status Write(const member::MemberSession& session, const ledger::ClientLedger& ledger,
+  absl::Status Write(const member::MemberSession& session, const ledger::PrivacyLedger& ledger,
                      uint32_t round);
 
   const SiteTraining& training_;

@@ -10,7 +10,7 @@
 #include "apps/tacet/federation/federation_command.h"
 #include "apps/tacet/federation/federation_setup.h"
 #include "apps/tacet/program/unlock_flags.h"
-#include "tacet/agreement/site_keys.h"
+#include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/storage/file/coordinator_folder.h"

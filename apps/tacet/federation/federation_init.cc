@@ -12,7 +12,7 @@
 #include "apps/tacet/program/unlock_flags.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_config.h"
-#include "tacet/agreement/site_keys.h"
+#include "tacet/agreement/member_keys.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/certificates.h"
@@ -26,7 +26,7 @@ using storage::file::CoordinatorFolder;
 using storage::file::CoordinatorKeys;
 
 constexpr uint64_t kSecondsADay = 86'400;
-constexpr uint64_t kMostDays = 36'500;
+constexpr uint64_t kMaxDays = 36'500;
 
 class FederationInitCommand : public program::Command {
  public:
@@ -53,8 +53,8 @@ class FederationInitCommand : public program::Command {
 
   absl::Status Run() override {
     TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name_));
-    if (days_ == 0 || days_ > kMostDays) {
-      return base::InvalidArgument("--days is {}, it must be from 1 to {}", days_, kMostDays);
+    if (days_ == 0 || days_ > kMaxDays) {
+      return base::InvalidArgument("--days is {}, it must be from 1 to {}", days_, kMaxDays);
     }
     TACET_ASSIGN_OR_RETURN(const run::RunConfig config, run::LoadRunConfig(config_));
     if (!config.model.federated.empty() || !config.model.start.empty()) {

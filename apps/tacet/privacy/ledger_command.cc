@@ -18,7 +18,7 @@
 namespace tacet::app::privacy {
 namespace {
 
-using accounting::PrivacySpending;
+using accounting::PrivacyFilter;
 using accounting::SpentEpsilon;
 using ledger::LedgerEntry;
 using ledger::LedgerHeader;
@@ -54,8 +54,8 @@ std::vector<Group> GroupsOf(const std::vector<LedgerEntry>& entries) {
   return groups;
 }
 
-absl::StatusOr<PrivacySpending> SpendingOf(const RecoveredLedger& found) {
-  TACET_ASSIGN_OR_RETURN(PrivacySpending spending, PrivacySpending::Create(found.header.spending));
+absl::StatusOr<PrivacyFilter> SpendingOf(const RecoveredLedger& found) {
+  TACET_ASSIGN_OR_RETURN(PrivacyFilter spending, PrivacyFilter::Create(found.header.spending));
   for (const LedgerEntry& entry : found.entries) {
     TACET_RETURN_IF_ERROR(spending.Add(entry.event, entry.count));
   }
@@ -139,14 +139,14 @@ class LedgerCommand : public program::Command {
   }
 
   absl::Status Show(const RecoveredLedger& found) const {
-    TACET_ASSIGN_OR_RETURN(PrivacySpending spending, SpendingOf(found));
+    TACET_ASSIGN_OR_RETURN(PrivacyFilter spending, SpendingOf(found));
     TACET_ASSIGN_OR_RETURN(const SpentEpsilon spent, spending.Epsilon());
     const std::vector<Group> groups = GroupsOf(found.entries);
     std::vector<uint64_t> fits;  // by group; how many more of this kind
     if (found.header.spending.budget_epsilon > 0) {
       for (const Group& group : groups) {
         TACET_ASSIGN_OR_RETURN(const uint64_t more,
-                               spending.ChargesThatFit(group.event, kMostAskedFor));
+                               spending.ChargesThatFit(group.event, kMaxAskedFor));
         fits.push_back(more);
       }
     }
@@ -158,7 +158,7 @@ class LedgerCommand : public program::Command {
     return absl::OkStatus();
   }
 
-  void PrintJson(const RecoveredLedger& found, const PrivacySpending& spending,
+  void PrintJson(const RecoveredLedger& found, const PrivacyFilter& spending,
                  const SpentEpsilon& spent, const std::vector<Group>& groups,
                  const std::vector<uint64_t>& fits) const {
     const LedgerHeader& header = found.header;
@@ -209,7 +209,7 @@ class LedgerCommand : public program::Command {
             .Dump(2));
   }
 
-  void PrintTable(const RecoveredLedger& found, const PrivacySpending& spending,
+  void PrintTable(const RecoveredLedger& found, const PrivacyFilter& spending,
                   const SpentEpsilon& spent, const std::vector<Group>& groups,
                   const std::vector<uint64_t>& fits) const {
     const LedgerHeader& header = found.header;
@@ -259,10 +259,10 @@ class LedgerCommand : public program::Command {
     return spent.accountants_are_valid || name == "fixed-order-rdp";
   }
   static std::string FitText(uint64_t fits) {
-    return fits < kMostAskedFor ? fmt::format("{}", fits) : fmt::format("{}+", kMostAskedFor);
+    return fits < kMaxAskedFor ? fmt::format("{}", fits) : fmt::format("{}+", kMaxAskedFor);
   }
 
-  static constexpr uint64_t kMostAskedFor = 1'000'000;
+  static constexpr uint64_t kMaxAskedFor = 1'000'000;
   static constexpr const char* kNoGuarantee =
       "a release without noise, or without clipping, promises nothing";
 

@@ -26,9 +26,9 @@ namespace {
 
 using accounting::Accountant;
 using accounting::HeldFixed;
+using accounting::Observer;
 using accounting::PrivacyRow;
 using accounting::Unit;
-using accounting::View;
 
 absl::Status WriteFile(const std::string& path, std::string_view text) {
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
@@ -68,9 +68,9 @@ class PrivacyCommand : public program::Command {
                       &availability_);
     options.AddUint("max-participations", "most rounds that one client joins; 0 means all",
                     &spec_.max_participations);
-    options.AddFlag("cover-uploads",
+    options.AddFlag("dummy-uploads",
                     "clients that were not drawn send noise and zeros; needs poisson",
-                    &spec_.cover_uploads);
+                    &spec_.dummy_uploads);
     options.AddChoice("unit", "what is hidden", {"client", "person", "record"}, &unit_);
     options.AddUint("sites", "the same as --clients, for --unit person or record", &sites_);
     options.AddDouble("record-rate", "q_r, the probability with which a site draws a record",
@@ -180,7 +180,7 @@ class PrivacyCommand : public program::Command {
           spec_.clients, accounting::UnitName(spec_.unit), spec_.record_rate, spec_.rounds,
           spec_.clip_norm, spec_.noise_stddev, spec_.delta);
     }
-    const double expected = spec_.cover_uploads ? static_cast<double>(resolved.pool)
+    const double expected = spec_.dummy_uploads ? static_cast<double>(resolved.pool)
                                                 : static_cast<double>(resolved.cohort);
     const double resulting =
         spec_.noise_stddev * std::sqrt(expected / static_cast<double>(resolved.min_participants));
@@ -220,7 +220,7 @@ class PrivacyCommand : public program::Command {
     mechanism.coordinate_bound = coordinate_bound_ > 0 ? coordinate_bound_ : spec.clip_norm;
     mechanism.noise_stddev = spec.noise_stddev;
     mechanism.scale = scale_;
-    mechanism.cohort = small(spec.cover_uploads ? spec.pool : spec.cohort);
+    mechanism.cohort = small(spec.dummy_uploads ? spec.pool : spec.cohort);
     mechanism.min_participants = small(spec.min_participants);
     if (spec.unit != Unit::kClient) {
       mechanism.noise_shares = small(spec.min_participants - spec.colluders);
@@ -243,11 +243,11 @@ class PrivacyCommand : public program::Command {
         target.accountant = accountant;
       }
     }
-    for (const View view :
-         {View::kOutsider, View::kParticipantInCohort, View::kParticipantOutOfCohort,
-          View::kColluders, View::kCohortKnowing, View::kTrafficObserver}) {
-      if (view_ == accounting::ViewName(view)) {
-        target.view = view;
+    for (const Observer observer :
+         {Observer::kExternal, Observer::kParticipantInCohort, Observer::kParticipantOutOfCohort,
+          Observer::kColluders, Observer::kCohortAware, Observer::kTrafficObserver}) {
+      if (view_ == accounting::ObserverName(observer)) {
+        target.observer = observer;
       }
     }
     return target;

@@ -117,7 +117,7 @@ TEST(PrivacyCommandTest, ZeroOutAvailabilityAndCovers) {
   EXPECT_THAT(Output({"--neighbouring", "zero-out"}), HasSubstr("2.189"));
   EXPECT_THAT(Output({"--availability", "0.7"}), HasSubstr("6.72"));
   EXPECT_THAT(Output({"--max-participations", "45"}), HasSubstr("11.48"));
-  const std::string covered = Output({"--cover-uploads", "--sampling", "poisson"});
+  const std::string covered = Output({"--dummy-uploads", "--sampling", "poisson"});
   EXPECT_THAT(covered, HasSubstr("traffic-observer"));
   EXPECT_THAT(covered, HasSubstr("whoever learns the cohorts nevertheless"));
   EXPECT_THAT(covered, Not(HasSubstr("server, network, operators; about")));
@@ -167,7 +167,7 @@ TEST(PrivacyCommandTest, ExplainsInWords) {
   EXPECT_THAT(text, Not(HasSubstr("Warnings")));
   EXPECT_THAT(Output({"--explain", "--false-positive-rate", "0.1"}),
               HasSubstr("accepts a 10 % false-positive rate can identify at most 39.6 %"));
-  const std::string covered = Output({"--explain", "--cover-uploads", "--sampling", "poisson"});
+  const std::string covered = Output({"--explain", "--dummy-uploads", "--sampling", "poisson"});
   EXPECT_THAT(covered, HasSubstr("although everybody uploads"));
   EXPECT_THAT(covered, Not(HasSubstr("Anyone who knows who took part")));
 }

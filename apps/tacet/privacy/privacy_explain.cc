@@ -4,8 +4,8 @@
 
 #include "fmt/format.h"
 
+#include "tacet/accounting/observers.h"
 #include "tacet/accounting/true_positive_rate.h"
-#include "tacet/accounting/views.h"
 #include "tacet/base/status.h"
 
 namespace tacet::app::privacy {
@@ -13,37 +13,37 @@ namespace tacet::app::privacy {
 using accounting::FederationPrivacySpec;
 using accounting::Neighbouring;
 using accounting::ObservedRounds;
+using accounting::Observer;
 using accounting::PrivacyRow;
 using accounting::Standing;
 using accounting::Unit;
-using accounting::View;
 
 namespace {
 
-std::string_view Audience(View view, const FederationPrivacySpec& spec) {
-  switch (view) {
-    case View::kOutsider:
+std::string_view Audience(Observer observer, const FederationPrivacySpec& spec) {
+  switch (observer) {
+    case Observer::kExternal:
       return "Anyone who sees every model of the training but neither traffic nor cohorts";
-    case View::kParticipantInCohort:
+    case Observer::kParticipantInCohort:
       return spec.unit == Unit::kClient ? "A client that took part in every round"
                                         : "Another site, which knows its own noise";
-    case View::kParticipantOutOfCohort:
+    case Observer::kParticipantOutOfCohort:
       return "A client that took part in no round";
-    case View::kColluders:
+    case Observer::kColluders:
       return "Clients that work together";
-    case View::kCohortKnowing:
+    case Observer::kCohortAware:
       if (spec.unit != Unit::kClient) {
         return "The server, its network, its operators, once they hold the models";
       }
-      return spec.cover_uploads
+      return spec.dummy_uploads
                  ? "Anyone who learns who took part although everybody uploads"
                  : "Anyone who knows who took part: the server, its network, its operators, once "
                    "they hold the models";
-    case View::kTrafficObserver:
+    case Observer::kTrafficObserver:
       return "The server, its network, its operators, who see an upload of every client";
-    case View::kServerWithKeyHolder:
+    case Observer::kServerWithKeyHolder:
       return "The server together with one holder of the keys";
-    case View::kPublishedParticipant:
+    case Observer::kPublishedParticipant:
       return "A client, by the paper's convention";
   }
   return "";
@@ -74,10 +74,11 @@ std::string UnitsPhrase(Unit unit) {
 }
 
 // The smallest guaranteed bound of a view over that many rounds; null when there is none.
-const PrivacyRow* SmallestBound(const std::vector<PrivacyRow>& rows, const ObservedRounds& view) {
+const PrivacyRow* SmallestBound(const std::vector<PrivacyRow>& rows,
+                                const ObservedRounds& observer) {
   const PrivacyRow* smallest = nullptr;
   for (const PrivacyRow& row : rows) {
-    if (row.view == view.view && row.releases == view.releases && row.epsilon &&
+    if (row.observer == observer.observer && row.releases == observer.releases && row.epsilon &&
         row.standing == Standing::kGuarantee &&
         (smallest == nullptr || *row.epsilon < *smallest->epsilon)) {
       smallest = &row;
@@ -92,7 +93,7 @@ std::vector<std::string> Limits(const FederationPrivacySpec& spec) {
     sampling += "which records a site drew. The draw must never leave the site.";
   } else {
     sampling += "the cohorts. Anyone who sees the traffic learns them";
-    sampling += spec.cover_uploads ? ", unless every client uploads, as planned here." : ".";
+    sampling += spec.dummy_uploads ? ", unless every client uploads, as planned here." : ".";
   }
   return {
       std::move(sampling),
@@ -112,7 +113,7 @@ std::vector<std::string> Limits(const FederationPrivacySpec& spec) {
 absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
                                               const std::vector<PrivacyRow>& rows,
                                               double false_positive_rate) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views,
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> observers,
                          accounting::ObserveFederation(spec));
   PrivacyStatement statement{
       .hidden = UnitPhrase(spec.unit),
@@ -125,17 +126,17 @@ absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
       .promises = {},
       .limits = Limits(spec),
   };
-  for (const ObservedRounds& view : views) {
-    if (view.standing == Standing::kConvention) continue;
-    PrivacyPromise promise{.view = view.view,
-                           .audience = std::string(Audience(view.view, spec)),
-                           .note = view.note,
-                           .releases = view.releases,
-                           .bound = std::nullopt};
-    if (const PrivacyRow* row = SmallestBound(rows, view)) {
+  for (const ObservedRounds& observer : observers) {
+    if (observer.standing == Standing::kConvention) continue;
+    PrivacyGuarantee promise{.observer = observer.observer,
+                             .audience = std::string(Audience(observer.observer, spec)),
+                             .note = observer.note,
+                             .releases = observer.releases,
+                             .bound = std::nullopt};
+    if (const PrivacyRow* row = SmallestBound(rows, observer)) {
       TACET_ASSIGN_OR_RETURN(
           const double true_positive_rate,
-          accounting::MaxTruePositiveRate({{.round = view.round, .count = view.releases}},
+          accounting::MaxTruePositiveRate({{.round = observer.round, .count = observer.releases}},
                                           false_positive_rate));
       promise.bound = {.epsilon = *row->epsilon,
                        .accountant = accounting::AccountantName(row->accountant),
@@ -156,7 +157,7 @@ std::string MeaningOfEpsilonAndDelta(const PrivacyStatement& statement) {
 }
 
 std::string AttackerSentence(const PrivacyStatement& statement,
-                             const PrivacyPromise::Bound& bound) {
+                             const PrivacyGuarantee::Bound& bound) {
   return fmt::format(
       "An attacker that accepts a {:g} % false-positive rate can identify at most {:.1f} % of the "
       "{} in the training data.",
@@ -170,7 +171,7 @@ std::string StatementText(const PrivacyStatement& statement) {
       "{}\n\n",
       statement.hidden, statement.neighbour, MeaningOfEpsilonAndDelta(statement));
   std::string limits = "Not guaranteed\n";
-  for (const PrivacyPromise& promise : statement.promises) {
+  for (const PrivacyGuarantee& promise : statement.promises) {
     if (!promise.bound) {
       limits += fmt::format("- {}: no guarantee ({}).\n", promise.audience, promise.note);
       continue;
@@ -185,9 +186,9 @@ std::string StatementText(const PrivacyStatement& statement) {
 
 base::JsonValue StatementJson(const PrivacyStatement& statement) {
   base::JsonValue promises = base::JsonValue::MakeArray();
-  for (const PrivacyPromise& promise : statement.promises) {
+  for (const PrivacyGuarantee& promise : statement.promises) {
     base::JsonValue item = base::JsonValue::MakeObject()
-                               .Set("view", accounting::ViewName(promise.view))
+                               .Set("view", accounting::ObserverName(promise.observer))
                                .Set("audience", promise.audience)
                                .Set("note", promise.note)
                                .Set("releases", promise.releases);

@@ -16,14 +16,14 @@
 namespace tacet::app::privacy {
 
 // The guarantee against one kind of observer.
-struct PrivacyPromise {
+struct PrivacyGuarantee {
   // The smallest valid bound, and the largest true-positive rate that it leaves an attacker.
   struct Bound {
     double epsilon = 0;
     std::string_view accountant;
     double true_positive_rate = 0;  // in [0, 1], at the statement's false-positive rate
   };
-  accounting::View view = accounting::View::kOutsider;
+  accounting::Observer observer = accounting::Observer::kExternal;
   std::string audience;        // the observer, as the beginning of a sentence
   std::string note;            // assumptions of the bound, or the reason why there is none
   uint64_t releases = 0;       // rounds that the bound counts
@@ -36,7 +36,7 @@ struct PrivacyStatement {
   std::string units;      // "clients", "people" or "records"
   double delta = 0;
   double false_positive_rate = 0;  // that the attacker accepts
-  std::vector<PrivacyPromise> promises;
+  std::vector<PrivacyGuarantee> promises;
   std::vector<std::string> limits;  // what no figure covers, a sentence or two each
 };
 
@@ -52,7 +52,8 @@ absl::StatusOr<PrivacyStatement> StatePrivacy(const accounting::FederationPrivac
 // Epsilon and delta in two sentences, for one statement.
 std::string MeaningOfEpsilonAndDelta(const PrivacyStatement& statement);
 // "An attacker that accepts a 1 % false-positive rate can identify at most 3.8 % of ..."
-std::string AttackerSentence(const PrivacyStatement& statement, const PrivacyPromise::Bound& bound);
+std::string AttackerSentence(const PrivacyStatement& statement,
+                             const PrivacyGuarantee::Bound& bound);
 
 // The statement as paragraphs, and for pages (docs/formats/report.md).
 std::string StatementText(const PrivacyStatement& statement);

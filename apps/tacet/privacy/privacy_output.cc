@@ -19,7 +19,7 @@ std::string WorstLine(const std::vector<PrivacyRow>& rows) {
     return "No guarantee: an observer has no finite bound.\n";
   return fmt::format("epsilon {:.3f} at delta {:.3g} per {}, against {} ({})\n", *worst->epsilon,
                      worst->delta, accounting::UnitName(worst->unit),
-                     accounting::ViewName(worst->view),
+                     accounting::ObserverName(worst->observer),
                      accounting::AccountantName(worst->accountant));
 }
 
@@ -47,9 +47,9 @@ std::string PrivacyRowsTable(const std::vector<PrivacyRow>& rows,
         &row == counted         ? "="
         : IsHeadline(rows, row) ? "*"
                                 : " ",
-        accounting::ViewName(row.view), number ? accounting::AccountantName(row.accountant) : "-",
-        accounting::UnitName(row.unit), accounting::NeighbouringName(row.neighbouring),
-        accounting::SamplingName(row.sampling),
+        accounting::ObserverName(row.observer),
+        number ? accounting::AccountantName(row.accountant) : "-", accounting::UnitName(row.unit),
+        accounting::NeighbouringName(row.neighbouring), accounting::SamplingName(row.sampling),
         number ? fmt::format("{:.3f}", *row.epsilon) : "none",
         number ? fmt::format("{:.3g}", row.delta) : "-",
         number ? fmt::format("{}", row.releases) : "-", note);

@@ -17,13 +17,13 @@ namespace tacet::app::privacy {
 
 using accounting::Accountant;
 using accounting::FederationPrivacySpec;
+using accounting::Observer;
 using accounting::PrivacyRow;
 using accounting::Standing;
-using accounting::View;
 
 namespace {
 
-constexpr size_t kMostPoints = 10'000;
+constexpr size_t kMaxPoints = 10'000;
 
 absl::StatusOr<double> Number(std::string_view text) {
   const std::string copy(text);
@@ -47,23 +47,25 @@ struct Line {
 };
 
 std::vector<Line> LinesFor(const SweepRange& range) {
-  const View view = range.quantity == "colluding" ? View::kColluders : View::kOutsider;
-  const auto upper = [view](Accountant accountant) {
-    return [view, accountant](const PrivacyRow& row) {
-      return row.view == view && row.accountant == accountant ? row.epsilon : std::nullopt;
+  const Observer observer =
+      range.quantity == "colluding" ? Observer::kColluders : Observer::kExternal;
+  const auto upper = [observer](Accountant accountant) {
+    return [observer, accountant](const PrivacyRow& row) {
+      return row.observer == observer && row.accountant == accountant ? row.epsilon : std::nullopt;
     };
   };
-  std::vector<Line> lines = {{"moments", "#b5651d", upper(Accountant::kMoments)},
-                             {"rdp", "#2b6cb0", upper(Accountant::kRdp)},
-                             {"pld", "#2f855a", upper(Accountant::kPld)},
-                             {"lower bound", "#999999", [view](const PrivacyRow& row) {
-                                return row.view == view && row.accountant == Accountant::kPld
-                                           ? row.epsilon_lower
-                                           : std::nullopt;
-                              }}};
+  std::vector<Line> lines = {
+      {"moments", "#b5651d", upper(Accountant::kMoments)},
+      {"rdp", "#2b6cb0", upper(Accountant::kRdp)},
+      {"pld", "#2f855a", upper(Accountant::kPld)},
+      {"lower bound", "#999999", [observer](const PrivacyRow& row) {
+         return row.observer == observer && row.accountant == Accountant::kPld ? row.epsilon_lower
+                                                                               : std::nullopt;
+       }}};
   if (range.quantity == "colluding") {
     lines.push_back({"published convention", "#97266d", [](const PrivacyRow& row) {
-                       return row.view == View::kPublishedParticipant ? row.epsilon : std::nullopt;
+                       return row.observer == Observer::kPublishedParticipant ? row.epsilon
+                                                                              : std::nullopt;
                      }});
   }
   return lines;
@@ -102,8 +104,8 @@ absl::StatusOr<SweepRange> ParseSweep(std::string_view text) {
     return base::InvalidArgument(
         "the sweep \"{}\" does not go up from a value that is not negative", text);
   }
-  if ((range.to - range.from) / range.step > static_cast<double>(kMostPoints)) {
-    return base::InvalidArgument("the sweep \"{}\" has more than {} points", text, kMostPoints);
+  if ((range.to - range.from) / range.step > static_cast<double>(kMaxPoints)) {
+    return base::InvalidArgument("the sweep \"{}\" has more than {} points", text, kMaxPoints);
   }
   return range;
 }
@@ -138,7 +140,8 @@ std::string SweepCsv(const SweepRange& range, const std::vector<SweepPoint>& poi
   for (const SweepPoint& point : points) {
     for (const PrivacyRow& row : point.rows) {
       out += fmt::format("{},{},{},{},{},{},{},{}\n", range.quantity, point.value,
-                         accounting::ViewName(row.view), accounting::AccountantName(row.accountant),
+                         accounting::ObserverName(row.observer),
+                         accounting::AccountantName(row.accountant),
                          accounting::StandingName(row.standing), row.releases, number(row.epsilon),
                          number(row.epsilon_lower));
     }

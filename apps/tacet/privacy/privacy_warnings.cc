@@ -64,7 +64,7 @@ absl::StatusOr<std::optional<std::string>> EpsilonWarning(const FederationPrivac
   return std::optional<std::string>(fmt::format(
       "epsilon is {:.4g} for observer {} at noise {:.4g} and clip norm {:.4g}, and above {:g} "
       "nobody is protected from that observer: {}",
-      epsilon, accounting::ViewName(worst.view), spec.noise_stddev, spec.clip_norm,
+      epsilon, accounting::ObserverName(worst.observer), spec.noise_stddev, spec.clip_norm,
       agreement::kMaxUsefulEpsilon,
       details.noise_from_target ? "lower `privacy.target_epsilon`" : "raise `privacy.noise`"));
 }
@@ -74,7 +74,7 @@ absl::StatusOr<std::optional<std::string>> EpsilonWarning(const FederationPrivac
 double NoiseOverClipNorm(const FederationPrivacySpec& given, const PlanDetails& details) {
   const FederationPrivacySpec spec = accounting::Resolved(given);
   const bool clients = spec.unit == Unit::kClient;
-  const double uploads = static_cast<double>(spec.cover_uploads ? spec.pool : spec.cohort);
+  const double uploads = static_cast<double>(spec.dummy_uploads ? spec.pool : spec.cohort);
   const double shares = static_cast<double>(spec.min_participants) -
                         (clients ? 0.0 : static_cast<double>(spec.colluders));
   const double divisor = clients ? static_cast<double>(spec.cohort) : details.expected_batch;

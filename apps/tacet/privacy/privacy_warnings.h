@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/accounting/views.h"
+#include "tacet/accounting/observers.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/json.h"
 

@@ -16,7 +16,7 @@
 namespace tacet::app::program {
 namespace {
 
-constexpr size_t kMostPassphraseBytes = 1024;
+constexpr size_t kMaxPassphraseBytes = 1024;
 
 // The terminal does not show what is typed as long as this lives.
 class WithoutEcho {
@@ -48,7 +48,7 @@ absl::StatusOr<crypto::SecretBytes> Ask(const std::string& question) {
   }
   const WithoutEcho silence(terminal.get());
   terminal.WriteAll(base::AsBytes(question));
-  crypto::SecretBytes line(kMostPassphraseBytes);
+  crypto::SecretBytes line(kMaxPassphraseBytes);
   size_t size = 0;
   while (size < line.size()) {
     uint8_t& byte = line.Expose()[size];
@@ -63,8 +63,8 @@ absl::Status MakeKeyFile(const std::string& path) {
   std::error_code error;
   if (std::filesystem::exists(path, error)) return absl::OkStatus();
   crypto::SystemEntropy entropy;
-  return storage::file::WriteSecretFile(
-      path, entropy.Draw(crypto::Unlocker::kLeastKeyFileBytes).Expose());
+  return storage::file::WriteSecretFile(path,
+                                        entropy.Draw(crypto::Unlocker::kMinKeyFileBytes).Expose());
 }
 
 }  // namespace

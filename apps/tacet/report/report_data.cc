@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/tacet/report/run_promises.h"
+#include "apps/tacet/report/run_guarantees.h"
 #include "apps/tacet/run/run_output.h"
 #include "tacet/base/status.h"
 
@@ -125,7 +125,7 @@ JsonValue LedgerJson(const run::RunRecord& run) {
       .Set("accountant", member("accountant"));
 }
 
-JsonValue RunJson(const run::RunRecord& run, std::string_view name, const RunPromises& promises) {
+JsonValue RunJson(const run::RunRecord& run, std::string_view name, const RunGuarantees& promises) {
   JsonValue labels = JsonValue::MakeArray();
   for (const std::string& label : run.labels) labels.Append(label);
   JsonValue rounds = JsonValue::MakeArray();
@@ -154,7 +154,7 @@ JsonValue RunJson(const run::RunRecord& run, std::string_view name, const RunPro
 absl::StatusOr<JsonValue> ReportData(std::span<const run::RunRecord> runs, std::string_view version,
                                      uint64_t made_at) {
   const std::vector<std::string> names = NamesOf(runs);
-  TACET_ASSIGN_OR_RETURN(const std::vector<RunPromises> promises, PromisesOf(runs));
+  TACET_ASSIGN_OR_RETURN(const std::vector<RunGuarantees> promises, GuaranteesOf(runs));
   JsonValue list = JsonValue::MakeArray();
   for (size_t i = 0; i < runs.size(); ++i) list.Append(RunJson(runs[i], names[i], promises[i]));
   return JsonValue::MakeObject()

@@ -8,7 +8,7 @@
 #include "apps/tacet/privacy/privacy_explain.h"
 #include "apps/tacet/privacy/privacy_warnings.h"
 #include "tacet/accounting/privacy_rows.h"
-#include "tacet/agreement/site_keys.h"
+#include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/upload.h"
 
@@ -28,7 +28,7 @@ std::string AgreementText(const agreement::Manifest& manifest) {
     text += fmt::format("federation  {} clients, {} a round ({}), at least {} to open, {} rounds\n",
                         agreed.clients, agreed.cohort, accounting::SamplingName(agreed.sampling),
                         agreed.min_participants, agreed.rounds);
-    if (agreed.cover_uploads) {
+    if (agreed.dummy_uploads) {
       text += "            all upload in every round, those not chosen zeros: nobody sees who is\n";
     }
     if (agreed.max_participations != 0) {

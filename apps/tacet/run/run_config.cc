@@ -56,7 +56,7 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("federation.cohort", c.federation.cohort);
   visit("federation.min_participants", c.federation.min_participants);
   visit("federation.sampling", c.federation.sampling);
-  visit("federation.cover_uploads", c.federation.cover_uploads);
+  visit("federation.dummy_uploads", c.federation.dummy_uploads);
   visit("federation.max_participations", c.federation.max_participations);
   visit("federation.weights", c.federation.weights);
   visit("federation.attempts_per_round", c.federation.attempts_per_round);
@@ -280,7 +280,7 @@ absl::StatusOr<simulation::SimulationSpec> SimulationSpecOf(const RunConfig& con
                          Narrow(config.federation.spare_attempts, "federation.spare_attempts"));
   TACET_ASSIGN_OR_RETURN(manifest.openers, Narrow(config.federation.openers, "federation.openers"));
   TACET_ASSIGN_OR_RETURN(manifest.sampling, accounting::ParseSampling(config.federation.sampling));
-  manifest.cover_uploads = config.federation.cover_uploads;
+  manifest.dummy_uploads = config.federation.dummy_uploads;
   TACET_ASSIGN_OR_RETURN(manifest.max_participations, Narrow(config.federation.max_participations,
                                                              "federation.max_participations"));
   manifest.clip_norm = config.privacy.clip_norm;
@@ -324,16 +324,16 @@ absl::StatusOr<simulation::SimulationSpec> SimulationSpecOf(const RunConfig& con
 
 namespace {
 
-constexpr uintmax_t kMostModelBytes = uintmax_t{1} << 32;
+constexpr uintmax_t kMaxModelBytes = uintmax_t{1} << 32;
 
 // A file of little-endian binary32, as a run's model.f32.
 absl::StatusOr<std::vector<float>> LoadModel(const std::string& path) {
   std::error_code error;
   const uintmax_t bytes = std::filesystem::file_size(path, error);
   if (error) return base::NotFound("model.start: cannot read {}", path);
-  if (bytes % sizeof(float) != 0 || bytes > kMostModelBytes) {
+  if (bytes % sizeof(float) != 0 || bytes > kMaxModelBytes) {
     return base::InvalidArgument("model.start: {} has {} bytes, it must be floats of at most {}",
-                                 path, bytes, kMostModelBytes);
+                                 path, bytes, kMaxModelBytes);
   }
   std::vector<float> model(bytes / sizeof(float));
   std::ifstream file(path, std::ios::binary);

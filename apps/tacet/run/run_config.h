@@ -64,7 +64,7 @@ struct RunConfig {
     std::string weights = "equal";
     uint64_t attempts_per_round = 3;
     uint64_t spare_attempts = 10;
-    bool cover_uploads = false;
+    bool dummy_uploads = false;
     uint64_t max_participations = 0;
     uint64_t openers = 3;
   } federation;

@@ -20,9 +20,9 @@ namespace {
 using base::JsonValue;
 
 // Far above what a run of a million rounds writes.
-constexpr uintmax_t kMostSmallBytes = uintmax_t{4} << 20;  // config.toml, start.json
-constexpr uintmax_t kMostSummaryBytes = uintmax_t{64} << 20;
-constexpr uintmax_t kMostGrowingBytes = uintmax_t{1} << 30;  // metrics.jsonl, ledger
+constexpr uintmax_t kMaxSmallBytes = uintmax_t{4} << 20;  // config.toml, start.json
+constexpr uintmax_t kMaxSummaryBytes = uintmax_t{64} << 20;
+constexpr uintmax_t kMaxGrowingBytes = uintmax_t{1} << 30;  // metrics.jsonl, ledger
 
 absl::Status CheckSize(const std::filesystem::path& path, uintmax_t most) {
   std::error_code error;
@@ -87,7 +87,7 @@ absl::StatusOr<simulation::RoundRecord> RoundOf(std::string_view line) {
 template <typename T>
 absl::StatusOr<std::vector<T>> ReadLines(const std::filesystem::path& path,
                                          absl::StatusOr<T> (*parse)(std::string_view, size_t)) {
-  const absl::StatusOr<std::string> text = ReadText(path, kMostGrowingBytes);
+  const absl::StatusOr<std::string> text = ReadText(path, kMaxGrowingBytes);
   std::vector<T> all;
   if (text.status().code() == absl::StatusCode::kNotFound) return all;
   TACET_RETURN_IF_ERROR(text.status());
@@ -140,7 +140,7 @@ absl::Status ReadManifests(RunRecord& run) {
     const crypto::Digest& hash = entry.label.manifest_hash;
     if (run.manifests.contains(hash)) continue;
     const std::filesystem::path path = run.path / ManifestFile(hash);
-    const absl::StatusOr<std::string> text = ReadText(path, kMostGrowingBytes);
+    const absl::StatusOr<std::string> text = ReadText(path, kMaxGrowingBytes);
     if (text.status().code() == absl::StatusCode::kNotFound) continue;
     TACET_RETURN_IF_ERROR(text.status());
     const auto bytes = base::AsBytes(*text);
@@ -153,7 +153,7 @@ absl::Status ReadManifests(RunRecord& run) {
 }
 
 absl::StatusOr<std::optional<RunStart>> ReadStart(const std::filesystem::path& path) {
-  TACET_ASSIGN_OR_RETURN(const std::optional<JsonValue> value, ReadJsonFile(path, kMostSmallBytes));
+  TACET_ASSIGN_OR_RETURN(const std::optional<JsonValue> value, ReadJsonFile(path, kMaxSmallBytes));
   if (!value.has_value()) return std::nullopt;
   RunStart start;
   base::JsonMembers members(*value);
@@ -179,7 +179,7 @@ absl::StatusOr<std::optional<RunStart>> ReadStart(const std::filesystem::path& p
 
 absl::StatusOr<std::optional<ledger::RecoveredLedger>> ReadLedger(
     const std::filesystem::path& path) {
-  const absl::Status size = CheckSize(path, kMostGrowingBytes);
+  const absl::Status size = CheckSize(path, kMaxGrowingBytes);
   if (size.code() == absl::StatusCode::kNotFound) return std::nullopt;
   TACET_RETURN_IF_ERROR(size);
   TACET_ASSIGN_OR_RETURN(ledger::RecoveredLedger found, storage::file::LedgerFile::Read(path));
@@ -190,10 +190,10 @@ absl::StatusOr<std::optional<ledger::RecoveredLedger>> ReadLedger(
 // the two: then both are read again, so that the ledger has no charge of a round after the first
 // that is not complete.
 absl::Status ReadRoundsAndLedger(RunRecord& run) {
-  constexpr int kMostTries = 5;
+  constexpr int kMaxTries = 5;
   const std::filesystem::path metrics = run.path / kMetricsFile;
   TACET_ASSIGN_OR_RETURN(run.rounds, ReadRounds(metrics));
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     TACET_ASSIGN_OR_RETURN(run.ledger, ReadLedger(run.path / kLedgerFile));
     const size_t before = run.rounds.size();
     TACET_ASSIGN_OR_RETURN(run.rounds, ReadRounds(metrics));
@@ -220,7 +220,7 @@ absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path) {
   run.name = whole.filename().string();
 
   const std::filesystem::path settings = path / kConfigFile;
-  absl::StatusOr<std::string> text = ReadText(settings, kMostSmallBytes);
+  absl::StatusOr<std::string> text = ReadText(settings, kMaxSmallBytes);
   if (!text.ok())
     return base::Annotate(text.status(), fmt::format("{} holds no run", path.string()));
   run.settings = *std::move(text);
@@ -230,7 +230,7 @@ absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path) {
   run.labels = simulation::SimulationLabels(*spec);
 
   // First of all: what a finished run has written does not grow any more.
-  TACET_ASSIGN_OR_RETURN(run.summary, ReadJsonFile(path / kSummaryFile, kMostSummaryBytes));
+  TACET_ASSIGN_OR_RETURN(run.summary, ReadJsonFile(path / kSummaryFile, kMaxSummaryBytes));
   TACET_ASSIGN_OR_RETURN(run.start, ReadStart(path / kStartFile));
   // Read before the ledger, in which every one of them was charged before.
   TACET_ASSIGN_OR_RETURN(run.begun,

@@ -201,7 +201,7 @@ class SimulateCommand : public program::Command {
         "that has a guarantee, after {} attempts; every observer is in {}\n",
         result.epsilon, agreed.delta, accounting::UnitName(agreed.unit),
         accounting::NeighbouringName(agreed.neighbouring),
-        accounting::AccountantName(worst->accountant), accounting::ViewName(worst->view),
+        accounting::AccountantName(worst->accountant), accounting::ObserverName(worst->observer),
         result.charged_attempts, (directory.path() / kSummaryFile).string());
     fmt::print("ledger      {} charges, epsilon {:.3f}\n", result.ledger_charges,
                result.ledger.epsilon);

@@ -31,7 +31,7 @@ namespace {
 namespace tacet::app::run {
 namespace {
 
-constexpr size_t kMostBytes = 1 << 20;
+constexpr size_t kMaxBytes = 1 << 20;
 
 // The parser's tables of letters have holes that hostile text finds, so it sees ASCII alone: other
 // characters are blanked in comments and refused elsewhere (strings can say \uXXXX). A comment is
@@ -87,9 +87,9 @@ absl::StatusOr<base::JsonValue> Convert(const toml::node& node, std::string_view
 }  // namespace
 
 absl::StatusOr<base::JsonValue> ParseToml(std::string_view text, std::string_view source) {
-  if (text.size() > kMostBytes) {
+  if (text.size() > kMaxBytes) {
     return base::InvalidArgument("{} has {} bytes, a configuration has at most {}", source,
-                                 text.size(), kMostBytes);
+                                 text.size(), kMaxBytes);
   }
   TACET_ASSIGN_OR_RETURN(const std::string ascii, ReduceToAscii(text, source));
   try {

@@ -10,8 +10,8 @@
 
 #include "gtest/gtest.h"
 
+#include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/signed_manifest.h"
-#include "tacet/agreement/site_keys.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/crypto/random.h"
 #include "tacet/protocol/attestation.h"
@@ -58,7 +58,7 @@ class SmallFederation {
     spec.epoch = epoch;
     spec.agreement = std::move(agreement);
     for (int i = 0; i < members; ++i) {
-      sites_.push_back(agreement::SiteKeys::Generate(entropy_));
+      sites_.push_back(agreement::MemberKeys::Generate(entropy_));
       spec.members.push_back({.name = fmt::format("site-{}", i),
                               .signing_key = sites_.back().signing.public_key(),
                               .sealing_key = sites_.back().sealing.public_key()});
@@ -75,7 +75,7 @@ class SmallFederation {
   }
 
   const agreement::SignedManifest& manifest() const { return *manifest_; }
-  const agreement::SiteKeys& site(uint64_t member) const { return sites_[member]; }
+  const agreement::MemberKeys& site(uint64_t member) const { return sites_[member]; }
   const crypto::SecretBytes& epoch_key() const { return epoch_key_; }
   crypto::Entropy& entropy() { return entropy_; }
 
@@ -108,7 +108,7 @@ class SmallFederation {
 
   // That `round` begins with a model of digest `digest` and the velocity of digest 0.
   base::Bytes Statement(uint64_t member, uint32_t round, const crypto::Digest& digest) const {
-    return WriteModelStatement(
+    return WriteAttestation(
         {.member = member, .round = round, .model_digest = digest, .state_digest = {}}, manifest(),
         sites_[member].signing);
   }
@@ -130,7 +130,7 @@ class SmallFederation {
   crypto::SigningKey coordinator_;
   crypto::TlsKey authority_ = crypto::TlsKey::Generate();
   crypto::SecretBytes epoch_key_;
-  std::vector<agreement::SiteKeys> sites_;
+  std::vector<agreement::MemberKeys> sites_;
   std::unique_ptr<agreement::SignedManifest> manifest_;
   NoJournal journal_;
 };

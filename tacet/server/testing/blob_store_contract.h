@@ -1,5 +1,5 @@
-// What every Spool has to do, one test a sentence of its comments. A `Backend` has `spool()`, of a
-// new, empty one, and `Reopen()`, after which `spool()` holds what a new process would find.
+// What every BlobStore has to do, one test a sentence of its comments. A `Backend` has `spool()`,
+// of a new, empty one, and `Reopen()`, after which `spool()` holds what a new process would find.
 #ifndef TACET_SERVER_TESTING_BLOB_STORE_CONTRACT_H_
 #define TACET_SERVER_TESTING_BLOB_STORE_CONTRACT_H_
 
@@ -21,12 +21,12 @@
 namespace tacet::server {
 
 template <typename Backend>
-class SpoolContract : public ::testing::Test {
+class BlobStoreContract : public ::testing::Test {
  protected:
-  Spool& spool() { return backend_.spool(); }
+  BlobStore& spool() { return backend_.spool(); }
   void Reopen() { backend_.Reopen(); }
 
-  static SpoolKey KeyOf(uint64_t member) {
+  static BlobKey KeyOf(uint64_t member) {
     return {{protocol::BulkKind::kUpload, {.epoch = 1, .round = 2, .attempt = 3}}, member};
   }
   static base::Bytes ObjectOf(size_t size, uint32_t seed) {
@@ -34,21 +34,20 @@ class SpoolContract : public ::testing::Test {
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>((seed = seed * 1664525 + 9) >> 24);
     return bytes;
   }
-  absl::Status Append(const SpoolKey& key, const base::Bytes& object, uint64_t begin,
-                      uint64_t end) {
+  absl::Status Append(const BlobKey& key, const base::Bytes& object, uint64_t begin, uint64_t end) {
     return spool().Append(key, crypto::Sha256(object), begin,
                           std::span(object).subspan(begin, end - begin));
   }
-  uint64_t Arrived(const SpoolKey& key, const base::Bytes& object) {
+  uint64_t Arrived(const BlobKey& key, const base::Bytes& object) {
     const auto arrived = spool().Arrived(key, crypto::Sha256(object));
     EXPECT_TRUE(arrived.ok()) << arrived.status();
     return arrived.value_or(~uint64_t{0});
   }
-  void Put(const SpoolKey& key, const base::Bytes& object) {
+  void Put(const BlobKey& key, const base::Bytes& object) {
     EXPECT_TRUE(Append(key, object, 0, object.size()).ok());
     EXPECT_TRUE(spool().Complete(key, crypto::Sha256(object)).ok());
   }
-  bool Holds(const SpoolKey& key, const base::Bytes& object) {
+  bool Holds(const BlobKey& key, const base::Bytes& object) {
     const auto read = spool().Read(key, crypto::Sha256(object));
     return read.ok() && *read == object;
   }
@@ -61,10 +60,10 @@ class SpoolContract : public ::testing::Test {
   Backend backend_;
 };
 
-TYPED_TEST_SUITE_P(SpoolContract);
+TYPED_TEST_SUITE_P(BlobStoreContract);
 
-TYPED_TEST_P(SpoolContract, TakesAnObjectInParts) {
-  const SpoolKey key = this->KeyOf(7);
+TYPED_TEST_P(BlobStoreContract, TakesAnObjectInParts) {
+  const BlobKey key = this->KeyOf(7);
   const base::Bytes object = this->ObjectOf(1000, 1);
   EXPECT_EQ(this->Arrived(key, object), 0u);
   uint64_t have = 0;
@@ -79,8 +78,8 @@ TYPED_TEST_P(SpoolContract, TakesAnObjectInParts) {
   EXPECT_TRUE(this->Holds(key, object));
 }
 
-TYPED_TEST_P(SpoolContract, TakesThePartThatComesNextOnly) {
-  const SpoolKey key = this->KeyOf(7);
+TYPED_TEST_P(BlobStoreContract, TakesThePartThatComesNextOnly) {
+  const BlobKey key = this->KeyOf(7);
   const base::Bytes object = this->ObjectOf(100, 1);
   this->ExpectError(this->Append(key, object, 1, 10), absl::StatusCode::kOutOfRange,
                     "begins at byte 1, 0 have arrived");
@@ -96,8 +95,8 @@ TYPED_TEST_P(SpoolContract, TakesThePartThatComesNextOnly) {
   EXPECT_EQ(this->spool().Complete(key, crypto::Sha256(object)).value(), object);
 }
 
-TYPED_TEST_P(SpoolContract, AnotherDigestBeginsAnew) {
-  const SpoolKey key = this->KeyOf(7);
+TYPED_TEST_P(BlobStoreContract, AnotherDigestBeginsAnew) {
+  const BlobKey key = this->KeyOf(7);
   const base::Bytes first = this->ObjectOf(100, 1);
   const base::Bytes second = this->ObjectOf(100, 2);
   ASSERT_TRUE(this->Append(key, first, 0, 60).ok());
@@ -110,8 +109,8 @@ TYPED_TEST_P(SpoolContract, AnotherDigestBeginsAnew) {
   EXPECT_EQ(this->spool().Complete(key, crypto::Sha256(first)).value(), first);
 }
 
-TYPED_TEST_P(SpoolContract, CompletesOnlyWhatHasTheDigest) {
-  const SpoolKey key = this->KeyOf(7);
+TYPED_TEST_P(BlobStoreContract, CompletesOnlyWhatHasTheDigest) {
+  const BlobKey key = this->KeyOf(7);
   const base::Bytes object = this->ObjectOf(100, 1);
   const auto expect_lost = [&] {
     this->ExpectError(this->spool().Complete(key, crypto::Sha256(object)).status(),
@@ -135,8 +134,8 @@ TYPED_TEST_P(SpoolContract, CompletesOnlyWhatHasTheDigest) {
   EXPECT_TRUE(this->Holds(key, object));
 }
 
-TYPED_TEST_P(SpoolContract, ACompleteObjectIsDurable) {
-  const SpoolKey key = this->KeyOf(7);
+TYPED_TEST_P(BlobStoreContract, ACompleteObjectIsDurable) {
+  const BlobKey key = this->KeyOf(7);
   const base::Bytes object = this->ObjectOf(100, 1);
   this->Put(key, object);
   for (int i = 0; i < 2; ++i) {
@@ -151,8 +150,8 @@ TYPED_TEST_P(SpoolContract, ACompleteObjectIsDurable) {
   }
 }
 
-TYPED_TEST_P(SpoolContract, WhatArrivedIsNotTakenForComplete) {
-  const SpoolKey key = this->KeyOf(7);
+TYPED_TEST_P(BlobStoreContract, WhatArrivedIsNotTakenForComplete) {
+  const BlobKey key = this->KeyOf(7);
   const base::Bytes object = this->ObjectOf(100, 1);
   ASSERT_TRUE(this->Append(key, object, 0, 100).ok());
   this->ExpectError(this->spool().Read(key, crypto::Sha256(object)).status(),
@@ -165,8 +164,8 @@ TYPED_TEST_P(SpoolContract, WhatArrivedIsNotTakenForComplete) {
   EXPECT_EQ(this->spool().Complete(key, crypto::Sha256(object)).value(), object);
 }
 
-TYPED_TEST_P(SpoolContract, ACompleteObjectStaysUntilAnotherIsCompleteInItsPlace) {
-  const SpoolKey key = this->KeyOf(7);
+TYPED_TEST_P(BlobStoreContract, ACompleteObjectStaysUntilAnotherIsCompleteInItsPlace) {
+  const BlobKey key = this->KeyOf(7);
   const base::Bytes first = this->ObjectOf(100, 1);
   const base::Bytes second = this->ObjectOf(90, 2);
   this->Put(key, first);
@@ -180,8 +179,8 @@ TYPED_TEST_P(SpoolContract, ACompleteObjectStaysUntilAnotherIsCompleteInItsPlace
   EXPECT_TRUE(this->Holds(key, second));
 }
 
-TYPED_TEST_P(SpoolContract, AnEmptyObjectIsOne) {
-  const SpoolKey key = this->KeyOf(7);
+TYPED_TEST_P(BlobStoreContract, AnEmptyObjectIsOne) {
+  const BlobKey key = this->KeyOf(7);
   ASSERT_TRUE(this->spool().Append(key, crypto::Sha256({}), 0, {}).ok());
   ASSERT_TRUE(this->spool().Complete(key, crypto::Sha256({})).ok());
   this->Reopen();
@@ -189,8 +188,8 @@ TYPED_TEST_P(SpoolContract, AnEmptyObjectIsOne) {
   EXPECT_EQ(this->spool().ReadPart(key, 0, 10).value().total, 0u);
 }
 
-TYPED_TEST_P(SpoolContract, ReadsParts) {
-  const SpoolKey key = this->KeyOf(7);
+TYPED_TEST_P(BlobStoreContract, ReadsParts) {
+  const BlobKey key = this->KeyOf(7);
   const base::Bytes object = this->ObjectOf(1000, 3);
   this->Put(key, object);
   const auto expect_part = [&](uint64_t offset, size_t most, size_t size) {
@@ -216,8 +215,8 @@ TYPED_TEST_P(SpoolContract, ReadsParts) {
                     absl::StatusCode::kNotFound, "");
 }
 
-TYPED_TEST_P(SpoolContract, EveryFieldOfAKeyMatters) {
-  std::vector<SpoolKey> keys(8, this->KeyOf(7));
+TYPED_TEST_P(BlobStoreContract, EveryFieldOfAKeyMatters) {
+  std::vector<BlobKey> keys(8, this->KeyOf(7));
   keys[1].member = 8;
   keys[2].name.kind = protocol::BulkKind::kOpenedSum;
   keys[3].name.attempt.epoch = 9;
@@ -232,14 +231,14 @@ TYPED_TEST_P(SpoolContract, EveryFieldOfAKeyMatters) {
   }
 }
 
-TYPED_TEST_P(SpoolContract, KeepsOnlyWhatIsNamed) {
+TYPED_TEST_P(BlobStoreContract, KeepsOnlyWhatIsNamed) {
   const base::Bytes object = this->ObjectOf(100, 1);
   for (uint64_t member = 0; member < 3; ++member) this->Put(this->KeyOf(member), object);
   for (uint64_t member = 3; member < 6; ++member) {
     ASSERT_TRUE(this->Append(this->KeyOf(member), object, 0, 40).ok());
   }
   // One may be named that is not there.
-  const std::vector<SpoolKey> kept = {this->KeyOf(1), this->KeyOf(4), this->KeyOf(99)};
+  const std::vector<BlobKey> kept = {this->KeyOf(1), this->KeyOf(4), this->KeyOf(99)};
   ASSERT_TRUE(this->spool().KeepOnly(kept).ok());
   for (int i = 0; i < 2; ++i) {
     for (const uint64_t member : {0, 2}) {
@@ -257,12 +256,12 @@ TYPED_TEST_P(SpoolContract, KeepsOnlyWhatIsNamed) {
   EXPECT_TRUE(this->Holds(this->KeyOf(0), object));
 }
 
-TYPED_TEST_P(SpoolContract, TakesObjectsFromSeveralThreads) {
+TYPED_TEST_P(BlobStoreContract, TakesObjectsFromSeveralThreads) {
   std::vector<std::thread> threads;
   for (uint32_t t = 0; t < 6; ++t) {
     threads.emplace_back([&, t] {
       const base::Bytes object = this->ObjectOf(200'000, t);
-      const SpoolKey key = this->KeyOf(t);
+      const BlobKey key = this->KeyOf(t);
       for (uint64_t have = 0; have < object.size(); have += 10'000) {
         EXPECT_TRUE(this->Append(key, object, have, have + 10'000).ok());
         EXPECT_EQ(this->Arrived(key, object), have + 10'000);
@@ -278,7 +277,7 @@ TYPED_TEST_P(SpoolContract, TakesObjectsFromSeveralThreads) {
   }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(SpoolContract, TakesAnObjectInParts, TakesThePartThatComesNextOnly,
+REGISTER_TYPED_TEST_SUITE_P(BlobStoreContract, TakesAnObjectInParts, TakesThePartThatComesNextOnly,
                             AnotherDigestBeginsAnew, CompletesOnlyWhatHasTheDigest,
                             ACompleteObjectIsDurable, WhatArrivedIsNotTakenForComplete,
                             ACompleteObjectStaysUntilAnotherIsCompleteInItsPlace,

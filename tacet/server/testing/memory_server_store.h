@@ -160,15 +160,15 @@ class MemoryServerStore final : public ServerStore {
   std::vector<Kept> items_;
 };
 
-class MemorySpool final : public Spool {
+class MemoryBlobStore final : public BlobStore {
  public:
   InjectedFailure& failure() { return failure_; }
 
-  absl::StatusOr<uint64_t> Arrived(const SpoolKey& key, const crypto::Digest& digest) override {
+  absl::StatusOr<uint64_t> Arrived(const BlobKey& key, const crypto::Digest& digest) override {
     return failure_.Call([&]() -> absl::StatusOr<uint64_t> { return ArrivedOf(key, digest); });
   }
 
-  absl::Status Append(const SpoolKey& key, const crypto::Digest& digest, uint64_t offset,
+  absl::Status Append(const BlobKey& key, const crypto::Digest& digest, uint64_t offset,
                       std::span<const uint8_t> part) override {
     return failure_.Call([&]() -> absl::Status {
       const uint64_t arrived = ArrivedOf(key, digest);
@@ -178,27 +178,27 @@ class MemorySpool final : public Spool {
             fmt::format("the part begins at byte {}, {} have arrived", offset, arrived));
       }
       if (whole) return absl::OkStatus();
-      Object& object = arriving_[SpoolKeyBytes(key)];
+      Object& object = arriving_[BlobKeyBytes(key)];
       object.digest = digest;
       object.bytes.insert(object.bytes.end(), part.begin(), part.end());
       return absl::OkStatus();
     });
   }
 
-  absl::StatusOr<base::Bytes> Complete(const SpoolKey& key, const crypto::Digest& digest) override {
+  absl::StatusOr<base::Bytes> Complete(const BlobKey& key, const crypto::Digest& digest) override {
     return failure_.Call([&]() -> absl::StatusOr<base::Bytes> {
-      if (IsWhole(key, digest)) return whole_.at(SpoolKeyBytes(key)).bytes;
+      if (IsWhole(key, digest)) return whole_.at(BlobKeyBytes(key)).bytes;
       Object arrived{digest, {}};
-      if (ArrivedOf(key, digest) > 0) arrived = std::move(arriving_.at(SpoolKeyBytes(key)));
-      arriving_.erase(SpoolKeyBytes(key));
+      if (ArrivedOf(key, digest) > 0) arrived = std::move(arriving_.at(BlobKeyBytes(key)));
+      arriving_.erase(BlobKeyBytes(key));
       if (crypto::Sha256(arrived.bytes) != digest) {
         return base::DataLoss("the object does not have the announced digest");
       }
-      return (whole_[SpoolKeyBytes(key)] = std::move(arrived)).bytes;
+      return (whole_[BlobKeyBytes(key)] = std::move(arrived)).bytes;
     });
   }
 
-  absl::StatusOr<base::Bytes> Read(const SpoolKey& key,
+  absl::StatusOr<base::Bytes> Read(const BlobKey& key,
                                    const crypto::Digest& digest) const override {
     return failure_.Call([&]() -> absl::StatusOr<base::Bytes> {
       TACET_ASSIGN_OR_RETURN(const Object* object, Find(key));
@@ -209,7 +209,7 @@ class MemorySpool final : public Spool {
     });
   }
 
-  absl::StatusOr<protocol::FetchedPart> ReadPart(const SpoolKey& key, uint64_t offset,
+  absl::StatusOr<protocol::FetchedPart> ReadPart(const BlobKey& key, uint64_t offset,
                                                  size_t most) const override {
     return failure_.Call([&]() -> absl::StatusOr<protocol::FetchedPart> {
       TACET_ASSIGN_OR_RETURN(const Object* object, Find(key));
@@ -224,10 +224,10 @@ class MemorySpool final : public Spool {
     });
   }
 
-  absl::Status KeepOnly(std::span<const SpoolKey> kept) override {
+  absl::Status KeepOnly(std::span<const BlobKey> kept) override {
     return failure_.Call([&]() -> absl::Status {
       std::vector<base::Bytes> names;
-      for (const SpoolKey& key : kept) names.push_back(SpoolKeyBytes(key));
+      for (const BlobKey& key : kept) names.push_back(BlobKeyBytes(key));
       const auto unwanted = [&](const auto& entry) {
         return std::find(names.begin(), names.end(), entry.first) == names.end();
       };
@@ -243,20 +243,20 @@ class MemorySpool final : public Spool {
     base::Bytes bytes;
   };
 
-  bool IsWhole(const SpoolKey& key, const crypto::Digest& digest) const {
-    const auto found = whole_.find(SpoolKeyBytes(key));
+  bool IsWhole(const BlobKey& key, const crypto::Digest& digest) const {
+    const auto found = whole_.find(BlobKeyBytes(key));
     return found != whole_.end() && found->second.digest == digest;
   }
-  uint64_t ArrivedOf(const SpoolKey& key, const crypto::Digest& digest) {
-    if (IsWhole(key, digest)) return whole_.at(SpoolKeyBytes(key)).bytes.size();
-    const auto found = arriving_.find(SpoolKeyBytes(key));
+  uint64_t ArrivedOf(const BlobKey& key, const crypto::Digest& digest) {
+    if (IsWhole(key, digest)) return whole_.at(BlobKeyBytes(key)).bytes.size();
+    const auto found = arriving_.find(BlobKeyBytes(key));
     if (found == arriving_.end()) return 0;
     if (found->second.digest == digest) return found->second.bytes.size();
     arriving_.erase(found);
     return 0;
   }
-  absl::StatusOr<const Object*> Find(const SpoolKey& key) const {
-    const auto found = whole_.find(SpoolKeyBytes(key));
+  absl::StatusOr<const Object*> Find(const BlobKey& key) const {
+    const auto found = whole_.find(BlobKeyBytes(key));
     if (found == whole_.end()) return base::NotFound("there is no such object");
     return &found->second;
   }

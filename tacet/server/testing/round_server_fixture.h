@@ -55,7 +55,7 @@ class RoundServerFixture : public ::testing::Test {
 
   static protocol::PutPartRequest Part(protocol::BulkKind kind, const secagg::Attempt& attempt,
                                        const base::Bytes& whole, uint64_t offset = 0,
-                                       size_t size = protocol::kMostPartBytes) {
+                                       size_t size = protocol::kMaxPartBytes) {
     const auto part = std::span(whole).subspan(offset, std::min(size, whole.size() - offset));
     return {.name = {.kind = kind, .attempt = attempt},
             .total = whole.size(),
@@ -114,7 +114,7 @@ class RoundServerFixture : public ::testing::Test {
     crypto::Digest digest;
     digest.fill(model);
     const absl::Status taken =
-        server_->TakeStatement(member, members_.Statement(member, round, digest));
+        server_->TakeAttestation(member, members_.Statement(member, round, digest));
     ASSERT_TRUE(taken.ok()) << taken;
   }
 
@@ -130,7 +130,7 @@ class RoundServerFixture : public ::testing::Test {
 
   protocol::testing::SmallFederation members_;
   MemoryServerStore store_;
-  MemorySpool spool_;
+  MemoryBlobStore spool_;
   uint64_t now_ = 1'755'000'000;
   crypto::InsecureSeededEntropy cohorts_{3, "cohorts"};
   std::unique_ptr<RoundServer> server_;

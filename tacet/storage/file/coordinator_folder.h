@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/agreement/site_keys.h"
+#include "tacet/agreement/member_keys.h"
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/crypto/locked_secret.h"

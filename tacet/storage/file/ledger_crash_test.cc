@@ -23,8 +23,8 @@
 namespace tacet::storage::file {
 namespace {
 
-using ledger::ClientLedger;
 using ledger::LedgerHeader;
+using ledger::PrivacyLedger;
 
 class LedgerCrashTest : public ::testing::Test {
  protected:
@@ -36,7 +36,7 @@ class LedgerCrashTest : public ::testing::Test {
     header.data_set = "ward 3";
     auto opened = LedgerFile::OpenOrCreate(path_, header, disk);
     if (!opened.ok()) return 1;
-    auto ledger = ClientLedger::Create(*std::move(opened));
+    auto ledger = PrivacyLedger::Create(*std::move(opened));
     if (!ledger.ok()) return 2;
     const auto begin = static_cast<uint32_t>((*ledger)->entries().size());
     for (uint32_t round = begin; round < begin + most; ++round) {

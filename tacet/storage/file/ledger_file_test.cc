@@ -21,8 +21,8 @@ namespace tacet::storage::file {
 namespace {
 
 using ledger::AttemptCost;
-using ledger::ClientLedger;
 using ledger::LedgerHeader;
+using ledger::PrivacyLedger;
 using ::testing::HasSubstr;
 
 LedgerHeader Header() {
@@ -34,9 +34,9 @@ LedgerHeader Header() {
 
 class LedgerFileTest : public ::testing::Test {
  protected:
-  absl::StatusOr<std::unique_ptr<ClientLedger>> Open(DiskCalls& disk = DiskCalls::System()) {
+  absl::StatusOr<std::unique_ptr<PrivacyLedger>> Open(DiskCalls& disk = DiskCalls::System()) {
     TACET_ASSIGN_OR_RETURN(auto opened, LedgerFile::OpenOrCreate(path_, Header(), disk));
-    return ClientLedger::Create(std::move(opened));
+    return PrivacyLedger::Create(std::move(opened));
   }
   void ChargeRounds(uint32_t from, uint32_t to) {
     auto ledger = Open();

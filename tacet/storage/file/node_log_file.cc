@@ -65,7 +65,8 @@ absl::Status NodeLogFile::Write(const NodeEvent& event) {
   }
   const std::string line = Line(event, clock_());
   torn_ = true;
-  const bool matters = event.kind == NodeEventKind::kAlarm || event.kind == NodeEventKind::kRefused;
+  const bool matters =
+      event.kind == NodeEventKind::kViolation || event.kind == NodeEventKind::kRefused;
   if (!file_.WriteAll(base::AsBytes(line), disk_) ||
       (matters && disk_.Synchronise(file_.get()) != 0)) {
     return SystemError("append to", path_);

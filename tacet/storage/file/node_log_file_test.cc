@@ -75,7 +75,7 @@ TEST_F(NodeLogFileTest, ALineSaysWhatWasSent) {
 
 TEST_F(NodeLogFileTest, IsOnlyAppendedTo) {
   ASSERT_TRUE(Open()->Write(Event(NodeEventKind::kNote, "first")).ok());
-  ASSERT_TRUE(Open()->Write(Event(NodeEventKind::kAlarm, "fork")).ok());
+  ASSERT_TRUE(Open()->Write(Event(NodeEventKind::kViolation, "fork")).ok());
   const auto lines = Lines();
   ASSERT_THAT(lines, SizeIs(2));
   EXPECT_EQ(lines[0].Find("what")->AsString().value(), "first");
@@ -100,12 +100,12 @@ TEST_F(NodeLogFileTest, AFullDiskLeavesWholeLines) {
     std::filesystem::remove(path_);
     FailingDisk disk;
     const auto log = Open(disk);
-    ASSERT_TRUE(log->Write(Event(NodeEventKind::kAlarm, "first")).ok());
+    ASSERT_TRUE(log->Write(Event(NodeEventKind::kViolation, "first")).ok());
     disk.fail_at = disk.calls + fail_at;
-    const absl::Status second = log->Write(Event(NodeEventKind::kAlarm, "second"));
+    const absl::Status second = log->Write(Event(NodeEventKind::kViolation, "second"));
     EXPECT_TRUE(second.ok() || second.code() == absl::StatusCode::kUnavailable);
     disk.fail_at = -1;
-    ASSERT_TRUE(log->Write(Event(NodeEventKind::kAlarm, "third")).ok());
+    ASSERT_TRUE(log->Write(Event(NodeEventKind::kViolation, "third")).ok());
     EXPECT_THAT(Lines(), SizeIs(second.ok() ? 3 : 2)) << fail_at;
   }
 }

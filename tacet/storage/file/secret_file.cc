@@ -30,9 +30,9 @@ absl::Status CheckOwnerOnly(const File& file, const std::filesystem::path& path)
         "holds as known to them",
         path.string(), info.st_mode & 07777);
   }
-  if (static_cast<uint64_t>(info.st_size) > kMostSecretFileBytes) {
+  if (static_cast<uint64_t>(info.st_size) > kMaxSecretFileBytes) {
     return base::InvalidArgument("{} has {} bytes, at most {} are read", path.string(),
-                                 info.st_size, kMostSecretFileBytes);
+                                 info.st_size, kMaxSecretFileBytes);
   }
   return absl::OkStatus();
 }
@@ -54,7 +54,7 @@ absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& 
   const File file(path, O_RDONLY);
   if (!file.ok()) return SystemError("read", path);
   TACET_RETURN_IF_ERROR(CheckOwnerOnly(file, path));
-  crypto::SecretBytes content(kMostSecretFileBytes);
+  crypto::SecretBytes content(kMaxSecretFileBytes);
   size_t have = 0;
   for (;;) {
     const ssize_t got = ::read(file.get(), content.Expose().data() + have, content.size() - have);

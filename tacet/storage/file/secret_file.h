@@ -13,14 +13,14 @@
 
 namespace tacet::storage::file {
 
-inline constexpr size_t kMostSecretFileBytes = size_t{1} << 20;
+inline constexpr size_t kMaxSecretFileBytes = size_t{1} << 20;
 
 // Makes a file with mode 0600, durable when this returns OK. AlreadyExists when there is one: a key
 // is never written over.
 absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const uint8_t> content);
 
 // PermissionDenied when the file belongs to another user, or group or others may do anything with
-// it; InvalidArgument when it is no regular file or has more than kMostSecretFileBytes; NotFound.
+// it; InvalidArgument when it is no regular file or has more than kMaxSecretFileBytes; NotFound.
 absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& path);
 
 }  // namespace tacet::storage::file

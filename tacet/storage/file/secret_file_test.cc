@@ -54,7 +54,7 @@ TEST(SecretFileTest, RefusesWhatIsNoFileOfItsOwn) {
   const auto large = folder.path() / "large";
   ASSERT_TRUE(WriteSecretFile(large, {}).ok());
   EXPECT_TRUE(ReadSecretFile(large)->empty());
-  std::filesystem::resize_file(large, kMostSecretFileBytes + 1);
+  std::filesystem::resize_file(large, kMaxSecretFileBytes + 1);
   EXPECT_THAT(base::Message(ReadSecretFile(large).status()), HasSubstr("at most 1048576 are read"));
 }
 

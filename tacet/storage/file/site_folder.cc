@@ -63,7 +63,7 @@ absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_
   if (fs::exists(path / kKeys, error)) {
     return base::AlreadyExists("{} holds an identity already", path.string());
   }
-  const agreement::SiteKeys keys = agreement::SiteKeys::Generate(entropy);
+  const agreement::MemberKeys keys = agreement::MemberKeys::Generate(entropy);
   TACET_ASSIGN_OR_RETURN(
       const base::Bytes locked,
       crypto::LockSecret(agreement::WriteSiteKeys(keys), kKeysPurpose, unlocker, entropy));
@@ -87,7 +87,8 @@ fs::path SiteFolder::request_path() const { return path_ / "enrolment.request"; 
 
 fs::path SiteFolder::invitation_path() const { return path_ / kInvitation; }
 
-absl::StatusOr<agreement::SiteKeys> SiteFolder::UnlockKeys(const crypto::Unlocker& unlocker) const {
+absl::StatusOr<agreement::MemberKeys> SiteFolder::UnlockKeys(
+    const crypto::Unlocker& unlocker) const {
   TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked, ReadSecretFile(path_ / kKeys));
   TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes bytes,
                          crypto::UnlockSecret(locked.Expose(), kKeysPurpose, unlocker));
@@ -128,7 +129,7 @@ absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invita
 
 absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
                                             const crypto::PublicKey& coordinator,
-                                            const agreement::SiteKeys& keys) {
+                                            const agreement::MemberKeys& keys) {
   TACET_ASSIGN_OR_RETURN(const agreement::Invitation parts, agreement::ReadInvitation(invitation));
   TACET_ASSIGN_OR_RETURN(Membership membership, Check(parts, coordinator));
   if (const absl::StatusOr<Membership> before = Joined(); before.ok()) {

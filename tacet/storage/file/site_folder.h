@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/signed_manifest.h"
-#include "tacet/agreement/site_keys.h"
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/locked_secret.h"
 #include "tacet/crypto/random.h"
@@ -47,7 +47,7 @@ class SiteFolder {
   // The invitation that was accepted last, if there is one.
   std::filesystem::path invitation_path() const;
 
-  absl::StatusOr<agreement::SiteKeys> UnlockKeys(const crypto::Unlocker& unlocker) const;
+  absl::StatusOr<agreement::MemberKeys> UnlockKeys(const crypto::Unlocker& unlocker) const;
 
   // The coordinator of the federation that was joined; NotFound before.
   absl::StatusOr<crypto::PublicKey> Coordinator() const;
@@ -58,7 +58,7 @@ class SiteFolder {
   // not hold; nothing is changed then.
   absl::StatusOr<Membership> Join(std::span<const uint8_t> invitation,
                                   const crypto::PublicKey& coordinator,
-                                  const agreement::SiteKeys& keys);
+                                  const agreement::MemberKeys& keys);
   // NotFound before Join.
   absl::StatusOr<Membership> Joined() const;
   absl::StatusOr<std::vector<float>> InitialModel() const;

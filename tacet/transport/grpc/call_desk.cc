@@ -11,14 +11,12 @@ namespace {
 
 using server::Waiting;
 
-constexpr size_t kMostWorkers = 8;
+constexpr size_t kMaxWorkers = 8;
 // How often the watching thread wakes up by itself: seldom, unless calls wait for slow ones.
 constexpr auto kLongLook = std::chrono::seconds(3600);
 constexpr auto kLookWhileWaiting = std::chrono::seconds(1);
 
-size_t Workers() {
-  return std::clamp<size_t>(std::thread::hardware_concurrency(), 2, kMostWorkers);
-}
+size_t Workers() { return std::clamp<size_t>(std::thread::hardware_concurrency(), 2, kMaxWorkers); }
 
 }  // namespace
 

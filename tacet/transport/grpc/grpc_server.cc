@@ -30,7 +30,7 @@ constexpr size_t kMessageSlack = 64;
 constexpr int kKeepaliveMilliseconds = 60'000;
 constexpr int kKeepaliveTimeoutMilliseconds = 20'000;
 // Clients of ours ping every 30 seconds.
-constexpr int kLeastPingMilliseconds = 10'000;
+constexpr int kMinPingMilliseconds = 10'000;
 constexpr int kHandshakeMilliseconds = 20'000;
 constexpr int kIdleMilliseconds = 600'000;
 // What may be sent to a stream whose call is not read yet.
@@ -114,7 +114,7 @@ absl::Status CheckSpec(const GrpcServerSpec& spec) {
 }
 
 void Configure(const GrpcServerSpec& spec, ::grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(static_cast<int>(protocol::kMostRequestBytes + kMessageSlack));
+  builder.SetMaxReceiveMessageSize(static_cast<int>(protocol::kMaxRequestBytes + kMessageSlack));
   // Messages do not get smaller, and what inflates is for attackers.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
@@ -130,7 +130,7 @@ void Configure(const GrpcServerSpec& spec, ::grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                             kLeastPingMilliseconds);
+                             kMinPingMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);

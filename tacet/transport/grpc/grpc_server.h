@@ -67,8 +67,8 @@ class GrpcServer {
 
   uint16_t port() const;
 
-  // For RoundServer::OnNews, which must not call it any more when this object goes: what waits for
-  // news looks whether there is some. Returns at once.
+  // For RoundServer::OnNotification, which must not call it any more when this object goes: what
+  // waits for news looks whether there is some. Returns at once.
   void News();
 
   // For connections from now on. InvalidArgument unless key and certificate belong together and

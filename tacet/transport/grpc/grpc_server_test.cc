@@ -134,7 +134,7 @@ TEST_F(GrpcServerTest, AnUploadInPartsArrives) {
     if (announced.current->invited != Invited::kYes) continue;
     const secagg::Attempt attempt = announced.current->attempt;
     const base::Bytes upload = serving.members.Upload(attempt);
-    ASSERT_GT(upload.size(), protocol::kMostPartBytes);
+    ASSERT_GT(upload.size(), protocol::kMaxPartBytes);
     const absl::Status put =
         member.remote.Put({.kind = BulkKind::kUpload, .attempt = attempt}, upload);
     EXPECT_TRUE(put.ok()) << put;
@@ -176,10 +176,10 @@ TEST_F(GrpcServerTest, TooManyCallsOfOneCertificateAreRefused) {
 TEST_F(GrpcServerTest, AMessageThatIsTooLongIsRefused) {
   serving_.Begin();
   const auto wire = serving_.Wire("site-1");
-  base::Bytes request(protocol::kMostRequestBytes, 7);
+  base::Bytes request(protocol::kMaxRequestBytes, 7);
   absl::Status refused = wire->Call(request, 60).status();
   EXPECT_NE(refused.code(), absl::StatusCode::kUnavailable) << refused;  // it was read
-  request.resize(protocol::kMostRequestBytes + 1000);
+  request.resize(protocol::kMaxRequestBytes + 1000);
   refused = wire->Call(request, 60).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(base::Message(refused), HasSubstr("larger than max"));

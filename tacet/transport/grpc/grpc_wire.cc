@@ -20,11 +20,11 @@ namespace tacet::transport::grpc {
 namespace {
 
 // What a server may send at once; a part of an object is 1 MiB.
-constexpr int kMostAnswerBytes = 8 << 20;
+constexpr int kMaxAnswerBytes = 8 << 20;
 constexpr int kKeepaliveMilliseconds = 30'000;
 constexpr int kKeepaliveTimeoutMilliseconds = 20'000;
 constexpr int kFirstReconnectMilliseconds = 1'000;
-constexpr int kMostReconnectMilliseconds = 30'000;
+constexpr int kMaxReconnectMilliseconds = 30'000;
 
 // Channel arguments that gRPC derives from the environment itself: whom a proxy is asked to connect
 // to, and what else is said to it.
@@ -59,7 +59,7 @@ std::string Target(const base::HostPort& at) { return "dns:///" + at.text(); }
 
 ::grpc::ChannelArguments Arguments(const GrpcWireSpec& spec) {
   ::grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMostAnswerBytes);
+  arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
   // A server could send a small answer that inflates to a large one.
   arguments.SetInt(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
   arguments.SetInt(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
@@ -68,7 +68,7 @@ std::string Target(const base::HostPort& at) { return "dns:///" + at.text(); }
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // no limit
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMilliseconds);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMostReconnectMilliseconds);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMilliseconds);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);                     // the caller's
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);  // DNS has no say in it
   arguments.SetInt(GRPC_ARG_ENABLE_CHANNELZ, 0);

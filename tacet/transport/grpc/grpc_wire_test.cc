@@ -99,21 +99,21 @@ TEST(GrpcWireTest, AnUploadThatWasCutGoesOnWhereItStopped) {
       serving, invited, WireThrough(serving, proxy.Address(), fmt::format("site-{}", invited)));
   const secagg::Attempt attempt = ValueOf(member.remote.Await({})).current->attempt;
   const base::Bytes upload = serving.members.Upload(attempt);
-  ASSERT_GT(upload.size(), 4 * protocol::kMostPartBytes);
+  ASSERT_GT(upload.size(), 4 * protocol::kMaxPartBytes);
 
   const uint64_t before = proxy.sent();
-  proxy.CutAfter(2 * protocol::kMostPartBytes + protocol::kMostPartBytes / 2);
+  proxy.CutAfter(2 * protocol::kMaxPartBytes + protocol::kMaxPartBytes / 2);
   const protocol::BulkName name{.kind = BulkKind::kUpload, .attempt = attempt};
   absl::Status put = member.remote.Put(name, upload);
   EXPECT_EQ(put.code(), absl::StatusCode::kUnavailable) << put;
-  proxy.CutAfter(protocol::kMostPartBytes + protocol::kMostPartBytes / 2);
+  proxy.CutAfter(protocol::kMaxPartBytes + protocol::kMaxPartBytes / 2);
   // Reconnecting takes a moment in which calls fail at once.
   while (put.code() == absl::StatusCode::kUnavailable) put = member.remote.Put(name, upload);
   EXPECT_TRUE(put.ok()) << put;
   EXPECT_EQ(serving.rounds->Status().accepted, 1u);
   EXPECT_THAT(proxy.requests(), SizeIs(3));
   // Each cut costs the part that was under way, and little else.
-  EXPECT_LT(proxy.sent() - before, upload.size() + 3 * protocol::kMostPartBytes);
+  EXPECT_LT(proxy.sent() - before, upload.size() + 3 * protocol::kMaxPartBytes);
 }
 
 }  // namespace

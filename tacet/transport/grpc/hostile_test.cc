@@ -70,7 +70,7 @@ TEST_F(HostileTest, CompressedMessagesAreNotInflated) {
   serving_.Begin();
   const auto stub = v1::Federation::NewStub(Channel("site-1"));
   v1::Message request, answer;
-  request.set_content(std::string(protocol::kMostRequestBytes * 100, 'a'));
+  request.set_content(std::string(protocol::kMaxRequestBytes * 100, 'a'));
   ::grpc::ClientContext context;
   context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
   const ::grpc::Status status = stub->Call(&context, request, &answer);

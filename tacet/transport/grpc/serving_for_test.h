@@ -94,13 +94,13 @@ class ServingForTest {
         std::make_unique<server::RequestHandler>(members.manifest(), *rounds, *limits, observer);
     server = protocol::testing::ValueOf(
         GrpcServer::Start(spec, server_key, certificates.Server(server_key), *handler));
-    rounds->OnNews([this] { server->News(); });
+    rounds->OnNotification([this] { server->News(); });
     port = server->port();
   }
   void End() {
     if (server == nullptr) return;
     server->Drain(std::chrono::milliseconds(0));
-    rounds->OnNews(nullptr);
+    rounds->OnNotification(nullptr);
     server.reset();
     handler.reset();
   }
@@ -133,7 +133,7 @@ class ServingForTest {
   server::RequestLimitsSpec limits_spec{
       .requests_a_second = 1, .burst = 1e9, .bytes_a_second = 1, .burst_bytes = 1e12};
   server::MemoryServerStore store;
-  server::MemorySpool spool;
+  server::MemoryBlobStore spool;
   crypto::InsecureSeededEntropy cohorts{3, "cohorts"};
   CountingObserver observer;
   std::unique_ptr<server::RoundServer> rounds;

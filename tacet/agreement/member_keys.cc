@@ -1,4 +1,4 @@
-#include "tacet/agreement/site_keys.h"
+#include "tacet/agreement/member_keys.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,19 +13,19 @@ namespace {
 constexpr std::string_view kKeysMagic = "TCTI";
 constexpr std::string_view kRequestMagic = "TCTQ";
 constexpr std::string_view kRequestLabel = "tacet/1/enrolment request";
-constexpr size_t kMostTlsKeyBytes = 1024;
-constexpr size_t kMostHosts = 100;
-constexpr size_t kMostHostBytes = 253;
+constexpr size_t kMaxTlsKeyBytes = 1024;
+constexpr size_t kMaxHosts = 100;
+constexpr size_t kMaxHostBytes = 253;
 
 }  // namespace
 
-SiteKeys SiteKeys::Generate(crypto::Entropy& entropy) {
+MemberKeys MemberKeys::Generate(crypto::Entropy& entropy) {
   return {.signing = crypto::SigningKey::Generate(entropy),
           .sealing = crypto::SealingKey::Generate(entropy),
           .tls = crypto::TlsKey::Generate()};
 }
 
-crypto::SecretBytes WriteSiteKeys(const SiteKeys& keys) {
+crypto::SecretBytes WriteSiteKeys(const MemberKeys& keys) {
   const crypto::SecretBytes signing = keys.signing.Seed();
   const std::span<const uint8_t> parts[] = {base::AsBytes(kKeysMagic), signing.Expose(),
                                             keys.sealing.seed().Expose(), keys.tls.der().Expose()};
@@ -37,7 +37,7 @@ crypto::SecretBytes WriteSiteKeys(const SiteKeys& keys) {
   return bytes;
 }
 
-absl::StatusOr<SiteKeys> ReadSiteKeys(const crypto::SecretBytes& bytes) {
+absl::StatusOr<MemberKeys> ReadSiteKeys(const crypto::SecretBytes& bytes) {
   base::ByteReader reader(bytes.Expose(), "site identity");
   TACET_RETURN_IF_ERROR(reader.Expect(base::AsBytes(kKeysMagic), "magic"));
   TACET_ASSIGN_OR_RETURN(const auto signing_seed,
@@ -51,7 +51,7 @@ absl::StatusOr<SiteKeys> ReadSiteKeys(const crypto::SecretBytes& bytes) {
                          crypto::SealingKey::FromSeed(crypto::SecretBytes::CopyOf(sealing_seed)));
   TACET_ASSIGN_OR_RETURN(crypto::TlsKey tls,
                          crypto::TlsKey::FromDer(crypto::SecretBytes::CopyOf(tls_der)));
-  return SiteKeys{
+  return MemberKeys{
       .signing = std::move(signing), .sealing = std::move(sealing), .tls = std::move(tls)};
 }
 
@@ -69,7 +69,7 @@ absl::Status CheckSiteName(std::string_view name) {
 }
 
 base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::string> server_hosts,
-                                  const SiteKeys& keys) {
+                                  const MemberKeys& keys) {
   base::ByteWriter writer;
   secagg::WritePreamble(kRequestMagic, writer);
   writer.Blob(name);
@@ -87,22 +87,22 @@ absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> b
   base::ByteReader reader(bytes, "enrolment request");
   TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kRequestMagic, reader));
   EnrolmentRequest request;
-  TACET_ASSIGN_OR_RETURN(request.name, reader.ReadString(kMostHostBytes, "name"));
+  TACET_ASSIGN_OR_RETURN(request.name, reader.ReadString(kMaxHostBytes, "name"));
   TACET_RETURN_IF_ERROR(CheckSiteName(request.name));
   TACET_ASSIGN_OR_RETURN(const uint8_t server, reader.ReadU8("server"));
   TACET_ASSIGN_OR_RETURN(const uint32_t hosts, reader.ReadU32("number of hosts"));
   request.server = server == 1;
-  if (server > 1 || hosts > kMostHosts || request.server != (hosts > 0)) {
+  if (server > 1 || hosts > kMaxHosts || request.server != (hosts > 0)) {
     return base::DataLoss("enrolment request: {} hosts of a {}", hosts,
                           request.server ? "server, expected 1 to 100" : "site, expected none");
   }
   for (uint32_t i = 0; i < hosts; ++i) {
-    TACET_ASSIGN_OR_RETURN(std::string host, reader.ReadString(kMostHostBytes, "host"));
+    TACET_ASSIGN_OR_RETURN(std::string host, reader.ReadString(kMaxHostBytes, "host"));
     request.hosts.push_back(std::move(host));
   }
   TACET_ASSIGN_OR_RETURN(request.signing_key, secagg::ReadArray<32>(reader, "signing key"));
   TACET_ASSIGN_OR_RETURN(request.sealing_key, secagg::ReadArray<32>(reader, "sealing key"));
-  TACET_ASSIGN_OR_RETURN(const auto tls_key, reader.ReadBlob(kMostTlsKeyBytes, "TLS key"));
+  TACET_ASSIGN_OR_RETURN(const auto tls_key, reader.ReadBlob(kMaxTlsKeyBytes, "TLS key"));
   request.tls_key.assign(tls_key.begin(), tls_key.end());
   TACET_ASSIGN_OR_RETURN(const bool is_signed,
                          ReadSignature(kRequestLabel, request.signing_key, bytes, reader));

@@ -1,4 +1,4 @@
-#include "apps/tacet/report/run_promises.h"
+#include "apps/tacet/report/run_guarantees.h"
 
 #include <algorithm>
 #include <atomic>
@@ -48,7 +48,7 @@ struct Statement {
   absl::StatusOr<privacy::PrivacyStatement> text;
 };
 
-absl::StatusOr<privacy::PrivacyStatement> StatePromises(const FederationPrivacySpec& spec) {
+absl::StatusOr<privacy::PrivacyStatement> StateGuarantees(const FederationPrivacySpec& spec) {
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
                          accounting::PrivacyRows(spec));
   return privacy::StatePrivacy(spec, rows);
@@ -80,8 +80,8 @@ uint64_t ChargedAttempts(const run::RunRecord& run) {
   return attempts;
 }
 
-absl::StatusOr<std::vector<RunPromises>> PromisesOf(std::span<const run::RunRecord> runs) {
-  std::vector<RunPromises> promises(runs.size());
+absl::StatusOr<std::vector<RunGuarantees>> GuaranteesOf(std::span<const run::RunRecord> runs) {
+  std::vector<RunGuarantees> promises(runs.size());
   // Statements to make, by the rows that they are about: those hold all that a statement needs.
   std::map<std::string, Statement> statements;
   std::vector<Statement*> of_run(runs.size());
@@ -98,7 +98,7 @@ absl::StatusOr<std::vector<RunPromises>> PromisesOf(std::span<const run::RunReco
   std::atomic<size_t> next = 0;
   base::RunOnThreads(std::min(base::Processors(), waiting.size()), [&](size_t) {
     for (size_t i = next++; i < waiting.size(); i = next++) {
-      waiting[i]->text = StatePromises(waiting[i]->spec);
+      waiting[i]->text = StateGuarantees(waiting[i]->spec);
     }
   });
   for (size_t i = 0; i < runs.size(); ++i) {

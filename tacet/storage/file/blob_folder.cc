@@ -1,4 +1,4 @@
-#include "tacet/storage/file/upload_spool.h"
+#include "tacet/storage/file/blob_folder.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,7 +20,7 @@ namespace tacet::storage::file {
 namespace {
 
 using protocol::FetchedPart;
-using server::SpoolKey;
+using server::BlobKey;
 
 constexpr mode_t kOwnerOnly = 0600;
 constexpr std::string_view kArriving = ".part";
@@ -28,8 +28,8 @@ constexpr std::string_view kComplete = ".whole";
 // Every file begins with the SHA-256 that its object is announced to have.
 constexpr uint64_t kHeaderBytes = sizeof(crypto::Digest);
 
-std::string NameOf(const SpoolKey& key) {
-  return base::ToHex(crypto::Sha256(server::SpoolKeyBytes(key)));
+std::string NameOf(const BlobKey& key) {
+  return base::ToHex(crypto::Sha256(server::BlobKeyBytes(key)));
 }
 
 // A file that is missing although it was there a moment ago is not the caller's mistake.
@@ -103,11 +103,11 @@ absl::StatusOr<std::unique_ptr<FileSpool>> FileSpool::Open(const std::filesystem
   return std::unique_ptr<FileSpool>(new FileSpool(folder, std::move(lock), disk));
 }
 
-std::filesystem::path FileSpool::ArrivingPath(const SpoolKey& key) const {
+std::filesystem::path FileSpool::ArrivingPath(const BlobKey& key) const {
   return folder_ / (NameOf(key).append(kArriving));
 }
 
-std::filesystem::path FileSpool::CompletePath(const SpoolKey& key) const {
+std::filesystem::path FileSpool::CompletePath(const BlobKey& key) const {
   return folder_ / (NameOf(key).append(kComplete));
 }
 
@@ -117,7 +117,7 @@ absl::Status FileSpool::Remove(const std::filesystem::path& path) const {
 }
 
 // Of an object that is not complete; one with another digest is removed.
-absl::StatusOr<uint64_t> FileSpool::ArrivingBytes(const SpoolKey& key,
+absl::StatusOr<uint64_t> FileSpool::ArrivingBytes(const BlobKey& key,
                                                   const crypto::Digest& digest) const {
   const std::filesystem::path path = ArrivingPath(key);
   TACET_ASSIGN_OR_RETURN(const std::optional<Announced> arriving, ReadAnnounced(path));
@@ -126,13 +126,13 @@ absl::StatusOr<uint64_t> FileSpool::ArrivingBytes(const SpoolKey& key,
   return 0;
 }
 
-absl::StatusOr<uint64_t> FileSpool::Arrived(const SpoolKey& key, const crypto::Digest& digest) {
+absl::StatusOr<uint64_t> FileSpool::Arrived(const BlobKey& key, const crypto::Digest& digest) {
   TACET_ASSIGN_OR_RETURN(const std::optional<Announced> complete, ReadAnnounced(CompletePath(key)));
   if (complete.has_value() && complete->digest == digest) return complete->bytes;
   return ArrivingBytes(key, digest);
 }
 
-absl::Status FileSpool::Append(const SpoolKey& key, const crypto::Digest& digest, uint64_t offset,
+absl::Status FileSpool::Append(const BlobKey& key, const crypto::Digest& digest, uint64_t offset,
                                std::span<const uint8_t> part) {
   TACET_ASSIGN_OR_RETURN(const std::optional<Announced> complete, ReadAnnounced(CompletePath(key)));
   if (complete.has_value() && complete->digest == digest) {
@@ -154,7 +154,7 @@ absl::Status FileSpool::Append(const SpoolKey& key, const crypto::Digest& digest
   return failure;
 }
 
-absl::StatusOr<base::Bytes> FileSpool::Complete(const SpoolKey& key, const crypto::Digest& digest) {
+absl::StatusOr<base::Bytes> FileSpool::Complete(const BlobKey& key, const crypto::Digest& digest) {
   const std::filesystem::path complete_path = CompletePath(key);
   TACET_ASSIGN_OR_RETURN(const std::optional<Announced> complete, ReadAnnounced(complete_path));
   const bool again = complete.has_value() && complete->digest == digest;
@@ -184,14 +184,14 @@ absl::Status FileSpool::MakeComplete(const File& file, const std::filesystem::pa
   return Failure("rename", arriving);
 }
 
-absl::StatusOr<base::Bytes> FileSpool::Read(const SpoolKey& key,
+absl::StatusOr<base::Bytes> FileSpool::Read(const BlobKey& key,
                                             const crypto::Digest& digest) const {
   const std::filesystem::path path = CompletePath(key);
   TACET_ASSIGN_OR_RETURN(const File file, OpenComplete(path));
   return ReadObject(file, path, digest);
 }
 
-absl::StatusOr<FetchedPart> FileSpool::ReadPart(const SpoolKey& key, uint64_t offset,
+absl::StatusOr<FetchedPart> FileSpool::ReadPart(const BlobKey& key, uint64_t offset,
                                                 size_t most) const {
   const std::filesystem::path path = CompletePath(key);
   TACET_ASSIGN_OR_RETURN(const File file, OpenComplete(path));
@@ -205,9 +205,9 @@ absl::StatusOr<FetchedPart> FileSpool::ReadPart(const SpoolKey& key, uint64_t of
   return FetchedPart{.total = total, .part = std::move(part)};
 }
 
-absl::Status FileSpool::KeepOnly(std::span<const SpoolKey> kept) {
+absl::Status FileSpool::KeepOnly(std::span<const BlobKey> kept) {
   std::set<std::string> names;
-  for (const SpoolKey& key : kept) names.insert(NameOf(key));
+  for (const BlobKey& key : kept) names.insert(NameOf(key));
   std::vector<std::filesystem::path> unwanted;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder_, error), end; !error && entry != end;

@@ -1,4 +1,4 @@
-#include "apps/tacet-server/promise_worker.h"
+#include "apps/tacet-server/guarantee_worker.h"
 
 #include <utility>
 #include <vector>
@@ -28,7 +28,7 @@ absl::StatusOr<privacy::PrivacyStatement> Statement(const agreement::ManifestSpe
 
 }  // namespace
 
-JsonValue PromiseJson(const agreement::Manifest& manifest, uint64_t attempts) {
+JsonValue GuaranteeJson(const agreement::Manifest& manifest, uint64_t attempts) {
   JsonValue promise = JsonValue::MakeObject().Set("attempts", attempts);
   if (attempts == 0) {
     return promise.Set("privacy", Reason("no attempt was begun yet")).Set("statement", JsonValue());
@@ -44,10 +44,10 @@ JsonValue PromiseJson(const agreement::Manifest& manifest, uint64_t attempts) {
   return promise.Set("privacy", *std::move(privacy)).Set("statement", std::move(statement));
 }
 
-PromiseWorker::PromiseWorker(const agreement::Manifest& manifest)
+GuaranteeWorker::GuaranteeWorker(const agreement::Manifest& manifest)
     : manifest_(manifest), thread_([this] { Work(); }) {}
 
-PromiseWorker::~PromiseWorker() {
+GuaranteeWorker::~GuaranteeWorker() {
   {
     const std::lock_guard lock(mutex_);
     ended_ = true;
@@ -56,7 +56,7 @@ PromiseWorker::~PromiseWorker() {
   thread_.join();
 }
 
-JsonValue PromiseWorker::Spent(uint64_t attempts) {
+JsonValue GuaranteeWorker::Spent(uint64_t attempts) {
   const std::lock_guard lock(mutex_);
   if (worked_out_ != attempts) {
     wanted_ = attempts;
@@ -65,7 +65,7 @@ JsonValue PromiseWorker::Spent(uint64_t attempts) {
   return spent_;
 }
 
-JsonValue PromiseWorker::Whole() {
+JsonValue GuaranteeWorker::Whole() {
   const std::lock_guard lock(mutex_);
   if (whole_.is_null()) {
     whole_wanted_ = true;
@@ -74,21 +74,21 @@ JsonValue PromiseWorker::Whole() {
   return whole_;
 }
 
-void PromiseWorker::Work() {
+void GuaranteeWorker::Work() {
   std::unique_lock lock(mutex_);
   while (true) {
     asked_.wait(lock, [this] { return ended_ || wanted_.has_value() || whole_wanted_; });
     if (ended_) return;
     if (const auto attempts = std::exchange(wanted_, std::nullopt); attempts.has_value()) {
       lock.unlock();
-      JsonValue spent = PromiseJson(manifest_, *attempts);
+      JsonValue spent = GuaranteeJson(manifest_, *attempts);
       lock.lock();
       spent_ = std::move(spent);
       worked_out_ = attempts;
     }
     if (std::exchange(whole_wanted_, false) && whole_.is_null()) {
       lock.unlock();
-      JsonValue whole = PromiseJson(manifest_, manifest_.attempt_budget());
+      JsonValue whole = GuaranteeJson(manifest_, manifest_.attempt_budget());
       lock.lock();
       whole_ = std::move(whole);
     }

@@ -1,6 +1,6 @@
 // The keys that make a site who it is, and how it asks to be enrolled with them.
-#ifndef TACET_AGREEMENT_SITE_KEYS_H_
-#define TACET_AGREEMENT_SITE_KEYS_H_
+#ifndef TACET_AGREEMENT_MEMBER_KEYS_H_
+#define TACET_AGREEMENT_MEMBER_KEYS_H_
 
 #include <cstdint>
 #include <span>
@@ -22,17 +22,17 @@
 namespace tacet::agreement {
 
 // Made by the site itself; nothing of it leaves the site but the public halves.
-struct SiteKeys {
+struct MemberKeys {
   crypto::SigningKey signing;  // of its messages, votes and results
   crypto::SealingKey sealing;  // to which epoch keys are sealed
   crypto::TlsKey tls;          // of its connections
 
-  static SiteKeys Generate(crypto::Entropy& entropy);
+  static MemberKeys Generate(crypto::Entropy& entropy);
 };
 
 // docs/formats/keys.md, "Site identity": to be locked before it is stored.
-crypto::SecretBytes WriteSiteKeys(const SiteKeys& keys);
-absl::StatusOr<SiteKeys> ReadSiteKeys(const crypto::SecretBytes& bytes);
+crypto::SecretBytes WriteSiteKeys(const MemberKeys& keys);
+absl::StatusOr<MemberKeys> ReadSiteKeys(const crypto::SecretBytes& bytes);
 
 // Names of sites and servers: 1 to 40 lower-case letters, digits and hyphens, a letter first.
 absl::Status CheckSiteName(std::string_view name);
@@ -49,7 +49,7 @@ struct EnrolmentRequest {
 
 // Signed with the site's own key, so that nobody asks in its name with other keys beside it.
 base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::string> server_hosts,
-                                  const SiteKeys& keys);
+                                  const MemberKeys& keys);
 
 // DataLoss when cut short, altered or not signed by the key in it.
 absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> bytes);
@@ -64,4 +64,4 @@ absl::StatusOr<crypto::Digest> ParseFingerprint(std::string_view text);
 
 }  // namespace tacet::agreement
 
-#endif  // TACET_AGREEMENT_SITE_KEYS_H_
+#endif  // TACET_AGREEMENT_MEMBER_KEYS_H_

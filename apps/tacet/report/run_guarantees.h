@@ -1,6 +1,6 @@
 // What a run on disk promises: worked out again from its manifest and its ledger.
-#ifndef TACET_APPS_TACET_REPORT_RUN_PROMISES_H_
-#define TACET_APPS_TACET_REPORT_RUN_PROMISES_H_
+#ifndef TACET_APPS_TACET_REPORT_RUN_GUARANTEES_H_
+#define TACET_APPS_TACET_REPORT_RUN_GUARANTEES_H_
 
 #include <cstdint>
 #include <optional>
@@ -23,7 +23,7 @@ absl::StatusOr<agreement::Manifest> ManifestOf(const run::RunRecord& run);
 // Attempts that the run charged for, by its ledger; by its rounds where it has none.
 uint64_t ChargedAttempts(const run::RunRecord& run);
 
-struct RunPromises {
+struct RunGuarantees {
   base::JsonValue rows;  // PrivacyJson: rows, or a reason why there are none
   std::optional<privacy::PrivacyStatement> statement;  // absent exactly when there are no rows
 };
@@ -31,8 +31,8 @@ struct RunPromises {
 // For all attempts that each run charged so far; an attacker's true-positive rate is given at
 // kFalsePositiveRate. Statements take seconds of computing: runs that promise the same share
 // one, different ones are worked out side by side. Errors name the run.
-absl::StatusOr<std::vector<RunPromises>> PromisesOf(std::span<const run::RunRecord> runs);
+absl::StatusOr<std::vector<RunGuarantees>> GuaranteesOf(std::span<const run::RunRecord> runs);
 
 }  // namespace tacet::app::report
 
-#endif  // TACET_APPS_TACET_REPORT_RUN_PROMISES_H_
+#endif  // TACET_APPS_TACET_REPORT_RUN_GUARANTEES_H_

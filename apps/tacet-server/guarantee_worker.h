@@ -1,6 +1,6 @@
 // What a running federation promises after so many attempts.
-#ifndef TACET_APPS_TACET_SERVER_PROMISE_WORKER_H_
-#define TACET_APPS_TACET_SERVER_PROMISE_WORKER_H_
+#ifndef TACET_APPS_TACET_SERVER_GUARANTEE_WORKER_H_
+#define TACET_APPS_TACET_SERVER_GUARANTEE_WORKER_H_
 
 #include <condition_variable>
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace tacet::app::server {
 
 // Accountants take seconds: they work in a thread of their own, and only when somebody asks.
-class PromiseWorker {
+class GuaranteeWorker {
  public:
   // `manifest` must outlive it.
-  explicit PromiseWorker(const agreement::Manifest& manifest);
-  ~PromiseWorker();
-  PromiseWorker(const PromiseWorker&) = delete;
-  PromiseWorker& operator=(const PromiseWorker&) = delete;
+  explicit GuaranteeWorker(const agreement::Manifest& manifest);
+  ~GuaranteeWorker();
+  GuaranteeWorker(const GuaranteeWorker&) = delete;
+  GuaranteeWorker& operator=(const GuaranteeWorker&) = delete;
 
   // What `attempts` attempts cost whom, {"attempts", "privacy", "statement"}; as long as that is
   // not worked out, the last one that was, and null before the first. docs/formats/metrics.md
@@ -44,8 +44,8 @@ class PromiseWorker {
 };
 
 // {"attempts", "privacy": rows or a reason why there are none, "statement": null without rows}
-base::JsonValue PromiseJson(const agreement::Manifest& manifest, uint64_t attempts);
+base::JsonValue GuaranteeJson(const agreement::Manifest& manifest, uint64_t attempts);
 
 }  // namespace tacet::app::server
 
-#endif  // TACET_APPS_TACET_SERVER_PROMISE_WORKER_H_
+#endif  // TACET_APPS_TACET_SERVER_GUARANTEE_WORKER_H_

@@ -3,8 +3,8 @@
 // L values v_0, ..., v_{L-1} with w bits a lane make m = Σ_l v_l 2^(w l), an integer that is never
 // reduced: values larger than a lane carry into the next, and sums of such integers are the integer
 // of the sums. Value i sits in coefficient i / L, lane i mod L.
-#ifndef TACET_RING_LANES_H_
-#define TACET_RING_LANES_H_
+#ifndef TACET_RING_SLOTS_H_
+#define TACET_RING_SLOTS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -43,4 +43,4 @@ constexpr Int128 RoundToMultiple(Int128 phase, uint32_t bits) {
 
 }  // namespace tacet::ring
 
-#endif  // TACET_RING_LANES_H_
+#endif  // TACET_RING_SLOTS_H_

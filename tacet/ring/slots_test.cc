@@ -1,4 +1,4 @@
-#include "tacet/ring/lanes.h"
+#include "tacet/ring/slots.h"
 
 #include <array>
 #include <vector>
@@ -8,7 +8,7 @@
 namespace tacet::ring {
 namespace {
 
-TEST(LanesTest, UnpackingUndoesPackingAtTheEdgesOfEveryLane) {
+TEST(SlotsTest, UnpackingUndoesPackingAtTheEdgesOfEveryLane) {
   for (uint32_t bits = 2; bits <= 54; ++bits) {
     const size_t lanes = 100 / bits;
     const int64_t low = -(int64_t{1} << (bits - 1));
@@ -26,7 +26,7 @@ TEST(LanesTest, UnpackingUndoesPackingAtTheEdgesOfEveryLane) {
   }
 }
 
-TEST(LanesTest, OneAboveALaneCarriesIntoTheNext) {
+TEST(SlotsTest, OneAboveALaneCarriesIntoTheNext) {
   const std::array<int64_t, 3> values = {128, 5, -1};
   std::array<int64_t, 3> unpacked{};
   UnpackLanes(PackLanes(std::span<const int64_t>(values), 8), 8, std::span<int64_t>(unpacked));
@@ -34,7 +34,7 @@ TEST(LanesTest, OneAboveALaneCarriesIntoTheNext) {
 }
 
 // Unreduced counts overlap their neighbours; the sum of packed integers is the packed sum.
-TEST(LanesTest, PackingIsAdditiveBeyondTheLanesRange) {
+TEST(SlotsTest, PackingIsAdditiveBeyondTheLanesRange) {
   const std::array<uint32_t, 4> a = {4294967295, 0, 4294967295, 17};
   const std::array<uint32_t, 4> b = {1, 4294967295, 12345, 4294967295};
   std::array<int64_t, 4> sum;
@@ -44,7 +44,7 @@ TEST(LanesTest, PackingIsAdditiveBeyondTheLanesRange) {
               PackLanes(std::span<const int64_t>(sum), 22));
 }
 
-TEST(LanesTest, RoundsToTheNearestMultiple) {
+TEST(SlotsTest, RoundsToTheNearestMultiple) {
   for (const Int128 m : {Int128{0}, Int128{5}, Int128{-5}, Int128{1} << 80, -(Int128{1} << 80)}) {
     const Int128 scaled = m * (1 << 12);
     for (const int error : {0, 1, -1, 2047, -2048}) {

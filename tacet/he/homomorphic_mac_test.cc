@@ -1,4 +1,4 @@
-#include "tacet/he/linear_tag.h"
+#include "tacet/he/homomorphic_mac.h"
 
 #include <vector>
 
@@ -22,8 +22,8 @@ crypto::SecretBytes Key(uint64_t seed) {
 
 TagNonce Nonce(uint8_t number) { return {'n', 'o', 'n', 'c', 'e', number}; }
 
-LinearTagKey KeyFor(uint64_t seed, uint64_t dimension) {
-  return LinearTagKey(Key(seed), dimension, std::vector<uint8_t>{'c'});
+HomomorphicMacKey KeyFor(uint64_t seed, uint64_t dimension) {
+  return HomomorphicMacKey(Key(seed), dimension, std::vector<uint8_t>{'c'});
 }
 
 std::vector<uint32_t> RandomCounts(uint64_t seed, size_t dimension) {
@@ -35,7 +35,7 @@ std::vector<uint32_t> RandomCounts(uint64_t seed, size_t dimension) {
 }
 
 // The tag of the vector that is 1 at `index`.
-Tag UnitTag(const LinearTagKey& key, size_t dimension, size_t index) {
+Tag UnitTag(const HomomorphicMacKey& key, size_t dimension, size_t index) {
   std::vector<uint64_t> unit(dimension);
   unit[index] = 1;
   return key.OfSum(unit);
@@ -45,9 +45,9 @@ uint64_t MultiplyModPrime(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(static_cast<Uint128>(a) * b % kTagPrime);
 }
 
-TEST(LinearTagTest, TagsOfSeveralVectorsAddUpToTheTagOfTheirSum) {
+TEST(HomomorphicMacTest, TagsOfSeveralVectorsAddUpToTheTagOfTheirSum) {
   for (const size_t dimension : {1u, 2u, 4095u, 4096u, 4097u, 10000u}) {
-    const LinearTagKey key = KeyFor(1, dimension);
+    const HomomorphicMacKey key = KeyFor(1, dimension);
     Tag sum_of_tags;
     Tag masks;
     std::vector<uint64_t> sums(dimension);
@@ -68,9 +68,9 @@ TEST(LinearTagTest, TagsOfSeveralVectorsAddUpToTheTagOfTheirSum) {
 }
 
 // Σ_i Y_i tag(e_i) by the compiler's own division, at the largest counts.
-TEST(LinearTagTest, IsTheFieldsLinearCombination) {
+TEST(HomomorphicMacTest, IsTheFieldsLinearCombination) {
   const size_t dimension = 4100;
-  const LinearTagKey key = KeyFor(2, dimension);
+  const HomomorphicMacKey key = KeyFor(2, dimension);
   for (const uint64_t value : {uint64_t{1}, uint64_t{4294967295}, ~uint64_t{0}, kTagPrime}) {
     std::array<uint64_t, 2> expected{};
     for (size_t i = 0; i < dimension; i += 50) {
@@ -86,9 +86,9 @@ TEST(LinearTagTest, IsTheFieldsLinearCombination) {
   }
 }
 
-TEST(LinearTagTest, LargestCountsEverywhereDoNotOverflow) {
+TEST(HomomorphicMacTest, LargestCountsEverywhereDoNotOverflow) {
   const size_t dimension = 8192;
-  const LinearTagKey key = KeyFor(3, dimension);
+  const HomomorphicMacKey key = KeyFor(3, dimension);
   const std::vector<uint32_t> counts(dimension, 4294967295);
   const std::vector<uint64_t> ones(dimension, 1);
   const Tag of_ones = key.OfSum(ones);
@@ -104,9 +104,9 @@ TEST(LinearTagTest, LargestCountsEverywhereDoNotOverflow) {
 }
 
 // Coefficient (a, b) is r_a v_b: 2 x 2 determinants across rows of 4096 vanish.
-TEST(LinearTagTest, CoefficientsAreProductsOfRowAndColumn) {
+TEST(HomomorphicMacTest, CoefficientsAreProductsOfRowAndColumn) {
   const size_t dimension = 3 * kTagBlock;
-  const LinearTagKey key = KeyFor(4, dimension);
+  const HomomorphicMacKey key = KeyFor(4, dimension);
   const Tag a = UnitTag(key, dimension, 7);
   const Tag b = UnitTag(key, dimension, 4000);
   const Tag c = UnitTag(key, dimension, 2 * kTagBlock + 7);
@@ -119,10 +119,10 @@ TEST(LinearTagTest, CoefficientsAreProductsOfRowAndColumn) {
   EXPECT_NE(a.words[0], c.words[0]);
 }
 
-TEST(LinearTagTest, PartsOfASumMakeItsTag) {
+TEST(HomomorphicMacTest, PartsOfASumMakeItsTag) {
   const uint64_t dimension = 2 * kTagBlock + 5;
   crypto::InsecureSeededEntropy entropy(3, "parts");
-  const LinearTagKey key(entropy.Draw(32), dimension, {});
+  const HomomorphicMacKey key(entropy.Draw(32), dimension, {});
   crypto::Random random = crypto::Random::FromEntropy(entropy);
   std::vector<uint64_t> sums(dimension);
   random.FillU64(sums);
@@ -133,9 +133,9 @@ TEST(LinearTagTest, PartsOfASumMakeItsTag) {
   EXPECT_TRUE(TagsEqual(tag, key.OfSum(sums)));
 }
 
-TEST(LinearTagTest, MasksDifferByLabelAndKey) {
-  const LinearTagKey key = KeyFor(5, 10);
-  const LinearTagKey other = KeyFor(6, 10);
+TEST(HomomorphicMacTest, MasksDifferByLabelAndKey) {
+  const HomomorphicMacKey key = KeyFor(5, 10);
+  const HomomorphicMacKey other = KeyFor(6, 10);
   EXPECT_TRUE(TagsEqual(key.Mask(Nonce(1)), key.Mask(Nonce(1))));
   EXPECT_FALSE(TagsEqual(key.Mask(Nonce(1)), key.Mask(Nonce(2))));
   EXPECT_FALSE(TagsEqual(key.Mask(Nonce(1)), other.Mask(Nonce(1))));
@@ -143,42 +143,42 @@ TEST(LinearTagTest, MasksDifferByLabelAndKey) {
   EXPECT_TRUE(TagsEqual(key.OfSum(std::vector<uint64_t>(10)), Tag()));
 }
 
-TEST(LinearTagTest, MasksAddUpAndDependOnTheContext) {
-  const LinearTagKey key = KeyFor(5, 10);
+TEST(HomomorphicMacTest, MasksAddUpAndDependOnTheContext) {
+  const HomomorphicMacKey key = KeyFor(5, 10);
   const std::vector<TagNonce> nonces = {Nonce(1), Nonce(2), Nonce(200)};
   Tag sum;
   for (const TagNonce& nonce : nonces) sum = AddTags(sum, key.Mask(nonce));
   EXPECT_TRUE(TagsEqual(key.SumOfMasks(nonces), sum));
   EXPECT_TRUE(TagsEqual(key.SumOfMasks({}), Tag()));
-  const LinearTagKey elsewhere(Key(5), 10, std::vector<uint8_t>{'d'});
+  const HomomorphicMacKey elsewhere(Key(5), 10, std::vector<uint8_t>{'d'});
   EXPECT_FALSE(TagsEqual(key.Mask(Nonce(1)), elsewhere.Mask(Nonce(1))));
   EXPECT_TRUE(TagsEqual(key.OfSum(std::vector<uint64_t>(10, 3)),
                         elsewhere.OfSum(std::vector<uint64_t>(10, 3))));
   EXPECT_NE(key.Mask(Nonce(1)).words[0], key.Mask(Nonce(1)).words[1]);
 }
 
-TEST(LinearTagTest, AddingStaysCanonical) {
+TEST(HomomorphicMacTest, AddingStaysCanonical) {
   const Tag largest{{kTagPrime - 1, kTagPrime - 1}};
   EXPECT_EQ(AddTags(largest, Tag{{1, kTagPrime - 1}}).words,
             (std::array<uint64_t, 2>{0, kTagPrime - 2}));
   EXPECT_EQ(AddTags(largest, Tag()).words, largest.words);
 }
 
-TEST(LinearTagTest, ComparisonSeesEitherWord) {
+TEST(HomomorphicMacTest, ComparisonSeesEitherWord) {
   const Tag tag{{5, 6}};
   EXPECT_TRUE(TagsEqual(tag, Tag{{5, 6}}));
   EXPECT_FALSE(TagsEqual(tag, Tag{{4, 6}}));
   EXPECT_FALSE(TagsEqual(tag, Tag{{5, 7}}));
 }
 
-TEST(LinearTagTest, BytesAreTwoLittleEndianWords) {
+TEST(HomomorphicMacTest, BytesAreTwoLittleEndianWords) {
   const Tag tag{{0x0102030405060708, kTagPrime - 1}};
   const std::array<uint8_t, kTagBytes> bytes = EncodeTag(tag);
   EXPECT_EQ(base::ToHex(bytes), "0807060504030201feffffffffffff1f");
   EXPECT_TRUE(TagsEqual(DecodeTag(bytes).value(), tag));
 }
 
-TEST(LinearTagTest, DecoderRefusesLengthsAndWordsFromThePrimeOn) {
+TEST(HomomorphicMacTest, DecoderRefusesLengthsAndWordsFromThePrimeOn) {
   const std::array<uint8_t, kTagBytes> zeros{};
   for (const size_t size : {0u, 15u}) {
     const absl::Status status = DecodeTag(std::span(zeros).first(size)).status();
@@ -196,21 +196,21 @@ TEST(LinearTagTest, DecoderRefusesLengthsAndWordsFromThePrimeOn) {
 }
 
 // docs/formats/tag.md, frozen, as a second implementation computed it from that page.
-TEST(LinearTagTest, KnownAnswer) {
+TEST(HomomorphicMacTest, KnownAnswer) {
   crypto::SecretBytes tag_key(32);
   for (size_t i = 0; i < 32; ++i) tag_key.Expose()[i] = static_cast<uint8_t>(i);
-  const LinearTagKey key(tag_key, 5000, std::vector<uint8_t>{'c', 't', 'x'});
+  const HomomorphicMacKey key(tag_key, 5000, std::vector<uint8_t>{'c', 't', 'x'});
   std::vector<uint32_t> counts(5000);
   for (size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<uint32_t>(i * i);
   EXPECT_EQ(base::ToHex(EncodeTag(key.Compute(counts, Nonce('!')))),
             "28d6a26fc2548e1c52754c14c54d2117");
 }
 
-TEST(LinearTagDeathTest, WrongSizesAreProgrammingErrors) {
-  const LinearTagKey key = KeyFor(1, 10);
+TEST(HomomorphicMacDeathTest, WrongSizesAreProgrammingErrors) {
+  const HomomorphicMacKey key = KeyFor(1, 10);
   EXPECT_DEATH(key.Compute(std::vector<uint32_t>(9), Nonce(0)), "number of counts");
   EXPECT_DEATH(key.OfSum(std::vector<uint64_t>(11)), "number of sums");
-  EXPECT_DEATH(LinearTagKey(crypto::SecretBytes(16), 10, {}), "32 bytes");
+  EXPECT_DEATH(HomomorphicMacKey(crypto::SecretBytes(16), 10, {}), "32 bytes");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // A linear tag over F_p, p = 2^61 - 1, that lets openers check a sum they did not compute.
-#ifndef TACET_HE_LINEAR_TAG_H_
-#define TACET_HE_LINEAR_TAG_H_
+#ifndef TACET_HE_HOMOMORPHIC_MAC_H_
+#define TACET_HE_HOMOMORPHIC_MAC_H_
 
 #include <array>
 #include <cstddef>
@@ -43,12 +43,12 @@ using TagNonce = std::array<uint8_t, 16>;
 // several vectors add up to OfSum(ΣY) + Σ PRF. Whoever lacks the key turns a sum of tags into that
 // of another sum (entries below p) with probability at most (2/p)^2 < 2^-119 a try. Immutable and
 // thread-safe; takes the same time whatever the values.
-class LinearTagKey {
+class HomomorphicMacKey {
  public:
   // `context` is what all who tag and check must agree on. Aborts unless tag_key has 32 bytes and
   // dimension >= 1.
-  LinearTagKey(const crypto::SecretBytes& tag_key, uint64_t dimension,
-               std::span<const uint8_t> context);
+  HomomorphicMacKey(const crypto::SecretBytes& tag_key, uint64_t dimension,
+                    std::span<const uint8_t> context);
 
   // The tag of one participant's counts; `nonce` must not repeat under one key. Aborts unless
   // counts.size() == dimension.
@@ -84,4 +84,4 @@ class LinearTagKey {
 
 }  // namespace tacet::he
 
-#endif  // TACET_HE_LINEAR_TAG_H_
+#endif  // TACET_HE_HOMOMORPHIC_MAC_H_

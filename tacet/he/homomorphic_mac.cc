@@ -1,4 +1,4 @@
-#include "tacet/he/linear_tag.h"
+#include "tacet/he/homomorphic_mac.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -95,8 +95,8 @@ absl::StatusOr<Tag> DecodeTag(std::span<const uint8_t> bytes) {
   return tag;
 }
 
-LinearTagKey::LinearTagKey(const crypto::SecretBytes& tag_key, uint64_t dimension,
-                           std::span<const uint8_t> context)
+HomomorphicMacKey::HomomorphicMacKey(const crypto::SecretBytes& tag_key, uint64_t dimension,
+                                     std::span<const uint8_t> context)
     : dimension_(dimension) {
   Require(tag_key.size() == kKeyBytes, "the key must have 32 bytes");
   Require(dimension >= 1, "the dimension must be at least 1");
@@ -120,8 +120,8 @@ LinearTagKey::LinearTagKey(const crypto::SecretBytes& tag_key, uint64_t dimensio
   }
 }
 
-void LinearTagKey::AddRows(size_t first, std::span<const uint32_t> counts, uint64_t factor,
-                           Tag& tag) const {
+void HomomorphicMacKey::AddRows(size_t first, std::span<const uint32_t> counts, uint64_t factor,
+                                Tag& tag) const {
   const SumKernels& kernels = SumKernelsFor(base::ActiveSimd());
   std::array<const uint32_t*, kTagRowsAtOnce> rows;
   std::array<LimbProducts, kTagRowsAtOnce> products;
@@ -143,24 +143,25 @@ void LinearTagKey::AddRows(size_t first, std::span<const uint32_t> counts, uint6
   crypto::Wipe(products.data(), sizeof(products));
 }
 
-void LinearTagKey::RequirePart(uint64_t first, size_t size) const {
+void HomomorphicMacKey::RequirePart(uint64_t first, size_t size) const {
   Require(first % kTagBlock == 0, "a part does not begin with a row");
   Require(first <= dimension_ && size <= dimension_ - first, "a part passes the end");
 }
 
-void LinearTagKey::Accumulate(uint64_t first, std::span<const uint32_t> counts, Tag& tag) const {
+void HomomorphicMacKey::Accumulate(uint64_t first, std::span<const uint32_t> counts,
+                                   Tag& tag) const {
   RequirePart(first, counts.size());
   AddRows(first / kTagBlock, counts, 1, tag);
 }
 
-Tag LinearTagKey::Compute(std::span<const uint32_t> counts, const TagNonce& nonce) const {
+Tag HomomorphicMacKey::Compute(std::span<const uint32_t> counts, const TagNonce& nonce) const {
   Require(counts.size() == dimension_, "the number of counts is not the key's dimension");
   Tag tag;
   Accumulate(0, counts, tag);
   return AddTags(tag, Mask(nonce));
 }
 
-Tag LinearTagKey::SumOfMasks(std::span<const TagNonce> nonces) const {
+Tag HomomorphicMacKey::SumOfMasks(std::span<const TagNonce> nonces) const {
   Tag tag;
   if (nonces.empty()) return tag;
   crypto::SecretBytes blocks(nonces.size() * sizeof(TagNonce));
@@ -177,14 +178,15 @@ Tag LinearTagKey::SumOfMasks(std::span<const TagNonce> nonces) const {
   return tag;
 }
 
-Tag LinearTagKey::OfSum(std::span<const uint64_t> sums) const {
+Tag HomomorphicMacKey::OfSum(std::span<const uint64_t> sums) const {
   Require(sums.size() == dimension_, "the number of sums is not the key's dimension");
   Tag tag;
   AccumulateSum(0, sums, tag);
   return tag;
 }
 
-void LinearTagKey::AccumulateSum(uint64_t first, std::span<const uint64_t> sums, Tag& tag) const {
+void HomomorphicMacKey::AccumulateSum(uint64_t first, std::span<const uint64_t> sums,
+                                      Tag& tag) const {
   RequirePart(first, sums.size());
   // Low and high halves are counts of their own, the high ones 2^32-fold.
   std::array<std::array<uint32_t, kTagRowsAtOnce * kTagBlock>, 2> halves;

@@ -1,6 +1,6 @@
 // What a member keeps, in memory, for tests: a session that "restarts" is given the same object.
-#ifndef TACET_MEMBER_TESTING_MEMORY_SITE_STATE_H_
-#define TACET_MEMBER_TESTING_MEMORY_SITE_STATE_H_
+#ifndef TACET_MEMBER_TESTING_MEMORY_MEMBER_STATE_H_
+#define TACET_MEMBER_TESTING_MEMORY_MEMBER_STATE_H_
 
 #include <algorithm>
 #include <map>
@@ -10,12 +10,12 @@
 
 #include "tacet/agreement/attempt_number.h"
 #include "tacet/base/status.h"
+#include "tacet/member/member_state.h"
 #include "tacet/member/node_log.h"
-#include "tacet/member/site_state.h"
 
 namespace tacet::member::testing {
 
-class MemorySiteState final : public SiteState {
+class MemoryMemberState final : public MemberState {
  public:
   absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override {
     files_["checkpoint"].assign(checkpoint.begin(), checkpoint.end());
@@ -91,4 +91,4 @@ class MemoryNodeLog final : public NodeLog {
 
 }  // namespace tacet::member::testing
 
-#endif  // TACET_MEMBER_TESTING_MEMORY_SITE_STATE_H_
+#endif  // TACET_MEMBER_TESTING_MEMORY_MEMBER_STATE_H_

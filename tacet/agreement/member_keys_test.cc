@@ -1,4 +1,4 @@
-#include "tacet/agreement/site_keys.h"
+#include "tacet/agreement/member_keys.h"
 
 #include <algorithm>
 
@@ -12,13 +12,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-SiteKeys NewKeys(std::string_view label = "site") {
+MemberKeys NewKeys(std::string_view label = "site") {
   crypto::InsecureSeededEntropy entropy(1, label);
-  return SiteKeys::Generate(entropy);
+  return MemberKeys::Generate(entropy);
 }
 
-TEST(SiteKeysTest, AreTheSameAfterTheyWereStored) {
-  const SiteKeys keys = NewKeys();
+TEST(MemberKeysTest, AreTheSameAfterTheyWereStored) {
+  const MemberKeys keys = NewKeys();
   const auto again = ReadSiteKeys(WriteSiteKeys(keys));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->signing.public_key(), keys.signing.public_key());
@@ -32,8 +32,8 @@ TEST(SiteKeysTest, AreTheSameAfterTheyWereStored) {
   }
 }
 
-TEST(SiteKeysTest, ARequestSaysWhoAsks) {
-  const SiteKeys keys = NewKeys();
+TEST(MemberKeysTest, ARequestSaysWhoAsks) {
+  const MemberKeys keys = NewKeys();
   const std::vector<std::string> none, hosts = {"tacet.example", "10.0.0.1"};
   for (const auto& of_server : {none, hosts}) {
     const auto request = ReadEnrolmentRequest(WriteEnrolmentRequest("north", of_server, keys));
@@ -47,7 +47,7 @@ TEST(SiteKeysTest, ARequestSaysWhoAsks) {
   }
 }
 
-TEST(SiteKeysTest, EveryChangedByteOfARequestIsNoticed) {
+TEST(MemberKeysTest, EveryChangedByteOfARequestIsNoticed) {
   const std::vector<std::string> hosts = {"tacet.example"};
   const base::Bytes request = WriteEnrolmentRequest("north", hosts, NewKeys());
   for (size_t i = 0; i < request.size(); ++i) {
@@ -60,8 +60,8 @@ TEST(SiteKeysTest, EveryChangedByteOfARequestIsNoticed) {
 
 // Somebody else's sealing key beside one's own signature would read that site's epoch keys only
 // with the private half, but a site must not be able to ask with half of another one.
-TEST(SiteKeysTest, NobodyAsksWithAnothersSigningKey) {
-  const SiteKeys mine = NewKeys("mine"), theirs = NewKeys("theirs");
+TEST(MemberKeysTest, NobodyAsksWithAnothersSigningKey) {
+  const MemberKeys mine = NewKeys("mine"), theirs = NewKeys("theirs");
   base::Bytes request = WriteEnrolmentRequest("north", {}, mine);
   const auto& own = mine.signing.public_key();
   const auto at = std::search(request.begin(), request.end(), own.begin(), own.end());
@@ -71,7 +71,7 @@ TEST(SiteKeysTest, NobodyAsksWithAnothersSigningKey) {
               HasSubstr("the signature is not of the key in it"));
 }
 
-TEST(SiteKeysTest, NamesAreShortAndPlain) {
+TEST(MemberKeysTest, NamesAreShortAndPlain) {
   for (const char* name : {"a", "north-2", "z9"}) EXPECT_TRUE(CheckSiteName(name).ok()) << name;
   for (const char* name : {"", "North", "2nd", "-a", "a b", "a/b", "a.b",
                            "a1234567890123456789012345678901234567890"}) {
@@ -79,7 +79,7 @@ TEST(SiteKeysTest, NamesAreShortAndPlain) {
   }
 }
 
-TEST(SiteKeysTest, FingerprintsAreReadAsPeopleWriteThem) {
+TEST(MemberKeysTest, FingerprintsAreReadAsPeopleWriteThem) {
   const crypto::Digest digest = crypto::Sha256(base::AsBytes("x"));
   const std::string text = FingerprintText(digest);
   EXPECT_EQ(text.size(), 64u + 15);

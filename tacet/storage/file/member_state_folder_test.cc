@@ -1,4 +1,4 @@
-#include "tacet/storage/file/site_state_folder.h"
+#include "tacet/storage/file/member_state_folder.h"
 
 #include <fstream>
 #include <functional>
@@ -13,7 +13,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/member/testing/site_state_contract.h"
+#include "tacet/member/testing/member_state_contract.h"
 #include "tacet/storage/file/disk_for_test.h"
 
 namespace tacet::member::testing {
@@ -21,18 +21,18 @@ namespace {
 
 struct FolderBackend {
   FolderBackend() { Reopen(); }
-  member::SiteState& state() { return *folder; }
+  member::MemberState& state() { return *folder; }
   void Reopen() {
     folder.reset();
-    auto opened = storage::file::SiteStateFolder::Open(temporary.path() / "state");
+    auto opened = storage::file::MemberStateFolder::Open(temporary.path() / "state");
     ASSERT_TRUE(opened.ok()) << opened.status();
     folder = *std::move(opened);
   }
 
   base::TemporaryFolder temporary{base::TemporaryFolder::kInMemory};
-  std::unique_ptr<storage::file::SiteStateFolder> folder;
+  std::unique_ptr<storage::file::MemberStateFolder> folder;
 };
-INSTANTIATE_TYPED_TEST_SUITE_P(Folder, SiteStateContract, FolderBackend);
+INSTANTIATE_TYPED_TEST_SUITE_P(Folder, MemberStateContract, FolderBackend);
 
 }  // namespace
 }  // namespace tacet::member::testing
@@ -48,10 +48,10 @@ secagg::Attempt Numbered(uint32_t round, uint8_t model = 1) {
   return made;
 }
 
-class SiteStateFolderTest : public ::testing::Test {
+class MemberStateFolderTest : public ::testing::Test {
  protected:
-  std::unique_ptr<SiteStateFolder> Open(DiskCalls& disk = DiskCalls::System()) {
-    auto opened = SiteStateFolder::Open(path_, disk);
+  std::unique_ptr<MemberStateFolder> Open(DiskCalls& disk = DiskCalls::System()) {
+    auto opened = MemberStateFolder::Open(path_, disk);
     EXPECT_TRUE(opened.ok()) << opened.status();
     return *std::move(opened);
   }
@@ -60,14 +60,14 @@ class SiteStateFolderTest : public ::testing::Test {
   const std::filesystem::path path_ = temporary_.path() / "state";
 };
 
-TEST_F(SiteStateFolderTest, IsHeldByOneProcess) {
+TEST_F(MemberStateFolderTest, IsHeldByOneProcess) {
   const auto first = Open();
-  const auto second = SiteStateFolder::Open(path_);
+  const auto second = MemberStateFolder::Open(path_);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(base::Message(second.status()), HasSubstr("in use by another process"));
 }
 
-TEST_F(SiteStateFolderTest, IsItsOwnersAlone) {
+TEST_F(MemberStateFolderTest, IsItsOwnersAlone) {
   const auto folder = Open();
   ASSERT_TRUE(folder->SaveCheckpoint(base::Bytes{1}).ok());
   ASSERT_TRUE(folder->SaveMemory(base::Bytes{1}).ok());
@@ -84,7 +84,7 @@ TEST_F(SiteStateFolderTest, IsItsOwnersAlone) {
   EXPECT_EQ(files, 4u);  // the lock among them
 }
 
-TEST_F(SiteStateFolderTest, DamageIsNoticed) {
+TEST_F(MemberStateFolderTest, DamageIsNoticed) {
   const auto folder = Open();
   ASSERT_TRUE(folder->Record(Numbered(1), "vote", base::Bytes(20, 3)).ok());
   const std::filesystem::path file = path_ / "0-1-0.vote";
@@ -108,7 +108,7 @@ TEST_F(SiteStateFolderTest, DamageIsNoticed) {
   EXPECT_EQ(folder->Find(Numbered(1), "vote").status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST_F(SiteStateFolderTest, StepsArePlainWords) {
+TEST_F(MemberStateFolderTest, StepsArePlainWords) {
   const auto folder = Open();
   for (const char* step : {"", "../vote", "Vote", "upload", "a vote"}) {
     EXPECT_EQ(folder->Record(Numbered(1), step, base::Bytes{1}).code(),
@@ -117,7 +117,7 @@ TEST_F(SiteStateFolderTest, StepsArePlainWords) {
   }
 }
 
-TEST_F(SiteStateFolderTest, AFailedCallChangesNothingAndMaySucceedLater) {
+TEST_F(MemberStateFolderTest, AFailedCallChangesNothingAndMaySucceedLater) {
   for (int fail_at = 0; fail_at < 4; ++fail_at) {
     std::filesystem::remove_all(path_);
     FailingDisk disk;
@@ -136,9 +136,9 @@ TEST_F(SiteStateFolderTest, AFailedCallChangesNothingAndMaySucceedLater) {
 
 // Saves one thing after the other, each acknowledged by a byte.
 int SaveInTurn(const std::filesystem::path& path, DiskCalls& disk, int acknowledge) {
-  auto opened = SiteStateFolder::Open(path, disk);
+  auto opened = MemberStateFolder::Open(path, disk);
   if (!opened.ok()) return 1;
-  SiteStateFolder& folder = **opened;
+  MemberStateFolder& folder = **opened;
   const std::vector<std::function<absl::Status()>> steps = {
       [&] { return folder.SaveCheckpoint(base::Bytes(200, 2)); },
       [&] { return folder.SaveMemory(base::Bytes(50, 2)); },
@@ -154,7 +154,7 @@ int SaveInTurn(const std::filesystem::path& path, DiskCalls& disk, int acknowled
   return 0;
 }
 
-TEST_F(SiteStateFolderTest, DyingAtEveryCallForgetsNothingThatWasAcknowledged) {
+TEST_F(MemberStateFolderTest, DyingAtEveryCallForgetsNothingThatWasAcknowledged) {
   int deaths = 0;
   for (const auto when :
        {DeadlyDisk::When::kBefore, DeadlyDisk::When::kHalfway, DeadlyDisk::When::kAfter}) {

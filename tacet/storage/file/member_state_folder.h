@@ -1,6 +1,6 @@
 // What a member of a live federation must not forget, in a folder (docs/formats/site-state.md).
-#ifndef TACET_STORAGE_FILE_SITE_STATE_FOLDER_H_
-#define TACET_STORAGE_FILE_SITE_STATE_FOLDER_H_
+#ifndef TACET_STORAGE_FILE_MEMBER_STATE_FOLDER_H_
+#define TACET_STORAGE_FILE_MEMBER_STATE_FOLDER_H_
 
 #include <filesystem>
 #include <memory>
@@ -10,17 +10,17 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/agreement/attempt_number.h"
-#include "tacet/member/site_state.h"
+#include "tacet/member/member_state.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
 
 // Files of mode 0600, each replaced as a whole; one process at a time, which a lock sees to.
-class SiteStateFolder final : public member::SiteState {
+class MemberStateFolder final : public member::MemberState {
  public:
   // Makes the folder when there is none. FailedPrecondition when another process uses it. `disk`
   // must outlive it.
-  static absl::StatusOr<std::unique_ptr<SiteStateFolder>> Open(
+  static absl::StatusOr<std::unique_ptr<MemberStateFolder>> Open(
       const std::filesystem::path& path, DiskCalls& disk = DiskCalls::System());
 
   absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override;
@@ -36,7 +36,7 @@ class SiteStateFolder final : public member::SiteState {
   absl::Status KeepOnly(const agreement::AttemptNumber& attempt) override;
 
  private:
-  SiteStateFolder(std::filesystem::path path, File lock, DiskCalls& disk)
+  MemberStateFolder(std::filesystem::path path, File lock, DiskCalls& disk)
       : path_(std::move(path)), lock_(std::move(lock)), disk_(disk) {}
 
   absl::Status Save(std::string_view name, std::span<const uint8_t> content);
@@ -54,4 +54,4 @@ class SiteStateFolder final : public member::SiteState {
 
 }  // namespace tacet::storage::file
 
-#endif  // TACET_STORAGE_FILE_SITE_STATE_FOLDER_H_
+#endif  // TACET_STORAGE_FILE_MEMBER_STATE_FOLDER_H_

@@ -1,7 +1,7 @@
 // Large objects on a server's disk: a folder with one file an object
 // (docs/formats/server-store.md).
-#ifndef TACET_STORAGE_FILE_UPLOAD_SPOOL_H_
-#define TACET_STORAGE_FILE_UPLOAD_SPOOL_H_
+#ifndef TACET_STORAGE_FILE_BLOB_FOLDER_H_
+#define TACET_STORAGE_FILE_BLOB_FOLDER_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -20,32 +20,32 @@ namespace tacet::storage::file {
 // Holds no object in memory but the one that it returns. Calls for different objects share no lock:
 // the file system is the only state. What a call did not write wholly it cuts off again, so that
 // the same call fits as soon as the disk has room.
-class FileSpool final : public server::Spool {
+class FileSpool final : public server::BlobStore {
  public:
   // Makes the folder, mode 0700, when there is none. FailedPrecondition while another process uses
   // it. `disk` must outlive the spool.
   static absl::StatusOr<std::unique_ptr<FileSpool>> Open(const std::filesystem::path& folder,
                                                          DiskCalls& disk = DiskCalls::System());
 
-  absl::StatusOr<uint64_t> Arrived(const server::SpoolKey& key,
+  absl::StatusOr<uint64_t> Arrived(const server::BlobKey& key,
                                    const crypto::Digest& digest) override;
-  absl::Status Append(const server::SpoolKey& key, const crypto::Digest& digest, uint64_t offset,
+  absl::Status Append(const server::BlobKey& key, const crypto::Digest& digest, uint64_t offset,
                       std::span<const uint8_t> part) override;
-  absl::StatusOr<base::Bytes> Complete(const server::SpoolKey& key,
+  absl::StatusOr<base::Bytes> Complete(const server::BlobKey& key,
                                        const crypto::Digest& digest) override;
-  absl::StatusOr<base::Bytes> Read(const server::SpoolKey& key,
+  absl::StatusOr<base::Bytes> Read(const server::BlobKey& key,
                                    const crypto::Digest& digest) const override;
-  absl::StatusOr<protocol::FetchedPart> ReadPart(const server::SpoolKey& key, uint64_t offset,
+  absl::StatusOr<protocol::FetchedPart> ReadPart(const server::BlobKey& key, uint64_t offset,
                                                  size_t most) const override;
-  absl::Status KeepOnly(std::span<const server::SpoolKey> kept) override;
+  absl::Status KeepOnly(std::span<const server::BlobKey> kept) override;
 
  private:
   FileSpool(std::filesystem::path folder, File lock, DiskCalls& disk)
       : folder_(std::move(folder)), lock_(std::move(lock)), disk_(disk) {}
 
-  std::filesystem::path ArrivingPath(const server::SpoolKey& key) const;
-  std::filesystem::path CompletePath(const server::SpoolKey& key) const;
-  absl::StatusOr<uint64_t> ArrivingBytes(const server::SpoolKey& key,
+  std::filesystem::path ArrivingPath(const server::BlobKey& key) const;
+  std::filesystem::path CompletePath(const server::BlobKey& key) const;
+  absl::StatusOr<uint64_t> ArrivingBytes(const server::BlobKey& key,
                                          const crypto::Digest& digest) const;
   absl::Status MakeComplete(const File& file, const std::filesystem::path& arriving,
                             const std::filesystem::path& complete) const;
@@ -58,4 +58,4 @@ class FileSpool final : public server::Spool {
 
 }  // namespace tacet::storage::file
 
-#endif  // TACET_STORAGE_FILE_UPLOAD_SPOOL_H_
+#endif  // TACET_STORAGE_FILE_BLOB_FOLDER_H_

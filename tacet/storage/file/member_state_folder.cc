@@ -1,4 +1,4 @@
-#include "tacet/storage/file/site_state_folder.h"
+#include "tacet/storage/file/member_state_folder.h"
 
 #include <algorithm>
 #include <system_error>
@@ -67,8 +67,8 @@ absl::Status CheckStep(std::string_view step) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SiteStateFolder>> SiteStateFolder::Open(const fs::path& path,
-                                                                       DiskCalls& disk) {
+absl::StatusOr<std::unique_ptr<MemberStateFolder>> MemberStateFolder::Open(const fs::path& path,
+                                                                           DiskCalls& disk) {
   std::error_code error;
   fs::create_directories(path, error);
   if (!error) fs::permissions(path, fs::perms::owner_all, error);
@@ -78,31 +78,31 @@ absl::StatusOr<std::unique_ptr<SiteStateFolder>> SiteStateFolder::Open(const fs:
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return base::FailedPrecondition("{} is in use by another process", path.string());
   }
-  return std::unique_ptr<SiteStateFolder>(new SiteStateFolder(path, std::move(lock), disk));
+  return std::unique_ptr<MemberStateFolder>(new MemberStateFolder(path, std::move(lock), disk));
 }
 
-absl::Status SiteStateFolder::Save(std::string_view name, std::span<const uint8_t> content) {
+absl::Status MemberStateFolder::Save(std::string_view name, std::span<const uint8_t> content) {
   return ReplaceFile(path_ / name, content, disk_, kOwnerOnly);
 }
 
-absl::StatusOr<base::Bytes> SiteStateFolder::Load(std::string_view name) const {
+absl::StatusOr<base::Bytes> MemberStateFolder::Load(std::string_view name) const {
   return ReadFile(path_ / name);
 }
 
-absl::Status SiteStateFolder::SaveCheckpoint(std::span<const uint8_t> checkpoint) {
+absl::Status MemberStateFolder::SaveCheckpoint(std::span<const uint8_t> checkpoint) {
   return Save(kCheckpoint, checkpoint);
 }
 
-absl::StatusOr<base::Bytes> SiteStateFolder::LoadCheckpoint() const { return Load(kCheckpoint); }
+absl::StatusOr<base::Bytes> MemberStateFolder::LoadCheckpoint() const { return Load(kCheckpoint); }
 
-absl::Status SiteStateFolder::SaveMemory(std::span<const uint8_t> memory) {
+absl::Status MemberStateFolder::SaveMemory(std::span<const uint8_t> memory) {
   return Save(kMemory, memory);
 }
 
-absl::StatusOr<base::Bytes> SiteStateFolder::LoadMemory() const { return Load(kMemory); }
+absl::StatusOr<base::Bytes> MemberStateFolder::LoadMemory() const { return Load(kMemory); }
 
-absl::Status SiteStateFolder::SaveEntry(const secagg::Attempt& attempt, std::string_view kind,
-                                        std::span<const uint8_t> message) {
+absl::Status MemberStateFolder::SaveEntry(const secagg::Attempt& attempt, std::string_view kind,
+                                          std::span<const uint8_t> message) {
   const absl::StatusOr<base::Bytes> said = LoadEntry(attempt, kind);
   if (said.ok()) {
     if (std::ranges::equal(*said, message)) return absl::OkStatus();
@@ -113,34 +113,34 @@ absl::Status SiteStateFolder::SaveEntry(const secagg::Attempt& attempt, std::str
   return Save(EntryName(attempt, kind), WriteEntry(attempt, message));
 }
 
-absl::StatusOr<base::Bytes> SiteStateFolder::LoadEntry(const secagg::Attempt& attempt,
-                                                       std::string_view kind) const {
+absl::StatusOr<base::Bytes> MemberStateFolder::LoadEntry(const secagg::Attempt& attempt,
+                                                         std::string_view kind) const {
   TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, Load(EntryName(attempt, kind)));
   return ReadEntry(bytes, attempt);
 }
 
-absl::Status SiteStateFolder::SaveUpload(const secagg::Attempt& attempt,
-                                         std::span<const uint8_t> upload) {
+absl::Status MemberStateFolder::SaveUpload(const secagg::Attempt& attempt,
+                                           std::span<const uint8_t> upload) {
   return SaveEntry(attempt, kUpload, upload);
 }
 
-absl::StatusOr<base::Bytes> SiteStateFolder::LoadUpload(const secagg::Attempt& attempt) const {
+absl::StatusOr<base::Bytes> MemberStateFolder::LoadUpload(const secagg::Attempt& attempt) const {
   return LoadEntry(attempt, kUpload);
 }
 
-absl::Status SiteStateFolder::Record(const secagg::Attempt& attempt, std::string_view step,
-                                     std::span<const uint8_t> message) {
+absl::Status MemberStateFolder::Record(const secagg::Attempt& attempt, std::string_view step,
+                                       std::span<const uint8_t> message) {
   TACET_RETURN_IF_ERROR(CheckStep(step));
   return SaveEntry(attempt, step, message);
 }
 
-absl::StatusOr<base::Bytes> SiteStateFolder::Find(const secagg::Attempt& attempt,
-                                                  std::string_view step) const {
+absl::StatusOr<base::Bytes> MemberStateFolder::Find(const secagg::Attempt& attempt,
+                                                    std::string_view step) const {
   TACET_RETURN_IF_ERROR(CheckStep(step));
   return LoadEntry(attempt, step);
 }
 
-absl::Status SiteStateFolder::KeepOnly(const agreement::AttemptNumber& attempt) {
+absl::Status MemberStateFolder::KeepOnly(const agreement::AttemptNumber& attempt) {
   const std::string kept = Prefix(attempt);
   std::vector<fs::path> old;
   std::error_code error;

@@ -1,4 +1,4 @@
-#include "apps/tacet-server/promise_worker.h"
+#include "apps/tacet-server/guarantee_worker.h"
 
 #include <chrono>
 #include <thread>
@@ -12,7 +12,7 @@ namespace {
 
 using base::JsonValue;
 
-JsonValue AwaitSpent(PromiseWorker& worker, uint64_t attempts) {
+JsonValue AwaitSpent(GuaranteeWorker& worker, uint64_t attempts) {
   for (int i = 0; i < 6000; ++i) {
     JsonValue spent = worker.Spent(attempts);
     if (!spent.is_null() && *spent.Find("attempts")->AsUint() == attempts) return spent;
@@ -30,9 +30,9 @@ double SmallestEpsilon(const JsonValue& promise) {
   return smallest;
 }
 
-TEST(PromiseWorkerTest, WorksOutWhatAttemptsCost) {
+TEST(GuaranteeWorkerTest, WorksOutWhatAttemptsCost) {
   const protocol::testing::SmallFederation members;
-  PromiseWorker worker(members.manifest().manifest());
+  GuaranteeWorker worker(members.manifest().manifest());
   const JsonValue nothing = AwaitSpent(worker, 0);
   EXPECT_EQ(*nothing.Find("privacy")->Find("reason")->AsString(), "no attempt was begun yet");
   EXPECT_TRUE(nothing.Find("statement")->is_null());
@@ -48,11 +48,11 @@ TEST(PromiseWorkerTest, WorksOutWhatAttemptsCost) {
   EXPECT_LT(SmallestEpsilon(two), SmallestEpsilon(whole));
 }
 
-TEST(PromiseWorkerTest, WithoutNoiseNothingIsPromised) {
+TEST(GuaranteeWorkerTest, WithoutNoiseNothingIsPromised) {
   agreement::ManifestSpec agreed = protocol::testing::SmallAgreement();
   agreed.without_noise = true;
   const protocol::testing::SmallFederation members(agreed);
-  const JsonValue promise = PromiseJson(members.manifest().manifest(), 3);
+  const JsonValue promise = GuaranteeJson(members.manifest().manifest(), 3);
   EXPECT_NE(promise.Find("privacy")->Find("reason"), nullptr);
   EXPECT_TRUE(promise.Find("statement")->is_null());
 }

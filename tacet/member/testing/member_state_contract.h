@@ -1,19 +1,19 @@
-// What every SiteState has to do. A `Backend` has `state()`, empty at first, and `Reopen()`, after
-// which `state()` holds what a new process would find.
-#ifndef TACET_MEMBER_TESTING_SITE_STATE_CONTRACT_H_
-#define TACET_MEMBER_TESTING_SITE_STATE_CONTRACT_H_
+// What every MemberState has to do. A `Backend` has `state()`, empty at first, and `Reopen()`,
+// after which `state()` holds what a new process would find.
+#ifndef TACET_MEMBER_TESTING_MEMBER_STATE_CONTRACT_H_
+#define TACET_MEMBER_TESTING_MEMBER_STATE_CONTRACT_H_
 
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/member/site_state.h"
+#include "tacet/member/member_state.h"
 
 namespace tacet::member::testing {
 
 template <typename Backend>
-class SiteStateContract : public ::testing::Test {
+class MemberStateContract : public ::testing::Test {
  protected:
-  SiteState& state() { return backend_.state(); }
+  MemberState& state() { return backend_.state(); }
   void Reopen() { backend_.Reopen(); }
 
   static secagg::Attempt Numbered(uint32_t round, uint32_t attempt, uint8_t model = 1) {
@@ -25,9 +25,9 @@ class SiteStateContract : public ::testing::Test {
 
   Backend backend_;
 };
-TYPED_TEST_SUITE_P(SiteStateContract);
+TYPED_TEST_SUITE_P(MemberStateContract);
 
-TYPED_TEST_P(SiteStateContract, HasNothingAtFirst) {
+TYPED_TEST_P(MemberStateContract, HasNothingAtFirst) {
   constexpr auto kNotFound = absl::StatusCode::kNotFound;
   EXPECT_EQ(this->state().LoadCheckpoint().status().code(), kNotFound);
   EXPECT_EQ(this->state().LoadMemory().status().code(), kNotFound);
@@ -36,7 +36,7 @@ TYPED_TEST_P(SiteStateContract, HasNothingAtFirst) {
   EXPECT_TRUE(this->state().KeepOnly({2, 0, 0}).ok());
 }
 
-TYPED_TEST_P(SiteStateContract, KeepsTheLastStateAndMemory) {
+TYPED_TEST_P(MemberStateContract, KeepsTheLastStateAndMemory) {
   for (const uint8_t value : {uint8_t{1}, uint8_t{2}}) {
     ASSERT_TRUE(this->state().SaveCheckpoint(base::Bytes(1000, value)).ok());
     ASSERT_TRUE(this->state().SaveMemory(base::Bytes(10, value)).ok());
@@ -46,7 +46,7 @@ TYPED_TEST_P(SiteStateContract, KeepsTheLastStateAndMemory) {
   }
 }
 
-TYPED_TEST_P(SiteStateContract, SaysOneThingAnAttemptAndStep) {
+TYPED_TEST_P(MemberStateContract, SaysOneThingAnAttemptAndStep) {
   const secagg::Attempt attempt = this->Numbered(3, 1);
   const base::Bytes first = {1, 2}, second = {1, 3};
   for (int i = 0; i < 2; ++i) {
@@ -64,7 +64,7 @@ TYPED_TEST_P(SiteStateContract, SaysOneThingAnAttemptAndStep) {
 }
 
 // The same number with another model: nothing is said about that one any more.
-TYPED_TEST_P(SiteStateContract, ANumberHasOneAttempt) {
+TYPED_TEST_P(MemberStateContract, ANumberHasOneAttempt) {
   const base::Bytes message = {1, 2};
   const secagg::Attempt forked = this->Numbered(3, 1, 9);
   constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
@@ -75,7 +75,7 @@ TYPED_TEST_P(SiteStateContract, ANumberHasOneAttempt) {
   EXPECT_EQ(this->state().SaveUpload(forked, message).code(), kRefused);
 }
 
-TYPED_TEST_P(SiteStateContract, ForgetsOtherAttempts) {
+TYPED_TEST_P(MemberStateContract, ForgetsOtherAttempts) {
   const base::Bytes message = {1, 2};
   // 3-1 is the beginning of 3-10 and 3-11 as text.
   for (const auto& [round, attempt] : {std::pair(3u, 0u), {3u, 1u}, {3u, 10u}, {31u, 1u}}) {
@@ -95,10 +95,10 @@ TYPED_TEST_P(SiteStateContract, ForgetsOtherAttempts) {
   }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(SiteStateContract, HasNothingAtFirst, KeepsTheLastStateAndMemory,
+REGISTER_TYPED_TEST_SUITE_P(MemberStateContract, HasNothingAtFirst, KeepsTheLastStateAndMemory,
                             SaysOneThingAnAttemptAndStep, ANumberHasOneAttempt,
                             ForgetsOtherAttempts);
 
 }  // namespace tacet::member::testing
 
-#endif  // TACET_MEMBER_TESTING_SITE_STATE_CONTRACT_H_
+#endif  // TACET_MEMBER_TESTING_MEMBER_STATE_CONTRACT_H_

@@ -1,7 +1,7 @@
 // The port through which a member keeps what must survive a crash, so that it never says two
 // different things about one attempt.
-#ifndef TACET_MEMBER_SITE_STATE_H_
-#define TACET_MEMBER_SITE_STATE_H_
+#ifndef TACET_MEMBER_MEMBER_STATE_H_
+#define TACET_MEMBER_MEMBER_STATE_H_
 
 #include <cstdint>
 #include <span>
@@ -24,7 +24,7 @@ namespace tacet::member {
 // For each attempt number there is one upload, and one message a step: the same again is OK,
 // AlreadyExists for another one, FailedPrecondition, also of reading, when the number was that of
 // an attempt with another manifest or model.
-class SiteState : public secagg::OpenerJournal {
+class MemberState : public secagg::OpenerJournal {
  public:
   // The state with which the next round begins (checkpoint.h).
   virtual absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) = 0;
@@ -45,4 +45,4 @@ class SiteState : public secagg::OpenerJournal {
 
 }  // namespace tacet::member
 
-#endif  // TACET_MEMBER_SITE_STATE_H_
+#endif  // TACET_MEMBER_MEMBER_STATE_H_

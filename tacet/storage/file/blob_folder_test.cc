@@ -1,4 +1,4 @@
-#include "tacet/storage/file/upload_spool.h"
+#include "tacet/storage/file/blob_folder.h"
 
 #include <chrono>
 #include <filesystem>
@@ -27,7 +27,7 @@
 namespace tacet::storage::file {
 namespace {
 
-using server::SpoolKey;
+using server::BlobKey;
 using ::testing::HasSubstr;
 
 std::unique_ptr<FileSpool> OpenOrDie(const std::filesystem::path& folder,
@@ -39,7 +39,7 @@ std::unique_ptr<FileSpool> OpenOrDie(const std::filesystem::path& folder,
 
 class FileBackend {
  public:
-  server::Spool& spool() { return *spool_; }
+  server::BlobStore& spool() { return *spool_; }
   void Reopen() {
     spool_.reset();
     spool_ = OpenOrDie(folder_.path());
@@ -54,7 +54,7 @@ class FileBackend {
 }  // namespace tacet::storage::file
 
 namespace tacet::server {
-INSTANTIATE_TYPED_TEST_SUITE_P(File, SpoolContract, storage::file::FileBackend);
+INSTANTIATE_TYPED_TEST_SUITE_P(File, BlobStoreContract, storage::file::FileBackend);
 }  // namespace tacet::server
 
 namespace tacet::storage::file {
@@ -62,7 +62,7 @@ namespace {
 
 class FileSpoolTest : public ::testing::Test {
  protected:
-  static SpoolKey KeyOf(uint64_t member) {
+  static BlobKey KeyOf(uint64_t member) {
     return {{protocol::BulkKind::kUpload, {.round = 2}}, member};
   }
   static base::Bytes ObjectOf(uint64_t member, size_t size) {
@@ -71,7 +71,7 @@ class FileSpoolTest : public ::testing::Test {
     return bytes;
   }
   // Sends what has not arrived in parts of `part_bytes`, then completes.
-  static absl::Status Send(server::Spool& spool, uint64_t member, const base::Bytes& object,
+  static absl::Status Send(server::BlobStore& spool, uint64_t member, const base::Bytes& object,
                            size_t part_bytes) {
     const crypto::Digest digest = crypto::Sha256(object);
     TACET_ASSIGN_OR_RETURN(uint64_t have, spool.Arrived(KeyOf(member), digest));
@@ -83,7 +83,7 @@ class FileSpoolTest : public ::testing::Test {
     }
     return spool.Complete(KeyOf(member), digest).status();
   }
-  static bool Holds(server::Spool& spool, uint64_t member, const base::Bytes& object) {
+  static bool Holds(server::BlobStore& spool, uint64_t member, const base::Bytes& object) {
     const auto read = spool.Read(KeyOf(member), crypto::Sha256(object));
     return read.ok() && *read == object;
   }

@@ -1,4 +1,4 @@
-#include "tacet/accounting/views.h"
+#include "tacet/accounting/observers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,62 +22,63 @@ FederationPrivacySpec Paper() {
   return {.clients = 3596, .cohort = 1000, .rounds = 100, .clip_norm = 1, .noise_stddev = 6};
 }
 
-const ObservedRounds& Find(const std::vector<ObservedRounds>& views, View view) {
-  const auto found = std::find_if(views.begin(), views.end(),
-                                  [&](const ObservedRounds& v) { return v.view == view; });
-  EXPECT_NE(found, views.end()) << ViewName(view);
+const ObservedRounds& Find(const std::vector<ObservedRounds>& observers, Observer observer) {
+  const auto found = std::find_if(observers.begin(), observers.end(),
+                                  [&](const ObservedRounds& v) { return v.observer == observer; });
+  EXPECT_NE(found, observers.end()) << ObserverName(observer);
   return *found;
 }
 
-TEST(ViewsTest, EachViewKnowsWhatItKnows) {
+TEST(ObserversTest, EachViewKnowsWhatItKnows) {
   FederationPrivacySpec spec = Paper();
   spec.min_participants = 900;
-  const auto views = ObserveFederation(spec);
-  ASSERT_TRUE(views.ok());
-  const SamplingEvent& outsider = Find(*views, View::kOutsider).round[0].event;
+  const auto observers = ObserveFederation(spec);
+  ASSERT_TRUE(observers.ok());
+  const SamplingEvent& outsider = Find(*observers, Observer::kExternal).round[0].event;
   EXPECT_DOUBLE_EQ(outsider.noise_stddev, 6);
   EXPECT_DOUBLE_EQ(outsider.sampling_rate, 1000.0 / 3596);
-  const SamplingEvent& in = Find(*views, View::kParticipantInCohort).round[0].event;
+  const SamplingEvent& in = Find(*observers, Observer::kParticipantInCohort).round[0].event;
   EXPECT_DOUBLE_EQ(in.noise_stddev, 6 * std::sqrt(899.0 / 900));
   EXPECT_DOUBLE_EQ(in.sampling_rate, 999.0 / 3595);
-  const SamplingEvent& out = Find(*views, View::kParticipantOutOfCohort).round[0].event;
+  const SamplingEvent& out = Find(*observers, Observer::kParticipantOutOfCohort).round[0].event;
   EXPECT_DOUBLE_EQ(out.noise_stddev, 6);
   EXPECT_DOUBLE_EQ(out.sampling_rate, 1000.0 / 3595);
-  const ObservedRounds& knowing = Find(*views, View::kCohortKnowing);
+  const ObservedRounds& knowing = Find(*observers, Observer::kCohortAware);
   EXPECT_EQ(knowing.round[0].event.sampling, Sampling::kNone);
   EXPECT_EQ(knowing.releases, 100);
-  const ObservedRounds& key_holder = Find(*views, View::kServerWithKeyHolder);
+  const ObservedRounds& key_holder = Find(*observers, Observer::kServerWithKeyHolder);
   EXPECT_EQ(key_holder.standing, Standing::kNone);
   EXPECT_TRUE(key_holder.round.empty());
-  const ObservedRounds& published = Find(*views, View::kPublishedParticipant);
+  const ObservedRounds& published = Find(*observers, Observer::kPublishedParticipant);
   EXPECT_EQ(published.standing, Standing::kConvention);
   EXPECT_DOUBLE_EQ(published.round[0].event.noise_stddev, 6 * 0.999);
 }
 
-TEST(ViewsTest, TheRateIsOverThePoolThatCouldBeDrawn) {
+TEST(ObserversTest, TheRateIsOverThePoolThatCouldBeDrawn) {
   FederationPrivacySpec spec = Paper();
   spec.pool = 2517;
-  const auto views = ObserveFederation(spec);
-  ASSERT_TRUE(views.ok());
-  EXPECT_DOUBLE_EQ(Find(*views, View::kOutsider).round[0].event.sampling_rate, 1000.0 / 2517);
-  EXPECT_DOUBLE_EQ(Find(*views, View::kParticipantInCohort).round[0].event.sampling_rate,
+  const auto observers = ObserveFederation(spec);
+  ASSERT_TRUE(observers.ok());
+  EXPECT_DOUBLE_EQ(Find(*observers, Observer::kExternal).round[0].event.sampling_rate,
+                   1000.0 / 2517);
+  EXPECT_DOUBLE_EQ(Find(*observers, Observer::kParticipantInCohort).round[0].event.sampling_rate,
                    999.0 / 2516);
 }
 
-TEST(ViewsTest, ColludersAreDrawnHypergeometrically) {
+TEST(ObserversTest, ColludersAreDrawnHypergeometrically) {
   FederationPrivacySpec spec = Paper();
   spec.colluders = 2;
-  const auto views = ObserveFederation(spec);
-  ASSERT_TRUE(views.ok());
-  const ObservedRounds& view = Find(*views, View::kColluders);
-  ASSERT_EQ(view.round.size(), 3);
+  const auto observers = ObserveFederation(spec);
+  ASSERT_TRUE(observers.ok());
+  const ObservedRounds& observer = Find(*observers, Observer::kColluders);
+  ASSERT_EQ(observer.round.size(), 3);
   const double none = 2596.0 / 3596 * 2595 / 3595;
   const double both = 1000.0 / 3596 * 999 / 3595;
-  EXPECT_NEAR(view.round[0].probability, none, 1e-11);
-  EXPECT_NEAR(view.round[2].probability, both, 1e-11);
-  EXPECT_NEAR(view.round[1].probability, 1 - none - both, 1e-11);
-  EXPECT_DOUBLE_EQ(view.round[2].event.noise_stddev, 6 * std::sqrt(0.998));
-  EXPECT_DOUBLE_EQ(view.round[2].event.sampling_rate, 998.0 / 3594);
+  EXPECT_NEAR(observer.round[0].probability, none, 1e-11);
+  EXPECT_NEAR(observer.round[2].probability, both, 1e-11);
+  EXPECT_NEAR(observer.round[1].probability, 1 - none - both, 1e-11);
+  EXPECT_DOUBLE_EQ(observer.round[2].event.noise_stddev, 6 * std::sqrt(0.998));
+  EXPECT_DOUBLE_EQ(observer.round[2].event.sampling_rate, 998.0 / 3594);
 
   // With independent coins the number is binomial and the rate of the others stays. How many of
   // them were drawn is known.
@@ -85,7 +86,7 @@ TEST(ViewsTest, ColludersAreDrawnHypergeometrically) {
   const auto poisson = ObserveFederation(spec);
   ASSERT_TRUE(poisson.ok());
   const double q = 1000.0 / 3596;
-  const ObservedRounds& coins = Find(*poisson, View::kColluders);
+  const ObservedRounds& coins = Find(*poisson, Observer::kColluders);
   EXPECT_NEAR(coins.round[2].probability, q * q, 1e-12);
   EXPECT_DOUBLE_EQ(coins.round[2].event.sampling_rate, q);
   EXPECT_EQ(coins.round[2].event.sampling, Sampling::kPoissonKnownSize);
@@ -93,7 +94,7 @@ TEST(ViewsTest, ColludersAreDrawnHypergeometrically) {
   EXPECT_EQ(coins.round[2].event.least, Resolved(spec).min_participants - 2);
 }
 
-TEST(ViewsTest, TheLawsAddToOne) {
+TEST(ObserversTest, TheLawsAddToOne) {
   for (const uint64_t colluders : {1u, 40u, 700u, 3000u}) {
     for (const std::vector<double>& law : {HypergeometricLaw(3596, colluders, 1000).probability,
                                            BinomialLaw(colluders, 0.3).probability}) {
@@ -110,7 +111,7 @@ TEST(ViewsTest, TheLawsAddToOne) {
 }
 
 // Logarithms of factorials would lose seven digits there, and tables of every number gigabytes.
-TEST(ViewsTest, LawsOfLargePoolsAreAccurateAndShort) {
+TEST(ObserversTest, LawsOfLargePoolsAreAccurateAndShort) {
   const CountLaw coins = BinomialLaw(100'000'000, 0.5);
   EXPECT_LT(coins.probability.size(), 200'000);
   const size_t mode = 50'000'000 - coins.first;
@@ -127,51 +128,51 @@ TEST(ViewsTest, LawsOfLargePoolsAreAccurateAndShort) {
 }
 
 // With more colluders than honest clients are left for, some numbers of them never allow a release.
-TEST(ViewsTest, ColludersSeeNoReleaseThatTooFewOthersCouldFill) {
-  const auto views = ObserveFederation({.clients = 10,
-                                        .cohort = 8,
-                                        .min_participants = 8,
-                                        .rounds = 3,
-                                        .noise_stddev = 6,
-                                        .sampling = Sampling::kPoisson,
-                                        .colluders = 5});
-  ASSERT_TRUE(views.ok());
-  const ObservedRounds& colluders = Find(*views, View::kColluders);
+TEST(ObserversTest, ColludersSeeNoReleaseThatTooFewOthersCouldFill) {
+  const auto observers = ObserveFederation({.clients = 10,
+                                            .cohort = 8,
+                                            .min_participants = 8,
+                                            .rounds = 3,
+                                            .noise_stddev = 6,
+                                            .sampling = Sampling::kPoisson,
+                                            .colluders = 5});
+  ASSERT_TRUE(observers.ok());
+  const ObservedRounds& colluders = Find(*observers, Observer::kColluders);
   EXPECT_TRUE(CheckMixture(colluders.round).ok());
   ASSERT_EQ(colluders.round.size(), 6);
   EXPECT_EQ(colluders.round[2].event.sampling_rate, 0);  // 6 others of 5 would be needed
   EXPECT_EQ(colluders.round[3].event.sampling_rate, 0.8);
 }
 
-TEST(ViewsTest, ManyColludersAreAFewForms) {
-  const auto views = ObserveFederation({.clients = 1'000'000,
-                                        .cohort = 10'000,
-                                        .rounds = 3,
-                                        .noise_stddev = 6,
-                                        .sampling = Sampling::kPoisson,
-                                        .colluders = 100'000});
-  ASSERT_TRUE(views.ok());
-  const ObservedRounds& colluders = Find(*views, View::kColluders);
+TEST(ObserversTest, ManyColludersAreAFewForms) {
+  const auto observers = ObserveFederation({.clients = 1'000'000,
+                                            .cohort = 10'000,
+                                            .rounds = 3,
+                                            .noise_stddev = 6,
+                                            .sampling = Sampling::kPoisson,
+                                            .colluders = 100'000});
+  ASSERT_TRUE(observers.ok());
+  const ObservedRounds& colluders = Find(*observers, Observer::kColluders);
   EXPECT_TRUE(CheckMixture(colluders.round).ok());
   EXPECT_LE(colluders.round.size(), 17);
 }
 
-TEST(ViewsTest, SmallFederationsHaveNoMeaninglessViews) {
-  const auto views = ObserveFederation(
+TEST(ObserversTest, SmallFederationsHaveNoMeaninglessViews) {
+  const auto observers = ObserveFederation(
       {.clients = 4, .cohort = 4, .rounds = 3, .clip_norm = 1, .noise_stddev = 6});
-  ASSERT_TRUE(views.ok());
-  for (const ObservedRounds& view : *views) {
-    EXPECT_NE(view.view, View::kParticipantOutOfCohort);  // everybody is always in
+  ASSERT_TRUE(observers.ok());
+  for (const ObservedRounds& observer : *observers) {
+    EXPECT_NE(observer.observer, Observer::kParticipantOutOfCohort);  // everybody is always in
   }
   const auto alone = ObserveFederation(
       {.clients = 1, .cohort = 1, .rounds = 3, .clip_norm = 1, .noise_stddev = 6});
   ASSERT_TRUE(alone.ok());
-  for (const ObservedRounds& view : *alone) {
-    EXPECT_NE(view.view, View::kParticipantInCohort);
+  for (const ObservedRounds& observer : *alone) {
+    EXPECT_NE(observer.observer, Observer::kParticipantInCohort);
   }
 }
 
-TEST(ViewsTest, RefusesWhatIsOutOfRange) {
+TEST(ObserversTest, RefusesWhatIsOutOfRange) {
   const auto refused = [](auto change) {
     FederationPrivacySpec spec = Paper();
     change(spec);
@@ -188,7 +189,7 @@ TEST(ViewsTest, RefusesWhatIsOutOfRange) {
               HasSubstr("min_participants is 1001"));
   EXPECT_THAT(refused([](auto& s) { s.rounds = 0; }), HasSubstr("rounds is 0"));
   EXPECT_THAT(refused([](auto& s) { s.colluders = 3596; }), HasSubstr("colluders is 3596"));
-  EXPECT_THAT(refused([](auto& s) { s.cover_uploads = true; }),
+  EXPECT_THAT(refused([](auto& s) { s.dummy_uploads = true; }),
               HasSubstr("with fixed-size sampling whoever draws knows it"));
   EXPECT_THAT(refused([](auto& s) { s.delta = 0; }), HasSubstr("delta is 0"));
   EXPECT_THAT(refused([](auto& s) { s.noise_stddev = std::nan(""); }),
@@ -196,21 +197,21 @@ TEST(ViewsTest, RefusesWhatIsOutOfRange) {
 }
 
 // The server that draws a fixed-size cohort can draw whom it wants; a client's own coin it cannot.
-TEST(ViewsTest, AmplificationByTheServersDrawAssumesThatItIsHonest) {
+TEST(ObserversTest, AmplificationByTheServersDrawAssumesThatItIsHonest) {
   const auto honest_draw_assumed = [](const FederationPrivacySpec& spec) {
-    const auto views = ObserveFederation(spec);
-    EXPECT_TRUE(views.ok());
-    for (const ObservedRounds& view : *views) {
+    const auto observers = ObserveFederation(spec);
+    EXPECT_TRUE(observers.ok());
+    for (const ObservedRounds& observer : *observers) {
       const bool assumed =
-          view.note.find("assumes that cohorts are drawn honestly") != std::string::npos;
+          observer.note.find("assumes that cohorts are drawn honestly") != std::string::npos;
       const bool amplified =
-          std::any_of(view.round.begin(), view.round.end(), [](const WeightedEvent& part) {
+          std::any_of(observer.round.begin(), observer.round.end(), [](const WeightedEvent& part) {
             return part.event.sampling == Sampling::kFixedSize && part.event.sampling_rate < 1;
           });
-      EXPECT_EQ(assumed, amplified) << ViewName(view.view);
+      EXPECT_EQ(assumed, amplified) << ObserverName(observer.observer);
     }
-    return std::count_if(views->begin(), views->end(), [](const ObservedRounds& view) {
-      return view.note.find("drawn honestly") != std::string::npos;
+    return std::count_if(observers->begin(), observers->end(), [](const ObservedRounds& observer) {
+      return observer.note.find("drawn honestly") != std::string::npos;
     });
   };
   FederationPrivacySpec spec = Paper();
@@ -220,10 +221,10 @@ TEST(ViewsTest, AmplificationByTheServersDrawAssumesThatItIsHonest) {
   EXPECT_EQ(honest_draw_assumed(spec), 0);
   FederationPrivacySpec coins = Paper();
   coins.sampling = Sampling::kPoisson;
-  const auto views = ObserveFederation(coins);
-  ASSERT_TRUE(views.ok());
-  for (const ObservedRounds& view : *views) {
-    EXPECT_THAT(view.note, Not(HasSubstr("honestly"))) << ViewName(view.view);
+  const auto observers = ObserveFederation(coins);
+  ASSERT_TRUE(observers.ok());
+  for (const ObservedRounds& observer : *observers) {
+    EXPECT_THAT(observer.note, Not(HasSubstr("honestly"))) << ObserverName(observer.observer);
   }
   EXPECT_EQ(honest_draw_assumed({.unit = Unit::kRecord,
                                  .clients = 4,

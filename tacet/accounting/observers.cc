@@ -1,4 +1,4 @@
-#include "tacet/accounting/views.h"
+#include "tacet/accounting/observers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kMissedRound = 1e-9;
 // Numbers of colluders in a cohort of public size that are told apart: each is a mixture itself.
-constexpr size_t kMostColludingForms = 16;
+constexpr size_t kMaxColludingForms = 16;
 
 bool IsClientUnit(const FederationPrivacySpec& spec) { return spec.unit == Unit::kClient; }
 
@@ -32,7 +32,7 @@ SamplingEvent Release(const FederationPrivacySpec& spec, uint64_t honest_shares,
                       .clip_norm = spec.clip_norm};
   // The number of uploads divides the sum. Where only those who were drawn upload, it says how many
   // were drawn, and each of them brings a share of the noise.
-  if (spec.sampling == Sampling::kPoisson && !spec.cover_uploads && q < 1) {
+  if (spec.sampling == Sampling::kPoisson && !spec.dummy_uploads && q < 1) {
     event.sampling = Sampling::kPoissonKnownSize;
     event.pool = pool;
     event.least = std::max<uint64_t>(honest_shares, 1);
@@ -64,26 +64,26 @@ uint64_t Without(uint64_t shares, uint64_t known) { return shares > known ? shar
 // A client at its limit sends zeros, so what others send depends on which cohorts they were in, and
 // the proofs of amplification do not cover that (docs/security/fixed-size-accounting.md). Counted
 // instead are the participations, as if the cohorts were known.
-void WithoutAmplification(const FederationPrivacySpec& spec, ObservedRounds& view) {
+void WithoutAmplification(const FederationPrivacySpec& spec, ObservedRounds& observer) {
   double least_noise = kInfinity;
-  for (const WeightedEvent& part : view.round) {
+  for (const WeightedEvent& part : observer.round) {
     least_noise = std::min(least_noise, part.event.noise_stddev);
   }
-  SamplingEvent event = view.round.front().event;
+  SamplingEvent event = observer.round.front().event;
   event.sampling = Sampling::kNone;
   event.sampling_rate = 1;
   event.pool = event.least = 0;
   event.noise_stddev = least_noise;
-  view.round = {{.event = event}};
-  view.releases = spec.max_participations;
-  view.note += fmt::format("; at most {} participations are counted, without amplification",
-                           spec.max_participations);
+  observer.round = {{.event = event}};
+  observer.releases = spec.max_participations;
+  observer.note += fmt::format("; at most {} participations are counted, without amplification",
+                               spec.max_participations);
 }
 
-std::string ParticipationsNote(bool cover_uploads, uint64_t times) {
+std::string ParticipationsNote(bool dummy_uploads, uint64_t times) {
   return fmt::format(
       "{}; about a client that took part {} times",
-      cover_uploads ? "whoever learns the cohorts nevertheless" : "server, network, operators",
+      dummy_uploads ? "whoever learns the cohorts nevertheless" : "server, network, operators",
       times);
 }
 
@@ -110,64 +110,66 @@ std::vector<ObservedRounds> ObserveSites(const FederationPrivacySpec& spec) {
             planned > 0 ? spec.noise_stddev * std::sqrt(std::max(0.0, honest_shares) / planned) : 0,
         .clip_norm = spec.clip_norm * appearances};
   };
-  std::vector<ObservedRounds> views;
-  views.push_back({.view = View::kOutsider,
-                   .round = {{.event = release(shares)}},
-                   .releases = spec.rounds,
-                   .note = "does not know which records a site drew"});
+  std::vector<ObservedRounds> observers;
+  observers.push_back({.observer = Observer::kExternal,
+                       .round = {{.event = release(shares)}},
+                       .releases = spec.rounds,
+                       .note = "does not know which records a site drew"});
   if (spec.clients > 1) {
-    views.push_back({.view = View::kParticipantInCohort,
-                     .round = {{.event = release(shares - 1)}},
-                     .releases = spec.rounds,
-                     .note = "another site, which knows its own noise"});
+    observers.push_back({.observer = Observer::kParticipantInCohort,
+                         .round = {{.event = release(shares - 1)}},
+                         .releases = spec.rounds,
+                         .note = "another site, which knows its own noise"});
   }
   if (spec.colluders > 0) {
-    views.push_back({.view = View::kColluders,
-                     .round = {{.event = release(shares - colluders)}},
-                     .releases = spec.rounds,
-                     .note = fmt::format("{} other sites pool what they know", spec.colluders)});
+    observers.push_back(
+        {.observer = Observer::kColluders,
+         .round = {{.event = release(shares - colluders)}},
+         .releases = spec.rounds,
+         .note = fmt::format("{} other sites pool what they know", spec.colluders)});
   }
-  views.push_back(
-      {.view = View::kCohortKnowing,
+  observers.push_back(
+      {.observer = Observer::kCohortAware,
        .round = {{.event = release(shares)}},
        .releases = spec.rounds,
        .note = "server, network, operators; the draw of records stays inside the site"});
-  views.push_back(
-      {.view = View::kServerWithKeyHolder, .standing = Standing::kNone, .note = kKeyHolderNote});
-  return views;
+  observers.push_back({.observer = Observer::kServerWithKeyHolder,
+                       .standing = Standing::kNone,
+                       .note = kKeyHolderNote});
+  return observers;
 }
 
 // Sampling of clients amplifies only where the draw is honest. With fixed-size cohorts the server
 // draws; with Poisson sampling each client tosses its own coin.
-void NoteHonestDraw(const FederationPrivacySpec& spec, std::vector<ObservedRounds>& views) {
+void NoteHonestDraw(const FederationPrivacySpec& spec, std::vector<ObservedRounds>& observers) {
   if (spec.sampling != Sampling::kFixedSize) return;
-  for (ObservedRounds& view : views) {
-    const bool amplified = std::ranges::any_of(view.round, [](const WeightedEvent& part) {
+  for (ObservedRounds& observer : observers) {
+    const bool amplified = std::ranges::any_of(observer.round, [](const WeightedEvent& part) {
       return part.probability > 0 && part.event.sampling_rate < 1;
     });
-    if (amplified) view.note += "; assumes that cohorts are drawn honestly";
+    if (amplified) observer.note += "; assumes that cohorts are drawn honestly";
   }
 }
 
 }  // namespace
 
-std::string_view ViewName(View view) {
-  switch (view) {
-    case View::kOutsider:
+std::string_view ObserverName(Observer observer) {
+  switch (observer) {
+    case Observer::kExternal:
       return "outsider";
-    case View::kParticipantInCohort:
+    case Observer::kParticipantInCohort:
       return "participant-in-cohort";
-    case View::kParticipantOutOfCohort:
+    case Observer::kParticipantOutOfCohort:
       return "participant-out-of-cohort";
-    case View::kColluders:
+    case Observer::kColluders:
       return "colluders";
-    case View::kCohortKnowing:
+    case Observer::kCohortAware:
       return "cohort-knowing";
-    case View::kTrafficObserver:
+    case Observer::kTrafficObserver:
       return "traffic-observer";
-    case View::kServerWithKeyHolder:
+    case Observer::kServerWithKeyHolder:
       return "server-with-key-holder";
-    case View::kPublishedParticipant:
+    case Observer::kPublishedParticipant:
       return "participant-published";
   }
   return "unknown";
@@ -192,7 +194,7 @@ FederationPrivacySpec Resolved(FederationPrivacySpec spec) {
   }
   if (spec.min_participants == 0) {
     spec.min_participants = spec.cohort;
-    if (IsClientUnit(spec) && spec.cover_uploads) {
+    if (IsClientUnit(spec) && spec.dummy_uploads) {
       spec.min_participants = spec.pool;
     } else if (IsClientUnit(spec) && spec.sampling == Sampling::kPoisson &&
                spec.cohort < spec.pool && spec.cohort > 0) {
@@ -211,9 +213,9 @@ absl::Status CheckFederation(const FederationPrivacySpec& given) {
     return base::InvalidArgument("clients is 0, expected at least 1");
   }
   // Laws of the number of participants are tables of this size.
-  constexpr uint64_t kMostClients = 100'000'000;
-  if (given.clients > kMostClients) {
-    return base::InvalidArgument("clients is {}, expected at most {}", given.clients, kMostClients);
+  constexpr uint64_t kMaxClients = 100'000'000;
+  if (given.clients > kMaxClients) {
+    return base::InvalidArgument("clients is {}, expected at most {}", given.clients, kMaxClients);
   }
   if (given.pool > given.clients) {
     return base::InvalidArgument("the pool of {} is larger than the {} clients", given.pool,
@@ -228,10 +230,10 @@ absl::Status CheckFederation(const FederationPrivacySpec& given) {
                                      : fmt::format("all {} sites", given.clients));
   }
   const FederationPrivacySpec spec = Resolved(given);
-  const uint64_t most = spec.cover_uploads ? spec.pool : spec.cohort;
+  const uint64_t most = spec.dummy_uploads ? spec.pool : spec.cohort;
   if (spec.min_participants > most) {
     return base::InvalidArgument("min_participants is {}, more than the {} of {}",
-                                 spec.min_participants, spec.cover_uploads ? "pool" : "cohort",
+                                 spec.min_participants, spec.dummy_uploads ? "pool" : "cohort",
                                  most);
   }
   if (spec.rounds < 1) {
@@ -250,14 +252,14 @@ absl::Status CheckFederation(const FederationPrivacySpec& given) {
       return base::InvalidArgument("appearances is {}, expected 1 to {} (the sites)",
                                    spec.appearances, spec.clients);
     }
-    if (spec.cover_uploads) {
-      return base::InvalidArgument("cover_uploads hide who was drawn; with unit {} all sites are",
+    if (spec.dummy_uploads) {
+      return base::InvalidArgument("dummy_uploads hide who was drawn; with unit {} all sites are",
                                    UnitName(spec.unit));
     }
   }
-  if (spec.cover_uploads && spec.sampling != Sampling::kPoisson) {
+  if (spec.dummy_uploads && spec.sampling != Sampling::kPoisson) {
     return base::InvalidArgument(
-        "cover_uploads hide who was drawn, but with {} sampling whoever draws knows it: expected "
+        "dummy_uploads hide who was drawn, but with {} sampling whoever draws knows it: expected "
         "poisson",
         SamplingName(spec.sampling));
   }
@@ -279,39 +281,39 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPr
   const uint64_t shares = spec.min_participants;
   const double q = cohort / pool;
 
-  std::vector<ObservedRounds> views;
-  views.push_back({.view = View::kOutsider,
-                   .round = {{.event = Release(spec, shares, q, spec.pool)}},
-                   .releases = spec.rounds,
-                   .note = "knows no cohort and sees no traffic"});
+  std::vector<ObservedRounds> observers;
+  observers.push_back({.observer = Observer::kExternal,
+                       .round = {{.event = Release(spec, shares, q, spec.pool)}},
+                       .releases = spec.rounds,
+                       .note = "knows no cohort and sees no traffic"});
   if (spec.clients > 1) {
     const double q_in = fixed_size && spec.pool > 1 ? (cohort - 1) / (pool - 1) : q;
     const uint64_t others = std::max<uint64_t>(spec.pool - 1, 1);
-    views.push_back({.view = View::kParticipantInCohort,
-                     .round = {{.event = Release(spec, Without(shares, 1), q_in, others)}},
-                     .releases = spec.rounds,
-                     .note = "took part in every round and knows its own noise"});
+    observers.push_back({.observer = Observer::kParticipantInCohort,
+                         .round = {{.event = Release(spec, Without(shares, 1), q_in, others)}},
+                         .releases = spec.rounds,
+                         .note = "took part in every round and knows its own noise"});
     if (spec.cohort < spec.pool && spec.sampling != Sampling::kNone) {
       const double q_out = fixed_size ? cohort / (pool - 1) : q;
-      // With cover uploads its share is in the sum all the same.
-      const uint64_t honest = Without(shares, spec.cover_uploads ? 1 : 0);
-      views.push_back({.view = View::kParticipantOutOfCohort,
-                       .round = {{.event = Release(spec, honest, q_out, others)}},
-                       .releases = spec.rounds,
-                       .note = "took part in no round and knows that it did not"});
+      // With dummy uploads its share is in the sum all the same.
+      const uint64_t honest = Without(shares, spec.dummy_uploads ? 1 : 0);
+      observers.push_back({.observer = Observer::kParticipantOutOfCohort,
+                           .round = {{.event = Release(spec, honest, q_out, others)}},
+                           .releases = spec.rounds,
+                           .note = "took part in no round and knows that it did not"});
     }
   }
   if (spec.colluders > 0 && spec.colluders < spec.pool) {
     const uint64_t c = spec.colluders;
-    ObservedRounds colluding{.view = View::kColluders,
+    ObservedRounds colluding{.observer = Observer::kColluders,
                              .releases = spec.rounds,
                              .note = fmt::format("{} clients pool what they know", c)};
-    if (spec.cover_uploads) {
+    if (spec.dummy_uploads) {
       // All their shares are in every sum, whoever was drawn.
       colluding.round = {{.event = Release(spec, Without(shares, c), q, spec.pool - c)}};
     } else {
       const CountLaw law = fixed_size ? HypergeometricLaw(spec.pool, c, spec.cohort)
-                                      : Coarser(BinomialLaw(c, q), kMostColludingForms);
+                                      : Coarser(BinomialLaw(c, q), kMaxColludingForms);
       for (size_t i = 0; i < law.probability.size(); ++i) {
         const uint64_t drawn = law.first + i;
         if (law.probability[i] > 0) {
@@ -328,51 +330,52 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPr
                                    .event = Release(spec, Without(shares, c), q, spec.pool - c)});
       }
     }
-    views.push_back(std::move(colluding));
+    observers.push_back(std::move(colluding));
   }
 
-  if (!spec.cover_uploads && spec.max_participations < spec.rounds) {
-    for (ObservedRounds& view : views) WithoutAmplification(spec, view);
+  if (!spec.dummy_uploads && spec.max_participations < spec.rounds) {
+    for (ObservedRounds& observer : observers) WithoutAmplification(spec, observer);
   }
 
-  if (spec.cover_uploads) {
-    views.push_back({.view = View::kTrafficObserver,
-                     .round = {{.event = Release(spec, shares, q, spec.pool)}},
-                     .releases = spec.rounds,
-                     .note = "server, network, operators, who see an upload of everybody"});
+  if (spec.dummy_uploads) {
+    observers.push_back({.observer = Observer::kTrafficObserver,
+                         .round = {{.event = Release(spec, shares, q, spec.pool)}},
+                         .releases = spec.rounds,
+                         .note = "server, network, operators, who see an upload of everybody"});
   }
   FederationPrivacySpec unsampled = spec;
   unsampled.sampling = Sampling::kNone;
   const SamplingEvent known = Release(unsampled, shares, 1, spec.pool);
-  views.push_back({.view = View::kCohortKnowing,
-                   .hypothetical = spec.cover_uploads,
-                   .round = {{.event = known}},
-                   .releases = spec.max_participations,
-                   .note = ParticipationsNote(spec.cover_uploads, spec.max_participations)});
+  observers.push_back({.observer = Observer::kCohortAware,
+                       .hypothetical = spec.dummy_uploads,
+                       .round = {{.event = known}},
+                       .releases = spec.max_participations,
+                       .note = ParticipationsNote(spec.dummy_uploads, spec.max_participations)});
   const auto expected =
       static_cast<uint64_t>(std::ceil(q * static_cast<double>(spec.rounds) - 1e-9));
   if (expected >= 1 && expected < spec.max_participations) {
-    views.push_back(
-        {.view = View::kCohortKnowing,
+    observers.push_back(
+        {.observer = Observer::kCohortAware,
          .hypothetical = true,
          .round = {{.event = known}},
          .releases = expected,
-         .note = ParticipationsNote(spec.cover_uploads, expected) + ", the number to be expected"});
+         .note = ParticipationsNote(spec.dummy_uploads, expected) + ", the number to be expected"});
   }
-  views.push_back(
-      {.view = View::kServerWithKeyHolder, .standing = Standing::kNone, .note = kKeyHolderNote});
+  observers.push_back({.observer = Observer::kServerWithKeyHolder,
+                       .standing = Standing::kNone,
+                       .note = kKeyHolderNote});
   if (spec.clients > 1) {
     const double chi = std::max(1.0, static_cast<double>(spec.colluders)) / cohort;
     FederationPrivacySpec published = spec;
     published.noise_stddev = std::max(0.0, 1 - chi) * spec.noise_stddev;
-    views.push_back({.view = View::kPublishedParticipant,
-                     .standing = Standing::kConvention,
-                     .round = {{.event = Release(published, shares, q, spec.pool)}},
-                     .releases = spec.rounds,
-                     .note = "the paper's convention (1 - chi) sigma, for comparison only"});
+    observers.push_back({.observer = Observer::kPublishedParticipant,
+                         .standing = Standing::kConvention,
+                         .round = {{.event = Release(published, shares, q, spec.pool)}},
+                         .releases = spec.rounds,
+                         .note = "the paper's convention (1 - chi) sigma, for comparison only"});
   }
-  NoteHonestDraw(spec, views);
-  return views;
+  NoteHonestDraw(spec, observers);
+  return observers;
 }
 
 }  // namespace tacet::accounting

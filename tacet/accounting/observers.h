@@ -1,6 +1,6 @@
 // Who looks: what each kind of observer of a federation does not know, as privacy events.
-#ifndef TACET_ACCOUNTING_VIEWS_H_
-#define TACET_ACCOUNTING_VIEWS_H_
+#ifndef TACET_ACCOUNTING_OBSERVERS_H_
+#define TACET_ACCOUNTING_OBSERVERS_H_
 
 #include <cstdint>
 #include <string>
@@ -41,7 +41,7 @@ struct FederationPrivacySpec {
   // Clients that were not drawn send zeros and noise, shares scaled to K_min of the whole pool
   // (0: the pool), so that nobody sees who took part. Needs Poisson sampling: clients who collude
   // learn from their own draws what a cohort of fixed size leaves for the others.
-  bool cover_uploads = false;
+  bool dummy_uploads = false;
   double record_rate = 0;    // q_r in (0, 1], for unit record or person
   uint64_t appearances = 1;  // most sites at which one person or record appears
 };
@@ -49,18 +49,18 @@ struct FederationPrivacySpec {
 // InvalidArgument names the quantity, its value and its range.
 absl::Status CheckFederation(const FederationPrivacySpec& spec);
 
-enum class View {
-  kOutsider,                // sees every model, knows no cohort
+enum class Observer {
+  kExternal,                // sees every model, knows no cohort
   kParticipantInCohort,     // a client who is in every round: knows its own noise
   kParticipantOutOfCohort,  // a client who is in no round
   kColluders,               // c clients together
-  kCohortKnowing,           // server, network, operators: know who took part, see every model
-  kTrafficObserver,         // the same where cover uploads hide who took part
+  kCohortAware,             // server, network, operators: know who took part, see every model
+  kTrafficObserver,         // the same where dummy uploads hide who took part
   kServerWithKeyHolder,     // can open single uploads
   kPublishedParticipant,    // the paper's convention: noise (1 - chi) sigma, chi = max(1, c) / K
 };
 
-std::string_view ViewName(View view);
+std::string_view ObserverName(Observer observer);
 
 // Whether a figure is promised, a convention of the paper shown for comparison, or absent.
 enum class Standing { kGuarantee, kConvention, kNone };
@@ -68,7 +68,7 @@ std::string_view StandingName(Standing standing);
 
 // What one view sees: `releases` times the same mixture of events.
 struct ObservedRounds {
-  View view = View::kOutsider;
+  Observer observer = Observer::kExternal;
   Standing standing = Standing::kGuarantee;
   // Shown beside the others but never the figure that counts: an observer who learns what the
   // protocol hides, or a number of participations that is only to be expected.
@@ -107,4 +107,4 @@ FederationPrivacySpec Resolved(FederationPrivacySpec spec);
 
 }  // namespace tacet::accounting
 
-#endif  // TACET_ACCOUNTING_VIEWS_H_
+#endif  // TACET_ACCOUNTING_OBSERVERS_H_
