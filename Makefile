@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
 SETS ?= demo server test mpi
-VALGRIND_TESTS ?= base_tests ring_tests dp_tests secagg_tests
+VALGRIND_TESTS ?= base_tests crypto_tests ring_tests dp_tests secagg_tests
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # One more than cores: a test of a live federation waits most of its time.
 export CTEST_PARALLEL_LEVEL := $(shell echo $$(($(JOBS) + 1)))

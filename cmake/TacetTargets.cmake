@@ -1,6 +1,6 @@
 # tacet_library(<name> SOURCES ... [DEPS ...] [PRIVATE_DEPS ...])
 # One folder, one target: tacet/<folder> becomes tacet_<name> with the alias tacet::<name>, where a
-# nested folder such as transport/local has the name transport_local.
+# nested folder such as transport/http has the name transport_http.
 function(tacet_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(tacet_${name} STATIC ${ARG_SOURCES})

@@ -29,7 +29,7 @@ Tag AddTags(const Tag& a, const Tag& b);
 // Takes the same time wherever they differ.
 bool TagsEqual(const Tag& a, const Tag& b);
 
-// Two little-endian u64 (docs/formats/tag.md). DecodeTag: DataLoss unless there are 16 bytes and
+// Two little-endian u64 (docs/formats/mac.md). DecodeTag: DataLoss unless there are 16 bytes and
 // both words are below p.
 std::array<uint8_t, kTagBytes> EncodeTag(const Tag& tag);
 absl::StatusOr<Tag> DecodeTag(std::span<const uint8_t> bytes);

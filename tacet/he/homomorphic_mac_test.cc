@@ -195,7 +195,7 @@ TEST(HomomorphicMacTest, DecoderRefusesLengthsAndWordsFromThePrimeOn) {
   }
 }
 
-// docs/formats/tag.md, frozen, as a second implementation computed it from that page.
+// docs/formats/mac.md, frozen, as a second implementation computed it from that page.
 TEST(HomomorphicMacTest, KnownAnswer) {
   crypto::SecretBytes tag_key(32);
   for (size_t i = 0; i < 32; ++i) tag_key.Expose()[i] = static_cast<uint8_t>(i);
