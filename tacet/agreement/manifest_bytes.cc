@@ -3,33 +3,18 @@
 #include <algorithm>
 #include <string>
 
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/wire.h"
 
 namespace tacet::agreement {
 namespace {
 
-constexpr std::string_view kMagic = "TCTM";
 constexpr size_t kMaxNameBytes = 255;
 constexpr size_t kMaxPartBytes = 1 << 16;
 
-// The smallest version that holds what differs from its default: older agreements keep their
-// digest.
-uint16_t VersionOf(const ManifestSpec& spec) {
-  if (spec.dummy_uploads || spec.max_participations != 0) return 6;
-  if (spec.annex != crypto::Digest{}) return 5;
-  if (!spec.federated_part.empty()) return 4;
-  if (spec.unit != accounting::Unit::kClient ||
-      spec.neighbouring != accounting::Neighbouring::kReplaceOne || spec.colluders != 0) {
-    return 3;
-  }
-  return spec.plaintext_bits != 0 ? 2 : 1;
-}
-
 void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
-  const uint16_t version = VersionOf(spec);
-  writer.Raw(kMagic);
-  writer.U16(version);
+  base::WritePreamble(base::format::kManifest, writer);
   writer.Blob(spec.model);
   writer.U64(spec.dimension);
   writer.Raw(spec.initial_model);
@@ -54,24 +39,18 @@ void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
   writer.F64(spec.optimizer.learning_rate_final);
   writer.F64(spec.optimizer.momentum);
   writer.F64(spec.budget_epsilon);
-  if (version >= 2) writer.U32(spec.plaintext_bits);
-  if (version >= 3) {
-    writer.Blob(accounting::UnitName(spec.unit));
-    writer.Blob(accounting::NeighbouringName(spec.neighbouring));
-    writer.F64(spec.record_rate);
-    writer.F64(spec.expected_batch);
-    writer.U32(spec.appearances);
-    writer.U32(spec.colluders);
-  }
-  if (version >= 4) {
-    writer.Blob(spec.federated_part);
-    writer.U64(spec.whole_dimension);
-  }
-  if (version >= 5) writer.Raw(spec.annex);
-  if (version >= 6) {
-    writer.U8(spec.dummy_uploads ? 1 : 0);
-    writer.U32(spec.max_participations);
-  }
+  writer.U32(spec.plaintext_bits);
+  writer.Blob(accounting::UnitName(spec.unit));
+  writer.Blob(accounting::NeighbouringName(spec.neighbouring));
+  writer.F64(spec.record_rate);
+  writer.F64(spec.expected_batch);
+  writer.U32(spec.appearances);
+  writer.U32(spec.colluders);
+  writer.Blob(spec.federated_part);
+  writer.U64(spec.whole_dimension);
+  writer.Raw(spec.annex);
+  writer.U8(spec.dummy_uploads ? 1 : 0);
+  writer.U32(spec.max_participations);
 }
 
 template <typename Parse>
@@ -123,11 +102,7 @@ absl::Status ReadUnit(base::ByteReader& reader, ManifestSpec& spec) {
 }
 
 absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
-  TACET_RETURN_IF_ERROR(reader.Expect(base::AsBytes(kMagic), "magic"));
-  TACET_ASSIGN_OR_RETURN(const uint16_t version, reader.ReadU16("version"));
-  if (version < 1 || version > 6) {
-    return base::DataLoss("manifest: version {}, this program reads 1 to 6", version);
-  }
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kManifest, reader));
   TACET_ASSIGN_OR_RETURN(spec.model, reader.ReadString(kMaxNameBytes, "model"));
   TACET_ASSIGN_OR_RETURN(spec.dimension, reader.ReadU64("dimension"));
   TACET_ASSIGN_OR_RETURN(spec.initial_model, secagg::ReadArray<32>(reader, "initial model"));
@@ -145,21 +120,13 @@ absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
                          reader.ReadF64("final server learning rate"));
   TACET_ASSIGN_OR_RETURN(spec.optimizer.momentum, reader.ReadF64("momentum"));
   TACET_ASSIGN_OR_RETURN(spec.budget_epsilon, reader.ReadF64("budget"));
-  if (version >= 2) {
-    TACET_ASSIGN_OR_RETURN(spec.plaintext_bits, reader.ReadU32("plaintext bits"));
-  }
-  if (version >= 3) TACET_RETURN_IF_ERROR(ReadUnit(reader, spec));
-  if (version >= 4) {
-    TACET_ASSIGN_OR_RETURN(spec.federated_part, reader.ReadString(kMaxPartBytes, "federated part"));
-    TACET_ASSIGN_OR_RETURN(spec.whole_dimension, reader.ReadU64("whole dimension"));
-  }
-  if (version >= 5) {
-    TACET_ASSIGN_OR_RETURN(spec.annex, secagg::ReadArray<32>(reader, "annex"));
-  }
-  if (version >= 6) {
-    TACET_RETURN_IF_ERROR(ReadFlag(reader, "dummy uploads", spec.dummy_uploads));
-    TACET_ASSIGN_OR_RETURN(spec.max_participations, reader.ReadU32("max participations"));
-  }
+  TACET_ASSIGN_OR_RETURN(spec.plaintext_bits, reader.ReadU32("plaintext bits"));
+  TACET_RETURN_IF_ERROR(ReadUnit(reader, spec));
+  TACET_ASSIGN_OR_RETURN(spec.federated_part, reader.ReadString(kMaxPartBytes, "federated part"));
+  TACET_ASSIGN_OR_RETURN(spec.whole_dimension, reader.ReadU64("whole dimension"));
+  TACET_ASSIGN_OR_RETURN(spec.annex, secagg::ReadArray<32>(reader, "annex"));
+  TACET_RETURN_IF_ERROR(ReadFlag(reader, "dummy uploads", spec.dummy_uploads));
+  TACET_ASSIGN_OR_RETURN(spec.max_participations, reader.ReadU32("max participations"));
   return absl::OkStatus();
 }
 

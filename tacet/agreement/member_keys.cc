@@ -4,14 +4,13 @@
 #include <utility>
 
 #include "tacet/agreement/labelled_signature.h"
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/wire.h"
 
 namespace tacet::agreement {
 namespace {
 
-constexpr std::string_view kKeysMagic = "TCTI";
-constexpr std::string_view kRequestMagic = "TCTQ";
 constexpr std::string_view kRequestLabel = "tacet/1/enrolment request";
 constexpr size_t kMaxTlsKeyBytes = 1024;
 constexpr size_t kMaxHosts = 100;
@@ -27,7 +26,9 @@ MemberKeys MemberKeys::Generate(crypto::Entropy& entropy) {
 
 crypto::SecretBytes WriteSiteKeys(const MemberKeys& keys) {
   const crypto::SecretBytes signing = keys.signing.Seed();
-  const std::span<const uint8_t> parts[] = {base::AsBytes(kKeysMagic), signing.Expose(),
+  base::ByteWriter preamble;
+  base::WritePreamble(base::format::kMemberKeys, preamble);
+  const std::span<const uint8_t> parts[] = {preamble.bytes(), signing.Expose(),
                                             keys.sealing.seed().Expose(), keys.tls.der().Expose()};
   size_t size = 0;
   for (const auto part : parts) size += part.size();
@@ -39,7 +40,7 @@ crypto::SecretBytes WriteSiteKeys(const MemberKeys& keys) {
 
 absl::StatusOr<MemberKeys> ReadSiteKeys(const crypto::SecretBytes& bytes) {
   base::ByteReader reader(bytes.Expose(), "site identity");
-  TACET_RETURN_IF_ERROR(reader.Expect(base::AsBytes(kKeysMagic), "magic"));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kMemberKeys, reader));
   TACET_ASSIGN_OR_RETURN(const auto signing_seed,
                          reader.ReadBytes(crypto::SigningKey::kSeedBytes, "signing key"));
   TACET_ASSIGN_OR_RETURN(const auto sealing_seed,
@@ -71,7 +72,7 @@ absl::Status CheckSiteName(std::string_view name) {
 base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::string> server_hosts,
                                   const MemberKeys& keys) {
   base::ByteWriter writer;
-  secagg::WritePreamble(kRequestMagic, writer);
+  base::WritePreamble(base::format::kEnrolmentRequest, writer);
   writer.Blob(name);
   writer.U8(server_hosts.empty() ? 0 : 1);
   writer.U32(static_cast<uint32_t>(server_hosts.size()));
@@ -85,7 +86,7 @@ base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::st
 
 absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "enrolment request");
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kRequestMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kEnrolmentRequest, reader));
   EnrolmentRequest request;
   TACET_ASSIGN_OR_RETURN(request.name, reader.ReadString(kMaxHostBytes, "name"));
   TACET_RETURN_IF_ERROR(CheckSiteName(request.name));

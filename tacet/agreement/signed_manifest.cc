@@ -7,6 +7,7 @@
 #include "tacet/agreement/labelled_signature.h"
 #include "tacet/agreement/manifest_bytes.h"
 #include "tacet/agreement/member_keys.h"
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/secagg/wire.h"
@@ -14,9 +15,6 @@
 namespace tacet::agreement {
 namespace {
 
-constexpr std::string_view kManifestMagic = "TCTF";
-constexpr std::string_view kEpochKeyMagic = "TCTE";
-constexpr std::string_view kInvitationMagic = "TCTJ";
 constexpr std::string_view kManifestLabel = "tacet/1/signed manifest";
 constexpr std::string_view kEpochKeyLabel = "tacet/1/sealed epoch key";
 constexpr size_t kEpochKeyBytes = 32;
@@ -74,7 +72,7 @@ absl::StatusOr<Manifest> Plan(SignedManifestSpec& spec) {
 base::ByteWriter WriteBody(const SignedManifestSpec& spec, const Manifest& manifest,
                            const crypto::PublicKey& coordinator) {
   base::ByteWriter writer;
-  secagg::WritePreamble(kManifestMagic, writer);
+  base::WritePreamble(base::format::kSignedManifest, writer);
   writer.Blob(spec.federation);
   writer.U32(spec.epoch);
   writer.Blob(ManifestBytes(manifest.spec()));
@@ -102,7 +100,7 @@ absl::StatusOr<SignedManifest> SignedManifest::Sign(SignedManifestSpec spec,
 
 absl::StatusOr<SignedManifest> SignedManifest::Read(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "signed manifest");
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kManifestMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kSignedManifest, reader));
   SignedManifestSpec spec;
   TACET_ASSIGN_OR_RETURN(spec.federation, reader.ReadString(kMaxNameBytes, "federation"));
   TACET_ASSIGN_OR_RETURN(spec.epoch, reader.ReadU32("epoch"));
@@ -166,7 +164,7 @@ absl::StatusOr<base::Bytes> SealEpochKey(const SignedManifest& manifest, uint64_
       const base::Bytes box,
       crypto::SealFor(manifest.members()[member].sealing_key, epoch_key.Expose()));
   base::ByteWriter writer;
-  secagg::WritePreamble(kEpochKeyMagic, writer);
+  base::WritePreamble(base::format::kEpochKey, writer);
   writer.Raw(manifest.manifest().hash());
   writer.U32(manifest.epoch());
   writer.U64(member);
@@ -179,7 +177,7 @@ absl::StatusOr<crypto::SecretBytes> OpenEpochKey(std::span<const uint8_t> sealed
                                                  const SignedManifest& manifest, uint64_t member,
                                                  const crypto::SealingKey& key) {
   base::ByteReader reader(sealed, "sealed epoch key");
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kEpochKeyMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kEpochKey, reader));
   TACET_ASSIGN_OR_RETURN(const auto hash, secagg::ReadArray<32>(reader, "manifest hash"));
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, reader.ReadU32("epoch"));
   TACET_ASSIGN_OR_RETURN(const uint64_t reader_number, reader.ReadU64("member"));
@@ -207,7 +205,7 @@ absl::StatusOr<crypto::SecretBytes> OpenEpochKey(std::span<const uint8_t> sealed
 base::Bytes WriteInvitation(const Invitation& invitation) {
   base::ByteWriter writer;
   writer.Reserve(invitation.manifest.size() + invitation.initial_model.size() + 4096);
-  secagg::WritePreamble(kInvitationMagic, writer);
+  base::WritePreamble(base::format::kInvitation, writer);
   writer.Blob(invitation.manifest);
   writer.Blob(invitation.certificate);
   writer.Blob(invitation.epoch_key);
@@ -217,7 +215,7 @@ base::Bytes WriteInvitation(const Invitation& invitation) {
 
 absl::StatusOr<Invitation> ReadInvitation(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "invitation");
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kInvitationMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kInvitation, reader));
   Invitation invitation;
   const auto read = [&](size_t most, std::string_view field, base::Bytes& target) -> absl::Status {
     TACET_ASSIGN_OR_RETURN(const auto blob, reader.ReadBlob(most, field));

@@ -43,6 +43,7 @@ class ByteReader {
   absl::Status ExpectEnd() const;
 
   size_t remaining() const { return rest_.size(); }
+  std::string_view what() const { return what_; }
 
  private:
   std::span<const uint8_t> rest_;

@@ -5,6 +5,7 @@
 
 #include <sodium.h>
 
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/aead.h"
 #include "tacet/crypto/hash.h"
@@ -13,8 +14,6 @@
 namespace tacet::crypto {
 namespace {
 
-constexpr std::string_view kMagic = "TCTK";
-constexpr uint16_t kVersion = 1;
 constexpr size_t kSaltBytes = crypto_pwhash_SALTBYTES;
 constexpr size_t kMaxPurposeBytes = 64;
 constexpr uint64_t kMinMemory = crypto_pwhash_MEMLIMIT_MIN;
@@ -41,8 +40,7 @@ struct LockHeader {
 
 base::Bytes WriteHeader(const LockHeader& header) {
   base::ByteWriter writer;
-  writer.Raw(kMagic);
-  writer.U16(kVersion);
+  base::WritePreamble(base::format::kLockedSecret, writer);
   writer.U8(header.method);
   writer.U64(header.cost.passes);
   writer.U64(header.cost.memory_bytes);
@@ -52,11 +50,7 @@ base::Bytes WriteHeader(const LockHeader& header) {
 }
 
 absl::StatusOr<LockHeader> ReadHeader(base::ByteReader& reader) {
-  TACET_RETURN_IF_ERROR(reader.Expect(base::AsBytes(kMagic), "magic"));
-  TACET_ASSIGN_OR_RETURN(const uint16_t version, reader.ReadU16("version"));
-  if (version != kVersion) {
-    return base::DataLoss("locked secret: version {}, this program reads {}", version, kVersion);
-  }
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kLockedSecret, reader));
   LockHeader header;
   TACET_ASSIGN_OR_RETURN(header.method, reader.ReadU8("method"));
   TACET_ASSIGN_OR_RETURN(header.cost.passes, reader.ReadU64("passes"));

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 
 namespace tacet::ledger {
@@ -16,9 +17,6 @@ using accounting::Sampling;
 using accounting::SamplingEvent;
 using accounting::Unit;
 
-constexpr std::string_view kHeaderMagic = "TCTL";
-constexpr std::string_view kAnchorMagic = "TCTA";
-constexpr uint16_t kVersion = 1;
 constexpr size_t kMaxNameBytes = 255;
 constexpr size_t kDigestBytes = 32;
 constexpr size_t kTornZeros = 16;
@@ -92,8 +90,7 @@ crypto::Digest DigestOf(std::span<const uint8_t> bytes) {
 
 base::Bytes HeaderBody(const LedgerHeader& header) {
   base::ByteWriter writer;
-  writer.Raw(kHeaderMagic);
-  writer.U16(kVersion);
+  base::WritePreamble(base::format::kLedger, writer);
   writer.U8(static_cast<uint8_t>(header.rule));
   writer.U8(UnitNumber(header.unit));
   writer.U8(NeighbouringNumber(header.neighbouring));
@@ -108,11 +105,7 @@ base::Bytes HeaderBody(const LedgerHeader& header) {
 
 absl::StatusOr<LedgerHeader> ReadHeader(base::ByteReader& reader) {
   LedgerHeader header;
-  TACET_RETURN_IF_ERROR(reader.Expect(base::AsBytes(kHeaderMagic), "magic"));
-  TACET_ASSIGN_OR_RETURN(const uint16_t version, reader.ReadU16("version"));
-  if (version != kVersion) {
-    return base::DataLoss("ledger: version {} is not known, expected {}", version, kVersion);
-  }
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kLedger, reader));
   TACET_ASSIGN_OR_RETURN(const uint8_t rule, reader.ReadU8("rule"));
   if (rule != 1 && rule != 2) {
     return base::DataLoss("field `rule` has the unknown value {}", rule);
@@ -355,8 +348,7 @@ crypto::Digest RecordHash(std::span<const uint8_t> record) {
 
 base::Bytes WriteLedgerAnchor(const LedgerAnchor& anchor) {
   base::ByteWriter writer;
-  writer.Raw(kAnchorMagic);
-  writer.U16(kVersion);
+  base::WritePreamble(base::format::kLedgerAnchor, writer);
   writer.Raw(anchor.genesis);
   writer.U64(anchor.count);
   writer.Raw(anchor.head);
@@ -366,12 +358,7 @@ base::Bytes WriteLedgerAnchor(const LedgerAnchor& anchor) {
 
 absl::StatusOr<LedgerAnchor> ReadLedgerAnchor(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "anchor of the ledger");
-  TACET_RETURN_IF_ERROR(reader.Expect(base::AsBytes(kAnchorMagic), "magic"));
-  TACET_ASSIGN_OR_RETURN(const uint16_t version, reader.ReadU16("version"));
-  if (version != kVersion) {
-    return base::DataLoss("anchor of the ledger: version {} is not known, expected {}", version,
-                          kVersion);
-  }
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kLedgerAnchor, reader));
   LedgerAnchor anchor;
   TACET_ASSIGN_OR_RETURN(const auto genesis, reader.ReadBytes(kDigestBytes, "genesis"));
   anchor.genesis = DigestOf(genesis);

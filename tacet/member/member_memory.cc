@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/secagg/wire.h"
@@ -9,7 +10,6 @@
 namespace tacet::member {
 namespace {
 
-constexpr std::string_view kMagic = "TCTN";
 constexpr std::string_view kWhat = "member memory";
 constexpr size_t kNumberBytes = 12;
 
@@ -28,14 +28,13 @@ absl::StatusOr<Word> ReadWord(base::ByteReader& reader, std::string_view field, 
 
 base::Bytes WriteMemberMemory(const MemberMemory& memory) {
   base::ByteWriter writer;
-  writer.Raw(kMagic);
-  writer.U16(memory.participations == 0 ? 1 : 2);
+  base::WritePreamble(base::format::kMemberMemory, writer);
   secagg::WriteAttempt(memory.attempt, writer);
   writer.U8(static_cast<uint8_t>(memory.phase));
   writer.U32(memory.participants);
   writer.U8(static_cast<uint8_t>(memory.participation));
   writer.U8(memory.accepted ? 1 : 0);
-  if (memory.participations != 0) writer.U32(memory.participations);
+  writer.U32(memory.participations);
   writer.U32(static_cast<uint32_t>(memory.distrusted.size()));
   for (const agreement::AttemptNumber& number : memory.distrusted) {
     writer.U32(number.epoch);
@@ -49,11 +48,7 @@ base::Bytes WriteMemberMemory(const MemberMemory& memory) {
 absl::StatusOr<MemberMemory> ReadMemberMemory(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, kWhat);
   MemberMemory memory;
-  TACET_RETURN_IF_ERROR(reader.Expect(base::AsBytes(kMagic), "magic"));
-  TACET_ASSIGN_OR_RETURN(const uint16_t version, reader.ReadU16("version"));
-  if (version < 1 || version > 2) {
-    return base::DataLoss("{}: version {}, this program reads 1 and 2", kWhat, version);
-  }
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kMemberMemory, reader));
   TACET_ASSIGN_OR_RETURN(memory.attempt, secagg::ReadAttempt(reader));
   TACET_ASSIGN_OR_RETURN(memory.phase,
                          ReadWord(reader, "phase", protocol::AttemptPhase::kCollecting,
@@ -63,9 +58,7 @@ absl::StatusOr<MemberMemory> ReadMemberMemory(std::span<const uint8_t> bytes) {
       memory.participation,
       ReadWord(reader, "participation", Participation::kUndecided, Participation::kSpent));
   TACET_ASSIGN_OR_RETURN(memory.accepted, ReadWord(reader, "accepted flag", false, true));
-  if (version >= 2) {
-    TACET_ASSIGN_OR_RETURN(memory.participations, reader.ReadU32("participations"));
-  }
+  TACET_ASSIGN_OR_RETURN(memory.participations, reader.ReadU32("participations"));
   TACET_ASSIGN_OR_RETURN(const uint32_t distrusted, reader.ReadU32("number of distrusted"));
   if (distrusted > reader.remaining() / kNumberBytes) {
     return base::DataLoss("{}: {} attempts in {} bytes", kWhat, distrusted, reader.remaining());

@@ -4,13 +4,13 @@
 #include <functional>
 #include <string_view>
 
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/wire.h"
 
 namespace tacet::protocol {
 namespace {
 
-constexpr std::string_view kMagic = "TCTA";
 constexpr uint32_t kMaxListed = 1 << 20;
 
 constexpr size_t kNumberBytes = 12;
@@ -92,7 +92,7 @@ std::string_view AttemptPhaseName(AttemptPhase phase) {
 
 base::Bytes WriteAnnouncement(const Announcement& announcement) {
   base::ByteWriter writer;
-  secagg::WritePreamble(kMagic, writer);
+  base::WritePreamble(base::format::kAnnouncement, writer);
   writer.Raw(announcement.manifest_hash);
   writer.U32(announcement.epoch);
   writer.U64(announcement.revision);
@@ -114,7 +114,7 @@ base::Bytes WriteAnnouncement(const Announcement& announcement) {
 
 absl::StatusOr<Announcement> ReadAnnouncement(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "announcement");
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kAnnouncement, reader));
   Announcement announcement;
   TACET_ASSIGN_OR_RETURN(announcement.manifest_hash,
                          secagg::ReadArray<32>(reader, "manifest hash"));

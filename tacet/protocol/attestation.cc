@@ -4,13 +4,13 @@
 
 #include "tacet/agreement/labelled_signature.h"
 #include "tacet/base/float_bytes.h"
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/wire.h"
 
 namespace tacet::protocol {
 namespace {
 
-constexpr std::string_view kMagic = "TCTM";
 constexpr std::string_view kLabel = "tacet/1/model statement";
 constexpr std::string_view kWhat = "model statement";
 
@@ -21,7 +21,7 @@ struct Start {
 
 absl::StatusOr<Start> ReadStart(base::ByteReader& reader) {
   Start start;
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kAttestation, reader));
   TACET_ASSIGN_OR_RETURN(start.manifest_hash, secagg::ReadArray<32>(reader, "manifest hash"));
   TACET_ASSIGN_OR_RETURN(start.epoch, reader.ReadU32("epoch"));
   return start;
@@ -62,7 +62,7 @@ base::Bytes WriteAttestation(const Attestation& statement,
 base::Bytes WriteAttestation(const Attestation& statement, const crypto::Digest& manifest_hash,
                              uint32_t epoch, const crypto::SigningKey& key) {
   base::ByteWriter writer;
-  secagg::WritePreamble(kMagic, writer);
+  base::WritePreamble(base::format::kAttestation, writer);
   writer.Raw(manifest_hash);
   writer.U32(epoch);
   writer.U64(statement.member);

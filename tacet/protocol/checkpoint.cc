@@ -4,14 +4,13 @@
 #include <string_view>
 
 #include "tacet/base/float_bytes.h"
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 
 namespace tacet::protocol {
 namespace {
 
-constexpr std::string_view kMagic = "TCTK";
 constexpr std::string_view kWhat = "checkpoint";
-constexpr uint16_t kVersion = 1;
 constexpr uint64_t kFixedBytes = 4 + 2 + 32 + 4 + 8 + 32;
 
 }  // namespace
@@ -19,8 +18,7 @@ constexpr uint64_t kFixedBytes = 4 + 2 + 32 + 4 + 8 + 32;
 base::Bytes WriteCheckpoint(const Checkpoint& checkpoint) {
   base::ByteWriter writer;
   writer.Reserve(CheckpointBytes(checkpoint.model.size()));
-  writer.Raw(kMagic);
-  writer.U16(kVersion);
+  base::WritePreamble(base::format::kCheckpoint, writer);
   writer.Raw(checkpoint.agreement);
   writer.U32(checkpoint.next_round);
   writer.U64(checkpoint.model.size());
@@ -36,12 +34,7 @@ absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
                                           const crypto::Digest& agreement, uint64_t dimension) {
   base::ByteReader reader(bytes, kWhat);
   Checkpoint checkpoint;
-  TACET_RETURN_IF_ERROR(reader.Expect(base::AsBytes(kMagic), "magic"));
-  TACET_ASSIGN_OR_RETURN(const uint16_t version, reader.ReadU16("version"));
-  if (version != kVersion) {
-    return base::DataLoss("{}: field `version` is {}, this program reads version {}", kWhat,
-                          version, kVersion);
-  }
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kCheckpoint, reader));
   TACET_ASSIGN_OR_RETURN(const auto got, reader.ReadBytes(agreement.size(), "agreement"));
   std::ranges::copy(got, checkpoint.agreement.begin());
   TACET_ASSIGN_OR_RETURN(checkpoint.next_round, reader.ReadU32("next round"));

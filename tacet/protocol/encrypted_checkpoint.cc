@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/aead.h"
 #include "tacet/secagg/attempt_keys.h"
@@ -10,7 +11,6 @@
 namespace tacet::protocol {
 namespace {
 
-constexpr std::string_view kMagic = "TCTS";
 constexpr std::string_view kWhat = "sealed checkpoint";
 constexpr std::string_view kLabel = "tacet/1/sealed checkpoint";
 constexpr size_t kHeaderBytes = 4 + 2 + secagg::kAttemptBytes + 8;
@@ -44,7 +44,7 @@ base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const agreement::Manife
       RoundStart(manifest, epoch, checkpoint.next_round, ModelDigest(checkpoint.model));
   base::ByteWriter message;
   message.Reserve(EncryptedCheckpointBytes(checkpoint.model.size()));
-  secagg::WritePreamble(kMagic, message);
+  base::WritePreamble(base::format::kEncryptedCheckpoint, message);
   secagg::WriteAttempt(start, message);
   message.U64(writer);
   message.Raw(
@@ -63,7 +63,7 @@ absl::StatusOr<Checkpoint> OpenEncryptedCheckpoint(std::span<const uint8_t> byte
                           dimension, EncryptedCheckpointBytes(dimension));
   }
   base::ByteReader reader(bytes, kWhat);
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kEncryptedCheckpoint, reader));
   TACET_ASSIGN_OR_RETURN(const secagg::Attempt got, secagg::ReadAttempt(reader));
   TACET_RETURN_IF_ERROR(secagg::CheckAttempt(got, start, kWhat));
   const absl::StatusOr<crypto::SecretBytes> content =

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "tacet/agreement/labelled_signature.h"
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/wire.h"
 
 namespace tacet::protocol {
 namespace {
 
-constexpr std::string_view kMagic = "TCTR";
 constexpr std::string_view kLabel = "tacet/1/member request";
 constexpr size_t kMaxVoteBytes = 1024;
 constexpr size_t kMaxAttestationBytes = 1024;
@@ -169,7 +169,7 @@ base::Bytes WriteMemberRequest(const MemberRequest& request,
                                const agreement::SignedManifest& manifest,
                                const crypto::SigningKey& key) {
   base::ByteWriter writer;
-  secagg::WritePreamble(kMagic, writer);
+  base::WritePreamble(base::format::kMemberRequest, writer);
   writer.U8(static_cast<uint8_t>(request.body.index() + 1));
   writer.Raw(manifest.manifest().hash());
   writer.U32(manifest.epoch());
@@ -184,7 +184,7 @@ absl::StatusOr<MemberRequest> ReadMemberRequest(std::span<const uint8_t> bytes,
                                                 const agreement::SignedManifest& manifest,
                                                 uint64_t now) {
   base::ByteReader reader(bytes, "request");
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kMemberRequest, reader));
   TACET_ASSIGN_OR_RETURN(const uint8_t kind, reader.ReadU8("kind"));
   TACET_ASSIGN_OR_RETURN(const auto hash, secagg::ReadArray<32>(reader, "manifest hash"));
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, reader.ReadU32("epoch"));

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/wire.h"
 
 namespace tacet::secagg {
 namespace {
 
-constexpr std::string_view kMagic = "TCTC";
 constexpr std::string_view kWhat = "closed round";
 
 // Everything but the closed sum, from the attempt to its length.
@@ -25,7 +25,7 @@ void WriteBody(const ClosedRound& round, size_t closed_sum_bytes, base::ByteWrit
 base::Bytes BeginClosedRound(const ClosedRound& round, size_t closed_sum_bytes) {
   base::ByteWriter writer;
   writer.Reserve(256 + sizeof(SealNonce) * round.nonces.size() + closed_sum_bytes);
-  WritePreamble(kMagic, writer);
+  base::WritePreamble(base::format::kClosedRound, writer);
   WriteBody(round, closed_sum_bytes, writer);
   base::Bytes message = writer.Take();
   message.resize(message.size() + closed_sum_bytes);
@@ -44,7 +44,7 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
                                             uint32_t min_participants) {
   base::ByteReader reader(bytes, kWhat);
   ClosedRound round;
-  TACET_RETURN_IF_ERROR(ReadPreamble(kMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kClosedRound, reader));
   TACET_ASSIGN_OR_RETURN(round.attempt, ReadAttempt(reader));
   TACET_RETURN_IF_ERROR(CheckAttempt(round.attempt, attempt, kWhat));
   TACET_ASSIGN_OR_RETURN(const uint32_t participants, reader.ReadU32("participants"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/aead.h"
 #include "tacet/secagg/wire.h"
@@ -10,7 +11,6 @@
 namespace tacet::secagg {
 namespace {
 
-constexpr std::string_view kMagic = "TCTO";
 constexpr std::string_view kWhat = "opened sum";
 constexpr size_t kSignatureBytes = sizeof(crypto::Signature);
 
@@ -103,7 +103,7 @@ base::Bytes WritePackedSum(const PackedSum& sum, const Attempt& attempt,
                            uint64_t opener, const crypto::SecretBytes& result_key,
                            const crypto::SigningKey& signing_key, crypto::Entropy& entropy) {
   base::ByteWriter writer;
-  WritePreamble(kMagic, writer);
+  base::WritePreamble(base::format::kOpenedSum, writer);
   WriteAttempt(attempt, writer);
   writer.Raw(round_hash);
   writer.U64(opener);
@@ -129,7 +129,7 @@ absl::StatusOr<OpenedSumMessage> ReadOpenedSum(std::span<const uint8_t> bytes,
                                                const crypto::SecretBytes& result_key) {
   base::ByteReader reader(bytes, kWhat);
   OpenedSumMessage message;
-  TACET_RETURN_IF_ERROR(ReadPreamble(kMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kOpenedSum, reader));
   TACET_ASSIGN_OR_RETURN(const Attempt got, ReadAttempt(reader));
   TACET_RETURN_IF_ERROR(CheckAttempt(got, attempt, kWhat));
   TACET_ASSIGN_OR_RETURN(message.round_hash, ReadArray<32>(reader, "round hash"));

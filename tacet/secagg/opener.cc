@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/he/homomorphic_mac.h"
 #include "tacet/secagg/wire.h"
@@ -11,7 +12,6 @@
 namespace tacet::secagg {
 namespace {
 
-constexpr std::string_view kMagic = "TCTV";
 constexpr std::string_view kWhat = "vote";
 constexpr std::string_view kVoteStep = "vote";
 constexpr std::string_view kResultStep = "result";
@@ -25,7 +25,7 @@ absl::StatusOr<Vote> ReadVote(std::span<const uint8_t> bytes, const Attempt& att
                               std::span<const OpenerIdentity> openers) {
   base::ByteReader reader(bytes, kWhat);
   Vote vote;
-  TACET_RETURN_IF_ERROR(ReadPreamble(kMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kVote, reader));
   TACET_ASSIGN_OR_RETURN(const Attempt got, ReadAttempt(reader));
   TACET_RETURN_IF_ERROR(CheckAttempt(got, attempt, kWhat));
   TACET_ASSIGN_OR_RETURN(vote.member, reader.ReadU64("member"));
@@ -46,7 +46,7 @@ absl::StatusOr<Vote> ReadVote(std::span<const uint8_t> bytes, const Attempt& att
 base::Bytes WriteVote(const Attempt& attempt, uint64_t member, const crypto::Digest& hash,
                       const crypto::SigningKey& key) {
   base::ByteWriter writer;
-  WritePreamble(kMagic, writer);
+  base::WritePreamble(base::format::kVote, writer);
   WriteAttempt(attempt, writer);
   writer.U64(member);
   writer.Raw(hash);

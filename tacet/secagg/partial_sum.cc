@@ -3,13 +3,13 @@
 #include <array>
 #include <string_view>
 
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/wire.h"
 
 namespace tacet::secagg {
 namespace {
 
-constexpr std::string_view kMagic = "TCTP";
 constexpr std::string_view kWhat = "partial sum";
 constexpr size_t kUploadBytes = 8 + sizeof(SealNonce);
 // magic, version, attempt, scheme, a reserved zero, dimension, number of uploads; tag sum, length
@@ -20,7 +20,7 @@ constexpr size_t kFixedBytes = 4 + 2 + kAttemptBytes + 1 + 1 + 8 + 4 + he::kTagB
 base::Bytes WritePartialSum(const PartialSum& sum, const he::AggregationParams& params) {
   base::ByteWriter writer;
   writer.Reserve(kFixedBytes + kUploadBytes * sum.uploads.size() + sum.closed_sum.size());
-  WritePreamble(kMagic, writer);
+  base::WritePreamble(base::format::kPartialSum, writer);
   WriteAttempt(sum.attempt, writer);
   WriteShape(params, writer);
   writer.U32(static_cast<uint32_t>(sum.uploads.size()));
@@ -37,7 +37,7 @@ absl::StatusOr<PartialSum> ReadPartialSum(std::span<const uint8_t> bytes, const 
                                           const he::AggregationParams& params) {
   base::ByteReader reader(bytes, kWhat);
   PartialSum sum;
-  TACET_RETURN_IF_ERROR(ReadPreamble(kMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kPartialSum, reader));
   TACET_ASSIGN_OR_RETURN(sum.attempt, ReadAttempt(reader));
   TACET_RETURN_IF_ERROR(CheckAttempt(sum.attempt, attempt, kWhat));
   TACET_RETURN_IF_ERROR(ReadShape(params, attempt, kWhat, reader));

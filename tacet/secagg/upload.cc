@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/checksum.h"
 #include "tacet/secagg/wire.h"
@@ -9,7 +10,6 @@
 namespace tacet::secagg {
 namespace {
 
-constexpr std::string_view kMagic = "TCTU";
 constexpr std::string_view kWhat = "upload";
 constexpr size_t kChecksumBytes = 16;
 // magic, version, attempt, scheme, a reserved zero, dimension, nonce, tag, length of the ciphertext
@@ -29,7 +29,7 @@ base::Bytes BeginUpload(const Attempt& attempt, const he::AggregationParams& par
                         const SealNonce& nonce) {
   base::ByteWriter writer;
   writer.Reserve(UploadBytes(params));
-  WritePreamble(kMagic, writer);
+  base::WritePreamble(base::format::kUpload, writer);
   WriteAttempt(attempt, writer);
   WriteShape(params, writer);
   writer.Raw(nonce);
@@ -69,7 +69,7 @@ absl::StatusOr<UploadView> ReadUploadFields(std::span<const uint8_t> bytes, cons
   }
   base::ByteReader reader(bytes, kWhat);
   UploadView upload;
-  TACET_RETURN_IF_ERROR(ReadPreamble(kMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kUpload, reader));
   TACET_ASSIGN_OR_RETURN(upload.attempt, ReadAttempt(reader));
   TACET_RETURN_IF_ERROR(CheckAttempt(upload.attempt, attempt, kWhat));
   TACET_RETURN_IF_ERROR(ReadShape(params, attempt, kWhat, reader));

@@ -19,12 +19,6 @@
 
 namespace tacet::secagg {
 
-inline constexpr uint16_t kFormatVersion = 1;
-
-// A four-character magic and the format's version open every message.
-void WritePreamble(std::string_view magic, base::ByteWriter& writer);
-absl::Status ReadPreamble(std::string_view magic, base::ByteReader& reader);
-
 void WriteTag(const he::Tag& tag, base::ByteWriter& writer);
 // DataLoss when a word is not below 2^61 - 1.
 absl::StatusOr<he::Tag> ReadTag(base::ByteReader& reader, std::string_view field);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tacet/base/float_bytes.h"
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/wire.h"
 
@@ -37,7 +38,7 @@ absl::Status ReadSeconds(base::ByteReader& reader, std::string_view field, doubl
 
 base::Bytes WriteRankHello(const RankHello& hello) {
   base::ByteWriter writer;
-  secagg::WritePreamble("TCTH", writer);
+  base::WritePreamble(base::format::kRankHello, writer);
   writer.Raw(hello.agreement);
   writer.Raw(hello.key);
   return writer.Take();
@@ -46,7 +47,7 @@ base::Bytes WriteRankHello(const RankHello& hello) {
 absl::StatusOr<RankHello> ReadRankHello(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "rank hello");
   RankHello hello;
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble("TCTH", reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kRankHello, reader));
   TACET_RETURN_IF_ERROR(ReadDigest(reader, "agreement", hello.agreement));
   TACET_RETURN_IF_ERROR(ReadDigest(reader, "key", hello.key));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
@@ -56,7 +57,7 @@ absl::StatusOr<RankHello> ReadRankHello(std::span<const uint8_t> bytes) {
 base::Bytes WriteRankJob(const secagg::Attempt& attempt, std::span<const float> model) {
   base::ByteWriter writer;
   writer.Reserve(MaxRankJobBytes(model.size()));
-  secagg::WritePreamble("TCTJ", writer);
+  base::WritePreamble(base::format::kRankJob, writer);
   writer.U8(static_cast<uint8_t>(JobKind::kAttempt));
   secagg::WriteAttempt(attempt, writer);
   writer.Raw(base::FloatBytes(model));
@@ -65,7 +66,7 @@ base::Bytes WriteRankJob(const secagg::Attempt& attempt, std::span<const float> 
 
 base::Bytes WriteRankEnd() {
   base::ByteWriter writer;
-  secagg::WritePreamble("TCTJ", writer);
+  base::WritePreamble(base::format::kRankJob, writer);
   writer.U8(static_cast<uint8_t>(JobKind::kEnd));
   return writer.Take();
 }
@@ -73,7 +74,7 @@ base::Bytes WriteRankEnd() {
 absl::StatusOr<std::optional<RankJob>> ReadRankJob(std::span<const uint8_t> bytes,
                                                    uint64_t dimension) {
   base::ByteReader reader(bytes, "rank job");
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble("TCTJ", reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kRankJob, reader));
   TACET_ASSIGN_OR_RETURN(const uint8_t kind, reader.ReadU8("kind"));
   if (kind == static_cast<uint8_t>(JobKind::kEnd)) {
     TACET_RETURN_IF_ERROR(reader.ExpectEnd());
@@ -96,7 +97,7 @@ size_t MaxRankJobBytes(uint64_t dimension) {
 absl::StatusOr<base::Bytes> SealRankTask(const RankTask& task, const crypto::SealingPublicKey& to) {
   base::ByteWriter writer;
   writer.Reserve(kTaskBytes + kSeatBytes * task.share.seats.size());  // so that it never moves
-  secagg::WritePreamble("TCTW", writer);
+  base::WritePreamble(base::format::kRankTask, writer);
   writer.Raw(task.epoch_key.Expose());
   writer.F64(task.share.mean_samples);
   writer.U32(static_cast<uint32_t>(task.share.seats.size()));
@@ -116,7 +117,7 @@ absl::StatusOr<RankTask> OpenRankTask(std::span<const uint8_t> sealed,
   TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes plaintext, key.Open(sealed));
   base::ByteReader reader(plaintext.Expose(), "rank task");
   RankTask task;
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble("TCTW", reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kRankTask, reader));
   TACET_ASSIGN_OR_RETURN(const auto epoch_key, reader.ReadBytes(kEpochKeyBytes, "epoch key"));
   task.epoch_key = crypto::SecretBytes::CopyOf(epoch_key);
   TACET_ASSIGN_OR_RETURN(task.share.mean_samples, reader.ReadF64("mean samples"));
@@ -163,7 +164,7 @@ void RankReport::Add(const RankReport& other) {
 
 base::Bytes WriteRankReport(const RankReport& report) {
   base::ByteWriter writer;
-  secagg::WritePreamble("TCTR", writer);
+  base::WritePreamble(base::format::kRankReport, writer);
   writer.U32(report.threads);
   writer.F64(report.train_seconds);
   writer.F64(report.seal_seconds);
@@ -177,7 +178,7 @@ base::Bytes WriteRankReport(const RankReport& report) {
 absl::StatusOr<RankReport> ReadRankReport(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "rank report");
   RankReport report;
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble("TCTR", reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kRankReport, reader));
   TACET_ASSIGN_OR_RETURN(report.threads, reader.ReadU32("threads"));
   TACET_RETURN_IF_ERROR(ReadSeconds(reader, "train seconds", report.train_seconds));
   TACET_RETURN_IF_ERROR(ReadSeconds(reader, "seal seconds", report.seal_seconds));

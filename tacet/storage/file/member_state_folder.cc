@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/secagg/wire.h"
@@ -22,7 +23,6 @@ constexpr std::string_view kLock = "lock";
 constexpr std::string_view kCheckpoint = "state.ckpt";
 constexpr std::string_view kMemory = "memory";
 constexpr std::string_view kUpload = "upload";
-constexpr std::string_view kMagic = "TCTD";
 constexpr std::string_view kWhat = "site state";
 constexpr mode_t kOwnerOnly = 0600;
 
@@ -39,7 +39,7 @@ bool IsEntry(std::string_view name) { return !name.empty() && name[0] >= '0' && 
 base::Bytes WriteEntry(const secagg::Attempt& attempt, std::span<const uint8_t> message) {
   base::ByteWriter writer;
   writer.Reserve(message.size() + 128);
-  secagg::WritePreamble(kMagic, writer);
+  base::WritePreamble(base::format::kStateEntry, writer);
   secagg::WriteAttempt(attempt, writer);
   writer.Blob(message);
   writer.Raw(crypto::Sha256(writer.bytes()));
@@ -49,7 +49,7 @@ base::Bytes WriteEntry(const secagg::Attempt& attempt, std::span<const uint8_t> 
 absl::StatusOr<base::Bytes> ReadEntry(std::span<const uint8_t> bytes,
                                       const secagg::Attempt& attempt) {
   base::ByteReader reader(bytes, kWhat);
-  TACET_RETURN_IF_ERROR(secagg::ReadPreamble(kMagic, reader));
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kStateEntry, reader));
   TACET_ASSIGN_OR_RETURN(const secagg::Attempt of, secagg::ReadAttempt(reader));
   TACET_ASSIGN_OR_RETURN(const auto message, reader.ReadBlob(bytes.size(), "message"));
   const crypto::Digest digest = crypto::Sha256(bytes.first(bytes.size() - reader.remaining()));

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/server/server_store_rules.h"
 
@@ -15,7 +16,13 @@ using server::AttemptRecord;
 using server::Item;
 using server::ItemKind;
 
-constexpr uint64_t kApplication = 0x54435453;  // TCTS
+// The four characters of base::format::kSqliteStore as a big-endian number.
+constexpr uint64_t ApplicationId() {
+  uint64_t id = 0;
+  for (const char c : base::format::kSqliteStore.magic) id = id << 8 | static_cast<uint8_t>(c);
+  return id;
+}
+constexpr uint64_t kApplication = ApplicationId();
 constexpr uint64_t kSchemaVersion = 1;
 
 constexpr std::string_view kSchema = R"(

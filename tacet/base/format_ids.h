@@ -1,0 +1,99 @@
+// Identifiers of the binary formats: four characters that open each of them, and the version.
+#ifndef TACET_BASE_FORMAT_IDS_H_
+#define TACET_BASE_FORMAT_IDS_H_
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+#include "tacet/base/bytes.h"
+
+namespace tacet::base {
+
+// Four ASCII characters.
+struct FormatId {
+  std::string_view magic;
+};
+
+// docs/formats/ describes each of them.
+namespace format {
+inline constexpr FormatId kAnnouncement{"TCTA"};
+inline constexpr FormatId kLedgerAnchor{"TCTB"};
+inline constexpr FormatId kClosedRound{"TCTC"};
+inline constexpr FormatId kStateEntry{"TCTD"};
+inline constexpr FormatId kEpochKey{"TCTE"};
+inline constexpr FormatId kSignedManifest{"TCTF"};
+inline constexpr FormatId kRankJob{"TCTG"};
+inline constexpr FormatId kRankHello{"TCTH"};
+inline constexpr FormatId kMemberKeys{"TCTI"};
+inline constexpr FormatId kInvitation{"TCTJ"};
+inline constexpr FormatId kLockedSecret{"TCTK"};
+inline constexpr FormatId kLedger{"TCTL"};
+inline constexpr FormatId kManifest{"TCTM"};
+inline constexpr FormatId kMemberMemory{"TCTN"};
+inline constexpr FormatId kOpenedSum{"TCTO"};
+inline constexpr FormatId kPartialSum{"TCTP"};
+inline constexpr FormatId kEnrolmentRequest{"TCTQ"};
+inline constexpr FormatId kMemberRequest{"TCTR"};
+inline constexpr FormatId kEncryptedCheckpoint{"TCTS"};
+inline constexpr FormatId kAttestation{"TCTT"};
+inline constexpr FormatId kUpload{"TCTU"};
+inline constexpr FormatId kVote{"TCTV"};
+inline constexpr FormatId kRankTask{"TCTW"};
+inline constexpr FormatId kCheckpoint{"TCTX"};
+inline constexpr FormatId kSqliteStore{"TCTY"};
+inline constexpr FormatId kRankReport{"TCTZ"};
+}  // namespace format
+
+inline constexpr std::array kFormatIds = {format::kAnnouncement,
+                                          format::kLedgerAnchor,
+                                          format::kClosedRound,
+                                          format::kStateEntry,
+                                          format::kEpochKey,
+                                          format::kSignedManifest,
+                                          format::kRankJob,
+                                          format::kRankHello,
+                                          format::kMemberKeys,
+                                          format::kInvitation,
+                                          format::kLockedSecret,
+                                          format::kLedger,
+                                          format::kManifest,
+                                          format::kMemberMemory,
+                                          format::kOpenedSum,
+                                          format::kPartialSum,
+                                          format::kEnrolmentRequest,
+                                          format::kMemberRequest,
+                                          format::kEncryptedCheckpoint,
+                                          format::kAttestation,
+                                          format::kUpload,
+                                          format::kVote,
+                                          format::kRankTask,
+                                          format::kCheckpoint,
+                                          format::kSqliteStore,
+                                          format::kRankReport};
+
+// Every format is at this version. A program reads no other.
+inline constexpr uint16_t kFormatVersion = 1;
+inline constexpr size_t kPreambleBytes = 6;
+
+consteval bool FormatIdsAreUnique() {
+  for (size_t i = 0; i < kFormatIds.size(); ++i) {
+    if (kFormatIds[i].magic.size() != 4) return false;
+    for (size_t j = 0; j < i; ++j) {
+      if (kFormatIds[i].magic == kFormatIds[j].magic) return false;
+    }
+  }
+  return true;
+}
+static_assert(FormatIdsAreUnique());
+
+// magic ‖ version u16.
+void WritePreamble(const FormatId& id, ByteWriter& writer);
+// DataLoss when another format or version is read.
+absl::Status ReadPreamble(const FormatId& id, ByteReader& reader);
+
+}  // namespace tacet::base
+
+#endif  // TACET_BASE_FORMAT_IDS_H_
