@@ -1,5 +1,5 @@
-// `tacet attack`: it finds the members of a model that remembers them, does not find those of a
-// private one, and says so when a model tells more than its epsilon allows.
+// `tacet attack` on a model that remembers its members, where it finds them, and on a private one,
+// where it does not. It reports a model that tells more than its epsilon allows.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
-// A server that lies to unmodified programs, and members that seem to lie to it: what it says and
-// is told is changed on the way.
+// A server that lies to unmodified programs, and members that seem to lie to it: a proxy changes
+// the messages of both directions.
 #include <atomic>
 #include <cstdint>
 #include <filesystem>

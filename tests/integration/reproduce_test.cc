@@ -1,4 +1,4 @@
-// `tacet-lab reproduce` on a federation of drawn handwriting.
+// `tacet-lab reproduce` on a federation of synthetic handwriting.
 #include <algorithm>
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-// The two subcommands that hand out keys.
+// The two subcommands that hand out the epoch's keys.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What the subcommands of `tacet federation` share.
+// Shared parts of the subcommands of `tacet federation`.
 #ifndef TACET_APPS_TACET_FEDERATION_FEDERATION_SETUP_H_
 #define TACET_APPS_TACET_FEDERATION_FEDERATION_SETUP_H_
 

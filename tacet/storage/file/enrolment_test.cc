@@ -1,4 +1,4 @@
-// Coordinator's and sites' folders together: what is handed from one to the other.
+// Coordinator's and sites' folders together: the files that each hands to the other.
 #include <fstream>
 
 #include <gmock/gmock.h>
