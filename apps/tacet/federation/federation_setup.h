@@ -17,7 +17,7 @@
 
 namespace tacet::app::federation {
 
-inline constexpr std::string_view kFolderHelp = "the coordinating member's folder";
+inline constexpr std::string_view kFolderHelp = "folder of the coordinating member";
 inline constexpr std::string_view kDefaultFolder = "federation";
 
 // The agreement as it stands in the coordinator's folder, without members. InvalidArgument for
