@@ -246,7 +246,7 @@ TEST_F(NoiseAttackTest, PersonsSpreadOverSitesAreAsked) {
 }
 
 TEST_F(NoiseAttackTest, SaysWhyNobodyCanBeAttacked) {
-  EXPECT_THAT(Refusal({"nothing"}), HasSubstr("nothing is no directory of a run"));
+  EXPECT_THAT(Refusal({"nothing"}), HasSubstr("nothing is not the directory of a run"));
   WriteNoise("data.csv", 4, 80);
   Simulate(std::string(kQuick) + "held_out = 0.0\n", "run");
   EXPECT_THAT(Refusal({"run", "--shadows", "3"}), HasSubstr("3 shadow models, expected 4 to"));

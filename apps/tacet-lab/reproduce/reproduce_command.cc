@@ -87,8 +87,8 @@ class ReproduceCommand : public program::Command {
       return base::InvalidArgument("--row names a row of table1; {} has none", what_);
     }
     if (flags_.show && what_ != "table1" && what_ != "figure2") {
-      return base::InvalidArgument("--show is for table1 and figure2; {} is made anew each time",
-                                   what_);
+      return base::InvalidArgument(
+          "--show is for table1 and figure2; {} is computed again each time", what_);
     }
     if (json_) flags_.progress = stderr;
     TACET_ASSIGN_OR_RETURN(const Reproduced made, Reproduce());

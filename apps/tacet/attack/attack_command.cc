@@ -78,7 +78,7 @@ class AttackCommand : public program::Command {
   absl::StatusOr<std::unique_ptr<RunDirectory>> OpenDirectory() const {
     absl::StatusOr<std::unique_ptr<RunDirectory>> directory = RunDirectory::Open(directory_);
     if (directory.status().code() != absl::StatusCode::kNotFound) return directory;
-    return base::NotFound("{} is no directory of a run", directory_);
+    return base::NotFound("{} is not the directory of a run", directory_);
   }
 
   std::string directory_;

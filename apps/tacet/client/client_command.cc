@@ -48,8 +48,8 @@ class ClientRequestCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const SiteFolder folder,
                            SiteFolder::Create(home_, name_, hosts_, unlocker, entropy));
     fmt::print(
-        "request     {}\nfingerprint {}\n\nSend the request to the coordinating member, and "
-        "tell it the fingerprint by another way.\n",
+        "request     {}\nfingerprint {}\n\nSend the request to the coordinating member, and tell "
+        "it the fingerprint through another channel.\n",
         folder.request_path().string(),
         agreement::FingerprintText(agreement::RequestFingerprint(folder.request())));
     return absl::OkStatus();

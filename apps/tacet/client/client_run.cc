@@ -207,7 +207,7 @@ class ClientRunCommand : public program::Command {
     last_trouble_.clear();
     for (; told_alarms_ < session.violations().size(); ++told_alarms_) {
       const member::NodeEvent& alarm = session.violations()[told_alarms_];
-      fmt::print(stderr, "tacet: ALARM {}: {}\n", alarm.what, alarm.text);
+      fmt::print(stderr, "tacet: PROTOCOL VIOLATION {}: {}\n", alarm.what, alarm.text);
     }
   }
 
@@ -217,7 +217,8 @@ class ClientRunCommand : public program::Command {
     const uint64_t charged = ledger.ChargesOf(membership.manifest.manifest().agreement());
     const absl::StatusOr<accounting::SpentEpsilon> spent = ledger.spending().Epsilon();
     const double epsilon = spent.ok() ? spent->epsilon : std::numeric_limits<double>::infinity();
-    Say("{} rounds {}, {} attempts charged, epsilon {} in the ledger, {} alarms; model, ledger and "
+    Say("{} rounds {}, {} attempts charged, epsilon {} in the ledger, {} protocol violations; "
+        "model, ledger and "
         "metrics are in {}\n",
         session.next_round(), done ? "done" : "so far (run it again to go on)", charged,
         std::isfinite(epsilon) ? fmt::format("{:.3f}", epsilon) : "without a bound",

@@ -102,7 +102,8 @@ class FederationEnrolCommand : public program::Command {
           agreement::FingerprintText(fingerprint));
     }
     if (::isatty(STDIN_FILENO) == 0) {
-      return base::InvalidArgument("--fingerprint is needed where nobody can be asked");
+      return base::InvalidArgument(
+          "--fingerprint is needed: there is no terminal on which to confirm the request");
     }
     fmt::print(
         "The request of {} has the fingerprint\n  {}\nDid the site tell you the same, by "

@@ -139,9 +139,9 @@ class FederationInitCommand : public program::Command {
       return;
     }
     fmt::print(
-        "{}{}\nfolder      {}\ncoordinator {}\n\nTell every site the coordinator's fingerprint by "
-        "a "
-        "way that nobody can alter. Each makes its keys with\n  tacet client request --name NAME\n"
+        "{}{}\nfolder      {}\ncoordinator {}\n\nTell every site the coordinator's fingerprint "
+        "through a channel that nobody can alter. Each site makes its keys with\n  tacet client "
+        "request --name NAME\n"
         "and sends you its request; enrol it with\n  tacet federation enrol NAME --request FILE\n",
         run::AgreementText(plan), privacy::WarningLines(warnings), folder_,
         agreement::FingerprintText(coordinator));

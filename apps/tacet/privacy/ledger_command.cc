@@ -264,7 +264,7 @@ class LedgerCommand : public program::Command {
 
   static constexpr uint64_t kMaxAskedFor = 1'000'000;
   static constexpr const char* kNoGuarantee =
-      "a release without noise, or without clipping, promises nothing";
+      "a release without noise, or without clipping, has no guarantee";
 
   std::string action_, path_;
   bool json_ = false;
