@@ -1,6 +1,6 @@
-// The loops over uploads and counts, for every instruction set that the processor has, and the
-// adder made of them. The argument is a base::Simd unless said otherwise; "bytes_per_second" counts
-// what is read of uploads or counts.
+// Loops over uploads and counts, for every instruction set that the processor has, and the adder
+// made of them. The argument is a base::Simd unless said otherwise; "bytes_per_second" counts the
+// bytes read of uploads or counts.
 #include <cstring>
 #include <string>
 #include <vector>

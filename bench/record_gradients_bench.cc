@@ -1,7 +1,7 @@
-// What clipping every record costs: processor time a sample of a plain training step (batches of
-// 20, as a client trains), of a site's sum of clipped gradients of all its records, and of persons
-// with 20 records each. Argument: 0 logistic, 1 mlp, 2 femnist-cnn on 28 x 28 images with 62
-// classes; 3 logistic, 4 mlp (8 hidden) on 28 features with 2 classes.
+// Cost of clipping every record: processor time a sample of a plain training step (batches of 20,
+// as a client trains), of a site's sum of clipped gradients of all its records, and of persons with
+// 20 records each. Argument: 0 logistic, 1 mlp, 2 femnist-cnn on 28 x 28 images with 62 classes; 3
+// logistic, 4 mlp (8 hidden) on 28 features with 2 classes.
 #include <cstdint>
 #include <memory>
 #include <numeric>

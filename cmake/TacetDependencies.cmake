@@ -1,5 +1,5 @@
-# Every library that tacet stands on, found once (docs/design/dependencies.md says what each is for).
-# cmake/tacetConfig.cmake.in repeats the ones that an installed copy needs.
+# Every library that tacet depends on, found once (docs/design/dependencies.md gives the purpose of
+# each). cmake/tacetConfig.cmake.in repeats the ones that an installed copy needs.
 find_package(absl REQUIRED)
 find_package(fmt REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)

@@ -1,4 +1,4 @@
-# Writes OUTPUT: the project's version, and name and version of everything the program stands on.
+# Writes OUTPUT: the project's version, and the name and version of every component of the program.
 function(tacet_write_software output)
   find_package(CLI11 QUIET)
   find_package(nlohmann_json QUIET)

@@ -1,4 +1,5 @@
-// Two hospitals learn the mean of their updates; the server that adds them learns nothing.
+// Secure aggregation of two hospitals' updates: they learn the mean, and the server that adds the
+// updates learns nothing.
 //
 // Everything runs in one process here. In a federation each block below runs on another machine,
 // and only the byte strings `uploads`, `closed_round`, `votes` and `results` travel.

@@ -1,5 +1,5 @@
-// Files of `tacet audit`: their layout, the facts in them, and how the facts fit. The accountants
-// are not run: whatever got that far is a federation that can be planned.
+// Files of `tacet audit`: their layout, the facts in them, and the consistency of the facts. The
+// accountants are not run: facts that pass the checks describe a federation that can be planned.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// A checkpoint as it lies in a folder, or sealed: the first byte picks what the rest is read as.
+// Checkpoints, plain as in a folder or encrypted: the first byte picks the format of the rest.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

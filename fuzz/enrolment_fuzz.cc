@@ -1,5 +1,5 @@
-// Everything that sites and the coordinating member hand each other, and keys at rest. The first
-// byte picks what the rest is read as.
+// All files that sites and the coordinating member hand each other, and keys at rest. The first
+// byte picks the format of the rest.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

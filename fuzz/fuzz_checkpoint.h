@@ -1,5 +1,5 @@
-// A fixed state of a tiny federation, sealed for those who were away: what the checkpoint fuzzer
-// opens against and its seeds are made from.
+// Fixed state of a tiny federation, encrypted for members that were away. The checkpoint fuzzer
+// decrypts against it, and its seeds are made from it.
 #ifndef TACET_FUZZ_FUZZ_CHECKPOINT_H_
 #define TACET_FUZZ_FUZZ_CHECKPOINT_H_
 

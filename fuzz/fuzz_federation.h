@@ -1,5 +1,5 @@
-// A fixed, tiny federation before its first round: what the fuzzers of enrolment and network
-// decode against, and their seeds are made from. Its TLS keys alone are new in every process.
+// Fixed, tiny federation before its first round. The fuzzers of enrolment and network decode
+// against it, and their seeds are made from it. Only its TLS keys are new in every process.
 #ifndef TACET_FUZZ_FUZZ_FEDERATION_H_
 #define TACET_FUZZ_FUZZ_FEDERATION_H_
 

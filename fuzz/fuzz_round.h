@@ -1,4 +1,4 @@
-// A fixed, tiny attempt: what the message fuzzers decode against and their seeds are made from.
+// Fixed, tiny attempt. The message fuzzers decode against it, and their seeds are made from it.
 #ifndef TACET_FUZZ_FUZZ_ROUND_H_
 #define TACET_FUZZ_FUZZ_ROUND_H_
 

@@ -1,4 +1,4 @@
-// The vector loops of the mechanism, of adding and of the tag against their scalar oracles. The
+// The vector loops of the mechanism, of adding and of the MAC against their scalar oracles. The
 // input:
 //   byte 0: number of values (0..255), bytes 1..8: clip norm and coordinate bound as exponents;
 // the rest, repeated, are the bytes of updates (any float), uniform words, rates, uploads and keys.

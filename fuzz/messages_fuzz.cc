@@ -1,4 +1,4 @@
-// Every message of an attempt, as its receiver reads it. The first byte picks the message.
+// All messages of an attempt, decoded by their receivers. The first byte picks the message.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

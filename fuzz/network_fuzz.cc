@@ -1,4 +1,4 @@
-// What members and server say to each other. The first byte picks what the rest is read as.
+// Requests and answers between members and server. The first byte picks the format of the rest.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

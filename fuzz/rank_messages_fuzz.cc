@@ -1,5 +1,5 @@
-// What ranks of a simulation tell each other. The first byte picks the message; a task is the
-// plaintext of its sealed box.
+// Messages between ranks of a simulation. The first byte picks the message; a task is the plaintext
+// of its sealed box.
 #include <algorithm>
 #include <cstdlib>
 #include <span>

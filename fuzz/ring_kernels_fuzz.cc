@@ -1,5 +1,5 @@
 // Every set of kernels against the scalar oracle. The input chooses layout, length and values:
-//   byte 0: lanes (1..12), byte 1: lane bits (8..54), byte 2: scale bits (1..17), all mod their
+//   byte 0: slots (1..12), byte 1: slot bits (8..54), byte 2: scale bits (1..17), all mod their
 //   range and cut so that kappa + w L <= 100; bytes 3, 4: coefficients used;
 // the rest, repeated, are the bytes of residues, counts, error words and shifts.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A folder of seeds for a fuzz target whose first byte picks what the rest is read as.
+// Folder of seeds for a fuzz target whose first byte picks the format of the rest.
 #ifndef TACET_FUZZ_SEED_FOLDER_H_
 #define TACET_FUZZ_SEED_FOLDER_H_
 

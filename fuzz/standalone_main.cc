@@ -1,6 +1,6 @@
-// Runs a fuzz target without libFuzzer: the empty input, every seed file named on the command line
-// and, unless the first argument is --seeds-only, a fixed number of fixed mutations of each. The
-// same inputs every time; a crash is a failure.
+// Runner of a fuzz target without libFuzzer: the empty input, every seed file named on the command
+// line and, unless the first argument is --seeds-only, a fixed number of fixed mutations of each.
+// The inputs are the same every time; a crash is a failure.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -24,12 +24,23 @@ PLACES = [
     "docs/experiments",
     "docs/formats",
     "docs/security",
+    "apps",
+    "bench",
+    "cmake",
+    "configs",
     "examples",
+    "fuzz",
+    "tacet",
+    "tests",
     "tools",
+    "web/src",
 ]
 
 # Below a place, folders of these names are left out.
 SKIPPED_FOLDERS = {"fixtures"}
+
+# The endings of source files, whose first comment is checked; so is that of a CMakeLists.txt.
+SOURCES = {".cc", ".cmake", ".css", ".h", ".js", ".mjs", ".py", ".sh", ".toml"}
 
 MAX_LINE = 100
 
@@ -167,7 +178,7 @@ def file_heading(path):
     for number, line in enumerate(lines, 1):
         if line.startswith("#!") or not line.strip():
             continue
-        match = re.match(r'^(//+|/\*+|#|[ru]?""")\s*(.*)', line)
+        match = re.match(r'^(//+|/\*+|#(?!(?:include|ifndef|pragma)\b)|[ru]?""")\s*(.*)', line)
         if match is None:
             return None
         gathered = [match.group(2)]
@@ -188,6 +199,7 @@ def check_source(path):
     if heading is None:
         return
     first, text = heading
+    text = re.sub(r"`[^`]*`", blank, text)
     if re.match(OPENING, text):
         yield first, "a file heading is a noun phrase: it begins with What, Who, Whose or How"
     for offset, rule in words(text):
@@ -222,7 +234,7 @@ def check(root):
         name = path.relative_to(root)
         if path.suffix == ".md":
             found += [(str(name), line, rule) for line, rule in check_markdown(root, path)]
-        elif path.suffix in (".h", ".cc", ".py", ".sh"):
+        elif path.suffix in SOURCES or path.name == "CMakeLists.txt":
             found += [(str(name), line, rule) for line, rule in check_source(path)]
     return [f"{name}:{line}: {rule}" for name, line, rule in sorted(set(found))]
 

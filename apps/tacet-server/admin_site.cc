@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kApi = "/api/";
 
-Answer NotFound() { return {.status = 404, .body = "there is nothing of this name\n"}; }
+Answer NotFound() { return {.status = 404, .body = "there is no page of this name\n"}; }
 
 Answer Json(const base::JsonValue& value) {
   return {.content_type = "application/json", .body = value.Dump() + "\n"};

@@ -1,4 +1,4 @@
-// What a server answers to its operators over HTTP: health, metrics, and the page.
+// HTTP site for a server's operators: health, metrics, and the page.
 #ifndef TACET_APPS_TACET_SERVER_ADMIN_SITE_H_
 #define TACET_APPS_TACET_SERVER_ADMIN_SITE_H_
 

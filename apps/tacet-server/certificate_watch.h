@@ -1,4 +1,5 @@
-// A server's certificate over the months that it runs.
+// Watch over a server's certificate: warnings before it expires, and its replacement while the
+// server runs.
 #ifndef TACET_APPS_TACET_SERVER_CERTIFICATE_WATCH_H_
 #define TACET_APPS_TACET_SERVER_CERTIFICATE_WATCH_H_
 

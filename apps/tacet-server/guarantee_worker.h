@@ -1,4 +1,4 @@
-// What a running federation promises after so many attempts.
+// Privacy guarantee of a running federation after its attempts so far, computed in the background.
 #ifndef TACET_APPS_TACET_SERVER_GUARANTEE_WORKER_H_
 #define TACET_APPS_TACET_SERVER_GUARANTEE_WORKER_H_
 

@@ -1,4 +1,4 @@
-// A server's log whose events a test can look at.
+// Log of a server for tests, which can read its events.
 #ifndef TACET_APPS_TACET_SERVER_LOG_FOR_TEST_H_
 #define TACET_APPS_TACET_SERVER_LOG_FOR_TEST_H_
 

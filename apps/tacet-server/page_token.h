@@ -1,4 +1,4 @@
-// The word that whoever reads a server's page must know.
+// Token that a reader of a server's page must present.
 #ifndef TACET_APPS_TACET_SERVER_PAGE_TOKEN_H_
 #define TACET_APPS_TACET_SERVER_PAGE_TOKEN_H_
 

@@ -1,4 +1,4 @@
-// Whether a server can serve, asked by whoever sends it traffic.
+// Readiness check of a server, for the systems that send it traffic.
 #ifndef TACET_APPS_TACET_SERVER_READINESS_H_
 #define TACET_APPS_TACET_SERVER_READINESS_H_
 

@@ -1,4 +1,4 @@
-// Counts what members ask for, and logs what is refused without saying who asked for what.
+// Counts of members' requests, and a log of refused ones that does not tell who asked for what.
 #ifndef TACET_APPS_TACET_SERVER_REQUEST_WATCH_H_
 #define TACET_APPS_TACET_SERVER_REQUEST_WATCH_H_
 

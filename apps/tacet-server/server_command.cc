@@ -19,42 +19,49 @@ class ServerCommand : public program::Command {
 
   std::string_view name() const override { return "server"; }
   std::string_view summary() const override {
-    return "a federation's server: adds up what it cannot read, until it is asked to end";
+    return "aggregation server of a federation: adds encrypted updates until it is told to stop";
   }
 
   void Register(program::Options& options) override {
-    options.AddString("home", "the server's folder: its keys, what it was handed, its state",
-                      &home_);
-    options.AddString("listen", "HOST:PORT for members", &listen_);
+    options.AddString("home", "folder of the server: its keys, its invitation, its state", &home_);
+    options.AddString("listen", "HOST:PORT at which members connect", &listen_);
     options.AddString("state",
-                      "sqlite:PATH or postgresql://...; when not given SQLite in the home folder",
+                      "storage of the server's state: sqlite:PATH or postgresql://...; when not "
+                      "given, SQLite in the home folder",
                       &state_);
-    options.AddString("admin", "HOST:PORT for operators: health, metrics, and the page", &admin_);
-    options.AddChoice("page",
-                      "whether operators have a page; auto: only on an address that this machine "
-                      "alone reaches",
-                      {"auto", "on", "off"}, &page_);
+    options.AddString(
+        "admin", "HOST:PORT of the operators' HTTP site: health, metrics, and the page", &admin_);
+    options.AddChoice(
+        "page",
+        "operators' page; auto: only on an address that is reachable from this machine alone",
+        {"auto", "on", "off"}, &page_);
     options.AddString("page-token-file",
-                      "first line: the page's token (readable by you alone); when not given a new "
-                      "one is made at every start, in the home folder",
+                      "file whose first line is the page's token (readable by you alone); when not "
+                      "given, every start writes a new token into the home folder",
                       &page_token_file_);
-    options.AddString("log", "file for one JSON object a line; - is standard output", &log_);
-    options.AddUint("collecting-seconds", "that members have for their uploads to an attempt",
+    options.AddString("log", "log file with one JSON object a line; -: standard output", &log_);
+    options.AddUint("collecting-seconds",
+                    "seconds that members have for their uploads to an attempt",
                     &rounds_.collecting_seconds);
-    options.AddUint("opening-seconds", "that openers have to return its sum",
+    options.AddUint("opening-seconds",
+                    "seconds that openers have to return the decrypted sum of an attempt",
                     &rounds_.opening_seconds);
-    options.AddUint("kept-rounds", "whose opened sums late members can still fetch", &kept_rounds_);
+    options.AddUint("kept-rounds",
+                    "number of last rounds whose decrypted sums late members can fetch",
+                    &kept_rounds_);
     options.AddUint("drain-seconds",
-                    "that an open attempt may still take when the server is asked to end; what is "
-                    "left of it goes on after the next start",
+                    "seconds that an open attempt may still take when the server is told to stop; "
+                    "after the next start the attempt continues",
                     &drain_seconds_);
     options.AddFlag("behind-balancer",
-                    "something in front of the server ends its members' TLS connections: they are "
-                    "known by their signatures alone",
+                    "a load balancer ends the members' TLS connections; the server then identifies "
+                    "members by their signatures alone",
                     &behind_balancer_);
-    options.AddDouble("member-requests-a-second", "of one member, on average",
+    options.AddDouble("member-requests-a-second",
+                      "limit of one member's requests a second, on average",
                       &limits_.requests_a_second);
-    options.AddDouble("member-bytes-a-second", "of one member, sent and fetched, on average",
+    options.AddDouble("member-bytes-a-second",
+                      "limit of one member's bytes a second, sent and fetched, on average",
                       &limits_.bytes_a_second);
     unlock_.Register(options);
   }

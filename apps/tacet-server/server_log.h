@@ -1,5 +1,4 @@
-// What a server tells its operators while it runs: one JSON object a line
-// (docs/formats/server-log.md).
+// Log of a server for its operators: one JSON object a line (docs/formats/server-log.md).
 #ifndef TACET_APPS_TACET_SERVER_SERVER_LOG_H_
 #define TACET_APPS_TACET_SERVER_SERVER_LOG_H_
 

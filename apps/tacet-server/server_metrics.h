@@ -1,4 +1,4 @@
-// A server's figures for Prometheus (docs/formats/metrics.md). None names a member.
+// Metrics of a server for Prometheus (docs/formats/metrics.md). None names a member.
 #ifndef TACET_APPS_TACET_SERVER_SERVER_METRICS_H_
 #define TACET_APPS_TACET_SERVER_SERVER_METRICS_H_
 

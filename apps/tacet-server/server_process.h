@@ -1,5 +1,4 @@
-// A federation's server as a process: everything that it is made of, and its life from start to
-// end.
+// Process of a federation's server: its parts, and its life from start to end.
 #ifndef TACET_APPS_TACET_SERVER_SERVER_PROCESS_H_
 #define TACET_APPS_TACET_SERVER_SERVER_PROCESS_H_
 

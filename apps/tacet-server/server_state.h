@@ -1,4 +1,4 @@
-// Where a server keeps its state, by what its operator writes on the command line.
+// Choice of a server's storage from the command line.
 #ifndef TACET_APPS_TACET_SERVER_SERVER_STATE_H_
 #define TACET_APPS_TACET_SERVER_SERVER_STATE_H_
 

@@ -1,4 +1,4 @@
-// Where a server stands, as its page reads it (docs/formats/server-page.md).
+// Status of a server as its page reads it (docs/formats/server-page.md).
 #ifndef TACET_APPS_TACET_SERVER_SERVER_STATUS_H_
 #define TACET_APPS_TACET_SERVER_SERVER_STATUS_H_
 

@@ -1,4 +1,4 @@
-// Follows where a server stands: what changes is logged and counted.
+// Observer of a server's state that logs and counts its changes.
 #ifndef TACET_APPS_TACET_SERVER_SERVER_WATCH_H_
 #define TACET_APPS_TACET_SERVER_SERVER_WATCH_H_
 

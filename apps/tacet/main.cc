@@ -28,7 +28,7 @@ class ServerProgram : public app::program::Command {
  public:
   std::string_view name() const override { return "server"; }
   std::string_view summary() const override {
-    return "starts tacet-server, the aggregation server of a federation";
+    return "start tacet-server, the aggregation server of a federation";
   }
   void Register(app::program::Options&) override {}
   absl::Status Run() override { return absl::OkStatus(); }

@@ -1,5 +1,4 @@
-// The other way around: given the epsilon that may be spent, how much noise, how many rounds, how
-// large a cohort.
+// Calibration: the noise, the number of rounds or the cohort size that spends a given epsilon.
 #ifndef TACET_ACCOUNTING_CALIBRATION_H_
 #define TACET_ACCOUNTING_CALIBRATION_H_
 

@@ -1,4 +1,4 @@
-// Laws of how many members of a group are drawn into a cohort.
+// Probability laws of the number of members of a group that are drawn into a cohort.
 #ifndef TACET_ACCOUNTING_COUNT_LAWS_H_
 #define TACET_ACCOUNTING_COUNT_LAWS_H_
 

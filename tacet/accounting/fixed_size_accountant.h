@@ -1,6 +1,6 @@
-// The tight accountant for cohorts of fixed size: the largest epsilon that an adversary can reach
-// who chooses all other contributions adaptively, and the unit's two, round by round
-// (docs/security/fixed-size-accounting.md).
+// Tight accountant for cohorts of fixed size (docs/security/fixed-size-accounting.md). It computes
+// the largest epsilon that an adversary can reach who chooses all other contributions, and the
+// unit's two, adaptively in every round.
 #ifndef TACET_ACCOUNTING_FIXED_SIZE_ACCOUNTANT_H_
 #define TACET_ACCOUNTING_FIXED_SIZE_ACCOUNTANT_H_
 

@@ -1,8 +1,8 @@
 // Privacy losses of one round of fixed-size sampling, in the plane of three contributions.
 //
 // A round compares P = (1 - q) N(w) + q N(u) with Q = (1 - q) N(w) + q N(v): u is the unit's
-// contribution, v what it is replaced by, w the contribution that stands in its place when the unit
-// is not drawn. All normals have unit variance; lengths are in units of sigma. For e^t >= 1 only
+// contribution, v what it is replaced by, w the contribution that replaces it when the unit is not
+// drawn. All normals have unit variance; lengths are in units of sigma. For e^t >= 1 only
 // what is seen from u counts (docs/security/fixed-size-accounting.md, lemma 1): the lengths |u - w|
 // and |u - v| and the angle between them.
 #ifndef TACET_ACCOUNTING_FIXED_SIZE_LOSS_H_

@@ -1,4 +1,4 @@
-// Small numbers and large ones, by their logarithms.
+// Arithmetic on logarithms, for numbers outside the range of double.
 #ifndef TACET_ACCOUNTING_LOG_MATH_H_
 #define TACET_ACCOUNTING_LOG_MATH_H_
 

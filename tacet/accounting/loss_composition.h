@@ -1,4 +1,5 @@
-// Many rounds of lattice losses together, by an exponentially tilted Fourier transform.
+// Composition of many rounds of privacy losses on a lattice, by an exponentially tilted Fourier
+// transform.
 #ifndef TACET_ACCOUNTING_LOSS_COMPOSITION_H_
 #define TACET_ACCOUNTING_LOSS_COMPOSITION_H_
 

@@ -1,5 +1,4 @@
-// A round's privacy loss on a lattice of step h, from above (pessimistic) or from below
-// (optimistic).
+// Privacy loss of a round on a lattice of step h, rounded up (pessimistic) or down (optimistic).
 #ifndef TACET_ACCOUNTING_LOSS_LATTICE_H_
 #define TACET_ACCOUNTING_LOSS_LATTICE_H_
 

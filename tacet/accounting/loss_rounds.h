@@ -1,5 +1,5 @@
-// Streams of rounds as losses with the ranges and the tilt that matter for one delta: what every
-// composition begins with.
+// Streams of rounds as privacy losses, with the ranges and the tilt that matter for one delta: the
+// input of every composition.
 #ifndef TACET_ACCOUNTING_LOSS_ROUNDS_H_
 #define TACET_ACCOUNTING_LOSS_ROUNDS_H_
 

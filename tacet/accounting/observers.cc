@@ -83,13 +83,12 @@ void WithoutAmplification(const FederationPrivacySpec& spec, ObservedRounds& obs
 std::string ParticipationsNote(bool dummy_uploads, uint64_t times) {
   return fmt::format(
       "{}; about a client that took part {} times",
-      dummy_uploads ? "whoever learns the cohorts nevertheless" : "server, network, operators",
+      dummy_uploads ? "anyone who learns the cohorts nevertheless" : "server, network, operators",
       times);
 }
 
 const char* const kKeyHolderNote =
-    "the server together with a key holder opens single uploads: nothing is promised until keys "
-    "are "
+    "the server together with a key holder opens single uploads: no guarantee until keys are "
     "shared by a threshold";
 
 // Views where the unit is a record or a person and all sites are in every round.
@@ -259,8 +258,8 @@ absl::Status CheckFederation(const FederationPrivacySpec& given) {
   }
   if (spec.dummy_uploads && spec.sampling != Sampling::kPoisson) {
     return base::InvalidArgument(
-        "dummy_uploads hide who was drawn, but with {} sampling whoever draws knows it: expected "
-        "poisson",
+        "dummy_uploads hide the cohort, but with {} sampling the party that draws it knows it: "
+        "expected sampling poisson",
         SamplingName(spec.sampling));
   }
   TACET_RETURN_IF_ERROR(CheckDelta(spec.delta));

@@ -1,4 +1,5 @@
-// Who looks: what each kind of observer of a federation does not know, as privacy events.
+// Adversary model: for each kind of observer of a federation, the privacy events that match its
+// knowledge.
 #ifndef TACET_ACCOUNTING_OBSERVERS_H_
 #define TACET_ACCOUNTING_OBSERVERS_H_
 

@@ -190,7 +190,7 @@ TEST(ObserversTest, RefusesWhatIsOutOfRange) {
   EXPECT_THAT(refused([](auto& s) { s.rounds = 0; }), HasSubstr("rounds is 0"));
   EXPECT_THAT(refused([](auto& s) { s.colluders = 3596; }), HasSubstr("colluders is 3596"));
   EXPECT_THAT(refused([](auto& s) { s.dummy_uploads = true; }),
-              HasSubstr("with fixed-size sampling whoever draws knows it"));
+              HasSubstr("with fixed-size sampling the party that draws it knows it"));
   EXPECT_THAT(refused([](auto& s) { s.delta = 0; }), HasSubstr("delta is 0"));
   EXPECT_THAT(refused([](auto& s) { s.noise_stddev = std::nan(""); }),
               HasSubstr("noise_stddev is nan"));

@@ -352,7 +352,7 @@ absl::StatusOr<PldResult> PldEpsilon(const std::vector<RepeatedEvent>& given, do
     result.epsilon = unsampled;
     result.note = "the bracket was not reached; the bound leaves the sampling out";
   } else {
-    result.note = "the bracket was not reached; the loss distribution's own upper bound stands";
+    result.note = "the bracket was not reached; the loss distribution's own upper bound is used";
   }
   if (!upper.tight) {
     TACET_ASSIGN_OR_RETURN(const RdpResult rdp, RdpEpsilon(stream, delta));

@@ -1,5 +1,5 @@
-// The privacy loss distribution accountant: epsilon between two bounds, as close as arithmetic
-// allows.
+// Privacy loss distribution (PLD) accountant: lower and upper bounds of epsilon, as tight as double
+// arithmetic allows.
 #ifndef TACET_ACCOUNTING_PLD_ACCOUNTANT_H_
 #define TACET_ACCOUNTING_PLD_ACCOUNTANT_H_
 

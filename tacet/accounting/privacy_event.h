@@ -1,4 +1,4 @@
-// Privacy events: what happened, as data. Accountants say what it costs.
+// Privacy events: a description of the releases, as data. Accountants compute their cost.
 #ifndef TACET_ACCOUNTING_PRIVACY_EVENT_H_
 #define TACET_ACCOUNTING_PRIVACY_EVENT_H_
 

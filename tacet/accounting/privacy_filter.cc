@@ -231,7 +231,7 @@ absl::Status PrivacyFilter::CheckRoomFor(const SamplingEvent& event, uint64_t co
   if (Fits(index, count)) return absl::OkStatus();
   if (GuaranteesNothing(event)) {
     return base::ResourceExhausted(
-        "a release without noise promises nothing (epsilon is infinite), the budget is "
+        "a release without noise has no guarantee (epsilon is infinite), the budget is "
         "epsilon {} at delta {}",
         terms_.budget_epsilon, terms_.delta);
   }

@@ -1,5 +1,5 @@
-// What a stream of charges costs, kept up to date charge by charge, and how much of a budget is
-// left.
+// Privacy filter: the cost of a stream of charges, updated after each charge, and the budget that
+// is left.
 #ifndef TACET_ACCOUNTING_PRIVACY_FILTER_H_
 #define TACET_ACCOUNTING_PRIVACY_FILTER_H_
 

@@ -1,4 +1,4 @@
-// The whole answer: every view by every accountant that can say something valid about it.
+// Table of guarantees: each observer with each accountant that gives a valid bound for it.
 #ifndef TACET_ACCOUNTING_PRIVACY_ROWS_H_
 #define TACET_ACCOUNTING_PRIVACY_ROWS_H_
 

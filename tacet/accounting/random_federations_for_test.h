@@ -1,5 +1,5 @@
-// Random federations: the smallest guaranteed epsilon of every view against lower bounds that share
-// no code with the accountants.
+// Random federations: the smallest guaranteed epsilon of every observer against lower bounds that
+// share no code with the accountants.
 #ifndef TACET_ACCOUNTING_RANDOM_FEDERATIONS_FOR_TEST_H_
 #define TACET_ACCOUNTING_RANDOM_FEDERATIONS_FOR_TEST_H_
 

@@ -1,4 +1,4 @@
-// tests/vectors/accounting.json for tests: every number by its path.
+// Access to the numbers of tests/vectors/accounting.json by their paths, for tests.
 #ifndef TACET_ACCOUNTING_REFERENCE_VALUES_FOR_TEST_H_
 #define TACET_ACCOUNTING_REFERENCE_VALUES_FOR_TEST_H_
 

@@ -1,4 +1,4 @@
-// Who takes part in a round.
+// Selection of the participants of a round.
 #ifndef TACET_AGREEMENT_COHORT_H_
 #define TACET_AGREEMENT_COHORT_H_
 

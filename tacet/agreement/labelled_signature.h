@@ -1,5 +1,5 @@
-// The signature with which a message ends: Ed25519 over a label and everything before it, so that
-// no message of one kind can be taken for one of another.
+// Signature at the end of a message: Ed25519 over a label and all bytes before it. The label
+// separates kinds of messages, so that a message of one kind is never accepted as another.
 #ifndef TACET_AGREEMENT_LABELLED_SIGNATURE_H_
 #define TACET_AGREEMENT_LABELLED_SIGNATURE_H_
 

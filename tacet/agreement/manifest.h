@@ -1,4 +1,5 @@
-// What a federation agrees on before its first round. Every message carries its hash.
+// Manifest: the terms that a federation agrees on before its first round. Every message carries its
+// hash.
 #ifndef TACET_AGREEMENT_MANIFEST_H_
 #define TACET_AGREEMENT_MANIFEST_H_
 

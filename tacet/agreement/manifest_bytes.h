@@ -1,4 +1,5 @@
-// The canonical bytes of an agreement (docs/formats/manifest.md): what is hashed, signed and sent.
+// Canonical bytes of an agreement (docs/formats/manifest.md): the input of its hash and signature,
+// and its form on the wire.
 #ifndef TACET_AGREEMENT_MANIFEST_BYTES_H_
 #define TACET_AGREEMENT_MANIFEST_BYTES_H_
 

@@ -62,7 +62,8 @@ absl::Status CheckSiteName(std::string_view name) {
   if (name.empty() || name.size() > 40 || !letter(name.front()) ||
       !std::ranges::all_of(name, allowed)) {
     return base::InvalidArgument(
-        "\"{}\" is no name for a site: 1 to 40 lower-case letters, digits and hyphens, a letter "
+        "\"{}\" is not a name for a site: expected 1 to 40 lower-case letters, digits and hyphens, "
+        "a letter "
         "first",
         name);
   }
@@ -135,7 +136,7 @@ absl::StatusOr<crypto::Digest> ParseFingerprint(std::string_view text) {
   crypto::Digest fingerprint{};
   const absl::StatusOr<base::Bytes> bytes = base::FromHex(digits);
   if (!bytes.ok() || bytes->size() != fingerprint.size()) {
-    return base::InvalidArgument("\"{}\" is no fingerprint: 64 hexadecimal digits are expected",
+    return base::InvalidArgument("\"{}\" is not a fingerprint: expected 64 hexadecimal digits",
                                  text);
   }
   std::ranges::copy(*bytes, fingerprint.begin());

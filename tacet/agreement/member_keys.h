@@ -1,4 +1,4 @@
-// The keys that make a site who it is, and how it asks to be enrolled with them.
+// Keys that identify a site, and the site's request to be enrolled with them.
 #ifndef TACET_AGREEMENT_MEMBER_KEYS_H_
 #define TACET_AGREEMENT_MEMBER_KEYS_H_
 

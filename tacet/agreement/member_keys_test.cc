@@ -75,7 +75,7 @@ TEST(MemberKeysTest, NamesAreShortAndPlain) {
   for (const char* name : {"a", "north-2", "z9"}) EXPECT_TRUE(CheckSiteName(name).ok()) << name;
   for (const char* name : {"", "North", "2nd", "-a", "a b", "a/b", "a.b",
                            "a1234567890123456789012345678901234567890"}) {
-    EXPECT_THAT(base::Message(CheckSiteName(name)), HasSubstr("is no name for a site")) << name;
+    EXPECT_THAT(base::Message(CheckSiteName(name)), HasSubstr("is not a name for a site")) << name;
   }
 }
 

@@ -1,4 +1,4 @@
-// From opened sums to the average that the server optimiser applies.
+// Conversion of opened sums to the average that the server optimiser applies.
 #ifndef TACET_AGREEMENT_OPENED_AVERAGE_H_
 #define TACET_AGREEMENT_OPENED_AVERAGE_H_
 

@@ -1,5 +1,5 @@
-// The document that every site of a federation holds: the agreement, who its members are in this
-// epoch, and the coordinating member's signature under both (docs/formats/enrolment.md).
+// Signed manifest, held by every site of a federation: the agreement, the members of this epoch,
+// and the coordinating member's signature over both (docs/formats/enrolment.md).
 #ifndef TACET_AGREEMENT_SIGNED_MANIFEST_H_
 #define TACET_AGREEMENT_SIGNED_MANIFEST_H_
 

@@ -133,7 +133,7 @@ TEST(SignedManifestTest, RefusesMembersThatCannotBeToldApart) {
   EXPECT_THAT(message(spec), HasSubstr("the federation has 3 clients"));
   spec = Spec();
   spec.authority = {1, 2, 3};
-  EXPECT_THAT(message(spec), HasSubstr("no X.509 certificate"));
+  EXPECT_THAT(message(spec), HasSubstr("not an X.509 certificate"));
 }
 
 crypto::SecretBytes EpochKey() {

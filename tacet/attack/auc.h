@@ -1,4 +1,4 @@
-// How well scores order two classes.
+// Area under the ROC curve: the quality with which scores order two classes.
 #ifndef TACET_ATTACK_AUC_H_
 #define TACET_ATTACK_AUC_H_
 

@@ -1,4 +1,4 @@
-// Intervals that hold a probability of which only a few outcomes were seen.
+// Confidence intervals of a probability that is estimated from few outcomes.
 #ifndef TACET_ATTACK_CONFIDENCE_H_
 #define TACET_ATTACK_CONFIDENCE_H_
 

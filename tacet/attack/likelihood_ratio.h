@@ -1,5 +1,6 @@
-// The likelihood ratio attack (Carlini et al. 2022, online form): is what the model says of a
-// candidate more likely from models that were trained on it, or from models that were not?
+// Likelihood ratio attack (Carlini et al. 2022, online form). It tests whether the model's output
+// on a candidate is more likely from models that were trained on the candidate than from models
+// that were not.
 #ifndef TACET_ATTACK_LIKELIHOOD_RATIO_H_
 #define TACET_ATTACK_LIKELIHOOD_RATIO_H_
 

@@ -1,5 +1,5 @@
-// What happened in a run, as an audit needs it: the facts from which every figure of a record is
-// computed, when it is made and again when it is verified.
+// Facts of a run that an audit needs. Every figure of a record is computed from them, when the
+// record is made and again when it is verified.
 #ifndef TACET_AUDIT_AUDIT_FACTS_H_
 #define TACET_AUDIT_AUDIT_FACTS_H_
 

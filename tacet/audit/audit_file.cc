@@ -29,7 +29,7 @@ base::Bytes SignedBytes(std::string_view record_text) {
 }
 
 absl::Status Layout(std::string_view what) {
-  return base::DataLoss("this is no file that `tacet audit` wrote: {}", what);
+  return base::DataLoss("this is not a file that `tacet audit` wrote: {}", what);
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ absl::StatusOr<AuditFile> ReadAuditFile(std::string_view text) {
   absl::StatusOr<JsonValue> record = JsonValue::Parse(file.record_text);
   if (!record.ok()) return Layout("record: " + base::Message(record.status()));
   file.record = *std::move(record);
-  if (!file.record.is_object()) return Layout("its record is no object");
+  if (!file.record.is_object()) return Layout("its record is not a JSON object");
 
   const size_t begin = at + kBeforeSignature.size();
   if (begin + kEnd.size() > text.size()) return Layout("its signature is cut short");

@@ -1,4 +1,4 @@
-// A small federation's facts, made as a run makes them, and ways to alter an audit.
+// Facts of a small federation, as a run writes them, and alterations of an audit.
 #ifndef TACET_AUDIT_AUDIT_FOR_TEST_H_
 #define TACET_AUDIT_AUDIT_FOR_TEST_H_
 

@@ -99,8 +99,8 @@ JsonValue MembersJson(const ManifestSpec& agreed) {
                         "Hold the data, train, clip, add their share of the noise, encrypt, keep a "
                         "ledger; trusted with their own data only."));
   roles.Append(RoleJson("opener", std::min<uint64_t>(agreed.openers, agreed.clients),
-                        "Members that decrypt the sum of one attempt for the others, chosen anew "
-                        "for each by a key that the server lacks."));
+                        "Members that decrypt the sum of one attempt for the others, chosen again "
+                        "for each attempt by a key that the server lacks."));
   roles.Append(RoleJson("server", 1,
                         "Adds what is encrypted; holds no key, never sees an update or a model in "
                         "the clear."));
@@ -320,10 +320,10 @@ JsonValue AssumptionsJson() {
   for (const std::string_view statement :
        {"A member's software clips and adds its noise as agreed; as many members as "
         "min_participants less the colluders of a view do so honestly.",
-        "Rows with sampling hold against those who learn no cohort; whoever sees the traffic, or "
-        "was told, is under cohort-knowing.",
-        "The server together with a holder of the epoch key opens single uploads: nothing is "
-        "promised against the two together.",
+        "Rows with sampling hold against observers that learn no cohort; an observer that sees the "
+        "traffic, or was told the cohort, is under cohort-knowing.",
+        "The server together with a holder of the epoch key opens single uploads: there is no "
+        "guarantee against the two together.",
         "Accuracy and loss on the members' held-out data are outside epsilon, and so is every "
         "choice of a setting that was made after seeing them.",
         "Existence, availability and timing of members are not hidden, nor is time on the "

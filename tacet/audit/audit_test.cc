@@ -177,7 +177,7 @@ TEST(AuditTest, AnotherKeyIsNamed) {
             fmt::format("signed by the key {}, the record names the key {}", other, own));
   EXPECT_EQ(Refusal(Resigned(record), other),
             fmt::format("signed by the key {}, asked for was {}", own, other));
-  EXPECT_THAT(Refusal(Resigned(record), "abc"), HasSubstr("no fingerprint"));
+  EXPECT_THAT(Refusal(Resigned(record), "abc"), HasSubstr("not a fingerprint"));
   // The signature of another record under the same key.
   AuditFacts later = facts;
   ++later.created;
@@ -306,7 +306,7 @@ TEST(AuditTest, AttestationsRefuseACutRecord) {
 TEST(AuditTest, AttestationsAreSignedByMembersOfTheManifest) {
   AuditFacts facts = MemberFactsForTest();
   facts.attestations[2].back() ^= 1;
-  EXPECT_EQ(Complaint(facts), "attestation 3: model statement: member 7 did not sign it");
+  EXPECT_EQ(Complaint(facts), "attestation 3: attestation: member 7 did not sign it");
   facts = MemberFactsForTest();
   facts.attestations[2].pop_back();
   EXPECT_THAT(Complaint(facts), HasSubstr("cut short"));

@@ -57,11 +57,13 @@ std::vector<std::string> NotesOn(const AuditedRun& run, std::string_view pinned)
   std::vector<std::string> notes = NotesOnAttestations(run);
   if (pinned.empty()) {
     notes.push_back(
-        "whose key this is was not checked: compare its fingerprint with one that you have from "
-        "elsewhere, or give it with --signer");
+        "the owner of the signing key was not checked: compare its fingerprint with one that you "
+        "have from elsewhere, or give it with --signer");
   }
   if (!facts.audit_key.has_value()) {
-    notes.push_back("the run has no key of its own: whoever signed vouches for which run it is");
+    notes.push_back(
+        "the run has no key of its own: only the signer vouches that this is the record of that "
+        "run");
   } else if (*facts.audit_key != facts.signer) {
     notes.push_back("signed with another key than the run's own, " +
                     crypto::KeyFingerprint(*facts.audit_key));
@@ -97,7 +99,7 @@ absl::StatusOr<std::string> CheckModelFile(const AuditedRun& run, const crypto::
 absl::StatusOr<VerifiedAudit> VerifyAudit(const AuditFile& file, std::string_view pinned) {
   if (!pinned.empty() && !IsFingerprint(pinned)) {
     return base::InvalidArgument(
-        "\"{}\" is no fingerprint: expected 64 lower-case hexadecimal digits", pinned);
+        "\"{}\" is not a fingerprint: expected 64 lower-case hexadecimal digits", pinned);
   }
   TACET_ASSIGN_OR_RETURN(AuditFacts facts, FactsOfRecord(file.record));
   const absl::Status signature = CheckSigner(file, facts, pinned);

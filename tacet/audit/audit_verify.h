@@ -1,4 +1,5 @@
-// Holding an audit against itself, offline: every figure again from the facts, then the signature.
+// Offline verification of an audit: computes every figure again from the facts, then checks the
+// signature.
 #ifndef TACET_AUDIT_AUDIT_VERIFY_H_
 #define TACET_AUDIT_AUDIT_VERIFY_H_
 

@@ -1,4 +1,4 @@
-// Tile registers of the processor.
+// Permission of the operating system to use the processor's tile registers (AMX).
 #ifndef TACET_BASE_AMX_H_
 #define TACET_BASE_AMX_H_
 

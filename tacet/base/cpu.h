@@ -1,4 +1,4 @@
-// Which instruction set the vector code may use.
+// Detection and choice of the instruction set that vector code uses.
 #ifndef TACET_BASE_CPU_H_
 #define TACET_BASE_CPU_H_
 

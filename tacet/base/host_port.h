@@ -1,4 +1,4 @@
-// HOST:PORT as people write it.
+// Parsing of HOST:PORT addresses as users write them.
 #ifndef TACET_BASE_HOST_PORT_H_
 #define TACET_BASE_HOST_PORT_H_
 

@@ -1,4 +1,4 @@
-// Reading the members of a JSON object that somebody else may have written.
+// Checked reading of the members of a JSON object from an untrusted source.
 #ifndef TACET_BASE_JSON_MEMBERS_H_
 #define TACET_BASE_JSON_MEMBERS_H_
 

@@ -1,4 +1,4 @@
-// Work that may be spread over threads, without saying whose.
+// Interface for work that is spread over threads, independent of who owns the threads.
 #ifndef TACET_BASE_PARALLEL_H_
 #define TACET_BASE_PARALLEL_H_
 

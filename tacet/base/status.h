@@ -1,4 +1,4 @@
-// Errors: absl::Status with messages a person can act on, and the macros that pass them on.
+// Errors: absl::Status with messages that a user can act on, and macros that propagate them.
 #ifndef TACET_BASE_STATUS_H_
 #define TACET_BASE_STATUS_H_
 

@@ -1,4 +1,4 @@
-// A folder of its own for a test, removed with everything in it.
+// Temporary folder for one test, removed with its content.
 #ifndef TACET_BASE_TEMPORARY_FOLDER_FOR_TEST_H_
 #define TACET_BASE_TEMPORARY_FOLDER_FOR_TEST_H_
 

@@ -1,4 +1,4 @@
-// Wall clock in whole seconds, handed to what needs the time.
+// Wall clock in whole seconds, passed as a parameter to code that needs the time.
 #ifndef TACET_BASE_UNIX_CLOCK_H_
 #define TACET_BASE_UNIX_CLOCK_H_
 

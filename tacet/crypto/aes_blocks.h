@@ -1,5 +1,5 @@
-// AES-256 on blocks of 16 bytes, each by itself: a pseudo-random function of a block for whoever
-// never gives it the same block twice.
+// AES-256 on single blocks of 16 bytes: a pseudo-random function of a block, for callers that never
+// encrypt the same block twice.
 #ifndef TACET_CRYPTO_AES_BLOCKS_H_
 #define TACET_CRYPTO_AES_BLOCKS_H_
 

@@ -100,7 +100,8 @@ absl::Status CheckSpec(const CertificateSpec& spec) {
       std::ranges::all_of(spec.common_name, [](char c) { return c >= ' ' && c <= '~'; });
   if (spec.common_name.empty() || spec.common_name.size() > 64 || !printable) {
     return base::InvalidArgument(
-        "\"{}\" cannot stand in a certificate: 1 to 64 printable characters", spec.common_name);
+        "\"{}\" cannot be the name in a certificate: expected 1 to 64 printable characters",
+        spec.common_name);
   }
   if (spec.not_after <= spec.not_before) {
     return base::InvalidArgument("the certificate of {} would end before it begins",
@@ -130,7 +131,7 @@ absl::StatusOr<std::string> AlternativeNames(const std::vector<std::string>& hos
              c == '-' || c == '.';
     });
     if (!address && !dns)
-      return base::InvalidArgument("\"{}\" is no DNS name and no IP address", host);
+      return base::InvalidArgument("\"{}\" is neither a DNS name nor an IP address", host);
     names += fmt::format("{}{}:{}", names.empty() ? "" : ",", address ? "IP" : "DNS", host);
   }
   return names;
@@ -143,7 +144,7 @@ absl::Status Extend(X509* certificate, X509* issuer, int kind, const std::string
   const ExtensionPointer extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str()));
   ERR_clear_error();
   if (extension == nullptr || X509_add_ext(certificate, extension.get(), -1) != 1) {
-    return base::InvalidArgument("\"{}\" cannot stand in a certificate", value);
+    return base::InvalidArgument("a certificate cannot hold \"{}\"", value);
   }
   return absl::OkStatus();
 }
@@ -201,7 +202,7 @@ absl::StatusOr<base::Bytes> Issue(const CertificateSpec& spec, const TlsKey& sig
       X509_set_issuer_name(made, issuer == nullptr ? name : X509_get_subject_name(issuer)) == 1;
   ERR_clear_error();
   if (!set)
-    return base::InvalidArgument("{}: times or name cannot stand in a certificate",
+    return base::InvalidArgument("{}: a certificate cannot hold these times or this name",
                                  spec.common_name);
   TACET_RETURN_IF_ERROR(AddExtensions(spec, made, issuer == nullptr ? made : issuer));
   const KeyPointer key = ParsePrivateKey(signing_key.der());
@@ -285,7 +286,7 @@ absl::StatusOr<base::Bytes> IssueCertificate(const CertificateSpec& spec,
 absl::StatusOr<CertificateFacts> ReadCertificate(std::span<const uint8_t> der) {
   const CertificatePointer certificate = ParseCertificate(der);
   if (certificate == nullptr)
-    return base::DataLoss("certificate: the bytes are no X.509 certificate");
+    return base::DataLoss("certificate: the bytes are not an X.509 certificate");
   CertificateFacts facts;
   char name[65] = {};
   const int length = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()),
@@ -309,7 +310,7 @@ absl::Status CheckIssuedBy(std::span<const uint8_t> certificate,
   const CertificatePointer subject = ParseCertificate(certificate);
   const CertificatePointer issuer = ParseCertificate(authority);
   if (subject == nullptr || issuer == nullptr) {
-    return base::PermissionDenied("certificate: the bytes are no X.509 certificate");
+    return base::PermissionDenied("certificate: the bytes are not an X.509 certificate");
   }
   const bool signed_by_it = X509_check_issued(issuer.get(), subject.get()) == X509_V_OK &&
                             X509_verify(subject.get(), X509_get0_pubkey(issuer.get())) == 1;

@@ -101,7 +101,7 @@ TEST(CertificatesTest, RefusesWhatCannotStandInOne) {
   spec.role = CertificateRole::kServer;
   EXPECT_THAT(message(spec), HasSubstr("names its hosts"));
   spec.hosts = {"a,DNS:b"};
-  EXPECT_THAT(message(spec), HasSubstr("no DNS name and no IP address"));
+  EXPECT_THAT(message(spec), HasSubstr("neither a DNS name nor an IP address"));
   spec.role = CertificateRole::kAuthority;
   EXPECT_THAT(message(spec), HasSubstr("does not make other authorities"));
 }

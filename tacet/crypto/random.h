@@ -1,4 +1,5 @@
-// Where randomness comes from. Noise, keys and cohorts: the operating system, through AES-CTR.
+// Sources of randomness. Noise, keys and cohorts come from the operating system, expanded with
+// AES-CTR.
 #ifndef TACET_CRYPTO_RANDOM_H_
 #define TACET_CRYPTO_RANDOM_H_
 

@@ -45,7 +45,7 @@ absl::StatusOr<base::Bytes> SealFor(const SealingPublicKey& reader,
   EnsureSodium();
   base::Bytes box(message.size() + kSealedBoxOverheadBytes);
   if (crypto_box_seal(box.data(), message.data(), message.size(), reader.data()) != 0) {
-    return base::InvalidArgument("{} is no sealing key", base::ToHex(reader));
+    return base::InvalidArgument("{} is not a sealing key", base::ToHex(reader));
   }
   return box;
 }

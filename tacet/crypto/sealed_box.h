@@ -1,5 +1,5 @@
-// Messages for one reader from a sender without a key of its own: libsodium's sealed boxes (X25519,
-// XSalsa20-Poly1305). An epoch's key travels in one to each member.
+// Encrypted messages to one reader from a sender without a key of its own: libsodium's sealed boxes
+// (X25519, XSalsa20-Poly1305). Each member receives the epoch key in one.
 #ifndef TACET_CRYPTO_SEALED_BOX_H_
 #define TACET_CRYPTO_SEALED_BOX_H_
 

@@ -55,7 +55,7 @@ TEST(SealedBoxTest, TheSeedGivesTheKeyAgain) {
 
 TEST(SealedBoxTest, RefusesAPointOfSmallOrder) {
   EXPECT_THAT(base::Message(SealFor(SealingPublicKey{}, base::AsBytes("m")).status()),
-              HasSubstr("is no sealing key"));
+              HasSubstr("is not a sealing key"));
 }
 
 }  // namespace

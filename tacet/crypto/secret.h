@@ -1,4 +1,4 @@
-// Memory for secrets: move-only, wiped when it goes, read through one greppable call.
+// Memory for secrets: move-only, wiped on destruction, read through one greppable call.
 #ifndef TACET_CRYPTO_SECRET_H_
 #define TACET_CRYPTO_SECRET_H_
 

@@ -1,4 +1,5 @@
-// Reproducible choices that are no secret: initial weights, splits, batches, drawn handwriting.
+// Reproducible random choices that need not be secret: initial weights, splits, batches, synthetic
+// handwriting.
 #ifndef TACET_CRYPTO_SEEDED_RANDOM_H_
 #define TACET_CRYPTO_SEEDED_RANDOM_H_
 

@@ -1,4 +1,4 @@
-// Ed25519 signatures (libsodium): a site's identity.
+// Ed25519 signatures (libsodium), which are a site's identity.
 #ifndef TACET_CRYPTO_SIGNING_H_
 #define TACET_CRYPTO_SIGNING_H_
 

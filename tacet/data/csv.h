@@ -1,4 +1,4 @@
-// Tables of numbers with a column that says who owns each row.
+// Tables of numbers in CSV files, with a column that names the owner of each row.
 #ifndef TACET_DATA_CSV_H_
 #define TACET_DATA_CSV_H_
 

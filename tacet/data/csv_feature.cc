@@ -104,7 +104,8 @@ absl::StatusOr<CsvFeature> ParseCsvFeature(std::string_view text) {
   }
   if (!feature.absent.empty() && !feature.may_be_missing) {
     return base::InvalidArgument(
-        "feature \"{}\": absent= needs missing= or indicator, which say what stands in its place",
+        "feature \"{}\": absent= needs missing= or indicator, which give the value of a missing "
+        "entry",
         text);
   }
   return feature;

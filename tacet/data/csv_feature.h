@@ -1,5 +1,5 @@
-// A column of a table that a model sees, and how: by constants that are public, never by statistics
-// of the data.
+// Encoding of one table column as model inputs. It uses public constants only, never statistics of
+// the data.
 #ifndef TACET_DATA_CSV_FEATURE_H_
 #define TACET_DATA_CSV_FEATURE_H_
 

@@ -1,4 +1,4 @@
-// Finding and reading the files of a data set.
+// Search for the files of a data set, and reading of them.
 #ifndef TACET_DATA_DATA_FILES_H_
 #define TACET_DATA_DATA_FILES_H_
 

@@ -1,4 +1,4 @@
-// The pen strokes of drawn handwriting, before any writer has touched them.
+// Pen strokes of synthetic handwriting, before a writer's style is applied.
 #ifndef TACET_DATA_GLYPHS_H_
 #define TACET_DATA_GLYPHS_H_
 

@@ -1,4 +1,4 @@
-// Handwriting drawn by the program itself, for demonstrations and tests without data.
+// Generator of synthetic handwriting, for demonstrations and tests without data.
 #ifndef TACET_DATA_HANDWRITING_H_
 #define TACET_DATA_HANDWRITING_H_
 

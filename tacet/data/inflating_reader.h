@@ -1,4 +1,4 @@
-// Reads a stream that may be gzip-compressed, as if it were not.
+// Reader of a stream that may be gzip-compressed; the caller sees the decompressed bytes.
 #ifndef TACET_DATA_INFLATING_READER_H_
 #define TACET_DATA_INFLATING_READER_H_
 

@@ -1,4 +1,4 @@
-// From a path to a Dataset.
+// Loading of a data set: from a path to a Dataset.
 #ifndef TACET_DATA_LOAD_H_
 #define TACET_DATA_LOAD_H_
 

@@ -1,4 +1,4 @@
-// Which samples train and which are held out.
+// Split of a data set into training samples and held-out samples.
 #ifndef TACET_DATA_SPLIT_H_
 #define TACET_DATA_SPLIT_H_
 

@@ -1,4 +1,4 @@
-// Which training rows make up each record or person of each owner.
+// Training rows of each record or person of each owner.
 #ifndef TACET_DATA_UNIT_ROWS_H_
 #define TACET_DATA_UNIT_ROWS_H_
 

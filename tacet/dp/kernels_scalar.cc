@@ -1,4 +1,4 @@
-// The oracle: what every vector kernel must reproduce bit by bit.
+// Scalar oracle that every vector kernel must reproduce bit by bit.
 #include <algorithm>
 #include <bit>
 

@@ -1,5 +1,5 @@
-// The kernels on vectors, compiled once for AVX2 and once for AVX-512 (Highway's AVX3). What each
-// does is said in kernels.h, elementary.h and poisson_trial.h; the order of operations is that of
+// Vector kernels, compiled once for AVX2 and once for AVX-512 (Highway's AVX3). The functions are
+// documented in kernels.h, elementary.h and poisson_trial.h; the order of operations is that of
 // kernels_scalar.cc.
 #include <algorithm>
 #include <numbers>

@@ -1,4 +1,4 @@
-// What finite precision costs: rounding of every draw, and noise that ends at a bound.
+// Cost of finite precision in epsilon: rounding of every draw, and noise that ends at a bound.
 #ifndef TACET_DP_PRECISION_H_
 #define TACET_DP_PRECISION_H_
 

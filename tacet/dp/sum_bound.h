@@ -1,4 +1,4 @@
-// How far a sum of quantised, noised updates can lie from its known offset.
+// Bound of the distance between a sum of quantised, noised updates and its known offset.
 #ifndef TACET_DP_SUM_BOUND_H_
 #define TACET_DP_SUM_BOUND_H_
 

@@ -1,5 +1,5 @@
-// Additively homomorphic aggregation: participants encrypt vectors of counts, anybody adds the
-// ciphertexts, a holder of the group secret opens the sum and nothing else.
+// Additively homomorphic aggregation. Participants encrypt vectors of counts, anyone can add the
+// ciphertexts, and a holder of the group secret opens the sum and nothing else.
 #ifndef TACET_HE_AGGREGATION_H_
 #define TACET_HE_AGGREGATION_H_
 

@@ -1,4 +1,4 @@
-// What every scheme promises, run for each of them.
+// Contract tests of all encryption schemes.
 #include "tacet/he/aggregation.h"
 
 #include <algorithm>

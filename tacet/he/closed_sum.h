@@ -1,4 +1,4 @@
-// Closed sums add: what several adders of one federation added comes together in one sum.
+// Addition of closed sums: combines the partial sums of several adders of one federation.
 #ifndef TACET_HE_CLOSED_SUM_H_
 #define TACET_HE_CLOSED_SUM_H_
 

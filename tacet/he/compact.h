@@ -3,7 +3,7 @@
 // Ring Z_Q[X]/(X^N + 1), N = 4096, Q = p0 p1. A seal draws one key k; polynomial j of its payload
 // is
 //   c_j = a_j k + e_j + 2^kappa m_j mod Q,   k, e_j ~ CBD(21)^N,
-// with a_j public and the same for all uploads of a round, m_j the counts in lanes (lanes.h).
+// with a_j public and the same for all uploads of a round, m_j the counts in slots (slots.h).
 // c_j is sent truncated (truncated_planes.h). Sums of c_j open under Σk, which alone comes out of
 // the sum of envelopes (key_envelope.h). Bytes: docs/formats/ciphertext.md.
 //

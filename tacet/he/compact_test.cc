@@ -1,4 +1,4 @@
-// What only scheme compact has: lanes at their edges, the bytes of its ciphertexts.
+// Tests of scheme compact alone: slots at their edges, the bytes of its ciphertexts.
 #include "tacet/he/compact.h"
 
 #include <algorithm>

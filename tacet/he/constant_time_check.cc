@@ -1,6 +1,7 @@
-// Run under valgrind: secrets and counts are marked as undefined memory, so that memcheck reports
-// every branch and every address that depends on them. Sealing, opening and tagging must give none;
-// constant_time.supp names the exception, expanding a seed that is sent in the clear anyway.
+// Constant-time check under valgrind. Secrets and counts are marked as undefined memory, so that
+// memcheck reports every branch and every address that depends on them. Sealing, opening and
+// authenticating must give no report; constant_time.supp names the exception, expanding a seed that
+// is sent in the clear anyway.
 #include <cstdio>
 #include <span>
 #include <vector>

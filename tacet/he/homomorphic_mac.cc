@@ -22,7 +22,7 @@ using Uint128 = unsigned __int128;
 
 void Require(bool condition, const char* what) {
   if (condition) return;
-  std::fprintf(stderr, "tacet: linear tag: %s\n", what);
+  std::fprintf(stderr, "tacet: homomorphic MAC: %s\n", what);
   std::abort();
 }
 

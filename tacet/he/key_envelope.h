@@ -1,4 +1,5 @@
-// How the one-time key of a compact payload travels, and how only the sum of such keys is opened.
+// Key envelope: transport of the one-time key of a compact payload, such that only the sum of the
+// keys is opened.
 //
 // Three roles, one interface each; an implementation (shared_key_envelope.h: every opener holds the
 // group secret) provides all three. Ring, modulus and payload do not depend on it.

@@ -1,4 +1,5 @@
-// The one-time keys of scheme compact: their law, and how much of a key the sum of two gives away.
+// Distribution of the one-time keys of scheme compact, and the information about a key in the sum
+// of two.
 #include <array>
 #include <cmath>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What only the paper's schemes have.
+// Tests of the paper's schemes alone.
 #include "tacet/he/paper.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Where the values of a vector sit: shared by all roles of all schemes.
+// Positions of the values of a vector in a payload, shared by all roles of all schemes.
 #ifndef TACET_HE_PAYLOAD_SHAPE_H_
 #define TACET_HE_PAYLOAD_SHAPE_H_
 

@@ -1,4 +1,4 @@
-// Refuses ring-LWE parameters below 128 bits of security, by published tables.
+// Security check of ring-LWE parameters: refuses less than 128 bits, by published tables.
 #ifndef TACET_HE_SECURITY_H_
 #define TACET_HE_SECURITY_H_
 

@@ -1,5 +1,5 @@
-// The loops over the words of uploads and counts: adding, checking and tagging, once for every
-// instruction set. Integers alone, so all sets give the same bytes; the scalar loops
+// Loops over the words of uploads and counts: adding, checking and authenticating, once for every
+// instruction set. They use integers only, so all sets give the same bytes; the scalar loops
 // (sum_kernels_scalar.cc) are the oracle.
 #ifndef TACET_HE_SUM_KERNELS_H_
 #define TACET_HE_SUM_KERNELS_H_

@@ -1,4 +1,4 @@
-// What the tests of this folder share: one attempt with all its roles in one place.
+// Fixture of this folder's tests: one attempt with all its roles in one place.
 #ifndef TACET_HE_TESTING_H_
 #define TACET_HE_TESTING_H_
 

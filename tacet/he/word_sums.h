@@ -1,4 +1,4 @@
-// Two sums over the words of a message, cheap to take while the words are read for another reason.
+// Two sums over the words of a message. They cost little when another pass reads the words anyway.
 #ifndef TACET_HE_WORD_SUMS_H_
 #define TACET_HE_WORD_SUMS_H_
 

@@ -1,5 +1,5 @@
-// Keyed digest of a site's data. An unkeyed one lets anyone who knows all records but one confirm a
-// guess of the last (epsilon = infinity), so none is ever written, printed or sent.
+// Keyed digest of a site's data. An unkeyed digest lets anyone who knows all records but one
+// confirm a guess of the last (epsilon = infinity), so none is ever written, printed or sent.
 #ifndef TACET_LEDGER_DATA_DIGEST_H_
 #define TACET_LEDGER_DATA_DIGEST_H_
 

@@ -22,8 +22,8 @@ constexpr size_t kDigestBytes = 32;
 constexpr size_t kTornZeros = 16;
 constexpr std::string_view kWhatToDo =
     "do not charge to it: put the ledger and its anchor back from one and the same copy that is "
-    "not older than the last charge; if there is none, begin a new ledger whose budget is what is "
-    "surely left";
+    "not older than the last charge; if there is none, begin a new ledger whose budget is the part "
+    "that is surely left";
 
 uint8_t UnitNumber(Unit unit) {
   switch (unit) {
@@ -303,7 +303,7 @@ absl::Status CheckLedgerEntry(const LedgerEntry& entry, const LedgerHeader& head
         "charged at the rate they were sampled with");
   }
   if (header.rule == ChargingRule::kOwnSeals && entry.kind == ChargeKind::kCatchingUp) {
-    return base::FailedPrecondition("a ledger of own seals has nothing to catch up on");
+    return base::FailedPrecondition("a ledger of own seals has no attempts to catch up on");
   }
   return absl::OkStatus();
 }

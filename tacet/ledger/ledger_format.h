@@ -1,5 +1,6 @@
-// What a ledger is: a header that fixes how it counts, then charges, each chained to the one before
-// by its hash. Bytes and rules only; a LedgerStore keeps them (docs/formats/ledger.md).
+// Ledger format: a header that fixes the counting rules, then charges, each chained to the one
+// before by its hash. This file has bytes and rules only; a LedgerStore keeps them
+// (docs/formats/ledger.md).
 #ifndef TACET_LEDGER_LEDGER_FORMAT_H_
 #define TACET_LEDGER_LEDGER_FORMAT_H_
 

@@ -273,7 +273,7 @@ TEST(LedgerTest, RulesAreNotMixed) {
   EXPECT_TRUE(CheckLedgerEntry(seal, own).ok());
   EXPECT_EQ(CheckLedgerEntry(seal, Header()).code(), absl::StatusCode::kFailedPrecondition);
   seal.kind = ChargeKind::kCatchingUp;
-  EXPECT_THAT(base::Message(CheckLedgerEntry(seal, own)), HasSubstr("nothing to catch up on"));
+  EXPECT_THAT(base::Message(CheckLedgerEntry(seal, own)), HasSubstr("no attempts to catch up on"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The port through which a ledger is kept.
+// Storage interface of a ledger.
 #ifndef TACET_LEDGER_LEDGER_STORE_H_
 #define TACET_LEDGER_LEDGER_STORE_H_
 

@@ -103,8 +103,8 @@ absl::Status PrivacyLedger::ChargeForSealing(const AttemptCost& cost,
     if (accounting::SameEvent(charged.event, cost.event) && charged.federation == cost.federation) {
       if (charged.kind == ChargeKind::kSealing) return absl::OkStatus();
       return base::FailedPrecondition(
-          "round {} attempt {} of epoch {} was charged as one without a part of this owner's: "
-          "nothing may be sealed for it",
+          "round {} attempt {} of epoch {} was charged as an attempt without this owner's update: "
+          "the owner cannot seal an update for it",
           now.round, now.attempt, now.epoch);
     }
     return base::FailedPrecondition(

@@ -1,4 +1,5 @@
-// A data owner's ledger at work: it is charged before anything is sealed, and it refuses.
+// Privacy ledger of a data owner. It is charged before anything is sealed, and it refuses a charge
+// beyond the budget.
 #ifndef TACET_LEDGER_PRIVACY_LEDGER_H_
 #define TACET_LEDGER_PRIVACY_LEDGER_H_
 

@@ -121,7 +121,7 @@ TEST(PrivacyLedgerTest, WhatOthersDoIsChargedAndNeverSealed) {
   f.Reopen();
   const absl::Status refused = f.ledger->ChargeForSealing(Paper(), {0, 2, 1});
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(base::Message(refused), HasSubstr("nothing may be sealed for it"));
+  EXPECT_THAT(base::Message(refused), HasSubstr("the owner cannot seal an update for it"));
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 3, 0}).ok());
   // What was announced counts beyond the budget, and stops the next sealing.
   const std::vector<agreement::AttemptNumber> far = {{0, 300, 0}};

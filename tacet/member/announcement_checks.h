@@ -1,4 +1,4 @@
-// What a member holds against everything that a server announces, before it acts on any of it.
+// Checks that a member makes on everything that a server announces, before it acts on it.
 #ifndef TACET_MEMBER_ANNOUNCEMENT_CHECKS_H_
 #define TACET_MEMBER_ANNOUNCEMENT_CHECKS_H_
 

@@ -1,4 +1,4 @@
-// Whose statements about the state with which a round begins count.
+// Selection of the members whose attestations of a round's initial model are accepted.
 #ifndef TACET_MEMBER_ATTESTORS_H_
 #define TACET_MEMBER_ATTESTORS_H_
 

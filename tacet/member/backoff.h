@@ -1,4 +1,4 @@
-// When what has failed is tried again.
+// Delay before a failed call is tried again.
 #ifndef TACET_MEMBER_BACKOFF_H_
 #define TACET_MEMBER_BACKOFF_H_
 

@@ -85,7 +85,7 @@ absl::StatusOr<std::optional<protocol::Checkpoint>> FetchWitnessedState(const Me
         protocol::OpenEncryptedCheckpoint(sealed, manifest, start, parts.epoch_key));
     if (protocol::StateDigest(checkpoint) != witnessed->state_digest) {
       return base::DataLoss(
-          "the optimiser's state is not the one that a majority of the witnesses states");
+          "the optimiser's state is not the one that a majority of the attestors attests");
     }
     found = std::move(checkpoint);
     return true;

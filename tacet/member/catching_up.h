@@ -1,4 +1,5 @@
-// How a member gets what it has not seen itself: opened sums, and the state of a later round.
+// Catching up: a member's fetches of the opened sums, or of the state of a later round, that it has
+// missed.
 #ifndef TACET_MEMBER_CATCHING_UP_H_
 #define TACET_MEMBER_CATCHING_UP_H_
 

@@ -1,4 +1,4 @@
-// Keeps a member's session going through servers and disks that are away for a while.
+// Loop that keeps a member's session going while servers and disks are unavailable.
 #ifndef TACET_MEMBER_MEMBER_LOOP_H_
 #define TACET_MEMBER_MEMBER_LOOP_H_
 

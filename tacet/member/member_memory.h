@@ -1,5 +1,5 @@
-// What a member remembers of what it was told and what it decided, so that neither a lying server
-// nor a crash makes it decide twice.
+// Memory of a member: what it was told and what it decided. With it neither a lying server nor a
+// crash makes the member decide twice.
 #ifndef TACET_MEMBER_MEMBER_MEMORY_H_
 #define TACET_MEMBER_MEMBER_MEMORY_H_
 

@@ -1,4 +1,4 @@
-// A member's copy of the federation's state: model and optimiser, kept before it is used.
+// A member's copy of the federation's state: model and optimiser, stored before use.
 #ifndef TACET_MEMBER_MEMBER_MODEL_H_
 #define TACET_MEMBER_MEMBER_MODEL_H_
 

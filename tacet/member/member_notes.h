@@ -1,4 +1,4 @@
-// Writes a member's log: everything once, violations by name.
+// Writer of a member's log: each event once, protocol violations by name.
 #ifndef TACET_MEMBER_MEMBER_NOTES_H_
 #define TACET_MEMBER_MEMBER_NOTES_H_
 

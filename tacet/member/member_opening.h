@@ -1,4 +1,4 @@
-// A member's work when it is one of an attempt's openers.
+// A member's work as one of an attempt's openers.
 #ifndef TACET_MEMBER_MEMBER_OPENING_H_
 #define TACET_MEMBER_MEMBER_OPENING_H_
 

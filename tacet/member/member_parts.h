@@ -1,4 +1,4 @@
-// What one member brings to a live federation.
+// Components that one member brings to a live federation.
 #ifndef TACET_MEMBER_MEMBER_PARTS_H_
 #define TACET_MEMBER_MEMBER_PARTS_H_
 

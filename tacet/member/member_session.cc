@@ -77,7 +77,7 @@ absl::StatusOr<protocol::Announcement> MemberSession::Await() {
   } else {
     TACET_RETURN_IF_ERROR(notes_.Note("not-admitted", Here(), why));
   }
-  return base::Unavailable("the server does not say where the federation stands: {}", why);
+  return base::Unavailable("the server does not announce the state of the federation: {}", why);
 }
 
 agreement::AttemptNumber MemberSession::Here() const {
@@ -174,7 +174,7 @@ absl::Status MemberSession::CatchUp(const protocol::Announcement& announcement) 
     reached_ = parts_.clock();
     TACET_RETURN_IF_ERROR(notes_.Applied(
         "checkpoint", {.epoch = announcement.epoch, .round = model_.next_round()},
-        "the state with which the round begins, as a majority of its witnesses states it"));
+        "the state with which the round begins, attested by a majority of its attestors"));
   }
   return absl::OkStatus();
 }

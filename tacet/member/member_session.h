@@ -1,4 +1,4 @@
-// A member's side of a live federation.
+// A member's session in a live federation.
 #ifndef TACET_MEMBER_MEMBER_SESSION_H_
 #define TACET_MEMBER_MEMBER_SESSION_H_
 

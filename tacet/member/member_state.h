@@ -1,5 +1,5 @@
-// The port through which a member keeps what must survive a crash, so that it never says two
-// different things about one attempt.
+// Storage interface of a member's state that must survive a crash, so that the member never says
+// two different things about one attempt.
 #ifndef TACET_MEMBER_MEMBER_STATE_H_
 #define TACET_MEMBER_MEMBER_STATE_H_
 

@@ -1,4 +1,4 @@
-// The port through which a member notes what it was asked, what left it, and what it refused.
+// Interface of a member's log: what it was asked, what left it, and what it refused.
 #ifndef TACET_MEMBER_NODE_LOG_H_
 #define TACET_MEMBER_NODE_LOG_H_
 

@@ -1,5 +1,5 @@
-// The server as a member sees it: requests are signed, large objects go in parts and go on where
-// they stopped. What comes back is checked by the caller: the server is not believed.
+// Client of the server. It signs requests, sends large objects in parts and resumes where a
+// transfer stopped. The caller checks every answer: the server is not trusted.
 #ifndef TACET_MEMBER_REMOTE_SERVER_H_
 #define TACET_MEMBER_REMOTE_SERVER_H_
 

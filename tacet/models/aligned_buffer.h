@@ -1,4 +1,4 @@
-// Memory for vector code.
+// Aligned memory for vector code.
 #ifndef TACET_MODELS_ALIGNED_BUFFER_H_
 #define TACET_MODELS_ALIGNED_BUFFER_H_
 

@@ -1,5 +1,6 @@
-// What files with AVX-512 code share. Their functions carry their instruction set as an attribute
-// (the project is compiled for any x86-64) and run only where base::ActiveSimd() says kAvx512.
+// Shared parts of the files with AVX-512 code. Their functions carry their instruction set as an
+// attribute (the project is compiled for any x86-64) and run only where base::ActiveSimd() says
+// kAvx512.
 #ifndef TACET_MODELS_AVX512_H_
 #define TACET_MODELS_AVX512_H_
 

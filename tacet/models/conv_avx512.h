@@ -1,4 +1,4 @@
-// What the files of conv_kernels.h in AVX-512 share.
+// Shared parts of the AVX-512 files that implement conv_kernels.h.
 #ifndef TACET_MODELS_CONV_AVX512_H_
 #define TACET_MODELS_CONV_AVX512_H_
 

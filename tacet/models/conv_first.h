@@ -1,5 +1,5 @@
-// The first convolution of femnist-cnn with its ReLU and pool, forward. Each form is one class of
-// the same shape, by what its products run on.
+// First convolution of femnist-cnn with its ReLU and pool, forward. There is one class for each
+// instruction set that computes the products; all classes have the same interface.
 #ifndef TACET_MODELS_CONV_FIRST_H_
 #define TACET_MODELS_CONV_FIRST_H_
 

@@ -1,7 +1,7 @@
 // The two convolutions of femnist-cnn with their pools, forward and backward, in AVX-512: one
 // sample at a time, in f32 or with bf16 dot products. (The second on tiles: conv_second.h.)
 //
-// What dense libraries cannot use: max pooling lets the gradient of a convolution's output be
+// Dense libraries cannot use one fact: max pooling lets the gradient of a convolution's output be
 // non-zero in at most one position of four. The gradients of weights and inputs are sums over those
 // positions only, formed in registers from lists.
 //

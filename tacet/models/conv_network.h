@@ -1,4 +1,4 @@
-// The form of femnist-cnn and femnist-cnn-norm in our own kernels; see conv_kernels.h.
+// Implementation of femnist-cnn and femnist-cnn-norm in our own kernels; see conv_kernels.h.
 #ifndef TACET_MODELS_CONV_NETWORK_H_
 #define TACET_MODELS_CONV_NETWORK_H_
 

@@ -1,5 +1,6 @@
-// The second convolution of femnist-cnn with its ReLU and pool, forward and backward, and what is
-// kept between the two. Each form is one class of the same shape, by what its products run on.
+// Second convolution of femnist-cnn with its ReLU and pool, forward and backward, and the values
+// kept between the two passes. There is one class for each instruction set that computes the
+// products; all classes have the same interface.
 #ifndef TACET_MODELS_CONV_SECOND_H_
 #define TACET_MODELS_CONV_SECOND_H_
 

@@ -1,4 +1,4 @@
-// The part of a model that a federation trains together; the rest stays as it was at the start.
+// The part of a model that a federation trains together; the rest keeps its initial values.
 #ifndef TACET_MODELS_FEDERATED_PART_H_
 #define TACET_MODELS_FEDERATED_PART_H_
 

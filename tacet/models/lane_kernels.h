@@ -1,4 +1,4 @@
-// Products of matrices whose columns are computed side by side, each on its own: a column's result
+// Matrix products whose columns are computed side by side in SIMD `lanes`. A column's result
 // depends on that column alone, not on its neighbours, its place or how many there are.
 #ifndef TACET_MODELS_LANE_KERNELS_H_
 #define TACET_MODELS_LANE_KERNELS_H_

@@ -1,4 +1,5 @@
-// Layer norm without parameters: every sample's values get one mean and one spread.
+// Layer norm without parameters: shifts and scales the values of every sample to one mean and one
+// variance.
 #ifndef TACET_MODELS_LAYER_NORM_H_
 #define TACET_MODELS_LAYER_NORM_H_
 

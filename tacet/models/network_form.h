@@ -1,4 +1,5 @@
-// What stands behind a Network: oneDNN, or our own kernels where an architecture fits them.
+// Implementation interface behind a Network: oneDNN, or our own kernels where an architecture fits
+// them.
 #ifndef TACET_MODELS_NETWORK_FORM_H_
 #define TACET_MODELS_NETWORK_FORM_H_
 

@@ -1,4 +1,4 @@
-// The form of any architecture in oneDNN.
+// Implementation of any architecture in oneDNN.
 #ifndef TACET_MODELS_ONEDNN_NETWORK_H_
 #define TACET_MODELS_ONEDNN_NETWORK_H_
 

@@ -1,4 +1,5 @@
-// Gradients of single records: their norms, and sums in which each has a factor of its own.
+// Gradients of single records: their norms, and sums that weight each gradient by a factor of its
+// own.
 #ifndef TACET_MODELS_RECORD_GRADIENTS_H_
 #define TACET_MODELS_RECORD_GRADIENTS_H_
 

@@ -1,5 +1,5 @@
-// The layers of an architecture in plain loops and double precision: what network.h is tested
-// against. Built into tests only.
+// Layers of an architecture in plain loops and double precision, for tests only: the reference for
+// network.h.
 #ifndef TACET_MODELS_REFERENCE_NETWORK_H_
 #define TACET_MODELS_REFERENCE_NETWORK_H_
 

@@ -1,4 +1,4 @@
-// What the server tells one member about where the federation stands.
+// Announcement: the server's message to one member about the state of the federation.
 #ifndef TACET_PROTOCOL_ANNOUNCEMENT_H_
 #define TACET_PROTOCOL_ANNOUNCEMENT_H_
 

@@ -12,7 +12,7 @@ namespace tacet::protocol {
 namespace {
 
 constexpr std::string_view kLabel = "tacet/1/model statement";
-constexpr std::string_view kWhat = "model statement";
+constexpr std::string_view kWhat = "attestation";
 
 struct Start {
   crypto::Digest manifest_hash{};
@@ -35,13 +35,13 @@ absl::StatusOr<Attestation> ReadRest(std::span<const uint8_t> bytes, base::ByteR
   TACET_ASSIGN_OR_RETURN(statement.model_digest, secagg::ReadArray<32>(reader, "model digest"));
   TACET_ASSIGN_OR_RETURN(statement.state_digest, secagg::ReadArray<32>(reader, "state digest"));
   if (statement.member >= members.size()) {
-    return base::PermissionDenied("model statement: there is no member {}", statement.member);
+    return base::PermissionDenied("attestation: there is no member {}", statement.member);
   }
   TACET_ASSIGN_OR_RETURN(
       const bool is_signed,
       agreement::ReadSignature(kLabel, members[statement.member], bytes, reader));
   if (is_signed) return statement;
-  return base::PermissionDenied("model statement: member {} did not sign it", statement.member);
+  return base::PermissionDenied("attestation: member {} did not sign it", statement.member);
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ absl::StatusOr<Attestation> ReadAttestation(std::span<const uint8_t> bytes,
   TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
   if (start.manifest_hash != manifest.manifest().hash() || start.epoch != manifest.epoch()) {
     return base::FailedPrecondition(
-        "model statement: for epoch {} of another manifest, not for epoch {} of {}", start.epoch,
+        "attestation: for epoch {} of another manifest, not for epoch {} of {}", start.epoch,
         manifest.epoch(), manifest.federation());
   }
   return ReadRest(bytes, reader, manifest.manifest().spec().members);
@@ -97,7 +97,7 @@ absl::StatusOr<Attestation> ReadAttestation(std::span<const uint8_t> bytes,
   base::ByteReader reader(bytes, kWhat);
   TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
   if (start.manifest_hash != manifest_hash) {
-    return base::FailedPrecondition("model statement: for another manifest");
+    return base::FailedPrecondition("attestation: for another manifest");
   }
   return ReadRest(bytes, reader, members);
 }

@@ -1,5 +1,5 @@
-// What a member says of the state with which a round begins, signed: how those who were away know
-// that a checkpoint is the federation's own.
+// Attestation: a member's signed digest of the state with which a round begins. Members that were
+// away use attestations to recognise a genuine checkpoint.
 #ifndef TACET_PROTOCOL_ATTESTATION_H_
 #define TACET_PROTOCOL_ATTESTATION_H_
 

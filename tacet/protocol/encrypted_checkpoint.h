@@ -1,4 +1,5 @@
-// A checkpoint on its way through the server to members that were away: only members read it.
+// Encrypted checkpoint for members that were away: the server passes it on, only members can read
+// it.
 #ifndef TACET_PROTOCOL_ENCRYPTED_CHECKPOINT_H_
 #define TACET_PROTOCOL_ENCRYPTED_CHECKPOINT_H_
 

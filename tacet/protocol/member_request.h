@@ -1,5 +1,5 @@
-// How a member speaks to the server: every request carries its signature, so that who it is
-// survives whatever lies between the two (docs/formats/network.md).
+// A member's request to the server. It carries the member's signature, so that the sender's
+// identity survives every intermediary (docs/formats/network.md).
 #ifndef TACET_PROTOCOL_MEMBER_REQUEST_H_
 #define TACET_PROTOCOL_MEMBER_REQUEST_H_
 

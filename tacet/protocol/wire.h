@@ -1,4 +1,4 @@
-// The port through which a member's requests reach the server.
+// Interface that carries a member's requests to the server.
 #ifndef TACET_PROTOCOL_WIRE_H_
 #define TACET_PROTOCOL_WIRE_H_
 

@@ -1,4 +1,4 @@
-// The page of a running server: an empty frame whose script asks the server for what it shows.
+// Page of a running server: an empty frame whose script asks the server for the content.
 #ifndef TACET_REPORT_LIVE_PAGE_H_
 #define TACET_REPORT_LIVE_PAGE_H_
 

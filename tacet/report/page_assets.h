@@ -1,4 +1,4 @@
-// What web/build.mjs made of web/src, as it stands in web/dist.
+// Scripts and styles of the pages, as web/build.mjs built them from web/src into web/dist.
 #ifndef TACET_REPORT_PAGE_ASSETS_H_
 #define TACET_REPORT_PAGE_ASSETS_H_
 

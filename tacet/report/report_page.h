@@ -1,4 +1,5 @@
-// The report of runs as one file that needs nothing else: no network, no other file.
+// Report of one or several runs as one self-contained HTML file: it needs no network and no other
+// file.
 #ifndef TACET_REPORT_REPORT_PAGE_H_
 #define TACET_REPORT_REPORT_PAGE_H_
 

@@ -1,4 +1,4 @@
-// Public words in memory that vector loads like.
+// 64-byte-aligned buffer for public integers.
 #ifndef TACET_RING_ALIGNED_H_
 #define TACET_RING_ALIGNED_H_
 

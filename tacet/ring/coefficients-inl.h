@@ -1,4 +1,4 @@
-// Between residues and whole coefficients mod Q on vectors: sealing and opening.
+// Vector conversion between residues and whole coefficients mod Q, for sealing and opening.
 //
 // A number T of up to 127 bits is L + 2^38 S, both signed words, S known mod 2^64 only. That is
 // enough: 2^38 divides p0 - 1 = 2^38 (2^12 - 1), so p0 d = d + 2^38 (4096 d - d), and what is

@@ -1,4 +1,4 @@
-// The composite modulus Q = p0 p1 and passing between Z_Q and its two residues.
+// Composite modulus Q = p0 p1, and the conversion between Z_Q and its two residues.
 #ifndef TACET_RING_CRT_H_
 #define TACET_RING_CRT_H_
 

@@ -1,4 +1,5 @@
-// Polynomials of Z_p[X]/(X^N + 1) as spans of N residues, and what is done to all of them at once.
+// Polynomials of Z_p[X]/(X^N + 1) as spans of N residues, and operations on all coefficients at
+// once.
 //
 // A span's domain is in its name: `..._ntt` holds values in the order of ring::Ntt, everything else
 // holds coefficients. All functions take the same time whatever the values.

@@ -1,8 +1,8 @@
-// Lanes: several values side by side in one integer.
+// Packing: several values in the slots of one integer.
 //
-// L values v_0, ..., v_{L-1} with w bits a lane make m = Σ_l v_l 2^(w l), an integer that is never
-// reduced: values larger than a lane carry into the next, and sums of such integers are the integer
-// of the sums. Value i sits in coefficient i / L, lane i mod L.
+// L values v_0, ..., v_{L-1} with w bits a slot make m = Σ_l v_l 2^(w l), an integer that is never
+// reduced: values larger than a slot carry into the next, and sums of such integers are the integer
+// of the sums. Value i is in coefficient i / L, slot i mod L.
 #ifndef TACET_RING_SLOTS_H_
 #define TACET_RING_SLOTS_H_
 

@@ -1,4 +1,4 @@
-// What the kernels on vectors are written in.
+// Vector types and helpers that all vector kernels share.
 //
 // No include guard: kernels_simd.cc and kernels_ifma.cc include this once for each target.
 

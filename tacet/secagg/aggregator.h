@@ -1,4 +1,4 @@
-// The server's side of one attempt: adds uploads without any key.
+// The server's side of one attempt: adds uploads without holding a key.
 #ifndef TACET_SECAGG_AGGREGATOR_H_
 #define TACET_SECAGG_AGGREGATOR_H_
 

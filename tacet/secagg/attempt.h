@@ -1,4 +1,4 @@
-// Which attempt at which round a message belongs to.
+// Identity of an attempt and its round, to which every message belongs.
 #ifndef TACET_SECAGG_ATTEMPT_H_
 #define TACET_SECAGG_ATTEMPT_H_
 

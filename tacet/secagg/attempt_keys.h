@@ -1,4 +1,4 @@
-// The key schedule: from an epoch key to the keys of one attempt.
+// Key schedule: derives the keys of one attempt from an epoch key.
 #ifndef TACET_SECAGG_ATTEMPT_KEYS_H_
 #define TACET_SECAGG_ATTEMPT_KEYS_H_
 

@@ -1,5 +1,4 @@
-// A checksum against accidental damage on the way (lies are the tag's and the signature's
-// business).
+// Checksum against accidental damage in transit (the MAC and the signature detect manipulation).
 #ifndef TACET_SECAGG_CHECKSUM_H_
 #define TACET_SECAGG_CHECKSUM_H_
 

@@ -1,4 +1,4 @@
-// An opener's journal for keys that live no longer than the process.
+// An opener's journal in memory, for keys that live no longer than the process.
 #ifndef TACET_SECAGG_MEMORY_JOURNAL_H_
 #define TACET_SECAGG_MEMORY_JOURNAL_H_
 

@@ -1,4 +1,4 @@
-// The opened sum on its way from an opener to the other members, and its packing.
+// Message with an opened sum, from an opener to the other members, and its packing.
 #ifndef TACET_SECAGG_OPENED_SUM_H_
 #define TACET_SECAGG_OPENED_SUM_H_
 

@@ -1,4 +1,5 @@
-// An opener's side of one attempt: first sign, then decrypt on seeing a majority's signatures.
+// An opener's side of one attempt: it signs first, then decrypts when it has a majority's
+// signatures.
 #ifndef TACET_SECAGG_OPENER_H_
 #define TACET_SECAGG_OPENER_H_
 

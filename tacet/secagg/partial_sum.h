@@ -1,4 +1,5 @@
-// What one of several aggregators of an attempt has added, on its way to the one that closes it.
+// Message with the partial sum of one of several aggregators, sent to the aggregator that closes
+// the attempt.
 #ifndef TACET_SECAGG_PARTIAL_SUM_H_
 #define TACET_SECAGG_PARTIAL_SUM_H_
 

@@ -1,4 +1,4 @@
-// A member's side of the end of an attempt: takes a sum when a majority of its openers agree.
+// A member's side of the end of an attempt: accepts a sum when a majority of its openers agree.
 #ifndef TACET_SECAGG_RESULT_COLLECTOR_H_
 #define TACET_SECAGG_RESULT_COLLECTOR_H_
 

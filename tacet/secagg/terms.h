@@ -1,4 +1,4 @@
-// What every party of an aggregation computes with: the mechanism and the encryption that fits it.
+// Terms of an aggregation, shared by every party: the mechanism and the encryption that fits it.
 #ifndef TACET_SECAGG_TERMS_H_
 #define TACET_SECAGG_TERMS_H_
 

@@ -1,4 +1,4 @@
-// What a server's store holds, also in memory.
+// Attempt state: the content of a server's store, also kept in memory.
 #ifndef TACET_SERVER_ATTEMPT_STATE_H_
 #define TACET_SERVER_ATTEMPT_STATE_H_
 

@@ -1,4 +1,5 @@
-// From the bytes of a request to the bytes of its answer: who is it, may it, what does it want.
+// Request handler: authenticates the sender of a request, checks its permission and encodes the
+// answer.
 #ifndef TACET_SERVER_REQUEST_HANDLER_H_
 #define TACET_SERVER_REQUEST_HANDLER_H_
 

@@ -1,4 +1,4 @@
-// How much one member may ask of a server, so that none of them keeps the others from it.
+// Token-bucket rate limiter per member.
 #ifndef TACET_SERVER_REQUEST_LIMITS_H_
 #define TACET_SERVER_REQUEST_LIMITS_H_
 

@@ -481,7 +481,8 @@ absl::StatusOr<BlobKey> RoundServer::FindObject(const protocol::FetchPartRequest
   const Submissions* gifts = nullptr;
   switch (name.kind) {
     case protocol::BulkKind::kUpload:
-      return base::PermissionDenied("single uploads are given to nobody");
+      return base::PermissionDenied(
+          "a single upload cannot be fetched: only sums leave the server");
     case protocol::BulkKind::kClosedRound:
       TACET_RETURN_IF_ERROR(CheckOpen(name.attempt, protocol::AttemptPhase::kOpening));
       return BlobKey{.name = name};
@@ -557,13 +558,13 @@ absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8
   TACET_ASSIGN_OR_RETURN(const protocol::Attestation statement,
                          protocol::ReadAttestation(bytes, manifest_));
   if (statement.member != member) {
-    return base::PermissionDenied("a statement of member {}, sent by member {}", statement.member,
-                                  member);
+    return base::PermissionDenied("an attestation of member {} was sent by member {}",
+                                  statement.member, member);
   }
   return Locked([&]() -> absl::Status {
     TACET_RETURN_IF_ERROR(book_->CheckFresh());
     if (statement.round != book_->finished()) {
-      return base::FailedPrecondition("statement about round {}: round {} comes next",
+      return base::FailedPrecondition("attestation for round {}: the next round is {}",
                                       statement.round, book_->finished());
     }
     return book_->Put(ItemKind::kStatement, member, bytes);
@@ -573,7 +574,7 @@ absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8
 absl::StatusOr<std::vector<base::Bytes>> RoundServer::Statements(uint32_t round) const {
   const std::lock_guard lock(mutex_);
   if (round == book_->finished()) return BytesOf(ItemKind::kStatement);
-  return base::NotFound("round {}: statements about it are not kept, round {} comes next", round,
+  return base::NotFound("round {}: its attestations are not kept, the next round is {}", round,
                         book_->finished());
 }
 

@@ -1,5 +1,5 @@
-// The server's part of a federation: which attempt is open, what was given to it, when it ends. It
-// holds no key and believes nobody; members check everything that it says.
+// The server's state machine for the rounds of a federation: the open attempt, its uploads and its
+// end. The server holds no key and trusts nobody; members check everything that it says.
 #ifndef TACET_SERVER_ROUND_SERVER_H_
 #define TACET_SERVER_ROUND_SERVER_H_
 

@@ -1,4 +1,4 @@
-// A server whose store or spool fails.
+// Tests of a server whose store or blob store fails.
 #include <functional>
 #include <optional>
 

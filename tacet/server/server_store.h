@@ -1,4 +1,4 @@
-// The ports through which a server keeps what must survive a crash.
+// Storage interfaces of a server's state that must survive a crash.
 #ifndef TACET_SERVER_SERVER_STORE_H_
 #define TACET_SERVER_SERVER_STORE_H_
 

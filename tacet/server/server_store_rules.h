@@ -1,4 +1,4 @@
-// What every ServerStore decides, and writes, alike, whatever it keeps its facts in.
+// Decisions and formats that every ServerStore shares, independent of its database.
 #ifndef TACET_SERVER_SERVER_STORE_RULES_H_
 #define TACET_SERVER_SERVER_STORE_RULES_H_
 

@@ -1,4 +1,4 @@
-// The port through which messages travel between members and the server.
+// Interface that carries messages between members and the server.
 #ifndef TACET_SIMULATION_CHANNEL_H_
 #define TACET_SIMULATION_CHANNEL_H_
 

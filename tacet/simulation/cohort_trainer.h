@@ -1,4 +1,4 @@
-// The work of one attempt that is spread: training the participants and contributing their updates.
+// Distributed work of one attempt: training the participants and contributing their updates.
 #ifndef TACET_SIMULATION_COHORT_TRAINER_H_
 #define TACET_SIMULATION_COHORT_TRAINER_H_
 

@@ -1,4 +1,4 @@
-// Messages between parts of one process.
+// Channel for messages within one process.
 #ifndef TACET_SIMULATION_LOCAL_CHANNEL_H_
 #define TACET_SIMULATION_LOCAL_CHANNEL_H_
 

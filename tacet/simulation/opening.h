@@ -1,4 +1,4 @@
-// The end of an attempt: closed sum to the openers, votes between them, results to the members.
+// End of an attempt: closed sum to the openers, votes between them, results to the members.
 #ifndef TACET_SIMULATION_OPENING_H_
 #define TACET_SIMULATION_OPENING_H_
 

@@ -1,4 +1,4 @@
-// The port through which the processes of one simulation, its ranks, reach each other.
+// Interface that connects the processes of one simulation, its ranks.
 #ifndef TACET_SIMULATION_RANK_GROUP_H_
 #define TACET_SIMULATION_RANK_GROUP_H_
 

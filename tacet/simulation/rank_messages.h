@@ -1,4 +1,4 @@
-// What the ranks of one simulation tell each other: docs/formats/rank-messages.md.
+// Messages between the ranks of one simulation (docs/formats/rank-messages.md).
 #ifndef TACET_SIMULATION_RANK_MESSAGES_H_
 #define TACET_SIMULATION_RANK_MESSAGES_H_
 

@@ -1,7 +1,7 @@
-// How the ranks of one simulation share an attempt: rank 0 says what is to be done, every rank
-// seals and adds its share, and partial sums travel to rank 0. Both go along one tree, in which the
-// parent of rank r is r without its lowest set bit: log2 of the ranks are the most messages that
-// one rank sends or receives in turn.
+// Division of an attempt's work among the ranks of one simulation. Rank 0 gives the tasks, every
+// rank seals and adds its share, and partial sums travel to rank 0. Both go along one tree, in
+// which the parent of rank r is r without its lowest set bit. One rank sends or receives at most
+// log2 of the number of ranks messages in turn.
 #ifndef TACET_SIMULATION_RANK_TEAM_H_
 #define TACET_SIMULATION_RANK_TEAM_H_
 

@@ -1,4 +1,4 @@
-// The port through which a run keeps what must survive a crash.
+// Storage interface of a run's state that must survive a crash.
 #ifndef TACET_SIMULATION_RUN_STORE_H_
 #define TACET_SIMULATION_RUN_STORE_H_
 

@@ -83,8 +83,8 @@ absl::Status CheckSimulation(const SimulationSpec& spec) {
   }
   if (spec.manifest.max_participations != 0) {
     return base::InvalidArgument(
-        "max_participations is {}: members of a federation count what they took part in, a "
-        "simulation keeps no record of its cohorts; leave it out",
+        "max_participations is {}: only members of a live federation count their rounds, a "
+        "simulation keeps no record of its cohorts; remove the key",
         spec.manifest.max_participations);
   }
   if (spec.weigh_by_samples && !spec.manifest.without_noise) {

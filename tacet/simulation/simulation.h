@@ -1,4 +1,5 @@
-// A whole federation in one process: every client is played, every update is really sealed.
+// Simulation of a whole federation in one process. It plays every client and really seals every
+// update.
 #ifndef TACET_SIMULATION_SIMULATION_H_
 #define TACET_SIMULATION_SIMULATION_H_
 

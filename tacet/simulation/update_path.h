@@ -1,4 +1,5 @@
-// How the updates of a cohort become their average: encrypted, or not in runs labelled so.
+// Path from the updates of a cohort to their average: encrypted, or in the clear in runs that are
+// labelled so.
 #ifndef TACET_SIMULATION_UPDATE_PATH_H_
 #define TACET_SIMULATION_UPDATE_PATH_H_
 

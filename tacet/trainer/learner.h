@@ -1,4 +1,4 @@
-// The port through which a federation reaches a model and the owners' data.
+// Interface between a federation and a model with the owners' data.
 #ifndef TACET_TRAINER_LEARNER_H_
 #define TACET_TRAINER_LEARNER_H_
 

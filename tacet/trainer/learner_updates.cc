@@ -28,8 +28,8 @@ absl::StatusOr<std::unique_ptr<LearnerUpdates>> LearnerUpdates::Create(
                                  learner.dimension(), spec.dimension);
   }
   if (owner >= learner.owners()) {
-    return base::InvalidArgument("the data have {} owners, there is no number {}", learner.owners(),
-                                 owner);
+    return base::InvalidArgument("the data have {} owners, numbered from 0: there is no owner {}",
+                                 learner.owners(), owner);
   }
   if (learner.unit() != spec.unit) {
     return base::InvalidArgument("the learner is for unit {}, the agreement says {}",

@@ -1,4 +1,4 @@
-// What a site contributes, trained by a learner in this process.
+// Updates of a site, trained by a learner in this process.
 #ifndef TACET_TRAINER_LEARNER_UPDATES_H_
 #define TACET_TRAINER_LEARNER_UPDATES_H_
 

@@ -1,4 +1,4 @@
-// Which of its records, or persons, a site uses in one attempt.
+// Choice of the records, or persons, that a site uses in one attempt.
 #ifndef TACET_TRAINER_UNIT_SAMPLING_H_
 #define TACET_TRAINER_UNIT_SAMPLING_H_
 

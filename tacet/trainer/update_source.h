@@ -1,4 +1,4 @@
-// The port through which a member gets what it contributes to an attempt: whoever trains.
+// Interface through which a member gets its update for an attempt, independent of the trainer.
 #ifndef TACET_TRAINER_UPDATE_SOURCE_H_
 #define TACET_TRAINER_UPDATE_SOURCE_H_
 

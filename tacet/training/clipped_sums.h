@@ -1,4 +1,4 @@
-// What a site sends where the unit is a record or a person: a sum of clipped gradients.
+// Update of a site whose unit is a record or a person: a sum of clipped gradients.
 #ifndef TACET_TRAINING_CLIPPED_SUMS_H_
 #define TACET_TRAINING_CLIPPED_SUMS_H_
 

@@ -1,4 +1,4 @@
-// Real handwriting: registered only where the data are (CMakeLists.txt).
+// Tests on real handwriting, registered only where the data are (CMakeLists.txt).
 #include <chrono>
 #include <filesystem>
 

@@ -1,4 +1,4 @@
-// Makes the learner of a federation: a model, local training by plain SGD, evaluation.
+// Learner of a federation: a model, local training by plain SGD, and evaluation.
 #ifndef TACET_TRAINING_LEARNER_H_
 #define TACET_TRAINING_LEARNER_H_
 

@@ -1,4 +1,4 @@
-// What a model says about chosen samples.
+// Scores of a model on chosen samples.
 #ifndef TACET_TRAINING_ROW_SCORES_H_
 #define TACET_TRAINING_ROW_SCORES_H_
 

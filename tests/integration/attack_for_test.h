@@ -1,4 +1,4 @@
-// What tests of `tacet attack` share: running it, and finding a figure in its answer.
+// Helpers of the tests of `tacet attack`: running it, and finding a figure in its answer.
 #ifndef TACET_TESTS_INTEGRATION_ATTACK_FOR_TEST_H_
 #define TACET_TESTS_INTEGRATION_ATTACK_FOR_TEST_H_
 

@@ -1,5 +1,5 @@
-// The two configurations that come with the program for it: `tacet attack` finds the members of the
-// one and not those of the other, whose samples are the same.
+// `tacet attack` on the two configurations that come with the program for it. Both have the same
+// samples; the attack finds the members of the one and not those of the other.
 #include <string>
 
 #include "gtest/gtest.h"

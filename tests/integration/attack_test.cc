@@ -1,5 +1,5 @@
-// `tacet attack`: it finds the members of a model that remembers them, does not find those of a
-// private one, and says so when a model tells more than its epsilon allows.
+// `tacet attack` on a model that remembers its members, where it finds them, and on a private one,
+// where it does not. It reports a model that tells more than its epsilon allows.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -246,7 +246,7 @@ TEST_F(NoiseAttackTest, PersonsSpreadOverSitesAreAsked) {
 }
 
 TEST_F(NoiseAttackTest, SaysWhyNobodyCanBeAttacked) {
-  EXPECT_THAT(Refusal({"nothing"}), HasSubstr("nothing is no directory of a run"));
+  EXPECT_THAT(Refusal({"nothing"}), HasSubstr("nothing is not the directory of a run"));
   WriteNoise("data.csv", 4, 80);
   Simulate(std::string(kQuick) + "held_out = 0.0\n", "run");
   EXPECT_THAT(Refusal({"run", "--shadows", "3"}), HasSubstr("3 shadow models, expected 4 to"));

@@ -283,16 +283,16 @@ TEST_F(AuditTest, ACutChargeIsMissed) {
     EXPECT_EQ(outcome.exit_code == 0, outcome.err.empty());
     return outcome.err;
   };
-  EXPECT_THAT(refusal(), HasSubstr("attempts knows of round 2 attempt 0 of epoch 0, which the "
+  EXPECT_THAT(refusal(), HasSubstr("attempts lists round 2 attempt 0 of epoch 0, which the "
                                    "ledger does not charge: charges were cut from it"));
   CutLines("attempts", 2);
-  EXPECT_THAT(refusal(), HasSubstr("metrics.jsonl knows of 1 attempts of round 2"));
+  EXPECT_THAT(refusal(), HasSubstr("metrics.jsonl lists 1 attempts of round 2"));
   CutLines("metrics.jsonl", 2);
-  EXPECT_THAT(refusal(), HasSubstr("summary.json knows of 3 rounds and 3 charges"));
+  EXPECT_THAT(refusal(), HasSubstr("summary.json counts 3 rounds and 3 charges"));
   JsonValue summary = ReadJson("run/summary.json");
   summary.Set("rounds", 2).Set("charged_attempts", 2).Set("stopped", "the budget");
   WriteConfig(summary.Dump(), "run/summary.json");
-  EXPECT_THAT(refusal(), HasSubstr("checkpoint knows of 3 rounds"));
+  EXPECT_THAT(refusal(), HasSubstr("checkpoint counts 3 rounds"));
   std::filesystem::remove(path_ / "run" / "checkpoint");
   EXPECT_THAT(refusal(), HasSubstr("but 2 rounds ended with"));
   // Without a summary the run is an unfinished one of two rounds. That record is not about the
@@ -325,11 +325,11 @@ TEST_F(AuditTest, ACutChargeOfARefusedAttemptIsMissed) {
     text.erase(text.find(what), what.size());
     WriteConfig(text, "run/" + name);
   };
-  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("attempts knows of round"));
+  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("attempts lists round"));
   without("attempts", charge + "\n");
-  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("refused knows of round"));
+  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("refused lists round"));
   without("refused", line + "\n");
-  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("metrics.jsonl knows of"));
+  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("metrics.jsonl lists"));
   // Every count is lowered, too. The attempt that the round needed next stays.
   std::string metrics;
   std::istringstream lines(Read("run/metrics.jsonl"));
@@ -534,7 +534,7 @@ TEST_F(AuditTest, ErrorsNameWhatIsWrong) {
               HasSubstr("metrics.jsonl, line 2: round 2 stands where round 1 belongs"));
   WriteConfig(metrics.substr(0, second), "run/metrics.jsonl");
   EXPECT_THAT(Tacet({"audit", "run"}).err,
-              HasSubstr("metrics.jsonl of 1 rounds and the ledger of 3 charges"));
+              HasSubstr("metrics.jsonl has 1 rounds and the ledger 3 charges"));
 }
 
 }  // namespace

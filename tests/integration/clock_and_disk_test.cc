@@ -1,5 +1,4 @@
-// A whole federation as processes of their own, whose clocks jump and whose disks are full for a
-// while.
+// A whole federation in separate processes, whose clocks jump and whose disks are full for a while.
 #include <algorithm>
 #include <cerrno>
 #include <charconv>

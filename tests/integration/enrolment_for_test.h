@@ -1,5 +1,5 @@
-// Setting up a federation with the program as people do it: coordinator, sites and server, each
-// with its folder and its key file.
+// Enrolment with the program as users do it: coordinator, sites and server, each with its folder
+// and its key file.
 #ifndef TACET_TESTS_INTEGRATION_ENROLMENT_FOR_TEST_H_
 #define TACET_TESTS_INTEGRATION_ENROLMENT_FOR_TEST_H_
 

@@ -153,7 +153,9 @@ TEST_F(EnrolmentProgramTest, RefusesWhatSomebodyAltered) {
   EXPECT_THAT(Enrol("north", other).err, HasSubstr("somebody altered it, or it is another one"));
   const Outcome unasked = Tacet({"federation", "enrol", "north", "--request",
                                  "north/enrolment.request", "--key-file", "c.key"});
-  EXPECT_THAT(unasked.err, HasSubstr("--fingerprint is needed where nobody can be asked"));
+  EXPECT_THAT(
+      unasked.err,
+      HasSubstr("--fingerprint is needed: there is no terminal on which to confirm the request"));
   const Outcome mixed =
       Tacet({"federation", "enrol", "north", "--request", "other/enrolment.request",
              "--fingerprint", other, "--key-file", "c.key"});

@@ -1,4 +1,4 @@
-// Searches what a process holds, keeps or sends for what it must not.
+// Search for forbidden bytes in the memory, the files and the traffic of a process.
 #ifndef TACET_TESTS_INTEGRATION_HAYSTACK_FOR_TEST_H_
 #define TACET_TESTS_INTEGRATION_HAYSTACK_FOR_TEST_H_
 

@@ -1,5 +1,5 @@
-// Tables of several hospitals, from the configuration to the run: what is read, what is refused
-// before anybody joins; and the real data, where they are found.
+// Tables of several hospitals, from the configuration to the run: reading, refusals before anybody
+// joins, and the real data where they are found.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

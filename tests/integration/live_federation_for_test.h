@@ -1,4 +1,4 @@
-// A whole federation as processes of their own: a server and three sites.
+// A whole federation in separate processes: a server and three sites.
 #ifndef TACET_TESTS_INTEGRATION_LIVE_FEDERATION_FOR_TEST_H_
 #define TACET_TESTS_INTEGRATION_LIVE_FEDERATION_FOR_TEST_H_
 

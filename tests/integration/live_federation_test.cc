@@ -1,4 +1,4 @@
-// A whole federation as processes of their own: a server and three sites, killed at random moments.
+// A whole federation in separate processes: a server and three sites, killed at random moments.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>

@@ -1,6 +1,5 @@
-// What stands between a federation's server and its members when whoever runs the server, or has
-// stolen its balancer, lies: it ends the members' TLS with the server's own key, reads what passes,
-// and changes bytes and order.
+// Proxy of a lying server's operator, or of an attacker that has stolen the server's balancer. It
+// ends the members' TLS with the server's own key, reads all traffic, and changes bytes and order.
 #ifndef TACET_TESTS_INTEGRATION_LYING_PROXY_FOR_TEST_H_
 #define TACET_TESTS_INTEGRATION_LYING_PROXY_FOR_TEST_H_
 

@@ -1,5 +1,5 @@
-// A server that lies to unmodified programs, and members that seem to lie to it: what it says and
-// is told is changed on the way.
+// A server that lies to unmodified programs, and members that seem to lie to it: a proxy changes
+// the messages of both directions.
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -394,7 +394,7 @@ TEST_F(EachLieTest, IsNamedAndNothingOfItIsApplied) {
   }
   for (const std::string name : {"fork", "dropped-upload", "bad-sum"}) {
     EXPECT_THAT(told_.at("west").Find("alarms")->Dump(), HasSubstr(name));
-    EXPECT_THAT(Read("west-stderr"), HasSubstr("ALARM " + name));
+    EXPECT_THAT(Read("west-stderr"), HasSubstr("PROTOCOL VIOLATION " + name));
   }
   EXPECT_THAT(told_.at("south").Find("alarms")->Dump(), HasSubstr("rollback"));
   EXPECT_FALSE(Sent("west", "upload").contains(fmt::format("{}/0", +kFork)));

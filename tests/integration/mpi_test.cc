@@ -1,4 +1,4 @@
-// `mpirun tacet simulate`: processes that share a run.
+// `mpirun tacet simulate`: several processes that share a run.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What the folder of a site, or of the server, holds once its keys are unlocked.
+// Content of the folder of a site, or of the server, once its keys are unlocked.
 #ifndef TACET_TESTS_INTEGRATION_OPENED_SITE_FOR_TEST_H_
 #define TACET_TESTS_INTEGRATION_OPENED_SITE_FOR_TEST_H_
 

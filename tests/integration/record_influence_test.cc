@@ -1,4 +1,4 @@
-// What a single record can do to the integers that its site seals.
+// Influence of a single record on the integers that its site seals.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// `tacet report`: what it says of runs in every state.
+// `tacet report` of runs in every state.
 #include <filesystem>
 #include <fstream>
 #include <string>

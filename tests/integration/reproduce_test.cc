@@ -1,4 +1,4 @@
-// `tacet-lab reproduce` on a federation of drawn handwriting.
+// `tacet-lab reproduce` on a federation of synthetic handwriting.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -171,7 +171,7 @@ TEST_F(ReproduceTest, WrongUseIsNamed) {
   EXPECT_THAT(Table1({"--row", "cohort"}).err, HasSubstr("holds no configuration of cohort"));
   EXPECT_THAT(Table1({"--row", "noise"}).err, HasSubstr("--data names its folder"));
   EXPECT_FALSE(std::filesystem::exists(path_ / "out" / "noise"));
-  EXPECT_THAT(Lab({"reproduce", "table2", "--show"}).err, HasSubstr("made anew"));
+  EXPECT_THAT(Lab({"reproduce", "table2", "--show"}).err, HasSubstr("computed again"));
   EXPECT_THAT(Lab({"reproduce", "figure2", "--row", "noise"}).err, HasSubstr("of table1"));
   EXPECT_EQ(Lab({"reproduce", "table3"}).exit_code, 2);
 }

@@ -1,4 +1,4 @@
-// Shadow models follow the recipe of the run that they stand for.
+// Shadow models follow the recipe of the run that they represent.
 #include "apps/tacet/attack/shadow_training.h"
 
 #include <algorithm>

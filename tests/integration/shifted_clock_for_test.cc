@@ -1,6 +1,6 @@
-// A library to be loaded before all others of a program (LD_PRELOAD): the wall clock of its process
-// is off by as many seconds as the file says that SHIFTED_CLOCK names, and jumps when the file is
-// written. Eight bytes, a signed number. Other clocks go on as they are.
+// Library that shifts the wall clock of a process, loaded before all other libraries (LD_PRELOAD).
+// The environment variable SHIFTED_CLOCK names a file with the shift in seconds, a signed number of
+// eight bytes. The clock jumps when the file is written. Other clocks are unchanged.
 #include <cstdarg>
 #include <cstdint>
 #include <cstdlib>

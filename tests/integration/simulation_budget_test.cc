@@ -1,4 +1,4 @@
-// What a simulation is charged, and where budgets and ledgers end it.
+// Charges of a simulation, and its end by budgets and ledgers.
 #include <atomic>
 #include <filesystem>
 

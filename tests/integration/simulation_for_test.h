@@ -1,4 +1,4 @@
-// A small federation with a real model on drawn handwriting.
+// A small federation with a real model on synthetic handwriting.
 #ifndef TACET_TESTS_INTEGRATION_SIMULATION_FOR_TEST_H_
 #define TACET_TESTS_INTEGRATION_SIMULATION_FOR_TEST_H_
 

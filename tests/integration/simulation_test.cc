@@ -1,4 +1,5 @@
-// Whole federations with a real model on drawn handwriting, every message really made and read.
+// Whole federations with a real model on synthetic handwriting. Every message is really encoded and
+// decoded.
 #include "tacet/simulation/simulation.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// A site's own program that trains, for tests: it adds what is known beforehand, and keeps copies
-// of the model that it was given and of the update, which nobody else may ever see. usage:
-// train_for_test KEPT-FOLDER MODEL RESULT ROUND
+// A site's own training program, for tests. It adds known values, and keeps copies of the model
+// that it was given and of the update, which nobody else may ever see. usage: train_for_test
+// KEPT-FOLDER MODEL RESULT ROUND
 #include <cmath>
 #include <cstdio>
 #include <fstream>

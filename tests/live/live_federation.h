@@ -1,5 +1,5 @@
-// A live federation in one process: a real server, real members, and between them wires at which
-// everything can be cut or altered.
+// A live federation in one process: a real server, real members, and wires between them at which a
+// test can cut or alter everything.
 #ifndef TESTS_LIVE_LIVE_FEDERATION_H_
 #define TESTS_LIVE_LIVE_FEDERATION_H_
 

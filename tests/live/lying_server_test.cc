@@ -1,5 +1,5 @@
-// Members of a live federation whose server lies, played by wires that change bytes and order
-// between an unmodified server and unmodified members.
+// Members of a live federation whose server lies. Wires between an unmodified server and unmodified
+// members change bytes and order.
 #include <algorithm>
 #include <functional>
 #include <optional>

@@ -1,4 +1,4 @@
-// Members of a live federation whose server is honest, and may be slow, away or full.
+// Members of a live federation whose server is honest, but may be slow, away or full.
 #include "tacet/member/member_session.h"
 
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
-// The noise of a sum that was really clipped, noised, quantised, tagged, encrypted, added, opened.
+// Noise of a sum that was really clipped, noised, quantised, authenticated, encrypted, added and
+// opened.
 #include <cmath>
 #include <memory>
 #include <numeric>

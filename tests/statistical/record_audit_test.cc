@@ -1,6 +1,6 @@
-// An attack on record-level training: with one canary record in a site's data, or without it, can
-// it be told from the models? The measured epsilon must stay below the promised one, and must pass
-// it when the noise is half of what was promised.
+// Attack on record-level training: it must tell from the models whether a site's data have one
+// canary record. The measured epsilon must stay below the guaranteed one. It must exceed it when
+// the noise is half of the guaranteed noise.
 #include <algorithm>
 #include <cmath>
 #include <memory>

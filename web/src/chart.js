@@ -1,5 +1,5 @@
-// Charts over rounds: a heading, the drawing, a reading of it at one round, and the table behind it.
-// The drawing is uPlot's; what makes it readable without colour and without a mouse is here.
+// Charts over rounds: a heading, the drawing, a reading of it at one round, and the table behind
+// it. uPlot draws; this file makes the drawing readable without colour and without a mouse.
 import uPlot from "uplot";
 import { h } from "./dom.js";
 import { kAbsent, integer } from "./format.js";

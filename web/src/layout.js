@@ -1,4 +1,4 @@
-// Where things go: arithmetic that charts share, without a page to draw on.
+// Layout arithmetic that charts share, independent of a page.
 
 /** Where the axis ends so that bars of usual height stay readable; infinite when none stands out. */
 export function usualLimit(totals) {

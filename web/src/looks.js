@@ -1,6 +1,6 @@
-// How series and phases look: colour, dash and marker together, so that two that share a colour
-// still differ, and none needs colour to be told apart. Colours are in page.css (--series-0 ...),
-// a light and a dark form each, chosen to stay distinct for the colour-blind.
+// Looks of series and phases: colour, dash and marker together, so that two that share a colour
+// still differ, and none needs colour to be told apart. Colours are in page.css (--series-0 ...), a
+// light and a dark form each, chosen to stay distinct for the colour-blind.
 import { svg } from "./dom.js";
 
 const kColours = 8;

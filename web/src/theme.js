@@ -1,4 +1,4 @@
-// Light or dark: what the system says, until the reader chooses.
+// Light or dark theme: the system's setting, until the reader chooses.
 import { h } from "./dom.js";
 
 const kChoices = ["auto", "light", "dark"];

@@ -23,8 +23,8 @@ class BenchCommand : public program::Command {
  public:
   std::string_view name() const override { return "bench"; }
   std::string_view summary() const override {
-    return "measure this machine: what clipping, noise, sealing, adding and opening cost on one "
-           "core, and how fast models train";
+    return "benchmark of this machine: clipping, noise, sealing, adding and decrypting on one "
+           "core, and local training";
   }
 
   void Register(program::Options& options) override {
@@ -38,18 +38,17 @@ class BenchCommand : public program::Command {
     options.AddUint("participants", "he: K, uploads to add", &participants_);
     options.AddUint("plaintext-bits", "he: w, bits of a sum", &plaintext_bits_);
     options.AddDouble("rate", "dp: mean of the Poisson rates", &rate_);
-    options.AddChoice("model", "train: on images of 28 x 28 in 62 classes",
+    options.AddChoice("model", "train: model, on images of 28 x 28 in 62 classes",
                       {"femnist-cnn", "femnist-cnn-norm", "mlp", "logistic"}, &model_);
-    options.AddUint("batch", "train: samples a step", &batch_);
-    options.AddUint("threads", "train: at once, each with its own model", &threads_);
-    options.AddChoice("precision", "train: what products are formed in", {"auto", "f32", "bf16"},
+    options.AddUint("batch", "train: samples in a step", &batch_);
+    options.AddUint("threads", "train: number of threads, each with its own model", &threads_);
+    options.AddChoice("precision", "train: number format of products", {"auto", "f32", "bf16"},
                       &precision_);
-    options.AddChoice(
-        "input",
-        "train: handwriting drawn by the program, four fifths paper, which femnist-cnn "
-        "computes once; or noise, without paper",
-        {"handwriting", "noise"}, &input_);
-    options.AddUint("repetitions", "runs of which the median is printed", &repetitions_);
+    options.AddChoice("input",
+                      "train: synthetic handwriting, four fifths of it blank, which femnist-cnn "
+                      "computes once; or noise, without blank regions",
+                      {"handwriting", "noise"}, &input_);
+    options.AddUint("repetitions", "number of runs; the median is printed", &repetitions_);
     options.AddFlag("json", "print JSON", &json_);
   }
 

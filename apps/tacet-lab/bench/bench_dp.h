@@ -1,4 +1,4 @@
-// Measures the privacy mechanism itself, on one core.
+// Benchmark of the privacy mechanism alone, on one core.
 #ifndef TACET_APPS_TACET_LAB_BENCH_BENCH_DP_H_
 #define TACET_APPS_TACET_LAB_BENCH_BENCH_DP_H_
 

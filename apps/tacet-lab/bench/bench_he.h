@@ -1,4 +1,4 @@
-// Measures the aggregation itself, on one core.
+// Benchmark of the aggregation alone, on one core.
 #ifndef TACET_APPS_TACET_LAB_BENCH_BENCH_HE_H_
 #define TACET_APPS_TACET_LAB_BENCH_BENCH_HE_H_
 

@@ -1,4 +1,4 @@
-// Medians of repeated work.
+// Median times of repeated work.
 #ifndef TACET_APPS_TACET_LAB_BENCH_BENCH_TIMING_H_
 #define TACET_APPS_TACET_LAB_BENCH_BENCH_TIMING_H_
 

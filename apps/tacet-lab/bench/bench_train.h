@@ -1,4 +1,4 @@
-// Measures local training: steps of SGD on batches, on one or several cores.
+// Benchmark of local training: steps of SGD on batches, on one or several cores.
 #ifndef TACET_APPS_TACET_LAB_BENCH_BENCH_TRAIN_H_
 #define TACET_APPS_TACET_LAB_BENCH_BENCH_TRAIN_H_
 

@@ -1,5 +1,4 @@
-// What one core of this machine can do at most, measured beside the figures that are held against
-// it.
+// Peak rates of one core of this machine, measured beside the figures that are compared with them.
 #ifndef TACET_APPS_TACET_LAB_BENCH_MACHINE_RATES_H_
 #define TACET_APPS_TACET_LAB_BENCH_MACHINE_RATES_H_
 

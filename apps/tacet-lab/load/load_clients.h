@@ -1,5 +1,5 @@
-// Many members of one federation in one process: connections, uploads, openings and fetches of
-// each, one model for all.
+// Many members of one federation in one process. Each has its own connections, uploads, openings
+// and fetches; all share one model.
 #ifndef TACET_APPS_TACET_LAB_LOAD_LOAD_CLIENTS_H_
 #define TACET_APPS_TACET_LAB_LOAD_LOAD_CLIENTS_H_
 

@@ -62,21 +62,22 @@ class LoadCommand : public program::Command {
  public:
   std::string_view name() const override { return "load"; }
   std::string_view summary() const override {
-    return "put a server under the load of many members: seconds, bytes, processor time, memory";
+    return "load test of a server with many members: seconds, bytes, processor time, memory";
   }
 
   void Register(program::Options& options) override {
-    options.AddUint("clients", "members, each with a connection of its own", &spec_.clients);
-    options.AddUint("cohort", "of them in each round; 0: all", &spec_.cohort);
-    options.AddUint("dimension", "parameters of the model", &spec_.dimension);
-    options.AddUint("rounds", "to run", &rounds_);
+    options.AddUint("clients", "number of members, each with its own connection", &spec_.clients);
+    options.AddUint("cohort", "number of members in each round; 0: all", &spec_.cohort);
+    options.AddUint("dimension", "d, parameters of the model", &spec_.dimension);
+    options.AddUint("rounds", "number of rounds to run", &rounds_);
     options.AddString("folder",
-                      "new folder for the server's home and log; removed at the end when not given",
+                      "new folder for the server's home and log; when not given, a temporary one",
                       &folder_);
-    options.AddString("server",
-                      "HOST:PORT of a server that is started by hand from DIR/server; without it "
-                      "one is started on loopback",
-                      &server_);
+    options.AddString(
+        "server",
+        "HOST:PORT of a server that you start yourself with the home FOLDER/server; when "
+        "not given, the command starts one on loopback",
+        &server_);
     options.AddFlag("json", "print JSON", &json_);
   }
 

@@ -1,4 +1,4 @@
-// A federation whose members are played by one process, to put a server under load.
+// Federation whose members run in one process, to put a server under load.
 #ifndef TACET_APPS_TACET_LAB_LOAD_LOAD_FEDERATION_H_
 #define TACET_APPS_TACET_LAB_LOAD_LOAD_FEDERATION_H_
 

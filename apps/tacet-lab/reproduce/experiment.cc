@@ -326,7 +326,7 @@ absl::StatusOr<std::vector<base::JsonValue>> StoredRecords(const fs::path& folde
     TACET_ASSIGN_OR_RETURN(base::JsonValue record, ReadJson(path));
     if (TextIn(record, "row") != row) continue;
     if (!NumberIn(record, "accuracy").has_value() || !NumberIn(record, "rounds").has_value()) {
-      return base::DataLoss("{} is no record of an experiment: accuracy or rounds is missing",
+      return base::DataLoss("{} is not the record of an experiment: accuracy or rounds is missing",
                             path.string());
     }
     records.push_back(std::move(record));

@@ -1,4 +1,4 @@
-// An experiment: one training of a named configuration, and the record that is kept of it.
+// Experiment: one training of a named configuration, and its stored record.
 #ifndef TACET_APPS_TACET_LAB_REPRODUCE_EXPERIMENT_H_
 #define TACET_APPS_TACET_LAB_REPRODUCE_EXPERIMENT_H_
 

@@ -1,4 +1,4 @@
-// Paired comparisons of what hospitals learn together with what they learn otherwise.
+// Paired comparisons of federated training of hospitals with its alternatives.
 #ifndef TACET_APPS_TACET_LAB_REPRODUCE_HOSPITAL_COMPARISONS_H_
 #define TACET_APPS_TACET_LAB_REPRODUCE_HOSPITAL_COMPARISONS_H_
 

@@ -1,4 +1,4 @@
-// One training of the hospitals' experiment, judged on held-out patients.
+// One training of the hospitals' experiment, evaluated on held-out patients.
 #ifndef TACET_APPS_TACET_LAB_REPRODUCE_HOSPITAL_TRIALS_H_
 #define TACET_APPS_TACET_LAB_REPRODUCE_HOSPITAL_TRIALS_H_
 

@@ -1,4 +1,4 @@
-// How many bits a sum needs, with the paper's decoding and with ours.
+// Number of bits that a sum needs, with the paper's decoding and with ours.
 #ifndef TACET_APPS_TACET_LAB_REPRODUCE_REMARK_MODULUS_H_
 #define TACET_APPS_TACET_LAB_REPRODUCE_REMARK_MODULUS_H_
 

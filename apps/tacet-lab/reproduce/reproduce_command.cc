@@ -36,45 +36,49 @@ class ReproduceCommand : public program::Command {
   }
 
   void Register(program::Options& options) override {
-    options.AddPositional("what",
-                          "table1: accuracy, step by step to privacy (it trains: hours; resumed by "
-                          "the same command); table2: what encryption costs; figure2: accuracy "
-                          "and epsilon over the noise (it trains); remarks: modulus, scale, local "
-                          "privacy, rounding; hospitals: four hospitals' patients, each record "
-                          "protected, beside other ways (minutes)",
-                          {"table1", "table2", "figure2", "remarks", "hospitals"}, true, &what_);
-    options.AddString("row", "table1: this row alone (docs/experiments/README.md lists them)",
+    options.AddPositional(
+        "what",
+        "table1: accuracy, step by step to privacy (trains for hours; the same command resumes "
+        "it); table2: cost of encryption; figure2: accuracy and epsilon over the noise (trains); "
+        "remarks: modulus, scale, local privacy, rounding; hospitals: four hospitals' patients, "
+        "each record protected, compared with alternatives (minutes)",
+        {"table1", "table2", "figure2", "remarks", "hospitals"}, true, &what_);
+    options.AddString("row",
+                      "table1: the only row to run (docs/experiments/README.md lists the rows)",
                       &flags_.row);
     options.AddString("data",
-                      "folder of FEMNIST by writer (docs/formats/datasets.md); hospitals: with one "
-                      "file a hospital",
+                      "folder of FEMNIST by writer (docs/formats/datasets.md); hospitals: folder "
+                      "with one file for each hospital",
                       &flags_.experiment.data);
     options.AddString("out",
-                      "folder for runs and results, runs/NAME when not given; with --show, where "
-                      "results are read from",
+                      "folder for runs and results; when not given, runs/NAME. With --show, folder "
+                      "from which results are read",
                       &flags_.out);
     options.AddString(
         "configs",
-        "folder of configurations, configs/table1 (remarks, hospitals: configs) when not given",
+        "folder of configurations; when not given, configs/table1 (remarks, hospitals: configs)",
         &flags_.configs);
-    options.AddUint("rounds", "T, other than the configuration's (labelled)",
+    options.AddUint("rounds", "T, number of rounds, replaces the configuration's (labelled)",
                     &flags_.experiment.rounds);
-    options.AddUint("threads", "worker threads; all processors when not given",
+    options.AddUint("threads", "worker threads; when not given, one a processor",
                     &flags_.experiment.threads);
-    options.AddUint("seed", "other initialisation, split and batches than the configuration's",
+    options.AddUint("seed",
+                    "seed of initialisation, split and batches, replaces the configuration's",
                     &flags_.experiment.seed);
-    options.AddString("precision", "of training: auto, f32 or bf16", &flags_.experiment.precision);
+    options.AddString("precision", "precision of training: auto, f32 or bf16",
+                      &flags_.experiment.precision);
     options.AddUint("dimension", "table2: d, values of an update", &flags_.dimension);
-    options.AddUint("participants", "table2: K", &flags_.participants);
-    options.AddUint("repetitions", "table2: runs of which the median is printed",
+    options.AddUint("participants", "table2: K, uploads to add", &flags_.participants);
+    options.AddUint("repetitions", "table2: number of runs; the median is printed",
                     &flags_.repetitions);
-    options.AddUint("seeds", "hospitals: splits and trainings of each kind, at least 2",
+    options.AddUint("seeds", "hospitals: number of splits and trainings of each kind, at least 2",
                     &hospitals_.seeds);
-    options.AddFlag("mlp", "hospitals: a network with 8 hidden units, not logistic regression",
+    options.AddFlag("mlp",
+                    "hospitals: train a network with 8 hidden units instead of logistic regression",
                     &hospitals_mlp_);
-    options.AddFlag("encrypt", "hospitals: seal and open every sum (same results, slower)",
+    options.AddFlag("encrypt", "hospitals: seal and decrypt every sum (same results, slower)",
                     &hospitals_.encrypt);
-    options.AddFlag("show", "table1, figure2: print stored results, train nothing", &flags_.show);
+    options.AddFlag("show", "table1, figure2: print stored results without training", &flags_.show);
     options.AddFlag("json", "print JSON, progress on standard error", &json_);
   }
 
@@ -83,8 +87,8 @@ class ReproduceCommand : public program::Command {
       return base::InvalidArgument("--row names a row of table1; {} has none", what_);
     }
     if (flags_.show && what_ != "table1" && what_ != "figure2") {
-      return base::InvalidArgument("--show is for table1 and figure2; {} is made anew each time",
-                                   what_);
+      return base::InvalidArgument(
+          "--show is for table1 and figure2; {} is computed again each time", what_);
     }
     if (json_) flags_.progress = stderr;
     TACET_ASSIGN_OR_RETURN(const Reproduced made, Reproduce());

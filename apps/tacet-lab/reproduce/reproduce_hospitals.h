@@ -1,4 +1,4 @@
-// The experiment on four hospitals' patients: what is learnt together under record-level privacy,
+// Experiment on the patients of four hospitals: federated training with record-level privacy,
 // beside each hospital alone, all data in one place, and client-level privacy.
 #ifndef TACET_APPS_TACET_LAB_REPRODUCE_REPRODUCE_HOSPITALS_H_
 #define TACET_APPS_TACET_LAB_REPRODUCE_REPRODUCE_HOSPITALS_H_

@@ -1,4 +1,5 @@
-// Mean difference of two models over random splits, with a standard error that knows their overlap.
+// Mean difference of two models over random splits, with a standard error that accounts for their
+// overlap.
 #ifndef TACET_APPS_TACET_LAB_REPRODUCE_RESAMPLED_DIFFERENCE_H_
 #define TACET_APPS_TACET_LAB_REPRODUCE_RESAMPLED_DIFFERENCE_H_
 

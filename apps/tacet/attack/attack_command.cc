@@ -23,35 +23,37 @@ class AttackCommand : public program::Command {
  public:
   std::string_view name() const override { return "attack"; }
   std::string_view summary() const override {
-    return "test whether a run's model tells who was trained on, beside what epsilon allows";
+    return "membership inference test of a run's model, compared with the bound of its epsilon";
   }
 
   void Register(program::Options& options) override {
-    options.AddPositional("directory", "of a finished run", {}, true, &directory_);
-    options.AddString("data", "where the run's data lie now, if they were moved", &data_);
-    options.AddChoice("unit",
-                      "whose membership is tested: all is the unit that epsilon speaks of, and "
-                      "records",
-                      {"all", "client", "person", "record"}, &settings_.unit);
-    options.AddUint("shadows", "models that the attacker trains on random halves of the candidates",
+    options.AddPositional("directory", "directory of a finished run", {}, true, &directory_);
+    options.AddString("data", "path of the run's data, if they were moved", &data_);
+    options.AddChoice(
+        "unit", "unit whose membership is tested; all: the unit of the run's epsilon, and records",
+        {"all", "client", "person", "record"}, &settings_.unit);
+    options.AddUint("shadows",
+                    "number of shadow models, each trained on a random half of the candidates",
                     &settings_.shadows);
-    options.AddChoice("shadow-model", "auto: the run's own, but mlp in the place of femnist-cnn",
-                      {"auto", "femnist-cnn", "femnist-cnn-norm", "mlp", "logistic"},
-                      &settings_.shadow_model);
-    options.AddUint("shadow-rounds", "rounds to train them; 0: as many as the run had",
+    options.AddChoice(
+        "shadow-model",
+        "architecture of the shadow models; auto: the run's own, but mlp instead of femnist-cnn",
+        {"auto", "femnist-cnn", "femnist-cnn-norm", "mlp", "logistic"}, &settings_.shadow_model);
+    options.AddUint("shadow-rounds",
+                    "rounds of training for each shadow model; 0: as many as the run had",
                     &settings_.shadow_rounds);
     options.AddUint("owners",
-                    "take the samples of so many owners (of unit client or person: so many members "
-                    "and so many others), spread evenly; 0: all",
+                    "number of owners whose samples are used, spread evenly (unit client or "
+                    "person: so many members and so many others); 0: all",
                     &settings_.owners);
     options.AddFlag("check-power",
-                    "attack a model that was made to remember its samples too: an attack that "
+                    "also attack a model that was made to remember its samples; an attack that "
                     "finds nothing there proves nothing",
                     &settings_.check_power);
-    options.AddUint("power-epochs", "epochs over all samples that make it remember them",
+    options.AddUint("power-epochs", "epochs over all samples with which that model is trained",
                     &settings_.power_epochs);
-    options.AddUint("seed", "of the attacker's random choices", &settings_.seed);
-    options.AddUint("threads", "worker threads; all processors when not given", &threads_);
+    options.AddUint("seed", "seed of the attacker's random choices", &settings_.seed);
+    options.AddUint("threads", "worker threads; when not given, one a processor", &threads_);
     options.AddFlag("json", "print JSON, progress on standard error", &json_);
   }
 
@@ -76,7 +78,7 @@ class AttackCommand : public program::Command {
   absl::StatusOr<std::unique_ptr<RunDirectory>> OpenDirectory() const {
     absl::StatusOr<std::unique_ptr<RunDirectory>> directory = RunDirectory::Open(directory_);
     if (directory.status().code() != absl::StatusCode::kNotFound) return directory;
-    return base::NotFound("{} is no directory of a run", directory_);
+    return base::NotFound("{} is not the directory of a run", directory_);
   }
 
   std::string directory_;

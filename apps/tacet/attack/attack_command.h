@@ -1,4 +1,4 @@
-// `tacet attack RUN_DIR`: what a membership-inference test finds in a run's model.
+// `tacet attack RUN_DIR`: a membership inference test of a run's model.
 #ifndef TACET_APPS_TACET_ATTACK_ATTACK_COMMAND_H_
 #define TACET_APPS_TACET_ATTACK_ATTACK_COMMAND_H_
 

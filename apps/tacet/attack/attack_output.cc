@@ -142,12 +142,13 @@ std::string Legend(size_t comparisons) {
       100 * kShownConfidence);
   if (comparisons == 0) return out;
   return out + fmt::format(
-                   "Verdict: the TPR, at least, against the outsider's bound at the FPR, at most. "
-                   "All limits of the {} comparisons hold together with {:g} % confidence "
+                   "Verdict: the lower limit of the TPR against the external observer's bound at "
+                   "the upper limit of the FPR. All limits of the {} comparisons hold together "
+                   "with {:g} % confidence "
                    "(Bonferroni: {:.5g} % each).\n"
                    "  within     the measured TPR is at most the bound\n"
-                   "  undecided  the measured TPR is above the bound, the TPR, at least, is not\n"
-                   "  EXCEEDED   the TPR, at least, is above the bound\n",
+                   "  undecided  the measured TPR is above the bound, its lower limit is not\n"
+                   "  EXCEEDED   the lower limit of the TPR is above the bound\n",
                    comparisons, 100 * kJointConfidence,
                    100 * LimitConfidence(kJointConfidence, comparisons));
 }
@@ -262,14 +263,14 @@ std::vector<std::string> AttackVerdict(const AttackResult& result, const Attacke
     }
   }
   if (settings.shadows < 64) {
-    lines.push_back(
-        fmt::format("{} shadow models are few; 64 or more make the likelihood ratio "
-                    "what it is in the literature",
-                    settings.shadows));
+    lines.push_back(fmt::format(
+        "{} shadow models are few; the literature's likelihood ratio attack uses 64 or more",
+        settings.shadows));
   }
   for (const std::string& reason : result.not_tested) lines.push_back("not tested: " + reason);
   lines.push_back(
-      "an attack that finds little is no proof that no other finds more; the bound is the proof");
+      "an attack that finds little does not prove that no other finds more; the bound is the "
+      "proof");
   return lines;
 }
 

@@ -1,4 +1,5 @@
-// A finished run as a membership test needs it: its model, its terms, and who was a member.
+// A finished run as a membership test needs it: its model, its terms, and the samples it was
+// trained on.
 #ifndef TACET_APPS_TACET_ATTACK_ATTACKED_RUN_H_
 #define TACET_APPS_TACET_ATTACK_ATTACKED_RUN_H_
 

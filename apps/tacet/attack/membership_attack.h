@@ -1,4 +1,4 @@
-// Membership tests against a finished run, beside what its epsilon allows any test.
+// Membership tests of a finished run, beside the bound that its epsilon gives for any test.
 #ifndef TACET_APPS_TACET_ATTACK_MEMBERSHIP_ATTACK_H_
 #define TACET_APPS_TACET_ATTACK_MEMBERSHIP_ATTACK_H_
 

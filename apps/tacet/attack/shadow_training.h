@@ -1,5 +1,5 @@
-// Training as somebody does who wants to know what the federation's training does to a model: its
-// recipe on other samples, in the clear.
+// Training of shadow models as an attacker would do it: the federation's recipe on other samples,
+// in the clear.
 #ifndef TACET_APPS_TACET_ATTACK_SHADOW_TRAINING_H_
 #define TACET_APPS_TACET_ATTACK_SHADOW_TRAINING_H_
 

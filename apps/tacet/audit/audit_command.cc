@@ -33,26 +33,24 @@ class AuditCommand : public program::Command {
  public:
   std::string_view name() const override { return "audit"; }
   std::string_view summary() const override {
-    return "write a signed record of what a run promises to whom, or verify one";
+    return "write a signed record of a run's privacy guarantee, or verify one";
   }
 
   void Register(program::Options& options) override {
-    options.AddPositional("run", "run directory to audit; or verify, and then the audit's file", {},
-                          true, &run_);
-    options.AddPositional("file", "with verify: the file that `tacet audit` wrote", {}, false,
+    options.AddPositional("run", "run directory to audit, or the word verify", {}, true, &run_);
+    options.AddPositional("file", "with verify: audit file that `tacet audit` wrote", {}, false,
                           &file_);
     options.AddString("out",
-                      "where to write; audit.json in the run directory when not given. The "
-                      "model card is written beside it as model-card.md",
+                      "path of the audit file; when not given, audit.json in the run directory. "
+                      "The model card is written beside it as model-card.md",
                       &out_);
     options.AddString("key",
                       "file with the Ed25519 seed (32 bytes, mode 0600) to sign with; the run's "
                       "own audit.key when not given",
                       &key_);
-    options.AddString("signer", "with verify: the fingerprint of the key that must have signed",
-                      &signer_);
-    options.AddString("model", "with verify: a model's file, which must be one of this run",
-                      &model_);
+    options.AddString(
+        "signer", "with verify: fingerprint of the key that must have signed the audit", &signer_);
+    options.AddString("model", "with verify: model file, which must be one of this run's", &model_);
     options.AddFlag("json", "print JSON", &json_);
   }
 

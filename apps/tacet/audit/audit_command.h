@@ -1,4 +1,4 @@
-// `tacet audit`: a signed record of what a run promises, and its verification.
+// `tacet audit`: a signed record of a run's privacy guarantee, and its verification.
 #ifndef TACET_APPS_TACET_AUDIT_AUDIT_COMMAND_H_
 #define TACET_APPS_TACET_AUDIT_AUDIT_COMMAND_H_
 

@@ -99,7 +99,7 @@ using AttemptSet = std::set<std::tuple<uint32_t, uint32_t, uint32_t>>;  // round
 
 absl::Status CutLedger(std::string_view file, const simulation::BegunAttempt& attempt) {
   return base::DataLoss(
-      "{} knows of round {} attempt {} of epoch {}, which the ledger does not charge: charges were "
+      "{} lists round {} attempt {} of epoch {}, which the ledger does not charge: charges were "
       "cut from it",
       file, attempt.round, attempt.attempt, attempt.epoch);
 }
@@ -124,12 +124,12 @@ absl::Status CheckNothingIsCut(const run::RunRecord& run) {
   for (const simulation::RoundRecord& round : run.rounds) {
     if (in_round[round.round] < std::max(round.attempts, 1u)) {
       return base::DataLoss(
-          "{} knows of {} attempts of round {}, the ledger charges {}: charges were cut from it",
+          "{} lists {} attempts of round {}, the ledger charges {}: charges were cut from it",
           run::kMetricsFile, std::max(round.attempts, 1u), round.round, in_round[round.round]);
     }
     if (round.charged_attempts > charged.size()) {
       return base::DataLoss(
-          "{} knows of {} charges up to round {}, the ledger has {}: charges were cut from it",
+          "{} counts {} charges up to round {}, the ledger has {}: charges were cut from it",
           run::kMetricsFile, round.charged_attempts, round.round, charged.size());
     }
   }
@@ -141,7 +141,7 @@ absl::Status CheckNothingIsCut(const run::RunRecord& run) {
   TACET_RETURN_IF_ERROR(base::Annotate(summary.status(), run::kSummaryFile));
   if (attempts == charged.size() && rounds == run.rounds.size()) return absl::OkStatus();
   return base::DataLoss(
-      "{} knows of {} rounds and {} charges, {} of {} rounds and the ledger of {} charges",
+      "{} counts {} rounds and {} charges, {} has {} rounds and the ledger {} charges",
       run::kSummaryFile, rounds, attempts, run::kMetricsFile, run.rounds.size(), charged.size());
 }
 
@@ -156,7 +156,7 @@ absl::Status CheckCheckpoint(const run::RunRecord& run, const std::optional<base
       protocol::ReadCheckpoint(*bytes, crypto::Sha256(agreement), agreed.dimension));
   const uint32_t rounds = checkpoint.next_round;
   if (rounds > run.rounds.size()) {
-    return base::DataLoss("{} knows of {} rounds, {} of {}: rounds were cut from it", file, rounds,
+    return base::DataLoss("{} counts {} rounds, {} has {}: rounds were cut from it", file, rounds,
                           run::kMetricsFile, run.rounds.size());
   }
   if (rounds == 0 || !agreed.federated_part.empty()) return absl::OkStatus();

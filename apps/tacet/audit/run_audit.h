@@ -1,4 +1,4 @@
-// The facts of an audit from a run directory.
+// Reader of the facts of an audit from a run directory.
 #ifndef TACET_APPS_TACET_AUDIT_RUN_AUDIT_H_
 #define TACET_APPS_TACET_AUDIT_RUN_AUDIT_H_
 

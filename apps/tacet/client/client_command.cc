@@ -22,21 +22,21 @@ namespace {
 using storage::file::Membership;
 using storage::file::SiteFolder;
 
-constexpr std::string_view kHomeHelp = "the site's folder: its keys and what it was handed";
+constexpr std::string_view kHomeHelp = "folder of the site: its keys and its invitation";
 constexpr std::string_view kDefaultHome = "tacet-site";
 
 class ClientRequestCommand : public program::Command {
  public:
   std::string_view name() const override { return "request"; }
   std::string_view summary() const override {
-    return "make this site's keys, and the request to be enrolled with them";
+    return "create this site's keys and its enrolment request";
   }
   void Register(program::Options& options) override {
     options.AddString("home", kHomeHelp, &home_);
-    options.AddString("name", "of the site: lower-case letters, digits, hyphens", &name_);
+    options.AddString("name", "name of the site: lower-case letters, digits, hyphens", &name_);
     options.AddStrings("server-host",
-                       "makes it the server's request: a DNS name or address under which clients "
-                       "reach it; may be repeated",
+                       "makes this the server's request: DNS name or address at which members "
+                       "reach the server; may be repeated",
                        &hosts_);
     unlock_.Register(options);
     options.Require("name");
@@ -48,8 +48,8 @@ class ClientRequestCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const SiteFolder folder,
                            SiteFolder::Create(home_, name_, hosts_, unlocker, entropy));
     fmt::print(
-        "request     {}\nfingerprint {}\n\nSend the request to the coordinating member, and "
-        "tell it the fingerprint by another way.\n",
+        "request     {}\nfingerprint {}\n\nSend the request to the coordinating member, and tell "
+        "it the fingerprint through another channel.\n",
         folder.request_path().string(),
         agreement::FingerprintText(agreement::RequestFingerprint(folder.request())));
     return absl::OkStatus();
@@ -72,14 +72,16 @@ class ClientJoinCommand : public program::Command {
  public:
   std::string_view name() const override { return "join"; }
   std::string_view summary() const override {
-    return "accept what the coordinating member handed out, after checking all of it";
+    return "check and accept the invitation of the coordinating member";
   }
   void Register(program::Options& options) override {
-    options.AddPositional("invitation", "the file that it sent", {}, true, &invitation_);
+    options.AddPositional("invitation", "invitation file that the coordinating member sent", {},
+                          true, &invitation_);
     options.AddString("home", kHomeHelp, &home_);
-    options.AddString("coordinator",
-                      "fingerprint of the coordinator; remembered, and not needed for later epochs",
-                      &coordinator_);
+    options.AddString(
+        "coordinator",
+        "fingerprint of the coordinator; it is stored, so later epochs do not need it",
+        &coordinator_);
     unlock_.Register(options);
   }
   absl::Status Run() override {
@@ -122,7 +124,7 @@ class ClientShowCommand : public program::Command {
  public:
   std::string_view name() const override { return "show"; }
   std::string_view summary() const override {
-    return "the agreement of this site, its members, and the guarantee in words";
+    return "agreement that this site joined, its members, and the privacy guarantee in words";
   }
   void Register(program::Options& options) override {
     options.AddString("home", kHomeHelp, &home_);
@@ -155,7 +157,7 @@ std::unique_ptr<program::Command> NewClientCommand() {
   commands.push_back(NewClientRunCommand());
 #endif
   return std::make_unique<program::CommandGroup>(
-      "client", "take part in a federation, beside a site's data", std::move(commands));
+      "client", "take part in a federation; commands of a site", std::move(commands));
 }
 
 }  // namespace tacet::app::client

@@ -59,21 +59,21 @@ class ClientRunCommand : public program::Command {
  public:
   std::string_view name() const override { return "run"; }
   std::string_view summary() const override {
-    return "take part until the federation is done: train, seal, send, open, check everything";
+    return "take part in the federation until it is done: train, seal, upload, decrypt, verify";
   }
 
   void Register(program::Options& options) override {
-    options.AddString("home", "the site's folder: its keys, what it was handed, its state", &home_);
+    options.AddString("home", "folder of the site: its keys, its invitation, its state", &home_);
     options.AddString("server", "HOST:PORT of the federation's server", &server_);
     options.AddString("proxy",
-                      "HTTP proxy to reach it through, http://[USER:PASSWORD@]HOST:PORT; when not "
-                      "given, what grpc_proxy, https_proxy and no_proxy say",
+                      "HTTP proxy to the server, http://[USER:PASSWORD@]HOST:PORT; when not given, "
+                      "the proxy of the environment variables grpc_proxy, https_proxy and no_proxy",
                       &proxy_);
     data_.Register(options);
     external_.Register(options);
     options.AddDouble("budget-epsilon",
-                      "what this site lets its data be spent for in all; when not given, the "
-                      "federation's budget",
+                      "largest epsilon that this site lets its data spend in all; when not given, "
+                      "the federation's budget",
                       &budget_epsilon_);
     options.AddFlag("json", "print one JSON object at the end, nothing else on standard output",
                     &json_);
@@ -207,7 +207,7 @@ class ClientRunCommand : public program::Command {
     last_trouble_.clear();
     for (; told_alarms_ < session.violations().size(); ++told_alarms_) {
       const member::NodeEvent& alarm = session.violations()[told_alarms_];
-      fmt::print(stderr, "tacet: ALARM {}: {}\n", alarm.what, alarm.text);
+      fmt::print(stderr, "tacet: PROTOCOL VIOLATION {}: {}\n", alarm.what, alarm.text);
     }
   }
 
@@ -217,7 +217,8 @@ class ClientRunCommand : public program::Command {
     const uint64_t charged = ledger.ChargesOf(membership.manifest.manifest().agreement());
     const absl::StatusOr<accounting::SpentEpsilon> spent = ledger.spending().Epsilon();
     const double epsilon = spent.ok() ? spent->epsilon : std::numeric_limits<double>::infinity();
-    Say("{} rounds {}, {} attempts charged, epsilon {} in the ledger, {} alarms; model, ledger and "
+    Say("{} rounds {}, {} attempts charged, epsilon {} in the ledger, {} protocol violations; "
+        "model, ledger and "
         "metrics are in {}\n",
         session.next_round(), done ? "done" : "so far (run it again to go on)", charged,
         std::isfinite(epsilon) ? fmt::format("{:.3f}", epsilon) : "without a bound",

@@ -194,12 +194,14 @@ absl::Status ExternalTraining::Run(uint32_t round) const {
 void ExternalTrainingFlags::Register(program::Options& options) {
   options.AddString(
       "train-with",
-      "a program of this site's own that trains, instead of the built-in model: it is "
-      "given the files MODEL and RESULT and the round (docs/guide/external-training.md)",
+      "training program of this site, used instead of the built-in trainer; it is called with the "
+      "files MODEL and RESULT and the round (docs/guide/external-training.md)",
       &program_);
-  options.AddStrings("train-argument", "an argument for it, before those; may be repeated",
+  options.AddStrings("train-argument",
+                     "argument of the training program, placed before MODEL; may be repeated",
                      &arguments_);
-  options.AddDouble("train-seconds", "how long it may take for one round", &most_seconds_);
+  options.AddDouble("train-seconds", "seconds that the training program may take for one round",
+                    &most_seconds_);
 }
 
 absl::Status ExternalTrainingFlags::Check() const {

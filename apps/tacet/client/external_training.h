@@ -1,4 +1,4 @@
-// A site's own program that trains: parameters are handed over in files
+// Training by a site's own program, which receives and returns parameters in files
 // (docs/guide/external-training.md).
 #ifndef TACET_APPS_TACET_CLIENT_EXTERNAL_TRAINING_H_
 #define TACET_APPS_TACET_CLIENT_EXTERNAL_TRAINING_H_

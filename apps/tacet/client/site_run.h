@@ -1,5 +1,5 @@
-// What a site keeps of the federation that it takes part in: a run directory, as `tacet simulate`
-// writes one, that `tacet report` and `tacet audit` read.
+// Run directory of a site in a live federation. `tacet report` and `tacet audit` read it like one
+// of `tacet simulate`.
 #ifndef TACET_APPS_TACET_CLIENT_SITE_RUN_H_
 #define TACET_APPS_TACET_CLIENT_SITE_RUN_H_
 

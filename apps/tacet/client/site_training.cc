@@ -40,9 +40,8 @@ void SiteDataFlags::Register(program::Options& options) {
                     "TOML file with this site's own settings: section [data], training.precision, "
                     "run.publish_evaluation",
                     &config_);
-  options.AddFlag("draw", "no data: train on handwriting that the program draws, as a trial",
-                  &draw_);
-  options.AddUint("owner", "which of the data's owners this site is, from 0", &owner_);
+  options.AddFlag("draw", "train on synthetic handwriting instead of data, as a trial", &draw_);
+  options.AddUint("owner", "number of this site among the data set's owners, from 0", &owner_);
 }
 
 absl::StatusOr<run::RunConfig> SiteDataFlags::Config(

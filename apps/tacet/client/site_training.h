@@ -1,4 +1,4 @@
-// What a site of a live federation trains with: the agreed settings, and its own data.
+// Training of a site of a live federation: the agreed settings, and its own data.
 #ifndef TACET_APPS_TACET_CLIENT_SITE_TRAINING_H_
 #define TACET_APPS_TACET_CLIENT_SITE_TRAINING_H_
 

@@ -13,7 +13,8 @@ std::unique_ptr<program::Command> NewFederationCommand() {
   commands.push_back(NewFederationShowCommand());
   commands.push_back(NewFederationRotateCommand());
   return std::make_unique<program::CommandGroup>(
-      "federation", "set up a federation: done by a coordinating member, never by the server",
+      "federation",
+      "set up a federation; commands of the coordinating member, never run on the server",
       std::move(commands));
 }
 

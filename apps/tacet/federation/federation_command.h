@@ -1,4 +1,4 @@
-// `tacet federation`: what the coordinating member does, never on the server's machine.
+// `tacet federation`: the commands of the coordinating member, never run on the server's machine.
 #ifndef TACET_APPS_TACET_FEDERATION_FEDERATION_COMMAND_H_
 #define TACET_APPS_TACET_FEDERATION_FEDERATION_COMMAND_H_
 

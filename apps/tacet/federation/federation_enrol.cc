@@ -28,17 +28,20 @@ class FederationEnrolCommand : public program::Command {
  public:
   std::string_view name() const override { return "enrol"; }
   std::string_view summary() const override {
-    return "make a site, or the server, known: checks its request and signs its certificate";
+    return "enrol a site or the server: check its request and sign its certificate";
   }
 
   void Register(program::Options& options) override {
-    options.AddPositional("name", "of the site", {}, true, &name_);
+    options.AddPositional("name", "name of the site", {}, true, &name_);
     options.AddString("folder", kFolderHelp, &folder_);
-    options.AddString("request", "the file that the site sent", &request_);
+    options.AddString("request", "request file that the site sent", &request_);
     options.AddString("fingerprint",
-                      "of the request, as the site tells it; asked for on the terminal otherwise",
+                      "fingerprint of the request, as the site reports it; asked for on the "
+                      "terminal when not given",
                       &fingerprint_);
-    options.AddUint("days", "for which the certificate is valid, not longer than the authority's",
+    options.AddUint("days",
+                    "days for which the certificate is valid, at most until the authority's "
+                    "certificate expires",
                     &days_);
     unlock_.Register(options);
     options.Require("request");
@@ -99,7 +102,8 @@ class FederationEnrolCommand : public program::Command {
           agreement::FingerprintText(fingerprint));
     }
     if (::isatty(STDIN_FILENO) == 0) {
-      return base::InvalidArgument("--fingerprint is needed where nobody can be asked");
+      return base::InvalidArgument(
+          "--fingerprint is needed: there is no terminal on which to confirm the request");
     }
     fmt::print(
         "The request of {} has the fingerprint\n  {}\nDid the site tell you the same, by "

@@ -1,4 +1,4 @@
-// The two subcommands that hand out keys.
+// The two subcommands that hand out the epoch's keys.
 #include <string>
 #include <vector>
 
@@ -42,7 +42,8 @@ class FederationSealKeyCommand : public program::Command {
  public:
   std::string_view name() const override { return "seal-key"; }
   std::string_view summary() const override {
-    return "sign the epoch's manifest and seal its key for each member, in a file to hand to it";
+    return "sign the epoch's manifest and encrypt its key for each member, one invitation file a "
+           "member";
   }
   void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);
@@ -64,12 +65,12 @@ class FederationRotateCommand : public program::Command {
  public:
   std::string_view name() const override { return "rotate"; }
   std::string_view summary() const override {
-    return "begin an epoch with a fresh key, without the sites removed, with those enrolled since";
+    return "begin an epoch with a fresh key; adds sites enrolled since the last epoch and drops "
+           "removed ones";
   }
   void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);
-    options.AddStrings("remove", "name of a site that is no member any more; may be repeated",
-                       &removed_);
+    options.AddStrings("remove", "name of a site to remove; may be repeated", &removed_);
     unlock_.Register(options);
   }
   absl::Status Run() override {

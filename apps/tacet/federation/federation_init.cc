@@ -32,19 +32,21 @@ class FederationInitCommand : public program::Command {
  public:
   std::string_view name() const override { return "init"; }
   std::string_view summary() const override {
-    return "begin a federation: agreement, certificate authority, first epoch key, initial model";
+    return "create a federation: agreement, certificate authority, first epoch key, initial model";
   }
 
   void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);
-    options.AddString("name", "of the federation: lower-case letters, digits, hyphens", &name_);
+    options.AddString("name", "name of the federation: lower-case letters, digits, hyphens",
+                      &name_);
     options.AddString("config",
-                      "TOML file with what is agreed (docs/formats/configuration.md); where data "
-                      "lie and what a machine does is left out",
+                      "TOML file with the terms of the agreement (docs/formats/configuration.md), "
+                      "without settings of one site's data or machine",
                       &config_);
-    options.AddUint("members", "planned number of members, to check the plan; the cohort's when 0",
-                    &members_);
-    options.AddUint("days", "for which the authority's certificate is valid", &days_);
+    options.AddUint(
+        "members", "planned number of members, for the check of the plan; 0: as many as the cohort",
+        &members_);
+    options.AddUint("days", "days for which the authority's certificate is valid", &days_);
     options.AddFlag("json", "print JSON", &json_);
     unlock_.Register(options);
     options.Require("name");
@@ -137,9 +139,9 @@ class FederationInitCommand : public program::Command {
       return;
     }
     fmt::print(
-        "{}{}\nfolder      {}\ncoordinator {}\n\nTell every site the coordinator's fingerprint by "
-        "a "
-        "way that nobody can alter. Each makes its keys with\n  tacet client request --name NAME\n"
+        "{}{}\nfolder      {}\ncoordinator {}\n\nTell every site the coordinator's fingerprint "
+        "through a channel that nobody can alter. Each site makes its keys with\n  tacet client "
+        "request --name NAME\n"
         "and sends you its request; enrol it with\n  tacet federation enrol NAME --request FILE\n",
         run::AgreementText(plan), privacy::WarningLines(warnings), folder_,
         agreement::FingerprintText(coordinator));

@@ -1,4 +1,4 @@
-// What the subcommands of `tacet federation` share.
+// Shared parts of the subcommands of `tacet federation`.
 #ifndef TACET_APPS_TACET_FEDERATION_FEDERATION_SETUP_H_
 #define TACET_APPS_TACET_FEDERATION_FEDERATION_SETUP_H_
 
@@ -17,7 +17,7 @@
 
 namespace tacet::app::federation {
 
-inline constexpr std::string_view kFolderHelp = "the coordinating member's folder";
+inline constexpr std::string_view kFolderHelp = "folder of the coordinating member";
 inline constexpr std::string_view kDefaultFolder = "federation";
 
 // The agreement as it stands in the coordinator's folder, without members. InvalidArgument for

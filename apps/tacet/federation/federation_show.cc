@@ -19,7 +19,7 @@ class FederationShowCommand : public program::Command {
  public:
   std::string_view name() const override { return "show"; }
   std::string_view summary() const override {
-    return "the agreement, its members, and the guarantee in words";
+    return "agreement, its members, and the privacy guarantee in words";
   }
   void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);

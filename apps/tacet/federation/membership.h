@@ -1,4 +1,4 @@
-// What a folder holds once it has joined a federation, as the commands that need that ask for it.
+// Content of a folder that has joined a federation, for the commands that need it.
 #ifndef TACET_APPS_TACET_FEDERATION_MEMBERSHIP_H_
 #define TACET_APPS_TACET_FEDERATION_MEMBERSHIP_H_
 

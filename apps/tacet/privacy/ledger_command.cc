@@ -92,15 +92,15 @@ class LedgerCommand : public program::Command {
  public:
   std::string_view name() const override { return "ledger"; }
   std::string_view summary() const override {
-    return "what was spent of a data set's privacy budget, and whether the ledger is whole";
+    return "spent part of a data set's privacy budget, and the integrity of its ledger";
   }
 
   void Register(program::Options& options) override {
     options.AddPositional("action",
                           "show: charges, epsilon and what is left; verify: hash chain and anchor",
                           {"show", "verify"}, true, &action_);
-    options.AddPositional("path", "the ledger; its anchor stands beside it as PATH.anchor", {},
-                          true, &path_);
+    options.AddPositional("path", "path of the ledger; its anchor is PATH.anchor", {}, true,
+                          &path_);
     options.AddFlag("json", "print JSON", &json_);
   }
 
@@ -264,7 +264,7 @@ class LedgerCommand : public program::Command {
 
   static constexpr uint64_t kMaxAskedFor = 1'000'000;
   static constexpr const char* kNoGuarantee =
-      "a release without noise, or without clipping, promises nothing";
+      "a release without noise, or without clipping, has no guarantee";
 
   std::string action_, path_;
   bool json_ = false;

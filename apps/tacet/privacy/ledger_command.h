@@ -1,5 +1,5 @@
-// `tacet ledger show|verify`: what was spent of a data set's privacy, and whether the file is
-// whole.
+// `tacet ledger show|verify`: the spent part of a data set's privacy budget, and the integrity of
+// the ledger file.
 #ifndef TACET_APPS_TACET_PRIVACY_LEDGER_COMMAND_H_
 #define TACET_APPS_TACET_PRIVACY_LEDGER_COMMAND_H_
 

@@ -44,75 +44,85 @@ class PrivacyCommand : public program::Command {
  public:
   std::string_view name() const override { return "privacy"; }
   std::string_view summary() const override {
-    return "what a federation promises to whom: epsilon for every view and accountant";
+    return "privacy guarantee of a planned federation: epsilon for every observer and accountant";
   }
 
   void Register(program::Options& options) override {
-    options.AddUint("clients", "M, all clients of the federation", &spec_.clients);
-    options.AddUint("cohort", "K, clients drawn for a round", &spec_.cohort);
-    options.AddUint("rounds", "T, rounds, every attempt counted", &rounds_);
+    options.AddUint("clients", "M, number of clients in the federation", &spec_.clients);
+    options.AddUint("cohort", "K, number of clients drawn for a round", &spec_.cohort);
+    options.AddUint("rounds", "T, number of rounds, counting every attempt", &rounds_);
     options.AddDouble("clip", "S, the L2 clip norm of a contribution", &spec_.clip_norm);
     options.AddDouble("noise", "sigma, standard deviation of the noise in the sum", &noise_);
     options.AddDouble("delta",
-                      "bounds the part of the probability that the factor e^epsilon does not cover",
+                      "delta of the (epsilon, delta) guarantee: bound of the probability that the "
+                      "factor e^epsilon does not cover",
                       &spec_.delta);
     options.AddUint("min-participants",
-                    "K_min, a round with fewer is not opened; 0 means the cohort (with Poisson "
-                    "sampling what is missed once in 1e9 rounds)",
+                    "K_min, uploads below which a round is not decrypted; 0: the cohort (with "
+                    "Poisson sampling a size that is missed once in 1e9 rounds)",
                     &spec_.min_participants);
-    options.AddChoice("sampling", "how a cohort is drawn", {"fixed-size", "poisson"}, &sampling_);
-    options.AddChoice("neighbouring", "which data sets must look alike",
+    options.AddChoice("sampling", "sampling of a cohort", {"fixed-size", "poisson"}, &sampling_);
+    options.AddChoice("neighbouring",
+                      "neighbouring relation: pairs of data sets that must look alike",
                       {"replace-one", "zero-out"}, &neighbouring_);
-    options.AddUint("colluding", "c, clients that pool what they know", &spec_.colluders);
-    options.AddDouble("availability", "share of the clients that can be drawn in a round",
+    options.AddUint("colluding", "c, number of clients that collude", &spec_.colluders);
+    options.AddDouble("availability",
+                      "share of the clients that are available in a round, above 0 and at most 1",
                       &availability_);
-    options.AddUint("max-participations", "most rounds that one client joins; 0 means all",
+    options.AddUint("max-participations", "largest number of rounds that one client joins; 0: all",
                     &spec_.max_participations);
     options.AddFlag("dummy-uploads",
-                    "clients that were not drawn send noise and zeros; needs poisson",
+                    "clients that were not drawn upload zeros and noise; needs poisson sampling",
                     &spec_.dummy_uploads);
-    options.AddChoice("unit", "what is hidden", {"client", "person", "record"}, &unit_);
+    options.AddChoice("unit", "unit of privacy: whose data the guarantee hides",
+                      {"client", "person", "record"}, &unit_);
     options.AddUint("sites", "the same as --clients, for --unit person or record", &sites_);
-    options.AddDouble("record-rate", "q_r, the probability with which a site draws a record",
+    options.AddDouble("record-rate", "q_r, probability with which a site draws a record",
                       &spec_.record_rate);
-    options.AddUint("appearances", "most sites at which one person or record appears",
+    options.AddUint("appearances", "largest number of sites at which one person or record appears",
                     &spec_.appearances);
     options.AddFlag("json", "print JSON", &json_);
-    options.AddFlag("explain", "say the guarantee in words, observer by observer, and its limits",
+    options.AddFlag("explain", "explain the guarantee in words for each observer, with its limits",
                     &explain_);
     options.AddDouble("false-positive-rate",
-                      "for --explain: the false-positive rate that an attacker accepts",
+                      "for --explain: false-positive rate that an attacker accepts",
                       &false_positive_rate_);
     options.AddString("calibrate",
                       "find noise, rounds, cohort (at the given noise) or "
                       "cohort-at-average-noise (noise / cohort fixed) for --epsilon",
                       &calibrate_);
-    options.AddDouble("epsilon", "what --calibrate may spend", &epsilon_);
-    options.AddChoice("accountant", "for --calibrate: whose epsilon, or the smallest valid one",
-                      {"best", "moments", "rdp", "pld", "fixed-size-tight"}, &accountant_);
-    options.AddChoice("view",
-                      "for --calibrate: the observer against whom --epsilon must hold; worst is "
-                      "the worst that has a guarantee, with --accountant the outsider",
-                      {"worst", "outsider", "participant-in-cohort", "participant-out-of-cohort",
-                       "colluders", "cohort-knowing", "traffic-observer"},
-                      &view_);
+    options.AddDouble("epsilon", "for --calibrate: epsilon to spend", &epsilon_);
+    options.AddChoice(
+        "accountant",
+        "for --calibrate: accountant that computes epsilon; best: the smallest valid bound",
+        {"best", "moments", "rdp", "pld", "fixed-size-tight"}, &accountant_);
+    options.AddChoice(
+        "view",
+        "for --calibrate: observer against whom --epsilon must hold; worst: the worst that has a "
+        "guarantee, or outsider (the external observer) with --accountant",
+        {"worst", "outsider", "participant-in-cohort", "participant-out-of-cohort", "colluders",
+         "cohort-knowing", "traffic-observer"},
+        &view_);
     options.AddString("sweep",
                       "QUANTITY=FROM:TO:STEP with noise, rounds, cohort (noise / cohort "
                       "fixed) or colluding: writes CSV and SVG",
                       &sweep_);
     options.AddString("out", "for --sweep: path of the files without .csv and .svg", &out_);
     options.AddUint("dimension",
-                    "values of one update, for the terms of finite arithmetic (486,654 when not "
-                    "given) and the warning about too much noise",
+                    "d, values of one update, for the terms of finite arithmetic (when not given, "
+                    "486,654) and the warning about too much noise",
                     &dimension_);
     options.AddDouble("expected-batch",
                       "records (persons) that all sites together draw in a round on average, for "
                       "the warnings",
                       &details_.expected_batch);
-    options.AddDouble("bound", "b, the bound of one coordinate, likewise; 0 means the clip norm",
-                      &coordinate_bound_);
-    options.AddDouble("scale", "s, the step of the quantisation, likewise", &scale_);
-    options.AddChoice("sampler", "algorithm that draws the noise, likewise",
+    options.AddDouble(
+        "bound", "b, bound of one coordinate, for the terms of finite arithmetic; 0: the clip norm",
+        &coordinate_bound_);
+    options.AddDouble("scale", "s, step of the quantisation, for the terms of finite arithmetic",
+                      &scale_);
+    options.AddChoice("sampler",
+                      "algorithm that draws the noise, for the terms of finite arithmetic",
                       {"default", "box-muller", "polar", "ziggurat"}, &sampler_);
   }
 

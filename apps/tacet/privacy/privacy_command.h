@@ -1,4 +1,4 @@
-// `tacet privacy`: what a federation promises to whom.
+// `tacet privacy`: the privacy guarantee of a federation against each observer.
 #ifndef TACET_APPS_TACET_PRIVACY_PRIVACY_COMMAND_H_
 #define TACET_APPS_TACET_PRIVACY_PRIVACY_COMMAND_H_
 

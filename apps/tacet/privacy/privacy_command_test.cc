@@ -42,7 +42,7 @@ TEST(PrivacyCommandTest, TheTableShowsThePublishedFigure) {
   EXPECT_THAT(table, HasSubstr("5.306"));
   EXPECT_THAT(table, HasSubstr("5.313"));
   EXPECT_THAT(table, HasSubstr("19.131"));
-  EXPECT_THAT(table, HasSubstr("nothing is promised"));
+  EXPECT_THAT(table, HasSubstr("no guarantee until keys are shared"));
 }
 
 TEST(PrivacyCommandTest, JsonHasTheOutsidersMomentsFirst) {
@@ -119,7 +119,7 @@ TEST(PrivacyCommandTest, ZeroOutAvailabilityAndCovers) {
   EXPECT_THAT(Output({"--max-participations", "45"}), HasSubstr("11.48"));
   const std::string covered = Output({"--dummy-uploads", "--sampling", "poisson"});
   EXPECT_THAT(covered, HasSubstr("traffic-observer"));
-  EXPECT_THAT(covered, HasSubstr("whoever learns the cohorts nevertheless"));
+  EXPECT_THAT(covered, HasSubstr("anyone who learns the cohorts nevertheless"));
   EXPECT_THAT(covered, Not(HasSubstr("server, network, operators; about")));
   EXPECT_THAT(Output({"--availability", "0"}, 1), HasSubstr("--availability is 0"));
 }

@@ -74,7 +74,7 @@ std::string PrivacyRowsTable(const std::vector<PrivacyRow>& rows,
         most.epsilon, most.delta);
     if (spent > 0) {
       out += fmt::format(
-          "In {} of them, epsilon {:.3f} and above, that is more than delta: these promises hold "
+          "In {} of them, epsilon {:.3f} and above, that is more than delta: these guarantees hold "
           "for exact arithmetic only.\n",
           spent, least_spent);
     }

@@ -1,4 +1,4 @@
-// Many answers along one quantity, as CSV and as a picture.
+// Guarantees along one varied quantity, as CSV and as a picture.
 #ifndef TACET_APPS_TACET_PRIVACY_PRIVACY_SWEEP_H_
 #define TACET_APPS_TACET_PRIVACY_PRIVACY_SWEEP_H_
 

@@ -1,4 +1,4 @@
-// Another process of this program.
+// Child process that runs this program again.
 #ifndef TACET_APPS_TACET_PROGRAM_CHILD_PROCESS_H_
 #define TACET_APPS_TACET_PROGRAM_CHILD_PROCESS_H_
 

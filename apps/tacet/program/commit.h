@@ -1,4 +1,4 @@
-// Which commit this program was built from.
+// Commit that this program was built from.
 #ifndef TACET_APPS_TACET_PROGRAM_COMMIT_H_
 #define TACET_APPS_TACET_PROGRAM_COMMIT_H_
 

@@ -1,4 +1,4 @@
-// Curves over one quantity, as a picture.
+// Picture of curves over one quantity.
 #ifndef TACET_APPS_TACET_PROGRAM_PLOT_H_
 #define TACET_APPS_TACET_PROGRAM_PLOT_H_
 

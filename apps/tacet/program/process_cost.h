@@ -1,4 +1,4 @@
-// What a process of this machine has cost so far.
+// Resources that a process of this machine has used so far.
 #ifndef TACET_APPS_TACET_PROGRAM_PROCESS_COST_H_
 #define TACET_APPS_TACET_PROGRAM_PROCESS_COST_H_
 

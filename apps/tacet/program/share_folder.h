@@ -1,4 +1,4 @@
-// Where the files that come with the program lie: configurations and stored results.
+// Folder of the files that come with the program: configurations and stored results.
 #ifndef TACET_APPS_TACET_PROGRAM_SHARE_FOLDER_H_
 #define TACET_APPS_TACET_PROGRAM_SHARE_FOLDER_H_
 

@@ -1,4 +1,4 @@
-// What this program is made of, as it was configured.
+// Names and versions of this program's components, as it was configured.
 #ifndef TACET_APPS_TACET_PROGRAM_SOFTWARE_H_
 #define TACET_APPS_TACET_PROGRAM_SOFTWARE_H_
 

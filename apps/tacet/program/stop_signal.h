@@ -1,4 +1,4 @@
-// Ending a long run, or a server, in good order when its user, or the system, asks for it.
+// Orderly end of a long run, or of a server, when its user or the system asks for it.
 #ifndef TACET_APPS_TACET_PROGRAM_STOP_SIGNAL_H_
 #define TACET_APPS_TACET_PROGRAM_STOP_SIGNAL_H_
 

@@ -71,12 +71,12 @@ absl::Status MakeKeyFile(const std::string& path) {
 
 void UnlockFlags::Register(Options& options) {
   options.AddString("passphrase-file",
-                    "first line: the passphrase of the keys (readable by you alone); asked for on "
-                    "the terminal when neither this nor --key-file is given",
+                    "file whose first line is the passphrase of the keys (readable by you alone); "
+                    "asked for on the terminal when neither this nor --key-file is given",
                     &passphrase_file_);
   options.AddString("key-file",
-                    "random bytes that lock the keys instead of a passphrase (readable by you "
-                    "alone); made where keys are made and it is not there",
+                    "file of random bytes that encrypts the keys instead of a passphrase (readable "
+                    "by you alone); a command that makes keys creates it when it is missing",
                     &key_file_);
 }
 

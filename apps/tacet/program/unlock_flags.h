@@ -1,4 +1,4 @@
-// How a command gets at locked keys: a passphrase from the terminal or a file, or a key file.
+// Flags that unlock keys: a passphrase from the terminal or a file, or a key file.
 #ifndef TACET_APPS_TACET_PROGRAM_UNLOCK_FLAGS_H_
 #define TACET_APPS_TACET_PROGRAM_UNLOCK_FLAGS_H_
 

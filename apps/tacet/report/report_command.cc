@@ -23,16 +23,16 @@ class ReportCommand : public program::Command {
 
   std::string_view name() const override { return "report"; }
   std::string_view summary() const override {
-    return "runs as one page: accuracy, privacy, time and bytes, finished or not, compared";
+    return "HTML page of one or several runs: accuracy, privacy, time and bytes";
   }
 
   void Register(program::Options& options) override {
     options.AddPositionals("runs", "run directories; several are compared", &paths_);
     options.AddString("out",
-                      "the HTML file, which needs no other; when not given report.html in the run "
-                      "directory, for several runs in the current one",
+                      "path of the self-contained HTML file; when not given, report.html in the "
+                      "run directory (for several runs in the current directory)",
                       &out_);
-    options.AddFlag("json", "print the data of the page as JSON instead", &json_);
+    options.AddFlag("json", "print the data of the page as JSON, write no page", &json_);
   }
 
   absl::Status Run() override {

@@ -1,4 +1,4 @@
-// `tacet report RUN_DIR...`: runs as one page to read.
+// `tacet report RUN_DIR...`: one or several runs as one HTML page.
 #ifndef TACET_APPS_TACET_REPORT_REPORT_COMMAND_H_
 #define TACET_APPS_TACET_REPORT_REPORT_COMMAND_H_
 

@@ -1,4 +1,4 @@
-// What a report shows of runs, as the JSON that its page carries (docs/formats/report.md).
+// Data of a report as the JSON that its page carries (docs/formats/report.md).
 #ifndef TACET_APPS_TACET_REPORT_REPORT_DATA_H_
 #define TACET_APPS_TACET_REPORT_REPORT_DATA_H_
 

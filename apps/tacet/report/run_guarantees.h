@@ -1,4 +1,4 @@
-// What a run on disk promises: worked out again from its manifest and its ledger.
+// Privacy guarantees of a run on disk, computed again from its manifest and its ledger.
 #ifndef TACET_APPS_TACET_REPORT_RUN_GUARANTEES_H_
 #define TACET_APPS_TACET_REPORT_RUN_GUARANTEES_H_
 

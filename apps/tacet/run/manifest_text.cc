@@ -29,7 +29,9 @@ std::string AgreementText(const agreement::Manifest& manifest) {
                         agreed.clients, agreed.cohort, accounting::SamplingName(agreed.sampling),
                         agreed.min_participants, agreed.rounds);
     if (agreed.dummy_uploads) {
-      text += "            all upload in every round, those not chosen zeros: nobody sees who is\n";
+      text +=
+          "            dummy uploads: clients that are not drawn upload zeros, so nobody sees the "
+          "cohort\n";
     }
     if (agreed.max_participations != 0) {
       text += fmt::format("            a client gives its data to {} attempts at most\n",

@@ -1,4 +1,4 @@
-// A training that leaves nothing behind: for experiments of many short runs.
+// Training without a run directory, for experiments of many short runs.
 #ifndef TACET_APPS_TACET_RUN_MEMORY_RUN_H_
 #define TACET_APPS_TACET_RUN_MEMORY_RUN_H_
 

@@ -152,7 +152,7 @@ absl::Status CheckKnown(const base::JsonValue& root, const std::set<std::string>
                         std::string_view source) {
   for (const auto& [section, content] : root.members()) {
     if (!content.is_object()) {
-      return base::InvalidArgument("{}: unknown key `{}` (every key stands in a section)", source,
+      return base::InvalidArgument("{}: unknown key `{}` (every key is in a section)", source,
                                    section);
     }
     for (const auto& [name, value] : content.members()) {

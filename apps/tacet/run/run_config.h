@@ -1,4 +1,4 @@
-// The settings of a simulated federation: a TOML file, and flags that win over it.
+// Settings of a simulated federation: a TOML file, overridden by flags.
 #ifndef TACET_APPS_TACET_RUN_RUN_CONFIG_H_
 #define TACET_APPS_TACET_RUN_RUN_CONFIG_H_
 

@@ -94,7 +94,7 @@ absl::StatusOr<base::JsonValue> PrivacyJson(const agreement::Manifest& manifest,
   if (agreed.without_noise || agreed.without_clipping) {
     return base::JsonValue::MakeObject()
         .Set("epsilon", base::JsonValue())
-        .Set("reason", "the run was made without noise or without clipping: nothing is promised");
+        .Set("reason", "the run was made without noise or without clipping: no guarantee");
   }
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
                          accounting::PrivacyRows(agreement::PrivacyOf(agreed, charged_attempts)));

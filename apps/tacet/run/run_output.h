@@ -1,4 +1,4 @@
-// What a simulated run tells its user and writes into its directory.
+// Output of a simulated run: lines for its user, files in its directory.
 #ifndef TACET_APPS_TACET_RUN_RUN_OUTPUT_H_
 #define TACET_APPS_TACET_RUN_RUN_OUTPUT_H_
 

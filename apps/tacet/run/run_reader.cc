@@ -107,7 +107,7 @@ absl::StatusOr<std::vector<T>> ReadLines(const std::filesystem::path& path,
 absl::StatusOr<simulation::RoundRecord> NumberedRound(std::string_view line, size_t number) {
   TACET_ASSIGN_OR_RETURN(simulation::RoundRecord round, RoundOf(line));
   if (round.round == number) return round;
-  return base::DataLoss("round {} stands where round {} belongs", round.round, number);
+  return base::DataLoss("found round {} where round {} was expected", round.round, number);
 }
 
 absl::StatusOr<std::vector<simulation::RoundRecord>> ReadRounds(const std::filesystem::path& path) {

@@ -1,4 +1,4 @@
-// A run directory as its readers need it: everything in it that later commands report, checked.
+// Reader of a run directory: everything in it that later commands report, checked.
 #ifndef TACET_APPS_TACET_RUN_RUN_READER_H_
 #define TACET_APPS_TACET_RUN_RUN_READER_H_
 

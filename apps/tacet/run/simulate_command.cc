@@ -32,32 +32,34 @@ class SimulateCommand : public program::Command {
  public:
   std::string_view name() const override { return "simulate"; }
   std::string_view summary() const override {
-    return "train a federation in one process, or under mpirun in several: every update clipped, "
-           "noised, sealed, added, opened";
+    return "simulate a federation in one process, or in several under mpirun: clip, noise, seal, "
+           "add and decrypt every update";
   }
 
   void Register(program::Options& options) override {
     options.AddString("config", "TOML file with the settings (docs/formats/configuration.md)",
                       &config_path_);
     options.AddString("data",
-                      "folder of IDX files or a CSV file; without any, the program draws "
-                      "handwriting",
+                      "folder of IDX files, or a CSV file; when not given, the program generates "
+                      "synthetic handwriting",
                       &data_);
-    options.AddString("out", "run directory; a new one below runs/ when not given", &out_);
-    options.AddFlag("resume", "go on with the run in the directory given by --out", &resume_);
-    options.AddUint("rounds", "T, rounds to train", &rounds_);
-    options.AddUint("threads",
-                    "worker threads of each process; its share of the machine's processors when "
-                    "not given",
-                    &threads_);
+    options.AddString("out", "run directory; when not given, a new one below runs/", &out_);
+    options.AddFlag("resume", "resume the run in the directory of --out", &resume_);
+    options.AddUint("rounds", "T, number of rounds to train", &rounds_);
+    options.AddUint(
+        "threads",
+        "worker threads of each process; when not given, its share of the machine's processors",
+        &threads_);
     options.AddString("parameters", "encryption scheme: compact, paper or paper-secret-key",
                       &parameters_);
-    options.AddString("precision", "of training: auto, f32 or bf16", &precision_);
-    options.AddUint("seed", "fixes initialisation, split and batches; never cohorts, noise or keys",
-                    &seed_);
-    options.AddUint("insecure-seed",
-                    "fixes cohorts, noise and keys too: for debugging, protects nobody",
-                    &insecure_seed_);
+    options.AddString("precision", "precision of training: auto, f32 or bf16", &precision_);
+    options.AddUint(
+        "seed", "seed of initialisation, split and batches; it never fixes cohorts, noise or keys",
+        &seed_);
+    options.AddUint(
+        "insecure-seed",
+        "seed that fixes cohorts, noise and keys too, for debugging: it protects nobody",
+        &insecure_seed_);
     options.AddDouble("budget-epsilon",
                       "epsilon that may be spent at the configured delta; the run ends before the "
                       "round that would exceed it (0: no budget)",

@@ -1,4 +1,4 @@
-// One training of a configuration in a run directory, from its beginning or from where it stopped.
+// One training of a configuration in a run directory, started or resumed.
 #ifndef TACET_APPS_TACET_RUN_TRAINING_RUN_H_
 #define TACET_APPS_TACET_RUN_TRAINING_RUN_H_
 

@@ -1,4 +1,4 @@
-// A ledger in memory, for tests: the bytes that a file would hold.
+// Ledger in memory, for tests: holds the bytes that a file would hold.
 #ifndef TACET_LEDGER_TESTING_MEMORY_LEDGER_H_
 #define TACET_LEDGER_TESTING_MEMORY_LEDGER_H_
 

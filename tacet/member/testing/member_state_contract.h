@@ -1,4 +1,4 @@
-// What every MemberState has to do. A `Backend` has `state()`, empty at first, and `Reopen()`,
+// Contract tests of every MemberState. A `Backend` has `state()`, empty at first, and `Reopen()`,
 // after which `state()` holds what a new process would find.
 #ifndef TACET_MEMBER_TESTING_MEMBER_STATE_CONTRACT_H_
 #define TACET_MEMBER_TESTING_MEMBER_STATE_CONTRACT_H_

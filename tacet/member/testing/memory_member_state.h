@@ -1,4 +1,4 @@
-// What a member keeps, in memory, for tests: a session that "restarts" is given the same object.
+// Member state in memory, for tests: a session that "restarts" is given the same object.
 #ifndef TACET_MEMBER_TESTING_MEMORY_MEMBER_STATE_H_
 #define TACET_MEMBER_TESTING_MEMORY_MEMBER_STATE_H_
 

@@ -1,5 +1,6 @@
-// What every BlobStore has to do, one test a sentence of its comments. A `Backend` has `spool()`,
-// of a new, empty one, and `Reopen()`, after which `spool()` holds what a new process would find.
+// Contract tests of every BlobStore, one test for each sentence of its comments. A `Backend` has
+// `spool()`, of a new, empty blob store, and `Reopen()`, after which `spool()` holds what a new
+// process would find.
 #ifndef TACET_SERVER_TESTING_BLOB_STORE_CONTRACT_H_
 #define TACET_SERVER_TESTING_BLOB_STORE_CONTRACT_H_
 

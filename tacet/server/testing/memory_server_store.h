@@ -1,4 +1,4 @@
-// A server's store and spool in memory, for tests: what survives is what the object holds, so a
+// Server store and blob store in memory, for tests. What survives is what the object holds, so a
 // server that "restarts" is given the same object again.
 #ifndef TACET_SERVER_TESTING_MEMORY_SERVER_STORE_H_
 #define TACET_SERVER_TESTING_MEMORY_SERVER_STORE_H_

@@ -1,4 +1,4 @@
-// A server over a store in memory and all that its members would send, for its tests.
+// Test fixture: a server over a store in memory, and all messages that its members would send.
 #ifndef TACET_SERVER_TESTING_ROUND_SERVER_FIXTURE_H_
 #define TACET_SERVER_TESTING_ROUND_SERVER_FIXTURE_H_
 

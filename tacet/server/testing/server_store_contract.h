@@ -1,5 +1,6 @@
-// What every ServerStore has to do, one test a sentence of its comments. A `Backend` has `store()`,
-// of a new, empty store, and `Reopen()`, after which `store()` holds what a new process would find.
+// Contract tests of every ServerStore, one test for each sentence of its comments. A `Backend` has
+// `store()`, of a new, empty store, and `Reopen()`, after which `store()` holds what a new process
+// would find.
 #ifndef TACET_SERVER_TESTING_SERVER_STORE_CONTRACT_H_
 #define TACET_SERVER_TESTING_SERVER_STORE_CONTRACT_H_
 

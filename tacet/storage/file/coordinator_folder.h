@@ -1,5 +1,5 @@
-// What the coordinating member of a federation keeps: its keys, the agreement, who was enrolled,
-// and what was handed out (docs/formats/enrolment.md).
+// Folder of the coordinating member of a federation: its keys, the agreement, the enrolled members,
+// and the files handed out (docs/formats/enrolment.md).
 #ifndef TACET_STORAGE_FILE_COORDINATOR_FOLDER_H_
 #define TACET_STORAGE_FILE_COORDINATOR_FOLDER_H_
 

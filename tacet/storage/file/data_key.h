@@ -1,4 +1,4 @@
-// Secret file under which a site's ledgers name its data (docs/formats/keys.md).
+// Secret file that keys the digests of a site's data in its ledgers (docs/formats/keys.md).
 #ifndef TACET_STORAGE_FILE_DATA_KEY_H_
 #define TACET_STORAGE_FILE_DATA_KEY_H_
 

@@ -1,4 +1,4 @@
-// Coordinator's and sites' folders together: what is handed from one to the other.
+// Coordinator's and sites' folders together: the files that each hands to the other.
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -176,7 +176,7 @@ TEST_F(EnrolmentTest, ARemovedSiteCanBeEnrolledAgain) {
   ASSERT_TRUE(folder.Remove("north").ok());
   EXPECT_TRUE(folder.Enrolled()->empty());
   EXPECT_THAT(base::Message(folder.Remove("north")), HasSubstr("no site called north"));
-  EXPECT_THAT(base::Message(folder.Remove("../x")), HasSubstr("is no name for a site"));
+  EXPECT_THAT(base::Message(folder.Remove("../x")), HasSubstr("is not a name for a site"));
   EXPECT_TRUE(folder.Enrol(north.request(), CertificateFor(north)).ok());
 }
 
@@ -246,7 +246,7 @@ TEST_F(EnrolmentTest, ASiteRefusesWhatIsNotForIt) {
   const SiteFolder* const without[] = {&south, &west};
   bad = good;
   bad.manifest = Sign(without, 0).bytes();
-  EXPECT_THAT(refusal(bad), HasSubstr("north is no member of hospitals in epoch 0"));
+  EXPECT_THAT(refusal(bad), HasSubstr("north is not a member of hospitals in epoch 0"));
   EXPECT_EQ(north.Joined().status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(Join(north, good).ok());
 }

@@ -1,4 +1,4 @@
-// Processes that die: by the system call, and at random moments.
+// Ledgers of processes that die, at each system call and at random moments.
 #include <chrono>
 #include <filesystem>
 #include <fstream>

@@ -56,7 +56,7 @@ absl::Status CheckNothingMissed(const std::filesystem::path& path) {
       "there is no ledger {}, but its anchor {} {}: put the ledger back from a copy that is not "
       "older; do not begin a new one over this data with the whole budget",
       path.string(), AnchorPath(path).string(),
-      anchor.ok() ? fmt::format("knows of {} charges", anchor->count)
+      anchor.ok() ? fmt::format("counts {} charges", anchor->count)
                   : "is damaged: " + base::Message(anchor.status()));
 }
 

@@ -1,4 +1,4 @@
-// A ledger on disk: an append-only file, and beside it an anchor that says how far it goes.
+// Ledger on disk: an append-only file, and beside it an anchor with its length.
 #ifndef TACET_STORAGE_FILE_LEDGER_FILE_H_
 #define TACET_STORAGE_FILE_LEDGER_FILE_H_
 

@@ -135,8 +135,8 @@ TEST_F(LedgerFileTest, RolledBackOrRemovedFilesAreNoticed) {
   WriteAll(Anchor(), later_anchor);
   std::filesystem::remove(path_);
   EXPECT_THAT(OpenError(), HasSubstr("its anchor"));
-  EXPECT_THAT(OpenError(), HasSubstr("knows of 5 charges"));
-  EXPECT_THAT(base::Message(LedgerFile::Read(path_).status()), HasSubstr("knows of 5 charges"));
+  EXPECT_THAT(OpenError(), HasSubstr("counts 5 charges"));
+  EXPECT_THAT(base::Message(LedgerFile::Read(path_).status()), HasSubstr("counts 5 charges"));
   WriteAll(Anchor(), "rubbish");
   EXPECT_THAT(OpenError(), HasSubstr("is damaged"));
 }

@@ -1,4 +1,4 @@
-// What the tests of ledger files charge.
+// Sample charges for the tests of ledger files.
 #ifndef TACET_STORAGE_FILE_LEDGER_FOR_TEST_H_
 #define TACET_STORAGE_FILE_LEDGER_FOR_TEST_H_
 

@@ -62,7 +62,8 @@ absl::StatusOr<base::Bytes> ReadEntry(std::span<const uint8_t> bytes,
 absl::Status CheckStep(std::string_view step) {
   const bool plain = !step.empty() && step != kUpload && step.size() <= 32 &&
                      std::ranges::all_of(step, [](char c) { return c >= 'a' && c <= 'z'; });
-  return plain ? absl::OkStatus() : base::InvalidArgument("\"{}\" is no step of a journal", step);
+  return plain ? absl::OkStatus()
+               : base::InvalidArgument("\"{}\" is not the name of a journal's step", step);
 }
 
 }  // namespace

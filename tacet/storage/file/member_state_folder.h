@@ -1,4 +1,4 @@
-// What a member of a live federation must not forget, in a folder (docs/formats/site-state.md).
+// State of a member of a live federation in a folder (docs/formats/site-state.md).
 #ifndef TACET_STORAGE_FILE_MEMBER_STATE_FOLDER_H_
 #define TACET_STORAGE_FILE_MEMBER_STATE_FOLDER_H_
 

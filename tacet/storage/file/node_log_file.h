@@ -1,4 +1,4 @@
-// A member's log in a file of JSON lines (docs/formats/node-log.md).
+// Log of a member in a file of JSON lines (docs/formats/node-log.md).
 #ifndef TACET_STORAGE_FILE_NODE_LOG_FILE_H_
 #define TACET_STORAGE_FILE_NODE_LOG_FILE_H_
 

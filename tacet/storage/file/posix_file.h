@@ -1,4 +1,4 @@
-// What storage asks of the operating system, call by call, so that a test can stop at any of them.
+// System calls that storage makes, one method for each, so that a test can fail any of them.
 #ifndef TACET_STORAGE_FILE_POSIX_FILE_H_
 #define TACET_STORAGE_FILE_POSIX_FILE_H_
 

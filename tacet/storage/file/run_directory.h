@@ -1,4 +1,4 @@
-// A run's directory on disk.
+// Directory of a run on disk.
 #ifndef TACET_STORAGE_FILE_RUN_DIRECTORY_H_
 #define TACET_STORAGE_FILE_RUN_DIRECTORY_H_
 

@@ -18,7 +18,8 @@ constexpr mode_t kOthers = 0077;
 absl::Status CheckOwnerOnly(const File& file, const std::filesystem::path& path) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return SystemError("read", path);
-  if (!S_ISREG(info.st_mode)) return base::InvalidArgument("{} is no regular file", path.string());
+  if (!S_ISREG(info.st_mode))
+    return base::InvalidArgument("{} is not a regular file", path.string());
   if (info.st_uid != ::geteuid()) {
     return base::PermissionDenied(
         "{} belongs to another user: secrets are read from own files only", path.string());

@@ -1,4 +1,4 @@
-// Files that only their owner may read: keys, passphrases.
+// Files that only their owner may read: keys and passphrases.
 #ifndef TACET_STORAGE_FILE_SECRET_FILE_H_
 #define TACET_STORAGE_FILE_SECRET_FILE_H_
 

@@ -50,7 +50,7 @@ TEST(SecretFileTest, RefusesWhatIsNoFileOfItsOwn) {
   const base::TemporaryFolder folder;
   EXPECT_EQ(ReadSecretFile(folder.path() / "none").status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(base::Message(ReadSecretFile(folder.path()).status()),
-              HasSubstr("is no regular file"));
+              HasSubstr("is not a regular file"));
   const auto large = folder.path() / "large";
   ASSERT_TRUE(WriteSecretFile(large, {}).ok());
   EXPECT_TRUE(ReadSecretFile(large)->empty());

@@ -119,7 +119,7 @@ absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invita
   if (own.server) return membership;
   membership.member = membership.manifest.MemberWith(own.signing_key);
   if (!membership.member.has_value()) {
-    return base::PermissionDenied("invitation: {} is no member of {} in epoch {}", own.name,
+    return base::PermissionDenied("invitation: {} is not a member of {} in epoch {}", own.name,
                                   membership.manifest.federation(), membership.manifest.epoch());
   }
   TACET_RETURN_IF_ERROR(

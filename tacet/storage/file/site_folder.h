@@ -1,5 +1,5 @@
-// What a site, or the server, keeps: its identity, which federation it joined, and what that handed
-// to it (docs/formats/enrolment.md).
+// Folder of a site, or of the server: its identity, the federation that it joined, and the files it
+// was handed (docs/formats/enrolment.md).
 #ifndef TACET_STORAGE_FILE_SITE_FOLDER_H_
 #define TACET_STORAGE_FILE_SITE_FOLDER_H_
 

@@ -39,7 +39,8 @@ absl::StatusOr<DatabaseUrl> DatabaseUrl::Parse(std::string_view url) {
   PQfreemem(ignored);
   const auto no_url = [] {
     return base::InvalidArgument(
-        "this is no URL of a PostgreSQL database: expected postgresql://USER@HOST:PORT/DATABASE "
+        "this is not the URL of a PostgreSQL database: expected "
+        "postgresql://USER@HOST:PORT/DATABASE "
         "(with %XX for characters that have a meaning in URLs)");
   };
   if (options == nullptr) return no_url();

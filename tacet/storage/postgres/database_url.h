@@ -1,4 +1,4 @@
-// Which PostgreSQL database, and what of that people may be told.
+// Address of a PostgreSQL database, and the part of it that may be shown.
 #ifndef TACET_STORAGE_POSTGRES_DATABASE_URL_H_
 #define TACET_STORAGE_POSTGRES_DATABASE_URL_H_
 

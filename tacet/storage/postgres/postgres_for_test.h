@@ -1,4 +1,4 @@
-// A real PostgreSQL that a test binary starts for itself.
+// A real PostgreSQL server that a test binary starts for itself.
 #ifndef TACET_STORAGE_POSTGRES_POSTGRES_FOR_TEST_H_
 #define TACET_STORAGE_POSTGRES_POSTGRES_FOR_TEST_H_
 

@@ -1,4 +1,4 @@
-// A server's facts in a PostgreSQL database (docs/formats/server-store.md).
+// Server store in a PostgreSQL database (docs/formats/server-store.md).
 #ifndef TACET_STORAGE_POSTGRES_POSTGRES_STORE_H_
 #define TACET_STORAGE_POSTGRES_POSTGRES_STORE_H_
 

@@ -131,7 +131,7 @@ TEST_F(PostgresStoreTest, NoErrorHoldsThePassword) {
     }
   }
   const absl::Status status = Open("mysql://tacet:hunter2@db/x").status();
-  ExpectError(status, absl::StatusCode::kInvalidArgument, "no URL of a PostgreSQL database");
+  ExpectError(status, absl::StatusCode::kInvalidArgument, "not the URL of a PostgreSQL database");
   EXPECT_THAT(base::Message(status), Not(HasSubstr("hunter2")));
 }
 

@@ -1,4 +1,4 @@
-// SQLite with our errors: a connection, statements that are prepared once, transactions.
+// SQLite wrapper with our errors: a connection, statements that are prepared once, transactions.
 #ifndef TACET_STORAGE_SQLITE_DATABASE_H_
 #define TACET_STORAGE_SQLITE_DATABASE_H_
 

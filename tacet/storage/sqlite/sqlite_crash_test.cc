@@ -1,4 +1,5 @@
-// A server that is killed at random moments: what its store acknowledged is there, nothing by half.
+// A server that is killed at random moments: everything that its store acknowledged is there, and
+// nothing is incomplete.
 #include <chrono>
 #include <filesystem>
 #include <memory>

@@ -1,4 +1,4 @@
-// A server's facts in one SQLite file (docs/formats/server-store.md).
+// Server store in one SQLite file (docs/formats/server-store.md).
 #ifndef TACET_STORAGE_SQLITE_SQLITE_STORE_H_
 #define TACET_STORAGE_SQLITE_SQLITE_STORE_H_
 

@@ -1,5 +1,5 @@
-// Which call is read, handled, parked and answered when: what a server does with calls, whatever
-// they come through.
+// Scheduler of a server's calls, independent of the transport: decides when each call is read,
+// handled, parked and answered.
 #ifndef TACET_TRANSPORT_GRPC_CALL_DESK_H_
 #define TACET_TRANSPORT_GRPC_CALL_DESK_H_
 

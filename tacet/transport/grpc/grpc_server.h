@@ -1,4 +1,4 @@
-// A federation's server on the network: gRPC over mutual TLS 1.3, one port.
+// Network server of a federation: gRPC over mutual TLS 1.3, on one port.
 #ifndef TACET_TRANSPORT_GRPC_GRPC_SERVER_H_
 #define TACET_TRANSPORT_GRPC_GRPC_SERVER_H_
 

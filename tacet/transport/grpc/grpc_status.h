@@ -1,4 +1,5 @@
-// Statuses of gRPC and of Abseil have the same codes; what differs is who made them.
+// Conversion between gRPC and Abseil statuses. The codes are the same; a status from the server is
+// kept apart from one that the transport made.
 #ifndef TACET_TRANSPORT_GRPC_GRPC_STATUS_H_
 #define TACET_TRANSPORT_GRPC_GRPC_STATUS_H_
 

@@ -1,4 +1,4 @@
-// The way to a federation's server: gRPC over mutual TLS 1.3.
+// Connection to a federation's server: gRPC over mutual TLS 1.3.
 #ifndef TACET_TRANSPORT_GRPC_GRPC_WIRE_H_
 #define TACET_TRANSPORT_GRPC_GRPC_WIRE_H_
 

@@ -1,4 +1,4 @@
-// What strangers and members who mean harm can send.
+// Attacks on the server by strangers and by malicious members.
 #include <atomic>
 #include <future>
 #include <thread>

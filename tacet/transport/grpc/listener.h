@@ -1,4 +1,4 @@
-// Sockets that connections come in through.
+// Listening sockets of the server.
 #ifndef TACET_TRANSPORT_GRPC_LISTENER_H_
 #define TACET_TRANSPORT_GRPC_LISTENER_H_
 

@@ -1,4 +1,4 @@
-// What gRPC takes from the environment of its process.
+// Settings that gRPC reads from the environment of its process.
 #ifndef TACET_TRANSPORT_GRPC_PROCESS_SETTINGS_H_
 #define TACET_TRANSPORT_GRPC_PROCESS_SETTINGS_H_
 

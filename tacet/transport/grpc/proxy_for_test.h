@@ -1,4 +1,4 @@
-// An HTTP proxy that knows CONNECT and nothing else, and can cut a connection.
+// HTTP proxy for tests that knows only CONNECT and can cut a connection.
 #ifndef TACET_TRANSPORT_GRPC_PROXY_FOR_TEST_H_
 #define TACET_TRANSPORT_GRPC_PROXY_FOR_TEST_H_
 

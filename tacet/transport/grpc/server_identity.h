@@ -1,5 +1,5 @@
-// Who a server is to those who connect, and whom it lets in: TLS credentials for gRPC that can be
-// exchanged while it runs.
+// TLS identity of a server and its access rules: credentials for gRPC that can be exchanged while
+// it runs.
 #ifndef TACET_TRANSPORT_GRPC_SERVER_IDENTITY_H_
 #define TACET_TRANSPORT_GRPC_SERVER_IDENTITY_H_
 

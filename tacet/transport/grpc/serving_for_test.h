@@ -1,4 +1,4 @@
-// A federation that is served over loopback, and the certificates of its members.
+// Federation served over loopback, and the certificates of its members, for tests.
 #ifndef TACET_TRANSPORT_GRPC_SERVING_FOR_TEST_H_
 #define TACET_TRANSPORT_GRPC_SERVING_FOR_TEST_H_
 

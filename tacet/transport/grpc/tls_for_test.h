@@ -1,4 +1,4 @@
-// OpenSSL's own TLS, so that what gRPC does is seen from outside.
+// OpenSSL's own TLS, for tests that observe gRPC from outside.
 #ifndef TACET_TRANSPORT_GRPC_TLS_FOR_TEST_H_
 #define TACET_TRANSPORT_GRPC_TLS_FOR_TEST_H_
 

@@ -1,4 +1,4 @@
-// Who may speak with whom, seen from OpenSSL's own ends of the connection.
+// Tests of TLS access rules, observed from OpenSSL's own ends of the connection.
 #include <atomic>
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// A small HTTP server for those who operate a node: pages, figures, health. It answers GET and HEAD
-// and takes nothing in; whatever comes from outside is bounded in bytes, time and number.
+// Small HTTP server for the operators of a node: pages, figures, health. It answers GET and HEAD
+// and stores nothing from a request; everything from outside is bounded in bytes, time and number.
 #ifndef TACET_TRANSPORT_HTTP_HTTP_SERVER_H_
 #define TACET_TRANSPORT_HTTP_HTTP_SERVER_H_
 

@@ -1,4 +1,4 @@
-// What was agreed, in words.
+// Terms of the agreement in words.
 import { h } from "../dom.js";
 import { privacyStatement } from "../report/privacy.js";
 import { panel } from "./panel.js";

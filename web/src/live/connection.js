@@ -1,4 +1,4 @@
-// Asking the server, with the token in a header: never in an address that somebody might log.
+// Requests to the server, with the token in a header: never in an address that somebody might log.
 
 const kKey = "tacet-page-token";
 const kPatience = 10_000;  // milliseconds for one answer

@@ -1,4 +1,4 @@
-// What happened lately, and what members asked for.
+// Latest events, and counts of members' requests.
 import { h } from "../dom.js";
 import { integer } from "../format.js";
 import { dataTable } from "../table.js";

@@ -1,4 +1,4 @@
-// What a reader sees first: where the federation stands at this moment.
+// First panel of the page: the current state of the federation.
 import { h } from "../dom.js";
 import { bytes, epsilon, integer, kAbsent, plural, time } from "../format.js";
 import { againstWorst, worst } from "../report/privacy.js";

@@ -1,4 +1,4 @@
-// Parts of a page that are drawn again when what they show has changed, and only then: what a
+// Parts of a page that are drawn again only when their content has changed. Everything that a
 // reader has unfolded, focused or scrolled to stays.
 import { discardCharts } from "../chart.js";
 import { h } from "../dom.js";

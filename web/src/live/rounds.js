@@ -1,4 +1,4 @@
-// What the rounds were like so far.
+// Durations, sizes and accuracy of the rounds so far.
 import { lineChart, stackedChart } from "../chart.js";
 import { h } from "../dom.js";
 import { integer, kAbsent, time } from "../format.js";

@@ -1,4 +1,4 @@
-// What the attempts so far cost whom, and what is left of what was agreed.
+// Privacy cost of the attempts so far for each observer, and the rest of the agreed budget.
 import { h } from "../dom.js";
 import { epsilon, kAbsent, plural } from "../format.js";
 import { privacyStatement } from "../report/privacy.js";

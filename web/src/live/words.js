@@ -1,4 +1,4 @@
-// What a server's status says, in words. No page needed: see live_words_test.mjs.
+// Words for the fields of a server's status. They need no page: see live_words_test.mjs.
 import { integer, kAbsent, plural, seconds } from "../format.js";
 
 const kPhaseWords = {

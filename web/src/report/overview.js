@@ -1,4 +1,4 @@
-// What a reader sees first: which runs these are, how good, how private, how dear.
+// First panel of the report: names, accuracy, privacy and cost of the runs.
 import { h } from "../dom.js";
 import { bytes, epsilon, integer, kAbsent, loss as lossText, percent, plural, power, seconds } from "../format.js";
 import { swatch } from "../looks.js";

@@ -1,4 +1,4 @@
-// The privacy statement in words, then every figure behind it.
+// The privacy guarantee in words, then every figure behind it.
 import { h } from "../dom.js";
 import { epsilon, integer, kAbsent, plural, power } from "../format.js";
 import { dataTable } from "../table.js";

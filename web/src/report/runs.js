@@ -1,4 +1,4 @@
-// The runs of a report as its parts ask for them. docs/formats/report.md has the fields.
+// Access to the runs of a report for its parts. docs/formats/report.md has the fields.
 import { letter } from "../format.js";
 
 export const kPhases = ["train", "seal", "add", "open", "evaluate", "sample", "other"];

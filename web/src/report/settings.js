@@ -1,4 +1,4 @@
-// The configuration of runs: all of it for one, what differs for several.
+// Configuration of runs: all settings for one run, only the differing ones for several.
 import { h } from "../dom.js";
 import { kAbsent } from "../format.js";
 import { dataTable } from "../table.js";

@@ -1,4 +1,4 @@
-// What a run's labels take away, said so that nobody overlooks it.
+// Warnings about a run's labels, which name the protections that it lacks.
 import { h } from "../dom.js";
 import { fullName } from "./runs.js";
 
