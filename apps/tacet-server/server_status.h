@@ -17,7 +17,7 @@
 
 namespace tacet::app::server {
 
-// What there is to tell of; all must outlive whoever tells.
+// Parts whose status is reported; all must outlive the reporter.
 struct ServerParts {
   const agreement::SignedManifest& manifest;
   const tacet::server::RoundServer& rounds;

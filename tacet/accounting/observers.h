@@ -63,11 +63,11 @@ enum class Observer {
 
 std::string_view ObserverName(Observer observer);
 
-// Whether a figure is promised, a convention of the paper shown for comparison, or absent.
+// Standing of a figure: guaranteed, a convention of the paper shown for comparison, or absent.
 enum class Standing { kGuarantee, kConvention, kNone };
 std::string_view StandingName(Standing standing);
 
-// What one view sees: `releases` times the same mixture of events.
+// Observations of one view: `releases` times the same mixture of events.
 struct ObservedRounds {
   Observer observer = Observer::kExternal;
   Standing standing = Standing::kGuarantee;

@@ -105,9 +105,10 @@ uint32_t ExpectedUploads(const ManifestSpec& spec);
 
 // One attempt as it is charged to a ledger of announced attempts and to the server's budget: as
 // seen by the worst guaranteed observer of all permitted attempts (accounting::WorstView). With
-// unit client that is usually whoever knows the cohorts, for whom nothing is sampled: fixed-size
-// sampling at rate 1. An observer who learns one of several forms of a round is charged as if it
-// had the least noise and the highest rate among them. Noise 0 where nothing is promised.
+// unit client that is usually an observer that knows the cohorts, for whom nothing is sampled:
+// fixed-size sampling at rate 1. An observer who learns one of several forms of a round is charged
+// as if it had the least noise and the highest rate among them. Noise 0 where there is no
+// guarantee.
 accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec);
 
 // What `attempts` cost the worst guaranteed observer at the agreed delta: the figure that console,

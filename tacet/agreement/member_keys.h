@@ -37,7 +37,7 @@ absl::StatusOr<MemberKeys> ReadSiteKeys(const crypto::SecretBytes& bytes);
 // Names of sites and servers: 1 to 40 lower-case letters, digits and hyphens, a letter first.
 absl::Status CheckSiteName(std::string_view name);
 
-// What a site, or the server, asks to be known as.
+// Name and public keys that a site, or the server, asks to be enrolled with.
 struct EnrolmentRequest {
   std::string name;
   bool server = false;

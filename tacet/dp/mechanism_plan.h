@@ -16,7 +16,7 @@
 
 namespace tacet::dp {
 
-// What a caller asks for; nothing is checked yet. Lengths are in units of the update.
+// Unchecked parameters from a caller. Lengths are in units of the update.
 struct MechanismSpec {
   uint64_t dimension = 0;         // d >= 1
   double clip_norm = 1;           // S > 0, L2 norm; ignored when without_clipping
@@ -41,8 +41,8 @@ struct MechanismSpec {
   bool without_guarantee = false;
 };
 
-// What finite arithmetic adds to a guarantee (epsilon, delta) of the ideal mechanism: every draw is
-// rounded, noise ends somewhere.
+// Additions of finite arithmetic to a guarantee (epsilon, delta) of the ideal mechanism: every draw
+// is rounded, and noise is bounded.
 struct ImplementationTerms {
   double epsilon = 0;
   double delta = 0;

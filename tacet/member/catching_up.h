@@ -17,7 +17,7 @@
 namespace tacet::member {
 
 // What the server tells is held against signatures and keys that it lacks; what does not hold is an
-// alarm with its index, and the next one is tried. Errors are those that IsRetryable, and the
+// violation with its index, and the next one is tried. Errors are those that IsRetryable, and the
 // log's.
 
 // The sum that a majority of the attempt's openers returned; nothing when there is none (yet).

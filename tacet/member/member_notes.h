@@ -35,7 +35,7 @@ inline constexpr std::string_view kParticipants = "participants";
 inline constexpr std::string_view kBadCheckpoint = "bad-checkpoint";
 }  // namespace violations
 
-// An alarm with its reason.
+// A protocol violation with its reason.
 struct Suspicion {
   std::string_view alarm;
   std::string text;

@@ -27,8 +27,8 @@ namespace tacet::member {
 // that against manifest, memory and ledger, and does its part: charges, trains, seals, uploads,
 // opens, applies, states what it has. The server is not believed: what an honest one does not do is
 // an alarm, and nothing of such an attempt is sealed, signed or applied. Whatever it says is kept
-// first, so that a session made anew from the same MemberState repeats it byte for byte, seals
-// nothing twice and applies nothing twice. Not thread-safe.
+// first, so that a new session from the same MemberState repeats it byte for byte, seals nothing
+// twice and applies nothing twice. Not thread-safe.
 class MemberSession {
  public:
   // `initial_model` is used as long as nothing else was kept. Errors of MemberModel::Load; DataLoss

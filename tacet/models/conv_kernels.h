@@ -56,7 +56,7 @@ inline constexpr size_t kFirstGradientSize = kFirstMaps * kFirstRow;       // [c
 inline constexpr size_t kSecondSize = kFirstMaps * kSecondMaps * kSecondTaps;
 // The second convolution's weights and their gradients lie as [b of kLanes][o][k][c].
 
-// What the second convolution's forward pass reads is derived from its weights.
+// Input of the second convolution's forward pass, derived from its weights.
 //   bf16  dot products over pairs of channels: [half of o][b of kBlock][k][c / 2][o][2]
 //   f32   Winograd's F(2x2, 3x3) (Lavin and Gray 2016): the four results of a pool from 16 products
 //         in place of 36, [16][half of o][c][o]
@@ -124,7 +124,7 @@ void SecondForward(const Sizes& sizes, const Paper& paper, const uint16_t* map,
                    const uint16_t* weights, const float* biases, PaperOutputs& known,
                    float* scratch, float* outputs, uint8_t* winner);
 
-// Where the gradient of the second convolution's output is not zero, ordered twice.
+// Non-zero positions of the gradient of the second convolution's output, in two orders.
 class SparseGradient {
  public:
   explicit SparseGradient(const Sizes& sizes);

@@ -13,7 +13,7 @@
 
 namespace tacet::models {
 
-// What the convolutions' products run on.
+// Instruction set of the convolutions' products.
 enum class ConvForm {
   kF32,          // AVX-512
   kDotProducts,  // the same, the second one's forward in bf16 dot products

@@ -14,7 +14,7 @@
 
 namespace tacet::models {
 
-// What products are formed in; parameters and sums are f32 always.
+// Number format of products; parameters and sums are always f32.
 enum class Precision {
   kAuto,  // bf16 where it is the faster one: on tiles (AMX); else f32
   kF32,   // femnist-cnn (-norm too) in our own kernels on AVX-512, everything else in oneDNN

@@ -13,9 +13,9 @@
 
 namespace tacet::secagg {
 
-// What the members of a federation hold in one attempt and the server never does. Fresh for every
-// (round, attempt): whoever makes openers answer questions about one attempt learns nothing that
-// helps with another.
+// Keys that the members of a federation hold in one attempt, and the server never does. Fresh for
+// every (round, attempt): an attacker that makes openers answer questions about one attempt learns
+// nothing that helps with another.
 struct AttemptKeys {
   crypto::SecretBytes group_secret;  // opens the sum of key envelopes
   crypto::SecretBytes tag_key;       // linear tag

@@ -259,7 +259,7 @@ TEST(IsolationTest, OneUploadAmongInventedOnesIsRefused) {
   ASSERT_TRUE(alone.Submit(0, uploads[0]).ok());
   lie.closed_sum =
       ValueOf(ReadClosedRound(ValueOf(alone.Close()), round.attempt(), params, 1)).closed_sum;
-  // Adds 2^kappa (K - 1) offset in every lane, mod both primes (docs/formats/ciphertext.md).
+  // Adds 2^kappa (K - 1) offset in every slot, mod both primes (docs/formats/ciphertext.md).
   using Wide = unsigned __int128;
   const uint64_t primes[] = {1125625028935681, 1125625028755457};
   const uint64_t used = params.used_coefficients();

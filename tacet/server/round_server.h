@@ -36,7 +36,7 @@ struct RoundServerOptions {
   uint32_t kept_rounds = 3;           // whose opened sums can still be fetched; > 0
 };
 
-// Where a server stands, for people and gauges: counts, nobody's name.
+// Status of a server, for people and gauges: counts, no member's name.
 struct ServerStatus {
   std::optional<AttemptRecord> last;  // the last attempt begun
   uint32_t invited = 0;               // to it; 0 when members decide by coins
@@ -49,8 +49,7 @@ struct ServerStatus {
 };
 
 // One object serves one federation in one epoch. Thread-safe. Everything accepted is in the store
-// before a call returns OK; an object made anew from the same store goes on where the last one was
-// killed.
+// before a call returns OK; a new object from the same store goes on where the last one was killed.
 //
 // An attempt: collecting (uploads of the cohort, each once) -> opening (the closed round is handed
 // to members; votes and opened sums come back) -> published, or failed at any step: too few uploads

@@ -16,7 +16,7 @@
 
 namespace tacet::trainer {
 
-// How well a model does on samples that no owner trained on.
+// Quality of a model on samples that no owner trained on.
 struct Evaluation {
   double accuracy = 0;   // share of held-out samples classified correctly, in [0, 1]
   double loss = 0;       // mean cross-entropy in nats

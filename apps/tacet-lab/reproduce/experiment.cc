@@ -56,7 +56,7 @@ std::string ConfigDigest(run::RunConfig config) {
   return base::ToHex(crypto::Sha256(base::AsBytes(run::RunConfigToml(config))));
 }
 
-// What the lines of metrics.jsonl add up to, whichever process wrote them.
+// Totals over the lines of metrics.jsonl, whichever process wrote them.
 struct Course {
   double total = 0;
   base::JsonValue phases = base::JsonValue::MakeObject();

@@ -20,9 +20,9 @@
 
 namespace tacet::app::attack {
 
-// Whom a test asks about, one candidate after the other: records, or all samples of an owner or of
-// a person. Members are what the model was trained on; samples that were held out for evaluation
-// belong to nobody.
+// Candidates of a membership test, in order: records, or all samples of an owner or of a person.
+// Members are what the model was trained on; samples that were held out for evaluation belong to
+// nobody.
 struct Candidates {
   accounting::Unit unit = accounting::Unit::kRecord;
   // The candidates' samples at their owners, before owners are spread over sites.

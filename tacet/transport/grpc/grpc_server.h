@@ -39,13 +39,13 @@ struct GrpcServerSpec {
   size_t calls_of_client = 16;
   int connections = 2048;  // further ones are closed
 
-  // How long a request without news is kept.
+  // Time for which a request waits for a notification.
   std::chrono::milliseconds patience = std::chrono::seconds(25);
   // How long a call that others wait for may take to come in, or its answer to go out.
   std::chrono::milliseconds slowness = std::chrono::seconds(60);
 };
 
-// How many calls there are now.
+// Number of calls in progress.
 struct GrpcServerLoad {
   size_t working = 0;  // being read, handled or answered
   size_t waiting = 0;  // not read yet
