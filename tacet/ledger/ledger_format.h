@@ -69,7 +69,7 @@ struct LedgerEntry {
   crypto::Digest federation{};  // the agreement's digest: the same under new member keys
   ChargeLabel label;
   ChargeKind kind = ChargeKind::kSealing;
-  accounting::SamplingEvent event;  // exactly as charged; noise 0 when nothing is promised
+  accounting::SamplingEvent event;  // exactly as charged; noise 0 without a guarantee
   uint64_t count = 1;               // releases, >= 1
   uint64_t time = 0;                // Unix seconds
 

@@ -18,7 +18,7 @@ namespace tacet::secagg {
 // nothing that helps with another.
 struct AttemptKeys {
   crypto::SecretBytes group_secret;  // opens the sum of key envelopes
-  crypto::SecretBytes tag_key;       // linear tag
+  crypto::SecretBytes tag_key;       // of the homomorphic MAC
   crypto::SecretBytes result_key;    // the opened sum on its way to the members
 };
 

@@ -81,7 +81,7 @@ TEST_P(OpenerTest, LieADroppedUpload) {
 }
 
 TEST_P(OpenerTest, LieARepeatedUpload) {
-  // Upload 0 stands in for upload 1, under upload 1's nonce.
+  // Upload 0 replaces upload 1, under upload 1's nonce.
   base::Bytes repeated = uploads_[0];
   std::copy_n(uploads_[1].begin() + kUploadNonce, 16, repeated.begin() + kUploadNonce);
   MendChecksum(repeated);
@@ -140,7 +140,7 @@ TEST_P(OpenerTest, OneVoteOfThreeOpensNothing) {
   const base::Bytes own = ValueOf(opener->Review(closed));
   EXPECT_THAT(base::Message(opener->Open(std::vector<base::Bytes>{own, own}).status()),
               HasSubstr("1 of 3 openers of round 12 attempt 1 signed this sum, 2 are needed"));
-  // A member that is no opener, and a vote whose member was rewritten, do not count either.
+  // A member that is not an opener, and a vote whose member was rewritten, do not count either.
   const crypto::Digest hash = ClosedRoundHash(ReadClosed(closed));
   const base::Bytes stranger = WriteVote(round_.attempt(), 4, hash, round_.signing_key(4));
   const base::Bytes forged = WriteVote(round_.attempt(), 1, hash, round_.signing_key(4));

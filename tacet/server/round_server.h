@@ -112,7 +112,7 @@ class RoundServer {
 
   // Takes the lock itself, for the last step only.
   absl::StatusOr<uint64_t> TakeNewPart(uint64_t member, const protocol::PutPartRequest& request);
-  // Runs `act` under the lock, then tells of news when there are any.
+  // Runs `act` under the lock, then notifies when there is a change.
   template <typename Act>
   auto Locked(Act act);
 

@@ -28,7 +28,7 @@ struct RunConfig {
     bool csv_header = true;
     std::vector<std::string> csv_columns;  // names for files without a header
     std::vector<std::string>
-        csv_features;  // what a model sees; empty: every other column, as it is
+        csv_features;  // what a model sees; empty: every other column, unchanged
     std::vector<std::string> csv_missing = {"", "?"};
     std::optional<double> csv_label_above;  // class 1 above this number, class 0 otherwise
     uint64_t classes = 0;                   // 0: the largest label + 1

@@ -149,7 +149,7 @@ absl::Status FileSpool::Append(const BlobKey& key, const crypto::Digest& digest,
     return absl::OkStatus();
   }
   const absl::Status failure = Failure("append to", path);
-  // When this fails too, more of the part has arrived than is told, which is no harm.
+  // When this fails too, more of the part has arrived than is told, which is harmless.
   (void)disk_.Truncate(file.get(), static_cast<off_t>(before));
   return failure;
 }

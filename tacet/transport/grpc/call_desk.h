@@ -27,8 +27,8 @@
 namespace tacet::transport::grpc {
 
 // A call. It waits until it is its turn, is read, is handled by a worker and answered. A turn is
-// one of GrpcServerSpec::calls and ends with the call, or when it is parked: without news it is
-// answered later, and that needs little memory.
+// one of GrpcServerSpec::calls and ends with the call, or when it is parked: without a notification
+// it is answered later, and that needs little memory.
 class DeskCall {
  public:
   // `certificate_name` as for RequestHandler::Handle.

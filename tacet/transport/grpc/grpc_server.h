@@ -49,7 +49,7 @@ struct GrpcServerSpec {
 struct GrpcServerLoad {
   size_t working = 0;  // being read, handled or answered
   size_t waiting = 0;  // not read yet
-  size_t parked = 0;   // requests that wait for news
+  size_t parked = 0;   // requests that wait for a notification
 };
 
 // Thread-safe. Calls of the handler are made on a few threads, however many clients there are.
@@ -68,15 +68,15 @@ class GrpcServer {
   uint16_t port() const;
 
   // For RoundServer::OnNotification, which must not call it any more when this object goes: what
-  // waits for news looks whether there is some. Returns at once.
+  // waits for a notification looks whether there is one. Returns at once.
   void News();
 
   // For connections from now on. InvalidArgument unless key and certificate belong together and
   // are for a server; PermissionDenied unless the authority signed the certificate.
   absl::Status SetCertificate(const crypto::TlsKey& key, std::span<const uint8_t> certificate);
 
-  // Accepts nothing more, answers what waits for news, and gives the calls in progress `most` to
-  // end before they are cut off. Returns when there are none.
+  // Accepts nothing more, answers what waits for a notification, and gives the calls in progress
+  // `most` to end before they are cut off. Returns when there are none.
   void Drain(std::chrono::milliseconds most);
 
   GrpcServerLoad Load() const;
