@@ -80,7 +80,7 @@ class PrivacyFilter {
   // budget; then, once, about ten loss distributions to find the last count that fits.
   absl::Status CheckRoomFor(const accounting::SamplingEvent& event, uint64_t count = 1);
 
-  // How many more charges of `event` fit, at most `most`.
+  // Number of further charges of `event` that fit, at most `most`.
   absl::StatusOr<uint64_t> ChargesThatFit(const accounting::SamplingEvent& event, uint64_t most);
 
   // All accountants: 0.1 s at the paper's setting.

@@ -54,7 +54,7 @@ base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::st
 // DataLoss when cut short, altered or not signed by the key in it.
 absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> bytes);
 
-// What two people compare by telephone: SHA-256 of the request's bytes.
+// Fingerprint that two people compare by telephone: SHA-256 of the request's bytes.
 crypto::Digest RequestFingerprint(std::span<const uint8_t> request);
 // 16 groups of four hexadecimal digits.
 std::string FingerprintText(const crypto::Digest& fingerprint);

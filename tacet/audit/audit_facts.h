@@ -86,7 +86,7 @@ struct AuditFacts {
   RunKind kind = RunKind::kSimulation;
   uint64_t processes = 1;               // of a simulation: its ranks
   std::optional<uint64_t> member = {};  // whose part it is, by number; absent for a simulation
-  // Who signs. The run's own key unless another one was given.
+  // The signing key. The run's own key unless another one was given.
   crypto::PublicKey signer{};
   std::optional<crypto::PublicKey> audit_key = {};  // the run's own, if it has one
   std::vector<std::string> labels = {};             // why the run is less than private

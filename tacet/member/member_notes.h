@@ -17,7 +17,8 @@
 
 namespace tacet::member {
 
-// What an honest server, or an honest member, does not do. docs/formats/node-log.md.
+// Protocol violations: acts that an honest server, or an honest member, does not do
+// (docs/formats/node-log.md).
 namespace violations {
 inline constexpr std::string_view kOtherFederation = "other-federation";
 inline constexpr std::string_view kUnreadable = "unreadable";

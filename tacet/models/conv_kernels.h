@@ -72,10 +72,11 @@ size_t SecondScratchSize();
 
 // The winners of a map: [i][j][channel], 0 to 3 in reading order of the four, or kNoWinner.
 
-// What of an image is paper (all zeros), most of it in handwriting. There the first map depends on
-// the biases alone, and the second, at pools whose inputs are paper, on the parameters and on how
-// the pool touches the map's border: on its kind. Such positions are computed once for each kind,
-// with the results that they have anyway; their gradients are added before they are used.
+// The blank region of an image (all zeros, `paper` in the code), most of it in handwriting. There
+// the first map depends on the biases alone, and the second, at pools whose inputs are paper, on
+// the parameters and on how the pool touches the map's border: on its kind. Such positions are
+// computed once for each kind, with the results that they have anyway; their gradients are added
+// before they are used.
 inline constexpr size_t kKinds = 9;
 inline constexpr uint8_t kNotBlank = kKinds;
 class Paper {

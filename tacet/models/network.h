@@ -70,7 +70,7 @@ class Network {
   // gradient of the mean softmax cross-entropy. Training mode only; every label < classes.
   absl::Status Step(std::span<const uint32_t> labels, float learning_rate);
 
-  // What runs it: conv-f32, conv-bf16, conv-amx or onednn.
+  // Name of the implementation: conv-f32, conv-bf16, conv-amx or onednn.
   std::string_view form() const { return form_name_; }
 
  private:

@@ -31,8 +31,8 @@ AttemptKeys DeriveAttemptKeys(const crypto::SecretBytes& epoch_key, he::Scheme s
 crypto::SecretBytes DeriveCheckpointKey(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
                                         const Attempt& attempt);
 
-// What the round's public polynomials expand from: a hash of (manifest hash, epoch, round), known
-// to everybody, the same for all attempts of the round.
+// Seed of the round's public polynomials: a hash of (manifest hash, epoch, round), known to
+// everybody, the same for all attempts of the round.
 crypto::Digest PublicSeed(const Attempt& attempt);
 
 // The members that may open this attempt: the first `count` in the order of a pseudo-random

@@ -32,7 +32,7 @@ struct UploadView {
   he::Tag tag;
   std::span<const uint8_t> ciphertext;
   std::array<uint64_t, 2> checksum{};
-  // What the checksum says of the ciphertext's words.
+  // Sums of the ciphertext's words according to the checksum.
   he::WordSums ciphertext_sums;
 };
 

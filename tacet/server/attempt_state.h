@@ -74,8 +74,8 @@ class AttemptState {
 
   // An attempt that collects; none is open.
   absl::Status Begin(const AttemptRecord& record, std::vector<uint64_t> cohort);
-  // What a member gives, where SubmissionsOf finds it; once more is OK and changes nothing.
-  // AlreadyExists when it gave another of this kind.
+  // Stores a member's submission, where SubmissionsOf finds it; once more is OK and changes
+  // nothing. AlreadyExists when it gave another of this kind.
   absl::Status Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes);
   // The sum that an opener returned after a majority had: to the attempt that IsPublishedLast.
   absl::Status PutLateSum(uint64_t member, std::span<const uint8_t> digest);

@@ -70,7 +70,7 @@ class CohortTrainer {
 
  private:
   explicit CohortTrainer(const TrainingTerms& terms) : terms_(terms) {}
-  // What `seat` contributes, ready to be sealed.
+  // Computes the update of `seat`, ready to be sealed.
   absl::Status TrainSeat(const CohortShare& share, const secagg::Attempt& attempt,
                          std::span<const float> model, const Seat& seat, trainer::Trainer& trainer,
                          std::span<float> update) const;

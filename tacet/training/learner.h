@@ -34,8 +34,9 @@ struct LearnerSpec {
   double learning_rate = 0.15;
   double learning_rate_final = 0.03;
   uint32_t rounds = 100;
-  // What the trainers clip (federation/learner.h). Record and person: one sum of gradients a round,
-  // in f32; the fields from `batch` to `learning_rate_final` and `precision` play no part in it.
+  // The unit that the trainers clip (trainer/learner.h). Record and person: one sum of gradients a
+  // round, in f32; the fields from `batch` to `learning_rate_final` and `precision` play no part in
+  // it.
   accounting::Unit unit = accounting::Unit::kClient;
   models::Precision precision = models::Precision::kAuto;  // of training and evaluation
 };

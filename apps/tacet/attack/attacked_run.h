@@ -62,7 +62,7 @@ class AttackedRun {
   bool promises_something() const { return !agreed_.without_noise && !agreed_.without_clipping; }
 
  private:
-  // What became of a sample of the data set.
+  // Role of a sample of the data set in the run.
   enum class Fate : uint8_t { kLeftOut, kHeldOut, kTrained };
 
   AttackedRun(run::RunConfig config, crypto::SecretBytes data_key, base::JsonValue summary,

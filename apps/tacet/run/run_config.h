@@ -132,7 +132,7 @@ absl::StatusOr<training::LearnerSpec> LearnerSpecOf(const RunConfig& config);
 absl::StatusOr<data::HandwritingSpec> HandwritingSpecOf(const RunConfig& config);
 absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config);
 
-// What an architecture is made from: input shape and classes as configured, or as the columns of
+// Inputs of an architecture: input shape and classes as configured, or as the columns of
 // data.csv_features and data.csv_label_above imply. InvalidArgument says what has to be stated.
 absl::StatusOr<models::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& config);
 

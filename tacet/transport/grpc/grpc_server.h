@@ -31,8 +31,9 @@ struct GrpcServerSpec {
   // most a request and an answer (about 1 MiB); those behind them wait unread, where flow control
   // keeps all but their first kilobytes with the sender.
   size_t calls = 32;
-  // What gRPC may use. Without a bound its connections would keep buffers of megabytes; near it
-  // they make do with kilobytes, and beyond it calls are cut off: to be tried again.
+  // Bytes of memory that gRPC may use. Without a bound its connections would keep buffers of
+  // megabytes; near it they make do with kilobytes, and beyond it calls are cut off: to be tried
+  // again.
   size_t memory = size_t{128} << 20;
   size_t waiting_calls = 8192;  // further ones are refused: Unavailable
   // Of one certificate, calls of all kinds at once; further ones are refused.
@@ -41,7 +42,7 @@ struct GrpcServerSpec {
 
   // Time for which a request waits for a notification.
   std::chrono::milliseconds patience = std::chrono::seconds(25);
-  // How long a call that others wait for may take to come in, or its answer to go out.
+  // Longest time for a call that others wait for to come in, or for its answer to go out.
   std::chrono::milliseconds slowness = std::chrono::seconds(60);
 };
 
