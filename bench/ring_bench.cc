@@ -81,7 +81,7 @@ void MultiplyInverse8192(benchmark::State& state) {
 }
 BENCHMARK(MultiplyInverse8192)->Apply(EverySet);
 
-// What sealing and opening a polynomial of 4 x 22 bits needs.
+// Inputs for sealing and opening a polynomial of 4 x 22 bits.
 struct Polynomial {
   explicit Polynomial(const Kernels& kernels)
       : a{RandomValues(2 * kN, ring::kPrime1)},

@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     }
     case 4: {
-      // Passphrases only where a guess is cheap, or too dear to be tried.
+      // Passphrases only where a guess is cheap, or too expensive to be tried.
       constexpr size_t kMemoryAt = 4 + 2 + 1 + 8;
       const uint64_t memory =
           bytes.size() < kMemoryAt + 8 ? 0 : base::LoadU64(bytes.data() + kMemoryAt);

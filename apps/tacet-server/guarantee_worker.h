@@ -22,9 +22,9 @@ class GuaranteeWorker {
   GuaranteeWorker(const GuaranteeWorker&) = delete;
   GuaranteeWorker& operator=(const GuaranteeWorker&) = delete;
 
-  // What `attempts` attempts cost whom, {"attempts", "privacy", "statement"}; as long as that is
-  // not worked out, the last one that was, and null before the first. docs/formats/metrics.md
-  // has the fields.
+  // Privacy cost of `attempts` attempts for each observer, {"attempts", "privacy", "statement"}; as
+  // long as that is not worked out, the last one that was, and null before the first.
+  // docs/formats/metrics.md has the fields.
   base::JsonValue Spent(uint64_t attempts);
   // The same for every attempt that may ever be begun.
   base::JsonValue Whole();

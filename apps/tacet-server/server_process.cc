@@ -141,7 +141,7 @@ class ServerProcess {
   std::optional<CertificateWatch> certificate_;
   std::optional<AdminSite> site_;
   std::unique_ptr<HttpServer> admin_;
-  std::atomic<GrpcServer*> news_ = nullptr;  // who is told of news
+  std::atomic<GrpcServer*> news_ = nullptr;  // who is notified
   std::unique_ptr<GrpcServer> listener_;
 
   bool store_failed_ = false;

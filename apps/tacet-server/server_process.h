@@ -23,7 +23,7 @@ struct ServerProcessSpec {
   std::string state;           // server_state.h; empty: SQLite in the home folder
   std::string log = "-";       // server_log.h
   bool page = true;            // whether operators have a page
-  // Whose first line is the page's token; without one a new token is made in the home folder.
+  // File whose first line is the page's token; without one a new token is made in the home folder.
   std::optional<std::filesystem::path> page_token_file;
   bool client_certificates = true;  // false: something in front of it ends TLS
   uint64_t drain_seconds = 0;       // that an open attempt may still take when it is asked to end

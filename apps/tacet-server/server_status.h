@@ -17,7 +17,7 @@
 
 namespace tacet::app::server {
 
-// What there is to tell of; all must outlive whoever tells.
+// Parts whose status is reported; all must outlive the reporter.
 struct ServerParts {
   const agreement::SignedManifest& manifest;
   const tacet::server::RoundServer& rounds;
@@ -30,10 +30,10 @@ struct ServerParts {
   uint64_t started_at = 0;  // Unix seconds
 };
 
-// What changes. Counts; no member's number or name.
+// The part of the status that changes. Counts; no member's number or name.
 base::JsonValue ServerStatusJson(const ServerParts& parts);
 
-// What was agreed, in words and as JSON, with the names of its members.
+// The agreement, in words and as JSON, with the names of its members.
 base::JsonValue ServerAgreementJson(const ServerParts& parts);
 
 }  // namespace tacet::app::server

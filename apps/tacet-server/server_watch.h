@@ -28,7 +28,7 @@ class ServerWatch {
       : rounds_(rounds), log_(log), metrics_(metrics), clock_(std::move(clock)) {}
 
   // To be called once before the server does anything, after each of its changes, and about every
-  // second. What the first call finds is counted but not news.
+  // second. What the first call finds is counted but not logged as a change.
   void Look(const tacet::server::RoundServer& server);
   void Note(const tacet::server::ServerStatus& status,
             const std::vector<tacet::server::AttemptRecord>& attempts);

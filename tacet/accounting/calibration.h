@@ -15,7 +15,7 @@ namespace tacet::accounting {
 struct CalibrationTarget {
   double epsilon = 0;  // > 0
   // The observer against whom it must hold; none: the worst that has a guarantee, or with an
-  // accountant the outsider.
+  // accountant the external observer.
   std::optional<Observer> observer = std::nullopt;
   // The accountant that must not exceed epsilon; none: the smallest valid bound.
   std::optional<Accountant> accountant = std::nullopt;

@@ -84,7 +84,7 @@ std::complex<Scalar> LogMoment(const Grid<Scalar>& grid, std::complex<Scalar> z)
   return std::log(sum * grid.step / std::sqrt(2 * std::numbers::pi_v<Scalar>)) + grid.highest;
 }
 
-// Where the line of integration crosses the real axis, and the steps along it.
+// Line of integration: its crossing of the real axis, and the steps along it.
 struct Line {
   double theta = 0;
   double peak = 0;  // log of the integrand at theta

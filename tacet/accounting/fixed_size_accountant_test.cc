@@ -51,7 +51,7 @@ TEST(FixedSizeAccountantTest, OtherSettings) {
   EXPECT_GE(rare.epsilon, 0.9568);
 }
 
-// Whoever has a pair of data sets in mind gains nothing by the adversary's being adaptive: the
+// Anyone who has a pair of data sets in mind gains nothing by the adversary's being adaptive: the
 // envelope is never smaller, one attained pair never larger.
 TEST(FixedSizeAccountantTest, LiesBetweenOnePairAndTheEnvelope) {
   for (const double q : {1e-3, 0.6}) {
@@ -189,8 +189,8 @@ TEST(KnownSizeTest, GroupsBracketTheMixture) {
   EXPECT_LT(above / below, 1.03);
 }
 
-// A few colluders among many know hardly more than an outsider: forms that differ by their own
-// number only are taken together. Taken one after another they once cost half of epsilon.
+// A few colluders among many know hardly more than an external observer: forms that differ by their
+// own number only are taken together. Taken one after another they once cost half of epsilon.
 TEST(KnownSizeTest, AFewColludersHardlyCost) {
   FederationPrivacySpec spec{.clients = 1'000'000,
                              .cohort = 10'000,

@@ -19,7 +19,7 @@ namespace {
 
 // Ten times the reference's own error.
 constexpr double kTolerance = 1e-9;
-// A change that is no rounding error. Each check also counts these, so that it is not vacuous.
+// A change that is not a rounding error. Each check also counts these, so that it is not vacuous.
 constexpr double kVisible = 1e-6;
 
 PlanePoint Plus(PlanePoint a, PlanePoint b) { return {a.x + b.x, a.y + b.y}; }

@@ -18,7 +18,7 @@ struct ComposedEpsilon {
   double epsilon = 0;
   size_t points = 0;      // of the transform
   bool extended = false;  // whether it was repeated with more digits
-  // How much of delta is charged to cut tails and rounding, relative to the target.
+  // Part of delta that is charged to cut tails and rounding, relative to the target.
   double charged_share = 0;
 };
 

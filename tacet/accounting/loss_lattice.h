@@ -41,7 +41,7 @@ LossLattice PessimisticLattice(const RoundLoss& loss, const LossRange& range, do
 // Merged cells, a post-processing of the pair, so the profile lies below. The boundaries of the
 // cells are chosen one after the other, outwards from the heaviest, such that the loss log(p / q)
 // of a merged cell is a multiple of the step; where that is not possible it is rounded down to one.
-// What is above the range is merged with the last cell, what is below it is dropped.
+// Mass above the range is merged with the last cell, mass below it is dropped.
 LossLattice OptimisticLattice(const RoundLoss& loss, const LossRange& range, double step);
 
 }  // namespace tacet::accounting

@@ -15,7 +15,7 @@
 namespace tacet::accounting {
 
 struct MomentsResult {
-  double epsilon = 0;  // infinity when nothing is promised; never NaN
+  double epsilon = 0;  // infinity without a guarantee; never NaN
   int order = 0;       // the l of the minimum; 0 when nothing was released or epsilon is infinite
 };
 

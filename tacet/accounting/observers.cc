@@ -308,7 +308,7 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPr
                              .releases = spec.rounds,
                              .note = fmt::format("{} clients pool what they know", c)};
     if (spec.dummy_uploads) {
-      // All their shares are in every sum, whoever was drawn.
+      // All their shares are in every sum, whichever clients were drawn.
       colluding.round = {{.event = Release(spec, Without(shares, c), q, spec.pool - c)}};
     } else {
       const CountLaw law = fixed_size ? HypergeometricLaw(spec.pool, c, spec.cohort)

@@ -33,7 +33,7 @@ struct FederationPrivacySpec {
                                   // probability below 1e-9
   uint64_t rounds = 0;            // T, every attempt counted
   double clip_norm = 1;           // S
-  double noise_stddev = 0;        // sigma of the sum of K_min shares; 0 promises nothing
+  double noise_stddev = 0;        // sigma of the sum of K_min shares; 0: no guarantee
   double delta = 1e-5;
   Sampling sampling = Sampling::kFixedSize;  // of clients; ignored for unit record or person
   Neighbouring neighbouring = Neighbouring::kReplaceOne;
@@ -63,11 +63,11 @@ enum class Observer {
 
 std::string_view ObserverName(Observer observer);
 
-// Whether a figure is promised, a convention of the paper shown for comparison, or absent.
+// Standing of a figure: guaranteed, a convention of the paper shown for comparison, or absent.
 enum class Standing { kGuarantee, kConvention, kNone };
 std::string_view StandingName(Standing standing);
 
-// What one view sees: `releases` times the same mixture of events.
+// Observations of one view: `releases` times the same mixture of events.
 struct ObservedRounds {
   Observer observer = Observer::kExternal;
   Standing standing = Standing::kGuarantee;
@@ -81,7 +81,7 @@ struct ObservedRounds {
   std::string note = {};
 };
 
-// Every view of a checked federation, outsider first. Unit client:
+// Every view of a checked federation, external observer first. Unit client:
 //   outsider          noise sigma, q = K / pool
 //   in the cohort     noise sqrt((K_min - 1) / K_min) sigma, q = (K - 1) / (pool - 1)
 //   not in it         noise sigma, q = K / (pool - 1)
@@ -95,7 +95,7 @@ struct ObservedRounds {
 // number K' is public and divides the sum: the events are of known size, with rates K' / pool,
 // (K' - 1) / (pool - 1), K' / (pool - 1), and noise by the shares that are left of K'. With cover
 // uploads every client's share is in every sum, the divisor is fixed, the number drawn stays hidden
-// and those who watch the traffic see what an outsider sees.
+// and those who watch the traffic see what an external observer sees.
 //
 // Unit record or person, Poisson(q_r) for every view, c colluders planned for:
 //   outsider, cohort-knowing   noise sqrt(K_min / (K_min - c)) sigma

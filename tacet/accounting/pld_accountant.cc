@@ -32,7 +32,7 @@ constexpr double kWorkOfMergedCell = 12;    // of a lattice from below
 constexpr double kFirstFineness = 0.04;     // steps in deviations of a round
 constexpr double kCoarsestFineness = 1000;  // where even the first is too much work
 
-// What is known about one round: a pair that dominates, or one that is attained.
+// Kind of pair known for one round: one that dominates, or one that is attained.
 enum class Bound { kUpper, kLower };
 
 // Whether exchanging the neighbours changes the pair that dominates.

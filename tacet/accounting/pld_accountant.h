@@ -15,10 +15,10 @@
 namespace tacet::accounting {
 
 struct PldResult {
-  double epsilon = 0;        // an upper bound of the true one; infinity when nothing is promised
+  double epsilon = 0;        // an upper bound of the true one; infinity without a guarantee
   double epsilon_lower = 0;  // a lower bound
   // Whether the upper bound is within 1e-3 max(1, epsilon) of the exact epsilon of the pair of laws
-  // it was computed for. Otherwise `note` says which bound stands in.
+  // it was computed for. Otherwise `note` says which bound replaces it.
   bool tight = false;
   std::string note = {};
   size_t points = 0;  // of the largest transform

@@ -116,7 +116,7 @@ TEST(PldAccountantTest, ReproducesTheTightGrid) {
 TEST(PldAccountantTest, ClosedFormWithoutSampling) {
   const PldResult result = Pld(Event(Sampling::kNone, Neighbouring::kReplaceOne, 1, 6), 100, 1e-5);
   EXPECT_NEAR(result.epsilon, 19.13076783636193, 1e-6);
-  // Everybody in the cohort is no sampling, whatever it is called.
+  // Everybody in the cohort is not sampling, whatever it is called.
   for (const Sampling sampling : {Sampling::kFixedSize, Sampling::kPoisson}) {
     EXPECT_DOUBLE_EQ(Pld(Event(sampling, Neighbouring::kReplaceOne, 1, 6), 100, 1e-5).epsilon,
                      result.epsilon);
@@ -264,7 +264,7 @@ TEST(PldAccountantTest, WithoutNoiseNothingIsPromised) {
   EXPECT_EQ(often->epsilon, kInfinity);
 }
 
-// Corners of the range that is promised: a number, ordered, no NaN.
+// Corners of the range that is guaranteed: a number, ordered, no NaN.
 TEST(PldAccountantTest, CornersAreFiniteAndOrdered) {
   for (const double sigma : {0.3, 100.0}) {
     for (const double q : {1e-3, 0.9}) {

@@ -12,22 +12,23 @@
 
 namespace tacet::accounting {
 
-// Whose presence or data the guarantee hides.
+// Unit of privacy: its presence or data are hidden by the guarantee.
 enum class Unit { kClient, kPerson, kRecord };
 
-// Which two data sets must look alike. Neither changes how many units there are:
+// Neighbouring relation: pairs of data sets that must look alike. Neither changes how many units
+// there are:
 //   replace-one  one unit's data become any other data (sensitivity 2 S),
 //   zero-out     one unit's contribution becomes zero, its noise share is still sent (sensitivity
 //   S).
 enum class Neighbouring { kReplaceOne, kZeroOut };
 
-// How the units of one release were chosen, as far as the observer does not know it:
+// Sampling of the units of one release, as far as the observer does not know it:
 //   none        the observer knows that the unit took part,
 //   fixed-size  K of M, uniform, without replacement,
 //   poisson     each unit by an independent coin of probability q; the observer does not learn how
 //               many were drawn,
 //   poisson-known-size  the same, but the number drawn is public. Given that number the draw is
-//               uniform without replacement: somebody stands in the place of a unit that was not
+//               uniform without replacement: another unit replaces a unit that was not
 //               drawn. The event is the mixture, over the number, of fixed-size events.
 enum class Sampling { kNone, kFixedSize, kPoisson, kPoissonKnownSize };
 

@@ -16,7 +16,7 @@
 
 namespace tacet::accounting {
 
-// How charges are added up against a budget, fixed before the first one.
+// Composition rule of charges against a budget, fixed before the first charge.
 //   one-event   every charge is the same event, so the schedule cannot depend on what earlier
 //               releases showed: any accountant may judge, and the smallest valid bound does.
 //   any-events  noise, rate or clip norm may differ from charge to charge and may have been chosen
@@ -43,7 +43,7 @@ struct CountedEvent {
   uint64_t count = 0;
 };
 bool SameEvent(const accounting::SamplingEvent& a, const accounting::SamplingEvent& b);
-// True when such a release promises nothing: no noise, somebody is sampled.
+// True when such a release has no guarantee: no noise, somebody is sampled.
 bool GuaranteesNothing(const accounting::SamplingEvent& event);
 
 // Upper bounds of what was spent; infinite without a guarantee, 0 when nothing was charged.
@@ -80,7 +80,7 @@ class PrivacyFilter {
   // budget; then, once, about ten loss distributions to find the last count that fits.
   absl::Status CheckRoomFor(const accounting::SamplingEvent& event, uint64_t count = 1);
 
-  // How many more charges of `event` fit, at most `most`.
+  // Number of further charges of `event` that fit, at most `most`.
   absl::StatusOr<uint64_t> ChargesThatFit(const accounting::SamplingEvent& event, uint64_t most);
 
   // All accountants: 0.1 s at the paper's setting.

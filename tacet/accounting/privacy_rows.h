@@ -71,8 +71,8 @@ absl::StatusOr<PrivacyRow> WorstRow(const FederationPrivacySpec& spec);
 // The view of that row.
 absl::StatusOr<ObservedRounds> WorstObserver(const FederationPrivacySpec& spec);
 
-// What the mechanism plan multiplies its implementation terms by: the largest headline up to
-// kLargestCarriedEpsilon over all views; the smallest when all are beyond it. FailedPrecondition
+// Epsilon by which the mechanism plan multiplies its implementation terms: the largest headline up
+// to kLargestCarriedEpsilon over all views; the smallest when all are beyond it. FailedPrecondition
 // when no view has a guarantee.
 absl::StatusOr<double> LargestCarriedEpsilon(const FederationPrivacySpec& spec);
 

@@ -89,7 +89,8 @@ TEST(PrivacyRowsTest, TheWorstGuaranteedObserverCounts) {
   EXPECT_EQ(quickly->observer, worst->observer);
   EXPECT_EQ(*quickly->epsilon, *worst->epsilon);
 
-  // Dummy uploads hide the cohorts: whoever learns them nevertheless is shown and does not count.
+  // Dummy uploads hide the cohorts: anyone who learns them nevertheless is shown and does not
+  // count.
   FederationPrivacySpec hidden = Paper();
   hidden.sampling = Sampling::kPoisson;
   hidden.dummy_uploads = true;
@@ -123,8 +124,8 @@ TEST(PrivacyRowsTest, TheLargestGuaranteeIsTheOneOfThoseWhoKnowTheCohorts) {
               HasSubstr("no view of this federation has a privacy guarantee"));
 }
 
-// With a third of the paper's noise those who know the cohorts are promised an epsilon of 46,
-// which no arithmetic carries; the others' promises still count.
+// With a third of the paper's noise those who know the cohorts are guaranteed an epsilon of 46,
+// which no arithmetic carries; the others' guarantees still count.
 TEST(PrivacyRowsTest, AnEpsilonThatProtectsNobodyIsSaidAndNotCarried) {
   FederationPrivacySpec loud = Paper();
   loud.noise_stddev = 2;
@@ -142,7 +143,7 @@ TEST(PrivacyRowsTest, AnEpsilonThatProtectsNobodyIsSaidAndNotCarried) {
   ASSERT_TRUE(carried.ok());
   EXPECT_LT(*carried, kLargestCarriedEpsilon);
   EXPECT_GT(*carried, *Headline(*rows, Observer::kExternal)->epsilon);
-  // With less still, nobody is promised anything that counts: the least of it must be carried.
+  // With less still, no observer has a guarantee that counts: the least of it must be carried.
   loud.noise_stddev = 0.3;
   const auto least = LargestCarriedEpsilon(loud);
   ASSERT_TRUE(least.ok());

@@ -14,7 +14,7 @@
 namespace tacet::accounting {
 
 struct RdpResult {
-  double epsilon = 0;  // infinity when nothing is promised; 0 only where delta(0) <= delta follows
+  double epsilon = 0;  // infinity without a guarantee; 0 only where delta(0) <= delta follows
   double order = 0;    // a = l + 1 of the minimum, above 1; 0 when epsilon is 0 or infinite
 };
 

@@ -69,7 +69,7 @@ std::vector<Cell> FineCells(const AdversaryMember& member, double step) {
   return cells;
 }
 
-// Where losses are placed.
+// Positions of losses.
 struct Scale {
   double deviation = 0;   // of a round's loss under P
   double resolution = 0;  // as asked for

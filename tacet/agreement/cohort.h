@@ -22,8 +22,9 @@ std::vector<uint64_t> DrawCohort(accounting::Sampling sampling, uint64_t clients
 // The clients 0, ..., clients - 1 that are not in `cohort`; both increasing.
 std::vector<uint64_t> NotIn(std::span<const uint64_t> cohort, uint64_t clients);
 
-// How many may take part: [smallest, largest] such that a Poisson-sampled cohort falls below
-// `smallest`, or above `largest`, with probability < 1e-9 each; exactly `cohort` for fixed size.
+// Range of the number of participants: [smallest, largest] such that a Poisson-sampled cohort falls
+// below `smallest`, or above `largest`, with probability < 1e-9 each; exactly `cohort` for fixed
+// size.
 struct CohortRange {
   uint32_t smallest = 0;
   uint32_t largest = 0;

@@ -97,23 +97,24 @@ struct ManifestSpec {
 // Epsilon above which nobody is protected: e^50 = 5e21.
 inline constexpr double kMaxUsefulEpsilon = 50;
 
-// How many uploads an attempt that closes can have: Poisson cohorts as in ExpectedCohortRange; all
-// members where those not chosen upload too.
+// Range of the number of uploads of an attempt that closes: Poisson cohorts as in
+// ExpectedCohortRange; all members where those not chosen upload too.
 CohortRange UploadRange(const ManifestSpec& spec);
-// How many there are on average when nobody drops out: K, or M with dummy uploads.
+// Average number of uploads when nobody drops out: K, or M with dummy uploads.
 uint32_t ExpectedUploads(const ManifestSpec& spec);
 
 // One attempt as it is charged to a ledger of announced attempts and to the server's budget: as
 // seen by the worst guaranteed observer of all permitted attempts (accounting::WorstView). With
-// unit client that is usually whoever knows the cohorts, for whom nothing is sampled: fixed-size
-// sampling at rate 1. An observer who learns one of several forms of a round is charged as if it
-// had the least noise and the highest rate among them. Noise 0 where nothing is promised.
+// unit client that is usually an observer that knows the cohorts, for whom nothing is sampled:
+// fixed-size sampling at rate 1. An observer who learns one of several forms of a round is charged
+// as if it had the least noise and the highest rate among them. Noise 0 where there is no
+// guarantee.
 accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec);
 
-// What `attempts` cost the worst guaranteed observer at the agreed delta: the figure that console,
-// summary and report lead with. Infinite without a guarantee.
+// Epsilon of `attempts` against the worst guaranteed observer at the agreed delta: the figure that
+// console, summary and report lead with. Infinite without a guarantee.
 absl::StatusOr<double> ChargedEpsilon(const ManifestSpec& spec, uint64_t attempts);
-// What the accountants are told of `attempts` attempts.
+// Input of the accountants for `attempts` attempts.
 accounting::FederationPrivacySpec PrivacyOf(const ManifestSpec& spec, uint64_t attempts);
 
 // The checked agreement, with the plan that follows from it. Immutable.

@@ -46,7 +46,8 @@ TEST(ManifestTest, PlansThePapersSetting) {
   EXPECT_EQ(manifest->attempt_budget(), 110u);
 }
 
-// Figure 2 of the paper begins there: whoever knows the cohorts is promised an epsilon above 46.
+// Figure 2 of the paper begins there: anyone who knows the cohorts is guaranteed an epsilon
+// above 46.
 TEST(ManifestTest, PlansAThirdOfThePapersNoise) {
   ManifestSpec spec = Paper();
   spec.noise_stddev = 2;

@@ -37,7 +37,7 @@ absl::StatusOr<MemberKeys> ReadSiteKeys(const crypto::SecretBytes& bytes);
 // Names of sites and servers: 1 to 40 lower-case letters, digits and hyphens, a letter first.
 absl::Status CheckSiteName(std::string_view name);
 
-// What a site, or the server, asks to be known as.
+// Name and public keys that a site, or the server, asks to be enrolled with.
 struct EnrolmentRequest {
   std::string name;
   bool server = false;
@@ -54,7 +54,7 @@ base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::st
 // DataLoss when cut short, altered or not signed by the key in it.
 absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> bytes);
 
-// What two people compare by telephone: SHA-256 of the request's bytes.
+// Fingerprint that two people compare by telephone: SHA-256 of the request's bytes.
 crypto::Digest RequestFingerprint(std::span<const uint8_t> request);
 // 16 groups of four hexadecimal digits.
 std::string FingerprintText(const crypto::Digest& fingerprint);

@@ -33,7 +33,7 @@ class ServerOptimizer {
 
   double LearningRate(uint32_t round) const;
 
-  // What a checkpoint holds besides the model: m.
+  // Content of a checkpoint besides the model: m.
   std::span<const float> velocity() const { return velocity_; }
   absl::Status RestoreVelocity(std::span<const float> velocity);
 

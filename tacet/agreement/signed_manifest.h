@@ -84,7 +84,7 @@ absl::StatusOr<crypto::SecretBytes> OpenEpochKey(std::span<const uint8_t> sealed
                                                  const SignedManifest& manifest, uint64_t member,
                                                  const crypto::SealingKey& key);
 
-// What the coordinating member hands to one site, or to the server, in one file.
+// Invitation: the file that the coordinating member hands to one site, or to the server.
 struct Invitation {
   base::Bytes manifest;       // of SignedManifest
   base::Bytes certificate;    // the site's own, DER

@@ -11,7 +11,7 @@ namespace {
 constexpr double kPriorModels = 16;
 constexpr double kMinVariance = 1e-12;
 
-// What one side's shadow models say of one candidate.
+// Outputs of one side's shadow models for one candidate.
 struct Side {
   double count = 0;
   double mean = 0;

@@ -22,7 +22,7 @@
 
 namespace tacet::audit {
 
-// How a charged attempt ended:
+// Outcome of a charged attempt:
 //   opened       its sum is in the model,
 //   refused      it gave no sum; the reason is a word of federation::RefusalName,
 //   interrupted  its process ended before the attempt did, or before what came of it was kept.
@@ -86,7 +86,7 @@ struct AuditFacts {
   RunKind kind = RunKind::kSimulation;
   uint64_t processes = 1;               // of a simulation: its ranks
   std::optional<uint64_t> member = {};  // whose part it is, by number; absent for a simulation
-  // Who signs. The run's own key unless another one was given.
+  // The signing key. The run's own key unless another one was given.
   crypto::PublicKey signer{};
   std::optional<crypto::PublicKey> audit_key = {};  // the run's own, if it has one
   std::vector<std::string> labels = {};             // why the run is less than private
@@ -121,7 +121,7 @@ struct AuditedRun {
   uint32_t complete_rounds() const;
   // ModelDigest after so many rounds, as far as the facts have it: the initial model for 0.
   std::optional<crypto::Digest> ModelAfter(uint32_t rounds) const;
-  // False when the labels leave nothing promised to anybody.
+  // False when the labels leave no guarantee to any observer.
   bool promises_something() const { return facts.labels.empty(); }
 };
 

@@ -19,7 +19,7 @@ namespace tacet::audit {
 inline constexpr std::string_view kAuditFormat = "tacet-audit";
 inline constexpr uint64_t kAuditVersion = 1;
 
-// What the charged attempts cost each view, by every accountant. A labelled run promises nothing:
+// Cost of the charged attempts for each view, by every accountant. A labelled run has no guarantee:
 // one row a view, without a number, says why.
 absl::StatusOr<std::vector<accounting::PrivacyRow>> AuditedRows(const AuditedRun& run);
 

@@ -39,7 +39,7 @@ std::string Refusal(const std::string& text, std::string_view pinned = "") {
   return verified.ok() ? "" : base::Message(verified.status());
 }
 
-// A record altered by whoever holds the key, signed anew.
+// A record altered by anyone who holds the key, signed again.
 std::string Resigned(const JsonValue& record) { return SignedAudit(record, KeyForTest(1)); }
 
 JsonValue Altered(const JsonValue& record, const std::string& what, const std::string& by) {

@@ -28,7 +28,7 @@ struct VerifiedAudit {
 // figure computed again from them, that the key that signed is the one which the record names and,
 // unless `pinned` is empty, the one with that fingerprint, and the signature. DataLoss names the
 // first that does not hold, and says when the signature does not hold either. InvalidArgument when
-// `pinned` is no fingerprint.
+// `pinned` is not a fingerprint.
 absl::StatusOr<VerifiedAudit> VerifyAudit(const AuditFile& file, std::string_view pinned);
 
 // Which model of the run has this digest (SHA-256 of its file), in words. DataLoss when none has.

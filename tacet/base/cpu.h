@@ -15,7 +15,7 @@ enum class Simd { kScalar, kAvx2, kAvx512 };
 // Read once. An unknown value, or one the processor lacks, is reported by CheckSimdEnvironment()
 // and otherwise ignored.
 Simd ActiveSimd();
-// What the processor itself offers.
+// The widest set of the processor itself.
 Simd DetectedSimd();
 std::string_view SimdName(Simd simd);
 

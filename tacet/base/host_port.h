@@ -16,7 +16,7 @@ struct HostPort {
 
   // Whether only this machine reaches it: localhost, 127.0.0.0/8, ::1.
   bool loopback() const;
-  std::string text() const;  // as it is parsed
+  std::string text() const;  // in the form that is parsed
 };
 
 // "tacet.example:7443", "192.0.2.1:7443", "[2001:db8::1]:7443". InvalidArgument for anything else.

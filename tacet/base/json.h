@@ -55,7 +55,7 @@ class JsonValue {
   bool is_bool() const { return std::holds_alternative<bool>(value_); }
   bool is_number() const;
 
-  // The member, or null when this is no object or has none of that name.
+  // The member, or null when this is not an object or has none of that name.
   const JsonValue* Find(std::string_view key) const;
   // Elements of an array; empty when this is none.
   const Array& items() const;

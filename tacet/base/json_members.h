@@ -22,7 +22,7 @@ namespace tacet::base {
 // and arrays of bytes are hexadecimal strings.
 class JsonMembers {
  public:
-  // Everything is missing in a value that is no object.
+  // Everything is missing in a value that is not an object.
   explicit JsonMembers(const JsonValue& object) : object_(object) {}
 
   // An error when the member is null or not there.

@@ -8,7 +8,7 @@
 namespace tacet::base {
 
 // Runs task(0), ..., task(tasks - 1), perhaps at the same time, and returns when all are done.
-// Whoever owns threads hands one in; results do not depend on it.
+// The owner of the threads passes one in; results do not depend on it.
 using ParallelFor = std::function<void(size_t tasks, const std::function<void(size_t)>& task)>;
 
 // One after the other in the calling thread.

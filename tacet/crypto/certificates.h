@@ -63,7 +63,8 @@ struct CertificateFacts {
   Digest fingerprint{};  // SHA-256 of the DER
 };
 
-// DataLoss when `der` is no certificate of the kind that IssueAuthority and IssueCertificate make.
+// DataLoss when `der` is not a certificate of the kind that IssueAuthority and IssueCertificate
+// make.
 absl::StatusOr<CertificateFacts> ReadCertificate(std::span<const uint8_t> der);
 
 // PermissionDenied unless `authority` signed `certificate`; times are not looked at.

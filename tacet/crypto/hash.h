@@ -45,7 +45,7 @@ SecretBytes HkdfSha256(std::span<const uint8_t> key, std::span<const uint8_t> in
 // universal hash. For a key that is used this once and that nobody who chose the messages knows,
 // two different messages of n bytes agree with probability at most (n / 16 + 2) 2^-128 (McGrew and
 // Viega 2004). To be called once a key; several times as fast as SHA-256, without its strength
-// against whoever knows the key.
+// against anyone who knows the key.
 std::array<uint8_t, 16> OneTimeHash(const SecretBytes& key, std::span<const uint8_t> bytes);
 
 }  // namespace tacet::crypto

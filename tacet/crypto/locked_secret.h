@@ -16,13 +16,13 @@
 
 namespace tacet::crypto {
 
-// What Argon2id (version 1.3, one lane) spends on one guess of a passphrase.
+// Cost of one guess of a passphrase with Argon2id (version 1.3, one `lane`).
 struct Argon2Cost {
   uint64_t passes = 3;                 // 1 to 16
   uint64_t memory_bytes = 256u << 20;  // 8 KiB to 1 GiB
 };
 
-// What opens a locked secret.
+// Passphrase or key that unlocks a locked secret.
 class Unlocker {
  public:
   static constexpr size_t kMinKeyFileBytes = 32;

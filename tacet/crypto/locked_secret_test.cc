@@ -76,7 +76,7 @@ TEST(LockedSecretTest, EveryChangedByteIsNoticed) {
   }
 }
 
-// Whoever hands over a file must not be able to make its reader work for hours.
+// Anyone who hands over a file must not be able to make its reader work for hours.
 TEST(LockedSecretTest, RefusesHostileCosts) {
   const Unlocker unlocker = Passphrase("correct horse");
   base::Bytes locked = Locked(unlocker);

@@ -31,7 +31,7 @@ class SealingKey {
   static absl::StatusOr<SealingKey> FromSeed(const SecretBytes& seed);
 
   const SealingPublicKey& public_key() const { return public_key_; }
-  // What to keep: 32 bytes from which the pair follows.
+  // Secret to store: 32 bytes from which the pair follows.
   const SecretBytes& seed() const { return seed_; }
 
   // DataLoss when the box was altered, cut short, or sealed for another key.

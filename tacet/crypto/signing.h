@@ -28,7 +28,7 @@ class SigningKey {
   // From what Seed() gave; InvalidArgument for another length.
   static absl::StatusOr<SigningKey> FromSeed(const SecretBytes& seed);
 
-  // What to keep: 32 bytes from which the pair follows.
+  // Secret to store: 32 bytes from which the pair follows.
   SecretBytes Seed() const;
 
   const PublicKey& public_key() const { return public_key_; }
@@ -41,7 +41,8 @@ class SigningKey {
   PublicKey public_key_{};
 };
 
-// How people compare keys: SHA-256 of the public key, written as 64 hexadecimal digits.
+// Fingerprint by which people compare keys: SHA-256 of the public key, written as 64 hexadecimal
+// digits.
 std::string KeyFingerprint(const PublicKey& key);
 
 // True when `signature` is that of `message` under `key`.

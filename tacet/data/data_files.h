@@ -12,8 +12,8 @@
 
 namespace tacet::data {
 
-// `path` itself when it is no folder, else what the folder holds, in the order of their names; of
-// either only what has one of these endings (".csv"). Nothing where nothing can be read.
+// `path` itself when it is not a folder, else what the folder holds, in the order of their names;
+// of either only what has one of these endings (".csv"). Nothing where nothing can be read.
 std::vector<std::filesystem::path> DataFiles(const std::filesystem::path& path,
                                              std::initializer_list<std::string_view> endings);
 

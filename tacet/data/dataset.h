@@ -15,7 +15,7 @@
 
 namespace tacet::data {
 
-// What a reader hands over; nothing is checked yet.
+// Unchecked data set from a reader.
 struct DatasetSpec {
   std::string name;                   // for messages: a file, a folder, "handwriting"
   std::vector<uint64_t> input_shape;  // of one sample: {height, width} of an image, {n} of a row
@@ -100,8 +100,8 @@ absl::StatusOr<Dataset> SelectRows(const Dataset& dataset, std::span<const Chose
 
 // SHA-256 over shape, classes, owners' names, labels, each owner's rows, features and persons where
 // they are known: the same for the same samples in the same order, wherever they were read from.
-// It stays in memory: whoever knows all samples but one could confirm a guess of the last. What is
-// kept or sent is federation::KeyedDataDigest of it.
+// It stays in memory: anyone who knows all samples but one could confirm a guess of the last. What
+// is kept or sent is federation::KeyedDataDigest of it.
 crypto::Digest DatasetDigest(const Dataset& dataset);
 
 // The accuracy of always answering the most frequent class, in [0, 1]; 0 without samples.

@@ -42,7 +42,7 @@ Bend DrawBend(crypto::Random& random, double size) {
   return {size * Wobble(random), size * Wobble(random), size * Wobble(random)};
 }
 
-// What makes a hand recognisable. Lengths in hundredths of the glyph box unless said otherwise.
+// Style of one writer. Lengths in hundredths of the glyph box unless said otherwise.
 struct Style {
   double slant = 0;     // shift to the right per height
   double width = 1;     // of a character, against its height

@@ -89,7 +89,7 @@ absl::StatusOr<std::string> LeafReader::Parser::String() {
     ++at_;
     if (c == '"') return value;
     value.push_back(c);
-    // An escape stays as it is written: names need to be told apart, not shown.
+    // An escape stays as written: names need to be told apart, not shown.
     if (c == '\\' && at_ < text_.size()) value.push_back(text_[at_++]);
   }
 }

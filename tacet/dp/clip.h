@@ -8,7 +8,7 @@
 
 namespace tacet::dp {
 
-// What clipping found. It depends on private data: it stays where the update is.
+// Report of a clipping step. It depends on private data: it stays where the update is.
 struct ClipReport {
   double norm = 0;       // ||update||_2 before clipping; 0 for an update that is not finite
   bool finite = true;    // false: a coordinate was NaN or infinite, the zero vector was written

@@ -13,7 +13,7 @@
 
 namespace tacet::dp {
 
-// Which algorithm turns uniform words into normal values. Frozen values: they are part of a
+// Algorithm that turns uniform words into normal values. Frozen values: they are part of a
 // manifest. The last three are the forms of Grivet Sebert et al., appendix on sampler bounds, on
 // 64-bit uniforms.
 //

@@ -14,7 +14,7 @@
 
 namespace tacet::dp {
 
-// What the vectors of the Poisson kernels may touch beyond the values asked for.
+// Number of values beyond the requested ones that the vectors of the Poisson kernels may touch.
 inline constexpr size_t kPoissonPadding = 8;
 
 // One round of transformed rejection as arrays (poisson_trial.h), each followed by kPoissonPadding

@@ -16,7 +16,7 @@
 
 namespace tacet::dp {
 
-// What a caller asks for; nothing is checked yet. Lengths are in units of the update.
+// Unchecked parameters from a caller. Lengths are in units of the update.
 struct MechanismSpec {
   uint64_t dimension = 0;         // d >= 1
   double clip_norm = 1;           // S > 0, L2 norm; ignored when without_clipping
@@ -28,8 +28,8 @@ struct MechanismSpec {
   // Shares of noise that add to sigma, 1..K_min; 0: K_min. Fewer where some of the participants may
   // pool what they know: without the shares of K_min - noise_shares of them sigma is still left.
   uint32_t noise_shares = 0;
-  // What a participant sends is a sum over its records (or persons), of which each was clipped to S
-  // before it was added: the sum itself is clamped to b only, and b may be above S.
+  // True when a participant sends a sum over its records (or persons), each clipped to S before it
+  // was added: the sum itself is clamped to b only, and b may be above S.
   bool sums_of_clipped = false;
   uint32_t attempts = 0;   // rounds times the attempts of a round that may be charged
   double delta = 1e-5;     // in (0, 1)
@@ -41,8 +41,8 @@ struct MechanismSpec {
   bool without_guarantee = false;
 };
 
-// What finite arithmetic adds to a guarantee (epsilon, delta) of the ideal mechanism: every draw is
-// rounded, noise ends somewhere.
+// Additions of finite arithmetic to a guarantee (epsilon, delta) of the ideal mechanism: every draw
+// is rounded, and noise is bounded.
 struct ImplementationTerms {
   double epsilon = 0;
   double delta = 0;
@@ -87,7 +87,7 @@ class MechanismPlan {
   // The part of its square that the quantisation adds at sum_u = 0: s K' |mu|.
   double quantisation_variance(uint32_t participants) const;
 
-  // What the samplers' imperfection costs at max_epsilon (precision.h). All 0 without noise.
+  // Cost of the samplers' imperfection at max_epsilon (precision.h). All 0 without noise.
   double draws() const;                                          // N_d = d attempts K
   double rounding() const { return rounding_; }                  // rho, error of log P of a draw
   double truncation_term() const { return truncation_term_; }    // in delta: |n| <= z sigma_k

@@ -53,7 +53,7 @@ TEST(MechanismPlanTest, PublishedSetting) {
   EXPECT_NEAR(plan.max_rate(), (0.1 + plan.noise_bound() - plan.mu()) / 1e-4, 1e-3);
   // The smallest rate is at least 1.
   EXPECT_GE((-0.1 - plan.noise_bound() - plan.mu()) / 1e-4, 1 - 1e-9);
-  // 22 bits a value, and the room that 100-bit lanes need at K = 1000.
+  // 22 bits a value, and the room that 100-bit slots need at K = 1000.
   EXPECT_EQ(BitsOf(plan.sum_bound()), 22);
   EXPECT_LE(plan.sum_bound(), 2096127u);
   EXPECT_LT(plan.wrong_value_probability(), 0x1p-40);

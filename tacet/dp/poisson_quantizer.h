@@ -12,7 +12,7 @@
 
 namespace tacet::dp {
 
-// What a caller asks for; nothing is checked yet.
+// Unchecked parameters from a caller.
 struct PoissonQuantizerSpec {
   double scale = 0;   // s > 0, in units of the update
   double offset = 0;  // mu < 0, a multiple of `scale`

@@ -62,8 +62,8 @@ inline const PoissonSqueeze& SqueezeFor(double rate) {
   return kPoissonSqueezes[rate >= kPoissonLargeRate ? 2 : rate >= kPoissonSqueezes[1].from_rate];
 }
 
-// What the candidate is the floor of, less the integer part of the rate: sums then round at the
-// size of the spread, not of the rate.
+// The candidate before its floor, less the integer part of the rate: sums then round at the size of
+// the spread, not of the rate.
 inline double PoissonStep(const PoissonHat& hat, double u, double t, double rate) {
   const double whole = static_cast<double>(static_cast<int64_t>(rate));
   const double fraction = (rate - whole) + 0.43;

@@ -19,9 +19,9 @@ double RoundingOfDraw(double max_rate);
 // martingale with differences bounded by rho: Azuma and Hoeffding.
 double PrecisionEpsilon(double rho, double draws, double delta1);
 
-// What an (epsilon, delta) guarantee of the ideal mechanism loses in delta: the computed one is
-// (epsilon + 2 eps_1, e^{eps_1} delta + (1 + e^{epsilon + eps_1}) delta_1); returns the second
-// less `delta`.
+// Loss in delta of an (epsilon, delta) guarantee of the ideal mechanism: the computed one is
+// (epsilon + 2 eps_1, e^{eps_1} delta + (1 + e^{epsilon + eps_1}) delta_1); returns the second less
+// `delta`.
 double PrecisionDelta(double epsilon1, double epsilon, double delta, double delta1);
 
 // Noise that ends at z standard deviations: N 2 Phi(-z) (1 + e^epsilon) in delta.

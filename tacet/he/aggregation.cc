@@ -26,7 +26,7 @@ constexpr uint64_t kMaxDimension = uint64_t{1} << 32;
 // bits.
 constexpr uint32_t kMaxParticipants = 1048575;
 constexpr uint64_t kMaxOffset = (uint64_t{1} << 32) - 1;
-// Lanes narrower than this would let unreduced counts carry past 2^127.
+// Slots narrower than this would let unreduced counts carry past 2^127.
 constexpr uint32_t kMinPlaintextBits = 8;
 // Holds every |sum of counts - K' offset| that so many participants can reach.
 constexpr uint32_t kMaxCompactBits = 54;
@@ -140,7 +140,7 @@ absl::Status AggregationParams::PlanCompact() {
   TACET_ASSIGN_OR_RETURN(const SharedKeyEnvelope envelope,
                          SharedKeyEnvelope::Create(spec_.max_participants));
   TACET_ASSIGN_OR_RETURN(spec_.plaintext_bits, ChoosePlaintextBits(spec_, kMaxCompactBits));
-  // Fewest bytes a value is most lanes a coefficient. One lane of 54 bits always fits.
+  // Fewest bytes a value is most slots a coefficient. One slot of 54 bits always fits.
   lanes_ = 100 / spec_.plaintext_bits;
   while (!SlotsFit(lanes_, spec_.plaintext_bits, scale_bits_, spec_.sum_bound)) --lanes_;
 

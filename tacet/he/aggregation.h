@@ -21,7 +21,7 @@
 
 namespace tacet::he {
 
-// How counts are encrypted. The numbers are part of the formats and never change.
+// Encryption scheme of counts. The numbers are part of the formats and never change.
 enum class Scheme : uint8_t {
   // Payload under a one-time key, and that key in a small envelope; several values a coefficient.
   kCompact = 1,
@@ -34,9 +34,8 @@ enum class Scheme : uint8_t {
 // "compact", "paper", "paper-secret-key".
 std::string_view SchemeName(Scheme scheme);
 
-// What a caller asks for; nothing is checked yet. With K' <= max_participants counts vectors, the
-// i-th sum lies in [K' offset - sum_bound, K' offset + sum_bound] for every i, or it comes out
-// wrong.
+// Unchecked parameters from a caller. With K' <= max_participants counts vectors, the i-th sum lies
+// in [K' offset - sum_bound, K' offset + sum_bound] for every i, or it comes out wrong.
 struct AggregationSpec {
   Scheme scheme = Scheme::kCompact;
   uint64_t dimension = 0;         // d, values a vector, 1..2^32
@@ -203,7 +202,7 @@ class Decryptor {
   // i-th counts of `participants` ciphertexts. The time taken depends on no secret, and neither
   // does success: DataLoss (length, a word that is not canonical) and InvalidArgument (participants
   // not in 1..max_participants) can be seen from the input alone. A sum outside the bound comes out
-  // as another number, a negative one as 0; the linear tag notices both.
+  // as another number, a negative one as 0; the MAC detects both.
   virtual absl::StatusOr<std::unique_ptr<Decryption>> Begin(std::span<const uint8_t> closed_sum,
                                                             uint32_t participants) const = 0;
 

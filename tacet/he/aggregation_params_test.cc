@@ -78,8 +78,8 @@ TEST(CompactPlanTest, LanesOfTheUsualSettings) {
   }
 }
 
-// kappa + w L = 100 leaves room for 0.9994 of the lanes' range: at K = 1000 and w = 22 the bound
-// 2,096,127 is the last with four lanes.
+// kappa + w L = 100 leaves room for 0.9994 of the slots' range: at K = 1000 and w = 22 the bound
+// 2,096,127 is the last with four slots.
 TEST(CompactPlanTest, AHundredBitsHoldSlightlyLess) {
   EXPECT_EQ(MustCreate(Spec(1000, 2096127)).lanes(), 4u);
   EXPECT_EQ(MustCreate(Spec(1000, 2096127)).plaintext_bits(), 22u);
@@ -92,7 +92,7 @@ TEST(CompactPlanTest, AHundredBitsHoldSlightlyLess) {
       EXPECT_FALSE(SlotsFit(lanes + 1, bits, scale_bits, 1));
       EXPECT_FALSE(SlotsFit(1, bits, scale_bits, BoundOfBits(bits) + 1));
       const bool exactly = scale_bits + bits * lanes == 100;
-      // Narrow lanes lose more than 0.0006 of their range to the one value that is missing anyway.
+      // Narrow slots lose more than 0.0006 of their range to the one value that is missing anyway.
       EXPECT_EQ(SlotsFit(lanes, bits, scale_bits, BoundOfBits(bits)), !exactly || bits < 12);
       const auto largest =
           static_cast<uint64_t>(0.9994 * std::ldexp(1.0, static_cast<int>(bits) - 1));

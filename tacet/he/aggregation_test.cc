@@ -29,7 +29,7 @@ class AggregationTest : public testing::TestWithParam<Scheme> {
             .offset = offset,
             .sum_bound = sum_bound};
   }
-  // Two polynomials with compact's three lanes, one with the paper's schemes.
+  // Two polynomials with compact's three slots, one with the paper's schemes.
   AggregationSpec SmallSpec() const { return Spec(13000, 30, 20000, 20000000); }
 
   static void ExpectRefusedUnchanged(Adder& adder, const base::Bytes& ciphertext,
@@ -106,7 +106,7 @@ TEST_P(AggregationTest, SumIsExactWhenFewerThanTheMostArrive) {
 }
 
 TEST_P(AggregationTest, SumIsExactAroundEveryBoundaryOfTheLayout) {
-  // d = 1, a lone last lane, a lone last coefficient, whole polynomials.
+  // d = 1, a lone last slot, a lone last coefficient, whole polynomials.
   for (const uint64_t dimension :
        {1u, 2u, 3u, 4u, 5u, 4095u, 4096u, 8191u, 8192u, 8193u, 16384u, 16385u, 16389u, 20000u}) {
     ExpectExactSum(Spec(dimension, 2, 40000, 60000), 2, 30000);

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 class ClosedSumTest : public testing::TestWithParam<Scheme> {
  protected:
-  // Two polynomials with compact's three lanes, the last one not full.
+  // Two polynomials with compact's three slots, the last one not full.
   AggregationParams params_ = MustCreate({.scheme = GetParam(),
                                           .dimension = 13000,
                                           .max_participants = 30,

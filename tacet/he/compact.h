@@ -39,7 +39,7 @@ uint32_t MaxParticipantsAtScale(uint32_t scale_bits);
 // The variance of that error, one upload: 31.75.
 double CompactNoiseVariance();
 
-// True when every sum of L lanes, each in [-B, B], with its error stays inside (-Q/2, Q/2):
+// True when every sum of L slots, each in [-B, B], with its error stays inside (-Q/2, Q/2):
 //   2^kappa B (2^(w L) - 1) / (2^w - 1) + 2^(kappa - 1) <= (Q - 1) / 2.
 bool SlotsFit(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits, uint64_t sum_bound);
 

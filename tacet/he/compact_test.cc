@@ -19,7 +19,7 @@ struct Edge {
   uint64_t sum_bound;
 };
 
-// The largest bound that still has that many lanes.
+// The largest bound that still has that many slots.
 uint64_t LargestBound(uint32_t max_participants, uint32_t bits, uint32_t lanes) {
   uint32_t scale_bits = kMinScaleBits;
   while (MaxParticipantsAtScale(scale_bits) < max_participants) ++scale_bits;
@@ -34,7 +34,7 @@ uint64_t LargestBound(uint32_t max_participants, uint32_t bits, uint32_t lanes) 
 
 std::vector<Edge> Edges() {
   std::vector<Edge> edges;
-  // 18 participants: kappa = 9, the most lanes; kappa + w L = 100 for w = 13, w = 18 and 30, w
+  // 18 participants: kappa = 9, the most slots; kappa + w L = 100 for w = 13, w = 18 and 30, w
   // = 22.
   for (const uint32_t max_participants : {18u, 73u, 1000u}) {
     for (const uint32_t bits :
@@ -81,7 +81,7 @@ TEST(CompactLanesTest, EveryNumberOfLanesUpToElevenOccurs) {
   }
 }
 
-// Every coefficient saturated: all lanes at B, all at -B, alternating, one lane alone.
+// Every coefficient saturated: all slots at B, all at -B, alternating, one slot alone.
 TEST(CompactLanesTest, SumsAreExactAtTheBoundInEveryLane) {
   for (const Edge& edge : Edges()) {
     const auto bound = static_cast<int64_t>(edge.sum_bound);
@@ -112,7 +112,7 @@ TEST(CompactLanesTest, OnePastTheBoundIsWrongWhereTheCapacityIsUsedUp) {
     const auto past = static_cast<int64_t>(edge.sum_bound) + 1;
     limited_by_modulus += past < (int64_t{1} << (edge.bits - 1)) ? 1 : 0;
     for (const int64_t value : {past, -past}) {
-      // -2^(w-1) still fits a lane where the modulus has room.
+      // -2^(w-1) still fits a slot where the modulus has room.
       if (value == -(int64_t{1} << (edge.bits - 1))) continue;
       const std::vector<int64_t> centred(4 * edge.lanes, value);
       std::vector<uint64_t> expected;

@@ -23,7 +23,7 @@ TEST_P(ManyParticipantsTest, SumIsExact) {
   }
 }
 
-// Counts of 32 bits whose sums need the widest lanes of K = 5000: one value a coefficient.
+// Counts of 32 bits whose sums need the widest slots of K = 5000: one value a coefficient.
 TEST(ManyParticipantsTest, SumsOf44BitsAreExact) {
   ExpectExactSum({.dimension = 20,
                   .max_participants = 5000,

@@ -40,9 +40,9 @@ using TagNonce = std::array<uint8_t, 16>;
 // The key of one attempt's tags. For vectors Y of d values, laid out as rows of kTagBlock,
 //   tag(Y, nonce) = Σ_a r_a Σ_b v_b Y[a, b] + PRF(context, nonce)   mod p, once for each word,
 // with r and v uniform in F_p and derived, like the PRF's keys, from `tag_key` by HKDF. Tags of
-// several vectors add up to OfSum(ΣY) + Σ PRF. Whoever lacks the key turns a sum of tags into that
-// of another sum (entries below p) with probability at most (2/p)^2 < 2^-119 a try. Immutable and
-// thread-safe; takes the same time whatever the values.
+// several vectors add up to OfSum(ΣY) + Σ PRF. Anyone who lacks the key turns a sum of tags into
+// that of another sum (entries below p) with probability at most (2/p)^2 < 2^-119 a try. Immutable
+// and thread-safe; takes the same time whatever the values.
 class HomomorphicMacKey {
  public:
   // `context` is what all who tag and check must agree on. Aborts unless tag_key has 32 bytes and

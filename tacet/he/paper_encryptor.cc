@@ -117,7 +117,7 @@ class SecretKeyEncryption final : public Encryption {
   uint64_t polynomial_ = 0;
 };
 
-// The key pair's public half, a function of the group secret and the public seed: whoever holds
+// The key pair's public half, a function of the group secret and the public seed: anyone who holds
 // this object needs no secret.
 class PublicKeyEncryptor final : public Encryptor {
  public:

@@ -34,7 +34,7 @@ std::span<Value> ValuesOf(const AggregationParams& params, uint64_t polynomial,
   const uint64_t first = polynomial * most;
   return values.subspan(first, std::min<uint64_t>(most, values.size() - first));
 }
-// Its lanes, as the kernels take them.
+// Its slots, as the kernels take them.
 inline ring::SlotLayout SlotsOf(const AggregationParams& params) {
   return {.lanes = params.lanes(),
           .lane_bits = params.plaintext_bits(),

@@ -25,7 +25,7 @@ using ring::Uint128;
 
 constexpr size_t kN = kCompactDegree;
 
-// Lanes of w bits hold z sqrt(10.5 K) <= 2^(w-1) - 1; kappa as in the payload's noise bound.
+// Slots of w bits hold z sqrt(10.5 K) <= 2^(w-1) - 1; kappa as in the payload's noise bound.
 struct Layout {
   uint32_t max_participants;
   uint32_t lanes;
@@ -81,7 +81,7 @@ class Sealer final : public EnvelopeSealer {
     crypto::Random error_random = DeriveRandom(seal_key, "envelope error");
     error_random.FillU64(error_words.Expose());
 
-    // The kernel packs counts that are not negative: the codes plus 128, also in lanes that carry
+    // The kernel packs counts that are not negative: the codes plus 128, also in slots that carry
     // none; the shift takes Σ_l 128 * 2^(kappa + w l) off again.
     constexpr uint32_t kBias = 128;
     crypto::SecretVector<uint32_t> counts(used * layout_.lanes());
@@ -183,7 +183,7 @@ class Opener final : public EnvelopeOpener {
     }
     TACET_RETURN_IF_ERROR(reader.ExpectEnd());
 
-    // Lanes are signed: 2^(w-1) is added and taken off again.
+    // Slots are signed: 2^(w-1) is added and taken off again.
     const uint64_t offset = uint64_t{1} << (layout_.lane_bits() - 1);
     crypto::SecretVector<uint64_t> sums(kN);
     crypto::SecretVector<uint64_t> scratch(ring::ScratchWords(kN));

@@ -55,7 +55,7 @@ TEST_P(SharedKeyEnvelopeTest, OpensTheSumOfTheKeys) {
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), opened.Expose().begin()));
 }
 
-// Every lane at plus or minus the most participants its layout is for: at least 2.6 times what sums
+// Every slot at plus or minus the most participants its layout is for: at least 2.6 times what sums
 // of so many keys reach. Codes of 127 reach it with few envelopes.
 TEST_P(SharedKeyEnvelopeTest, HoldsTheLargestSums) {
   uint32_t envelopes = 0;

@@ -17,8 +17,8 @@ namespace tacet::he {
 // second-level cache, so that its way there and back costs more than an upload's own words.
 inline constexpr size_t kAddedAtOnce = 4;
 
-// The column coefficients v < 2^61 of a linear tag in three limbs of 21, 21 and 19 bits, in arrays
-// of their own: products with 32-bit counts stay below 2^53, and 2048 of them fit a 64-bit lane.
+// The column coefficients v < 2^61 of a MAC in three limbs of 21, 21 and 19 bits, in arrays of
+// their own: products with 32-bit counts stay below 2^53, and 2048 of them fit a 64-bit lane.
 inline constexpr size_t kTagLimbs = 3;
 inline constexpr uint32_t kTagLimbBits = 21;
 inline constexpr size_t kTagRowsAtOnce = 4;

@@ -22,7 +22,8 @@
 
 namespace tacet::ledger {
 
-// Which attempts a ledger charges, and at which rate. Fixed when it is made and never mixed:
+// Charging rule of a ledger: the charged attempts and their rate. Fixed when it is made and never
+// mixed:
 //   announced-attempts  every attempt that was announced, the owner chosen or not, at the rate
 //                       amplified by sampling (which already counts the chance of not being chosen)
 //   own-seals           the attempts that the owner sealed an update for, without amplification
@@ -48,7 +49,7 @@ struct LedgerHeader {
 // InvalidArgument names the field that is out of range.
 absl::Status CheckLedgerHeader(const LedgerHeader& header);
 
-// Which attempt a charge is for; one label is charged once.
+// Attempt of a charge; one label is charged once.
 struct ChargeLabel {
   crypto::Digest manifest_hash{};
   uint32_t epoch = 0;
@@ -68,7 +69,7 @@ struct LedgerEntry {
   crypto::Digest federation{};  // the agreement's digest: the same under new member keys
   ChargeLabel label;
   ChargeKind kind = ChargeKind::kSealing;
-  accounting::SamplingEvent event;  // exactly as charged; noise 0 when nothing is promised
+  accounting::SamplingEvent event;  // exactly as charged; noise 0 without a guarantee
   uint64_t count = 1;               // releases, >= 1
   uint64_t time = 0;                // Unix seconds
 
@@ -79,7 +80,8 @@ struct LedgerEntry {
 // neighbours; FailedPrecondition when it is not charged the way the header's rule says.
 absl::Status CheckLedgerEntry(const LedgerEntry& entry, const LedgerHeader& header);
 
-// What stands beside the ledger: how many charges it had at least, and the hash of the last one.
+// Anchor beside the ledger: the least number of charges it must have, and the hash of the last of
+// them.
 struct LedgerAnchor {
   crypto::Digest genesis{};  // hash of the header
   uint64_t count = 0;

@@ -117,7 +117,7 @@ TEST(LedgerTest, ASnapshotHasEveryWholeRecord) {
   }
 }
 
-// Every length, with the anchor as it is and one record behind.
+// Every length, with the anchor unchanged and one record behind.
 TEST(LedgerTest, TruncatedToEveryLength) {
   for (const uint32_t behind : {0u, 1u}) {
     const Files files = Make(3, behind);

@@ -18,11 +18,11 @@ class LedgerStore {
   virtual ~LedgerStore() = default;
 
   // Appends a record and then renews the anchor; both survive a crash when this returns OK. After
-  // an error every later call fails: what is on disk is known again only when it is opened anew.
+  // an error every later call fails: what is on disk is known again only when it is opened again.
   virtual absl::Status Append(std::span<const uint8_t> record, std::span<const uint8_t> anchor) = 0;
 };
 
-// What opening a ledger for writing gives: torn bytes have been cut off, the anchor is up to date.
+// Ledger opened for writing: torn bytes have been cut off, the anchor is up to date.
 struct OpenedLedger {
   RecoveredLedger found;  // as it was before
   std::unique_ptr<LedgerStore> store;

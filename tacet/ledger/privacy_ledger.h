@@ -21,7 +21,7 @@
 
 namespace tacet::ledger {
 
-// What each attempt of one federation costs, and which attempts there can be.
+// Cost of each attempt of one federation, and the attempts that there can be.
 struct AttemptCost {
   crypto::Digest federation{};  // the agreement's digest
   crypto::Digest manifest_hash{};
@@ -33,7 +33,7 @@ struct AttemptCost {
 
 // The manifest's own event: sampling as agreed under announced-attempts (everybody in every round
 // is fixed-size at rate 1), none under own-seals; noise 0 when the agreement leaves out noise or
-// clipping and so promises nothing.
+// clipping and so has no guarantee.
 AttemptCost AttemptCostOf(const agreement::Manifest& manifest, ChargingRule rule,
                           uint32_t first_round = 0);
 

@@ -12,15 +12,16 @@
 
 namespace tacet::member {
 
-// What can be seen from the announcement alone: another federation or epoch; rounds, attempts,
-// invitations and counts that the manifest does not allow; lists that contradict the rest. It was
-// asked for attempts from `listed_from` on.
+// Violations that are visible in the announcement alone: another federation or epoch; rounds,
+// attempts, invitations and counts that the manifest does not allow; lists that contradict the
+// rest. It was asked for attempts from `listed_from` on.
 std::optional<Suspicion> CheckAnnouncement(const protocol::Announcement& announcement,
                                            const agreement::SignedManifest& manifest,
                                            uint64_t listed_from);
 
-// What can be seen from what was announced before: an earlier attempt or phase again, another
-// model, count or outcome of the same attempt, fewer rounds finished than this member has applied.
+// Violations that are visible beside earlier announcements: an earlier attempt or phase again,
+// another model, count or outcome of the same attempt, fewer rounds finished than this member has
+// applied.
 std::optional<Suspicion> CheckContinues(const protocol::Announcement& announcement,
                                         const std::optional<MemberMemory>& memory,
                                         uint32_t next_round);

@@ -22,12 +22,12 @@ std::vector<secagg::OpenerIdentity> OpenersOf(const agreement::SignedManifest& m
                                               const crypto::SecretBytes& epoch_key,
                                               const secagg::Attempt& attempt);
 
-// The members that witness how round `round` begins: who would open its attempt 0. A server that
-// lacks the epoch key does not know them.
+// The attestors of the state with which round `round` begins: the members that would open its
+// attempt 0. A server that lacks the epoch key does not know them.
 std::vector<uint64_t> AttestorsOf(const agreement::SignedManifest& manifest,
                                   const crypto::SecretBytes& epoch_key, uint32_t round);
 
-// What a majority of attestors says of one round's beginning.
+// State at the beginning of one round that a majority of attestors attests.
 struct AttestedState {
   crypto::Digest model_digest{};
   crypto::Digest state_digest{};
@@ -36,7 +36,7 @@ struct AttestedState {
 };
 
 // What more than half of `attestors` state of `round`, each counted for the first thing it states;
-// nothing when there is no such majority. Statements that cannot be read, are of others or of
+// nothing when there is no such majority. Attestations that cannot be read, are of others or of
 // another round do not count.
 std::optional<AttestedState> MajorityOf(std::span<const base::Bytes> statements,
                                         const agreement::SignedManifest& manifest,

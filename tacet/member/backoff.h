@@ -15,12 +15,12 @@ struct BackoffSpec {
   double most_seconds = 30;    // >= first_seconds
 };
 
-// How long to wait before the next try: uniform between half and the whole of a span that doubles
-// from try to try up to its bound, so that a thousand members do not come back at one moment.
+// Wait before the next try: uniform between half and the whole of a span that doubles from try to
+// try up to its bound, so that a thousand members do not come back at one moment.
 class Backoff {
  public:
   Backoff(const BackoffSpec& spec, crypto::Entropy& entropy);
-  // Whose span stays as it is.
+  // The span of this one is unchanged.
   static Backoff Steady(double seconds, crypto::Entropy& entropy) {
     return Backoff({.first_seconds = seconds, .most_seconds = seconds}, entropy);
   }
@@ -34,9 +34,9 @@ class Backoff {
   double span_;
 };
 
-// How often one call is made again before what it is part of fails. A step of many calls, such as
-// fetching a large object part by part, so survives a line that breaks now and then. Not
-// thread-safe.
+// Number of times one call is repeated before the step that it belongs to fails. A step of many
+// calls, such as fetching a large object part by part, so survives a line that breaks now and then.
+// Not thread-safe.
 class Patience {
  public:
   static constexpr int kMaxFailures = 8;  // with the default spans about a minute and a half

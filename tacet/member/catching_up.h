@@ -16,9 +16,9 @@
 
 namespace tacet::member {
 
-// What the server tells is held against signatures and keys that it lacks; what does not hold is an
-// alarm with its index, and the next one is tried. Errors are those that IsRetryable, and the
-// log's.
+// The server's answers are checked with signatures and keys that it lacks. An answer that fails is
+// a protocol violation with its index, and the next one is tried. Errors are those that
+// IsRetryable, and the log's.
 
 // The sum that a majority of the attempt's openers returned; nothing when there is none (yet).
 absl::StatusOr<std::optional<secagg::OpenedSum>> FetchAgreedSum(const MemberParts& parts,

@@ -5,8 +5,8 @@
 namespace tacet::member {
 namespace {
 
-// After a step that was acted on: an honest server has news a few times a round, one that makes
-// them up with every answer shall not keep a member busy.
+// After a step that was acted on: an honest server has a notification a few times a round, one that
+// makes them up with every answer shall not keep a member busy.
 constexpr double kBetweenNewsSeconds = 0.05;
 
 }  // namespace
@@ -14,7 +14,8 @@ constexpr double kBetweenNewsSeconds = 0.05;
 absl::Status RunMember(MemberSession& session, const BackoffSpec& spec, crypto::Entropy& entropy,
                        const MemberLoopHooks& hooks) {
   Backoff backoff(spec, entropy);
-  // A server answers without news after half a minute: one that does so at once is slowed down.
+  // A server answers without a notification after half a minute: one that does so at once is slowed
+  // down.
   Backoff pause = Backoff::Steady(spec.first_seconds, entropy);
   while (true) {
     const absl::StatusOr<MemberSession::Progress> progress = session.Step();

@@ -18,9 +18,9 @@ namespace tacet::member {
 
 class MemberModel {
  public:
-  // What was kept last, or the federation's `initial` model. Both arguments by reference must
-  // outlive it. InvalidArgument when `initial` is not the agreed one; DataLoss when what was kept
-  // is damaged; FailedPrecondition when it is another federation's.
+  // The state that was stored last, or the federation's `initial` model. Both arguments by
+  // reference must outlive it. InvalidArgument when `initial` is not the agreed one; DataLoss when
+  // what was kept is damaged; FailedPrecondition when it is another federation's.
   static absl::StatusOr<MemberModel> Load(const agreement::Manifest& manifest,
                                           std::span<const float> initial, MemberState& state);
 

@@ -8,7 +8,7 @@
 namespace tacet::member {
 namespace {
 
-// Words that the server chose stand in some texts.
+// Words that the server chose are in some texts.
 constexpr size_t kMaxText = 400;
 
 // Printable ASCII alone, and no more of it than a reason needs.

@@ -17,7 +17,8 @@
 
 namespace tacet::member {
 
-// What an honest server, or an honest member, does not do. docs/formats/node-log.md.
+// Protocol violations: acts that an honest server, or an honest member, does not do
+// (docs/formats/node-log.md).
 namespace violations {
 inline constexpr std::string_view kOtherFederation = "other-federation";
 inline constexpr std::string_view kUnreadable = "unreadable";
@@ -35,7 +36,7 @@ inline constexpr std::string_view kParticipants = "participants";
 inline constexpr std::string_view kBadCheckpoint = "bad-checkpoint";
 }  // namespace violations
 
-// An alarm with its reason.
+// A protocol violation with its reason.
 struct Suspicion {
   std::string_view alarm;
   std::string text;

@@ -31,7 +31,7 @@ class MemberOpening {
   };
 
   // `own` is the nonce of this member's upload that the server has acknowledged. Errors are those
-  // that IsRetryable, and the journal's; what the server is to blame for becomes an alarm and, to
+  // that IsRetryable, and the journal's; a fault of the server becomes a protocol violation and, to
   // the server, a bare refusal.
   absl::StatusOr<Outcome> Act(const protocol::AnnouncedAttempt& current,
                               const std::optional<secagg::SealNonce>& own);

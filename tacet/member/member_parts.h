@@ -19,7 +19,7 @@
 
 namespace tacet::member {
 
-// All must outlive whoever is given them.
+// All must outlive the objects that are given them.
 struct MemberParts {
   const agreement::SignedManifest& manifest;
   uint64_t member = 0;

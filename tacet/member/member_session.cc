@@ -53,7 +53,7 @@ MemberSession::MemberSession(const MemberParts& parts, MemberModel model,
 absl::StatusOr<MemberSession::Progress> MemberSession::Step() {
   TACET_ASSIGN_OR_RETURN(const protocol::Announcement announcement, Await());
   const bool news = known_revision_ != announcement.revision;
-  // What fails half way is news again: the server may have no other before the deadline.
+  // What fails half way is a notification again: the server may have no other before the deadline.
   known_revision_.reset();
   if (news) TACET_RETURN_IF_ERROR(Act(announcement));
   TACET_RETURN_IF_ERROR(StateModel());

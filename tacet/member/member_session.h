@@ -26,9 +26,9 @@ namespace tacet::member {
 // One member of one federation in one epoch. It asks the server where the federation stands, holds
 // that against manifest, memory and ledger, and does its part: charges, trains, seals, uploads,
 // opens, applies, states what it has. The server is not believed: what an honest one does not do is
-// an alarm, and nothing of such an attempt is sealed, signed or applied. Whatever it says is kept
-// first, so that a session made anew from the same MemberState repeats it byte for byte, seals
-// nothing twice and applies nothing twice. Not thread-safe.
+// a protocol violation, and nothing of such an attempt is sealed, signed or applied. Whatever it
+// says is kept first, so that a new session from the same MemberState repeats it byte for byte,
+// seals nothing twice and applies nothing twice. Not thread-safe.
 class MemberSession {
  public:
   // `initial_model` is used as long as nothing else was kept. Errors of MemberModel::Load; DataLoss
@@ -39,7 +39,7 @@ class MemberSession {
   MemberSession& operator=(const MemberSession&) = delete;
 
   enum class Progress {
-    kUnchanged,  // no news
+    kUnchanged,  // no notification
     kActed,
     kDone,  // no attempt will follow, and all that was published is applied
   };
@@ -68,7 +68,7 @@ class MemberSession {
   // Of this process.
   const std::vector<NodeEvent>& violations() const { return notes_.violations(); }
 
-  // Members that are no attestors say which model they have when no attempt has begun so many
+  // Members that are not attestors say which model they have when no attempt has begun so many
   // seconds after they could have.
   static constexpr uint64_t kWitnessSeconds = 10;
 
@@ -126,7 +126,7 @@ class MemberSession {
   std::vector<agreement::AttemptNumber>
       listed_;                        // announced in this epoch, as far as this process was told
   std::optional<uint32_t> finished_;  // rounds, as announced last
-  bool needs_votes_ = false;          // or statements: also small news are awaited
+  bool needs_votes_ = false;          // or attestations: also small changes are awaited
   std::optional<uint32_t> stated_;    // the last round whose beginning was stated
   struct EncryptedCheckpoint {
     uint32_t round = 0;

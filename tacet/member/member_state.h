@@ -30,7 +30,7 @@ class MemberState : public secagg::OpenerJournal {
   virtual absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) = 0;
   virtual absl::StatusOr<base::Bytes> LoadCheckpoint() const = 0;
 
-  // What is remembered of the last attempt announced (member_memory.h).
+  // Memory of the last attempt announced (member_memory.h).
   virtual absl::Status SaveMemory(std::span<const uint8_t> memory) = 0;
   virtual absl::StatusOr<base::Bytes> LoadMemory() const = 0;
 

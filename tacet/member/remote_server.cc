@@ -8,7 +8,7 @@
 namespace tacet::member {
 namespace {
 
-// Longer than the half minute after which a server answers without news.
+// Longer than the half minute after which a server answers without a notification.
 constexpr uint32_t kAwaitSeconds = 60;
 // For one part over a slow line.
 constexpr uint32_t kCallSeconds = 300;
@@ -32,7 +32,7 @@ absl::StatusOr<base::Bytes> RemoteServer::Call(protocol::RequestBody body) const
   protocol::MemberRequest request{.member = member_, .time = 0, .body = std::move(body)};
   int failures = 0;
   while (true) {
-    request.time = clock_();  // signed anew each time: a request ages
+    request.time = clock_();  // signed again each time: a request ages
     absl::StatusOr<base::Bytes> answer =
         wire_.Call(protocol::WriteMemberRequest(request, manifest_, key_),
                    waits ? kAwaitSeconds : kCallSeconds);

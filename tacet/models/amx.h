@@ -25,7 +25,7 @@ inline constexpr size_t kTileDepth = 32;                     // bf16 values in a
 inline constexpr size_t kTileSize = kTileRows * kTileDepth;  // of bf16 values
 inline constexpr size_t kRowBytes = 64;
 
-// What LDTILECFG reads.
+// Operand of LDTILECFG.
 struct alignas(64) TileConfig {
   uint8_t palette = 1;
   uint8_t start_row = 0;

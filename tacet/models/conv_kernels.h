@@ -56,7 +56,7 @@ inline constexpr size_t kFirstGradientSize = kFirstMaps * kFirstRow;       // [c
 inline constexpr size_t kSecondSize = kFirstMaps * kSecondMaps * kSecondTaps;
 // The second convolution's weights and their gradients lie as [b of kLanes][o][k][c].
 
-// What the second convolution's forward pass reads is derived from its weights.
+// Input of the second convolution's forward pass, derived from its weights.
 //   bf16  dot products over pairs of channels: [half of o][b of kBlock][k][c / 2][o][2]
 //   f32   Winograd's F(2x2, 3x3) (Lavin and Gray 2016): the four results of a pool from 16 products
 //         in place of 36, [16][half of o][c][o]
@@ -72,10 +72,11 @@ size_t SecondScratchSize();
 
 // The winners of a map: [i][j][channel], 0 to 3 in reading order of the four, or kNoWinner.
 
-// What of an image is paper (all zeros), most of it in handwriting. There the first map depends on
-// the biases alone, and the second, at pools whose inputs are paper, on the parameters and on how
-// the pool touches the map's border: on its kind. Such positions are computed once for each kind,
-// with the results that they have anyway; their gradients are added before they are used.
+// The blank region of an image (all zeros, `paper` in the code), most of it in handwriting. There
+// the first map depends on the biases alone, and the second, at pools whose inputs are paper, on
+// the parameters and on how the pool touches the map's border: on its kind. Such positions are
+// computed once for each kind, with the results that they have anyway; their gradients are added
+// before they are used.
 inline constexpr size_t kKinds = 9;
 inline constexpr uint8_t kNotBlank = kKinds;
 class Paper {
@@ -124,7 +125,7 @@ void SecondForward(const Sizes& sizes, const Paper& paper, const uint16_t* map,
                    const uint16_t* weights, const float* biases, PaperOutputs& known,
                    float* scratch, float* outputs, uint8_t* winner);
 
-// Where the gradient of the second convolution's output is not zero, ordered twice.
+// Non-zero positions of the gradient of the second convolution's output, in two orders.
 class SparseGradient {
  public:
   explicit SparseGradient(const Sizes& sizes);

@@ -13,7 +13,7 @@
 
 namespace tacet::models {
 
-// What the convolutions' products run on.
+// Instruction set of the convolutions' products.
 enum class ConvForm {
   kF32,          // AVX-512
   kDotProducts,  // the same, the second one's forward in bf16 dot products
@@ -21,10 +21,10 @@ enum class ConvForm {
 };
 std::string_view ConvFormName(ConvForm form);  // conv-f32, conv-bf16, conv-amx
 
-// What runs an architecture that is convolution 5 x 5 x 128 on one channel, pool, ReLU, convolution
-// 3 x 3 x 64, pool, ReLU, dense (a multiple of 64), ReLU, dense, with a norm before each dense
-// layer or before none. None for any other architecture, and where the processor or TACET_SIMD does
-// not allow it.
+// Network for an architecture that is convolution 5 x 5 x 128 on one channel, pool, ReLU,
+// convolution 3 x 3 x 64, pool, ReLU, dense (a multiple of 64), ReLU, dense, with a norm before
+// each dense layer or before none. None for any other architecture, and where the processor or
+// TACET_SIMD does not allow it.
 std::optional<ConvForm> ConvFormOf(const Architecture& architecture, Precision precision);
 
 std::unique_ptr<NetworkForm> NewConvNetwork(const Architecture& architecture, uint32_t max_batch,

@@ -32,7 +32,7 @@ class FederatedPart {
 
   bool whole() const { return names_.empty(); }
   uint64_t dimension() const { return dimension_; }  // of the part
-  // What was named, in the order of the model, with "," between; empty for the whole model.
+  // Names of the part, in the order of the model, with "," between; empty for the whole model.
   const std::string& names() const { return names_; }
   // All parameters at the start.
   const std::vector<float>& start() const { return start_; }

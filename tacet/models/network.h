@@ -14,7 +14,7 @@
 
 namespace tacet::models {
 
-// What products are formed in; parameters and sums are f32 always.
+// Number format of products; parameters and sums are always f32.
 enum class Precision {
   kAuto,  // bf16 where it is the faster one: on tiles (AMX); else f32
   kF32,   // femnist-cnn (-norm too) in our own kernels on AVX-512, everything else in oneDNN
@@ -70,7 +70,7 @@ class Network {
   // gradient of the mean softmax cross-entropy. Training mode only; every label < classes.
   absl::Status Step(std::span<const uint32_t> labels, float learning_rate);
 
-  // What runs it: conv-f32, conv-bf16, conv-amx or onednn.
+  // Name of the implementation: conv-f32, conv-bf16, conv-amx or onednn.
   std::string_view form() const { return form_name_; }
 
  private:

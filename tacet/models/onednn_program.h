@@ -71,7 +71,7 @@ class OnednnProgram {
     size_t offset = 0;
     bool scratch = false;
   };
-  // What the backward pass of a layer needs to know about its forward pass.
+  // Data of a layer's forward pass that its backward pass needs.
   struct Trace {
     std::optional<size_t> offset;  // of `result` in the arena; a new place when empty
     dnnl::memory source;

@@ -66,7 +66,7 @@ void ForEachMaximum(const Layer& layer, const Values& input, const Visit& visit)
   }
 }
 
-// What a norm makes of its input before the gain, (x - m) / s, and s.
+// Output of a norm before the gain, (x - m) / s, and s.
 struct Normed {
   Values values;
   double spread = 0;

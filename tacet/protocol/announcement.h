@@ -17,7 +17,7 @@
 
 namespace tacet::protocol {
 
-// Where an attempt stands. The numbers are part of the format.
+// Phase of an attempt. The numbers are part of the format.
 enum class AttemptPhase : uint8_t {
   kCollecting = 1,  // uploads are accepted
   kOpening = 2,     // closed; openers vote and open
@@ -26,7 +26,7 @@ enum class AttemptPhase : uint8_t {
 };
 std::string_view AttemptPhaseName(AttemptPhase phase);  // collecting, opening, published, failed
 
-// Whether the member takes part in the announced attempt.
+// Role of the member in the announced attempt.
 enum class Invited : uint8_t {
   kNo = 0,
   kYes = 1,

@@ -34,7 +34,7 @@ base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const agreement::Manife
 // The state with which the round of `start` begins. FailedPrecondition when it is for another
 // manifest, epoch, round or model; DataLoss when it was altered, cut short, sealed under another
 // key, or does not hold the model that it names. That this is the federation's own state is for the
-// caller to see (model_statement.h): whoever holds the epoch key can seal any.
+// caller to see (model_statement.h): anyone who holds the epoch key can make one.
 absl::StatusOr<Checkpoint> OpenEncryptedCheckpoint(std::span<const uint8_t> bytes,
                                                    const agreement::Manifest& manifest,
                                                    const secagg::Attempt& start,

@@ -18,7 +18,7 @@
 
 namespace tacet::protocol {
 
-// What is sent or fetched in parts. The numbers are part of the format.
+// Kind of object that is sent or fetched in parts. The numbers are part of the format.
 enum class BulkKind : uint8_t {
   kUpload = 1,
   kClosedRound = 2,  // only fetched

@@ -12,7 +12,7 @@ namespace tacet::report {
 
 // HTML that draws `data` (docs/formats/report.md). Its Content-Security-Policy allows exactly the
 // script and the style that it carries, and no address at all. Neither title nor data can end the
-// element they stand in, whatever bytes they hold; what is not UTF-8 becomes U+FFFD.
+// element they are in, whatever bytes they hold; what is not UTF-8 becomes U+FFFD.
 std::string ReportPage(std::string_view title, const base::JsonValue& data);
 
 }  // namespace tacet::report

@@ -62,7 +62,7 @@ TEST(ReportPageTest, AllowsItsOwnScriptAndStyleOnly) {
   EXPECT_THAT(page, Not(HasSubstr("<link")));
 }
 
-// They stand in the page as they are, so nothing in them may end their element.
+// They are in the page unchanged, so nothing in them may end their element.
 TEST(ReportPageTest, AssetsStayInsideTheirElements) {
   EXPECT_GT(ReportScript().size(), 10'000U);
   EXPECT_THAT(std::string(ReportScript()), Not(HasSubstr("</script")));

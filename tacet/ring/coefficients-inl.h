@@ -80,7 +80,7 @@ HWY_INLINE Wide FromGarner(const Garner& garner, const WideConstant& constant) {
           hn::ShiftLeft<12>(garner.d) - garner.d + Word(constant.high)};
 }
 
-// Where the bits kappa + w l ... of a lane lie in L + 2^38 S.
+// Position of the bits kappa + w l ... of a slot in L + 2^38 S.
 struct SlotPlace {
   enum Where { kLow, kAcross, kHigh } where;
   int shift;      // from bit 0 of L (kLow, kAcross) or S
@@ -139,8 +139,8 @@ HWY_INLINE Words TakeLane(const Wide& x, const SlotPlace& place) {
   return hn::ShiftRightSame(x.high, place.shift);
 }
 
-// Lane l of kLanes coefficients, for all l; `staging` holds kMaxLanes kLanes words. kCommon is the
-// number of lanes when it is 2, 3 or 4, else 0.
+// Slot l of kLanes coefficients, for all l; `staging` holds kMaxLanes kLanes words. kCommon is the
+// number of slots when it is 2, 3 or 4, else 0.
 template <size_t kCommon>
 HWY_INLINE void LoadLanes(const uint32_t* counts, size_t lanes, uint64_t* staging) {
   if constexpr (kCommon == 0) {
@@ -201,7 +201,7 @@ static_assert(ScratchWords(0) >= (2 * kMaxLanes + 4) * kLanes);
 class Sealing {
  public:
   HWY_INLINE explicit Sealing(const SealJob& job)
-      // Low lanes add up to less than 2^61.
+      // Low slots add up to less than 2^61.
       : places_(job.layout, 32, 60),
         // + Q keeps the whole positive: a k > -Q (field_fma), e >= -21.
         constant_(kModulusQ + job.shift - kErrorBound),
@@ -287,8 +287,8 @@ void Seal(const SealJob& job) {
   }
 }
 
-// floor((centred(t) + 2^(kappa-1)) / 2^kappa) in lanes: with h = (Q-1)/2 and T = t + h mod Q, the
-// centred phase is T - h; adding 2^(kappa + w l + w - 1) for every lane makes its signed lanes the
+// floor((centred(t) + 2^(kappa-1)) / 2^kappa) in slots: with h = (Q-1)/2 and T = t + h mod Q, the
+// centred phase is T - h; adding 2^(kappa + w l + w - 1) for every slot makes its signed slots the
 // plain bit fields of T + (constant), less 2^(w-1) each.
 constexpr Uint128 kHalfQ = (kModulusQ - 1) / 2;
 inline Uint128 FieldConstant(const SlotLayout& layout) {

@@ -21,7 +21,7 @@
 
 namespace tacet::ring {
 
-// What the transform of one prime and degree multiplies by, in the set's form (make_factors).
+// Factors of the transform for one prime and degree, in the set's form (make_factors).
 struct NttTables {
   Modulus modulus;
   size_t degree = 0;
@@ -29,7 +29,7 @@ struct NttTables {
   AlignedWords inverse_roots;  // psi^-brv(i)
 };
 
-// Where values sit in a coefficient: lane l holds bits kappa + w l ... of it (he/compact.h).
+// Layout of the values in a coefficient: slot l holds bits kappa + w l ... of it (he/compact.h).
 struct SlotLayout {
   uint32_t lanes = 0;       // L, 1 to kMaxLanes
   uint32_t lane_bits = 0;   // w, 8 to 54
@@ -64,8 +64,8 @@ struct SealJob {
 };
 
 // With the phase = c - a k + shift, centred mod Q in [-(Q-1)/2, (Q-1)/2], of the first `used`
-// coefficients and m = floor(phase / 2^kappa + 1/2): m is written in lanes v_l in
-// [-2^(w-1), 2^(w-1) - 1], lowest first, what remains beyond lane L - 1 is dropped, and
+// coefficients and m = floor(phase / 2^kappa + 1/2): m is written in slots v_l in
+// [-2^(w-1), 2^(w-1) - 1], lowest first, what remains beyond slot L - 1 is dropped, and
 // sums[i L + l] = max(v_l + offset, 0).
 struct OpenJob {
   ProductModQ product;

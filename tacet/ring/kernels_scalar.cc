@@ -129,7 +129,7 @@ void Seal(const SealJob& job) {
     const Int128 packed =
         PackLanes(job.counts.subspan(first, std::min(lanes, job.counts.size() - first)),
                   job.layout.lane_bits);
-    // Counts may carry beyond their lanes: 2^kappa m < 2^(100 - w + 33) <= 2^125.
+    // Counts may carry beyond their slots: 2^kappa m < 2^(100 - w + 33) <= 2^125.
     const Uint128 added = (static_cast<Uint128>(packed) << job.layout.scale_bits) + kModulusQ +
                           job.shift + static_cast<Uint128>(Int128{ErrorOf(job.error_words[i])});
     const Uint128 kept = ReduceQ(ComposeCrt(product[0][i], product[1][i]) + added) >> 4;

@@ -263,7 +263,7 @@ TEST_P(KernelsTest, SelectionAndRangeChecksOfEveryLength) {
   }
 }
 
-// Layouts of every number of lanes, narrow and wide, with lanes below, across and above bit 38.
+// Layouts of every number of slots, narrow and wide, with slots below, across and above bit 38.
 std::vector<SlotLayout> Layouts() {
   std::vector<SlotLayout> layouts;
   for (uint32_t bits = 8; bits <= 54; ++bits) {
@@ -327,7 +327,7 @@ TEST_P(JobsTest, SealedPlanesOfEveryLayoutAndLength) {
     const size_t missing = random_.Below(std::min<size_t>(used * layout.lanes, 40));
     std::vector<uint32_t> counts(used * layout.lanes - missing);
     for (size_t i = 0; i < counts.size(); ++i) {
-      // Any u32: beyond the lane, so that it carries; saturated at first.
+      // Any u32: beyond the slot, so that it carries; saturated at first.
       counts[i] =
           i < 100 || case_number % 3 == 0 ? ~uint32_t{0} : static_cast<uint32_t>(random_.NextU64());
       if (case_number % 3 == 1) counts[i] >>= 32 - std::min(32u, layout.lane_bits);
@@ -351,7 +351,7 @@ TEST_P(JobsTest, SealedPlanesOfEveryLayoutAndLength) {
   }
 }
 
-// Phases that are anywhere, and phases chosen at the edges of centring, rounding and lanes: what is
+// Phases that are anywhere, and phases chosen at the edges of centring, rounding and slots: what is
 // opened is a k plus the phase.
 TEST_P(JobsTest, OpenedSumsOfEveryLayoutAndLength) {
   const Product oracle(*this, ScalarKernels());
@@ -386,7 +386,7 @@ TEST_P(JobsTest, OpenedSumsOfEveryLayoutAndLength) {
       Uint128 phase = ((static_cast<Uint128>(random_.NextU64()) << 64) + random_.NextU64());
       if (i < edges.size()) {
         phase = edges[(i + case_number) % edges.size()];
-      } else if (i % 3 == 1) {  // lanes at their ends
+      } else if (i % 3 == 1) {  // slots at their ends
         phase = kModulusQ * 2;
         for (uint32_t l = 0; l < layout.lanes; ++l) {
           const Uint128 end = Uint128{1} << (layout.lane_bits - 1);

@@ -103,7 +103,7 @@ TEST_P(NttTest, ProductOfValuesIsTheProductInTheRing) {
   EXPECT_EQ(f_ntt, Schoolbook(f, g));
 }
 
-// The largest input that is promised to work, in both directions.
+// The largest input that is guaranteed to work, in both directions.
 TEST_P(NttTest, LargestInputsDoNotOverflow) {
   const std::vector<uint64_t> largest(degree(), 2 * prime() - 1);
   const std::vector<uint64_t> reduced(degree(), prime() - 1);

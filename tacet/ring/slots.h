@@ -22,8 +22,8 @@ Int128 PackLanes(std::span<const Value> values, uint32_t bits) {
   return packed;
 }
 
-// The one way to write m = Σ_l lanes[l] 2^(bits l) with every lane but the rest in
-// [-2^(bits-1), 2^(bits-1) - 1], lowest lane first; what does not fit the last lane is dropped.
+// The one way to write m = Σ_l lanes[l] 2^(bits l) with every slot but the rest in
+// [-2^(bits-1), 2^(bits-1) - 1], lowest slot first; what does not fit the last slot is dropped.
 // 1 <= bits <= 63. Neither branches nor divides.
 template <typename Value>
 void UnpackLanes(Int128 m, uint32_t bits, std::span<Value> lanes) {

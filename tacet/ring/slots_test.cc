@@ -13,7 +13,7 @@ TEST(SlotsTest, UnpackingUndoesPackingAtTheEdgesOfEveryLane) {
     const size_t lanes = 100 / bits;
     const int64_t low = -(int64_t{1} << (bits - 1));
     const int64_t high = -low - 1;
-    // Every lane at an edge; neighbours at the other one.
+    // Every slot at an edge; neighbours at the other one.
     for (const auto& [even, odd] :
          {std::pair{low, high}, {high, low}, {low, low}, {high, high}, {int64_t{0}, int64_t{-1}}}) {
       std::vector<int64_t> values(lanes);

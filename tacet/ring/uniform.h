@@ -12,7 +12,7 @@ namespace tacet::ring {
 
 inline constexpr size_t kSeedBytes = 32;
 
-// Which stream of a seed. The numbers are part of the formats.
+// Purpose of a stream from a seed. The numbers are part of the formats.
 enum class UniformUse : uint8_t {
   kPayload = 1,     // a_j of scheme compact
   kEnvelope = 2,    // c1 of a key envelope

@@ -26,7 +26,7 @@ HWY_INLINE Words SignMask(Words x) {
   return hn::BitCast(U(), hn::BroadcastSignBit(hn::BitCast(I(), x)));
 }
 
-// Adding and taking away 1.5 * 2^52 rounds |x| <= 2^51 to the nearest integer, which also stands in
+// Adding and taking away 1.5 * 2^52 rounds |x| <= 2^51 to the nearest integer, which is also in
 // the low bits of the sum.
 constexpr double kRounder = 0x1.8p52;
 

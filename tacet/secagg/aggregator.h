@@ -76,7 +76,7 @@ class Aggregator {
     }
   };
 
-  // What a submission says, unless it is refused or was accepted before.
+  // Content of a submission, unless it is refused or was accepted before.
   absl::StatusOr<std::optional<UploadView>> ReadNew(const Submission& submission) const;
   absl::Status CheckOpen() const;
   absl::Status CheckNew(const AddedUpload& upload) const;

@@ -13,12 +13,12 @@
 
 namespace tacet::secagg {
 
-// What the members of a federation hold in one attempt and the server never does. Fresh for every
-// (round, attempt): whoever makes openers answer questions about one attempt learns nothing that
-// helps with another.
+// Keys that the members of a federation hold in one attempt, and the server never does. Fresh for
+// every (round, attempt): an attacker that makes openers answer questions about one attempt learns
+// nothing that helps with another.
 struct AttemptKeys {
   crypto::SecretBytes group_secret;  // opens the sum of key envelopes
-  crypto::SecretBytes tag_key;       // linear tag
+  crypto::SecretBytes tag_key;       // of the homomorphic MAC
   crypto::SecretBytes result_key;    // the opened sum on its way to the members
 };
 
@@ -31,8 +31,8 @@ AttemptKeys DeriveAttemptKeys(const crypto::SecretBytes& epoch_key, he::Scheme s
 crypto::SecretBytes DeriveCheckpointKey(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
                                         const Attempt& attempt);
 
-// What the round's public polynomials expand from: a hash of (manifest hash, epoch, round), known
-// to everybody, the same for all attempts of the round.
+// Seed of the round's public polynomials: a hash of (manifest hash, epoch, round), known to
+// everybody, the same for all attempts of the round.
 crypto::Digest PublicSeed(const Attempt& attempt);
 
 // The members that may open this attempt: the first `count` in the order of a pseudo-random

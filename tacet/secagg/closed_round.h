@@ -37,7 +37,7 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
                                             const he::AggregationParams& params,
                                             uint32_t min_participants);
 
-// What an opener signs: SHA-256 over attempt, nonces, tag sum and closed sum.
+// Hash that an opener signs: SHA-256 over attempt, nonces, MAC sum and closed sum.
 crypto::Digest ClosedRoundHash(const ClosedRound& round);
 
 }  // namespace tacet::secagg

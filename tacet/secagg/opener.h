@@ -22,8 +22,8 @@
 
 namespace tacet::secagg {
 
-// Where an opener keeps what it said before it says it, so that after a crash it repeats itself
-// instead of answering a second question about the same attempt.
+// Journal in which an opener records each answer before it gives it, so that after a crash it
+// repeats itself instead of answering a second question about the same attempt.
 class OpenerJournal {
  public:
   virtual ~OpenerJournal() = default;
@@ -35,9 +35,9 @@ class OpenerJournal {
 };
 
 // One opener in one attempt. It signs at most one closed round, decrypts at most once, and only
-// what a majority of the attempt's openers has signed; it returns the sum only when the linear tag
-// fits. An error of Review or Open says what was wrong and is for the opener's own log alone: the
-// server is told RefusedForServer(). Not thread-safe.
+// what a majority of the attempt's openers has signed; it returns the sum only when the MAC fits.
+// An error of Review or Open says what was wrong and is for the opener's own log alone: the server
+// is told RefusedForServer(). Not thread-safe.
 class Opener {
  public:
   // `openers` are all openers of this attempt, `self` the member this object acts for; `terms`,

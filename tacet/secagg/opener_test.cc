@@ -81,7 +81,7 @@ TEST_P(OpenerTest, LieADroppedUpload) {
 }
 
 TEST_P(OpenerTest, LieARepeatedUpload) {
-  // Upload 0 stands in for upload 1, under upload 1's nonce.
+  // Upload 0 replaces upload 1, under upload 1's nonce.
   base::Bytes repeated = uploads_[0];
   std::copy_n(uploads_[1].begin() + kUploadNonce, 16, repeated.begin() + kUploadNonce);
   MendChecksum(repeated);
@@ -140,7 +140,7 @@ TEST_P(OpenerTest, OneVoteOfThreeOpensNothing) {
   const base::Bytes own = ValueOf(opener->Review(closed));
   EXPECT_THAT(base::Message(opener->Open(std::vector<base::Bytes>{own, own}).status()),
               HasSubstr("1 of 3 openers of round 12 attempt 1 signed this sum, 2 are needed"));
-  // A member that is no opener, and a vote whose member was rewritten, do not count either.
+  // A member that is not an opener, and a vote whose member was rewritten, do not count either.
   const crypto::Digest hash = ClosedRoundHash(ReadClosed(closed));
   const base::Bytes stranger = WriteVote(round_.attempt(), 4, hash, round_.signing_key(4));
   const base::Bytes forged = WriteVote(round_.attempt(), 1, hash, round_.signing_key(4));
@@ -259,7 +259,7 @@ TEST(IsolationTest, OneUploadAmongInventedOnesIsRefused) {
   ASSERT_TRUE(alone.Submit(0, uploads[0]).ok());
   lie.closed_sum =
       ValueOf(ReadClosedRound(ValueOf(alone.Close()), round.attempt(), params, 1)).closed_sum;
-  // Adds 2^kappa (K - 1) offset in every lane, mod both primes (docs/formats/ciphertext.md).
+  // Adds 2^kappa (K - 1) offset in every slot, mod both primes (docs/formats/ciphertext.md).
   using Wide = unsigned __int128;
   const uint64_t primes[] = {1125625028935681, 1125625028755457};
   const uint64_t used = params.used_coefficients();

@@ -17,7 +17,7 @@
 
 namespace tacet::secagg {
 
-// Who sent an upload that is in the sum, and its nonce.
+// Sender of an upload that is in the sum, and its nonce.
 struct AddedUpload {
   uint64_t participant = 0;
   SealNonce nonce{};
@@ -34,7 +34,7 @@ base::Bytes WritePartialSum(const PartialSum& sum, const he::AggregationParams& 
 
 // Checks form and bounds: the attempt the expected one, scheme and dimension those of `params`, at
 // most params.max_participants() uploads with participants strictly increasing, the closed sum as
-// long as the parameters say. Its words, and that nonces differ, are checked by whoever adds them.
+// long as the parameters say. Its words, and that nonces differ, are checked when they are added.
 // DataLoss for damage, FailedPrecondition for a sum that belongs elsewhere.
 absl::StatusOr<PartialSum> ReadPartialSum(std::span<const uint8_t> bytes, const Attempt& attempt,
                                           const he::AggregationParams& params);

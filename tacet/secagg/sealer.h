@@ -20,7 +20,7 @@
 
 namespace tacet::secagg {
 
-// A sealed update, ready to be stored and sent; sent again unchanged, never sealed anew.
+// A sealed update, ready to be stored and sent; sent again unchanged, never sealed again.
 struct SealedUpload {
   base::Bytes bytes;
   dp::ClipReport clip;  // for the participant's own eyes: it depends on its data

@@ -20,7 +20,7 @@ namespace tacet::secagg {
 // 16 fresh random bytes of a seal. Openers see nonces instead of identities.
 using SealNonce = he::TagNonce;
 
-// What the linear tags of an attempt are bound to: the attempt, and with it the model.
+// Context that the MACs of an attempt are bound to: the attempt, and with it the model.
 base::Bytes TagContext(const Attempt& attempt);
 
 // The fields of an upload; `ciphertext` points into the message.
@@ -32,7 +32,7 @@ struct UploadView {
   he::Tag tag;
   std::span<const uint8_t> ciphertext;
   std::array<uint64_t, 2> checksum{};
-  // What the checksum says of the ciphertext's words.
+  // Sums of the ciphertext's words according to the checksum.
   he::WordSums ciphertext_sums;
 };
 
@@ -54,7 +54,7 @@ base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& par
 absl::StatusOr<UploadView> ReadUpload(std::span<const uint8_t> bytes, const Attempt& attempt,
                                       const he::AggregationParams& params);
 
-// The same without reading the ciphertext: whoever reads its words later checks that their sums are
+// The same without reading the ciphertext: the later reader of its words checks that their sums are
 // `ciphertext_sums`, and so the checksum.
 absl::StatusOr<UploadView> ReadUploadFields(std::span<const uint8_t> bytes, const Attempt& attempt,
                                             const he::AggregationParams& params);

@@ -22,7 +22,7 @@
 
 namespace tacet::server {
 
-// What one member gave; of a large object, which lies in the spool, the digest.
+// Submission of one member; of a large object, which is in the blob store, the digest.
 struct Submission {
   uint64_t member = 0;
   base::Bytes bytes;
@@ -35,14 +35,14 @@ struct KeptSums {
   Submissions sums;
 };
 
-// Where a member's object lies in the spool. A checkpoint is found by its round: which model it is
+// Key of a member's object in the blob store. A checkpoint is found by its round: which model it is
 // of is for its readers to see.
 BlobKey BlobKeyOf(const protocol::BulkName& name, uint64_t member);
 
-// Which attempts were begun and how they ended, what was given to the open one and to the round
-// that comes next, the sums of the rounds published last. Whatever it says is in the store: each
-// change is made there first. When that fails nobody knows whether it happened; the book is then
-// stale, refuses every further change as Unavailable, and is to be loaded anew. Not thread-safe.
+// State of the attempts: those begun and their outcomes, the submissions to the open attempt and to
+// the next round, the sums of the rounds published last. All of it is in the store: each change is
+// made there first. When that fails, nobody knows whether it happened. The state is then stale,
+// refuses every further change as Unavailable, and must be loaded again. Not thread-safe.
 class AttemptState {
  public:
   // Reads the whole store. An attempt that an earlier epoch left open has failed. `manifest`,
@@ -74,8 +74,8 @@ class AttemptState {
 
   // An attempt that collects; none is open.
   absl::Status Begin(const AttemptRecord& record, std::vector<uint64_t> cohort);
-  // What a member gives, where SubmissionsOf finds it; once more is OK and changes nothing.
-  // AlreadyExists when it gave another of this kind.
+  // Stores a member's submission, where SubmissionsOf finds it; once more is OK and changes
+  // nothing. AlreadyExists when it gave another of this kind.
   absl::Status Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes);
   // The sum that an opener returned after a majority had: to the attempt that IsPublishedLast.
   absl::Status PutLateSum(uint64_t member, std::span<const uint8_t> digest);

@@ -53,7 +53,7 @@ class AttemptStateTest : public ::testing::Test {
     const absl::Status put = book_->Put(kind, member, bytes);
     ASSERT_TRUE(put.ok()) << put;
   }
-  // A large object: in the spool first.
+  // A large object: in the blob store first.
   BlobKey Stored(protocol::BulkKind kind, const secagg::Attempt& attempt, uint64_t member) {
     const BlobKey key = BlobKeyOf({kind, attempt}, member);
     EXPECT_TRUE(spool_.Append(key, kDigest, 0, kObject).ok());

@@ -30,7 +30,7 @@ class RequestObserver {
                          size_t answer_bytes) = 0;
 };
 
-// A request that is answered when there is news, or when half a minute has passed.
+// A request that is answered when there is a notification, or when half a minute has passed.
 struct Waiting {
   uint64_t member = 0;
   protocol::AwaitRequest request;
@@ -44,13 +44,14 @@ class RequestHandler {
                  RequestLimits& limits, RequestObserver& observer,
                  base::UnixClock clock = base::SystemUnixSeconds);
 
-  // The answer, or for an AwaitRequest without news what is waited for. `certificate_name` is the
-  // name in the client's certificate, or nothing where something else ends its TLS connection;
-  // PermissionDenied when it is not the name of the member that signed.
+  // The answer, or for an AwaitRequest without a notification what is waited for.
+  // `certificate_name` is the name in the client's certificate, or nothing where something else
+  // ends its TLS connection; PermissionDenied when it is not the name of the member that signed.
   absl::StatusOr<std::variant<base::Bytes, Waiting>> Handle(
       std::span<const uint8_t> request, std::optional<std::string_view> certificate_name);
 
-  // For what waits, on RoundServer::OnNotification: is there news for it; its answer, news or not.
+  // For what waits, on RoundServer::OnNotification: is there a notification for it; its answer,
+  // with a notification or not.
   bool IsNews(const Waiting& waiting) const;
   absl::StatusOr<base::Bytes> Answer(const Waiting& waiting);
 

@@ -54,7 +54,7 @@ RoundServer::RoundServer(const agreement::SignedManifest& manifest,
       spool_(spool),
       clock_(std::move(clock)),
       cohorts_(cohorts) {
-  // From anywhere, so that a server that was started anew has news for everybody.
+  // From anywhere, so that a server that was restarted has a notification for everybody.
   revision_ = phase_revision_ = base::LoadU64(cohorts_.Draw(8).Expose().data());
 }
 
@@ -236,7 +236,7 @@ absl::Status RoundServer::CloseCollecting() {
     return Finish(protocol::AttemptPhase::kFailed, kTooFewUploads);
   }
   TACET_ASSIGN_OR_RETURN(const base::Bytes closed, aggregator_->Close());
-  // If this fails, the sum is made anew from what was accepted.
+  // If this fails, the sum is computed again from what was accepted.
   TACET_RETURN_IF_ERROR(
       book_->Close(closed, aggregator_->count(), clock_() + options_.opening_seconds));
   aggregator_.reset();

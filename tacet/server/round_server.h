@@ -36,7 +36,7 @@ struct RoundServerOptions {
   uint32_t kept_rounds = 3;           // whose opened sums can still be fetched; > 0
 };
 
-// Where a server stands, for people and gauges: counts, nobody's name.
+// Status of a server, for people and gauges: counts, no member's name.
 struct ServerStatus {
   std::optional<AttemptRecord> last;  // the last attempt begun
   uint32_t invited = 0;               // to it; 0 when members decide by coins
@@ -49,8 +49,7 @@ struct ServerStatus {
 };
 
 // One object serves one federation in one epoch. Thread-safe. Everything accepted is in the store
-// before a call returns OK; an object made anew from the same store goes on where the last one was
-// killed.
+// before a call returns OK; a new object from the same store goes on where the last one was killed.
 //
 // An attempt: collecting (uploads of the cohort, each once) -> opening (the closed round is handed
 // to members; votes and opened sums come back) -> published, or failed at any step: too few uploads
@@ -113,7 +112,7 @@ class RoundServer {
 
   // Takes the lock itself, for the last step only.
   absl::StatusOr<uint64_t> TakeNewPart(uint64_t member, const protocol::PutPartRequest& request);
-  // Runs `act` under the lock, then tells of news when there are any.
+  // Runs `act` under the lock, then notifies when there is a change.
   template <typename Act>
   auto Locked(Act act);
 

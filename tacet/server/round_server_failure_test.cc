@@ -14,13 +14,13 @@ namespace {
 using protocol::testing::ValueOf;
 using ::testing::SizeIs;
 
-// A round during which one call of the store or the spool fails, before or after it has happened:
-// whoever asked asks again.
+// A round during which one call of the store or the blob store fails, before or after it has
+// happened: the caller asks again.
 class FailingStoreTest : public testing::RoundServerFixture {
  protected:
   using When = InjectedFailure::When;
 
-  // Anew from the beginning, to fail after so many calls.
+  // Again from the beginning, to fail after so many calls.
   void Begin(bool spool, uint64_t calls, When when) {
     store_.emplace();
     spool_.emplace();

@@ -19,7 +19,7 @@
 
 namespace tacet::server {
 
-// What is kept of an attempt for ever: counts and outcomes, never a cohort.
+// Permanent record of an attempt: counts and outcomes, never a cohort.
 struct AttemptRecord {
   secagg::Attempt attempt;
   protocol::AttemptPhase phase = protocol::AttemptPhase::kCollecting;
@@ -31,8 +31,8 @@ struct AttemptRecord {
   friend bool operator==(const AttemptRecord&, const AttemptRecord&) = default;
 };
 
-// What members gave to an attempt, or to the beginning of a round (attempt number 0); of large
-// objects, which lie in the spool, the SHA-256. The numbers are part of the schema.
+// Kind of submission to an attempt, or to the beginning of a round (attempt number 0); of large
+// objects, which are in the blob store, the SHA-256 is kept. The numbers are part of the schema.
 enum class ItemKind : uint8_t {
   kAccepted = 1,     // digest of an upload that is in the sum
   kClosedRound = 2,  // digest; of the server itself (member 0)
@@ -86,7 +86,8 @@ class ServerStore {
   virtual absl::Status ForgetBefore(uint32_t round) = 0;
 };
 
-// Which object: one a member, kind and attempt. The server's own (a closed round) have member 0.
+// Key of an object: one for each member, kind and attempt. The server's own (a closed round) have
+// member 0.
 struct BlobKey {
   protocol::BulkName name;
   uint64_t member = 0;
@@ -101,7 +102,8 @@ class BlobStore {
   virtual ~BlobStore() = default;
 
   // Bytes of the object with this digest that have arrived; 0 for a new one. Another digest than
-  // before begins anew. After a crash they may be fewer than were acknowledged; Complete checks.
+  // before starts from zero. After a crash they may be fewer than were acknowledged; Complete
+  // checks.
   virtual absl::StatusOr<uint64_t> Arrived(const BlobKey& key, const crypto::Digest& digest) = 0;
   // OutOfRange when `offset` is not what Arrived returns. Need not be durable.
   virtual absl::Status Append(const BlobKey& key, const crypto::Digest& digest, uint64_t offset,

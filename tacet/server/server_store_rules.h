@@ -44,7 +44,7 @@ absl::Status CheckOwner(const crypto::Digest& owner, const crypto::Digest& agree
 // The error when `item` is put where `kept` is, of the same kind and member.
 absl::Status CheckSameItem(const Item& item, std::span<const uint8_t> kept);
 
-// kind u8, attempt, member u64: what a name of the object in a spool may be made from.
+// kind u8, attempt, member u64: what a name of the object in a blob store may be made from.
 base::Bytes BlobKeyBytes(const BlobKey& key);
 
 }  // namespace tacet::server

@@ -20,7 +20,7 @@ enum class MessageKind : uint8_t {
 std::string_view MessageKindName(MessageKind kind);
 
 // Carries one message. A channel may lose a message (an error) or deliver other bytes than were
-// sent: whoever receives checks. Thread-safe.
+// sent: the receiver checks. Thread-safe.
 class Channel {
  public:
   virtual ~Channel() = default;

@@ -18,7 +18,7 @@
 
 namespace tacet::simulation {
 
-// Whose uploads an attempt gets, each list increasing.
+// Members that upload in an attempt, each list increasing.
 struct DrawnCohort {
   std::span<const uint64_t> trained;
   std::span<const uint64_t> covers = {};  // were not drawn and upload zeros
@@ -33,7 +33,7 @@ struct Seat {
   friend bool operator==(const Seat&, const Seat&) = default;
 };
 
-// What one rank does of an attempt.
+// Share of one rank in an attempt.
 struct CohortShare {
   std::vector<Seat> seats;  // may be none
   double mean_samples = 0;  // of an owner, over all that are trained
@@ -46,7 +46,7 @@ struct CohortShare {
 std::vector<CohortShare> SplitCohort(const trainer::Learner& learner, const DrawnCohort& cohort,
                                      uint32_t ranks);
 
-// What it refers to must outlive a trainer.
+// Settings that must outlive a trainer.
 struct TrainingTerms {
   const agreement::Manifest& manifest;
   const trainer::Learner& learner;
@@ -70,7 +70,7 @@ class CohortTrainer {
 
  private:
   explicit CohortTrainer(const TrainingTerms& terms) : terms_(terms) {}
-  // What `seat` contributes, ready to be sealed.
+  // Computes the update of `seat`, ready to be sealed.
   absl::Status TrainSeat(const CohortShare& share, const secagg::Attempt& attempt,
                          std::span<const float> model, const Seat& seat, trainer::Trainer& trainer,
                          std::span<float> update) const;

@@ -49,14 +49,14 @@ struct RankTask {
   crypto::SecretBytes epoch_key;  // 32 bytes
   CohortShare share;
 };
-// InvalidArgument when `to` is no key.
+// InvalidArgument when `to` is not a key.
 absl::StatusOr<base::Bytes> SealRankTask(const RankTask& task, const crypto::SealingPublicKey& to);
 // DataLoss also for an owner that is not below `clients`.
 absl::StatusOr<RankTask> OpenRankTask(std::span<const uint8_t> sealed,
                                       const crypto::SealingKey& key, uint64_t clients);
 size_t MaxRankTaskBytes(uint64_t clients);
 
-// What became of it: of the rank itself and of those whose sums it has merged. The partial sum
+// Result of a task: of the rank itself and of those whose sums it has merged. The partial sum
 // follows as the next message.
 struct RankReport {
   uint32_t threads = 0;

@@ -20,8 +20,8 @@
 
 namespace tacet::simulation {
 
-// What rank 0 holds in `bytes` is in everybody's afterwards. Called by all ranks. DataLoss when it
-// is more than `max_bytes`.
+// Copies `bytes` of rank 0 to all ranks. Called by all ranks. DataLoss when it is more than
+// `max_bytes`.
 absl::Status BroadcastFromRankZero(RankGroup& ranks, base::Bytes& bytes, size_t max_bytes);
 
 // Merges what this rank and the ranks below it in the tree have added, and passes it on. At rank 0,
@@ -59,7 +59,7 @@ class RankMember {
     RankJob job;
     RankTask task;
   };
-  // What comes next; nothing when the run is over.
+  // The next task; nothing when the run is over.
   absl::StatusOr<std::optional<Work>> Next(uint64_t dimension, uint64_t clients);
 
  private:

@@ -36,8 +36,9 @@ struct SimulatedData {
 };
 
 struct SimulationSpec {
-  // What is agreed; the model's dimension, its digest and the members' keys are filled in, for unit
-  // record or person also an expected_batch of 0: record_rate times all sites' records (persons).
+  // Terms of the agreement; the model's dimension, its digest and the members' keys are filled in,
+  // for unit record or person also an expected_batch of 0: record_rate times all sites' records
+  // (persons).
   agreement::ManifestSpec manifest;
   int threads = 1;
   uint32_t evaluate_every = 1;        // rounds; the last one is always evaluated

@@ -53,8 +53,8 @@ class UpdatePath {
   // that who takes part does not travel with them.
   virtual absl::Status Contribute(uint32_t place, uint64_t participant,
                                   std::span<const float> update) = 0;
-  // What was contributed, for another path of the attempt; nothing may be contributed afterwards.
-  // Encrypted as far as contributions are.
+  // The contributions so far, for another path of the attempt; nothing may be contributed
+  // afterwards. Encrypted as far as contributions are.
   virtual absl::StatusOr<base::Bytes> TakePartial() = 0;
   // Adds what TakePartial() of another path gave. An error leaves the sum as it was.
   virtual absl::Status Merge(std::span<const uint8_t> partial) = 0;
@@ -62,7 +62,7 @@ class UpdatePath {
   virtual size_t MaxPartialBytes() const = 0;
   // The average of everything contributed. An error fails the attempt: nothing is applied.
   virtual absl::StatusOr<Average> Finish() = 0;
-  // What was spent so far.
+  // Seconds spent so far.
   virtual PrivacySeconds seconds() const = 0;
 };
 

@@ -16,7 +16,7 @@
 
 namespace tacet::trainer {
 
-// How well a model does on samples that no owner trained on.
+// Quality of a model on samples that no owner trained on.
 struct Evaluation {
   double accuracy = 0;   // share of held-out samples classified correctly, in [0, 1]
   double loss = 0;       // mean cross-entropy in nats
@@ -38,7 +38,7 @@ class Trainer {
   virtual absl::Status Train(std::span<const float> model, uint32_t round, uint64_t owner,
                              std::span<float> update) = 0;
 
-  // What a site sends where the unit is a record or a person, before it is clamped and noised:
+  // Update of a site where the unit is a record or a person, before it is clamped and noised:
   //   sum = - sum over u in `units` of g_u min(1, clip_norm / ||g_u||),
   // g_u the gradient of the loss at `model`, for a person added over the person's records. `units`
   // are increasing indices below Learner::units(owner); none give zeros. A unit whose gradient is
@@ -58,8 +58,9 @@ class Learner {
   virtual uint64_t dimension() const = 0;  // d, the number of parameters
   virtual uint64_t owners() const = 0;     // M
   virtual uint64_t training_samples(uint64_t owner) const = 0;
-  // What its trainers' SumClippedGradients clips, record or person, and how many of them an owner
-  // has to train on; client when the learner was made for updates of whole clients.
+  // The unit that its trainers' SumClippedGradients clips (record or person), and the number of
+  // them that an owner has to train on; client when the learner was made for updates of whole
+  // clients.
   virtual accounting::Unit unit() const = 0;
   virtual uint64_t units(uint64_t owner) const = 0;
   // The common start of training, d values; the same for the same seed.

@@ -16,7 +16,7 @@
 
 namespace tacet::trainer {
 
-// Unit record or person: draws the owner's units by secret coins keyed by `coins`, anew for every
+// Unit record or person: draws the owner's units by secret coins keyed by `coins`, again for every
 // attempt, and sums their clipped gradients.
 absl::Status SumDrawnUnits(const agreement::ManifestSpec& spec, const Learner& learner,
                            uint64_t owner, crypto::Entropy& coins, Trainer& trainer,

@@ -13,7 +13,7 @@ namespace tacet::trainer {
 // probability floor(rate 2^64) / 2^64, never more than `rate` in [0, 1].
 //
 // The draw is privacy randomness and amplifies against everybody outside the site: in a real run
-// `coins` is keyed by the operating system, anew for every attempt, and the result neither leaves
+// `coins` is keyed by the operating system, again for every attempt, and the result neither leaves
 // the site nor is logged or stored.
 std::vector<uint32_t> DrawUnits(uint64_t units, double rate, crypto::Random& coins);
 

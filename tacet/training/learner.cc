@@ -29,7 +29,7 @@ constexpr int kMaxThreads = 1024;
 constexpr uint32_t kEvaluationBatch = 64;
 constexpr size_t kEvaluationChunk = 256;  // samples; sums are formed within a chunk, then in order
 
-// What a learner and its trainers share; never changes.
+// State that a learner and its trainers share; it never changes.
 struct Shared {
   LearnerSpec spec;
   data::Dataset dataset;

@@ -28,14 +28,15 @@ struct LearnerSpec {
   double last_layer_gain = 0.2;  // factor on the initial weights of the last layer, > 0
   uint32_t batch = 20;           // 1 to 1024; the last batch of an epoch may be smaller
   uint32_t local_epochs = 1;     // 1 to 1000
-  uint32_t sample_cap = 0;       // samples an owner uses in a round, drawn anew; 0: all
+  uint32_t sample_cap = 0;       // samples an owner uses in a round, drawn again; 0: all
   // Local rate of round t = 0 .. rounds-1: learning_rate * (final / learning_rate)^(t /
   // (rounds-1)); constant for one round, `final` from round `rounds` on.
   double learning_rate = 0.15;
   double learning_rate_final = 0.03;
   uint32_t rounds = 100;
-  // What the trainers clip (federation/learner.h). Record and person: one sum of gradients a round,
-  // in f32; the fields from `batch` to `learning_rate_final` and `precision` play no part in it.
+  // The unit that the trainers clip (trainer/learner.h). Record and person: one sum of gradients a
+  // round, in f32; the fields from `batch` to `learning_rate_final` and `precision` play no part in
+  // it.
   accounting::Unit unit = accounting::Unit::kClient;
   models::Precision precision = models::Precision::kAuto;  // of training and evaluation
 };

@@ -21,7 +21,7 @@ class NoiseAttackTest : public AttackTest {
  protected:
   static constexpr int kFeatures = 32;
 
-  // Labels that nothing in the samples tells: whoever knows one has seen it.
+  // Labels that nothing in the samples tells: anyone who knows one has seen it.
   void WriteNoise(const std::string& name, uint64_t seed, int rows) const {
     crypto::Random random = crypto::SeededRandom(seed, "noise");
     std::ofstream file(path_ / name);
@@ -138,7 +138,7 @@ TEST_F(NoiseAttackTest, FindsWhoIsRememberedAndNotWhoIsHidden) {
               *bound.Find("max_true_positive_rates")->items()[i].AsDouble());
   }
 
-  // A model that tells more than was promised for it: another one in its place.
+  // A model that tells more than was guaranteed for it: another one in its place.
   std::filesystem::copy_file(path_ / "remembering" / "model.f32", path_ / "private" / "model.f32",
                              std::filesystem::copy_options::overwrite_existing);
   const base::JsonValue lying = Attack({"private"});
@@ -206,7 +206,7 @@ TEST_F(NoiseAttackTest, GoesOnWhereItWasInterrupted) {
   EXPECT_NE(Attack({"run", "--shadows", "8", "--seed", "2"}).Dump(), first.Dump());
 }
 
-// A folder's name depends on the data. Whoever knows them, but for one record, and all settings,
+// A folder's name depends on the data. Anyone who knows them, but for one record, and all settings,
 // must not be able to compute it: the same run over the same data has another name under another
 // key.
 TEST_F(NoiseAttackTest, FolderNamesConfirmNoGuessAboutTheData) {

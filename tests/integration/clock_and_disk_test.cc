@@ -115,8 +115,8 @@ class FullDiskTest : public TroubledFederationTest {
     ::umount2(path_.c_str(), MNT_DETACH);
   }
 
-  // So that nobody else sees what is mounted here. In a changed root "/" is no mount that could be
-  // kept apart: then the test's folder becomes one.
+  // So that nobody else sees what is mounted here. In a changed root "/" is not a mount that could
+  // be kept apart: then the test's folder becomes one.
   bool KeepMountsApart() const {
     if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) return true;
     return ::mount(path_.c_str(), path_.c_str(), nullptr, MS_BIND, nullptr) == 0 &&

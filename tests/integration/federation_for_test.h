@@ -101,7 +101,7 @@ class FederationProgramTest : public EnrolmentTest {
     arguments.insert(arguments.begin(), variables.begin(), variables.end());
     return Start("env", std::move(arguments), output);
   }
-  // Until it is ready; its log begins anew.
+  // Until it is ready; its log starts empty.
   void StartServer(const std::vector<std::string>& more = {}) {
     std::filesystem::remove(path_ / "server.log");
     server_ = StartAs("hub", Arguments(more), "server-");

@@ -183,7 +183,7 @@ inline bool EnterNamespaces(int which) {
   const std::string user = fmt::format("{0} {0} 1", ::getuid()),
                     group = fmt::format("{0} {0} 1", ::getgid());
   if (::unshare(CLONE_NEWUSER | which) != 0) return false;
-  // Whoever has no number in a namespace cannot make files there.
+  // A user without a number in a namespace cannot make files there.
   std::ofstream("/proc/self/setgroups") << "deny";
   std::ofstream("/proc/self/uid_map") << user;
   std::ofstream("/proc/self/gid_map") << group;

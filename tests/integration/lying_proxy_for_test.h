@@ -60,8 +60,8 @@ inline std::optional<secagg::Attempt> AttemptNamedBy(const protocol::RequestBody
       body);
 }
 
-// What is told about attempt 0 of one round. Functions that are empty change nothing; they are
-// called one at a time.
+// Lie about attempt 0 of one round. Functions that are empty change nothing; they are called one at
+// a time.
 struct Lie {
   // What a member is told of where the federation stands, while that is the current attempt.
   std::function<void(uint64_t member, protocol::Announcement&)> announcement = nullptr;

@@ -77,7 +77,7 @@ class LyingProxyTest : public LiveFederationTest {
   std::map<std::string, uint64_t> number_;  // of sites, as members
 };
 
-// What is lied about in which round; every lie is about attempt 0, and about it alone.
+// Subject of the lie in each round; every lie is about attempt 0, and about it alone.
 enum Round : uint32_t {
   kAlteredSum = 1,
   kAnotherNumber,
@@ -402,7 +402,7 @@ TEST_F(EachLieTest, IsNamedAndNothingOfItIsApplied) {
   ExpectServerRefusedAttacks();
 }
 
-// What anybody learns who reads everything that passes, TLS or not, and is given no key.
+// Observer that reads all traffic, TLS or not, and is given no key.
 class TrafficTest : public LyingProxyTest {
  protected:
   TrafficTest() : LyingProxyTest(3) {

@@ -66,7 +66,7 @@ class ProgramTest : public ::testing::Test {
   Outcome Lab(std::vector<std::string> arguments) { return Run(TACET_LAB, std::move(arguments)); }
 
   // Runs `program` with what `arguments` gives each time and kills it at random moments until it
-  // ends by itself. A machine so fast that it ends before the third kill begins anew, after
+  // ends by itself. A machine so fast that it ends before the third kill starts again, after
   // `clear`, and is killed sooner.
   Outcome KillUntilDone(const std::function<std::vector<std::string>()>& arguments,
                         const std::function<void()>& clear,

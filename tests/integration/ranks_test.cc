@@ -144,7 +144,7 @@ TEST_F(RanksTest, ARunGoesOnWithAnyNumberOfThem) {
     const auto store = *RunDirectory::Create(path_ / "part");
     const Outcome part = Run(std::vector<SimulationSpec>(3, SmallSpec()), *store, {}, 1);
     EXPECT_EQ(part.result.status().code(), absl::StatusCode::kAborted);
-    // Whoever waits for a rank that is gone does not wait for ever.
+    // A rank that waits for a rank that is gone does not wait for ever.
     for (const absl::Status& assistant : part.assistants) {
       EXPECT_EQ(assistant.code(), absl::StatusCode::kUnavailable);
     }

@@ -69,7 +69,7 @@ TEST_F(ReportTest, AFinishedRunIsToldByItsFiles) {
   EXPECT_EQ(Member(data, 0, "rounds").items().size(), 3U);
   EXPECT_EQ(Number(Member(data, 0, "facts"), "clients"), 12);
   EXPECT_EQ(Number(Member(data, 0, "ledger"), "charges"), 3);
-  // Worked out again from settings and ledger, the promises are those of the summary.
+  // Worked out again from settings and ledger, the guarantees are those of the summary.
   EXPECT_EQ(Member(data, 0, "privacy").Dump(),
             ReadJson("run/summary.json").Find("privacy")->Dump());
   const auto& promises = Member(data, 0, "statement").Find("promises")->items();

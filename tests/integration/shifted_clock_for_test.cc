@@ -61,8 +61,9 @@ time_t time(time_t* now) noexcept {
   return precise.tv_sec;
 }
 
-// Whoever waits until some time of the shifted clock (as Abseil's mutexes do) means the machine's
-// time by which that comes. Every system call has at most six arguments, and takes what is there.
+// A thread that waits until some time of the shifted clock (as Abseil's mutexes do) means the
+// machine's time by which that comes. Every system call has at most six arguments, and takes what
+// is there.
 long syscall(long number, ...) noexcept {
   static const auto next = Next<long(long, ...)>("syscall");
   va_list list;

@@ -306,7 +306,7 @@ class LiveFederation {
       site.said[fmt::format("{} {}/{}", what, attempt.round, attempt.attempt)].insert(digest);
     };
     if (const auto* put = std::get_if<protocol::PutPartRequest>(&body)) {
-      // Sealed anew by every process.
+      // Sealed again by every process.
       if (put->name.kind == protocol::BulkKind::kCheckpoint && restarts) return;
       note(protocol::BulkKindName(put->name.kind), put->name.attempt, put->digest);
       if (put->name.kind == protocol::BulkKind::kUpload) {

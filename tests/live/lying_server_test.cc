@@ -420,7 +420,8 @@ TEST_F(LyingServerAndLatecomersTest, AStaleCheckpointIsRefusedAndNamed) {
   EXPECT_EQ(late_.session->model(), live_.site(0).session->model());
 }
 
-// Whoever holds the epoch key can seal any state: the optimiser's is stated as well as the model.
+// Anyone who holds the epoch key can seal any state: the optimiser's is stated as well as the
+// model.
 TEST_F(LyingServerAndLatecomersTest, AnotherVelocityIsRefusedAndNamed) {
   live_.Run();
   protocol::Checkpoint state = State();

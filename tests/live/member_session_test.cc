@@ -34,7 +34,7 @@ TEST(MemberSessionTest, AFederationReachesTheAverageOfItsCohorts) {
   EXPECT_EQ(live.server->Status().attempts, 3u);
 }
 
-// Every request of one member is lost, or its answer, and the member is started anew from what it
+// Every request of one member is lost, or its answer, and the member is started again from what it
 // kept: nobody notices.
 TEST(MemberSessionTest, ARestartAtEveryRequestChangesNothing) {
   for (const uint64_t number : {uint64_t{0}}) {
@@ -164,7 +164,7 @@ TEST(MemberSessionTest, MembersDecideByCoinsOfTheirOwn) {
   int trained = 0;
   for (const auto& site : live.sites) {
     trained += site->updates.asked;
-    // Whoever stayed out was charged so, and its ledger would refuse a coin tossed again.
+    // A member that stayed out was charged so, and its ledger would refuse a coin tossed again.
     EXPECT_EQ(site->log.Count(member::NodeEventKind::kRefused, "upload"), 0u);
   }
   int uploads = 0;

@@ -33,7 +33,7 @@ constexpr double kSigma = 0.6;
 constexpr double kDelta = 0.01;
 constexpr uint64_t kUnit = 0;  // the client attacked
 
-// What 0.1 promised was 2.614. An earlier run of this attack found 3.628.
+// The guarantee of 0.1 was 2.614. An earlier run of this attack found 3.628.
 constexpr double kFoundBefore = 3.628;
 
 accounting::FederationPrivacySpec Federation() {
@@ -80,14 +80,14 @@ accounting::SamplingEvent Event(accounting::Sampling sampling, double rate, doub
           .clip_norm = kClipNorm};
 }
 
-// What 0.1 promised: coins of rate K / M, as if nobody knew how many joined.
+// The guarantee of 0.1: coins of rate K / M, as if nobody knew how many joined.
 double PoissonPairEpsilon() {
   const auto event =
       Event(accounting::Sampling::kPoisson, static_cast<double>(kCohort) / kClients, kSigma);
   return accounting::PldEpsilon(accounting::Repeated(event, 1), kDelta)->epsilon;
 }
 
-// What is guaranteed against an outsider now: the smallest valid bound.
+// What is guaranteed against an external observer now: the smallest valid bound.
 double MixtureEpsilon() {
   const auto rows = accounting::PrivacyRows(Federation());
   return *accounting::Headline(*rows, accounting::Observer::kExternal)->epsilon;

@@ -22,7 +22,7 @@ struct BenchDpResult {
   double gaussian_s = 0;            // a value of the default sampler, in double
   double poisson_s = 0;             // a value
   double noise_and_quantise_s = 0;  // a whole update at the published setting
-  // What each cannot do without (of an update or a value, as above).
+  // Least resources that each needs (of an update or a value, as above).
   Demand clip, gaussian, poisson, noise_and_quantise;
 };
 

@@ -38,7 +38,7 @@ struct BenchHeResult {
   // Uploads are so long that each is added as soon as it is made; adding was measured once then.
   bool streamed = false;
   uint64_t wrong_values = 0;  // of d opened sums that differ from the true ones
-  // What these cannot do without.
+  // Least resources that these need.
   Demand encode_encrypt, seal, aggregate, decrypt;
 };
 

@@ -19,7 +19,7 @@ MachineRates MeasureMachineRates();
 // hundredths of a second.
 double MeasureFma();
 
-// What a piece of work cannot do without.
+// Least resources that a piece of work needs.
 struct Demand {
   double memory_bytes = 0;  // read from memory
   double aes_bytes = 0;     // of key stream

@@ -45,7 +45,7 @@ class LoadClients {
               std::function<void(const LoadRound&)> on_round);
   ~LoadClients();
 
-  // Until the server stops. The first error of any member that trying again does not mend.
+  // Until the server stops. The first error of any member that is not retryable.
   absl::StatusOr<LoadResult> Run();
 
  private:

@@ -56,7 +56,7 @@ std::string ConfigDigest(run::RunConfig config) {
   return base::ToHex(crypto::Sha256(base::AsBytes(run::RunConfigToml(config))));
 }
 
-// What the lines of metrics.jsonl add up to, whichever process wrote them.
+// Totals over the lines of metrics.jsonl, whichever process wrote them.
 struct Course {
   double total = 0;
   base::JsonValue phases = base::JsonValue::MakeObject();
@@ -114,8 +114,8 @@ base::JsonValue SettingJson(const run::RunConfig& config, const base::JsonValue&
       .Set("momentum", config.server.momentum);
 }
 
-// The first row about an outsider in a list of a summary's privacy rows, by that accountant unless
-// the name is empty; null where there is none with an epsilon.
+// The first row about an external observer in a list of a summary's privacy rows, by that
+// accountant unless the name is empty; null where there is none with an epsilon.
 const base::JsonValue* OutsiderRow(const base::JsonValue& summary, std::string_view list,
                                    std::string_view accountant) {
   const base::JsonValue* privacy = summary.Find("privacy");
@@ -145,7 +145,7 @@ absl::StatusOr<base::JsonValue> RecordOf(const Experiment& experiment,
   if (const base::JsonValue* run = summary.Find("labels")) {
     for (const base::JsonValue& label : run->items()) labels.Append(label);
   }
-  // Rows of the paper are about an outsider, who knows no cohort.
+  // Rows of the paper are about an external observer, who knows no cohort.
   const base::JsonValue* published = OutsiderRow(summary, "accountants", "moments");
   const base::JsonValue* tighter = OutsiderRow(summary, "headlines", "");
   base::JsonValue record = base::JsonValue::MakeObject();

@@ -19,7 +19,7 @@
 
 namespace tacet::app::reproduce {
 
-// What a user may change of an experiment's configuration.
+// Flags that change an experiment's configuration.
 struct ExperimentFlags {
   std::optional<std::string> data, precision;
   std::optional<uint64_t> rounds, threads, seed;
@@ -49,7 +49,7 @@ absl::StatusOr<base::JsonValue> RunExperiment(const Experiment& experiment,
                                               std::FILE* progress);
 
 // The records NAME.json in `folder` whose row is `row`, the one called like the row first, the
-// others by name. DataLoss when one is no record.
+// others by name. DataLoss when one is not a record.
 absl::StatusOr<std::vector<base::JsonValue>> StoredRecords(const std::filesystem::path& folder,
                                                            std::string_view row);
 

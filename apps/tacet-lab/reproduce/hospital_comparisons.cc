@@ -18,7 +18,7 @@ std::optional<double> OwnAuc(const HospitalTrial& trial, uint64_t hospital) {
   return trial.by_hospital[hospital].auc;
 }
 
-// What the others are compared with.
+// Results with which the others are compared.
 struct Baselines {
   std::vector<const Trials*> alone;  // by hospital
   const Trials* pooled = nullptr;

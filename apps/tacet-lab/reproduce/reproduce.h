@@ -30,7 +30,7 @@ struct ReproduceFlags {
   std::FILE* progress = stdout;
 };
 
-// What an experiment found: JSON for machines, text for people; files are written already.
+// Result of an experiment: JSON for machines, text for people; its files are written already.
 struct Reproduced {
   base::JsonValue json;
   std::string text;
@@ -39,7 +39,7 @@ struct Reproduced {
 // Rows that are trained are kept in a folder each, so the same command goes on after a kill.
 absl::StatusOr<Reproduced> ReproduceTable1(const ReproduceFlags& flags);
 absl::StatusOr<Reproduced> ReproduceFigure2(const ReproduceFlags& flags);
-// Measured anew each time, on one core.
+// Measured again each time, on one core.
 absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags);
 // Calculations and short runs.
 absl::StatusOr<Reproduced> ReproduceRemarks(const ReproduceFlags& flags);

@@ -106,7 +106,7 @@ absl::StatusOr<Reproduced> LocalPrivacy(const ReproduceFlags& flags,
 
 // Rounding to multiples of s instead of Poisson quantisation moves each coordinate by up to s/2, so
 // two updates that were 2 S apart may become 2 S + s sqrt(d) apart: what noise behind it then
-// promises, by the paper's accountant, at S = 1, sigma = 6 and the paper's d, K, M, T.
+// guarantees, by the paper's accountant, at S = 1, sigma = 6 and the paper's d, K, M, T.
 absl::StatusOr<Reproduced> Rounding() {
   Reproduced made{.json = base::JsonValue::MakeArray(), .text = {}};
   made.text = fmt::format(

@@ -20,9 +20,9 @@
 
 namespace tacet::app::attack {
 
-// Whom a test asks about, one candidate after the other: records, or all samples of an owner or of
-// a person. Members are what the model was trained on; samples that were held out for evaluation
-// belong to nobody.
+// Candidates of a membership test, in order: records, or all samples of an owner or of a person.
+// Members are what the model was trained on; samples that were held out for evaluation belong to
+// nobody.
 struct Candidates {
   accounting::Unit unit = accounting::Unit::kRecord;
   // The candidates' samples at their owners, before owners are spread over sites.
@@ -62,7 +62,7 @@ class AttackedRun {
   bool promises_something() const { return !agreed_.without_noise && !agreed_.without_clipping; }
 
  private:
-  // What became of a sample of the data set.
+  // Role of a sample of the data set in the run.
   enum class Fate : uint8_t { kLeftOut, kHeldOut, kTrained };
 
   AttackedRun(run::RunConfig config, crypto::SecretBytes data_key, base::JsonValue summary,

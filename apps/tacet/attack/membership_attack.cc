@@ -20,7 +20,7 @@ using accounting::Unit;
 constexpr std::string_view kShadow = "shadow";
 constexpr std::string_view kPower = "power";
 
-// What every test of a run shares.
+// State that all tests of a run share.
 struct Attacker {
   const AttackedRun& run;
   const std::filesystem::path& directory;
@@ -40,8 +40,8 @@ absl::Status CheckSettings(const AttackSettings& settings) {
   return absl::OkStatus();
 }
 
-// The views that promise something about exchanging one unit for another: a test tells a unit that
-// was trained on from one that was not, which took its place.
+// The views that guarantee something about exchanging one unit for another: a test tells a unit
+// that was trained on from one that was not, which took its place.
 absl::StatusOr<std::vector<accounting::ObservedRounds>> GuaranteedObservers(
     const AttackedRun& run) {
   std::vector<accounting::ObservedRounds> observers;

@@ -42,7 +42,7 @@ std::string_view AttackMethodName(AttackMethod method);
 
 struct MeasuredPoint {
   tacet::attack::OperatingPoint point;
-  // With the outsider's bound; absent without a guarantee and in a power check.
+  // With the external observer's bound; absent without a guarantee and in a power check.
   std::optional<BoundComparison> comparison = {};
 };
 
@@ -79,7 +79,8 @@ struct UnitTest {
   std::optional<PowerCheck> power;
 };
 
-// What the guarantee to one kind of observer allows any test of its unit, or of a part of it.
+// Bound that the guarantee to one kind of observer gives for any test of its unit, or of a part of
+// it.
 struct ObserverBound {
   accounting::Observer observer = accounting::Observer::kExternal;
   std::optional<double> epsilon;  // as the run's summary has it, for the run's own neighbours

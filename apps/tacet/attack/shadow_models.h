@@ -35,8 +35,8 @@ struct ShadowPlan {
 absl::StatusOr<std::vector<tacet::attack::ShadowModel>> TrainShadowModels(
     const ShadowPlan& plan, const Candidates& candidates, std::FILE* out);
 
-// What a model says of each candidate, averaged over its samples: `confidences` the log odds of the
-// true label, `losses` the cross-entropy in nats.
+// Outputs of a model for each candidate, averaged over its samples: `confidences` the log odds of
+// the true label, `losses` the cross-entropy in nats.
 struct Statements {
   std::vector<double> confidences;
   std::vector<double> losses;

@@ -54,7 +54,7 @@ class ExternalTraining final : public trainer::UpdateSource {
   ExternalTrainingSpec spec_;
 };
 
-// How a site says that a program of its own trains.
+// Flags that select a site's own training program.
 class ExternalTrainingFlags {
  public:
   void Register(program::Options& options);

@@ -17,7 +17,7 @@
 
 namespace tacet::app::client {
 
-// Where a site's data are, as flags.
+// Flags that locate a site's data.
 class SiteDataFlags {
  public:
   void Register(program::Options& options);

@@ -20,8 +20,8 @@ namespace tacet::app::federation {
 inline constexpr std::string_view kFolderHelp = "folder of the coordinating member";
 inline constexpr std::string_view kDefaultFolder = "federation";
 
-// The agreement as it stands in the coordinator's folder, without members. InvalidArgument for
-// settings that only a simulation can have.
+// The agreement in the coordinator's folder, without members. InvalidArgument for settings that
+// only a simulation can have.
 absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml,
                                                     std::span<const float> initial_model);
 

@@ -36,8 +36,8 @@ absl::StatusOr<std::vector<SweepPoint>> RunSweep(const accounting::FederationPri
 // epsilon_lower; absent numbers are empty.
 std::string SweepCsv(const SweepRange& range, const std::vector<SweepPoint>& points);
 
-// The outsider's bounds (with `colluding` the colluders' and the published convention) over the
-// quantity, 720 x 440 units.
+// The external observer's bounds (with `colluding` the colluders' and the published convention)
+// over the quantity, 720 x 440 units.
 std::string SweepSvg(const SweepRange& range, const std::vector<SweepPoint>& points);
 
 }  // namespace tacet::app::privacy

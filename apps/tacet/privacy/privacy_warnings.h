@@ -14,8 +14,8 @@
 
 namespace tacet::app::privacy {
 
-// What the accountants need not know of a plan. A 0 is not known: the warnings that depend on it
-// are left out.
+// Details of a plan that the accountants do not need. A 0 is not known: the warnings that depend on
+// it are left out.
 struct PlanDetails {
   uint64_t dimension = 0;          // d
   double expected_batch = 0;       // B, the divisor of a sum with unit record or person

@@ -18,7 +18,7 @@ using accounting::FederationPrivacySpec;
 
 namespace {
 
-// What a run costs whom; with the federation to state it of when there is something to state.
+// Privacy cost of a run for each observer; with the federation when there is a guarantee to state.
 struct Priced {
   base::JsonValue rows;
   std::optional<FederationPrivacySpec> spec;

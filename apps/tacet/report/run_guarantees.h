@@ -29,8 +29,8 @@ struct RunGuarantees {
 };
 
 // For all attempts that each run charged so far; an attacker's true-positive rate is given at
-// kFalsePositiveRate. Statements take seconds of computing: runs that promise the same share
-// one, different ones are worked out side by side. Errors name the run.
+// kFalsePositiveRate. Statements take seconds of computing: runs with the same guarantee share one,
+// different ones are worked out side by side. Errors name the run.
 absl::StatusOr<std::vector<RunGuarantees>> GuaranteesOf(std::span<const run::RunRecord> runs);
 
 }  // namespace tacet::app::report

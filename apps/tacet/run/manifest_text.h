@@ -15,7 +15,7 @@ namespace tacet::app::run {
 // Model, rounds, mechanism and encryption, a line each, with a heading of 12 columns.
 std::string AgreementText(const agreement::Manifest& manifest);
 
-// Who belongs to a federation and what was agreed.
+// Members and agreement of a federation.
 std::string MembershipText(const agreement::SignedManifest& manifest);
 
 // All of it, the guarantee for every attempt that may ever be charged, and warnings.

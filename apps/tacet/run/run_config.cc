@@ -250,7 +250,7 @@ std::string DifferingKeys(const RunConfig& a, const RunConfig& b) {
     VisitKeys(config, [&](std::string_view key, const auto& value) {
       std::string text = ValueText(value);
       if (key == "run.threads" || key == "run.publish_evaluation") text.clear();
-      // A data set may have moved, but handwriting is no data set.
+      // A data set may have moved, but handwriting is not a data set.
       if (key == "data.path") text = config.data.path.empty() ? "drawn" : "given";
       all.emplace_back(key, std::move(text));
     });

@@ -28,7 +28,7 @@ struct RunConfig {
     bool csv_header = true;
     std::vector<std::string> csv_columns;  // names for files without a header
     std::vector<std::string>
-        csv_features;  // what a model sees; empty: every other column, as it is
+        csv_features;  // what a model sees; empty: every other column, unchanged
     std::vector<std::string> csv_missing = {"", "?"};
     std::optional<double> csv_label_above;  // class 1 above this number, class 0 otherwise
     uint64_t classes = 0;                   // 0: the largest label + 1
@@ -132,7 +132,7 @@ absl::StatusOr<training::LearnerSpec> LearnerSpecOf(const RunConfig& config);
 absl::StatusOr<data::HandwritingSpec> HandwritingSpecOf(const RunConfig& config);
 absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config);
 
-// What an architecture is made from: input shape and classes as configured, or as the columns of
+// Inputs of an architecture: input shape and classes as configured, or as the columns of
 // data.csv_features and data.csv_label_above imply. InvalidArgument says what has to be stated.
 absl::StatusOr<models::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& config);
 

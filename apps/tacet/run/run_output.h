@@ -50,7 +50,7 @@ base::JsonValue MachineJson();
 absl::StatusOr<base::JsonValue> PrivacyJson(const agreement::Manifest& manifest,
                                             uint64_t charged_attempts);
 
-// What a run ended with.
+// Results at the end of a run.
 struct RunSummary {
   const std::vector<std::string>& labels;
   const agreement::Manifest& manifest;
@@ -66,7 +66,7 @@ struct RunSummary {
 // summary.json (docs/formats/run-directory.md).
 absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run);
 
-// Who ran it, as start.json says.
+// The process or site that ran it, as start.json says.
 struct RunPart {
   tacet::audit::RunKind kind = tacet::audit::RunKind::kSimulation;
   uint64_t processes = 1;               // of a simulation

@@ -111,7 +111,7 @@ std::string TomlText(const std::string& value) {
                           : lead >= 0xe0 ? 3
                           : lead >= 0xc0 ? 2
                                          : 0;
-    if (lead == 0x7f) {  // JSON takes it as it is, TOML does not
+    if (lead == 0x7f) {  // JSON takes it unchanged, TOML does not
       text += "\\u007f";
       ++i;
       continue;

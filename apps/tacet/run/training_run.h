@@ -42,7 +42,7 @@ class TrainingRun {
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
-  // What was agreed, with what followed from the data: dimension, clients, noise.
+  // The agreement, with the values that follow from the data: dimension, clients, noise.
   const agreement::ManifestSpec& agreement() const;
 
   // Trains from the directory's checkpoint, or from the start without one, to the last round, and

@@ -48,8 +48,8 @@ absl::StatusOr<uint64_t> SizeOf(const File& file, const std::filesystem::path& p
   return static_cast<uint64_t>(info.st_size);
 }
 
-// What the file at `path` is announced to hold; nothing has arrived when there is no such file or
-// not even that in it.
+// Announced content of the file at `path`; nothing has arrived when there is no such file or not
+// even that in it.
 struct Announced {
   crypto::Digest digest{};
   uint64_t bytes = 0;  // that have arrived
@@ -149,7 +149,7 @@ absl::Status FileSpool::Append(const BlobKey& key, const crypto::Digest& digest,
     return absl::OkStatus();
   }
   const absl::Status failure = Failure("append to", path);
-  // When this fails too, more of the part has arrived than is told, which is no harm.
+  // When this fails too, more of the part has arrived than is told, which is harmless.
   (void)disk_.Truncate(file.get(), static_cast<off_t>(before));
   return failure;
 }

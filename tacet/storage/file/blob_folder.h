@@ -23,7 +23,7 @@ namespace tacet::storage::file {
 class FileSpool final : public server::BlobStore {
  public:
   // Makes the folder, mode 0700, when there is none. FailedPrecondition while another process uses
-  // it. `disk` must outlive the spool.
+  // it. `disk` must outlive the blob store.
   static absl::StatusOr<std::unique_ptr<FileSpool>> Open(const std::filesystem::path& folder,
                                                          DiskCalls& disk = DiskCalls::System());
 

@@ -153,7 +153,7 @@ TEST_F(LedgerCrashTest, EveryLengthOfTheLastAppend) {
     const auto opened = LedgerFile::Open(path_);
     if (length < old_ledger.size()) {
       ASSERT_EQ(opened.status().code(), absl::StatusCode::kDataLoss) << length;
-      ASSERT_EQ(read(path_), ledger.substr(0, length));  // left as it is
+      ASSERT_EQ(read(path_), ledger.substr(0, length));  // left unchanged
     } else {
       ASSERT_TRUE(opened.ok()) << opened.status();
       ASSERT_EQ(opened->found.entries.size(), length == ledger.size() ? 3u : 2u);

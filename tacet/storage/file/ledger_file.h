@@ -34,7 +34,7 @@ class LedgerFile final : public ledger::LedgerStore {
                                                            const ledger::LedgerHeader& header,
                                                            DiskCalls& disk = DiskCalls::System());
 
-  // What is there, also while another process appends to it. Changes nothing.
+  // The ledger on disk, also while another process appends to it. Changes nothing.
   static absl::StatusOr<ledger::RecoveredLedger> Read(const std::filesystem::path& path);
 
   absl::Status Append(std::span<const uint8_t> record, std::span<const uint8_t> anchor) override;

@@ -20,7 +20,7 @@ inline constexpr size_t kMaxSecretFileBytes = size_t{1} << 20;
 absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const uint8_t> content);
 
 // PermissionDenied when the file belongs to another user, or group or others may do anything with
-// it; InvalidArgument when it is no regular file or has more than kMaxSecretFileBytes; NotFound.
+// it; InvalidArgument when it is not a regular file or has more than kMaxSecretFileBytes; NotFound.
 absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& path);
 
 }  // namespace tacet::storage::file

@@ -23,7 +23,7 @@
 
 namespace tacet::storage::file {
 
-// What it belongs to in the epoch that it joined last.
+// Membership in the epoch that the site joined last.
 struct Membership {
   agreement::SignedManifest manifest;
   std::optional<uint64_t> member;  // its number; none for the server

@@ -214,7 +214,7 @@ class Session {
 };
 
 Session::Session(const DatabaseUrl& url) : connection_(url.connection()), quiet_(connection_) {
-  // A connection that is made anew behind our back would not hold the lock.
+  // A connection that is restored without our knowledge would not hold the lock.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   connection_.inhibit_reactivation(true);

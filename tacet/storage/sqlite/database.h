@@ -102,7 +102,7 @@ class Database {
   // Rows that were inserted, updated or deleted since it was opened.
   int64_t changes() const;
 
-  // Writes the file anew without anything that was deleted, and empties the log beside it.
+  // Rewrites the file without anything that was deleted, and empties the log beside it.
   absl::Status Scrub() const;
 
  private:

@@ -172,7 +172,7 @@ void CallDesk::Park(DeskCall* call, uint64_t news_before) {
     if (parked) {
       call->since_ = Clock::now();
       call->place_ = parked_.insert(parked_.end(), call);
-      // News that came while the handler said that there was none.
+      // A notification that came while the handler said that there was none.
       if (news_ != news_before) looked_ = news_ - 1;
       watch_.notify_one();
     }

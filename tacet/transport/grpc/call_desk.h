@@ -27,8 +27,8 @@
 namespace tacet::transport::grpc {
 
 // A call. It waits until it is its turn, is read, is handled by a worker and answered. A turn is
-// one of GrpcServerSpec::calls and ends with the call, or when it is parked: without news it is
-// answered later, and that needs little memory.
+// one of GrpcServerSpec::calls and ends with the call, or when it is parked: without a notification
+// it is answered later, and that needs little memory.
 class DeskCall {
  public:
   // `certificate_name` as for RequestHandler::Handle.
@@ -41,11 +41,11 @@ class DeskCall {
  protected:
   // Reads the request. CallDesk::HasRead follows.
   virtual void Read() = 0;
-  // What was read.
+  // The request that was read.
   virtual absl::StatusOr<std::string> TakeRequest() = 0;
   // Called once. CallDesk::Done follows; until then the call exists.
   virtual void Answer(absl::StatusOr<base::Bytes> answer) = 0;
-  // What cuts the call off, whether it still exists or not.
+  // Function that cuts the call off, whether it still exists or not.
   virtual std::function<void()> Cutter() = 0;
 
  private:
@@ -73,7 +73,7 @@ class CallDesk {
   CallDesk(const CallDesk&) = delete;
   CallDesk& operator=(const CallDesk&) = delete;
 
-  // What happens to a call, in this order; Cancelled at any time between Arrive and Done.
+  // Events of a call, in this order; Cancelled at any time between Arrive and Done.
   void Arrive(DeskCall* call);
   void HasRead(DeskCall* call, bool ok);
   void Cancelled(DeskCall* call);

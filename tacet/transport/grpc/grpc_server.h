@@ -31,25 +31,26 @@ struct GrpcServerSpec {
   // most a request and an answer (about 1 MiB); those behind them wait unread, where flow control
   // keeps all but their first kilobytes with the sender.
   size_t calls = 32;
-  // What gRPC may use. Without a bound its connections would keep buffers of megabytes; near it
-  // they make do with kilobytes, and beyond it calls are cut off: to be tried again.
+  // Bytes of memory that gRPC may use. Without a bound its connections would keep buffers of
+  // megabytes; near it they make do with kilobytes, and beyond it calls are cut off: to be tried
+  // again.
   size_t memory = size_t{128} << 20;
   size_t waiting_calls = 8192;  // further ones are refused: Unavailable
   // Of one certificate, calls of all kinds at once; further ones are refused.
   size_t calls_of_client = 16;
   int connections = 2048;  // further ones are closed
 
-  // How long a request without news is kept.
+  // Time for which a request waits for a notification.
   std::chrono::milliseconds patience = std::chrono::seconds(25);
-  // How long a call that others wait for may take to come in, or its answer to go out.
+  // Longest time for a call that others wait for to come in, or for its answer to go out.
   std::chrono::milliseconds slowness = std::chrono::seconds(60);
 };
 
-// How many calls there are now.
+// Number of calls in progress.
 struct GrpcServerLoad {
   size_t working = 0;  // being read, handled or answered
   size_t waiting = 0;  // not read yet
-  size_t parked = 0;   // requests that wait for news
+  size_t parked = 0;   // requests that wait for a notification
 };
 
 // Thread-safe. Calls of the handler are made on a few threads, however many clients there are.
@@ -68,15 +69,15 @@ class GrpcServer {
   uint16_t port() const;
 
   // For RoundServer::OnNotification, which must not call it any more when this object goes: what
-  // waits for news looks whether there is some. Returns at once.
+  // waits for a notification looks whether there is one. Returns at once.
   void News();
 
   // For connections from now on. InvalidArgument unless key and certificate belong together and
   // are for a server; PermissionDenied unless the authority signed the certificate.
   absl::Status SetCertificate(const crypto::TlsKey& key, std::span<const uint8_t> certificate);
 
-  // Accepts nothing more, answers what waits for news, and gives the calls in progress `most` to
-  // end before they are cut off. Returns when there are none.
+  // Accepts nothing more, answers what waits for a notification, and gives the calls in progress
+  // `most` to end before they are cut off. Returns when there are none.
   void Drain(std::chrono::milliseconds most);
 
   GrpcServerLoad Load() const;
