@@ -429,7 +429,8 @@ TEST(AuditTest, AnotherAgreementIsNamed) {
   EXPECT_THAT(Complaint(facts), HasSubstr("the manifest hash is"));
   facts = FactsForTest();
   facts.agreement.pop_back();
-  EXPECT_THAT(Complaint(facts), StartsWith("the agreement: manifest: field `budget` is cut short"));
+  EXPECT_THAT(Complaint(facts),
+              StartsWith("the agreement: manifest: field `max participations` is cut short"));
   // Charged at a noise that was not agreed.
   facts = FactsForTest();
   WriteLedgerOf(*agreement::Manifest::Create(SmallAgreement()), facts, 1.5);

@@ -531,7 +531,7 @@ TEST_F(AuditTest, ErrorsNameWhatIsWrong) {
   WriteConfig(metrics.substr(0, second) + metrics.substr(metrics.find('\n', second) + 1),
               "run/metrics.jsonl");
   EXPECT_THAT(Tacet({"audit", "run"}).err,
-              HasSubstr("metrics.jsonl, line 2: round 2 stands where round 1 belongs"));
+              HasSubstr("metrics.jsonl, line 2: found round 2 where round 1 was expected"));
   WriteConfig(metrics.substr(0, second), "run/metrics.jsonl");
   EXPECT_THAT(Tacet({"audit", "run"}).err,
               HasSubstr("metrics.jsonl has 1 rounds and the ledger 3 charges"));

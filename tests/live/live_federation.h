@@ -35,7 +35,7 @@ inline agreement::ManifestSpec ExactAgreement() {
   agreement::ManifestSpec spec = protocol::testing::SmallAgreement();
   spec.noise_stddev = 0;
   spec.without_noise = true;
-  spec.scale = 1e-6;
+  spec.scale = 1e-7;
   return spec;
 }
 

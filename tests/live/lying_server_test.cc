@@ -269,6 +269,7 @@ TEST_F(LyingServerTest, ADroppedUploadIsNamedByItsSender) {
   }
   ASSERT_TRUE(both.has_value());  // three of five openers, three of five participants
   Site& site = live_.site(*both);
+  const secagg::Attempt dropped = live_.Current();
   // Acknowledged, and thrown away.
   site.wire.lie = [](const protocol::RequestBody& body, Answered answer) -> Answered {
     const auto* put = std::get_if<protocol::PutPartRequest>(&body);
@@ -286,7 +287,11 @@ TEST_F(LyingServerTest, ADroppedUploadIsNamedByItsSender) {
   // The others open without it, and what they published is not applied here by its sum.
   live_.RunUntil([&] { return live_.site(*both == 0 ? 1 : 0).session->next_round() == 1; }, 1);
   for (int turn = 0; turn < 3; ++turn) live_.Turn();
-  EXPECT_EQ(site.log.Count(member::NodeEventKind::kApplied, "sum"), 0u);
+  for (const member::NodeEvent& event : site.log.events()) {
+    if (event.kind != member::NodeEventKind::kApplied || event.what != "sum") continue;
+    ASSERT_TRUE(event.attempt.has_value());
+    EXPECT_NE(*event.attempt, agreement::NumberOf(dropped));
+  }
 }
 
 TEST_F(LyingServerTest, AWrongNumberOfParticipantsGetsNoVote) {
@@ -331,11 +336,13 @@ TEST_F(LyingServerTest, AlteredOpenedSumsAreNotApplied) {
   EXPECT_EQ(site.log.Count(member::NodeEventKind::kApplied, "sum"), 0u);
 }
 
+// Not in the last round: the server may hold only two sums there, of which both are needed.
 TEST_F(LyingServerTest, OneBadSumDoesNotHideTheOthers) {
   Site& site = live_.site(2);
   LieInObjects(site, protocol::BulkKind::kOpenedSum,
                [](const protocol::FetchPartRequest& fetch, base::Bytes& object) {
-                 if (fetch.index == 0) object[object.size() / 2] ^= 1;
+                 const bool last = fetch.name.attempt.round == 2;
+                 if (fetch.index == 0 && !last) object[object.size() / 2] ^= 1;
                });
   live_.Run();
   live_.ExpectModels(3, {0, 1, 2, 3, 4});

@@ -83,7 +83,8 @@ TEST_F(RunReaderTest, ReadsWholeLinesAndLeavesOneThatIsBeingWritten) {
 TEST_F(RunReaderTest, ErrorsNameFileAndLine) {
   const std::string round = kRound;
   Write("metrics.jsonl", round + "\n" + round + "\n");
-  EXPECT_THAT(Complaint(), HasSubstr("metrics.jsonl, line 2: round 0 stands where round 1"));
+  EXPECT_THAT(Complaint(),
+              HasSubstr("metrics.jsonl, line 2: found round 0 where round 1 was expected"));
   Write("metrics.jsonl", "{\"round\":0}\n");
   EXPECT_THAT(Complaint(), HasSubstr("metrics.jsonl, line 1: member `cohort_size`: is missing"));
   Write("metrics.jsonl", "no json\n");
