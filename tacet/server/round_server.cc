@@ -124,6 +124,12 @@ absl::Status RoundServer::Restore() {
     TACET_ASSIGN_OR_RETURN(aggregator_, SumOf(*book));
   }
   book_ = std::move(book);
+  stated_.clear();
+  for (const Submission& gift : book_->SubmissionsOf(ItemKind::kStatement)) {
+    const absl::StatusOr<protocol::Attestation> statement =
+        protocol::ReadAttestation(gift.bytes, manifest_);
+    if (statement.ok()) stated_[gift.member] = statement->model_digest;
+  }
   CountRevision(true);
   return absl::OkStatus();
 }
@@ -217,11 +223,7 @@ std::optional<secagg::Attempt> RoundServer::NextAttempt() const {
 // The model that most members state, if they are enough.
 std::optional<crypto::Digest> RoundServer::StatedModel() const {
   std::map<crypto::Digest, size_t> supporters;
-  for (const Submission& gift : book_->SubmissionsOf(ItemKind::kStatement)) {
-    const absl::StatusOr<protocol::Attestation> statement =
-        protocol::ReadAttestation(gift.bytes, manifest_);
-    if (statement.ok()) ++supporters[statement->model_digest];
-  }
+  for (const auto& [member, model] : stated_) ++supporters[model];
   const auto most =
       std::ranges::max_element(supporters, {}, [](const auto& s) { return s.second; });
   if (most == supporters.end() || most->second < secagg::Majority(openers())) return std::nullopt;
@@ -263,6 +265,7 @@ absl::Status RoundServer::CloseCollecting() {
 absl::Status RoundServer::Finish(protocol::AttemptPhase phase, std::string_view failure) {
   TACET_RETURN_IF_ERROR(book_->Finish(phase, failure));
   aggregator_.reset();
+  if (phase == protocol::AttemptPhase::kPublished) stated_.clear();  // another round comes next
   CountRevision(true);
   return Sweep();
 }
@@ -581,7 +584,9 @@ absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8
     return base::FailedPrecondition("statement about round {}: round {} comes next",
                                     statement.round, book_->finished());
   }
-  return book_->Put(ItemKind::kStatement, member, bytes);
+  TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kStatement, member, bytes));
+  stated_.try_emplace(member, statement.model_digest);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<base::Bytes>> RoundServer::Statements(uint32_t round) const {

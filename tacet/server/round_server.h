@@ -179,6 +179,9 @@ class RoundServer {
   std::unique_ptr<AttemptState> book_ ABSL_GUARDED_BY(mutex_);  // never null once created
   // While it collects, of what the book accepted.
   std::unique_ptr<secagg::Aggregator> aggregator_ ABSL_GUARDED_BY(mutex_);
+  // By member, the models that the statements in the book name. Their signatures were checked when
+  // they arrived or were read from the store, and are not checked again.
+  std::map<uint64_t, crypto::Digest> stated_ ABSL_GUARDED_BY(mutex_);
   // By member, the object of which a part is being taken.
   std::map<uint64_t, BlobKey> giving_ ABSL_GUARDED_BY(mutex_);
 };
