@@ -18,6 +18,10 @@ add_library(tacet::flags ALIAS tacet_flags)
 # No contraction into FMA: the same input and seed must give the same result on every processor.
 target_compile_options(tacet_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
                                              -ffp-contract=off)
+# Access to what a lock guards without that lock (tacet/base/mutex.h).
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(tacet_flags INTERFACE -Wthread-safety -Wthread-safety-beta)
+endif()
 if(TACET_WERROR)
   target_compile_options(tacet_flags INTERFACE -Werror)
 endif()

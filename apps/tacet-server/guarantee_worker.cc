@@ -49,47 +49,47 @@ GuaranteeWorker::GuaranteeWorker(const agreement::Manifest& manifest)
 
 GuaranteeWorker::~GuaranteeWorker() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     ended_ = true;
   }
-  asked_.notify_all();
+  asked_.SignalAll();
   thread_.join();
 }
 
 JsonValue GuaranteeWorker::Spent(uint64_t attempts) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (worked_out_ != attempts) {
     wanted_ = attempts;
-    asked_.notify_all();
+    asked_.SignalAll();
   }
   return spent_;
 }
 
 JsonValue GuaranteeWorker::Whole() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (whole_.is_null()) {
     whole_wanted_ = true;
-    asked_.notify_all();
+    asked_.SignalAll();
   }
   return whole_;
 }
 
 void GuaranteeWorker::Work() {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (true) {
-    asked_.wait(lock, [this] { return ended_ || wanted_.has_value() || whole_wanted_; });
+    while (!ended_ && !wanted_.has_value() && !whole_wanted_) asked_.Wait(mutex_);
     if (ended_) return;
     if (const auto attempts = std::exchange(wanted_, std::nullopt); attempts.has_value()) {
-      lock.unlock();
+      lock.Unlock();
       JsonValue spent = GuaranteeJson(manifest_, *attempts);
-      lock.lock();
+      lock.Lock();
       spent_ = std::move(spent);
       worked_out_ = attempts;
     }
     if (std::exchange(whole_wanted_, false) && whole_.is_null()) {
-      lock.unlock();
+      lock.Unlock();
       JsonValue whole = GuaranteeJson(manifest_, manifest_.attempt_budget());
-      lock.lock();
+      lock.Lock();
       whole_ = std::move(whole);
     }
   }

@@ -2,14 +2,13 @@
 #ifndef TACET_APPS_TACET_SERVER_GUARANTEE_WORKER_H_
 #define TACET_APPS_TACET_SERVER_GUARANTEE_WORKER_H_
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/json.h"
+#include "tacet/base/mutex.h"
 
 namespace tacet::app::server {
 
@@ -33,13 +32,13 @@ class GuaranteeWorker {
   void Work();
 
   const agreement::Manifest& manifest_;
-  std::mutex mutex_;
-  std::condition_variable asked_;
-  bool ended_ = false;
-  std::optional<uint64_t> wanted_;  // attempts
-  bool whole_wanted_ = false;
-  std::optional<uint64_t> worked_out_;  // for so many attempts
-  base::JsonValue spent_, whole_;
+  base::Mutex mutex_;
+  base::CondVar asked_;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<uint64_t> wanted_ ABSL_GUARDED_BY(mutex_);  // attempts
+  bool whole_wanted_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<uint64_t> worked_out_ ABSL_GUARDED_BY(mutex_);  // for so many attempts
+  base::JsonValue spent_ ABSL_GUARDED_BY(mutex_), whole_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -5,24 +5,24 @@
 namespace tacet::app::server {
 
 void Readiness::SetListening(bool listening) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   listening_ = listening;
 }
 
 void Readiness::SetDraining() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   draining_ = true;
 }
 
 void Readiness::NoteTick(bool store_works) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   ticked_ = true;
   last_tick_ = clock_();
   store_works_ = store_works;
 }
 
 std::vector<std::string> Readiness::Problems() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<std::string> problems;
   if (!listening_) problems.emplace_back("it does not listen for members");
   if (draining_) problems.emplace_back("it is about to end");

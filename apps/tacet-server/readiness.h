@@ -4,9 +4,10 @@
 
 #include <chrono>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "tacet/base/mutex.h"
 
 namespace tacet::app::server {
 
@@ -29,12 +30,12 @@ class Readiness {
 
  private:
   SteadyClock clock_;
-  mutable std::mutex mutex_;
-  bool listening_ = false;
-  bool draining_ = false;
-  bool store_works_ = false;
-  bool ticked_ = false;
-  std::chrono::steady_clock::time_point last_tick_;
+  mutable base::Mutex mutex_;
+  bool listening_ ABSL_GUARDED_BY(mutex_) = false;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  bool store_works_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ticked_ ABSL_GUARDED_BY(mutex_) = false;
+  std::chrono::steady_clock::time_point last_tick_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tacet::app::server

@@ -39,14 +39,14 @@ void RequestWatch::OnRequest(std::string_view kind, const absl::Status& status,
 }
 
 bool RequestWatch::Admit(std::string_view kind, absl::StatusCode code) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   Refusals& refusals =
       refusals_.try_emplace({std::string(kind), code}, Refusals{.since = clock_()}).first->second;
   return ++refusals.count <= kLoggedAMinute;
 }
 
 void RequestWatch::Flush() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto now = clock_();
   std::erase_if(refusals_, [&](const auto& entry) {
     const auto& [what, refusals] = entry;

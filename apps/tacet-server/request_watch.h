@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "apps/tacet-server/server_log.h"
 #include "apps/tacet-server/server_metrics.h"
+#include "tacet/base/mutex.h"
 #include "tacet/server/request_handler.h"
 
 namespace tacet::app::server {
@@ -46,8 +46,8 @@ class RequestWatch final : public tacet::server::RequestObserver {
   ServerLog& log_;
   ServerMetrics& metrics_;
   SteadyClock clock_;
-  std::mutex mutex_;
-  std::map<std::pair<std::string, absl::StatusCode>, Refusals> refusals_;
+  base::Mutex mutex_;
+  std::map<std::pair<std::string, absl::StatusCode>, Refusals> refusals_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tacet::app::server

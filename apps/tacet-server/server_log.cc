@@ -56,7 +56,7 @@ absl::Status ServerLog::Reopen() {
   if (path_ == kStandardOutput) return absl::OkStatus();
   storage::file::File file(path_, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kMode);
   if (!file.ok()) return storage::file::SystemError("write", path_);
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   file_ = std::move(file);
   return absl::OkStatus();
 }
@@ -68,7 +68,7 @@ void ServerLog::Write(LogLevel level, std::string_view event, base::JsonValue fi
                              .Set("event", event);
   for (const auto& [key, value] : fields.members()) line.Set(key, value);
   const std::string text = line.Dump() + "\n";
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (file_.ok()) {
     file_.WriteAll(base::AsBytes(text));
   } else {
@@ -80,7 +80,7 @@ void ServerLog::Write(LogLevel level, std::string_view event, base::JsonValue fi
 }
 
 std::vector<base::JsonValue> ServerLog::Recent() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return {recent_.begin(), recent_.end()};
 }
 

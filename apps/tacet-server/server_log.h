@@ -7,7 +7,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/json.h"
+#include "tacet/base/mutex.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::app::server {
@@ -51,9 +51,9 @@ class ServerLog {
 
   std::string path_;
   Clock clock_;
-  mutable std::mutex mutex_;
-  storage::file::File file_;  // none for standard output
-  std::deque<base::JsonValue> recent_;
+  mutable base::Mutex mutex_;
+  storage::file::File file_ ABSL_GUARDED_BY(mutex_);  // none for standard output
+  std::deque<base::JsonValue> recent_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tacet::app::server

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cctype>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include <prometheus/counter.h>
@@ -16,6 +15,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "apps/tacet/program/process_cost.h"
+#include "tacet/base/mutex.h"
 
 namespace tacet::app::server {
 
@@ -109,11 +109,11 @@ class ServerMetrics::Impl {
                                  "Seconds until the server's certificate ends; negative after it.");
   Gauge& memory =
       MakeGauge("process_resident_memory_bytes", "Resident memory of the process in bytes.");
-  Counter& cpu = MakeCounter("process_cpu_seconds_total",
-                             "User and system time that the process has used, in seconds.");
+  Counter& cpu ABSL_GUARDED_BY(mutex) = MakeCounter(
+      "process_cpu_seconds_total", "User and system time that the process has used, in seconds.");
 
-  std::mutex mutex;  // of what follows
-  std::map<std::pair<std::string, std::string>, uint64_t> counted;
+  base::Mutex mutex;  // of what follows
+  std::map<std::pair<std::string, std::string>, uint64_t> counted ABSL_GUARDED_BY(mutex);
   std::atomic<uint64_t> certificate_end = 0;
 };
 
@@ -135,7 +135,7 @@ void ServerMetrics::CountRequest(std::string_view kind, const absl::Status& stat
   impl_->sent.Increment(static_cast<double>(answer_bytes));
   if (status.code() == absl::StatusCode::kUnavailable) CountStoreError();
   if (kind == "put-part" && !status.ok()) impl_->refused.Add({{"reason", word}}).Increment();
-  const std::lock_guard lock(impl_->mutex);
+  const base::MutexLock lock(impl_->mutex);
   ++impl_->counted[{std::string(kind), word}];
 }
 
@@ -189,7 +189,7 @@ void ServerMetrics::SetCalls(size_t working, size_t waiting, size_t parked) {
 void ServerMetrics::SetCertificateEnd(uint64_t not_after) { impl_->certificate_end = not_after; }
 
 std::vector<CountedRequests> ServerMetrics::requests() const {
-  const std::lock_guard lock(impl_->mutex);
+  const base::MutexLock lock(impl_->mutex);
   std::vector<CountedRequests> all;
   for (const auto& [what, count] : impl_->counted) {
     all.push_back({.kind = what.first, .status = what.second, .count = count});
@@ -213,7 +213,7 @@ std::string ServerMetrics::Text(uint64_t now) {
   const program::ProcessCost cost = program::OwnCost();
   all.memory.Set(static_cast<double>(cost.memory));
   {
-    const std::lock_guard lock(all.mutex);
+    const base::MutexLock lock(all.mutex);
     all.cpu.Increment(std::max(0.0, cost.cpu_seconds - all.cpu.Value()));
   }
   return prometheus::TextSerializer().Serialize(all.registry.Collect());

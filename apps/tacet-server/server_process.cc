@@ -1,6 +1,5 @@
 #include "apps/tacet-server/server_process.h"
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string_view>
@@ -141,7 +140,6 @@ class ServerProcess {
   std::optional<CertificateWatch> certificate_;
   std::optional<AdminSite> site_;
   std::unique_ptr<HttpServer> admin_;
-  std::atomic<GrpcServer*> news_ = nullptr;  // who is notified
   std::unique_ptr<GrpcServer> listener_;
 
   bool store_failed_ = false;
@@ -195,15 +193,12 @@ absl::Status ServerProcess::StartAdmin() {
 }
 
 absl::Status ServerProcess::StartListening() {
-  rounds_->OnNotification([this] {
-    if (GrpcServer* const listener = news_; listener != nullptr) listener->News();
-  });
   TACET_ASSIGN_OR_RETURN(listener_,
                          GrpcServer::Start({.listen = spec_.listen,
                                             .authority = manifest().authority(),
                                             .client_certificates = spec_.client_certificates},
                                            key_, membership_.certificate, *handler_));
-  news_ = listener_.get();
+  rounds_->OnNotification([this] { listener_->News(); });
   readiness_.SetListening(true);
   log_->Write(LogLevel::kInfo, "listening",
               JsonValue::MakeObject()
@@ -314,7 +309,7 @@ void ServerProcess::End() {
   }
   readiness_.SetListening(false);
   listener_->Drain(kForCallsInProgress);
-  news_ = nullptr;
+  rounds_->OnNotification(nullptr);
   watch_.Look(*rounds_);
   log_->Write(LogLevel::kInfo, "server-stopped");
 }

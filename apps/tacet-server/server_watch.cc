@@ -31,7 +31,7 @@ void ServerWatch::Look(const tacet::server::RoundServer& server) {
 
 void ServerWatch::Note(const tacet::server::ServerStatus& status,
                        const std::vector<AttemptRecord>& attempts) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   metrics_.SetStatus(status);
   const bool current = status.last.has_value() && !attempts.empty() &&
                        status.last->attempt == attempts.back().attempt;

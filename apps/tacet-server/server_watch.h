@@ -5,12 +5,12 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "apps/tacet-server/server_log.h"
 #include "apps/tacet-server/server_metrics.h"
+#include "tacet/base/mutex.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/server/round_server.h"
 #include "tacet/server/server_store.h"
@@ -34,25 +34,28 @@ class ServerWatch {
             const std::vector<tacet::server::AttemptRecord>& attempts);
 
  private:
-  void Remember(const std::vector<tacet::server::AttemptRecord>& attempts, uint32_t accepted);
-  void NoteBegun(const tacet::server::AttemptRecord& record, uint32_t invited);
-  void NotePhase(const tacet::server::AttemptRecord& record);
-  void NoteAccepted(uint64_t accepted);
-  void NoteStopped(const tacet::server::ServerStatus& status);
+  void Remember(const std::vector<tacet::server::AttemptRecord>& attempts, uint32_t accepted)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteBegun(const tacet::server::AttemptRecord& record, uint32_t invited)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NotePhase(const tacet::server::AttemptRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteAccepted(uint64_t accepted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteStopped(const tacet::server::ServerStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   uint32_t rounds_;
   ServerLog& log_;
   ServerMetrics& metrics_;
   SteadyClock clock_;
 
-  std::mutex mutex_;
-  bool looked_ = false;
-  size_t attempts_ = 0;  // that are known
+  base::Mutex mutex_;
+  bool looked_ ABSL_GUARDED_BY(mutex_) = false;
+  size_t attempts_ ABSL_GUARDED_BY(mutex_) = 0;  // that are known
   // Of the last one.
-  protocol::AttemptPhase phase_ = protocol::AttemptPhase::kFailed;
-  uint64_t accepted_ = 0;  // its uploads that are counted
-  std::optional<std::chrono::steady_clock::time_point> phase_began_;  // unless before this process
-  bool stopped_ = false;
+  protocol::AttemptPhase phase_ ABSL_GUARDED_BY(mutex_) = protocol::AttemptPhase::kFailed;
+  uint64_t accepted_ ABSL_GUARDED_BY(mutex_) = 0;  // its uploads that are counted
+  std::optional<std::chrono::steady_clock::time_point> phase_began_
+      ABSL_GUARDED_BY(mutex_);  // unless before this process
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace tacet::app::server

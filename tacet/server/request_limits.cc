@@ -21,7 +21,7 @@ void RequestLimits::Fill(Bucket& bucket) {
 }
 
 absl::Status RequestLimits::Admit(uint64_t member, size_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   Bucket& bucket = buckets_[member];
   Fill(bucket);
   const auto wanted = static_cast<double>(bytes);
@@ -37,7 +37,7 @@ absl::Status RequestLimits::Admit(uint64_t member, size_t bytes) {
 }
 
 void RequestLimits::Charge(uint64_t member, size_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   Bucket& bucket = buckets_[member];
   Fill(bucket);
   bucket.bytes -= static_cast<double>(bytes);

@@ -4,10 +4,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <vector>
 
 #include "absl/status/status.h"
+
+#include "tacet/base/mutex.h"
 
 namespace tacet::server {
 
@@ -36,12 +37,12 @@ class RequestLimits {
     double bytes;
     double filled;  // when
   };
-  void Fill(Bucket& bucket);
+  void Fill(Bucket& bucket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   RequestLimitsSpec spec_;
   Seconds clock_;
-  std::mutex mutex_;
-  std::vector<Bucket> buckets_;
+  base::Mutex mutex_;
+  std::vector<Bucket> buckets_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tacet::server

@@ -69,26 +69,41 @@ absl::StatusOr<std::unique_ptr<RoundServer>> RoundServer::Create(
   TACET_RETURN_IF_ERROR(store.Claim(manifest.manifest().agreement()));
   std::unique_ptr<RoundServer> server(
       new RoundServer(manifest, options, store, spool, std::move(clock), cohorts));
-  const std::lock_guard lock(server->mutex_);
+  const base::MutexLock lock(server->mutex_);
   TACET_RETURN_IF_ERROR(server->Restore());
   return server;
 }
 
-template <typename Act>
-auto RoundServer::Locked(Act act) {
-  bool news = false;
-  auto result = [&] {
-    const std::lock_guard lock(mutex_);
-    const uint64_t before = revision_;
-    auto done = act();
-    news = revision_ != before;
-    return done;
-  }();
-  if (news && news_) news_();
-  return result;
+// Holds the lock. When it ends it tells of a revision that changed meanwhile, without the lock.
+class ABSL_SCOPED_LOCKABLE RoundServer::Change {
+ public:
+  explicit Change(RoundServer& server) ABSL_EXCLUSIVE_LOCK_FUNCTION(server.mutex_)
+      : server_(server) {
+    server_.mutex_.Lock();
+    before_ = server_.revision_;
+  }
+  ~Change() ABSL_UNLOCK_FUNCTION() {
+    const bool changed = server_.revision_ != before_;
+    server_.mutex_.Unlock();
+    if (changed) server_.Notify();
+  }
+  Change(const Change&) = delete;
+  Change& operator=(const Change&) = delete;
+
+ private:
+  RoundServer& server_;
+  uint64_t before_;
+};
+
+void RoundServer::Notify() {
+  const base::MutexLock lock(news_mutex_);
+  if (news_) news_();
 }
 
-void RoundServer::OnNotification(std::function<void()> news) { news_ = std::move(news); }
+void RoundServer::OnNotification(std::function<void()> news) {
+  const base::MutexLock lock(news_mutex_);
+  news_ = std::move(news);
+}
 
 void RoundServer::CountRevision(bool phase) {
   ++revision_;
@@ -109,6 +124,12 @@ absl::Status RoundServer::Restore() {
     TACET_ASSIGN_OR_RETURN(aggregator_, SumOf(*book));
   }
   book_ = std::move(book);
+  stated_.clear();
+  for (const Submission& gift : book_->SubmissionsOf(ItemKind::kStatement)) {
+    const absl::StatusOr<protocol::Attestation> statement =
+        protocol::ReadAttestation(gift.bytes, manifest_);
+    if (statement.ok()) stated_[gift.member] = statement->model_digest;
+  }
   CountRevision(true);
   return absl::OkStatus();
 }
@@ -132,7 +153,8 @@ absl::StatusOr<std::unique_ptr<secagg::Aggregator>> RoundServer::SumOf(
 // What time brings.
 
 absl::Status RoundServer::Tick() {
-  return Locked([this] { return TickLocked(); });
+  const Change change(*this);
+  return TickLocked();
 }
 
 absl::Status RoundServer::TickLocked() {
@@ -201,11 +223,7 @@ std::optional<secagg::Attempt> RoundServer::NextAttempt() const {
 // The model that most members state, if they are enough.
 std::optional<crypto::Digest> RoundServer::StatedModel() const {
   std::map<crypto::Digest, size_t> supporters;
-  for (const Submission& gift : book_->SubmissionsOf(ItemKind::kStatement)) {
-    const absl::StatusOr<protocol::Attestation> statement =
-        protocol::ReadAttestation(gift.bytes, manifest_);
-    if (statement.ok()) ++supporters[statement->model_digest];
-  }
+  for (const auto& [member, model] : stated_) ++supporters[model];
   const auto most =
       std::ranges::max_element(supporters, {}, [](const auto& s) { return s.second; });
   if (most == supporters.end() || most->second < secagg::Majority(openers())) return std::nullopt;
@@ -247,6 +265,7 @@ absl::Status RoundServer::CloseCollecting() {
 absl::Status RoundServer::Finish(protocol::AttemptPhase phase, std::string_view failure) {
   TACET_RETURN_IF_ERROR(book_->Finish(phase, failure));
   aggregator_.reset();
+  if (phase == protocol::AttemptPhase::kPublished) stated_.clear();  // another round comes next
   CountRevision(true);
   return Sweep();
 }
@@ -261,12 +280,12 @@ absl::Status RoundServer::Sweep() {
 }
 
 void RoundServer::Drain() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   draining_ = true;
 }
 
 bool RoundServer::Idle() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return book_->Open() == nullptr && (draining_ || !stopped_.empty());
 }
 
@@ -275,7 +294,7 @@ bool RoundServer::Idle() const {
 absl::StatusOr<protocol::Announcement> RoundServer::AnnouncementFor(uint64_t member,
                                                                     uint64_t listed_from,
                                                                     bool opening) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   TACET_RETURN_IF_ERROR(book_->CheckFresh());
   protocol::Announcement announcement{.manifest_hash = manifest_.manifest().hash(),
                                       .epoch = manifest_.epoch(),
@@ -312,7 +331,7 @@ absl::StatusOr<protocol::Announcement> RoundServer::AnnouncementFor(uint64_t mem
 }
 
 bool RoundServer::IsNews(const protocol::AwaitRequest& request) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return request.known_revision != (request.opening ? revision_ : phase_revision_);
 }
 
@@ -408,7 +427,7 @@ absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
 absl::StatusOr<uint64_t> RoundServer::TakePart(uint64_t member,
                                                const protocol::PutPartRequest& request) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     TACET_ASSIGN_OR_RETURN(const std::optional<uint64_t> arrived, CheckOffer(member, request));
     if (arrived.has_value()) return *arrived;
     if (!giving_.try_emplace(member, BlobKeyOf(request.name, member)).second) {
@@ -416,7 +435,7 @@ absl::StatusOr<uint64_t> RoundServer::TakePart(uint64_t member,
     }
   }
   absl::StatusOr<uint64_t> arrived = TakeNewPart(member, request);
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   giving_.erase(member);
   return arrived;
 }
@@ -438,7 +457,8 @@ absl::StatusOr<uint64_t> RoundServer::TakeNewPart(uint64_t member,
   }
   if (arrived < request.total) return arrived;
   TACET_ASSIGN_OR_RETURN(const base::Bytes whole, spool_.Complete(key, request.digest));
-  TACET_RETURN_IF_ERROR(Locked([&] { return Accept(member, request, whole); }));
+  const Change change(*this);
+  TACET_RETURN_IF_ERROR(Accept(member, request, whole));
   return request.total;
 }
 
@@ -516,7 +536,7 @@ absl::StatusOr<protocol::FetchedPart> RoundServer::PartOf(
     const protocol::FetchPartRequest& request) const {
   BlobKey key;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     TACET_ASSIGN_OR_RETURN(key, FindObject(request));
   }
   return spool_.ReadPart(key, request.offset, protocol::kMaxPartBytes);
@@ -524,17 +544,16 @@ absl::StatusOr<protocol::FetchedPart> RoundServer::PartOf(
 
 absl::Status RoundServer::TakeVote(uint64_t member, const secagg::Attempt& attempt,
                                    std::span<const uint8_t> vote) {
-  return Locked([&]() -> absl::Status {
-    TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kOpening));
-    const bool known = book_->Find(ItemKind::kVote, member) != nullptr;
-    TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kVote, member, vote));
-    if (!known) CountRevision(false);
-    return absl::OkStatus();
-  });
+  const Change change(*this);
+  TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kOpening));
+  const bool known = book_->Find(ItemKind::kVote, member) != nullptr;
+  TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kVote, member, vote));
+  if (!known) CountRevision(false);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<base::Bytes>> RoundServer::Votes(const secagg::Attempt& attempt) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kOpening));
   return BytesOf(ItemKind::kVote);
 }
@@ -546,12 +565,11 @@ std::vector<base::Bytes> RoundServer::BytesOf(ItemKind kind) const {
 }
 
 absl::Status RoundServer::TakeRefusal(uint64_t member, const secagg::Attempt& attempt) {
-  return Locked([&]() -> absl::Status {
-    TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kOpening));
-    TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kRefusal, member, {}));
-    return HasMajority(ItemKind::kRefusal) ? Finish(protocol::AttemptPhase::kFailed, kRefused)
-                                           : absl::OkStatus();
-  });
+  const Change change(*this);
+  TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kOpening));
+  TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kRefusal, member, {}));
+  return HasMajority(ItemKind::kRefusal) ? Finish(protocol::AttemptPhase::kFailed, kRefused)
+                                         : absl::OkStatus();
 }
 
 absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8_t> bytes) {
@@ -561,25 +579,26 @@ absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8
     return base::PermissionDenied("an attestation of member {} was sent by member {}",
                                   statement.member, member);
   }
-  return Locked([&]() -> absl::Status {
-    TACET_RETURN_IF_ERROR(book_->CheckFresh());
-    if (statement.round != book_->finished()) {
-      return base::FailedPrecondition("attestation for round {}: the next round is {}",
-                                      statement.round, book_->finished());
-    }
-    return book_->Put(ItemKind::kStatement, member, bytes);
-  });
+  const Change change(*this);
+  TACET_RETURN_IF_ERROR(book_->CheckFresh());
+  if (statement.round != book_->finished()) {
+    return base::FailedPrecondition("attestation for round {}: the next round is {}",
+                                    statement.round, book_->finished());
+  }
+  TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kStatement, member, bytes));
+  stated_.try_emplace(member, statement.model_digest);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<base::Bytes>> RoundServer::Statements(uint32_t round) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (round == book_->finished()) return BytesOf(ItemKind::kStatement);
   return base::NotFound("round {}: its attestations are not kept, the next round is {}", round,
                         book_->finished());
 }
 
 ServerStatus RoundServer::Status() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const std::vector<AttemptRecord>& begun = book_->attempts();
   ServerStatus status{
       .last = std::nullopt,
@@ -596,7 +615,7 @@ ServerStatus RoundServer::Status() const {
 }
 
 std::vector<AttemptRecord> RoundServer::Attempts() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return book_->attempts();
 }
 

@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +18,7 @@
 
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
+#include "tacet/base/mutex.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/random.h"
@@ -76,7 +76,9 @@ class RoundServer {
   // True once nothing is open and no attempt will follow.
   bool Idle() const;
 
-  // Called after every change of a revision, on the thread that made it and outside of any lock.
+  // Called after every change of a revision, on the thread that made it, one call at a time. It may
+  // call everything of this object but OnNotification and what changes a revision. When
+  // OnNotification returns, what was set before is not called any more.
   void OnNotification(std::function<void()> news);
 
   // Unavailable, as everything below, while the store does not work.
@@ -112,44 +114,51 @@ class RoundServer {
 
   // Takes the lock itself, for the last step only.
   absl::StatusOr<uint64_t> TakeNewPart(uint64_t member, const protocol::PutPartRequest& request);
-  // Runs `act` under the lock, then notifies when there is a change.
-  template <typename Act>
-  auto Locked(Act act);
+  class Change;
+  void Notify() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // From here on under the lock.
-  absl::Status Restore();
+  absl::Status Restore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The sum of the open attempt, of what `book` says was accepted.
   absl::StatusOr<std::unique_ptr<secagg::Aggregator>> SumOf(const AttemptState& book) const;
-  void CountRevision(bool phase);
+  void CountRevision(bool phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const agreement::ManifestSpec& spec() const { return manifest_.manifest().spec(); }
   uint32_t openers() const;
   // Whether as many gave it as make a majority of openers.
-  bool HasMajority(ItemKind kind) const;
-  absl::Status CheckOpen(const secagg::Attempt& attempt, protocol::AttemptPhase phase) const;
+  bool HasMajority(ItemKind kind) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckOpen(const secagg::Attempt& attempt, protocol::AttemptPhase phase) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Whether `member` may give the object; how many bytes of it have arrived when all have.
   absl::StatusOr<std::optional<uint64_t>> CheckOffer(uint64_t member,
-                                                     const protocol::PutPartRequest& request) const;
-  absl::Status CheckUpload(uint64_t member, const protocol::PutPartRequest& request) const;
-  absl::Status CheckOpenedSum(const protocol::PutPartRequest& request) const;
-  absl::Status CheckCheckpoint(const protocol::PutPartRequest& request) const;
+                                                     const protocol::PutPartRequest& request) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckUpload(uint64_t member, const protocol::PutPartRequest& request) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckOpenedSum(const protocol::PutPartRequest& request) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckCheckpoint(const protocol::PutPartRequest& request) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Accept(uint64_t member, const protocol::PutPartRequest& request,
-                      std::span<const uint8_t> whole);
-  absl::Status AcceptOpenedSum(uint64_t member, const protocol::PutPartRequest& request);
-  std::vector<base::Bytes> BytesOf(ItemKind kind) const;
-  absl::StatusOr<BlobKey> FindObject(const protocol::FetchPartRequest& request) const;
+                      std::span<const uint8_t> whole) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status AcceptOpenedSum(uint64_t member, const protocol::PutPartRequest& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<base::Bytes> BytesOf(ItemKind kind) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<BlobKey> FindObject(const protocol::FetchPartRequest& request) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  absl::Status TickLocked();
+  absl::Status TickLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // No deadline is further away than its phase may last: it may have been set by a wrong clock.
-  absl::Status BoundDeadline();
+  absl::Status BoundDeadline() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The attempt that comes next, as soon as the model that it starts from is known.
-  std::optional<secagg::Attempt> NextAttempt() const;
-  std::optional<crypto::Digest> StatedModel() const;
-  std::string WhyStop(const secagg::Attempt& next) const;
-  absl::Status BeginAttempt(const secagg::Attempt& attempt);
-  absl::Status CloseCollecting();
-  absl::Status Finish(protocol::AttemptPhase phase, std::string_view failure);
-  absl::Status Sweep();
+  std::optional<secagg::Attempt> NextAttempt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<crypto::Digest> StatedModel() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::string WhyStop(const secagg::Attempt& next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status BeginAttempt(const secagg::Attempt& attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CloseCollecting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Finish(protocol::AttemptPhase phase, std::string_view failure)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Sweep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const agreement::SignedManifest& manifest_;
   RoundServerOptions options_;
@@ -157,16 +166,23 @@ class RoundServer {
   BlobStore& spool_;
   base::UnixClock clock_;
   crypto::Entropy& cohorts_;
-  std::function<void()> news_;
 
-  mutable std::mutex mutex_;
-  uint64_t revision_ = 0;        // of everything that an opener waits for
-  uint64_t phase_revision_ = 0;  // its last value that changed a phase
-  bool draining_ = false;
-  std::string stopped_;
-  std::unique_ptr<AttemptState> book_;              // never null once created
-  std::unique_ptr<secagg::Aggregator> aggregator_;  // while it collects, of what the book accepted
-  std::map<uint64_t, BlobKey> giving_;              // by member, what a part is being taken of
+  base::Mutex news_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  std::function<void()> news_ ABSL_GUARDED_BY(news_mutex_);
+
+  mutable base::Mutex mutex_;
+  uint64_t revision_ ABSL_GUARDED_BY(mutex_) = 0;        // of everything that an opener waits for
+  uint64_t phase_revision_ ABSL_GUARDED_BY(mutex_) = 0;  // its last value that changed a phase
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string stopped_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<AttemptState> book_ ABSL_GUARDED_BY(mutex_);  // never null once created
+  // While it collects, of what the book accepted.
+  std::unique_ptr<secagg::Aggregator> aggregator_ ABSL_GUARDED_BY(mutex_);
+  // By member, the models that the statements in the book name. Their signatures were checked when
+  // they arrived or were read from the store, and are not checked again.
+  std::map<uint64_t, crypto::Digest> stated_ ABSL_GUARDED_BY(mutex_);
+  // By member, the object of which a part is being taken.
+  std::map<uint64_t, BlobKey> giving_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tacet::server

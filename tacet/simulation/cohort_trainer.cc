@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <utility>
 
+#include "tacet/base/mutex.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
@@ -71,8 +71,10 @@ absl::StatusOr<double> CohortTrainer::Train(const CohortShare& share,
                                             const std::function<void(std::string_view)>& note) {
   std::atomic<size_t> next = 0;
   base::SharedSeconds training;
-  std::mutex mutex;
-  absl::Status failure;  // of training itself; the first one ends the run
+  struct {
+    base::Mutex mutex;
+    absl::Status failure ABSL_GUARDED_BY(mutex);  // of training itself; the first one ends the run
+  } shared;
 
   const auto work = [&](trainer::Trainer& trainer) {
     std::vector<float> update(terms_.manifest.spec().dimension);
@@ -81,20 +83,22 @@ absl::StatusOr<double> CohortTrainer::Train(const CohortShare& share,
       const base::Stopwatch watch;
       const absl::Status trained = TrainSeat(share, attempt, model, seat, trainer, update);
       if (!trained.ok()) {
-        const std::lock_guard lock(mutex);
-        failure = absl::InternalError(fmt::format("training failed: {}", base::Message(trained)));
+        const base::MutexLock lock(shared.mutex);
+        shared.failure =
+            absl::InternalError(fmt::format("training failed: {}", base::Message(trained)));
         next = share.seats.size();
         return;
       }
       training.Add(watch.Seconds());
       if (const absl::Status sent = path.Contribute(seat.place, seat.owner, update); !sent.ok()) {
-        const std::lock_guard lock(mutex);
+        const base::MutexLock lock(shared.mutex);
         note(fmt::format("an upload was not accepted: {}", base::Message(sent)));
       }
     }
   };
   base::RunOnThreads(trainers_.size(), [&](size_t i) { work(*trainers_[i]); });
-  TACET_RETURN_IF_ERROR(failure);
+  const base::MutexLock lock(shared.mutex);
+  TACET_RETURN_IF_ERROR(shared.failure);
   return training.Total();
 }
 

@@ -13,17 +13,17 @@ class LocalRanks::Member final : public RankGroup {
   uint32_t size() const override { return size_; }
 
   absl::Status Send(uint32_t to, std::span<const uint8_t> bytes) override {
-    const std::lock_guard lock(ranks_.mutex_);
+    const base::MutexLock lock(ranks_.mutex_);
     if (ranks_.abandoned_) return Gone();
     ranks_.sent_[{rank_, to}].emplace_back(bytes.begin(), bytes.end());
-    ranks_.changed_.notify_all();
+    ranks_.changed_.SignalAll();
     return absl::OkStatus();
   }
 
   absl::StatusOr<base::Bytes> Receive(uint32_t from, size_t max_bytes) override {
-    std::unique_lock lock(ranks_.mutex_);
+    const base::MutexLock lock(ranks_.mutex_);
     std::deque<base::Bytes>& waiting = ranks_.sent_[{from, rank_}];
-    ranks_.changed_.wait(lock, [&] { return ranks_.abandoned_ || !waiting.empty(); });
+    while (!ranks_.abandoned_ && waiting.empty()) ranks_.changed_.Wait(ranks_.mutex_);
     if (ranks_.abandoned_) return Gone();
     base::Bytes message = std::move(waiting.front());
     waiting.pop_front();
@@ -47,9 +47,9 @@ LocalRanks::LocalRanks(uint32_t size) {
 }
 
 void LocalRanks::Abandon() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   abandoned_ = true;
-  changed_.notify_all();
+  changed_.SignalAll();
 }
 
 }  // namespace tacet::simulation

@@ -2,15 +2,14 @@
 #ifndef TACET_SIMULATION_LOCAL_RANKS_H_
 #define TACET_SIMULATION_LOCAL_RANKS_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "tacet/base/mutex.h"
 #include "tacet/simulation/rank_group.h"
 
 namespace tacet::simulation {
@@ -29,10 +28,11 @@ class LocalRanks {
  private:
   class Member;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::pair<uint32_t, uint32_t>, std::deque<base::Bytes>> sent_;  // by (from, to)
-  bool abandoned_ = false;
+  base::Mutex mutex_;
+  base::CondVar changed_;
+  std::map<std::pair<uint32_t, uint32_t>, std::deque<base::Bytes>> sent_
+      ABSL_GUARDED_BY(mutex_);  // by (from, to)
+  bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::unique_ptr<RankGroup>> members_;
 };
 

@@ -1,7 +1,6 @@
 #include "tacet/simulation/simulation.h"
 
 #include <limits>
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "tacet/agreement/cohort.h"
 #include "tacet/agreement/opened_average.h"
 #include "tacet/agreement/server_optimizer.h"
+#include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/ledger/data_digest.h"
@@ -144,10 +144,10 @@ struct Simulation::State {
   std::optional<accounting::PrivacyFilter> plan = {};       // the server's
   std::string stopped = {};                                 // why the server announces no more
   ledger::AttemptCost cost = {};
-  std::unique_ptr<std::mutex> note_mutex = std::make_unique<std::mutex>();
+  std::unique_ptr<base::Mutex> note_mutex = std::make_unique<base::Mutex>();  // of OnNote
 
   void Note(std::string_view text) {
-    const std::lock_guard lock(*note_mutex);
+    const base::MutexLock lock(*note_mutex);
     observer.OnNote(text);
   }
 };
@@ -287,9 +287,9 @@ absl::Status Simulation::Assist() {
     if (!work.has_value()) return absl::OkStatus();
     keys_.epoch_key = std::move(work->task.epoch_key);
     RankReport report{.threads = trainer.threads()};
-    std::mutex mutex;
+    base::Mutex mutex;  // of the notes in `report`
     const auto note = [&](std::string_view text) {
-      const std::lock_guard lock(mutex);
+      const base::MutexLock lock(mutex);
       report.Note(text);
     };
     const MemberLog log = [&](uint64_t, std::string_view text) { note(text); };

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
+#include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/secagg/aggregator.h"
@@ -60,16 +60,20 @@ class EncryptedPath final : public UpdatePath {
     }
     seal_.Add(watch.Restart());
     TACET_RETURN_IF_ERROR(parts_.channel.Carry(MessageKind::kUpload, participant, sealed.bytes));
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     watch.Restart();
     const absl::Status submitted = aggregator_.Submit(place, sealed.bytes);
     add_.Add(watch.Seconds());
     return submitted;
   }
 
-  absl::StatusOr<base::Bytes> TakePartial() override { return aggregator_.ClosePartial(); }
+  absl::StatusOr<base::Bytes> TakePartial() override {
+    const base::MutexLock lock(mutex_);
+    return aggregator_.ClosePartial();
+  }
 
   absl::Status Merge(std::span<const uint8_t> partial) override {
+    const base::MutexLock lock(mutex_);
     const base::Stopwatch watch;
     const absl::Status merged = aggregator_.Merge(partial);
     add_.Add(watch.Seconds());
@@ -83,7 +87,9 @@ class EncryptedPath final : public UpdatePath {
   absl::StatusOr<Average> Finish() override {
     const base::Stopwatch watch;
     const agreement::Manifest& manifest = parts_.manifest;
+    base::MutexLock lock(mutex_);
     TACET_ASSIGN_OR_RETURN(const base::Bytes closed_round, aggregator_.Close());
+    lock.Unlock();
     const std::vector<secagg::OpenerIdentity> openers = ChooseOpeners();
     TACET_ASSIGN_OR_RETURN(const std::vector<SeatedOpener> seats, SeatOpeners(openers));
     secagg::ResultCollector collector(manifest.terms().aggregation(), attempt_, openers,
@@ -141,8 +147,8 @@ class EncryptedPath final : public UpdatePath {
   secagg::Attempt attempt_;
   secagg::AttemptKeys keys_;
   std::unique_ptr<secagg::Sealer> sealer_;
-  std::mutex mutex_;
-  secagg::Aggregator aggregator_;
+  base::Mutex mutex_;
+  secagg::Aggregator aggregator_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<crypto::Entropy> opener_entropy_;
   base::SharedSeconds seal_, add_, open_;
 };
@@ -155,7 +161,8 @@ class ClearPath : public UpdatePath {
       : mechanism_(manifest.terms().mechanism()),
         attempt_(attempt),
         entropy_(entropy),
-        sums_(manifest.spec().dimension) {}
+        dimension_(manifest.spec().dimension),
+        sums_(dimension_) {}
 
   absl::Status Contribute(uint32_t, uint64_t participant, std::span<const float> update) override {
     base::Stopwatch watch;
@@ -165,7 +172,7 @@ class ClearPath : public UpdatePath {
     std::vector<uint64_t> terms(update.size());
     Protect(clipped, draws, terms);
     seal_.Add(watch.Seconds());
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     watch.Restart();
     for (size_t i = 0; i < terms.size(); ++i) sums_[i] += terms[i];
     ++participants_;
@@ -175,6 +182,7 @@ class ClearPath : public UpdatePath {
 
   // participants u32 ‖ d sums u64
   absl::StatusOr<base::Bytes> TakePartial() override {
+    const base::MutexLock lock(mutex_);
     base::ByteWriter writer;
     writer.Reserve(MaxPartialBytes());
     writer.U32(participants_);
@@ -183,6 +191,7 @@ class ClearPath : public UpdatePath {
   }
 
   absl::Status Merge(std::span<const uint8_t> partial) override {
+    const base::MutexLock lock(mutex_);
     base::ByteReader reader(partial, "partial sum");
     TACET_ASSIGN_OR_RETURN(const uint32_t participants, reader.ReadU32("participants"));
     TACET_ASSIGN_OR_RETURN(const auto words, reader.ReadBytes(8 * sums_.size(), "sums"));
@@ -192,9 +201,10 @@ class ClearPath : public UpdatePath {
     return absl::OkStatus();
   }
 
-  size_t MaxPartialBytes() const override { return 4 + 8 * sums_.size(); }
+  size_t MaxPartialBytes() const override { return 4 + 8 * dimension_; }
 
   absl::StatusOr<Average> Finish() override {
+    const base::MutexLock lock(mutex_);
     if (participants_ == 0) return base::FailedPrecondition("nobody took part in the round");
     Average average{.participants = participants_, .mean = std::vector<double>(sums_.size())};
     Decode(sums_, participants_, average.mean);
@@ -217,9 +227,10 @@ class ClearPath : public UpdatePath {
  private:
   secagg::Attempt attempt_;
   const EntropyFactory& entropy_;
-  std::mutex mutex_;
-  std::vector<uint64_t> sums_;
-  uint32_t participants_ = 0;
+  const size_t dimension_;
+  base::Mutex mutex_;
+  std::vector<uint64_t> sums_ ABSL_GUARDED_BY(mutex_);
+  uint32_t participants_ ABSL_GUARDED_BY(mutex_) = 0;
   base::SharedSeconds seal_, add_;
 };
 

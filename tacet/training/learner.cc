@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <mutex>
 #include <span>
 #include <utility>
 
 #include "tacet/attack/auc.h"
+#include "tacet/base/mutex.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
@@ -225,13 +225,13 @@ class ModelLearner final : public trainer::Learner {
                                       std::span<const uint32_t> rows) const;
 
   const Shared shared_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<models::Network>> idle_networks_;
+  mutable base::Mutex mutex_;
+  mutable std::vector<std::unique_ptr<models::Network>> idle_networks_ ABSL_GUARDED_BY(mutex_);
 };
 
 absl::StatusOr<std::unique_ptr<models::Network>> ModelLearner::TakeNetwork() const {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!idle_networks_.empty()) {
       std::unique_ptr<models::Network> network = std::move(idle_networks_.back());
       idle_networks_.pop_back();
@@ -244,7 +244,7 @@ absl::StatusOr<std::unique_ptr<models::Network>> ModelLearner::TakeNetwork() con
 }
 
 void ModelLearner::GiveBack(std::unique_ptr<models::Network> network) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   idle_networks_.push_back(std::move(network));
 }
 

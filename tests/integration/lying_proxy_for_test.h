@@ -4,12 +4,10 @@
 #define TACET_TESTS_INTEGRATION_LYING_PROXY_FOR_TEST_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,6 +23,7 @@
 #include "proto/federation.grpc.pb.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
+#include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/crypto/certificates.h"
@@ -85,9 +84,9 @@ class LyingProxy final : v1::Federation::Service {
   }
   ~LyingProxy() override {
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       ended_ = true;
-      passed_.notify_all();
+      passed_.SignalAll();
     }
     wire_->Stop();
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
@@ -97,18 +96,18 @@ class LyingProxy final : v1::Federation::Service {
   const agreement::SignedManifest& manifest() const { return hub_.joined.manifest; }
 
   void LieAbout(uint32_t round, Lie lie) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     lies_[round] = std::move(lie);
   }
   // Called one at a time with what the server really answered to a request, until the next call of
   // this function has returned.
   void Watch(std::function<void(const Overheard&, const Answered&)> watch) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     watch_ = std::move(watch);
   }
   // Every byte that passed, in both directions, inside of TLS.
   std::string Traffic() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return traffic_;
   }
   // Sends bytes to the server as the proxy's own.
@@ -150,29 +149,33 @@ class LyingProxy final : v1::Federation::Service {
     const Overheard request{read->member, read->body, std::move(bytes)};
     std::optional<Answered> answer;
     {
-      std::unique_lock lock(mutex_);
+      const base::MutexLock lock(mutex_);
       Note(request.bytes);
-      answer = Intercept(request, lock);
+      answer = Intercept(request);
     }
     if (!answer.has_value()) answer = Pass(request);
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (answer->ok()) Note(**answer);
     return *std::move(answer);
   }
 
-  std::optional<Answered> Intercept(const Overheard& request, std::unique_lock<std::mutex>& lock) {
+  std::optional<Answered> Intercept(const Overheard& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const Lie* const lie = LieAbout(AttemptNamedBy(request.body));
     if (lie == nullptr) return std::nullopt;
-    passed_.notify_all();
+    passed_.SignalAll();
     std::optional<Answered> answer;
     if (lie->instead) answer = lie->instead(request);
-    passed_.wait_for(lock, kMaxHeld, [&] { return ended_ || !lie->held || !lie->held(request); });
+    const auto end = std::chrono::steady_clock::now() + kMaxHeld;
+    while (!ended_ && lie->held && lie->held(request) && std::chrono::steady_clock::now() < end) {
+      passed_.WaitUntil(mutex_, end);
+    }
     return answer;
   }
 
   Answered Pass(const Overheard& request) {
     Answered answer = Send(request.bytes);
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (watch_) watch_(request, answer);
     if (!answer.ok()) return answer;
     Note(*answer);
@@ -195,24 +198,27 @@ class LyingProxy final : v1::Federation::Service {
   }
 
   // Under the mutex.
-  const Lie* LieAbout(const std::optional<secagg::Attempt>& attempt) const {
+  const Lie* LieAbout(const std::optional<secagg::Attempt>& attempt) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!attempt.has_value() || attempt->attempt != 0) return nullptr;
     const auto found = lies_.find(attempt->round);
     return found == lies_.end() ? nullptr : &found->second;
   }
-  void Note(const base::Bytes& bytes) { traffic_ += base::AsText(bytes); }
+  void Note(const base::Bytes& bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    traffic_ += base::AsText(bytes);
+  }
 
   OpenedSite hub_;
   std::unique_ptr<transport::grpc::GrpcWire> wire_;
   std::unique_ptr<::grpc::Server> server_;
   int port_ = 0;
 
-  mutable std::mutex mutex_;
-  std::condition_variable passed_;
-  bool ended_ = false;
-  std::map<uint32_t, Lie> lies_;
-  std::function<void(const Overheard&, const Answered&)> watch_;
-  std::string traffic_;
+  mutable base::Mutex mutex_;
+  base::CondVar passed_;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<uint32_t, Lie> lies_ ABSL_GUARDED_BY(mutex_);
+  std::function<void(const Overheard&, const Answered&)> watch_ ABSL_GUARDED_BY(mutex_);
+  std::string traffic_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tacet::app

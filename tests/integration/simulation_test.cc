@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/checksum.h"
 #include "tacet/secagg/closed_round.h"
@@ -216,12 +216,15 @@ TEST_F(SimulationTest, ALyingServerChangesNoModel) {
 }
 
 TEST_F(SimulationTest, AReplayedUploadOfAnotherRoundIsRefused) {
-  std::map<uint64_t, base::Bytes> first;  // by participant, of the first round
-  std::mutex mutex;
+  struct {
+    base::Mutex mutex;
+    // By participant, of the first round.
+    std::map<uint64_t, base::Bytes> first ABSL_GUARDED_BY(mutex);
+  } uploads;
   LyingChannel channel([&](MessageKind kind, uint64_t member, base::Bytes& message) {
     if (kind != MessageKind::kUpload) return absl::OkStatus();
-    const std::lock_guard lock(mutex);
-    const auto [seen, is_new] = first.emplace(member, message);
+    const base::MutexLock lock(uploads.mutex);
+    const auto [seen, is_new] = uploads.first.emplace(member, message);
     if (!is_new) message = seen->second;
     return absl::OkStatus();
   });

@@ -11,6 +11,7 @@
 
 #include "tacet/agreement/opened_average.h"
 #include "tacet/agreement/server_optimizer.h"
+#include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/crypto/random.h"
@@ -59,7 +60,7 @@ struct LoadClients::Shared {
 
   // One for all members of an attempt: it expands the round's public polynomials.
   absl::StatusOr<std::shared_ptr<secagg::Sealer>> SealerOf(const secagg::Attempt& attempt) {
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     if (sealer != nullptr && sealer_attempt == attempt) return sealer;
     TACET_ASSIGN_OR_RETURN(std::unique_ptr<secagg::Sealer> made,
                            secagg::Sealer::Create(manifest().terms(), attempt, KeysOf(attempt)));
@@ -69,21 +70,21 @@ struct LoadClients::Shared {
   }
 
   void Saw(const secagg::Attempt& attempt) {
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     begun.try_emplace(attempt.round, Clock::now());
   }
   void Sealed(uint32_t round, double seconds) {
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     sealing_seconds[round] += seconds;
   }
   void Uploaded(uint32_t round, double seconds, size_t bytes) {
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     ++uploads[round];
     result.upload_seconds.push_back(seconds);
     result.upload_bytes = bytes;
   }
   void Fetched(uint32_t round, double seconds) {
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     result.fetch_seconds.push_back(seconds);
     if (++have[round] < federation.sites.size()) return;
     const double cores = std::max(1U, std::thread::hardware_concurrency());
@@ -95,11 +96,11 @@ struct LoadClients::Shared {
     on_round(result.rounds.back());
   }
   void Fail(const absl::Status& why) {
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     if (failure.ok()) failure = why;
   }
   bool Failed() {
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     return !failure.ok();
   }
 
@@ -110,15 +111,15 @@ struct LoadClients::Shared {
   std::counting_semaphore<> sealing;
   std::vector<std::unique_ptr<Member>> members;
 
-  std::mutex mutex;
-  std::shared_ptr<secagg::Sealer> sealer;
-  secagg::Attempt sealer_attempt;
-  std::map<uint32_t, Clock::time_point> begun;
-  std::map<uint32_t, double> sealing_seconds;
-  std::map<uint32_t, uint32_t> uploads;
-  std::map<uint32_t, size_t> have;
-  LoadResult result;
-  absl::Status failure;
+  base::Mutex mutex;
+  std::shared_ptr<secagg::Sealer> sealer ABSL_GUARDED_BY(mutex);
+  secagg::Attempt sealer_attempt ABSL_GUARDED_BY(mutex);
+  std::map<uint32_t, Clock::time_point> begun ABSL_GUARDED_BY(mutex);
+  std::map<uint32_t, double> sealing_seconds ABSL_GUARDED_BY(mutex);
+  std::map<uint32_t, uint32_t> uploads ABSL_GUARDED_BY(mutex);
+  std::map<uint32_t, size_t> have ABSL_GUARDED_BY(mutex);
+  LoadResult result ABSL_GUARDED_BY(mutex);
+  absl::Status failure ABSL_GUARDED_BY(mutex);
 
   std::vector<float> model;  // of the member that applies
 };
@@ -324,6 +325,7 @@ absl::StatusOr<LoadResult> LoadClients::Run() {
       threads.emplace_back([&member] { member->Live(); });
     }
   }
+  const base::MutexLock lock(shared_->mutex);
   TACET_RETURN_IF_ERROR(shared_->failure);
   return std::move(shared_->result);
 }

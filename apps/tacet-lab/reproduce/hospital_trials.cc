@@ -89,7 +89,7 @@ absl::StatusOr<run::RunConfig> HospitalTrials::ConfigOf(const HospitalVariant& v
     config.run.no_noise = true;
     return config;
   }
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   double& noise = noise_[{variant.name, sites, variant.epsilon}];
   if (noise == 0) {
     run::RunConfig calibrated = config;

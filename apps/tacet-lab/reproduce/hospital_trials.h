@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +16,7 @@
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/run/run_config.h"
+#include "tacet/base/mutex.h"
 #include "tacet/data/dataset.h"
 #include "tacet/models/architecture.h"
 #include "tacet/training/row_scores.h"
@@ -62,8 +62,8 @@ class HospitalTrials {
   data::Dataset dataset_;
   std::optional<models::Architecture> architecture_;
   // Found once for each (variant, sites, epsilon): calibration takes longer than training.
-  std::mutex mutex_;
-  std::map<std::tuple<std::string, uint64_t, double>, double> noise_;
+  base::Mutex mutex_;
+  std::map<std::tuple<std::string, uint64_t, double>, double> noise_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tacet::app::reproduce

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "apps/tacet-lab/reproduce/hospital_trials.h"
 #include "apps/tacet/program/plot.h"
 #include "apps/tacet/run/run_config.h"
+#include "tacet/base/mutex.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 
@@ -248,8 +248,10 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
                                                  std::vector<HospitalTrial>(flags.seeds));
   const size_t jobs = variants.size() * flags.seeds;
   std::atomic<size_t> next = 0;
-  std::mutex mutex;
-  absl::Status failure;
+  struct {
+    base::Mutex mutex;  // of `trials`, too
+    absl::Status failure ABSL_GUARDED_BY(mutex);
+  } shared;
   const size_t threads = flags.threads != 0 ? flags.threads : base::Processors();
   fmt::print(flags.progress, "{} trainings on {} patients of {} hospitals\n", jobs,
              dataset.samples(), dataset.owners());
@@ -258,9 +260,9 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
       const size_t v = job / flags.seeds;
       const size_t i = job % flags.seeds;
       absl::StatusOr<HospitalTrial> trial = hospital_trials.Run(variants[v], flags.first_seed + i);
-      const std::lock_guard lock(mutex);
+      const base::MutexLock lock(shared.mutex);
       if (!trial.ok()) {
-        failure.Update(trial.status());
+        shared.failure.Update(trial.status());
         next = jobs;
         return;
       }
@@ -272,7 +274,10 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
       }
     }
   });
-  TACET_RETURN_IF_ERROR(failure);
+  {
+    const base::MutexLock lock(shared.mutex);
+    TACET_RETURN_IF_ERROR(shared.failure);
+  }
 
   const std::vector<Line> lines = Lines(variants, trials, dataset.owners());
   base::JsonValue rows = base::JsonValue::MakeArray();

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "fmt/core.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/mutex.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
@@ -114,7 +114,7 @@ class Progress {
   Progress(const ShadowPlan& plan, std::FILE* out) : plan_(plan), out_(out) {}
 
   void Done() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const double seconds = watch_.Seconds();
     if (++done_ != plan_.count && seconds < said_ + 5) return;
     said_ = seconds;
@@ -126,10 +126,10 @@ class Progress {
  private:
   const ShadowPlan& plan_;
   std::FILE* out_;
-  std::mutex mutex_;
-  base::Stopwatch watch_;
-  uint64_t done_ = 0;
-  double said_ = 0;
+  base::Mutex mutex_;
+  base::Stopwatch watch_ ABSL_GUARDED_BY(mutex_);
+  uint64_t done_ ABSL_GUARDED_BY(mutex_) = 0;
+  double said_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

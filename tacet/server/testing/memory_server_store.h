@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "tacet/agreement/attempt_number.h"
+#include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
 #include "tacet/server/server_store.h"
 #include "tacet/server/server_store_rules.h"
@@ -30,7 +30,7 @@ class InjectedFailure {
 
   // After `successes` more calls every call fails, until Heal.
   void After(uint64_t successes, When when = When::kBefore) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     successes_ = successes;
     when_ = when;
   }
@@ -39,7 +39,7 @@ class InjectedFailure {
   // Runs `act` as one call.
   template <typename Act>
   auto Call(Act act) -> decltype(act()) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const bool fails = successes_ == 0;
     if (!fails && successes_ != std::numeric_limits<uint64_t>::max()) --successes_;
     if (fails && when_ == When::kBefore) return base::Unavailable("the disk is full");
@@ -49,9 +49,9 @@ class InjectedFailure {
   }
 
  private:
-  std::mutex mutex_;
-  uint64_t successes_ = std::numeric_limits<uint64_t>::max();
-  When when_ = When::kBefore;
+  base::Mutex mutex_;
+  uint64_t successes_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<uint64_t>::max();
+  When when_ ABSL_GUARDED_BY(mutex_) = When::kBefore;
 };
 
 class MemoryServerStore final : public ServerStore {

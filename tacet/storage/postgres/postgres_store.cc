@@ -323,6 +323,7 @@ absl::StatusOr<std::unique_ptr<PostgresStore>> PostgresStore::Open(std::string_v
   base::Bytes token(kTokenBytes);
   entropy.Fill(token);
   std::unique_ptr<PostgresStore> store(new PostgresStore(std::move(parsed), std::move(token)));
+  const base::MutexLock lock(store->mutex_);
   TACET_ASSIGN_OR_RETURN(store->session_, Session::Begin(store->url_, store->token_));
   return store;
 }
@@ -330,7 +331,7 @@ absl::StatusOr<std::unique_ptr<PostgresStore>> PostgresStore::Open(std::string_v
 template <typename Act>
 auto PostgresStore::Transact(Act act) const {
   using Result = decltype(act(std::declval<pqxx::work&>()));
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   try {
     if (session_ == nullptr) {
       absl::StatusOr<std::unique_ptr<Session>> session = Session::Resume(url_, token_);

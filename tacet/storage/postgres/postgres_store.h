@@ -3,7 +3,6 @@
 #define TACET_STORAGE_POSTGRES_POSTGRES_STORE_H_
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -13,6 +12,7 @@
 
 #include "tacet/agreement/attempt_number.h"
 #include "tacet/base/bytes.h"
+#include "tacet/base/mutex.h"
 #include "tacet/crypto/random.h"
 #include "tacet/server/server_store.h"
 #include "tacet/storage/postgres/database_url.h"
@@ -61,8 +61,9 @@ class PostgresStore final : public server::ServerStore {
 
   DatabaseUrl url_;
   base::Bytes token_;  // of this object, kept in the database
-  mutable std::mutex mutex_;
-  mutable std::unique_ptr<Session> session_;  // null when there is no connection
+  mutable base::Mutex mutex_;
+  mutable std::unique_ptr<Session> session_
+      ABSL_GUARDED_BY(mutex_);  // null when there is no connection
 };
 
 }  // namespace tacet::storage::postgres

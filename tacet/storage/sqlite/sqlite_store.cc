@@ -132,6 +132,7 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::filesy
                                                                const SqliteStoreOptions& options) {
   TACET_ASSIGN_OR_RETURN(Database database, Database::Open(path));
   std::unique_ptr<SqliteStore> store(new SqliteStore(std::move(database)));
+  const base::MutexLock lock(store->mutex_);
   TACET_RETURN_IF_ERROR(store->CheckSchema(path));
   if (options.most_bytes > 0) {
     TACET_ASSIGN_OR_RETURN(const uint64_t page, store->database_.Number("PRAGMA page_size"));
@@ -151,6 +152,7 @@ absl::Status SqliteStore::CheckSchema(const std::filesystem::path& path) {
                          database_.Number("SELECT count(*) FROM sqlite_schema"));
   if (application == 0 && version == 0 && objects == 0) {
     return database_.Transact([&] {
+      mutex_.AssertHeld();
       return database_.Run(fmt::format("{} PRAGMA application_id = {}; PRAGMA user_version = {}",
                                        kSchema, kApplication, kSchemaVersion));
     });
@@ -181,14 +183,14 @@ absl::Status SqliteStore::Clean() {
 
 template <typename Act>
 absl::Status SqliteStore::Change(Act act) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   TACET_RETURN_IF_ERROR(Clean());
   return database_.Transact(act);
 }
 
 template <typename Act>
 absl::Status SqliteStore::Forget(Act act) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const int64_t before = database_.changes();
   TACET_RETURN_IF_ERROR(database_.Transact(act));
   unclean_ = unclean_ || database_.changes() != before;
@@ -197,6 +199,7 @@ absl::Status SqliteStore::Forget(Act act) {
 
 absl::Status SqliteStore::Claim(const crypto::Digest& agreement) {
   return Change([&]() -> absl::Status {
+    mutex_.AssertHeld();
     Execution owner = Of(kOwner).With();
     TACET_ASSIGN_OR_RETURN(const bool owned, owner.Next());
     if (!owned) return Of(kSetOwner).Run(agreement);
@@ -206,7 +209,7 @@ absl::Status SqliteStore::Claim(const crypto::Digest& agreement) {
 }
 
 absl::StatusOr<std::vector<AttemptRecord>> SqliteStore::Attempts() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<AttemptRecord> records;
   Execution rows = Of(kAllAttempts).With();
   while (true) {
@@ -235,6 +238,7 @@ absl::Status SqliteStore::Set(const AttemptRecord& record) const {
 
 absl::Status SqliteStore::Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) {
   return Change([&]() -> absl::Status {
+    mutex_.AssertHeld();
     TACET_ASSIGN_OR_RETURN(const auto last, Last());
     TACET_ASSIGN_OR_RETURN(const bool begun_before, HasBegun(agreement::NumberOf(record.attempt)));
     TACET_RETURN_IF_ERROR(server::CheckBegin(record, last, begun_before));
@@ -249,7 +253,7 @@ absl::Status SqliteStore::Begin(const AttemptRecord& record, std::span<const uin
 }
 
 absl::StatusOr<std::vector<uint64_t>> SqliteStore::Cohort() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   Execution rows = Of(kCohort).With();
   TACET_ASSIGN_OR_RETURN(const bool row, rows.Next());
   if (!row) return std::vector<uint64_t>();
@@ -258,6 +262,7 @@ absl::StatusOr<std::vector<uint64_t>> SqliteStore::Cohort() const {
 
 absl::Status SqliteStore::Update(const AttemptRecord& record, std::span<const Item> items) {
   return Change([&]() -> absl::Status {
+    mutex_.AssertHeld();
     TACET_ASSIGN_OR_RETURN(const auto last, Last());
     TACET_RETURN_IF_ERROR(server::CheckUpdate(record, last));
     for (const Item& item : items) {
@@ -269,6 +274,7 @@ absl::Status SqliteStore::Update(const AttemptRecord& record, std::span<const It
 
 absl::Status SqliteStore::Finish(const AttemptRecord& record, std::span<const ItemKind> forgotten) {
   return Forget([&]() -> absl::Status {
+    mutex_.AssertHeld();
     TACET_ASSIGN_OR_RETURN(const auto last, Last());
     TACET_RETURN_IF_ERROR(server::CheckFinish(record, last));
     TACET_RETURN_IF_ERROR(Of(kForgetCohort).Run());
@@ -291,11 +297,14 @@ absl::Status SqliteStore::Put(const AttemptNumber& at, const Item& item) const {
 }
 
 absl::Status SqliteStore::PutItem(const AttemptNumber& at, const Item& item) {
-  return Change([&] { return Put(at, item); });
+  return Change([&] {
+    mutex_.AssertHeld();
+    return Put(at, item);
+  });
 }
 
 absl::StatusOr<std::vector<Item>> SqliteStore::Items(const AttemptNumber& at) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<Item> items;
   Execution rows = Of(kItems).With(at.epoch, at.round, at.attempt);
   while (true) {
@@ -308,7 +317,10 @@ absl::StatusOr<std::vector<Item>> SqliteStore::Items(const AttemptNumber& at) co
 }
 
 absl::Status SqliteStore::ForgetBefore(uint32_t round) {
-  return Forget([&] { return Of(kForgetBefore).Run(round); });
+  return Forget([&] {
+    mutex_.AssertHeld();
+    return Of(kForgetBefore).Run(round);
+  });
 }
 
 }  // namespace tacet::storage::sqlite

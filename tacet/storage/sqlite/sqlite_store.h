@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/agreement/attempt_number.h"
+#include "tacet/base/mutex.h"
 #include "tacet/server/server_store.h"
 #include "tacet/storage/sqlite/database.h"
 
@@ -71,25 +71,31 @@ class SqliteStore final : public server::ServerStore {
 
   explicit SqliteStore(Database database) : database_(std::move(database)) {}
 
-  absl::Status CheckSchema(const std::filesystem::path& path);
-  absl::Status Prepare();
-  const Statement& Of(Query query) const { return statements_[query]; }
+  // Both take the lock.
+  template <typename Act>
+  absl::Status Change(Act act) ABSL_LOCKS_EXCLUDED(mutex_);
+  template <typename Act>
+  absl::Status Forget(Act act) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // From here on under the lock.
-  template <typename Act>
-  absl::Status Change(Act act);
-  template <typename Act>
-  absl::Status Forget(Act act);
-  absl::Status Clean();
-  absl::StatusOr<std::optional<server::AttemptRecord>> Last() const;
-  absl::StatusOr<bool> HasBegun(const agreement::AttemptNumber& number) const;
-  absl::Status Set(const server::AttemptRecord& record) const;
-  absl::Status Put(const agreement::AttemptNumber& at, const server::Item& item) const;
+  absl::Status CheckSchema(const std::filesystem::path& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Prepare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  const Statement& Of(Query query) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return statements_[query];
+  }
+  absl::Status Clean() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<std::optional<server::AttemptRecord>> Last() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<bool> HasBegun(const agreement::AttemptNumber& number) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Set(const server::AttemptRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Put(const agreement::AttemptNumber& at, const server::Item& item) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  mutable std::mutex mutex_;
-  Database database_;
-  bool unclean_ = true;  // something that was forgotten may be in the files
-  std::array<Statement, kQueries> statements_;
+  mutable base::Mutex mutex_;
+  Database database_ ABSL_GUARDED_BY(mutex_);
+  bool unclean_ ABSL_GUARDED_BY(mutex_) = true;  // something that was forgotten may be in the files
+  std::array<Statement, kQueries> statements_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tacet::storage::sqlite

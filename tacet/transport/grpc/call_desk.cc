@@ -28,10 +28,10 @@ CallDesk::CallDesk(const GrpcServerSpec& spec, server::RequestHandler& handler)
 
 CallDesk::~CallDesk() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     ending_ = true;
-    watch_.notify_one();
-    work_comes_.notify_all();
+    watch_.Signal();
+    work_comes_.SignalAll();
   }
   for (std::thread& worker : workers_) worker.join();
   watcher_.join();
@@ -40,17 +40,17 @@ CallDesk::~CallDesk() {
 void CallDesk::Arrive(DeskCall* call) {
   absl::Status admitted;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     ++calls_;
     if (call->certificate_name_.has_value()) ++calls_of_client_[*call->certificate_name_];
     admitted = Admit(*call);
     if (!admitted.ok()) {
-      call->state_ = State::kAnswering;
+      Of(call).state = State::kAnswering;
     } else if (working_.size() < spec_.calls) {
       TakeTurn(call);
     } else {
-      call->place_ = waiting_.insert(waiting_.end(), call);
-      watch_.notify_one();
+      Of(call).place = waiting_.insert(waiting_.end(), call);
+      watch_.Signal();
       return;
     }
   }
@@ -71,11 +71,11 @@ absl::Status CallDesk::Admit(const DeskCall& call) {
 
 void CallDesk::HasRead(DeskCall* call, bool ok) {
   {
-    const std::lock_guard lock(mutex_);
-    call->state_ = ok ? State::kHandling : State::kAnswering;
+    const base::MutexLock lock(mutex_);
+    Of(call).state = ok ? State::kHandling : State::kAnswering;
     if (ok) {
       to_handle_.push_back(call);
-      work_comes_.notify_one();
+      work_comes_.Signal();
       return;
     }
   }
@@ -84,12 +84,12 @@ void CallDesk::HasRead(DeskCall* call, bool ok) {
 
 void CallDesk::Cancelled(DeskCall* call) {
   {
-    const std::lock_guard lock(mutex_);
-    call->cancelled_ = true;
+    const base::MutexLock lock(mutex_);
+    Of(call).cancelled = true;
     // Otherwise somebody has it in hand, and will notice.
-    if (call->state_ != State::kWaiting && call->state_ != State::kParked) return;
-    (call->state_ == State::kWaiting ? waiting_ : parked_).erase(call->place_);
-    call->state_ = State::kAnswering;
+    if (Of(call).state != State::kWaiting && Of(call).state != State::kParked) return;
+    (Of(call).state == State::kWaiting ? waiting_ : parked_).erase(Of(call).place);
+    Of(call).state = State::kAnswering;
   }
   call->Answer(absl::CancelledError());
 }
@@ -97,27 +97,27 @@ void CallDesk::Cancelled(DeskCall* call) {
 void CallDesk::Done(DeskCall* call) {
   DeskCall* next = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     next = EndTurn(call);
     if (const auto& name = call->certificate_name_;
         name.has_value() && --calls_of_client_[*name] == 0) {
       calls_of_client_.erase(*name);
     }
-    if (--calls_ == 0) none_left_.notify_all();
+    if (--calls_ == 0) none_left_.SignalAll();
   }
   if (next != nullptr) next->Read();
 }
 
 void CallDesk::TakeTurn(DeskCall* call) {
-  call->state_ = State::kReading;
-  call->since_ = Clock::now();
-  call->turn_ = working_.insert(working_.end(), call);
+  Of(call).state = State::kReading;
+  Of(call).since = Clock::now();
+  Of(call).turn = working_.insert(working_.end(), call);
 }
 
 DeskCall* CallDesk::EndTurn(DeskCall* call) {
-  if (!call->turn_.has_value()) return nullptr;
-  working_.erase(*call->turn_);
-  call->turn_.reset();
+  if (!Of(call).turn.has_value()) return nullptr;
+  working_.erase(*Of(call).turn);
+  Of(call).turn.reset();
   if (waiting_.empty()) return nullptr;
   DeskCall* const next = waiting_.front();
   waiting_.pop_front();
@@ -126,22 +126,22 @@ DeskCall* CallDesk::EndTurn(DeskCall* call) {
 }
 
 void CallDesk::Work() {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (true) {
-    work_comes_.wait(lock, [this] { return ending_ || !to_handle_.empty(); });
+    while (!ending_ && to_handle_.empty()) work_comes_.Wait(mutex_);
     if (to_handle_.empty()) return;
     DeskCall* const call = to_handle_.front();
     to_handle_.pop_front();
-    lock.unlock();
+    lock.Unlock();
     Handle(call);
-    lock.lock();
+    lock.Lock();
   }
 }
 
 void CallDesk::Handle(DeskCall* call) {
   uint64_t news_before = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     news_before = news_;
   }
   auto result = [&]() -> absl::StatusOr<std::variant<base::Bytes, Waiting>> {
@@ -153,9 +153,9 @@ void CallDesk::Handle(DeskCall* call) {
     return Park(call, news_before);
   }
   {
-    const std::lock_guard lock(mutex_);
-    call->state_ = State::kAnswering;
-    call->since_ = Clock::now();
+    const base::MutexLock lock(mutex_);
+    Of(call).state = State::kAnswering;
+    Of(call).since = Clock::now();
   }
   if (!result.ok()) return call->Answer(result.status());
   call->Answer(std::get<base::Bytes>(*std::move(result)));
@@ -165,16 +165,16 @@ void CallDesk::Park(DeskCall* call, uint64_t news_before) {
   DeskCall* next = nullptr;
   bool parked = false;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     next = EndTurn(call);
-    parked = !call->cancelled_;
-    call->state_ = parked ? State::kParked : State::kAnswering;
+    parked = !Of(call).cancelled;
+    Of(call).state = parked ? State::kParked : State::kAnswering;
     if (parked) {
-      call->since_ = Clock::now();
-      call->place_ = parked_.insert(parked_.end(), call);
+      Of(call).since = Clock::now();
+      Of(call).place = parked_.insert(parked_.end(), call);
       // A notification that came while the handler said that there was none.
       if (news_ != news_before) looked_ = news_ - 1;
-      watch_.notify_one();
+      watch_.Signal();
     }
   }
   if (next != nullptr) next->Read();
@@ -182,73 +182,71 @@ void CallDesk::Park(DeskCall* call, uint64_t news_before) {
 }
 
 void CallDesk::News() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   ++news_;
-  watch_.notify_one();
+  watch_.Signal();
 }
 
 void CallDesk::Drain() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   draining_ = true;
-  watch_.notify_one();
+  watch_.Signal();
 }
 
 void CallDesk::AwaitDone() {
-  std::unique_lock lock(mutex_);
-  none_left_.wait(lock, [this] { return calls_ == 0; });
+  const base::MutexLock lock(mutex_);
+  while (calls_ > 0) none_left_.Wait(mutex_);
 }
 
 GrpcServerLoad CallDesk::Load() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return {.working = working_.size(), .waiting = waiting_.size(), .parked = parked_.size()};
 }
 
 void CallDesk::Watch() {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   while (!ending_) {
-    Calls due = TakeDue();
+    Due due = TakeDue();
     const std::vector<std::function<void()>> cutters = CuttersOfSlow();
-    if (due.empty() && cutters.empty()) {
-      watch_.wait_until(lock, NextLook());
+    if (due.calls.empty() && cutters.empty()) {
+      watch_.WaitUntil(mutex_, NextLook());
       continue;
     }
-    const bool all = draining_;
-    lock.unlock();
+    lock.Unlock();
     for (const std::function<void()>& cut : cutters) cut();
-    AnswerOrKeep(std::move(due), all);
-    lock.lock();
+    AnswerOrKeep(std::move(due.calls), due.late);
+    lock.Lock();
   }
 }
 
-CallDesk::Calls CallDesk::TakeDue() {
+CallDesk::Due CallDesk::TakeDue() {
+  Due due;
   auto end = parked_.begin();
-  if (looked_ != news_ || draining_) {
-    end = parked_.end();
-  } else {
-    const Clock::time_point oldest = Clock::now() - spec_.patience;
-    while (end != parked_.end() && (*end)->since_ <= oldest) ++end;
-  }
+  const Clock::time_point oldest = Clock::now() - spec_.patience;
+  for (; end != parked_.end() && (draining_ || Of(*end).since <= oldest); ++end) ++due.late;
+  if (looked_ != news_) end = parked_.end();
   looked_ = news_;
-  Calls due;
-  due.splice(due.end(), parked_, parked_.begin(), end);
-  for (DeskCall* const call : due) call->state_ = State::kLookedAt;
+  due.calls.splice(due.calls.end(), parked_, parked_.begin(), end);
+  for (DeskCall* const call : due.calls) Of(call).state = State::kLookedAt;
   return due;
 }
 
-void CallDesk::AnswerOrKeep(Calls due, bool all) {
-  const Clock::time_point oldest = Clock::now() - spec_.patience;
+void CallDesk::AnswerOrKeep(Calls due, size_t late) {
   std::erase_if(due, [&](DeskCall* call) {
-    if (!all && call->since_ > oldest && !handler_.IsNews(call->waits_for_)) return false;
+    const bool is_late = late > 0;
+    if (is_late) --late;
+    if (!is_late && !handler_.IsNews(call->waits_for_)) return false;
     call->Answer(handler_.Answer(call->waits_for_));
     return true;
   });
   Calls cancelled;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (auto at = due.begin(); at != due.end();) {
       const auto call = at++;
-      (*call)->state_ = (*call)->cancelled_ ? State::kAnswering : State::kParked;
-      if ((*call)->cancelled_) cancelled.splice(cancelled.end(), due, call);
+      DeskCall::Progress& progress = Of(*call);
+      progress.state = progress.cancelled ? State::kAnswering : State::kParked;
+      if (progress.cancelled) cancelled.splice(cancelled.end(), due, call);
     }
     parked_.splice(parked_.begin(), due);  // they are older than what came meanwhile
   }
@@ -260,8 +258,8 @@ std::vector<std::function<void()>> CallDesk::CuttersOfSlow() {
   const Clock::time_point now = Clock::now();
   for (DeskCall* const call : working_) {
     if (cutters.size() == waiting_.size()) break;
-    if (call->state_ == State::kHandling || now - call->since_ < spec_.slowness) continue;
-    call->since_ = now;  // once is enough
+    if (Of(call).state == State::kHandling || now - Of(call).since < spec_.slowness) continue;
+    Of(call).since = now;  // once is enough
     cutters.push_back(call->Cutter());
   }
   return cutters;
@@ -270,7 +268,7 @@ std::vector<std::function<void()>> CallDesk::CuttersOfSlow() {
 CallDesk::Clock::time_point CallDesk::NextLook() const {
   const Clock::time_point now = Clock::now();
   Clock::time_point next = now + (waiting_.empty() ? kLongLook : kLookWhileWaiting);
-  if (!parked_.empty()) next = std::min(next, parked_.front()->since_ + spec_.patience);
+  if (!parked_.empty()) next = std::min(next, Of(parked_.front()).since + spec_.patience);
   return next;
 }
 

@@ -4,13 +4,11 @@
 #define TACET_TRANSPORT_GRPC_CALL_DESK_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -21,6 +19,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/mutex.h"
 #include "tacet/server/request_handler.h"
 #include "tacet/transport/grpc/grpc_server.h"
 
@@ -56,15 +55,18 @@ class DeskCall {
   const std::optional<std::string> certificate_name_;
   server::Waiting waits_for_;
 
-  // Under the desk's mutex. Who sets kAnswering answers.
-  State state_ = State::kWaiting;
-  bool cancelled_ = false;
-  std::list<DeskCall*>::iterator place_;                // of kWaiting and kParked in their lists
-  std::optional<std::list<DeskCall*>::iterator> turn_;  // in `working_`
-  Clock::time_point since_;                             // it is read, parked, answered
+  // Who sets kAnswering answers.
+  struct Progress {
+    State state = State::kWaiting;
+    bool cancelled = false;
+    std::list<DeskCall*>::iterator place;                // of kWaiting and kParked in their lists
+    std::optional<std::list<DeskCall*>::iterator> turn;  // in `working_`
+    Clock::time_point since;                             // it is read, parked, answered
+  };
+  Progress progress_;  // through CallDesk::Of only
 };
 
-// Thread-safe. Calls of DeskCall's functions are made without any lock.
+// Thread-safe. Calls of DeskCall's functions but Cutter are made without any lock.
 class CallDesk {
  public:
   // `handler` must outlive it.
@@ -96,29 +98,42 @@ class CallDesk {
 
   // Of the thread that looks after the calls that nobody has in hand.
   void Watch();
-  void AnswerOrKeep(Calls due, bool all);
+  // Answers the first `late` of them, and of the others those for which there is news.
+  void AnswerOrKeep(Calls due, size_t late);
 
   // Under mutex_.
-  absl::Status Admit(const DeskCall& call);
-  void TakeTurn(DeskCall* call);
-  DeskCall* EndTurn(DeskCall* call);  // returns whose turn it is now, if anybody's: to be read
-  Calls TakeDue();
-  std::vector<std::function<void()>> CuttersOfSlow();
-  Clock::time_point NextLook() const;
+  DeskCall::Progress& Of(DeskCall* call) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return call->progress_;
+  }
+  absl::Status Admit(const DeskCall& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeTurn(DeskCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns whose turn it is now, if anybody's: to be read.
+  DeskCall* EndTurn(DeskCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Parked calls to look at, and how many of them, the first ones, are answered in any case.
+  struct Due {
+    Calls calls;
+    size_t late = 0;
+  };
+  Due TakeDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<std::function<void()>> CuttersOfSlow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Clock::time_point NextLook() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const GrpcServerSpec spec_;
   server::RequestHandler& handler_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable work_comes_, watch_, none_left_;
-  size_t calls_ = 0;
-  std::unordered_map<std::string, size_t> calls_of_client_;
-  Calls waiting_, working_, parked_;  // each in the order in which they came there
-  std::deque<DeskCall*> to_handle_;
-  uint64_t news_ = 0;    // how often there was some
-  uint64_t looked_ = 0;  // up to which of it parked calls were looked at
-  bool draining_ = false;
-  bool ending_ = false;
+  mutable base::Mutex mutex_;
+  base::CondVar work_comes_, watch_, none_left_;
+  size_t calls_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::string, size_t> calls_of_client_ ABSL_GUARDED_BY(mutex_);
+  // Each in the order in which they came there.
+  Calls waiting_ ABSL_GUARDED_BY(mutex_);
+  Calls working_ ABSL_GUARDED_BY(mutex_);
+  Calls parked_ ABSL_GUARDED_BY(mutex_);
+  std::deque<DeskCall*> to_handle_ ABSL_GUARDED_BY(mutex_);
+  uint64_t news_ ABSL_GUARDED_BY(mutex_) = 0;    // how often there was some
+  uint64_t looked_ ABSL_GUARDED_BY(mutex_) = 0;  // up to which of it parked calls were looked at
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::vector<std::thread> workers_;
   std::thread watcher_;

@@ -1,7 +1,6 @@
 #include "tacet/transport/grpc/grpc_wire.h"
 
 #include <chrono>
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -12,6 +11,7 @@
 
 #include "proto/federation.grpc.pb.h"
 #include "tacet/base/host_port.h"
+#include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
 #include "tacet/transport/grpc/grpc_status.h"
 #include "tacet/transport/grpc/process_settings.h"
@@ -97,7 +97,7 @@ class GrpcWire::Impl {
   }
 
   void Stop() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopped_ = true;
     for (::grpc::ClientContext* const call : calls_) call->TryCancel();
   }
@@ -106,12 +106,12 @@ class GrpcWire::Impl {
   static absl::Status Stopped() { return absl::CancelledError("stopped"); }
 
   bool Begin(::grpc::ClientContext* context) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!stopped_) calls_.insert(context);
     return !stopped_;
   }
   bool End(::grpc::ClientContext* context) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     calls_.erase(context);
     return stopped_;
   }
@@ -128,9 +128,9 @@ class GrpcWire::Impl {
 
   const std::string server_;
   std::unique_ptr<v1::Federation::Stub> stub_;
-  std::mutex mutex_;
-  std::set<::grpc::ClientContext*> calls_;
-  bool stopped_ = false;
+  base::Mutex mutex_;
+  std::set<::grpc::ClientContext*> calls_ ABSL_GUARDED_BY(mutex_);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 absl::StatusOr<std::unique_ptr<GrpcWire>> GrpcWire::Create(const GrpcWireSpec& spec,

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tacet/base/mutex.h"
 #include "tacet/protocol/testing/small_federation.h"
 #include "tacet/transport/grpc/listener.h"
 #include "tacet/transport/grpc/tls_for_test.h"
@@ -41,7 +41,7 @@ class ProxyForTest {
   std::string Address() const { return fmt::format("127.0.0.1:{}", listener_->port()); }
   // The requests that came, each with its headers.
   std::vector<std::string> requests() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return requests_;
   }
   // Bytes that clients sent through it.
@@ -56,7 +56,7 @@ class ProxyForTest {
     fcntl(client.number(), F_SETFL, 0);  // blocking
     const std::string request = ReadHead(client.number());
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       requests_.push_back(request);
     }
     const size_t port_at = request.find(':');
@@ -105,8 +105,8 @@ class ProxyForTest {
     }
   }
 
-  mutable std::mutex mutex_;
-  std::vector<std::string> requests_;
+  mutable base::Mutex mutex_;
+  std::vector<std::string> requests_ ABSL_GUARDED_BY(mutex_);
   std::atomic<uint64_t> sent_{0}, cut_at_{kNever};
   std::atomic<bool> ended_{false};
   std::vector<std::thread> threads_;  // of the listener's thread, until it has stopped

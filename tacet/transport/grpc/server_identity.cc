@@ -22,7 +22,7 @@ struct IdentityFetcher {
   }
 
   grpc_ssl_certificate_config_reload_status Fetch(grpc_ssl_server_certificate_config** config) {
-    const std::lock_guard lock(identity.mutex_);
+    const base::MutexLock lock(identity.mutex_);
     if (given == identity.version_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     // C strings; gRPC makes copies of its own, which it does not wipe.
     crypto::SecretBytes key(identity.key_pem_.size() + 1);
@@ -77,7 +77,7 @@ absl::Status ServerIdentity::Set(const crypto::TlsKey& key, std::span<const uint
     return base::InvalidArgument("the certificate of {} is for another key", facts.common_name);
   }
   TACET_RETURN_IF_ERROR(crypto::CheckIssuedBy(certificate, authority_));
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   certificate_pem_ = crypto::CertificatePem(certificate);
   key_pem_ = key.Pem();
   ++version_;

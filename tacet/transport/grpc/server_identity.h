@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 
 #include "absl/status/status.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/mutex.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/crypto/secret.h"
 
@@ -38,10 +38,10 @@ class ServerIdentity {
   friend struct IdentityFetcher;
 
   base::Bytes authority_;
-  std::mutex mutex_;
-  std::string certificate_pem_;
-  crypto::SecretBytes key_pem_;
-  uint64_t version_ = 0;
+  base::Mutex mutex_;
+  std::string certificate_pem_ ABSL_GUARDED_BY(mutex_);
+  crypto::SecretBytes key_pem_ ABSL_GUARDED_BY(mutex_);
+  uint64_t version_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace tacet::transport::grpc

@@ -5,16 +5,15 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <deque>
-#include <mutex>
 #include <thread>
 
 #include <httplib.h>
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
 
 namespace tacet::transport::http {
@@ -96,41 +95,41 @@ class BoundedQueue final : public httplib::TaskQueue {
   }
 
   void enqueue(std::function<void()> job) override {
-    std::unique_lock lock(mutex_);
-    room_.wait(lock, [this] { return jobs_.size() < waiting_; });
+    base::MutexLock lock(mutex_);
+    while (jobs_.size() >= waiting_) room_.Wait(mutex_);
     jobs_.push_back(std::move(job));
-    work_.notify_one();
+    work_.Signal();
   }
 
   void shutdown() override {
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       ended_ = true;
     }
-    work_.notify_all();
+    work_.SignalAll();
     for (std::thread& thread : threads_) thread.join();
   }
 
  private:
   void Work() {
-    std::unique_lock lock(mutex_);
+    base::MutexLock lock(mutex_);
     while (true) {
-      work_.wait(lock, [this] { return ended_ || !jobs_.empty(); });
+      while (!ended_ && jobs_.empty()) work_.Wait(mutex_);
       if (jobs_.empty()) return;
       const std::function<void()> job = std::move(jobs_.front());
       jobs_.pop_front();
-      room_.notify_one();
-      lock.unlock();
+      room_.Signal();
+      lock.Unlock();
       job();
-      lock.lock();
+      lock.Lock();
     }
   }
 
   size_t waiting_;
-  std::mutex mutex_;
-  std::condition_variable work_, room_;
-  std::deque<std::function<void()>> jobs_;
-  bool ended_ = false;
+  base::Mutex mutex_;
+  base::CondVar work_, room_;
+  std::deque<std::function<void()>> jobs_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

@@ -1,0 +1,152 @@
+// What a server does outside of its lock, or only once: verifying signatures, telling of news.
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/server/testing/round_server_fixture.h"
+
+namespace {
+std::atomic<int> verified = 0;  // signatures, in this process
+}  // namespace
+
+// The linker gives this test calls of libsodium's function (CMakeLists.txt).
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming)
+extern "C" {
+int __real_crypto_sign_verify_detached(const unsigned char* signature, const unsigned char* message,
+                                       unsigned long long size, const unsigned char* public_key);
+int __wrap_crypto_sign_verify_detached(const unsigned char* signature, const unsigned char* message,
+                                       unsigned long long size, const unsigned char* public_key) {
+  ++verified;
+  return __real_crypto_sign_verify_detached(signature, message, size, public_key);
+}
+}
+// NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)
+
+namespace tacet::server {
+namespace {
+
+using protocol::AttemptPhase;
+
+class RoundServerLocksTest : public testing::RoundServerFixture {
+ protected:
+  // Round 0 is published, and nobody has stated a model.
+  void Publish() {
+    Collect();
+    Open(2);
+    ASSERT_EQ(Phase(), AttemptPhase::kPublished);
+  }
+  void TickOften() {
+    for (int i = 0; i < 50; ++i) Tick();
+  }
+};
+
+TEST_F(RoundServerLocksTest, AStatementIsVerifiedOnceHoweverLongTheServerWaits) {
+  Publish();
+  const int before = verified;
+  State(0, 1, 1);
+  EXPECT_EQ(verified, before + 1);
+  TickOften();
+  EXPECT_EQ(verified, before + 1);
+  EXPECT_EQ(Current().round, 0u);
+  State(1, 1, 1);
+  Tick();
+  EXPECT_EQ(verified, before + 2);
+  EXPECT_EQ(Current().round, 1u);
+}
+
+TEST_F(RoundServerLocksTest, StoredStatementsAreVerifiedOnceAfterARestart) {
+  Publish();
+  State(0, 1, 1);
+  const int before = verified;
+  Restart();
+  TickOften();
+  EXPECT_EQ(verified, before + 1);
+  EXPECT_EQ(Current().round, 0u);
+  State(1, 1, 1);
+  Tick();
+  EXPECT_EQ(Current().round, 1u);
+}
+
+TEST_F(RoundServerLocksTest, StatementsOfOneRoundDoNotBeginTheNextButOne) {
+  RunRound(0);
+  Publish();
+  TickOften();
+  EXPECT_EQ(Current().round, 1u);
+  EXPECT_EQ(Phase(), AttemptPhase::kPublished);
+}
+
+TEST_F(RoundServerLocksTest, ARefusedStatementDoesNotCount) {
+  Publish();
+  State(0, 1, 1);
+  crypto::Digest digest;
+  digest.fill(1);
+  base::Bytes forged = members_.Statement(1, 1, digest);
+  forged.back() ^= 1;
+  EXPECT_FALSE(server_->TakeAttestation(1, forged).ok());
+  digest.fill(2);
+  EXPECT_FALSE(server_->TakeAttestation(0, members_.Statement(0, 1, digest)).ok());  // another one
+  State(1, 1, 2);
+  TickOften();
+  EXPECT_EQ(Current().round, 0u);
+  State(2, 1, 1);
+  Tick();
+  EXPECT_EQ(Current().round, 1u);
+  digest.fill(1);
+  EXPECT_EQ(Current().model_digest, digest);
+}
+
+TEST_F(RoundServerLocksTest, AListenerThatWasRemovedIsNotCalledAnyMore) {
+  std::promise<void> begun, may_end;
+  std::atomic<bool> ended = false;
+  server_->OnNotification([&] {
+    begun.set_value();
+    may_end.get_future().wait();
+    ended = true;
+  });
+  std::thread ticking([&] { Tick(); });
+  begun.get_future().wait();
+  std::atomic<bool> removed = false;
+  std::thread removing([&] {
+    server_->OnNotification(nullptr);
+    EXPECT_TRUE(ended);
+    removed = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(removed);
+  may_end.set_value();
+  removing.join();
+  ticking.join();
+  for (const uint64_t member : Invited()) ASSERT_TRUE(Upload(member).ok());
+  Tick();  // news that nobody listens to
+  EXPECT_EQ(Phase(), AttemptPhase::kOpening);
+}
+
+TEST_F(RoundServerLocksTest, AListenerMayAskTheServer) {
+  uint64_t revision = 0;
+  server_->OnNotification([&] { revision = For(0).revision; });
+  Tick();
+  EXPECT_EQ(revision, For(0).revision);
+  EXPECT_FALSE(server_->Idle());
+}
+
+// For ThreadSanitizer: whoever sets a listener races with those who call it.
+TEST_F(RoundServerLocksTest, ListenersCanBeSetAtAnyTime) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  std::atomic<int> told = 0;
+  std::thread voting([&] {
+    for (uint64_t member = 0; member < 5; ++member) {
+      EXPECT_TRUE(server_->TakeVote(member, attempt, base::Bytes(3)).ok());
+    }
+  });
+  for (int i = 0; i < 100; ++i) server_->OnNotification([&told] { ++told; });
+  voting.join();
+  EXPECT_LE(told, 5);
+}
+
+}  // namespace
+}  // namespace tacet::server
