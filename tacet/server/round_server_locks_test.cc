@@ -1,4 +1,4 @@
-// What a server does outside of its lock, or only once: verifying signatures, telling of news.
+// Work of a round server outside its lock: verification of attestations and notification.
 #include <atomic>
 #include <chrono>
 #include <future>
