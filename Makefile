@@ -69,9 +69,8 @@ test-sanitized:
 .PHONY: lint
 lint: ## check the direction of includes, the prose and the formatting
 	@tools/setup.sh test
-	@python3 tools/check_includes_test.py
+	@python3 tools/check_fixture_test.py includes prose
 	@python3 tools/check_includes.py
-	@python3 tools/check_prose_test.py
 	@python3 tools/check_prose.py
 	@tools/quiet.sh "check formatting" bash -c 'tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror'
 

@@ -133,7 +133,7 @@ TEST_F(RoundServerLocksTest, AListenerMayAskTheServer) {
   EXPECT_FALSE(server_->Idle());
 }
 
-// For ThreadSanitizer: whoever sets a listener races with those who call it.
+// For ThreadSanitizer: setting a listener races with the calls to it.
 TEST_F(RoundServerLocksTest, ListenersCanBeSetAtAnyTime) {
   Collect();
   const secagg::Attempt attempt = Current();
