@@ -2,6 +2,7 @@
 
 #include <system_error>
 
+#include "apps/tacet/program/sibling_program.h"
 #include "tacet/base/status.h"
 
 namespace tacet::app::program {
@@ -10,16 +11,14 @@ absl::StatusOr<std::filesystem::path> FindShareFolder(std::string_view relative,
                                                       std::string_view flag) {
   std::error_code error;
   if (std::filesystem::is_directory(relative, error)) return std::filesystem::path(relative);
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  std::filesystem::path folder = program.parent_path();
-  while (!error && !folder.empty()) {
+  std::filesystem::path folder = ProgramFolder();
+  while (!folder.empty()) {
     for (const std::filesystem::path& candidate :
          {folder / "share" / "tacet" / relative, folder / relative}) {
       if (std::filesystem::is_directory(candidate, error)) return candidate;
     }
     if (folder == folder.parent_path()) break;
     folder = folder.parent_path();
-    error.clear();
   }
   return base::NotFound(
       "the folder {} is neither here, nor in share/tacet beside the program, nor above it: name "

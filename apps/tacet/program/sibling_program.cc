@@ -12,11 +12,12 @@
 
 namespace tacet::app::program {
 
-std::filesystem::path SiblingProgram(std::string_view name) {
+std::filesystem::path ProgramFolder() {
   std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? std::filesystem::path(name) : self.parent_path() / name;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
 }
+
+std::filesystem::path SiblingProgram(std::string_view name) { return ProgramFolder() / name; }
 
 absl::Status BecomeSibling(std::string_view name, int argc, char** argv) {
   const std::filesystem::path path = SiblingProgram(name);

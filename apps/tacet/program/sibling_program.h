@@ -9,6 +9,9 @@
 
 namespace tacet::app::program {
 
+// Folder of the running program; empty when the system does not tell.
+std::filesystem::path ProgramFolder();
+
 // `name` in the folder of the running program; it may not exist.
 std::filesystem::path SiblingProgram(std::string_view name);
 
