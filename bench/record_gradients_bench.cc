@@ -46,7 +46,7 @@ std::unique_ptr<trainer::Learner> MakeLearner(const Setting& setting, accounting
   spec.name = "bench";
   spec.input_shape = setting.shape;
   spec.classes = setting.classes;
-  spec.owner_names = {"owner"};
+  spec.client_names = {"client"};
   const uint64_t inputs =
       std::accumulate(setting.shape.begin(), setting.shape.end(), uint64_t{1}, std::multiplies{});
   crypto::Random random = crypto::SeededRandom(1, "bench");
@@ -55,7 +55,7 @@ std::unique_ptr<trainer::Learner> MakeLearner(const Setting& setting, accounting
   spec.features = std::move(features);
   for (uint32_t i = 0; i < kSamples; ++i) {
     spec.labels.push_back(static_cast<uint32_t>(random.Below(setting.classes)));
-    spec.sample_owners.push_back(0);
+    spec.sample_clients.push_back(0);
     spec.sample_persons.push_back(i / 20);
   }
   training::LearnerSpec learner;

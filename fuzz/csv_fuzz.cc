@@ -1,4 +1,4 @@
-// Tables with owners. The first byte chooses the options; the rest is the text.
+// Tables with clients. The first byte chooses the options; the rest is the text.
 #include <cstdlib>
 #include <string_view>
 #include <vector>
@@ -9,11 +9,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;
   tacet::data::CsvOptions options;
   options.header = (data[0] & 1) != 0;
-  if (!options.header) options.owner = "0";
+  if (!options.header) options.client = "0";
   if ((data[0] & 2) != 0) options.delimiter = '\t';
   if ((data[0] & 4) != 0) options.classes = 3;
   if ((data[0] & 8) != 0) {  // columns described by the first line of the text
-    options.owner = "";
+    options.client = "";
     options.label_above = 0.5;
     options.missing = {"", "?"};
     const std::string_view whole(reinterpret_cast<const char*>(data) + 1, size - 1);
@@ -29,8 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!dataset.ok()) return 0;
   std::vector<float> input(dataset->input_size());
   uint64_t rows = 0;
-  for (uint64_t owner = 0; owner < dataset->owners(); ++owner) {
-    for (const uint32_t row : dataset->rows(owner)) {
+  for (uint64_t client = 0; client < dataset->clients(); ++client) {
+    for (const uint32_t row : dataset->rows(client)) {
       dataset->CopyInput(row, input);
       for (const float value : input) {
         if (!options.features.empty() && !(value >= -1 && value <= 1)) std::abort();

@@ -15,8 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (dataset->samples() * dataset->input_size() * 2 > size) std::abort();
   uint64_t rows = 0;
   std::vector<float> input(dataset->input_size());
-  for (uint64_t owner = 0; owner < dataset->owners(); ++owner) {
-    for (const uint32_t row : dataset->rows(owner)) {
+  for (uint64_t client = 0; client < dataset->clients(); ++client) {
+    for (const uint32_t row : dataset->rows(client)) {
       dataset->CopyInput(row, input);
       if (dataset->label(row) >= dataset->classes()) std::abort();
       ++rows;

@@ -139,7 +139,7 @@ void WriteRankSeeds(const std::filesystem::path& folder) {
       key.Open(fuzz::ValueOrDie(simulation::SealRankTask(task, key.public_key()))));
   const base::Bytes opened(plain.Expose().begin(), plain.Expose().end());
   Write(folder / "task", Tagged(2, opened));
-  Write(folder / "task_owner", Tagged(2, WithByte(opened, -8, 5)));
+  Write(folder / "task_client", Tagged(2, WithByte(opened, -8, 5)));
   Write(folder / "task_cut", Tagged(2, {opened.begin(), opened.end() - 1}));
   simulation::RankReport report{.threads = 2, .train_seconds = 1, .seal_seconds = 0.5};
   report.Note("a note");

@@ -28,7 +28,7 @@ void ReadTask(std::span<const uint8_t> plaintext) {
   const auto task = simulation::OpenRankTask(
       fuzz::ValueOrDie(crypto::SealFor(key.public_key(), plaintext)), key, kClients);
   if (!task.ok()) return;
-  for (const simulation::Seat& seat : task->share.seats) Expect(seat.owner < kClients);
+  for (const simulation::Seat& seat : task->share.seats) Expect(seat.client < kClients);
   const auto again = key.Open(fuzz::ValueOrDie(simulation::SealRankTask(*task, key.public_key())));
   Expect(again.ok() && std::ranges::equal(again->Expose(), plaintext));
 }

@@ -83,7 +83,7 @@ class Names {
 
 struct CsvReader::State {
   CsvOptions options;
-  Names owners, persons;
+  Names clients, persons;
   std::vector<float> features;
   DatasetSpec spec;
   // Of the first table, where features are not described.
@@ -128,7 +128,7 @@ class CsvReader::Table {
   std::vector<std::string> header_;
   size_t columns_ = 0;
   size_t label_ = 0;
-  std::optional<size_t> owner_, person_;
+  std::optional<size_t> client_, person_;
   std::vector<size_t> features_;  // columns, in the order of the features
 };
 
@@ -203,9 +203,9 @@ absl::Status CsvReader::Table::FirstLine() {
     header_ = options_.columns;
   }
   TACET_ASSIGN_OR_RETURN(label_, Find(options_.label, "label"));
-  if (!options_.owner.empty()) {
-    TACET_ASSIGN_OR_RETURN(owner_, Find(options_.owner, "owner"));
-    if (label_ == *owner_) return Error("{} cannot be both label and owner", ColumnName(label_));
+  if (!options_.client.empty()) {
+    TACET_ASSIGN_OR_RETURN(client_, Find(options_.client, "client"));
+    if (label_ == *client_) return Error("{} cannot be both label and client", ColumnName(label_));
   }
   if (!options_.person.empty()) {
     TACET_ASSIGN_OR_RETURN(person_, Find(options_.person, "person"));
@@ -223,11 +223,11 @@ absl::Status CsvReader::Table::FindFeatures() {
   }
   if (!options_.features.empty()) return absl::OkStatus();
   for (size_t column = 0; column < columns_; ++column) {
-    if (column != label_ && column != owner_ && column != person_) features_.push_back(column);
+    if (column != label_ && column != client_ && column != person_) features_.push_back(column);
   }
   if (features_.empty()) {
     return Error("{} columns: besides label{}{} there must be a feature", columns_,
-                 owner_ ? " and owner" : "", person_ ? " and person" : "");
+                 client_ ? " and client" : "", person_ ? " and person" : "");
   }
   return CheckSameFeatures();
 }
@@ -306,13 +306,13 @@ absl::Status CsvReader::Table::Row() {
   if (fields_.size() != columns_) {
     return Error("{} columns, expected {}", fields_.size(), columns_);
   }
-  for (const auto& [column, role] : {std::pair(owner_, "owner"), std::pair(person_, "person")}) {
+  for (const auto& [column, role] : {std::pair(client_, "client"), std::pair(person_, "person")}) {
     if (column.has_value() && fields_[*column].empty()) {
       return Error("{}: the {} is empty", ColumnName(*column), role);
     }
   }
   const std::string file = std::filesystem::path(name_).stem().string();
-  state_.spec.sample_owners.push_back(state_.owners.Number(owner_ ? fields_[*owner_] : file));
+  state_.spec.sample_clients.push_back(state_.clients.Number(client_ ? fields_[*client_] : file));
   if (person_) state_.spec.sample_persons.push_back(state_.persons.Number(fields_[*person_]));
   TACET_RETURN_IF_ERROR(ReadLabel());
   for (size_t index = 0; index < features_.size(); ++index) {
@@ -341,9 +341,11 @@ absl::Status CsvReader::Table::Read() {
 }
 
 CsvReader::CsvReader(CsvOptions options)
-    : state_(new State{
-          .options = std::move(options), .owners = {}, .persons = {}, .features = {}, .spec = {}}) {
-}
+    : state_(new State{.options = std::move(options),
+                       .clients = {},
+                       .persons = {},
+                       .features = {},
+                       .spec = {}}) {}
 CsvReader::~CsvReader() = default;
 
 absl::Status CsvReader::Add(std::string_view text, std::string_view name) {
@@ -358,7 +360,7 @@ absl::StatusOr<Dataset> CsvReader::Finish(std::string_view name) {
   state.spec.name = std::string(name);
   state.spec.input_shape = {width > 0 ? width : state.feature_count};
   state.spec.features = std::move(state.features);
-  state.spec.owner_names = state.owners.in_order();
+  state.spec.client_names = state.clients.in_order();
   state.spec.classes = state.options.classes != 0 ? state.options.classes
                        : state.options.label_above
                            ? 2

@@ -1,4 +1,4 @@
-// Tables of numbers in CSV files, with a column that names the owner of each row.
+// Tables of numbers in CSV files, with a column that names the client of each row.
 #ifndef TACET_DATA_CSV_H_
 #define TACET_DATA_CSV_H_
 
@@ -22,19 +22,19 @@ namespace tacet::data {
 // position counts from the end (-1 is the last).
 struct CsvOptions {
   char delimiter = ',';
-  bool header = true;           // the first line holds column names
-  std::string label = "-1";     // column of the class, a whole number from 0
-  std::string owner = "owner";  // column of the owner: any text; empty: all rows of a file have one
-                                // owner, named as the file without its ending
-  uint32_t classes = 0;         // 0: the largest label + 1
-  std::string person = {};      // column of the person, any text; empty: not known
+  bool header = true;             // the first line holds column names
+  std::string label = "-1";       // column of the class, a whole number from 0
+  std::string client = "client";  // column of the client: any text; empty: all rows of a file have
+                                  // one client, named as the file without its ending
+  uint32_t classes = 0;                    // 0: the largest label + 1
+  std::string person = {};                 // column of the person, any text; empty: not known
   std::vector<std::string> columns = {};   // names, for files without header; empty: none
   std::vector<CsvFeature> features = {};   // empty: all other columns, finite numbers as they are
   std::vector<std::string> missing = {};   // texts that mean "missing", for `features`
   std::optional<double> label_above = {};  // the label is a number: class 1 above this, else 0
 };
 
-// Reads any number of tables with the same columns into one data set. An owner, or a person, that
+// Reads any number of tables with the same columns into one data set. A client, or a person, that
 // is in several of them is one.
 class CsvReader {
  public:

@@ -30,14 +30,14 @@ void ExpectError(std::string_view text, const CsvOptions& options, const std::st
 TEST(CsvTest, ReadsNamedColumns) {
   const auto dataset = ParseCsv(
       "\xEF\xBB\xBF"
-      "a,owner,b,class\r\n1, north ,-2.5e1,2\r\n\r\n+3,\"so,u\"\"th\",4,0\n5,north,6,1",
+      "a,client,b,class\r\n1, north ,-2.5e1,2\r\n\r\n+3,\"so,u\"\"th\",4,0\n5,north,6,1",
       "some.csv", {.label = "class"});
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_EQ(dataset->samples(), 3u);
-  EXPECT_EQ(dataset->owners(), 2u);
+  EXPECT_EQ(dataset->clients(), 2u);
   EXPECT_EQ(dataset->classes(), 3u);
-  EXPECT_EQ(dataset->owner_name(0), "north");
-  EXPECT_EQ(dataset->owner_name(1), "so,u\"th");
+  EXPECT_EQ(dataset->client_name(0), "north");
+  EXPECT_EQ(dataset->client_name(1), "so,u\"th");
   EXPECT_THAT(dataset->input_shape(), ElementsAre(2));
   EXPECT_THAT(Input(*dataset, 0), ElementsAre(1, -25));
   EXPECT_THAT(Input(*dataset, 1), ElementsAre(3, 4));
@@ -47,58 +47,60 @@ TEST(CsvTest, ReadsNamedColumns) {
 
 TEST(CsvTest, ReadsPositionsWithoutHeaderAndOtherDelimiters) {
   const CsvOptions options = {
-      .delimiter = ';', .header = false, .label = "-1", .owner = "0", .classes = 5};
+      .delimiter = ';', .header = false, .label = "-1", .client = "0", .classes = 5};
   const auto dataset = ParseCsv("x;1;2;0\ny;3;4;1\n", "some.csv", options);
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_EQ(dataset->classes(), 5u);
-  EXPECT_EQ(dataset->owner_name(1), "y");
+  EXPECT_EQ(dataset->client_name(1), "y");
   EXPECT_THAT(Input(*dataset, 1), ElementsAre(3, 4));
 
-  const auto tabs = ParseCsv("owner\ta\tlabel\n\"x\"\t\"1\"\t0\n", "some.tsv", {.delimiter = '\t'});
+  const auto tabs =
+      ParseCsv("client\ta\tlabel\n\"x\"\t\"1\"\t0\n", "some.tsv", {.delimiter = '\t'});
   ASSERT_TRUE(tabs.ok()) << tabs.status();
   EXPECT_THAT(Input(*tabs, 0), ElementsAre(1));
 }
 
 TEST(CsvTest, NamesFileLineAndColumnOfAnError) {
-  ExpectError("a,owner,label\n1,x,0\n1,x,0\noops,x,0\n", {},
+  ExpectError("a,client,label\n1,x,0\n1,x,0\noops,x,0\n", {},
               "some.csv:4: column 0 (\"a\"): \"oops\" is not a finite number");
-  ExpectError("a,owner,label\n\n1e999,x,0\n", {}, "some.csv:3: column 0");
-  ExpectError("a,owner,label\nnan,x,0\n", {}, "\"nan\" is not a finite number");
-  ExpectError("a,owner,label\n,x,0\n", {}, "\"\" is not a finite number");
-  ExpectError("a,owner,label\n1,x,1.5\n", {},
+  ExpectError("a,client,label\n\n1e999,x,0\n", {}, "some.csv:3: column 0");
+  ExpectError("a,client,label\nnan,x,0\n", {}, "\"nan\" is not a finite number");
+  ExpectError("a,client,label\n,x,0\n", {}, "\"\" is not a finite number");
+  ExpectError("a,client,label\n1,x,1.5\n", {},
               "some.csv:2: column 2 (\"label\"): \"1.5\" is not a label");
-  ExpectError("a,owner,label\n1,x,-1\n", {}, "\"-1\" is not a label");
-  ExpectError("a,owner,label\n1,x,4000000000\n", {}, "is not a label");
-  ExpectError("a,owner,label\n1,x,3\n", {.classes = 3}, "label 3 where there are 3 classes");
-  ExpectError("a,owner,label\n1,,0\n", {}, "some.csv:2: column 1 (\"owner\"): the owner is empty");
-  ExpectError("a,owner,label\n1,x\n", {}, "some.csv:2: 2 columns, expected 3");
-  ExpectError("a,owner,label\n1,x,0,9\n", {}, "some.csv:2: 4 columns, expected 3");
-  ExpectError("a,owner,label\n1,\"x,0\n", {},
-              "some.csv:2: column 1 (\"owner\"): a quoted field does not end");
-  ExpectError("a,owner,label\n1,\"x\"y,0\n", {}, "text after a quoted field");
+  ExpectError("a,client,label\n1,x,-1\n", {}, "\"-1\" is not a label");
+  ExpectError("a,client,label\n1,x,4000000000\n", {}, "is not a label");
+  ExpectError("a,client,label\n1,x,3\n", {.classes = 3}, "label 3 where there are 3 classes");
+  ExpectError("a,client,label\n1,,0\n", {},
+              "some.csv:2: column 1 (\"client\"): the client is empty");
+  ExpectError("a,client,label\n1,x\n", {}, "some.csv:2: 2 columns, expected 3");
+  ExpectError("a,client,label\n1,x,0,9\n", {}, "some.csv:2: 4 columns, expected 3");
+  ExpectError("a,client,label\n1,\"x,0\n", {},
+              "some.csv:2: column 1 (\"client\"): a quoted field does not end");
+  ExpectError("a,client,label\n1,\"x\"y,0\n", {}, "text after a quoted field");
 }
 
 TEST(CsvTest, SaysWhichColumnIsMissing) {
-  ExpectError("a,b,label\n1,x,0\n", {}, "some.csv:1: there is no owner column \"owner\"");
-  ExpectError("a,owner,b\n1,x,0\n", {.label = "class"}, "there is no label column \"class\"");
+  ExpectError("a,b,label\n1,x,0\n", {}, "some.csv:1: there is no client column \"client\"");
+  ExpectError("a,client,b\n1,x,0\n", {.label = "class"}, "there is no label column \"class\"");
   ExpectError("1,x,0\n", {.header = false}, "read without header: give a position");
-  ExpectError("1,x,0\n", {.header = false, .label = "3", .owner = "1"},
+  ExpectError("1,x,0\n", {.header = false, .label = "3", .client = "1"},
               "the label column is at position 3, the file has 3 columns");
-  ExpectError("1,x,0\n", {.header = false, .label = "-4", .owner = "1"}, "position -4");
-  ExpectError("a,owner,owner\n1,x,0\n", {.label = "0"}, "\"owner\" exists 2 times");
-  ExpectError("a,b,owner\n1,x,0\n", {}, "cannot be both label and owner");
-  ExpectError("owner,label\nx,0\n", {}, "there must be a feature");
+  ExpectError("1,x,0\n", {.header = false, .label = "-4", .client = "1"}, "position -4");
+  ExpectError("a,client,client\n1,x,0\n", {.label = "0"}, "\"client\" exists 2 times");
+  ExpectError("a,b,client\n1,x,0\n", {}, "cannot be both label and client");
+  ExpectError("client,label\nx,0\n", {}, "there must be a feature");
 }
 
 TEST(CsvTest, AFileWithoutRowsIsAnError) {
   ExpectError("", {}, "some.csv: the file has no rows");
   ExpectError(" \n\r\n", {}, "some.csv: the file has no rows");
-  ExpectError("a,owner,label\n\n", {}, "some.csv: the file has no rows below its header");
+  ExpectError("a,client,label\n\n", {}, "some.csv: the file has no rows below its header");
 }
 
 CsvOptions Patients() {
   CsvOptions options;
-  options.owner = "";
+  options.client = "";
   options.label = "num";
   options.label_above = 0;
   options.person = "id";
@@ -111,8 +113,8 @@ TEST(CsvTest, DescribedFeaturesAreScaledAndMissingValuesSaySo) {
   const auto dataset = ParseCsv("id,chol,num,age,unused\na,350,0,50,x\nb,?,3,100,y\na,,0.5,0,\n",
                                 "north.data", Patients());
   ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_EQ(dataset->owners(), 1u);
-  EXPECT_EQ(dataset->owner_name(0), "north");
+  EXPECT_EQ(dataset->clients(), 1u);
+  EXPECT_EQ(dataset->client_name(0), "north");
   EXPECT_EQ(dataset->classes(), 2u);
   EXPECT_THAT(dataset->labels(), ElementsAre(0, 1, 1));
   EXPECT_THAT(Input(*dataset, 0), ElementsAre(0, 0, 0));
@@ -158,15 +160,15 @@ TEST(CsvTest, WhatIsAgainstTheDescriptionNamesFileLineAndColumn) {
   ExpectError("id,chol,num,age\na,60,2,1\n", classes, "cannot be both label and feature");
 }
 
-TEST(CsvTest, SeveralFilesAreOneDataSetOfOneOwnerEach) {
+TEST(CsvTest, SeveralFilesAreOneDataSetOfOneClientEach) {
   CsvReader reader(Patients());
   ASSERT_TRUE(reader.Add("id,chol,num,age\na,60,0,1\n", "x/north.csv").ok());
   ASSERT_TRUE(reader.Add("age,num,id,chol\n1,1,a,60\n2,0,c,?\n", "x/south.csv").ok());
   const auto dataset = reader.Finish("x");
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_EQ(dataset->name(), "x");
-  EXPECT_EQ(dataset->owners(), 2u);
-  EXPECT_EQ(dataset->owner_name(1), "south");
+  EXPECT_EQ(dataset->clients(), 2u);
+  EXPECT_EQ(dataset->client_name(1), "south");
   EXPECT_THAT(dataset->rows(1), ElementsAre(1, 2));
   EXPECT_EQ(Input(*dataset, 0), Input(*dataset, 1));
   EXPECT_EQ(dataset->person(0), dataset->person(1));  // one person at two sites
@@ -174,7 +176,7 @@ TEST(CsvTest, SeveralFilesAreOneDataSetOfOneOwnerEach) {
 
 TEST(CsvTest, FilesWithoutDescriptionMustHaveTheSameFeatures) {
   CsvOptions options;
-  options.owner = "";
+  options.client = "";
   const auto second = [&](std::string_view text) {
     CsvReader reader(options);
     EXPECT_TRUE(reader.Add("a,b,label\n1,2,0\n", "north.csv").ok());

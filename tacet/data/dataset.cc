@@ -23,13 +23,13 @@ absl::Status CheckSpec(const DatasetSpec& spec, uint64_t input_size) {
   if (samples > std::numeric_limits<uint32_t>::max()) {
     return base::InvalidArgument("{}: {} samples are more than 2^32 - 1", spec.name, samples);
   }
-  if (spec.owner_names.empty()) {
+  if (spec.client_names.empty()) {
     return base::InvalidArgument("{}: there is no data owner", spec.name);
   }
   if (spec.classes == 0) return base::InvalidArgument("{}: there is no class", spec.name);
-  if (spec.sample_owners.size() != samples) {
-    return base::InvalidArgument("{}: {} labels but owners of {} samples", spec.name, samples,
-                                 spec.sample_owners.size());
+  if (spec.sample_clients.size() != samples) {
+    return base::InvalidArgument("{}: {} labels but clients of {} samples", spec.name, samples,
+                                 spec.sample_clients.size());
   }
   if (!spec.sample_persons.empty() && spec.sample_persons.size() != samples) {
     return base::InvalidArgument("{}: {} labels but persons of {} samples", spec.name, samples,
@@ -45,10 +45,10 @@ absl::Status CheckSpec(const DatasetSpec& spec, uint64_t input_size) {
       return base::InvalidArgument("{}: sample {} has label {}, there are {} classes", spec.name,
                                    row, spec.labels[row], spec.classes);
     }
-    if (spec.sample_owners[row] >= spec.owner_names.size()) {
-      return base::InvalidArgument("{}: sample {} belongs to owner {}, there are {} owners",
-                                   spec.name, row, spec.sample_owners[row],
-                                   spec.owner_names.size());
+    if (spec.sample_clients[row] >= spec.client_names.size()) {
+      return base::InvalidArgument("{}: sample {} belongs to client {}, there are {} clients",
+                                   spec.name, row, spec.sample_clients[row],
+                                   spec.client_names.size());
     }
   }
   if (const auto* values = std::get_if<std::vector<float>>(&spec.features)) {
@@ -78,19 +78,19 @@ absl::StatusOr<Dataset> Dataset::Create(DatasetSpec spec) {
 
   Dataset dataset(std::move(spec));
   dataset.input_size_ = input_size;
-  // Counting sort by owner.
-  const std::vector<uint32_t>& owners = dataset.spec_.sample_owners;
-  dataset.first_row_.assign(dataset.owners() + 1, 0);
-  for (const uint32_t owner : owners) ++dataset.first_row_[owner + size_t{1}];
-  for (uint64_t owner = 0; owner < dataset.owners(); ++owner) {
-    dataset.first_row_[owner + 1] += dataset.first_row_[owner];
+  // Counting sort by client.
+  const std::vector<uint32_t>& clients = dataset.spec_.sample_clients;
+  dataset.first_row_.assign(dataset.clients() + 1, 0);
+  for (const uint32_t client : clients) ++dataset.first_row_[client + size_t{1}];
+  for (uint64_t client = 0; client < dataset.clients(); ++client) {
+    dataset.first_row_[client + 1] += dataset.first_row_[client];
   }
-  dataset.rows_.resize(owners.size());
+  dataset.rows_.resize(clients.size());
   std::vector<size_t> next(dataset.first_row_.begin(), dataset.first_row_.end() - 1);
-  for (size_t row = 0; row < owners.size(); ++row) {
-    dataset.rows_[next[owners[row]]++] = static_cast<uint32_t>(row);
+  for (size_t row = 0; row < clients.size(); ++row) {
+    dataset.rows_[next[clients[row]]++] = static_cast<uint32_t>(row);
   }
-  dataset.spec_.sample_owners = {};
+  dataset.spec_.sample_clients = {};
   return dataset;
 }
 
@@ -106,28 +106,28 @@ void Dataset::CopyInput(uint64_t row, std::span<float> input) const {
 }
 
 absl::StatusOr<Dataset> SpreadOverSites(const Dataset& dataset, uint64_t sites, uint64_t seed) {
-  if (sites < 1 || sites > dataset.owners()) {
-    return base::InvalidArgument("{}: {} sites for {} owners, expected 1 to {}", dataset.name(),
-                                 sites, dataset.owners(), dataset.owners());
+  if (sites < 1 || sites > dataset.clients()) {
+    return base::InvalidArgument("{}: {} sites for {} clients, expected 1 to {}", dataset.name(),
+                                 sites, dataset.clients(), dataset.clients());
   }
   DatasetSpec spec{.name = dataset.name(),
                    .input_shape = dataset.input_shape(),
                    .features = dataset.features(),
                    .labels = dataset.labels(),
-                   .sample_owners = std::vector<uint32_t>(dataset.samples()),
-                   .owner_names = {},
+                   .sample_clients = std::vector<uint32_t>(dataset.samples()),
+                   .client_names = {},
                    .classes = dataset.classes(),
                    .sample_persons = std::vector<uint32_t>(dataset.samples())};
   for (uint64_t site = 0; site < sites; ++site) {
-    spec.owner_names.push_back(fmt::format("site-{}", site));
+    spec.client_names.push_back(fmt::format("site-{}", site));
   }
-  std::vector<uint32_t> order(dataset.owners());
+  std::vector<uint32_t> order(dataset.clients());
   std::iota(order.begin(), order.end(), uint32_t{0});
   crypto::Random random = crypto::SeededRandom(seed, "sites");
   crypto::Shuffle(random, order);
   for (uint32_t place = 0; place < order.size(); ++place) {
     for (const uint32_t row : dataset.rows(order[place])) {
-      spec.sample_owners[row] = static_cast<uint32_t>(place % sites);
+      spec.sample_clients[row] = static_cast<uint32_t>(place % sites);
       spec.sample_persons[row] = order[place];
     }
   }
@@ -140,8 +140,8 @@ absl::StatusOr<Dataset> SelectRows(const Dataset& dataset, std::span<const Chose
                    .input_shape = dataset.input_shape(),
                    .features = {},
                    .labels = {},
-                   .sample_owners = {},
-                   .owner_names = {},
+                   .sample_clients = {},
+                   .client_names = {},
                    .classes = dataset.classes(),
                    .sample_persons = {}};
   const auto copy = [&](const auto& from) {
@@ -159,28 +159,29 @@ absl::StatusOr<Dataset> SelectRows(const Dataset& dataset, std::span<const Chose
   for (const ChosenRows& own : chosen) {
     for (const uint32_t row : own.rows) {
       spec.labels.push_back(dataset.label(row));
-      spec.sample_owners.push_back(static_cast<uint32_t>(spec.owner_names.size()));
+      spec.sample_clients.push_back(static_cast<uint32_t>(spec.client_names.size()));
       if (dataset.has_persons()) spec.sample_persons.push_back(dataset.person(row));
     }
-    spec.owner_names.push_back(dataset.owner_name(own.owner));
+    spec.client_names.push_back(dataset.client_name(own.client));
   }
   return Dataset::Create(std::move(spec));
 }
 
-absl::StatusOr<Dataset> SpreadOwners(const Dataset& dataset, uint64_t count) {
-  if (count < 1 || count > dataset.owners()) {
-    return base::InvalidArgument("{} owners of {} were asked for, it has {}", count, dataset.name(),
-                                 dataset.owners());
+absl::StatusOr<Dataset> SpreadClients(const Dataset& dataset, uint64_t count) {
+  if (count < 1 || count > dataset.clients()) {
+    return base::InvalidArgument("{} clients of {} were asked for, it has {}", count,
+                                 dataset.name(), dataset.clients());
   }
   std::vector<ChosenRows> chosen;
   for (uint64_t i = 0; i < count; ++i) {
     // No product of the two: either may be large.
-    const uint64_t owner = i * (dataset.owners() / count) + i * (dataset.owners() % count) / count;
-    const std::span<const uint32_t> rows = dataset.rows(owner);
-    chosen.push_back({owner, {rows.begin(), rows.end()}});
+    const uint64_t client =
+        i * (dataset.clients() / count) + i * (dataset.clients() % count) / count;
+    const std::span<const uint32_t> rows = dataset.rows(client);
+    chosen.push_back({client, {rows.begin(), rows.end()}});
   }
   return SelectRows(dataset, chosen,
-                    fmt::format("{} ({} of {} owners)", dataset.name(), count, dataset.owners()));
+                    fmt::format("{} ({} of {} clients)", dataset.name(), count, dataset.clients()));
 }
 
 crypto::Digest DatasetDigest(const Dataset& dataset) {
@@ -188,10 +189,10 @@ crypto::Digest DatasetDigest(const Dataset& dataset) {
   writer.U32(dataset.classes());
   writer.U64(dataset.input_shape().size());
   for (const uint64_t extent : dataset.input_shape()) writer.U64(extent);
-  writer.U64(dataset.owners());
-  for (uint64_t owner = 0; owner < dataset.owners(); ++owner) {
-    writer.Blob(dataset.owner_name(owner));
-    writer.U64(dataset.rows(owner).size());
+  writer.U64(dataset.clients());
+  for (uint64_t client = 0; client < dataset.clients(); ++client) {
+    writer.Blob(dataset.client_name(client));
+    writer.U64(dataset.rows(client).size());
   }
   writer.U64(dataset.samples());
   writer.U8(dataset.has_pixels() ? 1 : 0);
@@ -202,8 +203,8 @@ crypto::Digest DatasetDigest(const Dataset& dataset) {
         {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof *values.data()});
   };
   add(dataset.labels());
-  for (uint64_t owner = 0; owner < dataset.owners(); ++owner) {
-    if (const auto rows = dataset.rows(owner); !rows.empty()) add(rows);
+  for (uint64_t client = 0; client < dataset.clients(); ++client) {
+    if (const auto rows = dataset.rows(client); !rows.empty()) add(rows);
   }
   std::visit(add, dataset.features());
   if (dataset.has_persons()) {

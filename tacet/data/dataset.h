@@ -22,38 +22,39 @@ struct DatasetSpec {
   // Row-major, one row of `input_size` values a sample. Bytes are images: 0 = background,
   // 255 = ink; a model sees value / 255. Floats are seen as they are.
   std::variant<std::vector<uint8_t>, std::vector<float>> features;
-  std::vector<uint32_t> labels;          // a class in [0, classes) for every sample
-  std::vector<uint32_t> sample_owners;   // an index into `owner_names` for every sample
-  std::vector<std::string> owner_names;  // an owner may have no sample
+  std::vector<uint32_t> labels;           // a class in [0, classes) for every sample
+  std::vector<uint32_t> sample_clients;   // an index into `client_names` for every sample
+  std::vector<std::string> client_names;  // a client may have no sample
   uint32_t classes = 0;
   // A number for every sample that says which person it is from, where that is known; else empty.
-  // One number at two owners is one person.
+  // One number at two clients is one person.
   std::vector<uint32_t> sample_persons = {};
 };
 
-// Immutable, checked samples. Rows stay where the file had them; an owner's rows need not be
-// neighbours there, `rows(owner)` is its list.
+// Immutable, checked samples. Rows stay where the file had them; a client's rows need not be
+// neighbours there, `rows(client)` is its list.
 class Dataset {
  public:
-  // InvalidArgument when sizes disagree, a label or an owner is out of range, a float is not
-  // finite, or there is no owner, class or feature at all.
+  // InvalidArgument when sizes disagree, a label or a client is out of range, a float is not
+  // finite, or there is no client, class or feature at all.
   static absl::StatusOr<Dataset> Create(DatasetSpec spec);
 
   const std::string& name() const { return spec_.name; }
   uint64_t samples() const { return spec_.labels.size(); }
-  uint64_t owners() const { return spec_.owner_names.size(); }
+  uint64_t clients() const { return spec_.client_names.size(); }
   uint32_t classes() const { return spec_.classes; }
   const std::vector<uint64_t>& input_shape() const { return spec_.input_shape; }
   uint64_t input_size() const { return input_size_; }
-  const std::string& owner_name(uint64_t owner) const { return spec_.owner_names[owner]; }
+  const std::string& client_name(uint64_t client) const { return spec_.client_names[client]; }
   uint32_t label(uint64_t row) const { return spec_.labels[row]; }
   const std::vector<uint32_t>& labels() const { return spec_.labels; }
   bool has_persons() const { return !spec_.sample_persons.empty(); }
   uint32_t person(uint64_t row) const { return spec_.sample_persons[row]; }
 
-  // The rows of one owner, in the order of the file.
-  std::span<const uint32_t> rows(uint64_t owner) const {
-    return std::span(rows_).subspan(first_row_[owner], first_row_[owner + 1] - first_row_[owner]);
+  // The rows of one client, in the order of the file.
+  std::span<const uint32_t> rows(uint64_t client) const {
+    return std::span(rows_).subspan(first_row_[client],
+                                    first_row_[client + 1] - first_row_[client]);
   }
 
   // True when the features are bytes, in which case pixels() holds them.
@@ -75,33 +76,33 @@ class Dataset {
 
   DatasetSpec spec_;
   uint64_t input_size_ = 0;
-  std::vector<uint32_t> rows_;     // grouped by owner, stable
-  std::vector<size_t> first_row_;  // owner o has rows_[first_row_[o] .. first_row_[o + 1])
+  std::vector<uint32_t> rows_;     // grouped by client, stable
+  std::vector<size_t> first_row_;  // client o has rows_[first_row_[o] .. first_row_[o + 1])
 };
 
-// The samples of `count` owners spread evenly over all M of them, those numbered floor(i M /
-// count), i < count, in the same order: a file that is sorted by where its owners come from keeps
+// The samples of `count` clients spread evenly over all M of them, those numbered floor(i M /
+// count), i < count, in the same order: a file that is sorted by where its clients come from keeps
 // its mixture. InvalidArgument unless 1 <= count <= M.
-absl::StatusOr<Dataset> SpreadOwners(const Dataset& dataset, uint64_t count);
+absl::StatusOr<Dataset> SpreadClients(const Dataset& dataset, uint64_t count);
 
-// The same samples at `sites` owners, "site-0", ...: every owner becomes a person, and persons go
+// The same samples at `sites` clients, "site-0", ...: every client becomes a person, and persons go
 // to sites in an order that depends on `seed` only, as evenly as their number allows.
-// InvalidArgument for no site or more sites than owners.
+// InvalidArgument for no site or more sites tha clients.
 absl::StatusOr<Dataset> SpreadOverSites(const Dataset& dataset, uint64_t sites, uint64_t seed);
 
-// The chosen owners, in this order, each with the chosen rows of its own; the result is called
+// The chosen clients, in this order, each with the chosen rows of its own; the result is called
 // `name`.
 struct ChosenRows {
-  uint64_t owner = 0;
+  uint64_t client = 0;
   std::vector<uint32_t> rows;
 };
 absl::StatusOr<Dataset> SelectRows(const Dataset& dataset, std::span<const ChosenRows> chosen,
                                    std::string name);
 
-// SHA-256 over shape, classes, owners' names, labels, each owner's rows, features and persons where
-// they are known: the same for the same samples in the same order, wherever they were read from.
-// It stays in memory: anyone who knows all samples but one could confirm a guess of the last. What
-// is kept or sent is federation::KeyedDataDigest of it.
+// SHA-256 over shape, classes, clients' names, labels, each client's rows, features and persons
+// where they are known: the same for the same samples in the same order, wherever they were read
+// from. It stays in memory: anyone who knows all samples but one could confirm a guess of the last.
+// What is kept or sent is federation::KeyedDataDigest of it.
 crypto::Digest DatasetDigest(const Dataset& dataset);
 
 // The accuracy of always answering the most frequent class, in [0, 1]; 0 without samples.

@@ -26,8 +26,8 @@ DatasetSpec SmallSpec() {
   spec.input_shape = {1, 2};
   spec.features = std::vector<uint8_t>{0, 255, 51, 102, 1, 2};
   spec.labels = {0, 2, 2};
-  spec.sample_owners = {1, 0, 1};
-  spec.owner_names = {"first", "second", "third"};
+  spec.sample_clients = {1, 0, 1};
+  spec.client_names = {"first", "second", "third"};
   spec.classes = 3;
   return spec;
 }
@@ -39,27 +39,27 @@ void ExpectError(DatasetSpec spec, const std::string& message) {
   EXPECT_THAT(base::Message(dataset.status()), HasSubstr(message));
 }
 
-// `sizes[o]` samples of owner o, dealt out in turns so that no owner's rows are neighbours.
+// `sizes[o]` samples of client o, dealt out in turns so that no client's rows are neighbours.
 Dataset Interleaved(const std::vector<uint32_t>& sizes) {
   DatasetSpec spec;
   spec.name = "interleaved";
   spec.input_shape = {1};
   spec.classes = 2;
   std::vector<float> features;
-  for (size_t o = 0; o < sizes.size(); ++o) spec.owner_names.push_back(std::to_string(o));
+  for (size_t o = 0; o < sizes.size(); ++o) spec.client_names.push_back(std::to_string(o));
   for (uint32_t turn = 0; turn < *std::ranges::max_element(sizes); ++turn) {
     for (uint32_t o = 0; o < sizes.size(); ++o) {
       if (turn >= sizes[o]) continue;
       features.push_back(static_cast<float>(turn));
       spec.labels.push_back(turn % 2);
-      spec.sample_owners.push_back(o);
+      spec.sample_clients.push_back(o);
     }
   }
   spec.features = std::move(features);
   return *Dataset::Create(std::move(spec));
 }
 
-TEST(DatasetTest, GroupsRowsByOwner) {
+TEST(DatasetTest, GroupsRowsByClient) {
   const auto dataset = Dataset::Create(SmallSpec());
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_THAT(dataset->rows(0), ElementsAre(1));
@@ -80,36 +80,36 @@ TEST(DatasetTest, TheDigestIsOfTheSamples) {
   other.labels[0] = 1;
   EXPECT_NE(DatasetDigest(*Dataset::Create(other)), digest);
   other = SmallSpec();
-  other.sample_owners[0] = 0;
+  other.sample_clients[0] = 0;
   EXPECT_NE(DatasetDigest(*Dataset::Create(other)), digest);
   other = SmallSpec();
   std::get<0>(other.features)[5] = 3;
   EXPECT_NE(DatasetDigest(*Dataset::Create(other)), digest);
 }
 
-TEST(DatasetTest, SpreadsTheOwnersItKeeps) {
+TEST(DatasetTest, SpreadsTheClientsItKeeps) {
   const Dataset all = Interleaved({3, 1, 4, 1, 5, 9, 2});
-  const auto kept = SpreadOwners(all, 3);  // 0, 2 and 4 of 7
+  const auto kept = SpreadClients(all, 3);  // 0, 2 and 4 of 7
   ASSERT_TRUE(kept.ok()) << kept.status();
-  EXPECT_EQ(kept->owners(), 3u);
+  EXPECT_EQ(kept->clients(), 3u);
   EXPECT_EQ(kept->classes(), all.classes());
   const std::vector<uint64_t> from = {0, 2, 4};
-  for (uint64_t owner = 0; owner < 3; ++owner) {
-    EXPECT_EQ(kept->owner_name(owner), all.owner_name(from[owner]));
-    ASSERT_EQ(kept->rows(owner).size(), all.rows(from[owner]).size());
-    for (size_t i = 0; i < kept->rows(owner).size(); ++i) {
+  for (uint64_t client = 0; client < 3; ++client) {
+    EXPECT_EQ(kept->client_name(client), all.client_name(from[client]));
+    ASSERT_EQ(kept->rows(client).size(), all.rows(from[client]).size());
+    for (size_t i = 0; i < kept->rows(client).size(); ++i) {
       float was = 0, is = 0;
-      all.CopyInput(all.rows(from[owner])[i], {&was, 1});
-      kept->CopyInput(kept->rows(owner)[i], {&is, 1});
+      all.CopyInput(all.rows(from[client])[i], {&was, 1});
+      kept->CopyInput(kept->rows(client)[i], {&is, 1});
       EXPECT_EQ(is, was);
-      EXPECT_EQ(kept->label(kept->rows(owner)[i]), all.label(all.rows(from[owner])[i]));
+      EXPECT_EQ(kept->label(kept->rows(client)[i]), all.label(all.rows(from[client])[i]));
     }
   }
-  EXPECT_EQ(SpreadOwners(all, 7)->samples(), all.samples());
-  const auto persons = SpreadOwners(*SpreadOverSites(all, 2, 1), 1);
+  EXPECT_EQ(SpreadClients(all, 7)->samples(), all.samples());
+  const auto persons = SpreadClients(*SpreadOverSites(all, 2, 1), 1);
   ASSERT_TRUE(persons.ok() && persons->has_persons());
   for (const uint64_t count : {0, 8}) {
-    EXPECT_THAT(base::Message(SpreadOwners(all, count).status()),
+    EXPECT_THAT(base::Message(SpreadClients(all, count).status()),
                 HasSubstr("of interleaved were asked for, it has 7"));
   }
 }
@@ -119,20 +119,20 @@ TEST(DatasetTest, RefusesWhatContradictsItself) {
   spec.labels[1] = 3;
   ExpectError(spec, "small: sample 1 has label 3, there are 3 classes");
   spec = SmallSpec();
-  spec.sample_owners[2] = 3;
-  ExpectError(spec, "sample 2 belongs to owner 3, there are 3 owners");
+  spec.sample_clients[2] = 3;
+  ExpectError(spec, "sample 2 belongs to client 3, there are 3 clients");
   spec = SmallSpec();
-  spec.sample_owners.pop_back();
-  ExpectError(spec, "3 labels but owners of 2 samples");
+  spec.sample_clients.pop_back();
+  ExpectError(spec, "3 labels but clients of 2 samples");
   spec = SmallSpec();
   spec.labels.push_back(0);
-  spec.sample_owners.push_back(0);
+  spec.sample_clients.push_back(0);
   ExpectError(spec, "6 feature values are not 4 samples of 2");
   spec = SmallSpec();
   spec.features = std::vector<float>{1, 2, 3, std::numeric_limits<float>::infinity(), 5, 6};
   ExpectError(spec, "feature 1 of sample 1 is not a finite number");
   spec = SmallSpec();
-  spec.owner_names.clear();
+  spec.client_names.clear();
   ExpectError(spec, "there is no data owner");
   spec = SmallSpec();
   spec.classes = 0;
@@ -145,32 +145,32 @@ TEST(DatasetTest, RefusesWhatContradictsItself) {
   ExpectError(spec, "more than 2^32 - 1 features");
 }
 
-TEST(SplitTest, HoldsOutATenthOfEveryOwner) {
+TEST(SplitTest, HoldsOutATenthOfEveryClient) {
   const std::vector<uint32_t> sizes = {0, 1, 2, 5, 10, 100, 204};
   const Dataset dataset = Interleaved(sizes);
   const Split split(dataset, 7, 0.1);
   const std::vector<size_t> held_out = {0, 0, 0, 1, 1, 10, 20};
   size_t all_held_out = 0;
   std::set<uint32_t> seen(split.held_out_rows().begin(), split.held_out_rows().end());
-  for (uint64_t owner = 0; owner < sizes.size(); ++owner) {
-    EXPECT_EQ(split.training_rows(owner).size(), sizes[owner] - held_out[owner]) << owner;
-    const std::span<const uint32_t> rows = dataset.rows(owner);
-    for (const uint32_t row : split.training_rows(owner)) {
+  for (uint64_t client = 0; client < sizes.size(); ++client) {
+    EXPECT_EQ(split.training_rows(client).size(), sizes[client] - held_out[client]) << client;
+    const std::span<const uint32_t> rows = dataset.rows(client);
+    for (const uint32_t row : split.training_rows(client)) {
       EXPECT_TRUE(std::ranges::binary_search(rows, row));
       EXPECT_TRUE(seen.insert(row).second) << "row " << row << " twice";
     }
-    all_held_out += held_out[owner];
+    all_held_out += held_out[client];
   }
   EXPECT_EQ(split.held_out_rows().size(), all_held_out);
   EXPECT_EQ(seen.size(), dataset.samples());
 }
 
-TEST(DatasetTest, OwnersSpreadOverSitesBecomePersons) {
+TEST(DatasetTest, ClientsSpreadOverSitesBecomePersons) {
   const Dataset dataset = Interleaved({3, 5, 2, 4, 1, 6, 2});
   const auto spread = SpreadOverSites(dataset, 3, 1);
   ASSERT_TRUE(spread.ok()) << spread.status();
-  EXPECT_EQ(spread->owners(), 3u);
-  EXPECT_EQ(spread->owner_name(2), "site-2");
+  EXPECT_EQ(spread->clients(), 3u);
+  EXPECT_EQ(spread->client_name(2), "site-2");
   EXPECT_EQ(spread->samples(), dataset.samples());
   std::vector<std::set<uint32_t>> persons(3);
   for (uint64_t site = 0; site < 3; ++site) {
@@ -179,8 +179,8 @@ TEST(DatasetTest, OwnersSpreadOverSitesBecomePersons) {
   EXPECT_EQ(persons[0].size(), 3u);
   EXPECT_EQ(persons[1].size(), 2u);
   EXPECT_EQ(persons[2].size(), 2u);
-  for (uint32_t owner = 0; owner < 7; ++owner) {
-    for (const uint32_t row : dataset.rows(owner)) EXPECT_EQ(spread->person(row), owner);
+  for (uint32_t client = 0; client < 7; ++client) {
+    for (const uint32_t row : dataset.rows(client)) EXPECT_EQ(spread->person(row), client);
   }
   EXPECT_EQ(DatasetDigest(*spread), DatasetDigest(*SpreadOverSites(dataset, 3, 1)));
   EXPECT_NE(DatasetDigest(*spread), DatasetDigest(*SpreadOverSites(dataset, 3, 2)));
@@ -194,7 +194,7 @@ TEST(SplitTest, DependsOnTheSeedAndOnNothingElse) {
   EXPECT_THAT(one.held_out_rows(), ElementsAreArray(same.held_out_rows()));
   EXPECT_THAT(one.training_rows(1), ElementsAreArray(same.training_rows(1)));
   EXPECT_FALSE(std::ranges::equal(one.held_out_rows(), other.held_out_rows()));
-  // The second owner's split does not hang on the first one's samples.
+  // The second client's split does not hang on the first one's samples.
   const Dataset shorter = Interleaved({50, 50});
   const Split there(shorter, 7, 0.1);
   float a = 0, b = 0;
@@ -208,7 +208,7 @@ TEST(SplitTest, DependsOnTheSeedAndOnNothingElse) {
 TEST(SplitTest, AlwaysLeavesASampleToTrainOn) {
   const Dataset dataset = Interleaved({1, 2, 3});
   const Split split(dataset, 1, 0.9);
-  for (uint64_t owner = 0; owner < 3; ++owner) EXPECT_EQ(split.training_rows(owner).size(), 1u);
+  for (uint64_t client = 0; client < 3; ++client) EXPECT_EQ(split.training_rows(client).size(), 1u);
   const Split nothing(dataset, 1, 0);
   EXPECT_THAT(nothing.held_out_rows(), IsEmpty());
 }

@@ -278,14 +278,14 @@ absl::StatusOr<Dataset> DrawHandwriting(const HandwritingSpec& spec) {
     const Style style = DrawStyle(random, spec.classes);
     const uint64_t samples =
         spec.min_samples + random.Below(uint64_t{spec.max_samples} - spec.min_samples + 1);
-    data.owner_names.push_back(fmt::format("drawn-{}", writer));
+    data.client_names.push_back(fmt::format("drawn-{}", writer));
     for (uint64_t i = 0; i < samples; ++i) {
       const auto label = static_cast<uint32_t>(random.Below(spec.classes));
       const size_t offset = pixels.size();
       pixels.resize(offset + kSide * kSide);
       DrawCharacter(style, label, random, std::span(pixels).subspan(offset));
       data.labels.push_back(label);
-      data.sample_owners.push_back(static_cast<uint32_t>(writer));
+      data.sample_clients.push_back(static_cast<uint32_t>(writer));
     }
   }
   data.features = std::move(pixels);

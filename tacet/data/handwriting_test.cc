@@ -25,12 +25,12 @@ crypto::Digest PixelDigest(const Dataset& dataset) {
 TEST(HandwritingTest, DrawsWhatWasAskedFor) {
   const auto dataset = DrawHandwriting({});
   ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_EQ(dataset->owners(), 100u);
+  EXPECT_EQ(dataset->clients(), 100u);
   EXPECT_EQ(dataset->classes(), 20u);
   EXPECT_THAT(dataset->input_shape(), testing::ElementsAre(28, 28));
-  for (uint64_t owner = 0; owner < dataset->owners(); ++owner) {
-    EXPECT_GE(dataset->rows(owner).size(), 60u);
-    EXPECT_LE(dataset->rows(owner).size(), 100u);
+  for (uint64_t client = 0; client < dataset->clients(); ++client) {
+    EXPECT_GE(dataset->rows(client).size(), 60u);
+    EXPECT_LE(dataset->rows(client).size(), 100u);
   }
   EXPECT_LT(MostFrequentClassShare(*dataset), 0.08);
   const std::set<uint32_t> classes(dataset->labels().begin(), dataset->labels().end());

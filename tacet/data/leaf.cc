@@ -25,7 +25,7 @@ bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 struct LeafReader::State {
   std::vector<float> features;
   size_t inputs = 0;  // of a sample; 0: no sample yet
-  std::unordered_map<std::string, uint32_t> owners;
+  std::unordered_map<std::string, uint32_t> clients;
   DatasetSpec spec;
 };
 
@@ -197,9 +197,9 @@ absl::Status LeafReader::Parser::User(const std::string& user) {
     return Error(fmt::format("user \"{}\" has {} inputs and {} labels", user, samples, labels));
   }
   const auto [entry, fresh] =
-      state_.owners.try_emplace(user, static_cast<uint32_t>(state_.owners.size()));
-  if (fresh) state_.spec.owner_names.push_back(user);
-  state_.spec.sample_owners.insert(state_.spec.sample_owners.end(), samples, entry->second);
+      state_.clients.try_emplace(user, static_cast<uint32_t>(state_.clients.size()));
+  if (fresh) state_.spec.client_names.push_back(user);
+  state_.spec.sample_clients.insert(state_.spec.sample_clients.end(), samples, entry->second);
   read_.emplace(user, samples);
   return absl::OkStatus();
 }

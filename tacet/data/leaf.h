@@ -16,7 +16,7 @@ namespace tacet::data {
 // Reads any number of LEAF documents with inputs of one length into one data set:
 //   {"users": [name, ...], "num_samples": [n, ...],
 //    "user_data": {name: {"x": [[number, ...], ...], "y": [class, ...]}, ...}}
-// Other members are skipped. A user is an owner; one that is in several documents is one owner.
+// Other members are skipped. A user is a client; one that is in several documents is one client.
 class LeafReader {
  public:
   LeafReader();

@@ -45,11 +45,11 @@ std::string User(const std::string& data, const std::string& count = "1") {
   return R"({"users": ["u"], "num_samples": [)" + count + R"(], "user_data": {"u": )" + data + "}}";
 }
 
-TEST(LeafTest, UsersAreOwners) {
+TEST(LeafTest, UsersAreClients) {
   const auto dataset = Parse(kTwo);
   ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_EQ(dataset->owners(), 2u);
-  EXPECT_EQ(dataset->owner_name(0), "f_12");
+  EXPECT_EQ(dataset->clients(), 2u);
+  EXPECT_EQ(dataset->client_name(0), "f_12");
   EXPECT_EQ(dataset->classes(), 4u);
   EXPECT_THAT(dataset->input_shape(), ElementsAre(3));
   std::vector<float> input(3);
@@ -76,7 +76,7 @@ TEST(LeafTest, FilesOfAFolderAreOneDataSet) {
   std::ofstream(folder / "a.json") << kTwo;
   const auto dataset = LoadDataset(folder);
   ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_EQ(dataset->owners(), 3u);
+  EXPECT_EQ(dataset->clients(), 3u);
   EXPECT_EQ(dataset->samples(), 4u);
   std::ofstream(folder / "c.json") << User("{\"x\": [[1, 2]], \"y\": [1]}");
   EXPECT_THAT(base::Message(LoadDataset(folder).status()), HasSubstr("c.json:1:"));

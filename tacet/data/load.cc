@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kImages = "images-idx3-ubyte";
 constexpr std::string_view kLabels = "labels-idx1-ubyte";
 constexpr std::string_view kWriters = "writers-idx1-int";
-constexpr std::string_view kOwners = "owners-idx1-int";
+constexpr std::string_view kClients = "clients-idx1-int";
 
 std::optional<fs::path> FindFile(const fs::path& folder, std::string_view stem) {
   for (const std::string_view suffix : {"", ".gz"}) {
@@ -50,20 +50,20 @@ absl::StatusOr<Dataset> LoadIdxFolder(const fs::path& folder) {
   if (!images_path.has_value()) return Missing(folder, kImages);
   const std::optional<fs::path> labels_path = FindFile(folder, kLabels);
   if (!labels_path.has_value()) return Missing(folder, kLabels);
-  std::optional<fs::path> owners_path = FindFile(folder, kWriters);
-  if (!owners_path.has_value()) owners_path = FindFile(folder, kOwners);
-  if (!owners_path.has_value()) {
+  std::optional<fs::path> clients_path = FindFile(folder, kWriters);
+  if (!clients_path.has_value()) clients_path = FindFile(folder, kClients);
+  if (!clients_path.has_value()) {
     return base::NotFound("{}: the folder has no {} or {} (plain or .gz): who owns which image?",
-                          folder.string(), kWriters, kOwners);
+                          folder.string(), kWriters, kClients);
   }
 
   // The small files first: a mistake in them shows before the images are read.
   TACET_ASSIGN_OR_RETURN(IdxArray labels, ReadIdxFile(*labels_path, IdxType::kU8, 1));
-  TACET_ASSIGN_OR_RETURN(const IdxArray owners, ReadIdxFile(*owners_path, IdxType::kI32, 1));
+  TACET_ASSIGN_OR_RETURN(const IdxArray clients, ReadIdxFile(*clients_path, IdxType::kI32, 1));
   TACET_ASSIGN_OR_RETURN(IdxArray images, ReadIdxFile(*images_path, IdxType::kU8, 3));
   const uint64_t count = images.sizes[0];
   TACET_RETURN_IF_ERROR(CheckCount(*labels_path, labels.sizes[0], count));
-  TACET_RETURN_IF_ERROR(CheckCount(*owners_path, owners.sizes[0], count));
+  TACET_RETURN_IF_ERROR(CheckCount(*clients_path, clients.sizes[0], count));
   if (count == 0) return base::InvalidArgument("{}: there are no images", images_path->string());
 
   DatasetSpec spec;
@@ -72,13 +72,13 @@ absl::StatusOr<Dataset> LoadIdxFolder(const fs::path& folder) {
   spec.features = std::move(images.bytes);
   spec.labels.assign(labels.bytes.begin(), labels.bytes.end());
   spec.classes = *std::ranges::max_element(spec.labels) + 1;
-  spec.sample_owners.reserve(count);
+  spec.sample_clients.reserve(count);
   std::unordered_map<int32_t, uint32_t> known;
   for (uint64_t i = 0; i < count; ++i) {
-    const int32_t id = owners.Int32(i);
+    const int32_t id = clients.Int32(i);
     const auto [entry, fresh] = known.try_emplace(id, static_cast<uint32_t>(known.size()));
-    if (fresh) spec.owner_names.push_back(std::to_string(id));
-    spec.sample_owners.push_back(entry->second);
+    if (fresh) spec.client_names.push_back(std::to_string(id));
+    spec.sample_clients.push_back(entry->second);
   }
   return Dataset::Create(std::move(spec));
 }

@@ -12,7 +12,7 @@
 namespace tacet::data {
 
 // Recognises what `path` is:
-// - a folder with images-idx3-ubyte, labels-idx1-ubyte and writers-idx1-int or owners-idx1-int,
+// - a folder with images-idx3-ubyte, labels-idx1-ubyte and writers-idx1-int or clients-idx1-int,
 //   each plain or with .gz (docs/formats/datasets.md): LoadIdxFolder;
 // - a file ending in .json, or a folder with such files: LoadLeaf;
 // - a file ending in .csv, .tsv or .data, or a folder with such files: LoadCsv with `csv`.

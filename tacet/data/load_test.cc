@@ -39,7 +39,7 @@ class LoadTest : public testing::Test {
   void WriteLabels() {
     Write("labels-idx1-ubyte", std::string("\0\0\x08\x01\0\0\0\x03\x01\x00\x04", 11));
   }
-  void WriteOwners(const std::string& name = "writers-idx1-int") {
+  void WriteClients(const std::string& name = "writers-idx1-int") {
     Write(name, std::string("\0\0\x0C\x01\0\0\0\x03\0\0\0\x09\0\0\0\x02\0\0\0\x09", 20));
   }
   void ExpectError(const fs::path& path, absl::StatusCode code, const std::string& message) {
@@ -56,22 +56,22 @@ class LoadTest : public testing::Test {
 TEST_F(LoadTest, ReadsAFolderOfIdxFiles) {
   WriteImages();
   WriteLabels();
-  WriteOwners();
+  WriteClients();
   EXPECT_TRUE(HoldsIdxImages(folder_));
   const auto dataset = LoadDataset(folder_);
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_THAT(dataset->input_shape(), ElementsAre(1, 2));
   EXPECT_EQ(dataset->classes(), 5u);
-  EXPECT_EQ(dataset->owners(), 2u);
-  EXPECT_EQ(dataset->owner_name(0), "9");
-  EXPECT_THAT(dataset->rows(0), ElementsAre(0, 2));  // the owner comes back after another
+  EXPECT_EQ(dataset->clients(), 2u);
+  EXPECT_EQ(dataset->client_name(0), "9");
+  EXPECT_THAT(dataset->rows(0), ElementsAre(0, 2));  // the client comes back after another
   EXPECT_THAT(dataset->pixels(2), ElementsAre('e', 'f'));
 }
 
-TEST_F(LoadTest, TheThirdFileMayBeCalledOwners) {
+TEST_F(LoadTest, TheThirdFileMayBeCalledClients) {
   WriteImages();
   WriteLabels();
-  WriteOwners("owners-idx1-int");
+  WriteClients("clients-idx1-int");
   EXPECT_TRUE(LoadDataset(folder_).ok());
 }
 
@@ -86,7 +86,7 @@ TEST_F(LoadTest, SaysWhichFileIsMissing) {
 
 TEST_F(LoadTest, SaysWhichFileHasAnotherLength) {
   WriteImages();
-  WriteOwners();
+  WriteClients();
   Write("labels-idx1-ubyte", std::string("\0\0\x08\x01\0\0\0\x02\x01\x00", 10));
   ExpectError(folder_, absl::StatusCode::kInvalidArgument,
               "labels-idx1-ubyte: 2 entries, but there are 3 images");
@@ -104,12 +104,12 @@ TEST_F(LoadTest, AMalformedFileIsNamed) {
 }
 
 TEST_F(LoadTest, RecognisesTables) {
-  Write("rows.csv", "a,owner,label\n1,x,0\n2,y,1\n");
-  Write("rows.tsv", "a\towner\tlabel\n1\tx\t0\n2\ty\t1\n");
+  Write("rows.csv", "a,client,label\n1,x,0\n2,y,1\n");
+  Write("rows.tsv", "a\tclient\tlabel\n1\tx\t0\n2\ty\t1\n");
   for (const char* file : {"rows.csv", "rows.tsv"}) {
     const auto dataset = LoadDataset(folder_ / file);
     ASSERT_TRUE(dataset.ok()) << dataset.status();
-    EXPECT_EQ(dataset->owners(), 2u);
+    EXPECT_EQ(dataset->clients(), 2u);
     EXPECT_FALSE(dataset->has_pixels());
   }
 }

@@ -8,14 +8,14 @@
 namespace tacet::data {
 
 Split::Split(const Dataset& dataset, uint64_t seed, double held_out_share) {
-  first_.reserve(dataset.owners() + 1);
+  first_.reserve(dataset.clients() + 1);
   first_.push_back(0);
   training_.reserve(dataset.samples());
   std::vector<uint32_t> rows;
-  for (uint64_t owner = 0; owner < dataset.owners(); ++owner) {
-    rows.assign(dataset.rows(owner).begin(), dataset.rows(owner).end());
+  for (uint64_t client = 0; client < dataset.clients(); ++client) {
+    rows.assign(dataset.rows(client).begin(), dataset.rows(client).end());
     if (!rows.empty()) {
-      crypto::Random random = crypto::SeededRandom(seed, "split", owner);
+      crypto::Random random = crypto::SeededRandom(seed, "split", client);
       crypto::Shuffle(random, rows);
     }
     const auto wanted =

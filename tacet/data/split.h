@@ -11,21 +11,21 @@
 
 namespace tacet::data {
 
-// Each owner's rows in an order that depends on (seed, owner) only; of n rows the last
+// Each client's rows in an order that depends on (seed, client) only; of n rows the last
 // round(n * held_out_share) are held out, always leaving one to train on.
 class Split {
  public:
   Split(const Dataset& dataset, uint64_t seed, double held_out_share);
 
-  std::span<const uint32_t> training_rows(uint64_t owner) const {
-    return std::span(training_).subspan(first_[owner], first_[owner + 1] - first_[owner]);
+  std::span<const uint32_t> training_rows(uint64_t client) const {
+    return std::span(training_).subspan(first_[client], first_[client + 1] - first_[client]);
   }
-  // Of all owners, owner after owner.
+  // Of all clients, client after client.
   std::span<const uint32_t> held_out_rows() const { return held_out_; }
 
  private:
   std::vector<uint32_t> training_;
-  std::vector<size_t> first_;  // owner o trains on training_[first_[o] .. first_[o + 1])
+  std::vector<size_t> first_;  // client o trains on training_[first_[o] .. first_[o + 1])
   std::vector<uint32_t> held_out_;
 };
 

@@ -11,13 +11,13 @@ absl::StatusOr<UnitRows> UnitRows::Create(const Dataset& dataset, const Split& s
   if (unit == accounting::Unit::kPerson && !dataset.has_persons()) {
     return base::InvalidArgument(
         "{}: unit person needs to know which person each sample is from (a person column, or "
-        "owners "
+        "clients "
         "spread over sites)",
         dataset.name());
   }
   UnitRows units(unit);
-  for (uint64_t owner = 0; owner < dataset.owners(); ++owner) {
-    const std::span<const uint32_t> rows = split.training_rows(owner);
+  for (uint64_t client = 0; client < dataset.clients(); ++client) {
+    const std::span<const uint32_t> rows = split.training_rows(client);
     const size_t first = units.rows_.size();
     units.rows_.insert(units.rows_.end(), rows.begin(), rows.end());
     const auto own = units.rows_.begin() + static_cast<ptrdiff_t>(first);

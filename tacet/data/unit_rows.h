@@ -1,4 +1,4 @@
-// Training rows of each record or person of each owner.
+// Training rows of each record or person of each client.
 #ifndef TACET_DATA_UNIT_ROWS_H_
 #define TACET_DATA_UNIT_ROWS_H_
 
@@ -15,8 +15,8 @@
 
 namespace tacet::data {
 
-// Unit record: every training row is one. Unit person: an owner's training rows of one person, in
-// the order of the split; a person at two owners is one unit at each. Unit client: all rows.
+// Unit record: every training row is one. Unit person: a client's training rows of one person, in
+// the order of the split; a person at two clients is one unit at each. Unit client: all rows.
 class UnitRows {
  public:
   // InvalidArgument for unit person when the data set does not say which person a row is from.
@@ -24,10 +24,10 @@ class UnitRows {
                                          accounting::Unit unit);
 
   accounting::Unit unit() const { return unit_; }
-  uint64_t units(uint64_t owner) const { return first_unit_[owner + 1] - first_unit_[owner]; }
-  // `unit` < units(owner).
-  std::span<const uint32_t> rows(uint64_t owner, uint64_t unit) const {
-    const size_t index = first_unit_[owner] + unit;
+  uint64_t units(uint64_t client) const { return first_unit_[client + 1] - first_unit_[client]; }
+  // `unit` < units(client).
+  std::span<const uint32_t> rows(uint64_t client, uint64_t unit) const {
+    const size_t index = first_unit_[client] + unit;
     return std::span(rows_).subspan(first_row_[index], first_row_[index + 1] - first_row_[index]);
   }
 
@@ -35,7 +35,7 @@ class UnitRows {
   explicit UnitRows(accounting::Unit unit) : unit_(unit) {}
 
   accounting::Unit unit_;
-  std::vector<size_t> first_unit_ = {0};  // owner o has units first_unit_[o] .. first_unit_[o + 1]
+  std::vector<size_t> first_unit_ = {0};  // client o has units first_unit_[o] .. first_unit_[o + 1]
   std::vector<size_t> first_row_ = {0};   // unit u has rows_[first_row_[u] .. first_row_[u + 1])
   std::vector<uint32_t> rows_;
 };

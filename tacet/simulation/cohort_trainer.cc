@@ -16,10 +16,10 @@ std::vector<CohortShare> SplitCohort(const trainer::Learner& learner, const Draw
                                      uint32_t ranks) {
   std::vector<uint64_t> order(cohort.trained.begin(), cohort.trained.end());
   std::ranges::stable_sort(order, std::ranges::greater{},
-                           [&](uint64_t owner) { return learner.training_samples(owner); });
+                           [&](uint64_t client) { return learner.training_samples(client); });
   double mean_samples = 0;
-  for (const uint64_t owner : cohort.trained) {
-    mean_samples += static_cast<double>(learner.training_samples(owner)) /
+  for (const uint64_t client : cohort.trained) {
+    mean_samples += static_cast<double>(learner.training_samples(client)) /
                     static_cast<double>(cohort.trained.size());
   }
   order.insert(order.end(), cohort.covers.begin(), cohort.covers.end());
@@ -27,7 +27,7 @@ std::vector<CohortShare> SplitCohort(const trainer::Learner& learner, const Draw
   for (CohortShare& share : shares) share.mean_samples = mean_samples;
   for (size_t place = 0; place < order.size(); ++place) {
     shares[place % ranks].seats.push_back({.place = static_cast<uint32_t>(place),
-                                           .owner = order[place],
+                                           .client = order[place],
                                            .is_cover = place >= cohort.trained.size()});
   }
   return shares;
@@ -46,20 +46,20 @@ absl::Status CohortTrainer::TrainSeat(const CohortShare& share, const secagg::At
                                       std::span<const float> model, const Seat& seat,
                                       trainer::Trainer& trainer, std::span<float> update) const {
   const agreement::ManifestSpec& spec = terms_.manifest.spec();
-  const uint64_t owner = seat.owner;
+  const uint64_t client = seat.client;
   if (seat.is_cover) {
     std::ranges::fill(update, 0.0F);
     return absl::OkStatus();
   }
   if (spec.unit != accounting::Unit::kClient) {
     const std::unique_ptr<crypto::Entropy> entropy = terms_.entropy(
-        fmt::format("units/{}/{}/{}/{}", attempt.epoch, attempt.round, attempt.attempt, owner));
-    return trainer::SumDrawnUnits(spec, terms_.learner, owner, *entropy, trainer, model, update);
+        fmt::format("units/{}/{}/{}/{}", attempt.epoch, attempt.round, attempt.attempt, client));
+    return trainer::SumDrawnUnits(spec, terms_.learner, client, *entropy, trainer, model, update);
   }
-  TACET_RETURN_IF_ERROR(trainer.Train(model, attempt.round, owner, update));
+  TACET_RETURN_IF_ERROR(trainer.Train(model, attempt.round, client, update));
   if (terms_.weigh_by_samples && share.mean_samples > 0) {
     const auto weight = static_cast<float>(
-        static_cast<double>(terms_.learner.training_samples(owner)) / share.mean_samples);
+        static_cast<double>(terms_.learner.training_samples(client)) / share.mean_samples);
     for (float& value : update) value *= weight;
   }
   return absl::OkStatus();
@@ -90,7 +90,7 @@ absl::StatusOr<double> CohortTrainer::Train(const CohortShare& share,
         return;
       }
       training.Add(watch.Seconds());
-      if (const absl::Status sent = path.Contribute(seat.place, seat.owner, update); !sent.ok()) {
+      if (const absl::Status sent = path.Contribute(seat.place, seat.client, update); !sent.ok()) {
         const base::MutexLock lock(shared.mutex);
         note(fmt::format("an upload was not accepted: {}", base::Message(sent)));
       }

@@ -27,7 +27,7 @@ struct DrawnCohort {
 // One upload of an attempt.
 struct Seat {
   uint32_t place = 0;  // from 0, in the order in which the cohort is trained
-  uint64_t owner = 0;
+  uint64_t client = 0;
   bool is_cover = false;
 
   friend bool operator==(const Seat&, const Seat&) = default;
@@ -36,13 +36,13 @@ struct Seat {
 // Share of one rank in an attempt.
 struct CohortShare {
   std::vector<Seat> seats;  // may be none
-  double mean_samples = 0;  // of an owner, over all that are trained
+  double mean_samples = 0;  // of a client, over all that are trained
 
   friend bool operator==(const CohortShare&, const CohortShare&) = default;
 };
 
 // A share for each of `ranks` ranks: together the cohort, their sizes differing by at most one,
-// large owners first and covers last, so that nobody is left with much at the end.
+// large clients first and covers last, so that nobody is left with much at the end.
 std::vector<CohortShare> SplitCohort(const trainer::Learner& learner, const DrawnCohort& cohort,
                                      uint32_t ranks);
 

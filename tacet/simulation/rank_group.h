@@ -16,7 +16,7 @@ namespace tacet::simulation {
 
 // Ranks 0, ..., size() - 1, each with an object of its own that one thread uses. Messages between
 // two ranks arrive whole and in the order in which they were sent. An error is final: the group
-// cannot be used any more, and its owner ends all ranks.
+// cannot be used any more, and its client ends all ranks.
 class RankGroup {
  public:
   virtual ~RankGroup() = default;

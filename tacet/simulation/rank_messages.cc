@@ -103,7 +103,7 @@ absl::StatusOr<base::Bytes> SealRankTask(const RankTask& task, const crypto::Sea
   writer.U32(static_cast<uint32_t>(task.share.seats.size()));
   for (const Seat& seat : task.share.seats) {
     writer.U32(seat.place);
-    writer.U64(seat.owner);
+    writer.U64(seat.client);
     writer.U8(seat.is_cover ? 1 : 0);
   }
   base::Bytes plaintext = writer.Take();
@@ -128,13 +128,13 @@ absl::StatusOr<RankTask> OpenRankTask(std::span<const uint8_t> sealed,
   for (uint32_t i = 0; i < seats; ++i) {
     const uint8_t* const entry = list.data() + kSeatBytes * i;
     task.share.seats.push_back({.place = base::LoadU32(entry),
-                                .owner = base::LoadU64(entry + 4),
+                                .client = base::LoadU64(entry + 4),
                                 .is_cover = entry[12] == 1});
     if (entry[12] > 1) {
       return base::DataLoss("rank task: field `seats` has a cover flag {}", entry[12]);
     }
-    if (task.share.seats.back().owner >= clients) {
-      return base::DataLoss("rank task: field `seats` names an owner beyond the {} there are",
+    if (task.share.seats.back().client >= clients) {
+      return base::DataLoss("rank task: field `seats` names a client beyond the {} there are",
                             clients);
     }
   }

@@ -51,7 +51,7 @@ struct RankTask {
 };
 // InvalidArgument when `to` is not a key.
 absl::StatusOr<base::Bytes> SealRankTask(const RankTask& task, const crypto::SealingPublicKey& to);
-// DataLoss also for an owner that is not below `clients`.
+// DataLoss also for a client that is not below `clients`.
 absl::StatusOr<RankTask> OpenRankTask(std::span<const uint8_t> sealed,
                                       const crypto::SealingKey& key, uint64_t clients);
 size_t MaxRankTaskBytes(uint64_t clients);

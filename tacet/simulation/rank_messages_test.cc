@@ -68,7 +68,7 @@ TEST_F(RankMessagesTest, JobsAndTheEndAreReadAsWritten) {
 
 TEST_F(RankMessagesTest, TasksOpenForTheirRankAlone) {
   RankTask task{.epoch_key = entropy_.Draw(32), .share = {.seats = {}, .mean_samples = 7.25}};
-  task.share.seats = {{.place = 0, .owner = 11}, {.place = 2, .owner = 3, .is_cover = true}};
+  task.share.seats = {{.place = 0, .client = 11}, {.place = 2, .client = 3, .is_cover = true}};
   const base::Bytes sealed = *SealRankTask(task, key_.public_key());
   EXPECT_LE(sealed.size(), MaxRankTaskBytes(12));
   const auto opened = OpenRankTask(sealed, key_, 12);
@@ -77,13 +77,13 @@ TEST_F(RankMessagesTest, TasksOpenForTheirRankAlone) {
   EXPECT_EQ(opened->share, task.share);
   EXPECT_FALSE(OpenRankTask(sealed, crypto::SealingKey::Generate(entropy_), 12).ok());
   EXPECT_THAT(base::Message(OpenRankTask(sealed, key_, 11).status()),
-              HasSubstr("names an owner beyond the 11"));
+              HasSubstr("names a client beyond the 11"));
 }
 
 // What a sender may put into the box that is not a task.
 TEST_F(RankMessagesTest, TasksHaveOneLength) {
   RankTask task{.epoch_key = entropy_.Draw(32),
-                .share = {.seats = {{.place = 0, .owner = 1}}, .mean_samples = 1}};
+                .share = {.seats = {{.place = 0, .client = 1}}, .mean_samples = 1}};
   const base::Bytes plain = *[&] {
     const auto opened = key_.Open(*SealRankTask(task, key_.public_key()));
     return std::make_unique<base::Bytes>(opened->Expose().begin(), opened->Expose().end());

@@ -47,7 +47,7 @@ absl::Status AsFinal(const absl::Status& status) {
 
 uint64_t AllUnits(const trainer::Learner& learner) {
   uint64_t units = 0;
-  for (uint64_t owner = 0; owner < learner.owners(); ++owner) units += learner.units(owner);
+  for (uint64_t client = 0; client < learner.clients(); ++client) units += learner.units(client);
   return units;
 }
 
@@ -173,7 +173,7 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationSpec sp
   EntropyFactory entropy = MakeEntropyFactory(spec.insecure_seed);
   std::vector<float> initial = learner.InitialModel();
   spec.manifest.dimension = learner.dimension();
-  spec.manifest.clients = learner.owners();
+  spec.manifest.clients = learner.clients();
   if (spec.manifest.unit != accounting::Unit::kClient && spec.manifest.expected_batch == 0) {
     spec.manifest.expected_batch =
         spec.manifest.record_rate * static_cast<double>(AllUnits(learner));
@@ -184,7 +184,7 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationSpec sp
   spec.manifest.whole_dimension = spec.manifest.federated_part.empty() ? 0 : whole.size();
   // Members' keys, and all that grows with their number, are rank 0's alone.
   const bool leads = ranks.rank() == 0;
-  MemberKeys keys = leads ? MakeKeys(learner.owners(), entropy) : MemberKeys{};
+  MemberKeys keys = leads ? MakeKeys(learner.clients(), entropy) : MemberKeys{};
   spec.manifest.members.clear();
   for (const crypto::SigningKey& key : keys.signing_keys) {
     spec.manifest.members.push_back(key.public_key());

@@ -16,31 +16,31 @@
 
 namespace tacet::trainer {
 
-// Unit record or person: draws the owner's units by secret coins keyed by `coins`, again for every
+// Unit record or person: draws the client's units by secret coins keyed by `coins`, again for every
 // attempt, and sums their clipped gradients.
 absl::Status SumDrawnUnits(const agreement::ManifestSpec& spec, const Learner& learner,
-                           uint64_t owner, crypto::Entropy& coins, Trainer& trainer,
+                           uint64_t client, crypto::Entropy& coins, Trainer& trainer,
                            std::span<const float> model, std::span<float> sum);
 
 class LearnerUpdates final : public UpdateSource {
  public:
-  // All must outlive it. `owner` is the site's number in `learner`. InvalidArgument when the
-  // learner's dimension or unit is not the agreed one, or it has no such owner.
+  // All must outlive it. `client` is the site's number in `learner`. InvalidArgument when the
+  // learner's dimension or unit is not the agreed one, or it has no such client.
   static absl::StatusOr<std::unique_ptr<LearnerUpdates>> Create(const agreement::Manifest& manifest,
                                                                 const Learner& learner,
-                                                                uint64_t owner,
+                                                                uint64_t client,
                                                                 crypto::Entropy& coins);
 
   absl::Status Update(const secagg::Attempt& attempt, std::span<const float> model,
                       std::span<float> update) override;
 
  private:
-  LearnerUpdates(const agreement::Manifest& manifest, const Learner& learner, uint64_t owner,
+  LearnerUpdates(const agreement::Manifest& manifest, const Learner& learner, uint64_t client,
                  crypto::Entropy& coins, std::unique_ptr<Trainer> trainer);
 
   const agreement::Manifest& manifest_;
   const Learner& learner_;
-  uint64_t owner_;
+  uint64_t client_;
   crypto::Entropy& coins_;
   std::unique_ptr<Trainer> trainer_;
 };

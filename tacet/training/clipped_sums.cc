@@ -38,7 +38,7 @@ absl::StatusOr<std::span<const double>> ClippedSums::Norms(std::span<const uint3
   return gradients_.Norms(labels_);
 }
 
-absl::Status ClippedSums::AddRecords(uint64_t owner, std::span<const uint32_t> units,
+absl::Status ClippedSums::AddRecords(uint64_t client, std::span<const uint32_t> units,
                                      double clip_norm) {
   std::array<double, kChunk> factors{};
   for (size_t first = 0; first < units.size();) {
@@ -46,7 +46,7 @@ absl::Status ClippedSums::AddRecords(uint64_t owner, std::span<const uint32_t> u
     size_t next = first;
     while (next < units.size() && rows_.size() < kChunk &&
            units[next] / kBlock == units[first] / kBlock) {
-      rows_.push_back(units_.rows(owner, units[next++]).front());
+      rows_.push_back(units_.rows(client, units[next++]).front());
     }
     TACET_ASSIGN_OR_RETURN(const std::span<const double> norms, Norms(rows_));
     for (size_t i = 0; i < norms.size(); ++i) factors[i] = -Factor(norms[i], clip_norm);
@@ -56,11 +56,11 @@ absl::Status ClippedSums::AddRecords(uint64_t owner, std::span<const uint32_t> u
   return absl::OkStatus();
 }
 
-absl::Status ClippedSums::AddPerson(uint64_t owner, uint32_t unit, double clip_norm) {
+absl::Status ClippedSums::AddPerson(uint64_t client, uint32_t unit, double clip_norm) {
   std::ranges::fill(person_, 0.0);
   std::array<double, kChunk> ones{};
   ones.fill(1.0);
-  const std::span<const uint32_t> rows = units_.rows(owner, unit);
+  const std::span<const uint32_t> rows = units_.rows(client, unit);
   for (size_t first = 0; first < rows.size(); first += kChunk) {
     const auto chunk = rows.subspan(first, std::min(kChunk, rows.size() - first));
     TACET_ASSIGN_OR_RETURN(const std::span<const double> norms, Norms(chunk));
@@ -77,17 +77,17 @@ absl::Status ClippedSums::AddPerson(uint64_t owner, uint32_t unit, double clip_n
   return absl::OkStatus();
 }
 
-absl::Status ClippedSums::Sum(std::span<const float> model, uint64_t owner,
+absl::Status ClippedSums::Sum(std::span<const float> model, uint64_t client,
                               std::span<const uint32_t> units, double clip_norm,
                               std::span<float> sum) {
   gradients_.Load(model);
   std::ranges::fill(total_, 0.0);
   if (units_.unit() == accounting::Unit::kPerson) {
     for (const uint32_t unit : units) {
-      TACET_RETURN_IF_ERROR(AddPerson(owner, unit, clip_norm));
+      TACET_RETURN_IF_ERROR(AddPerson(client, unit, clip_norm));
     }
   } else {
-    TACET_RETURN_IF_ERROR(AddRecords(owner, units, clip_norm));
+    TACET_RETURN_IF_ERROR(AddRecords(client, units, clip_norm));
   }
   for (size_t p = 0; p < sum.size(); ++p) sum[p] = static_cast<float>(total_[p]);
   return absl::OkStatus();

@@ -30,7 +30,7 @@ class ClippedSums {
               const data::UnitRows& units);
 
   // Trainer::SumClippedGradients (federation/learner.h); all arguments were checked.
-  absl::Status Sum(std::span<const float> model, uint64_t owner, std::span<const uint32_t> units,
+  absl::Status Sum(std::span<const float> model, uint64_t client, std::span<const uint32_t> units,
                    double clip_norm, std::span<float> sum);
 
  private:
@@ -38,8 +38,8 @@ class ClippedSums {
   // more or less then changes the rounding of one block.
   static constexpr uint32_t kBlock = 256;
 
-  absl::Status AddRecords(uint64_t owner, std::span<const uint32_t> units, double clip_norm);
-  absl::Status AddPerson(uint64_t owner, uint32_t unit, double clip_norm);
+  absl::Status AddRecords(uint64_t client, std::span<const uint32_t> units, double clip_norm);
+  absl::Status AddPerson(uint64_t client, uint32_t unit, double clip_norm);
   // Norms of the gradients of these rows, at most RecordGradients::kMaxRecords.
   absl::StatusOr<std::span<const double>> Norms(std::span<const uint32_t> rows);
 

@@ -20,8 +20,8 @@ using ::testing::HasSubstr;
 
 constexpr size_t kInputs = 6;
 
-// `records` samples of one owner; three records in a row are one person.
-data::DatasetSpec Samples(size_t records, uint64_t owners = 1) {
+// `records` samples of one client; three records in a row are one person.
+data::DatasetSpec Samples(size_t records, uint64_t clients = 1) {
   std::mt19937 generator(9);
   std::uniform_real_distribution<float> law(-1, 1);
   data::DatasetSpec spec;
@@ -29,13 +29,13 @@ data::DatasetSpec Samples(size_t records, uint64_t owners = 1) {
   spec.input_shape = {kInputs};
   spec.classes = 2;
   std::vector<float> features;
-  for (uint64_t owner = 0; owner < owners; ++owner) {
-    spec.owner_names.push_back("site-" + std::to_string(owner));
+  for (uint64_t client = 0; client < clients; ++client) {
+    spec.client_names.push_back("site-" + std::to_string(client));
   }
   for (size_t i = 0; i < records; ++i) {
     for (size_t j = 0; j < kInputs; ++j) features.push_back(law(generator));
     spec.labels.push_back(static_cast<uint32_t>(generator() % 2));
-    spec.sample_owners.push_back(static_cast<uint32_t>(i % owners));
+    spec.sample_clients.push_back(static_cast<uint32_t>(i % clients));
     spec.sample_persons.push_back(static_cast<uint32_t>(i / 3));
   }
   spec.features = std::move(features);
@@ -48,9 +48,9 @@ struct Site {
   std::vector<float> model;
 
   std::vector<float> Sum(const std::vector<uint32_t>& units, double clip_norm,
-                         uint64_t owner = 0) const {
+                         uint64_t client = 0) const {
     std::vector<float> sum(model.size(), std::nanf(""));
-    const absl::Status status = trainer->SumClippedGradients(model, owner, units, clip_norm, sum);
+    const absl::Status status = trainer->SumClippedGradients(model, client, units, clip_norm, sum);
     EXPECT_TRUE(status.ok()) << status;
     return sum;
   }
@@ -203,13 +203,13 @@ TEST(ClippedSumsTest, DuplicatesCountOnceEach) {
 TEST(ClippedSumsTest, RefusesWhatDoesNotFit) {
   const Site site = MakeSite(Samples(9), accounting::Unit::kRecord);
   std::vector<float> sum(site.model.size());
-  const auto refusal = [&](const std::vector<uint32_t>& units, uint64_t owner, double clip_norm) {
+  const auto refusal = [&](const std::vector<uint32_t>& units, uint64_t client, double clip_norm) {
     return base::Message(
-        site.trainer->SumClippedGradients(site.model, owner, units, clip_norm, sum));
+        site.trainer->SumClippedGradients(site.model, client, units, clip_norm, sum));
   };
   EXPECT_THAT(refusal({0, 9}, 0, 1), HasSubstr("increasing and below 9"));
   EXPECT_THAT(refusal({1, 1}, 0, 1), HasSubstr("increasing and below 9"));
-  EXPECT_THAT(refusal({0}, 1, 1), HasSubstr("owner 1 where there are 1"));
+  EXPECT_THAT(refusal({0}, 1, 1), HasSubstr("client 1 where there are 1"));
   EXPECT_THAT(refusal({0}, 0, 0), HasSubstr("clip_norm is 0"));
   EXPECT_THAT(base::Message(site.trainer->Train(site.model, 0, 0, sum)),
               HasSubstr("made for unit record"));

@@ -14,7 +14,7 @@ TEST(FemnistTest, ASmallSelectionLoads) {
   if (!HoldsIdxImages(folder)) GTEST_SKIP() << folder << " is no longer there";
   const auto dataset = LoadDataset(folder);
   ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_EQ(dataset->owners(), 400u);
+  EXPECT_EQ(dataset->clients(), 400u);
   EXPECT_EQ(dataset->classes(), 62u);
   EXPECT_GT(dataset->samples(), 91'000u);
   EXPECT_EQ(dataset->input_size(), 784u);

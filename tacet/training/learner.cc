@@ -38,8 +38,8 @@ struct Shared {
   data::UnitRows units;
   models::FederatedPart part;
 
-  uint64_t TrainingSamples(uint64_t owner) const {
-    const uint64_t all = split.training_rows(owner).size();
+  uint64_t TrainingSamples(uint64_t client) const {
+    const uint64_t all = split.training_rows(client).size();
     return spec.sample_cap == 0 ? all : std::min<uint64_t>(all, spec.sample_cap);
   }
 
@@ -58,9 +58,9 @@ absl::Status CheckModelSize(const Shared& shared, size_t size) {
                                shared.part.dimension());
 }
 
-absl::Status CheckOwner(const Shared& shared, uint64_t owner) {
-  if (owner < shared.dataset.owners()) return absl::OkStatus();
-  return base::InvalidArgument("owner {} where there are {}", owner, shared.dataset.owners());
+absl::Status CheckClient(const Shared& shared, uint64_t client) {
+  if (client < shared.dataset.clients()) return absl::OkStatus();
+  return base::InvalidArgument("client {} where there are {}", client, shared.dataset.clients());
 }
 
 absl::Status WrongUnit(const Shared& shared) {
@@ -78,21 +78,21 @@ class UnitTrainer final : public trainer::Trainer {
     return WrongUnit(shared_);
   }
 
-  absl::Status SumClippedGradients(std::span<const float> model, uint64_t owner,
+  absl::Status SumClippedGradients(std::span<const float> model, uint64_t client,
                                    std::span<const uint32_t> units, double clip_norm,
                                    std::span<float> sum) override {
     TACET_RETURN_IF_ERROR(CheckModelSize(shared_, model.size()));
     TACET_RETURN_IF_ERROR(CheckModelSize(shared_, sum.size()));
-    TACET_RETURN_IF_ERROR(CheckOwner(shared_, owner));
+    TACET_RETURN_IF_ERROR(CheckClient(shared_, client));
     if (!(clip_norm > 0)) {
       return base::InvalidArgument("clip_norm is {}, it must be positive", clip_norm);
     }
     const bool increasing = std::ranges::is_sorted(units, std::ranges::less_equal{});
-    if (!units.empty() && (!increasing || units.back() >= shared_.units.units(owner))) {
-      return base::InvalidArgument("units must be increasing and below {}, the owner's number",
-                                   shared_.units.units(owner));
+    if (!units.empty() && (!increasing || units.back() >= shared_.units.units(client))) {
+      return base::InvalidArgument("units must be increasing and below {}, the client's number",
+                                   shared_.units.units(client));
     }
-    return sums_.Sum(model, owner, units, clip_norm, sum);
+    return sums_.Sum(model, client, units, clip_norm, sum);
   }
 
  private:
@@ -110,23 +110,23 @@ class SgdTrainer final : public trainer::Trainer {
     return WrongUnit(shared_);
   }
 
-  absl::Status Train(std::span<const float> model, uint32_t round, uint64_t owner,
+  absl::Status Train(std::span<const float> model, uint32_t round, uint64_t client,
                      std::span<float> update) override {
     TACET_RETURN_IF_ERROR(CheckModelSize(shared_, model.size()));
     TACET_RETURN_IF_ERROR(CheckModelSize(shared_, update.size()));
-    TACET_RETURN_IF_ERROR(CheckOwner(shared_, owner));
-    const std::span<const uint32_t> rows = shared_.split.training_rows(owner);
+    TACET_RETURN_IF_ERROR(CheckClient(shared_, client));
+    const std::span<const uint32_t> rows = shared_.split.training_rows(client);
     if (rows.empty()) {
       std::ranges::fill(update, 0.0f);
       return absl::OkStatus();
     }
     TACET_RETURN_IF_ERROR(shared_.part.whole() ? network_->Load(model)
                                                : network_->Load(shared_.part.Whole(model)));
-    crypto::Random random = crypto::SeededRandom(shared_.spec.seed, "batches", round, owner);
+    crypto::Random random = crypto::SeededRandom(shared_.spec.seed, "batches", round, client);
     const float learning_rate = shared_.LearningRate(round);
     order_.assign(rows.begin(), rows.end());
     crypto::Shuffle(random, order_);
-    order_.resize(shared_.TrainingSamples(owner));
+    order_.resize(shared_.TrainingSamples(client));
     for (uint32_t epoch = 0; epoch < shared_.spec.local_epochs; ++epoch) {
       if (epoch > 0) crypto::Shuffle(random, order_);
       TACET_RETURN_IF_ERROR(Epoch(learning_rate));
@@ -181,13 +181,13 @@ class ModelLearner final : public trainer::Learner {
   explicit ModelLearner(Shared shared) : shared_(std::move(shared)) {}
 
   uint64_t dimension() const override { return shared_.part.dimension(); }
-  uint64_t owners() const override { return shared_.dataset.owners(); }
-  uint64_t training_samples(uint64_t owner) const override {
-    return shared_.TrainingSamples(owner);
+  uint64_t clients() const override { return shared_.dataset.clients(); }
+  uint64_t training_samples(uint64_t client) const override {
+    return shared_.TrainingSamples(client);
   }
 
   accounting::Unit unit() const override { return shared_.units.unit(); }
-  uint64_t units(uint64_t owner) const override { return shared_.units.units(owner); }
+  uint64_t units(uint64_t client) const override { return shared_.units.units(client); }
 
   std::vector<float> InitialModel() const override {
     std::vector<float> part(dimension());

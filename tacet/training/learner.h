@@ -24,11 +24,11 @@ struct LearnerSpec {
   std::vector<float> start = {};  // all parameters at the start; none: drawn from `seed`
   // Fixes initialisation, the split and the batches; never noise, keys or cohorts.
   uint64_t seed = 1;
-  double held_out_share = 0.1;   // of each owner's samples, rounded, in [0, 0.9]
+  double held_out_share = 0.1;   // of each client's samples, rounded, in [0, 0.9]
   double last_layer_gain = 0.2;  // factor on the initial weights of the last layer, > 0
   uint32_t batch = 20;           // 1 to 1024; the last batch of an epoch may be smaller
   uint32_t local_epochs = 1;     // 1 to 1000
-  uint32_t sample_cap = 0;       // samples an owner uses in a round, drawn again; 0: all
+  uint32_t sample_cap = 0;       // samples a client uses in a round, drawn again; 0: all
   // Local rate of round t = 0 .. rounds-1: learning_rate * (final / learning_rate)^(t /
   // (rounds-1)); constant for one round, `final` from round `rounds` on.
   double learning_rate = 0.15;

@@ -31,31 +31,31 @@ std::unique_ptr<trainer::Learner> MakeLearner(const LearnerSpec& spec, data::Dat
 }
 
 std::vector<float> Update(const trainer::Learner& learner, trainer::Trainer& trainer,
-                          const std::vector<float>& model, uint32_t round, uint64_t owner) {
+                          const std::vector<float>& model, uint32_t round, uint64_t client) {
   std::vector<float> update(learner.dimension(), std::numeric_limits<float>::quiet_NaN());
-  const absl::Status status = trainer.Train(model, round, owner, update);
+  const absl::Status status = trainer.Train(model, round, client, update);
   EXPECT_TRUE(status.ok()) << status;
   return update;
 }
 
-// Owners with 0, 1, 2 and 30 samples of two features.
+// Clients with 0, 1, 2 and 30 samples of two features.
 data::Dataset Uneven() {
   data::DatasetSpec spec;
   spec.name = "uneven";
   spec.input_shape = {2};
   spec.classes = 2;
-  spec.owner_names = {"none", "one", "two", "many"};
+  spec.client_names = {"none", "one", "two", "many"};
   std::vector<float> features;
   for (uint32_t i = 0; i < 33; ++i) {
     features.insert(features.end(), {static_cast<float>(i % 2), 1.0f});
     spec.labels.push_back(i % 2);
-    spec.sample_owners.push_back(i == 0 ? 1 : i < 3 ? 2 : 3);
+    spec.sample_clients.push_back(i == 0 ? 1 : i < 3 ? 2 : 3);
   }
   spec.features = std::move(features);
   return *data::Dataset::Create(std::move(spec));
 }
 
-TEST(LearnerTest, UpdatesDependOnModelRoundAndOwnerOnly) {
+TEST(LearnerTest, UpdatesDependOnModelRoundAndClientOnly) {
   for (const char* model : {"femnist-cnn", "femnist-cnn-norm", "mlp", "logistic"}) {
     const auto learner = MakeLearner({.model = model, .local_epochs = 2}, Drawn(3));
     const std::vector<float> start = learner->InitialModel();
@@ -156,18 +156,18 @@ TEST(LearnerTest, TrainingStartsFromAGivenModel) {
               HasSubstr("a part of the model is for unit client, not record"));
 }
 
-TEST(LearnerTest, OwnersWithFewSamplesTrainAndThoseWithNoneStandStill) {
+TEST(LearnerTest, ClientsWithFewSamplesTrainAndThoseWithNoneStandStill) {
   const auto learner = MakeLearner({.model = "logistic", .batch = 7}, Uneven());
-  EXPECT_EQ(learner->owners(), 4u);
+  EXPECT_EQ(learner->clients(), 4u);
   EXPECT_EQ(learner->training_samples(0), 0u);
   EXPECT_EQ(learner->training_samples(1), 1u);
   EXPECT_EQ(learner->training_samples(3), 27u);  // the last batch has six
   const auto trainer = *learner->NewTrainer();
   const std::vector<float> model = learner->InitialModel();
   EXPECT_THAT(Update(*learner, *trainer, model, 0, 0), Each(0.0f));
-  for (const uint64_t owner : {1, 2, 3}) {
-    const std::vector<float> update = Update(*learner, *trainer, model, 0, owner);
-    EXPECT_TRUE(std::ranges::any_of(update, [](float value) { return value != 0; })) << owner;
+  for (const uint64_t client : {1, 2, 3}) {
+    const std::vector<float> update = Update(*learner, *trainer, model, 0, client);
+    EXPECT_TRUE(std::ranges::any_of(update, [](float value) { return value != 0; })) << client;
     EXPECT_TRUE(std::ranges::all_of(update, [](float value) { return std::isfinite(value); }));
   }
 }
@@ -216,8 +216,8 @@ TEST(LearnerTest, FederatedAveragingLearnsDrawnHandwriting) {
   std::vector<float> model = learner->InitialModel();
   for (uint32_t round = 0; round < 12; ++round) {
     std::vector<double> average(model.size(), 0.0);
-    for (uint64_t owner = 0; owner < learner->owners(); ++owner) {
-      const std::vector<float> update = Update(*learner, *trainer, model, round, owner);
+    for (uint64_t client = 0; client < learner->clients(); ++client) {
+      const std::vector<float> update = Update(*learner, *trainer, model, round, client);
       for (size_t i = 0; i < average.size(); ++i) average[i] += update[i] / 30.0;
     }
     for (size_t i = 0; i < model.size(); ++i) model[i] += static_cast<float>(3 * average[i]);
@@ -229,7 +229,7 @@ TEST(LearnerTest, FederatedAveragingLearnsDrawnHandwriting) {
   EXPECT_GT(after->accuracy, guessing + 0.4);
 }
 
-TEST(LearnerTest, TheConvolutionalNetworkLearnsItsOwner) {
+TEST(LearnerTest, TheConvolutionalNetworkLearnsItsClient) {
   const auto learner = MakeLearner({.local_epochs = 5, .learning_rate = 0.1}, Drawn(1));
   const auto trainer = *learner->NewTrainer();
   std::vector<float> model = learner->InitialModel();
@@ -274,7 +274,7 @@ TEST(LearnerTest, UnitsOfSingleRecordsNeedAModelWithoutNorms) {
   }
 }
 
-TEST(LearnerTest, RefusesModelsAndOwnersThatDoNotExist) {
+TEST(LearnerTest, RefusesModelsAndClientsThatDoNotExist) {
   const auto learner = MakeLearner({.model = "logistic", .classes = 4}, Uneven());
   EXPECT_EQ(learner->dimension(), 3u * 4);
   const auto trainer = *learner->NewTrainer();
@@ -283,7 +283,7 @@ TEST(LearnerTest, RefusesModelsAndOwnersThatDoNotExist) {
               HasSubstr("model has 5 parameters, expected 12"));
   EXPECT_THAT(base::Message(trainer->Train(model, 0, 0, small)), HasSubstr("expected 12"));
   EXPECT_THAT(base::Message(trainer->Train(model, 0, 4, update)),
-              HasSubstr("owner 4 where there are 4"));
+              HasSubstr("client 4 where there are 4"));
   EXPECT_FALSE(learner->Evaluate(small, 1).ok());
   EXPECT_THAT(base::Message(learner->Evaluate(model, 0).status()), HasSubstr("on 0 threads"));
 }

@@ -18,8 +18,8 @@ data::Dataset Rows(uint32_t classes) {
                                  .input_shape = {2},
                                  .features = std::vector<float>{1, 0, 0, 1, 2, -1},
                                  .labels = {0, 1, classes - 1},
-                                 .sample_owners = {0, 0, 0},
-                                 .owner_names = {"a"},
+                                 .sample_clients = {0, 0, 0},
+                                 .client_names = {"a"},
                                  .classes = classes});
 }
 

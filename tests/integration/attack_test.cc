@@ -25,7 +25,7 @@ class NoiseAttackTest : public AttackTest {
   void WriteNoise(const std::string& name, uint64_t seed, int rows) const {
     crypto::Random random = crypto::SeededRandom(seed, "noise");
     std::ofstream file(path_ / name);
-    file << "owner,label";
+    file << "client,label";
     for (int i = 0; i < kFeatures; ++i) file << ",f" << i;
     file << "\n";
     for (int row = 0; row < rows; ++row) {
@@ -165,7 +165,7 @@ scale = 1e-3
 
 TEST_F(NoiseAttackTest, TestsTheUnitThatEpsilonSpeaksOf) {
   WriteNoise("data.csv", 2, 400);
-  Simulate(std::string(kQuick) + "owners = 5\n", "run");
+  Simulate(std::string(kQuick) + "clients = 5\n", "run");
   const base::JsonValue both = Attack({"run", "--shadows", "8"});
   EXPECT_EQ(exit_code_, 0) << err_;
   ASSERT_EQ(both.Find("tests")->items().size(), 2u);
@@ -233,7 +233,7 @@ TEST_F(NoiseAttackTest, PersonsSpreadOverSitesAreAsked) {
   config.replace(config.find("[privacy]\n"), 10,
                  "[privacy]\nunit = \"person\"\nrecord_rate = 0.5\n");
   config.replace(config.find("clip_norm"), 0, "coordinate_bound = 8\n");
-  Simulate(config + "owners = 6\nsites = 2\n", "run");
+  Simulate(config + "clients = 6\nsites = 2\n", "run");
   const base::JsonValue result =
       Attack({"run", "--shadows", "8", "--check-power", "--power-epochs", "2"});
   EXPECT_EQ(exit_code_, 0) << err_;

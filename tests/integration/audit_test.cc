@@ -427,13 +427,13 @@ data::Dataset WithLabel(const data::Dataset& data, uint64_t row, uint32_t label)
                          .input_shape = data.input_shape(),
                          .features = data.features(),
                          .labels = data.labels(),
-                         .sample_owners = std::vector<uint32_t>(data.samples()),
-                         .owner_names = {},
+                         .sample_clients = std::vector<uint32_t>(data.samples()),
+                         .client_names = {},
                          .classes = data.classes()};
-  for (uint64_t owner = 0; owner < data.owners(); ++owner) {
-    spec.owner_names.push_back(data.owner_name(owner));
-    for (const uint32_t own : data.rows(owner)) {
-      spec.sample_owners[own] = static_cast<uint32_t>(owner);
+  for (uint64_t client = 0; client < data.clients(); ++client) {
+    spec.client_names.push_back(data.client_name(client));
+    for (const uint32_t own : data.rows(client)) {
+      spec.sample_clients[own] = static_cast<uint32_t>(client);
     }
   }
   spec.labels[row] = label;

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr char kConfig[] = R"(
 [data]
-csv_owner_column = ""
+csv_client_column = ""
 csv_person_column = "id"
 csv_label_column = "ill"
 csv_features = ["age 0..120", "chol 50..650 absent=0 indicator"]
@@ -136,8 +136,8 @@ TEST(HeartDiseaseTest, FourHospitalsTrainTogether) {
   if (!std::filesystem::exists(config.data.path)) GTEST_SKIP() << "the data are no longer there";
   const auto dataset = run::LoadRunData(config);
   ASSERT_TRUE(dataset.ok()) << dataset.status();
-  EXPECT_EQ(dataset->owners(), 4u);
-  EXPECT_EQ(dataset->owner_name(0), "processed.cleveland");
+  EXPECT_EQ(dataset->clients(), 4u);
+  EXPECT_EQ(dataset->client_name(0), "processed.cleveland");
   EXPECT_EQ(dataset->samples(), 920u);
   EXPECT_EQ(dataset->classes(), 2u);
   EXPECT_EQ(dataset->input_size(), 28u);

@@ -59,7 +59,7 @@ class LiveFederationTest : public FederationProgramTest {
     const auto own = site_configs_.find(site);
     arguments.insert(arguments.end(),
                      {"--config", own == site_configs_.end() ? "site.toml" : own->second, "--draw",
-                      "--json", "--owner", std::to_string(number)});
+                      "--json", "--client", std::to_string(number)});
     arguments.insert(arguments.end(), site_flags_[site].begin(), site_flags_[site].end());
     running_[site] = StartAs(site, std::move(arguments), site + "-");
   }

@@ -188,7 +188,7 @@ TEST_F(RanksTest, SharesDifferByAtMostOneAndAreTheCohort) {
   const std::vector<uint64_t> cohort = {1, 2, 3, 5, 7, 8, 11};
   const std::vector<uint64_t> covers = {4, 9};
   for (const uint32_t ranks : {1u, 2u, 3u, 7u, 9u}) {
-    std::set<uint64_t> owners, covering;
+    std::set<uint64_t> clients, covering;
     std::set<uint32_t> places;
     for (const CohortShare& share :
          SplitCohort(*learner_, {.trained = cohort, .covers = covers}, ranks)) {
@@ -198,15 +198,15 @@ TEST_F(RanksTest, SharesDifferByAtMostOneAndAreTheCohort) {
       bool covers_begun = false;
       for (const Seat& seat : share.seats) {
         places.insert(seat.place);
-        (seat.is_cover ? covering : owners).insert(seat.owner);
+        (seat.is_cover ? covering : clients).insert(seat.client);
         EXPECT_GE(seat.is_cover, covers_begun);  // last
         covers_begun = seat.is_cover;
         if (seat.is_cover) continue;
-        EXPECT_LE(learner_->training_samples(seat.owner), before);  // large ones first
-        before = learner_->training_samples(seat.owner);
+        EXPECT_LE(learner_->training_samples(seat.client), before);  // large ones first
+        before = learner_->training_samples(seat.client);
       }
     }
-    EXPECT_EQ(owners, std::set<uint64_t>(cohort.begin(), cohort.end()));
+    EXPECT_EQ(clients, std::set<uint64_t>(cohort.begin(), cohort.end()));
     EXPECT_EQ(covering, std::set<uint64_t>(covers.begin(), covers.end()));
     EXPECT_EQ(places.size(), 9u);
     EXPECT_EQ(*places.rbegin(), 8u);

@@ -34,7 +34,7 @@ class Site {
     spec.name = "site";
     spec.input_shape = {kInputs};
     spec.classes = 2;
-    spec.owner_names = {"site"};
+    spec.client_names = {"site"};
     std::vector<float> features;
     for (size_t i = 0; i < kRecords * kInputs; ++i) {
       features.push_back(static_cast<float>(random.Below(2001)) / 1000 - 1);
@@ -42,7 +42,7 @@ class Site {
     for (size_t i = 0; i < kRecords; ++i) {
       spec.labels.push_back(static_cast<uint32_t>(random.Below(2)));
     }
-    spec.sample_owners.assign(kRecords, 0);
+    spec.sample_clients.assign(kRecords, 0);
     // The learner orders records by its split: the last of them there is the one that changes.
     const data::Split split(Make(spec, features), 1, 0);
     const uint32_t row = split.training_rows(0).back();

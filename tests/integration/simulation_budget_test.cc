@@ -72,7 +72,7 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
   SimulationSpec spec = SmallSpec();
   spec.manifest.budget_epsilon = 10;
   agreement::ManifestSpec agreed = spec.manifest;
-  agreed.clients = learner_->owners();
+  agreed.clients = learner_->clients();
   std::atomic<int> uploads = 0;
   LyingChannel channel = CountingChannel(uploads);
   const auto store = NewStore("run");

@@ -252,33 +252,33 @@ TEST_F(SimulationTest, ALostUploadIsNoReasonToFailAboveKmin) {
   EXPECT_EQ(recorder_.rounds[1].cohort_size, 6u);
 }
 
-// A learner one of whose owners diverges.
+// A learner one of whose clients diverges.
 class DivergingLearner : public trainer::Learner {
  public:
   explicit DivergingLearner(const trainer::Learner& learner) : learner_(learner) {}
   uint64_t dimension() const override { return learner_.dimension(); }
-  uint64_t owners() const override { return learner_.owners(); }
-  uint64_t training_samples(uint64_t owner) const override {
-    return learner_.training_samples(owner);
+  uint64_t clients() const override { return learner_.clients(); }
+  uint64_t training_samples(uint64_t client) const override {
+    return learner_.training_samples(client);
   }
   accounting::Unit unit() const override { return learner_.unit(); }
-  uint64_t units(uint64_t owner) const override { return learner_.units(owner); }
+  uint64_t units(uint64_t client) const override { return learner_.units(client); }
   std::vector<float> InitialModel() const override { return learner_.InitialModel(); }
   absl::StatusOr<std::unique_ptr<trainer::Trainer>> NewTrainer() const override {
     class Diverging : public trainer::Trainer {
      public:
       explicit Diverging(std::unique_ptr<trainer::Trainer> trainer)
           : trainer_(std::move(trainer)) {}
-      absl::Status Train(std::span<const float> model, uint32_t round, uint64_t owner,
+      absl::Status Train(std::span<const float> model, uint32_t round, uint64_t client,
                          std::span<float> update) override {
-        TACET_RETURN_IF_ERROR(trainer_->Train(model, round, owner, update));
-        if (owner == 3) update[1] = std::numeric_limits<float>::quiet_NaN();
+        TACET_RETURN_IF_ERROR(trainer_->Train(model, round, client, update));
+        if (client == 3) update[1] = std::numeric_limits<float>::quiet_NaN();
         return absl::OkStatus();
       }
-      absl::Status SumClippedGradients(std::span<const float> model, uint64_t owner,
+      absl::Status SumClippedGradients(std::span<const float> model, uint64_t client,
                                        std::span<const uint32_t> units, double clip_norm,
                                        std::span<float> sum) override {
-        return trainer_->SumClippedGradients(model, owner, units, clip_norm, sum);
+        return trainer_->SumClippedGradients(model, client, units, clip_norm, sum);
       }
 
      private:
@@ -296,7 +296,7 @@ class DivergingLearner : public trainer::Learner {
   const trainer::Learner& learner_;
 };
 
-TEST_F(SimulationTest, ADivergingOwnerStillUploads) {
+TEST_F(SimulationTest, ADivergingClientStillUploads) {
   const DivergingLearner learner(*learner_);
   SimulationSpec spec = SmallSpec();
   spec.manifest.cohort = 12;
@@ -308,14 +308,14 @@ TEST_F(SimulationTest, ADivergingOwnerStillUploads) {
   for (const float value : result->model) ASSERT_TRUE(std::isfinite(value));
 }
 
-TEST_F(SimulationTest, OwnersWithoutSamplesAndWithOneTakePartLikeAnyOther) {
+TEST_F(SimulationTest, ClientsWithoutSamplesAndWithOneTakePartLikeAnyOther) {
   data::DatasetSpec data;
   data.name = "tiny";
   data.input_shape = {2};
   data.features = std::vector<float>{0, 1, 1, 0, 0.5f, 0.5f};
   data.labels = {0, 1, 1};
-  data.sample_owners = {0, 0, 2};  // owner 1 has none, owner 2 one
-  data.owner_names = {"two", "none", "one"};
+  data.sample_clients = {0, 0, 2};  // client 1 has none, client 2 one
+  data.client_names = {"two", "none", "one"};
   data.classes = 2;
   training::LearnerSpec learner_spec;
   learner_spec.model = "logistic";

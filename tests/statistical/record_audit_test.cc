@@ -44,12 +44,12 @@ Federation MakeFederation() {
   spec.name = "audit";
   spec.input_shape = {kInputs};
   spec.classes = 2;
-  spec.owner_names = {"a", "b"};
+  spec.client_names = {"a", "b"};
   std::vector<float> features;
   for (uint32_t i = 0; i < kSites * kRecordsOfASite; ++i) {
     features.insert(features.end(), {i % 3 == 0 ? 0.5f : -0.5f, i % 5 == 0 ? 1.0f : 0.0f, 0.0f});
     spec.labels.push_back(i % 2);
-    spec.sample_owners.push_back(i % kSites);
+    spec.sample_clients.push_back(i % kSites);
   }
   features[kInputs - 1] = 100;
   spec.features = std::move(features);

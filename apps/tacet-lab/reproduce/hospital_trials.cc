@@ -40,9 +40,9 @@ std::vector<HospitalVariant> HospitalVariants(uint64_t hospitals) {
 }
 
 absl::Status HospitalTrials::Prepare() {
-  if (dataset_.owners() < 2 || dataset_.classes() != 2) {
+  if (dataset_.clients() < 2 || dataset_.classes() != 2) {
     return base::InvalidArgument("{}: {} hospitals and {} classes, expected at least 2 and just 2",
-                                 dataset_.name(), dataset_.owners(), dataset_.classes());
+                                 dataset_.name(), dataset_.clients(), dataset_.classes());
   }
   if (config_.privacy.unit != "record") {
     return base::InvalidArgument("the configuration's privacy.unit is {}, expected record",
@@ -119,7 +119,7 @@ absl::StatusOr<HospitalTrial> HospitalTrials::Run(const HospitalVariant& variant
   const data::Split split(dataset_, seed, config_.data.held_out);
   const bool left_out = variant.name == "record-left-out";
   std::vector<data::ChosenRows> chosen;
-  for (uint64_t h = 0; h < dataset_.owners(); ++h) {
+  for (uint64_t h = 0; h < dataset_.clients(); ++h) {
     if (variant.hospital.has_value() && (h == *variant.hospital) == left_out) continue;
     const std::span<const uint32_t> rows = split.training_rows(h);
     if (variant.name == "pooled" && !chosen.empty()) {
@@ -130,17 +130,17 @@ absl::StatusOr<HospitalTrial> HospitalTrials::Run(const HospitalVariant& variant
   }
   TACET_ASSIGN_OR_RETURN(const data::Dataset training,
                          data::SelectRows(dataset_, chosen, dataset_.name()));
-  TACET_ASSIGN_OR_RETURN(const run::RunConfig config, ConfigOf(variant, training.owners(), seed));
+  TACET_ASSIGN_OR_RETURN(const run::RunConfig config, ConfigOf(variant, training.clients(), seed));
   TACET_ASSIGN_OR_RETURN(const run::MemoryRun run, run::TrainInMemory(config, training));
 
   HospitalTrial trial{.seed = seed,
                       .all = {},
-                      .by_hospital = std::vector<training::Quality>(dataset_.owners()),
+                      .by_hospital = std::vector<training::Quality>(dataset_.clients()),
                       .noise = run.agreed.noise_stddev,
                       .epsilon = run.epsilon};
   const std::span<const uint32_t> held_out = split.held_out_rows();
   TACET_RETURN_IF_ERROR(Judge(run.model, held_out, trial.all));
-  for (uint64_t h = 0; h < dataset_.owners(); ++h) {
+  for (uint64_t h = 0; h < dataset_.clients(); ++h) {
     const std::span<const uint32_t> own = dataset_.rows(h);
     std::vector<uint32_t> rows;
     if (left_out) {

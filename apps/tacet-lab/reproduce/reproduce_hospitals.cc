@@ -126,8 +126,8 @@ double MeanOfHospitals(const Line& line) {
 std::string Table(const std::vector<Line>& lines, const data::Dataset& dataset) {
   std::string text = fmt::format("{:<38}{:>8}{:>9}{:>18}{:>18}{:>10}", "", "epsilon", "noise",
                                  "AUC, all", "accuracy %", "AUC, own");
-  for (uint64_t h = 0; h < dataset.owners(); ++h) {
-    const std::string& name = dataset.owner_name(h);
+  for (uint64_t h = 0; h < dataset.clients(); ++h) {
+    const std::string& name = dataset.client_name(h);
     text += fmt::format("{:>13}", name.substr(name.rfind('.') + 1).substr(0, 12));
   }
   text += "\n";
@@ -150,8 +150,8 @@ std::string Table(const std::vector<Line>& lines, const data::Dataset& dataset) 
 
 base::JsonValue LineJson(const Line& line, const data::Dataset& dataset) {
   base::JsonValue hospitals = base::JsonValue::MakeObject();
-  for (uint64_t h = 0; h < dataset.owners(); ++h) {
-    hospitals.Set(dataset.owner_name(h), Json(Summarise(line.hospital_auc[h])));
+  for (uint64_t h = 0; h < dataset.clients(); ++h) {
+    hospitals.Set(dataset.client_name(h), Json(Summarise(line.hospital_auc[h])));
   }
   return base::JsonValue::MakeObject()
       .Set("variant", line.name)
@@ -172,8 +172,8 @@ std::string Csv(const std::vector<HospitalVariant>& variants,
                 const std::vector<std::vector<HospitalTrial>>& trials,
                 const data::Dataset& dataset) {
   std::string text = "variant,hospital,epsilon,seed,noise,auc,accuracy";
-  for (uint64_t h = 0; h < dataset.owners(); ++h)
-    text += fmt::format(",auc_{}", dataset.owner_name(h));
+  for (uint64_t h = 0; h < dataset.clients(); ++h)
+    text += fmt::format(",auc_{}", dataset.client_name(h));
   text += "\n";
   const auto number = [](const std::optional<double>& value) {
     return value.has_value() ? fmt::format("{:.6f}", *value) : std::string();
@@ -181,7 +181,7 @@ std::string Csv(const std::vector<HospitalVariant>& variants,
   for (size_t v = 0; v < variants.size(); ++v) {
     for (const HospitalTrial& trial : trials[v]) {
       text += fmt::format("{},{},{},{},{:.6g},{},{:.6f}", variants[v].name,
-                          variants[v].hospital ? dataset.owner_name(*variants[v].hospital) : "",
+                          variants[v].hospital ? dataset.client_name(*variants[v].hospital) : "",
                           EpsilonText(variants[v].epsilon), trial.seed, trial.noise,
                           number(trial.all.auc), trial.all.accuracy);
       for (const training::Quality& quality : trial.by_hospital)
@@ -243,7 +243,7 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
   TACET_RETURN_IF_ERROR(hospital_trials.Prepare());
   const data::Dataset& dataset = hospital_trials.dataset();
 
-  const std::vector<HospitalVariant> variants = HospitalVariants(dataset.owners());
+  const std::vector<HospitalVariant> variants = HospitalVariants(dataset.clients());
   std::vector<std::vector<HospitalTrial>> trials(variants.size(),
                                                  std::vector<HospitalTrial>(flags.seeds));
   const size_t jobs = variants.size() * flags.seeds;
@@ -254,7 +254,7 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
   } shared;
   const size_t threads = flags.threads != 0 ? flags.threads : base::Processors();
   fmt::print(flags.progress, "{} trainings on {} patients of {} hospitals\n", jobs,
-             dataset.samples(), dataset.owners());
+             dataset.samples(), dataset.clients());
   base::RunOnThreads(std::min(threads, jobs), [&](size_t) {
     for (size_t job = next++; job < jobs; job = next++) {
       const size_t v = job / flags.seeds;
@@ -279,13 +279,13 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
     TACET_RETURN_IF_ERROR(shared.failure);
   }
 
-  const std::vector<Line> lines = Lines(variants, trials, dataset.owners());
+  const std::vector<Line> lines = Lines(variants, trials, dataset.clients());
   base::JsonValue rows = base::JsonValue::MakeArray();
   for (const Line& line : lines) rows.Append(LineJson(line, dataset));
   const double held_out = config.data.held_out;
   const double test_over_train = held_out / (1 - held_out);
   std::vector<std::string> names;
-  for (uint64_t h = 0; h < dataset.owners(); ++h) names.push_back(dataset.owner_name(h));
+  for (uint64_t h = 0; h < dataset.clients(); ++h) names.push_back(dataset.client_name(h));
   const std::vector<HospitalComparison> comparisons =
       CompareHospitals(variants, trials, names, test_over_train);
   base::JsonValue labels = base::JsonValue::MakeArray().Append("insecure-seed");

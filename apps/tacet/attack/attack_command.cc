@@ -42,10 +42,10 @@ class AttackCommand : public program::Command {
     options.AddUint("shadow-rounds",
                     "rounds of training for each shadow model; 0: as many as the run had",
                     &settings_.shadow_rounds);
-    options.AddUint("owners",
-                    "number of owners whose samples are used, spread evenly (unit client or "
+    options.AddUint("clients",
+                    "number of clients whose samples are used, spread evenly (unit client or "
                     "person: so many members and so many others); 0: all",
-                    &settings_.owners);
+                    &settings_.clients);
     options.AddFlag("check-power",
                     "also attack a model that was made to remember its samples; an attack that "
                     "finds nothing there proves nothing",

@@ -174,11 +174,12 @@ std::string WhyItProvesNothing(const PowerCheck& power) {
 std::string WhoIsAsked(const UnitTest& test) {
   switch (test.unit) {
     case accounting::Unit::kClient:
-      return "owners in the federation against owners that it never saw, each with all its samples";
+      return "clients in the federation against clients that it never saw, each with all its "
+             "samples";
     case accounting::Unit::kPerson:
       return "persons in the federation against persons that it never saw, each with all samples";
     case accounting::Unit::kRecord:
-      return "samples that were trained on against samples of the same owners that were held out";
+      return "samples that were trained on against samples of the same clients that were held out";
   }
   return "";
 }
@@ -221,7 +222,7 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
                           .Set("count", settings.shadows)
                           .Set("model", result.shadow_model)
                           .Set("rounds", result.shadow_rounds)
-                          .Set("owners", settings.owners)
+                          .Set("owners", settings.clients)
                           .Set("seed", settings.seed))
       .Set("commit", program::BuildCommit())
       .Set("false_positive_rates", std::move(rates))

@@ -37,22 +37,22 @@ absl::StatusOr<base::JsonValue> ReadSummary(const RunDirectory& directory) {
   return base::JsonValue::Parse(base::AsText(*text));
 }
 
-// The samples' owners and persons with their row numbers in the place of features: sent through the
-// steps that arrange a run's data, they tell where every row went.
+// The samples' clients and persons with their row numbers in the place of features: sent through
+// the steps that arrange a run's data, they tell where every row went.
 absl::StatusOr<Dataset> RowNumbers(const Dataset& dataset) {
   constexpr uint64_t kExactFloats = uint64_t{1} << 24;
   data::DatasetSpec spec{.name = dataset.name(),
                          .input_shape = {2},
                          .features = {},
                          .labels = dataset.labels(),
-                         .sample_owners = std::vector<uint32_t>(dataset.samples()),
-                         .owner_names = {},
+                         .sample_clients = std::vector<uint32_t>(dataset.samples()),
+                         .client_names = {},
                          .classes = dataset.classes(),
                          .sample_persons = {}};
-  for (uint64_t owner = 0; owner < dataset.owners(); ++owner) {
-    spec.owner_names.push_back(dataset.owner_name(owner));
-    for (const uint32_t row : dataset.rows(owner)) {
-      spec.sample_owners[row] = static_cast<uint32_t>(owner);
+  for (uint64_t client = 0; client < dataset.clients(); ++client) {
+    spec.client_names.push_back(dataset.client_name(client));
+    for (const uint32_t row : dataset.rows(client)) {
+      spec.sample_clients[row] = static_cast<uint32_t>(client);
     }
   }
   std::vector<float> numbers;
@@ -117,32 +117,32 @@ std::string NobodyLeftOut(Unit unit) {
   return unit == Unit::kRecord
              ? std::string("no sample was held out: data.held_out was 0")
              : fmt::format(
-                   "no {} was left out of the federation: a run with data.owners below the number "
-                   "of owners in the data set leaves some out (the test on records is possible)",
+                   "no {} was left out of the federation: a run with data.clients below the number "
+                   "of clients in the data set leaves some out (the test on records is possible)",
                    accounting::UnitName(unit));
 }
 
 // `members` and `others` with their samples copied out of `all`.
 absl::StatusOr<Candidates> Gather(Unit unit, const Dataset& all, const std::vector<Group>& members,
                                   const std::vector<Group>& others) {
-  std::map<uint64_t, std::vector<uint32_t>> by_owner;
-  std::vector<uint32_t> owner_of(all.samples());
-  for (uint64_t owner = 0; owner < all.owners(); ++owner) {
-    for (const uint32_t row : all.rows(owner)) owner_of[row] = static_cast<uint32_t>(owner);
+  std::map<uint64_t, std::vector<uint32_t>> by_client;
+  std::vector<uint32_t> client_of(all.samples());
+  for (uint64_t client = 0; client < all.clients(); ++client) {
+    for (const uint32_t row : all.rows(client)) client_of[row] = static_cast<uint32_t>(client);
   }
   for (const auto* kind : {&members, &others}) {
     for (const Group& group : *kind) {
-      for (const uint32_t row : group.rows) by_owner[owner_of[row]].push_back(row);
+      for (const uint32_t row : group.rows) by_client[client_of[row]].push_back(row);
     }
   }
   std::vector<data::ChosenRows> chosen;
   std::map<uint32_t, uint32_t> new_rows;
-  for (auto& [owner, rows] : by_owner) {
+  for (auto& [client, rows] : by_client) {
     std::ranges::sort(rows);
     for (const uint32_t row : rows) {
       new_rows.emplace(row, static_cast<uint32_t>(new_rows.size()));
     }
-    chosen.push_back({owner, std::move(rows)});
+    chosen.push_back({client, std::move(rows)});
   }
   TACET_ASSIGN_OR_RETURN(Dataset data, data::SelectRows(all, chosen, all.name()));
   Candidates candidates{
@@ -172,7 +172,7 @@ absl::StatusOr<AttackedRun> AttackedRun::Open(const RunDirectory& directory,
   TACET_ASSIGN_OR_RETURN(base::JsonValue summary, ReadSummary(directory));
   if (data.has_value()) config.data.path = *data;
   run::RunConfig whole = config;
-  whole.data.owners = whole.data.sites = 0;
+  whole.data.clients = whole.data.sites = 0;
   absl::StatusOr<Dataset> all = run::LoadAllData(whole);
   if (!all.ok()) {
     return base::Annotate(all.status(), "the run's data (--data names where they lie now)");
@@ -242,18 +242,19 @@ absl::Status AttackedRun::FollowRows() {
   for (uint64_t row = 0; row < arranged.samples(); ++row) {
     fates_[RowNumber(arranged, row)] = Fate::kHeldOut;
   }
-  for (uint64_t owner = 0; owner < arranged.owners(); ++owner) {
-    for (const uint32_t row : split.training_rows(owner)) {
+  for (uint64_t client = 0; client < arranged.clients(); ++client) {
+    for (const uint32_t row : split.training_rows(client)) {
       fates_[RowNumber(arranged, row)] = Fate::kTrained;
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<Candidates> AttackedRun::CandidatesOf(Unit unit, uint64_t owners) const {
+absl::StatusOr<Candidates> AttackedRun::CandidatesOf(Unit unit, uint64_t clients) const {
   if (unit == Unit::kClient && config_.data.sites != 0) {
     return base::FailedPrecondition(
-        "the run's clients are {} sites among which data.sites spread all owners: no site was left "
+        "the run's clients are {} sites among which data.sites spread all clients: no site was "
+        "left "
         "out (tests on persons and on records are possible)",
         config_.data.sites);
   }
@@ -264,11 +265,11 @@ absl::StatusOr<Candidates> AttackedRun::CandidatesOf(Unit unit, uint64_t owners)
   // What a member trained on is nine tenths of it, say; the same share of those who were left out.
   const data::Split split(all_, config_.run.seed, config_.data.held_out);
   std::vector<bool> would_train(all_.samples(), false);
-  std::map<uint64_t, std::vector<uint32_t>> groups;  // by owner or person
-  for (uint64_t owner = 0; owner < all_.owners(); ++owner) {
-    for (const uint32_t row : split.training_rows(owner)) would_train[row] = true;
-    for (const uint32_t row : all_.rows(owner)) {
-      groups[by_column ? all_.person(row) : owner].push_back(row);
+  std::map<uint64_t, std::vector<uint32_t>> groups;  // by client or person
+  for (uint64_t client = 0; client < all_.clients(); ++client) {
+    for (const uint32_t row : split.training_rows(client)) would_train[row] = true;
+    for (const uint32_t row : all_.rows(client)) {
+      groups[by_column ? all_.person(row) : client].push_back(row);
     }
   }
   std::vector<Group> members, others;
@@ -277,7 +278,7 @@ absl::StatusOr<Candidates> AttackedRun::CandidatesOf(Unit unit, uint64_t owners)
     for (auto& [key, rows] : groups) {
       if (fates_[rows.front()] != Fate::kLeftOut) inside.emplace_back(key, std::move(rows));
     }
-    for (const auto& [key, rows] : Spread(std::move(inside), owners)) {
+    for (const auto& [key, rows] : Spread(std::move(inside), clients)) {
       for (const uint32_t row : rows) {
         (fates_[row] == Fate::kTrained ? members : others).push_back({{row}, key});
       }
@@ -295,8 +296,8 @@ absl::StatusOr<Candidates> AttackedRun::CandidatesOf(Unit unit, uint64_t owners)
         others.push_back(std::move(left_out));
       }
     }
-    members = Spread(std::move(members), owners);
-    others = Spread(std::move(others), owners);
+    members = Spread(std::move(members), clients);
+    others = Spread(std::move(others), clients);
   }
   if (others.empty()) return base::FailedPrecondition("{}", NobodyLeftOut(unit));
   if (members.empty()) return base::FailedPrecondition("the run trained on no sample");

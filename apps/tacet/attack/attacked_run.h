@@ -20,16 +20,16 @@
 
 namespace tacet::app::attack {
 
-// Candidates of a membership test, in order: records, or all samples of an owner or of a person.
+// Candidates of a membership test, in order: records, or all samples of a client or of a person.
 // Members are what the model was trained on; samples that were held out for evaluation belong to
 // nobody.
 struct Candidates {
   accounting::Unit unit = accounting::Unit::kRecord;
-  // The candidates' samples at their owners, before owners are spread over sites.
+  // The candidates' samples at their clients, before clients are spread over sites.
   data::Dataset data;
   std::vector<std::vector<uint32_t>> rows;  // of `data`, by candidate
   std::vector<bool> is_member;
-  // Unit record: the owner; candidates of one owner are halved among themselves. Else 0.
+  // Unit record: the client; candidates of one client are halved among themselves. Else 0.
   std::vector<uint64_t> stratum;
 
   uint64_t members() const;
@@ -43,12 +43,12 @@ class AttackedRun {
   static absl::StatusOr<AttackedRun> Open(const storage::file::RunDirectory& directory,
                                           const std::optional<std::string>& data);
 
-  // Unit record: samples that the clients trained on against samples of the same owners that were
-  // held out. Unit client: owners in the federation against owners of the data set that
-  // data.owners left out. Unit person: likewise. At most `owners` of each kind when that is not 0,
-  // spread evenly; unit record: all samples of so many owners.
-  // FailedPrecondition says why there is nobody of one kind.
-  absl::StatusOr<Candidates> CandidatesOf(accounting::Unit unit, uint64_t owners) const;
+  // Unit record: samples that the clients trained on against samples of the same clients that were
+  // held out. Unit client: clients in the federation against clients of the data set that
+  // data.clients left out. Unit person: likewise. At most `clients` of each kind when that is not
+  // 0, spread evenly; unit record: all samples of so many clients. FailedPrecondition says why
+  // there is nobody of one kind.
+  absl::StatusOr<Candidates> CandidatesOf(accounting::Unit unit, uint64_t clients) const;
 
   const run::RunConfig& config() const { return config_; }
   // With the noise, the clients, the cohort and the expected batch that the run had.

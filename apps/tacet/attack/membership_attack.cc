@@ -310,7 +310,7 @@ absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
   for (const Unit unit : UnitsToTest(run.agreed().unit)) {
     const std::string_view name = accounting::UnitName(unit);
     if (settings.unit != "all" && settings.unit != name) continue;
-    const absl::StatusOr<Candidates> candidates = run.CandidatesOf(unit, settings.owners);
+    const absl::StatusOr<Candidates> candidates = run.CandidatesOf(unit, settings.clients);
     if (candidates.status().code() == absl::StatusCode::kFailedPrecondition) {
       result.not_tested.push_back(fmt::format("{}: {}", name, base::Message(candidates.status())));
       continue;

@@ -23,7 +23,7 @@ struct AttackSettings {
   uint64_t shadows = 64;
   std::string shadow_model = "auto";  // auto: the run's, but mlp for a convolutional one
   uint64_t shadow_rounds = 0;         // 0: the run's
-  uint64_t owners = 0;                // of which samples are taken; 0: all
+  uint64_t clients = 0;               // of which samples are taken; 0: all
   std::string unit = "all";           // client, person, record; all: each that can be tested
   uint64_t seed = 1;
   uint64_t threads = 1;

@@ -52,9 +52,9 @@ absl::StatusOr<data::Dataset> SamplesOf(const Candidates& candidates,
     for (const uint32_t row : candidates.rows[i]) wanted[row] = true;
   }
   std::vector<data::ChosenRows> rows;
-  for (uint64_t owner = 0; owner < data.owners(); ++owner) {
-    data::ChosenRows own{.owner = owner, .rows = {}};
-    for (const uint32_t row : data.rows(owner)) {
+  for (uint64_t client = 0; client < data.clients(); ++client) {
+    data::ChosenRows own{.client = client, .rows = {}};
+    for (const uint32_t row : data.rows(client)) {
       if (wanted[row]) own.rows.push_back(row);
     }
     if (!own.rows.empty()) rows.push_back(std::move(own));

@@ -19,7 +19,7 @@ namespace tacet::app::attack {
 
 struct ShadowPlan {
   ShadowRecipe recipe;
-  uint64_t sites = 0;  // owners are spread over so many; 0: each owner is a client
+  uint64_t sites = 0;  // clients are spread over so many; 0: each client is a client
   uint64_t count = 64;
   uint64_t seed = 1;
   uint64_t threads = 1;

@@ -31,12 +31,12 @@ class ShadowTraining {
         draws_(crypto::SeededRandom(seed, "shadow draws", number)),
         noise_(crypto::SeededRandom(seed, "shadow noise", number)),
         update_(learner.dimension()) {
-    for (uint64_t owner = 0; owner < learner.owners(); ++owner) {
-      units_ += static_cast<double>(learner.units(owner));
+    for (uint64_t client = 0; client < learner.clients(); ++client) {
+      units_ += static_cast<double>(learner.units(client));
     }
     cohort_ = static_cast<uint32_t>(
-        std::clamp<double>(std::round(recipe.cohort_share * static_cast<double>(learner.owners())),
-                           1, static_cast<double>(learner.owners())));
+        std::clamp<double>(std::round(recipe.cohort_share * static_cast<double>(learner.clients())),
+                           1, static_cast<double>(learner.clients())));
   }
 
   absl::StatusOr<std::vector<float>> Run() {
@@ -59,13 +59,13 @@ class ShadowTraining {
   absl::Status Average(std::span<const float> model, uint32_t round, std::span<double> average) {
     const std::vector<uint64_t> cohort = Cohort();
     double mean_samples = 0;
-    for (const uint64_t owner : cohort) {
-      mean_samples += static_cast<double>(learner_.training_samples(owner)) /
+    for (const uint64_t client : cohort) {
+      mean_samples += static_cast<double>(learner_.training_samples(client)) /
                       static_cast<double>(cohort.size());
     }
     std::ranges::fill(average, 0);
-    for (const uint64_t owner : cohort) {
-      TACET_RETURN_IF_ERROR(Contribute(model, round, owner, mean_samples));
+    for (const uint64_t client : cohort) {
+      TACET_RETURN_IF_ERROR(Contribute(model, round, client, mean_samples));
       for (size_t i = 0; i < average.size(); ++i) average[i] += static_cast<double>(update_[i]);
     }
     const double divisor =
@@ -78,29 +78,30 @@ class ShadowTraining {
   std::vector<uint64_t> Cohort() {
     if (IsClientUnit(spec_)) {
       std::vector<uint64_t> drawn =
-          agreement::DrawCohort(spec_.sampling, learner_.owners(), cohort_, draws_);
+          agreement::DrawCohort(spec_.sampling, learner_.clients(), cohort_, draws_);
       if (!drawn.empty()) return drawn;  // nobody by all coins of a Poisson cohort: everybody
     }
-    std::vector<uint64_t> all(learner_.owners());
+    std::vector<uint64_t> all(learner_.clients());
     std::iota(all.begin(), all.end(), uint64_t{0});
     return all;
   }
 
-  // What `owner` sends, in update_.
-  absl::Status Contribute(std::span<const float> model, uint32_t round, uint64_t owner,
+  // What `client` sends, in update_.
+  absl::Status Contribute(std::span<const float> model, uint32_t round, uint64_t client,
                           double mean_samples) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const double clip_norm = spec_.without_clipping ? kInfinity : spec_.clip_norm;
     if (!IsClientUnit(spec_)) {
       const std::vector<uint32_t> drawn =
-          trainer::DrawUnits(learner_.units(owner), spec_.record_rate, draws_);
-      TACET_RETURN_IF_ERROR(trainer_->SumClippedGradients(model, owner, drawn, clip_norm, update_));
+          trainer::DrawUnits(learner_.units(client), spec_.record_rate, draws_);
+      TACET_RETURN_IF_ERROR(
+          trainer_->SumClippedGradients(model, client, drawn, clip_norm, update_));
       dp::ClipAndClamp(update_, kInfinity, spec_.coordinate_bound, update_);
       return absl::OkStatus();
     }
-    TACET_RETURN_IF_ERROR(trainer_->Train(model, round, owner, update_));
+    TACET_RETURN_IF_ERROR(trainer_->Train(model, round, client, update_));
     if (recipe_.weigh_by_samples && mean_samples > 0) {
-      const double weight = static_cast<double>(learner_.training_samples(owner)) / mean_samples;
+      const double weight = static_cast<double>(learner_.training_samples(client)) / mean_samples;
       for (float& value : update_) value = static_cast<float>(static_cast<double>(value) * weight);
     }
     dp::ClipAndClamp(update_, clip_norm, spec_.coordinate_bound, update_);
@@ -121,7 +122,7 @@ class ShadowTraining {
   crypto::Random noise_;
   std::unique_ptr<trainer::Trainer> trainer_;
   std::vector<float> update_;
-  double units_ = 0;  // of all owners
+  double units_ = 0;  // of all clients
   uint32_t cohort_ = 0;
 };
 

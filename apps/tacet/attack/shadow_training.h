@@ -16,14 +16,14 @@
 
 namespace tacet::app::attack {
 
-// A run's schedule, with what depends on the number of owners said as a share.
+// A run's schedule, with what depends on the number of clients said as a share.
 struct ShadowRecipe {
   // Model, local training, unit; the run's own seed, so that shadows begin where the run began.
   training::LearnerSpec learner;
   // Clipping, coordinate bound, optimiser, rounds, how cohorts and units are drawn.
   agreement::ManifestSpec federation;
   bool weigh_by_samples = false;
-  double cohort_share = 1;   // of the owners, in a round; unit client
+  double cohort_share = 1;   // of the clients, in a round; unit client
   double average_noise = 0;  // standard deviation of the noise in a value of a round's average
 };
 

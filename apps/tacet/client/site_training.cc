@@ -11,24 +11,24 @@
 namespace tacet::app::client {
 namespace {
 
-// The samples of one owner.
+// The samples of one client.
 absl::StatusOr<data::Dataset> OwnData(const data::Dataset& all,
-                                      const std::optional<uint64_t>& owner) {
-  if (!owner.has_value() && all.owners() > 1) {
+                                      const std::optional<uint64_t>& client) {
+  if (!client.has_value() && all.clients() > 1) {
     return base::InvalidArgument(
-        "{} has the data of {} owners: choose this site's with --owner (or say in --config how "
-        "they are arranged: data.sites, data.csv_owner_column)",
-        all.name(), all.owners());
+        "{} has the data of {} clients: choose this site's with --client (or say in --config how "
+        "they are arranged: data.sites, data.csv_client_column)",
+        all.name(), all.clients());
   }
-  const uint64_t own = owner.value_or(0);
-  if (own >= all.owners()) {
-    return base::InvalidArgument("--owner is {}, {} has the data of {} owners", own, all.name(),
-                                 all.owners());
+  const uint64_t own = client.value_or(0);
+  if (own >= all.clients()) {
+    return base::InvalidArgument("--client is {}, {} has the data of {} clients", own, all.name(),
+                                 all.clients());
   }
   const std::span<const uint32_t> rows = all.rows(own);
   const std::vector<data::ChosenRows> chosen = {
-      {.owner = own, .rows = std::vector<uint32_t>(rows.begin(), rows.end())}};
-  return data::SelectRows(all, chosen, fmt::format("{}, {}", all.name(), all.owner_name(own)));
+      {.client = own, .rows = std::vector<uint32_t>(rows.begin(), rows.end())}};
+  return data::SelectRows(all, chosen, fmt::format("{}, {}", all.name(), all.client_name(own)));
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ void SiteDataFlags::Register(program::Options& options) {
                     "run.publish_evaluation",
                     &config_);
   options.AddFlag("draw", "train on synthetic handwriting instead of data, as a trial", &draw_);
-  options.AddUint("owner", "number of this site among the data set's owners, from 0", &owner_);
+  options.AddUint("client", "number of this site among the data set's clients, from 0", &client_);
 }
 
 absl::StatusOr<run::RunConfig> SiteDataFlags::Config(
@@ -54,15 +54,15 @@ absl::StatusOr<run::RunConfig> SiteDataFlags::Config(
     if (run::AgreedToml(own) != run::AgreedToml(run::RunConfig())) {
       return base::InvalidArgument(
           "{} sets keys on which all sites have agreed: only what belongs to this site can stand "
-          "there (data.path, data.csv_owner_column, data.held_out, data.owners, data.sites, "
+          "there (data.path, data.csv_client_column, data.held_out, data.clients, data.sites, "
           "data.handwriting_*, "
           "training.precision, run.publish_evaluation)",
           *config_);
     }
     config.data.path = own.data.path;
-    config.data.csv_owner_column = own.data.csv_owner_column;
+    config.data.csv_client_column = own.data.csv_client_column;
     config.data.held_out = own.data.held_out;
-    config.data.owners = own.data.owners;
+    config.data.clients = own.data.clients;
     config.data.sites = own.data.sites;
     config.data.handwriting_writers = own.data.handwriting_writers;
     config.data.handwriting_min_samples = own.data.handwriting_min_samples;
@@ -84,7 +84,7 @@ absl::StatusOr<SiteTraining> LoadSiteTraining(const SiteDataFlags& flags,
   SiteTraining training;
   TACET_ASSIGN_OR_RETURN(training.config, flags.Config(manifest));
   TACET_ASSIGN_OR_RETURN(const data::Dataset all, run::LoadRunData(training.config));
-  TACET_ASSIGN_OR_RETURN(data::Dataset own, OwnData(all, flags.owner()));
+  TACET_ASSIGN_OR_RETURN(data::Dataset own, OwnData(all, flags.client()));
   training.data = run::LedgerDataOf(own);
   training.most_frequent_class = data::MostFrequentClassShare(own);
   TACET_ASSIGN_OR_RETURN(const training::LearnerSpec spec, run::LearnerSpecOf(training.config));

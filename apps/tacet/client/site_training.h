@@ -25,22 +25,22 @@ class SiteDataFlags {
   // The settings that the sites agreed on, with this site's own of section [data] and precision.
   // InvalidArgument when the site's file sets a key that was agreed.
   absl::StatusOr<run::RunConfig> Config(const agreement::SignedManifest& manifest) const;
-  const std::optional<uint64_t>& owner() const { return owner_; }
+  const std::optional<uint64_t>& client() const { return client_; }
 
  private:
   std::optional<std::string> config_, path_;
   bool draw_ = false;
-  std::optional<uint64_t> owner_;
+  std::optional<uint64_t> client_;
 };
 
-// A learner whose only owner is this site.
+// A learner whose only client is this site.
 struct SiteTraining {
   run::RunConfig config;
   simulation::SimulatedData data;
   double most_frequent_class = 0;  // accuracy of always answering it
   std::unique_ptr<trainer::Learner> learner;
 };
-// InvalidArgument when the data have several owners and none is chosen, or do not fit the model.
+// InvalidArgument when the data have several clients and none is chosen, or do not fit the model.
 absl::StatusOr<SiteTraining> LoadSiteTraining(const SiteDataFlags& flags,
                                               const agreement::SignedManifest& manifest);
 

@@ -25,7 +25,7 @@ template <typename Config, typename Visitor>
 void VisitKeys(Config& c, Visitor&& visit) {
   visit("data.path", c.data.path);
   visit("data.csv_label_column", c.data.csv_label_column);
-  visit("data.csv_owner_column", c.data.csv_owner_column);
+  visit("data.csv_client_column", c.data.csv_client_column);
   visit("data.csv_person_column", c.data.csv_person_column);
   visit("data.csv_header", c.data.csv_header);
   visit("data.csv_columns", c.data.csv_columns);
@@ -39,7 +39,7 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("data.handwriting_max_samples", c.data.handwriting_max_samples);
   visit("data.handwriting_classes", c.data.handwriting_classes);
   visit("data.held_out", c.data.held_out);
-  visit("data.owners", c.data.owners);
+  visit("data.clients", c.data.clients);
   visit("model.name", c.model.name);
   visit("model.input_shape", c.model.input_shape);
   visit("model.hidden", c.model.hidden);
@@ -236,7 +236,7 @@ std::string RunConfigToml(const RunConfig& config) {
 
 std::string AgreedToml(const RunConfig& config) {
   static const std::set<std::string_view> own = {
-      "data.path",     "data.owners",        "data.sites",         "data.csv_owner_column",
+      "data.path",     "data.clients",       "data.sites",         "data.csv_client_column",
       "data.held_out", "training.precision", "federation.weights",
   };
   return TomlOf(config, [](std::string_view key) {
@@ -385,7 +385,7 @@ absl::StatusOr<data::HandwritingSpec> HandwritingSpecOf(const RunConfig& config)
 absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config) {
   data::CsvOptions csv;
   csv.label = config.data.csv_label_column;
-  csv.owner = config.data.csv_owner_column;
+  csv.client = config.data.csv_client_column;
   csv.person = config.data.csv_person_column;
   csv.header = config.data.csv_header;
   csv.columns = config.data.csv_columns;
@@ -441,8 +441,8 @@ absl::StatusOr<data::Dataset> LoadAllData(const RunConfig& config) {
 
 absl::StatusOr<data::Dataset> ArrangeRunData(const RunConfig& config, data::Dataset dataset) {
   TACET_RETURN_IF_ERROR(CheckShape(dataset, config.model.input_shape));
-  if (config.data.owners != 0) {
-    TACET_ASSIGN_OR_RETURN(dataset, data::SpreadOwners(dataset, config.data.owners));
+  if (config.data.clients != 0) {
+    TACET_ASSIGN_OR_RETURN(dataset, data::SpreadClients(dataset, config.data.clients));
   }
   if (config.data.sites == 0) return dataset;
   return data::SpreadOverSites(dataset, config.data.sites, config.run.seed);

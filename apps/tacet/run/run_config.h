@@ -23,8 +23,8 @@ struct RunConfig {
   struct {
     std::string path;  // empty: handwriting drawn by the program
     std::string csv_label_column = "label";
-    std::string csv_owner_column = "owner";  // empty: every file of a folder is one owner
-    std::string csv_person_column;           // empty: rows do not say which person they are from
+    std::string csv_client_column = "client";  // empty: every file of a folder is one client
+    std::string csv_person_column;             // empty: rows do not say which person they are from
     bool csv_header = true;
     std::vector<std::string> csv_columns;  // names for files without a header
     std::vector<std::string>
@@ -32,13 +32,13 @@ struct RunConfig {
     std::vector<std::string> csv_missing = {"", "?"};
     std::optional<double> csv_label_above;  // class 1 above this number, class 0 otherwise
     uint64_t classes = 0;                   // 0: the largest label + 1
-    uint64_t sites = 0;                     // owners become persons spread over so many sites
+    uint64_t sites = 0;                     // clients become persons spread over so many sites
     uint64_t handwriting_writers = 100;
     uint64_t handwriting_min_samples = 60;
     uint64_t handwriting_max_samples = 100;
     uint64_t handwriting_classes = 20;
     double held_out = 0.1;
-    uint64_t owners = 0;  // 0: all
+    uint64_t clients = 0;  // 0: all
   } data;
   struct {
     std::string name = "femnist-cnn";
@@ -137,7 +137,7 @@ absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config);
 absl::StatusOr<models::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& config);
 
 // The data of a run: what is read from data.path, or drawn when that is empty, then arranged:
-// data.owners of the owners, spread over data.sites. InvalidArgument when
+// data.clients of the clients, spread over data.sites. InvalidArgument when
 // samples are not of model.input_shape.
 absl::StatusOr<data::Dataset> LoadRunData(const RunConfig& config);
 absl::StatusOr<data::Dataset> LoadAllData(const RunConfig& config);

@@ -13,12 +13,12 @@ using ::testing::Not;
 
 TEST(RunConfigTest, WhatIsWrittenReadsBack) {
   RunConfig config;
-  config.data.owners = 7;
+  config.data.clients = 7;
   config.aggregation.plaintext_bits = 26;
   config.run.insecure_seed = 3;
   const auto again = ParseRunConfig(RunConfigToml(config), "test");
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->data.owners, 7u);
+  EXPECT_EQ(again->data.clients, 7u);
   EXPECT_EQ(again->aggregation.plaintext_bits, 26u);
   EXPECT_EQ(again->run.insecure_seed, 3u);
   EXPECT_EQ(SimulationSpecOf(*again)->manifest.plaintext_bits, 26u);

@@ -52,8 +52,8 @@ absl::Status TrainingRun::Prepare() {
   TACET_ASSIGN_OR_RETURN(data::Dataset dataset, LoadRunData(config_));
   spec.data = LedgerDataOf(dataset);
   most_frequent_class_ = data::MostFrequentClassShare(dataset);
-  fmt::print(out_, "data        {}: {} samples of {} owners in {} classes, read in {:.1f} s\n",
-             dataset.name(), dataset.samples(), dataset.owners(), dataset.classes(),
+  fmt::print(out_, "data        {}: {} samples of {} clients in {} classes, read in {:.1f} s\n",
+             dataset.name(), dataset.samples(), dataset.clients(), dataset.classes(),
              loading.Seconds());
   TACET_ASSIGN_OR_RETURN(form_, FormOf(learner_spec, dataset));
   TACET_ASSIGN_OR_RETURN(learner_, training::NewLearner(learner_spec, std::move(dataset)));

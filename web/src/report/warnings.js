@@ -6,7 +6,7 @@ const kMeanings = {
   "insecure-seed": "its cohorts, noise and keys follow from a number that anybody can try",
   "no-encryption": "the server saw every update in the clear",
   "no-noise": "no noise was added: the model may tell what it was trained on",
-  "no-clip": "updates were not clipped: one owner's influence has no bound",
+  "no-clip": "updates were not clipped: one client's influence has no bound",
   "no-quantisation": "real numbers were added in the clear",
 };
 
