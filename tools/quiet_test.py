@@ -101,7 +101,10 @@ class QuietTest(unittest.TestCase):
         self.assertIn("good.cc:1: warning: noise\n", result.stdout)
 
     def test_terminal_shows_one_line(self):
-        ours, theirs = pty.openpty()
+        try:
+            ours, theirs = pty.openpty()
+        except OSError as error:  # a container without /dev/pts
+            self.skipTest(f"this machine has no pseudo-terminals: {error}")
         try:
             result = self.run_quiet("build", "sh", "-c", "seq -f '[%g/4] Building' 4",
                                     stdout=theirs, TERM="xterm")
