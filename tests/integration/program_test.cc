@@ -404,5 +404,20 @@ TEST_F(ProgramTest, BenchOfTrainingStandsBesideTheMachinesPeak) {
   EXPECT_THAT(wrong.err, HasSubstr("precision bf16 needs model femnist-cnn"));
 }
 
+TEST_F(ProgramTest, BenchOfRecordsStandsBesideThePlainStep) {
+  const Outcome bench = Lab({"bench", "records", "--repetitions", "1", "--json"});
+  ASSERT_EQ(bench.exit_code, 0) << bench.err;
+  const auto result = base::JsonValue::Parse(bench.out);
+  ASSERT_TRUE(result.ok()) << result.status();
+  const auto& records = result->Find("records")->items();
+  ASSERT_EQ(records.size(), 5u);
+  for (const base::JsonValue& record : records) {
+    for (const char* figure : {"plain_s", "record_s", "person_s"}) {
+      EXPECT_GT(Number(record, figure), 0) << figure;
+    }
+  }
+  EXPECT_EQ(Lab({"bench", "records", "--repetitions", "1002"}).exit_code, 1);
+}
+
 }  // namespace
 }  // namespace tacet::app
