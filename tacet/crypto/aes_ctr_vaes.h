@@ -14,10 +14,7 @@
 
 namespace tacet::crypto {
 
-// True when the processor has AVX-512 with vector AES and the environment allows its use.
-bool VaesIsActive();
-
-// The key stream of AES-256-CTR. Only where the processor has vector AES.
+// The key stream of AES-256-CTR. Only where base::HasTarget(kAvx512Vaes).
 class VaesCtr {
  public:
   static constexpr size_t kBlockBytes = 16;

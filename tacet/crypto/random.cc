@@ -12,6 +12,7 @@
 #include <sys/random.h>
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/cpu.h"
 #include "tacet/crypto/aes_ctr_vaes.h"
 #include "tacet/crypto/hash.h"
 
@@ -64,7 +65,7 @@ struct AesCtrStream::State {
 };
 
 AesCtrStream::AesCtrStream(std::span<const uint8_t> key, std::span<const uint8_t> iv)
-    : AesCtrStream(key, iv, VaesIsActive()) {}
+    : AesCtrStream(key, iv, base::MayUse(base::Target::kAvx512Vaes)) {}
 
 AesCtrStream::AesCtrStream(std::span<const uint8_t> key, std::span<const uint8_t> iv, bool vaes)
     : state_(std::make_unique<State>()) {
