@@ -12,4 +12,5 @@ for parameters in compact paper; do
 done
 run dp
 run train
+run kernels
 run records

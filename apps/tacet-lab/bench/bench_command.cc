@@ -11,6 +11,7 @@
 
 #include "apps/tacet-lab/bench/bench_dp.h"
 #include "apps/tacet-lab/bench/bench_he.h"
+#include "apps/tacet-lab/bench/bench_kernels.h"
 #include "apps/tacet-lab/bench/bench_records.h"
 #include "apps/tacet-lab/bench/bench_train.h"
 #include "apps/tacet-lab/bench/machine_rates.h"
@@ -32,9 +33,9 @@ class BenchCommand : public program::Command {
   void Register(program::Options& options) override {
     options.AddPositional("what",
                           "he: encryption and everything around it; dp: clipping, noise and "
-                          "quantisation; train: local training; records: clipping every record or "
-                          "person",
-                          {"he", "dp", "train", "records"}, true, &what_);
+                          "quantisation; train: local training; kernels: the inner loops in every "
+                          "instruction set; records: clipping every record or person",
+                          {"he", "dp", "train", "kernels", "records"}, true, &what_);
     options.AddChoice("parameters", "he: encryption scheme",
                       {"compact", "paper", "paper-secret-key"}, &parameters_);
     options.AddUint("dimension", "d, values of an update", &dimension_);
@@ -65,6 +66,7 @@ class BenchCommand : public program::Command {
         return base::InvalidArgument("--{} is {}, it must be from 1 to {}", flag, value, kMax);
       }
     }
+    if (what_ == "kernels") return RunKernels();
     if (what_ == "records") return RunRecords();
     base::JsonValue json = base::JsonValue::MakeObject();
     if (what_ == "dp") {
@@ -198,6 +200,33 @@ class BenchCommand : public program::Command {
         .Set("gflops", result.gflops)
         .Set("fma_peak_gflops", result.fma_peak_gflops)
         .Set("share", result.share);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunKernels() const {
+    TACET_ASSIGN_OR_RETURN(const std::vector<KernelTimes> rows,
+                           BenchKernels(static_cast<uint32_t>(repetitions_)));
+    if (!json_) {
+      for (const KernelTimes& row : rows) {
+        fmt::print("{} (per {})\n", row.name, row.per);
+        for (const auto& [target, seconds] : row.seconds) {
+          fmt::print("  {:<14}{:>12.5g} ns\n", base::TargetName(target), 1e9 * seconds);
+        }
+      }
+      return absl::OkStatus();
+    }
+    base::JsonValue kernels = base::JsonValue::MakeArray();
+    for (const KernelTimes& row : rows) {
+      base::JsonValue seconds = base::JsonValue::MakeObject();
+      for (const auto& [target, value] : row.seconds) seconds.Set(base::TargetName(target), value);
+      base::JsonValue kernel = base::JsonValue::MakeObject();
+      kernel.Set("name", row.name).Set("per", row.per).Set("seconds", std::move(seconds));
+      kernels.Append(std::move(kernel));
+    }
+    base::JsonValue json = base::JsonValue::MakeObject();
+    SetMachine(json);
+    json.Set("kernels", std::move(kernels));
+    fmt::print("{}\n", json.Dump(2));
     return absl::OkStatus();
   }
 

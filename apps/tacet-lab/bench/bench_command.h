@@ -7,8 +7,8 @@
 
 namespace tacet::app::bench {
 
-// `tacet-lab bench he|dp|train|records`: speed of this machine in sealing, adding and
-// decrypting; in clipping, noise and quantisation; in training; and in clipping
+// `tacet-lab bench he|dp|train|kernels|records`: speed of this machine in sealing, adding and
+// decrypting; in clipping, noise and quantisation; in training; in the inner loops; and in clipping
 // every record.
 std::unique_ptr<program::Command> NewBenchCommand();
 
