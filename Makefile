@@ -24,7 +24,7 @@ help: ## this list
 	@echo "Output of compilers is in build/logs/. VERBOSE=1 prints it, JOBS=N limits the processor cores."
 
 .PHONY: setup
-setup: ## install missing Debian packages (SETS="demo server test mpi bench check", default: the first four)
+setup: ## install missing Debian packages (SETS="demo server test mpi check", default: the first four)
 	@tools/setup.sh $(SETS)
 
 .PHONY: build
@@ -106,9 +106,8 @@ fuzz: ## run every fuzz target for ten minutes
 	$(call run_tests,fuzz)
 
 .PHONY: bench
-bench: build ## measure the speed of encryption, then run the microbenchmarks
-	@tools/setup.sh bench
-	tools/bench.sh
+bench: build ## measure the speed of encryption, noise, training and their inner loops
+	@tools/bench.sh build/release/tacet-lab
 
 .PHONY: clean
 clean: ## remove the folder build (runs/ stays)

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "fuzz/byte_source.h"
-#include "tacet/base/cpu.h"
 #include "tacet/crypto/random.h"
 #include "tacet/dp/clip.h"
 #include "tacet/dp/gaussian.h"
@@ -49,10 +48,11 @@ crypto::Random SeededRandom(uint64_t seed) {
   return crypto::Random::FromEntropy(entropy);
 }
 
-Outputs Run(base::Simd simd, const Inputs& in) {
+Outputs RunMechanism(const dp::Kernels& kernels, const Inputs& in) {
   Outputs out;
   std::vector<float> clipped(in.update.size());
-  const dp::ClipReport report = dp::ClipAndClamp(in.update, in.clip_norm, in.bound, clipped, simd);
+  const dp::ClipReport report =
+      dp::ClipAndClamp(in.update, in.clip_norm, in.bound, clipped, kernels);
   out.Take(clipped.data(), clipped.size());
   out.Take(&report.norm, 1);
 
@@ -60,18 +60,21 @@ Outputs Run(base::Simd simd, const Inputs& in) {
   crypto::Random random = SeededRandom(in.seed);
   std::vector<double> block(in.words.size());
   if (!in.words.empty()) std::memcpy(block.data(), in.words.data(), 8 * in.words.size());
-  dp::KernelsFor(simd).box_muller(true, random, block.data(), block.size() / 2);
+  kernels.box_muller(true, random, block.data(), block.size() / 2);
   out.Take(block.data(), block.size());
-  dp::FillGaussian(dp::GaussianSampler::kDefault, random, block, simd);
+  dp::FillGaussian(dp::GaussianSampler::kDefault, random, block, kernels);
   out.Take(block.data(), block.size());
 
   std::vector<uint32_t> draws(in.rates.size());
-  dp::PoissonSampler(random, simd).Fill(in.rates, draws);
+  dp::PoissonSampler(random, kernels).Fill(in.rates, draws);
   out.Take(draws.data(), draws.size());
   const uint64_t next = random.NextU64();  // as many words were used
   out.Take(&next, 1);
+  return out;
+}
 
-  const he::SumKernels& kernels = he::SumKernelsFor(simd);
+Outputs RunSums(const he::SumKernels& kernels, const Inputs& in) {
+  Outputs out;
   const size_t words = in.uploads[0].size() / 4;
   std::vector<uint64_t> sums(words, in.seed);
   std::array<const uint8_t*, he::kAddedAtOnce> places;
@@ -126,9 +129,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   in.counts.resize(he::kTagRowsAtOnce * count);
   for (uint32_t& value : in.counts) value = static_cast<uint32_t>(source.Next());
 
-  const Outputs expected = Run(base::Simd::kScalar, in);
-  for (const base::Simd simd : {base::Simd::kAvx2, base::Simd::kAvx512}) {
-    if (simd <= base::DetectedSimd() && Run(simd, in).bytes != expected.bytes) std::abort();
+  const Outputs mechanism = RunMechanism(dp::ScalarKernels(), in);
+  for (const dp::Kernels* kernels : dp::AvailableKernels()) {
+    if (RunMechanism(*kernels, in).bytes != mechanism.bytes) std::abort();
+  }
+  const Outputs sums = RunSums(he::ScalarSumKernels(), in);
+  for (const he::SumKernels* kernels : he::AvailableSumKernels()) {
+    if (RunSums(*kernels, in).bytes != sums.bytes) std::abort();
   }
   return 0;
 }

@@ -61,7 +61,7 @@ PROGRAM_ARROWS = {
 }
 
 # Where the sources are. Folders other than tacet/ may use all of the library.
-SOURCE_FOLDERS = ["tacet", "apps", "tests", "fuzz", "bench", "examples"]
+SOURCE_FOLDERS = ["tacet", "apps", "tests", "fuzz", "examples"]
 
 # What a folder outside tacet/ may include besides tacet/ and itself.
 ALSO = {"tests": ["apps"], "fuzz": ["apps"]}

@@ -25,7 +25,6 @@ PLACES = [
     "docs/formats",
     "docs/security",
     "apps",
-    "bench",
     "cmake",
     "configs",
     "examples",

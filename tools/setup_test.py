@@ -47,6 +47,12 @@ class SetupTest(unittest.TestCase):
         self.write("user", "0\n")
         self.write("installed", "")
         self.write("calls", "")
+        # The scripts look for package sets beside themselves.
+        tools = self.folder / "tools"
+        (tools / "packages").mkdir(parents=True)
+        for script in ("setup.sh", "quiet.sh"):
+            (tools / script).symlink_to(TOOLS / script)
+        self.write("tools/packages/small", "# Needed by nothing.\nlibbenchmark-dev\n")
 
     def write(self, name, text):
         (self.folder / name).write_text(text, encoding="utf-8")
@@ -58,7 +64,7 @@ class SetupTest(unittest.TestCase):
     def setup_packages(self, *sets, **variables):
         environment = {"PATH": str(self.folder), "STAND_INS": str(self.folder),
                        "TACET_LOGS": str(self.folder / "logs"), **variables}
-        return subprocess.run([TOOLS / "setup.sh", *sets], stdin=subprocess.DEVNULL,
+        return subprocess.run([self.folder / "tools" / "setup.sh", *sets], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env=environment, check=False)
 
@@ -69,7 +75,7 @@ class SetupTest(unittest.TestCase):
                 else "install" for line in lines if line.startswith("apt-get")]
 
     def test_says_what_it_installs_before_it_installs(self):
-        result = self.setup_packages("bench", VERBOSE="1")
+        result = self.setup_packages("small", VERBOSE="1")
         self.assertEqual(result.returncode, 0, result.stderr)
         said, installed = result.stdout.split("setup: install packages\n", 1)
         self.assertEqual(said, "setup: 1 Debian packages are missing: libbenchmark-dev\n"
@@ -79,7 +85,7 @@ class SetupTest(unittest.TestCase):
         self.assertEqual(self.calls(), ["plan", "install"])
 
     def test_installs_what_it_said_and_removes_nothing(self):
-        self.setup_packages("bench")
+        self.setup_packages("small")
         plan, install = (self.folder / "calls").read_text(encoding="utf-8").splitlines()
         self.assertEqual(plan.replace(" --print-uris", ""), install)
         self.assertIn(" --no-remove ", install)
@@ -87,15 +93,15 @@ class SetupTest(unittest.TestCase):
 
     def test_installed_packages_need_nothing(self):
         self.write("installed", "libbenchmark-dev\n")
-        result = self.setup_packages("bench")
+        result = self.setup_packages("small")
         self.assertEqual((result.returncode, result.stdout, self.calls()), (0, "", []))
 
     def test_skipped(self):
-        result = self.setup_packages("bench", TACET_SKIP_SETUP="1")
+        result = self.setup_packages("small", TACET_SKIP_SETUP="1")
         self.assertEqual((result.returncode, result.stdout, self.calls()), (0, "", []))
 
     def test_output_of_apt_is_hidden(self):
-        result = self.setup_packages("bench")
+        result = self.setup_packages("small")
         self.assertNotIn("Unpacking", result.stdout + result.stderr)
         log = (self.folder / "logs" / "setup-install-packages.log").read_text(encoding="utf-8")
         self.assertIn("Unpacking", log)
@@ -104,7 +110,7 @@ class SetupTest(unittest.TestCase):
         self.write("plan.new", PLAN)
         self.write("plan", "E: Unable to locate package libbenchmark-dev\n")
         self.write("plan.status", "100")
-        result = self.setup_packages("bench")
+        result = self.setup_packages("small")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.calls(), ["plan", "update", "plan", "install"])
         self.assertNotIn("Unable to locate", result.stdout + result.stderr)
@@ -112,7 +118,7 @@ class SetupTest(unittest.TestCase):
     def test_old_lists_are_updated_after_a_failure(self):
         self.write("plan.new", PLAN)
         self.write("install.status", "100")
-        result = self.setup_packages("bench")
+        result = self.setup_packages("small")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.calls(), ["plan", "install", "update", "install"])
         self.assertEqual(result.stderr, "")
@@ -124,7 +130,7 @@ class SetupTest(unittest.TestCase):
         self.write_program("apt-get", STAND_INS["apt-get"].replace(
             "install.status\" || echo 0", "none\" || echo 100"))
         self.write("install", "E: the disk is full\n")
-        result = self.setup_packages("bench")
+        result = self.setup_packages("small")
         self.assertEqual(result.returncode, 100)
         self.assertIn("E: the disk is full\n", result.stderr)
         self.assertIn("logs/setup-install-packages.log", result.stderr)
@@ -134,7 +140,7 @@ class SetupTest(unittest.TestCase):
         self.write("plan.new", "E: Packages need to be removed but remove is disabled.\n")
         self.write_program("apt-get", STAND_INS["apt-get"].replace(
             "plan.status\" || echo 0", "none\" || echo 100"))
-        result = self.setup_packages("bench")
+        result = self.setup_packages("small")
         self.assertEqual(result.returncode, 1)
         self.assertIn("remove is disabled", result.stderr)
         self.assertNotIn("install", self.calls())
@@ -142,7 +148,7 @@ class SetupTest(unittest.TestCase):
     def test_without_root_sudo_installs(self):
         self.write("user", "1000\n")
         self.write_program("sudo", SUDO)
-        result = self.setup_packages("bench")
+        result = self.setup_packages("small")
         self.assertEqual(result.returncode, 0, result.stderr)
         sudo = [line for line in (self.folder / "calls").read_text(encoding="utf-8").splitlines()
                 if line.startswith("sudo")]
@@ -151,7 +157,7 @@ class SetupTest(unittest.TestCase):
 
     def test_without_root_and_sudo_it_says_what_to_run(self):
         self.write("user", "1000\n")
-        result = self.setup_packages("bench")
+        result = self.setup_packages("small")
         self.assertEqual(result.returncode, 1)
         self.assertIn("apt-get install --no-install-recommends libbenchmark-dev", result.stderr)
         self.assertEqual(self.calls(), [])

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tacet/base/status.h"
 
@@ -26,6 +28,47 @@ Simd ChooseSimd() {
   return parsed.has_value() && *parsed <= detected ? *parsed : detected;
 }
 
+// Extensions that GCC 12 or clang 14 do not know in __builtin_cpu_supports: CPUID's leaf 7.
+struct Leaf7 {
+  unsigned ecx = 0, edx = 0;
+};
+Leaf7 ReadLeaf7() {
+  Leaf7 leaf;
+  unsigned eax = 0, ebx = 0;
+  __get_cpuid_count(7, 0, &eax, &ebx, &leaf.ecx, &leaf.edx);
+  return leaf;
+}
+
+bool HasVectorAes() {
+  constexpr unsigned kVaes = 1u << 9;
+  return __builtin_cpu_supports("aes") && (ReadLeaf7().ecx & kVaes) != 0;
+}
+
+bool HasTiles() {
+  constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24;
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;
+  return (ReadLeaf7().edx & (kBf16 | kTile)) == (kBf16 | kTile) &&
+         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+// The level without which a target is not used.
+Simd LevelOf(Target target) {
+  switch (target) {
+    case Target::kScalar:
+      return Simd::kScalar;
+    case Target::kAvx2:
+      return Simd::kAvx2;
+    case Target::kAvx512:
+    case Target::kAvx512Ifma:
+    case Target::kAvx512Vaes:
+    case Target::kAvx512Bf16:
+    case Target::kAmxBf16:
+      break;
+  }
+  return Simd::kAvx512;
+}
+
 }  // namespace
 
 Simd DetectedSimd() {
@@ -41,22 +84,53 @@ Simd DetectedSimd() {
   return Simd::kScalar;
 }
 
-bool HasVectorAes() {
-  // Not among the names that clang 14 knows for __builtin_cpu_supports.
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  constexpr unsigned kVaes = 1u << 9;  // of leaf 7's ECX
-  return DetectedSimd() == Simd::kAvx512 && __builtin_cpu_supports("aes") &&
-         __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ecx & kVaes) != 0;
-}
-
-bool HasAvx512Ifma() {
-  return DetectedSimd() == Simd::kAvx512 && __builtin_cpu_supports("avx512ifma") &&
-         __builtin_cpu_supports("avx512vpopcntdq");
-}
-
 Simd ActiveSimd() {
   static const Simd active = ChooseSimd();
   return active;
+}
+
+bool HasTarget(Target target) {
+  if (DetectedSimd() < LevelOf(target)) return false;
+  switch (target) {
+    case Target::kScalar:
+    case Target::kAvx2:
+    case Target::kAvx512:
+      return true;
+    case Target::kAvx512Ifma:
+      return __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512vpopcntdq");
+    case Target::kAvx512Vaes:
+      return HasVectorAes();
+    case Target::kAvx512Bf16:
+      return __builtin_cpu_supports("avx512bf16");
+    case Target::kAmxBf16: {
+      static const bool has = HasTiles();
+      return has;
+    }
+  }
+  return false;
+}
+
+bool MayUse(Target target) {
+  if (target == Target::kAmxBf16 && std::getenv("TACET_SIMD") != nullptr) return false;
+  return LevelOf(target) <= ActiveSimd() && HasTarget(target);
+}
+
+std::string_view TargetName(Target target) {
+  switch (target) {
+    case Target::kScalar:
+    case Target::kAvx2:
+    case Target::kAvx512:
+      return SimdName(LevelOf(target));
+    case Target::kAvx512Ifma:
+      return "avx512-ifma";
+    case Target::kAvx512Vaes:
+      return "avx512-vaes";
+    case Target::kAvx512Bf16:
+      return "avx512-bf16";
+    case Target::kAmxBf16:
+      return "amx-bf16";
+  }
+  return "unknown";
 }
 
 std::string_view SimdName(Simd simd) {

@@ -1,4 +1,4 @@
-// Detection and choice of the instruction set that vector code uses.
+// Detection and choice of the instruction sets that vector code uses.
 #ifndef TACET_BASE_CPU_H_
 #define TACET_BASE_CPU_H_
 
@@ -9,20 +9,36 @@
 
 namespace tacet::base {
 
+// The levels that TACET_SIMD can name.
 enum class Simd { kScalar, kAvx2, kAvx512 };
 
-// The widest set this processor has, lowered by TACET_SIMD=scalar|avx2|avx512 in the environment.
-// Read once. An unknown value, or one the processor lacks, is reported by CheckSimdEnvironment()
-// and otherwise ignored.
+// The widest level of the processor, lowered by TACET_SIMD=scalar|avx2|avx512 in the environment.
+// Read once. CheckSimdEnvironment() reports an unknown value, or one the processor lacks; this
+// function ignores it.
 Simd ActiveSimd();
-// The widest set of the processor itself.
+// The widest level of the processor itself.
 Simd DetectedSimd();
 std::string_view SimdName(Simd simd);
 
-// Whether kAvx512 has AES on whole vectors too (VAES).
-bool HasVectorAes();
-// Whether kAvx512 has 52-bit integer multiply-add and counts bits too (IFMA and VPOPCNTDQ).
-bool HasAvx512Ifma();
+// The instruction sets that code exists for: the levels, and extensions of AVX-512.
+enum class Target {
+  kScalar,
+  kAvx2,
+  kAvx512,
+  kAvx512Ifma,  // 52-bit integer multiply-add, and counting bits (VPOPCNTDQ)
+  kAvx512Vaes,  // AES on whole vectors
+  kAvx512Bf16,  // dot products of bf16 values
+  kAmxBf16,     // products of tiles of bf16 values, lent to the process by the system
+};
+
+// Whether the processor and the system have `target`. The first call for kAmxBf16 asks the system
+// for permission.
+bool HasTarget(Target target);
+// Whether TACET_SIMD allows it too. A level allows its extensions, except that tiles are used only
+// where TACET_SIMD is not set.
+bool MayUse(Target target);
+// "scalar", "avx2", "avx512", "avx512-ifma", ...
+std::string_view TargetName(Target target);
 
 // InvalidArgument when TACET_SIMD asks for something that cannot be had; programs call it first.
 absl::Status CheckSimdEnvironment();

@@ -73,6 +73,31 @@ TEST(CpuTest, NamesAreTheOnesTheEnvironmentTakes) {
   EXPECT_EQ(SimdName(Simd::kAvx512), "avx512");
 }
 
+TEST(CpuTest, LevelsAreTargetsAndExtensionsNeedTheirLevel) {
+  EXPECT_TRUE(HasTarget(Target::kScalar));
+  EXPECT_EQ(HasTarget(Target::kAvx2), DetectedSimd() >= Simd::kAvx2);
+  EXPECT_EQ(HasTarget(Target::kAvx512), DetectedSimd() == Simd::kAvx512);
+  for (const Target target :
+       {Target::kAvx512Ifma, Target::kAvx512Vaes, Target::kAvx512Bf16, Target::kAmxBf16}) {
+    EXPECT_TRUE(HasTarget(Target::kAvx512) || !HasTarget(target)) << TargetName(target);
+    EXPECT_TRUE(HasTarget(target) || !MayUse(target)) << TargetName(target);
+  }
+}
+
+TEST_F(SimdEnvironmentTest, ALowerLevelForbidsWiderTargets) {
+  EXPECT_EXIT(
+      {
+        setenv("TACET_SIMD", "scalar", 1);
+        bool any = false;
+        for (const Target target : {Target::kAvx2, Target::kAvx512, Target::kAvx512Ifma,
+                                    Target::kAvx512Vaes, Target::kAvx512Bf16, Target::kAmxBf16}) {
+          any = any || MayUse(target);
+        }
+        std::_Exit(any || !MayUse(Target::kScalar) ? 1 : 0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
 TEST(CpuTest, ModelNameIsOneLine) {
   const std::string name = CpuModelName();
   EXPECT_FALSE(name.empty());

@@ -5,10 +5,9 @@
 
 #include <immintrin.h>
 
-#include "tacet/base/cpu.h"
+#include "tacet/base/target_attributes.h"
 
-#define TACET_VAES __attribute__((target("aes,sse4.1,avx512f,avx512bw,vaes")))
-
+TACET_BEFORE_NAMESPACE("aes,sse4.1,avx512f,avx512bw,vaes");
 namespace tacet::crypto {
 namespace {
 
@@ -24,12 +23,12 @@ uint64_t LoadBigEndian(const uint8_t* bytes) {
 
 // The same 16 bytes four times. (The unmasked intrinsic has g++ 12 warn of its own undefined
 // value.)
-TACET_VAES __m512i Broadcast(__m128i value) { return _mm512_maskz_broadcast_i32x4(0xffff, value); }
+__m512i Broadcast(__m128i value) { return _mm512_maskz_broadcast_i32x4(0xffff, value); }
 
 // FIPS 197, section 5.2: every second round key takes a rotation and a constant, the ones between
 // only a substitution.
 template <int round_constant, bool rotated>
-TACET_VAES __m128i NextRoundKey(__m128i before_last, __m128i last) {
+__m128i NextRoundKey(__m128i before_last, __m128i last) {
   const __m128i assist = _mm_aeskeygenassist_si128(last, round_constant);
   const __m128i word = rotated ? _mm_shuffle_epi32(assist, 0xff) : _mm_shuffle_epi32(assist, 0xaa);
   __m128i key = before_last;
@@ -38,7 +37,7 @@ TACET_VAES __m128i NextRoundKey(__m128i before_last, __m128i last) {
   return _mm_xor_si128(key, word);
 }
 
-TACET_VAES void ExpandKey(const uint8_t* key, uint8_t* round_keys) {
+void ExpandKey(const uint8_t* key, uint8_t* round_keys) {
   __m128i keys[kRounds + 1];
   keys[0] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(key));
   keys[1] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(key + 16));
@@ -60,7 +59,7 @@ TACET_VAES void ExpandKey(const uint8_t* key, uint8_t* round_keys) {
 }
 
 // kBatch blocks of the counters (high, low), (high, low + 1), ..., of which low does not wrap.
-TACET_VAES void EncryptCounters(const __m512i* keys, uint64_t high, uint64_t low, uint8_t* out) {
+void EncryptCounters(const __m512i* keys, uint64_t high, uint64_t low, uint8_t* out) {
   // Big-endian 128-bit counters: the bytes of (low, high) pairs reversed.
   const __m512i reverse =
       Broadcast(_mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
@@ -84,11 +83,6 @@ TACET_VAES void EncryptCounters(const __m512i* keys, uint64_t high, uint64_t low
 
 }  // namespace
 
-bool VaesIsActive() {
-  static const bool active = base::ActiveSimd() == base::Simd::kAvx512 && base::HasVectorAes();
-  return active;
-}
-
 VaesCtr::VaesCtr(std::span<const uint8_t> key, std::span<const uint8_t> counter)
     : round_keys_(VaesCtr::kBlockBytes * (kRounds + 1)),
       last_(kBlockBytes),
@@ -97,7 +91,7 @@ VaesCtr::VaesCtr(std::span<const uint8_t> key, std::span<const uint8_t> counter)
   ExpandKey(key.data(), round_keys_.Expose().data());
 }
 
-TACET_VAES void VaesCtr::FillBlocks(uint8_t* out, size_t blocks) {
+void VaesCtr::FillBlocks(uint8_t* out, size_t blocks) {
   __m512i keys[kRounds + 1];
   const uint8_t* round_keys = round_keys_.Expose().data();
   for (size_t i = 0; i <= kRounds; ++i) {
@@ -144,3 +138,4 @@ void VaesCtr::Fill(std::span<uint8_t> bytes) {
 }
 
 }  // namespace tacet::crypto
+TACET_AFTER_NAMESPACE();

@@ -1,7 +1,7 @@
 // AES-256 in counter mode, 32 blocks at a time, on processors with vector AES.
 //
-// libcrypto 3.0 encrypts one block an instruction and, being an encryption, first wants zeros in
-// memory; this writes the key stream alone, at about twice the speed (docs/performance.md).
+// libcrypto 3.0 encrypts one block an instruction; this is about twice as fast.
+// docs/design/cryptography.md ("Key stream") has the numbers that decided to keep it.
 #ifndef TACET_CRYPTO_AES_CTR_VAES_H_
 #define TACET_CRYPTO_AES_CTR_VAES_H_
 
@@ -14,10 +14,7 @@
 
 namespace tacet::crypto {
 
-// True when the processor has AVX-512 with vector AES and the environment allows its use.
-bool VaesIsActive();
-
-// The key stream of AES-256-CTR. Only where the processor has vector AES.
+// The key stream of AES-256-CTR. Only where base::HasTarget(kAvx512Vaes).
 class VaesCtr {
  public:
   static constexpr size_t kBlockBytes = 16;

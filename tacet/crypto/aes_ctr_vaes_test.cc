@@ -25,17 +25,15 @@ base::Bytes SomeBytes(size_t count, uint64_t seed) {
   return bytes;
 }
 
-// Skips where the processor lacks the instructions; where it has them, they must be in use unless
-// TACET_SIMD says otherwise.
 class VaesCtrTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!base::HasVectorAes()) GTEST_SKIP() << "this processor has no vector AES";
+    if (!base::HasTarget(base::Target::kAvx512Vaes)) GTEST_SKIP() << "this processor lacks it";
   }
 };
 
 TEST_F(VaesCtrTest, IsInUseUnlessTheEnvironmentForbids) {
-  EXPECT_EQ(VaesIsActive(), base::ActiveSimd() == base::Simd::kAvx512);
+  EXPECT_EQ(base::MayUse(base::Target::kAvx512Vaes), base::ActiveSimd() == base::Simd::kAvx512);
 }
 
 TEST_F(VaesCtrTest, IsLibcryptosStreamForManyKeysAndLengths) {

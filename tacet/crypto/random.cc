@@ -5,13 +5,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 
 #include <openssl/evp.h>
 #include <sys/random.h>
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/cpu.h"
 #include "tacet/crypto/aes_ctr_vaes.h"
 #include "tacet/crypto/hash.h"
 
@@ -64,7 +64,7 @@ struct AesCtrStream::State {
 };
 
 AesCtrStream::AesCtrStream(std::span<const uint8_t> key, std::span<const uint8_t> iv)
-    : AesCtrStream(key, iv, VaesIsActive()) {}
+    : AesCtrStream(key, iv, base::MayUse(base::Target::kAvx512Vaes)) {}
 
 AesCtrStream::AesCtrStream(std::span<const uint8_t> key, std::span<const uint8_t> iv, bool vaes)
     : state_(std::make_unique<State>()) {
@@ -84,11 +84,12 @@ AesCtrStream::~AesCtrStream() = default;
 void AesCtrStream::Fill(std::span<uint8_t> bytes) {
   if (bytes.empty()) return;
   if (state_->vaes.has_value()) return state_->vaes->Fill(bytes);
-  std::memset(bytes.data(), 0, bytes.size());
+  // An encryption of zeros, which lie in the first-level cache.
+  static constexpr std::array<uint8_t, 4096> kZeros{};
   while (!bytes.empty()) {
-    const int chunk = static_cast<int>(std::min<size_t>(bytes.size(), size_t{1} << 30));
+    const int chunk = static_cast<int>(std::min(bytes.size(), kZeros.size()));
     int written = 0;
-    if (EVP_EncryptUpdate(state_->context, bytes.data(), &written, bytes.data(), chunk) != 1 ||
+    if (EVP_EncryptUpdate(state_->context, bytes.data(), &written, kZeros.data(), chunk) != 1 ||
         written != chunk) {
       Die("libcrypto failed: AES-256-CTR");
     }

@@ -26,8 +26,8 @@ struct CsvOptions {
   std::string label = "-1";       // column of the class, a whole number from 0
   std::string client = "client";  // column of the client: any text; empty: all rows of a file have
                                   // one client, named as the file without its ending
-  uint32_t classes = 0;                    // 0: the largest label + 1
-  std::string person = {};                 // column of the person, any text; empty: not known
+  uint32_t classes = 0;           // 0: the largest label + 1
+  std::string person = {};        // column of the person, any text; empty: not known
   std::vector<std::string> columns = {};   // names, for files without header; empty: none
   std::vector<CsvFeature> features = {};   // empty: all other columns, finite numbers as they are
   std::vector<std::string> missing = {};   // texts that mean "missing", for `features`

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "tacet/dp/kernels.h"
-
 namespace tacet::dp {
 float FloatBelow(double bound) {
   if (bound >= static_cast<double>(std::numeric_limits<float>::max())) {
@@ -16,11 +14,11 @@ float FloatBelow(double bound) {
 }
 
 Clipping::Clipping(std::span<const float> update, double clip_norm, double coordinate_bound,
-                   base::Simd simd)
-    : simd_(simd), bound_(FloatBelow(coordinate_bound)) {
+                   const Kernels& kernels)
+    : kernels_(&kernels), bound_(FloatBelow(coordinate_bound)) {
   // Squares of floats are exact and cannot overflow a double, so the sum is finite exactly when
   // every coordinate is.
-  const double square = KernelsFor(simd).sum_of_squares(update.data(), update.size());
+  const double square = kernels.sum_of_squares(update.data(), update.size());
   if (!std::isfinite(square)) {
     report_.finite = false;
     return;
@@ -36,12 +34,12 @@ void Clipping::Apply(std::span<const float> part, std::span<float> clipped) cons
     std::fill(clipped.begin(), clipped.end(), 0.0f);
     return;
   }
-  KernelsFor(simd_).scale_and_clamp(part.data(), factor_, bound_, clipped.data(), part.size());
+  kernels_->scale_and_clamp(part.data(), factor_, bound_, clipped.data(), part.size());
 }
 
 ClipReport ClipAndClamp(std::span<const float> update, double clip_norm, double coordinate_bound,
-                        std::span<float> clipped, base::Simd simd) {
-  const Clipping clipping(update, clip_norm, coordinate_bound, simd);
+                        std::span<float> clipped, const Kernels& kernels) {
+  const Clipping clipping(update, clip_norm, coordinate_bound, kernels);
   clipping.Apply(update, clipped);
   return clipping.report();
 }

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "tacet/base/cpu.h"
+#include "tacet/dp/kernels.h"
 
 namespace tacet::dp {
 
@@ -28,12 +28,12 @@ struct ClipReport {
 // An update with a NaN or an infinity becomes the zero vector and is reported: whether a
 // participant uploads may not depend on its data.
 //
-// Every `simd` that the processor has gives the same bytes.
+// Every version of the kernels gives the same bytes.
 class Clipping {
  public:
   // Reads all of `update` once.
   Clipping(std::span<const float> update, double clip_norm, double coordinate_bound,
-           base::Simd simd = base::ActiveSimd());
+           const Kernels& kernels = ActiveKernels());
 
   const ClipReport& report() const { return report_; }
 
@@ -41,7 +41,7 @@ class Clipping {
   void Apply(std::span<const float> part, std::span<float> clipped) const;
 
  private:
-  base::Simd simd_;
+  const Kernels* kernels_;
   ClipReport report_;
   double factor_ = 1;
   float bound_;
@@ -49,7 +49,7 @@ class Clipping {
 
 // The whole update at once.
 ClipReport ClipAndClamp(std::span<const float> update, double clip_norm, double coordinate_bound,
-                        std::span<float> clipped, base::Simd simd = base::ActiveSimd());
+                        std::span<float> clipped, const Kernels& kernels = ActiveKernels());
 
 // The largest float that is not above `bound` > 0 (0 below the smallest positive float).
 float FloatBelow(double bound);

@@ -7,7 +7,6 @@
 #include "tacet/base/status.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/dp/gaussian_forms.h"
-#include "tacet/dp/kernels.h"
 #include "tacet/dp/uniform.h"
 
 namespace tacet::dp {
@@ -176,12 +175,12 @@ double GaussianCoarseTail(GaussianSampler sampler) {
 }
 
 void FillGaussian(GaussianSampler sampler, crypto::Random& random, std::span<double> out,
-                  base::Simd simd) {
+                  const Kernels& kernels) {
   switch (sampler) {
     case GaussianSampler::kDefault:
-      return FillBoxMuller(true, random, out, KernelsFor(simd));
+      return FillBoxMuller(true, random, out, kernels);
     case GaussianSampler::kBoxMuller:
-      return FillBoxMuller(false, random, out, KernelsFor(simd));
+      return FillBoxMuller(false, random, out, kernels);
     case GaussianSampler::kPolar:
       return FillPolar(random, out);
     case GaussianSampler::kZiggurat:

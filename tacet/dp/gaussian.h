@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/base/cpu.h"
 #include "tacet/crypto/random.h"
+#include "tacet/dp/kernels.h"
 
 namespace tacet::dp {
 
@@ -50,10 +50,10 @@ double GaussianCoarseTail(GaussianSampler sampler);
 // result everywhere. Uniforms have at least 53 significant bits also near 0, but for U_1 of
 // `box-muller` (the paper's fixed-point form). Running time depends on the values drawn.
 //
-// `default` and `box-muller` run on vectors; every `simd` that the processor has draws the same
-// values, which tests compare.
+// `default` and `box-muller` run on vectors; every version of their kernels draws the same values,
+// which tests compare.
 void FillGaussian(GaussianSampler sampler, crypto::Random& random, std::span<double> out,
-                  base::Simd simd = base::ActiveSimd());
+                  const Kernels& kernels = ActiveKernels());
 
 }  // namespace tacet::dp
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "tacet/base/cpu.h"
 #include "tacet/crypto/random.h"
@@ -31,7 +32,7 @@ struct PoissonProposed {
 };
 
 struct Kernels {
-  base::Simd simd = base::Simd::kScalar;
+  base::Target target = base::Target::kScalar;
 
   // block[2j], block[2j + 1] hold two uniform words as bit patterns, radius and angle; they become
   // a pair of Box and Muller's. `wide` extends radius words below kWholeWord by random.NextU64(),
@@ -59,10 +60,12 @@ struct Kernels {
                            const PoissonCandidates& rejected) = nullptr;
 };
 
-// The kernels for `simd`, which must not be wider than base::DetectedSimd().
-const Kernels& KernelsFor(base::Simd simd);
+// Choice at run time (base/kernel_sets.h): the widest version that may be used, and every version
+// of this processor.
+const Kernels& ActiveKernels();
+std::span<const Kernels* const> AvailableKernels();
 
-// The sets themselves: the oracle and what kernels_simd.cc was compiled for.
+// The versions themselves.
 const Kernels& ScalarKernels();
 const Kernels& Avx2Kernels();
 const Kernels& Avx512Kernels();

@@ -89,30 +89,17 @@ size_t Decide(const PoissonCandidates& undecided, const uint64_t* words, size_t 
   return again;
 }
 
+constexpr Kernels kKernels = {.target = base::Target::kScalar,
+                              .box_muller = BoxMullerBlock,
+                              .add_noise = AddNoise,
+                              .scale_and_shift = ScaleAndShift,
+                              .sum_of_squares = SumOfSquares,
+                              .scale_and_clamp = ScaleAndClamp,
+                              .poisson_propose = Propose,
+                              .poisson_decide = Decide};
+
 }  // namespace
 
-const Kernels& ScalarKernels() {
-  static constexpr Kernels kernels = {.simd = base::Simd::kScalar,
-                                      .box_muller = BoxMullerBlock,
-                                      .add_noise = AddNoise,
-                                      .scale_and_shift = ScaleAndShift,
-                                      .sum_of_squares = SumOfSquares,
-                                      .scale_and_clamp = ScaleAndClamp,
-                                      .poisson_propose = Propose,
-                                      .poisson_decide = Decide};
-  return kernels;
-}
-
-const Kernels& KernelsFor(base::Simd simd) {
-  switch (simd) {
-    case base::Simd::kAvx512:
-      return Avx512Kernels();
-    case base::Simd::kAvx2:
-      return Avx2Kernels();
-    case base::Simd::kScalar:
-      break;
-  }
-  return ScalarKernels();
-}
+const Kernels& ScalarKernels() { return kKernels; }
 
 }  // namespace tacet::dp

@@ -308,7 +308,7 @@ size_t Decide(const PoissonCandidates& undecided, const uint64_t* words, size_t 
 }
 
 constexpr Kernels kKernels = {
-    .simd = HWY_TARGET == HWY_AVX2 ? base::Simd::kAvx2 : base::Simd::kAvx512,
+    .target = HWY_TARGET == HWY_AVX2 ? base::Target::kAvx2 : base::Target::kAvx512,
     .box_muller = BoxMullerBlock,
     .add_noise = AddNoise,
     .scale_and_shift = ScaleAndShift,

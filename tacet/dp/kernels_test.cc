@@ -8,8 +8,10 @@
 #include <limits>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tacet/base/testing/kernel_versions.h"
 #include "tacet/dp/clip.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/dp/poisson.h"
@@ -29,36 +31,27 @@ bool SameBytes(const std::vector<T>& a, const std::vector<T>& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-// The vector sets of this processor. Each appears as its own test, and the first test fails when
-// one that the processor has would be left out.
-class KernelsTest : public ::testing::TestWithParam<base::Simd> {
- protected:
-  void SetUp() override {
-    if (GetParam() > base::DetectedSimd()) {
-      GTEST_SKIP() << "this processor has no " << base::SimdName(GetParam());
+constexpr base::Target kTargets[] = {base::Target::kAvx2, base::Target::kAvx512};
+
+class KernelsTest : public base::KernelVersionTest<Kernels, AvailableKernels> {};
+
+TEST(KernelSetsTest, EveryVersionOfTheProcessorIsItsOwn) {
+  const auto available = AvailableKernels();
+  base::ExpectVersions(available, {std::begin(kTargets), std::end(kTargets)});
+  EXPECT_EQ(available.front(), &ScalarKernels());
+  EXPECT_THAT(available, testing::Contains(&ActiveKernels()));
+  for (const Kernels* kernels : available) {
+    for (const Kernels* other : available) {
+      if (other == kernels) continue;
+      EXPECT_NE(other->box_muller, kernels->box_muller);
+      EXPECT_NE(other->add_noise, kernels->add_noise);
+      EXPECT_NE(other->scale_and_shift, kernels->scale_and_shift);
+      EXPECT_NE(other->sum_of_squares, kernels->sum_of_squares);
+      EXPECT_NE(other->scale_and_clamp, kernels->scale_and_clamp);
+      EXPECT_NE(other->poisson_propose, kernels->poisson_propose);
+      EXPECT_NE(other->poisson_decide, kernels->poisson_decide);
     }
   }
-};
-constexpr base::Simd kVectorSets[] = {base::Simd::kAvx2, base::Simd::kAvx512};
-
-TEST(KernelSetsTest, EverySetOfTheProcessorIsItsOwn) {
-  EXPECT_EQ(KernelsFor(base::Simd::kScalar).simd, base::Simd::kScalar);
-  int compared = 0;
-  for (const base::Simd simd : kVectorSets) {
-    if (simd > base::DetectedSimd()) continue;
-    const Kernels& kernels = KernelsFor(simd);
-    EXPECT_EQ(kernels.simd, simd);
-    EXPECT_NE(kernels.box_muller, ScalarKernels().box_muller);
-    EXPECT_NE(kernels.add_noise, ScalarKernels().add_noise);
-    EXPECT_NE(kernels.scale_and_shift, ScalarKernels().scale_and_shift);
-    EXPECT_NE(kernels.sum_of_squares, ScalarKernels().sum_of_squares);
-    EXPECT_NE(kernels.scale_and_clamp, ScalarKernels().scale_and_clamp);
-    EXPECT_NE(kernels.poisson_propose, ScalarKernels().poisson_propose);
-    EXPECT_NE(kernels.poisson_decide, ScalarKernels().poisson_decide);
-    ++compared;
-  }
-  EXPECT_EQ(compared, static_cast<int>(base::DetectedSimd()));
-  EXPECT_NE(Avx2Kernels().box_muller, Avx512Kernels().box_muller);
 }
 
 TEST_P(KernelsTest, GaussianOfEveryLength) {
@@ -67,8 +60,8 @@ TEST_P(KernelsTest, GaussianOfEveryLength) {
       std::vector<double> expected(size), values(size);
       crypto::Random a = TestRandom("gaussian");
       crypto::Random b = TestRandom("gaussian");
-      FillGaussian(sampler, a, expected, base::Simd::kScalar);
-      FillGaussian(sampler, b, values, GetParam());
+      FillGaussian(sampler, a, expected, ScalarKernels());
+      FillGaussian(sampler, b, values, Tested());
       EXPECT_TRUE(SameBytes(expected, values)) << size;
       EXPECT_EQ(a.NextU64(), b.NextU64());
     }
@@ -103,7 +96,7 @@ TEST_P(KernelsTest, GaussianAtTheEdgesOfItsWords) {
     crypto::Random a = TestRandom("edges");
     crypto::Random b = TestRandom("edges");
     ScalarKernels().box_muller(wide, a, expected.data(), words.size() / 2);
-    KernelsFor(GetParam()).box_muller(wide, b, values.data(), words.size() / 2);
+    Tested().box_muller(wide, b, values.data(), words.size() / 2);
     EXPECT_TRUE(SameBytes(expected, values)) << wide;
     EXPECT_EQ(a.NextU64(), b.NextU64());
   }
@@ -135,8 +128,8 @@ TEST_P(KernelsTest, PoissonAtManyRates) {
     std::vector<uint32_t> expected(list.size()), counts(list.size());
     crypto::Random a = TestRandom("poisson");
     crypto::Random b = TestRandom("poisson");
-    PoissonSampler(a, base::Simd::kScalar).Fill(list, expected);
-    PoissonSampler(b, GetParam()).Fill(list, counts);
+    PoissonSampler(a, ScalarKernels()).Fill(list, expected);
+    PoissonSampler(b, Tested()).Fill(list, counts);
     EXPECT_TRUE(SameBytes(expected, counts)) << list.size();
     EXPECT_EQ(a.NextU64(), b.NextU64());
   }
@@ -191,7 +184,7 @@ TEST_P(KernelsTest, PoissonAtTheEdgesOfItsWords) {
     crypto::Random a = TestRandom("poisson");
     crypto::Random b = TestRandom("poisson");
     const Kernels& oracle = ScalarKernels();
-    const Kernels& kernels = KernelsFor(GetParam());
+    const Kernels& kernels = Tested();
     const size_t n = round == 0 ? size : size - random.Below(20);
     const PoissonProposed want = oracle.poisson_propose(rates.data(), indexes.data(), first.data(),
                                                         n, expected.counts.data(), expected.open);
@@ -247,8 +240,8 @@ TEST_P(KernelsTest, ClippingAndAffineMaps) {
     for (const double norm : {1e-3, 1.0, 1e9}) {
       for (const double bound : {1e-60, 0.01, 5.0}) {
         std::vector<float> expected(size), clipped(size);
-        const ClipReport want = ClipAndClamp(update, norm, bound, expected, base::Simd::kScalar);
-        const ClipReport have = ClipAndClamp(update, norm, bound, clipped, GetParam());
+        const ClipReport want = ClipAndClamp(update, norm, bound, expected, ScalarKernels());
+        const ClipReport have = ClipAndClamp(update, norm, bound, clipped, Tested());
         EXPECT_EQ(want.norm, have.norm);
         EXPECT_EQ(want.clipped, have.clipped);
         EXPECT_TRUE(SameBytes(expected, clipped)) << size << " " << norm << " " << bound;
@@ -257,16 +250,15 @@ TEST_P(KernelsTest, ClippingAndAffineMaps) {
     std::vector<double> expected = noise;
     std::vector<double> values = noise;
     ScalarKernels().add_noise(update.data(), 0.19, expected.data(), size);
-    KernelsFor(GetParam()).add_noise(update.data(), 0.19, values.data(), size);
+    Tested().add_noise(update.data(), 0.19, values.data(), size);
     EXPECT_TRUE(SameBytes(expected, values));
     ScalarKernels().scale_and_shift(1e4, 26277, expected.data(), size);
-    KernelsFor(GetParam()).scale_and_shift(1e4, 26277, values.data(), size);
+    Tested().scale_and_shift(1e4, 26277, values.data(), size);
     EXPECT_TRUE(SameBytes(expected, values));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, KernelsTest, ::testing::ValuesIn(kVectorSets),
-                         [](const auto& test) { return std::string(base::SimdName(test.param)); });
+INSTANTIATE_TEST_SUITE_P(Sets, KernelsTest, ::testing::ValuesIn(kTargets), base::NameOfTarget);
 
 }  // namespace
 }  // namespace tacet::dp

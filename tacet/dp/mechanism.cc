@@ -57,7 +57,7 @@ void Mechanism::Noise(std::span<const float> clipped, crypto::Random& noise,
     std::copy(clipped.begin(), clipped.end(), noised.begin());
     return;
   }
-  const Kernels& kernels = KernelsFor(base::ActiveSimd());
+  const Kernels& kernels = ActiveKernels();
   for (size_t begin = 0; begin < clipped.size(); begin += kBlock) {
     const size_t size = std::min(kBlock, clipped.size() - begin);
     const std::span<double> block = noised.subspan(begin, size);

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-#include "tacet/base/cpu.h"
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
+#include "tacet/dp/kernels.h"
 
 namespace tacet::dp {
 
@@ -23,8 +23,8 @@ inline constexpr double kPoissonLargeRate = 8192.0;
 // Poisson draws from one generator. Not thread-safe; wipes what it held at the end.
 class PoissonSampler {
  public:
-  // Every `simd` that the processor has draws the same counts; tests compare them.
-  explicit PoissonSampler(crypto::Random& random, base::Simd simd = base::ActiveSimd());
+  // Every version of the kernels draws the same counts; tests compare them.
+  explicit PoissonSampler(crypto::Random& random, const Kernels& kernels = ActiveKernels());
 
   // Draws counts[i] ~ Poisson(rates[i]) independently; both spans have the same size and every rate
   // is in (0, 2^31). Exact but for rounding: log P of a draw is right to about 2^-53 sqrt(rate)
@@ -57,7 +57,7 @@ class PoissonSampler {
   const uint64_t* Take(size_t size);
 
   crypto::Random& random_;
-  const struct Kernels& kernels_;
+  const Kernels& kernels_;
   crypto::SecretVector<uint64_t> words_;  // kWords and padding
   size_t next_ = kWords;
   crypto::SecretVector<double> rates_;      // two arrays of kRoom: pending and undecided

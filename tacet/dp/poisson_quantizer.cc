@@ -38,8 +38,8 @@ absl::StatusOr<PoissonQuantizer> PoissonQuantizer::Create(const PoissonQuantizer
 
 void PoissonQuantizer::QuantizeInPlace(std::span<double> x, PoissonSampler& sampler,
                                        std::span<uint32_t> counts) const {
-  KernelsFor(base::ActiveSimd())
-      .scale_and_shift(inverse_scale_, static_cast<double>(offset_count_), x.data(), x.size());
+  ActiveKernels().scale_and_shift(inverse_scale_, static_cast<double>(offset_count_), x.data(),
+                                  x.size());
   sampler.Fill(x, counts);
 }
 

@@ -2,15 +2,14 @@
 #include <cstring>
 
 #include "tacet/dp/elementary.h"
-#include "tacet/dp/kernels.h"
 #include "tacet/dp/poisson.h"
 #include "tacet/dp/uniform.h"
 
 namespace tacet::dp {
 
-PoissonSampler::PoissonSampler(crypto::Random& random, base::Simd simd)
+PoissonSampler::PoissonSampler(crypto::Random& random, const Kernels& kernels)
     : random_(random),
-      kernels_(KernelsFor(simd)),
+      kernels_(kernels),
       words_(kWords + kPoissonPadding),
       rates_(2 * kRoom),
       indexes_(3 * kRoom),

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/cpu.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/aes_blocks.h"
 #include "tacet/crypto/hash.h"
@@ -122,7 +121,7 @@ HomomorphicMacKey::HomomorphicMacKey(const crypto::SecretBytes& tag_key, uint64_
 
 void HomomorphicMacKey::AddRows(size_t first, std::span<const uint32_t> counts, uint64_t factor,
                                 Tag& tag) const {
-  const SumKernels& kernels = SumKernelsFor(base::ActiveSimd());
+  const SumKernels& kernels = ActiveSumKernels();
   std::array<const uint32_t*, kTagRowsAtOnce> rows;
   std::array<LimbProducts, kTagRowsAtOnce> products;
   for (size_t a = 0; a * kTagBlock < counts.size();) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "tacet/base/cpu.h"
 #include "tacet/he/word_sums.h"
@@ -25,7 +26,7 @@ inline constexpr size_t kTagRowsAtOnce = 4;
 using LimbProducts = std::array<unsigned __int128, kTagLimbs>;
 
 struct SumKernels {
-  base::Simd simd = base::Simd::kScalar;
+  base::Target target = base::Target::kScalar;
 
   // sums[i] += Σ_u w_u[i] for i < words, where w_u[i] are little-endian u32 at sources[u] + 4 i,
   // u < count <= kAddedAtOnce; of_sources[u] become the sums of w_u.
@@ -41,10 +42,12 @@ struct SumKernels {
                         size_t count, size_t size, LimbProducts* products) = nullptr;
 };
 
-// The kernels for `simd`, which must not be wider than base::DetectedSimd().
-const SumKernels& SumKernelsFor(base::Simd simd);
+// Choice at run time (base/kernel_sets.h): the widest version that may be used, and every version
+// of this processor.
+const SumKernels& ActiveSumKernels();
+std::span<const SumKernels* const> AvailableSumKernels();
 
-// The sets themselves.
+// The versions themselves.
 const SumKernels& ScalarSumKernels();
 const SumKernels& Avx2SumKernels();
 const SumKernels& Avx512SumKernels();

@@ -41,7 +41,7 @@ void MultiplyRows(const uint32_t* limbs, size_t stride, const uint32_t* const* r
   }
 }
 
-constexpr SumKernels kKernels = {.simd = base::Simd::kScalar,
+constexpr SumKernels kKernels = {.target = base::Target::kScalar,
                                  .add_words = AddWords,
                                  .sum_words = SumWords,
                                  .largest_word = LargestWord,
@@ -50,17 +50,5 @@ constexpr SumKernels kKernels = {.simd = base::Simd::kScalar,
 }  // namespace
 
 const SumKernels& ScalarSumKernels() { return kKernels; }
-
-const SumKernels& SumKernelsFor(base::Simd simd) {
-  switch (simd) {
-    case base::Simd::kScalar:
-      return ScalarSumKernels();
-    case base::Simd::kAvx2:
-      return Avx2SumKernels();
-    case base::Simd::kAvx512:
-      return Avx512SumKernels();
-  }
-  return ScalarSumKernels();
-}
 
 }  // namespace tacet::he

@@ -178,7 +178,7 @@ void MultiplyRows(const uint32_t* limbs, size_t stride, const uint32_t* const* r
 }
 
 constexpr SumKernels kKernels = {
-    .simd = HWY_TARGET == HWY_AVX2 ? base::Simd::kAvx2 : base::Simd::kAvx512,
+    .target = HWY_TARGET == HWY_AVX2 ? base::Target::kAvx2 : base::Target::kAvx512,
     .add_words = AddWords,
     .sum_words = SumWords,
     .largest_word = LargestWord,

@@ -6,9 +6,11 @@
 #include <limits>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/testing/kernel_versions.h"
 #include "tacet/crypto/random.h"
 
 namespace tacet::he {
@@ -39,34 +41,28 @@ TEST(WordSumsTest, PartsMakeTheWhole) {
   }
 }
 
-class SumKernelsTest : public ::testing::TestWithParam<base::Simd> {
- protected:
-  void SetUp() override {
-    if (GetParam() > base::DetectedSimd()) {
-      GTEST_SKIP() << "this processor has no " << base::SimdName(GetParam());
-    }
-  }
-  const SumKernels& kernels() const { return SumKernelsFor(GetParam()); }
-  const SumKernels& oracle() const { return ScalarSumKernels(); }
-};
-constexpr base::Simd kVectorSets[] = {base::Simd::kAvx2, base::Simd::kAvx512};
+constexpr base::Target kTargets[] = {base::Target::kAvx2, base::Target::kAvx512};
 constexpr size_t kSizes[] = {0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100, 4095, 4096};
 
-TEST(SumKernelSetsTest, EverySetOfTheProcessorIsItsOwn) {
-  EXPECT_EQ(SumKernelsFor(base::Simd::kScalar).simd, base::Simd::kScalar);
-  int compared = 0;
-  for (const base::Simd simd : kVectorSets) {
-    if (simd > base::DetectedSimd()) continue;
-    const SumKernels& kernels = SumKernelsFor(simd);
-    EXPECT_EQ(kernels.simd, simd);
-    EXPECT_NE(kernels.add_words, ScalarSumKernels().add_words);
-    EXPECT_NE(kernels.sum_words, ScalarSumKernels().sum_words);
-    EXPECT_NE(kernels.largest_word, ScalarSumKernels().largest_word);
-    EXPECT_NE(kernels.limb_products, ScalarSumKernels().limb_products);
-    ++compared;
+class SumKernelsTest : public base::KernelVersionTest<SumKernels, AvailableSumKernels> {
+ protected:
+  const SumKernels& oracle() const { return ScalarSumKernels(); }
+};
+
+TEST(SumKernelSetsTest, EveryVersionOfTheProcessorIsItsOwn) {
+  const auto available = AvailableSumKernels();
+  base::ExpectVersions(available, {std::begin(kTargets), std::end(kTargets)});
+  EXPECT_EQ(available.front(), &ScalarSumKernels());
+  EXPECT_THAT(available, testing::Contains(&ActiveSumKernels()));
+  for (const SumKernels* kernels : available) {
+    for (const SumKernels* other : available) {
+      if (other == kernels) continue;
+      EXPECT_NE(other->add_words, kernels->add_words);
+      EXPECT_NE(other->sum_words, kernels->sum_words);
+      EXPECT_NE(other->largest_word, kernels->largest_word);
+      EXPECT_NE(other->limb_products, kernels->limb_products);
+    }
   }
-  EXPECT_EQ(compared, static_cast<int>(base::DetectedSimd()));
-  EXPECT_NE(Avx2SumKernels().add_words, Avx512SumKernels().add_words);
 }
 
 // From odd addresses, too: an upload lies where the network put it.
@@ -81,11 +77,11 @@ TEST_P(SumKernelsTest, AddsAndSumsEveryLengthAndNumberOfSources) {
       std::vector<uint64_t> sums = expected;
       std::vector<WordSums> expected_of(count), of(count);
       oracle().add_words(places.data(), count, words, expected.data(), expected_of.data());
-      kernels().add_words(places.data(), count, words, sums.data(), of.data());
+      Tested().add_words(places.data(), count, words, sums.data(), of.data());
       EXPECT_EQ(sums, expected) << words << " " << count;
       EXPECT_EQ(of, expected_of) << words << " " << count;
-      EXPECT_EQ(kernels().sum_words(places[0], words), expected_of[0]) << words;
-      EXPECT_EQ(kernels().largest_word(places[0], words), oracle().largest_word(places[0], words));
+      EXPECT_EQ(Tested().sum_words(places[0], words), expected_of[0]) << words;
+      EXPECT_EQ(Tested().largest_word(places[0], words), oracle().largest_word(places[0], words));
     }
   }
 }
@@ -94,7 +90,7 @@ TEST_P(SumKernelsTest, TheLargestWordIsFoundInEveryPlace) {
   for (size_t place = 0; place < 40; ++place) {
     std::vector<uint32_t> words(40, 0x7fffffff);
     words[place] = 0xfffffffe;
-    EXPECT_EQ(kernels().largest_word(reinterpret_cast<const uint8_t*>(words.data()), 40),
+    EXPECT_EQ(Tested().largest_word(reinterpret_cast<const uint8_t*>(words.data()), 40),
               0xfffffffe);
   }
 }
@@ -116,15 +112,15 @@ TEST_P(SumKernelsTest, LimbProductsAreExact) {
       for (size_t count = 1; count <= kTagRowsAtOnce; ++count) {
         std::vector<LimbProducts> expected(count), products(count);
         oracle().limb_products(limbs.data(), kStride, rows, count, size, expected.data());
-        kernels().limb_products(limbs.data(), kStride, rows, count, size, products.data());
+        Tested().limb_products(limbs.data(), kStride, rows, count, size, products.data());
         EXPECT_TRUE(products == expected) << size << " " << count;
       }
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EverySet, SumKernelsTest, ::testing::ValuesIn(kVectorSets),
-                         [](const auto& set) { return std::string(base::SimdName(set.param)); });
+INSTANTIATE_TEST_SUITE_P(EverySet, SumKernelsTest, ::testing::ValuesIn(kTargets),
+                         base::NameOfTarget);
 
 }  // namespace
 }  // namespace tacet::he

@@ -11,7 +11,7 @@ std::optional<size_t> FindNonCanonical(std::span<const uint8_t> planes) {
   const size_t count = planes.size() / kPlaneBytes;
   const uint8_t* const high = planes.data() + 8 * count;
   // One honest word in 2^32 reaches the largest; only then the lower words are looked at.
-  if (SumKernelsFor(base::ActiveSimd()).largest_word(high, count) < kLargestHigh) {
+  if (ActiveSumKernels().largest_word(high, count) < kLargestHigh) {
     return std::nullopt;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -25,8 +25,8 @@ std::optional<size_t> FindNonCanonical(std::span<const uint8_t> planes) {
 }
 
 void PlaneSums::Add(std::span<const uint8_t* const> planes, std::span<WordSums> of_planes) {
-  SumKernelsFor(base::ActiveSimd())
-      .add_words(planes.data(), planes.size(), words_.size(), words_.data(), of_planes.data());
+  ActiveSumKernels().add_words(planes.data(), planes.size(), words_.size(), words_.data(),
+                               of_planes.data());
 }
 
 void PlaneSums::Subtract(const uint8_t* planes) {

@@ -6,7 +6,7 @@
 namespace tacet::he {
 
 WordSums SumWords(std::span<const uint8_t> bytes) {
-  return SumKernelsFor(base::ActiveSimd()).sum_words(bytes.data(), bytes.size() / 4);
+  return ActiveSumKernels().sum_words(bytes.data(), bytes.size() / 4);
 }
 
 }  // namespace tacet::he

@@ -1,7 +1,7 @@
 // Products of tiles (AMX): registers of 16 rows of 64 bytes. One instruction adds the product of
 // two of them (16 x 32 bf16 by 32 x 16, whose neighbouring rows are interleaved) to a third (16 x
 // 16 f32); an element's sum is formed in the order of the 32 values, whatever the other elements
-// are (Intel's Software Developer's Manual, TDPBF16PS). To be run where base::HasAmxBf16() only.
+// are (Intel's Software Developer's Manual, TDPBF16PS). Only for base::Target::kAmxBf16.
 //
 // Each step here is two tiles by two, four products: of what it loads every tile is used twice.
 #ifndef TACET_MODELS_AMX_H_
@@ -13,11 +13,9 @@
 
 #include "tacet/models/avx512.h"
 
-#define TACET_AMX \
-  __attribute__(( \
-      target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512bf16,amx-tile,amx-bf16")))
-#define TACET_AMX_INLINE TACET_AMX inline __attribute__((always_inline))
+#define TACET_AMX TACET_AVX512 ",avx512bf16,amx-tile,amx-bf16"
 
+TACET_BEFORE_NAMESPACE(TACET_AMX);
 namespace tacet::models::amx {
 
 inline constexpr size_t kTileRows = 16;
@@ -49,38 +47,37 @@ inline constexpr std::array<TileConfig, kTileRows + 1> kConfigs = [] {
 
 // To be called between writing memory and loading tiles from it: compilers do not see that such a
 // load reads.
-TACET_AMX_INLINE void MemoryIsWritten() { asm volatile("" ::: "memory"); }
+HWY_INLINE void MemoryIsWritten() { asm volatile("" ::: "memory"); }
 
-TACET_AMX_INLINE void UseTiles(size_t rows) {
+HWY_INLINE void UseTiles(size_t rows) {
   MemoryIsWritten();
   _tile_loadconfig(&kConfigs[rows]);
 }
-TACET_AMX_INLINE void ReleaseTiles() { _tile_release(); }
+HWY_INLINE void ReleaseTiles() { _tile_release(); }
 
-TACET_AMX_INLINE void ZeroSums() {
+HWY_INLINE void ZeroSums() {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
 }
 // Rows lie so many bytes apart. a, b: of the first left factor, c, d: of the second.
-TACET_AMX_INLINE void LoadSums(const float* a, const float* b, const float* c, const float* d,
-                               size_t bytes) {
+HWY_INLINE void LoadSums(const float* a, const float* b, const float* c, const float* d,
+                         size_t bytes) {
   _tile_loadd(0, a, bytes);
   _tile_loadd(1, b, bytes);
   _tile_loadd(2, c, bytes);
   _tile_loadd(3, d, bytes);
 }
-TACET_AMX_INLINE void StoreSums(float* a, float* b, float* c, float* d, size_t bytes) {
+HWY_INLINE void StoreSums(float* a, float* b, float* c, float* d, size_t bytes) {
   _tile_stored(0, a, bytes);
   _tile_stored(1, b, bytes);
   _tile_stored(2, c, bytes);
   _tile_stored(3, d, bytes);
 }
 
-TACET_AMX_INLINE void AddProducts(const uint16_t* left0, const uint16_t* left1, size_t left_bytes,
-                                  const uint16_t* right0, const uint16_t* right1,
-                                  size_t right_bytes) {
+HWY_INLINE void AddProducts(const uint16_t* left0, const uint16_t* left1, size_t left_bytes,
+                            const uint16_t* right0, const uint16_t* right1, size_t right_bytes) {
   _tile_loadd(6, right0, right_bytes);
   _tile_loadd(4, left0, left_bytes);
   _tile_dpbf16ps(0, 4, 6);
@@ -92,5 +89,6 @@ TACET_AMX_INLINE void AddProducts(const uint16_t* left0, const uint16_t* left1, 
 }
 
 }  // namespace tacet::models::amx
+TACET_AFTER_NAMESPACE();
 
 #endif  // TACET_MODELS_AMX_H_

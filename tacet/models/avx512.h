@@ -1,6 +1,6 @@
-// Shared parts of the files with AVX-512 code. Their functions carry their instruction set as an
-// attribute (the project is compiled for any x86-64) and run only where base::ActiveSimd() says
-// kAvx512.
+// Attributes of the files with AVX-512 code. They put them around their namespace with
+// TACET_BEFORE_NAMESPACE, since the project is compiled for any x86-64, and run only where
+// base::MayUse(base::Target::kAvx512).
 #ifndef TACET_MODELS_AVX512_H_
 #define TACET_MODELS_AVX512_H_
 
@@ -11,11 +11,10 @@
 #endif
 #include <immintrin.h>
 
-#define TACET_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd")))
-#define TACET_AVX512_BF16 \
-  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512bf16")))
-#define TACET_AVX512_INLINE TACET_AVX512 inline __attribute__((always_inline))
-#define TACET_AVX512_BF16_INLINE TACET_AVX512_BF16 inline __attribute__((always_inline))
+#include "tacet/base/target_attributes.h"
+
+#define TACET_AVX512 "avx512f,avx512bw,avx512dq,avx512vl,avx512cd"
+#define TACET_AVX512_BF16 TACET_AVX512 ",avx512bf16"
 
 // Arrays of registers stay in registers when the loops over them are gone.
 #if defined(__clang__)

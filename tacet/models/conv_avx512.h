@@ -8,15 +8,16 @@
 #include "tacet/models/bf16_avx512.h"
 #include "tacet/models/conv_kernels.h"
 
+TACET_BEFORE_NAMESPACE(TACET_AVX512);
 namespace tacet::models::conv {
 
-TACET_AVX512_INLINE __m512 Load(const float* from) { return _mm512_load_ps(from); }
+HWY_INLINE __m512 Load(const float* from) { return _mm512_load_ps(from); }
 
-TACET_AVX512_INLINE void StoreMap(__m512 low, __m512 high, float* to) {
+HWY_INLINE void StoreMap(__m512 low, __m512 high, float* to) {
   _mm512_store_ps(to, low);
   _mm512_store_ps(to + kLanes, high);
 }
-TACET_AVX512_INLINE void StoreMap(__m512 low, __m512 high, uint16_t* to) {
+HWY_INLINE void StoreMap(__m512 low, __m512 high, uint16_t* to) {
   _mm512_store_si512(to, models::bf16::Round(low, high));
 }
 
@@ -25,7 +26,7 @@ struct Pooled {
   __m512 value;
   __m128i winner;
 };
-TACET_AVX512_INLINE Pooled Pool(__m512 a, __m512 b, __m512 c, __m512 d) {
+HWY_INLINE Pooled Pool(__m512 a, __m512 b, __m512 c, __m512 d) {
   __m512 best = _mm512_setzero_ps();
   __m512i winner = _mm512_set1_epi32(kNoWinner);
   const __m512 four[4] = {a, b, c, d};
@@ -38,7 +39,7 @@ TACET_AVX512_INLINE Pooled Pool(__m512 a, __m512 b, __m512 c, __m512 d) {
   return {best, _mm512_cvtepi32_epi8(winner)};
 }
 
-TACET_AVX512_INLINE void StoreWinners(const Pooled& low, const Pooled& high, uint8_t* to) {
+HWY_INLINE void StoreWinners(const Pooled& low, const Pooled& high, uint8_t* to) {
   _mm_store_si128(reinterpret_cast<__m128i*>(to), low.winner);
   _mm_store_si128(reinterpret_cast<__m128i*>(to + kLanes), high.winner);
 }
@@ -46,8 +47,7 @@ TACET_AVX512_INLINE void StoreWinners(const Pooled& low, const Pooled& high, uin
 // `count` pooled positions of the first map where the image is paper: 32 channels, all of whose
 // four values are the biases.
 template <typename Map>
-TACET_AVX512_INLINE void StoreFirstOnPaper(const float* biases, size_t count, Map* map,
-                                           uint8_t* winner) {
+HWY_INLINE void StoreFirstOnPaper(const float* biases, size_t count, Map* map, uint8_t* winner) {
   const __m512 low = Load(biases);
   const __m512 high = Load(biases + kLanes);
   const Pooled first = Pool(low, low, low, low);
@@ -58,10 +58,11 @@ TACET_AVX512_INLINE void StoreFirstOnPaper(const float* biases, size_t count, Ma
   }
 }
 
-TACET_AVX512_INLINE __m512i Lanes() {
+HWY_INLINE __m512i Lanes() {
   return _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
 }
 
 }  // namespace tacet::models::conv
+TACET_AFTER_NAMESPACE();
 
 #endif  // TACET_MODELS_CONV_AVX512_H_

@@ -8,6 +8,7 @@
 #include "tacet/models/conv_avx512.h"
 #include "tacet/models/conv_first.h"
 
+TACET_BEFORE_NAMESPACE(TACET_AMX);
 namespace tacet::models::conv {
 namespace {
 
@@ -29,11 +30,11 @@ TileFirst::TileFirst(const Sizes& sizes)
       patches_(kPools * 4 * kFirstRow),
       sums_(kPools * 4 * kBlock) {}
 
-TACET_AVX512 void TileFirst::Prepare(const float* weights) {
+void TileFirst::Prepare(const float* weights) {
   uint16_t* to = weights_.data();
   for (size_t c = 0; c < kFirstMaps; c += kLanes) {
     const float* from = weights + c / kBlock * (kFirstTaps + 1) * kBlock + c % kBlock;
-    const auto tap = [from](size_t k) TACET_AVX512 {
+    const auto tap = [from](size_t k) {
       return k < kFirstTaps ? Load(from + k * kBlock) : _mm512_setzero_ps();
     };
     for (size_t k = 0; k < kFirstRow; k += 2, to += kTileDepth) {
@@ -43,14 +44,14 @@ TACET_AVX512 void TileFirst::Prepare(const float* weights) {
 }
 
 // [q][kFirstRow] of one pool.
-TACET_AVX512 void TileFirst::MakePatches(size_t position, uint16_t* patches) {
+void TileFirst::MakePatches(size_t position, uint16_t* patches) {
   const size_t stride = sizes_.image_stride;
   const uint16_t* corner =
       image_.data() + 2 * (position / sizes_.cols1) * stride + 2 * (position % sizes_.cols1);
   TACET_UNROLL
   for (size_t q = 0; q < 4; ++q, patches += kFirstRow) {
     const uint16_t* from = corner + q / 2 * stride + q % 2;
-    const auto row = [from, stride](size_t u) TACET_AVX512 {
+    const auto row = [from, stride](size_t u) {
       return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + u * stride));
     };
     const auto to = [patches](size_t at) { return reinterpret_cast<__m128i*>(patches + at); };
@@ -69,8 +70,8 @@ TileFirst::Map* TileFirst::At(Map* map, size_t b, size_t position) const {
   return map + ((b * sizes_.map_rows + i) * sizes_.map_stride + j) * kBlock;
 }
 
-TACET_AMX void TileFirst::ForwardPools(const size_t* positions, size_t count, const float* weights,
-                                       Map* map, uint8_t* winner) {
+void TileFirst::ForwardPools(const size_t* positions, size_t count, const float* weights, Map* map,
+                             uint8_t* winner) {
   const uint16_t* left = patches_.data();
   float* sums = sums_.data();
   float* lower = sums + kTileRows * kBlock;
@@ -99,8 +100,8 @@ TACET_AMX void TileFirst::ForwardPools(const size_t* positions, size_t count, co
   }
 }
 
-TACET_AMX void TileFirst::Forward(const Paper& paper, const float* image, const float* weights,
-                                  Map* map, uint8_t* winner) {
+void TileFirst::Forward(const Paper& paper, const float* image, const float* weights, Map* map,
+                        uint8_t* winner) {
   for (size_t n = 0; n < sizes_.image_size(); n += kLanes) {
     const auto some = static_cast<__mmask16>((1u << std::min(kLanes, sizes_.image_size() - n)) - 1);
     _mm256_mask_storeu_epi16(image_.data() + n, some,
@@ -129,3 +130,4 @@ TACET_AMX void TileFirst::Forward(const Paper& paper, const float* image, const 
 }
 
 }  // namespace tacet::models::conv
+TACET_AFTER_NAMESPACE();

@@ -4,13 +4,14 @@
 #include "tacet/models/conv_avx512.h"
 #include "tacet/models/conv_kernels.h"
 
+TACET_BEFORE_NAMESPACE(TACET_AVX512);
 namespace tacet::models::conv {
 namespace {
 
 // Two rows of four columns of the first convolution, 32 channels, pooled to two columns.
 template <typename Map>
-TACET_AVX512_INLINE void FirstTile(const float* image, size_t stride, const float* weights,
-                                   bool both, Map* map, uint8_t* winner) {
+HWY_INLINE void FirstTile(const float* image, size_t stride, const float* weights, bool both,
+                          Map* map, uint8_t* winner) {
   __m512 sums[2][4][2];
   TACET_UNROLL
   for (size_t n = 0; n < 8; ++n) {
@@ -43,8 +44,8 @@ TACET_AVX512_INLINE void FirstTile(const float* image, size_t stride, const floa
 }
 
 template <typename Map>
-TACET_AVX512 void FirstForwardOf(const Sizes& sizes, const Paper& paper, const float* image,
-                                 const float* weights, Map* map, uint8_t* winner) {
+void FirstForwardOf(const Sizes& sizes, const Paper& paper, const float* image,
+                    const float* weights, Map* map, uint8_t* winner) {
   for (size_t i = 0; i < sizes.rows1; ++i) {
     for (size_t j = 0; j < sizes.cols1; j += 2) {
       const bool both = j + 1 < sizes.cols1;
@@ -66,7 +67,7 @@ TACET_AVX512 void FirstForwardOf(const Sizes& sizes, const Paper& paper, const f
 }
 
 // [q][kFirstRow]: the 25 inputs of each of a pool's four values, 1 for the bias, zeros.
-TACET_AVX512_INLINE void MakePatches(const float* corner, size_t stride, float* patches) {
+HWY_INLINE void MakePatches(const float* corner, size_t stride, float* patches) {
   const __m256 rest = _mm256_set_ps(0, 0, 0, 0, 0, 0, 1, 0);
   TACET_UNROLL
   for (size_t q = 0; q < 4; ++q) {
@@ -100,9 +101,9 @@ size_t PatchesSize(const Sizes& sizes) {
   return sizes.cols1 * (4 * kFirstRow + 2 * kFirstMaps) + kFirstMaps;
 }
 
-TACET_AVX512 void FirstWeightGradient(const Sizes& sizes, const Paper& paper, const float* image,
-                                      const float* map_gradient, const uint8_t* winner,
-                                      float* patches, float* weight_gradients) {
+void FirstWeightGradient(const Sizes& sizes, const Paper& paper, const float* image,
+                         const float* map_gradient, const uint8_t* winner, float* patches,
+                         float* weight_gradients) {
   // Of a row of pooled positions those with writing: [position][c] gradients, 0 where there is no
   // winner, and where in the patches each winner lies.
   float* values = patches + sizes.cols1 * 4 * kFirstRow;
@@ -182,3 +183,4 @@ void FirstUpdate(float learning_rate, const float* gradients, float* weights) {
 }
 
 }  // namespace tacet::models::conv
+TACET_AFTER_NAMESPACE();

@@ -7,6 +7,7 @@
 #include "fmt/core.h"
 #include "gtest/gtest.h"
 
+#include "tacet/base/cpu.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/models/aligned_buffer.h"
 #include "tacet/models/conv_kernels.h"
@@ -47,7 +48,7 @@ class FirstTest : public testing::TestWithParam<std::pair<int, int>> {
 };
 
 TEST_P(FirstTest, TilesGiveTheBitsOfVectorsWhereSumsAreExact) {
-  if (!HasTiles()) GTEST_SKIP() << "no bf16 tiles here";
+  if (!base::MayUse(base::Target::kAmxBf16)) GTEST_SKIP() << "no bf16 tiles here";
   const auto vectors = Run<VectorFirst<uint16_t>>();
   const auto tiles = Run<TileFirst>();
   EXPECT_EQ(tiles.first, vectors.first);

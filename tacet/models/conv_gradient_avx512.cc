@@ -5,13 +5,13 @@
 #include "tacet/models/conv_avx512.h"
 #include "tacet/models/conv_kernels.h"
 
+TACET_BEFORE_NAMESPACE(TACET_AVX512);
 namespace tacet::models::conv {
 namespace {
 
 // The weight gradient of one output channel in 32 input channels.
-TACET_AVX512_INLINE void AddChannel(const float* map, size_t row,
-                                    const SparseGradient::Entry* entries, size_t count, float* low,
-                                    float* high) {
+HWY_INLINE void AddChannel(const float* map, size_t row, const SparseGradient::Entry* entries,
+                           size_t count, float* low, float* high) {
   __m512 a[kSecondTaps][2];
   TACET_UNROLL
   for (size_t k = 0; k < kSecondTaps; ++k) {
@@ -36,8 +36,8 @@ TACET_AVX512_INLINE void AddChannel(const float* map, size_t row,
 }
 
 // A block of the map as floats.
-TACET_AVX512_INLINE const float* Expand(const float* block, size_t, float*) { return block; }
-TACET_AVX512_INLINE const float* Expand(const uint16_t* block, size_t size, float* scratch) {
+HWY_INLINE const float* Expand(const float* block, size_t, float*) { return block; }
+HWY_INLINE const float* Expand(const uint16_t* block, size_t size, float* scratch) {
   for (size_t n = 0; n < size; n += kLanes) {
     const __m256i half = _mm256_load_si256(reinterpret_cast<const __m256i*>(block + n));
     _mm512_store_si512(scratch + n, _mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
@@ -47,8 +47,8 @@ TACET_AVX512_INLINE const float* Expand(const uint16_t* block, size_t size, floa
 
 // The gradients of `count` output channels whose winner is (kRow, kCol), over 4 x 4 places.
 template <size_t kRow, size_t kCol>
-TACET_AVX512_INLINE void Scatter(const float* weights, const uint32_t* offsets, const float* values,
-                                 size_t count, __m512 (&d)[4][4]) {
+HWY_INLINE void Scatter(const float* weights, const uint32_t* offsets, const float* values,
+                        size_t count, __m512 (&d)[4][4]) {
   for (size_t n = 0; n < count; ++n) {
     const float* w = weights + offsets[n];
     const __m512 g = _mm512_set1_ps(values[n]);
@@ -61,9 +61,8 @@ TACET_AVX512_INLINE void Scatter(const float* weights, const uint32_t* offsets, 
 }
 
 template <typename Map>
-TACET_AVX512 void SecondWeightGradientOf(const Sizes& sizes, const Map* map,
-                                         const SparseGradient& gradient, float* scratch,
-                                         float* weight_gradients) {
+void SecondWeightGradientOf(const Sizes& sizes, const Map* map, const SparseGradient& gradient,
+                            float* scratch, float* weight_gradients) {
   const size_t row = sizes.map_stride * kBlock;
   const size_t block = sizes.map_rows * row;
   constexpr size_t kChannel = kSecondTaps * kLanes;
@@ -79,8 +78,8 @@ TACET_AVX512 void SecondWeightGradientOf(const Sizes& sizes, const Map* map,
 
 }  // namespace
 
-TACET_AVX512 void SparseGradient::Gather(const Sizes& sizes, const Paper& paper,
-                                         const float* gradient, const uint8_t* winner) {
+void SparseGradient::Gather(const Sizes& sizes, const Paper& paper, const float* gradient,
+                            const uint8_t* winner) {
   constexpr size_t kParts = kSecondMaps / kLanes;
   const size_t positions = sizes.positions2();
   const __m512i step = _mm512_mullo_epi32(Lanes(), _mm512_set1_epi32(static_cast<int>(positions)));
@@ -164,8 +163,8 @@ void SecondWeightGradient(const Sizes& sizes, const uint16_t* map, const SparseG
   SecondWeightGradientOf(sizes, map, gradient, scratch, weight_gradients);
 }
 
-TACET_AVX512 void SecondDataGradient(const Sizes& sizes, const SparseGradient& gradient,
-                                     const float* weights, float* map_gradient) {
+void SecondDataGradient(const Sizes& sizes, const SparseGradient& gradient, const float* weights,
+                        float* map_gradient) {
   const size_t row = sizes.map_stride * kLanes;
   const size_t block = sizes.map_rows * row;
   for (size_t b = 0; b < kLaneBlocks; ++b) {
@@ -202,3 +201,4 @@ void SecondUpdate(float learning_rate, const float* gradients, float* weights) {
 }
 
 }  // namespace tacet::models::conv
+TACET_AFTER_NAMESPACE();

@@ -3,16 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "tacet/base/amx.h"
-#include "tacet/base/cpu.h"
-
 namespace tacet::models::conv {
-bool HasF32() { return base::ActiveSimd() == base::Simd::kAvx512; }
-
-bool HasDotProducts() { return HasF32() && __builtin_cpu_supports("avx512bf16"); }
-
-bool HasTiles() { return base::HasAmxBf16(); }
-
 // The kernels work on two pooled columns of the first map and kTile columns of the second at a
 // time: what stands to the right of a narrower map is computed and left.
 Sizes::Sizes(size_t image_height, size_t image_width)

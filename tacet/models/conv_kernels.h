@@ -103,12 +103,6 @@ struct PaperOutputs {
   std::array<bool, kKinds> known = {};
 };
 
-// True when this processor has what the kernels need: AVX-512, and for bf16 dot products of vectors
-// or products of tiles (AMX).
-bool HasF32();
-bool HasDotProducts();
-bool HasTiles();
-
 // `map` and `winner` = pool of relu of convolution of the padded image; the border of `map` is left
 // alone. Map: float or bf16 (uint16_t), rounded to nearest even.
 void FirstForward(const Sizes& sizes, const Paper& paper, const float* image, const float* weights,

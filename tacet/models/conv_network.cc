@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tacet/base/cpu.h"
 #include "tacet/models/aligned_buffer.h"
 #include "tacet/models/conv_first.h"
 #include "tacet/models/conv_kernels.h"
@@ -295,10 +296,10 @@ std::string_view ConvFormName(ConvForm form) {
 }
 
 std::optional<ConvForm> ConvFormOf(const Architecture& architecture, Precision precision) {
-  if (!conv::HasF32() || !Fits(architecture)) return std::nullopt;
-  if (precision != Precision::kF32 && conv::HasTiles()) return ConvForm::kTiles;
+  if (!base::MayUse(base::Target::kAvx512) || !Fits(architecture)) return std::nullopt;
+  if (precision != Precision::kF32 && base::MayUse(base::Target::kAmxBf16)) return ConvForm::kTiles;
   if (precision != Precision::kBf16) return ConvForm::kF32;
-  if (conv::HasDotProducts()) return ConvForm::kDotProducts;
+  if (base::MayUse(base::Target::kAvx512Bf16)) return ConvForm::kDotProducts;
   return std::nullopt;
 }
 

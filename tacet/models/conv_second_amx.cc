@@ -7,6 +7,7 @@
 #include "tacet/models/conv_avx512.h"
 #include "tacet/models/conv_second.h"
 
+TACET_BEFORE_NAMESPACE(TACET_AMX);
 namespace tacet::models::conv {
 namespace {
 
@@ -25,13 +26,13 @@ constexpr size_t kHalf = kSecondMaps / 2;  // output channels of a step
 constexpr size_t kRowSums = kTileRows * kHalf;  // of a row before the pool, half of o
 
 // The pool of two neighbours in the two rows of sums, 16 output channels.
-TACET_AVX512_INLINE Pooled PoolSums(const float* sums, __m512 bias) {
+HWY_INLINE Pooled PoolSums(const float* sums, __m512 bias) {
   return Pool(_mm512_add_ps(Load(sums), bias), _mm512_add_ps(Load(sums + kHalf), bias),
               _mm512_add_ps(Load(sums + kRowSums), bias),
               _mm512_add_ps(Load(sums + kRowSums + kHalf), bias));
 }
 
-TACET_AVX512_INLINE void TransposeQuarters(__m512i (&rows)[kLanes]) {
+HWY_INLINE void TransposeQuarters(__m512i (&rows)[kLanes]) {
   __m512i pairs[kLanes];
   TACET_UNROLL
   for (size_t n = 0; n < kLanes; n += 2) {
@@ -48,7 +49,7 @@ TACET_AVX512_INLINE void TransposeQuarters(__m512i (&rows)[kLanes]) {
 }
 
 // Column n of 16 rows of 16 values, for every n.
-TACET_AVX512_INLINE void Transpose(__m512i (&rows)[kLanes]) {
+HWY_INLINE void Transpose(__m512i (&rows)[kLanes]) {
   TransposeQuarters(rows);
   __m512i halves[kLanes];
   TACET_UNROLL
@@ -84,7 +85,7 @@ TileSecond::TileSecond(const Sizes& sizes, size_t samples, bool training)
       by_channel_(training ? kSecondMaps * gradient_places_ : 0),
       pairs_(training ? 2 * kLaneBlocks * pairs_size_ * kTileDepth : 0) {}
 
-TACET_AVX512 void TileSecond::Prepare(const float* weights) {
+void TileSecond::Prepare(const float* weights) {
   SecondPrepare(weights, forward_weights_.data());
   paper_outputs_.known.fill(false);
   if (!training_) return;
@@ -103,8 +104,7 @@ TACET_AVX512 void TileSecond::Prepare(const float* weights) {
   }
 }
 
-TACET_AMX void TileSecond::ForwardBox(const Box& box, const Map* map, const float* biases,
-                                      uint8_t* winners) {
+void TileSecond::ForwardBox(const Box& box, const Map* map, const float* biases, uint8_t* winners) {
   const size_t stride = sizes_.map_stride * kBlock;
   const size_t block = sizes_.map_rows * stride;
   UseTiles(2 * box.columns);
@@ -148,7 +148,7 @@ TACET_AMX void TileSecond::ForwardBox(const Box& box, const Map* map, const floa
   models::amx::ReleaseTiles();
 }
 
-TACET_AVX512 void TileSecond::StoreByChannel(size_t sample, float* outputs) {
+void TileSecond::StoreByChannel(size_t sample, float* outputs) {
   const size_t positions = sizes_.positions2();
   const uint8_t* winners = winners_by_position(sample);
   for (size_t position = 0; position < positions; position += kLanes) {
@@ -222,7 +222,7 @@ void TileSecond::Forward(size_t sample, const Paper& paper, const Map* map, cons
   StoreByChannel(sample, outputs);
 }
 
-TACET_AVX512 void TileSecond::SpreadByPlace(size_t sample, const float* output_gradients) {
+void TileSecond::SpreadByPlace(size_t sample, const float* output_gradients) {
   const size_t positions = sizes_.positions2();
   const __m512i step = _mm512_mullo_epi32(Lanes(), _mm512_set1_epi32(static_cast<int>(positions)));
   const uint8_t* winners = winners_by_position(sample);
@@ -249,8 +249,8 @@ TACET_AVX512 void TileSecond::SpreadByPlace(size_t sample, const float* output_g
   }
 }
 
-TACET_AVX512 void TileSecond::SpreadByChannel(size_t sample, const float* output_gradients,
-                                              float* bias_gradients) {
+void TileSecond::SpreadByChannel(size_t sample, const float* output_gradients,
+                                 float* bias_gradients) {
   const uint32_t* winners = winners_by_channel(sample);
   const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000));
   for (size_t o = 0; o < kSecondMaps; ++o) {
@@ -281,7 +281,7 @@ TACET_AVX512 void TileSecond::SpreadByChannel(size_t sample, const float* output
   }
 }
 
-TACET_AVX512 void TileSecond::MakePairs(const Map* map) {
+void TileSecond::MakePairs(const Map* map) {
   alignas(64) static constexpr auto kLowOrder = [] {
     std::array<uint16_t, 32> order;
     for (size_t n = 0; n < 32; ++n) order[n] = static_cast<uint16_t>(n / 2 + n % 2 * 32);
@@ -308,7 +308,7 @@ TACET_AVX512 void TileSecond::MakePairs(const Map* map) {
   }
 }
 
-TACET_AMX void TileSecond::AddWeightGradients(float* weight_gradients) {
+void TileSecond::AddWeightGradients(float* weight_gradients) {
   constexpr size_t kChannel = kSecondTaps * kLanes;  // an output channel's in a block of input ones
   UseTiles(kTileRows);
   for (size_t b = 0; b < kLaneBlocks; b += 2) {
@@ -335,7 +335,7 @@ TACET_AMX void TileSecond::AddWeightGradients(float* weight_gradients) {
   models::amx::ReleaseTiles();
 }
 
-TACET_AMX void TileSecond::DataGradient(float* map_gradients) {
+void TileSecond::DataGradient(float* map_gradients) {
   const size_t block = sizes_.map_rows * sizes_.map_stride * kLanes;
   for (size_t column = 1; column <= sizes_.cols1; column += kTileRows) {
     UseTiles(std::min(kTileRows, sizes_.cols1 + 1 - column));
@@ -378,3 +378,4 @@ void TileSecond::Backward(size_t sample, const Paper&, const Map* map, const flo
 }
 
 }  // namespace tacet::models::conv
+TACET_AFTER_NAMESPACE();

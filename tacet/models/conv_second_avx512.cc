@@ -7,17 +7,19 @@
 #include "tacet/models/conv_avx512.h"
 #include "tacet/models/conv_kernels.h"
 
+TACET_BEFORE_NAMESPACE(TACET_AVX512);
 namespace tacet::models::conv {
 namespace {
 
-TACET_AVX512_BF16_INLINE __m512 Dot(__m512 sum, __m512i x, __m512i y) {
+TACET_BEFORE_NAMESPACE(TACET_AVX512_BF16);
+HWY_INLINE __m512 Dot(__m512 sum, __m512i x, __m512i y) {
   return _mm512_dpbf16_ps(sum, (__m512bh)x, (__m512bh)y);
 }
 
 // kTile columns of a row of the second convolution, 32 output channels: the sums over all taps and
 // channels go to `sums`, [column][32].
-TACET_AVX512_BF16 void SecondTile(const uint16_t* map, size_t row, size_t block,
-                                  const uint16_t* weights, const float* biases, float* sums) {
+void SecondTile(const uint16_t* map, size_t row, size_t block, const uint16_t* weights,
+                const float* biases, float* sums) {
   __m512 a[kTile][2];
   TACET_UNROLL
   for (size_t n = 0; n < kTile; ++n) {
@@ -48,6 +50,8 @@ TACET_AVX512_BF16 void SecondTile(const uint16_t* map, size_t row, size_t block,
   }
 }
 
+TACET_AFTER_NAMESPACE();
+
 // Winograd's F(2x2, 3x3) for the patch d of 4 x 4 inputs whose convolution gives the four results
 // of one pool: Y = A' [(G g G') . (B' d B)] A with
 //   B' = 1  0 -1  0    G = 1    0    0     A' = 1  1  1  0
@@ -61,7 +65,7 @@ constexpr size_t kStrip = 4 * kTile;  // positions done together
 constexpr size_t kInputStride = kStrip * kFirstMaps + kLanes;
 constexpr size_t kProductStride = kStrip * kSecondMaps + kLanes;
 
-TACET_AVX512_INLINE void TransformFour(__m512& a, __m512& b, __m512& c, __m512& d) {
+HWY_INLINE void TransformFour(__m512& a, __m512& b, __m512& c, __m512& d) {
   const __m512 first = _mm512_sub_ps(a, c);
   const __m512 second = _mm512_add_ps(b, c);
   const __m512 third = _mm512_sub_ps(c, b);
@@ -72,7 +76,7 @@ TACET_AVX512_INLINE void TransformFour(__m512& a, __m512& b, __m512& c, __m512& 
 }
 
 // B' d B of the patch at `corner`, 16 channels.
-TACET_AVX512_INLINE void TransformInput(const float* corner, size_t row, float* to) {
+HWY_INLINE void TransformInput(const float* corner, size_t row, float* to) {
   __m512 d[4][4];
   TACET_UNROLL
   for (size_t n = 0; n < 16; ++n) d[n / 4][n % 4] = Load(corner + n / 4 * row + n % 4 * kBlock);
@@ -86,7 +90,7 @@ TACET_AVX512_INLINE void TransformInput(const float* corner, size_t row, float* 
 
 // kRows positions, 32 output channels: m[position][o] = sum over c of v[position][c] w[c][o].
 template <size_t kRows>
-TACET_AVX512 void Product(const float* v, const float* w, float* m) {
+void Product(const float* v, const float* w, float* m) {
   __m512 a[kRows][2];
   TACET_UNROLL
   for (size_t n = 0; n < kRows; ++n) {
@@ -135,7 +139,7 @@ void Products(size_t count, const float* inputs, const float* weights, float* pr
 }
 
 // A' m A and the biases, pooled; 16 output channels.
-TACET_AVX512_INLINE Pooled PoolProducts(const float* m, __m512 bias) {
+HWY_INLINE Pooled PoolProducts(const float* m, __m512 bias) {
   __m512 rows[2][4];
   TACET_UNROLL
   for (size_t n = 0; n < 4; ++n) {
@@ -157,8 +161,8 @@ TACET_AVX512_INLINE Pooled PoolProducts(const float* m, __m512 bias) {
 }
 
 // Where the second map's values of 16 channels from `o` on at one position go.
-TACET_AVX512_INLINE void StoreOutputs(const Pooled& pooled, size_t positions, size_t position,
-                                      size_t o, float* outputs, uint8_t* winner) {
+HWY_INLINE void StoreOutputs(const Pooled& pooled, size_t positions, size_t position, size_t o,
+                             float* outputs, uint8_t* winner) {
   const __m512i step = _mm512_mullo_epi32(Lanes(), _mm512_set1_epi32(static_cast<int>(positions)));
   _mm512_i32scatter_ps(outputs + o * positions + position, step, pooled.value, sizeof(float));
   _mm_store_si128(reinterpret_cast<__m128i*>(winner + position * kSecondMaps + o), pooled.winner);
@@ -168,7 +172,7 @@ constexpr size_t kChannelWeights = kSecondTaps * kLanes;
 
 // Calls visit(c, o, weights[k] of input channel c and 16 output channels from o on).
 template <typename Visit>
-TACET_AVX512_INLINE void ForEachWeights(const float* weights, const Visit& visit) {
+HWY_INLINE void ForEachWeights(const float* weights, const Visit& visit) {
   const __m512i step =
       _mm512_mullo_epi32(Lanes(), _mm512_set1_epi32(static_cast<int>(kChannelWeights)));
   for (size_t b = 0; b < kLaneBlocks; ++b) {
@@ -187,7 +191,7 @@ TACET_AVX512_INLINE void ForEachWeights(const float* weights, const Visit& visit
 }
 
 // G of three taps.
-TACET_AVX512_INLINE void TransformThree(__m512 a, __m512 b, __m512 c, __m512* to, size_t step) {
+HWY_INLINE void TransformThree(__m512 a, __m512 b, __m512 c, __m512* to, size_t step) {
   const __m512 half = _mm512_set1_ps(0.5f);
   const __m512 ends = _mm512_mul_ps(half, _mm512_add_ps(a, c));
   const __m512 middle = _mm512_mul_ps(half, b);
@@ -199,7 +203,7 @@ TACET_AVX512_INLINE void TransformThree(__m512 a, __m512 b, __m512 c, __m512* to
 
 struct StoreTransformed {
   float* forward;
-  TACET_AVX512_INLINE void operator()(size_t c, size_t o, const __m512 (&g)[kSecondTaps]) const {
+  HWY_INLINE void operator()(size_t c, size_t o, const __m512 (&g)[kSecondTaps]) const {
     __m512 rows[4][3];
     TACET_UNROLL
     for (size_t v = 0; v < 3; ++v) TransformThree(g[v], g[3 + v], g[6 + v], &rows[0][v], 3);
@@ -218,7 +222,7 @@ struct StoreTransformed {
 
 struct StoreBf16 {
   uint16_t* forward;
-  TACET_AVX512_INLINE void operator()(size_t c, size_t o, const __m512 (&g)[kSecondTaps]) const {
+  HWY_INLINE void operator()(size_t c, size_t o, const __m512 (&g)[kSecondTaps]) const {
     const size_t block = (o / 32) * kBlocks + c / kBlock;
     TACET_UNROLL
     for (size_t k = 0; k < kSecondTaps; ++k) {
@@ -236,10 +240,10 @@ struct StoreBf16 {
 
 }  // namespace
 
-TACET_AVX512 void SecondPrepare(const float* weights, float* forward) {
+void SecondPrepare(const float* weights, float* forward) {
   ForEachWeights(weights, StoreTransformed{forward});
 }
-TACET_AVX512 void SecondPrepare(const float* weights, uint16_t* forward) {
+void SecondPrepare(const float* weights, uint16_t* forward) {
   ForEachWeights(weights, StoreBf16{forward});
 }
 
@@ -252,9 +256,9 @@ size_t SecondScratchSize<uint16_t>() {
   return 2 * kTile * 32;
 }
 
-TACET_AVX512 void SecondForward(const Sizes& sizes, const Paper& paper, const float* map,
-                                const float* weights, const float* biases, PaperOutputs& known,
-                                float* scratch, float* outputs, uint8_t* winner) {
+void SecondForward(const Sizes& sizes, const Paper& paper, const float* map, const float* weights,
+                   const float* biases, PaperOutputs& known, float* scratch, float* outputs,
+                   uint8_t* winner) {
   const size_t row = sizes.map_stride * kBlock;
   const size_t positions = sizes.positions2();
   float* inputs = scratch;
@@ -301,9 +305,9 @@ TACET_AVX512 void SecondForward(const Sizes& sizes, const Paper& paper, const fl
   }
 }
 
-TACET_AVX512 void SecondForward(const Sizes& sizes, const Paper&, const uint16_t* map,
-                                const uint16_t* weights, const float* biases, PaperOutputs&,
-                                float* scratch, float* outputs, uint8_t* winner) {
+void SecondForward(const Sizes& sizes, const Paper&, const uint16_t* map, const uint16_t* weights,
+                   const float* biases, PaperOutputs&, float* scratch, float* outputs,
+                   uint8_t* winner) {
   const size_t row = sizes.map_stride * kBlock;
   const size_t block = sizes.map_rows * row;
   constexpr size_t kSums = kTile * 32;  // of a row
@@ -331,3 +335,4 @@ TACET_AVX512 void SecondForward(const Sizes& sizes, const Paper&, const uint16_t
 }
 
 }  // namespace tacet::models::conv
+TACET_AFTER_NAMESPACE();

@@ -8,6 +8,7 @@
 #include "fmt/core.h"
 #include "gtest/gtest.h"
 
+#include "tacet/base/cpu.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/models/aligned_buffer.h"
 #include "tacet/models/conv_kernels.h"
@@ -139,7 +140,9 @@ class SizedSecondTest : public SecondTest, public testing::WithParamInterface<st
 
 // All values are bf16 and all sums f32: tiles and vectors differ in the order of their sums alone.
 TEST_P(SizedSecondTest, TilesGiveWhatVectorsGive) {
-  if (!HasTiles() || !HasDotProducts()) GTEST_SKIP() << "no bf16 tiles and dot products here";
+  if (!base::MayUse(base::Target::kAmxBf16) || !base::MayUse(base::Target::kAvx512Bf16)) {
+    GTEST_SKIP() << "no bf16 tiles and dot products here";
+  }
   const Results vectors = Run<VectorSecond<uint16_t>>();
   const Results tiles = Run<TileSecond>();
   EXPECT_LT(Distance(tiles.outputs, vectors.outputs), 1e-6);

@@ -69,16 +69,16 @@ void DenseGradients::Forward(std::span<const float> inputs, size_t records) {
   }
   for (size_t layer = 0; layer < dense_.size(); ++layer) {
     Dense& dense = dense_[layer];
-    lanes::Multiply({.a = dense.weights.data(),
-                     .a_row = dense.inputs,
-                     .a_inner = 1,
-                     .x = dense.x.data(),
-                     .x_inner = kStride,
-                     .y = dense.y.data(),
-                     .y_row = kStride,
-                     .rows = dense.outputs,
-                     .inner = dense.inputs,
-                     .columns = columns()});
+    lanes::ActiveKernels().multiply({.a = dense.weights.data(),
+                                     .a_row = dense.inputs,
+                                     .a_inner = 1,
+                                     .x = dense.x.data(),
+                                     .x_inner = kStride,
+                                     .y = dense.y.data(),
+                                     .y_row = kStride,
+                                     .rows = dense.outputs,
+                                     .inner = dense.inputs,
+                                     .columns = columns()});
     for (size_t o = 0; o < dense.outputs; ++o) {
       float* y = dense.y.data() + o * kStride;
       for (size_t i = 0; i < columns(); ++i) {
@@ -110,28 +110,30 @@ void DenseGradients::Backward(std::span<const uint32_t> labels, std::span<double
       last.gradients[o * kStride + i] = record_gradients_[o];
     }
   }
+  const lanes::Kernels& kernels = lanes::ActiveKernels();
   double x_squares[kMaxRecords];
   double gradient_squares[kMaxRecords];
   for (size_t layer = dense_.size(); layer-- > 0;) {
     const Dense& dense = dense_[layer];
     std::fill_n(x_squares, kMaxRecords, 1.0);  // the bias's input is 1
     std::fill_n(gradient_squares, kMaxRecords, 0.0);
-    lanes::AddSquares(dense.x.data(), kStride, dense.inputs, columns(), x_squares);
-    lanes::AddSquares(dense.gradients.data(), kStride, dense.outputs, columns(), gradient_squares);
+    kernels.add_squares(dense.x.data(), kStride, dense.inputs, columns(), x_squares);
+    kernels.add_squares(dense.gradients.data(), kStride, dense.outputs, columns(),
+                        gradient_squares);
     for (size_t i = 0; i < records_; ++i) square_norms[i] += x_squares[i] * gradient_squares[i];
     if (layer == 0 && input_gradients.empty()) break;
     std::vector<float>& out = layer > 0 ? dense_[layer - 1].gradients : product_;
     out.resize(std::max(out.size(), dense.inputs * kStride));
-    lanes::Multiply({.a = dense.weights.data(),
-                     .a_row = 1,
-                     .a_inner = dense.inputs,
-                     .x = dense.gradients.data(),
-                     .x_inner = kStride,
-                     .y = out.data(),
-                     .y_row = kStride,
-                     .rows = dense.inputs,
-                     .inner = dense.outputs,
-                     .columns = columns()});
+    kernels.multiply({.a = dense.weights.data(),
+                      .a_row = 1,
+                      .a_inner = dense.inputs,
+                      .x = dense.gradients.data(),
+                      .x_inner = kStride,
+                      .y = out.data(),
+                      .y_row = kStride,
+                      .rows = dense.inputs,
+                      .inner = dense.outputs,
+                      .columns = columns()});
     if (layer > 0) {
       for (size_t j = 0; j < dense.inputs * kStride; ++j) {
         if (dense.x[j] <= 0) out[j] = 0;
@@ -153,6 +155,7 @@ void DenseGradients::AddTo(std::span<const double> weights, std::span<double> su
     if (weights[i] != 0) kept[count++] = static_cast<uint32_t>(i);
   }
   if (count == 0) return;
+  const lanes::Kernels& kernels = lanes::ActiveKernels();
   std::vector<float> rows;
   for (const Dense& dense : dense_) {
     const float* x = dense.x_by_row.data();
@@ -176,18 +179,18 @@ void DenseGradients::AddTo(std::span<const double> weights, std::span<double> su
       }
       sum[dense.layer.first_parameter + dense.layer.weights + o] += bias;
     }
-    lanes::Multiply({.a = scaled_.data(),
-                     .a_row = kStride,
-                     .a_inner = 1,
-                     .x = x,
-                     .x_inner = dense.padded_inputs,
-                     .y = product_.data(),
-                     .y_row = dense.padded_inputs,
-                     .rows = dense.outputs,
-                     .inner = count,
-                     .columns = dense.padded_inputs});
-    lanes::AddRows(product_.data(), dense.padded_inputs, dense.outputs, dense.inputs,
-                   sum.data() + dense.layer.first_parameter, dense.inputs);
+    kernels.multiply({.a = scaled_.data(),
+                      .a_row = kStride,
+                      .a_inner = 1,
+                      .x = x,
+                      .x_inner = dense.padded_inputs,
+                      .y = product_.data(),
+                      .y_row = dense.padded_inputs,
+                      .rows = dense.outputs,
+                      .inner = count,
+                      .columns = dense.padded_inputs});
+    kernels.add_rows(product_.data(), dense.padded_inputs, dense.outputs, dense.inputs,
+                     sum.data() + dense.layer.first_parameter, dense.inputs);
   }
 }
 

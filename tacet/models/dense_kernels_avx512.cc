@@ -3,16 +3,17 @@
 #include "tacet/models/avx512.h"
 #include "tacet/models/dense_kernels.h"
 
+TACET_BEFORE_NAMESPACE(TACET_AVX512);
 namespace tacet::models::dense {
 namespace {
 
 constexpr size_t kLanes = 16;
 constexpr size_t kInputBlock = 448;  // so much of 20 samples stays in the first-level cache
 
-TACET_AVX512_INLINE __m512 Load(const float* from) { return _mm512_load_ps(from); }
+HWY_INLINE __m512 Load(const float* from) { return _mm512_load_ps(from); }
 
 // The sums of four vectors.
-TACET_AVX512_INLINE __m128 SumEach(__m512 a, __m512 b, __m512 c, __m512 d) {
+HWY_INLINE __m128 SumEach(__m512 a, __m512 b, __m512 c, __m512 d) {
   const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
   const __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
   const __m512 all =
@@ -25,9 +26,8 @@ constexpr size_t kForwardOutputs = 4;
 
 // kSamples x 4 sums over a block of inputs, added to y. `rows` are the four outputs' weights.
 template <size_t kSamples>
-TACET_AVX512 void ForwardTile(const Sizes& sizes, size_t block, const float* x,
-                              const float* const (&rows)[kForwardOutputs], size_t outputs,
-                              float* y) {
+void ForwardTile(const Sizes& sizes, size_t block, const float* x,
+                 const float* const (&rows)[kForwardOutputs], size_t outputs, float* y) {
   __m512 a[kSamples][kForwardOutputs];
   TACET_UNROLL
   for (size_t s = 0; s < kSamples; ++s) {
@@ -65,8 +65,8 @@ constexpr size_t kBlockVectors = 4;  // of inputs, in the backward pass
 
 // x_gradients of kSamples samples in 32 inputs.
 template <size_t kSamples>
-TACET_AVX512 void DataTile(const Sizes& sizes, const float* y_gradients, const float* weights,
-                           float* x_gradients) {
+void DataTile(const Sizes& sizes, const float* y_gradients, const float* weights,
+              float* x_gradients) {
   __m512 a[kSamples][2];
   TACET_UNROLL
   for (size_t s = 0; s < kSamples; ++s) {
@@ -92,8 +92,7 @@ TACET_AVX512 void DataTile(const Sizes& sizes, const float* y_gradients, const f
 
 // The step of kOutputs outputs' weights in 64 inputs; steps[sample][output] = -rate * gradient.
 template <size_t kOutputs>
-TACET_AVX512 void WeightTile(const Sizes& sizes, const float* x, const float* steps,
-                             float* weights) {
+void WeightTile(const Sizes& sizes, const float* x, const float* steps, float* weights) {
   __m512 a[kOutputs][kBlockVectors];
   TACET_UNROLL
   for (size_t n = 0; n < kOutputs * kBlockVectors; ++n) {
@@ -127,8 +126,8 @@ constexpr size_t kWeightOutputs = 6;
 
 }  // namespace
 
-TACET_AVX512 void Forward(const Sizes& sizes, const float* x, const float* weights,
-                          const float* biases, float* y) {
+void Forward(const Sizes& sizes, const float* x, const float* weights, const float* biases,
+             float* y) {
   for (size_t s = 0; s < sizes.batch; ++s)
     std::copy_n(biases, sizes.outputs, y + s * sizes.outputs);
   for (size_t i = 0; i < sizes.inputs; i += kInputBlock) {
@@ -152,9 +151,8 @@ TACET_AVX512 void Forward(const Sizes& sizes, const float* x, const float* weigh
   }
 }
 
-TACET_AVX512 void Backward(const Sizes& sizes, const float* x, const float* y_gradients,
-                           float learning_rate, float* weights, float* biases, float* x_gradients,
-                           float* scratch) {
+void Backward(const Sizes& sizes, const float* x, const float* y_gradients, float learning_rate,
+              float* weights, float* biases, float* x_gradients, float* scratch) {
   for (size_t n = 0; n < sizes.batch * sizes.outputs; ++n) {
     scratch[n] = -learning_rate * y_gradients[n];
   }
@@ -198,3 +196,4 @@ TACET_AVX512 void Backward(const Sizes& sizes, const float* x, const float* y_gr
 }
 
 }  // namespace tacet::models::dense
+TACET_AFTER_NAMESPACE();

@@ -1,9 +1,12 @@
-// Matrix products whose columns are computed side by side in SIMD `lanes`. A column's result
-// depends on that column alone, not on its neighbours, its place or how many there are.
+// Matrix products whose columns are computed side by side in vectors. A column's result depends on
+// that column alone, not on its neighbours, its place or how many there are. Each product and each
+// sum is rounded by itself, so every version gives the same bits; lane_kernels_scalar.cc is the
+// oracle.
 #ifndef TACET_MODELS_LANE_KERNELS_H_
 #define TACET_MODELS_LANE_KERNELS_H_
 
 #include <cstddef>
+#include <span>
 
 #include "tacet/base/cpu.h"
 
@@ -11,9 +14,8 @@ namespace tacet::models::lanes {
 
 inline constexpr size_t kUnit = 16;  // columns come in multiples of this
 
-// y[r][l] = sum over i < inner of a[r][i] x[i][l], in the order of i, each product and each sum
-// rounded to float: every instruction set gives the same bits. a[r][i] is at a[r * a_row +
-// i * a_inner], x[i][l] at x[i * x_inner + l], y[r][l] at y[r * y_row + l].
+// y[r][l] = sum over i < inner of a[r][i] x[i][l] in float, in the order of i. a[r][i] is at
+// a[r * a_row + i * a_inner], x[i][l] at x[i * x_inner + l], y[r][l] at y[r * y_row + l].
 struct Product {
   const float* a = nullptr;
   size_t a_row = 0;
@@ -26,15 +28,29 @@ struct Product {
   size_t inner = 0;
   size_t columns = 0;  // a multiple of kUnit
 };
-void Multiply(const Product& product, base::Simd simd = base::ActiveSimd());
 
-// square[l] += sum over i < inner of x[i][l]^2 in double, l < columns.
-void AddSquares(const float* x, size_t x_inner, size_t inner, size_t columns, double* square,
-                base::Simd simd = base::ActiveSimd());
+struct Kernels {
+  base::Target target = base::Target::kScalar;
 
-// sum[r][l] += y[r][l] in double: `columns` values of `rows` rows, any number.
-void AddRows(const float* y, size_t y_row, size_t rows, size_t columns, double* sum, size_t sum_row,
-             base::Simd simd = base::ActiveSimd());
+  void (*multiply)(const Product& product) = nullptr;
+  // square[l] += sum over i < inner of x[i][l]^2 in double, in the order of i; l < columns, a
+  // multiple of kUnit.
+  void (*add_squares)(const float* x, size_t x_inner, size_t inner, size_t columns,
+                      double* square) = nullptr;
+  // sum[r][l] += y[r][l] in double: `columns` values, any number, of `rows` rows.
+  void (*add_rows)(const float* y, size_t y_row, size_t rows, size_t columns, double* sum,
+                   size_t sum_row) = nullptr;
+};
+
+// Choice at run time (base/kernel_sets.h): the widest version that may be used, and every version
+// of this processor.
+const Kernels& ActiveKernels();
+std::span<const Kernels* const> AvailableKernels();
+
+// The versions themselves.
+const Kernels& ScalarKernels();
+const Kernels& Avx2Kernels();
+const Kernels& Avx512Kernels();
 
 }  // namespace tacet::models::lanes
 

@@ -12,7 +12,6 @@
 #include "gtest/gtest.h"
 #include <dnnl.hpp>
 
-#include "tacet/base/amx.h"
 #include "tacet/base/cpu.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
@@ -301,15 +300,16 @@ Architecture Femnist(const std::string& model = "femnist-cnn") {
 const char* const kConvModels[] = {"femnist-cnn", "femnist-cnn-norm"};
 
 bool HasBf16() {
-  return base::ActiveSimd() == base::Simd::kAvx512 &&
-         (base::HasAmxBf16() || __builtin_cpu_supports("avx512bf16"));
+  return base::MayUse(base::Target::kAmxBf16) || base::MayUse(base::Target::kAvx512Bf16);
 }
 
 // The kernels are used wherever the processor allows, so that the tests above are about them.
 TEST(ConvNetworkTest, RunsWhereTheProcessorHasIt) {
   const std::string f32 = base::ActiveSimd() == base::Simd::kAvx512 ? "conv-f32" : "onednn";
-  const std::string fast = base::HasAmxBf16() ? "conv-amx" : f32;
-  const std::string bf16 = base::HasAmxBf16() ? "conv-amx" : HasBf16() ? "conv-bf16" : "";
+  const std::string fast = base::MayUse(base::Target::kAmxBf16) ? "conv-amx" : f32;
+  const std::string bf16 = base::MayUse(base::Target::kAmxBf16) ? "conv-amx"
+                           : HasBf16()                          ? "conv-bf16"
+                                                                : "";
   for (const char* model : kConvModels) {
     for (const auto& [precision, form] :
          {std::pair(Precision::kAuto, fast), std::pair(Precision::kF32, f32),

@@ -451,7 +451,7 @@ size_t SelectBelow(uint64_t prime, const uint64_t* words, size_t size, size_t wa
   return std::min(found, wanted);
 }
 
-constexpr Kernels kKernels = {.name = TACET_RING_SET,
+constexpr Kernels kKernels = {.target = TACET_RING_TARGET,
                               .lanes = kLanes,
                               .make_factors = MakeFactors,
                               .forward = Forward,

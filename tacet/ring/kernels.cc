@@ -1,36 +1,20 @@
 #include "tacet/ring/kernels.h"
 
-#include <vector>
+#include "tacet/base/kernel_sets.h"
 
 namespace tacet::ring {
 namespace {
 
-std::vector<const Kernels*> Available() {
-  std::vector<const Kernels*> sets = {&ScalarKernels()};
-  if (base::DetectedSimd() >= base::Simd::kAvx2) sets.push_back(&Avx2Kernels());
-  if (base::DetectedSimd() >= base::Simd::kAvx512) sets.push_back(&Avx512Kernels());
-  if (base::HasAvx512Ifma()) sets.push_back(&Avx512IfmaKernels());
+const base::KernelSets<Kernels>& Sets() {
+  static const base::KernelSets<Kernels> sets = {&ScalarKernels(), &Avx2Kernels(), &Avx512Kernels(),
+                                                 &Avx512IfmaKernels()};
   return sets;
 }
 
 }  // namespace
 
-const Kernels& ActiveKernels() {
-  switch (base::ActiveSimd()) {
-    case base::Simd::kAvx512:
-      return base::HasAvx512Ifma() ? Avx512IfmaKernels() : Avx512Kernels();
-    case base::Simd::kAvx2:
-      return Avx2Kernels();
-    case base::Simd::kScalar:
-      break;
-  }
-  return ScalarKernels();
-}
-
-std::span<const Kernels* const> AvailableKernels() {
-  static const std::vector<const Kernels*> sets = Available();
-  return sets;
-}
+const Kernels& ActiveKernels() { return Sets().active(); }
+std::span<const Kernels* const> AvailableKernels() { return Sets().available(); }
 
 AlignedWords ArrangeRoots(std::span<const uint64_t> roots, size_t lanes) {
   AlignedWords arranged(roots.begin(), roots.end());

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "tacet/base/cpu.h"
 #include "tacet/ring/aligned.h"
@@ -82,8 +81,8 @@ struct OpenJob {
 
 // Sizes are multiples of 8 where nothing else is said.
 struct Kernels {
-  std::string_view name;  // "scalar", "avx2", "avx512", "avx512-ifma"
-  size_t lanes = 1;       // coefficients a vector holds
+  base::Target target = base::Target::kScalar;
+  size_t lanes = 1;  // coefficients a vector holds
 
   // factors[0, size) and factors[size, 2 size): the constant factors scale values[i] mod p, in the
   // set's form. Canonical values, a public canonical scale.
@@ -118,12 +117,12 @@ struct Kernels {
   void (*open)(const OpenJob& job) = nullptr;
 };
 
-// The set that ActiveSimd() and the processor allow.
+// Choice at run time (base/kernel_sets.h): the widest version that may be used, and every version
+// of this processor.
 const Kernels& ActiveKernels();
-// Every set that this processor has, the oracle first.
 std::span<const Kernels* const> AvailableKernels();
 
-// The sets themselves.
+// The versions themselves.
 const Kernels& ScalarKernels();
 const Kernels& Avx2Kernels();
 const Kernels& Avx512Kernels();

@@ -1,5 +1,6 @@
 // The kernels on vectors of 52-bit integers: AVX-512 with IFMA and VPOPCNTDQ, which Highway's own
 // targets do not name.
+#include "tacet/base/target_attributes.h"
 #include "tacet/ring/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -9,11 +10,10 @@
 
 #if HWY_TARGET == HWY_AVX3
 #define TACET_RING_NAMESPACE avx512_ifma
-#define TACET_RING_SET "avx512-ifma"
-#define TACET_RING_BEFORE_NAMESPACE()                               \
-  HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512ifma,avx512vpopcntdq") \
-  static_assert(true, "for the semicolon")
-#define TACET_RING_AFTER_NAMESPACE HWY_AFTER_NAMESPACE
+#define TACET_RING_TARGET base::Target::kAvx512Ifma
+#define TACET_RING_BEFORE_NAMESPACE() \
+  TACET_BEFORE_NAMESPACE(HWY_TARGET_STR ",avx512ifma,avx512vpopcntdq")
+#define TACET_RING_AFTER_NAMESPACE TACET_AFTER_NAMESPACE
 // Each stands on those before.
 // clang-format off
 #include "tacet/ring/vectors-inl.h"

@@ -160,7 +160,7 @@ void Open(const OpenJob& job) {
   }
 }
 
-constexpr Kernels kKernels = {.name = "scalar",
+constexpr Kernels kKernels = {.target = base::Target::kScalar,
                               .lanes = 1,
                               .make_factors = MakeFactors,
                               .forward = Forward,

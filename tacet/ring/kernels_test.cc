@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ostream>
-#include <set>
-#include <string>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tacet/base/testing/kernel_versions.h"
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/ring/ntt.h"
@@ -18,60 +17,33 @@
 namespace tacet::ring {
 namespace {
 
-struct Set {
-  std::string name;
-  const Kernels& (*kernels)();
-  bool here;
+constexpr base::Target kTargets[] = {base::Target::kAvx2, base::Target::kAvx512,
+                                     base::Target::kAvx512Ifma};
 
-  friend void PrintTo(const Set& set, std::ostream* out) { *out << set.name; }
-};
-std::vector<Set> VectorSets() {
-  return {{"avx2", Avx2Kernels, base::DetectedSimd() >= base::Simd::kAvx2},
-          {"avx512", Avx512Kernels, base::DetectedSimd() >= base::Simd::kAvx512},
-          {"avx512-ifma", Avx512IfmaKernels, base::HasAvx512Ifma()}};
-}
+class KernelsTest : public base::KernelVersionTest<Kernels, AvailableKernels> {};
 
-// Each set is a test of its own, skipped where the processor lacks it; the first test fails when
-// one that the processor has would be left out.
-class KernelsTest : public testing::TestWithParam<Set> {
- protected:
-  void SetUp() override {
-    if (!GetParam().here) GTEST_SKIP() << "this processor has no " << GetParam().name;
-  }
-  static const Kernels& Tested() { return GetParam().kernels(); }
-};
-
-TEST(KernelSetsTest, EverySetOfTheProcessorIsItsOwn) {
-  std::set<const Kernels*> available(AvailableKernels().begin(), AvailableKernels().end());
-  EXPECT_EQ(available.size(), AvailableKernels().size());
-  EXPECT_TRUE(available.contains(&ScalarKernels()));
-  EXPECT_TRUE(available.contains(&ActiveKernels()));
-  size_t here = 1;
-  for (const Set& set : VectorSets()) {
-    if (!set.here) continue;
-    ++here;
-    const Kernels& kernels = set.kernels();
-    EXPECT_EQ(kernels.name, set.name);
-    EXPECT_TRUE(available.contains(&kernels));
+TEST(KernelSetsTest, EveryVersionOfTheProcessorIsItsOwn) {
+  const auto available = AvailableKernels();
+  base::ExpectVersions(available, {std::begin(kTargets), std::end(kTargets)});
+  EXPECT_EQ(available.front(), &ScalarKernels());
+  EXPECT_THAT(available, testing::Contains(&ActiveKernels()));
+  for (const Kernels* kernels : available) {
     for (const Kernels* other : available) {
-      if (other == &kernels) continue;
-      EXPECT_NE(other->make_factors, kernels.make_factors);
-      EXPECT_NE(other->forward, kernels.forward);
-      EXPECT_NE(other->inverse, kernels.inverse);
-      EXPECT_NE(other->multiply, kernels.multiply);
-      EXPECT_NE(other->multiply_inverse, kernels.multiply_inverse);
-      EXPECT_NE(other->add, kernels.add);
-      EXPECT_NE(other->ternary, kernels.ternary);
-      EXPECT_NE(other->error, kernels.error);
-      EXPECT_NE(other->select_below, kernels.select_below);
-      EXPECT_NE(other->all_below, kernels.all_below);
-      EXPECT_NE(other->seal, kernels.seal);
-      EXPECT_NE(other->open, kernels.open);
+      if (other == kernels) continue;
+      EXPECT_NE(other->make_factors, kernels->make_factors);
+      EXPECT_NE(other->forward, kernels->forward);
+      EXPECT_NE(other->inverse, kernels->inverse);
+      EXPECT_NE(other->multiply, kernels->multiply);
+      EXPECT_NE(other->multiply_inverse, kernels->multiply_inverse);
+      EXPECT_NE(other->add, kernels->add);
+      EXPECT_NE(other->ternary, kernels->ternary);
+      EXPECT_NE(other->error, kernels->error);
+      EXPECT_NE(other->select_below, kernels->select_below);
+      EXPECT_NE(other->all_below, kernels->all_below);
+      EXPECT_NE(other->seal, kernels->seal);
+      EXPECT_NE(other->open, kernels->open);
     }
   }
-  EXPECT_EQ(here, available.size());
-  // What the processor has beyond AVX2 is a set here: a machine with IFMA tests four.
-  EXPECT_EQ(here, 1 + static_cast<size_t>(base::DetectedSimd()) + (base::HasAvx512Ifma() ? 1 : 0));
 }
 
 // Polynomials of `bound`: uniform below it; all 0; all the largest; 0 and the largest by turns and
@@ -420,13 +392,8 @@ TEST_P(JobsTest, OpenedSumsOfEveryLayoutAndLength) {
   }
 }
 
-std::string SetName(const testing::TestParamInfo<Set>& tested) {
-  std::string name = tested.param.name;
-  std::erase(name, '-');
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(Sets, KernelsTest, testing::ValuesIn(VectorSets()), SetName);
-INSTANTIATE_TEST_SUITE_P(Sets, JobsTest, testing::ValuesIn(VectorSets()), SetName);
+INSTANTIATE_TEST_SUITE_P(Sets, KernelsTest, testing::ValuesIn(kTargets), base::NameOfTarget);
+INSTANTIATE_TEST_SUITE_P(Sets, JobsTest, testing::ValuesIn(kTargets), base::NameOfTarget);
 
 }  // namespace
 }  // namespace tacet::ring

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tacet/base/cpu.h"
 #include "tacet/base/json.h"
 #include "tests/integration/program_for_test.h"
 
@@ -402,6 +404,47 @@ TEST_F(ProgramTest, BenchOfTrainingStandsBesideTheMachinesPeak) {
   const Outcome wrong = Lab({"bench", "train", "--model", "mlp", "--precision", "bf16"});
   EXPECT_EQ(wrong.exit_code, 1);
   EXPECT_THAT(wrong.err, HasSubstr("precision bf16 needs model femnist-cnn"));
+}
+
+TEST_F(ProgramTest, BenchOfKernelsMeasuresEveryVersionOfTheProcessor) {
+  const Outcome bench = Lab({"bench", "kernels", "--repetitions", "1", "--json"});
+  ASSERT_EQ(bench.exit_code, 0) << bench.err;
+  const auto result = base::JsonValue::Parse(bench.out);
+  ASSERT_TRUE(result.ok()) << result.status();
+  std::set<std::string> names;
+  for (const base::JsonValue& kernel : result->Find("kernels")->items()) {
+    const std::string name = *kernel.Find("name")->AsString();
+    SCOPED_TRACE(name);
+    names.insert(name);
+    const auto& seconds = kernel.Find("seconds")->members();
+    ASSERT_FALSE(seconds.empty());
+    for (const auto& [target, value] : seconds) EXPECT_GT(*value.AsDouble(), 0) << target;
+    if (name == "seal") {
+      for (const base::Target target : {base::Target::kScalar, base::Target::kAvx2,
+                                        base::Target::kAvx512, base::Target::kAvx512Ifma}) {
+        EXPECT_EQ(kernel.Find("seconds")->Find(base::TargetName(target)) != nullptr,
+                  base::HasTarget(target))
+            << base::TargetName(target);
+      }
+    }
+  }
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"seal", "open", "checksum", "MAC of an update",
+                                              "Gaussian, key stream included", "clip"}));
+}
+
+TEST_F(ProgramTest, BenchOfRecordsStandsBesideThePlainStep) {
+  const Outcome bench = Lab({"bench", "records", "--repetitions", "1", "--json"});
+  ASSERT_EQ(bench.exit_code, 0) << bench.err;
+  const auto result = base::JsonValue::Parse(bench.out);
+  ASSERT_TRUE(result.ok()) << result.status();
+  const auto& records = result->Find("records")->items();
+  ASSERT_EQ(records.size(), 5u);
+  for (const base::JsonValue& record : records) {
+    for (const char* figure : {"plain_s", "record_s", "person_s"}) {
+      EXPECT_GT(Number(record, figure), 0) << figure;
+    }
+  }
+  EXPECT_EQ(Lab({"bench", "records", "--repetitions", "1002"}).exit_code, 1);
 }
 
 }  // namespace

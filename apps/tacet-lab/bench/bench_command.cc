@@ -5,11 +5,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "fmt/core.h"
 
 #include "apps/tacet-lab/bench/bench_dp.h"
 #include "apps/tacet-lab/bench/bench_he.h"
+#include "apps/tacet-lab/bench/bench_kernels.h"
+#include "apps/tacet-lab/bench/bench_records.h"
 #include "apps/tacet-lab/bench/bench_train.h"
 #include "apps/tacet-lab/bench/machine_rates.h"
 #include "tacet/base/cpu.h"
@@ -30,8 +33,9 @@ class BenchCommand : public program::Command {
   void Register(program::Options& options) override {
     options.AddPositional("what",
                           "he: encryption and everything around it; dp: clipping, noise and "
-                          "quantisation; train: local training",
-                          {"he", "dp", "train"}, true, &what_);
+                          "quantisation; train: local training; kernels: the inner loops in every "
+                          "instruction set; records: clipping every record or person",
+                          {"he", "dp", "train", "kernels", "records"}, true, &what_);
     options.AddChoice("parameters", "he: encryption scheme",
                       {"compact", "paper", "paper-secret-key"}, &parameters_);
     options.AddUint("dimension", "d, values of an update", &dimension_);
@@ -62,6 +66,8 @@ class BenchCommand : public program::Command {
         return base::InvalidArgument("--{} is {}, it must be from 1 to {}", flag, value, kMax);
       }
     }
+    if (what_ == "kernels") return RunKernels();
+    if (what_ == "records") return RunRecords();
     base::JsonValue json = base::JsonValue::MakeObject();
     if (what_ == "dp") {
       TACET_RETURN_IF_ERROR(RunDp(json));
@@ -194,6 +200,63 @@ class BenchCommand : public program::Command {
         .Set("gflops", result.gflops)
         .Set("fma_peak_gflops", result.fma_peak_gflops)
         .Set("share", result.share);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunKernels() const {
+    TACET_ASSIGN_OR_RETURN(const std::vector<KernelTimes> rows,
+                           BenchKernels(static_cast<uint32_t>(repetitions_)));
+    if (!json_) {
+      for (const KernelTimes& row : rows) {
+        fmt::print("{} (per {})\n", row.name, row.per);
+        for (const auto& [target, seconds] : row.seconds) {
+          fmt::print("  {:<14}{:>12.5g} ns\n", base::TargetName(target), 1e9 * seconds);
+        }
+      }
+      return absl::OkStatus();
+    }
+    base::JsonValue kernels = base::JsonValue::MakeArray();
+    for (const KernelTimes& row : rows) {
+      base::JsonValue seconds = base::JsonValue::MakeObject();
+      for (const auto& [target, value] : row.seconds) seconds.Set(base::TargetName(target), value);
+      base::JsonValue kernel = base::JsonValue::MakeObject();
+      kernel.Set("name", row.name).Set("per", row.per).Set("seconds", std::move(seconds));
+      kernels.Append(std::move(kernel));
+    }
+    base::JsonValue json = base::JsonValue::MakeObject();
+    SetMachine(json);
+    json.Set("kernels", std::move(kernels));
+    fmt::print("{}\n", json.Dump(2));
+    return absl::OkStatus();
+  }
+
+  absl::Status RunRecords() const {
+    TACET_ASSIGN_OR_RETURN(const std::vector<RecordTimes> rows,
+                           BenchRecords(static_cast<uint32_t>(repetitions_)));
+    if (!json_) {
+      fmt::print("microseconds a sample\n{:<14}{:>7}{:>9}{:>10}{:>10}{:>10}\n", "model", "inputs",
+                 "classes", "plain", "record", "person");
+      for (const RecordTimes& row : rows) {
+        fmt::print("{:<14}{:>7}{:>9}{:>10.4g}{:>10.4g}{:>10.4g}\n", row.model, row.inputs,
+                   row.classes, 1e6 * row.plain_s, 1e6 * row.record_s, 1e6 * row.person_s);
+      }
+      return absl::OkStatus();
+    }
+    base::JsonValue records = base::JsonValue::MakeArray();
+    for (const RecordTimes& row : rows) {
+      base::JsonValue record = base::JsonValue::MakeObject();
+      record.Set("model", row.model)
+          .Set("inputs", row.inputs)
+          .Set("classes", row.classes)
+          .Set("plain_s", row.plain_s)
+          .Set("record_s", row.record_s)
+          .Set("person_s", row.person_s);
+      records.Append(std::move(record));
+    }
+    base::JsonValue json = base::JsonValue::MakeObject();
+    SetMachine(json);
+    json.Set("records", std::move(records));
+    fmt::print("{}\n", json.Dump(2));
     return absl::OkStatus();
   }
 

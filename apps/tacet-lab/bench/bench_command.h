@@ -7,8 +7,9 @@
 
 namespace tacet::app::bench {
 
-// `tacet-lab bench he|dp|train`: what sealing, adding and opening, or clipping, noise and
-// quantisation, cost on this machine, or how fast it trains.
+// `tacet-lab bench he|dp|train|kernels|records`: speed of this machine in sealing, adding and
+// decrypting; in clipping, noise and quantisation; in training; in the inner loops; and in clipping
+// every record.
 std::unique_ptr<program::Command> NewBenchCommand();
 
 }  // namespace tacet::app::bench

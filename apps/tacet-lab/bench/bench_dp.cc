@@ -36,9 +36,7 @@ absl::StatusOr<dp::MechanismPlan> PublishedPlan(uint64_t dimension) {
 }  // namespace
 
 absl::StatusOr<BenchDpResult> BenchDp(const BenchDpSpec& spec) {
-  if (spec.repetitions < 1 || spec.repetitions > 1001) {
-    return base::InvalidArgument("repetitions is {}, it must be from 1 to 1001", spec.repetitions);
-  }
+  TACET_RETURN_IF_ERROR(CheckRepetitions(spec.repetitions));
   if (!(spec.rate >= 1) || spec.rate > 1e9) {
     return base::InvalidArgument("the Poisson rate is {}, it must be from 1 to 10^9", spec.rate);
   }

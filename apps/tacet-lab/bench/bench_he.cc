@@ -415,9 +415,7 @@ class HeBench {
 }  // namespace
 
 absl::StatusOr<BenchHeResult> BenchHe(const BenchHeSpec& spec) {
-  if (spec.repetitions < 1 || spec.repetitions > 1001) {
-    return base::InvalidArgument("repetitions is {}, it must be from 1 to 1001", spec.repetitions);
-  }
+  TACET_RETURN_IF_ERROR(CheckRepetitions(spec.repetitions));
   TACET_ASSIGN_OR_RETURN(const secagg::Terms terms, ChooseTerms(spec));
   return HeBench(spec, terms).Run();
 }

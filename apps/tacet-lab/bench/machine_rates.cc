@@ -5,57 +5,15 @@
 #include <utility>
 #include <vector>
 
-#include <immintrin.h>
-
 #include "apps/tacet-lab/bench/bench_timing.h"
+#include "apps/tacet-lab/bench/fma_chains.h"
 #include "tacet/base/bytes.h"
-#include "tacet/base/cpu.h"
 #include "tacet/crypto/random.h"
 
 namespace tacet::app::bench {
 namespace {
 
 constexpr uint32_t kRepetitions = 7;
-constexpr size_t kChains = 10;  // latency 4 or 5, two units
-constexpr size_t kSteps = 1 << 20;
-
-// Several independent chains of multiply-adds x <- x a + b, which converge.
-double ScalarChains() {
-  double x[kChains] = {};
-  for (size_t step = 0; step < kSteps; ++step) {
-    for (double& value : x) {
-      value = value * 0.5 + 1;
-      asm("" : "+x"(value));  // one by one: this is the rate without vectors
-    }
-  }
-  double sum = 0;
-  for (const double value : x) sum += value;
-  return sum;
-}
-
-__attribute__((target("avx2,fma"))) double Avx2Chains() {
-  __m256d x[kChains];
-  for (__m256d& value : x) value = _mm256_setzero_pd();
-  const __m256d half = _mm256_set1_pd(0.5);
-  const __m256d one = _mm256_set1_pd(1);
-  for (size_t step = 0; step < kSteps; ++step) {
-    for (__m256d& value : x) value = _mm256_fmadd_pd(value, half, one);
-  }
-  for (size_t i = 1; i < kChains; ++i) x[0] = _mm256_add_pd(x[0], x[i]);
-  return _mm256_cvtsd_f64(x[0]);
-}
-
-__attribute__((target("avx512f"))) double Avx512Chains() {
-  __m512d x[kChains];
-  for (__m512d& value : x) value = _mm512_setzero_pd();
-  const __m512d half = _mm512_set1_pd(0.5);
-  const __m512d one = _mm512_set1_pd(1);
-  for (size_t step = 0; step < kSteps; ++step) {
-    for (__m512d& value : x) value = _mm512_fmadd_pd(value, half, one);
-  }
-  for (size_t i = 1; i < kChains; ++i) x[0] = _mm512_add_pd(x[0], x[i]);
-  return _mm512_cvtsd_f64(x[0]);
-}
 
 double MeasureMemoryRead() {
   std::vector<uint64_t> region((size_t{256} << 20) / sizeof(uint64_t), 1);
@@ -85,24 +43,16 @@ double MeasureAesCtr() {
 }  // namespace
 
 double MeasureFma() {
-  double (*chains)() = ScalarChains;
-  double lanes = 1;
-  if (base::ActiveSimd() == base::Simd::kAvx2) {
-    chains = Avx2Chains;
-    lanes = 4;
-  } else if (base::ActiveSimd() == base::Simd::kAvx512) {
-    chains = Avx512Chains;
-    lanes = 8;
-  }
+  const FmaChains& chains = ActiveFmaChains();
   double sink = 0;
   std::vector<double> seconds;
   for (uint32_t i = 0; i < kRepetitions; ++i) {
     const double before = ThreadSeconds();
-    sink += chains();
+    sink += chains.run();
     seconds.push_back(ThreadSeconds() - before);
   }
   asm volatile("" : : "m"(sink));
-  return lanes * static_cast<double>(kChains * kSteps) / Median(std::move(seconds));
+  return static_cast<double>(chains.lanes * kChains * kChainSteps) / Median(std::move(seconds));
 }
 
 MachineRates MeasureMachineRates() {

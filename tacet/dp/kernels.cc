@@ -1,0 +1,19 @@
+#include "tacet/dp/kernels.h"
+
+#include "tacet/base/kernel_sets.h"
+
+namespace tacet::dp {
+namespace {
+
+const base::KernelSets<Kernels>& Sets() {
+  static const base::KernelSets<Kernels> sets = {&ScalarKernels(), &Avx2Kernels(),
+                                                 &Avx512Kernels()};
+  return sets;
+}
+
+}  // namespace
+
+const Kernels& ActiveKernels() { return Sets().active(); }
+std::span<const Kernels* const> AvailableKernels() { return Sets().available(); }
+
+}  // namespace tacet::dp
