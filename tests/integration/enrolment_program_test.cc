@@ -106,7 +106,7 @@ TEST_F(EnrolmentProgramTest, WhoJoinsLaterWaitsForAnEpoch) {
               HasSubstr("epoch 1 of hospitals with 4 members"));
 }
 
-TEST_F(EnrolmentProgramTest, KeysAreLockedAndForTheirClientAlone) {
+TEST_F(EnrolmentProgramTest, KeysAreLockedAndForTheirOwnerAlone) {
   Init();
   const std::string north = Request("north");
   for (const std::string key : {"federation/coordinator.key", "federation/epochs/0000000000.key",
@@ -116,7 +116,7 @@ TEST_F(EnrolmentProgramTest, KeysAreLockedAndForTheirClientAlone) {
     EXPECT_EQ(info.st_mode & 07777, 0600u) << key;
   }
   std::filesystem::permissions(path_ / "c.key", std::filesystem::perms(0640));
-  EXPECT_THAT(Enrol("north", north).err, HasSubstr("others than its client may use it"));
+  EXPECT_THAT(Enrol("north", north).err, HasSubstr("others than its owner may use it"));
   std::filesystem::permissions(path_ / "c.key", std::filesystem::perms(0600));
   std::filesystem::permissions(path_ / "federation/coordinator.key", std::filesystem::perms(0604));
   EXPECT_THAT(Enrol("north", north).err, HasSubstr("coordinator.key has mode 0604"));
