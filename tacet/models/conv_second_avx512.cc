@@ -7,11 +7,11 @@
 #include "tacet/models/conv_avx512.h"
 #include "tacet/models/conv_kernels.h"
 
-TACET_BEFORE_NAMESPACE(TACET_AVX512);
+// Clang takes the outer of two nested marks, so these follow each other.
+TACET_BEFORE_NAMESPACE(TACET_AVX512_BF16);
 namespace tacet::models::conv {
 namespace {
 
-TACET_BEFORE_NAMESPACE(TACET_AVX512_BF16);
 HWY_INLINE __m512 Dot(__m512 sum, __m512i x, __m512i y) {
   return _mm512_dpbf16_ps(sum, (__m512bh)x, (__m512bh)y);
 }
@@ -51,6 +51,7 @@ void SecondTile(const uint16_t* map, size_t row, size_t block, const uint16_t* w
 }
 
 TACET_AFTER_NAMESPACE();
+TACET_BEFORE_NAMESPACE(TACET_AVX512);
 
 // Winograd's F(2x2, 3x3) for the patch d of 4 x 4 inputs whose convolution gives the four results
 // of one pool: Y = A' [(G g G') . (B' d B)] A with
