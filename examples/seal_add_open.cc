@@ -30,15 +30,16 @@ absl::Status Run() {
 
   // What both agree on: updates of norm at most 1, noise of deviation 2 in the sum, both must take
   // part. The plan refuses parameters that are unsafe or whose sums would not be exact.
-  TACET_ASSIGN_OR_RETURN(const tacet::secagg::Terms terms,
-                         tacet::secagg::Terms::Create({.mechanism = {.dimension = kDimension,
-                                                                     .clip_norm = 1,
-                                                                     .coordinate_bound = 0.1,
-                                                                     .noise_stddev = 2,
-                                                                     .scale = 1e-4,
-                                                                     .cohort = 2,
-                                                                     .min_participants = 2,
-                                                                     .attempts = 1}}));
+  TACET_ASSIGN_OR_RETURN(
+      const tacet::secagg::Terms terms,
+      tacet::secagg::Terms::Create({.mechanism = {.dimension = kDimension,
+                                                  .params = {.clip_norm = 1,
+                                                             .coordinate_bound = 0.1,
+                                                             .noise_stddev = 2,
+                                                             .scale = 1e-4},
+                                                  .cohort = 2,
+                                                  .min_participants = 2,
+                                                  .attempts = 1}}));
   // Which exchange this is. Every key, upload and signature is bound to it.
   const tacet::secagg::Attempt attempt{
       .manifest_hash = tacet::crypto::Sha256(tacet::base::AsBytes("our agreement"))};

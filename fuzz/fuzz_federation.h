@@ -36,11 +36,11 @@ struct FuzzFederation {
     agreement::ManifestSpec spec;
     spec.model = "logistic";
     spec.dimension = 4;
-    spec.clients = 2;
-    spec.cohort = 2;
+    spec.sampling.clients = 2;
+    spec.sampling.cohort = 2;
     spec.rounds = 3;
-    spec.scale = 1e-2;
-    spec.noise_stddev = 3;
+    spec.mechanism.scale = 1e-2;
+    spec.mechanism.noise_stddev = 3;
     spec.members.resize(2);
     return spec;
   }

@@ -44,9 +44,9 @@ struct FuzzRound {
   static secagg::Terms MakeTerms() {
     secagg::TermsSpec spec;
     spec.mechanism.dimension = 9;
-    spec.mechanism.coordinate_bound = 0.1;
-    spec.mechanism.noise_stddev = 0.5;
-    spec.mechanism.scale = 1e-3;
+    spec.mechanism.params.coordinate_bound = 0.1;
+    spec.mechanism.params.noise_stddev = 0.5;
+    spec.mechanism.params.scale = 1e-3;
     spec.mechanism.cohort = kParticipants;
     spec.mechanism.min_participants = kParticipants;
     spec.mechanism.attempts = 1;

@@ -17,7 +17,7 @@ void WriteAgreements(const fuzz::SeedFolder& seeds) {
   seeds.WriteWithVariants("agreement-1", 1, agreement::ManifestBytes(agreement));
   agreement.plaintext_bits = 20;
   seeds.WriteWithVariants("agreement-2", 1, agreement::ManifestBytes(agreement));
-  agreement.neighbouring = accounting::Neighbouring::kZeroOut;
+  agreement.privacy.neighbouring = accounting::Neighbouring::kZeroOut;
   seeds.WriteWithVariants("agreement-3", 1, agreement::ManifestBytes(agreement));
   agreement.federated_part = "dense2";
   agreement.whole_dimension = 9;

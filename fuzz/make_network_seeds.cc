@@ -14,7 +14,8 @@ namespace {
 using namespace tacet;
 
 void WriteRequests(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& known) {
-  const secagg::Attempt attempt{.manifest_hash = known.manifest.manifest().hash(), .round = 1};
+  const secagg::Attempt attempt{.manifest_hash = known.manifest.manifest().hash(),
+                                .number = {.round = 1}};
   const protocol::RequestBody bodies[] = {
       protocol::AwaitRequest{.known_revision = 5, .listed_from = 2, .opening = true},
       protocol::PutPartRequest{.name = {protocol::BulkKind::kUpload, attempt},
@@ -56,8 +57,8 @@ void WriteAnnouncements(const fuzz::SeedFolder& seeds) {
   protocol::Announcement announcement{.epoch = 1, .revision = 9, .finished = 3, .stopped = true};
   seeds.WriteWithVariants("announcement-empty", 1, protocol::WriteAnnouncement(announcement));
   announcement.listed = {{1, 2, 0}, {1, 3, 0}};
-  announcement.kept = {{.epoch = 1, .round = 1}, {.epoch = 1, .round = 2}};
-  announcement.current = protocol::AnnouncedAttempt{.attempt = {.epoch = 1, .round = 3},
+  announcement.kept = {{.number = {.epoch = 1, .round = 1}}, {.number = {.epoch = 1, .round = 2}}};
+  announcement.current = protocol::AnnouncedAttempt{.attempt = {.number = {.epoch = 1, .round = 3}},
                                                     .phase = protocol::AttemptPhase::kOpening,
                                                     .invited = protocol::Invited::kYes};
   seeds.WriteWithVariants("announcement", 1, protocol::WriteAnnouncement(announcement));

@@ -73,7 +73,7 @@ base::Bytes LedgerBytes(const LedgerSeed& seed) {
     if (round == seed.anchored) anchor = ledger::WriteLedgerAnchor(end);
     if (round == seed.records) break;
     ledger::LedgerEntry entry;
-    entry.label.round = seed.twice ? 0 : round;
+    entry.label.number.round = seed.twice ? 0 : round;
     entry.kind = round == 0 || own ? ledger::ChargeKind::kSealing : ledger::ChargeKind::kCatchingUp;
     entry.event.unit = seed.unit;
     entry.event.sampling = own          ? accounting::Sampling::kNone

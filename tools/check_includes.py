@@ -18,7 +18,7 @@ ARROWS = {
     "ring": ["crypto"],
     "he": ["ring"],
     "dp": ["crypto"],
-    "accounting": ["base"],
+    "accounting": ["dp"],
     "secagg": ["he", "dp"],
     "agreement": ["secagg", "accounting"],
     "ledger": ["agreement"],
@@ -28,10 +28,10 @@ ARROWS = {
     "member": ["protocol", "ledger", "trainer"],
     "simulation": ["protocol", "ledger", "trainer"],
     "attack": ["crypto"],
-    "data": ["accounting", "crypto"],
+    "data": ["accounting"],
     "models": ["crypto"],
     "training": ["attack", "data", "models", "trainer"],
-    "report": ["accounting", "dp"],
+    "report": ["accounting"],
     "audit": ["report", "ledger", "protocol"],
     "transport/http": ["crypto"],
     "transport/grpc": ["member", "server"],
@@ -65,6 +65,10 @@ SOURCE_FOLDERS = ["tacet", "apps", "tests", "fuzz", "examples"]
 
 # What a folder outside tacet/ may include besides tacet/ and itself.
 ALSO = {"tests": ["apps"], "fuzz": ["apps"]}
+
+# An epsilon is computed in one place: accountants are for each other, for tests and for that file.
+ACCOUNTANT = re.compile(r"tacet/accounting/\w+_accountant\.(h|cc)")
+USER_OF_ACCOUNTANTS = "tacet/accounting/epsilon_bounds.cc"
 
 # Costly to compile: each is included by a single .cc outside the tests.
 ONCE = {
@@ -130,6 +134,9 @@ def check_file(root, path, users_of_once):
         if not (root / name).is_file():
             yield f"{where}: {name} does not exist"
             continue
+        if (ACCOUNTANT.fullmatch(name) and not ACCOUNTANT.fullmatch(str(relative)) and not is_test
+                and str(relative) != USER_OF_ACCOUNTANTS):
+            yield f"{where}: only {USER_OF_ACCOUNTANTS} may include {name}"
         included = pathlib.PurePosixPath(name).parts
         if included[0] != "tacet":
             if included[0] != top and included[0] not in ALSO.get(top, []):

@@ -1,11 +1,9 @@
 #include "apps/tacet-server/guarantee_worker.h"
 
 #include <utility>
-#include <vector>
 
 #include "apps/tacet/privacy/privacy_explain.h"
 #include "apps/tacet/run/run_output.h"
-#include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/status.h"
 
 namespace tacet::app::server {
@@ -18,28 +16,24 @@ JsonValue Reason(std::string_view reason) {
   return JsonValue::MakeObject().Set("epsilon", JsonValue()).Set("reason", reason);
 }
 
-absl::StatusOr<privacy::PrivacyStatement> Statement(const agreement::ManifestSpec& agreed,
-                                                    uint64_t attempts) {
-  const accounting::FederationPrivacySpec spec = agreement::PrivacyOf(agreed, attempts);
-  TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
-                         accounting::PrivacyRows(spec));
-  return privacy::StatePrivacy(spec, rows);
-}
-
 }  // namespace
 
 JsonValue GuaranteeJson(const agreement::Manifest& manifest, uint64_t attempts) {
   JsonValue promise = JsonValue::MakeObject().Set("attempts", attempts);
-  if (attempts == 0) {
-    return promise.Set("privacy", Reason("no attempt was begun yet")).Set("statement", JsonValue());
-  }
-  absl::StatusOr<JsonValue> privacy = run::PrivacyJson(manifest, attempts);
-  if (!privacy.ok()) privacy = Reason(base::Message(privacy.status()));
+  const auto without_rows = [&promise](std::string_view reason) {
+    return promise.Set("privacy", Reason(reason)).Set("statement", JsonValue());
+  };
+  if (attempts == 0) return without_rows("no attempt was begun yet");
+  const absl::StatusOr<accounting::Guarantees> guarantees =
+      agreement::GuaranteesOf(manifest, attempts);
+  if (!guarantees.ok()) return without_rows(base::Message(guarantees.status()));
+  absl::StatusOr<JsonValue> privacy = run::PrivacyJson(manifest, *guarantees);
+  if (!privacy.ok()) return without_rows(base::Message(privacy.status()));
   JsonValue statement;
   if (privacy->Find("reason") == nullptr) {
-    if (const auto stated = Statement(manifest.spec(), attempts); stated.ok()) {
-      statement = privacy::StatementJson(*stated);
-    }
+    const auto stated =
+        privacy::StatePrivacy(agreement::PrivacyOf(manifest.spec(), attempts), *guarantees);
+    if (stated.ok()) statement = privacy::StatementJson(*stated);
   }
   return promise.Set("privacy", *std::move(privacy)).Set("statement", std::move(statement));
 }

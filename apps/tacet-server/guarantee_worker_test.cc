@@ -50,7 +50,7 @@ TEST(GuaranteeWorkerTest, WorksOutWhatAttemptsCost) {
 
 TEST(GuaranteeWorkerTest, WithoutNoiseNothingIsPromised) {
   agreement::ManifestSpec agreed = protocol::testing::SmallAgreement();
-  agreed.without_noise = true;
+  agreed.mechanism.without_noise = true;
   const protocol::testing::SmallFederation members(agreed);
   const JsonValue promise = GuaranteeJson(members.manifest().manifest(), 3);
   EXPECT_NE(promise.Find("privacy")->Find("reason"), nullptr);

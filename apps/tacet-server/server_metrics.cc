@@ -168,8 +168,8 @@ void ServerMetrics::SetStatus(const tacet::server::ServerStatus& status) {
   all.draining.Set(status.draining ? 1 : 0);
   if (!status.last.has_value()) return;
   const tacet::server::AttemptRecord& last = *status.last;
-  all.round.Set(last.attempt.round);
-  all.attempt.Set(last.attempt.attempt);
+  all.round.Set(last.attempt.number.round);
+  all.attempt.Set(last.attempt.number.attempt);
   const bool open = last.phase == AttemptPhase::kCollecting || last.phase == AttemptPhase::kOpening;
   all.deadline.Set(open ? static_cast<double>(last.deadline) : 0);
   for (const AttemptPhase phase : kPhases) {

@@ -20,9 +20,9 @@ constexpr size_t kMaxListed = 500;  // attempts, the last ones
 
 JsonValue AttemptJson(const AttemptRecord& record) {
   return JsonValue::MakeObject()
-      .Set("epoch", record.attempt.epoch)
-      .Set("round", record.attempt.round)
-      .Set("attempt", record.attempt.attempt)
+      .Set("epoch", record.attempt.number.epoch)
+      .Set("round", record.attempt.number.round)
+      .Set("attempt", record.attempt.number.attempt)
       .Set("phase", protocol::AttemptPhaseName(record.phase))
       .Set("begun", record.begun)
       .Set("participants", record.participants)
@@ -109,8 +109,8 @@ JsonValue ServerAgreementJson(const ServerParts& parts) {
       .Set("format", 1)
       .Set("attempt_budget", parts.manifest.manifest().attempt_budget())
       .Set("attempts_per_round", agreed.attempts_per_round)
-      .Set("unit", accounting::UnitName(agreed.unit))
-      .Set("sampling", accounting::SamplingName(agreed.sampling))
+      .Set("unit", accounting::UnitName(agreed.privacy.unit))
+      .Set("sampling", accounting::SamplingName(agreed.sampling.method))
       .Set("words", run::MembershipText(parts.manifest))
       .Set("manifest", run::SignedManifestJson(parts.manifest, std::move(privacy)))
       .Set("whole", std::move(whole));

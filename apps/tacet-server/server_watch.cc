@@ -14,9 +14,9 @@ namespace {
 
 JsonValue Naming(const AttemptRecord& record) {
   return JsonValue::MakeObject()
-      .Set("epoch", record.attempt.epoch)
-      .Set("round", record.attempt.round)
-      .Set("attempt", record.attempt.attempt);
+      .Set("epoch", record.attempt.number.epoch)
+      .Set("round", record.attempt.number.round)
+      .Set("attempt", record.attempt.number.attempt);
 }
 
 bool HasEnded(const AttemptRecord& record) {

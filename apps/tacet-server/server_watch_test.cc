@@ -21,7 +21,7 @@ using ::testing::Not;
 
 AttemptRecord Record(uint32_t round, uint32_t attempt, AttemptPhase phase,
                      uint32_t participants = 0, std::string failure = "") {
-  return {.attempt = {.epoch = 1, .round = round, .attempt = attempt},
+  return {.attempt = {.number = {.epoch = 1, .round = round, .attempt = attempt}},
           .phase = phase,
           .begun = 100,
           .deadline = 200,

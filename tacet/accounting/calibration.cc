@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "tacet/accounting/log_math.h"
@@ -48,8 +49,9 @@ absl::StatusOr<uint64_t> LargestFitting(uint64_t most, const Fits& fits) {
 absl::StatusOr<double> EpsilonOf(const FederationPrivacySpec& federation,
                                  const CalibrationTarget& target) {
   if (!target.observer && !target.accountant) {
-    TACET_ASSIGN_OR_RETURN(const PrivacyRow worst, WorstRow(federation));
-    return worst.epsilon.value_or(kInfinity);
+    TACET_ASSIGN_OR_RETURN(const Guarantees guarantees,
+                           GuaranteesOf(federation, Extent::kHeadline));
+    return guarantees.epsilon();
   }
   const Observer wanted = target.observer.value_or(Observer::kExternal);
   TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> observers,
@@ -58,16 +60,15 @@ absl::StatusOr<double> EpsilonOf(const FederationPrivacySpec& federation,
     if (observer.observer != wanted) {
       continue;
     }
+    std::span<const Accountant> accountants = kAccountants;
+    if (target.accountant) accountants = {&*target.accountant, 1};
+    TACET_ASSIGN_OR_RETURN(const std::vector<PrivacyRow> rows,
+                           RowsOfView(observer, federation, accountants));
     double smallest = kInfinity;
-    for (const Accountant accountant : kAccountants) {
-      if (target.accountant && *target.accountant != accountant) {
-        continue;
-      }
-      TACET_ASSIGN_OR_RETURN(const std::optional<PrivacyRow> row,
-                             PrivacyRowOf(observer, federation, accountant));
+    for (const PrivacyRow& row : rows) {
       // A convention counts only where it is asked for by name.
-      if (row && (target.accountant || row->standing == Standing::kGuarantee)) {
-        smallest = std::min(smallest, row->epsilon.value_or(kInfinity));
+      if (target.accountant || row.standing == Standing::kGuarantee) {
+        smallest = std::min(smallest, row.epsilon.value_or(kInfinity));
       }
     }
     return smallest;
@@ -80,13 +81,13 @@ absl::StatusOr<double> CalibrateNoise(const FederationPrivacySpec& federation,
   TACET_RETURN_IF_ERROR(CheckTarget(target));
   const auto epsilon_at = [&](double noise) {
     FederationPrivacySpec spec = federation;
-    spec.noise_stddev = noise;
+    spec.mechanism.noise_stddev = noise;
     return EpsilonOf(spec, target);
   };
-  const double most = 1e6 * federation.clip_norm;
-  const double least = 1e-4 * federation.clip_norm;
+  const double most = 1e6 * federation.mechanism.clip_norm;
+  const double least = 1e-4 * federation.mechanism.clip_norm;
   // The noise is between `low`, where epsilon is too large, and `high`, where it is not.
-  double high = federation.clip_norm;
+  double high = federation.mechanism.clip_norm;
   TACET_ASSIGN_OR_RETURN(double at_high, epsilon_at(high));
   double low = high;
   double at_low = at_high;
@@ -154,15 +155,16 @@ absl::StatusOr<uint64_t> CalibrateRounds(const FederationPrivacySpec& federation
 FederationPrivacySpec WithCohort(const FederationPrivacySpec& federation, uint64_t cohort,
                                  HeldFixed held) {
   FederationPrivacySpec spec = federation;
-  const auto before = static_cast<double>(std::max<uint64_t>(federation.cohort, 1));
-  const double share = static_cast<double>(federation.min_participants) / before;
-  spec.cohort = cohort;
-  if (federation.min_participants > 0) {
-    spec.min_participants =
+  const auto before = static_cast<double>(std::max<uint64_t>(federation.sampling.cohort, 1));
+  const double share = static_cast<double>(federation.sampling.min_participants) / before;
+  spec.sampling.cohort = cohort;
+  if (federation.sampling.min_participants > 0) {
+    spec.sampling.min_participants =
         std::clamp(static_cast<uint64_t>(share * static_cast<double>(cohort)), uint64_t{1}, cohort);
   }
   if (held == HeldFixed::kNoiseOfTheAverage) {
-    spec.noise_stddev = federation.noise_stddev * static_cast<double>(cohort) / before;
+    spec.mechanism.noise_stddev =
+        federation.mechanism.noise_stddev * static_cast<double>(cohort) / before;
   }
   return spec;
 }
@@ -171,7 +173,7 @@ absl::StatusOr<uint64_t> CalibrateCohort(const FederationPrivacySpec& federation
                                          const CalibrationTarget& target, HeldFixed held) {
   TACET_RETURN_IF_ERROR(CheckTarget(target));
   TACET_RETURN_IF_ERROR(CheckFederation(federation));
-  const uint64_t pool = federation.pool == 0 ? federation.clients : federation.pool;
+  const uint64_t pool = federation.pool == 0 ? federation.sampling.clients : federation.pool;
   const auto fits = [&](uint64_t cohort) -> absl::StatusOr<bool> {
     TACET_ASSIGN_OR_RETURN(const double epsilon,
                            EpsilonOf(WithCohort(federation, cohort, held), target));

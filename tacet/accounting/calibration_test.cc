@@ -14,7 +14,9 @@ namespace {
 using ::testing::HasSubstr;
 
 FederationPrivacySpec Paper() {
-  return {.clients = 3596, .cohort = 1000, .rounds = 100, .clip_norm = 1, .noise_stddev = 6};
+  return {.sampling = {.clients = 3596, .cohort = 1000},
+          .mechanism = {.clip_norm = 1, .noise_stddev = 6},
+          .rounds = 100};
 }
 
 constexpr double kPaperEpsilon = 5.3056767961846457;
@@ -27,10 +29,10 @@ TEST(CalibrationTest, FindsThePapersNoiseAgain) {
   EXPECT_GE(*noise, 6 * (1 - 1e-9));
   // At a noise that halving does not meet by chance.
   FederationPrivacySpec odd = Paper();
-  odd.noise_stddev = 7.31415926;
+  odd.mechanism.noise_stddev = 7.31415926;
   CalibrationTarget target{.epsilon = 1, .accountant = Accountant::kMoments};
   target.epsilon = *EpsilonOf(odd, target) * (1 + 1e-10);
-  EXPECT_NEAR(*CalibrateNoise(odd, target) / odd.noise_stddev, 1, 1e-6);
+  EXPECT_NEAR(*CalibrateNoise(odd, target) / odd.mechanism.noise_stddev, 1, 1e-6);
 }
 
 TEST(CalibrationTest, ReproducesTheReferenceNoises) {
@@ -41,8 +43,8 @@ TEST(CalibrationTest, ReproducesTheReferenceNoises) {
   EXPECT_NEAR(*fixed, Reference(at + "fixed-size envelope"), 1e-3);
   // Poisson pairs are for cohorts whose size stays hidden: everybody uploads.
   FederationPrivacySpec poisson = Paper();
-  poisson.sampling = Sampling::kPoisson;
-  poisson.dummy_uploads = true;
+  poisson.sampling.method = Sampling::kPoisson;
+  poisson.sampling.dummy_uploads = true;
   const auto coins =
       CalibrateNoise(poisson, {.epsilon = kPaperEpsilon, .observer = Observer::kExternal});
   ASSERT_TRUE(coins.ok());
@@ -54,15 +56,15 @@ TEST(CalibrationTest, TheTargetIsTheWorstObserversCost) {
   const auto noise = CalibrateNoise(Paper(), {.epsilon = kPaperEpsilon});
   ASSERT_TRUE(noise.ok());
   FederationPrivacySpec spec = Paper();
-  spec.noise_stddev = *noise;
-  const auto rows = PrivacyRows(spec);
-  ASSERT_TRUE(rows.ok());
-  const PrivacyRow* worst = WorstHeadline(*rows);
+  spec.mechanism.noise_stddev = *noise;
+  const auto guarantees = GuaranteesOf(spec);
+  ASSERT_TRUE(guarantees.ok());
+  const PrivacyRow* worst = guarantees->headline();
   ASSERT_NE(worst, nullptr);
   EXPECT_EQ(worst->observer, Observer::kCohortAware);
   EXPECT_NEAR(*worst->epsilon, kPaperEpsilon, 1e-5);
-  for (const PrivacyRow& row : *rows) {
-    const PrivacyRow* headline = Headline(*rows, row.observer);
+  for (const PrivacyRow& row : guarantees->rows) {
+    const PrivacyRow* headline = guarantees->HeadlineOf(row.observer);
     if (headline != nullptr) {
       EXPECT_LE(*headline->epsilon, kPaperEpsilon);
     }
@@ -108,18 +110,18 @@ TEST(CalibrationTest, CohortsGrowOrShrinkTowardsTheTarget) {
 
 TEST(CalibrationTest, WithCohortKeepsWhatIsFixed) {
   FederationPrivacySpec spec = Paper();
-  spec.min_participants = 900;
+  spec.sampling.min_participants = 900;
   const FederationPrivacySpec half = WithCohort(spec, 500, HeldFixed::kNoiseOfTheAverage);
-  EXPECT_EQ(half.min_participants, 450);
-  EXPECT_DOUBLE_EQ(half.noise_stddev, 3);
-  EXPECT_DOUBLE_EQ(WithCohort(spec, 500, HeldFixed::kNoise).noise_stddev, 6);
+  EXPECT_EQ(half.sampling.min_participants, 450);
+  EXPECT_DOUBLE_EQ(half.mechanism.noise_stddev, 3);
+  EXPECT_DOUBLE_EQ(WithCohort(spec, 500, HeldFixed::kNoise).mechanism.noise_stddev, 6);
 }
 
 TEST(CalibrationTest, SaysWhatCannotBeHad) {
   EXPECT_THAT(base::Message(CalibrateNoise(Paper(), {.epsilon = 0}).status()),
               HasSubstr("the target epsilon is 0"));
   FederationPrivacySpec loud = Paper();
-  loud.noise_stddev = 0.01;
+  loud.mechanism.noise_stddev = 0.01;
   const CalibrationTarget target{.epsilon = 1, .accountant = Accountant::kMoments};
   EXPECT_THAT(base::Message(CalibrateRounds(loud, target).status()),
               HasSubstr("one round already costs more"));

@@ -13,7 +13,6 @@
 #include "tacet/accounting/fixed_size_loss.h"
 #include "tacet/accounting/log_math.h"
 #include "tacet/accounting/loss_rounds.h"
-#include "tacet/accounting/moments_accountant.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {

@@ -114,11 +114,10 @@ TEST(FixedSizeAccountantTest, SaysNothingWhereItHasNothingToSay) {
 // Cohorts drawn by coins, their size public.
 std::vector<RepeatedEvent> KnownSize(uint64_t pool, uint64_t cohort, double noise,
                                      uint64_t rounds) {
-  const auto observers = ObserveFederation({.clients = pool,
-                                            .cohort = cohort,
-                                            .rounds = rounds,
-                                            .noise_stddev = noise,
-                                            .sampling = Sampling::kPoisson});
+  const auto observers = ObserveFederation(
+      {.sampling = {.clients = pool, .cohort = cohort, .method = Sampling::kPoisson},
+       .mechanism = {.noise_stddev = noise},
+       .rounds = rounds});
   EXPECT_TRUE(observers.ok());
   return {{.round = observers->front().round, .count = rounds}};
 }
@@ -192,12 +191,11 @@ TEST(KnownSizeTest, GroupsBracketTheMixture) {
 // A few colluders among many know hardly more than an external observer: forms that differ by their
 // own number only are taken together. Taken one after another they once cost half of epsilon.
 TEST(KnownSizeTest, AFewColludersHardlyCost) {
-  FederationPrivacySpec spec{.clients = 1'000'000,
-                             .cohort = 10'000,
-                             .rounds = 100,
-                             .noise_stddev = 4,
-                             .sampling = Sampling::kPoisson,
-                             .colluders = 3};
+  FederationPrivacySpec spec{
+      .sampling = {.clients = 1'000'000, .cohort = 10'000, .method = Sampling::kPoisson},
+      .mechanism = {.noise_stddev = 4},
+      .privacy = {.colluders = 3},
+      .rounds = 100};
   const auto observers = ObserveFederation(spec);
   ASSERT_TRUE(observers.ok());
   const auto epsilon_of = [&](Observer observer) {

@@ -4,8 +4,6 @@
 #ifndef TACET_ACCOUNTING_MOMENTS_ACCOUNTANT_H_
 #define TACET_ACCOUNTING_MOMENTS_ACCOUNTANT_H_
 
-#include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -19,41 +17,15 @@ struct MomentsResult {
   int order = 0;       // the l of the minimum; 0 when nothing was released or epsilon is infinite
 };
 
-// Holds alpha(1..max_order) of one kind of round; the answer for any number of rounds is then a
-// minimum of max_order numbers.
-class MomentsAccountant {
- public:
-  static constexpr int kPaperOrders = 20;
-  static constexpr int kMaxOrders = 4096;
+inline constexpr int kPaperOrders = 20;
+inline constexpr int kMaxMomentsOrders = 4096;
 
-  // InvalidArgument when a field of the event or max_order (1 .. kMaxOrders) is out of range.
-  static absl::StatusOr<MomentsAccountant> Create(const SamplingEvent& event,
-                                                  int max_order = kPaperOrders);
-  // Rounds whose form the observer learns: E[(P/Q)^l] is the weighted mean over the forms.
-  static absl::StatusOr<MomentsAccountant> CreateForMixture(
-      const std::vector<WeightedEvent>& mixture, int max_order = kPaperOrders);
-
-  // epsilon after `rounds` such rounds at delta in (0, 1).
-  absl::StatusOr<MomentsResult> Epsilon(uint64_t rounds, double delta) const;
-
-  int max_order() const { return static_cast<int>(log_moments_.size()); }
-  // alpha(order), 1 <= order <= max_order().
-  double LogMomentOfOrder(int order) const { return log_moments_[order - 1]; }
-
- private:
-  MomentsAccountant(std::vector<double> log_moments, bool releases_nothing)
-      : log_moments_(std::move(log_moments)), releases_nothing_(releases_nothing) {}
-
-  std::vector<double> log_moments_;
-  bool releases_nothing_;  // nobody is ever sampled: the only way to an epsilon of 0
-};
-
-// One answer without keeping the moments.
-absl::StatusOr<MomentsResult> MomentsEpsilon(const SamplingEvent& event, uint64_t rounds,
-                                             double delta);
-
-// InvalidArgument unless delta is in (0, 1).
-absl::Status CheckDelta(double delta);
+// epsilon of a stream at delta in (0, 1), by the orders 1 .. max_order. Of rounds whose form the
+// observer learns, E[(P/Q)^l] is the weighted mean over the forms. 0 only where nobody is ever
+// sampled. InvalidArgument when the stream, delta or max_order (1 .. kMaxMomentsOrders) is out of
+// range.
+absl::StatusOr<MomentsResult> MomentsEpsilon(const std::vector<RepeatedEvent>& stream, double delta,
+                                             int max_order = kPaperOrders);
 
 }  // namespace tacet::accounting
 

@@ -31,17 +31,17 @@ void ExpectRelative(double value, double expected, const std::string& where) {
 }
 
 TEST(MomentsAccountantTest, ReproducesThePublishedSetting) {
-  const auto result = MomentsEpsilon(PaperEvent(), 100, 1e-5);
+  const auto result = MomentsEpsilon(Repeated(PaperEvent(), 100), 1e-5);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->order, 5);
   ExpectRelative(result->epsilon, Reference("/paper_setting/eps_end_user"), "outsider");
 
   SamplingEvent event = PaperEvent();
   event.noise_stddev = 6.0 * 999 / 1000;
-  ExpectRelative(MomentsEpsilon(event, 100, 1e-5)->epsilon,
+  ExpectRelative(MomentsEpsilon(Repeated(event, 100), 1e-5)->epsilon,
                  Reference("/paper_setting/eps_participant_sigma_(K-1)~1K"), "published");
   event.noise_stddev = 6.0 * std::sqrt(0.999);
-  ExpectRelative(MomentsEpsilon(event, 100, 1e-5)->epsilon,
+  ExpectRelative(MomentsEpsilon(Repeated(event, 100), 1e-5)->epsilon,
                  Reference("/paper_setting/eps_participant_sigma_sqrt((K-1)~1K)"), "exact noise");
 }
 
@@ -67,11 +67,9 @@ TEST(MomentsAccountantTest, ReproducesTheMomentsGrid) {
     const SamplingEvent event{.sampling_rate = Reference(at + "q"),
                               .noise_stddev = Reference(at + "sigma"),
                               .clip_norm = Reference(at + "shift") / 2};
-    const auto accountant =
-        MomentsAccountant::Create(event, static_cast<int>(Reference(at + "lmax")));
-    ASSERT_TRUE(accountant.ok());
     const auto result =
-        accountant->Epsilon(static_cast<uint64_t>(Reference(at + "T")), Reference(at + "delta"));
+        MomentsEpsilon(Repeated(event, static_cast<uint64_t>(Reference(at + "T"))),
+                       Reference(at + "delta"), static_cast<int>(Reference(at + "lmax")));
     ASSERT_TRUE(result.ok());
     ExpectRelative(result->epsilon, Reference(at + "eps_str"), at);
     EXPECT_EQ(result->order, static_cast<int>(Reference(at + "l_star"))) << at;
@@ -85,7 +83,8 @@ TEST(MomentsAccountantTest, ReproducesTheDropoutRows) {
     // Shares of 6 / sqrt(1000) from those who arrived; q stays what the cohort was drawn with.
     event.noise_stddev = 6 * std::sqrt(Reference(at + "K_arrived") / 1000);
     ExpectRelative(event.noise_stddev, Reference(at + "sigma_effective"), at);
-    ExpectRelative(MomentsEpsilon(event, 100, 1e-5)->epsilon, Reference(at + "eps_str"), at);
+    ExpectRelative(MomentsEpsilon(Repeated(event, 100), 1e-5)->epsilon, Reference(at + "eps_str"),
+                   at);
   }
 }
 
@@ -121,17 +120,17 @@ TEST(MomentsAccountantTest, OppositeContributionsLieBetweenZeroOutAndReplaceOneA
 
 TEST(MomentsAccountantTest, ZeroOnlyWhenNobodyIsEverSampled) {
   SamplingEvent event = PaperEvent();
-  EXPECT_EQ(MomentsEpsilon(event, 0, 1e-5)->epsilon, 0);
+  EXPECT_EQ(MomentsEpsilon(Repeated(event, 0), 1e-5)->epsilon, 0);
   event.sampling_rate = 0;
-  EXPECT_EQ(MomentsEpsilon(event, 100, 1e-5)->epsilon, 0);
+  EXPECT_EQ(MomentsEpsilon(Repeated(event, 100), 1e-5)->epsilon, 0);
   event.sampling_rate = 1e-300;  // its moments underflow
-  EXPECT_GT(MomentsEpsilon(event, 100, 1e-5)->epsilon, 0);
+  EXPECT_GT(MomentsEpsilon(Repeated(event, 100), 1e-5)->epsilon, 0);
 }
 
 TEST(MomentsAccountantTest, ExtremesGiveInfinityNeverNaN) {
   SamplingEvent event = PaperEvent();
   event.noise_stddev = 0;
-  const auto result = MomentsEpsilon(event, 100, 1e-5);
+  const auto result = MomentsEpsilon(Repeated(event, 100), 1e-5);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->epsilon, kInfinity);
   EXPECT_EQ(result->order, 0);
@@ -143,7 +142,7 @@ TEST(MomentsAccountantTest, ExtremesGiveInfinityNeverNaN) {
                                       .sampling = sampling,
                                       .sampling_rate = q,
                                       .noise_stddev = sigma};
-          const auto answer = MomentsEpsilon(extreme, 100'000, 1e-15);
+          const auto answer = MomentsEpsilon(Repeated(extreme, 100'000), 1e-15);
           ASSERT_TRUE(answer.ok());
           EXPECT_GT(answer->epsilon, 0) << sigma << " " << q;  // also false for NaN
         }
@@ -152,27 +151,43 @@ TEST(MomentsAccountantTest, ExtremesGiveInfinityNeverNaN) {
   }
 }
 
+TEST(MomentsAccountantTest, MomentsOfAStreamAdd) {
+  SamplingEvent loud = PaperEvent();
+  loud.noise_stddev = 5;
+  std::vector<RepeatedEvent> stream = Repeated(PaperEvent(), 60);
+  stream.push_back(Repeated(PaperEvent(), 40).front());
+  EXPECT_NEAR(MomentsEpsilon(stream, 1e-5)->epsilon,
+              MomentsEpsilon(Repeated(PaperEvent(), 100), 1e-5)->epsilon, 1e-12);
+  stream.back() = Repeated(loud, 40).front();
+  EXPECT_GT(MomentsEpsilon(stream, 1e-5)->epsilon,
+            MomentsEpsilon(Repeated(PaperEvent(), 100), 1e-5)->epsilon);
+  EXPECT_LT(MomentsEpsilon(stream, 1e-5)->epsilon,
+            MomentsEpsilon(Repeated(loud, 100), 1e-5)->epsilon);
+  EXPECT_EQ(MomentsEpsilon({}, 1e-5)->epsilon, 0);
+}
+
 TEST(MomentsAccountantTest, MixturesLieBetweenTheirParts) {
   SamplingEvent loud = PaperEvent();
   loud.noise_stddev = 5;
-  const double quiet_epsilon = MomentsEpsilon(PaperEvent(), 100, 1e-5)->epsilon;
-  const double loud_epsilon = MomentsEpsilon(loud, 100, 1e-5)->epsilon;
-  const auto mixed = MomentsAccountant::CreateForMixture(
+  const double quiet_epsilon = MomentsEpsilon(Repeated(PaperEvent(), 100), 1e-5)->epsilon;
+  const double loud_epsilon = MomentsEpsilon(Repeated(loud, 100), 1e-5)->epsilon;
+  const auto of_mixture = [](std::vector<WeightedEvent> mixture) {
+    const auto result = MomentsEpsilon({{.round = std::move(mixture), .count = 100}}, 1e-5);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.value_or(MomentsResult()).epsilon;
+  };
+  const double mixed_epsilon = of_mixture(
       {{.probability = 0.5, .event = PaperEvent()}, {.probability = 0.5, .event = loud}});
-  ASSERT_TRUE(mixed.ok());
-  const double mixed_epsilon = mixed->Epsilon(100, 1e-5)->epsilon;
   EXPECT_GT(mixed_epsilon, quiet_epsilon);
   EXPECT_LT(mixed_epsilon, loud_epsilon);
-  const auto same = MomentsAccountant::CreateForMixture(
-      {{.probability = 0.25, .event = loud}, {.probability = 0.75, .event = loud}});
-  EXPECT_NEAR(same->Epsilon(100, 1e-5)->epsilon, loud_epsilon, 1e-12);
+  EXPECT_NEAR(
+      of_mixture({{.probability = 0.25, .event = loud}, {.probability = 0.75, .event = loud}}),
+      loud_epsilon, 1e-12);
 }
 
 TEST(MomentsAccountantTest, RefusesWhatIsOutOfRange) {
   const auto refused = [](SamplingEvent event, double delta, int orders) {
-    const auto accountant = MomentsAccountant::Create(event, orders);
-    const absl::Status status =
-        accountant.ok() ? accountant->Epsilon(10, delta).status() : accountant.status();
+    const absl::Status status = MomentsEpsilon(Repeated(event, 10), delta, orders).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     return base::Message(status);
   };
@@ -192,18 +207,18 @@ TEST(MomentsAccountantTest, RefusesWhatIsOutOfRange) {
   event = PaperEvent();
   event.sampling = Sampling::kNone;
   EXPECT_THAT(refused(event, 1e-5, 20), HasSubstr("where nothing is sampled"));
-  EXPECT_THAT(base::Message(MomentsAccountant::CreateForMixture({}).status()),
+  EXPECT_THAT(base::Message(MomentsEpsilon({{.round = {}}}, 1e-5).status()),
               HasSubstr("mixture of events is empty"));
-  EXPECT_THAT(base::Message(
-                  MomentsAccountant::CreateForMixture({{.probability = 0.5, .event = PaperEvent()}})
-                      .status()),
-              HasSubstr("add to 0.5"));
+  EXPECT_THAT(
+      base::Message(MomentsEpsilon({{.round = {{.probability = 0.5, .event = PaperEvent()}}}}, 1e-5)
+                        .status()),
+      HasSubstr("add to 0.5"));
 }
 
 // The budget is 10 ms; the limit leaves room for a busy machine and for sanitizers.
 TEST(MomentsAccountantTest, IsFast) {
   const auto start = std::chrono::steady_clock::now();
-  ASSERT_TRUE(MomentsEpsilon(PaperEvent(), 100, 1e-5).ok());
+  ASSERT_TRUE(MomentsEpsilon(Repeated(PaperEvent(), 100), 1e-5).ok());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   RecordProperty("microseconds", static_cast<int>(seconds.count() * 1e6));
   EXPECT_LT(seconds.count(), 0.25);

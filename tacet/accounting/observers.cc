@@ -8,31 +8,27 @@
 
 #include "tacet/accounting/count_laws.h"
 #include "tacet/accounting/log_math.h"
-#include "tacet/accounting/moments_accountant.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
 namespace {
 
-constexpr double kMissedRound = 1e-9;
 // Numbers of colluders in a cohort of public size that are told apart: each is a mixture itself.
 constexpr size_t kMaxColludingForms = 16;
-
-bool IsClientUnit(const FederationPrivacySpec& spec) { return spec.unit == Unit::kClient; }
 
 // One release seen with noise of at least `honest_shares` shares and sampling rate q, as far as
 // the cohort is drawn from `pool` clients.
 SamplingEvent Release(const FederationPrivacySpec& spec, uint64_t honest_shares, double q,
                       uint64_t pool) {
-  const auto shares = static_cast<double>(spec.min_participants);
+  const auto shares = static_cast<double>(spec.sampling.min_participants);
   SamplingEvent event{.unit = Unit::kClient,
-                      .neighbouring = spec.neighbouring,
-                      .sampling = spec.sampling,
-                      .sampling_rate = spec.sampling == Sampling::kNone ? 1 : q,
-                      .clip_norm = spec.clip_norm};
+                      .neighbouring = spec.privacy.neighbouring,
+                      .sampling = spec.sampling.method,
+                      .sampling_rate = spec.sampling.method == Sampling::kNone ? 1 : q,
+                      .clip_norm = spec.mechanism.clip_norm};
   // The number of uploads divides the sum. Where only those who were drawn upload, it says how many
   // were drawn, and each of them brings a share of the noise.
-  if (spec.sampling == Sampling::kPoisson && !spec.dummy_uploads && q < 1) {
+  if (spec.sampling.method == Sampling::kPoisson && !spec.sampling.dummy_uploads && q < 1) {
     event.sampling = Sampling::kPoissonKnownSize;
     event.pool = pool;
     event.least = std::max<uint64_t>(honest_shares, 1);
@@ -42,7 +38,8 @@ SamplingEvent Release(const FederationPrivacySpec& spec, uint64_t honest_shares,
       event.sampling_rate = 0;
     }
   }
-  event.noise_stddev = spec.noise_stddev * std::sqrt(static_cast<double>(honest_shares) / shares);
+  event.noise_stddev =
+      spec.mechanism.noise_stddev * std::sqrt(static_cast<double>(honest_shares) / shares);
   return event;
 }
 
@@ -75,9 +72,9 @@ void WithoutAmplification(const FederationPrivacySpec& spec, ObservedRounds& obs
   event.pool = event.least = 0;
   event.noise_stddev = least_noise;
   observer.round = {{.event = event}};
-  observer.releases = spec.max_participations;
+  observer.releases = spec.sampling.max_participations;
   observer.note += fmt::format("; at most {} participations are counted, without amplification",
-                               spec.max_participations);
+                               spec.sampling.max_participations);
 }
 
 std::string ParticipationsNote(bool dummy_uploads, uint64_t times) {
@@ -93,39 +90,40 @@ const char* const kKeyHolderNote =
 
 // Views where the unit is a record or a person and all sites are in every round.
 std::vector<ObservedRounds> ObserveSites(const FederationPrivacySpec& spec) {
-  const auto shares = static_cast<double>(spec.min_participants);
-  const auto colluders = static_cast<double>(spec.colluders);
-  const auto appearances = static_cast<double>(spec.appearances);
+  const auto shares = static_cast<double>(spec.sampling.min_participants);
+  const auto colluders = static_cast<double>(spec.privacy.colluders);
+  const auto appearances = static_cast<double>(spec.sampling.appearances);
   // A unit at several sites is drawn when any of them draws it, and then counted as if by all.
-  const double rate = -std::expm1(appearances * std::log1p(-std::min(spec.record_rate, 1.0)));
+  const double rate =
+      -std::expm1(appearances * std::log1p(-std::min(spec.sampling.record_rate, 1.0)));
   const auto release = [&](double honest_shares) -> SamplingEvent {
     const double planned = std::max(shares - colluders, 0.0);
-    return {
-        .unit = spec.unit,
-        .neighbouring = spec.neighbouring,
-        .sampling = Sampling::kPoisson,
-        .sampling_rate = spec.record_rate >= 1 ? 1 : rate,
-        .noise_stddev =
-            planned > 0 ? spec.noise_stddev * std::sqrt(std::max(0.0, honest_shares) / planned) : 0,
-        .clip_norm = spec.clip_norm * appearances};
+    return {.unit = spec.privacy.unit,
+            .neighbouring = spec.privacy.neighbouring,
+            .sampling = Sampling::kPoisson,
+            .sampling_rate = spec.sampling.record_rate >= 1 ? 1 : rate,
+            .noise_stddev = planned > 0 ? spec.mechanism.noise_stddev *
+                                              std::sqrt(std::max(0.0, honest_shares) / planned)
+                                        : 0,
+            .clip_norm = spec.mechanism.clip_norm * appearances};
   };
   std::vector<ObservedRounds> observers;
   observers.push_back({.observer = Observer::kExternal,
                        .round = {{.event = release(shares)}},
                        .releases = spec.rounds,
                        .note = "does not know which records a site drew"});
-  if (spec.clients > 1) {
+  if (spec.sampling.clients > 1) {
     observers.push_back({.observer = Observer::kParticipantInCohort,
                          .round = {{.event = release(shares - 1)}},
                          .releases = spec.rounds,
                          .note = "another site, which knows its own noise"});
   }
-  if (spec.colluders > 0) {
+  if (spec.privacy.colluders > 0) {
     observers.push_back(
         {.observer = Observer::kColluders,
          .round = {{.event = release(shares - colluders)}},
          .releases = spec.rounds,
-         .note = fmt::format("{} other sites pool what they know", spec.colluders)});
+         .note = fmt::format("{} other sites pool what they know", spec.privacy.colluders)});
   }
   observers.push_back(
       {.observer = Observer::kCohortAware,
@@ -141,7 +139,7 @@ std::vector<ObservedRounds> ObserveSites(const FederationPrivacySpec& spec) {
 // Sampling of clients amplifies only where the draw is honest. With fixed-size cohorts the server
 // draws; with Poisson sampling each client tosses its own coin.
 void NoteHonestDraw(const FederationPrivacySpec& spec, std::vector<ObservedRounds>& observers) {
-  if (spec.sampling != Sampling::kFixedSize) return;
+  if (spec.sampling.method != Sampling::kFixedSize) return;
   for (ObservedRounds& observer : observers) {
     const bool amplified = std::ranges::any_of(observer.round, [](const WeightedEvent& part) {
       return part.probability > 0 && part.event.sampling_rate < 1;
@@ -186,98 +184,14 @@ std::string_view StandingName(Standing standing) {
   return "unknown";
 }
 
-FederationPrivacySpec Resolved(FederationPrivacySpec spec) {
-  spec.pool = spec.pool == 0 ? spec.clients : spec.pool;
-  if (!IsClientUnit(spec)) {
-    spec.cohort = spec.cohort == 0 ? spec.clients : spec.cohort;
-  }
-  if (spec.min_participants == 0) {
-    spec.min_participants = spec.cohort;
-    if (IsClientUnit(spec) && spec.dummy_uploads) {
-      spec.min_participants = spec.pool;
-    } else if (IsClientUnit(spec) && spec.sampling == Sampling::kPoisson &&
-               spec.cohort < spec.pool && spec.cohort > 0) {
-      spec.min_participants = PoissonMinParticipants(
-          spec.pool, static_cast<double>(spec.cohort) / static_cast<double>(spec.pool),
-          kMissedRound);
-    }
-  }
-  spec.max_participations =
-      spec.max_participations == 0 ? spec.rounds : std::min(spec.max_participations, spec.rounds);
-  return spec;
-}
-
-absl::Status CheckFederation(const FederationPrivacySpec& given) {
-  if (given.clients < 1) {
-    return base::InvalidArgument("clients is 0, expected at least 1");
-  }
-  // Laws of the number of participants are tables of this size.
-  constexpr uint64_t kMaxClients = 100'000'000;
-  if (given.clients > kMaxClients) {
-    return base::InvalidArgument("clients is {}, expected at most {}", given.clients, kMaxClients);
-  }
-  if (given.pool > given.clients) {
-    return base::InvalidArgument("the pool of {} is larger than the {} clients", given.pool,
-                                 given.clients);
-  }
-  const uint64_t pool = given.pool == 0 ? given.clients : given.pool;
-  if (IsClientUnit(given) ? given.cohort < 1 || given.cohort > pool
-                          : given.cohort != 0 && given.cohort != given.clients) {
-    return base::InvalidArgument("the cohort is {}, expected {}", given.cohort,
-                                 IsClientUnit(given)
-                                     ? fmt::format("1 to {} (the clients to draw from)", pool)
-                                     : fmt::format("all {} sites", given.clients));
-  }
-  const FederationPrivacySpec spec = Resolved(given);
-  const uint64_t most = spec.dummy_uploads ? spec.pool : spec.cohort;
-  if (spec.min_participants > most) {
-    return base::InvalidArgument("min_participants is {}, more than the {} of {}",
-                                 spec.min_participants, spec.dummy_uploads ? "pool" : "cohort",
-                                 most);
-  }
-  if (spec.rounds < 1) {
-    return base::InvalidArgument("rounds is 0, expected at least 1");
-  }
-  if (spec.colluders >= spec.clients) {
-    return base::InvalidArgument("colluders is {}, expected fewer than the {} clients",
-                                 spec.colluders, spec.clients);
-  }
-  if (!IsClientUnit(spec)) {
-    if (!(spec.record_rate > 0 && spec.record_rate <= 1)) {
-      return base::InvalidArgument("record_rate is {}, expected above 0 and at most 1",
-                                   spec.record_rate);
-    }
-    if (spec.appearances < 1 || spec.appearances > spec.clients) {
-      return base::InvalidArgument("appearances is {}, expected 1 to {} (the sites)",
-                                   spec.appearances, spec.clients);
-    }
-    if (spec.dummy_uploads) {
-      return base::InvalidArgument("dummy_uploads hide who was drawn; with unit {} all sites are",
-                                   UnitName(spec.unit));
-    }
-  }
-  if (spec.dummy_uploads && spec.sampling != Sampling::kPoisson) {
-    return base::InvalidArgument(
-        "dummy_uploads hide the cohort, but with {} sampling the party that draws it knows it: "
-        "expected sampling poisson",
-        SamplingName(spec.sampling));
-  }
-  TACET_RETURN_IF_ERROR(CheckDelta(spec.delta));
-  FederationPrivacySpec unsampled = spec;
-  unsampled.sampling = Sampling::kNone;
-  return CheckEvent(Release(unsampled, spec.min_participants, 1, spec.pool));
-}
-
 absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPrivacySpec& given) {
   TACET_RETURN_IF_ERROR(CheckFederation(given));
   const FederationPrivacySpec spec = Resolved(given);
-  if (!IsClientUnit(spec)) {
-    return ObserveSites(spec);
-  }
-  const bool fixed_size = spec.sampling == Sampling::kFixedSize;
+  if (spec.privacy.unit != Unit::kClient) return ObserveSites(spec);
+  const bool fixed_size = spec.sampling.method == Sampling::kFixedSize;
   const auto pool = static_cast<double>(spec.pool);
-  const auto cohort = static_cast<double>(spec.cohort);
-  const uint64_t shares = spec.min_participants;
+  const auto cohort = static_cast<double>(spec.sampling.cohort);
+  const uint64_t shares = spec.sampling.min_participants;
   const double q = cohort / pool;
 
   std::vector<ObservedRounds> observers;
@@ -285,33 +199,33 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPr
                        .round = {{.event = Release(spec, shares, q, spec.pool)}},
                        .releases = spec.rounds,
                        .note = "knows no cohort and sees no traffic"});
-  if (spec.clients > 1) {
+  if (spec.sampling.clients > 1) {
     const double q_in = fixed_size && spec.pool > 1 ? (cohort - 1) / (pool - 1) : q;
     const uint64_t others = std::max<uint64_t>(spec.pool - 1, 1);
     observers.push_back({.observer = Observer::kParticipantInCohort,
                          .round = {{.event = Release(spec, Without(shares, 1), q_in, others)}},
                          .releases = spec.rounds,
                          .note = "took part in every round and knows its own noise"});
-    if (spec.cohort < spec.pool && spec.sampling != Sampling::kNone) {
+    if (spec.sampling.cohort < spec.pool && spec.sampling.method != Sampling::kNone) {
       const double q_out = fixed_size ? cohort / (pool - 1) : q;
       // With dummy uploads its share is in the sum all the same.
-      const uint64_t honest = Without(shares, spec.dummy_uploads ? 1 : 0);
+      const uint64_t honest = Without(shares, spec.sampling.dummy_uploads ? 1 : 0);
       observers.push_back({.observer = Observer::kParticipantOutOfCohort,
                            .round = {{.event = Release(spec, honest, q_out, others)}},
                            .releases = spec.rounds,
                            .note = "took part in no round and knows that it did not"});
     }
   }
-  if (spec.colluders > 0 && spec.colluders < spec.pool) {
-    const uint64_t c = spec.colluders;
+  if (spec.privacy.colluders > 0 && spec.privacy.colluders < spec.pool) {
+    const uint64_t c = spec.privacy.colluders;
     ObservedRounds colluding{.observer = Observer::kColluders,
                              .releases = spec.rounds,
                              .note = fmt::format("{} clients pool what they know", c)};
-    if (spec.dummy_uploads) {
+    if (spec.sampling.dummy_uploads) {
       // All their shares are in every sum, whichever clients were drawn.
       colluding.round = {{.event = Release(spec, Without(shares, c), q, spec.pool - c)}};
     } else {
-      const CountLaw law = fixed_size ? HypergeometricLaw(spec.pool, c, spec.cohort)
+      const CountLaw law = fixed_size ? HypergeometricLaw(spec.pool, c, spec.sampling.cohort)
                                       : Coarser(BinomialLaw(c, q), kMaxColludingForms);
       for (size_t i = 0; i < law.probability.size(); ++i) {
         const uint64_t drawn = law.first + i;
@@ -332,41 +246,42 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPr
     observers.push_back(std::move(colluding));
   }
 
-  if (!spec.dummy_uploads && spec.max_participations < spec.rounds) {
+  if (!spec.sampling.dummy_uploads && spec.sampling.max_participations < spec.rounds) {
     for (ObservedRounds& observer : observers) WithoutAmplification(spec, observer);
   }
 
-  if (spec.dummy_uploads) {
+  if (spec.sampling.dummy_uploads) {
     observers.push_back({.observer = Observer::kTrafficObserver,
                          .round = {{.event = Release(spec, shares, q, spec.pool)}},
                          .releases = spec.rounds,
                          .note = "server, network, operators, who see an upload of everybody"});
   }
   FederationPrivacySpec unsampled = spec;
-  unsampled.sampling = Sampling::kNone;
+  unsampled.sampling.method = Sampling::kNone;
   const SamplingEvent known = Release(unsampled, shares, 1, spec.pool);
-  observers.push_back({.observer = Observer::kCohortAware,
-                       .hypothetical = spec.dummy_uploads,
-                       .round = {{.event = known}},
-                       .releases = spec.max_participations,
-                       .note = ParticipationsNote(spec.dummy_uploads, spec.max_participations)});
+  observers.push_back(
+      {.observer = Observer::kCohortAware,
+       .hypothetical = spec.sampling.dummy_uploads,
+       .round = {{.event = known}},
+       .releases = spec.sampling.max_participations,
+       .note = ParticipationsNote(spec.sampling.dummy_uploads, spec.sampling.max_participations)});
   const auto expected =
       static_cast<uint64_t>(std::ceil(q * static_cast<double>(spec.rounds) - 1e-9));
-  if (expected >= 1 && expected < spec.max_participations) {
-    observers.push_back(
-        {.observer = Observer::kCohortAware,
-         .hypothetical = true,
-         .round = {{.event = known}},
-         .releases = expected,
-         .note = ParticipationsNote(spec.dummy_uploads, expected) + ", the number to be expected"});
+  if (expected >= 1 && expected < spec.sampling.max_participations) {
+    observers.push_back({.observer = Observer::kCohortAware,
+                         .hypothetical = true,
+                         .round = {{.event = known}},
+                         .releases = expected,
+                         .note = ParticipationsNote(spec.sampling.dummy_uploads, expected) +
+                                 ", the number to be expected"});
   }
   observers.push_back({.observer = Observer::kServerWithKeyHolder,
                        .standing = Standing::kNone,
                        .note = kKeyHolderNote});
-  if (spec.clients > 1) {
-    const double chi = std::max(1.0, static_cast<double>(spec.colluders)) / cohort;
+  if (spec.sampling.clients > 1) {
+    const double chi = std::max(1.0, static_cast<double>(spec.privacy.colluders)) / cohort;
     FederationPrivacySpec published = spec;
-    published.noise_stddev = std::max(0.0, 1 - chi) * spec.noise_stddev;
+    published.mechanism.noise_stddev = std::max(0.0, 1 - chi) * spec.mechanism.noise_stddev;
     observers.push_back({.observer = Observer::kPublishedParticipant,
                          .standing = Standing::kConvention,
                          .round = {{.event = Release(published, shares, q, spec.pool)}},

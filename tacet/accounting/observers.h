@@ -8,47 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/accounting/federation_privacy.h"
 #include "tacet/accounting/privacy_event.h"
 
 namespace tacet::accounting {
-
-// A federation as the accountants need to know it. Nothing is checked yet; a 0 stands for the
-// default named beside it.
-//
-// Unit client: K of `pool` clients are drawn for a round and each sends one clipped update.
-// Unit record or person: every site (client) is in every round and sends the clipped contributions
-// of its own records or persons, each drawn by a secret coin of probability `record_rate`; the draw
-// never leaves the site. Noise shares have sigma / sqrt(K_min - colluders).
-struct FederationPrivacySpec {
-  Unit unit = Unit::kClient;
-  uint64_t clients = 0;  // M >= 1; for unit record or person the number of sites
-  uint64_t pool = 0;     // clients that can be drawn in a round, cohort..M; 0: M
-  uint64_t cohort = 0;   // K, 1..pool; with Poisson sampling the expected size; unit record
-                         // or person: 0 or M
-  uint64_t min_participants = 0;  // K_min, 1..K; a share of noise has sigma / sqrt(K_min); 0: K, or
-                                  // with Poisson sampling the most that is missed with
-                                  // probability below 1e-9
-  uint64_t rounds = 0;            // T, every attempt counted
-  double clip_norm = 1;           // S
-  double noise_stddev = 0;        // sigma of the sum of K_min shares; 0: no guarantee
-  double delta = 1e-5;
-  Sampling sampling = Sampling::kFixedSize;  // of clients; ignored for unit record or person
-  Neighbouring neighbouring = Neighbouring::kReplaceOne;
-  uint64_t colluders = 0;           // c clients who share all that they know; 0..M-1
-  uint64_t max_participations = 0;  // most rounds that one client joins; 0: T
-  // Clients that were not drawn send zeros and noise, shares scaled to K_min of the whole pool
-  // (0: the pool), so that nobody sees who took part. Needs Poisson sampling: clients who collude
-  // learn from their own draws what a cohort of fixed size leaves for the others.
-  bool dummy_uploads = false;
-  double record_rate = 0;    // q_r in (0, 1], for unit record or person
-  uint64_t appearances = 1;  // most sites at which one person or record appears
-};
-
-// InvalidArgument names the quantity, its value and its range.
-absl::Status CheckFederation(const FederationPrivacySpec& spec);
 
 enum class Observer {
   kExternal,                // sees every model, knows no cohort
@@ -102,9 +67,6 @@ struct ObservedRounds {
 //   another site               noise sqrt((K_min - 1) / (K_min - c)) sigma
 //   colluders                  noise sigma
 absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPrivacySpec& spec);
-
-// `spec` with its zeros replaced by the defaults that they stand for.
-FederationPrivacySpec Resolved(FederationPrivacySpec spec);
 
 }  // namespace tacet::accounting
 

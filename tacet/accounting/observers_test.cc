@@ -19,7 +19,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 FederationPrivacySpec Paper() {
-  return {.clients = 3596, .cohort = 1000, .rounds = 100, .clip_norm = 1, .noise_stddev = 6};
+  return {.sampling = {.clients = 3596, .cohort = 1000},
+          .mechanism = {.clip_norm = 1, .noise_stddev = 6},
+          .rounds = 100};
 }
 
 const ObservedRounds& Find(const std::vector<ObservedRounds>& observers, Observer observer) {
@@ -31,7 +33,7 @@ const ObservedRounds& Find(const std::vector<ObservedRounds>& observers, Observe
 
 TEST(ObserversTest, EachViewKnowsWhatItKnows) {
   FederationPrivacySpec spec = Paper();
-  spec.min_participants = 900;
+  spec.sampling.min_participants = 900;
   const auto observers = ObserveFederation(spec);
   ASSERT_TRUE(observers.ok());
   const SamplingEvent& outsider = Find(*observers, Observer::kExternal).round[0].event;
@@ -67,7 +69,7 @@ TEST(ObserversTest, TheRateIsOverThePoolThatCouldBeDrawn) {
 
 TEST(ObserversTest, ColludersAreDrawnHypergeometrically) {
   FederationPrivacySpec spec = Paper();
-  spec.colluders = 2;
+  spec.privacy.colluders = 2;
   const auto observers = ObserveFederation(spec);
   ASSERT_TRUE(observers.ok());
   const ObservedRounds& observer = Find(*observers, Observer::kColluders);
@@ -82,7 +84,7 @@ TEST(ObserversTest, ColludersAreDrawnHypergeometrically) {
 
   // With independent coins the number is binomial and the rate of the others stays. How many of
   // them were drawn is known.
-  spec.sampling = Sampling::kPoisson;
+  spec.sampling.method = Sampling::kPoisson;
   const auto poisson = ObserveFederation(spec);
   ASSERT_TRUE(poisson.ok());
   const double q = 1000.0 / 3596;
@@ -91,7 +93,7 @@ TEST(ObserversTest, ColludersAreDrawnHypergeometrically) {
   EXPECT_DOUBLE_EQ(coins.round[2].event.sampling_rate, q);
   EXPECT_EQ(coins.round[2].event.sampling, Sampling::kPoissonKnownSize);
   EXPECT_EQ(coins.round[2].event.pool, 3594);
-  EXPECT_EQ(coins.round[2].event.least, Resolved(spec).min_participants - 2);
+  EXPECT_EQ(coins.round[2].event.least, Resolved(spec).sampling.min_participants - 2);
 }
 
 TEST(ObserversTest, TheLawsAddToOne) {
@@ -129,13 +131,13 @@ TEST(ObserversTest, LawsOfLargePoolsAreAccurateAndShort) {
 
 // With more colluders than honest clients are left for, some numbers of them never allow a release.
 TEST(ObserversTest, ColludersSeeNoReleaseThatTooFewOthersCouldFill) {
-  const auto observers = ObserveFederation({.clients = 10,
-                                            .cohort = 8,
-                                            .min_participants = 8,
-                                            .rounds = 3,
-                                            .noise_stddev = 6,
-                                            .sampling = Sampling::kPoisson,
-                                            .colluders = 5});
+  const auto observers = ObserveFederation({.sampling = {.clients = 10,
+                                                         .cohort = 8,
+                                                         .min_participants = 8,
+                                                         .method = Sampling::kPoisson},
+                                            .mechanism = {.noise_stddev = 6},
+                                            .privacy = {.colluders = 5},
+                                            .rounds = 3});
   ASSERT_TRUE(observers.ok());
   const ObservedRounds& colluders = Find(*observers, Observer::kColluders);
   EXPECT_TRUE(CheckMixture(colluders.round).ok());
@@ -145,12 +147,11 @@ TEST(ObserversTest, ColludersSeeNoReleaseThatTooFewOthersCouldFill) {
 }
 
 TEST(ObserversTest, ManyColludersAreAFewForms) {
-  const auto observers = ObserveFederation({.clients = 1'000'000,
-                                            .cohort = 10'000,
-                                            .rounds = 3,
-                                            .noise_stddev = 6,
-                                            .sampling = Sampling::kPoisson,
-                                            .colluders = 100'000});
+  const auto observers = ObserveFederation(
+      {.sampling = {.clients = 1'000'000, .cohort = 10'000, .method = Sampling::kPoisson},
+       .mechanism = {.noise_stddev = 6},
+       .privacy = {.colluders = 100'000},
+       .rounds = 3});
   ASSERT_TRUE(observers.ok());
   const ObservedRounds& colluders = Find(*observers, Observer::kColluders);
   EXPECT_TRUE(CheckMixture(colluders.round).ok());
@@ -158,14 +159,16 @@ TEST(ObserversTest, ManyColludersAreAFewForms) {
 }
 
 TEST(ObserversTest, SmallFederationsHaveNoMeaninglessViews) {
-  const auto observers = ObserveFederation(
-      {.clients = 4, .cohort = 4, .rounds = 3, .clip_norm = 1, .noise_stddev = 6});
+  const auto observers = ObserveFederation({.sampling = {.clients = 4, .cohort = 4},
+                                            .mechanism = {.clip_norm = 1, .noise_stddev = 6},
+                                            .rounds = 3});
   ASSERT_TRUE(observers.ok());
   for (const ObservedRounds& observer : *observers) {
     EXPECT_NE(observer.observer, Observer::kParticipantOutOfCohort);  // everybody is always in
   }
-  const auto alone = ObserveFederation(
-      {.clients = 1, .cohort = 1, .rounds = 3, .clip_norm = 1, .noise_stddev = 6});
+  const auto alone = ObserveFederation({.sampling = {.clients = 1, .cohort = 1},
+                                        .mechanism = {.clip_norm = 1, .noise_stddev = 6},
+                                        .rounds = 3});
   ASSERT_TRUE(alone.ok());
   for (const ObservedRounds& observer : *alone) {
     EXPECT_NE(observer.observer, Observer::kParticipantInCohort);
@@ -180,19 +183,19 @@ TEST(ObserversTest, RefusesWhatIsOutOfRange) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     return base::Message(status);
   };
-  EXPECT_THAT(refused([](auto& s) { s.clients = 0; }), HasSubstr("clients is 0"));
-  EXPECT_THAT(refused([](auto& s) { s.cohort = 3597; }),
+  EXPECT_THAT(refused([](auto& s) { s.sampling.clients = 0; }), HasSubstr("clients is 0"));
+  EXPECT_THAT(refused([](auto& s) { s.sampling.cohort = 3597; }),
               HasSubstr("the cohort is 3597, expected 1 to 3596"));
-  EXPECT_THAT(refused([](auto& s) { s.cohort = 0; }), HasSubstr("the cohort is 0"));
+  EXPECT_THAT(refused([](auto& s) { s.sampling.cohort = 0; }), HasSubstr("the cohort is 0"));
   EXPECT_THAT(refused([](auto& s) { s.pool = 4000; }), HasSubstr("the pool of 4000"));
-  EXPECT_THAT(refused([](auto& s) { s.min_participants = 1001; }),
+  EXPECT_THAT(refused([](auto& s) { s.sampling.min_participants = 1001; }),
               HasSubstr("min_participants is 1001"));
   EXPECT_THAT(refused([](auto& s) { s.rounds = 0; }), HasSubstr("rounds is 0"));
-  EXPECT_THAT(refused([](auto& s) { s.colluders = 3596; }), HasSubstr("colluders is 3596"));
-  EXPECT_THAT(refused([](auto& s) { s.dummy_uploads = true; }),
+  EXPECT_THAT(refused([](auto& s) { s.privacy.colluders = 3596; }), HasSubstr("colluders is 3596"));
+  EXPECT_THAT(refused([](auto& s) { s.sampling.dummy_uploads = true; }),
               HasSubstr("with fixed-size sampling the party that draws it knows it"));
-  EXPECT_THAT(refused([](auto& s) { s.delta = 0; }), HasSubstr("delta is 0"));
-  EXPECT_THAT(refused([](auto& s) { s.noise_stddev = std::nan(""); }),
+  EXPECT_THAT(refused([](auto& s) { s.privacy.delta = 0; }), HasSubstr("delta is 0"));
+  EXPECT_THAT(refused([](auto& s) { s.mechanism.noise_stddev = std::nan(""); }),
               HasSubstr("noise_stddev is nan"));
 }
 
@@ -215,22 +218,21 @@ TEST(ObserversTest, AmplificationByTheServersDrawAssumesThatItIsHonest) {
     });
   };
   FederationPrivacySpec spec = Paper();
-  spec.colluders = 3;
+  spec.privacy.colluders = 3;
   EXPECT_EQ(honest_draw_assumed(spec), 5);  // all but those who know the cohorts
-  spec.cohort = spec.clients;
+  spec.sampling.cohort = spec.sampling.clients;
   EXPECT_EQ(honest_draw_assumed(spec), 0);
   FederationPrivacySpec coins = Paper();
-  coins.sampling = Sampling::kPoisson;
+  coins.sampling.method = Sampling::kPoisson;
   const auto observers = ObserveFederation(coins);
   ASSERT_TRUE(observers.ok());
   for (const ObservedRounds& observer : *observers) {
     EXPECT_THAT(observer.note, Not(HasSubstr("honestly"))) << ObserverName(observer.observer);
   }
-  EXPECT_EQ(honest_draw_assumed({.unit = Unit::kRecord,
-                                 .clients = 4,
-                                 .rounds = 200,
-                                 .noise_stddev = 3,
-                                 .record_rate = 0.1}),
+  EXPECT_EQ(honest_draw_assumed({.sampling = {.clients = 4, .record_rate = 0.1},
+                                 .mechanism = {.noise_stddev = 3},
+                                 .privacy = {.unit = Unit::kRecord},
+                                 .rounds = 200}),
             0);
 }
 

@@ -12,7 +12,6 @@
 #include "tacet/accounting/loss_composition.h"
 #include "tacet/accounting/loss_lattice.h"
 #include "tacet/accounting/loss_rounds.h"
-#include "tacet/accounting/moments_accountant.h"
 #include "tacet/accounting/rdp_accountant.h"
 #include "tacet/accounting/round_loss.h"
 #include "tacet/base/status.h"

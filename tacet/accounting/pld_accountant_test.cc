@@ -175,7 +175,7 @@ TEST(PldAccountantTest, SinglePairsAreBelowRenyiBelowMoments) {
           const auto stream = Repeated(event, rounds);
           const double pld = Pld(event, rounds, 1e-5).epsilon;
           const double rdp = RdpEpsilon(stream, 1e-5)->epsilon;
-          const double moments = MomentsEpsilon(event, rounds, 1e-5)->epsilon;
+          const double moments = MomentsEpsilon(Repeated(event, rounds), 1e-5)->epsilon;
           EXPECT_LE(pld, rdp * (1 + 1e-4)) << q << " " << sigma << " " << rounds;
           EXPECT_LE(rdp, moments * (1 + 1e-9)) << q << " " << sigma << " " << rounds;
         }

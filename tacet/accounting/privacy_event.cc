@@ -123,6 +123,13 @@ absl::StatusOr<Sampling> ParseSampling(std::string_view name) {
                                name);
 }
 
+absl::Status CheckDelta(double delta) {
+  if (!(delta > 0 && delta < 1)) {
+    return base::InvalidArgument("delta is {}, expected a probability above 0 and below 1", delta);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckEvent(const SamplingEvent& event) {
   if (!(event.sampling_rate >= 0 && event.sampling_rate <= 1)) {
     return base::InvalidArgument("sampling_rate is {}, expected a probability in [0, 1]",

@@ -61,6 +61,9 @@ struct SamplingEvent {
   uint64_t least = 0;
 };
 
+// InvalidArgument unless delta is in (0, 1).
+absl::Status CheckDelta(double delta);
+
 // InvalidArgument names the field, its value and its range.
 absl::Status CheckEvent(const SamplingEvent& event);
 

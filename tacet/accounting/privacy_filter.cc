@@ -3,21 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
-#include "tacet/accounting/fixed_size_accountant.h"
+#include "tacet/accounting/log_math.h"
 #include "tacet/accounting/log_moments.h"
-#include "tacet/accounting/moments_accountant.h"
-#include "tacet/accounting/pld_accountant.h"
-#include "tacet/accounting/rdp_accountant.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
 namespace {
 
-using accounting::RepeatedEvent;
-using accounting::SamplingEvent;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Cheap ones first. Of equal bounds the first is the headline.
+constexpr Accountant kCheapestFirst[] = {Accountant::kRdp, Accountant::kPld,
+                                         Accountant::kFixedSizeTight, Accountant::kMoments};
 // Integer orders 1 .. kOrders of the cheap bound.
 constexpr int kOrders = 32;
 // Stands in for a budget where there is none, to fix an order.
@@ -49,7 +46,7 @@ std::vector<RepeatedEvent> StreamOf(const std::vector<CountedEvent>& events) {
   std::vector<RepeatedEvent> stream;
   for (const CountedEvent& counted : events) {
     if (counted.count > 0 && !CostsNothing(counted.event)) {
-      stream.push_back(accounting::Repeated(counted.event, counted.count).front());
+      stream.push_back(Repeated(counted.event, counted.count).front());
     }
   }
   return stream;
@@ -78,7 +75,7 @@ absl::Status CheckSpendingTerms(const SpendingTerms& terms) {
     return base::InvalidArgument("the composition is number {}, expected 1 or 2",
                                  static_cast<int>(terms.composition));
   }
-  return accounting::CheckDelta(terms.delta);
+  return CheckDelta(terms.delta);
 }
 
 bool SameEvent(const SamplingEvent& a, const SamplingEvent& b) {
@@ -105,7 +102,7 @@ absl::StatusOr<size_t> PrivacyFilter::IndexOf(const SamplingEvent& event) {
   for (size_t i = 0; i < events_.size(); ++i) {
     if (SameEvent(events_[i].event, event)) return i;
   }
-  TACET_RETURN_IF_ERROR(accounting::CheckEvent(event));
+  TACET_RETURN_IF_ERROR(CheckEvent(event));
   if (terms_.composition == Composition::kOneEvent && !events_.empty() &&
       events_.front().count == 0) {
     // It was asked about and never charged.
@@ -119,10 +116,10 @@ absl::StatusOr<size_t> PrivacyFilter::IndexOf(const SamplingEvent& event) {
         "the charge ({} {}, noise {}, clip norm {}, rate {}) is not the event that this ledger "
         "counts ({} {}, noise {}, clip norm {}, rate {}): it was made for one federation with "
         "fixed settings",
-        accounting::SamplingName(event.sampling), accounting::NeighbouringName(event.neighbouring),
-        event.noise_stddev, event.clip_norm, event.sampling_rate,
-        accounting::SamplingName(known.sampling), accounting::NeighbouringName(known.neighbouring),
-        known.noise_stddev, known.clip_norm, known.sampling_rate);
+        SamplingName(event.sampling), NeighbouringName(event.neighbouring), event.noise_stddev,
+        event.clip_norm, event.sampling_rate, SamplingName(known.sampling),
+        NeighbouringName(known.neighbouring), known.noise_stddev, known.clip_norm,
+        known.sampling_rate);
   }
   Moments moments;
   if (CostsNothing(event)) {
@@ -133,10 +130,10 @@ absl::StatusOr<size_t> PrivacyFilter::IndexOf(const SamplingEvent& event) {
   } else {
     if (terms_.composition == Composition::kOneEvent) {
       for (int l = 1; l <= kOrders; ++l) {
-        moments.integer.push_back(accounting::LogMomentReal(event, l));
+        moments.integer.push_back(LogMomentReal(event, l));
       }
     }
-    moments.fixed = accounting::LogMomentReal(event, fixed_l_);
+    moments.fixed = LogMomentReal(event, fixed_l_);
     if (!(moments.fixed >= 0)) moments.fixed = kInfinity;
   }
   events_.push_back({.event = event, .count = 0});
@@ -178,16 +175,19 @@ double PrivacyFilter::CheapEpsilon(uint64_t count) const {
 }
 
 bool PrivacyFilter::FitsByBestBound(uint64_t count) const {
-  if (CheapEpsilon(count) <= terms_.budget_epsilon) return true;
-  const std::vector<RepeatedEvent> stream = accounting::Repeated(events_[0].event, count);
-  // The arguments were checked when the event came; an accountant that fails allows nothing.
-  const auto rdp = accounting::RdpEpsilon(stream, terms_.delta);
-  if (rdp.ok() && rdp->epsilon <= terms_.budget_epsilon) return true;
-  const auto pld = accounting::PldEpsilon(stream, terms_.delta);
-  if (pld.ok() && pld->epsilon <= terms_.budget_epsilon) return true;
-  if (pld.ok() && pld->epsilon_lower > terms_.budget_epsilon) return false;
-  const auto tight = accounting::FixedSizeEpsilon(stream, terms_.delta);
-  return tight.ok() && tight->has_value() && (*tight)->epsilon <= terms_.budget_epsilon;
+  const double budget = terms_.budget_epsilon;
+  if (CheapEpsilon(count) <= budget) return true;
+  const std::vector<RepeatedEvent> stream = Repeated(events_[0].event, count);
+  constexpr Accountant kFirst[] = {Accountant::kRdp, Accountant::kPld};
+  constexpr Accountant kThen[] = {Accountant::kFixedSizeTight};
+  // The arguments were checked when the event came; accountants that fail allow nothing.
+  const absl::StatusOr<EpsilonBounds> first = BoundEpsilon(stream, terms_.delta, kFirst, budget);
+  if (!first.ok()) return false;
+  if (first->epsilon() <= budget) return true;
+  const EpsilonBound* const pld = first->Of(Accountant::kPld);
+  if (pld != nullptr && pld->epsilon_lower.value_or(0) > budget) return false;
+  const absl::StatusOr<EpsilonBounds> then = BoundEpsilon(stream, terms_.delta, kThen);
+  return then.ok() && then->epsilon() <= budget;
 }
 
 uint64_t PrivacyFilter::LastCountThatFits(uint64_t from) const {
@@ -236,15 +236,15 @@ absl::Status PrivacyFilter::CheckRoomFor(const SamplingEvent& event, uint64_t co
         terms_.budget_epsilon, terms_.delta);
   }
   TACET_ASSIGN_OR_RETURN(const uint64_t fits, ChargesThatFit(event, count));
-  TACET_ASSIGN_OR_RETURN(const SpentEpsilon spent, Epsilon());
+  TACET_ASSIGN_OR_RETURN(const EpsilonBounds spent, Epsilon());
   PrivacyFilter after = *this;
   after.events_[index].count = SaturatingAdd(after.events_[index].count, count);
-  TACET_ASSIGN_OR_RETURN(const SpentEpsilon next, after.Epsilon());
+  TACET_ASSIGN_OR_RETURN(const EpsilonBounds next, after.Epsilon());
   return base::ResourceExhausted(
       "epsilon would be {:.6g} ({}) after {} more, the budget is {} at delta {}: {} charges have "
       "spent {:.6g}, {} more of this kind fit",
-      next.epsilon, next.accountant, count, terms_.budget_epsilon, terms_.delta, charges(),
-      spent.epsilon, fits);
+      next.epsilon(), AccountantName(next.headline()->accountant), count, terms_.budget_epsilon,
+      terms_.delta, charges(), spent.epsilon(), fits);
 }
 
 absl::StatusOr<uint64_t> PrivacyFilter::ChargesThatFit(const SamplingEvent& event, uint64_t most) {
@@ -259,63 +259,18 @@ absl::StatusOr<uint64_t> PrivacyFilter::ChargesThatFit(const SamplingEvent& even
   return good;
 }
 
-absl::StatusOr<SpentEpsilon> PrivacyFilter::Epsilon() const {
-  SpentEpsilon spent;
-  spent.fixed_order = fixed_order();
+absl::StatusOr<EpsilonBounds> PrivacyFilter::Epsilon() const {
   const std::vector<RepeatedEvent> stream = StreamOf(events_);
-  spent.accountants_are_valid = terms_.composition == Composition::kOneEvent || stream.size() <= 1;
-  if (stream.empty()) {
-    spent.pld = 0;
-    return spent;
-  }
-  for (const CountedEvent& counted : events_) {
-    if (counted.count > 0 && GuaranteesNothing(counted.event)) {
-      spent.epsilon = spent.moments = spent.rdp = spent.fixed_order_rdp = kInfinity;
-      spent.pld = kInfinity;
-      return spent;
+  TACET_ASSIGN_OR_RETURN(EpsilonBounds spent, BoundEpsilon(stream, terms_.delta, kCheapestFirst));
+  if (terms_.composition == Composition::kAnyEvents && stream.size() > 1) {
+    for (EpsilonBound& row : spent.rows) {
+      row.is_proved = false;
+      row.note = "only if all events had been fixed beforehand";
     }
   }
-  spent.fixed_order_rdp = FixedOrderEpsilon(0, 0);
-  spent.moments = kInfinity;
-  std::vector<double> log_moments(accounting::MomentsAccountant::kPaperOrders, 0.0);
-  for (const RepeatedEvent& repeated : stream) {
-    TACET_ASSIGN_OR_RETURN(const accounting::MomentsAccountant moments,
-                           accounting::MomentsAccountant::CreateForMixture(repeated.round));
-    for (int l = 1; l <= moments.max_order(); ++l) {
-      log_moments[l - 1] += static_cast<double>(repeated.count) * moments.LogMomentOfOrder(l);
-    }
-  }
-  for (size_t i = 0; i < log_moments.size(); ++i) {
-    const double order = static_cast<double>(i + 1);
-    spent.moments = std::min(spent.moments, (log_moments[i] - std::log(terms_.delta)) / order);
-  }
-  spent.rdp = spent.fixed_order_rdp;
-  if (stream.size() <= kMaxRdpEvents) {
-    TACET_ASSIGN_OR_RETURN(const accounting::RdpResult rdp,
-                           accounting::RdpEpsilon(stream, terms_.delta));
-    spent.rdp = rdp.epsilon;
-  }
-  if (stream.size() <= kMaxPldEvents) {
-    TACET_ASSIGN_OR_RETURN(const accounting::PldResult pld,
-                           accounting::PldEpsilon(stream, terms_.delta));
-    spent.pld = pld.epsilon;
-    TACET_ASSIGN_OR_RETURN(const std::optional<accounting::FixedSizeResult> tight,
-                           accounting::FixedSizeEpsilon(stream, terms_.delta));
-    if (tight) spent.fixed_size_tight = tight->epsilon;
-  }
-  spent.epsilon = spent.fixed_order_rdp;
-  spent.accountant = "fixed-order-rdp";
-  if (spent.accountants_are_valid) {
-    const auto take = [&](double epsilon, std::string_view name) {
-      if (epsilon <= spent.epsilon) {
-        spent.epsilon = epsilon;
-        spent.accountant = name;
-      }
-    };
-    take(spent.rdp, "rdp");
-    take(spent.pld.value_or(kInfinity), "pld");
-    take(spent.fixed_size_tight.value_or(kInfinity), "fixed-size-tight");
-  }
+  spent.rows.push_back({.accountant = Accountant::kFixedOrderRdp,
+                        .epsilon = stream.empty() ? 0 : FixedOrderEpsilon(0, 0),
+                        .order = fixed_order()});
   return spent;
 }
 

@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/accounting/epsilon_bounds.h"
 #include "tacet/accounting/privacy_event.h"
 
 namespace tacet::accounting {
@@ -39,52 +39,34 @@ absl::Status CheckSpendingTerms(const SpendingTerms& terms);
 
 // Equal events, counted.
 struct CountedEvent {
-  accounting::SamplingEvent event;
+  SamplingEvent event;
   uint64_t count = 0;
 };
-bool SameEvent(const accounting::SamplingEvent& a, const accounting::SamplingEvent& b);
+bool SameEvent(const SamplingEvent& a, const SamplingEvent& b);
 // True when such a release has no guarantee: no noise, somebody is sampled.
-bool GuaranteesNothing(const accounting::SamplingEvent& event);
-
-// Upper bounds of what was spent; infinite without a guarantee, 0 when nothing was charged.
-struct SpentEpsilon {
-  double epsilon = 0;  // the headline: the smallest bound that is valid here
-  // That it is by: rdp, pld, fixed-size-tight, fixed-order-rdp.
-  std::string accountant = "rdp";
-  double moments = 0;                      // the paper's accountant, for comparison
-  double rdp = 0;                          // at the fixed order with more than kMaxRdpEvents
-  std::optional<double> pld;               // absent with more than kMaxPldEvents different events
-  std::optional<double> fixed_size_tight;  // absent where it does not apply
-  double fixed_order_rdp = 0;              // at `fixed_order`, the judge of any-events
-  double fixed_order = 0;                  // a > 1
-  // False for any-events with several different events: the three accountants then hold only if
-  // all events were fixed before the first release.
-  bool accountants_are_valid = true;
-};
+bool GuaranteesNothing(const SamplingEvent& event);
 
 class PrivacyFilter {
  public:
-  // More different events are not composed by loss distributions: that would cost seconds.
-  static constexpr size_t kMaxPldEvents = 16;
-  // More are not minimised over the orders.
-  static constexpr size_t kMaxRdpEvents = 256;
-
   static absl::StatusOr<PrivacyFilter> Create(const SpendingTerms& terms);
 
   // Adds what has been spent, within the budget or not. InvalidArgument for an event out of range;
   // FailedPrecondition for a second kind of event under one-event composition. Counts saturate.
-  absl::Status Add(const accounting::SamplingEvent& event, uint64_t count = 1);
+  absl::Status Add(const SamplingEvent& event, uint64_t count = 1);
 
   // OK when the budget still holds after `count` more; ResourceExhausted with the numbers
   // otherwise. Without a budget always OK. Costs microseconds until the cheapest bound reaches the
   // budget; then, once, about ten loss distributions to find the last count that fits.
-  absl::Status CheckRoomFor(const accounting::SamplingEvent& event, uint64_t count = 1);
+  absl::Status CheckRoomFor(const SamplingEvent& event, uint64_t count = 1);
 
   // Number of further charges of `event` that fit, at most `most`.
-  absl::StatusOr<uint64_t> ChargesThatFit(const accounting::SamplingEvent& event, uint64_t most);
+  absl::StatusOr<uint64_t> ChargesThatFit(const SamplingEvent& event, uint64_t most);
 
-  // All accountants: 0.1 s at the paper's setting.
-  absl::StatusOr<SpentEpsilon> Epsilon() const;
+  // Upper bounds of what was spent, by all accountants and at the fixed order; infinite without a
+  // guarantee, 0 when nothing was charged. Under any-events composition with several different
+  // events the fixed order's bound alone is proved: the others hold only if all events were fixed
+  // before the first release. 0.1 s at the paper's setting.
+  absl::StatusOr<EpsilonBounds> Epsilon() const;
 
   const SpendingTerms& terms() const { return terms_; }
   const std::vector<CountedEvent>& events() const { return events_; }
@@ -102,7 +84,7 @@ class PrivacyFilter {
   explicit PrivacyFilter(const SpendingTerms& terms);
 
   // The place of `event` in events_, added with count 0 if it is new.
-  absl::StatusOr<size_t> IndexOf(const accounting::SamplingEvent& event);
+  absl::StatusOr<size_t> IndexOf(const SamplingEvent& event);
   bool Fits(size_t index, uint64_t more);
   double FixedOrderEpsilon(size_t index, uint64_t more) const;
   double CheapEpsilon(uint64_t count) const;        // one-event, from integer orders

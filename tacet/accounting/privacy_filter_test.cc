@@ -37,24 +37,28 @@ TEST(PrivacyFilterTest, ThePapersHundredRounds) {
   ASSERT_TRUE(spending.Add(Paper(), 100).ok());
   const auto spent = spending.Epsilon();
   ASSERT_TRUE(spent.ok()) << spent.status();
-  EXPECT_NEAR(spent->moments, 5.3056767961846457, 1e-9);
-  EXPECT_NEAR(spent->rdp, 4.9100, 1e-3);  // of the envelope
-  EXPECT_NEAR(*spent->pld, 4.5288, 1e-3);
-  EXPECT_EQ(spent->accountant, "fixed-size-tight");
-  EXPECT_EQ(spent->epsilon, *spent->fixed_size_tight);
-  EXPECT_LE(spent->epsilon, 4.312);
-  EXPECT_TRUE(spent->accountants_are_valid);
-  EXPECT_GE(spent->fixed_order_rdp, spent->rdp - 1e-9);
+  EXPECT_NEAR(spent->Of(Accountant::kMoments)->epsilon, 5.3056767961846457, 1e-9);
+  EXPECT_FALSE(spent->Of(Accountant::kMoments)->is_proved);         // for cohorts of known size
+  EXPECT_NEAR(spent->Of(Accountant::kRdp)->epsilon, 4.9100, 1e-3);  // of the envelope
+  EXPECT_NEAR(spent->Of(Accountant::kPld)->epsilon, 4.5288, 1e-3);
+  EXPECT_EQ(spent->headline(), spent->Of(Accountant::kFixedSizeTight));
+  EXPECT_LE(spent->epsilon(), 4.312);
+  for (const Accountant proved : {Accountant::kRdp, Accountant::kPld, Accountant::kFixedSizeTight,
+                                  Accountant::kFixedOrderRdp}) {
+    EXPECT_TRUE(spent->Of(proved)->is_proved) << AccountantName(proved);
+  }
+  EXPECT_GE(spent->Of(Accountant::kFixedOrderRdp)->epsilon,
+            spent->Of(Accountant::kRdp)->epsilon - 1e-9);
   // One by one is the same.
   PrivacyFilter one_by_one = Spending(0);
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(one_by_one.Add(Paper()).ok());
-  EXPECT_EQ(one_by_one.Epsilon()->epsilon, spent->epsilon);
+  EXPECT_EQ(one_by_one.Epsilon()->epsilon(), spent->epsilon());
   EXPECT_EQ(one_by_one.charges(), 100u);
 }
 
 TEST(PrivacyFilterTest, NothingChargedCostsNothing) {
   const PrivacyFilter spending = Spending(1);
-  EXPECT_EQ(spending.Epsilon()->epsilon, 0);
+  EXPECT_EQ(spending.Epsilon()->epsilon(), 0);
   EXPECT_EQ(spending.charges(), 0u);
 }
 
@@ -65,10 +69,10 @@ TEST(PrivacyFilterTest, TheTwoRulesOfCharging) {
   own.sampling_rate = 1;
   PrivacyFilter seals = Spending(0);
   ASSERT_TRUE(seals.Add(own, 28).ok());
-  EXPECT_NEAR(seals.Epsilon()->epsilon, 8.57, 0.01);
+  EXPECT_NEAR(seals.Epsilon()->epsilon(), 8.57, 0.01);
   PrivacyFilter mixed = Spending(0);
   ASSERT_TRUE(mixed.Add(Paper(), 28).ok());
-  EXPECT_NEAR(mixed.Epsilon()->epsilon, 2.18, 0.01);
+  EXPECT_NEAR(mixed.Epsilon()->epsilon(), 2.18, 0.01);
 }
 
 TEST(PrivacyFilterTest, OneEventIsJudgedByTheSmallestValidBound) {
@@ -106,12 +110,13 @@ TEST(PrivacyFilterTest, AnyEventsAreJudgedByOneFixedOrder) {
   ASSERT_TRUE(spending.Add(louder, fits).ok());
   EXPECT_FALSE(spending.CheckRoomFor(louder).ok());
   const auto spent = spending.Epsilon();
-  EXPECT_FALSE(spent->accountants_are_valid);
-  EXPECT_EQ(spent->accountant, "fixed-order-rdp");
-  EXPECT_LE(spent->epsilon, 4.6);
+  const EpsilonBound* const rdp = spent->Of(Accountant::kRdp);
+  EXPECT_FALSE(rdp->is_proved);
+  EXPECT_EQ(spent->headline(), spent->Of(Accountant::kFixedOrderRdp));
+  EXPECT_LE(spent->epsilon(), 4.6);
   // The order is the whole stream's best but for little, and never gives less than the minimum.
-  EXPECT_GE(spent->epsilon, spent->rdp);
-  EXPECT_LT(spent->epsilon, 1.05 * spent->rdp);
+  EXPECT_GE(spent->epsilon(), rdp->epsilon);
+  EXPECT_LT(spent->epsilon(), 1.05 * rdp->epsilon);
 }
 
 // For one Gaussian the fixed order is the best one at the budget, whatever the budget.
@@ -148,7 +153,7 @@ TEST(PrivacyFilterTest, WithoutNoiseEpsilonIsInfinite) {
     PrivacyFilter unlimited = Spending(0, composition);
     EXPECT_TRUE(unlimited.CheckRoomFor(none).ok());
     ASSERT_TRUE(unlimited.Add(none).ok());
-    EXPECT_TRUE(std::isinf(unlimited.Epsilon()->epsilon));
+    EXPECT_TRUE(std::isinf(unlimited.Epsilon()->epsilon()));
     PrivacyFilter limited = Spending(1e9, composition);
     const absl::Status refused = limited.CheckRoomFor(none);
     EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
@@ -163,7 +168,7 @@ TEST(PrivacyFilterTest, NobodySampledCostsNothing) {
   PrivacyFilter spending = Spending(1);
   EXPECT_TRUE(spending.CheckRoomFor(nobody, 1000).ok());
   ASSERT_TRUE(spending.Add(nobody, 1000).ok());
-  EXPECT_EQ(spending.Epsilon()->epsilon, 0);
+  EXPECT_EQ(spending.Epsilon()->epsilon(), 0);
 }
 
 TEST(PrivacyFilterTest, CountsDoNotWrapAround) {

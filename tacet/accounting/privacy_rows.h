@@ -1,17 +1,21 @@
-// Table of guarantees: each observer with each accountant that gives a valid bound for it.
+// Guarantees of a federation: a row for each observer with each accountant that gives a bound for
+// it, and the headline.
 #ifndef TACET_ACCOUNTING_PRIVACY_ROWS_H_
 #define TACET_ACCOUNTING_PRIVACY_ROWS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
+#include "tacet/accounting/epsilon_bounds.h"
 #include "tacet/accounting/observers.h"
 #include "tacet/accounting/privacy_event.h"
+#include "tacet/dp/mechanism_plan.h"
 
 namespace tacet::accounting {
 
@@ -20,13 +24,6 @@ namespace tacet::accounting {
 // on what an attacker learns protects nobody. Rows beyond it say in their note that they hold for
 // exact arithmetic only.
 inline constexpr double kLargestCarriedEpsilon = 32;
-
-// kMoments is the paper's. For fixed-size sampling its moments are those of one pair of data sets
-// that is not proved to be the worst: its rows are then a convention, for comparison.
-enum class Accountant { kMoments, kRdp, kPld, kFixedSizeTight };
-inline constexpr Accountant kAccountants[] = {Accountant::kMoments, Accountant::kRdp,
-                                              Accountant::kPld, Accountant::kFixedSizeTight};
-std::string_view AccountantName(Accountant accountant);
 
 struct PrivacyRow {
   Accountant accountant = Accountant::kMoments;
@@ -37,44 +34,60 @@ struct PrivacyRow {
   Standing standing = Standing::kGuarantee;
   bool hypothetical = false;           // ObservedRounds::hypothetical
   std::optional<double> epsilon = {};  // absent exactly when standing is kNone
-  std::optional<double> epsilon_lower =
-      {};            // the true epsilon of this view is at least this, if known
+  // The true epsilon of this view is at least this, if known.
+  std::optional<double> epsilon_lower = {};
   double order = 0;  // of the minimum, for accountants that have orders; else 0
   double delta = 0;
   double noise_stddev = 0;   // what this view does not know of the noise; a mixture's mean
   double sampling_rate = 0;  // likewise
   uint64_t releases = 0;
+  // Additions of finite arithmetic, where a mechanism's plan is known; absent in rows without a
+  // guarantee.
+  std::optional<dp::ImplementationTerms> implementation = {};
   std::string note = {};  // what the figure assumes, or why there is none
 };
 
-// All rows of a federation, view by view in the order of ObserveFederation, accountants in the
-// order of the enumeration (the published convention by moments only; fixed-size-tight where it has
-// an answer). Where an accountant has no finite bound its row has standing kNone and a reason.
-absl::StatusOr<std::vector<PrivacyRow>> PrivacyRows(const FederationPrivacySpec& spec);
+// Rows of one view by the given accountants, in their order; none for an accountant that does not
+// apply, or that BoundEpsilon leaves out because of `enough`. A view without a guarantee has one
+// row, which says why; a convention is the moments accountant's. Where an accountant has no finite
+// bound its row has standing kNone and a reason.
+absl::StatusOr<std::vector<PrivacyRow>> RowsOfView(
+    const ObservedRounds& view, const FederationPrivacySpec& federation,
+    std::span<const Accountant> accountants = kAccountants, double enough = -1);
 
-// One view by one accountant; no row where the accountant does not apply.
-absl::StatusOr<std::optional<PrivacyRow>> PrivacyRowOf(const ObservedRounds& observer,
-                                                       const FederationPrivacySpec& spec,
-                                                       Accountant accountant);
+enum class Extent {
+  kAllRows,   // views in the order of ObserveFederation, accountants in that of kAccountants
+  kHeadline,  // only rows from which the headline is chosen: far cheaper
+};
 
-// The smallest guaranteed epsilon of a view: the minimum over valid bounds is valid, and no
-// accountant is always the smallest. Null when the view has no guarantee.
-const PrivacyRow* Headline(const std::vector<PrivacyRow>& rows, Observer observer);
+struct Guarantees {
+  std::vector<PrivacyRow> rows = {};
+  std::optional<size_t> worst = {};  // place of the headline in `rows`
+  ObservedRounds worst_view = {};    // that it is about
 
-// The figure that counts: the headline of the worst guaranteed view. Its epsilon is absent when
-// some view that should have a guarantee has no finite bound; null when no view is guaranteed.
-const PrivacyRow* WorstHeadline(const std::vector<PrivacyRow>& rows);
+  // The figure that counts, for console, summary, report, audit and ledger: the smallest valid
+  // bound of the worst guaranteed view. Its epsilon is absent when some view that should have a
+  // guarantee has no finite bound. Null where nothing is guaranteed.
+  const PrivacyRow* headline() const;
+  // Of the headline; infinity without one.
+  double epsilon() const;
+  // With all rows: the smallest guaranteed epsilon of a view over its most releases. Null when the
+  // view has no guarantee.
+  const PrivacyRow* HeadlineOf(Observer observer) const;
+};
 
-// The same without computing every row.
-absl::StatusOr<PrivacyRow> WorstRow(const FederationPrivacySpec& spec);
-
-// The view of that row.
-absl::StatusOr<ObservedRounds> WorstObserver(const FederationPrivacySpec& spec);
+// Of every attempt that `federation` counts. With a plan, the rows have the implementation terms
+// under it; the plan knows all that they depend on: dimension, sampler, noise shares, bounds, and
+// every attempt that may be charged. Nothing is guaranteed without noise or without clipping.
+// Errors of CheckFederation.
+absl::StatusOr<Guarantees> GuaranteesOf(const FederationPrivacySpec& federation,
+                                        Extent extent = Extent::kAllRows,
+                                        const dp::MechanismPlan* plan = nullptr);
 
 // Epsilon by which the mechanism plan multiplies its implementation terms: the largest headline up
 // to kLargestCarriedEpsilon over all views; the smallest when all are beyond it. FailedPrecondition
 // when no view has a guarantee.
-absl::StatusOr<double> LargestCarriedEpsilon(const FederationPrivacySpec& spec);
+absl::StatusOr<double> LargestCarriedEpsilon(const FederationPrivacySpec& federation);
 
 }  // namespace tacet::accounting
 

@@ -235,29 +235,31 @@ class Generator {
   explicit Generator(int seed) : generator_(static_cast<uint64_t>(seed)) {}
 
   FederationPrivacySpec Draw() {
-    FederationPrivacySpec spec{
-        .rounds = static_cast<uint64_t>(LogUniform(1, 1e6)),
-        .noise_stddev = LogUniform(0.3, 100),
-        .delta = LogUniform(1e-15, 0.5),
-        .neighbouring = Chance(0.5) ? Neighbouring::kReplaceOne : Neighbouring::kZeroOut};
+    FederationPrivacySpec spec;
+    spec.rounds = static_cast<uint64_t>(LogUniform(1, 1e6));
+    spec.mechanism.noise_stddev = LogUniform(0.3, 100);
+    spec.privacy.delta = LogUniform(1e-15, 0.5);
+    spec.privacy.neighbouring = Chance(0.5) ? Neighbouring::kReplaceOne : Neighbouring::kZeroOut;
     const double rate = LogUniform(1e-6, 1);
     if (Chance(0.2)) {
-      spec.unit = Unit::kRecord;
-      spec.clients = static_cast<uint64_t>(LogUniform(2, 1000));
-      spec.record_rate = rate;
-      if (Chance(0.2)) spec.appearances = 2;
+      spec.privacy.unit = Unit::kRecord;
+      spec.sampling.clients = static_cast<uint64_t>(LogUniform(2, 1000));
+      spec.sampling.record_rate = rate;
+      if (Chance(0.2)) spec.sampling.appearances = 2;
     } else {
-      spec.clients = static_cast<uint64_t>(LogUniform(2, 1e6));
-      const double cohort = std::round(rate * static_cast<double>(spec.clients));
-      spec.cohort = static_cast<uint64_t>(std::max(1.0, cohort));
-      spec.sampling = Chance(0.5) ? Sampling::kFixedSize : Sampling::kPoisson;
-      spec.dummy_uploads = spec.sampling == Sampling::kPoisson && Chance(0.3);
-      const uint64_t most = spec.dummy_uploads ? spec.clients : spec.cohort;
-      if (Chance(0.3)) spec.min_participants = 1 + Below(most);
-      if (Chance(0.2)) spec.max_participations = 1 + Below(spec.rounds);
+      spec.sampling.clients = static_cast<uint64_t>(LogUniform(2, 1e6));
+      const double cohort = std::round(rate * static_cast<double>(spec.sampling.clients));
+      spec.sampling.cohort = static_cast<uint64_t>(std::max(1.0, cohort));
+      spec.sampling.method = Chance(0.5) ? Sampling::kFixedSize : Sampling::kPoisson;
+      spec.sampling.dummy_uploads = spec.sampling.method == Sampling::kPoisson && Chance(0.3);
+      const uint64_t most =
+          spec.sampling.dummy_uploads ? spec.sampling.clients : spec.sampling.cohort;
+      if (Chance(0.3)) spec.sampling.min_participants = 1 + Below(most);
+      if (Chance(0.2)) spec.sampling.max_participations = 1 + Below(spec.rounds);
     }
     if (Chance(0.4)) {
-      spec.colluders = std::min<uint64_t>(1 + Below(Chance(0.8) ? 4 : 1000), spec.clients - 1);
+      spec.privacy.colluders =
+          std::min<uint64_t>(1 + Below(Chance(0.8) ? 4 : 1000), spec.sampling.clients - 1);
     }
     return spec;
   }
@@ -288,19 +290,20 @@ Answer AnswerOf(const ObservedRounds& observer, const FederationPrivacySpec& spe
   Answer answer;
   for (const Accountant accountant : kAccountants) {
     const std::clock_t start = std::clock();
-    const auto row = PrivacyRowOf(observer, spec, accountant);
+    const auto rows = RowsOfView(observer, spec, {&accountant, 1});
     const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     answer.cpu_seconds += seconds;
-    EXPECT_TRUE(row.ok()) << where << row.status();
-    if (!row.ok() || !row->has_value()) continue;
-    const double epsilon = (*row)->epsilon.value_or(std::numeric_limits<double>::infinity());
+    EXPECT_TRUE(rows.ok()) << where << rows.status();
+    if (!rows.ok() || rows->empty()) continue;
+    const PrivacyRow& row = rows->front();
+    const double epsilon = row.epsilon.value_or(std::numeric_limits<double>::infinity());
     EXPECT_FALSE(std::isnan(epsilon)) << where;
     answer.rows +=
         fmt::format("; {} {:.6g} in {:.2f} s", AccountantName(accountant), epsilon, seconds);
-    if ((*row)->standing == Standing::kGuarantee) {
+    if (row.standing == Standing::kGuarantee) {
       answer.epsilon = std::min(answer.epsilon, epsilon);
     }
-    answer.lower = std::max(answer.lower, (*row)->epsilon_lower.value_or(0));
+    answer.lower = std::max(answer.lower, row.epsilon_lower.value_or(0));
   }
   return answer;
 }
@@ -311,10 +314,12 @@ std::string Words(const ObservedRounds& observer, const FederationPrivacySpec& s
       "{} {} {}: M {} K {} K_min {} c {} sigma {} T {} delta {} cover {} most {} | {} parts of {} "
       "q "
       "{} noise {}, {} releases",
-      UnitName(spec.unit), NeighbouringName(spec.neighbouring), ObserverName(observer.observer),
-      spec.clients, spec.cohort, spec.min_participants, spec.colluders, spec.noise_stddev,
-      spec.rounds, spec.delta, spec.dummy_uploads, spec.max_participations, observer.round.size(),
-      SamplingName(event.sampling), event.sampling_rate, event.noise_stddev, observer.releases);
+      UnitName(spec.privacy.unit), NeighbouringName(spec.privacy.neighbouring),
+      ObserverName(observer.observer), spec.sampling.clients, spec.sampling.cohort,
+      spec.sampling.min_participants, spec.privacy.colluders, spec.mechanism.noise_stddev,
+      spec.rounds, spec.privacy.delta, spec.sampling.dummy_uploads,
+      spec.sampling.max_participations, observer.round.size(), SamplingName(event.sampling),
+      event.sampling_rate, event.noise_stddev, observer.releases);
 }
 
 void CheckObserver(const ObservedRounds& observer, const FederationPrivacySpec& spec,
@@ -331,13 +336,13 @@ void CheckObserver(const ObservedRounds& observer, const FederationPrivacySpec& 
   EXPECT_GE(answer.epsilon, 0) << all;
   if (!std::isfinite(mu)) return;
   ASSERT_TRUE(std::isfinite(answer.epsilon)) << all;
-  const double unsampled = mu > 0 ? GaussianEpsilonOf(mu, spec.delta) : 0;
+  const double unsampled = mu > 0 ? GaussianEpsilonOf(mu, spec.privacy.delta) : 0;
   EXPECT_LE(answer.epsilon, unsampled * (1 + 1e-9) + kSlack) << all << " unsampled " << unsampled;
   EXPECT_LE(answer.lower, answer.epsilon + kSlack) << all;
 
   const SamplingEvent& event = observer.round.front().event;
   const double at = answer.epsilon + kSlack;
-  const double log_delta = std::log(spec.delta);
+  const double log_delta = std::log(spec.privacy.delta);
   const auto rounds = static_cast<double>(observer.releases);
   const bool one_kind = observer.round.size() == 1 && event.sampling != Sampling::kPoissonKnownSize;
   if (one_kind && (event.sampling == Sampling::kNone || event.sampling_rate >= 1)) {

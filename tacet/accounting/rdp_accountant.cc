@@ -10,7 +10,6 @@
 
 #include "tacet/accounting/log_math.h"
 #include "tacet/accounting/log_moments.h"
-#include "tacet/accounting/moments_accountant.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {

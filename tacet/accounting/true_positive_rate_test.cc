@@ -14,7 +14,9 @@ namespace {
 using ::testing::HasSubstr;
 
 FederationPrivacySpec Paper() {
-  return {.clients = 3596, .cohort = 1000, .rounds = 100, .clip_norm = 1, .noise_stddev = 6};
+  return {.sampling = {.clients = 3596, .cohort = 1000},
+          .mechanism = {.clip_norm = 1, .noise_stddev = 6},
+          .rounds = 100};
 }
 
 TEST(TruePositiveRateTest, ReproducesTheExplainedFigures) {

@@ -14,7 +14,7 @@ constexpr double kTailProbability = 1e-9;
 
 }  // namespace
 
-std::vector<uint64_t> DrawCohort(accounting::Sampling sampling, uint64_t clients, uint32_t cohort,
+std::vector<uint64_t> DrawCohort(accounting::Sampling sampling, uint64_t clients, uint64_t cohort,
                                  crypto::Random& random) {
   std::vector<uint64_t> chosen;
   if (sampling == accounting::Sampling::kPoisson) {
@@ -26,10 +26,10 @@ std::vector<uint64_t> DrawCohort(accounting::Sampling sampling, uint64_t clients
   // The first `cohort` steps of a Fisher-Yates shuffle.
   std::vector<uint64_t> order(clients);
   std::iota(order.begin(), order.end(), uint64_t{0});
-  for (uint32_t i = 0; i < cohort; ++i) {
+  for (uint64_t i = 0; i < cohort; ++i) {
     std::swap(order[i], order[i + random.Below(clients - i)]);
   }
-  chosen.assign(order.begin(), order.begin() + cohort);
+  chosen.assign(order.begin(), order.begin() + static_cast<ptrdiff_t>(cohort));
   std::ranges::sort(chosen);
   return chosen;
 }
@@ -41,14 +41,15 @@ std::vector<uint64_t> NotIn(std::span<const uint64_t> cohort, uint64_t clients) 
   return others;
 }
 
-CohortRange ExpectedCohortRange(accounting::Sampling sampling, uint64_t clients, uint32_t cohort) {
-  if (sampling == accounting::Sampling::kFixedSize) return {cohort, cohort};
+CohortRange ExpectedCohortRange(accounting::Sampling sampling, uint64_t clients, uint64_t cohort) {
+  const auto mean = static_cast<uint32_t>(cohort);
+  if (sampling == accounting::Sampling::kFixedSize) return {mean, mean};
   const double probability = static_cast<double>(cohort) / static_cast<double>(clients);
   const boost::math::binomial_distribution<double> size(static_cast<double>(clients), probability);
   // Walk outwards from the mean; the distribution functions are exact to far below the threshold.
-  uint32_t smallest = cohort;
+  uint32_t smallest = mean;
   while (smallest > 1 && boost::math::cdf(size, smallest - 1) >= kTailProbability) --smallest;
-  uint32_t largest = cohort;
+  uint32_t largest = mean;
   while (largest < clients &&
          boost::math::cdf(boost::math::complement(size, largest)) >= kTailProbability) {
     ++largest;

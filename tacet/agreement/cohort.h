@@ -11,12 +11,13 @@
 
 namespace tacet::agreement {
 
-// The participants of one attempt, increasing, out of 0, ..., clients - 1; `cohort` <= `clients`.
+// The participants of one attempt, increasing, out of 0, ..., clients - 1; `cohort` <= `clients`,
+// which are below 2^32.
 // Fixed-size: `cohort` of them without replacement. Poisson: each on its own with probability
 // cohort / clients.
 // Cohorts are privacy randomness: in a real run `random` is keyed by the operating system, and the
 // result is neither logged nor stored.
-std::vector<uint64_t> DrawCohort(accounting::Sampling sampling, uint64_t clients, uint32_t cohort,
+std::vector<uint64_t> DrawCohort(accounting::Sampling sampling, uint64_t clients, uint64_t cohort,
                                  crypto::Random& random);
 
 // The clients 0, ..., clients - 1 that are not in `cohort`; both increasing.
@@ -29,7 +30,7 @@ struct CohortRange {
   uint32_t smallest = 0;
   uint32_t largest = 0;
 };
-CohortRange ExpectedCohortRange(accounting::Sampling sampling, uint64_t clients, uint32_t cohort);
+CohortRange ExpectedCohortRange(accounting::Sampling sampling, uint64_t clients, uint64_t cohort);
 
 }  // namespace tacet::agreement
 

@@ -10,13 +10,16 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/accounting/observers.h"
+#include "tacet/accounting/federation_privacy.h"
 #include "tacet/accounting/privacy_event.h"
+#include "tacet/accounting/privacy_rows.h"
+#include "tacet/accounting/privacy_target.h"
+#include "tacet/accounting/sampling_params.h"
 #include "tacet/agreement/cohort.h"
 #include "tacet/agreement/server_optimizer.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/signing.h"
-#include "tacet/dp/gaussian.h"
+#include "tacet/dp/mechanism_params.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/secagg/opened_sum.h"
 #include "tacet/secagg/terms.h"
@@ -25,61 +28,24 @@ namespace tacet::agreement {
 
 struct ManifestSpec {
   // Model
-  std::string model;               // its name
+  std::string model = {};          // its name
   uint64_t dimension = 0;          // d
   crypto::Digest initial_model{};  // digest of the common start, all parameters
   // Where a part of the model is federated: its layers, and how many parameters the whole has; the
   // others stay as they were at the start. Empty and 0: the model is what is federated.
-  std::string federated_part;
+  std::string federated_part = {};
   uint64_t whole_dimension = 0;
   // Rounds
-  uint64_t clients = 0;             // M
-  uint32_t cohort = 0;              // K, expected size under Poisson sampling
-  uint32_t min_participants = 0;    // K_min; 0: K, or what a Poisson cohort reaches all but surely
   uint32_t rounds = 0;              // T
   uint32_t attempts_per_round = 3;  // under one epoch key
   uint32_t spare_attempts = 10;     // charged attempts never pass rounds + spare_attempts
   uint32_t openers = 3;             // of an attempt; all members when there are fewer
-  accounting::Sampling sampling = accounting::Sampling::kFixedSize;  // or kPoisson
-  // Unit: whose data the guarantee hides, and between which neighbours ledger and budget count.
-  // With unit record or person a client is a site: every site is in every round (K = M) and sends
-  // the sum of what its own records (persons) contribute, each drawn by a secret coin, its gradient
-  // clipped to S; the opened sum is divided by `expected_batch`.
-  accounting::Unit unit = accounting::Unit::kClient;
-  accounting::Neighbouring neighbouring = accounting::Neighbouring::kReplaceOne;
-  // The following two are for unit client. Dummy uploads: members that their coins did not choose
-  // upload zeros and noise, so that nobody sees who was chosen; K_min counts uploads then, and the
-  // sum is divided by the share K / M of them that is to be expected. Members must choose
-  // themselves (Poisson sampling): a server that draws a cohort knows it.
-  bool dummy_uploads = false;
-  // Attempts to which one member gives its data at most, in all epochs; when it is chosen again it
-  // uploads zeros and noise. 0: no limit.
-  uint32_t max_participations = 0;
-  // Members that may pool what they know: c. At least two more are in every sum, K_min >= c + 2,
-  // where uploads are encrypted. Unit client: shares of noise add up to sigma over K_min uploads,
-  // and c says which coalition the guarantee is computed against. Unit record or person: they add
-  // up to sigma over K_min - c sites.
-  uint32_t colluders = 0;
-  // The following three are 0 for unit client.
-  double record_rate = 0;     // q_r in (0, 1]
-  double expected_batch = 0;  // B > 0, public: q_r times the number of all sites' records (persons)
-  uint32_t appearances = 0;   // most sites at which one record (person) appears; 0: 1
-  // Mechanism
-  double clip_norm = 1;         // S
-  double coordinate_bound = 1;  // b
-  // sigma, of the sum (of K_min shares, or K_min - colluders). Exactly one of the two: a noise, or
-  // the epsilon that all permitted attempts (rounds + spare_attempts) together may cost the worst
-  // guaranteed observer, from which the least noise is found that keeps it.
-  double noise_stddev = 0;
-  double target_epsilon = 0;
-  double scale = 1e-4;  // s
-  double delta = 1e-5;
-  // Epsilon that all charged attempts together may cost the worst guaranteed observer at delta; 0:
-  // no budget.
-  double budget_epsilon = 0;
-  dp::GaussianSampler sampler = dp::GaussianSampler::kDefault;
-  bool without_noise = false;
-  bool without_clipping = false;
+  // Participants, mechanism and guarantee. With unit record or person every site is in every round
+  // (K = M). Where uploads are encrypted, at least two members outside a coalition are in every
+  // sum: K_min >= c + 2. Exactly one of mechanism.noise_stddev and privacy.target_epsilon is given.
+  accounting::SamplingParams sampling = {};
+  dp::MechanismParams mechanism = {};
+  accounting::PrivacyTarget privacy = {};
   // Encryption
   // Updates are added in the clear: in simulations only, which label it. Not part of the bytes, so
   // that the same seed gives the same noise.
@@ -87,11 +53,11 @@ struct ManifestSpec {
   he::Scheme scheme = he::Scheme::kCompact;
   uint32_t plaintext_bits = 0;  // w; 0: the fewest that hold the sums
   // Server optimiser
-  ServerOptimizerSpec optimizer;  // its `rounds` is set from above
+  ServerOptimizerSpec optimizer = {};  // its `rounds` is set from above
   // Digest of a text with what else is agreed: how members train and meet. Zeros: no such text.
   crypto::Digest annex{};
   // Members, by number; their order is part of the agreement
-  std::vector<crypto::PublicKey> members;
+  std::vector<crypto::PublicKey> members = {};
 };
 
 // Epsilon above which nobody is protected: e^50 = 5e21.
@@ -104,16 +70,13 @@ CohortRange UploadRange(const ManifestSpec& spec);
 uint32_t ExpectedUploads(const ManifestSpec& spec);
 
 // One attempt as it is charged to a ledger of announced attempts and to the server's budget: as
-// seen by the worst guaranteed observer of all permitted attempts (accounting::WorstView). With
+// seen by the worst guaranteed observer of all permitted attempts (Guarantees::worst_view). With
 // unit client that is usually an observer that knows the cohorts, for whom nothing is sampled:
 // fixed-size sampling at rate 1. An observer who learns one of several forms of a round is charged
 // as if it had the least noise and the highest rate among them. Noise 0 where there is no
 // guarantee.
 accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec);
 
-// Epsilon of `attempts` against the worst guaranteed observer at the agreed delta: the figure that
-// console, summary and report lead with. Infinite without a guarantee.
-absl::StatusOr<double> ChargedEpsilon(const ManifestSpec& spec, uint64_t attempts);
 // Input of the accountants for `attempts` attempts.
 accounting::FederationPrivacySpec PrivacyOf(const ManifestSpec& spec, uint64_t attempts);
 
@@ -159,6 +122,17 @@ class Manifest {
   crypto::Digest agreement_{};
   crypto::Digest hash_{};
 };
+
+// Guarantees after `attempts` >= 1 attempts, with the implementation terms of the agreement's own
+// plan. No rows and no headline without noise or without clipping. Console, summary, report, audit
+// and operators' pages all take their figures from here.
+absl::StatusOr<accounting::Guarantees> GuaranteesOf(
+    const Manifest& manifest, uint64_t attempts,
+    accounting::Extent extent = accounting::Extent::kAllRows);
+
+// Epsilon of their headline, the figure that is told while a run goes on: 0 before the first
+// attempt, infinite without a guarantee.
+absl::StatusOr<double> ChargedEpsilon(const Manifest& manifest, uint64_t attempts);
 
 }  // namespace tacet::agreement
 

@@ -18,39 +18,39 @@ void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
   writer.Blob(spec.model);
   writer.U64(spec.dimension);
   writer.Raw(spec.initial_model);
-  writer.U64(spec.clients);
-  writer.U32(spec.cohort);
-  writer.U32(spec.min_participants);
+  writer.U64(spec.sampling.clients);
+  writer.U32(static_cast<uint32_t>(spec.sampling.cohort));
+  writer.U32(static_cast<uint32_t>(spec.sampling.min_participants));
   writer.U32(spec.rounds);
   writer.U32(spec.attempts_per_round);
   writer.U32(spec.spare_attempts);
   writer.U32(spec.openers);
-  writer.Blob(accounting::SamplingName(spec.sampling));
-  writer.F64(spec.clip_norm);
-  writer.F64(spec.coordinate_bound);
-  writer.F64(spec.noise_stddev);
-  writer.F64(spec.scale);
-  writer.F64(spec.delta);
-  writer.U8(static_cast<uint8_t>(spec.sampler));
-  writer.U8(spec.without_noise ? 1 : 0);
-  writer.U8(spec.without_clipping ? 1 : 0);
+  writer.Blob(accounting::SamplingName(spec.sampling.method));
+  writer.F64(spec.mechanism.clip_norm);
+  writer.F64(spec.mechanism.coordinate_bound);
+  writer.F64(spec.mechanism.noise_stddev);
+  writer.F64(spec.mechanism.scale);
+  writer.F64(spec.privacy.delta);
+  writer.U8(static_cast<uint8_t>(spec.mechanism.sampler));
+  writer.U8(spec.mechanism.without_noise ? 1 : 0);
+  writer.U8(spec.mechanism.without_clipping ? 1 : 0);
   writer.U8(static_cast<uint8_t>(spec.scheme));
   writer.F64(spec.optimizer.learning_rate);
   writer.F64(spec.optimizer.learning_rate_final);
   writer.F64(spec.optimizer.momentum);
-  writer.F64(spec.budget_epsilon);
+  writer.F64(spec.privacy.budget_epsilon);
   writer.U32(spec.plaintext_bits);
-  writer.Blob(accounting::UnitName(spec.unit));
-  writer.Blob(accounting::NeighbouringName(spec.neighbouring));
-  writer.F64(spec.record_rate);
-  writer.F64(spec.expected_batch);
-  writer.U32(spec.appearances);
-  writer.U32(spec.colluders);
+  writer.Blob(accounting::UnitName(spec.privacy.unit));
+  writer.Blob(accounting::NeighbouringName(spec.privacy.neighbouring));
+  writer.F64(spec.sampling.record_rate);
+  writer.F64(spec.sampling.expected_batch);
+  writer.U32(static_cast<uint32_t>(spec.sampling.appearances));
+  writer.U32(static_cast<uint32_t>(spec.privacy.colluders));
   writer.Blob(spec.federated_part);
   writer.U64(spec.whole_dimension);
   writer.Raw(spec.annex);
-  writer.U8(spec.dummy_uploads ? 1 : 0);
-  writer.U32(spec.max_participations);
+  writer.U8(spec.sampling.dummy_uploads ? 1 : 0);
+  writer.U32(static_cast<uint32_t>(spec.sampling.max_participations));
 }
 
 template <typename Parse>
@@ -69,18 +69,18 @@ absl::Status ReadFlag(base::ByteReader& reader, std::string_view field, bool& ta
 }
 
 absl::Status ReadMechanism(base::ByteReader& reader, ManifestSpec& spec) {
-  TACET_ASSIGN_OR_RETURN(spec.clip_norm, reader.ReadF64("clip norm"));
-  TACET_ASSIGN_OR_RETURN(spec.coordinate_bound, reader.ReadF64("coordinate bound"));
-  TACET_ASSIGN_OR_RETURN(spec.noise_stddev, reader.ReadF64("noise"));
-  TACET_ASSIGN_OR_RETURN(spec.scale, reader.ReadF64("scale"));
-  TACET_ASSIGN_OR_RETURN(spec.delta, reader.ReadF64("delta"));
+  TACET_ASSIGN_OR_RETURN(spec.mechanism.clip_norm, reader.ReadF64("clip norm"));
+  TACET_ASSIGN_OR_RETURN(spec.mechanism.coordinate_bound, reader.ReadF64("coordinate bound"));
+  TACET_ASSIGN_OR_RETURN(spec.mechanism.noise_stddev, reader.ReadF64("noise"));
+  TACET_ASSIGN_OR_RETURN(spec.mechanism.scale, reader.ReadF64("scale"));
+  TACET_ASSIGN_OR_RETURN(spec.privacy.delta, reader.ReadF64("delta"));
   TACET_ASSIGN_OR_RETURN(const uint8_t sampler, reader.ReadU8("sampler"));
   if (sampler > static_cast<uint8_t>(dp::GaussianSampler::kZiggurat)) {
     return base::DataLoss("manifest: there is no sampler {}", sampler);
   }
-  spec.sampler = static_cast<dp::GaussianSampler>(sampler);
-  TACET_RETURN_IF_ERROR(ReadFlag(reader, "without noise", spec.without_noise));
-  TACET_RETURN_IF_ERROR(ReadFlag(reader, "without clipping", spec.without_clipping));
+  spec.mechanism.sampler = static_cast<dp::GaussianSampler>(sampler);
+  TACET_RETURN_IF_ERROR(ReadFlag(reader, "without noise", spec.mechanism.without_noise));
+  TACET_RETURN_IF_ERROR(ReadFlag(reader, "without clipping", spec.mechanism.without_clipping));
   TACET_ASSIGN_OR_RETURN(const uint8_t scheme, reader.ReadU8("scheme"));
   if (scheme < static_cast<uint8_t>(he::Scheme::kCompact) ||
       scheme > static_cast<uint8_t>(he::Scheme::kPaperSecretKey)) {
@@ -91,13 +91,13 @@ absl::Status ReadMechanism(base::ByteReader& reader, ManifestSpec& spec) {
 }
 
 absl::Status ReadUnit(base::ByteReader& reader, ManifestSpec& spec) {
-  TACET_RETURN_IF_ERROR(ReadWord(reader, "unit", accounting::ParseUnit, spec.unit));
+  TACET_RETURN_IF_ERROR(ReadWord(reader, "unit", accounting::ParseUnit, spec.privacy.unit));
   TACET_RETURN_IF_ERROR(
-      ReadWord(reader, "neighbours", accounting::ParseNeighbouring, spec.neighbouring));
-  TACET_ASSIGN_OR_RETURN(spec.record_rate, reader.ReadF64("record rate"));
-  TACET_ASSIGN_OR_RETURN(spec.expected_batch, reader.ReadF64("expected batch"));
-  TACET_ASSIGN_OR_RETURN(spec.appearances, reader.ReadU32("appearances"));
-  TACET_ASSIGN_OR_RETURN(spec.colluders, reader.ReadU32("colluders"));
+      ReadWord(reader, "neighbours", accounting::ParseNeighbouring, spec.privacy.neighbouring));
+  TACET_ASSIGN_OR_RETURN(spec.sampling.record_rate, reader.ReadF64("record rate"));
+  TACET_ASSIGN_OR_RETURN(spec.sampling.expected_batch, reader.ReadF64("expected batch"));
+  TACET_ASSIGN_OR_RETURN(spec.sampling.appearances, reader.ReadU32("appearances"));
+  TACET_ASSIGN_OR_RETURN(spec.privacy.colluders, reader.ReadU32("colluders"));
   return absl::OkStatus();
 }
 
@@ -106,27 +106,28 @@ absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   TACET_ASSIGN_OR_RETURN(spec.model, reader.ReadString(kMaxNameBytes, "model"));
   TACET_ASSIGN_OR_RETURN(spec.dimension, reader.ReadU64("dimension"));
   TACET_ASSIGN_OR_RETURN(spec.initial_model, secagg::ReadArray<32>(reader, "initial model"));
-  TACET_ASSIGN_OR_RETURN(spec.clients, reader.ReadU64("clients"));
-  TACET_ASSIGN_OR_RETURN(spec.cohort, reader.ReadU32("cohort"));
-  TACET_ASSIGN_OR_RETURN(spec.min_participants, reader.ReadU32("min participants"));
+  TACET_ASSIGN_OR_RETURN(spec.sampling.clients, reader.ReadU64("clients"));
+  TACET_ASSIGN_OR_RETURN(spec.sampling.cohort, reader.ReadU32("cohort"));
+  TACET_ASSIGN_OR_RETURN(spec.sampling.min_participants, reader.ReadU32("min participants"));
   TACET_ASSIGN_OR_RETURN(spec.rounds, reader.ReadU32("rounds"));
   TACET_ASSIGN_OR_RETURN(spec.attempts_per_round, reader.ReadU32("attempts per round"));
   TACET_ASSIGN_OR_RETURN(spec.spare_attempts, reader.ReadU32("spare attempts"));
   TACET_ASSIGN_OR_RETURN(spec.openers, reader.ReadU32("openers"));
-  TACET_RETURN_IF_ERROR(ReadWord(reader, "sampling", accounting::ParseSampling, spec.sampling));
+  TACET_RETURN_IF_ERROR(
+      ReadWord(reader, "sampling", accounting::ParseSampling, spec.sampling.method));
   TACET_RETURN_IF_ERROR(ReadMechanism(reader, spec));
   TACET_ASSIGN_OR_RETURN(spec.optimizer.learning_rate, reader.ReadF64("server learning rate"));
   TACET_ASSIGN_OR_RETURN(spec.optimizer.learning_rate_final,
                          reader.ReadF64("final server learning rate"));
   TACET_ASSIGN_OR_RETURN(spec.optimizer.momentum, reader.ReadF64("momentum"));
-  TACET_ASSIGN_OR_RETURN(spec.budget_epsilon, reader.ReadF64("budget"));
+  TACET_ASSIGN_OR_RETURN(spec.privacy.budget_epsilon, reader.ReadF64("budget"));
   TACET_ASSIGN_OR_RETURN(spec.plaintext_bits, reader.ReadU32("plaintext bits"));
   TACET_RETURN_IF_ERROR(ReadUnit(reader, spec));
   TACET_ASSIGN_OR_RETURN(spec.federated_part, reader.ReadString(kMaxPartBytes, "federated part"));
   TACET_ASSIGN_OR_RETURN(spec.whole_dimension, reader.ReadU64("whole dimension"));
   TACET_ASSIGN_OR_RETURN(spec.annex, secagg::ReadArray<32>(reader, "annex"));
-  TACET_RETURN_IF_ERROR(ReadFlag(reader, "dummy uploads", spec.dummy_uploads));
-  TACET_ASSIGN_OR_RETURN(spec.max_participations, reader.ReadU32("max participations"));
+  TACET_RETURN_IF_ERROR(ReadFlag(reader, "dummy uploads", spec.sampling.dummy_uploads));
+  TACET_ASSIGN_OR_RETURN(spec.sampling.max_participations, reader.ReadU32("max participations"));
   return absl::OkStatus();
 }
 
@@ -164,11 +165,12 @@ absl::StatusOr<ManifestSpec> ReadManifestBytes(std::span<const uint8_t> bytes) {
   ManifestSpec spec;
   TACET_RETURN_IF_ERROR(ReadAgreement(reader, spec));
   constexpr size_t kKeyBytes = sizeof(crypto::PublicKey);
-  if (reader.remaining() % kKeyBytes != 0 || reader.remaining() / kKeyBytes != spec.clients) {
+  if (reader.remaining() % kKeyBytes != 0 ||
+      reader.remaining() / kKeyBytes != spec.sampling.clients) {
     return base::DataLoss("manifest: {} bytes of member keys for {} clients, expected {} each",
-                          reader.remaining(), spec.clients, kKeyBytes);
+                          reader.remaining(), spec.sampling.clients, kKeyBytes);
   }
-  spec.members.reserve(spec.clients);
+  spec.members.reserve(spec.sampling.clients);
   while (reader.remaining() > 0) {
     TACET_ASSIGN_OR_RETURN(const auto key, secagg::ReadArray<kKeyBytes>(reader, "member key"));
     spec.members.push_back(key);

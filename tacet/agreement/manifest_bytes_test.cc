@@ -15,13 +15,13 @@ ManifestSpec Agreed() {
   spec.model = "logistic";
   spec.dimension = 60;
   spec.initial_model = crypto::Sha256(base::AsBytes("model"));
-  spec.clients = 6;
-  spec.cohort = 5;
+  spec.sampling.clients = 6;
+  spec.sampling.cohort = 5;
   spec.rounds = 20;
-  spec.coordinate_bound = 0.5;
-  spec.noise_stddev = 3;
-  spec.scale = 1e-2;
-  spec.budget_epsilon = 0;
+  spec.mechanism.coordinate_bound = 0.5;
+  spec.mechanism.noise_stddev = 3;
+  spec.mechanism.scale = 1e-2;
+  spec.privacy.budget_epsilon = 0;
   spec.optimizer.momentum = 0.5;
   for (uint8_t i = 0; i < 6; ++i) spec.members.push_back(crypto::PublicKey{i, 1});
   return Manifest::Create(spec)->spec();
@@ -31,11 +31,11 @@ ManifestSpec Agreed() {
 std::vector<ManifestSpec> VariedSpecs() {
   std::vector<ManifestSpec> specs(6, Agreed());
   specs[1].plaintext_bits = 24;
-  specs[2].neighbouring = accounting::Neighbouring::kZeroOut;
+  specs[2].privacy.neighbouring = accounting::Neighbouring::kZeroOut;
   specs[3].federated_part = "dense2";
   specs[3].whole_dimension = 100;
   specs[4].annex = crypto::Sha256(base::AsBytes("annex"));
-  specs[5].max_participations = 7;
+  specs[5].sampling.max_participations = 7;
   return specs;
 }
 
@@ -59,10 +59,10 @@ TEST(ManifestBytesTest, WhatIsWrittenIsRead) {
 
 TEST(ManifestBytesTest, ColludersAreReadWithEveryUnit) {
   ManifestSpec spec = Agreed();
-  spec.colluders = 2;
+  spec.privacy.colluders = 2;
   const auto read = ReadManifestBytes(ManifestBytes(spec));
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->colluders, 2u);
+  EXPECT_EQ(read->privacy.colluders, 2u);
 }
 
 TEST(ManifestBytesTest, EveryByteCounts) {

@@ -20,11 +20,11 @@ ManifestSpec Paper() {
   ManifestSpec spec;
   spec.model = "femnist-cnn";
   spec.dimension = 486654;
-  spec.clients = 3596;
-  spec.cohort = 1000;
+  spec.sampling.clients = 3596;
+  spec.sampling.cohort = 1000;
   spec.rounds = 100;
-  spec.coordinate_bound = 0.1;
-  spec.noise_stddev = 6;
+  spec.mechanism.coordinate_bound = 0.1;
+  spec.mechanism.noise_stddev = 6;
   spec.members.resize(3596);
   return spec;
 }
@@ -41,7 +41,7 @@ TEST(ManifestTest, PlansThePapersSetting) {
   const he::AggregationParams& aggregation = manifest->terms().aggregation();
   EXPECT_EQ(aggregation.plaintext_bits(), 22u);
   EXPECT_EQ(aggregation.lanes(), 4u);
-  EXPECT_EQ(manifest->spec().min_participants, 1000u);
+  EXPECT_EQ(manifest->spec().sampling.min_participants, 1000u);
   EXPECT_GT(manifest->max_epsilon(), 5.3);
   EXPECT_EQ(manifest->attempt_budget(), 110u);
 }
@@ -50,16 +50,16 @@ TEST(ManifestTest, PlansThePapersSetting) {
 // above 46.
 TEST(ManifestTest, PlansAThirdOfThePapersNoise) {
   ManifestSpec spec = Paper();
-  spec.noise_stddev = 2;
+  spec.mechanism.noise_stddev = 2;
   spec.rounds = 40;
   const auto manifest = Manifest::Create(spec);
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_LT(manifest->max_epsilon(), accounting::kLargestCarriedEpsilon);
-  spec.noise_stddev = 0.3;
+  spec.mechanism.noise_stddev = 0.3;
   // The samplers' tails are too short for that epsilon, but the noise is what has to change.
   EXPECT_THAT(Refusal(spec), EndsWith("protects nobody: raise `privacy.noise`"));
-  spec.noise_stddev = 0;
-  spec.target_epsilon = 1000;
+  spec.mechanism.noise_stddev = 0;
+  spec.privacy.target_epsilon = 1000;
   spec.spare_attempts = 0;
   EXPECT_THAT(Refusal(spec), EndsWith("protects nobody: lower `privacy.target_epsilon`"));
 }
@@ -69,17 +69,17 @@ ManifestSpec Hospitals() {
   ManifestSpec spec;
   spec.model = "logistic";
   spec.dimension = 60;
-  spec.clients = 4;
+  spec.sampling.clients = 4;
   spec.rounds = 200;
   spec.spare_attempts = 0;
-  spec.unit = accounting::Unit::kRecord;
-  spec.neighbouring = accounting::Neighbouring::kZeroOut;
-  spec.record_rate = 0.1;
-  spec.expected_batch = 73.6;
-  spec.clip_norm = 1;
-  spec.coordinate_bound = 32;
-  spec.noise_stddev = 3;
-  spec.scale = 1e-2;
+  spec.privacy.unit = accounting::Unit::kRecord;
+  spec.privacy.neighbouring = accounting::Neighbouring::kZeroOut;
+  spec.sampling.record_rate = 0.1;
+  spec.sampling.expected_batch = 73.6;
+  spec.mechanism.clip_norm = 1;
+  spec.mechanism.coordinate_bound = 32;
+  spec.mechanism.noise_stddev = 3;
+  spec.mechanism.scale = 1e-2;
   spec.members.resize(4);
   return spec;
 }
@@ -125,10 +125,10 @@ TEST(ManifestTest, IsTheSameAgreementWithoutMembers) {
 TEST(ManifestTest, WithUnitRecordEverySiteIsInEveryRoundAndTheOtherSitesViewIsCharged) {
   const auto manifest = Manifest::Create(Hospitals());
   ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_EQ(manifest->spec().cohort, 4u);
-  EXPECT_EQ(manifest->spec().min_participants, 4u);
-  EXPECT_EQ(manifest->spec().appearances, 1u);
-  EXPECT_DOUBLE_EQ(manifest->terms().mechanism().spec().coordinate_bound, 32);
+  EXPECT_EQ(manifest->spec().sampling.cohort, 4u);
+  EXPECT_EQ(manifest->spec().sampling.min_participants, 4u);
+  EXPECT_EQ(manifest->spec().sampling.appearances, 1u);
+  EXPECT_DOUBLE_EQ(manifest->terms().mechanism().spec().params.coordinate_bound, 32);
   EXPECT_DOUBLE_EQ(manifest->terms().mechanism().participant_stddev(), 1.5);
   EXPECT_NEAR(manifest->max_epsilon(), 2.394, 0.001);
   const accounting::SamplingEvent event = ChargedEvent(manifest->spec());
@@ -141,7 +141,7 @@ TEST(ManifestTest, WithUnitRecordEverySiteIsInEveryRoundAndTheOtherSitesViewIsCh
 
 TEST(ManifestTest, ColludersLeaveSigma) {
   ManifestSpec spec = Hospitals();
-  spec.colluders = 2;
+  spec.privacy.colluders = 2;
   const auto manifest = Manifest::Create(spec);
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_DOUBLE_EQ(manifest->terms().mechanism().participant_stddev(), 3 / std::sqrt(2));
@@ -152,21 +152,21 @@ TEST(ManifestTest, ColludersLeaveSigma) {
 // One honest upload in a sum is no longer hidden by it: 0.1 planned this.
 TEST(ManifestTest, RefusesSumsWithFewerThanTwoHonestUploads) {
   ManifestSpec spec = Hospitals();
-  spec.colluders = 3;
+  spec.privacy.colluders = 3;
   EXPECT_EQ(Manifest::Create(spec).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Refusal(spec),
             "federation.min_participants is 4 and privacy.colluders is 3: at least 2 of a sum's "
             "uploads must come from members outside the coalition, or the sum gives away a single "
             "member's update; the federation needs 5 members or more, it has 4, or lower "
             "privacy.colluders to 2");
-  spec.colluders = 100;
+  spec.privacy.colluders = 100;
   EXPECT_THAT(Refusal(spec), HasSubstr("needs 102 members or more, it has 4, or lower "
                                        "privacy.colluders to 2"));
-  spec.colluders = 1;
-  spec.min_participants = 2;
+  spec.privacy.colluders = 1;
+  spec.sampling.min_participants = 2;
   EXPECT_THAT(Refusal(spec), HasSubstr("raise federation.min_participants to 3 or more, or lower "
                                        "privacy.colluders to 0"));
-  spec.min_participants = 3;
+  spec.sampling.min_participants = 3;
   EXPECT_TRUE(Manifest::Create(spec).ok());
 
   for (const he::Scheme scheme :
@@ -174,14 +174,14 @@ TEST(ManifestTest, RefusesSumsWithFewerThanTwoHonestUploads) {
     ManifestSpec clients = Paper();
     clients.scheme = scheme;
     clients.plaintext_bits = 0;
-    clients.min_participants = 1;
+    clients.sampling.min_participants = 1;
     EXPECT_THAT(Refusal(clients),
                 AllOf(HasSubstr("federation.min_participants is 1 and privacy.colluders is 0"),
                       EndsWith("; raise federation.min_participants to 2 or more")));
-    clients.colluders = 998;
-    clients.min_participants = 999;
+    clients.privacy.colluders = 998;
+    clients.sampling.min_participants = 999;
     EXPECT_THAT(Refusal(clients), HasSubstr("raise federation.min_participants to 1000 or more"));
-    clients.min_participants = 1000;
+    clients.sampling.min_participants = 1000;
     EXPECT_TRUE(Manifest::Create(clients).ok()) << Manifest::Create(clients).status();
   }
 }
@@ -190,27 +190,27 @@ TEST(ManifestTest, RefusesSumsWithFewerThanTwoHonestUploads) {
 // is encrypted, as long as somebody's noise is left.
 TEST(ManifestTest, RefusesAFederationOfOneUnlessNothingIsEncrypted) {
   ManifestSpec alone = Hospitals();
-  alone.clients = 1;
+  alone.sampling.clients = 1;
   alone.members.resize(1);
   EXPECT_THAT(Refusal(alone), HasSubstr("the federation needs 2 members or more, it has 1"));
-  alone.without_noise = true;
+  alone.mechanism.without_noise = true;
   EXPECT_THAT(Refusal(alone), HasSubstr("at least 2 of a sum's uploads"));
   alone.without_encryption = true;
   EXPECT_TRUE(Manifest::Create(alone).ok()) << Manifest::Create(alone).status();
-  alone.without_noise = false;
+  alone.mechanism.without_noise = false;
   EXPECT_TRUE(Manifest::Create(alone).ok()) << Manifest::Create(alone).status();
 
   ManifestSpec cohort = Paper();
-  cohort.cohort = 1;
+  cohort.sampling.cohort = 1;
   EXPECT_THAT(Refusal(cohort), EndsWith("; raise federation.cohort, now 1, to 2 or more"));
 
   ManifestSpec clear = Hospitals();
   clear.without_encryption = true;
-  clear.colluders = 4;
+  clear.privacy.colluders = 4;
   EXPECT_THAT(Refusal(clear),
               HasSubstr("at least 1 of a sum's uploads must come from members outside "
                         "the coalition, or nobody's noise is left"));
-  clear.colluders = 3;
+  clear.privacy.colluders = 3;
   EXPECT_TRUE(Manifest::Create(clear).ok()) << Manifest::Create(clear).status();
 }
 
@@ -218,7 +218,7 @@ TEST(ManifestTest, RefusesAFederationOfOneUnlessNothingIsEncrypted) {
 TEST(ManifestTest, WithUnitClientColludersAreARowOfTheGuarantee) {
   ManifestSpec spec = Paper();
   const auto without = Manifest::Create(spec);
-  spec.colluders = 30;
+  spec.privacy.colluders = 30;
   const auto with = Manifest::Create(spec);
   ASSERT_TRUE(with.ok()) << with.status();
   EXPECT_DOUBLE_EQ(with->terms().mechanism().participant_stddev(), 6 / std::sqrt(1000.0));
@@ -226,9 +226,9 @@ TEST(ManifestTest, WithUnitClientColludersAreARowOfTheGuarantee) {
             without->terms().mechanism().participant_stddev());
   EXPECT_NE(with->agreement(), without->agreement());
   const auto colluders = [](const Manifest& manifest) {
-    const auto rows = accounting::PrivacyRows(PrivacyOf(manifest.spec(), 100));
+    const auto guarantees = GuaranteesOf(manifest, 100);
     double epsilon = 0;
-    for (const accounting::PrivacyRow& row : *rows) {
+    for (const accounting::PrivacyRow& row : guarantees->rows) {
       if (row.observer == accounting::Observer::kColluders) epsilon = row.epsilon.value_or(0);
     }
     return epsilon;
@@ -239,8 +239,8 @@ TEST(ManifestTest, WithUnitClientColludersAreARowOfTheGuarantee) {
 
 TEST(ManifestTest, APersonAtTwoSitesCountsTwice) {
   ManifestSpec spec = Hospitals();
-  spec.unit = accounting::Unit::kPerson;
-  spec.appearances = 2;
+  spec.privacy.unit = accounting::Unit::kPerson;
+  spec.sampling.appearances = 2;
   const accounting::SamplingEvent event = ChargedEvent(Manifest::Create(spec)->spec());
   EXPECT_DOUBLE_EQ(event.clip_norm, 2);
   EXPECT_DOUBLE_EQ(event.sampling_rate, 1 - 0.9 * 0.9);
@@ -248,16 +248,16 @@ TEST(ManifestTest, APersonAtTwoSitesCountsTwice) {
 
 TEST(ManifestTest, NoiseFollowsFromTheEpsilonWanted) {
   ManifestSpec spec = Hospitals();
-  spec.noise_stddev = 0;
-  spec.target_epsilon = 2.394;
+  spec.mechanism.noise_stddev = 0;
+  spec.privacy.target_epsilon = 2.394;
   const auto manifest = Manifest::Create(spec);
   ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_NEAR(manifest->spec().noise_stddev, 3, 0.01);
+  EXPECT_NEAR(manifest->spec().mechanism.noise_stddev, 3, 0.01);
   EXPECT_LE(manifest->max_epsilon(), 2.394);
-  spec.noise_stddev = 3;
+  spec.mechanism.noise_stddev = 3;
   EXPECT_THAT(Refusal(spec), HasSubstr("the one follows from the other"));
-  spec.noise_stddev = 0;
-  spec.without_noise = true;
+  spec.mechanism.noise_stddev = 0;
+  spec.mechanism.without_noise = true;
   EXPECT_THAT(Refusal(spec), HasSubstr("epsilon is infinite"));
 }
 
@@ -267,23 +267,24 @@ TEST(ManifestTest, RefusesUnitsThatDoNotFit) {
     change(spec);
     return Refusal(spec);
   };
-  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.record_rate = 0; }),
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.sampling.record_rate = 0; }),
               HasSubstr("record_rate is 0, it must be above 0 and at most 1"));
-  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.record_rate = 1.5; }),
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.sampling.record_rate = 1.5; }),
               HasSubstr("record_rate is 1.5"));
-  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.expected_batch = 0; }),
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.sampling.expected_batch = 0; }),
               HasSubstr("expected_batch is 0, it must be a positive number"));
-  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.cohort = 3; }),
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.sampling.cohort = 3; }),
               HasSubstr("the cohort must be all 4 sites"));
-  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.sampling = accounting::Sampling::kPoisson; }),
-              HasSubstr("not 4 by poisson sampling"));
-  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.appearances = 5; }),
+  EXPECT_THAT(
+      refusal([](ManifestSpec& spec) { spec.sampling.method = accounting::Sampling::kPoisson; }),
+      HasSubstr("not 4 by poisson sampling"));
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.sampling.appearances = 5; }),
               HasSubstr("appearances is 5"));
-  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.coordinate_bound = 1e4; }),
+  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.mechanism.coordinate_bound = 1e4; }),
               HasSubstr("can be rounded to"));
   EXPECT_THAT(refusal([](ManifestSpec& spec) {
-                spec.unit = accounting::Unit::kClient;
-                spec.cohort = 4;
+                spec.privacy.unit = accounting::Unit::kClient;
+                spec.sampling.cohort = 4;
               }),
               HasSubstr("with unit client they must be left out"));
 }
@@ -296,20 +297,21 @@ TEST(ManifestTest, HashCoversTheUnit) {
     return Manifest::Create(spec)->agreement() != agreement;
   };
   EXPECT_FALSE(differs([](ManifestSpec&) {}));
-  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.unit = accounting::Unit::kPerson; }));
-  EXPECT_TRUE(differs(
-      [](ManifestSpec& spec) { spec.neighbouring = accounting::Neighbouring::kReplaceOne; }));
-  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.record_rate = 0.2; }));
-  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.expected_batch = 74; }));
-  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.appearances = 2; }));
-  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.colluders = 1; }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.privacy.unit = accounting::Unit::kPerson; }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) {
+    spec.privacy.neighbouring = accounting::Neighbouring::kReplaceOne;
+  }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.sampling.record_rate = 0.2; }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.sampling.expected_batch = 74; }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.sampling.appearances = 2; }));
+  EXPECT_TRUE(differs([](ManifestSpec& spec) { spec.privacy.colluders = 1; }));
 }
 
 TEST(ManifestTest, HashCoversEverything) {
   const crypto::Digest hash = Manifest::Create(Paper())->hash();
   const crypto::Digest agreement = Manifest::Create(Paper())->agreement();
   ManifestSpec other = Paper();
-  other.noise_stddev = 6.5;
+  other.mechanism.noise_stddev = 6.5;
   EXPECT_NE(Manifest::Create(other)->hash(), hash);
   other = Paper();
   other.rounds = 99;
@@ -329,7 +331,7 @@ TEST(ManifestTest, HashCoversEverything) {
 
 TEST(ManifestTest, PoissonCohortsGetARangeAroundTheExpectedSize) {
   ManifestSpec spec = Paper();
-  spec.sampling = accounting::Sampling::kPoisson;
+  spec.sampling.method = accounting::Sampling::kPoisson;
   const auto manifest = Manifest::Create(spec);
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_LT(manifest->terms().min_participants(), 860u);
@@ -338,28 +340,28 @@ TEST(ManifestTest, PoissonCohortsGetARangeAroundTheExpectedSize) {
 
 TEST(ManifestTest, RefusesWithAReason) {
   ManifestSpec spec = Paper();
-  spec.cohort = 4000;
+  spec.sampling.cohort = 4000;
   EXPECT_THAT(Refusal(spec), HasSubstr("cohort is 4000, but the federation has 3596 clients"));
   spec = Paper();
-  spec.cohort = 0;
+  spec.sampling.cohort = 0;
   EXPECT_THAT(Refusal(spec), HasSubstr("cohort is 0"));
   spec = Paper();
-  spec.min_participants = 1001;
+  spec.sampling.min_participants = 1001;
   EXPECT_THAT(Refusal(spec), HasSubstr("min_participants is 1001, the cohort has only 1000"));
   spec = Paper();
   spec.rounds = 0;
   EXPECT_THAT(Refusal(spec), HasSubstr("rounds is 0"));
   spec = Paper();
-  spec.noise_stddev = 0;
+  spec.mechanism.noise_stddev = 0;
   EXPECT_THAT(Refusal(spec), HasSubstr("noise"));
   spec = Paper();
-  spec.scale = 0;
+  spec.mechanism.scale = 0;
   EXPECT_THAT(Refusal(spec), HasSubstr("scale"));
   spec = Paper();
-  spec.scale = -1e-4;
+  spec.mechanism.scale = -1e-4;
   EXPECT_THAT(Refusal(spec), HasSubstr("scale"));
   spec = Paper();
-  spec.clip_norm = -1;
+  spec.mechanism.clip_norm = -1;
   EXPECT_THAT(Refusal(spec), HasSubstr("clip_norm"));
   spec = Paper();
   spec.members.pop_back();
@@ -371,19 +373,19 @@ TEST(ManifestTest, RefusesWithAReason) {
 
 TEST(ManifestTest, NoiseMayBeLeftOutOnPurposeOnly) {
   ManifestSpec spec = Paper();
-  spec.without_noise = true;
+  spec.mechanism.without_noise = true;
   const auto manifest = Manifest::Create(spec);
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_EQ(manifest->max_epsilon(), 0);
-  EXPECT_EQ(manifest->spec().noise_stddev, 0);
+  EXPECT_EQ(manifest->spec().mechanism.noise_stddev, 0);
 }
 
 // The paper's setting where nobody sees who was chosen.
 ManifestSpec Covered() {
   ManifestSpec spec = Paper();
-  spec.sampling = accounting::Sampling::kPoisson;
-  spec.dummy_uploads = true;
-  spec.min_participants = 3000;
+  spec.sampling.method = accounting::Sampling::kPoisson;
+  spec.sampling.dummy_uploads = true;
+  spec.sampling.min_participants = 3000;
   return spec;
 }
 
@@ -402,25 +404,25 @@ TEST(ManifestTest, WithDummyUploadsSharesAddUpOverAllWhoUpload) {
   EXPECT_DOUBLE_EQ(event.noise_stddev, 6 * std::sqrt(2999 / 3000.0));
 
   ManifestSpec all = Covered();
-  all.min_participants = 0;
-  EXPECT_EQ(Manifest::Create(all)->spec().min_participants, 3596u);
-  all.min_participants = 3597;
+  all.sampling.min_participants = 0;
+  EXPECT_EQ(Manifest::Create(all)->spec().sampling.min_participants, 3596u);
+  all.sampling.min_participants = 3597;
   EXPECT_THAT(Refusal(all), HasSubstr("min_participants is 3597, there are only 3596 members"));
 }
 
 TEST(ManifestTest, WithDummyUploadsTheServerIsPromisedWhatAnOutsiderIs) {
   const auto epsilon_of = [](const ManifestSpec& spec, accounting::Observer observer) {
-    const auto rows = accounting::PrivacyRows(PrivacyOf(Manifest::Create(spec)->spec(), 100));
-    EXPECT_TRUE(rows.ok()) << rows.status();
-    for (const accounting::PrivacyRow& row : *rows) {
+    const auto guarantees = GuaranteesOf(*Manifest::Create(spec), 100);
+    EXPECT_TRUE(guarantees.ok()) << guarantees.status();
+    for (const accounting::PrivacyRow& row : guarantees->rows) {
       if (row.observer == observer) return row.epsilon.value_or(0);
     }
     ADD_FAILURE() << "no such row";
     return 0.0;
   };
   ManifestSpec open = Covered();
-  open.dummy_uploads = false;
-  open.min_participants = 0;
+  open.sampling.dummy_uploads = false;
+  open.sampling.min_participants = 0;
   const double outsider = epsilon_of(Covered(), accounting::Observer::kExternal);
   EXPECT_DOUBLE_EQ(epsilon_of(Covered(), accounting::Observer::kTrafficObserver), outsider);
   EXPECT_GT(epsilon_of(open, accounting::Observer::kCohortAware), 2 * outsider);
@@ -429,7 +431,7 @@ TEST(ManifestTest, WithDummyUploadsTheServerIsPromisedWhatAnOutsiderIs) {
 TEST(ManifestTest, LimitsWhatThoseWhoKnowTheCohortsSeeOfOneMember) {
   const auto releases = [](uint32_t most) {
     ManifestSpec spec = Paper();
-    spec.max_participations = most;
+    spec.sampling.max_participations = most;
     const auto observers =
         accounting::ObserveFederation(PrivacyOf(Manifest::Create(spec)->spec(), 100));
     for (const accounting::ObservedRounds& observer : *observers) {
@@ -444,13 +446,13 @@ TEST(ManifestTest, LimitsWhatThoseWhoKnowTheCohortsSeeOfOneMember) {
 
 TEST(ManifestTest, SaysWhereDummyUploadsHideNothing) {
   ManifestSpec spec = Covered();
-  spec.sampling = accounting::Sampling::kFixedSize;
+  spec.sampling.method = accounting::Sampling::kFixedSize;
   EXPECT_THAT(Refusal(spec), HasSubstr("with fixed-size sampling the server draws the cohort"));
   spec = Hospitals();
-  spec.dummy_uploads = true;
+  spec.sampling.dummy_uploads = true;
   EXPECT_THAT(Refusal(spec), HasSubstr("with unit record every site is in every round"));
   spec = Hospitals();
-  spec.max_participations = 3;
+  spec.sampling.max_participations = 3;
   EXPECT_THAT(Refusal(spec), HasSubstr("dummy_uploads and max_participations are for unit client"));
 }
 

@@ -6,10 +6,10 @@ namespace tacet::agreement {
 
 void DivideByExpected(const ManifestSpec& spec, uint32_t participants, std::span<double> mean) {
   double factor = 1;
-  if (spec.unit != accounting::Unit::kClient) {
-    factor = participants / spec.expected_batch;
-  } else if (spec.dummy_uploads) {
-    factor = static_cast<double>(spec.clients) / spec.cohort;
+  if (spec.privacy.unit != accounting::Unit::kClient) {
+    factor = participants / spec.sampling.expected_batch;
+  } else if (spec.sampling.dummy_uploads) {
+    factor = static_cast<double>(spec.sampling.clients) / static_cast<double>(spec.sampling.cohort);
   } else {
     return;
   }

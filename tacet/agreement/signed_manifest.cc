@@ -59,7 +59,7 @@ absl::StatusOr<Manifest> Plan(SignedManifestSpec& spec) {
     return base::InvalidArgument(
         "the agreement leaves out encryption: only a simulation can do that");
   }
-  spec.agreement.clients = spec.members.size();
+  spec.agreement.sampling.clients = spec.members.size();
   spec.agreement.annex = crypto::Sha256(base::AsBytes(spec.annex));
   spec.agreement.members.clear();
   for (const ManifestMember& member : spec.members) {

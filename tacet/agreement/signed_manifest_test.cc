@@ -43,10 +43,10 @@ SignedManifestSpec Spec() {
   spec.epoch = 4;
   spec.agreement.model = "logistic";
   spec.agreement.dimension = 60;
-  spec.agreement.cohort = 3;
+  spec.agreement.sampling.cohort = 3;
   spec.agreement.rounds = 5;
-  spec.agreement.scale = 1e-2;
-  spec.agreement.noise_stddev = 3;
+  spec.agreement.mechanism.scale = 1e-2;
+  spec.agreement.mechanism.noise_stddev = 3;
   spec.annex = "batch = 20\n";
   const char* const names[] = {"north", "south", "west"};
   for (int i = 0; i < 3; ++i) {
@@ -72,10 +72,10 @@ TEST(SignedManifestTest, ALiveFederationEncryptsTheSumsOfTwoOrMore) {
   };
   EXPECT_THAT(refusal([](SignedManifestSpec& spec) { spec.agreement.without_encryption = true; }),
               HasSubstr("the agreement leaves out encryption"));
-  EXPECT_THAT(refusal([](SignedManifestSpec& spec) { spec.agreement.colluders = 2; }),
+  EXPECT_THAT(refusal([](SignedManifestSpec& spec) { spec.agreement.privacy.colluders = 2; }),
               HasSubstr("or lower privacy.colluders to 1"));
   EXPECT_THAT(refusal([](SignedManifestSpec& spec) {
-                spec.agreement.cohort = 1;
+                spec.agreement.sampling.cohort = 1;
                 spec.members.resize(1);
               }),
               HasSubstr("the federation needs 2 members or more, it has 1"));
@@ -129,7 +129,7 @@ TEST(SignedManifestTest, RefusesMembersThatCannotBeToldApart) {
   spec.members[1].signing_key = spec.members[0].signing_key;
   EXPECT_THAT(message(spec), HasSubstr("south has the key of another member"));
   spec = Spec();
-  spec.agreement.cohort = 4;
+  spec.agreement.sampling.cohort = 4;
   EXPECT_THAT(message(spec), HasSubstr("the federation has 3 clients"));
   spec = Spec();
   spec.authority = {1, 2, 3};

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <compare>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -11,6 +10,7 @@
 
 #include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/status.h"
+#include "tacet/ledger/privacy_ledger.h"
 
 namespace tacet::audit {
 namespace {
@@ -43,27 +43,27 @@ absl::Status CheckLabels(const AuditFacts& facts, const ManifestSpec& agreed) {
                           label.substr(3) == "noise" ? "without noise" : "without clipping",
                           without ? "lack" : "have", label);
   };
-  TACET_RETURN_IF_ERROR(check("no-noise", agreed.without_noise));
-  return check("no-clip", agreed.without_clipping);
+  TACET_RETURN_IF_ERROR(check("no-noise", agreed.mechanism.without_noise));
+  return check("no-clip", agreed.mechanism.without_clipping);
 }
 
 absl::StatusOr<ManifestSpec> ReadAgreement(const AuditFacts& facts) {
   TACET_ASSIGN_OR_RETURN(ManifestSpec agreed, agreement::ReadAgreementBytes(facts.agreement));
   if (!agreed.members.empty()) return base::DataLoss("member keys follow the agreement");
-  if (agreed.clients <= kMaxClients) return agreed;
-  return base::DataLoss("{} clients, expected at most {}", agreed.clients, kMaxClients);
+  if (agreed.sampling.clients <= kMaxClients) return agreed;
+  return base::DataLoss("{} clients, expected at most {}", agreed.sampling.clients, kMaxClients);
 }
 
 // The agreement can be planned, and its bytes are the whole of it. What costs most comes last: by
 // then it is the agreement that the ledger was charged for.
 absl::Status CheckPlan(AuditedRun& run) {
-  const absl::StatusOr<agreement::Manifest> manifest =
+  absl::StatusOr<agreement::Manifest> manifest =
       agreement::Manifest::CreateWithoutMembers(run.agreed);
   if (!manifest.ok()) return base::Annotate(manifest.status(), "it cannot be planned");
   if (manifest->agreement() != run.agreement_digest) {
     return base::DataLoss("its plan is another one than its bytes say");
   }
-  run.plan = manifest->terms().mechanism();
+  run.manifest = *std::move(manifest);
   return absl::OkStatus();
 }
 
@@ -86,10 +86,11 @@ absl::Status CheckKind(const AuditFacts& facts, const ManifestSpec& agreed) {
                           RunKindName(facts.kind), is_member ? "simulation" : "live federation");
   }
   if (is_member != facts.member.has_value() ||
-      facts.member.value_or(0) >= std::max<uint64_t>(agreed.clients, 1)) {
-    return base::DataLoss(
-        "a run of the kind {} cannot be that of member {} of {}", RunKindName(facts.kind),
-        facts.member.has_value() ? fmt::format("{}", *facts.member) : "(none)", agreed.clients);
+      facts.member.value_or(0) >= std::max<uint64_t>(agreed.sampling.clients, 1)) {
+    return base::DataLoss("a run of the kind {} cannot be that of member {} of {}",
+                          RunKindName(facts.kind),
+                          facts.member.has_value() ? fmt::format("{}", *facts.member) : "(none)",
+                          agreed.sampling.clients);
   }
   if (facts.processes == 0 || (is_member && facts.processes != 1)) {
     return base::DataLoss("a run of the kind {} cannot have {} processes", RunKindName(facts.kind),
@@ -102,9 +103,9 @@ absl::Status CheckKind(const AuditFacts& facts, const ManifestSpec& agreed) {
 absl::Status CheckManifests(const AuditFacts& facts, const AuditedRun& run) {
   for (const AuditedManifest& manifest : facts.manifests) {
     if (!manifest.members.has_value()) continue;
-    if (manifest.members->size() != run.agreed.clients) {
+    if (manifest.members->size() != run.agreed.sampling.clients) {
       return base::DataLoss("manifest {} has {} members, the agreement {}", Hex(manifest.hash),
-                            manifest.members->size(), run.agreed.clients);
+                            manifest.members->size(), run.agreed.sampling.clients);
     }
     crypto::Sha256Hasher hasher;
     hasher.Update(facts.agreement);
@@ -150,19 +151,20 @@ absl::Status CheckLedger(const AuditFacts& facts, AuditedRun& run) {
         run.ledger.end.count, run.ledger.torn_bytes, facts.ledger_end.count);
   }
   const ledger::LedgerHeader& header = run.ledger.header;
-  if (header.unit != run.agreed.unit || header.neighbouring != run.agreed.neighbouring ||
-      header.spending.delta != run.agreed.delta ||
+  if (header.unit != run.agreed.privacy.unit ||
+      header.neighbouring != run.agreed.privacy.neighbouring ||
+      header.spending.delta != run.agreed.privacy.delta ||
       header.rule != ledger::ChargingRule::kAnnouncedAttempts) {
     return base::DataLoss(
         "it counts {} of unit {}, {} at delta {}, the agreement announced-attempts of unit {}, {} "
         "at delta {}",
         ledger::ChargingRuleName(header.rule), accounting::UnitName(header.unit),
         accounting::NeighbouringName(header.neighbouring), header.spending.delta,
-        accounting::UnitName(run.agreed.unit),
-        accounting::NeighbouringName(run.agreed.neighbouring), run.agreed.delta);
+        accounting::UnitName(run.agreed.privacy.unit),
+        accounting::NeighbouringName(run.agreed.privacy.neighbouring), run.agreed.privacy.delta);
   }
   if (run.ledger.entries.empty()) return base::DataLoss("nothing was charged to it");
-  const accounting::SamplingEvent event = agreement::ChargedEvent(run.agreed);
+  const accounting::SamplingEvent event = ledger::AttemptEvent(run.agreed, header.rule);
   for (size_t i = 0; i < run.ledger.entries.size(); ++i) {
     const absl::Status charge = CheckCharge(run, run.ledger.entries[i], event);
     if (!charge.ok()) return base::Annotate(charge, fmt::format("charge {}", i + 1));
@@ -174,16 +176,12 @@ absl::Status CheckParticipants(const AuditedRun& run, const AuditedRound& round)
   const ManifestSpec& agreed = run.agreed;
   const uint32_t most = agreement::UploadRange(agreed).largest;
   // Who adds in the clear opens whatever arrived.
-  const uint32_t least = Has(run.facts.labels, "no-encryption") ? 1 : agreed.min_participants;
+  const uint64_t least =
+      Has(run.facts.labels, "no-encryption") ? 1 : agreed.sampling.min_participants;
   if (round.participants >= least && round.participants <= most) return absl::OkStatus();
   return base::DataLoss("round {} has {} participants, the agreement allows {} to {}", round.round,
                         round.participants, least, most);
 }
-
-struct AttemptKey {
-  uint32_t round = 0, epoch = 0, attempt = 0;
-  friend auto operator<=>(const AttemptKey&, const AttemptKey&) = default;
-};
 
 // The outcomes within a round: of a complete one the last attempt was opened, and no other one.
 absl::Status CheckOutcomes(const AuditedRound& round) {
@@ -302,15 +300,15 @@ absl::Status CheckAttestations(AuditedRun& run) {
 
 // Attempts and charges are the same.
 absl::Status CheckCharged(const AuditedRun& run) {
-  std::set<AttemptKey> charged;
+  std::set<secagg::AttemptNumber> charged;
   for (const LedgerEntry& entry : run.ledger.entries) {
-    const auto& label = entry.label;
-    if (!charged.insert({label.round, label.epoch, label.attempt}).second) {
-      return base::DataLoss("the ledger charges round {} attempt {} of epoch {} twice", label.round,
-                            label.attempt, label.epoch);
+    const secagg::AttemptNumber& number = entry.label.number;
+    if (!charged.insert(number).second) {
+      return base::DataLoss("the ledger charges round {} attempt {} of epoch {} twice",
+                            number.round, number.attempt, number.epoch);
     }
-    if (label.round >= run.facts.rounds.size()) {
-      return base::DataLoss("round {} is missing: the ledger was charged for it", label.round);
+    if (number.round >= run.facts.rounds.size()) {
+      return base::DataLoss("round {} is missing: the ledger was charged for it", number.round);
     }
   }
   const uint64_t allowed = uint64_t{run.agreed.rounds} + run.agreed.spare_attempts;
@@ -319,21 +317,22 @@ absl::Status CheckCharged(const AuditedRun& run) {
                           allowed);
   }
   for (const AuditedRound& round : run.facts.rounds) {
-    AttemptKey before;
+    secagg::AttemptNumber before;
     for (const AuditedAttempt& attempt : round.attempts) {
-      const AttemptKey key{round.round, attempt.epoch, attempt.attempt};
-      if (&attempt != &round.attempts.front() && key <= before) {
+      const secagg::AttemptNumber number{
+          .epoch = attempt.epoch, .round = round.round, .attempt = attempt.attempt};
+      if (&attempt != &round.attempts.front() && number <= before) {
         return base::DataLoss("the attempts of round {} are not in order", round.round);
       }
-      before = key;
-      if (charged.erase(key) == 0) {
+      before = number;
+      if (charged.erase(number) == 0) {
         return base::DataLoss("round {} attempt {} of epoch {} is not in the ledger", round.round,
                               attempt.attempt, attempt.epoch);
       }
     }
   }
   if (charged.empty()) return absl::OkStatus();
-  const AttemptKey& first = *charged.begin();
+  const secagg::AttemptNumber& first = *charged.begin();
   return base::DataLoss("the ledger charges round {} attempt {} of epoch {}, the record lacks it",
                         first.round, first.attempt, first.epoch);
 }

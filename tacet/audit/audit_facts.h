@@ -16,7 +16,6 @@
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/signing.h"
-#include "tacet/dp/mechanism_plan.h"
 #include "tacet/ledger/ledger_format.h"
 #include "tacet/protocol/attestation.h"
 
@@ -114,7 +113,9 @@ struct AuditedRun {
   agreement::ManifestSpec agreed;  // without members
   crypto::Digest agreement_digest{};
   ledger::RecoveredLedger ledger;
-  std::optional<dp::MechanismPlan> plan = {};  // of the agreement; CheckFacts always sets it
+  // The agreement, planned again: what was charged and guaranteed follows from it. CheckFacts
+  // always sets it.
+  std::optional<agreement::Manifest> manifest = {};
   std::vector<protocol::Attestation> attestations = {};  // as read, in the order of the facts
 
   uint64_t charges() const { return ledger.entries.size(); }

@@ -25,13 +25,13 @@ inline agreement::ManifestSpec SmallAgreement() {
   agreement::ManifestSpec spec;
   spec.model = "logistic";
   spec.dimension = 60;
-  spec.clients = 12;
-  spec.cohort = 6;
+  spec.sampling.clients = 12;
+  spec.sampling.cohort = 6;
   spec.rounds = 3;
   spec.spare_attempts = 4;
-  spec.coordinate_bound = 0.1;
-  spec.noise_stddev = 6;
-  spec.scale = 1e-3;
+  spec.mechanism.coordinate_bound = 0.1;
+  spec.mechanism.noise_stddev = 6;
+  spec.mechanism.scale = 1e-3;
   for (uint8_t member = 0; member < 12; ++member) {
     spec.members.push_back(KeyForTest(static_cast<uint8_t>(100 + member)).public_key());
   }
@@ -41,15 +41,15 @@ inline agreement::ManifestSpec SmallAgreement() {
 // Four sites, each record protected.
 inline agreement::ManifestSpec RecordAgreement() {
   agreement::ManifestSpec spec = SmallAgreement();
-  spec.clients = 4;
-  spec.cohort = 4;
+  spec.sampling.clients = 4;
+  spec.sampling.cohort = 4;
   spec.members.resize(4);
-  spec.unit = accounting::Unit::kRecord;
-  spec.neighbouring = accounting::Neighbouring::kZeroOut;
-  spec.record_rate = 0.1;
-  spec.expected_batch = 70;
-  spec.coordinate_bound = 32;
-  spec.scale = 1e-2;
+  spec.privacy.unit = accounting::Unit::kRecord;
+  spec.privacy.neighbouring = accounting::Neighbouring::kZeroOut;
+  spec.sampling.record_rate = 0.1;
+  spec.sampling.expected_batch = 70;
+  spec.mechanism.coordinate_bound = 32;
+  spec.mechanism.scale = 1e-2;
   return spec;
 }
 
@@ -60,9 +60,9 @@ inline void WriteLedgerOf(const agreement::Manifest& manifest, AuditFacts& facts
   const agreement::ManifestSpec& spec = manifest.spec();
   ledger::LedgerHeader header;
   header.data_set = "drawn";
-  header.unit = spec.unit;
-  header.neighbouring = spec.neighbouring;
-  header.spending.delta = spec.delta;
+  header.unit = spec.privacy.unit;
+  header.neighbouring = spec.privacy.neighbouring;
+  header.spending.delta = spec.privacy.delta;
   header.created = 1'700'000'000;
   facts.ledger = ledger::WriteLedgerHeader(header);
   facts.ledger_end = {.genesis = ledger::LedgerGenesis(header)};
@@ -71,10 +71,9 @@ inline void WriteLedgerOf(const agreement::Manifest& manifest, AuditFacts& facts
     for (const AuditedAttempt& attempt : round.attempts) {
       ledger::LedgerEntry entry;
       entry.federation = manifest.agreement();
-      entry.label = {.manifest_hash = manifest.hash(),
-                     .epoch = attempt.epoch,
-                     .round = round.round,
-                     .attempt = attempt.attempt};
+      entry.label = {
+          .manifest_hash = manifest.hash(),
+          .number = {.epoch = attempt.epoch, .round = round.round, .attempt = attempt.attempt}};
       entry.event = agreement::ChargedEvent(spec);
       entry.event.noise_stddev *= noise_factor;
       entry.time = header.created + ++facts.ledger_end.count;
@@ -93,7 +92,7 @@ inline crypto::Digest ModelForTest(uint8_t rounds) { return {0xab, rounds}; }
 inline AuditFacts FactsForTest(const agreement::ManifestSpec& agreement = SmallAgreement()) {
   const auto manifest = agreement::Manifest::Create(agreement);
   EXPECT_TRUE(manifest.ok()) << manifest.status();
-  const uint32_t cohort = manifest->spec().cohort;
+  const auto cohort = static_cast<uint32_t>(manifest->spec().sampling.cohort);
   AuditFacts facts;
   facts.created = 1'700'000'100;
   facts.signer = KeyForTest(1).public_key();

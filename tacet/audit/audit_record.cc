@@ -12,6 +12,7 @@
 #include "tacet/base/status.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/he/aggregation.h"
+#include "tacet/ledger/privacy_ledger.h"
 #include "tacet/report/privacy_json.h"
 
 namespace tacet::audit {
@@ -47,7 +48,7 @@ std::string KindStatement(const AuditedRun& run) {
         "Member {} of {} of a live federation took part with its own data and kept this record. It "
         "shows what the member was told and what it charged to its own ledger, not what other "
         "members did.",
-        *facts.member, run.agreed.clients);
+        *facts.member, run.agreed.sampling.clients);
   }
   return fmt::format(
       "A simulation: {} played every member, the server and the openers, on data that one user "
@@ -95,64 +96,68 @@ JsonValue RoleJson(std::string_view role, uint64_t count, std::string_view state
 
 JsonValue MembersJson(const ManifestSpec& agreed) {
   JsonValue roles = JsonValue::MakeArray();
-  roles.Append(RoleJson("data-owner", agreed.clients,
+  roles.Append(RoleJson("data-owner", agreed.sampling.clients,
                         "Hold the data, train, clip, add their share of the noise, encrypt, keep a "
                         "ledger; trusted with their own data only."));
-  roles.Append(RoleJson("opener", std::min<uint64_t>(agreed.openers, agreed.clients),
+  roles.Append(RoleJson("opener", std::min<uint64_t>(agreed.openers, agreed.sampling.clients),
                         "Members that decrypt the sum of one attempt for the others, chosen again "
                         "for each attempt by a key that the server lacks."));
   roles.Append(RoleJson("server", 1,
                         "Adds what is encrypted; holds no key, never sees an update or a model in "
                         "the clear."));
-  return JsonValue::MakeObject().Set("count", agreed.clients).Set("roles", std::move(roles));
+  return JsonValue::MakeObject()
+      .Set("count", agreed.sampling.clients)
+      .Set("roles", std::move(roles));
 }
 
 JsonValue UnitJson(const ManifestSpec& agreed) {
-  const bool client = agreed.unit == accounting::Unit::kClient;
+  const bool client = agreed.privacy.unit == accounting::Unit::kClient;
   return JsonValue::MakeObject()
-      .Set("unit", accounting::UnitName(agreed.unit))
-      .Set("neighbouring", accounting::NeighbouringName(agreed.neighbouring))
-      .Set("appearances", std::max<uint32_t>(agreed.appearances, 1))
+      .Set("unit", accounting::UnitName(agreed.privacy.unit))
+      .Set("neighbouring", accounting::NeighbouringName(agreed.privacy.neighbouring))
+      .Set("appearances", std::max<uint64_t>(agreed.sampling.appearances, 1))
       .Set("statement",
            std::string(client ? "Hidden is all that one member contributes to the whole training; "
                                 "a person whose data several members hold is not one unit."
                               : "Hidden is what one record, or one person, contributes at the "
                                 "sites where it appears.") +
-               (agreed.neighbouring == accounting::Neighbouring::kReplaceOne
+               (agreed.privacy.neighbouring == accounting::Neighbouring::kReplaceOne
                     ? " Compared is with any other data in its place."
                     : " Compared is with no data in its place; its noise is sent all the same."));
 }
 
-JsonValue MechanismJson(const ManifestSpec& agreed) {
-  const accounting::SamplingEvent event = agreement::ChargedEvent(agreed);
+JsonValue MechanismJson(const AuditedRun& run) {
+  const ManifestSpec& agreed = run.agreed;
+  const accounting::SamplingEvent event = ledger::AttemptEvent(agreed, run.ledger.header.rule);
   JsonValue mechanism = JsonValue::MakeObject();
   mechanism.Set("name", "distributed Gaussian noise, Poisson quantisation")
-      .Set("clip_norm", agreed.clip_norm)
-      .Set("coordinate_bound", agreed.coordinate_bound)
-      .Set("noise", agreed.noise_stddev)
-      .Set("scale", agreed.scale)
-      .Set("sampler", dp::GaussianSamplerName(agreed.sampler))
-      .Set("without_noise", agreed.without_noise)
-      .Set("without_clipping", agreed.without_clipping)
-      .Set("cohort", agreed.cohort)
-      .Set("min_participants", agreed.min_participants)
-      .Set("sampling", accounting::SamplingName(agreed.sampling))
-      .Set("record_rate", agreed.record_rate)
-      .Set("expected_batch", agreed.expected_batch)
-      .Set("colluders", agreed.colluders)
+      .Set("clip_norm", agreed.mechanism.clip_norm)
+      .Set("coordinate_bound", agreed.mechanism.coordinate_bound)
+      .Set("noise", agreed.mechanism.noise_stddev)
+      .Set("scale", agreed.mechanism.scale)
+      .Set("sampler", dp::GaussianSamplerName(agreed.mechanism.sampler))
+      .Set("without_noise", agreed.mechanism.without_noise)
+      .Set("without_clipping", agreed.mechanism.without_clipping)
+      .Set("cohort", agreed.sampling.cohort)
+      .Set("min_participants", agreed.sampling.min_participants)
+      .Set("sampling", accounting::SamplingName(agreed.sampling.method))
+      .Set("record_rate", agreed.sampling.record_rate)
+      .Set("expected_batch", agreed.sampling.expected_batch)
+      .Set("colluders", agreed.privacy.colluders)
       .Set("attempts_per_round", agreed.attempts_per_round)
       .Set("spare_attempts", agreed.spare_attempts)
-      .Set("delta", agreed.delta)
-      .Set("budget_epsilon",
-           agreed.budget_epsilon > 0 ? JsonValue(agreed.budget_epsilon) : JsonValue())
+      .Set("delta", agreed.privacy.delta)
+      .Set("budget_epsilon", agreed.privacy.budget_epsilon > 0
+                                 ? JsonValue(agreed.privacy.budget_epsilon)
+                                 : JsonValue())
       .Set("charged_event", JsonValue::MakeObject()
                                 .Set("sampling", accounting::SamplingName(event.sampling))
                                 .Set("rate", event.sampling_rate)
                                 .Set("noise", event.noise_stddev)
                                 .Set("clip_norm", event.clip_norm));
-  if (agreed.dummy_uploads) mechanism.Set("dummy_uploads", true);
-  if (agreed.max_participations != 0) {
-    mechanism.Set("max_participations", agreed.max_participations);
+  if (agreed.sampling.dummy_uploads) mechanism.Set("dummy_uploads", true);
+  if (agreed.sampling.max_participations != 0) {
+    mechanism.Set("max_participations", agreed.sampling.max_participations);
   }
   return mechanism;
 }
@@ -182,16 +187,17 @@ absl::StatusOr<JsonValue> SpentJson(const AuditedRun& run) {
   for (const LedgerEntry& entry : run.ledger.entries) {
     TACET_RETURN_IF_ERROR(spending.Add(entry.event, entry.count));
   }
-  TACET_ASSIGN_OR_RETURN(const accounting::SpentEpsilon epsilon, spending.Epsilon());
-  return spent.Set("epsilon", epsilon.epsilon).Set("accountant", epsilon.accountant);
+  TACET_ASSIGN_OR_RETURN(const accounting::EpsilonBounds bounds, spending.Epsilon());
+  return spent.Set("epsilon", bounds.epsilon())
+      .Set("accountant", accounting::AccountantName(bounds.headline()->accountant));
 }
 
 absl::StatusOr<JsonValue> PrivacyJson(const AuditedRun& run) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows, AuditedRows(run));
+  TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees, AuditedGuarantees(run));
   TACET_ASSIGN_OR_RETURN(JsonValue spent, SpentJson(run));
-  JsonValue privacy = report::PrivacyRowsJson(rows, report::TermsOfRows(rows, *run.plan));
+  const JsonValue privacy = report::GuaranteesJson(guarantees);
   return JsonValue::MakeObject()
-      .Set("delta", run.agreed.delta)
+      .Set("delta", run.agreed.privacy.delta)
       .Set("charged_attempts", run.charges())
       .Set("statement",
            "Every attempt is charged, also one that gave no sum. A row says what one kind of "
@@ -244,7 +250,7 @@ JsonValue EpochsJson(const std::vector<LedgerEntry>& entries) {
   };
   std::map<uint32_t, Epoch> epochs;
   for (const LedgerEntry& entry : entries) {
-    Epoch& epoch = epochs[entry.label.epoch];
+    Epoch& epoch = epochs[entry.label.number.epoch];
     if (epoch.charges++ == 0) epoch.first = entry.time;
     epoch.last = entry.time;
   }
@@ -337,24 +343,24 @@ JsonValue AssumptionsJson() {
 
 }  // namespace
 
-absl::StatusOr<std::vector<accounting::PrivacyRow>> AuditedRows(const AuditedRun& run) {
-  const accounting::FederationPrivacySpec spec = agreement::PrivacyOf(run.agreed, run.charges());
-  if (run.promises_something()) return accounting::PrivacyRows(spec);
-  TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> observers,
-                         accounting::ObserveFederation(spec));
-  std::vector<accounting::PrivacyRow> rows;
-  for (accounting::ObservedRounds& observer : observers) {
-    if (!rows.empty() && rows.back().observer == observer.observer) continue;
-    if (observer.standing == accounting::Standing::kConvention) continue;
-    observer.standing = accounting::Standing::kNone;
-    observer.note =
+absl::StatusOr<accounting::Guarantees> AuditedGuarantees(const AuditedRun& run) {
+  if (run.promises_something()) return agreement::GuaranteesOf(*run.manifest, run.charges());
+  const accounting::FederationPrivacySpec federation =
+      agreement::PrivacyOf(run.agreed, run.charges());
+  TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> views,
+                         accounting::ObserveFederation(federation));
+  accounting::Guarantees none{.worst = 0};  // the first view stands for all: none has a bound
+  for (accounting::ObservedRounds& view : views) {
+    if (!none.rows.empty() && none.rows.back().observer == view.observer) continue;
+    if (view.standing == accounting::Standing::kConvention) continue;
+    view.standing = accounting::Standing::kNone;
+    view.note =
         fmt::format("no guarantee: the run is labelled {}", fmt::join(run.facts.labels, ", "));
-    TACET_ASSIGN_OR_RETURN(
-        std::optional<accounting::PrivacyRow> row,
-        accounting::PrivacyRowOf(observer, spec, accounting::Accountant::kMoments));
-    if (row) rows.push_back(*std::move(row));
+    TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
+                           accounting::RowsOfView(view, federation));
+    none.rows.insert(none.rows.end(), rows.begin(), rows.end());
   }
-  return rows;
+  return none;
 }
 
 absl::StatusOr<JsonValue> AuditRecord(const AuditedRun& run) {
@@ -368,7 +374,7 @@ absl::StatusOr<JsonValue> AuditRecord(const AuditedRun& run) {
       .Set("privacy_unit", UnitJson(run.agreed))
       .Set("privacy", std::move(privacy))
       .Set("members", MembersJson(run.agreed))
-      .Set("mechanism", MechanismJson(run.agreed))
+      .Set("mechanism", MechanismJson(run))
       .Set("encryption", EncryptionJson(run))
       .Set("assumptions", AssumptionsJson())
       .Set("retention", RetentionJson(facts.kind))

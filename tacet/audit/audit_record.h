@@ -19,9 +19,9 @@ namespace tacet::audit {
 inline constexpr std::string_view kAuditFormat = "tacet-audit";
 inline constexpr uint64_t kAuditVersion = 1;
 
-// Cost of the charged attempts for each view, by every accountant. A labelled run has no guarantee:
-// one row a view, without a number, says why.
-absl::StatusOr<std::vector<accounting::PrivacyRow>> AuditedRows(const AuditedRun& run);
+// agreement::GuaranteesOf the charged attempts. A labelled run has no guarantee: one row a view,
+// without a number, says why.
+absl::StatusOr<accounting::Guarantees> AuditedGuarantees(const AuditedRun& run);
 
 // The whole record, facts and figures. Runs every accountant: seconds.
 absl::StatusOr<base::JsonValue> AuditRecord(const AuditedRun& run);

@@ -64,7 +64,7 @@ TEST(AuditTest, ARecordHoldsAgainstItselfForEveryUnit) {
     ASSERT_TRUE(whole.ok()) << whole.status();
     EXPECT_EQ(whole->Find("record")->Dump(), record.Dump());
     EXPECT_EQ(*record.Find("privacy_unit")->Find("unit")->AsString(),
-              accounting::UnitName(agreement.unit));
+              accounting::UnitName(agreement.privacy.unit));
     EXPECT_FALSE(record.Find("privacy")->Find("headlines")->items().empty());
   }
 }
@@ -116,17 +116,17 @@ TEST(AuditTest, AnAlteredFigureIsNamed) {
 // Agreements whose terms are not those of the default sampler with every share of the noise.
 std::vector<agreement::ManifestSpec> AgreementsWithTermsOfTheirOwn() {
   agreement::ManifestSpec box_muller = SmallAgreement();
-  box_muller.sampler = dp::GaussianSampler::kBoxMuller;
+  box_muller.mechanism.sampler = dp::GaussianSampler::kBoxMuller;
   agreement::ManifestSpec colluders = RecordAgreement();
-  colluders.colluders = 2;
+  colluders.privacy.colluders = 2;
   return {box_muller, colluders};
 }
 
 TEST(AuditTest, ImplementationTermsAreThoseOfTheAgreedPlan) {
   for (const agreement::ManifestSpec& agreement : AgreementsWithTermsOfTheirOwn()) {
     agreement::ManifestSpec usual = agreement;
-    usual.sampler = dp::GaussianSampler::kDefault;
-    usual.colluders = 0;
+    usual.mechanism.sampler = dp::GaussianSampler::kDefault;
+    usual.privacy.colluders = 0;
     const auto manifest = agreement::Manifest::Create(agreement);
     const auto other = agreement::Manifest::Create(usual);
     ASSERT_TRUE(manifest.ok() && other.ok());
@@ -135,7 +135,7 @@ TEST(AuditTest, ImplementationTermsAreThoseOfTheAgreedPlan) {
     const JsonValue* stated = row.Find("implementation");
     ASSERT_NE(stated, nullptr) << row.Dump();
     const double epsilon = *row.Find("epsilon")->AsDouble();
-    const auto terms = manifest->terms().mechanism().TermsAt(epsilon, agreement.delta);
+    const auto terms = manifest->terms().mechanism().TermsAt(epsilon, agreement.privacy.delta);
     EXPECT_DOUBLE_EQ(*stated->Find("epsilon")->AsDouble(), terms.epsilon);
     EXPECT_DOUBLE_EQ(*stated->Find("delta")->AsDouble(), terms.delta);
 
@@ -151,7 +151,7 @@ TEST(AuditTest, ImplementationTermsAreThoseOfTheAgreedPlan) {
                 HasSubstr("`implementation`: `epsilon`"));
     EXPECT_THAT(refused({.epsilon = terms.epsilon, .delta = 0.5 * terms.delta}),
                 HasSubstr("`implementation`: `delta`"));
-    EXPECT_THAT(refused(other->terms().mechanism().TermsAt(epsilon, agreement.delta)),
+    EXPECT_THAT(refused(other->terms().mechanism().TermsAt(epsilon, agreement.privacy.delta)),
                 HasSubstr("`implementation`"));
   }
 }
@@ -417,8 +417,8 @@ TEST(AuditTest, WithoutAChargeThereIsNothingToAudit) {
 
 TEST(AuditTest, AnotherAgreementIsNamed) {
   agreement::ManifestSpec louder = SmallAgreement();
-  louder.min_participants = 6;
-  louder.noise_stddev = 9;
+  louder.sampling.min_participants = 6;
+  louder.mechanism.noise_stddev = 9;
   AuditFacts facts = FactsForTest();
   facts.agreement = agreement::AgreementBytes(louder);
   EXPECT_THAT(Complaint(facts), HasSubstr("the manifest hash is"));

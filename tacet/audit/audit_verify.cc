@@ -48,7 +48,7 @@ std::vector<std::string> NotesOnAttestations(const AuditedRun& run) {
     }
   }
   notes.push_back(fmt::format("the released model is attested by {} of {} members", agree.size(),
-                              run.agreed.clients));
+                              run.agreed.sampling.clients));
   return notes;
 }
 

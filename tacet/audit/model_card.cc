@@ -44,8 +44,10 @@ std::string WhatWasTrained(const AuditedRun& run) {
       "- Model: {}, {} parameters, by federated averaging of clipped, noised, encrypted updates\n"
       "- Data: {}, spread over {} {}\n"
       "- Training: {}; {} a round\n",
-      Code(agreed.model), agreed.dimension, Code(run.ledger.header.data_set), agreed.clients,
-      agreed.unit == accounting::Unit::kClient ? "members" : "sites", State(run), agreed.cohort);
+      Code(agreed.model), agreed.dimension, Code(run.ledger.header.data_set),
+      agreed.sampling.clients,
+      agreed.privacy.unit == accounting::Unit::kClient ? "members" : "sites", State(run),
+      agreed.sampling.cohort);
   out += fmt::format("- Between {} and {}\n", Date(run.ledger.entries.front().time),
                      Date(run.ledger.entries.back().time));
   if (run.facts.result.has_value()) {
@@ -79,27 +81,28 @@ std::string AsMarkdown(std::string_view explanation) {
   return out;
 }
 
-std::string WorstSentence(const std::vector<PrivacyRow>& rows) {
-  const PrivacyRow* worst = accounting::WorstHeadline(rows);
+std::string WorstSentence(const accounting::Guarantees& guarantees) {
+  const PrivacyRow* worst = guarantees.headline();
   if (worst == nullptr || !worst->epsilon) return "";
   return fmt::format(
       " **Epsilon is {:.3f}**, against the worst observer that has a guarantee ({}).",
       *worst->epsilon, accounting::ObserverName(worst->observer));
 }
 
-std::string Promises(const AuditedRun& run, const std::vector<PrivacyRow>& rows,
+std::string Promises(const AuditedRun& run, const accounting::Guarantees& guarantees,
                      std::string_view explanation) {
   const agreement::ManifestSpec& agreed = run.agreed;
   std::string out = fmt::format(
       "## Privacy guarantee\n\n"
       "Protected is one {} ({} neighbours), at delta {}. {} attempts were charged.{}\n\n"
       "| observer | epsilon | accountant | rounds counted |\n|---|---|---|---|\n",
-      accounting::UnitName(agreed.unit), accounting::NeighbouringName(agreed.neighbouring),
-      agreed.delta, run.charges(), WorstSentence(rows));
-  for (const PrivacyRow& row : rows) {
+      accounting::UnitName(agreed.privacy.unit),
+      accounting::NeighbouringName(agreed.privacy.neighbouring), agreed.privacy.delta,
+      run.charges(), WorstSentence(guarantees));
+  for (const PrivacyRow& row : guarantees.rows) {
     if (row.standing == accounting::Standing::kNone) {
       out += fmt::format("| {} | none | | |\n", accounting::ObserverName(row.observer));
-    } else if (accounting::Headline(rows, row.observer) == &row) {
+    } else if (guarantees.HeadlineOf(row.observer) == &row) {
       out += fmt::format("| {} | {:.3f} | {} | {} |\n", accounting::ObserverName(row.observer),
                          row.epsilon.value_or(0), accounting::AccountantName(row.accountant),
                          row.releases);
@@ -132,7 +135,7 @@ std::string Limits(const AuditedRun& run) {
 
 }  // namespace
 
-std::string ModelCard(const AuditedRun& run, const std::vector<PrivacyRow>& rows,
+std::string ModelCard(const AuditedRun& run, const accounting::Guarantees& guarantees,
                       std::string_view explanation, std::string_view audit_name) {
   return fmt::format(
       "# Model card: {}\n\n{}{}{}{}"
@@ -143,9 +146,10 @@ std::string ModelCard(const AuditedRun& run, const std::vector<PrivacyRow>& rows
       "`{}`;\n"
       "give it with `--signer` when you have it from elsewhere. Written by tacet {} (commit {}) on "
       "{}.\n",
-      Code(run.agreed.model), Warning(run), WhatWasTrained(run), Promises(run, rows, explanation),
-      Limits(run), audit_name, crypto::KeyFingerprint(run.facts.signer), run.facts.version,
-      run.facts.program_commit, Date(run.facts.created));
+      Code(run.agreed.model), Warning(run), WhatWasTrained(run),
+      Promises(run, guarantees, explanation), Limits(run), audit_name,
+      crypto::KeyFingerprint(run.facts.signer), run.facts.version, run.facts.program_commit,
+      Date(run.facts.created));
 }
 
 }  // namespace tacet::audit

@@ -11,10 +11,10 @@
 
 namespace tacet::audit {
 
-// Markdown: model, data, guarantee by observer, limits, verification. `rows` are the run's
-// (AuditedRows); `explanation` is their guarantee in words, empty when there is none; `audit_name`
-// is the audit's file name.
-std::string ModelCard(const AuditedRun& run, const std::vector<accounting::PrivacyRow>& rows,
+// Markdown: model, data, guarantee by observer, limits, verification. `guarantees` are the
+// run's (AuditedGuarantees); `explanation` says them in words, empty when there are none;
+// `audit_name` is the audit's file name.
+std::string ModelCard(const AuditedRun& run, const accounting::Guarantees& guarantees,
                       std::string_view explanation, std::string_view audit_name);
 
 }  // namespace tacet::audit

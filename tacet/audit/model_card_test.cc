@@ -15,9 +15,9 @@ using ::testing::Not;
 std::string CardOf(AuditFacts facts, std::string_view explanation = "") {
   const auto run = CheckFacts(std::move(facts));
   EXPECT_TRUE(run.ok()) << run.status();
-  const auto rows = AuditedRows(*run);
-  EXPECT_TRUE(rows.ok()) << rows.status();
-  return ModelCard(*run, *rows, explanation, "audit.json");
+  const auto guarantees = AuditedGuarantees(*run);
+  EXPECT_TRUE(guarantees.ok()) << guarantees.status();
+  return ModelCard(*run, *guarantees, explanation, "audit.json");
 }
 
 TEST(ModelCardTest, SaysWhatWasTrainedAndHowToVerify) {

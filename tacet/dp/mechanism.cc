@@ -17,14 +17,15 @@ constexpr size_t kBlock = NoiseAndQuantization::kBlock;
 // A plan's scale and offset satisfy the quantiser, so its creation cannot fail.
 Mechanism::Mechanism(const MechanismPlan& plan)
     : plan_(plan),
-      quantizer_(*PoissonQuantizer::Create({.scale = plan.spec().scale, .offset = plan.mu()})) {}
+      quantizer_(
+          *PoissonQuantizer::Create({.scale = plan.spec().params.scale, .offset = plan.mu()})) {}
 
 Clipping Mechanism::ClippingOf(std::span<const float> update) const {
   const MechanismSpec& spec = plan_.spec();
-  const double norm = spec.without_clipping || spec.sums_of_clipped
+  const double norm = spec.params.without_clipping || spec.sums_of_clipped
                           ? std::numeric_limits<double>::infinity()
-                          : spec.clip_norm;
-  return Clipping(update, norm, spec.coordinate_bound);
+                          : spec.params.clip_norm;
+  return Clipping(update, norm, spec.params.coordinate_bound);
 }
 
 ClipReport Mechanism::Clip(std::span<const float> update, std::span<float> clipped) const {
@@ -53,7 +54,7 @@ void NoiseAndQuantization::Next(std::span<const float> clipped, std::span<uint32
 
 void Mechanism::Noise(std::span<const float> clipped, crypto::Random& noise,
                       std::span<double> noised) const {
-  if (plan_.spec().without_noise) {
+  if (plan_.spec().params.without_noise) {
     std::copy(clipped.begin(), clipped.end(), noised.begin());
     return;
   }
@@ -61,7 +62,7 @@ void Mechanism::Noise(std::span<const float> clipped, crypto::Random& noise,
   for (size_t begin = 0; begin < clipped.size(); begin += kBlock) {
     const size_t size = std::min(kBlock, clipped.size() - begin);
     const std::span<double> block = noised.subspan(begin, size);
-    FillGaussian(plan_.spec().sampler, noise, block);
+    FillGaussian(plan_.spec().params.sampler, noise, block);
     kernels.add_noise(clipped.data() + begin, plan_.participant_stddev(), block.data(), size);
   }
 }
@@ -70,7 +71,7 @@ void Mechanism::DecodeMean(std::span<const uint64_t> sums, uint32_t participants
                            std::span<double> mean) const {
   // The offset goes in integers, so that nothing is lost to its size.
   const uint64_t offset = plan_.offset() * participants;
-  const double scale = plan_.spec().scale / participants;
+  const double scale = plan_.spec().params.scale / participants;
   for (size_t i = 0; i < sums.size(); ++i) {
     mean[i] = static_cast<double>(static_cast<int64_t>(sums[i] - offset)) * scale;
   }

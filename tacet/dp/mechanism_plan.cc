@@ -27,15 +27,16 @@ absl::Status CheckLength(std::string_view field, double value) {
 }
 
 absl::Status CheckFields(const MechanismSpec& spec) {
+  const MechanismParams& params = spec.params;
   if (spec.dimension == 0) return base::InvalidArgument("dimension must be at least 1, got 0");
-  if (!spec.without_clipping) TACET_RETURN_IF_ERROR(CheckLength("clip_norm", spec.clip_norm));
-  TACET_RETURN_IF_ERROR(CheckLength("coordinate_bound", spec.coordinate_bound));
-  TACET_RETURN_IF_ERROR(CheckLength("scale", spec.scale));
-  if (!std::isfinite(spec.noise_stddev) || spec.noise_stddev < 0) {
+  if (!params.without_clipping) TACET_RETURN_IF_ERROR(CheckLength("clip_norm", params.clip_norm));
+  TACET_RETURN_IF_ERROR(CheckLength("coordinate_bound", params.coordinate_bound));
+  TACET_RETURN_IF_ERROR(CheckLength("scale", params.scale));
+  if (!std::isfinite(params.noise_stddev) || params.noise_stddev < 0) {
     return base::InvalidArgument("noise_stddev must be finite and not negative, got {}",
-                                 spec.noise_stddev);
+                                 params.noise_stddev);
   }
-  if (spec.noise_stddev == 0 && !spec.without_noise) {
+  if (params.noise_stddev == 0 && !params.without_noise) {
     return base::InvalidArgument(
         "noise_stddev is 0, which protects nobody; a run without noise must say so "
         "(without_noise)");
@@ -60,9 +61,9 @@ absl::Status CheckFields(const MechanismSpec& spec) {
     return base::InvalidArgument("max_epsilon must be finite and not negative, got {}",
                                  spec.max_epsilon);
   }
-  if (GaussianSamplerName(spec.sampler) == "unknown") {
+  if (GaussianSamplerName(params.sampler) == "unknown") {
     return base::InvalidArgument("sampler has the unknown value {}",
-                                 static_cast<int>(spec.sampler));
+                                 static_cast<int>(params.sampler));
   }
   return absl::OkStatus();
 }
@@ -71,30 +72,31 @@ absl::Status CheckFields(const MechanismSpec& spec) {
 
 absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
   TACET_RETURN_IF_ERROR(CheckFields(spec));
+  const MechanismParams& params = spec.params;
   MechanismPlan plan;
   plan.spec_ = spec;
   if (spec.noise_shares == 0) plan.spec_.noise_shares = spec.min_participants;
-  if (!spec.without_clipping && !spec.sums_of_clipped) {
-    plan.spec_.coordinate_bound = std::min(spec.coordinate_bound, spec.clip_norm);
+  if (!params.without_clipping && !spec.sums_of_clipped) {
+    plan.spec_.params.coordinate_bound = std::min(params.coordinate_bound, params.clip_norm);
   }
-  if (spec.without_noise) plan.spec_.noise_stddev = 0;
-  const double bound = plan.spec_.coordinate_bound;
+  if (params.without_noise) plan.spec_.params.noise_stddev = 0;
+  const double bound = plan.spec_.params.coordinate_bound;
 
-  plan.participant_stddev_ = plan.spec_.noise_stddev / std::sqrt(plan.spec_.noise_shares);
-  plan.noise_bound_ = plan.participant_stddev_ * GaussianBound(spec.sampler);
-  const double reach = (bound + plan.noise_bound_) / spec.scale;
+  plan.participant_stddev_ = plan.spec_.params.noise_stddev / std::sqrt(plan.spec_.noise_shares);
+  plan.noise_bound_ = plan.participant_stddev_ * GaussianBound(params.sampler);
+  const double reach = (bound + plan.noise_bound_) / params.scale;
   plan.max_rate_ = reach + std::ceil(reach) + 1;
   if (!(plan.max_rate_ < kPoissonMaxRate)) {
     if (plan.noise_bound_ > bound) {
       return base::InvalidArgument(
           "noise_stddev {} is too large for scale {}: one participant's noise reaches {}, which "
           "makes Poisson rates of up to {}; expected less than 2^31",
-          spec.noise_stddev, spec.scale, plan.noise_bound_, plan.max_rate_);
+          params.noise_stddev, params.scale, plan.noise_bound_, plan.max_rate_);
     }
     return base::InvalidArgument(
         "coordinate_bound {} is too large for scale {}: it makes Poisson rates of up to {}; "
         "expected less than 2^31",
-        bound, spec.scale, plan.max_rate_);
+        bound, params.scale, plan.max_rate_);
   }
   plan.offset_ = static_cast<uint64_t>(std::ceil(reach)) + 1;
 
@@ -103,24 +105,25 @@ absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
       .coordinate_bound = bound,
       .sum_stddev = plan.participant_stddev_ * std::sqrt(spec.cohort),
       .offset = -plan.mu(),
-      .scale = spec.scale,
+      .scale = params.scale,
   };
   const double log_sums =
       std::log(static_cast<double>(spec.dimension)) + std::log(static_cast<double>(spec.attempts));
-  const double sum_bound = std::ceil(SumTailQuantile(sum, kLogWrongValue - log_sums) / spec.scale);
+  const double sum_bound =
+      std::ceil(SumTailQuantile(sum, kLogWrongValue - log_sums) / params.scale);
   // Rates below 2^31 make b/s < 2^30, and K < 2^32: the bound is far below 2^63.
   plan.sum_bound_ = static_cast<uint64_t>(sum_bound);
-  const double reached = spec.scale * sum_bound;
+  const double reached = params.scale * sum_bound;
   const double largest_sum = sum.cohort * bound;
   plan.sum_bound_stddevs_ = (reached - largest_sum) / plan.sum_stddev(spec.cohort, largest_sum);
   plan.wrong_value_probability_ = std::exp(log_sums + LogSumTail(sum, reached));
 
-  if (spec.without_noise) return plan;
+  if (params.without_noise) return plan;
   const double draws = plan.draws();
   const double epsilon = spec.max_epsilon;
   plan.rounding_ = RoundingOfDraw(plan.max_rate_);
-  plan.truncation_term_ = TruncationTerm(draws, GaussianBound(spec.sampler), epsilon);
-  plan.coarse_tail_term_ = draws * GaussianCoarseTail(spec.sampler) * (1.0 + std::exp(epsilon));
+  plan.truncation_term_ = TruncationTerm(draws, GaussianBound(params.sampler), epsilon);
+  plan.coarse_tail_term_ = draws * GaussianCoarseTail(params.sampler) * (1.0 + std::exp(epsilon));
   plan.precision_epsilon_ = PrecisionEpsilon(plan.rounding_, draws, kPrecisionDelta);
   plan.precision_delta_ =
       PrecisionDelta(plan.precision_epsilon_, epsilon, spec.delta, kPrecisionDelta);
@@ -131,7 +134,7 @@ absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
     return base::InvalidArgument(
         "the tail of sampler {} costs {:.3g} of delta over {:.3g} draws at epsilon {:.4g}; "
         "expected at most delta/1000 = {:.3g} (the default sampler reaches farthest)",
-        GaussianSamplerName(spec.sampler), ending, draws, epsilon, allowed);
+        GaussianSamplerName(params.sampler), ending, draws, epsilon, allowed);
   }
   return base::InvalidArgument(
       "the rounding of {:.3g} draws costs {:.3g} of delta at epsilon {:.4g} and Poisson rates of "
@@ -140,29 +143,31 @@ absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
 }
 
 bool MechanismPlan::makes_guarantee() const {
-  return !spec_.without_noise && !spec_.without_clipping && !spec_.without_guarantee;
+  return spec_.params.makes_guarantee() && !spec_.without_guarantee;
 }
 
 ImplementationTerms MechanismPlan::TermsAt(double epsilon, double delta) const {
-  if (spec_.without_noise) return {};
+  const GaussianSampler sampler = spec_.params.sampler;
+  if (spec_.params.without_noise) return {};
   const double terms = PrecisionDelta(precision_epsilon_, epsilon, delta, kPrecisionDelta) +
-                       TruncationTerm(draws(), GaussianBound(spec_.sampler), epsilon) +
-                       draws() * GaussianCoarseTail(spec_.sampler) * (1.0 + std::exp(epsilon));
+                       TruncationTerm(draws(), GaussianBound(sampler), epsilon) +
+                       draws() * GaussianCoarseTail(sampler) * (1.0 + std::exp(epsilon));
   return {.epsilon = 2 * precision_epsilon_, .delta = std::min(1.0, terms)};
 }
 
 double MechanismPlan::draws() const {
-  if (spec_.without_noise) return 0;
+  if (spec_.params.without_noise) return 0;
   return static_cast<double>(spec_.dimension) * spec_.attempts * spec_.cohort;
 }
 
 double MechanismPlan::sum_stddev(uint32_t participants, double sum_u) const {
-  const double noise = spec_.noise_stddev * spec_.noise_stddev * participants / spec_.noise_shares;
-  return std::sqrt(noise + quantisation_variance(participants) + spec_.scale * sum_u);
+  const double sigma = spec_.params.noise_stddev;
+  const double noise = sigma * sigma * participants / spec_.noise_shares;
+  return std::sqrt(noise + quantisation_variance(participants) + spec_.params.scale * sum_u);
 }
 
 double MechanismPlan::quantisation_variance(uint32_t participants) const {
-  return -mu() * spec_.scale * participants;
+  return -mu() * spec_.params.scale * participants;
 }
 
 }  // namespace tacet::dp

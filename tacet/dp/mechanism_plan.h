@@ -11,18 +11,16 @@
 #include "tacet/crypto/secret.h"
 #include "tacet/dp/clip.h"
 #include "tacet/dp/gaussian.h"
+#include "tacet/dp/mechanism_params.h"
 #include "tacet/dp/poisson.h"
 #include "tacet/dp/poisson_quantizer.h"
 
 namespace tacet::dp {
 
-// Unchecked parameters from a caller. Lengths are in units of the update.
+// Unchecked parameters from a caller.
 struct MechanismSpec {
   uint64_t dimension = 0;         // d >= 1
-  double clip_norm = 1;           // S > 0, L2 norm; ignored when without_clipping
-  double coordinate_bound = 1;    // b > 0; values above S count as S
-  double noise_stddev = 0;        // sigma of the sum of noise_shares noises
-  double scale = 1e-4;            // s > 0
+  MechanismParams params = {};    // sigma is that of the sum of noise_shares noises
   uint32_t cohort = 0;            // K, the most participants whose updates are added
   uint32_t min_participants = 0;  // K_min, 1 <= K_min <= K: fewer never open
   // Shares of noise that add to sigma, 1..K_min; 0: K_min. Fewer where some of the participants may
@@ -34,10 +32,8 @@ struct MechanismSpec {
   uint32_t attempts = 0;   // rounds times the attempts of a round that may be charged
   double delta = 1e-5;     // in (0, 1)
   double max_epsilon = 0;  // what the terms are multiplied by: accounting::LargestCarriedEpsilon
-  GaussianSampler sampler = GaussianSampler::kDefault;
-  // Labelled runs: the terms below are computed and reported, but do not refuse.
-  bool without_noise = false;     // then noise_stddev counts as 0
-  bool without_clipping = false;  // then only the clamp to b is applied
+  // The terms below are computed and reported, but do not refuse. Likewise without noise or without
+  // clipping.
   bool without_guarantee = false;
 };
 
@@ -68,7 +64,7 @@ class MechanismPlan {
   const MechanismSpec& spec() const { return spec_; }
   bool makes_guarantee() const;  // none of the three `without_` fields is set
 
-  double mu() const { return -spec_.scale * static_cast<double>(offset_); }
+  double mu() const { return -spec_.params.scale * static_cast<double>(offset_); }
   uint64_t offset() const { return offset_; }                        // m = |mu|/s
   double participant_stddev() const { return participant_stddev_; }  // sigma_k
   double noise_bound() const { return noise_bound_; }                // z sigma_k

@@ -19,10 +19,10 @@ using ::testing::HasSubstr;
 MechanismSpec PublishedSetting() {
   MechanismSpec spec;
   spec.dimension = 486654;
-  spec.clip_norm = 1;
-  spec.coordinate_bound = 0.1;
-  spec.noise_stddev = 6;
-  spec.scale = 1e-4;
+  spec.params.clip_norm = 1;
+  spec.params.coordinate_bound = 0.1;
+  spec.params.noise_stddev = 6;
+  spec.params.scale = 1e-4;
   spec.cohort = 1000;
   spec.min_participants = 1000;
   spec.attempts = 100;
@@ -74,9 +74,9 @@ TEST(MechanismPlanTest, PublishedSetting) {
 
 TEST(MechanismPlanTest, BitsOfOtherCoordinateBounds) {
   MechanismSpec spec = PublishedSetting();
-  spec.coordinate_bound = 1;
+  spec.params.coordinate_bound = 1;
   EXPECT_EQ(BitsOf(PlanOf(spec).sum_bound()), 25);
-  spec.coordinate_bound = 0.02;
+  spec.params.coordinate_bound = 0.02;
   EXPECT_EQ(BitsOf(PlanOf(spec).sum_bound()), 21);
 }
 
@@ -95,12 +95,14 @@ TEST(MechanismPlanTest, VarianceOfASum) {
 // on passing the modulus is below 1.61e-5, both at the worst sum of updates.
 TEST(MechanismPlanTest, PublishedChebyshevBoundAndRatioHold) {
   MechanismSpec spec = PublishedSetting();
-  spec.coordinate_bound = 1;
-  spec.sampler = GaussianSampler::kZiggurat;
+  spec.params.coordinate_bound = 1;
+  spec.params.sampler = GaussianSampler::kZiggurat;
   const MechanismPlan plan = PlanOf(spec);
   EXPECT_NEAR(-plan.mu(), 1 + 15.81 * 6 / std::sqrt(1000.0), 0.005);
-  const auto mean = [&](double sum_u) { return (sum_u - 1000 * plan.mu()) / spec.scale; };
-  const auto stddev = [&](double sum_u) { return plan.sum_stddev(1000, sum_u) / spec.scale; };
+  const auto mean = [&](double sum_u) { return (sum_u - 1000 * plan.mu()) / spec.params.scale; };
+  const auto stddev = [&](double sum_u) {
+    return plan.sum_stddev(1000, sum_u) / spec.params.scale;
+  };
   const double ratio = stddev(-1000) / mean(-1000);
   EXPECT_LT(ratio, 2.22e-3);
   EXPECT_NEAR(ratio, 2.01e-3, 0.01e-3);
@@ -111,10 +113,10 @@ TEST(MechanismPlanTest, PublishedChebyshevBoundAndRatioHold) {
 
 TEST(MechanismPlanTest, CoordinateBoundIsAtMostTheClipNorm) {
   MechanismSpec spec = PublishedSetting();
-  spec.clip_norm = 0.05;
-  EXPECT_EQ(PlanOf(spec).spec().coordinate_bound, 0.05);
-  spec.without_clipping = true;
-  EXPECT_EQ(PlanOf(spec).spec().coordinate_bound, 0.1);
+  spec.params.clip_norm = 0.05;
+  EXPECT_EQ(PlanOf(spec).spec().params.coordinate_bound, 0.05);
+  spec.params.without_clipping = true;
+  EXPECT_EQ(PlanOf(spec).spec().params.coordinate_bound, 0.1);
   EXPECT_FALSE(PlanOf(spec).makes_guarantee());
 }
 
@@ -148,13 +150,13 @@ TEST(MechanismPlanTest, SumsOfClippedContributionsAreClampedOnly) {
   MechanismSpec spec = PublishedSetting();
   spec.dimension = 4;
   spec.cohort = spec.min_participants = 4;
-  spec.clip_norm = 1;
-  spec.coordinate_bound = 16;
-  spec.scale = 1e-2;
-  EXPECT_DOUBLE_EQ(PlanOf(spec).spec().coordinate_bound, 1);
+  spec.params.clip_norm = 1;
+  spec.params.coordinate_bound = 16;
+  spec.params.scale = 1e-2;
+  EXPECT_DOUBLE_EQ(PlanOf(spec).spec().params.coordinate_bound, 1);
   spec.sums_of_clipped = true;
   const MechanismPlan plan = PlanOf(spec);
-  EXPECT_DOUBLE_EQ(plan.spec().coordinate_bound, 16);
+  EXPECT_DOUBLE_EQ(plan.spec().params.coordinate_bound, 16);
   EXPECT_TRUE(plan.makes_guarantee());
   const std::vector<float> sum = {3, -20, 0.5f, 16};
   std::vector<float> clamped(4);
@@ -164,9 +166,9 @@ TEST(MechanismPlanTest, SumsOfClippedContributionsAreClampedOnly) {
 
 TEST(MechanismPlanTest, WithoutNoise) {
   MechanismSpec spec = PublishedSetting();
-  spec.without_noise = true;
+  spec.params.without_noise = true;
   for (const double stddev : {0.0, 6.0}) {
-    spec.noise_stddev = stddev;
+    spec.params.noise_stddev = stddev;
     const MechanismPlan plan = PlanOf(spec);
     EXPECT_FALSE(plan.makes_guarantee());
     EXPECT_EQ(plan.noise_bound(), 0);
@@ -186,19 +188,24 @@ TEST(MechanismPlanTest, RefusesWithOneReasonEach) {
     const char* reason;
   } cases[] = {
       {[](auto& s) { s.dimension = 0; }, "dimension must be at least 1"},
-      {[](auto& s) { s.clip_norm = 0; }, "clip_norm must be finite and at least 1e-30, got 0"},
-      {[](auto& s) { s.clip_norm = -1; }, "clip_norm must be finite and at least 1e-30, got -1"},
-      {[&](auto& s) { s.clip_norm = nan; }, "clip_norm must be finite"},
-      {[&](auto& s) { s.clip_norm = infinity; }, "clip_norm must be finite"},
-      {[](auto& s) { s.coordinate_bound = 0; }, "coordinate_bound must be finite and at least"},
-      {[&](auto& s) { s.coordinate_bound = nan; }, "coordinate_bound must be finite"},
-      {[](auto& s) { s.scale = 0; }, "scale must be finite and at least 1e-30, got 0"},
-      {[](auto& s) { s.scale = -1e-4; }, "scale must be finite and at least 1e-30, got -0.0001"},
-      {[&](auto& s) { s.scale = infinity; }, "scale must be finite"},
-      {[](auto& s) { s.noise_stddev = 0; }, "noise_stddev is 0, which protects nobody"},
-      {[](auto& s) { s.noise_stddev = -6; },
+      {[](auto& s) { s.params.clip_norm = 0; },
+       "clip_norm must be finite and at least 1e-30, got 0"},
+      {[](auto& s) { s.params.clip_norm = -1; },
+       "clip_norm must be finite and at least 1e-30, got -1"},
+      {[&](auto& s) { s.params.clip_norm = nan; }, "clip_norm must be finite"},
+      {[&](auto& s) { s.params.clip_norm = infinity; }, "clip_norm must be finite"},
+      {[](auto& s) { s.params.coordinate_bound = 0; },
+       "coordinate_bound must be finite and at least"},
+      {[&](auto& s) { s.params.coordinate_bound = nan; }, "coordinate_bound must be finite"},
+      {[](auto& s) { s.params.scale = 0; }, "scale must be finite and at least 1e-30, got 0"},
+      {[](auto& s) { s.params.scale = -1e-4; },
+       "scale must be finite and at least 1e-30, got -0.0001"},
+      {[&](auto& s) { s.params.scale = infinity; }, "scale must be finite"},
+      {[](auto& s) { s.params.noise_stddev = 0; }, "noise_stddev is 0, which protects nobody"},
+      {[](auto& s) { s.params.noise_stddev = -6; },
        "noise_stddev must be finite and not negative, got -6"},
-      {[&](auto& s) { s.noise_stddev = nan; }, "noise_stddev must be finite and not negative"},
+      {[&](auto& s) { s.params.noise_stddev = nan; },
+       "noise_stddev must be finite and not negative"},
       {[](auto& s) { s.cohort = 0; }, "cohort must be at least 1"},
       {[](auto& s) { s.min_participants = 0; }, "min_participants must be at least 1"},
       {[](auto& s) { s.min_participants = 1001; },
@@ -209,18 +216,18 @@ TEST(MechanismPlanTest, RefusesWithOneReasonEach) {
       {[&](auto& s) { s.delta = nan; }, "delta must lie between 0 and 1, got nan"},
       {[&](auto& s) { s.max_epsilon = infinity; }, "max_epsilon must be finite"},
       {[](auto& s) { s.max_epsilon = -1; }, "max_epsilon must be finite and not negative, got -1"},
-      {[](auto& s) { s.sampler = static_cast<GaussianSampler>(9); }, "unknown value 9"},
-      {[](auto& s) { s.scale = 1e-9; }, "noise_stddev 6 is too large for scale 1e-09"},
+      {[](auto& s) { s.params.sampler = static_cast<GaussianSampler>(9); }, "unknown value 9"},
+      {[](auto& s) { s.params.scale = 1e-9; }, "noise_stddev 6 is too large for scale 1e-09"},
       {[](auto& s) {
-         s.clip_norm = 1e6;
-         s.coordinate_bound = 1e6;
+         s.params.clip_norm = 1e6;
+         s.params.coordinate_bound = 1e6;
        },
        "coordinate_bound 1000000 is too large for scale 0.0001"},
-      {[](auto& s) { s.sampler = GaussianSampler::kBoxMuller; },
+      {[](auto& s) { s.params.sampler = GaussianSampler::kBoxMuller; },
        "the tail of sampler box-muller costs"},
       {[](auto& s) { s.max_epsilon = 55; }, "the tail of sampler default costs"},
       {[](auto& s) {
-         s.sampler = GaussianSampler::kZiggurat;
+         s.params.sampler = GaussianSampler::kZiggurat;
          s.max_epsilon = 55;
        },
        "the rounding of 4.87e+10 draws costs"},
@@ -237,7 +244,7 @@ TEST(MechanismPlanTest, RefusesWithOneReasonEach) {
 
 TEST(MechanismPlanTest, LabelledRunsReportWhatTheyWouldBeRefusedFor) {
   MechanismSpec spec = PublishedSetting();
-  spec.sampler = GaussianSampler::kBoxMuller;
+  spec.params.sampler = GaussianSampler::kBoxMuller;
   spec.without_guarantee = true;
   const MechanismPlan plan = PlanOf(spec);
   EXPECT_FALSE(plan.makes_guarantee());
@@ -247,11 +254,11 @@ TEST(MechanismPlanTest, LabelledRunsReportWhatTheyWouldBeRefusedFor) {
 
 TEST(MechanismPlanTest, PublishedSamplersAreUsableWhereTheirTailIsCheapEnough) {
   MechanismSpec spec = PublishedSetting();
-  spec.sampler = GaussianSampler::kPolar;
+  spec.params.sampler = GaussianSampler::kPolar;
   PlanOf(spec);
-  spec.sampler = GaussianSampler::kZiggurat;
+  spec.params.sampler = GaussianSampler::kZiggurat;
   PlanOf(spec);
-  spec.sampler = GaussianSampler::kBoxMuller;
+  spec.params.sampler = GaussianSampler::kBoxMuller;
   spec.dimension = 1000;
   spec.cohort = 30;
   spec.min_participants = 30;
@@ -273,7 +280,7 @@ TEST(MechanismTest, ClipUsesThePlansNumbers) {
   EXPECT_NEAR(clipped[2], 0.002, 1e-8);
 
   MechanismSpec spec = PublishedSetting();
-  spec.without_clipping = true;
+  spec.params.without_clipping = true;
   EXPECT_FALSE(Mechanism(PlanOf(spec)).Clip(update, clipped).clipped);
   EXPECT_EQ(clipped[2], 0.01f);
 }
@@ -322,7 +329,7 @@ TEST(MechanismTest, QuantisesTheNoisedUpdate) {
 
 TEST(MechanismTest, WithoutNoiseQuantisesTheUpdateItself) {
   MechanismSpec spec = PublishedSetting();
-  spec.without_noise = true;
+  spec.params.without_noise = true;
   const MechanismPlan plan = PlanOf(spec);
   const Mechanism mechanism(plan);
   const std::vector<float> clipped = {0.05f, -0.0625f};
@@ -372,13 +379,13 @@ TEST(MechanismPlanTest, TermsFollowFromSamplerSharesAndGuarantee) {
 
   MechanismSpec other = spec;
   other.without_guarantee = true;
-  other.sampler = GaussianSampler::kBoxMuller;
+  other.params.sampler = GaussianSampler::kBoxMuller;
   EXPECT_GT(PlanOf(other).TermsAt(5.3, spec.delta).delta, 1e4 * terms.delta);
   other = spec;
   other.noise_shares = spec.min_participants / 4;
   EXPECT_GT(PlanOf(other).TermsAt(5.3, spec.delta).epsilon, terms.epsilon);
   other = spec;
-  other.without_noise = true;
+  other.params.without_noise = true;
   EXPECT_EQ(PlanOf(other).TermsAt(5.3, spec.delta).delta, 0);
 }
 

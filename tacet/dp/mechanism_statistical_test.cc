@@ -70,10 +70,10 @@ TEST_P(AggregateNoiseTest, HasThePlansMeanAndVariance) {
   constexpr uint32_t participants = 6;
   MechanismSpec spec;
   spec.dimension = coordinates;
-  spec.clip_norm = 1;
-  spec.coordinate_bound = 0.5;
-  spec.noise_stddev = 1.5;
-  spec.scale = GetParam();
+  spec.params.clip_norm = 1;
+  spec.params.coordinate_bound = 0.5;
+  spec.params.noise_stddev = 1.5;
+  spec.params.scale = GetParam();
   spec.cohort = 7;
   spec.min_participants = 5;
   spec.attempts = 1;
@@ -109,7 +109,7 @@ TEST_P(AggregateNoiseTest, HasThePlansMeanAndVariance) {
   const double count = static_cast<double>(coordinates);
   const double stddev = plan->sum_stddev(participants, sum_u);
   EXPECT_NEAR(stddev * stddev,
-              1.5 * 1.5 * 6 / 5 + spec.scale * (participants * -plan->mu() + sum_u), 1e-9);
+              1.5 * 1.5 * 6 / 5 + spec.params.scale * (participants * -plan->mu() + sum_u), 1e-9);
   EXPECT_LT(std::abs(first), kNormalLimit * stddev * std::sqrt(count));
   EXPECT_NEAR(std::sqrt(second / count) / stddev, 1.0, 0.003);
 }

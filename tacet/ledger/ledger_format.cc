@@ -136,9 +136,9 @@ absl::StatusOr<LedgerEntry> ReadEntry(std::span<const uint8_t> record, const Led
   entry.federation = DigestOf(federation);
   TACET_ASSIGN_OR_RETURN(const auto manifest, reader.ReadBytes(kDigestBytes, "manifest hash"));
   entry.label.manifest_hash = DigestOf(manifest);
-  TACET_ASSIGN_OR_RETURN(entry.label.epoch, reader.ReadU32("epoch"));
-  TACET_ASSIGN_OR_RETURN(entry.label.round, reader.ReadU32("round"));
-  TACET_ASSIGN_OR_RETURN(entry.label.attempt, reader.ReadU32("attempt"));
+  TACET_ASSIGN_OR_RETURN(entry.label.number.epoch, reader.ReadU32("epoch"));
+  TACET_ASSIGN_OR_RETURN(entry.label.number.round, reader.ReadU32("round"));
+  TACET_ASSIGN_OR_RETURN(entry.label.number.attempt, reader.ReadU32("attempt"));
   TACET_ASSIGN_OR_RETURN(const uint8_t kind, reader.ReadU8("kind"));
   if (kind != 1 && kind != 2) return base::DataLoss("field `kind` has the unknown value {}", kind);
   entry.kind = static_cast<ChargeKind>(kind);
@@ -324,9 +324,9 @@ base::Bytes WriteLedgerRecord(const LedgerEntry& entry, const crypto::Digest& pr
   writer.Reserve(kLedgerRecordBytes);
   writer.Raw(entry.federation);
   writer.Raw(entry.label.manifest_hash);
-  writer.U32(entry.label.epoch);
-  writer.U32(entry.label.round);
-  writer.U32(entry.label.attempt);
+  writer.U32(entry.label.number.epoch);
+  writer.U32(entry.label.number.round);
+  writer.U32(entry.label.number.attempt);
   writer.U8(static_cast<uint8_t>(entry.kind));
   writer.U8(UnitNumber(entry.event.unit));
   writer.U8(NeighbouringNumber(entry.event.neighbouring));

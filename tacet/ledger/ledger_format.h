@@ -19,6 +19,7 @@
 #include "tacet/accounting/privacy_filter.h"
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/secagg/attempt.h"
 
 namespace tacet::ledger {
 
@@ -52,9 +53,7 @@ absl::Status CheckLedgerHeader(const LedgerHeader& header);
 // Attempt of a charge; one label is charged once.
 struct ChargeLabel {
   crypto::Digest manifest_hash{};
-  uint32_t epoch = 0;
-  uint32_t round = 0;
-  uint32_t attempt = 0;
+  secagg::AttemptNumber number;
 
   friend auto operator<=>(const ChargeLabel&, const ChargeLabel&) = default;
 };

@@ -27,7 +27,7 @@ LedgerEntry Entry(uint32_t round) {
   LedgerEntry entry;
   entry.federation[1] = 1;
   entry.label.manifest_hash[2] = 2;
-  entry.label.round = round;
+  entry.label.number.round = round;
   entry.event.sampling_rate = 0.25;
   entry.event.noise_stddev = 6;
   entry.time = 1'700'000'100 + round;

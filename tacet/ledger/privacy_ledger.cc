@@ -9,14 +9,11 @@
 namespace tacet::ledger {
 namespace {
 
-ChargeLabel LabelOf(const AttemptCost& cost, const agreement::AttemptNumber& number) {
-  return {.manifest_hash = cost.manifest_hash,
-          .epoch = number.epoch,
-          .round = number.round,
-          .attempt = number.attempt};
+ChargeLabel LabelOf(const AttemptCost& cost, const secagg::AttemptNumber& number) {
+  return {.manifest_hash = cost.manifest_hash, .number = number};
 }
 
-absl::Status CheckNumber(const AttemptCost& cost, const agreement::AttemptNumber& number) {
+absl::Status CheckNumber(const AttemptCost& cost, const secagg::AttemptNumber& number) {
   if (number.round < cost.rounds && number.attempt < cost.attempts_per_round) {
     return absl::OkStatus();
   }
@@ -27,21 +24,34 @@ absl::Status CheckNumber(const AttemptCost& cost, const agreement::AttemptNumber
 
 }  // namespace
 
+accounting::SamplingEvent AttemptEvent(const agreement::ManifestSpec& agreed, ChargingRule rule) {
+  accounting::SamplingEvent event = agreement::ChargedEvent(agreed);
+  if (rule == ChargingRule::kOwnSeals) {
+    event.sampling = accounting::Sampling::kNone;
+    event.sampling_rate = 1;
+  }
+  return event;
+}
+
 AttemptCost AttemptCostOf(const agreement::Manifest& manifest, ChargingRule rule,
                           uint32_t first_round) {
-  const agreement::ManifestSpec& spec = manifest.spec();
-  AttemptCost cost{.federation = manifest.agreement(),
-                   .manifest_hash = manifest.hash(),
-                   .event = {},
-                   .rounds = spec.rounds,
-                   .attempts_per_round = spec.attempts_per_round,
-                   .first_round = first_round};
-  cost.event = agreement::ChargedEvent(spec);
-  if (rule == ChargingRule::kOwnSeals) {
-    cost.event.sampling = accounting::Sampling::kNone;
-    cost.event.sampling_rate = 1;
-  }
-  return cost;
+  const agreement::ManifestSpec& agreed = manifest.spec();
+  return {.federation = manifest.agreement(),
+          .manifest_hash = manifest.hash(),
+          .event = AttemptEvent(agreed, rule),
+          .rounds = agreed.rounds,
+          .attempts_per_round = agreed.attempts_per_round,
+          .first_round = first_round};
+}
+
+LedgerHeader LedgerHeaderOf(const agreement::ManifestSpec& agreed) {
+  LedgerHeader header;
+  header.unit = agreed.privacy.unit;
+  header.neighbouring = agreed.privacy.neighbouring;
+  header.spending = {.budget_epsilon = agreed.privacy.budget_epsilon,
+                     .delta = agreed.privacy.delta,
+                     .composition = accounting::Composition::kOneEvent};
+  return header;
 }
 
 absl::StatusOr<std::unique_ptr<PrivacyLedger>> PrivacyLedger::Create(OpenedLedger opened,
@@ -70,9 +80,8 @@ void PrivacyLedger::Remember(const LedgerEntry& entry) {
   by_label_.emplace(entry.label, entries_.size());
   entries_.push_back(entry);
   federation_charges_[entry.federation] += entry.count;
-  const agreement::AttemptNumber number{entry.label.epoch, entry.label.round, entry.label.attempt};
-  const auto [last, is_first] = last_.emplace(entry.label.manifest_hash, number);
-  if (!is_first) last->second = std::max(last->second, number);
+  const auto [last, is_first] = last_.emplace(entry.label.manifest_hash, entry.label.number);
+  if (!is_first) last->second = std::max(last->second, entry.label.number);
 }
 
 uint64_t PrivacyLedger::ChargesOf(const crypto::Digest& federation) const {
@@ -88,11 +97,11 @@ absl::Status PrivacyLedger::CheckUsable() const {
 }
 
 absl::Status PrivacyLedger::ChargeForSealing(const AttemptCost& cost,
-                                             const agreement::AttemptNumber& now,
-                                             std::span<const agreement::AttemptNumber> announced) {
+                                             const secagg::AttemptNumber& now,
+                                             std::span<const secagg::AttemptNumber> announced) {
   TACET_RETURN_IF_ERROR(CheckUsable());
   TACET_RETURN_IF_ERROR(CheckNumber(cost, now));
-  for (const agreement::AttemptNumber& number : announced)
+  for (const secagg::AttemptNumber& number : announced)
     TACET_RETURN_IF_ERROR(CheckNumber(cost, number));
   const LedgerEntry entry{
       .federation = cost.federation, .label = LabelOf(cost, now), .event = cost.event};
@@ -130,14 +139,14 @@ absl::Status PrivacyLedger::ChargeForSealing(const AttemptCost& cost,
 }
 
 absl::Status PrivacyLedger::ChargeAnnounced(const AttemptCost& cost,
-                                            std::span<const agreement::AttemptNumber> announced) {
+                                            std::span<const secagg::AttemptNumber> announced) {
   TACET_RETURN_IF_ERROR(CheckUsable());
-  for (const agreement::AttemptNumber& number : announced)
+  for (const secagg::AttemptNumber& number : announced)
     TACET_RETURN_IF_ERROR(CheckNumber(cost, number));
   if (header_.rule != ChargingRule::kAnnouncedAttempts || announced.empty()) {
     return absl::OkStatus();
   }
-  const agreement::AttemptNumber last = *std::ranges::max_element(announced);
+  const secagg::AttemptNumber last = *std::ranges::max_element(announced);
   const LedgerEntry entry{.federation = cost.federation,
                           .label = LabelOf(cost, last),
                           .kind = ChargeKind::kCatchingUp,
@@ -148,20 +157,20 @@ absl::Status PrivacyLedger::ChargeAnnounced(const AttemptCost& cost,
   return Holds(entry.label) ? absl::OkStatus() : Append(cost, last, ChargeKind::kCatchingUp);
 }
 
-absl::Status PrivacyLedger::CatchUp(const AttemptCost& cost, const agreement::AttemptNumber& now,
-                                    std::span<const agreement::AttemptNumber> announced) {
-  std::vector<agreement::AttemptNumber> order(announced.begin(), announced.end());
+absl::Status PrivacyLedger::CatchUp(const AttemptCost& cost, const secagg::AttemptNumber& now,
+                                    std::span<const secagg::AttemptNumber> announced) {
+  std::vector<secagg::AttemptNumber> order(announced.begin(), announced.end());
   std::ranges::sort(order);
-  const auto charge = [&](const agreement::AttemptNumber& number) {
+  const auto charge = [&](const secagg::AttemptNumber& number) {
     if (number == now || Holds(LabelOf(cost, number))) return absl::OkStatus();
     return Append(cost, number, ChargeKind::kCatchingUp);
   };
-  for (const agreement::AttemptNumber& number : order) TACET_RETURN_IF_ERROR(charge(number));
+  for (const secagg::AttemptNumber& number : order) TACET_RETURN_IF_ERROR(charge(number));
   // What must have been there between the last known attempt and this one.
   const auto last = last_.find(cost.manifest_hash);
   const bool is_first = last == last_.end();
   if (!is_first && now < last->second) return absl::OkStatus();
-  const agreement::AttemptNumber before = is_first ? agreement::AttemptNumber{} : last->second;
+  const secagg::AttemptNumber before = is_first ? secagg::AttemptNumber{} : last->second;
   const uint32_t from = is_first ? cost.first_round : before.round + 1;
   for (uint32_t round = from; round < now.round; ++round) {
     TACET_RETURN_IF_ERROR(charge({.epoch = now.epoch, .round = round, .attempt = 0}));
@@ -172,7 +181,7 @@ absl::Status PrivacyLedger::CatchUp(const AttemptCost& cost, const agreement::At
   return absl::OkStatus();
 }
 
-absl::Status PrivacyLedger::Append(const AttemptCost& cost, const agreement::AttemptNumber& number,
+absl::Status PrivacyLedger::Append(const AttemptCost& cost, const secagg::AttemptNumber& number,
                                    ChargeKind kind) {
   const LedgerEntry entry{.federation = cost.federation,
                           .label = LabelOf(cost, number),

@@ -13,11 +13,11 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/accounting/privacy_filter.h"
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/ledger/ledger_format.h"
 #include "tacet/ledger/ledger_store.h"
+#include "tacet/secagg/attempt.h"
 
 namespace tacet::ledger {
 
@@ -31,11 +31,17 @@ struct AttemptCost {
   uint32_t first_round = 0;  // with which announcements under this manifest began
 };
 
-// The manifest's own event: sampling as agreed under announced-attempts (everybody in every round
-// is fixed-size at rate 1), none under own-seals; noise 0 when the agreement leaves out noise or
-// clipping and so has no guarantee.
+// The event that a ledger of this rule is charged for one attempt, here and again when an audit is
+// verified: agreement::ChargedEvent under announced-attempts, without sampling under own-seals;
+// noise 0 when the agreement leaves out noise or clipping and so has no guarantee.
+accounting::SamplingEvent AttemptEvent(const agreement::ManifestSpec& agreed, ChargingRule rule);
+
 AttemptCost AttemptCostOf(const agreement::Manifest& manifest, ChargingRule rule,
                           uint32_t first_round = 0);
+
+// Header of a ledger that counts what the agreement costs, against its budget: announced attempts,
+// all of one event. Name and digest of the data, and the time, are left to the caller.
+LedgerHeader LedgerHeaderOf(const agreement::ManifestSpec& agreed);
 
 // Not thread-safe: one charge at a time.
 class PrivacyLedger {
@@ -58,14 +64,14 @@ class PrivacyLedger {
   // the ledger's rule, unit or composition, a ledger that failed before.
   // ResourceExhausted: the budget would be exceeded. Unavailable, DataLoss: the store failed; the
   // ledger refuses everything from then on.
-  absl::Status ChargeForSealing(const AttemptCost& cost, const agreement::AttemptNumber& now,
-                                std::span<const agreement::AttemptNumber> announced = {});
+  absl::Status ChargeForSealing(const AttemptCost& cost, const secagg::AttemptNumber& now,
+                                std::span<const secagg::AttemptNumber> announced = {});
 
   // Charges attempts in which this owner has no part: under announced-attempts those in `announced`
   // that are missing, and those that must have been there before the last of them. The budget does
   // not stop it. Under own-seals nothing is charged. Errors as above.
   absl::Status ChargeAnnounced(const AttemptCost& cost,
-                               std::span<const agreement::AttemptNumber> announced);
+                               std::span<const secagg::AttemptNumber> announced);
 
   const LedgerHeader& header() const { return header_; }
   const std::vector<LedgerEntry>& entries() const { return entries_; }
@@ -78,9 +84,9 @@ class PrivacyLedger {
   PrivacyLedger(OpenedLedger opened, accounting::PrivacyFilter spending, base::UnixClock clock);
 
   absl::Status CheckUsable() const;
-  absl::Status CatchUp(const AttemptCost& cost, const agreement::AttemptNumber& now,
-                       std::span<const agreement::AttemptNumber> announced);
-  absl::Status Append(const AttemptCost& cost, const agreement::AttemptNumber& number,
+  absl::Status CatchUp(const AttemptCost& cost, const secagg::AttemptNumber& now,
+                       std::span<const secagg::AttemptNumber> announced);
+  absl::Status Append(const AttemptCost& cost, const secagg::AttemptNumber& number,
                       ChargeKind kind);
   void Remember(const LedgerEntry& entry);
 
@@ -90,9 +96,9 @@ class PrivacyLedger {
   std::unique_ptr<LedgerStore> store_;
   accounting::PrivacyFilter spending_;
   base::UnixClock clock_;
-  absl::Status failure_;                                     // of the store
-  std::map<ChargeLabel, size_t> by_label_;                   // index into entries_
-  std::map<crypto::Digest, agreement::AttemptNumber> last_;  // of each manifest
+  absl::Status failure_;                                  // of the store
+  std::map<ChargeLabel, size_t> by_label_;                // index into entries_
+  std::map<crypto::Digest, secagg::AttemptNumber> last_;  // of each manifest
   std::map<crypto::Digest, uint64_t> federation_charges_;
 };
 

@@ -51,10 +51,10 @@ struct Fixture {
     ASSERT_TRUE(made.ok()) << made.status();
     ledger = *std::move(made);
   }
-  std::vector<agreement::AttemptNumber> Numbers() const {
-    std::vector<agreement::AttemptNumber> numbers;
+  std::vector<secagg::AttemptNumber> Numbers() const {
+    std::vector<secagg::AttemptNumber> numbers;
     for (const LedgerEntry& entry : ledger->entries()) {
-      numbers.push_back({entry.label.epoch, entry.label.round, entry.label.attempt});
+      numbers.push_back(entry.label.number);
     }
     return numbers;
   }
@@ -73,7 +73,7 @@ TEST(PrivacyLedgerTest, ChargesOnceAndRemembers) {
   f.Reopen();
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 1}).ok());
   EXPECT_THAT(f.Numbers(),
-              ElementsAre(agreement::AttemptNumber{0, 0, 0}, agreement::AttemptNumber{0, 0, 1}));
+              ElementsAre(secagg::AttemptNumber{0, 0, 0}, secagg::AttemptNumber{0, 0, 1}));
   EXPECT_EQ(f.ledger->ChargesOf(Paper().federation), 2u);
   EXPECT_EQ(f.ledger->ChargesOf(crypto::Digest{}), 0u);
   EXPECT_EQ(f.ledger->entries()[1].time, 1'700'000'002u);
@@ -94,13 +94,13 @@ TEST(PrivacyLedgerTest, MissedAttemptsAreChargedFirst) {
   Fixture f(Header(0));
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());
   // Round 1 took two attempts, which the server lists; rounds 2 and 3 it does not mention.
-  const std::vector<agreement::AttemptNumber> announced = {{0, 1, 1}, {0, 0, 0}, {0, 1, 0}};
+  const std::vector<secagg::AttemptNumber> announced = {{0, 1, 1}, {0, 0, 0}, {0, 1, 0}};
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 4, 1}, announced).ok());
   EXPECT_THAT(f.Numbers(),
-              ElementsAre(agreement::AttemptNumber{0, 0, 0}, agreement::AttemptNumber{0, 1, 0},
-                          agreement::AttemptNumber{0, 1, 1}, agreement::AttemptNumber{0, 2, 0},
-                          agreement::AttemptNumber{0, 3, 0}, agreement::AttemptNumber{0, 4, 0},
-                          agreement::AttemptNumber{0, 4, 1}));
+              ElementsAre(secagg::AttemptNumber{0, 0, 0}, secagg::AttemptNumber{0, 1, 0},
+                          secagg::AttemptNumber{0, 1, 1}, secagg::AttemptNumber{0, 2, 0},
+                          secagg::AttemptNumber{0, 3, 0}, secagg::AttemptNumber{0, 4, 0},
+                          secagg::AttemptNumber{0, 4, 1}));
   EXPECT_EQ(f.ledger->entries()[3].kind, ChargeKind::kCatchingUp);
   EXPECT_EQ(f.ledger->entries()[6].kind, ChargeKind::kSealing);
   EXPECT_EQ(f.ledger->spending().charges(), 7u);
@@ -108,12 +108,12 @@ TEST(PrivacyLedgerTest, MissedAttemptsAreChargedFirst) {
 
 TEST(PrivacyLedgerTest, WhatOthersDoIsChargedAndNeverSealed) {
   Fixture f(Header(1.0));
-  const std::vector<agreement::AttemptNumber> announced = {{0, 2, 1}, {0, 0, 0}};
+  const std::vector<secagg::AttemptNumber> announced = {{0, 2, 1}, {0, 0, 0}};
   ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(), announced).ok());
   ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(), announced).ok());
   EXPECT_THAT(f.Numbers(),
-              ElementsAre(agreement::AttemptNumber{0, 0, 0}, agreement::AttemptNumber{0, 1, 0},
-                          agreement::AttemptNumber{0, 2, 0}, agreement::AttemptNumber{0, 2, 1}));
+              ElementsAre(secagg::AttemptNumber{0, 0, 0}, secagg::AttemptNumber{0, 1, 0},
+                          secagg::AttemptNumber{0, 2, 0}, secagg::AttemptNumber{0, 2, 1}));
   for (const LedgerEntry& entry : f.ledger->entries()) {
     EXPECT_EQ(entry.kind, ChargeKind::kCatchingUp);
   }
@@ -124,18 +124,18 @@ TEST(PrivacyLedgerTest, WhatOthersDoIsChargedAndNeverSealed) {
   EXPECT_THAT(base::Message(refused), HasSubstr("the owner cannot seal an update for it"));
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 3, 0}).ok());
   // What was announced counts beyond the budget, and stops the next sealing.
-  const std::vector<agreement::AttemptNumber> far = {{0, 300, 0}};
+  const std::vector<secagg::AttemptNumber> far = {{0, 300, 0}};
   ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(), far).ok());
   EXPECT_EQ(f.ledger->ChargeForSealing(Paper(), {0, 301, 0}).code(),
             absl::StatusCode::kResourceExhausted);
-  const std::vector<agreement::AttemptNumber> impossible = {{0, 2000, 0}};
+  const std::vector<secagg::AttemptNumber> impossible = {{0, 2000, 0}};
   EXPECT_EQ(f.ledger->ChargeAnnounced(Paper(), impossible).code(),
             absl::StatusCode::kInvalidArgument);
 }
 
 TEST(PrivacyLedgerTest, OwnSealsAreNotChargedForOthers) {
   Fixture f(Header(0, ChargingRule::kOwnSeals));
-  const std::vector<agreement::AttemptNumber> announced = {{0, 0, 0}};
+  const std::vector<secagg::AttemptNumber> announced = {{0, 0, 0}};
   ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(ChargingRule::kOwnSeals), announced).ok());
   EXPECT_TRUE(f.ledger->entries().empty());
 }
@@ -166,7 +166,7 @@ TEST(PrivacyLedgerTest, TheBudgetRefusesWhateverTheServerAnnounces) {
   EXPECT_THAT(base::Message(status), HasSubstr("the budget is 1 at delta 1e-05"));
   EXPECT_EQ(f.ledger->entries().size(), round);
   EXPECT_GT(round, 3u);
-  EXPECT_LE(f.ledger->spending().Epsilon()->epsilon, 1.0);
+  EXPECT_LE(f.ledger->spending().Epsilon()->epsilon(), 1.0);
   // Asking again, or for another attempt, or after a restart, does not help.
   EXPECT_FALSE(f.ledger->ChargeForSealing(Paper(), {0, round, 0}).ok());
   f.Reopen();
@@ -181,7 +181,7 @@ TEST(PrivacyLedgerTest, WhatWasMissedIsSpentEvenBeyondTheBudget) {
   const absl::Status refused = f.ledger->ChargeForSealing(Paper(), {0, 300, 0});
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(f.ledger->entries().size(), 300u);  // rounds 0 to 299, not the refused one
-  EXPECT_GT(f.ledger->spending().Epsilon()->epsilon, 1.0);
+  EXPECT_GT(f.ledger->spending().Epsilon()->epsilon(), 1.0);
 }
 
 TEST(PrivacyLedgerTest, OneBudgetForAllFederations) {
@@ -211,9 +211,9 @@ TEST(PrivacyLedgerTest, OwnSealsAreChargedAloneAndUnamplified) {
   EXPECT_EQ(f.ledger->ChargeForSealing(Paper(), {0, 5, 0}).code(),
             absl::StatusCode::kFailedPrecondition);
   const AttemptCost own = Paper(ChargingRule::kOwnSeals);
-  const std::vector<agreement::AttemptNumber> announced = {{0, 1, 0}, {0, 2, 0}};
+  const std::vector<secagg::AttemptNumber> announced = {{0, 1, 0}, {0, 2, 0}};
   ASSERT_TRUE(f.ledger->ChargeForSealing(own, {0, 5, 0}, announced).ok());
-  EXPECT_THAT(f.Numbers(), ElementsAre(agreement::AttemptNumber{0, 5, 0}));
+  EXPECT_THAT(f.Numbers(), ElementsAre(secagg::AttemptNumber{0, 5, 0}));
   Fixture announcing(Header(0));
   EXPECT_EQ(announcing.ledger->ChargeForSealing(own, {0, 5, 0}).code(),
             absl::StatusCode::kFailedPrecondition);
@@ -226,7 +226,7 @@ TEST(PrivacyLedgerTest, AttemptsThatCannotBeAreRefused) {
   EXPECT_EQ(round.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(base::Message(round), HasSubstr("2000 rounds of at most 3 attempts"));
   EXPECT_FALSE(f.ledger->ChargeForSealing(Paper(), {0, 0, 3}).ok());
-  const std::vector<agreement::AttemptNumber> announced = {{0, 1, 7}};
+  const std::vector<secagg::AttemptNumber> announced = {{0, 1, 7}};
   EXPECT_FALSE(f.ledger->ChargeForSealing(Paper(), {0, 2, 0}, announced).ok());
   AttemptCost records = Paper();
   records.event.unit = accounting::Unit::kRecord;

@@ -18,20 +18,22 @@ std::optional<Suspicion> Suspect(std::string_view alarm, fmt::format_string<Args
 std::optional<Suspicion> CheckPlace(const secagg::Attempt& attempt,
                                     const agreement::SignedManifest& manifest) {
   const agreement::ManifestSpec& spec = manifest.manifest().spec();
-  if (attempt.manifest_hash != manifest.manifest().hash() || attempt.epoch != manifest.epoch()) {
+  if (attempt.manifest_hash != manifest.manifest().hash() ||
+      attempt.number.epoch != manifest.epoch()) {
     return Suspect(violations::kOtherFederation, "an attempt of another manifest or epoch");
   }
-  if (attempt.round < spec.rounds && attempt.attempt < spec.attempts_per_round) {
+  if (attempt.number.round < spec.rounds && attempt.number.attempt < spec.attempts_per_round) {
     return std::nullopt;
   }
   return Suspect(violations::kImpossible,
                  "round {} attempt {}: the manifest has {} rounds of at most {} attempts",
-                 attempt.round, attempt.attempt, spec.rounds, spec.attempts_per_round);
+                 attempt.number.round, attempt.number.attempt, spec.rounds,
+                 spec.attempts_per_round);
 }
 
 std::optional<Suspicion> CheckInvitation(protocol::Invited invited,
                                          const agreement::ManifestSpec& spec) {
-  const bool coins = spec.sampling != accounting::Sampling::kFixedSize;
+  const bool coins = spec.sampling.method != accounting::Sampling::kFixedSize;
   if (coins == (invited == protocol::Invited::kOwnCoin)) return std::nullopt;
   return Suspect(violations::kImpossible, "{}",
                  coins ? "the server chooses participants, the manifest says that they do by coins"
@@ -44,10 +46,10 @@ std::optional<Suspicion> CheckCurrent(const protocol::AnnouncedAttempt& current,
   if (auto place = CheckPlace(current.attempt, manifest)) return place;
   if (auto invited = CheckInvitation(current.invited, manifest.manifest().spec())) return invited;
   const uint32_t finished =
-      current.attempt.round + (current.phase == protocol::AttemptPhase::kPublished ? 1 : 0);
+      current.attempt.number.round + (current.phase == protocol::AttemptPhase::kPublished ? 1 : 0);
   if (announcement.finished != finished) {
     return Suspect(violations::kImpossible, "round {} is {}, yet {} rounds are finished",
-                   current.attempt.round, protocol::AttemptPhaseName(current.phase),
+                   current.attempt.number.round, protocol::AttemptPhaseName(current.phase),
                    announcement.finished);
   }
   const secagg::Terms& terms = manifest.manifest().terms();
@@ -76,16 +78,13 @@ std::optional<Suspicion> CheckListed(const protocol::Announcement& announcement,
                    announcement.first_listed,
                    announcement.first_listed + announcement.listed.size(), listed_from, budget);
   }
-  for (const agreement::AttemptNumber& number : announcement.listed) {
-    secagg::Attempt attempt{.manifest_hash = announcement.manifest_hash,
-                            .epoch = number.epoch,
-                            .round = number.round,
-                            .attempt = number.attempt};
+  for (const secagg::AttemptNumber& number : announcement.listed) {
+    const secagg::Attempt attempt{.manifest_hash = announcement.manifest_hash, .number = number};
     if (auto place = CheckPlace(attempt, manifest)) return place;
   }
   if (announcement.listed.empty()) return std::nullopt;
   if (announcement.current.has_value() &&
-      announcement.listed.back() == agreement::NumberOf(announcement.current->attempt)) {
+      announcement.listed.back() == announcement.current->attempt.number) {
     return std::nullopt;
   }
   return Suspect(violations::kImpossible, "the last attempt listed is not the current one");
@@ -112,9 +111,9 @@ std::optional<Suspicion> CheckAnnouncement(const protocol::Announcement& announc
   if (auto listed = CheckListed(announcement, manifest, listed_from)) return listed;
   for (const secagg::Attempt& kept : announcement.kept) {
     if (auto place = CheckPlace(kept, manifest)) return place;
-    if (kept.round >= announcement.finished) {
+    if (kept.number.round >= announcement.finished) {
       return Suspect(violations::kImpossible, "a sum of round {} is kept, {} rounds are finished",
-                     kept.round, announcement.finished);
+                     kept.number.round, announcement.finished);
     }
   }
   return std::nullopt;
@@ -127,14 +126,15 @@ std::optional<Suspicion> CheckContinues(const protocol::Announcement& announceme
     return Suspect(violations::kRollback, "{} rounds are finished, this member has applied {}",
                    announcement.finished, next_round);
   }
-  if (!memory.has_value() || memory->attempt.epoch != announcement.epoch) return std::nullopt;
-  const agreement::AttemptNumber known = agreement::NumberOf(memory->attempt);
+  if (!memory.has_value() || memory->attempt.number.epoch != announcement.epoch)
+    return std::nullopt;
+  const secagg::AttemptNumber known = memory->attempt.number;
   if (!announcement.current.has_value()) {
     return Suspect(violations::kRollback, "no attempt is announced, round {} attempt {} was before",
                    known.round, known.attempt);
   }
   const protocol::AnnouncedAttempt& current = *announcement.current;
-  const agreement::AttemptNumber now = agreement::NumberOf(current.attempt);
+  const secagg::AttemptNumber now = current.attempt.number;
   if (now > known) return std::nullopt;
   if (now < known) {
     return Suspect(violations::kRollback, "round {} attempt {} after round {} attempt {}",

@@ -14,7 +14,8 @@ std::vector<uint64_t> ChosenFor(const agreement::SignedManifest& manifest,
                                 const crypto::SecretBytes& epoch_key,
                                 const secagg::Attempt& attempt) {
   const agreement::ManifestSpec& spec = manifest.manifest().spec();
-  return secagg::ChooseOpeners(epoch_key, spec.scheme, attempt, spec.clients, spec.openers);
+  return secagg::ChooseOpeners(epoch_key, spec.scheme, attempt, spec.sampling.clients,
+                               spec.openers);
 }
 
 }  // namespace

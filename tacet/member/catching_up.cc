@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/status.h"
 #include "tacet/member/attestors.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
+#include "tacet/secagg/attempt.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/result_collector.h"
 
@@ -38,7 +38,7 @@ absl::StatusOr<bool> FetchUntil(const MemberParts& parts, MemberNotes& notes,
     if (judged.ok()) continue;
     TACET_RETURN_IF_ERROR(
         notes.Violation({alarm, fmt::format("number {}: {}", index, base::Message(judged))},
-                        agreement::NumberOf(name.attempt), index));
+                        name.attempt.number, index));
   }
   return false;
 }

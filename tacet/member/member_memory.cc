@@ -36,7 +36,7 @@ base::Bytes WriteMemberMemory(const MemberMemory& memory) {
   writer.U8(memory.accepted ? 1 : 0);
   writer.U32(memory.participations);
   writer.U32(static_cast<uint32_t>(memory.distrusted.size()));
-  for (const agreement::AttemptNumber& number : memory.distrusted) {
+  for (const secagg::AttemptNumber& number : memory.distrusted) {
     writer.U32(number.epoch);
     writer.U32(number.round);
     writer.U32(number.attempt);
@@ -64,7 +64,7 @@ absl::StatusOr<MemberMemory> ReadMemberMemory(std::span<const uint8_t> bytes) {
     return base::DataLoss("{}: {} attempts in {} bytes", kWhat, distrusted, reader.remaining());
   }
   memory.distrusted.resize(distrusted);
-  for (agreement::AttemptNumber& number : memory.distrusted) {
+  for (secagg::AttemptNumber& number : memory.distrusted) {
     TACET_ASSIGN_OR_RETURN(number.epoch, reader.ReadU32("epoch"));
     TACET_ASSIGN_OR_RETURN(number.round, reader.ReadU32("round"));
     TACET_ASSIGN_OR_RETURN(number.attempt, reader.ReadU32("attempt"));

@@ -9,7 +9,6 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/bytes.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/secagg/attempt.h"
@@ -35,7 +34,7 @@ struct MemberMemory {
   // on, where the agreement limits them.
   uint32_t participations = 0;
   // Attempts about which the server was caught lying: nothing of them is sealed, signed or applied.
-  std::vector<agreement::AttemptNumber> distrusted;
+  std::vector<secagg::AttemptNumber> distrusted;
 
   friend bool operator==(const MemberMemory&, const MemberMemory&) = default;
 };

@@ -24,7 +24,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Memory, MemberStateContract, MemoryBackend);
 namespace {
 
 MemberMemory Sample() {
-  MemberMemory memory{.attempt = {.epoch = 2, .round = 7, .attempt = 1},
+  MemberMemory memory{.attempt = {.number = {.epoch = 2, .round = 7, .attempt = 1}},
                       .phase = protocol::AttemptPhase::kOpening,
                       .participants = 9,
                       .participation = Participation::kYes,

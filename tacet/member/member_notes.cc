@@ -20,7 +20,7 @@ std::string Plain(std::string_view text) {
   return plain;
 }
 
-NodeEvent EventOf(NodeEventKind kind, std::string_view what, const agreement::AttemptNumber& at,
+NodeEvent EventOf(NodeEventKind kind, std::string_view what, const secagg::AttemptNumber& at,
                   std::string_view text = {}) {
   return {.kind = kind,
           .what = std::string(what),
@@ -41,26 +41,26 @@ absl::Status MemberNotes::Once(NodeEvent event, uint32_t index) {
   return absl::OkStatus();
 }
 
-absl::Status MemberNotes::Violation(const Suspicion& suspicion, const agreement::AttemptNumber& at,
+absl::Status MemberNotes::Violation(const Suspicion& suspicion, const secagg::AttemptNumber& at,
                                     uint32_t index) {
   return Once(EventOf(NodeEventKind::kViolation, suspicion.alarm, at, suspicion.text), index);
 }
 
-absl::Status MemberNotes::Refused(std::string_view what, const agreement::AttemptNumber& at,
+absl::Status MemberNotes::Refused(std::string_view what, const secagg::AttemptNumber& at,
                                   std::string_view why) {
   return Once(EventOf(NodeEventKind::kRefused, what, at, why), 0);
 }
 
-absl::Status MemberNotes::Asked(std::string_view what, const agreement::AttemptNumber& at) {
+absl::Status MemberNotes::Asked(std::string_view what, const secagg::AttemptNumber& at) {
   return Once(EventOf(NodeEventKind::kAsked, what, at), 0);
 }
 
-absl::Status MemberNotes::Note(std::string_view what, const agreement::AttemptNumber& at,
+absl::Status MemberNotes::Note(std::string_view what, const secagg::AttemptNumber& at,
                                std::string_view text) {
   return Once(EventOf(NodeEventKind::kNote, what, at, text), 0);
 }
 
-absl::Status MemberNotes::Sent(std::string_view what, const agreement::AttemptNumber& at,
+absl::Status MemberNotes::Sent(std::string_view what, const secagg::AttemptNumber& at,
                                std::span<const uint8_t> bytes) {
   NodeEvent event = EventOf(NodeEventKind::kSent, what, at);
   event.bytes = bytes.size();
@@ -68,7 +68,7 @@ absl::Status MemberNotes::Sent(std::string_view what, const agreement::AttemptNu
   return log_.Write(event);
 }
 
-absl::Status MemberNotes::Applied(std::string_view what, const agreement::AttemptNumber& at,
+absl::Status MemberNotes::Applied(std::string_view what, const secagg::AttemptNumber& at,
                                   std::string_view text) {
   return log_.Write(EventOf(NodeEventKind::kApplied, what, at, text));
 }

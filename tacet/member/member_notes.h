@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/member/node_log.h"
+#include "tacet/secagg/attempt.h"
 
 namespace tacet::member {
 
@@ -48,18 +48,17 @@ class MemberNotes {
   explicit MemberNotes(NodeLog& log) : log_(log) {}
 
   // Each once for the same attempt (and, where there are several of a thing, its index).
-  absl::Status Violation(const Suspicion& suspicion, const agreement::AttemptNumber& at,
+  absl::Status Violation(const Suspicion& suspicion, const secagg::AttemptNumber& at,
                          uint32_t index = 0);
-  absl::Status Refused(std::string_view what, const agreement::AttemptNumber& at,
+  absl::Status Refused(std::string_view what, const secagg::AttemptNumber& at,
                        std::string_view why);
-  absl::Status Asked(std::string_view what, const agreement::AttemptNumber& at);
-  absl::Status Note(std::string_view what, const agreement::AttemptNumber& at,
-                    std::string_view text);
+  absl::Status Asked(std::string_view what, const secagg::AttemptNumber& at);
+  absl::Status Note(std::string_view what, const secagg::AttemptNumber& at, std::string_view text);
 
   // Every time.
-  absl::Status Sent(std::string_view what, const agreement::AttemptNumber& at,
+  absl::Status Sent(std::string_view what, const secagg::AttemptNumber& at,
                     std::span<const uint8_t> bytes);
-  absl::Status Applied(std::string_view what, const agreement::AttemptNumber& at,
+  absl::Status Applied(std::string_view what, const secagg::AttemptNumber& at,
                        std::string_view text);
 
   // Violations so far, in this process.
@@ -69,7 +68,7 @@ class MemberNotes {
   absl::Status Once(NodeEvent event, uint32_t index);
 
   NodeLog& log_;
-  std::set<std::tuple<NodeEventKind, std::string, agreement::AttemptNumber, uint32_t>> written_;
+  std::set<std::tuple<NodeEventKind, std::string, secagg::AttemptNumber, uint32_t>> written_;
   std::vector<NodeEvent> alarms_;
 };
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/status.h"
 #include "tacet/member/attestors.h"
+#include "tacet/secagg/attempt.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
 
@@ -50,14 +50,13 @@ absl::StatusOr<MemberOpening::Outcome> MemberOpening::Act(
 
 absl::Status MemberOpening::Settle(std::string_view what, const absl::Status& sent) {
   if (sent.ok() || protocol::IsRetryable(sent)) return sent;
-  return notes_.Note(fmt::format("{}-not-taken", what), agreement::NumberOf(*attempt_),
-                     base::Message(sent));
+  return notes_.Note(fmt::format("{}-not-taken", what), attempt_->number, base::Message(sent));
 }
 
 absl::StatusOr<MemberOpening::Outcome> MemberOpening::Refuse(const Suspicion& suspicion) {
-  TACET_RETURN_IF_ERROR(notes_.Violation(suspicion, agreement::NumberOf(*attempt_)));
+  TACET_RETURN_IF_ERROR(notes_.Violation(suspicion, attempt_->number));
   TACET_RETURN_IF_ERROR(Settle("refusal", parts_.server.PutRefusal(*attempt_)));
-  TACET_RETURN_IF_ERROR(notes_.Sent("refusal", agreement::NumberOf(*attempt_), {}));
+  TACET_RETURN_IF_ERROR(notes_.Sent("refusal", attempt_->number, {}));
   done_ = true;
   return Outcome::kNothing;
 }
@@ -65,7 +64,7 @@ absl::StatusOr<MemberOpening::Outcome> MemberOpening::Refuse(const Suspicion& su
 absl::StatusOr<MemberOpening::Outcome> MemberOpening::Review(
     const protocol::AnnouncedAttempt& current, const std::optional<secagg::SealNonce>& own) {
   const secagg::Terms& terms = parts_.manifest.manifest().terms();
-  const agreement::AttemptNumber number = agreement::NumberOf(*attempt_);
+  const secagg::AttemptNumber number = attempt_->number;
   TACET_RETURN_IF_ERROR(notes_.Asked("opening", number));
   const absl::StatusOr<base::Bytes> closed =
       parts_.server.Fetch({.kind = protocol::BulkKind::kClosedRound, .attempt = *attempt_}, 0,
@@ -107,7 +106,7 @@ absl::StatusOr<MemberOpening::Outcome> MemberOpening::Review(
 }
 
 absl::StatusOr<MemberOpening::Outcome> MemberOpening::Open() {
-  const agreement::AttemptNumber number = agreement::NumberOf(*attempt_);
+  const secagg::AttemptNumber number = attempt_->number;
   const absl::StatusOr<std::vector<base::Bytes>> votes = parts_.server.FetchVotes(*attempt_);
   if (!votes.ok()) {
     if (protocol::IsRetryable(votes.status())) return votes.status();

@@ -80,10 +80,10 @@ absl::StatusOr<protocol::Announcement> MemberSession::Await() {
   return base::Unavailable("the server does not announce the state of the federation: {}", why);
 }
 
-agreement::AttemptNumber MemberSession::Here() const {
-  return memory_.has_value() ? agreement::NumberOf(memory_->attempt)
-                             : agreement::AttemptNumber{.epoch = parts_.manifest.epoch(),
-                                                        .round = model_.next_round()};
+secagg::AttemptNumber MemberSession::Here() const {
+  return memory_.has_value() ? memory_->attempt.number
+                             : secagg::AttemptNumber{.epoch = parts_.manifest.epoch(),
+                                                     .round = model_.next_round()};
 }
 
 absl::Status MemberSession::Act(const protocol::Announcement& announcement) {
@@ -95,7 +95,7 @@ absl::Status MemberSession::Act(const protocol::Announcement& announcement) {
   if (announcement.current.has_value()) TACET_RETURN_IF_ERROR(Remember(*announcement.current));
   TACET_RETURN_IF_ERROR(CatchUp(announcement));
   if (announcement.current.has_value() &&
-      announcement.current->attempt.round == model_.next_round()) {
+      announcement.current->attempt.number.round == model_.next_round()) {
     return ActOnCurrent(*announcement.current);
   }
   return ChargeAnnounced();
@@ -109,7 +109,7 @@ absl::StatusOr<bool> MemberSession::Check(const protocol::Announcement& announce
   if (const auto wrong = CheckContinues(announcement, memory_, model_.next_round())) {
     TACET_RETURN_IF_ERROR(notes_.Violation(*wrong, Here()));
     const bool same_attempt = memory_.has_value() && announcement.current.has_value() &&
-                              agreement::NumberOf(announcement.current->attempt) == Here();
+                              announcement.current->attempt.number == Here();
     if (same_attempt) TACET_RETURN_IF_ERROR(Distrust(Here()));
     return false;
   }
@@ -136,24 +136,24 @@ absl::Status MemberSession::Remember(const protocol::AnnouncedAttempt& current) 
       next.distrusted = memory_->distrusted;
       next.participations = memory_->participations;
     }
-    std::erase_if(next.distrusted, [this](const agreement::AttemptNumber& number) {
+    std::erase_if(next.distrusted, [this](const secagg::AttemptNumber& number) {
       return number.round < model_.next_round();
     });
   }
   next.phase = current.phase;
   next.participants = std::max(next.participants, current.participants);
   TACET_RETURN_IF_ERROR(Keep(std::move(next)));
-  return known ? absl::OkStatus() : parts_.state.KeepOnly(agreement::NumberOf(current.attempt));
+  return known ? absl::OkStatus() : parts_.state.KeepOnly(current.attempt.number);
 }
 
-absl::Status MemberSession::Distrust(const agreement::AttemptNumber& number) {
+absl::Status MemberSession::Distrust(const secagg::AttemptNumber& number) {
   if (!memory_.has_value() || Distrusts(number)) return absl::OkStatus();
   MemberMemory next = *memory_;
   next.distrusted.push_back(number);
   return Keep(std::move(next));
 }
 
-bool MemberSession::Distrusts(const agreement::AttemptNumber& number) const {
+bool MemberSession::Distrusts(const secagg::AttemptNumber& number) const {
   return memory_.has_value() &&
          std::ranges::find(memory_->distrusted, number) != memory_->distrusted.end();
 }
@@ -182,9 +182,10 @@ absl::Status MemberSession::CatchUp(const protocol::Announcement& announcement) 
 absl::StatusOr<MemberSession::KeptRound> MemberSession::ApplyKept(
     const protocol::Announcement& announcement) {
   const auto kept =
-      std::ranges::find(announcement.kept, model_.next_round(), &secagg::Attempt::round);
+      std::ranges::find(announcement.kept, model_.next_round(),
+                        [](const secagg::Attempt& attempt) { return attempt.number.round; });
   if (kept == announcement.kept.end()) return KeptRound::kNotThere;
-  const agreement::AttemptNumber number = agreement::NumberOf(*kept);
+  const secagg::AttemptNumber number = kept->number;
   if (kept->model_digest != model_.digest()) {
     TACET_RETURN_IF_ERROR(notes_.Violation(
         {violations::kFork, "a published round started from another model than this member's"},
@@ -223,7 +224,7 @@ absl::StatusOr<MemberSession::KeptRound> MemberSession::ApplyKept(
 // The current attempt.
 
 absl::Status MemberSession::ActOnCurrent(const protocol::AnnouncedAttempt& current) {
-  const agreement::AttemptNumber number = agreement::NumberOf(current.attempt);
+  const secagg::AttemptNumber number = current.attempt.number;
   if (!Distrusts(number) && current.attempt.model_digest != model_.digest()) {
     TACET_RETURN_IF_ERROR(notes_.Violation(
         {violations::kFork, "the attempt starts from another model than this member's"}, number));
@@ -245,12 +246,13 @@ absl::Status MemberSession::Decide(protocol::Invited invited) {
   bool chosen = invited == protocol::Invited::kYes;
   if (invited == protocol::Invited::kOwnCoin) {
     crypto::Random coin = crypto::Random::FromEntropy(parts_.entropy);
-    chosen = coin.Below(spec().clients) < spec().cohort;  // probability cohort / clients
+    chosen = coin.Below(spec().sampling.clients) <
+             spec().sampling.cohort;  // probability cohort / clients
   }
   MemberMemory next = *memory_;
   next.participation = chosen ? Participation::kYes : Participation::kNo;
-  if (chosen && spec().max_participations != 0) {
-    if (next.participations == spec().max_participations) {
+  if (chosen && spec().sampling.max_participations != 0) {
+    if (next.participations == spec().sampling.max_participations) {
       next.participation = Participation::kSpent;
     } else {
       ++next.participations;
@@ -262,14 +264,14 @@ absl::Status MemberSession::Decide(protocol::Invited invited) {
 bool MemberSession::Uploads() const {
   const Participation participation = memory_->participation;
   return participation == Participation::kYes || participation == Participation::kSpent ||
-         spec().dummy_uploads;
+         spec().sampling.dummy_uploads;
 }
 
 bool MemberSession::GivesData() const { return memory_->participation == Participation::kYes; }
 
 absl::Status MemberSession::Participate(const secagg::Attempt& attempt) {
   if (memory_->accepted) return absl::OkStatus();
-  const agreement::AttemptNumber number = agreement::NumberOf(attempt);
+  const secagg::AttemptNumber number = attempt.number;
   TACET_RETURN_IF_ERROR(notes_.Asked("upload", number));
   TACET_ASSIGN_OR_RETURN(const std::optional<base::Bytes> upload, SealedUpload(attempt));
   if (!upload.has_value()) return absl::OkStatus();
@@ -297,8 +299,8 @@ absl::StatusOr<std::optional<base::Bytes>> MemberSession::SealedUpload(
   if (stored.status().code() != absl::StatusCode::kNotFound) return stored.status();
   bool gives_data = GivesData();
   if (gives_data) {
-    TACET_ASSIGN_OR_RETURN(gives_data, ChargeForSealing(agreement::NumberOf(attempt)));
-    if (!gives_data && !spec().dummy_uploads) return std::nullopt;
+    TACET_ASSIGN_OR_RETURN(gives_data, ChargeForSealing(attempt.number));
+    if (!gives_data && !spec().sampling.dummy_uploads) return std::nullopt;
   } else {
     TACET_RETURN_IF_ERROR(ChargeAnnounced());
   }
@@ -307,12 +309,9 @@ absl::StatusOr<std::optional<base::Bytes>> MemberSession::SealedUpload(
   return upload;
 }
 
-absl::StatusOr<bool> MemberSession::ChargeForSealing(const agreement::AttemptNumber& number) {
+absl::StatusOr<bool> MemberSession::ChargeForSealing(const secagg::AttemptNumber& number) {
   const bool charged_before =
-      parts_.ledger.Holds({.manifest_hash = parts_.manifest.manifest().hash(),
-                           .epoch = number.epoch,
-                           .round = number.round,
-                           .attempt = number.attempt});
+      parts_.ledger.Holds({.manifest_hash = parts_.manifest.manifest().hash(), .number = number});
   const absl::Status charged = parts_.ledger.ChargeForSealing(Cost(), number, listed_);
   const bool refused = charged.code() == absl::StatusCode::kResourceExhausted ||
                        (charged_before && charged.code() == absl::StatusCode::kFailedPrecondition);
@@ -333,7 +332,7 @@ absl::StatusOr<base::Bytes> MemberSession::Seal(const secagg::Attempt& attempt, 
     if (trained.code() == absl::StatusCode::kCancelled) return trained;
     std::ranges::fill(update.Expose(), 0.0f);
     TACET_RETURN_IF_ERROR(
-        notes_.Note("update-failed", agreement::NumberOf(attempt),
+        notes_.Note("update-failed", attempt.number,
                     fmt::format("zeros are sealed instead: {}", base::Message(trained))));
   }
   if (!gives_data) std::ranges::fill(update.Expose(), 0.0f);
@@ -346,7 +345,7 @@ absl::StatusOr<base::Bytes> MemberSession::Seal(const secagg::Attempt& attempt, 
                          sealer->Seal(update.Expose(), parts_.entropy));
   if (!sealed.clip.finite) {
     TACET_RETURN_IF_ERROR(notes_.Note(
-        "update-not-finite", agreement::NumberOf(attempt),
+        "update-not-finite", attempt.number,
         "the update held a value that is not a number or infinite: zeros are sealed instead"));
   }
   return std::move(sealed.bytes);
@@ -369,9 +368,8 @@ absl::Status MemberSession::OpenAsOpener(const protocol::AnnouncedAttempt& curre
   }
   TACET_ASSIGN_OR_RETURN(const MemberOpening::Outcome outcome, opening_.Act(current, own));
   needs_votes_ = needs_votes_ || outcome == MemberOpening::Outcome::kWaiting;
-  return outcome == MemberOpening::Outcome::kDropped
-             ? Distrust(agreement::NumberOf(current.attempt))
-             : absl::OkStatus();
+  return outcome == MemberOpening::Outcome::kDropped ? Distrust(current.attempt.number)
+                                                     : absl::OkStatus();
 }
 
 ledger::AttemptCost MemberSession::Cost() const {
@@ -393,8 +391,8 @@ absl::Status MemberSession::StateModel() {
   const std::vector<uint64_t> attestors = AttestorsOf(parts_.manifest, parts_.epoch_key, round);
   const bool is_witness = std::ranges::find(attestors, parts_.member) != attestors.end();
   if (!is_witness) {
-    const bool has_begun = memory_.has_value() && memory_->attempt.round == round &&
-                           memory_->attempt.epoch == parts_.manifest.epoch();
+    const bool has_begun = memory_.has_value() && memory_->attempt.number.round == round &&
+                           memory_->attempt.number.epoch == parts_.manifest.epoch();
     if (has_begun) {
       stated_ = round;
       return absl::OkStatus();
@@ -428,8 +426,7 @@ absl::StatusOr<std::vector<base::Bytes>> MemberSession::FetchAttestations() cons
 }
 
 absl::Status MemberSession::PutAttestation() {
-  const agreement::AttemptNumber here{.epoch = parts_.manifest.epoch(),
-                                      .round = model_.next_round()};
+  const secagg::AttemptNumber here{.epoch = parts_.manifest.epoch(), .round = model_.next_round()};
   const base::Bytes statement = Attestation();
   const absl::Status sent = parts_.server.PutAttestation(statement);
   if (sent.ok()) return notes_.Sent("statement", here, statement);
@@ -442,20 +439,21 @@ absl::Status MemberSession::PutCheckpoint() {
   const secagg::Attempt start =
       protocol::RoundStart(manifest, parts_.manifest.epoch(), model_.next_round(), model_.digest());
   // The same bytes until they are taken: over a line that breaks they go on where they stopped.
-  if (!sealed_checkpoint_.has_value() || sealed_checkpoint_->round != start.round) {
+  if (!sealed_checkpoint_.has_value() || sealed_checkpoint_->round != start.number.round) {
     sealed_checkpoint_.reset();
-    sealed_checkpoint_ = {start.round, protocol::SealCheckpoint(
-                                           model_.checkpoint(), manifest, parts_.manifest.epoch(),
-                                           parts_.member, parts_.epoch_key, parts_.entropy)};
+    sealed_checkpoint_ = {
+        start.number.round,
+        protocol::SealCheckpoint(model_.checkpoint(), manifest, parts_.manifest.epoch(),
+                                 parts_.member, parts_.epoch_key, parts_.entropy)};
   }
   const absl::Status sent = parts_.server.Put(
       {.kind = protocol::BulkKind::kCheckpoint, .attempt = start}, sealed_checkpoint_->bytes);
   if (protocol::IsRetryable(sent)) return sent;
   const base::Bytes sealed = std::move(sealed_checkpoint_->bytes);
   sealed_checkpoint_.reset();
-  if (sent.ok()) return notes_.Sent("checkpoint", agreement::NumberOf(start), sealed);
+  if (sent.ok()) return notes_.Sent("checkpoint", start.number, sealed);
   if (sent.code() == absl::StatusCode::kAlreadyExists) return absl::OkStatus();  // before a restart
-  return notes_.Note("checkpoint-not-taken", agreement::NumberOf(start), base::Message(sent));
+  return notes_.Note("checkpoint-not-taken", start.number, base::Message(sent));
 }
 
 }  // namespace tacet::member

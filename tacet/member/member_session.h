@@ -11,7 +11,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/bytes.h"
 #include "tacet/ledger/privacy_ledger.h"
 #include "tacet/member/member_memory.h"
@@ -20,6 +19,7 @@
 #include "tacet/member/member_opening.h"
 #include "tacet/member/member_parts.h"
 #include "tacet/protocol/announcement.h"
+#include "tacet/secagg/attempt.h"
 
 namespace tacet::member {
 
@@ -81,10 +81,10 @@ class MemberSession {
   absl::StatusOr<bool> Check(const protocol::Announcement& announcement);
   absl::Status Remember(const protocol::AnnouncedAttempt& current);
   absl::Status Keep(MemberMemory memory);
-  absl::Status Distrust(const agreement::AttemptNumber& number);
-  bool Distrusts(const agreement::AttemptNumber& number) const;
+  absl::Status Distrust(const secagg::AttemptNumber& number);
+  bool Distrusts(const secagg::AttemptNumber& number) const;
   // Where the last announced attempt stands, for what is not about another one.
-  agreement::AttemptNumber Here() const;
+  secagg::AttemptNumber Here() const;
   const agreement::ManifestSpec& spec() const { return parts_.manifest.manifest().spec(); }
 
   enum class KeptRound { kApplied, kNotThere, kForked };
@@ -102,7 +102,7 @@ class MemberSession {
   // are expected either.
   absl::StatusOr<std::optional<base::Bytes>> SealedUpload(const secagg::Attempt& attempt);
   // False when the ledger refuses to have this member's data in the attempt.
-  absl::StatusOr<bool> ChargeForSealing(const agreement::AttemptNumber& number);
+  absl::StatusOr<bool> ChargeForSealing(const secagg::AttemptNumber& number);
   // With zeros in place of the update when the data are not given.
   absl::StatusOr<base::Bytes> Seal(const secagg::Attempt& attempt, bool gives_data);
   absl::Status OpenAsOpener(const protocol::AnnouncedAttempt& current);
@@ -123,7 +123,7 @@ class MemberSession {
 
   std::vector<AppliedRound> applied_;
   std::optional<uint64_t> known_revision_;
-  std::vector<agreement::AttemptNumber>
+  std::vector<secagg::AttemptNumber>
       listed_;                        // announced in this epoch, as far as this process was told
   std::optional<uint32_t> finished_;  // rounds, as announced last
   bool needs_votes_ = false;          // or attestations: also small changes are awaited

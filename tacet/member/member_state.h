@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/bytes.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/opener.h"
@@ -40,7 +39,7 @@ class MemberState : public secagg::OpenerJournal {
   virtual absl::StatusOr<base::Bytes> LoadUpload(const secagg::Attempt& attempt) const = 0;
 
   // Forgets uploads and journal entries of all other attempts.
-  virtual absl::Status KeepOnly(const agreement::AttemptNumber& attempt) = 0;
+  virtual absl::Status KeepOnly(const secagg::AttemptNumber& attempt) = 0;
 };
 
 }  // namespace tacet::member

@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/secagg/attempt.h"
 
 namespace tacet::member {
 
@@ -29,10 +29,10 @@ std::string_view NodeEventKindName(NodeEventKind kind);  // asked, sent, applied
 struct NodeEvent {
   NodeEventKind kind = NodeEventKind::kNote;
   std::string what;  // upload, vote, opened-sum, ...; the name of a protocol violation
-  std::optional<agreement::AttemptNumber> attempt;  // that it is about
-  std::optional<uint64_t> bytes;                    // that were sent
-  std::optional<crypto::Digest> digest;             // SHA-256 of them
-  std::string text;                                 // why; may hold words that the server chose
+  std::optional<secagg::AttemptNumber> attempt;  // that it is about
+  std::optional<uint64_t> bytes;                 // that were sent
+  std::optional<crypto::Digest> digest;          // SHA-256 of them
+  std::string text;                              // why; may hold words that the server chose
 };
 
 class NodeLog {

@@ -56,19 +56,20 @@ absl::StatusOr<uint32_t> ReadLength(base::ByteReader& reader, std::string_view f
 }
 
 bool IsSorted(const std::vector<secagg::Attempt>& kept) {
-  return std::ranges::is_sorted(kept, std::less_equal(), &secagg::Attempt::round) &&
-         std::ranges::adjacent_find(kept, {}, &secagg::Attempt::round) == kept.end();
+  const auto round = [](const secagg::Attempt& attempt) { return attempt.number.round; };
+  return std::ranges::is_sorted(kept, std::less_equal(), round) &&
+         std::ranges::adjacent_find(kept, {}, round) == kept.end();
 }
 
 absl::Status CheckLists(const Announcement& announcement) {
-  const auto not_before = [](const agreement::AttemptNumber& a, const agreement::AttemptNumber& b) {
+  const auto not_before = [](const secagg::AttemptNumber& a, const secagg::AttemptNumber& b) {
     return !(a < b);
   };
   if (std::ranges::adjacent_find(announcement.listed, not_before) != announcement.listed.end()) {
     return base::DataLoss("announcement: attempts are not listed in their order");
   }
   const std::vector<secagg::Attempt>& kept = announcement.kept;
-  if (!IsSorted(kept) || (!kept.empty() && kept.back().round >= announcement.finished)) {
+  if (!IsSorted(kept) || (!kept.empty() && kept.back().number.round >= announcement.finished)) {
     return base::DataLoss("announcement: rounds that are kept are not in their order");
   }
   return absl::OkStatus();
@@ -104,7 +105,7 @@ base::Bytes WriteAnnouncement(const Announcement& announcement) {
   for (const secagg::Attempt& attempt : announcement.kept) secagg::WriteAttempt(attempt, writer);
   writer.U64(announcement.first_listed);
   writer.U32(static_cast<uint32_t>(announcement.listed.size()));
-  for (const agreement::AttemptNumber& number : announcement.listed) {
+  for (const secagg::AttemptNumber& number : announcement.listed) {
     writer.U32(number.epoch);
     writer.U32(number.round);
     writer.U32(number.attempt);
@@ -135,7 +136,7 @@ absl::StatusOr<Announcement> ReadAnnouncement(std::span<const uint8_t> bytes) {
   TACET_ASSIGN_OR_RETURN(announcement.first_listed, reader.ReadU64("first listed"));
   TACET_ASSIGN_OR_RETURN(const uint32_t listed, ReadLength(reader, "listed", kNumberBytes));
   announcement.listed.resize(listed);
-  for (agreement::AttemptNumber& number : announcement.listed) {
+  for (secagg::AttemptNumber& number : announcement.listed) {
     TACET_ASSIGN_OR_RETURN(number.epoch, reader.ReadU32("epoch"));
     TACET_ASSIGN_OR_RETURN(number.round, reader.ReadU32("round"));
     TACET_ASSIGN_OR_RETURN(number.attempt, reader.ReadU32("attempt"));

@@ -10,7 +10,6 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/secagg/attempt.h"
@@ -51,7 +50,7 @@ struct Announcement {
   // Attempts announced in this epoch from the one with index `first_listed` on, in order: a ledger
   // of announced attempts catches up with them. The last is the current one when there is one.
   uint64_t first_listed = 0;
-  std::vector<agreement::AttemptNumber> listed = {};
+  std::vector<secagg::AttemptNumber> listed = {};
   std::optional<AnnouncedAttempt> current =
       std::nullopt;       // the last one begun in this epoch, also when it ended
   uint32_t finished = 0;  // rounds that are published, in all epochs

@@ -14,12 +14,13 @@ Announcement Full() {
   Announcement announcement{.epoch = 2, .revision = 77, .first_listed = 3, .finished = 5};
   announcement.manifest_hash.fill(1);
   announcement.listed = {{2, 3, 0}, {2, 4, 0}, {2, 4, 1}, {2, 5, 0}};
-  announcement.current = AnnouncedAttempt{.attempt = {.epoch = 2, .round = 5},
+  announcement.current = AnnouncedAttempt{.attempt = {.number = {.epoch = 2, .round = 5}},
                                           .phase = AttemptPhase::kOpening,
                                           .invited = Invited::kYes,
                                           .deadline = 1'755'000'000,
                                           .participants = 31};
-  announcement.kept = {{.epoch = 2, .round = 3}, {.epoch = 2, .round = 4, .attempt = 1}};
+  announcement.kept = {{.number = {.epoch = 2, .round = 3}},
+                       {.number = {.epoch = 2, .round = 4, .attempt = 1}}};
   announcement.stopped = true;
   return announcement;
 }
@@ -58,7 +59,7 @@ TEST(AnnouncementTest, ListsThatContradictThemselvesAreRefused) {
   std::swap(announcement.kept[0], announcement.kept[1]);
   ExpectRefused(announcement, "rounds that are kept are not in their order");
   announcement = Full();
-  announcement.kept[0].round = 4;
+  announcement.kept[0].number.round = 4;
   ExpectRefused(announcement, "rounds that are kept are not in their order");
   announcement = Full();
   announcement.finished = 4;

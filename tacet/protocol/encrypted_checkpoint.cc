@@ -27,9 +27,7 @@ base::Bytes AssociatedData(std::span<const uint8_t> header) {
 secagg::Attempt RoundStart(const agreement::Manifest& manifest, uint32_t epoch, uint32_t round,
                            const crypto::Digest& model_digest) {
   return {.manifest_hash = manifest.hash(),
-          .epoch = epoch,
-          .round = round,
-          .attempt = 0,
+          .number = {.epoch = epoch, .round = round, .attempt = 0},
           .model_digest = model_digest};
 }
 
@@ -72,9 +70,10 @@ absl::StatusOr<Checkpoint> OpenEncryptedCheckpoint(std::span<const uint8_t> byte
   if (!content.ok()) return base::Annotate(content.status(), kWhat);
   TACET_ASSIGN_OR_RETURN(Checkpoint checkpoint,
                          ReadCheckpoint(content->Expose(), manifest.agreement(), dimension));
-  if (checkpoint.next_round != start.round || ModelDigest(checkpoint.model) != start.model_digest) {
+  if (checkpoint.next_round != start.number.round ||
+      ModelDigest(checkpoint.model) != start.model_digest) {
     return base::DataLoss("{}: it names round {} and another state than it holds", kWhat,
-                          start.round);
+                          start.number.round);
   }
   return checkpoint;
 }

@@ -16,11 +16,11 @@ agreement::Manifest Agreed(uint32_t rounds = 9) {
   agreement::ManifestSpec spec;
   spec.model = "logistic";
   spec.dimension = 3;
-  spec.clients = 2;
-  spec.cohort = 2;
+  spec.sampling.clients = 2;
+  spec.sampling.cohort = 2;
   spec.rounds = rounds;
-  spec.scale = 1e-2;
-  spec.noise_stddev = 3;
+  spec.mechanism.scale = 1e-2;
+  spec.mechanism.noise_stddev = 3;
   spec.members.resize(2);
   return *agreement::Manifest::Create(spec);
 }
@@ -84,7 +84,7 @@ TEST(EncryptedCheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
 TEST(EncryptedCheckpointTest, RefusesWhatIsOfAnotherPlace) {
   EXPECT_THAT(Refusal(Seal(Sample()), Start(6)), HasSubstr("round"));
   secagg::Attempt other = Start();
-  other.epoch = 5;
+  other.number.epoch = 5;
   EXPECT_THAT(Refusal(Seal(Sample()), other), HasSubstr("epoch"));
   other = Start();
   other.model_digest[0] ^= 1;

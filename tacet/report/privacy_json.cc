@@ -1,16 +1,15 @@
 #include "tacet/report/privacy_json.h"
 
+#include <utility>
+
 namespace tacet::report {
 
 using accounting::PrivacyRow;
 using accounting::Standing;
 
-bool IsHeadline(const std::vector<PrivacyRow>& rows, const PrivacyRow& row) {
-  return accounting::Headline(rows, row.observer) == &row;
-}
+namespace {
 
-base::JsonValue PrivacyRowJson(const PrivacyRow& row,
-                               const std::optional<dp::ImplementationTerms>& terms) {
+base::JsonValue RowJson(const PrivacyRow& row) {
   base::JsonValue item;
   item.Set("name", accounting::AccountantName(row.accountant))
       .Set("view", accounting::ObserverName(row.observer))
@@ -27,10 +26,10 @@ base::JsonValue PrivacyRowJson(const PrivacyRow& row,
     item.Set("order", row.order);
   }
   item.Set("delta", row.delta);
-  if (terms) {
-    item.Set(
-        "implementation",
-        base::JsonValue::MakeObject().Set("epsilon", terms->epsilon).Set("delta", terms->delta));
+  if (row.implementation) {
+    item.Set("implementation", base::JsonValue::MakeObject()
+                                   .Set("epsilon", row.implementation->epsilon)
+                                   .Set("delta", row.implementation->delta));
   }
   if (row.standing == Standing::kNone) {
     item.Set("reason", row.note);
@@ -43,28 +42,16 @@ base::JsonValue PrivacyRowJson(const PrivacyRow& row,
   return item;
 }
 
-std::vector<std::optional<dp::ImplementationTerms>> TermsOfRows(const std::vector<PrivacyRow>& rows,
-                                                                const dp::MechanismPlan& plan) {
-  std::vector<std::optional<dp::ImplementationTerms>> terms(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].standing != Standing::kGuarantee || !rows[i].epsilon) continue;
-    terms[i] = plan.TermsAt(*rows[i].epsilon, rows[i].delta);
-  }
-  return terms;
-}
+}  // namespace
 
-base::JsonValue PrivacyRowsJson(const std::vector<PrivacyRow>& rows,
-                                const std::vector<std::optional<dp::ImplementationTerms>>& terms) {
+base::JsonValue GuaranteesJson(const accounting::Guarantees& guarantees) {
   base::JsonValue list = base::JsonValue::MakeArray();
   base::JsonValue headlines = base::JsonValue::MakeArray();
   base::JsonValue worst;
-  const PrivacyRow* counted = accounting::WorstHeadline(rows);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    base::JsonValue item = PrivacyRowJson(rows[i], terms[i]);
-    if (&rows[i] == counted) worst = item;
-    if (IsHeadline(rows, rows[i])) {
-      headlines.Append(item);
-    }
+  for (const PrivacyRow& row : guarantees.rows) {
+    base::JsonValue item = RowJson(row);
+    if (&row == guarantees.headline()) worst = item;
+    if (&row == guarantees.HeadlineOf(row.observer)) headlines.Append(item);
     list.Append(std::move(item));
   }
   return base::JsonValue::MakeObject()

@@ -25,8 +25,8 @@ absl::Status Aggregator::Submit(uint64_t participant, std::span<const uint8_t> u
 
 absl::Status Aggregator::CheckOpen() const {
   if (!closed_) return absl::OkStatus();
-  return base::FailedPrecondition("round {} attempt {} is closed", attempt_.round,
-                                  attempt_.attempt);
+  return base::FailedPrecondition("round {} attempt {} is closed", attempt_.number.round,
+                                  attempt_.number.attempt);
 }
 
 absl::StatusOr<std::optional<UploadView>> Aggregator::ReadNew(const Submission& submission) const {
@@ -37,15 +37,16 @@ absl::StatusOr<std::optional<UploadView>> Aggregator::ReadNew(const Submission& 
     TACET_RETURN_IF_ERROR(CheckCiphertextWords(view));
     if (before->second == Accepted(view)) return std::nullopt;
     return base::AlreadyExists(
-        "the participant has already sent another upload for round {} attempt {}", attempt_.round,
-        attempt_.attempt);
+        "the participant has already sent another upload for round {} attempt {}",
+        attempt_.number.round, attempt_.number.attempt);
   }
   if (nonce_owner_.contains(view.nonce)) {
     return base::AlreadyExists("field `nonce` of the upload was used by another upload");
   }
   if (count() >= params_.max_participants()) {
     return base::FailedPrecondition("round {} attempt {} already has its {} uploads",
-                                    attempt_.round, attempt_.attempt, params_.max_participants());
+                                    attempt_.number.round, attempt_.number.attempt,
+                                    params_.max_participants());
   }
   return view;
 }
@@ -101,12 +102,12 @@ absl::Status Aggregator::CheckNew(const AddedUpload& upload) const {
     return base::AlreadyExists(
         "a partial sum of round {} attempt {} holds an upload of a participant that is in the sum "
         "already",
-        attempt_.round, attempt_.attempt);
+        attempt_.number.round, attempt_.number.attempt);
   }
   if (nonce_owner_.contains(upload.nonce)) {
     return base::AlreadyExists(
         "a partial sum of round {} attempt {} holds a nonce that another upload used",
-        attempt_.round, attempt_.attempt);
+        attempt_.number.round, attempt_.number.attempt);
   }
   return absl::OkStatus();
 }
@@ -117,7 +118,7 @@ absl::Status Aggregator::Merge(std::span<const uint8_t> partial_sum) {
   if (count() + other.uploads.size() > params_.max_participants()) {
     return base::FailedPrecondition(
         "round {} attempt {} would have {} uploads with this partial sum, at most {} are allowed",
-        attempt_.round, attempt_.attempt, count() + other.uploads.size(),
+        attempt_.number.round, attempt_.number.attempt, count() + other.uploads.size(),
         params_.max_participants());
   }
   std::set<SealNonce> nonces;
@@ -146,8 +147,8 @@ void Aggregator::WriteClosedSum(std::span<uint8_t> sum) const {
 absl::StatusOr<base::Bytes> Aggregator::Close() {
   if (count() < min_participants_) {
     return base::FailedPrecondition(
-        "round {} attempt {} has {} uploads, {} are needed: it is not opened", attempt_.round,
-        attempt_.attempt, count(), min_participants_);
+        "round {} attempt {} has {} uploads, {} are needed: it is not opened",
+        attempt_.number.round, attempt_.number.attempt, count(), min_participants_);
   }
   closed_ = true;
   ClosedRound round{.attempt = attempt_, .nonces = {}, .tag_sum = tag_sum_, .closed_sum = {}};

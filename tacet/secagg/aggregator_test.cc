@@ -57,7 +57,7 @@ TEST_F(AggregatorTest, BadUploadsLeaveTheSumAsItWas) {
   bad.pop_back();
   EXPECT_EQ(aggregator_.Submit(1, bad).code(), absl::StatusCode::kDataLoss);
   Attempt other = round_.attempt();
-  other.round = 13;
+  other.number.round = 13;
   EXPECT_EQ(aggregator_.Submit(1, round_.UploadFor(1, other)).code(),
             absl::StatusCode::kFailedPrecondition);
   ASSERT_TRUE(aggregator_.Submit(1, uploads_[1]).ok());

@@ -31,18 +31,18 @@ absl::Status CheckDigest(const crypto::Digest& got, const crypto::Digest& expect
 
 void WriteAttempt(const Attempt& attempt, base::ByteWriter& writer) {
   writer.Raw(attempt.manifest_hash);
-  writer.U32(attempt.epoch);
-  writer.U32(attempt.round);
-  writer.U32(attempt.attempt);
+  writer.U32(attempt.number.epoch);
+  writer.U32(attempt.number.round);
+  writer.U32(attempt.number.attempt);
   writer.Raw(attempt.model_digest);
 }
 
 absl::StatusOr<Attempt> ReadAttempt(base::ByteReader& reader) {
   Attempt attempt;
   TACET_ASSIGN_OR_RETURN(attempt.manifest_hash, ReadDigest(reader, "manifest hash"));
-  TACET_ASSIGN_OR_RETURN(attempt.epoch, reader.ReadU32("epoch"));
-  TACET_ASSIGN_OR_RETURN(attempt.round, reader.ReadU32("round"));
-  TACET_ASSIGN_OR_RETURN(attempt.attempt, reader.ReadU32("attempt"));
+  TACET_ASSIGN_OR_RETURN(attempt.number.epoch, reader.ReadU32("epoch"));
+  TACET_ASSIGN_OR_RETURN(attempt.number.round, reader.ReadU32("round"));
+  TACET_ASSIGN_OR_RETURN(attempt.number.attempt, reader.ReadU32("attempt"));
   TACET_ASSIGN_OR_RETURN(attempt.model_digest, ReadDigest(reader, "model digest"));
   return attempt;
 }
@@ -50,9 +50,9 @@ absl::StatusOr<Attempt> ReadAttempt(base::ByteReader& reader) {
 absl::Status CheckAttempt(const Attempt& got, const Attempt& expected, std::string_view what) {
   TACET_RETURN_IF_ERROR(
       CheckDigest(got.manifest_hash, expected.manifest_hash, what, "manifest hash"));
-  TACET_RETURN_IF_ERROR(CheckNumber(got.epoch, expected.epoch, what, "epoch"));
-  TACET_RETURN_IF_ERROR(CheckNumber(got.round, expected.round, what, "round"));
-  TACET_RETURN_IF_ERROR(CheckNumber(got.attempt, expected.attempt, what, "attempt"));
+  TACET_RETURN_IF_ERROR(CheckNumber(got.number.epoch, expected.number.epoch, what, "epoch"));
+  TACET_RETURN_IF_ERROR(CheckNumber(got.number.round, expected.number.round, what, "round"));
+  TACET_RETURN_IF_ERROR(CheckNumber(got.number.attempt, expected.number.attempt, what, "attempt"));
   return CheckDigest(got.model_digest, expected.model_digest, what, "model digest");
 }
 

@@ -1,7 +1,8 @@
-// Identity of an attempt and its round, to which every message belongs.
+// Identity of an attempt: its number, and the context to which its messages belong.
 #ifndef TACET_SECAGG_ATTEMPT_H_
 #define TACET_SECAGG_ATTEMPT_H_
 
+#include <compare>
 #include <cstdint>
 #include <string_view>
 
@@ -13,13 +14,20 @@
 
 namespace tacet::secagg {
 
+// Number of an attempt within a federation: the key by which ledgers charge and stores sort.
+struct AttemptNumber {
+  uint32_t epoch = 0;    // which epoch key
+  uint32_t round = 0;    // from 0
+  uint32_t attempt = 0;  // from 0 within the round
+
+  friend auto operator<=>(const AttemptNumber&, const AttemptNumber&) = default;
+};
+
 // The context that every message carries and every key, tag and signature is bound to.
 struct Attempt {
   crypto::Digest manifest_hash{};  // what the federation agreed on
-  uint32_t epoch = 0;              // which epoch key
-  uint32_t round = 0;              // from 0
-  uint32_t attempt = 0;            // from 0 within the round
-  crypto::Digest model_digest{};   // the model that training started from
+  AttemptNumber number;
+  crypto::Digest model_digest{};  // the model that training started from
 
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };

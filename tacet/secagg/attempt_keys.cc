@@ -20,9 +20,9 @@ crypto::SecretBytes DeriveKey(const crypto::SecretBytes& epoch_key, std::string_
   info.Blob(name);
   info.Raw(attempt.manifest_hash);
   info.U8(static_cast<uint8_t>(scheme));
-  info.U32(attempt.epoch);
-  info.U32(attempt.round);
-  info.U32(attempt.attempt);
+  info.U32(attempt.number.epoch);
+  info.U32(attempt.number.round);
+  info.U32(attempt.number.attempt);
   return crypto::HkdfSha256(epoch_key.Expose(), info.bytes(), kKeyBytes);
 }
 
@@ -44,8 +44,8 @@ crypto::Digest PublicSeed(const Attempt& attempt) {
   base::ByteWriter label;
   label.Raw("tacet/1/public seed");
   label.Raw(attempt.manifest_hash);
-  label.U32(attempt.epoch);
-  label.U32(attempt.round);
+  label.U32(attempt.number.epoch);
+  label.U32(attempt.number.round);
   return crypto::Sha256(label.bytes());
 }
 

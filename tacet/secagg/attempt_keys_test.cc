@@ -29,11 +29,11 @@ TEST(AttemptKeysTest, EveryKeyOfEveryAttemptDiffers) {
   Attempt attempt;
   add(attempt, he::Scheme::kCompact);
   add(attempt, he::Scheme::kPaperPublicKey);
-  attempt.attempt = 1;
+  attempt.number.attempt = 1;
   add(attempt, he::Scheme::kCompact);
-  attempt.round = 1;
+  attempt.number.round = 1;
   add(attempt, he::Scheme::kCompact);
-  attempt.epoch = 1;
+  attempt.number.epoch = 1;
   add(attempt, he::Scheme::kCompact);
   attempt.manifest_hash[31] = 1;
   add(attempt, he::Scheme::kCompact);
@@ -42,10 +42,10 @@ TEST(AttemptKeysTest, EveryKeyOfEveryAttemptDiffers) {
 
 TEST(AttemptKeysTest, PublicSeedIsTheSameForAllAttemptsOfARound) {
   Attempt first, second;
-  second.attempt = 1;
+  second.number.attempt = 1;
   second.model_digest.fill(9);
   EXPECT_EQ(PublicSeed(first), PublicSeed(second));
-  second.round = 1;
+  second.number.round = 1;
   EXPECT_NE(PublicSeed(first), PublicSeed(second));
 }
 
@@ -53,7 +53,7 @@ TEST(AttemptKeysTest, OpenersAreDistinctAndChangeWithTheAttempt) {
   Attempt attempt;
   std::set<std::vector<uint64_t>> choices;
   for (uint32_t a = 0; a < 20; ++a) {
-    attempt.attempt = a;
+    attempt.number.attempt = a;
     const auto openers = ChooseOpeners(EpochKey(), he::Scheme::kCompact, attempt, 1000, 3);
     ASSERT_EQ(openers.size(), 3u);
     EXPECT_EQ(std::set<uint64_t>(openers.begin(), openers.end()).size(), 3u);
@@ -72,7 +72,7 @@ TEST(AttemptKeysTest, EveryMemberOpensEquallyOften) {
   std::vector<int> chosen(kMembers);
   Attempt attempt;
   for (uint32_t a = 0; a < kTries; ++a) {
-    attempt.round = a;
+    attempt.number.round = a;
     for (const uint64_t opener :
          ChooseOpeners(EpochKey(), he::Scheme::kCompact, attempt, kMembers, kOpeners)) {
       ++chosen[opener];

@@ -137,7 +137,7 @@ absl::StatusOr<OpenedSumMessage> ReadOpenedSum(std::span<const uint8_t> bytes,
   const auto identity = std::ranges::find(openers, message.opener, &OpenerIdentity::member);
   if (identity == openers.end()) {
     return base::PermissionDenied("{}: field `opener` names no opener of round {} attempt {}",
-                                  kWhat, attempt.round, attempt.attempt);
+                                  kWhat, attempt.number.round, attempt.number.attempt);
   }
   TACET_ASSIGN_OR_RETURN(message.opened.participants, reader.ReadU32("participants"));
   if (message.opened.participants == 0 || message.opened.participants > params.max_participants()) {

@@ -75,7 +75,7 @@ absl::StatusOr<std::unique_ptr<Opener>> Opener::Create(
     OpenerJournal& journal, crypto::Entropy& entropy) {
   if (std::ranges::find(openers, self, &OpenerIdentity::member) == openers.end()) {
     return base::InvalidArgument("this member is not an opener of round {} attempt {}",
-                                 attempt.round, attempt.attempt);
+                                 attempt.number.round, attempt.number.attempt);
   }
   return std::unique_ptr<Opener>(new Opener(terms, attempt, std::move(keys), std::move(openers),
                                             self, signing_key, journal, entropy));
@@ -92,7 +92,7 @@ absl::StatusOr<base::Bytes> Opener::Review(std::span<const uint8_t> closed_round
     if (hash == voted_hash) return vote;
     return base::FailedPrecondition(
         "a second, different sum for round {} attempt {}: this member has signed another one",
-        attempt_.round, attempt_.attempt);
+        attempt_.number.round, attempt_.number.attempt);
   };
   if (const auto* voted = std::get_if<Voted>(&state_)) return again(voted->hash, voted->vote);
   if (const auto* opened = std::get_if<Opened>(&state_)) return again(opened->hash, opened->vote);
@@ -103,7 +103,7 @@ absl::StatusOr<base::Bytes> Opener::Review(std::span<const uint8_t> closed_round
     return base::FailedPrecondition(
         "a second, different sum for round {} attempt {}: before a restart, this member signed "
         "another one",
-        attempt_.round, attempt_.attempt);
+        attempt_.number.round, attempt_.number.attempt);
   }
   if (!recorded.ok()) {
     if (recorded.status().code() != absl::StatusCode::kNotFound) return recorded.status();
@@ -119,7 +119,7 @@ absl::StatusOr<base::Bytes> Opener::Open(std::span<const base::Bytes> votes) {
   const auto* voted = std::get_if<Voted>(&state_);
   if (voted == nullptr) {
     return base::FailedPrecondition("round {} attempt {} was not reviewed by this member yet",
-                                    attempt_.round, attempt_.attempt);
+                                    attempt_.number.round, attempt_.number.attempt);
   }
   TACET_RETURN_IF_ERROR(CheckMajority(voted->hash, votes));
   absl::StatusOr<base::Bytes> result = journal_.Find(attempt_, kResultStep);
@@ -148,7 +148,7 @@ absl::Status Opener::CheckMajority(const crypto::Digest& hash,
   if (agreeing.size() >= Majority(openers_.size())) return absl::OkStatus();
   return base::FailedPrecondition(
       "{} of {} openers of round {} attempt {} signed this sum, {} are needed", agreeing.size(),
-      openers_.size(), attempt_.round, attempt_.attempt, Majority(openers_.size()));
+      openers_.size(), attempt_.number.round, attempt_.number.attempt, Majority(openers_.size()));
 }
 
 absl::StatusOr<PackedSum> Opener::DecryptAndVerify(const ClosedRound& round) const {
@@ -174,7 +174,7 @@ absl::StatusOr<PackedSum> Opener::DecryptAndVerify(const ClosedRound& round) con
     return base::DataLoss(
         "the tag does not fit the sum of round {} attempt {}: uploads were altered, dropped, "
         "repeated or mixed with others, or the number of participants is not {}",
-        attempt_.round, attempt_.attempt, participants);
+        attempt_.number.round, attempt_.number.attempt, participants);
   }
   return PackedSum{.participants = participants, .packed = packer.Finish()};
 }

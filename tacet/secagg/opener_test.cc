@@ -108,8 +108,8 @@ TEST_P(OpenerTest, LieARepeatedNonce) {
 TEST_P(OpenerTest, LieAnUploadOfAnotherRoundAttemptOrModel) {
   for (const int what : {0, 1, 2}) {
     Attempt other = round_.attempt();
-    if (what == 0) other.round = 11;
-    if (what == 1) other.attempt = 0;
+    if (what == 0) other.number.round = 11;
+    if (what == 1) other.number.attempt = 0;
     if (what == 2) other.model_digest.fill(3);
     std::vector<base::Bytes> mixed = uploads_;
     mixed[2] = round_.UploadFor(2, other);
@@ -123,7 +123,7 @@ TEST_P(OpenerTest, LieAnUploadOfAnotherRoundAttemptOrModel) {
 
 TEST_P(OpenerTest, LieAClosedRoundOfAnotherAttempt) {
   ClosedRound lie = ReadClosed(round_.Close(uploads_));
-  lie.attempt.attempt = 2;
+  lie.attempt.number.attempt = 2;
   ExpectRefused(WriteClosedRound(lie), "closed round is for attempt 2, expected 1");
 }
 
@@ -146,7 +146,7 @@ TEST_P(OpenerTest, OneVoteOfThreeOpensNothing) {
   const base::Bytes forged = WriteVote(round_.attempt(), 1, hash, round_.signing_key(4));
   EXPECT_FALSE(opener->Open(std::vector<base::Bytes>{stranger, forged}).ok());
   Attempt other = round_.attempt();
-  other.attempt = 0;
+  other.number.attempt = 0;
   const base::Bytes replayed = WriteVote(other, 1, hash, round_.signing_key(1));
   EXPECT_FALSE(opener->Open(std::vector<base::Bytes>{replayed}).ok());
   // Nothing was lost by the failures.

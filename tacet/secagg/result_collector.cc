@@ -36,7 +36,7 @@ absl::Status ResultCollector::Offer(std::span<const uint8_t> message) {
   if (!is_new) {
     if (before->second == answer) return absl::OkStatus();
     return base::AlreadyExists("an opener gave two different sums for round {} attempt {}",
-                               attempt_.round, attempt_.attempt);
+                               attempt_.number.round, attempt_.number.attempt);
   }
   const auto agreeing =
       std::ranges::count(answers_, answer, [](const auto& a) { return a.second; });

@@ -29,7 +29,7 @@ absl::Status ReadShape(const he::AggregationParams& params, const Attempt& attem
   TACET_ASSIGN_OR_RETURN(const uint64_t dimension, reader.ReadU64("dimension"));
   if (dimension == params.dimension()) return absl::OkStatus();
   return base::FailedPrecondition("{} for round {} has dimension {}, the manifest says {}", what,
-                                  attempt.round, dimension, params.dimension());
+                                  attempt.number.round, dimension, params.dimension());
 }
 
 absl::StatusOr<std::span<const uint8_t>> ReadClosedSum(const he::AggregationParams& params,

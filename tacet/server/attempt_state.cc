@@ -4,9 +4,9 @@
 #include <array>
 #include <utility>
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/secagg/attempt.h"
 #include "tacet/server/server_store_rules.h"
 
 namespace tacet::server {
@@ -57,13 +57,13 @@ absl::Status AttemptState::Read() {
 
 absl::Status AttemptState::ReadLast() {
   const AttemptRecord& last = attempts_.back();
-  if (last.attempt.epoch > manifest_.epoch()) {
+  if (last.attempt.number.epoch > manifest_.epoch()) {
     return base::FailedPrecondition(
         "the server's store has gone on to epoch {}, its manifest is of epoch {}",
-        last.attempt.epoch, manifest_.epoch());
+        last.attempt.number.epoch, manifest_.epoch());
   }
   if (Open() == nullptr) return absl::OkStatus();
-  if (last.attempt.epoch < manifest_.epoch())
+  if (last.attempt.number.epoch < manifest_.epoch())
     return Finish(protocol::AttemptPhase::kFailed, kEpochEnded);
   if (last.attempt.manifest_hash != manifest_.manifest().hash()) {
     return base::FailedPrecondition(
@@ -71,20 +71,18 @@ absl::Status AttemptState::ReadLast() {
         manifest_.epoch());
   }
   TACET_ASSIGN_OR_RETURN(cohort_, store_.Cohort());
-  return ReadGifts(agreement::NumberOf(last.attempt),
-                   [](ItemKind kind) { return !IsOfBeginning(kind); });
+  return ReadGifts(last.attempt.number, [](ItemKind kind) { return !IsOfBeginning(kind); });
 }
 
 absl::Status AttemptState::ReadKept() {
   const uint32_t oldest = finished() - std::min(finished(), kept_rounds_);
   for (const AttemptRecord& record : attempts_) {
-    if (record.phase != protocol::AttemptPhase::kPublished || record.attempt.round < oldest ||
-        record.attempt.epoch != manifest_.epoch()) {
+    if (record.phase != protocol::AttemptPhase::kPublished ||
+        record.attempt.number.round < oldest || record.attempt.number.epoch != manifest_.epoch()) {
       continue;
     }
     KeptSums kept{.attempt = record.attempt, .sums = {}};
-    TACET_ASSIGN_OR_RETURN(std::vector<Item> items,
-                           store_.Items(agreement::NumberOf(record.attempt)));
+    TACET_ASSIGN_OR_RETURN(std::vector<Item> items, store_.Items(record.attempt.number));
     for (Item& item : items) {
       if (item.kind != ItemKind::kOpenedSum) continue;
       kept.sums.push_back({item.member, std::move(item.bytes)});
@@ -96,7 +94,7 @@ absl::Status AttemptState::ReadKept() {
 
 // A round's beginning has the number of its first attempt: `wanted` tells their items apart.
 template <typename Wanted>
-absl::Status AttemptState::ReadGifts(const agreement::AttemptNumber& at, Wanted wanted) {
+absl::Status AttemptState::ReadGifts(const secagg::AttemptNumber& at, Wanted wanted) {
   TACET_ASSIGN_OR_RETURN(std::vector<Item> items, store_.Items(at));
   for (Item& item : items) {
     if (wanted(item.kind)) gifts_[item.kind].push_back({item.member, std::move(item.bytes)});
@@ -124,10 +122,10 @@ const AttemptRecord* AttemptState::Open() const {
 uint32_t AttemptState::finished() const {
   if (attempts_.empty()) return 0;
   const AttemptRecord& last = attempts_.back();
-  return last.attempt.round + (last.phase == protocol::AttemptPhase::kPublished ? 1 : 0);
+  return last.attempt.number.round + (last.phase == protocol::AttemptPhase::kPublished ? 1 : 0);
 }
 
-agreement::AttemptNumber AttemptState::Beginning() const {
+secagg::AttemptNumber AttemptState::Beginning() const {
   return {.epoch = manifest_.epoch(), .round = finished(), .attempt = 0};
 }
 
@@ -157,8 +155,7 @@ absl::Status AttemptState::Begin(const AttemptRecord& record, std::vector<uint64
 }
 
 absl::Status AttemptState::Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes) {
-  const agreement::AttemptNumber at =
-      IsOfBeginning(kind) ? Beginning() : agreement::NumberOf(Open()->attempt);
+  const secagg::AttemptNumber at = IsOfBeginning(kind) ? Beginning() : Open()->attempt.number;
   Item item{.kind = kind, .member = member, .bytes = base::Bytes(bytes.begin(), bytes.end())};
   TACET_RETURN_IF_ERROR(Change([&] { return store_.PutItem(at, item); }));
   if (Find(kind, member) == nullptr) gifts_[kind].push_back({member, std::move(item.bytes)});
@@ -170,8 +167,7 @@ absl::Status AttemptState::PutLateSum(uint64_t member, std::span<const uint8_t> 
   Item item{.kind = ItemKind::kOpenedSum,
             .member = member,
             .bytes = base::Bytes(digest.begin(), digest.end())};
-  TACET_RETURN_IF_ERROR(
-      Change([&] { return store_.PutItem(agreement::NumberOf(last.attempt), item); }));
+  TACET_RETURN_IF_ERROR(Change([&] { return store_.PutItem(last.attempt.number, item); }));
   last.sums.push_back({member, std::move(item.bytes)});
   return absl::OkStatus();
 }
@@ -246,11 +242,8 @@ absl::Status AttemptState::Sweep(std::span<const BlobKey> arriving) {
     keep({protocol::BulkKind::kClosedRound, open->attempt}, SubmissionsOf(ItemKind::kClosedRound));
     keep({protocol::BulkKind::kOpenedSum, open->attempt}, SubmissionsOf(ItemKind::kOpenedSum));
   }
-  const agreement::AttemptNumber beginning = Beginning();
   keep({.kind = protocol::BulkKind::kCheckpoint,
-        .attempt = {.manifest_hash = manifest_.manifest().hash(),
-                    .epoch = beginning.epoch,
-                    .round = beginning.round}},
+        .attempt = {.manifest_hash = manifest_.manifest().hash(), .number = Beginning()}},
        SubmissionsOf(ItemKind::kCheckpoint));
   TACET_RETURN_IF_ERROR(spool_.KeepOnly(keys));
   sweep_is_due_ = false;

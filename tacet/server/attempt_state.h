@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
 #include "tacet/protocol/announcement.h"
@@ -67,7 +66,7 @@ class AttemptState {
   const Submissions& SubmissionsOf(ItemKind kind) const;
   const Submission* Find(ItemKind kind, uint64_t member) const;  // null when it gave none
   // Where statements and checkpoints are kept.
-  agreement::AttemptNumber Beginning() const;
+  secagg::AttemptNumber Beginning() const;
   const std::vector<KeptSums>& kept() const { return kept_; }  // by round
   // Whether `attempt` was published and nothing was begun since.
   bool IsPublishedLast(const secagg::Attempt& attempt) const;
@@ -100,7 +99,7 @@ class AttemptState {
   absl::Status ReadLast();
   absl::Status ReadKept();
   template <typename Wanted>
-  absl::Status ReadGifts(const agreement::AttemptNumber& at, Wanted wanted);
+  absl::Status ReadGifts(const secagg::AttemptNumber& at, Wanted wanted);
   // Runs one change of the store.
   template <typename Act>
   absl::Status Change(Act act);

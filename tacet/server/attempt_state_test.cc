@@ -42,8 +42,8 @@ class AttemptStateTest : public ::testing::Test {
   void Load() { book_ = Another(); }
 
   secagg::Attempt AttemptOf(uint32_t round, uint32_t attempt = 0) const {
-    return {
-        .manifest_hash = members_.manifest().manifest().hash(), .round = round, .attempt = attempt};
+    return {.manifest_hash = members_.manifest().manifest().hash(),
+            .number = {.round = round, .attempt = attempt}};
   }
   void Begin(const secagg::Attempt& attempt) {
     const absl::Status begun = book_->Begin(Beginning(attempt), {0, 2, 3});
@@ -262,7 +262,7 @@ TEST_F(AttemptStateTest, WhatAnEarlierEpochLeftOpenHasFailed) {
   EXPECT_EQ(book->attempts().back().failure, "epoch-ended");
   EXPECT_EQ(book->finished(), 1u);
   EXPECT_THAT(book->kept(), IsEmpty());
-  EXPECT_EQ(book->Beginning(), (agreement::AttemptNumber{.epoch = 1, .round = 1, .attempt = 0}));
+  EXPECT_EQ(book->Beginning(), (secagg::AttemptNumber{.epoch = 1, .round = 1, .attempt = 0}));
 }
 
 TEST_F(AttemptStateTest, AnotherManifestsStoreIsRefused) {
@@ -274,9 +274,9 @@ TEST_F(AttemptStateTest, AnotherManifestsStoreIsRefused) {
     EXPECT_EQ(book.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(base::Message(book.status()), HasSubstr(std::string(words)));
   };
-  attempt.epoch = 1;
+  attempt.number.epoch = 1;
   expect_refused("has gone on to epoch 1, its manifest is of epoch 0");
-  attempt.epoch = 0;
+  attempt.number.epoch = 0;
   ++attempt.manifest_hash[0];
   expect_refused("an open attempt of epoch 0 under another manifest");
 }

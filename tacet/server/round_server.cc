@@ -111,7 +111,7 @@ void RoundServer::CountRevision(bool phase) {
 }
 
 uint32_t RoundServer::openers() const {
-  return static_cast<uint32_t>(std::min<uint64_t>(spec().openers, spec().clients));
+  return static_cast<uint32_t>(std::min<uint64_t>(spec().openers, spec().sampling.clients));
 }
 
 // What an earlier process left.
@@ -166,7 +166,8 @@ absl::Status RoundServer::TickLocked() {
     if (open->phase == protocol::AttemptPhase::kOpening) {
       return late ? Finish(protocol::AttemptPhase::kFailed, kNotOpened) : absl::OkStatus();
     }
-    const size_t expected = book_->cohort().empty() ? spec().clients : book_->cohort().size();
+    const size_t expected =
+        book_->cohort().empty() ? spec().sampling.clients : book_->cohort().size();
     const bool complete = book_->SubmissionsOf(ItemKind::kAccepted).size() == expected;
     return complete || late ? CloseCollecting() : absl::OkStatus();
   }
@@ -189,9 +190,11 @@ absl::Status RoundServer::BoundDeadline() {
 }
 
 std::string RoundServer::WhyStop(const secagg::Attempt& next) const {
-  if (next.round >= spec().rounds) return fmt::format("all {} rounds are done", spec().rounds);
-  if (next.attempt >= spec().attempts_per_round) {
-    return fmt::format("round {} failed in all its {} attempts", next.round, next.attempt);
+  if (next.number.round >= spec().rounds)
+    return fmt::format("all {} rounds are done", spec().rounds);
+  if (next.number.attempt >= spec().attempts_per_round) {
+    return fmt::format("round {} failed in all its {} attempts", next.number.round,
+                       next.number.attempt);
   }
   const size_t begun = book_->attempts().size();
   if (begun >= manifest_.manifest().attempt_budget()) {
@@ -201,19 +204,17 @@ std::string RoundServer::WhyStop(const secagg::Attempt& next) const {
 }
 
 std::optional<secagg::Attempt> RoundServer::NextAttempt() const {
-  secagg::Attempt next{.manifest_hash = manifest_.manifest().hash(),
-                       .epoch = manifest_.epoch(),
-                       .round = book_->finished()};
+  secagg::Attempt next{.manifest_hash = manifest_.manifest().hash(), .number = book_->Beginning()};
   const std::vector<AttemptRecord>& begun = book_->attempts();
-  if (!begun.empty() && begun.back().attempt.epoch == next.epoch &&
+  if (!begun.empty() && begun.back().attempt.number.epoch == next.number.epoch &&
       begun.back().phase == protocol::AttemptPhase::kFailed) {
-    next.attempt = begun.back().attempt.attempt + 1;
+    next.number.attempt = begun.back().attempt.number.attempt + 1;
   }
-  if (next.round == 0) {
+  if (next.number.round == 0) {
     next.model_digest = spec().initial_model;
     return next;
   }
-  if (next.round >= spec().rounds) return next;  // nobody has to say what its model is
+  if (next.number.round >= spec().rounds) return next;  // nobody has to say what its model is
   const std::optional<crypto::Digest> stated = StatedModel();
   if (!stated.has_value()) return std::nullopt;
   next.model_digest = *stated;
@@ -232,9 +233,10 @@ std::optional<crypto::Digest> RoundServer::StatedModel() const {
 
 absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
   std::vector<uint64_t> cohort;
-  if (spec().sampling == accounting::Sampling::kFixedSize) {
+  if (spec().sampling.method == accounting::Sampling::kFixedSize) {
     crypto::Random random = crypto::Random::FromEntropy(cohorts_);
-    cohort = agreement::DrawCohort(spec().sampling, spec().clients, spec().cohort, random);
+    cohort = agreement::DrawCohort(spec().sampling.method, spec().sampling.clients,
+                                   spec().sampling.cohort, random);
   }
   const uint64_t now = clock_();
   const AttemptRecord record{.attempt = attempt,
@@ -305,13 +307,14 @@ absl::StatusOr<protocol::Announcement> RoundServer::AnnouncementFor(uint64_t mem
                                       .kept = {},
                                       .stopped = !stopped_.empty()};
   const std::vector<AttemptRecord>& begun = book_->attempts();
-  const auto first = std::ranges::find(
-      begun, manifest_.epoch(), [](const AttemptRecord& record) { return record.attempt.epoch; });
+  const auto first = std::ranges::find(begun, manifest_.epoch(), [](const AttemptRecord& record) {
+    return record.attempt.number.epoch;
+  });
   const auto in_epoch = static_cast<uint64_t>(begun.end() - first);
   announcement.first_listed = std::min(listed_from, in_epoch);
   for (auto record = first + static_cast<ptrdiff_t>(announcement.first_listed);
        record != begun.end(); ++record) {
-    announcement.listed.push_back(agreement::NumberOf(record->attempt));
+    announcement.listed.push_back(record->attempt.number);
   }
   for (const KeptSums& kept : book_->kept()) announcement.kept.push_back(kept.attempt);
   if (in_epoch == 0) return announcement;
@@ -321,7 +324,7 @@ absl::StatusOr<protocol::Announcement> RoundServer::AnnouncementFor(uint64_t mem
                                      .invited = protocol::Invited::kNo,
                                      .deadline = last.deadline,
                                      .participants = last.participants};
-  if (spec().sampling != accounting::Sampling::kFixedSize) {
+  if (spec().sampling.method != accounting::Sampling::kFixedSize) {
     current.invited = protocol::Invited::kOwnCoin;
   } else if (std::ranges::binary_search(book_->cohort(), member)) {
     current.invited = protocol::Invited::kYes;
@@ -340,13 +343,13 @@ absl::Status RoundServer::CheckOpen(const secagg::Attempt& attempt,
   TACET_RETURN_IF_ERROR(book_->CheckFresh());
   const AttemptRecord* const open = book_->Open();
   if (open == nullptr) {
-    return base::FailedPrecondition("round {} attempt {}: no attempt is open", attempt.round,
-                                    attempt.attempt);
+    return base::FailedPrecondition("round {} attempt {}: no attempt is open", attempt.number.round,
+                                    attempt.number.attempt);
   }
   TACET_RETURN_IF_ERROR(secagg::CheckAttempt(attempt, open->attempt, "request"));
   if (open->phase == phase) return absl::OkStatus();
   return base::FailedPrecondition(
-      "round {} attempt {} is {}", attempt.round, attempt.attempt,
+      "round {} attempt {} is {}", attempt.number.round, attempt.number.attempt,
       phase == protocol::AttemptPhase::kOpening ? "still collecting" : "closed");
 }
 
@@ -355,7 +358,8 @@ absl::Status RoundServer::CheckUpload(uint64_t member,
   TACET_RETURN_IF_ERROR(CheckOpen(request.name.attempt, protocol::AttemptPhase::kCollecting));
   if (!book_->cohort().empty() && !std::ranges::binary_search(book_->cohort(), member)) {
     return base::PermissionDenied("round {} attempt {}: not one of its participants",
-                                  request.name.attempt.round, request.name.attempt.attempt);
+                                  request.name.attempt.number.round,
+                                  request.name.attempt.number.attempt);
   }
   return CheckLength(request, secagg::UploadBytes(manifest_.manifest().terms().aggregation()));
 }
@@ -369,12 +373,13 @@ absl::Status RoundServer::CheckOpenedSum(const protocol::PutPartRequest& request
 }
 
 absl::Status RoundServer::CheckCheckpoint(const protocol::PutPartRequest& request) const {
-  const agreement::AttemptNumber beginning = book_->Beginning();
+  const secagg::AttemptNumber beginning = book_->Beginning();
   if (request.name.attempt.manifest_hash != manifest_.manifest().hash() ||
-      agreement::NumberOf(request.name.attempt) != beginning) {
+      request.name.attempt.number != beginning) {
     return base::FailedPrecondition(
         "checkpoint for round {} of epoch {}: round {} of epoch {} comes next",
-        request.name.attempt.round, request.name.attempt.epoch, beginning.round, beginning.epoch);
+        request.name.attempt.number.round, request.name.attempt.number.epoch, beginning.round,
+        beginning.epoch);
   }
   return CheckLength(request, protocol::EncryptedCheckpointBytes(spec().dimension));
 }
@@ -394,7 +399,7 @@ absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
   switch (name.kind) {
     case protocol::BulkKind::kUpload:
       TACET_RETURN_IF_ERROR(CheckUpload(member, request));
-      most = spec().clients;
+      most = spec().sampling.clients;
       break;
     case protocol::BulkKind::kOpenedSum:
       TACET_RETURN_IF_ERROR(CheckOpenedSum(request));
@@ -415,13 +420,13 @@ absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
       given != gifts.end()) {
     if (std::ranges::equal(given->bytes, request.digest)) return request.total;
     return base::AlreadyExists("round {} attempt {}: another {} of this member was accepted",
-                               name.attempt.round, name.attempt.attempt,
+                               name.attempt.number.round, name.attempt.number.attempt,
                                protocol::BulkKindName(name.kind));
   }
   if (gifts.size() < most) return std::nullopt;
   return base::FailedPrecondition("round {} attempt {}: {} of kind {} are enough",
-                                  name.attempt.round, name.attempt.attempt, gifts.size(),
-                                  protocol::BulkKindName(name.kind));
+                                  name.attempt.number.round, name.attempt.number.attempt,
+                                  gifts.size(), protocol::BulkKindName(name.kind));
 }
 
 absl::StatusOr<uint64_t> RoundServer::TakePart(uint64_t member,
@@ -509,25 +514,25 @@ absl::StatusOr<BlobKey> RoundServer::FindObject(const protocol::FetchPartRequest
     case protocol::BulkKind::kOpenedSum: {
       const auto kept = std::ranges::find(book_->kept(), name.attempt, &KeptSums::attempt);
       if (kept == book_->kept().end()) {
-        return base::NotFound("round {} attempt {}: its sums are not kept", name.attempt.round,
-                              name.attempt.attempt);
+        return base::NotFound("round {} attempt {}: its sums are not kept",
+                              name.attempt.number.round, name.attempt.number.attempt);
       }
       gifts = &kept->sums;
       break;
     }
     case protocol::BulkKind::kCheckpoint: {
       if (name.attempt.manifest_hash != manifest_.manifest().hash() ||
-          agreement::NumberOf(name.attempt) != book_->Beginning()) {
+          name.attempt.number != book_->Beginning()) {
         return base::NotFound("round {}: its checkpoint is not kept, round {} comes next",
-                              name.attempt.round, book_->finished());
+                              name.attempt.number.round, book_->finished());
       }
       gifts = &book_->SubmissionsOf(ItemKind::kCheckpoint);
       break;
     }
   }
   if (request.index >= gifts->size()) {
-    return base::OutOfRange("round {}: there are {} of kind {}", name.attempt.round, gifts->size(),
-                            protocol::BulkKindName(name.kind));
+    return base::OutOfRange("round {}: there are {} of kind {}", name.attempt.number.round,
+                            gifts->size(), protocol::BulkKindName(name.kind));
   }
   return BlobKeyOf(name, (*gifts)[request.index].member);
 }

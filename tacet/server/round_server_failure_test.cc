@@ -104,7 +104,7 @@ TEST_F(FailingStoreTest, LosesNothingWhicheverCallFails) {
         if (HasFatalFailure()) return;
         // Every attempt was begun once, and round 1 has begun.
         EXPECT_EQ(server_->Attempts().size(), 2u);
-        EXPECT_EQ(Current().round, 1u);
+        EXPECT_EQ(Current().number.round, 1u);
         ++calls;
       } while (failed_);
       EXPECT_GT(calls, spool ? 10u : 15u);

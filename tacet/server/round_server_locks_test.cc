@@ -51,11 +51,11 @@ TEST_F(RoundServerLocksTest, AStatementIsVerifiedOnceHoweverLongTheServerWaits) 
   EXPECT_EQ(verified, before + 1);
   TickOften();
   EXPECT_EQ(verified, before + 1);
-  EXPECT_EQ(Current().round, 0u);
+  EXPECT_EQ(Current().number.round, 0u);
   State(1, 1, 1);
   Tick();
   EXPECT_EQ(verified, before + 2);
-  EXPECT_EQ(Current().round, 1u);
+  EXPECT_EQ(Current().number.round, 1u);
 }
 
 TEST_F(RoundServerLocksTest, StoredStatementsAreVerifiedOnceAfterARestart) {
@@ -65,17 +65,17 @@ TEST_F(RoundServerLocksTest, StoredStatementsAreVerifiedOnceAfterARestart) {
   Restart();
   TickOften();
   EXPECT_EQ(verified, before + 1);
-  EXPECT_EQ(Current().round, 0u);
+  EXPECT_EQ(Current().number.round, 0u);
   State(1, 1, 1);
   Tick();
-  EXPECT_EQ(Current().round, 1u);
+  EXPECT_EQ(Current().number.round, 1u);
 }
 
 TEST_F(RoundServerLocksTest, StatementsOfOneRoundDoNotBeginTheNextButOne) {
   RunRound(0);
   Publish();
   TickOften();
-  EXPECT_EQ(Current().round, 1u);
+  EXPECT_EQ(Current().number.round, 1u);
   EXPECT_EQ(Phase(), AttemptPhase::kPublished);
 }
 
@@ -91,10 +91,10 @@ TEST_F(RoundServerLocksTest, ARefusedStatementDoesNotCount) {
   EXPECT_FALSE(server_->TakeAttestation(0, members_.Statement(0, 1, digest)).ok());  // another one
   State(1, 1, 2);
   TickOften();
-  EXPECT_EQ(Current().round, 0u);
+  EXPECT_EQ(Current().number.round, 0u);
   State(2, 1, 1);
   Tick();
-  EXPECT_EQ(Current().round, 1u);
+  EXPECT_EQ(Current().number.round, 1u);
   digest.fill(1);
   EXPECT_EQ(Current().model_digest, digest);
 }

@@ -57,7 +57,7 @@ TEST_F(RoundServerTest, TheNextRoundStartsFromTheModelThatIsStated) {
   Tick();
   crypto::Digest stated;
   stated.fill(10);
-  EXPECT_EQ(Current().round, 1u);
+  EXPECT_EQ(Current().number.round, 1u);
   EXPECT_EQ(Current().model_digest, stated);
 }
 
@@ -66,13 +66,13 @@ TEST_F(RoundServerTest, OneStatementIsNotEnough) {
   Open(2);
   State(0, 1, 7);
   Tick();
-  EXPECT_EQ(Current().round, 0u);
+  EXPECT_EQ(Current().number.round, 0u);
   State(1, 1, 8);  // another model
   Tick();
-  EXPECT_EQ(Current().round, 0u);
+  EXPECT_EQ(Current().number.round, 0u);
   State(2, 1, 8);
   Tick();
-  EXPECT_EQ(Current().round, 1u);
+  EXPECT_EQ(Current().number.round, 1u);
 }
 
 TEST_F(RoundServerTest, AllRoundsThenStop) {
@@ -83,7 +83,7 @@ TEST_F(RoundServerTest, AllRoundsThenStop) {
   EXPECT_EQ(server_->Status().stopped, "all 3 rounds are done");
   EXPECT_EQ(server_->Status().attempts, 3u);
   EXPECT_THAT(For(0).kept, SizeIs(2));  // kept_rounds
-  EXPECT_EQ(For(0).kept.back().round, 2u);
+  EXPECT_EQ(For(0).kept.back().number.round, 2u);
 }
 
 TEST_F(RoundServerTest, CohortsAreDrawnAnewAndKnownToNobodyElse) {
@@ -113,7 +113,7 @@ TEST_F(RoundServerTest, TooFewUploadsFailTheAttempt) {
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
   EXPECT_EQ(server_->Attempts().back().failure, "too-few-uploads");
   Tick();
-  EXPECT_EQ(Current().attempt, 1u);
+  EXPECT_EQ(Current().number.attempt, 1u);
   EXPECT_THAT(For(0).listed, SizeIs(2));
 }
 
@@ -206,9 +206,9 @@ TEST_F(RoundServerTest, UploadsOfOtherAttemptsAreRefused) {
     EXPECT_EQ(lying.code(), absl::StatusCode::kFailedPrecondition) << word;
     EXPECT_THAT(base::Message(lying), HasSubstr(word));
   };
-  refused([](secagg::Attempt& a) { ++a.round; }, "round");
-  refused([](secagg::Attempt& a) { ++a.attempt; }, "attempt");
-  refused([](secagg::Attempt& a) { ++a.epoch; }, "epoch");
+  refused([](secagg::Attempt& a) { ++a.number.round; }, "round");
+  refused([](secagg::Attempt& a) { ++a.number.attempt; }, "attempt");
+  refused([](secagg::Attempt& a) { ++a.number.epoch; }, "epoch");
   refused([](secagg::Attempt& a) { ++a.manifest_hash[0]; }, "manifest");
   refused([](secagg::Attempt& a) { ++a.model_digest[0]; }, "model");
   EXPECT_TRUE(Upload(member).ok());
@@ -292,7 +292,7 @@ TEST_F(RoundServerTest, ARestartChangesNothingAtAnyStep) {
   Restart();
   State(1, 1, 5);
   Tick();
-  EXPECT_EQ(Current().round, 1u);
+  EXPECT_EQ(Current().number.round, 1u);
 }
 
 TEST_F(RoundServerTest, TwoRefusalsFailTheAttempt) {
@@ -358,7 +358,8 @@ TEST_F(RoundServerTest, SingleUploadsAreGoneWhenTheSumIsMade) {
 
 TEST_F(RoundServerTest, CheckpointsOfTheRoundThatComesNext) {
   RunRound(0);
-  secagg::Attempt name{.manifest_hash = members_.manifest().manifest().hash(), .round = 1};
+  secagg::Attempt name{.manifest_hash = members_.manifest().manifest().hash(),
+                       .number = {.round = 1}};
   name.model_digest.fill(10);
   const base::Bytes checkpoint(protocol::EncryptedCheckpointBytes(kSmallDimension), 9);
   const auto put = [&](uint64_t member, const secagg::Attempt& attempt) {
@@ -373,10 +374,10 @@ TEST_F(RoundServerTest, CheckpointsOfTheRoundThatComesNext) {
   Restart();
   EXPECT_EQ(Fetch(protocol::BulkKind::kCheckpoint, name, 2), checkpoint);
   EXPECT_THAT(ValueOf(server_->Statements(1)), SizeIs(2));
-  ++name.round;
+  ++name.number.round;
   EXPECT_EQ(put(3, name).code(), absl::StatusCode::kFailedPrecondition);
   RunRound(1);
-  --name.round;
+  --name.number.round;
   EXPECT_EQ(server_->PartOf({.name = {protocol::BulkKind::kCheckpoint, name}}).status().code(),
             absl::StatusCode::kNotFound);
 }
@@ -390,10 +391,10 @@ TEST_F(RoundServerTest, DrainingBeginsNothing) {
   State(0, 1, 1);
   State(1, 1, 1);
   Tick();
-  EXPECT_EQ(Current().round, 0u);
+  EXPECT_EQ(Current().number.round, 0u);
   Restart();
   Tick();
-  EXPECT_EQ(Current().round, 1u);
+  EXPECT_EQ(Current().number.round, 1u);
 }
 
 TEST_F(RoundServerTest, NewsAreToldOnce) {
@@ -431,7 +432,7 @@ TEST_F(RoundServerTest, AnotherFederationsStoreIsRefused) {
 TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   RunRound(0);
   Tick();
-  ASSERT_EQ(Current().round, 1u);
+  ASSERT_EQ(Current().number.round, 1u);
   ASSERT_TRUE(Upload(Invited()[0]).ok());
   SmallFederation next(SmallAgreement(), 5, 1);
   const auto server = ValueOf(RoundServer::Create(
@@ -448,9 +449,9 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   }
   ASSERT_TRUE(server->Tick().ok());
   const protocol::Announcement after = ValueOf(server->AnnouncementFor(0, 0, false));
-  EXPECT_EQ(after.current->attempt.epoch, 1u);
-  EXPECT_EQ(after.current->attempt.round, 1u);
-  EXPECT_EQ(after.current->attempt.attempt, 0u);
+  EXPECT_EQ(after.current->attempt.number.epoch, 1u);
+  EXPECT_EQ(after.current->attempt.number.round, 1u);
+  EXPECT_EQ(after.current->attempt.number.attempt, 0u);
   // The older manifest's server cannot go on any more.
   const auto older = RoundServer::Create(
       members_.manifest(), {}, store_, spool_, [this] { return now_; }, cohorts_);
@@ -500,7 +501,7 @@ class CoinsTest : public RoundServerTest {
   CoinsTest()
       : RoundServerTest([] {
           agreement::ManifestSpec spec = SmallAgreement();
-          spec.sampling = accounting::Sampling::kPoisson;
+          spec.sampling.method = accounting::Sampling::kPoisson;
           return spec;
         }()) {}
 };

@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/protocol/announcement.h"
@@ -79,9 +78,9 @@ class ServerStore {
 
   // AlreadyExists when the member gave another item of this kind here; the same again is OK and
   // changes nothing.
-  virtual absl::Status PutItem(const agreement::AttemptNumber& at, const Item& item) = 0;
+  virtual absl::Status PutItem(const secagg::AttemptNumber& at, const Item& item) = 0;
   // All items there, in the order in which they were put.
-  virtual absl::StatusOr<std::vector<Item>> Items(const agreement::AttemptNumber& at) const = 0;
+  virtual absl::StatusOr<std::vector<Item>> Items(const secagg::AttemptNumber& at) const = 0;
   // Forgets all items of rounds before `round`.
   virtual absl::Status ForgetBefore(uint32_t round) = 0;
 };

@@ -11,11 +11,11 @@ namespace {
 absl::Status CheckIsLast(const AttemptRecord& record, const std::optional<AttemptRecord>& last) {
   if (last.has_value() && last->attempt == record.attempt) return absl::OkStatus();
   return base::FailedPrecondition(
-      "attempt {} at round {} is not the last that was begun{}", record.attempt.attempt,
-      record.attempt.round,
-      last.has_value()
-          ? fmt::format(", which is {} at round {}", last->attempt.attempt, last->attempt.round)
-          : ": there is none");
+      "attempt {} at round {} is not the last that was begun{}", record.attempt.number.attempt,
+      record.attempt.number.round,
+      last.has_value() ? fmt::format(", which is {} at round {}", last->attempt.number.attempt,
+                                     last->attempt.number.round)
+                       : ": there is none");
 }
 
 absl::Status CheckIsOpen(protocol::AttemptPhase phase) {
@@ -72,12 +72,14 @@ absl::Status CheckBegin(const AttemptRecord& record, const std::optional<Attempt
   TACET_RETURN_IF_ERROR(CheckIsOpen(record.phase));
   if (begun_before) {
     return base::AlreadyExists("attempt {} at round {} in epoch {} was begun before",
-                               record.attempt.attempt, record.attempt.round, record.attempt.epoch);
+                               record.attempt.number.attempt, record.attempt.number.round,
+                               record.attempt.number.epoch);
   }
   if (last.has_value() && !HasEnded(last->phase)) {
     return base::FailedPrecondition(
         "attempt {} at round {} cannot begin: attempt {} at round {} has not ended",
-        record.attempt.attempt, record.attempt.round, last->attempt.attempt, last->attempt.round);
+        record.attempt.number.attempt, record.attempt.number.round, last->attempt.number.attempt,
+        last->attempt.number.round);
   }
   return absl::OkStatus();
 }
@@ -87,7 +89,7 @@ absl::Status CheckUpdate(const AttemptRecord& record, const std::optional<Attemp
   TACET_RETURN_IF_ERROR(CheckIsLast(record, last));
   if (!HasEnded(last->phase)) return absl::OkStatus();
   return base::FailedPrecondition("attempt {} at round {} has ended: it is {}",
-                                  record.attempt.attempt, record.attempt.round,
+                                  record.attempt.number.attempt, record.attempt.number.round,
                                   protocol::AttemptPhaseName(last->phase));
 }
 
@@ -99,7 +101,7 @@ absl::Status CheckFinish(const AttemptRecord& record, const std::optional<Attemp
   TACET_RETURN_IF_ERROR(CheckIsLast(record, last));
   if (!HasEnded(last->phase) || *last == record) return absl::OkStatus();
   return base::FailedPrecondition("attempt {} at round {} has ended otherwise: it is {}",
-                                  record.attempt.attempt, record.attempt.round,
+                                  record.attempt.number.attempt, record.attempt.number.round,
                                   protocol::AttemptPhaseName(last->phase));
 }
 

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/bytes.h"
+#include "tacet/secagg/attempt.h"
 #include "tacet/server/server_store.h"
 
 namespace tacet::server {

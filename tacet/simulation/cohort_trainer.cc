@@ -51,12 +51,13 @@ absl::Status CohortTrainer::TrainSeat(const CohortShare& share, const secagg::At
     std::ranges::fill(update, 0.0F);
     return absl::OkStatus();
   }
-  if (spec.unit != accounting::Unit::kClient) {
-    const std::unique_ptr<crypto::Entropy> entropy = terms_.entropy(
-        fmt::format("units/{}/{}/{}/{}", attempt.epoch, attempt.round, attempt.attempt, client));
+  if (spec.privacy.unit != accounting::Unit::kClient) {
+    const std::unique_ptr<crypto::Entropy> entropy =
+        terms_.entropy(fmt::format("units/{}/{}/{}/{}", attempt.number.epoch, attempt.number.round,
+                                   attempt.number.attempt, client));
     return trainer::SumDrawnUnits(spec, terms_.learner, client, *entropy, trainer, model, update);
   }
-  TACET_RETURN_IF_ERROR(trainer.Train(model, attempt.round, client, update));
+  TACET_RETURN_IF_ERROR(trainer.Train(model, attempt.number.round, client, update));
   if (terms_.weigh_by_samples && share.mean_samples > 0) {
     const auto weight = static_cast<float>(
         static_cast<double>(terms_.learner.training_samples(client)) / share.mean_samples);

@@ -20,7 +20,7 @@ class RankMessagesTest : public ::testing::Test {
  protected:
   crypto::InsecureSeededEntropy entropy_{1, "ranks"};
   crypto::SealingKey key_ = crypto::SealingKey::Generate(entropy_);
-  secagg::Attempt attempt_{.manifest_hash = {1}, .epoch = 2, .round = 3, .attempt = 1};
+  secagg::Attempt attempt_{.manifest_hash = {1}, .number = {.epoch = 2, .round = 3, .attempt = 1}};
 
   // Reads every beginning of the message, and the message with a byte more.
   template <typename Read>

@@ -12,17 +12,9 @@
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/ledger/ledger_store.h"
+#include "tacet/secagg/attempt.h"
 
 namespace tacet::simulation {
-
-// An attempt that was begun, and therefore charged.
-struct BegunAttempt {
-  uint32_t epoch = 0;
-  uint32_t round = 0;
-  uint32_t attempt = 0;
-
-  friend bool operator==(const BegunAttempt&, const BegunAttempt&) = default;
-};
 
 // Every call is durable when it returns OK: a process killed at any later moment finds it again.
 class RunStore {
@@ -30,8 +22,9 @@ class RunStore {
   virtual ~RunStore() = default;
 
   // Called before anything of the attempt is sealed.
-  virtual absl::Status RecordAttempt(const BegunAttempt& attempt) = 0;
-  virtual absl::StatusOr<std::vector<BegunAttempt>> Attempts() const = 0;
+  virtual absl::Status RecordAttempt(const secagg::AttemptNumber& attempt) = 0;
+  // Attempts that were begun, and therefore charged, in the order of the calls above.
+  virtual absl::StatusOr<std::vector<secagg::AttemptNumber>> Attempts() const = 0;
 
   // Replaces the checkpoint as a whole.
   virtual absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) = 0;

@@ -4,8 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "tacet/accounting/moments_accountant.h"
-#include "tacet/accounting/rdp_accountant.h"
 #include "tacet/agreement/cohort.h"
 #include "tacet/agreement/opened_average.h"
 #include "tacet/agreement/server_optimizer.h"
@@ -52,9 +50,9 @@ uint64_t AllUnits(const trainer::Learner& learner) {
 }
 
 absl::Status CheckUnits(const agreement::ManifestSpec& manifest, const trainer::Learner& learner) {
-  if (manifest.unit == learner.unit()) return absl::OkStatus();
+  if (manifest.privacy.unit == learner.unit()) return absl::OkStatus();
   return base::InvalidArgument("the agreement's unit is {}, the learner was made for unit {}",
-                               accounting::UnitName(manifest.unit),
+                               accounting::UnitName(manifest.privacy.unit),
                                accounting::UnitName(learner.unit()));
 }
 
@@ -81,20 +79,20 @@ absl::Status CheckSimulation(const SimulationSpec& spec) {
     return base::InvalidArgument(
         "--no-quantisation needs --no-encryption: only integers can be encrypted");
   }
-  if (spec.manifest.max_participations != 0) {
+  if (spec.manifest.sampling.max_participations != 0) {
     return base::InvalidArgument(
         "max_participations is {}: only members of a live federation count their rounds, a "
         "simulation keeps no record of its cohorts; remove the key",
-        spec.manifest.max_participations);
+        spec.manifest.sampling.max_participations);
   }
-  if (spec.weigh_by_samples && !spec.manifest.without_noise) {
+  if (spec.weigh_by_samples && !spec.manifest.mechanism.without_noise) {
     return base::InvalidArgument(
         "weights = \"samples\" needs --no-noise: with unequal weights one client can move the "
         "average further than the noise hides");
   }
-  if (spec.weigh_by_samples && spec.manifest.unit != accounting::Unit::kClient) {
+  if (spec.weigh_by_samples && spec.manifest.privacy.unit != accounting::Unit::kClient) {
     return base::InvalidArgument("weights = \"samples\" is for unit client, not {}",
-                                 accounting::UnitName(spec.manifest.unit));
+                                 accounting::UnitName(spec.manifest.privacy.unit));
   }
   return absl::OkStatus();
 }
@@ -105,8 +103,8 @@ std::vector<std::string> SimulationLabels(const SimulationSpec& spec) {
   std::vector<std::string> labels;
   if (spec.insecure_seed.has_value()) labels.push_back("insecure-seed");
   if (spec.manifest.without_encryption) labels.push_back("no-encryption");
-  if (spec.manifest.without_noise) labels.push_back("no-noise");
-  if (spec.manifest.without_clipping) labels.push_back("no-clip");
+  if (spec.manifest.mechanism.without_noise) labels.push_back("no-noise");
+  if (spec.manifest.mechanism.without_clipping) labels.push_back("no-clip");
   if (spec.without_quantisation) labels.push_back("no-quantisation");
   return labels;
 }
@@ -136,7 +134,7 @@ struct Simulation::State {
   uint32_t round = 0;  // the next one
   uint64_t charged_attempts = 0;
   // Begun by earlier processes and not in the ledger: charged before the next attempt.
-  std::vector<agreement::AttemptNumber> missing = {};
+  std::vector<secagg::AttemptNumber> missing = {};
   std::vector<float> model;
   agreement::ServerOptimizer optimizer;
   CohortTrainer trainer;
@@ -173,10 +171,11 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationSpec sp
   EntropyFactory entropy = MakeEntropyFactory(spec.insecure_seed);
   std::vector<float> initial = learner.InitialModel();
   spec.manifest.dimension = learner.dimension();
-  spec.manifest.clients = learner.clients();
-  if (spec.manifest.unit != accounting::Unit::kClient && spec.manifest.expected_batch == 0) {
-    spec.manifest.expected_batch =
-        spec.manifest.record_rate * static_cast<double>(AllUnits(learner));
+  spec.manifest.sampling.clients = learner.clients();
+  if (spec.manifest.privacy.unit != accounting::Unit::kClient &&
+      spec.manifest.sampling.expected_batch == 0) {
+    spec.manifest.sampling.expected_batch =
+        spec.manifest.sampling.record_rate * static_cast<double>(AllUnits(learner));
   }
   const std::vector<float> whole = learner.WholeModel(initial);
   spec.manifest.initial_model = protocol::ModelDigest(whole);
@@ -226,17 +225,10 @@ absl::StatusOr<Simulation::State> Simulation::Restore(RunStore& store,
 // Opens the members' ledger and reconciles it with what earlier processes began. The ledger is
 // charged first, so it may know one attempt more; it knows fewer only when it was lost.
 absl::Status Simulation::OpenLedger(State& state) {
-  const agreement::ManifestSpec& spec = manifest_.spec();
-  ledger::LedgerHeader header;
+  ledger::LedgerHeader header = ledger::LedgerHeaderOf(manifest_.spec());
   header.data_set = spec_.data.name;
   TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes data_key, state.store.DataKey());
   header.data_digest = ledger::KeyedDataDigest(data_key, ledger::kLedgerDigest, spec_.data.digest);
-  header.rule = ledger::ChargingRule::kAnnouncedAttempts;
-  header.unit = spec.unit;
-  header.neighbouring = spec.neighbouring;
-  header.spending = {.budget_epsilon = spec.budget_epsilon,
-                     .delta = spec.delta,
-                     .composition = accounting::Composition::kOneEvent};
   header.created = spec_.clock();
   TACET_ASSIGN_OR_RETURN(ledger::OpenedLedger opened, state.store.OpenLedger(header));
   if (opened.found.torn_bytes > 0) {
@@ -249,14 +241,13 @@ absl::Status Simulation::OpenLedger(State& state) {
                          ledger::PrivacyLedger::Create(std::move(opened), spec_.clock));
   // Earlier rounds were announced under other keys, or are in the ledger.
   state.cost = ledger::AttemptCostOf(manifest_, header.rule, state.round);
-  std::set<agreement::AttemptNumber> charged;
+  std::set<secagg::AttemptNumber> charged;
   for (const ledger::LedgerEntry& entry : state.ledger->entries()) {
     if (entry.federation != manifest_.agreement()) continue;
-    charged.insert({entry.label.epoch, entry.label.round, entry.label.attempt});
+    charged.insert(entry.label.number);
   }
-  TACET_ASSIGN_OR_RETURN(const std::vector<BegunAttempt> begun, state.store.Attempts());
-  for (const BegunAttempt& attempt : begun) {
-    const agreement::AttemptNumber number{attempt.epoch, attempt.round, attempt.attempt};
+  TACET_ASSIGN_OR_RETURN(const std::vector<secagg::AttemptNumber> begun, state.store.Attempts());
+  for (const secagg::AttemptNumber& number : begun) {
     if (charged.insert(number).second) state.missing.push_back(number);
   }
   state.charged_attempts = state.ledger->ChargesOf(manifest_.agreement()) + state.missing.size();
@@ -282,8 +273,9 @@ absl::Status Simulation::Assist() {
   RankMember member(ranks_);
   TACET_RETURN_IF_ERROR(member.Greet(manifest_.agreement(), spec_.data.digest));
   while (true) {
-    TACET_ASSIGN_OR_RETURN(std::optional<RankMember::Work> work,
-                           member.Next(manifest_.spec().dimension, manifest_.spec().clients));
+    TACET_ASSIGN_OR_RETURN(
+        std::optional<RankMember::Work> work,
+        member.Next(manifest_.spec().dimension, manifest_.spec().sampling.clients));
     if (!work.has_value()) return absl::OkStatus();
     keys_.epoch_key = std::move(work->task.epoch_key);
     RankReport report{.threads = trainer.threads()};
@@ -343,7 +335,7 @@ absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObse
   result.stopped = std::move(state.stopped);
   result.ledger_charges = state.ledger->spending().charges();
   TACET_ASSIGN_OR_RETURN(result.epsilon,
-                         agreement::ChargedEpsilon(manifest_.spec(), state.charged_attempts));
+                         agreement::ChargedEpsilon(manifest_, state.charged_attempts));
   TACET_ASSIGN_OR_RETURN(result.ledger, state.ledger->spending().Epsilon());
   return result;
 }
@@ -383,17 +375,14 @@ absl::StatusOr<RoundRecord> Simulation::RunRound(State& state) {
     record.seconds.evaluate = watch.Seconds();
   }
   TACET_ASSIGN_OR_RETURN(record.epsilon,
-                         agreement::ChargedEpsilon(manifest_.spec(), state.charged_attempts));
+                         agreement::ChargedEpsilon(manifest_, state.charged_attempts));
   record.seconds.total = total.Seconds();
   return record;
 }
 
 // The server's own limits, kept from what it announced itself.
-absl::Status Simulation::PlanAttempt(State& state, const agreement::AttemptNumber& number) const {
-  const ledger::ChargeLabel label{.manifest_hash = manifest_.hash(),
-                                  .epoch = number.epoch,
-                                  .round = number.round,
-                                  .attempt = number.attempt};
+absl::Status Simulation::PlanAttempt(State& state, const secagg::AttemptNumber& number) const {
+  const ledger::ChargeLabel label{.manifest_hash = manifest_.hash(), .number = number};
   if (state.ledger->Holds(label)) return absl::OkStatus();  // it is repeated
   if (state.charged_attempts >= manifest_.attempt_budget()) {
     return base::ResourceExhausted(
@@ -413,7 +402,7 @@ absl::Status Simulation::PlanAttempt(State& state, const agreement::AttemptNumbe
 }
 
 absl::Status Simulation::SayWhatFits(State& state) const {
-  if (manifest_.spec().budget_epsilon == 0 || state.round == manifest_.spec().rounds) {
+  if (manifest_.spec().privacy.budget_epsilon == 0 || state.round == manifest_.spec().rounds) {
     return absl::OkStatus();
   }
   TACET_ASSIGN_OR_RETURN(const uint64_t fits,
@@ -422,19 +411,18 @@ absl::Status Simulation::SayWhatFits(State& state) const {
     state.Note(fmt::format(
         "the budget epsilon {} at delta {} holds for {} attempts, the schedule has {} rounds: the "
         "run will end early",
-        manifest_.spec().budget_epsilon, manifest_.spec().delta, fits, manifest_.spec().rounds));
+        manifest_.spec().privacy.budget_epsilon, manifest_.spec().privacy.delta, fits,
+        manifest_.spec().rounds));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
                                                RoundRecord& record) {
-  const agreement::AttemptNumber number{keys_.epoch, state.round, attempt};
+  const secagg::AttemptNumber number{keys_.epoch, state.round, attempt};
   TACET_RETURN_IF_ERROR(PlanAttempt(state, number));
   const secagg::Attempt id{.manifest_hash = manifest_.hash(),
-                           .epoch = keys_.epoch,
-                           .round = state.round,
-                           .attempt = attempt,
+                           .number = number,
                            .model_digest = protocol::ModelDigest(state.model)};
   // Every member charges its ledger; only then is anything drawn, trained or sealed.
   const absl::Status charged = state.ledger->ChargeForSealing(state.cost, number, state.missing);
@@ -442,17 +430,18 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
   TACET_RETURN_IF_ERROR(AsFinal(charged));
   state.missing.clear();
   state.charged_attempts = state.ledger->ChargesOf(manifest_.agreement());
-  TACET_RETURN_IF_ERROR(
-      state.store.RecordAttempt({.epoch = keys_.epoch, .round = state.round, .attempt = attempt}));
+  TACET_RETURN_IF_ERROR(state.store.RecordAttempt(number));
 
   base::Stopwatch watch;
   const std::unique_ptr<crypto::Entropy> cohort_entropy =
-      entropy_(fmt::format("cohort/{}/{}/{}", id.epoch, id.round, id.attempt));
+      entropy_(fmt::format("cohort/{}/{}/{}", number.epoch, number.round, number.attempt));
   crypto::Random cohort_random = crypto::Random::FromEntropy(*cohort_entropy);
-  const std::vector<uint64_t> cohort = agreement::DrawCohort(
-      manifest_.spec().sampling, manifest_.spec().clients, manifest_.spec().cohort, cohort_random);
+  const std::vector<uint64_t> cohort =
+      agreement::DrawCohort(manifest_.spec().sampling.method, manifest_.spec().sampling.clients,
+                            manifest_.spec().sampling.cohort, cohort_random);
   std::vector<uint64_t> covers;
-  if (manifest_.spec().dummy_uploads) covers = agreement::NotIn(cohort, manifest_.spec().clients);
+  if (manifest_.spec().sampling.dummy_uploads)
+    covers = agreement::NotIn(cohort, manifest_.spec().sampling.clients);
   record.seconds.sample += watch.Restart();
   // Which member noted something is left out: it would name a member of the cohort.
   const MemberLog log = [&state](uint64_t, std::string_view text) { state.Note(text); };

@@ -14,10 +14,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/ledger/privacy_ledger.h"
+#include "tacet/secagg/attempt.h"
 #include "tacet/simulation/channel.h"
 #include "tacet/simulation/cohort_trainer.h"
 #include "tacet/simulation/opening.h"
@@ -96,7 +96,7 @@ class SimulationObserver {
   virtual absl::Status OnStart(const agreement::Manifest& manifest, uint32_t next_round,
                                const trainer::Evaluation& evaluation) = 0;
   // After an attempt was charged and gave no sum.
-  virtual absl::Status OnRefused(const BegunAttempt& /*attempt*/, Refusal /*why*/) {
+  virtual absl::Status OnRefused(const secagg::AttemptNumber& /*attempt*/, Refusal /*why*/) {
     return absl::OkStatus();
   }
   // After a round was applied and before its checkpoint is saved.
@@ -117,7 +117,7 @@ struct SimulationResult {
   // Why the run ended before its last round; empty when it did not: the budget would not have held.
   std::string stopped;
   // The members' ledger: charges of every federation over this data.
-  accounting::SpentEpsilon ledger;
+  accounting::EpsilonBounds ledger;
   uint64_t ledger_charges = 0;
 };
 
@@ -164,7 +164,7 @@ class Simulation {
   absl::StatusOr<State> Restore(RunStore& store, SimulationObserver& observer);
   absl::StatusOr<RoundRecord> RunRound(State& state);
   absl::StatusOr<Average> RunAttempt(State& state, uint32_t attempt, RoundRecord& record);
-  absl::Status PlanAttempt(State& state, const agreement::AttemptNumber& number) const;
+  absl::Status PlanAttempt(State& state, const secagg::AttemptNumber& number) const;
   // Gives the updates of the cohort to `path`, on all ranks.
   absl::StatusOr<RankReport> TrainCohort(State& state, const secagg::Attempt& attempt,
                                          const DrawnCohort& cohort, UpdatePath& path);

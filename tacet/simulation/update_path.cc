@@ -20,8 +20,8 @@ namespace tacet::simulation {
 namespace {
 
 std::string SealLabel(const secagg::Attempt& attempt, uint64_t participant) {
-  return fmt::format("seal/{}/{}/{}/{}", attempt.epoch, attempt.round, attempt.attempt,
-                     participant);
+  return fmt::format("seal/{}/{}/{}/{}", attempt.number.epoch, attempt.number.round,
+                     attempt.number.attempt, participant);
 }
 
 // Clipping and noise of one participant, the part that all paths share.
@@ -46,7 +46,7 @@ class EncryptedPath final : public UpdatePath {
         keys_(std::move(keys)),
         sealer_(std::move(sealer)),
         aggregator_(parts.manifest.terms().aggregation(), attempt,
-                    parts.manifest.spec().min_participants) {}
+                    parts.manifest.terms().min_participants()) {}
 
   absl::Status Contribute(uint32_t place, uint64_t participant,
                           std::span<const float> update) override {
@@ -115,7 +115,7 @@ class EncryptedPath final : public UpdatePath {
     const agreement::ManifestSpec& spec = parts_.manifest.spec();
     std::vector<secagg::OpenerIdentity> openers;
     for (const uint64_t member : secagg::ChooseOpeners(parts_.keys.epoch_key, spec.scheme, attempt_,
-                                                       spec.clients, spec.openers)) {
+                                                       spec.sampling.clients, spec.openers)) {
       openers.push_back(parts_.manifest.Identity(member));
     }
     return openers;
@@ -123,8 +123,8 @@ class EncryptedPath final : public UpdatePath {
 
   absl::StatusOr<std::vector<SeatedOpener>> SeatOpeners(
       const std::vector<secagg::OpenerIdentity>& openers) {
-    opener_entropy_ = parts_.entropy(
-        fmt::format("open/{}/{}/{}", attempt_.epoch, attempt_.round, attempt_.attempt));
+    opener_entropy_ = parts_.entropy(fmt::format("open/{}/{}/{}", attempt_.number.epoch,
+                                                 attempt_.number.round, attempt_.number.attempt));
     std::vector<SeatedOpener> seats;
     for (const secagg::OpenerIdentity& identity : openers) {
       // Keys live in this process alone, so a journal that ends with it protects as well as a file.

@@ -13,9 +13,10 @@ absl::Status SumDrawnUnits(const agreement::ManifestSpec& spec, const Learner& l
                            uint64_t client, crypto::Entropy& coins, Trainer& trainer,
                            std::span<const float> model, std::span<float> sum) {
   crypto::Random random = crypto::Random::FromEntropy(coins);
-  const std::vector<uint32_t> drawn = DrawUnits(learner.units(client), spec.record_rate, random);
-  const double clip_norm =
-      spec.without_clipping ? std::numeric_limits<double>::infinity() : spec.clip_norm;
+  const std::vector<uint32_t> drawn =
+      DrawUnits(learner.units(client), spec.sampling.record_rate, random);
+  const double clip_norm = spec.mechanism.without_clipping ? std::numeric_limits<double>::infinity()
+                                                           : spec.mechanism.clip_norm;
   return trainer.SumClippedGradients(model, client, drawn, clip_norm, sum);
 }
 
@@ -31,10 +32,10 @@ absl::StatusOr<std::unique_ptr<LearnerUpdates>> LearnerUpdates::Create(
     return base::InvalidArgument("the data have {} clients, numbered from 0: there is no client {}",
                                  learner.clients(), client);
   }
-  if (learner.unit() != spec.unit) {
+  if (learner.unit() != spec.privacy.unit) {
     return base::InvalidArgument("the learner is for unit {}, the agreement says {}",
                                  accounting::UnitName(learner.unit()),
-                                 accounting::UnitName(spec.unit));
+                                 accounting::UnitName(spec.privacy.unit));
   }
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<Trainer> trainer, learner.NewTrainer());
   return std::unique_ptr<LearnerUpdates>(
@@ -52,8 +53,8 @@ LearnerUpdates::LearnerUpdates(const agreement::Manifest& manifest, const Learne
 
 absl::Status LearnerUpdates::Update(const secagg::Attempt& attempt, std::span<const float> model,
                                     std::span<float> update) {
-  if (manifest_.spec().unit == accounting::Unit::kClient) {
-    return trainer_->Train(model, attempt.round, client_, update);
+  if (manifest_.spec().privacy.unit == accounting::Unit::kClient) {
+    return trainer_->Train(model, attempt.number.round, client_, update);
   }
   return SumDrawnUnits(manifest_.spec(), learner_, client_, coins_, *trainer_, model, update);
 }

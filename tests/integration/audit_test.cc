@@ -277,7 +277,7 @@ TEST_F(AuditTest, ACutChargeIsMissed) {
   Audit();
   const std::string signer =
       *ReadJson("run/audit.json").Find("signature")->Find("fingerprint")->AsString();
-  CutCharges([](const ledger::LedgerEntry& entry) { return entry.label.round == 2; });
+  CutCharges([](const ledger::LedgerEntry& entry) { return entry.label.number.round == 2; });
   const auto refusal = [this] {
     const Outcome outcome = Tacet({"audit", "run", "--out", "cut.json"});
     EXPECT_EQ(outcome.exit_code == 0, outcome.err.empty());
@@ -317,7 +317,7 @@ TEST_F(AuditTest, ACutChargeOfARefusedAttemptIsMissed) {
   const std::string line = Read("run/refused").substr(0, Read("run/refused").find('\n'));
   ASSERT_EQ(std::sscanf(line.c_str(), "%*u %u", &round), 1);
   CutCharges([round](const ledger::LedgerEntry& entry) {
-    return entry.label.round == round && entry.label.attempt == 0;
+    return entry.label.number.round == round && entry.label.number.attempt == 0;
   });
   const std::string charge = line.substr(0, line.rfind(' '));
   const auto without = [this](const std::string& name, const std::string& what) {

@@ -124,7 +124,7 @@ TEST(HospitalConfigsTest, AConfigurationWrittenOutIsReadBack) {
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(run::RunConfigToml(*again), run::RunConfigToml(*config));
     EXPECT_EQ(again->data.csv_features, config->data.csv_features);
-    EXPECT_EQ(again->privacy.unit, config->privacy.unit);
+    EXPECT_EQ(again->agreement.privacy.unit, config->agreement.privacy.unit);
     EXPECT_TRUE(run::CsvOptionsOf(*config).ok());
   }
 }
@@ -144,13 +144,13 @@ TEST(HeartDiseaseTest, FourHospitalsTrainTogether) {
   uint64_t ill = 0;
   for (const uint32_t label : dataset->labels()) ill += label;
   EXPECT_EQ(ill, 509u);
-  config.federation.rounds = 4;
-  config.privacy.target_epsilon = 0;
-  config.privacy.noise = 5;
+  config.agreement.rounds = 4;
+  config.agreement.privacy.target_epsilon = 0;
+  config.agreement.mechanism.noise_stddev = 5;
   config.run.threads = 2;
   const auto run = run::TrainInMemory(config, *dataset);
   ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_DOUBLE_EQ(run->agreed.expected_batch, 184);
+  EXPECT_DOUBLE_EQ(run->agreed.sampling.expected_batch, 184);
 }
 #endif
 

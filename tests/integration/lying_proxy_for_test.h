@@ -200,8 +200,8 @@ class LyingProxy final : v1::Federation::Service {
   // Under the mutex.
   const Lie* LieAbout(const std::optional<secagg::Attempt>& attempt) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (!attempt.has_value() || attempt->attempt != 0) return nullptr;
-    const auto found = lies_.find(attempt->round);
+    if (!attempt.has_value() || attempt->number.attempt != 0) return nullptr;
+    const auto found = lies_.find(attempt->number.round);
     return found == lies_.end() ? nullptr : &found->second;
   }
   void Note(const base::Bytes& bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

@@ -204,7 +204,8 @@ class EachLieTest : public LyingProxyTest {
     return *sum.Close();
   }
   Bytes SumOfOne(const secagg::Attempt& attempt) const {
-    return CloseWith(attempt, {*uploads_.at({attempt.round, attempt.attempt}).begin()});
+    return CloseWith(attempt,
+                     {*uploads_.at({attempt.number.round, attempt.number.attempt}).begin()});
   }
   // One upload's sum under the nonces of all.
   void PassOffOne(const secagg::Attempt& attempt, Bytes& round) const {
@@ -242,7 +243,7 @@ class EachLieTest : public LyingProxyTest {
     if (IsA<protocol::AwaitRequest>(request)) {
       const auto told = protocol::ReadAnnouncement(*answer);
       if (request.member == number_.at("south") && told->current.has_value() &&
-          told->current->attempt.round == kAlteredSum && !old_announcement_.has_value()) {
+          told->current->attempt.number.round == kAlteredSum && !old_announcement_.has_value()) {
         old_announcement_ = *told;
       }
     } else if (const auto attempt = AttemptNamedBy(request.body); attempt.has_value()) {
@@ -250,7 +251,7 @@ class EachLieTest : public LyingProxyTest {
     }
   }
   void Keep(const secagg::Attempt& attempt, const Overheard& request, const Bytes& answer) {
-    const std::pair<uint32_t, uint32_t> number = {attempt.round, attempt.attempt};
+    const std::pair<uint32_t, uint32_t> number = {attempt.number.round, attempt.number.attempt};
     bool put = IsA<protocol::PutVoteRequest>(request);
     if (const auto* part = std::get_if<PutPartRequest>(&request.body)) {
       put = part->name.kind != BulkKind::kCheckpoint;
@@ -265,11 +266,12 @@ class EachLieTest : public LyingProxyTest {
         old_checkpoint_ = object;
       }
       if (fetch->name.kind == BulkKind::kOpenedSum) {
-        published_[attempt.round] = attempt;
-        results_[attempt.round].insert(object);
+        published_[attempt.number.round] = attempt;
+        results_[attempt.number.round].insert(object);
       }
     }
-    if (put && attempt.round + 1 == kAttacksOnServer) of_last_round_.push_back(request.bytes);
+    if (put && attempt.number.round + 1 == kAttacksOnServer)
+      of_last_round_.push_back(request.bytes);
   }
 
   // The model of somebody who was never lied to. What was opened is the sum of the uploads that the
@@ -283,8 +285,8 @@ class EachLieTest : public LyingProxyTest {
         agreed, *storage::file::SiteFolder::Open(path_ / "north")->InitialModel(), state);
     for (const auto& [round, attempt] : published_) {
       SCOPED_TRACE(round);
-      const auto& uploads = uploads_.at({round, attempt.attempt});
-      EXPECT_EQ(CloseWith(attempt, uploads), closed_.at({round, attempt.attempt}));
+      const auto& uploads = uploads_.at({round, attempt.number.attempt});
+      EXPECT_EQ(CloseWith(attempt, uploads), closed_.at({round, attempt.number.attempt}));
       const secagg::AttemptKeys keys =
           secagg::DeriveAttemptKeys(site->epoch_key, params.scheme(), attempt);
       secagg::ResultCollector collector(params, attempt,

@@ -92,8 +92,8 @@ TEST_F(RanksTest, TheirNumberChangesNothing) {
   SimulationSpec compact = SmallSpec();
   compact.threads = 1;
   SimulationSpec poisson = compact;
-  poisson.manifest.sampling = accounting::Sampling::kPoisson;
-  poisson.manifest.min_participants = 2;
+  poisson.manifest.sampling.method = accounting::Sampling::kPoisson;
+  poisson.manifest.sampling.min_participants = 2;
   SimulationSpec paper = compact;
   paper.manifest.scheme = he::Scheme::kPaperSecretKey;
   SimulationSpec clear = compact;
@@ -102,7 +102,7 @@ TEST_F(RanksTest, TheirNumberChangesNothing) {
   real_numbers.without_quantisation = true;
   SimulationSpec weighted = compact;
   weighted.weigh_by_samples = true;
-  weighted.manifest.without_noise = true;
+  weighted.manifest.mechanism.without_noise = true;
   int number = 0;
   for (const SimulationSpec& spec : {compact, poisson, paper, clear, real_numbers, weighted}) {
     const Outcome alone = Run(spec, 1, fmt::format("alone{}", ++number));
@@ -158,7 +158,7 @@ TEST_F(RanksTest, ARunGoesOnWithAnyNumberOfThem) {
 
 TEST_F(RanksTest, OneThatDisagreesIsNamed) {
   std::vector<SimulationSpec> specs(3, SmallSpec());
-  specs[2].manifest.noise_stddev = 2;
+  specs[2].manifest.mechanism.noise_stddev = 2;
   const auto store = *RunDirectory::Create(path_ / "settings");
   EXPECT_THAT(base::Message(Run(specs, *store).result.status()),
               HasSubstr("rank 2 came to another agreement than rank 0"));
@@ -173,7 +173,7 @@ TEST_F(RanksTest, OneThatDisagreesIsNamed) {
 TEST_F(RanksTest, NotesOfOtherRanksReachTheObserver) {
   SimulationSpec spec = SmallSpec();
   spec.threads = 1;
-  spec.manifest.min_participants = 5;
+  spec.manifest.sampling.min_participants = 5;
   LosingChannel losing;
   const auto store = *RunDirectory::Create(path_ / "run");
   const Outcome outcome =

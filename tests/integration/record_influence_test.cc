@@ -108,10 +108,10 @@ class Site {
 dp::Mechanism MakeMechanism(uint64_t dimension, double bound, double noise) {
   dp::MechanismSpec spec;
   spec.dimension = dimension;
-  spec.clip_norm = kClipNorm;
-  spec.coordinate_bound = bound;
-  spec.noise_stddev = noise;
-  spec.scale = kScale;
+  spec.params.clip_norm = kClipNorm;
+  spec.params.coordinate_bound = bound;
+  spec.params.noise_stddev = noise;
+  spec.params.scale = kScale;
   spec.cohort = spec.min_participants = 4;
   spec.attempts = 10;
   spec.sums_of_clipped = true;

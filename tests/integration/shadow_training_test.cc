@@ -19,13 +19,14 @@ run::RunConfig SmallRun() {
   config.data.handwriting_min_samples = config.data.handwriting_max_samples = 12;
   config.data.handwriting_classes = 4;
   config.model.name = "logistic";
-  config.federation.rounds = 3;
-  config.federation.cohort = 6;
-  config.privacy.coordinate_bound = 0.02;
-  config.privacy.clip_norm = 0.3;
-  config.server.momentum = 0.5;
+  config.agreement.rounds = 3;
+  config.agreement.sampling.cohort = 6;
+  config.agreement.mechanism.coordinate_bound = 0.02;
+  config.agreement.mechanism.clip_norm = 0.3;
+  config.agreement.optimizer.momentum = 0.5;
   config.run.threads = 1;
-  config.run.no_noise = config.run.no_encryption = config.run.no_quantisation = true;
+  config.agreement.mechanism.without_noise = config.agreement.without_encryption =
+      config.run.no_quantisation = true;
   return config;
 }
 
@@ -53,31 +54,31 @@ TEST(ShadowTrainingTest, TrainsWhatTheFederationTrains) { ExpectTheSameModel(Sma
 
 TEST(ShadowTrainingTest, TrainsWhatSitesWithRecordsTrain) {
   run::RunConfig config = SmallRun();
-  config.federation.cohort = 0;
-  config.privacy.unit = "record";
-  config.privacy.record_rate = 1;
-  config.privacy.coordinate_bound = 1;
+  config.agreement.sampling.cohort = 0;
+  config.agreement.privacy.unit = accounting::Unit::kRecord;
+  config.agreement.sampling.record_rate = 1;
+  config.agreement.mechanism.coordinate_bound = 1;
   ExpectTheSameModel(config);
 }
 
 TEST(ShadowTrainingTest, AnAverageHasTheNoiseOfTheRun) {
   agreement::ManifestSpec agreed;
-  agreed.clients = 100;
-  agreed.cohort = 25;
-  agreed.min_participants = 16;
-  agreed.noise_stddev = 4;
+  agreed.sampling.clients = 100;
+  agreed.sampling.cohort = 25;
+  agreed.sampling.min_participants = 16;
+  agreed.mechanism.noise_stddev = 4;
   EXPECT_DOUBLE_EQ(attack::RecipeOf(agreed, {}, false).average_noise,
                    4 * std::sqrt(25.0 / 16) / 25);
   EXPECT_DOUBLE_EQ(attack::RecipeOf(agreed, {}, false).cohort_share, 0.25);
-  agreed.colluders = 5;  // shares of clients do not depend on them
+  agreed.privacy.colluders = 5;  // shares of clients do not depend on them
   EXPECT_DOUBLE_EQ(attack::RecipeOf(agreed, {}, false).average_noise,
                    4 * std::sqrt(25.0 / 16) / 25);
-  agreed.unit = accounting::Unit::kRecord;
-  agreed.clients = agreed.cohort = agreed.min_participants = 4;
-  agreed.colluders = 1;
-  agreed.expected_batch = 50;
+  agreed.privacy.unit = accounting::Unit::kRecord;
+  agreed.sampling.clients = agreed.sampling.cohort = agreed.sampling.min_participants = 4;
+  agreed.privacy.colluders = 1;
+  agreed.sampling.expected_batch = 50;
   EXPECT_DOUBLE_EQ(attack::RecipeOf(agreed, {}, false).average_noise, 4 * std::sqrt(4.0 / 3) / 50);
-  agreed.without_noise = true;
+  agreed.mechanism.without_noise = true;
   EXPECT_EQ(attack::RecipeOf(agreed, {}, false).average_noise, 0);
 }
 
@@ -85,7 +86,7 @@ TEST(ShadowTrainingTest, AnAverageHasTheNoiseOfTheRun) {
 // noise that is 5 % off is found with probability above 0.999.
 TEST(ShadowTrainingTest, NoiseIsAddedAsTheRecipeSays) {
   run::RunConfig config = SmallRun();
-  config.federation.rounds = 1;
+  config.agreement.rounds = 1;
   config.model.name = "mlp";
   config.model.hidden = {40};
   const auto dataset = run::LoadRunData(config);

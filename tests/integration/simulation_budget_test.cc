@@ -42,7 +42,7 @@ LyingChannel CountingChannel(std::atomic<int>& uploads) {
 TEST_F(SimulationTest, TheServersPlanEndsTheRunBeforeTheBudgetIsPassed) {
   SimulationSpec spec = SmallSpec();
   spec.manifest.rounds = 40;
-  spec.manifest.budget_epsilon = 10;
+  spec.manifest.privacy.budget_epsilon = 10;
   spec.evaluate_every = 7;
   std::atomic<int> uploads = 0;
   LyingChannel channel = CountingChannel(uploads);
@@ -52,8 +52,8 @@ TEST_F(SimulationTest, TheServersPlanEndsTheRunBeforeTheBudgetIsPassed) {
   EXPECT_THAT(result->stopped, HasSubstr("the budget ends the run after 9 of 40 rounds"));
   EXPECT_EQ(result->rounds, 9u);
   EXPECT_EQ(uploads, 9 * 6);
-  EXPECT_LE(result->ledger.epsilon, 10);
-  EXPECT_GT(result->ledger.epsilon, 9.5);
+  EXPECT_LE(result->ledger.epsilon(), 10);
+  EXPECT_GT(result->ledger.epsilon(), 9.5);
   EXPECT_EQ(result->ledger_charges, 9u);
   EXPECT_THAT(recorder_.notes, Contains(HasSubstr("holds for 9 attempts")));
   const trainer::Evaluation last = *learner_->Evaluate(result->model, 1);
@@ -70,9 +70,9 @@ TEST_F(SimulationTest, TheServersPlanEndsTheRunBeforeTheBudgetIsPassed) {
 // round that its own plan allows, and nothing is sealed.
 TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
   SimulationSpec spec = SmallSpec();
-  spec.manifest.budget_epsilon = 10;
+  spec.manifest.privacy.budget_epsilon = 10;
   agreement::ManifestSpec agreed = spec.manifest;
-  agreed.clients = learner_->clients();
+  agreed.sampling.clients = learner_->clients();
   std::atomic<int> uploads = 0;
   LyingChannel channel = CountingChannel(uploads);
   const auto store = NewStore("run");
@@ -100,7 +100,7 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
   EXPECT_EQ(uploads, 6);  // round 0 was the ninth charge, the last that fits
   EXPECT_EQ(recorder_.rounds.size(), 1u);
   EXPECT_EQ(recorder_.rounds[0].epsilon,
-            *agreement::ChargedEpsilon(agreed, 1));  // of this federation alone
+            accounting::GuaranteesOf(agreement::PrivacyOf(agreed, 1))->epsilon());  // of it alone
   EXPECT_EQ(store->Attempts()->size(), 1u);
 }
 
@@ -141,12 +141,12 @@ TEST_F(SimulationTest, ADamagedLedgerStopsTheRun) {
 
 TEST_F(SimulationTest, BudgetsThatCannotHoldAreRefusedAtTheStart) {
   SimulationSpec spec = SmallSpec();
-  spec.manifest.budget_epsilon = 0.5;
+  spec.manifest.privacy.budget_epsilon = 0.5;
   EXPECT_THAT(Refusal(spec), HasSubstr("budget_epsilon does not reach for a single attempt"));
-  spec.manifest.budget_epsilon = -1;
+  spec.manifest.privacy.budget_epsilon = -1;
   EXPECT_THAT(Refusal(spec), HasSubstr("budget is epsilon -1"));
-  spec.manifest.budget_epsilon = 5;
-  spec.manifest.without_noise = true;
+  spec.manifest.privacy.budget_epsilon = 5;
+  spec.manifest.mechanism.without_noise = true;
   EXPECT_THAT(Refusal(spec), HasSubstr("without noise or without clipping epsilon is infinite"));
 }
 

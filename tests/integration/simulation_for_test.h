@@ -34,12 +34,12 @@ inline std::unique_ptr<trainer::Learner> SmallLearner() {
 inline SimulationSpec SmallSpec() {
   SimulationSpec spec;
   spec.manifest.model = "logistic";
-  spec.manifest.cohort = 6;
+  spec.manifest.sampling.cohort = 6;
   spec.manifest.rounds = 3;
-  spec.manifest.clip_norm = 0.5;
-  spec.manifest.coordinate_bound = 0.1;
-  spec.manifest.noise_stddev = 1.5;
-  spec.manifest.scale = 1e-3;
+  spec.manifest.mechanism.clip_norm = 0.5;
+  spec.manifest.mechanism.coordinate_bound = 0.1;
+  spec.manifest.mechanism.noise_stddev = 1.5;
+  spec.manifest.mechanism.scale = 1e-3;
   spec.threads = 2;
   spec.insecure_seed = 42;
   return spec;
@@ -52,7 +52,7 @@ class Recorder : public SimulationObserver {
     started_at = next_round;
     return absl::OkStatus();
   }
-  absl::Status OnRefused(const BegunAttempt& attempt, Refusal why) override {
+  absl::Status OnRefused(const secagg::AttemptNumber& attempt, Refusal why) override {
     refused.emplace_back(attempt, why);
     return absl::OkStatus();
   }
@@ -68,7 +68,7 @@ class Recorder : public SimulationObserver {
   uint32_t fail_at = 1000;
   size_t stop_after = 1000;
   std::vector<RoundRecord> rounds;
-  std::vector<std::pair<BegunAttempt, Refusal>> refused;
+  std::vector<std::pair<secagg::AttemptNumber, Refusal>> refused;
   std::vector<std::string> notes;
 };
 

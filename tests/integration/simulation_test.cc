@@ -58,7 +58,7 @@ TEST_F(SimulationTest, EncryptionChangesNothingAtAll) {
 // 0.1 opened such a sum: the update of one client.
 TEST_F(SimulationTest, TheSumOfOneIsRefusedWhereItIsEncrypted) {
   SimulationSpec spec = SmallSpec();
-  spec.manifest.cohort = 1;
+  spec.manifest.sampling.cohort = 1;
   const absl::Status refused = Run(spec, "encrypted").status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(base::Message(refused),
@@ -128,7 +128,8 @@ TEST_F(SimulationTest, AnInterruptedRealRunIsChargedAgain) {
   EXPECT_EQ(rest->charged_attempts, 4u);  // rounds 0, 1 (lost), 1 again, 2
   const auto attempts = *store->Attempts();
   EXPECT_EQ(attempts[1].epoch, 0u);
-  EXPECT_EQ(attempts[2], (BegunAttempt{.epoch = 1, .round = 1, .attempt = 0}));  // under new keys
+  EXPECT_EQ(attempts[2],
+            (secagg::AttemptNumber{.epoch = 1, .round = 1, .attempt = 0}));  // under new keys
   EXPECT_EQ(rest->ledger_charges, 4u);
   EXPECT_EQ(storage::file::LedgerFile::Read(path_ / "part" / "ledger")->entries.size(), 4u);
   const auto whole = Run(spec, "whole");
@@ -140,7 +141,7 @@ TEST_F(SimulationTest, ResumingWithOtherSettingsIsRefused) {
   ASSERT_TRUE(Run(SmallSpec(), "run").ok());
   const auto store = *RunDirectory::Open(path_ / "run");
   SimulationSpec other = SmallSpec();
-  other.manifest.noise_stddev = 1.6;
+  other.manifest.mechanism.noise_stddev = 1.6;
   Recorder recorder;
   EXPECT_THAT(base::Message(Run(other, *store, recorder, channel_, *learner_).status()),
               HasSubstr("belongs to a run with other settings"));
@@ -161,7 +162,7 @@ TEST_F(SimulationTest, AFlippedByteOfOneUploadEndsTheAttempt) {
   EXPECT_EQ(result->charged_attempts, 4u);
   EXPECT_THAT(recorder_.notes, Contains(HasSubstr("field `checksum`")));
   EXPECT_THAT(recorder_.refused,
-              ElementsAre(Pair(BegunAttempt{.epoch = 0, .round = 0, .attempt = 0},
+              ElementsAre(Pair(secagg::AttemptNumber{.epoch = 0, .round = 0, .attempt = 0},
                                Refusal::kTooFewUploads)));
   EXPECT_THAT(recorder_.notes, Contains(HasSubstr("round 0 attempt 0 failed: round 0 attempt 0 has "
                                                   "5 uploads, 6 are needed")));
@@ -229,7 +230,7 @@ TEST_F(SimulationTest, AReplayedUploadOfAnotherRoundIsRefused) {
     return absl::OkStatus();
   });
   SimulationSpec spec = SmallSpec();
-  spec.manifest.cohort = 12;
+  spec.manifest.sampling.cohort = 12;
   const auto store = NewStore("run");
   EXPECT_FALSE(Run(spec, *store, recorder_, channel, *learner_).ok());
   EXPECT_EQ(recorder_.rounds.size(), 1u);
@@ -244,7 +245,7 @@ TEST_F(SimulationTest, ALostUploadIsNoReasonToFailAboveKmin) {
   });
   SimulationSpec spec = SmallSpec();
   spec.threads = 1;
-  spec.manifest.min_participants = 5;
+  spec.manifest.sampling.min_participants = 5;
   const auto store = NewStore("run");
   const auto result = Run(spec, *store, recorder_, channel, *learner_);
   ASSERT_TRUE(result.ok()) << result.status();
@@ -299,7 +300,7 @@ class DivergingLearner : public trainer::Learner {
 TEST_F(SimulationTest, ADivergingClientStillUploads) {
   const DivergingLearner learner(*learner_);
   SimulationSpec spec = SmallSpec();
-  spec.manifest.cohort = 12;
+  spec.manifest.sampling.cohort = 12;
   const auto store = NewStore("run");
   const auto result = Run(spec, *store, recorder_, channel_, learner);
   ASSERT_TRUE(result.ok()) << result.status();
@@ -325,7 +326,7 @@ TEST_F(SimulationTest, ClientsWithoutSamplesAndWithOneTakePartLikeAnyOther) {
   const auto learner = training::NewLearner(learner_spec, *std::move(dataset));
   ASSERT_TRUE(learner.ok()) << learner.status();
   SimulationSpec spec = SmallSpec();
-  spec.manifest.cohort = 3;
+  spec.manifest.sampling.cohort = 3;
   const auto store = NewStore("run");
   const auto result = Run(spec, *store, recorder_, channel_, **learner);
   ASSERT_TRUE(result.ok()) << result.status();
@@ -336,10 +337,10 @@ TEST_F(SimulationTest, ClientsWithoutSamplesAndWithOneTakePartLikeAnyOther) {
 
 TEST_F(SimulationTest, LabelledRunsWithoutNoiseLearnAndPromiseNothing) {
   SimulationSpec spec = SmallSpec();
-  spec.manifest.without_noise = true;
-  spec.manifest.without_clipping = true;
+  spec.manifest.mechanism.without_noise = true;
+  spec.manifest.mechanism.without_clipping = true;
   spec.manifest.rounds = 8;
-  spec.manifest.cohort = 12;
+  spec.manifest.sampling.cohort = 12;
   EXPECT_THAT(SimulationLabels(spec),
               ::testing::ElementsAre("insecure-seed", "no-noise", "no-clip"));
   const auto result = Run(spec, "run");
@@ -375,9 +376,9 @@ TEST_F(SimulationTest, QuantisationIsUnbiasedNoiseOnTheSameUpdates) {
 
 TEST_F(SimulationTest, PoissonCohorts) {
   SimulationSpec spec = SmallSpec();
-  spec.manifest.sampling = accounting::Sampling::kPoisson;
-  spec.manifest.cohort = 9;
-  spec.manifest.min_participants = 2;
+  spec.manifest.sampling.method = accounting::Sampling::kPoisson;
+  spec.manifest.sampling.cohort = 9;
+  spec.manifest.sampling.min_participants = 2;
   const auto result = Run(spec, "run");
   ASSERT_TRUE(result.ok()) << result.status();
   for (const RoundRecord& record : recorder_.rounds) {
@@ -388,15 +389,15 @@ TEST_F(SimulationTest, PoissonCohorts) {
 
 TEST_F(SimulationTest, DummyUploadsAddZerosAndTheSumIsDividedByWhatIsExpected) {
   SimulationSpec spec = SmallSpec();
-  spec.manifest.sampling = accounting::Sampling::kPoisson;
-  spec.manifest.cohort = 9;
+  spec.manifest.sampling.method = accounting::Sampling::kPoisson;
+  spec.manifest.sampling.cohort = 9;
   spec.manifest.rounds = 1;
-  spec.manifest.without_noise = true;
-  spec.manifest.noise_stddev = 0;
+  spec.manifest.mechanism.without_noise = true;
+  spec.manifest.mechanism.noise_stddev = 0;
   spec.manifest.without_encryption = spec.without_quantisation = true;
   const auto plain = Run(spec, "plain");
   ASSERT_TRUE(plain.ok()) << plain.status();
-  spec.manifest.dummy_uploads = true;
+  spec.manifest.sampling.dummy_uploads = true;
   const auto covered = Run(spec, "covered");
   ASSERT_TRUE(covered.ok()) << covered.status();
   ASSERT_EQ(recorder_.rounds.size(), 2u);
@@ -414,9 +415,9 @@ TEST_F(SimulationTest, DummyUploadsAddZerosAndTheSumIsDividedByWhatIsExpected) {
 
 TEST_F(SimulationTest, DummyUploadsAreSealedAndOpened) {
   SimulationSpec spec = SmallSpec();
-  spec.manifest.sampling = accounting::Sampling::kPoisson;
-  spec.manifest.dummy_uploads = true;
-  spec.manifest.cohort = 2;
+  spec.manifest.sampling.method = accounting::Sampling::kPoisson;
+  spec.manifest.sampling.dummy_uploads = true;
+  spec.manifest.sampling.cohort = 2;
   const auto result = Run(spec, "run");
   ASSERT_TRUE(result.ok()) << result.status();
   for (const RoundRecord& record : recorder_.rounds) EXPECT_EQ(record.cohort_size, 12u);
@@ -430,13 +431,13 @@ TEST_F(SimulationTest, ContradictionsAreRefused) {
   spec.without_quantisation = true;
   EXPECT_THAT(Refusal(spec), HasSubstr("--no-quantisation needs --no-encryption"));
   spec = SmallSpec();
-  spec.manifest.cohort = 13;
+  spec.manifest.sampling.cohort = 13;
   EXPECT_THAT(Refusal(spec), HasSubstr("cohort is 13, but the federation has 12 clients"));
   spec = SmallSpec();
-  spec.manifest.max_participations = 2;
+  spec.manifest.sampling.max_participations = 2;
   EXPECT_THAT(Refusal(spec), HasSubstr("a simulation keeps no record of its cohorts"));
   spec = SmallSpec();
-  spec.manifest.noise_stddev = 0;
+  spec.manifest.mechanism.noise_stddev = 0;
   EXPECT_THAT(Refusal(spec), HasSubstr("noise"));
   spec = SmallSpec();
   spec.threads = 0;

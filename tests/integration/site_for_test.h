@@ -56,7 +56,8 @@ class SiteForTest {
 
   std::vector<uint64_t> OpenersOf(const secagg::Attempt& attempt) const {
     const agreement::ManifestSpec& spec = manifest().spec();
-    return secagg::ChooseOpeners(site_.epoch_key, spec.scheme, attempt, spec.clients, spec.openers);
+    return secagg::ChooseOpeners(site_.epoch_key, spec.scheme, attempt, spec.sampling.clients,
+                                 spec.openers);
   }
 
   absl::Status Vote(const secagg::Attempt& attempt) {
@@ -144,7 +145,7 @@ inline absl::Status OpenRound(SitesForTest& sites) {
       TACET_RETURN_IF_ERROR(((**site).*step)(attempt));
     }
   }
-  for (const auto& site : sites) TACET_RETURN_IF_ERROR(site->State(attempt.round + 1));
+  for (const auto& site : sites) TACET_RETURN_IF_ERROR(site->State(attempt.number.round + 1));
   return absl::OkStatus();
 }
 

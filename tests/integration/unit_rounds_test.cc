@@ -48,12 +48,12 @@ SimulationSpec SiteSpec(accounting::Unit unit) {
   SimulationSpec spec;
   spec.manifest.model = "logistic";
   spec.manifest.rounds = 3;
-  spec.manifest.unit = unit;
-  spec.manifest.record_rate = 0.25;
-  spec.manifest.clip_norm = 0.5;
-  spec.manifest.coordinate_bound = 8;
-  spec.manifest.noise_stddev = 1;
-  spec.manifest.scale = 1e-3;
+  spec.manifest.privacy.unit = unit;
+  spec.manifest.sampling.record_rate = 0.25;
+  spec.manifest.mechanism.clip_norm = 0.5;
+  spec.manifest.mechanism.coordinate_bound = 8;
+  spec.manifest.mechanism.noise_stddev = 1;
+  spec.manifest.mechanism.scale = 1e-3;
   spec.threads = 2;
   spec.insecure_seed = 7;
   return spec;
@@ -90,7 +90,7 @@ TEST_F(UnitRoundsTest, EncryptionChangesNothingAndEverySiteIsInEveryRound) {
     for (uint64_t site = 0; site < kSites; ++site) {
       units += static_cast<double>(learner->units(site));
     }
-    EXPECT_DOUBLE_EQ(manifest_.expected_batch, 0.25 * units);
+    EXPECT_DOUBLE_EQ(manifest_.sampling.expected_batch, 0.25 * units);
     spec.manifest.without_encryption = true;
     EXPECT_EQ(Run(spec, *learner, name + "-plain")->model, encrypted->model);
     spec.threads = 1;
@@ -104,7 +104,7 @@ TEST_F(UnitRoundsTest, CoinsComeFromTheSystemUnlessASeedIsAskedFor) {
   const auto learner = SiteLearner(accounting::Unit::kRecord);
   SimulationSpec spec = SiteSpec(accounting::Unit::kRecord);
   spec.insecure_seed.reset();
-  spec.manifest.without_noise = true;
+  spec.manifest.mechanism.without_noise = true;
   spec.manifest.without_encryption = true;
   spec.without_quantisation = true;
   // Nothing random is left but the coins.
@@ -112,15 +112,15 @@ TEST_F(UnitRoundsTest, CoinsComeFromTheSystemUnlessASeedIsAskedFor) {
   const auto other = Run(spec, *learner, "other");
   ASSERT_TRUE(one.ok() && other.ok()) << one.status() << other.status();
   EXPECT_NE(one->model, other->model);
-  spec.manifest.record_rate = 1;
+  spec.manifest.sampling.record_rate = 1;
   EXPECT_EQ(Run(spec, *learner, "all")->model, Run(spec, *learner, "all-again")->model);
 }
 
 TEST_F(UnitRoundsTest, AnEmptyDrawStillSendsItsNoise) {
   const auto learner = SiteLearner(accounting::Unit::kRecord);
   SimulationSpec spec = SiteSpec(accounting::Unit::kRecord);
-  spec.manifest.record_rate = 1e-12;
-  spec.manifest.expected_batch = 10;
+  spec.manifest.sampling.record_rate = 1e-12;
+  spec.manifest.sampling.expected_batch = 10;
   spec.manifest.rounds = 1;
   const auto result = Run(spec, *learner, "run");
   ASSERT_TRUE(result.ok()) << result.status();
@@ -139,16 +139,16 @@ TEST_F(UnitRoundsTest, AnEmptyDrawStillSendsItsNoise) {
 TEST_F(UnitRoundsTest, TheLedgerChargesWhatARecordSpent) {
   const auto learner = SiteLearner(accounting::Unit::kRecord);
   SimulationSpec spec = SiteSpec(accounting::Unit::kRecord);
-  spec.manifest.neighbouring = accounting::Neighbouring::kZeroOut;
-  spec.manifest.noise_stddev = 0;
-  spec.manifest.target_epsilon = 3;
+  spec.manifest.privacy.neighbouring = accounting::Neighbouring::kZeroOut;
+  spec.manifest.mechanism.noise_stddev = 0;
+  spec.manifest.privacy.target_epsilon = 3;
   spec.manifest.spare_attempts = 0;
   const auto result = Run(spec, *learner, "run");
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->ledger_charges, 3u);
-  EXPECT_LE(result->ledger.epsilon, 3);
-  EXPECT_GT(result->ledger.epsilon, 2.99);
-  EXPECT_GE(recorder_.rounds[2].epsilon, result->ledger.epsilon);
+  EXPECT_LE(result->ledger.epsilon(), 3);
+  EXPECT_GT(result->ledger.epsilon(), 2.99);
+  EXPECT_GE(recorder_.rounds[2].epsilon, result->ledger.epsilon());
   const auto store = *RunDirectory::Open(path_ / "run");
   ledger::LedgerHeader header;
   header.data_set = spec.data.name;
@@ -156,7 +156,7 @@ TEST_F(UnitRoundsTest, TheLedgerChargesWhatARecordSpent) {
       ledger::KeyedDataDigest(*store->DataKey(), ledger::kLedgerDigest, spec.data.digest);
   header.unit = accounting::Unit::kRecord;
   header.neighbouring = accounting::Neighbouring::kZeroOut;
-  header.spending.delta = spec.manifest.delta;
+  header.spending.delta = spec.manifest.privacy.delta;
   const auto opened = store->OpenLedger(header);
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_TRUE(
@@ -166,8 +166,8 @@ TEST_F(UnitRoundsTest, TheLedgerChargesWhatARecordSpent) {
 TEST_F(UnitRoundsTest, ALedgerOfAnotherUnitIsRefusedAndNothingIsCharged) {
   const auto clients = SiteLearner(accounting::Unit::kClient);
   SimulationSpec spec = SiteSpec(accounting::Unit::kClient);
-  spec.manifest.record_rate = 0;
-  spec.manifest.cohort = kSites;
+  spec.manifest.sampling.record_rate = 0;
+  spec.manifest.sampling.cohort = kSites;
   ASSERT_TRUE(Run(spec, *clients, "run").ok());
   const auto store = *RunDirectory::Open(path_ / "run");
   const auto learner = SiteLearner(accounting::Unit::kRecord);
@@ -187,7 +187,7 @@ TEST_F(UnitRoundsTest, RefusesUnitsThatDisagree) {
               HasSubstr("the agreement's unit is person, the learner was made for unit record"));
   SimulationSpec spec = SiteSpec(accounting::Unit::kRecord);
   spec.weigh_by_samples = true;
-  spec.manifest.without_noise = true;
+  spec.manifest.mechanism.without_noise = true;
   EXPECT_THAT(refusal(spec, *learner), HasSubstr("weights = \"samples\" is for unit client"));
 }
 

@@ -33,9 +33,9 @@ namespace tacet::live::testing {
 // Without noise and with fine quantisation, so that an average can be told from the updates.
 inline agreement::ManifestSpec ExactAgreement() {
   agreement::ManifestSpec spec = protocol::testing::SmallAgreement();
-  spec.noise_stddev = 0;
-  spec.without_noise = true;
-  spec.scale = 1e-7;
+  spec.mechanism.noise_stddev = 0;
+  spec.mechanism.without_noise = true;
+  spec.mechanism.scale = 1e-7;
   return spec;
 }
 
@@ -93,7 +93,7 @@ class FixedUpdates final : public trainer::UpdateSource {
     ++asked;
     if (stopped) return absl::CancelledError("stopped");
     if (!fail.empty()) return base::Unavailable("{}", fail);
-    for (size_t i = 0; i < update.size(); ++i) update[i] = Value(member_, attempt.round, i);
+    for (size_t i = 0; i < update.size(); ++i) update[i] = Value(member_, attempt.number.round, i);
     if (not_finite) update[0] = NAN;
     return absl::OkStatus();
   }
@@ -252,7 +252,9 @@ class LiveFederation {
     for (uint32_t round = 0; round < rounds; ++round) {
       auto divisor = static_cast<double>(published.at(round).size());
       const agreement::ManifestSpec& spec = members.manifest().manifest().spec();
-      if (spec.dummy_uploads) divisor *= spec.cohort / static_cast<double>(spec.clients);
+      if (spec.sampling.dummy_uploads)
+        divisor *=
+            static_cast<double>(spec.sampling.cohort) / static_cast<double>(spec.sampling.clients);
       for (size_t i = 0; i < model.size(); ++i) {
         double sum = 0;
         for (const uint64_t member : given[round]) sum += FixedUpdates::Value(member, round, i);
@@ -303,18 +305,19 @@ class LiveFederation {
   void Watch(Site& site, const protocol::RequestBody& body) {
     const auto note = [&](std::string_view what, const secagg::Attempt& attempt,
                           const crypto::Digest& digest) {
-      site.said[fmt::format("{} {}/{}", what, attempt.round, attempt.attempt)].insert(digest);
+      site.said[fmt::format("{} {}/{}", what, attempt.number.round, attempt.number.attempt)].insert(
+          digest);
     };
     if (const auto* put = std::get_if<protocol::PutPartRequest>(&body)) {
       // Sealed again by every process.
       if (put->name.kind == protocol::BulkKind::kCheckpoint && restarts) return;
       note(protocol::BulkKindName(put->name.kind), put->name.attempt, put->digest);
       if (put->name.kind == protocol::BulkKind::kUpload) {
-        published[put->name.attempt.round].insert(site.number);
+        published[put->name.attempt.number.round].insert(site.number);
         const member::MemberMemory memory = protocol::testing::ValueOf(
             member::ReadMemberMemory(protocol::testing::ValueOf(site.state.LoadMemory())));
         if (memory.participation == member::Participation::kYes) {
-          given[put->name.attempt.round].insert(site.number);
+          given[put->name.attempt.number.round].insert(site.number);
         }
       }
     } else if (const auto* vote = std::get_if<protocol::PutVoteRequest>(&body)) {

@@ -134,7 +134,7 @@ TEST_F(LyingServerTest, AnOldAnnouncementIsARollback) {
   live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kCollecting); });
   first = ValueOf(live_.server->AnnouncementFor(1, 0, false));
   live_.RunUntil([&] {
-    return live_.IsAt(protocol::AttemptPhase::kCollecting) && live_.Current().round == 1;
+    return live_.IsAt(protocol::AttemptPhase::kCollecting) && live_.Current().number.round == 1;
   });
   live_.Turn();
   const uint32_t applied = site.session->next_round();
@@ -161,7 +161,7 @@ TEST_F(LyingServerTest, AClosedAttemptDoesNotCollectAgain) {
     ++announcement.revision;
     announcement.current->phase = protocol::AttemptPhase::kCollecting;
     announcement.current->participants = 0;
-    announcement.finished = announcement.current->attempt.round;
+    announcement.finished = announcement.current->attempt.number.round;
     announcement.kept.clear();
   });
   const uint32_t applied = other.session->next_round();
@@ -173,11 +173,11 @@ TEST_F(LyingServerTest, AClosedAttemptDoesNotCollectAgain) {
 // The sum is altered for all openers alike: each refuses, and the server learns no more than that.
 TEST_F(LyingServerTest, AnAlteredSumIsOpenedByNobody) {
   for (auto& site : live_.sites) {
-    LieInObjects(*site, protocol::BulkKind::kClosedRound,
-                 [](const auto& fetch, base::Bytes& object) {
-                   if (fetch.name.attempt.attempt == 0 && fetch.name.attempt.round == 0)
-                     object.back() ^= 1;
-                 });
+    LieInObjects(
+        *site, protocol::BulkKind::kClosedRound, [](const auto& fetch, base::Bytes& object) {
+          if (fetch.name.attempt.number.attempt == 0 && fetch.name.attempt.number.round == 0)
+            object.back() ^= 1;
+        });
   }
   live_.RunUntil([&] { return live_.server->Status().failed == 1; });
   EXPECT_EQ(live_.server->Attempts().front().failure, "refused");
@@ -290,7 +290,7 @@ TEST_F(LyingServerTest, ADroppedUploadIsNamedByItsSender) {
   for (const member::NodeEvent& event : site.log.events()) {
     if (event.kind != member::NodeEventKind::kApplied || event.what != "sum") continue;
     ASSERT_TRUE(event.attempt.has_value());
-    EXPECT_NE(*event.attempt, agreement::NumberOf(dropped));
+    EXPECT_NE(*event.attempt, dropped.number);
   }
 }
 
@@ -341,7 +341,7 @@ TEST_F(LyingServerTest, OneBadSumDoesNotHideTheOthers) {
   Site& site = live_.site(2);
   LieInObjects(site, protocol::BulkKind::kOpenedSum,
                [](const protocol::FetchPartRequest& fetch, base::Bytes& object) {
-                 const bool last = fetch.name.attempt.round == 2;
+                 const bool last = fetch.name.attempt.number.round == 2;
                  if (fetch.index == 0 && !last) object[object.size() / 2] ^= 1;
                });
   live_.Run();
@@ -354,7 +354,7 @@ TEST_F(LyingServerTest, AnotherRoundsSumIsNotApplied) {
   base::Bytes first;
   LieInObjects(site, protocol::BulkKind::kOpenedSum,
                [&](const protocol::FetchPartRequest& fetch, base::Bytes& object) {
-                 if (fetch.name.attempt.round == 0)
+                 if (fetch.name.attempt.number.round == 0)
                    first = object;
                  else
                    object = first;
@@ -463,9 +463,9 @@ TEST_F(LyingServerTest, WhatTheManifestDoesNotHaveIsNamed) {
   const std::vector<std::pair<std::string, std::function<void(protocol::Announcement&)>>> lies = {
       {"other-federation", [](protocol::Announcement& a) { a.manifest_hash[3] ^= 1; }},
       {"other-federation", [](protocol::Announcement& a) { a.epoch = 9; }},
-      {"other-federation", [](protocol::Announcement& a) { a.current->attempt.epoch = 9; }},
-      {"impossible", [](protocol::Announcement& a) { a.current->attempt.round = 3; }},
-      {"impossible", [](protocol::Announcement& a) { a.current->attempt.attempt = 3; }},
+      {"other-federation", [](protocol::Announcement& a) { a.current->attempt.number.epoch = 9; }},
+      {"impossible", [](protocol::Announcement& a) { a.current->attempt.number.round = 3; }},
+      {"impossible", [](protocol::Announcement& a) { a.current->attempt.number.attempt = 3; }},
       {"impossible", [](protocol::Announcement& a) { a.finished = 1; }},
       {"impossible", [](protocol::Announcement& a) { a.finished = 4; }},
       {"impossible",

@@ -26,7 +26,7 @@ const SmallFederation& Members() {
 }
 
 secagg::Attempt SomeAttempt() {
-  secagg::Attempt attempt{.epoch = 1, .round = 2, .attempt = 3};
+  secagg::Attempt attempt{.number = {.epoch = 1, .round = 2, .attempt = 3}};
   attempt.manifest_hash.fill(4);
   attempt.model_digest.fill(5);
   return attempt;

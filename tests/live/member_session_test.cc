@@ -148,8 +148,8 @@ TEST(MemberSessionTest, AnOpenerThatDiesIsNotMissed) {
 
 TEST(MemberSessionTest, MembersDecideByCoinsOfTheirOwn) {
   agreement::ManifestSpec agreement = ExactAgreement();
-  agreement.sampling = accounting::Sampling::kPoisson;
-  agreement.min_participants = 2;
+  agreement.sampling.method = accounting::Sampling::kPoisson;
+  agreement.sampling.min_participants = 2;
   agreement.rounds = 3;
   agreement.attempts_per_round = 5;
   agreement.spare_attempts = 10;
@@ -176,11 +176,11 @@ TEST(MemberSessionTest, MembersDecideByCoinsOfTheirOwn) {
 
 agreement::ManifestSpec CoveredAgreement() {
   agreement::ManifestSpec agreement = ExactAgreement();
-  agreement.sampling = accounting::Sampling::kPoisson;
-  agreement.dummy_uploads = true;
-  agreement.cohort = 2;
-  agreement.min_participants = 4;
-  agreement.scale = 1e-8;  // more uploads are quantised than are divided by
+  agreement.sampling.method = accounting::Sampling::kPoisson;
+  agreement.sampling.dummy_uploads = true;
+  agreement.sampling.cohort = 2;
+  agreement.sampling.min_participants = 4;
+  agreement.mechanism.scale = 1e-8;  // more uploads are quantised than are divided by
   return agreement;
 }
 
@@ -217,9 +217,9 @@ TEST(MemberSessionTest, WithDummyUploadsALostMemberIsNotWaitedForLongerThanTheDe
 // A refusal of the ledger shows no more than a coin.
 TEST(MemberSessionTest, WithDummyUploadsASpentBudgetSendsZeros) {
   agreement::ManifestSpec agreement = protocol::testing::SmallAgreement();
-  agreement.sampling = accounting::Sampling::kPoisson;
-  agreement.dummy_uploads = true;
-  agreement.cohort = 5;  // every coin falls on yes
+  agreement.sampling.method = accounting::Sampling::kPoisson;
+  agreement.sampling.dummy_uploads = true;
+  agreement.sampling.cohort = 5;  // every coin falls on yes
   LiveFederation live(agreement);
   ledger::LedgerHeader header;
   header.data_set = "ward 3";
@@ -235,8 +235,8 @@ TEST(MemberSessionTest, WithDummyUploadsASpentBudgetSendsZeros) {
 
 TEST(MemberSessionTest, GivesItsDataAsOftenAsAgreedAndZerosAfterwards) {
   agreement::ManifestSpec agreement = ExactAgreement();
-  agreement.cohort = 5;
-  agreement.max_participations = 2;
+  agreement.sampling.cohort = 5;
+  agreement.sampling.max_participations = 2;
   LiveFederation live(agreement);
   live.RunInNewProcesses();
   EXPECT_EQ(live.given[0].size(), 5u);
@@ -322,7 +322,7 @@ TEST(MemberSessionTest, WithoutWitnessesOthersSayWhereTheFederationStands) {
   for (const uint64_t witness : attestors) {
     if (live.site(witness).session->next_round() == 0) live.site(witness).away = true;
   }
-  live.RunUntil([&] { return live.Current().round == 1; });
+  live.RunUntil([&] { return live.Current().number.round == 1; });
 }
 
 TEST(MemberSessionTest, AServerThatIsAwayIsAskedAgain) {

@@ -27,8 +27,8 @@ TEST(OpenedSumNoiseTest, MeanAndDeviationAreAsPlanned) {
   constexpr uint32_t kParticipants = 5, kMinParticipants = 4;
   TermsSpec spec = SmallTerms(kDimension, kParticipants);
   spec.mechanism.min_participants = kMinParticipants;  // the noise of five is more than sigma
-  spec.mechanism.noise_stddev = 0.5;
-  spec.mechanism.scale = 3e-4;
+  spec.mechanism.params.noise_stddev = 0.5;
+  spec.mechanism.params.scale = 3e-4;
   const double kUpdate = 0.0005;  // every coordinate of every update: norm 0.77, not clipped
   SmallRound round(spec);
   const auto sealer =
@@ -63,9 +63,10 @@ TEST(OpenedSumNoiseTest, MeanAndDeviationAreAsPlanned) {
     squares += error * error;
   }
   const dp::MechanismPlan& plan = round.terms().mechanism();
-  const double sigma = spec.mechanism.noise_stddev;
-  const double planned = std::sqrt(sigma * sigma * kParticipants / kMinParticipants +
-                                   spec.mechanism.scale * (kParticipants * -plan.mu() + sum_u));
+  const double sigma = spec.mechanism.params.noise_stddev;
+  const double planned =
+      std::sqrt(sigma * sigma * kParticipants / kMinParticipants +
+                spec.mechanism.params.scale * (kParticipants * -plan.mu() + sum_u));
   EXPECT_DOUBLE_EQ(plan.sum_stddev(kParticipants, sum_u), planned);
   EXPECT_NEAR(total / kDimension, 0, 6.2 * planned / std::sqrt(kDimension));
   EXPECT_NEAR(std::sqrt(squares / kDimension) / planned, 1, 0.003);

@@ -37,18 +37,17 @@ constexpr uint64_t kUnit = 0;  // the client attacked
 constexpr double kFoundBefore = 3.628;
 
 accounting::FederationPrivacySpec Federation() {
-  return {.clients = kClients,
-          .cohort = kCohort,
-          .rounds = 1,
-          .clip_norm = kClipNorm,
-          .noise_stddev = kSigma,
-          .delta = kDelta,
-          .sampling = accounting::Sampling::kPoisson};
+  return {.sampling = {.clients = kClients,
+                       .cohort = kCohort,
+                       .method = accounting::Sampling::kPoisson},
+          .mechanism = {.clip_norm = kClipNorm, .noise_stddev = kSigma},
+          .privacy = {.delta = kDelta},
+          .rounds = 1};
 }
 
 // K_min by default: fewer join with probability below 1e-9.
 uint64_t MinParticipants() {
-  static const uint64_t participants = accounting::Resolved(Federation()).min_participants;
+  static const uint64_t participants = accounting::Resolved(Federation()).sampling.min_participants;
   return participants;
 }
 
@@ -89,8 +88,8 @@ double PoissonPairEpsilon() {
 
 // What is guaranteed against an external observer now: the smallest valid bound.
 double MixtureEpsilon() {
-  const auto rows = accounting::PrivacyRows(Federation());
-  return *accounting::Headline(*rows, accounting::Observer::kExternal)->epsilon;
+  const auto guarantees = accounting::GuaranteesOf(Federation());
+  return *guarantees->HeadlineOf(accounting::Observer::kExternal)->epsilon;
 }
 
 double Tail(double x) { return 0.5 * std::erfc(x / std::numbers::sqrt2); }
@@ -148,10 +147,10 @@ TEST(PoissonCohortAttackTest, TheAttacksEpsilonIsAboveThePoissonPairAndBelowTheM
 dp::Mechanism MakeMechanism() {
   dp::MechanismSpec spec;
   spec.dimension = 1;
-  spec.clip_norm = kClipNorm;
-  spec.coordinate_bound = kClipNorm;
-  spec.noise_stddev = kSigma;
-  spec.scale = 1e-6;  // its noise, which nobody counts, is 0.2 % of sigma's variance
+  spec.params.clip_norm = kClipNorm;
+  spec.params.coordinate_bound = kClipNorm;
+  spec.params.noise_stddev = kSigma;
+  spec.params.scale = 1e-6;  // its noise, which nobody counts, is 0.2 % of sigma's variance
   spec.cohort =
       agreement::ExpectedCohortRange(accounting::Sampling::kPoisson, kClients, kCohort).largest;
   spec.min_participants = static_cast<uint32_t>(MinParticipants());

@@ -70,10 +70,10 @@ Federation MakeFederation() {
 dp::Mechanism MechanismWith(double sigma, uint64_t dimension) {
   dp::MechanismSpec spec;
   spec.dimension = dimension;
-  spec.clip_norm = kClipNorm;
-  spec.coordinate_bound = kRecordsOfASite * kClipNorm;  // clamps nothing
-  spec.noise_stddev = sigma;
-  spec.scale = 1e-3;  // its noise, which nobody counts, is 1 % of sigma's variance
+  spec.params.clip_norm = kClipNorm;
+  spec.params.coordinate_bound = kRecordsOfASite * kClipNorm;  // clamps nothing
+  spec.params.noise_stddev = sigma;
+  spec.params.scale = 1e-3;  // its noise, which nobody counts, is 1 % of sigma's variance
   spec.cohort = spec.min_participants = kSites;
   spec.attempts = kRounds;
   spec.sums_of_clipped = true;

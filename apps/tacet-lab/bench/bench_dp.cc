@@ -23,9 +23,9 @@ constexpr size_t kBlocks = 100;  // a measurement
 absl::StatusOr<dp::MechanismPlan> PublishedPlan(uint64_t dimension) {
   dp::MechanismSpec spec;
   spec.dimension = dimension;
-  spec.clip_norm = 1;
-  spec.coordinate_bound = 0.1;
-  spec.noise_stddev = 6;
+  spec.params.clip_norm = 1;
+  spec.params.coordinate_bound = 0.1;
+  spec.params.noise_stddev = 6;
   spec.cohort = 1000;
   spec.min_participants = 1000;
   spec.attempts = 100;

@@ -43,18 +43,18 @@ absl::StatusOr<secagg::Terms> ChooseTerms(const BenchHeSpec& spec) {
       .mechanism = {}, .scheme = spec.scheme, .plaintext_bits = spec.plaintext_bits};
   dp::MechanismSpec& mechanism = terms.mechanism;
   mechanism.dimension = spec.dimension;
-  mechanism.clip_norm = 1;
-  mechanism.coordinate_bound = 0.1;
-  mechanism.noise_stddev = 6 * std::sqrt(spec.participants / 1000.0);
+  mechanism.params.clip_norm = 1;
+  mechanism.params.coordinate_bound = 0.1;
+  mechanism.params.noise_stddev = 6 * std::sqrt(spec.participants / 1000.0);
   mechanism.cohort = spec.participants;
   mechanism.min_participants = spec.participants;
   mechanism.attempts = 100;
   mechanism.without_guarantee = true;
   const double target = std::ldexp(0.95, static_cast<int>(spec.plaintext_bits) - 1);
-  mechanism.scale = 1e-4;
+  mechanism.params.scale = 1e-4;
   for (int step = 0; step < 4; ++step) {  // B is nearly proportional to 1 / scale
     TACET_ASSIGN_OR_RETURN(const dp::MechanismPlan plan, dp::MechanismPlan::Create(mechanism));
-    mechanism.scale *= static_cast<double>(plan.sum_bound()) / target;
+    mechanism.params.scale *= static_cast<double>(plan.sum_bound()) / target;
   }
   return secagg::Terms::Create(terms);
 }

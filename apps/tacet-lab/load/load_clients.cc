@@ -71,7 +71,7 @@ struct LoadClients::Shared {
 
   void Saw(const secagg::Attempt& attempt) {
     const base::MutexLock lock(mutex);
-    begun.try_emplace(attempt.round, Clock::now());
+    begun.try_emplace(attempt.number.round, Clock::now());
   }
   void Sealed(uint32_t round, double seconds) {
     const base::MutexLock lock(mutex);
@@ -167,7 +167,7 @@ class LoadClients::Member {
         server_.Await({.known_revision = revision_, .listed_from = 0, .opening = opens_}));
     opens_ = false;
     for (const secagg::Attempt& published : now.kept) {
-      if (published.round >= next_round_) TACET_RETURN_IF_ERROR(Fetch(published));
+      if (published.number.round >= next_round_) TACET_RETURN_IF_ERROR(Fetch(published));
     }
     if (now.current.has_value()) TACET_RETURN_IF_ERROR(Act(*now.current));
     revision_ = now.revision;  // what failed is done again
@@ -211,7 +211,7 @@ class LoadClients::Member {
       const base::Stopwatch watch;
       absl::StatusOr<secagg::SealedUpload> sealed =
           sealer->Seal(std::vector<float>(shared_.manifest().spec().dimension), entropy_);
-      shared_.Sealed(attempt.round, watch.Seconds());
+      shared_.Sealed(attempt.number.round, watch.Seconds());
       shared_.sealing.release();
       TACET_RETURN_IF_ERROR(sealed.status());
       sealed_ = std::move(sealed->bytes);
@@ -219,7 +219,7 @@ class LoadClients::Member {
     }
     const base::Stopwatch watch;
     TACET_RETURN_IF_ERROR(server_.Put({protocol::BulkKind::kUpload, attempt}, sealed_));
-    shared_.Uploaded(attempt.round, watch.Seconds(), sealed_.size());
+    shared_.Uploaded(attempt.number.round, watch.Seconds(), sealed_.size());
     sealed_ = {};
     return absl::OkStatus();
   }
@@ -264,8 +264,8 @@ class LoadClients::Member {
                                            secagg::OpenedSumBytes(params)));
       if (number_ == 0) sums.push_back(std::move(sum));
     }
-    next_round_ = attempt.round + 1;
-    shared_.Fetched(attempt.round, watch.Seconds());
+    next_round_ = attempt.number.round + 1;
+    shared_.Fetched(attempt.number.round, watch.Seconds());
     return number_ == 0 ? Apply(attempt, openers, sums) : absl::OkStatus();
   }
 
@@ -282,13 +282,16 @@ class LoadClients::Member {
     const std::vector<double> mean = agreement::AverageOf(shared_.manifest(), *collector.agreed());
     TACET_ASSIGN_OR_RETURN(agreement::ServerOptimizer optimizer,
                            agreement::ServerOptimizer::Create(spec.optimizer, spec.dimension));
-    optimizer.Apply(attempt.round, mean, shared_.model);
+    optimizer.Apply(attempt.number.round, mean, shared_.model);
     const crypto::Digest digest = protocol::ModelDigest(shared_.model);
     for (uint64_t i = 0; i < secagg::Majority(openers.size()); ++i) {
       const Member& member = *shared_.members[i];
-      const base::Bytes statement = protocol::WriteAttestation(
-          {.member = i, .round = attempt.round + 1, .model_digest = digest, .state_digest = {}},
-          *shared_.federation.manifest, member.key());
+      const base::Bytes statement =
+          protocol::WriteAttestation({.member = i,
+                                      .round = attempt.number.round + 1,
+                                      .model_digest = digest,
+                                      .state_digest = {}},
+                                     *shared_.federation.manifest, member.key());
       TACET_RETURN_IF_ERROR(member.server_.PutAttestation(statement));
     }
     return absl::OkStatus();

@@ -28,10 +28,10 @@ absl::StatusOr<agreement::ManifestSpec> Agreement(const LoadFederationSpec& spec
   agreement.model = "synthetic";
   agreement.dimension = spec.dimension;
   agreement.initial_model = protocol::ModelDigest(std::vector<float>(spec.dimension));
-  agreement.cohort = static_cast<uint32_t>(cohort);
+  agreement.sampling.cohort = cohort;
   agreement.rounds = spec.rounds;
-  agreement.coordinate_bound = 0.1;
-  agreement.noise_stddev = 6;
+  agreement.mechanism.coordinate_bound = 0.1;
+  agreement.mechanism.noise_stddev = 6;
   return agreement;
 }
 

@@ -94,24 +94,25 @@ absl::StatusOr<Course> ReadCourse(const RunDirectory& directory) {
 }
 
 base::JsonValue SettingJson(const run::RunConfig& config, const base::JsonValue& summary) {
+  const agreement::ManifestSpec& agreed = config.agreement;
   return base::JsonValue::MakeObject()
       .Set("model", config.model.name)
       .Set("clients", MemberOrNull(summary, "clients"))
-      .Set("cohort", config.federation.cohort)
-      .Set("sampling", config.federation.sampling)
+      .Set("cohort", agreed.sampling.cohort)
+      .Set("sampling", accounting::SamplingName(agreed.sampling.method))
       .Set("weights", config.federation.weights)
-      .Set("clip_norm", config.privacy.clip_norm)
-      .Set("coordinate_bound", config.privacy.coordinate_bound)
-      .Set("noise", config.run.no_noise ? 0 : config.privacy.noise)
-      .Set("scale", config.privacy.scale)
-      .Set("parameters", config.aggregation.parameters)
+      .Set("clip_norm", agreed.mechanism.clip_norm)
+      .Set("coordinate_bound", agreed.mechanism.coordinate_bound)
+      .Set("noise", agreed.mechanism.without_noise ? 0 : agreed.mechanism.noise_stddev)
+      .Set("scale", agreed.mechanism.scale)
+      .Set("parameters", he::SchemeName(agreed.scheme))
       .Set("local_rate", base::JsonValue::MakeArray()
                              .Append(config.training.learning_rate)
                              .Append(config.training.learning_rate_final))
       .Set("server_rate", base::JsonValue::MakeArray()
-                              .Append(config.server.learning_rate)
-                              .Append(config.server.learning_rate_final))
-      .Set("momentum", config.server.momentum);
+                              .Append(agreed.optimizer.learning_rate)
+                              .Append(agreed.optimizer.learning_rate_final))
+      .Set("momentum", agreed.optimizer.momentum);
 }
 
 // The first row about an external observer in a list of a summary's privacy rows, by that
@@ -194,7 +195,7 @@ absl::StatusOr<std::optional<base::JsonValue>> FinishedSummary(const RunDirector
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
   TACET_ASSIGN_OR_RETURN(base::JsonValue summary, ReadJson(path));
-  const bool ended = NumberIn(summary, "rounds") == static_cast<double>(config.federation.rounds) ||
+  const bool ended = NumberIn(summary, "rounds") == static_cast<double>(config.agreement.rounds) ||
                      !TextIn(summary, "stopped").empty();
   if (!ended) return std::nullopt;
   return summary;
@@ -242,12 +243,14 @@ Experiment MakeExperiment(std::string row, std::string title, std::optional<doub
                         .labels = {},
                         .config = config};
   run::RunConfig& changed = experiment.config;
-  if (flags.rounds.has_value() && *flags.rounds != config.federation.rounds) {
-    changed.federation.rounds = *flags.rounds;
+  if (flags.rounds.has_value() && *flags.rounds != config.agreement.rounds) {
+    // More than 2^32 rounds are as impossible as 2^32 are.
+    changed.agreement.rounds = static_cast<uint32_t>(
+        std::min<uint64_t>(*flags.rounds, std::numeric_limits<uint32_t>::max()));
     experiment.name += fmt::format("-t{}", *flags.rounds);
     experiment.command += fmt::format(" --rounds {}", *flags.rounds);
     experiment.labels.push_back(
-        fmt::format("rounds-{}-of-{}", *flags.rounds, config.federation.rounds));
+        fmt::format("rounds-{}-of-{}", *flags.rounds, config.agreement.rounds));
   }
   if (flags.seed.has_value() && *flags.seed != config.run.seed) {
     changed.run.seed = *flags.seed;

@@ -44,9 +44,9 @@ absl::Status HospitalTrials::Prepare() {
     return base::InvalidArgument("{}: {} hospitals and {} classes, expected at least 2 and just 2",
                                  dataset_.name(), dataset_.clients(), dataset_.classes());
   }
-  if (config_.privacy.unit != "record") {
+  if (config_.agreement.privacy.unit != accounting::Unit::kRecord) {
     return base::InvalidArgument("the configuration's privacy.unit is {}, expected record",
-                                 config_.privacy.unit);
+                                 accounting::UnitName(config_.agreement.privacy.unit));
   }
   TACET_ASSIGN_OR_RETURN(architecture_,
                          models::Architecture::Create({.model = config_.model.name,
@@ -59,51 +59,53 @@ absl::Status HospitalTrials::Prepare() {
 absl::StatusOr<run::RunConfig> HospitalTrials::ConfigOf(const HospitalVariant& variant,
                                                         uint64_t sites, uint64_t seed) {
   run::RunConfig config = config_;
+  agreement::ManifestSpec& agreed = config.agreement;
   config.run.seed = seed;
   config.run.insecure_seed = seed;
   config.run.threads = 1;
-  config.privacy.noise = 0;
-  config.privacy.target_epsilon = 0;
-  config.privacy.budget_epsilon = 0;
+  agreed.mechanism.noise_stddev = 0;
+  agreed.privacy.target_epsilon = 0;
+  agreed.privacy.budget_epsilon = 0;
   const bool alone = variant.name == "alone" || variant.name == "pooled";
   if (alone) {
-    config.federation.rounds = kPlainRounds;
-    config.server.learning_rate = config.server.learning_rate_final = kPlainRate;
-    config.privacy.record_rate = 1;
-    config.run.no_noise = config.run.no_clip = true;
-    config.run.no_encryption = config.run.no_quantisation = true;
+    agreed.rounds = kPlainRounds;
+    agreed.optimizer.learning_rate = agreed.optimizer.learning_rate_final = kPlainRate;
+    agreed.sampling.record_rate = 1;
+    agreed.mechanism.without_noise = agreed.mechanism.without_clipping = true;
+    agreed.without_encryption = config.run.no_quantisation = true;
     return config;
   }
   if (variant.name == "client") {
-    config.federation.rounds = kClientRounds;
-    config.federation.cohort = sites;
+    agreed.rounds = kClientRounds;
+    agreed.sampling.cohort = sites;
     config.training.learning_rate = config.training.learning_rate_final = 0.1;
-    config.privacy.unit = "client";
-    config.privacy.record_rate = 0;
-    config.privacy.expected_batch = 0;
-    config.privacy.colluders = config.privacy.appearances = 0;
-    config.server.learning_rate = 1;
-    config.server.learning_rate_final = 0.2;
+    agreed.privacy.unit = accounting::Unit::kClient;
+    agreed.sampling.record_rate = 0;
+    agreed.sampling.expected_batch = 0;
+    agreed.privacy.colluders = agreed.sampling.appearances = 0;
+    agreed.optimizer.learning_rate = 1;
+    agreed.optimizer.learning_rate_final = 0.2;
   }
   if (!std::isfinite(variant.epsilon)) {
-    config.run.no_noise = true;
+    agreed.mechanism.without_noise = true;
     return config;
   }
   const base::MutexLock lock(mutex_);
   double& noise = noise_[{variant.name, sites, variant.epsilon}];
   if (noise == 0) {
     run::RunConfig calibrated = config;
-    calibrated.privacy.target_epsilon = variant.epsilon;
+    calibrated.agreement.privacy.target_epsilon = variant.epsilon;
     TACET_ASSIGN_OR_RETURN(simulation::SimulationSpec spec, run::SimulationSpecOf(calibrated));
     spec.manifest.dimension = architecture_->dimension();
-    spec.manifest.clients = sites;
+    spec.manifest.sampling.clients = sites;
     spec.manifest.members.resize(sites);
-    if (spec.manifest.unit != accounting::Unit::kClient) spec.manifest.expected_batch = 1;
+    if (spec.manifest.privacy.unit != accounting::Unit::kClient)
+      spec.manifest.sampling.expected_batch = 1;
     TACET_ASSIGN_OR_RETURN(const agreement::Manifest manifest,
                            agreement::Manifest::Create(spec.manifest));
-    noise = manifest.spec().noise_stddev;
+    noise = manifest.spec().mechanism.noise_stddev;
   }
-  config.privacy.noise = noise;
+  agreed.mechanism.noise_stddev = noise;
   return config;
 }
 
@@ -136,7 +138,7 @@ absl::StatusOr<HospitalTrial> HospitalTrials::Run(const HospitalVariant& variant
   HospitalTrial trial{.seed = seed,
                       .all = {},
                       .by_hospital = std::vector<training::Quality>(dataset_.clients()),
-                      .noise = run.agreed.noise_stddev,
+                      .noise = run.agreed.mechanism.noise_stddev,
                       .epsilon = run.epsilon};
   const std::span<const uint32_t> held_out = split.held_out_rows();
   TACET_RETURN_IF_ERROR(Judge(run.model, held_out, trial.all));

@@ -44,20 +44,20 @@ std::vector<uint64_t> DrawSums(const dp::Mechanism& mechanism, uint64_t values) 
 absl::StatusOr<ModulusStudy> StudyModulus(double coordinate_bound, uint64_t values) {
   dp::MechanismSpec spec;
   spec.dimension = 486'654;
-  spec.clip_norm = 1;
-  spec.coordinate_bound = coordinate_bound;
-  spec.noise_stddev = 6;
-  spec.scale = 1e-4;
+  spec.params.clip_norm = 1;
+  spec.params.coordinate_bound = coordinate_bound;
+  spec.params.noise_stddev = 6;
+  spec.params.scale = 1e-4;
   spec.cohort = spec.min_participants = kParticipants;
   spec.attempts = 100;
-  spec.sampler = dp::GaussianSampler::kZiggurat;
+  spec.params.sampler = dp::GaussianSampler::kZiggurat;
   spec.without_guarantee = true;  // nothing is trained
   TACET_ASSIGN_OR_RETURN(const dp::MechanismPlan plan, dp::MechanismPlan::Create(spec));
   const int64_t mean = static_cast<int64_t>(plan.offset()) * kParticipants;
   ModulusStudy study;
   study.coordinate_bound = coordinate_bound;
   study.mean = static_cast<double>(mean);
-  study.deviation = plan.sum_stddev(kParticipants) / spec.scale;
+  study.deviation = plan.sum_stddev(kParticipants) / spec.params.scale;
   study.bound = static_cast<double>(plan.sum_bound());
   study.plain_bits = BitsAbove(study.mean + study.bound);
   study.centred_bits = BitsAbove(study.bound) + 1;

@@ -24,7 +24,7 @@ absl::Status Train(const ReproduceFlags& flags, const std::filesystem::path& out
                          run::LoadRunConfig((configs / "noise.toml").string()));
   for (const int multiplier : kMultipliers) {
     run::RunConfig config = base_config;
-    config.privacy.noise = multiplier * config.privacy.clip_norm;
+    config.agreement.mechanism.noise_stddev = multiplier * config.agreement.mechanism.clip_norm;
     // The paper names the accuracy of one of its points.
     const std::optional<double> published =
         multiplier == 6 ? std::optional<double>(0.7684) : std::nullopt;

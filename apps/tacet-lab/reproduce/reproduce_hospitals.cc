@@ -237,7 +237,7 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
   }
   TACET_ASSIGN_OR_RETURN(run::RunConfig config, run::LoadRunConfig(flags.config));
   config.data.path = flags.data;
-  config.run.no_encryption = !flags.encrypt;
+  config.agreement.without_encryption = !flags.encrypt;
   TACET_ASSIGN_OR_RETURN(data::Dataset loaded, run::LoadRunData(config));
   HospitalTrials hospital_trials(config, std::move(loaded));
   TACET_RETURN_IF_ERROR(hospital_trials.Prepare());
@@ -291,22 +291,23 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
   base::JsonValue labels = base::JsonValue::MakeArray().Append("insecure-seed");
   if (!flags.encrypt) labels.Append("no-encryption");
   HospitalsResult result;
-  result.json = base::JsonValue::MakeObject()
-                    .Set("command", flags.command)
-                    .Set("labels", std::move(labels))
-                    .Set("encrypted", flags.encrypt)
-                    .Set("model", config.model.name)
-                    .Set("rounds", config.federation.rounds)
-                    .Set("record_rate", config.privacy.record_rate)
-                    .Set("clip_norm", config.privacy.clip_norm)
-                    .Set("neighbouring", config.privacy.neighbouring)
-                    .Set("delta", config.privacy.delta)
-                    .Set("first_seed", flags.first_seed)
-                    .Set("seeds", flags.seeds)
-                    .Set("patients", dataset.samples())
-                    .Set("test_over_train", test_over_train)
-                    .Set("rows", std::move(rows))
-                    .Set("comparisons", ComparisonsJson(comparisons));
+  result.json =
+      base::JsonValue::MakeObject()
+          .Set("command", flags.command)
+          .Set("labels", std::move(labels))
+          .Set("encrypted", flags.encrypt)
+          .Set("model", config.model.name)
+          .Set("rounds", config.agreement.rounds)
+          .Set("record_rate", config.agreement.sampling.record_rate)
+          .Set("clip_norm", config.agreement.mechanism.clip_norm)
+          .Set("neighbouring", accounting::NeighbouringName(config.agreement.privacy.neighbouring))
+          .Set("delta", config.agreement.privacy.delta)
+          .Set("first_seed", flags.first_seed)
+          .Set("seeds", flags.seeds)
+          .Set("patients", dataset.samples())
+          .Set("test_over_train", test_over_train)
+          .Set("rows", std::move(rows))
+          .Set("comparisons", ComparisonsJson(comparisons));
   result.text = Table(lines, dataset) + "\n" + ComparisonsText(comparisons, kComparedEpsilon);
   TACET_RETURN_IF_ERROR(WriteRecords(flags.out, "hospitals", result.json,
                                      Csv(variants, trials, dataset), Svg(lines)));

@@ -9,7 +9,7 @@
 #include "apps/tacet-lab/reproduce/remark_modulus.h"
 #include "apps/tacet-lab/reproduce/reproduce.h"
 #include "apps/tacet/program/commit.h"
-#include "tacet/accounting/moments_accountant.h"
+#include "tacet/accounting/epsilon_bounds.h"
 #include "tacet/base/status.h"
 
 namespace tacet::app::reproduce {
@@ -70,12 +70,12 @@ absl::StatusOr<Reproduced> Scale(const ReproduceFlags& flags, const std::filesys
   made.text = fmt::format(
       "Scale s: {}, {} rounds. Poisson quantisation never costs privacy, only accuracy.\n"
       "{:>12}{:>14}{:>12}{:>14}\n",
-      config.model.name, flags.experiment.rounds.value_or(config.federation.rounds), "s",
+      config.model.name, flags.experiment.rounds.value_or(config.agreement.rounds), "s",
       "accuracy %", "epsilon", "upload bytes");
   for (const double factor : {1.0, 10.0, 100.0, 1000.0, 10000.0}) {
     run::RunConfig changed = config;
-    changed.privacy.scale = config.privacy.scale / 10 * factor;
-    const std::string scale = fmt::format("{:g}", changed.privacy.scale);
+    changed.agreement.mechanism.scale = config.agreement.mechanism.scale / 10 * factor;
+    const std::string scale = fmt::format("{:g}", changed.agreement.mechanism.scale);
     TACET_ASSIGN_OR_RETURN(base::JsonValue record, ShortRun(flags, out, changed, "scale-" + scale,
                                                             "quantised to " + scale));
     made.text += fmt::format("{:>12}{:>14.2f}{:>12.3f}{:>14.0f}\n", scale,
@@ -91,14 +91,15 @@ absl::StatusOr<Reproduced> LocalPrivacy(const ReproduceFlags& flags,
                                         const std::filesystem::path& out,
                                         const run::RunConfig& config) {
   run::RunConfig changed = config;
-  changed.privacy.noise *= std::sqrt(static_cast<double>(config.federation.cohort));
+  changed.agreement.mechanism.noise_stddev *=
+      std::sqrt(static_cast<double>(config.agreement.sampling.cohort));
   TACET_ASSIGN_OR_RETURN(
       base::JsonValue record,
       ShortRun(flags, out, changed, "local", "every participant adds the whole noise itself"));
   const std::string text = fmt::format(
       "Local privacy: noise of sqrt(K) sigma = {:.1f} in the sum leaves {:.2f} % after {:.0f} "
       "rounds (before training: {:.2f} %).\n",
-      changed.privacy.noise, 100 * NumberIn(record, "accuracy").value_or(0),
+      changed.agreement.mechanism.noise_stddev, 100 * NumberIn(record, "accuracy").value_or(0),
       NumberIn(record, "rounds").value_or(0),
       100 * NumberIn(record, "accuracy_before").value_or(0));
   return Reproduced{.json = std::move(record), .text = text};
@@ -113,21 +114,26 @@ absl::StatusOr<Reproduced> Rounding() {
       "Rounding instead of Poisson quantisation, S = 1, sigma = 6, d = 486654: the sensitivity "
       "grows from 2 S to 2 S + s sqrt(d).\n{:>12}{:>14}{:>18}{:>18}\n",
       "s", "sensitivity", "epsilon, rounded", "epsilon, Poisson");
+  const auto by_moments = [](const accounting::SamplingEvent& event) -> absl::StatusOr<double> {
+    constexpr accounting::Accountant kMoments[] = {accounting::Accountant::kMoments};
+    TACET_ASSIGN_OR_RETURN(
+        const accounting::EpsilonBounds bounds,
+        accounting::BoundEpsilon(accounting::Repeated(event, 100), 1e-5, kMoments));
+    return bounds.rows.front().epsilon;
+  };
   accounting::SamplingEvent event{.sampling_rate = 1000.0 / 3596, .noise_stddev = 6};
-  TACET_ASSIGN_OR_RETURN(const accounting::MomentsResult poisson,
-                         accounting::MomentsEpsilon(event, 100, 1e-5));
+  TACET_ASSIGN_OR_RETURN(const double poisson, by_moments(event));
   for (const double scale : {1e-5, 1e-4, 1e-3, 1e-2}) {
     const double sensitivity = 2 + scale * std::sqrt(kPaperDimension);
     event.clip_norm = sensitivity / 2;
-    TACET_ASSIGN_OR_RETURN(const accounting::MomentsResult rounded,
-                           accounting::MomentsEpsilon(event, 100, 1e-5));
-    made.text += fmt::format("{:>12g}{:>14.4f}{:>18.3f}{:>18.3f}\n", scale, sensitivity,
-                             rounded.epsilon, poisson.epsilon);
+    TACET_ASSIGN_OR_RETURN(const double rounded, by_moments(event));
+    made.text +=
+        fmt::format("{:>12g}{:>14.4f}{:>18.3f}{:>18.3f}\n", scale, sensitivity, rounded, poisson);
     made.json.Append(base::JsonValue::MakeObject()
                          .Set("scale", scale)
                          .Set("sensitivity", sensitivity)
-                         .Set("epsilon_rounded", rounded.epsilon)
-                         .Set("epsilon_poisson", poisson.epsilon));
+                         .Set("epsilon_rounded", rounded)
+                         .Set("epsilon_poisson", poisson));
   }
   return made;
 }

@@ -58,7 +58,7 @@ base::JsonValue AttackRows(const std::vector<MeasuredAttack>& attacks) {
 base::JsonValue TestJson(const UnitTest& test, const AttackedRun& run) {
   base::JsonValue json = base::JsonValue::MakeObject();
   json.Set("unit", accounting::UnitName(test.unit))
-      .Set("is_unit_of_epsilon", test.unit == run.agreed().unit)
+      .Set("is_unit_of_epsilon", test.unit == run.agreed().privacy.unit)
       .Set("members", test.members)
       .Set("non_members", test.non_members)
       .Set("samples", test.samples)
@@ -207,17 +207,19 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
   for (const std::string& reason : result.not_tested) skipped.Append(reason);
   base::JsonValue verdict = base::JsonValue::MakeArray();
   for (const std::string& line : AttackVerdict(result, run, settings)) verdict.Append(line);
-  const base::JsonValue* labels = run.summary().Find("labels");
+  base::JsonValue labels = base::JsonValue::MakeArray();
+  for (const std::string& label : run.labels()) labels.Append(label);
   const size_t comparisons = result.comparisons().size();
   base::JsonValue json = base::JsonValue::MakeObject();
   return json
-      .Set("run", base::JsonValue::MakeObject()
-                      .Set("model", run.agreed().model)
-                      .Set("unit", accounting::UnitName(run.agreed().unit))
-                      .Set("neighbouring", accounting::NeighbouringName(run.agreed().neighbouring))
-                      .Set("delta", run.agreed().delta)
-                      .Set("charged_attempts", run.charged_attempts())
-                      .Set("labels", labels != nullptr ? *labels : base::JsonValue::MakeArray()))
+      .Set("run",
+           base::JsonValue::MakeObject()
+               .Set("model", run.agreed().model)
+               .Set("unit", accounting::UnitName(run.agreed().privacy.unit))
+               .Set("neighbouring", accounting::NeighbouringName(run.agreed().privacy.neighbouring))
+               .Set("delta", run.agreed().privacy.delta)
+               .Set("charged_attempts", run.charged_attempts())
+               .Set("labels", std::move(labels)))
       .Set("shadows", base::JsonValue::MakeObject()
                           .Set("count", settings.shadows)
                           .Set("model", result.shadow_model)
@@ -246,11 +248,11 @@ std::vector<std::string> AttackVerdict(const AttackResult& result, const Attacke
                       : ConclusionOf(result.comparisons(), kJointConfidence));
   for (const UnitTest& test : result.tests) {
     const std::string_view unit = accounting::UnitName(test.unit);
-    if (test.unit != run.agreed().unit && !result.bounds.empty()) {
+    if (test.unit != run.agreed().privacy.unit && !result.bounds.empty()) {
       lines.push_back(
           fmt::format("epsilon speaks of a {}, of which a {} is a part: the bound holds for the "
                       "test of unit {} too, and is seldom near it",
-                      accounting::UnitName(run.agreed().unit), unit, unit));
+                      accounting::UnitName(run.agreed().privacy.unit), unit, unit));
     }
     const auto wanted = static_cast<uint64_t>(1 / kFalsePositiveRates[0]);
     if (test.non_members < wanted) {

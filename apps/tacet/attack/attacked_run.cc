@@ -12,7 +12,6 @@
 #include "tacet/data/split.h"
 #include "tacet/ledger/data_digest.h"
 #include "tacet/storage/file/data_key.h"
-#include "tacet/storage/file/ledger_file.h"
 
 namespace tacet::app::attack {
 namespace {
@@ -21,20 +20,12 @@ using accounting::Unit;
 using data::Dataset;
 using storage::file::RunDirectory;
 
-absl::StatusOr<uint64_t> CountIn(const base::JsonValue& summary, std::string_view key) {
-  const base::JsonValue* member = summary.Find(key);
-  if (member == nullptr) return base::DataLoss("{} has no `{}`", run::kSummaryFile, key);
-  return member->AsUint();
-}
-
-absl::StatusOr<base::JsonValue> ReadSummary(const RunDirectory& directory) {
-  const absl::StatusOr<base::Bytes> text = directory.ReadFile(run::kSummaryFile);
-  if (!text.ok()) {
-    return base::NotFound(
-        "{} holds no finished run: {} is missing (tacet simulate --resume brings a run to its end)",
-        directory.path().string(), run::kSummaryFile);
-  }
-  return base::JsonValue::Parse(base::AsText(*text));
+absl::StatusOr<run::RunRecord> FinishedRun(const RunDirectory& directory) {
+  TACET_ASSIGN_OR_RETURN(run::RunRecord record, run::LoadRun(directory.path()));
+  if (record.finished()) return record;
+  return base::NotFound(
+      "{} holds no finished run: {} is missing (tacet simulate --resume brings a run to its end)",
+      directory.path().string(), run::kSummaryFile);
 }
 
 // The samples' clients and persons with their row numbers in the place of features: sent through
@@ -85,17 +76,15 @@ absl::StatusOr<crypto::SecretBytes> DataKeyOf(const RunDirectory& directory) {
       (path / storage::file::kDataKeyFile).string());
 }
 
-absl::Status CheckData(const RunDirectory& directory, const run::RunConfig& config,
-                       const Dataset& all, const crypto::SecretBytes& key) {
-  TACET_ASSIGN_OR_RETURN(const Dataset arranged, run::ArrangeRunData(config, all));
-  TACET_ASSIGN_OR_RETURN(const ledger::RecoveredLedger ledger,
-                         storage::file::LedgerFile::Read(directory.path() / "ledger"));
+absl::Status CheckData(const run::RunRecord& run, const Dataset& all,
+                       const crypto::SecretBytes& key) {
+  TACET_ASSIGN_OR_RETURN(const Dataset arranged, run::ArrangeRunData(run.config, all));
   const crypto::Digest digest =
       ledger::KeyedDataDigest(key, ledger::kLedgerDigest, data::DatasetDigest(arranged));
-  if (digest == ledger.header.data_digest) return absl::OkStatus();
+  if (digest == run.ledger->header.data_digest) return absl::OkStatus();
   return base::FailedPrecondition(
       "{} holds other data than the run in {} was trained on: --data names where they lie now",
-      all.name(), directory.path().string());
+      all.name(), run.path.string());
 }
 
 // At most `most` of `all`, spread evenly; all of them for 0.
@@ -168,8 +157,9 @@ uint64_t Candidates::members() const {
 
 absl::StatusOr<AttackedRun> AttackedRun::Open(const RunDirectory& directory,
                                               const std::optional<std::string>& data) {
-  TACET_ASSIGN_OR_RETURN(run::RunConfig config, run::ConfigOfRun(directory.path()));
-  TACET_ASSIGN_OR_RETURN(base::JsonValue summary, ReadSummary(directory));
+  TACET_ASSIGN_OR_RETURN(run::RunRecord record, FinishedRun(directory));
+  TACET_ASSIGN_OR_RETURN(agreement::Manifest manifest, run::ManifestOf(record));
+  run::RunConfig& config = record.config;
   if (data.has_value()) config.data.path = *data;
   run::RunConfig whole = config;
   whole.data.clients = whole.data.sites = 0;
@@ -178,16 +168,15 @@ absl::StatusOr<AttackedRun> AttackedRun::Open(const RunDirectory& directory,
     return base::Annotate(all.status(), "the run's data (--data names where they lie now)");
   }
   TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key, DataKeyOf(directory));
-  TACET_RETURN_IF_ERROR(CheckData(directory, config, *all, key));
+  TACET_RETURN_IF_ERROR(CheckData(record, *all, key));
   TACET_ASSIGN_OR_RETURN(const training::LearnerSpec learner, run::LearnerSpecOf(config));
   TACET_ASSIGN_OR_RETURN(models::Architecture architecture,
                          models::Architecture::Create({.model = learner.model,
                                                        .input_shape = all->input_shape(),
                                                        .hidden = learner.hidden,
                                                        .classes = all->classes()}));
-  AttackedRun run(std::move(config), std::move(key), std::move(summary), *std::move(all),
+  AttackedRun run(std::move(record), std::move(manifest), std::move(key), *std::move(all),
                   std::move(architecture));
-  TACET_RETURN_IF_ERROR(run.ReadTerms());
   TACET_RETURN_IF_ERROR(run.ReadModel(directory));
   TACET_RETURN_IF_ERROR(run.FollowRows());
   return run;
@@ -195,27 +184,6 @@ absl::StatusOr<AttackedRun> AttackedRun::Open(const RunDirectory& directory,
 
 crypto::Digest AttackedRun::KeyedDigest(const Dataset& data) const {
   return ledger::KeyedDataDigest(data_key_, ledger::kAttackDigest, data::DatasetDigest(data));
-}
-
-absl::Status AttackedRun::ReadTerms() {
-  TACET_ASSIGN_OR_RETURN(const simulation::SimulationSpec spec, run::SimulationSpecOf(config_));
-  agreed_ = spec.manifest;
-  agreed_.dimension = architecture_.dimension();
-  agreed_.target_epsilon = 0;
-  agreed_.optimizer.rounds = agreed_.rounds;
-  TACET_ASSIGN_OR_RETURN(agreed_.clients, CountIn(summary_, "clients"));
-  TACET_ASSIGN_OR_RETURN(const uint64_t cohort, CountIn(summary_, "cohort"));
-  agreed_.cohort = static_cast<uint32_t>(cohort);
-  TACET_ASSIGN_OR_RETURN(charged_attempts_, CountIn(summary_, "charged_attempts"));
-  const auto number = [this](std::string_view key, double& target) -> absl::Status {
-    const base::JsonValue* member = summary_.Find(key);
-    if (member == nullptr) return base::DataLoss("{} has no `{}`", run::kSummaryFile, key);
-    TACET_ASSIGN_OR_RETURN(target, member->AsDouble());
-    return absl::OkStatus();
-  };
-  TACET_RETURN_IF_ERROR(number("noise", agreed_.noise_stddev));
-  if (agreed_.unit == Unit::kClient) return absl::OkStatus();
-  return number("expected_batch", agreed_.expected_batch);
 }
 
 absl::Status AttackedRun::ReadModel(const RunDirectory& directory) {
@@ -236,8 +204,9 @@ absl::Status AttackedRun::ReadModel(const RunDirectory& directory) {
 
 absl::Status AttackedRun::FollowRows() {
   TACET_ASSIGN_OR_RETURN(Dataset numbers, RowNumbers(all_));
-  TACET_ASSIGN_OR_RETURN(const Dataset arranged, run::ArrangeRunData(config_, std::move(numbers)));
-  const data::Split split(arranged, config_.run.seed, config_.data.held_out);
+  TACET_ASSIGN_OR_RETURN(const Dataset arranged,
+                         run::ArrangeRunData(record_.config, std::move(numbers)));
+  const data::Split split(arranged, record_.config.run.seed, record_.config.data.held_out);
   fates_.assign(all_.samples(), Fate::kLeftOut);
   for (uint64_t row = 0; row < arranged.samples(); ++row) {
     fates_[RowNumber(arranged, row)] = Fate::kHeldOut;
@@ -251,19 +220,19 @@ absl::Status AttackedRun::FollowRows() {
 }
 
 absl::StatusOr<Candidates> AttackedRun::CandidatesOf(Unit unit, uint64_t clients) const {
-  if (unit == Unit::kClient && config_.data.sites != 0) {
+  if (unit == Unit::kClient && record_.config.data.sites != 0) {
     return base::FailedPrecondition(
         "the run's clients are {} sites among which data.sites spread all clients: no site was "
         "left "
         "out (tests on persons and on records are possible)",
-        config_.data.sites);
+        record_.config.data.sites);
   }
-  const bool by_column = unit == Unit::kPerson && config_.data.sites == 0;
+  const bool by_column = unit == Unit::kPerson && record_.config.data.sites == 0;
   if (by_column && !all_.has_persons()) {
     return base::FailedPrecondition("{} does not say which person a sample is from", all_.name());
   }
   // What a member trained on is nine tenths of it, say; the same share of those who were left out.
-  const data::Split split(all_, config_.run.seed, config_.data.held_out);
+  const data::Split split(all_, record_.config.run.seed, record_.config.data.held_out);
   std::vector<bool> would_train(all_.samples(), false);
   std::map<uint64_t, std::vector<uint32_t>> groups;  // by client or person
   for (uint64_t client = 0; client < all_.clients(); ++client) {

@@ -6,14 +6,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/run/run_config.h"
+#include "apps/tacet/run/run_reader.h"
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/agreement/manifest.h"
-#include "tacet/base/json.h"
 #include "tacet/data/dataset.h"
 #include "tacet/models/architecture.h"
 #include "tacet/storage/file/run_directory.h"
@@ -50,39 +51,37 @@ class AttackedRun {
   // there is nobody of one kind.
   absl::StatusOr<Candidates> CandidatesOf(accounting::Unit unit, uint64_t clients) const;
 
-  const run::RunConfig& config() const { return config_; }
-  // With the noise, the clients, the cohort and the expected batch that the run had.
-  const agreement::ManifestSpec& agreed() const { return agreed_; }
-  uint64_t charged_attempts() const { return charged_attempts_; }
-  const base::JsonValue& summary() const { return summary_; }
+  const run::RunConfig& config() const { return record_.config; }
+  // The agreement that the run was charged for.
+  const agreement::Manifest& manifest() const { return manifest_; }
+  const agreement::ManifestSpec& agreed() const { return manifest_.spec(); }
+  uint64_t charged_attempts() const { return run::ChargedAttempts(record_); }
+  const std::vector<std::string>& labels() const { return record_.labels; }
   const models::Architecture& architecture() const { return architecture_; }
   const std::vector<float>& model() const { return model_; }
   // Names data in the run's attack folder; keyed by the run's data key.
   crypto::Digest KeyedDigest(const data::Dataset& data) const;
-  bool promises_something() const { return !agreed_.without_noise && !agreed_.without_clipping; }
+  bool promises_something() const { return agreed().mechanism.makes_guarantee(); }
 
  private:
   // Role of a sample of the data set in the run.
   enum class Fate : uint8_t { kLeftOut, kHeldOut, kTrained };
 
-  AttackedRun(run::RunConfig config, crypto::SecretBytes data_key, base::JsonValue summary,
+  AttackedRun(run::RunRecord record, agreement::Manifest manifest, crypto::SecretBytes data_key,
               data::Dataset all, models::Architecture architecture)
-      : config_(std::move(config)),
+      : record_(std::move(record)),
+        manifest_(std::move(manifest)),
         data_key_(std::move(data_key)),
-        summary_(std::move(summary)),
         all_(std::move(all)),
         architecture_(std::move(architecture)) {}
-  absl::Status ReadTerms();
   absl::Status ReadModel(const storage::file::RunDirectory& directory);
   absl::Status FollowRows();
 
-  run::RunConfig config_;
+  run::RunRecord record_;
+  agreement::Manifest manifest_;
   crypto::SecretBytes data_key_;
-  base::JsonValue summary_;
   data::Dataset all_;  // what data.path holds
   models::Architecture architecture_;
-  agreement::ManifestSpec agreed_;
-  uint64_t charged_attempts_ = 0;
   std::vector<float> model_;
   std::vector<Fate> fates_;  // by row of all_
 };

@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<accounting::ObservedRounds>> GuaranteedObservers(
   if (!run.promises_something()) return observers;
   accounting::FederationPrivacySpec spec =
       agreement::PrivacyOf(run.agreed(), run.charged_attempts());
-  spec.neighbouring = accounting::Neighbouring::kReplaceOne;
+  spec.privacy.neighbouring = accounting::Neighbouring::kReplaceOne;
   TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> all,
                          accounting::ObserveFederation(spec));
   for (accounting::ObservedRounds& observer : all) {
@@ -62,26 +62,15 @@ absl::StatusOr<std::vector<accounting::ObservedRounds>> GuaranteedObservers(
   return observers;
 }
 
-std::optional<double> StoredEpsilon(const base::JsonValue& summary, accounting::Observer observer) {
-  const base::JsonValue* privacy = summary.Find("privacy");
-  const base::JsonValue* rows = privacy == nullptr ? nullptr : privacy->Find("headlines");
-  if (rows == nullptr) return std::nullopt;
-  for (const base::JsonValue& row : rows->items()) {
-    const base::JsonValue* name = row.Find("view");
-    const base::JsonValue* epsilon = row.Find("epsilon");
-    if (name == nullptr || epsilon == nullptr || !epsilon->is_number()) continue;
-    if (name->AsString().value_or("") == accounting::ObserverName(observer))
-      return *epsilon->AsDouble();
-  }
-  return std::nullopt;
-}
-
 absl::StatusOr<std::vector<ObserverBound>> BoundsOf(
     const AttackedRun& run, const std::vector<accounting::ObservedRounds>& observers) {
   std::vector<ObserverBound> bounds;
+  TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
+                         agreement::GuaranteesOf(run.manifest(), run.charged_attempts()));
   for (const accounting::ObservedRounds& observer : observers) {
+    const accounting::PrivacyRow* headline = guarantees.HeadlineOf(observer.observer);
     ObserverBound bound{.observer = observer.observer,
-                        .epsilon = StoredEpsilon(run.summary(), observer.observer),
+                        .epsilon = headline == nullptr ? std::nullopt : headline->epsilon,
                         .releases = observer.releases,
                         .max_true_positive_rates = {}};
     for (const double rate : kFalsePositiveRates) {
@@ -173,8 +162,8 @@ ShadowRecipe RememberingRecipe(const ShadowRecipe& of, uint64_t epochs) {
                     .learning_rate_final = 0.1,
                     .rounds = 1};
   recipe.federation.rounds = 1;
-  recipe.federation.coordinate_bound = 1e9;
-  recipe.federation.without_noise = recipe.federation.without_clipping = true;
+  recipe.federation.mechanism.coordinate_bound = 1e9;
+  recipe.federation.mechanism.without_noise = recipe.federation.mechanism.without_clipping = true;
   return recipe;
 }
 
@@ -307,7 +296,7 @@ absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
   AttackResult result;
   result.shadow_model = attacker.recipe.learner.model;
   result.shadow_rounds = attacker.recipe.federation.rounds;
-  for (const Unit unit : UnitsToTest(run.agreed().unit)) {
+  for (const Unit unit : UnitsToTest(run.agreed().privacy.unit)) {
     const std::string_view name = accounting::UnitName(unit);
     if (settings.unit != "all" && settings.unit != name) continue;
     const absl::StatusOr<Candidates> candidates = run.CandidatesOf(unit, settings.clients);
@@ -323,7 +312,7 @@ absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
         "nobody can be attacked: {}",
         result.not_tested.empty()
             ? fmt::format("a run of unit {} has no test of unit {}",
-                          accounting::UnitName(run.agreed().unit), settings.unit)
+                          accounting::UnitName(run.agreed().privacy.unit), settings.unit)
             : result.not_tested.front());
   }
   if (!observers.empty()) {

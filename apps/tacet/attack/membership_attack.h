@@ -83,7 +83,7 @@ struct UnitTest {
 // it.
 struct ObserverBound {
   accounting::Observer observer = accounting::Observer::kExternal;
-  std::optional<double> epsilon;  // as the run's summary has it, for the run's own neighbours
+  std::optional<double> epsilon;  // the headline for the run's own neighbours
   uint64_t releases = 0;
   std::vector<double> max_true_positive_rates;  // for each of kFalsePositiveRates
 };

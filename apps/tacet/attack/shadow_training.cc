@@ -18,7 +18,7 @@ namespace tacet::app::attack {
 namespace {
 
 bool IsClientUnit(const agreement::ManifestSpec& spec) {
-  return spec.unit == accounting::Unit::kClient;
+  return spec.privacy.unit == accounting::Unit::kClient;
 }
 
 class ShadowTraining {
@@ -68,8 +68,8 @@ class ShadowTraining {
       TACET_RETURN_IF_ERROR(Contribute(model, round, client, mean_samples));
       for (size_t i = 0; i < average.size(); ++i) average[i] += static_cast<double>(update_[i]);
     }
-    const double divisor =
-        IsClientUnit(spec_) ? static_cast<double>(cohort.size()) : spec_.record_rate * units_;
+    const double divisor = IsClientUnit(spec_) ? static_cast<double>(cohort.size())
+                                               : spec_.sampling.record_rate * units_;
     for (double& value : average) value /= divisor;
     AddNoise(average);
     return absl::OkStatus();
@@ -78,7 +78,7 @@ class ShadowTraining {
   std::vector<uint64_t> Cohort() {
     if (IsClientUnit(spec_)) {
       std::vector<uint64_t> drawn =
-          agreement::DrawCohort(spec_.sampling, learner_.clients(), cohort_, draws_);
+          agreement::DrawCohort(spec_.sampling.method, learner_.clients(), cohort_, draws_);
       if (!drawn.empty()) return drawn;  // nobody by all coins of a Poisson cohort: everybody
     }
     std::vector<uint64_t> all(learner_.clients());
@@ -90,13 +90,14 @@ class ShadowTraining {
   absl::Status Contribute(std::span<const float> model, uint32_t round, uint64_t client,
                           double mean_samples) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const double clip_norm = spec_.without_clipping ? kInfinity : spec_.clip_norm;
+    const double clip_norm =
+        spec_.mechanism.without_clipping ? kInfinity : spec_.mechanism.clip_norm;
     if (!IsClientUnit(spec_)) {
       const std::vector<uint32_t> drawn =
-          trainer::DrawUnits(learner_.units(client), spec_.record_rate, draws_);
+          trainer::DrawUnits(learner_.units(client), spec_.sampling.record_rate, draws_);
       TACET_RETURN_IF_ERROR(
           trainer_->SumClippedGradients(model, client, drawn, clip_norm, update_));
-      dp::ClipAndClamp(update_, kInfinity, spec_.coordinate_bound, update_);
+      dp::ClipAndClamp(update_, kInfinity, spec_.mechanism.coordinate_bound, update_);
       return absl::OkStatus();
     }
     TACET_RETURN_IF_ERROR(trainer_->Train(model, round, client, update_));
@@ -104,7 +105,7 @@ class ShadowTraining {
       const double weight = static_cast<double>(learner_.training_samples(client)) / mean_samples;
       for (float& value : update_) value = static_cast<float>(static_cast<double>(value) * weight);
     }
-    dp::ClipAndClamp(update_, clip_norm, spec_.coordinate_bound, update_);
+    dp::ClipAndClamp(update_, clip_norm, spec_.mechanism.coordinate_bound, update_);
     return absl::OkStatus();
   }
 
@@ -133,15 +134,15 @@ ShadowRecipe RecipeOf(const agreement::ManifestSpec& agreed, const training::Lea
   ShadowRecipe recipe{
       .learner = learner, .federation = agreed, .weigh_by_samples = weigh_by_samples};
   recipe.learner.held_out_share = 0;
-  const auto cohort = static_cast<double>(agreed.cohort);
-  recipe.cohort_share = cohort / static_cast<double>(agreed.clients);
-  if (agreed.without_noise) return recipe;
-  const double uploads = agreed.min_participants != 0 ? agreed.min_participants
-                                                      : agreement::UploadRange(agreed).smallest;
-  const double shares = IsClientUnit(agreed) ? uploads : uploads - agreed.colluders;
+  const auto cohort = static_cast<double>(agreed.sampling.cohort);
+  recipe.cohort_share = cohort / static_cast<double>(agreed.sampling.clients);
+  if (agreed.mechanism.without_noise) return recipe;
+  const auto shares =
+      static_cast<double>(accounting::NoiseShares(agreement::PrivacyOf(agreed, agreed.rounds)));
   const double in_the_sum =
-      agreed.noise_stddev * std::sqrt(agreement::ExpectedUploads(agreed) / shares);
-  recipe.average_noise = in_the_sum / (IsClientUnit(agreed) ? cohort : agreed.expected_batch);
+      agreed.mechanism.noise_stddev * std::sqrt(agreement::ExpectedUploads(agreed) / shares);
+  recipe.average_noise =
+      in_the_sum / (IsClientUnit(agreed) ? cohort : agreed.sampling.expected_batch);
   return recipe;
 }
 

@@ -113,16 +113,16 @@ class AuditCommand : public program::Command {
   }
 
   static absl::StatusOr<std::string> CardOf(const AuditedRun& run, const std::string& name) {
-    TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
-                           tacet::audit::AuditedRows(run));
+    TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
+                           tacet::audit::AuditedGuarantees(run));
     std::string explanation;
     if (run.promises_something()) {
       TACET_ASSIGN_OR_RETURN(
           const privacy::PrivacyStatement statement,
-          privacy::StatePrivacy(agreement::PrivacyOf(run.agreed, run.charges()), rows));
+          privacy::StatePrivacy(agreement::PrivacyOf(run.agreed, run.charges()), guarantees));
       explanation = privacy::StatementText(statement);
     }
-    return tacet::audit::ModelCard(run, rows, explanation, name);
+    return tacet::audit::ModelCard(run, guarantees, explanation, name);
   }
 
   void PrintAudit(const AuditedRun& run, const JsonValue& record, const std::filesystem::path& path,

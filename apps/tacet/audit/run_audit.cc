@@ -1,14 +1,12 @@
 #include "apps/tacet/audit/run_audit.h"
 
 #include <algorithm>
-#include <compare>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -56,12 +54,8 @@ absl::Status AddManifests(const run::RunRecord& run, AuditFacts& facts) {
 
 // One after the other all rounds that are complete or that the ledger was charged for.
 std::vector<AuditedRound> RoundsOf(const run::RunRecord& run) {
-  std::map<simulation::BegunAttempt, simulation::Refusal,
-           decltype([](const auto& a, const auto& b) {
-             return std::tie(a.round, a.epoch, a.attempt) < std::tie(b.round, b.epoch, b.attempt);
-           })>
-      refused;
-  for (const auto& [attempt, why] : run.refused) refused.emplace(attempt, why);
+  const std::map<secagg::AttemptNumber, simulation::Refusal> refused(run.refused.begin(),
+                                                                     run.refused.end());
   std::map<uint32_t, AuditedRound> rounds;
   for (const simulation::RoundRecord& record : run.rounds) {
     rounds[record.round] = {.round = record.round,
@@ -70,13 +64,13 @@ std::vector<AuditedRound> RoundsOf(const run::RunRecord& run) {
                             .model = record.model};
   }
   for (const LedgerEntry& entry : run.ledger->entries) {
-    AuditedRound& round = rounds[entry.label.round];
-    round.round = entry.label.round;
+    const secagg::AttemptNumber& number = entry.label.number;
+    AuditedRound& round = rounds[number.round];
+    round.round = number.round;
     AuditedAttempt& attempt = round.attempts.emplace_back();
-    attempt.epoch = entry.label.epoch;
-    attempt.attempt = entry.label.attempt;
-    const auto found =
-        refused.find({.epoch = attempt.epoch, .round = round.round, .attempt = attempt.attempt});
+    attempt.epoch = number.epoch;
+    attempt.attempt = number.attempt;
+    const auto found = refused.find(number);
     if (found == refused.end()) continue;
     attempt.outcome = AttemptOutcome::kRefused;
     attempt.reason = simulation::RefusalName(found->second);
@@ -95,9 +89,7 @@ std::vector<AuditedRound> RoundsOf(const run::RunRecord& run) {
   return list;
 }
 
-using AttemptSet = std::set<std::tuple<uint32_t, uint32_t, uint32_t>>;  // round, epoch, attempt
-
-absl::Status CutLedger(std::string_view file, const simulation::BegunAttempt& attempt) {
+absl::Status CutLedger(std::string_view file, const secagg::AttemptNumber& attempt) {
   return base::DataLoss(
       "{} lists round {} attempt {} of epoch {}, which the ledger does not charge: charges were "
       "cut from it",
@@ -106,20 +98,17 @@ absl::Status CutLedger(std::string_view file, const simulation::BegunAttempt& at
 
 // The ledger has a charge for everything that the other files know of.
 absl::Status CheckNothingIsCut(const run::RunRecord& run) {
-  AttemptSet charged;
+  std::set<secagg::AttemptNumber> charged;
   std::map<uint32_t, uint32_t> in_round;
   for (const LedgerEntry& entry : run.ledger->entries) {
-    charged.emplace(entry.label.round, entry.label.epoch, entry.label.attempt);
-    ++in_round[entry.label.round];
+    charged.insert(entry.label.number);
+    ++in_round[entry.label.number.round];
   }
-  const auto is_charged = [&charged](const simulation::BegunAttempt& attempt) {
-    return charged.contains({attempt.round, attempt.epoch, attempt.attempt});
-  };
-  for (const simulation::BegunAttempt& attempt : run.begun) {
-    if (!is_charged(attempt)) return CutLedger(run::kAttemptsFile, attempt);
+  for (const secagg::AttemptNumber& attempt : run.begun) {
+    if (!charged.contains(attempt)) return CutLedger(run::kAttemptsFile, attempt);
   }
   for (const auto& [attempt, why] : run.refused) {
-    if (!is_charged(attempt)) return CutLedger(run::kRefusedFile, attempt);
+    if (!charged.contains(attempt)) return CutLedger(run::kRefusedFile, attempt);
   }
   for (const simulation::RoundRecord& round : run.rounds) {
     if (in_round[round.round] < std::max(round.attempts, 1u)) {

@@ -135,8 +135,9 @@ class ClientShowCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const Membership membership, federation::MembershipOf(folder, home_));
     if (!json_) return PrintMembership(membership);
     const agreement::Manifest& manifest = membership.manifest.manifest();
-    TACET_ASSIGN_OR_RETURN(base::JsonValue privacy,
-                           run::PrivacyJson(manifest, manifest.attempt_budget()));
+    TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
+                           agreement::GuaranteesOf(manifest, manifest.attempt_budget()));
+    TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, run::PrivacyJson(manifest, guarantees));
     fmt::print("{}\n", run::SignedManifestJson(membership.manifest, std::move(privacy)).Dump(2));
     return absl::OkStatus();
   }

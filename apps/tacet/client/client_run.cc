@@ -215,8 +215,8 @@ class ClientRunCommand : public program::Command {
               const ledger::PrivacyLedger& ledger, const std::filesystem::path& run,
               bool done) const {
     const uint64_t charged = ledger.ChargesOf(membership.manifest.manifest().agreement());
-    const absl::StatusOr<accounting::SpentEpsilon> spent = ledger.spending().Epsilon();
-    const double epsilon = spent.ok() ? spent->epsilon : std::numeric_limits<double>::infinity();
+    const absl::StatusOr<accounting::EpsilonBounds> spent = ledger.spending().Epsilon();
+    const double epsilon = spent.ok() ? spent->epsilon() : std::numeric_limits<double>::infinity();
     Say("{} rounds {}, {} attempts charged, epsilon {} in the ledger, {} protocol violations; "
         "model, ledger and "
         "metrics are in {}\n",

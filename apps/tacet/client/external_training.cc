@@ -146,11 +146,11 @@ absl::StatusOr<std::unique_ptr<ExternalTraining>> ExternalTraining::Create(
     return base::InvalidArgument("a training program is given {} s, it must be more than 0",
                                  spec.most_seconds);
   }
-  if (manifest.spec().unit != accounting::Unit::kClient) {
+  if (manifest.spec().privacy.unit != accounting::Unit::kClient) {
     return base::InvalidArgument(
         "a program of the site's own cannot train where the unit is the {}: each one's part must "
         "be clipped, which only the built-in models are known to do",
-        accounting::UnitName(manifest.spec().unit));
+        accounting::UnitName(manifest.spec().privacy.unit));
   }
   return std::unique_ptr<ExternalTraining>(new ExternalTraining(std::move(spec)));
 }
@@ -165,7 +165,7 @@ absl::Status ExternalTraining::Update(const secagg::Attempt& attempt, std::span<
   }
   const Exchange exchange(ModelFile(), ResultFile());
   TACET_RETURN_IF_ERROR(WriteModel(ModelFile(), model));
-  TACET_RETURN_IF_ERROR(Run(attempt.round));
+  TACET_RETURN_IF_ERROR(Run(attempt.number.round));
   TACET_ASSIGN_OR_RETURN(const std::vector<float> trained, ReadResult(ResultFile(), model.size()));
   for (size_t i = 0; i < update.size(); ++i) update[i] = trained[i] - model[i];
   return absl::OkStatus();

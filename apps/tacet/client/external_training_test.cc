@@ -23,11 +23,11 @@ agreement::Manifest Agreement(uint64_t dimension) {
   agreement::ManifestSpec spec;
   spec.model = "logistic";
   spec.dimension = dimension;
-  spec.clients = 2;
-  spec.cohort = 2;
+  spec.sampling.clients = 2;
+  spec.sampling.cohort = 2;
   spec.rounds = 3;
-  spec.scale = 1e-2;
-  spec.noise_stddev = 3;
+  spec.mechanism.scale = 1e-2;
+  spec.mechanism.noise_stddev = 3;
   spec.members.resize(2);
   return *agreement::Manifest::Create(spec);
 }
@@ -50,7 +50,7 @@ class ExternalTrainingTest : public ::testing::Test {
                                                         .stop = std::move(stop)});
     EXPECT_TRUE(training.ok()) << training.status();
     update_.assign(model_.size(), 99);
-    return (*training)->Update({.round = 7}, model_, update_);
+    return (*training)->Update({.number = {.round = 7}}, model_, update_);
   }
 
   const base::TemporaryFolder temporary_;
@@ -126,10 +126,10 @@ TEST_F(ExternalTrainingTest, IsForClientsAlone) {
   EXPECT_EQ(ExternalTraining::Create(manifest, {}).status().code(),
             absl::StatusCode::kInvalidArgument);
   agreement::ManifestSpec records = manifest.spec();
-  records.unit = accounting::Unit::kRecord;
-  records.neighbouring = accounting::Neighbouring::kZeroOut;
-  records.record_rate = 0.1;
-  records.expected_batch = 10;
+  records.privacy.unit = accounting::Unit::kRecord;
+  records.privacy.neighbouring = accounting::Neighbouring::kZeroOut;
+  records.sampling.record_rate = 0.1;
+  records.sampling.expected_batch = 10;
   const auto made = agreement::Manifest::Create(records);
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_THAT(

@@ -26,23 +26,17 @@ absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::pa
 
 absl::StatusOr<std::unique_ptr<ledger::PrivacyLedger>> SiteRun::OpenLedger(
     std::optional<double> budget_epsilon) {
-  const agreement::ManifestSpec& agreed = manifest_.spec();
   // In the site's home, not in the run's directory, which others may be given.
   TACET_ASSIGN_OR_RETURN(
       const crypto::SecretBytes data_key,
       storage::file::EnsureDataKey(path().parent_path() / storage::file::kDataKeyFile,
                                    path() / run::kLedgerFile));
-  const ledger::LedgerHeader header{
-      .data_set = training_.data.name,
-      .data_digest =
-          ledger::KeyedDataDigest(data_key, ledger::kLedgerDigest, training_.data.digest),
-      .rule = ledger::ChargingRule::kAnnouncedAttempts,
-      .unit = agreed.unit,
-      .neighbouring = agreed.neighbouring,
-      .spending = {.budget_epsilon = budget_epsilon.value_or(agreed.budget_epsilon),
-                   .delta = agreed.delta,
-                   .composition = accounting::Composition::kOneEvent},
-      .created = base::SystemUnixSeconds()};
+  ledger::LedgerHeader header = ledger::LedgerHeaderOf(manifest_.spec());
+  header.data_set = training_.data.name;
+  header.data_digest =
+      ledger::KeyedDataDigest(data_key, ledger::kLedgerDigest, training_.data.digest);
+  if (budget_epsilon.has_value()) header.spending.budget_epsilon = *budget_epsilon;
+  header.created = base::SystemUnixSeconds();
   TACET_ASSIGN_OR_RETURN(ledger::OpenedLedger opened, directory_->OpenLedger(header));
   return ledger::PrivacyLedger::Create(std::move(opened));
 }
@@ -112,13 +106,12 @@ absl::Status SiteRun::Write(const member::MemberSession& session,
   if (round + 1 == session.next_round()) record.model = session.model_digest();
   record.attempts = static_cast<uint32_t>(
       std::ranges::count_if(ledger.entries(), [&](const ledger::LedgerEntry& entry) {
-        return entry.federation == manifest_.agreement() && entry.label.round == round;
+        return entry.federation == manifest_.agreement() && entry.label.number.round == round;
       }));
   record.charged_attempts = ledger.ChargesOf(manifest_.agreement());
   if (round + 1 == session.next_round()) record.evaluation = last_;
-  TACET_ASSIGN_OR_RETURN(
-      record.epsilon,
-      agreement::ChargedEpsilon(manifest_.spec(), ledger.ChargesOf(manifest_.agreement())));
+  TACET_ASSIGN_OR_RETURN(record.epsilon, agreement::ChargedEpsilon(
+                                             manifest_, ledger.ChargesOf(manifest_.agreement())));
   record.seconds.total = since_round_.Restart();
   record.upload_bytes = secagg::UploadBytes(manifest_.terms().aggregation());
   record.sum_bytes = secagg::OpenedSumBytes(manifest_.terms().aggregation());
@@ -136,7 +129,7 @@ absl::Status SiteRun::End(const member::MemberSession& session, const ledger::Pr
   result.rounds = session.next_round();
   result.charged_attempts = ledger.ChargesOf(manifest_.agreement());
   TACET_ASSIGN_OR_RETURN(result.epsilon,
-                         agreement::ChargedEpsilon(manifest_.spec(), result.charged_attempts));
+                         agreement::ChargedEpsilon(manifest_, result.charged_attempts));
   TACET_ASSIGN_OR_RETURN(result.ledger, ledger.spending().Epsilon());
   result.ledger_charges = ledger.spending().charges();
   if (session.next_round() < manifest_.spec().rounds) {

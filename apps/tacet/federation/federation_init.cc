@@ -88,14 +88,14 @@ class FederationInitCommand : public program::Command {
       return base::InvalidArgument("{}: section [run] makes sense in simulations only", config_);
     }
     TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, AgreementOf(agreed, model));
-    spec.clients = members_ != 0 ? members_ : spec.cohort;
-    if (spec.clients == 0 || spec.clients > (uint64_t{1} << 24)) {
+    spec.sampling.clients = members_ != 0 ? members_ : spec.sampling.cohort;
+    if (spec.sampling.clients == 0 || spec.sampling.clients > (uint64_t{1} << 24)) {
       return base::InvalidArgument(
           "--members is {} and federation.cohort {}: one of them has to say how many are planned",
-          members_, spec.cohort);
+          members_, spec.sampling.cohort);
     }
-    if (spec.cohort == 0) spec.cohort = static_cast<uint32_t>(spec.clients);
-    spec.members.resize(spec.clients);
+    if (spec.sampling.cohort == 0) spec.sampling.cohort = spec.sampling.clients;
+    spec.members.resize(spec.sampling.clients);
     return agreement::Manifest::Create(std::move(spec));
   }
 

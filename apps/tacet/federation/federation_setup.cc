@@ -80,7 +80,8 @@ absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
   spec.epoch = epoch;
   TACET_ASSIGN_OR_RETURN(spec.agreement, AgreementOf(folder.parts().agreement,
                                                      FloatsOf(folder.parts().initial_model)));
-  if (spec.agreement.cohort == 0) spec.agreement.cohort = static_cast<uint32_t>(members.size());
+  agreement::ManifestSpec& agreed = spec.agreement;
+  if (agreed.sampling.cohort == 0) agreed.sampling.cohort = members.size();
   spec.annex = folder.parts().agreement;
   spec.members = std::move(members);
   spec.authority = folder.parts().authority;

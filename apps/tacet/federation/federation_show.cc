@@ -34,9 +34,10 @@ class FederationShowCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
                            agreement::SignedManifest::Read(*bytes));
     if (json_) {
-      TACET_ASSIGN_OR_RETURN(
-          base::JsonValue privacy,
-          run::PrivacyJson(manifest.manifest(), manifest.manifest().attempt_budget()));
+      const agreement::Manifest& agreed = manifest.manifest();
+      TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
+                             agreement::GuaranteesOf(agreed, agreed.attempt_budget()));
+      TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, run::PrivacyJson(agreed, guarantees));
       fmt::print("{}\n", run::SignedManifestJson(manifest, std::move(privacy)).Dump(2));
       return absl::OkStatus();
     }

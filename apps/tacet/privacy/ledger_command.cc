@@ -18,8 +18,9 @@
 namespace tacet::app::privacy {
 namespace {
 
+using accounting::EpsilonBound;
+using accounting::EpsilonBounds;
 using accounting::PrivacyFilter;
-using accounting::SpentEpsilon;
 using ledger::LedgerEntry;
 using ledger::LedgerHeader;
 using ledger::RecoveredLedger;
@@ -140,7 +141,7 @@ class LedgerCommand : public program::Command {
 
   absl::Status Show(const RecoveredLedger& found) const {
     TACET_ASSIGN_OR_RETURN(PrivacyFilter spending, SpendingOf(found));
-    TACET_ASSIGN_OR_RETURN(const SpentEpsilon spent, spending.Epsilon());
+    TACET_ASSIGN_OR_RETURN(const EpsilonBounds spent, spending.Epsilon());
     const std::vector<Group> groups = GroupsOf(found.entries);
     std::vector<uint64_t> fits;  // by group; how many more of this kind
     if (found.header.spending.budget_epsilon > 0) {
@@ -159,7 +160,7 @@ class LedgerCommand : public program::Command {
   }
 
   void PrintJson(const RecoveredLedger& found, const PrivacyFilter& spending,
-                 const SpentEpsilon& spent, const std::vector<Group>& groups,
+                 const EpsilonBounds& spent, const std::vector<Group>& groups,
                  const std::vector<uint64_t>& fits) const {
     const LedgerHeader& header = found.header;
     const double budget = header.spending.budget_epsilon;
@@ -179,13 +180,13 @@ class LedgerCommand : public program::Command {
                       .Set("fit", fits.empty() ? base::JsonValue() : base::JsonValue(fits[i])));
     }
     base::JsonValue accountants = base::JsonValue::MakeArray();
-    for (const auto& [name, epsilon] : Rows(spent)) {
+    for (const EpsilonBound& row : InOrder(spent)) {
       accountants.Append(base::JsonValue::MakeObject()
-                             .Set("name", name)
-                             .Set("epsilon", epsilon)
-                             .Set("valid", IsValid(spent, name)));
+                             .Set("name", accounting::AccountantName(row.accountant))
+                             .Set("epsilon", row.epsilon)
+                             .Set("valid", row.is_proved));
     }
-    const bool finite = std::isfinite(spent.epsilon);
+    const bool finite = std::isfinite(spent.epsilon());
     fmt::print(
         "{}\n",
         base::JsonValue::MakeObject()
@@ -201,16 +202,19 @@ class LedgerCommand : public program::Command {
             .Set("charges", spending.charges())
             .Set("entries", std::move(list))
             .Set("accountants", std::move(accountants))
-            .Set("epsilon", spent.epsilon)
-            .Set("accountant", finite ? base::JsonValue(spent.accountant) : base::JsonValue())
+            .Set("epsilon", spent.epsilon())
+            .Set("accountant",
+                 finite ? base::JsonValue(accounting::AccountantName(spent.headline()->accountant))
+                        : base::JsonValue())
             .Set("reason", finite ? base::JsonValue() : base::JsonValue(kNoGuarantee))
-            .Set("epsilon_left", budget > 0 ? base::JsonValue(std::max(0.0, budget - spent.epsilon))
-                                            : base::JsonValue())
+            .Set("epsilon_left", budget > 0
+                                     ? base::JsonValue(std::max(0.0, budget - spent.epsilon()))
+                                     : base::JsonValue())
             .Dump(2));
   }
 
   void PrintTable(const RecoveredLedger& found, const PrivacyFilter& spending,
-                  const SpentEpsilon& spent, const std::vector<Group>& groups,
+                  const EpsilonBounds& spent, const std::vector<Group>& groups,
                   const std::vector<uint64_t>& fits) const {
     const LedgerHeader& header = found.header;
     const double budget = header.spending.budget_epsilon;
@@ -234,29 +238,26 @@ class LedgerCommand : public program::Command {
                  fits.empty() ? "-" : FitText(fits[i]), TimeText(group.last));
     }
     fmt::print("\n{} charges so far:\n", spending.charges());
-    for (const auto& [name, epsilon] : Rows(spent)) {
-      fmt::print("{} {:<17}epsilon {}{}\n", name == spent.accountant ? "*" : " ", name,
-                 EpsilonText(epsilon),
-                 IsValid(spent, name) ? "" : "  (only if all events had been fixed beforehand)");
+    for (const EpsilonBound& row : InOrder(spent)) {
+      const bool counts = row.accountant == spent.headline()->accountant;
+      fmt::print("{} {:<17}epsilon {}{}\n", counts ? "*" : " ",
+                 accounting::AccountantName(row.accountant), EpsilonText(row.epsilon),
+                 row.is_proved ? "" : "  (" + row.note + ")");
     }
     fmt::print("* the smallest bound that is valid for this ledger{}\n",
-               std::isfinite(spent.epsilon) ? "" : std::string("; ") + kNoGuarantee);
+               std::isfinite(spent.epsilon()) ? "" : std::string("; ") + kNoGuarantee);
     if (budget > 0) {
-      fmt::print("left        epsilon {:.4f} of {}\n", std::max(0.0, budget - spent.epsilon),
+      fmt::print("left        epsilon {:.4f} of {}\n", std::max(0.0, budget - spent.epsilon()),
                  budget);
     }
     if (const std::string end = EndText(found); !end.empty()) fmt::print("note        {}\n", end);
   }
 
-  static std::vector<std::pair<std::string, double>> Rows(const SpentEpsilon& spent) {
-    std::vector<std::pair<std::string, double>> rows = {{"moments", spent.moments},
-                                                        {"rdp", spent.rdp}};
-    if (spent.pld.has_value()) rows.emplace_back("pld", *spent.pld);
-    rows.emplace_back("fixed-order-rdp", spent.fixed_order_rdp);
+  // By the enumeration of the accountants.
+  static std::vector<EpsilonBound> InOrder(const EpsilonBounds& spent) {
+    std::vector<EpsilonBound> rows = spent.rows;
+    std::ranges::sort(rows, {}, &EpsilonBound::accountant);
     return rows;
-  }
-  static bool IsValid(const SpentEpsilon& spent, std::string_view name) {
-    return spent.accountants_are_valid || name == "fixed-order-rdp";
   }
   static std::string FitText(uint64_t fits) {
     return fits < kMaxAskedFor ? fmt::format("{}", fits) : fmt::format("{}+", kMaxAskedFor);

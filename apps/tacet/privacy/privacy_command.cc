@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/status.h"
 #include "tacet/dp/mechanism_plan.h"
+#include "tacet/report/privacy_json.h"
 
 namespace tacet::app::privacy {
 namespace {
@@ -27,7 +27,6 @@ namespace {
 using accounting::Accountant;
 using accounting::HeldFixed;
 using accounting::Observer;
-using accounting::PrivacyRow;
 using accounting::Unit;
 
 absl::Status WriteFile(const std::string& path, std::string_view text) {
@@ -48,39 +47,39 @@ class PrivacyCommand : public program::Command {
   }
 
   void Register(program::Options& options) override {
-    options.AddUint("clients", "M, number of clients in the federation", &spec_.clients);
-    options.AddUint("cohort", "K, number of clients drawn for a round", &spec_.cohort);
+    options.AddUint("clients", "M, number of clients in the federation", &spec_.sampling.clients);
+    options.AddUint("cohort", "K, number of clients drawn for a round", &spec_.sampling.cohort);
     options.AddUint("rounds", "T, number of rounds, counting every attempt", &rounds_);
-    options.AddDouble("clip", "S, the L2 clip norm of a contribution", &spec_.clip_norm);
+    options.AddDouble("clip", "S, the L2 clip norm of a contribution", &spec_.mechanism.clip_norm);
     options.AddDouble("noise", "sigma, standard deviation of the noise in the sum", &noise_);
     options.AddDouble("delta",
                       "delta of the (epsilon, delta) guarantee: bound of the probability that the "
                       "factor e^epsilon does not cover",
-                      &spec_.delta);
+                      &spec_.privacy.delta);
     options.AddUint("min-participants",
                     "K_min, uploads below which a round is not decrypted; 0: the cohort (with "
                     "Poisson sampling a size that is missed once in 1e9 rounds)",
-                    &spec_.min_participants);
+                    &spec_.sampling.min_participants);
     options.AddChoice("sampling", "sampling of a cohort", {"fixed-size", "poisson"}, &sampling_);
     options.AddChoice("neighbouring",
                       "neighbouring relation: pairs of data sets that must look alike",
                       {"replace-one", "zero-out"}, &neighbouring_);
-    options.AddUint("colluding", "c, number of clients that collude", &spec_.colluders);
+    options.AddUint("colluding", "c, number of clients that collude", &spec_.privacy.colluders);
     options.AddDouble("availability",
                       "share of the clients that are available in a round, above 0 and at most 1",
                       &availability_);
     options.AddUint("max-participations", "largest number of rounds that one client joins; 0: all",
-                    &spec_.max_participations);
+                    &spec_.sampling.max_participations);
     options.AddFlag("dummy-uploads",
                     "clients that were not drawn upload zeros and noise; needs poisson sampling",
-                    &spec_.dummy_uploads);
+                    &spec_.sampling.dummy_uploads);
     options.AddChoice("unit", "unit of privacy: whose data the guarantee hides",
                       {"client", "person", "record"}, &unit_);
     options.AddUint("sites", "the same as --clients, for --unit person or record", &sites_);
     options.AddDouble("record-rate", "q_r, probability with which a site draws a record",
-                      &spec_.record_rate);
+                      &spec_.sampling.record_rate);
     options.AddUint("appearances", "largest number of sites at which one person or record appears",
-                    &spec_.appearances);
+                    &spec_.sampling.appearances);
     options.AddFlag("json", "print JSON", &json_);
     options.AddFlag("explain", "explain the guarantee in words for each observer, with its limits",
                     &explain_);
@@ -115,12 +114,12 @@ class PrivacyCommand : public program::Command {
     options.AddDouble("expected-batch",
                       "records (persons) that all sites together draw in a round on average, for "
                       "the warnings",
-                      &details_.expected_batch);
+                      &spec_.sampling.expected_batch);
     options.AddDouble(
         "bound", "b, bound of one coordinate, for the terms of finite arithmetic; 0: the clip norm",
-        &coordinate_bound_);
+        &spec_.mechanism.coordinate_bound);
     options.AddDouble("scale", "s, step of the quantisation, for the terms of finite arithmetic",
-                      &scale_);
+                      &spec_.mechanism.scale);
     options.AddChoice("sampler",
                       "algorithm that draws the noise, for the terms of finite arithmetic",
                       {"default", "box-muller", "polar", "ziggurat"}, &sampler_);
@@ -134,26 +133,31 @@ class PrivacyCommand : public program::Command {
     if (sweep_) {
       return Sweep();
     }
-    TACET_ASSIGN_OR_RETURN(const std::vector<PrivacyRow> rows, accounting::PrivacyRows(spec_));
+    const absl::StatusOr<dp::MechanismPlan> plan = Plan();
+    TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
+                           accounting::GuaranteesOf(spec_, accounting::Extent::kAllRows,
+                                                    plan.ok() ? &*plan : nullptr));
     TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
-                           PrivacyWarnings(spec_, details_));
+                           PrivacyWarnings(spec_, dimension_.value_or(0)));
     if (explain_) {
       TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement,
-                             StatePrivacy(spec_, rows, false_positive_rate_));
+                             StatePrivacy(spec_, guarantees, false_positive_rate_));
       fmt::print("{}\n\n{}{}", Heading(), StatementText(statement), WarningsText(warnings));
       return absl::OkStatus();
     }
-    Print(rows, warnings);
+    Print(guarantees, plan.status(), warnings);
     return absl::OkStatus();
   }
 
  private:
   absl::Status ReadFederation() {
-    TACET_ASSIGN_OR_RETURN(spec_.sampling, accounting::ParseSampling(sampling_));
-    TACET_ASSIGN_OR_RETURN(spec_.neighbouring, accounting::ParseNeighbouring(neighbouring_));
-    TACET_ASSIGN_OR_RETURN(spec_.unit, accounting::ParseUnit(unit_));
+    TACET_ASSIGN_OR_RETURN(spec_.sampling.method, accounting::ParseSampling(sampling_));
+    TACET_ASSIGN_OR_RETURN(spec_.privacy.neighbouring,
+                           accounting::ParseNeighbouring(neighbouring_));
+    TACET_ASSIGN_OR_RETURN(spec_.privacy.unit, accounting::ParseUnit(unit_));
+    TACET_ASSIGN_OR_RETURN(spec_.mechanism.sampler, dp::ParseGaussianSampler(sampler_));
     if (sites_ > 0) {
-      spec_.clients = sites_;
+      spec_.sampling.clients = sites_;
     }
     if (epsilon_ && !calibrate_) {
       return base::InvalidArgument(
@@ -162,83 +166,72 @@ class PrivacyCommand : public program::Command {
     if (!noise_ && calibrate_ != "noise" && !(sweep_ && sweep_->starts_with("noise"))) {
       return base::InvalidArgument("--noise is missing");
     }
-    spec_.noise_stddev = noise_.value_or(spec_.clip_norm);
+    spec_.mechanism.noise_stddev = noise_.value_or(spec_.mechanism.clip_norm);
     if (!rounds_ && calibrate_ != "rounds" && !(sweep_ && sweep_->starts_with("rounds"))) {
       return base::InvalidArgument("--rounds is missing");
     }
     spec_.rounds = rounds_.value_or(1);
-    if (dimension_) {
-      details_.dimension = *dimension_;
-    }
     if (!(availability_ > 0 && availability_ <= 1)) {
       return base::InvalidArgument("--availability is {}, expected above 0 and at most 1",
                                    availability_);
     }
     if (availability_ < 1) {
       spec_.pool = static_cast<uint64_t>(
-          std::floor(availability_ * static_cast<double>(spec_.clients) + 1e-9));
+          std::floor(availability_ * static_cast<double>(spec_.sampling.clients) + 1e-9));
     }
     return accounting::CheckFederation(spec_);
   }
 
   std::string Heading() const {
     const accounting::FederationPrivacySpec resolved = accounting::Resolved(spec_);
-    if (spec_.unit != Unit::kClient) {
+    if (spec_.privacy.unit != Unit::kClient) {
       return fmt::format(
           "{} sites, each draws every {} with probability {}, {} rounds, clip norm {}, noise {}, "
           "delta {}",
-          spec_.clients, accounting::UnitName(spec_.unit), spec_.record_rate, spec_.rounds,
-          spec_.clip_norm, spec_.noise_stddev, spec_.delta);
+          spec_.sampling.clients, accounting::UnitName(spec_.privacy.unit),
+          spec_.sampling.record_rate, spec_.rounds, spec_.mechanism.clip_norm,
+          spec_.mechanism.noise_stddev, spec_.privacy.delta);
     }
-    const double expected = spec_.dummy_uploads ? static_cast<double>(resolved.pool)
-                                                : static_cast<double>(resolved.cohort);
+    const double expected = spec_.sampling.dummy_uploads
+                                ? static_cast<double>(resolved.pool)
+                                : static_cast<double>(resolved.sampling.cohort);
     const double resulting =
-        spec_.noise_stddev * std::sqrt(expected / static_cast<double>(resolved.min_participants));
+        spec_.mechanism.noise_stddev *
+        std::sqrt(expected / static_cast<double>(resolved.sampling.min_participants));
     return fmt::format(
         "{} clients, cohorts of {} ({}) out of {}, at least {} arrive, {} rounds, clip norm {}, "
         "noise {} at least and {:.4g} when all arrive, delta {}",
-        spec_.clients, spec_.cohort, sampling_, resolved.pool, resolved.min_participants,
-        spec_.rounds, spec_.clip_norm, spec_.noise_stddev, resulting, spec_.delta);
+        spec_.sampling.clients, spec_.sampling.cohort, sampling_, resolved.pool,
+        resolved.sampling.min_participants, spec_.rounds, spec_.mechanism.clip_norm,
+        spec_.mechanism.noise_stddev, resulting, spec_.privacy.delta);
   }
 
-  void Print(const std::vector<PrivacyRow>& rows, const std::vector<std::string>& warnings) const {
-    const absl::StatusOr<dp::MechanismPlan> plan = Plan();
-    const auto terms = plan.ok() ? tacet::report::TermsOfRows(rows, *plan)
-                                 : std::vector<std::optional<dp::ImplementationTerms>>(rows.size());
+  void Print(const accounting::Guarantees& guarantees, const absl::Status& plan,
+             const std::vector<std::string>& warnings) const {
     if (json_) {
-      fmt::print("{}\n", tacet::report::PrivacyRowsJson(rows, terms)
+      fmt::print("{}\n", tacet::report::GuaranteesJson(guarantees)
                              .Set("warnings", WarningsJson(warnings))
                              .Dump(2));
       return;
     }
-    fmt::print("{}\n\n{}", Heading(), PrivacyRowsTable(rows, terms));
+    fmt::print("{}\n\n{}", Heading(), GuaranteesTable(guarantees));
     if (!plan.ok()) {
-      fmt::print("The mechanism cannot run at this size: {}\n", base::Message(plan.status()));
+      fmt::print("The mechanism cannot run at this size: {}\n", base::Message(plan));
     }
     fmt::print("{}", WarningsText(warnings));
   }
 
   // As a federation with these terms would plan it.
   absl::StatusOr<dp::MechanismPlan> Plan() const {
-    const accounting::FederationPrivacySpec spec = accounting::Resolved(spec_);
-    const auto small = [](uint64_t n) {
-      return static_cast<uint32_t>(std::min<uint64_t>(n, std::numeric_limits<uint32_t>::max()));
-    };
-    dp::MechanismSpec mechanism;
-    mechanism.dimension = dimension_.value_or(kPaperDimension);
-    mechanism.clip_norm = spec.clip_norm;
-    mechanism.coordinate_bound = coordinate_bound_ > 0 ? coordinate_bound_ : spec.clip_norm;
-    mechanism.noise_stddev = spec.noise_stddev;
-    mechanism.scale = scale_;
-    mechanism.cohort = small(spec.dummy_uploads ? spec.pool : spec.cohort);
-    mechanism.min_participants = small(spec.min_participants);
-    if (spec.unit != Unit::kClient) {
-      mechanism.noise_shares = small(spec.min_participants - spec.colluders);
-      mechanism.sums_of_clipped = true;
+    const accounting::FederationPrivacySpec resolved = accounting::Resolved(spec_);
+    const uint64_t largest =
+        resolved.sampling.dummy_uploads ? resolved.pool : resolved.sampling.cohort;
+    TACET_ASSIGN_OR_RETURN(
+        dp::MechanismSpec mechanism,
+        accounting::MechanismOf(spec_, dimension_.value_or(kPaperDimension), largest));
+    if (mechanism.params.coordinate_bound == 0) {
+      mechanism.params.coordinate_bound = mechanism.params.clip_norm;
     }
-    mechanism.attempts = small(spec.rounds);
-    mechanism.delta = spec.delta;
-    TACET_ASSIGN_OR_RETURN(mechanism.sampler, dp::ParseGaussianSampler(sampler_));
     mechanism.without_guarantee = true;  // terms that are too large are shown, not refused
     return dp::MechanismPlan::Create(mechanism);
   }
@@ -268,7 +261,7 @@ class PrivacyCommand : public program::Command {
     double value = 0;
     if (*calibrate_ == "noise") {
       TACET_ASSIGN_OR_RETURN(value, accounting::CalibrateNoise(spec_, target));
-      spec_.noise_stddev = value;
+      spec_.mechanism.noise_stddev = value;
     } else if (*calibrate_ == "rounds") {
       TACET_ASSIGN_OR_RETURN(spec_.rounds, accounting::CalibrateRounds(spec_, target));
       value = static_cast<double>(spec_.rounds);
@@ -289,11 +282,11 @@ class PrivacyCommand : public program::Command {
       fmt::print("{}\n", base::JsonValue::MakeObject()
                              .Set("quantity", *calibrate_)
                              .Set("value", value)
-                             .Set("noise", spec_.noise_stddev)
+                             .Set("noise", spec_.mechanism.noise_stddev)
                              .Set("view", view_)
                              .Set("accountant", accountant_)
                              .Set("epsilon", reached)
-                             .Set("delta", spec_.delta)
+                             .Set("delta", spec_.privacy.delta)
                              .Dump(2));
       return absl::OkStatus();
     }
@@ -313,11 +306,10 @@ class PrivacyCommand : public program::Command {
     return absl::OkStatus();
   }
 
-  accounting::FederationPrivacySpec spec_;
-  PlanDetails details_;
+  // A coordinate bound of 0 is the clip norm.
+  accounting::FederationPrivacySpec spec_ = {.sampling = {.appearances = 1},
+                                             .mechanism = {.coordinate_bound = 0}};
   std::optional<uint64_t> dimension_;
-  double coordinate_bound_ = 0;  // 0: the clip norm
-  double scale_ = 1e-4;
   std::string sampler_ = "default";
   std::optional<uint64_t> rounds_;
   std::optional<double> noise_;

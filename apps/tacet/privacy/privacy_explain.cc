@@ -25,17 +25,17 @@ std::string_view Audience(Observer observer, const FederationPrivacySpec& spec) 
     case Observer::kExternal:
       return "Anyone who sees every model of the training but neither traffic nor cohorts";
     case Observer::kParticipantInCohort:
-      return spec.unit == Unit::kClient ? "A client that took part in every round"
-                                        : "Another site, which knows its own noise";
+      return spec.privacy.unit == Unit::kClient ? "A client that took part in every round"
+                                                : "Another site, which knows its own noise";
     case Observer::kParticipantOutOfCohort:
       return "A client that took part in no round";
     case Observer::kColluders:
       return "Clients that work together";
     case Observer::kCohortAware:
-      if (spec.unit != Unit::kClient) {
+      if (spec.privacy.unit != Unit::kClient) {
         return "The server, its network, its operators, once they hold the models";
       }
-      return spec.dummy_uploads
+      return spec.sampling.dummy_uploads
                  ? "Anyone who learns who took part although everybody uploads"
                  : "Anyone who knows who took part: the server, its network, its operators, once "
                    "they hold the models";
@@ -89,11 +89,12 @@ const PrivacyRow* SmallestBound(const std::vector<PrivacyRow>& rows,
 
 std::vector<std::string> Limits(const FederationPrivacySpec& spec) {
   std::string sampling = "Amplification by sampling holds only against those who cannot learn ";
-  if (spec.unit != Unit::kClient) {
+  if (spec.privacy.unit != Unit::kClient) {
     sampling += "which records a site drew. The draw must never leave the site.";
   } else {
     sampling += "the cohorts. Anyone who sees the traffic learns them";
-    sampling += spec.dummy_uploads ? ", unless every client uploads, as planned here." : ".";
+    sampling +=
+        spec.sampling.dummy_uploads ? ", unless every client uploads, as planned here." : ".";
   }
   return {
       std::move(sampling),
@@ -111,17 +112,17 @@ std::vector<std::string> Limits(const FederationPrivacySpec& spec) {
 }  // namespace
 
 absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
-                                              const std::vector<PrivacyRow>& rows,
+                                              const accounting::Guarantees& guarantees,
                                               double false_positive_rate) {
   TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> observers,
                          accounting::ObserveFederation(spec));
   PrivacyStatement statement{
-      .hidden = UnitPhrase(spec.unit),
-      .neighbour = spec.neighbouring == Neighbouring::kReplaceOne
+      .hidden = UnitPhrase(spec.privacy.unit),
+      .neighbour = spec.privacy.neighbouring == Neighbouring::kReplaceOne
                        ? "any other data in its place"
                        : "nothing in its place (its noise is sent anyway)",
-      .units = UnitsPhrase(spec.unit),
-      .delta = spec.delta,
+      .units = UnitsPhrase(spec.privacy.unit),
+      .delta = spec.privacy.delta,
       .false_positive_rate = false_positive_rate,
       .promises = {},
       .limits = Limits(spec),
@@ -133,7 +134,7 @@ absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
                              .note = observer.note,
                              .releases = observer.releases,
                              .bound = std::nullopt};
-    if (const PrivacyRow* row = SmallestBound(rows, observer)) {
+    if (const PrivacyRow* row = SmallestBound(guarantees.rows, observer)) {
       TACET_ASSIGN_OR_RETURN(
           const double true_positive_rate,
           accounting::MaxTruePositiveRate({{.round = observer.round, .count = observer.releases}},

@@ -43,10 +43,9 @@ struct PrivacyStatement {
 // The false-positive rate of a statement unless another one is asked for.
 inline constexpr double kFalsePositiveRate = 0.01;
 
-// `rows` are the federation's own; `false_positive_rate` is in
-// (0, 1).
+// `guarantees` are the federation's own, with all rows; `false_positive_rate` is in (0, 1).
 absl::StatusOr<PrivacyStatement> StatePrivacy(const accounting::FederationPrivacySpec& spec,
-                                              const std::vector<accounting::PrivacyRow>& rows,
+                                              const accounting::Guarantees& guarantees,
                                               double false_positive_rate = kFalsePositiveRate);
 
 // Epsilon and delta in two sentences, for one statement.

@@ -8,13 +8,10 @@
 namespace tacet::app::privacy {
 
 using accounting::PrivacyRow;
-using dp::ImplementationTerms;
-using tacet::report::IsHeadline;
 
 namespace {
 
-std::string WorstLine(const std::vector<PrivacyRow>& rows) {
-  const PrivacyRow* worst = accounting::WorstHeadline(rows);
+std::string WorstLine(const PrivacyRow* worst) {
   if (worst == nullptr || !worst->epsilon)
     return "No guarantee: an observer has no finite bound.\n";
   return fmt::format("epsilon {:.3f} at delta {:.3g} per {}, against {} ({})\n", *worst->epsilon,
@@ -25,18 +22,15 @@ std::string WorstLine(const std::vector<PrivacyRow>& rows) {
 
 }  // namespace
 
-std::string PrivacyRowsTable(const std::vector<PrivacyRow>& rows,
-                             const std::vector<std::optional<ImplementationTerms>>& terms) {
-  const PrivacyRow* counted = accounting::WorstHeadline(rows);
+std::string GuaranteesTable(const accounting::Guarantees& guarantees) {
   std::string out = fmt::format("  {:<26}{:<17}{:<8}{:<13}{:<19}{:>10}{:>10}{:>8}  {}\n", "view",
                                 "accountant", "unit", "neighbours", "sampling", "epsilon", "delta",
                                 "rounds", "what the figure assumes");
-  ImplementationTerms most;
+  dp::ImplementationTerms most;
   bool any = false;
   int spent = 0;  // rows whose terms are more than delta, and the least epsilon among them
   double least_spent = std::numeric_limits<double>::infinity();
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const PrivacyRow& row = rows[i];
+  for (const PrivacyRow& row : guarantees.rows) {
     const bool number = row.epsilon.has_value();
     std::string note = row.note;
     if (number && row.order > 0) {
@@ -44,20 +38,20 @@ std::string PrivacyRowsTable(const std::vector<PrivacyRow>& rows,
     }
     out += fmt::format(
         "{} {:<26}{:<17}{:<8}{:<13}{:<19}{:>10}{:>10}{:>8}  {}\n",
-        &row == counted         ? "="
-        : IsHeadline(rows, row) ? "*"
-                                : " ",
+        &row == guarantees.headline()                 ? "="
+        : &row == guarantees.HeadlineOf(row.observer) ? "*"
+                                                      : " ",
         accounting::ObserverName(row.observer),
         number ? accounting::AccountantName(row.accountant) : "-", accounting::UnitName(row.unit),
         accounting::NeighbouringName(row.neighbouring), accounting::SamplingName(row.sampling),
         number ? fmt::format("{:.3f}", *row.epsilon) : "none",
         number ? fmt::format("{:.3g}", row.delta) : "-",
         number ? fmt::format("{}", row.releases) : "-", note);
-    if (terms[i]) {
+    if (row.implementation) {
       any = true;
-      most.epsilon = std::max(most.epsilon, terms[i]->epsilon);
-      most.delta = std::max(most.delta, terms[i]->delta);
-      if (terms[i]->delta > row.delta) {
+      most.epsilon = std::max(most.epsilon, row.implementation->epsilon);
+      most.delta = std::max(most.delta, row.implementation->delta);
+      if (row.implementation->delta > row.delta) {
         ++spent;
         least_spent = std::min(least_spent, *row.epsilon);
       }
@@ -66,7 +60,7 @@ std::string PrivacyRowsTable(const std::vector<PrivacyRow>& rows,
   out +=
       "* the smallest valid bound of a view; = the one that counts, of the worst observer that "
       "has a guarantee\n";
-  out += WorstLine(rows);
+  out += WorstLine(guarantees.headline());
   if (any) {
     out += fmt::format(
         "Finite arithmetic and noise that ends add at most {:.2g} to epsilon and {:.2g} to delta "

@@ -118,15 +118,16 @@ absl::StatusOr<std::vector<SweepPoint>> RunSweep(const FederationPrivacySpec& sp
     FederationPrivacySpec here = spec;
     const auto whole = static_cast<uint64_t>(std::llround(point.value));
     if (range.quantity == "noise") {
-      here.noise_stddev = point.value;
+      here.mechanism.noise_stddev = point.value;
     } else if (range.quantity == "rounds") {
       here.rounds = whole;
     } else if (range.quantity == "cohort") {
       here = accounting::WithCohort(spec, whole, accounting::HeldFixed::kNoiseOfTheAverage);
     } else {
-      here.colluders = whole;
+      here.privacy.colluders = whole;
     }
-    TACET_ASSIGN_OR_RETURN(point.rows, accounting::PrivacyRows(here));
+    TACET_ASSIGN_OR_RETURN(accounting::Guarantees guarantees, accounting::GuaranteesOf(here));
+    point.rows = std::move(guarantees.rows);
     points.push_back(std::move(point));
   }
   return points;

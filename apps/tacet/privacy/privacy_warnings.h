@@ -14,14 +14,6 @@
 
 namespace tacet::app::privacy {
 
-// Details of a plan that the accountants do not need. A 0 is not known: the warnings that depend on
-// it are left out.
-struct PlanDetails {
-  uint64_t dimension = 0;          // d
-  double expected_batch = 0;       // B, the divisor of a sum with unit record or person
-  bool noise_from_target = false;  // the noise follows from `privacy.target_epsilon`
-};
-
 // The noise of all T averages together has norm sqrt(T d) sigma / K, and T clipped averages that
 // all point in one direction have norm T S. Training whose noise is this many times longer cannot
 // be expected to learn anything; at T = 100 that is a noise norm of 100 S in one average.
@@ -29,16 +21,17 @@ inline constexpr double kDrowningRatio = 10;
 
 // Norm of the noise in one average over the clip norm, sqrt(d) sigma' / (K S): sigma' is the
 // deviation in the sum when all uploads arrive, K the divisor. 0 where a size is not known.
-double NoiseOverClipNorm(const accounting::FederationPrivacySpec& spec, const PlanDetails& details);
+double NoiseOverClipNorm(const accounting::FederationPrivacySpec& spec, uint64_t dimension);
 
 // A warning is a sentence without its full stop. It names the setting, its value, the limit and
 // what to change. In this order:
 //   delta >= 1 / (number of units), which publishing the data of one unit would satisfy;
 //   noise that drowns the update (kDrowningRatio);
-//   epsilon above federation::kMaxUsefulEpsilon for an observer with a guarantee.
-// None for a federation without noise.
+//   epsilon above agreement::kMaxUsefulEpsilon for an observer with a guarantee.
+// None for a federation without noise. `dimension` is d; 0 is not known, nor is an expected batch
+// of 0, and the warnings that depend on them are left out.
 absl::StatusOr<std::vector<std::string>> PrivacyWarnings(
-    const accounting::FederationPrivacySpec& spec, const PlanDetails& details);
+    const accounting::FederationPrivacySpec& spec, uint64_t dimension);
 
 // The same for the planned rounds of an agreement; none where noise or clipping is left out, which
 // a run's labels say.

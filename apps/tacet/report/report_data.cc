@@ -79,23 +79,24 @@ JsonValue SettingsJson(const run::RunConfig& config) {
   return list;
 }
 
+// As agreed; before the first charge as configured, without what follows from the data.
 JsonValue FactsJson(const run::RunRecord& run) {
-  const absl::StatusOr<agreement::Manifest> manifest = ManifestOf(run);
-  const auto known = [&manifest](auto agreement::ManifestSpec::*member) {
-    return manifest.ok() ? JsonValue(manifest->spec().*member) : JsonValue();
+  const absl::StatusOr<agreement::Manifest> manifest = run::ManifestOf(run);
+  const agreement::ManifestSpec& agreed = manifest.ok() ? manifest->spec() : run.config.agreement;
+  const auto known = [&manifest](auto value) {
+    return manifest.ok() ? JsonValue(value) : JsonValue();
   };
-  const run::RunConfig& config = run.config;
   return JsonValue::MakeObject()
-      .Set("model", config.model.name)
-      .Set("parameters", config.aggregation.parameters)
-      .Set("unit", config.privacy.unit)
-      .Set("neighbouring", config.privacy.neighbouring)
-      .Set("delta", config.privacy.delta)
-      .Set("dimension", known(&agreement::ManifestSpec::dimension))
-      .Set("clients", known(&agreement::ManifestSpec::clients))
-      .Set("cohort", known(&agreement::ManifestSpec::cohort))
-      .Set("noise", known(&agreement::ManifestSpec::noise_stddev))
-      .Set("charged_attempts", ChargedAttempts(run))
+      .Set("model", run.config.model.name)
+      .Set("parameters", he::SchemeName(agreed.scheme))
+      .Set("unit", accounting::UnitName(agreed.privacy.unit))
+      .Set("neighbouring", accounting::NeighbouringName(agreed.privacy.neighbouring))
+      .Set("delta", agreed.privacy.delta)
+      .Set("dimension", known(agreed.dimension))
+      .Set("clients", known(agreed.sampling.clients))
+      .Set("cohort", known(agreed.sampling.cohort))
+      .Set("noise", known(agreed.mechanism.noise_stddev))
+      .Set("charged_attempts", run::ChargedAttempts(run))
       .Set("most_frequent_class", OfSummary(run, "most_frequent_class"))
       .Set("commit", run.start ? JsonValue(run.start->commit) : OfSummary(run, "commit"))
       .Set("machine", OfSummary(run, "machine"));
@@ -119,7 +120,7 @@ JsonValue LedgerJson(const run::RunRecord& run) {
     return value == nullptr ? JsonValue() : *value;
   };
   return JsonValue::MakeObject()
-      .Set("charges", ChargedAttempts(run))
+      .Set("charges", run::ChargedAttempts(run))
       .Set("budget_epsilon", budget > 0 ? JsonValue(budget) : JsonValue())
       .Set("epsilon", member("epsilon"))
       .Set("accountant", member("accountant"));
@@ -138,7 +139,7 @@ JsonValue RunJson(const run::RunRecord& run, std::string_view name, const RunGua
       .Set("state", StateOf(run))
       .Set("stopped", OfSummary(run, "stopped"))
       .Set("labels", std::move(labels))
-      .Set("planned_rounds", run.config.federation.rounds)
+      .Set("planned_rounds", run.config.agreement.rounds)
       .Set("facts", FactsJson(run))
       .Set("before", BeforeJson(run))
       .Set("rounds", std::move(rounds))

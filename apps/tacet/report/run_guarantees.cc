@@ -7,78 +7,49 @@
 #include <utility>
 
 #include "apps/tacet/run/run_output.h"
-#include "tacet/accounting/privacy_rows.h"
-#include "tacet/agreement/manifest_bytes.h"
+#include "tacet/agreement/manifest.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 
 namespace tacet::app::report {
 
-using accounting::FederationPrivacySpec;
-
 namespace {
 
-// Privacy cost of a run for each observer; with the federation when there is a guarantee to state.
+// A statement to make in words.
+struct Statement {
+  accounting::FederationPrivacySpec federation;
+  accounting::Guarantees guarantees;
+  absl::StatusOr<privacy::PrivacyStatement> text{};
+};
+
+// Privacy cost of a run for each observer; with a statement when there is a guarantee to state.
 struct Priced {
   base::JsonValue rows;
-  std::optional<FederationPrivacySpec> spec;
+  std::optional<Statement> statement;
 };
 
 absl::StatusOr<Priced> PriceOf(const run::RunRecord& run) {
-  const auto nothing = [](std::string_view reason) {
-    return Priced{
-        .rows =
-            base::JsonValue::MakeObject().Set("epsilon", base::JsonValue()).Set("reason", reason),
-        .spec = std::nullopt};
-  };
-  const absl::StatusOr<agreement::Manifest> manifest = ManifestOf(run);
+  Priced priced;
+  const absl::StatusOr<agreement::Manifest> manifest = run::ManifestOf(run);
   if (manifest.status().code() == absl::StatusCode::kFailedPrecondition) {
-    return nothing(base::Message(manifest.status()));
+    priced.rows = base::JsonValue::MakeObject()
+                      .Set("epsilon", base::JsonValue())
+                      .Set("reason", base::Message(manifest.status()));
+    return priced;
   }
   TACET_RETURN_IF_ERROR(manifest.status());
-  const uint64_t attempts = ChargedAttempts(run);
-  Priced priced;
-  TACET_ASSIGN_OR_RETURN(priced.rows, run::PrivacyJson(*manifest, attempts));
-  if (priced.rows.Find("reason") == nullptr) priced.spec = PrivacyOf(manifest->spec(), attempts);
+  const uint64_t attempts = run::ChargedAttempts(run);
+  TACET_ASSIGN_OR_RETURN(accounting::Guarantees guarantees,
+                         agreement::GuaranteesOf(*manifest, attempts));
+  TACET_ASSIGN_OR_RETURN(priced.rows, run::PrivacyJson(*manifest, guarantees));
+  if (guarantees.headline() != nullptr) {
+    priced.statement = {.federation = agreement::PrivacyOf(manifest->spec(), attempts),
+                        .guarantees = std::move(guarantees)};
+  }
   return priced;
 }
 
-struct Statement {
-  FederationPrivacySpec spec;
-  absl::StatusOr<privacy::PrivacyStatement> text;
-};
-
-absl::StatusOr<privacy::PrivacyStatement> StateGuarantees(const FederationPrivacySpec& spec) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
-                         accounting::PrivacyRows(spec));
-  return privacy::StatePrivacy(spec, rows);
-}
-
 }  // namespace
-
-absl::StatusOr<agreement::Manifest> ManifestOf(const run::RunRecord& run) {
-  if (!run.ledger || run.ledger->entries.empty()) {
-    return base::FailedPrecondition("nothing was charged yet");
-  }
-  const crypto::Digest& hash = run.ledger->entries.back().label.manifest_hash;
-  const auto kept = run.manifests.find(hash);
-  if (kept == run.manifests.end()) {
-    return base::FailedPrecondition("the run did not keep the manifest {}",
-                                    run::ManifestFile(hash));
-  }
-  TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, agreement::ReadManifestBytes(kept->second));
-  return agreement::Manifest::Create(std::move(spec));
-}
-
-uint64_t ChargedAttempts(const run::RunRecord& run) {
-  uint64_t attempts = 0;
-  if (run.ledger) {
-    for (const ledger::LedgerEntry& entry : run.ledger->entries) attempts += entry.count;
-  } else {
-    for (const simulation::RoundRecord& round : run.rounds) attempts += round.attempts;
-  }
-  return attempts;
-}
 
 absl::StatusOr<std::vector<RunGuarantees>> GuaranteesOf(std::span<const run::RunRecord> runs) {
   std::vector<RunGuarantees> promises(runs.size());
@@ -89,16 +60,16 @@ absl::StatusOr<std::vector<RunGuarantees>> GuaranteesOf(std::span<const run::Run
     absl::StatusOr<Priced> priced = PriceOf(runs[i]);
     if (!priced.ok()) return base::Annotate(priced.status(), runs[i].path.string());
     promises[i].rows = std::move(priced->rows);
-    if (!priced->spec) continue;
-    of_run[i] = &statements[promises[i].rows.Dump()];
-    of_run[i]->spec = *priced->spec;
+    if (!priced->statement) continue;
+    const std::string key = promises[i].rows.Dump();
+    of_run[i] = &statements.try_emplace(key, *std::move(priced->statement)).first->second;
   }
   std::vector<Statement*> waiting;
   for (auto& [rows, statement] : statements) waiting.push_back(&statement);
   std::atomic<size_t> next = 0;
   base::RunOnThreads(std::min(base::Processors(), waiting.size()), [&](size_t) {
     for (size_t i = next++; i < waiting.size(); i = next++) {
-      waiting[i]->text = StateGuarantees(waiting[i]->spec);
+      waiting[i]->text = privacy::StatePrivacy(waiting[i]->federation, waiting[i]->guarantees);
     }
   });
   for (size_t i = 0; i < runs.size(); ++i) {

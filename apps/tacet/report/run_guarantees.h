@@ -2,7 +2,6 @@
 #ifndef TACET_APPS_TACET_REPORT_RUN_GUARANTEES_H_
 #define TACET_APPS_TACET_REPORT_RUN_GUARANTEES_H_
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,17 +10,9 @@
 
 #include "apps/tacet/privacy/privacy_explain.h"
 #include "apps/tacet/run/run_reader.h"
-#include "tacet/agreement/manifest.h"
 #include "tacet/base/json.h"
 
 namespace tacet::app::report {
-
-// The manifest of the last charge, planned again. FailedPrecondition when nothing was charged yet,
-// or the manifest's file is missing.
-absl::StatusOr<agreement::Manifest> ManifestOf(const run::RunRecord& run);
-
-// Attempts that the run charged for, by its ledger; by its rounds where it has none.
-uint64_t ChargedAttempts(const run::RunRecord& run);
 
 struct RunGuarantees {
   base::JsonValue rows;  // PrivacyJson: rows, or a reason why there are none

@@ -23,33 +23,37 @@ std::string AgreementText(const agreement::Manifest& manifest) {
           : fmt::format("model       {}, {} parameters, of which {} are federated: {}\n",
                         agreed.model, agreed.whole_dimension, agreed.dimension,
                         agreed.federated_part);
-  const bool clients = agreed.unit == accounting::Unit::kClient;
+  const bool clients = agreed.privacy.unit == accounting::Unit::kClient;
   if (clients) {
     text += fmt::format("federation  {} clients, {} a round ({}), at least {} to open, {} rounds\n",
-                        agreed.clients, agreed.cohort, accounting::SamplingName(agreed.sampling),
-                        agreed.min_participants, agreed.rounds);
-    if (agreed.dummy_uploads) {
+                        agreed.sampling.clients, agreed.sampling.cohort,
+                        accounting::SamplingName(agreed.sampling.method),
+                        agreed.sampling.min_participants, agreed.rounds);
+    if (agreed.sampling.dummy_uploads) {
       text +=
           "            dummy uploads: clients that are not drawn upload zeros, so nobody sees the "
           "cohort\n";
     }
-    if (agreed.max_participations != 0) {
+    if (agreed.sampling.max_participations != 0) {
       text += fmt::format("            a client gives its data to {} attempts at most\n",
-                          agreed.max_participations);
+                          agreed.sampling.max_participations);
     }
   } else {
     text += fmt::format(
         "federation  {} sites, all in every round, at least {} to open, {} rounds; unit {}, "
         "drawn with probability {}, {:.6g} expected a round\n",
-        agreed.clients, agreed.min_participants, agreed.rounds, accounting::UnitName(agreed.unit),
-        agreed.record_rate, agreed.expected_batch);
+        agreed.sampling.clients, agreed.sampling.min_participants, agreed.rounds,
+        accounting::UnitName(agreed.privacy.unit), agreed.sampling.record_rate,
+        agreed.sampling.expected_batch);
   }
   const uint32_t uploads = agreement::ExpectedUploads(agreed);
-  const double divisor = clients ? static_cast<double>(agreed.cohort) : agreed.expected_batch;
+  const double divisor =
+      clients ? static_cast<double>(agreed.sampling.cohort) : agreed.sampling.expected_batch;
   text += fmt::format(
       "privacy     clip {}, noise {} in the sum, quantised to {}: deviation of an average value "
       "{:.3g}, of which quantisation {:.2g}\n",
-      agreed.clip_norm, agreed.noise_stddev, agreed.scale, mechanism.sum_stddev(uploads) / divisor,
+      agreed.mechanism.clip_norm, agreed.mechanism.noise_stddev, agreed.mechanism.scale,
+      mechanism.sum_stddev(uploads) / divisor,
       std::sqrt(mechanism.quantisation_variance(uploads)) / divisor);
   text += fmt::format(
       "encryption  {}, {} bits a sum, {} values a coefficient, {} bytes an upload ({:.2f} of "
@@ -77,11 +81,10 @@ std::string MembershipText(const agreement::SignedManifest& manifest) {
 absl::StatusOr<std::string> SignedManifestText(const agreement::SignedManifest& manifest) {
   const agreement::ManifestSpec& agreed = manifest.manifest().spec();
   const uint64_t attempts = manifest.manifest().attempt_budget();
-  const accounting::FederationPrivacySpec spec = agreement::PrivacyOf(agreed, attempts);
-  TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
-                         accounting::PrivacyRows(spec));
+  TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
+                         agreement::GuaranteesOf(manifest.manifest(), attempts));
   TACET_ASSIGN_OR_RETURN(const privacy::PrivacyStatement statement,
-                         privacy::StatePrivacy(spec, rows));
+                         privacy::StatePrivacy(agreement::PrivacyOf(agreed, attempts), guarantees));
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, privacy::PrivacyWarnings(agreed));
   return fmt::format("{}\nThe guarantee covers {} rounds and {} spare attempts.\n\n{}{}",
                      MembershipText(manifest), agreed.rounds, agreed.spare_attempts,
@@ -106,12 +109,12 @@ base::JsonValue SignedManifestJson(const agreement::SignedManifest& manifest,
       .Set("members", std::move(members))
       .Set("model", agreed.model)
       .Set("dimension", agreed.dimension)
-      .Set("cohort", agreed.cohort)
-      .Set("min_participants", agreed.min_participants)
+      .Set("cohort", agreed.sampling.cohort)
+      .Set("min_participants", agreed.sampling.min_participants)
       .Set("rounds", agreed.rounds)
-      .Set("noise", agreed.noise_stddev)
-      .Set("clip_norm", agreed.clip_norm)
-      .Set("delta", agreed.delta)
+      .Set("noise", agreed.mechanism.noise_stddev)
+      .Set("clip_norm", agreed.mechanism.clip_norm)
+      .Set("delta", agreed.privacy.delta)
       .Set("privacy", std::move(privacy));
 }
 

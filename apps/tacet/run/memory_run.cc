@@ -22,13 +22,11 @@ class MemoryLedger final : public ledger::LedgerStore {
 
 class MemoryStore final : public simulation::RunStore {
  public:
-  absl::Status RecordAttempt(const simulation::BegunAttempt& attempt) override {
+  absl::Status RecordAttempt(const secagg::AttemptNumber& attempt) override {
     attempts_.push_back(attempt);
     return absl::OkStatus();
   }
-  absl::StatusOr<std::vector<simulation::BegunAttempt>> Attempts() const override {
-    return attempts_;
-  }
+  absl::StatusOr<std::vector<secagg::AttemptNumber>> Attempts() const override { return attempts_; }
   absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override {
     checkpoint_.assign(checkpoint.begin(), checkpoint.end());
     return absl::OkStatus();
@@ -49,7 +47,7 @@ class MemoryStore final : public simulation::RunStore {
   }
 
  private:
-  std::vector<simulation::BegunAttempt> attempts_;
+  std::vector<secagg::AttemptNumber> attempts_;
   base::Bytes checkpoint_;
 };
 
@@ -78,7 +76,7 @@ absl::StatusOr<MemoryRun> TrainInMemory(const RunConfig& config, const data::Dat
   TACET_ASSIGN_OR_RETURN(simulation::SimulationResult result, simulation->Run(store, silent));
   return MemoryRun{.model = learner->WholeModel(result.model),
                    .agreed = simulation->manifest().spec(),
-                   .epsilon = result.ledger.epsilon};
+                   .epsilon = result.ledger.epsilon()};
 }
 
 }  // namespace tacet::app::run

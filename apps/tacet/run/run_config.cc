@@ -52,51 +52,65 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("training.learning_rate", c.training.learning_rate);
   visit("training.learning_rate_final", c.training.learning_rate_final);
   visit("training.precision", c.training.precision);
-  visit("federation.rounds", c.federation.rounds);
-  visit("federation.cohort", c.federation.cohort);
-  visit("federation.min_participants", c.federation.min_participants);
-  visit("federation.sampling", c.federation.sampling);
-  visit("federation.dummy_uploads", c.federation.dummy_uploads);
-  visit("federation.max_participations", c.federation.max_participations);
+  visit("federation.rounds", c.agreement.rounds);
+  visit("federation.cohort", c.agreement.sampling.cohort);
+  visit("federation.min_participants", c.agreement.sampling.min_participants);
+  visit("federation.sampling", c.agreement.sampling.method);
+  visit("federation.dummy_uploads", c.agreement.sampling.dummy_uploads);
+  visit("federation.max_participations", c.agreement.sampling.max_participations);
   visit("federation.weights", c.federation.weights);
-  visit("federation.attempts_per_round", c.federation.attempts_per_round);
-  visit("federation.spare_attempts", c.federation.spare_attempts);
-  visit("federation.openers", c.federation.openers);
-  visit("privacy.clip_norm", c.privacy.clip_norm);
-  visit("privacy.coordinate_bound", c.privacy.coordinate_bound);
-  visit("privacy.noise", c.privacy.noise);
-  visit("privacy.scale", c.privacy.scale);
-  visit("privacy.delta", c.privacy.delta);
-  visit("privacy.budget_epsilon", c.privacy.budget_epsilon);
-  visit("privacy.unit", c.privacy.unit);
-  visit("privacy.neighbouring", c.privacy.neighbouring);
-  visit("privacy.record_rate", c.privacy.record_rate);
-  visit("privacy.expected_batch", c.privacy.expected_batch);
-  visit("privacy.appearances", c.privacy.appearances);
-  visit("privacy.colluders", c.privacy.colluders);
-  visit("privacy.target_epsilon", c.privacy.target_epsilon);
-  visit("privacy.sampler", c.privacy.sampler);
-  visit("aggregation.parameters", c.aggregation.parameters);
-  visit("aggregation.plaintext_bits", c.aggregation.plaintext_bits);
-  visit("server.learning_rate", c.server.learning_rate);
-  visit("server.learning_rate_final", c.server.learning_rate_final);
-  visit("server.momentum", c.server.momentum);
+  visit("federation.attempts_per_round", c.agreement.attempts_per_round);
+  visit("federation.spare_attempts", c.agreement.spare_attempts);
+  visit("federation.openers", c.agreement.openers);
+  visit("privacy.clip_norm", c.agreement.mechanism.clip_norm);
+  visit("privacy.coordinate_bound", c.agreement.mechanism.coordinate_bound);
+  visit("privacy.noise", c.agreement.mechanism.noise_stddev);
+  visit("privacy.scale", c.agreement.mechanism.scale);
+  visit("privacy.delta", c.agreement.privacy.delta);
+  visit("privacy.budget_epsilon", c.agreement.privacy.budget_epsilon);
+  visit("privacy.unit", c.agreement.privacy.unit);
+  visit("privacy.neighbouring", c.agreement.privacy.neighbouring);
+  visit("privacy.record_rate", c.agreement.sampling.record_rate);
+  visit("privacy.expected_batch", c.agreement.sampling.expected_batch);
+  visit("privacy.appearances", c.agreement.sampling.appearances);
+  visit("privacy.colluders", c.agreement.privacy.colluders);
+  visit("privacy.target_epsilon", c.agreement.privacy.target_epsilon);
+  visit("privacy.sampler", c.agreement.mechanism.sampler);
+  visit("aggregation.parameters", c.agreement.scheme);
+  visit("aggregation.plaintext_bits", c.agreement.plaintext_bits);
+  visit("server.learning_rate", c.agreement.optimizer.learning_rate);
+  visit("server.learning_rate_final", c.agreement.optimizer.learning_rate_final);
+  visit("server.momentum", c.agreement.optimizer.momentum);
   visit("run.seed", c.run.seed);
   visit("run.threads", c.run.threads);
   visit("run.evaluate_every", c.run.evaluate_every);
   visit("run.publish_evaluation", c.run.publish_evaluation);
   visit("run.insecure_seed", c.run.insecure_seed);
-  visit("run.no_encryption", c.run.no_encryption);
-  visit("run.no_noise", c.run.no_noise);
-  visit("run.no_clip", c.run.no_clip);
+  visit("run.no_encryption", c.agreement.without_encryption);
+  visit("run.no_noise", c.agreement.mechanism.without_noise);
+  visit("run.no_clip", c.agreement.mechanism.without_clipping);
   visit("run.no_quantisation", c.run.no_quantisation);
 }
+
+// The word of a choice as the file has it.
+std::string_view WordOf(accounting::Sampling value) { return accounting::SamplingName(value); }
+std::string_view WordOf(accounting::Unit value) { return accounting::UnitName(value); }
+std::string_view WordOf(accounting::Neighbouring value) {
+  return accounting::NeighbouringName(value);
+}
+std::string_view WordOf(dp::GaussianSampler value) { return dp::GaussianSamplerName(value); }
+std::string_view WordOf(he::Scheme value) { return he::SchemeName(value); }
 
 // As TOML; empty for a value that is not there.
 template <typename T>
 std::string ValueText(const T& value) {
-  return TomlText(value);
+  if constexpr (std::is_enum_v<T>) {
+    return TomlText(std::string(WordOf(value)));
+  } else {
+    return TomlText(value);
+  }
 }
+std::string ValueText(uint32_t value) { return TomlText(uint64_t{value}); }
 template <typename T>
 std::string ValueText(const std::optional<T>& value) {
   return value.has_value() ? TomlText(*value) : "";
@@ -108,6 +122,14 @@ absl::Status Assign(const base::JsonValue& value, std::string& target) {
 }
 absl::Status Assign(const base::JsonValue& value, uint64_t& target) {
   TACET_ASSIGN_OR_RETURN(target, value.AsUint());
+  return absl::OkStatus();
+}
+absl::Status Assign(const base::JsonValue& value, uint32_t& target) {
+  TACET_ASSIGN_OR_RETURN(const uint64_t number, value.AsUint());
+  if (number > std::numeric_limits<uint32_t>::max()) {
+    return base::InvalidArgument("is {}, it must be below 2^32", number);
+  }
+  target = static_cast<uint32_t>(number);
   return absl::OkStatus();
 }
 absl::Status Assign(const base::JsonValue& value, double& target) {
@@ -148,6 +170,38 @@ absl::Status Assign(const base::JsonValue& value, std::vector<uint64_t>& target)
   return absl::OkStatus();
 }
 
+absl::StatusOr<he::Scheme> ParseScheme(std::string_view name) {
+  for (const he::Scheme scheme :
+       {he::Scheme::kCompact, he::Scheme::kPaperPublicKey, he::Scheme::kPaperSecretKey}) {
+    if (name == he::SchemeName(scheme)) return scheme;
+  }
+  return base::InvalidArgument(
+      "unknown parameters \"{}\": expected compact, paper or paper-secret-key", name);
+}
+
+template <typename T>
+absl::Status AssignWord(const base::JsonValue& value, absl::StatusOr<T> (*parse)(std::string_view),
+                        T& target) {
+  TACET_ASSIGN_OR_RETURN(const std::string word, value.AsString());
+  TACET_ASSIGN_OR_RETURN(target, parse(word));
+  return absl::OkStatus();
+}
+absl::Status Assign(const base::JsonValue& value, accounting::Sampling& target) {
+  return AssignWord(value, accounting::ParseSampling, target);
+}
+absl::Status Assign(const base::JsonValue& value, accounting::Unit& target) {
+  return AssignWord(value, accounting::ParseUnit, target);
+}
+absl::Status Assign(const base::JsonValue& value, accounting::Neighbouring& target) {
+  return AssignWord(value, accounting::ParseNeighbouring, target);
+}
+absl::Status Assign(const base::JsonValue& value, dp::GaussianSampler& target) {
+  return AssignWord(value, dp::ParseGaussianSampler, target);
+}
+absl::Status Assign(const base::JsonValue& value, he::Scheme& target) {
+  return AssignWord(value, ParseScheme, target);
+}
+
 absl::Status CheckKnown(const base::JsonValue& root, const std::set<std::string>& known,
                         std::string_view source) {
   for (const auto& [section, content] : root.members()) {
@@ -166,15 +220,6 @@ absl::Status CheckKnown(const base::JsonValue& root, const std::set<std::string>
 absl::StatusOr<uint32_t> Narrow(uint64_t value, std::string_view key) {
   if (value <= std::numeric_limits<uint32_t>::max()) return static_cast<uint32_t>(value);
   return base::InvalidArgument("{} is {}, it must be below 2^32", key, value);
-}
-
-absl::StatusOr<he::Scheme> ParseScheme(std::string_view name) {
-  for (const he::Scheme scheme :
-       {he::Scheme::kCompact, he::Scheme::kPaperPublicKey, he::Scheme::kPaperSecretKey}) {
-    if (name == he::SchemeName(scheme)) return scheme;
-  }
-  return base::InvalidArgument(
-      "aggregation.parameters is \"{}\"; it must be compact, paper or paper-secret-key", name);
 }
 
 }  // namespace
@@ -198,6 +243,14 @@ absl::StatusOr<RunConfig> ParseRunConfig(std::string_view toml, std::string_view
   TACET_RETURN_IF_ERROR(CheckKnown(root, known, source));
   TACET_RETURN_IF_ERROR(status);
   return config;
+}
+
+absl::Status SetKey(RunConfig& config, std::string_view key, const base::JsonValue& value) {
+  absl::Status status = base::InvalidArgument("unknown key `{}`", key);
+  VisitKeys(config, [&](std::string_view known, auto& target) {
+    if (known == key) status = base::Annotate(Assign(value, target), fmt::format("key `{}`", key));
+  });
+  return status;
 }
 
 absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path) {
@@ -268,46 +321,8 @@ std::string DifferingKeys(const RunConfig& a, const RunConfig& b) {
 
 absl::StatusOr<simulation::SimulationSpec> SimulationSpecOf(const RunConfig& config) {
   simulation::SimulationSpec spec;
-  agreement::ManifestSpec& manifest = spec.manifest;
-  manifest.model = config.model.name;
-  TACET_ASSIGN_OR_RETURN(manifest.cohort, Narrow(config.federation.cohort, "federation.cohort"));
-  TACET_ASSIGN_OR_RETURN(manifest.min_participants,
-                         Narrow(config.federation.min_participants, "federation.min_participants"));
-  TACET_ASSIGN_OR_RETURN(manifest.rounds, Narrow(config.federation.rounds, "federation.rounds"));
-  TACET_ASSIGN_OR_RETURN(manifest.attempts_per_round, Narrow(config.federation.attempts_per_round,
-                                                             "federation.attempts_per_round"));
-  TACET_ASSIGN_OR_RETURN(manifest.spare_attempts,
-                         Narrow(config.federation.spare_attempts, "federation.spare_attempts"));
-  TACET_ASSIGN_OR_RETURN(manifest.openers, Narrow(config.federation.openers, "federation.openers"));
-  TACET_ASSIGN_OR_RETURN(manifest.sampling, accounting::ParseSampling(config.federation.sampling));
-  manifest.dummy_uploads = config.federation.dummy_uploads;
-  TACET_ASSIGN_OR_RETURN(manifest.max_participations, Narrow(config.federation.max_participations,
-                                                             "federation.max_participations"));
-  manifest.clip_norm = config.privacy.clip_norm;
-  manifest.coordinate_bound = config.privacy.coordinate_bound;
-  manifest.noise_stddev = config.privacy.noise;
-  manifest.scale = config.privacy.scale;
-  manifest.delta = config.privacy.delta;
-  manifest.budget_epsilon = config.privacy.budget_epsilon;
-  TACET_ASSIGN_OR_RETURN(manifest.unit, accounting::ParseUnit(config.privacy.unit));
-  TACET_ASSIGN_OR_RETURN(manifest.neighbouring,
-                         accounting::ParseNeighbouring(config.privacy.neighbouring));
-  manifest.record_rate = config.privacy.record_rate;
-  manifest.expected_batch = config.privacy.expected_batch;
-  TACET_ASSIGN_OR_RETURN(manifest.appearances,
-                         Narrow(config.privacy.appearances, "privacy.appearances"));
-  TACET_ASSIGN_OR_RETURN(manifest.colluders, Narrow(config.privacy.colluders, "privacy.colluders"));
-  manifest.target_epsilon = config.privacy.target_epsilon;
-  TACET_ASSIGN_OR_RETURN(manifest.sampler, dp::ParseGaussianSampler(config.privacy.sampler));
-  manifest.without_noise = config.run.no_noise;
-  manifest.without_clipping = config.run.no_clip;
-  manifest.without_encryption = config.run.no_encryption;
-  TACET_ASSIGN_OR_RETURN(manifest.scheme, ParseScheme(config.aggregation.parameters));
-  TACET_ASSIGN_OR_RETURN(manifest.plaintext_bits,
-                         Narrow(config.aggregation.plaintext_bits, "aggregation.plaintext_bits"));
-  manifest.optimizer.learning_rate = config.server.learning_rate;
-  manifest.optimizer.learning_rate_final = config.server.learning_rate_final;
-  manifest.optimizer.momentum = config.server.momentum;
+  spec.manifest = config.agreement;
+  spec.manifest.model = config.model.name;
   const uint64_t threads = config.run.threads != 0 ? config.run.threads : base::Processors();
   spec.threads = static_cast<int>(std::min<uint64_t>(threads, 1 << 20));
   TACET_ASSIGN_OR_RETURN(spec.evaluate_every,
@@ -364,8 +379,8 @@ absl::StatusOr<training::LearnerSpec> LearnerSpecOf(const RunConfig& config) {
   spec.learning_rate = config.training.learning_rate;
   spec.learning_rate_final = config.training.learning_rate_final;
   TACET_ASSIGN_OR_RETURN(spec.precision, models::ParsePrecision(config.training.precision));
-  TACET_ASSIGN_OR_RETURN(spec.rounds, Narrow(config.federation.rounds, "federation.rounds"));
-  TACET_ASSIGN_OR_RETURN(spec.unit, accounting::ParseUnit(config.privacy.unit));
+  spec.rounds = config.agreement.rounds;
+  spec.unit = config.agreement.privacy.unit;
   return spec;
 }
 

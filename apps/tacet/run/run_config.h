@@ -10,6 +10,8 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/manifest.h"
+#include "tacet/base/json.h"
 #include "tacet/data/csv.h"
 #include "tacet/data/handwriting.h"
 #include "tacet/models/architecture.h"
@@ -56,43 +58,13 @@ struct RunConfig {
     double learning_rate_final = 0.03;
     std::string precision = "auto";
   } training;
+  // Keys of [federation], [privacy], [aggregation] and [server], and the flags of [run] that leave
+  // something out: the agreement itself, as far as it is configured. Model, dimension, clients and
+  // members follow from model and data.
+  agreement::ManifestSpec agreement = {.rounds = 100};
   struct {
-    uint64_t rounds = 100;
-    uint64_t cohort = 0;
-    uint64_t min_participants = 0;
-    std::string sampling = "fixed-size";
     std::string weights = "equal";
-    uint64_t attempts_per_round = 3;
-    uint64_t spare_attempts = 10;
-    bool dummy_uploads = false;
-    uint64_t max_participations = 0;
-    uint64_t openers = 3;
   } federation;
-  struct {
-    double clip_norm = 1;
-    double coordinate_bound = 1;
-    double noise = 0;
-    double scale = 1e-4;
-    double delta = 1e-5;
-    double budget_epsilon = 0;
-    std::string unit = "client";
-    std::string neighbouring = "replace-one";
-    double record_rate = 0;
-    double expected_batch = 0;
-    uint64_t appearances = 0;
-    uint64_t colluders = 0;
-    double target_epsilon = 0;
-    std::string sampler = "default";
-  } privacy;
-  struct {
-    std::string parameters = "compact";
-    uint64_t plaintext_bits = 0;  // 0: the fewest that hold the sums
-  } aggregation;
-  struct {
-    double learning_rate = 1;
-    double learning_rate_final = 1;
-    double momentum = 0;
-  } server;
   struct {
     uint64_t seed = 1;
     uint64_t threads = 0;  // 0: all processors
@@ -100,17 +72,18 @@ struct RunConfig {
     // Whether figures on held-out data are printed and stored; unset: in simulations only.
     std::optional<bool> publish_evaluation;
     std::optional<uint64_t> insecure_seed;
-    bool no_encryption = false;
-    bool no_noise = false;
-    bool no_clip = false;
     bool no_quantisation = false;
   } run;
 };
 
 // InvalidArgument names `source` and the key: malformed TOML, an unknown key, a value of the wrong
-// type. Ranges are checked where the values are used.
+// type, a word that is not among the choices of its key, a count of 2^32 or more. Other ranges are
+// checked where the values are used.
 absl::StatusOr<RunConfig> ParseRunConfig(std::string_view toml, std::string_view source);
 absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path);
+
+// Sets one key, as a line of the file would.
+absl::Status SetKey(RunConfig& config, std::string_view key, const base::JsonValue& value);
 
 // The file that gives this configuration again, every key written out.
 std::string RunConfigToml(const RunConfig& config);

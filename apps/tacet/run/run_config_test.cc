@@ -14,12 +14,12 @@ using ::testing::Not;
 TEST(RunConfigTest, WhatIsWrittenReadsBack) {
   RunConfig config;
   config.data.clients = 7;
-  config.aggregation.plaintext_bits = 26;
+  config.agreement.plaintext_bits = 26;
   config.run.insecure_seed = 3;
   const auto again = ParseRunConfig(RunConfigToml(config), "test");
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->data.clients, 7u);
-  EXPECT_EQ(again->aggregation.plaintext_bits, 26u);
+  EXPECT_EQ(again->agreement.plaintext_bits, 26u);
   EXPECT_EQ(again->run.insecure_seed, 3u);
   EXPECT_EQ(SimulationSpecOf(*again)->manifest.plaintext_bits, 26u);
   EXPECT_THAT(DifferingKeys(config, *again), IsEmpty());
@@ -33,7 +33,7 @@ TEST(RunConfigTest, ThreadsAndThePlaceOfTheDataMakeNoOtherRun) {
   b.run.publish_evaluation = true;
   EXPECT_THAT(DifferingKeys(a, b), IsEmpty());
   b.data.path.clear();
-  b.privacy.noise = 2.5;
+  b.agreement.mechanism.noise_stddev = 2.5;
   b.run.insecure_seed = 1;
   EXPECT_THAT(
       DifferingKeys(a, b),

@@ -39,14 +39,15 @@ std::string AucText(const trainer::Evaluation& evaluation) {
 
 base::JsonValue LedgerJson(const agreement::Manifest& manifest,
                            const simulation::SimulationResult& result) {
-  const double budget = manifest.spec().budget_epsilon;
+  const double budget = manifest.spec().privacy.budget_epsilon;
   return base::JsonValue::MakeObject()
       .Set("charges", result.ledger_charges)
-      .Set("epsilon", result.ledger.epsilon)
-      .Set("accountant", std::isfinite(result.ledger.epsilon)
-                             ? base::JsonValue(result.ledger.accountant)
-                             : nullptr)
-      .Set("delta", manifest.spec().delta)
+      .Set("epsilon", result.ledger.epsilon())
+      .Set("accountant",
+           std::isfinite(result.ledger.epsilon())
+               ? base::JsonValue(accounting::AccountantName(result.ledger.headline()->accountant))
+               : nullptr)
+      .Set("delta", manifest.spec().privacy.delta)
       .Set("budget_epsilon", budget > 0 ? base::JsonValue(budget) : base::JsonValue());
 }
 
@@ -89,19 +90,15 @@ base::JsonValue MachineJson() {
 }
 
 absl::StatusOr<base::JsonValue> PrivacyJson(const agreement::Manifest& manifest,
-                                            uint64_t charged_attempts) {
-  const agreement::ManifestSpec& agreed = manifest.spec();
-  if (agreed.without_noise || agreed.without_clipping) {
+                                            const accounting::Guarantees& guarantees) {
+  if (guarantees.rows.empty()) {
     return base::JsonValue::MakeObject()
         .Set("epsilon", base::JsonValue())
         .Set("reason", "the run was made without noise or without clipping: no guarantee");
   }
-  TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
-                         accounting::PrivacyRows(agreement::PrivacyOf(agreed, charged_attempts)));
-  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, privacy::PrivacyWarnings(agreed));
-  return tacet::report::PrivacyRowsJson(
-             rows, tacet::report::TermsOfRows(rows, manifest.terms().mechanism()))
-      .Set("warnings", privacy::WarningsJson(warnings));
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
+                         privacy::PrivacyWarnings(manifest.spec()));
+  return tacet::report::GuaranteesJson(guarantees).Set("warnings", privacy::WarningsJson(warnings));
 }
 
 absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
@@ -116,11 +113,11 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
       .Set("dimension", agreed.dimension)
       .Set("federated", agreed.federated_part.empty() ? base::JsonValue()
                                                       : base::JsonValue(agreed.federated_part))
-      .Set("clients", agreed.clients)
-      .Set("cohort", agreed.cohort)
-      .Set("unit", accounting::UnitName(agreed.unit))
-      .Set("neighbouring", accounting::NeighbouringName(agreed.neighbouring))
-      .Set("noise", agreed.noise_stddev)
+      .Set("clients", agreed.sampling.clients)
+      .Set("cohort", agreed.sampling.cohort)
+      .Set("unit", accounting::UnitName(agreed.privacy.unit))
+      .Set("neighbouring", accounting::NeighbouringName(agreed.privacy.neighbouring))
+      .Set("noise", agreed.mechanism.noise_stddev)
       .Set("rounds", result.rounds)
       .Set("charged_attempts", result.charged_attempts)
       .Set("accuracy_before",
@@ -133,24 +130,25 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
       .Set("most_frequent_class",
            run.most_frequent_class ? base::JsonValue(*run.most_frequent_class) : base::JsonValue())
       .Set("epsilon", result.epsilon)
-      .Set("delta", agreed.delta)
+      .Set("delta", agreed.privacy.delta)
       .Set("stopped", result.stopped.empty() ? base::JsonValue() : base::JsonValue(result.stopped))
       .Set("ledger", LedgerJson(run.manifest, result))
       .Set("seconds", run.seconds)
       .Set("commit", run.commit)
       .Set("machine", run.machine);
-  if (agreed.unit != accounting::Unit::kClient) {
+  if (agreed.privacy.unit != accounting::Unit::kClient) {
     const accounting::SamplingEvent charged = agreement::ChargedEvent(agreed);
-    summary.Set("record_rate", agreed.record_rate)
-        .Set("expected_batch", agreed.expected_batch)
+    summary.Set("record_rate", agreed.sampling.record_rate)
+        .Set("expected_batch", agreed.sampling.expected_batch)
         .Set("charged_event", base::JsonValue::MakeObject()
                                   .Set("sampling", accounting::SamplingName(charged.sampling))
                                   .Set("rate", charged.sampling_rate)
                                   .Set("noise", charged.noise_stddev)
                                   .Set("clip_norm", charged.clip_norm));
   }
-  TACET_ASSIGN_OR_RETURN(base::JsonValue privacy,
-                         PrivacyJson(run.manifest, result.charged_attempts));
+  TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
+                         agreement::GuaranteesOf(run.manifest, result.charged_attempts));
+  TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, PrivacyJson(run.manifest, guarantees));
   return summary.Set("privacy", std::move(privacy));
 }
 
@@ -247,8 +245,7 @@ absl::Status RunReporter::WriteStart() const {
   return directory_.WriteFile(kStartFile, base::AsBytes(start.Dump(2) + "\n"));
 }
 
-absl::Status RunReporter::OnRefused(const simulation::BegunAttempt& attempt,
-                                    simulation::Refusal why) {
+absl::Status RunReporter::OnRefused(const secagg::AttemptNumber& attempt, simulation::Refusal why) {
   return directory_.AppendLine(
       kRefusedFile, fmt::format("{} {} {} {}", attempt.epoch, attempt.round, attempt.attempt,
                                 simulation::RefusalName(why)));

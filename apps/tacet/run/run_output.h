@@ -44,11 +44,10 @@ base::JsonValue RoundJson(const simulation::RoundRecord& record,
 // The processor that measured: its name, number of cores, instruction set in use.
 base::JsonValue MachineJson();
 
-// "what a run costs whom" of what was agreed, as rows of `tacet privacy --json` with the
-// implementation terms of the agreement's own plan; a reason instead where the run's labels leave
-// no guarantee.
+// agreement::GuaranteesOf an agreement as rows of `tacet privacy --json`, with its warnings; a
+// reason instead where nothing is guaranteed.
 absl::StatusOr<base::JsonValue> PrivacyJson(const agreement::Manifest& manifest,
-                                            uint64_t charged_attempts);
+                                            const accounting::Guarantees& guarantees);
 
 // Results at the end of a run.
 struct RunSummary {
@@ -88,7 +87,7 @@ class RunReporter final : public simulation::SimulationObserver {
 
   absl::Status OnStart(const agreement::Manifest& manifest, uint32_t next_round,
                        const trainer::Evaluation& evaluation) override;
-  absl::Status OnRefused(const simulation::BegunAttempt& attempt, simulation::Refusal why) override;
+  absl::Status OnRefused(const secagg::AttemptNumber& attempt, simulation::Refusal why) override;
   absl::Status OnRound(const simulation::RoundRecord& record) override;
   // OnStart of a run that has no evaluation.
   absl::Status Start(const agreement::Manifest& manifest, uint32_t next_round,

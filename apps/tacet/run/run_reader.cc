@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apps/tacet/run/run_output.h"
+#include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/json_members.h"
 #include "tacet/base/status.h"
@@ -114,7 +115,7 @@ absl::StatusOr<std::vector<simulation::RoundRecord>> ReadRounds(const std::files
   return ReadLines<simulation::RoundRecord>(path, NumberedRound);
 }
 
-absl::StatusOr<simulation::BegunAttempt> BegunOf(std::string_view line, size_t /*number*/) {
+absl::StatusOr<secagg::AttemptNumber> BegunOf(std::string_view line, size_t /*number*/) {
   return storage::file::ParseAttempt(line);
 }
 
@@ -122,7 +123,7 @@ absl::StatusOr<base::Bytes> AttestationOf(std::string_view line, size_t /*number
   return base::FromHex(line);
 }
 
-using RefusedAttempt = std::pair<simulation::BegunAttempt, simulation::Refusal>;
+using RefusedAttempt = std::pair<secagg::AttemptNumber, simulation::Refusal>;
 
 // "epoch round attempt reason"
 absl::StatusOr<RefusedAttempt> RefusedOf(std::string_view line, size_t /*number*/) {
@@ -234,13 +235,36 @@ absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path) {
   TACET_ASSIGN_OR_RETURN(run.start, ReadStart(path / kStartFile));
   // Read before the ledger, in which every one of them was charged before.
   TACET_ASSIGN_OR_RETURN(run.begun,
-                         ReadLines<simulation::BegunAttempt>(path / kAttemptsFile, BegunOf));
+                         ReadLines<secagg::AttemptNumber>(path / kAttemptsFile, BegunOf));
   TACET_ASSIGN_OR_RETURN(run.attestations,
                          ReadLines<base::Bytes>(path / kAttestationsFile, AttestationOf));
   TACET_RETURN_IF_ERROR(ReadRoundsAndLedger(run));
   TACET_ASSIGN_OR_RETURN(run.refused, ReadLines<RefusedAttempt>(path / kRefusedFile, RefusedOf));
   TACET_RETURN_IF_ERROR(ReadManifests(run));
   return run;
+}
+
+absl::StatusOr<agreement::Manifest> ManifestOf(const RunRecord& run) {
+  if (!run.ledger || run.ledger->entries.empty()) {
+    return base::FailedPrecondition("nothing was charged yet");
+  }
+  const crypto::Digest& hash = run.ledger->entries.back().label.manifest_hash;
+  const auto kept = run.manifests.find(hash);
+  if (kept == run.manifests.end()) {
+    return base::FailedPrecondition("the run did not keep the manifest {}", ManifestFile(hash));
+  }
+  TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, agreement::ReadManifestBytes(kept->second));
+  return agreement::Manifest::Create(std::move(spec));
+}
+
+uint64_t ChargedAttempts(const RunRecord& run) {
+  uint64_t attempts = 0;
+  if (run.ledger) {
+    for (const ledger::LedgerEntry& entry : run.ledger->entries) attempts += entry.count;
+  } else {
+    for (const simulation::RoundRecord& round : run.rounds) attempts += round.attempts;
+  }
+  return attempts;
 }
 
 }  // namespace tacet::app::run

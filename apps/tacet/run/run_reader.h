@@ -14,6 +14,7 @@
 
 #include "apps/tacet/run/run_config.h"
 #include "apps/tacet/run/run_output.h"
+#include "tacet/agreement/manifest.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/json.h"
 #include "tacet/crypto/hash.h"
@@ -30,7 +31,7 @@ struct RunStart {
   std::optional<trainer::Evaluation> evaluation = {};
   std::string commit = "unknown";  // of the programs that worked on the run, ", " between
   RunPart part;
-  std::optional<crypto::PublicKey> audit_key = {};  // absent in runs of older programs
+  std::optional<crypto::PublicKey> audit_key = {};  // absent when the run lost it
 };
 
 struct RunRecord {
@@ -44,13 +45,13 @@ struct RunRecord {
   // guarantee.
   std::vector<simulation::RoundRecord> rounds;
   // Charged attempts that gave no sum, and why.
-  std::vector<std::pair<simulation::BegunAttempt, simulation::Refusal>> refused;
+  std::vector<std::pair<secagg::AttemptNumber, simulation::Refusal>> refused;
   // Attempts that were begun, as a simulation wrote them down before it sealed anything.
-  std::vector<simulation::BegunAttempt> begun;
+  std::vector<secagg::AttemptNumber> begun;
   // Signed statements about the models of a live member's rounds.
   std::vector<base::Bytes> attestations;
   // Canonical bytes by their hash, of those manifests that the ledger's charges name and the run
-  // kept (runs of older programs kept none): federation::ReadManifestBytes.
+  // kept: agreement::ReadManifestBytes.
   std::map<crypto::Digest, base::Bytes> manifests;
   // summary.json as it stands; absent while the run goes on, or when it was broken off.
   std::optional<base::JsonValue> summary;
@@ -67,6 +68,14 @@ absl::StatusOr<std::string> ReadText(const std::filesystem::path& path, uintmax_
 // holds no run; DataLoss and InvalidArgument name the file, and in metrics.jsonl the line, that is
 // damaged, too large or contradicts itself.
 absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path);
+
+// The agreement that the run was charged for, with the members of the last charge: read from the
+// manifest that the run kept, and planned. FailedPrecondition when nothing was charged yet, or the
+// manifest's file is missing.
+absl::StatusOr<agreement::Manifest> ManifestOf(const RunRecord& run);
+
+// Attempts that the run charged for, by its ledger; by its rounds where it has none.
+uint64_t ChargedAttempts(const RunRecord& run);
 
 }  // namespace tacet::app::run
 

@@ -69,14 +69,13 @@ TEST_F(RunReaderTest, ReadsWholeLinesAndLeavesOneThatIsBeingWritten) {
   EXPECT_EQ(run->rounds[0].seconds.train, 2);
   EXPECT_TRUE(std::isinf(run->rounds[0].epsilon));
   ASSERT_EQ(run->refused.size(), 2u);
-  EXPECT_EQ(run->refused[1].first, (simulation::BegunAttempt{.epoch = 1}));
+  EXPECT_EQ(run->refused[1].first, (secagg::AttemptNumber{.epoch = 1}));
   EXPECT_EQ(run->refused[1].second, simulation::Refusal::kNotOpened);
   EXPECT_EQ(run->start->evaluation->samples, 20u);
   EXPECT_EQ(run->start->audit_key, crypto::PublicKey());
   EXPECT_EQ(run->start->part.kind, tacet::audit::RunKind::kSimulation);
   EXPECT_EQ(run->start->part.processes, 2u);
-  EXPECT_THAT(run->begun,
-              ElementsAre(simulation::BegunAttempt{}, simulation::BegunAttempt{.epoch = 1}));
+  EXPECT_THAT(run->begun, ElementsAre(secagg::AttemptNumber{}, secagg::AttemptNumber{.epoch = 1}));
   EXPECT_THAT(run->attestations, ElementsAre(base::Bytes{0x0a, 0xff}));
 }
 

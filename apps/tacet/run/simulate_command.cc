@@ -97,7 +97,7 @@ class SimulateCommand : public program::Command {
     if (json_) {
       fmt::print("{}\n", end.summary.Dump(2));
     } else {
-      PrintEnd(run->agreement(), end, *directory);
+      PrintEnd(run->manifest(), end, *directory);
     }
     return absl::OkStatus();
   }
@@ -127,17 +127,20 @@ class SimulateCommand : public program::Command {
     if (config_path_.has_value()) {
       TACET_ASSIGN_OR_RETURN(config, LoadRunConfig(*config_path_));
     }
-    if (data_.has_value()) config.data.path = *data_;
-    if (rounds_.has_value()) config.federation.rounds = *rounds_;
-    if (threads_.has_value()) config.run.threads = *threads_;
-    if (parameters_.has_value()) config.aggregation.parameters = *parameters_;
-    if (precision_.has_value()) config.training.precision = *precision_;
-    if (seed_.has_value()) config.run.seed = *seed_;
-    if (budget_epsilon_.has_value()) config.privacy.budget_epsilon = *budget_epsilon_;
-    if (insecure_seed_.has_value()) config.run.insecure_seed = *insecure_seed_;
-    config.run.no_encryption |= no_encryption_;
-    config.run.no_noise |= no_noise_;
-    config.run.no_clip |= no_clip_;
+    const auto set = [&config](std::string_view key, const auto& value) {
+      return value.has_value() ? SetKey(config, key, base::JsonValue(*value)) : absl::OkStatus();
+    };
+    TACET_RETURN_IF_ERROR(set("data.path", data_));
+    TACET_RETURN_IF_ERROR(set("federation.rounds", rounds_));
+    TACET_RETURN_IF_ERROR(set("run.threads", threads_));
+    TACET_RETURN_IF_ERROR(set("aggregation.parameters", parameters_));
+    TACET_RETURN_IF_ERROR(set("training.precision", precision_));
+    TACET_RETURN_IF_ERROR(set("run.seed", seed_));
+    TACET_RETURN_IF_ERROR(set("privacy.budget_epsilon", budget_epsilon_));
+    TACET_RETURN_IF_ERROR(set("run.insecure_seed", insecure_seed_));
+    config.agreement.without_encryption |= no_encryption_;
+    config.agreement.mechanism.without_noise |= no_noise_;
+    config.agreement.mechanism.without_clipping |= no_clip_;
     config.run.no_quantisation |= no_quantisation_;
     return config;
   }
@@ -167,11 +170,11 @@ class SimulateCommand : public program::Command {
     return NewRunDirectory(path, config);
   }
 
-  static void PrintEnd(const agreement::ManifestSpec& agreed, const TrainingEnd& end,
+  static void PrintEnd(const agreement::Manifest& manifest, const TrainingEnd& end,
                        const RunDirectory& directory) {
     const simulation::SimulationResult& result = end.result;
     if (end.evaluation_is_published) PrintEvaluation(end);
-    PrintPrivacy(agreed, result, directory);
+    PrintPrivacy(manifest, result, directory);
     if (!result.stopped.empty()) fmt::print("stopped     {}\n", result.stopped);
     fmt::print("results     {}\n", directory.path().string());
   }
@@ -189,24 +192,26 @@ class SimulateCommand : public program::Command {
     }
   }
 
-  static void PrintPrivacy(const agreement::ManifestSpec& agreed,
+  static void PrintPrivacy(const agreement::Manifest& manifest,
                            const simulation::SimulationResult& result,
                            const RunDirectory& directory) {
-    const absl::StatusOr<accounting::PrivacyRow> worst =
-        accounting::WorstRow(agreement::PrivacyOf(agreed, result.charged_attempts));
-    if (!std::isfinite(result.epsilon) || !worst.ok()) {
+    const absl::StatusOr<accounting::Guarantees> guarantees =
+        agreement::GuaranteesOf(manifest, result.charged_attempts, accounting::Extent::kHeadline);
+    if (!guarantees.ok() || !std::isfinite(guarantees->epsilon())) {
       fmt::print("privacy     none: see the labels\n");
       return;
     }
+    const agreement::ManifestSpec& agreed = manifest.spec();
+    const accounting::PrivacyRow& worst = *guarantees->headline();
     fmt::print(
         "privacy     epsilon {:.3f} at delta {:g} per {} ({}, {}) against {}, the worst observer "
         "that has a guarantee, after {} attempts; every observer is in {}\n",
-        result.epsilon, agreed.delta, accounting::UnitName(agreed.unit),
-        accounting::NeighbouringName(agreed.neighbouring),
-        accounting::AccountantName(worst->accountant), accounting::ObserverName(worst->observer),
+        *worst.epsilon, agreed.privacy.delta, accounting::UnitName(agreed.privacy.unit),
+        accounting::NeighbouringName(agreed.privacy.neighbouring),
+        accounting::AccountantName(worst.accountant), accounting::ObserverName(worst.observer),
         result.charged_attempts, (directory.path() / kSummaryFile).string());
     fmt::print("ledger      {} charges, epsilon {:.3f}\n", result.ledger_charges,
-               result.ledger.epsilon);
+               result.ledger.epsilon());
   }
 
   std::optional<std::string> config_path_, data_, out_, parameters_, precision_;

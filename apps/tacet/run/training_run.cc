@@ -63,9 +63,7 @@ absl::Status TrainingRun::Prepare() {
   return absl::OkStatus();
 }
 
-const agreement::ManifestSpec& TrainingRun::agreement() const {
-  return simulation_->manifest().spec();
-}
+const agreement::Manifest& TrainingRun::manifest() const { return simulation_->manifest(); }
 
 absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
   fmt::print(out_, "directory   {}\n", directory.path().string());

@@ -43,7 +43,7 @@ class TrainingRun {
   TrainingRun& operator=(const TrainingRun&) = delete;
 
   // The agreement, with the values that follow from the data: dimension, clients, noise.
-  const agreement::ManifestSpec& agreement() const;
+  const agreement::Manifest& manifest() const;
 
   // Trains from the directory's checkpoint, or from the start without one, to the last round, and
   // writes metrics, model and summary.

@@ -17,7 +17,7 @@ class MemberStateContract : public ::testing::Test {
   void Reopen() { backend_.Reopen(); }
 
   static secagg::Attempt Numbered(uint32_t round, uint32_t attempt, uint8_t model = 1) {
-    secagg::Attempt made{.epoch = 2, .round = round, .attempt = attempt};
+    secagg::Attempt made{.number = {.epoch = 2, .round = round, .attempt = attempt}};
     made.manifest_hash.fill(7);
     made.model_digest.fill(model);
     return made;

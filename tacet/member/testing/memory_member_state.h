@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/status.h"
 #include "tacet/member/member_state.h"
 #include "tacet/member/node_log.h"
+#include "tacet/secagg/attempt.h"
 
 namespace tacet::member::testing {
 
@@ -44,18 +44,17 @@ class MemoryMemberState final : public MemberState {
                                                 : base::AlreadyExists("another one was kept");
     }
     if (said.status().code() != absl::StatusCode::kNotFound) return said.status();
-    entries_[{agreement::NumberOf(attempt), std::string(step)}] = {
-        attempt, {message.begin(), message.end()}};
+    entries_[{attempt.number, std::string(step)}] = {attempt, {message.begin(), message.end()}};
     return absl::OkStatus();
   }
   absl::StatusOr<base::Bytes> Find(const secagg::Attempt& attempt,
                                    std::string_view step) const override {
-    const auto found = entries_.find({agreement::NumberOf(attempt), std::string(step)});
+    const auto found = entries_.find({attempt.number, std::string(step)});
     if (found == entries_.end()) return base::NotFound("nothing was kept");
     TACET_RETURN_IF_ERROR(secagg::CheckAttempt(attempt, found->second.first, "site state"));
     return found->second.second;
   }
-  absl::Status KeepOnly(const agreement::AttemptNumber& attempt) override {
+  absl::Status KeepOnly(const secagg::AttemptNumber& attempt) override {
     std::erase_if(entries_, [&](const auto& entry) { return entry.first.first != attempt; });
     return absl::OkStatus();
   }
@@ -68,8 +67,7 @@ class MemoryMemberState final : public MemberState {
   }
 
   std::map<std::string, base::Bytes> files_;
-  std::map<std::pair<agreement::AttemptNumber, std::string>,
-           std::pair<secagg::Attempt, base::Bytes>>
+  std::map<std::pair<secagg::AttemptNumber, std::string>, std::pair<secagg::Attempt, base::Bytes>>
       entries_;
 };
 

@@ -36,13 +36,13 @@ inline agreement::ManifestSpec SmallAgreement() {
   spec.model = "logistic";
   spec.dimension = kSmallDimension;
   spec.initial_model = ModelDigest(std::vector<float>(kSmallDimension));
-  spec.cohort = 3;
-  spec.min_participants = 2;
+  spec.sampling.cohort = 3;
+  spec.sampling.min_participants = 2;
   spec.rounds = 3;
   spec.attempts_per_round = 3;
   spec.spare_attempts = 4;
-  spec.scale = 1e-2;
-  spec.noise_stddev = 3;
+  spec.mechanism.scale = 1e-2;
+  spec.mechanism.noise_stddev = 3;
   return spec;
 }
 
@@ -93,7 +93,8 @@ class SmallFederation {
 
   std::vector<uint64_t> OpenersOf(const secagg::Attempt& attempt) const {
     const agreement::ManifestSpec& spec = manifest().manifest().spec();
-    return secagg::ChooseOpeners(epoch_key_, spec.scheme, attempt, spec.clients, spec.openers);
+    return secagg::ChooseOpeners(epoch_key_, spec.scheme, attempt, spec.sampling.clients,
+                                 spec.openers);
   }
 
   std::unique_ptr<secagg::Opener> NewOpener(uint64_t member, const secagg::Attempt& attempt) {

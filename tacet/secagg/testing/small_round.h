@@ -33,10 +33,10 @@ inline TermsSpec SmallTerms(uint64_t dimension, uint32_t cohort,
   TermsSpec spec;
   spec.scheme = scheme;
   spec.mechanism.dimension = dimension;
-  spec.mechanism.clip_norm = 1;
-  spec.mechanism.coordinate_bound = 0.1;
-  spec.mechanism.noise_stddev = 0.5;
-  spec.mechanism.scale = 1e-3;
+  spec.mechanism.params.clip_norm = 1;
+  spec.mechanism.params.coordinate_bound = 0.1;
+  spec.mechanism.params.noise_stddev = 0.5;
+  spec.mechanism.params.scale = 1e-3;
   spec.mechanism.cohort = cohort;
   spec.mechanism.min_participants = cohort;
   spec.mechanism.attempts = 10;
@@ -53,8 +53,8 @@ class SmallRound {
         scheme_(spec.scheme),
         epoch_key_(entropy_.Draw(32)) {
     attempt_.manifest_hash.fill(1);
-    attempt_.round = 12;
-    attempt_.attempt = 1;
+    attempt_.number.round = 12;
+    attempt_.number.attempt = 1;
     attempt_.model_digest.fill(2);
     for (uint64_t member = 0; member < 5; ++member) {
       signing_keys_.push_back(crypto::SigningKey::Generate(entropy_));

@@ -28,7 +28,8 @@ class BlobStoreContract : public ::testing::Test {
   void Reopen() { backend_.Reopen(); }
 
   static BlobKey KeyOf(uint64_t member) {
-    return {{protocol::BulkKind::kUpload, {.epoch = 1, .round = 2, .attempt = 3}}, member};
+    return {{protocol::BulkKind::kUpload, {.number = {.epoch = 1, .round = 2, .attempt = 3}}},
+            member};
   }
   static base::Bytes ObjectOf(size_t size, uint32_t seed) {
     base::Bytes bytes(size);
@@ -220,9 +221,9 @@ TYPED_TEST_P(BlobStoreContract, EveryFieldOfAKeyMatters) {
   std::vector<BlobKey> keys(8, this->KeyOf(7));
   keys[1].member = 8;
   keys[2].name.kind = protocol::BulkKind::kOpenedSum;
-  keys[3].name.attempt.epoch = 9;
-  keys[4].name.attempt.round = 9;
-  keys[5].name.attempt.attempt = 9;
+  keys[3].name.attempt.number.epoch = 9;
+  keys[4].name.attempt.number.round = 9;
+  keys[5].name.attempt.number.attempt = 9;
   keys[6].name.attempt.manifest_hash[0] = 1;
   keys[7].name.attempt.model_digest[0] = 1;
   for (uint32_t i = 0; i < keys.size(); ++i) this->Put(keys[i], this->ObjectOf(50, i));

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
+#include "tacet/secagg/attempt.h"
 #include "tacet/server/server_store.h"
 #include "tacet/server/server_store_rules.h"
 
@@ -73,7 +73,7 @@ class MemoryServerStore final : public ServerStore {
   absl::Status Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) override {
     return failure_.Call([&]() -> absl::Status {
       const bool begun_before = std::ranges::any_of(attempts_, [&](const AttemptRecord& known) {
-        return agreement::NumberOf(known.attempt) == agreement::NumberOf(record.attempt);
+        return known.attempt.number == record.attempt.number;
       });
       TACET_RETURN_IF_ERROR(CheckBegin(record, Last(), begun_before));
       attempts_.push_back(record);
@@ -91,7 +91,7 @@ class MemoryServerStore final : public ServerStore {
       TACET_RETURN_IF_ERROR(CheckUpdate(record, Last()));
       std::vector<Kept> now = items_;
       for (const Item& item : items) {
-        TACET_RETURN_IF_ERROR(PutInto(now, agreement::NumberOf(record.attempt), item));
+        TACET_RETURN_IF_ERROR(PutInto(now, record.attempt.number, item));
       }
       attempts_.back() = record;
       items_ = std::move(now);
@@ -104,7 +104,7 @@ class MemoryServerStore final : public ServerStore {
       TACET_RETURN_IF_ERROR(CheckFinish(record, Last()));
       attempts_.back() = record;
       cohort_.clear();
-      const agreement::AttemptNumber number = agreement::NumberOf(record.attempt);
+      const secagg::AttemptNumber number = record.attempt.number;
       std::erase_if(items_, [&](const Kept& kept) {
         return kept.at == number &&
                std::find(forgotten.begin(), forgotten.end(), kept.item.kind) != forgotten.end();
@@ -113,11 +113,11 @@ class MemoryServerStore final : public ServerStore {
     });
   }
 
-  absl::Status PutItem(const agreement::AttemptNumber& at, const Item& item) override {
+  absl::Status PutItem(const secagg::AttemptNumber& at, const Item& item) override {
     return failure_.Call([&] { return PutInto(items_, at, item); });
   }
 
-  absl::StatusOr<std::vector<Item>> Items(const agreement::AttemptNumber& at) const override {
+  absl::StatusOr<std::vector<Item>> Items(const secagg::AttemptNumber& at) const override {
     return failure_.Call([&]() -> absl::StatusOr<std::vector<Item>> {
       std::vector<Item> found;
       for (const Kept& kept : items_) {
@@ -136,14 +136,14 @@ class MemoryServerStore final : public ServerStore {
 
  private:
   struct Kept {
-    agreement::AttemptNumber at;
+    secagg::AttemptNumber at;
     Item item;
   };
 
   std::optional<AttemptRecord> Last() const {
     return attempts_.empty() ? std::nullopt : std::optional(attempts_.back());
   }
-  static absl::Status PutInto(std::vector<Kept>& items, const agreement::AttemptNumber& at,
+  static absl::Status PutInto(std::vector<Kept>& items, const secagg::AttemptNumber& at,
                               const Item& item) {
     for (const Kept& kept : items) {
       if (kept.at != at || kept.item.kind != item.kind || kept.item.member != item.member) continue;

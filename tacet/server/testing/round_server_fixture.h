@@ -121,7 +121,7 @@ class RoundServerFixture : public ::testing::Test {
   // A whole round, after which two members state the model that it gave.
   void RunRound(uint32_t round) {
     Collect();
-    ASSERT_EQ(Current().round, round);
+    ASSERT_EQ(Current().number.round, round);
     Open(2);
     ASSERT_EQ(Phase(), protocol::AttemptPhase::kPublished);
     State(0, round + 1, static_cast<uint8_t>(round + 10));

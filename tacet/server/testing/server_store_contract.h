@@ -17,8 +17,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/status.h"
+#include "tacet/secagg/attempt.h"
 #include "tacet/server/server_store.h"
 #include "tacet/server/server_store_rules.h"
 
@@ -31,9 +31,7 @@ inline base::Bytes BytesOf(std::string_view text) { return {text.begin(), text.e
 
 inline AttemptRecord RecordOf(uint32_t epoch, uint32_t round, uint32_t attempt) {
   return {.attempt = {.manifest_hash = DigestOf("manifest"),
-                      .epoch = epoch,
-                      .round = round,
-                      .attempt = attempt,
+                      .number = {.epoch = epoch, .round = round, .attempt = attempt},
                       .model_digest = DigestOf("model")},
           .phase = protocol::AttemptPhase::kCollecting,
           .begun = 1'700'000'000,
@@ -74,7 +72,7 @@ class ServerStoreContract : public ::testing::Test {
     EXPECT_TRUE(cohort.ok()) << cohort.status();
     return cohort.ok() ? *std::move(cohort) : std::vector<uint64_t>();
   }
-  std::vector<Item> Items(const agreement::AttemptNumber& at) {
+  std::vector<Item> Items(const secagg::AttemptNumber& at) {
     auto items = store().Items(at);
     EXPECT_TRUE(items.ok()) << items.status();
     return items.ok() ? *std::move(items) : std::vector<Item>();
@@ -233,7 +231,7 @@ TYPED_TEST_P(ServerStoreContract, UpdatesTheAttemptTogetherWithItsItems) {
 
 TYPED_TEST_P(ServerStoreContract, UpdatesWhollyOrNot) {
   const AttemptRecord record = RecordOf(0, 3, 1);
-  const agreement::AttemptNumber at{0, 3, 1};
+  const secagg::AttemptNumber at{0, 3, 1};
   ASSERT_TRUE(this->store().Begin(record, {}).ok());
   const Item vote{ItemKind::kVote, 5, BytesOf("vote")};
   ASSERT_TRUE(this->store().PutItem(at, vote).ok());
@@ -261,7 +259,7 @@ TYPED_TEST_P(ServerStoreContract, UpdatesAndFinishesTheLastAttemptOnly) {
                       absl::StatusCode::kFailedPrecondition, "is not the last that was begun");
     this->ExpectError(this->store().Finish(Published(record), std::vector{ItemKind::kVote}),
                       absl::StatusCode::kFailedPrecondition, "is not the last that was begun");
-    EXPECT_TRUE(this->Items(agreement::NumberOf(record.attempt)).empty());
+    EXPECT_TRUE(this->Items(record.attempt.number).empty());
   };
   expect_refused(first);
   ASSERT_TRUE(this->store().Begin(first, std::vector<uint64_t>{8}).ok());
@@ -298,8 +296,8 @@ TYPED_TEST_P(ServerStoreContract, AnEndedAttemptStaysAsItIs) {
 }
 
 TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfTheAttemptThatEndsByKind) {
-  const agreement::AttemptNumber earlier{0, 0, 0};
-  const agreement::AttemptNumber now{0, 0, 1};
+  const secagg::AttemptNumber earlier{0, 0, 0};
+  const secagg::AttemptNumber now{0, 0, 1};
   ASSERT_TRUE(this->store().Begin(RecordOf(0, 0, 0), {}).ok());
   ASSERT_TRUE(this->store().Finish(Failed(RecordOf(0, 0, 0), "few"), {}).ok());
   ASSERT_TRUE(this->store().Begin(RecordOf(0, 0, 1), {}).ok());
@@ -309,7 +307,7 @@ TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfTheAttemptThatEndsByKind) {
         ItemKind::kClosedRound, ItemKind::kRefusal, ItemKind::kStatement}) {
     for (const uint64_t member : {7, 3}) all.push_back({kind, member, BytesOf("given")});
   }
-  for (const agreement::AttemptNumber& at : {earlier, now}) {
+  for (const secagg::AttemptNumber& at : {earlier, now}) {
     for (const Item& item : all) ASSERT_TRUE(this->store().PutItem(at, item).ok());
   }
   const std::vector<ItemKind> forgotten = {ItemKind::kAccepted, ItemKind::kVote,
@@ -327,7 +325,7 @@ TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfTheAttemptThatEndsByKind) {
 }
 
 TYPED_TEST_P(ServerStoreContract, KeepsOneItemAMemberAndKind) {
-  const agreement::AttemptNumber at{4, 5, 6};  // need not have begun
+  const secagg::AttemptNumber at{4, 5, 6};  // need not have begun
   const Item item{ItemKind::kVote, 2, BytesOf("a vote")};
   ASSERT_TRUE(this->store().PutItem(at, item).ok());
   for (int i = 0; i < 2; ++i) {
@@ -343,8 +341,8 @@ TYPED_TEST_P(ServerStoreContract, KeepsOneItemAMemberAndKind) {
 }
 
 TYPED_TEST_P(ServerStoreContract, ItemsOfOtherKindsMembersAndAttemptsAreOthers) {
-  const agreement::AttemptNumber at{4, 5, 6};
-  const std::vector<agreement::AttemptNumber> elsewhere = {{3, 5, 6}, {4, 6, 6}, {4, 5, 0}};
+  const secagg::AttemptNumber at{4, 5, 6};
+  const std::vector<secagg::AttemptNumber> elsewhere = {{3, 5, 6}, {4, 6, 6}, {4, 5, 0}};
   const uint64_t last = std::numeric_limits<uint64_t>::max();
   const std::vector<Item> items = {{ItemKind::kVote, 2, BytesOf("1")},
                                    {ItemKind::kRefusal, 2, BytesOf("2")},
@@ -352,17 +350,17 @@ TYPED_TEST_P(ServerStoreContract, ItemsOfOtherKindsMembersAndAttemptsAreOthers) 
                                    {ItemKind::kVote, last, BytesOf("4")},
                                    {ItemKind::kVote, 0, {}}};
   for (const Item& item : items) ASSERT_TRUE(this->store().PutItem(at, item).ok());
-  for (const agreement::AttemptNumber& other : elsewhere) {
+  for (const secagg::AttemptNumber& other : elsewhere) {
     ASSERT_TRUE(this->store().PutItem(other, {ItemKind::kVote, 2, BytesOf("other")}).ok());
   }
   EXPECT_EQ(this->Items(at), items);
-  for (const agreement::AttemptNumber& other : elsewhere) {
+  for (const secagg::AttemptNumber& other : elsewhere) {
     EXPECT_EQ(this->Items(other), (std::vector<Item>{{ItemKind::kVote, 2, BytesOf("other")}}));
   }
 }
 
 TYPED_TEST_P(ServerStoreContract, ReturnsItemsInTheOrderInWhichTheyWerePut) {
-  const agreement::AttemptNumber at{0, 1, 0};
+  const secagg::AttemptNumber at{0, 1, 0};
   std::vector<Item> items;
   for (uint64_t i = 0; i < 60; ++i) {
     const ItemKind kind = i % 3 == 0 ? ItemKind::kVote : ItemKind::kAccepted;
@@ -390,20 +388,20 @@ TYPED_TEST_P(ServerStoreContract, KeepsEveryByteOfAnItem) {
 
 TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfEarlierRoundsInEveryEpoch) {
   const Item item{ItemKind::kStatement, 3, BytesOf("the model")};
-  const std::vector<agreement::AttemptNumber> before = {{0, 0, 0}, {0, 4, 2}, {1, 4, 0}};
+  const std::vector<secagg::AttemptNumber> before = {{0, 0, 0}, {0, 4, 2}, {1, 4, 0}};
   const uint32_t last = std::numeric_limits<uint32_t>::max();
-  const std::vector<agreement::AttemptNumber> after = {
+  const std::vector<secagg::AttemptNumber> after = {
       {0, 5, 0}, {1, 5, 1}, {1, 6, 0}, {last, last, last}};
   for (const auto& numbers : {before, after}) {
-    for (const agreement::AttemptNumber& at : numbers)
+    for (const secagg::AttemptNumber& at : numbers)
       ASSERT_TRUE(this->store().PutItem(at, item).ok());
   }
   ASSERT_TRUE(this->store().ForgetBefore(0).ok());
-  for (const agreement::AttemptNumber& at : before) EXPECT_EQ(this->Items(at), std::vector{item});
+  for (const secagg::AttemptNumber& at : before) EXPECT_EQ(this->Items(at), std::vector{item});
   ASSERT_TRUE(this->store().ForgetBefore(5).ok());
   for (int i = 0; i < 2; ++i) {
-    for (const agreement::AttemptNumber& at : before) EXPECT_TRUE(this->Items(at).empty());
-    for (const agreement::AttemptNumber& at : after) EXPECT_EQ(this->Items(at), std::vector{item});
+    for (const secagg::AttemptNumber& at : before) EXPECT_TRUE(this->Items(at).empty());
+    for (const secagg::AttemptNumber& at : after) EXPECT_EQ(this->Items(at), std::vector{item});
     this->Reopen();
   }
 }
@@ -435,7 +433,7 @@ TYPED_TEST_P(ServerStoreContract, EveryCallIsDurable) {
 TYPED_TEST_P(ServerStoreContract, TakesItemsFromSeveralThreads) {
   constexpr uint64_t kThreads = 6;
   constexpr uint64_t kItems = 40;
-  const agreement::AttemptNumber at{0, 0, 0};
+  const secagg::AttemptNumber at{0, 0, 0};
   ASSERT_TRUE(this->store().Begin(RecordOf(0, 0, 0), {}).ok());
   std::atomic<int> refused = 0;
   std::vector<std::thread> threads;
@@ -484,7 +482,7 @@ TYPED_TEST_P(ServerStoreContract, BeginsOnceWhenSeveralThreadsTry) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(begun, 1);
   ASSERT_EQ(this->Attempts().size(), 1u);
-  EXPECT_EQ(this->Cohort(), std::vector<uint64_t>{this->Attempts()[0].attempt.round});
+  EXPECT_EQ(this->Cohort(), std::vector<uint64_t>{this->Attempts()[0].attempt.number.round});
 }
 
 REGISTER_TYPED_TEST_SUITE_P(

@@ -63,7 +63,7 @@ namespace {
 class FileSpoolTest : public ::testing::Test {
  protected:
   static BlobKey KeyOf(uint64_t member) {
-    return {{protocol::BulkKind::kUpload, {.round = 2}}, member};
+    return {{protocol::BulkKind::kUpload, {.number = {.round = 2}}}, member};
   }
   static base::Bytes ObjectOf(uint64_t member, size_t size) {
     base::Bytes bytes(size);

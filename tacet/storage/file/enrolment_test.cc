@@ -76,10 +76,10 @@ class EnrolmentTest : public ::testing::Test {
     spec.agreement.model = "logistic";
     spec.agreement.dimension = model_.size();
     spec.agreement.initial_model = protocol::ModelDigest(model_);
-    spec.agreement.cohort = static_cast<uint32_t>(sites.size());
+    spec.agreement.sampling.cohort = sites.size();
     spec.agreement.rounds = 5;
-    spec.agreement.scale = 1e-2;
-    spec.agreement.noise_stddev = 3;
+    spec.agreement.mechanism.scale = 1e-2;
+    spec.agreement.mechanism.noise_stddev = 3;
     spec.annex = std::move(annex);
     spec.authority = authority_;
     for (const SiteFolder* site : sites) {

@@ -78,7 +78,7 @@ class LedgerCrashTest : public ::testing::Test {
     }
     ASSERT_TRUE(found.ok()) << found.status();
     std::set<uint32_t> charged;
-    for (const auto& entry : found->entries) charged.insert(entry.label.round);
+    for (const auto& entry : found->entries) charged.insert(entry.label.number.round);
     for (const uint32_t round : acknowledged_) ASSERT_TRUE(charged.contains(round)) << round;
     ASSERT_LE(charged.size(), acknowledged_.size() + deaths);
   }

@@ -74,7 +74,7 @@ TEST_F(LedgerFileTest, KeepsChargesAcrossProcesses) {
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->header, Header());
   ASSERT_EQ(found->entries.size(), 5u);
-  EXPECT_EQ(found->entries[4].label.round, 4u);
+  EXPECT_EQ(found->entries[4].label.number.round, 4u);
   EXPECT_EQ(found->anchored, 5u);
 }
 

@@ -27,11 +27,11 @@ constexpr std::string_view kWhat = "site state";
 constexpr mode_t kOwnerOnly = 0600;
 
 // Of the files that belong to one attempt.
-std::string Prefix(const agreement::AttemptNumber& number) {
+std::string Prefix(const secagg::AttemptNumber& number) {
   return fmt::format("{}-{}-{}.", number.epoch, number.round, number.attempt);
 }
 std::string EntryName(const secagg::Attempt& attempt, std::string_view kind) {
-  return fmt::format("{}{}", Prefix(agreement::NumberOf(attempt)), kind);
+  return fmt::format("{}{}", Prefix(attempt.number), kind);
 }
 
 bool IsEntry(std::string_view name) { return !name.empty() && name[0] >= '0' && name[0] <= '9'; }
@@ -108,7 +108,7 @@ absl::Status MemberStateFolder::SaveEntry(const secagg::Attempt& attempt, std::s
   if (said.ok()) {
     if (std::ranges::equal(*said, message)) return absl::OkStatus();
     return base::AlreadyExists("another {} of round {} attempt {} was kept before", kind,
-                               attempt.round, attempt.attempt);
+                               attempt.number.round, attempt.number.attempt);
   }
   if (said.status().code() != absl::StatusCode::kNotFound) return said.status();
   return Save(EntryName(attempt, kind), WriteEntry(attempt, message));
@@ -141,7 +141,7 @@ absl::StatusOr<base::Bytes> MemberStateFolder::Find(const secagg::Attempt& attem
   return LoadEntry(attempt, step);
 }
 
-absl::Status MemberStateFolder::KeepOnly(const agreement::AttemptNumber& attempt) {
+absl::Status MemberStateFolder::KeepOnly(const secagg::AttemptNumber& attempt) {
   const std::string kept = Prefix(attempt);
   std::vector<fs::path> old;
   std::error_code error;

@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/member/member_state.h"
+#include "tacet/secagg/attempt.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
@@ -33,7 +33,7 @@ class MemberStateFolder final : public member::MemberState {
                       std::span<const uint8_t> message) override;
   absl::StatusOr<base::Bytes> Find(const secagg::Attempt& attempt,
                                    std::string_view step) const override;
-  absl::Status KeepOnly(const agreement::AttemptNumber& attempt) override;
+  absl::Status KeepOnly(const secagg::AttemptNumber& attempt) override;
 
  private:
   MemberStateFolder(std::filesystem::path path, File lock, DiskCalls& disk)

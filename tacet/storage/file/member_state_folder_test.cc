@@ -43,7 +43,7 @@ namespace {
 using ::testing::HasSubstr;
 
 secagg::Attempt Numbered(uint32_t round, uint8_t model = 1) {
-  secagg::Attempt made{.round = round};
+  secagg::Attempt made{.number = {.round = round}};
   made.model_digest.fill(model);
   return made;
 }

@@ -25,7 +25,7 @@ using ::testing::SizeIs;
 NodeEvent Event(NodeEventKind kind, std::string_view what) {
   return {.kind = kind,
           .what = std::string(what),
-          .attempt = agreement::AttemptNumber{.epoch = 1, .round = 7, .attempt = 2},
+          .attempt = secagg::AttemptNumber{.epoch = 1, .round = 7, .attempt = 2},
           .bytes = std::nullopt,
           .digest = std::nullopt,
           .text = ""};

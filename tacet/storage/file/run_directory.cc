@@ -23,8 +23,8 @@ constexpr std::string_view kLock = "lock";
 
 }  // namespace
 
-absl::StatusOr<simulation::BegunAttempt> ParseAttempt(std::string_view line) {
-  simulation::BegunAttempt attempt;
+absl::StatusOr<secagg::AttemptNumber> ParseAttempt(std::string_view line) {
+  secagg::AttemptNumber attempt;
   const char* at = line.data();
   const char* const end = line.data() + line.size();
   for (uint32_t* field : {&attempt.epoch, &attempt.round, &attempt.attempt}) {
@@ -80,16 +80,16 @@ absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Lock(
 
 RunDirectory::~RunDirectory() { ::close(lock_); }
 
-absl::Status RunDirectory::RecordAttempt(const simulation::BegunAttempt& attempt) {
+absl::Status RunDirectory::RecordAttempt(const secagg::AttemptNumber& attempt) {
   return AppendLine(kAttempts,
                     fmt::format("{} {} {}", attempt.epoch, attempt.round, attempt.attempt));
 }
 
-absl::StatusOr<std::vector<simulation::BegunAttempt>> RunDirectory::Attempts() const {
+absl::StatusOr<std::vector<secagg::AttemptNumber>> RunDirectory::Attempts() const {
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines, ReadLines(kAttempts));
-  std::vector<simulation::BegunAttempt> attempts;
+  std::vector<secagg::AttemptNumber> attempts;
   for (const std::string& line : lines) {
-    absl::StatusOr<simulation::BegunAttempt> attempt = ParseAttempt(line);
+    absl::StatusOr<secagg::AttemptNumber> attempt = ParseAttempt(line);
     if (!attempt.ok()) {
       return base::Annotate(
           attempt.status(),

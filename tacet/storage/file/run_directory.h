@@ -30,8 +30,8 @@ class RunDirectory final : public simulation::RunStore {
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
 
-  absl::Status RecordAttempt(const simulation::BegunAttempt& attempt) override;
-  absl::StatusOr<std::vector<simulation::BegunAttempt>> Attempts() const override;
+  absl::Status RecordAttempt(const secagg::AttemptNumber& attempt) override;
+  absl::StatusOr<std::vector<secagg::AttemptNumber>> Attempts() const override;
   absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override;
   absl::StatusOr<base::Bytes> LoadCheckpoint() const override;
   absl::StatusOr<crypto::SecretBytes> DataKey() override;
@@ -58,7 +58,7 @@ class RunDirectory final : public simulation::RunStore {
 };
 
 // A line of `attempts`: DataLoss unless it is "epoch round attempt".
-absl::StatusOr<simulation::BegunAttempt> ParseAttempt(std::string_view line);
+absl::StatusOr<secagg::AttemptNumber> ParseAttempt(std::string_view line);
 
 }  // namespace tacet::storage::file
 

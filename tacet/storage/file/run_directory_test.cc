@@ -39,8 +39,8 @@ TEST_F(RunDirectoryTest, KeepsAttemptsAndCheckpointAcrossProcesses) {
   const auto directory = *RunDirectory::Open(path_);
   EXPECT_EQ(*directory->LoadCheckpoint(), checkpoint);
   EXPECT_THAT(*directory->Attempts(),
-              ElementsAre(simulation::BegunAttempt{.epoch = 0, .round = 3, .attempt = 1},
-                          simulation::BegunAttempt{.epoch = 1, .round = 4, .attempt = 0}));
+              ElementsAre(secagg::AttemptNumber{.epoch = 0, .round = 3, .attempt = 1},
+                          secagg::AttemptNumber{.epoch = 1, .round = 4, .attempt = 0}));
 }
 
 TEST_F(RunDirectoryTest, ALineCutShortByACrashIsDropped) {

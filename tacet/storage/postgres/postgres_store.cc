@@ -15,7 +15,7 @@
 namespace tacet::storage::postgres {
 namespace {
 
-using agreement::AttemptNumber;
+using secagg::AttemptNumber;
 using server::AttemptRecord;
 using server::Item;
 using server::ItemKind;
@@ -139,9 +139,9 @@ pqxx::result Execute(pqxx::work& work, const Query& query, const Values&... valu
 
 absl::StatusOr<AttemptRecord> RecordOf(const pqxx::row& row) {
   AttemptRecord record;
-  record.attempt.epoch = static_cast<uint32_t>(NumberIn(row[0]));
-  record.attempt.round = static_cast<uint32_t>(NumberIn(row[1]));
-  record.attempt.attempt = static_cast<uint32_t>(NumberIn(row[2]));
+  record.attempt.number.epoch = static_cast<uint32_t>(NumberIn(row[0]));
+  record.attempt.number.round = static_cast<uint32_t>(NumberIn(row[1]));
+  record.attempt.number.attempt = static_cast<uint32_t>(NumberIn(row[2]));
   TACET_ASSIGN_OR_RETURN(record.attempt.manifest_hash, server::DigestFrom(BytesIn(row[3])));
   TACET_ASSIGN_OR_RETURN(record.attempt.model_digest, server::DigestFrom(BytesIn(row[4])));
   TACET_ASSIGN_OR_RETURN(record.phase, server::AttemptPhaseFrom(row[5].as<int64_t>()));
@@ -164,8 +164,9 @@ bool HasBegun(pqxx::work& work, const AttemptNumber& at) {
 
 void Set(pqxx::work& work, const AttemptRecord& record) {
   const secagg::Attempt& attempt = record.attempt;
-  Execute(work, kSetAttempt, attempt.epoch, attempt.round, attempt.attempt, Signed(record.phase),
-          Signed(record.begun), Signed(record.deadline), record.participants, record.failure);
+  Execute(work, kSetAttempt, attempt.number.epoch, attempt.number.round, attempt.number.attempt,
+          Signed(record.phase), Signed(record.begun), Signed(record.deadline), record.participants,
+          record.failure);
 }
 
 absl::Status Put(pqxx::work& work, const AttemptNumber& at, const Item& item) {
@@ -373,10 +374,10 @@ absl::StatusOr<std::vector<AttemptRecord>> PostgresStore::Attempts() const {
 absl::Status PostgresStore::Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) {
   return Transact([&](pqxx::work& work) -> absl::Status {
     TACET_ASSIGN_OR_RETURN(const auto last, Last(work));
-    const bool begun_before = HasBegun(work, agreement::NumberOf(record.attempt));
+    const bool begun_before = HasBegun(work, record.attempt.number);
     TACET_RETURN_IF_ERROR(server::CheckBegin(record, last, begun_before));
     const secagg::Attempt& attempt = record.attempt;
-    Execute(work, kAddAttempt, attempt.epoch, attempt.round, attempt.attempt,
+    Execute(work, kAddAttempt, attempt.number.epoch, attempt.number.round, attempt.number.attempt,
             Binary(attempt.manifest_hash), Binary(attempt.model_digest), Signed(record.phase),
             Signed(record.begun), Signed(record.deadline), record.participants, record.failure);
     Execute(work, kAddCohort, Binary(server::CohortBytes(cohort)));
@@ -397,7 +398,7 @@ absl::Status PostgresStore::Update(const AttemptRecord& record, std::span<const 
     TACET_ASSIGN_OR_RETURN(const auto last, Last(work));
     TACET_RETURN_IF_ERROR(server::CheckUpdate(record, last));
     for (const Item& item : items) {
-      TACET_RETURN_IF_ERROR(Put(work, agreement::NumberOf(record.attempt), item));
+      TACET_RETURN_IF_ERROR(Put(work, record.attempt.number, item));
     }
     Set(work, record);
     return absl::OkStatus();
@@ -410,7 +411,7 @@ absl::Status PostgresStore::Finish(const AttemptRecord& record,
     TACET_ASSIGN_OR_RETURN(const auto last, Last(work));
     TACET_RETURN_IF_ERROR(server::CheckFinish(record, last));
     Execute(work, kForgetCohort);
-    const AttemptNumber at = agreement::NumberOf(record.attempt);
+    const AttemptNumber at = record.attempt.number;
     for (const ItemKind kind : forgotten) {
       Execute(work, kForgetItems, at.epoch, at.round, at.attempt, Signed(kind));
     }

@@ -10,10 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/mutex.h"
 #include "tacet/crypto/random.h"
+#include "tacet/secagg/attempt.h"
 #include "tacet/server/server_store.h"
 #include "tacet/storage/postgres/database_url.h"
 
@@ -46,9 +46,8 @@ class PostgresStore final : public server::ServerStore {
                       std::span<const server::Item> items) override;
   absl::Status Finish(const server::AttemptRecord& record,
                       std::span<const server::ItemKind> forgotten) override;
-  absl::Status PutItem(const agreement::AttemptNumber& at, const server::Item& item) override;
-  absl::StatusOr<std::vector<server::Item>> Items(
-      const agreement::AttemptNumber& at) const override;
+  absl::Status PutItem(const secagg::AttemptNumber& at, const server::Item& item) override;
+  absl::StatusOr<std::vector<server::Item>> Items(const secagg::AttemptNumber& at) const override;
   absl::Status ForgetBefore(uint32_t round) override;
 
  private:

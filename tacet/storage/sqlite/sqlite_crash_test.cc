@@ -47,8 +47,7 @@ const Item kClosed{ItemKind::kClosedRound, 0, base::Bytes(9000, 7)};
 absl::Status Take(SqliteStore& store, uint64_t index, uint64_t step) {
   const AttemptRecord record = RecordAt(index);
   if (step == 0) return store.Begin(record, CohortAt(index));
-  if (step <= kCohort)
-    return store.PutItem(agreement::NumberOf(record.attempt), ItemAt(index, step - 1));
+  if (step <= kCohort) return store.PutItem(record.attempt.number, ItemAt(index, step - 1));
   if (step == kCohort + 1) return store.Update(server::Opening(record), {&kClosed, 1});
   return store.Finish(server::Failed(record, "few"), kForgotten);
 }
@@ -63,7 +62,7 @@ uint64_t StepsIn(const SqliteStore& store) {
     EXPECT_EQ(attempts[i], server::Failed(RecordAt(i), "few"));
   }
   const AttemptRecord& last = attempts.back();
-  const std::vector<Item> items = store.Items(agreement::NumberOf(last.attempt)).value();
+  const std::vector<Item> items = store.Items(last.attempt.number).value();
   const std::vector<uint64_t> cohort = store.Cohort().value();
   if (last.phase == AttemptPhase::kFailed) {
     EXPECT_TRUE(items.empty());

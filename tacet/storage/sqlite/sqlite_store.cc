@@ -11,7 +11,7 @@
 namespace tacet::storage::sqlite {
 namespace {
 
-using agreement::AttemptNumber;
+using secagg::AttemptNumber;
 using server::AttemptRecord;
 using server::Item;
 using server::ItemKind;
@@ -66,9 +66,9 @@ constexpr std::string_view kSchema = R"(
 
 absl::StatusOr<AttemptRecord> RecordOf(const Execution& row) {
   AttemptRecord record;
-  record.attempt.epoch = static_cast<uint32_t>(row.Number(0));
-  record.attempt.round = static_cast<uint32_t>(row.Number(1));
-  record.attempt.attempt = static_cast<uint32_t>(row.Number(2));
+  record.attempt.number.epoch = static_cast<uint32_t>(row.Number(0));
+  record.attempt.number.round = static_cast<uint32_t>(row.Number(1));
+  record.attempt.number.attempt = static_cast<uint32_t>(row.Number(2));
   TACET_ASSIGN_OR_RETURN(record.attempt.manifest_hash, server::DigestFrom(row.Blob(3)));
   TACET_ASSIGN_OR_RETURN(record.attempt.model_digest, server::DigestFrom(row.Blob(4)));
   TACET_ASSIGN_OR_RETURN(record.phase,
@@ -233,21 +233,21 @@ absl::StatusOr<bool> SqliteStore::HasBegun(const AttemptNumber& number) const {
 absl::Status SqliteStore::Set(const AttemptRecord& record) const {
   return Of(kSetAttempt)
       .Run(CodeOf(record.phase), record.begun, record.deadline, record.participants, record.failure,
-           record.attempt.epoch, record.attempt.round, record.attempt.attempt);
+           record.attempt.number.epoch, record.attempt.number.round, record.attempt.number.attempt);
 }
 
 absl::Status SqliteStore::Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) {
   return Change([&]() -> absl::Status {
     mutex_.AssertHeld();
     TACET_ASSIGN_OR_RETURN(const auto last, Last());
-    TACET_ASSIGN_OR_RETURN(const bool begun_before, HasBegun(agreement::NumberOf(record.attempt)));
+    TACET_ASSIGN_OR_RETURN(const bool begun_before, HasBegun(record.attempt.number));
     TACET_RETURN_IF_ERROR(server::CheckBegin(record, last, begun_before));
     const secagg::Attempt& attempt = record.attempt;
     TACET_RETURN_IF_ERROR(Of(kAddAttempt)
-                              .Run(attempt.epoch, attempt.round, attempt.attempt,
-                                   attempt.manifest_hash, attempt.model_digest,
-                                   CodeOf(record.phase), record.begun, record.deadline,
-                                   record.participants, record.failure));
+                              .Run(attempt.number.epoch, attempt.number.round,
+                                   attempt.number.attempt, attempt.manifest_hash,
+                                   attempt.model_digest, CodeOf(record.phase), record.begun,
+                                   record.deadline, record.participants, record.failure));
     return Of(kAddCohort).Run(server::CohortBytes(cohort));
   });
 }
@@ -266,7 +266,7 @@ absl::Status SqliteStore::Update(const AttemptRecord& record, std::span<const It
     TACET_ASSIGN_OR_RETURN(const auto last, Last());
     TACET_RETURN_IF_ERROR(server::CheckUpdate(record, last));
     for (const Item& item : items) {
-      TACET_RETURN_IF_ERROR(Put(agreement::NumberOf(record.attempt), item));
+      TACET_RETURN_IF_ERROR(Put(record.attempt.number, item));
     }
     return Set(record);
   });
@@ -278,7 +278,7 @@ absl::Status SqliteStore::Finish(const AttemptRecord& record, std::span<const It
     TACET_ASSIGN_OR_RETURN(const auto last, Last());
     TACET_RETURN_IF_ERROR(server::CheckFinish(record, last));
     TACET_RETURN_IF_ERROR(Of(kForgetCohort).Run());
-    const AttemptNumber at = agreement::NumberOf(record.attempt);
+    const AttemptNumber at = record.attempt.number;
     for (const ItemKind kind : forgotten) {
       TACET_RETURN_IF_ERROR(Of(kForgetItems).Run(at.epoch, at.round, at.attempt, CodeOf(kind)));
     }

@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/agreement/attempt_number.h"
 #include "tacet/base/mutex.h"
+#include "tacet/secagg/attempt.h"
 #include "tacet/server/server_store.h"
 #include "tacet/storage/sqlite/database.h"
 
@@ -43,9 +43,8 @@ class SqliteStore final : public server::ServerStore {
                       std::span<const server::Item> items) override;
   absl::Status Finish(const server::AttemptRecord& record,
                       std::span<const server::ItemKind> forgotten) override;
-  absl::Status PutItem(const agreement::AttemptNumber& at, const server::Item& item) override;
-  absl::StatusOr<std::vector<server::Item>> Items(
-      const agreement::AttemptNumber& at) const override;
+  absl::Status PutItem(const secagg::AttemptNumber& at, const server::Item& item) override;
+  absl::StatusOr<std::vector<server::Item>> Items(const secagg::AttemptNumber& at) const override;
   absl::Status ForgetBefore(uint32_t round) override;
 
  private:
@@ -86,10 +85,10 @@ class SqliteStore final : public server::ServerStore {
   absl::Status Clean() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::optional<server::AttemptRecord>> Last() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<bool> HasBegun(const agreement::AttemptNumber& number) const
+  absl::StatusOr<bool> HasBegun(const secagg::AttemptNumber& number) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Set(const server::AttemptRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Put(const agreement::AttemptNumber& at, const server::Item& item) const
+  absl::Status Put(const secagg::AttemptNumber& at, const server::Item& item) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable base::Mutex mutex_;

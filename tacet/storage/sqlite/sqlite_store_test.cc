@@ -24,7 +24,7 @@
 namespace tacet::storage::sqlite {
 namespace {
 
-using agreement::AttemptNumber;
+using secagg::AttemptNumber;
 using server::AttemptRecord;
 using server::BytesOf;
 using server::DigestOf;

@@ -1,0 +1,134 @@
+#include "tacet/accounting/federation_privacy.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "fmt/format.h"
+
+#include "tacet/accounting/count_laws.h"
+#include "tacet/base/status.h"
+
+namespace tacet::accounting {
+namespace {
+
+constexpr double kMissedRound = 1e-9;
+
+bool IsClientUnit(const FederationPrivacySpec& spec) { return spec.privacy.unit == Unit::kClient; }
+
+}  // namespace
+
+absl::Status CheckFederation(const FederationPrivacySpec& given) {
+  if (given.sampling.clients < 1) {
+    return base::InvalidArgument("clients is 0, expected at least 1");
+  }
+  // Laws of the number of participants are tables of this size.
+  constexpr uint64_t kMaxClients = 100'000'000;
+  if (given.sampling.clients > kMaxClients) {
+    return base::InvalidArgument("clients is {}, expected at most {}", given.sampling.clients,
+                                 kMaxClients);
+  }
+  if (given.pool > given.sampling.clients) {
+    return base::InvalidArgument("the pool of {} is larger than the {} clients", given.pool,
+                                 given.sampling.clients);
+  }
+  const uint64_t pool = given.pool == 0 ? given.sampling.clients : given.pool;
+  if (IsClientUnit(given)
+          ? given.sampling.cohort < 1 || given.sampling.cohort > pool
+          : given.sampling.cohort != 0 && given.sampling.cohort != given.sampling.clients) {
+    return base::InvalidArgument("the cohort is {}, expected {}", given.sampling.cohort,
+                                 IsClientUnit(given)
+                                     ? fmt::format("1 to {} (the clients to draw from)", pool)
+                                     : fmt::format("all {} sites", given.sampling.clients));
+  }
+  const FederationPrivacySpec spec = Resolved(given);
+  const SamplingParams& sampling = spec.sampling;
+  const uint64_t most = sampling.dummy_uploads ? spec.pool : sampling.cohort;
+  if (sampling.min_participants > most) {
+    return base::InvalidArgument("min_participants is {}, more than the {} of {}",
+                                 sampling.min_participants,
+                                 sampling.dummy_uploads ? "pool" : "cohort", most);
+  }
+  if (spec.rounds < 1) {
+    return base::InvalidArgument("rounds is 0, expected at least 1");
+  }
+  if (spec.privacy.colluders >= sampling.clients) {
+    return base::InvalidArgument("colluders is {}, expected fewer than the {} clients",
+                                 spec.privacy.colluders, sampling.clients);
+  }
+  if (!IsClientUnit(spec)) {
+    if (!(sampling.record_rate > 0 && sampling.record_rate <= 1)) {
+      return base::InvalidArgument("record_rate is {}, expected above 0 and at most 1",
+                                   sampling.record_rate);
+    }
+    if (sampling.appearances > sampling.clients) {
+      return base::InvalidArgument("appearances is {}, expected 1 to {} (the sites)",
+                                   sampling.appearances, sampling.clients);
+    }
+    if (sampling.dummy_uploads) {
+      return base::InvalidArgument("dummy_uploads hide who was drawn; with unit {} all sites are",
+                                   UnitName(spec.privacy.unit));
+    }
+  }
+  if (sampling.dummy_uploads && sampling.method != Sampling::kPoisson) {
+    return base::InvalidArgument(
+        "dummy_uploads hide the cohort, but with {} sampling the party that draws it knows it: "
+        "expected sampling poisson",
+        SamplingName(sampling.method));
+  }
+  TACET_RETURN_IF_ERROR(CheckDelta(spec.privacy.delta));
+  return CheckEvent({.sampling = Sampling::kNone,
+                     .noise_stddev = spec.mechanism.noise_stddev,
+                     .clip_norm = spec.mechanism.clip_norm});
+}
+
+FederationPrivacySpec Resolved(FederationPrivacySpec spec) {
+  spec.pool = spec.pool == 0 ? spec.sampling.clients : spec.pool;
+  SamplingParams& sampling = spec.sampling;
+  if (!IsClientUnit(spec)) {
+    sampling.cohort = sampling.cohort == 0 ? sampling.clients : sampling.cohort;
+    sampling.appearances = std::max<uint64_t>(sampling.appearances, 1);
+  }
+  if (sampling.min_participants == 0) {
+    sampling.min_participants = sampling.cohort;
+    if (IsClientUnit(spec) && sampling.dummy_uploads) {
+      sampling.min_participants = spec.pool;
+    } else if (IsClientUnit(spec) && sampling.method == Sampling::kPoisson &&
+               sampling.cohort < spec.pool && sampling.cohort > 0) {
+      sampling.min_participants = PoissonMinParticipants(
+          spec.pool, static_cast<double>(sampling.cohort) / static_cast<double>(spec.pool),
+          kMissedRound);
+    }
+  }
+  sampling.max_participations = sampling.max_participations == 0
+                                    ? spec.rounds
+                                    : std::min(sampling.max_participations, spec.rounds);
+  return spec;
+}
+
+uint64_t NoiseShares(const FederationPrivacySpec& spec) {
+  const uint64_t shares = Resolved(spec).sampling.min_participants;
+  if (IsClientUnit(spec)) return shares;
+  return shares > spec.privacy.colluders ? shares - spec.privacy.colluders : 0;
+}
+
+absl::StatusOr<dp::MechanismSpec> MechanismOf(const FederationPrivacySpec& spec, uint64_t dimension,
+                                              uint64_t largest_cohort) {
+  const uint64_t shares = NoiseShares(spec);
+  if (shares == 0) {
+    return base::InvalidArgument("colluders is {}: of the noise of {} participants nothing is left",
+                                 spec.privacy.colluders, Resolved(spec).sampling.min_participants);
+  }
+  const auto count = [](uint64_t value) {
+    return static_cast<uint32_t>(std::min<uint64_t>(value, std::numeric_limits<uint32_t>::max()));
+  };
+  return dp::MechanismSpec{.dimension = dimension,
+                           .params = spec.mechanism,
+                           .cohort = count(largest_cohort),
+                           .min_participants = count(Resolved(spec).sampling.min_participants),
+                           .noise_shares = count(shares),
+                           .sums_of_clipped = !IsClientUnit(spec),
+                           .attempts = count(spec.rounds),
+                           .delta = spec.privacy.delta};
+}
+
+}  // namespace tacet::accounting

@@ -1,0 +1,45 @@
+// A federation as the accountants need to know it, and the mechanism that follows from it.
+#ifndef TACET_ACCOUNTING_FEDERATION_PRIVACY_H_
+#define TACET_ACCOUNTING_FEDERATION_PRIVACY_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/accounting/privacy_target.h"
+#include "tacet/accounting/sampling_params.h"
+#include "tacet/dp/mechanism_params.h"
+#include "tacet/dp/mechanism_plan.h"
+
+namespace tacet::accounting {
+
+// Nothing is checked yet; a 0 stands for the default named beside it.
+struct FederationPrivacySpec {
+  SamplingParams sampling = {};
+  dp::MechanismParams mechanism = {};  // only S and sigma decide epsilon
+  PrivacyTarget privacy = {};
+  uint64_t pool = 0;    // clients that can be drawn in a round, cohort..M; 0: M
+  uint64_t rounds = 0;  // T, every attempt counted
+};
+
+// InvalidArgument names the quantity, its value and its range.
+absl::Status CheckFederation(const FederationPrivacySpec& spec);
+
+// `spec` with its zeros replaced by the defaults that they stand for.
+FederationPrivacySpec Resolved(FederationPrivacySpec spec);
+
+// Shares of noise that add up to sigma: K_min, less the colluders for unit record or person; 0
+// when the colluders are as many.
+uint64_t NoiseShares(const FederationPrivacySpec& spec);
+
+// The mechanism of this federation with updates of `dimension` values, of which at most
+// `largest_cohort` are added; counts of 2^32 and more count as 2^32 - 1. The epsilon of its terms,
+// and whether terms that are too large refuse it, are left to the caller. InvalidArgument when no
+// share of noise is left.
+absl::StatusOr<dp::MechanismSpec> MechanismOf(const FederationPrivacySpec& spec, uint64_t dimension,
+                                              uint64_t largest_cohort);
+
+}  // namespace tacet::accounting
+
+#endif  // TACET_ACCOUNTING_FEDERATION_PRIVACY_H_
