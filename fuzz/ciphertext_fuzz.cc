@@ -18,8 +18,14 @@ struct Honest {
   explicit Honest(Scheme scheme) : params(Params(scheme)) {
     tacet::crypto::InsecureSeededEntropy entropy(1, "ciphertext fuzz");
     const auto seed = entropy.Draw(32);
-    const auto encryptor = *NewEncryptor(params, seed.Expose(), entropy.Draw(32));
-    if (!encryptor->Encrypt(std::vector<uint32_t>(5, 1000), entropy.Draw(32), ciphertext).ok()) {
+    const auto encryptor = scheme == Scheme::kCompact
+                               ? *NewCompactEncryptor(params, seed.Expose())
+                               : *NewPaperEncryptor(params, seed.Expose(), entropy.Draw(32));
+    const std::vector<uint16_t> masks(params.mask_words(), 40000);
+    const auto key = entropy.Draw(32);
+    if (!encryptor
+             ->Encrypt(std::vector<uint32_t>(5, 1000), {.key = key, .masks = masks}, ciphertext)
+             .ok()) {
       std::abort();
     }
   }

@@ -4,6 +4,8 @@
 // and the byte to be put there. Bit 6 cuts the patched sum at the last patch's position.
 #include <cstdlib>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "tacet/crypto/random.h"
@@ -19,17 +21,35 @@ struct Honest {
     tacet::crypto::InsecureSeededEntropy entropy(1, "closed sum fuzz");
     const auto seed = entropy.Draw(32);
     const auto group_secret = entropy.Draw(32);
-    const auto encryptor = *NewEncryptor(params, seed.Expose(), group_secret);
+    const bool compact = scheme == Scheme::kCompact;
+    const auto encryptor = compact ? *NewCompactEncryptor(params, seed.Expose())
+                                   : *NewPaperEncryptor(params, seed.Expose(), group_secret);
     const auto adder = NewAdder(params);
     Bytes ciphertext;
+    const std::vector<uint16_t> masks(params.mask_words(), 30000);
     for (int i = 0; i < 2; ++i) {
-      if (!encryptor->Encrypt(std::vector<uint32_t>(5, 1000), entropy.Draw(32), ciphertext).ok() ||
+      const auto key = entropy.Draw(32);
+      if (!encryptor
+               ->Encrypt(std::vector<uint32_t>(5, 1000), {.key = key, .masks = masks}, ciphertext)
+               .ok() ||
           !adder->Add(ciphertext).ok()) {
         std::abort();
       }
     }
     closed_sum = adder->Close();
-    decryptor = *NewDecryptor(params, seed.Expose(), group_secret);
+    decryptor = compact ? *NewCompactDecryptor(params, seed.Expose(), KeySum())
+                        : *NewPaperDecryptor(params, group_secret);
+  }
+  // Of the honest closed sum: every seat answers that its masks add up to 60000.
+  tacet::crypto::SecretVector<int32_t> KeySum() const {
+    const std::vector<uint16_t> mask_sums(params.sharing().mask_words(), 60000);
+    std::vector<KeySharing::Answer> answers;
+    for (uint32_t seat = 0; seat < params.committee().seats; ++seat) {
+      answers.push_back({.seat = seat, .mask_sums = mask_sums});
+    }
+    return std::move(params.sharing()
+                         .Recover(std::span(closed_sum).last(params.share_bytes()), answers)
+                         ->key_sum);
   }
   static AggregationParams Params(Scheme scheme) {
     return *AggregationParams::Create({.scheme = scheme,

@@ -20,6 +20,7 @@ struct FuzzFederation {
   crypto::InsecureSeededEntropy entropy{1, "fuzz federation"};
   agreement::MemberKeys site = agreement::MemberKeys::Generate(entropy);
   crypto::SigningKey coordinator = crypto::SigningKey::Generate(entropy);
+  crypto::ExchangeKey exchange = crypto::ExchangeKey::Generate(entropy);  // the coordinator's
   crypto::TlsKey authority_key = crypto::TlsKey::Generate();
   std::vector<std::string> hosts = {"hub.example", "127.0.0.1"};
   base::Bytes authority = ValueOrDie(crypto::IssueAuthority(
@@ -62,10 +63,12 @@ struct FuzzFederation {
     spec.annex = "[model]\n";
     spec.members = {{.name = "north",
                      .signing_key = site.signing.public_key(),
-                     .sealing_key = site.sealing.public_key()},
+                     .sealing_key = site.sealing.public_key(),
+                     .exchange_key = site.exchange.public_key()},
                     {.name = "south",
                      .signing_key = coordinator.public_key(),
-                     .sealing_key = site.sealing.public_key()}};
+                     .sealing_key = site.sealing.public_key(),
+                     .exchange_key = exchange.public_key()}};
     spec.authority = authority;
     return spec;
   }

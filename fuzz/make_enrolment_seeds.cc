@@ -24,6 +24,14 @@ void WriteAgreements(const fuzz::SeedFolder& seeds) {
   seeds.WriteWithVariants("agreement-4", 1, agreement::ManifestBytes(agreement));
   agreement.annex[0] = 1;
   seeds.WriteWithVariants("agreement-5", 1, agreement::ManifestBytes(agreement));
+  // Committees: as agreed, of one member twice, and of more seats than there can be.
+  agreement.committee = {.seats = 2, .corrupt = 0, .packing = 2};
+  agreement.committee_members = {1, 0};
+  seeds.WriteWithVariants("agreement-committee", 1, agreement::ManifestBytes(agreement));
+  agreement.committee_members = {1, 1};
+  seeds.Write("agreement-committee-twice", 1, agreement::ManifestBytes(agreement));
+  agreement.committee.seats = 1'000'000;
+  seeds.Write("agreement-committee-too-large", 1, agreement::ManifestBytes(agreement));
 }
 
 void WriteLockedSecrets(const fuzz::SeedFolder& seeds, fuzz::FuzzFederation& known) {

@@ -1,6 +1,7 @@
 // Writes the seeds of the network fuzzer: run it when a format changes.
 // usage: make_network_fuzz_seeds CORPUS_FOLDER
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include "fuzz/fuzz_federation.h"
@@ -17,16 +18,16 @@ void WriteRequests(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& kn
   const secagg::Attempt attempt{.manifest_hash = known.manifest.manifest().hash(),
                                 .number = {.round = 1}};
   const protocol::RequestBody bodies[] = {
-      protocol::AwaitRequest{.known_revision = 5, .listed_from = 2, .opening = true},
+      protocol::AwaitRequest{.known_revision = 5, .listed_from = 2, .unmasking = true},
       protocol::PutPartRequest{.name = {protocol::BulkKind::kUpload, attempt},
                                .total = 90,
                                .digest = {},
                                .offset = 30,
                                .part = base::Bytes(60)},
-      protocol::FetchPartRequest{.name = {protocol::BulkKind::kOpenedSum, attempt}},
+      protocol::FetchPartRequest{.name = {protocol::BulkKind::kUnmaskShare, attempt}, .index = 1},
       protocol::PutVoteRequest{.attempt = attempt, .vote = base::Bytes(9)},
       protocol::FetchVotesRequest{.attempt = attempt},
-      protocol::PutRefusalRequest{.attempt = attempt},
+      protocol::PutVerdictRequest{.attempt = attempt, .confirmed = true},
       protocol::PutAttestationRequest{.statement = base::Bytes(9)},
       protocol::FetchAttestationsRequest{.round = 1}};
   for (const protocol::RequestBody& body : bodies) {
@@ -46,6 +47,8 @@ void WriteRequests(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& kn
   constexpr size_t kKindAt = 6, kHashAt = 7, kObjectAt = 7 + 32 + 4 + 8 + 8;
   altered[kObjectAt] = 9;
   seeds.Write("no-such-object", 0, altered);
+  altered[kObjectAt] = static_cast<uint8_t>(protocol::BulkKind::kRoster);
+  seeds.Write("roster-from-a-member", 0, altered);
   altered[kKindAt] = 9;
   seeds.Write("no-such-kind", 0, altered);
   altered[kKindAt] = 5;
@@ -59,7 +62,7 @@ void WriteAnnouncements(const fuzz::SeedFolder& seeds) {
   announcement.listed = {{1, 2, 0}, {1, 3, 0}};
   announcement.kept = {{.number = {.epoch = 1, .round = 1}}, {.number = {.epoch = 1, .round = 2}}};
   announcement.current = protocol::AnnouncedAttempt{.attempt = {.number = {.epoch = 1, .round = 3}},
-                                                    .phase = protocol::AttemptPhase::kOpening,
+                                                    .phase = protocol::AttemptPhase::kUnmasking,
                                                     .invited = protocol::Invited::kYes};
   seeds.WriteWithVariants("announcement", 1, protocol::WriteAnnouncement(announcement));
   protocol::Announcement contradicts = announcement;
@@ -94,7 +97,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const fuzz::FuzzFederation known;
-  const fuzz::SeedFolder seeds(argv[1]);
+  const fuzz::SeedFolder seeds(std::filesystem::path(argv[1]) / "network");
   WriteRequests(seeds, known);
   WriteAnnouncements(seeds);
   WriteRest(seeds, known);

@@ -1,5 +1,5 @@
-// Writes the seeds of the message, partial sum, rank message, checkpoint and ledger fuzzers: run it
-// when a format changes.
+// Writes the seeds of the message, ciphertext, closed sum, key sharing, partial sum, rank message,
+// checkpoint and ledger fuzzers: run it when a format changes.
 // usage: make_fuzz_seeds CORPUS_FOLDER
 #include <cstdio>
 #include <filesystem>
@@ -11,9 +11,9 @@
 #include "fuzz/fuzz_round.h"
 #include "tacet/ledger/ledger_format.h"
 #include "tacet/protocol/checkpoint.h"
-#include "tacet/secagg/aggregator.h"
-#include "tacet/secagg/opener.h"
-#include "tacet/secagg/sealer.h"
+#include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/unmask_share.h"
+#include "tacet/secagg/vote.h"
 #include "tacet/simulation/rank_messages.h"
 
 namespace {
@@ -107,8 +107,9 @@ base::Bytes Patches(uint8_t flags, const std::vector<Patch>& patches) {
   return writer.Take();
 }
 
+constexpr uint8_t kRaw = 0x80, kCut = 0x40;  // flags of the inputs that are patched
+
 void WritePartialSumSeeds(const std::filesystem::path& folder) {
-  constexpr uint8_t kRaw = 0x80, kCut = 0x40;
   constexpr uint32_t kSchemeByte = kSchemeAt, kUploadsAt = kSchemeAt + 10, kFromEnd = 1 << 23;
   Write(folder / "honest", Patches(0, {}));
   Write(folder / "cut_header", Patches(kCut, {{40, 0}}));
@@ -123,6 +124,133 @@ void WritePartialSumSeeds(const std::filesystem::path& folder) {
   Write(folder / "raw", Patches(kRaw, {{0, 0}}));
 }
 
+void WriteMessageSeeds(const std::filesystem::path& folder) {
+  fuzz::AnsweredRound answered;
+  fuzz::FuzzRound& round = answered.round;
+  const base::Bytes& upload = answered.uploads[0];
+  Write(folder / "upload", Tagged(0, upload));
+  Write(folder / "upload_cut", Tagged(0, {upload.begin(), upload.end() - 1}));
+  Write(folder / "upload_magic", Tagged(0, WithByte(upload, 0, 'X')));
+  Write(folder / "upload_scheme", Tagged(0, WithByte(upload, kSchemeAt, 9)));
+  Write(folder / "upload_dimension", Tagged(0, WithByte(upload, kSchemeAt + 2, 1)));
+  Write(folder / "upload_damaged", Tagged(0, WithByte(upload, -1, 0x80)));
+
+  constexpr int64_t kCountAt = 4 + 2 + secagg::kAttemptBytes, kListAt = kCountAt + 4;
+  const base::Bytes& closed = answered.closed.closed_round;
+  Write(folder / "closed_round", Tagged(1, closed));
+  Write(folder / "closed_round_cut", Tagged(1, {closed.begin(), closed.end() - 1}));
+  Write(folder / "closed_round_participants", Tagged(1, WithByte(closed, kCountAt, 3)));
+  Write(folder / "closed_round_nonces", Tagged(1, WithByte(closed, kListAt, 0xff)));
+  Write(folder / "closed_round_shares", Tagged(1, WithByte(closed, -1, 0xff)));
+
+  const base::Bytes& share = answered.shares[0];
+  Write(folder / "unmask_share", Tagged(2, share));
+  Write(folder / "unmask_share_cut", Tagged(2, {share.begin(), share.end() - 1}));
+  Write(folder / "unmask_share_seat", Tagged(2, WithByte(share, kCountAt + 32, 7)));
+  Write(folder / "unmask_share_length", Tagged(2, WithByte(share, kCountAt + 32 + 4 + 3, 0x7f)));
+  Write(folder / "unmask_share_signature",
+        Tagged(2, WithByte(share, -1, static_cast<uint8_t>(share.back() ^ 1))));
+
+  const base::Bytes& vote = answered.votes[1];
+  Write(folder / "vote", Tagged(3, vote));
+  Write(folder / "vote_cut", Tagged(3, {vote.begin(), vote.end() - 1}));
+  Write(folder / "vote_seat", Tagged(3, WithByte(vote, kCountAt, 9)));
+  Write(folder / "vote_attempt", Tagged(3, WithByte(vote, kCountAt - 33, 9)));
+  Write(folder / "vote_signature",
+        Tagged(3, WithByte(vote, -1, static_cast<uint8_t>(vote.back() ^ 1))));
+
+  const auto own = fuzz::ValueOrDie(secagg::ReadUnmaskShare(
+      share, round.attempt, round.params().sharing(), round.committee, round.keys.result_key));
+  base::ByteWriter writer;
+  for (const uint16_t word : own.mask_sums.Expose()) writer.U16(word);
+  const base::Bytes words = writer.Take();
+  Write(folder / "words", Tagged(4, words));
+  Write(folder / "words_cut", Tagged(4, {words.begin(), words.end() - 2}));
+  Write(folder / "words_wrong", Tagged(4, WithByte(words, -1, 0)));
+  Write(folder / "words_not_canonical", Tagged(4, WithByte(WithByte(words, -1, 0xff), -2, 0xff)));
+
+  const base::Bytes& roster = answered.closed.roster;
+  Write(folder / "roster", Tagged(5, roster));
+  Write(folder / "roster_cut", Tagged(5, {roster.begin(), roster.end() - 1}));
+  Write(folder / "roster_participants", Tagged(5, WithByte(roster, kCountAt, 0xff)));
+  Write(folder / "roster_salt", Tagged(5, WithByte(roster, kListAt, 0)));
+  Write(folder / "roster_member", Tagged(5, WithByte(roster, -8, 9)));
+}
+
+// Patches of honest ciphertexts and closed sums: fuzz/ciphertext_fuzz.cc, fuzz/closed_sum_fuzz.cc.
+// The payload of scheme compact is one coefficient there, 12 bytes in a ciphertext and 16 in a sum.
+constexpr const char* kSchemeNames[] = {"compact", "paper", "paper_secret_key"};
+
+void WriteCiphertextSeeds(const std::filesystem::path& folder) {
+  for (uint8_t scheme = 0; scheme < 3; ++scheme) {
+    const std::string name = kSchemeNames[scheme];
+    Write(folder / name, Patches(scheme, {}));
+    Write(folder / (name + "_altered"), Patches(scheme, {{3, 0x55}, {1000, 0xaa}}));
+    Write(folder / (name + "_cut"), Patches(scheme | kCut, {{100, 7}}));
+  }
+  Write(folder / "compact_payload_not_canonical",
+        Patches(0, {{8, 0xff}, {9, 0xff}, {10, 0xff}, {11, 0xff}}));
+  Write(folder / "compact_shares_not_canonical", Patches(0, {{12, 0xff}, {13, 0xff}}));
+  Write(folder / "paper_c0_not_canonical", Patches(1, {{7, 0xff}}));
+  Write(folder / "paper_c1_not_canonical", Patches(1, {{5 * 8 + 8 * 8191 + 7, 0xff}}));
+  Write(folder / "paper_secret_key_c0_not_canonical", Patches(2, {{7, 0xff}}));
+  Write(folder / "raw_short", Tagged(kRaw, {'a', 'b', 'c'}));
+  Write(folder / "raw_zeros", Tagged(kRaw, base::Bytes(59)));
+}
+
+void WriteClosedSumSeeds(const std::filesystem::path& folder) {
+  const auto patches = [](uint8_t flags, uint8_t participants, const std::vector<Patch>& all) {
+    base::Bytes bytes = Patches(flags, all);
+    bytes.insert(bytes.begin() + 1, participants);
+    return bytes;
+  };
+  for (uint8_t scheme = 0; scheme < 3; ++scheme) {
+    const std::string name = kSchemeNames[scheme];
+    Write(folder / name, patches(scheme, 2, {}));
+    Write(folder / (name + "_altered"), patches(scheme, 2, {{3, 0x55}, {1000, 0xaa}}));
+    Write(folder / (name + "_cut"), patches(scheme | kCut, 2, {{100, 7}}));
+    Write(folder / (name + "_not_canonical"), patches(scheme, 2, {{7, 0xff}, {15, 0xff}}));
+    Write(folder / (name + "_participants"), patches(scheme, 9, {}));
+  }
+  Write(folder / "compact_shares_not_canonical", patches(0, 2, {{16, 0xff}, {17, 0xff}}));
+  Write(folder / "raw_zeros", patches(kRaw | 2, 1, std::vector<Patch>(14)));
+}
+
+// fuzz/key_sharing_fuzz.cc.
+struct WrongWord {
+  uint8_t seat;
+  uint16_t word, value;
+};
+base::Bytes WrongWords(uint8_t committee, uint32_t answering, const std::vector<WrongWord>& all) {
+  base::ByteWriter writer;
+  writer.U8(committee);
+  for (int i = 0; i < 3; ++i) writer.U8(static_cast<uint8_t>(answering >> (8 * i)));
+  for (const WrongWord& wrong : all) {
+    writer.U8(wrong.seat);
+    writer.U16(wrong.word);
+    writer.U16(wrong.value);
+  }
+  return writer.Take();
+}
+
+void WriteKeySharingSeeds(const std::filesystem::path& folder) {
+  constexpr uint8_t kOne = 0, kFour = 2, kFive = 3, kFiveRamp = 4, kTen = 6, kTwenty = 7;
+  Write(folder / "one", WrongWords(kOne, 1, {}));
+  Write(folder / "one_none", WrongWords(kOne, 0, {}));
+  Write(folder / "quorum", WrongWords(kFour, 0b0111, {}));
+  Write(folder / "too_few", WrongWords(kFour, 0b1010, {}));
+  Write(folder / "wrong_unnoticed", WrongWords(kFour, 0b1011, {{3, 7, 1}}));
+  Write(folder / "wrong_noticed", WrongWords(kFive, 0b11111, {{4, 7, 1}}));
+  Write(folder / "wrong_named", WrongWords(kFiveRamp, 0b11111, {{0, 7, 1}}));
+  Write(folder / "two_wrong", WrongWords(kTen, 0x3ff, {{0, 7, 1}, {9, 300, 65520}}));
+  Write(folder / "wrong_and_absent", WrongWords(kTwenty, 0xf7fff, {{3, 0, 0}, {16, 511, 9}}));
+  Write(folder / "three_wrong", WrongWords(kTwenty, 0xfffff, {{1, 7, 1}, {2, 7, 2}, {3, 9, 3}}));
+  Write(folder / "too_many_wrong",
+        WrongWords(kTwenty, 0xfffff, {{1, 7, 1}, {2, 7, 2}, {3, 9, 3}, {4, 1, 1}}));
+  Write(folder / "share_sum", WrongWords(kFive, 0b11111, {{128, 7, 1}}));
+  Write(folder / "share_sum_not_canonical", WrongWords(kFive, 0b11111, {{128, 7, 65521}}));
+}
+
 void WriteRankSeeds(const std::filesystem::path& folder) {
   Write(folder / "hello", Tagged(0, simulation::WriteRankHello({})));
   const std::vector<float> model = {1, -2, 0.5f};
@@ -133,13 +261,15 @@ void WriteRankSeeds(const std::filesystem::path& folder) {
   Write(folder / "end", Tagged(1, simulation::WriteRankEnd()));
   crypto::InsecureSeededEntropy entropy(1, "rank seeds");
   const crypto::SealingKey key = crypto::SealingKey::Generate(entropy);
-  simulation::RankTask task{.epoch_key = entropy.Draw(32),
-                            .share = {.seats = {{0, 1}, {2, 4}}, .mean_samples = 2}};
+  simulation::RankTask task{
+      .secrets = {.epoch_key = entropy.Draw(32), .exchange_seed = entropy.Draw(32)},
+      .share = {.seats = {{0, 1}, {2, 4}}, .mean_samples = 2}};
   const auto plain = fuzz::ValueOrDie(
       key.Open(fuzz::ValueOrDie(simulation::SealRankTask(task, key.public_key()))));
   const base::Bytes opened(plain.Expose().begin(), plain.Expose().end());
   Write(folder / "task", Tagged(2, opened));
-  Write(folder / "task_client", Tagged(2, WithByte(opened, -8, 5)));
+  Write(folder / "task_client", Tagged(2, WithByte(opened, -9, 5)));
+  Write(folder / "task_cover", Tagged(2, WithByte(opened, -1, 2)));
   Write(folder / "task_cut", Tagged(2, {opened.begin(), opened.end() - 1}));
   simulation::RankReport report{.threads = 2, .train_seconds = 1, .seal_seconds = 0.5};
   report.Note("a note");
@@ -182,50 +312,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::filesystem::path corpus = argv[1];
-  fuzz::FuzzRound round;
-  const he::AggregationParams& params = round.terms.aggregation();
-  const auto sealer =
-      fuzz::ValueOrDie(secagg::Sealer::Create(round.terms, round.attempt, round.keys));
-  secagg::Aggregator aggregator(params, round.attempt, fuzz::FuzzRound::kParticipants);
-  const std::vector<uint32_t> counts(params.dimension(), static_cast<uint32_t>(params.offset()));
-  for (uint32_t k = 0; k < fuzz::FuzzRound::kParticipants; ++k) {
-    const base::Bytes upload = fuzz::ValueOrDie(sealer->SealCounts(counts, round.entropy.Draw(32)));
-    if (k == 0) {
-      Write(corpus / "messages" / "upload", Tagged(0, upload));
-      Write(corpus / "messages" / "upload_cut", Tagged(0, {upload.begin(), upload.end() - 1}));
-      Write(corpus / "messages" / "upload_magic", Tagged(0, WithByte(upload, 0, 'X')));
-      Write(corpus / "messages" / "upload_scheme", Tagged(0, WithByte(upload, kSchemeAt, 9)));
-      Write(corpus / "messages" / "upload_dimension",
-            Tagged(0, WithByte(upload, kSchemeAt + 2, 1)));
-      Write(corpus / "messages" / "upload_damaged", Tagged(0, WithByte(upload, -1, 0x80)));
-    }
-    if (!aggregator.Submit(k, upload).ok()) return 1;
-  }
-  const base::Bytes closed = fuzz::ValueOrDie(aggregator.Close());
-  Write(corpus / "messages" / "closed_round", Tagged(1, closed));
-  const crypto::Digest hash = secagg::ClosedRoundHash(
-      fuzz::ValueOrDie(secagg::ReadClosedRound(closed, round.attempt, params, 1)));
-  secagg::OpenedSum opened{.participants = fuzz::FuzzRound::kParticipants,
-                           .sums = std::vector<uint64_t>(params.dimension(), 2 * params.offset())};
-  const base::Bytes opened_sum =
-      secagg::WriteOpenedSum(opened, round.attempt, params, hash, 1, round.keys.result_key,
-                             round.signing_keys[1], round.entropy);
-  constexpr int64_t kOpenerAt = 4 + 2 + secagg::kAttemptBytes + 32;
-  Write(corpus / "messages" / "opened_sum", Tagged(2, opened_sum));
-  Write(corpus / "messages" / "opened_sum_opener", Tagged(2, WithByte(opened_sum, kOpenerAt, 7)));
-  Write(corpus / "messages" / "opened_sum_participants",
-        Tagged(2, WithByte(opened_sum, kOpenerAt + 8, 0)));
-  Write(corpus / "messages" / "opened_sum_signature",
-        Tagged(2, WithByte(opened_sum, -1, static_cast<uint8_t>(opened_sum.back() ^ 1))));
-  const uint64_t centre = 2 * params.offset();
-  opened.sums.front() += 5;
-  opened.sums.back() -= 5;
-  const base::Bytes packed = secagg::PackCentred(opened.sums, centre, params.plaintext_bits());
-  Write(corpus / "messages" / "sums", Tagged(4, packed));
-  Write(corpus / "messages" / "sums_cut", Tagged(4, {packed.begin(), packed.end() - 1}));
-  Write(corpus / "messages" / "sums_after_end", Tagged(4, WithByte(packed, -1, 0xff)));
-  Write(corpus / "messages" / "vote",
-        Tagged(3, secagg::WriteVote(round.attempt, 1, hash, round.signing_keys[1])));
+  WriteMessageSeeds(corpus / "messages");
+  WriteCiphertextSeeds(corpus / "ciphertext");
+  WriteClosedSumSeeds(corpus / "closed_sum");
+  WriteKeySharingSeeds(corpus / "key_sharing");
   WritePartialSumSeeds(corpus / "partial_sum");
   WriteRankSeeds(corpus / "rank_messages");
   WriteCheckpointSeeds(corpus / "checkpoint");

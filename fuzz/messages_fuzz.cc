@@ -2,87 +2,162 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "fuzz/fuzz_round.h"
 #include "tacet/secagg/closed_round.h"
-#include "tacet/secagg/memory_journal.h"
-#include "tacet/secagg/opened_sum.h"
-#include "tacet/secagg/opener.h"
+#include "tacet/secagg/round_decryption.h"
+#include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
+#include "tacet/secagg/vote.h"
+
+namespace {
+
+using namespace tacet;
+
+void Expect(bool right) {
+  if (!right) std::abort();
+}
+
+bool Same(const base::Bytes& a, std::span<const uint8_t> b) { return std::ranges::equal(a, b); }
+
+fuzz::AnsweredRound& Answered() {
+  static fuzz::AnsweredRound& answered = *new fuzz::AnsweredRound;
+  return answered;
+}
+
+absl::StatusOr<secagg::DecryptedRound> Decrypt(std::span<const uint8_t> closed_round,
+                                               std::span<const base::Bytes> votes,
+                                               std::span<const base::Bytes> shares) {
+  const fuzz::FuzzRound& round = Answered().round;
+  return secagg::DecryptRound(
+      round.terms, round.committee, round.attempt, round.keys,
+      {.closed_round = closed_round, .votes = votes, .unmask_shares = shares});
+}
+
+bool IsTheSum(const secagg::DecryptedRound& decrypted) {
+  const fuzz::FuzzRound& round = Answered().round;
+  return decrypted.aggregate.sums ==
+         std::vector<uint64_t>(round.terms.dimension(),
+                               fuzz::FuzzRound::kParticipants * round.params().offset());
+}
+
+void ReadUpload(std::span<const uint8_t> message) {
+  const fuzz::FuzzRound& round = Answered().round;
+  const auto upload = secagg::ReadUpload(message, round.attempt, round.params());
+  if (!upload.ok()) return;
+  Expect(Same(secagg::WriteUpload(upload->attempt, round.params(), upload->nonce, upload->tag,
+                                  upload->ciphertext),
+              message));
+}
+
+// Another closed round than the one that was voted for is never decrypted.
+void ReadClosedRound(std::span<const uint8_t> message) {
+  fuzz::AnsweredRound& answered = Answered();
+  fuzz::FuzzRound& round = answered.round;
+  const auto closed = secagg::ReadClosedRound(message, round.attempt, round.params(), 1);
+  if (closed.ok()) Expect(Same(secagg::WriteClosedRound(*closed), message));
+  const auto decrypted = Decrypt(message, answered.votes, answered.shares);
+  Expect(decrypted.ok() == Same(answered.closed.closed_round, message));
+  secagg::MemoryJournal journal;
+  (void)round.Member(2, journal).Vote(message, answered.closed.roster);
+}
+
+// Beside a closed round, only its own roster gets a vote.
+void ReadRoster(std::span<const uint8_t> message) {
+  fuzz::AnsweredRound& answered = Answered();
+  fuzz::FuzzRound& round = answered.round;
+  const auto roster = secagg::ReadRoster(message, round.attempt, round.terms.max_participants());
+  if (roster.ok()) Expect(Same(secagg::WriteRoster(*roster, round.attempt), message));
+  secagg::MemoryJournal journal;
+  const auto vote = round.Member(2, journal).Vote(answered.closed.closed_round, message);
+  Expect(vote.ok() == Same(answered.closed.roster, message));
+}
+
+// One vote beside the seat's own is no quorum, whatever it says.
+void ReadVote(std::span<const uint8_t> message) {
+  fuzz::AnsweredRound& answered = Answered();
+  fuzz::FuzzRound& round = answered.round;
+  const auto vote = secagg::ReadVote(message, round.attempt, round.committee);
+  if (vote.ok()) {
+    Expect(Same(
+        secagg::WriteVote(round.attempt, vote->seat, vote->hash, round.signing_keys[vote->seat]),
+        message));
+  }
+  secagg::MemoryJournal journal;
+  secagg::CommitteeMember member = round.Member(2, journal);
+  (void)fuzz::ValueOrDie(member.Vote(answered.closed.closed_round, answered.closed.roster));
+  const std::vector<base::Bytes> votes(3, base::Bytes(message.begin(), message.end()));
+  Expect(!member.Unmask(votes).ok());
+}
+
+// Three shares decrypt. A fourth that is none changes nothing.
+void ReadUnmaskShare(std::span<const uint8_t> message) {
+  fuzz::AnsweredRound& answered = Answered();
+  std::vector<base::Bytes> shares(answered.shares.begin() + 1, answered.shares.end());
+  shares.emplace(shares.begin(), message.begin(), message.end());
+  const auto decrypted = Decrypt(answered.closed.closed_round, answered.votes, shares);
+  Expect(decrypted.ok() && IsTheSum(*decrypted) && decrypted->wrong_seats.empty());
+}
+
+// The words of an unmask share without encryption and signature, which no mutation gets past: seat
+// 0 says anything. Its share is refused, or does not fit the three others and is noticed.
+void AnswerWith(std::span<const uint8_t> message) {
+  fuzz::AnsweredRound& answered = Answered();
+  fuzz::FuzzRound& round = answered.round;
+  const size_t expected = round.params().sharing().mask_words();
+  std::vector<uint16_t> words(std::min(message.size() / 2, expected + 1));
+  for (size_t i = 0; i < words.size(); ++i) {
+    words[i] = static_cast<uint16_t>(message[2 * i] | message[2 * i + 1] << 8);
+  }
+  const crypto::Digest hash = secagg::ClosedRoundHash(fuzz::ValueOrDie(
+      secagg::ReadClosedRound(answered.closed.closed_round, round.attempt, round.params(), 1)));
+  const base::Bytes written = secagg::WriteUnmaskShare(
+      words, round.attempt, hash, 0, round.keys.result_key, round.signing_keys[0], round.entropy);
+  const auto read = secagg::ReadUnmaskShare(written, round.attempt, round.params().sharing(),
+                                            round.committee, round.keys.result_key);
+  const bool canonical =
+      std::ranges::all_of(words, [](uint16_t word) { return word < he::kSharePrime; });
+  Expect(read.ok() == (canonical && words.size() == expected));
+  if (read.ok()) Expect(std::ranges::equal(read->mask_sums.Expose(), words));
+  std::vector<base::Bytes> shares = answered.shares;
+  shares[0] = written;
+  const auto decrypted = Decrypt(answered.closed.closed_round, answered.votes, shares);
+  const auto own = fuzz::ValueOrDie(
+      secagg::ReadUnmaskShare(answered.shares[0], round.attempt, round.params().sharing(),
+                              round.committee, round.keys.result_key));
+  const bool fits = !read.ok() || std::ranges::equal(own.mask_sums.Expose(), words);
+  Expect(decrypted.ok() == fits);
+  if (fits) Expect(IsTheSum(*decrypted));
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace tacet;
-  static fuzz::FuzzRound& round = *new fuzz::FuzzRound;
   if (size == 0) return 0;
   const std::span<const uint8_t> message(data + 1, size - 1);
-  const he::AggregationParams& params = round.terms.aggregation();
-  // What was read is written again byte for byte: every message has one form. (That of an opened
-  // sum is signed, so of its values only.)
-  switch (data[0] % 5) {
-    case 0: {
-      const auto upload = secagg::ReadUpload(message, round.attempt, params);
-      if (upload.ok() &&
-          !std::ranges::equal(secagg::WriteUpload(upload->attempt, params, upload->nonce,
-                                                  upload->tag, upload->ciphertext),
-                              message)) {
-        std::abort();
-      }
+  // What was read is written again byte for byte: every message has one form.
+  switch (data[0] % 6) {
+    case 0:
+      ReadUpload(message);
       break;
-    }
-    case 1: {
-      const auto closed = secagg::ReadClosedRound(message, round.attempt, params, 1);
-      if (closed.ok() && !std::ranges::equal(secagg::WriteClosedRound(*closed), message)) {
-        std::abort();
-      }
+    case 1:
+      ReadClosedRound(message);
       break;
-    }
-    case 2: {
-      const auto read = secagg::ReadOpenedSum(message, round.attempt, params, round.openers,
-                                              round.keys.result_key);
-      if (!read.ok()) break;
-      const auto again = secagg::ReadOpenedSum(
-          secagg::WriteOpenedSum(read->opened, round.attempt, params, read->round_hash,
-                                 read->opener, round.keys.result_key,
-                                 round.signing_keys[read->opener], round.entropy),
-          round.attempt, params, round.openers, round.keys.result_key);
-      if (!again.ok() || again->opened.sums != read->opened.sums ||
-          again->round_hash != read->round_hash) {
-        std::abort();
-      }
+    case 2:
+      ReadUnmaskShare(message);
       break;
-    }
-    case 3: {
-      static const base::Bytes& closed = *new base::Bytes([] {
-        secagg::ClosedRound empty{
-            .attempt = round.attempt, .nonces = {}, .tag_sum = {}, .closed_sum = {}};
-        for (uint8_t k = 0; k < fuzz::FuzzRound::kParticipants; ++k) empty.nonces.push_back({k});
-        empty.closed_sum.resize(round.terms.aggregation().closed_sum_bytes());
-        return secagg::WriteClosedRound(empty);
-      }());
-      secagg::MemoryJournal journal;
-      const auto opener = fuzz::ValueOrDie(secagg::Opener::Create(
-          round.terms, round.attempt,
-          secagg::DeriveAttemptKeys(round.epoch_key, he::Scheme::kCompact, round.attempt),
-          round.openers, 0, round.signing_keys[0], journal, round.entropy));
-      (void)fuzz::ValueOrDie(opener->Review(closed));
-      // The sum is of nothing, so no vote may ever open it.
-      const std::vector<base::Bytes> votes = {base::Bytes(message.begin(), message.end())};
-      if (opener->Open(votes).ok()) std::abort();
+    case 3:
+      ReadVote(message);
       break;
-    }
-    case 4: {
-      // The values of an opened sum without seal and signature, which no mutation gets past.
-      const uint64_t centre = uint64_t{fuzz::FuzzRound::kParticipants} * params.offset();
-      const auto sums =
-          secagg::UnpackCentred(message, params.dimension(), centre, params.plaintext_bits());
-      if (sums.ok() && !std::ranges::equal(
-                           secagg::PackCentred(*sums, centre, params.plaintext_bits()), message)) {
-        std::abort();
-      }
+    case 4:
+      AnswerWith(message);
       break;
-    }
     default:
+      ReadRoster(message);
       break;
   }
   return 0;

@@ -9,7 +9,6 @@
 #include "fuzz/fuzz_round.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/partial_sum.h"
-#include "tacet/secagg/sealer.h"
 
 namespace {
 
@@ -17,12 +16,6 @@ using namespace tacet;
 
 struct Honest {
   Honest() {
-    const auto sealer =
-        fuzz::ValueOrDie(secagg::Sealer::Create(round.terms, round.attempt, round.keys));
-    const std::vector<uint32_t> counts(9, static_cast<uint32_t>(params.offset()));
-    for (base::Bytes& upload : uploads) {
-      upload = fuzz::ValueOrDie(sealer->SealCounts(counts, round.entropy.Draw(32)));
-    }
     secagg::Aggregator other(params, round.attempt, 0);
     if (!other.Submit(1, uploads[1]).ok()) std::abort();
     partial = fuzz::ValueOrDie(other.ClosePartial());
@@ -39,7 +32,7 @@ struct Honest {
 
   fuzz::FuzzRound round;
   const he::AggregationParams& params = round.terms.aggregation();
-  base::Bytes uploads[2];
+  std::vector<base::Bytes> uploads = round.Uploads();
   base::Bytes partial;          // of the second upload
   base::Bytes alone, together;  // partial sums of the first and of both
 };

@@ -19,7 +19,7 @@ run=${TACET_DEMO_RUN:-runs/demo-$(date +%Y%m%d-%H%M%S)}
 echo "A federation trains a model. All parties run in this one process."
 echo "Each client clips, noises, quantises and encrypts its update and adds a MAC."
 echo "The server adds the ciphertexts without a key."
-echo "A few participants, the openers, check the aggregate and decrypt it."
+echo "A committee of clients votes for the aggregate and unmasks it; everybody checks it."
 echo
 "$program" simulate "${settings[@]}" --out "$run" "$@"
 

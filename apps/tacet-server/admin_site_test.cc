@@ -27,7 +27,7 @@ class AdminSiteTest : public ::testing::Test {
     std::ofstream(token_path_) << kToken;
     std::filesystem::permissions(token_path_, std::filesystem::perms(0600));
     rounds_ = *tacet::server::RoundServer::Create(
-        members_.manifest(), {.collecting_seconds = 100, .opening_seconds = 50}, store_, spool_,
+        members_.manifest(), {.collecting_seconds = 100, .unmasking_seconds = 50}, store_, spool_,
         [this] { return now_; }, entropy_);
   }
 

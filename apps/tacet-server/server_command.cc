@@ -43,11 +43,14 @@ class ServerCommand : public program::Command {
     options.AddUint("collecting-seconds",
                     "seconds that members have for their uploads to an attempt",
                     &rounds_.collecting_seconds);
-    options.AddUint("opening-seconds",
-                    "seconds that openers have to return the decrypted sum of an attempt",
-                    &rounds_.opening_seconds);
-    options.AddUint("kept-rounds",
-                    "number of last rounds whose decrypted sums late members can fetch",
+    options.AddUint("unmasking-seconds",
+                    "seconds that the committee has to vote, unmask and confirm an aggregate; "
+                    "extended by as many again as long as seats are away",
+                    &rounds_.unmasking_seconds);
+    options.AddUint("abandon-seconds",
+                    "seconds after which an attempt whose committee stays away is given up",
+                    &rounds_.abandon_seconds);
+    options.AddUint("kept-rounds", "number of last rounds that late members can fetch",
                     &kept_rounds_);
     options.AddUint("drain-seconds",
                     "seconds that an open attempt may still take when the server is told to stop; "

@@ -23,7 +23,7 @@ using protocol::AttemptPhase;
 
 namespace {
 
-constexpr std::array kPhases = {AttemptPhase::kCollecting, AttemptPhase::kOpening,
+constexpr std::array kPhases = {AttemptPhase::kCollecting, AttemptPhase::kUnmasking,
                                 AttemptPhase::kPublished, AttemptPhase::kFailed};
 
 // From a round of a laboratory to one that waits for hospitals over a night.
@@ -67,7 +67,7 @@ class ServerMetrics::Impl {
                                   "Uploads that went into a sum since this process began.");
   Family<Counter>& refused =
       MakeCounters("tacet_uploads_refused_total",
-                   "Parts of uploads, opened sums and checkpoints that were refused, by reason.");
+                   "Parts of uploads, unmask shares and checkpoints that were refused, by reason.");
   Family<Counter>& failed = MakeCounters(
       "tacet_failed_attempts_total", "Attempts that failed since the federation began, by reason.");
   Counter& published = MakeCounter("tacet_published_attempts_total",
@@ -170,7 +170,8 @@ void ServerMetrics::SetStatus(const tacet::server::ServerStatus& status) {
   const tacet::server::AttemptRecord& last = *status.last;
   all.round.Set(last.attempt.number.round);
   all.attempt.Set(last.attempt.number.attempt);
-  const bool open = last.phase == AttemptPhase::kCollecting || last.phase == AttemptPhase::kOpening;
+  const bool open =
+      last.phase == AttemptPhase::kCollecting || last.phase == AttemptPhase::kUnmasking;
   all.deadline.Set(open ? static_cast<double>(last.deadline) : 0);
   for (const AttemptPhase phase : kPhases) {
     all.phase_family.Add({{"phase", std::string(AttemptPhaseName(phase))}})

@@ -18,8 +18,8 @@ TEST(ServerMetricsTest, EveryFigureHasItsFormAndItsHelp) {
   ServerMetrics metrics;
   metrics.CountRequest("await", absl::OkStatus(), 1, 2);
   metrics.CountRequest("put-part", absl::InternalError(""), 1, 2);
-  metrics.CountEnded("not-opened");
-  metrics.ObservePhase(protocol::AttemptPhase::kOpening, 3.5);
+  metrics.CountEnded("not-decrypted");
+  metrics.ObservePhase(protocol::AttemptPhase::kUnmasking, 3.5);
   std::istringstream text(metrics.Text(5));
   const std::regex form(
       R"((# (HELP|TYPE) [a-z_]+ .+)|([a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [-+0-9.eInf]+))");

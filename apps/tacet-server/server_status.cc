@@ -53,7 +53,9 @@ JsonValue CurrentJson(const tacet::server::ServerStatus& status) {
   return AttemptJson(*status.last)
       .Set("deadline", status.last->deadline)
       .Set("invited", status.invited)
-      .Set("accepted", status.accepted);
+      .Set("accepted", status.accepted)
+      .Set("votes", status.votes)
+      .Set("unmask_shares", status.unmask_shares);
 }
 
 JsonValue RequestsJson(const ServerMetrics& metrics) {

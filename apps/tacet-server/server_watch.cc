@@ -47,6 +47,7 @@ void ServerWatch::Note(const tacet::server::ServerStatus& status,
     if (record.phase != phase_) NotePhase(record);
   }
   if (current && status.last->phase == AttemptPhase::kCollecting) NoteAccepted(status.accepted);
+  if (current && status.last->phase == AttemptPhase::kUnmasking) NoteDeadline(status);
   NoteStopped(status);
 }
 
@@ -55,7 +56,10 @@ void ServerWatch::Remember(const std::vector<AttemptRecord>& attempts, uint32_t 
     if (HasEnded(record)) metrics_.CountEnded(record.failure);
   }
   attempts_ = attempts.size();
-  if (!attempts.empty()) phase_ = attempts.back().phase;
+  if (!attempts.empty()) {
+    phase_ = attempts.back().phase;
+    deadline_ = attempts.back().deadline;
+  }
   accepted_ = accepted;
 }
 
@@ -75,13 +79,14 @@ void ServerWatch::NotePhase(const AttemptRecord& record) {
   }
   phase_began_ = now;
   phase_ = record.phase;
+  deadline_ = record.deadline;
   NoteAccepted(record.participants);
   JsonValue fields = Naming(record).Set("participants", record.participants);
   if (HasEnded(record)) metrics_.CountEnded(record.failure);
   switch (record.phase) {
     case AttemptPhase::kCollecting:
       break;  // where every attempt begins
-    case AttemptPhase::kOpening:
+    case AttemptPhase::kUnmasking:
       log_.Write(LogLevel::kInfo, "attempt-closed", fields.Set("deadline", record.deadline));
       break;
     case AttemptPhase::kPublished:
@@ -91,6 +96,15 @@ void ServerWatch::NotePhase(const AttemptRecord& record) {
       log_.Write(LogLevel::kWarning, "attempt-failed", fields.Set("reason", record.failure));
       break;
   }
+}
+
+void ServerWatch::NoteDeadline(const tacet::server::ServerStatus& status) {
+  if (std::exchange(deadline_, status.last->deadline) >= status.last->deadline) return;
+  log_.Write(LogLevel::kWarning, "attempt-extended",
+             Naming(*status.last)
+                 .Set("deadline", status.last->deadline)
+                 .Set("votes", status.votes)
+                 .Set("unmask_shares", status.unmask_shares));
 }
 
 void ServerWatch::NoteAccepted(uint64_t accepted) {

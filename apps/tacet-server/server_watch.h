@@ -39,6 +39,8 @@ class ServerWatch {
   void NoteBegun(const tacet::server::AttemptRecord& record, uint32_t invited)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NotePhase(const tacet::server::AttemptRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteDeadline(const tacet::server::ServerStatus& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteAccepted(uint64_t accepted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteStopped(const tacet::server::ServerStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -53,6 +55,7 @@ class ServerWatch {
   // Of the last one.
   protocol::AttemptPhase phase_ ABSL_GUARDED_BY(mutex_) = protocol::AttemptPhase::kFailed;
   uint64_t accepted_ ABSL_GUARDED_BY(mutex_) = 0;  // its uploads that are counted
+  uint64_t deadline_ ABSL_GUARDED_BY(mutex_) = 0;  // of its phase, Unix seconds
   std::optional<std::chrono::steady_clock::time_point> phase_began_
       ABSL_GUARDED_BY(mutex_);  // unless before this process
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

@@ -57,7 +57,7 @@ TEST_F(ServerWatchTest, FollowsARoundToItsEnd) {
   Note({Record(0, 0, AttemptPhase::kCollecting)});
   Note({Record(0, 0, AttemptPhase::kCollecting)}, 3);
   now_ += std::chrono::seconds(40);
-  Note({Record(0, 0, AttemptPhase::kOpening, 5)}, 5);
+  Note({Record(0, 0, AttemptPhase::kUnmasking, 5)}, 5);
   now_ += std::chrono::seconds(7);
   Note({Record(0, 0, AttemptPhase::kPublished, 5)}, 5);
   Note({Record(0, 0, AttemptPhase::kPublished, 5)}, 5);
@@ -71,9 +71,24 @@ TEST_F(ServerWatchTest, FollowsARoundToItsEnd) {
   EXPECT_THAT(metrics, HasSubstr("tacet_uploads_accepted_total 5"));
   EXPECT_THAT(metrics, HasSubstr("tacet_published_attempts_total 1"));
   EXPECT_THAT(metrics, HasSubstr("tacet_phase_seconds_sum{phase=\"collecting\"} 40"));
-  EXPECT_THAT(metrics, HasSubstr("tacet_phase_seconds_sum{phase=\"opening\"} 7"));
+  EXPECT_THAT(metrics, HasSubstr("tacet_phase_seconds_sum{phase=\"unmasking\"} 7"));
   EXPECT_THAT(metrics, HasSubstr("tacet_phase{phase=\"published\"} 1"));
   EXPECT_THAT(metrics, HasSubstr("tacet_phase{phase=\"collecting\"} 0"));
+}
+
+TEST_F(ServerWatchTest, TellsOfACommitteeThatIsAwaited) {
+  Note({Record(0, 0, AttemptPhase::kUnmasking, 5)}, 5);
+  AttemptRecord extended = Record(0, 0, AttemptPhase::kUnmasking, 5);
+  extended.deadline = 500;
+  ServerStatus status;
+  status.attempts = 1;
+  status.last = extended;
+  status.votes = 2;
+  for (int look = 0; look < 2; ++look) watch_.Note(status, {extended});
+  EXPECT_THAT(
+      log_.Events(),
+      ElementsAre(
+          R"(warning attempt-extended {"epoch":1,"round":0,"attempt":0,"deadline":500,"votes":2,"unmask_shares":0})"));
 }
 
 TEST_F(ServerWatchTest, MissesNothingBetweenTwoLooks) {
@@ -102,7 +117,7 @@ TEST_F(ServerWatchTest, WhatWasThereBeforeIsCountedButNoNews) {
   EXPECT_THAT(Metrics(), HasSubstr("tacet_uploads_accepted_total 0"));
   now_ += std::chrono::seconds(9);
   Note({Record(0, 0, AttemptPhase::kFailed, 0, "refused"),
-        Record(0, 1, AttemptPhase::kPublished, 4), Record(1, 0, AttemptPhase::kOpening, 5)},
+        Record(0, 1, AttemptPhase::kPublished, 4), Record(1, 0, AttemptPhase::kUnmasking, 5)},
        5);
   EXPECT_THAT(log_.Events(), ElementsAre(HasSubstr("attempt-closed")));
   EXPECT_THAT(Metrics(), HasSubstr("tacet_uploads_accepted_total 2"));

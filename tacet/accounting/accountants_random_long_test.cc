@@ -1,3 +1,6 @@
+#include <iostream>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tacet/accounting/random_federations_for_test.h"
@@ -25,6 +28,9 @@ TEST_P(AccountantsRandomLongTest, NoViewIsPromisedLessThanAnAdversaryReaches) {
   const FederationsChecked checked = CheckRandomFederations(250, GetParam(), true);
   EXPECT_GE(checked.compared, 500);
   EXPECT_GE(checked.adversaries, 10);
+  for (const SlowObserver& slow : checked.slow) {
+    std::cout << fmt::format("{:.2f} s of CPU: {}\n", slow.cpu_seconds, slow.setting);
+  }
 }
 
 }  // namespace

@@ -19,6 +19,10 @@ struct FederationPrivacySpec {
   SamplingParams sampling = {};
   dp::MechanismParams mechanism = {};  // only S and sigma decide epsilon
   PrivacyTarget privacy = {};
+  // Committee whose seats decrypt sums together: n, and f of them that may be corrupt. 0 seats: any
+  // member decrypts with the key of the whole group, as in the paper's schemes.
+  uint64_t committee_seats = 0;
+  uint64_t corrupt_seats = 0;
   uint64_t pool = 0;    // clients that can be drawn in a round, cohort..M; 0: M
   uint64_t rounds = 0;  // T, every attempt counted
 };

@@ -84,9 +84,39 @@ std::string ParticipationsNote(bool dummy_uploads, uint64_t times) {
       times);
 }
 
-const char* const kKeyHolderNote =
-    "the server together with a key holder opens single uploads: no guarantee until keys are "
-    "shared by a threshold";
+// The server with c members: a guarantee where a sum always has two honest uploads, and not every
+// choice of c members has more than f seats.
+ObservedRounds Coalition(const FederationPrivacySpec& spec, const SamplingEvent& release,
+                         uint64_t releases) {
+  const uint64_t seats = spec.committee_seats, corrupt = spec.corrupt_seats;
+  const uint64_t colluders = spec.privacy.colluders;
+  if (seats == 0) {
+    return {.observer = Observer::kServerWithKeyHolder,
+            .standing = Standing::kNone,
+            .note =
+                "every member holds the key of the whole group: the server together with any "
+                "of them decrypts single uploads"};
+  }
+  ObservedRounds coalition{.observer = Observer::kCoalition, .standing = Standing::kNone};
+  if (Without(spec.sampling.min_participants, colluders) < 2) {
+    coalition.note =
+        fmt::format("of {} uploads {} are the coalition's: a sum needs two of others to hide one",
+                    spec.sampling.min_participants, colluders);
+  } else if (colluders > corrupt + Without(spec.sampling.clients, seats)) {
+    coalition.note =
+        fmt::format("{} members always have more than the {} seats that may be corrupt, of {}",
+                    colluders, corrupt, seats);
+  } else {
+    coalition.standing = Standing::kGuarantee;
+    coalition.round = {{.event = release}};
+    coalition.releases = releases;
+    coalition.note =
+        colluders == 0
+            ? "the server and no member; `colluders` plans for more"
+            : fmt::format("at most {} of the committee's {} members are in it", corrupt, seats);
+  }
+  return coalition;
+}
 
 // Views where the unit is a record or a person and all sites are in every round.
 std::vector<ObservedRounds> ObserveSites(const FederationPrivacySpec& spec) {
@@ -130,9 +160,7 @@ std::vector<ObservedRounds> ObserveSites(const FederationPrivacySpec& spec) {
        .round = {{.event = release(shares)}},
        .releases = spec.rounds,
        .note = "server, network, operators; the draw of records stays inside the site"});
-  observers.push_back({.observer = Observer::kServerWithKeyHolder,
-                       .standing = Standing::kNone,
-                       .note = kKeyHolderNote});
+  observers.push_back(Coalition(spec, release(shares - colluders), spec.rounds));
   return observers;
 }
 
@@ -164,6 +192,8 @@ std::string_view ObserverName(Observer observer) {
       return "cohort-knowing";
     case Observer::kTrafficObserver:
       return "traffic-observer";
+    case Observer::kCoalition:
+      return "coalition";
     case Observer::kServerWithKeyHolder:
       return "server-with-key-holder";
     case Observer::kPublishedParticipant:
@@ -275,9 +305,12 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPr
                          .note = ParticipationsNote(spec.sampling.dummy_uploads, expected) +
                                  ", the number to be expected"});
   }
-  observers.push_back({.observer = Observer::kServerWithKeyHolder,
-                       .standing = Standing::kNone,
-                       .note = kKeyHolderNote});
+  const uint64_t honest = Without(shares, spec.privacy.colluders);
+  const uint64_t others = std::max<uint64_t>(Without(spec.pool, spec.privacy.colluders), 1);
+  observers.push_back(spec.sampling.dummy_uploads
+                          ? Coalition(spec, Release(spec, honest, q, others), spec.rounds)
+                          : Coalition(spec, Release(unsampled, honest, 1, spec.pool),
+                                      spec.sampling.max_participations));
   if (spec.sampling.clients > 1) {
     const double chi = std::max(1.0, static_cast<double>(spec.privacy.colluders)) / cohort;
     FederationPrivacySpec published = spec;

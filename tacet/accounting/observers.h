@@ -22,7 +22,8 @@ enum class Observer {
   kColluders,               // c clients together
   kCohortAware,             // server, network, operators: know who took part, see every model
   kTrafficObserver,         // the same where dummy uploads hide who took part
-  kServerWithKeyHolder,     // can open single uploads
+  kCoalition,               // server and c members, at most f of them on the committee
+  kServerWithKeyHolder,     // without a committee: decrypts single uploads
   kPublishedParticipant,    // the paper's convention: noise (1 - chi) sigma, chi = max(1, c) / K
 };
 
@@ -56,16 +57,19 @@ struct ObservedRounds {
 //                     together by the largest
 //   cohort-knowing    noise sigma, no sampling, max_participations releases, and again the number
 //                     of participations to be expected
+//   coalition         noise sqrt((K_min - c) / K_min) sigma, no sampling, max_participations
+//                     releases (docs/security/committee.md)
 // With Poisson sampling q = K / pool for every view. Where only those who were drawn upload, their
 // number K' is public and divides the sum: the events are of known size, with rates K' / pool,
-// (K' - 1) / (pool - 1), K' / (pool - 1), and noise by the shares that are left of K'. With cover
+// (K' - 1) / (pool - 1), K' / (pool - 1), and noise by the shares that are left of K'. With dummy
 // uploads every client's share is in every sum, the divisor is fixed, the number drawn stays hidden
-// and those who watch the traffic see what an external observer sees.
+// and those who watch the traffic see what an external observer sees. So does a coalition, less its
+// own noise: it does not learn the others' coins.
 //
 // Unit record or person, Poisson(q_r) for every view, c colluders planned for:
 //   outsider, cohort-knowing   noise sqrt(K_min / (K_min - c)) sigma
 //   another site               noise sqrt((K_min - 1) / (K_min - c)) sigma
-//   colluders                  noise sigma
+//   colluders, coalition       noise sigma
 absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPrivacySpec& spec);
 
 }  // namespace tacet::accounting

@@ -49,11 +49,76 @@ TEST(ObserversTest, EachViewKnowsWhatItKnows) {
   EXPECT_EQ(knowing.round[0].event.sampling, Sampling::kNone);
   EXPECT_EQ(knowing.releases, 100);
   const ObservedRounds& key_holder = Find(*observers, Observer::kServerWithKeyHolder);
-  EXPECT_EQ(key_holder.standing, Standing::kNone);
+  EXPECT_EQ(key_holder.standing, Standing::kNone);  // there is no committee
   EXPECT_TRUE(key_holder.round.empty());
   const ObservedRounds& published = Find(*observers, Observer::kPublishedParticipant);
   EXPECT_EQ(published.standing, Standing::kConvention);
   EXPECT_DOUBLE_EQ(published.round[0].event.noise_stddev, 6 * 0.999);
+}
+
+TEST(ObserversTest, ACoalitionWithTheServerKnowsTheCohortAndItsOwnNoise) {
+  FederationPrivacySpec spec = Paper();
+  spec.sampling.min_participants = 900;
+  spec.sampling.max_participations = 40;
+  spec.committee_seats = 20;
+  spec.corrupt_seats = 6;
+  spec.privacy.colluders = 3;
+  const auto observers = ObserveFederation(spec);
+  ASSERT_TRUE(observers.ok());
+  const ObservedRounds& coalition = Find(*observers, Observer::kCoalition);
+  EXPECT_EQ(coalition.standing, Standing::kGuarantee);
+  EXPECT_FALSE(coalition.hypothetical);
+  ASSERT_EQ(coalition.round.size(), 1u);
+  EXPECT_EQ(coalition.round[0].event.sampling, Sampling::kNone);
+  EXPECT_DOUBLE_EQ(coalition.round[0].event.noise_stddev, 6 * std::sqrt(897.0 / 900));
+  EXPECT_EQ(coalition.releases, 40u);
+
+  // Dummy uploads hide the others' coins from it too.
+  spec.sampling.method = Sampling::kPoisson;
+  spec.sampling.dummy_uploads = true;
+  const auto hidden = ObserveFederation(spec);
+  ASSERT_TRUE(hidden.ok());
+  const SamplingEvent& event = Find(*hidden, Observer::kCoalition).round[0].event;
+  EXPECT_EQ(event.sampling, Sampling::kPoisson);
+  EXPECT_DOUBLE_EQ(event.sampling_rate, 1000.0 / 3596);
+  EXPECT_DOUBLE_EQ(event.noise_stddev, 6 * std::sqrt(897.0 / 900));
+
+  FederationPrivacySpec sites = Paper();
+  sites.sampling = {.clients = 4, .record_rate = 0.1};
+  sites.privacy.unit = Unit::kRecord;
+  sites.privacy.colluders = 1;
+  sites.committee_seats = 4;
+  sites.corrupt_seats = 1;
+  const auto hospitals = ObserveFederation(sites);
+  ASSERT_TRUE(hospitals.ok()) << hospitals.status();
+  const ObservedRounds& hospital = Find(*hospitals, Observer::kCoalition);
+  EXPECT_EQ(hospital.standing, Standing::kGuarantee);
+  EXPECT_DOUBLE_EQ(hospital.round[0].event.noise_stddev, 6);
+  EXPECT_DOUBLE_EQ(hospital.round[0].event.sampling_rate, 0.1);
+}
+
+TEST(ObserversTest, ACoalitionBeyondTheCommitteeOrTheCohortHasNoGuarantee) {
+  FederationPrivacySpec spec = Paper();
+  spec.sampling = {.clients = 7, .cohort = 7};
+  spec.committee_seats = 7;
+  spec.corrupt_seats = 2;
+  const auto coalition_of = [&](uint64_t colluders) {
+    spec.privacy.colluders = colluders;
+    return Find(*ObserveFederation(spec), Observer::kCoalition);
+  };
+  for (const uint64_t colluders : {0, 1, 2}) {
+    EXPECT_EQ(coalition_of(colluders).standing, Standing::kGuarantee) << colluders;
+  }
+  EXPECT_EQ(coalition_of(3).standing, Standing::kNone);
+  EXPECT_THAT(coalition_of(3).note, HasSubstr("more than the 2 seats"));
+  spec.committee_seats = 4;  // three members of a coalition of four are not on the committee
+  spec.corrupt_seats = 1;
+  EXPECT_EQ(coalition_of(4).standing, Standing::kGuarantee);
+  EXPECT_EQ(coalition_of(5).standing, Standing::kNone);
+  spec.sampling.min_participants = 5;
+  EXPECT_EQ(coalition_of(3).standing, Standing::kGuarantee);
+  EXPECT_EQ(coalition_of(4).standing, Standing::kNone);
+  EXPECT_THAT(coalition_of(4).note, HasSubstr("a sum needs two of others"));
 }
 
 TEST(ObserversTest, TheRateIsOverThePoolThatCouldBeDrawn) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -139,11 +140,74 @@ absl::Status CheckCounts(const ManifestSpec& spec) {
   TACET_RETURN_IF_ERROR(CheckRange(spec.rounds, 1, kMaxRounds, "rounds"));
   TACET_RETURN_IF_ERROR(CheckRange(spec.attempts_per_round, 1, kMaxAttempts, "attempts_per_round"));
   TACET_RETURN_IF_ERROR(CheckRange(spec.spare_attempts, 0, kMaxRounds, "spare_attempts"));
-  TACET_RETURN_IF_ERROR(CheckRange(spec.openers, 1, 99, "openers"));
   if (spec.sampling.method == accounting::Sampling::kNone &&
       spec.sampling.cohort != spec.sampling.clients) {
     return base::InvalidArgument("sampling must be fixed-size or poisson when {} of {} take part",
                                  spec.sampling.cohort, spec.sampling.clients);
+  }
+  return absl::OkStatus();
+}
+
+// f is a third of the others, and as many as may collude where seats allow.
+he::CommitteeShape CommitteeOf(uint32_t seats, uint64_t colluders) {
+  const uint32_t others = seats - 1;
+  const auto colluding = static_cast<uint32_t>(std::min<uint64_t>(colluders, others));
+  return {.seats = seats, .corrupt = std::max(others / 3, colluding)};
+}
+
+// Fills in the committee's default, and refuses one that is unsafe.
+absl::Status ChooseCommittee(ManifestSpec& spec) {
+  if (spec.scheme != he::Scheme::kCompact) {
+    spec.committee = {};
+    spec.committee_members.clear();
+    return absl::OkStatus();
+  }
+  if (spec.committee.seats == 0) {
+    const he::CommitteeShape chosen =
+        spec.committee_members.empty()
+            ? DefaultCommittee(spec.sampling.clients, spec.privacy.colluders)
+            : CommitteeOf(static_cast<uint32_t>(
+                              std::min<size_t>(spec.committee_members.size(), he::kMaxSeats + 1)),
+                          spec.privacy.colluders);
+    spec.committee.seats = chosen.seats;
+    if (spec.committee.corrupt == 0) spec.committee.corrupt = chosen.corrupt;
+  }
+  he::CommitteeShape& shape = spec.committee;
+  TACET_ASSIGN_OR_RETURN(const he::KeySharing sharing, he::KeySharing::Create(shape));
+  shape = sharing.shape();
+  if (shape.seats > spec.sampling.clients) {
+    return base::InvalidArgument(
+        "federation.committee_seats is {}, but the federation has {} members", shape.seats,
+        spec.sampling.clients);
+  }
+  if (shape.seats >= 4 && shape.corrupt == 0) {
+    return base::InvalidArgument(
+        "federation.committee_corrupt is 0: one member on a committee of {} seats could then read "
+        "updates together with the server; choose 1 or more",
+        shape.seats);
+  }
+  if (shape.seats == spec.sampling.clients &&
+      shape.corrupt < std::min<uint64_t>(spec.privacy.colluders, shape.seats)) {
+    return base::InvalidArgument(
+        "privacy.colluders is {} and federation.committee_corrupt is {}: every member is on the "
+        "committee, so a coalition of {} members has as many seats; raise "
+        "federation.committee_corrupt to {} or lower privacy.colluders",
+        spec.privacy.colluders, shape.corrupt, spec.privacy.colluders, spec.privacy.colluders);
+  }
+  if (spec.committee_members.empty()) {
+    for (uint64_t seat = 0; seat < shape.seats; ++seat) spec.committee_members.push_back(seat);
+  }
+  if (spec.committee_members.size() != shape.seats) {
+    return base::InvalidArgument("the committee has {} members for {} seats",
+                                 spec.committee_members.size(), shape.seats);
+  }
+  std::set<uint64_t> seen;
+  for (const uint64_t member : spec.committee_members) {
+    if (member >= spec.sampling.clients || !seen.insert(member).second) {
+      return base::InvalidArgument(
+          "the committee names member {} of {}: each seat needs another member", member,
+          spec.sampling.clients);
+    }
   }
   return absl::OkStatus();
 }
@@ -159,9 +223,11 @@ absl::StatusOr<secagg::Terms> TermsOf(const ManifestSpec& spec, uint32_t largest
                          accounting::MechanismOf(PrivacyOf(spec, AttemptBudget(spec)),
                                                  spec.dimension, largest_cohort));
   mechanism.max_epsilon = max_epsilon;
-  return secagg::Terms::Create({.mechanism = std::move(mechanism),
-                                .scheme = spec.scheme,
-                                .plaintext_bits = spec.plaintext_bits});
+  return secagg::Terms::Create(
+      {.mechanism = std::move(mechanism),
+       .scheme = spec.scheme,
+       .plaintext_bits = spec.plaintext_bits,
+       .committee = spec.committee.seats > 0 ? spec.committee : secagg::TermsSpec{}.committee});
 }
 
 // sigma from the epsilon that all permitted attempts may cost.
@@ -226,6 +292,8 @@ accounting::FederationPrivacySpec PrivacyOf(const ManifestSpec& spec, uint64_t a
   return {.sampling = spec.sampling,
           .mechanism = spec.mechanism,
           .privacy = spec.privacy,
+          .committee_seats = spec.committee.seats,
+          .corrupt_seats = spec.committee.corrupt,
           .rounds = attempts};
 }
 
@@ -260,6 +328,12 @@ accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec) {
   return event;
 }
 
+he::CommitteeShape DefaultCommittee(uint64_t clients, uint64_t colluders) {
+  const uint64_t tolerant = 3 * colluders + 1;
+  const uint64_t wanted = clients <= 7 ? clients : std::clamp<uint64_t>(tolerant, 7, he::kMaxSeats);
+  return CommitteeOf(static_cast<uint32_t>(std::min<uint64_t>(wanted, clients)), colluders);
+}
+
 absl::StatusOr<Manifest> Manifest::Create(ManifestSpec spec) {
   if (spec.members.size() != spec.sampling.clients) {
     return base::InvalidArgument("{} member keys for {} clients", spec.members.size(),
@@ -290,6 +364,7 @@ absl::StatusOr<Manifest> Manifest::CreateChecked(ManifestSpec spec) {
   }
   TACET_RETURN_IF_ERROR(CheckUnit(spec));
   TACET_RETURN_IF_ERROR(CheckHonestUploads(spec));
+  TACET_RETURN_IF_ERROR(ChooseCommittee(spec));
   if (!IsClientUnit(spec))
     spec.sampling.appearances = std::max<uint64_t>(spec.sampling.appearances, 1);
   TACET_RETURN_IF_ERROR(ChooseNoise(spec));
@@ -319,6 +394,12 @@ Manifest::Manifest(ManifestSpec spec, std::shared_ptr<const secagg::Terms> terms
     : spec_(std::move(spec)), terms_(std::move(terms)), max_epsilon_(max_epsilon) {
   agreement_ = crypto::Sha256(AgreementBytes(spec_));
   hash_ = crypto::Sha256(ManifestBytes(spec_));
+  if (spec_.members.empty()) return;
+  for (const uint64_t member : spec_.committee_members) {
+    committee_.push_back({.member = member,
+                          .signing_key = spec_.members[member].signing_key,
+                          .exchange_key = spec_.members[member].exchange_key});
+  }
 }
 
 absl::StatusOr<accounting::Guarantees> GuaranteesOf(const Manifest& manifest, uint64_t attempts,

@@ -18,13 +18,22 @@
 #include "tacet/agreement/cohort.h"
 #include "tacet/agreement/server_optimizer.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/signing.h"
 #include "tacet/dp/mechanism_params.h"
 #include "tacet/he/aggregation.h"
-#include "tacet/secagg/opened_sum.h"
+#include "tacet/secagg/committee.h"
 #include "tacet/secagg/terms.h"
 
 namespace tacet::agreement {
+
+// Public keys by which a member is known in one epoch.
+struct MemberIdentity {
+  crypto::PublicKey signing_key{};           // of its messages, votes and attestations
+  crypto::ExchangePublicKey exchange_key{};  // from which pair keys follow (pair_masks.h)
+
+  friend bool operator==(const MemberIdentity&, const MemberIdentity&) = default;
+};
 
 struct ManifestSpec {
   // Model
@@ -39,7 +48,10 @@ struct ManifestSpec {
   uint32_t rounds = 0;              // T
   uint32_t attempts_per_round = 3;  // under one epoch key
   uint32_t spare_attempts = 10;     // charged attempts never pass rounds + spare_attempts
-  uint32_t openers = 3;             // of an attempt; all members when there are fewer
+  // Committee that votes for every sum and gives unmask shares, for the whole epoch. 0 seats: as
+  // DefaultCommittee says. Empty `committee_members`: the first members.
+  he::CommitteeShape committee = {};
+  std::vector<uint64_t> committee_members = {};  // by seat
   // Participants, mechanism and guarantee. With unit record or person every site is in every round
   // (K = M). Where uploads are encrypted, at least two members outside a coalition are in every
   // sum: K_min >= c + 2. Exactly one of mechanism.noise_stddev and privacy.target_epsilon is given.
@@ -57,8 +69,13 @@ struct ManifestSpec {
   // Digest of a text with what else is agreed: how members train and meet. Zeros: no such text.
   crypto::Digest annex{};
   // Members, by number; their order is part of the agreement
-  std::vector<crypto::PublicKey> members = {};
+  std::vector<MemberIdentity> members = {};
 };
+
+// Committee for `clients` members of which `colluders` may pool what they know: all of them up to
+// 7, else 7 or as many as tolerate the colluders, at most 20. f is a third of the others, at least
+// 1 for 4 members and more, and at least the number of colluders where seats allow.
+he::CommitteeShape DefaultCommittee(uint64_t clients, uint64_t colluders);
 
 // Epsilon above which nobody is protected: e^50 = 5e21.
 inline constexpr double kMaxUsefulEpsilon = 50;
@@ -107,9 +124,8 @@ class Manifest {
   // The same without members' keys: what stays equal when members make new keys.
   const crypto::Digest& agreement() const { return agreement_; }
 
-  secagg::OpenerIdentity Identity(uint64_t member) const {
-    return {.member = member, .key = spec_.members[member]};
-  }
+  // With the members' keys. Empty for the paper's schemes, and without members.
+  const secagg::Committee& committee() const { return committee_; }
 
  private:
   // With whatever members there are.
@@ -121,6 +137,7 @@ class Manifest {
   double max_epsilon_;
   crypto::Digest agreement_{};
   crypto::Digest hash_{};
+  secagg::Committee committee_;
 };
 
 // Guarantees after `attempts` >= 1 attempts, with the implementation terms of the agreement's own

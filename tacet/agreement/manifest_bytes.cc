@@ -24,7 +24,10 @@ void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
   writer.U32(spec.rounds);
   writer.U32(spec.attempts_per_round);
   writer.U32(spec.spare_attempts);
-  writer.U32(spec.openers);
+  writer.U32(spec.committee.seats);
+  writer.U32(spec.committee.corrupt);
+  writer.U32(spec.committee.packing);
+  for (const uint64_t member : spec.committee_members) writer.U64(member);
   writer.Blob(accounting::SamplingName(spec.sampling.method));
   writer.F64(spec.mechanism.clip_norm);
   writer.F64(spec.mechanism.coordinate_bound);
@@ -101,6 +104,21 @@ absl::Status ReadUnit(base::ByteReader& reader, ManifestSpec& spec) {
   return absl::OkStatus();
 }
 
+absl::Status ReadCommittee(base::ByteReader& reader, ManifestSpec& spec) {
+  TACET_ASSIGN_OR_RETURN(spec.committee.seats, reader.ReadU32("committee seats"));
+  TACET_ASSIGN_OR_RETURN(spec.committee.corrupt, reader.ReadU32("corrupt committee seats"));
+  TACET_ASSIGN_OR_RETURN(spec.committee.packing, reader.ReadU32("committee packing"));
+  if (spec.committee.seats > he::kMaxSeats) {
+    return base::DataLoss("manifest: the committee has {} seats, at most {} are allowed",
+                          spec.committee.seats, he::kMaxSeats);
+  }
+  for (uint32_t seat = 0; seat < spec.committee.seats; ++seat) {
+    TACET_ASSIGN_OR_RETURN(const uint64_t member, reader.ReadU64("committee member"));
+    spec.committee_members.push_back(member);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kManifest, reader));
   TACET_ASSIGN_OR_RETURN(spec.model, reader.ReadString(kMaxNameBytes, "model"));
@@ -112,7 +130,7 @@ absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   TACET_ASSIGN_OR_RETURN(spec.rounds, reader.ReadU32("rounds"));
   TACET_ASSIGN_OR_RETURN(spec.attempts_per_round, reader.ReadU32("attempts per round"));
   TACET_ASSIGN_OR_RETURN(spec.spare_attempts, reader.ReadU32("spare attempts"));
-  TACET_ASSIGN_OR_RETURN(spec.openers, reader.ReadU32("openers"));
+  TACET_RETURN_IF_ERROR(ReadCommittee(reader, spec));
   TACET_RETURN_IF_ERROR(
       ReadWord(reader, "sampling", accounting::ParseSampling, spec.sampling.method));
   TACET_RETURN_IF_ERROR(ReadMechanism(reader, spec));
@@ -147,7 +165,10 @@ base::Bytes AgreementBytes(const ManifestSpec& spec) {
 base::Bytes ManifestBytes(const ManifestSpec& spec) {
   base::ByteWriter writer;
   WriteAgreement(spec, writer);
-  for (const crypto::PublicKey& member : spec.members) writer.Raw(member);
+  for (const MemberIdentity& member : spec.members) {
+    writer.Raw(member.signing_key);
+    writer.Raw(member.exchange_key);
+  }
   return writer.Take();
 }
 
@@ -164,7 +185,7 @@ absl::StatusOr<ManifestSpec> ReadManifestBytes(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "manifest");
   ManifestSpec spec;
   TACET_RETURN_IF_ERROR(ReadAgreement(reader, spec));
-  constexpr size_t kKeyBytes = sizeof(crypto::PublicKey);
+  constexpr size_t kKeyBytes = sizeof(crypto::PublicKey) + sizeof(crypto::ExchangePublicKey);
   if (reader.remaining() % kKeyBytes != 0 ||
       reader.remaining() / kKeyBytes != spec.sampling.clients) {
     return base::DataLoss("manifest: {} bytes of member keys for {} clients, expected {} each",
@@ -172,8 +193,9 @@ absl::StatusOr<ManifestSpec> ReadManifestBytes(std::span<const uint8_t> bytes) {
   }
   spec.members.reserve(spec.sampling.clients);
   while (reader.remaining() > 0) {
-    TACET_ASSIGN_OR_RETURN(const auto key, secagg::ReadArray<kKeyBytes>(reader, "member key"));
-    spec.members.push_back(key);
+    MemberIdentity& member = spec.members.emplace_back();
+    TACET_ASSIGN_OR_RETURN(member.signing_key, secagg::ReadArray<32>(reader, "signing key"));
+    TACET_ASSIGN_OR_RETURN(member.exchange_key, secagg::ReadArray<32>(reader, "exchange key"));
   }
   TACET_RETURN_IF_ERROR(CheckCanonical(ManifestBytes(spec), bytes));
   return spec;

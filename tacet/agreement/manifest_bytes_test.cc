@@ -23,7 +23,8 @@ ManifestSpec Agreed() {
   spec.mechanism.scale = 1e-2;
   spec.privacy.budget_epsilon = 0;
   spec.optimizer.momentum = 0.5;
-  for (uint8_t i = 0; i < 6; ++i) spec.members.push_back(crypto::PublicKey{i, 1});
+  for (uint8_t i = 0; i < 6; ++i)
+    spec.members.push_back({.signing_key = {i, 1}, .exchange_key = {i, 2}});
   return Manifest::Create(spec)->spec();
 }
 
@@ -83,7 +84,7 @@ TEST(ManifestBytesTest, RefusesWhatIsNotCanonical) {
   base::Bytes longer = bytes;
   longer.push_back(0);
   EXPECT_THAT(base::Message(ReadManifestBytes(longer).status()),
-              HasSubstr("193 bytes of member keys for 6 clients"));
+              HasSubstr("385 bytes of member keys for 6 clients"));
   base::Bytes newer = bytes;
   newer[4] = 7;
   EXPECT_THAT(base::Message(ReadManifestBytes(newer).status()),

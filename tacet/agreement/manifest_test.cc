@@ -324,7 +324,7 @@ TEST(ManifestTest, HashCoversEverything) {
   EXPECT_NE(Manifest::Create(other)->agreement(), agreement);
   EXPECT_EQ(Manifest::Create(other)->terms().aggregation().plaintext_bits(), 24u);
   other = Paper();
-  other.members[5][0] = 1;  // new keys: another manifest, the same agreement
+  other.members[5].signing_key[0] = 1;  // new keys: another manifest, the same agreement
   EXPECT_NE(Manifest::Create(other)->hash(), hash);
   EXPECT_EQ(Manifest::Create(other)->agreement(), agreement);
 }

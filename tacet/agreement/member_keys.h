@@ -14,6 +14,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/sealed_box.h"
 #include "tacet/crypto/secret.h"
@@ -23,9 +24,10 @@ namespace tacet::agreement {
 
 // Made by the site itself; nothing of it leaves the site but the public halves.
 struct MemberKeys {
-  crypto::SigningKey signing;  // of its messages, votes and results
-  crypto::SealingKey sealing;  // to which epoch keys are sealed
-  crypto::TlsKey tls;          // of its connections
+  crypto::SigningKey signing;    // of its messages, votes and results
+  crypto::SealingKey sealing;    // to which epoch keys are encrypted
+  crypto::ExchangeKey exchange;  // from which pair keys with the committee follow
+  crypto::TlsKey tls;            // of its connections
 
   static MemberKeys Generate(crypto::Entropy& entropy);
 };
@@ -44,6 +46,7 @@ struct EnrolmentRequest {
   std::vector<std::string> hosts;  // of the server: DNS names and addresses; none of a site
   crypto::PublicKey signing_key{};
   crypto::SealingPublicKey sealing_key{};
+  crypto::ExchangePublicKey exchange_key{};
   base::Bytes tls_key;  // SubjectPublicKeyInfo, DER
 };
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kManifestLabel = "tacet/1/signed manifest";
 constexpr std::string_view kEpochKeyLabel = "tacet/1/sealed epoch key";
 constexpr size_t kEpochKeyBytes = 32;
-constexpr size_t kMaxAgreementBytes = size_t{1} << 26;  // two million members
+constexpr size_t kMaxAgreementBytes = size_t{1} << 26;  // a million members
 constexpr size_t kMaxAnnexBytes = 1 << 20;
 constexpr size_t kMaxCertificateBytes = 1 << 16;
 constexpr size_t kMaxManifestBytes = size_t{1} << 28;
@@ -33,7 +33,7 @@ absl::Status CheckMembers(const std::vector<ManifestMember>& members) {
     if (!names.insert(member.name).second) {
       return base::InvalidArgument("two members are called {}", member.name);
     }
-    if (!keys.insert(member.signing_key).second) {
+    if (!keys.insert(member.signing_key).second || !keys.insert(member.exchange_key).second) {
       return base::InvalidArgument("{} has the key of another member", member.name);
     }
   }
@@ -59,11 +59,18 @@ absl::StatusOr<Manifest> Plan(SignedManifestSpec& spec) {
     return base::InvalidArgument(
         "the agreement leaves out encryption: only a simulation can do that");
   }
+  if (spec.agreement.scheme != he::Scheme::kCompact) {
+    return base::InvalidArgument(
+        "encryption.scheme is {}: every member would hold the key of single updates, so only a "
+        "simulation can use it; choose compact",
+        he::SchemeName(spec.agreement.scheme));
+  }
   spec.agreement.sampling.clients = spec.members.size();
   spec.agreement.annex = crypto::Sha256(base::AsBytes(spec.annex));
   spec.agreement.members.clear();
   for (const ManifestMember& member : spec.members) {
-    spec.agreement.members.push_back(member.signing_key);
+    spec.agreement.members.push_back(
+        {.signing_key = member.signing_key, .exchange_key = member.exchange_key});
   }
   return Manifest::Create(spec.agreement);
 }
@@ -107,8 +114,9 @@ absl::StatusOr<SignedManifest> SignedManifest::Read(std::span<const uint8_t> byt
   TACET_ASSIGN_OR_RETURN(const auto agreement, reader.ReadBlob(kMaxAgreementBytes, "agreement"));
   TACET_ASSIGN_OR_RETURN(spec.agreement, ReadManifestBytes(agreement));
   TACET_ASSIGN_OR_RETURN(spec.annex, reader.ReadString(kMaxAnnexBytes, "annex"));
-  for (const crypto::PublicKey& key : spec.agreement.members) {
-    ManifestMember member{.name = {}, .signing_key = key};
+  for (const MemberIdentity& identity : spec.agreement.members) {
+    ManifestMember member{
+        .name = {}, .signing_key = identity.signing_key, .exchange_key = identity.exchange_key};
     TACET_ASSIGN_OR_RETURN(member.name, reader.ReadString(kMaxNameBytes, "member's name"));
     TACET_ASSIGN_OR_RETURN(member.sealing_key,
                            secagg::ReadArray<32>(reader, "member's sealing key"));

@@ -25,6 +25,7 @@ struct ManifestMember {
   std::string name;
   crypto::PublicKey signing_key{};
   crypto::SealingPublicKey sealing_key{};
+  crypto::ExchangePublicKey exchange_key{};
 };
 
 struct SignedManifestSpec {

@@ -52,7 +52,8 @@ SignedManifestSpec Spec() {
   for (int i = 0; i < 3; ++i) {
     spec.members.push_back({.name = names[i],
                             .signing_key = Sites()[i].signing.public_key(),
-                            .sealing_key = Sites()[i].sealing.public_key()});
+                            .sealing_key = Sites()[i].sealing.public_key(),
+                            .exchange_key = Sites()[i].exchange.public_key()});
   }
   spec.authority = authority;
   return spec;

@@ -109,7 +109,10 @@ absl::Status CheckManifests(const AuditFacts& facts, const AuditedRun& run) {
     }
     crypto::Sha256Hasher hasher;
     hasher.Update(facts.agreement);
-    for (const crypto::PublicKey& member : *manifest.members) hasher.Update(member);
+    for (const agreement::MemberIdentity& member : *manifest.members) {
+      hasher.Update(member.signing_key);
+      hasher.Update(member.exchange_key);
+    }
     if (const crypto::Digest hash = hasher.Finish(); hash != manifest.hash) {
       return base::DataLoss("the manifest hash is {} by the record, {} by its bytes",
                             Hex(manifest.hash), Hex(hash));

@@ -38,7 +38,7 @@ struct AuditedAttempt {
 
 struct AuditedRound {
   uint32_t round = 0;
-  // K' of the opened sum; 0: the round is not complete, or its sum was not seen.
+  // K' of the decrypted sum; 0: the round is not complete, or its sum was not seen.
   uint32_t participants = 0;
   // Complete, but this site took the state after it, or after a later round, from others.
   bool sum_not_seen = false;
@@ -61,7 +61,7 @@ absl::StatusOr<RunKind> ParseRunKind(std::string_view name);
 struct AuditedManifest {
   crypto::Digest hash{};
   // By number; absent when the run did not keep them: then nobody can recompute the hash.
-  std::optional<std::vector<crypto::PublicKey>> members = {};
+  std::optional<std::vector<agreement::MemberIdentity>> members = {};
 };
 
 // On members' held-out data, outside of epsilon: told rounded, and only where it was published.

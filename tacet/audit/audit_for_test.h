@@ -33,7 +33,9 @@ inline agreement::ManifestSpec SmallAgreement() {
   spec.mechanism.noise_stddev = 6;
   spec.mechanism.scale = 1e-3;
   for (uint8_t member = 0; member < 12; ++member) {
-    spec.members.push_back(KeyForTest(static_cast<uint8_t>(100 + member)).public_key());
+    spec.members.push_back(
+        {.signing_key = KeyForTest(static_cast<uint8_t>(100 + member)).public_key(),
+         .exchange_key = {member, 1}});
   }
   return spec;
 }

@@ -30,11 +30,13 @@ JsonValue List(const std::vector<std::string>& texts) {
   return list;
 }
 
-std::string JoinKeys(const std::vector<crypto::PublicKey>& keys) {
-  base::Bytes all;
-  all.reserve(keys.size() * crypto::PublicKey().size());
-  for (const crypto::PublicKey& key : keys) all.insert(all.end(), key.begin(), key.end());
-  return base::ToHex(all);
+std::string JoinKeys(const std::vector<agreement::MemberIdentity>& members) {
+  base::ByteWriter all;
+  for (const agreement::MemberIdentity& member : members) {
+    all.Raw(member.signing_key);
+    all.Raw(member.exchange_key);
+  }
+  return base::ToHex(all.bytes());
 }
 
 JsonValue HexOrNull(const std::optional<crypto::Digest>& digest) {
@@ -51,7 +53,7 @@ std::string KindStatement(const AuditedRun& run) {
         *facts.member, run.agreed.sampling.clients);
   }
   return fmt::format(
-      "A simulation: {} played every member, the server and the openers, on data that one user "
+      "A simulation: {} played every member, the server and the committee, on data that one user "
       "holds. The figures are those of a federation of this agreement.",
       facts.processes == 1 ? std::string("one process")
                            : fmt::format("{} processes of one MPI job", facts.processes));
@@ -99,9 +101,9 @@ JsonValue MembersJson(const ManifestSpec& agreed) {
   roles.Append(RoleJson("data-owner", agreed.sampling.clients,
                         "Hold the data, train, clip, add their share of the noise, encrypt, keep a "
                         "ledger; trusted with their own data only."));
-  roles.Append(RoleJson("opener", std::min<uint64_t>(agreed.openers, agreed.sampling.clients),
-                        "Members that decrypt the sum of one attempt for the others, chosen again "
-                        "for each attempt by a key that the server lacks."));
+  roles.Append(RoleJson("committee-member", agreed.committee.seats,
+                        "Members that vote for one sum an attempt and give unmask shares of it; "
+                        "every member then decrypts the aggregate and checks it."));
   roles.Append(RoleJson("server", 1,
                         "Adds what is encrypted; holds no key, never sees an update or a model in "
                         "the clear."));
@@ -162,13 +164,21 @@ JsonValue MechanismJson(const AuditedRun& run) {
   return mechanism;
 }
 
+JsonValue CommitteeJson(const ManifestSpec& agreed) {
+  if (agreed.committee.seats == 0) return JsonValue();
+  return JsonValue::MakeObject()
+      .Set("seats", agreed.committee.seats)
+      .Set("corrupt", agreed.committee.corrupt)
+      .Set("packing", agreed.committee.packing);
+}
+
 JsonValue EncryptionJson(const AuditedRun& run) {
   const auto& labels = run.facts.labels;
   const bool encrypted = std::ranges::find(labels, "no-encryption") == labels.end();
   return JsonValue::MakeObject()
       .Set("encrypted", encrypted)
       .Set("scheme", he::SchemeName(run.agreed.scheme))
-      .Set("openers", run.agreed.openers)
+      .Set("committee", CommitteeJson(run.agreed))
       .Set("plaintext_bits",
            run.agreed.plaintext_bits > 0 ? JsonValue(run.agreed.plaintext_bits) : JsonValue())
       .Set("statement", encrypted
@@ -312,11 +322,12 @@ JsonValue RetentionJson(RunKind kind) {
           ? "Kept in the run directory: settings, ledger, a line of measurements for each round, "
             "attestations, the model, and the key that signs this record. Kept in the site's home: "
             "its identity, the epoch key, the key that names its data, its state and its log. Not "
-            "kept: updates, opened sums, uploads of other attempts than the last. The data stay "
+            "kept: updates, decrypted sums, uploads of other attempts than the last. The data stay "
             "where their owner keeps them."
           : "Kept in the run directory: settings, ledger, the attempts, a line of measurements for "
             "each round, a checkpoint, the model, the key that signs this record and the key that "
-            "names the data. Not kept: updates, uploads, opened sums, cohorts, members' keys and "
+            "names the data. Not kept: updates, uploads, decrypted sums, cohorts, members' keys "
+            "and "
             "epoch keys; they end with the process that made them. The data stay where their owner "
             "keeps them.");
 }

@@ -425,7 +425,7 @@ TEST(AuditTest, AnotherAgreementIsNamed) {
   facts.manifests.front().members.reset();
   EXPECT_THAT(Complaint(facts), HasSubstr("the ledger: charge 1: is for the agreement"));
   facts = FactsForTest();
-  facts.manifests.front().members->front()[0] ^= 1;
+  facts.manifests.front().members->front().signing_key[0] ^= 1;
   EXPECT_THAT(Complaint(facts), HasSubstr("the manifest hash is"));
   facts = FactsForTest();
   facts.agreement.pop_back();

@@ -26,7 +26,7 @@ TEST(ModelCardTest, SaysWhatWasTrainedAndHowToVerify) {
   EXPECT_THAT(card, HasSubstr("3 of 3 rounds"));
   EXPECT_THAT(card, HasSubstr("5 attempts were charged"));
   EXPECT_THAT(card, HasSubstr("| outsider | "));
-  EXPECT_THAT(card, HasSubstr("| server-with-key-holder | none | | |"));
+  EXPECT_THAT(card, HasSubstr("| coalition | 3.125 | "));
   EXPECT_THAT(card, HasSubstr("### In words\n\nIt is so.\n"));
   EXPECT_THAT(card, HasSubstr("tacet audit verify audit.json"));
   EXPECT_THAT(card, HasSubstr(crypto::KeyFingerprint(KeyForTest(1).public_key())));

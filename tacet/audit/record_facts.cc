@@ -84,16 +84,18 @@ absl::Status ReadAttestations(const JsonValue& value, AuditFacts& facts) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<crypto::PublicKey>> SplitKeys(std::span<const uint8_t> bytes) {
-  constexpr size_t kKeyBytes = crypto::PublicKey().size();
+absl::StatusOr<std::vector<agreement::MemberIdentity>> SplitKeys(std::span<const uint8_t> bytes) {
+  constexpr size_t kKeyBytes = sizeof(crypto::PublicKey) + sizeof(crypto::ExchangePublicKey);
   if (bytes.size() % kKeyBytes != 0) {
     return base::DataLoss("{} bytes of member keys, expected {} each", bytes.size(), kKeyBytes);
   }
-  std::vector<crypto::PublicKey> keys(bytes.size() / kKeyBytes);
-  for (size_t i = 0; i < keys.size(); ++i) {
-    std::ranges::copy(bytes.subspan(i * kKeyBytes, kKeyBytes), keys[i].begin());
+  std::vector<agreement::MemberIdentity> members(bytes.size() / kKeyBytes);
+  for (size_t i = 0; i < members.size(); ++i) {
+    const std::span<const uint8_t> keys = bytes.subspan(i * kKeyBytes, kKeyBytes);
+    std::ranges::copy(keys.first(sizeof(crypto::PublicKey)), members[i].signing_key.begin());
+    std::ranges::copy(keys.subspan(sizeof(crypto::PublicKey)), members[i].exchange_key.begin());
   }
-  return keys;
+  return members;
 }
 
 absl::Status ReadAgreement(const JsonValue& value, AuditFacts& facts) {

@@ -33,7 +33,7 @@ inline constexpr FormatId kLockedSecret{"TCTK"};
 inline constexpr FormatId kLedger{"TCTL"};
 inline constexpr FormatId kManifest{"TCTM"};
 inline constexpr FormatId kMemberMemory{"TCTN"};
-inline constexpr FormatId kOpenedSum{"TCTO"};
+inline constexpr FormatId kRoster{"TCTO"};
 inline constexpr FormatId kPartialSum{"TCTP"};
 inline constexpr FormatId kEnrolmentRequest{"TCTQ"};
 inline constexpr FormatId kMemberRequest{"TCTR"};
@@ -45,6 +45,7 @@ inline constexpr FormatId kRankTask{"TCTW"};
 inline constexpr FormatId kCheckpoint{"TCTX"};
 inline constexpr FormatId kSqliteStore{"TCTY"};
 inline constexpr FormatId kRankReport{"TCTZ"};
+inline constexpr FormatId kUnmaskShare{"TCT1"};
 }  // namespace format
 
 inline constexpr std::array kFormatIds = {format::kAnnouncement,
@@ -61,7 +62,7 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kLedger,
                                           format::kManifest,
                                           format::kMemberMemory,
-                                          format::kOpenedSum,
+                                          format::kRoster,
                                           format::kPartialSum,
                                           format::kEnrolmentRequest,
                                           format::kMemberRequest,
@@ -72,7 +73,8 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kRankTask,
                                           format::kCheckpoint,
                                           format::kSqliteStore,
-                                          format::kRankReport};
+                                          format::kRankReport,
+                                          format::kUnmaskShare};
 
 // Every format is at this version. A program reads no other.
 inline constexpr uint16_t kFormatVersion = 1;

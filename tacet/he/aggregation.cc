@@ -11,7 +11,6 @@
 #include "tacet/he/paper.h"
 #include "tacet/he/payload_shape.h"
 #include "tacet/he/security.h"
-#include "tacet/he/shared_key_envelope.h"
 #include "tacet/he/truncated_planes.h"
 #include "tacet/ring/crt.h"
 #include "tacet/ring/ntt.h"
@@ -86,17 +85,21 @@ absl::StatusOr<uint32_t> ChoosePlaintextBits(const AggregationSpec& spec, uint32
   return spec.plaintext_bits;
 }
 
-absl::Status CheckKeys(std::span<const uint8_t> public_seed,
-                       const crypto::SecretBytes& group_secret) {
-  if (public_seed.size() != ring::kSeedBytes) {
-    return base::InvalidArgument("`public_seed` has {} bytes, {} are needed", public_seed.size(),
-                                 ring::kSeedBytes);
-  }
-  if (group_secret.size() != kKeyBytes) {
-    return base::InvalidArgument("`group_secret` has {} bytes, {} are needed", group_secret.size(),
-                                 kKeyBytes);
-  }
-  return absl::OkStatus();
+absl::Status CheckScheme(const AggregationParams& params, bool compact) {
+  if ((params.scheme() == Scheme::kCompact) == compact) return absl::OkStatus();
+  return base::InvalidArgument("`params` are of scheme {}", SchemeName(params.scheme()));
+}
+
+absl::Status CheckPublicSeed(std::span<const uint8_t> public_seed) {
+  if (public_seed.size() == ring::kSeedBytes) return absl::OkStatus();
+  return base::InvalidArgument("`public_seed` has {} bytes, {} are needed", public_seed.size(),
+                               ring::kSeedBytes);
+}
+
+absl::Status CheckGroupSecret(const crypto::SecretBytes& group_secret) {
+  if (group_secret.size() == kKeyBytes) return absl::OkStatus();
+  return base::InvalidArgument("`group_secret` has {} bytes, {} are needed", group_secret.size(),
+                               kKeyBytes);
 }
 
 }  // namespace
@@ -119,15 +122,13 @@ absl::StatusOr<AggregationParams> AggregationParams::Create(const AggregationSpe
   params.spec_ = spec;
   TACET_RETURN_IF_ERROR(spec.scheme == Scheme::kCompact ? params.PlanCompact()
                                                         : params.PlanPaper());
-  RlweSpec rlwe{.ring_degree = params.ring_degree_,
-                .log2_modulus = params.log2_modulus_,
-                .error_stddev = std::sqrt(ring::kErrorVariance),
-                .secret = SecretDistribution::kTernary};  // the group's secret
-  TACET_RETURN_IF_ERROR(CheckRlweSecurity(rlwe));
-  if (spec.scheme == Scheme::kCompact) {
-    rlwe.secret = SecretDistribution::kErrorLaw;  // the one-time keys
-    TACET_RETURN_IF_ERROR(CheckRlweSecurity(rlwe));
-  }
+  TACET_RETURN_IF_ERROR(CheckRlweSecurity({.ring_degree = params.ring_degree_,
+                                           .log2_modulus = params.log2_modulus_,
+                                           .error_stddev = std::sqrt(ring::kErrorVariance),
+                                           // One-time keys, or the group's secret.
+                                           .secret = spec.scheme == Scheme::kCompact
+                                                         ? SecretDistribution::kErrorLaw
+                                                         : SecretDistribution::kTernary}));
   return params;
 }
 
@@ -137,8 +138,13 @@ absl::Status AggregationParams::PlanCompact() {
          MaxParticipantsAtScale(scale_bits_) < spec_.max_participants) {
     ++scale_bits_;
   }
-  TACET_ASSIGN_OR_RETURN(const SharedKeyEnvelope envelope,
-                         SharedKeyEnvelope::Create(spec_.max_participants));
+  TACET_ASSIGN_OR_RETURN(sharing_, KeySharing::Create(spec_.committee));
+  spec_.committee = sharing_->shape();
+  if (spec_.max_participants > KeySharing::MaxParticipants()) {
+    return base::InvalidArgument(
+        "`max_participants` is too large: {}, but shares hold the sum of at most {} one-time keys",
+        spec_.max_participants, KeySharing::MaxParticipants());
+  }
   TACET_ASSIGN_OR_RETURN(spec_.plaintext_bits, ChoosePlaintextBits(spec_, kMaxCompactBits));
   // Fewest bytes a value is most slots a coefficient. One slot of 54 bits always fits.
   lanes_ = 100 / spec_.plaintext_bits;
@@ -148,9 +154,8 @@ absl::Status AggregationParams::PlanCompact() {
   log2_modulus_ = ring::kLog2ModulusQ;
   used_coefficients_ = CeilDivide(spec_.dimension, lanes_);
   polynomials_ = CeilDivide(used_coefficients_, ring_degree_);
-  envelope_bytes_ = envelope.sealed_bytes();
-  ciphertext_bytes_ = kPlaneBytes * used_coefficients_ + envelope_bytes_;
-  closed_sum_bytes_ = 16 * used_coefficients_ + envelope.sum_bytes();
+  ciphertext_bytes_ = kPlaneBytes * used_coefficients_ + share_bytes();
+  closed_sum_bytes_ = 16 * used_coefficients_ + share_bytes();
   noise_variance_per_upload_ = CompactNoiseVariance();
   return absl::OkStatus();
 }
@@ -204,25 +209,47 @@ absl::StatusOr<std::vector<uint64_t>> Decryptor::Decrypt(std::span<const uint8_t
   return sums;
 }
 
-absl::StatusOr<std::unique_ptr<Encryptor>> NewEncryptor(const AggregationParams& params,
-                                                        std::span<const uint8_t> public_seed,
-                                                        const crypto::SecretBytes& group_secret) {
-  TACET_RETURN_IF_ERROR(CheckKeys(public_seed, group_secret));
-  if (params.scheme() != Scheme::kCompact) {
-    return NewPaperEncryptor(params, public_seed, group_secret);
-  }
-  TACET_ASSIGN_OR_RETURN(const SharedKeyEnvelope envelope,
-                         SharedKeyEnvelope::Create(params.max_participants()));
-  return NewCompactEncryptor(params, public_seed, envelope.NewSealer(group_secret));
+absl::StatusOr<std::unique_ptr<Encryptor>> NewCompactEncryptor(
+    const AggregationParams& params, std::span<const uint8_t> public_seed) {
+  TACET_RETURN_IF_ERROR(CheckScheme(params, true));
+  TACET_RETURN_IF_ERROR(CheckPublicSeed(public_seed));
+  return MakeCompactEncryptor(params, public_seed);
 }
 
-absl::Status Encryptor::Encrypt(std::span<const uint32_t> counts,
-                                const crypto::SecretBytes& seal_key,
+absl::StatusOr<std::unique_ptr<Decryptor>> NewCompactDecryptor(
+    const AggregationParams& params, std::span<const uint8_t> public_seed,
+    crypto::SecretVector<int32_t> key_sum) {
+  TACET_RETURN_IF_ERROR(CheckScheme(params, true));
+  TACET_RETURN_IF_ERROR(CheckPublicSeed(public_seed));
+  if (key_sum.size() != params.ring_degree()) {
+    return base::InvalidArgument("`key_sum` has {} coefficients, {} are needed", key_sum.size(),
+                                 params.ring_degree());
+  }
+  return MakeCompactDecryptor(params, public_seed, std::move(key_sum));
+}
+
+absl::StatusOr<std::unique_ptr<Encryptor>> NewPaperEncryptor(
+    const AggregationParams& params, std::span<const uint8_t> public_seed,
+    const crypto::SecretBytes& group_secret) {
+  TACET_RETURN_IF_ERROR(CheckScheme(params, false));
+  TACET_RETURN_IF_ERROR(CheckPublicSeed(public_seed));
+  TACET_RETURN_IF_ERROR(CheckGroupSecret(group_secret));
+  return MakePaperEncryptor(params, public_seed, group_secret);
+}
+
+absl::StatusOr<std::unique_ptr<Decryptor>> NewPaperDecryptor(
+    const AggregationParams& params, const crypto::SecretBytes& group_secret) {
+  TACET_RETURN_IF_ERROR(CheckScheme(params, false));
+  TACET_RETURN_IF_ERROR(CheckGroupSecret(group_secret));
+  return MakePaperDecryptor(params, group_secret);
+}
+
+absl::Status Encryptor::Encrypt(std::span<const uint32_t> counts, const SealSecrets& secrets,
                                 base::Bytes& ciphertext) const {
   TACET_RETURN_IF_ERROR(CheckCounts(params_, counts.size()));
-  TACET_RETURN_IF_ERROR(CheckSealKey(seal_key.size()));
+  TACET_RETURN_IF_ERROR(CheckSealSecrets(params_, secrets));
   ciphertext.resize(params_.ciphertext_bytes());
-  TACET_ASSIGN_OR_RETURN(const auto encryption, Begin(seal_key, ciphertext));
+  TACET_ASSIGN_OR_RETURN(const auto encryption, Begin(secrets, ciphertext));
   return ForEachBlock(params_, counts, [&](std::span<const uint32_t> block) {
     encryption->Append(block);
     return absl::OkStatus();
@@ -244,19 +271,8 @@ absl::Status Adder::Add(std::span<const uint8_t> ciphertext) {
 
 std::unique_ptr<Adder> NewAdder(const AggregationParams& params, size_t tasks,
                                 base::ParallelFor run) {
-  if (params.scheme() != Scheme::kCompact) return NewPaperAdder(params);
-  return NewCompactAdder(params, SharedKeyEnvelope::Create(params.max_participants()).value(),
-                         tasks, std::move(run));
-}
-
-absl::StatusOr<std::unique_ptr<Decryptor>> NewDecryptor(const AggregationParams& params,
-                                                        std::span<const uint8_t> public_seed,
-                                                        const crypto::SecretBytes& group_secret) {
-  TACET_RETURN_IF_ERROR(CheckKeys(public_seed, group_secret));
-  if (params.scheme() != Scheme::kCompact) return NewPaperDecryptor(params, group_secret);
-  TACET_ASSIGN_OR_RETURN(const SharedKeyEnvelope envelope,
-                         SharedKeyEnvelope::Create(params.max_participants()));
-  return NewCompactDecryptor(params, public_seed, envelope.NewOpener(group_secret));
+  if (params.scheme() != Scheme::kCompact) return MakePaperAdder(params);
+  return MakeCompactAdder(params, tasks, std::move(run));
 }
 
 }  // namespace tacet::he

@@ -1,5 +1,5 @@
 // Additively homomorphic aggregation. Participants encrypt vectors of counts, anyone can add the
-// ciphertexts, and a holder of the group secret opens the sum and nothing else.
+// ciphertexts, and the key of the sum decrypts the sum and nothing else.
 #ifndef TACET_HE_AGGREGATION_H_
 #define TACET_HE_AGGREGATION_H_
 
@@ -17,13 +17,15 @@
 #include "tacet/base/bytes.h"
 #include "tacet/base/parallel.h"
 #include "tacet/crypto/secret.h"
+#include "tacet/he/key_sharing.h"
 #include "tacet/he/word_sums.h"
 
 namespace tacet::he {
 
 // Encryption scheme of counts. The numbers are part of the formats and never change.
 enum class Scheme : uint8_t {
-  // Payload under a one-time key, and that key in a small envelope; several values a coefficient.
+  // Key-additive homomorphic encryption (KAHE) of the payload under a one-time key, and shares of
+  // that key for a committee (key_sharing.h); several values a coefficient.
   kCompact = 1,
   // BFV at the published size (N = 8192, one value a coefficient), public-key encryption.
   kPaperPublicKey = 2,
@@ -45,9 +47,12 @@ struct AggregationSpec {
   // w, the bits of a centred sum: B <= 2^(w-1) - 1. 0 takes the smallest that holds B; a larger one
   // only wastes room (benchmarks at a given size).
   uint32_t plaintext_bits = 0;
+  // Scheme compact: the committee that gets the shares of one-time keys. The paper's schemes have
+  // none: whoever holds the group secret decrypts.
+  CommitteeShape committee{.seats = 5, .corrupt = 2};
 };
 
-// Checked parameters: with them the opened sum is exact but for a probability below 2^-80 a
+// Checked parameters: with them the decrypted sum is exact but for a probability below 2^-80 a
 // coefficient, and RLWE has 128 bits of security by the cited tables. Immutable.
 class AggregationParams {
  public:
@@ -60,6 +65,9 @@ class AggregationParams {
   uint32_t max_participants() const { return spec_.max_participants; }
   uint64_t offset() const { return spec_.offset; }
   uint64_t sum_bound() const { return spec_.sum_bound; }
+
+  // Scheme compact: with its packing.
+  const CommitteeShape& committee() const { return spec_.committee; }
 
   // w: sums are decoded centred in [-2^(w-1), 2^(w-1) - 1] around K' offset.
   uint32_t plaintext_bits() const { return spec_.plaintext_bits; }
@@ -81,8 +89,15 @@ class AggregationParams {
   // The exact length of every ciphertext and of every closed sum.
   size_t ciphertext_bytes() const { return ciphertext_bytes_; }
   size_t closed_sum_bytes() const { return closed_sum_bytes_; }
-  // Part of `ciphertext_bytes` that carries the one-time key; 0 for the paper's schemes.
-  size_t envelope_bytes() const { return envelope_bytes_; }
+  // Part of `ciphertext_bytes` and of `closed_sum_bytes`, at their ends, with shares of one-time
+  // keys; 0 for the paper's schemes.
+  size_t share_bytes() const { return sharing_.has_value() ? sharing_->share_bytes() : 0; }
+  // How one-time keys are shared. Scheme compact only.
+  const KeySharing& sharing() const { return *sharing_; }
+  // Words of masks that a seal takes: n B; 0 for the paper's schemes.
+  size_t mask_words() const {
+    return sharing_.has_value() ? sharing_->shape().seats * sharing_->mask_words() : 0;
+  }
 
   // Predicted variance of the payload's error (phase minus scaled plaintext) that one upload adds
   // to a coefficient of the sum.
@@ -102,8 +117,17 @@ class AggregationParams {
   double log2_modulus_ = 0;
   size_t ciphertext_bytes_ = 0;
   size_t closed_sum_bytes_ = 0;
-  size_t envelope_bytes_ = 0;
+  std::optional<KeySharing> sharing_;
   double noise_variance_per_upload_ = 0;
+};
+
+// Secrets of one seal. They must never meet two different vectors.
+struct SealSecrets {
+  // 32 fresh bytes. All randomness of the encryption, and the public seed in the ciphertext, come
+  // from them by HKDF under distinct labels.
+  const crypto::SecretBytes& key;
+  // AggregationParams::mask_words() words below p, seat after seat (key_sharing.h).
+  std::span<const uint16_t> masks = {};
 };
 
 // One vector on its way into a ciphertext.
@@ -122,18 +146,15 @@ class Encryptor {
   virtual ~Encryptor() = default;
 
   // Begins a ciphertext in `ciphertext`, ciphertext_bytes() long, which is complete when all counts
-  // were appended; both arguments and this object must outlive the encryption. `seal_key` holds 32
-  // fresh secret bytes of this one seal: all randomness of the encryption, and the public seed in
-  // the ciphertext, come from it by HKDF under distinct labels. The same seal key must never meet
-  // two different vectors. The time taken does not depend on counts or keys. InvalidArgument: wrong
-  // length of key or ciphertext.
+  // were appended; `ciphertext` and this object must outlive the encryption. The time taken does
+  // not depend on counts or secrets. InvalidArgument: wrong length of key, masks or ciphertext.
   virtual absl::StatusOr<std::unique_ptr<Encryption>> Begin(
-      const crypto::SecretBytes& seal_key, std::span<uint8_t> ciphertext) const = 0;
+      const SealSecrets& secrets, std::span<uint8_t> ciphertext) const = 0;
 
   // Encrypts all counts (counts.size() == dimension) at once; `ciphertext` is resized, so a caller
-  // that keeps it reuses its memory. InvalidArgument: wrong number of counts, wrong key length;
-  // `ciphertext` is then unchanged.
-  absl::Status Encrypt(std::span<const uint32_t> counts, const crypto::SecretBytes& seal_key,
+  // that keeps it reuses its memory. InvalidArgument: wrong number of counts, wrong length of a
+  // secret; `ciphertext` is then unchanged.
+  absl::Status Encrypt(std::span<const uint32_t> counts, const SealSecrets& secrets,
                        base::Bytes& ciphertext) const;
 
  protected:
@@ -193,7 +214,7 @@ class Decryption {
   virtual absl::Status Next(std::span<uint64_t> sums) = 0;
 };
 
-// An opener's side. Immutable and thread-safe.
+// The side of a member that knows the key of the sum. Immutable and thread-safe.
 class Decryptor {
  public:
   virtual ~Decryptor() = default;
@@ -215,7 +236,7 @@ class Decryptor {
                                                 uint32_t participants) const;
 
   // The mean square of the payload's error in this sum over the used coefficients; honest sums are
-  // near participants * noise_variance_per_upload(). Depends on secrets: for the opener's own log
+  // near participants * noise_variance_per_upload(). Depends on secrets: for the member's own log
   // and for tests, never a reason to refuse, never sent. Slower than DecryptInto; errors as there.
   virtual absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
                                               uint32_t participants) const = 0;
@@ -230,17 +251,23 @@ class Decryptor {
 
 // `public_seed` (32 bytes) determines the public polynomials, the same for all participants of a
 // round: those of models up to some millions of values are expanded here once and kept.
-// `group_secret` (32 bytes) is of one attempt; the ternary secret s comes from it. InvalidArgument
-// on another length.
-absl::StatusOr<std::unique_ptr<Encryptor>> NewEncryptor(const AggregationParams& params,
-                                                        std::span<const uint8_t> public_seed,
-                                                        const crypto::SecretBytes& group_secret);
+// InvalidArgument on another length, and for parameters of another scheme.
+absl::StatusOr<std::unique_ptr<Encryptor>> NewCompactEncryptor(
+    const AggregationParams& params, std::span<const uint8_t> public_seed);
+// `key_sum` is the sum of the one-time keys of all ciphertexts in the sum, 4096 coefficients.
+absl::StatusOr<std::unique_ptr<Decryptor>> NewCompactDecryptor(
+    const AggregationParams& params, std::span<const uint8_t> public_seed,
+    crypto::SecretVector<int32_t> key_sum);
+// `group_secret` (32 bytes) is of one attempt and shared by all members, as published; the ternary
+// secret s comes from it.
+absl::StatusOr<std::unique_ptr<Encryptor>> NewPaperEncryptor(
+    const AggregationParams& params, std::span<const uint8_t> public_seed,
+    const crypto::SecretBytes& group_secret);
+absl::StatusOr<std::unique_ptr<Decryptor>> NewPaperDecryptor(
+    const AggregationParams& params, const crypto::SecretBytes& group_secret);
 // `run` may spread an adder's work over up to `tasks` threads.
 std::unique_ptr<Adder> NewAdder(const AggregationParams& params, size_t tasks = 1,
                                 base::ParallelFor run = base::RunInTurn);
-absl::StatusOr<std::unique_ptr<Decryptor>> NewDecryptor(const AggregationParams& params,
-                                                        std::span<const uint8_t> public_seed,
-                                                        const crypto::SecretBytes& group_secret);
 
 }  // namespace tacet::he
 

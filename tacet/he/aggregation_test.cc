@@ -8,8 +8,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tacet/he/attempt_for_test.h"
 #include "tacet/he/sum_kernels.h"
-#include "tacet/he/testing.h"
 #include "tacet/ring/modulus.h"
 #include "tacet/ring/uniform.h"
 #include "tacet/ring/words.h"
@@ -61,7 +61,7 @@ TEST_P(AggregationTest, AddEachIsAddingInTurn) {
   }
   base::Bytes not_canonical = ciphertexts[1];  // the end of the payload
   const auto end = not_canonical.end() - ring::kSeedBytes -
-                   static_cast<ptrdiff_t>(attempt.params().envelope_bytes());
+                   static_cast<ptrdiff_t>(attempt.params().share_bytes());
   std::fill(end - 400, end, uint8_t{0xff});
   const base::Bytes short_one(ciphertexts[2].begin(), ciphertexts[2].end() - 1);
   contributions[1] = {.ciphertext = not_canonical, .announced = words(not_canonical)};
@@ -186,24 +186,28 @@ TEST_P(AggregationTest, TwoSealsOfTheSameCountsShareNoWord) {
 TEST_P(AggregationTest, SealIsAFunctionOfKeysAndCounts) {
   TestAttempt attempt(MustCreate(SmallSpec()));
   const crypto::SecretBytes seal_key = attempt.DrawSealKey();
+  const std::vector<uint16_t> masks(attempt.params().mask_words(), 7);
   std::vector<uint32_t> counts(13000, 20000);
   base::Bytes a;
   base::Bytes b(17, 0xee);
-  ASSERT_TRUE(attempt.encryptor().Encrypt(counts, seal_key, a).ok());
-  ASSERT_TRUE(attempt.encryptor().Encrypt(counts, seal_key, b).ok());
+  ASSERT_TRUE(attempt.encryptor().Encrypt(counts, {.key = seal_key, .masks = masks}, a).ok());
+  ASSERT_TRUE(attempt.encryptor().Encrypt(counts, {.key = seal_key, .masks = masks}, b).ok());
   EXPECT_TRUE(a == b);
 }
 
 TEST_P(AggregationTest, EncryptorServesManyThreads) {
   TestAttempt attempt(MustCreate(SmallSpec()));
   const crypto::SecretBytes seal_key = attempt.DrawSealKey();
+  const std::vector<uint16_t> masks(attempt.params().mask_words(), 7);
   const std::vector<uint32_t> counts(13000, 20000);
   std::vector<base::Bytes> ciphertexts(4);
   std::vector<std::thread> threads;
   for (base::Bytes& ciphertext : ciphertexts) {
     threads.emplace_back([&] {
       for (int i = 0; i < 3; ++i) {
-        EXPECT_TRUE(attempt.encryptor().Encrypt(counts, seal_key, ciphertext).ok());
+        EXPECT_TRUE(attempt.encryptor()
+                        .Encrypt(counts, {.key = seal_key, .masks = masks}, ciphertext)
+                        .ok());
       }
     });
   }
@@ -215,14 +219,22 @@ TEST_P(AggregationTest, EncryptRefusesWrongLengths) {
   TestAttempt attempt(MustCreate(SmallSpec()));
   base::Bytes ciphertext = {1, 2, 3};
   const std::vector<uint32_t> counts(12999, 20000);
-  absl::Status status = attempt.encryptor().Encrypt(counts, attempt.DrawSealKey(), ciphertext);
+  const crypto::SecretBytes seal_key = attempt.DrawSealKey();
+  const std::vector<uint16_t> masks(attempt.params().mask_words());
+  absl::Status status =
+      attempt.encryptor().Encrypt(counts, {.key = seal_key, .masks = masks}, ciphertext);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(base::Message(status),
               HasSubstr("`counts` has 12999 values, the dimension is 13000"));
   const std::vector<uint32_t> right(13000, 20000);
-  status = attempt.encryptor().Encrypt(right, crypto::SecretBytes(31), ciphertext);
+  status = attempt.encryptor().Encrypt(right, {.key = crypto::SecretBytes(31), .masks = masks},
+                                       ciphertext);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(base::Message(status), HasSubstr("`seal_key` has 31 bytes, 32 are needed"));
+  EXPECT_THAT(base::Message(status), HasSubstr("`key` of a seal has 31 bytes, 32 are needed"));
+  const std::vector<uint16_t> more_masks(masks.size() + 1);
+  status = attempt.encryptor().Encrypt(right, {.key = seal_key, .masks = more_masks}, ciphertext);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(base::Message(status), HasSubstr("`masks` of a seal has"));
   EXPECT_EQ(ciphertext, (base::Bytes{1, 2, 3}));
 }
 
@@ -232,12 +244,24 @@ TEST_P(AggregationTest, KeysOfAnotherLengthAreRefused) {
   const crypto::SecretBytes secret(32);
   EXPECT_THAT(base::Message(NewEncryptor(params, std::span(seed).first(31), secret).status()),
               HasSubstr("`public_seed` has 31 bytes"));
-  EXPECT_THAT(base::Message(NewEncryptor(params, seed, crypto::SecretBytes(33)).status()),
+  if (GetParam() == Scheme::kCompact) {
+    const auto refusal = [&](size_t seed_bytes, size_t coefficients) {
+      return base::Message(NewCompactDecryptor(params, std::span(seed).first(seed_bytes),
+                                               crypto::SecretVector<int32_t>(coefficients))
+                               .status());
+    };
+    EXPECT_THAT(refusal(0, 4096), HasSubstr("`public_seed` has 0 bytes"));
+    EXPECT_THAT(refusal(32, 4095), HasSubstr("`key_sum` has 4095 coefficients"));
+    EXPECT_THAT(base::Message(NewPaperDecryptor(params, secret).status()),
+                HasSubstr("`params` are of scheme compact"));
+    return;
+  }
+  EXPECT_THAT(base::Message(NewPaperEncryptor(params, seed, crypto::SecretBytes(33)).status()),
               HasSubstr("`group_secret` has 33 bytes"));
-  EXPECT_THAT(base::Message(NewDecryptor(params, std::span(seed).first(0), secret).status()),
-              HasSubstr("`public_seed` has 0 bytes"));
-  EXPECT_THAT(base::Message(NewDecryptor(params, seed, crypto::SecretBytes()).status()),
+  EXPECT_THAT(base::Message(NewPaperDecryptor(params, crypto::SecretBytes()).status()),
               HasSubstr("`group_secret` has 0 bytes"));
+  EXPECT_THAT(base::Message(NewCompactEncryptor(params, seed).status()),
+              HasSubstr("`params` are of scheme paper"));
 }
 
 TEST_P(AggregationTest, ClosedSumDependsOnTheSetAlone) {
@@ -324,16 +348,16 @@ TEST_P(AggregationTest, AdderRefusesWordsThatAreNotCanonical) {
   };
   if (GetParam() == Scheme::kCompact) {
     ASSERT_EQ(params.polynomials(), 2u);
-    const size_t payload = params.ciphertext_bytes() - params.envelope_bytes();
+    const size_t payload = params.ciphertext_bytes() - params.share_bytes();
     // The last high word of the second polynomial, after the first was added.
     ExpectRefusedUnchanged(attempt.adder(), with_word(payload - 4, 0xffffffff, 4),
                            absl::StatusCode::kDataLoss,
                            "field `payload` is not canonical: coefficient 237 of polynomial 1");
     ExpectRefusedUnchanged(attempt.adder(), with_word(12 * 4096 - 4, 0xffffffff, 4),
                            absl::StatusCode::kDataLoss, "coefficient 4095 of polynomial 0");
-    ExpectRefusedUnchanged(attempt.adder(), with_word(good.size() - 32 - 4, 0xffffffff, 4),
+    ExpectRefusedUnchanged(attempt.adder(), with_word(good.size() - 2, 0xfff1, 2),
                            absl::StatusCode::kDataLoss,
-                           "field `envelope` is not canonical: coefficient 682");
+                           "field `shares` is not canonical: word 6143 is not below 65521");
     return;
   }
   ExpectRefusedUnchanged(attempt.adder(), with_word(80, ring::kPrime0, 8),
@@ -350,12 +374,13 @@ TEST_P(AggregationTest, DecryptorRefusesWhatIsVisiblyWrong) {
   TestAttempt attempt(MustCreate(SmallSpec()));
   attempt.EncryptAndAdd(std::vector<uint32_t>(13000, 20000));
   const base::Bytes closed = attempt.adder().Close();
+  const auto decryptor = attempt.DecryptorFor(closed);
   const auto expect_refused = [&](const base::Bytes& bytes, uint32_t participants,
                                   absl::StatusCode code, const std::string& reason) {
-    const auto sums = attempt.decryptor().Decrypt(bytes, participants);
+    const auto sums = decryptor->Decrypt(bytes, participants);
     EXPECT_EQ(sums.status().code(), code);
     EXPECT_THAT(base::Message(sums.status()), HasSubstr(reason));
-    EXPECT_EQ(attempt.decryptor().MeasureNoise(bytes, participants).status(), sums.status());
+    EXPECT_EQ(decryptor->MeasureNoise(bytes, participants).status(), sums.status());
   };
   expect_refused(closed, 0, absl::StatusCode::kInvalidArgument, "`participants` is 0");
   expect_refused(closed, 31, absl::StatusCode::kInvalidArgument,
@@ -377,9 +402,6 @@ TEST_P(AggregationTest, DecryptorRefusesWhatIsVisiblyWrong) {
     const size_t payload = 16 * attempt.params().used_coefficients();
     expect_field(0, "payload");
     expect_field(payload - 8, "payload");
-    expect_field(payload, "envelope b");
-    expect_field(payload + 16 * 683, "envelope a");
-    expect_field(closed.size() - 8, "envelope a");
   } else {
     expect_field(0, "c0");
     expect_field(closed.size() - 8, "c1");
@@ -393,10 +415,12 @@ TEST_P(AggregationTest, AnotherSecretOrNumberOpensSomethingElse) {
   attempt.EncryptAndAdd(counts);
   const base::Bytes closed = attempt.adder().Close();
   const std::vector<uint64_t> expected(13000, 40000);
-  EXPECT_EQ(attempt.decryptor().Decrypt(closed, 2).value(), expected);
+  EXPECT_EQ(attempt.DecryptorFor(closed)->Decrypt(closed, 2).value(), expected);
 
+  MaskSums others(attempt.params());  // of masks that nobody used
   const crypto::SecretBytes other_secret = attempt.DrawSealKey();
-  const auto other = NewDecryptor(attempt.params(), attempt.public_seed(), other_secret).value();
+  const auto other =
+      DecryptorOf(attempt.params(), attempt.public_seed(), other_secret, closed, others).value();
   const std::vector<uint64_t> wrong = other->Decrypt(closed, 2).value();
   size_t equal = 0;
   for (size_t i = 0; i < wrong.size(); ++i) equal += wrong[i] == expected[i] ? 1 : 0;
@@ -410,7 +434,8 @@ TEST_P(AggregationTest, ResidualNoiseIsAsPredicted) {
   crypto::InsecureSeededEntropy entropy(6, "counts");
   crypto::Random random = crypto::Random::FromEntropy(entropy);
   for (int k = 0; k < 30; ++k) attempt.EncryptAndAdd(RandomCounts(random, attempt.params(), 20000));
-  const double measured = attempt.decryptor().MeasureNoise(attempt.adder().Close(), 30).value();
+  const base::Bytes closed = attempt.adder().Close();
+  const double measured = attempt.DecryptorFor(closed)->MeasureNoise(closed, 30).value();
   EXPECT_NEAR(measured / (30 * attempt.params().noise_variance_per_upload()), 1, 0.15);
 }
 

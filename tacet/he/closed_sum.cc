@@ -7,7 +7,6 @@
 #include "tacet/base/status.h"
 #include "tacet/he/payload_shape.h"
 #include "tacet/he/residues.h"
-#include "tacet/he/shared_key_envelope.h"
 #include "tacet/ring/modulus.h"
 #include "tacet/ring/words.h"
 
@@ -32,10 +31,6 @@ absl::StatusOr<std::vector<Field>> FieldsOf(const AggregationParams& params) {
     for (size_t prime = 0; prime < 2; ++prime) fields.push_back({name, prime, words});
   };
   for (uint64_t j = 0; j < params.polynomials(); ++j) add("payload", UsedCoefficients(params, j));
-  TACET_ASSIGN_OR_RETURN(const SharedKeyEnvelope envelope,
-                         SharedKeyEnvelope::Create(params.max_participants()));
-  add("envelope b", envelope.used_coefficients());
-  add("envelope a", params.ring_degree());
   return fields;
 }
 
@@ -51,7 +46,13 @@ absl::Status AddClosedSum(const AggregationParams& params, std::span<const uint8
     TACET_RETURN_IF_ERROR(
         ReadResidues(reader, field.name, ring::kPrimes[field.prime], field.words).status());
   }
+  TACET_ASSIGN_OR_RETURN(const auto shares, reader.ReadBytes(params.share_bytes(), "shares"));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  if (const auto bad = KeySharing::FindNonCanonical(shares); bad.has_value()) {
+    return base::DataLoss("closed sum: field `shares` is not canonical: word {} is not below {}",
+                          *bad, kSharePrime);
+  }
+  AddShares(shares, sum.last(shares.size()));
   size_t at = 0;
   for (const Field& field : fields) {
     const ring::Modulus& modulus = ring::kModuli[field.prime];

@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/he/testing.h"
+#include "tacet/he/attempt_for_test.h"
 
 namespace tacet::he {
 namespace {
@@ -37,7 +37,7 @@ TEST_P(ClosedSumTest, IsTheOneOfAllCiphertextsTogether) {
     ASSERT_TRUE(AddClosedSum(params_, part->Close(), sum).ok());
     EXPECT_TRUE(sum == all->Close());
   }
-  const auto opened = attempt_.decryptor().Decrypt(sum, 9);
+  const auto opened = attempt_.DecryptorFor(sum)->Decrypt(sum, 9);
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(*opened,
             std::vector<uint64_t>(params_.dimension(), 172300));  // 57,300 + 19,000 + 96,000

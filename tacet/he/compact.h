@@ -1,11 +1,11 @@
-// Scheme compact: a payload under a one-time key, and that key in an envelope.
+// Scheme compact: key-additive homomorphic encryption (KAHE) of the payload under a one-time key.
 //
 // Ring Z_Q[X]/(X^N + 1), N = 4096, Q = p0 p1. A seal draws one key k; polynomial j of its payload
 // is
 //   c_j = a_j k + e_j + 2^kappa m_j mod Q,   k, e_j ~ CBD(21)^N,
 // with a_j public and the same for all uploads of a round, m_j the counts in slots (slots.h).
-// c_j is sent truncated (truncated_planes.h). Sums of c_j open under Σk, which alone comes out of
-// the sum of envelopes (key_envelope.h). Bytes: docs/formats/ciphertext.md.
+// c_j is sent truncated (truncated_planes.h). Sums of c_j decrypt under Σk, which alone
+// the committee's answers give (key_sharing.h). Bytes: docs/formats/ciphertext.md.
 //
 // The key is as wide as the error because Σk becomes known. The sum of two ternary keys determines
 // 2/9 of their coefficients; the sum of two CBD(21) keys leaves each a deviation of 2.29
@@ -22,7 +22,6 @@
 
 #include "tacet/crypto/hash.h"
 #include "tacet/he/aggregation.h"
-#include "tacet/he/key_envelope.h"
 #include "tacet/ring/aligned.h"
 #include "tacet/ring/kernels.h"
 #include "tacet/ring/ntt.h"
@@ -84,14 +83,14 @@ class ModQMultiplier {
   std::array<ring::Multiplier, 2> factors_;
 };
 
-std::unique_ptr<Encryptor> NewCompactEncryptor(const AggregationParams& params,
-                                               std::span<const uint8_t> public_seed,
-                                               std::unique_ptr<EnvelopeSealer> envelope);
-std::unique_ptr<Adder> NewCompactAdder(const AggregationParams& params, const KeyEnvelope& envelope,
-                                       size_t tasks, base::ParallelFor run);
-std::unique_ptr<Decryptor> NewCompactDecryptor(const AggregationParams& params,
-                                               std::span<const uint8_t> public_seed,
-                                               std::unique_ptr<EnvelopeOpener> envelope);
+// Of arguments that were checked.
+std::unique_ptr<Encryptor> MakeCompactEncryptor(const AggregationParams& params,
+                                                std::span<const uint8_t> public_seed);
+std::unique_ptr<Adder> MakeCompactAdder(const AggregationParams& params, size_t tasks,
+                                        base::ParallelFor run);
+std::unique_ptr<Decryptor> MakeCompactDecryptor(const AggregationParams& params,
+                                                std::span<const uint8_t> public_seed,
+                                                crypto::SecretVector<int32_t> key_sum);
 
 }  // namespace tacet::he
 

@@ -16,12 +16,11 @@ namespace {
 
 class CompactAdder final : public Adder {
  public:
-  CompactAdder(const AggregationParams& params, const KeyEnvelope& envelope, size_t tasks,
-               base::ParallelFor run)
+  CompactAdder(const AggregationParams& params, size_t tasks, base::ParallelFor run)
       : Adder(params),
         tasks_(std::clamp<uint64_t>(tasks, 1, params.polynomials())),
         run_(std::move(run)),
-        envelope_(envelope.NewAdder()) {
+        shares_(params.sharing()) {
     payload_.reserve(params.polynomials());
     for (uint64_t j = 0; j < params.polynomials(); ++j) {
       payload_.emplace_back(UsedCoefficients(params, j));
@@ -50,7 +49,7 @@ class CompactAdder final : public Adder {
     TACET_RETURN_IF_ERROR(CheckMerge(params(), that == nullptr ? nullptr : &that->params()));
     TACET_RETURN_IF_ERROR(CheckRoomInSum(params(), uint64_t{count_} + that->count_));
     for (uint64_t j = 0; j < payload_.size(); ++j) payload_[j].Merge(that->payload_[j]);
-    envelope_->Merge(*that->envelope_);
+    shares_.Merge(that->shares_);
     count_ += that->count_;
     return absl::OkStatus();
   }
@@ -62,7 +61,7 @@ class CompactAdder final : public Adder {
       polynomial.WriteResidues(sum.first(16 * polynomial.count()));
       sum = sum.subspan(16 * polynomial.count());
     }
-    envelope_->Close(sum);
+    shares_.Write(sum);
   }
 
  private:
@@ -103,10 +102,10 @@ class CompactAdder final : public Adder {
         whole.words = Concatenate(whole.words, part.words, WordsOf(task));
         if (!whole.not_canonical.has_value()) whole.not_canonical = part.not_canonical;
       }
-      const auto envelope = contribution.ciphertext.last(params().envelope_bytes());
-      results[sized[k]] = Judge(contribution, whole, envelope);
+      const auto shares = contribution.ciphertext.last(params().share_bytes());
+      results[sized[k]] = Judge(contribution, whole, shares);
       if (results[sized[k]].ok()) {
-        envelope_->Add(envelope);
+        shares_.Add(shares);
         ++count_;
       } else {
         for (uint64_t j = 0; j < payload_.size(); ++j) {
@@ -131,10 +130,10 @@ class CompactAdder final : public Adder {
   }
 
   absl::Status Judge(const Contribution& contribution, const Noticed& payload,
-                     std::span<const uint8_t> envelope) const {
+                     std::span<const uint8_t> shares) const {
     if (contribution.announced.has_value()) {
       TACET_RETURN_IF_ERROR(CheckAnnounced(
-          contribution, Concatenate(payload.words, SumWords(envelope), envelope.size() / 4)));
+          contribution, Concatenate(payload.words, SumWords(shares), shares.size() / 4)));
     }
     if (payload.not_canonical.has_value()) {
       return base::DataLoss(
@@ -142,7 +141,11 @@ class CompactAdder final : public Adder {
           "below Q / 2^{}",
           payload.not_canonical->coefficient, payload.not_canonical->polynomial, kDropBits);
     }
-    return envelope_->Check(envelope);
+    if (const auto bad = KeySharing::FindNonCanonical(shares); bad.has_value()) {
+      return base::DataLoss("ciphertext: field `shares` is not canonical: word {} is not below {}",
+                            *bad, kSharePrime);
+    }
+    return absl::OkStatus();
   }
 
   const uint8_t* PlanesOf(const Contribution& contribution, uint64_t j) const {
@@ -160,15 +163,15 @@ class CompactAdder final : public Adder {
   size_t tasks_;
   base::ParallelFor run_;
   std::vector<PlaneSums> payload_;
-  std::unique_ptr<EnvelopeAdder> envelope_;
+  ShareSums shares_;
   uint32_t count_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Adder> NewCompactAdder(const AggregationParams& params, const KeyEnvelope& envelope,
-                                       size_t tasks, base::ParallelFor run) {
-  return std::make_unique<CompactAdder>(params, envelope, tasks, std::move(run));
+std::unique_ptr<Adder> MakeCompactAdder(const AggregationParams& params, size_t tasks,
+                                        base::ParallelFor run) {
+  return std::make_unique<CompactAdder>(params, tasks, std::move(run));
 }
 
 }  // namespace tacet::he

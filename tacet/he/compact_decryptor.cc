@@ -32,19 +32,20 @@ struct ClosedPolynomial {
 class CompactDecryptor final : public Decryptor {
  public:
   CompactDecryptor(const AggregationParams& params, std::span<const uint8_t> public_seed,
-                   std::unique_ptr<EnvelopeOpener> envelope)
-      : Decryptor(params), a_(public_seed, params.polynomials()), envelope_(std::move(envelope)) {}
+                   crypto::SecretVector<int32_t> key_sum)
+      : Decryptor(params),
+        a_(public_seed, params.polynomials()),
+        key_factors_(std::span<const int32_t>(key_sum.Expose())) {}
 
   absl::StatusOr<std::unique_ptr<Decryption>> Begin(std::span<const uint8_t> closed_sum,
                                                     uint32_t participants) const override {
-    TACET_ASSIGN_OR_RETURN(ModQMultiplier key_factors, OpenKeySum(closed_sum, participants));
-    return std::make_unique<CompactDecryption>(*this, std::move(key_factors), closed_sum,
-                                               participants);
+    TACET_RETURN_IF_ERROR(CheckClosedSum(params(), closed_sum.size(), participants));
+    return std::make_unique<CompactDecryption>(*this, closed_sum, participants);
   }
 
   absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
                                       uint32_t participants) const override {
-    TACET_ASSIGN_OR_RETURN(const ModQMultiplier key_factors, OpenKeySum(closed_sum, participants));
+    TACET_RETURN_IF_ERROR(CheckClosedSum(params(), closed_sum.size(), participants));
     std::array<crypto::SecretVector<uint64_t>, 2> product{crypto::SecretVector<uint64_t>(kN),
                                                           crypto::SecretVector<uint64_t>(kN)};
     const Uint128 known = KnownPart(participants, params().lanes());
@@ -55,7 +56,7 @@ class CompactDecryptor final : public Decryptor {
       TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c, ReadPolynomial(reader, j));
       const std::span<const uint64_t> a_ntt = a_.At(j, expanded);
       for (size_t r = 0; r < 2; ++r) {
-        key_factors.mod(r).Multiply(a_ntt.subspan(r * kN, kN), product[r].Expose());
+        key_factors_.mod(r).Multiply(a_ntt.subspan(r * kN, kN), product[r].Expose());
       }
       for (size_t i = 0; i < c.used; ++i) {
         std::array<uint64_t, 2> phase;
@@ -78,10 +79,9 @@ class CompactDecryptor final : public Decryptor {
  private:
   class CompactDecryption final : public Decryption {
    public:
-    CompactDecryption(const CompactDecryptor& decryptor, ModQMultiplier key_factors,
-                      std::span<const uint8_t> closed_sum, uint32_t participants)
+    CompactDecryption(const CompactDecryptor& decryptor, std::span<const uint8_t> closed_sum,
+                      uint32_t participants)
         : decryptor_(decryptor),
-          key_factors_(std::move(key_factors)),
           reader_(closed_sum, "closed sum"),
           participants_(participants),
           scratch_(ring::ScratchWords(kN)) {}
@@ -92,37 +92,27 @@ class CompactDecryptor final : public Decryptor {
       TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c,
                              decryptor_.ReadPolynomial(reader_, polynomial_));
       const std::span<const uint64_t> a_ntt = decryptor_.a_.At(polynomial_, expanded_);
-      ring::ActiveKernels().open({.product = key_factors_.Times(a_ntt, scratch_.Expose()),
-                                  .residues = c.residues,
-                                  .layout = SlotsOf(params),
-                                  .shift = decryptor_.KnownPart(participants_, params.lanes()),
-                                  .last_shift = decryptor_.LastShift(c, participants_),
-                                  .offset = participants_ * params.offset(),
-                                  .used = c.used,
-                                  .sums = sums});
+      ring::ActiveKernels().open(
+          {.product = decryptor_.key_factors_.Times(a_ntt, scratch_.Expose()),
+           .residues = c.residues,
+           .layout = SlotsOf(params),
+           .shift = decryptor_.KnownPart(participants_, params.lanes()),
+           .last_shift = decryptor_.LastShift(c, participants_),
+           .offset = participants_ * params.offset(),
+           .used = c.used,
+           .sums = sums});
       ++polynomial_;
       return absl::OkStatus();
     }
 
    private:
     const CompactDecryptor& decryptor_;
-    ModQMultiplier key_factors_;
     base::ByteReader reader_;
     uint32_t participants_;
     crypto::SecretVector<uint64_t> scratch_;
     ring::AlignedWords expanded_;
     uint64_t polynomial_ = 0;
   };
-
-  // The sum of the one-time keys. Errors: everything but residues of the payload.
-  absl::StatusOr<ModQMultiplier> OpenKeySum(std::span<const uint8_t> closed_sum,
-                                            uint32_t participants) const {
-    TACET_RETURN_IF_ERROR(CheckClosedSum(params(), closed_sum.size(), participants));
-    TACET_ASSIGN_OR_RETURN(
-        const crypto::SecretVector<int32_t> key_sum,
-        envelope_->Open(closed_sum.subspan(16 * params().used_coefficients()), participants));
-    return ModQMultiplier(std::span<const int32_t>(key_sum.Expose()));
-  }
 
   absl::StatusOr<ClosedPolynomial> ReadPolynomial(base::ByteReader& reader, uint64_t index) const {
     ClosedPolynomial polynomial{.index = index, .used = UsedCoefficients(params(), index)};
@@ -161,15 +151,15 @@ class CompactDecryptor final : public Decryptor {
   }
 
   PayloadPolynomials a_;
-  std::unique_ptr<EnvelopeOpener> envelope_;
+  ModQMultiplier key_factors_;
 };
 
 }  // namespace
 
-std::unique_ptr<Decryptor> NewCompactDecryptor(const AggregationParams& params,
-                                               std::span<const uint8_t> public_seed,
-                                               std::unique_ptr<EnvelopeOpener> envelope) {
-  return std::make_unique<CompactDecryptor>(params, public_seed, std::move(envelope));
+std::unique_ptr<Decryptor> MakeCompactDecryptor(const AggregationParams& params,
+                                                std::span<const uint8_t> public_seed,
+                                                crypto::SecretVector<int32_t> key_sum) {
+  return std::make_unique<CompactDecryptor>(params, public_seed, std::move(key_sum));
 }
 
 }  // namespace tacet::he

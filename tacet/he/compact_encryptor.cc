@@ -60,32 +60,29 @@ class CompactEncryption final : public Encryption {
 
 class CompactEncryptor final : public Encryptor {
  public:
-  CompactEncryptor(const AggregationParams& params, std::span<const uint8_t> public_seed,
-                   std::unique_ptr<EnvelopeSealer> envelope)
-      : Encryptor(params), a_(public_seed, params.polynomials()), envelope_(std::move(envelope)) {}
+  CompactEncryptor(const AggregationParams& params, std::span<const uint8_t> public_seed)
+      : Encryptor(params), a_(public_seed, params.polynomials()) {}
 
-  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const crypto::SecretBytes& seal_key,
+  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const SealSecrets& secrets,
                                                     std::span<uint8_t> ciphertext) const override {
-    TACET_RETURN_IF_ERROR(CheckEncryption(params(), seal_key.size(), ciphertext.size()));
+    TACET_RETURN_IF_ERROR(CheckEncryption(params(), secrets, ciphertext.size()));
     crypto::SecretVector<int8_t> key(kN);
-    crypto::Random key_random = DeriveRandom(seal_key, "payload key");
+    crypto::Random key_random = DeriveRandom(secrets.key, "payload key");
     ring::SampleError(key_random, key.Expose());  // k has the error's law: compact.h
-    envelope_->Seal(key.Expose(), seal_key, ciphertext.last(params().envelope_bytes()));
+    params().sharing().Share(key.Expose(), secrets.masks, ciphertext.last(params().share_bytes()));
     return std::make_unique<CompactEncryption>(
-        params(), a_, key, DeriveRandom(seal_key, "payload error"), ciphertext.data());
+        params(), a_, key, DeriveRandom(secrets.key, "payload error"), ciphertext.data());
   }
 
  private:
   PayloadPolynomials a_;
-  std::unique_ptr<EnvelopeSealer> envelope_;
 };
 
 }  // namespace
 
-std::unique_ptr<Encryptor> NewCompactEncryptor(const AggregationParams& params,
-                                               std::span<const uint8_t> public_seed,
-                                               std::unique_ptr<EnvelopeSealer> envelope) {
-  return std::make_unique<CompactEncryptor>(params, public_seed, std::move(envelope));
+std::unique_ptr<Encryptor> MakeCompactEncryptor(const AggregationParams& params,
+                                                std::span<const uint8_t> public_seed) {
+  return std::make_unique<CompactEncryptor>(params, public_seed);
 }
 
 }  // namespace tacet::he

@@ -10,6 +10,7 @@
 
 #include "tacet/crypto/random.h"
 #include "tacet/he/aggregation.h"
+#include "tacet/he/committee_for_test.h"
 #include "tacet/he/homomorphic_mac.h"
 
 namespace {
@@ -37,6 +38,8 @@ bool SealAddOpen(Scheme scheme) {
   const crypto::SecretBytes public_seed = entropy.Draw(32);
   crypto::SecretBytes group_secret = entropy.Draw(32);
   crypto::SecretBytes tag_key = entropy.Draw(32);
+  crypto::Random mask_random = crypto::Random::FromEntropy(entropy);
+  MaskSums mask_sums(params);
   MarkSecret(group_secret.Expose());
   MarkSecret(tag_key.Expose());
 
@@ -51,7 +54,12 @@ bool SealAddOpen(Scheme scheme) {
     std::vector<uint32_t> counts(params.dimension(), 41000);
     MarkSecret(std::span(counts));
     base::Bytes ciphertext;
-    if (!encryptor->Encrypt(counts, seal_key, ciphertext).ok()) return false;
+    std::vector<uint16_t> masks = RandomMasks(mask_random, params.mask_words());
+    mask_sums.Add(masks);
+    MarkSecret(std::span(masks));
+    if (!encryptor->Encrypt(counts, {.key = seal_key, .masks = masks}, ciphertext).ok()) {
+      return false;
+    }
     Tag tag = tagger.Compute(counts, nonce);
     MarkPublic(std::span(ciphertext));
     MarkPublic(std::span(tag.words));
@@ -59,8 +67,10 @@ bool SealAddOpen(Scheme scheme) {
     tag_sum = AddTags(tag_sum, tag);
   }
 
-  const auto decryptor = *NewDecryptor(params, public_seed.Expose(), group_secret);
-  std::vector<uint64_t> sums = *decryptor->Decrypt(adder->Close(), 2);
+  const base::Bytes closed = adder->Close();
+  const auto decryptor =
+      *DecryptorOf(params, public_seed.Expose(), group_secret, closed, mask_sums);
+  std::vector<uint64_t> sums = *decryptor->Decrypt(closed, 2);
   Tag expected = tagger.OfSum(sums);
   for (int i = 0; i < 2; ++i) expected = AddTags(expected, tagger.Mask(nonce));
   bool equal = TagsEqual(tag_sum, expected);

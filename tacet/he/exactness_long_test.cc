@@ -3,7 +3,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/he/testing.h"
+#include "tacet/he/attempt_for_test.h"
 
 namespace tacet::he {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/he/testing.h"
+#include "tacet/he/attempt_for_test.h"
 
 namespace tacet::he {
 namespace {
@@ -60,8 +60,9 @@ TEST_P(ResidualNoiseTest, VarianceIsAsPredicted) {
   for (uint32_t k = 0; k < tested.participants; ++k) {
     attempt.EncryptAndAdd(RandomCounts(random, attempt.params(), 300));
   }
+  const base::Bytes closed = attempt.adder().Close();
   const double measured =
-      attempt.decryptor().MeasureNoise(attempt.adder().Close(), tested.participants).value();
+      attempt.DecryptorFor(closed)->MeasureNoise(closed, tested.participants).value();
   const double predicted = tested.participants * attempt.params().noise_variance_per_upload();
   RecordProperty("measured_over_predicted", std::to_string(measured / predicted));
   EXPECT_NEAR(measured / predicted, 1, tested.tolerance);

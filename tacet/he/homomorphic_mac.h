@@ -1,4 +1,4 @@
-// Linearly homomorphic MAC over F_p, p = 2^61 - 1: openers check a sum that they did not compute.
+// Linearly homomorphic MAC over F_p, p = 2^61 - 1: members check a sum that they did not compute.
 #ifndef TACET_HE_HOMOMORPHIC_MAC_H_
 #define TACET_HE_HOMOMORPHIC_MAC_H_
 

@@ -9,8 +9,8 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/he/compact.h"
-#include "tacet/he/testing.h"
+#include "tacet/he/attempt_for_test.h"
+#include "tacet/ring/ntt.h"
 #include "tacet/ring/sampling.h"
 
 namespace tacet::he {
@@ -19,33 +19,31 @@ namespace {
 constexpr size_t kN = ring::kCompactDegree;
 constexpr int kBound = ring::kErrorBound;
 
-// Keeps the keys that an encryptor hands to its envelope.
-class RecordingSealer final : public EnvelopeSealer {
- public:
-  explicit RecordingSealer(std::vector<int8_t>& keys) : keys_(keys) {}
-  void Seal(std::span<const int8_t> key, const crypto::SecretBytes&,
-            std::span<uint8_t>) const override {
-    keys_.insert(keys_.end(), key.begin(), key.end());
-  }
-
- private:
-  std::vector<int8_t>& keys_;
-};
-
-// The keys of so many seals by the product's encryptor, one after the other.
+// The keys of so many seals by the product's encryptor, one after the other. For a committee of one
+// seat the share without its mask is the key.
 std::vector<int8_t> KeysOfSeals(size_t seals, uint64_t seed) {
-  const AggregationParams params =
-      MustCreate({.dimension = 1, .max_participants = 2, .offset = 1, .sum_bound = 2});
+  const AggregationParams params = MustCreate({.dimension = 1,
+                                               .max_participants = 2,
+                                               .offset = 1,
+                                               .sum_bound = 2,
+                                               .committee = {.seats = 1, .corrupt = 0}});
   crypto::InsecureSeededEntropy entropy(seed, "one-time keys");
   std::vector<int8_t> keys;
   keys.reserve(seals * kN);
   const crypto::SecretBytes public_seed = entropy.Draw(32);
-  const auto encryptor =
-      NewCompactEncryptor(params, public_seed.Expose(), std::make_unique<RecordingSealer>(keys));
+  const auto encryptor = *NewCompactEncryptor(params, public_seed.Expose());
   const std::vector<uint32_t> counts = {1};
+  const std::vector<uint16_t> no_masks(params.mask_words());
   base::Bytes ciphertext;
   for (size_t i = 0; i < seals; ++i) {
-    EXPECT_TRUE(encryptor->Encrypt(counts, entropy.Draw(32), ciphertext).ok());
+    const crypto::SecretBytes key = entropy.Draw(32);
+    EXPECT_TRUE(encryptor->Encrypt(counts, {.key = key, .masks = no_masks}, ciphertext).ok());
+    const auto shares = std::span(ciphertext).last(params.share_bytes());
+    EXPECT_EQ(shares.size(), 2 * kN);
+    for (size_t c = 0; c < kN; ++c) {
+      const int word = shares[2 * c] | shares[2 * c + 1] << 8;
+      keys.push_back(static_cast<int8_t>(word > 32760 ? word - 65521 : word));
+    }
   }
   return keys;
 }

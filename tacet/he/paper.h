@@ -41,12 +41,12 @@ double PaperNoiseVariance(Scheme scheme);
 bool PaperErrorFits(Scheme scheme, uint32_t participants, uint32_t plaintext_bits);
 
 // `params` is of one of the two schemes.
-std::unique_ptr<Encryptor> NewPaperEncryptor(const AggregationParams& params,
-                                             std::span<const uint8_t> public_seed,
-                                             const crypto::SecretBytes& group_secret);
-std::unique_ptr<Adder> NewPaperAdder(const AggregationParams& params);
-std::unique_ptr<Decryptor> NewPaperDecryptor(const AggregationParams& params,
-                                             const crypto::SecretBytes& group_secret);
+std::unique_ptr<Encryptor> MakePaperEncryptor(const AggregationParams& params,
+                                              std::span<const uint8_t> public_seed,
+                                              const crypto::SecretBytes& group_secret);
+std::unique_ptr<Adder> MakePaperAdder(const AggregationParams& params);
+std::unique_ptr<Decryptor> MakePaperDecryptor(const AggregationParams& params,
+                                              const crypto::SecretBytes& group_secret);
 
 }  // namespace tacet::he
 

@@ -119,7 +119,7 @@ class PaperAdder final : public Adder {
 
 }  // namespace
 
-std::unique_ptr<Adder> NewPaperAdder(const AggregationParams& params) {
+std::unique_ptr<Adder> MakePaperAdder(const AggregationParams& params) {
   return std::make_unique<PaperAdder>(params);
 }
 

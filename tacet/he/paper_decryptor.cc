@@ -133,8 +133,8 @@ class PaperDecryptor final : public Decryptor {
 
 }  // namespace
 
-std::unique_ptr<Decryptor> NewPaperDecryptor(const AggregationParams& params,
-                                             const crypto::SecretBytes& group_secret) {
+std::unique_ptr<Decryptor> MakePaperDecryptor(const AggregationParams& params,
+                                              const crypto::SecretBytes& group_secret) {
   return std::make_unique<PaperDecryptor>(params, group_secret);
 }
 

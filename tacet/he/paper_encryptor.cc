@@ -125,11 +125,11 @@ class PublicKeyEncryptor final : public Encryptor {
                      const crypto::SecretBytes& group_secret)
       : PublicKeyEncryptor(params, PublicKey(public_seed, group_secret)) {}
 
-  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const crypto::SecretBytes& seal_key,
+  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const SealSecrets& secrets,
                                                     std::span<uint8_t> ciphertext) const override {
-    TACET_RETURN_IF_ERROR(CheckEncryption(params(), seal_key.size(), ciphertext.size()));
+    TACET_RETURN_IF_ERROR(CheckEncryption(params(), secrets, ciphertext.size()));
     return std::make_unique<PublicKeyEncryption>(params(), delta_, pk0_, pk1_,
-                                                 DeriveRandom(seal_key, "public-key encryption"),
+                                                 DeriveRandom(secrets.key, "public-key encryption"),
                                                  ciphertext.data());
   }
 
@@ -174,13 +174,13 @@ class SecretKeyEncryptor final : public Encryptor {
         secret_(std::span<const int8_t>(ExpandGroupSecret(group_secret, kN).Expose()),
                 ring::PaperNtt()) {}
 
-  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const crypto::SecretBytes& seal_key,
+  absl::StatusOr<std::unique_ptr<Encryption>> Begin(const SealSecrets& secrets,
                                                     std::span<uint8_t> ciphertext) const override {
-    TACET_RETURN_IF_ERROR(CheckEncryption(params(), seal_key.size(), ciphertext.size()));
-    crypto::SecretBytes seed = DeriveKey(seal_key, "ciphertext seed");  // public from here on
+    TACET_RETURN_IF_ERROR(CheckEncryption(params(), secrets, ciphertext.size()));
+    crypto::SecretBytes seed = DeriveKey(secrets.key, "ciphertext seed");  // public from here on
     std::ranges::copy(seed.Expose(), ciphertext.last(ring::kSeedBytes).begin());
     return std::make_unique<SecretKeyEncryption>(params(), delta_, secret_, std::move(seed),
-                                                 DeriveRandom(seal_key, "secret-key encryption"),
+                                                 DeriveRandom(secrets.key, "secret-key encryption"),
                                                  ciphertext.data());
   }
 
@@ -191,9 +191,9 @@ class SecretKeyEncryptor final : public Encryptor {
 
 }  // namespace
 
-std::unique_ptr<Encryptor> NewPaperEncryptor(const AggregationParams& params,
-                                             std::span<const uint8_t> public_seed,
-                                             const crypto::SecretBytes& group_secret) {
+std::unique_ptr<Encryptor> MakePaperEncryptor(const AggregationParams& params,
+                                              std::span<const uint8_t> public_seed,
+                                              const crypto::SecretBytes& group_secret) {
   if (params.scheme() == Scheme::kPaperPublicKey) {
     return std::make_unique<PublicKeyEncryptor>(params, public_seed, group_secret);
   }

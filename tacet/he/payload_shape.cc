@@ -12,7 +12,8 @@ namespace {
 bool SameParams(const AggregationParams& a, const AggregationParams& b) {
   return a.scheme() == b.scheme() && a.dimension() == b.dimension() &&
          a.max_participants() == b.max_participants() && a.offset() == b.offset() &&
-         a.sum_bound() == b.sum_bound() && a.plaintext_bits() == b.plaintext_bits();
+         a.sum_bound() == b.sum_bound() && a.plaintext_bits() == b.plaintext_bits() &&
+         a.committee() == b.committee();
 }
 
 }  // namespace
@@ -23,14 +24,19 @@ absl::Status CheckCounts(const AggregationParams& params, size_t counts) {
                                params.dimension());
 }
 
-absl::Status CheckSealKey(size_t seal_key_bytes) {
-  if (seal_key_bytes == kKeyBytes) return absl::OkStatus();
-  return base::InvalidArgument("`seal_key` has {} bytes, {} are needed", seal_key_bytes, kKeyBytes);
+absl::Status CheckSealSecrets(const AggregationParams& params, const SealSecrets& secrets) {
+  if (secrets.key.size() != kKeyBytes) {
+    return base::InvalidArgument("`key` of a seal has {} bytes, {} are needed", secrets.key.size(),
+                                 kKeyBytes);
+  }
+  if (secrets.masks.size() == params.mask_words()) return absl::OkStatus();
+  return base::InvalidArgument("`masks` of a seal has {} words, {} are needed",
+                               secrets.masks.size(), params.mask_words());
 }
 
-absl::Status CheckEncryption(const AggregationParams& params, size_t seal_key_bytes,
+absl::Status CheckEncryption(const AggregationParams& params, const SealSecrets& secrets,
                              size_t ciphertext_bytes) {
-  TACET_RETURN_IF_ERROR(CheckSealKey(seal_key_bytes));
+  TACET_RETURN_IF_ERROR(CheckSealSecrets(params, secrets));
   if (ciphertext_bytes == params.ciphertext_bytes()) return absl::OkStatus();
   return base::InvalidArgument("`ciphertext` has {} bytes, {} are needed", ciphertext_bytes,
                                params.ciphertext_bytes());

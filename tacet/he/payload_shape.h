@@ -26,15 +26,7 @@ inline size_t ValuesIn(const AggregationParams& params, uint64_t coefficient) {
   return std::min<uint64_t>(params.lanes(), params.dimension() - coefficient * params.lanes());
 }
 
-// The values of payload polynomial `polynomial` of the scheme compact.
-template <typename Value>
-std::span<Value> ValuesOf(const AggregationParams& params, uint64_t polynomial,
-                          std::span<Value> values) {
-  const uint64_t most = params.ring_degree() * params.lanes();
-  const uint64_t first = polynomial * most;
-  return values.subspan(first, std::min<uint64_t>(most, values.size() - first));
-}
-// Its slots, as the kernels take them.
+// Slots of scheme compact, as the kernels take them.
 inline ring::SlotLayout SlotsOf(const AggregationParams& params) {
   return {.lanes = params.lanes(),
           .lane_bits = params.plaintext_bits(),
@@ -43,8 +35,8 @@ inline ring::SlotLayout SlotsOf(const AggregationParams& params) {
 
 // The checks that every role of every scheme makes first.
 absl::Status CheckCounts(const AggregationParams& params, size_t counts);
-absl::Status CheckSealKey(size_t seal_key_bytes);
-absl::Status CheckEncryption(const AggregationParams& params, size_t seal_key_bytes,
+absl::Status CheckSealSecrets(const AggregationParams& params, const SealSecrets& secrets);
+absl::Status CheckEncryption(const AggregationParams& params, const SealSecrets& secrets,
                              size_t ciphertext_bytes);
 // Aborts unless `counts` values are what payload polynomial `polynomial` takes or gives.
 void RequireBlock(const AggregationParams& params, uint64_t polynomial, size_t counts);

@@ -53,7 +53,7 @@ std::optional<Suspicion> CheckCurrent(const protocol::AnnouncedAttempt& current,
                    announcement.finished);
   }
   const secagg::Terms& terms = manifest.manifest().terms();
-  const bool closed = current.phase == protocol::AttemptPhase::kOpening ||
+  const bool closed = current.phase == protocol::AttemptPhase::kUnmasking ||
                       current.phase == protocol::AttemptPhase::kPublished;
   if (closed && (current.participants < terms.min_participants() ||
                  current.participants > terms.max_participants())) {

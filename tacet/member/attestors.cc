@@ -4,36 +4,10 @@
 #include <map>
 #include <set>
 
-#include "tacet/protocol/encrypted_checkpoint.h"
-#include "tacet/secagg/attempt_keys.h"
-
 namespace tacet::member {
-namespace {
 
-std::vector<uint64_t> ChosenFor(const agreement::SignedManifest& manifest,
-                                const crypto::SecretBytes& epoch_key,
-                                const secagg::Attempt& attempt) {
-  const agreement::ManifestSpec& spec = manifest.manifest().spec();
-  return secagg::ChooseOpeners(epoch_key, spec.scheme, attempt, spec.sampling.clients,
-                               spec.openers);
-}
-
-}  // namespace
-
-std::vector<secagg::OpenerIdentity> OpenersOf(const agreement::SignedManifest& manifest,
-                                              const crypto::SecretBytes& epoch_key,
-                                              const secagg::Attempt& attempt) {
-  std::vector<secagg::OpenerIdentity> openers;
-  for (const uint64_t member : ChosenFor(manifest, epoch_key, attempt)) {
-    openers.push_back(manifest.manifest().Identity(member));
-  }
-  return openers;
-}
-
-std::vector<uint64_t> AttestorsOf(const agreement::SignedManifest& manifest,
-                                  const crypto::SecretBytes& epoch_key, uint32_t round) {
-  return ChosenFor(manifest, epoch_key,
-                   protocol::RoundStart(manifest.manifest(), manifest.epoch(), round));
+std::vector<uint64_t> AttestorsOf(const agreement::SignedManifest& manifest) {
+  return manifest.manifest().spec().committee_members;
 }
 
 std::optional<AttestedState> MajorityOf(std::span<const base::Bytes> statements,
@@ -50,7 +24,7 @@ std::optional<AttestedState> MajorityOf(std::span<const base::Bytes> statements,
       continue;
     }
     const AttestedState state{statement->model_digest, statement->state_digest};
-    if (++supporters[state] >= secagg::Majority(attestors.size())) return state;
+    if (++supporters[state] >= attestors.size() / 2 + 1) return state;
   }
   return std::nullopt;
 }

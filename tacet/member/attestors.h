@@ -10,22 +10,12 @@
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/hash.h"
-#include "tacet/crypto/secret.h"
 #include "tacet/protocol/attestation.h"
-#include "tacet/secagg/attempt.h"
-#include "tacet/secagg/opened_sum.h"
 
 namespace tacet::member {
 
-// The openers of an attempt: those that opener order, key and agreement choose.
-std::vector<secagg::OpenerIdentity> OpenersOf(const agreement::SignedManifest& manifest,
-                                              const crypto::SecretBytes& epoch_key,
-                                              const secagg::Attempt& attempt);
-
-// The attestors of the state with which round `round` begins: the members that would open its
-// attempt 0. A server that lacks the epoch key does not know them.
-std::vector<uint64_t> AttestorsOf(const agreement::SignedManifest& manifest,
-                                  const crypto::SecretBytes& epoch_key, uint32_t round);
+// The attestors of the state with which a round begins: the members on the committee.
+std::vector<uint64_t> AttestorsOf(const agreement::SignedManifest& manifest);
 
 // State at the beginning of one round that a majority of attestors attests.
 struct AttestedState {

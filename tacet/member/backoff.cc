@@ -28,7 +28,7 @@ bool Patience::operator()(const absl::Status& why, int failures) {
   if (failures == 1) backoff_.Reset();
   if (failures > kMaxFailures) return false;
   if (why.code() == absl::StatusCode::kResourceExhausted) return wait_(pause_.NextSeconds());
-  if (failures == 1) on_trouble_(why);
+  if (failures == 1 && on_trouble_) on_trouble_(why);
   return wait_(backoff_.NextSeconds());
 }
 

@@ -43,7 +43,7 @@ class Patience {
 
   // `wait` waits; false when everything is to end. `on_trouble` hears of the first failure in a
   // row, unless it is only that this member is over its limits: then the server has room again
-  // soon, and the wait does not grow.
+  // soon, and the wait does not grow. It may be empty.
   Patience(const BackoffSpec& spec, crypto::Entropy& entropy,
            std::function<bool(double seconds)> wait,
            std::function<void(const absl::Status& trouble)> on_trouble);

@@ -1,18 +1,20 @@
-// Catching up: a member's fetches of the opened sums, or of the state of a later round, that it has
-// missed.
+// Catching up: a member's fetches of the published rounds, or of the state of a later round, that
+// it has missed.
 #ifndef TACET_MEMBER_CATCHING_UP_H_
 #define TACET_MEMBER_CATCHING_UP_H_
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
+#include "tacet/base/bytes.h"
 #include "tacet/member/member_notes.h"
 #include "tacet/member/member_parts.h"
 #include "tacet/protocol/checkpoint.h"
+#include "tacet/secagg/aggregate.h"
 #include "tacet/secagg/attempt.h"
-#include "tacet/secagg/opened_sum.h"
 
 namespace tacet::member {
 
@@ -20,8 +22,19 @@ namespace tacet::member {
 // a protocol violation with its index, and the next one is tried. Errors are those that
 // IsRetryable, and the log's.
 
-// The sum that a majority of the attempt's openers returned; nothing when there is none (yet).
-absl::StatusOr<std::optional<secagg::OpenedSum>> FetchAgreedSum(const MemberParts& parts,
+// The closed round of an attempt that is unmasking or was published. The server's errors.
+absl::StatusOr<base::Bytes> FetchClosedRound(const MemberParts& parts,
+                                             const secagg::Attempt& attempt);
+
+// The unmask shares that the server has, as many as there are seats at most. One that is not signed
+// by its seat, or is another attempt's, is a protocol violation and left out.
+absl::StatusOr<std::vector<base::Bytes>> FetchUnmaskShares(const MemberParts& parts,
+                                                           MemberNotes& notes,
+                                                           const secagg::Attempt& attempt);
+
+// The aggregate of a published attempt, which this member decrypts itself; nothing when it cannot
+// (yet).
+absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberParts& parts,
                                                                 MemberNotes& notes,
                                                                 const secagg::Attempt& attempt);
 

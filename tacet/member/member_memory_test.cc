@@ -4,28 +4,13 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/member/testing/member_state_contract.h"
-#include "tacet/member/testing/memory_member_state.h"
 
 namespace tacet::member {
-namespace testing {
-namespace {
-
-struct MemoryBackend {
-  MemberState& state() { return memory; }
-  void Reopen() {}
-  MemoryMemberState memory;
-};
-INSTANTIATE_TYPED_TEST_SUITE_P(Memory, MemberStateContract, MemoryBackend);
-
-}  // namespace
-}  // namespace testing
-
 namespace {
 
 MemberMemory Sample() {
   MemberMemory memory{.attempt = {.number = {.epoch = 2, .round = 7, .attempt = 1}},
-                      .phase = protocol::AttemptPhase::kOpening,
+                      .phase = protocol::AttemptPhase::kUnmasking,
                       .participants = 9,
                       .participation = Participation::kYes,
                       .accepted = true,

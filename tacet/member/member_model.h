@@ -3,6 +3,7 @@
 #define TACET_MEMBER_MEMBER_MODEL_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "absl/status/status.h"
@@ -11,37 +12,43 @@
 #include "tacet/agreement/manifest.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/member/member_state.h"
+#include "tacet/member/shared_checkpoints.h"
 #include "tacet/protocol/checkpoint.h"
-#include "tacet/secagg/opened_sum.h"
+#include "tacet/secagg/aggregate.h"
 
 namespace tacet::member {
 
 class MemberModel {
  public:
-  // The state that was stored last, or the federation's `initial` model. Both arguments by
-  // reference must outlive it. InvalidArgument when `initial` is not the agreed one; DataLoss when
-  // what was kept is damaged; FailedPrecondition when it is another federation's.
+  // The state that was stored last, or the federation's `initial` model. `manifest`, `state` and
+  // `shared`, which may be null, must outlive it. InvalidArgument when `initial` is not the agreed
+  // one; DataLoss when what was kept is damaged; FailedPrecondition when it is another
+  // federation's.
   static absl::StatusOr<MemberModel> Load(const agreement::Manifest& manifest,
-                                          std::span<const float> initial, MemberState& state);
+                                          std::span<const float> initial, MemberState& state,
+                                          SharedCheckpoints* shared = nullptr);
 
-  uint32_t next_round() const { return checkpoint_.next_round; }
-  const protocol::Checkpoint& checkpoint() const { return checkpoint_; }
+  uint32_t next_round() const { return checkpoint_->next_round; }
+  const protocol::Checkpoint& checkpoint() const { return *checkpoint_; }
   const crypto::Digest& digest() const { return digest_; }  // of the model
 
-  // Goes on to the next round by its opened sum. The new state is durable before anything else
+  // Goes on to the next round by its aggregate. The new state is durable before anything else
   // sees it; an error changes nothing.
-  absl::Status Apply(const secagg::OpenedSum& opened);
+  absl::Status Apply(const secagg::Aggregate& aggregate);
   // Goes on to the state of a later round.
   absl::Status Install(protocol::Checkpoint checkpoint);
 
  private:
-  MemberModel(const agreement::Manifest& manifest, MemberState& state,
-              protocol::Checkpoint checkpoint);
+  MemberModel(const agreement::Manifest& manifest, MemberState& state, SharedCheckpoints* shared)
+      : manifest_(&manifest), state_(&state), shared_(shared) {}
+
+  void Take(protocol::Checkpoint checkpoint);
 
   const agreement::Manifest* manifest_;
   MemberState* state_;
-  protocol::Checkpoint checkpoint_;
-  crypto::Digest digest_;
+  SharedCheckpoints* shared_;
+  std::shared_ptr<const protocol::Checkpoint> checkpoint_;
+  crypto::Digest digest_{};
 };
 
 }  // namespace tacet::member

@@ -32,6 +32,8 @@ inline constexpr std::string_view kClosedRound = "closed-round";
 inline constexpr std::string_view kVotesDisagree = "votes-disagree";
 inline constexpr std::string_view kUnsoundSum = "unsound-sum";
 inline constexpr std::string_view kBadSum = "bad-sum";
+inline constexpr std::string_view kBadShare = "bad-share";
+inline constexpr std::string_view kWrongShare = "wrong-share";
 inline constexpr std::string_view kParticipants = "participants";
 inline constexpr std::string_view kBadCheckpoint = "bad-checkpoint";
 }  // namespace violations

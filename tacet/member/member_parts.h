@@ -8,6 +8,7 @@
 
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/unix_clock.h"
+#include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
@@ -15,6 +16,7 @@
 #include "tacet/member/member_state.h"
 #include "tacet/member/node_log.h"
 #include "tacet/member/remote_server.h"
+#include "tacet/member/shared_checkpoints.h"
 #include "tacet/trainer/update_source.h"
 
 namespace tacet::member {
@@ -24,6 +26,7 @@ struct MemberParts {
   const agreement::SignedManifest& manifest;
   uint64_t member = 0;
   const crypto::SigningKey& signing_key;
+  const crypto::ExchangeKey& exchange_key;
   const crypto::SecretBytes& epoch_key;
   const RemoteServer& server;
   MemberState& state;
@@ -32,6 +35,7 @@ struct MemberParts {
   ledger::PrivacyLedger& ledger;
   crypto::Entropy& entropy;  // noise, keys of seals, coins: the operating system's in a real run
   base::UnixClock clock = base::SystemUnixSeconds;
+  SharedCheckpoints* checkpoints = nullptr;  // of this process's sessions; null: a copy of its own
 };
 
 }  // namespace tacet::member

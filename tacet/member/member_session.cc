@@ -7,6 +7,7 @@
 #include "tacet/member/announcement_checks.h"
 #include "tacet/member/attestors.h"
 #include "tacet/member/catching_up.h"
+#include "tacet/member/pair_keys.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/secagg/attempt_keys.h"
@@ -30,12 +31,14 @@ absl::StatusOr<std::unique_ptr<MemberSession>> MemberSession::Create(
     const MemberParts& parts, std::span<const float> initial_model) {
   const std::vector<agreement::ManifestMember>& members = parts.manifest.members();
   if (parts.member >= members.size() ||
-      members[parts.member].signing_key != parts.signing_key.public_key()) {
-    return base::InvalidArgument("this site's key is not that of member {} of {}", parts.member,
+      members[parts.member].signing_key != parts.signing_key.public_key() ||
+      members[parts.member].exchange_key != parts.exchange_key.public_key()) {
+    return base::InvalidArgument("this site's keys are not those of member {} of {}", parts.member,
                                  parts.manifest.federation());
   }
-  TACET_ASSIGN_OR_RETURN(MemberModel model,
-                         MemberModel::Load(parts.manifest.manifest(), initial_model, parts.state));
+  TACET_ASSIGN_OR_RETURN(
+      MemberModel model,
+      MemberModel::Load(parts.manifest.manifest(), initial_model, parts.state, parts.checkpoints));
   TACET_ASSIGN_OR_RETURN(std::optional<MemberMemory> memory, LoadMemory(parts.state));
   return std::unique_ptr<MemberSession>(
       new MemberSession(parts, std::move(model), std::move(memory)));
@@ -46,8 +49,9 @@ MemberSession::MemberSession(const MemberParts& parts, MemberModel model,
     : parts_(parts),
       notes_(parts.log),
       model_(std::move(model)),
+      cost_(ledger::AttemptCostOf(parts_.manifest.manifest(), parts_.ledger.header().rule)),
       memory_(std::move(memory)),
-      opening_(parts_, notes_),
+      unmasking_(parts_, notes_),
       reached_(parts_.clock()) {}
 
 absl::StatusOr<MemberSession::Progress> MemberSession::Step() {
@@ -69,7 +73,7 @@ absl::StatusOr<protocol::Announcement> MemberSession::Await() {
   absl::StatusOr<protocol::Announcement> announcement =
       parts_.server.Await({.known_revision = known_revision_.value_or(0),
                            .listed_from = listed_.size(),
-                           .opening = needs_votes_});
+                           .unmasking = needs_votes_});
   if (announcement.ok() || protocol::IsRetryable(announcement.status())) return announcement;
   const std::string why = base::Message(announcement.status());
   if (announcement.status().code() == absl::StatusCode::kDataLoss) {
@@ -194,13 +198,9 @@ absl::StatusOr<MemberSession::KeptRound> MemberSession::ApplyKept(
     return KeptRound::kForked;
   }
   if (Distrusts(number)) return KeptRound::kNotThere;
-  TACET_ASSIGN_OR_RETURN(const std::optional<secagg::OpenedSum> sum,
-                         FetchAgreedSum(parts_, notes_, *kept));
-  if (!sum.has_value()) {
-    TACET_RETURN_IF_ERROR(
-        notes_.Note("no-agreed-sum", number, "no majority of openers returned one sum so far"));
-    return KeptRound::kNotThere;
-  }
+  TACET_ASSIGN_OR_RETURN(const std::optional<secagg::Aggregate> sum,
+                         FetchAggregate(parts_, notes_, *kept));
+  if (!sum.has_value()) return KeptRound::kNotThere;
   const bool is_current =
       announcement.current.has_value() && announcement.current->attempt == *kept;
   if (is_current && announcement.current->participants != sum->participants) {
@@ -236,8 +236,7 @@ absl::Status MemberSession::ActOnCurrent(const protocol::AnnouncedAttempt& curre
     return Uploads() ? Participate(current.attempt) : ChargeAnnounced();
   }
   TACET_RETURN_IF_ERROR(ChargeAnnounced());
-  return current.phase == protocol::AttemptPhase::kOpening ? OpenAsOpener(current)
-                                                           : absl::OkStatus();
+  return current.phase == protocol::AttemptPhase::kUnmasking ? Unmask(current) : absl::OkStatus();
 }
 
 absl::Status MemberSession::Decide(protocol::Invited invited) {
@@ -341,8 +340,11 @@ absl::StatusOr<base::Bytes> MemberSession::Seal(const secagg::Attempt& attempt, 
       secagg::Sealer::Create(
           manifest.terms(), attempt,
           secagg::DeriveAttemptKeys(parts_.epoch_key, manifest.spec().scheme, attempt)));
+  if (pair_keys_.empty()) {
+    TACET_ASSIGN_OR_RETURN(pair_keys_, PairKeysWithSeats(parts_));
+  }
   TACET_ASSIGN_OR_RETURN(secagg::SealedUpload sealed,
-                         sealer->Seal(update.Expose(), parts_.entropy));
+                         sealer->Seal(update.Expose(), pair_keys_, parts_.entropy));
   if (!sealed.clip.finite) {
     TACET_RETURN_IF_ERROR(notes_.Note(
         "update-not-finite", attempt.number,
@@ -351,32 +353,30 @@ absl::StatusOr<base::Bytes> MemberSession::Seal(const secagg::Attempt& attempt, 
   return std::move(sealed.bytes);
 }
 
-absl::Status MemberSession::OpenAsOpener(const protocol::AnnouncedAttempt& current) {
-  std::optional<secagg::SealNonce> own;
-  if (memory_->accepted) {
-    const absl::StatusOr<base::Bytes> upload = parts_.state.LoadUpload(current.attempt);
-    if (!upload.ok() && upload.status().code() != absl::StatusCode::kNotFound) {
-      return upload.status();
-    }
-    if (upload.ok()) {
-      TACET_ASSIGN_OR_RETURN(
-          const secagg::UploadView view,
-          secagg::ReadUploadFields(*upload, current.attempt,
-                                   parts_.manifest.manifest().terms().aggregation()));
-      own = view.nonce;
-    }
+absl::Status MemberSession::Unmask(const protocol::AnnouncedAttempt& current) {
+  secagg::OwnUpload own;
+  const absl::StatusOr<base::Bytes> upload = parts_.state.LoadUpload(current.attempt);
+  if (!upload.ok() && upload.status().code() != absl::StatusCode::kNotFound) {
+    return upload.status();
   }
-  TACET_ASSIGN_OR_RETURN(const MemberOpening::Outcome outcome, opening_.Act(current, own));
-  needs_votes_ = needs_votes_ || outcome == MemberOpening::Outcome::kWaiting;
-  return outcome == MemberOpening::Outcome::kDropped ? Distrust(current.attempt.number)
-                                                     : absl::OkStatus();
+  if (upload.ok()) {
+    TACET_ASSIGN_OR_RETURN(
+        const secagg::UploadView view,
+        secagg::ReadUploadFields(*upload, current.attempt,
+                                 parts_.manifest.manifest().terms().aggregation()));
+    own = {.nonce = view.nonce, .acknowledged = memory_->accepted};
+  }
+  TACET_ASSIGN_OR_RETURN(const MemberUnmasking::Outcome outcome, unmasking_.Act(current, own));
+  needs_votes_ = needs_votes_ || outcome == MemberUnmasking::Outcome::kWaiting;
+  return outcome == MemberUnmasking::Outcome::kDropped ? Distrust(current.attempt.number)
+                                                       : absl::OkStatus();
 }
 
 ledger::AttemptCost MemberSession::Cost() const {
+  ledger::AttemptCost cost = cost_;
   // Under the first manifest announcements began with round 0.
-  const uint32_t first =
-      parts_.manifest.epoch() == 0 || listed_.empty() ? 0 : listed_.front().round;
-  return ledger::AttemptCostOf(parts_.manifest.manifest(), parts_.ledger.header().rule, first);
+  if (parts_.manifest.epoch() > 0 && !listed_.empty()) cost.first_round = listed_.front().round;
+  return cost;
 }
 
 absl::Status MemberSession::ChargeAnnounced() {
@@ -388,7 +388,7 @@ absl::Status MemberSession::ChargeAnnounced() {
 absl::Status MemberSession::StateModel() {
   const uint32_t round = model_.next_round();
   if (stated_ == round || finished_ != round) return absl::OkStatus();
-  const std::vector<uint64_t> attestors = AttestorsOf(parts_.manifest, parts_.epoch_key, round);
+  const std::vector<uint64_t> attestors = AttestorsOf(parts_.manifest);
   const bool is_witness = std::ranges::find(attestors, parts_.member) != attestors.end();
   if (!is_witness) {
     const bool has_begun = memory_.has_value() && memory_->attempt.number.round == round &&

@@ -16,8 +16,8 @@
 #include "tacet/member/member_memory.h"
 #include "tacet/member/member_model.h"
 #include "tacet/member/member_notes.h"
-#include "tacet/member/member_opening.h"
 #include "tacet/member/member_parts.h"
+#include "tacet/member/member_unmasking.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/secagg/attempt.h"
 
@@ -105,7 +105,8 @@ class MemberSession {
   absl::StatusOr<bool> ChargeForSealing(const secagg::AttemptNumber& number);
   // With zeros in place of the update when the data are not given.
   absl::StatusOr<base::Bytes> Seal(const secagg::Attempt& attempt, bool gives_data);
-  absl::Status OpenAsOpener(const protocol::AnnouncedAttempt& current);
+  // This member's part on the committee.
+  absl::Status Unmask(const protocol::AnnouncedAttempt& current);
   // Charges what was announced and is not this member's to seal.
   absl::Status ChargeAnnounced();
   ledger::AttemptCost Cost() const;
@@ -118,8 +119,11 @@ class MemberSession {
   MemberParts parts_;
   MemberNotes notes_;
   MemberModel model_;
+  // Of an attempt, but for `first_round`. Finding its worst observer takes milliseconds.
+  const ledger::AttemptCost cost_;
   std::optional<MemberMemory> memory_;
-  MemberOpening opening_;
+  MemberUnmasking unmasking_;
+  crypto::SecretBytes pair_keys_;  // with all seats; empty until something is sealed
 
   std::vector<AppliedRound> applied_;
   std::optional<uint64_t> known_revision_;

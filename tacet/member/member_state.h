@@ -11,7 +11,7 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/secagg/attempt.h"
-#include "tacet/secagg/opener.h"
+#include "tacet/secagg/journal.h"
 
 namespace tacet::member {
 
@@ -23,7 +23,7 @@ namespace tacet::member {
 // For each attempt number there is one upload, and one message a step: the same again is OK,
 // AlreadyExists for another one, FailedPrecondition, also of reading, when the number was that of
 // an attempt with another manifest or model.
-class MemberState : public secagg::OpenerJournal {
+class MemberState : public secagg::Journal {
  public:
   // The state with which the next round begins (checkpoint.h).
   virtual absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) = 0;

@@ -28,7 +28,7 @@ std::string_view NodeEventKindName(NodeEventKind kind);  // asked, sent, applied
 // was sent, counts, and words.
 struct NodeEvent {
   NodeEventKind kind = NodeEventKind::kNote;
-  std::string what;  // upload, vote, opened-sum, ...; the name of a protocol violation
+  std::string what;  // upload, vote, unmask-share, ...; the name of a protocol violation
   std::optional<secagg::AttemptNumber> attempt;  // that it is about
   std::optional<uint64_t> bytes;                 // that were sent
   std::optional<crypto::Digest> digest;          // SHA-256 of them

@@ -110,8 +110,8 @@ absl::StatusOr<std::vector<base::Bytes>> RemoteServer::FetchVotes(
   return protocol::ReadBlobs(answer);
 }
 
-absl::Status RemoteServer::PutRefusal(const secagg::Attempt& attempt) const {
-  return Call(protocol::PutRefusalRequest{.attempt = attempt}).status();
+absl::Status RemoteServer::PutVerdict(const secagg::Attempt& attempt, bool confirmed) const {
+  return Call(protocol::PutVerdictRequest{.attempt = attempt, .confirmed = confirmed}).status();
 }
 
 absl::Status RemoteServer::PutAttestation(std::span<const uint8_t> statement) const {

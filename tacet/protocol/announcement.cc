@@ -81,8 +81,8 @@ std::string_view AttemptPhaseName(AttemptPhase phase) {
   switch (phase) {
     case AttemptPhase::kCollecting:
       return "collecting";
-    case AttemptPhase::kOpening:
-      return "opening";
+    case AttemptPhase::kUnmasking:
+      return "unmasking";
     case AttemptPhase::kPublished:
       return "published";
     case AttemptPhase::kFailed:

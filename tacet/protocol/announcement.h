@@ -19,11 +19,11 @@ namespace tacet::protocol {
 // Phase of an attempt. The numbers are part of the format.
 enum class AttemptPhase : uint8_t {
   kCollecting = 1,  // uploads are accepted
-  kOpening = 2,     // closed; openers vote and open
-  kPublished = 3,   // a majority of openers returned sums, which members fetch
-  kFailed = 4,      // nothing of it was or will be opened
+  kUnmasking = 2,   // closed; the committee votes, gives unmask shares and confirms the aggregate
+  kPublished = 3,   // confirmed; members fetch, decrypt and apply
+  kFailed = 4,      // nothing of it is applied
 };
-std::string_view AttemptPhaseName(AttemptPhase phase);  // collecting, opening, published, failed
+std::string_view AttemptPhaseName(AttemptPhase phase);  // collecting, unmasking, published, failed
 
 // Role of the member in the announced attempt.
 enum class Invited : uint8_t {
@@ -37,7 +37,7 @@ struct AnnouncedAttempt {
   AttemptPhase phase = AttemptPhase::kCollecting;
   Invited invited = Invited::kNo;
   uint64_t deadline = 0;      // of the phase, Unix seconds of the server's clock
-  uint32_t participants = 0;  // K', from kOpening on
+  uint32_t participants = 0;  // K', from kUnmasking on
 
   friend bool operator==(const AnnouncedAttempt&, const AnnouncedAttempt&) = default;
 };
@@ -54,7 +54,7 @@ struct Announcement {
   std::optional<AnnouncedAttempt> current =
       std::nullopt;       // the last one begun in this epoch, also when it ended
   uint32_t finished = 0;  // rounds that are published, in all epochs
-  // Published attempts of this epoch whose opened sums can still be fetched, in order.
+  // Published attempts of this epoch whose closed rounds can still be fetched, in order.
   std::vector<secagg::Attempt> kept = {};
   bool stopped = false;  // no attempt will follow
 

@@ -15,7 +15,7 @@ Announcement Full() {
   announcement.manifest_hash.fill(1);
   announcement.listed = {{2, 3, 0}, {2, 4, 0}, {2, 4, 1}, {2, 5, 0}};
   announcement.current = AnnouncedAttempt{.attempt = {.number = {.epoch = 2, .round = 5}},
-                                          .phase = AttemptPhase::kOpening,
+                                          .phase = AttemptPhase::kUnmasking,
                                           .invited = Invited::kYes,
                                           .deadline = 1'755'000'000,
                                           .participants = 31};

@@ -28,7 +28,7 @@ absl::StatusOr<Start> ReadStart(base::ByteReader& reader) {
 }
 
 absl::StatusOr<Attestation> ReadRest(std::span<const uint8_t> bytes, base::ByteReader& reader,
-                                     std::span<const crypto::PublicKey> members) {
+                                     std::span<const agreement::MemberIdentity> members) {
   Attestation statement;
   TACET_ASSIGN_OR_RETURN(statement.member, reader.ReadU64("member"));
   TACET_ASSIGN_OR_RETURN(statement.round, reader.ReadU32("round"));
@@ -39,7 +39,7 @@ absl::StatusOr<Attestation> ReadRest(std::span<const uint8_t> bytes, base::ByteR
   }
   TACET_ASSIGN_OR_RETURN(
       const bool is_signed,
-      agreement::ReadSignature(kLabel, members[statement.member], bytes, reader));
+      agreement::ReadSignature(kLabel, members[statement.member].signing_key, bytes, reader));
   if (is_signed) return statement;
   return base::PermissionDenied("attestation: member {} did not sign it", statement.member);
 }
@@ -93,7 +93,7 @@ absl::StatusOr<crypto::Digest> ManifestOfAttestation(std::span<const uint8_t> by
 
 absl::StatusOr<Attestation> ReadAttestation(std::span<const uint8_t> bytes,
                                             const crypto::Digest& manifest_hash,
-                                            std::span<const crypto::PublicKey> members) {
+                                            std::span<const agreement::MemberIdentity> members) {
   base::ByteReader reader(bytes, kWhat);
   TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
   if (start.manifest_hash != manifest_hash) {

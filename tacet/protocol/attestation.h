@@ -45,7 +45,7 @@ absl::StatusOr<crypto::Digest> ManifestOfAttestation(std::span<const uint8_t> by
 // For those who have no more of that manifest than its members' keys, by number. Errors as above.
 absl::StatusOr<Attestation> ReadAttestation(std::span<const uint8_t> bytes,
                                             const crypto::Digest& manifest_hash,
-                                            std::span<const crypto::PublicKey> members);
+                                            std::span<const agreement::MemberIdentity> members);
 
 }  // namespace tacet::protocol
 

@@ -1,6 +1,7 @@
 #include "tacet/protocol/checkpoint.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 
 #include "tacet/base/float_bytes.h"
@@ -13,7 +14,18 @@ namespace {
 constexpr std::string_view kWhat = "checkpoint";
 constexpr uint64_t kFixedBytes = 4 + 2 + 32 + 4 + 8 + 32;
 
+// Numbers that are equal may differ in their bytes: 0 and -0.
+bool SameFloats(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+}
+
 }  // namespace
+
+bool SameCheckpoint::operator()(const Checkpoint& a, const Checkpoint& b) const {
+  return a.agreement == b.agreement && a.next_round == b.next_round &&
+         SameFloats(a.model, b.model) && SameFloats(a.velocity, b.velocity);
+}
 
 base::Bytes WriteCheckpoint(const Checkpoint& checkpoint) {
   base::ByteWriter writer;

@@ -20,6 +20,11 @@ struct Checkpoint {
   std::vector<float> velocity;  // d values of the server optimiser
 };
 
+// True when WriteCheckpoint gives the same bytes for both.
+struct SameCheckpoint {
+  bool operator()(const Checkpoint& a, const Checkpoint& b) const;
+};
+
 // docs/formats/checkpoint.md; a SHA-256 of everything stands at the end.
 base::Bytes WriteCheckpoint(const Checkpoint& checkpoint);
 // The length of every checkpoint of a model with `dimension` parameters.

@@ -33,6 +33,24 @@ TEST(CheckpointTest, RoundTrip) {
   EXPECT_EQ(read->velocity, Sample().velocity);
 }
 
+TEST(CheckpointTest, AnyOtherByteMakesAnotherCheckpoint) {
+  const SameCheckpoint same;
+  EXPECT_TRUE(same(Sample(), Sample()));
+  std::vector<Checkpoint> others(7, Sample());
+  others[0].agreement[31] ^= 1;
+  others[1].next_round = 8;
+  others[2].model[1] = -3;
+  others[3].model.push_back(0);
+  others[4].velocity[2] = 0;
+  others[5].velocity.pop_back();
+  others[6].velocity[0] = -0.0F;  // equal as a number
+  for (const Checkpoint& other : others) {
+    EXPECT_FALSE(same(Sample(), other));
+    EXPECT_FALSE(same(other, Sample()));
+    EXPECT_NE(WriteCheckpoint(other), WriteCheckpoint(Sample()));
+  }
+}
+
 TEST(CheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
   const base::Bytes whole = WriteCheckpoint(Sample());
   for (size_t i = 0; i < whole.size(); ++i) {

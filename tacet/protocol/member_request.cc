@@ -19,7 +19,7 @@ constexpr size_t kMaxBlobs = 1 << 20;
 
 constexpr std::array<std::string_view, kRequestKinds> kNames = {
     "await",       "put-part",    "fetch-part",    "put-vote",
-    "fetch-votes", "put-refusal", "put-statement", "fetch-statements"};
+    "fetch-votes", "put-verdict", "put-statement", "fetch-statements"};
 
 void WriteName(const BulkName& name, base::ByteWriter& writer) {
   writer.U8(static_cast<uint8_t>(name.kind));
@@ -30,7 +30,7 @@ absl::StatusOr<BulkName> ReadName(base::ByteReader& reader) {
   BulkName name;
   TACET_ASSIGN_OR_RETURN(const uint8_t kind, reader.ReadU8("object"));
   if (kind < static_cast<uint8_t>(BulkKind::kUpload) ||
-      kind > static_cast<uint8_t>(BulkKind::kCheckpoint)) {
+      kind > static_cast<uint8_t>(BulkKind::kRoster)) {
     return base::DataLoss("request: there is no object of kind {}", kind);
   }
   name.kind = static_cast<BulkKind>(kind);
@@ -50,7 +50,7 @@ struct BodyWriter {
   void operator()(const AwaitRequest& body) {
     writer.U64(body.known_revision);
     writer.U64(body.listed_from);
-    writer.U8(body.opening ? 1 : 0);
+    writer.U8(body.unmasking ? 1 : 0);
   }
   void operator()(const PutPartRequest& body) {
     WriteName(body.name, writer);
@@ -69,18 +69,25 @@ struct BodyWriter {
     writer.Blob(body.vote);
   }
   void operator()(const FetchVotesRequest& body) { secagg::WriteAttempt(body.attempt, writer); }
-  void operator()(const PutRefusalRequest& body) { secagg::WriteAttempt(body.attempt, writer); }
+  void operator()(const PutVerdictRequest& body) {
+    secagg::WriteAttempt(body.attempt, writer);
+    writer.U8(body.confirmed ? 1 : 0);
+  }
   void operator()(const PutAttestationRequest& body) { writer.Blob(body.statement); }
   void operator()(const FetchAttestationsRequest& body) { writer.U32(body.round); }
 };
 
+absl::Status ReadFlag(base::ByteReader& reader, std::string_view field, bool& flag) {
+  TACET_ASSIGN_OR_RETURN(const uint8_t value, reader.ReadU8(field));
+  if (value > 1) return base::DataLoss("request: `{}` is {}, expected 0 or 1", field, value);
+  flag = value == 1;
+  return absl::OkStatus();
+}
+
 absl::Status ReadBody(base::ByteReader& reader, AwaitRequest& body) {
   TACET_ASSIGN_OR_RETURN(body.known_revision, reader.ReadU64("known revision"));
   TACET_ASSIGN_OR_RETURN(body.listed_from, reader.ReadU64("listed from"));
-  TACET_ASSIGN_OR_RETURN(const uint8_t opening, reader.ReadU8("opening"));
-  if (opening > 1) return base::DataLoss("request: `opening` is {}, expected 0 or 1", opening);
-  body.opening = opening == 1;
-  return absl::OkStatus();
+  return ReadFlag(reader, "unmasking", body.unmasking);
 }
 
 absl::Status ReadBody(base::ByteReader& reader, PutPartRequest& body) {
@@ -110,9 +117,9 @@ absl::Status ReadBody(base::ByteReader& reader, FetchVotesRequest& body) {
   return absl::OkStatus();
 }
 
-absl::Status ReadBody(base::ByteReader& reader, PutRefusalRequest& body) {
+absl::Status ReadBody(base::ByteReader& reader, PutVerdictRequest& body) {
   TACET_ASSIGN_OR_RETURN(body.attempt, secagg::ReadAttempt(reader));
-  return absl::OkStatus();
+  return ReadFlag(reader, "confirmed", body.confirmed);
 }
 
 absl::Status ReadBody(base::ByteReader& reader, PutAttestationRequest& body) {
@@ -155,15 +162,24 @@ std::string_view BulkKindName(BulkKind kind) {
       return "upload";
     case BulkKind::kClosedRound:
       return "closed-round";
-    case BulkKind::kOpenedSum:
-      return "opened-sum";
+    case BulkKind::kUnmaskShare:
+      return "unmask-share";
     case BulkKind::kCheckpoint:
       return "checkpoint";
+    case BulkKind::kRoster:
+      return "roster";
   }
   return "unknown";
 }
 
 std::string_view RequestKindName(size_t index) { return kNames[index]; }
+
+std::string_view RequestKindIn(std::span<const uint8_t> request) {
+  base::ByteReader reader(request, "request");
+  if (!base::ReadPreamble(base::format::kMemberRequest, reader).ok()) return "unreadable";
+  const uint8_t kind = reader.ReadU8("kind").value_or(0);
+  return kind >= 1 && kind <= kRequestKinds ? kNames[kind - 1] : "unreadable";
+}
 
 base::Bytes WriteMemberRequest(const MemberRequest& request,
                                const agreement::SignedManifest& manifest,

@@ -22,8 +22,9 @@ namespace tacet::protocol {
 enum class BulkKind : uint8_t {
   kUpload = 1,
   kClosedRound = 2,  // only fetched
-  kOpenedSum = 3,
+  kUnmaskShare = 3,
   kCheckpoint = 4,
+  kRoster = 5,  // only fetched, by the committee
 };
 std::string_view BulkKindName(BulkKind kind);
 
@@ -43,7 +44,7 @@ inline constexpr size_t kMaxPartBytes = size_t{1} << 20;
 struct AwaitRequest {           // an Announcement, as soon as its revision is another one than
   uint64_t known_revision = 0;  // `known_revision`, or unchanged after half a minute
   uint64_t listed_from = 0;
-  bool opening = false;  // also when a vote has arrived: asked for by openers
+  bool unmasking = false;  // also when a vote or an unmask share has arrived: for the committee
 };
 struct PutPartRequest {  // u64: how many bytes have arrived; an empty part only asks
   BulkName name;
@@ -54,7 +55,7 @@ struct PutPartRequest {  // u64: how many bytes have arrived; an empty part only
 };
 struct FetchPartRequest {  // u64 total, then at most kMaxPartBytes from `offset` on
   BulkName name;
-  uint32_t index = 0;  // of opened sums and checkpoints, of which there are several
+  uint32_t index = 0;  // of unmask shares and checkpoints, of which there are several
   uint64_t offset = 0;
 };
 struct PutVoteRequest {  // nothing
@@ -64,8 +65,9 @@ struct PutVoteRequest {  // nothing
 struct FetchVotesRequest {  // u32 number, then blobs
   secagg::Attempt attempt;
 };
-struct PutRefusalRequest {  // nothing
+struct PutVerdictRequest {  // nothing; from committee members
   secagg::Attempt attempt;
+  bool confirmed = false;  // the aggregate decrypts and is sound; else it was refused
 };
 struct PutAttestationRequest {  // nothing
   base::Bytes statement;        // model_statement.h
@@ -75,11 +77,14 @@ struct FetchAttestationsRequest {  // u32 number, then blobs
 };
 using RequestBody =
     std::variant<AwaitRequest, PutPartRequest, FetchPartRequest, PutVoteRequest, FetchVotesRequest,
-                 PutRefusalRequest, PutAttestationRequest, FetchAttestationsRequest>;
+                 PutVerdictRequest, PutAttestationRequest, FetchAttestationsRequest>;
 inline constexpr size_t kRequestKinds = std::variant_size_v<RequestBody>;
-// await, put-part, fetch-part, put-vote, fetch-votes, put-refusal, put-statement,
+// await, put-part, fetch-part, put-vote, fetch-votes, put-verdict, put-statement,
 // fetch-statements; by RequestBody::index().
 std::string_view RequestKindName(size_t index);
+// Kind of a request as its first bytes say it; "unreadable" where they say none. Nothing else of
+// the request is checked: for measurements.
+std::string_view RequestKindIn(std::span<const uint8_t> request);
 
 struct MemberRequest {
   uint64_t member = 0;

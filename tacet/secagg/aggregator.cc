@@ -40,7 +40,7 @@ absl::StatusOr<std::optional<UploadView>> Aggregator::ReadNew(const Submission& 
         "the participant has already sent another upload for round {} attempt {}",
         attempt_.number.round, attempt_.number.attempt);
   }
-  if (nonce_owner_.contains(view.nonce)) {
+  if (sender_of_nonce_.contains(view.nonce)) {
     return base::AlreadyExists("field `nonce` of the upload was used by another upload");
   }
   if (count() >= params_.max_participants()) {
@@ -68,7 +68,7 @@ std::vector<absl::Status> Aggregator::SubmitEach(std::span<const Submission> sub
       const uint64_t participant = submissions[places[i]].participant;
       tag_sum_ = he::AddTags(tag_sum_, views[i].tag);
       accepted_.emplace(participant, Accepted(views[i]));
-      nonce_owner_.emplace(views[i].nonce, participant);
+      sender_of_nonce_.emplace(views[i].nonce, participant);
     }
     views.clear();
     places.clear();
@@ -104,7 +104,7 @@ absl::Status Aggregator::CheckNew(const AddedUpload& upload) const {
         "already",
         attempt_.number.round, attempt_.number.attempt);
   }
-  if (nonce_owner_.contains(upload.nonce)) {
+  if (sender_of_nonce_.contains(upload.nonce)) {
     return base::AlreadyExists(
         "a partial sum of round {} attempt {} holds a nonce that another upload used",
         attempt_.number.round, attempt_.number.attempt);
@@ -133,7 +133,7 @@ absl::Status Aggregator::Merge(std::span<const uint8_t> partial_sum) {
   tag_sum_ = he::AddTags(tag_sum_, other.tag_sum);
   for (const AddedUpload& upload : other.uploads) {
     accepted_.emplace(upload.participant, std::nullopt);
-    nonce_owner_.emplace(upload.nonce, upload.participant);
+    sender_of_nonce_.emplace(upload.nonce, upload.participant);
   }
   return absl::OkStatus();
 }
@@ -144,18 +144,26 @@ void Aggregator::WriteClosedSum(std::span<uint8_t> sum) const {
   if (!merged_.empty() && !he::AddClosedSum(params_, merged_, sum).ok()) std::abort();
 }
 
-absl::StatusOr<base::Bytes> Aggregator::Close() {
+absl::StatusOr<Aggregator::Closed> Aggregator::Close(
+    crypto::Entropy& entropy, const std::function<uint64_t(uint64_t)>& member_of) {
   if (count() < min_participants_) {
     return base::FailedPrecondition(
-        "round {} attempt {} has {} uploads, {} are needed: it is not opened",
+        "round {} attempt {} has {} uploads, {} are needed: it is not decrypted",
         attempt_.number.round, attempt_.number.attempt, count(), min_participants_);
   }
   closed_ = true;
+  Roster roster;
+  entropy.Fill(roster.salt);
   ClosedRound round{.attempt = attempt_, .nonces = {}, .tag_sum = tag_sum_, .closed_sum = {}};
-  for (const auto& [nonce, participant] : nonce_owner_) round.nonces.push_back(nonce);
-  base::Bytes message = BeginClosedRound(round, params_.closed_sum_bytes());
-  WriteClosedSum(ClosedSumOf(message, params_.closed_sum_bytes()));
-  return message;
+  for (const auto& [nonce, participant] : sender_of_nonce_) {
+    round.nonces.push_back(nonce);
+    roster.members.push_back(member_of(participant));
+  }
+  round.roster_digest = RosterDigest(roster);
+  Closed closed{.closed_round = BeginClosedRound(round, params_.closed_sum_bytes()),
+                .roster = WriteRoster(roster, attempt_)};
+  WriteClosedSum(ClosedSumOf(closed.closed_round, params_.closed_sum_bytes()));
+  return closed;
 }
 
 absl::StatusOr<base::Bytes> Aggregator::ClosePartial() {
@@ -164,7 +172,7 @@ absl::StatusOr<base::Bytes> Aggregator::ClosePartial() {
   base::Bytes closed_sum(params_.closed_sum_bytes());
   WriteClosedSum(closed_sum);
   PartialSum sum{.attempt = attempt_, .uploads = {}, .tag_sum = tag_sum_, .closed_sum = closed_sum};
-  for (const auto& [nonce, participant] : nonce_owner_) {
+  for (const auto& [nonce, participant] : sender_of_nonce_) {
     sum.uploads.push_back({.participant = participant, .nonce = nonce});
   }
   std::ranges::sort(sum.uploads, {}, &AddedUpload::participant);

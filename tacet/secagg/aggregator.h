@@ -3,6 +3,7 @@
 #define TACET_SECAGG_AGGREGATOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/parallel.h"
+#include "tacet/crypto/random.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/partial_sum.h"
@@ -55,9 +57,17 @@ class Aggregator {
   // Uploads in the sum, those of merged sums among them.
   uint32_t count() const { return static_cast<uint32_t>(accepted_.size()); }
 
-  // The ClosedRound message for the openers. FailedPrecondition with fewer than `min_participants`
-  // uploads: an attempt that small never opens. Nothing is accepted afterwards.
-  absl::StatusOr<base::Bytes> Close();
+  // The ClosedRound message for all members, and the Roster message for the committee.
+  struct Closed {
+    base::Bytes closed_round;
+    base::Bytes roster;
+  };
+  // FailedPrecondition with fewer than `min_participants` uploads: an attempt that small is never
+  // decrypted. Nothing is accepted afterwards. `entropy` gives the roster's salt. `member_of` names
+  // the member behind a participant where uploads were submitted under other numbers.
+  absl::StatusOr<Closed> Close(
+      crypto::Entropy& entropy,
+      const std::function<uint64_t(uint64_t)>& member_of = std::identity());
 
   // The PartialSum message for the aggregator that closes the attempt; any number of uploads, also
   // none. FailedPrecondition when it was closed before. Nothing is accepted afterwards.
@@ -90,7 +100,7 @@ class Aggregator {
   base::Bytes merged_;  // closed sum of what other aggregators added; empty: nothing
   // By participant; empty for uploads that another aggregator added.
   std::map<uint64_t, std::optional<Accepted>> accepted_;
-  std::map<SealNonce, uint64_t> nonce_owner_;  // sorted, as the openers want them
+  std::map<SealNonce, uint64_t> sender_of_nonce_;  // sorted, as a closed round lists them
   bool closed_ = false;
 };
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/secret.h"
@@ -14,12 +13,11 @@
 namespace tacet::secagg {
 
 // Keys that the members of a federation hold in one attempt, and the server never does. Fresh for
-// every (round, attempt): an attacker that makes openers answer questions about one attempt learns
-// nothing that helps with another.
+// every (round, attempt): keys of one attempt say nothing about another.
 struct AttemptKeys {
-  crypto::SecretBytes group_secret;  // opens the sum of key envelopes
+  crypto::SecretBytes group_secret;  // of the paper's schemes
   crypto::SecretBytes tag_key;       // of the homomorphic MAC
-  crypto::SecretBytes result_key;    // the opened sum on its way to the members
+  crypto::SecretBytes result_key;    // of unmask shares on their way to the members
 };
 
 // Each key is HKDF-SHA256(epoch key, "tacet/1/" ‖ name ‖ manifest hash ‖ scheme ‖ epoch ‖ round ‖
@@ -34,15 +32,6 @@ crypto::SecretBytes DeriveCheckpointKey(const crypto::SecretBytes& epoch_key, he
 // Seed of the round's public polynomials: a hash of (manifest hash, epoch, round), known to
 // everybody, the same for all attempts of the round.
 crypto::Digest PublicSeed(const Attempt& attempt);
-
-// The members that may open this attempt: the first `count` in the order of a pseudo-random
-// function of the member's number under a key that the server lacks, lowest first. All members
-// when there are fewer than `count`. Numbers are 0, ..., members - 1.
-std::vector<uint64_t> ChooseOpeners(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
-                                    const Attempt& attempt, uint64_t members, uint32_t count);
-
-// Openers that must agree: more than half of `openers`.
-constexpr size_t Majority(size_t openers) { return openers / 2 + 1; }
 
 }  // namespace tacet::secagg
 

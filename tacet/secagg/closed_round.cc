@@ -10,23 +10,69 @@ namespace tacet::secagg {
 namespace {
 
 constexpr std::string_view kWhat = "closed round";
+constexpr std::string_view kRosterWhat = "roster";
+// preamble, attempt, number of participants
+constexpr size_t kHeadBytes = base::kPreambleBytes + kAttemptBytes + 4;
 
-// Everything but the closed sum, from the attempt to its length.
-void WriteBody(const ClosedRound& round, size_t closed_sum_bytes, base::ByteWriter& writer) {
+// Everything but the closed sum, from the attempt on.
+void WriteHead(const ClosedRound& round, base::ByteWriter& writer) {
   WriteAttempt(round.attempt, writer);
   writer.U32(static_cast<uint32_t>(round.nonces.size()));
   for (const SealNonce& nonce : round.nonces) writer.Raw(nonce);
+  writer.Raw(round.roster_digest);
   WriteTag(round.tag_sum, writer);
-  writer.U32(static_cast<uint32_t>(closed_sum_bytes));
 }
 
 }  // namespace
+
+crypto::Digest RosterDigest(const Roster& roster) {
+  base::ByteWriter writer;
+  writer.Raw("tacet/1/roster");
+  writer.Raw(roster.salt);
+  for (const uint64_t member : roster.members) writer.U64(member);
+  return crypto::Sha256(writer.bytes());
+}
+
+base::Bytes WriteRoster(const Roster& roster, const Attempt& attempt) {
+  base::ByteWriter writer;
+  writer.Reserve(RosterBytes(static_cast<uint32_t>(roster.members.size())));
+  base::WritePreamble(base::format::kRoster, writer);
+  WriteAttempt(attempt, writer);
+  writer.U32(static_cast<uint32_t>(roster.members.size()));
+  writer.Raw(roster.salt);
+  for (const uint64_t member : roster.members) writer.U64(member);
+  return writer.Take();
+}
+
+absl::StatusOr<Roster> ReadRoster(std::span<const uint8_t> bytes, const Attempt& attempt,
+                                  uint32_t max_participants) {
+  base::ByteReader reader(bytes, kRosterWhat);
+  Roster roster;
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kRoster, reader));
+  TACET_ASSIGN_OR_RETURN(const Attempt got, ReadAttempt(reader));
+  TACET_RETURN_IF_ERROR(CheckAttempt(got, attempt, kRosterWhat));
+  TACET_ASSIGN_OR_RETURN(const uint32_t participants, reader.ReadU32("participants"));
+  if (participants > max_participants) {
+    return base::FailedPrecondition("{} has {} participants, at most {} are allowed", kRosterWhat,
+                                    participants, max_participants);
+  }
+  TACET_ASSIGN_OR_RETURN(roster.salt, ReadArray<16>(reader, "salt"));
+  TACET_ASSIGN_OR_RETURN(const auto list, reader.ReadBytes(8 * size_t{participants}, "members"));
+  for (size_t i = 0; i < participants; ++i) {
+    roster.members.push_back(base::LoadU64(list.data() + 8 * i));
+  }
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  return roster;
+}
+
+size_t RosterBytes(uint32_t participants) { return kHeadBytes + 16 + 8 * size_t{participants}; }
 
 base::Bytes BeginClosedRound(const ClosedRound& round, size_t closed_sum_bytes) {
   base::ByteWriter writer;
   writer.Reserve(256 + sizeof(SealNonce) * round.nonces.size() + closed_sum_bytes);
   base::WritePreamble(base::format::kClosedRound, writer);
-  WriteBody(round, closed_sum_bytes, writer);
+  WriteHead(round, writer);
+  writer.U32(static_cast<uint32_t>(closed_sum_bytes));
   base::Bytes message = writer.Take();
   message.resize(message.size() + closed_sum_bytes);
   return message;
@@ -37,6 +83,11 @@ base::Bytes WriteClosedRound(const ClosedRound& round) {
   base::Bytes message = BeginClosedRound(round, size);
   std::ranges::copy(round.closed_sum, ClosedSumOf(message, size).begin());
   return message;
+}
+
+size_t ClosedRoundBytes(const he::AggregationParams& params, uint32_t participants) {
+  return kHeadBytes + sizeof(SealNonce) * size_t{participants} + sizeof(crypto::Digest) +
+         he::kTagBytes + 4 + params.closed_sum_bytes();
 }
 
 absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, const Attempt& attempt,
@@ -62,6 +113,7 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
       return base::DataLoss("{}: field `nonces` is not strictly increasing at entry {}", kWhat, i);
     }
   }
+  TACET_ASSIGN_OR_RETURN(round.roster_digest, ReadArray<32>(reader, "roster digest"));
   TACET_ASSIGN_OR_RETURN(round.tag_sum, ReadTag(reader, "tag sum"));
   TACET_ASSIGN_OR_RETURN(const auto closed_sum, ReadClosedSum(params, kWhat, reader));
   round.closed_sum.assign(closed_sum.begin(), closed_sum.end());
@@ -72,11 +124,9 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
 crypto::Digest ClosedRoundHash(const ClosedRound& round) {
   base::ByteWriter writer;
   writer.Raw("tacet/1/closed round");
-  WriteBody(round, round.closed_sum.size(), writer);
-  crypto::Sha256Hasher hasher;
-  hasher.Update(writer.bytes());
-  hasher.Update(round.closed_sum);
-  return hasher.Finish();
+  WriteHead(round, writer);
+  writer.Raw(crypto::Sha256(round.closed_sum));
+  return crypto::Sha256(writer.bytes());
 }
 
 }  // namespace tacet::secagg

@@ -1,10 +1,14 @@
-// The message with which the server asks the openers to open a closed sum.
+// Messages with which the server closes an attempt: the aggregated ciphertext for every member, and
+// the roster for the committee.
 #ifndef TACET_SECAGG_CLOSED_ROUND_H_
 #define TACET_SECAGG_CLOSED_ROUND_H_
 
+#include <array>
+#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
@@ -16,9 +20,27 @@
 
 namespace tacet::secagg {
 
+// Participants of an attempt. Only the committee is told; every other member sees nonces.
+struct Roster {
+  std::array<uint8_t, 16> salt{};  // fresh, so that nobody finds the members by trying
+  std::vector<uint64_t> members;   // by place: members[i] sent the upload with the i-th nonce
+};
+
+// SHA-256 of the salt and the members, which the closed round carries.
+crypto::Digest RosterDigest(const Roster& roster);
+
+// The bytes of docs/formats/messages.md, "Roster".
+base::Bytes WriteRoster(const Roster& roster, const Attempt& attempt);
+// Checks form and bounds: the attempt the expected one, at most `max_participants` members.
+absl::StatusOr<Roster> ReadRoster(std::span<const uint8_t> bytes, const Attempt& attempt,
+                                  uint32_t max_participants);
+// The length of a roster of so many participants.
+size_t RosterBytes(uint32_t participants);
+
 struct ClosedRound {
   Attempt attempt;
   std::vector<SealNonce> nonces;  // one an upload, strictly increasing; their number is K'
+  crypto::Digest roster_digest{};
   he::Tag tag_sum;
   base::Bytes closed_sum;  // of the scheme: docs/formats/ciphertext.md
 };
@@ -30,6 +52,8 @@ base::Bytes BeginClosedRound(const ClosedRound& round, size_t closed_sum_bytes);
 inline std::span<uint8_t> ClosedSumOf(base::Bytes& message, size_t closed_sum_bytes) {
   return std::span(message).last(closed_sum_bytes);
 }
+// The length of a closed round of so many participants.
+size_t ClosedRoundBytes(const he::AggregationParams& params, uint32_t participants);
 
 // Checks form and bounds: K' between `min_participants` and params.max_participants(), nonces
 // strictly increasing, the closed sum as long as the parameters say, the attempt the expected one.
@@ -37,7 +61,8 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
                                             const he::AggregationParams& params,
                                             uint32_t min_participants);
 
-// Hash that an opener signs: SHA-256 over attempt, nonces, MAC sum and closed sum.
+// Hash for which the committee votes: SHA-256 over attempt, nonces, roster digest, MAC sum and the
+// hash of the closed sum.
 crypto::Digest ClosedRoundHash(const ClosedRound& round);
 
 }  // namespace tacet::secagg

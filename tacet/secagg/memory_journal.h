@@ -1,4 +1,4 @@
-// An opener's journal in memory, for keys that live no longer than the process.
+// A committee member's journal in memory, for keys that live no longer than the process.
 #ifndef TACET_SECAGG_MEMORY_JOURNAL_H_
 #define TACET_SECAGG_MEMORY_JOURNAL_H_
 
@@ -6,31 +6,33 @@
 #include <string>
 #include <utility>
 
+#include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
-#include "tacet/secagg/opener.h"
+#include "tacet/secagg/attempt.h"
+#include "tacet/secagg/journal.h"
 
 namespace tacet::secagg {
 
 // Remembers what one member said in all attempts that it was asked about.
-class MemoryJournal final : public OpenerJournal {
+class MemoryJournal final : public Journal {
  public:
-  absl::Status Record(const Attempt& attempt, std::string_view step,
+  absl::Status Record(const Attempt& attempt, JournalStep step,
                       std::span<const uint8_t> message) override {
     entries_[Key(attempt, step)].assign(message.begin(), message.end());
     return absl::OkStatus();
   }
 
-  absl::StatusOr<base::Bytes> Find(const Attempt& attempt, std::string_view step) const override {
+  absl::StatusOr<base::Bytes> Find(const Attempt& attempt, JournalStep step) const override {
     const auto entry = entries_.find(Key(attempt, step));
     if (entry == entries_.end()) return base::NotFound("nothing was recorded");
     return entry->second;
   }
 
  private:
-  static std::string Key(const Attempt& attempt, std::string_view step) {
+  static std::string Key(const Attempt& attempt, JournalStep step) {
     base::ByteWriter key;
     WriteAttempt(attempt, key);
-    key.Raw(step);
+    key.U8(static_cast<uint8_t>(step));
     return std::string(base::AsText(key.bytes()));
   }
 

@@ -6,6 +6,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/upload.h"
 
 namespace tacet::secagg {
@@ -17,6 +18,12 @@ crypto::SecretBytes DeriveSealKey(const crypto::SecretBytes& seal_key, std::stri
   info.Raw("tacet/1/seal/");
   info.Blob(use);
   return crypto::HkdfSha256(seal_key.Expose(), info.bytes(), bytes);
+}
+
+SealNonce NonceOf(const crypto::SecretBytes& seal_key) {
+  SealNonce nonce;
+  std::ranges::copy(DeriveSealKey(seal_key, "nonce", nonce.size()).Expose(), nonce.begin());
+  return nonce;
 }
 
 }  // namespace
@@ -51,12 +58,16 @@ Sealer::Sealer(const Terms& terms, const Attempt& attempt, const AttemptKeys& ke
 absl::StatusOr<std::unique_ptr<Sealer>> Sealer::Create(const Terms& terms, const Attempt& attempt,
                                                        const AttemptKeys& keys) {
   const crypto::Digest public_seed = PublicSeed(attempt);
+  const he::AggregationParams& params = terms.aggregation();
   TACET_ASSIGN_OR_RETURN(auto encryptor,
-                         he::NewEncryptor(terms.aggregation(), public_seed, keys.group_secret));
+                         params.scheme() == he::Scheme::kCompact
+                             ? he::NewCompactEncryptor(params, public_seed)
+                             : he::NewPaperEncryptor(params, public_seed, keys.group_secret));
   return std::unique_ptr<Sealer>(new Sealer(terms, attempt, keys, std::move(encryptor)));
 }
 
 absl::StatusOr<SealedUpload> Sealer::Seal(std::span<const float> update,
+                                          const crypto::SecretBytes& pair_keys,
                                           crypto::Entropy& entropy) const {
   if (update.size() != terms_.dimension()) {
     return base::InvalidArgument("update has {} values, the manifest says {}", update.size(),
@@ -76,30 +87,46 @@ absl::StatusOr<SealedUpload> Sealer::Seal(std::span<const float> update,
     protection.Next(part, counts.Expose().first(size));
     return std::span<const uint32_t>(counts.Expose().first(size));
   };
-  TACET_ASSIGN_OR_RETURN(base::Bytes bytes, SealBlocks(protect, seal_key));
-  return SealedUpload{.bytes = std::move(bytes), .clip = clipping.report()};
+  TACET_ASSIGN_OR_RETURN(base::Bytes bytes, SealBlocks(protect, pair_keys, seal_key));
+  return SealedUpload{
+      .bytes = std::move(bytes), .nonce = NonceOf(seal_key), .clip = clipping.report()};
 }
 
 absl::StatusOr<base::Bytes> Sealer::SealCounts(std::span<const uint32_t> counts,
+                                               const crypto::SecretBytes& pair_keys,
                                                const crypto::SecretBytes& seal_key) const {
   if (counts.size() != terms_.dimension()) {
     return base::InvalidArgument("`counts` has {} values, the dimension is {}", counts.size(),
                                  terms_.dimension());
   }
   return SealBlocks([&](uint64_t first, uint64_t size) { return counts.subspan(first, size); },
-                    seal_key);
+                    pair_keys, seal_key);
 }
 
 absl::StatusOr<base::Bytes> Sealer::SealBlocks(const CountsOfBlock& counts_of,
+                                               const crypto::SecretBytes& pair_keys,
                                                const crypto::SecretBytes& seal_key) const {
   static_assert(dp::NoiseAndQuantization::kBlock <= he::kTagBlock);
   const he::AggregationParams& params = terms_.aggregation();
-  SealNonce nonce;
-  std::ranges::copy(DeriveSealKey(seal_key, "nonce", nonce.size()).Expose(), nonce.begin());
+  const SealNonce nonce = NonceOf(seal_key);
   base::Bytes upload = BeginUpload(attempt_, params, nonce);
   const crypto::SecretBytes encryption_key = DeriveSealKey(seal_key, "encryption", 32);
-  TACET_ASSIGN_OR_RETURN(const auto encryption,
-                         encryptor_->Begin(encryption_key, CiphertextOf(upload)));
+  crypto::SecretVector<uint16_t> masks(params.mask_words());
+  if (params.scheme() == he::Scheme::kCompact) {
+    const size_t words = params.sharing().mask_words();
+    const size_t seats = params.committee().seats;
+    if (pair_keys.size() != kPairKeyBytes * seats) {
+      return base::InvalidArgument("`pair_keys` has {} bytes, the committee has {} seats of {}",
+                                   pair_keys.size(), seats, kPairKeyBytes);
+    }
+    for (size_t seat = 0; seat < seats; ++seat) {
+      ExpandMask(pair_keys.Expose().subspan(kPairKeyBytes * seat, kPairKeyBytes), attempt_, nonce,
+                 masks.Expose().subspan(seat * words, words));
+    }
+  }
+  TACET_ASSIGN_OR_RETURN(
+      const auto encryption,
+      encryptor_->Begin({.key = encryption_key, .masks = masks.Expose()}, CiphertextOf(upload)));
   he::Tag tag = tag_key_.Mask(nonce);
   const uint64_t block = params.values_per_polynomial();
   for (uint64_t first = 0; first < params.dimension(); first += block) {

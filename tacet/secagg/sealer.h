@@ -17,12 +17,14 @@
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/terms.h"
+#include "tacet/secagg/upload.h"
 
 namespace tacet::secagg {
 
 // A sealed update, ready to be stored and sent; sent again unchanged, never sealed again.
 struct SealedUpload {
   base::Bytes bytes;
+  SealNonce nonce{};    // that is in `bytes`
   dp::ClipReport clip;  // for the participant's own eyes: it depends on its data
 };
 
@@ -31,19 +33,23 @@ struct SealedUpload {
 // polynomials once.
 class Sealer {
  public:
-  // `terms` must outlive the sealer.
   static absl::StatusOr<std::unique_ptr<Sealer>> Create(const Terms& terms, const Attempt& attempt,
                                                         const AttemptKeys& keys);
 
-  // Seals `update` (terms.dimension() floats). A non-finite update is sealed as the zero vector and
-  // reported in `clip.finite`: whether an upload is sent never depends on the data. Every seal
-  // draws 32 bytes from `entropy` and mixes in the attempt and the update itself, so that two seals
-  // share nothing even on a machine whose state was cloned.
-  absl::StatusOr<SealedUpload> Seal(std::span<const float> update, crypto::Entropy& entropy) const;
+  // Seals `update` (terms.dimension() floats). `pair_keys` are this client's with all
+  // committee seats, 32 bytes a seat, by seat (pair_masks.h); empty for the paper's schemes. A
+  // non-finite update is sealed as the zero vector and reported in `clip.finite`: whether an upload
+  // is sent never depends on the data. Every seal draws 32 bytes from `entropy` and mixes in the
+  // attempt and the update itself, so that two seals share nothing even on a machine whose state
+  // was cloned.
+  absl::StatusOr<SealedUpload> Seal(std::span<const float> update,
+                                    const crypto::SecretBytes& pair_keys,
+                                    crypto::Entropy& entropy) const;
 
   // Tags and encrypts counts that were quantised before; `seal_key` has 32 fresh secret bytes of
   // this seal alone.
   absl::StatusOr<base::Bytes> SealCounts(std::span<const uint32_t> counts,
+                                         const crypto::SecretBytes& pair_keys,
                                          const crypto::SecretBytes& seal_key) const;
 
   // The same for counts that are never all there: `counts_of` gives `size` of them from `first` on,
@@ -51,13 +57,14 @@ class Sealer {
   // is in the cache.
   using CountsOfBlock = std::function<std::span<const uint32_t>(uint64_t first, uint64_t size)>;
   absl::StatusOr<base::Bytes> SealBlocks(const CountsOfBlock& counts_of,
+                                         const crypto::SecretBytes& pair_keys,
                                          const crypto::SecretBytes& seal_key) const;
 
  private:
   Sealer(const Terms& terms, const Attempt& attempt, const AttemptKeys& keys,
          std::unique_ptr<he::Encryptor> encryptor);
 
-  const Terms& terms_;
+  Terms terms_;
   Attempt attempt_;
   dp::Mechanism mechanism_;
   he::HomomorphicMacKey tag_key_;

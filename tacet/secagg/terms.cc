@@ -15,6 +15,7 @@ absl::StatusOr<Terms> Terms::Create(const TermsSpec& spec) {
   aggregation_spec.offset = mechanism.offset();
   aggregation_spec.sum_bound = mechanism.sum_bound();
   aggregation_spec.plaintext_bits = spec.plaintext_bits;
+  aggregation_spec.committee = spec.committee;
   TACET_ASSIGN_OR_RETURN(he::AggregationParams aggregation,
                          he::AggregationParams::Create(aggregation_spec));
   return Terms(std::move(mechanism), std::move(aggregation));

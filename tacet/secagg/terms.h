@@ -15,6 +15,7 @@ struct TermsSpec {
   dp::MechanismSpec mechanism;  // its cohort is the largest K' that may arrive
   he::Scheme scheme = he::Scheme::kCompact;
   uint32_t plaintext_bits = 0;  // w; 0: the fewest that hold the mechanism's sums
+  he::CommitteeShape committee{.seats = 5, .corrupt = 2};  // scheme compact
 };
 
 // The mechanism's plan together with aggregation parameters that hold its sums exactly.

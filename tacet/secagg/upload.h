@@ -17,7 +17,7 @@
 
 namespace tacet::secagg {
 
-// 16 fresh random bytes of a seal. Openers see nonces instead of identities.
+// 16 fresh random bytes of a seal. Members outside the committee see nonces instead of identities.
 using SealNonce = he::TagNonce;
 
 // Context that the MACs of an attempt are bound to: the attempt, and with it the model.

@@ -60,12 +60,12 @@ TEST_F(UploadTest, NamesTheFieldThatIsWrong) {
         Case{kUploadDimension, "upload for round 12 has dimension 101, the manifest says 100"}}) {
     base::Bytes good = upload_;
     upload_[wrong.offset] ^= 1;
-    MendChecksum(upload_);
+    FixChecksum(upload_);
     EXPECT_THAT(Refusal(), HasSubstr(wrong.message));
     upload_ = good;
   }
   upload_[kUploadTag + 7] = 0xff;  // above 2^61 - 1
-  MendChecksum(upload_);
+  FixChecksum(upload_);
   EXPECT_THAT(Refusal(), HasSubstr("field `tag`"));
 }
 

@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::string_view kEpochEnded = "epoch-ended";
 
-constexpr std::array kForgottenOfPublished = {ItemKind::kAccepted, ItemKind::kClosedRound,
-                                              ItemKind::kVote, ItemKind::kRefusal};
-constexpr std::array kForgottenOfFailed = {ItemKind::kAccepted, ItemKind::kClosedRound,
-                                           ItemKind::kVote, ItemKind::kRefusal,
-                                           ItemKind::kOpenedSum};
+constexpr std::array kForgottenOfPublished = {ItemKind::kAccepted, ItemKind::kRoster,
+                                              ItemKind::kRefusal, ItemKind::kConfirmation};
+constexpr std::array kForgottenOfFailed = {
+    ItemKind::kAccepted,    ItemKind::kRoster, ItemKind::kRefusal,    ItemKind::kConfirmation,
+    ItemKind::kClosedRound, ItemKind::kVote,   ItemKind::kUnmaskShare};
 
 // What is given to the round that comes next, not to an attempt.
 bool IsOfBeginning(ItemKind kind) {
@@ -81,11 +81,14 @@ absl::Status AttemptState::ReadKept() {
         record.attempt.number.round < oldest || record.attempt.number.epoch != manifest_.epoch()) {
       continue;
     }
-    KeptSums kept{.attempt = record.attempt, .sums = {}};
+    KeptRound kept{.attempt = record.attempt};
     TACET_ASSIGN_OR_RETURN(std::vector<Item> items, store_.Items(record.attempt.number));
     for (Item& item : items) {
-      if (item.kind != ItemKind::kOpenedSum) continue;
-      kept.sums.push_back({item.member, std::move(item.bytes)});
+      if (item.kind == ItemKind::kVote) {
+        kept.votes.push_back({item.member, std::move(item.bytes)});
+      } else if (item.kind == ItemKind::kUnmaskShare) {
+        kept.unmask_shares.push_back({item.member, std::move(item.bytes)});
+      }
     }
     kept_.push_back(std::move(kept));
   }
@@ -162,13 +165,13 @@ absl::Status AttemptState::Put(ItemKind kind, uint64_t member, std::span<const u
   return absl::OkStatus();
 }
 
-absl::Status AttemptState::PutLateSum(uint64_t member, std::span<const uint8_t> digest) {
-  KeptSums& last = kept_.back();
-  Item item{.kind = ItemKind::kOpenedSum,
+absl::Status AttemptState::PutLateShare(uint64_t member, std::span<const uint8_t> digest) {
+  KeptRound& last = kept_.back();
+  Item item{.kind = ItemKind::kUnmaskShare,
             .member = member,
             .bytes = base::Bytes(digest.begin(), digest.end())};
   TACET_RETURN_IF_ERROR(Change([&] { return store_.PutItem(last.attempt.number, item); }));
-  last.sums.push_back({member, std::move(item.bytes)});
+  last.unmask_shares.push_back({member, std::move(item.bytes)});
   return absl::OkStatus();
 }
 
@@ -180,28 +183,31 @@ absl::Status AttemptState::SetDeadline(uint64_t deadline) {
   return absl::OkStatus();
 }
 
-absl::Status AttemptState::PutClosedRound(const BlobKey& key, const crypto::Digest& digest,
-                                          std::span<const uint8_t> closed_round) {
+absl::Status AttemptState::PutOwn(const BlobKey& key, const crypto::Digest& digest,
+                                  std::span<const uint8_t> object) {
   TACET_ASSIGN_OR_RETURN(const uint64_t arrived, spool_.Arrived(key, digest));
-  TACET_RETURN_IF_ERROR(spool_.Append(key, digest, arrived, closed_round.subspan(arrived)));
+  TACET_RETURN_IF_ERROR(spool_.Append(key, digest, arrived, object.subspan(arrived)));
   return spool_.Complete(key, digest).status();
 }
 
-absl::Status AttemptState::Close(std::span<const uint8_t> closed_round, uint32_t participants,
+absl::Status AttemptState::Close(const secagg::Aggregator::Closed& closed, uint32_t participants,
                                  uint64_t deadline) {
   AttemptRecord record = *Open();
-  record.phase = protocol::AttemptPhase::kOpening;
+  record.phase = protocol::AttemptPhase::kUnmasking;
   record.participants = participants;
   record.deadline = deadline;
-  const BlobKey key = BlobKeyOf({protocol::BulkKind::kClosedRound, record.attempt}, 0);
-  const crypto::Digest digest = crypto::Sha256(closed_round);
-  const Item item{.kind = ItemKind::kClosedRound,
-                  .member = key.member,
-                  .bytes = base::Bytes(digest.begin(), digest.end())};
-  TACET_RETURN_IF_ERROR(Change([&] { return PutClosedRound(key, digest, closed_round); }));
-  TACET_RETURN_IF_ERROR(Change([&] { return store_.Update(record, {&item, 1}); }));
+  std::vector<Item> items;
+  const auto put = [&](ItemKind item, protocol::BulkKind object, const base::Bytes& bytes) {
+    const crypto::Digest digest = crypto::Sha256(bytes);
+    items.push_back({.kind = item, .member = 0, .bytes = {digest.begin(), digest.end()}});
+    return Change([&] { return PutOwn(BlobKeyOf({object, record.attempt}, 0), digest, bytes); });
+  };
+  TACET_RETURN_IF_ERROR(
+      put(ItemKind::kClosedRound, protocol::BulkKind::kClosedRound, closed.closed_round));
+  TACET_RETURN_IF_ERROR(put(ItemKind::kRoster, protocol::BulkKind::kRoster, closed.roster));
+  TACET_RETURN_IF_ERROR(Change([&] { return store_.Update(record, items); }));
   attempts_.back() = record;
-  gifts_[item.kind] = {{item.member, item.bytes}};
+  for (Item& item : items) gifts_[item.kind] = {{item.member, std::move(item.bytes)}};
   sweep_is_due_ = true;
   return absl::OkStatus();
 }
@@ -218,7 +224,9 @@ absl::Status AttemptState::Finish(protocol::AttemptPhase phase, std::string_view
   attempts_.back() = record;
   cohort_.clear();
   if (published) {
-    kept_.push_back({.attempt = record.attempt, .sums = SubmissionsOf(ItemKind::kOpenedSum)});
+    kept_.push_back({.attempt = record.attempt,
+                     .votes = SubmissionsOf(ItemKind::kVote),
+                     .unmask_shares = SubmissionsOf(ItemKind::kUnmaskShare)});
     if (kept_.size() > kept_rounds_) kept_.erase(kept_.begin());
     gifts_.clear();  // another round comes next
   } else {
@@ -236,11 +244,14 @@ absl::Status AttemptState::Sweep(std::span<const BlobKey> arriving) {
   const auto keep = [&](const protocol::BulkName& name, const Submissions& gifts) {
     for (const Submission& gift : gifts) keys.push_back(BlobKeyOf(name, gift.member));
   };
-  for (const KeptSums& kept : kept_)
-    keep({protocol::BulkKind::kOpenedSum, kept.attempt}, kept.sums);
+  for (const KeptRound& kept : kept_) {
+    keys.push_back(BlobKeyOf({protocol::BulkKind::kClosedRound, kept.attempt}, 0));
+    keep({protocol::BulkKind::kUnmaskShare, kept.attempt}, kept.unmask_shares);
+  }
   if (const AttemptRecord* open = Open(); open != nullptr) {
     keep({protocol::BulkKind::kClosedRound, open->attempt}, SubmissionsOf(ItemKind::kClosedRound));
-    keep({protocol::BulkKind::kOpenedSum, open->attempt}, SubmissionsOf(ItemKind::kOpenedSum));
+    keep({protocol::BulkKind::kRoster, open->attempt}, SubmissionsOf(ItemKind::kRoster));
+    keep({protocol::BulkKind::kUnmaskShare, open->attempt}, SubmissionsOf(ItemKind::kUnmaskShare));
   }
   keep({.kind = protocol::BulkKind::kCheckpoint,
         .attempt = {.manifest_hash = manifest_.manifest().hash(), .number = Beginning()}},

@@ -16,6 +16,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/protocol/member_request.h"
+#include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/server/server_store.h"
 
@@ -28,10 +29,11 @@ struct Submission {
 };
 using Submissions = std::vector<Submission>;  // of one kind, in the order in which they arrived
 
-// A published attempt whose opened sums can still be fetched.
-struct KeptSums {
+// A published attempt whose closed round, votes and unmask shares can still be fetched.
+struct KeptRound {
   secagg::Attempt attempt;
-  Submissions sums;
+  Submissions votes = {};
+  Submissions unmask_shares = {};
 };
 
 // Key of a member's object in the blob store. A checkpoint is found by its round: which model it is
@@ -67,7 +69,7 @@ class AttemptState {
   const Submission* Find(ItemKind kind, uint64_t member) const;  // null when it gave none
   // Where statements and checkpoints are kept.
   secagg::AttemptNumber Beginning() const;
-  const std::vector<KeptSums>& kept() const { return kept_; }  // by round
+  const std::vector<KeptRound>& kept() const { return kept_; }  // by round
   // Whether `attempt` was published and nothing was begun since.
   bool IsPublishedLast(const secagg::Attempt& attempt) const;
 
@@ -76,12 +78,12 @@ class AttemptState {
   // Stores a member's submission, where SubmissionsOf finds it; once more is OK and changes
   // nothing. AlreadyExists when it gave another of this kind.
   absl::Status Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes);
-  // The sum that an opener returned after a majority had: to the attempt that IsPublishedLast.
-  absl::Status PutLateSum(uint64_t member, std::span<const uint8_t> digest);
+  // An unmask share that comes after the others: to the attempt that IsPublishedLast.
+  absl::Status PutLateShare(uint64_t member, std::span<const uint8_t> digest);
   // Of the phase in which the open attempt is.
   absl::Status SetDeadline(uint64_t deadline);
-  // The open attempt collects no more; `closed_round` is the message for its openers.
-  absl::Status Close(std::span<const uint8_t> closed_round, uint32_t participants,
+  // The open attempt collects no more; `closed` is what members and the committee fetch.
+  absl::Status Close(const secagg::Aggregator::Closed& closed, uint32_t participants,
                      uint64_t deadline);
   // The open attempt ends, published or, with a word why, failed.
   absl::Status Finish(protocol::AttemptPhase phase, std::string_view failure);
@@ -103,8 +105,8 @@ class AttemptState {
   // Runs one change of the store.
   template <typename Act>
   absl::Status Change(Act act);
-  absl::Status PutClosedRound(const BlobKey& key, const crypto::Digest& digest,
-                              std::span<const uint8_t> closed_round);
+  absl::Status PutOwn(const BlobKey& key, const crypto::Digest& digest,
+                      std::span<const uint8_t> closed_round);
 
   const agreement::SignedManifest& manifest_;
   uint32_t kept_rounds_;
@@ -116,7 +118,7 @@ class AttemptState {
   std::vector<AttemptRecord> attempts_;
   std::vector<uint64_t> cohort_;
   std::map<ItemKind, Submissions> gifts_;
-  std::vector<KeptSums> kept_;
+  std::vector<KeptRound> kept_;
 };
 
 }  // namespace tacet::server

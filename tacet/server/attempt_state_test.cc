@@ -71,17 +71,20 @@ class AttemptStateTest : public ::testing::Test {
     ASSERT_TRUE(swept.ok()) << swept;
   }
 
-  // One that is published with the sums of members 1 and 2.
+  // One that is published with the votes and unmask shares of members 1 and 2.
   void RunRound(uint32_t round) {
     Begin(AttemptOf(round));
-    ASSERT_TRUE(book_->Close(kObject, 3, 90).ok());
-    GiveObject(ItemKind::kOpenedSum, protocol::BulkKind::kOpenedSum, 1);
-    GiveObject(ItemKind::kOpenedSum, protocol::BulkKind::kOpenedSum, 2);
+    ASSERT_TRUE(book_->Close(kClosed, 3, 90).ok());
+    for (const uint64_t member : {1, 2}) {
+      Give(ItemKind::kVote, member, {8});
+      GiveObject(ItemKind::kUnmaskShare, protocol::BulkKind::kUnmaskShare, member);
+    }
     ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kPublished, "").ok());
   }
 
   const base::Bytes kObject = base::Bytes(50, 7);
   const crypto::Digest kDigest = crypto::Sha256(kObject);
+  const secagg::Aggregator::Closed kClosed{.closed_round = kObject, .roster = kObject};
 
   SmallFederation members_;
   MemoryServerStore store_;
@@ -98,14 +101,15 @@ std::vector<uint64_t> MembersOf(const Submissions& gifts) {
 void ExpectSame(const AttemptState& book, const AttemptState& other) {
   EXPECT_EQ(book.attempts(), other.attempts());
   EXPECT_EQ(book.cohort(), other.cohort());
-  for (int number = 1; number <= 7; ++number) {
+  for (int number = 1; number <= 9; ++number) {
     const auto kind = static_cast<ItemKind>(number);
     EXPECT_EQ(MembersOf(book.SubmissionsOf(kind)), MembersOf(other.SubmissionsOf(kind))) << number;
   }
   ASSERT_EQ(book.kept().size(), other.kept().size());
   for (size_t i = 0; i < book.kept().size(); ++i) {
     EXPECT_EQ(book.kept()[i].attempt, other.kept()[i].attempt);
-    EXPECT_EQ(MembersOf(book.kept()[i].sums), MembersOf(other.kept()[i].sums));
+    EXPECT_EQ(MembersOf(book.kept()[i].votes), MembersOf(other.kept()[i].votes));
+    EXPECT_EQ(MembersOf(book.kept()[i].unmask_shares), MembersOf(other.kept()[i].unmask_shares));
   }
 }
 
@@ -124,19 +128,22 @@ TEST_F(AttemptStateTest, SaysWhatTheStoreHoldsAfterEveryChange) {
   EXPECT_THAT(book_->SubmissionsOf(ItemKind::kAccepted), IsEmpty());
   EXPECT_THAT(book_->cohort(), IsEmpty());
   Begin(AttemptOf(0, 1));
-  ASSERT_TRUE(book_->Close(kObject, 3, 90).ok());
+  ASSERT_TRUE(book_->Close(kClosed, 3, 90).ok());
   check();
-  EXPECT_EQ(book_->Open()->phase, protocol::AttemptPhase::kOpening);
+  EXPECT_EQ(book_->Open()->phase, protocol::AttemptPhase::kUnmasking);
   EXPECT_EQ(book_->Open()->participants, 3u);
   EXPECT_EQ(book_->Open()->deadline, 90u);
+  EXPECT_THAT(book_->SubmissionsOf(ItemKind::kRoster), SizeIs(1));
   Give(ItemKind::kVote, 4, {3});
   Give(ItemKind::kRefusal, 1, {});
-  GiveObject(ItemKind::kOpenedSum, protocol::BulkKind::kOpenedSum, 4);
+  Give(ItemKind::kConfirmation, 4, {});
+  GiveObject(ItemKind::kUnmaskShare, protocol::BulkKind::kUnmaskShare, 4);
   check();
   ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kPublished, "").ok());
   check();
   EXPECT_EQ(book_->finished(), 1u);
-  EXPECT_THAT(MembersOf(book_->kept().front().sums), ElementsAre(4));
+  EXPECT_THAT(MembersOf(book_->kept().front().votes), ElementsAre(4));
+  EXPECT_THAT(MembersOf(book_->kept().front().unmask_shares), ElementsAre(4));
   Give(ItemKind::kStatement, 3, {4});
   Give(ItemKind::kCheckpoint, 3, {5});
   check();
@@ -149,7 +156,7 @@ TEST_F(AttemptStateTest, SaysWhatTheStoreHoldsAfterEveryChange) {
 TEST_F(AttemptStateTest, AChangeThatFailsMakesItStale) {
   const std::vector<std::function<absl::Status(AttemptState&)>> changes = {
       [&](AttemptState& book) { return book.Put(ItemKind::kVote, 1, kObject); },
-      [&](AttemptState& book) { return book.Close(kObject, 3, 90); },
+      [&](AttemptState& book) { return book.Close(kClosed, 3, 90); },
       [](AttemptState& book) { return book.Finish(protocol::AttemptPhase::kFailed, "refused"); },
       [&](AttemptState& book) { return book.Begin(Beginning(AttemptOf(0, 1)), {}); },
   };
@@ -168,15 +175,20 @@ TEST_F(AttemptStateTest, AChangeThatFailsMakesItStale) {
   EXPECT_EQ(book_->Open()->attempt, AttemptOf(0, 1));  // they all happened
 }
 
-TEST_F(AttemptStateTest, AClosedRoundThatCannotBeKeptMakesItStale) {
+TEST_F(AttemptStateTest, AClosedRoundOrRosterThatCannotBeKeptMakesItStale) {
   Begin(AttemptOf(0));
-  spool_.failure().After(2);
-  EXPECT_EQ(book_->Close(kObject, 3, 90).code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(book_->CheckFresh().code(), absl::StatusCode::kUnavailable);
-  spool_.failure().Heal();
-  Load();
-  EXPECT_EQ(book_->Open()->phase, protocol::AttemptPhase::kCollecting);
-  EXPECT_TRUE(book_->Close(kObject, 3, 90).ok());
+  uint64_t calls = 0;
+  for (;; ++calls) {
+    spool_.failure().After(calls);
+    const absl::Status closed = book_->Close(kClosed, 3, 90);
+    spool_.failure().Heal();
+    if (closed.ok()) break;
+    EXPECT_EQ(closed.code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(book_->CheckFresh().code(), absl::StatusCode::kUnavailable);
+    Load();
+    EXPECT_EQ(book_->Open()->phase, protocol::AttemptPhase::kCollecting);
+  }
+  EXPECT_EQ(calls, 6u);  // three calls for each of both
 }
 
 TEST_F(AttemptStateTest, AnotherGiftIsRefusedAndChangesNothing) {
@@ -190,22 +202,28 @@ TEST_F(AttemptStateTest, AnotherGiftIsRefusedAndChangesNothing) {
   EXPECT_EQ(book_->Find(ItemKind::kVote, 1)->bytes, base::Bytes{1});
 }
 
-TEST_F(AttemptStateTest, SumsOfTheLastRoundsAreKept) {
+TEST_F(AttemptStateTest, TheLastRoundsAreKept) {
   for (uint32_t round = 0; round < 3; ++round) RunRound(round);
   ASSERT_THAT(book_->kept(), SizeIs(kKeptRounds));
   EXPECT_EQ(book_->kept()[0].attempt, AttemptOf(1));
   EXPECT_EQ(book_->kept()[1].attempt, AttemptOf(2));
+  EXPECT_THAT(MembersOf(book_->kept()[0].votes), ElementsAre(1, 2));
   ExpectSame(*book_, *Another());
+  Sweep();
+  EXPECT_FALSE(Holds(BlobKeyOf({protocol::BulkKind::kClosedRound, AttemptOf(0)}, 0)));
+  EXPECT_FALSE(Holds(BlobKeyOf({protocol::BulkKind::kUnmaskShare, AttemptOf(0)}, 1)));
+  EXPECT_TRUE(Holds(BlobKeyOf({protocol::BulkKind::kClosedRound, AttemptOf(1)}, 0)));
+  EXPECT_TRUE(Holds(BlobKeyOf({protocol::BulkKind::kUnmaskShare, AttemptOf(1)}, 1)));
 }
 
-TEST_F(AttemptStateTest, ASumMayComeLate) {
+TEST_F(AttemptStateTest, AnUnmaskShareMayComeLate) {
   EXPECT_FALSE(book_->IsPublishedLast(AttemptOf(0)));
   RunRound(0);
   EXPECT_TRUE(book_->IsPublishedLast(AttemptOf(0)));
   EXPECT_FALSE(book_->IsPublishedLast(AttemptOf(1)));
-  const BlobKey late = Stored(protocol::BulkKind::kOpenedSum, AttemptOf(0), 4);
-  ASSERT_TRUE(book_->PutLateSum(4, kDigest).ok());
-  EXPECT_THAT(MembersOf(book_->kept().front().sums), ElementsAre(1, 2, 4));
+  const BlobKey late = Stored(protocol::BulkKind::kUnmaskShare, AttemptOf(0), 4);
+  ASSERT_TRUE(book_->PutLateShare(4, kDigest).ok());
+  EXPECT_THAT(MembersOf(book_->kept().front().unmask_shares), ElementsAre(1, 2, 4));
   ExpectSame(*book_, *Another());
   Sweep();
   EXPECT_TRUE(Holds(late));
@@ -218,26 +236,42 @@ TEST_F(AttemptStateTest, SweepsWhatNothingRefersTo) {
   Begin(AttemptOf(0));
   EXPECT_FALSE(book_->sweep_is_due());
   const BlobKey upload = GiveObject(ItemKind::kAccepted, protocol::BulkKind::kUpload, 2);
-  ASSERT_TRUE(book_->Close(kObject, 3, 90).ok());
+  ASSERT_TRUE(book_->Close(kClosed, 3, 90).ok());
   EXPECT_TRUE(book_->sweep_is_due());
   const BlobKey closed = BlobKeyOf({protocol::BulkKind::kClosedRound, AttemptOf(0)}, 0);
-  const BlobKey sum = GiveObject(ItemKind::kOpenedSum, protocol::BulkKind::kOpenedSum, 1);
-  const BlobKey arriving = Stored(protocol::BulkKind::kOpenedSum, AttemptOf(0), 4);
+  const BlobKey roster = BlobKeyOf({protocol::BulkKind::kRoster, AttemptOf(0)}, 0);
+  const BlobKey share = GiveObject(ItemKind::kUnmaskShare, protocol::BulkKind::kUnmaskShare, 1);
+  const BlobKey arriving = Stored(protocol::BulkKind::kUnmaskShare, AttemptOf(0), 4);
   ASSERT_TRUE(book_->Sweep({&arriving, 1}).ok());
   EXPECT_FALSE(book_->sweep_is_due());
   EXPECT_FALSE(Holds(upload));
   EXPECT_TRUE(Holds(closed));
-  EXPECT_TRUE(Holds(sum));
+  EXPECT_TRUE(Holds(roster));
+  EXPECT_TRUE(Holds(share));
   EXPECT_TRUE(Holds(arriving));
 
   ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kPublished, "").ok());
   const BlobKey checkpoint = Stored(protocol::BulkKind::kCheckpoint, AttemptOf(1), 3);
   Give(ItemKind::kCheckpoint, 3, {kDigest.begin(), kDigest.end()});
   Sweep();
-  EXPECT_FALSE(Holds(closed));
+  EXPECT_TRUE(Holds(closed));
+  EXPECT_FALSE(Holds(roster));  // who took part is forgotten with the attempt's end
   EXPECT_FALSE(Holds(arriving));
-  EXPECT_TRUE(Holds(sum));
+  EXPECT_TRUE(Holds(share));
   EXPECT_TRUE(Holds(checkpoint));
+}
+
+TEST_F(AttemptStateTest, NothingOfAFailedAttemptIsKept) {
+  Begin(AttemptOf(0));
+  ASSERT_TRUE(book_->Close(kClosed, 3, 90).ok());
+  Give(ItemKind::kVote, 1, {8});
+  const BlobKey share = GiveObject(ItemKind::kUnmaskShare, protocol::BulkKind::kUnmaskShare, 1);
+  ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kFailed, "refused").ok());
+  Sweep();
+  EXPECT_FALSE(Holds(BlobKeyOf({protocol::BulkKind::kClosedRound, AttemptOf(0)}, 0)));
+  EXPECT_FALSE(Holds(BlobKeyOf({protocol::BulkKind::kRoster, AttemptOf(0)}, 0)));
+  EXPECT_FALSE(Holds(share));
+  EXPECT_THAT(ValueOf(store_.Items({.epoch = 0, .round = 0, .attempt = 0})), IsEmpty());
 }
 
 TEST_F(AttemptStateTest, ASweepIsDueUntilItSucceeds) {

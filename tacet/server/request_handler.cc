@@ -61,7 +61,7 @@ absl::StatusOr<base::Bytes> RequestHandler::Dispatch(const protocol::MemberReque
 
     Answer operator()(const protocol::AwaitRequest& body) const {
       TACET_ASSIGN_OR_RETURN(const protocol::Announcement announcement,
-                             server.AnnouncementFor(member, body.listed_from, body.opening));
+                             server.AnnouncementFor(member, body.listed_from, body.unmasking));
       return protocol::WriteAnnouncement(announcement);
     }
     Answer operator()(const protocol::PutPartRequest& body) const {
@@ -69,7 +69,7 @@ absl::StatusOr<base::Bytes> RequestHandler::Dispatch(const protocol::MemberReque
       return protocol::WriteArrived(arrived);
     }
     Answer operator()(const protocol::FetchPartRequest& body) const {
-      TACET_ASSIGN_OR_RETURN(const protocol::FetchedPart fetched, server.PartOf(body));
+      TACET_ASSIGN_OR_RETURN(const protocol::FetchedPart fetched, server.PartOf(member, body));
       return protocol::WriteFetchedPart(fetched.total, fetched.part);
     }
     Answer operator()(const protocol::PutVoteRequest& body) const {
@@ -78,8 +78,8 @@ absl::StatusOr<base::Bytes> RequestHandler::Dispatch(const protocol::MemberReque
     Answer operator()(const protocol::FetchVotesRequest& body) const {
       return Blobs(server.Votes(body.attempt));
     }
-    Answer operator()(const protocol::PutRefusalRequest& body) const {
-      return Nothing(server.TakeRefusal(member, body.attempt));
+    Answer operator()(const protocol::PutVerdictRequest& body) const {
+      return Nothing(server.TakeVerdict(member, body.attempt, body.confirmed));
     }
     Answer operator()(const protocol::PutAttestationRequest& body) const {
       return Nothing(server.TakeAttestation(member, body.statement));

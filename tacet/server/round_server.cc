@@ -1,14 +1,15 @@
 #include "tacet/server/round_server.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "tacet/agreement/cohort.h"
 #include "tacet/base/status.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
-#include "tacet/secagg/attempt_keys.h"
-#include "tacet/secagg/opened_sum.h"
+#include "tacet/secagg/committee.h"
+#include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/server/server_store_rules.h"
 
@@ -17,11 +18,7 @@ namespace {
 
 constexpr std::string_view kTooFewUploads = "too-few-uploads";
 constexpr std::string_view kRefused = "refused";
-constexpr std::string_view kNotOpened = "not-opened";
-
-// Sums that one attempt is given at most: more than there are openers, since the server cannot tell
-// theirs from what another member sends.
-constexpr size_t kMaxOpenedSums = 16;
+constexpr std::string_view kNotDecrypted = "not-decrypted";
 
 ItemKind ItemKindOf(protocol::BulkKind kind) {
   switch (kind) {
@@ -29,10 +26,12 @@ ItemKind ItemKindOf(protocol::BulkKind kind) {
       return ItemKind::kAccepted;
     case protocol::BulkKind::kClosedRound:
       return ItemKind::kClosedRound;
-    case protocol::BulkKind::kOpenedSum:
-      return ItemKind::kOpenedSum;
+    case protocol::BulkKind::kUnmaskShare:
+      return ItemKind::kUnmaskShare;
     case protocol::BulkKind::kCheckpoint:
       return ItemKind::kCheckpoint;
+    case protocol::BulkKind::kRoster:
+      return ItemKind::kRoster;
   }
   return ItemKind::kAccepted;
 }
@@ -41,6 +40,12 @@ absl::Status CheckLength(const protocol::PutPartRequest& request, uint64_t agree
   if (request.total == agreed) return absl::OkStatus();
   return base::FailedPrecondition("{} of {} bytes, the agreement says {}",
                                   protocol::BulkKindName(request.name.kind), request.total, agreed);
+}
+
+std::vector<base::Bytes> BytesOf(const Submissions& submissions) {
+  std::vector<base::Bytes> all;
+  for (const Submission& submission : submissions) all.push_back(submission.bytes);
+  return all;
 }
 
 }  // namespace
@@ -61,10 +66,13 @@ RoundServer::RoundServer(const agreement::SignedManifest& manifest,
 absl::StatusOr<std::unique_ptr<RoundServer>> RoundServer::Create(
     const agreement::SignedManifest& manifest, const RoundServerOptions& options,
     ServerStore& store, BlobStore& spool, base::UnixClock clock, crypto::Entropy& cohorts) {
-  if (options.collecting_seconds == 0 || options.opening_seconds == 0 || options.kept_rounds == 0) {
+  if (options.collecting_seconds == 0 || options.unmasking_seconds == 0 ||
+      options.abandon_seconds == 0 || options.kept_rounds == 0) {
     return base::InvalidArgument(
-        "a server collects for {} s, opens for {} s and keeps {} rounds: each must be at least 1",
-        options.collecting_seconds, options.opening_seconds, options.kept_rounds);
+        "a server collects for {} s, waits {} s for the committee, abandons an attempt after {} s "
+        "and keeps {} rounds: each must be at least 1",
+        options.collecting_seconds, options.unmasking_seconds, options.abandon_seconds,
+        options.kept_rounds);
   }
   TACET_RETURN_IF_ERROR(store.Claim(manifest.manifest().agreement()));
   std::unique_ptr<RoundServer> server(
@@ -110,8 +118,22 @@ void RoundServer::CountRevision(bool phase) {
   if (phase) phase_revision_ = revision_;
 }
 
-uint32_t RoundServer::openers() const {
-  return static_cast<uint32_t>(std::min<uint64_t>(spec().openers, spec().sampling.clients));
+absl::Status RoundServer::CheckOnCommittee(uint64_t member) const {
+  if (secagg::SeatOf(manifest_.manifest().committee(), member).has_value()) return absl::OkStatus();
+  return base::PermissionDenied("only members of the committee vote, unmask and confirm");
+}
+
+size_t RoundServer::committee_size() const { return manifest_.manifest().committee().size(); }
+
+size_t RoundServer::AttestationQuorum() const { return committee_size() / 2 + 1; }
+
+// One honest seat is among f + 1.
+size_t RoundServer::ConfirmationQuorum() const { return spec().committee.corrupt + size_t{1}; }
+
+// More refusals leave too few votes, or come from an honest seat.
+size_t RoundServer::RefusalQuorum() const {
+  const size_t votes = manifest_.manifest().terms().aggregation().sharing().votes();
+  return std::min(committee_size() - votes + 1, ConfirmationQuorum());
 }
 
 // What an earlier process left.
@@ -163,8 +185,8 @@ absl::Status RoundServer::TickLocked() {
   if (const AttemptRecord* open = book_->Open(); open != nullptr) {
     TACET_RETURN_IF_ERROR(BoundDeadline());
     const bool late = clock_() >= open->deadline;
-    if (open->phase == protocol::AttemptPhase::kOpening) {
-      return late ? Finish(protocol::AttemptPhase::kFailed, kNotOpened) : absl::OkStatus();
+    if (open->phase == protocol::AttemptPhase::kUnmasking) {
+      return late ? ExtendOrFail() : absl::OkStatus();
     }
     const size_t expected =
         book_->cohort().empty() ? spec().sampling.clients : book_->cohort().size();
@@ -182,7 +204,7 @@ absl::Status RoundServer::TickLocked() {
 absl::Status RoundServer::BoundDeadline() {
   const bool collecting = book_->Open()->phase == protocol::AttemptPhase::kCollecting;
   const uint64_t latest =
-      clock_() + (collecting ? options_.collecting_seconds : options_.opening_seconds);
+      clock_() + (collecting ? options_.collecting_seconds : options_.unmasking_seconds);
   if (book_->Open()->deadline <= latest) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(book_->SetDeadline(latest));
   CountRevision(true);
@@ -227,8 +249,20 @@ std::optional<crypto::Digest> RoundServer::StatedModel() const {
   for (const auto& [member, model] : stated_) ++supporters[model];
   const auto most =
       std::ranges::max_element(supporters, {}, [](const auto& s) { return s.second; });
-  if (most == supporters.end() || most->second < secagg::Majority(openers())) return std::nullopt;
+  if (most == supporters.end() || most->second < AttestationQuorum()) return std::nullopt;
   return most->first;
+}
+
+// Half as many after every sum of this round that the committee refused: a smaller cohort leaves a
+// bad participant out with a greater chance. It is drawn from all clients, independently of the
+// cohorts before, as the accountants assume.
+uint64_t RoundServer::CohortSize(const secagg::Attempt& attempt) const {
+  const auto refused = std::ranges::count_if(book_->attempts(), [&](const AttemptRecord& record) {
+    return record.attempt.number.epoch == attempt.number.epoch &&
+           record.attempt.number.round == attempt.number.round && record.failure == kRefused;
+  });
+  const uint64_t halved = spec().sampling.cohort >> std::min<ptrdiff_t>(refused, 31);
+  return std::max<uint64_t>(halved, manifest_.manifest().terms().min_participants());
 }
 
 absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
@@ -236,7 +270,7 @@ absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
   if (spec().sampling.method == accounting::Sampling::kFixedSize) {
     crypto::Random random = crypto::Random::FromEntropy(cohorts_);
     cohort = agreement::DrawCohort(spec().sampling.method, spec().sampling.clients,
-                                   spec().sampling.cohort, random);
+                                   CohortSize(attempt), random);
   }
   const uint64_t now = clock_();
   const AttemptRecord record{.attempt = attempt,
@@ -255,13 +289,34 @@ absl::Status RoundServer::CloseCollecting() {
   if (accepted < manifest_.manifest().terms().min_participants()) {
     return Finish(protocol::AttemptPhase::kFailed, kTooFewUploads);
   }
-  TACET_ASSIGN_OR_RETURN(const base::Bytes closed, aggregator_->Close());
+  TACET_ASSIGN_OR_RETURN(const secagg::Aggregator::Closed closed, aggregator_->Close(cohorts_));
   // If this fails, the sum is computed again from what was accepted.
   TACET_RETURN_IF_ERROR(
-      book_->Close(closed, aggregator_->count(), clock_() + options_.opening_seconds));
+      book_->Close(closed, aggregator_->count(), clock_() + options_.unmasking_seconds));
   aggregator_.reset();
   CountRevision(true);
   return Sweep();  // single uploads are not kept any longer than the sum needs them
+}
+
+// A seat that is away costs time, but no new attempt and no new charge.
+absl::Status RoundServer::ExtendOrFail() {
+  const Submissions& votes = book_->SubmissionsOf(ItemKind::kVote);
+  const size_t shares = book_->SubmissionsOf(ItemKind::kUnmaskShare).size();
+  std::set<uint64_t> heard;
+  for (const ItemKind kind : {ItemKind::kVote, ItemKind::kRefusal}) {
+    for (const Submission& spoken : book_->SubmissionsOf(kind)) heard.insert(spoken.member);
+  }
+  // Without a quorum there is no share, and with one a share of every vote.
+  const bool all_spoke =
+      heard.size() == committee_size() && (shares == 0 || shares >= votes.size());
+  const uint64_t now = clock_();
+  const uint64_t begun = std::min(now, book_->Open()->begun);
+  if (all_spoke || now - begun >= options_.abandon_seconds) {
+    return Finish(protocol::AttemptPhase::kFailed, kNotDecrypted);
+  }
+  TACET_RETURN_IF_ERROR(book_->SetDeadline(now + options_.unmasking_seconds));
+  CountRevision(true);
+  return absl::OkStatus();
 }
 
 absl::Status RoundServer::Finish(protocol::AttemptPhase phase, std::string_view failure) {
@@ -295,12 +350,12 @@ bool RoundServer::Idle() const {
 
 absl::StatusOr<protocol::Announcement> RoundServer::AnnouncementFor(uint64_t member,
                                                                     uint64_t listed_from,
-                                                                    bool opening) const {
+                                                                    bool unmasking) const {
   const base::MutexLock lock(mutex_);
   TACET_RETURN_IF_ERROR(book_->CheckFresh());
   protocol::Announcement announcement{.manifest_hash = manifest_.manifest().hash(),
                                       .epoch = manifest_.epoch(),
-                                      .revision = opening ? revision_ : phase_revision_,
+                                      .revision = unmasking ? revision_ : phase_revision_,
                                       .listed = {},
                                       .current = std::nullopt,
                                       .finished = book_->finished(),
@@ -316,7 +371,7 @@ absl::StatusOr<protocol::Announcement> RoundServer::AnnouncementFor(uint64_t mem
        record != begun.end(); ++record) {
     announcement.listed.push_back(record->attempt.number);
   }
-  for (const KeptSums& kept : book_->kept()) announcement.kept.push_back(kept.attempt);
+  for (const KeptRound& kept : book_->kept()) announcement.kept.push_back(kept.attempt);
   if (in_epoch == 0) return announcement;
   const AttemptRecord& last = begun.back();
   protocol::AnnouncedAttempt current{.attempt = last.attempt,
@@ -335,7 +390,7 @@ absl::StatusOr<protocol::Announcement> RoundServer::AnnouncementFor(uint64_t mem
 
 bool RoundServer::IsNews(const protocol::AwaitRequest& request) const {
   const base::MutexLock lock(mutex_);
-  return request.known_revision != (request.opening ? revision_ : phase_revision_);
+  return request.known_revision != (request.unmasking ? revision_ : phase_revision_);
 }
 
 absl::Status RoundServer::CheckOpen(const secagg::Attempt& attempt,
@@ -350,7 +405,7 @@ absl::Status RoundServer::CheckOpen(const secagg::Attempt& attempt,
   if (open->phase == phase) return absl::OkStatus();
   return base::FailedPrecondition(
       "round {} attempt {} is {}", attempt.number.round, attempt.number.attempt,
-      phase == protocol::AttemptPhase::kOpening ? "still collecting" : "closed");
+      phase == protocol::AttemptPhase::kUnmasking ? "still collecting" : "closed");
 }
 
 absl::Status RoundServer::CheckUpload(uint64_t member,
@@ -364,12 +419,15 @@ absl::Status RoundServer::CheckUpload(uint64_t member,
   return CheckLength(request, secagg::UploadBytes(manifest_.manifest().terms().aggregation()));
 }
 
-// While the attempt is opening; of a published one also later than the others.
-absl::Status RoundServer::CheckOpenedSum(const protocol::PutPartRequest& request) const {
+// While the attempt is unmasking; of a published one also later than the others.
+absl::Status RoundServer::CheckUnmaskShare(uint64_t member,
+                                           const protocol::PutPartRequest& request) const {
+  TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
   if (!book_->IsPublishedLast(request.name.attempt)) {
-    TACET_RETURN_IF_ERROR(CheckOpen(request.name.attempt, protocol::AttemptPhase::kOpening));
+    TACET_RETURN_IF_ERROR(CheckOpen(request.name.attempt, protocol::AttemptPhase::kUnmasking));
   }
-  return CheckLength(request, secagg::OpenedSumBytes(manifest_.manifest().terms().aggregation()));
+  return CheckLength(
+      request, secagg::UnmaskShareBytes(manifest_.manifest().terms().aggregation().sharing()));
 }
 
 absl::Status RoundServer::CheckCheckpoint(const protocol::PutPartRequest& request) const {
@@ -401,21 +459,23 @@ absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
       TACET_RETURN_IF_ERROR(CheckUpload(member, request));
       most = spec().sampling.clients;
       break;
-    case protocol::BulkKind::kOpenedSum:
-      TACET_RETURN_IF_ERROR(CheckOpenedSum(request));
-      most = kMaxOpenedSums;
+    case protocol::BulkKind::kUnmaskShare:
+      TACET_RETURN_IF_ERROR(CheckUnmaskShare(member, request));
+      most = committee_size();
       break;
     case protocol::BulkKind::kCheckpoint:
       TACET_RETURN_IF_ERROR(CheckCheckpoint(request));
-      most = openers();
+      most = committee_size();
       break;
     case protocol::BulkKind::kClosedRound:
-      return base::PermissionDenied("a closed round is the server's to give");
+    case protocol::BulkKind::kRoster:
+      return base::PermissionDenied("a {} is the server's to give",
+                                    protocol::BulkKindName(name.kind));
   }
   const bool late =
-      name.kind == protocol::BulkKind::kOpenedSum && book_->IsPublishedLast(name.attempt);
+      name.kind == protocol::BulkKind::kUnmaskShare && book_->IsPublishedLast(name.attempt);
   const Submissions& gifts =
-      late ? book_->kept().back().sums : book_->SubmissionsOf(ItemKindOf(name.kind));
+      late ? book_->kept().back().unmask_shares : book_->SubmissionsOf(ItemKindOf(name.kind));
   if (const auto given = std::ranges::find(gifts, member, &Submission::member);
       given != gifts.end()) {
     if (std::ranges::equal(given->bytes, request.digest)) return request.total;
@@ -477,7 +537,13 @@ absl::Status RoundServer::Accept(uint64_t member, const protocol::PutPartRequest
     return base::Unavailable("{}: it is not kept any more, to be sent again",
                              protocol::BulkKindName(request.name.kind));
   }
-  if (request.name.kind == protocol::BulkKind::kOpenedSum) return AcceptOpenedSum(member, request);
+  if (request.name.kind == protocol::BulkKind::kUnmaskShare) {
+    TACET_RETURN_IF_ERROR(book_->IsPublishedLast(request.name.attempt)
+                              ? book_->PutLateShare(member, request.digest)
+                              : book_->Put(ItemKind::kUnmaskShare, member, request.digest));
+    CountRevision(false);
+    return absl::OkStatus();
+  }
   if (request.name.kind == protocol::BulkKind::kUpload) {
     TACET_RETURN_IF_ERROR(aggregator_->Submit(member, whole));
     // A crash before the next line forgets the upload, and its sender sends it again.
@@ -485,23 +551,13 @@ absl::Status RoundServer::Accept(uint64_t member, const protocol::PutPartRequest
   return book_->Put(ItemKindOf(request.name.kind), member, request.digest);
 }
 
-absl::Status RoundServer::AcceptOpenedSum(uint64_t member,
-                                          const protocol::PutPartRequest& request) {
-  if (book_->IsPublishedLast(request.name.attempt)) {
-    TACET_RETURN_IF_ERROR(book_->PutLateSum(member, request.digest));
-    CountRevision(true);
-    return absl::OkStatus();
-  }
-  TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kOpenedSum, member, request.digest));
-  return HasMajority(ItemKind::kOpenedSum) ? Finish(protocol::AttemptPhase::kPublished, "")
-                                           : absl::OkStatus();
+const KeptRound* RoundServer::FindKept(const secagg::Attempt& attempt) const {
+  const auto kept = std::ranges::find(book_->kept(), attempt, &KeptRound::attempt);
+  return kept == book_->kept().end() ? nullptr : &*kept;
 }
 
-bool RoundServer::HasMajority(ItemKind kind) const {
-  return book_->SubmissionsOf(kind).size() >= secagg::Majority(openers());
-}
-
-absl::StatusOr<BlobKey> RoundServer::FindObject(const protocol::FetchPartRequest& request) const {
+absl::StatusOr<BlobKey> RoundServer::FindObject(uint64_t member,
+                                                const protocol::FetchPartRequest& request) const {
   const protocol::BulkName& name = request.name;
   const Submissions* gifts = nullptr;
   switch (name.kind) {
@@ -509,17 +565,22 @@ absl::StatusOr<BlobKey> RoundServer::FindObject(const protocol::FetchPartRequest
       return base::PermissionDenied(
           "a single upload cannot be fetched: only sums leave the server");
     case protocol::BulkKind::kClosedRound:
-      TACET_RETURN_IF_ERROR(CheckOpen(name.attempt, protocol::AttemptPhase::kOpening));
-      return BlobKey{.name = name};
-    case protocol::BulkKind::kOpenedSum: {
-      const auto kept = std::ranges::find(book_->kept(), name.attempt, &KeptSums::attempt);
-      if (kept == book_->kept().end()) {
-        return base::NotFound("round {} attempt {}: its sums are not kept",
-                              name.attempt.number.round, name.attempt.number.attempt);
+      if (FindKept(name.attempt) == nullptr) {
+        TACET_RETURN_IF_ERROR(CheckOpen(name.attempt, protocol::AttemptPhase::kUnmasking));
       }
-      gifts = &kept->sums;
+      return BlobKey{.name = name};
+    case protocol::BulkKind::kRoster:
+      TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
+      TACET_RETURN_IF_ERROR(CheckOpen(name.attempt, protocol::AttemptPhase::kUnmasking));
+      return BlobKey{.name = name};
+    case protocol::BulkKind::kUnmaskShare:
+      if (const KeptRound* kept = FindKept(name.attempt); kept != nullptr) {
+        gifts = &kept->unmask_shares;
+      } else {
+        TACET_RETURN_IF_ERROR(CheckOpen(name.attempt, protocol::AttemptPhase::kUnmasking));
+        gifts = &book_->SubmissionsOf(ItemKind::kUnmaskShare);
+      }
       break;
-    }
     case protocol::BulkKind::kCheckpoint: {
       if (name.attempt.manifest_hash != manifest_.manifest().hash() ||
           name.attempt.number != book_->Beginning()) {
@@ -538,19 +599,20 @@ absl::StatusOr<BlobKey> RoundServer::FindObject(const protocol::FetchPartRequest
 }
 
 absl::StatusOr<protocol::FetchedPart> RoundServer::PartOf(
-    const protocol::FetchPartRequest& request) const {
+    uint64_t member, const protocol::FetchPartRequest& request) const {
   BlobKey key;
   {
     const base::MutexLock lock(mutex_);
-    TACET_ASSIGN_OR_RETURN(key, FindObject(request));
+    TACET_ASSIGN_OR_RETURN(key, FindObject(member, request));
   }
   return spool_.ReadPart(key, request.offset, protocol::kMaxPartBytes);
 }
 
 absl::Status RoundServer::TakeVote(uint64_t member, const secagg::Attempt& attempt,
                                    std::span<const uint8_t> vote) {
+  TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
   const Change change(*this);
-  TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kOpening));
+  TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kUnmasking));
   const bool known = book_->Find(ItemKind::kVote, member) != nullptr;
   TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kVote, member, vote));
   if (!known) CountRevision(false);
@@ -559,22 +621,28 @@ absl::Status RoundServer::TakeVote(uint64_t member, const secagg::Attempt& attem
 
 absl::StatusOr<std::vector<base::Bytes>> RoundServer::Votes(const secagg::Attempt& attempt) const {
   const base::MutexLock lock(mutex_);
-  TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kOpening));
-  return BytesOf(ItemKind::kVote);
+  if (const KeptRound* kept = FindKept(attempt); kept != nullptr) return BytesOf(kept->votes);
+  TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kUnmasking));
+  return BytesOf(book_->SubmissionsOf(ItemKind::kVote));
 }
 
-std::vector<base::Bytes> RoundServer::BytesOf(ItemKind kind) const {
-  std::vector<base::Bytes> all;
-  for (const Submission& gift : book_->SubmissionsOf(kind)) all.push_back(gift.bytes);
-  return all;
-}
-
-absl::Status RoundServer::TakeRefusal(uint64_t member, const secagg::Attempt& attempt) {
+absl::Status RoundServer::TakeVerdict(uint64_t member, const secagg::Attempt& attempt,
+                                      bool confirmed) {
+  TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
   const Change change(*this);
-  TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kOpening));
-  TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kRefusal, member, {}));
-  return HasMajority(ItemKind::kRefusal) ? Finish(protocol::AttemptPhase::kFailed, kRefused)
+  TACET_RETURN_IF_ERROR(book_->CheckFresh());
+  // Who did not hear that it was taken may say so again.
+  if (confirmed && book_->IsPublishedLast(attempt)) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kUnmasking));
+  const ItemKind kind = confirmed ? ItemKind::kConfirmation : ItemKind::kRefusal;
+  TACET_RETURN_IF_ERROR(book_->Put(kind, member, {}));
+  const size_t heard = book_->SubmissionsOf(kind).size();
+  if (confirmed) {
+    return heard >= ConfirmationQuorum() ? Finish(protocol::AttemptPhase::kPublished, "")
                                          : absl::OkStatus();
+  }
+  return heard >= RefusalQuorum() ? Finish(protocol::AttemptPhase::kFailed, kRefused)
+                                  : absl::OkStatus();
 }
 
 absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8_t> bytes) {
@@ -597,7 +665,7 @@ absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8
 
 absl::StatusOr<std::vector<base::Bytes>> RoundServer::Statements(uint32_t round) const {
   const base::MutexLock lock(mutex_);
-  if (round == book_->finished()) return BytesOf(ItemKind::kStatement);
+  if (round == book_->finished()) return BytesOf(book_->SubmissionsOf(ItemKind::kStatement));
   return base::NotFound("round {}: its attestations are not kept, the next round is {}", round,
                         book_->finished());
 }
@@ -609,6 +677,8 @@ ServerStatus RoundServer::Status() const {
       .last = std::nullopt,
       .invited = static_cast<uint32_t>(book_->cohort().size()),
       .accepted = static_cast<uint32_t>(book_->SubmissionsOf(ItemKind::kAccepted).size()),
+      .votes = static_cast<uint32_t>(book_->SubmissionsOf(ItemKind::kVote).size()),
+      .unmask_shares = static_cast<uint32_t>(book_->SubmissionsOf(ItemKind::kUnmaskShare).size()),
       .finished = book_->finished(),
       .attempts = begun.size(),
       .draining = draining_,

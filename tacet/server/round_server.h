@@ -32,8 +32,12 @@ namespace tacet::server {
 
 struct RoundServerOptions {
   uint64_t collecting_seconds = 600;  // until an attempt closes with what has arrived; > 0
-  uint64_t opening_seconds = 300;     // until openers must have returned the sum; > 0
-  uint32_t kept_rounds = 3;           // whose opened sums can still be fetched; > 0
+  // Until the committee must have confirmed the aggregate; > 0. As long as seats are away, it is
+  // extended by as many seconds again,
+  uint64_t unmasking_seconds = 300;
+  // but not beyond so many seconds after the beginning of the attempt.
+  uint64_t abandon_seconds = 7 * 86'400;
+  uint32_t kept_rounds = 3;  // published rounds that can still be fetched; > 0
 };
 
 // Status of a server, for people and gauges: counts, no member's name.
@@ -41,6 +45,8 @@ struct ServerStatus {
   std::optional<AttemptRecord> last;  // the last attempt begun
   uint32_t invited = 0;               // to it; 0 when members decide by coins
   uint32_t accepted = 0;              // uploads in its sum so far
+  uint32_t votes = 0;                 // of the committee, while it is unmasking
+  uint32_t unmask_shares = 0;         // of the committee, while it is unmasking
   uint32_t finished = 0;              // rounds published
   uint64_t attempts = 0;              // ever begun
   uint64_t failed = 0;                // of them
@@ -51,12 +57,15 @@ struct ServerStatus {
 // One object serves one federation in one epoch. Thread-safe. Everything accepted is in the store
 // before a call returns OK; a new object from the same store goes on where the last one was killed.
 //
-// An attempt: collecting (uploads of the cohort, each once) -> opening (the closed round is handed
-// to members; votes and opened sums come back) -> published, or failed at any step: too few uploads
-// at the deadline, a majority of openers refused, no majority in time. A failed attempt is followed
-// by another with a new cohort, as often as the manifest allows; a published one by the next round
-// once as many members as make a majority of openers state the same model. Every attempt begun is
-// announced to every member: ledgers charge it.
+// An attempt: collecting (uploads of the cohort, each once) -> unmasking (the closed round is
+// handed out; the committee votes, gives unmask shares and confirms that the aggregate decrypts) ->
+// published, once f + 1 seats confirmed, or failed at any step: too few uploads at the deadline,
+// too many refusals, no confirmation although every seat answered, or a committee that stays away.
+// A failed attempt is followed by another with a new cohort, as often as the manifest allows; after
+// a refused sum with one of half the size, down to K_min, so that one bad participant does not stop
+// the round. A published one is followed by the next round once a majority as
+// large as the committee's attests the same model. Every attempt begun is announced to every
+// member: ledgers charge it.
 class RoundServer {
  public:
   // `manifest`, `store`, `spool` and `cohorts` must outlive it. InvalidArgument for options out of
@@ -83,7 +92,7 @@ class RoundServer {
 
   // Unavailable, as everything below, while the store does not work.
   absl::StatusOr<protocol::Announcement> AnnouncementFor(uint64_t member, uint64_t listed_from,
-                                                         bool opening) const;
+                                                         bool unmasking) const;
   bool IsNews(const protocol::AwaitRequest& request) const;
 
   // The next bytes of an object; with the last ones it is checked and accepted. Returns how many
@@ -94,12 +103,15 @@ class RoundServer {
   // one was accepted from this member; ResourceExhausted while another part of it is being taken.
   absl::StatusOr<uint64_t> TakePart(uint64_t member, const protocol::PutPartRequest& request);
   // FailedPrecondition or NotFound when there is no such object now, OutOfRange behind the last.
-  absl::StatusOr<protocol::FetchedPart> PartOf(const protocol::FetchPartRequest& request) const;
+  // PermissionDenied for a roster that a member outside the committee asks for.
+  absl::StatusOr<protocol::FetchedPart> PartOf(uint64_t member,
+                                               const protocol::FetchPartRequest& request) const;
 
   absl::Status TakeVote(uint64_t member, const secagg::Attempt& attempt,
                         std::span<const uint8_t> vote);
   absl::StatusOr<std::vector<base::Bytes>> Votes(const secagg::Attempt& attempt) const;
-  absl::Status TakeRefusal(uint64_t member, const secagg::Attempt& attempt);
+  // A committee member's last word: it decrypted the aggregate and found it sound, or refuses it.
+  absl::Status TakeVerdict(uint64_t member, const secagg::Attempt& attempt, bool confirmed);
   // Of the round that is going on or comes next.
   absl::Status TakeAttestation(uint64_t member, std::span<const uint8_t> statement);
   absl::StatusOr<std::vector<base::Bytes>> Statements(uint32_t round) const;
@@ -123,9 +135,13 @@ class RoundServer {
   absl::StatusOr<std::unique_ptr<secagg::Aggregator>> SumOf(const AttemptState& book) const;
   void CountRevision(bool phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const agreement::ManifestSpec& spec() const { return manifest_.manifest().spec(); }
-  uint32_t openers() const;
-  // Whether as many gave it as make a majority of openers.
-  bool HasMajority(ItemKind kind) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckOnCommittee(uint64_t member) const;
+  size_t committee_size() const;
+  size_t AttestationQuorum() const;
+  size_t ConfirmationQuorum() const;
+  size_t RefusalQuorum() const;
+  const KeptRound* FindKept(const secagg::Attempt& attempt) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckOpen(const secagg::Attempt& attempt, protocol::AttemptPhase phase) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -135,16 +151,14 @@ class RoundServer {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckUpload(uint64_t member, const protocol::PutPartRequest& request) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status CheckOpenedSum(const protocol::PutPartRequest& request) const
+  absl::Status CheckUnmaskShare(uint64_t member, const protocol::PutPartRequest& request) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckCheckpoint(const protocol::PutPartRequest& request) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Accept(uint64_t member, const protocol::PutPartRequest& request,
                       std::span<const uint8_t> whole) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status AcceptOpenedSum(uint64_t member, const protocol::PutPartRequest& request)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::vector<base::Bytes> BytesOf(ItemKind kind) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<BlobKey> FindObject(const protocol::FetchPartRequest& request) const
+  absl::StatusOr<BlobKey> FindObject(uint64_t member,
+                                     const protocol::FetchPartRequest& request) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Status TickLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -156,6 +170,9 @@ class RoundServer {
   std::string WhyStop(const secagg::Attempt& next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status BeginAttempt(const secagg::Attempt& attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CloseCollecting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  uint64_t CohortSize(const secagg::Attempt& attempt) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The deadline of the unmasking has passed.
+  absl::Status ExtendOrFail() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Finish(protocol::AttemptPhase phase, std::string_view failure)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Sweep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -171,7 +188,7 @@ class RoundServer {
   std::function<void()> news_ ABSL_GUARDED_BY(news_mutex_);
 
   mutable base::Mutex mutex_;
-  uint64_t revision_ ABSL_GUARDED_BY(mutex_) = 0;        // of everything that an opener waits for
+  uint64_t revision_ ABSL_GUARDED_BY(mutex_) = 0;        // of everything that a seat waits for
   uint64_t phase_revision_ ABSL_GUARDED_BY(mutex_) = 0;  // its last value that changed a phase
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   std::string stopped_ ABSL_GUARDED_BY(mutex_);

@@ -52,34 +52,54 @@ class FailingStoreTest : public testing::RoundServerFixture {
     const auto tick = [this] { return server_->Tick(); };
     Insist(tick);
     for (const uint64_t member : Invited()) {
-      InsistOnPart(member, protocol::BulkKind::kUpload, members_.Upload(Current()));
+      InsistOnPart(member, protocol::BulkKind::kUpload, members_.Upload(member, Current()));
     }
     Insist(tick);
     const secagg::Attempt attempt = Current();
     EXPECT_EQ(For(0).current->participants, 3u);
-    base::Bytes closed;
-    Insist([&] {
-      const auto part = server_->PartOf({.name = {protocol::BulkKind::kClosedRound, attempt}});
-      if (part.ok()) closed = part->part;
-      return part.status();
-    });
-    const std::vector<uint64_t> openers = members_.OpenersOf(attempt);
-    std::vector<std::unique_ptr<secagg::Opener>> seats;
-    for (const uint64_t opener : openers) {
-      seats.push_back(members_.NewOpener(opener, attempt));
-      const base::Bytes vote = ValueOf(seats.back()->Review(closed));
-      Insist([&] { return server_->TakeVote(opener, attempt, vote); });
+    const auto fetch = [&](protocol::BulkKind kind) {
+      base::Bytes object;
+      Insist([&] {
+        absl::StatusOr<base::Bytes> part = FetchAs(MemberOn(0), kind, attempt);
+        if (part.ok()) object = *std::move(part);
+        return part.status();
+      });
+      return object;
+    };
+    const base::Bytes closed = fetch(protocol::BulkKind::kClosedRound);
+    const base::Bytes roster = fetch(protocol::BulkKind::kRoster);
+    const uint32_t all = 5;
+    Seats seats;
+    for (uint32_t seat = 0; seat < all; ++seat) {
+      seats.push_back(members_.NewSeat(seat, attempt));
+      const base::Bytes vote = seats.back()->Vote(closed, roster);
+      Insist([&] { return server_->TakeVote(MemberOn(seat), attempt, vote); });
     }
     const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
-    EXPECT_THAT(votes, SizeIs(3));
-    for (size_t i = 0; i < openers.size(); ++i) {
-      const base::Bytes sum = ValueOf(seats[i]->Open(votes));
+    EXPECT_THAT(votes, SizeIs(all));
+    for (uint32_t seat = 0; seat < all; ++seat) {
+      const base::Bytes share = seats[seat]->Unmask(votes);
+      // The last one comes late.
+      if (seat == all - 1) {
+        for (size_t first = 0; first < Confirmations(); ++first) {
+          Insist([&] { return Confirm(first, attempt); });
+        }
+        EXPECT_EQ(Phase(), protocol::AttemptPhase::kPublished);
+      }
       Insist([&] {
-        return server_->TakePart(openers[i], Part(protocol::BulkKind::kOpenedSum, attempt, sum))
+        return server_
+            ->TakePart(MemberOn(seat), Part(protocol::BulkKind::kUnmaskShare, attempt, share))
             .status();
       });
     }
-    for (const uint64_t member : {0, 1}) {
+    Insist([&] {
+      const auto decrypted = Decrypt(0, attempt);
+      if (decrypted.ok()) {
+        EXPECT_EQ(decrypted->aggregate.participants, 3u);
+      }
+      return decrypted.status();
+    });
+    for (const uint64_t member : {0, 1, 2}) {
       Insist([&] { return server_->TakeAttestation(member, members_.Statement(member, 1, {})); });
     }
     Insist(tick);

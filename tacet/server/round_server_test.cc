@@ -11,7 +11,7 @@
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
-#include "tacet/secagg/result_collector.h"
+#include "tacet/secagg/unmask_share.h"
 #include "tacet/server/testing/round_server_fixture.h"
 
 namespace tacet::server {
@@ -34,22 +34,14 @@ TEST_F(RoundServerTest, ARoundEndsWithTheSumOfItsCohort) {
   const secagg::Attempt attempt = Current();
   EXPECT_EQ(attempt.model_digest, SmallAgreement().initial_model);
   EXPECT_EQ(For(4).current->participants, 3u);
-  Open(2);
+  Publish();
 
-  ASSERT_EQ(Phase(), protocol::AttemptPhase::kPublished);
   EXPECT_EQ(For(0).finished, 1u);
   EXPECT_THAT(For(0).kept, ElementsAre(attempt));
-  std::vector<secagg::OpenerIdentity> openers;
-  for (const uint64_t member : members_.OpenersOf(attempt)) {
-    openers.push_back(members_.manifest().manifest().Identity(member));
-  }
-  const secagg::AttemptKeys keys = members_.KeysOf(attempt);
-  secagg::ResultCollector collector(members_.manifest().manifest().terms().aggregation(), attempt,
-                                    openers, keys.result_key);
-  ASSERT_TRUE(collector.Offer(Fetch(protocol::BulkKind::kOpenedSum, attempt, 0)).ok());
-  ASSERT_TRUE(collector.Offer(Fetch(protocol::BulkKind::kOpenedSum, attempt, 1)).ok());
-  ASSERT_TRUE(collector.agreed().has_value());
-  EXPECT_EQ(collector.agreed()->participants, 3u);
+  const auto decrypted = Decrypt(0, attempt);
+  ASSERT_TRUE(decrypted.ok()) << decrypted.status();
+  EXPECT_EQ(decrypted->aggregate.participants, 3u);
+  EXPECT_THAT(decrypted->wrong_seats, IsEmpty());
 }
 
 TEST_F(RoundServerTest, TheNextRoundStartsFromTheModelThatIsStated) {
@@ -61,16 +53,17 @@ TEST_F(RoundServerTest, TheNextRoundStartsFromTheModelThatIsStated) {
   EXPECT_EQ(Current().model_digest, stated);
 }
 
-TEST_F(RoundServerTest, OneStatementIsNotEnough) {
+TEST_F(RoundServerTest, AttestationsOfLessThanAMajorityAreNotEnough) {
   Collect();
-  Open(2);
+  Publish();
   State(0, 1, 7);
   Tick();
   EXPECT_EQ(Current().number.round, 0u);
   State(1, 1, 8);  // another model
+  State(2, 1, 8);
   Tick();
   EXPECT_EQ(Current().number.round, 0u);
-  State(2, 1, 8);
+  State(3, 1, 8);
   Tick();
   EXPECT_EQ(Current().number.round, 1u);
 }
@@ -145,7 +138,7 @@ TEST_F(RoundServerTest, EnoughUploadsAtTheDeadlineAreASum) {
   ASSERT_TRUE(Upload(invited[2]).ok());
   now_ += 100;
   Tick();
-  EXPECT_EQ(Phase(), protocol::AttemptPhase::kOpening);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
   EXPECT_EQ(For(0).current->participants, 2u);
   EXPECT_THAT(base::Message(Upload(invited[1])), HasSubstr("round 0 attempt 0 is closed"));
 }
@@ -176,7 +169,7 @@ TEST_F(RoundServerTest, NobodyElseUploads) {
 TEST_F(RoundServerTest, AnUploadCountsOnce) {
   Tick();
   const uint64_t member = Invited()[0];
-  const base::Bytes upload = members_.Upload(Current());
+  const base::Bytes upload = members_.Upload(member, Current());
   ASSERT_TRUE(Give(member, protocol::BulkKind::kUpload, upload).ok());
   EXPECT_TRUE(Give(member, protocol::BulkKind::kUpload, upload).ok());
   EXPECT_EQ(server_->Status().accepted, 1u);
@@ -196,7 +189,7 @@ TEST_F(RoundServerTest, UploadsOfOtherAttemptsAreRefused) {
   const auto refused = [&](auto change, std::string_view word) {
     secagg::Attempt other = current;
     change(other);
-    const base::Bytes upload = members_.Upload(other);
+    const base::Bytes upload = members_.Upload(member, other);
     // Announced as what it is, and as what is wanted.
     const absl::Status honest =
         server_->TakePart(member, Part(protocol::BulkKind::kUpload, other, upload)).status();
@@ -217,7 +210,7 @@ TEST_F(RoundServerTest, UploadsOfOtherAttemptsAreRefused) {
 TEST_F(RoundServerTest, ADamagedUploadIsForgottenAndCanBeSentAgain) {
   Tick();
   const uint64_t member = Invited()[0];
-  const base::Bytes upload = members_.Upload(Current());
+  const base::Bytes upload = members_.Upload(member, Current());
   base::Bytes damaged = upload;
   damaged[200] ^= 1;
   EXPECT_EQ(Give(member, protocol::BulkKind::kUpload, damaged).code(), absl::StatusCode::kDataLoss);
@@ -230,7 +223,7 @@ TEST_F(RoundServerTest, ADamagedUploadIsForgottenAndCanBeSentAgain) {
 TEST_F(RoundServerTest, AnUploadGoesOnWhereItStopped) {
   Tick();
   const uint64_t member = Invited()[0];
-  const base::Bytes upload = members_.Upload(Current());
+  const base::Bytes upload = members_.Upload(member, Current());
   const auto put = [&](uint64_t offset, size_t size) {
     return server_->TakePart(member,
                              Part(protocol::BulkKind::kUpload, Current(), upload, offset, size));
@@ -247,7 +240,7 @@ TEST_F(RoundServerTest, AnUploadGoesOnWhereItStopped) {
 
 TEST_F(RoundServerTest, LengthsAreTheAgreedOnes) {
   Tick();
-  base::Bytes upload = members_.Upload(Current());
+  base::Bytes upload = members_.Upload(Invited()[0], Current());
   upload.push_back(0);
   const absl::Status status = Give(Invited()[0], protocol::BulkKind::kUpload, upload);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -272,82 +265,275 @@ TEST_F(RoundServerTest, ARestartChangesNothingAtAnyStep) {
   EXPECT_EQ(server_->Status().accepted, 3u);
   Tick();
   const base::Bytes closed = Fetch(protocol::BulkKind::kClosedRound, attempt);
+  const base::Bytes roster = Fetch(protocol::BulkKind::kRoster, attempt);
   Restart();
   EXPECT_EQ(Fetch(protocol::BulkKind::kClosedRound, attempt), closed);
-  const auto seats = Vote(2);
-  Restart();
-  EXPECT_EQ(Phase(), protocol::AttemptPhase::kOpening);
-  const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
-  EXPECT_THAT(votes, SizeIs(2));
-  for (size_t i = 0; i < seats.size(); ++i) {
-    const base::Bytes sum = ValueOf(seats[i]->Open(votes));
-    ASSERT_TRUE(Give(members_.OpenersOf(attempt)[i], protocol::BulkKind::kOpenedSum, sum).ok());
+  EXPECT_EQ(Fetch(protocol::BulkKind::kRoster, attempt), roster);
+  Seats seats;
+  for (uint32_t seat = 0; seat < Quorum(); ++seat) {
+    seats.push_back(members_.NewSeat(seat, attempt));
+    ASSERT_TRUE(
+        server_->TakeVote(MemberOn(seat), attempt, seats.back()->Vote(closed, roster)).ok());
     Restart();
-    EXPECT_EQ(Phase(),
-              i == 0 ? protocol::AttemptPhase::kOpening : protocol::AttemptPhase::kPublished);
+    EXPECT_THAT(ValueOf(server_->Votes(attempt)), SizeIs(seat + 1));
   }
-  EXPECT_TRUE(
-      server_->PartOf({.name = {protocol::BulkKind::kOpenedSum, attempt}, .index = 1}).ok());
+  const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
+  for (size_t seat = 0; seat < seats.size(); ++seat) {
+    const base::Bytes share = seats[seat]->Unmask(votes);
+    ASSERT_TRUE(Give(MemberOn(seat), protocol::BulkKind::kUnmaskShare, share).ok());
+    Restart();
+    EXPECT_EQ(Fetch(protocol::BulkKind::kUnmaskShare, attempt, static_cast<uint32_t>(seat)), share);
+  }
+  // A refusal is remembered, too.
+  ASSERT_TRUE(Refuse(4, attempt).ok());
+  Restart();
+  for (size_t seat = 0; seat < Confirmations(); ++seat) {
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+    ASSERT_TRUE(Confirm(seat, attempt).ok());
+    Restart();
+  }
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kPublished);
+  EXPECT_EQ(ValueOf(Decrypt(0, attempt)).aggregate.participants, 3u);
   State(0, 1, 5);
   Restart();
   State(1, 1, 5);
+  Restart();
+  State(2, 1, 5);
   Tick();
   EXPECT_EQ(Current().number.round, 1u);
 }
 
-TEST_F(RoundServerTest, TwoRefusalsFailTheAttempt) {
+TEST_F(RoundServerTest, ARefusalIsCountedOnceAlsoAfterARestart) {
   Collect();
   const secagg::Attempt attempt = Current();
-  ASSERT_TRUE(server_->TakeRefusal(0, attempt).ok());
-  ASSERT_TRUE(server_->TakeRefusal(0, attempt).ok());
-  EXPECT_EQ(Phase(), protocol::AttemptPhase::kOpening);
-  ASSERT_TRUE(server_->TakeRefusal(1, attempt).ok());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(Refuse(0, attempt).ok());
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+    Restart();
+  }
+  ASSERT_TRUE(Refuse(1, attempt).ok());
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
   EXPECT_EQ(server_->Attempts().back().failure, "refused");
 }
 
-TEST_F(RoundServerTest, WithoutOpenersAnAttemptFails) {
+TEST_F(RoundServerTest, AConfirmationIsCountedOnceAlsoAfterARestart) {
   Collect();
+  const secagg::Attempt attempt = Current();
+  Unmask(Quorum());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(Confirm(0, attempt).ok());
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+    Restart();
+  }
+  ASSERT_TRUE(Confirm(1, attempt).ok());
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kPublished);
+  // Seats that did not hear of it, or come later, confirm what is published; a refusal is too late.
+  for (const size_t seat : {1, 2}) EXPECT_TRUE(Confirm(seat, attempt).ok());
+  EXPECT_EQ(Refuse(3, attempt).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kPublished);
+}
+
+// Seats that are away cost time: no new attempt, no new charge, and the uploads stay.
+TEST_F(RoundServerTest, AsLongAsSeatsAreAwayTheDeadlineIsExtended) {
+  Collect();
+  const secagg::Attempt attempt = Current();
   Vote(1);
+  for (int i = 0; i < 5; ++i) {
+    now_ += 50;
+    Tick();
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+    EXPECT_EQ(For(0).current->deadline, now_ + 50);
+    Restart();
+  }
+  Publish();
+  EXPECT_EQ(Current(), attempt);
+  EXPECT_EQ(ValueOf(Decrypt(0, attempt)).aggregate.participants, 3u);
+  EXPECT_EQ(server_->Status().attempts, 1u);
+}
+
+TEST_F(RoundServerTest, ASeatThatVotedAndIsGoneIsAwaitedToo) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  const Seats seats = Vote(5);
+  const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
+  ASSERT_TRUE(Give(MemberOn(2), protocol::BulkKind::kUnmaskShare, seats[2]->Unmask(votes)).ok());
   now_ += 50;
   Tick();
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+}
+
+TEST_F(RoundServerTest, ACommitteeThatStaysAwayIsNotAwaitedForEver) {
+  Collect();
+  Vote(1);
+  for (int i = 0; i < 18; ++i) {
+    now_ += 50;
+    Tick();
+    ASSERT_EQ(Phase(), protocol::AttemptPhase::kUnmasking) << i;
+  }
+  now_ += 100;
+  Tick();
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
-  EXPECT_EQ(server_->Attempts().back().failure, "not-opened");
+  EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
   EXPECT_EQ(For(0).finished, 0u);
 }
 
-TEST_F(RoundServerTest, TheThirdOpenersSumIsTakenLate) {
+TEST_F(RoundServerTest, WhenAllHaveSpokenWithoutAQuorumAnAttemptFails) {
   Collect();
   const secagg::Attempt attempt = Current();
-  const base::Bytes closed = Fetch(protocol::BulkKind::kClosedRound, attempt);
-  const std::vector<uint64_t> openers = members_.OpenersOf(attempt);
-  const auto third = members_.NewOpener(openers[2], attempt);
-  const base::Bytes vote = ValueOf(third->Review(closed));
-  const std::vector<base::Bytes> votes = {
-      vote, ValueOf(members_.NewOpener(openers[0], attempt)->Review(closed))};
-  Open(2);
-  ASSERT_EQ(Phase(), protocol::AttemptPhase::kPublished);
-  const base::Bytes sum = ValueOf(third->Open(votes));
-  ASSERT_TRUE(Give(openers[2], protocol::BulkKind::kOpenedSum, sum).ok());
-  ASSERT_TRUE(Give(openers[2], protocol::BulkKind::kOpenedSum, sum).ok());
-  EXPECT_EQ(Fetch(protocol::BulkKind::kOpenedSum, attempt, 2), sum);
+  Vote(3);
+  for (const size_t seat : {3, 4}) {
+    const absl::Status taken = server_->TakeVote(MemberOn(seat), attempt, base::Bytes{1, 2, 3});
+    ASSERT_TRUE(taken.ok()) << taken;
+  }
+  now_ += 49;
+  Tick();
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  now_ += 1;
+  Tick();
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
+  EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
+}
+
+// One seat's word does not publish, whatever it is: it may be the corrupt one.
+TEST_F(RoundServerTest, WithOneConfirmationAnAttemptFails) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  Unmask(5);
+  ASSERT_TRUE(Confirm(3, attempt).ok());
+  now_ += 49;
+  Tick();
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  now_ += 1;
+  Tick();
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
+  EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
+  EXPECT_THAT(For(0).kept, IsEmpty());
+  EXPECT_EQ(FetchAs(0, protocol::BulkKind::kClosedRound, attempt).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Confirm(4, attempt).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(RoundServerTest, VerdictsAreForTheAttemptThatIsUnmasking) {
+  Tick();
+  EXPECT_THAT(base::Message(Confirm(0, Current())), HasSubstr("is still collecting"));
+  EXPECT_THAT(base::Message(Refuse(0, Current())), HasSubstr("is still collecting"));
+  for (const uint64_t member : Invited()) ASSERT_TRUE(Upload(member).ok());
+  Tick();
+  secagg::Attempt other = Current();
+  ++other.number.attempt;
+  for (size_t seat = 0; seat < 5; ++seat) {
+    EXPECT_EQ(Confirm(seat, other).code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(Refuse(seat, other).code(), absl::StatusCode::kFailedPrecondition);
+  }
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+}
+
+TEST_F(RoundServerTest, ALateUnmaskShareIsTakenAndServed) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  const auto last = members_.NewSeat(4, attempt);
+  const base::Bytes vote = last->Vote(Fetch(protocol::BulkKind::kClosedRound, attempt),
+                                      Fetch(protocol::BulkKind::kRoster, attempt));
+  ASSERT_TRUE(server_->TakeVote(MemberOn(4), attempt, vote).ok());
+  Publish();
+  const uint64_t revision = ValueOf(server_->AnnouncementFor(0, 0, true)).revision;
+  const base::Bytes share = last->Unmask(ValueOf(server_->Votes(attempt)));
+  ASSERT_TRUE(Give(MemberOn(4), protocol::BulkKind::kUnmaskShare, share).ok());
+  EXPECT_TRUE(server_->IsNews({.known_revision = revision, .unmasking = true}));
+  ASSERT_TRUE(Give(MemberOn(4), protocol::BulkKind::kUnmaskShare, share).ok());
+  EXPECT_EQ(Fetch(protocol::BulkKind::kUnmaskShare, attempt, 4), share);
   Restart();
-  EXPECT_EQ(Fetch(protocol::BulkKind::kOpenedSum, attempt, 2), sum);
-  EXPECT_EQ(server_->PartOf({.name = {protocol::BulkKind::kOpenedSum, attempt}, .index = 3})
-                .status()
-                .code(),
+  EXPECT_EQ(Fetch(protocol::BulkKind::kUnmaskShare, attempt, 4), share);
+  EXPECT_EQ(FetchAs(0, protocol::BulkKind::kUnmaskShare, attempt, 5).status().code(),
             absl::StatusCode::kOutOfRange);
+  // Another one of the same seat is refused, and a seat outside the round's quorum changes nothing.
+  base::Bytes other = share;
+  other.back() ^= 1;
+  EXPECT_EQ(Give(MemberOn(4), protocol::BulkKind::kUnmaskShare, other).code(),
+            absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(ValueOf(Decrypt(0, attempt)).aggregate.participants, 3u);
+}
+
+// Closed round, votes and unmask shares let late members decrypt; the roster is nobody's any more.
+TEST_F(RoundServerTest, KeptRoundsCanBeDecryptedWithoutTheirRosters) {
+  std::vector<secagg::Attempt> attempts;
+  for (uint32_t round = 0; round < 3; ++round) {
+    RunRound(round);
+    attempts.push_back(Current());
+  }
+  Tick();
+  for (int i = 0; i < 2; ++i) {
+    for (const size_t round : {1, 2}) {
+      EXPECT_EQ(ValueOf(Decrypt(0, attempts[round])).aggregate.participants, 3u) << round;
+      EXPECT_EQ(FetchAs(0, protocol::BulkKind::kRoster, attempts[round]).status().code(),
+                absl::StatusCode::kFailedPrecondition);
+      const BlobKey roster{.name = {protocol::BulkKind::kRoster, attempts[round]}};
+      EXPECT_EQ(spool_.ReadPart(roster, 0, 1).status().code(), absl::StatusCode::kNotFound);
+    }
+    EXPECT_FALSE(Decrypt(0, attempts[0]).ok());  // kept_rounds is 2
+    for (const auto kind : {protocol::BulkKind::kClosedRound, protocol::BulkKind::kUnmaskShare}) {
+      EXPECT_EQ(FetchAs(0, kind, attempts[0]).status().code(),
+                absl::StatusCode::kFailedPrecondition);
+    }
+    EXPECT_EQ(server_->Votes(attempts[0]).status().code(), absl::StatusCode::kFailedPrecondition);
+    Restart();
+    Tick();
+  }
+}
+
+TEST_F(RoundServerTest, NothingIsFetchedWhileUploadsAreCollected) {
+  Tick();
+  for (const auto kind : {protocol::BulkKind::kClosedRound, protocol::BulkKind::kRoster,
+                          protocol::BulkKind::kUnmaskShare}) {
+    EXPECT_THAT(base::Message(FetchAs(MemberOn(0), kind, Current()).status()),
+                HasSubstr("is still collecting"));
+  }
+  EXPECT_THAT(base::Message(server_->Votes(Current()).status()), HasSubstr("is still collecting"));
+}
+
+// Nor does anybody else put them in the server's place.
+TEST_F(RoundServerTest, ClosedRoundsAndRostersAreTheServers) {
+  Collect();
+  for (const auto kind : {protocol::BulkKind::kClosedRound, protocol::BulkKind::kRoster}) {
+    const absl::Status given = Give(MemberOn(0), kind, Fetch(kind, Current()));
+    EXPECT_EQ(given.code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(base::Message(given), HasSubstr("is the server's to give"));
+  }
+}
+
+TEST_F(RoundServerTest, ASeatVotesAndUnmasksOnce) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  Unmask(4);
+  const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
+  const base::Bytes share = Fetch(protocol::BulkKind::kUnmaskShare, attempt, 0);
+  EXPECT_TRUE(server_->TakeVote(MemberOn(0), attempt, votes[0]).ok());
+  EXPECT_TRUE(Give(MemberOn(0), protocol::BulkKind::kUnmaskShare, share).ok());
+  EXPECT_EQ(server_->TakeVote(MemberOn(0), attempt, votes[1]).code(),
+            absl::StatusCode::kAlreadyExists);
+  base::Bytes other = share;
+  other.back() ^= 1;
+  EXPECT_EQ(Give(MemberOn(0), protocol::BulkKind::kUnmaskShare, other).code(),
+            absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(ValueOf(server_->Votes(attempt)), votes);
+  EXPECT_EQ(Fetch(protocol::BulkKind::kUnmaskShare, attempt, 0), share);
+  other.push_back(0);
+  const absl::Status longer = Give(MemberOn(4), protocol::BulkKind::kUnmaskShare, other);
+  EXPECT_EQ(longer.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(longer), HasSubstr("the agreement says"));
 }
 
 TEST_F(RoundServerTest, SingleUploadsAreGoneWhenTheSumIsMade) {
   Tick();
   const uint64_t member = Invited()[0];
-  const base::Bytes upload = members_.Upload(Current());
+  const base::Bytes upload = members_.Upload(member, Current());
   ASSERT_TRUE(Give(member, protocol::BulkKind::kUpload, upload).ok());
   const BlobKey key{.name = {protocol::BulkKind::kUpload, Current()}, .member = member};
   EXPECT_TRUE(spool_.Read(key, crypto::Sha256(upload)).ok());
-  EXPECT_EQ(server_->PartOf({.name = key.name}).status().code(),
-            absl::StatusCode::kPermissionDenied);
+  for (const uint64_t other : {member, MemberOn(0)}) {
+    EXPECT_EQ(server_->PartOf(other, {.name = key.name}).status().code(),
+              absl::StatusCode::kPermissionDenied);
+  }
   for (const uint64_t other : Invited()) {
     if (other == member) continue;
     ASSERT_TRUE(Upload(other).ok());
@@ -356,40 +542,13 @@ TEST_F(RoundServerTest, SingleUploadsAreGoneWhenTheSumIsMade) {
   EXPECT_EQ(spool_.Read(key, crypto::Sha256(upload)).status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST_F(RoundServerTest, CheckpointsOfTheRoundThatComesNext) {
-  RunRound(0);
-  secagg::Attempt name{.manifest_hash = members_.manifest().manifest().hash(),
-                       .number = {.round = 1}};
-  name.model_digest.fill(10);
-  const base::Bytes checkpoint(protocol::EncryptedCheckpointBytes(kSmallDimension), 9);
-  const auto put = [&](uint64_t member, const secagg::Attempt& attempt) {
-    return server_->TakePart(member, Part(protocol::BulkKind::kCheckpoint, attempt, checkpoint))
-        .status();
-  };
-  EXPECT_TRUE(put(0, name).ok());
-  EXPECT_TRUE(put(0, name).ok());
-  EXPECT_TRUE(put(1, name).ok());
-  EXPECT_TRUE(put(2, name).ok());
-  EXPECT_EQ(put(3, name).code(), absl::StatusCode::kFailedPrecondition);
-  Restart();
-  EXPECT_EQ(Fetch(protocol::BulkKind::kCheckpoint, name, 2), checkpoint);
-  EXPECT_THAT(ValueOf(server_->Statements(1)), SizeIs(2));
-  ++name.number.round;
-  EXPECT_EQ(put(3, name).code(), absl::StatusCode::kFailedPrecondition);
-  RunRound(1);
-  --name.number.round;
-  EXPECT_EQ(server_->PartOf({.name = {protocol::BulkKind::kCheckpoint, name}}).status().code(),
-            absl::StatusCode::kNotFound);
-}
-
 TEST_F(RoundServerTest, DrainingBeginsNothing) {
   Collect();
   server_->Drain();
   EXPECT_FALSE(server_->Idle());
-  Open(2);
+  Publish();
   EXPECT_TRUE(server_->Idle());
-  State(0, 1, 1);
-  State(1, 1, 1);
+  for (const uint64_t member : {0, 1, 2}) State(member, 1, 1);
   Tick();
   EXPECT_EQ(Current().number.round, 0u);
   Restart();
@@ -411,13 +570,24 @@ TEST_F(RoundServerTest, NewsAreToldOnce) {
   EXPECT_FALSE(server_->IsNews(begun));
 }
 
-TEST_F(RoundServerTest, VotesAreNewsForThoseWhoOpen) {
+TEST_F(RoundServerTest, VotesAndSharesAreNewsForTheCommittee) {
   Collect();
   const uint64_t revision = For(0).revision;
-  const uint64_t opening = ValueOf(server_->AnnouncementFor(0, 0, true)).revision;
-  ASSERT_TRUE(server_->TakeVote(0, Current(), base::Bytes(3)).ok());
-  EXPECT_FALSE(server_->IsNews({.known_revision = revision}));
-  EXPECT_TRUE(server_->IsNews({.known_revision = opening, .opening = true}));
+  const auto unmasking = [&] { return ValueOf(server_->AnnouncementFor(0, 0, true)).revision; };
+  const auto expect_news_of = [&](auto act) {
+    const uint64_t before = unmasking();
+    act();
+    EXPECT_FALSE(server_->IsNews({.known_revision = revision}));
+    EXPECT_TRUE(server_->IsNews({.known_revision = before, .unmasking = true}));
+    const uint64_t after = unmasking();
+    act();  // the same again
+    EXPECT_FALSE(server_->IsNews({.known_revision = after, .unmasking = true}));
+  };
+  const base::Bytes share(secagg::UnmaskShareBytes(members_.terms().aggregation().sharing()));
+  expect_news_of(
+      [&] { ASSERT_TRUE(server_->TakeVote(MemberOn(0), Current(), base::Bytes(3)).ok()); });
+  expect_news_of(
+      [&] { ASSERT_TRUE(Give(MemberOn(0), protocol::BulkKind::kUnmaskShare, share).ok()); });
 }
 
 TEST_F(RoundServerTest, AnotherFederationsStoreIsRefused) {
@@ -444,7 +614,7 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   EXPECT_THAT(before.kept, IsEmpty());
   ASSERT_TRUE(server->Tick().ok());  // nobody has said yet what the model is
   EXPECT_EQ(ValueOf(server->AnnouncementFor(0, 0, false)).current, std::nullopt);
-  for (const uint64_t member : {3, 4}) {
+  for (const uint64_t member : {2, 3, 4}) {
     ASSERT_TRUE(server->TakeAttestation(member, next.Statement(member, 1, {})).ok());
   }
   ASSERT_TRUE(server->Tick().ok());
@@ -477,7 +647,7 @@ TEST_F(RoundServerTest, IsThreadSafe) {
   Tick();
   std::vector<base::Bytes> uploads;
   const std::vector<uint64_t> invited = Invited();
-  for (size_t i = 0; i < invited.size(); ++i) uploads.push_back(members_.Upload(Current()));
+  for (const uint64_t member : invited) uploads.push_back(members_.Upload(member, Current()));
   const secagg::Attempt attempt = Current();
   std::vector<std::thread> threads;
   for (size_t i = 0; i < invited.size(); ++i) {
@@ -492,8 +662,213 @@ TEST_F(RoundServerTest, IsThreadSafe) {
   }
   for (std::thread& thread : threads) thread.join();
   Tick();
-  EXPECT_EQ(Phase(), protocol::AttemptPhase::kOpening);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
   EXPECT_EQ(For(0).current->participants, 3u);
+}
+
+// Four of five members are on the committee; member 2 is not.
+class OutsideTheCommitteeTest : public RoundServerTest {
+ protected:
+  OutsideTheCommitteeTest() : RoundServerTest(protocol::testing::AgreementWith(1, {4, 0, 3, 1})) {}
+  static constexpr uint64_t kOutside = 2;
+
+  static void ExpectRefused(const absl::Status& status) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
+    EXPECT_THAT(base::Message(status), HasSubstr("only members of the committee"));
+  }
+};
+
+TEST_F(OutsideTheCommitteeTest, NobodyVotesUnmasksConfirmsOrSeesTheRoster) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  Unmask(3);
+  const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
+  const base::Bytes share = Fetch(protocol::BulkKind::kUnmaskShare, attempt);
+  ExpectRefused(server_->TakeVote(kOutside, attempt, votes[0]));
+  ExpectRefused(Give(kOutside, protocol::BulkKind::kUnmaskShare, share));
+  ExpectRefused(server_->TakeVerdict(kOutside, attempt, true));
+  ExpectRefused(server_->TakeVerdict(kOutside, attempt, false));
+  ExpectRefused(FetchAs(kOutside, protocol::BulkKind::kRoster, attempt).status());
+  // Neither its votes nor its verdicts counted, whatever it did.
+  ASSERT_TRUE(Refuse(0, attempt).ok());
+  ASSERT_TRUE(Confirm(1, attempt).ok());
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  EXPECT_EQ(ValueOf(server_->Votes(attempt)), votes);
+  ASSERT_TRUE(Confirm(2, attempt).ok());
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kPublished);
+  // Also not after the attempt's end.
+  ExpectRefused(server_->TakeVote(kOutside, attempt, votes[0]));
+  ExpectRefused(Give(kOutside, protocol::BulkKind::kUnmaskShare, share));
+  ExpectRefused(server_->TakeVerdict(kOutside, attempt, true));
+  ExpectRefused(FetchAs(kOutside, protocol::BulkKind::kRoster, attempt).status());
+}
+
+TEST_F(OutsideTheCommitteeTest, EverybodyDecrypts) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  Publish();
+  for (const uint64_t member : {kOutside, MemberOn(0), MemberOn(3)}) {
+    EXPECT_EQ(ValueOf(Decrypt(member, attempt)).aggregate.participants, 3u);
+  }
+}
+
+// As many checkpoints as there are seats are kept, whoever gives them.
+TEST_F(OutsideTheCommitteeTest, CheckpointsOfTheRoundThatComesNext) {
+  RunRound(0);
+  secagg::Attempt name{.manifest_hash = members_.manifest().manifest().hash(),
+                       .number = {.round = 1}};
+  name.model_digest.fill(10);
+  const base::Bytes checkpoint(protocol::EncryptedCheckpointBytes(kSmallDimension), 9);
+  const auto put = [&](uint64_t member, const secagg::Attempt& attempt) {
+    return server_->TakePart(member, Part(protocol::BulkKind::kCheckpoint, attempt, checkpoint))
+        .status();
+  };
+  EXPECT_TRUE(put(0, name).ok());
+  EXPECT_TRUE(put(0, name).ok());
+  for (const uint64_t member : {1, 2, 4}) EXPECT_TRUE(put(member, name).ok());
+  EXPECT_EQ(put(3, name).code(), absl::StatusCode::kFailedPrecondition);
+  Restart();
+  EXPECT_EQ(Fetch(protocol::BulkKind::kCheckpoint, name, 3), checkpoint);
+  EXPECT_THAT(ValueOf(server_->Statements(1)), SizeIs(3));
+  ++name.number.round;
+  EXPECT_EQ(put(3, name).code(), absl::StatusCode::kFailedPrecondition);
+  RunRound(1);
+  --name.number.round;
+  EXPECT_EQ(FetchAs(0, protocol::BulkKind::kCheckpoint, name).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+struct CommitteeCase {
+  uint32_t corrupt;                 // f
+  std::vector<uint64_t> committee;  // n members
+  size_t quorum;                    // v
+  size_t refusals;                  // min(n - v, f) + 1
+  size_t confirmations;             // f + 1
+};
+
+// Seven members with committees of several sizes.
+class CommitteesTest : public testing::RoundServerFixture,
+                       public ::testing::WithParamInterface<CommitteeCase> {
+ protected:
+  CommitteesTest()
+      : RoundServerFixture(
+            protocol::testing::AgreementWith(GetParam().corrupt, GetParam().committee), 7) {}
+};
+
+TEST_P(CommitteesTest, AQuorumDecryptsAndMoreThanFConfirmationsPublish) {
+  EXPECT_EQ(Quorum(), GetParam().quorum);
+  Collect();
+  const secagg::Attempt attempt = Current();
+  Unmask(GetParam().quorum);
+  for (size_t seat = 0; seat < GetParam().confirmations; ++seat) {
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+    ASSERT_TRUE(Confirm(seat, attempt).ok());
+  }
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kPublished);
+  for (uint64_t member = 0; member < 7; ++member) {
+    EXPECT_EQ(ValueOf(Decrypt(member, attempt)).aggregate.participants, 3u);
+  }
+}
+
+TEST_P(CommitteesTest, FewerRefusalsDoNotEndAnAttempt) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  const size_t seats = GetParam().committee.size();
+  for (size_t refused = 1; refused < GetParam().refusals; ++refused) {
+    ASSERT_TRUE(Refuse(seats - refused, attempt).ok());
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  }
+  Publish();  // by the others
+}
+
+TEST_P(CommitteesTest, EnoughRefusalsFailTheAttempt) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  for (size_t seat = 0; seat < GetParam().refusals; ++seat) {
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+    ASSERT_TRUE(Refuse(seat, attempt).ok());
+  }
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
+  EXPECT_EQ(server_->Attempts().back().failure, "refused");
+  Tick();
+  EXPECT_EQ(Current().number.attempt, attempt.number.attempt + 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, CommitteesTest,
+                         ::testing::Values(CommitteeCase{0, {5, 1}, 2, 1, 1},
+                                           CommitteeCase{1, {3, 6, 0, 2}, 3, 2, 2},
+                                           CommitteeCase{1, {4, 2, 0, 6, 1}, 4, 2, 2},
+                                           CommitteeCase{2, {4, 2, 0, 6, 1}, 4, 2, 3},
+                                           CommitteeCase{1, {1, 3, 5, 0, 2, 4}, 4, 2, 2},
+                                           CommitteeCase{2, {6, 5, 4, 3, 2, 1, 0}, 5, 3, 3}),
+                         [](const auto& shape) {
+                           return fmt::format("{}seats{}corrupt", shape.param.committee.size(),
+                                              shape.param.corrupt);
+                         });
+
+// A sum that the committee refuses names no participant: smaller cohorts leave a bad one out.
+class HalvingTest : public testing::RoundServerFixture {
+ protected:
+  HalvingTest()
+      : RoundServerFixture(
+            [] {
+              agreement::ManifestSpec spec = SmallAgreement();
+              spec.sampling.cohort = 8;
+              spec.sampling.min_participants = 3;
+              spec.attempts_per_round = 6;
+              spec.spare_attempts = 20;
+              return spec;
+            }(),
+            9) {}
+
+  void RefuseSum() {
+    ASSERT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+    const secagg::Attempt attempt = Current();
+    for (const size_t seat : {0, 1}) ASSERT_TRUE(Refuse(seat, attempt).ok());
+    ASSERT_EQ(Phase(), protocol::AttemptPhase::kFailed);
+  }
+};
+
+TEST_F(HalvingTest, ARefusedSumIsFollowedByHalfTheCohortDownToKMin) {
+  for (const size_t size : {8, 4, 3, 3}) {
+    Collect();
+    Restart();  // it remembers
+    EXPECT_EQ(For(0).current->participants, size);
+    RefuseSum();
+  }
+  Collect();
+  Publish();
+  for (uint64_t member = 0; member < 9; ++member) State(member, 1, 5);
+  Tick();
+  EXPECT_EQ(Current().number.round, 1u);
+  EXPECT_THAT(Invited(), SizeIs(8));  // the next round begins with all of it
+}
+
+TEST_F(HalvingTest, OtherFailuresHalveNothing) {
+  Tick();
+  now_ += 100;
+  Tick();
+  ASSERT_EQ(server_->Attempts().back().failure, "too-few-uploads");
+  Tick();
+  EXPECT_THAT(Invited(), SizeIs(8));
+}
+
+// Drawn from all clients again: a half of the cohort before would not be independent of it.
+TEST_F(HalvingTest, ASmallerCohortIsDrawnFromAllClients) {
+  bool outside = false;
+  for (int i = 0; i < 5; ++i) {
+    Tick();
+    const std::vector<uint64_t> before = Invited();
+    for (const uint64_t member : before) ASSERT_TRUE(Upload(member).ok());
+    Tick();
+    RefuseSum();
+    Tick();
+    if (For(0).current->phase != protocol::AttemptPhase::kCollecting) break;
+    for (const uint64_t member : Invited()) {
+      outside = outside || !std::ranges::binary_search(before, member);
+    }
+  }
+  EXPECT_TRUE(outside);
 }
 
 class CoinsTest : public RoundServerTest {
@@ -514,7 +889,7 @@ TEST_F(CoinsTest, MembersDecideAndTheDeadlineCloses) {
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kCollecting);
   now_ += 100;
   Tick();
-  EXPECT_EQ(Phase(), protocol::AttemptPhase::kOpening);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
   EXPECT_EQ(For(0).current->participants, 3u);
 }
 

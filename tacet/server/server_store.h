@@ -36,10 +36,12 @@ enum class ItemKind : uint8_t {
   kAccepted = 1,     // digest of an upload that is in the sum
   kClosedRound = 2,  // digest; of the server itself (member 0)
   kVote = 3,
-  kOpenedSum = 4,   // digest
-  kRefusal = 5,     // empty
-  kStatement = 6,   // of the round that begins
-  kCheckpoint = 7,  // digest; of the round that begins
+  kUnmaskShare = 4,   // digest
+  kRefusal = 5,       // empty
+  kStatement = 6,     // of the round that begins
+  kCheckpoint = 7,    // digest; of the round that begins
+  kRoster = 8,        // digest; of the server itself (member 0)
+  kConfirmation = 9,  // empty
 };
 
 struct Item {
@@ -85,8 +87,8 @@ class ServerStore {
   virtual absl::Status ForgetBefore(uint32_t round) = 0;
 };
 
-// Key of an object: one for each member, kind and attempt. The server's own (a closed round) have
-// member 0.
+// Key of an object: one for each member, kind and attempt. The server's own (a closed round and its
+// roster) have member 0.
 struct BlobKey {
   protocol::BulkName name;
   uint64_t member = 0;

@@ -3,7 +3,6 @@
 #define TACET_SIMULATION_CHANNEL_H_
 
 #include <cstdint>
-#include <string_view>
 
 #include "absl/status/status.h"
 
@@ -13,11 +12,11 @@ namespace tacet::simulation {
 
 enum class MessageKind : uint8_t {
   kUpload,       // participant -> server
-  kClosedRound,  // server -> opener
-  kVote,         // opener -> server -> the other openers
-  kOpenedSum,    // opener -> server -> members
+  kClosedRound,  // server -> members
+  kRoster,       // server -> committee member
+  kVote,         // committee member -> server -> members
+  kUnmaskShare,  // committee member -> server -> members
 };
-std::string_view MessageKindName(MessageKind kind);
 
 // Carries one message. A channel may lose a message (an error) or deliver other bytes than were
 // sent: the receiver checks. Thread-safe.

@@ -14,9 +14,9 @@
 namespace tacet::simulation {
 namespace {
 
-constexpr size_t kEpochKeyBytes = 32;
+constexpr size_t kSecretBytes = 32;
 constexpr size_t kSeatBytes = 4 + 8 + 1;
-constexpr size_t kTaskBytes = 4 + 2 + kEpochKeyBytes + 8 + 4;  // without seats
+constexpr size_t kTaskBytes = 4 + 2 + kSecretBytes + 8 + 4;  // without seats
 constexpr size_t kMaxNoteBytes = 1000;
 
 enum class JobKind : uint8_t { kAttempt = 1, kEnd = 2 };
@@ -98,7 +98,8 @@ absl::StatusOr<base::Bytes> SealRankTask(const RankTask& task, const crypto::Sea
   base::ByteWriter writer;
   writer.Reserve(kTaskBytes + kSeatBytes * task.share.seats.size());  // so that it never moves
   base::WritePreamble(base::format::kRankTask, writer);
-  writer.Raw(task.epoch_key.Expose());
+  writer.Raw(task.secrets.epoch_key.Expose());
+  writer.Raw(task.secrets.exchange_seed.Expose());
   writer.F64(task.share.mean_samples);
   writer.U32(static_cast<uint32_t>(task.share.seats.size()));
   for (const Seat& seat : task.share.seats) {
@@ -118,8 +119,10 @@ absl::StatusOr<RankTask> OpenRankTask(std::span<const uint8_t> sealed,
   base::ByteReader reader(plaintext.Expose(), "rank task");
   RankTask task;
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kRankTask, reader));
-  TACET_ASSIGN_OR_RETURN(const auto epoch_key, reader.ReadBytes(kEpochKeyBytes, "epoch key"));
-  task.epoch_key = crypto::SecretBytes::CopyOf(epoch_key);
+  TACET_ASSIGN_OR_RETURN(const auto epoch_key, reader.ReadBytes(kSecretBytes, "epoch key"));
+  task.secrets.epoch_key = crypto::SecretBytes::CopyOf(epoch_key);
+  TACET_ASSIGN_OR_RETURN(const auto exchange_seed, reader.ReadBytes(kSecretBytes, "exchange seed"));
+  task.secrets.exchange_seed = crypto::SecretBytes::CopyOf(exchange_seed);
   TACET_ASSIGN_OR_RETURN(task.share.mean_samples, reader.ReadF64("mean samples"));
   TACET_ASSIGN_OR_RETURN(const uint32_t seats, reader.ReadU32("seats"));
   TACET_ASSIGN_OR_RETURN(const auto list, reader.ReadBytes(kSeatBytes * seats, "seats"));

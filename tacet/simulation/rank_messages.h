@@ -18,6 +18,7 @@
 #include "tacet/crypto/secret.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/simulation/cohort_trainer.h"
+#include "tacet/simulation/simulated_keys.h"
 
 namespace tacet::simulation {
 
@@ -43,10 +44,10 @@ absl::StatusOr<std::optional<RankJob>> ReadRankJob(std::span<const uint8_t> byte
                                                    uint64_t dimension);
 size_t MaxRankJobBytes(uint64_t dimension);
 
-// A rank's own part of an attempt: who is trained, and the key that seals. From rank 0, sealed to
-// the rank's key.
+// A rank's own part of an attempt: who is trained, and the secrets that seal. From rank 0, sealed
+// to the rank's key.
 struct RankTask {
-  crypto::SecretBytes epoch_key;  // 32 bytes
+  SharedSecrets secrets;
   CohortShare share;
 };
 // InvalidArgument when `to` is not a key.

@@ -67,13 +67,17 @@ TEST_F(RankMessagesTest, JobsAndTheEndAreReadAsWritten) {
 }
 
 TEST_F(RankMessagesTest, TasksOpenForTheirRankAlone) {
-  RankTask task{.epoch_key = entropy_.Draw(32), .share = {.seats = {}, .mean_samples = 7.25}};
+  RankTask task{.secrets = {.epoch_key = entropy_.Draw(32), .exchange_seed = entropy_.Draw(32)},
+                .share = {.seats = {}, .mean_samples = 7.25}};
   task.share.seats = {{.place = 0, .client = 11}, {.place = 2, .client = 3, .is_cover = true}};
   const base::Bytes sealed = *SealRankTask(task, key_.public_key());
   EXPECT_LE(sealed.size(), MaxRankTaskBytes(12));
   const auto opened = OpenRankTask(sealed, key_, 12);
   ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_TRUE(crypto::ConstantTimeEqual(opened->epoch_key.Expose(), task.epoch_key.Expose()));
+  EXPECT_TRUE(crypto::ConstantTimeEqual(opened->secrets.epoch_key.Expose(),
+                                        task.secrets.epoch_key.Expose()));
+  EXPECT_TRUE(crypto::ConstantTimeEqual(opened->secrets.exchange_seed.Expose(),
+                                        task.secrets.exchange_seed.Expose()));
   EXPECT_EQ(opened->share, task.share);
   EXPECT_FALSE(OpenRankTask(sealed, crypto::SealingKey::Generate(entropy_), 12).ok());
   EXPECT_THAT(base::Message(OpenRankTask(sealed, key_, 11).status()),
@@ -82,7 +86,7 @@ TEST_F(RankMessagesTest, TasksOpenForTheirRankAlone) {
 
 // What a sender may put into the box that is not a task.
 TEST_F(RankMessagesTest, TasksHaveOneLength) {
-  RankTask task{.epoch_key = entropy_.Draw(32),
+  RankTask task{.secrets = {.epoch_key = entropy_.Draw(32), .exchange_seed = entropy_.Draw(32)},
                 .share = {.seats = {{.place = 0, .client = 1}}, .mean_samples = 1}};
   const base::Bytes plain = *[&] {
     const auto opened = key_.Open(*SealRankTask(task, key_.public_key()));

@@ -85,16 +85,14 @@ absl::Status RankLeader::Greet(const crypto::Digest& agreement, const crypto::Di
 }
 
 absl::Status RankLeader::Begin(const secagg::Attempt& attempt, std::span<const float> model,
-                               const crypto::SecretBytes& epoch_key,
-                               std::span<const CohortShare> shares) {
+                               const SharedSecrets& secrets, std::span<const CohortShare> shares) {
   if (ranks_.size() == 1) return absl::OkStatus();
   {
     base::Bytes bytes = WriteRankJob(attempt, model);
     TACET_RETURN_IF_ERROR(BroadcastFromRankZero(ranks_, bytes, bytes.size()));
   }
   for (uint32_t rank = 1; rank < ranks_.size(); ++rank) {
-    const RankTask task{.epoch_key = crypto::SecretBytes::CopyOf(epoch_key.Expose()),
-                        .share = shares[rank]};
+    const RankTask task{.secrets = secrets.Copy(), .share = shares[rank]};
     TACET_ASSIGN_OR_RETURN(const base::Bytes sealed, SealRankTask(task, keys_[rank - 1]));
     TACET_RETURN_IF_ERROR(ranks_.Send(rank, sealed));
   }

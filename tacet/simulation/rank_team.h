@@ -39,7 +39,7 @@ class RankLeader {
   absl::Status Greet(const crypto::Digest& agreement, const crypto::Digest& data);
   // Hands out `shares`, one a rank; rank 0's own, the first, stays.
   absl::Status Begin(const secagg::Attempt& attempt, std::span<const float> model,
-                     const crypto::SecretBytes& epoch_key, std::span<const CohortShare> shares);
+                     const SharedSecrets& secrets, std::span<const CohortShare> shares);
   // Sends the other ranks home.
   absl::Status End();
 

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "tacet/agreement/aggregate_average.h"
 #include "tacet/agreement/cohort.h"
-#include "tacet/agreement/opened_average.h"
 #include "tacet/agreement/server_optimizer.h"
 #include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
@@ -29,7 +29,8 @@ EntropyFactory MakeEntropyFactory(std::optional<uint64_t> insecure_seed) {
 
 MemberKeys MakeKeys(uint64_t members, const EntropyFactory& entropy) {
   MemberKeys keys;
-  keys.epoch_key = entropy("epoch key")->Draw(32);
+  keys.shared.epoch_key = entropy("epoch key")->Draw(32);
+  keys.shared.exchange_seed = entropy("exchange keys")->Draw(32);
   const std::unique_ptr<crypto::Entropy> source = entropy("signing keys");
   keys.signing_keys.reserve(members);
   for (uint64_t member = 0; member < members; ++member) {
@@ -62,7 +63,7 @@ Refusal RefusalOf(const absl::Status& status) {
     case absl::StatusCode::kFailedPrecondition:
       return Refusal::kTooFewUploads;
     case absl::StatusCode::kPermissionDenied:
-      return Refusal::kNotOpened;
+      return Refusal::kNotDecrypted;
     default:
       return Refusal::kOther;
   }
@@ -113,8 +114,8 @@ std::string_view RefusalName(Refusal refusal) {
   switch (refusal) {
     case Refusal::kTooFewUploads:
       return "too-few-uploads";
-    case Refusal::kNotOpened:
-      return "not-opened";
+    case Refusal::kNotDecrypted:
+      return "not-decrypted";
     case Refusal::kOther:
       break;
   }
@@ -122,10 +123,11 @@ std::string_view RefusalName(Refusal refusal) {
 }
 
 absl::StatusOr<Refusal> ParseRefusal(std::string_view name) {
-  for (const Refusal refusal : {Refusal::kTooFewUploads, Refusal::kNotOpened, Refusal::kOther}) {
+  for (const Refusal refusal : {Refusal::kTooFewUploads, Refusal::kNotDecrypted, Refusal::kOther}) {
     if (name == RefusalName(refusal)) return refusal;
   }
-  return base::InvalidArgument("expected too-few-uploads, not-opened or other, found \"{}\"", name);
+  return base::InvalidArgument("expected too-few-uploads, not-decrypted or other, found \"{}\"",
+                               name);
 }
 
 struct Simulation::State {
@@ -185,8 +187,10 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationSpec sp
   const bool leads = ranks.rank() == 0;
   MemberKeys keys = leads ? MakeKeys(learner.clients(), entropy) : MemberKeys{};
   spec.manifest.members.clear();
-  for (const crypto::SigningKey& key : keys.signing_keys) {
-    spec.manifest.members.push_back(key.public_key());
+  for (uint64_t member = 0; member < keys.signing_keys.size(); ++member) {
+    spec.manifest.members.push_back(
+        {.signing_key = keys.signing_keys[member].public_key(),
+         .exchange_key = ExchangeKeyOf(keys.shared.exchange_seed, member).public_key()});
   }
   TACET_ASSIGN_OR_RETURN(agreement::Manifest manifest,
                          leads ? agreement::Manifest::Create(spec.manifest)
@@ -277,7 +281,8 @@ absl::Status Simulation::Assist() {
         std::optional<RankMember::Work> work,
         member.Next(manifest_.spec().dimension, manifest_.spec().sampling.clients));
     if (!work.has_value()) return absl::OkStatus();
-    keys_.epoch_key = std::move(work->task.epoch_key);
+    keys_.epoch = work->job.attempt.number.epoch;
+    keys_.shared = std::move(work->task.secrets);
     RankReport report{.threads = trainer.threads()};
     base::Mutex mutex;  // of the notes in `report`
     const auto note = [&](std::string_view text) {
@@ -287,7 +292,7 @@ absl::Status Simulation::Assist() {
     const MemberLog log = [&](uint64_t, std::string_view text) { note(text); };
     const secagg::Attempt& attempt = work->job.attempt;
     const base::Stopwatch watch;
-    TACET_ASSIGN_OR_RETURN(const std::unique_ptr<UpdatePath> path, NewPath(attempt, log));
+    TACET_ASSIGN_OR_RETURN(const std::unique_ptr<UpdatePath> path, NewPath(attempt, {}, log));
     report.seal_seconds = watch.Seconds() * spec_.threads;
     TACET_ASSIGN_OR_RETURN(report.train_seconds,
                            trainer.Train(work->task.share, attempt, work->job.model, *path, note));
@@ -445,10 +450,16 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
   record.seconds.sample += watch.Restart();
   // Which member noted something is left out: it would name a member of the cohort.
   const MemberLog log = [&state](uint64_t, std::string_view text) { state.Note(text); };
-  TACET_ASSIGN_OR_RETURN(const std::unique_ptr<UpdatePath> path, NewPath(id, log));
+  const std::vector<CohortShare> shares =
+      SplitCohort(learner_, {.trained = cohort, .covers = covers}, ranks_.size());
+  std::vector<uint64_t> participants(cohort.size() + covers.size());
+  for (const CohortShare& share : shares) {
+    for (const Seat& seat : share.seats) participants[seat.place] = seat.client;
+  }
+  TACET_ASSIGN_OR_RETURN(const std::unique_ptr<UpdatePath> path,
+                         NewPath(id, std::move(participants), log));
   const double setup_seconds = watch.Seconds();  // the round's public polynomials
-  const absl::StatusOr<RankReport> trained =
-      TrainCohort(state, id, {.trained = cohort, .covers = covers}, *path);
+  const absl::StatusOr<RankReport> trained = TrainCohort(state, id, shares, *path);
   TACET_RETURN_IF_ERROR(trained.status());
   absl::StatusOr<Average> average = path->Finish();
   const PrivacySeconds spent = path->seconds();
@@ -463,9 +474,9 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
 }
 
 absl::StatusOr<RankReport> Simulation::TrainCohort(State& state, const secagg::Attempt& attempt,
-                                                   const DrawnCohort& cohort, UpdatePath& path) {
-  const std::vector<CohortShare> shares = SplitCohort(learner_, cohort, ranks_.size());
-  TACET_RETURN_IF_ERROR(AsFinal(leader_.Begin(attempt, state.model, keys_.epoch_key, shares)));
+                                                   std::span<const CohortShare> shares,
+                                                   UpdatePath& path) {
+  TACET_RETURN_IF_ERROR(AsFinal(leader_.Begin(attempt, state.model, keys_.shared, shares)));
   RankReport report{.threads = state.trainer.threads()};
   const auto note = [&state](std::string_view text) { state.Note(text); };
   TACET_ASSIGN_OR_RETURN(report.train_seconds,
@@ -479,12 +490,22 @@ absl::StatusOr<RankReport> Simulation::TrainCohort(State& state, const secagg::A
 }
 
 absl::StatusOr<std::unique_ptr<UpdatePath>> Simulation::NewPath(const secagg::Attempt& attempt,
-                                                                const MemberLog& log) const {
+                                                                std::vector<uint64_t> participants,
+                                                                const MemberLog& log) {
   if (spec_.without_quantisation) return NewPlainPath(manifest_, attempt, entropy_);
   if (manifest_.spec().without_encryption) return NewQuantizedPath(manifest_, attempt, entropy_);
-  return NewEncryptedPath(
-      {.manifest = manifest_, .keys = keys_, .channel = channel_, .entropy = entropy_, .log = log},
-      attempt);
+  if (pair_keys_ == nullptr) {
+    pair_keys_ = std::make_unique<PairKeys>(keys_.shared, manifest_, attempt.manifest_hash,
+                                            attempt.number.epoch);
+  }
+  return NewEncryptedPath({.manifest = manifest_,
+                           .keys = keys_,
+                           .pair_keys = *pair_keys_,
+                           .participants = std::move(participants),
+                           .channel = channel_,
+                           .entropy = entropy_,
+                           .log = log},
+                          attempt);
 }
 
 }  // namespace tacet::simulation

@@ -20,10 +20,10 @@
 #include "tacet/secagg/attempt.h"
 #include "tacet/simulation/channel.h"
 #include "tacet/simulation/cohort_trainer.h"
-#include "tacet/simulation/opening.h"
 #include "tacet/simulation/rank_group.h"
 #include "tacet/simulation/rank_team.h"
 #include "tacet/simulation/run_store.h"
+#include "tacet/simulation/simulated_keys.h"
 #include "tacet/simulation/update_path.h"
 #include "tacet/trainer/learner.h"
 
@@ -63,7 +63,7 @@ struct RoundSeconds {
 
 struct RoundRecord {
   uint32_t round = 0;             // from 0
-  uint32_t cohort_size = 0;       // K' that were opened
+  uint32_t cohort_size = 0;       // K' in the aggregate
   uint32_t attempts = 0;          // of this round, all charged
   uint64_t charged_attempts = 0;  // of all rounds so far
   // ModelDigest of all parameters after the round; absent where a live site took a later round's
@@ -81,10 +81,10 @@ struct RoundRecord {
 // Why an attempt gave no sum, in a word that names nobody.
 enum class Refusal {
   kTooFewUploads,  // fewer than K_min arrived
-  kNotOpened,      // the openers found no majority for one sum
+  kNotDecrypted,   // no quorum of the committee, or a sum that members refuse
   kOther,
 };
-std::string_view RefusalName(Refusal refusal);  // too-few-uploads, not-opened, other
+std::string_view RefusalName(Refusal refusal);  // too-few-uploads, not-decrypted, other
 absl::StatusOr<Refusal> ParseRefusal(std::string_view name);
 
 // Told about the run as it goes; one call at a time.
@@ -142,8 +142,8 @@ class Simulation {
   // manifest's budget ends the run in time (`stopped`); an attempt that the members' ledger refuses
   // is ResourceExhausted.
   //
-  // With several ranks this is rank 0's part, which plans, charges, opens and stores; it returns an
-  // error while other ranks may be at work, and the caller then ends them.
+  // With several ranks this is rank 0's part, which plans, charges, decrypts and stores; it returns
+  // an error while other ranks may be at work, and the caller then ends them.
   absl::StatusOr<SimulationResult> Run(RunStore& store, SimulationObserver& observer);
 
   // The part of every other rank: trains, seals and adds its share of each cohort until rank 0 is
@@ -167,14 +167,17 @@ class Simulation {
   absl::Status PlanAttempt(State& state, const secagg::AttemptNumber& number) const;
   // Gives the updates of the cohort to `path`, on all ranks.
   absl::StatusOr<RankReport> TrainCohort(State& state, const secagg::Attempt& attempt,
-                                         const DrawnCohort& cohort, UpdatePath& path);
+                                         std::span<const CohortShare> shares, UpdatePath& path);
   absl::StatusOr<CohortTrainer> NewTrainer() const;
+  // `participants` by place; none on ranks that only contribute.
   absl::StatusOr<std::unique_ptr<UpdatePath>> NewPath(const secagg::Attempt& attempt,
-                                                      const MemberLog& log) const;
+                                                      std::vector<uint64_t> participants,
+                                                      const MemberLog& log);
 
   SimulationSpec spec_;
   agreement::Manifest manifest_;
   MemberKeys keys_;
+  std::unique_ptr<PairKeys> pair_keys_;  // of the epoch; made for the first attempt
   std::vector<float> initial_model_;
   EntropyFactory entropy_;
   const trainer::Learner& learner_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "tacet/base/mutex.h"
@@ -11,8 +13,9 @@
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/memory_journal.h"
+#include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/partial_sum.h"
-#include "tacet/secagg/result_collector.h"
+#include "tacet/secagg/round_decryption.h"
 #include "tacet/secagg/sealer.h"
 #include "tacet/secagg/upload.h"
 
@@ -53,7 +56,8 @@ class EncryptedPath final : public UpdatePath {
     base::Stopwatch watch;
     const std::unique_ptr<crypto::Entropy> entropy =
         parts_.entropy(SealLabel(attempt_, participant));
-    TACET_ASSIGN_OR_RETURN(secagg::SealedUpload sealed, sealer_->Seal(update, *entropy));
+    TACET_ASSIGN_OR_RETURN(secagg::SealedUpload sealed,
+                           sealer_->Seal(update, parts_.pair_keys.Of(participant), *entropy));
     if (!sealed.clip.finite) {
       parts_.log(participant,
                  "the update held a value that is not a number or infinite: zeros were sealed");
@@ -64,6 +68,7 @@ class EncryptedPath final : public UpdatePath {
     watch.Restart();
     const absl::Status submitted = aggregator_.Submit(place, sealed.bytes);
     add_.Add(watch.Seconds());
+    if (submitted.ok()) own_nonces_[place] = sealed.nonce;
     return submitted;
   }
 
@@ -75,9 +80,16 @@ class EncryptedPath final : public UpdatePath {
   absl::Status Merge(std::span<const uint8_t> partial) override {
     const base::MutexLock lock(mutex_);
     const base::Stopwatch watch;
-    const absl::Status merged = aggregator_.Merge(partial);
+    TACET_RETURN_IF_ERROR(aggregator_.Merge(partial));
+    // What the members that another rank plays have sent.
+    TACET_ASSIGN_OR_RETURN(
+        const secagg::PartialSum sum,
+        secagg::ReadPartialSum(partial, attempt_, parts_.manifest.terms().aggregation()));
+    for (const secagg::AddedUpload& upload : sum.uploads) {
+      own_nonces_[upload.participant] = upload.nonce;
+    }
     add_.Add(watch.Seconds());
-    return merged;
+    return absl::OkStatus();
   }
 
   size_t MaxPartialBytes() const override {
@@ -87,21 +99,39 @@ class EncryptedPath final : public UpdatePath {
   absl::StatusOr<Average> Finish() override {
     const base::Stopwatch watch;
     const agreement::Manifest& manifest = parts_.manifest;
+    const std::unique_ptr<crypto::Entropy> entropy = parts_.entropy(fmt::format(
+        "unmask/{}/{}/{}", attempt_.number.epoch, attempt_.number.round, attempt_.number.attempt));
     base::MutexLock lock(mutex_);
-    TACET_ASSIGN_OR_RETURN(const base::Bytes closed_round, aggregator_.Close());
+    TACET_ASSIGN_OR_RETURN(
+        const secagg::Aggregator::Closed closed,
+        aggregator_.Close(*entropy, [this](uint64_t place) { return parts_.participants[place]; }));
+    const std::map<uint64_t, secagg::SealNonce> own_nonces = own_nonces_;
     lock.Unlock();
-    const std::vector<secagg::OpenerIdentity> openers = ChooseOpeners();
-    TACET_ASSIGN_OR_RETURN(const std::vector<SeatedOpener> seats, SeatOpeners(openers));
-    secagg::ResultCollector collector(manifest.terms().aggregation(), attempt_, openers,
-                                      keys_.result_key);
-    TACET_ASSIGN_OR_RETURN(const Opening opening,
-                           RunOpening(closed_round, seats, parts_.channel, collector, parts_.log));
-    Average average{.participants = opening.sum.participants,
+    const CommitteeAnswers answers = Answers(closed, own_nonces, *entropy);
+    // Any member's part; one stands for all.
+    base::Bytes closed_round = closed.closed_round;
+    TACET_RETURN_IF_ERROR(parts_.channel.Carry(MessageKind::kClosedRound, 0, closed_round));
+    absl::StatusOr<secagg::DecryptedRound> decrypted =
+        secagg::DecryptRound(manifest.terms(), manifest.committee(), attempt_, keys_,
+                             {.closed_round = closed_round,
+                              .votes = answers.votes,
+                              .unmask_shares = answers.unmask_shares});
+    if (!decrypted.ok()) {
+      parts_.log(0, base::Message(decrypted.status()));
+      return secagg::RefusedForServer();
+    }
+    for (const uint32_t seat : decrypted->wrong_seats) {
+      parts_.log(0, fmt::format("the unmask share of committee member {} does not fit and was "
+                                "corrected",
+                                manifest.committee()[seat].member));
+    }
+    const secagg::Aggregate& aggregate = decrypted->aggregate;
+    Average average{.participants = aggregate.participants,
                     .mean = std::vector<double>(manifest.spec().dimension),
                     .upload_bytes = secagg::UploadBytes(manifest.terms().aggregation()),
-                    .sum_bytes = opening.message_bytes};
+                    .sum_bytes = closed_round.size()};
     dp::Mechanism(manifest.terms().mechanism())
-        .DecodeMean(opening.sum.sums, opening.sum.participants, average.mean);
+        .DecodeMean(aggregate.sums, aggregate.participants, average.mean);
     open_.Add(watch.Seconds());
     return average;
   }
@@ -111,36 +141,44 @@ class EncryptedPath final : public UpdatePath {
   }
 
  private:
-  std::vector<secagg::OpenerIdentity> ChooseOpeners() const {
-    const agreement::ManifestSpec& spec = parts_.manifest.spec();
-    std::vector<secagg::OpenerIdentity> openers;
-    for (const uint64_t member : secagg::ChooseOpeners(parts_.keys.epoch_key, spec.scheme, attempt_,
-                                                       spec.sampling.clients, spec.openers)) {
-      openers.push_back(parts_.manifest.Identity(member));
+  // Of all seats. Keys live in this process alone, so journals that end with it protect as well as
+  // files.
+  CommitteeAnswers Answers(const secagg::Aggregator::Closed& closed,
+                           const std::map<uint64_t, secagg::SealNonce>& own_nonces,
+                           crypto::Entropy& entropy) {
+    const agreement::Manifest& manifest = parts_.manifest;
+    const secagg::Committee& committee = manifest.committee();
+    std::vector<secagg::MemoryJournal> journals(committee.size());
+    std::vector<secagg::PairKeyOf> pair_keys;
+    std::vector<secagg::CommitteeMember> members;
+    for (uint32_t seat = 0; seat < committee.size(); ++seat) {
+      pair_keys.push_back([this, seat](uint64_t client) -> absl::StatusOr<crypto::SecretBytes> {
+        return crypto::SecretBytes::CopyOf(parts_.pair_keys.Of(client).Expose().subspan(
+            secagg::kPairKeyBytes * seat, secagg::kPairKeyBytes));
+      });
     }
-    return openers;
-  }
-
-  absl::StatusOr<std::vector<SeatedOpener>> SeatOpeners(
-      const std::vector<secagg::OpenerIdentity>& openers) {
-    opener_entropy_ = parts_.entropy(fmt::format("open/{}/{}/{}", attempt_.number.epoch,
-                                                 attempt_.number.round, attempt_.number.attempt));
-    std::vector<SeatedOpener> seats;
-    for (const secagg::OpenerIdentity& identity : openers) {
-      // Keys live in this process alone, so a journal that ends with it protects as well as a file.
-      SeatedOpener seat{.member = identity.member,
-                        .journal = std::make_unique<secagg::MemoryJournal>(),
-                        .opener = nullptr};
-      TACET_ASSIGN_OR_RETURN(
-          seat.opener, secagg::Opener::Create(
-                           parts_.manifest.terms(), attempt_,
-                           secagg::DeriveAttemptKeys(parts_.keys.epoch_key,
-                                                     parts_.manifest.spec().scheme, attempt_),
-                           openers, identity.member, parts_.keys.signing_keys[identity.member],
-                           *seat.journal, *opener_entropy_));
-      seats.push_back(std::move(seat));
+    for (uint32_t seat = 0; seat < committee.size(); ++seat) {
+      const uint64_t member = committee[seat].member;
+      std::optional<secagg::SealNonce> own;
+      for (const auto& [place, nonce] : own_nonces) {
+        if (parts_.participants[place] == member) own = nonce;
+      }
+      members.emplace_back(
+          secagg::CommitteeMemberParts{.terms = manifest.terms(),
+                                       .committee = committee,
+                                       .signing_key = parts_.keys.signing_keys[member],
+                                       .result_key = keys_.result_key,
+                                       .pair_key_of = pair_keys[seat],
+                                       .journal = journals[seat],
+                                       .entropy = entropy},
+          attempt_, seat, manifest.spec().sampling.clients,
+          secagg::OwnUpload{.nonce = own, .acknowledged = own.has_value()});
     }
-    return seats;
+    std::vector<SeatedMember> seats;
+    for (uint32_t seat = 0; seat < committee.size(); ++seat) {
+      seats.push_back({.member = committee[seat].member, .seat = &members[seat]});
+    }
+    return AskCommittee(closed, seats, parts_.channel, parts_.log);
   }
 
   EncryptedPathParts parts_;
@@ -149,7 +187,8 @@ class EncryptedPath final : public UpdatePath {
   std::unique_ptr<secagg::Sealer> sealer_;
   base::Mutex mutex_;
   secagg::Aggregator aggregator_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<crypto::Entropy> opener_entropy_;
+  // By place, of the uploads in the sum.
+  std::map<uint64_t, secagg::SealNonce> own_nonces_ ABSL_GUARDED_BY(mutex_);
   base::SharedSeconds seal_, add_, open_;
 };
 
@@ -282,7 +321,8 @@ class PlainPath final : public ClearPath {
 absl::StatusOr<std::unique_ptr<UpdatePath>> NewEncryptedPath(const EncryptedPathParts& parts,
                                                              const secagg::Attempt& attempt) {
   const agreement::ManifestSpec& spec = parts.manifest.spec();
-  secagg::AttemptKeys keys = secagg::DeriveAttemptKeys(parts.keys.epoch_key, spec.scheme, attempt);
+  secagg::AttemptKeys keys =
+      secagg::DeriveAttemptKeys(parts.keys.shared.epoch_key, spec.scheme, attempt);
   TACET_ASSIGN_OR_RETURN(auto sealer,
                          secagg::Sealer::Create(parts.manifest.terms(), attempt, keys));
   return std::make_unique<EncryptedPath>(parts, attempt, std::move(keys), std::move(sealer));

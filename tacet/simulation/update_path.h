@@ -19,7 +19,8 @@
 #include "tacet/crypto/signing.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/simulation/channel.h"
-#include "tacet/simulation/opening.h"
+#include "tacet/simulation/simulated_keys.h"
+#include "tacet/simulation/unmasking.h"
 
 namespace tacet::simulation {
 
@@ -31,14 +32,14 @@ using EntropyFactory = std::function<std::unique_ptr<crypto::Entropy>(std::strin
 struct PrivacySeconds {
   double seal = 0;
   double add = 0;
-  double open = 0;
+  double open = 0;  // votes, unmask shares and decryption
 };
 
 struct Average {
   uint32_t participants = 0;  // K'
   std::vector<double> mean;   // d values
   uint64_t upload_bytes = 0;  // of one upload; 0 when nothing is encrypted
-  uint64_t sum_bytes = 0;     // of the opened sum sent to the members
+  uint64_t sum_bytes = 0;     // of the closed round sent to the members
 };
 
 // One attempt: every participant contributes, then the average comes out. Several paths of one
@@ -66,18 +67,15 @@ class UpdatePath {
   virtual PrivacySeconds seconds() const = 0;
 };
 
-// Keys that members of a federation hold; here one process plays all of them.
-struct MemberKeys {
-  uint32_t epoch = 0;
-  crypto::SecretBytes epoch_key;                 // 32 bytes
-  std::vector<crypto::SigningKey> signing_keys;  // by member; none where nothing is opened
-};
-
-// The real thing: seal, add, open. What it refers to must outlive it. Only opening needs members'
-// keys, in the manifest and in `keys`.
+// The real thing: seal, add, unmask, decrypt. What it refers to must outlive it. Only unmasking
+// needs members' keys, in the manifest and in `keys`.
 struct EncryptedPathParts {
   const agreement::Manifest& manifest;
   const MemberKeys& keys;
+  PairKeys& pair_keys;
+  // By place: who takes part. Partial sums name places, so that only the path that finishes knows.
+  // Empty on ranks that only contribute.
+  std::vector<uint64_t> participants;
   Channel& channel;
   const EntropyFactory& entropy;
   const MemberLog& log;

@@ -2,7 +2,7 @@
 // usage: drive_rounds_for_test SERVER STEP HOME...
 //   STEP upload-some   all sites but the last upload
 //        upload-last   the last one does
-//        open          openers vote and return the sum, all state the next model
+//        decrypt       the committee votes, unmasks and confirms, all attest the next model
 //   HOME               a folder that joined; HOME.key locks its keys
 #include <string_view>
 
@@ -14,7 +14,7 @@ namespace tacet::app {
 namespace {
 
 absl::Status Drive(std::string_view step, SitesForTest sites) {
-  if (step == "open") return OpenRound(sites);
+  if (step == "decrypt") return DecryptRound(sites);
   if (step == "upload-some") return UploadAll(sites, sites.size() - 1).status();
   if (step == "upload-last") {
     std::ranges::reverse(sites);

@@ -12,6 +12,7 @@
 namespace tacet::app {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -64,7 +65,7 @@ TEST_F(EnrolmentProgramTest, ThreeSitesAndAServer) {
   EXPECT_FALSE(shown.Find("privacy")->Find("headlines")->items().empty());
   const std::string words = Tacet({"federation", "show"}).out;
   EXPECT_THAT(words, HasSubstr("The guarantee covers 20 rounds and 10 spare attempts."));
-  EXPECT_THAT(words, HasSubstr("The server together with one holder of the keys: no guarantee"));
+  EXPECT_THAT(words, HasSubstr("The server, should it have the epoch's key"));
 
   // The server's file holds nobody's key; a site's only its own, sealed.
   const auto server_bytes =
@@ -104,6 +105,31 @@ TEST_F(EnrolmentProgramTest, WhoJoinsLaterWaitsForAnEpoch) {
   EXPECT_THAT(SealKey().err, HasSubstr("epoch 0 was agreed with other members"));
   EXPECT_THAT(Tacet({"federation", "rotate", "--key-file", "c.key"}).out,
               HasSubstr("epoch 1 of hospitals with 4 members"));
+}
+
+TEST_F(EnrolmentProgramTest, TheCoordinatorNamesTheCommittee) {
+  Init();
+  for (const std::string name : {"north", "south", "west"}) Enrol(name, Request(name));
+  const auto seal = [&](std::vector<std::string> committee, std::string command = "seal-key") {
+    std::vector<std::string> arguments = {"federation", command, "--key-file", "c.key"};
+    for (const std::string& name : committee) {
+      arguments.insert(arguments.end(), {"--committee", name});
+    }
+    return Tacet(arguments);
+  };
+  EXPECT_THAT(seal({"west", "east"}).err, HasSubstr("east, which is not enrolled as a member"));
+  EXPECT_THAT(seal({"west", "west"}).err, HasSubstr("each seat needs another member"));
+  ASSERT_EQ(seal({"west", "south"}).exit_code, 0);
+  const std::string words = Tacet({"federation", "show"}).out;
+  EXPECT_THAT(words, HasSubstr("committee   2 members, of which 0 may collude with the server"));
+  EXPECT_THAT(words, ContainsRegex("member +west [^\n]* on the committee"));
+  EXPECT_THAT(words, Not(ContainsRegex("member +north [^\n]* on the committee")));
+  // It is fixed for the epoch.
+  EXPECT_EQ(seal({"west", "south"}).exit_code, 0);
+  EXPECT_THAT(seal({"north", "south"}).err, HasSubstr("was agreed with another committee"));
+  EXPECT_EQ(seal({"north", "south"}, "rotate").exit_code, 0);
+  EXPECT_THAT(Tacet({"federation", "show"}).out,
+              ContainsRegex("member +north [^\n]* on the committee"));
 }
 
 TEST_F(EnrolmentProgramTest, KeysAreLockedAndForTheirOwnerAlone) {

@@ -99,6 +99,7 @@ inline std::vector<std::string> KeysOf(const OpenedSite& site) {
   return {std::string(base::AsText(site.epoch_key.Expose())),
           std::string(base::AsText(site.keys.signing.Seed().Expose())),
           std::string(base::AsText(site.keys.sealing.seed().Expose())),
+          std::string(base::AsText(site.keys.exchange.secret().Expose())),
           std::string(base::AsText(site.keys.tls.der().Expose()))};
 }
 

@@ -134,7 +134,7 @@ class LiveFederationTest : public FederationProgramTest {
     for (const std::string& site : sites_) {
       models.insert(Read(site + "/run/model.f32"));
       charged.insert(Number(told_.at(site), "charged_attempts"));
-      for (const std::string what : {"upload", "vote", "opened-sum", "statement"}) {
+      for (const std::string what : {"upload", "vote", "unmask-share", "statement"}) {
         for (const auto& [attempt, digests] : Sent(site, what)) {
           EXPECT_THAT(digests, ::testing::SizeIs(1))
               << site << " sent two " << what << " for " << attempt;
@@ -149,7 +149,8 @@ class LiveFederationTest : public FederationProgramTest {
   }
 
   const int rounds_;
-  std::vector<std::string> server_flags_ = {"--collecting-seconds", "5", "--opening-seconds", "10"};
+  std::vector<std::string> server_flags_ = {"--collecting-seconds", "5", "--unmasking-seconds",
+                                            "10"};
   std::map<std::string, std::vector<std::string>> site_flags_;  // further ones
   std::map<std::string, std::string> site_configs_;  // of sites with another than site.toml
   std::string reached_at_;                           // where sites look for the server

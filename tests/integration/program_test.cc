@@ -61,6 +61,38 @@ TEST_F(ProgramTest, PrivacyPrintsThePapersFigure) {
   EXPECT_EQ(*moments->Find("sampling")->AsString(), "fixed-size");
 }
 
+// The paper's setting; the figures are those of docs/security/privacy.md.
+TEST_F(ProgramTest, PrivacyStatesTheCoalitionOfServerAndMembers) {
+  const auto privacy = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"privacy",  "--clients", "3596",   "--cohort", "1000",
+                                          "--rounds", "100",       "--clip", "1",        "--noise",
+                                          "6",        "--delta",   "1e-5"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Tacet(arguments);
+  };
+  for (const auto& [colluders, epsilon] :
+       {std::pair{"1", 19.14}, {"10", 19.26}, {"100", 20.51}, {"500", 30.51}}) {
+    const Outcome told = privacy({"--committee", "20,6", "--colluders", colluders, "--json"});
+    ASSERT_EQ(told.exit_code, 0) << told.err;
+    const auto json = base::JsonValue::Parse(told.out);
+    ASSERT_TRUE(json.ok()) << told.out;
+    const auto& headlines = json->Find("headlines")->items();
+    const auto coalition = std::ranges::find_if(headlines, [](const base::JsonValue& row) {
+      return *row.Find("view")->AsString() == "coalition";
+    });
+    ASSERT_NE(coalition, headlines.end());
+    EXPECT_NEAR(Number(*coalition, "epsilon"), epsilon, 0.01) << colluders;
+    // It is the worst that has a guarantee, so the one that counts.
+    EXPECT_EQ(*json->Find("worst")->Find("view")->AsString(), "coalition");
+  }
+  EXPECT_THAT(privacy({"--committee", "7"}).err, HasSubstr("committee"));
+  EXPECT_THAT(privacy({"--committee", "5,5"}).err, HasSubstr("corrupt"));
+  EXPECT_THAT(Tacet({"privacy", "--clients", "4", "--cohort", "4", "--rounds", "1", "--noise", "6",
+                     "--committee", "5,1"})
+                  .err,
+              HasSubstr("has 5 seats, the federation only 4 clients"));
+}
+
 // A model is trained, then its biases alone on top of it.
 TEST_F(ProgramTest, APartOfAModelIsFederatedAndTheRestStaysAsItWas) {
   const auto run = [&](const std::string& settings, const std::string& out) {

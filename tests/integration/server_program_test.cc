@@ -64,7 +64,7 @@ TEST_F(ServerProgramTest, ServesRoundsAndEndsWhenItIsAsked) {
   SitesForTest sites = Sites();
   const auto attempt = UploadAll(sites, 3);
   ASSERT_TRUE(attempt.ok()) << attempt.status();
-  const absl::Status opened = OpenRound(sites);
+  const absl::Status opened = DecryptRound(sites);
   ASSERT_TRUE(opened.ok()) << opened;
   AwaitEvent("attempt-published");
 
@@ -92,7 +92,7 @@ TEST_F(ServerProgramTest, ServesRoundsAndEndsWhenItIsAsked) {
   EXPECT_THAT(HttpGet(admin_port_, "/metrics"), HasSubstr("tacet_published_attempts_total 1\n"));
   SitesForTest again = Sites();
   ASSERT_TRUE(UploadAll(again, 3).ok());
-  EXPECT_TRUE(OpenRound(again).ok());
+  EXPECT_TRUE(DecryptRound(again).ok());
 }
 
 // Neither log nor metrics nor status name a member or hold a secret.
@@ -171,7 +171,7 @@ TEST_F(ServerProgramTest, KeepsItsStateInPostgresql) {
   {
     SitesForTest sites = Sites();
     ASSERT_TRUE(UploadAll(sites, 3).ok());
-    EXPECT_TRUE(OpenRound(sites).ok());
+    EXPECT_TRUE(DecryptRound(sites).ok());
   }
   const Outcome second = Tacet({"server", "--home", "hub", "--key-file", "hub.key", "--listen",
                                 "127.0.0.1:0", "--admin", "127.0.0.1:0", "--state", state});
@@ -189,7 +189,7 @@ TEST_F(ServerProgramTest, KeepsItsStateInPostgresql) {
   AwaitEvent("store-works-again");
   SitesForTest sites = Sites();
   EXPECT_TRUE(UploadAll(sites, 3).ok());
-  EXPECT_TRUE(OpenRound(sites).ok());
+  EXPECT_TRUE(DecryptRound(sites).ok());
   EXPECT_THAT(Read("server.log"), Not(HasSubstr("p'ss")));
   EXPECT_THAT(Read("server.log"), Not(HasSubstr(PostgresForTest::kPasswordInUrl)));
 }

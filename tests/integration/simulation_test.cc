@@ -181,15 +181,21 @@ TEST_F(SimulationTest, ALyingServerChangesNoModel) {
     base::StoreU64(checksum[1], message.data() + body.size() + 8);
     return absl::OkStatus();
   };
-  const auto alter_sum = [](MessageKind kind, uint64_t, base::Bytes& message) {
-    if (kind == MessageKind::kClosedRound) message[message.size() / 2] ^= 1;
+  agreement::ManifestSpec spec = SmallSpec().manifest;
+  spec.dimension = learner_->dimension();
+  spec.sampling.clients = learner_->clients();
+  const auto agreed = agreement::Manifest::CreateWithoutMembers(spec);
+  ASSERT_TRUE(agreed.ok()) << agreed.status();
+  const size_t closed_sum = agreed->terms().aggregation().closed_sum_bytes();
+  const auto alter_sum = [closed_sum](MessageKind kind, uint64_t, base::Bytes& message) {
+    if (kind == MessageKind::kClosedRound) message[message.size() - closed_sum + 5] ^= 0x20;
     return absl::OkStatus();
   };
   const auto lose_votes = [](MessageKind kind, uint64_t, base::Bytes&) {
     return kind == MessageKind::kVote ? absl::UnavailableError("lost") : absl::OkStatus();
   };
   const auto alter_results = [](MessageKind kind, uint64_t, base::Bytes& message) {
-    if (kind == MessageKind::kOpenedSum) message[message.size() / 2] ^= 1;
+    if (kind == MessageKind::kUnmaskShare) message[message.size() / 2] ^= 1;
     return absl::OkStatus();
   };
   struct Case {
@@ -198,9 +204,9 @@ TEST_F(SimulationTest, ALyingServerChangesNoModel) {
   };
   int number = 0;
   for (const Case& lie :
-       {Case{alter_upload, "the tag does not fit"}, Case{alter_sum, "the tag does not fit"},
-        Case{lose_votes, "openers of round 0 attempt 0 signed this sum"},
-        Case{alter_results, "field `signature`"}}) {
+       {Case{alter_upload, "the MAC does not fit"}, Case{alter_sum, "the MAC does not fit"},
+        Case{lose_votes, "committee members voted for this sum of round 0 attempt 0"},
+        Case{alter_results, "0 of 7 committee members have answered"}}) {
     LyingChannel channel(lie.lie);
     Recorder recorder;
     const auto store = NewStore("lie" + std::to_string(number++));
@@ -208,7 +214,7 @@ TEST_F(SimulationTest, ALyingServerChangesNoModel) {
     EXPECT_EQ(result.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(base::Message(result.status()),
                 HasSubstr("round 0 failed in all 3 attempts, the last time: refused"));
-    EXPECT_THAT(recorder.refused, Contains(Pair(_, Refusal::kNotOpened)).Times(3));
+    EXPECT_THAT(recorder.refused, Contains(Pair(_, Refusal::kNotDecrypted)).Times(3));
     EXPECT_THAT(recorder.notes, Contains(HasSubstr(lie.noted)));
     EXPECT_THAT(recorder.rounds, IsEmpty());
     EXPECT_FALSE(store->LoadCheckpoint().ok());

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -22,8 +23,9 @@
 #include "tacet/member/remote_server.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/committee_member.h"
 #include "tacet/secagg/memory_journal.h"
-#include "tacet/secagg/opener.h"
+#include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/sealer.h"
 #include "tacet/transport/grpc/grpc_wire.h"
 #include "tests/integration/opened_site_for_test.h"
@@ -38,7 +40,7 @@ class SiteForTest {
                                                            std::string server) {
     TACET_ASSIGN_OR_RETURN(OpenedSite site, OpenSite(home, key_file));
     TACET_ASSIGN_OR_RETURN(auto wire, WireOf(site, std::move(server)));
-    return std::unique_ptr<SiteForTest>(new SiteForTest(std::move(site), std::move(wire)));
+    return std::unique_ptr<SiteForTest>(new SiteForTest(home, std::move(site), std::move(wire)));
   }
 
   const member::RemoteServer& server() const { return server_; }
@@ -50,34 +52,43 @@ class SiteForTest {
     TACET_ASSIGN_OR_RETURN(const auto sealer,
                            secagg::Sealer::Create(manifest().terms(), attempt, KeysOf(attempt)));
     const std::vector<float> update(manifest().spec().dimension, 0.01F);
-    TACET_ASSIGN_OR_RETURN(const secagg::SealedUpload upload, sealer->Seal(update, entropy_));
+    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes pair_keys, PairKeys());
+    TACET_ASSIGN_OR_RETURN(const secagg::SealedUpload upload,
+                           sealer->Seal(update, pair_keys, entropy_));
+    // For the process that votes, which may be another one.
+    std::ofstream(NonceFile(attempt), std::ios::binary) << base::AsText(upload.nonce);
     return server_.Put({.kind = protocol::BulkKind::kUpload, .attempt = attempt}, upload.bytes);
   }
 
-  std::vector<uint64_t> OpenersOf(const secagg::Attempt& attempt) const {
-    const agreement::ManifestSpec& spec = manifest().spec();
-    return secagg::ChooseOpeners(site_.epoch_key, spec.scheme, attempt, spec.sampling.clients,
-                                 spec.openers);
-  }
-
+  // This site is on the committee.
   absl::Status Vote(const secagg::Attempt& attempt) {
-    std::vector<secagg::OpenerIdentity> openers;
-    for (const uint64_t opener : OpenersOf(attempt)) openers.push_back(manifest().Identity(opener));
-    TACET_ASSIGN_OR_RETURN(
-        opener_, secagg::Opener::Create(manifest().terms(), attempt, KeysOf(attempt), openers,
-                                        member(), site_.keys.signing, journal_, entropy_));
+    seat_ = *secagg::SeatOf(manifest().committee(), member());
+    result_key_ = KeysOf(attempt).result_key;
+    committee_member_.emplace(secagg::CommitteeMemberParts{.terms = manifest().terms(),
+                                                           .committee = manifest().committee(),
+                                                           .signing_key = site_.keys.signing,
+                                                           .result_key = result_key_,
+                                                           .pair_key_of = pair_key_of_,
+                                                           .journal = journal_,
+                                                           .entropy = entropy_},
+                              attempt, seat_, manifest().spec().sampling.clients,
+                              OwnUpload(attempt));
     TACET_ASSIGN_OR_RETURN(
         const base::Bytes closed,
         server_.Fetch({.kind = protocol::BulkKind::kClosedRound, .attempt = attempt}, 0,
                       size_t{1} << 30));
-    TACET_ASSIGN_OR_RETURN(const base::Bytes vote, opener_->Review(closed));
+    TACET_ASSIGN_OR_RETURN(const base::Bytes roster,
+                           server_.Fetch({.kind = protocol::BulkKind::kRoster, .attempt = attempt},
+                                         0, size_t{1} << 30));
+    TACET_ASSIGN_OR_RETURN(const base::Bytes vote, committee_member_->Vote(closed, roster));
     return server_.PutVote(attempt, vote);
   }
-  absl::Status OpenSum(const secagg::Attempt& attempt) {
+  absl::Status Unmask(const secagg::Attempt& attempt) {
     TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> votes, server_.FetchVotes(attempt));
-    TACET_ASSIGN_OR_RETURN(const base::Bytes sum, opener_->Open(votes));
-    return server_.Put({.kind = protocol::BulkKind::kOpenedSum, .attempt = attempt}, sum);
+    TACET_ASSIGN_OR_RETURN(const base::Bytes share, committee_member_->Unmask(votes));
+    return server_.Put({.kind = protocol::BulkKind::kUnmaskShare, .attempt = attempt}, share);
   }
+  absl::Status Confirm(const secagg::Attempt& attempt) { return server_.PutVerdict(attempt, true); }
 
   // That the next round begins with a model whose digest follows from the round.
   absl::Status State(uint32_t round) {
@@ -88,22 +99,64 @@ class SiteForTest {
   }
 
  private:
-  SiteForTest(OpenedSite site, std::unique_ptr<transport::grpc::GrpcWire> wire)
-      : site_(std::move(site)),
+  SiteForTest(std::filesystem::path home, OpenedSite site,
+              std::unique_ptr<transport::grpc::GrpcWire> wire)
+      : home_(std::move(home)),
+        site_(std::move(site)),
         wire_(std::move(wire)),
         server_(site_.joined.manifest, *site_.joined.member, site_.keys.signing, *wire_) {}
 
+  absl::StatusOr<crypto::SecretBytes> PairKey(uint64_t client, uint32_t seat,
+                                              const crypto::ExchangePublicKey& other) const {
+    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes agreed, site_.keys.exchange.Agree(other));
+    return secagg::DerivePairKey(agreed, site_.epoch_key,
+                                 {.manifest_hash = manifest().hash(),
+                                  .epoch = site_.joined.manifest.epoch(),
+                                  .client = client,
+                                  .seat = seat});
+  }
+  // Of this site with all seats.
+  absl::StatusOr<crypto::SecretBytes> PairKeys() const {
+    const secagg::Committee& committee = manifest().committee();
+    crypto::SecretBytes keys(secagg::kPairKeyBytes * committee.size());
+    for (uint32_t seat = 0; seat < committee.size(); ++seat) {
+      TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes key,
+                             PairKey(member(), seat, committee[seat].exchange_key));
+      std::ranges::copy(key.Expose(), keys.Expose().subspan(secagg::kPairKeyBytes * seat).begin());
+    }
+    return keys;
+  }
+
+ public:
   const agreement::Manifest& manifest() const { return site_.joined.manifest.manifest(); }
+
+ private:
   secagg::AttemptKeys KeysOf(const secagg::Attempt& attempt) const {
     return secagg::DeriveAttemptKeys(site_.epoch_key, manifest().spec().scheme, attempt);
   }
 
+  std::filesystem::path NonceFile(const secagg::Attempt& attempt) const {
+    return home_ / fmt::format("nonce-of-test-{}-{}", attempt.number.round, attempt.number.attempt);
+  }
+  secagg::OwnUpload OwnUpload(const secagg::Attempt& attempt) const {
+    std::ifstream file(NonceFile(attempt), std::ios::binary);
+    secagg::SealNonce nonce{};
+    if (!file.read(reinterpret_cast<char*>(nonce.data()), nonce.size())) return {};
+    return {.nonce = nonce, .acknowledged = true};
+  }
+
+  std::filesystem::path home_;
   OpenedSite site_;
   std::unique_ptr<transport::grpc::GrpcWire> wire_;
   member::RemoteServer server_;
   crypto::SystemEntropy entropy_;
   secagg::MemoryJournal journal_;
-  std::unique_ptr<secagg::Opener> opener_;
+  crypto::SecretBytes result_key_;
+  uint32_t seat_ = 0;
+  secagg::PairKeyOf pair_key_of_ = [this](uint64_t client) {
+    return PairKey(client, seat_, manifest().spec().members[client].exchange_key);
+  };
+  std::optional<secagg::CommitteeMember> committee_member_;
 };
 
 using SitesForTest = std::vector<std::unique_ptr<SiteForTest>>;
@@ -131,20 +184,27 @@ inline absl::StatusOr<secagg::Attempt> UploadAll(SitesForTest& sites, size_t cou
   return current.attempt;
 }
 
-// What follows the uploads: votes, sums, and statements about the next model.
-inline absl::Status OpenRound(SitesForTest& sites) {
+// What follows the uploads: votes, unmask shares, confirmations, and attestations of the next
+// model.
+inline absl::Status DecryptRound(SitesForTest& sites) {
   TACET_ASSIGN_OR_RETURN(const protocol::AnnouncedAttempt current,
-                         AwaitPhase(*sites[0], protocol::AttemptPhase::kOpening));
+                         AwaitPhase(*sites[0], protocol::AttemptPhase::kUnmasking));
   const secagg::Attempt& attempt = current.attempt;
-  // With the sums of a majority the round is published, and the others' votes are not needed.
-  std::vector<uint64_t> openers = sites[0]->OpenersOf(attempt);
-  openers.resize(secagg::Majority(openers.size()));
-  for (const auto step : {&SiteForTest::Vote, &SiteForTest::OpenSum}) {
-    for (const uint64_t opener : openers) {
-      const auto site = std::ranges::find(sites, opener, [](const auto& s) { return s->member(); });
+  const agreement::Manifest& manifest = sites[0]->manifest();
+  // A quorum votes and unmasks. With f + 1 confirmations the round is published.
+  const size_t quorum = manifest.terms().aggregation().sharing().votes();
+  const size_t confirmations = manifest.spec().committee.corrupt + size_t{1};
+  const auto act = [&](size_t seats, auto step) -> absl::Status {
+    for (size_t seat = 0; seat < seats; ++seat) {
+      const uint64_t member = manifest.committee()[seat].member;
+      const auto site = std::ranges::find(sites, member, [](const auto& s) { return s->member(); });
       TACET_RETURN_IF_ERROR(((**site).*step)(attempt));
     }
-  }
+    return absl::OkStatus();
+  };
+  TACET_RETURN_IF_ERROR(act(quorum, &SiteForTest::Vote));
+  TACET_RETURN_IF_ERROR(act(quorum, &SiteForTest::Unmask));
+  TACET_RETURN_IF_ERROR(act(confirmations, &SiteForTest::Confirm));
   for (const auto& site : sites) TACET_RETURN_IF_ERROR(site->State(attempt.number.round + 1));
   return absl::OkStatus();
 }

@@ -1,4 +1,5 @@
-// Federations that protect single records or persons, through the same sealing, adding and opening.
+// Federations that protect single records or persons, through the same sealing, adding and
+// decryption.
 #include <cmath>
 #include <filesystem>
 #include <memory>

@@ -22,7 +22,8 @@
 #include "tacet/base/unix_clock.h"
 #include "tacet/ledger/testing/memory_ledger.h"
 #include "tacet/member/member_session.h"
-#include "tacet/member/testing/memory_member_state.h"
+#include "tacet/member/memory_member_state.h"
+#include "tacet/member/testing/memory_node_log.h"
 #include "tacet/protocol/testing/small_federation.h"
 #include "tacet/server/request_handler.h"
 #include "tacet/server/round_server.h"
@@ -31,8 +32,8 @@
 namespace tacet::live::testing {
 
 // Without noise and with fine quantisation, so that an average can be told from the updates.
-inline agreement::ManifestSpec ExactAgreement() {
-  agreement::ManifestSpec spec = protocol::testing::SmallAgreement();
+inline agreement::ManifestSpec ExactAgreement(
+    agreement::ManifestSpec spec = protocol::testing::SmallAgreement()) {
   spec.mechanism.noise_stddev = 0;
   spec.mechanism.without_noise = true;
   spec.mechanism.scale = 1e-7;
@@ -42,6 +43,18 @@ inline agreement::ManifestSpec ExactAgreement() {
 class NoObserver final : public server::RequestObserver {
  public:
   void OnRequest(std::string_view, const absl::Status&, size_t, size_t) override {}
+};
+
+// A disk that may be full.
+class FailingMemberState final : public member::MemoryMemberState {
+ public:
+  absl::Status Record(const secagg::Attempt& attempt, secagg::JournalStep step,
+                      std::span<const uint8_t> message) override {
+    if (fail_record && fail_record(step)) return base::Unavailable("the disk is full");
+    return MemoryMemberState::Record(attempt, step, message);
+  }
+
+  std::function<bool(secagg::JournalStep step)> fail_record;
 };
 
 // One member's way to the server. What it alters stands for a server, or a proxy, that lies.
@@ -125,7 +138,7 @@ class LiveFederation {
     uint64_t number;
     TestWire wire;
     member::RemoteServer remote;
-    member::testing::MemoryMemberState state;
+    FailingMemberState state;
     member::testing::MemoryNodeLog log;
     FixedUpdates updates;
     ledger::testing::MemoryLedger memory_ledger;
@@ -140,8 +153,8 @@ class LiveFederation {
   };
 
   explicit LiveFederation(agreement::ManifestSpec agreement = ExactAgreement(),
-                          uint32_t kept_rounds = 3)
-      : members(std::move(agreement)) {
+                          uint32_t kept_rounds = 3, int count = 5)
+      : members(std::move(agreement), count) {
     options.kept_rounds = kept_rounds;
     RestartServer();
     ledger::LedgerHeader header;
@@ -173,6 +186,7 @@ class LiveFederation {
         member::MemberSession::Create({.manifest = members.manifest(),
                                        .member = site.number,
                                        .signing_key = members.site(site.number).signing,
+                                       .exchange_key = members.site(site.number).exchange,
                                        .epoch_key = members.epoch_key(),
                                        .server = site.remote,
                                        .state = site.state,
@@ -180,7 +194,8 @@ class LiveFederation {
                                        .log = site.log,
                                        .ledger = *site.ledger,
                                        .entropy = site.entropy,
-                                       .clock = [this] { return now; }},
+                                       .clock = [this] { return now; },
+                                       .checkpoints = checkpoints},
                                       std::vector<float>(protocol::testing::kSmallDimension)));
   }
 
@@ -201,6 +216,7 @@ class LiveFederation {
   }
   void Turn(uint64_t seconds = 1) {
     Tick(seconds);
+    if (between) between();
     Steps();
   }
 
@@ -212,7 +228,7 @@ class LiveFederation {
     }
   }
 
-  // Until everybody who is there is done; fewer turns than `most`, or it has failed.
+  // Until everybody who is there is done, after at most `most` turns.
   void Run(int most = 200) {
     const auto rests = [](const auto& site) { return site->away || site->done; };
     int turn = 0;
@@ -235,6 +251,14 @@ class LiveFederation {
   }
 
   Site& site(uint64_t number) { return *sites[number]; }
+  uint64_t MemberOn(uint32_t seat) const { return members.committee()[seat].member; }
+  // An object of the attempt that is unmasking, as a member on the committee is given it.
+  base::Bytes Fetch(protocol::BulkKind kind, uint32_t index = 0) const {
+    return protocol::testing::ValueOf(
+               server->PartOf(MemberOn(0),
+                              {.name = {.kind = kind, .attempt = Current()}, .index = index}))
+        .part;
+  }
   // The last attempt begun.
   secagg::Attempt Current() const { return server->Status().last->attempt; }
   bool IsAt(protocol::AttemptPhase phase) const {
@@ -326,17 +350,21 @@ class LiveFederation {
   }
 
   bool restarts = true;
+  std::function<void()> between;                     // the server's part of a turn and the members'
+  member::SharedCheckpoints* checkpoints = nullptr;  // of the sessions started from now on
   uint64_t now = 1'755'000'000;
   protocol::testing::SmallFederation members;
-  server::RoundServerOptions options{
-      .collecting_seconds = 100, .opening_seconds = 50, .kept_rounds = 3};
+  server::RoundServerOptions options{.collecting_seconds = 100,
+                                     .unmasking_seconds = 50,
+                                     .abandon_seconds = 1000,
+                                     .kept_rounds = 3};
   server::MemoryServerStore store;
   server::MemoryBlobStore spool;
   crypto::InsecureSeededEntropy cohorts{3, "cohorts"};
   NoObserver observer;
   server::RequestLimits limits{
       {.requests_a_second = 1e9, .burst = 1e9, .bytes_a_second = 1e12, .burst_bytes = 1e12},
-      5,
+      members.manifest().members().size(),
       [this] { return static_cast<double>(now); }};
   std::unique_ptr<server::RoundServer> server;
   std::unique_ptr<server::RequestHandler> handler;

@@ -2,7 +2,10 @@
 // members change bytes and order.
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -11,7 +14,9 @@
 #include "tacet/member/attestors.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/secagg/aggregator.h"
-#include "tacet/secagg/opened_sum.h"
+#include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/unmask_share.h"
+#include "tacet/secagg/vote.h"
 #include "tests/live/live_federation.h"
 
 namespace tacet::live {
@@ -37,6 +42,17 @@ class LyingServerTest : public ::testing::Test {
       protocol::Announcement announcement = ValueOf(protocol::ReadAnnouncement(*answer));
       lie(announcement);
       return protocol::WriteAnnouncement(announcement);
+    };
+  }
+  // What it is given in the place of whole objects of some kinds.
+  static void GiveInstead(Site& site, std::map<protocol::BulkKind, base::Bytes> objects) {
+    site.wire.lie = [objects = std::move(objects)](const protocol::RequestBody& body,
+                                                   Answered answer) -> Answered {
+      const auto* fetch = std::get_if<protocol::FetchPartRequest>(&body);
+      if (fetch == nullptr || !answer.ok()) return answer;
+      const auto object = objects.find(fetch->name.kind);
+      if (object == objects.end()) return answer;
+      return protocol::WriteFetchedPart(object->second.size(), object->second);
     };
   }
   // What it fetches whole: objects here fit into one part.
@@ -82,7 +98,10 @@ class LyingServerTest : public ::testing::Test {
     ASSERT_TRUE(ticked.ok()) << ticked;
     ASSERT_TRUE(live_.IsAt(protocol::AttemptPhase::kCollecting));
   }
-  std::vector<uint64_t> Openers() const { return live_.members.OpenersOf(live_.Current()); }
+  // Where the payload of a closed round is altered, above the noise.
+  size_t PayloadByte(const base::Bytes& closed_round) const {
+    return closed_round.size() - live_.members.terms().aggregation().closed_sum_bytes() + 5;
+  }
 
   LiveFederation live_;
 };
@@ -154,7 +173,7 @@ TEST_F(LyingServerTest, AnOldAnnouncementIsARollback) {
 }
 
 TEST_F(LyingServerTest, AClosedAttemptDoesNotCollectAgain) {
-  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kOpening); }, 1);
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
   Site& other = live_.site(3);
   ASSERT_TRUE(other.session->Step().ok());
   LieInAnnouncements(other, [](protocol::Announcement& announcement) {
@@ -170,13 +189,14 @@ TEST_F(LyingServerTest, AClosedAttemptDoesNotCollectAgain) {
   EXPECT_EQ(other.session->next_round(), applied);
 }
 
-// The sum is altered for all openers alike: each refuses, and the server learns no more than that.
-TEST_F(LyingServerTest, AnAlteredSumIsOpenedByNobody) {
+// The sum is altered for all seats alike: they vote and unmask, each refuses what comes out, and
+// the server learns no more than that.
+TEST_F(LyingServerTest, AnAlteredSumIsConfirmedByNobody) {
   for (auto& site : live_.sites) {
     LieInObjects(
-        *site, protocol::BulkKind::kClosedRound, [](const auto& fetch, base::Bytes& object) {
+        *site, protocol::BulkKind::kClosedRound, [this](const auto& fetch, base::Bytes& object) {
           if (fetch.name.attempt.number.attempt == 0 && fetch.name.attempt.number.round == 0)
-            object.back() ^= 1;
+            object[PayloadByte(object)] ^= 0x20;
         });
   }
   live_.RunUntil([&] { return live_.server->Status().failed == 1; });
@@ -184,7 +204,7 @@ TEST_F(LyingServerTest, AnAlteredSumIsOpenedByNobody) {
   size_t refused = 0;
   for (auto& site : live_.sites) {
     refused += site->log.Count(member::NodeEventKind::kViolation, "unsound-sum");
-    EXPECT_EQ(Sent(*site, "opened-sum"), 0u);
+    EXPECT_EQ(Sent(*site, "confirmation"), 0u);
     EXPECT_EQ(site->session->next_round(), 0u);
   }
   EXPECT_GE(refused, 2u);
@@ -193,41 +213,140 @@ TEST_F(LyingServerTest, AnAlteredSumIsOpenedByNobody) {
   for (auto& site : live_.sites) EXPECT_EQ(site->session->next_round(), 3u);
 }
 
+// Also when it is published, and only one member is given another sum than the committee voted for.
+TEST_F(LyingServerTest, AnAlteredSumIsAppliedByNobody) {
+  Site& site = live_.site(2);
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  site.away = true;
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kPublished); }, 1);
+  LieInObjects(site, protocol::BulkKind::kClosedRound,
+               [this](const protocol::FetchPartRequest&, base::Bytes& object) {
+                 object[PayloadByte(object)] ^= 0x20;
+               });
+  site.away = false;
+  ASSERT_TRUE(site.session->Step().ok());
+  EXPECT_EQ(site.session->next_round(), 0u);
+  EXPECT_EQ(site.log.Count(member::NodeEventKind::kNote, "no-aggregate"), 1u);
+  site.wire.lie = nullptr;
+  live_.Run();
+  live_.ExpectModels(3, {0, 1, 2, 3, 4});
+}
+
 // One upload alone, and what a sum of K' would be worth if nothing else were in it.
-TEST_F(LyingServerTest, AnIsolatedUploadIsNotOpened) {
+TEST_F(LyingServerTest, AnIsolatedUploadIsNotUnmasked) {
   Begin();
   const uint64_t victim = Participant();
-  base::Bytes upload;
-  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kOpening); }, 1);
-  upload = ValueOf(live_.site(victim).state.LoadUpload(live_.Current()));
-  const secagg::Attempt attempt = live_.Current();
-  secagg::Aggregator alone(live_.members.manifest().manifest().terms().aggregation(), attempt, 1);
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  const base::Bytes upload = ValueOf(live_.site(victim).state.LoadUpload(live_.Current()));
+  secagg::Aggregator alone(live_.members.terms().aggregation(), live_.Current(), 1);
   ASSERT_TRUE(alone.Submit(victim, upload).ok());
-  const base::Bytes closed = ValueOf(alone.Close());
+  const secagg::Aggregator::Closed closed = ValueOf(alone.Close(live_.cohorts));
   for (auto& site : live_.sites) {
-    LieInObjects(*site, protocol::BulkKind::kClosedRound,
-                 [&](const protocol::FetchPartRequest&, base::Bytes& object) { object = closed; });
+    GiveInstead(*site, {{protocol::BulkKind::kClosedRound, closed.closed_round},
+                        {protocol::BulkKind::kRoster, closed.roster}});
     live_.Restart(*site);  // those that voted for the true one say nothing about another
   }
   for (int turn = 0; turn < 5; ++turn) live_.Turn();
   size_t noticed = 0;
   for (auto& site : live_.sites) {
-    EXPECT_EQ(Sent(*site, "opened-sum"), 0u);
+    EXPECT_EQ(Sent(*site, "unmask-share"), 0u);
     noticed += site->log.Count(member::NodeEventKind::kViolation, "closed-round");
     noticed += site->log.Count(member::NodeEventKind::kViolation, "participants");
   }
   EXPECT_GE(noticed, 1u);
 }
 
-TEST_F(LyingServerTest, ASecondClosedRoundGetsNoSecondVote) {
-  live_.options.opening_seconds = 10'000;
-  live_.RestartServer();
-  // Only one opener is there: it votes, and waits.
+// One participant's upload among uploads that the server, who has the epoch key from a member,
+// invents in the names of two others.
+TEST_F(LyingServerTest, AnUploadAmongInventedOnesGetsNoQuorum) {
   Begin();
-  const std::vector<uint64_t> openers = Openers();
-  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kOpening); }, 1);
-  for (auto& site : live_.sites) site->away = site->number != openers[0];
-  Site& site = live_.site(openers[0]);
+  const uint64_t victim = Participant();
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  const secagg::Attempt attempt = live_.Current();
+  secagg::Aggregator lie(live_.members.terms().aggregation(), attempt, 2);
+  ASSERT_TRUE(lie.Submit(victim, ValueOf(live_.site(victim).state.LoadUpload(attempt))).ok());
+  std::vector<uint64_t> invented;  // in the name of one that was not invited, and one that was
+  for (const bool invited : {false, true}) {
+    for (uint64_t number = 0; number < 5; ++number) {
+      if (number == victim || live_.IsInvited(number) != invited) continue;
+      invented.push_back(number);
+      break;
+    }
+    ASSERT_TRUE(lie.Submit(invented.back(), live_.members.Upload(invented.back(), attempt)).ok());
+  }
+  ASSERT_EQ(invented.size(), 2u);
+  const secagg::Aggregator::Closed closed = ValueOf(lie.Close(live_.cohorts));
+  for (auto& site : live_.sites) {
+    GiveInstead(*site, {{protocol::BulkKind::kClosedRound, closed.closed_round},
+                        {protocol::BulkKind::kRoster, closed.roster}});
+  }
+  for (int turn = 0; turn < 5; ++turn) live_.Steps();
+  EXPECT_EQ(live_.server->Attempts().front().failure, "refused");
+  for (auto& site : live_.sites) {
+    EXPECT_EQ(Sent(*site, "unmask-share"), 0u);
+    EXPECT_EQ(site->session->next_round(), 0u);
+  }
+  const Site& stranger = live_.site(invented[0]);
+  EXPECT_THAT(ViolationsOf(stranger), ElementsAre("closed-round"));
+  EXPECT_THAT(ViolationText(stranger), HasSubstr("this member did not send"));
+  EXPECT_EQ(Sent(stranger, "refusal"), 1u);
+  const Site& replaced = live_.site(invented[1]);
+  EXPECT_THAT(ViolationsOf(replaced), ElementsAre("dropped-upload"));
+  EXPECT_EQ(Sent(replaced, "refusal"), 1u);
+}
+
+// A single one in the name of a seat has that seat's refusal in every case.
+TEST_F(LyingServerTest, AnInventedUploadIsRefusedByItsMember) {
+  Begin();
+  std::vector<uint64_t> invited;
+  std::optional<uint64_t> stranger;
+  for (uint64_t number = 0; number < 5; ++number) {
+    if (live_.IsInvited(number)) {
+      invited.push_back(number);
+    } else {
+      stranger = number;
+    }
+  }
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  const secagg::Attempt attempt = live_.Current();
+  secagg::Aggregator lie(live_.members.terms().aggregation(), attempt, 2);
+  for (const uint64_t number : {invited[0], invited[1]}) {
+    ASSERT_TRUE(lie.Submit(number, ValueOf(live_.site(number).state.LoadUpload(attempt))).ok());
+  }
+  ASSERT_TRUE(lie.Submit(*stranger, live_.members.Upload(*stranger, attempt)).ok());
+  const secagg::Aggregator::Closed closed = ValueOf(lie.Close(live_.cohorts));
+  Site& site = live_.site(*stranger);
+  GiveInstead(site, {{protocol::BulkKind::kClosedRound, closed.closed_round},
+                     {protocol::BulkKind::kRoster, closed.roster}});
+  ASSERT_TRUE(site.session->Step().ok());
+  EXPECT_THAT(ViolationsOf(site), ElementsAre("closed-round"));
+  EXPECT_THAT(ViolationText(site), HasSubstr("in this member's name"));
+  EXPECT_EQ(Sent(site, "refusal"), 1u);
+  EXPECT_EQ(Sent(site, "vote"), 0u);
+  EXPECT_TRUE(live_.IsAt(protocol::AttemptPhase::kUnmasking));  // one refusal is nobody's proof
+}
+
+TEST_F(LyingServerTest, AnotherRosterThanTheClosedRoundNamesGetsNoVote) {
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  secagg::Roster roster =
+      ValueOf(secagg::ReadRoster(live_.Fetch(protocol::BulkKind::kRoster), live_.Current(), 3));
+  std::swap(roster.members[0], roster.members[1]);
+  Site& site = live_.site(live_.MemberOn(2));
+  GiveInstead(site, {{protocol::BulkKind::kRoster, secagg::WriteRoster(roster, live_.Current())}});
+  ASSERT_TRUE(site.session->Step().ok());
+  EXPECT_THAT(ViolationsOf(site), ElementsAre("closed-round"));
+  EXPECT_THAT(ViolationText(site), HasSubstr("is not the one that the closed round names"));
+  EXPECT_EQ(Sent(site, "vote"), 0u);
+}
+
+TEST_F(LyingServerTest, ASecondClosedRoundGetsNoSecondVote) {
+  live_.options.unmasking_seconds = 10'000;
+  live_.RestartServer();
+  // Only one seat is there: it votes, and waits.
+  Begin();
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  Site& site = live_.site(live_.MemberOn(0));
+  for (auto& other : live_.sites) other->away = other->number != site.number;
   live_.RunUntil([&] { return Sent(site, "vote") == 1; }, 1);
   LieInObjects(site, protocol::BulkKind::kClosedRound,
                [](const protocol::FetchPartRequest&, base::Bytes& object) { object.back() ^= 1; });
@@ -238,37 +357,50 @@ TEST_F(LyingServerTest, ASecondClosedRoundGetsNoSecondVote) {
   live_.ExpectNobodySpokeTwice();
 }
 
-TEST_F(LyingServerTest, TwoSumsForTwoOpenersAreNamed) {
-  live_.options.opening_seconds = 10'000;
+// Two closed rounds for two halves of the committee: three votes for the one and two for the other.
+TEST_F(LyingServerTest, TwoClosedRoundsForTwoHalvesAreNamedAndPublishNothing) {
+  live_.options.unmasking_seconds = 1000;
   live_.RestartServer();
-  Begin();
-  const std::vector<uint64_t> openers = Openers();
-  // Each opener is given another sum, with the tag that the server would need to know.
-  for (size_t i = 0; i < openers.size(); ++i) {
-    LieInObjects(live_.site(openers[i]), protocol::BulkKind::kClosedRound,
-                 [i](const protocol::FetchPartRequest&, base::Bytes& object) {
-                   object[object.size() - 1 - i] ^= 1;
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  for (const uint32_t seat : {1, 4}) {
+    LieInObjects(live_.site(live_.MemberOn(seat)), protocol::BulkKind::kClosedRound,
+                 [this](const protocol::FetchPartRequest&, base::Bytes& object) {
+                   object[PayloadByte(object)] ^= 0x20;
                  });
   }
-  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kOpening); }, 1);
   for (int turn = 0; turn < 8; ++turn) live_.Turn();
-  size_t noticed = 0;
   for (auto& site : live_.sites) {
-    EXPECT_EQ(Sent(*site, "opened-sum"), 0u);
-    noticed += site->log.Count(member::NodeEventKind::kViolation, "votes-disagree");
+    EXPECT_EQ(Sent(*site, "vote"), 1u);
+    EXPECT_EQ(Sent(*site, "unmask-share"), 0u);
+    EXPECT_THAT(ViolationsOf(*site), ElementsAre("votes-disagree"));
+    EXPECT_EQ(site->session->next_round(), 0u);
   }
-  EXPECT_EQ(noticed, 3u);
+  live_.now += 1000;
+  live_.Turn();
+  EXPECT_EQ(live_.server->Attempts().front().failure, "not-decrypted");
+  EXPECT_EQ(live_.server->Status().finished, 0u);
+}
+
+TEST_F(LyingServerTest, AnotherClosedRoundForOneSeatIsNamedByIt) {
+  Site& site = live_.site(live_.MemberOn(3));
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  LieInObjects(site, protocol::BulkKind::kClosedRound,
+               [this](const protocol::FetchPartRequest& fetch, base::Bytes& object) {
+                 if (fetch.name.attempt.number.round == 0) object[PayloadByte(object)] ^= 0x20;
+               });
+  live_.RunUntil([&] { return live_.site(0).session->next_round() == 1; }, 1);
+  live_.Turn();
+  EXPECT_EQ(Sent(site, "vote"), 1u);
+  EXPECT_EQ(Sent(site, "unmask-share"), 0u);
+  EXPECT_EQ(site.log.Count(member::NodeEventKind::kApplied, "sum"), 0u);
+  live_.Run();
+  live_.ExpectModels(3, {0, 1, 2, 3, 4});
 }
 
 TEST_F(LyingServerTest, ADroppedUploadIsNamedByItsSender) {
   Begin();
-  const std::vector<uint64_t> openers = Openers();
-  std::optional<uint64_t> both;
-  for (const uint64_t opener : openers) {
-    if (live_.IsInvited(opener)) both = opener;
-  }
-  ASSERT_TRUE(both.has_value());  // three of five openers, three of five participants
-  Site& site = live_.site(*both);
+  const uint64_t dropped_member = Participant();
+  Site& site = live_.site(dropped_member);
   const secagg::Attempt dropped = live_.Current();
   // Acknowledged, and thrown away.
   site.wire.lie = [](const protocol::RequestBody& body, Answered answer) -> Answered {
@@ -284,8 +416,9 @@ TEST_F(LyingServerTest, ADroppedUploadIsNamedByItsSender) {
   EXPECT_THAT(ViolationsOf(site), ElementsAre("dropped-upload"));
   EXPECT_EQ(Sent(site, "vote"), 0u);
   EXPECT_EQ(Sent(site, "upload"), 1u);
-  // The others open without it, and what they published is not applied here by its sum.
-  live_.RunUntil([&] { return live_.site(*both == 0 ? 1 : 0).session->next_round() == 1; }, 1);
+  // The others decrypt without it, and what they published is not applied here by its sum.
+  live_.RunUntil([&] { return live_.site(dropped_member == 0 ? 1 : 0).session->next_round() == 1; },
+                 1);
   for (int turn = 0; turn < 3; ++turn) live_.Turn();
   for (const member::NodeEvent& event : site.log.events()) {
     if (event.kind != member::NodeEventKind::kApplied || event.what != "sum") continue;
@@ -311,7 +444,7 @@ TEST_F(LyingServerTest, AWrongNumberOfParticipantsGetsNoVote) {
 
 TEST_F(LyingServerTest, FewerParticipantsThanAgreedAreNamed) {
   Begin();
-  Site& site = live_.site(Openers().front());
+  Site& site = live_.site(live_.MemberOn(0));
   LieInAnnouncements(site, [](protocol::Announcement& announcement) {
     if (announcement.current && announcement.current->participants > 0) {
       announcement.current->participants = 1;
@@ -323,36 +456,51 @@ TEST_F(LyingServerTest, FewerParticipantsThanAgreedAreNamed) {
   EXPECT_EQ(Sent(site, "vote"), 0u);
 }
 
-// What openers sealed and signed is passed on altered, or another attempt's in its place.
-TEST_F(LyingServerTest, AlteredOpenedSumsAreNotApplied) {
+// What seats encrypted and signed is passed on altered, or another attempt's in its place.
+TEST_F(LyingServerTest, AlteredUnmaskSharesAreNamedAndDecryptNothing) {
   Site& site = live_.site(2);
-  LieInObjects(site, protocol::BulkKind::kOpenedSum,
+  LieInObjects(site, protocol::BulkKind::kUnmaskShare,
                [](const protocol::FetchPartRequest&, base::Bytes& object) {
                  object[object.size() / 2] ^= 1;
                });
   live_.RunUntil([&] { return live_.site(0).session->next_round() >= 1; }, 1);
   live_.Turn();
-  EXPECT_THAT(ViolationsOf(site), Contains("bad-sum"));
+  EXPECT_THAT(ViolationsOf(site), Contains("bad-share"));
   EXPECT_EQ(site.log.Count(member::NodeEventKind::kApplied, "sum"), 0u);
 }
 
-// Not in the last round: the server may hold only two sums there, of which both are needed.
-TEST_F(LyingServerTest, OneBadSumDoesNotHideTheOthers) {
+TEST_F(LyingServerTest, OneAlteredUnmaskShareDoesNotHideTheOthers) {
   Site& site = live_.site(2);
-  LieInObjects(site, protocol::BulkKind::kOpenedSum,
+  LieInObjects(site, protocol::BulkKind::kUnmaskShare,
                [](const protocol::FetchPartRequest& fetch, base::Bytes& object) {
-                 const bool last = fetch.name.attempt.number.round == 2;
-                 if (fetch.index == 0 && !last) object[object.size() / 2] ^= 1;
+                 if (fetch.index == 0) object[object.size() / 2] ^= 1;
                });
   live_.Run();
   live_.ExpectModels(3, {0, 1, 2, 3, 4});
-  EXPECT_THAT(ViolationsOf(site), Contains("bad-sum"));
+  EXPECT_THAT(ViolationsOf(site), Contains("bad-share"));
+  EXPECT_EQ(live_.server->Status().attempts, 3u);
+}
+
+TEST_F(LyingServerTest, AnotherRoundsUnmaskSharesAreNamed) {
+  Site& site = live_.site(2);
+  std::map<uint32_t, base::Bytes> first;
+  LieInObjects(site, protocol::BulkKind::kUnmaskShare,
+               [&](const protocol::FetchPartRequest& fetch, base::Bytes& object) {
+                 if (fetch.name.attempt.number.round == 0)
+                   first[fetch.index] = object;
+                 else
+                   object = first[fetch.index];
+               });
+  live_.RunUntil([&] { return live_.site(0).session->next_round() == 2; }, 1);
+  live_.Turn();
+  EXPECT_THAT(ViolationsOf(site), Contains("bad-share"));
+  EXPECT_EQ(site.log.Count(member::NodeEventKind::kApplied, "sum"), 1u);
 }
 
 TEST_F(LyingServerTest, AnotherRoundsSumIsNotApplied) {
   Site& site = live_.site(2);
   base::Bytes first;
-  LieInObjects(site, protocol::BulkKind::kOpenedSum,
+  LieInObjects(site, protocol::BulkKind::kClosedRound,
                [&](const protocol::FetchPartRequest& fetch, base::Bytes& object) {
                  if (fetch.name.attempt.number.round == 0)
                    first = object;
@@ -363,6 +511,30 @@ TEST_F(LyingServerTest, AnotherRoundsSumIsNotApplied) {
   live_.Turn();
   EXPECT_THAT(ViolationsOf(site), Contains("bad-sum"));
   EXPECT_EQ(site.log.Count(member::NodeEventKind::kApplied, "sum"), 1u);
+}
+
+// The votes of a quorum are shown to nobody but the seats: what the others cannot check they do not
+// apply.
+TEST_F(LyingServerTest, WithoutVotesNothingIsApplied) {
+  Site& site = live_.site(2);
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  site.away = true;
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kPublished); }, 1);
+  site.away = false;
+  size_t shown = 3;  // of a quorum of four, the first as often as wanted
+  site.wire.lie = [&](const protocol::RequestBody& body, Answered answer) -> Answered {
+    if (!std::holds_alternative<protocol::FetchVotesRequest>(body) || !answer.ok()) return answer;
+    std::vector<base::Bytes> votes = ValueOf(protocol::ReadBlobs(*answer));
+    while (votes.size() > shown) votes.pop_back();
+    votes.resize(votes.size() + 3, votes.front());
+    return protocol::WriteBlobs(votes);
+  };
+  ASSERT_TRUE(site.session->Step().ok());
+  EXPECT_EQ(site.session->next_round(), 0u);
+  shown = 4;
+  live_.Restart(site);
+  ASSERT_TRUE(site.session->Step().ok());
+  EXPECT_EQ(site.session->next_round(), 1u);
 }
 
 // Member 4 comes when the others are ahead by more than a kept sum, and needs a checkpoint.
@@ -442,14 +614,14 @@ TEST_F(LyingServerAndLatecomersTest, AnotherVelocityIsRefusedAndNamed) {
 // Statements are signed: without a majority of the attestors no state is taken.
 TEST_F(LyingServerAndLatecomersTest, WithoutTheWitnessesNothingIsTaken) {
   live_.Run();
-  const auto attestors = member::AttestorsOf(manifest(), live_.members.epoch_key(), 3);
+  const auto attestors = member::AttestorsOf(manifest());
   late_.wire.lie = [&](const protocol::RequestBody& body, Answered answer) -> Answered {
     if (!std::holds_alternative<protocol::FetchAttestationsRequest>(body) || !answer.ok())
       return answer;
     std::vector<base::Bytes> few;
     for (const base::Bytes& blob : ValueOf(protocol::ReadBlobs(*answer))) {
       if (ValueOf(protocol::ReadAttestation(blob, manifest())).member == attestors[0]) {
-        few = {blob, blob, blob};
+        few = {blob, blob, blob, blob, blob};
       }
     }
     return protocol::WriteBlobs(few);
@@ -530,6 +702,186 @@ TEST_F(LyingServerTest, ALaterInvitationIsRefused) {
   ASSERT_TRUE(site.session->Step().ok());
   EXPECT_EQ(site.updates.asked, 0) << invited;
   EXPECT_EQ(site.log.Count(member::NodeEventKind::kRefused, "upload"), 1u);
+}
+
+// Seats that lie: their sessions are away while an attempt is unmasking, and the test signs in
+// their place.
+class WrongSeatTest : public ::testing::Test {
+ protected:
+  using Site = LiveFederation::Site;
+
+  void Play(LiveFederation& live, std::vector<uint32_t> seats) {
+    live_ = &live;
+    liars_ = std::move(seats);
+    lied_.reset();
+    live.between = [this] {
+      for (const uint32_t seat : liars_) {
+        live_->site(live_->MemberOn(seat)).away = !live_->IsAt(protocol::AttemptPhase::kCollecting);
+      }
+      if (!live_->IsAt(protocol::AttemptPhase::kUnmasking) || lied_ == live_->Current()) return;
+      lied_ = live_->Current();
+      for (const uint32_t seat : liars_) Lie(seat);
+    };
+  }
+
+  // Votes like the others, and gives another share than the sum of its masks: encrypted and signed
+  // as it should be.
+  void Lie(uint32_t seat) {
+    const secagg::Attempt attempt = live_->Current();
+    const crypto::Digest hash = Hash(live_->Fetch(protocol::BulkKind::kClosedRound));
+    const absl::Status voted = live_->server->TakeVote(
+        live_->MemberOn(seat), attempt, secagg::WriteVote(attempt, seat, hash, KeyOf(seat)));
+    ASSERT_TRUE(voted.ok()) << voted;
+    Give(seat, WrongShare(seat, attempt, hash));
+  }
+  base::Bytes WrongShare(uint32_t seat, const secagg::Attempt& attempt,
+                         const crypto::Digest& hash) {
+    const std::vector<uint16_t> wrong(live_->members.terms().aggregation().sharing().mask_words(),
+                                      static_cast<uint16_t>(17 + seat));
+    return secagg::WriteUnmaskShare(wrong, attempt, hash, seat,
+                                    live_->members.KeysOf(attempt).result_key, KeyOf(seat),
+                                    live_->cohorts);
+  }
+  void Give(uint32_t seat, const base::Bytes& share) {
+    const absl::Status given =
+        live_->server
+            ->TakePart(live_->MemberOn(seat),
+                       {.name = {protocol::BulkKind::kUnmaskShare, live_->Current()},
+                        .total = share.size(),
+                        .digest = crypto::Sha256(share),
+                        .part = share})
+            .status();
+    ASSERT_TRUE(given.ok()) << given;
+  }
+  crypto::Digest Hash(const base::Bytes& closed_round) const {
+    const secagg::Terms& terms = live_->members.terms();
+    return secagg::ClosedRoundHash(ValueOf(secagg::ReadClosedRound(
+        closed_round, live_->Current(), terms.aggregation(), terms.min_participants())));
+  }
+  const crypto::SigningKey& KeyOf(uint32_t seat) const {
+    return live_->members.site(live_->MemberOn(seat)).signing;
+  }
+  bool IsLiar(uint64_t member) const {
+    return std::ranges::any_of(liars_,
+                               [&](uint32_t seat) { return live_->MemberOn(seat) == member; });
+  }
+  std::vector<uint64_t> Honest() const {
+    std::vector<uint64_t> honest;
+    for (const auto& site : live_->sites) {
+      if (!IsLiar(site->number)) honest.push_back(site->number);
+    }
+    return honest;
+  }
+  // The first attempt fails, and nobody has another model than at the start.
+  void ExpectThatOneAttemptFails() {
+    for (int turn = 0; live_->server->Status().failed == 0 && turn < 60; ++turn) live_->Turn(5);
+    ASSERT_EQ(live_->server->Attempts().front().phase, protocol::AttemptPhase::kFailed);
+    for (const auto& site : live_->sites) {
+      EXPECT_EQ(site->session->next_round(), 0u);
+      EXPECT_EQ(site->session->model(), std::vector<float>(protocol::testing::kSmallDimension));
+      EXPECT_EQ(site->log.Count(member::NodeEventKind::kSent, "confirmation"), 0u);
+    }
+  }
+  // When the liars only stay away, the federation goes on.
+  void ExpectThatItGoesOnWithout() {
+    live_->between = [this] {
+      for (const uint32_t seat : liars_) live_->site(live_->MemberOn(seat)).away = true;
+    };
+    live_->options.collecting_seconds = 20;
+    live_->RestartServer();
+    live_->Run();
+    for (const uint64_t number : Honest()) {
+      EXPECT_EQ(live_->site(number).session->next_round(), 3u);
+      EXPECT_EQ(live_->site(number).session->model(),
+                live_->site(Honest().front()).session->model());
+    }
+  }
+
+  LiveFederation* live_ = nullptr;
+  std::vector<uint32_t> liars_;
+  std::optional<secagg::Attempt> lied_;
+};
+
+agreement::ManifestSpec SevenOfNine() {
+  return ExactAgreement(protocol::testing::AgreementWith(2, {7, 0, 4, 2, 8, 1, 5}));
+}
+
+TEST_F(WrongSeatTest, OneOfSevenIsCorrectedAndNamedByEverybody) {
+  for (const uint32_t liar : {0, 3, 6}) {
+    LiveFederation live(SevenOfNine(), 3, 9);
+    Play(live, {liar});
+    live.Run();
+    live.ExpectModels(3, Honest());
+    live.ExpectNobodySpokeTwice();
+    EXPECT_EQ(live.server->Status().attempts, 3u);
+    for (const uint64_t number : Honest()) {
+      const Site& site = live.site(number);
+      size_t named = 0;
+      for (const member::NodeEvent& event : site.log.events()) {
+        if (event.kind != member::NodeEventKind::kViolation) continue;
+        ++named;
+        EXPECT_EQ(event.what, "wrong-share");
+        EXPECT_THAT(event.text, HasSubstr(fmt::format("of site-{} does", live.MemberOn(liar))));
+      }
+      EXPECT_EQ(named, 3u) << number;
+      EXPECT_EQ(site.ledger->entries().size(), 3u);
+    }
+  }
+}
+
+TEST_F(WrongSeatTest, TwoOfSevenChangeNobodysModel) {
+  LiveFederation live(SevenOfNine(), 3, 9);
+  Play(live, {1, 5});
+  ExpectThatOneAttemptFails();
+  size_t refused = 0;
+  for (const uint64_t number : Honest()) {
+    refused += live.site(number).log.Count(member::NodeEventKind::kViolation, "unsound-sum");
+  }
+  EXPECT_GE(refused, 3u);
+  ExpectThatItGoesOnWithout();
+}
+
+TEST_F(WrongSeatTest, OneOfFiveChangesNobodysModel) {
+  for (const uint32_t liar : {0, 4}) {
+    LiveFederation live;
+    Play(live, {liar});
+    ExpectThatOneAttemptFails();
+    ExpectThatItGoesOnWithout();
+  }
+}
+
+// More seats than are tolerated: they confirm a sum that nobody can decrypt.
+TEST_F(WrongSeatTest, FalseConfirmationsChangeNobodysModel) {
+  LiveFederation live;
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  const secagg::Attempt attempt = live.Current();
+  for (const uint32_t seat : {0, 1}) {
+    ASSERT_TRUE(live.server->TakeVerdict(live.MemberOn(seat), attempt, true).ok());
+  }
+  ASSERT_TRUE(live.IsAt(protocol::AttemptPhase::kPublished));
+  for (int turn = 0; turn < 10; ++turn) live.Turn();
+  for (const auto& site : live.sites) {
+    EXPECT_EQ(site->session->next_round(), 0u);
+    EXPECT_EQ(site->log.Count(member::NodeEventKind::kApplied, "sum"), 0u);
+    EXPECT_EQ(site->log.Count(member::NodeEventKind::kNote, "no-aggregate"), 1u);
+  }
+}
+
+// A late share that is wrong is corrected like any other.
+TEST_F(WrongSeatTest, AWrongShareThatComesLateIsCorrected) {
+  LiveFederation live(SevenOfNine(), 3, 9);
+  live_ = &live;
+  liars_ = {2};
+  Site& liar = live.site(live.MemberOn(2));
+  Site& late = live.site(3);  // without a seat
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  liar.away = late.away = true;
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kPublished); }, 1);
+  Give(2, WrongShare(2, live.Current(), Hash(live.Fetch(protocol::BulkKind::kClosedRound))));
+  late.away = false;
+  ASSERT_TRUE(late.session->Step().ok());
+  EXPECT_EQ(late.session->next_round(), 1u);
+  EXPECT_EQ(late.log.Count(member::NodeEventKind::kViolation, "wrong-share"), 1u);
 }
 
 }  // namespace

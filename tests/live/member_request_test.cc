@@ -38,13 +38,13 @@ std::vector<protocol::RequestBody> AllBodies() {
                                 .offset = 40,
                                 .part = base::Bytes(60, 6)};
   part.digest.fill(7);
-  return {protocol::AwaitRequest{.known_revision = 8, .listed_from = 9, .opening = true},
+  return {protocol::AwaitRequest{.known_revision = 8, .listed_from = 9, .unmasking = true},
           part,
           protocol::FetchPartRequest{
-              .name = {protocol::BulkKind::kOpenedSum, SomeAttempt()}, .index = 10, .offset = 11},
+              .name = {protocol::BulkKind::kUnmaskShare, SomeAttempt()}, .index = 10, .offset = 11},
           protocol::PutVoteRequest{.attempt = SomeAttempt(), .vote = base::Bytes(12, 13)},
           protocol::FetchVotesRequest{.attempt = SomeAttempt()},
-          protocol::PutRefusalRequest{.attempt = SomeAttempt()},
+          protocol::PutVerdictRequest{.attempt = SomeAttempt(), .confirmed = true},
           protocol::PutAttestationRequest{.statement = base::Bytes(14, 15)},
           protocol::FetchAttestationsRequest{.round = 16}};
 }
@@ -62,11 +62,39 @@ TEST(MemberRequestTest, EveryKindIsReadAsItWasWritten) {
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(read->member, 2u);
     EXPECT_EQ(read->time, kNow);
+    EXPECT_EQ(protocol::RequestKindIn(bytes), protocol::RequestKindName(kind));
     EXPECT_EQ(read->body.index(), kind++);
     EXPECT_EQ(protocol::WriteMemberRequest(*read, Members().manifest(), Members().site(2).signing),
               bytes);
   }
   EXPECT_EQ(kind, protocol::kRequestKinds);
+}
+
+TEST(MemberRequestTest, ARefusalIsNotReadAsAConfirmation) {
+  for (const bool confirmed : {false, true}) {
+    const auto read = protocol::ReadMemberRequest(
+        Written(protocol::PutVerdictRequest{.attempt = SomeAttempt(), .confirmed = confirmed}),
+        Members().manifest(), kNow);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(std::get<protocol::PutVerdictRequest>(read->body).confirmed, confirmed);
+  }
+}
+
+TEST(MemberRequestTest, BytesThatNameNoKindAreUnreadable) {
+  const base::Bytes bytes = Written(protocol::AwaitRequest{});
+  constexpr size_t kPreamble = 6;
+  for (size_t cut = 0; cut <= kPreamble; ++cut) {
+    EXPECT_EQ(protocol::RequestKindIn(std::span(bytes).first(cut)), "unreadable") << cut;
+  }
+  EXPECT_EQ(protocol::RequestKindIn(std::span(bytes).first(kPreamble + 1)), "await");
+  for (const size_t kind : {size_t{0}, protocol::kRequestKinds + 1, size_t{255}}) {
+    base::Bytes other = bytes;
+    other[kPreamble] = static_cast<uint8_t>(kind);
+    EXPECT_EQ(protocol::RequestKindIn(other), "unreadable") << kind;
+  }
+  base::Bytes other = bytes;
+  other[0] ^= 1;
+  EXPECT_EQ(protocol::RequestKindIn(other), "unreadable");
 }
 
 TEST(MemberRequestTest, EveryCutAndEveryFlippedByteIsRefused) {
@@ -230,6 +258,18 @@ TEST_F(RequestHandlerTest, AMemberThatAsksTooMuchWaits) {
       handler_.Handle(Written(protocol::AwaitRequest{}, 3), "site-3").ok());  // others do not
   seconds_ += 1;
   EXPECT_TRUE(Handle(protocol::AwaitRequest{}).ok());
+}
+
+TEST_F(RequestHandlerTest, AVerdictIsTheSendersOwn) {
+  ASSERT_TRUE(server_->Tick().ok());
+  const secagg::Attempt attempt = ValueOf(server_->AnnouncementFor(2, 0, false)).current->attempt;
+  for (const bool confirmed : {false, true}) {
+    const auto verdict =
+        Handle(protocol::PutVerdictRequest{.attempt = attempt, .confirmed = confirmed});
+    EXPECT_EQ(verdict.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(base::Message(verdict.status()), HasSubstr("is still collecting"));
+    EXPECT_EQ(seen_.back(), (Seen{"put-verdict", absl::StatusCode::kFailedPrecondition}));
+  }
 }
 
 TEST_F(RequestHandlerTest, ErrorsOfTheServerReachTheSender) {

@@ -11,6 +11,7 @@
 namespace tacet::live {
 namespace {
 
+using protocol::testing::AgreementWith;
 using protocol::testing::kSmallDimension;
 using protocol::testing::ValueOf;
 using testing::ExactAgreement;
@@ -57,19 +58,16 @@ TEST(MemberSessionTest, ARestartAtEveryRequestChangesNothing) {
   }
 }
 
-// As above without a new process: it goes on where it was, in time, although both openers are
-// needed and the server has nothing new to say.
+// As above without a new process: it goes on where it was, in time, although both seats are needed
+// and the server has nothing new to say.
 TEST(MemberSessionTest, ALostRequestIsMadeAgain) {
   for (const bool answer : {false, true}) {
     for (int lost = 0;; ++lost) {
-      agreement::ManifestSpec agreement = ExactAgreement();
-      agreement.openers = 2;
-      LiveFederation live(agreement);
+      LiveFederation live(ExactAgreement(AgreementWith(0, {3, 1})));
       live.restarts = false;
       live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kCollecting); });
       // Of the two, the one that has to wait for the other's vote.
-      LiveFederation::Site& site =
-          live.site(std::ranges::min(live.members.OpenersOf(live.Current())));
+      LiveFederation::Site& site = live.site(1);
       SCOPED_TRACE(
           fmt::format("member {} loses {} {}", site.number, answer ? "answer" : "request", lost));
       (answer ? site.wire.lose_answer : site.wire.lose_request) = lost;
@@ -97,6 +95,39 @@ TEST(MemberSessionTest, NewProcessesAllTheTimeChangeNothing) {
   int trained = 0;
   for (const auto& site : live.sites) trained += site->updates.asked;
   EXPECT_EQ(trained, 9);
+}
+
+TEST(MemberSessionTest, SessionsOfOneProcessShareTheStateThatTheyHold) {
+  member::SharedCheckpoints checkpoints;
+  LiveFederation live;
+  live.checkpoints = &checkpoints;
+  for (auto& site : live.sites) live.Restart(*site);
+  live.Run();
+  live.ExpectModels(3, kAll);
+  live.ExpectNoViolations();
+  for (const auto& site : live.sites) {
+    EXPECT_EQ(&site->session->model(), &live.site(0).session->model()) << site->number;
+  }
+}
+
+// What a member holds is what it computed or accepted itself, whatever the others hold.
+TEST(MemberSessionTest, AMemberWithAnotherStateSharesNothing) {
+  member::SharedCheckpoints checkpoints;
+  LiveFederation live;
+  protocol::Checkpoint forged{.agreement = live.members.manifest().manifest().agreement(),
+                              .next_round = 0,
+                              .model = std::vector<float>(kSmallDimension, 1),
+                              .velocity = std::vector<float>(kSmallDimension)};
+  ASSERT_TRUE(live.site(4).state.SaveCheckpoint(protocol::WriteCheckpoint(forged)).ok());
+  live.checkpoints = &checkpoints;
+  for (auto& site : live.sites) live.Restart(*site);
+  EXPECT_EQ(live.site(4).session->model(), forged.model);
+  EXPECT_EQ(live.site(0).session->model(), std::vector<float>(kSmallDimension));
+  live.options.collecting_seconds = 20;
+  live.RestartServer();
+  live.RunUntil([&] { return live.site(0).session->next_round() == 1; });
+  EXPECT_NE(live.site(4).session->model(), live.site(0).session->model());
+  EXPECT_GE(live.site(4).log.Count(member::NodeEventKind::kViolation, "fork"), 1u);
 }
 
 TEST(MemberSessionTest, OneThatComesLateAppliesTheRoundsThatAreKept) {
@@ -129,21 +160,151 @@ TEST(MemberSessionTest, OneThatComesVeryLateTakesTheCheckpoint) {
   EXPECT_EQ(live.site(4).log.Count(member::NodeEventKind::kApplied, "sum"), 0u);
 }
 
-TEST(MemberSessionTest, AnOpenerThatDiesIsNotMissed) {
-  LiveFederation live;
-  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kCollecting); });
-  const uint64_t dead = live.members.OpenersOf(live.Current()).front();
-  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kOpening); }, 1);
-  live.site(dead).away = true;
-  live.options.collecting_seconds = 20;
-  live.RestartServer();
-  live.Run();
-  std::vector<uint64_t> others;
-  for (const uint64_t number : kAll) {
-    if (number != dead) others.push_back(number);
+// n - v seats may be away at no cost: no attempt and no charge more than otherwise.
+TEST(MemberSessionTest, AnAbsentSeatCostsNothing) {
+  for (uint32_t seat = 0; seat < 5; ++seat) {
+    SCOPED_TRACE(seat);
+    LiveFederation live;
+    LiveFederation::Site& absent = live.site(live.MemberOn(seat));
+    // It uploads where it is invited, and is away for everything else.
+    live.between = [&] { absent.away = !live.IsAt(protocol::AttemptPhase::kCollecting); };
+    live.Run();
+    std::vector<uint64_t> others;
+    for (const auto& site : live.sites) {
+      if (site->number == absent.number) continue;
+      others.push_back(site->number);
+      EXPECT_EQ(site->ledger->entries().size(), 3u);
+      EXPECT_EQ(site->log.Count(member::NodeEventKind::kApplied, "sum"), 3u);
+    }
+    live.ExpectModels(3, others);
+    live.ExpectNoViolations();
+    live.ExpectNobodySpokeTwice();
+    EXPECT_EQ(live.server->Status().attempts, 3u);
+    for (const char* const what : {"vote", "unmask-share", "confirmation"}) {
+      EXPECT_EQ(absent.log.Count(member::NodeEventKind::kSent, what), 0u) << what;
+    }
   }
-  live.ExpectModels(3, others);
+}
+
+TEST(MemberSessionTest, WithoutAQuorumNothingIsReleased) {
+  LiveFederation live;
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  for (const uint32_t seat : {0, 1}) live.site(live.MemberOn(seat)).away = true;
+  for (int turn = 0; turn < 20; ++turn) live.Turn(20);  // eight times the committee's time
+  for (const auto& site : live.sites) {
+    EXPECT_EQ(site->log.Count(member::NodeEventKind::kSent, "unmask-share"), 0u);
+    EXPECT_EQ(site->session->next_round(), 0u);
+  }
+  // They come back: the same attempt goes on, with the uploads that were there.
+  for (const uint32_t seat : {0, 1}) live.site(live.MemberOn(seat)).away = false;
+  live.Run();
+  live.ExpectModels(3, kAll);
   live.ExpectNoViolations();
+  EXPECT_EQ(live.server->Status().attempts, 3u);
+  for (const auto& site : live.sites) EXPECT_EQ(site->ledger->entries().size(), 3u);
+}
+
+TEST(MemberSessionTest, ASeatThatDiesIsNotMissed) {
+  for (const uint32_t seat : {0, 4}) {
+    LiveFederation live;
+    live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+    const uint64_t dead = live.MemberOn(seat);
+    live.site(dead).away = true;
+    live.options.collecting_seconds = 20;
+    live.RestartServer();
+    live.Run();
+    std::vector<uint64_t> others;
+    for (const uint64_t number : kAll) {
+      if (number != dead) others.push_back(number);
+    }
+    live.ExpectModels(3, others);
+    live.ExpectNoViolations();
+  }
+}
+
+// The seat cannot be missed, since another one is away. It is killed after its vote and before its
+// unmask share, several times.
+TEST(MemberSessionTest, ASeatKilledBetweenVoteAndUnmaskShareGoesOn) {
+  LiveFederation live;
+  LiveFederation::Site& killed = live.site(live.MemberOn(1));
+  LiveFederation::Site& absent = live.site(live.MemberOn(3));
+  live.between = [&] { absent.away = !live.IsAt(protocol::AttemptPhase::kCollecting); };
+  int kills = 0;
+  killed.wire.lie = [&](const protocol::RequestBody& body,
+                        absl::StatusOr<base::Bytes> answer) -> absl::StatusOr<base::Bytes> {
+    if (!std::holds_alternative<protocol::FetchVotesRequest>(body) || ++kills % 4 == 0) {
+      return answer;
+    }
+    EXPECT_GT(killed.log.Count(member::NodeEventKind::kSent, "vote"), 0u);
+    return base::Unavailable("killed");  // LiveFederation::Steps starts another process
+  };
+  live.Run();
+  EXPECT_GT(kills, 9);
+  EXPECT_EQ(killed.log.Count(member::NodeEventKind::kSent, "unmask-share"), 3u);
+  live.ExpectModels(3, {0, 2, 3, 4});
+  live.ExpectNoViolations();
+  live.ExpectNobodySpokeTwice();
+  EXPECT_EQ(live.server->Status().attempts, 3u);
+  EXPECT_EQ(killed.ledger->entries().size(), 3u);
+}
+
+// A full disk at the journal is not taken for a missing quorum. Nobody can do without this seat,
+// and it has to act last: no notification follows.
+TEST(MemberSessionTest, AJournalThatFailsIsAskedAgain) {
+  LiveFederation live;
+  live.restarts = false;
+  LiveFederation::Site& site = live.site(4);
+  LiveFederation::Site& absent = live.site(live.MemberOn(3));
+  live.between = [&] { absent.away = !live.IsAt(protocol::AttemptPhase::kCollecting); };
+  int failures = 0;
+  site.state.fail_record = [&](secagg::JournalStep step) {
+    if (failures == 2 || step != secagg::JournalStep::kUnmaskShare) return false;
+    ++failures;
+    return true;
+  };
+  live.Run();
+  EXPECT_EQ(failures, 2);
+  live.ExpectModels(3, {0, 2, 3, 4});
+  live.ExpectNoViolations();
+  live.ExpectNobodySpokeTwice();
+  EXPECT_EQ(live.server->Status().attempts, 3u);
+}
+
+agreement::ManifestSpec SevenOfNine() {
+  return ExactAgreement(AgreementWith(2, {7, 0, 4, 2, 8, 1, 5}));
+}
+
+// Members 3 and 6 of nine have no seat. They decrypt and apply what the committee unmasked.
+TEST(MemberSessionTest, MembersWithoutASeatDecryptForThemselves) {
+  LiveFederation live(SevenOfNine(), 3, 9);
+  live.Run();
+  live.ExpectModels(3, {0, 1, 2, 3, 4, 5, 6, 7, 8});
+  live.ExpectNoViolations();
+  live.ExpectNobodySpokeTwice();
+  EXPECT_EQ(live.server->Status().attempts, 3u);
+  for (const uint64_t number : {3, 6}) {
+    const LiveFederation::Site& site = live.site(number);
+    EXPECT_EQ(site.log.Count(member::NodeEventKind::kApplied, "sum"), 3u);
+    for (const char* const what : {"vote", "unmask-share", "confirmation", "refusal"}) {
+      EXPECT_EQ(site.log.Count(member::NodeEventKind::kSent, what), 0u) << what;
+    }
+    EXPECT_EQ(site.ledger->entries().size(), 3u);
+  }
+}
+
+TEST(MemberSessionTest, TwoAbsentSeatsOfSevenCostNothing) {
+  LiveFederation live(SevenOfNine(), 3, 9);
+  std::vector<LiveFederation::Site*> absent = {&live.site(live.MemberOn(0)),
+                                               &live.site(live.MemberOn(6))};
+  live.between = [&] {
+    for (LiveFederation::Site* site : absent) {
+      site->away = !live.IsAt(protocol::AttemptPhase::kCollecting);
+    }
+  };
+  live.Run();
+  live.ExpectModels(3, {0, 1, 2, 3, 4, 6, 8});
+  live.ExpectNoViolations();
+  EXPECT_EQ(live.server->Status().attempts, 3u);
 }
 
 TEST(MemberSessionTest, MembersDecideByCoinsOfTheirOwn) {
@@ -268,7 +429,7 @@ TEST(MemberSessionTest, ABudgetThatIsSpentSealsNothing) {
   for (const uint64_t number : {0, 1}) {
     EXPECT_EQ(live.site(number).updates.asked, 0);
     EXPECT_FALSE(live.site(number).wire.cut);
-    // It opens and applies like everybody else.
+    // It unmasks and applies like everybody else.
     EXPECT_EQ(live.site(number).session->model(), live.site(2).session->model());
     EXPECT_EQ(live.site(number).ledger->entries().size(), live.server->Status().attempts);
   }
@@ -314,14 +475,15 @@ TEST(MemberSessionTest, TrainingThatIsStoppedGoesOnLater) {
   for (auto& site : live.sites) EXPECT_EQ(site->ledger->entries().size(), 3u);
 }
 
-TEST(MemberSessionTest, WithoutWitnessesOthersSayWhereTheFederationStands) {
-  LiveFederation live;
-  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kOpening); }, 1);
+// Three of five are on the committee and attest the next round's beginning: not enough of them do.
+TEST(MemberSessionTest, WithoutTheCommitteeOthersSayWhereTheFederationStands) {
+  LiveFederation live(ExactAgreement(AgreementWith(0, {0, 1, 2})));
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
   live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kPublished); }, 1);
-  const auto attestors = member::AttestorsOf(live.members.manifest(), live.members.epoch_key(), 1);
-  for (const uint64_t witness : attestors) {
-    if (live.site(witness).session->next_round() == 0) live.site(witness).away = true;
+  for (const uint64_t attestor : member::AttestorsOf(live.members.manifest())) {
+    if (live.site(attestor).session->next_round() == 0) live.site(attestor).away = true;
   }
+  EXPECT_LT(ValueOf(live.server->Statements(1)).size(), 2u);  // of 3
   live.RunUntil([&] { return live.Current().number.round == 1; });
 }
 
@@ -339,19 +501,24 @@ TEST(MemberSessionTest, AServerThatIsAwayIsAskedAgain) {
 TEST(MemberSessionTest, NobodyActsInAnothersName) {
   LiveFederation live;
   LiveFederation::Site& site = live.site(0);
-  const auto made = member::MemberSession::Create({.manifest = live.members.manifest(),
-                                                   .member = 1,
-                                                   .signing_key = live.members.site(0).signing,
-                                                   .epoch_key = live.members.epoch_key(),
-                                                   .server = site.remote,
-                                                   .state = site.state,
-                                                   .updates = site.updates,
-                                                   .log = site.log,
-                                                   .ledger = *site.ledger,
-                                                   .entropy = site.entropy},
-                                                  std::vector<float>(kSmallDimension));
-  EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(base::Message(made.status()), HasSubstr("not that of member 1"));
+  // Also an exchange key that is not this member's: all its shares would be garbage.
+  for (const bool signing : {true, false}) {
+    const auto made =
+        member::MemberSession::Create({.manifest = live.members.manifest(),
+                                       .member = 1,
+                                       .signing_key = live.members.site(signing ? 0 : 1).signing,
+                                       .exchange_key = live.members.site(signing ? 1 : 0).exchange,
+                                       .epoch_key = live.members.epoch_key(),
+                                       .server = site.remote,
+                                       .state = site.state,
+                                       .updates = site.updates,
+                                       .log = site.log,
+                                       .ledger = *site.ledger,
+                                       .entropy = site.entropy},
+                                      std::vector<float>(kSmallDimension));
+    EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(base::Message(made.status()), HasSubstr("are not those of member 1"));
+  }
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ dp::Mechanism MechanismWith(double sigma, uint64_t dimension) {
 }
 
 // One short training; the answer is how far the models say that the canary is there: the projection
-// of every opened sum on the canary's gradient at the model of that round.
+// of every decrypted sum on the canary's gradient at the model of that round.
 double RunOnce(const Federation& federation, trainer::Trainer& trainer,
                const dp::Mechanism& mechanism, bool with_canary, uint64_t seed) {
   crypto::InsecureSeededEntropy entropy(seed, with_canary ? "with" : "without");

@@ -113,7 +113,7 @@ test("a finished run: its numbers, its promises, its charts", () =>
     for (const row of privacy.headlines) assert.ok(text.includes(`ε = ${epsilon(row.epsilon)}`), row.view);
     assert.match(text, /one client's whole contribution/);
     assert.match(text, new RegExp(`Charged so far: ${charged_attempts} attempts`));
-    assert.match(text, /The server together with one holder of the keys\s+no guarantee/);
+    assert.match(text, /The server, should it have the epoch's key/);
     assert.match(text, /An attacker that accepts a 1 % false-positive rate can identify at most \d+\.\d % of the clients/);
     assert.match(text, /at most e\^epsilon times its probability with the other, plus delta/);
     assert.doesNotMatch(text, /insecure/i);

@@ -20,6 +20,8 @@ test("one sentence says what goes on", () => {
   assert.equal(nowSentence({ ...kQuiet, stopped: "round 0 failed in all its 3 attempts" }, null),
     "0 rounds published. No attempt follows: round 1 failed in all its 3 attempts.");
   assert.match(nowSentence({ ...kQuiet, draining: true, current: collecting }, kAgreement), /about to end/);
+  assert.equal(nowSentence({ ...kQuiet, current: { ...collecting, phase: "unmasking", votes: 1, unmask_shares: 0 } }, kAgreement),
+    "Round 3 of 20, attempt 2: the committee votes and unmasks the sum. So far 1 vote and 0 unmask shares came.");
 });
 
 test("the time until the deadline is the server's", () => {
@@ -47,7 +49,7 @@ test("what is wrong comes first", () => {
 test("rounds are counted from 1 for people", () => {
   assert.equal(attemptName({ round: 0, attempt: 0 }), "round 1, attempt 1");
   assert.equal(eventDetails({ time: "", level: "info", event: "attempt-failed", epoch: 0, round: 3, attempt: 0, participants: 0, reason: "refused" }),
-    "round 4, attempt 1; a majority of openers refused it; participants: 0");
+    "round 4, attempt 1; committee members refused it; participants: 0");
   assert.equal(eventDetails({ time: "", level: "info", event: "draining" }), "–");
 });
 

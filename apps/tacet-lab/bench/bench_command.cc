@@ -41,6 +41,8 @@ class BenchCommand : public program::Command {
     options.AddUint("dimension", "d, values of an update", &dimension_);
     options.AddUint("participants", "he: K, uploads to add", &participants_);
     options.AddUint("plaintext-bits", "he: w, bits of a sum", &plaintext_bits_);
+    options.AddString("committee", "he: seats and corrupt seats of the committee, for example 7,2",
+                      &committee_);
     options.AddDouble("rate", "dp: mean of the Poisson rates", &rate_);
     options.AddChoice("model", "train: model, on images of 28 x 28 in 62 classes",
                       {"femnist-cnn", "femnist-cnn-norm", "mlp", "logistic"}, &model_);
@@ -129,6 +131,7 @@ class BenchCommand : public program::Command {
     spec.participants = static_cast<uint32_t>(participants_);
     spec.plaintext_bits = static_cast<uint32_t>(plaintext_bits_);
     spec.repetitions = static_cast<uint32_t>(repetitions_);
+    TACET_ASSIGN_OR_RETURN(spec.committee, he::ParseCommittee(committee_));
     TACET_ASSIGN_OR_RETURN(const BenchHeResult result, BenchHe(spec));
     json.Set("parameters", parameters_)
         .Set("dimension", dimension_)
@@ -143,6 +146,10 @@ class BenchCommand : public program::Command {
         .Set("aggregate_s", result.aggregate_s)
         .Set("aggregate_two_cores_s", result.aggregate_two_cores_s)
         .Set("decrypt_s", result.decrypt_s)
+        .Set("committee", committee_)
+        .Set("share_s", result.share_s)
+        .Set("unmask_s", result.unmask_s)
+        .Set("recover_s", result.recover_s)
         .Set("upload_bytes", result.upload_bytes)
         .Set("sum_bytes", result.sum_bytes)
         .Set("peak_rss_bytes", result.peak_rss_bytes)
@@ -267,6 +274,7 @@ class BenchCommand : public program::Command {
   uint64_t batch_ = 20;
   uint64_t threads_ = 1;
   std::string parameters_ = "compact";
+  std::string committee_ = "5,2";
   uint64_t dimension_ = 486654;
   uint64_t participants_ = 1000;
   uint64_t plaintext_bits_ = 22;

@@ -25,7 +25,7 @@
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
-#include "tacet/secagg/opened_sum.h"
+#include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/sealer.h"
 #include "tacet/secagg/terms.h"
 #include "tacet/secagg/upload.h"
@@ -39,8 +39,10 @@ constexpr uint32_t kWaiting = 32;
 // The paper's setting in proportion (noise 6 K/1000, b = 0.1), with the quantisation scale chosen
 // so that sums need exactly `plaintext_bits` bits.
 absl::StatusOr<secagg::Terms> ChooseTerms(const BenchHeSpec& spec) {
-  secagg::TermsSpec terms{
-      .mechanism = {}, .scheme = spec.scheme, .plaintext_bits = spec.plaintext_bits};
+  secagg::TermsSpec terms{.mechanism = {},
+                          .scheme = spec.scheme,
+                          .plaintext_bits = spec.plaintext_bits,
+                          .committee = spec.committee};
   dp::MechanismSpec& mechanism = terms.mechanism;
   mechanism.dimension = spec.dimension;
   mechanism.params.clip_norm = 1;
@@ -152,15 +154,20 @@ void SetDemands(const he::AggregationParams& params, he::Scheme scheme, BenchHeR
   const auto polynomials = static_cast<double>(params.polynomials());
   const auto coefficients = static_cast<double>(params.used_coefficients());
   if (scheme == he::Scheme::kCompact) {
-    // Two transforms a polynomial and four of the key and its envelope; a word an error, four words
-    // a coefficient of the envelope.
-    result.encode_encrypt = {.memory_bytes = 4 * d,
-                             .aes_bytes = 8 * coefficients + 32 * n,
-                             .fmas = (2 * polynomials + 6) * TransformFmas(n)};
-    // Two transforms a polynomial and six around the envelope.
+    // Two transforms a polynomial and two of the key; a word an error and a coefficient of the key,
+    // two bytes a word of a mask.
+    const he::KeySharing& sharing = params.sharing();
+    const auto mask_words = static_cast<double>(params.mask_words());
+    result.encode_encrypt = {
+        .memory_bytes = 4 * d,
+        .aes_bytes = 8 * coefficients + 8 * n + 2 * mask_words,
+        .fmas = (2 * polynomials + 2) * TransformFmas(n) +
+                static_cast<double>(sharing.shared_seats() * sharing.threshold() *
+                                    sharing.mask_words())};
+    // Two transforms a polynomial and two of the sum of the keys.
     result.decrypt = {.memory_bytes = 16 * coefficients + 8 * d,
                       .aes_bytes = 0,
-                      .fmas = (2 * polynomials + 6) * TransformFmas(n) + 12 * d};
+                      .fmas = (2 * polynomials + 2) * TransformFmas(n) + 12 * d};
   } else {
     const double transforms = scheme == he::Scheme::kPaperPublicKey ? 2 : 1;
     result.encode_encrypt = {
@@ -178,7 +185,7 @@ void SetDemands(const he::AggregationParams& params, he::Scheme scheme, BenchHeR
   result.seal = mechanism + result.encode_encrypt;
   result.aggregate = {
       .memory_bytes = static_cast<double>(result.upload_bytes) * params.max_participants(),
-      .aes_bytes = scheme == he::Scheme::kCompact ? 16 * n * params.max_participants() : 0,
+      .aes_bytes = 0,
       .fmas = 0};
 }
 
@@ -196,7 +203,7 @@ class HeBench {
     TACET_RETURN_IF_ERROR(SetUp());
     result_.streamed = streamed_;
     result_.upload_bytes = secagg::UploadBytes(params());
-    result_.sum_bytes = secagg::OpenedSumBytes(params());
+    result_.sum_bytes = secagg::ClosedRoundBytes(params(), spec_.participants);
     MakeUpdate();  // held to the end, as a participant would
     TACET_RETURN_IF_ERROR(Encrypt());
     TACET_RETURN_IF_ERROR(Seal());
@@ -254,7 +261,9 @@ class HeBench {
   absl::Status Encrypt() {
     TACET_ASSIGN_OR_RETURN(
         const auto encryptor,
-        he::NewEncryptor(params(), secagg::PublicSeed(attempt_), Keys().group_secret));
+        IsCompact()
+            ? he::NewCompactEncryptor(params(), secagg::PublicSeed(attempt_))
+            : he::NewPaperEncryptor(params(), secagg::PublicSeed(attempt_), Keys().group_secret));
     // Of a streamed model one block stands for all.
     std::vector<uint32_t> counts(streamed_ ? block_ : spec_.dimension);
     if (streamed_) counts_.Fill(0, 0, counts);
@@ -279,7 +288,9 @@ class HeBench {
     absl::Status failure;
     base::Bytes ciphertext(params().ciphertext_bytes());
     result_.encode_encrypt_s = MedianSeconds(spec_.repetitions, [&] {
-      const auto encryption = encryptor->Begin(entropy_.Draw(32), ciphertext);
+      const crypto::SecretBytes key = entropy_.Draw(32);
+      const crypto::SecretVector<uint16_t> masks = Masks({});
+      const auto encryption = encryptor->Begin({.key = key, .masks = masks.Expose()}, ciphertext);
       failure.Update(encryption.status());
       if (!encryption.ok()) return;
       ForEachBlock(
@@ -291,8 +302,9 @@ class HeBench {
 
   absl::Status Seal() {
     absl::Status failure;
-    result_.seal_s = MedianSeconds(
-        spec_.repetitions, [&] { failure.Update(sealer_->Seal(update_, entropy_).status()); });
+    result_.seal_s = MedianSeconds(spec_.repetitions, [&] {
+      failure.Update(sealer_->Seal(update_, pair_keys_, entropy_).status());
+    });
     return failure;
   }
 
@@ -303,7 +315,7 @@ class HeBench {
           counts_.Fill(k, first, std::span(block).first(size));
           return std::span<const uint32_t>(block).first(size);
         },
-        entropy_.Draw(32));
+        pair_keys_, entropy_.Draw(32));
   }
 
   secagg::Aggregator NewAggregator(size_t threads) const {
@@ -311,7 +323,8 @@ class HeBench {
   }
 
   absl::Status Close(secagg::Aggregator& aggregator) {
-    TACET_ASSIGN_OR_RETURN(closed_, aggregator.Close());
+    TACET_ASSIGN_OR_RETURN(secagg::Aggregator::Closed closed, aggregator.Close(entropy_));
+    closed_ = std::move(closed.closed_round);
     return absl::OkStatus();
   }
 
@@ -364,9 +377,7 @@ class HeBench {
         secagg::ReadClosedRound(closed_, attempt_, params(), terms_.min_participants()));
     closed_ = base::Bytes();  // gives its memory back
     const secagg::AttemptKeys keys = Keys();
-    TACET_ASSIGN_OR_RETURN(
-        const auto decryptor,
-        he::NewDecryptor(params(), secagg::PublicSeed(attempt_), keys.group_secret));
+    TACET_ASSIGN_OR_RETURN(const auto decryptor, DecryptorOf(round, keys));
     const he::HomomorphicMacKey tag_key(keys.tag_key, spec_.dimension,
                                         secagg::TagContext(attempt_));
     std::vector<uint64_t> sums(block_);
@@ -398,12 +409,68 @@ class HeBench {
     });
   }
 
+  bool IsCompact() const { return spec_.scheme == he::Scheme::kCompact; }
+
+  crypto::SecretBytes DrawPairKeys() {
+    return entropy_.Draw(IsCompact() ? secagg::kPairKeyBytes * spec_.committee.seats : 0);
+  }
+  std::span<const uint8_t> PairKey(uint32_t seat) const {
+    return pair_keys_.Expose().subspan(secagg::kPairKeyBytes * seat, secagg::kPairKeyBytes);
+  }
+  // Of one client with all seats.
+  crypto::SecretVector<uint16_t> Masks(const secagg::SealNonce& nonce) const {
+    crypto::SecretVector<uint16_t> masks(params().mask_words());
+    if (!IsCompact()) return masks;
+    const size_t words = params().sharing().mask_words();
+    for (uint32_t seat = 0; seat < spec_.committee.seats; ++seat) {
+      secagg::ExpandMask(PairKey(seat), attempt_, nonce,
+                         masks.Expose().subspan(seat * words, words));
+    }
+    return masks;
+  }
+
+  // Measures sharing and unmasking on the way. All uploads here are one client's.
+  absl::StatusOr<std::unique_ptr<he::Decryptor>> DecryptorOf(const secagg::ClosedRound& round,
+                                                             const secagg::AttemptKeys& keys) {
+    if (!IsCompact()) return he::NewPaperDecryptor(params(), keys.group_secret);
+    const he::KeySharing& sharing = params().sharing();
+    const std::vector<int8_t> key(params().ring_degree(), 3);
+    base::Bytes shares(sharing.share_bytes());
+    result_.share_s = MedianSeconds(spec_.repetitions, [&] {
+      sharing.Share(key, Masks(round.nonces.front()).Expose(), shares);
+    });
+    std::vector<crypto::SecretVector<uint16_t>> sums;
+    for (uint32_t seat = 0; seat < spec_.committee.seats; ++seat) {
+      const auto unmask = [&] {
+        secagg::MaskAccumulator masks(attempt_, sharing.mask_words());
+        for (const secagg::SealNonce& nonce : round.nonces) masks.Add(PairKey(seat), nonce);
+        return masks.Finish();
+      };
+      if (seat == 0) result_.unmask_s = MedianSeconds(spec_.repetitions, [&] { unmask(); });
+      sums.push_back(unmask());
+    }
+    std::vector<he::KeySharing::Answer> answers;
+    for (uint32_t seat = 0; seat < spec_.committee.seats; ++seat) {
+      answers.push_back({.seat = seat, .mask_sums = sums[seat].Expose()});
+    }
+    const auto closed_shares = std::span(round.closed_sum).last(sharing.share_bytes());
+    absl::Status failure;
+    result_.recover_s = MedianSeconds(spec_.repetitions, [&] {
+      failure.Update(sharing.Recover(closed_shares, answers).status());
+    });
+    TACET_RETURN_IF_ERROR(failure);
+    TACET_ASSIGN_OR_RETURN(auto recovery, sharing.Recover(closed_shares, answers));
+    return he::NewCompactDecryptor(params(), secagg::PublicSeed(attempt_),
+                                   std::move(recovery.key_sum));
+  }
+
   BenchHeSpec spec_;
   const secagg::Terms& terms_;
   bool streamed_;
   uint64_t block_;  // values of a payload polynomial
   crypto::SystemEntropy entropy_;
   crypto::SecretBytes epoch_key_ = entropy_.Draw(32);
+  crypto::SecretBytes pair_keys_ = DrawPairKeys();
   secagg::Attempt attempt_;
   Counts counts_;
   std::unique_ptr<secagg::Sealer> sealer_;

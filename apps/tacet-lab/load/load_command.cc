@@ -43,6 +43,13 @@ base::JsonValue QuantilesJson(const std::vector<double>& seconds) {
       .Set("max", Quantile(seconds, 1));
 }
 
+base::JsonValue CostJson(const program::ProcessCost& cost) {
+  return base::JsonValue::MakeObject()
+      .Set("cpu_s", cost.cpu_seconds)
+      .Set("memory", cost.memory)
+      .Set("memory_peak", cost.memory_peak);
+}
+
 // The port that a server of this program says in its log that it listens at.
 std::optional<uint64_t> PortIn(const std::filesystem::path& log) {
   std::ifstream file(log);
@@ -78,6 +85,10 @@ class LoadCommand : public program::Command {
         "HOST:PORT of a server that you start yourself with the home FOLDER/server; when "
         "not given, the command starts one on loopback",
         &server_);
+    options.AddChoice("state",
+                      "where the members keep state, ledger and log: memory, or files in a folder "
+                      "beside the server's, as real sites do",
+                      {"memory", "folder"}, &state_);
     options.AddFlag("json", "print JSON", &json_);
   }
 
@@ -118,9 +129,13 @@ class LoadCommand : public program::Command {
           "--listen {}\n",
           made.server_home.string(), made.key_file.string(), *server_);
     }
-    LoadClients clients(made, *server_,
-                        [this, &own](const LoadRound& round) { TellRound(round, own.get()); });
-    TACET_ASSIGN_OR_RETURN(const LoadResult result, clients.Run());
+    TACET_ASSIGN_OR_RETURN(
+        const LoadResult result,
+        RunLoadClients(made, {.server = *server_,
+                              .folder = state_ == "folder" ? folder / "members" : "",
+                              .on_round = [this, &own](const LoadRound& round) {
+                                TellRound(round, own.get());
+                              }}));
     std::optional<program::ProcessCost> cost;
     if (own != nullptr) {
       TACET_ASSIGN_OR_RETURN(cost, program::CostOf(own->id()));
@@ -177,6 +192,9 @@ class LoadCommand : public program::Command {
           result.rounds.size(), rate, result.upload_bytes, Quantile(result.upload_seconds, 0.5),
           Quantile(result.upload_seconds, 0.99), Quantile(result.fetch_seconds, 0.5),
           Quantile(result.fetch_seconds, 0.99));
+      const program::ProcessCost own = program::OwnCost();
+      fmt::print("members     {:.1f} s of processor time, {:.1f} MB at most\n", own.cpu_seconds,
+                 static_cast<double>(own.memory_peak) / 1e6);
       if (!cost.has_value()) return;
       fmt::print("server      {:.1f} s of processor time, {:.1f} MB at most\n", cost->cpu_seconds,
                  static_cast<double>(cost->memory_peak) / 1e6);
@@ -199,19 +217,16 @@ class LoadCommand : public program::Command {
         .Set("upload_bytes", result.upload_bytes)
         .Set("upload_s", QuantilesJson(result.upload_seconds))
         .Set("fetch_s", QuantilesJson(result.fetch_seconds))
-        .Set("machine", run::MachineJson());
-    if (cost.has_value()) {
-      json.Set("server", base::JsonValue::MakeObject()
-                             .Set("cpu_s", cost->cpu_seconds)
-                             .Set("memory", cost->memory)
-                             .Set("memory_peak", cost->memory_peak));
-    }
+        .Set("machine", run::MachineJson())
+        .Set("members", CostJson(program::OwnCost()));
+    if (cost.has_value()) json.Set("server", CostJson(*cost));
     fmt::print("{}\n", json.Dump(2));
   }
 
   LoadFederationSpec spec_;
   uint64_t rounds_ = 1;
   std::string folder_;
+  std::string state_ = "memory";
   std::optional<std::string> server_;
   bool json_ = false;
   std::vector<uint64_t> memory_;  // of the server, after each round

@@ -69,7 +69,8 @@ absl::StatusOr<LoadFederation> MakeLoadFederation(const LoadFederationSpec& spec
     const agreement::MemberKeys& keys = made.sites.back();
     manifest.members.push_back({.name = name,
                                 .signing_key = keys.signing.public_key(),
-                                .sealing_key = keys.sealing.public_key()});
+                                .sealing_key = keys.sealing.public_key(),
+                                .exchange_key = keys.exchange.public_key()});
     TACET_ASSIGN_OR_RETURN(
         base::Bytes certificate,
         crypto::IssueCertificate(

@@ -98,7 +98,7 @@ absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags) {
                                     .plaintext_bits = kColumns[i].plaintext_bits,
                                     .repetitions = static_cast<uint32_t>(flags.repetitions)}));
     if (results[i].wrong_values != 0) {
-      return base::DataLoss("{}: {} of {} opened sums are wrong", name, results[i].wrong_values,
+      return base::DataLoss("{}: {} of {} decrypted sums are wrong", name, results[i].wrong_values,
                             flags.dimension);
     }
     base::JsonValue column = base::JsonValue::MakeObject();

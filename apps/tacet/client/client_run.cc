@@ -121,6 +121,7 @@ class ClientRunCommand : public program::Command {
                            MemberSession::Create({.manifest = membership.manifest,
                                                   .member = *membership.member,
                                                   .signing_key = keys.signing,
+                                                  .exchange_key = keys.exchange,
                                                   .epoch_key = epoch_key,
                                                   .server = server,
                                                   .state = *state,

@@ -8,7 +8,7 @@
 #include "tacet/base/float_bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/ledger/data_digest.h"
-#include "tacet/secagg/opened_sum.h"
+#include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/storage/file/data_key.h"
 
@@ -114,7 +114,7 @@ absl::Status SiteRun::Write(const member::MemberSession& session,
                                              manifest_, ledger.ChargesOf(manifest_.agreement())));
   record.seconds.total = since_round_.Restart();
   record.upload_bytes = secagg::UploadBytes(manifest_.terms().aggregation());
-  record.sum_bytes = secagg::OpenedSumBytes(manifest_.terms().aggregation());
+  record.sum_bytes = secagg::ClosedRoundBytes(manifest_.terms().aggregation(), record.cohort_size);
   return reporter_.OnRound(record);
 }
 

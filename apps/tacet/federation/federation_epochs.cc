@@ -1,5 +1,7 @@
 // The two subcommands that hand out the epoch's keys.
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fmt/core.h"
@@ -17,10 +19,15 @@ namespace {
 using storage::file::CoordinatorFolder;
 using storage::file::CoordinatorKeys;
 
+constexpr std::string_view kCommitteeHelp =
+    "name of a member on the committee, which decrypts sums together; may be repeated; default: "
+    "the "
+    "members that were enrolled first";
+
 absl::Status HandOut(CoordinatorFolder& folder, const CoordinatorKeys& keys,
-                     const crypto::Unlocker& unlocker) {
+                     const crypto::Unlocker& unlocker, std::span<const std::string> committee) {
   TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
-                         SignLatestManifest(folder, keys.signing));
+                         SignLatestManifest(folder, keys.signing, committee));
   TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes epoch_key,
                          folder.EpochKey(manifest.epoch(), unlocker));
   TACET_ASSIGN_OR_RETURN(const std::vector<HandedOut> handed_out,
@@ -47,17 +54,19 @@ class FederationSealKeyCommand : public program::Command {
   }
   void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);
+    options.AddStrings("committee", kCommitteeHelp, &committee_);
     unlock_.Register(options);
   }
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder, CoordinatorFolder::Open(folder_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
-    return HandOut(folder, keys, unlocker);
+    return HandOut(folder, keys, unlocker, committee_);
   }
 
  private:
   std::string folder_ = std::string(kDefaultFolder);
+  std::vector<std::string> committee_;
   program::UnlockFlags unlock_;
 };
 
@@ -71,6 +80,7 @@ class FederationRotateCommand : public program::Command {
   void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);
     options.AddStrings("remove", "name of a site to remove; may be repeated", &removed_);
+    options.AddStrings("committee", kCommitteeHelp, &committee_);
     unlock_.Register(options);
   }
   absl::Status Run() override {
@@ -81,11 +91,12 @@ class FederationRotateCommand : public program::Command {
     for (const std::string& name : removed_) TACET_RETURN_IF_ERROR(folder.Remove(name));
     crypto::SystemEntropy entropy;
     TACET_RETURN_IF_ERROR(folder.BeginEpoch(epoch + 1, entropy.Draw(32), unlocker, entropy));
-    return HandOut(folder, keys, unlocker);
+    return HandOut(folder, keys, unlocker, committee_);
   }
 
  private:
   std::string folder_ = std::string(kDefaultFolder);
+  std::vector<std::string> committee_;
   std::vector<std::string> removed_;
   program::UnlockFlags unlock_;
 };

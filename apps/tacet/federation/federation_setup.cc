@@ -22,7 +22,8 @@ std::vector<ManifestMember> MembersOf(const std::vector<EnrolledSite>& sites) {
     if (site.request.server) continue;
     members.push_back({.name = site.request.name,
                        .signing_key = site.request.signing_key,
-                       .sealing_key = site.request.sealing_key});
+                       .sealing_key = site.request.sealing_key,
+                       .exchange_key = site.request.exchange_key});
   }
   return members;
 }
@@ -30,8 +31,22 @@ std::vector<ManifestMember> MembersOf(const std::vector<EnrolledSite>& sites) {
 bool SameMembers(const std::vector<ManifestMember>& a, const std::vector<ManifestMember>& b) {
   return std::ranges::equal(a, b, [](const ManifestMember& one, const ManifestMember& other) {
     return one.name == other.name && one.signing_key == other.signing_key &&
-           one.sealing_key == other.sealing_key;
+           one.sealing_key == other.sealing_key && one.exchange_key == other.exchange_key;
   });
+}
+
+// Places of the named members in the list of all.
+absl::StatusOr<std::vector<uint64_t>> MembersNamed(std::span<const std::string> names,
+                                                   const std::vector<ManifestMember>& members) {
+  std::vector<uint64_t> places;
+  for (const std::string& name : names) {
+    const auto member = std::ranges::find(members, name, &ManifestMember::name);
+    if (member == members.end()) {
+      return base::NotFound("--committee names {}, which is not enrolled as a member", name);
+    }
+    places.push_back(static_cast<uint64_t>(member - members.begin()));
+  }
+  return places;
 }
 
 std::vector<float> FloatsOf(std::span<const uint8_t> bytes) {
@@ -59,13 +74,22 @@ absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml
 }
 
 absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
-                                                  const crypto::SigningKey& coordinator) {
+                                                  const crypto::SigningKey& coordinator,
+                                                  std::span<const std::string> committee) {
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
   TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, folder.Enrolled());
   std::vector<ManifestMember> members = MembersOf(sites);
+  TACET_ASSIGN_OR_RETURN(std::vector<uint64_t> seats, MembersNamed(committee, members));
   const absl::StatusOr<base::Bytes> known = folder.SignedManifest(epoch);
   if (known.ok()) {
     TACET_ASSIGN_OR_RETURN(SignedManifest manifest, SignedManifest::Read(*known));
+    if (!seats.empty() && seats != manifest.manifest().spec().committee_members) {
+      return base::FailedPrecondition(
+          "epoch {} was agreed with another committee: `tacet federation rotate --committee` "
+          "begins "
+          "an epoch with this one",
+          epoch);
+    }
     if (SameMembers(manifest.members(), members)) return manifest;
     return base::FailedPrecondition(
         "epoch {} was agreed with other members: `tacet federation rotate` begins an epoch with "
@@ -81,6 +105,7 @@ absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
   TACET_ASSIGN_OR_RETURN(spec.agreement, AgreementOf(folder.parts().agreement,
                                                      FloatsOf(folder.parts().initial_model)));
   agreement::ManifestSpec& agreed = spec.agreement;
+  agreed.committee_members = std::move(seats);
   if (agreed.sampling.cohort == 0) agreed.sampling.cohort = members.size();
   spec.annex = folder.parts().agreement;
   spec.members = std::move(members);

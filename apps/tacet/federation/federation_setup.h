@@ -26,9 +26,12 @@ absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml
                                                     std::span<const float> initial_model);
 
 // Signs the manifest of the folder's latest epoch for the sites enrolled, unless that was done, and
-// returns it. FailedPrecondition when it was done for other sites.
+// returns it. `committee` has the names of the members on the committee, by seat; empty: the first
+// members. FailedPrecondition when it was done for other sites or another committee; NotFound for a
+// name that is not enrolled.
 absl::StatusOr<agreement::SignedManifest> SignLatestManifest(
-    storage::file::CoordinatorFolder& folder, const crypto::SigningKey& coordinator);
+    storage::file::CoordinatorFolder& folder, const crypto::SigningKey& coordinator,
+    std::span<const std::string> committee);
 
 struct HandedOut {
   std::string name;

@@ -17,8 +17,10 @@
 #include "apps/tacet/privacy/privacy_warnings.h"
 #include "tacet/accounting/calibration.h"
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/agreement/manifest.h"
 #include "tacet/base/status.h"
 #include "tacet/dp/mechanism_plan.h"
+#include "tacet/he/key_sharing.h"
 #include "tacet/report/privacy_json.h"
 
 namespace tacet::app::privacy {
@@ -64,7 +66,12 @@ class PrivacyCommand : public program::Command {
     options.AddChoice("neighbouring",
                       "neighbouring relation: pairs of data sets that must look alike",
                       {"replace-one", "zero-out"}, &neighbouring_);
-    options.AddUint("colluding", "c, number of clients that collude", &spec_.privacy.colluders);
+    options.AddUint("colluders", "c, number of clients that collude", &spec_.privacy.colluders);
+    options.AddUint("colluding", "the same as --colluders", &spec_.privacy.colluders);
+    options.AddString("committee",
+                      "N,F: seats of the committee that decrypts sums, and how many of them may "
+                      "collude with the server; when not given, as a federation of M clients has",
+                      &committee_);
     options.AddDouble("availability",
                       "share of the clients that are available in a round, above 0 and at most 1",
                       &availability_);
@@ -100,7 +107,7 @@ class PrivacyCommand : public program::Command {
         "for --calibrate: observer against whom --epsilon must hold; worst: the worst that has a "
         "guarantee, or outsider (the external observer) with --accountant",
         {"worst", "outsider", "participant-in-cohort", "participant-out-of-cohort", "colluders",
-         "cohort-knowing", "traffic-observer"},
+         "cohort-knowing", "traffic-observer", "coalition"},
         &view_);
     options.AddString("sweep",
                       "QUANTITY=FROM:TO:STEP with noise, rounds, cohort (noise / cohort "
@@ -179,7 +186,25 @@ class PrivacyCommand : public program::Command {
       spec_.pool = static_cast<uint64_t>(
           std::floor(availability_ * static_cast<double>(spec_.sampling.clients) + 1e-9));
     }
-    return accounting::CheckFederation(spec_);
+    TACET_RETURN_IF_ERROR(accounting::CheckFederation(spec_));
+    return ReadCommittee();
+  }
+
+  absl::Status ReadCommittee() {
+    const uint64_t clients = spec_.sampling.clients;
+    he::CommitteeShape shape = agreement::DefaultCommittee(
+        clients, static_cast<uint32_t>(std::min<uint64_t>(spec_.privacy.colluders, clients - 1)));
+    if (committee_) {
+      TACET_ASSIGN_OR_RETURN(shape, he::ParseCommittee(*committee_));
+      TACET_RETURN_IF_ERROR(he::KeySharing::Create(shape).status());
+    }
+    if (shape.seats > clients) {
+      return base::InvalidArgument("--committee {} has {} seats, the federation only {} clients",
+                                   committee_.value_or(""), shape.seats, clients);
+    }
+    spec_.committee_seats = shape.seats;
+    spec_.corrupt_seats = shape.corrupt;
+    return absl::OkStatus();
   }
 
   std::string Heading() const {
@@ -248,7 +273,8 @@ class PrivacyCommand : public program::Command {
     }
     for (const Observer observer :
          {Observer::kExternal, Observer::kParticipantInCohort, Observer::kParticipantOutOfCohort,
-          Observer::kColluders, Observer::kCohortAware, Observer::kTrafficObserver}) {
+          Observer::kColluders, Observer::kCohortAware, Observer::kTrafficObserver,
+          Observer::kCoalition}) {
       if (view_ == accounting::ObserverName(observer)) {
         target.observer = observer;
       }
@@ -309,6 +335,7 @@ class PrivacyCommand : public program::Command {
   // A coordinate bound of 0 is the clip norm.
   accounting::FederationPrivacySpec spec_ = {.sampling = {.appearances = 1},
                                              .mechanism = {.coordinate_bound = 0}};
+  std::optional<std::string> committee_;
   std::optional<uint64_t> dimension_;
   std::string sampler_ = "default";
   std::optional<uint64_t> rounds_;

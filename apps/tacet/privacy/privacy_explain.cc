@@ -20,7 +20,7 @@ using accounting::Unit;
 
 namespace {
 
-std::string_view Audience(Observer observer, const FederationPrivacySpec& spec) {
+std::string Audience(Observer observer, const FederationPrivacySpec& spec) {
   switch (observer) {
     case Observer::kExternal:
       return "Anyone who sees every model of the training but neither traffic nor cohorts";
@@ -41,8 +41,13 @@ std::string_view Audience(Observer observer, const FederationPrivacySpec& spec) 
                    "they hold the models";
     case Observer::kTrafficObserver:
       return "The server, its network, its operators, who see an upload of every client";
+    case Observer::kCoalition:
+      return spec.privacy.colluders == 0
+                 ? "The server, should it have the epoch's key"
+                 : fmt::format("The server together with {} member{}", spec.privacy.colluders,
+                               spec.privacy.colluders == 1 ? "" : "s");
     case Observer::kServerWithKeyHolder:
-      return "The server together with one holder of the keys";
+      return "The server together with any one member";
     case Observer::kPublishedParticipant:
       return "A client, by the paper's convention";
   }
@@ -130,7 +135,7 @@ absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
   for (const ObservedRounds& observer : observers) {
     if (observer.standing == Standing::kConvention) continue;
     PrivacyGuarantee promise{.observer = observer.observer,
-                             .audience = std::string(Audience(observer.observer, spec)),
+                             .audience = Audience(observer.observer, spec),
                              .note = observer.note,
                              .releases = observer.releases,
                              .bound = std::nullopt};

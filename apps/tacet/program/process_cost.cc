@@ -1,6 +1,7 @@
 #include "apps/tacet/program/process_cost.h"
 
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -48,5 +49,11 @@ absl::StatusOr<ProcessCost> CostOf(pid_t process) {
 }
 
 ProcessCost OwnCost() { return CostOf(::getpid()).value_or(ProcessCost{}); }
+
+double ThreadCpuSeconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 }  // namespace tacet::app::program

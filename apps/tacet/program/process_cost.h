@@ -21,6 +21,9 @@ absl::StatusOr<ProcessCost> CostOf(pid_t process);
 // Of this process; zeros when the system does not tell.
 ProcessCost OwnCost();
 
+// Processor time of the calling thread so far.
+double ThreadCpuSeconds();
+
 }  // namespace tacet::app::program
 
 #endif  // TACET_APPS_TACET_PROGRAM_PROCESS_COST_H_

@@ -10,6 +10,7 @@
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
+#include "tacet/secagg/committee.h"
 #include "tacet/secagg/upload.h"
 
 namespace tacet::app::run {
@@ -25,10 +26,11 @@ std::string AgreementText(const agreement::Manifest& manifest) {
                         agreed.federated_part);
   const bool clients = agreed.privacy.unit == accounting::Unit::kClient;
   if (clients) {
-    text += fmt::format("federation  {} clients, {} a round ({}), at least {} to open, {} rounds\n",
-                        agreed.sampling.clients, agreed.sampling.cohort,
-                        accounting::SamplingName(agreed.sampling.method),
-                        agreed.sampling.min_participants, agreed.rounds);
+    text +=
+        fmt::format("federation  {} clients, {} a round ({}), at least {} to decrypt, {} rounds\n",
+                    agreed.sampling.clients, agreed.sampling.cohort,
+                    accounting::SamplingName(agreed.sampling.method),
+                    agreed.sampling.min_participants, agreed.rounds);
     if (agreed.sampling.dummy_uploads) {
       text +=
           "            dummy uploads: clients that are not drawn upload zeros, so nobody sees the "
@@ -40,7 +42,7 @@ std::string AgreementText(const agreement::Manifest& manifest) {
     }
   } else {
     text += fmt::format(
-        "federation  {} sites, all in every round, at least {} to open, {} rounds; unit {}, "
+        "federation  {} sites, all in every round, at least {} to decrypt, {} rounds; unit {}, "
         "drawn with probability {}, {:.6g} expected a round\n",
         agreed.sampling.clients, agreed.sampling.min_participants, agreed.rounds,
         accounting::UnitName(agreed.privacy.unit), agreed.sampling.record_rate,
@@ -62,6 +64,14 @@ std::string AgreementText(const agreement::Manifest& manifest) {
       secagg::UploadBytes(aggregation),
       static_cast<double>(secagg::UploadBytes(aggregation)) /
           (4.0 * static_cast<double>(agreed.dimension)));
+  if (agreed.committee.seats > 0 && !agreed.without_encryption) {
+    const he::KeySharing& sharing = aggregation.sharing();
+    text += fmt::format(
+        "committee   {} members, of which {} may collude with the server; {} votes release a sum, "
+        "so {} may be away\n",
+        agreed.committee.seats, agreed.committee.corrupt, sharing.votes(),
+        agreed.committee.seats - sharing.votes());
+  }
   return text;
 }
 
@@ -72,8 +82,11 @@ std::string MembershipText(const agreement::SignedManifest& manifest) {
                                  agreement::FingerprintText(manifest.coordinator()));
   text += AgreementText(manifest.manifest());
   for (const agreement::ManifestMember& member : manifest.members()) {
-    text += fmt::format("member      {:<40} {}\n", member.name,
-                        agreement::FingerprintText(member.signing_key));
+    const auto number = static_cast<uint64_t>(&member - manifest.members().data());
+    const bool seat = secagg::SeatOf(manifest.manifest().committee(), number).has_value();
+    text += fmt::format("member      {:<40} {}{}\n", member.name,
+                        agreement::FingerprintText(member.signing_key),
+                        seat ? "  on the committee" : "");
   }
   return text;
 }

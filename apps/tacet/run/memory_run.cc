@@ -6,19 +6,13 @@
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
 #include "tacet/ledger/data_digest.h"
+#include "tacet/ledger/ledger_in_memory.h"
 #include "tacet/simulation/local_channel.h"
 #include "tacet/simulation/simulation.h"
 #include "tacet/training/learner.h"
 
 namespace tacet::app::run {
 namespace {
-
-class MemoryLedger final : public ledger::LedgerStore {
- public:
-  absl::Status Append(std::span<const uint8_t>, std::span<const uint8_t>) override {
-    return absl::OkStatus();
-  }
-};
 
 class MemoryStore final : public simulation::RunStore {
  public:
@@ -39,11 +33,7 @@ class MemoryStore final : public simulation::RunStore {
     return crypto::SystemEntropy().Draw(ledger::kDataKeyBytes);
   }
   absl::StatusOr<ledger::OpenedLedger> OpenLedger(const ledger::LedgerHeader& header) override {
-    ledger::OpenedLedger opened;
-    opened.found.header = header;
-    opened.store = std::make_unique<MemoryLedger>();
-    opened.found.end.genesis = opened.found.end.head = ledger::LedgerGenesis(header);
-    return opened;
+    return ledger::LedgerInMemory(header);
   }
 
  private:

@@ -19,7 +19,7 @@ struct MemoryRun {
 };
 
 // The federation of `config` on exactly these samples, nothing held out: rounds, noise, sealing and
-// opening are those of `tacet simulate`; ledger and checkpoint live in memory and end with the
+// decryption are those of `tacet simulate`; ledger and checkpoint live in memory and end with the
 // call.
 absl::StatusOr<MemoryRun> TrainInMemory(const RunConfig& config, const data::Dataset& dataset);
 

@@ -61,7 +61,9 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("federation.weights", c.federation.weights);
   visit("federation.attempts_per_round", c.agreement.attempts_per_round);
   visit("federation.spare_attempts", c.agreement.spare_attempts);
-  visit("federation.openers", c.agreement.openers);
+  visit("federation.committee_seats", c.agreement.committee.seats);
+  visit("federation.committee_corrupt", c.agreement.committee.corrupt);
+  visit("federation.committee_packing", c.agreement.committee.packing);
   visit("privacy.clip_norm", c.agreement.mechanism.clip_norm);
   visit("privacy.coordinate_bound", c.agreement.mechanism.coordinate_bound);
   visit("privacy.noise", c.agreement.mechanism.noise_stddev);

@@ -59,7 +59,7 @@ TEST_F(RunReaderTest, ReadsWholeLinesAndLeavesOneThatIsBeingWritten) {
   Write("attempts", "0 0 0\n1 0 0\n1 0");
   Write("attestations", "0aff\n0b");
   Write("metrics.jsonl", std::string(kRound) + "\n" + R"({"round":1,"coh)");
-  Write("refused", "0 0 0 too-few-uploads\n1 0 0 not-opened\n1 0 1 oth");
+  Write("refused", "0 0 0 too-few-uploads\n1 0 0 not-decrypted\n1 0 1 oth");
   const auto run = LoadRun(path_);
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_THAT(run->labels, ElementsAre("insecure-seed", "no-noise"));
@@ -70,7 +70,7 @@ TEST_F(RunReaderTest, ReadsWholeLinesAndLeavesOneThatIsBeingWritten) {
   EXPECT_TRUE(std::isinf(run->rounds[0].epsilon));
   ASSERT_EQ(run->refused.size(), 2u);
   EXPECT_EQ(run->refused[1].first, (secagg::AttemptNumber{.epoch = 1}));
-  EXPECT_EQ(run->refused[1].second, simulation::Refusal::kNotOpened);
+  EXPECT_EQ(run->refused[1].second, simulation::Refusal::kNotDecrypted);
   EXPECT_EQ(run->start->evaluation->samples, 20u);
   EXPECT_EQ(run->start->audit_key, crypto::PublicKey());
   EXPECT_EQ(run->start->part.kind, tacet::audit::RunKind::kSimulation);

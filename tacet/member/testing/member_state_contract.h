@@ -32,7 +32,8 @@ TYPED_TEST_P(MemberStateContract, HasNothingAtFirst) {
   EXPECT_EQ(this->state().LoadCheckpoint().status().code(), kNotFound);
   EXPECT_EQ(this->state().LoadMemory().status().code(), kNotFound);
   EXPECT_EQ(this->state().LoadUpload(this->Numbered(0, 0)).status().code(), kNotFound);
-  EXPECT_EQ(this->state().Find(this->Numbered(0, 0), "vote").status().code(), kNotFound);
+  EXPECT_EQ(this->state().Find(this->Numbered(0, 0), secagg::JournalStep::kVote).status().code(),
+            kNotFound);
   EXPECT_TRUE(this->state().KeepOnly({2, 0, 0}).ok());
 }
 
@@ -51,14 +52,14 @@ TYPED_TEST_P(MemberStateContract, SaysOneThingAnAttemptAndStep) {
   const base::Bytes first = {1, 2}, second = {1, 3};
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(this->state().SaveUpload(attempt, first).ok());
-    ASSERT_TRUE(this->state().Record(attempt, "vote", first).ok());
-    ASSERT_TRUE(this->state().Record(attempt, "result", second).ok());
+    ASSERT_TRUE(this->state().Record(attempt, secagg::JournalStep::kVote, first).ok());
+    ASSERT_TRUE(this->state().Record(attempt, secagg::JournalStep::kUnmaskShare, second).ok());
     EXPECT_EQ(this->state().SaveUpload(attempt, second).code(), absl::StatusCode::kAlreadyExists);
-    EXPECT_EQ(this->state().Record(attempt, "vote", second).code(),
+    EXPECT_EQ(this->state().Record(attempt, secagg::JournalStep::kVote, second).code(),
               absl::StatusCode::kAlreadyExists);
     EXPECT_EQ(this->state().LoadUpload(attempt).value(), first);
-    EXPECT_EQ(this->state().Find(attempt, "vote").value(), first);
-    EXPECT_EQ(this->state().Find(attempt, "result").value(), second);
+    EXPECT_EQ(this->state().Find(attempt, secagg::JournalStep::kVote).value(), first);
+    EXPECT_EQ(this->state().Find(attempt, secagg::JournalStep::kUnmaskShare).value(), second);
     this->Reopen();
   }
 }
@@ -68,9 +69,9 @@ TYPED_TEST_P(MemberStateContract, ANumberHasOneAttempt) {
   const base::Bytes message = {1, 2};
   const secagg::Attempt forked = this->Numbered(3, 1, 9);
   constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
-  ASSERT_TRUE(this->state().Record(this->Numbered(3, 1), "vote", message).ok());
-  EXPECT_EQ(this->state().Find(forked, "vote").status().code(), kRefused);
-  EXPECT_EQ(this->state().Record(forked, "vote", message).code(), kRefused);
+  ASSERT_TRUE(this->state().Record(this->Numbered(3, 1), secagg::JournalStep::kVote, message).ok());
+  EXPECT_EQ(this->state().Find(forked, secagg::JournalStep::kVote).status().code(), kRefused);
+  EXPECT_EQ(this->state().Record(forked, secagg::JournalStep::kVote, message).code(), kRefused);
   ASSERT_TRUE(this->state().SaveUpload(this->Numbered(3, 1), message).ok());
   EXPECT_EQ(this->state().SaveUpload(forked, message).code(), kRefused);
 }
@@ -80,18 +81,21 @@ TYPED_TEST_P(MemberStateContract, ForgetsOtherAttempts) {
   // 3-1 is the beginning of 3-10 and 3-11 as text.
   for (const auto& [round, attempt] : {std::pair(3u, 0u), {3u, 1u}, {3u, 10u}, {31u, 1u}}) {
     ASSERT_TRUE(this->state().SaveUpload(this->Numbered(round, attempt), message).ok());
-    ASSERT_TRUE(this->state().Record(this->Numbered(round, attempt), "vote", message).ok());
+    ASSERT_TRUE(this->state()
+                    .Record(this->Numbered(round, attempt), secagg::JournalStep::kVote, message)
+                    .ok());
   }
   ASSERT_TRUE(this->state().SaveMemory(message).ok());
   ASSERT_TRUE(this->state().KeepOnly({2, 3, 1}).ok());
   this->Reopen();
   EXPECT_TRUE(this->state().LoadUpload(this->Numbered(3, 1)).ok());
-  EXPECT_TRUE(this->state().Find(this->Numbered(3, 1), "vote").ok());
+  EXPECT_TRUE(this->state().Find(this->Numbered(3, 1), secagg::JournalStep::kVote).ok());
   EXPECT_TRUE(this->state().LoadMemory().ok());
   for (const auto& [round, attempt] : {std::pair(3u, 0u), {3u, 10u}, {31u, 1u}}) {
     const secagg::Attempt other = this->Numbered(round, attempt);
     EXPECT_EQ(this->state().LoadUpload(other).status().code(), absl::StatusCode::kNotFound);
-    EXPECT_EQ(this->state().Find(other, "vote").status().code(), absl::StatusCode::kNotFound);
+    EXPECT_EQ(this->state().Find(other, secagg::JournalStep::kVote).status().code(),
+              absl::StatusCode::kNotFound);
   }
 }
 

@@ -2,8 +2,12 @@
 #ifndef TACET_PROTOCOL_TESTING_SMALL_FEDERATION_H_
 #define TACET_PROTOCOL_TESTING_SMALL_FEDERATION_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +20,9 @@
 #include "tacet/crypto/random.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/committee_member.h"
 #include "tacet/secagg/memory_journal.h"
-#include "tacet/secagg/opener.h"
+#include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/sealer.h"
 
 namespace tacet::protocol::testing {
@@ -30,7 +35,9 @@ T ValueOf(absl::StatusOr<T> result) {
 
 inline constexpr uint64_t kSmallDimension = 20;
 
-// Five members, three in a cohort, three openers, three rounds of at most three attempts.
+// Five members, three in a cohort, three rounds of at most three attempts. All are on the
+// committee, where one may be corrupt: four votes are a quorum, and four unmask shares decrypt.
+// Seats are not in the order of the members.
 inline agreement::ManifestSpec SmallAgreement() {
   agreement::ManifestSpec spec;
   spec.model = "logistic";
@@ -41,8 +48,18 @@ inline agreement::ManifestSpec SmallAgreement() {
   spec.rounds = 3;
   spec.attempts_per_round = 3;
   spec.spare_attempts = 4;
+  spec.committee = {.seats = 5, .corrupt = 1};
+  spec.committee_members = {3, 0, 4, 1, 2};
   spec.mechanism.scale = 1e-2;
   spec.mechanism.noise_stddev = 3;
+  return spec;
+}
+
+// The same with another committee, by seat.
+inline agreement::ManifestSpec AgreementWith(uint32_t corrupt, std::vector<uint64_t> committee,
+                                             agreement::ManifestSpec spec = SmallAgreement()) {
+  spec.committee = {.seats = static_cast<uint32_t>(committee.size()), .corrupt = corrupt};
+  spec.committee_members = std::move(committee);
   return spec;
 }
 
@@ -61,7 +78,8 @@ class SmallFederation {
       sites_.push_back(agreement::MemberKeys::Generate(entropy_));
       spec.members.push_back({.name = fmt::format("site-{}", i),
                               .signing_key = sites_.back().signing.public_key(),
-                              .sealing_key = sites_.back().sealing.public_key()});
+                              .sealing_key = sites_.back().sealing.public_key(),
+                              .exchange_key = sites_.back().exchange.public_key()});
     }
     spec.authority = ValueOf(crypto::IssueAuthority({.common_name = "hospitals",
                                                      .role = crypto::CertificateRole::kAuthority,
@@ -75,6 +93,8 @@ class SmallFederation {
   }
 
   const agreement::SignedManifest& manifest() const { return *manifest_; }
+  const secagg::Terms& terms() const { return manifest().manifest().terms(); }
+  const secagg::Committee& committee() const { return manifest().manifest().committee(); }
   const agreement::MemberKeys& site(uint64_t member) const { return sites_[member]; }
   const crypto::SecretBytes& epoch_key() const { return epoch_key_; }
   crypto::Entropy& entropy() { return entropy_; }
@@ -82,29 +102,66 @@ class SmallFederation {
   secagg::AttemptKeys KeysOf(const secagg::Attempt& attempt) const {
     return secagg::DeriveAttemptKeys(epoch_key_, manifest().manifest().spec().scheme, attempt);
   }
+  crypto::SecretBytes PairKey(uint64_t client, uint32_t seat) const {
+    const crypto::SecretBytes agreed =
+        ValueOf(sites_[client].exchange.Agree(committee()[seat].exchange_key));
+    return secagg::DerivePairKey(agreed, epoch_key_,
+                                 {.manifest_hash = manifest().manifest().hash(),
+                                  .epoch = manifest().epoch(),
+                                  .client = client,
+                                  .seat = seat});
+  }
 
   // What `member` sends: the same update of 0.01 in every coordinate, another seal each time.
-  base::Bytes Upload(const secagg::Attempt& attempt) {
-    const auto sealer =
-        ValueOf(secagg::Sealer::Create(manifest().manifest().terms(), attempt, KeysOf(attempt)));
-    const std::vector<float> update(manifest().manifest().spec().dimension, 0.01F);
-    return ValueOf(sealer->Seal(update, entropy_)).bytes;
-  }
-
-  std::vector<uint64_t> OpenersOf(const secagg::Attempt& attempt) const {
-    const agreement::ManifestSpec& spec = manifest().manifest().spec();
-    return secagg::ChooseOpeners(epoch_key_, spec.scheme, attempt, spec.sampling.clients,
-                                 spec.openers);
-  }
-
-  std::unique_ptr<secagg::Opener> NewOpener(uint64_t member, const secagg::Attempt& attempt) {
-    std::vector<secagg::OpenerIdentity> identities;
-    for (const uint64_t opener : OpenersOf(attempt)) {
-      identities.push_back(manifest().manifest().Identity(opener));
+  base::Bytes Upload(uint64_t member, const secagg::Attempt& attempt) {
+    const auto sealer = ValueOf(secagg::Sealer::Create(terms(), attempt, KeysOf(attempt)));
+    crypto::SecretBytes pair_keys(secagg::kPairKeyBytes * committee().size());
+    for (uint32_t seat = 0; seat < committee().size(); ++seat) {
+      std::ranges::copy(PairKey(member, seat).Expose(),
+                        pair_keys.Expose().subspan(secagg::kPairKeyBytes * seat).begin());
     }
-    return ValueOf(secagg::Opener::Create(manifest().manifest().terms(), attempt, KeysOf(attempt),
-                                          identities, member, sites_[member].signing, journal_,
-                                          entropy_));
+    const std::vector<float> update(manifest().manifest().spec().dimension, 0.01F);
+    secagg::SealedUpload sealed = ValueOf(sealer->Seal(update, pair_keys, entropy_));
+    last_sealed_[member] = sealed.nonce;
+    return std::move(sealed.bytes);
+  }
+
+  // A seat in one attempt, without a journal. It vouches for the last upload that was sealed for
+  // its member.
+  class Seat {
+   public:
+    Seat(SmallFederation& all, uint32_t seat, const secagg::Attempt& attempt)
+        : result_key_(all.KeysOf(attempt).result_key),
+          pair_key_of_([&all, seat](uint64_t client) -> absl::StatusOr<crypto::SecretBytes> {
+            return all.PairKey(client, seat);
+          }),
+          member_({.terms = all.terms(),
+                   .committee = all.committee(),
+                   .signing_key = all.site(all.committee()[seat].member).signing,
+                   .result_key = result_key_,
+                   .pair_key_of = pair_key_of_,
+                   .journal = journal_,
+                   .entropy = all.entropy_},
+                  attempt, seat, all.sites_.size(),
+                  {.nonce = all.LastSealed(all.committee()[seat].member), .acknowledged = false}) {}
+    Seat(const Seat&) = delete;
+    Seat& operator=(const Seat&) = delete;
+
+    base::Bytes Vote(const base::Bytes& closed_round, const base::Bytes& roster) {
+      return ValueOf(member_.Vote(closed_round, roster));
+    }
+    base::Bytes Unmask(std::span<const base::Bytes> votes) {
+      return ValueOf(member_.Unmask(votes));
+    }
+
+   private:
+    crypto::SecretBytes result_key_;
+    secagg::PairKeyOf pair_key_of_;
+    secagg::MemoryJournal journal_;
+    secagg::CommitteeMember member_;
+  };
+  std::unique_ptr<Seat> NewSeat(uint32_t seat, const secagg::Attempt& attempt) {
+    return std::make_unique<Seat>(*this, seat, attempt);
   }
 
   // That `round` begins with a model of digest `digest` and the velocity of digest 0.
@@ -115,17 +172,10 @@ class SmallFederation {
   }
 
  private:
-  // Keeps nothing: every opener made here is a new one.
-  class NoJournal final : public secagg::OpenerJournal {
-   public:
-    absl::Status Record(const secagg::Attempt&, std::string_view,
-                        std::span<const uint8_t>) override {
-      return absl::OkStatus();
-    }
-    absl::StatusOr<base::Bytes> Find(const secagg::Attempt&, std::string_view) const override {
-      return absl::NotFoundError("nothing is kept");
-    }
-  };
+  std::optional<secagg::SealNonce> LastSealed(uint64_t member) const {
+    const auto found = last_sealed_.find(member);
+    return found == last_sealed_.end() ? std::nullopt : std::optional(found->second);
+  }
 
   crypto::InsecureSeededEntropy entropy_;
   crypto::SigningKey coordinator_;
@@ -133,7 +183,7 @@ class SmallFederation {
   crypto::SecretBytes epoch_key_;
   std::vector<agreement::MemberKeys> sites_;
   std::unique_ptr<agreement::SignedManifest> manifest_;
-  NoJournal journal_;
+  std::map<uint64_t, secagg::SealNonce> last_sealed_;
 };
 
 }  // namespace tacet::protocol::testing

@@ -2,21 +2,26 @@
 #ifndef TACET_SECAGG_TESTING_SMALL_ROUND_H_
 #define TACET_SECAGG_TESTING_SMALL_ROUND_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
 
+#include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/signing.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/checksum.h"
+#include "tacet/secagg/committee_member.h"
 #include "tacet/secagg/memory_journal.h"
-#include "tacet/secagg/opener.h"
+#include "tacet/secagg/pair_masks.h"
+#include "tacet/secagg/round_decryption.h"
 #include "tacet/secagg/sealer.h"
 #include "tacet/secagg/terms.h"
 
@@ -44,7 +49,25 @@ inline TermsSpec SmallTerms(uint64_t dimension, uint32_t cohort,
   return spec;
 }
 
-// Five members, the first three of them openers; `cohort` participants.
+// Where the fields of an upload begin (docs/formats/messages.md).
+inline constexpr size_t kUploadManifestHash = 6;
+inline constexpr size_t kUploadRound = 42;
+inline constexpr size_t kUploadAttempt = 46;
+inline constexpr size_t kUploadModelDigest = 50;
+inline constexpr size_t kUploadScheme = 82;
+inline constexpr size_t kUploadDimension = 84;
+inline constexpr size_t kUploadNonce = 92;
+inline constexpr size_t kUploadTag = 108;
+inline constexpr size_t kUploadCiphertext = 128;
+
+// Nonce in the bytes of an upload.
+inline SealNonce NonceOf(const base::Bytes& upload) {
+  SealNonce nonce;
+  std::copy_n(upload.begin() + kUploadNonce, nonce.size(), nonce.begin());
+  return nonce;
+}
+
+// Eight members, the first five on the committee; `cohort` participants.
 class SmallRound {
  public:
   explicit SmallRound(TermsSpec spec)
@@ -56,20 +79,59 @@ class SmallRound {
     attempt_.number.round = 12;
     attempt_.number.attempt = 1;
     attempt_.model_digest.fill(2);
-    for (uint64_t member = 0; member < 5; ++member) {
+    for (uint64_t member = 0; member < kMembers; ++member) {
       signing_keys_.push_back(crypto::SigningKey::Generate(entropy_));
-      if (member < 3) openers_.push_back({member, signing_keys_.back().public_key()});
+      exchange_keys_.push_back(crypto::ExchangeKey::Generate(entropy_));
+      if (member >= kSeats) continue;
+      committee_.push_back({.member = member,
+                            .signing_key = signing_keys_.back().public_key(),
+                            .exchange_key = exchange_keys_.back().public_key()});
+    }
+    result_key_ = KeysOf(attempt_).result_key;
+    pair_key_of_.resize(kSeats);
+    for (uint32_t seat = 0; seat < kSeats; ++seat) {
+      pair_key_of_[seat] = [this, seat](uint64_t client) -> absl::StatusOr<crypto::SecretBytes> {
+        return PairKey(client, seat);
+      };
     }
   }
+  SmallRound(const SmallRound&) = delete;
+  SmallRound& operator=(const SmallRound&) = delete;
+
+  static constexpr uint64_t kMembers = 8;
+  static constexpr uint32_t kSeats = 5;
 
   const Terms& terms() const { return terms_; }
   const he::AggregationParams& params() const { return terms_.aggregation(); }
   const Attempt& attempt() const { return attempt_; }
-  const std::vector<OpenerIdentity>& openers() const { return openers_; }
+  const Committee& committee() const { return committee_; }
   const crypto::SigningKey& signing_key(uint64_t member) const { return signing_keys_[member]; }
+  const crypto::SecretBytes& epoch_key() const { return epoch_key_; }
   crypto::Entropy& entropy() { return entropy_; }
   AttemptKeys KeysOf(const Attempt& attempt) const {
     return DeriveAttemptKeys(epoch_key_, scheme_, attempt);
+  }
+
+  crypto::SecretBytes PairKey(uint64_t client, uint32_t seat) const {
+    const crypto::SecretBytes agreed =
+        ValueOf(exchange_keys_[client].Agree(committee_[seat].exchange_key));
+    return DerivePairKey(agreed, epoch_key_,
+                         {.manifest_hash = attempt_.manifest_hash,
+                          .epoch = attempt_.number.epoch,
+                          .client = client,
+                          .seat = seat});
+  }
+  // Of a client with all seats; none for the paper's schemes.
+  crypto::SecretBytes PairKeys(uint64_t client) const {
+    if (scheme_ != he::Scheme::kCompact) return {};
+    crypto::SecretBytes keys(kPairKeyBytes * kSeats);
+    for (uint32_t seat = 0; seat < kSeats; ++seat) {
+      std::ranges::copy(PairKey(client, seat).Expose(), PairKeyIn(keys, seat).begin());
+    }
+    return keys;
+  }
+  static std::span<uint8_t> PairKeyIn(crypto::SecretBytes& keys, uint32_t seat) {
+    return keys.Expose().subspan(kPairKeyBytes * seat, kPairKeyBytes);
   }
 
   // Counts near the offset, different for every (participant, coordinate).
@@ -84,8 +146,12 @@ class SmallRound {
 
   base::Bytes Upload(uint64_t participant) { return UploadFor(participant, attempt_); }
   base::Bytes UploadFor(uint64_t participant, const Attempt& attempt) {
+    return UploadOf(Counts(participant), participant, attempt);
+  }
+  base::Bytes UploadOf(const std::vector<uint32_t>& counts, uint64_t participant,
+                       const Attempt& attempt) {
     const auto sealer = ValueOf(Sealer::Create(terms_, attempt, KeysOf(attempt)));
-    return ValueOf(sealer->SealCounts(Counts(participant), entropy_.Draw(32)));
+    return ValueOf(sealer->SealCounts(counts, PairKeys(participant), entropy_.Draw(32)));
   }
 
   std::vector<base::Bytes> Uploads() {
@@ -94,13 +160,18 @@ class SmallRound {
     return uploads;
   }
 
-  base::Bytes Close(const std::vector<base::Bytes>& uploads) {
+  // With the same salt every time.
+  static Aggregator::Closed CloseOf(Aggregator& aggregator) {
+    crypto::InsecureSeededEntropy salt(1, "salt");
+    return ValueOf(aggregator.Close(salt));
+  }
+  Aggregator::Closed Close(const std::vector<base::Bytes>& uploads) const {
     Aggregator aggregator(params(), attempt_, terms_.min_participants());
     for (size_t k = 0; k < uploads.size(); ++k) {
       const absl::Status submitted = aggregator.Submit(k, uploads[k]);
       EXPECT_TRUE(submitted.ok()) << submitted;
     }
-    return ValueOf(aggregator.Close());
+    return CloseOf(aggregator);
   }
 
   std::vector<uint64_t> TrueSums() const {
@@ -112,9 +183,47 @@ class SmallRound {
     return sums;
   }
 
-  std::unique_ptr<Opener> NewOpener(uint64_t member, OpenerJournal& journal) {
-    return ValueOf(Opener::Create(terms_, attempt_, KeysOf(attempt_), openers_, member,
-                                  signing_keys_[member], journal, entropy_));
+  CommitteeMember NewMember(uint32_t seat, Journal& journal, std::optional<SealNonce> own) {
+    return CommitteeMember({.terms = terms_,
+                            .committee = committee_,
+                            .signing_key = signing_keys_[seat],
+                            .result_key = result_key_,
+                            .pair_key_of = pair_key_of_[seat],
+                            .journal = journal,
+                            .entropy = entropy_},
+                           attempt_, seat, kMembers,
+                           {.nonce = own, .acknowledged = own.has_value()});
+  }
+  // The nonce of a member that sent `uploads[seat]`; none for a seat that sent nothing.
+  static std::optional<SealNonce> OwnNonce(const std::vector<base::Bytes>& uploads, uint32_t seat) {
+    if (seat >= uploads.size()) return std::nullopt;
+    return NonceOf(uploads[seat]);
+  }
+
+  struct Answers {
+    std::vector<base::Bytes> votes;
+    std::vector<base::Bytes> shares;  // by seat
+  };
+  // Of all seats, all honest. `uploads` are those that the members sent.
+  Answers AnswersOf(const Aggregator::Closed& closed, const std::vector<base::Bytes>& uploads) {
+    Answers answers;
+    std::vector<MemoryJournal> journals(kSeats);
+    std::vector<CommitteeMember> members;
+    for (uint32_t seat = 0; seat < kSeats; ++seat) {
+      members.push_back(NewMember(seat, journals[seat], OwnNonce(uploads, seat)));
+      answers.votes.push_back(ValueOf(members.back().Vote(closed.closed_round, closed.roster)));
+    }
+    for (CommitteeMember& member : members) {
+      answers.shares.push_back(ValueOf(member.Unmask(answers.votes)));
+    }
+    return answers;
+  }
+
+  absl::StatusOr<DecryptedRound> Decrypt(const base::Bytes& closed_round,
+                                         const Answers& answers) const {
+    return DecryptRound(
+        terms_, committee_, attempt_, KeysOf(attempt_),
+        {.closed_round = closed_round, .votes = answers.votes, .unmask_shares = answers.shares});
   }
 
  private:
@@ -124,28 +233,20 @@ class SmallRound {
   crypto::SecretBytes epoch_key_;
   Attempt attempt_;
   std::vector<crypto::SigningKey> signing_keys_;
-  std::vector<OpenerIdentity> openers_;
+  std::vector<crypto::ExchangeKey> exchange_keys_;
+  Committee committee_;
+  std::vector<PairKeyOf> pair_key_of_;
+  crypto::SecretBytes result_key_;
 };
 
 // Recomputes the checksum at the end of an upload after its bytes were changed on purpose: what a
 // liar would do.
-inline void MendChecksum(base::Bytes& upload) {
+inline void FixChecksum(base::Bytes& upload) {
   const auto body = std::span(upload).first(upload.size() - 16);
   const auto checksum = Checksum(body);
   base::StoreU64(checksum[0], upload.data() + body.size());
   base::StoreU64(checksum[1], upload.data() + body.size() + 8);
 }
-
-// Where the fields of an upload begin (docs/formats/messages.md).
-inline constexpr size_t kUploadManifestHash = 6;
-inline constexpr size_t kUploadRound = 42;
-inline constexpr size_t kUploadAttempt = 46;
-inline constexpr size_t kUploadModelDigest = 50;
-inline constexpr size_t kUploadScheme = 82;
-inline constexpr size_t kUploadDimension = 84;
-inline constexpr size_t kUploadNonce = 92;
-inline constexpr size_t kUploadTag = 108;
-inline constexpr size_t kUploadCiphertext = 128;
 
 }  // namespace tacet::secagg::testing
 

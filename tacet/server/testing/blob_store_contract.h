@@ -220,7 +220,7 @@ TYPED_TEST_P(BlobStoreContract, ReadsParts) {
 TYPED_TEST_P(BlobStoreContract, EveryFieldOfAKeyMatters) {
   std::vector<BlobKey> keys(8, this->KeyOf(7));
   keys[1].member = 8;
-  keys[2].name.kind = protocol::BulkKind::kOpenedSum;
+  keys[2].name.kind = protocol::BulkKind::kUnmaskShare;
   keys[3].name.attempt.number.epoch = 9;
   keys[4].name.attempt.number.round = 9;
   keys[5].name.attempt.number.attempt = 9;

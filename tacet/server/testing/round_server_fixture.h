@@ -11,8 +11,10 @@
 
 #include "gtest/gtest.h"
 
+#include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/protocol/testing/small_federation.h"
+#include "tacet/secagg/round_decryption.h"
 #include "tacet/server/round_server.h"
 #include "tacet/server/testing/memory_server_store.h"
 
@@ -21,8 +23,8 @@ namespace tacet::server::testing {
 class RoundServerFixture : public ::testing::Test {
  protected:
   explicit RoundServerFixture(
-      agreement::ManifestSpec agreement = protocol::testing::SmallAgreement())
-      : members_(std::move(agreement)) {
+      agreement::ManifestSpec agreement = protocol::testing::SmallAgreement(), int members = 5)
+      : members_(std::move(agreement), members) {
     Restart();
   }
 
@@ -30,7 +32,11 @@ class RoundServerFixture : public ::testing::Test {
   void Restart() {
     server_.reset();
     server_ = protocol::testing::ValueOf(RoundServer::Create(
-        members_.manifest(), {.collecting_seconds = 100, .opening_seconds = 50, .kept_rounds = 2},
+        members_.manifest(),
+        {.collecting_seconds = 100,
+         .unmasking_seconds = 50,
+         .abandon_seconds = 1000,
+         .kept_rounds = 2},
         store_, spool_, [this] { return now_; }, cohorts_));
   }
 
@@ -67,47 +73,91 @@ class RoundServerFixture : public ::testing::Test {
     return server_->TakePart(member, Part(kind, Current(), whole)).status();
   }
   absl::Status Upload(uint64_t member) {
-    return Give(member, protocol::BulkKind::kUpload, members_.Upload(Current()));
+    return Give(member, protocol::BulkKind::kUpload, members_.Upload(member, Current()));
   }
 
+  absl::StatusOr<base::Bytes> FetchAs(uint64_t member, protocol::BulkKind kind,
+                                      const secagg::Attempt& attempt, uint32_t index = 0) {
+    TACET_ASSIGN_OR_RETURN(
+        protocol::FetchedPart fetched,
+        server_->PartOf(member, {.name = {.kind = kind, .attempt = attempt}, .index = index}));
+    return std::move(fetched.part);
+  }
+  // For a member on the committee.
   base::Bytes Fetch(protocol::BulkKind kind, const secagg::Attempt& attempt, uint32_t index = 0) {
-    return protocol::testing::ValueOf(
-               server_->PartOf({.name = {.kind = kind, .attempt = attempt}, .index = index}))
-        .part;
+    return protocol::testing::ValueOf(FetchAs(MemberOn(0), kind, attempt, index));
+  }
+
+  uint64_t MemberOn(size_t seat) const { return members_.committee()[seat].member; }
+  // v, and the seats whose confirmations publish an aggregate.
+  size_t Quorum() const { return members_.terms().aggregation().sharing().votes(); }
+  size_t Confirmations() const {
+    return members_.manifest().manifest().spec().committee.corrupt + size_t{1};
   }
 
   void Collect() {
     Tick();
     for (const uint64_t member : Invited()) ASSERT_TRUE(Upload(member).ok());
     Tick();
-    ASSERT_EQ(Phase(), protocol::AttemptPhase::kOpening);
+    ASSERT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
   }
 
-  // The first `count` openers sign the closed round.
-  std::vector<std::unique_ptr<secagg::Opener>> Vote(size_t count) {
+  using Seats = std::vector<std::unique_ptr<protocol::testing::SmallFederation::Seat>>;
+  // The first `count` seats vote for the closed round.
+  Seats Vote(size_t count) {
     const secagg::Attempt attempt = Current();
     const base::Bytes closed = Fetch(protocol::BulkKind::kClosedRound, attempt);
-    const std::vector<uint64_t> openers = members_.OpenersOf(attempt);
-    std::vector<std::unique_ptr<secagg::Opener>> seats;
-    for (size_t i = 0; i < count; ++i) {
-      seats.push_back(members_.NewOpener(openers[i], attempt));
-      const absl::Status taken = server_->TakeVote(
-          openers[i], attempt, protocol::testing::ValueOf(seats.back()->Review(closed)));
+    const base::Bytes roster = Fetch(protocol::BulkKind::kRoster, attempt);
+    Seats seats;
+    for (uint32_t seat = 0; seat < count; ++seat) {
+      seats.push_back(members_.NewSeat(seat, attempt));
+      const absl::Status taken =
+          server_->TakeVote(MemberOn(seat), attempt, seats.back()->Vote(closed, roster));
       EXPECT_TRUE(taken.ok()) << taken;
     }
     return seats;
   }
-  // And, when they are a majority, return the sum.
-  void Open(size_t count) {
+  // And give their unmask shares, when they are a quorum.
+  void Unmask(size_t count) {
     const secagg::Attempt attempt = Current();
-    const auto seats = Vote(count);
+    const Seats seats = Vote(count);
     const std::vector<base::Bytes> votes = protocol::testing::ValueOf(server_->Votes(attempt));
-    for (size_t i = 0; i < count; ++i) {
-      const base::Bytes sum = protocol::testing::ValueOf(seats[i]->Open(votes));
+    for (size_t seat = 0; seat < count; ++seat) {
       const absl::Status given =
-          Give(members_.OpenersOf(attempt)[i], protocol::BulkKind::kOpenedSum, sum);
+          Give(MemberOn(seat), protocol::BulkKind::kUnmaskShare, seats[seat]->Unmask(votes));
       ASSERT_TRUE(given.ok()) << given;
     }
+  }
+  absl::Status Confirm(size_t seat, const secagg::Attempt& attempt) {
+    return server_->TakeVerdict(MemberOn(seat), attempt, true);
+  }
+  absl::Status Refuse(size_t seat, const secagg::Attempt& attempt) {
+    return server_->TakeVerdict(MemberOn(seat), attempt, false);
+  }
+  // As few seats as can publish the aggregate do so.
+  void Publish() {
+    const secagg::Attempt attempt = Current();
+    Unmask(Quorum());
+    for (size_t seat = 0; seat < Confirmations(); ++seat) {
+      const absl::Status confirmed = Confirm(seat, attempt);
+      ASSERT_TRUE(confirmed.ok()) << confirmed;
+    }
+    ASSERT_EQ(Phase(), protocol::AttemptPhase::kPublished);
+  }
+  // The aggregate of a published attempt, from what the server gives to `member`.
+  absl::StatusOr<secagg::DecryptedRound> Decrypt(uint64_t member, const secagg::Attempt& attempt) {
+    TACET_ASSIGN_OR_RETURN(const base::Bytes closed,
+                           FetchAs(member, protocol::BulkKind::kClosedRound, attempt));
+    TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> votes, server_->Votes(attempt));
+    std::vector<base::Bytes> shares;
+    for (uint32_t index = 0; index < members_.committee().size(); ++index) {
+      absl::StatusOr<base::Bytes> share =
+          FetchAs(member, protocol::BulkKind::kUnmaskShare, attempt, index);
+      if (share.ok()) shares.push_back(*std::move(share));
+    }
+    return secagg::DecryptRound(members_.terms(), members_.committee(), attempt,
+                                members_.KeysOf(attempt),
+                                {.closed_round = closed, .votes = votes, .unmask_shares = shares});
   }
 
   void State(uint64_t member, uint32_t round, uint8_t model) {
@@ -118,14 +168,17 @@ class RoundServerFixture : public ::testing::Test {
     ASSERT_TRUE(taken.ok()) << taken;
   }
 
-  // A whole round, after which two members state the model that it gave.
+  // More than half of the committee's size.
+  size_t Attestations() const { return members_.committee().size() / 2 + 1; }
+
+  // A whole round, after which as many members as are needed state the model that it gave.
   void RunRound(uint32_t round) {
     Collect();
     ASSERT_EQ(Current().number.round, round);
-    Open(2);
-    ASSERT_EQ(Phase(), protocol::AttemptPhase::kPublished);
-    State(0, round + 1, static_cast<uint8_t>(round + 10));
-    State(1, round + 1, static_cast<uint8_t>(round + 10));
+    Publish();
+    for (uint64_t member = 0; member < Attestations(); ++member) {
+      State(member, round + 1, static_cast<uint8_t>(round + 10));
+    }
   }
 
   protocol::testing::SmallFederation members_;

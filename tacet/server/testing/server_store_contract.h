@@ -39,8 +39,8 @@ inline AttemptRecord RecordOf(uint32_t epoch, uint32_t round, uint32_t attempt) 
           .participants = 0,
           .failure = ""};
 }
-inline AttemptRecord Opening(AttemptRecord record) {
-  record.phase = protocol::AttemptPhase::kOpening;
+inline AttemptRecord Unmasking(AttemptRecord record) {
+  record.phase = protocol::AttemptPhase::kUnmasking;
   record.deadline += 300;
   record.participants = 7;
   return record;
@@ -114,7 +114,7 @@ TYPED_TEST_P(ServerStoreContract, KeepsAttemptsInTheOrderInWhichTheyBegan) {
   extreme.deadline = std::numeric_limits<uint64_t>::max();
   extreme.participants = std::numeric_limits<uint32_t>::max();
   const std::vector<AttemptRecord> records = {
-      Failed(RecordOf(2, 5, 0), "few"), Failed(extreme, "no-majority"),
+      Failed(RecordOf(2, 5, 0), "few"), Failed(extreme, "not-decrypted"),
       Published(RecordOf(2, 5, 1)), Failed(RecordOf(1, 0, 0), "refused"),
       Published(RecordOf(3, 6, 0))};
   for (const AttemptRecord& record : records) {
@@ -139,7 +139,7 @@ TYPED_TEST_P(ServerStoreContract, KeepsTheCohortUntilTheAttemptEnds) {
   EXPECT_EQ(this->Cohort(), cohort);
   this->Reopen();
   EXPECT_EQ(this->Cohort(), cohort);
-  ASSERT_TRUE(this->store().Update(Opening(record)).ok());
+  ASSERT_TRUE(this->store().Update(Unmasking(record)).ok());
   EXPECT_EQ(this->Cohort(), cohort);
   ASSERT_TRUE(this->store().Finish(Published(record), {}).ok());
   EXPECT_TRUE(this->Cohort().empty());
@@ -162,7 +162,7 @@ TYPED_TEST_P(ServerStoreContract, BeginsNothingWhileAnAttemptIsOpen) {
   const AttemptRecord first = RecordOf(0, 0, 0);
   const std::vector<uint64_t> cohort = {4, 9};
   ASSERT_TRUE(this->store().Begin(first, cohort).ok());
-  for (const AttemptRecord& open : {first, Opening(first)}) {
+  for (const AttemptRecord& open : {first, Unmasking(first)}) {
     ASSERT_TRUE(this->store().Update(open).ok());
     this->ExpectError(this->store().Begin(RecordOf(0, 0, 1), std::vector<uint64_t>{1}),
                       absl::StatusCode::kFailedPrecondition, "has not ended");
@@ -207,7 +207,7 @@ TYPED_TEST_P(ServerStoreContract, RefusesPhasesThatDoNotFitTheCall) {
     this->ExpectError(this->store().Update(ended), absl::StatusCode::kInvalidArgument,
                       "by Finish only");
   }
-  for (const AttemptRecord& open : {record, Opening(record)}) {
+  for (const AttemptRecord& open : {record, Unmasking(record)}) {
     this->ExpectError(this->store().Finish(open, {}), absl::StatusCode::kInvalidArgument,
                       "has not ended");
   }
@@ -219,13 +219,13 @@ TYPED_TEST_P(ServerStoreContract, UpdatesTheAttemptTogetherWithItsItems) {
   ASSERT_TRUE(this->store().Begin(record, std::vector<uint64_t>{1, 2}).ok());
   const std::vector<Item> items = {{ItemKind::kClosedRound, 0, BytesOf("closed")},
                                    {ItemKind::kRefusal, 2, {}}};
-  ASSERT_TRUE(this->store().Update(Opening(record), items).ok());
+  ASSERT_TRUE(this->store().Update(Unmasking(record), items).ok());
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(this->Attempts(), std::vector{Opening(record)});
+    EXPECT_EQ(this->Attempts(), std::vector{Unmasking(record)});
     EXPECT_EQ(this->Items({0, 3, 1}), items);
     this->Reopen();
   }
-  EXPECT_TRUE(this->store().Update(Opening(record), items).ok());  // the very same again
+  EXPECT_TRUE(this->store().Update(Unmasking(record), items).ok());  // the very same again
   EXPECT_EQ(this->Items({0, 3, 1}), items);
 }
 
@@ -238,12 +238,12 @@ TYPED_TEST_P(ServerStoreContract, UpdatesWhollyOrNot) {
   const std::vector<Item> items = {{ItemKind::kClosedRound, 0, BytesOf("closed")},
                                    {ItemKind::kVote, 5, BytesOf("another vote")},
                                    {ItemKind::kVote, 6, BytesOf("a third")}};
-  this->ExpectError(this->store().Update(Opening(record), items), absl::StatusCode::kAlreadyExists,
-                    "was put here before");
+  this->ExpectError(this->store().Update(Unmasking(record), items),
+                    absl::StatusCode::kAlreadyExists, "was put here before");
   const std::vector<Item> twice = {{ItemKind::kRefusal, 1, BytesOf("a")},
                                    {ItemKind::kRefusal, 1, BytesOf("b")}};
-  this->ExpectError(this->store().Update(Opening(record), twice), absl::StatusCode::kAlreadyExists,
-                    "was put here before");
+  this->ExpectError(this->store().Update(Unmasking(record), twice),
+                    absl::StatusCode::kAlreadyExists, "was put here before");
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(this->Attempts(), std::vector{record});
     EXPECT_EQ(this->Items(at), std::vector{vote});
@@ -255,7 +255,7 @@ TYPED_TEST_P(ServerStoreContract, UpdatesAndFinishesTheLastAttemptOnly) {
   const AttemptRecord first = RecordOf(0, 0, 0);
   const std::vector<Item> items = {{ItemKind::kVote, 1, BytesOf("vote")}};
   const auto expect_refused = [&](const AttemptRecord& record) {
-    this->ExpectError(this->store().Update(Opening(record), items),
+    this->ExpectError(this->store().Update(Unmasking(record), items),
                       absl::StatusCode::kFailedPrecondition, "is not the last that was begun");
     this->ExpectError(this->store().Finish(Published(record), std::vector{ItemKind::kVote}),
                       absl::StatusCode::kFailedPrecondition, "is not the last that was begun");
@@ -286,7 +286,7 @@ TYPED_TEST_P(ServerStoreContract, AnEndedAttemptStaysAsItIs) {
   const AttemptRecord record = RecordOf(0, 0, 0);
   ASSERT_TRUE(this->store().Begin(record, {}).ok());
   ASSERT_TRUE(this->store().Finish(Published(record), {}).ok());
-  this->ExpectError(this->store().Update(Opening(record)), absl::StatusCode::kFailedPrecondition,
+  this->ExpectError(this->store().Update(Unmasking(record)), absl::StatusCode::kFailedPrecondition,
                     "has ended: it is published");
   this->ExpectError(this->store().Finish(Failed(record, "late"), {}),
                     absl::StatusCode::kFailedPrecondition, "has ended otherwise");
@@ -302,16 +302,16 @@ TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfTheAttemptThatEndsByKind) {
   ASSERT_TRUE(this->store().Finish(Failed(RecordOf(0, 0, 0), "few"), {}).ok());
   ASSERT_TRUE(this->store().Begin(RecordOf(0, 0, 1), {}).ok());
   std::vector<Item> all;
-  for (const ItemKind kind :
-       {ItemKind::kCheckpoint, ItemKind::kAccepted, ItemKind::kOpenedSum, ItemKind::kVote,
-        ItemKind::kClosedRound, ItemKind::kRefusal, ItemKind::kStatement}) {
+  for (const ItemKind kind : {ItemKind::kCheckpoint, ItemKind::kAccepted, ItemKind::kUnmaskShare,
+                              ItemKind::kVote, ItemKind::kClosedRound, ItemKind::kRefusal,
+                              ItemKind::kStatement, ItemKind::kRoster, ItemKind::kConfirmation}) {
     for (const uint64_t member : {7, 3}) all.push_back({kind, member, BytesOf("given")});
   }
   for (const secagg::AttemptNumber& at : {earlier, now}) {
     for (const Item& item : all) ASSERT_TRUE(this->store().PutItem(at, item).ok());
   }
-  const std::vector<ItemKind> forgotten = {ItemKind::kAccepted, ItemKind::kVote,
-                                           ItemKind::kRefusal};
+  const std::vector<ItemKind> forgotten = {ItemKind::kAccepted, ItemKind::kVote, ItemKind::kRefusal,
+                                           ItemKind::kRoster};
   ASSERT_TRUE(this->store().Finish(Published(RecordOf(0, 0, 1)), forgotten).ok());
   std::vector<Item> left;
   std::copy_if(all.begin(), all.end(), std::back_inserter(left), [&](const Item& item) {

@@ -86,7 +86,8 @@ class EnrolmentTest : public ::testing::Test {
       const auto request = *agreement::ReadEnrolmentRequest(site->request());
       spec.members.push_back({.name = request.name,
                               .signing_key = request.signing_key,
-                              .sealing_key = request.sealing_key});
+                              .sealing_key = request.sealing_key,
+                              .exchange_key = request.exchange_key});
     }
     return *agreement::SignedManifest::Sign(spec, keys_.signing);
   }

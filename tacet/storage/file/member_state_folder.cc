@@ -59,13 +59,6 @@ absl::StatusOr<base::Bytes> ReadEntry(std::span<const uint8_t> bytes,
   return base::Bytes(message.begin(), message.end());
 }
 
-absl::Status CheckStep(std::string_view step) {
-  const bool plain = !step.empty() && step != kUpload && step.size() <= 32 &&
-                     std::ranges::all_of(step, [](char c) { return c >= 'a' && c <= 'z'; });
-  return plain ? absl::OkStatus()
-               : base::InvalidArgument("\"{}\" is not the name of a journal's step", step);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MemberStateFolder>> MemberStateFolder::Open(const fs::path& path,
@@ -129,16 +122,14 @@ absl::StatusOr<base::Bytes> MemberStateFolder::LoadUpload(const secagg::Attempt&
   return LoadEntry(attempt, kUpload);
 }
 
-absl::Status MemberStateFolder::Record(const secagg::Attempt& attempt, std::string_view step,
+absl::Status MemberStateFolder::Record(const secagg::Attempt& attempt, secagg::JournalStep step,
                                        std::span<const uint8_t> message) {
-  TACET_RETURN_IF_ERROR(CheckStep(step));
-  return SaveEntry(attempt, step, message);
+  return SaveEntry(attempt, secagg::JournalStepName(step), message);
 }
 
 absl::StatusOr<base::Bytes> MemberStateFolder::Find(const secagg::Attempt& attempt,
-                                                    std::string_view step) const {
-  TACET_RETURN_IF_ERROR(CheckStep(step));
-  return LoadEntry(attempt, step);
+                                                    secagg::JournalStep step) const {
+  return LoadEntry(attempt, secagg::JournalStepName(step));
 }
 
 absl::Status MemberStateFolder::KeepOnly(const secagg::AttemptNumber& attempt) {

@@ -29,10 +29,10 @@ class MemberStateFolder final : public member::MemberState {
   absl::StatusOr<base::Bytes> LoadMemory() const override;
   absl::Status SaveUpload(const secagg::Attempt& attempt, std::span<const uint8_t> upload) override;
   absl::StatusOr<base::Bytes> LoadUpload(const secagg::Attempt& attempt) const override;
-  absl::Status Record(const secagg::Attempt& attempt, std::string_view step,
+  absl::Status Record(const secagg::Attempt& attempt, secagg::JournalStep step,
                       std::span<const uint8_t> message) override;
   absl::StatusOr<base::Bytes> Find(const secagg::Attempt& attempt,
-                                   std::string_view step) const override;
+                                   secagg::JournalStep step) const override;
   absl::Status KeepOnly(const secagg::AttemptNumber& attempt) override;
 
  private:

@@ -175,21 +175,21 @@ TEST_F(PostgresStoreTest, AnErrorOfTheDatabaseIsUnavailableAndChangesNothing) {
   Execute("ALTER TABLE tacet.item ADD CONSTRAINT room CHECK (member < 1000)");
   const std::vector<Item> items = {{ItemKind::kVote, 7, BytesOf("fits")},
                                    {ItemKind::kVote, 424242, BytesOf("does not")}};
-  const absl::Status status = store->Update(server::Opening(record), items);
+  const absl::Status status = store->Update(server::Unmasking(record), items);
   ExpectError(status, absl::StatusCode::kUnavailable, "room");
   EXPECT_THAT(base::Message(status), Not(HasSubstr("424242")));  // no values in messages
   EXPECT_TRUE(store->Items({0, 0, 0})->empty());
   EXPECT_EQ(store->Attempts().value(), std::vector{record});
   Execute("ALTER TABLE tacet.item DROP CONSTRAINT room");
-  EXPECT_TRUE(store->Update(server::Opening(record), items).ok());
+  EXPECT_TRUE(store->Update(server::Unmasking(record), items).ok());
 }
 
 TEST_F(PostgresStoreTest, RefusesValuesThatNoServerWrote) {
   auto store = OpenOrDie(url_);
   ASSERT_TRUE(store->Begin(RecordOf(0, 0, 0), std::vector<uint64_t>{1}).ok());
   ASSERT_TRUE(store->PutItem({0, 0, 0}, {ItemKind::kVote, 1, {}}).ok());
-  Execute("UPDATE tacet.item SET kind = 8");
-  ExpectError(store->Items({0, 0, 0}).status(), absl::StatusCode::kDataLoss, "unknown kind 8");
+  Execute("UPDATE tacet.item SET kind = 10");
+  ExpectError(store->Items({0, 0, 0}).status(), absl::StatusCode::kDataLoss, "unknown kind 10");
   Execute("UPDATE tacet.cohort SET members = '\\x010203'");
   ExpectError(store->Cohort().status(), absl::StatusCode::kDataLoss, "a cohort of 3 bytes");
   Execute("UPDATE tacet.attempt SET phase = 0");

@@ -156,7 +156,7 @@ TEST_F(SqliteStoreTest, RefusesValuesThatNoServerWrote) {
   ASSERT_TRUE(store->Begin(RecordOf(0, 0, 0), std::vector<uint64_t>{1}).ok());
   ASSERT_TRUE(store->PutItem({0, 0, 0}, {ItemKind::kVote, 1, {}}).ok());
   store.reset();
-  expect_lost("UPDATE item SET kind = 8", "unknown kind 8");
+  expect_lost("UPDATE item SET kind = 10", "unknown kind 10");
   expect_lost("UPDATE cohort SET members = x'010203'", "a cohort of 3 bytes");
   expect_lost("UPDATE attempt SET phase = 0", "unknown phase 0");
   expect_lost("UPDATE attempt SET model_digest = x'01'", "a digest of 1 bytes");
@@ -222,7 +222,7 @@ TEST_F(SqliteStoreTest, LeavesNothingOfACohortOnTheDisk) {
     const uint64_t member = planted.members[i * 7 % planted.members.size()];
     const base::Bytes bytes = PlantedValues::BytesOf(member);
     ASSERT_TRUE(store->PutItem({0, 0, 0}, {ItemKind::kAccepted, member, bytes}).ok());
-    ASSERT_TRUE(store->PutItem({0, 0, 0}, {ItemKind::kOpenedSum, i, BytesOf("stays")}).ok());
+    ASSERT_TRUE(store->PutItem({0, 0, 0}, {ItemKind::kUnmaskShare, i, BytesOf("stays")}).ok());
   }
   EXPECT_EQ(planted.CountIn(AllFiles()), planted.members.size());
   ASSERT_TRUE(
@@ -284,15 +284,15 @@ void ExpectUnavailableWhenFull(std::unique_ptr<SqliteStore>& store, MakeRoom mak
   }
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
   EXPECT_GT(put.size(), 10u);
-  const std::vector<Item> more = {{ItemKind::kOpenedSum, 0, base::Bytes(3000)},
-                                  {ItemKind::kOpenedSum, 1, base::Bytes(300'000)}};
-  EXPECT_EQ(store->Update(server::Opening(record), more).code(), absl::StatusCode::kUnavailable);
+  const std::vector<Item> more = {{ItemKind::kUnmaskShare, 0, base::Bytes(3000)},
+                                  {ItemKind::kUnmaskShare, 1, base::Bytes(300'000)}};
+  EXPECT_EQ(store->Update(server::Unmasking(record), more).code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(store->Items({0, 5, 0}).value(), put);
   EXPECT_EQ(store->Attempts()->back(), record);
   EXPECT_EQ(store->Cohort()->size(), 3u);
 
   make_room();
-  EXPECT_TRUE(store->Update(server::Opening(record), more).ok());
+  EXPECT_TRUE(store->Update(server::Unmasking(record), more).ok());
   put.insert(put.end(), more.begin(), more.end());
   EXPECT_EQ(store->Items({0, 5, 0}).value(), put);
   EXPECT_TRUE(store->Finish(Failed(record, "few"), {}).ok());
@@ -339,7 +339,7 @@ TEST_F(SqliteStoreTest, CleansLaterWhatThereWasNoRoomToClean) {
   auto store = OpenOrDie(path_);
   ASSERT_TRUE(store->Begin(RecordOf(0, 0, 0), planted.members).ok());
   for (uint64_t i = 0; i < 60; ++i) {
-    ASSERT_TRUE(store->PutItem({0, 0, 0}, {ItemKind::kOpenedSum, i, base::Bytes(10'000)}).ok());
+    ASSERT_TRUE(store->PutItem({0, 0, 0}, {ItemKind::kUnmaskShare, i, base::Bytes(10'000)}).ok());
   }
   store.reset();
   store = OpenOrDie(path_);  // with an empty log

@@ -49,9 +49,9 @@ TEST_F(GrpcServerTest, AMemberIsAnsweredAndAnErrorKeepsCodeAndText) {
   const Announcement second = ValueOf(member.remote.Await({.known_revision = first.revision}));
   ASSERT_TRUE(second.current.has_value());
 
-  protocol::BulkName nothing{.kind = BulkKind::kOpenedSum, .attempt = second.current->attempt};
+  protocol::BulkName nothing{.kind = BulkKind::kUnmaskShare, .attempt = second.current->attempt};
   const auto request = [&] { return member.remote.Fetch(nothing, 0, 1000).status(); };
-  const absl::Status direct = serving_.rounds->PartOf({.name = nothing}).status();
+  const absl::Status direct = serving_.rounds->PartOf(0, {.name = nothing}).status();
   EXPECT_EQ(request().code(), direct.code());
   EXPECT_EQ(base::Message(request()), base::Message(direct));
 }
@@ -133,7 +133,7 @@ TEST_F(GrpcServerTest, AnUploadInPartsArrives) {
     const Announcement announced = ValueOf(member.remote.Await({}));
     if (announced.current->invited != Invited::kYes) continue;
     const secagg::Attempt attempt = announced.current->attempt;
-    const base::Bytes upload = serving.members.Upload(attempt);
+    const base::Bytes upload = serving.members.Upload(i, attempt);
     ASSERT_GT(upload.size(), protocol::kMaxPartBytes);
     const absl::Status put =
         member.remote.Put({.kind = BulkKind::kUpload, .attempt = attempt}, upload);

@@ -98,7 +98,7 @@ TEST(GrpcWireTest, AnUploadThatWasCutGoesOnWhereItStopped) {
   const MemberForTest member(
       serving, invited, WireThrough(serving, proxy.Address(), fmt::format("site-{}", invited)));
   const secagg::Attempt attempt = ValueOf(member.remote.Await({})).current->attempt;
-  const base::Bytes upload = serving.members.Upload(attempt);
+  const base::Bytes upload = serving.members.Upload(invited, attempt);
   ASSERT_GT(upload.size(), 4 * protocol::kMaxPartBytes);
 
   const uint64_t before = proxy.sent();

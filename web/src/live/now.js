@@ -5,7 +5,7 @@ import { againstWorst, worst } from "../report/privacy.js";
 import { panel } from "./panel.js";
 import { alarms, deadlineWords, failureWords, nowSentence, secondsLeft } from "./words.js";
 
-const kPhaseClasses = { collecting: "good", opening: "good", published: "good", failed: "warn" };
+const kPhaseClasses = { collecting: "good", unmasking: "good", published: "good", failed: "warn" };
 
 /** update({status, agreement}); tick(seconds since the answer) moves the clock. */
 export function nowPanel() {

@@ -3,15 +3,15 @@ import { integer, kAbsent, plural, seconds } from "../format.js";
 
 const kPhaseWords = {
   "collecting": "collecting uploads",
-  "opening": "members vote and open the sum",
+  "unmasking": "the committee votes and unmasks the sum",
   "published": "published",
   "failed": "failed",
 };
 
 const kFailureWords = {
   "too-few-uploads": "too few uploads at the deadline",
-  "refused": "a majority of openers refused it",
-  "not-opened": "no majority opened it in time",
+  "refused": "committee members refused it",
+  "not-decrypted": "the committee did not decrypt it",
   "epoch-ended": "its epoch ended",
 };
 
@@ -34,13 +34,14 @@ export function nowSentence(status, agreement) {
   const name = `Round ${integer(current.round + 1)}${rounds}, attempt ${integer(current.attempt + 1)}: `;
   if (current.phase === "failed") return `${name}failed, ${failureWords(current.failure)}.`;
   if (current.phase === "published") return `${name}published; the next one begins when members state the same model.`;
+  if (current.phase === "unmasking") return `${name}${phaseWords(current.phase)}. So far ${plural(current.votes, "vote")} and ${plural(current.unmask_shares, "unmask share")} came.`;
   return `${name}${phaseWords(current.phase)}.`;
 }
 
 /** Seconds until the phase ends, by the server's clock and the time since it answered; else null. */
 export function secondsLeft(status, sinceAnswer) {
   const { current } = status;
-  if (!current || !["collecting", "opening"].includes(current.phase)) return null;
+  if (!current || !["collecting", "unmasking"].includes(current.phase)) return null;
   return Math.max(0, current.deadline - status.now - sinceAnswer);
 }
 
@@ -77,6 +78,7 @@ const kEventWords = {
   "admin-listening": "It listens for operators",
   "attempt-begun": "An attempt began",
   "attempt-closed": "An attempt closed",
+  "attempt-extended": "An attempt waits for its committee",
   "attempt-published": "An attempt was published",
   "attempt-failed": "An attempt failed",
   "all-rounds-published": "All rounds are published",

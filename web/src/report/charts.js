@@ -64,7 +64,7 @@ export function timeCharts(runs) {
 export function phasesByRound(run) {
   return stackedChart({
     title: "Seconds by phase",
-    note: "Wall time of each round. Sealing, adding and opening are what privacy costs.",
+    note: "Wall time of each round. Sealing, adding and decrypting are what privacy costs.",
     parts: usedPhases([run]).map((phase) => ({
       name: phase, values: overRounds(run, (line) => phaseSeconds(line, phase)) })),
     format: seconds });
@@ -107,10 +107,10 @@ export function trafficCharts(runs) {
 function messages(run) {
   return lineChart({
     title: "Bytes of one message",
-    note: "What one participant sends in a round, and what an opener gives back to everyone.",
+    note: "What one participant sends in a round, and what every client fetches to decrypt the sum.",
     series: [
       { name: "upload", mark: "upload", look: 0, values: overRounds(run, uploadBytes) },
-      { name: "opened sum", mark: "sum", look: 1, values: overRounds(run, (line) => line.sum_bytes) },
+      { name: "closed round", mark: "sum", look: 1, values: overRounds(run, (line) => line.sum_bytes) },
     ],
     format: bytes, range: fromZero });
 }

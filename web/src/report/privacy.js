@@ -14,6 +14,7 @@ export const kViewNames = {
   "colluders": "colluding clients",
   "traffic-observer": "traffic observer",
   "cohort-knowing": "knows the cohorts",
+  "coalition": "server and colluding members",
   "server-with-key-holder": "server with a key holder",
   "participant-published": "participant, by the paper",
 };

@@ -1,0 +1,41 @@
+#include "tacet/crypto/key_exchange.h"
+
+#include <utility>
+
+#include <sodium.h>
+
+#include "tacet/base/bytes.h"
+#include "tacet/base/status.h"
+#include "tacet/crypto/sodium.h"
+
+namespace tacet::crypto {
+
+static_assert(ExchangeKey::kSecretBytes == crypto_scalarmult_SCALARBYTES);
+static_assert(sizeof(ExchangePublicKey) == crypto_scalarmult_BYTES);
+
+ExchangeKey::ExchangeKey(SecretBytes secret) : secret_(std::move(secret)) {
+  EnsureSodium();
+  crypto_scalarmult_base(public_key_.data(), secret_.Expose().data());
+}
+
+ExchangeKey ExchangeKey::Generate(Entropy& entropy) {
+  return ExchangeKey(entropy.Draw(kSecretBytes));
+}
+
+absl::StatusOr<ExchangeKey> ExchangeKey::FromSecret(const SecretBytes& secret) {
+  if (secret.size() != kSecretBytes) {
+    return base::InvalidArgument("an exchange key's secret has {} bytes, expected {}",
+                                 secret.size(), kSecretBytes);
+  }
+  return ExchangeKey(SecretBytes::CopyOf(secret.Expose()));
+}
+
+absl::StatusOr<SecretBytes> ExchangeKey::Agree(const ExchangePublicKey& other) const {
+  SecretBytes shared(crypto_scalarmult_BYTES);
+  if (crypto_scalarmult(shared.Expose().data(), secret_.Expose().data(), other.data()) != 0) {
+    return base::InvalidArgument("{} is not an exchange key", base::ToHex(other));
+  }
+  return shared;
+}
+
+}  // namespace tacet::crypto

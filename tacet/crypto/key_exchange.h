@@ -1,0 +1,46 @@
+// X25519 key agreement between two members (RFC 7748).
+#ifndef TACET_CRYPTO_KEY_EXCHANGE_H_
+#define TACET_CRYPTO_KEY_EXCHANGE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
+
+namespace tacet::crypto {
+
+using ExchangePublicKey = std::array<uint8_t, 32>;
+
+// Key pair of one member in one epoch.
+class ExchangeKey {
+ public:
+  static constexpr size_t kSecretBytes = 32;
+
+  // From 32 fresh secret bytes.
+  static ExchangeKey Generate(Entropy& entropy);
+  // From what secret() gave; InvalidArgument for another length.
+  static absl::StatusOr<ExchangeKey> FromSecret(const SecretBytes& secret);
+
+  const ExchangePublicKey& public_key() const { return public_key_; }
+  // Secret to store, 32 bytes.
+  const SecretBytes& secret() const { return secret_; }
+
+  // The 32 bytes that both ends compute: the coordinate of a curve point, to be passed through
+  // HKDF. InvalidArgument for a public key of small order, which would give a result that everybody
+  // knows.
+  absl::StatusOr<SecretBytes> Agree(const ExchangePublicKey& other) const;
+
+ private:
+  explicit ExchangeKey(SecretBytes secret);
+
+  SecretBytes secret_;
+  ExchangePublicKey public_key_{};
+};
+
+}  // namespace tacet::crypto
+
+#endif  // TACET_CRYPTO_KEY_EXCHANGE_H_

@@ -1,0 +1,289 @@
+// Attacks of coalitions of the server, members and committee seats on one attempt. A coalition
+// holds the epoch key, so MACs and encrypted unmask shares are open to it. Each attack is shown to
+// succeed against a shared group key, or with one seat more than is tolerated.
+#include <cmath>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/testing/small_round.h"
+#include "tacet/secagg/unmask_share.h"
+#include "tacet/secagg/vote.h"
+
+namespace tacet::secagg {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace testing;  // NOLINT: tacet::secagg::testing
+
+constexpr uint32_t kParticipants = 4;
+
+// The counts in one upload as a coalition decodes them that knows the masks of `seats` and takes
+// all other masks that it needs for zeros.
+std::vector<uint64_t> DecodeWithSeats(const SmallRound& round, const base::Bytes& upload,
+                                      crypto::SecretBytes& pair_keys,
+                                      const std::vector<uint32_t>& seats) {
+  const he::AggregationParams& params = round.params();
+  const UploadView view = ValueOf(ReadUpload(upload, round.attempt(), params));
+  std::vector<crypto::SecretVector<uint16_t>> masks;
+  std::vector<he::KeySharing::Answer> answers;
+  for (uint32_t seat = 0; seat < params.committee().seats; ++seat) {
+    masks.emplace_back(params.sharing().mask_words());
+    if (std::ranges::find(seats, seat) != seats.end()) {
+      ExpandMask(SmallRound::PairKeyIn(pair_keys, seat), round.attempt(), view.nonce,
+                 masks.back().Expose());
+    }
+  }
+  for (const uint32_t seat : seats) {
+    answers.push_back({.seat = seat, .mask_sums = masks[seat].Expose()});
+  }
+  for (uint32_t seat = 0; answers.size() < params.sharing().threshold(); ++seat) {
+    if (std::ranges::find(seats, seat) != seats.end()) continue;
+    answers.push_back({.seat = seat, .mask_sums = masks[seat].Expose()});
+  }
+  auto recovery =
+      ValueOf(params.sharing().Recover(view.ciphertext.last(params.share_bytes()), answers));
+  const auto decryptor = ValueOf(
+      he::NewCompactDecryptor(params, PublicSeed(round.attempt()), std::move(recovery.key_sum)));
+  const auto adder = he::NewAdder(params);
+  EXPECT_TRUE(adder->Add(view.ciphertext).ok());
+  return ValueOf(decryptor->Decrypt(adder->Close(), 1));
+}
+
+// How often the coalition tells which of two updates a victim sealed, over `games`.
+double SuccessRate(const std::vector<uint32_t>& seats, int games) {
+  constexpr uint64_t kDimension = 8;
+  SmallRound round(SmallTerms(kDimension, kParticipants));
+  crypto::SecretBytes pair_keys = round.PairKeys(0);
+  const auto sealer =
+      ValueOf(Sealer::Create(round.terms(), round.attempt(), round.KeysOf(round.attempt())));
+  crypto::Random coins = crypto::Random::FromEntropy(round.entropy());
+  int right = 0;
+  for (int game = 0; game < games; ++game) {
+    const bool planted = coins.Below(2) == 1;
+    // Planted without noise, so that whoever decrypts wins.
+    const std::vector<uint32_t> counts(
+        kDimension, static_cast<uint32_t>(round.params().offset() + (planted ? 300 : -300)));
+    const base::Bytes upload =
+        ValueOf(sealer->SealCounts(counts, pair_keys, round.entropy().Draw(32)));
+    double sum = 0;
+    for (const uint64_t count : DecodeWithSeats(round, upload, pair_keys, seats)) {
+      sum += static_cast<double>(count) - static_cast<double>(round.params().offset());
+    }
+    right += (sum > 0) == planted ? 1 : 0;
+  }
+  return static_cast<double>(right) / games;
+}
+
+// (a) The server with the epoch key and f = 2 of 5 seats, whichever they are. A fair coin
+// leaves 6.2 standard errors with probability 1e-9 in all; ten pairs share 10^4 games.
+TEST(CommitteeAttackTest, FSeatsCannotTellTwoUpdatesApart) {
+  constexpr int kGames = 1000;
+  double total = 0;
+  for (uint32_t a = 0; a < 5; ++a) {
+    for (uint32_t b = a + 1; b < 5; ++b) {
+      const double rate = SuccessRate({a, b}, kGames);
+      EXPECT_NEAR(rate, 0.5, 6.5 * 0.5 / std::sqrt(kGames)) << a << " " << b;
+      total += rate / 10;
+    }
+  }
+  EXPECT_NEAR(total, 0.5, 6.2 * 0.5 / std::sqrt(10 * kGames));
+  // The same attack with the four seats that decrypt.
+  EXPECT_EQ(SuccessRate({0, 1, 2, 3}, 50), 1);
+  EXPECT_EQ(SuccessRate({1, 2, 3, 4}, 50), 1);
+}
+
+class FilledCohort : public ::testing::Test {
+ protected:
+  SmallRound round_{SmallTerms(300, kParticipants)};
+  base::Bytes victim_ = round_.Upload(0);
+
+  // An upload of zeros in the name of `member`, with the MAC of the epoch key and pair keys that
+  // the coalition makes up where it does not know them.
+  base::Bytes Invented(uint64_t member) {
+    const std::vector<uint32_t> zeros(300, static_cast<uint32_t>(round_.params().offset()));
+    const auto sealer =
+        ValueOf(Sealer::Create(round_.terms(), round_.attempt(), round_.KeysOf(round_.attempt())));
+    crypto::SecretBytes pair_keys = round_.PairKeys(member);
+    for (uint32_t seat = 0; seat < SmallRound::kSeats; ++seat) {
+      const bool known = member == 4 || seat == 4;
+      if (!known) round_.entropy().Fill(SmallRound::PairKeyIn(pair_keys, seat));
+    }
+    return ValueOf(sealer->SealCounts(zeros, pair_keys, round_.entropy().Draw(32)));
+  }
+};
+
+// (b) The server and member 4 surround the victim with invented uploads in the names of members 1
+// and 2. Both sit on the committee and know what they sent.
+TEST_F(FilledCohort, OfCommitteeMembersGetsNoQuorum) {
+  const std::vector<base::Bytes> uploads = {victim_, Invented(1), Invented(2), Invented(4)};
+  Aggregator aggregator(round_.params(), round_.attempt(), kParticipants);
+  for (const size_t k : {0, 1, 2}) ASSERT_TRUE(aggregator.Submit(k, uploads[k]).ok());
+  ASSERT_TRUE(aggregator.Submit(4, uploads[3]).ok());
+  const Aggregator::Closed closed = SmallRound::CloseOf(aggregator);
+  size_t votes = 0;
+  for (uint32_t seat = 0; seat < SmallRound::kSeats; ++seat) {
+    MemoryJournal journal;
+    std::optional<SealNonce> own;
+    if (seat == 0) own = NonceOf(victim_);
+    if (seat == 4) own = NonceOf(uploads[3]);
+    CommitteeMember member = round_.NewMember(seat, journal, own);
+    const auto vote = member.Vote(closed.closed_round, closed.roster);
+    EXPECT_EQ(vote.ok(), seat != 1 && seat != 2);
+    votes += vote.ok() ? 1 : 0;
+  }
+  EXPECT_LT(votes, round_.params().sharing().votes());
+}
+
+// The same in the names of members that do not notice (as if none of them were on the committee):
+// the seats' masks are those of the true members, so what comes out is not the victim's update.
+TEST_F(FilledCohort, OfOtherMembersDecryptsToNothing) {
+  const std::vector<base::Bytes> uploads = {victim_, Invented(1), Invented(2), Invented(3)};
+  const Aggregator::Closed closed = round_.Close(uploads);
+  const SmallRound::Answers answers = round_.AnswersOf(closed, uploads);  // with the liar's nonces
+  const auto decrypted = round_.Decrypt(closed.closed_round, answers);
+  EXPECT_EQ(decrypted.status().code(), absl::StatusCode::kDataLoss);
+  // The coalition looks at the masks itself and takes any four of them.
+  const he::AggregationParams& params = round_.params();
+  const ClosedRound round =
+      ValueOf(ReadClosedRound(closed.closed_round, round_.attempt(), params, kParticipants));
+  const auto result_key = round_.KeysOf(round_.attempt()).result_key;
+  const std::vector<uint32_t> counts = round_.Counts(0);
+  for (size_t left_out = 0; left_out < 5; ++left_out) {
+    std::vector<UnmaskShare> shares;
+    std::vector<he::KeySharing::Answer> four;
+    for (size_t seat = 0; seat < 5; ++seat) {
+      if (seat == left_out) continue;
+      shares.push_back(ValueOf(ReadUnmaskShare(answers.shares[seat], round_.attempt(),
+                                               params.sharing(), round_.committee(), result_key)));
+    }
+    for (const UnmaskShare& share : shares) {
+      four.push_back({.seat = share.seat, .mask_sums = share.mask_sums.Expose()});
+    }
+    auto recovery = ValueOf(
+        params.sharing().Recover(std::span(round.closed_sum).last(params.share_bytes()), four));
+    const auto decryptor = ValueOf(
+        he::NewCompactDecryptor(params, PublicSeed(round_.attempt()), std::move(recovery.key_sum)));
+    const std::vector<uint64_t> sums = ValueOf(decryptor->Decrypt(round.closed_sum, kParticipants));
+    size_t revealed = 0;
+    for (size_t i = 0; i < counts.size(); ++i) {
+      revealed += sums[i] == counts[i] + 3 * params.offset() ? 1 : 0;
+    }
+    EXPECT_LT(revealed, 5u);
+  }
+}
+
+// (c) A copy of the victim's upload in another member's name, also multiplied by adding it twice:
+// the correlated-ciphertext attack. Masks belong to (client, seat) and nonce.
+TEST(CopiedUploadTest, DecryptsToNothing) {
+  SmallRound round(SmallTerms(300, kParticipants));
+  std::vector<base::Bytes> uploads = round.Uploads();
+  // As it stands the server itself refuses the repeated nonce.
+  Aggregator aggregator(round.params(), round.attempt(), kParticipants);
+  ASSERT_TRUE(aggregator.Submit(0, uploads[0]).ok());
+  EXPECT_EQ(aggregator.Submit(3, uploads[0]).code(), absl::StatusCode::kAlreadyExists);
+  // Under the liar's own nonce, with the MAC made for it by whoever has the epoch key.
+  base::Bytes copy = uploads[0];
+  std::copy_n(uploads[3].begin() + kUploadNonce, 16, copy.begin() + kUploadNonce);
+  const he::HomomorphicMacKey mac(round.KeysOf(round.attempt()).tag_key, 300,
+                                  TagContext(round.attempt()));
+  const auto tag = he::EncodeTag(mac.Compute(round.Counts(0), NonceOf(copy)));
+  std::ranges::copy(tag, copy.begin() + kUploadTag);
+  FixChecksum(copy);
+  uploads[3] = copy;
+  const Aggregator::Closed closed = round.Close(uploads);
+  EXPECT_EQ(round.Decrypt(closed.closed_round, round.AnswersOf(closed, uploads)).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
+// (d) Two closed rounds of one attempt for two halves of the committee.
+TEST(TwoClosedRoundsTest, NeitherReachesAQuorum) {
+  SmallRound round(SmallTerms(300, kParticipants));
+  const std::vector<base::Bytes> uploads = round.Uploads();
+  std::vector<base::Bytes> others = uploads;
+  others[3] = round.Upload(3);
+  const Aggregator::Closed first = round.Close(uploads);
+  const Aggregator::Closed second = round.Close(others);
+  for (uint32_t split = 1; split < 5; ++split) {
+    std::vector<MemoryJournal> journals(5);
+    std::vector<CommitteeMember> members;
+    std::vector<base::Bytes> votes;
+    for (uint32_t seat = 0; seat < 5; ++seat) {
+      const bool sees_first = seat < split;
+      const auto own = SmallRound::OwnNonce(sees_first ? uploads : others, seat);
+      members.push_back(round.NewMember(seat, journals[seat], own));
+      const Aggregator::Closed& closed = sees_first ? first : second;
+      votes.push_back(ValueOf(members.back().Vote(closed.closed_round, closed.roster)));
+    }
+    uint32_t answers = 0;
+    for (CommitteeMember& member : members) answers += member.Unmask(votes).ok() ? 1 : 0;
+    // Four of five is a quorum: then the fifth has the other sum, and its quorum is missing.
+    EXPECT_EQ(answers, split == 4 ? 4u : split == 1 ? 4u : 0u);
+  }
+}
+
+// (e), (f) Seats that answer wrongly. With f = 2 of 10 three are left over: one wrong answer is
+// corrected and named, and more are noticed.
+TEST(WrongSeatsTest, AreNamedOrNoticed) {
+  TermsSpec spec = SmallTerms(300, kParticipants);
+  spec.committee = {.seats = 5, .corrupt = 1};  // v = 4 of 5, l = 3
+  for (const bool packed : {true, false}) {
+    spec.committee.packing = packed ? 0 : 1;
+    SmallRound round(spec);
+    const std::vector<base::Bytes> uploads = round.Uploads();
+    const Aggregator::Closed closed = round.Close(uploads);
+    SmallRound::Answers answers = round.AnswersOf(closed, uploads);
+    const he::KeySharing& sharing = round.params().sharing();
+    const crypto::Digest hash = ClosedRoundHash(ValueOf(
+        ReadClosedRound(closed.closed_round, round.attempt(), round.params(), kParticipants)));
+    const std::vector<uint16_t> wrong(sharing.mask_words(), 17);
+    const auto spoil = [&](uint32_t seat) {
+      answers.shares[seat] = WriteUnmaskShare(wrong, round.attempt(), hash, seat,
+                                              round.KeysOf(round.attempt()).result_key,
+                                              round.signing_key(seat), round.entropy());
+    };
+    spoil(2);
+    const auto with_one = round.Decrypt(closed.closed_round, answers);
+    if (packed) {
+      // Five answers, four needed: noticed.
+      EXPECT_EQ(with_one.status().code(), absl::StatusCode::kDataLoss);
+    } else {
+      // Five answers, two needed: named.
+      EXPECT_EQ(ValueOf(with_one).aggregate.sums, round.TrueSums());
+      EXPECT_THAT(with_one->wrong_seats, ::testing::ElementsAre(2));
+    }
+    spoil(3);
+    EXPECT_EQ(round.Decrypt(closed.closed_round, answers).status().code(),
+              absl::StatusCode::kDataLoss);
+    // With as many answers as are needed a wrong one is found by the MAC, and others may help.
+    SmallRound::Answers few{.votes = answers.votes, .shares = {}};
+    for (uint32_t i = 0; i < sharing.threshold(); ++i) {
+      few.shares.push_back(answers.shares[(3 + i) % 5]);
+    }
+    EXPECT_EQ(round.Decrypt(closed.closed_round, few).status().code(),
+              absl::StatusCode::kUnavailable);
+  }
+}
+
+// (g) A client whose shares, MAC or payload are bad: the sum is refused by everybody.
+TEST(BadClientTest, IsRefusedByEveryMember) {
+  for (const size_t place : {size_t{0}, size_t{1}, size_t{2}}) {
+    SmallRound round(SmallTerms(300, kParticipants));
+    std::vector<base::Bytes> uploads = round.Uploads();
+    base::Bytes& bad = uploads[2];
+    const size_t at = place == 0   ? bad.size() - 16 - 2     // the last share
+                      : place == 1 ? kUploadTag              // the MAC
+                                   : kUploadCiphertext + 5;  // the payload
+    bad[at] ^= 0x20;
+    FixChecksum(bad);
+    const Aggregator::Closed closed = round.Close(uploads);
+    EXPECT_EQ(round.Decrypt(closed.closed_round, round.AnswersOf(closed, uploads)).status().code(),
+              absl::StatusCode::kDataLoss)
+        << place;
+  }
+}
+
+}  // namespace
+}  // namespace tacet::secagg

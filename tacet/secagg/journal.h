@@ -1,0 +1,36 @@
+// Journal interface in which a committee member records each answer before it gives it.
+#ifndef TACET_SECAGG_JOURNAL_H_
+#define TACET_SECAGG_JOURNAL_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/secagg/attempt.h"
+
+namespace tacet::secagg {
+
+// Answers of a committee member in an attempt, each given once.
+enum class JournalStep : uint8_t { kVote, kUnmaskShare };
+inline constexpr std::string_view JournalStepName(JournalStep step) {
+  return step == JournalStep::kVote ? "vote" : "share";
+}
+
+// After a crash a member repeats itself instead of answering a second question about one attempt.
+class Journal {
+ public:
+  virtual ~Journal() = default;
+  // Durable when it returns OK.
+  virtual absl::Status Record(const Attempt& attempt, JournalStep step,
+                              std::span<const uint8_t> message) = 0;
+  // The recorded message; NotFound when there is none.
+  virtual absl::StatusOr<base::Bytes> Find(const Attempt& attempt, JournalStep step) const = 0;
+};
+
+}  // namespace tacet::secagg
+
+#endif  // TACET_SECAGG_JOURNAL_H_

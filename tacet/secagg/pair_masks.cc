@@ -1,0 +1,67 @@
+#include "tacet/secagg/pair_masks.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/random.h"
+#include "tacet/he/key_sharing.h"
+
+namespace tacet::secagg {
+
+crypto::SecretBytes DerivePairKey(const crypto::SecretBytes& agreed,
+                                  const crypto::SecretBytes& epoch_key,
+                                  const PairContext& context) {
+  crypto::SecretBytes key(agreed.size() + epoch_key.size());
+  std::ranges::copy(agreed.Expose(), key.Expose().begin());
+  std::ranges::copy(epoch_key.Expose(), key.Expose().subspan(agreed.size()).begin());
+  base::ByteWriter info;
+  info.Raw("tacet/1/pair");
+  info.Raw(context.manifest_hash);
+  info.U32(context.epoch);
+  info.U64(context.client);
+  info.U32(context.seat);
+  return crypto::HkdfSha256(key.Expose(), info.bytes(), kPairKeyBytes);
+}
+
+void ExpandMask(std::span<const uint8_t> pair_key, const Attempt& attempt, const SealNonce& nonce,
+                std::span<uint16_t> mask) {
+  base::ByteWriter info;
+  info.Raw("tacet/1/mask");
+  WriteAttempt(attempt, info);
+  info.Raw(nonce);
+  const crypto::SecretBytes key = crypto::HkdfSha256(pair_key, info.bytes(), 32);
+  crypto::AesCtrStream stream(key.Expose(), std::array<uint8_t, 16>{});
+  // Words that are skipped say nothing about those that are kept.
+  size_t filled = 0;
+  while (filled < mask.size()) {
+    const std::span<uint16_t> rest = mask.subspan(filled);
+    stream.Fill({reinterpret_cast<uint8_t*>(rest.data()), rest.size_bytes()});
+    const auto kept = std::remove_if(rest.begin(), rest.end(),
+                                     [](uint16_t word) { return word >= he::kSharePrime; });
+    filled += static_cast<size_t>(kept - rest.begin());
+  }
+}
+
+void MaskAccumulator::Add(std::span<const uint8_t> pair_key, const SealNonce& nonce) {
+  if (added_ == kAddedAtOnce) Reduce();
+  ++added_;
+  const std::span<uint16_t> mask = mask_.Expose();
+  ExpandMask(pair_key, attempt_, nonce, mask);
+  const std::span<uint32_t> sums = sums_.Expose();
+  for (size_t i = 0; i < mask.size(); ++i) sums[i] += mask[i];
+}
+
+void MaskAccumulator::Reduce() {
+  for (uint32_t& sum : sums_.Expose()) sum %= he::kSharePrime;
+  added_ = 1;  // what is left counts as a mask
+}
+
+crypto::SecretVector<uint16_t> MaskAccumulator::Finish() {
+  Reduce();
+  crypto::SecretVector<uint16_t> sums(sums_.size());
+  std::ranges::copy(sums_.Expose(), sums.Expose().begin());
+  return sums;
+}
+
+}  // namespace tacet::secagg

@@ -1,0 +1,109 @@
+#include "tacet/secagg/round_decryption.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/he/aggregation.h"
+#include "tacet/he/homomorphic_mac.h"
+#include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/unmask_share.h"
+#include "tacet/secagg/upload.h"
+#include "tacet/secagg/vote.h"
+
+namespace tacet::secagg {
+namespace {
+
+// Sum of the one-time keys, from unmask shares of different seats.
+struct KeySum {
+  he::KeySharing::Recovery recovery;
+  size_t answers = 0;
+};
+absl::StatusOr<KeySum> RecoverKeySum(const he::AggregationParams& params,
+                                     const Committee& committee, const Attempt& attempt,
+                                     const AttemptKeys& keys, const ClosedRound& round,
+                                     const crypto::Digest& hash,
+                                     std::span<const base::Bytes> messages) {
+  const he::KeySharing& sharing = params.sharing();
+  std::vector<UnmaskShare> shares;
+  for (const base::Bytes& bytes : messages) {
+    absl::StatusOr<UnmaskShare> share =
+        ReadUnmaskShare(bytes, attempt, sharing, committee, keys.result_key);
+    if (!share.ok() || share->round_hash != hash) continue;
+    if (std::ranges::find(shares, share->seat, &UnmaskShare::seat) != shares.end()) continue;
+    shares.push_back(*std::move(share));
+  }
+  std::vector<he::KeySharing::Answer> answers;
+  for (const UnmaskShare& share : shares) {
+    answers.push_back({.seat = share.seat, .mask_sums = share.mask_sums.Expose()});
+  }
+  absl::StatusOr<he::KeySharing::Recovery> recovery =
+      sharing.Recover(std::span(round.closed_sum).last(params.share_bytes()), answers);
+  if (recovery.ok()) return KeySum{*std::move(recovery), answers.size()};
+  if (recovery.status().code() == absl::StatusCode::kDataLoss &&
+      answers.size() < committee.size()) {
+    return base::Unavailable("{}; waiting for more answers", base::Message(recovery.status()));
+  }
+  return recovery.status();
+}
+
+}  // namespace
+
+absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee& committee,
+                                            const Attempt& attempt, const AttemptKeys& keys,
+                                            const RoundMessages& messages) {
+  const he::AggregationParams& params = terms.aggregation();
+  TACET_ASSIGN_OR_RETURN(
+      const ClosedRound round,
+      ReadClosedRound(messages.closed_round, attempt, params, terms.min_participants()));
+  const auto participants = static_cast<uint32_t>(round.nonces.size());
+  DecryptedRound result;
+  std::unique_ptr<he::Decryptor> decryptor;
+  bool could_be_a_seat = false;  // a wrong answer would not have been noticed
+  if (params.scheme() == he::Scheme::kCompact) {
+    const crypto::Digest hash = ClosedRoundHash(round);
+    TACET_RETURN_IF_ERROR(
+        CheckVotes(messages.votes, hash, attempt, committee, params.sharing().votes()));
+    TACET_ASSIGN_OR_RETURN(KeySum key_sum, RecoverKeySum(params, committee, attempt, keys, round,
+                                                         hash, messages.unmask_shares));
+    could_be_a_seat =
+        key_sum.answers == params.sharing().threshold() && key_sum.answers < committee.size();
+    result.wrong_seats = std::move(key_sum.recovery.wrong_seats);
+    const crypto::Digest public_seed = PublicSeed(attempt);
+    TACET_ASSIGN_OR_RETURN(decryptor, he::NewCompactDecryptor(params, public_seed,
+                                                              std::move(key_sum.recovery.key_sum)));
+  } else {
+    TACET_ASSIGN_OR_RETURN(decryptor, he::NewPaperDecryptor(params, keys.group_secret));
+  }
+  TACET_ASSIGN_OR_RETURN(const auto decryption, decryptor->Begin(round.closed_sum, participants));
+  const he::HomomorphicMacKey tag_key(keys.tag_key, terms.dimension(), TagContext(attempt));
+  he::Tag expected = tag_key.SumOfMasks(round.nonces);
+  AggregateBound bound(terms.mechanism(), participants);
+  result.aggregate.participants = participants;
+  result.aggregate.sums.resize(terms.dimension());
+  const uint64_t block = params.values_per_polynomial();
+  for (uint64_t first = 0; first < terms.dimension(); first += block) {
+    const auto sums =
+        std::span(result.aggregate.sums).subspan(first, std::min(block, terms.dimension() - first));
+    TACET_RETURN_IF_ERROR(decryption->Next(sums));
+    tag_key.AccumulateSum(first, sums, expected);
+    bound.Append(sums);
+  }
+  if (!he::TagsEqual(expected, round.tag_sum)) {
+    if (could_be_a_seat) {
+      return base::Unavailable(
+          "the MAC does not fit the sum of round {} attempt {} with the answers of {} committee "
+          "members; one of them may be wrong, waiting for more answers",
+          attempt.number.round, attempt.number.attempt, params.sharing().threshold());
+    }
+    return base::DataLoss(
+        "the MAC does not fit the sum of round {} attempt {}: a participant sent an upload that is "
+        "not well-formed, or the server altered, dropped, repeated or mixed uploads",
+        attempt.number.round, attempt.number.attempt);
+  }
+  TACET_RETURN_IF_ERROR(bound.Check());
+  return result;
+}
+
+}  // namespace tacet::secagg

@@ -1,0 +1,43 @@
+// Decryption of a closed round by any member, who takes nobody's word for the sum.
+#ifndef TACET_SECAGG_ROUND_DECRYPTION_H_
+#define TACET_SECAGG_ROUND_DECRYPTION_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/secagg/aggregate.h"
+#include "tacet/secagg/attempt.h"
+#include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/committee.h"
+#include "tacet/secagg/terms.h"
+
+namespace tacet::secagg {
+
+// Messages of one attempt, as the server passed them on. Votes and shares that cannot be read, or
+// belong to another closed round, are left out.
+struct RoundMessages {
+  std::span<const uint8_t> closed_round;
+  std::span<const base::Bytes> votes;
+  std::span<const base::Bytes> unmask_shares;
+};
+
+struct DecryptedRound {
+  Aggregate aggregate;
+  std::vector<uint32_t> wrong_seats;  // whose unmask shares did not fit, increasing
+};
+
+// The aggregate, once v seats voted for the closed round, at least f + l of their unmask shares
+// lie on one codeword, the MAC fits and the sum is within AggregateBound. Errors: Unavailable as
+// long as other votes or shares may help; FailedPrecondition or DataLoss when they cannot. The
+// paper's schemes have no committee: their group secret decrypts.
+absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee& committee,
+                                            const Attempt& attempt, const AttemptKeys& keys,
+                                            const RoundMessages& messages);
+
+}  // namespace tacet::secagg
+
+#endif  // TACET_SECAGG_ROUND_DECRYPTION_H_

@@ -1,0 +1,293 @@
+#include "tacet/secagg/round_decryption.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/testing/small_round.h"
+#include "tacet/secagg/vote.h"
+
+namespace tacet::secagg {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace testing;  // NOLINT: tacet::secagg::testing
+
+constexpr char kMacMismatch[] = "the MAC does not fit the sum of round 12 attempt 1";
+constexpr uint32_t kParticipants = 4;
+
+bool HasCommittee(he::Scheme scheme) { return scheme == he::Scheme::kCompact; }
+
+ClosedRound ReadClosed(const SmallRound& round, const base::Bytes& closed,
+                       uint32_t min_participants = kParticipants) {
+  return ValueOf(ReadClosedRound(closed, round.attempt(), round.params(), min_participants));
+}
+
+// Every lie is played by changing bytes between unmodified parts: uploads before they are added,
+// or the closed round before it reaches the members. The committee answers for the lie if it can.
+class RoundDecryptionTest : public ::testing::TestWithParam<he::Scheme> {
+ protected:
+  SmallRound round_{SmallTerms(300, kParticipants, GetParam())};
+  std::vector<base::Bytes> uploads_ = round_.Uploads();
+  Aggregator::Closed closed_ = round_.Close(uploads_);
+
+  // Answers of a committee that sees the altered closed round with the true roster.
+  SmallRound::Answers AnswersOf(const Aggregator::Closed& closed) {
+    if (!HasCommittee(GetParam())) return {};
+    return round_.AnswersOf(closed, uploads_);
+  }
+  absl::Status Refusal(const Aggregator::Closed& closed) {
+    return round_.Decrypt(closed.closed_round, AnswersOf(closed)).status();
+  }
+  absl::Status Refusal(const ClosedRound& lie) {
+    return Refusal({.closed_round = WriteClosedRound(lie), .roster = closed_.roster});
+  }
+};
+
+TEST_P(RoundDecryptionTest, AnHonestRoundDecryptsExactly) {
+  const DecryptedRound decrypted =
+      ValueOf(round_.Decrypt(closed_.closed_round, AnswersOf(closed_)));
+  EXPECT_EQ(decrypted.aggregate.sums, round_.TrueSums());
+  EXPECT_EQ(decrypted.aggregate.participants, kParticipants);
+  EXPECT_THAT(decrypted.wrong_seats, IsEmpty());
+}
+
+TEST_P(RoundDecryptionTest, LieAnAlteredWord) {
+  uploads_[1][kUploadCiphertext + 5] ^= 0x20;  // above the noise, below the modulus
+  FixChecksum(uploads_[1]);
+  EXPECT_THAT(base::Message(Refusal(round_.Close(uploads_))), HasSubstr(kMacMismatch));
+}
+
+TEST_P(RoundDecryptionTest, LieADroppedUpload) {
+  // The sum lacks one upload, the roster and the MAC do not.
+  Aggregator fewer(round_.params(), round_.attempt(), kParticipants - 1);
+  for (uint32_t k = 0; k + 1 < kParticipants; ++k) ASSERT_TRUE(fewer.Submit(k, uploads_[k]).ok());
+  ClosedRound lie = ReadClosed(round_, closed_.closed_round);
+  lie.closed_sum =
+      ReadClosed(round_, SmallRound::CloseOf(fewer).closed_round, kParticipants - 1).closed_sum;
+  EXPECT_EQ(Refusal(lie).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_P(RoundDecryptionTest, LieARepeatedUpload) {
+  // Upload 0 replaces upload 1, under upload 1's nonce.
+  base::Bytes repeated = uploads_[0];
+  std::copy_n(uploads_[1].begin() + kUploadNonce, 16, repeated.begin() + kUploadNonce);
+  FixChecksum(repeated);
+  uploads_[1] = repeated;
+  EXPECT_EQ(Refusal(round_.Close(uploads_)).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_P(RoundDecryptionTest, LieAWrongNumberOfParticipants) {
+  ClosedRound lie = ReadClosed(round_, closed_.closed_round);
+  lie.nonces.pop_back();
+  EXPECT_THAT(base::Message(round_.Decrypt(WriteClosedRound(lie), {}).status()),
+              HasSubstr("closed round has 3 participants, 4 to 4 are allowed"));
+}
+
+TEST_P(RoundDecryptionTest, LieARepeatedNonce) {
+  ClosedRound lie = ReadClosed(round_, closed_.closed_round);
+  lie.nonces[1] = lie.nonces[0];
+  EXPECT_THAT(base::Message(round_.Decrypt(WriteClosedRound(lie), {}).status()),
+              HasSubstr("field `nonces` is not strictly increasing at entry 1"));
+}
+
+TEST_P(RoundDecryptionTest, LieAnUploadOfAnotherRoundAttemptOrModel) {
+  for (const int what : {0, 1, 2}) {
+    Attempt other = round_.attempt();
+    if (what == 0) other.number.round = 11;
+    if (what == 1) other.number.attempt = 0;
+    if (what == 2) other.model_digest.fill(3);
+    uploads_ = round_.Uploads();
+    uploads_[2] = round_.UploadFor(2, other);
+    // Rewritten so that the adder takes it.
+    std::copy_n(uploads_[1].begin() + kUploadManifestHash, kAttemptBytes,
+                uploads_[2].begin() + kUploadManifestHash);
+    FixChecksum(uploads_[2]);
+    EXPECT_EQ(Refusal(round_.Close(uploads_)).code(), absl::StatusCode::kDataLoss) << what;
+  }
+}
+
+TEST_P(RoundDecryptionTest, LieAClosedRoundOfAnotherAttempt) {
+  ClosedRound lie = ReadClosed(round_, closed_.closed_round);
+  lie.attempt.number.attempt = 2;
+  EXPECT_THAT(base::Message(round_.Decrypt(WriteClosedRound(lie), {}).status()),
+              HasSubstr("closed round is for attempt 2, expected 1"));
+}
+
+TEST_P(RoundDecryptionTest, LieAnAlteredMacSum) {
+  ClosedRound lie = ReadClosed(round_, closed_.closed_round);
+  lie.tag_sum = he::AddTags(lie.tag_sum, he::Tag{{1, 0}});
+  EXPECT_THAT(base::Message(Refusal(lie)), HasSubstr(kMacMismatch));
+}
+
+// A modified client: its counts exceed what clipping allows, its MAC and shares are right.
+TEST_P(RoundDecryptionTest, ASumBeyondItsBoundIsRefused) {
+  std::vector<uint32_t> counts = round_.Counts(2);
+  const uint32_t shift = 1u << (round_.params().plaintext_bits() - 2);
+  for (uint32_t& count : counts) count += shift;
+  uploads_[2] = round_.UploadOf(counts, 2, round_.attempt());
+  EXPECT_THAT(base::Message(Refusal(round_.Close(uploads_))),
+              HasSubstr("a participant sent more than clipping allows"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Schemes, RoundDecryptionTest,
+                         ::testing::Values(he::Scheme::kCompact, he::Scheme::kPaperPublicKey,
+                                           he::Scheme::kPaperSecretKey),
+                         [](const auto& scheme) {
+                           std::string name(he::SchemeName(scheme.param));
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+// Votes and shares of a committee of five, of which two may be corrupt.
+class CommitteeRoundTest : public ::testing::Test {
+ protected:
+  SmallRound round_{SmallTerms(300, kParticipants)};
+  std::vector<base::Bytes> uploads_ = round_.Uploads();
+  Aggregator::Closed closed_ = round_.Close(uploads_);
+  SmallRound::Answers answers_ = round_.AnswersOf(closed_, uploads_);
+
+  absl::StatusOr<DecryptedRound> DecryptWith(const std::vector<size_t>& votes,
+                                             const std::vector<size_t>& shares) {
+    SmallRound::Answers some;
+    for (const size_t seat : votes) some.votes.push_back(answers_.votes[seat]);
+    for (const size_t seat : shares) some.shares.push_back(answers_.shares[seat]);
+    return round_.Decrypt(closed_.closed_round, some);
+  }
+};
+
+TEST_F(CommitteeRoundTest, OneSeatMayBeAbsent) {
+  for (size_t absent = 0; absent < 5; ++absent) {
+    std::vector<size_t> present;
+    for (size_t seat = 0; seat < 5; ++seat) {
+      if (seat != absent) present.push_back(seat);
+    }
+    EXPECT_EQ(ValueOf(DecryptWith(present, present)).aggregate.sums, round_.TrueSums());
+  }
+}
+
+TEST_F(CommitteeRoundTest, FewerVotesOrSharesWait) {
+  const absl::Status votes = DecryptWith({0, 1, 2}, {0, 1, 2, 3}).status();
+  EXPECT_EQ(votes.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(base::Message(votes), HasSubstr("3 of 5 committee members voted for this sum"));
+  const absl::Status shares = DecryptWith({0, 1, 2, 3}, {0, 1, 4}).status();
+  EXPECT_EQ(shares.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(base::Message(shares), HasSubstr("3 of 5 committee members have answered"));
+}
+
+TEST_F(CommitteeRoundTest, RepeatedVotesAndSharesCountOnce) {
+  EXPECT_FALSE(DecryptWith({0, 0, 1, 1, 2}, {0, 1, 2, 3}).ok());
+  EXPECT_FALSE(DecryptWith({0, 1, 2, 3}, {0, 0, 1, 2}).ok());
+  EXPECT_TRUE(DecryptWith({0, 0, 1, 2, 3}, {3, 3, 0, 1, 2}).ok());
+}
+
+TEST_F(CommitteeRoundTest, VotesForAnotherSumAndOfStrangersDoNotCount) {
+  const crypto::Digest hash = ClosedRoundHash(ReadClosed(round_, closed_.closed_round));
+  Attempt other = round_.attempt();
+  other.number.attempt = 0;
+  for (const base::Bytes& bad : {WriteVote(round_.attempt(), 3, {1}, round_.signing_key(3)),
+                                 WriteVote(round_.attempt(), 3, hash, round_.signing_key(4)),
+                                 WriteVote(round_.attempt(), 7, hash, round_.signing_key(4)),
+                                 WriteVote(other, 3, hash, round_.signing_key(3))}) {
+    SmallRound::Answers some{
+        .votes = {answers_.votes[0], answers_.votes[1], answers_.votes[2], bad},
+        .shares = answers_.shares};
+    EXPECT_EQ(round_.Decrypt(closed_.closed_round, some).status().code(),
+              absl::StatusCode::kUnavailable);
+  }
+}
+
+TEST_F(CommitteeRoundTest, AMemberVotesOnceAlsoAfterARestart) {
+  std::vector<base::Bytes> others = uploads_;
+  others[3] = round_.Upload(3);
+  const Aggregator::Closed second = round_.Close(others);
+  MemoryJournal journal;
+  CommitteeMember member = round_.NewMember(4, journal, std::nullopt);
+  const base::Bytes vote = ValueOf(member.Vote(closed_.closed_round, closed_.roster));
+  EXPECT_EQ(ValueOf(member.Vote(closed_.closed_round, closed_.roster)), vote);
+  EXPECT_THAT(base::Message(member.Vote(second.closed_round, second.roster).status()),
+              HasSubstr("a second, different sum"));
+
+  CommitteeMember restarted = round_.NewMember(4, journal, std::nullopt);
+  EXPECT_THAT(base::Message(restarted.Vote(second.closed_round, second.roster).status()),
+              HasSubstr("before a restart"));
+  EXPECT_EQ(ValueOf(restarted.Vote(closed_.closed_round, closed_.roster)), vote);
+}
+
+TEST_F(CommitteeRoundTest, AMemberAnswersOnlyForAQuorum) {
+  MemoryJournal journal;
+  CommitteeMember member = round_.NewMember(4, journal, std::nullopt);
+  EXPECT_THAT(base::Message(member.Unmask(answers_.votes).status()), HasSubstr("has not voted"));
+  ASSERT_TRUE(member.Vote(closed_.closed_round, closed_.roster).ok());
+  EXPECT_EQ(member.Unmask(std::span(answers_.votes).first(2)).status().code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(member.Unmask(std::span(answers_.votes).first(3)).ok());  // and its own
+}
+
+TEST_F(CommitteeRoundTest, AnAnswerIsRepeatedByteForByteAlsoAfterAKill) {
+  MemoryJournal journal;
+  CommitteeMember member = round_.NewMember(4, journal, std::nullopt);
+  ASSERT_TRUE(member.Vote(closed_.closed_round, closed_.roster).ok());
+  // Killed between vote and answer.
+  CommitteeMember restarted = round_.NewMember(4, journal, std::nullopt);
+  ASSERT_TRUE(restarted.Vote(closed_.closed_round, closed_.roster).ok());
+  const base::Bytes share = ValueOf(restarted.Unmask(answers_.votes));
+  for (int i = 0; i < 10000; ++i) {
+    ASSERT_EQ(ValueOf(restarted.Unmask(answers_.votes)), share);
+  }
+  CommitteeMember again = round_.NewMember(4, journal, std::nullopt);
+  ASSERT_TRUE(again.Vote(closed_.closed_round, closed_.roster).ok());
+  EXPECT_EQ(ValueOf(again.Unmask(answers_.votes)), share);
+}
+
+TEST_F(CommitteeRoundTest, ARosterThatContradictsAMemberGetsNoVote) {
+  const auto refusal = [&](uint32_t seat, std::optional<SealNonce> own,
+                           const Aggregator::Closed& closed) {
+    MemoryJournal journal;
+    return base::Message(
+        round_.NewMember(seat, journal, own).Vote(closed.closed_round, closed.roster).status());
+  };
+  EXPECT_THAT(refusal(4, NonceOf(uploads_[0]), closed_),
+              HasSubstr("was acknowledged, but is not in the roster"));
+  EXPECT_THAT(refusal(2, std::nullopt, closed_), HasSubstr("this member did not send"));
+  EXPECT_THAT(refusal(2, NonceOf(uploads_[1]), closed_), HasSubstr("this member did not send"));
+
+  const auto with_members = [&](std::vector<uint64_t> members) {
+    Roster roster{.salt = {1}, .members = std::move(members)};
+    ClosedRound lie = ReadClosed(round_, closed_.closed_round);
+    lie.roster_digest = RosterDigest(roster);
+    return Aggregator::Closed{.closed_round = WriteClosedRound(lie),
+                              .roster = WriteRoster(roster, round_.attempt())};
+  };
+  EXPECT_THAT(refusal(4, std::nullopt, with_members({0, 1, 1, 3})), HasSubstr("a member twice"));
+  EXPECT_THAT(refusal(4, std::nullopt, with_members({0, 1, 2, 8})),
+              HasSubstr("names a member that is none"));
+  EXPECT_THAT(refusal(4, std::nullopt, with_members({0, 1, 2})),
+              HasSubstr("roster has 3 members, the closed round has 4 uploads"));
+  Aggregator::Closed mixed = with_members({0, 1, 2, 3});
+  mixed.closed_round = closed_.closed_round;
+  EXPECT_THAT(refusal(4, std::nullopt, mixed), HasSubstr("is not the one that the closed round"));
+}
+
+TEST_F(CommitteeRoundTest, MalformedMessagesGetNoVote) {
+  MemoryJournal journal;
+  CommitteeMember member = round_.NewMember(4, journal, std::nullopt);
+  const base::Bytes& closed = closed_.closed_round;
+  const base::Bytes& roster = closed_.roster;
+  for (size_t size = 0; size < closed.size(); size += 997) {
+    EXPECT_FALSE(member.Vote(std::span(closed).first(size), roster).ok());
+  }
+  for (size_t size = 0; size < roster.size(); ++size) {
+    EXPECT_FALSE(member.Vote(closed, std::span(roster).first(size)).ok());
+  }
+  base::Bytes longer = closed;
+  longer.push_back(0);
+  EXPECT_THAT(base::Message(member.Vote(longer, roster).status()), HasSubstr("1 bytes too many"));
+  EXPECT_TRUE(member.Vote(closed, roster).ok());
+}
+
+}  // namespace
+}  // namespace tacet::secagg

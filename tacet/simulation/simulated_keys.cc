@@ -1,0 +1,49 @@
+#include "tacet/simulation/simulated_keys.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacet/base/bytes.h"
+#include "tacet/secagg/pair_masks.h"
+
+namespace tacet::simulation {
+
+SharedSecrets SharedSecrets::Copy() const {
+  return {.epoch_key = crypto::SecretBytes::CopyOf(epoch_key.Expose()),
+          .exchange_seed = crypto::SecretBytes::CopyOf(exchange_seed.Expose())};
+}
+
+crypto::ExchangeKey ExchangeKeyOf(const crypto::SecretBytes& exchange_seed, uint64_t member) {
+  base::ByteWriter info;
+  info.Raw("tacet/1/simulated exchange key");
+  info.U64(member);
+  return *crypto::ExchangeKey::FromSecret(
+      crypto::HkdfSha256(exchange_seed.Expose(), info.bytes(), crypto::ExchangeKey::kSecretBytes));
+}
+
+PairKeys::PairKeys(const SharedSecrets& shared, const agreement::Manifest& manifest,
+                   const crypto::Digest& manifest_hash, uint32_t epoch)
+    : shared_(shared.Copy()), manifest_hash_(manifest_hash), epoch_(epoch) {
+  for (const uint64_t member : manifest.spec().committee_members) {
+    seats_.push_back(ExchangeKeyOf(shared_.exchange_seed, member).public_key());
+  }
+}
+
+const crypto::SecretBytes& PairKeys::Of(uint64_t client) {
+  {
+    const base::MutexLock lock(mutex_);
+    if (const auto known = keys_.find(client); known != keys_.end()) return known->second;
+  }
+  crypto::SecretBytes keys(secagg::kPairKeyBytes * seats_.size());
+  const crypto::ExchangeKey own = ExchangeKeyOf(shared_.exchange_seed, client);
+  for (uint32_t seat = 0; seat < seats_.size(); ++seat) {
+    const crypto::SecretBytes key = secagg::DerivePairKey(
+        *own.Agree(seats_[seat]), shared_.epoch_key,
+        {.manifest_hash = manifest_hash_, .epoch = epoch_, .client = client, .seat = seat});
+    std::ranges::copy(key.Expose(), keys.Expose().subspan(secagg::kPairKeyBytes * seat).begin());
+  }
+  const base::MutexLock lock(mutex_);
+  return keys_.try_emplace(client, std::move(keys)).first->second;
+}
+
+}  // namespace tacet::simulation
