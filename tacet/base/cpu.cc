@@ -98,8 +98,11 @@ bool HasTarget(Target target) {
       return true;
     case Target::kAvx512Ifma:
       return __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512vpopcntdq");
-    case Target::kAvx512Vaes:
-      return HasVectorAes();
+    case Target::kAvx512Vaes: {
+      // CPUID takes microseconds in a virtual machine.
+      static const bool has = HasVectorAes();
+      return has;
+    }
     case Target::kAvx512Bf16:
       return __builtin_cpu_supports("avx512bf16");
     case Target::kAmxBf16: {

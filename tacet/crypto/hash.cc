@@ -64,10 +64,10 @@ Digest HmacSha256(const SecretBytes& key, std::span<const uint8_t> bytes) {
 }
 
 SecretBytes HkdfSha256(std::span<const uint8_t> key, std::span<const uint8_t> info, size_t bytes) {
-  EVP_KDF* kdf = EVP_KDF_fetch(nullptr, "HKDF", nullptr);
+  // Kept for the life of the process: a search among the providers costs as much as the hash.
+  static EVP_KDF* const kdf = EVP_KDF_fetch(nullptr, "HKDF", nullptr);
   Check(kdf != nullptr, "HKDF fetch");
   EVP_KDF_CTX* context = EVP_KDF_CTX_new(kdf);
-  EVP_KDF_free(kdf);
   Check(context != nullptr, "HKDF context");
   char digest_name[] = "SHA256";
   const OSSL_PARAM params[] = {

@@ -224,8 +224,8 @@ TEST(TwoClosedRoundsTest, NeitherReachesAQuorum) {
   }
 }
 
-// (e), (f) Seats that answer wrongly. With f = 2 of 10 three are left over: one wrong answer is
-// corrected and named, and more are noticed.
+// (e), (f) Seats that answer wrongly. One wrong answer of five is noticed; where two are enough to
+// decrypt it is corrected and named. Two are noticed.
 TEST(WrongSeatsTest, AreNamedOrNoticed) {
   TermsSpec spec = SmallTerms(300, kParticipants);
   spec.committee = {.seats = 5, .corrupt = 1};  // v = 4 of 5, l = 3
