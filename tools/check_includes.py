@@ -34,7 +34,7 @@ ARROWS = {
     "report": ["accounting"],
     "audit": ["report", "ledger", "protocol"],
     "transport/http": ["crypto"],
-    "transport/grpc": ["member", "server"],
+    "transport/https": ["member", "server", "transport/http"],
     "transport/mpi": ["simulation"],
     "storage/file": ["member", "server", "simulation"],
     "storage/sqlite": ["server"],
@@ -76,7 +76,8 @@ ONCE = {
     "toml++": ("toml++/", "toml.hpp"),
     "nlohmann-json": ("nlohmann/",),
     "spdlog": ("spdlog/",),
-    "cpp-httplib": ("httplib.h",),
+    "Boost.Asio": ("boost/asio",),
+    "Boost.Beast": ("boost/beast",),
     "prometheus-cpp": ("prometheus/",),
 }
 
@@ -161,7 +162,7 @@ def check_links(root, path):
         if call.group(1) != folder.replace("/", "_"):
             yield f"{relative}: the library of tacet/{folder} is called {call.group(1)}"
         for other in re.findall(r"tacet::(\w+)", call.group(2)):
-            if other not in below(folder):
+            if other not in {name.replace("/", "_") for name in below(folder)}:
                 yield f"{relative}: tacet/{folder} must not link tacet::{other}"
 
 

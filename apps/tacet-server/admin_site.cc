@@ -7,36 +7,36 @@
 
 namespace tacet::app::server {
 
-using transport::http::Answer;
-using transport::http::Request;
+using transport::http::Page;
+using transport::http::PageRequest;
 
 namespace {
 
 constexpr std::string_view kApi = "/api/";
 
-Answer NotFound() { return {.status = 404, .body = "there is no page of this name\n"}; }
+Page NotFound() { return {.status = 404, .body = "there is no page of this name\n"}; }
 
-Answer Json(const base::JsonValue& value) {
+Page Json(const base::JsonValue& value) {
   return {.content_type = "application/json", .body = value.Dump() + "\n"};
 }
 
 // For everything, also what no browser shows: nobody frames it, keeps it, guesses its type, or is
 // told where a reader came from.
-Answer Guarded(Answer answer) {
-  answer.headers.insert(answer.headers.end(),
-                        {{"Content-Security-Policy", std::string(tacet::report::LivePagePolicy())},
-                         {"X-Content-Type-Options", "nosniff"},
-                         {"X-Frame-Options", "DENY"},
-                         {"Referrer-Policy", "no-referrer"},
-                         {"Cross-Origin-Resource-Policy", "same-origin"},
-                         {"Cross-Origin-Opener-Policy", "same-origin"},
-                         {"Cache-Control", "no-store"}});
-  return answer;
+Page Guarded(Page page) {
+  page.headers.insert(page.headers.end(),
+                      {{"Content-Security-Policy", std::string(tacet::report::LivePagePolicy())},
+                       {"X-Content-Type-Options", "nosniff"},
+                       {"X-Frame-Options", "DENY"},
+                       {"Referrer-Policy", "no-referrer"},
+                       {"Cross-Origin-Resource-Policy", "same-origin"},
+                       {"Cross-Origin-Opener-Policy", "same-origin"},
+                       {"Cache-Control", "no-store"}});
+  return page;
 }
 
 }  // namespace
 
-Answer AdminSite::Handle(const Request& request) const {
+Page AdminSite::Handle(const PageRequest& request) const {
   if (request.path == "/healthz") return Guarded({.body = "alive\n"});
   if (request.path == "/readyz") return Guarded(Ready());
   if (request.path == "/metrics") {
@@ -45,18 +45,18 @@ Answer AdminSite::Handle(const Request& request) const {
                     .body = parts_.metrics.Text(parts_.clock())});
   }
   if (token_ == nullptr) return Guarded(NotFound());
-  return Guarded(request.path.starts_with(kApi) ? Data(request) : Page(request));
+  return Guarded(request.path.starts_with(kApi) ? Data(request) : Frame(request));
 }
 
-Answer AdminSite::Ready() const {
+Page AdminSite::Ready() const {
   const std::vector<std::string> problems = parts_.readiness.Problems();
   if (problems.empty()) return {.body = "ready\n"};
-  Answer answer{.status = 503};
-  for (const std::string& problem : problems) answer.body += "not ready: " + problem + "\n";
-  return answer;
+  Page page{.status = 503};
+  for (const std::string& problem : problems) page.body += "not ready: " + problem + "\n";
+  return page;
 }
 
-Answer AdminSite::Page(const Request& request) const {
+Page AdminSite::Frame(const PageRequest& request) const {
   if (request.path == "/") {
     return {.content_type = "text/html; charset=utf-8",
             .body = std::string(tacet::report::LivePage())};
@@ -72,7 +72,7 @@ Answer AdminSite::Page(const Request& request) const {
   return NotFound();
 }
 
-Answer AdminSite::Data(const Request& request) const {
+Page AdminSite::Data(const PageRequest& request) const {
   if (!token_->Admits(request.authorization)) {
     return {.status = 401,
             .body = "this needs the page's token\n",

@@ -7,7 +7,7 @@
 
 #include "apps/tacet-server/page_token.h"
 #include "apps/tacet-server/server_status.h"
-#include "tacet/transport/http/http_server.h"
+#include "tacet/transport/http/page_server.h"
 
 namespace tacet::app::server {
 
@@ -23,12 +23,12 @@ class AdminSite {
   AdminSite(ServerParts parts, std::unique_ptr<const PageToken> token)
       : parts_(std::move(parts)), token_(std::move(token)) {}
 
-  transport::http::Answer Handle(const transport::http::Request& request) const;
+  transport::http::Page Handle(const transport::http::PageRequest& request) const;
 
  private:
-  transport::http::Answer Ready() const;
-  transport::http::Answer Page(const transport::http::Request& request) const;
-  transport::http::Answer Data(const transport::http::Request& request) const;
+  transport::http::Page Ready() const;
+  transport::http::Page Frame(const transport::http::PageRequest& request) const;
+  transport::http::Page Data(const transport::http::PageRequest& request) const;
 
   ServerParts parts_;
   std::unique_ptr<const PageToken> token_;

@@ -43,7 +43,7 @@ class AdminSiteTest : public ::testing::Test {
                         .started_at = now_},
             page ? std::make_unique<PageToken>(*PageToken::Read(token_path_)) : nullptr};
   }
-  transport::http::Answer Get(const std::string& path, bool with_token = false, bool page = true) {
+  transport::http::Page Get(const std::string& path, bool with_token = false, bool page = true) {
     return Site(page).Handle(
         {.path = path, .authorization = with_token ? std::string("Bearer ") + kToken : ""});
   }

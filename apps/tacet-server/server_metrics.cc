@@ -94,11 +94,17 @@ class ServerMetrics::Impl {
   Gauge& draining = MakeGauge("tacet_draining", "1 when this process begins no further attempt.");
   Gauge& ready = MakeGauge("tacet_ready", "1 when /readyz says so.");
   Family<Gauge>& calls =
-      MakeGauges("tacet_calls",
-                 "Calls of members now: at work, waiting to be read, parked until there is news.");
+      MakeGauges("tacet_calls", "Calls of members now: at work, parked until there is news.");
   Gauge& calls_working = calls.Add({{"state", "working"}});
-  Gauge& calls_waiting = calls.Add({{"state", "waiting"}});
   Gauge& calls_parked = calls.Add({{"state", "parked"}});
+  Family<Gauge>& connections = MakeGauges(
+      "tacet_connections", "Connections now, of members and of those that showed no certificate.");
+  Gauge& connections_members = connections.Add({{"of", "members"}});
+  Gauge& connections_strangers = connections.Add({{"of", "strangers"}});
+  Counter& failed_handshakes =
+      MakeCounter("tacet_failed_handshakes_total", "Connections that ended before a request.");
+  Counter& replaced = MakeCounter("tacet_replaced_connections_total",
+                                  "Connections that had to go because of a cap.");
   Family<Gauge>& phase_family =
       MakeGauges("tacet_phase", "1 for the phase of the last attempt, 0 for the others.");
   Family<Histogram>& phase_seconds = prometheus::BuildHistogram()
@@ -181,10 +187,17 @@ void ServerMetrics::SetStatus(const tacet::server::ServerStatus& status) {
 
 void ServerMetrics::SetReady(bool ready) { impl_->ready.Set(ready ? 1 : 0); }
 
-void ServerMetrics::SetCalls(size_t working, size_t waiting, size_t parked) {
-  impl_->calls_working.Set(static_cast<double>(working));
-  impl_->calls_waiting.Set(static_cast<double>(waiting));
-  impl_->calls_parked.Set(static_cast<double>(parked));
+void ServerMetrics::SetLoad(const transport::http::HttpServerLoad& load) {
+  Impl& all = *impl_;
+  all.calls_working.Set(static_cast<double>(load.working));
+  all.calls_parked.Set(static_cast<double>(load.parked));
+  all.connections_members.Set(static_cast<double>(load.connections - load.strangers));
+  all.connections_strangers.Set(static_cast<double>(load.strangers));
+  const auto raise = [](prometheus::Counter& counter, uint64_t to) {
+    counter.Increment(std::max(0.0, static_cast<double>(to) - counter.Value()));
+  };
+  raise(all.failed_handshakes, load.failed_handshakes);
+  raise(all.replaced, load.replaced);
 }
 
 void ServerMetrics::SetCertificateEnd(uint64_t not_after) { impl_->certificate_end = not_after; }

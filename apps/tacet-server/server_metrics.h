@@ -15,6 +15,7 @@
 #include "tacet/protocol/announcement.h"
 #include "tacet/server/round_server.h"
 #include "tacet/server/server_store.h"
+#include "tacet/transport/http/http_server.h"
 
 namespace tacet::app::server {
 
@@ -47,9 +48,7 @@ class ServerMetrics {
 
   void SetStatus(const tacet::server::ServerStatus& status);
   void SetReady(bool ready);
-  // Calls of members now: being read, handled or answered; not read yet; parked until there is
-  // news.
-  void SetCalls(size_t working, size_t waiting, size_t parked);
+  void SetLoad(const transport::http::HttpServerLoad& load);
   void SetCertificateEnd(uint64_t not_after);  // Unix seconds
 
   std::vector<CountedRequests> requests() const;

@@ -53,6 +53,23 @@ TEST(ServerMetricsTest, BeforeTheFirstAttemptThereIsNoRound) {
   EXPECT_THAT(metrics.Text(0), HasSubstr("tacet_phase{phase=\"collecting\"} 0"));
 }
 
+TEST(ServerMetricsTest, CountsConnections) {
+  ServerMetrics metrics;
+  metrics.SetLoad({.connections = 9,
+                   .strangers = 2,
+                   .working = 3,
+                   .parked = 4,
+                   .failed_handshakes = 5,
+                   .replaced = 6});
+  metrics.SetLoad({.connections = 9, .strangers = 2, .failed_handshakes = 7, .replaced = 6});
+  const std::string text = metrics.Text(0);
+  EXPECT_THAT(text, HasSubstr("tacet_connections{of=\"members\"} 7"));
+  EXPECT_THAT(text, HasSubstr("tacet_connections{of=\"strangers\"} 2"));
+  EXPECT_THAT(text, HasSubstr("tacet_calls{state=\"parked\"} 0"));
+  EXPECT_THAT(text, HasSubstr("tacet_failed_handshakes_total 7"));
+  EXPECT_THAT(text, HasSubstr("tacet_replaced_connections_total 6"));
+}
+
 TEST(ServerMetricsTest, WordsOfStatuses) {
   EXPECT_EQ(StatusWord(absl::StatusCode::kOk), "ok");
   EXPECT_EQ(StatusWord(absl::StatusCode::kResourceExhausted), "resource_exhausted");

@@ -25,7 +25,7 @@
 #include "tacet/server/request_handler.h"
 #include "tacet/storage/file/blob_folder.h"
 #include "tacet/storage/file/site_folder.h"
-#include "tacet/transport/grpc/grpc_server.h"
+#include "tacet/transport/https/https_server.h"
 
 namespace tacet::app::server {
 
@@ -33,8 +33,8 @@ using base::JsonValue;
 using std::chrono::steady_clock;
 using storage::file::Membership;
 using storage::file::SiteFolder;
-using transport::grpc::GrpcServer;
-using transport::http::HttpServer;
+using transport::http::PageServer;
+using transport::https::HttpsServer;
 
 namespace {
 
@@ -139,8 +139,8 @@ class ServerProcess {
   std::optional<tacet::server::RequestHandler> handler_;
   std::optional<CertificateWatch> certificate_;
   std::optional<AdminSite> site_;
-  std::unique_ptr<HttpServer> admin_;
-  std::unique_ptr<GrpcServer> listener_;
+  std::unique_ptr<PageServer> admin_;
+  std::unique_ptr<HttpsServer> listener_;
 
   bool store_failed_ = false;
   AtMostEvery probe_{kBetweenProbes};
@@ -179,7 +179,7 @@ absl::Status ServerProcess::StartAdmin() {
                             .started_at = base::SystemUnixSeconds()},
                 std::move(token));
   TACET_ASSIGN_OR_RETURN(
-      admin_, HttpServer::Start({.listen = spec_.admin},
+      admin_, PageServer::Start({.listen = spec_.admin},
                                 [this](const auto& request) { return site_->Handle(request); }));
   JsonValue fields = JsonValue::MakeObject().Set("address", admin_->listen().text());
   if (spec_.page) {
@@ -193,11 +193,12 @@ absl::Status ServerProcess::StartAdmin() {
 }
 
 absl::Status ServerProcess::StartListening() {
+  transport::https::HttpsServerSpec spec{.listen = spec_.listen,
+                                         .authority = manifest().authority(),
+                                         .client_certificates = spec_.client_certificates};
+  for (const auto& member : manifest().members()) spec.members.push_back(member.name);
   TACET_ASSIGN_OR_RETURN(listener_,
-                         GrpcServer::Start({.listen = spec_.listen,
-                                            .authority = manifest().authority(),
-                                            .client_certificates = spec_.client_certificates},
-                                           key_, membership_.certificate, *handler_));
+                         HttpsServer::Start(spec, key_, membership_.certificate, *handler_));
   rounds_->OnNotification([this] { listener_->News(); });
   readiness_.SetListening(true);
   log_->Write(LogLevel::kInfo, "listening",
@@ -248,8 +249,7 @@ void ServerProcess::Tick() {
   readiness_.NoteTick(done.ok());
   watch_.Look(*rounds_);
   requests_.Flush();
-  const transport::grpc::GrpcServerLoad load = listener_->Load();
-  metrics_.SetCalls(load.working, load.waiting, load.parked);
+  metrics_.SetLoad(listener_->Load());
   if (done.ok()) {
     if (std::exchange(store_failed_, false)) log_->Write(LogLevel::kInfo, "store-works-again");
     trouble_.Forget();

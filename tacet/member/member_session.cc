@@ -74,7 +74,10 @@ absl::StatusOr<protocol::Announcement> MemberSession::Await() {
       parts_.server.Await({.known_revision = known_revision_.value_or(0),
                            .listed_from = listed_.size(),
                            .unmasking = needs_votes_});
-  if (announcement.ok() || protocol::IsRetryable(announcement.status())) return announcement;
+  if (announcement.ok() || protocol::IsRetryable(announcement.status()) ||
+      protocol::IsPermanent(announcement.status())) {
+    return announcement;
+  }
   const std::string why = base::Message(announcement.status());
   if (announcement.status().code() == absl::StatusCode::kDataLoss) {
     TACET_RETURN_IF_ERROR(notes_.Violation({violations::kUnreadable, why}, Here()));

@@ -27,15 +27,16 @@ RemoteServer::RemoteServer(const agreement::SignedManifest& manifest, uint64_t m
       clock_(std::move(clock)),
       try_again_(std::move(try_again)) {}
 
-absl::StatusOr<base::Bytes> RemoteServer::Call(protocol::RequestBody body) const {
+absl::StatusOr<base::Bytes> RemoteServer::Call(protocol::RequestBody body,
+                                               std::span<const uint8_t> content) const {
   const bool waits = std::holds_alternative<protocol::AwaitRequest>(body);
   protocol::MemberRequest request{.member = member_, .time = 0, .body = std::move(body)};
   int failures = 0;
   while (true) {
     request.time = clock_();  // signed again each time: a request ages
+    const base::Bytes head = protocol::WriteRequestHead(request, content, manifest_, key_);
     absl::StatusOr<base::Bytes> answer =
-        wire_.Call(protocol::WriteMemberRequest(request, manifest_, key_),
-                   waits ? kAwaitSeconds : kCallSeconds);
+        wire_.CallWithContent(head, content, waits ? kAwaitSeconds : kCallSeconds);
     if (answer.ok() || waits || !protocol::IsRetryable(answer.status())) return answer;
     if (!try_again_ || !try_again_(answer.status(), ++failures)) return answer;
   }
@@ -54,26 +55,25 @@ absl::Status RemoteServer::Put(const protocol::BulkName& name,
                                    .digest = crypto::Sha256(bytes),
                                    .offset = 0,
                                    .part = {}};
+  std::span<const uint8_t> part;
   int lost = 0;
   while (true) {  // first an empty part, which asks where to begin
-    const absl::StatusOr<base::Bytes> answer = Call(request);
+    const absl::StatusOr<base::Bytes> answer = Call(request, part);
     if (answer.status().code() == absl::StatusCode::kOutOfRange && ++lost <= kMaxLost) {
       request.offset = 0;  // what had arrived is gone: asks again
-      request.part.clear();
+      part = {};
       continue;
     }
     TACET_RETURN_IF_ERROR(answer.status());
     TACET_ASSIGN_OR_RETURN(const uint64_t arrived, protocol::ReadArrived(*answer));
     if (arrived == bytes.size()) return absl::OkStatus();
-    if (arrived > bytes.size() || (!request.part.empty() && arrived <= request.offset)) {
+    if (arrived > bytes.size() || (!part.empty() && arrived <= request.offset)) {
       return base::DataLoss("{}: the server says that {} of {} bytes have arrived, {} were sent",
                             protocol::BulkKindName(name.kind), arrived, bytes.size(),
-                            request.offset + request.part.size());
+                            request.offset + part.size());
     }
-    const auto part =
-        bytes.subspan(arrived, std::min(protocol::kMaxPartBytes, bytes.size() - arrived));
+    part = bytes.subspan(arrived, std::min(protocol::kMaxPartBytes, bytes.size() - arrived));
     request.offset = arrived;
-    request.part.assign(part.begin(), part.end());
   }
 }
 

@@ -50,7 +50,8 @@ class RemoteServer {
   absl::StatusOr<std::vector<base::Bytes>> FetchAttestations(uint32_t round) const;
 
  private:
-  absl::StatusOr<base::Bytes> Call(protocol::RequestBody body) const;
+  absl::StatusOr<base::Bytes> Call(protocol::RequestBody body,
+                                   std::span<const uint8_t> content = {}) const;
 
   const agreement::SignedManifest& manifest_;
   uint64_t member_;

@@ -57,7 +57,6 @@ struct BodyWriter {
     writer.U64(body.total);
     writer.Raw(body.digest);
     writer.U64(body.offset);
-    writer.Blob(body.part);
   }
   void operator()(const FetchPartRequest& body) {
     WriteName(body.name, writer);
@@ -95,7 +94,6 @@ absl::Status ReadBody(base::ByteReader& reader, PutPartRequest& body) {
   TACET_ASSIGN_OR_RETURN(body.total, reader.ReadU64("total"));
   TACET_ASSIGN_OR_RETURN(body.digest, secagg::ReadArray<32>(reader, "digest"));
   TACET_ASSIGN_OR_RETURN(body.offset, reader.ReadU64("offset"));
-  TACET_ASSIGN_OR_RETURN(body.part, ReadBytesBlob(reader, kMaxPartBytes, "part"));
   return absl::OkStatus();
 }
 
@@ -145,6 +143,16 @@ absl::StatusOr<RequestBody> ReadBodyOfKind(size_t index, base::ByteReader& reade
   }
 }
 
+absl::Status ReadContentFields(base::ByteReader& reader, RequestHead& head) {
+  TACET_ASSIGN_OR_RETURN(head.content_bytes, reader.ReadU32("part length"));
+  if (head.content_bytes > kMaxPartBytes) {
+    return base::DataLoss("request: a part of {} bytes, at most {} are allowed", head.content_bytes,
+                          kMaxPartBytes);
+  }
+  TACET_ASSIGN_OR_RETURN(head.content_digest, secagg::ReadArray<32>(reader, "digest of the part"));
+  return absl::OkStatus();
+}
+
 absl::Status CheckTime(uint64_t sent, uint64_t now) {
   const uint64_t difference = std::max(sent, now) - std::min(sent, now);
   if (difference <= kMaxClockDifference) return absl::OkStatus();
@@ -181,9 +189,9 @@ std::string_view RequestKindIn(std::span<const uint8_t> request) {
   return kind >= 1 && kind <= kRequestKinds ? kNames[kind - 1] : "unreadable";
 }
 
-base::Bytes WriteMemberRequest(const MemberRequest& request,
-                               const agreement::SignedManifest& manifest,
-                               const crypto::SigningKey& key) {
+base::Bytes WriteRequestHead(const MemberRequest& request, std::span<const uint8_t> content,
+                             const agreement::SignedManifest& manifest,
+                             const crypto::SigningKey& key) {
   base::ByteWriter writer;
   base::WritePreamble(base::format::kMemberRequest, writer);
   writer.U8(static_cast<uint8_t>(request.body.index() + 1));
@@ -192,22 +200,40 @@ base::Bytes WriteMemberRequest(const MemberRequest& request,
   writer.U64(request.member);
   writer.U64(request.time);
   std::visit(BodyWriter{writer}, request.body);
+  if (std::holds_alternative<PutPartRequest>(request.body)) {
+    writer.U32(static_cast<uint32_t>(content.size()));
+    writer.Raw(crypto::Sha256(content));
+  }
   agreement::AppendSignature(kLabel, key, writer);
   return writer.Take();
 }
 
-absl::StatusOr<MemberRequest> ReadMemberRequest(std::span<const uint8_t> bytes,
-                                                const agreement::SignedManifest& manifest,
-                                                uint64_t now) {
+base::Bytes WriteMemberRequest(const MemberRequest& request,
+                               const agreement::SignedManifest& manifest,
+                               const crypto::SigningKey& key) {
+  const auto* const put = std::get_if<PutPartRequest>(&request.body);
+  const std::span<const uint8_t> content = put == nullptr ? std::span<const uint8_t>() : put->part;
+  base::Bytes bytes = WriteRequestHead(request, content, manifest, key);
+  bytes.insert(bytes.end(), content.begin(), content.end());
+  return bytes;
+}
+
+absl::StatusOr<RequestHead> ReadRequestHead(std::span<const uint8_t> bytes,
+                                            const agreement::SignedManifest& manifest,
+                                            uint64_t now) {
   base::ByteReader reader(bytes, "request");
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kMemberRequest, reader));
   TACET_ASSIGN_OR_RETURN(const uint8_t kind, reader.ReadU8("kind"));
   TACET_ASSIGN_OR_RETURN(const auto hash, secagg::ReadArray<32>(reader, "manifest hash"));
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, reader.ReadU32("epoch"));
-  MemberRequest request;
+  RequestHead head;
+  MemberRequest& request = head.request;
   TACET_ASSIGN_OR_RETURN(request.member, reader.ReadU64("member"));
   TACET_ASSIGN_OR_RETURN(request.time, reader.ReadU64("time"));
   TACET_ASSIGN_OR_RETURN(request.body, ReadBodyOfKind(size_t{kind} - 1, reader));
+  if (std::holds_alternative<PutPartRequest>(request.body)) {
+    TACET_RETURN_IF_ERROR(ReadContentFields(reader, head));
+  }
   if (hash != manifest.manifest().hash() || epoch != manifest.epoch()) {
     return base::FailedPrecondition(
         "request: for manifest {} in epoch {}, this federation is in epoch {} under {}",
@@ -216,22 +242,54 @@ absl::StatusOr<MemberRequest> ReadMemberRequest(std::span<const uint8_t> bytes,
   if (request.member >= manifest.members().size()) {
     return base::PermissionDenied("request: there is no member {}", request.member);
   }
+  const size_t rest = std::min(reader.remaining(), sizeof(crypto::Signature));
+  head.head_bytes = bytes.size() - reader.remaining() + rest;
+  base::ByteReader signature(bytes.subspan(head.head_bytes - rest, rest), "request");
   TACET_ASSIGN_OR_RETURN(
       const bool is_signed,
-      agreement::ReadSignature(kLabel, manifest.members()[request.member].signing_key, bytes,
-                               reader));
+      agreement::ReadSignature(kLabel, manifest.members()[request.member].signing_key,
+                               bytes.first(head.head_bytes), signature));
   if (!is_signed)
     return base::PermissionDenied("request: member {} did not sign it", request.member);
   TACET_RETURN_IF_ERROR(CheckTime(request.time, now));
-  return request;
+  return head;
+}
+
+absl::Status CheckContentLength(const RequestHead& head, uint64_t bytes) {
+  if (bytes == head.content_bytes) return absl::OkStatus();
+  return base::DataLoss("request: {} bytes follow its head, which says {}", bytes,
+                        head.content_bytes);
+}
+
+absl::Status CheckContent(const RequestHead& head, const crypto::Digest& digest) {
+  if (digest == head.content_digest) return absl::OkStatus();
+  return base::DataLoss("request: its content does not have the digest that its sender signed");
+}
+
+absl::StatusOr<MemberRequest> ReadMemberRequest(std::span<const uint8_t> bytes,
+                                                const agreement::SignedManifest& manifest,
+                                                uint64_t now) {
+  TACET_ASSIGN_OR_RETURN(RequestHead head, ReadRequestHead(bytes, manifest, now));
+  const std::span<const uint8_t> content = bytes.subspan(head.head_bytes);
+  TACET_RETURN_IF_ERROR(CheckContentLength(head, content.size()));
+  if (auto* const put = std::get_if<PutPartRequest>(&head.request.body); put != nullptr) {
+    TACET_RETURN_IF_ERROR(CheckContent(head, crypto::Sha256(content)));
+    put->part.assign(content.begin(), content.end());
+  }
+  return std::move(head.request);
+}
+
+base::Bytes WriteFetchedPartHead(uint64_t total, size_t part_bytes) {
+  base::ByteWriter writer;
+  writer.U64(total);
+  writer.U32(static_cast<uint32_t>(part_bytes));
+  return writer.Take();
 }
 
 base::Bytes WriteFetchedPart(uint64_t total, std::span<const uint8_t> part) {
-  base::ByteWriter writer;
-  writer.Reserve(12 + part.size());
-  writer.U64(total);
-  writer.Blob(part);
-  return writer.Take();
+  base::Bytes bytes = WriteFetchedPartHead(total, part.size());
+  bytes.insert(bytes.end(), part.begin(), part.end());
+  return bytes;
 }
 
 absl::StatusOr<FetchedPart> ReadFetchedPart(std::span<const uint8_t> bytes) {

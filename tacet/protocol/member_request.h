@@ -51,7 +51,7 @@ struct PutPartRequest {  // u64: how many bytes have arrived; an empty part only
   uint64_t total = 0;
   crypto::Digest digest{};  // SHA-256 of the whole
   uint64_t offset = 0;
-  base::Bytes part = {};
+  base::Bytes part = {};  // the content, which follows the signed head
 };
 struct FetchPartRequest {  // u64 total, then at most kMaxPartBytes from `offset` on
   BulkName name;
@@ -95,19 +95,41 @@ struct MemberRequest {
 // Seconds by which a sender's clock may differ from the receiver's.
 inline constexpr uint64_t kMaxClockDifference = 600;
 
+// Head and content. The signature covers the head, and the head the content's length and SHA-256:
+// a receiver checks who sends, and may send, before it takes the content.
 base::Bytes WriteMemberRequest(const MemberRequest& request,
                                const agreement::SignedManifest& manifest,
                                const crypto::SigningKey& key);
+// The head alone, for `content` in place of the part in `request`.
+base::Bytes WriteRequestHead(const MemberRequest& request, std::span<const uint8_t> content,
+                             const agreement::SignedManifest& manifest,
+                             const crypto::SigningKey& key);
 
-// DataLoss when cut short; FailedPrecondition when it is for another manifest or epoch, or was made
-// at another time (both clocks are told); PermissionDenied when the member does not exist or did
-// not sign it.
+// The longest head, and the longest request.
+inline constexpr size_t kMaxHeadBytes = 4096;
+inline constexpr size_t kMaxRequestBytes = kMaxHeadBytes + kMaxPartBytes;
+
+// A head that was read. `request` has no part yet.
+struct RequestHead {
+  MemberRequest request;
+  size_t head_bytes = 0;     // behind which the content begins
+  size_t content_bytes = 0;  // at most kMaxPartBytes, 0 for all but a PutPartRequest
+  crypto::Digest content_digest{};
+};
+
+// Of a request's first bytes, all of them or at least kMaxHeadBytes. DataLoss when cut short;
+// FailedPrecondition when it is for another manifest or epoch, or was made at another time (both
+// clocks are told); PermissionDenied when the member does not exist or did not sign it.
+absl::StatusOr<RequestHead> ReadRequestHead(std::span<const uint8_t> bytes,
+                                            const agreement::SignedManifest& manifest,
+                                            uint64_t now);
+// DataLoss unless the content has the length, the digest, that the sender signed.
+absl::Status CheckContentLength(const RequestHead& head, uint64_t bytes);
+absl::Status CheckContent(const RequestHead& head, const crypto::Digest& digest);
+// A whole request, with the errors of both.
 absl::StatusOr<MemberRequest> ReadMemberRequest(std::span<const uint8_t> bytes,
                                                 const agreement::SignedManifest& manifest,
                                                 uint64_t now);
-
-// The longest request there can be.
-inline constexpr size_t kMaxRequestBytes = kMaxPartBytes + 4096;
 
 // Answers.
 struct FetchedPart {
@@ -115,6 +137,8 @@ struct FetchedPart {
   base::Bytes part = {};
 };
 base::Bytes WriteFetchedPart(uint64_t total, std::span<const uint8_t> part);
+// What stands before the part.
+base::Bytes WriteFetchedPartHead(uint64_t total, size_t part_bytes);
 absl::StatusOr<FetchedPart> ReadFetchedPart(std::span<const uint8_t> bytes);
 base::Bytes WriteArrived(uint64_t arrived);
 absl::StatusOr<uint64_t> ReadArrived(std::span<const uint8_t> bytes);

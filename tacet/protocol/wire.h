@@ -18,9 +18,21 @@ class Wire {
 
   // One request and its answer. Unavailable or DeadlineExceeded when the server could not be
   // reached within `most_seconds`: the same request may then be sent again, whether it arrived or
-  // not. Cancelled after Stop. Other errors are the server's own. Thread-safe.
+  // not. Unauthenticated when it will not be reached until somebody changes something
+  // (IsPermanent). Cancelled after Stop. Other errors are the server's own. Thread-safe.
   virtual absl::StatusOr<base::Bytes> Call(std::span<const uint8_t> request,
                                            uint32_t most_seconds) = 0;
+  // The same for a request in two pieces. A wire that sends pieces one after the other overrides it
+  // and saves the copy.
+  virtual absl::StatusOr<base::Bytes> CallWithContent(std::span<const uint8_t> head,
+                                                      std::span<const uint8_t> content,
+                                                      uint32_t most_seconds) {
+    base::Bytes request;
+    request.reserve(head.size() + content.size());
+    request.insert(request.end(), head.begin(), head.end());
+    request.insert(request.end(), content.begin(), content.end());
+    return Call(request, most_seconds);
+  }
   // Ends the calls in progress and refuses further ones.
   virtual void Stop() = 0;
 };
@@ -38,6 +50,13 @@ inline bool IsRetryable(const absl::Status& status) {
     default:
       return false;
   }
+}
+
+// True when no call succeeds before somebody changes something: another address, certificate,
+// proxy or program version. The message says what. Only wires make this code; a server's answer
+// never has it.
+inline bool IsPermanent(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kUnauthenticated;
 }
 
 }  // namespace tacet::protocol

@@ -18,6 +18,7 @@
 #include "tacet/protocol/member_request.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt.h"
+#include "tacet/server/blob_store.h"
 #include "tacet/server/server_store.h"
 
 namespace tacet::server {

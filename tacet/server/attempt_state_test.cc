@@ -188,7 +188,7 @@ TEST_F(AttemptStateTest, AClosedRoundOrRosterThatCannotBeKeptMakesItStale) {
     Load();
     EXPECT_EQ(book_->Open()->phase, protocol::AttemptPhase::kCollecting);
   }
-  EXPECT_EQ(calls, 6u);  // three calls for each of both
+  EXPECT_EQ(calls, 8u);  // four calls for each of both
 }
 
 TEST_F(AttemptStateTest, AnotherGiftIsRefusedAndChangesNothing) {

@@ -1,11 +1,88 @@
 #include "tacet/server/request_handler.h"
 
-#include <string>
 #include <utility>
 
 #include "tacet/base/status.h"
 
 namespace tacet::server {
+namespace {
+
+// Answers a request that has no content.
+struct Dispatcher {
+  RoundServer& server;
+  uint64_t member;
+
+  using Result = absl::StatusOr<RequestAnswer>;
+  static Result Nothing(const absl::Status& status) {
+    TACET_RETURN_IF_ERROR(status);
+    return RequestAnswer();
+  }
+  static Result Blobs(const absl::StatusOr<std::vector<base::Bytes>>& blobs) {
+    TACET_RETURN_IF_ERROR(blobs.status());
+    return RequestAnswer{.head = protocol::WriteBlobs(*blobs)};
+  }
+
+  Result operator()(const protocol::AwaitRequest& body) const {
+    TACET_ASSIGN_OR_RETURN(const protocol::Announcement announcement,
+                           server.AnnouncementFor(member, body.listed_from, body.unmasking));
+    return RequestAnswer{.head = protocol::WriteAnnouncement(announcement)};
+  }
+  Result operator()(const protocol::PutPartRequest&) const {
+    return absl::InternalError("a part has content");  // RequestHandler::BeginContent
+  }
+  Result operator()(const protocol::FetchPartRequest& body) const {
+    TACET_ASSIGN_OR_RETURN(ObjectPart part, server.OpenPart(member, body));
+    base::Bytes head = protocol::WriteFetchedPartHead(part.object->size(), part.bytes);
+    return RequestAnswer{.head = std::move(head), .part = std::move(part)};
+  }
+  Result operator()(const protocol::PutVoteRequest& body) const {
+    return Nothing(server.TakeVote(member, body.attempt, body.vote));
+  }
+  Result operator()(const protocol::FetchVotesRequest& body) const {
+    return Blobs(server.Votes(body.attempt));
+  }
+  Result operator()(const protocol::PutVerdictRequest& body) const {
+    return Nothing(server.TakeVerdict(member, body.attempt, body.confirmed));
+  }
+  Result operator()(const protocol::PutAttestationRequest& body) const {
+    return Nothing(server.TakeAttestation(member, body.statement));
+  }
+  Result operator()(const protocol::FetchAttestationsRequest& body) const {
+    return Blobs(server.Statements(body.round));
+  }
+};
+
+absl::StatusOr<base::Bytes> Whole(RequestAnswer answer) {
+  base::Bytes bytes = std::move(answer.head);
+  const size_t head = bytes.size();
+  bytes.resize(head + answer.part.bytes);
+  if (answer.part.bytes > 0) {
+    TACET_RETURN_IF_ERROR(
+        answer.part.object->Read(answer.part.offset, std::span(bytes).subspan(head)));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+absl::Status IncomingRequest::Write(std::span<const uint8_t> bytes) {
+  hasher_.Update(bytes);
+  absl::Status written = part_->Write(bytes);
+  if (!written.ok()) handler_.Account(head_.request, bytes_, written);
+  return written;
+}
+
+absl::StatusOr<RequestAnswer> IncomingRequest::Finish() {
+  absl::StatusOr<RequestAnswer> answer = Accept();
+  handler_.Account(head_.request, bytes_, answer);
+  return answer;
+}
+
+absl::StatusOr<RequestAnswer> IncomingRequest::Accept() {
+  TACET_RETURN_IF_ERROR(protocol::CheckContent(head_, hasher_.Finish()));
+  TACET_ASSIGN_OR_RETURN(const uint64_t arrived, part_->Finish());
+  return RequestAnswer{.head = protocol::WriteArrived(arrived)};
+}
 
 RequestHandler::RequestHandler(const agreement::SignedManifest& manifest, RoundServer& server,
                                RequestLimits& limits, RequestObserver& observer,
@@ -14,86 +91,95 @@ RequestHandler::RequestHandler(const agreement::SignedManifest& manifest, RoundS
       server_(server),
       limits_(limits),
       observer_(observer),
-      clock_(std::move(clock)) {}
+      clock_(std::move(clock)) {
+  for (uint64_t i = 0; i < manifest.members().size(); ++i) {
+    number_.emplace(manifest.members()[i].name, i);
+  }
+}
 
-absl::StatusOr<protocol::MemberRequest> RequestHandler::Read(
-    std::span<const uint8_t> bytes, std::optional<std::string_view> certificate_name) const {
-  TACET_ASSIGN_OR_RETURN(protocol::MemberRequest request,
-                         protocol::ReadMemberRequest(bytes, manifest_, clock_()));
-  const std::string& signer = manifest_.members()[request.member].name;
+size_t RequestHandler::MaxRequestBytes(std::optional<std::string_view> certificate_name) const {
+  if (!certificate_name.has_value()) return protocol::kMaxRequestBytes;
+  const auto found = number_.find(*certificate_name);
+  if (found == number_.end()) return protocol::kMaxHeadBytes;
+  return protocol::kMaxHeadBytes + server_.LargestPart(found->second);
+}
+
+absl::StatusOr<protocol::RequestHead> RequestHandler::Read(
+    std::span<const uint8_t> first, size_t total,
+    std::optional<std::string_view> certificate_name) const {
+  TACET_ASSIGN_OR_RETURN(protocol::RequestHead head,
+                         protocol::ReadRequestHead(first, manifest_, clock_()));
+  TACET_RETURN_IF_ERROR(protocol::CheckContentLength(head, total - head.head_bytes));
+  const std::string& signer = manifest_.members()[head.request.member].name;
   if (certificate_name.has_value() && *certificate_name != signer) {
     return base::PermissionDenied("request: signed by {}, sent under the certificate of {}", signer,
                                   *certificate_name);
   }
-  TACET_RETURN_IF_ERROR(limits_.Admit(request.member, bytes.size()));
-  return request;
+  TACET_RETURN_IF_ERROR(limits_.Admit(head.request.member, total));
+  return head;
+}
+
+absl::StatusOr<BegunRequest> RequestHandler::Begin(
+    std::span<const uint8_t> first, size_t total,
+    std::optional<std::string_view> certificate_name) {
+  absl::StatusOr<protocol::RequestHead> head = Read(first, total, certificate_name);
+  if (!head.ok()) {
+    observer_.OnRequest("unreadable", head.status(), total, 0);
+    return head.status();
+  }
+  BegunRequest begun{.head_bytes = head->head_bytes, .next = {}};
+  const protocol::MemberRequest& request = head->request;
+  if (std::holds_alternative<protocol::PutPartRequest>(request.body)) {
+    TACET_ASSIGN_OR_RETURN(begun.next, BeginContent(*std::move(head), total));
+    return begun;
+  }
+  if (const auto* await = std::get_if<protocol::AwaitRequest>(&request.body);
+      await != nullptr && !server_.IsNews(*await)) {
+    begun.next = Waiting{.member = request.member, .request = *await};
+    return begun;
+  }
+  absl::StatusOr<RequestAnswer> answer = Dispatch(request);
+  Account(request, total, answer);
+  TACET_ASSIGN_OR_RETURN(begun.next, std::move(answer));
+  return begun;
+}
+
+absl::StatusOr<std::unique_ptr<IncomingRequest>> RequestHandler::BeginContent(
+    protocol::RequestHead head, size_t total) {
+  std::unique_ptr<IncomingRequest> incoming(new IncomingRequest(*this, std::move(head), total));
+  const protocol::MemberRequest& request = incoming->head_.request;
+  absl::StatusOr<std::unique_ptr<IncomingPart>> part =
+      server_.BeginPart(request.member, std::get<protocol::PutPartRequest>(request.body),
+                        incoming->head_.content_bytes);
+  if (!part.ok()) {
+    Account(request, total, part.status());
+    return part.status();
+  }
+  incoming->part_ = *std::move(part);
+  return incoming;
 }
 
 absl::StatusOr<std::variant<base::Bytes, Waiting>> RequestHandler::Handle(
-    std::span<const uint8_t> bytes, std::optional<std::string_view> certificate_name) {
-  const absl::StatusOr<protocol::MemberRequest> request = Read(bytes, certificate_name);
-  if (!request.ok()) {
-    observer_.OnRequest("unreadable", request.status(), bytes.size(), 0);
-    return request.status();
+    std::span<const uint8_t> request, std::optional<std::string_view> certificate_name) {
+  TACET_ASSIGN_OR_RETURN(BegunRequest begun, Begin(request, request.size(), certificate_name));
+  if (const auto* waiting = std::get_if<Waiting>(&begun.next)) return *waiting;
+  if (auto* incoming = std::get_if<std::unique_ptr<IncomingRequest>>(&begun.next)) {
+    TACET_RETURN_IF_ERROR((*incoming)->Write(request.subspan(begun.head_bytes)));
+    TACET_ASSIGN_OR_RETURN(begun.next, (*incoming)->Finish());
   }
-  if (const auto* await = std::get_if<protocol::AwaitRequest>(&request->body);
-      await != nullptr && !server_.IsNews(*await)) {
-    return Waiting{.member = request->member, .request = *await};
-  }
-  return Dispatch(*request, bytes.size());
+  return Whole(std::get<RequestAnswer>(std::move(begun.next)));
 }
 
-absl::StatusOr<base::Bytes> RequestHandler::Dispatch(const protocol::MemberRequest& request,
-                                                     size_t request_bytes) {
-  struct Dispatcher {
-    RoundServer& server;
-    uint64_t member;
+absl::StatusOr<RequestAnswer> RequestHandler::Dispatch(const protocol::MemberRequest& request) {
+  return std::visit(Dispatcher{server_, request.member}, request.body);
+}
 
-    using Answer = absl::StatusOr<base::Bytes>;
-    static Answer Nothing(const absl::Status& status) {
-      TACET_RETURN_IF_ERROR(status);
-      return base::Bytes();
-    }
-    static Answer Blobs(const absl::StatusOr<std::vector<base::Bytes>>& blobs) {
-      TACET_RETURN_IF_ERROR(blobs.status());
-      return protocol::WriteBlobs(*blobs);
-    }
-
-    Answer operator()(const protocol::AwaitRequest& body) const {
-      TACET_ASSIGN_OR_RETURN(const protocol::Announcement announcement,
-                             server.AnnouncementFor(member, body.listed_from, body.unmasking));
-      return protocol::WriteAnnouncement(announcement);
-    }
-    Answer operator()(const protocol::PutPartRequest& body) const {
-      TACET_ASSIGN_OR_RETURN(const uint64_t arrived, server.TakePart(member, body));
-      return protocol::WriteArrived(arrived);
-    }
-    Answer operator()(const protocol::FetchPartRequest& body) const {
-      TACET_ASSIGN_OR_RETURN(const protocol::FetchedPart fetched, server.PartOf(member, body));
-      return protocol::WriteFetchedPart(fetched.total, fetched.part);
-    }
-    Answer operator()(const protocol::PutVoteRequest& body) const {
-      return Nothing(server.TakeVote(member, body.attempt, body.vote));
-    }
-    Answer operator()(const protocol::FetchVotesRequest& body) const {
-      return Blobs(server.Votes(body.attempt));
-    }
-    Answer operator()(const protocol::PutVerdictRequest& body) const {
-      return Nothing(server.TakeVerdict(member, body.attempt, body.confirmed));
-    }
-    Answer operator()(const protocol::PutAttestationRequest& body) const {
-      return Nothing(server.TakeAttestation(member, body.statement));
-    }
-    Answer operator()(const protocol::FetchAttestationsRequest& body) const {
-      return Blobs(server.Statements(body.round));
-    }
-  };
-  absl::StatusOr<base::Bytes> answer =
-      std::visit(Dispatcher{server_, request.member}, request.body);
+void RequestHandler::Account(const protocol::MemberRequest& request, size_t request_bytes,
+                             const absl::StatusOr<RequestAnswer>& answer) {
+  const size_t answer_bytes = answer.ok() ? answer->size() : 0;
   observer_.OnRequest(protocol::RequestKindName(request.body.index()), answer.status(),
-                      request_bytes, answer.ok() ? answer->size() : 0);
-  if (answer.ok()) limits_.Charge(request.member, answer->size());
-  return answer;
+                      request_bytes, answer_bytes);
+  if (answer.ok()) limits_.Charge(request.member, answer_bytes);
 }
 
 bool RequestHandler::IsNews(const Waiting& waiting) const {
@@ -101,7 +187,11 @@ bool RequestHandler::IsNews(const Waiting& waiting) const {
 }
 
 absl::StatusOr<base::Bytes> RequestHandler::Answer(const Waiting& waiting) {
-  return Dispatch({.member = waiting.member, .body = waiting.request}, 0);
+  const protocol::MemberRequest request{.member = waiting.member, .body = waiting.request};
+  absl::StatusOr<RequestAnswer> answer = Dispatch(request);
+  Account(request, 0, answer);
+  TACET_RETURN_IF_ERROR(answer.status());
+  return std::move(answer->head);
 }
 
 }  // namespace tacet::server

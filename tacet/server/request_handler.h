@@ -3,10 +3,14 @@
 #ifndef TACET_SERVER_REQUEST_HANDLER_H_
 #define TACET_SERVER_REQUEST_HANDLER_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <variant>
 
 #include "absl/status/status.h"
@@ -15,6 +19,7 @@
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/unix_clock.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/protocol/member_request.h"
 #include "tacet/server/request_limits.h"
 #include "tacet/server/round_server.h"
@@ -36,17 +41,65 @@ struct Waiting {
   protocol::AwaitRequest request;
 };
 
+// Bytes of an answer: `head`, then a part of an object, which is read when it is sent.
+struct RequestAnswer {
+  base::Bytes head;
+  ObjectPart part = {};
+
+  size_t size() const { return head.size() + part.bytes; }
+};
+
+class RequestHandler;
+
+// A request whose content is on its way in. Not thread-safe. If it goes before Finish, the request
+// had no effect.
+class IncomingRequest {
+ public:
+  size_t content_bytes() const { return head_.content_bytes; }
+  // The next bytes of the content, content_bytes() in all.
+  absl::Status Write(std::span<const uint8_t> bytes);
+  // After the last one; call it once. DataLoss unless they are those that the sender signed.
+  absl::StatusOr<RequestAnswer> Finish();
+
+ private:
+  friend class RequestHandler;
+  IncomingRequest(RequestHandler& handler, protocol::RequestHead head, size_t bytes)
+      : handler_(handler), head_(std::move(head)), bytes_(bytes) {}
+  absl::StatusOr<RequestAnswer> Accept();
+
+  RequestHandler& handler_;
+  protocol::RequestHead head_;
+  size_t bytes_;  // of the request
+  crypto::Sha256Hasher hasher_;
+  std::unique_ptr<IncomingPart> part_;
+};
+
+// What a request came to when its head was read.
+struct BegunRequest {
+  size_t head_bytes = 0;  // behind which the content begins
+  std::variant<RequestAnswer, Waiting, std::unique_ptr<IncomingRequest>> next;
+};
+
 // Thread-safe.
 class RequestHandler {
  public:
-  // All must outlive it.
+  // All must outlive it, and it what it makes.
   RequestHandler(const agreement::SignedManifest& manifest, RoundServer& server,
                  RequestLimits& limits, RequestObserver& observer,
                  base::UnixClock clock = base::SystemUnixSeconds);
 
-  // The answer, or for an AwaitRequest without a notification what is waited for.
+  // The longest request that is expected now under the certificate of this name, or of anybody.
+  size_t MaxRequestBytes(std::optional<std::string_view> certificate_name) const;
+
+  // Begins a request of `total` bytes, of which `first` has all, or at least kMaxHeadBytes. The
+  // answer, for an AwaitRequest without a notification what is waited for, for a request with
+  // content what takes it. Everything that can be checked without the content is.
   // `certificate_name` is the name in the client's certificate, or nothing where something else
   // ends its TLS connection; PermissionDenied when it is not the name of the member that signed.
+  absl::StatusOr<BegunRequest> Begin(std::span<const uint8_t> first, size_t total,
+                                     std::optional<std::string_view> certificate_name);
+
+  // The same for a request that is in memory whole, and with an answer that is.
   absl::StatusOr<std::variant<base::Bytes, Waiting>> Handle(
       std::span<const uint8_t> request, std::optional<std::string_view> certificate_name);
 
@@ -56,16 +109,23 @@ class RequestHandler {
   absl::StatusOr<base::Bytes> Answer(const Waiting& waiting);
 
  private:
-  absl::StatusOr<protocol::MemberRequest> Read(
-      std::span<const uint8_t> request, std::optional<std::string_view> certificate_name) const;
-  absl::StatusOr<base::Bytes> Dispatch(const protocol::MemberRequest& request,
-                                       size_t request_bytes);
+  friend class IncomingRequest;
+  absl::StatusOr<protocol::RequestHead> Read(
+      std::span<const uint8_t> first, size_t total,
+      std::optional<std::string_view> certificate_name) const;
+  absl::StatusOr<std::unique_ptr<IncomingRequest>> BeginContent(protocol::RequestHead head,
+                                                                size_t total);
+  absl::StatusOr<RequestAnswer> Dispatch(const protocol::MemberRequest& request);
+  // Tells the observer, and charges the member for the answer.
+  void Account(const protocol::MemberRequest& request, size_t request_bytes,
+               const absl::StatusOr<RequestAnswer>& answer);
 
   const agreement::SignedManifest& manifest_;
   RoundServer& server_;
   RequestLimits& limits_;
   RequestObserver& observer_;
   base::UnixClock clock_;
+  std::unordered_map<std::string_view, uint64_t> number_;  // of members, by name
 };
 
 }  // namespace tacet::server

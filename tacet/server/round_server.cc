@@ -489,42 +489,69 @@ absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
                                   gifts.size(), protocol::BulkKindName(name.kind));
 }
 
-absl::StatusOr<uint64_t> RoundServer::TakePart(uint64_t member,
-                                               const protocol::PutPartRequest& request) {
+absl::StatusOr<std::unique_ptr<IncomingPart>> RoundServer::BeginPart(
+    uint64_t member, const protocol::PutPartRequest& request, size_t part_bytes) {
+  const BlobKey key = BlobKeyOf(request.name, member);
+  std::unique_ptr<IncomingPart> part(new IncomingPart(*this, member, request));
   {
     const base::MutexLock lock(mutex_);
     TACET_ASSIGN_OR_RETURN(const std::optional<uint64_t> arrived, CheckOffer(member, request));
-    if (arrived.has_value()) return *arrived;
-    if (!giving_.try_emplace(member, BlobKeyOf(request.name, member)).second) {
+    if (arrived.has_value()) {
+      part->arrived_ = *arrived;
+      return part;
+    }
+    if (!giving_.try_emplace(member, key).second) {
       return base::ResourceExhausted("another part of this member is being taken");
     }
+    part->registered_ = true;
   }
-  absl::StatusOr<uint64_t> arrived = TakeNewPart(member, request);
-  const base::MutexLock lock(mutex_);
-  giving_.erase(member);
-  return arrived;
+  TACET_ASSIGN_OR_RETURN(part->arrived_, spool_.Arrived(key, request.digest));
+  const uint64_t arrived = part->arrived_;
+  if (request.offset <= arrived && part_bytes <= arrived - request.offset) return part;
+  if (request.offset != arrived || part_bytes > request.total - arrived) {
+    return base::OutOfRange("{}: {} bytes at {}, {} of {} have arrived",
+                            protocol::BulkKindName(request.name.kind), part_bytes, request.offset,
+                            arrived, request.total);
+  }
+  TACET_ASSIGN_OR_RETURN(part->writer_, spool_.Begin(key, request.digest, arrived));
+  part->arrived_ += part_bytes;
+  return part;
 }
 
-// Without the lock as long as bytes are written: the disk is slower than everything else.
-absl::StatusOr<uint64_t> RoundServer::TakeNewPart(uint64_t member,
+void RoundServer::EndPart(uint64_t member) {
+  const base::MutexLock lock(mutex_);
+  giving_.erase(member);
+}
+
+absl::StatusOr<uint64_t> RoundServer::AcceptWhole(uint64_t member,
                                                   const protocol::PutPartRequest& request) {
-  const BlobKey key = BlobKeyOf(request.name, member);
-  TACET_ASSIGN_OR_RETURN(uint64_t arrived, spool_.Arrived(key, request.digest));
-  const bool known = request.offset <= arrived && request.part.size() <= arrived - request.offset;
-  if (!known) {
-    if (request.offset != arrived || request.part.size() > request.total - arrived) {
-      return base::OutOfRange("{}: {} bytes at {}, {} of {} have arrived",
-                              protocol::BulkKindName(request.name.kind), request.part.size(),
-                              request.offset, arrived, request.total);
-    }
-    TACET_RETURN_IF_ERROR(spool_.Append(key, request.digest, arrived, request.part));
-    arrived += request.part.size();
-  }
-  if (arrived < request.total) return arrived;
-  TACET_ASSIGN_OR_RETURN(const base::Bytes whole, spool_.Complete(key, request.digest));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes whole,
+                         spool_.Complete(BlobKeyOf(request.name, member), request.digest));
   const Change change(*this);
   TACET_RETURN_IF_ERROR(Accept(member, request, whole));
   return request.total;
+}
+
+size_t RoundServer::LargestPart(uint64_t member) const {
+  const base::MutexLock lock(mutex_);
+  const he::AggregationParams& aggregation = manifest_.manifest().terms().aggregation();
+  uint64_t largest = 0;
+  if (const AttemptRecord* const open = book_->Open(); open != nullptr) {
+    // Also one that asks again whether its upload was accepted.
+    const bool uploads = book_->cohort().empty() ||
+                         std::ranges::binary_search(book_->cohort(), member) ||
+                         book_->Find(ItemKind::kAccepted, member) != nullptr;
+    if (uploads) largest = secagg::UploadBytes(aggregation);
+  }
+  if (!book_->attempts().empty() && CheckOnCommittee(member).ok()) {
+    largest = std::max<uint64_t>(largest, secagg::UnmaskShareBytes(aggregation.sharing()));
+  }
+  const Submissions& checkpoints = book_->SubmissionsOf(ItemKind::kCheckpoint);
+  if (checkpoints.size() < committee_size() ||
+      book_->Find(ItemKind::kCheckpoint, member) != nullptr) {
+    largest = std::max<uint64_t>(largest, protocol::EncryptedCheckpointBytes(spec().dimension));
+  }
+  return static_cast<size_t>(std::min<uint64_t>(largest, protocol::kMaxPartBytes));
 }
 
 absl::Status RoundServer::Accept(uint64_t member, const protocol::PutPartRequest& request,
@@ -533,7 +560,7 @@ absl::Status RoundServer::Accept(uint64_t member, const protocol::PutPartRequest
   TACET_ASSIGN_OR_RETURN(const std::optional<uint64_t> given, CheckOffer(member, request));
   if (given.has_value()) return absl::OkStatus();
   // Something may have been swept away with an attempt that ended meanwhile.
-  if (!spool_.ReadPart(BlobKeyOf(request.name, member), 0, 0).ok()) {
+  if (!spool_.Open(BlobKeyOf(request.name, member)).ok()) {
     return base::Unavailable("{}: it is not kept any more, to be sent again",
                              protocol::BulkKindName(request.name.kind));
   }
@@ -598,14 +625,22 @@ absl::StatusOr<BlobKey> RoundServer::FindObject(uint64_t member,
   return BlobKeyOf(name, (*gifts)[request.index].member);
 }
 
-absl::StatusOr<protocol::FetchedPart> RoundServer::PartOf(
-    uint64_t member, const protocol::FetchPartRequest& request) const {
+absl::StatusOr<ObjectPart> RoundServer::OpenPart(uint64_t member,
+                                                 const protocol::FetchPartRequest& request) const {
   BlobKey key;
   {
     const base::MutexLock lock(mutex_);
     TACET_ASSIGN_OR_RETURN(key, FindObject(member, request));
   }
-  return spool_.ReadPart(key, request.offset, protocol::kMaxPartBytes);
+  ObjectPart part{.object = nullptr, .offset = request.offset};
+  TACET_ASSIGN_OR_RETURN(part.object, spool_.Open(key));
+  const uint64_t size = part.object->size();
+  if (request.offset > size) {
+    return base::OutOfRange("byte {} of an object of {} bytes", request.offset, size);
+  }
+  part.bytes =
+      static_cast<size_t>(std::min<uint64_t>(protocol::kMaxPartBytes, size - request.offset));
+  return part;
 }
 
 absl::Status RoundServer::TakeVote(uint64_t member, const secagg::Attempt& attempt,

@@ -26,6 +26,8 @@
 #include "tacet/protocol/member_request.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/server/attempt_state.h"
+#include "tacet/server/blob_store.h"
+#include "tacet/server/incoming_part.h"
 #include "tacet/server/server_store.h"
 
 namespace tacet::server {
@@ -52,6 +54,13 @@ struct ServerStatus {
   uint64_t failed = 0;                // of them
   bool draining = false;
   std::string stopped;  // why no attempt follows any more; empty as long as one may
+};
+
+// The piece of an object that a request asks for.
+struct ObjectPart {
+  std::unique_ptr<BlobReader> object;
+  uint64_t offset = 0;
+  size_t bytes = 0;  // at most kMaxPartBytes
 };
 
 // One object serves one federation in one epoch. Thread-safe. Everything accepted is in the store
@@ -95,17 +104,23 @@ class RoundServer {
                                                          bool unmasking) const;
   bool IsNews(const protocol::AwaitRequest& request) const;
 
-  // The next bytes of an object; with the last ones it is checked and accepted. Returns how many
-  // have arrived; bytes that have arrived before change nothing. OutOfRange when `offset` is not
-  // where it goes on; PermissionDenied for an upload of a member that was not invited;
-  // FailedPrecondition for an attempt that is in another phase, a length that is not the agreed
-  // one, when there are enough of it, and as secagg::Aggregator::Submit; AlreadyExists when another
-  // one was accepted from this member; ResourceExhausted while another part of it is being taken.
-  absl::StatusOr<uint64_t> TakePart(uint64_t member, const protocol::PutPartRequest& request);
-  // FailedPrecondition or NotFound when there is no such object now, OutOfRange behind the last.
-  // PermissionDenied for a roster that a member outside the committee asks for.
-  absl::StatusOr<protocol::FetchedPart> PartOf(uint64_t member,
-                                               const protocol::FetchPartRequest& request) const;
+  // The next bytes of an object, of which `part_bytes` are to come: whether they may is checked
+  // before any is taken. With the last ones the object is checked and accepted; bytes that have
+  // arrived before change nothing. The part in `request` is not looked at. OutOfRange when
+  // `request.offset` is not where it goes on; PermissionDenied for an upload of a member that was
+  // not invited; FailedPrecondition for an attempt that is in another phase, a length that is not
+  // the agreed one, when there are enough of it, and as secagg::Aggregator::Submit; AlreadyExists
+  // when another one was accepted from this member; ResourceExhausted while another part of it is
+  // being taken.
+  absl::StatusOr<std::unique_ptr<IncomingPart>> BeginPart(uint64_t member,
+                                                          const protocol::PutPartRequest& request,
+                                                          size_t part_bytes);
+  // An upper bound of the bytes of any part that BeginPart would take from this member now.
+  size_t LargestPart(uint64_t member) const;
+  // FailedPrecondition or NotFound when there is no such object now, OutOfRange behind the last and
+  // behind its end. PermissionDenied for a roster that a member outside the committee asks for.
+  absl::StatusOr<ObjectPart> OpenPart(uint64_t member,
+                                      const protocol::FetchPartRequest& request) const;
 
   absl::Status TakeVote(uint64_t member, const secagg::Attempt& attempt,
                         std::span<const uint8_t> vote);
@@ -124,8 +139,11 @@ class RoundServer {
               ServerStore& store, BlobStore& spool, base::UnixClock clock,
               crypto::Entropy& cohorts);
 
-  // Takes the lock itself, for the last step only.
-  absl::StatusOr<uint64_t> TakeNewPart(uint64_t member, const protocol::PutPartRequest& request);
+  friend class IncomingPart;
+  // Of the object whose last byte has arrived. Takes the lock itself, for the last step only: the
+  // disk is slower than everything else.
+  absl::StatusOr<uint64_t> AcceptWhole(uint64_t member, const protocol::PutPartRequest& request);
+  void EndPart(uint64_t member);
   class Change;
   void Notify() ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -45,7 +45,8 @@ class FailingStoreTest : public testing::RoundServerFixture {
 
   void InsistOnPart(uint64_t member, protocol::BulkKind kind, const base::Bytes& whole) {
     const secagg::Attempt attempt = Current();
-    Insist([&] { return server_->TakePart(member, Part(kind, attempt, whole)).status(); });
+    Insist(
+        [&] { return testing::TakePart(*server_, member, Part(kind, attempt, whole)).status(); });
   }
 
   void RunRound() {
@@ -87,8 +88,8 @@ class FailingStoreTest : public testing::RoundServerFixture {
         EXPECT_EQ(Phase(), protocol::AttemptPhase::kPublished);
       }
       Insist([&] {
-        return server_
-            ->TakePart(MemberOn(seat), Part(protocol::BulkKind::kUnmaskShare, attempt, share))
+        return testing::TakePart(*server_, MemberOn(seat),
+                                 Part(protocol::BulkKind::kUnmaskShare, attempt, share))
             .status();
       });
     }

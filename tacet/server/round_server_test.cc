@@ -192,7 +192,8 @@ TEST_F(RoundServerTest, UploadsOfOtherAttemptsAreRefused) {
     const base::Bytes upload = members_.Upload(member, other);
     // Announced as what it is, and as what is wanted.
     const absl::Status honest =
-        server_->TakePart(member, Part(protocol::BulkKind::kUpload, other, upload)).status();
+        testing::TakePart(*server_, member, Part(protocol::BulkKind::kUpload, other, upload))
+            .status();
     EXPECT_EQ(honest.code(), absl::StatusCode::kFailedPrecondition) << word;
     EXPECT_THAT(base::Message(honest), HasSubstr(word));
     const absl::Status lying = Give(member, protocol::BulkKind::kUpload, upload);
@@ -216,7 +217,8 @@ TEST_F(RoundServerTest, ADamagedUploadIsForgottenAndCanBeSentAgain) {
   EXPECT_EQ(Give(member, protocol::BulkKind::kUpload, damaged).code(), absl::StatusCode::kDataLoss);
   protocol::PutPartRequest lying = Part(protocol::BulkKind::kUpload, Current(), upload);
   lying.part[200] ^= 1;
-  EXPECT_EQ(server_->TakePart(member, lying).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(testing::TakePart(*server_, member, lying).status().code(),
+            absl::StatusCode::kDataLoss);
   EXPECT_TRUE(Give(member, protocol::BulkKind::kUpload, upload).ok());
 }
 
@@ -225,7 +227,7 @@ TEST_F(RoundServerTest, AnUploadGoesOnWhereItStopped) {
   const uint64_t member = Invited()[0];
   const base::Bytes upload = members_.Upload(member, Current());
   const auto put = [&](uint64_t offset, size_t size) {
-    return server_->TakePart(member,
+    return testing::TakePart(*server_, member,
                              Part(protocol::BulkKind::kUpload, Current(), upload, offset, size));
   };
   EXPECT_EQ(*put(0, 0), 0u);
@@ -248,7 +250,7 @@ TEST_F(RoundServerTest, LengthsAreTheAgreedOnes) {
   // Before anything is stored of it.
   protocol::PutPartRequest huge = Part(protocol::BulkKind::kUpload, Current(), upload);
   huge.total = ~uint64_t{0};
-  EXPECT_EQ(server_->TakePart(Invited()[0], huge).status().code(),
+  EXPECT_EQ(testing::TakePart(*server_, Invited()[0], huge).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
 
@@ -468,7 +470,7 @@ TEST_F(RoundServerTest, KeptRoundsCanBeDecryptedWithoutTheirRosters) {
       EXPECT_EQ(FetchAs(0, protocol::BulkKind::kRoster, attempts[round]).status().code(),
                 absl::StatusCode::kFailedPrecondition);
       const BlobKey roster{.name = {protocol::BulkKind::kRoster, attempts[round]}};
-      EXPECT_EQ(spool_.ReadPart(roster, 0, 1).status().code(), absl::StatusCode::kNotFound);
+      EXPECT_EQ(spool_.Open(roster).status().code(), absl::StatusCode::kNotFound);
     }
     EXPECT_FALSE(Decrypt(0, attempts[0]).ok());  // kept_rounds is 2
     for (const auto kind : {protocol::BulkKind::kClosedRound, protocol::BulkKind::kUnmaskShare}) {
@@ -531,7 +533,7 @@ TEST_F(RoundServerTest, SingleUploadsAreGoneWhenTheSumIsMade) {
   const BlobKey key{.name = {protocol::BulkKind::kUpload, Current()}, .member = member};
   EXPECT_TRUE(spool_.Read(key, crypto::Sha256(upload)).ok());
   for (const uint64_t other : {member, MemberOn(0)}) {
-    EXPECT_EQ(server_->PartOf(other, {.name = key.name}).status().code(),
+    EXPECT_EQ(server_->OpenPart(other, {.name = key.name}).status().code(),
               absl::StatusCode::kPermissionDenied);
   }
   for (const uint64_t other : Invited()) {
@@ -653,8 +655,9 @@ TEST_F(RoundServerTest, IsThreadSafe) {
   for (size_t i = 0; i < invited.size(); ++i) {
     threads.emplace_back([&, i] {
       for (uint64_t offset = 0; offset < uploads[i].size(); offset += 64) {
-        const auto taken = server_->TakePart(
-            invited[i], Part(protocol::BulkKind::kUpload, attempt, uploads[i], offset, 64));
+        const auto taken =
+            testing::TakePart(*server_, invited[i],
+                              Part(protocol::BulkKind::kUpload, attempt, uploads[i], offset, 64));
         EXPECT_TRUE(taken.ok()) << taken.status();
         (void)server_->Tick();
       }
@@ -703,6 +706,17 @@ TEST_F(OutsideTheCommitteeTest, NobodyVotesUnmasksConfirmsOrSeesTheRoster) {
   ExpectRefused(FetchAs(kOutside, protocol::BulkKind::kRoster, attempt).status());
 }
 
+// Nor does the server expect one of them.
+TEST_F(OutsideTheCommitteeTest, NoUnmaskShareIsExpected) {
+  Collect();
+  Publish();
+  const size_t share = secagg::UnmaskShareBytes(members_.terms().aggregation().sharing());
+  const size_t checkpoint = protocol::EncryptedCheckpointBytes(kSmallDimension);
+  ASSERT_GT(share, checkpoint);
+  EXPECT_EQ(server_->LargestPart(kOutside), checkpoint);
+  for (size_t seat = 0; seat < 4; ++seat) EXPECT_EQ(server_->LargestPart(MemberOn(seat)), share);
+}
+
 TEST_F(OutsideTheCommitteeTest, EverybodyDecrypts) {
   Collect();
   const secagg::Attempt attempt = Current();
@@ -720,7 +734,8 @@ TEST_F(OutsideTheCommitteeTest, CheckpointsOfTheRoundThatComesNext) {
   name.model_digest.fill(10);
   const base::Bytes checkpoint(protocol::EncryptedCheckpointBytes(kSmallDimension), 9);
   const auto put = [&](uint64_t member, const secagg::Attempt& attempt) {
-    return server_->TakePart(member, Part(protocol::BulkKind::kCheckpoint, attempt, checkpoint))
+    return testing::TakePart(*server_, member,
+                             Part(protocol::BulkKind::kCheckpoint, attempt, checkpoint))
         .status();
   };
   EXPECT_TRUE(put(0, name).ok());

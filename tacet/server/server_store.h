@@ -1,4 +1,4 @@
-// Storage interfaces of a server's state that must survive a crash.
+// Storage interface of a server's facts, which must survive a crash.
 #ifndef TACET_SERVER_SERVER_STORE_H_
 #define TACET_SERVER_SERVER_STORE_H_
 
@@ -13,7 +13,6 @@
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/protocol/announcement.h"
-#include "tacet/protocol/member_request.h"
 #include "tacet/secagg/attempt.h"
 
 namespace tacet::server {
@@ -85,42 +84,6 @@ class ServerStore {
   virtual absl::StatusOr<std::vector<Item>> Items(const secagg::AttemptNumber& at) const = 0;
   // Forgets all items of rounds before `round`.
   virtual absl::Status ForgetBefore(uint32_t round) = 0;
-};
-
-// Key of an object: one for each member, kind and attempt. The server's own (a closed round and its
-// roster) have member 0.
-struct BlobKey {
-  protocol::BulkName name;
-  uint64_t member = 0;
-
-  friend bool operator==(const BlobKey&, const BlobKey&) = default;
-};
-
-// Large objects, on their way in and for as long as they are needed. Calls that change one object
-// are made one at a time; otherwise thread-safe. Unavailable as above.
-class BlobStore {
- public:
-  virtual ~BlobStore() = default;
-
-  // Bytes of the object with this digest that have arrived; 0 for a new one. Another digest than
-  // before starts from zero. After a crash they may be fewer than were acknowledged; Complete
-  // checks.
-  virtual absl::StatusOr<uint64_t> Arrived(const BlobKey& key, const crypto::Digest& digest) = 0;
-  // OutOfRange when `offset` is not what Arrived returns. Need not be durable.
-  virtual absl::Status Append(const BlobKey& key, const crypto::Digest& digest, uint64_t offset,
-                              std::span<const uint8_t> part) = 0;
-  // Makes it durable and returns it whole, also once more. DataLoss unless it has this digest; it
-  // is then forgotten. One that was complete stays until another is complete in its place.
-  virtual absl::StatusOr<base::Bytes> Complete(const BlobKey& key,
-                                               const crypto::Digest& digest) = 0;
-  // Of one that was completed: all of it, NotFound or DataLoss when it does not have this digest
-  // any more; or at most `most` bytes from `offset` on with its whole length, unchecked.
-  virtual absl::StatusOr<base::Bytes> Read(const BlobKey& key,
-                                           const crypto::Digest& digest) const = 0;
-  virtual absl::StatusOr<protocol::FetchedPart> ReadPart(const BlobKey& key, uint64_t offset,
-                                                         size_t most) const = 0;
-  // Everything but `kept`: it is gone when this returns OK.
-  virtual absl::Status KeepOnly(std::span<const BlobKey> kept) = 0;
 };
 
 }  // namespace tacet::server

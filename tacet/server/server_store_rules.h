@@ -12,6 +12,7 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/secagg/attempt.h"
+#include "tacet/server/blob_store.h"
 #include "tacet/server/server_store.h"
 
 namespace tacet::server {

@@ -4,11 +4,13 @@
 #define TACET_TESTS_INTEGRATION_LYING_PROXY_FOR_TEST_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -16,11 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "fmt/core.h"
-#include <grpcpp/security/server_credentials.h>
-#include <grpcpp/server.h>
-#include <grpcpp/server_builder.h>
 
-#include "proto/federation.grpc.pb.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/mutex.h"
@@ -29,8 +27,9 @@
 #include "tacet/crypto/certificates.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/protocol/member_request.h"
-#include "tacet/transport/grpc/grpc_status.h"
-#include "tacet/transport/grpc/grpc_wire.h"
+#include "tacet/transport/http/http_server.h"
+#include "tacet/transport/https/call_service.h"
+#include "tacet/transport/https/https_wire.h"
 #include "tests/integration/opened_site_for_test.h"
 
 namespace tacet::app {
@@ -73,14 +72,14 @@ struct Lie {
   std::function<bool(const Overheard&)> held = nullptr;
 };
 
-class LyingProxy final : v1::Federation::Service {
+class LyingProxy final : transport::http::Service {
  public:
   // `hub` is the server's folder, `server` where it listens. Errors of the wire to it.
   static absl::StatusOr<std::unique_ptr<LyingProxy>> Start(OpenedSite hub, std::string server) {
     TACET_ASSIGN_OR_RETURN(auto wire, WireOf(hub, std::move(server)));
     std::unique_ptr<LyingProxy> proxy(new LyingProxy(std::move(hub), std::move(wire)));
-    if (proxy->Listen()) return proxy;
-    return base::Unavailable("the proxy does not listen");
+    TACET_RETURN_IF_ERROR(proxy->Listen());
+    return proxy;
   }
   ~LyingProxy() override {
     {
@@ -89,10 +88,10 @@ class LyingProxy final : v1::Federation::Service {
       passed_.SignalAll();
     }
     wire_->Stop();
-    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+    server_.reset();
   }
 
-  std::string Address() const { return fmt::format("127.0.0.1:{}", port_); }
+  std::string Address() const { return server_->listen().text(); }
   const agreement::SignedManifest& manifest() const { return hub_.joined.manifest; }
 
   void LieAbout(uint32_t round, Lie lie) {
@@ -115,32 +114,44 @@ class LyingProxy final : v1::Federation::Service {
 
  private:
   static constexpr uint32_t kCallSeconds = 60;
+  static constexpr size_t kThreads = 16;  // a member's long poll keeps one
   static constexpr auto kMaxHeld = std::chrono::seconds(6);
 
-  LyingProxy(OpenedSite hub, std::unique_ptr<transport::grpc::GrpcWire> wire)
-      : hub_(std::move(hub)), wire_(std::move(wire)) {}
+  LyingProxy(OpenedSite hub, std::unique_ptr<transport::https::HttpsWire> wire)
+      : hub_(std::move(hub)),
+        wire_(std::move(wire)),
+        tls_(hub_.joined.manifest.authority(), nullptr) {}
 
-  bool Listen() {
-    const crypto::SecretBytes key = hub_.keys.tls.Pem();
-    ::grpc::SslServerCredentialsOptions options(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-    options.pem_root_certs = crypto::CertificatePem(manifest().authority());
-    options.pem_key_cert_pairs = {
-        {std::string(base::AsText(key.Expose())), crypto::CertificatePem(hub_.joined.certificate)}};
-    ::grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", ::grpc::SslServerCredentials(options), &port_);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-    return server_ != nullptr && port_ != 0;
+  absl::Status Listen() {
+    TACET_RETURN_IF_ERROR(tls_.Set(hub_.keys.tls, hub_.joined.certificate));
+    TACET_ASSIGN_OR_RETURN(
+        server_,
+        transport::http::HttpServer::Start(
+            {.listen = {.host = "127.0.0.1", .port = 0}, .threads = kThreads}, &tls_, *this));
+    return absl::OkStatus();
   }
 
-  ::grpc::Status Call(::grpc::ServerContext* context, const v1::Message* request,
-                      v1::Message* answer) override {
-    const std::string& content = request->content();
-    const Answered answered = Handle(base::Bytes(content.begin(), content.end()));
-    context->AddTrailingMetadata(transport::grpc::kAnsweredKey, transport::grpc::kAnsweredValue);
-    if (!answered.ok()) return transport::grpc::ToGrpc(answered.status());
-    answer->set_content(answered->data(), answered->size());
-    return ::grpc::Status::OK;
+  // Takes a request whole and answers when the real server has.
+  class Relayed final : public transport::http::Exchange {
+   public:
+    explicit Relayed(LyingProxy& proxy) : proxy_(proxy) {}
+    std::optional<transport::http::Response> Receive(std::span<const uint8_t> bytes) override {
+      request_.insert(request_.end(), bytes.begin(), bytes.end());
+      return std::nullopt;
+    }
+    std::optional<transport::http::Response> Finish() override {
+      return transport::https::CallResponse(proxy_.Handle(std::move(request_)));
+    }
+    std::optional<transport::http::Response> Look() override { return std::nullopt; }
+    transport::http::Response GiveUp() override { return {}; }
+
+   private:
+    LyingProxy& proxy_;
+    base::Bytes request_;
+  };
+  std::variant<transport::http::Response, std::unique_ptr<transport::http::Exchange>> Begin(
+      const transport::http::RequestHead&, const transport::http::Peer&) override {
+    return std::make_unique<Relayed>(*this);
   }
 
   Answered Handle(base::Bytes bytes) {
@@ -209,9 +220,9 @@ class LyingProxy final : v1::Federation::Service {
   }
 
   OpenedSite hub_;
-  std::unique_ptr<transport::grpc::GrpcWire> wire_;
-  std::unique_ptr<::grpc::Server> server_;
-  int port_ = 0;
+  std::unique_ptr<transport::https::HttpsWire> wire_;
+  transport::http::TlsIdentity tls_;
+  std::unique_ptr<transport::http::HttpServer> server_;
 
   mutable base::Mutex mutex_;
   base::CondVar passed_;

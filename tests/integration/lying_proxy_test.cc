@@ -241,13 +241,16 @@ class EachLieTest : public LyingProxyTest {
     attack_.emplace();
     constexpr size_t kMemberAt = 6 + 1 + 32 + 4, kSignature = 64;
     Bytes altered = request.bytes, posing = request.bytes, cut = request.bytes;
-    altered[altered.size() - kSignature - 1] ^= 1;
+    altered[altered.size() - put->part.size() - kSignature - 1] ^= 1;
     posing[kMemberAt] = static_cast<uint8_t>(number_.at("north"));
     cut.pop_back();
     for (const Bytes* forged : {&altered, &posing}) {
       attack_->forged.push_back(proxy_->Send(*forged).status());
     }
     attack_->cut = proxy_->Send(cut).status();
+    Bytes exchanged = request.bytes;
+    exchanged.back() ^= 1;
+    attack_->exchanged = proxy_->Send(exchanged).status();
     for (const Bytes& old : of_last_round_) {
       attack_->replayed.push_back(proxy_->Send(old).status());
     }
@@ -347,6 +350,8 @@ class EachLieTest : public LyingProxyTest {
       EXPECT_THAT(base::Message(forged), HasSubstr("did not sign it"));
     }
     EXPECT_EQ(attack_->cut.code(), absl::StatusCode::kDataLoss) << attack_->cut;
+    EXPECT_EQ(attack_->exchanged.code(), absl::StatusCode::kDataLoss) << attack_->exchanged;
+    EXPECT_THAT(base::Message(attack_->exchanged), HasSubstr("digest that its sender signed"));
     EXPECT_TRUE(attack_->twice.ok()) << attack_->twice;
     // An upload and a share in two parts each, a vote and a verdict, of two sites at least.
     EXPECT_THAT(attack_->replayed, SizeIs(Ge(10u)));
@@ -365,7 +370,7 @@ class EachLieTest : public LyingProxyTest {
 
   struct ServerAttack {
     std::vector<absl::Status> forged, replayed;
-    absl::Status cut, twice;
+    absl::Status cut, exchanged, twice;
   };
 
   std::atomic<bool> has_voted_ = false;  // in kSecondClosedRound

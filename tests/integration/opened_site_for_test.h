@@ -15,7 +15,7 @@
 #include "tacet/crypto/locked_secret.h"
 #include "tacet/storage/file/secret_file.h"
 #include "tacet/storage/file/site_folder.h"
-#include "tacet/transport/grpc/grpc_wire.h"
+#include "tacet/transport/https/https_wire.h"
 
 namespace tacet::app {
 
@@ -44,14 +44,14 @@ inline absl::StatusOr<OpenedSite> OpenSite(const std::filesystem::path& home,
       .joined = std::move(joined), .keys = std::move(keys), .epoch_key = std::move(epoch_key)};
 }
 
-// What connects it to the server at HOST:PORT. Errors of GrpcWire::Create.
-inline absl::StatusOr<std::unique_ptr<transport::grpc::GrpcWire>> WireOf(const OpenedSite& site,
-                                                                         std::string server) {
-  return transport::grpc::GrpcWire::Create({.server = std::move(server),
-                                            .proxy = {},
-                                            .authority = site.joined.manifest.authority(),
-                                            .certificate = site.joined.certificate},
-                                           site.keys.tls);
+// What connects it to the server at HOST:PORT. Errors of HttpsWire::Create.
+inline absl::StatusOr<std::unique_ptr<transport::https::HttpsWire>> WireOf(const OpenedSite& site,
+                                                                           std::string server) {
+  return transport::https::HttpsWire::Create({.server = std::move(server),
+                                              .proxy = {},
+                                              .authority = site.joined.manifest.authority(),
+                                              .certificate = site.joined.certificate},
+                                             site.keys.tls);
 }
 
 }  // namespace tacet::app

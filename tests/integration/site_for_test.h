@@ -27,7 +27,7 @@
 #include "tacet/secagg/memory_journal.h"
 #include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/sealer.h"
-#include "tacet/transport/grpc/grpc_wire.h"
+#include "tacet/transport/https/https_wire.h"
 #include "tests/integration/opened_site_for_test.h"
 
 namespace tacet::app {
@@ -100,7 +100,7 @@ class SiteForTest {
 
  private:
   SiteForTest(std::filesystem::path home, OpenedSite site,
-              std::unique_ptr<transport::grpc::GrpcWire> wire)
+              std::unique_ptr<transport::https::HttpsWire> wire)
       : home_(std::move(home)),
         site_(std::move(site)),
         wire_(std::move(wire)),
@@ -147,7 +147,7 @@ class SiteForTest {
 
   std::filesystem::path home_;
   OpenedSite site_;
-  std::unique_ptr<transport::grpc::GrpcWire> wire_;
+  std::unique_ptr<transport::https::HttpsWire> wire_;
   member::RemoteServer server_;
   crypto::SystemEntropy entropy_;
   secagg::MemoryJournal journal_;

@@ -28,6 +28,7 @@
 #include "tacet/server/request_handler.h"
 #include "tacet/server/round_server.h"
 #include "tacet/server/testing/memory_server_store.h"
+#include "tacet/server/testing/whole_parts.h"
 
 namespace tacet::live::testing {
 
@@ -254,10 +255,8 @@ class LiveFederation {
   uint64_t MemberOn(uint32_t seat) const { return members.committee()[seat].member; }
   // An object of the attempt that is unmasking, as a member on the committee is given it.
   base::Bytes Fetch(protocol::BulkKind kind, uint32_t index = 0) const {
-    return protocol::testing::ValueOf(
-               server->PartOf(MemberOn(0),
-                              {.name = {.kind = kind, .attempt = Current()}, .index = index}))
-        .part;
+    return protocol::testing::ValueOf(server::testing::PartOf(
+        *server, MemberOn(0), {.name = {.kind = kind, .attempt = Current()}, .index = index}));
   }
   // The last attempt begun.
   secagg::Attempt Current() const { return server->Status().last->attempt; }

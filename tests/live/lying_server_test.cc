@@ -744,12 +744,11 @@ class WrongSeatTest : public ::testing::Test {
   }
   void Give(uint32_t seat, const base::Bytes& share) {
     const absl::Status given =
-        live_->server
-            ->TakePart(live_->MemberOn(seat),
-                       {.name = {protocol::BulkKind::kUnmaskShare, live_->Current()},
-                        .total = share.size(),
-                        .digest = crypto::Sha256(share),
-                        .part = share})
+        server::testing::TakePart(*live_->server, live_->MemberOn(seat),
+                                  {.name = {protocol::BulkKind::kUnmaskShare, live_->Current()},
+                                   .total = share.size(),
+                                   .digest = crypto::Sha256(share),
+                                   .part = share})
             .status();
     ASSERT_TRUE(given.ok()) << given;
   }

@@ -66,6 +66,28 @@ TEST(MemberLoopTest, NewsWithEveryAnswerDoNotKeepItBusy) {
   EXPECT_GE(waited, 4.99);  // 20 times a second at most
 }
 
+// A wire that cannot reach the server whatever happens; a server that merely says so is asked
+// again.
+TEST(MemberLoopTest, EndsWhenSomebodyHasToChangeSomething) {
+  LiveFederation live;
+  LiveFederation::Site& site = live.site(1);
+  const auto run = [&](absl::Status answer) {
+    site.wire.lie = [answer](const protocol::RequestBody&, const absl::StatusOr<base::Bytes>&) {
+      return absl::StatusOr<base::Bytes>(answer);
+    };
+    int waits = 0;
+    crypto::InsecureSeededEntropy entropy(1, "loop");
+    return member::RunMember(
+        *site.session, {}, entropy,
+        {.wait = [&](double) { return ++waits < 20; }, .on_trouble = {}, .on_progress = {}});
+  };
+  const absl::Status expired = absl::UnauthenticatedError("the certificate has expired");
+  EXPECT_EQ(run(expired), expired);
+  EXPECT_EQ(run(absl::PermissionDeniedError("you are nobody")).code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_EQ(run(absl::UnavailableError("busy")).code(), absl::StatusCode::kCancelled);
+}
+
 TEST(MemberLoopTest, EndsWhenItIsAsked) {
   LiveFederation live;
   crypto::InsecureSeededEntropy entropy(1, "loop");

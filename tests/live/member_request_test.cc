@@ -1,11 +1,15 @@
 #include "tacet/protocol/member_request.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tacet/base/status.h"
 #include "tacet/protocol/attestation.h"
+#include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/protocol/testing/small_federation.h"
+#include "tacet/secagg/unmask_share.h"
 #include "tacet/server/request_handler.h"
 #include "tacet/server/testing/memory_server_store.h"
 
@@ -270,6 +274,109 @@ TEST_F(RequestHandlerTest, AVerdictIsTheSendersOwn) {
     EXPECT_THAT(base::Message(verdict.status()), HasSubstr("is still collecting"));
     EXPECT_EQ(seen_.back(), (Seen{"put-verdict", absl::StatusCode::kFailedPrecondition}));
   }
+}
+
+// A request to put an upload whole, and its pieces.
+class ContentTest : public RequestHandlerTest {
+ protected:
+  ContentTest() {
+    EXPECT_TRUE(server_->Tick().ok());
+    const auto announced = [this](uint64_t member) {
+      return *ValueOf(server_->AnnouncementFor(member, 0, false)).current;
+    };
+    attempt_ = announced(0).attempt;
+    for (uint64_t member = 0; member < 5; ++member) {
+      (announced(member).invited == protocol::Invited::kYes ? invited_ : others_).push_back(member);
+    }
+    SmallFederation members;
+    upload_ = members.Upload(invited_[0], attempt_);
+  }
+
+  protocol::PutPartRequest Put(const base::Bytes& part) const {
+    return {.name = {protocol::BulkKind::kUpload, attempt_},
+            .total = upload_.size(),
+            .digest = crypto::Sha256(upload_),
+            .offset = 0,
+            .part = part};
+  }
+  // From the first bytes of the request; the content follows piece by piece.
+  absl::StatusOr<std::unique_ptr<server::IncomingRequest>> Begin(uint64_t member,
+                                                                 size_t extra = 0) {
+    const base::Bytes request = Written(Put(upload_), member);
+    const size_t head = request.size() - upload_.size();
+    TACET_ASSIGN_OR_RETURN(server::BegunRequest begun,
+                           handler_.Begin(std::span(request).first(head), request.size() + extra,
+                                          Members().manifest().members()[member].name));
+    EXPECT_EQ(begun.head_bytes, head);
+    return std::get<std::unique_ptr<server::IncomingRequest>>(std::move(begun.next));
+  }
+  uint64_t Arrived(uint64_t member) {
+    const auto answer = handler_.Handle(Written(Put({}), member), std::nullopt);
+    return *protocol::ReadArrived(std::get<base::Bytes>(ValueOf(answer)));
+  }
+
+  secagg::Attempt attempt_;
+  std::vector<uint64_t> invited_, others_;
+  base::Bytes upload_;
+};
+
+TEST_F(ContentTest, ContentArrivesPieceByPiece) {
+  const auto incoming = ValueOf(Begin(invited_[0]));
+  EXPECT_EQ(incoming->content_bytes(), upload_.size());
+  for (size_t i = 0; i < upload_.size(); i += 1000) {
+    const size_t bytes = std::min<size_t>(1000, upload_.size() - i);
+    ASSERT_TRUE(incoming->Write(std::span(upload_).subspan(i, bytes)).ok());
+  }
+  EXPECT_EQ(*protocol::ReadArrived(ValueOf(incoming->Finish()).head), upload_.size());
+  EXPECT_EQ(server_->Status().accepted, 1u);
+  EXPECT_THAT(seen_, ElementsAre(Seen{"put-part", absl::StatusCode::kOk}));
+}
+
+TEST_F(ContentTest, WhoMayNotSendIsRefusedBeforeAnyContent) {
+  const absl::Status uninvited = Begin(others_[0]).status();
+  EXPECT_EQ(uninvited.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(base::Message(uninvited), HasSubstr("not one of its participants"));
+  const absl::Status longer = Begin(invited_[0], 1).status();
+  EXPECT_EQ(longer.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(base::Message(longer), HasSubstr("follow its head, which says"));
+}
+
+// A proxy that ends TLS could exchange the content.
+TEST_F(ContentTest, ContentThatTheSenderDidNotSignHasNotArrived) {
+  const auto incoming = ValueOf(Begin(invited_[0]));
+  base::Bytes altered = upload_;
+  altered[100] ^= 1;
+  ASSERT_TRUE(incoming->Write(altered).ok());
+  const absl::Status refused = incoming->Finish().status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(base::Message(refused), HasSubstr("the digest that its sender signed"));
+}
+
+TEST_F(ContentTest, WhatDoesNotArriveWhollyLeavesNothing) {
+  {
+    const auto incoming = ValueOf(Begin(invited_[0]));
+    ASSERT_TRUE(incoming->Write(std::span(upload_).first(1000)).ok());
+    // Another member is not kept from its own, this one is.
+    EXPECT_TRUE(Begin(invited_[1]).ok());
+    EXPECT_EQ(Begin(invited_[0]).status().code(), absl::StatusCode::kResourceExhausted);
+  }
+  EXPECT_EQ(Arrived(invited_[0]), 0u);
+  const auto again = ValueOf(Begin(invited_[0]));
+  ASSERT_TRUE(again->Write(upload_).ok());
+  EXPECT_TRUE(again->Finish().ok());
+}
+
+TEST_F(ContentTest, NoMoreIsExpectedThanMayCome) {
+  const auto most = [this](uint64_t member) {
+    return handler_.MaxRequestBytes(Members().manifest().members()[member].name);
+  };
+  const size_t share = secagg::UnmaskShareBytes(Members().terms().aggregation().sharing());
+  const size_t checkpoint = protocol::EncryptedCheckpointBytes(protocol::testing::kSmallDimension);
+  EXPECT_GE(most(invited_[0]), Written(Put(upload_)).size());
+  EXPECT_LT(most(invited_[0]), protocol::kMaxHeadBytes + upload_.size() + 1000);
+  EXPECT_EQ(most(others_[0]), protocol::kMaxHeadBytes + std::max(share, checkpoint));
+  EXPECT_EQ(handler_.MaxRequestBytes("site-9"), protocol::kMaxHeadBytes);
+  EXPECT_EQ(handler_.MaxRequestBytes(std::nullopt), protocol::kMaxRequestBytes);
 }
 
 TEST_F(RequestHandlerTest, ErrorsOfTheServerReachTheSender) {

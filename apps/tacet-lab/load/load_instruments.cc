@@ -96,13 +96,14 @@ absl::Status MeasuredLog::Write(const member::NodeEvent& event) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<base::Bytes> TurnWire::Call(std::span<const uint8_t> request,
-                                           uint32_t most_seconds) {
-  if (protocol::RequestKindIn(request) != protocol::RequestKindName(0)) {
-    return wire_->Call(request, most_seconds);
+absl::StatusOr<base::Bytes> TurnWire::CallWithContent(std::span<const uint8_t> head,
+                                                      std::span<const uint8_t> content,
+                                                      uint32_t most_seconds) {
+  if (protocol::RequestKindIn(head) != protocol::RequestKindName(0)) {
+    return wire_->CallWithContent(head, content, most_seconds);
   }
   turn_.Give();
-  absl::StatusOr<base::Bytes> answer = wire_->Call(request, most_seconds);
+  absl::StatusOr<base::Bytes> answer = wire_->CallWithContent(head, content, most_seconds);
   turn_.Take();
   times_.HearsAnnouncement();
   return answer;

@@ -131,7 +131,12 @@ class TurnWire final : public protocol::Wire {
       : wire_(std::move(wire)), turn_(turn), times_(times) {}
 
   absl::StatusOr<base::Bytes> Call(std::span<const uint8_t> request,
-                                   uint32_t most_seconds) override;
+                                   uint32_t most_seconds) override {
+    return CallWithContent(request, {}, most_seconds);
+  }
+  absl::StatusOr<base::Bytes> CallWithContent(std::span<const uint8_t> head,
+                                              std::span<const uint8_t> content,
+                                              uint32_t most_seconds) override;
   void Stop() override { wire_->Stop(); }
 
  private:

@@ -93,10 +93,10 @@ class RecordingWire final : public protocol::Wire {
  public:
   explicit RecordingWire(std::counting_semaphore<>& turns, std::vector<bool>& free)
       : turns_(turns), free_(free) {}
-  absl::StatusOr<base::Bytes> Call(std::span<const uint8_t>, uint32_t) override {
+  absl::StatusOr<base::Bytes> Call(std::span<const uint8_t> request, uint32_t) override {
     free_.push_back(turns_.try_acquire());
     if (free_.back()) turns_.release();
-    return base::Bytes{1};
+    return base::Bytes(request.begin(), request.end());
   }
   void Stop() override {}
 
@@ -122,6 +122,16 @@ TEST_F(InstrumentsTest, WhoWaitsForAnAnnouncementLeavesTheTurnToOthers) {
   turn.Give();
   EXPECT_TRUE(wire.Call(written(protocol::FetchAttestationsRequest{}), 1).ok());
   EXPECT_EQ(free, (std::vector<bool>{true, false, true}));
+  // As a session does: head and content apart.
+  turn.Take();
+  free.clear();
+  const base::Bytes await = written(protocol::AwaitRequest{});
+  const base::Bytes fetch = written(protocol::FetchAttestationsRequest{});
+  EXPECT_EQ(wire.CallWithContent(await, {}, 1).value(), await);
+  base::Bytes whole = fetch;
+  whole.push_back(7);
+  EXPECT_EQ(wire.CallWithContent(fetch, base::Bytes{7}, 1).value(), whole);
+  EXPECT_EQ(free, (std::vector<bool>{true, false}));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/member_state_folder.h"
 #include "tacet/storage/file/node_log_file.h"
-#include "tacet/transport/grpc/grpc_wire.h"
+#include "tacet/transport/https/https_wire.h"
 
 namespace tacet::app::load {
 namespace {
@@ -51,13 +51,12 @@ absl::StatusOr<std::unique_ptr<LoadMember>> LoadMember::Create(LoadCommons& comm
   const LoadFederation& federation = commons.federation;
   TACET_ASSIGN_OR_RETURN(Storage storage, OpenStorage(commons, number));
   TACET_ASSIGN_OR_RETURN(
-      std::unique_ptr<transport::grpc::GrpcWire> wire,
-      transport::grpc::GrpcWire::Create({.server = commons.server,
-                                         .proxy = "",
-                                         .authority = federation.manifest->authority(),
-                                         .certificate = federation.certificates[number],
-                                         .own_connection = true},
-                                        federation.sites[number].tls));
+      std::unique_ptr<transport::https::HttpsWire> wire,
+      transport::https::HttpsWire::Create({.server = commons.server,
+                                           .proxy = "",
+                                           .authority = federation.manifest->authority(),
+                                           .certificate = federation.certificates[number]},
+                                          federation.sites[number].tls));
   return std::unique_ptr<LoadMember>(
       new LoadMember(commons, number, std::move(storage), std::move(wire)));
 }

@@ -29,7 +29,7 @@
 #include "tacet/storage/file/node_log_file.h"
 #include "tacet/storage/file/site_folder.h"
 #include "tacet/trainer/learner_updates.h"
-#include "tacet/transport/grpc/grpc_wire.h"
+#include "tacet/transport/https/https_wire.h"
 
 namespace tacet::app::client {
 namespace {
@@ -67,7 +67,7 @@ class ClientRunCommand : public program::Command {
     options.AddString("server", "HOST:PORT of the federation's server", &server_);
     options.AddString("proxy",
                       "HTTP proxy to the server, http://[USER:PASSWORD@]HOST:PORT; when not given, "
-                      "the proxy of the environment variables grpc_proxy, https_proxy and no_proxy",
+                      "the proxy of the environment variables https_proxy, all_proxy and no_proxy",
                       &proxy_);
     data_.Register(options);
     external_.Register(options);
@@ -101,7 +101,7 @@ class ClientRunCommand : public program::Command {
                                                  std::filesystem::path(home_) / "state"));
     TACET_ASSIGN_OR_RETURN(const auto log, storage::file::NodeLogFile::Open(
                                                std::filesystem::path(home_) / "node-log.jsonl"));
-    TACET_ASSIGN_OR_RETURN(const auto wire, transport::grpc::GrpcWire::Create(
+    TACET_ASSIGN_OR_RETURN(const auto wire, transport::https::HttpsWire::Create(
                                                 {.server = server_,
                                                  .proxy = proxy_,
                                                  .authority = membership.manifest.authority(),

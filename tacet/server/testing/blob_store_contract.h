@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/server/server_store.h"
+#include "tacet/server/blob_store.h"
 
 namespace tacet::server {
 
@@ -39,6 +40,15 @@ class BlobStoreContract : public ::testing::Test {
   absl::Status Append(const BlobKey& key, const base::Bytes& object, uint64_t begin, uint64_t end) {
     return spool().Append(key, crypto::Sha256(object), begin,
                           std::span(object).subspan(begin, end - begin));
+  }
+  // At most `most` bytes from `offset` on, with the object's length.
+  absl::StatusOr<protocol::FetchedPart> ReadPart(const BlobKey& key, uint64_t offset, size_t most) {
+    TACET_ASSIGN_OR_RETURN(const std::unique_ptr<BlobReader> object, spool().Open(key));
+    const uint64_t rest = object->size() - std::min(offset, object->size());
+    protocol::FetchedPart fetched{.total = object->size(), .part = {}};
+    fetched.part.resize(static_cast<size_t>(std::min<uint64_t>(most, rest)));
+    TACET_RETURN_IF_ERROR(object->Read(offset, fetched.part));
+    return fetched;
   }
   uint64_t Arrived(const BlobKey& key, const base::Bytes& object) {
     const auto arrived = spool().Arrived(key, crypto::Sha256(object));
@@ -158,7 +168,7 @@ TYPED_TEST_P(BlobStoreContract, WhatArrivedIsNotTakenForComplete) {
   ASSERT_TRUE(this->Append(key, object, 0, 100).ok());
   this->ExpectError(this->spool().Read(key, crypto::Sha256(object)).status(),
                     absl::StatusCode::kNotFound, "");
-  this->ExpectError(this->spool().ReadPart(key, 0, 10).status(), absl::StatusCode::kNotFound, "");
+  this->ExpectError(this->ReadPart(key, 0, 10).status(), absl::StatusCode::kNotFound, "");
   this->Reopen();
   const uint64_t arrived = this->Arrived(key, object);
   ASSERT_LE(arrived, 100u);
@@ -187,7 +197,7 @@ TYPED_TEST_P(BlobStoreContract, AnEmptyObjectIsOne) {
   ASSERT_TRUE(this->spool().Complete(key, crypto::Sha256({})).ok());
   this->Reopen();
   EXPECT_TRUE(this->Holds(key, {}));
-  EXPECT_EQ(this->spool().ReadPart(key, 0, 10).value().total, 0u);
+  EXPECT_EQ(this->ReadPart(key, 0, 10).value().total, 0u);
 }
 
 TYPED_TEST_P(BlobStoreContract, ReadsParts) {
@@ -195,7 +205,7 @@ TYPED_TEST_P(BlobStoreContract, ReadsParts) {
   const base::Bytes object = this->ObjectOf(1000, 3);
   this->Put(key, object);
   const auto expect_part = [&](uint64_t offset, size_t most, size_t size) {
-    const auto part = this->spool().ReadPart(key, offset, most);
+    const auto part = this->ReadPart(key, offset, most);
     ASSERT_TRUE(part.ok()) << part.status();
     EXPECT_EQ(part->total, 1000u);
     ASSERT_EQ(part->part.size(), size);
@@ -210,11 +220,66 @@ TYPED_TEST_P(BlobStoreContract, ReadsParts) {
   expect_part(1000, 300, 0);
   expect_part(10, 0, 0);
   for (const uint64_t behind : {uint64_t{1001}, std::numeric_limits<uint64_t>::max()}) {
-    this->ExpectError(this->spool().ReadPart(key, behind, 1).status(),
-                      absl::StatusCode::kOutOfRange, "of an object of 1000 bytes");
+    this->ExpectError(this->ReadPart(key, behind, 1).status(), absl::StatusCode::kOutOfRange,
+                      "of an object of 1000 bytes");
   }
-  this->ExpectError(this->spool().ReadPart(this->KeyOf(8), 0, 1).status(),
-                    absl::StatusCode::kNotFound, "");
+  this->ExpectError(this->ReadPart(this->KeyOf(8), 0, 1).status(), absl::StatusCode::kNotFound, "");
+}
+
+TYPED_TEST_P(BlobStoreContract, AReaderReadsNothingBehindTheEnd) {
+  const BlobKey key = this->KeyOf(7);
+  this->Put(key, this->ObjectOf(100, 3));
+  const auto reader = this->spool().Open(key);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ((*reader)->size(), 100u);
+  base::Bytes out(30);
+  EXPECT_TRUE((*reader)->Read(70, out).ok());
+  for (const uint64_t offset : {uint64_t{71}, uint64_t{200}, ~uint64_t{0}}) {
+    this->ExpectError((*reader)->Read(offset, out), absl::StatusCode::kOutOfRange,
+                      "of an object of 100 bytes");
+  }
+}
+
+TYPED_TEST_P(BlobStoreContract, AReaderKeepsWhatIsForgotten) {
+  const BlobKey key = this->KeyOf(7);
+  const base::Bytes object = this->ObjectOf(1000, 3);
+  this->Put(key, object);
+  const auto reader = this->spool().Open(key);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  ASSERT_TRUE(this->spool().KeepOnly({}).ok());
+  base::Bytes out(1000);
+  EXPECT_TRUE((*reader)->Read(0, out).ok());
+  EXPECT_EQ(out, object);
+  this->ExpectError(this->spool().Open(key).status(), absl::StatusCode::kNotFound, "");
+}
+
+TYPED_TEST_P(BlobStoreContract, WhatAWriterDoesNotCommitHasNotArrived) {
+  const BlobKey key = this->KeyOf(7);
+  const base::Bytes object = this->ObjectOf(100, 1);
+  const crypto::Digest digest = crypto::Sha256(object);
+  for (const uint64_t have : {0, 40}) {
+    {
+      const auto writer = this->spool().Begin(key, digest, have);
+      ASSERT_TRUE(writer.ok()) << writer.status();
+      ASSERT_TRUE((*writer)->Write(std::span(object).subspan(have, 20)).ok());
+    }
+    EXPECT_EQ(this->Arrived(key, object), have);
+    {
+      const auto writer = this->spool().Begin(key, digest, have);
+      ASSERT_TRUE(writer.ok()) << writer.status();
+      ASSERT_TRUE((*writer)->Write(std::span(object).subspan(have, 15)).ok());
+      ASSERT_TRUE((*writer)->Write(std::span(object).subspan(have + 15, 25)).ok());
+      ASSERT_TRUE((*writer)->Commit().ok());
+    }
+    EXPECT_EQ(this->Arrived(key, object), have + 40);
+  }
+  ASSERT_TRUE(this->Append(key, object, 80, 100).ok());
+  EXPECT_EQ(this->spool().Complete(key, digest).value(), object);
+  this->ExpectError(this->Append(key, object, 99, 100), absl::StatusCode::kOutOfRange, "");
+  this->ExpectError(this->spool().Append(key, digest, 100, base::Bytes(1)),
+                    absl::StatusCode::kOutOfRange, "100 have arrived");
+  EXPECT_TRUE(this->spool().Append(key, digest, 100, {}).ok());
+  EXPECT_TRUE(this->Holds(key, object));
 }
 
 TYPED_TEST_P(BlobStoreContract, EveryFieldOfAKeyMatters) {
@@ -283,8 +348,10 @@ REGISTER_TYPED_TEST_SUITE_P(BlobStoreContract, TakesAnObjectInParts, TakesThePar
                             AnotherDigestBeginsAnew, CompletesOnlyWhatHasTheDigest,
                             ACompleteObjectIsDurable, WhatArrivedIsNotTakenForComplete,
                             ACompleteObjectStaysUntilAnotherIsCompleteInItsPlace,
-                            AnEmptyObjectIsOne, ReadsParts, EveryFieldOfAKeyMatters,
-                            KeepsOnlyWhatIsNamed, TakesObjectsFromSeveralThreads);
+                            AnEmptyObjectIsOne, ReadsParts, AReaderReadsNothingBehindTheEnd,
+                            AReaderKeepsWhatIsForgotten, WhatAWriterDoesNotCommitHasNotArrived,
+                            EveryFieldOfAKeyMatters, KeepsOnlyWhatIsNamed,
+                            TakesObjectsFromSeveralThreads);
 
 }  // namespace tacet::server
 

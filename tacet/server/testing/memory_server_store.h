@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/attempt.h"
+#include "tacet/server/blob_store.h"
 #include "tacet/server/server_store.h"
 #include "tacet/server/server_store_rules.h"
 
@@ -168,40 +170,33 @@ class MemoryBlobStore final : public BlobStore {
     return failure_.Call([&]() -> absl::StatusOr<uint64_t> { return ArrivedOf(key, digest); });
   }
 
-  absl::Status Append(const BlobKey& key, const crypto::Digest& digest, uint64_t offset,
-                      std::span<const uint8_t> part) override {
-    return failure_.Call([&]() -> absl::Status {
-      const uint64_t arrived = ArrivedOf(key, digest);
-      const bool whole = IsWhole(key, digest);
-      if (offset != arrived || (whole && !part.empty())) {
-        return absl::OutOfRangeError(
-            fmt::format("the part begins at byte {}, {} have arrived", offset, arrived));
-      }
-      if (whole) return absl::OkStatus();
-      Object& object = arriving_[BlobKeyBytes(key)];
-      object.digest = digest;
-      object.bytes.insert(object.bytes.end(), part.begin(), part.end());
-      return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<BlobWriter>> Begin(const BlobKey& key,
+                                                    const crypto::Digest& digest,
+                                                    uint64_t offset) override {
+    return failure_.Call([&]() -> absl::StatusOr<std::unique_ptr<BlobWriter>> {
+      TACET_RETURN_IF_ERROR(CheckNext(key, digest, offset));
+      return std::make_unique<Writer>(*this, key, digest, offset);
     });
   }
 
   absl::StatusOr<base::Bytes> Complete(const BlobKey& key, const crypto::Digest& digest) override {
     return failure_.Call([&]() -> absl::StatusOr<base::Bytes> {
-      if (IsWhole(key, digest)) return whole_.at(BlobKeyBytes(key)).bytes;
+      if (IsWhole(key, digest)) return whole_.at(BlobKeyBytes(key))->bytes;
       Object arrived{digest, {}};
       if (ArrivedOf(key, digest) > 0) arrived = std::move(arriving_.at(BlobKeyBytes(key)));
       arriving_.erase(BlobKeyBytes(key));
       if (crypto::Sha256(arrived.bytes) != digest) {
         return base::DataLoss("the object does not have the announced digest");
       }
-      return (whole_[BlobKeyBytes(key)] = std::move(arrived)).bytes;
+      auto whole = std::make_shared<const Object>(std::move(arrived));
+      return (whole_[BlobKeyBytes(key)] = std::move(whole))->bytes;
     });
   }
 
   absl::StatusOr<base::Bytes> Read(const BlobKey& key,
                                    const crypto::Digest& digest) const override {
     return failure_.Call([&]() -> absl::StatusOr<base::Bytes> {
-      TACET_ASSIGN_OR_RETURN(const Object* object, Find(key));
+      TACET_ASSIGN_OR_RETURN(const std::shared_ptr<const Object> object, Find(key));
       if (crypto::Sha256(object->bytes) != digest) {
         return base::DataLoss("the object does not have the expected digest");
       }
@@ -209,18 +204,10 @@ class MemoryBlobStore final : public BlobStore {
     });
   }
 
-  absl::StatusOr<protocol::FetchedPart> ReadPart(const BlobKey& key, uint64_t offset,
-                                                 size_t most) const override {
-    return failure_.Call([&]() -> absl::StatusOr<protocol::FetchedPart> {
-      TACET_ASSIGN_OR_RETURN(const Object* object, Find(key));
-      const std::span<const uint8_t> bytes = object->bytes;
-      if (offset > bytes.size()) {
-        return absl::OutOfRangeError(
-            fmt::format("byte {} of an object of {} bytes", offset, bytes.size()));
-      }
-      const auto rest = bytes.subspan(static_cast<size_t>(offset));
-      const auto part = rest.first(std::min(most, rest.size()));
-      return protocol::FetchedPart{.total = bytes.size(), .part = {part.begin(), part.end()}};
+  absl::StatusOr<std::unique_ptr<BlobReader>> Open(const BlobKey& key) const override {
+    return failure_.Call([&]() -> absl::StatusOr<std::unique_ptr<BlobReader>> {
+      TACET_ASSIGN_OR_RETURN(std::shared_ptr<const Object> object, Find(key));
+      return std::make_unique<Reader>(std::move(object));
     });
   }
 
@@ -243,27 +230,86 @@ class MemoryBlobStore final : public BlobStore {
     base::Bytes bytes;
   };
 
+  // Bytes are the store's when they are committed.
+  class Writer final : public BlobWriter {
+   public:
+    Writer(MemoryBlobStore& store, const BlobKey& key, const crypto::Digest& digest,
+           uint64_t offset)
+        : store_(store), key_(key), digest_(digest), offset_(offset) {}
+    absl::Status Write(std::span<const uint8_t> bytes) override {
+      written_.insert(written_.end(), bytes.begin(), bytes.end());
+      return absl::OkStatus();
+    }
+    absl::Status Commit() override {
+      return store_.failure_.Call([&] { return store_.Commit(key_, digest_, offset_, written_); });
+    }
+
+   private:
+    MemoryBlobStore& store_;
+    BlobKey key_;
+    crypto::Digest digest_;
+    uint64_t offset_;
+    base::Bytes written_;
+  };
+
+  // As a file that stays open when its name is gone.
+  class Reader final : public BlobReader {
+   public:
+    explicit Reader(std::shared_ptr<const Object> object) : object_(std::move(object)) {}
+    uint64_t size() const override { return object_->bytes.size(); }
+    absl::Status Read(uint64_t offset, std::span<uint8_t> out) override {
+      if (offset > size() || out.size() > size() - offset) {
+        return base::OutOfRange("{} bytes from byte {} on of an object of {} bytes", out.size(),
+                                offset, size());
+      }
+      std::copy_n(object_->bytes.begin() + static_cast<ptrdiff_t>(offset), out.size(), out.begin());
+      return absl::OkStatus();
+    }
+
+   private:
+    std::shared_ptr<const Object> object_;
+  };
+
+  absl::Status CheckNext(const BlobKey& key, const crypto::Digest& digest, uint64_t offset) {
+    const uint64_t arrived = ArrivedOf(key, digest);
+    if (offset == arrived) return absl::OkStatus();
+    return base::OutOfRange("the part begins at byte {}, {} have arrived", offset, arrived);
+  }
+  absl::Status Commit(const BlobKey& key, const crypto::Digest& digest, uint64_t offset,
+                      const base::Bytes& part) {
+    TACET_RETURN_IF_ERROR(CheckNext(key, digest, offset));
+    if (IsWhole(key, digest)) {
+      return part.empty()
+                 ? absl::OkStatus()
+                 : base::OutOfRange("the part begins at byte {}, {} have arrived", offset, offset);
+    }
+    Object& object = arriving_[BlobKeyBytes(key)];
+    object.digest = digest;
+    object.bytes.insert(object.bytes.end(), part.begin(), part.end());
+    return absl::OkStatus();
+  }
+
   bool IsWhole(const BlobKey& key, const crypto::Digest& digest) const {
     const auto found = whole_.find(BlobKeyBytes(key));
-    return found != whole_.end() && found->second.digest == digest;
+    return found != whole_.end() && found->second->digest == digest;
   }
   uint64_t ArrivedOf(const BlobKey& key, const crypto::Digest& digest) {
-    if (IsWhole(key, digest)) return whole_.at(BlobKeyBytes(key)).bytes.size();
+    if (IsWhole(key, digest)) return whole_.at(BlobKeyBytes(key))->bytes.size();
     const auto found = arriving_.find(BlobKeyBytes(key));
     if (found == arriving_.end()) return 0;
     if (found->second.digest == digest) return found->second.bytes.size();
     arriving_.erase(found);
     return 0;
   }
-  absl::StatusOr<const Object*> Find(const BlobKey& key) const {
+  absl::StatusOr<std::shared_ptr<const Object>> Find(const BlobKey& key) const {
     const auto found = whole_.find(BlobKeyBytes(key));
     if (found == whole_.end()) return base::NotFound("there is no such object");
-    return &found->second;
+    return found->second;
   }
 
   mutable InjectedFailure failure_;  // its lock guards everything
   std::map<base::Bytes, Object> arriving_;
-  std::map<base::Bytes, Object> whole_;
+  std::map<base::Bytes, std::shared_ptr<const Object>> whole_;
 };
 
 }  // namespace tacet::server

@@ -17,6 +17,7 @@
 #include "tacet/secagg/round_decryption.h"
 #include "tacet/server/round_server.h"
 #include "tacet/server/testing/memory_server_store.h"
+#include "tacet/server/testing/whole_parts.h"
 
 namespace tacet::server::testing {
 
@@ -70,7 +71,7 @@ class RoundServerFixture : public ::testing::Test {
             .part = base::Bytes(part.begin(), part.end())};
   }
   absl::Status Give(uint64_t member, protocol::BulkKind kind, const base::Bytes& whole) {
-    return server_->TakePart(member, Part(kind, Current(), whole)).status();
+    return TakePart(*server_, member, Part(kind, Current(), whole)).status();
   }
   absl::Status Upload(uint64_t member) {
     return Give(member, protocol::BulkKind::kUpload, members_.Upload(member, Current()));
@@ -78,10 +79,7 @@ class RoundServerFixture : public ::testing::Test {
 
   absl::StatusOr<base::Bytes> FetchAs(uint64_t member, protocol::BulkKind kind,
                                       const secagg::Attempt& attempt, uint32_t index = 0) {
-    TACET_ASSIGN_OR_RETURN(
-        protocol::FetchedPart fetched,
-        server_->PartOf(member, {.name = {.kind = kind, .attempt = attempt}, .index = index}));
-    return std::move(fetched.part);
+    return PartOf(*server_, member, {.name = {.kind = kind, .attempt = attempt}, .index = index});
   }
   // For a member on the committee.
   base::Bytes Fetch(protocol::BulkKind kind, const secagg::Attempt& attempt, uint32_t index = 0) {

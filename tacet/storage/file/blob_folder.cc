@@ -19,8 +19,9 @@
 namespace tacet::storage::file {
 namespace {
 
-using protocol::FetchedPart;
 using server::BlobKey;
+using server::BlobReader;
+using server::BlobWriter;
 
 constexpr mode_t kOwnerOnly = 0600;
 constexpr std::string_view kArriving = ".part";
@@ -38,8 +39,7 @@ absl::Status Failure(std::string_view what, const std::filesystem::path& path) {
 }
 
 absl::Status OutOfRange(uint64_t offset, uint64_t arrived) {
-  return absl::OutOfRangeError(
-      fmt::format("the part begins at byte {}, {} have arrived", offset, arrived));
+  return base::OutOfRange("the part begins at byte {}, {} have arrived", offset, arrived);
 }
 
 absl::StatusOr<uint64_t> SizeOf(const File& file, const std::filesystem::path& path) {
@@ -88,6 +88,65 @@ absl::StatusOr<File> OpenComplete(const std::filesystem::path& path) {
   return Failure("open", path);
 }
 
+// Appends to a file, and cuts it to its old length unless all was committed.
+class FileWriter final : public BlobWriter {
+ public:
+  FileWriter(File file, std::filesystem::path path, uint64_t before, DiskCalls& disk)
+      : file_(std::move(file)), path_(std::move(path)), before_(before), disk_(disk) {}
+  ~FileWriter() override {
+    // When this fails, more has arrived than is told, which is harmless.
+    if (!committed_) (void)disk_.Truncate(file_.get(), static_cast<off_t>(before_));
+  }
+
+  absl::Status Write(std::span<const uint8_t> bytes) override {
+    if (file_.WriteAll(bytes, disk_)) return absl::OkStatus();
+    return failure_ = Failure("append to", path_);
+  }
+  absl::Status Commit() override {
+    committed_ = failure_.ok();
+    return failure_;
+  }
+
+ private:
+  File file_;
+  std::filesystem::path path_;
+  uint64_t before_;
+  DiskCalls& disk_;
+  absl::Status failure_;
+  bool committed_ = false;
+};
+
+// Of an object that is complete.
+class NothingMore final : public BlobWriter {
+ public:
+  explicit NothingMore(uint64_t size) : size_(size) {}
+  absl::Status Write(std::span<const uint8_t>) override { return OutOfRange(size_, size_); }
+  absl::Status Commit() override { return absl::OkStatus(); }
+
+ private:
+  uint64_t size_;
+};
+
+class FileReader final : public BlobReader {
+ public:
+  FileReader(File file, std::filesystem::path path, uint64_t size)
+      : file_(std::move(file)), path_(std::move(path)), size_(size) {}
+
+  uint64_t size() const override { return size_; }
+  absl::Status Read(uint64_t offset, std::span<uint8_t> out) override {
+    if (offset > size_ || out.size() > size_ - offset) {
+      return base::OutOfRange("{} bytes from byte {} on of an object of {} bytes", out.size(),
+                              offset, size_);
+    }
+    return ReadInto(file_, path_, kHeaderBytes + offset, out);
+  }
+
+ private:
+  File file_;
+  std::filesystem::path path_;
+  uint64_t size_;
+};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FileSpool>> FileSpool::Open(const std::filesystem::path& folder,
@@ -132,26 +191,23 @@ absl::StatusOr<uint64_t> FileSpool::Arrived(const BlobKey& key, const crypto::Di
   return ArrivingBytes(key, digest);
 }
 
-absl::Status FileSpool::Append(const BlobKey& key, const crypto::Digest& digest, uint64_t offset,
-                               std::span<const uint8_t> part) {
+absl::StatusOr<std::unique_ptr<BlobWriter>> FileSpool::Begin(const BlobKey& key,
+                                                             const crypto::Digest& digest,
+                                                             uint64_t offset) {
   TACET_ASSIGN_OR_RETURN(const std::optional<Announced> complete, ReadAnnounced(CompletePath(key)));
   if (complete.has_value() && complete->digest == digest) {
-    const bool nothing = part.empty() && offset == complete->bytes;
-    return nothing ? absl::OkStatus() : OutOfRange(offset, complete->bytes);
+    if (offset != complete->bytes) return OutOfRange(offset, complete->bytes);
+    return std::make_unique<NothingMore>(complete->bytes);
   }
   TACET_ASSIGN_OR_RETURN(const uint64_t arrived, ArrivingBytes(key, digest));
   if (offset != arrived) return OutOfRange(offset, arrived);
-  const std::filesystem::path path = ArrivingPath(key);
-  const File file(path, O_WRONLY | O_CREAT | O_APPEND, kOwnerOnly);
+  std::filesystem::path path = ArrivingPath(key);
+  File file(path, O_WRONLY | O_CREAT | O_APPEND, kOwnerOnly);
   if (!file.ok()) return Failure("open", path);
   TACET_ASSIGN_OR_RETURN(const uint64_t before, SizeOf(file, path));
-  if ((before > 0 || file.WriteAll(digest, disk_)) && file.WriteAll(part, disk_)) {
-    return absl::OkStatus();
-  }
-  const absl::Status failure = Failure("append to", path);
-  // When this fails too, more of the part has arrived than is told, which is harmless.
-  (void)disk_.Truncate(file.get(), static_cast<off_t>(before));
-  return failure;
+  auto writer = std::make_unique<FileWriter>(std::move(file), std::move(path), before, disk_);
+  if (before == 0) TACET_RETURN_IF_ERROR(writer->Write(digest));
+  return writer;
 }
 
 absl::StatusOr<base::Bytes> FileSpool::Complete(const BlobKey& key, const crypto::Digest& digest) {
@@ -191,18 +247,12 @@ absl::StatusOr<base::Bytes> FileSpool::Read(const BlobKey& key,
   return ReadObject(file, path, digest);
 }
 
-absl::StatusOr<FetchedPart> FileSpool::ReadPart(const BlobKey& key, uint64_t offset,
-                                                size_t most) const {
-  const std::filesystem::path path = CompletePath(key);
-  TACET_ASSIGN_OR_RETURN(const File file, OpenComplete(path));
+absl::StatusOr<std::unique_ptr<BlobReader>> FileSpool::Open(const BlobKey& key) const {
+  std::filesystem::path path = CompletePath(key);
+  TACET_ASSIGN_OR_RETURN(File file, OpenComplete(path));
   TACET_ASSIGN_OR_RETURN(const uint64_t size, SizeOf(file, path));
-  const uint64_t total = size - std::min(size, kHeaderBytes);
-  if (offset > total) {
-    return absl::OutOfRangeError(fmt::format("byte {} of an object of {} bytes", offset, total));
-  }
-  TACET_ASSIGN_OR_RETURN(base::Bytes part, ReadRange(file, path, kHeaderBytes + offset,
-                                                     std::min<uint64_t>(most, total - offset)));
-  return FetchedPart{.total = total, .part = std::move(part)};
+  return std::make_unique<FileReader>(std::move(file), std::move(path),
+                                      size - std::min(size, kHeaderBytes));
 }
 
 absl::Status FileSpool::KeepOnly(std::span<const BlobKey> kept) {

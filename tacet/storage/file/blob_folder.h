@@ -12,14 +12,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/server/server_store.h"
+#include "tacet/server/blob_store.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
 
 // Holds no object in memory but the one that it returns. Calls for different objects share no lock:
-// the file system is the only state. What a call did not write wholly it cuts off again, so that
-// the same call fits as soon as the disk has room.
+// the file system is the only state. A writer that is not committed cuts off again what it wrote,
+// so that the same bytes fit as soon as the disk has room.
 class FileSpool final : public server::BlobStore {
  public:
   // Makes the folder, mode 0700, when there is none. FailedPrecondition while another process uses
@@ -29,14 +29,15 @@ class FileSpool final : public server::BlobStore {
 
   absl::StatusOr<uint64_t> Arrived(const server::BlobKey& key,
                                    const crypto::Digest& digest) override;
-  absl::Status Append(const server::BlobKey& key, const crypto::Digest& digest, uint64_t offset,
-                      std::span<const uint8_t> part) override;
+  absl::StatusOr<std::unique_ptr<server::BlobWriter>> Begin(const server::BlobKey& key,
+                                                            const crypto::Digest& digest,
+                                                            uint64_t offset) override;
   absl::StatusOr<base::Bytes> Complete(const server::BlobKey& key,
                                        const crypto::Digest& digest) override;
   absl::StatusOr<base::Bytes> Read(const server::BlobKey& key,
                                    const crypto::Digest& digest) const override;
-  absl::StatusOr<protocol::FetchedPart> ReadPart(const server::BlobKey& key, uint64_t offset,
-                                                 size_t most) const override;
+  absl::StatusOr<std::unique_ptr<server::BlobReader>> Open(
+      const server::BlobKey& key) const override;
   absl::Status KeepOnly(std::span<const server::BlobKey> kept) override;
 
  private:

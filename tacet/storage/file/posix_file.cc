@@ -63,18 +63,24 @@ absl::Status SyncDirectory(const std::filesystem::path& path, DiskCalls& disk) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<base::Bytes> ReadRange(const File& file, const std::filesystem::path& path,
-                                      uint64_t offset, uint64_t size) {
-  base::Bytes content(static_cast<size_t>(size));
+absl::Status ReadInto(const File& file, const std::filesystem::path& path, uint64_t offset,
+                      std::span<uint8_t> out) {
   size_t have = 0;
-  while (have < content.size()) {
-    const ssize_t got = ::pread(file.get(), content.data() + have, content.size() - have,
+  while (have < out.size()) {
+    const ssize_t got = ::pread(file.get(), out.data() + have, out.size() - have,
                                 static_cast<off_t>(offset + have));
     if (got < 0 && errno == EINTR) continue;
     if (got == 0) return base::Unavailable("{} is shorter than it was", path.string());
     if (got < 0) return SystemError("read", path);
     have += static_cast<size_t>(got);
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<base::Bytes> ReadRange(const File& file, const std::filesystem::path& path,
+                                      uint64_t offset, uint64_t size) {
+  base::Bytes content(static_cast<size_t>(size));
+  TACET_RETURN_IF_ERROR(ReadInto(file, path, offset, content));
   return content;
 }
 

@@ -55,8 +55,10 @@ class File {
 absl::Status SyncDirectory(const std::filesystem::path& path,
                            DiskCalls& disk = DiskCalls::System());
 
-// `size` bytes from `offset` on of an open file, whose name is for messages; Unavailable when it is
+// The bytes from `offset` on of an open file, whose name is for messages; Unavailable when it is
 // shorter.
+absl::Status ReadInto(const File& file, const std::filesystem::path& path, uint64_t offset,
+                      std::span<uint8_t> out);
 absl::StatusOr<base::Bytes> ReadRange(const File& file, const std::filesystem::path& path,
                                       uint64_t offset, uint64_t size);
 

@@ -1,238 +1,245 @@
 #include "tacet/transport/http/http_server.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <cstring>
-#include <deque>
+#include <mutex>
+#include <string>
 #include <thread>
-
-#include <httplib.h>
-#include <poll.h>
-#include <sys/socket.h>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
+#include "tacet/transport/http/event_loop.h"
+#include "tacet/transport/http/listening_sockets.h"
 
 namespace tacet::transport::http {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Waiter::Clock;
 
-// One connection that ends by itself: after so many bytes in, after so long, or when the server
-// stops.
-class BoundedStream final : public httplib::Stream {
- public:
-  BoundedStream(int socket, const HttpServerSpec& spec, const std::atomic<bool>& stopping)
-      : socket_(socket),
-        left_(spec.most_request_bytes),
-        end_of_time_(Clock::now() + std::chrono::milliseconds(spec.milliseconds)),
-        stopping_(stopping) {}
+// Connections that are accepted at once before others have a turn.
+constexpr int kAcceptAtOnce = 64;
+// Pause when the system has no room for a connection.
+constexpr auto kNoRoomPause = std::chrono::milliseconds(100);
 
-  bool is_readable() const override { return begin_ < end_ || Await(POLLIN); }
-  bool is_writable() const override { return Await(POLLOUT); }
-
-  ssize_t read(char* out, size_t size) override {
-    if (begin_ == end_) {
-      const ssize_t count = Receive();
-      if (count <= 0) return count;
-      begin_ = 0;
-      end_ = static_cast<size_t>(count);
-    }
-    const size_t count = std::min(size, end_ - begin_);
-    std::memcpy(out, buffer_.data() + begin_, count);
-    begin_ += count;
-    return static_cast<ssize_t>(count);
-  }
-
-  ssize_t write(const char* bytes, size_t size) override {
-    return Await(POLLOUT) ? ::send(socket_, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT) : -1;
-  }
-
-  void get_remote_ip_and_port(std::string&, int&) const override {}
-  void get_local_ip_and_port(std::string&, int&) const override {}
-  socket_t socket() const override { return socket_; }
-
- private:
-  ssize_t Receive() {
-    const size_t room = std::min(left_, buffer_.size());
-    if (room == 0 || !Await(POLLIN)) return -1;
-    const ssize_t count = ::recv(socket_, buffer_.data(), room, MSG_DONTWAIT);
-    if (count > 0) left_ -= static_cast<size_t>(count);
-    return count;
-  }
-
-  bool Await(short event) const {
-    constexpr auto kLook = std::chrono::milliseconds(100);  // between looks whether to stop
-    while (!stopping_) {
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(end_of_time_ - Clock::now());
-      if (left.count() <= 0) return false;
-      pollfd waited{.fd = socket_, .events = event, .revents = 0};
-      const int ready = ::poll(&waited, 1, static_cast<int>(std::min(left, kLook).count()));
-      if (ready > 0) return (waited.revents & (event | POLLHUP)) != 0;
-      if (ready < 0 && errno != EINTR) return false;
-    }
-    return false;
-  }
-
-  int socket_;
-  size_t left_;  // bytes that may still come
-  Clock::time_point end_of_time_;
-  const std::atomic<bool>& stopping_;
-  std::array<char, 1024> buffer_{};
-  size_t begin_ = 0, end_ = 0;
-};
-
-// A fixed number of threads. Who adds to a full queue waits, so that connections beyond it stay
-// with the operating system instead of taking descriptors here.
-class BoundedQueue final : public httplib::TaskQueue {
- public:
-  BoundedQueue(uint32_t threads, uint32_t waiting) : waiting_(waiting) {
-    for (uint32_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
-  }
-
-  void enqueue(std::function<void()> job) override {
-    base::MutexLock lock(mutex_);
-    while (jobs_.size() >= waiting_) room_.Wait(mutex_);
-    jobs_.push_back(std::move(job));
-    work_.Signal();
-  }
-
-  void shutdown() override {
-    {
-      const base::MutexLock lock(mutex_);
-      ended_ = true;
-    }
-    work_.SignalAll();
-    for (std::thread& thread : threads_) thread.join();
-  }
-
- private:
-  void Work() {
-    base::MutexLock lock(mutex_);
-    while (true) {
-      while (!ended_ && jobs_.empty()) work_.Wait(mutex_);
-      if (jobs_.empty()) return;
-      const std::function<void()> job = std::move(jobs_.front());
-      jobs_.pop_front();
-      room_.Signal();
-      lock.Unlock();
-      job();
-      lock.Lock();
-    }
-  }
-
-  size_t waiting_;
-  base::Mutex mutex_;
-  base::CondVar work_, room_;
-  std::deque<std::function<void()>> jobs_ ABSL_GUARDED_BY(mutex_);
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<std::thread> threads_;
-};
-
-void ReuseAddress(socket_t socket) {
-  const int yes = 1;
-  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+size_t Threads(size_t wanted) {
+  if (wanted > 0) return wanted;
+  return std::clamp<size_t>(size_t{2} * std::thread::hardware_concurrency(), 4, 16);
 }
 
-bool NamesLoopback(const std::string& host) {
-  const absl::StatusOr<base::HostPort> named = base::ParseHostPort(host);
-  if (named.ok()) return named->loopback();
-  const bool bracketed = host.starts_with('[') && host.ends_with(']');
-  return base::HostPort{.host = bracketed ? host.substr(1, host.size() - 2) : host}.loopback();
+PlacesSpec Bounded(PlacesSpec places) {
+  places.all = RoomForConnections(places.all);
+  return places;
+}
+
+absl::Status CheckSpec(const HttpServerSpec& spec) {
+  const auto zero = std::chrono::milliseconds(0);
+  const ConnectionLimits& limits = spec.limits;
+  const bool positive = spec.places.all > 0 && spec.places.of_address > 0 &&
+                        spec.places.of_certificate > 0 && limits.max_head_bytes > 0 &&
+                        limits.bytes_per_second > 0 && limits.hello > zero && limits.head > zero &&
+                        limits.idle > zero && limits.stall > zero && limits.transfer > zero &&
+                        limits.long_poll > zero;
+  return positive ? absl::OkStatus()
+                  : base::InvalidArgument("a server's limits must be above zero");
 }
 
 }  // namespace
 
-// The library reads and routes; streams, threads and what may come in are ours.
-class HttpServer::Impl final : public httplib::Server {
+class HttpServer::Impl final : public Connection::Owner {
  public:
-  Impl(const HttpServerSpec& spec, HttpServer::Handler handler)
-      : spec_(spec), handler_(std::move(handler)) {
-    new_task_queue = [this] { return new BoundedQueue(spec_.threads, spec_.waiting); };
-    set_socket_options(ReuseAddress);
-    // Every request ends here, before anything that follows its headers is read.
-    set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-      Fill(AnswerTo(request), response);
-      return HandlerResponse::Handled;
+  Impl(const HttpServerSpec& spec, const TlsIdentity* tls, Service& service)
+      : limits_(spec.limits),
+        tls_(tls),
+        service_(service),
+        places_(Bounded(spec.places)),
+        loop_(Threads(spec.threads)) {}
+  ~Impl() override { Drain(std::chrono::milliseconds(0)); }
+
+  absl::Status Listen(const base::HostPort& at) {
+    TACET_ASSIGN_OR_RETURN(ListeningSockets listening, ListenAt(at));
+    listen_ = listening.at;
+    for (Descriptor& socket : listening.sockets) {
+      TACET_ASSIGN_OR_RETURN(std::shared_ptr<Waiter> waiter, loop_.Watch(std::move(socket)));
+      {
+        const base::MutexLock lock(mutex_);
+        listeners_.push_back(waiter);
+        ++accepting_;
+      }
+      Waiter& started = *waiter;
+      started.Yield([this, kept = std::move(waiter)](Wake) { AcceptFrom(kept); });
+    }
+    return absl::OkStatus();
+  }
+
+  const base::HostPort& listen() const { return listen_; }
+
+  void Look() {
+    const base::MutexLock lock(mutex_);
+    for (Connection* const connection : parked_) connection->Look();
+  }
+
+  void Drain(std::chrono::milliseconds most) {
+    std::call_once(drained_, [&] {
+      draining_ = true;
+      const auto end = Clock::now() + most;
+      std::vector<std::shared_ptr<Connection>> connections;
+      {
+        base::MutexLock lock(mutex_);
+        for (const std::shared_ptr<Waiter>& listener : listeners_) listener->Call();
+        while (accepting_ > 0) changed_.Wait(mutex_);
+        listeners_.clear();
+        connections = All();
+      }
+      for (const auto& connection : connections) connection->Look();
+      connections.clear();
+      base::MutexLock lock(mutex_);
+      while (!connections_.empty() && Clock::now() < end) changed_.WaitUntil(mutex_, end);
+      for (const auto& connection : All()) connection->Cut();
+      while (!connections_.empty()) changed_.Wait(mutex_);
     });
-    set_exception_handler([](const httplib::Request&, httplib::Response& response,
-                             std::exception_ptr) { response.status = 500; });
   }
 
-  // The port, or -1.
-  int Bind() {
-    return spec_.listen.port == 0 ? bind_to_any_port(spec_.listen.host)
-           : bind_to_port(spec_.listen.host, spec_.listen.port) ? spec_.listen.port
-                                                                : -1;
+  HttpServerLoad Load() const {
+    const base::MutexLock lock(mutex_);
+    HttpServerLoad load = load_;
+    load.connections = connections_.size();
+    load.strangers = places_.strangers();
+    load.parked = parked_.size();
+    return load;
   }
 
-  void Start() {
-    thread_ = std::thread([this] { listen_after_bind(); });
-    while (!is_running()) std::this_thread::yield();
+  // Of the connections.
+  const ConnectionLimits& limits() const override { return limits_; }
+  Service& service() override { return service_; }
+  bool draining() const override { return draining_; }
+  std::unique_ptr<ByteStream> NewStream(int socket) override {
+    return tls_ == nullptr ? NewPlainStream(socket) : tls_->NewStream(socket);
   }
 
-  void Stop() {
-    stopping_ = true;
-    stop();
-    thread_.join();
+  void OnAuthenticated(Connection& connection, const std::string& name) override {
+    const base::MutexLock lock(mutex_);
+    Cut(places_.ShowCertificate(IdOf(connection), name, [this](Places::Id id) {
+      mutex_.AssertHeld();
+      return connections_.at(id)->last_active();
+    }));
+  }
+
+  void OnPhase(Connection& connection, Phase from, Phase to) override {
+    const base::MutexLock lock(mutex_);
+    Leave(connection, from);
+    if (from == Phase::kHandshake && to == Phase::kLingering) ++load_.failed_handshakes;
+    if (to == Phase::kParked) parked_.insert(&connection);
+    if (Works(to)) ++load_.working;
+  }
+
+  void OnEnded(Connection& connection, Phase in) override {
+    const base::MutexLock lock(mutex_);
+    Leave(connection, in);
+    if (in == Phase::kHandshake) ++load_.failed_handshakes;
+    places_.Leave(IdOf(connection));
+    connections_.erase(IdOf(connection));
+    changed_.SignalAll();
   }
 
  private:
-  bool process_and_close_socket(socket_t socket) override {
-    BoundedStream stream(socket, spec_, stopping_);
-    bool closed = false;
-    // A part of an answer is never asked for, and a list of parts could multiply it.
-    const bool done = process_request(stream, true, closed,
-                                      [](httplib::Request& request) { request.ranges.clear(); });
-    ::shutdown(socket, SHUT_RDWR);
-    ::close(socket);
-    return done;
+  // Unique as long as the connection exists.
+  static Places::Id IdOf(const Connection& connection) {
+    return reinterpret_cast<uintptr_t>(&connection);
   }
 
-  Answer AnswerTo(const httplib::Request& request) const {
-    if (request.method != "GET" && request.method != "HEAD") {
-      return {.status = 405, .body = "only GET and HEAD\n", .headers = {{"Allow", "GET, HEAD"}}};
+  void AcceptFrom(const std::shared_ptr<Waiter>& listener) {
+    auto again = Clock::time_point::max();
+    for (int i = 0; i < kAcceptAtOnce && !draining_; ++i) {
+      AcceptResult result = Accept(listener->descriptor());
+      if (result.state == AcceptState::kNoRoom) again = Clock::now() + kNoRoomPause;
+      if (result.state != AcceptState::kAccepted) break;
+      Take(std::move(result.accepted));
     }
-    if (spec_.listen.loopback() && !NamesLoopback(request.get_header_value("Host"))) {
-      return {.status = 421, .body = "this server answers to a loopback address only\n"};
+    if (draining_) {
+      const base::MutexLock lock(mutex_);
+      --accepting_;
+      changed_.SignalAll();
+      return;
     }
-    return handler_(
-        {.path = request.path, .authorization = request.get_header_value("Authorization")});
+    const bool rests = again != Clock::time_point::max();
+    listener->Await(rests ? Direction::kNone : Direction::kRead, again,
+                    [this, listener](Wake) { AcceptFrom(listener); });
   }
 
-  static void Fill(const Answer& answer, httplib::Response& response) {
-    response.status = answer.status;
-    for (const auto& [name, value] : answer.headers) response.set_header(name, value);
-    response.set_content(answer.body, answer.content_type);
+  void Take(Accepted accepted) {
+    absl::StatusOr<std::shared_ptr<Waiter>> waiter = loop_.Watch(std::move(accepted.socket));
+    if (!waiter.ok()) return;  // the socket is closed
+    const auto connection =
+        std::make_shared<Connection>(*this, *std::move(waiter), std::move(accepted.address));
+    {
+      const base::MutexLock lock(mutex_);
+      const Places::Verdict verdict = places_.Enter(IdOf(*connection), connection->address());
+      if (!verdict.admitted) {
+        ++load_.replaced;
+        return;
+      }
+      Cut(verdict.replaced);
+      connections_.emplace(IdOf(*connection), connection);
+    }
+    connection->Start();
   }
 
-  const HttpServerSpec spec_;
-  const HttpServer::Handler handler_;
-  std::atomic<bool> stopping_ = false;
-  std::thread thread_;
+  void Cut(std::optional<Places::Id> replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!replaced.has_value()) return;
+    ++load_.replaced;
+    connections_.at(*replaced)->Cut();
+  }
+
+  static bool Works(Phase phase) { return phase == Phase::kBody || phase == Phase::kResponse; }
+  void Leave(Connection& connection, Phase phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (phase == Phase::kParked) parked_.erase(&connection);
+    if (Works(phase)) --load_.working;
+  }
+
+  std::vector<std::shared_ptr<Connection>> All() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::vector<std::shared_ptr<Connection>> all;
+    for (const auto& [id, connection] : connections_) all.push_back(connection);
+    return all;
+  }
+
+  const ConnectionLimits limits_;
+  const TlsIdentity* const tls_;
+  Service& service_;
+  base::HostPort listen_;
+  std::atomic<bool> draining_ = false;
+  std::once_flag drained_;
+
+  mutable base::Mutex mutex_;
+  base::CondVar changed_;
+  Places places_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<Places::Id, std::shared_ptr<Connection>> connections_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_set<Connection*> parked_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Waiter>> listeners_ ABSL_GUARDED_BY(mutex_);
+  size_t accepting_ ABSL_GUARDED_BY(mutex_) = 0;  // listeners in use
+  HttpServerLoad load_ ABSL_GUARDED_BY(mutex_);
+
+  EventLoop loop_;  // its threads end first
 };
 
-HttpServer::HttpServer(base::HostPort listen, std::unique_ptr<Impl> impl)
-    : listen_(std::move(listen)), impl_(std::move(impl)) {}
-
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const HttpServerSpec& spec,
-                                                              Handler handler) {
-  auto impl = std::make_unique<Impl>(spec, std::move(handler));
-  errno = 0;
-  const int port = impl->Bind();
-  if (port < 0) {
-    return base::Unavailable("cannot listen on {}: {}", spec.listen.text(),
-                             errno == 0 ? "no such address" : std::strerror(errno));
-  }
-  impl->Start();
-  return std::unique_ptr<HttpServer>(new HttpServer(
-      {.host = spec.listen.host, .port = static_cast<uint16_t>(port)}, std::move(impl)));
+                                                              const TlsIdentity* tls,
+                                                              Service& service) {
+  TACET_RETURN_IF_ERROR(CheckSpec(spec));
+  auto impl = std::make_unique<Impl>(spec, tls, service);
+  TACET_RETURN_IF_ERROR(impl->Listen(spec.listen));
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 
-HttpServer::~HttpServer() { impl_->Stop(); }
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpServer::~HttpServer() = default;
+
+const base::HostPort& HttpServer::listen() const { return impl_->listen(); }
+void HttpServer::Look() { impl_->Look(); }
+void HttpServer::Drain(std::chrono::milliseconds most) { impl_->Drain(most); }
+HttpServerLoad HttpServer::Load() const { return impl_->Load(); }
 
 }  // namespace tacet::transport::http

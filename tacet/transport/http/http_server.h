@@ -1,64 +1,70 @@
-// Small HTTP server for the operators of a node: pages, figures, health. It answers GET and HEAD
-// and stores nothing from a request; everything from outside is bounded in bytes, time and number.
+// HTTP/1.1 server, plain or over TLS, for clients that nobody trusts.
 #ifndef TACET_TRANSPORT_HTTP_HTTP_SERVER_H_
 #define TACET_TRANSPORT_HTTP_HTTP_SERVER_H_
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "tacet/base/host_port.h"
+#include "tacet/transport/http/connection.h"
+#include "tacet/transport/http/exchange.h"
+#include "tacet/transport/http/places.h"
+#include "tacet/transport/http/tls_identity.h"
 
 namespace tacet::transport::http {
 
-struct Request {
-  std::string path = {};           // without what follows a question mark
-  std::string authorization = {};  // the header of that name
-};
-
-struct Answer {
-  int status = 200;
-  std::string content_type = "text/plain; charset=utf-8";
-  std::string body = {};
-  std::vector<std::pair<std::string, std::string>> headers = {};
-};
-
 struct HttpServerSpec {
   base::HostPort listen = {};
-  uint32_t threads = 16;
-  uint32_t waiting = 32;               // accepted connections without a thread; more wait outside
-  uint32_t milliseconds = 5000;        // for one connection, from its first byte to its last
-  uint32_t most_request_bytes = 4096;  // all of a request: line, headers, what follows
+  size_t threads = 0;  // on which the service is called; 0: two a core, 4 to 16
+  // `places.all` is bounded further by the process's limit of descriptors.
+  PlacesSpec places = {};
+  ConnectionLimits limits = {};
 };
 
-// One request a connection. On a loopback address a request must name one in its Host header too:
-// otherwise any web page could reach the server under a name of its own that leads here.
+// Connections and requests now, and what was refused since the start.
+struct HttpServerLoad {
+  size_t connections = 0;
+  size_t strangers = 0;  // of them, that have shown no certificate
+  size_t working = 0;    // requests whose body or response is on its way
+  size_t parked = 0;     // requests that wait for a response
+  uint64_t failed_handshakes = 0;
+  uint64_t replaced = 0;  // connections that had to go for others, or were refused
+};
+
+// Thread-safe.
 class HttpServer {
  public:
-  // Called on several threads at once; must not throw.
-  using Handler = std::function<Answer(const Request&)>;
-
-  // Unavailable when it cannot listen there.
+  // Serves from now on. `service` must outlive it, and `tls`, whose Set was called; without it the
+  // server speaks plain HTTP. InvalidArgument for limits of zero; Unavailable when the address
+  // cannot be listened at.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const HttpServerSpec& spec,
-                                                           Handler handler);
+                                                           const TlsIdentity* tls,
+                                                           Service& service);
+  ~HttpServer();  // drains without waiting
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
-  // Ends connections that are open.
-  ~HttpServer();
 
   // Where it listens, with the port that was found.
-  const base::HostPort& listen() const { return listen_; }
+  const base::HostPort& listen() const;
+
+  // Parked requests look for a response. Returns at once.
+  void Look();
+
+  // Accepts nothing more, gives up what is parked, and gives the requests in progress `most` to end
+  // before they are cut off. Returns when there are no connections.
+  void Drain(std::chrono::milliseconds most);
+
+  HttpServerLoad Load() const;
 
  private:
   class Impl;
-  HttpServer(base::HostPort listen, std::unique_ptr<Impl> impl);
+  explicit HttpServer(std::unique_ptr<Impl> impl);
 
-  base::HostPort listen_;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,164 @@
+#include "tacet/transport/https/call_service.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/transport/https/call_format.h"
+
+namespace tacet::transport::https {
+namespace {
+
+using http::Exchange;
+using http::Response;
+
+// Longest text of an error.
+constexpr size_t kMaxTextBytes = 4096;
+
+Response NewResponse(int status) {
+  Response response{.status = status};
+  response.headers.emplace_back(kWireHeader, std::to_string(kWireVersion));
+  return response;
+}
+
+// The piece of an object behind the head of an answer.
+class PartSource final : public http::BodySource {
+ public:
+  explicit PartSource(server::ObjectPart part) : part_(std::move(part)) {}
+  uint64_t size() const override { return part_.bytes; }
+  absl::Status Read(std::span<uint8_t> out) override {
+    TACET_RETURN_IF_ERROR(part_.object->Read(part_.offset, out));
+    part_.offset += out.size();
+    return absl::OkStatus();
+  }
+
+ private:
+  server::ObjectPart part_;
+};
+
+class CallExchange final : public Exchange {
+ public:
+  CallExchange(server::RequestHandler& handler, size_t total,
+               std::optional<std::string> certificate_name)
+      : handler_(handler), total_(total), certificate_name_(std::move(certificate_name)) {}
+
+  std::optional<Response> Receive(std::span<const uint8_t> bytes) override {
+    if (begun_.has_value()) return Write(bytes);
+    const size_t wanted = std::min(total_, protocol::kMaxHeadBytes);
+    const auto first = bytes.first(std::min(bytes.size(), wanted - first_.size()));
+    first_.insert(first_.end(), first.begin(), first.end());
+    if (first_.size() < wanted) return std::nullopt;
+    if (std::optional<Response> refusal = Begin()) return refusal;
+    // The content that came with the head, then that behind it.
+    const base::Bytes received = std::exchange(first_, {});
+    if (auto refusal = Write(std::span(received).subspan(begun_->head_bytes))) return refusal;
+    return Write(bytes.subspan(first.size()));
+  }
+
+  std::optional<Response> Finish() override {
+    if (!begun_.has_value()) {  // a request without a byte
+      if (std::optional<Response> refusal = Begin()) return refusal;
+    }
+    if (auto* const answer = std::get_if<server::RequestAnswer>(&begun_->next)) {
+      return CallResponse(std::move(*answer));
+    }
+    if (auto* const incoming = Incoming()) {
+      absl::StatusOr<server::RequestAnswer> answer = incoming->Finish();
+      return answer.ok() ? CallResponse(*std::move(answer)) : ErrorResponse(answer.status());
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Response> Look() override {
+    if (!handler_.IsNews(waiting())) return std::nullopt;
+    return GiveUp();
+  }
+  Response GiveUp() override { return CallResponse(handler_.Answer(waiting())); }
+
+ private:
+  std::optional<Response> Begin() {
+    absl::StatusOr<server::BegunRequest> begun = handler_.Begin(first_, total_, certificate_name_);
+    if (!begun.ok()) return ErrorResponse(begun.status());
+    begun_ = *std::move(begun);
+    return std::nullopt;
+  }
+
+  // Content; only a request that is incoming has any.
+  std::optional<Response> Write(std::span<const uint8_t> bytes) {
+    if (bytes.empty()) return std::nullopt;
+    const absl::Status written = Incoming()->Write(bytes);
+    return written.ok() ? std::nullopt : std::optional(ErrorResponse(written));
+  }
+
+  server::IncomingRequest* Incoming() {
+    auto* const incoming = std::get_if<std::unique_ptr<server::IncomingRequest>>(&begun_->next);
+    return incoming == nullptr ? nullptr : incoming->get();
+  }
+  const server::Waiting& waiting() const { return std::get<server::Waiting>(begun_->next); }
+
+  server::RequestHandler& handler_;
+  const size_t total_;
+  const std::optional<std::string> certificate_name_;
+  base::Bytes first_;  // of the request, until it has begun
+  std::optional<server::BegunRequest> begun_;
+};
+
+}  // namespace
+
+Response ErrorResponse(const absl::Status& status) {
+  Response response = NewResponse(HttpStatusOf(status.code()));
+  response.headers.emplace_back(kStatusHeader, absl::StatusCodeToString(status.code()));
+  const std::string text = base::Message(status).substr(0, kMaxTextBytes);
+  response.body.assign(text.begin(), text.end());
+  return response;
+}
+
+Response CallResponse(server::RequestAnswer answer) {
+  Response response = NewResponse(200);
+  response.content_type = kCallType;
+  response.body = std::move(answer.head);
+  if (answer.part.bytes > 0) {
+    response.more = std::make_unique<PartSource>(std::move(answer.part));
+  }
+  return response;
+}
+
+Response CallResponse(absl::StatusOr<base::Bytes> answer) {
+  if (!answer.ok()) return ErrorResponse(answer.status());
+  return CallResponse(server::RequestAnswer{.head = *std::move(answer)});
+}
+
+std::variant<Response, std::unique_ptr<Exchange>> CallService::Begin(const http::RequestHead& head,
+                                                                     const http::Peer& peer) {
+  const std::optional<uint32_t> version = VersionIn(head.target);
+  if (!version.has_value()) {
+    return ErrorResponse(
+        base::NotFound("this is a server of tacet: members' calls go to {}", CallPath()));
+  }
+  if (*version != kWireVersion) {
+    return ErrorResponse(base::FailedPrecondition(
+        "the server speaks version {} of tacet's protocol, the client version {}", kWireVersion,
+        *version));
+  }
+  if (head.method != "POST") {
+    Response response = ErrorResponse(base::InvalidArgument("a call is a POST"));
+    response.status = 405;
+    response.headers.emplace_back("Allow", "POST");
+    return response;
+  }
+  const size_t most = handler_.MaxRequestBytes(peer.certificate_name);
+  if (head.content_length > most) {
+    Response response = ErrorResponse(base::FailedPrecondition(
+        "a request of {} bytes: no more than {} are expected from this member now",
+        head.content_length, most));
+    response.status = 413;
+    return response;
+  }
+  return std::make_unique<CallExchange>(handler_, static_cast<size_t>(head.content_length),
+                                        peer.certificate_name);
+}
+
+}  // namespace tacet::transport::https
