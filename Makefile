@@ -54,7 +54,7 @@ test: test-release test-sanitized ## run all tests except the long ones, also un
 
 .PHONY: test-release
 test-release:
-	@tools/setup.sh demo server test mpi
+	@tools/setup.sh demo server test mpi package
 	$(call configure,ci)
 	$(call build,ci)
 	$(call run_tests,ci,--label-exclude long)
@@ -73,6 +73,20 @@ lint: ## check the direction of includes, the prose and the formatting
 	@python3 tools/check_includes.py
 	@python3 tools/check_prose.py
 	@tools/quiet.sh "check formatting" bash -c 'tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror'
+
+.PHONY: package
+package: ## build the Debian packages tacet, tacet-server and tacet-dev in build/package/packages
+	@tools/announce_build.sh build/package/tacet $(JOBS)
+	@tools/setup.sh demo server package
+	$(call configure,package)
+	$(call build,package)
+	@tools/quiet.sh package cpack --config build/package/CPackConfig.cmake
+	@ls build/package/packages/*.deb
+
+.PHONY: package-check
+package-check: package ## install, run, upgrade and remove the packages in a bare Debian 12 (as root)
+	@tools/setup.sh package-check
+	@tools/package_check.sh build/package/packages
 
 .PHONY: web
 web: ## bundle web/dist from web/src, after a change of the report's page

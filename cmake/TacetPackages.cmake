@@ -1,0 +1,69 @@
+# Debian packages for `make package`: tacet, tacet-server and tacet-dev, of the components `program`,
+# `server` and `dev`. Component `lab` is for a checkout and in no package.
+if(NOT TACET_WITH_NETWORK OR NOT TACET_LEARNING)
+  return()
+endif()
+
+set(packaging ${PROJECT_SOURCE_DIR}/packaging)
+
+# Manual pages come from the programs' own help.
+set(manual ${PROJECT_BINARY_DIR}/man)
+add_custom_target(manual_pages
+  COMMAND ${PROJECT_SOURCE_DIR}/tools/manual_pages.sh ${PROJECT_BINARY_DIR} ${PROJECT_VERSION} ${manual}
+  DEPENDS tacet tacet-server)
+install(DIRECTORY ${manual}/program/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program
+        EXCLUDE_FROM_ALL)
+install(DIRECTORY ${manual}/server/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT server
+        EXCLUDE_FROM_ALL)
+install(FILES ${packaging}/systemd/tacet-client.service DESTINATION lib/systemd/system
+        COMPONENT program EXCLUDE_FROM_ALL)
+install(FILES ${packaging}/systemd/tacet-server.service DESTINATION lib/systemd/system
+        COMPONENT server EXCLUDE_FROM_ALL)
+foreach(component IN ITEMS program:tacet server:tacet-server dev:tacet-dev)
+  string(REGEX MATCH "^(.*):(.*)$" matched ${component})
+  install(FILES ${packaging}/debian/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${CMAKE_MATCH_2}
+          COMPONENT ${CMAKE_MATCH_1} EXCLUDE_FROM_ALL)
+endforeach()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME tacet)
+set(CPACK_PACKAGE_CONTACT "tacet developers")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL program server dev)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME tacet)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS adduser)
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
+    "federated learning with secure aggregation and differential privacy
+ Trains one model over many owners' data, so that nobody learns anybody's data. This package has the
+ program of a site, of the coordinating member and of researchers.")
+set(CPACK_DEBIAN_SERVER_PACKAGE_NAME tacet-server)
+set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION science)
+# Its keys are made and its invitation is accepted with `tacet client`.
+set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS "adduser, tacet (= ${PROJECT_VERSION})")
+set(CPACK_COMPONENT_SERVER_DESCRIPTION
+    "aggregation server of a tacet federation
+ Adds encrypted updates that it cannot read.")
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME tacet-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+# Everything that tacetConfig.cmake looks for.
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
+    "pkg-config, libabsl-dev, libfmt-dev, libhwy-dev, libssl-dev, libsodium-dev, libboost-math-dev, \
+libkissfft-dev, libdnnl-dev, ocl-icd-opencl-dev, zlib1g-dev, libcurl4-openssl-dev, libsqlite3-dev, libpqxx-dev")
+set(CPACK_COMPONENT_DEV_DESCRIPTION
+    "libraries and headers of tacet
+ For C++ programs that seal, add and decrypt updates, or plan a guarantee.")
+foreach(component IN ITEMS PROGRAM SERVER)
+  string(TOLOWER ${component} folder)
+  set(CPACK_DEBIAN_${component}_PACKAGE_CONTROL_EXTRA
+      ${packaging}/debian/${folder}/postinst ${packaging}/debian/${folder}/prerm
+      ${packaging}/debian/${folder}/postrm)
+endforeach()
+include(CPack)

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Packages made from a build folder: their files, their scripts and what systemd says of the units.
+# usage: packages_test.sh BUILD-FOLDER SCRATCH-FOLDER
+set -euo pipefail
+build=$1 scratch=$2
+
+fail() {
+  echo "packages_test: $*" >&2
+  exit 1
+}
+
+cmake --build "$build" --target manual_pages > /dev/null
+rm -rf "$scratch"
+mkdir -p "$scratch/control"
+cpack --config "$build/CPackConfig.cmake" -B "$scratch/packages" > "$scratch/cpack.log" ||
+  { cat "$scratch/cpack.log"; fail "cpack failed"; }
+for name in tacet tacet-server tacet-dev; do
+  deb=$(echo "$scratch/packages/${name}_"*.deb)
+  [ -f "$deb" ] || fail "$name was not packaged"
+  dpkg-deb -x "$deb" "$scratch/root"
+  dpkg-deb -e "$deb" "$scratch/control/$name"
+  [ -f "$scratch/root/usr/share/doc/$name/copyright" ] || fail "$name has no copyright file"
+done
+
+# One file is in one package.
+twice=$(for deb in "$scratch"/packages/*.deb; do dpkg-deb -c "$deb" | grep -v '/$' | awk '{print $6}'; done |
+  sort | uniq -d)
+[ -z "$twice" ] || fail "in two packages: $twice"
+outside=$(cd "$scratch/root" && find . -type f -not -path './usr/*')
+[ -z "$outside" ] || fail "outside of /usr: $outside"
+
+for page in tacet tacet-client-run tacet-federation-init tacet-server; do
+  zcat "$scratch/root/usr/share/man/man1/$page.1.gz" | grep -q '^\.SH OPTIONS' || fail "no page $page"
+done
+grep -q 'libabsl' "$scratch/control/tacet/control" || fail "tacet depends on no library"
+grep -q '^Depends:.* tacet (= ' "$scratch/control/tacet-server/control" ||
+  fail "tacet-server takes another version of tacet"
+for script in "$scratch"/control/tacet{,-server}/{postinst,prerm,postrm}; do
+  sh -n "$script" && [ -x "$script" ] || fail "$script cannot run"
+done
+
+# The units beside those of the system that they name.
+units=$scratch/root/usr/lib/systemd/system
+mkdir -p "$scratch/root/etc" "$scratch/root/bin"
+cp -n /usr/lib/systemd/system/*.target /lib/systemd/system/*.{slice,mount,socket,service} "$units" 2> /dev/null || true
+cp "$(type -P true)" "$scratch/root/bin/sh"
+for unit in tacet-client tacet-server; do
+  said=$(systemd-analyze --man=no --root="$scratch/root" verify "$unit.service" 2>&1 | grep "$unit" || true)
+  [ -z "$said" ] || fail "$said"
+  systemd-analyze security --offline=true --threshold=25 "$units/$unit.service" > "$scratch/$unit.txt" ||
+    fail "$unit.service: $(tail -n 1 "$scratch/$unit.txt")"
+done

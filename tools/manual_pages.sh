@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Writes a manual page for every program and subcommand, from what they say themselves with --help.
+# usage: tools/manual_pages.sh FOLDER-OF-PROGRAMS VERSION OUT
+# OUT gets the folders program/ and server/.
+set -euo pipefail
+programs=$1 version=$2 out=$3
+rm -rf "$out"
+mkdir -p "$out/program" "$out/server"
+
+# page FOLDER WORD...: the page of one command, such as `tacet client run`, and those below it.
+page() {
+  local folder=$1 help name subcommand
+  shift
+  help=$("$programs"/"$@" --help)
+  name=$(tr ' ' - <<< "$*")
+  help2man --no-info --no-discard-stderr --version-string="$version" \
+    --name="$(head -n 1 <<< "$help")" "$programs/$*" |
+    sed -E -e "s/^\.TH .* (\"[A-Z][a-z]+ [0-9]+\") .*/.TH ${name^^} 1 \1 \"tacet $version\" \"User Commands\"/" \
+      -e "s/^$* (\\\\- )/$name \1/" > "$out/$folder/$name.1"
+  for subcommand in $(sed -n '/^Subcommands:/,$ s/^  ([a-z-]*) .*/\1/p' -E <<< "$help"); do
+    # `tacet server` only starts the program that has a page of its own.
+    [ "$subcommand" = server ] || page "$folder" "$@" "$subcommand"
+  done
+}
+
+page program tacet
+page server tacet-server
+gzip -9 -n "$out"/*/*.1
