@@ -19,6 +19,7 @@ struct FuzzFederation {
 
   crypto::InsecureSeededEntropy entropy{1, "fuzz federation"};
   agreement::MemberKeys site = agreement::MemberKeys::Generate(entropy);
+  crypto::ExchangeKey site_exchange = crypto::ExchangeKey::Generate(entropy);
   crypto::SigningKey coordinator = crypto::SigningKey::Generate(entropy);
   crypto::ExchangeKey exchange = crypto::ExchangeKey::Generate(entropy);  // the coordinator's
   crypto::TlsKey authority_key = crypto::TlsKey::Generate();
@@ -64,7 +65,7 @@ struct FuzzFederation {
     spec.members = {{.name = "north",
                      .signing_key = site.signing.public_key(),
                      .sealing_key = site.sealing.public_key(),
-                     .exchange_key = site.exchange.public_key()},
+                     .exchange_key = site_exchange.public_key()},
                     {.name = "south",
                      .signing_key = coordinator.public_key(),
                      .sealing_key = site.sealing.public_key(),

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "fuzz/fuzz_federation.h"
 #include "fuzz/seed_folder.h"
@@ -58,15 +59,21 @@ int main(int argc, char** argv) {
   }
   const fuzz::SeedFolder seeds(std::filesystem::path(argv[1]) / "enrolment");
   fuzz::FuzzFederation known;
-  seeds.WriteWithVariants("request", 0, agreement::WriteEnrolmentRequest("north", {}, known.site));
+  const auto request_of = [&known](std::string_view name) {
+    return agreement::WriteEnrolmentRequest(name, {}, known.site, known.site_exchange.public_key());
+  };
+  seeds.WriteWithVariants("request", 0, request_of("north"));
   seeds.WriteWithVariants("server-request", 0,
-                          agreement::WriteEnrolmentRequest("hub", known.hosts, known.site));
-  base::Bytes request = agreement::WriteEnrolmentRequest("north", {}, known.site);
+                          agreement::WriteEnrolmentRequest("hub", known.hosts, known.site, {}));
+  seeds.Write("server-request-with-exchange-key", 0,
+              agreement::WriteEnrolmentRequest("hub", known.hosts, known.site,
+                                               known.site_exchange.public_key()));
+  base::Bytes request = request_of("north");
   request.back() ^= 1;
   seeds.Write("request-forged", 0, request);
   request[4 + 2 + 4 + 5] = 2;  // neither a site nor a server
   seeds.Write("request-of-nothing", 0, request);
-  seeds.Write("request-name", 0, agreement::WriteEnrolmentRequest("NORTH", {}, known.site));
+  seeds.Write("request-name", 0, request_of("NORTH"));
   WriteAgreements(seeds);
   seeds.WriteWithVariants("manifest", 2, known.manifest.bytes());
   const auto sealed = [&](uint64_t member, const crypto::SigningKey& signer) {

@@ -36,7 +36,7 @@ step "packages that they need" bash -c 'apt_get update && apt_get install --no-i
     dpkg-deb -f "$deb" Depends | tr , "\n" | sed -E "s/[(|].*//; /^ *tacet/d"; done)'
 files() {
   (cd "$root" && find . -xdev \( -path ./proc -o -path ./packages -o -path ./var/cache -o -path ./var/log \
-    -o -path ./var/lib/dpkg -o -path ./var/lib/apt -o -path ./tmp -o -path ./sys -o -path ./dev \) \
+    -o -path ./var/lib/dpkg -o -path ./var/lib/apt -o -path ./run -o -path ./tmp -o -path ./sys -o -path ./dev \) \
     -prune -o -print | sort)
 }
 files > "$root/packages/before"

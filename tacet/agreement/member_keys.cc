@@ -21,7 +21,6 @@ constexpr size_t kMaxHostBytes = 253;
 MemberKeys MemberKeys::Generate(crypto::Entropy& entropy) {
   return {.signing = crypto::SigningKey::Generate(entropy),
           .sealing = crypto::SealingKey::Generate(entropy),
-          .exchange = crypto::ExchangeKey::Generate(entropy),
           .tls = crypto::TlsKey::Generate()};
 }
 
@@ -29,9 +28,8 @@ crypto::SecretBytes WriteSiteKeys(const MemberKeys& keys) {
   const crypto::SecretBytes signing = keys.signing.Seed();
   base::ByteWriter preamble;
   base::WritePreamble(base::format::kMemberKeys, preamble);
-  const std::span<const uint8_t> parts[] = {
-      preamble.bytes(), signing.Expose(), keys.sealing.seed().Expose(),
-      keys.exchange.secret().Expose(), keys.tls.der().Expose()};
+  const std::span<const uint8_t> parts[] = {preamble.bytes(), signing.Expose(),
+                                            keys.sealing.seed().Expose(), keys.tls.der().Expose()};
   size_t size = 0;
   for (const auto part : parts) size += part.size();
   crypto::SecretBytes bytes(size);
@@ -47,22 +45,15 @@ absl::StatusOr<MemberKeys> ReadSiteKeys(const crypto::SecretBytes& bytes) {
                          reader.ReadBytes(crypto::SigningKey::kSeedBytes, "signing key"));
   TACET_ASSIGN_OR_RETURN(const auto sealing_seed,
                          reader.ReadBytes(crypto::SealingKey::kSeedBytes, "sealing key"));
-  TACET_ASSIGN_OR_RETURN(const auto exchange_secret,
-                         reader.ReadBytes(crypto::ExchangeKey::kSecretBytes, "exchange key"));
   TACET_ASSIGN_OR_RETURN(const auto tls_der, reader.ReadBytes(reader.remaining(), "TLS key"));
   TACET_ASSIGN_OR_RETURN(crypto::SigningKey signing,
                          crypto::SigningKey::FromSeed(crypto::SecretBytes::CopyOf(signing_seed)));
   TACET_ASSIGN_OR_RETURN(crypto::SealingKey sealing,
                          crypto::SealingKey::FromSeed(crypto::SecretBytes::CopyOf(sealing_seed)));
-  TACET_ASSIGN_OR_RETURN(
-      crypto::ExchangeKey exchange,
-      crypto::ExchangeKey::FromSecret(crypto::SecretBytes::CopyOf(exchange_secret)));
   TACET_ASSIGN_OR_RETURN(crypto::TlsKey tls,
                          crypto::TlsKey::FromDer(crypto::SecretBytes::CopyOf(tls_der)));
-  return MemberKeys{.signing = std::move(signing),
-                    .sealing = std::move(sealing),
-                    .exchange = std::move(exchange),
-                    .tls = std::move(tls)};
+  return MemberKeys{
+      .signing = std::move(signing), .sealing = std::move(sealing), .tls = std::move(tls)};
 }
 
 absl::Status CheckSiteName(std::string_view name) {
@@ -80,7 +71,8 @@ absl::Status CheckSiteName(std::string_view name) {
 }
 
 base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::string> server_hosts,
-                                  const MemberKeys& keys) {
+                                  const MemberKeys& keys,
+                                  const crypto::ExchangePublicKey& exchange_key) {
   base::ByteWriter writer;
   base::WritePreamble(base::format::kEnrolmentRequest, writer);
   writer.Blob(name);
@@ -89,7 +81,7 @@ base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::st
   for (const std::string& host : server_hosts) writer.Blob(host);
   writer.Raw(keys.signing.public_key());
   writer.Raw(keys.sealing.public_key());
-  writer.Raw(keys.exchange.public_key());
+  writer.Raw(exchange_key);
   writer.Blob(keys.tls.public_key());
   AppendSignature(kRequestLabel, keys.signing, writer);
   return writer.Take();
@@ -115,6 +107,11 @@ absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> b
   TACET_ASSIGN_OR_RETURN(request.signing_key, secagg::ReadArray<32>(reader, "signing key"));
   TACET_ASSIGN_OR_RETURN(request.sealing_key, secagg::ReadArray<32>(reader, "sealing key"));
   TACET_ASSIGN_OR_RETURN(request.exchange_key, secagg::ReadArray<32>(reader, "exchange key"));
+  if (request.server != (request.exchange_key == crypto::ExchangePublicKey{})) {
+    return base::DataLoss("enrolment request of {}: {}", request.name,
+                          request.server ? "a server has no exchange key, expected zeros"
+                                         : "the exchange key of a site is missing, it is zeros");
+  }
   TACET_ASSIGN_OR_RETURN(const auto tls_key, reader.ReadBlob(kMaxTlsKeyBytes, "TLS key"));
   request.tls_key.assign(tls_key.begin(), tls_key.end());
   TACET_ASSIGN_OR_RETURN(const bool is_signed,

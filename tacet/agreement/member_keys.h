@@ -22,12 +22,12 @@
 
 namespace tacet::agreement {
 
-// Made by the site itself; nothing of it leaves the site but the public halves.
+// Keys that last as long as the site's enrolment. The site makes them itself; nothing of them
+// leaves the site but the public halves. Exchange keys are apart: they last for an epoch.
 struct MemberKeys {
-  crypto::SigningKey signing;    // of its messages, votes and results
-  crypto::SealingKey sealing;    // to which epoch keys are encrypted
-  crypto::ExchangeKey exchange;  // from which pair keys with the committee follow
-  crypto::TlsKey tls;            // of its connections
+  crypto::SigningKey signing;  // of its messages, votes and results
+  crypto::SealingKey sealing;  // to which epoch keys are encrypted
+  crypto::TlsKey tls;          // of its connections
 
   static MemberKeys Generate(crypto::Entropy& entropy);
 };
@@ -46,13 +46,17 @@ struct EnrolmentRequest {
   std::vector<std::string> hosts;  // of the server: DNS names and addresses; none of a site
   crypto::PublicKey signing_key{};
   crypto::SealingPublicKey sealing_key{};
-  crypto::ExchangePublicKey exchange_key{};
-  base::Bytes tls_key;  // SubjectPublicKeyInfo, DER
+  crypto::ExchangePublicKey exchange_key{};  // of its next epoch; zeros for the server
+  base::Bytes tls_key;                       // SubjectPublicKeyInfo, DER
+
+  friend bool operator==(const EnrolmentRequest&, const EnrolmentRequest&) = default;
 };
 
-// Signed with the site's own key, so that nobody asks in its name with other keys beside it.
+// Signed with the site's own key, so that nobody asks in its name with other keys beside it. The
+// server has hosts and an exchange key of zeros.
 base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::string> server_hosts,
-                                  const MemberKeys& keys);
+                                  const MemberKeys& keys,
+                                  const crypto::ExchangePublicKey& exchange_key);
 
 // DataLoss when cut short, altered or not signed by the key in it.
 absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> bytes);

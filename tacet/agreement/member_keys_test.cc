@@ -12,6 +12,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
+constexpr crypto::ExchangePublicKey kExchangeKey = {7};
+
 MemberKeys NewKeys(std::string_view label = "site") {
   crypto::InsecureSeededEntropy entropy(1, label);
   return MemberKeys::Generate(entropy);
@@ -36,20 +38,34 @@ TEST(MemberKeysTest, ARequestSaysWhoAsks) {
   const MemberKeys keys = NewKeys();
   const std::vector<std::string> none, hosts = {"tacet.example", "10.0.0.1"};
   for (const auto& of_server : {none, hosts}) {
-    const auto request = ReadEnrolmentRequest(WriteEnrolmentRequest("north", of_server, keys));
+    const auto exchange_key = of_server.empty() ? kExchangeKey : crypto::ExchangePublicKey{};
+    const auto request =
+        ReadEnrolmentRequest(WriteEnrolmentRequest("north", of_server, keys, exchange_key));
     ASSERT_TRUE(request.ok()) << request.status();
     EXPECT_EQ(request->name, "north");
     EXPECT_EQ(request->server, !of_server.empty());
     EXPECT_EQ(request->hosts, of_server);
     EXPECT_EQ(request->signing_key, keys.signing.public_key());
     EXPECT_EQ(request->sealing_key, keys.sealing.public_key());
+    EXPECT_EQ(request->exchange_key, exchange_key);
     EXPECT_EQ(request->tls_key, keys.tls.public_key());
   }
 }
 
+TEST(MemberKeysTest, SitesHaveAnExchangeKeyAndTheServerHasNone) {
+  const std::vector<std::string> hosts = {"tacet.example"};
+  EXPECT_THAT(base::Message(
+                  ReadEnrolmentRequest(WriteEnrolmentRequest("north", {}, NewKeys(), {})).status()),
+              HasSubstr("the exchange key of a site is missing"));
+  EXPECT_THAT(base::Message(
+                  ReadEnrolmentRequest(WriteEnrolmentRequest("hub", hosts, NewKeys(), kExchangeKey))
+                      .status()),
+              HasSubstr("a server has no exchange key"));
+}
+
 TEST(MemberKeysTest, EveryChangedByteOfARequestIsNoticed) {
   const std::vector<std::string> hosts = {"tacet.example"};
-  const base::Bytes request = WriteEnrolmentRequest("north", hosts, NewKeys());
+  const base::Bytes request = WriteEnrolmentRequest("north", hosts, NewKeys(), {});
   for (size_t i = 0; i < request.size(); ++i) {
     base::Bytes altered = request;
     altered[i] ^= 1;
@@ -62,7 +78,7 @@ TEST(MemberKeysTest, EveryChangedByteOfARequestIsNoticed) {
 // with the private half, but a site must not be able to ask with half of another one.
 TEST(MemberKeysTest, NobodyAsksWithAnothersSigningKey) {
   const MemberKeys mine = NewKeys("mine"), theirs = NewKeys("theirs");
-  base::Bytes request = WriteEnrolmentRequest("north", {}, mine);
+  base::Bytes request = WriteEnrolmentRequest("north", {}, mine, kExchangeKey);
   const auto& own = mine.signing.public_key();
   const auto at = std::search(request.begin(), request.end(), own.begin(), own.end());
   ASSERT_NE(at, request.end());

@@ -53,7 +53,7 @@ SignedManifestSpec Spec() {
     spec.members.push_back({.name = names[i],
                             .signing_key = Sites()[i].signing.public_key(),
                             .sealing_key = Sites()[i].sealing.public_key(),
-                            .exchange_key = Sites()[i].exchange.public_key()});
+                            .exchange_key = {static_cast<uint8_t>(i + 1)}});
   }
   spec.authority = authority;
   return spec;

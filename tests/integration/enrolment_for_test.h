@@ -47,6 +47,18 @@ class EnrolmentTest : public ProgramTest {
                        "--fingerprint", fingerprint, "--key-file", "c.key"},
                       more));
   }
+  Outcome Rotate(const std::vector<std::string>& more = {}) {
+    return Tacet(With({"federation", "rotate", "--key-file", "c.key"}, more));
+  }
+  // The site makes its next exchange key, and the coordinator enrols it without a fingerprint.
+  void Renew(const std::string& name) {
+    const Outcome made = Tacet({"client", "renew", "--home", name, "--key-file", name + ".key"});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    const Outcome enrolled = Tacet({"federation", "enrol", name, "--request",
+                                    name + "/enrolment.request", "--key-file", "c.key"});
+    ASSERT_EQ(enrolled.exit_code, 0) << enrolled.err;
+    EXPECT_THAT(enrolled.out, ::testing::HasSubstr(name + " is enrolled again"));
+  }
   Outcome SealKey() { return Tacet({"federation", "seal-key", "--key-file", "c.key"}); }
 
   Outcome Join(const std::string& name, int epoch, const std::vector<std::string>& more = {}) {

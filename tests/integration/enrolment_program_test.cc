@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -79,11 +80,12 @@ TEST_F(EnrolmentProgramTest, ARemovedSiteCanOpenNothingThatComesAfter) {
   Init();
   for (const std::string name : {"north", "south", "west"}) Enrol(name, Request(name));
   ASSERT_EQ(SealKey().exit_code, 0);
-  for (const std::string name : {"north", "west"}) {
+  for (const std::string name : {"north", "south", "west"}) {
     ASSERT_EQ(Join(name, 0, {"--coordinator", coordinator_}).exit_code, 0);
   }
-  const Outcome rotated =
-      Tacet({"federation", "rotate", "--remove", "west", "--key-file", "c.key"});
+  for (const std::string name : {"north", "south"}) Renew(name);
+  EXPECT_THAT(Rotate({"--remove", "east"}).err, HasSubstr("no site called east is enrolled"));
+  const Outcome rotated = Rotate({"--remove", "west"});
   ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
   EXPECT_THAT(rotated.out, HasSubstr("epoch 1 of hospitals with 2 members"));
   EXPECT_FALSE(std::filesystem::exists(path_ / "federation/invitations/west-epoch-1.tacet"));
@@ -103,7 +105,7 @@ TEST_F(EnrolmentProgramTest, WhoJoinsLaterWaitsForAnEpoch) {
   ASSERT_EQ(SealKey().exit_code, 0);
   ASSERT_EQ(Enrol("east", Request("east")).exit_code, 0);
   EXPECT_THAT(SealKey().err, HasSubstr("epoch 0 was agreed with other members"));
-  EXPECT_THAT(Tacet({"federation", "rotate", "--key-file", "c.key"}).out,
+  EXPECT_THAT(Rotate({"--keep-exchange-keys"}).out,
               HasSubstr("epoch 1 of hospitals with 4 members"));
 }
 
@@ -127,16 +129,133 @@ TEST_F(EnrolmentProgramTest, TheCoordinatorNamesTheCommittee) {
   // It is fixed for the epoch.
   EXPECT_EQ(seal({"west", "south"}).exit_code, 0);
   EXPECT_THAT(seal({"north", "south"}).err, HasSubstr("was agreed with another committee"));
-  EXPECT_EQ(seal({"north", "south"}, "rotate").exit_code, 0);
+  EXPECT_THAT(seal({"north", "south"}, "rotate").err,
+              HasSubstr("would keep exchange keys of an earlier epoch, those of north, south."));
+  for (const std::string name : {"north", "south"}) {
+    ASSERT_EQ(Join(name, 0, {"--coordinator", coordinator_}).exit_code, 0);
+    Renew(name);
+  }
+  // A member outside the committee may keep its key, at its own cost.
+  const Outcome rotated = seal({"north", "south"}, "rotate");
+  EXPECT_EQ(rotated.exit_code, 0) << rotated.err;
+  EXPECT_THAT(rotated.out, HasSubstr("these members keep their exchange keys: west."));
   EXPECT_THAT(Tacet({"federation", "show"}).out,
               ContainsRegex("member +north [^\n]* on the committee"));
+}
+
+class ThreeSitesInAnEpoch : public EnrolmentProgramTest {
+ protected:
+  void SetUp() override {
+    EnrolmentProgramTest::SetUp();
+    Init();
+    for (const std::string& name : sites_) Enrol(name, Request(name));
+    ASSERT_EQ(SealKey().exit_code, 0);
+    for (const std::string& name : sites_) {
+      ASSERT_EQ(Join(name, 0, {"--coordinator", coordinator_}).exit_code, 0);
+    }
+  }
+  // Names and contents.
+  std::map<std::string, std::string> Files(const std::string& folder) const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path_ / folder)) {
+      const auto name = std::filesystem::relative(entry.path(), path_).string();
+      if (entry.is_regular_file()) files[name] = Read(name);
+    }
+    return files;
+  }
+
+  const std::vector<std::string> sites_ = {"north", "south", "west"};
+};
+
+TEST_F(ThreeSitesInAnEpoch, TheCommitteeNeedsFreshKeysForTheNext) {
+  const auto before = Files("federation");
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{}, std::vector<std::string>{"--remove", "west"}}) {
+    const Outcome refused = Rotate(more);
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_THAT(refused.err, HasSubstr("those of north, south"));
+    EXPECT_THAT(refused.err, HasSubstr("run `tacet client renew`"));
+    EXPECT_THAT(refused.err, HasSubstr("Anyone who takes such keys of one seat"));
+    EXPECT_EQ(Files("federation"), before);
+  }
+  for (const std::string name : {"north", "south"}) Renew(name);
+  EXPECT_THAT(Rotate().err, HasSubstr("those of west."));
+  Renew("west");
+  const Outcome rotated = Rotate();
+  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  EXPECT_THAT(rotated.out, HasSubstr("epoch 1 of hospitals with 3 members"));
+  EXPECT_THAT(rotated.out, Not(HasSubstr("warning")));
+  for (const std::string& name : sites_) {
+    const Outcome joined = Join(name, 1);
+    ASSERT_EQ(joined.exit_code, 0) << joined.err;
+    EXPECT_THAT(joined.out, HasSubstr("the one of epoch 0 is deleted"));
+    EXPECT_THAT(joined.out, Not(HasSubstr("warning")));
+    EXPECT_FALSE(std::filesystem::exists(path_ / name / "exchange-next.key"));
+  }
+}
+
+TEST_F(ThreeSitesInAnEpoch, KeptKeysAreSaidToEveryone) {
+  Renew("south");
+  const Outcome rotated = Rotate({"--keep-exchange-keys"});
+  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  EXPECT_THAT(rotated.out, HasSubstr("keeps exchange keys of an earlier epoch: north, west."));
+  const Outcome north = Join("north", 1), south = Join("south", 1);
+  EXPECT_THAT(north.out, HasSubstr("keeps exchange keys of epoch 0: north, west."));
+  EXPECT_THAT(north.out, HasSubstr("this site keeps its exchange key of epoch 0"));
+  EXPECT_THAT(south.out, HasSubstr("keeps exchange keys of epoch 0: north, west."));
+  EXPECT_THAT(south.out, HasSubstr("this site's exchange key is new"));
+}
+
+TEST_F(ThreeSitesInAnEpoch, ARenewalIsRepeatedAndNotReplayed) {
+  std::filesystem::copy_file(path_ / "north/enrolment.request", path_ / "old.request");
+  const auto renew = [&](const std::string& key_file) {
+    return Tacet({"client", "renew", "--home", "north", "--key-file", key_file});
+  };
+  const auto before = Files("north");
+  EXPECT_THAT(renew("south.key").err, HasSubstr("a wrong key file"));
+  EXPECT_EQ(Files("north"), before);
+  const Outcome made = renew("north.key");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, Not(HasSubstr("the same request again")));
+  std::string told = made.out;
+  std::erase(told, ' ');
+  EXPECT_THAT(told, HasSubstr(Fingerprint("north")));
+  const auto after = Files("north");
+  EXPECT_THAT(renew("north.key").out, HasSubstr("the same request again"));
+  EXPECT_EQ(Files("north"), after);
+
+  Renew("north");
+  const auto enrol = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"federation", "enrol", "north", "--key-file", "c.key"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Tacet(arguments);
+  };
+  EXPECT_THAT(enrol({"--request", "old.request"}).err, HasSubstr("the request is an old one"));
+  // A fingerprint that is given is checked all the same.
+  EXPECT_THAT(
+      enrol({"--request", "north/enrolment.request", "--fingerprint", Fingerprint("south")}).err,
+      HasSubstr("somebody altered it, or it is another one"));
+  // Somebody else in its name.
+  const Outcome stranger =
+      Tacet({"client", "request", "--home", "other", "--name", "north", "--key-file", "other.key"});
+  ASSERT_EQ(stranger.exit_code, 0) << stranger.err;
+  EXPECT_THAT(enrol({"--request", "other/enrolment.request"}).err,
+              HasSubstr("--fingerprint is needed"));
+  EXPECT_THAT(
+      enrol({"--request", "other/enrolment.request", "--fingerprint", Fingerprint("other")}).err,
+      HasSubstr("north is enrolled already, with other keys"));
+  // The present epoch goes on: its certificates can be renewed, with the keys that it has.
+  EXPECT_EQ(SealKey().exit_code, 0);
+  EXPECT_EQ(Join("north", 0).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(path_ / "north/exchange-next.key"));
 }
 
 TEST_F(EnrolmentProgramTest, KeysAreLockedAndForTheirOwnerAlone) {
   Init();
   const std::string north = Request("north");
-  for (const std::string key : {"federation/coordinator.key", "federation/epochs/0000000000.key",
-                                "north/identity.key", "north.key", "c.key"}) {
+  for (const std::string key :
+       {"federation/coordinator.key", "federation/epochs/0000000000.key", "north/identity.key",
+        "north/exchange-next.key", "north.key", "c.key"}) {
     struct stat info {};
     ASSERT_EQ(::stat((path_ / key).c_str(), &info), 0) << key;
     EXPECT_EQ(info.st_mode & 07777, 0600u) << key;

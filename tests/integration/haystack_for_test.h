@@ -96,11 +96,12 @@ inline std::vector<std::string> PiecesOf(std::string_view floats) {
 }
 
 inline std::vector<std::string> KeysOf(const OpenedSite& site) {
-  return {std::string(base::AsText(site.epoch_key.Expose())),
-          std::string(base::AsText(site.keys.signing.Seed().Expose())),
-          std::string(base::AsText(site.keys.sealing.seed().Expose())),
-          std::string(base::AsText(site.keys.exchange.secret().Expose())),
-          std::string(base::AsText(site.keys.tls.der().Expose()))};
+  std::vector<std::string> keys = {std::string(base::AsText(site.epoch_key.Expose())),
+                                   std::string(base::AsText(site.keys.signing.Seed().Expose())),
+                                   std::string(base::AsText(site.keys.sealing.seed().Expose())),
+                                   std::string(base::AsText(site.keys.tls.der().Expose()))};
+  if (site.exchange.has_value()) keys.emplace_back(base::AsText(site.exchange->secret().Expose()));
+  return keys;
 }
 
 }  // namespace tacet::app

@@ -149,6 +149,38 @@ TEST_F(OptedInTest, ASiteThatDoesNotOptInTellsNothingOfItsData) {
   EXPECT_TRUE(record.Find("run")->Find("result")->is_null());
 }
 
+// All sites renewed their exchange keys for this epoch. The last one died in its `join`, between
+// the invitation and the keys: `run` ends that.
+class SecondEpochTest : public LiveFederationTest {
+ protected:
+  SecondEpochTest() : LiveFederationTest(2) {}
+  void SetUp() override {
+    SetUpFolders();
+    for (const std::string& site : sites_) Renew(site);
+    ASSERT_EQ(Rotate().exit_code, 0);
+    const std::filesystem::path last = path_ / sites_.back(), kept = path_ / "kept";
+    std::filesystem::copy(last, kept);
+    for (const std::string& site : sites_) Accept(site, 1);
+    Accept("hub", 1);
+    for (const char* const name : {"exchange.key", "exchange-next.key"}) {
+      std::filesystem::copy_file(kept / name, last / name,
+                                 std::filesystem::copy_options::overwrite_existing);
+    }
+    BeginServer();
+    for (const std::string& site : sites_) StartSite(site);
+  }
+};
+
+TEST_F(SecondEpochTest, RoundsDecryptWithTheNewKeysAndTheOldOnesAreGone) {
+  AwaitAllDone();
+  ExpectNoViolations();
+  ExpectOneModelAndNothingSaidTwice();
+  for (const std::string& site : sites_) {
+    EXPECT_TRUE(std::filesystem::exists(path_ / site / "exchange.key"));
+    EXPECT_FALSE(std::filesystem::exists(path_ / site / "exchange-next.key"));
+  }
+}
+
 TEST_F(KilledFederationTest, TheServerHoldsNoModelAndNoKey) {
   AwaitAllDone();
   ExpectNoViolations();

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,7 +23,8 @@ namespace tacet::app {
 struct OpenedSite {
   storage::file::Membership joined;
   agreement::MemberKeys keys;
-  crypto::SecretBytes epoch_key;  // empty for the server
+  crypto::SecretBytes epoch_key;                // empty for the server
+  std::optional<crypto::ExchangeKey> exchange;  // none for the server
 };
 
 // `home` joined; `key_file` locks its keys.
@@ -31,17 +33,21 @@ inline absl::StatusOr<OpenedSite> OpenSite(const std::filesystem::path& home,
   TACET_ASSIGN_OR_RETURN(crypto::SecretBytes content, storage::file::ReadSecretFile(key_file));
   TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker,
                          crypto::Unlocker::FromKeyFile(std::move(content)));
-  TACET_ASSIGN_OR_RETURN(const auto folder, storage::file::SiteFolder::Open(home));
+  TACET_ASSIGN_OR_RETURN(auto folder, storage::file::SiteFolder::Open(home));
   TACET_ASSIGN_OR_RETURN(agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
   TACET_ASSIGN_OR_RETURN(storage::file::Membership joined, folder.Joined());
   crypto::SecretBytes epoch_key;
+  std::optional<crypto::ExchangeKey> exchange;
   if (joined.member.has_value()) {
     TACET_ASSIGN_OR_RETURN(
         epoch_key, agreement::OpenEpochKey(joined.sealed_epoch_key, joined.manifest, *joined.member,
                                            keys.sealing));
+    TACET_ASSIGN_OR_RETURN(exchange, folder.TakeUpExchangeKey(joined, unlocker));
   }
-  return OpenedSite{
-      .joined = std::move(joined), .keys = std::move(keys), .epoch_key = std::move(epoch_key)};
+  return OpenedSite{.joined = std::move(joined),
+                    .keys = std::move(keys),
+                    .epoch_key = std::move(epoch_key),
+                    .exchange = std::move(exchange)};
 }
 
 // What connects it to the server at HOST:PORT. Errors of HttpsWire::Create.

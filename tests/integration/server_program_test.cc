@@ -152,7 +152,7 @@ TEST_F(ServerProgramTest, TakesUpANewCertificate) {
   EXPECT_FALSE(Event("new-epoch").has_value());
 
   // In another epoch's members it does not believe before it is started again.
-  ASSERT_EQ(Tacet({"federation", "rotate", "--key-file", "c.key"}).exit_code, 0);
+  ASSERT_EQ(Rotate({"--keep-exchange-keys"}).exit_code, 0);
   Accept("hub", 1);
   ::kill(server_, SIGHUP);
   AwaitEvent("new-epoch");

@@ -187,7 +187,7 @@ class LiveFederation {
         member::MemberSession::Create({.manifest = members.manifest(),
                                        .member = site.number,
                                        .signing_key = members.site(site.number).signing,
-                                       .exchange_key = members.site(site.number).exchange,
+                                       .exchange_key = members.exchange_key(site.number),
                                        .epoch_key = members.epoch_key(),
                                        .server = site.remote,
                                        .state = site.state,

@@ -507,7 +507,7 @@ TEST(MemberSessionTest, NobodyActsInAnothersName) {
         member::MemberSession::Create({.manifest = live.members.manifest(),
                                        .member = 1,
                                        .signing_key = live.members.site(signing ? 0 : 1).signing,
-                                       .exchange_key = live.members.site(signing ? 1 : 0).exchange,
+                                       .exchange_key = live.members.exchange_key(signing ? 1 : 0),
                                        .epoch_key = live.members.epoch_key(),
                                        .server = site.remote,
                                        .state = site.state,

@@ -66,11 +66,12 @@ absl::StatusOr<LoadFederation> MakeLoadFederation(const LoadFederationSpec& spec
   for (uint64_t i = 0; i < spec.clients; ++i) {
     const std::string name = fmt::format("client-{}", i);
     made.sites.push_back(agreement::MemberKeys::Generate(entropy));
+    made.exchange_keys.push_back(crypto::ExchangeKey::Generate(entropy));
     const agreement::MemberKeys& keys = made.sites.back();
     manifest.members.push_back({.name = name,
                                 .signing_key = keys.signing.public_key(),
                                 .sealing_key = keys.sealing.public_key(),
-                                .exchange_key = keys.exchange.public_key()});
+                                .exchange_key = made.exchange_keys.back().public_key()});
     TACET_ASSIGN_OR_RETURN(
         base::Bytes certificate,
         crypto::IssueCertificate(
@@ -107,7 +108,8 @@ absl::StatusOr<LoadFederation> MakeLoadFederation(const LoadFederationSpec& spec
   TACET_ASSIGN_OR_RETURN(invitation.certificate,
                          crypto::IssueCertificate(certificate, authority_key, authority));
   TACET_RETURN_IF_ERROR(
-      home.Join(agreement::WriteInvitation(invitation), coordinator.public_key(), keys).status());
+      home.Join(agreement::WriteInvitation(invitation), coordinator.public_key(), unlocker)
+          .status());
   return made;
 }
 

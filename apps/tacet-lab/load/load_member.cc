@@ -88,7 +88,7 @@ absl::Status LoadMember::Run() {
       member::MemberSession::Create({.manifest = *commons_.federation.manifest,
                                      .member = number_,
                                      .signing_key = key(),
-                                     .exchange_key = commons_.federation.sites[number_].exchange,
+                                     .exchange_key = commons_.federation.exchange_keys[number_],
                                      .epoch_key = commons_.federation.epoch_key,
                                      .server = server_,
                                      .state = state_,

@@ -7,10 +7,12 @@
 
 #include "fmt/core.h"
 
+#include "apps/tacet/federation/kept_exchange_keys.h"
 #include "apps/tacet/federation/membership.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_output.h"
+#include "tacet/agreement/key_renewal.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
 #include "tacet/storage/file/posix_file.h"
@@ -62,10 +64,66 @@ class ClientRequestCommand : public program::Command {
   program::UnlockFlags unlock_;
 };
 
+class ClientRenewCommand : public program::Command {
+ public:
+  std::string_view name() const override { return "renew"; }
+  std::string_view summary() const override {
+    return "create this site's exchange key for the next epoch and a request to be enrolled with "
+           "it";
+  }
+  void Register(program::Options& options) override {
+    options.AddString("home", kHomeHelp, &home_);
+    unlock_.Register(options);
+  }
+  absl::Status Run() override {
+    TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(home_));
+    TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("site's identity"));
+    crypto::SystemEntropy entropy;
+    TACET_ASSIGN_OR_RETURN(const bool is_new, folder.Renew(unlocker, entropy));
+    fmt::print(
+        "request     {}\nfingerprint {}\n\n{}Send the request to the coordinating member. It needs "
+        "no fingerprint: the key that the coordinator knows signed it.\n",
+        folder.request_path().string(),
+        agreement::FingerprintText(agreement::RequestFingerprint(folder.request())),
+        is_new
+            ? ""
+            : "It is the same request again: this site has not joined an epoch with its exchange "
+              "key.\n");
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string home_ = std::string(kDefaultHome);
+  program::UnlockFlags unlock_;
+};
+
 absl::Status PrintMembership(const Membership& membership) {
   TACET_ASSIGN_OR_RETURN(const std::string text, run::SignedManifestText(membership.manifest));
   fmt::print("{}", text);
   return absl::OkStatus();
+}
+
+// States which exchange keys of the epoch before the new epoch keeps.
+void TellExchangeKeys(const agreement::SignedManifest& before, const Membership& membership) {
+  const agreement::SignedManifest& now = membership.manifest;
+  const federation::KeptExchangeKeys kept = federation::FindKeptExchangeKeys({&before, 1}, now);
+  if (!kept.committee.empty()) {
+    fmt::print("warning     the committee keeps exchange keys of epoch {}: {}. {}\n",
+               before.epoch(), federation::NamesText(kept.committee),
+               federation::LossByKeptKeys(now));
+  }
+  if (!membership.member.has_value()) return;
+  if (agreement::NamesExchangeKey(before, now.members()[*membership.member].exchange_key)) {
+    fmt::print(
+        "note        this site keeps its exchange key of epoch {}. `tacet client renew` makes the "
+        "key of the next epoch.\n",
+        before.epoch());
+  } else {
+    fmt::print(
+        "keys        this site's exchange key is new, and the one of epoch {} is deleted. This "
+        "site can no longer unmask rounds of that epoch.\n",
+        before.epoch());
+  }
 }
 
 class ClientJoinCommand : public program::Command {
@@ -89,9 +147,14 @@ class ClientJoinCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const crypto::PublicKey coordinator, ExpectedCoordinator(folder));
     TACET_ASSIGN_OR_RETURN(const base::Bytes invitation, storage::file::ReadFile(invitation_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("site's identity"));
-    TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
-    TACET_ASSIGN_OR_RETURN(const Membership membership, folder.Join(invitation, coordinator, keys));
-    return PrintMembership(membership);
+    const absl::StatusOr<Membership> before = folder.Joined();
+    TACET_ASSIGN_OR_RETURN(const Membership membership,
+                           folder.Join(invitation, coordinator, unlocker));
+    TACET_RETURN_IF_ERROR(PrintMembership(membership));
+    if (before.ok() && before->manifest.epoch() < membership.manifest.epoch()) {
+      TellExchangeKeys(before->manifest, membership);
+    }
+    return absl::OkStatus();
   }
 
  private:
@@ -153,6 +216,7 @@ std::unique_ptr<program::Command> NewClientCommand() {
   std::vector<std::unique_ptr<program::Command>> commands;
   commands.push_back(std::make_unique<ClientRequestCommand>());
   commands.push_back(std::make_unique<ClientJoinCommand>());
+  commands.push_back(std::make_unique<ClientRenewCommand>());
   commands.push_back(std::make_unique<ClientShowCommand>());
 #ifdef TACET_WITH_NETWORK
   commands.push_back(NewClientRunCommand());

@@ -90,6 +90,8 @@ class ClientRunCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes epoch_key,
                            agreement::OpenEpochKey(membership.sealed_epoch_key, membership.manifest,
                                                    *membership.member, keys.sealing));
+    TACET_ASSIGN_OR_RETURN(const crypto::ExchangeKey exchange_key,
+                           folder.TakeUpExchangeKey(membership, unlocker));
     TACET_ASSIGN_OR_RETURN(const SiteTraining training,
                            LoadSiteTraining(data_, membership.manifest));
     TACET_ASSIGN_OR_RETURN(const std::vector<float> initial, folder.InitialModel());
@@ -121,7 +123,7 @@ class ClientRunCommand : public program::Command {
                            MemberSession::Create({.manifest = membership.manifest,
                                                   .member = *membership.member,
                                                   .signing_key = keys.signing,
-                                                  .exchange_key = keys.exchange,
+                                                  .exchange_key = exchange_key,
                                                   .epoch_key = epoch_key,
                                                   .server = server,
                                                   .state = *state,

@@ -28,17 +28,20 @@ class FederationEnrolCommand : public program::Command {
  public:
   std::string_view name() const override { return "enrol"; }
   std::string_view summary() const override {
-    return "enrol a site or the server: check its request and sign its certificate";
+    return "enrol a site or the server, or renew its keys: check its request and sign its "
+           "certificate";
   }
 
   void Register(program::Options& options) override {
     options.AddPositional("name", "name of the site", {}, true, &name_);
     options.AddString("folder", kFolderHelp, &folder_);
     options.AddString("request", "request file that the site sent", &request_);
-    options.AddString("fingerprint",
-                      "fingerprint of the request, as the site reports it; asked for on the "
-                      "terminal when not given",
-                      &fingerprint_);
+    options.AddString(
+        "fingerprint",
+        "fingerprint of the request, as the site reports it; asked for on the "
+        "terminal when not given, unless the signature of an enrolled site shows that "
+        "the request is its own",
+        &fingerprint_);
     options.AddUint("days",
                     "days for which the certificate is valid, at most until the authority's "
                     "certificate expires",
@@ -56,7 +59,10 @@ class FederationEnrolCommand : public program::Command {
       return base::InvalidArgument("{} is the request of {}, not of {}", request_, request.name,
                                    name_);
     }
-    TACET_RETURN_IF_ERROR(CheckFingerprint(agreement::RequestFingerprint(bytes)));
+    TACET_ASSIGN_OR_RETURN(const bool recognised, folder.Recognises(request));
+    if (fingerprint_.has_value() || !recognised) {
+      TACET_RETURN_IF_ERROR(CheckFingerprint(agreement::RequestFingerprint(bytes)));
+    }
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
     TACET_ASSIGN_OR_RETURN(const crypto::CertificateSpec spec, SpecOf(request, folder));
@@ -64,8 +70,15 @@ class FederationEnrolCommand : public program::Command {
         const base::Bytes certificate,
         crypto::IssueCertificate(spec, keys.authority, folder.parts().authority));
     TACET_RETURN_IF_ERROR(folder.Enrol(bytes, certificate));
-    fmt::print("{} is enrolled as {}. When all are: tacet federation seal-key\n", name_,
-               request.server ? "the server" : "a site");
+    if (recognised) {
+      fmt::print(
+          "{} is enrolled again, with the keys in its request. A new exchange key is used from the "
+          "next epoch on: tacet federation rotate\n",
+          name_);
+    } else {
+      fmt::print("{} is enrolled as {}. When all are: tacet federation seal-key\n", name_,
+                 request.server ? "the server" : "a site");
+    }
     return absl::OkStatus();
   }
 

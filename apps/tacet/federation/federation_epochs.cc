@@ -1,4 +1,5 @@
 // The two subcommands that hand out the epoch's keys.
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "apps/tacet/federation/federation_command.h"
 #include "apps/tacet/federation/federation_setup.h"
+#include "apps/tacet/federation/kept_exchange_keys.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
@@ -18,18 +20,15 @@ namespace {
 
 using storage::file::CoordinatorFolder;
 using storage::file::CoordinatorKeys;
+using storage::file::EnrolledSite;
 
 constexpr std::string_view kCommitteeHelp =
     "name of a member on the committee, which decrypts sums together; may be repeated; default: "
     "the "
     "members that were enrolled first";
 
-absl::Status HandOut(CoordinatorFolder& folder, const CoordinatorKeys& keys,
-                     const crypto::Unlocker& unlocker, std::span<const std::string> committee) {
-  TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
-                         SignLatestManifest(folder, keys.signing, committee));
-  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes epoch_key,
-                         folder.EpochKey(manifest.epoch(), unlocker));
+absl::Status HandOut(CoordinatorFolder& folder, const agreement::SignedManifest& manifest,
+                     const CoordinatorKeys& keys, const crypto::SecretBytes& epoch_key) {
   TACET_ASSIGN_OR_RETURN(const std::vector<HandedOut> handed_out,
                          WriteInvitations(folder, manifest, keys.signing, epoch_key));
   fmt::print("epoch {} of {} with {} members, manifest {}\n", manifest.epoch(),
@@ -61,7 +60,11 @@ class FederationSealKeyCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder, CoordinatorFolder::Open(folder_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
-    return HandOut(folder, keys, unlocker, committee_);
+    TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
+                           SignLatestManifest(folder, keys.signing, committee_));
+    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes epoch_key,
+                           folder.EpochKey(manifest.epoch(), unlocker));
+    return HandOut(folder, manifest, keys, epoch_key);
   }
 
  private:
@@ -74,13 +77,18 @@ class FederationRotateCommand : public program::Command {
  public:
   std::string_view name() const override { return "rotate"; }
   std::string_view summary() const override {
-    return "begin an epoch with a fresh key; adds sites enrolled since the last epoch and drops "
+    return "begin an epoch with fresh keys; adds sites enrolled since the last epoch and drops "
            "removed ones";
   }
   void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);
     options.AddStrings("remove", "name of a site to remove; may be repeated", &removed_);
     options.AddStrings("committee", kCommitteeHelp, &committee_);
+    options.AddFlag("keep-exchange-keys",
+                    "begin the epoch although committee members have not renewed their exchange "
+                    "keys: a thief of enough of these keys decrypts the recorded uploads of "
+                    "every epoch that has had them",
+                    &keep_exchange_keys_);
     unlock_.Register(options);
   }
   absl::Status Run() override {
@@ -88,13 +96,64 @@ class FederationRotateCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
     TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
-    for (const std::string& name : removed_) TACET_RETURN_IF_ERROR(folder.Remove(name));
+    const std::set<std::string> removed(removed_.begin(), removed_.end());
+    TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, SitesWithout(removed, folder));
+    TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
+                           SignManifest(folder, epoch + 1, sites, committee_, keys.signing));
+    TACET_ASSIGN_OR_RETURN(const std::vector<agreement::SignedManifest> earlier,
+                           folder.ManifestsBefore(manifest.epoch()));
+    const KeptExchangeKeys kept = FindKeptExchangeKeys(earlier, manifest);
+    TACET_RETURN_IF_ERROR(CheckExchangeKeys(kept, manifest));
+    // Nothing was changed so far. With its key the epoch has begun.
     crypto::SystemEntropy entropy;
-    TACET_RETURN_IF_ERROR(folder.BeginEpoch(epoch + 1, entropy.Draw(32), unlocker, entropy));
-    return HandOut(folder, keys, unlocker, committee_);
+    const crypto::SecretBytes epoch_key = entropy.Draw(32);
+    TACET_RETURN_IF_ERROR(folder.SaveSignedManifest(manifest.epoch(), manifest.bytes()));
+    for (const std::string& name : removed) TACET_RETURN_IF_ERROR(folder.Remove(name));
+    TACET_RETURN_IF_ERROR(folder.BeginEpoch(manifest.epoch(), epoch_key, unlocker, entropy));
+    TACET_RETURN_IF_ERROR(HandOut(folder, manifest, keys, epoch_key));
+    TellKept(kept, manifest);
+    return absl::OkStatus();
   }
 
  private:
+  static absl::StatusOr<std::vector<EnrolledSite>> SitesWithout(
+      const std::set<std::string>& removed, const CoordinatorFolder& folder) {
+    TACET_ASSIGN_OR_RETURN(std::vector<EnrolledSite> sites, folder.Enrolled());
+    for (const std::string& name : removed) {
+      const auto named = [&name](const EnrolledSite& site) { return site.request.name == name; };
+      if (std::erase_if(sites, named) == 0) {
+        return base::NotFound("--remove names {}, but no site called {} is enrolled", name, name);
+      }
+    }
+    return sites;
+  }
+
+  absl::Status CheckExchangeKeys(const KeptExchangeKeys& kept,
+                                 const agreement::SignedManifest& manifest) const {
+    if (kept.committee.empty() || keep_exchange_keys_) return absl::OkStatus();
+    return base::FailedPrecondition(
+        "the committee of epoch {} would keep exchange keys of an earlier epoch, those of {}. {} "
+        "Nothing was changed. At each of these sites run `tacet client renew`, after `tacet client "
+        "join` of the present epoch. Then run `tacet federation enrol NAME --request FILE` for "
+        "each, and rotate again. --keep-exchange-keys begins the epoch without that",
+        manifest.epoch(), NamesText(kept.committee), LossByKeptKeys(manifest));
+  }
+
+  static void TellKept(const KeptExchangeKeys& kept, const agreement::SignedManifest& manifest) {
+    if (!kept.committee.empty()) {
+      fmt::print("warning     the committee keeps exchange keys of an earlier epoch: {}. {}\n",
+                 NamesText(kept.committee), LossByKeptKeys(manifest));
+    }
+    if (!kept.others.empty()) {
+      fmt::print(
+          "note        outside the committee, these members keep their exchange keys: {}. Anyone "
+          "who takes such a key, and the epoch keys, decrypts the recorded uploads of that member "
+          "alone.\n",
+          NamesText(kept.others));
+    }
+  }
+
+  bool keep_exchange_keys_ = false;
   std::string folder_ = std::string(kDefaultFolder);
   std::vector<std::string> committee_;
   std::vector<std::string> removed_;

@@ -28,10 +28,11 @@ std::vector<ManifestMember> MembersOf(const std::vector<EnrolledSite>& sites) {
   return members;
 }
 
+// But for exchange keys: one that was renewed meanwhile waits for the next epoch.
 bool SameMembers(const std::vector<ManifestMember>& a, const std::vector<ManifestMember>& b) {
   return std::ranges::equal(a, b, [](const ManifestMember& one, const ManifestMember& other) {
     return one.name == other.name && one.signing_key == other.signing_key &&
-           one.sealing_key == other.sealing_key && one.exchange_key == other.exchange_key;
+           one.sealing_key == other.sealing_key;
   });
 }
 
@@ -73,13 +74,33 @@ absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml
   return agreement;
 }
 
+absl::StatusOr<SignedManifest> SignManifest(const CoordinatorFolder& folder, uint32_t epoch,
+                                            const std::vector<EnrolledSite>& sites,
+                                            std::span<const std::string> committee,
+                                            const crypto::SigningKey& coordinator) {
+  std::vector<ManifestMember> members = MembersOf(sites);
+  if (members.empty()) return base::FailedPrecondition("no site is enrolled yet");
+  agreement::SignedManifestSpec spec;
+  spec.federation = folder.parts().federation;
+  spec.epoch = epoch;
+  TACET_ASSIGN_OR_RETURN(spec.agreement, AgreementOf(folder.parts().agreement,
+                                                     FloatsOf(folder.parts().initial_model)));
+  agreement::ManifestSpec& agreed = spec.agreement;
+  TACET_ASSIGN_OR_RETURN(agreed.committee_members, MembersNamed(committee, members));
+  if (agreed.sampling.cohort == 0) agreed.sampling.cohort = members.size();
+  spec.annex = folder.parts().agreement;
+  spec.members = std::move(members);
+  spec.authority = folder.parts().authority;
+  return SignedManifest::Sign(std::move(spec), coordinator);
+}
+
 absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
                                                   const crypto::SigningKey& coordinator,
                                                   std::span<const std::string> committee) {
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
   TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, folder.Enrolled());
-  std::vector<ManifestMember> members = MembersOf(sites);
-  TACET_ASSIGN_OR_RETURN(std::vector<uint64_t> seats, MembersNamed(committee, members));
+  const std::vector<ManifestMember> members = MembersOf(sites);
+  TACET_ASSIGN_OR_RETURN(const std::vector<uint64_t> seats, MembersNamed(committee, members));
   const absl::StatusOr<base::Bytes> known = folder.SignedManifest(epoch);
   if (known.ok()) {
     TACET_ASSIGN_OR_RETURN(SignedManifest manifest, SignedManifest::Read(*known));
@@ -97,20 +118,14 @@ absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
         epoch);
   }
   if (known.status().code() != absl::StatusCode::kNotFound) return known.status();
-  if (members.empty()) return base::FailedPrecondition("no site is enrolled yet");
-
-  agreement::SignedManifestSpec spec;
-  spec.federation = folder.parts().federation;
-  spec.epoch = epoch;
-  TACET_ASSIGN_OR_RETURN(spec.agreement, AgreementOf(folder.parts().agreement,
-                                                     FloatsOf(folder.parts().initial_model)));
-  agreement::ManifestSpec& agreed = spec.agreement;
-  agreed.committee_members = std::move(seats);
-  if (agreed.sampling.cohort == 0) agreed.sampling.cohort = members.size();
-  spec.annex = folder.parts().agreement;
-  spec.members = std::move(members);
-  spec.authority = folder.parts().authority;
-  TACET_ASSIGN_OR_RETURN(SignedManifest manifest, SignedManifest::Sign(spec, coordinator));
+  if (epoch > 0) {
+    return base::DataLoss(
+        "the manifest of epoch {} is missing below {}: take the folder's copy, or begin another "
+        "epoch with `tacet federation rotate`",
+        epoch, folder.path().string());
+  }
+  TACET_ASSIGN_OR_RETURN(SignedManifest manifest,
+                         SignManifest(folder, epoch, sites, committee, coordinator));
   TACET_RETURN_IF_ERROR(folder.SaveSignedManifest(epoch, manifest.bytes()));
   return manifest;
 }

@@ -25,10 +25,18 @@ inline constexpr std::string_view kDefaultFolder = "federation";
 absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml,
                                                     std::span<const float> initial_model);
 
-// Signs the manifest of the folder's latest epoch for the sites enrolled, unless that was done, and
-// returns it. `committee` has the names of the members on the committee, by seat; empty: the first
-// members. FailedPrecondition when it was done for other sites or another committee; NotFound for a
-// name that is not enrolled.
+// Signs a manifest of `epoch` for `sites`, and keeps nothing. `committee` has the names of the
+// members on the committee, by seat; empty: the first members. NotFound for a name that is not
+// among the sites, FailedPrecondition without any, InvalidArgument when the agreement cannot be
+// planned for them.
+absl::StatusOr<agreement::SignedManifest> SignManifest(
+    const storage::file::CoordinatorFolder& folder, uint32_t epoch,
+    const std::vector<storage::file::EnrolledSite>& sites, std::span<const std::string> committee,
+    const crypto::SigningKey& coordinator);
+
+// The manifest of the folder's latest epoch. That of the first epoch is signed for the sites
+// enrolled unless it was done before; FailedPrecondition when it was done for other sites or
+// another committee. Errors of SignManifest.
 absl::StatusOr<agreement::SignedManifest> SignLatestManifest(
     storage::file::CoordinatorFolder& folder, const crypto::SigningKey& coordinator,
     std::span<const std::string> committee);

@@ -76,10 +76,11 @@ class SmallFederation {
     spec.agreement = std::move(agreement);
     for (int i = 0; i < members; ++i) {
       sites_.push_back(agreement::MemberKeys::Generate(entropy_));
+      exchange_keys_.push_back(crypto::ExchangeKey::Generate(entropy_));
       spec.members.push_back({.name = fmt::format("site-{}", i),
                               .signing_key = sites_.back().signing.public_key(),
                               .sealing_key = sites_.back().sealing.public_key(),
-                              .exchange_key = sites_.back().exchange.public_key()});
+                              .exchange_key = exchange_keys_.back().public_key()});
     }
     spec.authority = ValueOf(crypto::IssueAuthority({.common_name = "hospitals",
                                                      .role = crypto::CertificateRole::kAuthority,
@@ -96,6 +97,7 @@ class SmallFederation {
   const secagg::Terms& terms() const { return manifest().manifest().terms(); }
   const secagg::Committee& committee() const { return manifest().manifest().committee(); }
   const agreement::MemberKeys& site(uint64_t member) const { return sites_[member]; }
+  const crypto::ExchangeKey& exchange_key(uint64_t member) const { return exchange_keys_[member]; }
   const crypto::SecretBytes& epoch_key() const { return epoch_key_; }
   crypto::Entropy& entropy() { return entropy_; }
 
@@ -104,7 +106,7 @@ class SmallFederation {
   }
   crypto::SecretBytes PairKey(uint64_t client, uint32_t seat) const {
     const crypto::SecretBytes agreed =
-        ValueOf(sites_[client].exchange.Agree(committee()[seat].exchange_key));
+        ValueOf(exchange_keys_[client].Agree(committee()[seat].exchange_key));
     return secagg::DerivePairKey(agreed, epoch_key_,
                                  {.manifest_hash = manifest().manifest().hash(),
                                   .epoch = manifest().epoch(),
@@ -182,6 +184,7 @@ class SmallFederation {
   crypto::TlsKey authority_ = crypto::TlsKey::Generate();
   crypto::SecretBytes epoch_key_;
   std::vector<agreement::MemberKeys> sites_;
+  std::vector<crypto::ExchangeKey> exchange_keys_;
   std::unique_ptr<agreement::SignedManifest> manifest_;
   std::map<uint64_t, secagg::SealNonce> last_sealed_;
 };

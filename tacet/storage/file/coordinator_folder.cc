@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tacet/agreement/key_renewal.h"
 #include "tacet/base/status.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
@@ -133,18 +134,53 @@ absl::Status CoordinatorFolder::Enrol(std::span<const uint8_t> request,
                                       std::span<const uint8_t> certificate) {
   TACET_ASSIGN_OR_RETURN(const agreement::EnrolmentRequest asked,
                          agreement::ReadEnrolmentRequest(request));
-  const fs::path base = path_ / kSites / asked.name;
-  const fs::path path = base.string() + ".request";
-  const absl::StatusOr<base::Bytes> known = ReadFile(path);
-  if (!known.ok() && known.status().code() != absl::StatusCode::kNotFound) return known.status();
-  if (known.ok() && !std::ranges::equal(*known, request)) {
-    return base::AlreadyExists(
-        "{} is enrolled already, with other keys; `tacet federation rotate --remove {}` ends that",
-        asked.name, asked.name);
+  TACET_ASSIGN_OR_RETURN(const std::optional<agreement::EnrolmentRequest> known,
+                         RequestOf(asked.name));
+  if (known.has_value() && *known != asked) {
+    if (!agreement::RenewsExchangeKey(*known, asked)) {
+      return base::AlreadyExists(
+          "{} is enrolled already, with other keys; `tacet federation rotate --remove {}` ends "
+          "that",
+          asked.name, asked.name);
+    }
+    TACET_RETURN_IF_ERROR(CheckUnused(asked));
   }
   // The request last: with it the site is enrolled.
+  const fs::path base = path_ / kSites / asked.name;
   TACET_RETURN_IF_ERROR(ReplaceFile(base.string() + ".der", certificate));
-  return ReplaceFile(path, request);
+  return ReplaceFile(base.string() + ".request", request);
+}
+
+absl::StatusOr<std::optional<agreement::EnrolmentRequest>> CoordinatorFolder::RequestOf(
+    std::string_view name) const {
+  const absl::StatusOr<base::Bytes> bytes =
+      ReadFile(path_ / kSites / fmt::format("{}.request", name));
+  if (bytes.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
+  TACET_RETURN_IF_ERROR(bytes.status());
+  TACET_ASSIGN_OR_RETURN(agreement::EnrolmentRequest request,
+                         agreement::ReadEnrolmentRequest(*bytes));
+  return request;
+}
+
+absl::StatusOr<bool> CoordinatorFolder::Recognises(
+    const agreement::EnrolmentRequest& request) const {
+  TACET_ASSIGN_OR_RETURN(const std::optional<agreement::EnrolmentRequest> known,
+                         RequestOf(request.name));
+  return known.has_value() && (*known == request || agreement::RenewsExchangeKey(*known, request));
+}
+
+absl::Status CoordinatorFolder::CheckUnused(const agreement::EnrolmentRequest& request) const {
+  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, Epoch());
+  TACET_ASSIGN_OR_RETURN(const std::vector<agreement::SignedManifest> manifests,
+                         ManifestsBefore(epoch + 1));
+  for (const agreement::SignedManifest& manifest : manifests) {
+    if (!agreement::NamesExchangeKey(manifest, request.exchange_key)) continue;
+    return base::FailedPrecondition(
+        "the exchange key in this request of {} was used in epoch {}: the request is an old one. "
+        "Ask {} for the one that `tacet client renew` writes",
+        request.name, manifest.epoch(), request.name);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CoordinatorFolder::Remove(std::string_view name) {
@@ -198,6 +234,20 @@ absl::StatusOr<base::Bytes> CoordinatorFolder::SignedManifest(uint32_t epoch) co
 absl::Status CoordinatorFolder::SaveSignedManifest(uint32_t epoch,
                                                    std::span<const uint8_t> manifest) {
   return ReplaceFile(path_ / kEpochs / (EpochName(epoch) + ".manifest"), manifest);
+}
+
+absl::StatusOr<std::vector<agreement::SignedManifest>> CoordinatorFolder::ManifestsBefore(
+    uint32_t epoch) const {
+  std::vector<agreement::SignedManifest> manifests;
+  for (uint32_t earlier = 0; earlier < epoch; ++earlier) {
+    const absl::StatusOr<base::Bytes> bytes = SignedManifest(earlier);
+    if (bytes.status().code() == absl::StatusCode::kNotFound) continue;
+    TACET_RETURN_IF_ERROR(bytes.status());
+    TACET_ASSIGN_OR_RETURN(agreement::SignedManifest manifest,
+                           agreement::SignedManifest::Read(*bytes));
+    manifests.push_back(std::move(manifest));
+  }
+  return manifests;
 }
 
 absl::StatusOr<fs::path> CoordinatorFolder::SaveInvitation(uint32_t epoch, std::string_view name,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/agreement/member_keys.h"
+#include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/crypto/locked_secret.h"
@@ -59,8 +61,12 @@ class CoordinatorFolder {
 
   // By name.
   absl::StatusOr<std::vector<EnrolledSite>> Enrolled() const;
-  // The request of a site that is enrolled already renews its certificate. AlreadyExists for
-  // another request in its name.
+  // Whether the signature of `request` shows that an enrolled site asks: it is that site's request
+  // itself, or renews its exchange key.
+  absl::StatusOr<bool> Recognises(const agreement::EnrolmentRequest& request) const;
+  // The request of a site that is enrolled already renews its certificate, and its exchange key if
+  // that is another one. AlreadyExists for any other request in its name, FailedPrecondition for an
+  // exchange key that an epoch has had: the request is an old one.
   absl::Status Enrol(std::span<const uint8_t> request, std::span<const uint8_t> certificate);
   // NotFound when there is none of that name. The request is kept below removed/.
   absl::Status Remove(std::string_view name);
@@ -76,6 +82,8 @@ class CoordinatorFolder {
   // NotFound as long as the epoch's manifest is not signed.
   absl::StatusOr<base::Bytes> SignedManifest(uint32_t epoch) const;
   absl::Status SaveSignedManifest(uint32_t epoch, std::span<const uint8_t> manifest);
+  // Signed manifests of the epochs before `epoch`.
+  absl::StatusOr<std::vector<agreement::SignedManifest>> ManifestsBefore(uint32_t epoch) const;
   // Returns the file that is to be handed to `name`.
   absl::StatusOr<std::filesystem::path> SaveInvitation(uint32_t epoch, std::string_view name,
                                                        std::span<const uint8_t> invitation);
@@ -83,6 +91,10 @@ class CoordinatorFolder {
  private:
   CoordinatorFolder(std::filesystem::path path, Parts parts)
       : path_(std::move(path)), parts_(std::move(parts)) {}
+
+  // Nothing when none of that name is enrolled.
+  absl::StatusOr<std::optional<agreement::EnrolmentRequest>> RequestOf(std::string_view name) const;
+  absl::Status CheckUnused(const agreement::EnrolmentRequest& request) const;
 
   std::filesystem::path path_;
   Parts parts_;

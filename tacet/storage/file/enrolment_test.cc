@@ -1,5 +1,7 @@
 // Coordinator's and sites' folders together: the files that each hands to the other.
+#include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +12,9 @@
 #include "tacet/crypto/certificates.h"
 #include "tacet/protocol/checkpoint.h"
 #include "tacet/storage/file/coordinator_folder.h"
+#include "tacet/storage/file/exchange_key_files.h"
+#include "tacet/storage/file/posix_file.h"
+#include "tacet/storage/file/secret_file.h"
 #include "tacet/storage/file/site_folder.h"
 
 namespace tacet::storage::file {
@@ -102,9 +107,7 @@ class EnrolmentTest : public ::testing::Test {
   }
 
   absl::Status Join(SiteFolder& site, const agreement::Invitation& invitation) {
-    return site
-        .Join(agreement::WriteInvitation(invitation), keys_.signing.public_key(),
-              *site.UnlockKeys(KeyFile(2)))
+    return site.Join(agreement::WriteInvitation(invitation), keys_.signing.public_key(), KeyFile(2))
         .status();
   }
 
@@ -181,6 +184,54 @@ TEST_F(EnrolmentTest, ARemovedSiteCanBeEnrolledAgain) {
   EXPECT_TRUE(folder.Enrol(north.request(), CertificateFor(north)).ok());
 }
 
+// A member's signature stands for the telephone call. It does not make an old key new.
+TEST_F(EnrolmentTest, ARenewedRequestNeedsNoFingerprint) {
+  CoordinatorFolder folder = NewFederation();
+  ASSERT_TRUE(folder.BeginEpoch(0, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+  SiteFolder north = NewSite("north");
+  const SiteFolder south = NewSite("south");
+  const auto read = [](const SiteFolder& site) {
+    return *agreement::ReadEnrolmentRequest(site.request());
+  };
+  EXPECT_FALSE(*folder.Recognises(read(north)));
+  ASSERT_TRUE(folder.Enrol(north.request(), CertificateFor(north)).ok());
+  EXPECT_TRUE(*folder.Recognises(read(north)));
+  const SiteFolder* const sites[] = {&north, &south};
+  const auto manifest = Sign(sites, 0);
+  ASSERT_TRUE(folder.SaveSignedManifest(0, manifest.bytes()).ok());
+  ASSERT_TRUE(Join(north, Invite(north, manifest, 0)).ok());
+
+  const base::Bytes old = north.request();
+  EXPECT_TRUE(*north.Renew(KeyFile(2), entropy_));
+  const base::Bytes renewed = north.request();
+  EXPECT_NE(renewed, old);
+  EXPECT_FALSE(*north.Renew(KeyFile(2), entropy_));
+  EXPECT_EQ(north.request(), renewed);
+  EXPECT_EQ(SiteFolder::Open(folder_.path() / "north")->request(), renewed);
+  EXPECT_TRUE(*folder.Recognises(read(north)));
+  ASSERT_TRUE(folder.Enrol(renewed, CertificateFor(north)).ok());
+  EXPECT_EQ(folder.Enrolled()->front().request.exchange_key, read(north).exchange_key);
+
+  // On its way to the coordinator somebody puts the old request back.
+  const absl::Status replayed = folder.Enrol(old, CertificateFor(north));
+  EXPECT_EQ(replayed.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(replayed), HasSubstr("was used in epoch 0: the request is an old one"));
+  EXPECT_EQ(folder.Enrolled()->front().request.exchange_key, read(north).exchange_key);
+
+  // Somebody else's keys, or its own signing key beside another TLS key.
+  const SiteFolder other =
+      *SiteFolder::Create(folder_.path() / "other", "north", {}, KeyFile(2), entropy_);
+  EXPECT_FALSE(*folder.Recognises(read(other)));
+  EXPECT_THAT(base::Message(folder.Enrol(other.request(), CertificateFor(other))),
+              HasSubstr("north is enrolled already, with other keys"));
+  agreement::MemberKeys keys = *north.UnlockKeys(KeyFile(2));
+  keys.tls = crypto::TlsKey::Generate();
+  const base::Bytes mixed = agreement::WriteEnrolmentRequest("north", {}, keys, {9});
+  EXPECT_FALSE(*folder.Recognises(*agreement::ReadEnrolmentRequest(mixed)));
+  EXPECT_THAT(base::Message(folder.Enrol(mixed, CertificateFor(north))),
+              HasSubstr("north is enrolled already, with other keys"));
+}
+
 TEST_F(EnrolmentTest, AFederationDoesNotBeginAmongOtherFiles) {
   std::ofstream(folder_.path() / "something") << "x";
   EXPECT_EQ(
@@ -232,11 +283,11 @@ TEST_F(EnrolmentTest, ASiteRefusesWhatIsNotForIt) {
   bad.certificate = CertificateFor(north, stranger.authority, other_authority);
   EXPECT_THAT(refusal(bad), HasSubstr("another authority signed it"));
   // Another coordinator's.
-  EXPECT_THAT(base::Message(north
-                                .Join(agreement::WriteInvitation(good),
-                                      stranger.signing.public_key(), *north.UnlockKeys(KeyFile(2)))
-                                .status()),
-              HasSubstr("not by the coordinator"));
+  EXPECT_THAT(
+      base::Message(
+          north.Join(agreement::WriteInvitation(good), stranger.signing.public_key(), KeyFile(2))
+              .status()),
+      HasSubstr("not by the coordinator"));
   bad = good;
   bad.initial_model.back() ^= 1;
   EXPECT_THAT(refusal(bad), HasSubstr("not the agreed one"));
@@ -262,6 +313,117 @@ TEST_F(EnrolmentTest, EpochsOnlyGoForwardAndAreNotForked) {
               HasSubstr("another manifest was signed for epoch 1"));
   EXPECT_TRUE(Join(north, Invite(north, Sign(sites, 2), 0)).ok());
   EXPECT_EQ(north.Joined()->manifest.epoch(), 2u);
+}
+
+class NextEpochTest : public EnrolmentTest {
+ protected:
+  NextEpochTest() {
+    EXPECT_TRUE(Join(north_, Invite(north_, Sign(sites_, 0), 0)).ok());
+    first_ = KeyInRequest();
+  }
+  crypto::ExchangePublicKey KeyInRequest() const {
+    return agreement::ReadEnrolmentRequest(north_.request())->exchange_key;
+  }
+  bool Has(const crypto::ExchangePublicKey& key) const {
+    return ExchangeKeyFiles(home_).Find(key, KeyFile(2)).ok();
+  }
+  std::map<std::string, base::Bytes> Files() const {
+    std::map<std::string, base::Bytes> files;
+    for (const auto& entry : std::filesystem::directory_iterator(home_)) {
+      files[entry.path().filename()] = *ReadFile(entry.path());
+    }
+    return files;
+  }
+  // As a crash left them.
+  void Restore(const std::map<std::string, base::Bytes>& files, const std::string& name) const {
+    ASSERT_TRUE(ReplaceFile(home_ / name, files.at(name), DiskCalls::System(), 0600).ok());
+  }
+
+  SiteFolder north_ = NewSite("north"), south_ = NewSite("south");
+  const SiteFolder* const sites_[2] = {&north_, &south_};
+  const std::filesystem::path home_ = folder_.path() / "north";
+  crypto::ExchangePublicKey first_{};
+};
+
+TEST_F(NextEpochTest, TakesTheNewKeyAndDeletesTheOldOne) {
+  ASSERT_TRUE(*north_.Renew(KeyFile(2), entropy_));
+  const auto second = KeyInRequest();
+  EXPECT_TRUE(Has(first_));  // the present epoch goes on with it
+  EXPECT_EQ(north_.TakeUpExchangeKey(*north_.Joined(), KeyFile(2))->public_key(), first_);
+  ASSERT_TRUE(Join(north_, Invite(north_, Sign(sites_, 1), 0)).ok());
+  EXPECT_FALSE(Has(first_));
+  EXPECT_TRUE(Has(second));
+  EXPECT_EQ(north_.TakeUpExchangeKey(*north_.Joined(), KeyFile(2))->public_key(), second);
+  EXPECT_FALSE(Files().contains("exchange-next.key"));
+  // The certificate of the same epoch may be renewed.
+  EXPECT_TRUE(Join(north_, Invite(north_, Sign(sites_, 1), 0)).ok());
+}
+
+TEST_F(NextEpochTest, MayKeepTheKeyAndHaveTheNextOneReady) {
+  const auto manifest = Sign(sites_, 1);  // before north renews
+  ASSERT_TRUE(*north_.Renew(KeyFile(2), entropy_));
+  ASSERT_TRUE(Join(north_, Invite(north_, manifest, 0)).ok());
+  EXPECT_TRUE(Has(first_));
+  EXPECT_TRUE(Has(KeyInRequest()));
+  ASSERT_TRUE(Join(north_, Invite(north_, Sign(sites_, 2), 0)).ok());
+  EXPECT_FALSE(Has(first_));
+}
+
+// Every state between two steps of a join: the invitation is there, the old key is whole or zeros,
+// the next one is not in use yet. Both `join` and `run` go on from it.
+TEST_F(NextEpochTest, ACrashInAJoinIsFinished) {
+  ASSERT_TRUE(*north_.Renew(KeyFile(2), entropy_));
+  const std::map<std::string, base::Bytes> before = Files();
+  const auto second = KeyInRequest();
+  const agreement::Invitation invitation = Invite(north_, Sign(sites_, 1), 0);
+  ASSERT_TRUE(Join(north_, invitation).ok());
+  for (const bool zeros : {false, true}) {
+    for (const bool joins : {false, true}) {
+      Restore(before, "exchange.key");
+      Restore(before, "exchange-next.key");
+      EXPECT_TRUE(Has(first_));
+      if (zeros) {
+        ASSERT_TRUE(OverwriteSecretFile(home_ / "exchange.key").ok());
+      }
+      if (joins) {
+        EXPECT_TRUE(Join(north_, invitation).ok());
+      } else {
+        EXPECT_TRUE(north_.TakeUpExchangeKey(*north_.Joined(), KeyFile(2)).ok());
+      }
+      EXPECT_FALSE(Has(first_));
+      EXPECT_TRUE(Has(second));
+      EXPECT_FALSE(Files().contains("exchange-next.key"));
+    }
+  }
+}
+
+// Somebody with the stolen signing key, or the coordinator, had a key of its own enrolled: the site
+// would seal for pairs that it does not share.
+TEST_F(NextEpochTest, RefusesAnExchangeKeyThatIsNotItsOwn) {
+  const base::Bytes own = north_.request();
+  const base::Bytes forged =
+      agreement::WriteEnrolmentRequest("north", {}, *north_.UnlockKeys(KeyFile(2)), {9});
+  ASSERT_TRUE(ReplaceFile(north_.request_path(), forged).ok());
+  const SiteFolder as_enrolled = *SiteFolder::Open(home_);
+  const SiteFolder* const sites[] = {&as_enrolled, &south_};
+  const auto manifest = Sign(sites, 1);
+  ASSERT_TRUE(ReplaceFile(north_.request_path(), own).ok());
+
+  const std::map<std::string, base::Bytes> before = Files();
+  const absl::Status refused = Join(north_, Invite(north_, manifest, 0));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(base::Message(refused),
+              HasSubstr("does not hold the exchange key that the manifest names"));
+  EXPECT_EQ(Files(), before);
+  EXPECT_EQ(north_.Joined()->manifest.epoch(), 0u);
+}
+
+TEST_F(EnrolmentTest, TheServerHasNoExchangeKey) {
+  const std::vector<std::string> hosts = {"tacet.example"};
+  SiteFolder hub = *SiteFolder::Create(folder_.path() / "hub", "hub", hosts, KeyFile(2), entropy_);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "hub/exchange-next.key"));
+  EXPECT_THAT(base::Message(hub.Renew(KeyFile(2), entropy_).status()),
+              HasSubstr("only sites have exchange keys"));
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 namespace tacet::storage::file {
 namespace {
 
-constexpr mode_t kOwnerOnly = 0600;
 constexpr mode_t kOthers = 0077;
 
 absl::Status CheckOwnerOnly(const File& file, const std::filesystem::path& path) {
@@ -41,7 +40,7 @@ absl::Status CheckOwnerOnly(const File& file, const std::filesystem::path& path)
 }  // namespace
 
 absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const uint8_t> content) {
-  const File file(path, O_WRONLY | O_CREAT | O_EXCL, kOwnerOnly);
+  const File file(path, O_WRONLY | O_CREAT | O_EXCL, kSecretFileMode);
   if (!file.ok() && errno == EEXIST) {
     return base::AlreadyExists("{} is there already: it is not written over", path.string());
   }
@@ -65,6 +64,18 @@ absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& 
     have += static_cast<size_t>(got);
   }
   return crypto::SecretBytes::CopyOf(content.Expose().first(have));
+}
+
+absl::Status OverwriteSecretFile(const std::filesystem::path& path) {
+  const File file(path, O_WRONLY);
+  if (!file.ok() && errno == ENOENT) return absl::OkStatus();
+  if (!file.ok()) return SystemError("overwrite", path);
+  TACET_RETURN_IF_ERROR(CheckOwnerOnly(file, path));
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return SystemError("overwrite", path);
+  const base::Bytes zeros(static_cast<size_t>(info.st_size));
+  if (!file.WriteAll(zeros) || ::fsync(file.get()) != 0) return SystemError("overwrite", path);
+  return absl::OkStatus();
 }
 
 }  // namespace tacet::storage::file

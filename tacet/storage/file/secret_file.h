@@ -8,12 +8,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include <sys/types.h>
 
 #include "tacet/crypto/secret.h"
 
 namespace tacet::storage::file {
 
 inline constexpr size_t kMaxSecretFileBytes = size_t{1} << 20;
+inline constexpr mode_t kSecretFileMode = 0600;
 
 // Makes a file with mode 0600, durable when this returns OK. AlreadyExists when there is one: a key
 // is never written over.
@@ -22,6 +24,10 @@ absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const 
 // PermissionDenied when the file belongs to another user, or group or others may do anything with
 // it; InvalidArgument when it is not a regular file or has more than kMaxSecretFileBytes; NotFound.
 absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& path);
+
+// Writes zeros over a file that is about to be deleted; OK when there is none. File systems that
+// write to new places, snapshots and solid-state disks may keep the old content all the same.
+absl::Status OverwriteSecretFile(const std::filesystem::path& path);
 
 }  // namespace tacet::storage::file
 

@@ -46,6 +46,17 @@ TEST(SecretFileTest, IsNeverWrittenOver) {
   EXPECT_EQ(base::AsText(ReadSecretFile(path)->Expose()), "first");
 }
 
+TEST(SecretFileTest, IsOverwrittenWithZerosInItsPlace) {
+  const base::TemporaryFolder folder;
+  const auto path = folder.path() / "key";
+  EXPECT_TRUE(OverwriteSecretFile(path).ok());
+  EXPECT_FALSE(std::filesystem::exists(path));
+  ASSERT_TRUE(WriteSecretFile(path, base::AsBytes("secret")).ok());
+  std::filesystem::create_hard_link(path, folder.path() / "same");
+  ASSERT_TRUE(OverwriteSecretFile(path).ok());
+  EXPECT_EQ(base::AsText(ReadSecretFile(folder.path() / "same")->Expose()), std::string(6, 0));
+}
+
 TEST(SecretFileTest, RefusesWhatIsNoFileOfItsOwn) {
   const base::TemporaryFolder folder;
   EXPECT_EQ(ReadSecretFile(folder.path() / "none").status().code(), absl::StatusCode::kNotFound);

@@ -67,10 +67,39 @@ absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_
   TACET_ASSIGN_OR_RETURN(
       const base::Bytes locked,
       crypto::LockSecret(agreement::WriteSiteKeys(keys), kKeysPurpose, unlocker, entropy));
+  SiteFolder folder(path, {});
+  crypto::ExchangePublicKey exchange_key{};
+  if (server_hosts.empty()) {
+    TACET_ASSIGN_OR_RETURN(const ExchangeKeyFiles::Next next,
+                           folder.exchange_keys_.PrepareNext(unlocker, entropy));
+    exchange_key = next.key;
+  }
+  TACET_RETURN_IF_ERROR(
+      folder.SaveRequest(agreement::WriteEnrolmentRequest(name, server_hosts, keys, exchange_key)));
+  // Last: a folder with an identity is whole.
   TACET_RETURN_IF_ERROR(WriteSecretFile(path / kKeys, locked));
-  SiteFolder folder(path, agreement::WriteEnrolmentRequest(name, server_hosts, keys));
-  TACET_RETURN_IF_ERROR(ReplaceFile(folder.request_path(), folder.request_));
   return folder;
+}
+
+absl::Status SiteFolder::SaveRequest(base::Bytes request) {
+  TACET_RETURN_IF_ERROR(ReplaceFile(request_path(), request));
+  request_ = std::move(request);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> SiteFolder::Renew(const crypto::Unlocker& unlocker, crypto::Entropy& entropy) {
+  TACET_ASSIGN_OR_RETURN(const agreement::EnrolmentRequest own,
+                         agreement::ReadEnrolmentRequest(request_));
+  if (own.server) {
+    return base::FailedPrecondition(
+        "{} is the server's folder: only sites have exchange keys to renew", path_.string());
+  }
+  TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, UnlockKeys(unlocker));
+  TACET_ASSIGN_OR_RETURN(const ExchangeKeyFiles::Next next,
+                         exchange_keys_.PrepareNext(unlocker, entropy));
+  TACET_RETURN_IF_ERROR(
+      SaveRequest(agreement::WriteEnrolmentRequest(own.name, own.hosts, keys, next.key)));
+  return next.is_new;
 }
 
 absl::StatusOr<SiteFolder> SiteFolder::Open(const fs::path& path) {
@@ -129,7 +158,7 @@ absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invita
 
 absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
                                             const crypto::PublicKey& coordinator,
-                                            const agreement::MemberKeys& keys) {
+                                            const crypto::Unlocker& unlocker) {
   TACET_ASSIGN_OR_RETURN(const agreement::Invitation parts, agreement::ReadInvitation(invitation));
   TACET_ASSIGN_OR_RETURN(Membership membership, Check(parts, coordinator));
   if (const absl::StatusOr<Membership> before = Joined(); before.ok()) {
@@ -150,14 +179,34 @@ absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
           membership.manifest.epoch());
     }
   }
-  if (membership.member.has_value()) {
-    TACET_RETURN_IF_ERROR(agreement::OpenEpochKey(membership.sealed_epoch_key, membership.manifest,
-                                                  *membership.member, keys.sealing)
-                              .status());
-  }
+  TACET_RETURN_IF_ERROR(CheckKeys(membership, unlocker));
   TACET_RETURN_IF_ERROR(ReplaceFile(path_ / kCoordinator, base::AsBytes(base::ToHex(coordinator))));
   TACET_RETURN_IF_ERROR(ReplaceFile(invitation_path(), invitation));
+  // Last: with the manifest accepted, nothing needs the key of the epoch before.
+  if (membership.member.has_value()) {
+    TACET_RETURN_IF_ERROR(TakeUpExchangeKey(membership, unlocker).status());
+  }
   return membership;
+}
+
+absl::Status SiteFolder::CheckKeys(const Membership& membership,
+                                   const crypto::Unlocker& unlocker) const {
+  TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, UnlockKeys(unlocker));
+  if (!membership.member.has_value()) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(agreement::OpenEpochKey(membership.sealed_epoch_key, membership.manifest,
+                                                *membership.member, keys.sealing)
+                            .status());
+  const auto& named = membership.manifest.members()[*membership.member].exchange_key;
+  return base::Annotate(exchange_keys_.Find(named, unlocker).status(), "invitation");
+}
+
+absl::StatusOr<crypto::ExchangeKey> SiteFolder::TakeUpExchangeKey(
+    const Membership& joined, const crypto::Unlocker& unlocker) {
+  if (!joined.member.has_value()) {
+    return base::FailedPrecondition("{} is the server's folder: it has no exchange key",
+                                    path_.string());
+  }
+  return exchange_keys_.TakeUp(joined.manifest.members()[*joined.member].exchange_key, unlocker);
 }
 
 absl::StatusOr<Membership> SiteFolder::Joined() const {

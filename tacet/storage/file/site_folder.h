@@ -16,10 +16,12 @@
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
+#include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/locked_secret.h"
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
+#include "tacet/storage/file/exchange_key_files.h"
 
 namespace tacet::storage::file {
 
@@ -49,28 +51,43 @@ class SiteFolder {
 
   absl::StatusOr<agreement::MemberKeys> UnlockKeys(const crypto::Unlocker& unlocker) const;
 
+  // Makes the exchange key of the next epoch and the request to be enrolled with it; false when
+  // there is one that no epoch joined has taken up: then the request is the same again. The key of
+  // the present epoch stays in use. FailedPrecondition for the server, which has none.
+  absl::StatusOr<bool> Renew(const crypto::Unlocker& unlocker, crypto::Entropy& entropy);
+
   // The coordinator of the federation that was joined; NotFound before.
   absl::StatusOr<crypto::PublicKey> Coordinator() const;
 
   // Accepts an invitation: signed by `coordinator`, for this site's keys, its certificate from the
   // federation's authority, the initial model the agreed one, its epoch not before the one joined
-  // last, the epoch key one that `keys` opens. PermissionDenied or DataLoss says what of it does
-  // not hold; nothing is changed then.
+  // last, the epoch key and the exchange key ones that this site can use. PermissionDenied,
+  // NotFound or DataLoss says what of it does not hold; nothing is changed then. An exchange key
+  // for the next epoch that the manifest names is taken into use, and the one before is deleted.
   absl::StatusOr<Membership> Join(std::span<const uint8_t> invitation,
                                   const crypto::PublicKey& coordinator,
-                                  const agreement::MemberKeys& keys);
+                                  const crypto::Unlocker& unlocker);
   // NotFound before Join.
   absl::StatusOr<Membership> Joined() const;
+  // The exchange key that the manifest joined names for this site. It ends a Join that a crash
+  // interrupted: the key before is deleted. FailedPrecondition for the server.
+  absl::StatusOr<crypto::ExchangeKey> TakeUpExchangeKey(const Membership& joined,
+                                                        const crypto::Unlocker& unlocker);
   absl::StatusOr<std::vector<float>> InitialModel() const;
 
  private:
   SiteFolder(std::filesystem::path path, base::Bytes request)
-      : path_(std::move(path)), request_(std::move(request)) {}
+      : path_(std::move(path)), exchange_keys_(path_), request_(std::move(request)) {}
 
+  // The present one is replaced, in memory and on disk.
+  absl::Status SaveRequest(base::Bytes request);
   absl::StatusOr<Membership> Check(const agreement::Invitation& invitation,
                                    const crypto::PublicKey& coordinator) const;
+  // Whether the site has the secrets that the epoch needs.
+  absl::Status CheckKeys(const Membership& membership, const crypto::Unlocker& unlocker) const;
 
   std::filesystem::path path_;
+  ExchangeKeyFiles exchange_keys_;
   base::Bytes request_;
 };
 

@@ -1,0 +1,31 @@
+#include "tacet/agreement/key_renewal.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tacet::agreement {
+
+bool RenewsExchangeKey(const EnrolmentRequest& enrolled, const EnrolmentRequest& asked) {
+  EnrolmentRequest renewed = enrolled;
+  renewed.exchange_key = asked.exchange_key;
+  return asked == renewed && asked.exchange_key != enrolled.exchange_key;
+}
+
+bool NamesExchangeKey(const SignedManifest& manifest, const crypto::ExchangePublicKey& key) {
+  return std::ranges::any_of(manifest.members(), [&key](const ManifestMember& member) {
+    return member.exchange_key == key;
+  });
+}
+
+std::vector<uint64_t> MembersKeepingKeys(const SignedManifest& earlier,
+                                         const SignedManifest& next) {
+  std::set<crypto::ExchangePublicKey> used;
+  for (const ManifestMember& member : earlier.members()) used.insert(member.exchange_key);
+  std::vector<uint64_t> keeping;
+  for (uint64_t member = 0; member < next.members().size(); ++member) {
+    if (used.contains(next.members()[member].exchange_key)) keeping.push_back(member);
+  }
+  return keeping;
+}
+
+}  // namespace tacet::agreement

@@ -1,0 +1,25 @@
+// Rules for fresh exchange keys: renewed requests, and members that keep a key of an earlier epoch.
+#ifndef TACET_AGREEMENT_KEY_RENEWAL_H_
+#define TACET_AGREEMENT_KEY_RENEWAL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tacet/agreement/member_keys.h"
+#include "tacet/agreement/signed_manifest.h"
+
+namespace tacet::agreement {
+
+// Whether `asked` is the request of the enrolled member with another exchange key and nothing else
+// changed. Its signature then shows that the member asks, and no fingerprint is needed.
+bool RenewsExchangeKey(const EnrolmentRequest& enrolled, const EnrolmentRequest& asked);
+
+// Whether a member of `manifest` has the exchange key `key`.
+bool NamesExchangeKey(const SignedManifest& manifest, const crypto::ExchangePublicKey& key);
+
+// Members of `next`, by number, with an exchange key that some member of `earlier` has.
+std::vector<uint64_t> MembersKeepingKeys(const SignedManifest& earlier, const SignedManifest& next);
+
+}  // namespace tacet::agreement
+
+#endif  // TACET_AGREEMENT_KEY_RENEWAL_H_

@@ -1,0 +1,91 @@
+#include "tacet/agreement/key_renewal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/crypto/certificates.h"
+
+namespace tacet::agreement {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+EnrolmentRequest North() {
+  return {.name = "north",
+          .server = false,
+          .hosts = {},
+          .signing_key = {1},
+          .sealing_key = {2},
+          .exchange_key = {3},
+          .tls_key = {4}};
+}
+
+TEST(KeyRenewalTest, AnotherExchangeKeyIsARenewal) {
+  EnrolmentRequest asked = North();
+  asked.exchange_key = {5};
+  EXPECT_TRUE(RenewsExchangeKey(North(), asked));
+  EXPECT_FALSE(RenewsExchangeKey(North(), North()));
+}
+
+// A thief of a signing key cannot make the coordinator encrypt epoch keys to another key, or sign
+// another TLS key, without the telephone.
+TEST(KeyRenewalTest, AnythingElseIsNone) {
+  const auto renews = [](void (*change)(EnrolmentRequest&)) {
+    EnrolmentRequest asked = North();
+    asked.exchange_key = {5};
+    change(asked);
+    return RenewsExchangeKey(North(), asked);
+  };
+  EXPECT_TRUE(renews([](EnrolmentRequest&) {}));
+  EXPECT_FALSE(renews([](EnrolmentRequest& asked) { asked.name = "south"; }));
+  EXPECT_FALSE(renews([](EnrolmentRequest& asked) { asked.server = true; }));
+  EXPECT_FALSE(renews([](EnrolmentRequest& asked) { asked.hosts = {"north.example"}; }));
+  EXPECT_FALSE(renews([](EnrolmentRequest& asked) { asked.signing_key = {9}; }));
+  EXPECT_FALSE(renews([](EnrolmentRequest& asked) { asked.sealing_key = {9}; }));
+  EXPECT_FALSE(renews([](EnrolmentRequest& asked) { asked.tls_key = {9}; }));
+}
+
+SignedManifest ManifestWith(std::vector<uint8_t> exchange_keys) {
+  static const base::Bytes authority = [] {
+    const crypto::TlsKey key = crypto::TlsKey::Generate();
+    return *crypto::IssueAuthority({.common_name = "hospitals",
+                                    .role = crypto::CertificateRole::kAuthority,
+                                    .public_key = key.public_key(),
+                                    .hosts = {},
+                                    .not_before = 1'750'000'000,
+                                    .not_after = 1'760'000'000},
+                                   key);
+  }();
+  SignedManifestSpec spec;
+  spec.federation = "hospitals";
+  spec.agreement.model = "logistic";
+  spec.agreement.dimension = 60;
+  spec.agreement.sampling.cohort = exchange_keys.size();
+  spec.agreement.rounds = 5;
+  spec.agreement.mechanism.scale = 1e-2;
+  spec.agreement.mechanism.noise_stddev = 3;
+  for (const uint8_t key : exchange_keys) {
+    const auto number = static_cast<uint8_t>(spec.members.size());
+    spec.members.push_back({.name = {'a', static_cast<char>('a' + number)},
+                            .signing_key = {200, number},
+                            .sealing_key = {201, number},
+                            .exchange_key = {key}});
+  }
+  spec.authority = authority;
+  crypto::InsecureSeededEntropy entropy(1, "coordinator");
+  return *SignedManifest::Sign(std::move(spec), crypto::SigningKey::Generate(entropy));
+}
+
+TEST(KeyRenewalTest, MembersThatKeepTheirKeysAreFound) {
+  const SignedManifest earlier = ManifestWith({1, 2, 3});
+  EXPECT_THAT(MembersKeepingKeys(earlier, earlier), ElementsAre(0, 1, 2));
+  EXPECT_THAT(MembersKeepingKeys(earlier, ManifestWith({4, 5, 6})), IsEmpty());
+  // Also one that another member has had.
+  EXPECT_THAT(MembersKeepingKeys(earlier, ManifestWith({4, 2, 5, 1})), ElementsAre(1, 3));
+  EXPECT_TRUE(NamesExchangeKey(earlier, {2}));
+  EXPECT_FALSE(NamesExchangeKey(earlier, {4}));
+}
+
+}  // namespace
+}  // namespace tacet::agreement

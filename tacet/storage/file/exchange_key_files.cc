@@ -1,0 +1,82 @@
+#include "tacet/storage/file/exchange_key_files.h"
+
+#include <string_view>
+#include <system_error>
+
+#include "tacet/base/status.h"
+#include "tacet/storage/file/posix_file.h"
+#include "tacet/storage/file/secret_file.h"
+
+namespace tacet::storage::file {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kInUse = "exchange.key";
+constexpr std::string_view kNext = "exchange-next.key";
+constexpr std::string_view kPurpose = "site's exchange key";
+
+// Nothing where there is no file.
+absl::StatusOr<std::optional<crypto::ExchangeKey>> Read(const fs::path& path,
+                                                        const crypto::Unlocker& unlocker) {
+  const absl::StatusOr<crypto::SecretBytes> locked = ReadSecretFile(path);
+  if (locked.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
+  TACET_RETURN_IF_ERROR(locked.status());
+  const absl::StatusOr<crypto::SecretBytes> secret =
+      crypto::UnlockSecret(locked->Expose(), kPurpose, unlocker);
+  if (!secret.ok()) return base::Annotate(secret.status(), path.string());
+  TACET_ASSIGN_OR_RETURN(crypto::ExchangeKey key, crypto::ExchangeKey::FromSecret(*secret));
+  return key;
+}
+
+}  // namespace
+
+absl::StatusOr<ExchangeKeyFiles::Next> ExchangeKeyFiles::PrepareNext(
+    const crypto::Unlocker& unlocker, crypto::Entropy& entropy) const {
+  TACET_ASSIGN_OR_RETURN(const std::optional<crypto::ExchangeKey> known,
+                         Read(folder_ / kNext, unlocker));
+  if (known.has_value()) return Next{.key = known->public_key(), .is_new = false};
+  const crypto::ExchangeKey key = crypto::ExchangeKey::Generate(entropy);
+  TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
+                         crypto::LockSecret(key.secret(), kPurpose, unlocker, entropy));
+  TACET_RETURN_IF_ERROR(ReplaceFile(folder_ / kNext, locked, DiskCalls::System(), kSecretFileMode));
+  return Next{.key = key.public_key(), .is_new = true};
+}
+
+absl::StatusOr<ExchangeKeyFiles::Found> ExchangeKeyFiles::Look(
+    const crypto::ExchangePublicKey& named, const crypto::Unlocker& unlocker) const {
+  // The next key first: after a crash in TakeUp the other one may be zeros already.
+  for (const bool is_next : {true, false}) {
+    TACET_ASSIGN_OR_RETURN(std::optional<crypto::ExchangeKey> key,
+                           Read(folder_ / (is_next ? kNext : kInUse), unlocker));
+    if (key.has_value() && key->public_key() == named) {
+      return Found{.key = *std::move(key), .is_next = is_next};
+    }
+  }
+  return base::NotFound(
+      "{} does not hold the exchange key that the manifest names for this site. Run `tacet client "
+      "renew`, have the request enrolled, and join the next epoch",
+      folder_.string());
+}
+
+absl::StatusOr<crypto::ExchangeKey> ExchangeKeyFiles::Find(const crypto::ExchangePublicKey& named,
+                                                           const crypto::Unlocker& unlocker) const {
+  TACET_ASSIGN_OR_RETURN(Found found, Look(named, unlocker));
+  return std::move(found.key);
+}
+
+absl::StatusOr<crypto::ExchangeKey> ExchangeKeyFiles::TakeUp(
+    const crypto::ExchangePublicKey& named, const crypto::Unlocker& unlocker) const {
+  TACET_ASSIGN_OR_RETURN(Found found, Look(named, unlocker));
+  if (!found.is_next) return std::move(found.key);
+  TACET_RETURN_IF_ERROR(OverwriteSecretFile(folder_ / kInUse));
+  std::error_code error;
+  fs::rename(folder_ / kNext, folder_ / kInUse, error);
+  if (error) {
+    return base::Unavailable("cannot rename {}: {}", (folder_ / kNext).string(), error.message());
+  }
+  TACET_RETURN_IF_ERROR(SyncDirectory(folder_));
+  return std::move(found.key);
+}
+
+}  // namespace tacet::storage::file

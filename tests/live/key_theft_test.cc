@@ -1,0 +1,317 @@
+// Theft of exchange keys: a thief takes the folders of sites in one epoch, and has the uploads and
+// the epoch keys of all epochs. The server and one colluding member could give it these.
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/base/temporary_folder_for_test.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/he/aggregation.h"
+#include "tacet/protocol/attestation.h"
+#include "tacet/protocol/checkpoint.h"
+#include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/pair_masks.h"
+#include "tacet/secagg/sealer.h"
+#include "tacet/secagg/upload.h"
+#include "tacet/storage/file/exchange_key_files.h"
+#include "tacet/storage/file/site_folder.h"
+
+namespace tacet::live {
+namespace {
+
+namespace fs = std::filesystem;
+using storage::file::SiteFolder;
+
+template <typename T>
+T ValueOf(absl::StatusOr<T> result) {
+  EXPECT_TRUE(result.ok()) << result.status();
+  return *std::move(result);
+}
+
+constexpr uint64_t kDimension = 20;
+constexpr uint64_t kSites = 5;
+constexpr uint64_t kOutside = 4;  // the member without a seat
+constexpr uint32_t kSeats = 4;    // of the members 0 to 3
+constexpr uint32_t kCorrupt = 1;
+
+// With one key coefficient a polynomial f + 1 seats decrypt.
+agreement::ManifestSpec Agreement(const std::vector<float>& model) {
+  agreement::ManifestSpec spec;
+  spec.model = "logistic";
+  spec.dimension = kDimension;
+  spec.initial_model = protocol::ModelDigest(model);
+  spec.sampling.cohort = kSites;
+  spec.sampling.min_participants = 3;
+  spec.rounds = 3;
+  spec.mechanism.scale = 1e-2;
+  spec.mechanism.noise_stddev = 3;
+  spec.committee = {.seats = kSeats, .corrupt = kCorrupt, .packing = 1};
+  return spec;
+}
+
+// The keys that a thief found, by member.
+using Loot = std::map<uint64_t, crypto::ExchangeKey>;
+using Uploads = std::map<uint64_t, base::Bytes>;
+
+// One epoch of the federation, and one attempt in it.
+struct Epoch {
+  agreement::SignedManifest manifest;
+  crypto::SecretBytes key;
+
+  const secagg::Terms& terms() const { return manifest.manifest().terms(); }
+  secagg::Attempt attempt() const {
+    secagg::Attempt attempt;
+    attempt.manifest_hash = manifest.manifest().hash();
+    attempt.number.epoch = manifest.epoch();
+    return attempt;
+  }
+  const crypto::ExchangePublicKey& NamedFor(uint64_t member) const {
+    return manifest.members()[member].exchange_key;
+  }
+  // From the secret of `client` or of the member on `seat`, and the public key of the other.
+  crypto::SecretBytes PairKey(const crypto::ExchangeKey& own,
+                              const crypto::ExchangePublicKey& other, uint64_t client,
+                              uint32_t seat) const {
+    return secagg::DerivePairKey(ValueOf(own.Agree(other)), key,
+                                 {.manifest_hash = manifest.manifest().hash(),
+                                  .epoch = manifest.epoch(),
+                                  .client = client,
+                                  .seat = seat});
+  }
+};
+
+class KeyTheftTest : public ::testing::Test {
+ protected:
+  KeyTheftTest() {
+    for (uint64_t i = 0; i < kSites; ++i) {
+      sites_.push_back(ValueOf(
+          SiteFolder::Create(Home(i), "site-" + std::to_string(i), {}, unlocker_, entropy_)));
+    }
+  }
+
+  fs::path Home(uint64_t site) const { return folder_.path() / std::to_string(site); }
+
+  void Renew(const std::vector<uint64_t>& who) {
+    for (const uint64_t site : who) {
+      EXPECT_TRUE(ValueOf(sites_[site].Renew(unlocker_, entropy_)));
+    }
+  }
+
+  // Signed for the requests that the sites have now. Every site joins.
+  Epoch Begin(uint32_t epoch) {
+    agreement::SignedManifestSpec spec;
+    spec.federation = "hospitals";
+    spec.epoch = epoch;
+    spec.agreement = Agreement(model_);
+    spec.authority = authority_;
+    std::vector<agreement::EnrolmentRequest> requests;
+    for (const SiteFolder& site : sites_) {
+      requests.push_back(ValueOf(agreement::ReadEnrolmentRequest(site.request())));
+      spec.members.push_back({.name = requests.back().name,
+                              .signing_key = requests.back().signing_key,
+                              .sealing_key = requests.back().sealing_key,
+                              .exchange_key = requests.back().exchange_key});
+    }
+    Epoch begun{.manifest = ValueOf(agreement::SignedManifest::Sign(std::move(spec), coordinator_)),
+                .key = entropy_.Draw(32)};
+    for (uint64_t i = 0; i < kSites; ++i) {
+      const auto* model = reinterpret_cast<const uint8_t*>(model_.data());
+      const agreement::Invitation invitation{
+          .manifest = begun.manifest.bytes(),
+          .certificate = CertificateFor(requests[i]),
+          .epoch_key = ValueOf(agreement::SealEpochKey(begun.manifest, i, begun.key, coordinator_)),
+          .initial_model = {model, model + kDimension * sizeof(float)}};
+      const auto joined = sites_[i].Join(agreement::WriteInvitation(invitation),
+                                         coordinator_.public_key(), unlocker_);
+      EXPECT_TRUE(joined.ok()) << joined.status();
+    }
+    return begun;
+  }
+
+  // What `client` sends: the same count in every coordinate.
+  base::Bytes Upload(const Epoch& epoch, uint64_t client) {
+    const crypto::ExchangeKey own =
+        ValueOf(sites_[client].TakeUpExchangeKey(ValueOf(sites_[client].Joined()), unlocker_));
+    crypto::SecretBytes pair_keys(secagg::kPairKeyBytes * kSeats);
+    for (uint32_t seat = 0; seat < kSeats; ++seat) {
+      const crypto::SecretBytes key = epoch.PairKey(own, epoch.NamedFor(seat), client, seat);
+      std::ranges::copy(key.Expose(),
+                        pair_keys.Expose().subspan(secagg::kPairKeyBytes * seat).begin());
+    }
+    const auto sealer = ValueOf(secagg::Sealer::Create(
+        epoch.terms(), epoch.attempt(),
+        secagg::DeriveAttemptKeys(epoch.key, he::Scheme::kCompact, epoch.attempt())));
+    const std::vector<uint32_t> counts(kDimension, CountOf(epoch, client));
+    return ValueOf(sealer->SealCounts(counts, pair_keys, entropy_.Draw(32)));
+  }
+  static uint32_t CountOf(const Epoch& epoch, uint64_t client) {
+    return static_cast<uint32_t>(epoch.terms().aggregation().offset() + 100 * (client + 1));
+  }
+  Uploads AllUploads(const Epoch& epoch) {
+    Uploads uploads;
+    for (uint64_t client = 0; client < kSites; ++client) uploads[client] = Upload(epoch, client);
+    return uploads;
+  }
+
+  // The thief copies the folders and knows what unlocks them. It looks for the keys that `epoch`
+  // names.
+  Loot StealFrom(const std::vector<uint64_t>& sites, const Epoch& epoch) const {
+    Loot loot;
+    for (const uint64_t site : sites) {
+      const auto key =
+          storage::file::ExchangeKeyFiles(Home(site)).Find(epoch.NamedFor(site), unlocker_);
+      if (key.ok()) {
+        loot.emplace(site, ValueOf(crypto::ExchangeKey::FromSecret(key->secret())));
+      } else {
+        EXPECT_EQ(key.status().code(), absl::StatusCode::kNotFound) << key.status();
+      }
+    }
+    return loot;
+  }
+
+  // Sum of the masks of `seat` over `uploads` as the thief computes it: with the secret of the
+  // seat, or with those of the clients.
+  static crypto::SecretVector<uint16_t> MaskSum(const Epoch& epoch, const Loot& loot, uint32_t seat,
+                                                const Uploads& uploads) {
+    const he::AggregationParams& params = epoch.terms().aggregation();
+    secagg::MaskAccumulator sum(epoch.attempt(), params.sharing().mask_words());
+    for (const auto& [client, bytes] : uploads) {
+      const auto view = ValueOf(secagg::ReadUpload(bytes, epoch.attempt(), params));
+      const auto of_seat = loot.find(seat), of_client = loot.find(client);
+      if (of_seat != loot.end()) {
+        sum.Add(epoch.PairKey(of_seat->second, epoch.NamedFor(client), client, seat).Expose(),
+                view.nonce);
+      } else if (of_client != loot.end()) {
+        sum.Add(epoch.PairKey(of_client->second, epoch.NamedFor(seat), client, seat).Expose(),
+                view.nonce);
+      }
+    }
+    return sum.Finish();
+  }
+
+  // The sum of the counts in `uploads` as the thief decrypts it, with the masks of f + 1 seats. One
+  // upload is a participant's own update, all of them are the closed round.
+  static std::vector<uint64_t> Decrypt(const Epoch& epoch, const Loot& loot,
+                                       const std::vector<uint32_t>& seats, const Uploads& uploads) {
+    const he::AggregationParams& params = epoch.terms().aggregation();
+    const auto adder = he::NewAdder(params);
+    for (const auto& [client, bytes] : uploads) {
+      const auto view = ValueOf(secagg::ReadUpload(bytes, epoch.attempt(), params));
+      EXPECT_TRUE(adder->Add(view.ciphertext).ok());
+    }
+    const base::Bytes closed = adder->Close();
+    std::vector<crypto::SecretVector<uint16_t>> masks;
+    std::vector<he::KeySharing::Answer> answers;
+    for (const uint32_t seat : seats) masks.push_back(MaskSum(epoch, loot, seat, uploads));
+    for (size_t i = 0; i < seats.size(); ++i) {
+      answers.push_back({.seat = seats[i], .mask_sums = masks[i].Expose()});
+    }
+    auto recovered =
+        ValueOf(params.sharing().Recover(std::span(closed).last(params.share_bytes()), answers));
+    const auto decryptor = ValueOf(he::NewCompactDecryptor(
+        params, secagg::PublicSeed(epoch.attempt()), std::move(recovered.key_sum)));
+    return ValueOf(decryptor->Decrypt(closed, static_cast<uint32_t>(uploads.size())));
+  }
+  static bool Opens(const Epoch& epoch, const Loot& loot, const std::vector<uint32_t>& seats,
+                    const Uploads& uploads) {
+    uint64_t sum = 0;
+    for (const auto& [client, bytes] : uploads) sum += CountOf(epoch, client);
+    return Decrypt(epoch, loot, seats, uploads) == std::vector<uint64_t>(kDimension, sum);
+  }
+
+  base::Bytes CertificateFor(const agreement::EnrolmentRequest& request) const {
+    return ValueOf(crypto::IssueCertificate({.common_name = request.name,
+                                             .role = crypto::CertificateRole::kClient,
+                                             .public_key = request.tls_key,
+                                             .hosts = {},
+                                             .not_before = 1'750'000'000,
+                                             .not_after = 1'760'000'000},
+                                            authority_key_, authority_));
+  }
+
+  const std::vector<uint32_t> stolen_seats_ = {1, 2};  // f + 1
+  const std::vector<uint64_t> stolen_sites_ = {1, 2};
+  const std::vector<uint64_t> committee_ = {0, 1, 2, 3};
+
+  base::TemporaryFolder folder_;
+  crypto::SystemEntropy entropy_;
+  crypto::Unlocker unlocker_ = ValueOf(crypto::Unlocker::FromKeyFile(crypto::SecretBytes(32)));
+  crypto::SigningKey coordinator_ = crypto::SigningKey::Generate(entropy_);
+  crypto::TlsKey authority_key_ = crypto::TlsKey::Generate();
+  base::Bytes authority_ =
+      ValueOf(crypto::IssueAuthority({.common_name = "hospitals",
+                                      .role = crypto::CertificateRole::kAuthority,
+                                      .public_key = authority_key_.public_key(),
+                                      .hosts = {},
+                                      .not_before = 1'750'000'000,
+                                      .not_after = 1'760'000'000},
+                                     authority_key_));
+  std::vector<float> model_ = std::vector<float>(kDimension);
+  std::vector<SiteFolder> sites_;
+};
+
+TEST_F(KeyTheftTest, KeysOfOneEpochOpenALaterOneOnlyWhereTheCommitteeKeepsThem) {
+  const Epoch first = Begin(0);
+  const Loot loot = StealFrom(stolen_sites_, first);
+  ASSERT_EQ(loot.size(), kCorrupt + 1);
+  EXPECT_TRUE(Opens(first, loot, stolen_seats_, {{kOutside, Upload(first, kOutside)}}));
+
+  // The same keys in another epoch, as `rotate --keep-exchange-keys` allows it.
+  const Epoch kept = Begin(1);
+  EXPECT_TRUE(Opens(kept, loot, stolen_seats_, {{kOutside, Upload(kept, kOutside)}}));
+
+  Renew(committee_);
+  const Epoch renewed = Begin(2);
+  EXPECT_FALSE(Opens(renewed, loot, stolen_seats_, {{kOutside, Upload(renewed, kOutside)}}));
+  EXPECT_FALSE(Opens(renewed, loot, stolen_seats_, {{0, Upload(renewed, 0)}}));
+  EXPECT_FALSE(Opens(renewed, loot, stolen_seats_, AllUploads(renewed)));
+}
+
+TEST_F(KeyTheftTest, FoldersOpenNoRoundOfAnEpochThatEnded) {
+  const Epoch first = Begin(0);
+  const Uploads recorded = AllUploads(first);
+  Renew(committee_);
+  // Until the next epoch is joined, the present one goes on.
+  const Loot before = StealFrom(committee_, first);
+  ASSERT_EQ(before.size(), kSeats);
+  EXPECT_TRUE(Opens(first, before, stolen_seats_, recorded));
+  EXPECT_TRUE(Opens(first, before, stolen_seats_, {{3, recorded.at(3)}}));
+
+  const Epoch second = Begin(1);
+  EXPECT_TRUE(StealFrom(committee_, first).empty());
+  const Loot after = StealFrom(committee_, second);
+  ASSERT_EQ(after.size(), kSeats);
+  EXPECT_FALSE(Opens(first, after, stolen_seats_, recorded));
+  EXPECT_FALSE(Opens(first, after, stolen_seats_, {{3, recorded.at(3)}}));
+  EXPECT_TRUE(Opens(second, after, stolen_seats_, AllUploads(second)));
+}
+
+// Either end of a pair computes its key. A member outside the committee that keeps its key exposes
+// its own recorded uploads by that, and nobody else's.
+TEST_F(KeyTheftTest, AMemberThatKeepsItsKeyExposesItselfAlone) {
+  const Epoch first = Begin(0);
+  const Uploads recorded = AllUploads(first);
+  Renew(committee_);
+  Begin(1);
+  const Loot loot = StealFrom({0, 1, 2, 3, kOutside}, first);
+  ASSERT_EQ(loot.size(), 1u);
+  EXPECT_TRUE(loot.contains(kOutside));
+  EXPECT_TRUE(Opens(first, loot, stolen_seats_, {{kOutside, recorded.at(kOutside)}}));
+  EXPECT_FALSE(Opens(first, loot, stolen_seats_, {{0, recorded.at(0)}}));
+  EXPECT_FALSE(Opens(first, loot, stolen_seats_, recorded));
+
+  Renew({kOutside});
+  Begin(2);
+  EXPECT_TRUE(StealFrom({kOutside}, first).empty());
+}
+
+}  // namespace
+}  // namespace tacet::live
