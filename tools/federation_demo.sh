@@ -64,7 +64,7 @@ cat "$folder/agreement.txt"
 
 say "The server starts. It adds ciphertexts that it cannot decrypt."
 "$tacet" server --home "$folder/hub" --listen 127.0.0.1:0 --admin 127.0.0.1:0 --log "$log" \
-  --collecting-seconds 5 --unmasking-seconds 60 "$(key hub)" &
+  --collecting-seconds 5 --unmasking-seconds 60 --grace-seconds 2 --retry-seconds 2 "$(key hub)" &
 process[server]=$!
 until grep -q '"event":"listening"' "$log" 2>/dev/null; do
   kill -0 "${process[server]}" || exit 1

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "fmt/core.h"
+
+#include "apps/tacet-server/attendance_report.h"
 #include "tacet/report/live_page.h"
 #include "tacet/report/page_assets.h"
 
@@ -50,7 +53,11 @@ Page AdminSite::Handle(const PageRequest& request) const {
 
 Page AdminSite::Ready() const {
   const std::vector<std::string> problems = parts_.readiness.Problems();
-  if (problems.empty()) return {.body = "ready\n"};
+  if (problems.empty()) {
+    const std::string waiting =
+        WaitingText(parts_.rounds.Status(), parts_.manifest, parts_.clock());
+    return {.body = waiting.empty() ? "ready\n" : fmt::format("ready\n{}\n", waiting)};
+  }
   Page page{.status = 503};
   for (const std::string& problem : problems) page.body += "not ready: " + problem + "\n";
   return page;

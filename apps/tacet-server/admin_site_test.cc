@@ -96,13 +96,21 @@ TEST_F(AdminSiteTest, TheFrameIsForEverybodyTheDataAreNot) {
 
 TEST_F(AdminSiteTest, TheStatusFollowsTheServer) {
   EXPECT_TRUE(Status().Find("current")->is_null());
+  const auto show_up = [this] {
+    const uint64_t members = members_.manifest().manifest().spec().sampling.clients;
+    for (uint64_t member = 0; member < members; ++member) rounds_->NotePresence(member);
+  };
+  show_up();
   ASSERT_TRUE(rounds_->Tick().ok());
   base::JsonValue current = *Status().Find("current");
   EXPECT_EQ(*current.Find("phase")->AsString(), "collecting");
   EXPECT_EQ(*current.Find("invited")->AsUint(), 3u);
   EXPECT_EQ(*current.Find("deadline")->AsUint(), now_ + 100);
+  EXPECT_TRUE(Status().Find("attendance")->Find("gathering")->is_null());
+  EXPECT_THAT(Status().Dump(), Not(HasSubstr("site-")));
   now_ += 100;
   ASSERT_TRUE(rounds_->Tick().ok());
+  show_up();
   const base::JsonValue status = Status();
   EXPECT_EQ(*status.Find("failed")->AsUint(), 1u);
   EXPECT_EQ(*status.Find("failures")->Find("too-few-uploads")->AsUint(), 1u);

@@ -43,6 +43,14 @@ class ServerCommand : public program::Command {
     options.AddUint("collecting-seconds",
                     "seconds that members have for their uploads to an attempt",
                     &rounds_.collecting_seconds);
+    options.AddUint("grace-seconds",
+                    "seconds that an attempt waits for members that are not connected, once enough "
+                    "are: before it begins, and before it closes without them",
+                    &rounds_.grace_seconds);
+    options.AddUint("retry-seconds",
+                    "pause after an attempt with too few uploads; it doubles from one to the next, "
+                    "up to an hour",
+                    &rounds_.retry_seconds);
     options.AddUint("unmasking-seconds",
                     "seconds that the committee has to vote, unmask and confirm an aggregate; "
                     "extended by as many again as long as seats are away",

@@ -23,6 +23,7 @@ using protocol::AttemptPhase;
 
 namespace {
 
+constexpr size_t kMaxNamedMembers = 100;
 constexpr std::array kPhases = {AttemptPhase::kCollecting, AttemptPhase::kUnmasking,
                                 AttemptPhase::kPublished, AttemptPhase::kFailed};
 
@@ -93,6 +94,19 @@ class ServerMetrics::Impl {
   Gauge& stopped = MakeGauge("tacet_stopped", "1 when no attempt will follow under this manifest.");
   Gauge& draining = MakeGauge("tacet_draining", "1 when this process begins no further attempt.");
   Gauge& ready = MakeGauge("tacet_ready", "1 when /readyz says so.");
+  Gauge& waiting =
+      MakeGauge("tacet_waiting_for_members", "1 while no attempt begins because members are away.");
+  Gauge& here = MakeGauge("tacet_members_here", "Members that are connected.");
+  Gauge& needed = MakeGauge("tacet_members_needed",
+                            "Members that the next attempt needs; 0 unless it waits for them.");
+  Gauge& seats_here = MakeGauge("tacet_seats_here",
+                                "Committee members that are connected; 0 unless an attempt waits.");
+  Gauge& seats_needed = MakeGauge(
+      "tacet_seats_needed", "Committee members that the next attempt needs; 0 unless it waits.");
+  Family<Gauge>& away_since =
+      MakeGauges("tacet_member_away_since_timestamp_seconds",
+                 "Last request of a member that is away, or 1 when there was none since the start, "
+                 "Unix time; 0 when it is here, and while an attempt is open.");
   Family<Gauge>& calls =
       MakeGauges("tacet_calls", "Calls of members now: at work, parked until there is news.");
   Gauge& calls_working = calls.Add({{"state", "working"}});
@@ -182,6 +196,29 @@ void ServerMetrics::SetStatus(const tacet::server::ServerStatus& status) {
   for (const AttemptPhase phase : kPhases) {
     all.phase_family.Add({{"phase", std::string(AttemptPhaseName(phase))}})
         .Set(phase == last.phase ? 1 : 0);
+  }
+}
+
+void ServerMetrics::SetAttendance(const tacet::server::ServerStatus& status,
+                                  const agreement::SignedManifest& manifest) {
+  Impl& all = *impl_;
+  const tacet::server::Gathering gathering = status.gathering.value_or(tacet::server::Gathering());
+  all.waiting.Set(status.gathering.has_value() && !gathering.enough() ? 1 : 0);
+  all.here.Set(static_cast<double>(status.here));
+  all.needed.Set(static_cast<double>(gathering.needed));
+  all.seats_here.Set(static_cast<double>(gathering.seats_here));
+  all.seats_needed.Set(static_cast<double>(gathering.seats_needed));
+  const size_t members = manifest.members().size();
+  if (members > kMaxNamedMembers) return;
+  // While an attempt is open, silence would tell who trains.
+  std::vector<double> since(members, 0.0);
+  if (status.waiting) {
+    for (const tacet::server::Absence& absence : status.awaited) {
+      since[absence.member] = static_cast<double>(absence.last_seen.value_or(1));
+    }
+  }
+  for (uint64_t member = 0; member < members; ++member) {
+    all.away_since.Add({{"member", manifest.members()[member].name}}).Set(since[member]);
   }
 }
 

@@ -1,4 +1,5 @@
-// Metrics of a server for Prometheus (docs/formats/metrics.md). None names a member.
+// Metrics of a server for Prometheus (docs/formats/metrics.md). It names members
+// that are away while no attempt is open, and never a participant.
 #ifndef TACET_APPS_TACET_SERVER_SERVER_METRICS_H_
 #define TACET_APPS_TACET_SERVER_SERVER_METRICS_H_
 
@@ -12,6 +13,7 @@
 
 #include "absl/status/status.h"
 
+#include "tacet/agreement/signed_manifest.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/server/round_server.h"
 #include "tacet/server/server_store.h"
@@ -47,6 +49,9 @@ class ServerMetrics {
   void ObservePhase(protocol::AttemptPhase phase, double seconds);
 
   void SetStatus(const tacet::server::ServerStatus& status);
+  // Members are named in federations of up to 100.
+  void SetAttendance(const tacet::server::ServerStatus& status,
+                     const agreement::SignedManifest& manifest);
   void SetReady(bool ready);
   void SetLoad(const transport::http::HttpServerLoad& load);
   void SetCertificateEnd(uint64_t not_after);  // Unix seconds

@@ -98,7 +98,7 @@ class ServerProcess {
         membership_(std::move(membership)),
         key_(std::move(key)),
         log_(std::move(log)),
-        watch_(manifest().manifest().spec().rounds, *log_, metrics_),
+        watch_(manifest(), *log_, metrics_),
         requests_(*log_, metrics_),
         limits_(spec.limits, manifest().members().size(), SteadySeconds),
         promises_(manifest().manifest()) {}

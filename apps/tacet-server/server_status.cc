@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "apps/tacet-server/attendance_report.h"
 #include "apps/tacet/program/process_cost.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "tacet/base/bytes.h"
@@ -84,6 +85,7 @@ JsonValue ServerStatusJson(const ServerParts& parts) {
       .Set("now", parts.clock())
       .Set("started_at", parts.started_at)
       .Set("problems", std::move(problems))
+      .Set("attendance", AttendanceJson(status, parts.manifest))
       .Set("draining", status.draining)
       .Set("stopped", status.stopped)
       .Set("current", CurrentJson(status))
@@ -110,7 +112,6 @@ JsonValue ServerAgreementJson(const ServerParts& parts) {
   return JsonValue::MakeObject()
       .Set("format", 1)
       .Set("attempt_budget", parts.manifest.manifest().attempt_budget())
-      .Set("attempts_per_round", agreed.attempts_per_round)
       .Set("unit", accounting::UnitName(agreed.privacy.unit))
       .Set("sampling", accounting::SamplingName(agreed.sampling.method))
       .Set("words", run::MembershipText(parts.manifest))

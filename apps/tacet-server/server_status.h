@@ -30,7 +30,8 @@ struct ServerParts {
   uint64_t started_at = 0;  // Unix seconds
 };
 
-// The part of the status that changes. Counts; no member's number or name.
+// The part of the status that changes: counts, and the names of members that are waited for between
+// attempts or on the committee. No participant of an attempt.
 base::JsonValue ServerStatusJson(const ServerParts& parts);
 
 // The agreement, in words and as JSON, with the names of its members.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "apps/tacet-server/attendance_report.h"
 #include "tacet/base/json.h"
 
 namespace tacet::app::server {
@@ -33,6 +34,7 @@ void ServerWatch::Note(const tacet::server::ServerStatus& status,
                        const std::vector<AttemptRecord>& attempts) {
   const base::MutexLock lock(mutex_);
   metrics_.SetStatus(status);
+  metrics_.SetAttendance(status, manifest_);
   const bool current = status.last.has_value() && !attempts.empty() &&
                        status.last->attempt == attempts.back().attempt;
   if (!std::exchange(looked_, true)) {
@@ -48,6 +50,7 @@ void ServerWatch::Note(const tacet::server::ServerStatus& status,
   }
   if (current && status.last->phase == AttemptPhase::kCollecting) NoteAccepted(status.accepted);
   if (current && status.last->phase == AttemptPhase::kUnmasking) NoteDeadline(status);
+  NoteWaiting(status);
   NoteStopped(status);
 }
 
@@ -104,7 +107,38 @@ void ServerWatch::NoteDeadline(const tacet::server::ServerStatus& status) {
              Naming(*status.last)
                  .Set("deadline", status.last->deadline)
                  .Set("votes", status.votes)
-                 .Set("unmask_shares", status.unmask_shares));
+                 .Set("unmask_shares", status.unmask_shares)
+                 .Set("away", AwayJson(status, manifest_)));
+}
+
+// An attempt that begins within seconds is no event.
+void ServerWatch::NoteWaiting(const tacet::server::ServerStatus& status) {
+  const bool enough = status.gathering.has_value() && status.gathering->enough();
+  if (!status.waiting || enough || status.awaited.empty()) {
+    if (waiting_logged_.has_value()) log_.Write(LogLevel::kInfo, "members-are-back");
+    waiting_since_.reset();
+    waiting_logged_.reset();
+    return;
+  }
+  const auto now = clock_();
+  if (!waiting_since_.has_value()) waiting_since_ = now;
+  if (now - *waiting_since_ < kBeforeWaitingIsLogged) return;
+  std::vector<uint64_t> away;
+  for (const tacet::server::Absence& absence : status.awaited) away.push_back(absence.member);
+  if (waiting_logged_.has_value() &&
+      (away == away_logged_ || now - *waiting_logged_ < kBetweenWaitingLines)) {
+    return;
+  }
+  waiting_logged_ = now;
+  away_logged_ = std::move(away);
+  JsonValue fields = JsonValue::MakeObject().Set("here", status.here);
+  if (status.gathering.has_value()) {
+    fields.Set("needed", status.gathering->needed)
+        .Set("seats_here", status.gathering->seats_here)
+        .Set("seats_needed", status.gathering->seats_needed);
+  }
+  log_.Write(LogLevel::kWarning, "waiting-for-members",
+             fields.Set("away", AwayJson(status, manifest_)));
 }
 
 void ServerWatch::NoteAccepted(uint64_t accepted) {
@@ -115,7 +149,7 @@ void ServerWatch::NoteAccepted(uint64_t accepted) {
 
 void ServerWatch::NoteStopped(const tacet::server::ServerStatus& status) {
   if (status.stopped.empty() || std::exchange(stopped_, true)) return;
-  const bool done = status.finished >= rounds_;
+  const bool done = status.finished >= manifest_.manifest().spec().rounds;
   log_.Write(done ? LogLevel::kInfo : LogLevel::kError,
              done ? "all-rounds-published" : "federation-stopped",
              JsonValue::MakeObject().Set("reason", status.stopped));

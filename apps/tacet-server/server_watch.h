@@ -10,6 +10,7 @@
 
 #include "apps/tacet-server/server_log.h"
 #include "apps/tacet-server/server_metrics.h"
+#include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/mutex.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/server/round_server.h"
@@ -22,10 +23,14 @@ class ServerWatch {
  public:
   using SteadyClock = std::function<std::chrono::steady_clock::time_point()>;
 
-  // `rounds` as agreed. `log` and `metrics` must outlive it.
-  ServerWatch(uint32_t rounds, ServerLog& log, ServerMetrics& metrics,
+  // Members are waited for as long before the log says so, and again as often when others are away.
+  static constexpr std::chrono::seconds kBeforeWaitingIsLogged{10};
+  static constexpr std::chrono::minutes kBetweenWaitingLines{1};
+
+  // All must outlive it.
+  ServerWatch(const agreement::SignedManifest& manifest, ServerLog& log, ServerMetrics& metrics,
               SteadyClock clock = std::chrono::steady_clock::now)
-      : rounds_(rounds), log_(log), metrics_(metrics), clock_(std::move(clock)) {}
+      : manifest_(manifest), log_(log), metrics_(metrics), clock_(std::move(clock)) {}
 
   // To be called once before the server does anything, after each of its changes, and about every
   // second. What the first call finds is counted but not logged as a change.
@@ -42,9 +47,10 @@ class ServerWatch {
   void NoteDeadline(const tacet::server::ServerStatus& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteAccepted(uint64_t accepted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteWaiting(const tacet::server::ServerStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteStopped(const tacet::server::ServerStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  uint32_t rounds_;
+  const agreement::SignedManifest& manifest_;
   ServerLog& log_;
   ServerMetrics& metrics_;
   SteadyClock clock_;
@@ -59,6 +65,10 @@ class ServerWatch {
   std::optional<std::chrono::steady_clock::time_point> phase_began_
       ABSL_GUARDED_BY(mutex_);  // unless before this process
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  // Since when members are waited for, and what the log says of it.
+  std::optional<std::chrono::steady_clock::time_point> waiting_since_ ABSL_GUARDED_BY(mutex_);
+  std::optional<std::chrono::steady_clock::time_point> waiting_logged_ ABSL_GUARDED_BY(mutex_);
+  std::vector<uint64_t> away_logged_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tacet::app::server

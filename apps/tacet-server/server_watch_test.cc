@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/tacet-server/log_for_test.h"
+#include "tacet/protocol/testing/small_federation.h"
 
 namespace tacet::app::server {
 namespace {
@@ -14,10 +15,13 @@ namespace {
 using protocol::AttemptPhase;
 using tacet::server::AttemptRecord;
 using tacet::server::ServerStatus;
+using ::testing::_;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 AttemptRecord Record(uint32_t round, uint32_t attempt, AttemptPhase phase,
                      uint32_t participants = 0, std::string failure = "") {
@@ -27,6 +31,22 @@ AttemptRecord Record(uint32_t round, uint32_t attempt, AttemptPhase phase,
           .deadline = 200,
           .participants = participants,
           .failure = std::move(failure)};
+}
+
+agreement::ManifestSpec TwoRounds() {
+  agreement::ManifestSpec agreement = protocol::testing::SmallAgreement();
+  agreement.rounds = 2;
+  return agreement;
+}
+
+// Members 1 and 4 are away, one of them since the start.
+ServerStatus WaitingForTwo() {
+  ServerStatus status;
+  status.here = 3;
+  status.waiting = true;
+  status.gathering = {.here = 3, .needed = 4, .seats_here = 3, .seats_needed = 4};
+  status.awaited = {{.member = 1, .last_seen = 1000}, {.member = 4, .last_seen = std::nullopt}};
+  return status;
 }
 
 class ServerWatchTest : public ::testing::Test {
@@ -49,7 +69,8 @@ class ServerWatchTest : public ::testing::Test {
   LogForTest log_;
   ServerMetrics metrics_;
   std::chrono::steady_clock::time_point now_{};
-  ServerWatch watch_{2, *log_.log, metrics_, [this] { return now_; }};
+  protocol::testing::SmallFederation members_{TwoRounds()};
+  ServerWatch watch_{members_.manifest(), *log_.log, metrics_, [this] { return now_; }};
 };
 
 TEST_F(ServerWatchTest, FollowsARoundToItsEnd) {
@@ -84,11 +105,14 @@ TEST_F(ServerWatchTest, TellsOfACommitteeThatIsAwaited) {
   status.attempts = 1;
   status.last = extended;
   status.votes = 2;
+  status.awaited = {{.member = 1, .last_seen = 1000}};
   for (int look = 0; look < 2; ++look) watch_.Note(status, {extended});
   EXPECT_THAT(
       log_.Events(),
       ElementsAre(
-          R"(warning attempt-extended {"epoch":1,"round":0,"attempt":0,"deadline":500,"votes":2,"unmask_shares":0})"));
+          R"(warning attempt-extended {"epoch":1,"round":0,"attempt":0,"deadline":500,"votes":2,"unmask_shares":0,)"
+          R"("away":[{"name":")" +
+          members_.manifest().members()[1].name + R"(","last_seen":1000}]})"));
 }
 
 TEST_F(ServerWatchTest, MissesNothingBetweenTwoLooks) {
@@ -139,6 +163,56 @@ TEST_F(ServerWatchTest, AFederationThatEndsEarlyIsAnError) {
   Note({Record(0, 0, AttemptPhase::kFailed, 0, "refused")}, 0,
        "round 0 failed in all its attempts");
   EXPECT_THAT(log_.Events(), ElementsAre(HasSubstr("error federation-stopped")));
+}
+
+TEST_F(ServerWatchTest, WhoIsWaitedForIsLoggedOnce) {
+  watch_.Note(WaitingForTwo(), {});
+  EXPECT_THAT(log_.Events(), IsEmpty());  // they may come within seconds
+  now_ += ServerWatch::kBeforeWaitingIsLogged;
+  watch_.Note(WaitingForTwo(), {});
+  watch_.Note(WaitingForTwo(), {});
+  now_ += std::chrono::hours(1);
+  watch_.Note(WaitingForTwo(), {});
+  EXPECT_THAT(
+      log_.Events(),
+      ElementsAre(AllOf(HasSubstr(R"(warning waiting-for-members {"here":3,"needed":4,)"),
+                        HasSubstr(R"("last_seen":1000)"), HasSubstr(R"("last_seen":null)"))));
+  EXPECT_THAT(Metrics(),
+              AllOf(HasSubstr("tacet_waiting_for_members 1"), HasSubstr("tacet_members_here 3"),
+                    HasSubstr("tacet_members_needed 4")));
+
+  ServerStatus enough = WaitingForTwo();
+  enough.gathering->here = 4;
+  enough.gathering->seats_here = 4;
+  watch_.Note(enough, {});
+  watch_.Note(enough, {});
+  EXPECT_THAT(log_.Events(), ElementsAre(_, "info members-are-back {}"));
+  EXPECT_THAT(Metrics(), HasSubstr("tacet_waiting_for_members 0"));
+}
+
+TEST_F(ServerWatchTest, OthersWhoGoAwayAreLoggedAMinuteLater) {
+  watch_.Note(WaitingForTwo(), {});
+  now_ += ServerWatch::kBeforeWaitingIsLogged;
+  watch_.Note(WaitingForTwo(), {});
+  ServerStatus more = WaitingForTwo();
+  more.awaited.push_back({.member = 2, .last_seen = 1500});
+  watch_.Note(more, {});
+  EXPECT_THAT(log_.Events(), SizeIs(1));
+  now_ += ServerWatch::kBetweenWaitingLines;
+  watch_.Note(more, {});
+  EXPECT_THAT(log_.Events(), SizeIs(2));
+}
+
+// Members come and go while an attempt collects: that would tell who takes part.
+TEST_F(ServerWatchTest, NobodyIsNamedDuringAnAttempt) {
+  ServerStatus status = WaitingForTwo();
+  status.waiting = false;
+  status.gathering.reset();
+  status.awaited.clear();
+  watch_.Note(status, {});
+  now_ += std::chrono::hours(1);
+  watch_.Note(status, {});
+  EXPECT_THAT(log_.Events(), IsEmpty());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/hypergeometric.hpp>
 
 namespace tacet::agreement {
 namespace {
@@ -55,6 +56,22 @@ CohortRange ExpectedCohortRange(accounting::Sampling sampling, uint64_t clients,
     ++largest;
   }
   return {smallest, largest};
+}
+
+double ChanceOfEnough(accounting::Sampling sampling, uint64_t clients, uint64_t cohort,
+                      uint64_t here, uint64_t enough) {
+  if (enough == 0) return 1;
+  if (sampling == accounting::Sampling::kPoisson) {
+    if (enough > here) return 0;
+    const double probability = static_cast<double>(cohort) / static_cast<double>(clients);
+    const boost::math::binomial_distribution<double> size(static_cast<double>(here), probability);
+    return boost::math::cdf(boost::math::complement(size, static_cast<double>(enough - 1)));
+  }
+  if (enough > std::min(cohort, here)) return 0;
+  if (enough + clients <= cohort + here) return 1;  // fewer than that cannot be left out
+  const boost::math::hypergeometric_distribution<double> size(
+      static_cast<unsigned>(here), static_cast<unsigned>(cohort), static_cast<unsigned>(clients));
+  return boost::math::cdf(boost::math::complement(size, static_cast<unsigned>(enough - 1)));
 }
 
 }  // namespace tacet::agreement

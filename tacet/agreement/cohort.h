@@ -32,6 +32,11 @@ struct CohortRange {
 };
 CohortRange ExpectedCohortRange(accounting::Sampling sampling, uint64_t clients, uint64_t cohort);
 
+// Probability that at least `enough` of the chosen clients are among `here` <= `clients` of them,
+// when the cohort is drawn as in DrawCohort.
+double ChanceOfEnough(accounting::Sampling sampling, uint64_t clients, uint64_t cohort,
+                      uint64_t here, uint64_t enough);
+
 }  // namespace tacet::agreement
 
 #endif  // TACET_AGREEMENT_COHORT_H_

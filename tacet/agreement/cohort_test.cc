@@ -71,5 +71,35 @@ TEST(CohortTest, ExpectedRange) {
   EXPECT_EQ(ExpectedCohortRange(Sampling::kPoisson, 10, 10).smallest, 10u);
 }
 
+TEST(ChanceOfEnoughTest, EveryClientIsInEveryRound) {
+  EXPECT_EQ(ChanceOfEnough(Sampling::kFixedSize, 5, 5, 4, 4), 1);
+  EXPECT_EQ(ChanceOfEnough(Sampling::kFixedSize, 5, 5, 3, 4), 0);
+  EXPECT_EQ(ChanceOfEnough(Sampling::kPoisson, 5, 5, 4, 4), 1);
+  EXPECT_EQ(ChanceOfEnough(Sampling::kPoisson, 5, 5, 3, 4), 0);
+}
+
+TEST(ChanceOfEnoughTest, IsTheShareOfCohortsThatReachIt) {
+  // Of the 10 cohorts of 3 out of 5, one is in {0, 1, 2}, six have two of them.
+  EXPECT_NEAR(ChanceOfEnough(Sampling::kFixedSize, 5, 3, 3, 3), 0.1, 1e-12);
+  EXPECT_NEAR(ChanceOfEnough(Sampling::kFixedSize, 5, 3, 3, 2), 0.7, 1e-12);
+  EXPECT_EQ(ChanceOfEnough(Sampling::kFixedSize, 5, 3, 3, 1), 1);
+  // Three coins of probability 2 / 5.
+  EXPECT_NEAR(ChanceOfEnough(Sampling::kPoisson, 5, 2, 3, 3), 0.064, 1e-12);
+  EXPECT_NEAR(ChanceOfEnough(Sampling::kPoisson, 5, 2, 3, 2), 0.352, 1e-12);
+}
+
+TEST(ChanceOfEnoughTest, GrowsWithThoseWhoAreHere) {
+  for (const Sampling sampling : {Sampling::kFixedSize, Sampling::kPoisson}) {
+    double before = -1;
+    for (uint64_t here = 0; here <= 3596; here += 58) {
+      const double chance = ChanceOfEnough(sampling, 3596, 1000, here, 900);
+      EXPECT_GE(chance, before);
+      EXPECT_LE(chance, 1);
+      before = chance;
+    }
+    EXPECT_GT(before, 0.999);
+  }
+}
+
 }  // namespace
 }  // namespace tacet::agreement

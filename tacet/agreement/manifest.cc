@@ -18,7 +18,6 @@ namespace tacet::agreement {
 namespace {
 
 constexpr uint32_t kMaxRounds = 1'000'000;
-constexpr uint32_t kMaxAttempts = 100;
 constexpr uint64_t kMaxCount = std::numeric_limits<uint32_t>::max();  // that the bytes hold
 
 absl::Status CheckRange(uint64_t value, uint64_t low, uint64_t high, std::string_view key) {
@@ -138,7 +137,6 @@ absl::Status CheckCounts(const ManifestSpec& spec) {
   TACET_RETURN_IF_ERROR(CheckRange(spec.sampling.appearances, 0, kMaxCount, "appearances"));
   TACET_RETURN_IF_ERROR(CheckRange(spec.privacy.colluders, 0, kMaxCount, "colluders"));
   TACET_RETURN_IF_ERROR(CheckRange(spec.rounds, 1, kMaxRounds, "rounds"));
-  TACET_RETURN_IF_ERROR(CheckRange(spec.attempts_per_round, 1, kMaxAttempts, "attempts_per_round"));
   TACET_RETURN_IF_ERROR(CheckRange(spec.spare_attempts, 0, kMaxRounds, "spare_attempts"));
   if (spec.sampling.method == accounting::Sampling::kNone &&
       spec.sampling.cohort != spec.sampling.clients) {

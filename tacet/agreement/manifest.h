@@ -45,9 +45,8 @@ struct ManifestSpec {
   std::string federated_part = {};
   uint64_t whole_dimension = 0;
   // Rounds
-  uint32_t rounds = 0;              // T
-  uint32_t attempts_per_round = 3;  // under one epoch key
-  uint32_t spare_attempts = 10;     // charged attempts never pass rounds + spare_attempts
+  uint32_t rounds = 0;           // T
+  uint32_t spare_attempts = 10;  // charged attempts never pass rounds + spare_attempts
   // Committee that votes for every sum and gives unmask shares, for the whole epoch. 0 seats: as
   // DefaultCommittee says. Empty `committee_members`: the first members.
   he::CommitteeShape committee = {};

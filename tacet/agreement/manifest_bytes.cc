@@ -22,7 +22,6 @@ void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
   writer.U32(static_cast<uint32_t>(spec.sampling.cohort));
   writer.U32(static_cast<uint32_t>(spec.sampling.min_participants));
   writer.U32(spec.rounds);
-  writer.U32(spec.attempts_per_round);
   writer.U32(spec.spare_attempts);
   writer.U32(spec.committee.seats);
   writer.U32(spec.committee.corrupt);
@@ -128,7 +127,6 @@ absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   TACET_ASSIGN_OR_RETURN(spec.sampling.cohort, reader.ReadU32("cohort"));
   TACET_ASSIGN_OR_RETURN(spec.sampling.min_participants, reader.ReadU32("min participants"));
   TACET_ASSIGN_OR_RETURN(spec.rounds, reader.ReadU32("rounds"));
-  TACET_ASSIGN_OR_RETURN(spec.attempts_per_round, reader.ReadU32("attempts per round"));
   TACET_ASSIGN_OR_RETURN(spec.spare_attempts, reader.ReadU32("spare attempts"));
   TACET_RETURN_IF_ERROR(ReadCommittee(reader, spec));
   TACET_RETURN_IF_ERROR(

@@ -146,7 +146,6 @@ JsonValue MechanismJson(const AuditedRun& run) {
       .Set("record_rate", agreed.sampling.record_rate)
       .Set("expected_batch", agreed.sampling.expected_batch)
       .Set("colluders", agreed.privacy.colluders)
-      .Set("attempts_per_round", agreed.attempts_per_round)
       .Set("spare_attempts", agreed.spare_attempts)
       .Set("delta", agreed.privacy.delta)
       .Set("budget_epsilon", agreed.privacy.budget_epsilon > 0

@@ -15,7 +15,7 @@ AttemptCost Cost() {
   cost.event.noise_stddev = 6;
   cost.event.sampling_rate = 0.25;
   cost.rounds = 100;
-  cost.attempts_per_round = 1;
+  cost.spare_attempts = 0;
   return cost;
 }
 

@@ -14,12 +14,12 @@ ChargeLabel LabelOf(const AttemptCost& cost, const secagg::AttemptNumber& number
 }
 
 absl::Status CheckNumber(const AttemptCost& cost, const secagg::AttemptNumber& number) {
-  if (number.round < cost.rounds && number.attempt < cost.attempts_per_round) {
+  if (number.round < cost.rounds && number.attempt <= cost.spare_attempts) {
     return absl::OkStatus();
   }
   return base::InvalidArgument(
-      "round {} attempt {} was announced, the agreement has {} rounds of at most {} attempts",
-      number.round, number.attempt, cost.rounds, cost.attempts_per_round);
+      "round {} attempt {} was announced, the agreement has {} rounds and {} spare attempts",
+      number.round, number.attempt, cost.rounds, cost.spare_attempts);
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ AttemptCost AttemptCostOf(const agreement::Manifest& manifest, ChargingRule rule
           .manifest_hash = manifest.hash(),
           .event = AttemptEvent(agreed, rule),
           .rounds = agreed.rounds,
-          .attempts_per_round = agreed.attempts_per_round,
+          .spare_attempts = agreed.spare_attempts,
           .first_round = first_round};
 }
 

@@ -27,7 +27,7 @@ struct AttemptCost {
   crypto::Digest manifest_hash{};
   accounting::SamplingEvent event;
   uint32_t rounds = 0;
-  uint32_t attempts_per_round = 0;
+  uint32_t spare_attempts = 0;
   uint32_t first_round = 0;  // with which announcements under this manifest began
 };
 

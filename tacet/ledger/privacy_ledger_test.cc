@@ -38,7 +38,7 @@ AttemptCost Paper(ChargingRule rule = ChargingRule::kAnnouncedAttempts) {
     cost.event.sampling_rate = 1;
   }
   cost.rounds = 2000;
-  cost.attempts_per_round = 3;
+  cost.spare_attempts = 2;
   return cost;
 }
 
@@ -224,7 +224,7 @@ TEST(PrivacyLedgerTest, AttemptsThatCannotBeAreRefused) {
   Fixture f(Header(0));
   const absl::Status round = f.ledger->ChargeForSealing(Paper(), {0, 2000, 0});
   EXPECT_EQ(round.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(base::Message(round), HasSubstr("2000 rounds of at most 3 attempts"));
+  EXPECT_THAT(base::Message(round), HasSubstr("2000 rounds and 2 spare attempts"));
   EXPECT_FALSE(f.ledger->ChargeForSealing(Paper(), {0, 0, 3}).ok());
   const std::vector<secagg::AttemptNumber> announced = {{0, 1, 7}};
   EXPECT_FALSE(f.ledger->ChargeForSealing(Paper(), {0, 2, 0}, announced).ok());

@@ -22,13 +22,12 @@ std::optional<Suspicion> CheckPlace(const secagg::Attempt& attempt,
       attempt.number.epoch != manifest.epoch()) {
     return Suspect(violations::kOtherFederation, "an attempt of another manifest or epoch");
   }
-  if (attempt.number.round < spec.rounds && attempt.number.attempt < spec.attempts_per_round) {
+  if (attempt.number.round < spec.rounds && attempt.number.attempt <= spec.spare_attempts) {
     return std::nullopt;
   }
   return Suspect(violations::kImpossible,
-                 "round {} attempt {}: the manifest has {} rounds of at most {} attempts",
-                 attempt.number.round, attempt.number.attempt, spec.rounds,
-                 spec.attempts_per_round);
+                 "round {} attempt {}: the manifest has {} rounds and {} spare attempts",
+                 attempt.number.round, attempt.number.attempt, spec.rounds, spec.spare_attempts);
 }
 
 std::optional<Suspicion> CheckInvitation(protocol::Invited invited,

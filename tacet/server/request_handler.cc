@@ -116,6 +116,7 @@ absl::StatusOr<protocol::RequestHead> RequestHandler::Read(
                                   *certificate_name);
   }
   TACET_RETURN_IF_ERROR(limits_.Admit(head.request.member, total));
+  server_.NotePresence(head.request.member);
   return head;
 }
 
@@ -187,6 +188,7 @@ bool RequestHandler::IsNews(const Waiting& waiting) const {
 }
 
 absl::StatusOr<base::Bytes> RequestHandler::Answer(const Waiting& waiting) {
+  server_.NotePresence(waiting.member);
   const protocol::MemberRequest request{.member = waiting.member, .body = waiting.request};
   absl::StatusOr<RequestAnswer> answer = Dispatch(request);
   Account(request, 0, answer);

@@ -20,6 +20,10 @@ constexpr std::string_view kTooFewUploads = "too-few-uploads";
 constexpr std::string_view kRefused = "refused";
 constexpr std::string_view kNotDecrypted = "not-decrypted";
 
+// No cohort drawn by coins is large enough with certainty.
+constexpr double kMaxWantedChance = 0.999;
+constexpr uint64_t kLongestPause = 3600;  // seconds
+
 ItemKind ItemKindOf(protocol::BulkKind kind) {
   switch (kind) {
     case protocol::BulkKind::kUpload:
@@ -58,7 +62,8 @@ RoundServer::RoundServer(const agreement::SignedManifest& manifest,
       store_(store),
       spool_(spool),
       clock_(std::move(clock)),
-      cohorts_(cohorts) {
+      cohorts_(cohorts),
+      attendance_(manifest.members().size(), clock_()) {
   // From anywhere, so that a server that was restarted has a notification for everybody.
   revision_ = phase_revision_ = base::LoadU64(cohorts_.Draw(8).Expose().data());
 }
@@ -152,6 +157,9 @@ absl::Status RoundServer::Restore() {
         protocol::ReadAttestation(gift.bytes, manifest_);
     if (statement.ok()) stated_[gift.member] = statement->model_digest;
   }
+  if (!book_->attempts().empty()) {
+    PauseAfterTooFew(std::min(book_->attempts().back().deadline, clock_()));
+  }
   CountRevision(true);
   return absl::OkStatus();
 }
@@ -188,17 +196,112 @@ absl::Status RoundServer::TickLocked() {
     if (open->phase == protocol::AttemptPhase::kUnmasking) {
       return late ? ExtendOrFail() : absl::OkStatus();
     }
-    const size_t expected =
-        book_->cohort().empty() ? spec().sampling.clients : book_->cohort().size();
-    const bool complete = book_->SubmissionsOf(ItemKind::kAccepted).size() == expected;
-    return complete || late ? CloseCollecting() : absl::OkStatus();
+    return late || IsComplete() ? CloseCollecting() : absl::OkStatus();
   }
+  gathering_.reset();
   if (draining_ || !stopped_.empty()) return absl::OkStatus();
   const std::optional<secagg::Attempt> next = NextAttempt();
   if (!next.has_value()) return absl::OkStatus();
-  if (stopped_ = WhyStop(*next); stopped_.empty()) return BeginAttempt(*next);
-  CountRevision(true);
-  return absl::OkStatus();
+  if (stopped_ = WhyStop(*next); !stopped_.empty()) {
+    CountRevision(true);
+    return absl::OkStatus();
+  }
+  return MayBegin() ? BeginAttempt(*next) : absl::OkStatus();
+}
+
+void RoundServer::NotePresence(uint64_t member) {
+  const base::MutexLock lock(mutex_);
+  attendance_.Note(member, clock_());
+}
+
+bool RoundServer::EveryMemberUploads() const {
+  return spec().sampling.dummy_uploads || spec().sampling.cohort == spec().sampling.clients;
+}
+
+// Failures that are expected in the rounds that are left use up half of the spare attempts at most.
+double RoundServer::WantedChance() const {
+  const std::vector<AttemptRecord>& begun = book_->attempts();
+  const auto failed = static_cast<uint64_t>(
+      std::ranges::count(begun, protocol::AttemptPhase::kFailed, &AttemptRecord::phase));
+  const auto spare = static_cast<double>(spec().spare_attempts -
+                                         std::min<uint64_t>(failed, spec().spare_attempts));
+  const auto rounds = static_cast<double>(spec().rounds - book_->finished());
+  return std::min(kMaxWantedChance, rounds / (rounds + spare / 2));
+}
+
+uint64_t RoundServer::LeastPresence() const {
+  const uint64_t uploads = manifest_.manifest().terms().min_participants();
+  if (EveryMemberUploads()) return uploads;
+  const accounting::SamplingParams& sampling = spec().sampling;
+  const double wanted = WantedChance();
+  uint64_t few = 0, enough = sampling.clients;
+  while (enough - few > 1) {
+    const uint64_t middle = few + (enough - few) / 2;
+    const double chance = agreement::ChanceOfEnough(sampling.method, sampling.clients,
+                                                    sampling.cohort, middle, uploads);
+    (chance >= wanted ? enough : few) = middle;
+  }
+  return enough;
+}
+
+Gathering RoundServer::CountGathering() const {
+  const uint64_t now = clock_();
+  Gathering gathering{.here = attendance_.CountHere(now),
+                      .needed = LeastPresence(),
+                      .seats_here = 0,
+                      .seats_needed = manifest_.manifest().terms().aggregation().sharing().votes()};
+  for (const secagg::CommitteeSeat& seat : manifest_.manifest().committee()) {
+    gathering.seats_here += attendance_.IsHere(seat.member, now) ? 1 : 0;
+  }
+  return gathering;
+}
+
+bool RoundServer::MayBegin() {
+  const uint64_t now = clock_();
+  gathering_ = CountGathering();
+  if (!gathering_->enough()) {
+    enough_since_.reset();
+    return false;
+  }
+  // A clock that was set back begins the grace period again.
+  if (!enough_since_.has_value() || *enough_since_ > now) enough_since_ = now;
+  if (now < pause_ends_) return false;
+  return gathering_->here == attendance_.members() ||
+         now - *enough_since_ >= options_.grace_seconds;
+}
+
+bool RoundServer::IsComplete() const {
+  const Submissions& accepted = book_->SubmissionsOf(ItemKind::kAccepted);
+  const bool own_coins = book_->cohort().empty();
+  if (accepted.size() == (own_coins ? spec().sampling.clients : book_->cohort().size()))
+    return true;
+  // Who has not uploaded is not in the cohort, or on the way: nobody but the member knows.
+  if (own_coins && !EveryMemberUploads()) return false;
+  const uint64_t begun = book_->Open()->begun;
+  if (accepted.size() < manifest_.manifest().terms().min_participants() ||
+      begun < attendance_.since() || clock_() < begun + options_.grace_seconds) {
+    return false;
+  }
+  for (uint64_t member = 0; member < attendance_.members(); ++member) {
+    const bool invited = own_coins || std::ranges::binary_search(book_->cohort(), member);
+    if (invited && attendance_.SeenSince(member, begun) &&
+        book_->Find(ItemKind::kAccepted, member) == nullptr) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// After the last attempts had too few uploads, one after the other.
+void RoundServer::PauseAfterTooFew(uint64_t ended) {
+  const std::vector<AttemptRecord>& begun = book_->attempts();
+  uint64_t pause = options_.retry_seconds;
+  auto record = begun.rbegin();
+  if (record == begun.rend() || record->failure != kTooFewUploads) return;
+  for (++record; record != begun.rend() && record->failure == kTooFewUploads; ++record) {
+    pause = std::min(2 * pause, kLongestPause);
+  }
+  pause_ends_ = ended + std::min(pause, kLongestPause);
 }
 
 absl::Status RoundServer::BoundDeadline() {
@@ -214,7 +317,7 @@ absl::Status RoundServer::BoundDeadline() {
 std::string RoundServer::WhyStop(const secagg::Attempt& next) const {
   if (next.number.round >= spec().rounds)
     return fmt::format("all {} rounds are done", spec().rounds);
-  if (next.number.attempt >= spec().attempts_per_round) {
+  if (next.number.attempt > spec().spare_attempts) {
     return fmt::format("round {} failed in all its {} attempts", next.number.round,
                        next.number.attempt);
   }
@@ -287,7 +390,9 @@ absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
 absl::Status RoundServer::CloseCollecting() {
   const size_t accepted = book_->SubmissionsOf(ItemKind::kAccepted).size();
   if (accepted < manifest_.manifest().terms().min_participants()) {
-    return Finish(protocol::AttemptPhase::kFailed, kTooFewUploads);
+    TACET_RETURN_IF_ERROR(Finish(protocol::AttemptPhase::kFailed, kTooFewUploads));
+    PauseAfterTooFew(clock_());
+    return absl::OkStatus();
   }
   TACET_ASSIGN_OR_RETURN(const secagg::Aggregator::Closed closed, aggregator_->Close(cohorts_));
   // If this fails, the sum is computed again from what was accepted.
@@ -717,11 +822,39 @@ ServerStatus RoundServer::Status() const {
       .finished = book_->finished(),
       .attempts = begun.size(),
       .draining = draining_,
-      .stopped = stopped_};
+      .stopped = stopped_,
+      .here = attendance_.CountHere(clock_()),
+      .waiting = book_->Open() == nullptr && !draining_ && stopped_.empty(),
+      .gathering = std::nullopt,
+      .awaited = Awaited()};
   status.failed = static_cast<uint64_t>(
       std::ranges::count(begun, protocol::AttemptPhase::kFailed, &AttemptRecord::phase));
   if (!begun.empty()) status.last = begun.back();
+  if (!status.waiting) return status;
+  status.gathering = gathering_;
+  if (gathering_.has_value() && clock_() < pause_ends_) status.pause_ends = pause_ends_;
   return status;
+}
+
+std::vector<Absence> RoundServer::Awaited() const {
+  std::vector<uint64_t> awaited;
+  const AttemptRecord* const open = book_->Open();
+  if (open == nullptr && !draining_ && stopped_.empty()) {
+    for (uint64_t member = 0; member < attendance_.members(); ++member) {
+      if (!attendance_.IsHere(member, clock_())) awaited.push_back(member);
+    }
+  } else if (open != nullptr && open->phase == protocol::AttemptPhase::kUnmasking) {
+    for (const secagg::CommitteeSeat& seat : manifest_.manifest().committee()) {
+      const bool answered = book_->Find(ItemKind::kRefusal, seat.member) != nullptr ||
+                            book_->Find(ItemKind::kUnmaskShare, seat.member) != nullptr;
+      if (!answered) awaited.push_back(seat.member);
+    }
+  }
+  std::vector<Absence> absences;
+  for (uint64_t member : awaited) {
+    absences.push_back({.member = member, .last_seen = attendance_.LastSeen(member)});
+  }
+  return absences;
 }
 
 std::vector<AttemptRecord> RoundServer::Attempts() const {

@@ -26,6 +26,7 @@
 #include "tacet/protocol/member_request.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/server/attempt_state.h"
+#include "tacet/server/attendance.h"
 #include "tacet/server/blob_store.h"
 #include "tacet/server/incoming_part.h"
 #include "tacet/server/server_store.h"
@@ -40,9 +41,35 @@ struct RoundServerOptions {
   // but not beyond so many seconds after the beginning of the attempt.
   uint64_t abandon_seconds = 7 * 86'400;
   uint32_t kept_rounds = 3;  // published rounds that can still be fetched; > 0
+  // How long members that were not here have to come, once enough are: before an attempt begins,
+  // and before it closes without them.
+  uint64_t grace_seconds = 60;
+  // Pause after an attempt with too few uploads. It doubles from one to the next, up to an hour.
+  uint64_t retry_seconds = 60;
 };
 
-// Status of a server, for people and gauges: counts, no member's name.
+// Members whose presence decides whether an attempt begins.
+struct Gathering {
+  uint64_t here = 0;
+  uint64_t needed = 0;  // that attempts succeed so often that the spare ones suffice
+  uint64_t seats_here = 0;
+  uint64_t seats_needed = 0;  // votes
+
+  bool enough() const { return here >= needed && seats_here >= seats_needed; }
+
+  friend bool operator==(const Gathering&, const Gathering&) = default;
+};
+
+// A member that is waited for.
+struct Absence {
+  uint64_t member = 0;
+  std::optional<uint64_t> last_seen;  // Unix seconds; nothing: not since this server started
+
+  friend bool operator==(const Absence&, const Absence&) = default;
+};
+
+// Status of a server, for people and gauges: counts. It names members only while it waits for them,
+// and those who are on the committee: never participants.
 struct ServerStatus {
   std::optional<AttemptRecord> last;  // the last attempt begun
   uint32_t invited = 0;               // to it; 0 when members decide by coins
@@ -53,7 +80,14 @@ struct ServerStatus {
   uint64_t attempts = 0;              // ever begun
   uint64_t failed = 0;                // of them
   bool draining = false;
-  std::string stopped;  // why no attempt follows any more; empty as long as one may
+  std::string stopped;   // why no attempt follows any more; empty as long as one may
+  uint64_t here = 0;     // members that are connected
+  bool waiting = false;  // no attempt is open, and one is to follow
+  // While the next attempt waits only for members.
+  std::optional<Gathering> gathering;
+  // Who is away: of all members between attempts, of the seats while one is unmasking.
+  std::vector<Absence> awaited;
+  uint64_t pause_ends = 0;  // Unix seconds; 0 unless a pause follows a failed attempt
 };
 
 // The piece of an object that a request asks for.
@@ -70,7 +104,10 @@ struct ObjectPart {
 // handed out; the committee votes, gives unmask shares and confirms that the aggregate decrypts) ->
 // published, once f + 1 seats confirmed, or failed at any step: too few uploads at the deadline,
 // too many refusals, no confirmation although every seat answered, or a committee that stays away.
-// A failed attempt is followed by another with a new cohort, as often as the manifest allows; after
+// It begins when enough members are here for it to succeed, because every attempt is charged; and
+// it closes before its deadline when only members are missing that were not here.
+// A failed attempt is followed by another with a new cohort, within the agreed number of attempts,
+// after a pause when uploads were too few; after
 // a refused sum with one of half the size, down to K_min, so that one bad participant does not stop
 // the round. A published one is followed by the next round once a majority as
 // large as the committee's attests the same model. Every attempt begun is announced to every
@@ -85,6 +122,9 @@ class RoundServer {
       ServerStore& store, BlobStore& spool, base::UnixClock clock, crypto::Entropy& cohorts);
   RoundServer(const RoundServer&) = delete;
   RoundServer& operator=(const RoundServer&) = delete;
+
+  // A request of this member has come.
+  void NotePresence(uint64_t member);
 
   // Lets time pass: deadlines, the next attempt. To be called about every second; Unavailable when
   // the store failed, to be called again.
@@ -186,6 +226,17 @@ class RoundServer {
   std::optional<secagg::Attempt> NextAttempt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::optional<crypto::Digest> StatedModel() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string WhyStop(const secagg::Attempt& next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Gathering CountGathering() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Probability that the next attempt has enough uploads, below which it does not begin.
+  double WantedChance() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  uint64_t LeastPresence() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether enough members have been here for long enough.
+  bool MayBegin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether all uploads have come that are still expected.
+  bool IsComplete() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool EveryMemberUploads() const;
+  void PauseAfterTooFew(uint64_t ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<Absence> Awaited() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status BeginAttempt(const secagg::Attempt& attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CloseCollecting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t CohortSize(const secagg::Attempt& attempt) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -209,6 +260,11 @@ class RoundServer {
   uint64_t revision_ ABSL_GUARDED_BY(mutex_) = 0;        // of everything that a seat waits for
   uint64_t phase_revision_ ABSL_GUARDED_BY(mutex_) = 0;  // its last value that changed a phase
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  Attendance attendance_ ABSL_GUARDED_BY(mutex_);
+  // Of the attempt that comes next; nothing unless it waits only for members.
+  std::optional<Gathering> gathering_ ABSL_GUARDED_BY(mutex_);
+  std::optional<uint64_t> enough_since_ ABSL_GUARDED_BY(mutex_);  // Unix seconds
+  uint64_t pause_ends_ ABSL_GUARDED_BY(mutex_) = 0;               // Unix seconds
   std::string stopped_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<AttemptState> book_ ABSL_GUARDED_BY(mutex_);  // never null once created
   // While it collects, of what the book accepted.

@@ -27,6 +27,9 @@ class FailingStoreTest : public testing::RoundServerFixture {
     failure_ = spool ? &spool_->failure() : &store_->failure();
     server_ = ValueOf(RoundServer::Create(
         members_.manifest(), {}, *store_, *spool_, [this] { return now_; }, cohorts_));
+    for (uint64_t member = 0; member < members_.manifest().members().size(); ++member) {
+      server_->NotePresence(member);
+    }
     failure_->After(calls, when);
     failed_ = false;
   }

@@ -143,16 +143,185 @@ TEST_F(RoundServerTest, EnoughUploadsAtTheDeadlineAreASum) {
   EXPECT_THAT(base::Message(Upload(invited[1])), HasSubstr("round 0 attempt 0 is closed"));
 }
 
+// An attempt is charged as soon as it is announced. 0.1 began one whether or not anybody was there:
+// a server that was started an hour before its sites used up a round's attempts.
+class GatheringTest : public testing::RoundServerFixture {
+ protected:
+  explicit GatheringTest(agreement::ManifestSpec agreement = SmallAgreement(), int members = 5)
+      : RoundServerFixture(std::move(agreement), members) {
+    grace_seconds_ = 60;
+    retry_seconds_ = 60;
+    Restart();
+  }
+  bool HasBegun() { return !server_->Attempts().empty(); }
+  void Wait(uint64_t seconds) {
+    for (const uint64_t end = now_ + seconds; now_ < end; now_ += 10) Tick();
+  }
+  std::vector<uint64_t> Away() {
+    std::vector<uint64_t> away;
+    for (const Absence& absence : server_->Status().awaited) away.push_back(absence.member);
+    return away;
+  }
+};
+
+TEST_F(GatheringTest, NothingBeginsBeforeTheMembersAreThere) {
+  away_ = {0, 1, 2, 3, 4};
+  Wait(3600);
+  EXPECT_FALSE(HasBegun());
+  EXPECT_THAT(Away(), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_EQ(server_->Status().gathering->here, 0u);
+  away_ = {};
+  Tick();
+  EXPECT_TRUE(HasBegun());
+}
+
+// Four of the five seats have to vote.
+TEST_F(GatheringTest, EnoughMembersWaitAMinuteForTheOthers) {
+  away_ = {1, 2};
+  Wait(600);
+  EXPECT_FALSE(HasBegun());
+  EXPECT_EQ(server_->Status().gathering->seats_needed, 4u);
+  EXPECT_THAT(Away(), ElementsAre(1, 2));
+  away_ = {2};
+  Wait(60);
+  EXPECT_FALSE(HasBegun());
+  Tick();
+  EXPECT_TRUE(HasBegun());
+}
+
+// Three of five are drawn, and two uploads are enough: of four members two are always drawn, of
+// three in seven cohorts out of ten. With spare attempts that is often enough.
+TEST_F(GatheringTest, FewSpareAttemptsNeedMoreMembers) {
+  Tick();
+  for (int failed = 0; failed < 3; ++failed) {
+    away_ = {0, 1, 2, 3, 4};
+    Wait(1200);
+    EXPECT_EQ(server_->Status().gathering->needed, failed == 0 ? 3u : 4u) << failed;
+    away_ = {};
+    Tick();
+  }
+}
+
+TEST_F(GatheringTest, AMemberThatLeftAMinuteAgoIsAway) {
+  Tick();
+  ASSERT_TRUE(HasBegun());
+  now_ += 100;
+  Tick();
+  ASSERT_EQ(Phase(), protocol::AttemptPhase::kFailed);
+  away_ = {0, 1, 2, 3, 4};
+  now_ += kHereSeconds + 1;
+  Wait(86'400);
+  EXPECT_EQ(server_->Attempts().size(), 1u);
+  EXPECT_EQ(server_->Status().awaited[0].last_seen, now_ - 86'400 - kHereSeconds - 1);
+}
+
+TEST_F(GatheringTest, AttemptsWithoutUploadsFollowWithGrowingPauses) {
+  std::vector<uint64_t> begun;
+  for (int i = 0; i < 4 * 3600; ++i, ++now_) {
+    Tick();
+    if (server_->Attempts().size() > begun.size()) begun.push_back(now_);
+    if (i == 600) Restart();  // remembers
+  }
+  ASSERT_THAT(begun, SizeIs(5));  // 1 + spare attempts
+  EXPECT_EQ(begun[1] - begun[0], 100u + 60);
+  EXPECT_EQ(begun[2] - begun[1], 100u + 120);
+  EXPECT_EQ(begun[3] - begun[2], 100u + 240);
+  EXPECT_EQ(begun[4] - begun[3], 100u + 480);
+}
+
+// It was there when the attempt began, and trains.
+TEST_F(GatheringTest, AMemberThatIsBusyIsWaitedFor) {
+  Tick();
+  const std::vector<uint64_t> invited = Invited();
+  now_ += 5;
+  server_->NotePresence(invited[2]);
+  ASSERT_TRUE(Upload(invited[0]).ok());
+  ASSERT_TRUE(Upload(invited[1]).ok());
+  away_ = {0, 1, 2, 3, 4};
+  now_ += 94;
+  Tick();
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kCollecting);
+  now_ += 1;
+  Tick();
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+}
+
+// A new process does not know who was there.
+TEST_F(GatheringTest, AfterARestartTheDeadlineCounts) {
+  Tick();
+  const std::vector<uint64_t> invited = Invited();
+  ASSERT_TRUE(Upload(invited[0]).ok());
+  ASSERT_TRUE(Upload(invited[1]).ok());
+  now_ += 1;
+  Restart();
+  away_ = {0, 1, 2, 3, 4};
+  now_ += 98;
+  Tick();
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kCollecting);
+}
+
+class GatheringOfAllTest : public GatheringTest {
+ protected:
+  GatheringOfAllTest()
+      : GatheringTest([] {
+          agreement::ManifestSpec spec = SmallAgreement();
+          spec.sampling.cohort = 5;
+          return spec;
+        }()) {}
+};
+
+// 0.1 waited for its deadline.
+TEST_F(GatheringOfAllTest, AnAbsentMemberDoesNotMakeTheRoundLastItsDeadline) {
+  away_ = {2};
+  Wait(70);
+  ASSERT_TRUE(HasBegun());
+  for (const uint64_t member : {0, 1, 3, 4}) ASSERT_TRUE(Upload(member).ok());
+  const uint64_t begun = server_->Attempts().back().begun;
+  now_ = begun + 59;
+  Tick();
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kCollecting);  // it may still come
+  now_ = begun + 60;
+  Tick();
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  EXPECT_EQ(For(0).current->participants, 4u);
+}
+
+class GatheringCommitteeTest : public GatheringTest {
+ protected:
+  GatheringCommitteeTest()
+      : GatheringTest(
+            [] {
+              agreement::ManifestSpec spec = SmallAgreement();
+              spec.sampling.cohort = 8;
+              spec.committee = {.seats = 4, .corrupt = 1};
+              spec.committee_members = {0, 1, 2, 3};
+              return spec;
+            }(),
+            8) {}
+};
+
+TEST_F(GatheringCommitteeTest, TheCommitteeMustBeAbleToDecrypt) {
+  away_ = {0, 1};
+  Wait(600);
+  EXPECT_FALSE(HasBegun());
+  EXPECT_GE(server_->Status().gathering->here, server_->Status().gathering->needed);
+  EXPECT_EQ(server_->Status().gathering->seats_here, 2u);
+  EXPECT_EQ(server_->Status().gathering->seats_needed, 3u);
+  away_ = {0};
+  Wait(70);
+  EXPECT_TRUE(HasBegun());
+}
+
 TEST_F(RoundServerTest, AttemptsEndWithTheAgreement) {
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 5; ++i) {
     Tick();
     now_ += 100;
     Tick();
   }
   Tick();
   EXPECT_TRUE(For(0).stopped);
-  EXPECT_EQ(server_->Status().stopped, "round 0 failed in all its 3 attempts");
-  EXPECT_EQ(server_->Status().failed, 3u);
+  EXPECT_EQ(server_->Status().stopped, "round 0 failed in all its 5 attempts");
+  EXPECT_EQ(server_->Status().failed, 5u);
 }
 
 TEST_F(RoundServerTest, NobodyElseUploads) {
@@ -609,6 +778,7 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   SmallFederation next(SmallAgreement(), 5, 1);
   const auto server = ValueOf(RoundServer::Create(
       next.manifest(), {}, store_, spool_, [this] { return now_; }, cohorts_));
+  for (uint64_t member = 0; member < 5; ++member) server->NotePresence(member);
   EXPECT_EQ(server->Attempts().back().failure, "epoch-ended");
   const protocol::Announcement before = ValueOf(server->AnnouncementFor(0, 0, false));
   EXPECT_EQ(before.current, std::nullopt);
@@ -830,7 +1000,6 @@ class HalvingTest : public testing::RoundServerFixture {
               agreement::ManifestSpec spec = SmallAgreement();
               spec.sampling.cohort = 8;
               spec.sampling.min_participants = 3;
-              spec.attempts_per_round = 6;
               spec.spare_attempts = 20;
               return spec;
             }(),

@@ -350,7 +350,7 @@ absl::StatusOr<RoundRecord> Simulation::RunRound(State& state) {
   RoundRecord record;
   record.round = state.round;
   absl::StatusOr<Average> average = absl::UnknownError("no attempt was made");
-  for (uint32_t attempt = 0; attempt < manifest_.spec().attempts_per_round; ++attempt) {
+  for (uint32_t attempt = 0; attempt <= manifest_.spec().spare_attempts; ++attempt) {
     average = RunAttempt(state, attempt, record);
     ++record.attempts;
     if (average.ok()) break;

@@ -211,7 +211,7 @@ TEST_F(AuditTest, RefusedAttemptsStandWithTheirReason) {
   std::string config = kSmall;
   const size_t at = config.find("cohort = 6");
   config.insert(at,
-                "sampling = \"poisson\"\nmin_participants = 6\nattempts_per_round = 20\n"
+                "sampling = \"poisson\"\nmin_participants = 6\n"
                 "spare_attempts = 60\n");
   Simulate(config, {"--insecure-seed", "3", "--rounds", "8"});
   Audit();
@@ -309,7 +309,7 @@ TEST_F(AuditTest, ACutChargeIsMissed) {
 TEST_F(AuditTest, ACutChargeOfARefusedAttemptIsMissed) {
   std::string config = kSmall;
   config.insert(config.find("cohort = 6"),
-                "sampling = \"poisson\"\nmin_participants = 6\nattempts_per_round = 20\n"
+                "sampling = \"poisson\"\nmin_participants = 6\n"
                 "spare_attempts = 60\n");
   Simulate(config, {"--insecure-seed", "3", "--rounds", "8"});
   ASSERT_FALSE(Read("run/refused").empty());

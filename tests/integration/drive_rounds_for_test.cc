@@ -1,6 +1,7 @@
 // Sites of a federation as one process, for tests in other languages.
 // usage: drive_rounds_for_test SERVER STEP HOME...
-//   STEP upload-some   all sites but the last upload
+//   STEP show-up       every site asks the server once: it learns that they are there
+//        upload-some   all sites but the last upload
 //        upload-last   the last one does
 //        decrypt       the committee votes, unmasks and confirms, all attest the next model
 //   HOME               a folder that joined; HOME.key locks its keys
@@ -14,6 +15,7 @@ namespace tacet::app {
 namespace {
 
 absl::Status Drive(std::string_view step, SitesForTest sites) {
+  if (step == "show-up") return ShowUp(sites);
   if (step == "decrypt") return DecryptRound(sites);
   if (step == "upload-some") return UploadAll(sites, sites.size() - 1).status();
   if (step == "upload-last") {

@@ -79,11 +79,10 @@ class FederationProgramTest : public EnrolmentTest {
 
   // Flags and their values, empty for those that have none; `more` replaces what is there.
   static std::vector<std::string> Arguments(const std::vector<std::string>& more) {
-    std::map<std::string, std::string> flags = {{"--home", "hub"},
-                                                {"--key-file", "hub.key"},
-                                                {"--listen", "127.0.0.1:0"},
-                                                {"--admin", "127.0.0.1:0"},
-                                                {"--log", "server.log"}};
+    std::map<std::string, std::string> flags = {
+        {"--home", "hub"},          {"--key-file", "hub.key"}, {"--listen", "127.0.0.1:0"},
+        {"--admin", "127.0.0.1:0"}, {"--log", "server.log"},   {"--grace-seconds", "1"},
+        {"--retry-seconds", "1"}};
     for (size_t i = 0; i + 1 < more.size(); i += 2) flags[more[i]] = more[i + 1];
     std::vector<std::string> arguments = {"server"};
     for (const auto& [flag, value] : flags) {

@@ -167,7 +167,6 @@ input_shape = [28, 28]
 [federation]
 min_participants = 2
 spare_attempts = 60
-attempts_per_round = 40
 rounds = {}
 [privacy]
 clip_norm = 0.5

@@ -95,9 +95,11 @@ TEST_F(ServerProgramTest, ServesRoundsAndEndsWhenItIsAsked) {
   EXPECT_TRUE(DecryptRound(again).ok());
 }
 
-// Neither log nor metrics nor status name a member or hold a secret.
-TEST_F(ServerProgramTest, NamesNobody) {
+// Neither log nor metrics nor status name a participant or hold a secret. Members are named by
+// metrics, with a figure that is 0 for all that are there and while an attempt is open.
+TEST_F(ServerProgramTest, NamesNoParticipant) {
   StartServer({"--collecting-seconds", "2"});
+  EXPECT_THAT(HttpGet(admin_port_, "/readyz"), HasSubstr("away: "));
   SitesForTest sites = Sites();
   ASSERT_TRUE(UploadAll(sites, 2).ok());
   AwaitEvent("attempt-failed");
@@ -106,8 +108,14 @@ TEST_F(ServerProgramTest, NamesNobody) {
   EXPECT_FALSE(stale.ok());
   AwaitEvent("request-refused");
   const std::string token = Read("hub/page.token");
-  const std::string told =
-      Read("server.log") + HttpGet(admin_port_, "/metrics") + Api("/api/status").Dump();
+  std::string metrics = HttpGet(admin_port_, "/metrics");
+  for (const std::string& site : sites_) {
+    const std::string line =
+        "tacet_member_away_since_timestamp_seconds{member=\"" + site + "\"} 0\n";
+    ASSERT_THAT(metrics, HasSubstr(line));
+    metrics.erase(metrics.find(line), line.size());
+  }
+  const std::string told = Read("server.log") + metrics + Api("/api/status").Dump();
   for (const std::string& site : sites_) EXPECT_THAT(told, Not(HasSubstr(site)));
   EXPECT_THAT(told, Not(HasSubstr("member\":")));
   EXPECT_THAT(told, Not(HasSubstr(token)));

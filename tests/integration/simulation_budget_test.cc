@@ -17,18 +17,21 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 
 TEST_F(SimulationTest, TheAttemptBudgetIsNeverPassed) {
-  LyingChannel channel([](MessageKind kind, uint64_t, base::Bytes&) {
-    return kind == MessageKind::kUpload ? absl::UnavailableError("lost") : absl::OkStatus();
+  // Of every two attempts one: six members upload.
+  std::atomic<int> uploads = 0;
+  LyingChannel channel([&uploads](MessageKind kind, uint64_t, base::Bytes&) {
+    const bool lost = kind == MessageKind::kUpload && uploads++ / 6 % 2 == 0;
+    return lost ? absl::UnavailableError("lost") : absl::OkStatus();
   });
   SimulationSpec spec = SmallSpec();
   spec.manifest.spare_attempts = 1;
-  spec.manifest.rounds = 1;
+  spec.manifest.rounds = 2;
   const auto store = NewStore("run");
   const auto result = Run(spec, *store, recorder_, channel, *learner_);
   EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(base::Message(result.status()),
-              HasSubstr("all 2 attempts that the agreement allows"));
-  EXPECT_EQ(store->Attempts()->size(), 2u);
+              HasSubstr("all 3 attempts that the agreement allows"));
+  EXPECT_EQ(store->Attempts()->size(), 3u);
 }
 
 // Counts the updates that were sealed.
@@ -88,7 +91,7 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
     elsewhere.federation[0] = 1;
     elsewhere.event = agreement::ChargedEvent(agreed);
     elsewhere.rounds = 100;
-    elsewhere.attempts_per_round = 1;
+    elsewhere.spare_attempts = 0;
     for (uint32_t round = 0; round < 8; ++round) {
       ASSERT_TRUE((*ledger)->ChargeForSealing(elsewhere, {0, round, 0}).ok());
     }

@@ -213,12 +213,12 @@ TEST_F(SimulationTest, ALyingServerChangesNoModel) {
     const auto result = Run(SmallSpec(), *store, recorder, channel, *learner_);
     EXPECT_EQ(result.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(base::Message(result.status()),
-                HasSubstr("round 0 failed in all 3 attempts, the last time: refused"));
-    EXPECT_THAT(recorder.refused, Contains(Pair(_, Refusal::kNotDecrypted)).Times(3));
+                HasSubstr("round 0 failed in all 11 attempts, the last time: refused"));
+    EXPECT_THAT(recorder.refused, Contains(Pair(_, Refusal::kNotDecrypted)).Times(11));
     EXPECT_THAT(recorder.notes, Contains(HasSubstr(lie.noted)));
     EXPECT_THAT(recorder.rounds, IsEmpty());
     EXPECT_FALSE(store->LoadCheckpoint().ok());
-    EXPECT_EQ(store->Attempts()->size(), 3u);  // all charged
+    EXPECT_EQ(store->Attempts()->size(), 11u);  // all charged
   }
 }
 

@@ -174,8 +174,15 @@ inline absl::StatusOr<protocol::AnnouncedAttempt> AwaitPhase(const SiteForTest& 
   return absl::DeadlineExceededError("the phase did not come");
 }
 
+// The server learns that all are there.
+inline absl::Status ShowUp(const SitesForTest& sites) {
+  for (const auto& site : sites) TACET_RETURN_IF_ERROR(site->Look().status());
+  return absl::OkStatus();
+}
+
 // The first `count` sites upload to the attempt that collects; all of them are invited.
 inline absl::StatusOr<secagg::Attempt> UploadAll(SitesForTest& sites, size_t count) {
+  TACET_RETURN_IF_ERROR(ShowUp(sites));
   TACET_ASSIGN_OR_RETURN(const protocol::AnnouncedAttempt current,
                          AwaitPhase(*sites[0], protocol::AttemptPhase::kCollecting));
   for (size_t i = 0; i < count; ++i) {

@@ -200,8 +200,12 @@ class LiveFederation {
                                       std::vector<float>(protocol::testing::kSmallDimension)));
   }
 
+  // Everybody who is there is connected, whatever its session does.
   void Tick(uint64_t seconds) {
     now += seconds;
+    for (const auto& site : sites) {
+      if (!site->away) server->NotePresence(site->number);
+    }
     const absl::Status ticked = server->Tick();
     EXPECT_TRUE(ticked.ok()) << ticked;
   }
@@ -356,7 +360,9 @@ class LiveFederation {
   server::RoundServerOptions options{.collecting_seconds = 100,
                                      .unmasking_seconds = 50,
                                      .abandon_seconds = 1000,
-                                     .kept_rounds = 3};
+                                     .kept_rounds = 3,
+                                     .grace_seconds = 0,
+                                     .retry_seconds = 0};
   server::MemoryServerStore store;
   server::MemoryBlobStore spool;
   crypto::InsecureSeededEntropy cohorts{3, "cohorts"};

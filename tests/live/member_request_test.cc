@@ -205,6 +205,9 @@ struct Seen {
 
 class RequestHandlerTest : public ::testing::Test, protected server::RequestObserver {
  protected:
+  RequestHandlerTest() {
+    for (uint64_t member = 0; member < 5; ++member) server_->NotePresence(member);
+  }
   void OnRequest(std::string_view kind, const absl::Status& status, size_t, size_t) override {
     seen_.push_back({std::string(kind), status.code()});
   }

@@ -312,7 +312,6 @@ TEST(MemberSessionTest, MembersDecideByCoinsOfTheirOwn) {
   agreement.sampling.method = accounting::Sampling::kPoisson;
   agreement.sampling.min_participants = 2;
   agreement.rounds = 3;
-  agreement.attempts_per_round = 5;
   agreement.spare_attempts = 10;
   LiveFederation live(agreement);
   live.options.collecting_seconds = 20;

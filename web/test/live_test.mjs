@@ -24,6 +24,7 @@ name = "logistic"
 input_shape = [10]
 [federation]
 rounds = 20
+spare_attempts = 2
 [privacy]
 noise = 6
 scale = 1e-2
@@ -152,6 +153,9 @@ test("a wrong token is refused", () =>
 
 test("a round as it goes on", () =>
   withPage(withToken(), { picture: "live" }, async (page) => {
+    await says(page, /The next attempt waits for members: 0 of 3 are here, 3 are needed/);
+    await says(page, /Away: .*, not since the server was started/);
+    play("show-up");
     await says(page, /Round 1 of 20, attempt 1: collecting uploads/);
     assert.equal(await page.evaluate("window.location.hash"), "");
     assert.equal(await page.evaluate("document.title"), "hospitals – tacet server");
@@ -221,7 +225,8 @@ test("failed attempts and the end are shown as what they are", async () => {
   await stopServer();
   // As if it had never run: an open attempt would keep its own deadline.
   for (const name of ["server.sqlite", "server.sqlite-wal", "server.sqlite-shm", "spool"]) rmSync(at("hub", name), { recursive: true, force: true });
-  await startServer("--collecting-seconds", "1");
+  await startServer("--collecting-seconds", "1", "--retry-seconds", "1");
+  play("show-up");
   await withPage(withToken(), { picture: "live-ended" }, async (page) => {
     await says(page, /No attempt follows: round 1 failed in all its 3 attempts/);
     await says(page, /Failed attempts\s+3\s+3 × too few uploads at the deadline/);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  alarms, attemptName, deadlineWords, eventDetails, nowSentence, secondsLeft, viewRows, wholeSeconds,
+  alarms, attemptName, awayWords, deadlineWords, eventDetails, nowSentence, secondsLeft, viewRows, waitingWords, wholeSeconds,
 } from "../src/live/words.js";
 
 const kQuiet = { current: null, stopped: "", draining: false, finished: 0, problems: [], certificate_end: 0, store_errors: 0, now: 1000 };
@@ -66,4 +66,19 @@ test("what is spent and left, by view", () => {
   assert.equal(before[1].spent, null);
   assert.deepEqual(viewRows(null, null), []);
   assert.equal(viewRows(promises([1.5]), null)[0].left, undefined);
+});
+
+test("who is waited for, and since when", () => {
+  const gathering = { needed: 4, seats_here: 2, seats_needed: 3, enough: false, pause_ends: 0 };
+  const attendance = { here: 3, members: 5, gathering, away: [{ name: "north", last_seen: 400 }, { name: "west", last_seen: null }], away_in_all: 2 };
+  const waiting = { ...kQuiet, attendance };
+  assert.equal(nowSentence(waiting, kAgreement), "The next attempt waits for members: 3 of 5 are here, 4 are needed, and 3 of the committee (2 are here).");
+  assert.deepEqual(awayWords(waiting), ["north, for 10 min 0 s", "west, not since the server was started"]);
+  assert.deepEqual(awayWords({ ...waiting, attendance: { ...attendance, away_in_all: 22 } }).at(-1), "and 20 more");
+  assert.deepEqual(awayWords(kQuiet), []);
+  const paused = { ...attendance, gathering: { ...gathering, enough: true, pause_ends: 1090 } };
+  assert.equal(waitingWords({ ...kQuiet, attendance: paused }), "The next attempt begins in 1 min 30 s: the last one had too few uploads.");
+  assert.equal(waitingWords(kQuiet), "");
+  const event = { time: "", level: "warning", event: "waiting-for-members", here: 3, away: attendance.away };
+  assert.equal(eventDetails(event), "here: 3; away: north, west");
 });

@@ -59,7 +59,8 @@ class ClientRunCommand : public program::Command {
  public:
   std::string_view name() const override { return "run"; }
   std::string_view summary() const override {
-    return "take part in the federation until it is done: train, seal, upload, decrypt, verify";
+    return "take part in the federation until it is done: train, seal, upload, decrypt, verify; "
+           "exit code 0 when the training is complete, 3 when it is not";
   }
 
   void Register(program::Options& options) override {
@@ -147,9 +148,11 @@ class ClientRunCommand : public program::Command {
          }});
     if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
     TACET_RETURN_IF_ERROR(run->End(*session, *ledger, ended.ok()));
+    complete_ = session->next_round() == membership.manifest.manifest().spec().rounds;
     Finish(*session, membership, *ledger, run->path(), ended.ok());
     return absl::OkStatus();
   }
+  int exit_code() const override { return complete_ ? 0 : program::kIncomplete; }
 
  private:
   absl::StatusOr<Membership> Joined(const SiteFolder& folder) const {
@@ -220,10 +223,13 @@ class ClientRunCommand : public program::Command {
     const uint64_t charged = ledger.ChargesOf(membership.manifest.manifest().agreement());
     const absl::StatusOr<accounting::EpsilonBounds> spent = ledger.spending().Epsilon();
     const double epsilon = spent.ok() ? spent->epsilon() : std::numeric_limits<double>::infinity();
-    Say("{} rounds {}, {} attempts charged, epsilon {} in the ledger, {} protocol violations; "
-        "model, ledger and "
-        "metrics are in {}\n",
-        session.next_round(), done ? "done" : "so far (run it again to go on)", charged,
+    const uint32_t rounds = membership.manifest.manifest().spec().rounds;
+    Say("{}: {} of {} rounds, {} attempts charged, epsilon {} in the ledger, {} protocol "
+        "violations; model, ledger and metrics are in {}\n",
+        complete_ ? "the training is complete"
+        : done    ? "the training is not complete, and the server begins no further attempt"
+                  : "the training is not complete: run this again to go on",
+        session.next_round(), rounds, charged,
         std::isfinite(epsilon) ? fmt::format("{:.3f}", epsilon) : "without a bound",
         session.violations().size(), run.string());
     if (!json_) return;
@@ -235,6 +241,7 @@ class ClientRunCommand : public program::Command {
                            .Set("epoch", membership.manifest.epoch())
                            .Set("rounds", session.next_round())
                            .Set("done", done)
+                           .Set("complete", complete_)
                            .Set("charged_attempts", charged)
                            .Set("epsilon", epsilon)
                            .Set("alarms", std::move(violations))
@@ -250,6 +257,7 @@ class ClientRunCommand : public program::Command {
   bool json_ = false;
   program::UnlockFlags unlock_;
 
+  bool complete_ = false;
   size_t told_alarms_ = 0;
   std::string last_trouble_;
 };

@@ -25,6 +25,8 @@ class Command {
   virtual void Register(Options& options) = 0;
   // Called once, after parsing. An error is printed as "PROGRAM: MESSAGE".
   virtual absl::Status Run() = 0;
+  // After a run without an error.
+  virtual int exit_code() const { return 0; }
   // Of a group one has to be chosen, and the group itself does not run.
   virtual std::vector<Command*> subcommands() { return {}; }
 };
@@ -54,8 +56,12 @@ struct Program {
   std::string_view version;
 };
 
+// Work that ended before it was complete, without an error: run it again, or read the reason.
+inline constexpr int kIncomplete = 3;
+
 // Parses the command line and runs the chosen command. Exit code: 0 done, or help or version was
-// asked for; 1 the command failed; 2 the command line was wrong. Errors go to standard error.
+// asked for; 1 the command failed; 2 the command line was wrong; 3 as kIncomplete. Errors go to
+// standard error.
 int RunCommandLine(int argc, const char* const* argv, const Program& program,
                    std::vector<std::unique_ptr<Command>> commands);
 

@@ -146,7 +146,7 @@ std::optional<int> Parse(CLI::App& app, int argc, const char* const* argv) {
 
 int Run(const CLI::App& app, Command& command) {
   const absl::Status status = command.Run();
-  if (status.ok()) return 0;
+  if (status.ok()) return command.exit_code();
   fmt::print(stderr, "{}: {}\n", app.get_name(), base::Message(status));
   return kFailed;
 }

@@ -59,7 +59,6 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("federation.dummy_uploads", c.agreement.sampling.dummy_uploads);
   visit("federation.max_participations", c.agreement.sampling.max_participations);
   visit("federation.weights", c.federation.weights);
-  visit("federation.attempts_per_round", c.agreement.attempts_per_round);
   visit("federation.spare_attempts", c.agreement.spare_attempts);
   visit("federation.committee_seats", c.agreement.committee.seats);
   visit("federation.committee_corrupt", c.agreement.committee.corrupt);

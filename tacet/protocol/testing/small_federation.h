@@ -46,7 +46,6 @@ inline agreement::ManifestSpec SmallAgreement() {
   spec.sampling.cohort = 3;
   spec.sampling.min_participants = 2;
   spec.rounds = 3;
-  spec.attempts_per_round = 3;
   spec.spare_attempts = 4;
   spec.committee = {.seats = 5, .corrupt = 1};
   spec.committee_members = {3, 0, 4, 1, 2};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -37,7 +38,9 @@ class RoundServerFixture : public ::testing::Test {
         {.collecting_seconds = 100,
          .unmasking_seconds = 50,
          .abandon_seconds = 1000,
-         .kept_rounds = 2},
+         .kept_rounds = 2,
+         .grace_seconds = grace_seconds_,
+         .retry_seconds = retry_seconds_},
         store_, spool_, [this] { return now_; }, cohorts_));
   }
 
@@ -47,7 +50,11 @@ class RoundServerFixture : public ::testing::Test {
   secagg::Attempt Current() { return For(0).current->attempt; }
   protocol::AttemptPhase Phase() { return For(0).current->phase; }
 
+  // The members that are not away have just sent a request.
   void Tick() {
+    for (uint64_t member = 0; member < members_.manifest().members().size(); ++member) {
+      if (!away_.contains(member)) server_->NotePresence(member);
+    }
     const absl::Status status = server_->Tick();
     ASSERT_TRUE(status.ok()) << status;
   }
@@ -179,6 +186,8 @@ class RoundServerFixture : public ::testing::Test {
     }
   }
 
+  std::set<uint64_t> away_;
+  uint64_t grace_seconds_ = 0, retry_seconds_ = 0;
   protocol::testing::SmallFederation members_;
   MemoryServerStore store_;
   MemoryBlobStore spool_;

@@ -91,6 +91,10 @@ class ServingForTest {
     End();
     rounds = protocol::testing::ValueOf(server::RoundServer::Create(
         members.manifest(), {}, store, spool, base::SystemUnixSeconds, cohorts));
+    // Attempts begin when their members are there.
+    for (uint64_t member = 0; member < members.manifest().members().size(); ++member) {
+      rounds->NotePresence(member);
+    }
     limits = std::make_unique<server::RequestLimits>(
         limits_spec, members.manifest().members().size(), [] { return 0.0; });
     handler =

@@ -3,7 +3,7 @@ import { h } from "../dom.js";
 import { bytes, epsilon, integer, kAbsent, plural, time } from "../format.js";
 import { againstWorst, worst } from "../report/privacy.js";
 import { panel } from "./panel.js";
-import { alarms, deadlineWords, failureWords, nowSentence, secondsLeft } from "./words.js";
+import { alarms, awayWords, deadlineWords, failureWords, nowSentence, secondsLeft } from "./words.js";
 
 const kPhaseClasses = { collecting: "good", unmasking: "good", published: "good", failed: "warn" };
 
@@ -22,14 +22,17 @@ export function nowPanel() {
     ], { role: "status" });
   const trouble = panel(({ status }) => alarms(status), (found) => (found.length > 0
     ? h("ul", { class: "alarms" }, found.map(([level, text]) => h("li", { class: level }, text))) : []), { role: "status" });
+  const away = panel(({ status }) => awayWords(status), (names) => (names.length > 0
+    ? h("p", { class: "note" }, `Away: ${names.join("; ")}.`) : []));
   const progress = panel(({ status }) => pickProgress(status), drawProgress);
   const tiles = panel(pickTiles, (list) => h("ul", { class: "tiles" }, list.map(([name, figure, more]) =>
     h("li", {}, h("span", { class: "tile-name" }, name), h("span", { class: "figure" }, figure),
       h("span", { class: "note" }, more)))));
   const title = panel(({ agreement }) => agreement?.manifest.federation ?? "A federation", (name) => h("h1", {}, name));
-  const parts = [title, words, trouble, progress, tiles];
+  const parts = [title, words, trouble, away, progress, tiles];
   return {
-    element: h("header", { class: "overview" }, title.element, words.element, clock, trouble.element, progress.element,
+    element: h("header", { class: "overview" }, title.element, words.element, clock, trouble.element, away.element,
+      progress.element,
       tiles.element),
     update(state) {
       last = state;

@@ -30,12 +30,36 @@ export function nowSentence(status, agreement) {
   const rounds = agreement ? ` of ${integer(agreement.manifest.rounds)}` : "";
   if (stopped) return `${plural(finished, "round")}${rounds} published. No attempt follows: ${stoppedWords(stopped)}.`;
   if (status.draining) return "The server is about to end and begins no further attempt.";
+  const waiting = waitingWords(status);
+  if (waiting) return waiting;
   if (!current) return "No attempt was begun yet.";
   const name = `Round ${integer(current.round + 1)}${rounds}, attempt ${integer(current.attempt + 1)}: `;
   if (current.phase === "failed") return `${name}failed, ${failureWords(current.failure)}.`;
   if (current.phase === "published") return `${name}published; the next one begins when members state the same model.`;
   if (current.phase === "unmasking") return `${name}${phaseWords(current.phase)}. So far ${plural(current.votes, "vote")} and ${plural(current.unmask_shares, "unmask share")} came.`;
   return `${name}${phaseWords(current.phase)}.`;
+}
+
+/** Who the next attempt waits for; "" unless it does. */
+export function waitingWords({ attendance, now }) {
+  const gathering = attendance?.gathering;
+  if (!gathering) return "";
+  if (gathering.enough) {
+    return gathering.pause_ends > now
+      ? `The next attempt begins in ${wholeSeconds(gathering.pause_ends - now)}: the last one had too few uploads.`
+      : "The next attempt begins as soon as the others have had time to come.";
+  }
+  return `The next attempt waits for members: ${integer(attendance.here)} of ${integer(attendance.members)} are here, ${integer(gathering.needed)} are needed, ` +
+    `and ${integer(gathering.seats_needed)} of the committee (${integer(gathering.seats_here)} are here).`;
+}
+
+/** "north, for 2 h", ...: the members that are waited for. */
+export function awayWords({ attendance, now }) {
+  if (!attendance || attendance.away.length === 0) return [];
+  const named = attendance.away.map(({ name, last_seen: seen }) => (seen === null
+    ? `${name}, not since the server was started` : `${name}, for ${longTime(Math.max(0, now - seen))}`));
+  const more = attendance.away_in_all - attendance.away.length;
+  return more > 0 ? [...named, `and ${integer(more)} more`] : named;
 }
 
 /** Seconds until the phase ends, by the server's clock and the time since it answered; else null. */
@@ -79,6 +103,8 @@ const kEventWords = {
   "attempt-begun": "An attempt began",
   "attempt-closed": "An attempt closed",
   "attempt-extended": "An attempt waits for its committee",
+  "waiting-for-members": "The next attempt waits for members",
+  "members-are-back": "Enough members are here again",
   "attempt-published": "An attempt was published",
   "attempt-failed": "An attempt failed",
   "all-rounds-published": "All rounds are published",
@@ -106,7 +132,9 @@ export function eventDetails(event) {
   if (typeof event.round === "number") parts.push(attemptName(event));
   if (event.reason) parts.push(stoppedWords(failureWords(event.reason)).replaceAll("_", " "));
   for (const [key, value] of Object.entries(event)) {
-    if (!kNamed.has(key)) parts.push(`${key.replaceAll("_", " ")}: ${value}`);
+    if (kNamed.has(key)) continue;
+    const text = Array.isArray(value) ? value.map(({ name }) => name).join(", ") : value;
+    parts.push(`${key.replaceAll("_", " ")}: ${text}`);
   }
   return parts.join("; ") || kAbsent;
 }

@@ -1,0 +1,84 @@
+#include "apps/tacet-server/attendance_report.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "fmt/core.h"
+
+namespace tacet::app::server {
+
+using base::JsonValue;
+using tacet::server::Absence;
+using tacet::server::ServerStatus;
+
+namespace {
+
+constexpr size_t kMaxNamed = 20;
+
+std::string DurationText(uint64_t seconds) {
+  if (seconds < 120) return fmt::format("{} s", seconds);
+  if (seconds < 120 * 60) return fmt::format("{} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{} h", seconds / 3600);
+  return fmt::format("{} days", seconds / 86'400);
+}
+
+std::string AbsenceText(const Absence& absence, std::string_view name, uint64_t now) {
+  if (!absence.last_seen.has_value()) return fmt::format("{} (since the server started)", name);
+  return fmt::format("{} (for {})", name, DurationText(now - std::min(now, *absence.last_seen)));
+}
+
+}  // namespace
+
+JsonValue AwayJson(const ServerStatus& status, const agreement::SignedManifest& manifest) {
+  JsonValue away = JsonValue::MakeArray();
+  for (size_t i = 0; i < std::min(status.awaited.size(), kMaxNamed); ++i) {
+    const Absence& absence = status.awaited[i];
+    away.Append(JsonValue::MakeObject()
+                    .Set("name", manifest.members()[absence.member].name)
+                    .Set("last_seen", absence.last_seen.has_value() ? JsonValue(*absence.last_seen)
+                                                                    : JsonValue(nullptr)));
+  }
+  return away;
+}
+
+JsonValue AttendanceJson(const ServerStatus& status, const agreement::SignedManifest& manifest) {
+  JsonValue gathering;
+  if (status.gathering.has_value()) {
+    gathering = JsonValue::MakeObject()
+                    .Set("needed", status.gathering->needed)
+                    .Set("seats_here", status.gathering->seats_here)
+                    .Set("seats_needed", status.gathering->seats_needed)
+                    .Set("enough", status.gathering->enough())
+                    .Set("pause_ends", status.pause_ends);
+  }
+  return JsonValue::MakeObject()
+      .Set("here", status.here)
+      .Set("members", manifest.members().size())
+      .Set("gathering", std::move(gathering))
+      .Set("away", AwayJson(status, manifest))
+      .Set("away_in_all", status.awaited.size());
+}
+
+std::string WaitingText(const ServerStatus& status, const agreement::SignedManifest& manifest,
+                        uint64_t now) {
+  if (!status.waiting || status.awaited.empty()) return "";
+  std::string text =
+      fmt::format("waits for members: {} of {} are here", status.here, manifest.members().size());
+  if (status.gathering.has_value() && !status.gathering->enough()) {
+    text += fmt::format(", {} are needed, and {} of the committee ({} are here)",
+                        status.gathering->needed, status.gathering->seats_needed,
+                        status.gathering->seats_here);
+  }
+  text += "; away: ";
+  for (size_t i = 0; i < std::min(status.awaited.size(), kMaxNamed); ++i) {
+    const Absence& absence = status.awaited[i];
+    text +=
+        (i > 0 ? ", " : "") + AbsenceText(absence, manifest.members()[absence.member].name, now);
+  }
+  if (status.awaited.size() > kMaxNamed) {
+    text += fmt::format(" and {} more", status.awaited.size() - kMaxNamed);
+  }
+  return text;
+}
+
+}  // namespace tacet::app::server
