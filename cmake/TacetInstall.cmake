@@ -1,26 +1,50 @@
-# Installation: the libraries, their headers and what find_package(tacet) reads, in the component
-# `dev`; the programs install themselves. TacetPackages.cmake makes packages of the components.
+# Installs the library, its public headers and what find_package(tacet) reads; apps/ installs the
+# programs. The library is the public interface (include/tacet) with the folders below it, in two
+# forms: the archive tacet::tacet and the shared library tacet::shared. They are the component `dev`;
+# TacetPackages.cmake makes packages of the components.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-get_property(tacet_libraries GLOBAL PROPERTY TACET_LIBRARIES)
-install(TARGETS ${tacet_libraries} EXPORT tacetTargets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
-
-foreach(library IN LISTS tacet_libraries)
-  get_target_property(folder ${library} SOURCE_DIR)
-  cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE relative)
-  file(GLOB headers CONFIGURE_DEPENDS ${folder}/*.h)
-  list(FILTER headers EXCLUDE REGEX "_test\\.h$")
-  install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${relative}
-          COMPONENT dev)
+set(tacet_parts base crypto ring he dp accounting secagg agreement)
+set(tacet_needs fmt::fmt OpenSSL::Crypto PkgConfig::SODIUM PkgConfig::HWY Threads::Threads)
+foreach(part IN LISTS tacet_parts)
+  list(APPEND tacet_objects $<TARGET_OBJECTS:tacet_${part}>)
+  list(APPEND tacet_archives tacet::${part})
 endforeach()
+
+add_library(tacet_archive STATIC $<TARGET_OBJECTS:tacet_api> ${tacet_objects})
+target_link_libraries(tacet_archive PRIVATE ${tacet_needs} $<BUILD_INTERFACE:tacet_flags>)
+set_target_properties(tacet_archive PROPERTIES EXPORT_NAME tacet)
+add_library(tacet::tacet ALIAS tacet_archive)
+
+# Symbols of the folders below stay inside. Before 1.0 a minor version may change the interface.
+add_library(tacet_shared SHARED $<TARGET_OBJECTS:tacet_api>)
+target_link_libraries(tacet_shared PRIVATE ${tacet_archives} ${tacet_needs})
+target_link_options(tacet_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined)
+set_target_properties(tacet_shared PROPERTIES EXPORT_NAME shared VERSION ${PROJECT_VERSION}
+                      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+add_library(tacet::shared ALIAS tacet_shared)
+
+foreach(library IN ITEMS tacet_archive tacet_shared)
+  set_target_properties(${library} PROPERTIES OUTPUT_NAME tacet LINKER_LANGUAGE CXX
+                        ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  target_compile_features(${library} PUBLIC cxx_std_20)
+  target_link_libraries(${library} PUBLIC absl::status absl::statusor)
+  target_include_directories(${library} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
+
+install(TARGETS tacet_archive tacet_shared EXPORT tacetTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tacet DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        COMPONENT dev FILES_MATCHING PATTERN "*.h")
 
 set(tacet_config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tacet)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tacetConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/tacetConfig.cmake
                               INSTALL_DESTINATION ${tacet_config_folder})
-# Before 1.0 a minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tacetConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tacetConfig.cmake ${PROJECT_BINARY_DIR}/tacetConfigVersion.cmake

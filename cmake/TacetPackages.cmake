@@ -55,8 +55,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_NAME tacet-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 # Everything that tacetConfig.cmake looks for.
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-    "pkg-config, libabsl-dev, libfmt-dev, libhwy-dev, libssl-dev, libsodium-dev, libboost-math-dev, \
-libkissfft-dev, libdnnl-dev, ocl-icd-opencl-dev, zlib1g-dev, libcurl4-openssl-dev, libsqlite3-dev, libpqxx-dev")
+    "pkg-config, libabsl-dev, libfmt-dev, libhwy-dev, libssl-dev, libsodium-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION
     "libraries and headers of tacet
  For C++ programs that seal, add and decrypt updates, or plan a guarantee.")

@@ -5,17 +5,13 @@ function(tacet_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(tacet_${name} STATIC ${ARG_SOURCES})
   add_library(tacet::${name} ALIAS tacet_${name})
-  set_target_properties(tacet_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(tacet_${name} PUBLIC cxx_std_20)
-  target_include_directories(tacet_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-                                                  $<INSTALL_INTERFACE:include>)
-  target_link_libraries(tacet_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS}
-                                      $<BUILD_INTERFACE:tacet_flags>)
+  target_include_directories(tacet_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(tacet_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} tacet_flags)
   # Sanitized tests spend minutes in the accountants' arithmetic: -O2 saves a third of that time.
   if(TACET_SANITIZE AND name STREQUAL "accounting")
     target_compile_options(tacet_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O2>)
   endif()
-  set_property(GLOBAL APPEND PROPERTY TACET_LIBRARIES tacet_${name})
 endfunction()
 
 # Compiling tests is most of a build. They are read at -O1 (the libraries that they call are not), and

@@ -32,9 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const auto manifest = agreement::SignedManifest::Read(bytes);
       if (!manifest.ok()) break;
       same(manifest->bytes());
-      if (manifest->MemberNamed("north") != manifest->MemberWith(known.site.signing.public_key())) {
-        std::abort();
-      }
+      const auto north = manifest->MemberWith(known.site.signing.public_key());
+      if (north.has_value() && manifest->members()[*north].name != "north") std::abort();
       break;
     }
     case 3: {
@@ -62,7 +61,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (!facts.ok()) break;
       if (facts->fingerprint != crypto::Sha256(bytes)) std::abort();
       (void)crypto::CheckIssuedBy(bytes, known.authority);
-      (void)crypto::CertificatePem(bytes);
       break;
     }
     case 6: {
@@ -78,8 +76,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     }
     case 7: {
-      const auto key = agreement::OpenEpochKey(bytes, known.manifest, 0, known.site.sealing);
-      if (key.ok() && !agreement::SealEpochKey(known.manifest, 0, *key, known.coordinator).ok()) {
+      const auto key = agreement::DecryptEpochKey(bytes, known.manifest, 0, known.site.sealing);
+      if (key.ok() &&
+          !agreement::EncryptEpochKey(known.manifest, 0, *key, known.coordinator).ok()) {
         std::abort();
       }
       break;

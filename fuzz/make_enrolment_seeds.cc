@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   seeds.WriteWithVariants("manifest", 2, known.manifest.bytes());
   const auto sealed = [&](uint64_t member, const crypto::SigningKey& signer) {
     return fuzz::ValueOrDie(
-        agreement::SealEpochKey(known.manifest, member, known.entropy.Draw(32), signer));
+        agreement::EncryptEpochKey(known.manifest, member, known.entropy.Draw(32), signer));
   };
   seeds.WriteWithVariants("epoch-key", 7, sealed(0, known.coordinator));
   seeds.Write("epoch-key-of-another", 7, sealed(1, known.coordinator));

@@ -28,7 +28,7 @@ void WriteRequests(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& kn
       protocol::PutVoteRequest{.attempt = attempt, .vote = base::Bytes(9)},
       protocol::FetchVotesRequest{.attempt = attempt},
       protocol::PutVerdictRequest{.attempt = attempt, .confirmed = true},
-      protocol::PutAttestationRequest{.statement = base::Bytes(9)},
+      protocol::PutAttestationRequest{.attestation = base::Bytes(9)},
       protocol::FetchAttestationsRequest{.round = 1}};
   for (const protocol::RequestBody& body : bodies) {
     const auto written = [&](uint64_t member, uint64_t time, const crypto::SigningKey& key) {
@@ -77,12 +77,12 @@ void WriteAnnouncements(const fuzz::SeedFolder& seeds) {
 }
 
 void WriteRest(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& known) {
-  const auto statement = [&](uint64_t member, const crypto::SigningKey& key) {
+  const auto attestation = [&](uint64_t member, const crypto::SigningKey& key) {
     return protocol::WriteAttestation({.member = member, .round = 2}, known.manifest, key);
   };
-  seeds.WriteWithVariants("statement", 2, statement(0, known.site.signing));
-  seeds.Write("statement-forged", 2, statement(1, known.site.signing));
-  seeds.Write("statement-nobody", 2, statement(5, known.site.signing));
+  seeds.WriteWithVariants("attestation", 2, attestation(0, known.site.signing));
+  seeds.Write("attestation-forged", 2, attestation(1, known.site.signing));
+  seeds.Write("attestation-nobody", 2, attestation(5, known.site.signing));
   seeds.WriteWithVariants("fetched", 3, protocol::WriteFetchedPart(99, base::Bytes(40)));
   seeds.WriteWithVariants("arrived", 4, protocol::WriteArrived(7));
   seeds.WriteWithVariants("blobs", 5,

@@ -1,6 +1,6 @@
-// Writes the seeds of the message, ciphertext, closed sum, key sharing, partial sum, rank message,
-// checkpoint and ledger fuzzers: run it when a format changes.
-// usage: make_fuzz_seeds CORPUS_FOLDER
+// Writes the seeds of the message, ciphertext, aggregated ciphertext, key sharing, partial sum,
+// rank message, checkpoint and ledger fuzzers: run it when a format changes. usage: make_fuzz_seeds
+// CORPUS_FOLDER
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -177,8 +177,9 @@ void WriteMessageSeeds(const std::filesystem::path& folder) {
   Write(folder / "roster_member", Tagged(5, WithByte(roster, -8, 9)));
 }
 
-// Patches of honest ciphertexts and closed sums: fuzz/ciphertext_fuzz.cc, fuzz/closed_sum_fuzz.cc.
-// The payload of scheme compact is one coefficient there, 12 bytes in a ciphertext and 16 in a sum.
+// Patches of honest ciphertexts and aggregated ciphertexts: fuzz/ciphertext_fuzz.cc,
+// fuzz/aggregated_ciphertext_fuzz.cc. The payload of scheme compact is one coefficient there, 12
+// bytes in a ciphertext and 16 in a sum.
 constexpr const char* kSchemeNames[] = {"compact", "paper", "paper_secret_key"};
 
 void WriteCiphertextSeeds(const std::filesystem::path& folder) {
@@ -198,7 +199,7 @@ void WriteCiphertextSeeds(const std::filesystem::path& folder) {
   Write(folder / "raw_zeros", Tagged(kRaw, base::Bytes(59)));
 }
 
-void WriteClosedSumSeeds(const std::filesystem::path& folder) {
+void WriteAggregatedCiphertextSeeds(const std::filesystem::path& folder) {
   const auto patches = [](uint8_t flags, uint8_t participants, const std::vector<Patch>& all) {
     base::Bytes bytes = Patches(flags, all);
     bytes.insert(bytes.begin() + 1, participants);
@@ -265,7 +266,7 @@ void WriteRankSeeds(const std::filesystem::path& folder) {
       .secrets = {.epoch_key = entropy.Draw(32), .exchange_seed = entropy.Draw(32)},
       .share = {.seats = {{0, 1}, {2, 4}}, .mean_samples = 2}};
   const auto plain = fuzz::ValueOrDie(
-      key.Open(fuzz::ValueOrDie(simulation::SealRankTask(task, key.public_key()))));
+      key.Open(fuzz::ValueOrDie(simulation::EncryptRankTask(task, key.public_key()))));
   const base::Bytes opened(plain.Expose().begin(), plain.Expose().end());
   Write(folder / "task", Tagged(2, opened));
   Write(folder / "task_client", Tagged(2, WithByte(opened, -9, 5)));
@@ -314,7 +315,7 @@ int main(int argc, char** argv) {
   const std::filesystem::path corpus = argv[1];
   WriteMessageSeeds(corpus / "messages");
   WriteCiphertextSeeds(corpus / "ciphertext");
-  WriteClosedSumSeeds(corpus / "closed_sum");
+  WriteAggregatedCiphertextSeeds(corpus / "aggregated_ciphertext");
   WriteKeySharingSeeds(corpus / "key_sharing");
   WritePartialSumSeeds(corpus / "partial_sum");
   WriteRankSeeds(corpus / "rank_messages");

@@ -77,7 +77,7 @@ void ReadRoster(std::span<const uint8_t> message) {
   Expect(vote.ok() == Same(answered.closed.roster, message));
 }
 
-// One vote beside the seat's own is no quorum, whatever it says.
+// One vote beside the seat's own makes no quorum, whatever it says.
 void ReadVote(std::span<const uint8_t> message) {
   fuzz::AnsweredRound& answered = Answered();
   fuzz::FuzzRound& round = answered.round;

@@ -33,11 +33,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     }
     case 2: {
-      const auto statement = protocol::ReadAttestation(bytes, known.manifest);
-      if (!statement.ok()) break;
+      const auto attestation = protocol::ReadAttestation(bytes, known.manifest);
+      if (!attestation.ok()) break;
       const crypto::SigningKey& key =
-          statement->member == 0 ? known.site.signing : known.coordinator;
-      same(protocol::WriteAttestation(*statement, known.manifest, key));
+          attestation->member == 0 ? known.site.signing : known.coordinator;
+      same(protocol::WriteAttestation(*attestation, known.manifest, key));
       break;
     }
     case 3: {

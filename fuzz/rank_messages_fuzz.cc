@@ -25,11 +25,12 @@ void ReadTask(std::span<const uint8_t> plaintext) {
   static crypto::InsecureSeededEntropy& entropy = *new crypto::InsecureSeededEntropy(1, "box");
   static const crypto::SealingKey& key =
       *new crypto::SealingKey(crypto::SealingKey::Generate(entropy));
-  const auto task = simulation::OpenRankTask(
+  const auto task = simulation::DecryptRankTask(
       fuzz::ValueOrDie(crypto::SealFor(key.public_key(), plaintext)), key, kClients);
   if (!task.ok()) return;
   for (const simulation::Seat& seat : task->share.seats) Expect(seat.client < kClients);
-  const auto again = key.Open(fuzz::ValueOrDie(simulation::SealRankTask(*task, key.public_key())));
+  const auto again =
+      key.Open(fuzz::ValueOrDie(simulation::EncryptRankTask(*task, key.public_key())));
   Expect(again.ok() && std::ranges::equal(again->Expose(), plaintext));
 }
 

@@ -80,15 +80,15 @@ Outputs Run(const Kernels& kernels, const Inputs& in) {
                 .used = in.used,
                 .planes = out.planes.data()});
   out.sums.resize(in.counts.size());
-  kernels.open({.product = product,
-                .residues = {reinterpret_cast<const uint8_t*>(in.c[0].data()),
-                             reinterpret_cast<const uint8_t*>(in.c[1].data())},
-                .layout = in.layout,
-                .shift = in.shift,
-                .last_shift = kModulusQ - 1 - in.shift,
-                .offset = in.offset,
-                .used = in.used,
-                .sums = out.sums});
+  kernels.decrypt({.product = product,
+                   .residues = {reinterpret_cast<const uint8_t*>(in.c[0].data()),
+                                reinterpret_cast<const uint8_t*>(in.c[1].data())},
+                   .layout = in.layout,
+                   .shift = in.shift,
+                   .last_shift = kModulusQ - 1 - in.shift,
+                   .offset = in.offset,
+                   .used = in.used,
+                   .sums = out.sums});
   out.small.resize(2 * in.used);
   kernels.ternary(in.words.data(), in.used, out.small.data());
   kernels.error(in.words.data(), in.used, out.small.data() + in.used);
@@ -106,10 +106,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::array<uint8_t, 5> head{};
   std::copy_n(data, std::min(size, head.size()), head.begin());
   Inputs in;
-  in.layout.lane_bits = 8 + head[1] % 47;
+  in.layout.slot_bits = 8 + head[1] % 47;
   in.layout.scale_bits = 1 + head[2] % 17;
-  const uint32_t most = (100 - in.layout.scale_bits) / in.layout.lane_bits;
-  in.layout.lanes = 1 + head[0] % (most < kMaxLanes ? most : kMaxLanes);
+  const uint32_t most = (100 - in.layout.scale_bits) / in.layout.slot_bits;
+  in.layout.slots = 1 + head[0] % (most < kMaxSlots ? most : kMaxSlots);
   in.used = 1 + (head[3] | size_t{head[4]} << 8) % kN;
 
   const size_t read = std::min(size, head.size());
@@ -120,7 +120,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     in.c[r] = WordsBelow(source, kN, kPrimes[r]);
   }
   in.words = WordsBelow(source, kN, 0);
-  in.counts.resize(in.used * in.layout.lanes - source.Next() % in.layout.lanes);
+  in.counts.resize(in.used * in.layout.slots - source.Next() % in.layout.slots);
   for (uint32_t& count : in.counts) count = static_cast<uint32_t>(source.Next());
   in.shift = ((static_cast<Uint128>(source.Next()) << 64) + source.Next()) % kModulusQ;
   in.offset = source.Next() >> 11;

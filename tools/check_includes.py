@@ -21,6 +21,7 @@ ARROWS = {
     "accounting": ["dp"],
     "secagg": ["he", "dp"],
     "agreement": ["secagg", "accounting"],
+    "api": ["agreement"],
     "ledger": ["agreement"],
     "protocol": ["agreement"],
     "trainer": ["agreement"],
@@ -60,8 +61,16 @@ PROGRAM_ARROWS = {
     "tacet-lab/load": ["tacet/run"],
 }
 
-# Where the sources are. Folders other than tacet/ may use all of the library.
-SOURCE_FOLDERS = ["tacet", "apps", "tests", "fuzz", "examples"]
+# Where the sources are. Folders other than tacet/, include/ and examples/ may use all of the library.
+SOURCE_FOLDERS = ["tacet", "include", "apps", "tests", "fuzz", "examples"]
+
+# The installed headers are include/tacet/NAME.h, included as "tacet/NAME.h". They include each
+# other, the standard library and ABSEIL. Of tacet/ one folder implements and includes them.
+PUBLIC = re.compile(r"tacet/\w+\.h")
+ABSEIL = ("absl/status/status.h", "absl/status/statusor.h")
+PUBLIC_FOLDER = "api"
+# Folders that see of the library what its users see.
+USERS = ["include", "examples"]
 
 # What a folder outside tacet/ may include besides tacet/ and itself.
 ALSO = {"tests": ["apps"], "fuzz": ["apps"]}
@@ -128,6 +137,16 @@ def check_file(root, path, users_of_once):
         for library, prefixes in ONCE.items():
             if name.startswith(prefixes) and not is_test:
                 users_of_once[library].add(str(relative))
+        if top == "include" and not (PUBLIC.fullmatch(name) or name in ABSEIL
+                                     or quote == "<" and "/" not in name and "." not in name):
+            yield f"{where}: a public header must not include {name}"
+            continue
+        if PUBLIC.fullmatch(name):
+            if not (root / "include" / name).is_file():
+                yield f"{where}: include/{name} does not exist"
+            elif top == "tacet" and library_folder(relative.parts[1:]) != PUBLIC_FOLDER:
+                yield f"{where}: of tacet/ only {PUBLIC_FOLDER} may include the public {name}"
+            continue
         if name.split("/")[0] not in SOURCE_FOLDERS:
             if quote == '"' and (path.parent / name).exists():
                 yield f"{where}: \"{name}\" is not written from the root of the repository"
@@ -146,6 +165,8 @@ def check_file(root, path, users_of_once):
             if user in PROGRAM_ARROWS and used not in reachable(PROGRAM_ARROWS, [user]):
                 yield f"{where}: apps/{user} must not include {'/'.join(included[:-1])}"
             continue
+        if top in USERS:
+            yield f"{where}: {top}/ may include public headers only, not {name}"
         if top != "tacet":
             continue
         folder = library_folder(relative.parts[1:])

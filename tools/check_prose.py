@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the prose of documents and file headings: words, openings, line length, links, index.
+"""Checks the prose of documents and comments: words, openings, line length, links, index.
 
 usage: tools/check_prose.py [ROOT]
 
@@ -29,6 +29,7 @@ PLACES = [
     "configs",
     "examples",
     "fuzz",
+    "include",
     "tacet",
     "tests",
     "tools",
@@ -38,7 +39,9 @@ PLACES = [
 # Below a place, folders of these names are left out.
 SKIPPED_FOLDERS = {"fixtures"}
 
-# The endings of source files, whose first comment is checked; so is that of a CMakeLists.txt.
+# The endings of source files, whose first comment is checked; so is that of a CMakeLists.txt. All
+# comments of C++ are.
+CPP = {".cc", ".h"}
 SOURCES = {".cc", ".cmake", ".css", ".h", ".js", ".mjs", ".py", ".sh", ".toml"}
 
 MAX_LINE = 100
@@ -49,7 +52,7 @@ WORDS = {
     r"mend(?:s|ed|ing)?": "fix",
     r"who(?:m|so)?ever": "anyone who",
     r"(?:stands?|stood|standing) in": "is in, replaces",
-    r"(?<!soon\s)as it is": "unchanged",
+    r"(?<!far\s)(?<!long\s)(?<!often\s)(?<!soon\s)as it is": "unchanged",
     r"dear(?:er|est|ly)?": "expensive",
     r"(?<!there\s)(?:is|are) no(?! longer| more| less| fewer| better| worse)": "is not, has no",
     r"by a way": "through a channel",
@@ -63,15 +66,47 @@ WORDS = {
     r"(?<!false[-\s])alarms?": "protocol violation",
     r"attempt books?": "attempt state",
     r"spools?": "blob store",
+    r"openers?": "committee member",
+    r"closed sums?": "aggregated ciphertext",
     r"lanes?": "slots",
+}
+# Not looked for in comments of C++: a vector has lanes.
+IN_PAGES_ONLY = {r"lanes?"}
+
+# The same for names in C++: a banned part and the part to use instead. Text in quotes is left out.
+NAME_PARTS = {
+    "accusation": "claim",
+    "alarms": "violations",
+    "gift": "submission",
+    "gifts": "submissions",
+    "opener": "seat",
+    "openers": "seats",
+    "outsider": "external",
+    "outsiders": "external",
+    "patience": "retry policy",
+    "promised": "guaranteed",
+    "promises": "guarantees",
+    "spool": "blobs",
+    "witness": "attestor",
+    "witnesses": "attestors",
 }
 
 # A sentence or heading has a thing as its subject.
 OPENING = r"(?:What|Who|Whom|Whose|How)\b"
 
-# A blank of a pattern is any white space, since an expression may go over the end of a line.
-WORD_RULES = [(re.compile(r"(?<![\w-])(?:" + pattern.replace(" ", r"\s+") + r")(?![\w-])",
-                          re.IGNORECASE), instead) for pattern, instead in WORDS.items()]
+
+
+def word_rules(patterns):
+    """Compiled expressions, each with the words to use instead.
+
+    A blank of a pattern is any white space, since an expression may go over the end of a line.
+    """
+    return [(re.compile(r"(?<![\w-])(?:" + pattern.replace(" ", r"\s+") + r")(?![\w-])",
+                        re.IGNORECASE), WORDS[pattern]) for pattern in patterns]
+
+
+WORD_RULES = word_rules(WORDS)
+COMMENT_RULES = word_rules(WORDS.keys() - IN_PAGES_ONLY)
 SENTENCE_OPENING = re.compile(rf"(?:^|[.!:][\"')*_]*\s)[\s*_(\[\"]*({OPENING})(?![^.!?]*\?)")
 HEADING = re.compile(r"^#{1,6} +[*_`]*" + OPENING)
 LIST_MARKER = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
@@ -128,9 +163,9 @@ def units(lines):
         yield first, "\n".join(gathered)
 
 
-def words(text):
+def words(text, rules=None):
     """Yields (offset, rule) for each banned expression, also when it goes over a line's end."""
-    for pattern, instead in WORD_RULES:
+    for pattern, instead in rules or WORD_RULES:
         for match in pattern.finditer(text):
             found = re.sub(r"\s+", " ", match.group(0))
             yield match.start(), f'"{found}": say "{instead}"'
@@ -192,8 +227,41 @@ def file_heading(path):
     return None
 
 
+def comments(path):
+    """Yields (line, text) of each block of `//` lines in a C++ file, and of each at a line's end."""
+    first, gathered = 0, []
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        alone = re.match(r"\s*//+(.*)", line)
+        if gathered and not alone:
+            yield first, "\n".join(gathered)
+            gathered = []
+        if alone:
+            first = first if gathered else number
+            gathered.append(alone.group(1))
+        elif (at_end := re.search(r"\s//(.*)", line)) is not None:
+            yield number, at_end.group(1)
+    if gathered:
+        yield first, "\n".join(gathered)
+
+
+def names(path):
+    """Yields (line, rule) for each name in a C++ file with a banned part."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        code = re.sub(r'"(?:[^"\\]|\\.)*"', '""', line).split("//")[0]
+        for name in re.findall(r"[A-Za-z_]\w*", code):
+            for part in re.findall(r"[A-Z]?[a-z]+", name.replace("FalseAlarm", "")):
+                if (instead := NAME_PARTS.get(part.lower())) is not None:
+                    yield number, f'the name {name}: say "{instead}"'
+
+
 def check_source(path):
-    """Yields (line, rule) for each violation in the heading of a source file."""
+    """Yields (line, rule) for each violation in the comments and names of a source file."""
+    if path.suffix in CPP:
+        yield from names(path)
+        for first, text in comments(path):
+            text = re.sub(r"`[^`]*`", blank, text)
+            for offset, rule in words(text, COMMENT_RULES):
+                yield first + text.count("\n", 0, offset), rule
     heading = file_heading(path)
     if heading is None:
         return

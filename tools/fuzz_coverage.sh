@@ -11,7 +11,7 @@ least=80
 decoders=(
   "messages tacet/secagg/upload.cc tacet/secagg/closed_round.cc tacet/secagg/opened_sum.cc tacet/secagg/wire.cc"
   "ciphertext tacet/he/truncated_planes.cc"
-  "closed_sum tacet/he/residues.cc"
+  "aggregated_ciphertext tacet/he/residues.cc"
   "checkpoint tacet/protocol/checkpoint.cc"
   "configuration apps/tacet/run/toml.cc"
   "enrolment tacet/crypto/certificates.cc tacet/crypto/locked_secret.cc tacet/agreement/manifest_bytes.cc tacet/agreement/signed_manifest.cc tacet/agreement/member_keys.cc"

@@ -27,7 +27,7 @@ class AdminSiteTest : public ::testing::Test {
     std::ofstream(token_path_) << kToken;
     std::filesystem::permissions(token_path_, std::filesystem::perms(0600));
     rounds_ = *tacet::server::RoundServer::Create(
-        members_.manifest(), {.collecting_seconds = 100, .unmasking_seconds = 50}, store_, spool_,
+        members_.manifest(), {.collecting_seconds = 100, .unmasking_seconds = 50}, store_, blobs_,
         [this] { return now_; }, entropy_);
   }
 
@@ -37,7 +37,7 @@ class AdminSiteTest : public ::testing::Test {
                         .log = *log_.log,
                         .metrics = metrics_,
                         .readiness = readiness_,
-                        .promises = promises_,
+                        .guarantees = guarantees_,
                         .clock = [this] { return now_; },
                         .version = "1.2.3",
                         .started_at = now_},
@@ -53,14 +53,14 @@ class AdminSiteTest : public ::testing::Test {
   const std::filesystem::path token_path_ = folder_.path() / "token";
   SmallFederation members_;
   tacet::server::MemoryServerStore store_;
-  tacet::server::MemoryBlobStore spool_;
+  tacet::server::MemoryBlobStore blobs_;
   crypto::InsecureSeededEntropy entropy_{3, "cohorts"};
   uint64_t now_ = 1'755'000'000;
   std::unique_ptr<tacet::server::RoundServer> rounds_;
   LogForTest log_;
   ServerMetrics metrics_;
   Readiness readiness_;
-  GuaranteeWorker promises_{members_.manifest().manifest()};
+  GuaranteeWorker guarantees_{members_.manifest().manifest()};
 };
 
 TEST_F(AdminSiteTest, HealthIsNotReadiness) {

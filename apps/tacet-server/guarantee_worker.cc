@@ -2,9 +2,10 @@
 
 #include <utility>
 
-#include "apps/tacet/privacy/privacy_explain.h"
 #include "apps/tacet/run/run_output.h"
+#include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/base/status.h"
+#include "tacet/report/privacy_json.h"
 
 namespace tacet::app::server {
 
@@ -19,9 +20,9 @@ JsonValue Reason(std::string_view reason) {
 }  // namespace
 
 JsonValue GuaranteeJson(const agreement::Manifest& manifest, uint64_t attempts) {
-  JsonValue promise = JsonValue::MakeObject().Set("attempts", attempts);
-  const auto without_rows = [&promise](std::string_view reason) {
-    return promise.Set("privacy", Reason(reason)).Set("statement", JsonValue());
+  JsonValue json = JsonValue::MakeObject().Set("attempts", attempts);
+  const auto without_rows = [&json](std::string_view reason) {
+    return json.Set("privacy", Reason(reason)).Set("statement", JsonValue());
   };
   if (attempts == 0) return without_rows("no attempt was begun yet");
   const absl::StatusOr<accounting::Guarantees> guarantees =
@@ -32,10 +33,10 @@ JsonValue GuaranteeJson(const agreement::Manifest& manifest, uint64_t attempts) 
   JsonValue statement;
   if (privacy->Find("reason") == nullptr) {
     const auto stated =
-        privacy::StatePrivacy(agreement::PrivacyOf(manifest.spec(), attempts), *guarantees);
-    if (stated.ok()) statement = privacy::StatementJson(*stated);
+        accounting::StatePrivacy(agreement::PrivacyOf(manifest.spec(), attempts), *guarantees);
+    if (stated.ok()) statement = tacet::report::StatementJson(*stated);
   }
-  return promise.Set("privacy", *std::move(privacy)).Set("statement", std::move(statement));
+  return json.Set("privacy", *std::move(privacy)).Set("statement", std::move(statement));
 }
 
 GuaranteeWorker::GuaranteeWorker(const agreement::Manifest& manifest)

@@ -22,9 +22,9 @@ JsonValue AwaitSpent(GuaranteeWorker& worker, uint64_t attempts) {
   return {};
 }
 
-double SmallestEpsilon(const JsonValue& promise) {
+double SmallestEpsilon(const JsonValue& json) {
   double smallest = 1e300;
-  for (const JsonValue& row : promise.Find("privacy")->Find("headlines")->items()) {
+  for (const JsonValue& row : json.Find("privacy")->Find("headlines")->items()) {
     smallest = std::min(smallest, *row.Find("epsilon")->AsDouble());
   }
   return smallest;
@@ -38,8 +38,8 @@ TEST(GuaranteeWorkerTest, WorksOutWhatAttemptsCost) {
   EXPECT_TRUE(nothing.Find("statement")->is_null());
   const JsonValue one = AwaitSpent(worker, 1), two = AwaitSpent(worker, 2);
   EXPECT_LT(SmallestEpsilon(one), SmallestEpsilon(two));
-  EXPECT_EQ(one.Find("statement")->Find("promises")->items().size(),
-            two.Find("statement")->Find("promises")->items().size());
+  EXPECT_EQ(one.Find("statement")->Find("guarantees")->items().size(),
+            two.Find("statement")->Find("guarantees")->items().size());
   JsonValue whole;
   while ((whole = worker.Whole()).is_null()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -48,13 +48,13 @@ TEST(GuaranteeWorkerTest, WorksOutWhatAttemptsCost) {
   EXPECT_LT(SmallestEpsilon(two), SmallestEpsilon(whole));
 }
 
-TEST(GuaranteeWorkerTest, WithoutNoiseNothingIsPromised) {
+TEST(GuaranteeWorkerTest, WithoutNoiseNothingIsGuaranteed) {
   agreement::ManifestSpec agreed = protocol::testing::SmallAgreement();
   agreed.mechanism.without_noise = true;
   const protocol::testing::SmallFederation members(agreed);
-  const JsonValue promise = GuaranteeJson(members.manifest().manifest(), 3);
-  EXPECT_NE(promise.Find("privacy")->Find("reason"), nullptr);
-  EXPECT_TRUE(promise.Find("statement")->is_null());
+  const JsonValue json = GuaranteeJson(members.manifest().manifest(), 3);
+  EXPECT_NE(json.Find("privacy")->Find("reason"), nullptr);
+  EXPECT_TRUE(json.Find("statement")->is_null());
 }
 
 }  // namespace

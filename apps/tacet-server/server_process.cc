@@ -39,7 +39,7 @@ using transport::https::HttpsServer;
 namespace {
 
 constexpr std::string_view kStateFile = "server.sqlite";
-constexpr std::string_view kSpoolFolder = "spool";
+constexpr std::string_view kBlobFolder = "blobs";
 constexpr std::string_view kTokenFile = "page.token";
 constexpr std::chrono::milliseconds kBetweenTicks(200);  // by which a phase may end late
 constexpr std::chrono::seconds kBetweenProbes(5);        // of the store
@@ -101,7 +101,7 @@ class ServerProcess {
         watch_(manifest(), *log_, metrics_),
         requests_(*log_, metrics_),
         limits_(spec.limits, manifest().members().size(), SteadySeconds),
-        promises_(manifest().manifest()) {}
+        guarantees_(manifest().manifest()) {}
 
   absl::Status Start(const SiteFolder& folder);
   void Serve();
@@ -131,10 +131,10 @@ class ServerProcess {
   ServerWatch watch_;
   RequestWatch requests_;
   tacet::server::RequestLimits limits_;
-  GuaranteeWorker promises_;
+  GuaranteeWorker guarantees_;
   crypto::SystemEntropy entropy_;
   ServerState state_;
-  std::unique_ptr<tacet::server::BlobStore> spool_;
+  std::unique_ptr<tacet::server::BlobStore> blobs_;
   std::unique_ptr<tacet::server::RoundServer> rounds_;
   std::optional<tacet::server::RequestHandler> handler_;
   std::optional<CertificateWatch> certificate_;
@@ -153,7 +153,7 @@ absl::Status ServerProcess::OpenState() {
                                 ? fmt::format("sqlite:{}", (spec_.home / kStateFile).string())
                                 : spec_.state;
   TACET_ASSIGN_OR_RETURN(state_, OpenServerState(where, entropy_));
-  TACET_ASSIGN_OR_RETURN(spool_, storage::file::FileSpool::Open(spec_.home / kSpoolFolder));
+  TACET_ASSIGN_OR_RETURN(blobs_, storage::file::BlobFolder::Open(spec_.home / kBlobFolder));
   return absl::OkStatus();
 }
 
@@ -173,7 +173,7 @@ absl::Status ServerProcess::StartAdmin() {
                             .log = *log_,
                             .metrics = metrics_,
                             .readiness = readiness_,
-                            .promises = promises_,
+                            .guarantees = guarantees_,
                             .clock = base::SystemUnixSeconds,
                             .version = version_,
                             .started_at = base::SystemUnixSeconds()},
@@ -226,7 +226,7 @@ void ServerProcess::LogStart() {
 absl::Status ServerProcess::Start(const SiteFolder& folder) {
   TACET_RETURN_IF_ERROR(OpenState());
   TACET_ASSIGN_OR_RETURN(
-      rounds_, tacet::server::RoundServer::Create(manifest(), spec_.rounds, *state_.store, *spool_,
+      rounds_, tacet::server::RoundServer::Create(manifest(), spec_.rounds, *state_.store, *blobs_,
                                                   base::SystemUnixSeconds, entropy_));
   handler_.emplace(manifest(), *rounds_, limits_, requests_);
   TACET_ASSIGN_OR_RETURN(certificate_, CertificateWatch::Create(folder, membership_, *log_,

@@ -100,13 +100,13 @@ JsonValue ServerStatusJson(const ServerParts& parts) {
       .Set("memory_bytes", program::OwnCost().memory)
       .Set("certificate_end", parts.metrics.certificate_end())
       .Set("requests", RequestsJson(parts.metrics))
-      .Set("spent", parts.promises.Spent(status.attempts))
+      .Set("spent", parts.guarantees.Spent(status.attempts))
       .Set("events", std::move(events));
 }
 
 JsonValue ServerAgreementJson(const ServerParts& parts) {
   const agreement::ManifestSpec& agreed = parts.manifest.manifest().spec();
-  JsonValue whole = parts.promises.Whole();
+  JsonValue whole = parts.guarantees.Whole();
   JsonValue privacy;
   if (const JsonValue* rows = whole.Find("privacy"); rows != nullptr) privacy = *rows;
   return JsonValue::MakeObject()

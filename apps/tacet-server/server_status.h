@@ -24,7 +24,7 @@ struct ServerParts {
   const ServerLog& log;
   ServerMetrics& metrics;
   const Readiness& readiness;
-  GuaranteeWorker& promises;
+  GuaranteeWorker& guarantees;
   base::UnixClock clock;
   std::string version;
   uint64_t started_at = 0;  // Unix seconds

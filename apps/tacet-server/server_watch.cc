@@ -111,7 +111,7 @@ void ServerWatch::NoteDeadline(const tacet::server::ServerStatus& status) {
                  .Set("away", AwayJson(status, manifest_)));
 }
 
-// An attempt that begins within seconds is no event.
+// An attempt that begins within seconds is not logged.
 void ServerWatch::NoteWaiting(const tacet::server::ServerStatus& status) {
   const bool enough = status.gathering.has_value() && status.gathering->enough();
   if (!status.waiting || enough || status.awaited.empty()) {

@@ -23,8 +23,8 @@ TEST_P(AccountantsRandomLongTest, RealOrdersAreNeverAboveIntegerOrders) {
   CheckRandomRdpSettings(375, GetParam());
 }
 
-// 2,000 federations, about five views each.
-TEST_P(AccountantsRandomLongTest, NoViewIsPromisedLessThanAnAdversaryReaches) {
+// 2,000 federations, about five observers each.
+TEST_P(AccountantsRandomLongTest, NoObserverIsGuaranteedLessThanAnAdversaryReaches) {
   const FederationsChecked checked = CheckRandomFederations(250, GetParam(), true);
   EXPECT_GE(checked.compared, 500);
   EXPECT_GE(checked.adversaries, 10);

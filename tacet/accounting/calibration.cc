@@ -63,7 +63,7 @@ absl::StatusOr<double> EpsilonOf(const FederationPrivacySpec& federation,
     std::span<const Accountant> accountants = kAccountants;
     if (target.accountant) accountants = {&*target.accountant, 1};
     TACET_ASSIGN_OR_RETURN(const std::vector<PrivacyRow> rows,
-                           RowsOfView(observer, federation, accountants));
+                           RowsOfObserver(observer, federation, accountants));
     double smallest = kInfinity;
     for (const PrivacyRow& row : rows) {
       // A convention counts only where it is asked for by name.
@@ -73,7 +73,7 @@ absl::StatusOr<double> EpsilonOf(const FederationPrivacySpec& federation,
     }
     return smallest;
   }
-  return base::InvalidArgument("this federation has no view \"{}\"", ObserverName(wanted));
+  return base::InvalidArgument("this federation has no observer \"{}\"", ObserverName(wanted));
 }
 
 absl::StatusOr<double> CalibrateNoise(const FederationPrivacySpec& federation,

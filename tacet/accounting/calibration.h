@@ -21,8 +21,8 @@ struct CalibrationTarget {
   std::optional<Accountant> accountant = std::nullopt;
 };
 
-// epsilon of the target's view; infinity when it has no guarantee. InvalidArgument when the
-// federation has no such view.
+// epsilon of the target's observer; infinity when it has no guarantee. InvalidArgument when the
+// federation has no such observer.
 absl::StatusOr<double> EpsilonOf(const FederationPrivacySpec& federation,
                                  const CalibrationTarget& target);
 

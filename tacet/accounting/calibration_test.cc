@@ -51,7 +51,7 @@ TEST(CalibrationTest, ReproducesTheReferenceNoises) {
   EXPECT_NEAR(*coins, Reference(at + "Poisson replace-one"), 1e-3);
 }
 
-// Without a view the target holds for everybody: here for those who know the cohorts.
+// Without an observer the target holds for everybody: here for those who know the cohorts.
 TEST(CalibrationTest, TheTargetIsTheWorstObserversCost) {
   const auto noise = CalibrateNoise(Paper(), {.epsilon = kPaperEpsilon});
   ASSERT_TRUE(noise.ok());
@@ -131,7 +131,7 @@ TEST(CalibrationTest, SaysWhatCannotBeHad) {
               HasSubstr("even a cohort of all 3596"));
   EXPECT_THAT(
       base::Message(EpsilonOf(Paper(), {.epsilon = 1, .observer = Observer::kColluders}).status()),
-      HasSubstr("no view \"colluders\""));
+      HasSubstr("no observer \"colluders\""));
 }
 
 }  // namespace

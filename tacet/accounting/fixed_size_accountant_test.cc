@@ -206,10 +206,10 @@ TEST(KnownSizeTest, AFewColludersHardlyCost) {
     }
     return 0.0;
   };
-  const double outsider = epsilon_of(Observer::kExternal);
-  EXPECT_GT(outsider, 0.18);
-  EXPECT_LT(outsider, 0.21);
-  EXPECT_LT(epsilon_of(Observer::kColluders), outsider * 1.01);  // 0.29 once
+  const double external = epsilon_of(Observer::kExternal);
+  EXPECT_GT(external, 0.18);
+  EXPECT_LT(external, 0.21);
+  EXPECT_LT(epsilon_of(Observer::kColluders), external * 1.01);  // 0.29 once
 }
 
 // The certain participation that stands for what a table of numbers leaves out is not taken

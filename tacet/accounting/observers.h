@@ -33,7 +33,7 @@ std::string_view ObserverName(Observer observer);
 enum class Standing { kGuarantee, kConvention, kNone };
 std::string_view StandingName(Standing standing);
 
-// Observations of one view: `releases` times the same mixture of events.
+// Observations by one observer: `releases` times the same mixture of events.
 struct ObservedRounds {
   Observer observer = Observer::kExternal;
   Standing standing = Standing::kGuarantee;
@@ -47,27 +47,27 @@ struct ObservedRounds {
   std::string note = {};
 };
 
-// Every view of a checked federation, external observer first. Unit client:
-//   outsider          noise sigma, q = K / pool
+// Every observer of a checked federation, external observer first. Unit client:
+//   external          noise sigma, q = K / pool
 //   in the cohort     noise sqrt((K_min - 1) / K_min) sigma, q = (K - 1) / (pool - 1)
 //   not in it         noise sigma, q = K / (pool - 1)
 //   colluders         j of c are drawn (hypergeometric; with Poisson sampling binomial):
 //                     noise sqrt((K_min - j) / K_min) sigma, q = (K - j) / (pool - c);
 //                     with Poisson sampling of more than 16 possible j neighbouring ones are taken
 //                     together by the largest
-//   cohort-knowing    noise sigma, no sampling, max_participations releases, and again the number
+//   cohort-aware      noise sigma, no sampling, max_participations releases, and again the number
 //                     of participations to be expected
 //   coalition         noise sqrt((K_min - c) / K_min) sigma, no sampling, max_participations
 //                     releases (docs/security/committee.md)
-// With Poisson sampling q = K / pool for every view. Where only those who were drawn upload, their
-// number K' is public and divides the sum: the events are of known size, with rates K' / pool,
-// (K' - 1) / (pool - 1), K' / (pool - 1), and noise by the shares that are left of K'. With dummy
-// uploads every client's share is in every sum, the divisor is fixed, the number drawn stays hidden
-// and those who watch the traffic see what an external observer sees. So does a coalition, less its
-// own noise: it does not learn the others' coins.
+// With Poisson sampling q = K / pool for every observer. Where only those who were drawn upload,
+// their number K' is public and divides the sum: the events are of known size, with rates K' /
+// pool, (K' - 1) / (pool - 1), K' / (pool - 1), and noise by the shares that are left of K'. With
+// dummy uploads every client's share is in every sum, the divisor is fixed, the number drawn stays
+// hidden and those who watch the traffic see what an external observer sees. So does a coalition,
+// less its own noise: it does not learn the others' coins.
 //
-// Unit record or person, Poisson(q_r) for every view, c colluders planned for:
-//   outsider, cohort-knowing   noise sqrt(K_min / (K_min - c)) sigma
+// Unit record or person, Poisson(q_r) for every observer, c colluders planned for:
+//   external, cohort-aware   noise sqrt(K_min / (K_min - c)) sigma
 //   another site               noise sqrt((K_min - 1) / (K_min - c)) sigma
 //   colluders, coalition       noise sigma
 absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPrivacySpec& spec);

@@ -36,9 +36,9 @@ TEST(ObserversTest, EachViewKnowsWhatItKnows) {
   spec.sampling.min_participants = 900;
   const auto observers = ObserveFederation(spec);
   ASSERT_TRUE(observers.ok());
-  const SamplingEvent& outsider = Find(*observers, Observer::kExternal).round[0].event;
-  EXPECT_DOUBLE_EQ(outsider.noise_stddev, 6);
-  EXPECT_DOUBLE_EQ(outsider.sampling_rate, 1000.0 / 3596);
+  const SamplingEvent& external = Find(*observers, Observer::kExternal).round[0].event;
+  EXPECT_DOUBLE_EQ(external.noise_stddev, 6);
+  EXPECT_DOUBLE_EQ(external.sampling_rate, 1000.0 / 3596);
   const SamplingEvent& in = Find(*observers, Observer::kParticipantInCohort).round[0].event;
   EXPECT_DOUBLE_EQ(in.noise_stddev, 6 * std::sqrt(899.0 / 900));
   EXPECT_DOUBLE_EQ(in.sampling_rate, 999.0 / 3595);

@@ -244,7 +244,7 @@ TEST(PldAccountantTest, ZeroOnlyWhenProven) {
   EXPECT_GT(Pld(event, 1, at_zero * 0.9999).epsilon, 0);
 }
 
-TEST(PldAccountantTest, WithoutNoiseNothingIsPromised) {
+TEST(PldAccountantTest, WithoutNoiseNothingIsGuaranteed) {
   const PldResult result =
       Pld(Event(Sampling::kFixedSize, Neighbouring::kReplaceOne, 0.1, 0), 10, 1e-5);
   EXPECT_EQ(result.epsilon, kInfinity);

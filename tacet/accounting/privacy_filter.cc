@@ -17,7 +17,7 @@ constexpr Accountant kCheapestFirst[] = {Accountant::kRdp, Accountant::kPld,
                                          Accountant::kFixedSizeTight, Accountant::kMoments};
 // Integer orders 1 .. kOrders of the cheap bound.
 constexpr int kOrders = 32;
-// Stands in for a budget where there is none, to fix an order.
+// Replaces a budget where there is none, to fix an order.
 constexpr double kNominalBudget = 5;
 
 // sum of moments of order l at a = l + 1, converted as in rdp_accountant.h.
@@ -56,14 +56,6 @@ std::vector<RepeatedEvent> StreamOf(const std::vector<CountedEvent>& events) {
 
 std::string_view CompositionName(Composition composition) {
   return composition == Composition::kOneEvent ? "one-event" : "any-events";
-}
-
-absl::StatusOr<Composition> ParseComposition(std::string_view name) {
-  for (const Composition composition : {Composition::kOneEvent, Composition::kAnyEvents}) {
-    if (name == CompositionName(composition)) return composition;
-  }
-  return base::InvalidArgument("unknown composition \"{}\": expected one-event or any-events",
-                               name);
 }
 
 absl::Status CheckSpendingTerms(const SpendingTerms& terms) {

@@ -26,7 +26,6 @@ namespace tacet::accounting {
 enum class Composition : uint8_t { kOneEvent = 1, kAnyEvents = 2 };
 
 std::string_view CompositionName(Composition composition);
-absl::StatusOr<Composition> ParseComposition(std::string_view name);
 
 struct SpendingTerms {
   double budget_epsilon = 0;  // > 0, finite; 0: no budget

@@ -14,20 +14,20 @@
 namespace tacet::accounting {
 namespace {
 
-// What all rows of one view share.
-PrivacyRow RowOf(const ObservedRounds& view, const FederationPrivacySpec& federation) {
-  PrivacyRow row{.observer = view.observer,
+// What all rows of one observer share.
+PrivacyRow RowOf(const ObservedRounds& observed, const FederationPrivacySpec& federation) {
+  PrivacyRow row{.observer = observed.observer,
                  .unit = federation.privacy.unit,
                  .neighbouring = federation.privacy.neighbouring,
                  .sampling = federation.privacy.unit == Unit::kClient ? federation.sampling.method
                                                                       : Sampling::kPoisson,
-                 .standing = view.standing,
-                 .hypothetical = view.hypothetical,
+                 .standing = observed.standing,
+                 .hypothetical = observed.hypothetical,
                  .delta = federation.privacy.delta,
-                 .releases = view.releases,
-                 .note = view.note};
-  if (!view.round.empty()) row.sampling = view.round.front().event.sampling;
-  for (const WeightedEvent& part : view.round) {
+                 .releases = observed.releases,
+                 .note = observed.note};
+  if (!observed.round.empty()) row.sampling = observed.round.front().event.sampling;
+  for (const WeightedEvent& part : observed.round) {
     row.noise_stddev += part.probability * part.event.noise_stddev;
     row.sampling_rate += part.probability * part.event.sampling_rate;
   }
@@ -38,9 +38,10 @@ void SetBound(const EpsilonBound& bound, PrivacyRow& row) {
   row.accountant = bound.accountant;
   if (!std::isfinite(bound.epsilon)) {
     row.standing = Standing::kNone;
-    row.note = row.noise_stddev > 0 ? "no finite bound: some round leaves no noise that this view "
-                                      "does not know"
-                                    : "no noise that this view does not know";
+    row.note = row.noise_stddev > 0
+                   ? "no finite bound: some round leaves no noise that this observer "
+                     "does not know"
+                   : "no noise that this observer does not know";
     return;
   }
   row.epsilon = bound.epsilon;
@@ -63,20 +64,20 @@ void AddImplementationTerms(const dp::MechanismPlan& plan, std::vector<PrivacyRo
   }
 }
 
-bool IsGuaranteed(const ObservedRounds& view) {
-  return view.standing == Standing::kGuarantee && !view.hypothetical;
+bool IsGuaranteed(const ObservedRounds& observed) {
+  return observed.standing == Standing::kGuarantee && !observed.hypothetical;
 }
 
-bool IsSampled(const ObservedRounds& view) {
-  return view.round.size() != 1 || !IsUnsampled(view.round.front().event);
+bool IsSampled(const ObservedRounds& observed) {
+  return observed.round.size() != 1 || !IsUnsampled(observed.round.front().event);
 }
 
 // True when `other` loses at least as much in every round and has at least as many rounds.
-bool IsDominated(const ObservedRounds& view, const ObservedRounds& other) {
-  if (view.round.size() != 1 || other.round.size() != 1 || other.releases < view.releases) {
+bool IsDominated(const ObservedRounds& observed, const ObservedRounds& other) {
+  if (observed.round.size() != 1 || other.round.size() != 1 || other.releases < observed.releases) {
     return false;
   }
-  const SamplingEvent& a = view.round.front().event;
+  const SamplingEvent& a = observed.round.front().event;
   const SamplingEvent& b = other.round.front().event;
   if (b.noise_stddev > a.noise_stddev || b.clip_norm < a.clip_norm) return false;
   if (IsUnsampled(b)) return true;
@@ -84,23 +85,25 @@ bool IsDominated(const ObservedRounds& view, const ObservedRounds& other) {
          b.sampling_rate >= a.sampling_rate;
 }
 
-// The guaranteed views of which one is the worst.
-std::vector<const ObservedRounds*> CandidatesAmong(const std::vector<ObservedRounds>& views) {
+// The guaranteed observers of which one is the worst.
+std::vector<const ObservedRounds*> CandidatesAmong(
+    const std::vector<ObservedRounds>& all_observed) {
   std::vector<const ObservedRounds*> candidates;
-  for (const ObservedRounds& view : views) {
-    if (!IsGuaranteed(view)) continue;
-    if (std::ranges::any_of(
-            candidates, [&](const ObservedRounds* other) { return IsDominated(view, *other); })) {
+  for (const ObservedRounds& observed : all_observed) {
+    if (!IsGuaranteed(observed)) continue;
+    if (std::ranges::any_of(candidates, [&](const ObservedRounds* other) {
+          return IsDominated(observed, *other);
+        })) {
       continue;
     }
     std::erase_if(candidates,
-                  [&](const ObservedRounds* other) { return IsDominated(*other, view); });
-    candidates.push_back(&view);
+                  [&](const ObservedRounds* other) { return IsDominated(*other, observed); });
+    candidates.push_back(&observed);
   }
   return candidates;
 }
 
-// The smallest guaranteed bound of one view's rows; a row without a number when there is none.
+// The smallest guaranteed bound of one observer's rows; a row without a number when there is none.
 size_t SmallestOf(std::span<const PrivacyRow> rows) {
   std::optional<size_t> smallest;
   size_t without_number = 0;
@@ -112,24 +115,24 @@ size_t SmallestOf(std::span<const PrivacyRow> rows) {
   return smallest.value_or(without_number);
 }
 
-// The views without sampling first: their closed form is cheap and usually the largest. A view
-// whose cheap bound is below what was found needs no loss distribution.
-absl::StatusOr<Guarantees> HeadlineAmong(const std::vector<ObservedRounds>& views,
+// The observers without sampling first: their closed form is cheap and usually the largest. An
+// observer whose cheap bound is below what was found needs no loss distribution.
+absl::StatusOr<Guarantees> HeadlineAmong(const std::vector<ObservedRounds>& all_observed,
                                          const FederationPrivacySpec& federation) {
   constexpr Accountant kCheapestFirst[] = {Accountant::kRdp, Accountant::kMoments, Accountant::kPld,
                                            Accountant::kFixedSizeTight};
-  const std::vector<const ObservedRounds*> candidates = CandidatesAmong(views);
+  const std::vector<const ObservedRounds*> candidates = CandidatesAmong(all_observed);
   Guarantees found;
   for (const bool sampled : {false, true}) {
-    for (const ObservedRounds* view : candidates) {
-      if (IsSampled(*view) != sampled) continue;
+    for (const ObservedRounds* observed : candidates) {
+      if (IsSampled(*observed) != sampled) continue;
       const double enough = found.worst ? found.epsilon() : -1;
       TACET_ASSIGN_OR_RETURN(std::vector<PrivacyRow> rows,
-                             RowsOfView(*view, federation, kCheapestFirst, enough));
+                             RowsOfObserver(*observed, federation, kCheapestFirst, enough));
       const size_t smallest = SmallestOf(rows);
       if (!found.worst || rows[smallest].epsilon.value_or(kInfinity) > found.epsilon()) {
         found.worst = found.rows.size() + smallest;
-        found.worst_view = *view;
+        found.worst_observed = *observed;
       }
       std::ranges::move(rows, std::back_inserter(found.rows));
     }
@@ -137,17 +140,17 @@ absl::StatusOr<Guarantees> HeadlineAmong(const std::vector<ObservedRounds>& view
   return found;
 }
 
-absl::StatusOr<Guarantees> AllRows(const std::vector<ObservedRounds>& views,
+absl::StatusOr<Guarantees> AllRows(const std::vector<ObservedRounds>& all_observed,
                                    const FederationPrivacySpec& federation) {
   Guarantees all;
-  for (const ObservedRounds& view : views) {
-    TACET_ASSIGN_OR_RETURN(std::vector<PrivacyRow> rows, RowsOfView(view, federation));
+  for (const ObservedRounds& observed : all_observed) {
+    TACET_ASSIGN_OR_RETURN(std::vector<PrivacyRow> rows, RowsOfObserver(observed, federation));
     const size_t smallest = all.rows.size() + SmallestOf(rows);
     std::ranges::move(rows, std::back_inserter(all.rows));
-    if (!IsGuaranteed(view)) continue;
+    if (!IsGuaranteed(observed)) continue;
     if (!all.worst || all.rows[smallest].epsilon.value_or(kInfinity) > all.epsilon()) {
       all.worst = smallest;
-      all.worst_view = view;
+      all.worst_observed = observed;
     }
   }
   return all;
@@ -155,25 +158,25 @@ absl::StatusOr<Guarantees> AllRows(const std::vector<ObservedRounds>& views,
 
 }  // namespace
 
-absl::StatusOr<std::vector<PrivacyRow>> RowsOfView(const ObservedRounds& view,
-                                                   const FederationPrivacySpec& federation,
-                                                   std::span<const Accountant> accountants,
-                                                   double enough) {
+absl::StatusOr<std::vector<PrivacyRow>> RowsOfObserver(const ObservedRounds& observed,
+                                                       const FederationPrivacySpec& federation,
+                                                       std::span<const Accountant> accountants,
+                                                       double enough) {
   std::vector<PrivacyRow> rows;
-  if (view.standing == Standing::kNone) {
-    rows.push_back(RowOf(view, federation));
+  if (observed.standing == Standing::kNone) {
+    rows.push_back(RowOf(observed, federation));
     return rows;
   }
   constexpr Accountant kConvention[] = {Accountant::kMoments};
-  if (view.standing == Standing::kConvention) {
+  if (observed.standing == Standing::kConvention) {
     if (std::ranges::find(accountants, Accountant::kMoments) == accountants.end()) return rows;
     accountants = kConvention;
   }
   TACET_ASSIGN_OR_RETURN(const EpsilonBounds bounds,
-                         BoundEpsilon({{.round = view.round, .count = view.releases}},
+                         BoundEpsilon({{.round = observed.round, .count = observed.releases}},
                                       federation.privacy.delta, accountants, enough));
   for (const EpsilonBound& bound : bounds.rows) {
-    SetBound(bound, rows.emplace_back(RowOf(view, federation)));
+    SetBound(bound, rows.emplace_back(RowOf(observed, federation)));
   }
   return rows;
 }
@@ -190,7 +193,7 @@ const PrivacyRow* Guarantees::HeadlineOf(Observer observer) const {
     if (row.observer != observer || row.standing != Standing::kGuarantee || !row.epsilon) {
       continue;
     }
-    // The same view may stand for several numbers of participations: the most releases count.
+    // The same observer may stand for several numbers of participations: the most releases count.
     if (best == nullptr || row.releases > best->releases ||
         (row.releases == best->releases && *row.epsilon < *best->epsilon)) {
       best = &row;
@@ -202,24 +205,26 @@ const PrivacyRow* Guarantees::HeadlineOf(Observer observer) const {
 absl::StatusOr<Guarantees> GuaranteesOf(const FederationPrivacySpec& federation, Extent extent,
                                         const dp::MechanismPlan* plan) {
   if (!federation.mechanism.makes_guarantee()) return Guarantees();
-  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(federation));
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> all_observed,
+                         ObserveFederation(federation));
   TACET_ASSIGN_OR_RETURN(Guarantees guarantees, extent == Extent::kAllRows
-                                                    ? AllRows(views, federation)
-                                                    : HeadlineAmong(views, federation));
+                                                    ? AllRows(all_observed, federation)
+                                                    : HeadlineAmong(all_observed, federation));
   if (plan != nullptr) AddImplementationTerms(*plan, guarantees.rows);
   return guarantees;
 }
 
 absl::StatusOr<double> LargestCarriedEpsilon(const FederationPrivacySpec& federation) {
   constexpr Accountant kQuick[] = {Accountant::kRdp, Accountant::kPld};
-  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> views, ObserveFederation(federation));
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> all_observed,
+                         ObserveFederation(federation));
   double largest = -kInfinity;
   double least_beyond = kInfinity;
   for (const bool sampled : {false, true}) {
-    for (const ObservedRounds& view : views) {
-      if (view.standing != Standing::kGuarantee || IsSampled(view) != sampled) continue;
+    for (const ObservedRounds& observed : all_observed) {
+      if (observed.standing != Standing::kGuarantee || IsSampled(observed) != sampled) continue;
       TACET_ASSIGN_OR_RETURN(const std::vector<PrivacyRow> rows,
-                             RowsOfView(view, federation, kQuick, largest));
+                             RowsOfObserver(observed, federation, kQuick, largest));
       double bound = kInfinity;
       for (const PrivacyRow& row : rows) bound = std::min(bound, row.epsilon.value_or(kInfinity));
       if (bound <= kLargestCarriedEpsilon) {
@@ -232,7 +237,7 @@ absl::StatusOr<double> LargestCarriedEpsilon(const FederationPrivacySpec& federa
   if (largest >= 0) return largest;
   if (!std::isfinite(least_beyond)) {
     return base::FailedPrecondition(
-        "no view of this federation has a privacy guarantee: its noise "
+        "no observer of this federation has a privacy guarantee: its noise "
         "is {} for a clip norm of {}",
         federation.mechanism.noise_stddev, federation.mechanism.clip_norm);
   }

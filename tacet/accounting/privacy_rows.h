@@ -34,11 +34,11 @@ struct PrivacyRow {
   Standing standing = Standing::kGuarantee;
   bool hypothetical = false;           // ObservedRounds::hypothetical
   std::optional<double> epsilon = {};  // absent exactly when standing is kNone
-  // The true epsilon of this view is at least this, if known.
+  // The true epsilon of this observer is at least this, if known.
   std::optional<double> epsilon_lower = {};
   double order = 0;  // of the minimum, for accountants that have orders; else 0
   double delta = 0;
-  double noise_stddev = 0;   // what this view does not know of the noise; a mixture's mean
+  double noise_stddev = 0;   // what this observer does not know of the noise; a mixture's mean
   double sampling_rate = 0;  // likewise
   uint64_t releases = 0;
   // Additions of finite arithmetic, where a mechanism's plan is known; absent in rows without a
@@ -47,32 +47,32 @@ struct PrivacyRow {
   std::string note = {};  // what the figure assumes, or why there is none
 };
 
-// Rows of one view by the given accountants, in their order; none for an accountant that does not
-// apply, or that BoundEpsilon leaves out because of `enough`. A view without a guarantee has one
-// row, which says why; a convention is the moments accountant's. Where an accountant has no finite
-// bound its row has standing kNone and a reason.
-absl::StatusOr<std::vector<PrivacyRow>> RowsOfView(
-    const ObservedRounds& view, const FederationPrivacySpec& federation,
+// Rows of one observer by the given accountants, in their order; none for an accountant that does
+// not apply, or that BoundEpsilon leaves out because of `enough`. An observer without a guarantee
+// has one row, which says why; a convention is the moments accountant's. Where an accountant has no
+// finite bound its row has standing kNone and a reason.
+absl::StatusOr<std::vector<PrivacyRow>> RowsOfObserver(
+    const ObservedRounds& observed, const FederationPrivacySpec& federation,
     std::span<const Accountant> accountants = kAccountants, double enough = -1);
 
 enum class Extent {
-  kAllRows,   // views in the order of ObserveFederation, accountants in that of kAccountants
+  kAllRows,   // observers in the order of ObserveFederation, accountants in that of kAccountants
   kHeadline,  // only rows from which the headline is chosen: far cheaper
 };
 
 struct Guarantees {
   std::vector<PrivacyRow> rows = {};
-  std::optional<size_t> worst = {};  // place of the headline in `rows`
-  ObservedRounds worst_view = {};    // that it is about
+  std::optional<size_t> worst = {};    // place of the headline in `rows`
+  ObservedRounds worst_observed = {};  // that it is about
 
   // The figure that counts, for console, summary, report, audit and ledger: the smallest valid
-  // bound of the worst guaranteed view. Its epsilon is absent when some view that should have a
-  // guarantee has no finite bound. Null where nothing is guaranteed.
+  // bound of the worst guaranteed observer. Its epsilon is absent when some observer that should
+  // have a guarantee has no finite bound. Null where nothing is guaranteed.
   const PrivacyRow* headline() const;
   // Of the headline; infinity without one.
   double epsilon() const;
-  // With all rows: the smallest guaranteed epsilon of a view over its most releases. Null when the
-  // view has no guarantee.
+  // With all rows: the smallest guaranteed epsilon of an observer over its most releases. Null when
+  // the observer has no guarantee.
   const PrivacyRow* HeadlineOf(Observer observer) const;
 };
 
@@ -85,8 +85,8 @@ absl::StatusOr<Guarantees> GuaranteesOf(const FederationPrivacySpec& federation,
                                         const dp::MechanismPlan* plan = nullptr);
 
 // Epsilon by which the mechanism plan multiplies its implementation terms: the largest headline up
-// to kLargestCarriedEpsilon over all views; the smallest when all are beyond it. FailedPrecondition
-// when no view has a guarantee.
+// to kLargestCarriedEpsilon over all observers; the smallest when all are beyond it.
+// FailedPrecondition when no observer has a guarantee.
 absl::StatusOr<double> LargestCarriedEpsilon(const FederationPrivacySpec& federation);
 
 }  // namespace tacet::accounting

@@ -32,12 +32,12 @@ TEST(PrivacyRowsTest, ThePapersFiguresStandUnderTheirNames) {
   const auto guarantees = GuaranteesOf(Paper());
   ASSERT_TRUE(guarantees.ok());
   const std::vector<PrivacyRow>& rows = guarantees->rows;
-  const PrivacyRow* outsider = Find(rows, Observer::kExternal, Accountant::kMoments);
-  ASSERT_NE(outsider, nullptr);
-  EXPECT_NEAR(*outsider->epsilon, 5.3056767961846457, 5e-9);
-  EXPECT_EQ(outsider->order, 5);
-  EXPECT_EQ(outsider->standing, Standing::kConvention);  // not proved for cohorts of fixed size
-  EXPECT_THAT(outsider->note, HasSubstr("not proved"));
+  const PrivacyRow* external = Find(rows, Observer::kExternal, Accountant::kMoments);
+  ASSERT_NE(external, nullptr);
+  EXPECT_NEAR(*external->epsilon, 5.3056767961846457, 5e-9);
+  EXPECT_EQ(external->order, 5);
+  EXPECT_EQ(external->standing, Standing::kConvention);  // not proved for cohorts of fixed size
+  EXPECT_THAT(external->note, HasSubstr("not proved"));
   const PrivacyRow* tight = Find(rows, Observer::kExternal, Accountant::kFixedSizeTight);
   ASSERT_NE(tight, nullptr);
   EXPECT_EQ(guarantees->HeadlineOf(Observer::kExternal), tight);
@@ -87,11 +87,11 @@ TEST(PrivacyRowsTest, TheWorstGuaranteedObserverCounts) {
   ASSERT_NE(worst, nullptr);
   EXPECT_EQ(worst->observer, Observer::kCohortAware);
   EXPECT_EQ(worst->releases, 100);
-  EXPECT_EQ(rows->worst_view.observer, worst->observer);
+  EXPECT_EQ(rows->worst_observed.observer, worst->observer);
   const auto quickly = GuaranteesOf(Paper(), Extent::kHeadline);
   ASSERT_TRUE(quickly.ok());
   EXPECT_EQ(quickly->headline()->observer, worst->observer);
-  EXPECT_EQ(quickly->worst_view.observer, worst->observer);
+  EXPECT_EQ(quickly->worst_observed.observer, worst->observer);
   EXPECT_EQ(quickly->epsilon(), rows->epsilon());
   EXPECT_LT(quickly->rows.size(), rows->rows.size());
 
@@ -143,7 +143,7 @@ TEST(PrivacyRowsTest, TheHeadlineIsTheSameWithAndWithoutAllRows) {
     EXPECT_EQ(quick->epsilon(), all->epsilon());
     EXPECT_EQ(quick->headline()->accountant, all->headline()->accountant);
     EXPECT_EQ(quick->headline()->observer, all->headline()->observer);
-    EXPECT_EQ(quick->worst_view.releases, all->worst_view.releases);
+    EXPECT_EQ(quick->worst_observed.releases, all->worst_observed.releases);
     EXPECT_LE(quick->rows.size(), all->rows.size());
   }
 }
@@ -180,7 +180,7 @@ TEST(PrivacyRowsTest, TheLargestGuaranteeIsTheOneOfThoseWhoKnowTheCohorts) {
   silent.mechanism.noise_stddev = 0;
   EXPECT_EQ(LargestCarriedEpsilon(silent).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(base::Message(LargestCarriedEpsilon(silent).status()),
-              HasSubstr("no view of this federation has a privacy guarantee"));
+              HasSubstr("no observer of this federation has a privacy guarantee"));
 }
 
 // With a third of the paper's noise those who know the cohorts are guaranteed an epsilon of 46,
@@ -219,7 +219,7 @@ TEST(PrivacyRowsTest, MoreColludersCostMore) {
       ASSERT_TRUE(observers.ok());
       for (const ObservedRounds& observer : *observers) {
         if (observer.observer == Observer::kColluders) {
-          const auto rows = RowsOfView(observer, spec, {&accountant, 1});
+          const auto rows = RowsOfObserver(observer, spec, {&accountant, 1});
           ASSERT_TRUE(rows.ok() && rows->size() == 1);
           ASSERT_TRUE(rows->front().epsilon.has_value());
           EXPECT_GT(*rows->front().epsilon, last) << colluders;

@@ -81,7 +81,7 @@ double LineLogDelta(const LinePair& pair, double epsilon) {
   return delta > 0 ? std::log(delta) : -std::numeric_limits<double>::infinity();
 }
 
-// A kind of round that the view may meet, with its pair that a data set attains.
+// A kind of round that the observer may meet, with its pair that a data set attains.
 struct AttainedPart {
   double probability = 1;
   double rate = 1;
@@ -290,7 +290,7 @@ Answer AnswerOf(const ObservedRounds& observer, const FederationPrivacySpec& spe
   Answer answer;
   for (const Accountant accountant : kAccountants) {
     const std::clock_t start = std::clock();
-    const auto rows = RowsOfView(observer, spec, {&accountant, 1});
+    const auto rows = RowsOfObserver(observer, spec, {&accountant, 1});
     const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     answer.cpu_seconds += seconds;
     EXPECT_TRUE(rows.ok()) << where << rows.status();
@@ -370,7 +370,7 @@ void CheckObserver(const ObservedRounds& observer, const FederationPrivacySpec& 
 
 }  // namespace
 
-FederationsChecked CheckRandomFederations(int count, int seed, bool every_view) {
+FederationsChecked CheckRandomFederations(int count, int seed, bool every_observer) {
   Generator generator(seed);
   FederationsChecked checked;
   for (int i = 0; i < count; ++i) {
@@ -383,7 +383,7 @@ FederationsChecked CheckRandomFederations(int count, int seed, bool every_view) 
     for (const ObservedRounds& observer : *observers) {
       if (observer.standing == Standing::kGuarantee) guaranteed.push_back(&observer);
     }
-    if (!every_view) guaranteed = {guaranteed[static_cast<size_t>(i) % guaranteed.size()]};
+    if (!every_observer) guaranteed = {guaranteed[static_cast<size_t>(i) % guaranteed.size()]};
     for (const ObservedRounds* observer : guaranteed) {
       CheckObserver(*observer, spec, checked,
                     fmt::format("setting {}: {}", i, Words(*observer, spec)));

@@ -24,15 +24,15 @@ struct FederationsChecked {
 // Draws `count` federations (clients 2-1e6, rate 1e-6-1, sigma 0.3-100 in units of the clip norm,
 // rounds 1-1e6, delta 1e-15-0.5, log-uniform; fixed-size and Poisson cohorts, with and without
 // dummy uploads, both neighbours, units client and record, colluders, limits of participations) and
-// checks of every guaranteed view that
-//   its epsilon is finite whenever every round leaves noise that the view does not know,
+// checks of every guaranteed observer that
+//   its epsilon is finite whenever every round leaves noise that the observer does not know,
 //   it is at most that of the same rounds without sampling,
 //   no accountant's epsilon_lower is above it,
 //   no lower bound of the true delta at it is above delta. The bounds: closed forms of one round,
 //   of any number of rounds without sampling, the contour integral for pairs that a data set
 //   attains in every round, and the two-member adversary where that takes a fraction of a second.
-// Without `every_view` one view of each federation is taken.
-FederationsChecked CheckRandomFederations(int count, int seed, bool every_view);
+// Without `every_observer` one observer of each federation is taken.
+FederationsChecked CheckRandomFederations(int count, int seed, bool every_observer);
 
 }  // namespace tacet::accounting
 

@@ -6,7 +6,7 @@
 namespace tacet::accounting {
 namespace {
 
-TEST(RandomFederationsTest, NoViewIsPromisedLessThanAnAdversaryReaches) {
+TEST(RandomFederationsTest, NoObserverIsGuaranteedLessThanAnAdversaryReaches) {
   const FederationsChecked checked = CheckRandomFederations(100, 1, false);
   EXPECT_EQ(checked.observers, 100);
   EXPECT_GE(checked.compared, 40);

@@ -22,9 +22,9 @@ FederationPrivacySpec Paper() {
 TEST(TruePositiveRateTest, ReproducesTheExplainedFigures) {
   const auto observers = ObserveFederation(Paper());
   ASSERT_TRUE(observers.ok());
-  const ObservedRounds& outsider = observers->front();
+  const ObservedRounds& external = observers->front();
   const auto rate =
-      MaxTruePositiveRate({{.round = outsider.round, .count = outsider.releases}}, 0.01);
+      MaxTruePositiveRate({{.round = external.round, .count = external.releases}}, 0.01);
   ASSERT_TRUE(rate.ok());
   EXPECT_NEAR(*rate, 0.096, 5e-4);
   const SamplingEvent known{.sampling = Sampling::kNone, .noise_stddev = 6, .clip_norm = 1};

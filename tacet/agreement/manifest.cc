@@ -146,11 +146,8 @@ absl::Status CheckCounts(const ManifestSpec& spec) {
   return absl::OkStatus();
 }
 
-// f is a third of the others, and as many as may collude where seats allow.
 he::CommitteeShape CommitteeOf(uint32_t seats, uint64_t colluders) {
-  const uint32_t others = seats - 1;
-  const auto colluding = static_cast<uint32_t>(std::min<uint64_t>(colluders, others));
-  return {.seats = seats, .corrupt = std::max(others / 3, colluding)};
+  return {.seats = seats, .corrupt = DefaultCorruptSeats(seats, colluders)};
 }
 
 // Fills in the committee's default, and refuses one that is unsafe.
@@ -307,7 +304,7 @@ accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec) {
       accounting::GuaranteesOf(PrivacyOf(spec, AttemptBudget(spec)), accounting::Extent::kHeadline);
   if (!guarantees.ok()) return event;
   bool first = true;
-  for (const accounting::WeightedEvent& part : guarantees->worst_view.round) {
+  for (const accounting::WeightedEvent& part : guarantees->worst_observed.round) {
     if (first) {
       event = part.event;
       first = false;
@@ -330,6 +327,12 @@ he::CommitteeShape DefaultCommittee(uint64_t clients, uint64_t colluders) {
   const uint64_t tolerant = 3 * colluders + 1;
   const uint64_t wanted = clients <= 7 ? clients : std::clamp<uint64_t>(tolerant, 7, he::kMaxSeats);
   return CommitteeOf(static_cast<uint32_t>(std::min<uint64_t>(wanted, clients)), colluders);
+}
+
+uint32_t DefaultCorruptSeats(uint32_t seats, uint64_t colluders) {
+  const uint32_t others = seats - 1;
+  const auto colluding = static_cast<uint32_t>(std::min<uint64_t>(colluders, others));
+  return std::max(others / 3, colluding);
 }
 
 absl::StatusOr<Manifest> Manifest::Create(ManifestSpec spec) {

@@ -75,6 +75,8 @@ struct ManifestSpec {
 // 7, else 7 or as many as tolerate the colluders, at most 20. f is a third of the others, at least
 // 1 for 4 members and more, and at least the number of colluders where seats allow.
 he::CommitteeShape DefaultCommittee(uint64_t clients, uint64_t colluders);
+// f of a committee of `seats` >= 1, by the same rule.
+uint32_t DefaultCorruptSeats(uint32_t seats, uint64_t colluders);
 
 // Epsilon above which nobody is protected: e^50 = 5e21.
 inline constexpr double kMaxUsefulEpsilon = 50;
@@ -85,12 +87,12 @@ CohortRange UploadRange(const ManifestSpec& spec);
 // Average number of uploads when nobody drops out: K, or M with dummy uploads.
 uint32_t ExpectedUploads(const ManifestSpec& spec);
 
-// One attempt as it is charged to a ledger of announced attempts and to the server's budget: as
-// seen by the worst guaranteed observer of all permitted attempts (Guarantees::worst_view). With
-// unit client that is usually an observer that knows the cohorts, for whom nothing is sampled:
-// fixed-size sampling at rate 1. An observer who learns one of several forms of a round is charged
-// as if it had the least noise and the highest rate among them. Noise 0 where there is no
-// guarantee.
+// One attempt in the form in which it is charged to a ledger of announced attempts and to the
+// server's budget: as seen by the worst guaranteed observer of all permitted attempts
+// (Guarantees::worst_observed). With unit client that is usually an observer that knows the
+// cohorts, for whom nothing is sampled: fixed-size sampling at rate 1. An observer who learns one
+// of several forms of a round is charged as if it had the least noise and the highest rate among
+// them. Noise 0 where there is no guarantee.
 accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec);
 
 // Input of the accountants for `attempts` attempts.
@@ -116,7 +118,7 @@ class Manifest {
   // The most attempts that may ever be charged: T + spare_attempts.
   uint64_t attempt_budget() const { return uint64_t{spec_.rounds} + spec_.spare_attempts; }
   // accounting::LargestCarriedEpsilon of the agreement's whole attempt budget; 0 when nothing is
-  // promised.
+  // guaranteed.
   double max_epsilon() const { return max_epsilon_; }
   // SHA-256 of the canonical bytes (docs/formats/manifest.md).
   const crypto::Digest& hash() const { return hash_; }

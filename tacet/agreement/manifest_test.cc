@@ -40,7 +40,7 @@ TEST(ManifestTest, PlansThePapersSetting) {
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   const he::AggregationParams& aggregation = manifest->terms().aggregation();
   EXPECT_EQ(aggregation.plaintext_bits(), 22u);
-  EXPECT_EQ(aggregation.lanes(), 4u);
+  EXPECT_EQ(aggregation.slots(), 4u);
   EXPECT_EQ(manifest->spec().sampling.min_participants, 1000u);
   EXPECT_GT(manifest->max_epsilon(), 5.3);
   EXPECT_EQ(manifest->attempt_budget(), 110u);
@@ -410,7 +410,7 @@ TEST(ManifestTest, WithDummyUploadsSharesAddUpOverAllWhoUpload) {
   EXPECT_THAT(Refusal(all), HasSubstr("min_participants is 3597, there are only 3596 members"));
 }
 
-TEST(ManifestTest, WithDummyUploadsTheServerIsPromisedWhatAnOutsiderIs) {
+TEST(ManifestTest, WithDummyUploadsTheServerIsGuaranteedWhatAnExternalObserverIs) {
   const auto epsilon_of = [](const ManifestSpec& spec, accounting::Observer observer) {
     const auto guarantees = GuaranteesOf(*Manifest::Create(spec), 100);
     EXPECT_TRUE(guarantees.ok()) << guarantees.status();
@@ -423,9 +423,9 @@ TEST(ManifestTest, WithDummyUploadsTheServerIsPromisedWhatAnOutsiderIs) {
   ManifestSpec open = Covered();
   open.sampling.dummy_uploads = false;
   open.sampling.min_participants = 0;
-  const double outsider = epsilon_of(Covered(), accounting::Observer::kExternal);
-  EXPECT_DOUBLE_EQ(epsilon_of(Covered(), accounting::Observer::kTrafficObserver), outsider);
-  EXPECT_GT(epsilon_of(open, accounting::Observer::kCohortAware), 2 * outsider);
+  const double external = epsilon_of(Covered(), accounting::Observer::kExternal);
+  EXPECT_DOUBLE_EQ(epsilon_of(Covered(), accounting::Observer::kTrafficObserver), external);
+  EXPECT_GT(epsilon_of(open, accounting::Observer::kCohortAware), 2 * external);
 }
 
 TEST(ManifestTest, LimitsWhatThoseWhoKnowTheCohortsSeeOfOneMember) {

@@ -1,5 +1,5 @@
-// Server optimiser: computes the next model from the opened average. Every participant applies it,
-// with the same result.
+// Server optimiser: computes the next model from the decrypted average. Every participant applies
+// it, with the same result.
 #ifndef TACET_AGREEMENT_SERVER_OPTIMIZER_H_
 #define TACET_AGREEMENT_SERVER_OPTIMIZER_H_
 

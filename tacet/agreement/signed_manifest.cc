@@ -16,7 +16,7 @@ namespace tacet::agreement {
 namespace {
 
 constexpr std::string_view kManifestLabel = "tacet/1/signed manifest";
-constexpr std::string_view kEpochKeyLabel = "tacet/1/sealed epoch key";
+constexpr std::string_view kEpochKeyLabel = "tacet/1/encrypted epoch key";
 constexpr size_t kEpochKeyBytes = 32;
 constexpr size_t kMaxAgreementBytes = size_t{1} << 26;  // a million members
 constexpr size_t kMaxAnnexBytes = 1 << 20;
@@ -145,21 +145,15 @@ absl::StatusOr<SignedManifest> SignedManifest::Read(std::span<const uint8_t> byt
                         base::Bytes(bytes.begin(), bytes.end()));
 }
 
-std::optional<uint64_t> SignedManifest::MemberNamed(std::string_view name) const {
-  const auto found = std::ranges::find(spec_.members, name, &ManifestMember::name);
-  if (found == spec_.members.end()) return std::nullopt;
-  return static_cast<uint64_t>(found - spec_.members.begin());
-}
-
 std::optional<uint64_t> SignedManifest::MemberWith(const crypto::PublicKey& signing_key) const {
   const auto found = std::ranges::find(spec_.members, signing_key, &ManifestMember::signing_key);
   if (found == spec_.members.end()) return std::nullopt;
   return static_cast<uint64_t>(found - spec_.members.begin());
 }
 
-absl::StatusOr<base::Bytes> SealEpochKey(const SignedManifest& manifest, uint64_t member,
-                                         const crypto::SecretBytes& epoch_key,
-                                         const crypto::SigningKey& coordinator) {
+absl::StatusOr<base::Bytes> EncryptEpochKey(const SignedManifest& manifest, uint64_t member,
+                                            const crypto::SecretBytes& epoch_key,
+                                            const crypto::SigningKey& coordinator) {
   if (member >= manifest.members().size()) {
     return base::InvalidArgument("there is no member {}, the manifest has {}", member,
                                  manifest.members().size());
@@ -181,10 +175,10 @@ absl::StatusOr<base::Bytes> SealEpochKey(const SignedManifest& manifest, uint64_
   return writer.Take();
 }
 
-absl::StatusOr<crypto::SecretBytes> OpenEpochKey(std::span<const uint8_t> sealed,
-                                                 const SignedManifest& manifest, uint64_t member,
-                                                 const crypto::SealingKey& key) {
-  base::ByteReader reader(sealed, "sealed epoch key");
+absl::StatusOr<crypto::SecretBytes> DecryptEpochKey(std::span<const uint8_t> sealed,
+                                                    const SignedManifest& manifest, uint64_t member,
+                                                    const crypto::SealingKey& key) {
+  base::ByteReader reader(sealed, "encrypted epoch key");
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kEpochKey, reader));
   TACET_ASSIGN_OR_RETURN(const auto hash, secagg::ReadArray<32>(reader, "manifest hash"));
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, reader.ReadU32("epoch"));

@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -55,8 +54,7 @@ class SignedManifest {
   const base::Bytes& authority() const { return spec_.authority; }
   const crypto::PublicKey& coordinator() const { return coordinator_; }
   const Manifest& manifest() const { return manifest_; }
-  // The number of the member with this name, or with this key; nothing when there is none.
-  std::optional<uint64_t> MemberNamed(std::string_view name) const;
+  // The number of the member with this key; nothing when there is none.
   std::optional<uint64_t> MemberWith(const crypto::PublicKey& signing_key) const;
 
  private:
@@ -75,21 +73,21 @@ class SignedManifest {
 
 // The key of the manifest's epoch (32 bytes) for one of its members, signed by the coordinating
 // member. InvalidArgument for a member that does not exist or a key of another length.
-absl::StatusOr<base::Bytes> SealEpochKey(const SignedManifest& manifest, uint64_t member,
-                                         const crypto::SecretBytes& epoch_key,
-                                         const crypto::SigningKey& coordinator);
+absl::StatusOr<base::Bytes> EncryptEpochKey(const SignedManifest& manifest, uint64_t member,
+                                            const crypto::SecretBytes& epoch_key,
+                                            const crypto::SigningKey& coordinator);
 
 // PermissionDenied when it is for another member, epoch or manifest, or not signed by the
 // manifest's coordinator; DataLoss when it was altered or `key` does not open it.
-absl::StatusOr<crypto::SecretBytes> OpenEpochKey(std::span<const uint8_t> sealed,
-                                                 const SignedManifest& manifest, uint64_t member,
-                                                 const crypto::SealingKey& key);
+absl::StatusOr<crypto::SecretBytes> DecryptEpochKey(std::span<const uint8_t> sealed,
+                                                    const SignedManifest& manifest, uint64_t member,
+                                                    const crypto::SealingKey& key);
 
 // Invitation: the file that the coordinating member hands to one site, or to the server.
 struct Invitation {
   base::Bytes manifest;       // of SignedManifest
   base::Bytes certificate;    // the site's own, DER
-  base::Bytes epoch_key;      // of SealEpochKey; empty for the server
+  base::Bytes epoch_key;      // of EncryptEpochKey; empty for the server
   base::Bytes initial_model;  // d little-endian floats; empty for the server
 };
 base::Bytes WriteInvitation(const Invitation& invitation);

@@ -92,8 +92,7 @@ TEST(SignedManifestTest, IsReadAsItWasSigned) {
   EXPECT_EQ(read->authority(), Spec().authority);
   EXPECT_EQ(read->manifest().hash(), Signed().manifest().hash());
   EXPECT_EQ(read->bytes(), Signed().bytes());
-  EXPECT_EQ(read->MemberNamed("west"), 2u);
-  EXPECT_EQ(read->MemberNamed("east"), std::nullopt);
+  EXPECT_EQ(read->members()[2].name, "west");
   EXPECT_EQ(read->MemberWith(Sites()[1].signing.public_key()), 1u);
   EXPECT_EQ(read->MemberWith(read->coordinator()), std::nullopt);
 }
@@ -144,46 +143,47 @@ crypto::SecretBytes EpochKey() {
 
 TEST(EpochKeyTest, IsForOneMemberOfOneEpoch) {
   const crypto::SigningKey coordinator = NewSigningKey("coordinator");
-  const base::Bytes sealed = *SealEpochKey(Signed(), 1, EpochKey(), coordinator);
-  const auto opened = OpenEpochKey(sealed, Signed(), 1, Sites()[1].sealing);
+  const base::Bytes sealed = *EncryptEpochKey(Signed(), 1, EpochKey(), coordinator);
+  const auto opened = DecryptEpochKey(sealed, Signed(), 1, Sites()[1].sealing);
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_TRUE(crypto::ConstantTimeEqual(opened->Expose(), EpochKey().Expose()));
 
-  EXPECT_THAT(base::Message(OpenEpochKey(sealed, Signed(), 0, Sites()[0].sealing).status()),
+  EXPECT_THAT(base::Message(DecryptEpochKey(sealed, Signed(), 0, Sites()[0].sealing).status()),
               HasSubstr("is for member 1, not for 0"));
-  EXPECT_THAT(base::Message(OpenEpochKey(sealed, Signed(), 1, Sites()[0].sealing).status()),
-              HasSubstr("sealed for another key"));
+  EXPECT_THAT(base::Message(DecryptEpochKey(sealed, Signed(), 1, Sites()[0].sealing).status()),
+              HasSubstr("encrypted for another key"));
   SignedManifestSpec next = Spec();
   next.epoch = 5;
-  EXPECT_THAT(base::Message(OpenEpochKey(sealed, *SignedManifest::Sign(next, coordinator), 1,
-                                         Sites()[1].sealing)
+  EXPECT_THAT(base::Message(DecryptEpochKey(sealed, *SignedManifest::Sign(next, coordinator), 1,
+                                            Sites()[1].sealing)
                                 .status()),
               HasSubstr("not for epoch 5 of hospitals"));
 }
 
 TEST(EpochKeyTest, OnlyTheCoordinatorHandsOneOut) {
-  const base::Bytes forged = *SealEpochKey(Signed(), 1, EpochKey(), NewSigningKey("a stranger"));
-  const absl::Status refused = OpenEpochKey(forged, Signed(), 1, Sites()[1].sealing).status();
+  const base::Bytes forged = *EncryptEpochKey(Signed(), 1, EpochKey(), NewSigningKey("a stranger"));
+  const absl::Status refused = DecryptEpochKey(forged, Signed(), 1, Sites()[1].sealing).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(base::Message(refused), HasSubstr("not signed by the coordinator of hospitals"));
 }
 
 TEST(EpochKeyTest, EveryChangedByteIsNoticed) {
-  const base::Bytes sealed = *SealEpochKey(Signed(), 1, EpochKey(), NewSigningKey("coordinator"));
+  const base::Bytes sealed =
+      *EncryptEpochKey(Signed(), 1, EpochKey(), NewSigningKey("coordinator"));
   for (size_t i = 0; i < sealed.size(); ++i) {
     base::Bytes altered = sealed;
     altered[i] ^= 1;
-    EXPECT_FALSE(OpenEpochKey(altered, Signed(), 1, Sites()[1].sealing).ok()) << i;
-    EXPECT_FALSE(OpenEpochKey(std::span(sealed).first(i), Signed(), 1, Sites()[1].sealing).ok());
+    EXPECT_FALSE(DecryptEpochKey(altered, Signed(), 1, Sites()[1].sealing).ok()) << i;
+    EXPECT_FALSE(DecryptEpochKey(std::span(sealed).first(i), Signed(), 1, Sites()[1].sealing).ok());
   }
 }
 
 TEST(EpochKeyTest, RefusesStrangersAndShortKeys) {
   const crypto::SigningKey coordinator = NewSigningKey("coordinator");
-  EXPECT_THAT(base::Message(SealEpochKey(Signed(), 3, EpochKey(), coordinator).status()),
+  EXPECT_THAT(base::Message(EncryptEpochKey(Signed(), 3, EpochKey(), coordinator).status()),
               HasSubstr("there is no member 3, the manifest has 3"));
   EXPECT_THAT(
-      base::Message(SealEpochKey(Signed(), 1, crypto::SecretBytes(31), coordinator).status()),
+      base::Message(EncryptEpochKey(Signed(), 1, crypto::SecretBytes(31), coordinator).status()),
       HasSubstr("31 bytes, expected 32"));
 }
 

@@ -186,14 +186,14 @@ absl::Status CheckParticipants(const AuditedRun& run, const AuditedRound& round)
                         round.participants, least, most);
 }
 
-// The outcomes within a round: of a complete one the last attempt was opened, and no other one.
+// The outcomes within a round: of a complete one the last attempt was decrypted, and no other one.
 absl::Status CheckOutcomes(const AuditedRound& round) {
   if (round.attempts.empty()) return base::DataLoss("round {} has no attempt", round.round);
   for (size_t i = 0; i < round.attempts.size(); ++i) {
     const AuditedAttempt& attempt = round.attempts[i];
     const bool last = i + 1 == round.attempts.size();
-    const bool opened = attempt.outcome == AttemptOutcome::kOpened;
-    if (opened != (last && round.complete())) {
+    const bool decrypted = attempt.outcome == AttemptOutcome::kDecrypted;
+    if (decrypted != (last && round.complete())) {
       return base::DataLoss("round {} attempt {} of epoch {} is {}, but the round {}", round.round,
                             attempt.attempt, attempt.epoch, AttemptOutcomeName(attempt.outcome),
                             !round.complete() ? "is not complete"
@@ -371,8 +371,8 @@ absl::Status CheckNumbering(const AuditedRun& run) {
 
 std::string_view AttemptOutcomeName(AttemptOutcome outcome) {
   switch (outcome) {
-    case AttemptOutcome::kOpened:
-      return "opened";
+    case AttemptOutcome::kDecrypted:
+      return "decrypted";
     case AttemptOutcome::kRefused:
       return "refused";
     case AttemptOutcome::kInterrupted:
@@ -383,10 +383,10 @@ std::string_view AttemptOutcomeName(AttemptOutcome outcome) {
 
 absl::StatusOr<AttemptOutcome> ParseAttemptOutcome(std::string_view name) {
   for (const AttemptOutcome outcome :
-       {AttemptOutcome::kOpened, AttemptOutcome::kRefused, AttemptOutcome::kInterrupted}) {
+       {AttemptOutcome::kDecrypted, AttemptOutcome::kRefused, AttemptOutcome::kInterrupted}) {
     if (name == AttemptOutcomeName(outcome)) return outcome;
   }
-  return base::DataLoss("expected opened, refused or interrupted, found \"{}\"", name);
+  return base::DataLoss("expected decrypted, refused or interrupted, found \"{}\"", name);
 }
 
 uint32_t AuditedRun::complete_rounds() const {

@@ -22,10 +22,10 @@
 namespace tacet::audit {
 
 // Outcome of a charged attempt:
-//   opened       its sum is in the model,
+//   decrypted    its sum is in the model,
 //   refused      it gave no sum; the reason is a word of federation::RefusalName,
 //   interrupted  its process ended before the attempt did, or before what came of it was kept.
-enum class AttemptOutcome { kOpened, kRefused, kInterrupted };
+enum class AttemptOutcome { kDecrypted, kRefused, kInterrupted };
 std::string_view AttemptOutcomeName(AttemptOutcome outcome);
 absl::StatusOr<AttemptOutcome> ParseAttemptOutcome(std::string_view name);
 
@@ -123,7 +123,7 @@ struct AuditedRun {
   // ModelDigest after so many rounds, as far as the facts have it: the initial model for 0.
   std::optional<crypto::Digest> ModelAfter(uint32_t rounds) const;
   // False when the labels leave no guarantee to any observer.
-  bool promises_something() const { return facts.labels.empty(); }
+  bool has_guarantee() const { return facts.labels.empty(); }
 };
 
 // DataLoss names the first thing that does not fit: an agreement that cannot be planned, a manifest

@@ -103,20 +103,21 @@ inline AuditFacts FactsForTest(const agreement::ManifestSpec& agreement = SmallA
   facts.result = {.accuracy = 0.5, .loss = 1.3, .samples = 40};
   facts.agreement = agreement::AgreementBytes(manifest->spec());
   facts.manifests = {{.hash = manifest->hash(), .members = manifest->spec().members}};
-  facts.rounds = {{.round = 0,
-                   .participants = cohort,
-                   .attempts = {{.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kOpened}}},
-                  {.round = 1,
-                   .participants = cohort,
-                   .attempts = {{.epoch = 0,
-                                 .attempt = 0,
-                                 .outcome = AttemptOutcome::kRefused,
-                                 .reason = "too-few-uploads"},
-                                {.epoch = 0, .attempt = 1, .outcome = AttemptOutcome::kOpened}}},
-                  {.round = 2,
-                   .participants = cohort,
-                   .attempts = {{.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kInterrupted},
-                                {.epoch = 1, .attempt = 0, .outcome = AttemptOutcome::kOpened}}}};
+  facts.rounds = {
+      {.round = 0,
+       .participants = cohort,
+       .attempts = {{.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kDecrypted}}},
+      {.round = 1,
+       .participants = cohort,
+       .attempts = {{.epoch = 0,
+                     .attempt = 0,
+                     .outcome = AttemptOutcome::kRefused,
+                     .reason = "too-few-uploads"},
+                    {.epoch = 0, .attempt = 1, .outcome = AttemptOutcome::kDecrypted}}},
+      {.round = 2,
+       .participants = cohort,
+       .attempts = {{.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kInterrupted},
+                    {.epoch = 1, .attempt = 0, .outcome = AttemptOutcome::kDecrypted}}}};
   WriteLedgerOf(*manifest, facts);
   for (AuditedRound& round : facts.rounds) {
     round.model = ModelForTest(static_cast<uint8_t>(round.round + 1));

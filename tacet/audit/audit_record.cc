@@ -181,7 +181,7 @@ JsonValue EncryptionJson(const AuditedRun& run) {
       .Set("plaintext_bits",
            run.agreed.plaintext_bits > 0 ? JsonValue(run.agreed.plaintext_bits) : JsonValue())
       .Set("statement", encrypted
-                            ? "Uploads are added without being decrypted; what is opened is the "
+                            ? "Uploads are added without being decrypted; what is decrypted is the "
                               "sum of an attempt, and only when at least min_participants are in "
                               "it."
                             : "Labelled no-encryption: updates were added in the clear.");
@@ -190,7 +190,7 @@ JsonValue EncryptionJson(const AuditedRun& run) {
 // What the ledger's charges add up to by the accountant that its own budget is kept with.
 absl::StatusOr<JsonValue> SpentJson(const AuditedRun& run) {
   JsonValue spent = JsonValue::MakeObject();
-  if (!run.promises_something()) return spent.Set("epsilon", JsonValue());
+  if (!run.has_guarantee()) return spent.Set("epsilon", JsonValue());
   TACET_ASSIGN_OR_RETURN(accounting::PrivacyFilter spending,
                          accounting::PrivacyFilter::Create(run.ledger.header.spending));
   for (const LedgerEntry& entry : run.ledger.entries) {
@@ -210,7 +210,8 @@ absl::StatusOr<JsonValue> PrivacyJson(const AuditedRun& run) {
       .Set("charged_attempts", run.charges())
       .Set("statement",
            "Every attempt is charged, also one that gave no sum. A row says what one kind of "
-           "observer can learn; accountants are upper bounds, and the smallest of a view holds.")
+           "observer can learn; accountants are upper bounds, and the smallest of an observer "
+           "holds.")
       .Set("worst", *privacy.Find("worst"))
       .Set("headlines", *privacy.Find("headlines"))
       .Set("accountants", *privacy.Find("accountants"))
@@ -335,10 +336,10 @@ JsonValue AssumptionsJson() {
   JsonValue list = JsonValue::MakeArray();
   for (const std::string_view statement :
        {"A member's software clips and adds its noise as agreed; as many members as "
-        "min_participants less the colluders of a view do so honestly.",
+        "min_participants less the colluders of an observer do so honestly.",
         "Rows with sampling hold against observers that learn no cohort; an observer that sees the "
         "traffic, or was told the cohort, is under cohort-knowing.",
-        "The server together with a holder of the epoch key opens single uploads: there is no "
+        "The server together with a holder of the epoch key decrypts single uploads: there is no "
         "guarantee against the two together.",
         "Accuracy and loss on the members' held-out data are outside epsilon, and so is every "
         "choice of a setting that was made after seeing them.",
@@ -354,20 +355,20 @@ JsonValue AssumptionsJson() {
 }  // namespace
 
 absl::StatusOr<accounting::Guarantees> AuditedGuarantees(const AuditedRun& run) {
-  if (run.promises_something()) return agreement::GuaranteesOf(*run.manifest, run.charges());
+  if (run.has_guarantee()) return agreement::GuaranteesOf(*run.manifest, run.charges());
   const accounting::FederationPrivacySpec federation =
       agreement::PrivacyOf(run.agreed, run.charges());
-  TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> views,
+  TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> all_observed,
                          accounting::ObserveFederation(federation));
-  accounting::Guarantees none{.worst = 0};  // the first view stands for all: none has a bound
-  for (accounting::ObservedRounds& view : views) {
-    if (!none.rows.empty() && none.rows.back().observer == view.observer) continue;
-    if (view.standing == accounting::Standing::kConvention) continue;
-    view.standing = accounting::Standing::kNone;
-    view.note =
+  accounting::Guarantees none{.worst = 0};  // the first observer stands for all: none has a bound
+  for (accounting::ObservedRounds& observed : all_observed) {
+    if (!none.rows.empty() && none.rows.back().observer == observed.observer) continue;
+    if (observed.standing == accounting::Standing::kConvention) continue;
+    observed.standing = accounting::Standing::kNone;
+    observed.note =
         fmt::format("no guarantee: the run is labelled {}", fmt::join(run.facts.labels, ", "));
     TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
-                           accounting::RowsOfView(view, federation));
+                           accounting::RowsOfObserver(observed, federation));
     none.rows.insert(none.rows.end(), rows.begin(), rows.end());
   }
   return none;

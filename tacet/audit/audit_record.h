@@ -19,8 +19,8 @@ namespace tacet::audit {
 inline constexpr std::string_view kAuditFormat = "tacet-audit";
 inline constexpr uint64_t kAuditVersion = 1;
 
-// agreement::GuaranteesOf the charged attempts. A labelled run has no guarantee: one row a view,
-// without a number, says why.
+// agreement::GuaranteesOf the charged attempts. A labelled run has no guarantee: one row an
+// observer, without a number, says why.
 absl::StatusOr<accounting::Guarantees> AuditedGuarantees(const AuditedRun& run);
 
 // The whole record, facts and figures. Runs every accountant: seconds.

@@ -287,7 +287,7 @@ TEST(AuditTest, AttestationsRefuseACutRecord) {
   facts.rounds[1] = {.round = 1,
                      .participants = 6,
                      .model = ModelForTest(3),
-                     .attempts = {{.outcome = AttemptOutcome::kOpened}}};
+                     .attempts = {{.outcome = AttemptOutcome::kDecrypted}}};
   facts.stopped = "the budget";
   agreement::ManifestSpec agreement = SmallAgreement();
   agreement.annex = {1};
@@ -370,14 +370,14 @@ TEST(AuditTest, ACutChargeLeavesAGap) {
 
 TEST(AuditTest, OutcomesMustMatch) {
   AuditFacts facts = FactsForTest();
-  facts.rounds[1].attempts[0] = {.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kOpened};
-  EXPECT_THAT(Complaint(facts), HasSubstr("is opened, but the round went on"));
+  facts.rounds[1].attempts[0] = {.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kDecrypted};
+  EXPECT_THAT(Complaint(facts), HasSubstr("is decrypted, but the round went on"));
   facts = FactsForTest();
   facts.rounds[1].attempts[0].reason.clear();
   EXPECT_THAT(Complaint(facts), HasSubstr("is refused with the reason \"\""));
   facts = FactsForTest();
   facts.rounds[1].participants = 0;
-  EXPECT_THAT(Complaint(facts), HasSubstr("is opened, but the round is not complete"));
+  EXPECT_THAT(Complaint(facts), HasSubstr("is decrypted, but the round is not complete"));
   facts = FactsForTest();
   facts.rounds[0].participants = 7;
   EXPECT_EQ(Complaint(facts), "round 0 has 7 participants, the agreement allows 6 to 6");
@@ -439,7 +439,7 @@ TEST(AuditTest, AnotherAgreementIsNamed) {
             "6, 1 and 1");
 }
 
-TEST(AuditTest, ALabelledRunPromisesNothing) {
+TEST(AuditTest, ALabelledRunGuaranteesNothing) {
   AuditFacts facts = FactsForTest();
   facts.labels = {"insecure-seed"};
   const JsonValue record = RecordOf(facts);

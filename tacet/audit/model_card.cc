@@ -89,8 +89,8 @@ std::string WorstSentence(const accounting::Guarantees& guarantees) {
       *worst->epsilon, accounting::ObserverName(worst->observer));
 }
 
-std::string Promises(const AuditedRun& run, const accounting::Guarantees& guarantees,
-                     std::string_view explanation) {
+std::string GuaranteeSection(const AuditedRun& run, const accounting::Guarantees& guarantees,
+                             std::string_view explanation) {
   const agreement::ManifestSpec& agreed = run.agreed;
   std::string out = fmt::format(
       "## Privacy guarantee\n\n"
@@ -128,7 +128,7 @@ std::string Limits(const AuditedRun& run) {
       "- The model was made to measure training with privacy, not to decide about people.\n"
       "- Settings that were chosen after looking at these data cost privacy that is not in "
       "epsilon.\n"
-      "- The server together with a holder of the epoch key opens single updates; encryption is "
+      "- The server together with a holder of the epoch key decrypts single updates; encryption is "
       "{}.\n\n",
       kind, he::SchemeName(run.agreed.scheme));
 }
@@ -147,7 +147,7 @@ std::string ModelCard(const AuditedRun& run, const accounting::Guarantees& guara
       "give it with `--signer` when you have it from elsewhere. Written by tacet {} (commit {}) on "
       "{}.\n",
       Code(run.agreed.model), Warning(run), WhatWasTrained(run),
-      Promises(run, guarantees, explanation), Limits(run), audit_name,
+      GuaranteeSection(run, guarantees, explanation), Limits(run), audit_name,
       crypto::KeyFingerprint(run.facts.signer), run.facts.version, run.facts.program_commit,
       Date(run.facts.created));
 }

@@ -52,7 +52,6 @@ class JsonValue {
   bool is_array() const { return std::holds_alternative<Array>(value_); }
   bool is_object() const { return std::holds_alternative<Object>(value_); }
   bool is_string() const { return std::holds_alternative<std::string>(value_); }
-  bool is_bool() const { return std::holds_alternative<bool>(value_); }
   bool is_number() const;
 
   // The member, or null when this is not an object or has none of that name.

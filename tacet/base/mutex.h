@@ -78,7 +78,6 @@ class CondVar {
     changed_.wait_until(lock, time);
     lock.release();
   }
-  void Signal() { changed_.notify_one(); }
   void SignalAll() { changed_.notify_all(); }
 
  private:

@@ -56,7 +56,7 @@ TEST(MutexTest, AWaitReleasesItAndEndsWithASignal) {
   });
   const MutexLock lock(turns.mutex);
   turns.taken = 1;
-  turns.changed.Signal();
+  turns.changed.SignalAll();
   while (turns.taken != 2) turns.changed.Wait(turns.mutex);
   EXPECT_EQ(turns.taken, 2);
 }

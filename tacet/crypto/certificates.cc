@@ -9,7 +9,6 @@
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
@@ -29,7 +28,6 @@ using KeyPointer = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
 using CertificatePointer = std::unique_ptr<X509, Freed<X509_free>>;
 using ExtensionPointer = std::unique_ptr<X509_EXTENSION, Freed<X509_EXTENSION_free>>;
 using NumberPointer = std::unique_ptr<BIGNUM, Freed<BN_free>>;
-using BufferPointer = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 
 constexpr size_t kMaxCertificateBytes = 1 << 16;
 constexpr int kSerialBits = 127;
@@ -247,18 +245,6 @@ absl::StatusOr<TlsKey> TlsKey::FromDer(const SecretBytes& der) {
   return TlsKey(SecretBytes::CopyOf(der.Expose()), PublicKeyDer(key.get()));
 }
 
-SecretBytes TlsKey::Pem() const {
-  const KeyPointer key = ParsePrivateKey(der_);
-  const BufferPointer buffer(BIO_new(BIO_s_secmem()));
-  Require(key != nullptr && buffer != nullptr &&
-              PEM_write_bio_PKCS8PrivateKey(buffer.get(), key.get(), nullptr, nullptr, 0, nullptr,
-                                            nullptr) == 1,
-          "write a private key");
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(buffer.get(), &text);
-  return SecretBytes::CopyOf({reinterpret_cast<const uint8_t*>(text), static_cast<size_t>(size)});
-}
-
 absl::StatusOr<base::Bytes> IssueAuthority(const CertificateSpec& spec, const TlsKey& key) {
   if (spec.role != CertificateRole::kAuthority) {
     return base::InvalidArgument("{}: only an authority signs its own certificate",
@@ -317,17 +303,6 @@ absl::Status CheckIssuedBy(std::span<const uint8_t> certificate,
   ERR_clear_error();
   if (!signed_by_it) return base::PermissionDenied("certificate: another authority signed it");
   return absl::OkStatus();
-}
-
-std::string CertificatePem(std::span<const uint8_t> der) {
-  const CertificatePointer certificate = ParseCertificate(der);
-  const BufferPointer buffer(BIO_new(BIO_s_mem()));
-  Require(certificate != nullptr && buffer != nullptr &&
-              PEM_write_bio_X509(buffer.get(), certificate.get()) == 1,
-          "write a certificate");
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(buffer.get(), &text);
-  return {text, static_cast<size_t>(size)};
 }
 
 }  // namespace tacet::crypto

@@ -27,7 +27,6 @@ class TlsKey {
 
   const SecretBytes& der() const { return der_; }                // PKCS #8
   const base::Bytes& public_key() const { return public_key_; }  // SubjectPublicKeyInfo, DER
-  SecretBytes Pem() const;  // PKCS #8, as TLS libraries read it
 
  private:
   TlsKey(SecretBytes der, base::Bytes public_key)
@@ -70,8 +69,6 @@ absl::StatusOr<CertificateFacts> ReadCertificate(std::span<const uint8_t> der);
 // PermissionDenied unless `authority` signed `certificate`; times are not looked at.
 absl::Status CheckIssuedBy(std::span<const uint8_t> certificate,
                            std::span<const uint8_t> authority);
-
-std::string CertificatePem(std::span<const uint8_t> der);
 
 }  // namespace tacet::crypto
 

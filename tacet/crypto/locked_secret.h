@@ -53,12 +53,12 @@ class Unlocker {
 };
 
 // `purpose` says in words what the secret is ("site identity"): it is bound to the bytes, so that
-// one file cannot stand in for another. ResourceExhausted when there is no memory for Argon2id.
+// one file cannot replace another. ResourceExhausted when there is no memory for Argon2id.
 absl::StatusOr<base::Bytes> LockSecret(const SecretBytes& secret, std::string_view purpose,
                                        const Unlocker& unlocker, Entropy& entropy);
 
 // InvalidArgument when another kind of unlocker is needed; PermissionDenied for a wrong passphrase
-// or key file, or altered content, which cannot be told apart; DataLoss when the bytes are no
+// or key file, or altered content, which cannot be told apart; DataLoss when the bytes are not a
 // locked secret, are for another purpose, or ask for more work than Argon2Cost allows.
 absl::StatusOr<SecretBytes> UnlockSecret(std::span<const uint8_t> locked, std::string_view purpose,
                                          const Unlocker& unlocker);

@@ -35,7 +35,7 @@ absl::StatusOr<SecretBytes> SealingKey::Open(std::span<const uint8_t> box) const
   SecretBytes message(box.size() - kSealedBoxOverheadBytes);
   if (crypto_box_seal_open(message.Expose().data(), box.data(), box.size(), public_key_.data(),
                            secret_.Expose().data()) != 0) {
-    return base::DataLoss("sealed box was altered, or was sealed for another key");
+    return base::DataLoss("sealed box was altered, or was encrypted for another key");
   }
   return message;
 }

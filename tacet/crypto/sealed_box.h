@@ -34,7 +34,7 @@ class SealingKey {
   // Secret to store: 32 bytes from which the pair follows.
   const SecretBytes& seed() const { return seed_; }
 
-  // DataLoss when the box was altered, cut short, or sealed for another key.
+  // DataLoss when the box was altered, cut short, or encrypted for another key.
   absl::StatusOr<SecretBytes> Open(std::span<const uint8_t> box) const;
 
  private:

@@ -23,7 +23,7 @@ TEST(SealedBoxTest, OnlyTheReaderOpensIt) {
   EXPECT_EQ(base::AsText(reader.Open(*box)->Expose()), "a key");
   const absl::Status other = NewKey("another").Open(*box).status();
   EXPECT_EQ(other.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(base::Message(other), HasSubstr("sealed for another key"));
+  EXPECT_THAT(base::Message(other), HasSubstr("encrypted for another key"));
 }
 
 TEST(SealedBoxTest, EveryChangedByteIsNoticed) {

@@ -147,15 +147,15 @@ absl::Status AggregationParams::PlanCompact() {
   }
   TACET_ASSIGN_OR_RETURN(spec_.plaintext_bits, ChoosePlaintextBits(spec_, kMaxCompactBits));
   // Fewest bytes a value is most slots a coefficient. One slot of 54 bits always fits.
-  lanes_ = 100 / spec_.plaintext_bits;
-  while (!SlotsFit(lanes_, spec_.plaintext_bits, scale_bits_, spec_.sum_bound)) --lanes_;
+  slots_ = 100 / spec_.plaintext_bits;
+  while (!SlotsFit(slots_, spec_.plaintext_bits, scale_bits_, spec_.sum_bound)) --slots_;
 
   ring_degree_ = ring::kCompactDegree;
   log2_modulus_ = ring::kLog2ModulusQ;
-  used_coefficients_ = CeilDivide(spec_.dimension, lanes_);
+  used_coefficients_ = CeilDivide(spec_.dimension, slots_);
   polynomials_ = CeilDivide(used_coefficients_, ring_degree_);
   ciphertext_bytes_ = kPlaneBytes * used_coefficients_ + share_bytes();
-  closed_sum_bytes_ = 16 * used_coefficients_ + share_bytes();
+  aggregated_ciphertext_bytes_ = 16 * used_coefficients_ + share_bytes();
   noise_variance_per_upload_ = CompactNoiseVariance();
   return absl::OkStatus();
 }
@@ -170,9 +170,9 @@ absl::Status AggregationParams::PlanPaper() {
   log2_modulus_ = std::log2(static_cast<double>(ring::kPrime0));
   used_coefficients_ = spec_.dimension;
   polynomials_ = CeilDivide(used_coefficients_, ring_degree_);
-  closed_sum_bytes_ = 8 * (used_coefficients_ + polynomials_ * ring_degree_);
+  aggregated_ciphertext_bytes_ = 8 * (used_coefficients_ + polynomials_ * ring_degree_);
   ciphertext_bytes_ = spec_.scheme == Scheme::kPaperPublicKey
-                          ? closed_sum_bytes_
+                          ? aggregated_ciphertext_bytes_
                           : 8 * used_coefficients_ + ring::kSeedBytes;
   noise_variance_per_upload_ = PaperNoiseVariance(spec_.scheme);
   return absl::OkStatus();
@@ -194,18 +194,18 @@ absl::Status ForEachBlock(const AggregationParams& params, std::span<Value> valu
 
 }  // namespace
 
-absl::Status Decryptor::DecryptInto(std::span<const uint8_t> closed_sum, uint32_t participants,
-                                    std::vector<uint64_t>& sums) const {
-  TACET_ASSIGN_OR_RETURN(const auto decryption, Begin(closed_sum, participants));
+absl::Status Decryptor::DecryptInto(std::span<const uint8_t> aggregated_ciphertext,
+                                    uint32_t participants, std::vector<uint64_t>& sums) const {
+  TACET_ASSIGN_OR_RETURN(const auto decryption, Begin(aggregated_ciphertext, participants));
   sums.resize(params_.dimension());
   return ForEachBlock(params_, std::span(sums),
                       [&](std::span<uint64_t> block) { return decryption->Next(block); });
 }
 
-absl::StatusOr<std::vector<uint64_t>> Decryptor::Decrypt(std::span<const uint8_t> closed_sum,
-                                                         uint32_t participants) const {
+absl::StatusOr<std::vector<uint64_t>> Decryptor::Decrypt(
+    std::span<const uint8_t> aggregated_ciphertext, uint32_t participants) const {
   std::vector<uint64_t> sums;
-  TACET_RETURN_IF_ERROR(DecryptInto(closed_sum, participants, sums));
+  TACET_RETURN_IF_ERROR(DecryptInto(aggregated_ciphertext, participants, sums));
   return sums;
 }
 
@@ -257,7 +257,7 @@ absl::Status Encryptor::Encrypt(std::span<const uint32_t> counts, const SealSecr
 }
 
 base::Bytes Adder::Close() const {
-  base::Bytes sum(params_.closed_sum_bytes());
+  base::Bytes sum(params_.aggregated_ciphertext_bytes());
   CloseInto(sum);
   return sum;
 }

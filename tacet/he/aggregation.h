@@ -48,7 +48,7 @@ struct AggregationSpec {
   // only wastes room (benchmarks at a given size).
   uint32_t plaintext_bits = 0;
   // Scheme compact: the committee that gets the shares of one-time keys. The paper's schemes have
-  // none: whoever holds the group secret decrypts.
+  // none: anyone who holds the group secret decrypts.
   CommitteeShape committee{.seats = 5, .corrupt = 2};
 };
 
@@ -72,7 +72,7 @@ class AggregationParams {
   // w: sums are decoded centred in [-2^(w-1), 2^(w-1) - 1] around K' offset.
   uint32_t plaintext_bits() const { return spec_.plaintext_bits; }
   // L: values that share a coefficient; 1 for the paper's schemes.
-  uint32_t lanes() const { return lanes_; }
+  uint32_t slots() const { return slots_; }
   // kappa: a plaintext is scaled by 2^kappa. 0 for the paper's schemes, which scale by (Q - 1)/2^w.
   uint32_t scale_bits() const { return scale_bits_; }
   // N: coefficients of a ring element.
@@ -82,15 +82,15 @@ class AggregationParams {
   // Payload polynomials, ceil(used_coefficients / N).
   uint64_t polynomials() const { return polynomials_; }
   // Values that a payload polynomial carries, N L; the last one may carry fewer.
-  uint64_t values_per_polynomial() const { return ring_degree_ * lanes_; }
+  uint64_t values_per_polynomial() const { return ring_degree_ * slots_; }
   // log2 of the ciphertext modulus Q.
   double log2_modulus() const { return log2_modulus_; }
 
-  // The exact length of every ciphertext and of every closed sum.
+  // The exact length of every ciphertext and of every aggregated ciphertext.
   size_t ciphertext_bytes() const { return ciphertext_bytes_; }
-  size_t closed_sum_bytes() const { return closed_sum_bytes_; }
-  // Part of `ciphertext_bytes` and of `closed_sum_bytes`, at their ends, with shares of one-time
-  // keys; 0 for the paper's schemes.
+  size_t aggregated_ciphertext_bytes() const { return aggregated_ciphertext_bytes_; }
+  // Part of `ciphertext_bytes` and of `aggregated_ciphertext_bytes`, at their ends, with shares of
+  // one-time keys; 0 for the paper's schemes.
   size_t share_bytes() const { return sharing_.has_value() ? sharing_->share_bytes() : 0; }
   // How one-time keys are shared. Scheme compact only.
   const KeySharing& sharing() const { return *sharing_; }
@@ -109,14 +109,14 @@ class AggregationParams {
   absl::Status PlanPaper();
 
   AggregationSpec spec_;
-  uint32_t lanes_ = 1;
+  uint32_t slots_ = 1;
   uint32_t scale_bits_ = 0;
   uint64_t ring_degree_ = 0;
   uint64_t used_coefficients_ = 0;
   uint64_t polynomials_ = 0;
   double log2_modulus_ = 0;
   size_t ciphertext_bytes_ = 0;
-  size_t closed_sum_bytes_ = 0;
+  size_t aggregated_ciphertext_bytes_ = 0;
   std::optional<KeySharing> sharing_;
   double noise_variance_per_upload_ = 0;
 };
@@ -190,8 +190,9 @@ class Adder {
   virtual absl::Status Merge(const Adder& other) = 0;
   // K', the ciphertexts in the sum.
   virtual uint32_t count() const = 0;
-  // Writes the sum in its one canonical form, closed_sum_bytes() long: equal sets of ciphertexts
-  // give equal bytes, in whatever order they came. May be called at any time, also more than once.
+  // Writes the sum in its one canonical form, aggregated_ciphertext_bytes() long: equal sets of
+  // ciphertexts give equal bytes, in whatever order they came. May be called at any time, also more
+  // than once.
   virtual void CloseInto(std::span<uint8_t> sum) const = 0;
   // The same into new memory.
   base::Bytes Close() const;
@@ -204,7 +205,7 @@ class Adder {
   AggregationParams params_;
 };
 
-// A closed sum on its way out.
+// An aggregated ciphertext on its way out.
 class Decryption {
  public:
   virtual ~Decryption() = default;
@@ -219,26 +220,26 @@ class Decryptor {
  public:
   virtual ~Decryptor() = default;
 
-  // Begins with a closed sum; it and this object must outlive the decryption. sums[i] = sum of the
-  // i-th counts of `participants` ciphertexts. The time taken depends on no secret, and neither
-  // does success: DataLoss (length, a word that is not canonical) and InvalidArgument (participants
-  // not in 1..max_participants) can be seen from the input alone. A sum outside the bound comes out
-  // as another number, a negative one as 0; the MAC detects both.
-  virtual absl::StatusOr<std::unique_ptr<Decryption>> Begin(std::span<const uint8_t> closed_sum,
-                                                            uint32_t participants) const = 0;
+  // Begins with an aggregated ciphertext; it and this object must outlive the decryption. sums[i] =
+  // sum of the i-th counts of `participants` ciphertexts. The time taken depends on no secret, and
+  // neither does success: DataLoss (length, a word that is not canonical) and InvalidArgument
+  // (participants not in 1..max_participants) can be seen from the input alone. A sum outside the
+  // bound comes out as another number, a negative one as 0; the MAC detects both.
+  virtual absl::StatusOr<std::unique_ptr<Decryption>> Begin(
+      std::span<const uint8_t> aggregated_ciphertext, uint32_t participants) const = 0;
 
   // All sums at once; `sums` is resized, so a caller that keeps it reuses its memory; worthless
   // after an error.
-  absl::Status DecryptInto(std::span<const uint8_t> closed_sum, uint32_t participants,
+  absl::Status DecryptInto(std::span<const uint8_t> aggregated_ciphertext, uint32_t participants,
                            std::vector<uint64_t>& sums) const;
   // The same into new memory.
-  absl::StatusOr<std::vector<uint64_t>> Decrypt(std::span<const uint8_t> closed_sum,
+  absl::StatusOr<std::vector<uint64_t>> Decrypt(std::span<const uint8_t> aggregated_ciphertext,
                                                 uint32_t participants) const;
 
   // The mean square of the payload's error in this sum over the used coefficients; honest sums are
   // near participants * noise_variance_per_upload(). Depends on secrets: for the member's own log
   // and for tests, never a reason to refuse, never sent. Slower than DecryptInto; errors as there.
-  virtual absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
+  virtual absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> aggregated_ciphertext,
                                               uint32_t participants) const = 0;
 
  protected:

@@ -59,9 +59,9 @@ TEST(CompactPlanTest, ScaleIsTheSmallestThatHoldsTheNoise) {
   EXPECT_EQ(MustCreate(Spec(900000, 1000)).scale_bits(), 17u);
 }
 
-TEST(CompactPlanTest, LanesOfTheUsualSettings) {
+TEST(CompactPlanTest, SlotsOfTheUsualSettings) {
   struct Row {
-    uint32_t participants, first_bits, last_bits, lanes;
+    uint32_t participants, first_bits, last_bits, slots;
   };
   const Row rows[] = {{1000, 16, 17, 5},   {1000, 18, 22, 4},   {1000, 23, 29, 3},
                       {5000, 16, 17, 5},   {5000, 18, 21, 4},   {5000, 22, 28, 3},
@@ -72,7 +72,7 @@ TEST(CompactPlanTest, LanesOfTheUsualSettings) {
       const AggregationParams params =
           MustCreate(Spec(row.participants, BoundOfBits(bits) / 1000 * 999));
       EXPECT_EQ(params.plaintext_bits(), bits);
-      EXPECT_EQ(params.lanes(), row.lanes) << row.participants << " participants, " << bits;
+      EXPECT_EQ(params.slots(), row.slots) << row.participants << " participants, " << bits;
     }
   }
 }
@@ -80,22 +80,22 @@ TEST(CompactPlanTest, LanesOfTheUsualSettings) {
 // kappa + w L = 100 leaves room for 0.9994 of the slots' range: at K = 1000 and w = 22 the bound
 // 2,096,127 is the last with four slots.
 TEST(CompactPlanTest, AHundredBitsHoldSlightlyLess) {
-  EXPECT_EQ(MustCreate(Spec(1000, 2096127)).lanes(), 4u);
+  EXPECT_EQ(MustCreate(Spec(1000, 2096127)).slots(), 4u);
   EXPECT_EQ(MustCreate(Spec(1000, 2096127)).plaintext_bits(), 22u);
-  EXPECT_EQ(MustCreate(Spec(1000, 2096128)).lanes(), 3u);
+  EXPECT_EQ(MustCreate(Spec(1000, 2096128)).slots(), 3u);
   EXPECT_EQ(MustCreate(Spec(1000, 2096128)).plaintext_bits(), 22u);
   for (uint32_t bits = 8; bits <= 54; ++bits) {
     for (uint32_t scale_bits = kMinScaleBits; scale_bits <= kMaxScaleBits; ++scale_bits) {
-      const uint32_t lanes = (100 - scale_bits) / bits;
-      if (lanes == 0) continue;
-      EXPECT_FALSE(SlotsFit(lanes + 1, bits, scale_bits, 1));
+      const uint32_t slots = (100 - scale_bits) / bits;
+      if (slots == 0) continue;
+      EXPECT_FALSE(SlotsFit(slots + 1, bits, scale_bits, 1));
       EXPECT_FALSE(SlotsFit(1, bits, scale_bits, BoundOfBits(bits) + 1));
-      const bool exactly = scale_bits + bits * lanes == 100;
+      const bool exactly = scale_bits + bits * slots == 100;
       // Narrow slots lose more than 0.0006 of their range to the one value that is missing anyway.
-      EXPECT_EQ(SlotsFit(lanes, bits, scale_bits, BoundOfBits(bits)), !exactly || bits < 12);
+      EXPECT_EQ(SlotsFit(slots, bits, scale_bits, BoundOfBits(bits)), !exactly || bits < 12);
       const auto largest =
           static_cast<uint64_t>(0.9994 * std::ldexp(1.0, static_cast<int>(bits) - 1));
-      EXPECT_TRUE(SlotsFit(lanes, bits, scale_bits, largest)) << bits << " " << scale_bits;
+      EXPECT_TRUE(SlotsFit(slots, bits, scale_bits, largest)) << bits << " " << scale_bits;
     }
   }
 }
@@ -103,23 +103,23 @@ TEST(CompactPlanTest, AHundredBitsHoldSlightlyLess) {
 TEST(CompactPlanTest, BytesOfTheUsualSetting) {
   const AggregationParams params = MustCreate(Spec(1000, 2000000));
   EXPECT_EQ(params.plaintext_bits(), 22u);
-  EXPECT_EQ(params.lanes(), 4u);
+  EXPECT_EQ(params.slots(), 4u);
   EXPECT_EQ(params.ring_degree(), 4096u);
   EXPECT_EQ(params.used_coefficients(), 121664u);
   EXPECT_EQ(params.polynomials(), 30u);
   EXPECT_EQ(params.share_bytes(), 12288u);
   EXPECT_EQ(params.ciphertext_bytes(), 121664u * 12 + 12288);
-  EXPECT_EQ(params.closed_sum_bytes(), 16u * 121664 + 12288);
+  EXPECT_EQ(params.aggregated_ciphertext_bytes(), 16u * 121664 + 12288);
   EXPECT_DOUBLE_EQ(params.noise_variance_per_upload(), 31.75);
 }
 
-TEST(CompactPlanTest, AskedBitsMakeLanesWiderButNotTheBound) {
+TEST(CompactPlanTest, AskedBitsMakeSlotsWiderButNotTheBound) {
   AggregationSpec spec = Spec(1000, 1000);
   EXPECT_EQ(MustCreate(spec).plaintext_bits(), 11u);
-  EXPECT_EQ(MustCreate(spec).lanes(), 8u);
+  EXPECT_EQ(MustCreate(spec).slots(), 8u);
   spec.plaintext_bits = 22;
   EXPECT_EQ(MustCreate(spec).plaintext_bits(), 22u);
-  EXPECT_EQ(MustCreate(spec).lanes(), 4u);
+  EXPECT_EQ(MustCreate(spec).slots(), 4u);
   EXPECT_EQ(MustCreate(spec).sum_bound(), 1000u);
   spec.sum_bound = 1;
   spec.plaintext_bits = 0;
@@ -132,14 +132,14 @@ TEST(PaperPlanTest, HasThePublishedSize) {
   const AggregationParams public_key = MustCreate(spec);
   EXPECT_EQ(public_key.ring_degree(), 8192u);
   EXPECT_EQ(public_key.polynomials(), 60u);
-  EXPECT_EQ(public_key.lanes(), 1u);
+  EXPECT_EQ(public_key.slots(), 1u);
   EXPECT_EQ(public_key.plaintext_bits(), 26u);
   EXPECT_EQ(public_key.ciphertext_bytes(), 8u * (486654 + 60 * 8192));
-  EXPECT_EQ(public_key.closed_sum_bytes(), 8u * (486654 + 60 * 8192));
+  EXPECT_EQ(public_key.aggregated_ciphertext_bytes(), 8u * (486654 + 60 * 8192));
   spec.scheme = Scheme::kPaperSecretKey;
   const AggregationParams secret_key = MustCreate(spec);
   EXPECT_EQ(secret_key.ciphertext_bytes(), 8u * 486654 + 32);
-  EXPECT_EQ(secret_key.closed_sum_bytes(), public_key.closed_sum_bytes());
+  EXPECT_EQ(secret_key.aggregated_ciphertext_bytes(), public_key.aggregated_ciphertext_bytes());
   EXPECT_DOUBLE_EQ(secret_key.noise_variance_per_upload(), 10.5);
   EXPECT_NEAR(public_key.noise_variance_per_upload(), 10.5 * (1 + 4 * 8192 / 3.0), 1e-6);
 }
@@ -203,7 +203,7 @@ TEST(PlanRefusalTest, CompactNamesTheQuantityThatIsTooLarge) {
   ExpectRefused(Spec(1000, BoundOfBits(54) + 1),
                 AllOf(HasSubstr("`sum_bound` is too large: 9007199254740992"),
                       HasSubstr("at most 9007199254740991")));
-  EXPECT_EQ(MustCreate(Spec(910244, BoundOfBits(54))).lanes(), 1u);
+  EXPECT_EQ(MustCreate(Spec(910244, BoundOfBits(54))).slots(), 1u);
 }
 
 TEST(PlanRefusalTest, PaperNamesTheQuantityThatIsTooLarge) {

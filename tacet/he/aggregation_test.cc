@@ -130,7 +130,7 @@ TEST_P(AggregationTest, SumIsExactAtPlusAndMinusTheBound) {
   }
   attempt.EncryptAndAdd(first);
   attempt.EncryptAndAdd(second);
-  EXPECT_EQ(attempt.Open(), expected);
+  EXPECT_EQ(attempt.Decrypt(), expected);
 }
 
 // B + 1 = 2^(w-1) decodes as -2^(w-1). At the paper's schemes it lies at (Q - 1) / 2 itself, and
@@ -141,21 +141,21 @@ TEST_P(AggregationTest, OnePastTheLargestCentredSumIsWrong) {
   ASSERT_EQ(attempt.params().plaintext_bits(), 22u);
   const std::vector<uint32_t> past(400, 40000000 + static_cast<uint32_t>(bound) + 1);
   attempt.EncryptAndAdd(past);
-  const std::vector<uint64_t> opened = attempt.Open();
+  const std::vector<uint64_t> decrypted = attempt.Decrypt();
   size_t wrong = 0;
-  for (size_t i = 0; i < opened.size(); ++i) wrong += opened[i] != past[i] ? 1 : 0;
+  for (size_t i = 0; i < decrypted.size(); ++i) wrong += decrypted[i] != past[i] ? 1 : 0;
   EXPECT_GE(wrong, 100u);
 
   TestAttempt further(MustCreate(Spec(4, 2, 40000000, bound)));
   further.EncryptAndAdd(std::vector<uint32_t>{40000000, 40000000, past[0] + 1, 40000000});
-  EXPECT_EQ(further.Open()[2] + (uint64_t{1} << 22), past[0] + 1);
+  EXPECT_EQ(further.Decrypt()[2] + (uint64_t{1} << 22), past[0] + 1);
 }
 
 TEST_P(AggregationTest, NegativeSumComesOutAsZero) {
   TestAttempt attempt(MustCreate(Spec(5, 2, 0, (uint64_t{1} << 21) - 1)));
   const uint32_t wraps = (1u << 21) + 1;  // decodes as 1 - 2^21
   attempt.EncryptAndAdd(std::vector<uint32_t>{0, 0, 0, 0, wraps});
-  EXPECT_EQ(attempt.Open(), (std::vector<uint64_t>{0, 0, 0, 0, 0}));
+  EXPECT_EQ(attempt.Decrypt(), (std::vector<uint64_t>{0, 0, 0, 0, 0}));
 }
 
 // Counts are not reduced: any u32 may meet any other as long as the sum is within its bound.
@@ -165,7 +165,7 @@ TEST_P(AggregationTest, SingleCountsMayLieFarOutsideTheBound) {
   std::vector<uint32_t> low(100, 5);
   attempt.EncryptAndAdd(high);
   attempt.EncryptAndAdd(low);
-  EXPECT_EQ(attempt.Open(), std::vector<uint64_t>(100, 4294967300));
+  EXPECT_EQ(attempt.Decrypt(), std::vector<uint64_t>(100, 4294967300));
 }
 
 TEST_P(AggregationTest, TwoSealsOfTheSameCountsShareNoWord) {
@@ -264,7 +264,7 @@ TEST_P(AggregationTest, KeysOfAnotherLengthAreRefused) {
               HasSubstr("`params` are of scheme paper"));
 }
 
-TEST_P(AggregationTest, ClosedSumDependsOnTheSetAlone) {
+TEST_P(AggregationTest, AggregatedCiphertextDependsOnTheSetAlone) {
   TestAttempt attempt(MustCreate(SmallSpec()));
   crypto::InsecureSeededEntropy entropy(5, "counts");
   crypto::Random random = crypto::Random::FromEntropy(entropy);
@@ -274,7 +274,7 @@ TEST_P(AggregationTest, ClosedSumDependsOnTheSetAlone) {
     ASSERT_TRUE(attempt.adder().Add(ciphertexts.back()).ok());
   }
   const base::Bytes closed = attempt.adder().Close();
-  EXPECT_EQ(closed.size(), attempt.params().closed_sum_bytes());
+  EXPECT_EQ(closed.size(), attempt.params().aggregated_ciphertext_bytes());
   EXPECT_TRUE(attempt.adder().Close() == closed);
 
   const auto left = NewAdder(attempt.params());
@@ -387,10 +387,10 @@ TEST_P(AggregationTest, DecryptorRefusesWhatIsVisiblyWrong) {
                  "`participants` is 31, the parameters allow 1 to 30");
   base::Bytes bad = closed;
   bad.pop_back();
-  expect_refused(bad, 1, absl::StatusCode::kDataLoss, "closed sum: length is");
+  expect_refused(bad, 1, absl::StatusCode::kDataLoss, "aggregated ciphertext: length is");
   bad.resize(closed.size() + 1);
-  expect_refused(bad, 1, absl::StatusCode::kDataLoss, "closed sum: length is");
-  expect_refused({}, 1, absl::StatusCode::kDataLoss, "closed sum: length is 0 bytes");
+  expect_refused(bad, 1, absl::StatusCode::kDataLoss, "aggregated ciphertext: length is");
+  expect_refused({}, 1, absl::StatusCode::kDataLoss, "aggregated ciphertext: length is 0 bytes");
 
   const auto expect_field = [&](size_t at, const std::string& field) {
     base::Bytes altered = closed;

@@ -53,10 +53,10 @@ class TestAttempt {
   std::span<const uint8_t> public_seed() const { return public_seed_.Expose(); }
   const crypto::SecretBytes& group_secret() const { return group_secret_; }
   const Encryptor& encryptor() const { return *encryptor_; }
-  // Of `closed_sum`, which holds all ciphertexts that Encrypt made.
-  std::unique_ptr<Decryptor> DecryptorFor(std::span<const uint8_t> closed_sum) const {
-    auto decryptor =
-        DecryptorOf(params_, public_seed_.Expose(), group_secret_, closed_sum, mask_sums_);
+  // Of `aggregated_ciphertext`, which holds all ciphertexts that Encrypt made.
+  std::unique_ptr<Decryptor> DecryptorFor(std::span<const uint8_t> aggregated_ciphertext) const {
+    auto decryptor = DecryptorOf(params_, public_seed_.Expose(), group_secret_,
+                                 aggregated_ciphertext, mask_sums_);
     if (!decryptor.ok()) ADD_FAILURE() << base::Message(decryptor.status());
     return *std::move(decryptor);
   }
@@ -76,7 +76,7 @@ class TestAttempt {
     const absl::Status status = adder_->Add(Encrypt(counts));
     EXPECT_TRUE(status.ok()) << base::Message(status);
   }
-  std::vector<uint64_t> Open() const {
+  std::vector<uint64_t> Decrypt() const {
     const base::Bytes closed = adder_->Close();
     absl::StatusOr<std::vector<uint64_t>> sums =
         DecryptorFor(closed)->Decrypt(closed, adder_->count());
@@ -106,7 +106,7 @@ inline std::vector<uint32_t> RandomCounts(crypto::Random& random, const Aggregat
   return counts;
 }
 
-// Opens `participants` random vectors and expects their exact sum. Counts lie within
+// Decrypts `participants` random vectors and expects their exact sum. Counts lie within
 // `spread` <= offset of the offset, and the sums within the bound.
 inline void ExpectExactSum(const AggregationSpec& spec, uint32_t participants, uint64_t spread) {
   TestAttempt attempt(MustCreate(spec));
@@ -119,7 +119,7 @@ inline void ExpectExactSum(const AggregationSpec& spec, uint32_t participants, u
     attempt.EncryptAndAdd(counts);
   }
   ASSERT_EQ(attempt.adder().count(), participants);
-  EXPECT_EQ(attempt.Open(), expected);
+  EXPECT_EQ(attempt.Decrypt(), expected);
 }
 
 }  // namespace tacet::he

@@ -58,15 +58,15 @@ class MaskSums {
   std::vector<uint16_t> words_;
 };
 
-// Decryptor of a closed sum: with the answers of a committee, or the group's secret.
+// Decryptor of an aggregated ciphertext: with the answers of a committee, or the group's secret.
 inline absl::StatusOr<std::unique_ptr<Decryptor>> DecryptorOf(
     const AggregationParams& params, std::span<const uint8_t> public_seed,
-    const crypto::SecretBytes& group_secret, std::span<const uint8_t> closed_sum,
+    const crypto::SecretBytes& group_secret, std::span<const uint8_t> aggregated_ciphertext,
     const MaskSums& masks) {
   if (params.scheme() != Scheme::kCompact) return NewPaperDecryptor(params, group_secret);
-  TACET_ASSIGN_OR_RETURN(
-      auto recovery,
-      params.sharing().Recover(closed_sum.last(params.share_bytes()), masks.Answers(params)));
+  TACET_ASSIGN_OR_RETURN(auto recovery,
+                         params.sharing().Recover(aggregated_ciphertext.last(params.share_bytes()),
+                                                  masks.Answers(params)));
   return NewCompactDecryptor(params, public_seed, std::move(recovery.key_sum));
 }
 

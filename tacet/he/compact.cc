@@ -21,11 +21,11 @@ uint32_t MaxParticipantsAtScale(uint32_t scale_bits) {
   return static_cast<uint32_t>(room * room / (z_squared * CompactNoiseVariance()));
 }
 
-bool SlotsFit(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits, uint64_t sum_bound) {
-  if (scale_bits + lane_bits * lanes > 100) return false;  // below, everything fits 127 bits
-  if (sum_bound >= uint64_t{1} << (lane_bits - 1)) return false;
+bool SlotsFit(uint32_t slots, uint32_t slot_bits, uint32_t scale_bits, uint64_t sum_bound) {
+  if (scale_bits + slot_bits * slots > 100) return false;  // below, everything fits 127 bits
+  if (sum_bound >= uint64_t{1} << (slot_bits - 1)) return false;
   ring::Uint128 ones = 0;
-  for (uint32_t l = 0; l < lanes; ++l) ones += ring::Uint128{1} << (lane_bits * l);
+  for (uint32_t l = 0; l < slots; ++l) ones += ring::Uint128{1} << (slot_bits * l);
   const ring::Uint128 largest =
       ((ones * sum_bound) << scale_bits) + (ring::Uint128{1} << (scale_bits - 1));
   return largest <= (ring::kModulusQ - 1) / 2;

@@ -40,7 +40,7 @@ double CompactNoiseVariance();
 
 // True when every sum of L slots, each in [-B, B], with its error stays inside (-Q/2, Q/2):
 //   2^kappa B (2^(w L) - 1) / (2^w - 1) + 2^(kappa - 1) <= (Q - 1) / 2.
-bool SlotsFit(uint32_t lanes, uint32_t lane_bits, uint32_t scale_bits, uint64_t sum_bound);
+bool SlotsFit(uint32_t slots, uint32_t slot_bits, uint32_t scale_bits, uint64_t sum_bound);
 
 // The a_j of a round, public. Up to kMaxKept of them are expanded once and kept (64 KiB each);
 // more are expanded whenever they are used, so that memory does not grow with the model: that takes

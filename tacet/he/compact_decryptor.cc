@@ -22,7 +22,7 @@ using ring::Uint128;
 
 constexpr size_t kN = ring::kCompactDegree;
 
-// A payload polynomial of a closed sum, with canonical residues.
+// A payload polynomial of an aggregated ciphertext, with canonical residues.
 struct ClosedPolynomial {
   uint64_t index = 0;
   size_t used = 0;
@@ -37,20 +37,22 @@ class CompactDecryptor final : public Decryptor {
         a_(public_seed, params.polynomials()),
         key_factors_(std::span<const int32_t>(key_sum.Expose())) {}
 
-  absl::StatusOr<std::unique_ptr<Decryption>> Begin(std::span<const uint8_t> closed_sum,
+  absl::StatusOr<std::unique_ptr<Decryption>> Begin(std::span<const uint8_t> aggregated_ciphertext,
                                                     uint32_t participants) const override {
-    TACET_RETURN_IF_ERROR(CheckClosedSum(params(), closed_sum.size(), participants));
-    return std::make_unique<CompactDecryption>(*this, closed_sum, participants);
+    TACET_RETURN_IF_ERROR(
+        CheckAggregatedCiphertext(params(), aggregated_ciphertext.size(), participants));
+    return std::make_unique<CompactDecryption>(*this, aggregated_ciphertext, participants);
   }
 
-  absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
+  absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> aggregated_ciphertext,
                                       uint32_t participants) const override {
-    TACET_RETURN_IF_ERROR(CheckClosedSum(params(), closed_sum.size(), participants));
+    TACET_RETURN_IF_ERROR(
+        CheckAggregatedCiphertext(params(), aggregated_ciphertext.size(), participants));
     std::array<crypto::SecretVector<uint64_t>, 2> product{crypto::SecretVector<uint64_t>(kN),
                                                           crypto::SecretVector<uint64_t>(kN)};
-    const Uint128 known = KnownPart(participants, params().lanes());
+    const Uint128 known = KnownPart(participants, params().slots());
     double sum_of_squares = 0;
-    base::ByteReader reader(closed_sum, "closed sum");
+    base::ByteReader reader(aggregated_ciphertext, "aggregated ciphertext");
     ring::AlignedWords expanded;
     for (uint64_t j = 0; j < params().polynomials(); ++j) {
       TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c, ReadPolynomial(reader, j));
@@ -79,10 +81,10 @@ class CompactDecryptor final : public Decryptor {
  private:
   class CompactDecryption final : public Decryption {
    public:
-    CompactDecryption(const CompactDecryptor& decryptor, std::span<const uint8_t> closed_sum,
-                      uint32_t participants)
+    CompactDecryption(const CompactDecryptor& decryptor,
+                      std::span<const uint8_t> aggregated_ciphertext, uint32_t participants)
         : decryptor_(decryptor),
-          reader_(closed_sum, "closed sum"),
+          reader_(aggregated_ciphertext, "aggregated ciphertext"),
           participants_(participants),
           scratch_(ring::ScratchWords(kN)) {}
 
@@ -92,11 +94,11 @@ class CompactDecryptor final : public Decryptor {
       TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c,
                              decryptor_.ReadPolynomial(reader_, polynomial_));
       const std::span<const uint64_t> a_ntt = decryptor_.a_.At(polynomial_, expanded_);
-      ring::ActiveKernels().open(
+      ring::ActiveKernels().decrypt(
           {.product = decryptor_.key_factors_.Times(a_ntt, scratch_.Expose()),
            .residues = c.residues,
            .layout = SlotsOf(params),
-           .shift = decryptor_.KnownPart(participants_, params.lanes()),
+           .shift = decryptor_.KnownPart(participants_, params.slots()),
            .last_shift = decryptor_.LastShift(c, participants_),
            .offset = participants_ * params.offset(),
            .used = c.used,
@@ -147,7 +149,7 @@ class CompactDecryptor final : public Decryptor {
   Uint128 LastShift(const ClosedPolynomial& polynomial, uint32_t participants) const {
     const size_t values = ValuesIn(params(), polynomial.index * kN + polynomial.used - 1);
     return ring::SubtractQIfNotBelow(KnownPart(participants, values) + ring::kModulusQ -
-                                     KnownPart(participants, params().lanes()));
+                                     KnownPart(participants, params().slots()));
   }
 
   PayloadPolynomials a_;

@@ -15,19 +15,19 @@ namespace {
 struct Edge {
   uint32_t max_participants;
   uint32_t bits;
-  uint32_t lanes;
+  uint32_t slots;
   uint64_t sum_bound;
 };
 
 // The largest bound that still has that many slots.
-uint64_t LargestBound(uint32_t max_participants, uint32_t bits, uint32_t lanes) {
+uint64_t LargestBound(uint32_t max_participants, uint32_t bits, uint32_t slots) {
   uint32_t scale_bits = kMinScaleBits;
   while (MaxParticipantsAtScale(scale_bits) < max_participants) ++scale_bits;
   uint64_t low = 0;
   uint64_t high = uint64_t{1} << (bits - 1);
   while (high - low > 1) {
     const uint64_t middle = low + (high - low) / 2;
-    (SlotsFit(lanes, bits, scale_bits, middle) ? low : high) = middle;
+    (SlotsFit(slots, bits, scale_bits, middle) ? low : high) = middle;
   }
   return low;
 }
@@ -39,27 +39,27 @@ std::vector<Edge> Edges() {
   for (const uint32_t max_participants : {18u, 73u, 1000u}) {
     for (const uint32_t bits :
          {8u, 9u, 10u, 11u, 12u, 13u, 14u, 16u, 18u, 20u, 22u, 24u, 30u, 32u}) {
-      const uint32_t lanes = MustCreate({.dimension = 1,
+      const uint32_t slots = MustCreate({.dimension = 1,
                                          .max_participants = max_participants,
                                          .sum_bound = 1,
                                          .plaintext_bits = bits})
-                                 .lanes();
-      edges.push_back({max_participants, bits, lanes, LargestBound(max_participants, bits, lanes)});
+                                 .slots();
+      edges.push_back({max_participants, bits, slots, LargestBound(max_participants, bits, slots)});
     }
   }
   return edges;
 }
 
 // Sums K' offset + centred[i] from two uploads.
-std::vector<uint64_t> OpenSumOf(const Edge& edge, const std::vector<int64_t>& centred,
-                                std::vector<uint64_t>& expected) {
+std::vector<uint64_t> DecryptSumOf(const Edge& edge, const std::vector<int64_t>& centred,
+                                   std::vector<uint64_t>& expected) {
   const uint32_t offset = 2200000000;
   TestAttempt attempt(MustCreate({.dimension = centred.size(),
                                   .max_participants = edge.max_participants,
                                   .offset = offset,
                                   .sum_bound = edge.sum_bound,
                                   .plaintext_bits = edge.bits}));
-  EXPECT_EQ(attempt.params().lanes(), edge.lanes);
+  EXPECT_EQ(attempt.params().slots(), edge.slots);
   std::vector<uint32_t> first(centred.size());
   std::vector<uint32_t> second(centred.size());
   expected.resize(centred.size());
@@ -70,43 +70,43 @@ std::vector<uint64_t> OpenSumOf(const Edge& edge, const std::vector<int64_t>& ce
   }
   attempt.EncryptAndAdd(first);
   attempt.EncryptAndAdd(second);
-  return attempt.Open();
+  return attempt.Decrypt();
 }
 
-TEST(CompactLanesTest, EveryNumberOfLanesUpToElevenOccurs) {
-  std::vector<uint32_t> lanes;
-  for (const Edge& edge : Edges()) lanes.push_back(edge.lanes);
+TEST(CompactSlotsTest, EveryNumberOfSlotsUpToElevenOccurs) {
+  std::vector<uint32_t> slots;
+  for (const Edge& edge : Edges()) slots.push_back(edge.slots);
   for (uint32_t l = 2; l <= 11; ++l) {
-    EXPECT_NE(std::find(lanes.begin(), lanes.end(), l), lanes.end()) << l << " lanes";
+    EXPECT_NE(std::find(slots.begin(), slots.end(), l), slots.end()) << l << " slots";
   }
 }
 
 // Every coefficient saturated: all slots at B, all at -B, alternating, one slot alone.
-TEST(CompactLanesTest, SumsAreExactAtTheBoundInEveryLane) {
+TEST(CompactSlotsTest, SumsAreExactAtTheBoundInEverySlot) {
   for (const Edge& edge : Edges()) {
     const auto bound = static_cast<int64_t>(edge.sum_bound);
-    const size_t dimension = 40 * edge.lanes + 1;
+    const size_t dimension = 40 * edge.slots + 1;
     std::vector<int64_t> centred(dimension);
     for (size_t i = 0; i < dimension; ++i) {
-      const size_t coefficient = i / edge.lanes;
-      const size_t lane = i % edge.lanes;
+      const size_t coefficient = i / edge.slots;
+      const size_t slot = i % edge.slots;
       if (coefficient < 10) {
         centred[i] = bound;
       } else if (coefficient < 20) {
         centred[i] = -bound;
       } else if (coefficient < 25) {
-        centred[i] = lane % 2 == coefficient % 2 ? bound : -bound;
-      } else if (lane == coefficient % edge.lanes) {
+        centred[i] = slot % 2 == coefficient % 2 ? bound : -bound;
+      } else if (slot == coefficient % edge.slots) {
         centred[i] = coefficient % 2 == 0 ? bound : -bound;
       }
     }
     std::vector<uint64_t> expected;
-    EXPECT_EQ(OpenSumOf(edge, centred, expected), expected)
-        << edge.bits << " bits, " << edge.lanes << " lanes";
+    EXPECT_EQ(DecryptSumOf(edge, centred, expected), expected)
+        << edge.bits << " bits, " << edge.slots << " slots";
   }
 }
 
-TEST(CompactLanesTest, OnePastTheBoundIsWrongWhereTheCapacityIsUsedUp) {
+TEST(CompactSlotsTest, OnePastTheBoundIsWrongWhereTheCapacityIsUsedUp) {
   size_t limited_by_modulus = 0;
   for (const Edge& edge : Edges()) {
     const auto past = static_cast<int64_t>(edge.sum_bound) + 1;
@@ -114,22 +114,22 @@ TEST(CompactLanesTest, OnePastTheBoundIsWrongWhereTheCapacityIsUsedUp) {
     for (const int64_t value : {past, -past}) {
       // -2^(w-1) still fits a slot where the modulus has room.
       if (value == -(int64_t{1} << (edge.bits - 1))) continue;
-      const std::vector<int64_t> centred(4 * edge.lanes, value);
+      const std::vector<int64_t> centred(4 * edge.slots, value);
       std::vector<uint64_t> expected;
-      EXPECT_NE(OpenSumOf(edge, centred, expected), expected)
-          << value << ", " << edge.bits << " bits, " << edge.lanes << " lanes";
+      EXPECT_NE(DecryptSumOf(edge, centred, expected), expected)
+          << value << ", " << edge.bits << " bits, " << edge.slots << " slots";
     }
   }
   EXPECT_GE(limited_by_modulus, 4u);
 }
 
-TEST(CompactLanesTest, OneLaneTakesTheWidestSums) {
+TEST(CompactSlotsTest, OneSlotTakesTheWidestSums) {
   const AggregationSpec spec = {.dimension = 5000,
                                 .max_participants = 18,
                                 .offset = 2147483648,
                                 .sum_bound = uint64_t{1} << 35,
                                 .plaintext_bits = 54};
-  EXPECT_EQ(MustCreate(spec).lanes(), 1u);
+  EXPECT_EQ(MustCreate(spec).slots(), 1u);
   ExpectExactSum(spec, 2, 2147483647);
 }
 

@@ -1,5 +1,5 @@
 // Constant-time check under valgrind. Secrets and counts are marked as undefined memory, so that
-// memcheck reports every branch and every address that depends on them. Sealing, opening and
+// memcheck reports every branch and every address that depends on them. Sealing, decrypting and
 // authenticating must give no report; constant_time.supp names the exception, expanding a seed that
 // is sent in the clear anyway.
 #include <cstdio>
@@ -27,7 +27,7 @@ void MarkPublic(std::span<T, kExtent> values) {
   VALGRIND_MAKE_MEM_DEFINED(values.data(), values.size_bytes());
 }
 
-// True when the sum of two seals opens to what was put in.
+// True when the sum of two seals decrypts to what was put in.
 bool SealAddOpen(Scheme scheme) {
   const AggregationParams params = *AggregationParams::Create({.scheme = scheme,
                                                                .dimension = 17001,
@@ -84,7 +84,7 @@ bool SealAddOpen(Scheme scheme) {
 int main() {
   for (const Scheme scheme : {Scheme::kCompact, Scheme::kPaperPublicKey, Scheme::kPaperSecretKey}) {
     if (SealAddOpen(scheme)) continue;
-    std::fprintf(stderr, "scheme %s opened something else\n", SchemeName(scheme).data());
+    std::fprintf(stderr, "scheme %s decrypted something else\n", SchemeName(scheme).data());
     return 1;
   }
   return 0;

@@ -172,8 +172,9 @@ absl::StatusOr<KeySharing::Recovery> KeySharing::Recover(std::span<const uint8_t
                                                          std::span<const Answer> answers) const {
   Require(share_sums.size() == share_bytes());
   if (const auto bad = FindNonCanonical(share_sums); bad.has_value()) {
-    return base::DataLoss("closed sum: field `shares` is not canonical: word {} is not below {}",
-                          *bad, kSharePrime);
+    return base::DataLoss(
+        "aggregated ciphertext: field `shares` is not canonical: word {} is not below {}", *bad,
+        kSharePrime);
   }
   const size_t needed = threshold();
   if (answers.size() < needed) {

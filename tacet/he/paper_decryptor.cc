@@ -33,15 +33,15 @@ class PaperDecryptor final : public Decryptor {
         secret_(std::span<const int8_t>(ExpandGroupSecret(group_secret, kN).Expose()),
                 ring::PaperNtt()) {}
 
-  absl::StatusOr<std::unique_ptr<Decryption>> Begin(std::span<const uint8_t> closed_sum,
+  absl::StatusOr<std::unique_ptr<Decryption>> Begin(std::span<const uint8_t> aggregated_ciphertext,
                                                     uint32_t participants) const override {
-    TACET_ASSIGN_OR_RETURN(Phases phases, BeginPhases(closed_sum, participants));
+    TACET_ASSIGN_OR_RETURN(Phases phases, BeginPhases(aggregated_ciphertext, participants));
     return std::make_unique<PaperDecryption>(*this, std::move(phases));
   }
 
-  absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> closed_sum,
+  absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> aggregated_ciphertext,
                                       uint32_t participants) const override {
-    TACET_ASSIGN_OR_RETURN(Phases phases, BeginPhases(closed_sum, participants));
+    TACET_ASSIGN_OR_RETURN(Phases phases, BeginPhases(aggregated_ciphertext, participants));
     double sum_of_squares = 0;
     for (uint64_t j = 0; j < params().polynomials(); ++j) {
       TACET_ASSIGN_OR_RETURN(const std::span<const int64_t> of_polynomial, phases.Next());
@@ -57,10 +57,10 @@ class PaperDecryptor final : public Decryptor {
   // The phases Delta (sum - K' offset) + Σe, centred mod Q, a polynomial at a time.
   class Phases {
    public:
-    Phases(const PaperDecryptor& decryptor, std::span<const uint8_t> closed_sum,
+    Phases(const PaperDecryptor& decryptor, std::span<const uint8_t> aggregated_ciphertext,
            uint32_t participants)
         : decryptor_(decryptor),
-          reader_(closed_sum, "closed sum"),
+          reader_(aggregated_ciphertext, "aggregated ciphertext"),
           total_offset_(participants * decryptor.params().offset()),
           known_(kModulus.Multiply(kModulus.Reduce(total_offset_),
                                    static_cast<uint64_t>(decryptor.delta_))),
@@ -113,10 +113,11 @@ class PaperDecryptor final : public Decryptor {
     Phases phases_;
   };
 
-  absl::StatusOr<Phases> BeginPhases(std::span<const uint8_t> closed_sum,
+  absl::StatusOr<Phases> BeginPhases(std::span<const uint8_t> aggregated_ciphertext,
                                      uint32_t participants) const {
-    TACET_RETURN_IF_ERROR(CheckClosedSum(params(), closed_sum.size(), participants));
-    return Phases(*this, closed_sum, participants);
+    TACET_RETURN_IF_ERROR(
+        CheckAggregatedCiphertext(params(), aggregated_ciphertext.size(), participants));
+    return Phases(*this, aggregated_ciphertext, participants);
   }
 
   // phase / Delta to the nearest integer, by the reciprocal 2^64 / Delta: off by less than

@@ -46,7 +46,7 @@ TEST(PaperTest, SumsAreExactAtTheBoundForEveryPlaintextSize) {
       }
       attempt.EncryptAndAdd(first);
       attempt.EncryptAndAdd(second);
-      EXPECT_EQ(attempt.Open(), expected) << SchemeName(scheme) << ", " << bits << " bits";
+      EXPECT_EQ(attempt.Decrypt(), expected) << SchemeName(scheme) << ", " << bits << " bits";
     }
   }
 }
@@ -78,7 +78,7 @@ TEST(PaperFormatTest, CiphertextAndSumBytesAreFrozen) {
   const base::Bytes full = public_key.Encrypt(counts);
   EXPECT_EQ(base::ToHex(crypto::Sha256(full)),
             "60f1ec6716b3a736f63a51b903e00d6949900c432a90f21f9a4ef6cdbcc37404");
-  // The closed sum of one full ciphertext is that ciphertext.
+  // The aggregated ciphertext of one full ciphertext is that ciphertext.
   ASSERT_TRUE(public_key.adder().Add(full).ok());
   EXPECT_TRUE(public_key.adder().Close() == full);
 }

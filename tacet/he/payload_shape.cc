@@ -78,14 +78,16 @@ absl::Status CheckMerge(const AggregationParams& params, const AggregationParams
   return base::InvalidArgument("the sums to be merged have different parameters");
 }
 
-absl::Status CheckClosedSum(const AggregationParams& params, size_t bytes, uint32_t participants) {
+absl::Status CheckAggregatedCiphertext(const AggregationParams& params, size_t bytes,
+                                       uint32_t participants) {
   if (participants == 0 || participants > params.max_participants()) {
     return base::InvalidArgument("`participants` is {}, the parameters allow 1 to {}", participants,
                                  params.max_participants());
   }
-  if (bytes == params.closed_sum_bytes()) return absl::OkStatus();
-  return base::DataLoss("closed sum: length is {} bytes, scheme {} at dimension {} has {}", bytes,
-                        SchemeName(params.scheme()), params.dimension(), params.closed_sum_bytes());
+  if (bytes == params.aggregated_ciphertext_bytes()) return absl::OkStatus();
+  return base::DataLoss(
+      "aggregated ciphertext: length is {} bytes, scheme {} at dimension {} has {}", bytes,
+      SchemeName(params.scheme()), params.dimension(), params.aggregated_ciphertext_bytes());
 }
 
 }  // namespace tacet::he

@@ -23,13 +23,13 @@ inline size_t UsedCoefficients(const AggregationParams& params, uint64_t polynom
 
 // Values in coefficient `coefficient` of the whole payload: L, fewer in the last one.
 inline size_t ValuesIn(const AggregationParams& params, uint64_t coefficient) {
-  return std::min<uint64_t>(params.lanes(), params.dimension() - coefficient * params.lanes());
+  return std::min<uint64_t>(params.slots(), params.dimension() - coefficient * params.slots());
 }
 
 // Slots of scheme compact, as the kernels take them.
 inline ring::SlotLayout SlotsOf(const AggregationParams& params) {
-  return {.lanes = params.lanes(),
-          .lane_bits = params.plaintext_bits(),
+  return {.slots = params.slots(),
+          .slot_bits = params.plaintext_bits(),
           .scale_bits = params.scale_bits()};
 }
 
@@ -44,7 +44,8 @@ absl::Status CheckCiphertextLength(const AggregationParams& params, size_t bytes
 absl::Status CheckAnnounced(const Contribution& contribution, const WordSums& words);
 absl::Status CheckRoomInSum(const AggregationParams& params, uint64_t count_after);
 absl::Status CheckMerge(const AggregationParams& params, const AggregationParams* other);
-absl::Status CheckClosedSum(const AggregationParams& params, size_t bytes, uint32_t participants);
+absl::Status CheckAggregatedCiphertext(const AggregationParams& params, size_t bytes,
+                                       uint32_t participants);
 
 // The sum of counts from its centred value and K' offset; 0 when that is negative.
 inline uint64_t SumOfCounts(int64_t centred, uint64_t total_offset) {

@@ -15,8 +15,9 @@ absl::StatusOr<std::span<const uint8_t>> ReadResidues(base::ByteReader& reader,
   if (ring::ActiveKernels().all_below(prime, bytes.data(), count)) return bytes;
   size_t bad = 0;
   while (ring::LoadWord64(bytes.data() + 8 * bad) < prime) ++bad;
-  return base::DataLoss("closed sum: field `{}` is not canonical: word {} is not below {}", field,
-                        bad, prime);
+  return base::DataLoss(
+      "aggregated ciphertext: field `{}` is not canonical: word {} is not below {}", field, bad,
+      prime);
 }
 
 absl::StatusOr<ring::AlignedWords> ReadResidueWords(base::ByteReader& reader,

@@ -1,4 +1,4 @@
-// Canonical residues in closed sums: reading with range checks.
+// Canonical residues in aggregated ciphertexts: reading with range checks.
 #ifndef TACET_HE_RESIDUES_H_
 #define TACET_HE_RESIDUES_H_
 

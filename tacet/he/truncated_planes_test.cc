@@ -24,7 +24,7 @@ std::vector<Uint128> SomeCoefficients(size_t count) {
   return coefficients;
 }
 
-base::Bytes Planes(const std::vector<Uint128>& coefficients) {
+base::Bytes Pslots(const std::vector<Uint128>& coefficients) {
   base::Bytes planes(kPlaneBytes * coefficients.size());
   for (size_t i = 0; i < coefficients.size(); ++i) {
     StoreCoefficient(coefficients[i], i, coefficients.size(), planes.data());
@@ -34,7 +34,7 @@ base::Bytes Planes(const std::vector<Uint128>& coefficients) {
 
 TEST(TruncatedPlanesTest, LowMiddleAndHighWordsLieApart) {
   const Uint128 first = (Uint128{0xa1b2c3d4e} << 64) + (Uint128{0x55667788} << 36) + 0x0123456789;
-  const base::Bytes planes = Planes({first, 0});
+  const base::Bytes planes = Pslots({first, 0});
   const Uint128 kept = first >> 4;
   EXPECT_EQ(ring::LoadWord32(&planes[0]), static_cast<uint32_t>(kept));
   EXPECT_EQ(ring::LoadWord32(&planes[8]), static_cast<uint32_t>(kept >> 32));
@@ -55,12 +55,12 @@ TEST(TruncatedPlanesTest, SumsGiveTheResiduesOfTheTruncatedSum) {
   PlaneSums other(50);
   Uint128 times = 0;
   for (; times < 1000; ++times) {
-    AddTo(sums, Planes(a));
-    AddTo(other, Planes(b));
+    AddTo(sums, Pslots(a));
+    AddTo(other, Pslots(b));
   }
   sums.Merge(other);
-  AddTo(sums, Planes(b));
-  sums.Subtract(Planes(b).data());
+  AddTo(sums, Pslots(b));
+  sums.Subtract(Pslots(b).data());
   std::vector<uint8_t> residues(16 * 50);
   sums.WriteResidues(residues);
   for (size_t i = 0; i < 50; ++i) {
@@ -75,14 +75,14 @@ TEST(TruncatedPlanesTest, SumsGiveTheResiduesOfTheTruncatedSum) {
 
 TEST(TruncatedPlanesTest, OnlyTruncationsOfValuesBelowQAreCanonical) {
   std::vector<Uint128> coefficients = SomeCoefficients(20);
-  EXPECT_EQ(FindNonCanonical(Planes(coefficients)), std::nullopt);
+  EXPECT_EQ(FindNonCanonical(Pslots(coefficients)), std::nullopt);
   // The next multiple of 16 above Q - 1, then everything set.
   coefficients[7] = kModulusQ - 1 + 16;
-  EXPECT_EQ(FindNonCanonical(Planes(coefficients)), 7u);
+  EXPECT_EQ(FindNonCanonical(Pslots(coefficients)), 7u);
   coefficients[7] = (Uint128{1} << 100) - 1;
-  EXPECT_EQ(FindNonCanonical(Planes(coefficients)), 7u);
+  EXPECT_EQ(FindNonCanonical(Pslots(coefficients)), 7u);
   coefficients[3] = coefficients[7];
-  EXPECT_EQ(FindNonCanonical(Planes(coefficients)), 3u);
+  EXPECT_EQ(FindNonCanonical(Pslots(coefficients)), 3u);
 }
 
 }  // namespace

@@ -9,9 +9,9 @@ namespace tacet::member {
 namespace {
 
 template <typename... Args>
-std::optional<Suspicion> Suspect(std::string_view alarm, fmt::format_string<Args...> format,
+std::optional<Suspicion> Suspect(std::string_view violation, fmt::format_string<Args...> format,
                                  Args&&... args) {
-  return Suspicion{alarm, fmt::format(format, std::forward<Args>(args)...)};
+  return Suspicion{violation, fmt::format(format, std::forward<Args>(args)...)};
 }
 
 // Of this manifest and epoch, within its rounds and attempts.

@@ -10,20 +10,20 @@ std::vector<uint64_t> AttestorsOf(const agreement::SignedManifest& manifest) {
   return manifest.manifest().spec().committee_members;
 }
 
-std::optional<AttestedState> MajorityOf(std::span<const base::Bytes> statements,
+std::optional<AttestedState> MajorityOf(std::span<const base::Bytes> attestations,
                                         const agreement::SignedManifest& manifest,
                                         std::span<const uint64_t> attestors, uint32_t round) {
   std::set<uint64_t> heard;
   std::map<AttestedState, size_t> supporters;
-  for (const base::Bytes& bytes : statements) {
-    const absl::StatusOr<protocol::Attestation> statement =
+  for (const base::Bytes& bytes : attestations) {
+    const absl::StatusOr<protocol::Attestation> attestation =
         protocol::ReadAttestation(bytes, manifest);
-    if (!statement.ok() || statement->round != round ||
-        std::ranges::find(attestors, statement->member) == attestors.end() ||
-        !heard.insert(statement->member).second) {
+    if (!attestation.ok() || attestation->round != round ||
+        std::ranges::find(attestors, attestation->member) == attestors.end() ||
+        !heard.insert(attestation->member).second) {
       continue;
     }
-    const AttestedState state{statement->model_digest, statement->state_digest};
+    const AttestedState state{attestation->model_digest, attestation->state_digest};
     if (++supporters[state] >= attestors.size() / 2 + 1) return state;
   }
   return std::nullopt;

@@ -28,7 +28,7 @@ struct AttestedState {
 // What more than half of `attestors` state of `round`, each counted for the first thing it states;
 // nothing when there is no such majority. Attestations that cannot be read, are of others or of
 // another round do not count.
-std::optional<AttestedState> MajorityOf(std::span<const base::Bytes> statements,
+std::optional<AttestedState> MajorityOf(std::span<const base::Bytes> attestations,
                                         const agreement::SignedManifest& manifest,
                                         std::span<const uint64_t> attestors, uint32_t round);
 

@@ -16,15 +16,15 @@ double Backoff::NextSeconds() {
   return seconds;
 }
 
-Patience::Patience(const BackoffSpec& spec, crypto::Entropy& entropy,
-                   std::function<bool(double seconds)> wait,
-                   std::function<void(const absl::Status& trouble)> on_trouble)
+RetryPolicy::RetryPolicy(const BackoffSpec& spec, crypto::Entropy& entropy,
+                         std::function<bool(double seconds)> wait,
+                         std::function<void(const absl::Status& trouble)> on_trouble)
     : backoff_(spec, entropy),
       pause_(Backoff::Steady(spec.first_seconds, entropy)),
       wait_(std::move(wait)),
       on_trouble_(std::move(on_trouble)) {}
 
-bool Patience::operator()(const absl::Status& why, int failures) {
+bool RetryPolicy::operator()(const absl::Status& why, int failures) {
   if (failures == 1) backoff_.Reset();
   if (failures > kMaxFailures) return false;
   if (why.code() == absl::StatusCode::kResourceExhausted) return wait_(pause_.NextSeconds());

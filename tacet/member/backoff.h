@@ -37,16 +37,16 @@ class Backoff {
 // Number of times one call is repeated before the step that it belongs to fails. A step of many
 // calls, such as fetching a large object part by part, so survives a line that breaks now and then.
 // Not thread-safe.
-class Patience {
+class RetryPolicy {
  public:
   static constexpr int kMaxFailures = 8;  // with the default spans about a minute and a half
 
   // `wait` waits; false when everything is to end. `on_trouble` hears of the first failure in a
   // row, unless it is only that this member is over its limits: then the server has room again
   // soon, and the wait does not grow. It may be empty.
-  Patience(const BackoffSpec& spec, crypto::Entropy& entropy,
-           std::function<bool(double seconds)> wait,
-           std::function<void(const absl::Status& trouble)> on_trouble);
+  RetryPolicy(const BackoffSpec& spec, crypto::Entropy& entropy,
+              std::function<bool(double seconds)> wait,
+              std::function<void(const absl::Status& trouble)> on_trouble);
 
   // After the `failures`th failure in a row, from 1, with `why`: waits; false when the call is not
   // to be made again.

@@ -24,46 +24,46 @@ TEST(BackoffTest, DoublesUpToItsBoundAndIsSpread) {
   EXPECT_NE(other.NextSeconds(), first.NextSeconds());
 }
 
-class PatienceTest : public ::testing::Test {
+class RetryPolicyTest : public ::testing::Test {
  protected:
-  crypto::InsecureSeededEntropy entropy_{1, "patience"};
+  crypto::InsecureSeededEntropy entropy_{1, "retry policy"};
   std::vector<double> waits_;
   int troubles_ = 0;
   bool goes_on_ = true;
-  Patience patience_{{.first_seconds = 0.5, .most_seconds = 30},
-                     entropy_,
-                     [this](double seconds) {
-                       waits_.push_back(seconds);
-                       return goes_on_;
-                     },
-                     [this](const absl::Status&) { ++troubles_; }};
+  RetryPolicy retry_policy_{{.first_seconds = 0.5, .most_seconds = 30},
+                            entropy_,
+                            [this](double seconds) {
+                              waits_.push_back(seconds);
+                              return goes_on_;
+                            },
+                            [this](const absl::Status&) { ++troubles_; }};
 };
 
-TEST_F(PatienceTest, WaitsLongerAndLongerAndEnds) {
+TEST_F(RetryPolicyTest, WaitsLongerAndLongerAndEnds) {
   const absl::Status cut = absl::UnavailableError("cut");
-  for (int failures = 1; failures <= Patience::kMaxFailures; ++failures) {
-    EXPECT_TRUE(patience_(cut, failures)) << failures;
+  for (int failures = 1; failures <= RetryPolicy::kMaxFailures; ++failures) {
+    EXPECT_TRUE(retry_policy_(cut, failures)) << failures;
   }
-  EXPECT_FALSE(patience_(cut, Patience::kMaxFailures + 1));
+  EXPECT_FALSE(retry_policy_(cut, RetryPolicy::kMaxFailures + 1));
   EXPECT_EQ(waits_.size(), 8u);
   EXPECT_GT(waits_.back(), 14);
   EXPECT_EQ(troubles_, 1);
-  EXPECT_TRUE(patience_(cut, 1));  // another call
+  EXPECT_TRUE(retry_policy_(cut, 1));  // another call
   EXPECT_LE(waits_.back(), 0.5);
   EXPECT_EQ(troubles_, 2);
 }
 
-TEST_F(PatienceTest, OverItsLimitsItComesBackSoonAndSaysNothing) {
+TEST_F(RetryPolicyTest, OverItsLimitsItComesBackSoonAndSaysNothing) {
   for (int failures = 1; failures <= 8; ++failures) {
-    EXPECT_TRUE(patience_(absl::ResourceExhaustedError("too many"), failures));
+    EXPECT_TRUE(retry_policy_(absl::ResourceExhaustedError("too many"), failures));
     EXPECT_LE(waits_.back(), 0.5);
   }
   EXPECT_EQ(troubles_, 0);
 }
 
-TEST_F(PatienceTest, EndsWhenEverythingDoes) {
+TEST_F(RetryPolicyTest, EndsWhenEverythingDoes) {
   goes_on_ = false;
-  EXPECT_FALSE(patience_(absl::UnavailableError("cut"), 1));
+  EXPECT_FALSE(retry_policy_(absl::UnavailableError("cut"), 1));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ constexpr uint32_t kMaxCheckpoints = 64;  // a server is not asked for more of o
 template <typename Take>
 absl::StatusOr<bool> FetchUntil(const MemberParts& parts, MemberNotes& notes,
                                 const protocol::BulkName& name, uint32_t most_objects,
-                                uint64_t most_bytes, std::string_view alarm, Take take) {
+                                uint64_t most_bytes, std::string_view violation, Take take) {
   for (uint32_t index = 0; index < most_objects; ++index) {
     const absl::StatusOr<base::Bytes> object = parts.server.Fetch(name, index, most_bytes);
     absl::Status judged = object.status();
@@ -37,7 +37,7 @@ absl::StatusOr<bool> FetchUntil(const MemberParts& parts, MemberNotes& notes,
     }
     if (judged.ok()) continue;
     TACET_RETURN_IF_ERROR(
-        notes.Violation({alarm, fmt::format("number {}: {}", index, base::Message(judged))},
+        notes.Violation({violation, fmt::format("number {}: {}", index, base::Message(judged))},
                         name.attempt.number, index));
   }
   return false;
@@ -119,26 +119,26 @@ absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberPart
   return std::move(decrypted->aggregate);
 }
 
-absl::StatusOr<std::optional<protocol::Checkpoint>> FetchWitnessedState(const MemberParts& parts,
-                                                                        MemberNotes& notes,
-                                                                        uint32_t round) {
+absl::StatusOr<std::optional<protocol::Checkpoint>> FetchAttestedState(const MemberParts& parts,
+                                                                       MemberNotes& notes,
+                                                                       uint32_t round) {
   const agreement::Manifest& manifest = parts.manifest.manifest();
-  const absl::StatusOr<std::vector<base::Bytes>> statements = parts.server.FetchAttestations(round);
-  if (!statements.ok()) {
-    if (protocol::IsRetryable(statements.status())) return statements.status();
+  const absl::StatusOr<std::vector<base::Bytes>> attestations =
+      parts.server.FetchAttestations(round);
+  if (!attestations.ok()) {
+    if (protocol::IsRetryable(attestations.status())) return attestations.status();
     return std::nullopt;
   }
-  const std::optional<AttestedState> witnessed =
-      MajorityOf(*statements, parts.manifest, AttestorsOf(parts.manifest), round);
-  if (!witnessed.has_value()) return std::nullopt;
+  const std::optional<AttestedState> attested =
+      MajorityOf(*attestations, parts.manifest, AttestorsOf(parts.manifest), round);
+  if (!attested.has_value()) return std::nullopt;
   const secagg::Attempt start =
-      protocol::RoundStart(manifest, parts.manifest.epoch(), round, witnessed->model_digest);
+      protocol::RoundStart(manifest, parts.manifest.epoch(), round, attested->model_digest);
   std::optional<protocol::Checkpoint> found;
   const auto take = [&](const base::Bytes& sealed) -> absl::StatusOr<bool> {
-    TACET_ASSIGN_OR_RETURN(
-        protocol::Checkpoint checkpoint,
-        protocol::OpenEncryptedCheckpoint(sealed, manifest, start, parts.epoch_key));
-    if (protocol::StateDigest(checkpoint) != witnessed->state_digest) {
+    TACET_ASSIGN_OR_RETURN(protocol::Checkpoint checkpoint,
+                           protocol::DecryptCheckpoint(sealed, manifest, start, parts.epoch_key));
+    if (protocol::StateDigest(checkpoint) != attested->state_digest) {
       return base::DataLoss(
           "the optimiser's state is not the one that a majority of the attestors attests");
     }

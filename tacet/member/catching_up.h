@@ -39,10 +39,10 @@ absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberPart
                                                                 const secagg::Attempt& attempt);
 
 // The state with which `round` begins as a majority of its attestors states it, from whichever
-// sealed checkpoint holds exactly that; nothing when there is none (yet).
-absl::StatusOr<std::optional<protocol::Checkpoint>> FetchWitnessedState(const MemberParts& parts,
-                                                                        MemberNotes& notes,
-                                                                        uint32_t round);
+// encrypted checkpoint holds exactly that; nothing when there is none (yet).
+absl::StatusOr<std::optional<protocol::Checkpoint>> FetchAttestedState(const MemberParts& parts,
+                                                                       MemberNotes& notes,
+                                                                       uint32_t round);
 
 }  // namespace tacet::member
 

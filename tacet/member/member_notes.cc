@@ -37,13 +37,13 @@ absl::Status MemberNotes::Once(NodeEvent event, uint32_t index) {
   if (written_.contains(key)) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(log_.Write(event));
   written_.insert(key);
-  if (event.kind == NodeEventKind::kViolation) alarms_.push_back(std::move(event));
+  if (event.kind == NodeEventKind::kViolation) violations_.push_back(std::move(event));
   return absl::OkStatus();
 }
 
 absl::Status MemberNotes::Violation(const Suspicion& suspicion, const secagg::AttemptNumber& at,
                                     uint32_t index) {
-  return Once(EventOf(NodeEventKind::kViolation, suspicion.alarm, at, suspicion.text), index);
+  return Once(EventOf(NodeEventKind::kViolation, suspicion.violation, at, suspicion.text), index);
 }
 
 absl::Status MemberNotes::Refused(std::string_view what, const secagg::AttemptNumber& at,

@@ -40,7 +40,7 @@ inline constexpr std::string_view kBadCheckpoint = "bad-checkpoint";
 
 // A protocol violation with its reason.
 struct Suspicion {
-  std::string_view alarm;
+  std::string_view violation;
   std::string text;
 };
 
@@ -64,14 +64,14 @@ class MemberNotes {
                        std::string_view text);
 
   // Violations so far, in this process.
-  const std::vector<NodeEvent>& violations() const { return alarms_; }
+  const std::vector<NodeEvent>& violations() const { return violations_; }
 
  private:
   absl::Status Once(NodeEvent event, uint32_t index);
 
   NodeLog& log_;
   std::set<std::tuple<NodeEventKind, std::string, secagg::AttemptNumber, uint32_t>> written_;
-  std::vector<NodeEvent> alarms_;
+  std::vector<NodeEvent> violations_;
 };
 
 }  // namespace tacet::member

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 
+#include "tacet/agreement/pair_keys.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/crypto/key_exchange.h"
@@ -36,6 +37,10 @@ struct MemberParts {
   crypto::Entropy& entropy;  // noise, keys of seals, coins: the operating system's in a real run
   base::UnixClock clock = base::SystemUnixSeconds;
   SharedCheckpoints* checkpoints = nullptr;  // of this process's sessions; null: a copy of its own
+
+  agreement::PairSecrets pair_secrets() const {
+    return {.exchange_key = exchange_key, .epoch_key = epoch_key, .epoch = manifest.epoch()};
+  }
 };
 
 }  // namespace tacet::member

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "tacet/agreement/pair_keys.h"
 #include "tacet/base/status.h"
 #include "tacet/member/announcement_checks.h"
 #include "tacet/member/attestors.h"
 #include "tacet/member/catching_up.h"
-#include "tacet/member/pair_keys.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/secagg/attempt_keys.h"
@@ -174,7 +174,7 @@ absl::Status MemberSession::CatchUp(const protocol::Announcement& announcement) 
     needs_votes_ = true;
     if (kept == KeptRound::kForked) return absl::OkStatus();
     TACET_ASSIGN_OR_RETURN(std::optional<protocol::Checkpoint> state,
-                           FetchWitnessedState(parts_, notes_, announcement.finished));
+                           FetchAttestedState(parts_, notes_, announcement.finished));
     if (!state.has_value()) return absl::OkStatus();
     needs_votes_ = false;
     TACET_RETURN_IF_ERROR(model_.Install(*std::move(state)));
@@ -344,7 +344,8 @@ absl::StatusOr<base::Bytes> MemberSession::Seal(const secagg::Attempt& attempt, 
           manifest.terms(), attempt,
           secagg::DeriveAttemptKeys(parts_.epoch_key, manifest.spec().scheme, attempt)));
   if (pair_keys_.empty()) {
-    TACET_ASSIGN_OR_RETURN(pair_keys_, PairKeysWithSeats(parts_));
+    TACET_ASSIGN_OR_RETURN(
+        pair_keys_, agreement::PairKeysWithSeats(manifest, parts_.pair_secrets(), parts_.member));
   }
   TACET_ASSIGN_OR_RETURN(secagg::SealedUpload sealed,
                          sealer->Seal(update.Expose(), pair_keys_, parts_.entropy));
@@ -390,21 +391,21 @@ absl::Status MemberSession::ChargeAnnounced() {
 
 absl::Status MemberSession::StateModel() {
   const uint32_t round = model_.next_round();
-  if (stated_ == round || finished_ != round) return absl::OkStatus();
+  if (attested_ == round || finished_ != round) return absl::OkStatus();
   const std::vector<uint64_t> attestors = AttestorsOf(parts_.manifest);
-  const bool is_witness = std::ranges::find(attestors, parts_.member) != attestors.end();
-  if (!is_witness) {
+  const bool is_attestor = std::ranges::find(attestors, parts_.member) != attestors.end();
+  if (!is_attestor) {
     const bool has_begun = memory_.has_value() && memory_->attempt.number.round == round &&
                            memory_->attempt.number.epoch == parts_.manifest.epoch();
     if (has_begun) {
-      stated_ = round;
+      attested_ = round;
       return absl::OkStatus();
     }
-    if (parts_.clock() < reached_ + kWitnessSeconds) return absl::OkStatus();
+    if (parts_.clock() < reached_ + kAttestorSeconds) return absl::OkStatus();
   }
   TACET_RETURN_IF_ERROR(PutAttestation());
   if (round > 0) TACET_RETURN_IF_ERROR(PutCheckpoint());
-  stated_ = round;
+  attested_ = round;
   return absl::OkStatus();
 }
 
@@ -420,21 +421,21 @@ absl::StatusOr<std::vector<base::Bytes>> MemberSession::FetchAttestations() cons
   TACET_ASSIGN_OR_RETURN(std::vector<base::Bytes> all,
                          parts_.server.FetchAttestations(model_.next_round()));
   std::erase_if(all, [this](const base::Bytes& bytes) {
-    const absl::StatusOr<protocol::Attestation> statement =
+    const absl::StatusOr<protocol::Attestation> attestation =
         protocol::ReadAttestation(bytes, parts_.manifest);
-    return !statement.ok() || statement->member == parts_.member ||
-           statement->round != model_.next_round();
+    return !attestation.ok() || attestation->member == parts_.member ||
+           attestation->round != model_.next_round();
   });
   return all;
 }
 
 absl::Status MemberSession::PutAttestation() {
   const secagg::AttemptNumber here{.epoch = parts_.manifest.epoch(), .round = model_.next_round()};
-  const base::Bytes statement = Attestation();
-  const absl::Status sent = parts_.server.PutAttestation(statement);
-  if (sent.ok()) return notes_.Sent("statement", here, statement);
+  const base::Bytes attestation = Attestation();
+  const absl::Status sent = parts_.server.PutAttestation(attestation);
+  if (sent.ok()) return notes_.Sent("attestation", here, attestation);
   if (protocol::IsRetryable(sent)) return sent;
-  return notes_.Note("statement-not-taken", here, base::Message(sent));
+  return notes_.Note("attestation-not-taken", here, base::Message(sent));
 }
 
 absl::Status MemberSession::PutCheckpoint() {
@@ -442,18 +443,18 @@ absl::Status MemberSession::PutCheckpoint() {
   const secagg::Attempt start =
       protocol::RoundStart(manifest, parts_.manifest.epoch(), model_.next_round(), model_.digest());
   // The same bytes until they are taken: over a line that breaks they go on where they stopped.
-  if (!sealed_checkpoint_.has_value() || sealed_checkpoint_->round != start.number.round) {
-    sealed_checkpoint_.reset();
-    sealed_checkpoint_ = {
+  if (!encrypted_checkpoint_.has_value() || encrypted_checkpoint_->round != start.number.round) {
+    encrypted_checkpoint_.reset();
+    encrypted_checkpoint_ = {
         start.number.round,
         protocol::SealCheckpoint(model_.checkpoint(), manifest, parts_.manifest.epoch(),
                                  parts_.member, parts_.epoch_key, parts_.entropy)};
   }
   const absl::Status sent = parts_.server.Put(
-      {.kind = protocol::BulkKind::kCheckpoint, .attempt = start}, sealed_checkpoint_->bytes);
+      {.kind = protocol::BulkKind::kCheckpoint, .attempt = start}, encrypted_checkpoint_->bytes);
   if (protocol::IsRetryable(sent)) return sent;
-  const base::Bytes sealed = std::move(sealed_checkpoint_->bytes);
-  sealed_checkpoint_.reset();
+  const base::Bytes sealed = std::move(encrypted_checkpoint_->bytes);
+  encrypted_checkpoint_.reset();
   if (sent.ok()) return notes_.Sent("checkpoint", start.number, sealed);
   if (sent.code() == absl::StatusCode::kAlreadyExists) return absl::OkStatus();  // before a restart
   return notes_.Note("checkpoint-not-taken", start.number, base::Message(sent));

@@ -59,10 +59,10 @@ class MemberSession {
   const std::vector<AppliedRound>& applied() const { return applied_; }
   const std::vector<float>& model() const { return model_.checkpoint().model; }
   const crypto::Digest& model_digest() const { return model_.digest(); }
-  // This member's signed statement of the state with which the next round begins
-  // (model_statement.h).
+  // This member's attestation of the state with which the next round begins
+  // (attestation.h).
   base::Bytes Attestation() const;
-  // Other members' statements about that round which the server hands out and which are theirs;
+  // Other members' attestations about that round which the server hands out and which are theirs;
   // they may contradict this member. Errors are the server's.
   absl::StatusOr<std::vector<base::Bytes>> FetchAttestations() const;
   // Of this process.
@@ -70,7 +70,7 @@ class MemberSession {
 
   // Members that are not attestors say which model they have when no attempt has begun so many
   // seconds after they could have.
-  static constexpr uint64_t kWitnessSeconds = 10;
+  static constexpr uint64_t kAttestorSeconds = 10;
 
  private:
   MemberSession(const MemberParts& parts, MemberModel model, std::optional<MemberMemory> memory);
@@ -131,12 +131,12 @@ class MemberSession {
       listed_;                        // announced in this epoch, as far as this process was told
   std::optional<uint32_t> finished_;  // rounds, as announced last
   bool needs_votes_ = false;          // or attestations: also small changes are awaited
-  std::optional<uint32_t> stated_;    // the last round whose beginning was stated
+  std::optional<uint32_t> attested_;  // the last round whose beginning was stated
   struct EncryptedCheckpoint {
     uint32_t round = 0;
     base::Bytes bytes;
   };
-  std::optional<EncryptedCheckpoint> sealed_checkpoint_;  // while it is being sent
+  std::optional<EncryptedCheckpoint> encrypted_checkpoint_;  // while it is being sent
   uint64_t reached_ = 0;  // when the next round could have begun, Unix seconds
 };
 

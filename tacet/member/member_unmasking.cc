@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "tacet/agreement/pair_keys.h"
 #include "tacet/base/status.h"
 #include "tacet/member/catching_up.h"
-#include "tacet/member/pair_keys.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/round_decryption.h"
 #include "tacet/secagg/vote.h"
@@ -40,7 +40,9 @@ void MemberUnmasking::Begin(const secagg::Attempt& attempt) {
 absl::StatusOr<crypto::SecretBytes> MemberUnmasking::PairKeyOf(uint64_t client) {
   auto known = pair_keys_.find(client);
   if (known == pair_keys_.end()) {
-    TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key, PairKeyOfClient(parts_, client, *seat_));
+    TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key,
+                           agreement::PairKeyOfClient(parts_.manifest.manifest(),
+                                                      parts_.pair_secrets(), client, *seat_));
     known = pair_keys_.emplace(client, std::move(key)).first;
   }
   return crypto::SecretBytes::CopyOf(known->second.Expose());

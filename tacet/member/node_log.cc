@@ -13,7 +13,7 @@ std::string_view NodeEventKindName(NodeEventKind kind) {
     case NodeEventKind::kRefused:
       return "refused";
     case NodeEventKind::kViolation:
-      return "alarm";
+      return "violation";
     case NodeEventKind::kNote:
       return "note";
   }

@@ -114,9 +114,9 @@ absl::Status RemoteServer::PutVerdict(const secagg::Attempt& attempt, bool confi
   return Call(protocol::PutVerdictRequest{.attempt = attempt, .confirmed = confirmed}).status();
 }
 
-absl::Status RemoteServer::PutAttestation(std::span<const uint8_t> statement) const {
-  return Call(protocol::PutAttestationRequest{.statement =
-                                                  base::Bytes(statement.begin(), statement.end())})
+absl::Status RemoteServer::PutAttestation(std::span<const uint8_t> attestation) const {
+  return Call(protocol::PutAttestationRequest{
+                  .attestation = base::Bytes(attestation.begin(), attestation.end())})
       .status();
 }
 

@@ -46,7 +46,7 @@ class RemoteServer {
   absl::Status PutVote(const secagg::Attempt& attempt, std::span<const uint8_t> vote) const;
   absl::StatusOr<std::vector<base::Bytes>> FetchVotes(const secagg::Attempt& attempt) const;
   absl::Status PutVerdict(const secagg::Attempt& attempt, bool confirmed) const;
-  absl::Status PutAttestation(std::span<const uint8_t> statement) const;
+  absl::Status PutAttestation(std::span<const uint8_t> attestation) const;
   absl::StatusOr<std::vector<base::Bytes>> FetchAttestations(uint32_t round) const;
 
  private:

@@ -102,7 +102,7 @@ TEST_F(RemoteServerTest, ASentObjectGoesOnWhereTheWireBroke) {
   }
 }
 
-TEST_F(RemoteServerTest, PatienceEnds) {
+TEST_F(RemoteServerTest, RetriesEnd) {
   wire_.object = Object();
   wire_.breaks_at = 1;
   const auto fetched = Remote(4).Fetch(name_, 0, Object().size());

@@ -44,10 +44,10 @@ HWY_INLINE void StoreWinners(const Pooled& low, const Pooled& high, uint8_t* to)
   _mm_store_si128(reinterpret_cast<__m128i*>(to + kLanes), high.winner);
 }
 
-// `count` pooled positions of the first map where the image is paper: 32 channels, all of whose
+// `count` pooled positions of the first map where the image is blank: 32 channels, all of whose
 // four values are the biases.
 template <typename Map>
-HWY_INLINE void StoreFirstOnPaper(const float* biases, size_t count, Map* map, uint8_t* winner) {
+HWY_INLINE void StoreFirstOnBlank(const float* biases, size_t count, Map* map, uint8_t* winner) {
   const __m512 low = Load(biases);
   const __m512 high = Load(biases + kLanes);
   const Pooled first = Pool(low, low, low, low);

@@ -24,9 +24,9 @@ class VectorFirst {
 
   // `map` and `winner` = pool of relu of convolution of the padded image; the border of `map` is
   // left alone.
-  void Forward(const Paper& paper, const float* image, const float* weights, Map* map,
+  void Forward(const BlankRegions& regions, const float* image, const float* weights, Map* map,
                uint8_t* winner) {
-    FirstForward(sizes_, paper, image, weights, map, winner);
+    FirstForward(sizes_, regions, image, weights, map, winner);
   }
 
  private:
@@ -41,7 +41,7 @@ class TileFirst {
   explicit TileFirst(const Sizes& sizes);
 
   void Prepare(const float* weights);
-  void Forward(const Paper& paper, const float* image, const float* weights, Map* map,
+  void Forward(const BlankRegions& regions, const float* image, const float* weights, Map* map,
                uint8_t* winner);
 
  private:

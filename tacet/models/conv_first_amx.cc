@@ -100,8 +100,8 @@ void TileFirst::ForwardPools(const size_t* positions, size_t count, const float*
   }
 }
 
-void TileFirst::Forward(const Paper& paper, const float* image, const float* weights, Map* map,
-                        uint8_t* winner) {
+void TileFirst::Forward(const BlankRegions& regions, const float* image, const float* weights,
+                        Map* map, uint8_t* winner) {
   for (size_t n = 0; n < sizes_.image_size(); n += kLanes) {
     const auto some = static_cast<__mmask16>((1u << std::min(kLanes, sizes_.image_size() - n)) - 1);
     _mm256_mask_storeu_epi16(image_.data() + n, some,
@@ -111,9 +111,9 @@ void TileFirst::Forward(const Paper& paper, const float* image, const float* wei
   std::array<size_t, kPools> pools;
   size_t count = 0;
   for (size_t position = 0; position < sizes_.positions1(); ++position) {
-    if (paper.first(position)) {
+    if (regions.first(position)) {
       for (size_t b = 0; b < kBlocks; ++b) {
-        StoreFirstOnPaper(weights + (b * (kFirstTaps + 1) + kFirstTaps) * kBlock, 1,
+        StoreFirstOnBlank(weights + (b * (kFirstTaps + 1) + kFirstTaps) * kBlock, 1,
                           At(map, b, position), winner + position * kFirstMaps + b * kBlock);
       }
       continue;

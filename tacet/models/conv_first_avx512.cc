@@ -44,13 +44,13 @@ HWY_INLINE void FirstTile(const float* image, size_t stride, const float* weight
 }
 
 template <typename Map>
-void FirstForwardOf(const Sizes& sizes, const Paper& paper, const float* image,
+void FirstForwardOf(const Sizes& sizes, const BlankRegions& regions, const float* image,
                     const float* weights, Map* map, uint8_t* winner) {
   for (size_t i = 0; i < sizes.rows1; ++i) {
     for (size_t j = 0; j < sizes.cols1; j += 2) {
       const bool both = j + 1 < sizes.cols1;
       const size_t position = i * sizes.cols1 + j;
-      const bool blank = paper.first(position) && (!both || paper.first(position + 1));
+      const bool blank = regions.first(position) && (!both || regions.first(position + 1));
       for (size_t b = 0; b < kBlocks; ++b) {
         const float* of_block = weights + b * (kFirstTaps + 1) * kBlock;
         Map* to = map + ((b * sizes.map_rows + i + 1) * sizes.map_stride + j + 1) * kBlock;
@@ -60,7 +60,7 @@ void FirstForwardOf(const Sizes& sizes, const Paper& paper, const float* image,
                     to, won);
           continue;
         }
-        StoreFirstOnPaper(of_block + kFirstTaps * kBlock, both ? 2 : 1, to, won);
+        StoreFirstOnBlank(of_block + kFirstTaps * kBlock, both ? 2 : 1, to, won);
       }
     }
   }
@@ -88,29 +88,29 @@ constexpr size_t kFirstChannels = 8;  // done together
 
 }  // namespace
 
-void FirstForward(const Sizes& sizes, const Paper& paper, const float* image, const float* weights,
-                  float* map, uint8_t* winner) {
-  FirstForwardOf(sizes, paper, image, weights, map, winner);
+void FirstForward(const Sizes& sizes, const BlankRegions& regions, const float* image,
+                  const float* weights, float* map, uint8_t* winner) {
+  FirstForwardOf(sizes, regions, image, weights, map, winner);
 }
-void FirstForward(const Sizes& sizes, const Paper& paper, const float* image, const float* weights,
-                  uint16_t* map, uint8_t* winner) {
-  FirstForwardOf(sizes, paper, image, weights, map, winner);
+void FirstForward(const Sizes& sizes, const BlankRegions& regions, const float* image,
+                  const float* weights, uint16_t* map, uint8_t* winner) {
+  FirstForwardOf(sizes, regions, image, weights, map, winner);
 }
 
 size_t PatchesSize(const Sizes& sizes) {
   return sizes.cols1 * (4 * kFirstRow + 2 * kFirstMaps) + kFirstMaps;
 }
 
-void FirstWeightGradient(const Sizes& sizes, const Paper& paper, const float* image,
+void FirstWeightGradient(const Sizes& sizes, const BlankRegions& regions, const float* image,
                          const float* map_gradient, const uint8_t* winner, float* patches,
                          float* weight_gradients) {
   // Of a row of pooled positions those with writing: [position][c] gradients, 0 where there is no
   // winner, and where in the patches each winner lies.
   float* values = patches + sizes.cols1 * 4 * kFirstRow;
   auto* offsets = reinterpret_cast<uint32_t*>(values + sizes.cols1 * kFirstMaps);
-  // Paper has inputs 0: it counts for the biases only.
-  float* of_paper = values + 2 * sizes.cols1 * kFirstMaps;
-  std::fill_n(of_paper, kFirstMaps, 0.0f);
+  // A blank region has inputs 0: it counts for the biases only.
+  float* of_blank = values + 2 * sizes.cols1 * kFirstMaps;
+  std::fill_n(of_blank, kFirstMaps, 0.0f);
   const size_t block = sizes.map_rows * sizes.map_stride * kLanes;
   for (size_t i = 0; i < sizes.rows1; ++i) {
     size_t count = 0;
@@ -118,7 +118,7 @@ void FirstWeightGradient(const Sizes& sizes, const Paper& paper, const float* im
       const size_t position = i * sizes.cols1 + j;
       const float* from = map_gradient + ((i + 1) * sizes.map_stride + j + 1) * kLanes;
       const uint8_t* won = winner + position * kFirstMaps;
-      const bool blank = paper.first(position);
+      const bool blank = regions.first(position);
       if (!blank) {
         MakePatches(image + 2 * i * sizes.image_stride + 2 * j, sizes.image_stride,
                     patches + count * 4 * kFirstRow);
@@ -130,7 +130,7 @@ void FirstWeightGradient(const Sizes& sizes, const Paper& paper, const float* im
         const __mmask16 alive = _mm512_cmplt_epi32_mask(q, _mm512_set1_epi32(kNoWinner));
         const __m512 g = _mm512_maskz_mov_ps(alive, Load(from + b * block));
         if (blank) {
-          float* sum = of_paper + b * kLanes;
+          float* sum = of_blank + b * kLanes;
           _mm512_store_ps(sum, _mm512_add_ps(Load(sum), g));
           continue;
         }
@@ -169,7 +169,7 @@ void FirstWeightGradient(const Sizes& sizes, const Paper& paper, const float* im
     }
   }
   for (size_t c = 0; c < kFirstMaps; ++c) {
-    weight_gradients[c * kFirstRow + kFirstTaps] += of_paper[c];
+    weight_gradients[c * kFirstRow + kFirstTaps] += of_blank[c];
   }
 }
 

@@ -29,20 +29,20 @@ class FirstTest : public testing::TestWithParam<std::pair<int, int>> {
     const Sizes sizes(height, width);
     crypto::Random random = crypto::SeededRandom(8, "first convolution", height, width);
     AlignedBuffer<float> image(sizes.image_size()), weights(kFirstSize);
-    // Paper to the left and above.
+    // A blank region to the left and above.
     for (size_t i = height / 3; i < height; ++i) {
       for (size_t j = width / 4; j < width; ++j) {
         image.data()[(i + 2) * sizes.image_stride + j + 2] = SomeValue(random);
       }
     }
     for (size_t n = 0; n < weights.size(); ++n) weights.data()[n] = SomeValue(random);
-    Paper paper(sizes);
-    paper.Find(sizes, image.data());
+    BlankRegions regions(sizes);
+    regions.Find(sizes, image.data());
     First first(sizes);
     first.Prepare(weights.data());
     AlignedBuffer<uint16_t> map(sizes.map_size());
     AlignedBuffer<uint8_t> winner(sizes.positions1() * kFirstMaps);
-    first.Forward(paper, image.data(), weights.data(), map.data(), winner.data());
+    first.Forward(regions, image.data(), weights.data(), map.data(), winner.data());
     return {{map.data(), map.data() + map.size()}, {winner.data(), winner.data() + winner.size()}};
   }
 };

@@ -78,7 +78,7 @@ void SecondWeightGradientOf(const Sizes& sizes, const Map* map, const SparseGrad
 
 }  // namespace
 
-void SparseGradient::Gather(const Sizes& sizes, const Paper& paper, const float* gradient,
+void SparseGradient::Gather(const Sizes& sizes, const BlankRegions& regions, const float* gradient,
                             const uint8_t* winner) {
   constexpr size_t kParts = kSecondMaps / kLanes;
   const size_t positions = sizes.positions2();
@@ -94,7 +94,7 @@ void SparseGradient::Gather(const Sizes& sizes, const Paper& paper, const float*
           plain + n * kLanes,
           _mm512_i32gather_ps(step, gradient + n * kLanes * positions + position, sizeof(float)));
     }
-    const uint8_t kind = paper.second(position);
+    const uint8_t kind = regions.second(position);
     if (kind == kNotBlank) continue;
     if (first[kind] == positions) {
       first[kind] = position;
@@ -106,7 +106,7 @@ void SparseGradient::Gather(const Sizes& sizes, const Paper& paper, const float*
   channel_counts_.fill(0);
   for (size_t position = 0; position < positions; ++position) {
     uint8_t* ends = ends_.data() + position * 5;
-    const uint8_t kind = paper.second(position);
+    const uint8_t kind = regions.second(position);
     if (kind != kNotBlank && first[kind] != position) {
       std::fill_n(ends, 5, uint8_t{0});
       continue;

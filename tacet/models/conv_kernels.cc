@@ -18,7 +18,7 @@ Sizes::Sizes(size_t image_height, size_t image_width)
       rows2(rows1 / 2),
       cols2(cols1 / 2) {}
 
-void Paper::Find(const Sizes& sizes, const float* image) {
+void BlankRegions::Find(const Sizes& sizes, const float* image) {
   for (size_t i = 0; i < sizes.rows1; ++i) {
     // The 6 x 6 inputs of a pool's four windows.
     std::fill(columns_.begin(), columns_.end(), 0u);

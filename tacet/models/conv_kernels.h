@@ -72,16 +72,16 @@ size_t SecondScratchSize();
 
 // The winners of a map: [i][j][channel], 0 to 3 in reading order of the four, or kNoWinner.
 
-// The blank region of an image (all zeros, `paper` in the code), most of it in handwriting. There
-// the first map depends on the biases alone, and the second, at pools whose inputs are paper, on
+// The blank region of an image (all zeros), most of it in handwriting. There
+// the first map depends on the biases alone, and the second, at pools whose inputs are blank, on
 // the parameters and on how the pool touches the map's border: on its kind. Such positions are
 // computed once for each kind, with the results that they have anyway; their gradients are added
 // before they are used.
 inline constexpr size_t kKinds = 9;
 inline constexpr uint8_t kNotBlank = kKinds;
-class Paper {
+class BlankRegions {
  public:
-  explicit Paper(const Sizes& sizes)
+  explicit BlankRegions(const Sizes& sizes)
       : first_(sizes.positions1()), second_(sizes.positions2()), columns_(sizes.image_stride) {}
 
   void Find(const Sizes& sizes, const float* image);
@@ -96,8 +96,9 @@ class Paper {
   std::vector<uint32_t> columns_;
 };
 
-// The second map's results on paper by kind, as far as they are known for the present parameters.
-struct PaperOutputs {
+// The second map's results on blank regions by kind, as far as they are known for the present
+// parameters.
+struct BlankOutputs {
   alignas(64) float values[kKinds][kSecondMaps];
   alignas(64) uint8_t winners[kKinds][kSecondMaps];
   std::array<bool, kKinds> known = {};
@@ -105,18 +106,18 @@ struct PaperOutputs {
 
 // `map` and `winner` = pool of relu of convolution of the padded image; the border of `map` is left
 // alone. Map: float or bf16 (uint16_t), rounded to nearest even.
-void FirstForward(const Sizes& sizes, const Paper& paper, const float* image, const float* weights,
-                  float* map, uint8_t* winner);
-void FirstForward(const Sizes& sizes, const Paper& paper, const float* image, const float* weights,
-                  uint16_t* map, uint8_t* winner);
+void FirstForward(const Sizes& sizes, const BlankRegions& regions, const float* image,
+                  const float* weights, float* map, uint8_t* winner);
+void FirstForward(const Sizes& sizes, const BlankRegions& regions, const float* image,
+                  const float* weights, uint16_t* map, uint8_t* winner);
 
 // `outputs` ([o][i][j]) and `winner` of the second convolution and pool; `weights` from
 // SecondPrepare.
-void SecondForward(const Sizes& sizes, const Paper& paper, const float* map, const float* weights,
-                   const float* biases, PaperOutputs& known, float* scratch, float* outputs,
-                   uint8_t* winner);
-void SecondForward(const Sizes& sizes, const Paper& paper, const uint16_t* map,
-                   const uint16_t* weights, const float* biases, PaperOutputs& known,
+void SecondForward(const Sizes& sizes, const BlankRegions& regions, const float* map,
+                   const float* weights, const float* biases, BlankOutputs& known, float* scratch,
+                   float* outputs, uint8_t* winner);
+void SecondForward(const Sizes& sizes, const BlankRegions& regions, const uint16_t* map,
+                   const uint16_t* weights, const float* biases, BlankOutputs& known,
                    float* scratch, float* outputs, uint8_t* winner);
 
 // Non-zero positions of the gradient of the second convolution's output, in two orders.
@@ -124,9 +125,10 @@ class SparseGradient {
  public:
   explicit SparseGradient(const Sizes& sizes);
 
-  // From the gradient of the pooled outputs, [o][i][j]. Those of paper are added by kind and stand
-  // at the first position of each.
-  void Gather(const Sizes& sizes, const Paper& paper, const float* gradient, const uint8_t* winner);
+  // From the gradient of the pooled outputs, [o][i][j]. Those of blank regions are added by kind
+  // and stand at the first position of each.
+  void Gather(const Sizes& sizes, const BlankRegions& regions, const float* gradient,
+              const uint8_t* winner);
 
   // sums[o] += the gradients of channel o.
   void AddByChannel(float* sums) const;
@@ -175,7 +177,7 @@ void SecondUpdate(float learning_rate, const float* gradients, float* weights);
 // weight_gradients ([c][k], the bias's at k = 25) += the sample's. `patches` is scratch of
 // patches_size(sizes) floats.
 size_t PatchesSize(const Sizes& sizes);
-void FirstWeightGradient(const Sizes& sizes, const Paper& paper, const float* image,
+void FirstWeightGradient(const Sizes& sizes, const BlankRegions& regions, const float* image,
                          const float* map_gradient, const uint8_t* winner, float* patches,
                          float* weight_gradients);
 

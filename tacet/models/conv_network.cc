@@ -71,7 +71,7 @@ class ConvNetwork final : public NetworkForm {
         scaled_(training ? std::max(hidden_, classes_) * max_batch : 0),
         first_layer_(sizes_),
         second_layer_(sizes_, training ? max_batch : 1, training),
-        paper_(training ? max_batch : 1, conv::Paper(sizes_)) {}
+        regions_(training ? max_batch : 1, conv::BlankRegions(sizes_)) {}
 
   absl::Status Load(std::span<const float> parameters) override {
     const float* from = parameters.data();
@@ -119,10 +119,10 @@ class ConvNetwork final : public NetworkForm {
                     image + (i + 2) * sizes_.image_stride + 2);
       }
       Map* map = map_.data() + kept * sizes_.map_size();
-      conv::Paper& paper = paper_[kept];
-      paper.Find(sizes_, image);
-      first_layer_.Forward(paper, image, first_.data(), map, Winner1(kept));
-      second_layer_.Forward(kept, paper, map, second_biases_.data(),
+      conv::BlankRegions& regions = regions_[kept];
+      regions.Find(sizes_, image);
+      first_layer_.Forward(regions, image, first_.data(), map, Winner1(kept));
+      second_layer_.Forward(kept, regions, map, second_biases_.data(),
                             outputs_.data() + s * sizes_.outputs());
     }
     if (norms_) {
@@ -169,10 +169,10 @@ class ConvNetwork final : public NetworkForm {
     second_gradients_.Clear();
     float bias_gradients[conv::kSecondMaps] = {};
     for (size_t s = 0; s < batch; ++s) {
-      second_layer_.Backward(s, paper_[s], map_.data() + s * sizes_.map_size(), second_.data(),
+      second_layer_.Backward(s, regions_[s], map_.data() + s * sizes_.map_size(), second_.data(),
                              output_gradients_.data() + s * sizes_.outputs(), bias_gradients,
                              second_gradients_.data(), map_gradient_.data());
-      conv::FirstWeightGradient(sizes_, paper_[s], image_.data() + s * sizes_.image_size(),
+      conv::FirstWeightGradient(sizes_, regions_[s], image_.data() + s * sizes_.image_size(),
                                 map_gradient_.data(), Winner1(s), patches_.data(),
                                 first_gradients_.data());
     }
@@ -270,7 +270,7 @@ class ConvNetwork final : public NetworkForm {
   AlignedBuffer<float> output_gradients_, hidden_gradients_, score_gradients_, scaled_;
   First first_layer_;
   Second second_layer_;
-  std::vector<conv::Paper> paper_;
+  std::vector<conv::BlankRegions> regions_;
 };
 
 bool Fits(const Architecture& architecture) {

@@ -31,23 +31,23 @@ class VectorSecond {
   // To be called after `weights` changed.
   void Prepare(const float* weights) {
     SecondPrepare(weights, weights_.data());
-    paper_outputs_.known.fill(false);
+    blank_outputs_.known.fill(false);
   }
 
   // `outputs` ([o][i][j]) of a sample from its first map.
-  void Forward(size_t sample, const Paper& paper, const Map* map, const float* biases,
+  void Forward(size_t sample, const BlankRegions& regions, const Map* map, const float* biases,
                float* outputs) {
-    SecondForward(sizes_, paper, map, weights_.data(), biases, paper_outputs_, scratch_.data(),
+    SecondForward(sizes_, regions, map, weights_.data(), biases, blank_outputs_, scratch_.data(),
                   outputs, winners(sample));
   }
 
   // From the gradients of a sample's outputs, after its Forward: adds to those of biases ([o]) and
   // weights, sets those of the padded first map ([b of kLanes][i][j][c]), whose border is of no
   // use.
-  void Backward(size_t sample, const Paper& paper, const Map* map, const float* weights,
+  void Backward(size_t sample, const BlankRegions& regions, const Map* map, const float* weights,
                 const float* output_gradients, float* bias_gradients, float* weight_gradients,
                 float* map_gradients) {
-    sparse_.Gather(sizes_, paper, output_gradients, winners(sample));
+    sparse_.Gather(sizes_, regions, output_gradients, winners(sample));
     sparse_.AddByChannel(bias_gradients);
     SecondWeightGradient(sizes_, map, sparse_, block_.data(), weight_gradients);
     SecondDataGradient(sizes_, sparse_, weights, map_gradients);
@@ -64,7 +64,7 @@ class VectorSecond {
   AlignedBuffer<uint8_t> winners_;
   AlignedBuffer<float> block_;
   SparseGradient sparse_;
-  PaperOutputs paper_outputs_;
+  BlankOutputs blank_outputs_;
 };
 
 // On tiles (AMX): three dense products of bf16 values, f32 sums. Such a unit is so much faster than
@@ -76,9 +76,9 @@ class TileSecond {
   TileSecond(const Sizes& sizes, size_t samples, bool training);
 
   void Prepare(const float* weights);
-  void Forward(size_t sample, const Paper& paper, const Map* map, const float* biases,
+  void Forward(size_t sample, const BlankRegions& regions, const Map* map, const float* biases,
                float* outputs);
-  void Backward(size_t sample, const Paper& paper, const Map* map, const float* weights,
+  void Backward(size_t sample, const BlankRegions& regions, const Map* map, const float* weights,
                 const float* output_gradients, float* bias_gradients, float* weight_gradients,
                 float* map_gradients);
 
@@ -126,7 +126,7 @@ class TileSecond {
   // The first map, neighbours in a row interleaved: [first of the two is odd][b of kLanes][pair][c]
   // [2].
   AlignedBuffer<uint16_t> pairs_;
-  PaperOutputs paper_outputs_;
+  BlankOutputs blank_outputs_;
 };
 
 }  // namespace tacet::models::conv

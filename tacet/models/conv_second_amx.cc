@@ -87,7 +87,7 @@ TileSecond::TileSecond(const Sizes& sizes, size_t samples, bool training)
 
 void TileSecond::Prepare(const float* weights) {
   SecondPrepare(weights, forward_weights_.data());
-  paper_outputs_.known.fill(false);
+  blank_outputs_.known.fill(false);
   if (!training_) return;
   uint16_t* to = backward_weights_.data();
   for (size_t half = 0; half < 2; ++half) {
@@ -182,15 +182,15 @@ void TileSecond::StoreByChannel(size_t sample, float* outputs) {
   }
 }
 
-void TileSecond::Forward(size_t sample, const Paper& paper, const Map* map, const float* biases,
-                         float* outputs) {
-  const auto blank = [&paper](size_t position) { return paper.second(position) != kNotBlank; };
+void TileSecond::Forward(size_t sample, const BlankRegions& regions, const Map* map,
+                         const float* biases, float* outputs) {
+  const auto blank = [&regions](size_t position) { return regions.second(position) != kNotBlank; };
   // What has to be computed lies within a box.
   size_t top = sizes_.rows2, bottom = 0, left = sizes_.cols2, right = 0;
   for (size_t i = 0; i < sizes_.rows2; ++i) {
     for (size_t j = 0; j < sizes_.cols2; ++j) {
       const size_t position = i * sizes_.cols2 + j;
-      if (blank(position) && paper_outputs_.known[paper.second(position)]) continue;
+      if (blank(position) && blank_outputs_.known[regions.second(position)]) continue;
       top = std::min(top, i);
       bottom = i + 1;
       left = std::min(left, j);
@@ -206,16 +206,16 @@ void TileSecond::Forward(size_t sample, const Paper& paper, const Map* map, cons
     for (size_t j = 0; j < sizes_.cols2; ++j) {
       const size_t position = i * sizes_.cols2 + j;
       if (!blank(position)) continue;
-      const uint8_t kind = paper.second(position);
+      const uint8_t kind = regions.second(position);
       float* values = values_.data() + position * kSecondMaps;
       uint8_t* won = winners + position * kSecondMaps;
-      if (paper_outputs_.known[kind]) {
-        std::copy_n(paper_outputs_.values[kind], kSecondMaps, values);
-        std::copy_n(paper_outputs_.winners[kind], kSecondMaps, won);
+      if (blank_outputs_.known[kind]) {
+        std::copy_n(blank_outputs_.values[kind], kSecondMaps, values);
+        std::copy_n(blank_outputs_.winners[kind], kSecondMaps, won);
       } else {
-        std::copy_n(values, kSecondMaps, paper_outputs_.values[kind]);
-        std::copy_n(won, kSecondMaps, paper_outputs_.winners[kind]);
-        paper_outputs_.known[kind] = true;
+        std::copy_n(values, kSecondMaps, blank_outputs_.values[kind]);
+        std::copy_n(won, kSecondMaps, blank_outputs_.winners[kind]);
+        blank_outputs_.known[kind] = true;
       }
     }
   }
@@ -367,7 +367,7 @@ void TileSecond::DataGradient(float* map_gradients) {
   models::amx::ReleaseTiles();
 }
 
-void TileSecond::Backward(size_t sample, const Paper&, const Map* map, const float*,
+void TileSecond::Backward(size_t sample, const BlankRegions&, const Map* map, const float*,
                           const float* output_gradients, float* bias_gradients,
                           float* weight_gradients, float* map_gradients) {
   SpreadByPlace(sample, output_gradients);

@@ -257,9 +257,9 @@ size_t SecondScratchSize<uint16_t>() {
   return 2 * kTile * 32;
 }
 
-void SecondForward(const Sizes& sizes, const Paper& paper, const float* map, const float* weights,
-                   const float* biases, PaperOutputs& known, float* scratch, float* outputs,
-                   uint8_t* winner) {
+void SecondForward(const Sizes& sizes, const BlankRegions& regions, const float* map,
+                   const float* weights, const float* biases, BlankOutputs& known, float* scratch,
+                   float* outputs, uint8_t* winner) {
   const size_t row = sizes.map_stride * kBlock;
   const size_t positions = sizes.positions2();
   float* inputs = scratch;
@@ -268,7 +268,7 @@ void SecondForward(const Sizes& sizes, const Paper& paper, const float* map, con
   for (size_t position = 0; position < positions;) {
     size_t count = 0;
     for (; position < positions && count < kStrip; ++position) {
-      const uint8_t kind = paper.second(position);
+      const uint8_t kind = regions.second(position);
       if (kind != kNotBlank) {
         if (known.known[kind]) continue;
         known.known[kind] = true;
@@ -284,7 +284,7 @@ void SecondForward(const Sizes& sizes, const Paper& paper, const float* map, con
     }
     Products(count, inputs, weights, products);
     for (size_t n = 0; n < count; ++n) {
-      const uint8_t kind = paper.second(strip[n]);
+      const uint8_t kind = regions.second(strip[n]);
       for (size_t o = 0; o < kSecondMaps; o += kLanes) {
         const Pooled pooled = PoolProducts(products + n * kSecondMaps + o, Load(biases + o));
         StoreOutputs(pooled, positions, strip[n], o, outputs, winner);
@@ -295,7 +295,7 @@ void SecondForward(const Sizes& sizes, const Paper& paper, const float* map, con
     }
   }
   for (size_t position = 0; position < positions; ++position) {
-    const uint8_t kind = paper.second(position);
+    const uint8_t kind = regions.second(position);
     if (kind == kNotBlank) continue;
     for (size_t o = 0; o < kSecondMaps; o += kLanes) {
       const Pooled pooled = {
@@ -306,9 +306,9 @@ void SecondForward(const Sizes& sizes, const Paper& paper, const float* map, con
   }
 }
 
-void SecondForward(const Sizes& sizes, const Paper&, const uint16_t* map, const uint16_t* weights,
-                   const float* biases, PaperOutputs&, float* scratch, float* outputs,
-                   uint8_t* winner) {
+void SecondForward(const Sizes& sizes, const BlankRegions&, const uint16_t* map,
+                   const uint16_t* weights, const float* biases, BlankOutputs&, float* scratch,
+                   float* outputs, uint8_t* winner) {
   const size_t row = sizes.map_stride * kBlock;
   const size_t block = sizes.map_rows * row;
   constexpr size_t kSums = kTile * 32;  // of a row

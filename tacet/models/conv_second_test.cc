@@ -42,7 +42,7 @@ class SecondTest : public testing::Test {
         output_gradients_(2 * sizes_.outputs()),
         map_(2 * sizes_.map_size()),
         winner1_(sizes_.positions1() * kFirstMaps),
-        papers_(2, Paper(sizes_)) {
+        regions_(2, BlankRegions(sizes_)) {
     crypto::Random random = crypto::SeededRandom(7, "second convolution", height, width);
     // Writing in the lower right of the first image, none in the second but for a stroke.
     for (size_t i = 0; i < height; ++i) {
@@ -58,8 +58,8 @@ class SecondTest : public testing::Test {
     Fill(random, 1, output_gradients_);
     for (size_t s = 0; s < 2; ++s) {
       const float* image = image_.data() + s * sizes_.image_size();
-      papers_[s].Find(sizes_, image);
-      FirstForward(sizes_, papers_[s], image, first_.data(), map_.data() + s * sizes_.map_size(),
+      regions_[s].Find(sizes_, image);
+      FirstForward(sizes_, regions_[s], image, first_.data(), map_.data() + s * sizes_.map_size(),
                    winner1_.data());
     }
   }
@@ -71,16 +71,16 @@ class SecondTest : public testing::Test {
     Results results;
     results.outputs.resize(2 * sizes_.outputs());
     for (size_t s = 0; s < 2; ++s) {
-      second.Forward(s, papers_[s], map_.data() + s * sizes_.map_size(), biases_.data(),
+      second.Forward(s, regions_[s], map_.data() + s * sizes_.map_size(), biases_.data(),
                      results.outputs.data() + s * sizes_.outputs());
     }
     AlignedBuffer<float> bias_gradients(kSecondMaps), weight_gradients(kSecondSize),
         map_gradients(sizes_.map_size());
     for (size_t s = 0; s < 2; ++s) {
-      second.Backward(s, papers_[s], map_.data() + s * sizes_.map_size(), weights_.data(),
+      second.Backward(s, regions_[s], map_.data() + s * sizes_.map_size(), weights_.data(),
                       output_gradients_.data() + s * sizes_.outputs(), bias_gradients.data(),
                       weight_gradients.data(), map_gradients.data());
-      AppendMapGradients(map_gradients.data(), papers_[s], results.map_gradients);
+      AppendMapGradients(map_gradients.data(), regions_[s], results.map_gradients);
     }
     const auto copy = [](AlignedBuffer<float>& buffer) {
       return std::vector<float>(buffer.data(), buffer.data() + buffer.size());
@@ -95,30 +95,31 @@ class SecondTest : public testing::Test {
  private:
   // By channel within the map, without its border: each written place, and the sum of all others,
   // which is all that counts of them.
-  void AppendMapGradients(const float* gradients, const Paper& paper, std::vector<float>& to) {
+  void AppendMapGradients(const float* gradients, const BlankRegions& regions,
+                          std::vector<float>& to) {
     for (size_t c = 0; c < kFirstMaps; ++c) {
-      double of_paper = 0;
+      double of_blank = 0;
       for (size_t i = 0; i < sizes_.rows1; ++i) {
         for (size_t j = 0; j < sizes_.cols1; ++j) {
           const float value =
               gradients[((c / kLanes * sizes_.map_rows + i + 1) * sizes_.map_stride + j + 1) *
                             kLanes +
                         c % kLanes];
-          if (paper.first(i * sizes_.cols1 + j)) {
-            of_paper += value;
+          if (regions.first(i * sizes_.cols1 + j)) {
+            of_blank += value;
           } else {
             to.push_back(value);
           }
         }
       }
-      to.push_back(static_cast<float>(of_paper));
+      to.push_back(static_cast<float>(of_blank));
     }
   }
 
   AlignedBuffer<float> image_, first_, weights_, biases_, output_gradients_;
   AlignedBuffer<uint16_t> map_;
   AlignedBuffer<uint8_t> winner1_;
-  std::vector<Paper> papers_;
+  std::vector<BlankRegions> regions_;
 };
 
 // ||a - b|| / ||b||.

@@ -16,7 +16,7 @@
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/models/architecture.h"
-#include "tacet/models/reference_network.h"
+#include "tacet/models/reference_network_for_test.h"
 
 namespace tacet::models {
 namespace {

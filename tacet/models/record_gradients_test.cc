@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/models/reference_network.h"
+#include "tacet/models/reference_network_for_test.h"
 
 namespace tacet::models {
 namespace {

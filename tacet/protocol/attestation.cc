@@ -11,7 +11,7 @@
 namespace tacet::protocol {
 namespace {
 
-constexpr std::string_view kLabel = "tacet/1/model statement";
+constexpr std::string_view kLabel = "tacet/1/model attestation";
 constexpr std::string_view kWhat = "attestation";
 
 struct Start {
@@ -29,19 +29,19 @@ absl::StatusOr<Start> ReadStart(base::ByteReader& reader) {
 
 absl::StatusOr<Attestation> ReadRest(std::span<const uint8_t> bytes, base::ByteReader& reader,
                                      std::span<const agreement::MemberIdentity> members) {
-  Attestation statement;
-  TACET_ASSIGN_OR_RETURN(statement.member, reader.ReadU64("member"));
-  TACET_ASSIGN_OR_RETURN(statement.round, reader.ReadU32("round"));
-  TACET_ASSIGN_OR_RETURN(statement.model_digest, secagg::ReadArray<32>(reader, "model digest"));
-  TACET_ASSIGN_OR_RETURN(statement.state_digest, secagg::ReadArray<32>(reader, "state digest"));
-  if (statement.member >= members.size()) {
-    return base::PermissionDenied("attestation: there is no member {}", statement.member);
+  Attestation attestation;
+  TACET_ASSIGN_OR_RETURN(attestation.member, reader.ReadU64("member"));
+  TACET_ASSIGN_OR_RETURN(attestation.round, reader.ReadU32("round"));
+  TACET_ASSIGN_OR_RETURN(attestation.model_digest, secagg::ReadArray<32>(reader, "model digest"));
+  TACET_ASSIGN_OR_RETURN(attestation.state_digest, secagg::ReadArray<32>(reader, "state digest"));
+  if (attestation.member >= members.size()) {
+    return base::PermissionDenied("attestation: there is no member {}", attestation.member);
   }
   TACET_ASSIGN_OR_RETURN(
       const bool is_signed,
-      agreement::ReadSignature(kLabel, members[statement.member].signing_key, bytes, reader));
-  if (is_signed) return statement;
-  return base::PermissionDenied("attestation: member {} did not sign it", statement.member);
+      agreement::ReadSignature(kLabel, members[attestation.member].signing_key, bytes, reader));
+  if (is_signed) return attestation;
+  return base::PermissionDenied("attestation: member {} did not sign it", attestation.member);
 }
 
 }  // namespace
@@ -53,22 +53,22 @@ crypto::Digest StateDigest(const Checkpoint& checkpoint) {
   return hasher.Finish();
 }
 
-base::Bytes WriteAttestation(const Attestation& statement,
+base::Bytes WriteAttestation(const Attestation& attestation,
                              const agreement::SignedManifest& manifest,
                              const crypto::SigningKey& key) {
-  return WriteAttestation(statement, manifest.manifest().hash(), manifest.epoch(), key);
+  return WriteAttestation(attestation, manifest.manifest().hash(), manifest.epoch(), key);
 }
 
-base::Bytes WriteAttestation(const Attestation& statement, const crypto::Digest& manifest_hash,
+base::Bytes WriteAttestation(const Attestation& attestation, const crypto::Digest& manifest_hash,
                              uint32_t epoch, const crypto::SigningKey& key) {
   base::ByteWriter writer;
   base::WritePreamble(base::format::kAttestation, writer);
   writer.Raw(manifest_hash);
   writer.U32(epoch);
-  writer.U64(statement.member);
-  writer.U32(statement.round);
-  writer.Raw(statement.model_digest);
-  writer.Raw(statement.state_digest);
+  writer.U64(attestation.member);
+  writer.U32(attestation.round);
+  writer.Raw(attestation.model_digest);
+  writer.Raw(attestation.state_digest);
   agreement::AppendSignature(kLabel, key, writer);
   return writer.Take();
 }

@@ -28,18 +28,18 @@ struct Attestation {
 // SHA-256 over model digest ‖ velocity as little-endian floats.
 crypto::Digest StateDigest(const Checkpoint& checkpoint);
 
-base::Bytes WriteAttestation(const Attestation& statement,
+base::Bytes WriteAttestation(const Attestation& attestation,
                              const agreement::SignedManifest& manifest,
                              const crypto::SigningKey& key);
 // The same by those who have no more of the manifest than its hash.
-base::Bytes WriteAttestation(const Attestation& statement, const crypto::Digest& manifest_hash,
+base::Bytes WriteAttestation(const Attestation& attestation, const crypto::Digest& manifest_hash,
                              uint32_t epoch, const crypto::SigningKey& key);
 // DataLoss when cut short; FailedPrecondition when it is for another manifest or epoch;
 // PermissionDenied when the member does not exist or did not sign it.
 absl::StatusOr<Attestation> ReadAttestation(std::span<const uint8_t> bytes,
                                             const agreement::SignedManifest& manifest);
 
-// The manifest under which a statement was made, before anything is checked. DataLoss when cut
+// The manifest under which a attestation was made, before anything is checked. DataLoss when cut
 // short.
 absl::StatusOr<crypto::Digest> ManifestOfAttestation(std::span<const uint8_t> bytes);
 // For those who have no more of that manifest than its members' keys, by number. Errors as above.

@@ -11,8 +11,8 @@
 namespace tacet::protocol {
 namespace {
 
-constexpr std::string_view kWhat = "sealed checkpoint";
-constexpr std::string_view kLabel = "tacet/1/sealed checkpoint";
+constexpr std::string_view kWhat = "encrypted checkpoint";
+constexpr std::string_view kLabel = "tacet/1/encrypted checkpoint";
 constexpr size_t kHeaderBytes = 4 + 2 + secagg::kAttemptBytes + 8;
 
 base::Bytes AssociatedData(std::span<const uint8_t> header) {
@@ -51,10 +51,10 @@ base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const agreement::Manife
   return message.Take();
 }
 
-absl::StatusOr<Checkpoint> OpenEncryptedCheckpoint(std::span<const uint8_t> bytes,
-                                                   const agreement::Manifest& manifest,
-                                                   const secagg::Attempt& start,
-                                                   const crypto::SecretBytes& epoch_key) {
+absl::StatusOr<Checkpoint> DecryptCheckpoint(std::span<const uint8_t> bytes,
+                                             const agreement::Manifest& manifest,
+                                             const secagg::Attempt& start,
+                                             const crypto::SecretBytes& epoch_key) {
   const uint64_t dimension = manifest.spec().dimension;
   if (bytes.size() != EncryptedCheckpointBytes(dimension)) {
     return base::DataLoss("{}: it has {} bytes, one of {} parameters has {}", kWhat, bytes.size(),

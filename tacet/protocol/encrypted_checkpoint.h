@@ -22,7 +22,7 @@ namespace tacet::protocol {
 secagg::Attempt RoundStart(const agreement::Manifest& manifest, uint32_t epoch, uint32_t round,
                            const crypto::Digest& model_digest = {});
 
-// The length of every sealed checkpoint of a model with `dimension` parameters.
+// The length of every encrypted checkpoint of a model with `dimension` parameters.
 uint64_t EncryptedCheckpointBytes(uint64_t dimension);
 
 // `checkpoint` under a key of the epoch and its round (XChaCha20-Poly1305, a fresh nonce), bound to
@@ -32,13 +32,13 @@ base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const agreement::Manife
                            crypto::Entropy& entropy);
 
 // The state with which the round of `start` begins. FailedPrecondition when it is for another
-// manifest, epoch, round or model; DataLoss when it was altered, cut short, sealed under another
+// manifest, epoch, round or model; DataLoss when it was altered, cut short, encrypted under another
 // key, or does not hold the model that it names. That this is the federation's own state is for the
-// caller to see (model_statement.h): anyone who holds the epoch key can make one.
-absl::StatusOr<Checkpoint> OpenEncryptedCheckpoint(std::span<const uint8_t> bytes,
-                                                   const agreement::Manifest& manifest,
-                                                   const secagg::Attempt& start,
-                                                   const crypto::SecretBytes& epoch_key);
+// caller to see (attestation.h): anyone who holds the epoch key can make one.
+absl::StatusOr<Checkpoint> DecryptCheckpoint(std::span<const uint8_t> bytes,
+                                             const agreement::Manifest& manifest,
+                                             const secagg::Attempt& start,
+                                             const crypto::SecretBytes& epoch_key);
 
 }  // namespace tacet::protocol
 

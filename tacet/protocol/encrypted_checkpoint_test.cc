@@ -52,7 +52,7 @@ secagg::Attempt Start(uint32_t round = 7) {
 
 std::string Refusal(const base::Bytes& bytes, const secagg::Attempt& start = Start(),
                     const agreement::Manifest& manifest = Known()) {
-  const auto opened = OpenEncryptedCheckpoint(bytes, manifest, start, EpochKey());
+  const auto opened = DecryptCheckpoint(bytes, manifest, start, EpochKey());
   EXPECT_FALSE(opened.ok());
   return base::Message(opened.status());
 }
@@ -60,7 +60,7 @@ std::string Refusal(const base::Bytes& bytes, const secagg::Attempt& start = Sta
 TEST(EncryptedCheckpointTest, IsOpenedAsItWasSealed) {
   const base::Bytes sealed = Seal(Sample());
   EXPECT_EQ(sealed.size(), EncryptedCheckpointBytes(3));
-  const auto opened = OpenEncryptedCheckpoint(sealed, Known(), Start(), EpochKey());
+  const auto opened = DecryptCheckpoint(sealed, Known(), Start(), EpochKey());
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(opened->next_round, 7u);
   EXPECT_EQ(opened->model, Sample().model);
@@ -96,9 +96,9 @@ TEST(EncryptedCheckpointTest, RefusesWhatIsOfAnotherPlace) {
 
 TEST(EncryptedCheckpointTest, RefusesAnotherKey) {
   const auto opened =
-      OpenEncryptedCheckpoint(Seal(Sample()), Known(), Start(), EpochKey("another epoch"));
+      DecryptCheckpoint(Seal(Sample()), Known(), Start(), EpochKey("another epoch"));
   EXPECT_EQ(opened.status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(base::Message(opened.status()), HasSubstr("sealed checkpoint: "));
+  EXPECT_THAT(base::Message(opened.status()), HasSubstr("encrypted checkpoint: "));
 }
 
 // Only a member that holds the key can have made it: the state of another agreement's run.

@@ -18,8 +18,8 @@ constexpr size_t kMaxAttestationBytes = 1024;
 constexpr size_t kMaxBlobs = 1 << 20;
 
 constexpr std::array<std::string_view, kRequestKinds> kNames = {
-    "await",       "put-part",    "fetch-part",    "put-vote",
-    "fetch-votes", "put-verdict", "put-statement", "fetch-statements"};
+    "await",       "put-part",    "fetch-part",      "put-vote",
+    "fetch-votes", "put-verdict", "put-attestation", "fetch-attestations"};
 
 void WriteName(const BulkName& name, base::ByteWriter& writer) {
   writer.U8(static_cast<uint8_t>(name.kind));
@@ -72,7 +72,7 @@ struct BodyWriter {
     secagg::WriteAttempt(body.attempt, writer);
     writer.U8(body.confirmed ? 1 : 0);
   }
-  void operator()(const PutAttestationRequest& body) { writer.Blob(body.statement); }
+  void operator()(const PutAttestationRequest& body) { writer.Blob(body.attestation); }
   void operator()(const FetchAttestationsRequest& body) { writer.U32(body.round); }
 };
 
@@ -121,7 +121,8 @@ absl::Status ReadBody(base::ByteReader& reader, PutVerdictRequest& body) {
 }
 
 absl::Status ReadBody(base::ByteReader& reader, PutAttestationRequest& body) {
-  TACET_ASSIGN_OR_RETURN(body.statement, ReadBytesBlob(reader, kMaxAttestationBytes, "statement"));
+  TACET_ASSIGN_OR_RETURN(body.attestation,
+                         ReadBytesBlob(reader, kMaxAttestationBytes, "attestation"));
   return absl::OkStatus();
 }
 

@@ -70,7 +70,7 @@ struct PutVerdictRequest {  // nothing; from committee members
   bool confirmed = false;  // the aggregate decrypts and is sound; else it was refused
 };
 struct PutAttestationRequest {  // nothing
-  base::Bytes statement;        // model_statement.h
+  base::Bytes attestation;      // attestation.h
 };
 struct FetchAttestationsRequest {  // u32 number, then blobs
   uint32_t round = 0;
@@ -79,8 +79,8 @@ using RequestBody =
     std::variant<AwaitRequest, PutPartRequest, FetchPartRequest, PutVoteRequest, FetchVotesRequest,
                  PutVerdictRequest, PutAttestationRequest, FetchAttestationsRequest>;
 inline constexpr size_t kRequestKinds = std::variant_size_v<RequestBody>;
-// await, put-part, fetch-part, put-vote, fetch-votes, put-verdict, put-statement,
-// fetch-statements; by RequestBody::index().
+// await, put-part, fetch-part, put-vote, fetch-votes, put-verdict, put-attestation,
+// fetch-attestations; by RequestBody::index().
 std::string_view RequestKindName(size_t index);
 // Kind of a request as its first bytes say it; "unreadable" where they say none. Nothing else of
 // the request is checked: for measurements.

@@ -60,4 +60,35 @@ base::JsonValue GuaranteesJson(const accounting::Guarantees& guarantees) {
       .Set("worst", std::move(worst));
 }
 
+base::JsonValue StatementJson(const accounting::PrivacyStatement& statement) {
+  base::JsonValue list = base::JsonValue::MakeArray();
+  for (const accounting::PrivacyGuarantee& guarantee : statement.guarantees) {
+    base::JsonValue item = base::JsonValue::MakeObject()
+                               .Set("view", accounting::ObserverName(guarantee.observer))
+                               .Set("audience", guarantee.audience)
+                               .Set("note", guarantee.note)
+                               .Set("releases", guarantee.releases);
+    if (guarantee.bound) {
+      item.Set("epsilon", guarantee.bound->epsilon)
+          .Set("accountant", guarantee.bound->accountant)
+          .Set("true_positive_rate", guarantee.bound->true_positive_rate)
+          .Set("attacker", accounting::AttackerSentence(statement, *guarantee.bound));
+    } else {
+      item.Set("epsilon", base::JsonValue());
+    }
+    list.Append(std::move(item));
+  }
+  base::JsonValue limits = base::JsonValue::MakeArray();
+  for (const std::string& limit : statement.limits) limits.Append(limit);
+  return base::JsonValue::MakeObject()
+      .Set("hidden", statement.hidden)
+      .Set("neighbour", statement.neighbour)
+      .Set("units", statement.units)
+      .Set("delta", statement.delta)
+      .Set("meaning", accounting::MeaningOfEpsilonAndDelta(statement))
+      .Set("false_positive_rate", statement.false_positive_rate)
+      .Set("guarantees", std::move(list))
+      .Set("limits", std::move(limits));
+}
+
 }  // namespace tacet::report

@@ -1,15 +1,19 @@
-// Rows of privacy accounting as JSON (docs/formats/privacy-json.md).
+// Privacy guarantees as JSON: rows of figures, and their statement in words.
 #ifndef TACET_REPORT_PRIVACY_JSON_H_
 #define TACET_REPORT_PRIVACY_JSON_H_
 
+#include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/json.h"
 
 namespace tacet::report {
 
-// {"accountants": [a row each, in order], "headlines": [the smallest valid bound of each observer],
-// "worst": the headline, or null}
+// docs/formats/privacy-json.md: {"accountants": [a row each, in order], "headlines": [the smallest
+// valid bound of each observer], "worst": the headline, or null}
 base::JsonValue GuaranteesJson(const accounting::Guarantees& guarantees);
+
+// The statement for pages (docs/formats/report.md).
+base::JsonValue StatementJson(const accounting::PrivacyStatement& statement);
 
 }  // namespace tacet::report
 

@@ -1,4 +1,4 @@
-// Vector conversion between residues and whole coefficients mod Q, for sealing and opening.
+// Vector conversion between residues and whole coefficients mod Q, for sealing and decrypting.
 //
 // A number T of up to 127 bits is L + 2^38 S, both signed words, S known mod 2^64 only. That is
 // enough: 2^38 divides p0 - 1 = 2^38 (2^12 - 1), so p0 d = d + 2^38 (4096 d - d), and what is
@@ -89,9 +89,9 @@ struct SlotPlace {
 class SlotPlaces {
  public:
   // For values of `width` bits; those that end at bit `low_end` at most are low.
-  SlotPlaces(const SlotLayout& layout, uint32_t width, uint32_t low_end) : lanes_(layout.lanes) {
-    for (uint32_t l = 0; l < layout.lanes; ++l) {
-      const uint32_t bit = layout.scale_bits + layout.lane_bits * l;
+  SlotPlaces(const SlotLayout& layout, uint32_t width, uint32_t low_end) : slots_(layout.slots) {
+    for (uint32_t l = 0; l < layout.slots; ++l) {
+      const uint32_t bit = layout.scale_bits + layout.slot_bits * l;
       SlotPlace& place = places_[l];
       place.where = bit >= kLowBits          ? SlotPlace::kHigh
                     : bit + width <= low_end ? SlotPlace::kLow
@@ -100,16 +100,16 @@ class SlotPlaces {
       place.over_q = static_cast<double>(Uint128{1} << bit) * kInverseQ;
     }
   }
-  HWY_INLINE size_t lanes() const { return lanes_; }
-  HWY_INLINE const SlotPlace& operator[](size_t lane) const { return places_[lane]; }
+  HWY_INLINE size_t slots() const { return slots_; }
+  HWY_INLINE const SlotPlace& operator[](size_t slot) const { return places_[slot]; }
 
  private:
-  std::array<SlotPlace, kMaxLanes> places_;
-  size_t lanes_;
+  std::array<SlotPlace, kMaxSlots> places_;
+  size_t slots_;
 };
 
 // Adds 2^(kappa + w l) value; value < 2^32.
-HWY_INLINE void AddLane(Words value, const SlotPlace& place, Wide& x, Doubles& share) {
+HWY_INLINE void AddSlot(Words value, const SlotPlace& place, Wide& x, Doubles& share) {
   switch (place.where) {
     case SlotPlace::kLow:
       x.low = x.low + hn::ShiftLeftSame(value, place.shift);
@@ -126,7 +126,7 @@ HWY_INLINE void AddLane(Words value, const SlotPlace& place, Wide& x, Doubles& s
 }
 
 // Bits kappa + w l ... of x, 0 <= L < 2^38, not yet cut to w bits.
-HWY_INLINE Words TakeLane(const Wide& x, const SlotPlace& place) {
+HWY_INLINE Words TakeSlot(const Wide& x, const SlotPlace& place) {
   switch (place.where) {
     case SlotPlace::kLow:
       return hn::ShiftRightSame(x.low, place.shift);
@@ -139,40 +139,40 @@ HWY_INLINE Words TakeLane(const Wide& x, const SlotPlace& place) {
   return hn::ShiftRightSame(x.high, place.shift);
 }
 
-// Slot l of kLanes coefficients, for all l; `staging` holds kMaxLanes kLanes words. kCommon is the
+// Slot l of kLanes coefficients, for all l; `staging` holds kMaxSlots kLanes words. kCommon is the
 // number of slots when it is 2, 3 or 4, else 0.
 template <size_t kCommon>
-HWY_INLINE void LoadLanes(const uint32_t* counts, size_t lanes, uint64_t* staging) {
+HWY_INLINE void LoadSlots(const uint32_t* counts, size_t slots, uint64_t* staging) {
   if constexpr (kCommon == 0) {
     for (size_t i = 0; i < kLanes; ++i) {
-      for (size_t l = 0; l < lanes; ++l) staging[l * kLanes + i] = *counts++;
+      for (size_t l = 0; l < slots; ++l) staging[l * kLanes + i] = *counts++;
     }
   } else {
-    hn::Vec<U32> lane[4];
-    if constexpr (kCommon == 2) hn::LoadInterleaved2(U32(), counts, lane[0], lane[1]);
-    if constexpr (kCommon == 3) hn::LoadInterleaved3(U32(), counts, lane[0], lane[1], lane[2]);
+    hn::Vec<U32> slot[4];
+    if constexpr (kCommon == 2) hn::LoadInterleaved2(U32(), counts, slot[0], slot[1]);
+    if constexpr (kCommon == 3) hn::LoadInterleaved3(U32(), counts, slot[0], slot[1], slot[2]);
     if constexpr (kCommon == 4) {
-      hn::LoadInterleaved4(U32(), counts, lane[0], lane[1], lane[2], lane[3]);
+      hn::LoadInterleaved4(U32(), counts, slot[0], slot[1], slot[2], slot[3]);
     }
     for (size_t l = 0; l < kCommon; ++l) {
-      hn::StoreU(hn::PromoteTo(U(), lane[l]), U(), staging + l * kLanes);
+      hn::StoreU(hn::PromoteTo(U(), slot[l]), U(), staging + l * kLanes);
     }
   }
 }
 
 template <size_t kCommon>
-HWY_INLINE void StoreLanes(const uint64_t* staging, size_t lanes, uint64_t* sums) {
+HWY_INLINE void StoreSlots(const uint64_t* staging, size_t slots, uint64_t* sums) {
   if constexpr (kCommon == 0) {
     for (size_t i = 0; i < kLanes; ++i) {
-      for (size_t l = 0; l < lanes; ++l) *sums++ = staging[l * kLanes + i];
+      for (size_t l = 0; l < slots; ++l) *sums++ = staging[l * kLanes + i];
     }
   } else {
-    Words lane[4];
-    for (size_t l = 0; l < kCommon; ++l) lane[l] = hn::LoadU(U(), staging + l * kLanes);
-    if constexpr (kCommon == 2) hn::StoreInterleaved2(lane[0], lane[1], U(), sums);
-    if constexpr (kCommon == 3) hn::StoreInterleaved3(lane[0], lane[1], lane[2], U(), sums);
+    Words slot[4];
+    for (size_t l = 0; l < kCommon; ++l) slot[l] = hn::LoadU(U(), staging + l * kLanes);
+    if constexpr (kCommon == 2) hn::StoreInterleaved2(slot[0], slot[1], U(), sums);
+    if constexpr (kCommon == 3) hn::StoreInterleaved3(slot[0], slot[1], slot[2], U(), sums);
     if constexpr (kCommon == 4) {
-      hn::StoreInterleaved4(lane[0], lane[1], lane[2], lane[3], U(), sums);
+      hn::StoreInterleaved4(slot[0], slot[1], slot[2], slot[3], U(), sums);
     }
   }
 }
@@ -183,7 +183,7 @@ struct Scratch {
       : product0(product.scratch),
         product1(product0 + product.tables[0]->degree),
         staging(product1 + product.tables[0]->degree),
-        words(staging + kMaxLanes * kLanes),
+        words(staging + kMaxSlots * kLanes),
         values(words + 4 * kLanes) {
     for (size_t r = 0; r < 2; ++r) {
       MultiplyInverseLazy(*product.tables[r], product.a_ntt[r], product.k_factors[r],
@@ -192,11 +192,11 @@ struct Scratch {
   }
   uint64_t* product0;
   uint64_t* product1;
-  uint64_t* staging;  // kMaxLanes kLanes
+  uint64_t* staging;  // kMaxSlots kLanes
   uint64_t* words;    // 4 kLanes
-  uint64_t* values;   // kMaxLanes kLanes
+  uint64_t* values;   // kMaxSlots kLanes
 };
-static_assert(ScratchWords(0) >= (2 * kMaxLanes + 4) * kLanes);
+static_assert(ScratchWords(0) >= (2 * kMaxSlots + 4) * kLanes);
 
 class Sealing {
  public:
@@ -212,14 +212,14 @@ class Sealing {
   HWY_INLINE void operator()(const uint64_t* product0, const uint64_t* product1,
                              const uint64_t* error_words, const uint32_t* counts, uint64_t* staging,
                              uint8_t* low, uint8_t* middle, uint8_t* high) const {
-    LoadLanes<kCommon>(counts, places_.lanes(), staging);
+    LoadSlots<kCommon>(counts, places_.slots(), staging);
     const Garner garner = composer_.Compose(Field::Load(product0), Field::Load(product1));
     Wide c = FromGarner(garner, constant_);
     c.low = c.low + PopCount(hn::And(hn::LoadU(U(), error_words), Word(kErrorMask)));
     Doubles share = garner.share + share_;
-    const size_t lanes = kCommon == 0 ? places_.lanes() : kCommon;
-    for (size_t l = 0; l < lanes; ++l) {
-      AddLane(hn::LoadU(U(), staging + l * kLanes), places_[l], c, share);
+    const size_t slots = kCommon == 0 ? places_.slots() : kCommon;
+    for (size_t l = 0; l < slots; ++l) {
+      AddSlot(hn::LoadU(U(), staging + l * kLanes), places_[l], c, share);
     }
     c = ReduceModQ(c, share);
     // Bits 4, 36 and 68 on.
@@ -240,26 +240,26 @@ class Sealing {
 };
 
 template <size_t kCommon>
-HWY_INLINE void SealLanes(const SealJob& job, const Scratch& scratch) {
+HWY_INLINE void SealSlots(const SealJob& job, const Scratch& scratch) {
   const Sealing sealing(job);
-  const size_t lanes = job.layout.lanes;
+  const size_t slots = job.layout.slots;
   uint8_t* const low = job.planes;
   uint8_t* const middle = low + 4 * job.used;
   uint8_t* const high = middle + 4 * job.used;
   // Coefficients with all their counts.
-  const size_t full = std::min(job.used, job.counts.size() / lanes);
+  const size_t full = std::min(job.used, job.counts.size() / slots);
   size_t i = 0;
   for (; i + kLanes <= full; i += kLanes) {
     sealing.template operator()<kCommon>(
         scratch.product0 + i, scratch.product1 + i, job.error_words + i,
-        job.counts.data() + i * lanes, scratch.staging, low + 4 * i, middle + 4 * i, high + 4 * i);
+        job.counts.data() + i * slots, scratch.staging, low + 4 * i, middle + 4 * i, high + 4 * i);
   }
   for (; i < job.used; i += kLanes) {
     const size_t rest = std::min(kLanes, job.used - i);
-    const size_t first = std::min(i * lanes, job.counts.size());
-    const size_t counts = std::min(kLanes * lanes, job.counts.size() - first);
+    const size_t first = std::min(i * slots, job.counts.size());
+    const size_t counts = std::min(kLanes * slots, job.counts.size() - first);
     auto* const padded = reinterpret_cast<uint32_t*>(scratch.values);
-    std::fill_n(padded, kLanes * lanes, 0u);
+    std::fill_n(padded, kLanes * slots, 0u);
     std::copy_n(job.counts.data() + first, counts, padded);
     std::fill_n(scratch.words, kLanes, uint64_t{0});
     std::copy_n(job.error_words + i, rest, scratch.words);
@@ -275,15 +275,15 @@ HWY_INLINE void SealLanes(const SealJob& job, const Scratch& scratch) {
 
 void Seal(const SealJob& job) {
   const Scratch scratch(job.product);
-  switch (job.layout.lanes) {
+  switch (job.layout.slots) {
     case 2:
-      return SealLanes<2>(job, scratch);
+      return SealSlots<2>(job, scratch);
     case 3:
-      return SealLanes<3>(job, scratch);
+      return SealSlots<3>(job, scratch);
     case 4:
-      return SealLanes<4>(job, scratch);
+      return SealSlots<4>(job, scratch);
     default:
-      return SealLanes<0>(job, scratch);
+      return SealSlots<0>(job, scratch);
   }
 }
 
@@ -293,22 +293,22 @@ void Seal(const SealJob& job) {
 constexpr Uint128 kHalfQ = (kModulusQ - 1) / 2;
 inline Uint128 FieldConstant(const SlotLayout& layout) {
   Uint128 constant = (Uint128{1} << (layout.scale_bits - 1)) - kHalfQ;
-  for (uint32_t l = 0; l < layout.lanes; ++l) {
-    constant += Uint128{1} << (layout.scale_bits + layout.lane_bits * (l + 1) - 1);
+  for (uint32_t l = 0; l < layout.slots; ++l) {
+    constant += Uint128{1} << (layout.scale_bits + layout.slot_bits * (l + 1) - 1);
   }
   return constant;
 }
 
-class Opening {
+class Decrypting {
  public:
-  HWY_INLINE Opening(const OpenJob& job, Uint128 shift)
-      : places_(job.layout, job.layout.lane_bits, kLowBits),
-        mask_((uint64_t{1} << job.layout.lane_bits) - 1),
+  HWY_INLINE Decrypting(const DecryptJob& job, Uint128 shift)
+      : places_(job.layout, job.layout.slot_bits, kLowBits),
+        mask_((uint64_t{1} << job.layout.slot_bits) - 1),
         // Q more keeps the whole positive.
         before_(kModulusQ + kHalfQ + shift),
         after_(FieldConstant(job.layout)),
         share_(Double(0.5 - 0x1p-20 + static_cast<double>(kHalfQ + shift) * kInverseQ)),
-        offset_(job.offset - (uint64_t{1} << (job.layout.lane_bits - 1))) {}
+        offset_(job.offset - (uint64_t{1} << (job.layout.slot_bits - 1))) {}
 
   template <size_t kCommon>
   HWY_INLINE void operator()(const uint64_t* product0, const uint64_t* product1,
@@ -320,12 +320,12 @@ class Opening {
     t.low = t.low + Word(after_.low);
     t.high = t.high + Word(after_.high);
     Normalise(t);
-    const size_t lanes = kCommon == 0 ? places_.lanes() : kCommon;
-    for (size_t l = 0; l < lanes; ++l) {
-      const Words sum = hn::And(TakeLane(t, places_[l]), Word(mask_)) + Word(offset_);
+    const size_t slots = kCommon == 0 ? places_.slots() : kCommon;
+    for (size_t l = 0; l < slots; ++l) {
+      const Words sum = hn::And(TakeSlot(t, places_[l]), Word(mask_)) + Word(offset_);
       hn::StoreU(hn::AndNot(SignMask(sum), sum), U(), staging + l * kLanes);
     }
-    StoreLanes<kCommon>(staging, places_.lanes(), sums);
+    StoreSlots<kCommon>(staging, places_.slots(), sums);
   }
 
  private:
@@ -343,17 +343,17 @@ class Opening {
 };
 
 template <size_t kCommon>
-HWY_INLINE void OpenLanes(const OpenJob& job, const Scratch& scratch) {
-  const size_t lanes = job.layout.lanes;
-  const Opening opening(job, job.shift);
+HWY_INLINE void DecryptSlots(const DecryptJob& job, const Scratch& scratch) {
+  const size_t slots = job.layout.slots;
+  const Decrypting decrypting(job, job.shift);
   size_t i = 0;
   // The last coefficient may have a shift of its own, and fewer sums.
   for (; i + kLanes < job.used; i += kLanes) {
-    opening.template operator()<kCommon>(scratch.product0 + i, scratch.product1 + i,
-                                         job.residues[0] + 8 * i, job.residues[1] + 8 * i,
-                                         scratch.staging, job.sums.data() + i * lanes);
+    decrypting.template operator()<kCommon>(scratch.product0 + i, scratch.product1 + i,
+                                            job.residues[0] + 8 * i, job.residues[1] + 8 * i,
+                                            scratch.staging, job.sums.data() + i * slots);
   }
-  const Opening last(job, job.shift + job.last_shift);
+  const Decrypting last(job, job.shift + job.last_shift);
   for (const bool is_last : {false, true}) {
     const size_t rest = job.used - i - (is_last ? 0 : 1);
     if (rest == 0) continue;
@@ -361,26 +361,26 @@ HWY_INLINE void OpenLanes(const OpenJob& job, const Scratch& scratch) {
     std::fill_n(scratch.words, 2 * kLanes, uint64_t{0});
     std::memcpy(residues, job.residues[0] + 8 * i, 8 * rest);
     std::memcpy(residues + 8 * kLanes, job.residues[1] + 8 * i, 8 * rest);
-    (is_last ? last : opening)
+    (is_last ? last : decrypting)
         .template operator()<kCommon>(scratch.product0 + i, scratch.product1 + i, residues,
                                       residues + 8 * kLanes, scratch.staging, scratch.values);
-    const size_t from = is_last ? (rest - 1) * lanes : 0;
-    const size_t end = std::min(rest * lanes, job.sums.size() - i * lanes);
-    std::copy(scratch.values + from, scratch.values + end, job.sums.data() + i * lanes + from);
+    const size_t from = is_last ? (rest - 1) * slots : 0;
+    const size_t end = std::min(rest * slots, job.sums.size() - i * slots);
+    std::copy(scratch.values + from, scratch.values + end, job.sums.data() + i * slots + from);
   }
 }
 
-void Open(const OpenJob& job) {
+void Decrypt(const DecryptJob& job) {
   const Scratch scratch(job.product);
-  switch (job.layout.lanes) {
+  switch (job.layout.slots) {
     case 2:
-      return OpenLanes<2>(job, scratch);
+      return DecryptSlots<2>(job, scratch);
     case 3:
-      return OpenLanes<3>(job, scratch);
+      return DecryptSlots<3>(job, scratch);
     case 4:
-      return OpenLanes<4>(job, scratch);
+      return DecryptSlots<4>(job, scratch);
     default:
-      return OpenLanes<0>(job, scratch);
+      return DecryptSlots<0>(job, scratch);
   }
 }
 
@@ -464,7 +464,7 @@ constexpr Kernels kKernels = {.target = TACET_RING_TARGET,
                               .select_below = SelectBelow,
                               .all_below = AllBelow,
                               .seal = Seal,
-                              .open = Open};
+                              .decrypt = Decrypt};
 
 }  // namespace tacet::ring::TACET_RING_NAMESPACE
 TACET_RING_AFTER_NAMESPACE();

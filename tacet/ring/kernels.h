@@ -30,13 +30,13 @@ struct NttTables {
 
 // Layout of the values in a coefficient: slot l holds bits kappa + w l ... of it (he/compact.h).
 struct SlotLayout {
-  uint32_t lanes = 0;       // L, 1 to kMaxLanes
-  uint32_t lane_bits = 0;   // w, 8 to 54
+  uint32_t slots = 0;       // L, 1 to kMaxSlots
+  uint32_t slot_bits = 0;   // w, 8 to 54
   uint32_t scale_bits = 0;  // kappa, 1 to 17; kappa + w L <= 100
 };
-inline constexpr uint32_t kMaxLanes = 12;
+inline constexpr uint32_t kMaxSlots = 12;
 
-// Words of secret scratch memory that sealing or opening a polynomial of degree N uses: 2 N and
+// Words of secret scratch memory that sealing or decrypting a polynomial of degree N uses: 2 N and
 // room for the vectors that reach past its end.
 constexpr size_t ScratchWords(size_t degree) { return 2 * degree + 512; }
 
@@ -66,7 +66,7 @@ struct SealJob {
 // coefficients and m = floor(phase / 2^kappa + 1/2): m is written in slots v_l in
 // [-2^(w-1), 2^(w-1) - 1], lowest first, what remains beyond slot L - 1 is dropped, and
 // sums[i L + l] = max(v_l + offset, 0).
-struct OpenJob {
+struct DecryptJob {
   ProductModQ product;
   // c mod each prime, little-endian u64, read unaligned; where a word is not canonical the sums are
   // undefined, nothing else.
@@ -114,7 +114,7 @@ struct Kernels {
   bool (*all_below)(uint64_t prime, const uint8_t* words, size_t size) = nullptr;
 
   void (*seal)(const SealJob& job) = nullptr;
-  void (*open)(const OpenJob& job) = nullptr;
+  void (*decrypt)(const DecryptJob& job) = nullptr;
 };
 
 // Choice at run time (base/kernel_sets.h): the widest version that may be used, and every version

@@ -123,12 +123,12 @@ std::array<uint64_t*, 2> MultiplyModQ(const ProductModQ& product) {
 
 void Seal(const SealJob& job) {
   const std::array<uint64_t*, 2> product = MultiplyModQ(job.product);
-  const size_t lanes = job.layout.lanes;
+  const size_t slots = job.layout.slots;
   for (size_t i = 0; i < job.used; ++i) {
-    const size_t first = std::min(i * lanes, job.counts.size());
+    const size_t first = std::min(i * slots, job.counts.size());
     const Int128 packed =
-        PackLanes(job.counts.subspan(first, std::min(lanes, job.counts.size() - first)),
-                  job.layout.lane_bits);
+        PackSlots(job.counts.subspan(first, std::min(slots, job.counts.size() - first)),
+                  job.layout.slot_bits);
     // Counts may carry beyond their slots: 2^kappa m < 2^(100 - w + 33) <= 2^125.
     const Uint128 added = (static_cast<Uint128>(packed) << job.layout.scale_bits) + kModulusQ +
                           job.shift + static_cast<Uint128>(Int128{ErrorOf(job.error_words[i])});
@@ -140,10 +140,10 @@ void Seal(const SealJob& job) {
   }
 }
 
-void Open(const OpenJob& job) {
+void Decrypt(const DecryptJob& job) {
   const std::array<uint64_t*, 2> product = MultiplyModQ(job.product);
-  std::array<int64_t, kMaxLanes> values;
-  const size_t lanes = job.layout.lanes;
+  std::array<int64_t, kMaxSlots> values;
+  const size_t slots = job.layout.slots;
   for (size_t i = 0; i < job.used; ++i) {
     std::array<uint64_t, 2> phase;
     for (size_t r = 0; r < 2; ++r) {
@@ -151,11 +151,11 @@ void Open(const OpenJob& job) {
     }
     const Uint128 shift = job.shift + (i + 1 == job.used ? job.last_shift : 0);
     const Int128 centred = CentreQ(ReduceQ(ComposeCrt(phase[0], phase[1]) + shift));
-    UnpackLanes(RoundToMultiple(centred, job.layout.scale_bits), job.layout.lane_bits,
-                std::span(values).first(lanes));
-    for (size_t l = 0; l < lanes && i * lanes + l < job.sums.size(); ++l) {
+    UnpackSlots(RoundToMultiple(centred, job.layout.scale_bits), job.layout.slot_bits,
+                std::span(values).first(slots));
+    for (size_t l = 0; l < slots && i * slots + l < job.sums.size(); ++l) {
       const uint64_t sum = static_cast<uint64_t>(values[l]) + job.offset;
-      job.sums[i * lanes + l] = sum & ~MaskOfTopBit(sum);
+      job.sums[i * slots + l] = sum & ~MaskOfTopBit(sum);
     }
   }
 }
@@ -173,7 +173,7 @@ constexpr Kernels kKernels = {.target = base::Target::kScalar,
                               .select_below = SelectBelow,
                               .all_below = AllBelow,
                               .seal = Seal,
-                              .open = Open};
+                              .decrypt = Decrypt};
 
 }  // namespace
 

@@ -41,7 +41,7 @@ TEST(KernelSetsTest, EveryVersionOfTheProcessorIsItsOwn) {
       EXPECT_NE(other->select_below, kernels->select_below);
       EXPECT_NE(other->all_below, kernels->all_below);
       EXPECT_NE(other->seal, kernels->seal);
-      EXPECT_NE(other->open, kernels->open);
+      EXPECT_NE(other->decrypt, kernels->decrypt);
     }
   }
 }
@@ -240,7 +240,7 @@ std::vector<SlotLayout> Layouts() {
   std::vector<SlotLayout> layouts;
   for (uint32_t bits = 8; bits <= 54; ++bits) {
     for (const uint32_t scale : {9u, 12u, 14u, 17u}) {
-      layouts.push_back({.lanes = (100 - scale) / bits, .lane_bits = bits, .scale_bits = scale});
+      layouts.push_back({.slots = (100 - scale) / bits, .slot_bits = bits, .scale_bits = scale});
     }
   }
   return layouts;
@@ -296,13 +296,13 @@ TEST_P(JobsTest, SealedPlanesOfEveryLayoutAndLength) {
   size_t case_number = 0;
   for (const SlotLayout& layout : Layouts()) {
     const size_t used = case_number % 8 == 0 ? kN : 1 + random_.Below(60);
-    const size_t missing = random_.Below(std::min<size_t>(used * layout.lanes, 40));
-    std::vector<uint32_t> counts(used * layout.lanes - missing);
+    const size_t missing = random_.Below(std::min<size_t>(used * layout.slots, 40));
+    std::vector<uint32_t> counts(used * layout.slots - missing);
     for (size_t i = 0; i < counts.size(); ++i) {
       // Any u32: beyond the slot, so that it carries; saturated at first.
       counts[i] =
           i < 100 || case_number % 3 == 0 ? ~uint32_t{0} : static_cast<uint32_t>(random_.NextU64());
-      if (case_number % 3 == 1) counts[i] >>= 32 - std::min(32u, layout.lane_bits);
+      if (case_number % 3 == 1) counts[i] >>= 32 - std::min(32u, layout.slot_bits);
       if (case_number % 11 == 5) counts[i] = 0;
     }
     const Uint128 shifts[] = {0, 1, kModulusQ - 1, kModulusQ / 3};
@@ -318,14 +318,14 @@ TEST_P(JobsTest, SealedPlanesOfEveryLayoutAndLength) {
       return planes;
     };
     EXPECT_EQ(run(ScalarKernels(), oracle), run(Tested(), tested))
-        << layout.lanes << " x " << layout.lane_bits << " at " << layout.scale_bits << ", " << used;
+        << layout.slots << " x " << layout.slot_bits << " at " << layout.scale_bits << ", " << used;
     ++case_number;
   }
 }
 
 // Phases that are anywhere, and phases chosen at the edges of centring, rounding and slots: what is
-// opened is a k plus the phase.
-TEST_P(JobsTest, OpenedSumsOfEveryLayoutAndLength) {
+// decrypted is a k plus the phase.
+TEST_P(JobsTest, DecryptedSumsOfEveryLayoutAndLength) {
   const Product oracle(*this, ScalarKernels());
   const Product tested(*this, Tested());
   std::array<std::vector<uint64_t>, 2> product;
@@ -360,10 +360,10 @@ TEST_P(JobsTest, OpenedSumsOfEveryLayoutAndLength) {
         phase = edges[(i + case_number) % edges.size()];
       } else if (i % 3 == 1) {  // slots at their ends
         phase = kModulusQ * 2;
-        for (uint32_t l = 0; l < layout.lanes; ++l) {
-          const Uint128 end = Uint128{1} << (layout.lane_bits - 1);
-          const Uint128 lane = random_.Below(2) == 0 ? end - 1 : 0 - end;
-          phase += lane << (layout.scale_bits + layout.lane_bits * l);
+        for (uint32_t l = 0; l < layout.slots; ++l) {
+          const Uint128 end = Uint128{1} << (layout.slot_bits - 1);
+          const Uint128 slot = random_.Below(2) == 0 ? end - 1 : 0 - end;
+          phase += slot << (layout.scale_bits + layout.slot_bits * l);
         }
       }
       for (size_t r = 0; r < 2; ++r) {
@@ -372,22 +372,22 @@ TEST_P(JobsTest, OpenedSumsOfEveryLayoutAndLength) {
       }
     }
     const Uint128 shifts[] = {0, 1, kModulusQ - 1, kModulusQ / 3};
-    const size_t sums_size = used * layout.lanes - random_.Below(layout.lanes);
+    const size_t sums_size = used * layout.slots - random_.Below(layout.slots);
     const uint64_t offsets[] = {0, 1, 40000000, uint64_t{1} << 52};
     const auto run = [&](const Kernels& kernels, const Product& by) {
       std::vector<uint64_t> sums(sums_size);
-      kernels.open({.product = *by,
-                    .residues = {residues[0].data() + 1, residues[1].data() + 1},
-                    .layout = layout,
-                    .shift = shifts[case_number % 4],
-                    .last_shift = shifts[case_number / 4 % 4],
-                    .offset = offsets[case_number % 3 == 0 ? 3 : case_number % 4],
-                    .used = used,
-                    .sums = sums});
+      kernels.decrypt({.product = *by,
+                       .residues = {residues[0].data() + 1, residues[1].data() + 1},
+                       .layout = layout,
+                       .shift = shifts[case_number % 4],
+                       .last_shift = shifts[case_number / 4 % 4],
+                       .offset = offsets[case_number % 3 == 0 ? 3 : case_number % 4],
+                       .used = used,
+                       .sums = sums});
       return sums;
     };
     EXPECT_EQ(run(ScalarKernels(), oracle), run(Tested(), tested))
-        << layout.lanes << " x " << layout.lane_bits << " at " << layout.scale_bits << ", " << used;
+        << layout.slots << " x " << layout.slot_bits << " at " << layout.scale_bits << ", " << used;
     ++case_number;
   }
 }

@@ -16,22 +16,22 @@ namespace tacet::ring {
 
 // Σ_l values[l] 2^(bits l). The caller's plan keeps it below 2^127.
 template <typename Value>
-Int128 PackLanes(std::span<const Value> values, uint32_t bits) {
+Int128 PackSlots(std::span<const Value> values, uint32_t bits) {
   Int128 packed = 0;
   for (size_t l = values.size(); l-- > 0;) packed = (packed << bits) + values[l];
   return packed;
 }
 
-// The one way to write m = Σ_l lanes[l] 2^(bits l) with every slot but the rest in
+// The one way to write m = Σ_l slots[l] 2^(bits l) with every slot but the rest in
 // [-2^(bits-1), 2^(bits-1) - 1], lowest slot first; what does not fit the last slot is dropped.
 // 1 <= bits <= 63. Neither branches nor divides.
 template <typename Value>
-void UnpackLanes(Int128 m, uint32_t bits, std::span<Value> lanes) {
+void UnpackSlots(Int128 m, uint32_t bits, std::span<Value> slots) {
   const uint32_t unused = 64 - bits;
-  for (Value& lane : lanes) {
+  for (Value& slot : slots) {
     // The low `bits` bits, sign-extended.
     const int64_t value = static_cast<int64_t>(static_cast<uint64_t>(m) << unused) >> unused;
-    lane = static_cast<Value>(value);
+    slot = static_cast<Value>(value);
     m = (m - value) >> bits;
   }
 }

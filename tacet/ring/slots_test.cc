@@ -8,40 +8,40 @@
 namespace tacet::ring {
 namespace {
 
-TEST(SlotsTest, UnpackingUndoesPackingAtTheEdgesOfEveryLane) {
+TEST(SlotsTest, UnpackingUndoesPackingAtTheEdgesOfEverySlot) {
   for (uint32_t bits = 2; bits <= 54; ++bits) {
-    const size_t lanes = 100 / bits;
+    const size_t slots = 100 / bits;
     const int64_t low = -(int64_t{1} << (bits - 1));
     const int64_t high = -low - 1;
     // Every slot at an edge; neighbours at the other one.
     for (const auto& [even, odd] :
          {std::pair{low, high}, {high, low}, {low, low}, {high, high}, {int64_t{0}, int64_t{-1}}}) {
-      std::vector<int64_t> values(lanes);
-      for (size_t l = 0; l < lanes; ++l) values[l] = l % 2 == 0 ? even : odd;
-      std::vector<int64_t> unpacked(lanes);
-      UnpackLanes(PackLanes(std::span<const int64_t>(values), bits), bits,
+      std::vector<int64_t> values(slots);
+      for (size_t l = 0; l < slots; ++l) values[l] = l % 2 == 0 ? even : odd;
+      std::vector<int64_t> unpacked(slots);
+      UnpackSlots(PackSlots(std::span<const int64_t>(values), bits), bits,
                   std::span<int64_t>(unpacked));
       EXPECT_EQ(unpacked, values) << bits << " bits";
     }
   }
 }
 
-TEST(SlotsTest, OneAboveALaneCarriesIntoTheNext) {
+TEST(SlotsTest, OneAboveASlotCarriesIntoTheNext) {
   const std::array<int64_t, 3> values = {128, 5, -1};
   std::array<int64_t, 3> unpacked{};
-  UnpackLanes(PackLanes(std::span<const int64_t>(values), 8), 8, std::span<int64_t>(unpacked));
+  UnpackSlots(PackSlots(std::span<const int64_t>(values), 8), 8, std::span<int64_t>(unpacked));
   EXPECT_EQ(unpacked, (std::array<int64_t, 3>{-128, 6, -1}));
 }
 
 // Unreduced counts overlap their neighbours; the sum of packed integers is the packed sum.
-TEST(SlotsTest, PackingIsAdditiveBeyondTheLanesRange) {
+TEST(SlotsTest, PackingIsAdditiveBeyondTheSlotsRange) {
   const std::array<uint32_t, 4> a = {4294967295, 0, 4294967295, 17};
   const std::array<uint32_t, 4> b = {1, 4294967295, 12345, 4294967295};
   std::array<int64_t, 4> sum;
   for (size_t l = 0; l < 4; ++l) sum[l] = int64_t{a[l]} + b[l];
-  EXPECT_TRUE(PackLanes(std::span<const uint32_t>(a), 22) +
-                  PackLanes(std::span<const uint32_t>(b), 22) ==
-              PackLanes(std::span<const int64_t>(sum), 22));
+  EXPECT_TRUE(PackSlots(std::span<const uint32_t>(a), 22) +
+                  PackSlots(std::span<const uint32_t>(b), 22) ==
+              PackSlots(std::span<const int64_t>(sum), 22));
 }
 
 TEST(SlotsTest, RoundsToTheNearestMultiple) {

@@ -15,7 +15,6 @@ inline constexpr size_t kSeedBytes = 32;
 // Purpose of a stream from a seed. The numbers are part of the formats.
 enum class UniformUse : uint8_t {
   kPayload = 1,     // a_j of scheme compact
-  kEnvelope = 2,    // c1 of a key envelope
   kPublicKey = 3,   // a of the paper's public key
   kCiphertext = 4,  // c1 of the paper's seeded ciphertexts
 };

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tacet/base/status.h"
-#include "tacet/he/closed_sum.h"
+#include "tacet/he/aggregated_ciphertext.h"
 #include "tacet/secagg/closed_round.h"
 
 namespace tacet::secagg {
@@ -128,8 +128,8 @@ absl::Status Aggregator::Merge(std::span<const uint8_t> partial_sum) {
       return base::DataLoss("partial sum: field `nonce` is the same in two uploads");
     }
   }
-  if (merged_.empty()) merged_.resize(params_.closed_sum_bytes());  // zeros: of nothing
-  TACET_RETURN_IF_ERROR(he::AddClosedSum(params_, other.closed_sum, merged_));
+  if (merged_.empty()) merged_.resize(params_.aggregated_ciphertext_bytes());  // zeros: of nothing
+  TACET_RETURN_IF_ERROR(he::AddAggregatedCiphertext(params_, other.aggregated_ciphertext, merged_));
   tag_sum_ = he::AddTags(tag_sum_, other.tag_sum);
   for (const AddedUpload& upload : other.uploads) {
     accepted_.emplace(upload.participant, std::nullopt);
@@ -138,10 +138,10 @@ absl::Status Aggregator::Merge(std::span<const uint8_t> partial_sum) {
   return absl::OkStatus();
 }
 
-void Aggregator::WriteClosedSum(std::span<uint8_t> sum) const {
+void Aggregator::WriteAggregatedCiphertext(std::span<uint8_t> sum) const {
   adder_->CloseInto(sum);
   // Both are ours, and checked.
-  if (!merged_.empty() && !he::AddClosedSum(params_, merged_, sum).ok()) std::abort();
+  if (!merged_.empty() && !he::AddAggregatedCiphertext(params_, merged_, sum).ok()) std::abort();
 }
 
 absl::StatusOr<Aggregator::Closed> Aggregator::Close(
@@ -154,24 +154,29 @@ absl::StatusOr<Aggregator::Closed> Aggregator::Close(
   closed_ = true;
   Roster roster;
   entropy.Fill(roster.salt);
-  ClosedRound round{.attempt = attempt_, .nonces = {}, .tag_sum = tag_sum_, .closed_sum = {}};
+  ClosedRound round{
+      .attempt = attempt_, .nonces = {}, .tag_sum = tag_sum_, .aggregated_ciphertext = {}};
   for (const auto& [nonce, participant] : sender_of_nonce_) {
     round.nonces.push_back(nonce);
     roster.members.push_back(member_of(participant));
   }
   round.roster_digest = RosterDigest(roster);
-  Closed closed{.closed_round = BeginClosedRound(round, params_.closed_sum_bytes()),
+  Closed closed{.closed_round = BeginClosedRound(round, params_.aggregated_ciphertext_bytes()),
                 .roster = WriteRoster(roster, attempt_)};
-  WriteClosedSum(ClosedSumOf(closed.closed_round, params_.closed_sum_bytes()));
+  WriteAggregatedCiphertext(
+      AggregatedCiphertextOf(closed.closed_round, params_.aggregated_ciphertext_bytes()));
   return closed;
 }
 
 absl::StatusOr<base::Bytes> Aggregator::ClosePartial() {
   TACET_RETURN_IF_ERROR(CheckOpen());
   closed_ = true;
-  base::Bytes closed_sum(params_.closed_sum_bytes());
-  WriteClosedSum(closed_sum);
-  PartialSum sum{.attempt = attempt_, .uploads = {}, .tag_sum = tag_sum_, .closed_sum = closed_sum};
+  base::Bytes aggregated_ciphertext(params_.aggregated_ciphertext_bytes());
+  WriteAggregatedCiphertext(aggregated_ciphertext);
+  PartialSum sum{.attempt = attempt_,
+                 .uploads = {},
+                 .tag_sum = tag_sum_,
+                 .aggregated_ciphertext = aggregated_ciphertext};
   for (const auto& [nonce, participant] : sender_of_nonce_) {
     sum.uploads.push_back({.participant = participant, .nonce = nonce});
   }

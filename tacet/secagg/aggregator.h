@@ -90,14 +90,14 @@ class Aggregator {
   absl::StatusOr<std::optional<UploadView>> ReadNew(const Submission& submission) const;
   absl::Status CheckOpen() const;
   absl::Status CheckNew(const AddedUpload& upload) const;
-  void WriteClosedSum(std::span<uint8_t> sum) const;
+  void WriteAggregatedCiphertext(std::span<uint8_t> sum) const;
 
   he::AggregationParams params_;
   Attempt attempt_;
   uint32_t min_participants_;
   std::unique_ptr<he::Adder> adder_;
   he::Tag tag_sum_;
-  base::Bytes merged_;  // closed sum of what other aggregators added; empty: nothing
+  base::Bytes merged_;  // aggregated ciphertext of what other aggregators added; empty: nothing
   // By participant; empty for uploads that another aggregator added.
   std::map<uint64_t, std::optional<Accepted>> accepted_;
   std::map<SealNonce, uint64_t> sender_of_nonce_;  // sorted, as a closed round lists them

@@ -14,7 +14,7 @@ constexpr std::string_view kRosterWhat = "roster";
 // preamble, attempt, number of participants
 constexpr size_t kHeadBytes = base::kPreambleBytes + kAttemptBytes + 4;
 
-// Everything but the closed sum, from the attempt on.
+// Everything but the aggregated ciphertext, from the attempt on.
 void WriteHead(const ClosedRound& round, base::ByteWriter& writer) {
   WriteAttempt(round.attempt, writer);
   writer.U32(static_cast<uint32_t>(round.nonces.size()));
@@ -67,27 +67,27 @@ absl::StatusOr<Roster> ReadRoster(std::span<const uint8_t> bytes, const Attempt&
 
 size_t RosterBytes(uint32_t participants) { return kHeadBytes + 16 + 8 * size_t{participants}; }
 
-base::Bytes BeginClosedRound(const ClosedRound& round, size_t closed_sum_bytes) {
+base::Bytes BeginClosedRound(const ClosedRound& round, size_t aggregated_ciphertext_bytes) {
   base::ByteWriter writer;
-  writer.Reserve(256 + sizeof(SealNonce) * round.nonces.size() + closed_sum_bytes);
+  writer.Reserve(256 + sizeof(SealNonce) * round.nonces.size() + aggregated_ciphertext_bytes);
   base::WritePreamble(base::format::kClosedRound, writer);
   WriteHead(round, writer);
-  writer.U32(static_cast<uint32_t>(closed_sum_bytes));
+  writer.U32(static_cast<uint32_t>(aggregated_ciphertext_bytes));
   base::Bytes message = writer.Take();
-  message.resize(message.size() + closed_sum_bytes);
+  message.resize(message.size() + aggregated_ciphertext_bytes);
   return message;
 }
 
 base::Bytes WriteClosedRound(const ClosedRound& round) {
-  const size_t size = round.closed_sum.size();
+  const size_t size = round.aggregated_ciphertext.size();
   base::Bytes message = BeginClosedRound(round, size);
-  std::ranges::copy(round.closed_sum, ClosedSumOf(message, size).begin());
+  std::ranges::copy(round.aggregated_ciphertext, AggregatedCiphertextOf(message, size).begin());
   return message;
 }
 
 size_t ClosedRoundBytes(const he::AggregationParams& params, uint32_t participants) {
   return kHeadBytes + sizeof(SealNonce) * size_t{participants} + sizeof(crypto::Digest) +
-         he::kTagBytes + 4 + params.closed_sum_bytes();
+         he::kTagBytes + 4 + params.aggregated_ciphertext_bytes();
 }
 
 absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, const Attempt& attempt,
@@ -115,8 +115,9 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
   }
   TACET_ASSIGN_OR_RETURN(round.roster_digest, ReadArray<32>(reader, "roster digest"));
   TACET_ASSIGN_OR_RETURN(round.tag_sum, ReadTag(reader, "tag sum"));
-  TACET_ASSIGN_OR_RETURN(const auto closed_sum, ReadClosedSum(params, kWhat, reader));
-  round.closed_sum.assign(closed_sum.begin(), closed_sum.end());
+  TACET_ASSIGN_OR_RETURN(const auto aggregated_ciphertext,
+                         ReadAggregatedCiphertext(params, kWhat, reader));
+  round.aggregated_ciphertext.assign(aggregated_ciphertext.begin(), aggregated_ciphertext.end());
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return round;
 }
@@ -125,7 +126,7 @@ crypto::Digest ClosedRoundHash(const ClosedRound& round) {
   base::ByteWriter writer;
   writer.Raw("tacet/1/closed round");
   WriteHead(round, writer);
-  writer.Raw(crypto::Sha256(round.closed_sum));
+  writer.Raw(crypto::Sha256(round.aggregated_ciphertext));
   return crypto::Sha256(writer.bytes());
 }
 

@@ -42,27 +42,29 @@ struct ClosedRound {
   std::vector<SealNonce> nonces;  // one an upload, strictly increasing; their number is K'
   crypto::Digest roster_digest{};
   he::Tag tag_sum;
-  base::Bytes closed_sum;  // of the scheme: docs/formats/ciphertext.md
+  base::Bytes aggregated_ciphertext;  // of the scheme: docs/formats/ciphertext.md
 };
 
 base::Bytes WriteClosedRound(const ClosedRound& round);
-// In steps: the message with `closed_sum_bytes` zeros for a closed sum (round.closed_sum is not
-// looked at), and their place, to be written there.
-base::Bytes BeginClosedRound(const ClosedRound& round, size_t closed_sum_bytes);
-inline std::span<uint8_t> ClosedSumOf(base::Bytes& message, size_t closed_sum_bytes) {
-  return std::span(message).last(closed_sum_bytes);
+// In steps: the message with `aggregated_ciphertext_bytes` zeros for an aggregated ciphertext
+// (round.aggregated_ciphertext is not looked at), and their place, to be written there.
+base::Bytes BeginClosedRound(const ClosedRound& round, size_t aggregated_ciphertext_bytes);
+inline std::span<uint8_t> AggregatedCiphertextOf(base::Bytes& message,
+                                                 size_t aggregated_ciphertext_bytes) {
+  return std::span(message).last(aggregated_ciphertext_bytes);
 }
 // The length of a closed round of so many participants.
 size_t ClosedRoundBytes(const he::AggregationParams& params, uint32_t participants);
 
 // Checks form and bounds: K' between `min_participants` and params.max_participants(), nonces
-// strictly increasing, the closed sum as long as the parameters say, the attempt the expected one.
+// strictly increasing, the aggregated ciphertext as long as the parameters say, the attempt the
+// expected one.
 absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, const Attempt& attempt,
                                             const he::AggregationParams& params,
                                             uint32_t min_participants);
 
 // Hash for which the committee votes: SHA-256 over attempt, nonces, roster digest, MAC sum and the
-// hash of the closed sum.
+// hash of the aggregated ciphertext.
 crypto::Digest ClosedRoundHash(const ClosedRound& round);
 
 }  // namespace tacet::secagg

@@ -63,7 +63,7 @@ double SuccessRate(const std::vector<uint32_t>& seats, int games) {
   int right = 0;
   for (int game = 0; game < games; ++game) {
     const bool planted = coins.Below(2) == 1;
-    // Planted without noise, so that whoever decrypts wins.
+    // Planted without noise, so that anyone who decrypts wins.
     const std::vector<uint32_t> counts(
         kDimension, static_cast<uint32_t>(round.params().offset() + (planted ? 300 : -300)));
     const base::Bytes upload =
@@ -162,11 +162,12 @@ TEST_F(FilledCohort, OfOtherMembersDecryptsToNothing) {
     for (const UnmaskShare& share : shares) {
       four.push_back({.seat = share.seat, .mask_sums = share.mask_sums.Expose()});
     }
-    auto recovery = ValueOf(
-        params.sharing().Recover(std::span(round.closed_sum).last(params.share_bytes()), four));
+    auto recovery = ValueOf(params.sharing().Recover(
+        std::span(round.aggregated_ciphertext).last(params.share_bytes()), four));
     const auto decryptor = ValueOf(
         he::NewCompactDecryptor(params, PublicSeed(round_.attempt()), std::move(recovery.key_sum)));
-    const std::vector<uint64_t> sums = ValueOf(decryptor->Decrypt(round.closed_sum, kParticipants));
+    const std::vector<uint64_t> sums =
+        ValueOf(decryptor->Decrypt(round.aggregated_ciphertext, kParticipants));
     size_t revealed = 0;
     for (size_t i = 0; i < counts.size(); ++i) {
       revealed += sums[i] == counts[i] + 3 * params.offset() ? 1 : 0;
@@ -184,7 +185,7 @@ TEST(CopiedUploadTest, DecryptsToNothing) {
   Aggregator aggregator(round.params(), round.attempt(), kParticipants);
   ASSERT_TRUE(aggregator.Submit(0, uploads[0]).ok());
   EXPECT_EQ(aggregator.Submit(3, uploads[0]).code(), absl::StatusCode::kAlreadyExists);
-  // Under the liar's own nonce, with the MAC made for it by whoever has the epoch key.
+  // Under the liar's own nonce, with the MAC made for it by a holder of the epoch key.
   base::Bytes copy = uploads[0];
   std::copy_n(uploads[3].begin() + kUploadNonce, 16, copy.begin() + kUploadNonce);
   const he::HomomorphicMacKey mac(round.KeysOf(round.attempt()).tag_key, 300,

@@ -9,8 +9,6 @@
 #include "tacet/secagg/vote.h"
 
 namespace tacet::secagg {
-namespace {}  // namespace
-
 absl::Status RefusedForServer() { return base::PermissionDenied("refused"); }
 
 CommitteeMember::CommitteeMember(const CommitteeMemberParts& parts, const Attempt& attempt,

@@ -19,7 +19,8 @@ constexpr size_t kFixedBytes = 4 + 2 + kAttemptBytes + 1 + 1 + 8 + 4 + he::kTagB
 
 base::Bytes WritePartialSum(const PartialSum& sum, const he::AggregationParams& params) {
   base::ByteWriter writer;
-  writer.Reserve(kFixedBytes + kUploadBytes * sum.uploads.size() + sum.closed_sum.size());
+  writer.Reserve(kFixedBytes + kUploadBytes * sum.uploads.size() +
+                 sum.aggregated_ciphertext.size());
   base::WritePreamble(base::format::kPartialSum, writer);
   WriteAttempt(sum.attempt, writer);
   WriteShape(params, writer);
@@ -29,7 +30,7 @@ base::Bytes WritePartialSum(const PartialSum& sum, const he::AggregationParams& 
     writer.Raw(upload.nonce);
   }
   WriteTag(sum.tag_sum, writer);
-  writer.Blob(sum.closed_sum);
+  writer.Blob(sum.aggregated_ciphertext);
   return writer.Take();
 }
 
@@ -57,13 +58,15 @@ absl::StatusOr<PartialSum> ReadPartialSum(std::span<const uint8_t> bytes, const 
     }
   }
   TACET_ASSIGN_OR_RETURN(sum.tag_sum, ReadTag(reader, "tag sum"));
-  TACET_ASSIGN_OR_RETURN(sum.closed_sum, ReadClosedSum(params, kWhat, reader));
+  TACET_ASSIGN_OR_RETURN(sum.aggregated_ciphertext,
+                         ReadAggregatedCiphertext(params, kWhat, reader));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return sum;
 }
 
 size_t MaxPartialSumBytes(const he::AggregationParams& params) {
-  return kFixedBytes + kUploadBytes * params.max_participants() + params.closed_sum_bytes();
+  return kFixedBytes + kUploadBytes * params.max_participants() +
+         params.aggregated_ciphertext_bytes();
 }
 
 }  // namespace tacet::secagg

@@ -27,15 +27,15 @@ struct PartialSum {
   Attempt attempt;
   std::vector<AddedUpload> uploads;  // participants strictly increasing; may be none
   he::Tag tag_sum;
-  std::span<const uint8_t> closed_sum;  // read: points into the message
+  std::span<const uint8_t> aggregated_ciphertext;  // read: points into the message
 };
 
 base::Bytes WritePartialSum(const PartialSum& sum, const he::AggregationParams& params);
 
 // Checks form and bounds: the attempt the expected one, scheme and dimension those of `params`, at
-// most params.max_participants() uploads with participants strictly increasing, the closed sum as
-// long as the parameters say. Its words, and that nonces differ, are checked when they are added.
-// DataLoss for damage, FailedPrecondition for a sum that belongs elsewhere.
+// most params.max_participants() uploads with participants strictly increasing, the aggregated
+// ciphertext as long as the parameters say. Its words, and that nonces differ, are checked when
+// they are added. DataLoss for damage, FailedPrecondition for a sum that belongs elsewhere.
 absl::StatusOr<PartialSum> ReadPartialSum(std::span<const uint8_t> bytes, const Attempt& attempt,
                                           const he::AggregationParams& params);
 

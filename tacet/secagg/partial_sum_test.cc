@@ -128,7 +128,7 @@ TEST_P(PartialSumTest, DamageIsNoticedAndChangesNothing) {
     EXPECT_THAT(refusal({good.begin(), good.begin() + static_cast<ptrdiff_t>(length)}),
                 HasSubstr("partial sum"));
   }
-  EXPECT_THAT(refusal({good.begin(), good.end() - 1}), HasSubstr("closed sum"));
+  EXPECT_THAT(refusal({good.begin(), good.end() - 1}), HasSubstr("aggregated ciphertext"));
   base::Bytes longer = good;
   longer.push_back(0);
   EXPECT_THAT(refusal(longer), HasSubstr("partial sum: "));

@@ -39,7 +39,7 @@ absl::StatusOr<KeySum> RecoverKeySum(const he::AggregationParams& params,
     answers.push_back({.seat = share.seat, .mask_sums = share.mask_sums.Expose()});
   }
   absl::StatusOr<he::KeySharing::Recovery> recovery =
-      sharing.Recover(std::span(round.closed_sum).last(params.share_bytes()), answers);
+      sharing.Recover(std::span(round.aggregated_ciphertext).last(params.share_bytes()), answers);
   if (recovery.ok()) return KeySum{*std::move(recovery), answers.size()};
   if (recovery.status().code() == absl::StatusCode::kDataLoss &&
       answers.size() < committee.size()) {
@@ -76,7 +76,8 @@ absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee&
   } else {
     TACET_ASSIGN_OR_RETURN(decryptor, he::NewPaperDecryptor(params, keys.group_secret));
   }
-  TACET_ASSIGN_OR_RETURN(const auto decryption, decryptor->Begin(round.closed_sum, participants));
+  TACET_ASSIGN_OR_RETURN(const auto decryption,
+                         decryptor->Begin(round.aggregated_ciphertext, participants));
   const he::HomomorphicMacKey tag_key(keys.tag_key, terms.dimension(), TagContext(attempt));
   he::Tag expected = tag_key.SumOfMasks(round.nonces);
   AggregateBound bound(terms.mechanism(), participants);

@@ -66,8 +66,9 @@ TEST_P(RoundDecryptionTest, LieADroppedUpload) {
   Aggregator fewer(round_.params(), round_.attempt(), kParticipants - 1);
   for (uint32_t k = 0; k + 1 < kParticipants; ++k) ASSERT_TRUE(fewer.Submit(k, uploads_[k]).ok());
   ClosedRound lie = ReadClosed(round_, closed_.closed_round);
-  lie.closed_sum =
-      ReadClosed(round_, SmallRound::CloseOf(fewer).closed_round, kParticipants - 1).closed_sum;
+  lie.aggregated_ciphertext =
+      ReadClosed(round_, SmallRound::CloseOf(fewer).closed_round, kParticipants - 1)
+          .aggregated_ciphertext;
   EXPECT_EQ(Refusal(lie).code(), absl::StatusCode::kDataLoss);
 }
 

@@ -32,14 +32,15 @@ absl::Status ReadShape(const he::AggregationParams& params, const Attempt& attem
                                   attempt.number.round, dimension, params.dimension());
 }
 
-absl::StatusOr<std::span<const uint8_t>> ReadClosedSum(const he::AggregationParams& params,
-                                                       std::string_view what,
-                                                       base::ByteReader& reader) {
-  TACET_ASSIGN_OR_RETURN(const auto closed_sum,
-                         reader.ReadBlob(params.closed_sum_bytes(), "closed sum"));
-  if (closed_sum.size() == params.closed_sum_bytes()) return closed_sum;
-  return base::DataLoss("{}: field `closed sum` has {} bytes, expected {}", what, closed_sum.size(),
-                        params.closed_sum_bytes());
+absl::StatusOr<std::span<const uint8_t>> ReadAggregatedCiphertext(
+    const he::AggregationParams& params, std::string_view what, base::ByteReader& reader) {
+  TACET_ASSIGN_OR_RETURN(
+      const auto aggregated_ciphertext,
+      reader.ReadBlob(params.aggregated_ciphertext_bytes(), "aggregated ciphertext"));
+  if (aggregated_ciphertext.size() == params.aggregated_ciphertext_bytes())
+    return aggregated_ciphertext;
+  return base::DataLoss("{}: field `aggregated ciphertext` has {} bytes, expected {}", what,
+                        aggregated_ciphertext.size(), params.aggregated_ciphertext_bytes());
 }
 
 }  // namespace tacet::secagg

@@ -29,10 +29,10 @@ void WriteShape(const he::AggregationParams& params, base::ByteWriter& writer);
 absl::Status ReadShape(const he::AggregationParams& params, const Attempt& attempt,
                        std::string_view what, base::ByteReader& reader);
 
-// A closed sum as a blob of the one length that `params` allow; its words are not looked at.
-absl::StatusOr<std::span<const uint8_t>> ReadClosedSum(const he::AggregationParams& params,
-                                                       std::string_view what,
-                                                       base::ByteReader& reader);
+// An aggregated ciphertext as a blob of the one length that `params` allow; its words are not
+// looked at.
+absl::StatusOr<std::span<const uint8_t>> ReadAggregatedCiphertext(
+    const he::AggregationParams& params, std::string_view what, base::ByteReader& reader);
 
 template <size_t kSize>
 absl::StatusOr<std::array<uint8_t, kSize>> ReadArray(base::ByteReader& reader,

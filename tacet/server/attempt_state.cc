@@ -22,7 +22,7 @@ constexpr std::array kForgottenOfFailed = {
 
 // What is given to the round that comes next, not to an attempt.
 bool IsOfBeginning(ItemKind kind) {
-  return kind == ItemKind::kStatement || kind == ItemKind::kCheckpoint;
+  return kind == ItemKind::kAttestation || kind == ItemKind::kCheckpoint;
 }
 
 }  // namespace
@@ -34,22 +34,22 @@ BlobKey BlobKeyOf(const protocol::BulkName& name, uint64_t member) {
 }
 
 AttemptState::AttemptState(const agreement::SignedManifest& manifest, uint32_t kept_rounds,
-                           ServerStore& store, BlobStore& spool)
-    : manifest_(manifest), kept_rounds_(kept_rounds), store_(store), spool_(spool) {}
+                           ServerStore& store, BlobStore& blobs)
+    : manifest_(manifest), kept_rounds_(kept_rounds), store_(store), blobs_(blobs) {}
 
 absl::StatusOr<std::unique_ptr<AttemptState>> AttemptState::Load(
     const agreement::SignedManifest& manifest, uint32_t kept_rounds, ServerStore& store,
-    BlobStore& spool) {
-  std::unique_ptr<AttemptState> book(new AttemptState(manifest, kept_rounds, store, spool));
-  TACET_RETURN_IF_ERROR(book->Read());
-  return book;
+    BlobStore& blobs) {
+  std::unique_ptr<AttemptState> state(new AttemptState(manifest, kept_rounds, store, blobs));
+  TACET_RETURN_IF_ERROR(state->Read());
+  return state;
 }
 
 absl::Status AttemptState::Read() {
   TACET_ASSIGN_OR_RETURN(attempts_, store_.Attempts());
   if (!attempts_.empty()) TACET_RETURN_IF_ERROR(ReadLast());
   TACET_RETURN_IF_ERROR(ReadKept());
-  TACET_RETURN_IF_ERROR(ReadGifts(Beginning(), IsOfBeginning));
+  TACET_RETURN_IF_ERROR(ReadSubmissions(Beginning(), IsOfBeginning));
   // Parts of uploads that were on their way stay.
   sweep_is_due_ = Open() == nullptr || Open()->phase != protocol::AttemptPhase::kCollecting;
   return absl::OkStatus();
@@ -71,7 +71,7 @@ absl::Status AttemptState::ReadLast() {
         manifest_.epoch());
   }
   TACET_ASSIGN_OR_RETURN(cohort_, store_.Cohort());
-  return ReadGifts(last.attempt.number, [](ItemKind kind) { return !IsOfBeginning(kind); });
+  return ReadSubmissions(last.attempt.number, [](ItemKind kind) { return !IsOfBeginning(kind); });
 }
 
 absl::Status AttemptState::ReadKept() {
@@ -97,10 +97,10 @@ absl::Status AttemptState::ReadKept() {
 
 // A round's beginning has the number of its first attempt: `wanted` tells their items apart.
 template <typename Wanted>
-absl::Status AttemptState::ReadGifts(const secagg::AttemptNumber& at, Wanted wanted) {
+absl::Status AttemptState::ReadSubmissions(const secagg::AttemptNumber& at, Wanted wanted) {
   TACET_ASSIGN_OR_RETURN(std::vector<Item> items, store_.Items(at));
   for (Item& item : items) {
-    if (wanted(item.kind)) gifts_[item.kind].push_back({item.member, std::move(item.bytes)});
+    if (wanted(item.kind)) submissions_[item.kind].push_back({item.member, std::move(item.bytes)});
   }
   return absl::OkStatus();
 }
@@ -134,14 +134,14 @@ secagg::AttemptNumber AttemptState::Beginning() const {
 
 const Submissions& AttemptState::SubmissionsOf(ItemKind kind) const {
   static const Submissions kNone;
-  const auto found = gifts_.find(kind);
-  return found == gifts_.end() ? kNone : found->second;
+  const auto found = submissions_.find(kind);
+  return found == submissions_.end() ? kNone : found->second;
 }
 
 const Submission* AttemptState::Find(ItemKind kind, uint64_t member) const {
-  const Submissions& gifts = SubmissionsOf(kind);
-  const auto found = std::ranges::find(gifts, member, &Submission::member);
-  return found == gifts.end() ? nullptr : &*found;
+  const Submissions& submissions = SubmissionsOf(kind);
+  const auto found = std::ranges::find(submissions, member, &Submission::member);
+  return found == submissions.end() ? nullptr : &*found;
 }
 
 bool AttemptState::IsPublishedLast(const secagg::Attempt& attempt) const {
@@ -153,7 +153,7 @@ absl::Status AttemptState::Begin(const AttemptRecord& record, std::vector<uint64
   TACET_RETURN_IF_ERROR(Change([&] { return store_.Begin(record, cohort); }));
   attempts_.push_back(record);
   cohort_ = std::move(cohort);
-  for (const ItemKind kind : kForgottenOfFailed) gifts_.erase(kind);
+  for (const ItemKind kind : kForgottenOfFailed) submissions_.erase(kind);
   return absl::OkStatus();
 }
 
@@ -161,7 +161,7 @@ absl::Status AttemptState::Put(ItemKind kind, uint64_t member, std::span<const u
   const secagg::AttemptNumber at = IsOfBeginning(kind) ? Beginning() : Open()->attempt.number;
   Item item{.kind = kind, .member = member, .bytes = base::Bytes(bytes.begin(), bytes.end())};
   TACET_RETURN_IF_ERROR(Change([&] { return store_.PutItem(at, item); }));
-  if (Find(kind, member) == nullptr) gifts_[kind].push_back({member, std::move(item.bytes)});
+  if (Find(kind, member) == nullptr) submissions_[kind].push_back({member, std::move(item.bytes)});
   return absl::OkStatus();
 }
 
@@ -185,9 +185,9 @@ absl::Status AttemptState::SetDeadline(uint64_t deadline) {
 
 absl::Status AttemptState::PutOwn(const BlobKey& key, const crypto::Digest& digest,
                                   std::span<const uint8_t> object) {
-  TACET_ASSIGN_OR_RETURN(const uint64_t arrived, spool_.Arrived(key, digest));
-  TACET_RETURN_IF_ERROR(spool_.Append(key, digest, arrived, object.subspan(arrived)));
-  return spool_.Complete(key, digest).status();
+  TACET_ASSIGN_OR_RETURN(const uint64_t arrived, blobs_.Arrived(key, digest));
+  TACET_RETURN_IF_ERROR(blobs_.Append(key, digest, arrived, object.subspan(arrived)));
+  return blobs_.Complete(key, digest).status();
 }
 
 absl::Status AttemptState::Close(const secagg::Aggregator::Closed& closed, uint32_t participants,
@@ -207,7 +207,7 @@ absl::Status AttemptState::Close(const secagg::Aggregator::Closed& closed, uint3
   TACET_RETURN_IF_ERROR(put(ItemKind::kRoster, protocol::BulkKind::kRoster, closed.roster));
   TACET_RETURN_IF_ERROR(Change([&] { return store_.Update(record, items); }));
   attempts_.back() = record;
-  for (Item& item : items) gifts_[item.kind] = {{item.member, std::move(item.bytes)}};
+  for (Item& item : items) submissions_[item.kind] = {{item.member, std::move(item.bytes)}};
   sweep_is_due_ = true;
   return absl::OkStatus();
 }
@@ -228,9 +228,9 @@ absl::Status AttemptState::Finish(protocol::AttemptPhase phase, std::string_view
                      .votes = SubmissionsOf(ItemKind::kVote),
                      .unmask_shares = SubmissionsOf(ItemKind::kUnmaskShare)});
     if (kept_.size() > kept_rounds_) kept_.erase(kept_.begin());
-    gifts_.clear();  // another round comes next
+    submissions_.clear();  // another round comes next
   } else {
-    for (const ItemKind kind : kForgottenOfFailed) gifts_.erase(kind);
+    for (const ItemKind kind : kForgottenOfFailed) submissions_.erase(kind);
   }
   sweep_is_due_ = true;
   return absl::OkStatus();
@@ -241,8 +241,9 @@ absl::Status AttemptState::Sweep(std::span<const BlobKey> arriving) {
     TACET_RETURN_IF_ERROR(store_.ForgetBefore(finished() - kept_rounds_));
   }
   std::vector<BlobKey> keys(arriving.begin(), arriving.end());
-  const auto keep = [&](const protocol::BulkName& name, const Submissions& gifts) {
-    for (const Submission& gift : gifts) keys.push_back(BlobKeyOf(name, gift.member));
+  const auto keep = [&](const protocol::BulkName& name, const Submissions& submissions) {
+    for (const Submission& submission : submissions)
+      keys.push_back(BlobKeyOf(name, submission.member));
   };
   for (const KeptRound& kept : kept_) {
     keys.push_back(BlobKeyOf({protocol::BulkKind::kClosedRound, kept.attempt}, 0));
@@ -256,7 +257,7 @@ absl::Status AttemptState::Sweep(std::span<const BlobKey> arriving) {
   keep({.kind = protocol::BulkKind::kCheckpoint,
         .attempt = {.manifest_hash = manifest_.manifest().hash(), .number = Beginning()}},
        SubmissionsOf(ItemKind::kCheckpoint));
-  TACET_RETURN_IF_ERROR(spool_.KeepOnly(keys));
+  TACET_RETURN_IF_ERROR(blobs_.KeepOnly(keys));
   sweep_is_due_ = false;
   return absl::OkStatus();
 }

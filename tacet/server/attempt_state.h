@@ -48,11 +48,11 @@ BlobKey BlobKeyOf(const protocol::BulkName& name, uint64_t member);
 class AttemptState {
  public:
   // Reads the whole store. An attempt that an earlier epoch left open has failed. `manifest`,
-  // `store` and `spool` must outlive it. FailedPrecondition when the store is ahead of the
+  // `store` and `blobs` must outlive it. FailedPrecondition when the store is ahead of the
   // manifest's epoch, or has an open attempt of another manifest.
   static absl::StatusOr<std::unique_ptr<AttemptState>> Load(
       const agreement::SignedManifest& manifest, uint32_t kept_rounds, ServerStore& store,
-      BlobStore& spool);
+      BlobStore& blobs);
   AttemptState(const AttemptState&) = delete;
   AttemptState& operator=(const AttemptState&) = delete;
 
@@ -64,11 +64,11 @@ class AttemptState {
   uint32_t finished() const;  // rounds published, in all epochs
   // Of the open attempt, increasing; empty when members decide by coins.
   const std::vector<uint64_t>& cohort() const { return cohort_; }
-  // Statements and checkpoints of the round that is going on, or comes next; everything else of the
-  // open attempt.
+  // Attestations and checkpoints of the round that is going on, or comes next; everything else of
+  // the open attempt.
   const Submissions& SubmissionsOf(ItemKind kind) const;
   const Submission* Find(ItemKind kind, uint64_t member) const;  // null when it gave none
-  // Where statements and checkpoints are kept.
+  // Where attestations and checkpoints are kept.
   secagg::AttemptNumber Beginning() const;
   const std::vector<KeptRound>& kept() const { return kept_; }  // by round
   // Whether `attempt` was published and nothing was begun since.
@@ -96,13 +96,13 @@ class AttemptState {
 
  private:
   AttemptState(const agreement::SignedManifest& manifest, uint32_t kept_rounds, ServerStore& store,
-               BlobStore& spool);
+               BlobStore& blobs);
 
   absl::Status Read();
   absl::Status ReadLast();
   absl::Status ReadKept();
   template <typename Wanted>
-  absl::Status ReadGifts(const secagg::AttemptNumber& at, Wanted wanted);
+  absl::Status ReadSubmissions(const secagg::AttemptNumber& at, Wanted wanted);
   // Runs one change of the store.
   template <typename Act>
   absl::Status Change(Act act);
@@ -112,13 +112,13 @@ class AttemptState {
   const agreement::SignedManifest& manifest_;
   uint32_t kept_rounds_;
   ServerStore& store_;
-  BlobStore& spool_;
+  BlobStore& blobs_;
 
   bool stale_ = false;
   bool sweep_is_due_ = false;
   std::vector<AttemptRecord> attempts_;
   std::vector<uint64_t> cohort_;
-  std::map<ItemKind, Submissions> gifts_;
+  std::map<ItemKind, Submissions> submissions_;
   std::vector<KeptRound> kept_;
 };
 

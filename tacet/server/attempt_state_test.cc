@@ -37,49 +37,49 @@ class AttemptStateTest : public ::testing::Test {
 
   // What an object over the same store finds.
   std::unique_ptr<AttemptState> Another() {
-    return ValueOf(AttemptState::Load(members_.manifest(), kKeptRounds, store_, spool_));
+    return ValueOf(AttemptState::Load(members_.manifest(), kKeptRounds, store_, blobs_));
   }
-  void Load() { book_ = Another(); }
+  void Load() { state_ = Another(); }
 
   secagg::Attempt AttemptOf(uint32_t round, uint32_t attempt = 0) const {
     return {.manifest_hash = members_.manifest().manifest().hash(),
             .number = {.round = round, .attempt = attempt}};
   }
   void Begin(const secagg::Attempt& attempt) {
-    const absl::Status begun = book_->Begin(Beginning(attempt), {0, 2, 3});
+    const absl::Status begun = state_->Begin(Beginning(attempt), {0, 2, 3});
     ASSERT_TRUE(begun.ok()) << begun;
   }
   void Give(ItemKind kind, uint64_t member, const base::Bytes& bytes) {
-    const absl::Status put = book_->Put(kind, member, bytes);
+    const absl::Status put = state_->Put(kind, member, bytes);
     ASSERT_TRUE(put.ok()) << put;
   }
   // A large object: in the blob store first.
   BlobKey Stored(protocol::BulkKind kind, const secagg::Attempt& attempt, uint64_t member) {
     const BlobKey key = BlobKeyOf({kind, attempt}, member);
-    EXPECT_TRUE(spool_.Append(key, kDigest, 0, kObject).ok());
-    EXPECT_TRUE(spool_.Complete(key, kDigest).ok());
+    EXPECT_TRUE(blobs_.Append(key, kDigest, 0, kObject).ok());
+    EXPECT_TRUE(blobs_.Complete(key, kDigest).ok());
     return key;
   }
   BlobKey GiveObject(ItemKind kind, protocol::BulkKind bulk, uint64_t member) {
-    const BlobKey key = Stored(bulk, book_->Open()->attempt, member);
+    const BlobKey key = Stored(bulk, state_->Open()->attempt, member);
     Give(kind, member, {kDigest.begin(), kDigest.end()});
     return key;
   }
-  bool Holds(const BlobKey& key) const { return spool_.Read(key, kDigest).ok(); }
+  bool Holds(const BlobKey& key) const { return blobs_.Read(key, kDigest).ok(); }
   void Sweep() {
-    const absl::Status swept = book_->Sweep({});
+    const absl::Status swept = state_->Sweep({});
     ASSERT_TRUE(swept.ok()) << swept;
   }
 
   // One that is published with the votes and unmask shares of members 1 and 2.
   void RunRound(uint32_t round) {
     Begin(AttemptOf(round));
-    ASSERT_TRUE(book_->Close(kClosed, 3, 90).ok());
+    ASSERT_TRUE(state_->Close(kClosed, 3, 90).ok());
     for (const uint64_t member : {1, 2}) {
       Give(ItemKind::kVote, member, {8});
       GiveObject(ItemKind::kUnmaskShare, protocol::BulkKind::kUnmaskShare, member);
     }
-    ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kPublished, "").ok());
+    ASSERT_TRUE(state_->Finish(protocol::AttemptPhase::kPublished, "").ok());
   }
 
   const base::Bytes kObject = base::Bytes(50, 7);
@@ -88,127 +88,127 @@ class AttemptStateTest : public ::testing::Test {
 
   SmallFederation members_;
   MemoryServerStore store_;
-  MemoryBlobStore spool_;
-  std::unique_ptr<AttemptState> book_;
+  MemoryBlobStore blobs_;
+  std::unique_ptr<AttemptState> state_;
 };
 
-std::vector<uint64_t> MembersOf(const Submissions& gifts) {
+std::vector<uint64_t> MembersOf(const Submissions& submissions) {
   std::vector<uint64_t> members;
-  for (const Submission& gift : gifts) members.push_back(gift.member);
+  for (const Submission& submission : submissions) members.push_back(submission.member);
   return members;
 }
 
-void ExpectSame(const AttemptState& book, const AttemptState& other) {
-  EXPECT_EQ(book.attempts(), other.attempts());
-  EXPECT_EQ(book.cohort(), other.cohort());
+void ExpectSame(const AttemptState& state, const AttemptState& other) {
+  EXPECT_EQ(state.attempts(), other.attempts());
+  EXPECT_EQ(state.cohort(), other.cohort());
   for (int number = 1; number <= 9; ++number) {
     const auto kind = static_cast<ItemKind>(number);
-    EXPECT_EQ(MembersOf(book.SubmissionsOf(kind)), MembersOf(other.SubmissionsOf(kind))) << number;
+    EXPECT_EQ(MembersOf(state.SubmissionsOf(kind)), MembersOf(other.SubmissionsOf(kind))) << number;
   }
-  ASSERT_EQ(book.kept().size(), other.kept().size());
-  for (size_t i = 0; i < book.kept().size(); ++i) {
-    EXPECT_EQ(book.kept()[i].attempt, other.kept()[i].attempt);
-    EXPECT_EQ(MembersOf(book.kept()[i].votes), MembersOf(other.kept()[i].votes));
-    EXPECT_EQ(MembersOf(book.kept()[i].unmask_shares), MembersOf(other.kept()[i].unmask_shares));
+  ASSERT_EQ(state.kept().size(), other.kept().size());
+  for (size_t i = 0; i < state.kept().size(); ++i) {
+    EXPECT_EQ(state.kept()[i].attempt, other.kept()[i].attempt);
+    EXPECT_EQ(MembersOf(state.kept()[i].votes), MembersOf(other.kept()[i].votes));
+    EXPECT_EQ(MembersOf(state.kept()[i].unmask_shares), MembersOf(other.kept()[i].unmask_shares));
   }
 }
 
 TEST_F(AttemptStateTest, SaysWhatTheStoreHoldsAfterEveryChange) {
-  const auto check = [&] { ExpectSame(*book_, *Another()); };
+  const auto check = [&] { ExpectSame(*state_, *Another()); };
   check();
-  EXPECT_EQ(book_->Open(), nullptr);
+  EXPECT_EQ(state_->Open(), nullptr);
   Begin(AttemptOf(0));
   check();
-  EXPECT_THAT(book_->cohort(), ElementsAre(0, 2, 3));
+  EXPECT_THAT(state_->cohort(), ElementsAre(0, 2, 3));
   Give(ItemKind::kAccepted, 2, {1});
   Give(ItemKind::kAccepted, 0, {2});
   check();
-  ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kFailed, "refused").ok());
+  ASSERT_TRUE(state_->Finish(protocol::AttemptPhase::kFailed, "refused").ok());
   check();
-  EXPECT_THAT(book_->SubmissionsOf(ItemKind::kAccepted), IsEmpty());
-  EXPECT_THAT(book_->cohort(), IsEmpty());
+  EXPECT_THAT(state_->SubmissionsOf(ItemKind::kAccepted), IsEmpty());
+  EXPECT_THAT(state_->cohort(), IsEmpty());
   Begin(AttemptOf(0, 1));
-  ASSERT_TRUE(book_->Close(kClosed, 3, 90).ok());
+  ASSERT_TRUE(state_->Close(kClosed, 3, 90).ok());
   check();
-  EXPECT_EQ(book_->Open()->phase, protocol::AttemptPhase::kUnmasking);
-  EXPECT_EQ(book_->Open()->participants, 3u);
-  EXPECT_EQ(book_->Open()->deadline, 90u);
-  EXPECT_THAT(book_->SubmissionsOf(ItemKind::kRoster), SizeIs(1));
+  EXPECT_EQ(state_->Open()->phase, protocol::AttemptPhase::kUnmasking);
+  EXPECT_EQ(state_->Open()->participants, 3u);
+  EXPECT_EQ(state_->Open()->deadline, 90u);
+  EXPECT_THAT(state_->SubmissionsOf(ItemKind::kRoster), SizeIs(1));
   Give(ItemKind::kVote, 4, {3});
   Give(ItemKind::kRefusal, 1, {});
   Give(ItemKind::kConfirmation, 4, {});
   GiveObject(ItemKind::kUnmaskShare, protocol::BulkKind::kUnmaskShare, 4);
   check();
-  ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kPublished, "").ok());
+  ASSERT_TRUE(state_->Finish(protocol::AttemptPhase::kPublished, "").ok());
   check();
-  EXPECT_EQ(book_->finished(), 1u);
-  EXPECT_THAT(MembersOf(book_->kept().front().votes), ElementsAre(4));
-  EXPECT_THAT(MembersOf(book_->kept().front().unmask_shares), ElementsAre(4));
-  Give(ItemKind::kStatement, 3, {4});
+  EXPECT_EQ(state_->finished(), 1u);
+  EXPECT_THAT(MembersOf(state_->kept().front().votes), ElementsAre(4));
+  EXPECT_THAT(MembersOf(state_->kept().front().unmask_shares), ElementsAre(4));
+  Give(ItemKind::kAttestation, 3, {4});
   Give(ItemKind::kCheckpoint, 3, {5});
   check();
   Begin(AttemptOf(1));
   check();
-  EXPECT_EQ(book_->Find(ItemKind::kStatement, 3)->bytes, base::Bytes{4});
-  EXPECT_EQ(book_->Find(ItemKind::kStatement, 2), nullptr);
+  EXPECT_EQ(state_->Find(ItemKind::kAttestation, 3)->bytes, base::Bytes{4});
+  EXPECT_EQ(state_->Find(ItemKind::kAttestation, 2), nullptr);
 }
 
 TEST_F(AttemptStateTest, AChangeThatFailsMakesItStale) {
   const std::vector<std::function<absl::Status(AttemptState&)>> changes = {
-      [&](AttemptState& book) { return book.Put(ItemKind::kVote, 1, kObject); },
-      [&](AttemptState& book) { return book.Close(kClosed, 3, 90); },
-      [](AttemptState& book) { return book.Finish(protocol::AttemptPhase::kFailed, "refused"); },
-      [&](AttemptState& book) { return book.Begin(Beginning(AttemptOf(0, 1)), {}); },
+      [&](AttemptState& state) { return state.Put(ItemKind::kVote, 1, kObject); },
+      [&](AttemptState& state) { return state.Close(kClosed, 3, 90); },
+      [](AttemptState& state) { return state.Finish(protocol::AttemptPhase::kFailed, "refused"); },
+      [&](AttemptState& state) { return state.Begin(Beginning(AttemptOf(0, 1)), {}); },
   };
   Begin(AttemptOf(0));
   for (const auto& change : changes) {
     const std::unique_ptr<AttemptState> before = Another();
     store_.failure().After(0, InjectedFailure::When::kAfter);
-    EXPECT_EQ(change(*book_).code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(change(*state_).code(), absl::StatusCode::kUnavailable);
     store_.failure().Heal();
-    ExpectSame(*book_, *before);  // knows nothing of it
-    EXPECT_EQ(book_->CheckFresh().code(), absl::StatusCode::kUnavailable);
-    EXPECT_EQ(change(*book_).code(), absl::StatusCode::kUnavailable);
+    ExpectSame(*state_, *before);  // knows nothing of it
+    EXPECT_EQ(state_->CheckFresh().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(change(*state_).code(), absl::StatusCode::kUnavailable);
     Load();
-    EXPECT_TRUE(book_->CheckFresh().ok());
+    EXPECT_TRUE(state_->CheckFresh().ok());
   }
-  EXPECT_EQ(book_->Open()->attempt, AttemptOf(0, 1));  // they all happened
+  EXPECT_EQ(state_->Open()->attempt, AttemptOf(0, 1));  // they all happened
 }
 
 TEST_F(AttemptStateTest, AClosedRoundOrRosterThatCannotBeKeptMakesItStale) {
   Begin(AttemptOf(0));
   uint64_t calls = 0;
   for (;; ++calls) {
-    spool_.failure().After(calls);
-    const absl::Status closed = book_->Close(kClosed, 3, 90);
-    spool_.failure().Heal();
+    blobs_.failure().After(calls);
+    const absl::Status closed = state_->Close(kClosed, 3, 90);
+    blobs_.failure().Heal();
     if (closed.ok()) break;
     EXPECT_EQ(closed.code(), absl::StatusCode::kUnavailable);
-    EXPECT_EQ(book_->CheckFresh().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(state_->CheckFresh().code(), absl::StatusCode::kUnavailable);
     Load();
-    EXPECT_EQ(book_->Open()->phase, protocol::AttemptPhase::kCollecting);
+    EXPECT_EQ(state_->Open()->phase, protocol::AttemptPhase::kCollecting);
   }
   EXPECT_EQ(calls, 8u);  // four calls for each of both
 }
 
-TEST_F(AttemptStateTest, AnotherGiftIsRefusedAndChangesNothing) {
+TEST_F(AttemptStateTest, AnotherSubmissionIsRefusedAndChangesNothing) {
   Begin(AttemptOf(0));
   Give(ItemKind::kVote, 1, {1});
   Give(ItemKind::kVote, 1, {1});
-  EXPECT_EQ(book_->Put(ItemKind::kVote, 1, base::Bytes{2}).code(),
+  EXPECT_EQ(state_->Put(ItemKind::kVote, 1, base::Bytes{2}).code(),
             absl::StatusCode::kAlreadyExists);
-  EXPECT_TRUE(book_->CheckFresh().ok());
-  EXPECT_THAT(book_->SubmissionsOf(ItemKind::kVote), SizeIs(1));
-  EXPECT_EQ(book_->Find(ItemKind::kVote, 1)->bytes, base::Bytes{1});
+  EXPECT_TRUE(state_->CheckFresh().ok());
+  EXPECT_THAT(state_->SubmissionsOf(ItemKind::kVote), SizeIs(1));
+  EXPECT_EQ(state_->Find(ItemKind::kVote, 1)->bytes, base::Bytes{1});
 }
 
 TEST_F(AttemptStateTest, TheLastRoundsAreKept) {
   for (uint32_t round = 0; round < 3; ++round) RunRound(round);
-  ASSERT_THAT(book_->kept(), SizeIs(kKeptRounds));
-  EXPECT_EQ(book_->kept()[0].attempt, AttemptOf(1));
-  EXPECT_EQ(book_->kept()[1].attempt, AttemptOf(2));
-  EXPECT_THAT(MembersOf(book_->kept()[0].votes), ElementsAre(1, 2));
-  ExpectSame(*book_, *Another());
+  ASSERT_THAT(state_->kept(), SizeIs(kKeptRounds));
+  EXPECT_EQ(state_->kept()[0].attempt, AttemptOf(1));
+  EXPECT_EQ(state_->kept()[1].attempt, AttemptOf(2));
+  EXPECT_THAT(MembersOf(state_->kept()[0].votes), ElementsAre(1, 2));
+  ExpectSame(*state_, *Another());
   Sweep();
   EXPECT_FALSE(Holds(BlobKeyOf({protocol::BulkKind::kClosedRound, AttemptOf(0)}, 0)));
   EXPECT_FALSE(Holds(BlobKeyOf({protocol::BulkKind::kUnmaskShare, AttemptOf(0)}, 1)));
@@ -217,40 +217,40 @@ TEST_F(AttemptStateTest, TheLastRoundsAreKept) {
 }
 
 TEST_F(AttemptStateTest, AnUnmaskShareMayComeLate) {
-  EXPECT_FALSE(book_->IsPublishedLast(AttemptOf(0)));
+  EXPECT_FALSE(state_->IsPublishedLast(AttemptOf(0)));
   RunRound(0);
-  EXPECT_TRUE(book_->IsPublishedLast(AttemptOf(0)));
-  EXPECT_FALSE(book_->IsPublishedLast(AttemptOf(1)));
+  EXPECT_TRUE(state_->IsPublishedLast(AttemptOf(0)));
+  EXPECT_FALSE(state_->IsPublishedLast(AttemptOf(1)));
   const BlobKey late = Stored(protocol::BulkKind::kUnmaskShare, AttemptOf(0), 4);
-  ASSERT_TRUE(book_->PutLateShare(4, kDigest).ok());
-  EXPECT_THAT(MembersOf(book_->kept().front().unmask_shares), ElementsAre(1, 2, 4));
-  ExpectSame(*book_, *Another());
+  ASSERT_TRUE(state_->PutLateShare(4, kDigest).ok());
+  EXPECT_THAT(MembersOf(state_->kept().front().unmask_shares), ElementsAre(1, 2, 4));
+  ExpectSame(*state_, *Another());
   Sweep();
   EXPECT_TRUE(Holds(late));
   Begin(AttemptOf(1));
-  EXPECT_FALSE(book_->IsPublishedLast(AttemptOf(0)));
+  EXPECT_FALSE(state_->IsPublishedLast(AttemptOf(0)));
 }
 
 TEST_F(AttemptStateTest, SweepsWhatNothingRefersTo) {
   Sweep();
   Begin(AttemptOf(0));
-  EXPECT_FALSE(book_->sweep_is_due());
+  EXPECT_FALSE(state_->sweep_is_due());
   const BlobKey upload = GiveObject(ItemKind::kAccepted, protocol::BulkKind::kUpload, 2);
-  ASSERT_TRUE(book_->Close(kClosed, 3, 90).ok());
-  EXPECT_TRUE(book_->sweep_is_due());
+  ASSERT_TRUE(state_->Close(kClosed, 3, 90).ok());
+  EXPECT_TRUE(state_->sweep_is_due());
   const BlobKey closed = BlobKeyOf({protocol::BulkKind::kClosedRound, AttemptOf(0)}, 0);
   const BlobKey roster = BlobKeyOf({protocol::BulkKind::kRoster, AttemptOf(0)}, 0);
   const BlobKey share = GiveObject(ItemKind::kUnmaskShare, protocol::BulkKind::kUnmaskShare, 1);
   const BlobKey arriving = Stored(protocol::BulkKind::kUnmaskShare, AttemptOf(0), 4);
-  ASSERT_TRUE(book_->Sweep({&arriving, 1}).ok());
-  EXPECT_FALSE(book_->sweep_is_due());
+  ASSERT_TRUE(state_->Sweep({&arriving, 1}).ok());
+  EXPECT_FALSE(state_->sweep_is_due());
   EXPECT_FALSE(Holds(upload));
   EXPECT_TRUE(Holds(closed));
   EXPECT_TRUE(Holds(roster));
   EXPECT_TRUE(Holds(share));
   EXPECT_TRUE(Holds(arriving));
 
-  ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kPublished, "").ok());
+  ASSERT_TRUE(state_->Finish(protocol::AttemptPhase::kPublished, "").ok());
   const BlobKey checkpoint = Stored(protocol::BulkKind::kCheckpoint, AttemptOf(1), 3);
   Give(ItemKind::kCheckpoint, 3, {kDigest.begin(), kDigest.end()});
   Sweep();
@@ -263,10 +263,10 @@ TEST_F(AttemptStateTest, SweepsWhatNothingRefersTo) {
 
 TEST_F(AttemptStateTest, NothingOfAFailedAttemptIsKept) {
   Begin(AttemptOf(0));
-  ASSERT_TRUE(book_->Close(kClosed, 3, 90).ok());
+  ASSERT_TRUE(state_->Close(kClosed, 3, 90).ok());
   Give(ItemKind::kVote, 1, {8});
   const BlobKey share = GiveObject(ItemKind::kUnmaskShare, protocol::BulkKind::kUnmaskShare, 1);
-  ASSERT_TRUE(book_->Finish(protocol::AttemptPhase::kFailed, "refused").ok());
+  ASSERT_TRUE(state_->Finish(protocol::AttemptPhase::kFailed, "refused").ok());
   Sweep();
   EXPECT_FALSE(Holds(BlobKeyOf({protocol::BulkKind::kClosedRound, AttemptOf(0)}, 0)));
   EXPECT_FALSE(Holds(BlobKeyOf({protocol::BulkKind::kRoster, AttemptOf(0)}, 0)));
@@ -276,27 +276,27 @@ TEST_F(AttemptStateTest, NothingOfAFailedAttemptIsKept) {
 
 TEST_F(AttemptStateTest, ASweepIsDueUntilItSucceeds) {
   RunRound(0);
-  spool_.failure().After(0);
-  EXPECT_EQ(book_->Sweep({}).code(), absl::StatusCode::kUnavailable);
-  EXPECT_TRUE(book_->sweep_is_due());
-  EXPECT_TRUE(book_->CheckFresh().ok());  // nothing is known less well
-  spool_.failure().Heal();
+  blobs_.failure().After(0);
+  EXPECT_EQ(state_->Sweep({}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(state_->sweep_is_due());
+  EXPECT_TRUE(state_->CheckFresh().ok());  // nothing is known less well
+  blobs_.failure().Heal();
   Sweep();
-  EXPECT_FALSE(book_->sweep_is_due());
+  EXPECT_FALSE(state_->sweep_is_due());
   Load();
-  EXPECT_TRUE(book_->sweep_is_due());  // an earlier process may have left something
+  EXPECT_TRUE(state_->sweep_is_due());  // an earlier process may have left something
 }
 
 TEST_F(AttemptStateTest, WhatAnEarlierEpochLeftOpenHasFailed) {
   RunRound(0);
   Begin(AttemptOf(1));
   const SmallFederation next(SmallAgreement(), 5, 1);
-  const auto book = ValueOf(AttemptState::Load(next.manifest(), kKeptRounds, store_, spool_));
-  EXPECT_EQ(book->Open(), nullptr);
-  EXPECT_EQ(book->attempts().back().failure, "epoch-ended");
-  EXPECT_EQ(book->finished(), 1u);
-  EXPECT_THAT(book->kept(), IsEmpty());
-  EXPECT_EQ(book->Beginning(), (secagg::AttemptNumber{.epoch = 1, .round = 1, .attempt = 0}));
+  const auto state = ValueOf(AttemptState::Load(next.manifest(), kKeptRounds, store_, blobs_));
+  EXPECT_EQ(state->Open(), nullptr);
+  EXPECT_EQ(state->attempts().back().failure, "epoch-ended");
+  EXPECT_EQ(state->finished(), 1u);
+  EXPECT_THAT(state->kept(), IsEmpty());
+  EXPECT_EQ(state->Beginning(), (secagg::AttemptNumber{.epoch = 1, .round = 1, .attempt = 0}));
 }
 
 TEST_F(AttemptStateTest, AnotherManifestsStoreIsRefused) {
@@ -304,9 +304,9 @@ TEST_F(AttemptStateTest, AnotherManifestsStoreIsRefused) {
   const auto expect_refused = [&](std::string_view words) {
     MemoryServerStore store;
     ASSERT_TRUE(store.Begin(Beginning(attempt), {}).ok());
-    const auto book = AttemptState::Load(members_.manifest(), kKeptRounds, store, spool_);
-    EXPECT_EQ(book.status().code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(base::Message(book.status()), HasSubstr(std::string(words)));
+    const auto state = AttemptState::Load(members_.manifest(), kKeptRounds, store, blobs_);
+    EXPECT_EQ(state.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(base::Message(state.status()), HasSubstr(std::string(words)));
   };
   attempt.number.epoch = 1;
   expect_refused("has gone on to epoch 1, its manifest is of epoch 0");

@@ -13,11 +13,11 @@ namespace {
 
 struct MemoryBackend {
   ServerStore& store() { return memory_store; }
-  BlobStore& spool() { return memory_spool; }
+  BlobStore& blobs() { return memory_blobs; }
   void Reopen() {}
 
   MemoryServerStore memory_store;
-  MemoryBlobStore memory_spool;
+  MemoryBlobStore memory_blobs;
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Memory, ServerStoreContract, MemoryBackend);

@@ -45,10 +45,10 @@ struct Dispatcher {
     return Nothing(server.TakeVerdict(member, body.attempt, body.confirmed));
   }
   Result operator()(const protocol::PutAttestationRequest& body) const {
-    return Nothing(server.TakeAttestation(member, body.statement));
+    return Nothing(server.TakeAttestation(member, body.attestation));
   }
   Result operator()(const protocol::FetchAttestationsRequest& body) const {
-    return Blobs(server.Statements(body.round));
+    return Blobs(server.Attestations(body.round));
   }
 };
 

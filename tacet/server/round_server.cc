@@ -55,12 +55,12 @@ std::vector<base::Bytes> BytesOf(const Submissions& submissions) {
 }  // namespace
 
 RoundServer::RoundServer(const agreement::SignedManifest& manifest,
-                         const RoundServerOptions& options, ServerStore& store, BlobStore& spool,
+                         const RoundServerOptions& options, ServerStore& store, BlobStore& blobs,
                          base::UnixClock clock, crypto::Entropy& cohorts)
     : manifest_(manifest),
       options_(options),
       store_(store),
-      spool_(spool),
+      blobs_(blobs),
       clock_(std::move(clock)),
       cohorts_(cohorts),
       attendance_(manifest.members().size(), clock_()) {
@@ -70,7 +70,7 @@ RoundServer::RoundServer(const agreement::SignedManifest& manifest,
 
 absl::StatusOr<std::unique_ptr<RoundServer>> RoundServer::Create(
     const agreement::SignedManifest& manifest, const RoundServerOptions& options,
-    ServerStore& store, BlobStore& spool, base::UnixClock clock, crypto::Entropy& cohorts) {
+    ServerStore& store, BlobStore& blobs, base::UnixClock clock, crypto::Entropy& cohorts) {
   if (options.collecting_seconds == 0 || options.unmasking_seconds == 0 ||
       options.abandon_seconds == 0 || options.kept_rounds == 0) {
     return base::InvalidArgument(
@@ -81,7 +81,7 @@ absl::StatusOr<std::unique_ptr<RoundServer>> RoundServer::Create(
   }
   TACET_RETURN_IF_ERROR(store.Claim(manifest.manifest().agreement()));
   std::unique_ptr<RoundServer> server(
-      new RoundServer(manifest, options, store, spool, std::move(clock), cohorts));
+      new RoundServer(manifest, options, store, blobs, std::move(clock), cohorts));
   const base::MutexLock lock(server->mutex_);
   TACET_RETURN_IF_ERROR(server->Restore());
   return server;
@@ -145,20 +145,20 @@ size_t RoundServer::RefusalQuorum() const {
 
 absl::Status RoundServer::Restore() {
   aggregator_.reset();
-  TACET_ASSIGN_OR_RETURN(std::unique_ptr<AttemptState> book,
-                         AttemptState::Load(manifest_, options_.kept_rounds, store_, spool_));
-  if (book->Open() != nullptr && book->Open()->phase == protocol::AttemptPhase::kCollecting) {
-    TACET_ASSIGN_OR_RETURN(aggregator_, SumOf(*book));
+  TACET_ASSIGN_OR_RETURN(std::unique_ptr<AttemptState> state,
+                         AttemptState::Load(manifest_, options_.kept_rounds, store_, blobs_));
+  if (state->Open() != nullptr && state->Open()->phase == protocol::AttemptPhase::kCollecting) {
+    TACET_ASSIGN_OR_RETURN(aggregator_, SumOf(*state));
   }
-  book_ = std::move(book);
-  stated_.clear();
-  for (const Submission& gift : book_->SubmissionsOf(ItemKind::kStatement)) {
-    const absl::StatusOr<protocol::Attestation> statement =
-        protocol::ReadAttestation(gift.bytes, manifest_);
-    if (statement.ok()) stated_[gift.member] = statement->model_digest;
+  state_ = std::move(state);
+  attested_.clear();
+  for (const Submission& submission : state_->SubmissionsOf(ItemKind::kAttestation)) {
+    const absl::StatusOr<protocol::Attestation> attestation =
+        protocol::ReadAttestation(submission.bytes, manifest_);
+    if (attestation.ok()) attested_[submission.member] = attestation->model_digest;
   }
-  if (!book_->attempts().empty()) {
-    PauseAfterTooFew(std::min(book_->attempts().back().deadline, clock_()));
+  if (!state_->attempts().empty()) {
+    PauseAfterTooFew(std::min(state_->attempts().back().deadline, clock_()));
   }
   CountRevision(true);
   return absl::OkStatus();
@@ -166,15 +166,15 @@ absl::Status RoundServer::Restore() {
 
 // Adds what has been accepted.
 absl::StatusOr<std::unique_ptr<secagg::Aggregator>> RoundServer::SumOf(
-    const AttemptState& book) const {
-  const secagg::Attempt& attempt = book.Open()->attempt;
+    const AttemptState& state) const {
+  const secagg::Attempt& attempt = state.Open()->attempt;
   const secagg::Terms& terms = manifest_.manifest().terms();
   auto sum =
       std::make_unique<secagg::Aggregator>(terms.aggregation(), attempt, terms.min_participants());
-  for (const Submission& accepted : book.SubmissionsOf(ItemKind::kAccepted)) {
+  for (const Submission& accepted : state.SubmissionsOf(ItemKind::kAccepted)) {
     TACET_ASSIGN_OR_RETURN(const crypto::Digest digest, DigestFrom(accepted.bytes));
     const BlobKey key = BlobKeyOf({protocol::BulkKind::kUpload, attempt}, accepted.member);
-    TACET_ASSIGN_OR_RETURN(const base::Bytes upload, spool_.Read(key, digest));
+    TACET_ASSIGN_OR_RETURN(const base::Bytes upload, blobs_.Read(key, digest));
     TACET_RETURN_IF_ERROR(sum->Submit(accepted.member, upload));
   }
   return sum;
@@ -188,9 +188,9 @@ absl::Status RoundServer::Tick() {
 }
 
 absl::Status RoundServer::TickLocked() {
-  if (!book_->CheckFresh().ok()) TACET_RETURN_IF_ERROR(Restore());
-  if (book_->sweep_is_due()) TACET_RETURN_IF_ERROR(Sweep());
-  if (const AttemptRecord* open = book_->Open(); open != nullptr) {
+  if (!state_->CheckFresh().ok()) TACET_RETURN_IF_ERROR(Restore());
+  if (state_->sweep_is_due()) TACET_RETURN_IF_ERROR(Sweep());
+  if (const AttemptRecord* open = state_->Open(); open != nullptr) {
     TACET_RETURN_IF_ERROR(BoundDeadline());
     const bool late = clock_() >= open->deadline;
     if (open->phase == protocol::AttemptPhase::kUnmasking) {
@@ -220,12 +220,12 @@ bool RoundServer::EveryMemberUploads() const {
 
 // Failures that are expected in the rounds that are left use up half of the spare attempts at most.
 double RoundServer::WantedChance() const {
-  const std::vector<AttemptRecord>& begun = book_->attempts();
+  const std::vector<AttemptRecord>& begun = state_->attempts();
   const auto failed = static_cast<uint64_t>(
       std::ranges::count(begun, protocol::AttemptPhase::kFailed, &AttemptRecord::phase));
   const auto spare = static_cast<double>(spec().spare_attempts -
                                          std::min<uint64_t>(failed, spec().spare_attempts));
-  const auto rounds = static_cast<double>(spec().rounds - book_->finished());
+  const auto rounds = static_cast<double>(spec().rounds - state_->finished());
   return std::min(kMaxWantedChance, rounds / (rounds + spare / 2));
 }
 
@@ -271,21 +271,21 @@ bool RoundServer::MayBegin() {
 }
 
 bool RoundServer::IsComplete() const {
-  const Submissions& accepted = book_->SubmissionsOf(ItemKind::kAccepted);
-  const bool own_coins = book_->cohort().empty();
-  if (accepted.size() == (own_coins ? spec().sampling.clients : book_->cohort().size()))
+  const Submissions& accepted = state_->SubmissionsOf(ItemKind::kAccepted);
+  const bool own_coins = state_->cohort().empty();
+  if (accepted.size() == (own_coins ? spec().sampling.clients : state_->cohort().size()))
     return true;
   // Who has not uploaded is not in the cohort, or on the way: nobody but the member knows.
   if (own_coins && !EveryMemberUploads()) return false;
-  const uint64_t begun = book_->Open()->begun;
+  const uint64_t begun = state_->Open()->begun;
   if (accepted.size() < manifest_.manifest().terms().min_participants() ||
       begun < attendance_.since() || clock_() < begun + options_.grace_seconds) {
     return false;
   }
   for (uint64_t member = 0; member < attendance_.members(); ++member) {
-    const bool invited = own_coins || std::ranges::binary_search(book_->cohort(), member);
+    const bool invited = own_coins || std::ranges::binary_search(state_->cohort(), member);
     if (invited && attendance_.SeenSince(member, begun) &&
-        book_->Find(ItemKind::kAccepted, member) == nullptr) {
+        state_->Find(ItemKind::kAccepted, member) == nullptr) {
       return false;
     }
   }
@@ -294,7 +294,7 @@ bool RoundServer::IsComplete() const {
 
 // After the last attempts had too few uploads, one after the other.
 void RoundServer::PauseAfterTooFew(uint64_t ended) {
-  const std::vector<AttemptRecord>& begun = book_->attempts();
+  const std::vector<AttemptRecord>& begun = state_->attempts();
   uint64_t pause = options_.retry_seconds;
   auto record = begun.rbegin();
   if (record == begun.rend() || record->failure != kTooFewUploads) return;
@@ -305,11 +305,11 @@ void RoundServer::PauseAfterTooFew(uint64_t ended) {
 }
 
 absl::Status RoundServer::BoundDeadline() {
-  const bool collecting = book_->Open()->phase == protocol::AttemptPhase::kCollecting;
+  const bool collecting = state_->Open()->phase == protocol::AttemptPhase::kCollecting;
   const uint64_t latest =
       clock_() + (collecting ? options_.collecting_seconds : options_.unmasking_seconds);
-  if (book_->Open()->deadline <= latest) return absl::OkStatus();
-  TACET_RETURN_IF_ERROR(book_->SetDeadline(latest));
+  if (state_->Open()->deadline <= latest) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(state_->SetDeadline(latest));
   CountRevision(true);
   return absl::OkStatus();
 }
@@ -321,7 +321,7 @@ std::string RoundServer::WhyStop(const secagg::Attempt& next) const {
     return fmt::format("round {} failed in all its {} attempts", next.number.round,
                        next.number.attempt);
   }
-  const size_t begun = book_->attempts().size();
+  const size_t begun = state_->attempts().size();
   if (begun >= manifest_.manifest().attempt_budget()) {
     return fmt::format("all {} attempts that the agreement allows were begun", begun);
   }
@@ -329,8 +329,8 @@ std::string RoundServer::WhyStop(const secagg::Attempt& next) const {
 }
 
 std::optional<secagg::Attempt> RoundServer::NextAttempt() const {
-  secagg::Attempt next{.manifest_hash = manifest_.manifest().hash(), .number = book_->Beginning()};
-  const std::vector<AttemptRecord>& begun = book_->attempts();
+  secagg::Attempt next{.manifest_hash = manifest_.manifest().hash(), .number = state_->Beginning()};
+  const std::vector<AttemptRecord>& begun = state_->attempts();
   if (!begun.empty() && begun.back().attempt.number.epoch == next.number.epoch &&
       begun.back().phase == protocol::AttemptPhase::kFailed) {
     next.number.attempt = begun.back().attempt.number.attempt + 1;
@@ -349,7 +349,7 @@ std::optional<secagg::Attempt> RoundServer::NextAttempt() const {
 // The model that most members state, if they are enough.
 std::optional<crypto::Digest> RoundServer::StatedModel() const {
   std::map<crypto::Digest, size_t> supporters;
-  for (const auto& [member, model] : stated_) ++supporters[model];
+  for (const auto& [member, model] : attested_) ++supporters[model];
   const auto most =
       std::ranges::max_element(supporters, {}, [](const auto& s) { return s.second; });
   if (most == supporters.end() || most->second < AttestationQuorum()) return std::nullopt;
@@ -360,7 +360,7 @@ std::optional<crypto::Digest> RoundServer::StatedModel() const {
 // bad participant out with a greater chance. It is drawn from all clients, independently of the
 // cohorts before, as the accountants assume.
 uint64_t RoundServer::CohortSize(const secagg::Attempt& attempt) const {
-  const auto refused = std::ranges::count_if(book_->attempts(), [&](const AttemptRecord& record) {
+  const auto refused = std::ranges::count_if(state_->attempts(), [&](const AttemptRecord& record) {
     return record.attempt.number.epoch == attempt.number.epoch &&
            record.attempt.number.round == attempt.number.round && record.failure == kRefused;
   });
@@ -381,14 +381,14 @@ absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
                              .begun = now,
                              .deadline = now + options_.collecting_seconds,
                              .failure = {}};
-  TACET_RETURN_IF_ERROR(book_->Begin(record, std::move(cohort)));
+  TACET_RETURN_IF_ERROR(state_->Begin(record, std::move(cohort)));
   CountRevision(true);
-  TACET_ASSIGN_OR_RETURN(aggregator_, SumOf(*book_));
+  TACET_ASSIGN_OR_RETURN(aggregator_, SumOf(*state_));
   return absl::OkStatus();
 }
 
 absl::Status RoundServer::CloseCollecting() {
-  const size_t accepted = book_->SubmissionsOf(ItemKind::kAccepted).size();
+  const size_t accepted = state_->SubmissionsOf(ItemKind::kAccepted).size();
   if (accepted < manifest_.manifest().terms().min_participants()) {
     TACET_RETURN_IF_ERROR(Finish(protocol::AttemptPhase::kFailed, kTooFewUploads));
     PauseAfterTooFew(clock_());
@@ -397,7 +397,7 @@ absl::Status RoundServer::CloseCollecting() {
   TACET_ASSIGN_OR_RETURN(const secagg::Aggregator::Closed closed, aggregator_->Close(cohorts_));
   // If this fails, the sum is computed again from what was accepted.
   TACET_RETURN_IF_ERROR(
-      book_->Close(closed, aggregator_->count(), clock_() + options_.unmasking_seconds));
+      state_->Close(closed, aggregator_->count(), clock_() + options_.unmasking_seconds));
   aggregator_.reset();
   CountRevision(true);
   return Sweep();  // single uploads are not kept any longer than the sum needs them
@@ -405,29 +405,29 @@ absl::Status RoundServer::CloseCollecting() {
 
 // A seat that is away costs time, but no new attempt and no new charge.
 absl::Status RoundServer::ExtendOrFail() {
-  const Submissions& votes = book_->SubmissionsOf(ItemKind::kVote);
-  const size_t shares = book_->SubmissionsOf(ItemKind::kUnmaskShare).size();
+  const Submissions& votes = state_->SubmissionsOf(ItemKind::kVote);
+  const size_t shares = state_->SubmissionsOf(ItemKind::kUnmaskShare).size();
   std::set<uint64_t> heard;
   for (const ItemKind kind : {ItemKind::kVote, ItemKind::kRefusal}) {
-    for (const Submission& spoken : book_->SubmissionsOf(kind)) heard.insert(spoken.member);
+    for (const Submission& spoken : state_->SubmissionsOf(kind)) heard.insert(spoken.member);
   }
   // Without a quorum there is no share, and with one a share of every vote.
   const bool all_spoke =
       heard.size() == committee_size() && (shares == 0 || shares >= votes.size());
   const uint64_t now = clock_();
-  const uint64_t begun = std::min(now, book_->Open()->begun);
+  const uint64_t begun = std::min(now, state_->Open()->begun);
   if (all_spoke || now - begun >= options_.abandon_seconds) {
     return Finish(protocol::AttemptPhase::kFailed, kNotDecrypted);
   }
-  TACET_RETURN_IF_ERROR(book_->SetDeadline(now + options_.unmasking_seconds));
+  TACET_RETURN_IF_ERROR(state_->SetDeadline(now + options_.unmasking_seconds));
   CountRevision(true);
   return absl::OkStatus();
 }
 
 absl::Status RoundServer::Finish(protocol::AttemptPhase phase, std::string_view failure) {
-  TACET_RETURN_IF_ERROR(book_->Finish(phase, failure));
+  TACET_RETURN_IF_ERROR(state_->Finish(phase, failure));
   aggregator_.reset();
-  if (phase == protocol::AttemptPhase::kPublished) stated_.clear();  // another round comes next
+  if (phase == protocol::AttemptPhase::kPublished) attested_.clear();  // another round comes next
   CountRevision(true);
   return Sweep();
 }
@@ -438,7 +438,7 @@ absl::Status RoundServer::Sweep() {
   for (const auto& [member, key] : giving_) {
     if (key.name.kind != protocol::BulkKind::kUpload) arriving.push_back(key);
   }
-  return book_->Sweep(arriving);
+  return state_->Sweep(arriving);
 }
 
 void RoundServer::Drain() {
@@ -448,7 +448,7 @@ void RoundServer::Drain() {
 
 bool RoundServer::Idle() const {
   const base::MutexLock lock(mutex_);
-  return book_->Open() == nullptr && (draining_ || !stopped_.empty());
+  return state_->Open() == nullptr && (draining_ || !stopped_.empty());
 }
 
 // What members ask.
@@ -457,16 +457,16 @@ absl::StatusOr<protocol::Announcement> RoundServer::AnnouncementFor(uint64_t mem
                                                                     uint64_t listed_from,
                                                                     bool unmasking) const {
   const base::MutexLock lock(mutex_);
-  TACET_RETURN_IF_ERROR(book_->CheckFresh());
+  TACET_RETURN_IF_ERROR(state_->CheckFresh());
   protocol::Announcement announcement{.manifest_hash = manifest_.manifest().hash(),
                                       .epoch = manifest_.epoch(),
                                       .revision = unmasking ? revision_ : phase_revision_,
                                       .listed = {},
                                       .current = std::nullopt,
-                                      .finished = book_->finished(),
+                                      .finished = state_->finished(),
                                       .kept = {},
                                       .stopped = !stopped_.empty()};
-  const std::vector<AttemptRecord>& begun = book_->attempts();
+  const std::vector<AttemptRecord>& begun = state_->attempts();
   const auto first = std::ranges::find(begun, manifest_.epoch(), [](const AttemptRecord& record) {
     return record.attempt.number.epoch;
   });
@@ -476,7 +476,7 @@ absl::StatusOr<protocol::Announcement> RoundServer::AnnouncementFor(uint64_t mem
        record != begun.end(); ++record) {
     announcement.listed.push_back(record->attempt.number);
   }
-  for (const KeptRound& kept : book_->kept()) announcement.kept.push_back(kept.attempt);
+  for (const KeptRound& kept : state_->kept()) announcement.kept.push_back(kept.attempt);
   if (in_epoch == 0) return announcement;
   const AttemptRecord& last = begun.back();
   protocol::AnnouncedAttempt current{.attempt = last.attempt,
@@ -486,7 +486,7 @@ absl::StatusOr<protocol::Announcement> RoundServer::AnnouncementFor(uint64_t mem
                                      .participants = last.participants};
   if (spec().sampling.method != accounting::Sampling::kFixedSize) {
     current.invited = protocol::Invited::kOwnCoin;
-  } else if (std::ranges::binary_search(book_->cohort(), member)) {
+  } else if (std::ranges::binary_search(state_->cohort(), member)) {
     current.invited = protocol::Invited::kYes;
   }
   announcement.current = current;
@@ -500,8 +500,8 @@ bool RoundServer::IsNews(const protocol::AwaitRequest& request) const {
 
 absl::Status RoundServer::CheckOpen(const secagg::Attempt& attempt,
                                     protocol::AttemptPhase phase) const {
-  TACET_RETURN_IF_ERROR(book_->CheckFresh());
-  const AttemptRecord* const open = book_->Open();
+  TACET_RETURN_IF_ERROR(state_->CheckFresh());
+  const AttemptRecord* const open = state_->Open();
   if (open == nullptr) {
     return base::FailedPrecondition("round {} attempt {}: no attempt is open", attempt.number.round,
                                     attempt.number.attempt);
@@ -516,7 +516,7 @@ absl::Status RoundServer::CheckOpen(const secagg::Attempt& attempt,
 absl::Status RoundServer::CheckUpload(uint64_t member,
                                       const protocol::PutPartRequest& request) const {
   TACET_RETURN_IF_ERROR(CheckOpen(request.name.attempt, protocol::AttemptPhase::kCollecting));
-  if (!book_->cohort().empty() && !std::ranges::binary_search(book_->cohort(), member)) {
+  if (!state_->cohort().empty() && !std::ranges::binary_search(state_->cohort(), member)) {
     return base::PermissionDenied("round {} attempt {}: not one of its participants",
                                   request.name.attempt.number.round,
                                   request.name.attempt.number.attempt);
@@ -528,7 +528,7 @@ absl::Status RoundServer::CheckUpload(uint64_t member,
 absl::Status RoundServer::CheckUnmaskShare(uint64_t member,
                                            const protocol::PutPartRequest& request) const {
   TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
-  if (!book_->IsPublishedLast(request.name.attempt)) {
+  if (!state_->IsPublishedLast(request.name.attempt)) {
     TACET_RETURN_IF_ERROR(CheckOpen(request.name.attempt, protocol::AttemptPhase::kUnmasking));
   }
   return CheckLength(
@@ -536,7 +536,7 @@ absl::Status RoundServer::CheckUnmaskShare(uint64_t member,
 }
 
 absl::Status RoundServer::CheckCheckpoint(const protocol::PutPartRequest& request) const {
-  const secagg::AttemptNumber beginning = book_->Beginning();
+  const secagg::AttemptNumber beginning = state_->Beginning();
   if (request.name.attempt.manifest_hash != manifest_.manifest().hash() ||
       request.name.attempt.number != beginning) {
     return base::FailedPrecondition(
@@ -549,11 +549,11 @@ absl::Status RoundServer::CheckCheckpoint(const protocol::PutPartRequest& reques
 
 absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
     uint64_t member, const protocol::PutPartRequest& request) const {
-  TACET_RETURN_IF_ERROR(book_->CheckFresh());
+  TACET_RETURN_IF_ERROR(state_->CheckFresh());
   const protocol::BulkName& name = request.name;
   // Who did not hear that its upload was accepted may ask also after the attempt was closed.
-  const Submission* const upload = book_->Find(ItemKind::kAccepted, member);
-  const AttemptRecord* const open = book_->Open();
+  const Submission* const upload = state_->Find(ItemKind::kAccepted, member);
+  const AttemptRecord* const open = state_->Open();
   if (name.kind == protocol::BulkKind::kUpload && upload != nullptr && open != nullptr &&
       open->attempt == name.attempt && std::ranges::equal(upload->bytes, request.digest)) {
     return request.total;
@@ -578,20 +578,20 @@ absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
                                     protocol::BulkKindName(name.kind));
   }
   const bool late =
-      name.kind == protocol::BulkKind::kUnmaskShare && book_->IsPublishedLast(name.attempt);
-  const Submissions& gifts =
-      late ? book_->kept().back().unmask_shares : book_->SubmissionsOf(ItemKindOf(name.kind));
-  if (const auto given = std::ranges::find(gifts, member, &Submission::member);
-      given != gifts.end()) {
+      name.kind == protocol::BulkKind::kUnmaskShare && state_->IsPublishedLast(name.attempt);
+  const Submissions& submissions =
+      late ? state_->kept().back().unmask_shares : state_->SubmissionsOf(ItemKindOf(name.kind));
+  if (const auto given = std::ranges::find(submissions, member, &Submission::member);
+      given != submissions.end()) {
     if (std::ranges::equal(given->bytes, request.digest)) return request.total;
     return base::AlreadyExists("round {} attempt {}: another {} of this member was accepted",
                                name.attempt.number.round, name.attempt.number.attempt,
                                protocol::BulkKindName(name.kind));
   }
-  if (gifts.size() < most) return std::nullopt;
+  if (submissions.size() < most) return std::nullopt;
   return base::FailedPrecondition("round {} attempt {}: {} of kind {} are enough",
                                   name.attempt.number.round, name.attempt.number.attempt,
-                                  gifts.size(), protocol::BulkKindName(name.kind));
+                                  submissions.size(), protocol::BulkKindName(name.kind));
 }
 
 absl::StatusOr<std::unique_ptr<IncomingPart>> RoundServer::BeginPart(
@@ -610,7 +610,7 @@ absl::StatusOr<std::unique_ptr<IncomingPart>> RoundServer::BeginPart(
     }
     part->registered_ = true;
   }
-  TACET_ASSIGN_OR_RETURN(part->arrived_, spool_.Arrived(key, request.digest));
+  TACET_ASSIGN_OR_RETURN(part->arrived_, blobs_.Arrived(key, request.digest));
   const uint64_t arrived = part->arrived_;
   if (request.offset <= arrived && part_bytes <= arrived - request.offset) return part;
   if (request.offset != arrived || part_bytes > request.total - arrived) {
@@ -618,7 +618,7 @@ absl::StatusOr<std::unique_ptr<IncomingPart>> RoundServer::BeginPart(
                             protocol::BulkKindName(request.name.kind), part_bytes, request.offset,
                             arrived, request.total);
   }
-  TACET_ASSIGN_OR_RETURN(part->writer_, spool_.Begin(key, request.digest, arrived));
+  TACET_ASSIGN_OR_RETURN(part->writer_, blobs_.Begin(key, request.digest, arrived));
   part->arrived_ += part_bytes;
   return part;
 }
@@ -631,7 +631,7 @@ void RoundServer::EndPart(uint64_t member) {
 absl::StatusOr<uint64_t> RoundServer::AcceptWhole(uint64_t member,
                                                   const protocol::PutPartRequest& request) {
   TACET_ASSIGN_OR_RETURN(const base::Bytes whole,
-                         spool_.Complete(BlobKeyOf(request.name, member), request.digest));
+                         blobs_.Complete(BlobKeyOf(request.name, member), request.digest));
   const Change change(*this);
   TACET_RETURN_IF_ERROR(Accept(member, request, whole));
   return request.total;
@@ -641,19 +641,19 @@ size_t RoundServer::LargestPart(uint64_t member) const {
   const base::MutexLock lock(mutex_);
   const he::AggregationParams& aggregation = manifest_.manifest().terms().aggregation();
   uint64_t largest = 0;
-  if (const AttemptRecord* const open = book_->Open(); open != nullptr) {
+  if (const AttemptRecord* const open = state_->Open(); open != nullptr) {
     // Also one that asks again whether its upload was accepted.
-    const bool uploads = book_->cohort().empty() ||
-                         std::ranges::binary_search(book_->cohort(), member) ||
-                         book_->Find(ItemKind::kAccepted, member) != nullptr;
+    const bool uploads = state_->cohort().empty() ||
+                         std::ranges::binary_search(state_->cohort(), member) ||
+                         state_->Find(ItemKind::kAccepted, member) != nullptr;
     if (uploads) largest = secagg::UploadBytes(aggregation);
   }
-  if (!book_->attempts().empty() && CheckOnCommittee(member).ok()) {
+  if (!state_->attempts().empty() && CheckOnCommittee(member).ok()) {
     largest = std::max<uint64_t>(largest, secagg::UnmaskShareBytes(aggregation.sharing()));
   }
-  const Submissions& checkpoints = book_->SubmissionsOf(ItemKind::kCheckpoint);
+  const Submissions& checkpoints = state_->SubmissionsOf(ItemKind::kCheckpoint);
   if (checkpoints.size() < committee_size() ||
-      book_->Find(ItemKind::kCheckpoint, member) != nullptr) {
+      state_->Find(ItemKind::kCheckpoint, member) != nullptr) {
     largest = std::max<uint64_t>(largest, protocol::EncryptedCheckpointBytes(spec().dimension));
   }
   return static_cast<size_t>(std::min<uint64_t>(largest, protocol::kMaxPartBytes));
@@ -665,14 +665,14 @@ absl::Status RoundServer::Accept(uint64_t member, const protocol::PutPartRequest
   TACET_ASSIGN_OR_RETURN(const std::optional<uint64_t> given, CheckOffer(member, request));
   if (given.has_value()) return absl::OkStatus();
   // Something may have been swept away with an attempt that ended meanwhile.
-  if (!spool_.Open(BlobKeyOf(request.name, member)).ok()) {
+  if (!blobs_.Open(BlobKeyOf(request.name, member)).ok()) {
     return base::Unavailable("{}: it is not kept any more, to be sent again",
                              protocol::BulkKindName(request.name.kind));
   }
   if (request.name.kind == protocol::BulkKind::kUnmaskShare) {
-    TACET_RETURN_IF_ERROR(book_->IsPublishedLast(request.name.attempt)
-                              ? book_->PutLateShare(member, request.digest)
-                              : book_->Put(ItemKind::kUnmaskShare, member, request.digest));
+    TACET_RETURN_IF_ERROR(state_->IsPublishedLast(request.name.attempt)
+                              ? state_->PutLateShare(member, request.digest)
+                              : state_->Put(ItemKind::kUnmaskShare, member, request.digest));
     CountRevision(false);
     return absl::OkStatus();
   }
@@ -680,18 +680,18 @@ absl::Status RoundServer::Accept(uint64_t member, const protocol::PutPartRequest
     TACET_RETURN_IF_ERROR(aggregator_->Submit(member, whole));
     // A crash before the next line forgets the upload, and its sender sends it again.
   }
-  return book_->Put(ItemKindOf(request.name.kind), member, request.digest);
+  return state_->Put(ItemKindOf(request.name.kind), member, request.digest);
 }
 
 const KeptRound* RoundServer::FindKept(const secagg::Attempt& attempt) const {
-  const auto kept = std::ranges::find(book_->kept(), attempt, &KeptRound::attempt);
-  return kept == book_->kept().end() ? nullptr : &*kept;
+  const auto kept = std::ranges::find(state_->kept(), attempt, &KeptRound::attempt);
+  return kept == state_->kept().end() ? nullptr : &*kept;
 }
 
 absl::StatusOr<BlobKey> RoundServer::FindObject(uint64_t member,
                                                 const protocol::FetchPartRequest& request) const {
   const protocol::BulkName& name = request.name;
-  const Submissions* gifts = nullptr;
+  const Submissions* submissions = nullptr;
   switch (name.kind) {
     case protocol::BulkKind::kUpload:
       return base::PermissionDenied(
@@ -707,27 +707,27 @@ absl::StatusOr<BlobKey> RoundServer::FindObject(uint64_t member,
       return BlobKey{.name = name};
     case protocol::BulkKind::kUnmaskShare:
       if (const KeptRound* kept = FindKept(name.attempt); kept != nullptr) {
-        gifts = &kept->unmask_shares;
+        submissions = &kept->unmask_shares;
       } else {
         TACET_RETURN_IF_ERROR(CheckOpen(name.attempt, protocol::AttemptPhase::kUnmasking));
-        gifts = &book_->SubmissionsOf(ItemKind::kUnmaskShare);
+        submissions = &state_->SubmissionsOf(ItemKind::kUnmaskShare);
       }
       break;
     case protocol::BulkKind::kCheckpoint: {
       if (name.attempt.manifest_hash != manifest_.manifest().hash() ||
-          name.attempt.number != book_->Beginning()) {
+          name.attempt.number != state_->Beginning()) {
         return base::NotFound("round {}: its checkpoint is not kept, round {} comes next",
-                              name.attempt.number.round, book_->finished());
+                              name.attempt.number.round, state_->finished());
       }
-      gifts = &book_->SubmissionsOf(ItemKind::kCheckpoint);
+      submissions = &state_->SubmissionsOf(ItemKind::kCheckpoint);
       break;
     }
   }
-  if (request.index >= gifts->size()) {
+  if (request.index >= submissions->size()) {
     return base::OutOfRange("round {}: there are {} of kind {}", name.attempt.number.round,
-                            gifts->size(), protocol::BulkKindName(name.kind));
+                            submissions->size(), protocol::BulkKindName(name.kind));
   }
-  return BlobKeyOf(name, (*gifts)[request.index].member);
+  return BlobKeyOf(name, (*submissions)[request.index].member);
 }
 
 absl::StatusOr<ObjectPart> RoundServer::OpenPart(uint64_t member,
@@ -738,7 +738,7 @@ absl::StatusOr<ObjectPart> RoundServer::OpenPart(uint64_t member,
     TACET_ASSIGN_OR_RETURN(key, FindObject(member, request));
   }
   ObjectPart part{.object = nullptr, .offset = request.offset};
-  TACET_ASSIGN_OR_RETURN(part.object, spool_.Open(key));
+  TACET_ASSIGN_OR_RETURN(part.object, blobs_.Open(key));
   const uint64_t size = part.object->size();
   if (request.offset > size) {
     return base::OutOfRange("byte {} of an object of {} bytes", request.offset, size);
@@ -753,8 +753,8 @@ absl::Status RoundServer::TakeVote(uint64_t member, const secagg::Attempt& attem
   TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
   const Change change(*this);
   TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kUnmasking));
-  const bool known = book_->Find(ItemKind::kVote, member) != nullptr;
-  TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kVote, member, vote));
+  const bool known = state_->Find(ItemKind::kVote, member) != nullptr;
+  TACET_RETURN_IF_ERROR(state_->Put(ItemKind::kVote, member, vote));
   if (!known) CountRevision(false);
   return absl::OkStatus();
 }
@@ -763,20 +763,20 @@ absl::StatusOr<std::vector<base::Bytes>> RoundServer::Votes(const secagg::Attemp
   const base::MutexLock lock(mutex_);
   if (const KeptRound* kept = FindKept(attempt); kept != nullptr) return BytesOf(kept->votes);
   TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kUnmasking));
-  return BytesOf(book_->SubmissionsOf(ItemKind::kVote));
+  return BytesOf(state_->SubmissionsOf(ItemKind::kVote));
 }
 
 absl::Status RoundServer::TakeVerdict(uint64_t member, const secagg::Attempt& attempt,
                                       bool confirmed) {
   TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
   const Change change(*this);
-  TACET_RETURN_IF_ERROR(book_->CheckFresh());
+  TACET_RETURN_IF_ERROR(state_->CheckFresh());
   // Who did not hear that it was taken may say so again.
-  if (confirmed && book_->IsPublishedLast(attempt)) return absl::OkStatus();
+  if (confirmed && state_->IsPublishedLast(attempt)) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kUnmasking));
   const ItemKind kind = confirmed ? ItemKind::kConfirmation : ItemKind::kRefusal;
-  TACET_RETURN_IF_ERROR(book_->Put(kind, member, {}));
-  const size_t heard = book_->SubmissionsOf(kind).size();
+  TACET_RETURN_IF_ERROR(state_->Put(kind, member, {}));
+  const size_t heard = state_->SubmissionsOf(kind).size();
   if (confirmed) {
     return heard >= ConfirmationQuorum() ? Finish(protocol::AttemptPhase::kPublished, "")
                                          : absl::OkStatus();
@@ -786,45 +786,45 @@ absl::Status RoundServer::TakeVerdict(uint64_t member, const secagg::Attempt& at
 }
 
 absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8_t> bytes) {
-  TACET_ASSIGN_OR_RETURN(const protocol::Attestation statement,
+  TACET_ASSIGN_OR_RETURN(const protocol::Attestation attestation,
                          protocol::ReadAttestation(bytes, manifest_));
-  if (statement.member != member) {
+  if (attestation.member != member) {
     return base::PermissionDenied("an attestation of member {} was sent by member {}",
-                                  statement.member, member);
+                                  attestation.member, member);
   }
   const Change change(*this);
-  TACET_RETURN_IF_ERROR(book_->CheckFresh());
-  if (statement.round != book_->finished()) {
+  TACET_RETURN_IF_ERROR(state_->CheckFresh());
+  if (attestation.round != state_->finished()) {
     return base::FailedPrecondition("attestation for round {}: the next round is {}",
-                                    statement.round, book_->finished());
+                                    attestation.round, state_->finished());
   }
-  TACET_RETURN_IF_ERROR(book_->Put(ItemKind::kStatement, member, bytes));
-  stated_.try_emplace(member, statement.model_digest);
+  TACET_RETURN_IF_ERROR(state_->Put(ItemKind::kAttestation, member, bytes));
+  attested_.try_emplace(member, attestation.model_digest);
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<base::Bytes>> RoundServer::Statements(uint32_t round) const {
+absl::StatusOr<std::vector<base::Bytes>> RoundServer::Attestations(uint32_t round) const {
   const base::MutexLock lock(mutex_);
-  if (round == book_->finished()) return BytesOf(book_->SubmissionsOf(ItemKind::kStatement));
+  if (round == state_->finished()) return BytesOf(state_->SubmissionsOf(ItemKind::kAttestation));
   return base::NotFound("round {}: its attestations are not kept, the next round is {}", round,
-                        book_->finished());
+                        state_->finished());
 }
 
 ServerStatus RoundServer::Status() const {
   const base::MutexLock lock(mutex_);
-  const std::vector<AttemptRecord>& begun = book_->attempts();
+  const std::vector<AttemptRecord>& begun = state_->attempts();
   ServerStatus status{
       .last = std::nullopt,
-      .invited = static_cast<uint32_t>(book_->cohort().size()),
-      .accepted = static_cast<uint32_t>(book_->SubmissionsOf(ItemKind::kAccepted).size()),
-      .votes = static_cast<uint32_t>(book_->SubmissionsOf(ItemKind::kVote).size()),
-      .unmask_shares = static_cast<uint32_t>(book_->SubmissionsOf(ItemKind::kUnmaskShare).size()),
-      .finished = book_->finished(),
+      .invited = static_cast<uint32_t>(state_->cohort().size()),
+      .accepted = static_cast<uint32_t>(state_->SubmissionsOf(ItemKind::kAccepted).size()),
+      .votes = static_cast<uint32_t>(state_->SubmissionsOf(ItemKind::kVote).size()),
+      .unmask_shares = static_cast<uint32_t>(state_->SubmissionsOf(ItemKind::kUnmaskShare).size()),
+      .finished = state_->finished(),
       .attempts = begun.size(),
       .draining = draining_,
       .stopped = stopped_,
       .here = attendance_.CountHere(clock_()),
-      .waiting = book_->Open() == nullptr && !draining_ && stopped_.empty(),
+      .waiting = state_->Open() == nullptr && !draining_ && stopped_.empty(),
       .gathering = std::nullopt,
       .awaited = Awaited()};
   status.failed = static_cast<uint64_t>(
@@ -838,15 +838,15 @@ ServerStatus RoundServer::Status() const {
 
 std::vector<Absence> RoundServer::Awaited() const {
   std::vector<uint64_t> awaited;
-  const AttemptRecord* const open = book_->Open();
+  const AttemptRecord* const open = state_->Open();
   if (open == nullptr && !draining_ && stopped_.empty()) {
     for (uint64_t member = 0; member < attendance_.members(); ++member) {
       if (!attendance_.IsHere(member, clock_())) awaited.push_back(member);
     }
   } else if (open != nullptr && open->phase == protocol::AttemptPhase::kUnmasking) {
     for (const secagg::CommitteeSeat& seat : manifest_.manifest().committee()) {
-      const bool answered = book_->Find(ItemKind::kRefusal, seat.member) != nullptr ||
-                            book_->Find(ItemKind::kUnmaskShare, seat.member) != nullptr;
+      const bool answered = state_->Find(ItemKind::kRefusal, seat.member) != nullptr ||
+                            state_->Find(ItemKind::kUnmaskShare, seat.member) != nullptr;
       if (!answered) awaited.push_back(seat.member);
     }
   }
@@ -859,7 +859,7 @@ std::vector<Absence> RoundServer::Awaited() const {
 
 std::vector<AttemptRecord> RoundServer::Attempts() const {
   const base::MutexLock lock(mutex_);
-  return book_->attempts();
+  return state_->attempts();
 }
 
 }  // namespace tacet::server

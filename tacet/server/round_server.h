@@ -114,12 +114,12 @@ struct ObjectPart {
 // member: ledgers charge it.
 class RoundServer {
  public:
-  // `manifest`, `store`, `spool` and `cohorts` must outlive it. InvalidArgument for options out of
+  // `manifest`, `store`, `blobs` and `cohorts` must outlive it. InvalidArgument for options out of
   // range; FailedPrecondition when the store belongs to another federation or is ahead of the
   // manifest's epoch; DataLoss when what it holds contradicts itself.
   static absl::StatusOr<std::unique_ptr<RoundServer>> Create(
       const agreement::SignedManifest& manifest, const RoundServerOptions& options,
-      ServerStore& store, BlobStore& spool, base::UnixClock clock, crypto::Entropy& cohorts);
+      ServerStore& store, BlobStore& blobs, base::UnixClock clock, crypto::Entropy& cohorts);
   RoundServer(const RoundServer&) = delete;
   RoundServer& operator=(const RoundServer&) = delete;
 
@@ -168,15 +168,15 @@ class RoundServer {
   // A committee member's last word: it decrypted the aggregate and found it sound, or refuses it.
   absl::Status TakeVerdict(uint64_t member, const secagg::Attempt& attempt, bool confirmed);
   // Of the round that is going on or comes next.
-  absl::Status TakeAttestation(uint64_t member, std::span<const uint8_t> statement);
-  absl::StatusOr<std::vector<base::Bytes>> Statements(uint32_t round) const;
+  absl::Status TakeAttestation(uint64_t member, std::span<const uint8_t> attestation);
+  absl::StatusOr<std::vector<base::Bytes>> Attestations(uint32_t round) const;
 
   ServerStatus Status() const;
   std::vector<AttemptRecord> Attempts() const;
 
  private:
   RoundServer(const agreement::SignedManifest& manifest, const RoundServerOptions& options,
-              ServerStore& store, BlobStore& spool, base::UnixClock clock,
+              ServerStore& store, BlobStore& blobs, base::UnixClock clock,
               crypto::Entropy& cohorts);
 
   friend class IncomingPart;
@@ -189,8 +189,8 @@ class RoundServer {
 
   // From here on under the lock.
   absl::Status Restore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The sum of the open attempt, of what `book` says was accepted.
-  absl::StatusOr<std::unique_ptr<secagg::Aggregator>> SumOf(const AttemptState& book) const;
+  // The sum of the open attempt, of what `state` says was accepted.
+  absl::StatusOr<std::unique_ptr<secagg::Aggregator>> SumOf(const AttemptState& state) const;
   void CountRevision(bool phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const agreement::ManifestSpec& spec() const { return manifest_.manifest().spec(); }
   absl::Status CheckOnCommittee(uint64_t member) const;
@@ -249,7 +249,7 @@ class RoundServer {
   const agreement::SignedManifest& manifest_;
   RoundServerOptions options_;
   ServerStore& store_;
-  BlobStore& spool_;
+  BlobStore& blobs_;
   base::UnixClock clock_;
   crypto::Entropy& cohorts_;
 
@@ -266,12 +266,12 @@ class RoundServer {
   std::optional<uint64_t> enough_since_ ABSL_GUARDED_BY(mutex_);  // Unix seconds
   uint64_t pause_ends_ ABSL_GUARDED_BY(mutex_) = 0;               // Unix seconds
   std::string stopped_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<AttemptState> book_ ABSL_GUARDED_BY(mutex_);  // never null once created
-  // While it collects, of what the book accepted.
+  std::unique_ptr<AttemptState> state_ ABSL_GUARDED_BY(mutex_);  // never null once created
+  // While it collects, of what the state holds as accepted.
   std::unique_ptr<secagg::Aggregator> aggregator_ ABSL_GUARDED_BY(mutex_);
-  // By member, the models that the statements in the book name. Their signatures were checked when
-  // they arrived or were read from the store, and are not checked again.
-  std::map<uint64_t, crypto::Digest> stated_ ABSL_GUARDED_BY(mutex_);
+  // By member, the models that the attestations in the state name. Their signatures were checked
+  // when they arrived or were read from the store, and are not checked again.
+  std::map<uint64_t, crypto::Digest> attested_ ABSL_GUARDED_BY(mutex_);
   // By member, the object of which a part is being taken.
   std::map<uint64_t, BlobKey> giving_ ABSL_GUARDED_BY(mutex_);
 };

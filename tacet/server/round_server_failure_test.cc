@@ -21,12 +21,12 @@ class FailingStoreTest : public testing::RoundServerFixture {
   using When = InjectedFailure::When;
 
   // Again from the beginning, to fail after so many calls.
-  void Begin(bool spool, uint64_t calls, When when) {
+  void Begin(bool blobs, uint64_t calls, When when) {
     store_.emplace();
-    spool_.emplace();
-    failure_ = spool ? &spool_->failure() : &store_->failure();
+    blobs_.emplace();
+    failure_ = blobs ? &blobs_->failure() : &store_->failure();
     server_ = ValueOf(RoundServer::Create(
-        members_.manifest(), {}, *store_, *spool_, [this] { return now_; }, cohorts_));
+        members_.manifest(), {}, *store_, *blobs_, [this] { return now_; }, cohorts_));
     for (uint64_t member = 0; member < members_.manifest().members().size(); ++member) {
       server_->NotePresence(member);
     }
@@ -104,26 +104,26 @@ class FailingStoreTest : public testing::RoundServerFixture {
       return decrypted.status();
     });
     for (const uint64_t member : {0, 1, 2}) {
-      Insist([&] { return server_->TakeAttestation(member, members_.Statement(member, 1, {})); });
+      Insist([&] { return server_->TakeAttestation(member, members_.Attestation(member, 1, {})); });
     }
     Insist(tick);
     Insist(tick);
   }
 
   std::optional<MemoryServerStore> store_;
-  std::optional<MemoryBlobStore> spool_;
+  std::optional<MemoryBlobStore> blobs_;
   InjectedFailure* failure_ = nullptr;
   bool failed_ = false;
 };
 
 TEST_F(FailingStoreTest, LosesNothingWhicheverCallFails) {
-  for (const bool spool : {false, true}) {
+  for (const bool blobs : {false, true}) {
     for (const When when : {When::kBefore, When::kAfter}) {
       uint64_t calls = 0;
       do {
-        SCOPED_TRACE(fmt::format("{} call {} {}", spool ? "spool" : "store", calls,
+        SCOPED_TRACE(fmt::format("{} call {} {}", blobs ? "blobs" : "store", calls,
                                  when == When::kBefore ? "before" : "after"));
-        Begin(spool, calls, when);
+        Begin(blobs, calls, when);
         RunRound();
         if (HasFatalFailure()) return;
         // Every attempt was begun once, and round 1 has begun.
@@ -131,7 +131,7 @@ TEST_F(FailingStoreTest, LosesNothingWhicheverCallFails) {
         EXPECT_EQ(Current().number.round, 1u);
         ++calls;
       } while (failed_);
-      EXPECT_GT(calls, spool ? 10u : 15u);
+      EXPECT_GT(calls, blobs ? 10u : 15u);
     }
   }
 }

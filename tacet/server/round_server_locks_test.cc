@@ -43,7 +43,7 @@ class RoundServerLocksTest : public testing::RoundServerFixture {
   }
 };
 
-TEST_F(RoundServerLocksTest, AStatementIsVerifiedOnceHoweverLongTheServerWaits) {
+TEST_F(RoundServerLocksTest, AnAttestationIsVerifiedOnceHoweverLongTheServerWaits) {
   RunToTheEnd();
   const int before = verified;
   State(0, 1, 1);
@@ -60,7 +60,7 @@ TEST_F(RoundServerLocksTest, AStatementIsVerifiedOnceHoweverLongTheServerWaits) 
   EXPECT_EQ(Current().number.round, 1u);
 }
 
-TEST_F(RoundServerLocksTest, StoredStatementsAreVerifiedOnceAfterARestart) {
+TEST_F(RoundServerLocksTest, StoredAttestationsAreVerifiedOnceAfterARestart) {
   RunToTheEnd();
   State(0, 1, 1);
   State(1, 1, 1);
@@ -74,7 +74,7 @@ TEST_F(RoundServerLocksTest, StoredStatementsAreVerifiedOnceAfterARestart) {
   EXPECT_EQ(Current().number.round, 1u);
 }
 
-TEST_F(RoundServerLocksTest, StatementsOfOneRoundDoNotBeginTheNextButOne) {
+TEST_F(RoundServerLocksTest, AttestationsOfOneRoundDoNotBeginTheNextButOne) {
   RunRound(0);
   RunToTheEnd();
   TickOften();
@@ -82,16 +82,17 @@ TEST_F(RoundServerLocksTest, StatementsOfOneRoundDoNotBeginTheNextButOne) {
   EXPECT_EQ(Phase(), AttemptPhase::kPublished);
 }
 
-TEST_F(RoundServerLocksTest, ARefusedStatementDoesNotCount) {
+TEST_F(RoundServerLocksTest, ARefusedAttestationDoesNotCount) {
   RunToTheEnd();
   State(0, 1, 1);
   crypto::Digest digest;
   digest.fill(1);
-  base::Bytes forged = members_.Statement(1, 1, digest);
+  base::Bytes forged = members_.Attestation(1, 1, digest);
   forged.back() ^= 1;
   EXPECT_FALSE(server_->TakeAttestation(1, forged).ok());
   digest.fill(2);
-  EXPECT_FALSE(server_->TakeAttestation(0, members_.Statement(0, 1, digest)).ok());  // another one
+  EXPECT_FALSE(
+      server_->TakeAttestation(0, members_.Attestation(0, 1, digest)).ok());  // another one
   State(1, 1, 2);
   State(2, 1, 1);
   TickOften();

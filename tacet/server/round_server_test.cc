@@ -79,7 +79,7 @@ TEST_F(RoundServerTest, AllRoundsThenStop) {
   EXPECT_EQ(For(0).kept.back().number.round, 2u);
 }
 
-TEST_F(RoundServerTest, CohortsAreDrawnAnewAndKnownToNobodyElse) {
+TEST_F(RoundServerTest, CohortsAreDrawnAgainAndKnownToNobodyElse) {
   std::set<std::vector<uint64_t>> cohorts;
   for (int i = 0; i < 3; ++i) {
     Tick();
@@ -639,7 +639,7 @@ TEST_F(RoundServerTest, KeptRoundsCanBeDecryptedWithoutTheirRosters) {
       EXPECT_EQ(FetchAs(0, protocol::BulkKind::kRoster, attempts[round]).status().code(),
                 absl::StatusCode::kFailedPrecondition);
       const BlobKey roster{.name = {protocol::BulkKind::kRoster, attempts[round]}};
-      EXPECT_EQ(spool_.Open(roster).status().code(), absl::StatusCode::kNotFound);
+      EXPECT_EQ(blobs_.Open(roster).status().code(), absl::StatusCode::kNotFound);
     }
     EXPECT_FALSE(Decrypt(0, attempts[0]).ok());  // kept_rounds is 2
     for (const auto kind : {protocol::BulkKind::kClosedRound, protocol::BulkKind::kUnmaskShare}) {
@@ -700,7 +700,7 @@ TEST_F(RoundServerTest, SingleUploadsAreGoneWhenTheSumIsMade) {
   const base::Bytes upload = members_.Upload(member, Current());
   ASSERT_TRUE(Give(member, protocol::BulkKind::kUpload, upload).ok());
   const BlobKey key{.name = {protocol::BulkKind::kUpload, Current()}, .member = member};
-  EXPECT_TRUE(spool_.Read(key, crypto::Sha256(upload)).ok());
+  EXPECT_TRUE(blobs_.Read(key, crypto::Sha256(upload)).ok());
   for (const uint64_t other : {member, MemberOn(0)}) {
     EXPECT_EQ(server_->OpenPart(other, {.name = key.name}).status().code(),
               absl::StatusCode::kPermissionDenied);
@@ -710,7 +710,7 @@ TEST_F(RoundServerTest, SingleUploadsAreGoneWhenTheSumIsMade) {
     ASSERT_TRUE(Upload(other).ok());
   }
   Tick();
-  EXPECT_EQ(spool_.Read(key, crypto::Sha256(upload)).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(blobs_.Read(key, crypto::Sha256(upload)).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(RoundServerTest, DrainingBeginsNothing) {
@@ -766,7 +766,7 @@ TEST_F(RoundServerTest, AnotherFederationsStoreIsRefused) {
   other.rounds = 4;
   const SmallFederation others(other);
   const auto created = RoundServer::Create(
-      others.manifest(), {}, store_, spool_, [this] { return now_; }, cohorts_);
+      others.manifest(), {}, store_, blobs_, [this] { return now_; }, cohorts_);
   EXPECT_EQ(created.status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
@@ -777,7 +777,7 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   ASSERT_TRUE(Upload(Invited()[0]).ok());
   SmallFederation next(SmallAgreement(), 5, 1);
   const auto server = ValueOf(RoundServer::Create(
-      next.manifest(), {}, store_, spool_, [this] { return now_; }, cohorts_));
+      next.manifest(), {}, store_, blobs_, [this] { return now_; }, cohorts_));
   for (uint64_t member = 0; member < 5; ++member) server->NotePresence(member);
   EXPECT_EQ(server->Attempts().back().failure, "epoch-ended");
   const protocol::Announcement before = ValueOf(server->AnnouncementFor(0, 0, false));
@@ -787,7 +787,7 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   ASSERT_TRUE(server->Tick().ok());  // nobody has said yet what the model is
   EXPECT_EQ(ValueOf(server->AnnouncementFor(0, 0, false)).current, std::nullopt);
   for (const uint64_t member : {2, 3, 4}) {
-    ASSERT_TRUE(server->TakeAttestation(member, next.Statement(member, 1, {})).ok());
+    ASSERT_TRUE(server->TakeAttestation(member, next.Attestation(member, 1, {})).ok());
   }
   ASSERT_TRUE(server->Tick().ok());
   const protocol::Announcement after = ValueOf(server->AnnouncementFor(0, 0, false));
@@ -796,20 +796,20 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   EXPECT_EQ(after.current->attempt.number.attempt, 0u);
   // The older manifest's server cannot go on any more.
   const auto older = RoundServer::Create(
-      members_.manifest(), {}, store_, spool_, [this] { return now_; }, cohorts_);
+      members_.manifest(), {}, store_, blobs_, [this] { return now_; }, cohorts_);
   EXPECT_EQ(older.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(base::Message(older.status()), HasSubstr("has gone on to epoch 1"));
 }
 
-TEST_F(RoundServerTest, StatementsAreTheSendersOwn) {
+TEST_F(RoundServerTest, AttestationsAreTheSendersOwn) {
   RunRound(0);
-  const auto code = [&](uint64_t member, const base::Bytes& statement) {
-    return server_->TakeAttestation(member, statement).code();
+  const auto code = [&](uint64_t member, const base::Bytes& attestation) {
+    return server_->TakeAttestation(member, attestation).code();
   };
-  EXPECT_EQ(code(3, members_.Statement(2, 1, {})), absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(code(3, members_.Statement(3, 2, {})), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(code(0, members_.Statement(0, 1, {})), absl::StatusCode::kAlreadyExists);
-  base::Bytes forged = members_.Statement(3, 1, {});
+  EXPECT_EQ(code(3, members_.Attestation(2, 1, {})), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(code(3, members_.Attestation(3, 2, {})), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code(0, members_.Attestation(0, 1, {})), absl::StatusCode::kAlreadyExists);
+  base::Bytes forged = members_.Attestation(3, 1, {});
   forged[60] ^= 1;
   EXPECT_EQ(code(3, forged), absl::StatusCode::kPermissionDenied);
 }
@@ -896,7 +896,7 @@ TEST_F(OutsideTheCommitteeTest, EverybodyDecrypts) {
   }
 }
 
-// As many checkpoints as there are seats are kept, whoever gives them.
+// As many checkpoints as there are seats are kept, from any members.
 TEST_F(OutsideTheCommitteeTest, CheckpointsOfTheRoundThatComesNext) {
   RunRound(0);
   secagg::Attempt name{.manifest_hash = members_.manifest().manifest().hash(),
@@ -914,7 +914,7 @@ TEST_F(OutsideTheCommitteeTest, CheckpointsOfTheRoundThatComesNext) {
   EXPECT_EQ(put(3, name).code(), absl::StatusCode::kFailedPrecondition);
   Restart();
   EXPECT_EQ(Fetch(protocol::BulkKind::kCheckpoint, name, 3), checkpoint);
-  EXPECT_THAT(ValueOf(server_->Statements(1)), SizeIs(3));
+  EXPECT_THAT(ValueOf(server_->Attestations(1)), SizeIs(3));
   ++name.number.round;
   EXPECT_EQ(put(3, name).code(), absl::StatusCode::kFailedPrecondition);
   RunRound(1);

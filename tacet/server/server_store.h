@@ -37,7 +37,7 @@ enum class ItemKind : uint8_t {
   kVote = 3,
   kUnmaskShare = 4,   // digest
   kRefusal = 5,       // empty
-  kStatement = 6,     // of the round that begins
+  kAttestation = 6,   // of the round that begins
   kCheckpoint = 7,    // digest; of the round that begins
   kRoster = 8,        // digest; of the server itself (member 0)
   kConfirmation = 9,  // empty

@@ -94,7 +94,8 @@ size_t MaxRankJobBytes(uint64_t dimension) {
   return 4 + 2 + 1 + secagg::kAttemptBytes + sizeof(float) * dimension;
 }
 
-absl::StatusOr<base::Bytes> SealRankTask(const RankTask& task, const crypto::SealingPublicKey& to) {
+absl::StatusOr<base::Bytes> EncryptRankTask(const RankTask& task,
+                                            const crypto::SealingPublicKey& to) {
   base::ByteWriter writer;
   writer.Reserve(kTaskBytes + kSeatBytes * task.share.seats.size());  // so that it never moves
   base::WritePreamble(base::format::kRankTask, writer);
@@ -113,8 +114,8 @@ absl::StatusOr<base::Bytes> SealRankTask(const RankTask& task, const crypto::Sea
   return sealed;
 }
 
-absl::StatusOr<RankTask> OpenRankTask(std::span<const uint8_t> sealed,
-                                      const crypto::SealingKey& key, uint64_t clients) {
+absl::StatusOr<RankTask> DecryptRankTask(std::span<const uint8_t> sealed,
+                                         const crypto::SealingKey& key, uint64_t clients) {
   TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes plaintext, key.Open(sealed));
   base::ByteReader reader(plaintext.Expose(), "rank task");
   RankTask task;

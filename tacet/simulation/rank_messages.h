@@ -51,10 +51,11 @@ struct RankTask {
   CohortShare share;
 };
 // InvalidArgument when `to` is not a key.
-absl::StatusOr<base::Bytes> SealRankTask(const RankTask& task, const crypto::SealingPublicKey& to);
+absl::StatusOr<base::Bytes> EncryptRankTask(const RankTask& task,
+                                            const crypto::SealingPublicKey& to);
 // DataLoss also for a client that is not below `clients`.
-absl::StatusOr<RankTask> OpenRankTask(std::span<const uint8_t> sealed,
-                                      const crypto::SealingKey& key, uint64_t clients);
+absl::StatusOr<RankTask> DecryptRankTask(std::span<const uint8_t> sealed,
+                                         const crypto::SealingKey& key, uint64_t clients);
 size_t MaxRankTaskBytes(uint64_t clients);
 
 // Result of a task: of the rank itself and of those whose sums it has merged. The partial sum

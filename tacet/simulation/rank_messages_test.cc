@@ -70,17 +70,17 @@ TEST_F(RankMessagesTest, TasksOpenForTheirRankAlone) {
   RankTask task{.secrets = {.epoch_key = entropy_.Draw(32), .exchange_seed = entropy_.Draw(32)},
                 .share = {.seats = {}, .mean_samples = 7.25}};
   task.share.seats = {{.place = 0, .client = 11}, {.place = 2, .client = 3, .is_cover = true}};
-  const base::Bytes sealed = *SealRankTask(task, key_.public_key());
+  const base::Bytes sealed = *EncryptRankTask(task, key_.public_key());
   EXPECT_LE(sealed.size(), MaxRankTaskBytes(12));
-  const auto opened = OpenRankTask(sealed, key_, 12);
+  const auto opened = DecryptRankTask(sealed, key_, 12);
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_TRUE(crypto::ConstantTimeEqual(opened->secrets.epoch_key.Expose(),
                                         task.secrets.epoch_key.Expose()));
   EXPECT_TRUE(crypto::ConstantTimeEqual(opened->secrets.exchange_seed.Expose(),
                                         task.secrets.exchange_seed.Expose()));
   EXPECT_EQ(opened->share, task.share);
-  EXPECT_FALSE(OpenRankTask(sealed, crypto::SealingKey::Generate(entropy_), 12).ok());
-  EXPECT_THAT(base::Message(OpenRankTask(sealed, key_, 11).status()),
+  EXPECT_FALSE(DecryptRankTask(sealed, crypto::SealingKey::Generate(entropy_), 12).ok());
+  EXPECT_THAT(base::Message(DecryptRankTask(sealed, key_, 11).status()),
               HasSubstr("names a client beyond the 11"));
 }
 
@@ -89,17 +89,17 @@ TEST_F(RankMessagesTest, TasksHaveOneLength) {
   RankTask task{.secrets = {.epoch_key = entropy_.Draw(32), .exchange_seed = entropy_.Draw(32)},
                 .share = {.seats = {{.place = 0, .client = 1}}, .mean_samples = 1}};
   const base::Bytes plain = *[&] {
-    const auto opened = key_.Open(*SealRankTask(task, key_.public_key()));
+    const auto opened = key_.Open(*EncryptRankTask(task, key_.public_key()));
     return std::make_unique<base::Bytes>(opened->Expose().begin(), opened->Expose().end());
   }();
   ExpectOneLength(plain, [&](std::span<const uint8_t> bytes) {
-    return OpenRankTask(*crypto::SealFor(key_.public_key(), bytes), key_, 12);
+    return DecryptRankTask(*crypto::SealFor(key_.public_key(), bytes), key_, 12);
   });
   base::Bytes neither = plain;
   neither.back() = 2;
-  EXPECT_THAT(
-      base::Message(OpenRankTask(*crypto::SealFor(key_.public_key(), neither), key_, 12).status()),
-      HasSubstr("field `seats` has a cover flag 2"));
+  EXPECT_THAT(base::Message(
+                  DecryptRankTask(*crypto::SealFor(key_.public_key(), neither), key_, 12).status()),
+              HasSubstr("field `seats` has a cover flag 2"));
 }
 
 TEST_F(RankMessagesTest, ReportsAreReadAsWrittenAndAddUp) {

@@ -93,7 +93,7 @@ absl::Status RankLeader::Begin(const secagg::Attempt& attempt, std::span<const f
   }
   for (uint32_t rank = 1; rank < ranks_.size(); ++rank) {
     const RankTask task{.secrets = secrets.Copy(), .share = shares[rank]};
-    TACET_ASSIGN_OR_RETURN(const base::Bytes sealed, SealRankTask(task, keys_[rank - 1]));
+    TACET_ASSIGN_OR_RETURN(const base::Bytes sealed, EncryptRankTask(task, keys_[rank - 1]));
     TACET_RETURN_IF_ERROR(ranks_.Send(rank, sealed));
   }
   return absl::OkStatus();
@@ -134,7 +134,7 @@ absl::StatusOr<std::optional<RankMember::Work>> RankMember::Next(uint64_t dimens
   }
   if (!job.has_value()) return std::nullopt;
   TACET_ASSIGN_OR_RETURN(const base::Bytes sealed, ranks_.Receive(0, MaxRankTaskBytes(clients)));
-  TACET_ASSIGN_OR_RETURN(RankTask task, OpenRankTask(sealed, key_, clients));
+  TACET_ASSIGN_OR_RETURN(RankTask task, DecryptRankTask(sealed, key_, clients));
   return Work{.job = *std::move(job), .task = std::move(task)};
 }
 

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/models/reference_network.h"
+#include "tacet/models/reference_network_for_test.h"
 #include "tacet/training/learner.h"
 
 namespace tacet::training {
@@ -149,7 +149,7 @@ TEST(ClippedSumsTest, APersonAtTwoSitesIsAUnitAtEach) {
   EXPECT_EQ(site.learner->units(1), 10u);
 }
 
-// What is clamped and quantised afterwards moves by at most C for any record, whoever stands beside
+// What is clamped and quantised afterwards moves by at most C for any record, whatever lies beside
 // it: zero-out by C, replace-one by 2 C.
 TEST(ClippedSumsTest, NoRecordMovesTheSumByMoreThanTheClipNorm) {
   constexpr size_t kRecords = 300;

@@ -1,28 +1,88 @@
-# Run by ctest with BUILD, SOURCE, SCRATCH, COMPILER and GENERATOR.
+# Run by ctest with BUILD, SOURCE, SCRATCH, COMPILER and GENERATOR: installs into a scratch folder,
+# then is a user of what lies there.
+cmake_minimum_required(VERSION 3.25)
+
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
 file(REMOVE_RECURSE ${SCRATCH})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
-# A copy: nothing of the repository around examples/ can be found from there.
-file(COPY ${SOURCE}/examples DESTINATION ${SCRATCH})
-run(${CMAKE_COMMAND} -S ${SCRATCH}/examples -B ${SCRATCH}/build -G ${GENERATOR}
-    -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix
-    -DCMAKE_BUILD_TYPE=Release)
-run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
-run(${CMAKE_CTEST_COMMAND} --test-dir ${SCRATCH}/build --no-tests=error --output-on-failure)
 
-# Installed headers include only what is installed.
-file(GLOB_RECURSE headers ${SCRATCH}/prefix/include/*.h)
+# The public headers and no others. Each includes the standard library, Abseil's status, and other
+# public headers.
+file(GLOB_RECURSE headers RELATIVE ${SCRATCH}/prefix/include ${SCRATCH}/prefix/include/*)
+file(GLOB public RELATIVE ${SOURCE}/include ${SOURCE}/include/tacet/*.h)
+list(SORT headers)
+list(SORT public)
+if(NOT headers STREQUAL public)
+  message(FATAL_ERROR "installed are ${headers}, include/ holds ${public}")
+endif()
+list(LENGTH headers count)
+if(count GREATER 18)
+  message(FATAL_ERROR "the public interface has ${count} headers: it was to stay at about 15")
+endif()
 foreach(header IN LISTS headers)
-  file(STRINGS ${header} lines REGEX "^#include \"tacet/")
+  file(STRINGS ${SCRATCH}/prefix/include/${header} lines REGEX "^[ \t]*#[ \t]*include")
   foreach(line IN LISTS lines)
-    string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" included ${line})
-    if(NOT EXISTS ${SCRATCH}/prefix/include/${included})
-      message(FATAL_ERROR "${header} includes ${included}, which is not installed")
+    if(line MATCHES "^#include \"(tacet/[a-z_]+\\.h)\"$")
+      if(NOT CMAKE_MATCH_1 IN_LIST headers)
+        message(FATAL_ERROR "${header} includes ${CMAKE_MATCH_1}, which is not installed")
+      endif()
+    elseif(NOT line MATCHES "^#include (<[a-z_]+>|\"absl/status/status(or)?\\.h\")$")
+      message(FATAL_ERROR "${header}: not for a public header: ${line}")
     endif()
   endforeach()
 endforeach()
+
+# The README's example is part of the program that is built below, line for line.
+file(READ ${SOURCE}/README.md readme)
+file(READ ${SOURCE}/examples/secure_sum.cc program)
+if(NOT readme MATCHES "\n```cpp\n([^`]*)```")
+  message(FATAL_ERROR "README.md has no C++ example")
+endif()
+set(example "${CMAKE_MATCH_1}")
+string(REGEX MATCHALL "\n" lines "${example}")
+list(LENGTH lines count)
+if(count GREATER 15)
+  message(FATAL_ERROR "the README's example has ${count} lines, at most 15 were wanted")
+endif()
+string(REGEX REPLACE "\n +" "\n" program "${program}")
+string(REGEX REPLACE "\n +" "\n" example "\n${example}")
+string(FIND "${program}" "${example}" place)
+if(place EQUAL -1)
+  message(FATAL_ERROR "the README's example is not in examples/secure_sum.cc")
+endif()
+
+# A copy of the examples: nothing of the repository around them can be found from there. They are
+# linked once with each form of the library.
+file(COPY ${SOURCE}/examples DESTINATION ${SCRATCH})
+foreach(library IN ITEMS tacet::tacet tacet::shared)
+  string(MAKE_C_IDENTIFIER ${library} name)
+  run(${CMAKE_COMMAND} -S ${SCRATCH}/examples -B ${SCRATCH}/${name} -G ${GENERATOR}
+      -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix
+      -DCMAKE_BUILD_TYPE=Release -DTACET_LIBRARY=${library})
+  run(${CMAKE_COMMAND} --build ${SCRATCH}/${name})
+  run(${CMAKE_CTEST_COMMAND} --test-dir ${SCRATCH}/${name} --no-tests=error --output-on-failure)
+endforeach()
+
+# Each header alone, with nothing of ours but the other installed headers.
+set(sources)
+foreach(header IN LISTS headers)
+  string(MAKE_C_IDENTIFIER ${header} name)
+  file(WRITE ${SCRATCH}/alone/${name}.cc "#include \"${header}\"\n")
+  list(APPEND sources ${name}.cc)
+endforeach()
+list(JOIN sources " " sources)
+file(WRITE ${SCRATCH}/alone/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)
+project(alone LANGUAGES CXX)
+find_package(tacet 0.1 REQUIRED)
+add_library(alone OBJECT ${sources})
+target_link_libraries(alone PRIVATE tacet::tacet)
+target_compile_options(alone PRIVATE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+")
+run(${CMAKE_COMMAND} -S ${SCRATCH}/alone -B ${SCRATCH}/alone/build -G ${GENERATOR}
+    -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix)
+run(${CMAKE_COMMAND} --build ${SCRATCH}/alone/build)
 
 run(${SCRATCH}/prefix/bin/tacet --help)

@@ -146,7 +146,7 @@ TEST_F(AuditTest, ARunIsAuditedVerifiedAndDescribed) {
             ReadJson("run/summary.json").Find("privacy")->Find("accountants")->Dump());
   const auto ledger = JsonValue::Parse(Tacet({"ledger", "verify", "run/ledger", "--json"}).out);
   EXPECT_EQ(record.Find("ledger")->Find("head")->Dump(), ledger->Find("head")->Dump());
-  EXPECT_THAT(Outcomes(record), ::testing::ElementsAre("opened", "opened", "opened"));
+  EXPECT_THAT(Outcomes(record), ::testing::ElementsAre("decrypted", "decrypted", "decrypted"));
   EXPECT_FALSE(record.Find("agreement")->Find("manifests")->items().empty());
   for (const JsonValue& library : record.Find("software")->Find("dependencies")->items()) {
     EXPECT_NE(*library.Find("version")->AsString(), "unknown") << library.Dump();
@@ -255,7 +255,7 @@ TEST_F(AuditTest, ARunThatWasKilledAndResumedShowsWhatWasInterrupted) {
   EXPECT_TRUE(finished || manifests >= 2) << manifests;
   const auto ledger = JsonValue::Parse(Tacet({"ledger", "verify", "run/ledger", "--json"}).out);
   EXPECT_EQ(Outcomes(record).size(), static_cast<size_t>(Number(*ledger, "records")));
-  EXPECT_EQ(std::ranges::count(Outcomes(record), "opened"), 40);
+  EXPECT_EQ(std::ranges::count(Outcomes(record), "decrypted"), 40);
 }
 
 TEST_F(AuditTest, RecordsAreAUnitToo) {

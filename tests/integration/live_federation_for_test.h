@@ -134,7 +134,7 @@ class LiveFederationTest : public FederationProgramTest {
     for (const std::string& site : sites_) {
       models.insert(Read(site + "/run/model.f32"));
       charged.insert(Number(told_.at(site), "charged_attempts"));
-      for (const std::string what : {"upload", "vote", "unmask-share", "statement"}) {
+      for (const std::string what : {"upload", "vote", "unmask-share", "attestation"}) {
         for (const auto& [attempt, digests] : Sent(site, what)) {
           EXPECT_THAT(digests, ::testing::SizeIs(1))
               << site << " sent two " << what << " for " << attempt;

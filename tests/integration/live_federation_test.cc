@@ -103,6 +103,37 @@ TEST_F(CutNetworkTest, LosesNothing) {
   ExpectOneModelAndNothingSaidTwice();
 }
 
+// The server is there long before its sites, and one site long before the others.
+class AbsentSitesTest : public LiveFederationTest {
+ protected:
+  AbsentSitesTest() : LiveFederationTest(2) {}
+  void SetUp() override {
+    SetUpFolders();
+    BeginServer();
+  }
+};
+
+TEST_F(AbsentSitesTest, NothingIsChargedBeforeTheyAreThere) {
+  StartSite("north");
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  ::kill(running_["north"], SIGTERM);
+  const Outcome ended = WaitFor(running_["north"], "north-");
+  running_.erase("north");
+  EXPECT_EQ(ended.exit_code, 3) << ended.err;
+  auto told = base::JsonValue::Parse(ended.out);
+  ASSERT_TRUE(told.ok()) << ended.out;
+  EXPECT_EQ(told->Find("complete")->Dump(), "false");
+  EXPECT_EQ(Number(*told, "charged_attempts"), 0);
+
+  for (const std::string& site : sites_) StartSite(site);
+  AwaitAllDone();
+  ExpectNoViolations();
+  for (const std::string& site : sites_) {
+    EXPECT_EQ(told_.at(site).Find("complete")->Dump(), "true");
+    EXPECT_EQ(Number(told_.at(site), "charged_attempts"), rounds_);
+  }
+}
+
 // Of a number as JSON writes it: 3 of "0.123", 2 of "0.00012" and of "1.2e-05".
 long SignificantDigits(std::string number) {
   number = number.substr(0, number.find('e'));

@@ -60,7 +60,10 @@ class LyingProxyTest : public LiveFederationTest {
     ASSERT_TRUE(proxy.ok()) << proxy.status();
     proxy_ = *std::move(proxy);
     reached_at_ = proxy_->Address();
-    for (const std::string& site : sites_) number_[site] = *manifest().MemberNamed(site);
+    const auto& members = manifest().members();
+    for (uint64_t number = 0; number < members.size(); ++number) {
+      number_[members[number].name] = number;
+    }
     PrepareLies();
     for (const std::string& site : sites_) StartSite(site);
   }
@@ -100,10 +103,10 @@ class EachLieTest : public LyingProxyTest {
   void PrepareLies() override {
     proxy_->Watch([this](const auto& request, const auto& answer) { Watch(request, answer); });
     const auto& params = manifest().manifest().terms().aggregation();
-    LieInClosedRounds(kAlteredSum,
-                      [sum = params.closed_sum_bytes()](uint64_t, const auto&, Bytes& round) {
-                        round[round.size() - sum + 5] ^= 0x20;  // of the payload
-                      });
+    LieInClosedRounds(kAlteredSum, [sum = params.aggregated_ciphertext_bytes()](
+                                       uint64_t, const auto&, Bytes& round) {
+      round[round.size() - sum + 5] ^= 0x20;  // of the payload
+    });
     LieInAnnouncements(kAnotherNumber, [](uint64_t, Announcement& told) {
       if (told.current->participants > 0) --told.current->participants;
     });
@@ -312,7 +315,7 @@ class EachLieTest : public LyingProxyTest {
       const auto again = secagg::ReadClosedRound(CloseWith(attempt, uploads), attempt, params, 1);
       EXPECT_EQ(closed->nonces, again->nonces);
       EXPECT_EQ(closed->tag_sum.words, again->tag_sum.words);
-      EXPECT_EQ(closed->closed_sum, again->closed_sum);
+      EXPECT_EQ(closed->aggregated_ciphertext, again->aggregated_ciphertext);
       const auto decrypted =
           secagg::DecryptRound(agreed.terms(), agreed.committee(), attempt,
                                secagg::DeriveAttemptKeys(site->epoch_key, params.scheme(), attempt),
@@ -334,7 +337,7 @@ class EachLieTest : public LyingProxyTest {
     Violations violations;
     for (const std::string& site : sites_) {
       for (const base::JsonValue& event : NodeLog(site)) {
-        if (*event.Find("event")->AsString() != "alarm") continue;
+        if (*event.Find("event")->AsString() != "violation") continue;
         EXPECT_EQ(Number(event, "attempt"), 0) << event.Dump();
         const auto round = static_cast<uint32_t>(Number(event, "round"));
         violations[{round, *event.Find("what")->AsString()}].insert(site);
@@ -410,14 +413,14 @@ TEST_F(EachLieTest, IsNamedAndNothingOfItIsApplied) {
       {{kAlteredShare, "bad-share"}, {"south"}},
       {{kOldShare, "bad-share"}, {"west"}},
   };
-  for (const auto& [alarm, sites] : violations) {
-    EXPECT_TRUE(expected.contains(alarm)) << alarm.first << ": " << alarm.second;
+  for (const auto& [violation, sites] : violations) {
+    EXPECT_TRUE(expected.contains(violation)) << violation.first << ": " << violation.second;
   }
-  for (const auto& [alarm, sites] : expected) {
-    SCOPED_TRACE(fmt::format("{}: {}", alarm.first, alarm.second));
-    ASSERT_TRUE(violations.contains(alarm)) << "nobody noticed";
+  for (const auto& [violation, sites] : expected) {
+    SCOPED_TRACE(fmt::format("{}: {}", violation.first, violation.second));
+    ASSERT_TRUE(violations.contains(violation)) << "nobody noticed";
     if (sites != somebody) {
-      EXPECT_EQ(violations.at(alarm), sites);
+      EXPECT_EQ(violations.at(violation), sites);
     }
   }
   for (const std::string name : {"fork", "dropped-upload", "bad-share"}) {

@@ -39,9 +39,9 @@ inline absl::StatusOr<OpenedSite> OpenSite(const std::filesystem::path& home,
   crypto::SecretBytes epoch_key;
   std::optional<crypto::ExchangeKey> exchange;
   if (joined.member.has_value()) {
-    TACET_ASSIGN_OR_RETURN(
-        epoch_key, agreement::OpenEpochKey(joined.sealed_epoch_key, joined.manifest, *joined.member,
-                                           keys.sealing));
+    TACET_ASSIGN_OR_RETURN(epoch_key,
+                           agreement::DecryptEpochKey(joined.sealed_epoch_key, joined.manifest,
+                                                      *joined.member, keys.sealing));
     TACET_ASSIGN_OR_RETURN(exchange, folder.TakeUpExchangeKey(joined, unlocker));
   }
   return OpenedSite{.joined = std::move(joined),

@@ -300,7 +300,7 @@ TEST_F(ProgramTest, StopsAfterARoundWhenItIsAskedTo) {
 }
 
 // A process that dies between a round's line and the first checkpoint leaves a line behind.
-TEST_F(ProgramTest, WithoutACheckpointTheRunBeginsAnewWithoutOldLines) {
+TEST_F(ProgramTest, WithoutACheckpointTheRunBeginsAgainWithoutOldLines) {
   const std::vector<std::string> start = {
       "simulate", "--config", WriteConfig(kSmall), "--out", "run",
       "--rounds", "2",        "--insecure-seed",   "5"};

@@ -72,12 +72,13 @@ TEST_F(ReportTest, AFinishedRunIsToldByItsFiles) {
   // Worked out again from settings and ledger, the guarantees are those of the summary.
   EXPECT_EQ(Member(data, 0, "privacy").Dump(),
             ReadJson("run/summary.json").Find("privacy")->Dump());
-  const auto& promises = Member(data, 0, "statement").Find("promises")->items();
-  ASSERT_GE(promises.size(), 4U);
-  EXPECT_THAT(*promises[0].Find("audience")->AsString(), HasSubstr("neither traffic nor cohorts"));
-  EXPECT_GT(Number(promises[0], "true_positive_rate"), 0.01);
-  EXPECT_EQ(*promises.back().Find("view")->AsString(), "coalition");
-  EXPECT_GT(Number(promises.back(), "epsilon"), 0);
+  const auto& guarantees = Member(data, 0, "statement").Find("guarantees")->items();
+  ASSERT_GE(guarantees.size(), 4U);
+  EXPECT_THAT(*guarantees[0].Find("audience")->AsString(),
+              HasSubstr("neither traffic nor cohorts"));
+  EXPECT_GT(Number(guarantees[0], "true_positive_rate"), 0.01);
+  EXPECT_EQ(*guarantees.back().Find("view")->AsString(), "coalition");
+  EXPECT_GT(Number(guarantees.back(), "epsilon"), 0);
 }
 
 TEST_F(ReportTest, TheWarningsOfAPlanAreInItsSummaryAndReport) {
@@ -109,7 +110,7 @@ TEST_F(ReportTest, AnUnfinishedRunIsChargedForItsAttempts) {
   EXPECT_EQ(Member(data, 0, "statement").Dump(), Member(whole, 0, "statement").Dump());
 }
 
-TEST_F(ReportTest, ARunThatOnlyBeganPromisesNothingYet) {
+TEST_F(ReportTest, ARunThatOnlyBeganGuaranteesNothingYet) {
   fs::create_directory(path_ / "begun");
   std::ofstream(path_ / "begun" / "config.toml") << kSmall;
   const base::JsonValue data = Data({"begun"});

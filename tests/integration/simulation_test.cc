@@ -186,9 +186,10 @@ TEST_F(SimulationTest, ALyingServerChangesNoModel) {
   spec.sampling.clients = learner_->clients();
   const auto agreed = agreement::Manifest::CreateWithoutMembers(spec);
   ASSERT_TRUE(agreed.ok()) << agreed.status();
-  const size_t closed_sum = agreed->terms().aggregation().closed_sum_bytes();
-  const auto alter_sum = [closed_sum](MessageKind kind, uint64_t, base::Bytes& message) {
-    if (kind == MessageKind::kClosedRound) message[message.size() - closed_sum + 5] ^= 0x20;
+  const size_t aggregated_ciphertext = agreed->terms().aggregation().aggregated_ciphertext_bytes();
+  const auto alter_sum = [aggregated_ciphertext](MessageKind kind, uint64_t, base::Bytes& message) {
+    if (kind == MessageKind::kClosedRound)
+      message[message.size() - aggregated_ciphertext + 5] ^= 0x20;
     return absl::OkStatus();
   };
   const auto lose_votes = [](MessageKind kind, uint64_t, base::Bytes&) {
@@ -341,7 +342,7 @@ TEST_F(SimulationTest, ClientsWithoutSamplesAndWithOneTakePartLikeAnyOther) {
   EXPECT_THAT(recorder_.notes, IsEmpty());
 }
 
-TEST_F(SimulationTest, LabelledRunsWithoutNoiseLearnAndPromiseNothing) {
+TEST_F(SimulationTest, LabelledRunsWithoutNoiseLearnAndGuaranteeNothing) {
   SimulationSpec spec = SmallSpec();
   spec.manifest.mechanism.without_noise = true;
   spec.manifest.mechanism.without_clipping = true;
@@ -419,7 +420,7 @@ TEST_F(SimulationTest, DummyUploadsAddZerosAndTheSumIsDividedByWhatIsExpected) {
   EXPECT_GT(largest, 0.01);
 }
 
-TEST_F(SimulationTest, DummyUploadsAreSealedAndOpened) {
+TEST_F(SimulationTest, DummyUploadsAreSealedAndDecrypted) {
   SimulationSpec spec = SmallSpec();
   spec.manifest.sampling.method = accounting::Sampling::kPoisson;
   spec.manifest.sampling.dummy_uploads = true;

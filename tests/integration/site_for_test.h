@@ -92,10 +92,10 @@ class SiteForTest {
 
   // That the next round begins with a model whose digest follows from the round.
   absl::Status State(uint32_t round) {
-    protocol::Attestation statement{.member = member(), .round = round};
-    statement.model_digest.fill(static_cast<uint8_t>(round + 1));
+    protocol::Attestation attestation{.member = member(), .round = round};
+    attestation.model_digest.fill(static_cast<uint8_t>(round + 1));
     return server_.PutAttestation(
-        protocol::WriteAttestation(statement, site_.joined.manifest, site_.keys.signing));
+        protocol::WriteAttestation(attestation, site_.joined.manifest, site_.keys.signing));
   }
 
  private:

@@ -127,7 +127,8 @@ class KeyTheftTest : public ::testing::Test {
       const agreement::Invitation invitation{
           .manifest = begun.manifest.bytes(),
           .certificate = CertificateFor(requests[i]),
-          .epoch_key = ValueOf(agreement::SealEpochKey(begun.manifest, i, begun.key, coordinator_)),
+          .epoch_key =
+              ValueOf(agreement::EncryptEpochKey(begun.manifest, i, begun.key, coordinator_)),
           .initial_model = {model, model + kDimension * sizeof(float)}};
       const auto joined = sites_[i].Join(agreement::WriteInvitation(invitation),
                                          coordinator_.public_key(), unlocker_);

@@ -172,7 +172,7 @@ class LiveFederation {
     handler.reset();
     server.reset();
     server = protocol::testing::ValueOf(server::RoundServer::Create(
-        members.manifest(), options, store, spool, [this] { return now; }, cohorts));
+        members.manifest(), options, store, blobs, [this] { return now; }, cohorts));
     handler = std::make_unique<server::RequestHandler>(members.manifest(), *server, limits,
                                                        observer, [this] { return now; });
   }
@@ -364,7 +364,7 @@ class LiveFederation {
                                      .grace_seconds = 0,
                                      .retry_seconds = 0};
   server::MemoryServerStore store;
-  server::MemoryBlobStore spool;
+  server::MemoryBlobStore blobs;
   crypto::InsecureSeededEntropy cohorts{3, "cohorts"};
   NoObserver observer;
   server::RequestLimits limits{

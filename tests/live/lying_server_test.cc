@@ -99,7 +99,8 @@ class LyingServerTest : public ::testing::Test {
   }
   // Where the payload of a closed round is altered, above the noise.
   size_t PayloadByte(const base::Bytes& closed_round) const {
-    return closed_round.size() - live_.members.terms().aggregation().closed_sum_bytes() + 5;
+    return closed_round.size() - live_.members.terms().aggregation().aggregated_ciphertext_bytes() +
+           5;
   }
 
   LiveFederation live_;
@@ -610,8 +611,8 @@ TEST_F(LyingServerAndLatecomersTest, AnotherVelocityIsRefusedAndNamed) {
   EXPECT_GE(late_.log.Count(member::NodeEventKind::kViolation, "bad-checkpoint"), 1u);
 }
 
-// Statements are signed: without a majority of the attestors no state is taken.
-TEST_F(LyingServerAndLatecomersTest, WithoutTheWitnessesNothingIsTaken) {
+// Attestations are signed: without a majority of the attestors no state is taken.
+TEST_F(LyingServerAndLatecomersTest, WithoutTheAttestorsNothingIsTaken) {
   live_.Run();
   const auto attestors = member::AttestorsOf(manifest());
   late_.wire.lie = [&](const protocol::RequestBody& body, Answered answer) -> Answered {

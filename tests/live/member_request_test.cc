@@ -49,7 +49,7 @@ std::vector<protocol::RequestBody> AllBodies() {
           protocol::PutVoteRequest{.attempt = SomeAttempt(), .vote = base::Bytes(12, 13)},
           protocol::FetchVotesRequest{.attempt = SomeAttempt()},
           protocol::PutVerdictRequest{.attempt = SomeAttempt(), .confirmed = true},
-          protocol::PutAttestationRequest{.statement = base::Bytes(14, 15)},
+          protocol::PutAttestationRequest{.attestation = base::Bytes(14, 15)},
           protocol::FetchAttestationsRequest{.round = 16}};
 }
 
@@ -170,7 +170,7 @@ TEST(MemberRequestTest, AnswersAreReadAsTheyWereWritten) {
 TEST(AttestationTest, IsReadAsItWasSigned) {
   crypto::Digest digest;
   digest.fill(3);
-  const base::Bytes bytes = Members().Statement(4, 7, digest);
+  const base::Bytes bytes = Members().Attestation(4, 7, digest);
   const auto read = protocol::ReadAttestation(bytes, Members().manifest());
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read, (protocol::Attestation{
@@ -218,11 +218,11 @@ class RequestHandlerTest : public ::testing::Test, protected server::RequestObse
 
   std::vector<Seen> seen_;
   server::MemoryServerStore store_;
-  server::MemoryBlobStore spool_;
+  server::MemoryBlobStore blobs_;
   crypto::InsecureSeededEntropy cohorts_{3, "cohorts"};
   double seconds_ = 0;
   std::unique_ptr<server::RoundServer> server_ = ValueOf(server::RoundServer::Create(
-      Members().manifest(), {}, store_, spool_, [] { return kNow; }, cohorts_));
+      Members().manifest(), {}, store_, blobs_, [] { return kNow; }, cohorts_));
   server::RequestLimits limits_{
       {.requests_a_second = 1, .burst = 5}, 5, [this] { return seconds_; }};
   server::RequestHandler handler_{Members().manifest(), *server_, limits_, *this,

@@ -1,5 +1,5 @@
 // Noise of a sum that was really clipped, noised, quantised, authenticated, encrypted, added and
-// opened.
+// decrypted.
 #include <cmath>
 #include <memory>
 #include <numeric>

@@ -311,7 +311,7 @@ class Reader:
         require(self.at == len(self.data), "bytes after the end")
 
 
-def read_closed_round(data, attempt, terms, closed_sum_bytes):
+def read_closed_round(data, attempt, terms, aggregated_ciphertext_bytes):
     reader = Reader(data)
     reader.begin(b"TCTC", attempt)
     participants = reader.u32()
@@ -320,12 +320,12 @@ def read_closed_round(data, attempt, terms, closed_sum_bytes):
     require(all(a < b for a, b in zip(nonces, nonces[1:])), "nonces")
     digest, tag = reader.take(32), reader.take(16)
     head = data[6:reader.at]
-    require(reader.u32() == closed_sum_bytes, "length of the closed sum")
-    closed_sum = reader.take(closed_sum_bytes)
+    require(reader.u32() == aggregated_ciphertext_bytes, "length of the aggregated ciphertext")
+    aggregated_ciphertext = reader.take(aggregated_ciphertext_bytes)
     reader.end()
     return {"nonces": nonces, "digest": digest, "tag": struct.unpack("<2Q", tag),
-            "closed_sum": closed_sum,
-            "hash": sha256(b"tacet/1/closed round" + head + sha256(closed_sum))}
+            "aggregated_ciphertext": aggregated_ciphertext,
+            "hash": sha256(b"tacet/1/closed round" + head + sha256(aggregated_ciphertext))}
 
 
 def check_roster(data, attempt, closed_round):
@@ -534,8 +534,8 @@ def decrypt_round(vectors):
             lambda share: read_unmask_share(share, attempt, keys, result_key)):
         if round_hash == closed["hash"] and len(words) == committee.words:
             unmask_shares.setdefault(seat, words)
-    payload = closed["closed_sum"][:packing.closed_payload_bytes()]
-    share_sums = u16_words(closed["closed_sum"][packing.closed_payload_bytes():])
+    payload = closed["aggregated_ciphertext"][:packing.closed_payload_bytes()]
+    share_sums = u16_words(closed["aggregated_ciphertext"][packing.closed_payload_bytes():])
     key_sum, wrong_seats = recover_key_sum(committee, share_sums, unmask_shares)
     public_seed = sha256(b"tacet/1/public seed" + attempt["manifest_hash"]
                          + struct.pack("<II", attempt["epoch"], attempt["round"]))

@@ -23,7 +23,7 @@ const kHeightOnPhone = 220;
  *   range: (least, largest) → [bottom, top]
  *   references: [{value, label}], drawn as thin lines across
  *   mayBeLogarithmic: true where values far apart may call for a logarithmic axis
- *   empty: what stands in place of the chart when there is no value
+ *   empty: text in place of the chart when there is no value
  */
 export function lineChart({ title, note, series, format, axisFormat = format, range,
                             references = [], mayBeLogarithmic = false, empty }) {

@@ -186,8 +186,8 @@ test("what is spent and what is left", () =>
       const agreed = await api("agreement");
       return agreed.whole ? agreed : null;
     });
-    for (const promise of [...spent.statement.promises, ...whole.statement.promises]) {
-      if (promise.epsilon !== null) await says(page, new RegExp(epsilon(promise.epsilon).replace(".", "\\.")));
+    for (const guarantee of [...spent.statement.guarantees, ...whole.statement.guarantees]) {
+      if (guarantee.epsilon !== null) await says(page, new RegExp(epsilon(guarantee.epsilon).replace(".", "\\.")));
     }
     assert.match(await textOf(page), /The server, should it have the epoch's key/);
   }));
@@ -224,7 +224,7 @@ test("a reader without a mouse reaches everything, and keeps the place", () =>
 test("failed attempts and the end are shown as what they are", async () => {
   await stopServer();
   // As if it had never run: an open attempt would keep its own deadline.
-  for (const name of ["server.sqlite", "server.sqlite-wal", "server.sqlite-shm", "spool"]) rmSync(at("hub", name), { recursive: true, force: true });
+  for (const name of ["server.sqlite", "server.sqlite-wal", "server.sqlite-shm", "blobs"]) rmSync(at("hub", name), { recursive: true, force: true });
   await startServer("--collecting-seconds", "1", "--retry-seconds", "1");
   play("show-up");
   await withPage(withToken(), { picture: "live-ended" }, async (page) => {

@@ -104,7 +104,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("a finished run: its numbers, its promises, its charts", () =>
+test("a finished run: its numbers, its guarantees, its charts", () =>
   withReport(["whole"], {}, async (page, text, all) => {
     const last = rounds("whole").at(-1);
     const { privacy, charged_attempts } = summary("whole");
@@ -233,12 +233,12 @@ test("an insecure run is labelled where nobody overlooks it", () => {
     const [top, height] = await page.evaluate(
       `(({ top, height }) => [top, height])(document.querySelector("[role=alert]").getBoundingClientRect())`);
     assert.ok(top < 120 && height > 60);
-    assert.equal(await page.evaluate(`getComputedStyle(document.querySelector(".promises .epsilon")).textDecorationLine`),
+    assert.equal(await page.evaluate(`getComputedStyle(document.querySelector(".guarantees .epsilon")).textDecorationLine`),
       "line-through");
   });
 });
 
-test("a run without noise promises nothing", () => {
+test("a run without noise guarantees nothing", () => {
   simulate("noiseless", "--no-noise");
   return withReport(["noiseless", "whole"], {}, async (page, text) => {
     assert.match(text, /Insecure: 1 of 2 runs protect nobody/);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  alarms, attemptName, awayWords, deadlineWords, eventDetails, nowSentence, secondsLeft, viewRows, waitingWords, wholeSeconds,
+  warnings, attemptName, awayWords, deadlineWords, eventDetails, nowSentence, secondsLeft, viewRows, waitingWords, wholeSeconds,
 } from "../src/live/words.js";
 
 const kQuiet = { current: null, stopped: "", draining: false, finished: 0, problems: [], certificate_end: 0, store_errors: 0, now: 1000 };
@@ -36,14 +36,14 @@ test("the time until the deadline is the server's", () => {
 });
 
 test("what is wrong comes first", () => {
-  assert.deepEqual(alarms(kQuiet), []);
+  assert.deepEqual(warnings(kQuiet), []);
   const day = 86_400;
-  assert.deepEqual(alarms({ ...kQuiet, certificate_end: 1000 + 31 * day }), []);
-  assert.deepEqual(alarms({ ...kQuiet, certificate_end: 1000 + 2 * day + 3600, problems: ["its store does not work"] }), [
+  assert.deepEqual(warnings({ ...kQuiet, certificate_end: 1000 + 31 * day }), []);
+  assert.deepEqual(warnings({ ...kQuiet, certificate_end: 1000 + 2 * day + 3600, problems: ["its store does not work"] }), [
     ["danger", "Not ready: its store does not work."],
     ["warn", "The server's certificate ends in 2 days 1 h."]]);
-  assert.equal(alarms({ ...kQuiet, certificate_end: 1000, problems: ["x"] })[0][1], "The server's certificate has ended: no member can connect.");
-  assert.deepEqual(alarms({ ...kQuiet, store_errors: 2 }), [["warn", "The store failed 2 times since the server was started."]]);
+  assert.equal(warnings({ ...kQuiet, certificate_end: 1000, problems: ["x"] })[0][1], "The server's certificate has ended: no member can connect.");
+  assert.deepEqual(warnings({ ...kQuiet, store_errors: 2 }), [["warn", "The store failed 2 times since the server was started."]]);
 });
 
 test("rounds are counted from 1 for people", () => {
@@ -54,18 +54,18 @@ test("rounds are counted from 1 for people", () => {
 });
 
 test("what is spent and left, by view", () => {
-  const promises = (values) => ({ attempts: 1, statement: { promises: [
+  const guarantees = (values) => ({ attempts: 1, statement: { guarantees: [
     { view: "outsider", audience: "Anyone", epsilon: values[0] }, { view: "server-with-key-holder", audience: "Both", epsilon: null }] } });
-  const rows = viewRows(promises([1.5]), promises([4]));
+  const rows = viewRows(guarantees([1.5]), guarantees([4]));
   assert.deepEqual(rows, [
     { view: "outsider", audience: "Anyone", spent: 1.5, whole: 4, left: 2.5 },
     { view: "server-with-key-holder", audience: "Both", spent: null, whole: null, left: undefined }]);
-  const before = viewRows({ attempts: 0, statement: null }, promises([4]));
+  const before = viewRows({ attempts: 0, statement: null }, guarantees([4]));
   assert.equal(before[0].spent, 0);
   assert.equal(before[0].left, 4);
   assert.equal(before[1].spent, null);
   assert.deepEqual(viewRows(null, null), []);
-  assert.equal(viewRows(promises([1.5]), null)[0].left, undefined);
+  assert.equal(viewRows(guarantees([1.5]), null)[0].left, undefined);
 });
 
 test("who is waited for, and since when", () => {

@@ -278,8 +278,8 @@ class HeBench {
     result_.encode_s = MedianSeconds(spec_.repetitions, [&] {
       ForEachBlock([&](uint64_t first, uint64_t size) {
         const std::span<const uint32_t> block = part(first, size);
-        for (size_t i = 0; i < size; i += params().lanes()) {
-          sink += ring::PackLanes(block.subspan(i, std::min<size_t>(params().lanes(), size - i)),
+        for (size_t i = 0; i < size; i += params().slots()) {
+          sink += ring::PackSlots(block.subspan(i, std::min<size_t>(params().slots(), size - i)),
                                   params().plaintext_bits());
         }
       });
@@ -384,7 +384,7 @@ class HeBench {
     // Decrypts block by block and hands each to `use`.
     const auto decrypt = [&](const auto& use) -> absl::Status {
       TACET_ASSIGN_OR_RETURN(const auto decryption,
-                             decryptor->Begin(round.closed_sum, spec_.participants));
+                             decryptor->Begin(round.aggregated_ciphertext, spec_.participants));
       absl::Status failure;
       ForEachBlock([&](uint64_t first, uint64_t size) {
         const std::span<uint64_t> block = std::span(sums).first(size);
@@ -453,7 +453,7 @@ class HeBench {
     for (uint32_t seat = 0; seat < spec_.committee.seats; ++seat) {
       answers.push_back({.seat = seat, .mask_sums = sums[seat].Expose()});
     }
-    const auto closed_shares = std::span(round.closed_sum).last(sharing.share_bytes());
+    const auto closed_shares = std::span(round.aggregated_ciphertext).last(sharing.share_bytes());
     absl::Status failure;
     result_.recover_s = MedianSeconds(spec_.repetitions, [&] {
       failure.Update(sharing.Recover(closed_shares, answers).status());

@@ -23,13 +23,13 @@ struct BenchHeSpec {
 // Medians in seconds. Uploads are made by the product's own sealing, outside the timed parts.
 struct BenchHeResult {
   double setup_s = 0;           // keys of an attempt and the round's public polynomials
-  double encode_s = 0;          // counts into lanes
+  double encode_s = 0;          // counts into slots
   double encrypt_s = 0;         // encode_encrypt_s less encode_s
   double encode_encrypt_s = 0;  // counts to ciphertext, the shares of the key included
   double seal_s = 0;            // update to upload: clip, noise, quantise, tag, encode, encrypt
   double aggregate_s = 0;       // the bytes of K distinct uploads to the closed round
   double aggregate_two_cores_s = 0;  // the same on two threads
-  double decrypt_s = 0;              // closed sum to integers, the MAC verified
+  double decrypt_s = 0;              // aggregated ciphertext to integers, the MAC verified
   double share_s = 0;    // masks and shares of one key for the whole committee; 0 without one
   double unmask_s = 0;   // a seat's sum of the masks of K uploads; 0 without a committee
   double recover_s = 0;  // sum of the keys from the answers of all seats

@@ -92,7 +92,7 @@ class Polynomial {
             .used = kN,
             .planes = planes_.data()};
   }
-  ring::OpenJob open() {
+  ring::DecryptJob decrypt() {
     const auto* const residues = reinterpret_cast<const uint8_t*>(a_.data());
     return {.product = product(),
             .residues = {residues, residues + 8 * kN},
@@ -105,7 +105,7 @@ class Polynomial {
   }
 
  private:
-  static constexpr ring::SlotLayout kLayout = {.lanes = 4, .lane_bits = 22, .scale_bits = 12};
+  static constexpr ring::SlotLayout kLayout = {.slots = 4, .slot_bits = 22, .scale_bits = 12};
 
   ring::ProductModQ product() {
     return {.tables = {&factors_[0].ntt().tables(), &factors_[1].ntt().tables()},
@@ -142,8 +142,9 @@ void AddRingRows(uint32_t repetitions, std::vector<KernelTimes>& rows) {
         [&kernels, polynomial = Polynomial(kernels)]() mutable { kernels.seal(polynomial.seal()); };
   });
   add.Add("open", "polynomial", 1, [](const Kernels& kernels) {
-    return
-        [&kernels, polynomial = Polynomial(kernels)]() mutable { kernels.open(polynomial.open()); };
+    return [&kernels, polynomial = Polynomial(kernels)]() mutable {
+      kernels.decrypt(polynomial.decrypt());
+    };
   });
   const auto* const bytes = reinterpret_cast<const uint8_t*>(others.data());
   bool below = true;

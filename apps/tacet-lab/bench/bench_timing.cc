@@ -32,14 +32,14 @@ double ThreadSeconds() {
 }
 
 double MedianThreadSeconds(uint32_t repetitions, const std::function<void()>& work) {
-  constexpr double kLeast = 1e-3;
+  constexpr double kMinSeconds = 1e-3;
   const auto seconds_of = [&work](uint64_t calls) {
     const double before = ThreadSeconds();
     for (uint64_t i = 0; i < calls; ++i) work();
     return ThreadSeconds() - before;
   };
   uint64_t calls = 1;
-  while (seconds_of(calls) < kLeast) calls *= 2;
+  while (seconds_of(calls) < kMinSeconds) calls *= 2;
   std::vector<double> seconds;
   for (uint32_t i = 0; i < repetitions; ++i) {
     seconds.push_back(seconds_of(calls) / static_cast<double>(calls));

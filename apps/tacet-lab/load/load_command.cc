@@ -26,7 +26,7 @@ namespace tacet::app::load {
 namespace {
 
 constexpr uint64_t kMaxRounds = 1'000'000;
-constexpr double kPatience = 120;  // for a server to come up, in seconds
+constexpr double kStartSeconds = 120;  // for a server to come up, in seconds
 
 // A value such that `share` of all are at most as large; 0 for none.
 double Quantile(std::vector<double> values, double share) {
@@ -154,7 +154,7 @@ class LoadCommand : public program::Command {
             {"--home", made.server_home.string(), "--key-file", made.key_file.string(), "--listen",
              "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log", log.string()}));
     const base::Stopwatch waiting;
-    while (waiting.Seconds() < kPatience && server->Runs()) {
+    while (waiting.Seconds() < kStartSeconds && server->Runs()) {
       if (const std::optional<uint64_t> port = PortIn(log); port.has_value()) {
         server_ = fmt::format("127.0.0.1:{}", *port);
         return server;

@@ -72,9 +72,10 @@ LoadMember::LoadMember(LoadCommons& commons, uint64_t number, Storage storage,
       updates_(times_),
       ledger_(std::move(storage.ledger)),
       wire_(std::move(wire), turn_, times_),
-      patience_({}, entropy_, [this](double seconds) { return commons_.meter.Wait(seconds); }, {}),
+      retry_policy_({}, entropy_, [this](double seconds) { return commons_.meter.Wait(seconds); },
+                    {}),
       server_(*commons.federation.manifest, number, key(), wire_, base::SystemUnixSeconds,
-              std::ref(patience_)) {}
+              std::ref(retry_policy_)) {}
 
 bool LoadMember::Wait(double seconds) {
   turn_.Give();

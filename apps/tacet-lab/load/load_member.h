@@ -79,7 +79,7 @@ class LoadMember {
   SyntheticUpdates updates_;
   std::unique_ptr<ledger::PrivacyLedger> ledger_;
   TurnWire wire_;
-  member::Patience patience_;
+  member::RetryPolicy retry_policy_;
   member::RemoteServer server_;
 };
 

@@ -117,8 +117,8 @@ base::JsonValue SettingJson(const run::RunConfig& config, const base::JsonValue&
 
 // The first row about an external observer in a list of a summary's privacy rows, by that
 // accountant unless the name is empty; null where there is none with an epsilon.
-const base::JsonValue* OutsiderRow(const base::JsonValue& summary, std::string_view list,
-                                   std::string_view accountant) {
+const base::JsonValue* ExternalObserverRow(const base::JsonValue& summary, std::string_view list,
+                                           std::string_view accountant) {
   const base::JsonValue* privacy = summary.Find("privacy");
   const base::JsonValue* rows = privacy == nullptr ? nullptr : privacy->Find(list);
   if (rows == nullptr) return nullptr;
@@ -147,8 +147,8 @@ absl::StatusOr<base::JsonValue> RecordOf(const Experiment& experiment,
     for (const base::JsonValue& label : run->items()) labels.Append(label);
   }
   // Rows of the paper are about an external observer, who knows no cohort.
-  const base::JsonValue* published = OutsiderRow(summary, "accountants", "moments");
-  const base::JsonValue* tighter = OutsiderRow(summary, "headlines", "");
+  const base::JsonValue* published = ExternalObserverRow(summary, "accountants", "moments");
+  const base::JsonValue* tighter = ExternalObserverRow(summary, "headlines", "");
   base::JsonValue record = base::JsonValue::MakeObject();
   return record.Set("name", experiment.name)
       .Set("row", experiment.row)

@@ -61,7 +61,7 @@ class AttackedRun {
   const std::vector<float>& model() const { return model_; }
   // Names data in the run's attack folder; keyed by the run's data key.
   crypto::Digest KeyedDigest(const data::Dataset& data) const;
-  bool promises_something() const { return agreed().mechanism.makes_guarantee(); }
+  bool has_guarantee() const { return agreed().mechanism.makes_guarantee(); }
 
  private:
   // Role of a sample of the data set in the run.

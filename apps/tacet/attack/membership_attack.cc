@@ -40,12 +40,12 @@ absl::Status CheckSettings(const AttackSettings& settings) {
   return absl::OkStatus();
 }
 
-// The views that guarantee something about exchanging one unit for another: a test tells a unit
+// The observers that guarantee something about exchanging one unit for another: a test tells a unit
 // that was trained on from one that was not, which took its place.
 absl::StatusOr<std::vector<accounting::ObservedRounds>> GuaranteedObservers(
     const AttackedRun& run) {
   std::vector<accounting::ObservedRounds> observers;
-  if (!run.promises_something()) return observers;
+  if (!run.has_guarantee()) return observers;
   accounting::FederationPrivacySpec spec =
       agreement::PrivacyOf(run.agreed(), run.charged_attempts());
   spec.privacy.neighbouring = accounting::Neighbouring::kReplaceOne;
@@ -239,9 +239,9 @@ absl::StatusOr<UnitTest> TestUnit(const Attacker& attacker, const Candidates& ca
 }
 
 // The unit that epsilon speaks of, then records, whose members a weaker test must find too.
-std::vector<Unit> UnitsToTest(Unit promised) {
-  if (promised == Unit::kRecord) return {Unit::kRecord};
-  return {promised, Unit::kRecord};
+std::vector<Unit> UnitsToTest(Unit guaranteed) {
+  if (guaranteed == Unit::kRecord) return {Unit::kRecord};
+  return {guaranteed, Unit::kRecord};
 }
 
 }  // namespace
@@ -316,9 +316,9 @@ absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
             : result.not_tested.front());
   }
   if (!observers.empty()) {
-    const accounting::ObservedRounds& outsider = observers.front();
+    const accounting::ObservedRounds& external = observers.front();
     TACET_RETURN_IF_ERROR(
-        CompareAll({{.round = outsider.round, .count = outsider.releases}}, result.tests));
+        CompareAll({{.round = external.round, .count = external.releases}}, result.tests));
   }
   TACET_ASSIGN_OR_RETURN(result.bounds, BoundsOf(run, observers));
   return result;

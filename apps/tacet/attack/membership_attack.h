@@ -91,7 +91,7 @@ struct ObserverBound {
 struct AttackResult {
   std::vector<UnitTest> tests;
   std::vector<std::string> not_tested;  // units, each with its reason
-  std::vector<ObserverBound> bounds;    // outsider first; none without a guarantee
+  std::vector<ObserverBound> bounds;    // external observer first; none without a guarantee
   std::string shadow_model;
   uint64_t shadow_rounds = 0;
 

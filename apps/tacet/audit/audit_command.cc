@@ -9,10 +9,10 @@
 #include "fmt/ranges.h"
 
 #include "apps/tacet/audit/run_audit.h"
-#include "apps/tacet/privacy/privacy_explain.h"
 #include "apps/tacet/run/audit_key.h"
 #include "apps/tacet/run/run_output.h"
 #include "apps/tacet/run/run_reader.h"
+#include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/audit/audit_record.h"
 #include "tacet/audit/audit_verify.h"
 #include "tacet/audit/model_card.h"
@@ -116,11 +116,11 @@ class AuditCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
                            tacet::audit::AuditedGuarantees(run));
     std::string explanation;
-    if (run.promises_something()) {
+    if (run.has_guarantee()) {
       TACET_ASSIGN_OR_RETURN(
-          const privacy::PrivacyStatement statement,
-          privacy::StatePrivacy(agreement::PrivacyOf(run.agreed, run.charges()), guarantees));
-      explanation = privacy::StatementText(statement);
+          const accounting::PrivacyStatement statement,
+          accounting::StatePrivacy(agreement::PrivacyOf(run.agreed, run.charges()), guarantees));
+      explanation = accounting::StatementText(statement);
     }
     return tacet::audit::ModelCard(run, guarantees, explanation, name);
   }

@@ -81,7 +81,7 @@ std::vector<AuditedRound> RoundsOf(const run::RunRecord& run) {
       return std::pair(attempt.epoch, attempt.attempt);
     });
     if (round.complete() && !round.attempts.empty()) {
-      round.attempts.back().outcome = AttemptOutcome::kOpened;
+      round.attempts.back().outcome = AttemptOutcome::kDecrypted;
       round.attempts.back().reason.clear();
     }
     list.push_back(std::move(round));

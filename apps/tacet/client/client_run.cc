@@ -88,9 +88,10 @@ class ClientRunCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const Membership membership, Joined(folder));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("site's identity"));
     TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
-    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes epoch_key,
-                           agreement::OpenEpochKey(membership.sealed_epoch_key, membership.manifest,
-                                                   *membership.member, keys.sealing));
+    TACET_ASSIGN_OR_RETURN(
+        const crypto::SecretBytes epoch_key,
+        agreement::DecryptEpochKey(membership.sealed_epoch_key, membership.manifest,
+                                   *membership.member, keys.sealing));
     TACET_ASSIGN_OR_RETURN(const crypto::ExchangeKey exchange_key,
                            folder.TakeUpExchangeKey(membership, unlocker));
     TACET_ASSIGN_OR_RETURN(const SiteTraining training,
@@ -115,9 +116,9 @@ class ClientRunCommand : public program::Command {
       return program::StopSignal::Wait(std::chrono::duration<double>(seconds));
     };
     const auto tell = [this](const absl::Status& trouble) { TellTrouble(trouble); };
-    member::Patience patience({}, entropy, wait, tell);
+    member::RetryPolicy retry_policy({}, entropy, wait, tell);
     const member::RemoteServer server(membership.manifest, *membership.member, keys.signing, *wire,
-                                      base::SystemUnixSeconds, std::ref(patience));
+                                      base::SystemUnixSeconds, std::ref(retry_policy));
     TACET_ASSIGN_OR_RETURN(const auto updates,
                            Updates(membership.manifest.manifest(), training, entropy));
     TACET_ASSIGN_OR_RETURN(const auto session,
@@ -211,9 +212,9 @@ class ClientRunCommand : public program::Command {
 
   void TellViolations(const MemberSession& session) {
     last_trouble_.clear();
-    for (; told_alarms_ < session.violations().size(); ++told_alarms_) {
-      const member::NodeEvent& alarm = session.violations()[told_alarms_];
-      fmt::print(stderr, "tacet: PROTOCOL VIOLATION {}: {}\n", alarm.what, alarm.text);
+    for (; told_violations_ < session.violations().size(); ++told_violations_) {
+      const member::NodeEvent& violation = session.violations()[told_violations_];
+      fmt::print(stderr, "tacet: PROTOCOL VIOLATION {}: {}\n", violation.what, violation.text);
     }
   }
 
@@ -234,7 +235,8 @@ class ClientRunCommand : public program::Command {
         session.violations().size(), run.string());
     if (!json_) return;
     base::JsonValue violations = base::JsonValue::MakeArray();
-    for (const member::NodeEvent& alarm : session.violations()) violations.Append(alarm.what);
+    for (const member::NodeEvent& violation : session.violations())
+      violations.Append(violation.what);
     fmt::print("{}\n", base::JsonValue::MakeObject()
                            .Set("federation", membership.manifest.federation())
                            .Set("member", membership.manifest.members()[*membership.member].name)
@@ -258,7 +260,7 @@ class ClientRunCommand : public program::Command {
   program::UnlockFlags unlock_;
 
   bool complete_ = false;
-  size_t told_alarms_ = 0;
+  size_t told_violations_ = 0;
   std::string last_trouble_;
 };
 

@@ -59,7 +59,7 @@ class SiteRun {
   // Rounded; nothing when it is not to be published.
   absl::StatusOr<std::optional<trainer::Evaluation>> Evaluate(
       const member::MemberSession& session) const;
-  // Keeps this member's statement about the model that it has now.
+  // Keeps this member's attestation about the model that it has now.
   absl::Status Attest(const member::MemberSession& session);
   absl::Status KeepOthersAttestations(const member::MemberSession& session);
   absl::Status Write(const member::MemberSession& session, const ledger::PrivacyLedger& ledger,

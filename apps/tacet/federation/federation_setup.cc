@@ -143,7 +143,7 @@ absl::StatusOr<std::vector<HandedOut>> WriteInvitations(CoordinatorFolder& folde
                                      .initial_model = {}};
     if (const auto member = manifest.MemberWith(site.request.signing_key)) {
       TACET_ASSIGN_OR_RETURN(invitation.epoch_key,
-                             agreement::SealEpochKey(manifest, *member, epoch_key, coordinator));
+                             agreement::EncryptEpochKey(manifest, *member, epoch_key, coordinator));
       invitation.initial_model = folder.parts().initial_model;
     }
     TACET_ASSIGN_OR_RETURN(std::filesystem::path file,

@@ -11,11 +11,11 @@
 
 #include "fmt/core.h"
 
-#include "apps/tacet/privacy/privacy_explain.h"
 #include "apps/tacet/privacy/privacy_output.h"
 #include "apps/tacet/privacy/privacy_sweep.h"
 #include "apps/tacet/privacy/privacy_warnings.h"
 #include "tacet/accounting/calibration.h"
+#include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/status.h"
@@ -147,9 +147,10 @@ class PrivacyCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
                            PrivacyWarnings(spec_, dimension_.value_or(0)));
     if (explain_) {
-      TACET_ASSIGN_OR_RETURN(const PrivacyStatement statement,
-                             StatePrivacy(spec_, guarantees, false_positive_rate_));
-      fmt::print("{}\n\n{}{}", Heading(), StatementText(statement), WarningsText(warnings));
+      TACET_ASSIGN_OR_RETURN(const accounting::PrivacyStatement statement,
+                             accounting::StatePrivacy(spec_, guarantees, false_positive_rate_));
+      fmt::print("{}\n\n{}{}", Heading(), accounting::StatementText(statement),
+                 WarningsText(warnings));
       return absl::OkStatus();
     }
     Print(guarantees, plan.status(), warnings);
@@ -347,7 +348,7 @@ class PrivacyCommand : public program::Command {
   double availability_ = 1;
   bool json_ = false;
   bool explain_ = false;
-  double false_positive_rate_ = kFalsePositiveRate;
+  double false_positive_rate_ = accounting::kFalsePositiveRate;
   std::optional<std::string> calibrate_;
   std::optional<double> epsilon_;
   std::string accountant_ = "best";

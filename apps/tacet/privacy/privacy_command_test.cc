@@ -46,7 +46,7 @@ TEST(PrivacyCommandTest, TheTableShowsThePublishedFigure) {
   EXPECT_THAT(table, HasSubstr("the server and no member"));
 }
 
-TEST(PrivacyCommandTest, JsonHasTheOutsidersMomentsFirst) {
+TEST(PrivacyCommandTest, JsonHasTheExternalObserversMomentsFirst) {
   const auto json = base::JsonValue::Parse(Output({"--json"}));
   ASSERT_TRUE(json.ok());
   const base::JsonValue* rows = json->Find("accountants");
@@ -78,11 +78,11 @@ TEST(PrivacyCommandTest, JsonHasTheHeadlinesAndTheTermsOfFiniteArithmetic) {
   ASSERT_TRUE(json.ok());
   const base::JsonValue* headlines = json->Find("headlines");
   ASSERT_NE(headlines, nullptr);
-  const base::JsonValue& outsider = headlines->items().front();
-  EXPECT_EQ(*outsider.Find("name")->AsString(), "fixed-size-tight");
-  EXPECT_NEAR(*outsider.Find("epsilon")->AsDouble(), 4.3106, 5e-4);
-  EXPECT_NEAR(*outsider.Find("epsilon_lower")->AsDouble(), 4.3067, 5e-4);
-  const base::JsonValue* terms = outsider.Find("implementation");
+  const base::JsonValue& external = headlines->items().front();
+  EXPECT_EQ(*external.Find("name")->AsString(), "fixed-size-tight");
+  EXPECT_NEAR(*external.Find("epsilon")->AsDouble(), 4.3106, 5e-4);
+  EXPECT_NEAR(*external.Find("epsilon_lower")->AsDouble(), 4.3067, 5e-4);
+  const base::JsonValue* terms = external.Find("implementation");
   ASSERT_NE(terms, nullptr);
   EXPECT_LT(*terms->Find("epsilon")->AsDouble(), 1e-5);
   EXPECT_GT(*terms->Find("epsilon")->AsDouble(), 0);
@@ -137,7 +137,7 @@ TEST(PrivacyCommandTest, RecordsAreTheUnitOfHospitals) {
                                     std::move(commands)),
             0);
   const std::string table = testing::internal::GetCapturedStdout();
-  EXPECT_THAT(table, HasSubstr("2.004"));  // outsider
+  EXPECT_THAT(table, HasSubstr("2.004"));  // external observer
   EXPECT_THAT(table, HasSubstr("2.394"));  // another hospital
   EXPECT_THAT(table, HasSubstr("the draw of records stays inside the site"));
 }

@@ -58,8 +58,8 @@ std::string GuaranteesTable(const accounting::Guarantees& guarantees) {
     }
   }
   out +=
-      "* the smallest valid bound of a view; = the one that counts, of the worst observer that "
-      "has a guarantee\n";
+      "* the smallest valid bound of an observer; = the one that counts, of the worst observer "
+      "that has a guarantee\n";
   out += WorstLine(guarantees.headline());
   if (any) {
     out += fmt::format(

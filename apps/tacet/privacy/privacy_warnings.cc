@@ -62,7 +62,7 @@ absl::StatusOr<std::optional<std::string>> EpsilonWarning(const FederationPrivac
   return std::optional<std::string>(fmt::format(
       "epsilon is {:.4g} for observer {} at noise {:.4g} and clip norm {:.4g}, and above {:g} "
       "nobody is protected from that observer: {}",
-      epsilon, accounting::ObserverName(guarantees.worst_view.observer),
+      epsilon, accounting::ObserverName(guarantees.worst_observed.observer),
       spec.mechanism.noise_stddev, spec.mechanism.clip_norm, agreement::kMaxUsefulEpsilon,
       spec.privacy.target_epsilon > 0 ? "lower `privacy.target_epsilon`"
                                       : "raise `privacy.noise`"));

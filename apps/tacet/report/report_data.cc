@@ -8,6 +8,7 @@
 #include "apps/tacet/report/run_guarantees.h"
 #include "apps/tacet/run/run_output.h"
 #include "tacet/base/status.h"
+#include "tacet/report/privacy_json.h"
 
 namespace tacet::app::report {
 
@@ -126,7 +127,8 @@ JsonValue LedgerJson(const run::RunRecord& run) {
       .Set("accountant", member("accountant"));
 }
 
-JsonValue RunJson(const run::RunRecord& run, std::string_view name, const RunGuarantees& promises) {
+JsonValue RunJson(const run::RunRecord& run, std::string_view name,
+                  const RunGuarantees& guarantees) {
   JsonValue labels = JsonValue::MakeArray();
   for (const std::string& label : run.labels) labels.Append(label);
   JsonValue rounds = JsonValue::MakeArray();
@@ -145,9 +147,9 @@ JsonValue RunJson(const run::RunRecord& run, std::string_view name, const RunGua
       .Set("rounds", std::move(rounds))
       .Set("settings", SettingsJson(run.config))
       .Set("ledger", LedgerJson(run))
-      .Set("privacy", promises.rows)
-      .Set("statement",
-           promises.statement ? privacy::StatementJson(*promises.statement) : JsonValue());
+      .Set("privacy", guarantees.rows)
+      .Set("statement", guarantees.statement ? tacet::report::StatementJson(*guarantees.statement)
+                                             : JsonValue());
 }
 
 }  // namespace
@@ -155,9 +157,9 @@ JsonValue RunJson(const run::RunRecord& run, std::string_view name, const RunGua
 absl::StatusOr<JsonValue> ReportData(std::span<const run::RunRecord> runs, std::string_view version,
                                      uint64_t made_at) {
   const std::vector<std::string> names = NamesOf(runs);
-  TACET_ASSIGN_OR_RETURN(const std::vector<RunGuarantees> promises, GuaranteesOf(runs));
+  TACET_ASSIGN_OR_RETURN(const std::vector<RunGuarantees> guarantees, GuaranteesOf(runs));
   JsonValue list = JsonValue::MakeArray();
-  for (size_t i = 0; i < runs.size(); ++i) list.Append(RunJson(runs[i], names[i], promises[i]));
+  for (size_t i = 0; i < runs.size(); ++i) list.Append(RunJson(runs[i], names[i], guarantees[i]));
   return JsonValue::MakeObject()
       .Set("format", 1)
       .Set("version", version)

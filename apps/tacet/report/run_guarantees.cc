@@ -19,7 +19,7 @@ namespace {
 struct Statement {
   accounting::FederationPrivacySpec federation;
   accounting::Guarantees guarantees;
-  absl::StatusOr<privacy::PrivacyStatement> text{};
+  absl::StatusOr<accounting::PrivacyStatement> text{};
 };
 
 // Privacy cost of a run for each observer; with a statement when there is a guarantee to state.
@@ -52,16 +52,16 @@ absl::StatusOr<Priced> PriceOf(const run::RunRecord& run) {
 }  // namespace
 
 absl::StatusOr<std::vector<RunGuarantees>> GuaranteesOf(std::span<const run::RunRecord> runs) {
-  std::vector<RunGuarantees> promises(runs.size());
+  std::vector<RunGuarantees> results(runs.size());
   // Statements to make, by the rows that they are about: those hold all that a statement needs.
   std::map<std::string, Statement> statements;
   std::vector<Statement*> of_run(runs.size());
   for (size_t i = 0; i < runs.size(); ++i) {
     absl::StatusOr<Priced> priced = PriceOf(runs[i]);
     if (!priced.ok()) return base::Annotate(priced.status(), runs[i].path.string());
-    promises[i].rows = std::move(priced->rows);
+    results[i].rows = std::move(priced->rows);
     if (!priced->statement) continue;
-    const std::string key = promises[i].rows.Dump();
+    const std::string key = results[i].rows.Dump();
     of_run[i] = &statements.try_emplace(key, *std::move(priced->statement)).first->second;
   }
   std::vector<Statement*> waiting;
@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<RunGuarantees>> GuaranteesOf(std::span<const run::Run
   std::atomic<size_t> next = 0;
   base::RunOnThreads(std::min(base::Processors(), waiting.size()), [&](size_t) {
     for (size_t i = next++; i < waiting.size(); i = next++) {
-      waiting[i]->text = privacy::StatePrivacy(waiting[i]->federation, waiting[i]->guarantees);
+      waiting[i]->text = accounting::StatePrivacy(waiting[i]->federation, waiting[i]->guarantees);
     }
   });
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -77,9 +77,9 @@ absl::StatusOr<std::vector<RunGuarantees>> GuaranteesOf(std::span<const run::Run
     if (!of_run[i]->text.ok()) {
       return base::Annotate(of_run[i]->text.status(), runs[i].path.string());
     }
-    promises[i].statement = *of_run[i]->text;
+    results[i].statement = *of_run[i]->text;
   }
-  return promises;
+  return results;
 }
 
 }  // namespace tacet::app::report

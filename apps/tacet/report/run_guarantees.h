@@ -8,15 +8,15 @@
 
 #include "absl/status/statusor.h"
 
-#include "apps/tacet/privacy/privacy_explain.h"
 #include "apps/tacet/run/run_reader.h"
+#include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/base/json.h"
 
 namespace tacet::app::report {
 
 struct RunGuarantees {
   base::JsonValue rows;  // PrivacyJson: rows, or a reason why there are none
-  std::optional<privacy::PrivacyStatement> statement;  // absent exactly when there are no rows
+  std::optional<accounting::PrivacyStatement> statement;  // absent exactly when there are no rows
 };
 
 // For all attempts that each run charged so far; an attacker's true-positive rate is given at

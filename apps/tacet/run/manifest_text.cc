@@ -5,8 +5,8 @@
 
 #include "fmt/core.h"
 
-#include "apps/tacet/privacy/privacy_explain.h"
 #include "apps/tacet/privacy/privacy_warnings.h"
+#include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
@@ -60,7 +60,7 @@ std::string AgreementText(const agreement::Manifest& manifest) {
   text += fmt::format(
       "encryption  {}, {} bits a sum, {} values a coefficient, {} bytes an upload ({:.2f} of "
       "the plain float update)\n",
-      he::SchemeName(aggregation.scheme()), aggregation.plaintext_bits(), aggregation.lanes(),
+      he::SchemeName(aggregation.scheme()), aggregation.plaintext_bits(), aggregation.slots(),
       secagg::UploadBytes(aggregation),
       static_cast<double>(secagg::UploadBytes(aggregation)) /
           (4.0 * static_cast<double>(agreed.dimension)));
@@ -96,12 +96,13 @@ absl::StatusOr<std::string> SignedManifestText(const agreement::SignedManifest& 
   const uint64_t attempts = manifest.manifest().attempt_budget();
   TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
                          agreement::GuaranteesOf(manifest.manifest(), attempts));
-  TACET_ASSIGN_OR_RETURN(const privacy::PrivacyStatement statement,
-                         privacy::StatePrivacy(agreement::PrivacyOf(agreed, attempts), guarantees));
+  TACET_ASSIGN_OR_RETURN(
+      const accounting::PrivacyStatement statement,
+      accounting::StatePrivacy(agreement::PrivacyOf(agreed, attempts), guarantees));
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, privacy::PrivacyWarnings(agreed));
   return fmt::format("{}\nThe guarantee covers {} rounds and {} spare attempts.\n\n{}{}",
                      MembershipText(manifest), agreed.rounds, agreed.spare_attempts,
-                     privacy::StatementText(statement), privacy::WarningsText(warnings));
+                     accounting::StatementText(statement), privacy::WarningsText(warnings));
 }
 
 base::JsonValue SignedManifestJson(const agreement::SignedManifest& manifest,

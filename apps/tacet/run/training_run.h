@@ -29,8 +29,8 @@ struct TrainingEnd {
   base::JsonValue summary;                    // summary.json (docs/formats/run-directory.md)
 };
 
-// Every update is clipped, noised, sealed, added and opened, as far as the configuration's labels
-// allow it. One object serves one run.
+// Every update is clipped, noised, sealed, added and decrypted, as far as the configuration's
+// labels allow it. One object serves one run.
 class TrainingRun {
  public:
   // Reads the data and makes model and agreement; nothing is written yet. InvalidArgument or

@@ -166,7 +166,7 @@ class SmallFederation {
   }
 
   // That `round` begins with a model of digest `digest` and the velocity of digest 0.
-  base::Bytes Statement(uint64_t member, uint32_t round, const crypto::Digest& digest) const {
+  base::Bytes Attestation(uint64_t member, uint32_t round, const crypto::Digest& digest) const {
     return WriteAttestation(
         {.member = member, .round = round, .model_digest = digest, .state_digest = {}}, manifest(),
         sites_[member].signing);

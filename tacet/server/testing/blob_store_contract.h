@@ -1,5 +1,5 @@
 // Contract tests of every BlobStore, one test for each sentence of its comments. A `Backend` has
-// `spool()`, of a new, empty blob store, and `Reopen()`, after which `spool()` holds what a new
+// `blobs()`, of a new, empty blob store, and `Reopen()`, after which `blobs()` holds what a new
 // process would find.
 #ifndef TACET_SERVER_TESTING_BLOB_STORE_CONTRACT_H_
 #define TACET_SERVER_TESTING_BLOB_STORE_CONTRACT_H_
@@ -25,7 +25,7 @@ namespace tacet::server {
 template <typename Backend>
 class BlobStoreContract : public ::testing::Test {
  protected:
-  BlobStore& spool() { return backend_.spool(); }
+  BlobStore& blobs() { return backend_.blobs(); }
   void Reopen() { backend_.Reopen(); }
 
   static BlobKey KeyOf(uint64_t member) {
@@ -38,12 +38,12 @@ class BlobStoreContract : public ::testing::Test {
     return bytes;
   }
   absl::Status Append(const BlobKey& key, const base::Bytes& object, uint64_t begin, uint64_t end) {
-    return spool().Append(key, crypto::Sha256(object), begin,
+    return blobs().Append(key, crypto::Sha256(object), begin,
                           std::span(object).subspan(begin, end - begin));
   }
   // At most `most` bytes from `offset` on, with the object's length.
   absl::StatusOr<protocol::FetchedPart> ReadPart(const BlobKey& key, uint64_t offset, size_t most) {
-    TACET_ASSIGN_OR_RETURN(const std::unique_ptr<BlobReader> object, spool().Open(key));
+    TACET_ASSIGN_OR_RETURN(const std::unique_ptr<BlobReader> object, blobs().Open(key));
     const uint64_t rest = object->size() - std::min(offset, object->size());
     protocol::FetchedPart fetched{.total = object->size(), .part = {}};
     fetched.part.resize(static_cast<size_t>(std::min<uint64_t>(most, rest)));
@@ -51,16 +51,16 @@ class BlobStoreContract : public ::testing::Test {
     return fetched;
   }
   uint64_t Arrived(const BlobKey& key, const base::Bytes& object) {
-    const auto arrived = spool().Arrived(key, crypto::Sha256(object));
+    const auto arrived = blobs().Arrived(key, crypto::Sha256(object));
     EXPECT_TRUE(arrived.ok()) << arrived.status();
     return arrived.value_or(~uint64_t{0});
   }
   void Put(const BlobKey& key, const base::Bytes& object) {
     EXPECT_TRUE(Append(key, object, 0, object.size()).ok());
-    EXPECT_TRUE(spool().Complete(key, crypto::Sha256(object)).ok());
+    EXPECT_TRUE(blobs().Complete(key, crypto::Sha256(object)).ok());
   }
   bool Holds(const BlobKey& key, const base::Bytes& object) {
-    const auto read = spool().Read(key, crypto::Sha256(object));
+    const auto read = blobs().Read(key, crypto::Sha256(object));
     return read.ok() && *read == object;
   }
   static void ExpectError(const absl::Status& status, absl::StatusCode code,
@@ -84,7 +84,7 @@ TYPED_TEST_P(BlobStoreContract, TakesAnObjectInParts) {
     EXPECT_EQ(this->Arrived(key, object), end);
     have = end;
   }
-  const auto whole = this->spool().Complete(key, crypto::Sha256(object));
+  const auto whole = this->blobs().Complete(key, crypto::Sha256(object));
   ASSERT_TRUE(whole.ok()) << whole.status();
   EXPECT_EQ(*whole, object);
   EXPECT_TRUE(this->Holds(key, object));
@@ -101,13 +101,13 @@ TYPED_TEST_P(BlobStoreContract, TakesThePartThatComesNextOnly) {
                       "50 have arrived");
   }
   this->ExpectError(
-      this->spool().Append(key, crypto::Sha256(object), std::numeric_limits<uint64_t>::max(), {}),
+      this->blobs().Append(key, crypto::Sha256(object), std::numeric_limits<uint64_t>::max(), {}),
       absl::StatusCode::kOutOfRange, "50 have arrived");
   ASSERT_TRUE(this->Append(key, object, 50, 100).ok());
-  EXPECT_EQ(this->spool().Complete(key, crypto::Sha256(object)).value(), object);
+  EXPECT_EQ(this->blobs().Complete(key, crypto::Sha256(object)).value(), object);
 }
 
-TYPED_TEST_P(BlobStoreContract, AnotherDigestBeginsAnew) {
+TYPED_TEST_P(BlobStoreContract, AnotherDigestBeginsAgain) {
   const BlobKey key = this->KeyOf(7);
   const base::Bytes first = this->ObjectOf(100, 1);
   const base::Bytes second = this->ObjectOf(100, 2);
@@ -118,17 +118,17 @@ TYPED_TEST_P(BlobStoreContract, AnotherDigestBeginsAnew) {
   this->ExpectError(this->Append(key, first, 60, 100), absl::StatusCode::kOutOfRange,
                     "0 have arrived");
   ASSERT_TRUE(this->Append(key, first, 0, 100).ok());
-  EXPECT_EQ(this->spool().Complete(key, crypto::Sha256(first)).value(), first);
+  EXPECT_EQ(this->blobs().Complete(key, crypto::Sha256(first)).value(), first);
 }
 
 TYPED_TEST_P(BlobStoreContract, CompletesOnlyWhatHasTheDigest) {
   const BlobKey key = this->KeyOf(7);
   const base::Bytes object = this->ObjectOf(100, 1);
   const auto expect_lost = [&] {
-    this->ExpectError(this->spool().Complete(key, crypto::Sha256(object)).status(),
+    this->ExpectError(this->blobs().Complete(key, crypto::Sha256(object)).status(),
                       absl::StatusCode::kDataLoss, "digest");
     EXPECT_EQ(this->Arrived(key, object), 0u);  // it is forgotten
-    this->ExpectError(this->spool().Read(key, crypto::Sha256(object)).status(),
+    this->ExpectError(this->blobs().Read(key, crypto::Sha256(object)).status(),
                       absl::StatusCode::kNotFound, "");
   };
   expect_lost();  // nothing has arrived
@@ -136,11 +136,11 @@ TYPED_TEST_P(BlobStoreContract, CompletesOnlyWhatHasTheDigest) {
   expect_lost();
   base::Bytes altered = object;
   altered[50] ^= 1;
-  ASSERT_TRUE(this->spool().Append(key, crypto::Sha256(object), 0, altered).ok());
+  ASSERT_TRUE(this->blobs().Append(key, crypto::Sha256(object), 0, altered).ok());
   expect_lost();
   altered = object;
   altered.push_back(0);
-  ASSERT_TRUE(this->spool().Append(key, crypto::Sha256(object), 0, altered).ok());
+  ASSERT_TRUE(this->blobs().Append(key, crypto::Sha256(object), 0, altered).ok());
   expect_lost();
   this->Put(key, object);
   EXPECT_TRUE(this->Holds(key, object));
@@ -155,8 +155,8 @@ TYPED_TEST_P(BlobStoreContract, ACompleteObjectIsDurable) {
     EXPECT_TRUE(this->Holds(key, object));
     // Once more: the answers to the first calls may have been lost.
     EXPECT_TRUE(this->Append(key, object, 100, 100).ok());
-    EXPECT_EQ(this->spool().Complete(key, crypto::Sha256(object)).value(), object);
-    this->ExpectError(this->spool().Append(key, crypto::Sha256(object), 100, base::Bytes(1)),
+    EXPECT_EQ(this->blobs().Complete(key, crypto::Sha256(object)).value(), object);
+    this->ExpectError(this->blobs().Append(key, crypto::Sha256(object), 100, base::Bytes(1)),
                       absl::StatusCode::kOutOfRange, "100 have arrived");
     this->Reopen();
   }
@@ -166,14 +166,14 @@ TYPED_TEST_P(BlobStoreContract, WhatArrivedIsNotTakenForComplete) {
   const BlobKey key = this->KeyOf(7);
   const base::Bytes object = this->ObjectOf(100, 1);
   ASSERT_TRUE(this->Append(key, object, 0, 100).ok());
-  this->ExpectError(this->spool().Read(key, crypto::Sha256(object)).status(),
+  this->ExpectError(this->blobs().Read(key, crypto::Sha256(object)).status(),
                     absl::StatusCode::kNotFound, "");
   this->ExpectError(this->ReadPart(key, 0, 10).status(), absl::StatusCode::kNotFound, "");
   this->Reopen();
   const uint64_t arrived = this->Arrived(key, object);
   ASSERT_LE(arrived, 100u);
   ASSERT_TRUE(this->Append(key, object, arrived, 100).ok());
-  EXPECT_EQ(this->spool().Complete(key, crypto::Sha256(object)).value(), object);
+  EXPECT_EQ(this->blobs().Complete(key, crypto::Sha256(object)).value(), object);
 }
 
 TYPED_TEST_P(BlobStoreContract, ACompleteObjectStaysUntilAnotherIsCompleteInItsPlace) {
@@ -185,16 +185,16 @@ TYPED_TEST_P(BlobStoreContract, ACompleteObjectStaysUntilAnotherIsCompleteInItsP
   ASSERT_TRUE(this->Append(key, second, 0, 80).ok());
   EXPECT_TRUE(this->Holds(key, first));
   ASSERT_TRUE(this->Append(key, second, 80, 90).ok());
-  ASSERT_TRUE(this->spool().Complete(key, crypto::Sha256(second)).ok());
-  this->ExpectError(this->spool().Read(key, crypto::Sha256(first)).status(),
+  ASSERT_TRUE(this->blobs().Complete(key, crypto::Sha256(second)).ok());
+  this->ExpectError(this->blobs().Read(key, crypto::Sha256(first)).status(),
                     absl::StatusCode::kDataLoss, "digest");
   EXPECT_TRUE(this->Holds(key, second));
 }
 
 TYPED_TEST_P(BlobStoreContract, AnEmptyObjectIsOne) {
   const BlobKey key = this->KeyOf(7);
-  ASSERT_TRUE(this->spool().Append(key, crypto::Sha256({}), 0, {}).ok());
-  ASSERT_TRUE(this->spool().Complete(key, crypto::Sha256({})).ok());
+  ASSERT_TRUE(this->blobs().Append(key, crypto::Sha256({}), 0, {}).ok());
+  ASSERT_TRUE(this->blobs().Complete(key, crypto::Sha256({})).ok());
   this->Reopen();
   EXPECT_TRUE(this->Holds(key, {}));
   EXPECT_EQ(this->ReadPart(key, 0, 10).value().total, 0u);
@@ -229,7 +229,7 @@ TYPED_TEST_P(BlobStoreContract, ReadsParts) {
 TYPED_TEST_P(BlobStoreContract, AReaderReadsNothingBehindTheEnd) {
   const BlobKey key = this->KeyOf(7);
   this->Put(key, this->ObjectOf(100, 3));
-  const auto reader = this->spool().Open(key);
+  const auto reader = this->blobs().Open(key);
   ASSERT_TRUE(reader.ok()) << reader.status();
   EXPECT_EQ((*reader)->size(), 100u);
   base::Bytes out(30);
@@ -244,13 +244,13 @@ TYPED_TEST_P(BlobStoreContract, AReaderKeepsWhatIsForgotten) {
   const BlobKey key = this->KeyOf(7);
   const base::Bytes object = this->ObjectOf(1000, 3);
   this->Put(key, object);
-  const auto reader = this->spool().Open(key);
+  const auto reader = this->blobs().Open(key);
   ASSERT_TRUE(reader.ok()) << reader.status();
-  ASSERT_TRUE(this->spool().KeepOnly({}).ok());
+  ASSERT_TRUE(this->blobs().KeepOnly({}).ok());
   base::Bytes out(1000);
   EXPECT_TRUE((*reader)->Read(0, out).ok());
   EXPECT_EQ(out, object);
-  this->ExpectError(this->spool().Open(key).status(), absl::StatusCode::kNotFound, "");
+  this->ExpectError(this->blobs().Open(key).status(), absl::StatusCode::kNotFound, "");
 }
 
 TYPED_TEST_P(BlobStoreContract, WhatAWriterDoesNotCommitHasNotArrived) {
@@ -259,13 +259,13 @@ TYPED_TEST_P(BlobStoreContract, WhatAWriterDoesNotCommitHasNotArrived) {
   const crypto::Digest digest = crypto::Sha256(object);
   for (const uint64_t have : {0, 40}) {
     {
-      const auto writer = this->spool().Begin(key, digest, have);
+      const auto writer = this->blobs().Begin(key, digest, have);
       ASSERT_TRUE(writer.ok()) << writer.status();
       ASSERT_TRUE((*writer)->Write(std::span(object).subspan(have, 20)).ok());
     }
     EXPECT_EQ(this->Arrived(key, object), have);
     {
-      const auto writer = this->spool().Begin(key, digest, have);
+      const auto writer = this->blobs().Begin(key, digest, have);
       ASSERT_TRUE(writer.ok()) << writer.status();
       ASSERT_TRUE((*writer)->Write(std::span(object).subspan(have, 15)).ok());
       ASSERT_TRUE((*writer)->Write(std::span(object).subspan(have + 15, 25)).ok());
@@ -274,11 +274,11 @@ TYPED_TEST_P(BlobStoreContract, WhatAWriterDoesNotCommitHasNotArrived) {
     EXPECT_EQ(this->Arrived(key, object), have + 40);
   }
   ASSERT_TRUE(this->Append(key, object, 80, 100).ok());
-  EXPECT_EQ(this->spool().Complete(key, digest).value(), object);
+  EXPECT_EQ(this->blobs().Complete(key, digest).value(), object);
   this->ExpectError(this->Append(key, object, 99, 100), absl::StatusCode::kOutOfRange, "");
-  this->ExpectError(this->spool().Append(key, digest, 100, base::Bytes(1)),
+  this->ExpectError(this->blobs().Append(key, digest, 100, base::Bytes(1)),
                     absl::StatusCode::kOutOfRange, "100 have arrived");
-  EXPECT_TRUE(this->spool().Append(key, digest, 100, {}).ok());
+  EXPECT_TRUE(this->blobs().Append(key, digest, 100, {}).ok());
   EXPECT_TRUE(this->Holds(key, object));
 }
 
@@ -306,10 +306,10 @@ TYPED_TEST_P(BlobStoreContract, KeepsOnlyWhatIsNamed) {
   }
   // One may be named that is not there.
   const std::vector<BlobKey> kept = {this->KeyOf(1), this->KeyOf(4), this->KeyOf(99)};
-  ASSERT_TRUE(this->spool().KeepOnly(kept).ok());
+  ASSERT_TRUE(this->blobs().KeepOnly(kept).ok());
   for (int i = 0; i < 2; ++i) {
     for (const uint64_t member : {0, 2}) {
-      this->ExpectError(this->spool().Read(this->KeyOf(member), crypto::Sha256(object)).status(),
+      this->ExpectError(this->blobs().Read(this->KeyOf(member), crypto::Sha256(object)).status(),
                         absl::StatusCode::kNotFound, "");
     }
     EXPECT_TRUE(this->Holds(this->KeyOf(1), object));
@@ -317,7 +317,7 @@ TYPED_TEST_P(BlobStoreContract, KeepsOnlyWhatIsNamed) {
     EXPECT_EQ(this->Arrived(this->KeyOf(4), object), 40u);
     this->Reopen();
   }
-  ASSERT_TRUE(this->spool().KeepOnly({}).ok());
+  ASSERT_TRUE(this->blobs().KeepOnly({}).ok());
   EXPECT_FALSE(this->Holds(this->KeyOf(1), object));
   this->Put(this->KeyOf(0), object);
   EXPECT_TRUE(this->Holds(this->KeyOf(0), object));
@@ -333,7 +333,7 @@ TYPED_TEST_P(BlobStoreContract, TakesObjectsFromSeveralThreads) {
         EXPECT_TRUE(this->Append(key, object, have, have + 10'000).ok());
         EXPECT_EQ(this->Arrived(key, object), have + 10'000);
       }
-      const auto whole = this->spool().Complete(key, crypto::Sha256(object));
+      const auto whole = this->blobs().Complete(key, crypto::Sha256(object));
       EXPECT_TRUE(whole.ok() && *whole == object);
       EXPECT_TRUE(this->Holds(key, object));
     });
@@ -345,7 +345,7 @@ TYPED_TEST_P(BlobStoreContract, TakesObjectsFromSeveralThreads) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(BlobStoreContract, TakesAnObjectInParts, TakesThePartThatComesNextOnly,
-                            AnotherDigestBeginsAnew, CompletesOnlyWhatHasTheDigest,
+                            AnotherDigestBeginsAgain, CompletesOnlyWhatHasTheDigest,
                             ACompleteObjectIsDurable, WhatArrivedIsNotTakenForComplete,
                             ACompleteObjectStaysUntilAnotherIsCompleteInItsPlace,
                             AnEmptyObjectIsOne, ReadsParts, AReaderReadsNothingBehindTheEnd,

@@ -41,7 +41,7 @@ class RoundServerFixture : public ::testing::Test {
          .kept_rounds = 2,
          .grace_seconds = grace_seconds_,
          .retry_seconds = retry_seconds_},
-        store_, spool_, [this] { return now_; }, cohorts_));
+        store_, blobs_, [this] { return now_; }, cohorts_));
   }
 
   protocol::Announcement For(uint64_t member, uint64_t listed_from = 0) {
@@ -169,7 +169,7 @@ class RoundServerFixture : public ::testing::Test {
     crypto::Digest digest;
     digest.fill(model);
     const absl::Status taken =
-        server_->TakeAttestation(member, members_.Statement(member, round, digest));
+        server_->TakeAttestation(member, members_.Attestation(member, round, digest));
     ASSERT_TRUE(taken.ok()) << taken;
   }
 
@@ -190,7 +190,7 @@ class RoundServerFixture : public ::testing::Test {
   uint64_t grace_seconds_ = 0, retry_seconds_ = 0;
   protocol::testing::SmallFederation members_;
   MemoryServerStore store_;
-  MemoryBlobStore spool_;
+  MemoryBlobStore blobs_;
   uint64_t now_ = 1'755'000'000;
   crypto::InsecureSeededEntropy cohorts_{3, "cohorts"};
   std::unique_ptr<RoundServer> server_;

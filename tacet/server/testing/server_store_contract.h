@@ -304,7 +304,7 @@ TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfTheAttemptThatEndsByKind) {
   std::vector<Item> all;
   for (const ItemKind kind : {ItemKind::kCheckpoint, ItemKind::kAccepted, ItemKind::kUnmaskShare,
                               ItemKind::kVote, ItemKind::kClosedRound, ItemKind::kRefusal,
-                              ItemKind::kStatement, ItemKind::kRoster, ItemKind::kConfirmation}) {
+                              ItemKind::kAttestation, ItemKind::kRoster, ItemKind::kConfirmation}) {
     for (const uint64_t member : {7, 3}) all.push_back({kind, member, BytesOf("given")});
   }
   for (const secagg::AttemptNumber& at : {earlier, now}) {
@@ -387,7 +387,7 @@ TYPED_TEST_P(ServerStoreContract, KeepsEveryByteOfAnItem) {
 }
 
 TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfEarlierRoundsInEveryEpoch) {
-  const Item item{ItemKind::kStatement, 3, BytesOf("the model")};
+  const Item item{ItemKind::kAttestation, 3, BytesOf("the model")};
   const std::vector<secagg::AttemptNumber> before = {{0, 0, 0}, {0, 4, 2}, {1, 4, 0}};
   const uint32_t last = std::numeric_limits<uint32_t>::max();
   const std::vector<secagg::AttemptNumber> after = {

@@ -149,8 +149,8 @@ class FileReader final : public BlobReader {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<FileSpool>> FileSpool::Open(const std::filesystem::path& folder,
-                                                           DiskCalls& disk) {
+absl::StatusOr<std::unique_ptr<BlobFolder>> BlobFolder::Open(const std::filesystem::path& folder,
+                                                             DiskCalls& disk) {
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return Failure("make", folder);
   const std::filesystem::path lock_path = folder / "lock";
   File lock(lock_path, O_RDWR | O_CREAT, kOwnerOnly);
@@ -159,25 +159,25 @@ absl::StatusOr<std::unique_ptr<FileSpool>> FileSpool::Open(const std::filesystem
     return base::FailedPrecondition(
         "the folder {} is in use by another process: wait until that has ended", folder.string());
   }
-  return std::unique_ptr<FileSpool>(new FileSpool(folder, std::move(lock), disk));
+  return std::unique_ptr<BlobFolder>(new BlobFolder(folder, std::move(lock), disk));
 }
 
-std::filesystem::path FileSpool::ArrivingPath(const BlobKey& key) const {
+std::filesystem::path BlobFolder::ArrivingPath(const BlobKey& key) const {
   return folder_ / (NameOf(key).append(kArriving));
 }
 
-std::filesystem::path FileSpool::CompletePath(const BlobKey& key) const {
+std::filesystem::path BlobFolder::CompletePath(const BlobKey& key) const {
   return folder_ / (NameOf(key).append(kComplete));
 }
 
-absl::Status FileSpool::Remove(const std::filesystem::path& path) const {
+absl::Status BlobFolder::Remove(const std::filesystem::path& path) const {
   if (::unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
   return Failure("remove", path);
 }
 
 // Of an object that is not complete; one with another digest is removed.
-absl::StatusOr<uint64_t> FileSpool::ArrivingBytes(const BlobKey& key,
-                                                  const crypto::Digest& digest) const {
+absl::StatusOr<uint64_t> BlobFolder::ArrivingBytes(const BlobKey& key,
+                                                   const crypto::Digest& digest) const {
   const std::filesystem::path path = ArrivingPath(key);
   TACET_ASSIGN_OR_RETURN(const std::optional<Announced> arriving, ReadAnnounced(path));
   if (arriving.has_value() && arriving->digest == digest) return arriving->bytes;
@@ -185,15 +185,15 @@ absl::StatusOr<uint64_t> FileSpool::ArrivingBytes(const BlobKey& key,
   return 0;
 }
 
-absl::StatusOr<uint64_t> FileSpool::Arrived(const BlobKey& key, const crypto::Digest& digest) {
+absl::StatusOr<uint64_t> BlobFolder::Arrived(const BlobKey& key, const crypto::Digest& digest) {
   TACET_ASSIGN_OR_RETURN(const std::optional<Announced> complete, ReadAnnounced(CompletePath(key)));
   if (complete.has_value() && complete->digest == digest) return complete->bytes;
   return ArrivingBytes(key, digest);
 }
 
-absl::StatusOr<std::unique_ptr<BlobWriter>> FileSpool::Begin(const BlobKey& key,
-                                                             const crypto::Digest& digest,
-                                                             uint64_t offset) {
+absl::StatusOr<std::unique_ptr<BlobWriter>> BlobFolder::Begin(const BlobKey& key,
+                                                              const crypto::Digest& digest,
+                                                              uint64_t offset) {
   TACET_ASSIGN_OR_RETURN(const std::optional<Announced> complete, ReadAnnounced(CompletePath(key)));
   if (complete.has_value() && complete->digest == digest) {
     if (offset != complete->bytes) return OutOfRange(offset, complete->bytes);
@@ -210,7 +210,7 @@ absl::StatusOr<std::unique_ptr<BlobWriter>> FileSpool::Begin(const BlobKey& key,
   return writer;
 }
 
-absl::StatusOr<base::Bytes> FileSpool::Complete(const BlobKey& key, const crypto::Digest& digest) {
+absl::StatusOr<base::Bytes> BlobFolder::Complete(const BlobKey& key, const crypto::Digest& digest) {
   const std::filesystem::path complete_path = CompletePath(key);
   TACET_ASSIGN_OR_RETURN(const std::optional<Announced> complete, ReadAnnounced(complete_path));
   const bool again = complete.has_value() && complete->digest == digest;
@@ -227,8 +227,8 @@ absl::StatusOr<base::Bytes> FileSpool::Complete(const BlobKey& key, const crypto
   return object;
 }
 
-absl::Status FileSpool::MakeComplete(const File& file, const std::filesystem::path& arriving,
-                                     const std::filesystem::path& complete) const {
+absl::Status BlobFolder::MakeComplete(const File& file, const std::filesystem::path& arriving,
+                                      const std::filesystem::path& complete) const {
   if (disk_.Synchronise(file.get()) != 0) {
     const absl::Status failure = Failure("synchronise", arriving);
     // After such an error the system may forget what it could not write, and say nothing the next
@@ -240,14 +240,14 @@ absl::Status FileSpool::MakeComplete(const File& file, const std::filesystem::pa
   return Failure("rename", arriving);
 }
 
-absl::StatusOr<base::Bytes> FileSpool::Read(const BlobKey& key,
-                                            const crypto::Digest& digest) const {
+absl::StatusOr<base::Bytes> BlobFolder::Read(const BlobKey& key,
+                                             const crypto::Digest& digest) const {
   const std::filesystem::path path = CompletePath(key);
   TACET_ASSIGN_OR_RETURN(const File file, OpenComplete(path));
   return ReadObject(file, path, digest);
 }
 
-absl::StatusOr<std::unique_ptr<BlobReader>> FileSpool::Open(const BlobKey& key) const {
+absl::StatusOr<std::unique_ptr<BlobReader>> BlobFolder::Open(const BlobKey& key) const {
   std::filesystem::path path = CompletePath(key);
   TACET_ASSIGN_OR_RETURN(File file, OpenComplete(path));
   TACET_ASSIGN_OR_RETURN(const uint64_t size, SizeOf(file, path));
@@ -255,7 +255,7 @@ absl::StatusOr<std::unique_ptr<BlobReader>> FileSpool::Open(const BlobKey& key) 
                                       size - std::min(size, kHeaderBytes));
 }
 
-absl::Status FileSpool::KeepOnly(std::span<const BlobKey> kept) {
+absl::Status BlobFolder::KeepOnly(std::span<const BlobKey> kept) {
   std::set<std::string> names;
   for (const BlobKey& key : kept) names.insert(NameOf(key));
   std::vector<std::filesystem::path> unwanted;

@@ -20,12 +20,12 @@ namespace tacet::storage::file {
 // Holds no object in memory but the one that it returns. Calls for different objects share no lock:
 // the file system is the only state. A writer that is not committed cuts off again what it wrote,
 // so that the same bytes fit as soon as the disk has room.
-class FileSpool final : public server::BlobStore {
+class BlobFolder final : public server::BlobStore {
  public:
   // Makes the folder, mode 0700, when there is none. FailedPrecondition while another process uses
   // it. `disk` must outlive the blob store.
-  static absl::StatusOr<std::unique_ptr<FileSpool>> Open(const std::filesystem::path& folder,
-                                                         DiskCalls& disk = DiskCalls::System());
+  static absl::StatusOr<std::unique_ptr<BlobFolder>> Open(const std::filesystem::path& folder,
+                                                          DiskCalls& disk = DiskCalls::System());
 
   absl::StatusOr<uint64_t> Arrived(const server::BlobKey& key,
                                    const crypto::Digest& digest) override;
@@ -41,7 +41,7 @@ class FileSpool final : public server::BlobStore {
   absl::Status KeepOnly(std::span<const server::BlobKey> kept) override;
 
  private:
-  FileSpool(std::filesystem::path folder, File lock, DiskCalls& disk)
+  BlobFolder(std::filesystem::path folder, File lock, DiskCalls& disk)
       : folder_(std::move(folder)), lock_(std::move(lock)), disk_(disk) {}
 
   std::filesystem::path ArrivingPath(const server::BlobKey& key) const;

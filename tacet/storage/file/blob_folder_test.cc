@@ -30,24 +30,24 @@ namespace {
 using server::BlobKey;
 using ::testing::HasSubstr;
 
-std::unique_ptr<FileSpool> OpenOrDie(const std::filesystem::path& folder,
-                                     DiskCalls& disk = DiskCalls::System()) {
-  auto spool = FileSpool::Open(folder, disk);
-  if (!spool.ok()) ADD_FAILURE() << spool.status();
-  return spool.ok() ? *std::move(spool) : nullptr;
+std::unique_ptr<BlobFolder> OpenOrDie(const std::filesystem::path& folder,
+                                      DiskCalls& disk = DiskCalls::System()) {
+  auto blobs = BlobFolder::Open(folder, disk);
+  if (!blobs.ok()) ADD_FAILURE() << blobs.status();
+  return blobs.ok() ? *std::move(blobs) : nullptr;
 }
 
 class FileBackend {
  public:
-  server::BlobStore& spool() { return *spool_; }
+  server::BlobStore& blobs() { return *blobs_; }
   void Reopen() {
-    spool_.reset();
-    spool_ = OpenOrDie(folder_.path());
+    blobs_.reset();
+    blobs_ = OpenOrDie(folder_.path());
   }
 
  private:
   const base::TemporaryFolder folder_{base::TemporaryFolder::kInMemory};
-  std::unique_ptr<FileSpool> spool_ = OpenOrDie(folder_.path());
+  std::unique_ptr<BlobFolder> blobs_ = OpenOrDie(folder_.path());
 };
 
 }  // namespace
@@ -60,7 +60,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(File, BlobStoreContract, storage::file::FileBacke
 namespace tacet::storage::file {
 namespace {
 
-class FileSpoolTest : public ::testing::Test {
+class BlobFolderTest : public ::testing::Test {
  protected:
   static BlobKey KeyOf(uint64_t member) {
     return {{protocol::BulkKind::kUpload, {.number = {.round = 2}}}, member};
@@ -71,20 +71,20 @@ class FileSpoolTest : public ::testing::Test {
     return bytes;
   }
   // Sends what has not arrived in parts of `part_bytes`, then completes.
-  static absl::Status Send(server::BlobStore& spool, uint64_t member, const base::Bytes& object,
+  static absl::Status Send(server::BlobStore& blobs, uint64_t member, const base::Bytes& object,
                            size_t part_bytes) {
     const crypto::Digest digest = crypto::Sha256(object);
-    TACET_ASSIGN_OR_RETURN(uint64_t have, spool.Arrived(KeyOf(member), digest));
+    TACET_ASSIGN_OR_RETURN(uint64_t have, blobs.Arrived(KeyOf(member), digest));
     while (have < object.size()) {
       const auto part =
           std::span(object).subspan(have, std::min<size_t>(part_bytes, object.size() - have));
-      TACET_RETURN_IF_ERROR(spool.Append(KeyOf(member), digest, have, part));
+      TACET_RETURN_IF_ERROR(blobs.Append(KeyOf(member), digest, have, part));
       have += part.size();
     }
-    return spool.Complete(KeyOf(member), digest).status();
+    return blobs.Complete(KeyOf(member), digest).status();
   }
-  static bool Holds(server::BlobStore& spool, uint64_t member, const base::Bytes& object) {
-    const auto read = spool.Read(KeyOf(member), crypto::Sha256(object));
+  static bool Holds(server::BlobStore& blobs, uint64_t member, const base::Bytes& object) {
+    const auto read = blobs.Read(KeyOf(member), crypto::Sha256(object));
     return read.ok() && *read == object;
   }
   // Files but the lock.
@@ -97,14 +97,14 @@ class FileSpoolTest : public ::testing::Test {
   }
 
   const base::TemporaryFolder temporary_{base::TemporaryFolder::kInMemory};
-  const std::filesystem::path folder_ = temporary_.path() / "spool";
+  const std::filesystem::path folder_ = temporary_.path() / "blobs";
 };
 
-TEST_F(FileSpoolTest, OnlyItsOwnerCanReadTheFiles) {
-  auto spool = OpenOrDie(folder_);
-  ASSERT_TRUE(Send(*spool, 1, ObjectOf(1, 10), 10).ok());
+TEST_F(BlobFolderTest, OnlyItsOwnerCanReadTheFiles) {
+  auto blobs = OpenOrDie(folder_);
+  ASSERT_TRUE(Send(*blobs, 1, ObjectOf(1, 10), 10).ok());
   const base::Bytes object = ObjectOf(2, 10);
-  ASSERT_TRUE(spool->Append(KeyOf(2), crypto::Sha256(object), 0, object).ok());
+  ASSERT_TRUE(blobs->Append(KeyOf(2), crypto::Sha256(object), 0, object).ok());
   const auto mode = [](const std::filesystem::path& path) {
     struct stat info {};
     EXPECT_EQ(::stat(path.c_str(), &info), 0);
@@ -116,41 +116,41 @@ TEST_F(FileSpoolTest, OnlyItsOwnerCanReadTheFiles) {
   for (const auto& path : Files()) EXPECT_EQ(mode(path), 0600u);
 }
 
-TEST_F(FileSpoolTest, ServesOneProcessAtATime) {
-  auto spool = OpenOrDie(folder_);
-  const auto other = FileSpool::Open(folder_);
+TEST_F(BlobFolderTest, ServesOneProcessAtATime) {
+  auto blobs = OpenOrDie(folder_);
+  const auto other = BlobFolder::Open(folder_);
   EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(base::Message(other.status()), HasSubstr("is in use by another process"));
-  spool.reset();
+  blobs.reset();
   EXPECT_NE(OpenOrDie(folder_), nullptr);
 }
 
-TEST_F(FileSpoolTest, AFolderThatCannotBeMadeIsAnError) {
-  const auto spool = FileSpool::Open(folder_ / "further");
-  EXPECT_EQ(spool.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(base::Message(spool.status()), HasSubstr("No such file or directory"));
+TEST_F(BlobFolderTest, AFolderThatCannotBeMadeIsAnError) {
+  const auto blobs = BlobFolder::Open(folder_ / "further");
+  EXPECT_EQ(blobs.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(base::Message(blobs.status()), HasSubstr("No such file or directory"));
 }
 
-TEST_F(FileSpoolTest, LeavesFilesOfOthersAlone) {
-  auto spool = OpenOrDie(folder_);
-  ASSERT_TRUE(Send(*spool, 1, ObjectOf(1, 10), 10).ok());
+TEST_F(BlobFolderTest, LeavesFilesOfOthersAlone) {
+  auto blobs = OpenOrDie(folder_);
+  ASSERT_TRUE(Send(*blobs, 1, ObjectOf(1, 10), 10).ok());
   std::ofstream(folder_ / "notes.txt") << "ours";
-  ASSERT_TRUE(spool->KeepOnly({}).ok());
+  ASSERT_TRUE(blobs->KeepOnly({}).ok());
   EXPECT_EQ(Files(), std::vector{folder_ / "notes.txt"});
 }
 
-TEST_F(FileSpoolTest, NoticesThatAFileWasAltered) {
+TEST_F(BlobFolderTest, NoticesThatAFileWasAltered) {
   const base::Bytes object = ObjectOf(1, 100);
   for (const std::streamoff at : {0, 32, 131}) {  // of the digest, of the object
     std::filesystem::remove_all(folder_);
-    auto spool = OpenOrDie(folder_);
-    ASSERT_TRUE(Send(*spool, 1, object, 100).ok());
+    auto blobs = OpenOrDie(folder_);
+    ASSERT_TRUE(Send(*blobs, 1, object, 100).ok());
     std::fstream file(Files().at(0), std::ios::in | std::ios::out | std::ios::binary);
     file.seekg(at);
     const auto byte = static_cast<char>(file.get() ^ 1);
     file.seekp(at);
     file.put(byte).flush();
-    const auto read = spool->Read(KeyOf(1), crypto::Sha256(object));
+    const auto read = blobs->Read(KeyOf(1), crypto::Sha256(object));
     if (at < 32) {
       EXPECT_EQ(*read, object);  // the object's own digest decides
     } else {
@@ -160,25 +160,25 @@ TEST_F(FileSpoolTest, NoticesThatAFileWasAltered) {
 }
 
 // A file of fewer bytes than its header, as a crash may leave it.
-TEST_F(FileSpoolTest, BeginsAnewAfterATornHeader) {
+TEST_F(BlobFolderTest, BeginsAgainAfterATornHeader) {
   const base::Bytes object = ObjectOf(1, 100);
-  auto spool = OpenOrDie(folder_);
-  ASSERT_TRUE(spool->Append(KeyOf(1), crypto::Sha256(object), 0, object).ok());
+  auto blobs = OpenOrDie(folder_);
+  ASSERT_TRUE(blobs->Append(KeyOf(1), crypto::Sha256(object), 0, object).ok());
   std::filesystem::resize_file(Files().at(0), 31);
-  EXPECT_EQ(spool->Arrived(KeyOf(1), crypto::Sha256(object)).value(), 0u);
-  EXPECT_TRUE(Send(*spool, 1, object, 30).ok());
-  EXPECT_TRUE(Holds(*spool, 1, object));
+  EXPECT_EQ(blobs->Arrived(KeyOf(1), crypto::Sha256(object)).value(), 0u);
+  EXPECT_TRUE(Send(*blobs, 1, object, 30).ok());
+  EXPECT_TRUE(Holds(*blobs, 1, object));
 }
 
 // Every call fails once; the same call fits again afterwards.
-TEST_F(FileSpoolTest, EveryDiskCallMayFail) {
+TEST_F(BlobFolderTest, EveryDiskCallMayFail) {
   const base::Bytes object = ObjectOf(1, 500);
   const crypto::Digest digest = crypto::Sha256(object);
   for (int fail_at = 0;; ++fail_at) {
     std::filesystem::remove_all(folder_);
     FailingDisk disk;
     disk.fail_at = fail_at;
-    auto spool = OpenOrDie(folder_, disk);
+    auto blobs = OpenOrDie(folder_, disk);
     int failures = 0;
     const auto expect_unavailable = [&](const absl::Status& status) {
       ++failures;
@@ -188,25 +188,25 @@ TEST_F(FileSpoolTest, EveryDiskCallMayFail) {
     };
     for (uint64_t have = 0; have < object.size();) {
       const auto part = std::span(object).subspan(have, 250);
-      const absl::Status status = spool->Append(KeyOf(1), digest, have, part);
+      const absl::Status status = blobs->Append(KeyOf(1), digest, have, part);
       if (status.ok()) {
         have += part.size();
       } else {
         expect_unavailable(status);
         ASSERT_LT(failures, 2);
-        EXPECT_EQ(spool->Arrived(KeyOf(1), digest).value(), have);
+        EXPECT_EQ(blobs->Arrived(KeyOf(1), digest).value(), have);
       }
     }
-    for (auto whole = spool->Complete(KeyOf(1), digest); !whole.ok();) {
+    for (auto whole = blobs->Complete(KeyOf(1), digest); !whole.ok();) {
       expect_unavailable(whole.status());
       ASSERT_LT(failures, 2);
-      EXPECT_TRUE(Send(*spool, 1, object, 250).ok());
-      whole = spool->Complete(KeyOf(1), digest);
+      EXPECT_TRUE(Send(*blobs, 1, object, 250).ok());
+      whole = blobs->Complete(KeyOf(1), digest);
     }
-    EXPECT_TRUE(Holds(*spool, 1, object));
-    if (const absl::Status kept = spool->KeepOnly({}); !kept.ok()) {
+    EXPECT_TRUE(Holds(*blobs, 1, object));
+    if (const absl::Status kept = blobs->KeepOnly({}); !kept.ok()) {
       expect_unavailable(kept);
-      EXPECT_TRUE(spool->KeepOnly({}).ok());
+      EXPECT_TRUE(blobs->KeepOnly({}).ok());
     }
     EXPECT_TRUE(Files().empty());
     if (disk.calls <= fail_at) {
@@ -218,7 +218,7 @@ TEST_F(FileSpoolTest, EveryDiskCallMayFail) {
   }
 }
 
-TEST_F(FileSpoolTest, DyingAtEveryCallLosesNothingThatWasComplete) {
+TEST_F(BlobFolderTest, DyingAtEveryCallLosesNothingThatWasComplete) {
   const base::Bytes object = ObjectOf(1, 500);
   int deaths = 0;
   for (const auto when :
@@ -228,18 +228,18 @@ TEST_F(FileSpoolTest, DyingAtEveryCallLosesNothingThatWasComplete) {
       const pid_t child = fork();
       if (child == 0) {
         DeadlyDisk disk(die_at, when);
-        auto spool = FileSpool::Open(folder_, disk);
-        _exit(spool.ok() && Send(**spool, 1, object, 250).ok() ? 0 : 1);
+        auto blobs = BlobFolder::Open(folder_, disk);
+        _exit(blobs.ok() && Send(**blobs, 1, object, 250).ok() ? 0 : 1);
       }
       int status = 0;
       ASSERT_EQ(waitpid(child, &status, 0), child);
       ASSERT_TRUE(WIFEXITED(status));
       const int code = WEXITSTATUS(status);
       ASSERT_TRUE(code == 0 || code == DeadlyDisk::kDied) << code;
-      auto spool = OpenOrDie(folder_);
-      EXPECT_TRUE(code != 0 || Holds(*spool, 1, object));
-      ASSERT_TRUE(Send(*spool, 1, object, 250).ok());
-      EXPECT_TRUE(Holds(*spool, 1, object));
+      auto blobs = OpenOrDie(folder_);
+      EXPECT_TRUE(code != 0 || Holds(*blobs, 1, object));
+      ASSERT_TRUE(Send(*blobs, 1, object, 250).ok());
+      EXPECT_TRUE(Holds(*blobs, 1, object));
       EXPECT_EQ(Files().size(), 1u);
       if (code == 0) break;
       ++deaths;
@@ -248,7 +248,7 @@ TEST_F(FileSpoolTest, DyingAtEveryCallLosesNothingThatWasComplete) {
   EXPECT_GT(deaths, 15);
 }
 
-TEST_F(FileSpoolTest, KilledAtRandomMomentsLosesNothingThatWasComplete) {
+TEST_F(BlobFolderTest, KilledAtRandomMomentsLosesNothingThatWasComplete) {
   constexpr size_t kBytes = 20'000;
   std::mt19937 generator(1);
   std::uniform_int_distribution<int> microseconds(500, 12'000);
@@ -259,9 +259,9 @@ TEST_F(FileSpoolTest, KilledAtRandomMomentsLosesNothingThatWasComplete) {
     const pid_t child = fork();
     if (child == 0) {
       ::close(ends[0]);
-      auto spool = FileSpool::Open(folder_);
-      for (uint64_t member = complete.size(); spool.ok(); ++member) {
-        if (!Send(**spool, member, ObjectOf(member, kBytes), 3000).ok()) _exit(1);
+      auto blobs = BlobFolder::Open(folder_);
+      for (uint64_t member = complete.size(); blobs.ok(); ++member) {
+        if (!Send(**blobs, member, ObjectOf(member, kBytes), 3000).ok()) _exit(1);
         if (::write(ends[1], &member, sizeof member) != sizeof member) _exit(2);
       }
       _exit(3);
@@ -276,31 +276,31 @@ TEST_F(FileSpoolTest, KilledAtRandomMomentsLosesNothingThatWasComplete) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status)) << "ended with code " << WEXITSTATUS(status);
   }
-  auto spool = OpenOrDie(folder_);
+  auto blobs = OpenOrDie(folder_);
   EXPECT_FALSE(complete.empty());
   for (const uint64_t member : complete) {
-    ASSERT_TRUE(Holds(*spool, member, ObjectOf(member, kBytes))) << member;
+    ASSERT_TRUE(Holds(*blobs, member, ObjectOf(member, kBytes))) << member;
   }
   EXPECT_LE(Files().size(), complete.size() + 1);
 }
 
 // An object that is complete costs its own size in memory, not more.
-TEST_F(FileSpoolTest, HoldsALargeObjectOnce) {
+TEST_F(BlobFolderTest, HoldsALargeObjectOnce) {
   constexpr size_t kParts = 96;
   const pid_t child = fork();
   if (child == 0) {
-    auto spool = FileSpool::Open(folder_);
-    if (!spool.ok()) _exit(1);
+    auto blobs = BlobFolder::Open(folder_);
+    if (!blobs.ok()) _exit(1);
     const base::Bytes part = ObjectOf(1, 1 << 20);
     crypto::Sha256Hasher hasher;
     for (size_t i = 0; i < kParts; ++i) hasher.Update(part);
     const crypto::Digest digest = hasher.Finish();
     for (size_t i = 0; i < kParts; ++i) {
-      if (!(*spool)->Append(KeyOf(1), digest, i * part.size(), part).ok()) _exit(2);
+      if (!(*blobs)->Append(KeyOf(1), digest, i * part.size(), part).ok()) _exit(2);
     }
     rusage before{};
     ::getrusage(RUSAGE_SELF, &before);
-    const bool complete = (*spool)->Complete(KeyOf(1), digest).ok();
+    const bool complete = (*blobs)->Complete(KeyOf(1), digest).ok();
     rusage after{};
     ::getrusage(RUSAGE_SELF, &after);
     if (!complete) _exit(3);

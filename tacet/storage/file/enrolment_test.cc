@@ -99,11 +99,11 @@ class EnrolmentTest : public ::testing::Test {
 
   agreement::Invitation Invite(const SiteFolder& site, const agreement::SignedManifest& manifest,
                                uint64_t member) {
-    return {
-        .manifest = manifest.bytes(),
-        .certificate = CertificateFor(site),
-        .epoch_key = *agreement::SealEpochKey(manifest, member, entropy_.Draw(32), keys_.signing),
-        .initial_model = BytesOf(model_)};
+    return {.manifest = manifest.bytes(),
+            .certificate = CertificateFor(site),
+            .epoch_key =
+                *agreement::EncryptEpochKey(manifest, member, entropy_.Draw(32), keys_.signing),
+            .initial_model = BytesOf(model_)};
   }
 
   absl::Status Join(SiteFolder& site, const agreement::Invitation& invitation) {
@@ -254,8 +254,8 @@ TEST_F(EnrolmentTest, ASiteJoinsAndRemembers) {
   EXPECT_EQ(membership->manifest.bytes(), manifest.bytes());
   EXPECT_EQ(again->Coordinator().value(), keys_.signing.public_key());
   EXPECT_EQ(again->InitialModel().value(), model_);
-  EXPECT_TRUE(agreement::OpenEpochKey(membership->sealed_epoch_key, membership->manifest, 1,
-                                      again->UnlockKeys(KeyFile(2))->sealing)
+  EXPECT_TRUE(agreement::DecryptEpochKey(membership->sealed_epoch_key, membership->manifest, 1,
+                                         again->UnlockKeys(KeyFile(2))->sealing)
                   .ok());
 }
 

@@ -79,7 +79,7 @@ TEST_F(NodeLogFileTest, IsOnlyAppendedTo) {
   const auto lines = Lines();
   ASSERT_THAT(lines, SizeIs(2));
   EXPECT_EQ(lines[0].Find("what")->AsString().value(), "first");
-  EXPECT_EQ(lines[1].Find("event")->AsString().value(), "alarm");
+  EXPECT_EQ(lines[1].Find("event")->AsString().value(), "violation");
 }
 
 TEST_F(NodeLogFileTest, IsWrittenByOneProcess) {

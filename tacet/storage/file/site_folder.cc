@@ -193,8 +193,8 @@ absl::Status SiteFolder::CheckKeys(const Membership& membership,
                                    const crypto::Unlocker& unlocker) const {
   TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, UnlockKeys(unlocker));
   if (!membership.member.has_value()) return absl::OkStatus();
-  TACET_RETURN_IF_ERROR(agreement::OpenEpochKey(membership.sealed_epoch_key, membership.manifest,
-                                                *membership.member, keys.sealing)
+  TACET_RETURN_IF_ERROR(agreement::DecryptEpochKey(membership.sealed_epoch_key, membership.manifest,
+                                                   *membership.member, keys.sealing)
                             .status());
   const auto& named = membership.manifest.members()[*membership.member].exchange_key;
   return base::Annotate(exchange_keys_.Find(named, unlocker).status(), "invitation");

@@ -224,7 +224,7 @@ TEST_F(HttpServerTest, SilenceHasAnEndInEveryPhase) {
 }
 
 // Bytes that come one by one, each before its time is over.
-TEST_F(HttpServerTest, SlownessHasAnEnd) {
+TEST_F(HttpServerTest, SlowRequestsTimeOut) {
   spec_.limits = {
       .head = milliseconds(300), .transfer = milliseconds(300), .bytes_per_second = 100};
   Start();

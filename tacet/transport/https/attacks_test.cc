@@ -1,5 +1,5 @@
-// Floods and slowness by strangers, removed members and malicious members. While each goes on, an
-// honest member is answered, and memory stays bounded.
+// Floods and slow requests by strangers, removed members and malicious members. While each goes on,
+// an honest member is answered, and memory stays bounded.
 #include <cstdio>
 
 #include <gmock/gmock.h>

@@ -90,7 +90,7 @@ class ServingForTest {
   void Begin() {
     End();
     rounds = protocol::testing::ValueOf(server::RoundServer::Create(
-        members.manifest(), {}, store, spool, base::SystemUnixSeconds, cohorts));
+        members.manifest(), {}, store, blobs, base::SystemUnixSeconds, cohorts));
     // Attempts begin when their members are there.
     for (uint64_t member = 0; member < members.manifest().members().size(); ++member) {
       rounds->NotePresence(member);
@@ -139,7 +139,7 @@ class ServingForTest {
   server::RequestLimitsSpec limits_spec{
       .requests_a_second = 1, .burst = 1e9, .bytes_a_second = 1, .burst_bytes = 1e12};
   server::MemoryServerStore store;
-  server::MemoryBlobStore spool;
+  server::MemoryBlobStore blobs;
   crypto::InsecureSeededEntropy cohorts{3, "cohorts"};
   CountingObserver observer;
   std::unique_ptr<server::RoundServer> rounds;

@@ -45,7 +45,7 @@ function askForToken(why) {
   },
   h("h1", {}, "This page needs its token"),
   h("p", { class: "note" }, why),
-  h("p", { class: "note" }, "It stands in the file that the server named when it was started; whoever runs the server can read it."),
+  h("p", { class: "note" }, "The server named its file when it was started. The operator can read it."),
   h("label", { for: "token" }, "Token"), input,
   h("button", { type: "submit", class: "choice" }, "Open"));
   frame(form);
@@ -61,7 +61,7 @@ async function show() {
   const requests = requestsPanel(), agreed = agreementPanel();
   const parts = [
     now.element, part("Rounds", rounds.element), part("Privacy spent and left", spent.element),
-    part("Events and alarms", events.element),
+    part("Events and warnings", events.element),
     part("Requests", h("div", { class: "card wide" }, requests.element)), part("What was agreed", agreed.element),
   ];
   let agreement = null;
@@ -96,4 +96,4 @@ startTheme();
 startToken();
 frame();
 if (hasToken()) show();
-else askForToken("Whoever has it may see how the federation goes.");
+else askForToken("Anyone who has it may see the progress of the federation.");

@@ -3,7 +3,7 @@ import { h } from "../dom.js";
 import { bytes, epsilon, integer, kAbsent, plural, time } from "../format.js";
 import { againstWorst, worst } from "../report/privacy.js";
 import { panel } from "./panel.js";
-import { alarms, awayWords, deadlineWords, failureWords, nowSentence, secondsLeft } from "./words.js";
+import { warnings, awayWords, deadlineWords, failureWords, nowSentence, secondsLeft } from "./words.js";
 
 const kPhaseClasses = { collecting: "good", unmasking: "good", published: "good", failed: "warn" };
 
@@ -20,8 +20,8 @@ export function nowPanel() {
         ready ? h("span", { class: "chip good" }, "ready") : h("span", { class: "chip danger" }, "not ready")),
       h("p", { class: "lead" }, sentence),
     ], { role: "status" });
-  const trouble = panel(({ status }) => alarms(status), (found) => (found.length > 0
-    ? h("ul", { class: "alarms" }, found.map(([level, text]) => h("li", { class: level }, text))) : []), { role: "status" });
+  const trouble = panel(({ status }) => warnings(status), (found) => (found.length > 0
+    ? h("ul", { class: "warnings" }, found.map(([level, text]) => h("li", { class: level }, text))) : []), { role: "status" });
   const away = panel(({ status }) => awayWords(status), (names) => (names.length > 0
     ? h("p", { class: "note" }, `Away: ${names.join("; ")}.`) : []));
   const progress = panel(({ status }) => pickProgress(status), drawProgress);

@@ -7,8 +7,8 @@ import { panel } from "./panel.js";
 import { viewRows } from "./words.js";
 
 /** A guarantee from the server in the shape of a report's statement. */
-export const asRun = (promise) => ({
-  labels: [], privacy: promise.privacy, statement: promise.statement, facts: { charged_attempts: promise.attempts } });
+export const asRun = (guarantee) => ({
+  labels: [], privacy: guarantee.privacy, statement: guarantee.statement, facts: { charged_attempts: guarantee.attempts } });
 
 export function spentPanel() {
   return panel(({ status, agreement }) => ({ spent: status.spent, whole: agreement?.whole ?? null, attempts: status.attempts }), draw);

@@ -85,7 +85,7 @@ export function longTime(value) {
 }
 
 /** What is to be put right, most urgent first: [level, sentence]. */
-export function alarms(status) {
+export function warnings(status) {
   const found = status.problems.map((problem) => ["danger", `Not ready: ${problem}.`]);
   if (status.certificate_end > 0) {
     const left = status.certificate_end - status.now;
@@ -141,14 +141,14 @@ export function eventDetails(event) {
 
 /** Rows of the views: what is spent, what the whole will cost, what is left; null: no guarantee. */
 export function viewRows(spent, whole) {
-  const known = new Map((spent?.statement?.promises ?? []).map((promise) => [promise.view, promise]));
-  const rows = whole?.statement?.promises ?? spent?.statement?.promises ?? [];
+  const known = new Map((spent?.statement?.guarantees ?? []).map((guarantee) => [guarantee.view, guarantee]));
+  const rows = whole?.statement?.guarantees ?? spent?.statement?.guarantees ?? [];
   const nothingYet = spent !== null && spent !== undefined && spent.attempts === 0;
-  return rows.map((promise) => {
-    const end = whole?.statement ? promise.epsilon : undefined;
-    const now = nothingYet ? (promise.epsilon === null ? null : 0) : known.get(promise.view)?.epsilon;
+  return rows.map((guarantee) => {
+    const end = whole?.statement ? guarantee.epsilon : undefined;
+    const now = nothingYet ? (guarantee.epsilon === null ? null : 0) : known.get(guarantee.view)?.epsilon;
     const bounded = typeof end === "number" && typeof now === "number";
-    return { view: promise.view, audience: promise.audience, spent: now, whole: end,
+    return { view: guarantee.view, audience: guarantee.audience, spent: now, whole: end,
              left: bounded ? Math.max(0, end - now) : undefined };
   });
 }

@@ -8,7 +8,7 @@ const kAlmostCertain = 0.9;  // a true-positive rate above it is hardly a protec
 
 /** Who sees what, in few words, for columns and rows of tables. */
 export const kViewNames = {
-  "outsider": "outsider",
+  "outsider": "external observer",
   "participant-in-cohort": "participant, every round",
   "participant-out-of-cohort": "participant, no round",
   "colluders": "colluding clients",
@@ -46,7 +46,7 @@ export function privacyStatement(run) {
     h("p", { class: "note" }, statement.meaning),
     h("p", { class: "note" },
       `A bar is the largest share of the ${statement.units} in the training data that the observer can identify at a false-positive rate of ${share(statement.false_positive_rate)}. Blind guessing identifies ${share(statement.false_positive_rate)}; a full bar is all of them.`),
-    h("ul", { class: "promises" }, statement.promises.map(promiseItem)),
+    h("ul", { class: "guarantees" }, statement.guarantees.map(guaranteeItem)),
     h("h4", {}, "Not guaranteed"),
     h("ul", { class: "limits" }, statement.limits.map((limit) => h("li", {}, limit))),
     warningList(run.privacy?.warnings ?? []));
@@ -56,23 +56,23 @@ const warningList = (warnings) => (warnings.length === 0 ? null : [
   h("h4", {}, "Warnings"),
   h("ul", { class: "limits danger-text" }, warnings.map((warning) => h("li", {}, `${warning}.`)))]);
 
-function promiseItem(promise) {
-  const none = typeof promise.epsilon !== "number";
-  const weak = promise.true_positive_rate > kAlmostCertain;
+function guaranteeItem(guarantee) {
+  const none = typeof guarantee.epsilon !== "number";
+  const weak = guarantee.true_positive_rate > kAlmostCertain;
   return h("li", { class: none ? "none" : weak ? "weak" : undefined },
-    h("div", { class: "promise-head" },
-      h("span", { class: "against" }, promise.audience),
-      h("span", { class: "epsilon" }, none ? "no guarantee" : `ε = ${epsilon(promise.epsilon)}`)),
+    h("div", { class: "guarantee-head" },
+      h("span", { class: "against" }, guarantee.audience),
+      h("span", { class: "epsilon" }, none ? "no guarantee" : `ε = ${epsilon(guarantee.epsilon)}`)),
     h("div", { class: "gauge", "aria-hidden": "true" },
-      h("span", { style: { width: `${100 * (none ? 1 : promise.true_positive_rate)}%` } })),
-    h("p", { class: "note" }, none ? `${promise.note}.` : promiseText(promise)));
+      h("span", { style: { width: `${100 * (none ? 1 : guarantee.true_positive_rate)}%` } })),
+    h("p", { class: "note" }, none ? `${guarantee.note}.` : guaranteeText(guarantee)));
 }
 
-function promiseText(promise) {
+function guaranteeText(guarantee) {
   return [
-    h("b", {}, promise.attacker),
-    promise.true_positive_rate > kAlmostCertain ? " That is hardly a protection. " : " ",
-    `Counted: ${plural(promise.releases, "round")}; ${promise.note} (accountant: ${promise.accountant}).`,
+    h("b", {}, guarantee.attacker),
+    guarantee.true_positive_rate > kAlmostCertain ? " That is hardly a protection. " : " ",
+    `Counted: ${plural(guarantee.releases, "round")}; ${guarantee.note} (accountant: ${guarantee.accountant}).`,
   ];
 }
 

@@ -1,0 +1,138 @@
+// Options of a federation: the participants, the mechanism and the guarantee that is wanted.
+#ifndef TACET_FEDERATION_OPTIONS_H_
+#define TACET_FEDERATION_OPTIONS_H_
+
+#include <cstdint>
+
+#include "tacet/privacy_model.h"
+
+namespace tacet {
+
+// Nothing is checked before the options are used: ComputeGuarantee, the calibration functions and
+// Agreement::Create return InvalidArgument, and name the option, its value and its range.
+//
+// Letters are those of the documentation: M clients, K of them in a cohort, T rounds, clip norm S,
+// noise sigma.
+struct FederationOptions {
+  // -------------------
+  // Participants
+
+  // M: number of clients, 1 to 100,000,000. With unit kPerson or kRecord the number of sites.
+  uint64_t clients = 0;
+
+  // K, 1 to M: clients that are drawn for a round. With kPoisson the expected number. A larger
+  // cohort divides the same noise by more clients. A smaller one hides each client better from
+  // observers who do not know the cohorts.
+  //
+  // Default: 0, every client
+  uint64_t cohort = 0;
+
+  // K_min, 1 to K (to M with dummy uploads): an aggregate of fewer uploads is never decrypted. Each
+  // upload carries a K_min-th part of the noise variance. A smaller K_min tolerates more absent
+  // clients, and adds more noise when all of them arrive. At least colluders + 2.
+  //
+  // Default: 0, all of the cohort; with kPoisson the number that is missed once in 1e9 rounds
+  uint64_t min_participants = 0;
+
+  // Draw of the cohort. kFixedSize assumes that the party that draws is honest and keeps the
+  // cohorts secret from the observers for whom sampling is counted (docs/security/privacy.md).
+  // Ignored when K = M and with units kPerson and kRecord.
+  //
+  // Default: kFixedSize
+  Sampling sampling = Sampling::kFixedSize;
+
+  // Clients that were not drawn upload zeros and noise, so that traffic does not show the cohort.
+  // Costs an upload of every client in every round. Needs kPoisson and unit kClient.
+  //
+  // Default: false
+  bool dummy_uploads = false;
+
+  // Number of attempts to which one client gives its data at most. When it is drawn again it
+  // uploads zeros and noise. Bounds epsilon for observers who know the cohorts. Unit kClient only.
+  //
+  // Default: 0, no limit
+  uint64_t max_participations = 0;
+
+  // T >= 1: number of rounds. ComputeGuarantee counts exactly T releases, so count every attempt.
+  // An Agreement permits spare attempts beside them (AgreementOptions::spare_attempts).
+  uint64_t rounds = 1;
+
+  // -------------------
+  // Mechanism. Lengths are in units of the update.
+
+  // S > 0: L2 norm to which one contribution is clipped. Too small, and training is slow; too
+  // large, and the noise drowns the updates.
+  //
+  // Default: 1
+  double clip_norm = 1;
+
+  // sigma / S > 0: standard deviation of the noise in the *sum*, of K_min honest shares, over the
+  // clip norm. It decides epsilon, together with K, M and T. CalibrateNoise finds it.
+  double noise_multiplier = 0;
+
+  // b > 0: bound of the absolute value of one coordinate of a contribution. Smaller bounds make
+  // smaller uploads. Values beyond it are clamped.
+  //
+  // Default: 0, the clip norm; an Agreement with unit kPerson or kRecord needs a value, the largest
+  // coordinate of a site's sum
+  double coordinate_bound = 0;
+
+  // s > 0: step of the quantisation. Its rounding is random and unbiased, and adds about the
+  // variance s (b + 10 sigma) per upload. A smaller step makes larger uploads.
+  //
+  // Default: 1e-4
+  double scale = 1e-4;
+
+  // -------------------
+  // Guarantee
+
+  // Data that the guarantee hides. With kPerson and kRecord every site takes part in every round,
+  // and its update is a sum over drawn records (persons), each clipped to S by the caller.
+  //
+  // Default: kClient
+  Unit unit = Unit::kClient;
+
+  // Default: kReplaceOne, the stronger relation
+  Neighbouring neighbouring = Neighbouring::kReplaceOne;
+
+  // c, 0 to M - 1: clients that may pool their knowledge, with each other and with the server.
+  //
+  // Default: 0
+  uint64_t colluders = 0;
+
+  // delta in (0, 1) of the guarantee (epsilon, delta). Choose it well below 1 / (number of units).
+  //
+  // Default: 1e-5
+  double delta = 1e-5;
+
+  // The next three are for units kPerson and kRecord, else 0.
+
+  // q in (0, 1]: probability of the secret coin by which a site draws each record (person).
+  double record_rate = 0;
+
+  // B > 0, public: q times the number of all sites' records (persons). It divides the sum.
+  double expected_batch = 0;
+
+  // Most sites at which one record (person) appears, 1 to M.
+  //
+  // Default: 0, one site
+  uint64_t appearances = 0;
+
+  // -------------------
+  // Committee: clients that vote for one sum a round, and release what decrypts it.
+
+  // n, 2 to 20: number of seats. More seats tolerate more colluders and absences.
+  //
+  // Default: 0: all clients up to 7, else 7, or more where colluders are to be tolerated
+  uint32_t committee_seats = 0;
+
+  // f, 0 to (n - 1): seats that may collude with the server without learning a single update. The
+  // votes needed are floor((n + f) / 2) + 1.
+  //
+  // Default: 0: a third of the other seats, or as many as `colluders` where the seats allow
+  uint32_t corrupt_seats = 0;
+};
+
+}  // namespace tacet
+
+#endif  // TACET_FEDERATION_OPTIONS_H_

@@ -1,0 +1,66 @@
+#include "tacet/aggregator.h"
+
+#include <utility>
+
+#include "tacet/api/parts.h"
+#include "tacet/base/status.h"
+#include "tacet/crypto/random.h"
+#include "tacet/secagg/aggregator.h"
+
+namespace tacet {
+
+struct api::AggregatorParts {
+  secagg::Aggregator aggregator;
+  uint64_t clients;
+
+  absl::Status CheckMember(uint64_t member) const {
+    if (member < clients) return absl::OkStatus();
+    return base::InvalidArgument("member is {}, the agreement has members 0 to {}", member,
+                                 clients - 1);
+  }
+};
+
+Aggregator::Aggregator(std::unique_ptr<api::AggregatorParts> parts) : parts_(std::move(parts)) {}
+Aggregator::~Aggregator() = default;
+Aggregator::Aggregator(Aggregator&&) noexcept = default;
+Aggregator& Aggregator::operator=(Aggregator&&) noexcept = default;
+
+absl::StatusOr<Aggregator> Aggregator::Create(const Agreement& agreement,
+                                              const AttemptId& attempt) {
+  TACET_ASSIGN_OR_RETURN(const secagg::Attempt identity, api::AttemptOf(agreement, attempt));
+  const agreement::Manifest& manifest = api::ManifestOf(agreement);
+  return Aggregator(std::make_unique<api::AggregatorParts>(api::AggregatorParts{
+      .aggregator = {manifest.terms().aggregation(), identity, manifest.terms().min_participants()},
+      .clients = manifest.spec().sampling.clients}));
+}
+
+absl::Status Aggregator::Submit(uint64_t member, std::span<const uint8_t> upload) {
+  TACET_RETURN_IF_ERROR(parts_->CheckMember(member));
+  return parts_->aggregator.Submit(member, upload);
+}
+
+std::vector<absl::Status> Aggregator::SubmitEach(std::span<const Submission> submissions) {
+  std::vector<absl::Status> results(submissions.size());
+  std::vector<secagg::Submission> known;
+  std::vector<size_t> places;  // of `known` in `submissions`
+  for (size_t i = 0; i < submissions.size(); ++i) {
+    results[i] = parts_->CheckMember(submissions[i].member);
+    if (!results[i].ok()) continue;
+    known.push_back({.participant = submissions[i].member, .upload = submissions[i].upload});
+    places.push_back(i);
+  }
+  const std::vector<absl::Status> added = parts_->aggregator.SubmitEach(known);
+  for (size_t i = 0; i < places.size(); ++i) results[places[i]] = added[i];
+  return results;
+}
+
+uint32_t Aggregator::count() const { return parts_->aggregator.count(); }
+
+absl::StatusOr<ClosedAttempt> Aggregator::Close() {
+  crypto::SystemEntropy entropy;
+  TACET_ASSIGN_OR_RETURN(secagg::Aggregator::Closed closed, parts_->aggregator.Close(entropy));
+  return ClosedAttempt{.closed_round = std::move(closed.closed_round),
+                       .roster = std::move(closed.roster)};
+}
+
+}  // namespace tacet

@@ -1,0 +1,150 @@
+#include "tacet/agreement.h"
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/api/round_for_test.h"
+
+namespace tacet::api {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Change = std::function<void(AgreementOptions&)>;
+
+AgreementOptions SixMembers() {
+  return RoundForTest::With(RoundForTest::OptionsForTest(), RoundForTest::KeysFor(6));
+}
+
+std::string Refusal(const Change& change) {
+  AgreementOptions options = SixMembers();
+  change(options);
+  const absl::StatusOr<Agreement> agreement = Agreement::Create(options);
+  EXPECT_EQ(agreement.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(agreement.status().message());
+}
+
+TEST(AgreementTest, DefaultsAreFilledIn) {
+  const Agreement agreement = ValueOf(Agreement::Create(SixMembers()));
+  const FederationOptions& federation = agreement.options().federation;
+  EXPECT_EQ(federation.clients, 6u);
+  EXPECT_EQ(federation.cohort, 6u);
+  EXPECT_EQ(federation.min_participants, 6u);
+  EXPECT_EQ(federation.coordinate_bound, 1);
+  EXPECT_EQ(federation.committee_seats, 6u);
+  EXPECT_EQ(federation.corrupt_seats, 1u);
+  EXPECT_THAT(agreement.options().committee, ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_EQ(agreement.votes_needed(), 4u);
+  EXPECT_EQ(agreement.min_participants(), 6u);
+  EXPECT_EQ(agreement.max_participants(), 6u);
+  EXPECT_EQ(agreement.attempt_budget(), 13u);
+  EXPECT_GE(agreement.sum_stddev(6), 4);
+}
+
+TEST(AgreementTest, TheDefaultsOfOneAgreementMakeTheSame) {
+  const Agreement first = ValueOf(Agreement::Create(SixMembers()));
+  EXPECT_EQ(ValueOf(Agreement::Create(first.options())).digest(), first.digest());
+}
+
+TEST(AgreementTest, EveryOptionChangesTheDigest) {
+  const MemberKey stranger = MemberKey::Generate();
+  const std::vector<Change> changes = {
+      [](AgreementOptions&) {},
+      [](AgreementOptions& o) { o.federation.cohort = 5; },
+      [](AgreementOptions& o) { o.federation.min_participants = 5; },
+      [](AgreementOptions& o) {
+        o.federation.cohort = 5;
+        o.federation.sampling = Sampling::kPoisson;
+        o.federation.min_participants = 2;
+      },
+      [](AgreementOptions& o) {
+        o.federation.cohort = 5;
+        o.federation.sampling = Sampling::kPoisson;
+        o.federation.dummy_uploads = true;
+      },
+      [](AgreementOptions& o) { o.federation.max_participations = 2; },
+      [](AgreementOptions& o) { o.federation.rounds = 4; },
+      [](AgreementOptions& o) { o.federation.clip_norm = 0.5; },
+      [](AgreementOptions& o) { o.federation.noise_multiplier = 5; },
+      [](AgreementOptions& o) { o.federation.coordinate_bound = 0.5; },
+      [](AgreementOptions& o) { o.federation.scale = 2e-3; },
+      [](AgreementOptions& o) {
+        o.federation.unit = Unit::kRecord;
+        o.federation.record_rate = 0.1;
+        o.federation.expected_batch = 60;
+        o.federation.coordinate_bound = 1;
+      },
+      [](AgreementOptions& o) {
+        o.federation.unit = Unit::kPerson;
+        o.federation.record_rate = 0.1;
+        o.federation.expected_batch = 60;
+        o.federation.coordinate_bound = 1;
+      },
+      [](AgreementOptions& o) { o.federation.neighbouring = Neighbouring::kZeroOut; },
+      [](AgreementOptions& o) { o.federation.colluders = 1; },
+      [](AgreementOptions& o) { o.federation.delta = 1e-6; },
+      [](AgreementOptions& o) { o.federation.committee_seats = 5; },
+      [](AgreementOptions& o) { o.federation.corrupt_seats = 2; },
+      [](AgreementOptions& o) { o.dimension = 101; },
+      [&](AgreementOptions& o) { o.members[5] = stranger.public_key(); },
+      [&](AgreementOptions& o) { o.members[5].exchange = stranger.public_key().exchange; },
+      [](AgreementOptions& o) { o.committee = {5, 4, 3, 2, 1, 0}; },
+      [](AgreementOptions& o) { o.epoch = 1; },
+      [](AgreementOptions& o) { o.spare_attempts = 9; },
+      [](AgreementOptions& o) { o.context = "rate 0.1"; },
+  };
+  const AgreementOptions options = SixMembers();
+  std::set<Digest> digests;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    AgreementOptions changed = options;
+    changes[i](changed);
+    EXPECT_TRUE(digests.insert(ValueOf(Agreement::Create(changed)).digest()).second) << i;
+  }
+}
+
+TEST(AgreementTest, RefusalsNameTheOption) {
+  EXPECT_EQ(Refusal([](AgreementOptions& o) { o.federation.noise_multiplier = 0; }),
+            "noise_multiplier is 0, expected a finite number above 0");
+  EXPECT_EQ(Refusal([](AgreementOptions& o) { o.federation.clip_norm = -1; }),
+            "clip_norm is -1, expected a finite number above 0");
+  EXPECT_EQ(Refusal([](AgreementOptions& o) { o.federation.coordinate_bound = -1; }),
+            "coordinate_bound is -1, expected a finite number above 0");
+  EXPECT_THAT(Refusal([](AgreementOptions& o) { o.federation.rounds = 0; }),
+              HasSubstr("rounds is 0"));
+  EXPECT_THAT(Refusal([](AgreementOptions& o) { o.federation.rounds = uint64_t{1} << 40; }),
+              HasSubstr("rounds is 4294967295"));
+  EXPECT_THAT(Refusal([](AgreementOptions& o) { o.dimension = 0; }), HasSubstr("dimension is 0"));
+  EXPECT_THAT(Refusal([](AgreementOptions& o) { o.federation.clients = 7; }),
+              HasSubstr("6 member keys for 7 clients"));
+  EXPECT_THAT(Refusal([](AgreementOptions& o) { o.federation.min_participants = 1; }),
+              HasSubstr("min_participants"));
+  EXPECT_THAT(Refusal([](AgreementOptions& o) {
+                o.federation.unit = Unit::kRecord;
+                o.federation.record_rate = 0.1;
+                o.federation.expected_batch = 60;
+              }),
+              HasSubstr("coordinate_bound is 0: with unit record"));
+}
+
+TEST(AgreementTest, TheGuaranteeGrowsWithTheAttempts) {
+  const Agreement agreement = ValueOf(Agreement::Create(SixMembers()));
+  const Guarantee one = ValueOf(agreement.GuaranteeAfter(1));
+  const Guarantee all = ValueOf(agreement.GuaranteeAfter(13));
+  EXPECT_LT(one.epsilon, all.epsilon);
+  ASSERT_TRUE(all.headline.has_value());
+  EXPECT_EQ(all.rows[*all.headline].epsilon, all.epsilon);
+  EXPECT_TRUE(all.rows[*all.headline].added_epsilon.has_value());
+  EXPECT_EQ(all.delta, 1e-5);
+  for (const uint64_t attempts : {0, 14}) {
+    EXPECT_EQ(agreement.GuaranteeAfter(attempts).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+}  // namespace
+}  // namespace tacet::api

@@ -1,0 +1,79 @@
+#include "tacet/keys.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacet/api/parts.h"
+#include "tacet/base/status.h"
+#include "tacet/crypto/random.h"
+
+namespace tacet {
+namespace {
+
+using crypto::SecretBytes;
+
+std::shared_ptr<const api::MemberSecret> MemberSecretOf(crypto::SigningKey signing,
+                                                        crypto::ExchangeKey exchange) {
+  const MemberPublicKey public_key{.signing = signing.public_key(),
+                                   .exchange = exchange.public_key()};
+  return std::make_shared<const api::MemberSecret>(api::MemberSecret{
+      .signing = std::move(signing), .exchange = std::move(exchange), .public_key = public_key});
+}
+
+absl::Status CheckLength(std::span<const uint8_t> secret, size_t expected, const char* what) {
+  if (secret.size() == expected) return absl::OkStatus();
+  return base::InvalidArgument("{} has {} bytes, expected {}", what, secret.size(), expected);
+}
+
+}  // namespace
+
+static_assert(MemberKey::kSecretBytes ==
+              crypto::SigningKey::kSeedBytes + crypto::ExchangeKey::kSecretBytes);
+
+MemberKey::MemberKey(std::shared_ptr<const api::MemberSecret> parts) : parts_(std::move(parts)) {}
+
+MemberKey MemberKey::Generate() {
+  crypto::SystemEntropy entropy;
+  return MemberKey(MemberSecretOf(crypto::SigningKey::Generate(entropy),
+                                  crypto::ExchangeKey::Generate(entropy)));
+}
+
+absl::StatusOr<MemberKey> MemberKey::FromSecret(std::span<const uint8_t> secret) {
+  TACET_RETURN_IF_ERROR(CheckLength(secret, kSecretBytes, "the secret of a member's key"));
+  TACET_ASSIGN_OR_RETURN(crypto::SigningKey signing,
+                         crypto::SigningKey::FromSeed(
+                             SecretBytes::CopyOf(secret.first(crypto::SigningKey::kSeedBytes))));
+  TACET_ASSIGN_OR_RETURN(crypto::ExchangeKey exchange,
+                         crypto::ExchangeKey::FromSecret(
+                             SecretBytes::CopyOf(secret.last(crypto::ExchangeKey::kSecretBytes))));
+  return MemberKey(MemberSecretOf(std::move(signing), std::move(exchange)));
+}
+
+const MemberPublicKey& MemberKey::public_key() const { return parts_->public_key; }
+
+void MemberKey::ExposeTo(std::span<uint8_t, kSecretBytes> secret) const {
+  const SecretBytes seed = parts_->signing.Seed();
+  std::ranges::copy(seed.Expose(), secret.begin());
+  std::ranges::copy(parts_->exchange.secret().Expose(),
+                    secret.begin() + crypto::SigningKey::kSeedBytes);
+}
+
+EpochKey::EpochKey(std::shared_ptr<const api::EpochSecret> parts) : parts_(std::move(parts)) {}
+
+EpochKey EpochKey::Generate() {
+  crypto::SystemEntropy entropy;
+  return EpochKey(std::make_shared<const api::EpochSecret>(
+      api::EpochSecret{.key = entropy.Draw(kSecretBytes)}));
+}
+
+absl::StatusOr<EpochKey> EpochKey::FromSecret(std::span<const uint8_t> secret) {
+  TACET_RETURN_IF_ERROR(CheckLength(secret, kSecretBytes, "the epoch key"));
+  return EpochKey(std::make_shared<const api::EpochSecret>(
+      api::EpochSecret{.key = SecretBytes::CopyOf(secret)}));
+}
+
+void EpochKey::ExposeTo(std::span<uint8_t, kSecretBytes> secret) const {
+  std::ranges::copy(parts_->key.Expose(), secret.begin());
+}
+
+}  // namespace tacet

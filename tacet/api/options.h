@@ -1,0 +1,25 @@
+// Conversion of the public options to the structures of the library.
+#ifndef TACET_API_OPTIONS_H_
+#define TACET_API_OPTIONS_H_
+
+#include "absl/status/statusor.h"
+
+#include "tacet/accounting/federation_privacy.h"
+#include "tacet/agreement.h"
+#include "tacet/agreement/manifest.h"
+#include "tacet/federation_options.h"
+
+namespace tacet::api {
+
+// InvalidArgument names an option that the accountants do not check themselves.
+absl::StatusOr<accounting::FederationPrivacySpec> PrivacySpecOf(const FederationOptions& options);
+
+// The same for an agreement, whose further checks are Manifest::Create's.
+absl::StatusOr<agreement::ManifestSpec> ManifestSpecOf(const AgreementOptions& options);
+
+// `options` with the defaults that `spec`, a checked manifest's, has filled in.
+AgreementOptions WithDefaults(AgreementOptions options, const agreement::ManifestSpec& spec);
+
+}  // namespace tacet::api
+
+#endif  // TACET_API_OPTIONS_H_

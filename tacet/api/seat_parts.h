@@ -1,0 +1,57 @@
+// Contents of a committee seat: its session, and everything that the session refers to.
+#ifndef TACET_API_SEAT_PARTS_H_
+#define TACET_API_SEAT_PARTS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/answer_journal.h"
+#include "tacet/base/bytes.h"
+#include "tacet/client.h"
+#include "tacet/committee_seat.h"
+#include "tacet/crypto/random.h"
+#include "tacet/secagg/attempt.h"
+#include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/committee_member.h"
+#include "tacet/secagg/journal.h"
+
+namespace tacet::api {
+
+// Name of an answer: SHA-256 of the attempt in hexadecimal digits, "-vote" or "-share".
+std::string AnswerKey(const secagg::Attempt& attempt, secagg::JournalStep step);
+
+// The caller's two functions as the interface that a committee member writes to.
+class CallersJournal final : public secagg::Journal {
+ public:
+  explicit CallersJournal(AnswerJournal journal) : journal_(std::move(journal)) {}
+
+  absl::Status Record(const secagg::Attempt& attempt, secagg::JournalStep step,
+                      std::span<const uint8_t> message) override;
+  absl::StatusOr<base::Bytes> Find(const secagg::Attempt& attempt,
+                                   secagg::JournalStep step) const override;
+
+ private:
+  AnswerJournal journal_;
+};
+
+struct SeatParts {
+  SeatParts(const Client& client, const secagg::Attempt& attempt, uint32_t seat,
+            const OwnUpload& own, AnswerJournal answers);
+  SeatParts(const SeatParts&) = delete;
+  SeatParts& operator=(const SeatParts&) = delete;
+
+  const Client client;
+  const secagg::AttemptKeys keys;
+  const secagg::PairKeyOf pair_key_of;
+  CallersJournal journal;
+  crypto::SystemEntropy entropy;
+  secagg::CommitteeMember member;  // refers to all of the above
+};
+
+}  // namespace tacet::api
+
+#endif  // TACET_API_SEAT_PARTS_H_
