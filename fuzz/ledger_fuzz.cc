@@ -24,8 +24,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // What was accepted is canonical, and its charges survive being opened.
   base::Bytes again = ledger::WriteLedgerHeader(found->header);
   crypto::Digest head = found->end.genesis;
-  for (const ledger::LedgerEntry& entry : found->entries) {
-    const base::Bytes record = ledger::WriteLedgerRecord(entry, head);
+  for (uint64_t number = 0; number < found->end.count; ++number) {
+    const auto bytes =
+        std::span(memory.ledger)
+            .subspan(ledger::kLedgerHeaderBytes + number * ledger::kLedgerRecordBytes,
+                     ledger::kLedgerRecordBytes);
+    const auto read = ledger::ReadLedgerRecord(bytes, found->header);
+    if (!read.ok()) std::abort();
+    const base::Bytes record = ledger::WriteLedgerRecord(*read, head);
     head = ledger::RecordHash(record);
     again.insert(again.end(), record.begin(), record.end());
   }
@@ -33,6 +39,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       !std::ranges::equal(again, std::span(memory.ledger).first(again.size()))) {
     std::abort();
   }
+  const auto kinds = found->entries.size() + found->refusals.size() + found->bindings.size() +
+                     found->policies.size();
+  if (kinds != found->end.count || found->hashes.size() != kinds) std::abort();
   auto opened = ledger::testing::OpenMemoryLedger(memory);
   if (!opened.ok() || !ledger::RecoverLedger(memory.ledger, memory.anchor).ok()) std::abort();
   return 0;

@@ -9,6 +9,7 @@
 
 #include "fuzz/fuzz_checkpoint.h"
 #include "fuzz/fuzz_round.h"
+#include "tacet/ledger/ledger_anchor.h"
 #include "tacet/ledger/ledger_format.h"
 #include "tacet/protocol/checkpoint.h"
 #include "tacet/secagg/closed_round.h"
@@ -54,12 +55,12 @@ struct LedgerSeed {
   accounting::Unit unit = accounting::Unit::kClient;
   bool twice = false;      // all charges have one label
   bool bad_event = false;  // and a rate that cannot be
+  bool all_kinds = false;  // refused attempts, bindings and policies, too
 };
 
 base::Bytes LedgerBytes(const LedgerSeed& seed) {
   ledger::LedgerHeader header;
   header.data_set = "seed";
-  header.rule = seed.rule;
   header.unit = seed.unit;
   header.spending.budget_epsilon = 3;
   header.spending.composition = accounting::Composition::kAnyEvents;
@@ -73,6 +74,7 @@ base::Bytes LedgerBytes(const LedgerSeed& seed) {
     if (round == seed.anchored) anchor = ledger::WriteLedgerAnchor(end);
     if (round == seed.records) break;
     ledger::LedgerEntry entry;
+    entry.rule = seed.rule;
     entry.label.number.round = seed.twice ? 0 : round;
     entry.kind = round == 0 || own ? ledger::ChargeKind::kSealing : ledger::ChargeKind::kCatchingUp;
     entry.event.unit = seed.unit;
@@ -81,7 +83,15 @@ base::Bytes LedgerBytes(const LedgerSeed& seed) {
                                         : accounting::Sampling::kPoisson;
     entry.event.sampling_rate = seed.bad_event ? 2 : own ? 1 : 0.25;
     entry.event.noise_stddev = 6;
-    const base::Bytes record = ledger::WriteLedgerRecord(entry, end.head);
+    ledger::LedgerRecord kind = entry;
+    if (seed.all_kinds && round == 1) {
+      kind = ledger::LedgerRefusal{.federation = entry.federation, .label = entry.label};
+    } else if (seed.all_kinds && round == 2) {
+      kind = ledger::LedgerBinding{.data_digest = {7}, .reason = "a patient was erased"};
+    } else if (seed.all_kinds && round == 3) {
+      kind = ledger::LedgerPolicy{.digest = {9}, .serial = 3};
+    }
+    const base::Bytes record = ledger::WriteLedgerRecord(kind, end.head);
     end.head = ledger::RecordHash(record);
     ++end.count;
     ledger_writer.Raw(record);
@@ -334,14 +344,15 @@ int main(int argc, char** argv) {
            LedgerSeed{.name = "records", .unit = Unit::kRecord},
            LedgerSeed{.name = "twice", .twice = true},
            LedgerSeed{.name = "bad_event", .bad_event = true},
+           LedgerSeed{.name = "all_kinds", .records = 5, .anchored = 5, .all_kinds = true},
        }) {
     Write(corpus / "ledger" / seed.name, LedgerBytes(seed));
   }
   base::Bytes shorter = LedgerBytes({.name = "shorter"});
-  shorter[0] = static_cast<uint8_t>(shorter[0] - 20);  // the ledger ends early, the anchor is wrong
+  --shorter[1];  // the ledger ends early, the anchor is wrong
   Write(corpus / "ledger" / "wrong_split", shorter);
   base::Bytes flipped = LedgerBytes({.name = "flipped"});
-  flipped[250] ^= 1;
+  flipped[2 + ledger::kLedgerHeaderBytes + 50] ^= 1;
   Write(corpus / "ledger" / "flipped_record", flipped);
   // Records are cut off, the anchor is whole.
   base::Bytes cut = LedgerBytes({.name = "cut"});

@@ -4,6 +4,7 @@
 usage: tools/run_guide.py --program PROGRAM GUIDE.md
 
 - A block ```sh is run. `tacet` is PROGRAM; `configs` and `examples` are the repository's.
+- Ledgers of sites lie in the temporary folder, too: XDG_DATA_HOME is there.
 - A block after `<!-- file: NAME -->` is written to the file NAME.
 - A block ```sh after `<!-- not run: REASON -->` is not run.
 - A block ```text, ```toml, ```csv or ```ini without such a comment shows output or a format.
@@ -119,7 +120,8 @@ def run(program, guide, seconds):
         shutil.copytree(ROOT / "examples", work / "examples")
         failed = ("trap 'status=$?; [ $status -eq 0 ] || "
                   "echo \"the block at line ${guide_line:-0} failed\"' EXIT\n")
-        environment = dict(os.environ, PATH=f"{folder / 'bin'}:{os.environ['PATH']}")
+        environment = dict(os.environ, PATH=f"{folder / 'bin'}:{os.environ['PATH']}",
+                           XDG_DATA_HOME=str(folder / "data"))
         with open(folder / "output.txt", "w+b") as output:
             shell = subprocess.Popen(["bash", "-c", failed + script], cwd=work, env=environment,
                                      stdin=subprocess.DEVNULL, stdout=output,

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fmt/core.h"
@@ -61,7 +62,9 @@ int main(int argc, char** argv) {
   commands.push_back(app::client::NewClientCommand());
   commands.push_back(std::make_unique<ServerProgram>());
   commands.push_back(app::privacy::NewPrivacyCommand());
-  commands.push_back(app::privacy::NewLedgerCommand());
+  std::vector<std::unique_ptr<app::program::Command>> with_data;
+  with_data.push_back(app::client::NewLedgerRebindCommand());
+  commands.push_back(app::privacy::NewLedgerCommand(std::move(with_data)));
   commands.push_back(app::audit::NewAuditCommand());
   commands.push_back(app::report::NewReportCommand(version));
   commands.push_back(app::attack::NewAttackCommand());

@@ -58,6 +58,14 @@ std::string_view CompositionName(Composition composition) {
   return composition == Composition::kOneEvent ? "one-event" : "any-events";
 }
 
+absl::StatusOr<Composition> ParseComposition(std::string_view name) {
+  for (const Composition composition : {Composition::kOneEvent, Composition::kAnyEvents}) {
+    if (name == CompositionName(composition)) return composition;
+  }
+  return base::InvalidArgument("unknown composition \"{}\": expected one-event or any-events",
+                               name);
+}
+
 absl::Status CheckSpendingTerms(const SpendingTerms& terms) {
   if (!(terms.budget_epsilon >= 0 && std::isfinite(terms.budget_epsilon))) {
     return base::InvalidArgument("the budget is epsilon {}, expected a finite number >= 0",
@@ -137,6 +145,15 @@ absl::Status PrivacyFilter::Add(const SamplingEvent& event, uint64_t count) {
   TACET_ASSIGN_OR_RETURN(const size_t index, IndexOf(event));
   events_[index].count = SaturatingAdd(events_[index].count, count);
   return absl::OkStatus();
+}
+
+absl::Status PrivacyFilter::Remove(const SamplingEvent& event, uint64_t count) {
+  for (CountedEvent& counted : events_) {
+    if (!SameEvent(counted.event, event) || counted.count < count) continue;
+    counted.count -= count;
+    return absl::OkStatus();
+  }
+  return base::FailedPrecondition("{} charges are to be taken back that were never added", count);
 }
 
 uint64_t PrivacyFilter::charges() const {

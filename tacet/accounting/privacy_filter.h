@@ -26,11 +26,14 @@ namespace tacet::accounting {
 enum class Composition : uint8_t { kOneEvent = 1, kAnyEvents = 2 };
 
 std::string_view CompositionName(Composition composition);
+absl::StatusOr<Composition> ParseComposition(std::string_view name);
 
 struct SpendingTerms {
   double budget_epsilon = 0;  // > 0, finite; 0: no budget
   double delta = 1e-5;        // in (0, 1)
   Composition composition = Composition::kOneEvent;
+
+  friend bool operator==(const SpendingTerms&, const SpendingTerms&) = default;
 };
 
 // InvalidArgument names the field, its value and its range.
@@ -52,6 +55,9 @@ class PrivacyFilter {
   // Adds what has been spent, within the budget or not. InvalidArgument for an event out of range;
   // FailedPrecondition for a second kind of event under one-event composition. Counts saturate.
   absl::Status Add(const SamplingEvent& event, uint64_t count = 1);
+  // Takes back what was added, for a budget of a period that these charges have left.
+  // FailedPrecondition when so many were never added.
+  absl::Status Remove(const SamplingEvent& event, uint64_t count = 1);
 
   // OK when the budget still holds after `count` more; ResourceExhausted with the numbers
   // otherwise. Without a budget always OK. Costs microseconds until the cheapest bound reaches the

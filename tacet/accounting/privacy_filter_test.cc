@@ -189,6 +189,8 @@ TEST(PrivacyFilterTest, TermsOutOfRangeAreNamed) {
   EXPECT_THAT(refusal({.budget_epsilon = std::nan("")}), HasSubstr("budget is epsilon nan"));
   EXPECT_THAT(refusal({.delta = 0}), HasSubstr("delta is 0"));
   EXPECT_THAT(refusal({.composition = static_cast<Composition>(9)}), HasSubstr("number 9"));
+  EXPECT_THAT(base::Message(ParseComposition("some").status()), HasSubstr("one-event or any"));
+  EXPECT_EQ(*ParseComposition("any-events"), Composition::kAnyEvents);
 }
 
 }  // namespace

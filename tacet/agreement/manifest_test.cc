@@ -1,6 +1,8 @@
 #include "tacet/agreement/manifest.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -235,6 +237,30 @@ TEST(ManifestTest, WithUnitClientColludersAreARowOfTheGuarantee) {
   };
   EXPECT_EQ(colluders(*without), 0);
   EXPECT_GT(colluders(*with), 4.3);
+}
+
+// With the committee that a federation of so many members has unless it chooses another.
+TEST(ManifestTest, ACoalitionHasAFiniteRowWithEveryDefaultCommittee) {
+  for (const uint64_t clients : {2, 3, 4, 5, 6, 7, 8, 10, 13, 20, 30, 100}) {
+    for (const uint64_t colluders : {0, 1, 2, 3, 6}) {
+      if (clients < colluders + 2) continue;  // refused: the sum of one other member
+      ManifestSpec spec = Paper();
+      spec.dimension = 1000;
+      spec.sampling.clients = spec.sampling.cohort = clients;
+      spec.members.resize(clients);
+      spec.privacy.colluders = colluders;
+      const auto manifest = Manifest::Create(spec);
+      ASSERT_TRUE(manifest.ok()) << manifest.status();
+      const auto guarantees = GuaranteesOf(*manifest, 100);
+      ASSERT_TRUE(guarantees.ok()) << guarantees.status();
+      const auto finite = [](const accounting::PrivacyRow& row) {
+        return row.observer == accounting::Observer::kCoalition &&
+               row.standing == accounting::Standing::kGuarantee && !row.hypothetical &&
+               std::isfinite(row.epsilon.value_or(INFINITY));
+      };
+      EXPECT_TRUE(std::ranges::any_of(guarantees->rows, finite)) << clients << ", " << colluders;
+    }
+  }
 }
 
 TEST(ManifestTest, APersonAtTwoSitesCountsTwice) {

@@ -12,6 +12,7 @@ namespace tacet::agreement {
 namespace {
 
 constexpr std::string_view kRequestLabel = "tacet/1/enrolment request";
+constexpr crypto::PublicKey kNoOfficer = {};
 constexpr size_t kMaxTlsKeyBytes = 1024;
 constexpr size_t kMaxHosts = 100;
 constexpr size_t kMaxHostBytes = 253;
@@ -28,8 +29,10 @@ crypto::SecretBytes WriteSiteKeys(const MemberKeys& keys) {
   const crypto::SecretBytes signing = keys.signing.Seed();
   base::ByteWriter preamble;
   base::WritePreamble(base::format::kMemberKeys, preamble);
+  const crypto::PublicKey officer = keys.officer.value_or(kNoOfficer);
   const std::span<const uint8_t> parts[] = {preamble.bytes(), signing.Expose(),
-                                            keys.sealing.seed().Expose(), keys.tls.der().Expose()};
+                                            keys.sealing.seed().Expose(), officer,
+                                            keys.tls.der().Expose()};
   size_t size = 0;
   for (const auto part : parts) size += part.size();
   crypto::SecretBytes bytes(size);
@@ -45,6 +48,7 @@ absl::StatusOr<MemberKeys> ReadSiteKeys(const crypto::SecretBytes& bytes) {
                          reader.ReadBytes(crypto::SigningKey::kSeedBytes, "signing key"));
   TACET_ASSIGN_OR_RETURN(const auto sealing_seed,
                          reader.ReadBytes(crypto::SealingKey::kSeedBytes, "sealing key"));
+  TACET_ASSIGN_OR_RETURN(const auto officer, secagg::ReadArray<32>(reader, "officer"));
   TACET_ASSIGN_OR_RETURN(const auto tls_der, reader.ReadBytes(reader.remaining(), "TLS key"));
   TACET_ASSIGN_OR_RETURN(crypto::SigningKey signing,
                          crypto::SigningKey::FromSeed(crypto::SecretBytes::CopyOf(signing_seed)));
@@ -52,8 +56,10 @@ absl::StatusOr<MemberKeys> ReadSiteKeys(const crypto::SecretBytes& bytes) {
                          crypto::SealingKey::FromSeed(crypto::SecretBytes::CopyOf(sealing_seed)));
   TACET_ASSIGN_OR_RETURN(crypto::TlsKey tls,
                          crypto::TlsKey::FromDer(crypto::SecretBytes::CopyOf(tls_der)));
-  return MemberKeys{
-      .signing = std::move(signing), .sealing = std::move(sealing), .tls = std::move(tls)};
+  return MemberKeys{.signing = std::move(signing),
+                    .sealing = std::move(sealing),
+                    .tls = std::move(tls),
+                    .officer = officer == kNoOfficer ? std::nullopt : std::optional(officer)};
 }
 
 absl::Status CheckSiteName(std::string_view name) {

@@ -3,6 +3,7 @@
 #define TACET_AGREEMENT_MEMBER_KEYS_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ struct MemberKeys {
   crypto::SigningKey signing;  // of its messages, votes and results
   crypto::SealingKey sealing;  // to which epoch keys are encrypted
   crypto::TlsKey tls;          // of its connections
+  // Whose signature the site's policy must bear; none: the site has no policy.
+  std::optional<crypto::PublicKey> officer = std::nullopt;
 
   static MemberKeys Generate(crypto::Entropy& entropy);
 };

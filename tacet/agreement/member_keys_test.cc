@@ -34,6 +34,22 @@ TEST(MemberKeysTest, AreTheSameAfterTheyWereStored) {
   }
 }
 
+TEST(MemberKeysTest, TheOfficerIsPartOfTheIdentity) {
+  MemberKeys keys = NewKeys();
+  EXPECT_FALSE(ReadSiteKeys(WriteSiteKeys(keys))->officer.has_value());
+  const crypto::PublicKey officer = NewKeys("officer").signing.public_key();
+  keys.officer = officer;
+  const auto again = ReadSiteKeys(WriteSiteKeys(keys));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->officer, officer);
+  EXPECT_EQ(again->tls.public_key(), keys.tls.public_key());
+  // Who asks to be enrolled does not tell.
+  const std::vector<std::string> none;
+  const base::Bytes request = WriteEnrolmentRequest("north", none, keys, kExchangeKey);
+  keys.officer.reset();
+  EXPECT_EQ(WriteEnrolmentRequest("north", none, keys, kExchangeKey), request);
+}
+
 TEST(MemberKeysTest, ARequestSaysWhoAsks) {
   const MemberKeys keys = NewKeys();
   const std::vector<std::string> none, hosts = {"tacet.example", "10.0.0.1"};

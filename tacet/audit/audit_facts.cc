@@ -10,7 +10,7 @@
 
 #include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/status.h"
-#include "tacet/ledger/privacy_ledger.h"
+#include "tacet/ledger/attempt_cost.h"
 
 namespace tacet::audit {
 namespace {
@@ -133,6 +133,10 @@ absl::Status CheckCharge(const AuditedRun& run, const LedgerEntry& entry,
     return base::DataLoss("is for the manifest {}, which the record does not have",
                           Hex(entry.label.manifest_hash));
   }
+  if (entry.rule != ledger::ChargingRule::kAnnouncedAttempts) {
+    return base::DataLoss("was made by {}, a record holds announced-attempts",
+                          ledger::ChargingRuleName(entry.rule));
+  }
   if (!accounting::SameEvent(entry.event, agreed)) {
     return base::DataLoss(
         "has noise {}, rate {} and clip norm {}, by the agreement they are {}, {} and {}",
@@ -156,18 +160,16 @@ absl::Status CheckLedger(const AuditFacts& facts, AuditedRun& run) {
   const ledger::LedgerHeader& header = run.ledger.header;
   if (header.unit != run.agreed.privacy.unit ||
       header.neighbouring != run.agreed.privacy.neighbouring ||
-      header.spending.delta != run.agreed.privacy.delta ||
-      header.rule != ledger::ChargingRule::kAnnouncedAttempts) {
+      header.spending.delta != run.agreed.privacy.delta) {
     return base::DataLoss(
-        "it counts {} of unit {}, {} at delta {}, the agreement announced-attempts of unit {}, {} "
-        "at delta {}",
-        ledger::ChargingRuleName(header.rule), accounting::UnitName(header.unit),
-        accounting::NeighbouringName(header.neighbouring), header.spending.delta,
-        accounting::UnitName(run.agreed.privacy.unit),
+        "it counts unit {}, {} at delta {}, the agreement unit {}, {} at delta {}",
+        accounting::UnitName(header.unit), accounting::NeighbouringName(header.neighbouring),
+        header.spending.delta, accounting::UnitName(run.agreed.privacy.unit),
         accounting::NeighbouringName(run.agreed.privacy.neighbouring), run.agreed.privacy.delta);
   }
   if (run.ledger.entries.empty()) return base::DataLoss("nothing was charged to it");
-  const accounting::SamplingEvent event = ledger::AttemptEvent(run.agreed, header.rule);
+  const accounting::SamplingEvent event =
+      ledger::AttemptEvent(run.agreed, ledger::ChargingRule::kAnnouncedAttempts);
   for (size_t i = 0; i < run.ledger.entries.size(); ++i) {
     const absl::Status charge = CheckCharge(run, run.ledger.entries[i], event);
     if (!charge.ok()) return base::Annotate(charge, fmt::format("charge {}", i + 1));

@@ -16,7 +16,8 @@
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/signing.h"
-#include "tacet/ledger/ledger_format.h"
+#include "tacet/ledger/ledger_anchor.h"
+#include "tacet/ledger/ledger_recovery.h"
 #include "tacet/protocol/attestation.h"
 
 namespace tacet::audit {

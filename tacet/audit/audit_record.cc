@@ -12,7 +12,7 @@
 #include "tacet/base/status.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/he/aggregation.h"
-#include "tacet/ledger/privacy_ledger.h"
+#include "tacet/ledger/attempt_cost.h"
 #include "tacet/report/privacy_json.h"
 
 namespace tacet::audit {
@@ -130,7 +130,8 @@ JsonValue UnitJson(const ManifestSpec& agreed) {
 
 JsonValue MechanismJson(const AuditedRun& run) {
   const ManifestSpec& agreed = run.agreed;
-  const accounting::SamplingEvent event = ledger::AttemptEvent(agreed, run.ledger.header.rule);
+  const accounting::SamplingEvent event =
+      ledger::AttemptEvent(agreed, run.ledger.entries.front().rule);
   JsonValue mechanism = JsonValue::MakeObject();
   mechanism.Set("name", "distributed Gaussian noise, Poisson quantisation")
       .Set("clip_norm", agreed.mechanism.clip_norm)
@@ -293,7 +294,7 @@ JsonValue AgreementJson(const AuditedRun& run) {
 JsonValue LedgerJson(const AuditedRun& run) {
   const ledger::LedgerAnchor& end = run.facts.ledger_end;
   return JsonValue::MakeObject()
-      .Set("rule", ledger::ChargingRuleName(run.ledger.header.rule))
+      .Set("rule", ledger::ChargingRuleName(run.ledger.entries.front().rule))
       .Set("created", run.ledger.header.created)
       .Set("genesis", base::ToHex(end.genesis))
       .Set("charges", end.count)

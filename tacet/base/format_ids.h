@@ -46,6 +46,7 @@ inline constexpr FormatId kCheckpoint{"TCTX"};
 inline constexpr FormatId kSqliteStore{"TCTY"};
 inline constexpr FormatId kRankReport{"TCTZ"};
 inline constexpr FormatId kUnmaskShare{"TCT1"};
+inline constexpr FormatId kPolicySignature{"TCT5"};
 }  // namespace format
 
 inline constexpr std::array kFormatIds = {format::kAnnouncement,
@@ -74,7 +75,8 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kCheckpoint,
                                           format::kSqliteStore,
                                           format::kRankReport,
-                                          format::kUnmaskShare};
+                                          format::kUnmaskShare,
+                                          format::kPolicySignature};
 
 // Every format is at this version. A program reads no other.
 inline constexpr uint16_t kFormatVersion = 1;

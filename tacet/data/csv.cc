@@ -375,13 +375,9 @@ absl::StatusOr<Dataset> ParseCsv(std::string_view text, std::string_view name,
   return reader.Finish(name);
 }
 
-namespace {
-
 std::vector<std::filesystem::path> CsvFiles(const std::filesystem::path& path) {
   return DataFiles(path, {".csv", ".tsv", ".data"});
 }
-
-}  // namespace
 
 bool HoldsCsv(const std::filesystem::path& path) { return !CsvFiles(path).empty(); }
 

@@ -65,7 +65,8 @@ absl::StatusOr<Dataset> ParseCsv(std::string_view text, std::string_view name,
 // their names, up to 4 GiB each; separated by tabs when all of them end in .tsv. NotFound when
 // there is none.
 absl::StatusOr<Dataset> LoadCsv(const std::filesystem::path& path, const CsvOptions& options);
-// Whether there is one.
+// Those files; whether there is one.
+std::vector<std::filesystem::path> CsvFiles(const std::filesystem::path& path);
 bool HoldsCsv(const std::filesystem::path& path);
 
 }  // namespace tacet::data

@@ -271,13 +271,9 @@ absl::StatusOr<Dataset> LeafReader::Finish(std::string_view name) {
   return Dataset::Create(std::move(state.spec));
 }
 
-namespace {
-
 std::vector<std::filesystem::path> LeafFiles(const std::filesystem::path& path) {
   return DataFiles(path, {".json"});
 }
-
-}  // namespace
 
 bool HoldsLeaf(const std::filesystem::path& path) { return !LeafFiles(path).empty(); }
 

@@ -83,6 +83,20 @@ absl::StatusOr<Dataset> LoadIdxFolder(const fs::path& folder) {
   return Dataset::Create(std::move(spec));
 }
 
+std::vector<fs::path> FilesOfDataset(const fs::path& path) {
+  std::vector<fs::path> files;
+  if (HoldsIdxImages(path)) {
+    for (const std::string_view stem : {kImages, kLabels, kWriters, kClients}) {
+      if (std::optional<fs::path> file = FindFile(path, stem)) files.push_back(*std::move(file));
+    }
+  } else if (HoldsLeaf(path)) {
+    files = LeafFiles(path);
+  } else {
+    files = CsvFiles(path);
+  }
+  return files;
+}
+
 absl::StatusOr<Dataset> LoadDataset(const fs::path& path, const CsvOptions& csv) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);

@@ -3,6 +3,7 @@
 #define TACET_DATA_LOAD_H_
 
 #include <filesystem>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -21,6 +22,9 @@ absl::StatusOr<Dataset> LoadDataset(const std::filesystem::path& path, const Csv
 
 // The same for a folder of IDX files only. Classes = the largest label + 1.
 absl::StatusOr<Dataset> LoadIdxFolder(const std::filesystem::path& folder);
+
+// The files that LoadDataset reads from `path`; none where it would find no data set.
+std::vector<std::filesystem::path> FilesOfDataset(const std::filesystem::path& path);
 
 // True when `path` is a folder that holds images in the IDX layout (it may still be malformed).
 bool HoldsIdxImages(const std::filesystem::path& path);

@@ -1,9 +1,7 @@
 #include "tacet/ledger/ledger_format.h"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "tacet/base/format_ids.h"
@@ -19,11 +17,12 @@ using accounting::Unit;
 
 constexpr size_t kMaxNameBytes = 255;
 constexpr size_t kDigestBytes = 32;
-constexpr size_t kTornZeros = 16;
-constexpr std::string_view kWhatToDo =
-    "do not charge to it: put the ledger and its anchor back from one and the same copy that is "
-    "not older than the last charge; if there is none, begin a new ledger whose budget is the part "
-    "that is surely left";
+constexpr size_t kBodyBytes = kLedgerRecordBytes - kDigestBytes;
+
+// First byte of a record. Those of charges are the numbers of ChargeKind.
+constexpr uint8_t kRefusalKind = 3;
+constexpr uint8_t kBindingKind = 4;
+constexpr uint8_t kPolicyKind = 5;
 
 uint8_t UnitNumber(Unit unit) {
   switch (unit) {
@@ -88,10 +87,31 @@ crypto::Digest DigestOf(std::span<const uint8_t> bytes) {
   return digest;
 }
 
+bool IsPrintable(std::string_view text) {
+  return std::ranges::all_of(text, [](char letter) { return letter >= ' ' && letter <= '~'; });
+}
+
+// What was written, with zeros up to `size` bytes.
+base::Bytes Padded(base::ByteWriter writer, size_t size) {
+  base::Bytes bytes = writer.Take();
+  bytes.resize(size);
+  return bytes;
+}
+
+absl::Status ExpectZeros(base::ByteReader& reader) {
+  TACET_ASSIGN_OR_RETURN(const auto rest, reader.ReadBytes(reader.remaining(), "padding"));
+  if (std::ranges::all_of(rest, [](uint8_t byte) { return byte == 0; })) return absl::OkStatus();
+  return base::DataLoss("the padding is not all zeros");
+}
+
+absl::StatusOr<crypto::Digest> ReadDigest(base::ByteReader& reader, std::string_view field) {
+  TACET_ASSIGN_OR_RETURN(const auto bytes, reader.ReadBytes(kDigestBytes, field));
+  return DigestOf(bytes);
+}
+
 base::Bytes HeaderBody(const LedgerHeader& header) {
   base::ByteWriter writer;
   base::WritePreamble(base::format::kLedger, writer);
-  writer.U8(static_cast<uint8_t>(header.rule));
   writer.U8(UnitNumber(header.unit));
   writer.U8(NeighbouringNumber(header.neighbouring));
   writer.U8(static_cast<uint8_t>(header.spending.composition));
@@ -100,17 +120,12 @@ base::Bytes HeaderBody(const LedgerHeader& header) {
   writer.U64(header.created);
   writer.Raw(header.data_digest);
   writer.Blob(header.data_set);
-  return writer.Take();
+  return Padded(std::move(writer), kLedgerHeaderBytes - kDigestBytes);
 }
 
-absl::StatusOr<LedgerHeader> ReadHeader(base::ByteReader& reader) {
+absl::StatusOr<LedgerHeader> ReadHeaderFields(base::ByteReader& reader) {
   LedgerHeader header;
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kLedger, reader));
-  TACET_ASSIGN_OR_RETURN(const uint8_t rule, reader.ReadU8("rule"));
-  if (rule != 1 && rule != 2) {
-    return base::DataLoss("field `rule` has the unknown value {}", rule);
-  }
-  header.rule = static_cast<ChargingRule>(rule);
   TACET_ASSIGN_OR_RETURN(const uint8_t unit, reader.ReadU8("unit"));
   TACET_ASSIGN_OR_RETURN(header.unit, Known(UnitOf(unit), "unit", unit));
   TACET_ASSIGN_OR_RETURN(const uint8_t neighbouring, reader.ReadU8("neighbouring"));
@@ -121,27 +136,64 @@ absl::StatusOr<LedgerHeader> ReadHeader(base::ByteReader& reader) {
   TACET_ASSIGN_OR_RETURN(header.spending.budget_epsilon, reader.ReadF64("budget"));
   TACET_ASSIGN_OR_RETURN(header.spending.delta, reader.ReadF64("delta"));
   TACET_ASSIGN_OR_RETURN(header.created, reader.ReadU64("created"));
-  TACET_ASSIGN_OR_RETURN(const auto digest, reader.ReadBytes(kDigestBytes, "data digest"));
-  header.data_digest = DigestOf(digest);
+  TACET_ASSIGN_OR_RETURN(header.data_digest, ReadDigest(reader, "data digest"));
   TACET_ASSIGN_OR_RETURN(header.data_set, reader.ReadString(kMaxNameBytes, "data set"));
+  TACET_RETURN_IF_ERROR(ExpectZeros(reader));
   TACET_RETURN_IF_ERROR(CheckLedgerHeader(header));
   return header;
 }
 
-// The record without its hash.
-absl::StatusOr<LedgerEntry> ReadEntry(std::span<const uint8_t> record, const LedgerHeader& header) {
-  base::ByteReader reader(record, "record");
-  LedgerEntry entry;
-  TACET_ASSIGN_OR_RETURN(const auto federation, reader.ReadBytes(kDigestBytes, "federation"));
-  entry.federation = DigestOf(federation);
-  TACET_ASSIGN_OR_RETURN(const auto manifest, reader.ReadBytes(kDigestBytes, "manifest hash"));
-  entry.label.manifest_hash = DigestOf(manifest);
-  TACET_ASSIGN_OR_RETURN(entry.label.number.epoch, reader.ReadU32("epoch"));
-  TACET_ASSIGN_OR_RETURN(entry.label.number.round, reader.ReadU32("round"));
-  TACET_ASSIGN_OR_RETURN(entry.label.number.attempt, reader.ReadU32("attempt"));
-  TACET_ASSIGN_OR_RETURN(const uint8_t kind, reader.ReadU8("kind"));
-  if (kind != 1 && kind != 2) return base::DataLoss("field `kind` has the unknown value {}", kind);
-  entry.kind = static_cast<ChargeKind>(kind);
+void WriteAttempt(const crypto::Digest& federation, const ChargeLabel& label,
+                  base::ByteWriter& writer) {
+  writer.Raw(federation);
+  writer.Raw(label.manifest_hash);
+  writer.U32(label.number.epoch);
+  writer.U32(label.number.round);
+  writer.U32(label.number.attempt);
+}
+
+absl::Status ReadAttempt(base::ByteReader& reader, crypto::Digest& federation, ChargeLabel& label) {
+  TACET_ASSIGN_OR_RETURN(federation, ReadDigest(reader, "federation"));
+  TACET_ASSIGN_OR_RETURN(label.manifest_hash, ReadDigest(reader, "manifest hash"));
+  TACET_ASSIGN_OR_RETURN(label.number.epoch, reader.ReadU32("epoch"));
+  TACET_ASSIGN_OR_RETURN(label.number.round, reader.ReadU32("round"));
+  TACET_ASSIGN_OR_RETURN(label.number.attempt, reader.ReadU32("attempt"));
+  return absl::OkStatus();
+}
+
+// Each kind after its first byte and its time.
+void WriteFields(const LedgerEntry& entry, base::ByteWriter& writer) {
+  WriteAttempt(entry.federation, entry.label, writer);
+  writer.U8(static_cast<uint8_t>(entry.rule));
+  writer.U8(UnitNumber(entry.event.unit));
+  writer.U8(NeighbouringNumber(entry.event.neighbouring));
+  writer.U8(SamplingNumber(entry.event.sampling));
+  writer.F64(entry.event.sampling_rate);
+  writer.F64(entry.event.noise_stddev);
+  writer.F64(entry.event.clip_norm);
+  writer.U64(entry.event.pool);
+  writer.U64(entry.event.least);
+  writer.U64(entry.count);
+}
+void WriteFields(const LedgerRefusal& refusal, base::ByteWriter& writer) {
+  WriteAttempt(refusal.federation, refusal.label, writer);
+}
+void WriteFields(const LedgerBinding& binding, base::ByteWriter& writer) {
+  writer.Raw(binding.data_digest);
+  writer.Blob(binding.reason);
+}
+void WriteFields(const LedgerPolicy& policy, base::ByteWriter& writer) {
+  writer.Raw(policy.digest);
+  writer.U64(policy.serial);
+}
+
+absl::Status ReadFields(base::ByteReader& reader, LedgerEntry& entry) {
+  TACET_RETURN_IF_ERROR(ReadAttempt(reader, entry.federation, entry.label));
+  TACET_ASSIGN_OR_RETURN(const uint8_t rule, reader.ReadU8("rule"));
+  if (rule != 1 && rule != 2) {
+    return base::DataLoss("field `rule` has the unknown value {}", rule);
+  }
+  entry.rule = static_cast<ChargingRule>(rule);
   TACET_ASSIGN_OR_RETURN(const uint8_t unit, reader.ReadU8("unit"));
   TACET_ASSIGN_OR_RETURN(entry.event.unit, Known(UnitOf(unit), "unit", unit));
   TACET_ASSIGN_OR_RETURN(const uint8_t neighbouring, reader.ReadU8("neighbouring"));
@@ -155,10 +207,37 @@ absl::StatusOr<LedgerEntry> ReadEntry(std::span<const uint8_t> record, const Led
   TACET_ASSIGN_OR_RETURN(entry.event.pool, reader.ReadU64("pool"));
   TACET_ASSIGN_OR_RETURN(entry.event.least, reader.ReadU64("least"));
   TACET_ASSIGN_OR_RETURN(entry.count, reader.ReadU64("count"));
-  TACET_ASSIGN_OR_RETURN(entry.time, reader.ReadU64("time"));
-  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
-  TACET_RETURN_IF_ERROR(CheckLedgerEntry(entry, header));
-  return entry;
+  return absl::OkStatus();
+}
+absl::Status ReadFields(base::ByteReader& reader, LedgerRefusal& refusal) {
+  return ReadAttempt(reader, refusal.federation, refusal.label);
+}
+absl::Status ReadFields(base::ByteReader& reader, LedgerBinding& binding) {
+  TACET_ASSIGN_OR_RETURN(binding.data_digest, ReadDigest(reader, "data digest"));
+  TACET_ASSIGN_OR_RETURN(binding.reason, reader.ReadString(kMaxReasonBytes, "reason"));
+  return CheckReason(binding.reason);
+}
+absl::Status ReadFields(base::ByteReader& reader, LedgerPolicy& policy) {
+  TACET_ASSIGN_OR_RETURN(policy.digest, ReadDigest(reader, "policy digest"));
+  TACET_ASSIGN_OR_RETURN(policy.serial, reader.ReadU64("serial"));
+  return absl::OkStatus();
+}
+
+template <typename Record>
+absl::StatusOr<LedgerRecord> ReadRecord(base::ByteReader& reader, uint64_t time) {
+  Record record;
+  record.time = time;
+  TACET_RETURN_IF_ERROR(ReadFields(reader, record));
+  TACET_RETURN_IF_ERROR(ExpectZeros(reader));
+  return LedgerRecord(std::move(record));
+}
+
+uint8_t KindNumber(const LedgerRecord& record) {
+  if (const auto* entry = std::get_if<LedgerEntry>(&record)) {
+    return static_cast<uint8_t>(entry->kind);
+  }
+  if (std::holds_alternative<LedgerRefusal>(record)) return kRefusalKind;
+  return std::holds_alternative<LedgerBinding>(record) ? kBindingKind : kPolicyKind;
 }
 
 crypto::Digest Chain(const crypto::Digest& previous, std::span<const uint8_t> body) {
@@ -168,97 +247,18 @@ crypto::Digest Chain(const crypto::Digest& previous, std::span<const uint8_t> bo
   return hasher.Finish();
 }
 
-bool NeverFilled(std::span<const uint8_t> record) {
-  return std::ranges::all_of(record.last(kTornZeros), [](uint8_t byte) { return byte == 0; });
-}
-
-enum class Growing { kNo, kYes };
-
-absl::Status Damage(std::string_view what) { return base::DataLoss("{}; {}", what, kWhatToDo); }
-
-absl::StatusOr<RecoveredLedger> Recover(std::span<const uint8_t> ledger,
-                                        std::span<const uint8_t> anchor_bytes, Growing growing) {
-  const absl::StatusOr<LedgerAnchor> anchor = ReadLedgerAnchor(anchor_bytes);
-  if (!anchor.ok()) return Damage(base::Message(anchor.status()));
-  base::ByteReader reader(ledger, "header of the ledger");
-  absl::StatusOr<LedgerHeader> header = ReadHeader(reader);
-  if (!header.ok()) return Damage(base::Message(header.status()));
-  RecoveredLedger found{.header = *std::move(header), .entries = {}, .end = {}};
-  found.end.genesis = found.end.head = LedgerGenesis(found.header);
-  found.anchored = anchor->count;
-  if (const absl::Status hash = reader.Expect(found.end.genesis, "hash"); !hash.ok()) {
-    return Damage(base::Message(hash));
-  }
-  if (anchor->genesis != found.end.genesis) {
-    return Damage("the anchor belongs to another ledger than this one, their headers differ");
-  }
-  found.whole_bytes = ledger.size() - reader.remaining();
-
-  std::set<ChargeLabel> labels;
-  while (ledger.size() - found.whole_bytes >= kLedgerRecordBytes) {
-    const auto record = ledger.subspan(found.whole_bytes, kLedgerRecordBytes);
-    const auto body = record.first(kLedgerRecordBytes - kDigestBytes);
-    const uint64_t number = found.end.count + 1;
-    const crypto::Digest hash = Chain(found.end.head, body);
-    if (hash != RecordHash(record)) {
-      if (growing == Growing::kYes && found.end.count >= anchor->count) break;  // being written
-      const bool last = ledger.size() - found.whole_bytes == kLedgerRecordBytes;
-      if (last && found.end.count == anchor->count && NeverFilled(record)) break;
-      return Damage(fmt::format(
-          "record {} at byte {} of the ledger does not continue the chain: it, or what stood "
-          "before it, was altered",
-          number, found.whole_bytes));
-    }
-    if (growing == Growing::kNo && found.end.count > anchor->count) {
-      return Damage(fmt::format(
-          "the anchor is too old: it knows {} records, record {} at byte {} is more than one "
-          "further",
-          anchor->count, number, found.whole_bytes));
-    }
-    absl::StatusOr<LedgerEntry> entry = ReadEntry(body, found.header);
-    if (!entry.ok()) {
-      return Damage(fmt::format("record {} at byte {} of the ledger is not valid: {}", number,
-                                found.whole_bytes, base::Message(entry.status())));
-    }
-    if (!labels.insert(entry->label).second) {
-      return Damage(fmt::format("record {} at byte {} of the ledger charges an attempt again",
-                                number, found.whole_bytes));
-    }
-    found.entries.push_back(*std::move(entry));
-    found.end.head = hash;
-    ++found.end.count;
-    found.whole_bytes += kLedgerRecordBytes;
-    if (found.end.count == anchor->count && hash != anchor->head) {
-      return Damage(fmt::format(
-          "record {}, which ends at byte {}, is not the one that the anchor knows: the ledger was "
-          "replaced or its end rewritten",
-          number, found.whole_bytes));
-    }
-  }
-  if (found.end.count < anchor->count) {
-    return Damage(
-        fmt::format("the ledger ends at byte {} after {} whole records, its anchor knows {}: "
-                    "charges are missing",
-                    ledger.size(), found.end.count, anchor->count));
-  }
-  if (anchor->count == 0 && anchor->head != anchor->genesis) {
-    return Damage("the anchor of an empty ledger has a head that is not its header's hash");
-  }
-  if (growing == Growing::kYes) return found;
-  found.torn_bytes = ledger.size() - found.whole_bytes;
-  if (found.torn_bytes > 0 && found.end.count > anchor->count) {
-    return Damage(fmt::format(
-        "{} bytes follow record {}, the one that the anchor does not know yet: two appends cannot "
-        "both have been cut short",
-        found.torn_bytes, found.end.count));
-  }
-  return found;
-}
-
 }  // namespace
 
 std::string_view ChargingRuleName(ChargingRule rule) {
   return rule == ChargingRule::kAnnouncedAttempts ? "announced-attempts" : "own-seals";
+}
+
+absl::StatusOr<ChargingRule> ParseChargingRule(std::string_view name) {
+  for (const ChargingRule rule : {ChargingRule::kAnnouncedAttempts, ChargingRule::kOwnSeals}) {
+    if (name == ChargingRuleName(rule)) return rule;
+  }
+  return base::InvalidArgument(
+      "unknown charging rule \"{}\": expected announced-attempts or own-seals", name);
 }
 
 bool operator==(const LedgerHeader& a, const LedgerHeader& b) {
@@ -267,17 +267,21 @@ bool operator==(const LedgerHeader& a, const LedgerHeader& b) {
 
 bool operator==(const LedgerEntry& a, const LedgerEntry& b) {
   return a.federation == b.federation && a.label == b.label && a.kind == b.kind &&
-         accounting::SameEvent(a.event, b.event) && a.count == b.count && a.time == b.time;
+         a.rule == b.rule && accounting::SameEvent(a.event, b.event) && a.count == b.count &&
+         a.time == b.time;
 }
 
 absl::Status CheckLedgerHeader(const LedgerHeader& header) {
-  const bool printable = std::ranges::all_of(
-      header.data_set, [](char letter) { return letter >= ' ' && letter <= '~'; });
-  if (header.data_set.empty() || header.data_set.size() > kMaxNameBytes || !printable) {
+  if (header.data_set.empty() || header.data_set.size() > kMaxNameBytes ||
+      !IsPrintable(header.data_set)) {
     return base::InvalidArgument(
         "the name of the data set must be 1 to {} printable ASCII characters", kMaxNameBytes);
   }
   return accounting::CheckSpendingTerms(header.spending);
+}
+
+uint64_t TimeOf(const LedgerRecord& record) {
+  return std::visit([](const auto& fields) { return fields.time; }, record);
 }
 
 absl::Status CheckLedgerEntry(const LedgerEntry& entry, const LedgerHeader& header) {
@@ -291,27 +295,35 @@ absl::Status CheckLedgerEntry(const LedgerEntry& entry, const LedgerHeader& head
         accounting::NeighbouringName(header.neighbouring));
   }
   const bool amplified = entry.event.sampling != Sampling::kNone;
-  if (amplified && header.rule == ChargingRule::kOwnSeals) {
+  if (amplified && entry.rule == ChargingRule::kOwnSeals && header.unit == Unit::kClient) {
     return base::FailedPrecondition(
-        "the charge is amplified by {} sampling, but this ledger counts own seals, which are "
-        "charged without sampling: own attempts at the amplified rate would be too little",
+        "the charge is amplified by {} sampling, but own seals are charged without sampling: own "
+        "attempts at the amplified rate would be too little",
         accounting::SamplingName(entry.event.sampling));
   }
-  if (!amplified && header.rule == ChargingRule::kAnnouncedAttempts) {
+  if (!amplified && entry.rule == ChargingRule::kAnnouncedAttempts) {
     return base::FailedPrecondition(
-        "the charge is without sampling, but this ledger counts announced attempts, which are "
-        "charged at the rate they were sampled with");
+        "the charge is without sampling, but announced attempts are charged at the rate they were "
+        "sampled with");
   }
-  if (header.rule == ChargingRule::kOwnSeals && entry.kind == ChargeKind::kCatchingUp) {
-    return base::FailedPrecondition("a ledger of own seals has no attempts to catch up on");
+  if (entry.rule == ChargingRule::kOwnSeals && entry.kind == ChargeKind::kCatchingUp) {
+    return base::FailedPrecondition("with own seals there are no attempts to catch up on");
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckReason(std::string_view reason) {
+  if (!reason.empty() && reason.size() <= kMaxReasonBytes && IsPrintable(reason)) {
+    return absl::OkStatus();
+  }
+  return base::InvalidArgument("the reason must be 1 to {} printable ASCII characters",
+                               kMaxReasonBytes);
 }
 
 base::Bytes WriteLedgerHeader(const LedgerHeader& header) {
   base::ByteWriter writer;
   writer.Raw(HeaderBody(header));
-  writer.Raw(LedgerGenesis(header));
+  writer.Raw(crypto::Sha256(writer.bytes()));
   return writer.Take();
 }
 
@@ -319,66 +331,60 @@ crypto::Digest LedgerGenesis(const LedgerHeader& header) {
   return crypto::Sha256(HeaderBody(header));
 }
 
-base::Bytes WriteLedgerRecord(const LedgerEntry& entry, const crypto::Digest& previous) {
+absl::StatusOr<LedgerHeader> ReadLedgerHeader(std::span<const uint8_t> bytes) {
+  base::ByteReader reader(bytes, "header of the ledger");
+  TACET_ASSIGN_OR_RETURN(const auto body,
+                         reader.ReadBytes(kLedgerHeaderBytes - kDigestBytes, "body"));
+  base::ByteReader fields(body, "header of the ledger");
+  TACET_ASSIGN_OR_RETURN(LedgerHeader header, ReadHeaderFields(fields));
+  TACET_RETURN_IF_ERROR(reader.Expect(crypto::Sha256(body), "hash"));
+  return header;
+}
+
+base::Bytes WriteLedgerRecord(const LedgerRecord& record, const crypto::Digest& previous) {
   base::ByteWriter writer;
   writer.Reserve(kLedgerRecordBytes);
-  writer.Raw(entry.federation);
-  writer.Raw(entry.label.manifest_hash);
-  writer.U32(entry.label.number.epoch);
-  writer.U32(entry.label.number.round);
-  writer.U32(entry.label.number.attempt);
-  writer.U8(static_cast<uint8_t>(entry.kind));
-  writer.U8(UnitNumber(entry.event.unit));
-  writer.U8(NeighbouringNumber(entry.event.neighbouring));
-  writer.U8(SamplingNumber(entry.event.sampling));
-  writer.F64(entry.event.sampling_rate);
-  writer.F64(entry.event.noise_stddev);
-  writer.F64(entry.event.clip_norm);
-  writer.U64(entry.event.pool);
-  writer.U64(entry.event.least);
-  writer.U64(entry.count);
-  writer.U64(entry.time);
-  writer.Raw(Chain(previous, writer.bytes()));
-  return writer.Take();
+  writer.U8(KindNumber(record));
+  writer.U64(TimeOf(record));
+  std::visit([&](const auto& fields) { WriteFields(fields, writer); }, record);
+  base::Bytes bytes = Padded(std::move(writer), kBodyBytes);
+  const crypto::Digest hash = Chain(previous, bytes);
+  bytes.insert(bytes.end(), hash.begin(), hash.end());
+  return bytes;
 }
 
 crypto::Digest RecordHash(std::span<const uint8_t> record) {
   return DigestOf(record.last(kDigestBytes));
 }
 
-base::Bytes WriteLedgerAnchor(const LedgerAnchor& anchor) {
-  base::ByteWriter writer;
-  base::WritePreamble(base::format::kLedgerAnchor, writer);
-  writer.Raw(anchor.genesis);
-  writer.U64(anchor.count);
-  writer.Raw(anchor.head);
-  writer.Raw(crypto::Sha256(writer.bytes()));
-  return writer.Take();
+absl::Status CheckRecordHash(std::span<const uint8_t> record, const crypto::Digest& previous) {
+  if (Chain(previous, record.first(kBodyBytes)) == RecordHash(record)) return absl::OkStatus();
+  return base::DataLoss("does not continue the chain: it, or what stood before it, was altered");
 }
 
-absl::StatusOr<LedgerAnchor> ReadLedgerAnchor(std::span<const uint8_t> bytes) {
-  base::ByteReader reader(bytes, "anchor of the ledger");
-  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kLedgerAnchor, reader));
-  LedgerAnchor anchor;
-  TACET_ASSIGN_OR_RETURN(const auto genesis, reader.ReadBytes(kDigestBytes, "genesis"));
-  anchor.genesis = DigestOf(genesis);
-  TACET_ASSIGN_OR_RETURN(anchor.count, reader.ReadU64("count"));
-  TACET_ASSIGN_OR_RETURN(const auto head, reader.ReadBytes(kDigestBytes, "head"));
-  anchor.head = DigestOf(head);
-  const crypto::Digest digest = crypto::Sha256(bytes.first(bytes.size() - reader.remaining()));
-  TACET_RETURN_IF_ERROR(reader.Expect(digest, "digest"));
-  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
-  return anchor;
-}
-
-absl::StatusOr<RecoveredLedger> RecoverLedger(std::span<const uint8_t> ledger,
-                                              std::span<const uint8_t> anchor) {
-  return Recover(ledger, anchor, Growing::kNo);
-}
-
-absl::StatusOr<RecoveredLedger> RecoverSnapshot(std::span<const uint8_t> ledger,
-                                                std::span<const uint8_t> anchor) {
-  return Recover(ledger, anchor, Growing::kYes);
+absl::StatusOr<LedgerRecord> ReadLedgerRecord(std::span<const uint8_t> record,
+                                              const LedgerHeader& header) {
+  base::ByteReader reader(record.first(kBodyBytes), "record");
+  TACET_ASSIGN_OR_RETURN(const uint8_t kind, reader.ReadU8("kind"));
+  TACET_ASSIGN_OR_RETURN(const uint64_t time, reader.ReadU64("time"));
+  switch (kind) {
+    case static_cast<uint8_t>(ChargeKind::kSealing):
+    case static_cast<uint8_t>(ChargeKind::kCatchingUp): {
+      TACET_ASSIGN_OR_RETURN(LedgerRecord charge, ReadRecord<LedgerEntry>(reader, time));
+      auto& entry = std::get<LedgerEntry>(charge);
+      entry.kind = static_cast<ChargeKind>(kind);
+      TACET_RETURN_IF_ERROR(CheckLedgerEntry(entry, header));
+      return charge;
+    }
+    case kRefusalKind:
+      return ReadRecord<LedgerRefusal>(reader, time);
+    case kBindingKind:
+      return ReadRecord<LedgerBinding>(reader, time);
+    case kPolicyKind:
+      return ReadRecord<LedgerPolicy>(reader, time);
+    default:
+      return base::DataLoss("field `kind` has the unknown value {}", kind);
+  }
 }
 
 }  // namespace tacet::ledger

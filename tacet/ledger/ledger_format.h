@@ -1,6 +1,6 @@
-// Ledger format: a header that fixes the counting rules, then charges, each chained to the one
-// before by its hash. This file has bytes and rules only; a LedgerStore keeps them
-// (docs/formats/ledger.md).
+// Ledger format: a header that names the data and fixes the counting rules, then records, each
+// chained to the one before by its hash. This file has bytes and rules only; a LedgerStore keeps
+// them (docs/formats/ledger.md).
 #ifndef TACET_LEDGER_LEDGER_FORMAT_H_
 #define TACET_LEDGER_LEDGER_FORMAT_H_
 
@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,22 +23,25 @@
 
 namespace tacet::ledger {
 
-// Charging rule of a ledger: the charged attempts and their rate. Fixed when it is made and never
-// mixed:
+// Charging rule of a federation: the charged attempts and their rate. Fixed by its first charge in
+// a ledger and never mixed:
 //   announced-attempts  every attempt that was announced, the owner chosen or not, at the rate
 //                       amplified by sampling (which already counts the chance of not being chosen)
-//   own-seals           the attempts that the owner sealed an update for, without amplification
+//   own-seals           the attempts that the owner sealed an update for, without amplification by
+//                       the draw of cohorts
 // Own attempts alone at the amplified rate would halve the truth: 2.24 where 4.53 is spent.
 enum class ChargingRule : uint8_t { kAnnouncedAttempts = 1, kOwnSeals = 2 };
 
 std::string_view ChargingRuleName(ChargingRule rule);
+absl::StatusOr<ChargingRule> ParseChargingRule(std::string_view name);
 
 struct LedgerHeader {
   // The data that is spent, across all federations: a name its owner gives it, 1 to 255 printable
   // ASCII characters, and a keyed digest by which the site recognises it (data_digest.h).
   std::string data_set;
   crypto::Digest data_digest{};
-  ChargingRule rule = ChargingRule::kAnnouncedAttempts;
+  // The unit and the neighbours that the ledger's epsilon is about. Charges of federations that
+  // protect others are counted as these see them (attempt_cost.h).
   accounting::Unit unit = accounting::Unit::kClient;
   accounting::Neighbouring neighbouring = accounting::Neighbouring::kReplaceOne;
   accounting::SpendingTerms spending;  // budget, delta, composition
@@ -64,10 +67,12 @@ enum class ChargeKind : uint8_t {
   kCatchingUp = 2,  // an announced attempt that this ledger had not seen
 };
 
+// Charge of one attempt.
 struct LedgerEntry {
   crypto::Digest federation{};  // the agreement's digest: the same under new member keys
   ChargeLabel label;
   ChargeKind kind = ChargeKind::kSealing;
+  ChargingRule rule = ChargingRule::kAnnouncedAttempts;
   accounting::SamplingEvent event;  // exactly as charged; noise 0 without a guarantee
   uint64_t count = 1;               // releases, >= 1
   uint64_t time = 0;                // Unix seconds
@@ -75,57 +80,62 @@ struct LedgerEntry {
   friend bool operator==(const LedgerEntry&, const LedgerEntry&);
 };
 
-// InvalidArgument when a field is out of range, or the event is not of the header's unit and
-// neighbours; FailedPrecondition when it is not charged the way the header's rule says.
-absl::Status CheckLedgerEntry(const LedgerEntry& entry, const LedgerHeader& header);
+// Attempt that a budget refused: nothing was or will be sealed for it, so it costs nothing.
+struct LedgerRefusal {
+  crypto::Digest federation{};
+  ChargeLabel label;
+  uint64_t time = 0;
 
-// Anchor beside the ledger: the least number of charges it must have, and the hash of the last of
-// them.
-struct LedgerAnchor {
-  crypto::Digest genesis{};  // hash of the header
-  uint64_t count = 0;
-  crypto::Digest head{};  // hash of record `count`; genesis when there is none
-
-  friend bool operator==(const LedgerAnchor&, const LedgerAnchor&) = default;
+  friend bool operator==(const LedgerRefusal&, const LedgerRefusal&) = default;
 };
 
-inline constexpr size_t kLedgerRecordBytes = 168;
-inline constexpr size_t kLedgerAnchorBytes = 110;
+// Changed data that the ledger counts for from here on, as well as for the data before.
+struct LedgerBinding {
+  crypto::Digest data_digest{};
+  std::string reason;  // 1 to kMaxReasonBytes printable ASCII characters
+  uint64_t time = 0;
 
-// The header with its own hash at the end; the hash is also the genesis of the chain.
+  friend bool operator==(const LedgerBinding&, const LedgerBinding&) = default;
+};
+
+// Site policy under which charges are made from here on.
+struct LedgerPolicy {
+  crypto::Digest digest{};  // SHA-256 of the policy file
+  uint64_t serial = 0;      // never falls
+  uint64_t time = 0;
+
+  friend bool operator==(const LedgerPolicy&, const LedgerPolicy&) = default;
+};
+
+using LedgerRecord = std::variant<LedgerEntry, LedgerRefusal, LedgerBinding, LedgerPolicy>;
+
+uint64_t TimeOf(const LedgerRecord& record);
+
+// InvalidArgument when a field is out of range, or the event is not of the header's unit and
+// neighbours; FailedPrecondition when it is not charged the way its rule says.
+absl::Status CheckLedgerEntry(const LedgerEntry& entry, const LedgerHeader& header);
+absl::Status CheckReason(std::string_view reason);
+
+// Sizes divide a page of memory, so that no record lies across two.
+inline constexpr size_t kLedgerHeaderBytes = 512;
+inline constexpr size_t kLedgerRecordBytes = 256;
+inline constexpr size_t kMaxReasonBytes = 160;
+
+// kLedgerHeaderBytes; the last 32 are the hash of the others, which is also the genesis of the
+// chain.
 base::Bytes WriteLedgerHeader(const LedgerHeader& header);
 crypto::Digest LedgerGenesis(const LedgerHeader& header);
+// DataLoss says which field is wrong.
+absl::StatusOr<LedgerHeader> ReadLedgerHeader(std::span<const uint8_t> bytes);
+
 // kLedgerRecordBytes; the last 32 are SHA-256(previous ‖ the others), the new head.
-base::Bytes WriteLedgerRecord(const LedgerEntry& entry, const crypto::Digest& previous);
+base::Bytes WriteLedgerRecord(const LedgerRecord& record, const crypto::Digest& previous);
 crypto::Digest RecordHash(std::span<const uint8_t> record);
-base::Bytes WriteLedgerAnchor(const LedgerAnchor& anchor);
-
-// DataLoss says which field is cut short or wrong.
-absl::StatusOr<LedgerAnchor> ReadLedgerAnchor(std::span<const uint8_t> bytes);
-
-// A ledger as it was found.
-struct RecoveredLedger {
-  LedgerHeader header;
-  std::vector<LedgerEntry> entries;
-  LedgerAnchor end;          // what the anchor should say
-  uint64_t anchored = 0;     // what it says
-  uint64_t whole_bytes = 0;  // header and complete records
-  uint64_t torn_bytes = 0;   // after them: an append that a crash cut short
-};
-
-// Reads a ledger and holds it against its anchor. Accepted are exactly: as many complete, chained
-// records as the anchor says, or one more (a crash before the anchor was renewed; it counts as
-// spent), and after them less than a record, or a record's bytes that end in 16 zero bytes (space
-// that was never filled): nothing was sealed for those, since the append had not returned.
-// Anything else is DataLoss naming the record, the byte where it begins and what to do.
-absl::StatusOr<RecoveredLedger> RecoverLedger(std::span<const uint8_t> ledger,
-                                              std::span<const uint8_t> anchor);
-
-// The same for a ledger that was read after its anchor and may have grown in between: more records
-// than one may follow those that the anchor knows, and the first that does not continue the chain
-// is being written.
-absl::StatusOr<RecoveredLedger> RecoverSnapshot(std::span<const uint8_t> ledger,
-                                                std::span<const uint8_t> anchor);
+// DataLoss when the hash does not continue `previous`.
+absl::Status CheckRecordHash(std::span<const uint8_t> record, const crypto::Digest& previous);
+// The fields, whatever the hash. Errors of CheckLedgerEntry; DataLoss for what is not canonical.
+absl::StatusOr<LedgerRecord> ReadLedgerRecord(std::span<const uint8_t> record,
+                                              const LedgerHeader& header);
 
 }  // namespace tacet::ledger
 

@@ -1,8 +1,8 @@
 #include "tacet/ledger/privacy_ledger.h"
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
+#include <variant>
 
 #include "tacet/base/status.h"
 
@@ -11,6 +11,14 @@ namespace {
 
 ChargeLabel LabelOf(const AttemptCost& cost, const secagg::AttemptNumber& number) {
   return {.manifest_hash = cost.manifest_hash, .number = number};
+}
+
+LedgerEntry EntryOf(const AttemptCost& cost, const secagg::AttemptNumber& number, ChargeKind kind) {
+  return {.federation = cost.federation,
+          .label = LabelOf(cost, number),
+          .kind = kind,
+          .rule = cost.rule,
+          .event = cost.event};
 }
 
 absl::Status CheckNumber(const AttemptCost& cost, const secagg::AttemptNumber& number) {
@@ -22,72 +30,120 @@ absl::Status CheckNumber(const AttemptCost& cost, const secagg::AttemptNumber& n
       number.round, number.attempt, cost.rounds, cost.spare_attempts);
 }
 
+absl::Status CheckNumbers(const AttemptCost& cost, std::span<const secagg::AttemptNumber> numbers) {
+  for (const secagg::AttemptNumber& number : numbers) {
+    TACET_RETURN_IF_ERROR(CheckNumber(cost, number));
+  }
+  return absl::OkStatus();
+}
+
+std::string NameOf(const secagg::AttemptNumber& number) {
+  return fmt::format("round {} attempt {} of epoch {}", number.round, number.attempt, number.epoch);
+}
+
+// The turn ends with the object.
+class Turn {
+ public:
+  explicit Turn(LedgerStore& store) : store_(store) {}
+  ~Turn() { store_.EndTurn(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  LedgerStore& store_;
+};
+
 }  // namespace
 
-accounting::SamplingEvent AttemptEvent(const agreement::ManifestSpec& agreed, ChargingRule rule) {
-  accounting::SamplingEvent event = agreement::ChargedEvent(agreed);
-  if (rule == ChargingRule::kOwnSeals) {
-    event.sampling = accounting::Sampling::kNone;
-    event.sampling_rate = 1;
-  }
-  return event;
-}
-
-AttemptCost AttemptCostOf(const agreement::Manifest& manifest, ChargingRule rule,
-                          uint32_t first_round) {
-  const agreement::ManifestSpec& agreed = manifest.spec();
-  return {.federation = manifest.agreement(),
-          .manifest_hash = manifest.hash(),
-          .event = AttemptEvent(agreed, rule),
-          .rounds = agreed.rounds,
-          .spare_attempts = agreed.spare_attempts,
-          .first_round = first_round};
-}
-
-LedgerHeader LedgerHeaderOf(const agreement::ManifestSpec& agreed) {
-  LedgerHeader header;
-  header.unit = agreed.privacy.unit;
-  header.neighbouring = agreed.privacy.neighbouring;
-  header.spending = {.budget_epsilon = agreed.privacy.budget_epsilon,
-                     .delta = agreed.privacy.delta,
-                     .composition = accounting::Composition::kOneEvent};
-  return header;
-}
-
-absl::StatusOr<std::unique_ptr<PrivacyLedger>> PrivacyLedger::Create(OpenedLedger opened,
-                                                                     base::UnixClock clock) {
-  TACET_RETURN_IF_ERROR(CheckLedgerHeader(opened.found.header));
+absl::StatusOr<std::unique_ptr<PrivacyLedger>> PrivacyLedger::Create(
+    OpenedLedger opened, base::UnixClock clock, std::optional<YearlyBudget> year) {
+  RecoveredLedger& found = opened.found;
+  TACET_RETURN_IF_ERROR(CheckLedgerHeader(found.header));
   TACET_ASSIGN_OR_RETURN(accounting::PrivacyFilter spending,
-                         accounting::PrivacyFilter::Create(opened.found.header.spending));
-  for (const LedgerEntry& entry : opened.found.entries) {
-    TACET_RETURN_IF_ERROR(spending.Add(entry.event, entry.count));
+                         accounting::PrivacyFilter::Create(found.header.spending));
+  auto ledger = std::unique_ptr<PrivacyLedger>(new PrivacyLedger(
+      found.header, std::move(opened.store), std::move(spending), std::move(clock)));
+  if (year.has_value()) {
+    TACET_ASSIGN_OR_RETURN(
+        accounting::PrivacyFilter of_year,
+        accounting::PrivacyFilter::Create({.budget_epsilon = year->epsilon,
+                                           .delta = year->delta,
+                                           .composition = found.header.spending.composition}));
+    ledger->year_ = Year{.budget = *std::move(year), .spending = std::move(of_year)};
   }
-  return std::unique_ptr<PrivacyLedger>(
-      new PrivacyLedger(std::move(opened), std::move(spending), std::move(clock)));
+  const auto remember = [&](const auto& records) {
+    for (const auto& record : records) TACET_RETURN_IF_ERROR(ledger->Remember(record));
+    return absl::OkStatus();
+  };
+  TACET_RETURN_IF_ERROR(remember(found.entries));
+  TACET_RETURN_IF_ERROR(remember(found.refusals));
+  TACET_RETURN_IF_ERROR(remember(found.bindings));
+  TACET_RETURN_IF_ERROR(remember(found.policies));
+  return ledger;
 }
 
-PrivacyLedger::PrivacyLedger(OpenedLedger opened, accounting::PrivacyFilter spending,
-                             base::UnixClock clock)
-    : header_(std::move(opened.found.header)),
-      end_(opened.found.end),
-      store_(std::move(opened.store)),
-      spending_(std::move(spending)),
-      clock_(std::move(clock)) {
-  for (const LedgerEntry& entry : opened.found.entries) Remember(entry);
+PrivacyLedger::PrivacyLedger(LedgerHeader header, std::unique_ptr<LedgerStore> store,
+                             accounting::PrivacyFilter spending, base::UnixClock clock)
+    : header_(std::move(header)),
+      store_(std::move(store)),
+      clock_(std::move(clock)),
+      spending_(std::move(spending)) {
+  data_.insert(header_.data_digest);
 }
 
-void PrivacyLedger::Remember(const LedgerEntry& entry) {
+// Records of the ledger.
+
+absl::Status PrivacyLedger::Remember(const LedgerRecord& record) {
+  return std::visit([this](const auto& fields) { return Remember(fields); }, record);
+}
+
+absl::Status PrivacyLedger::Remember(const LedgerEntry& entry) {
+  if (Knows(entry.label)) {
+    return base::DataLoss("the ledger charges {} twice", NameOf(entry.label.number));
+  }
+  TACET_RETURN_IF_ERROR(spending_.Add(entry.event, entry.count));
+  if (year_.has_value()) TACET_RETURN_IF_ERROR(year_->spending.Add(entry.event, entry.count));
   by_label_.emplace(entry.label, entries_.size());
   entries_.push_back(entry);
   federation_charges_[entry.federation] += entry.count;
-  const auto [last, is_first] = last_.emplace(entry.label.manifest_hash, entry.label.number);
-  if (!is_first) last->second = std::max(last->second, entry.label.number);
+  rules_.emplace(entry.federation, entry.rule);
+  See(entry.federation, entry.label);
+  return absl::OkStatus();
+}
+
+absl::Status PrivacyLedger::Remember(const LedgerRefusal& refusal) {
+  if (Knows(refusal.label)) {
+    return base::DataLoss("the ledger refuses {}, which it knows", NameOf(refusal.label.number));
+  }
+  refused_.insert(refusal.label);
+  refusals_.push_back(refusal);
+  See(refusal.federation, refusal.label);
+  return absl::OkStatus();
+}
+
+absl::Status PrivacyLedger::Remember(const LedgerBinding& binding) {
+  data_.insert(binding.data_digest);
+  return absl::OkStatus();
+}
+
+absl::Status PrivacyLedger::Remember(const LedgerPolicy& policy) {
+  policy_ = policy;
+  return absl::OkStatus();
+}
+
+void PrivacyLedger::See(const crypto::Digest& federation, const ChargeLabel& label) {
+  const auto [last, is_first] = last_.emplace(label.manifest_hash, label.number);
+  if (!is_first) last->second = std::max(last->second, label.number);
+  uint32_t& round = last_round_[federation];
+  round = std::max(round, label.number.round);
 }
 
 uint64_t PrivacyLedger::ChargesOf(const crypto::Digest& federation) const {
   const auto found = federation_charges_.find(federation);
   return found == federation_charges_.end() ? 0 : found->second;
 }
+
+// Turns.
 
 absl::Status PrivacyLedger::CheckUsable() const {
   if (failure_.ok()) return absl::OkStatus();
@@ -96,65 +152,162 @@ absl::Status PrivacyLedger::CheckUsable() const {
       base::Message(failure_));
 }
 
+absl::Status PrivacyLedger::InTurn(const std::function<absl::Status()>& act) {
+  TACET_RETURN_IF_ERROR(CheckUsable());
+  const absl::StatusOr<std::vector<LedgerRecord>> others = store_->BeginTurn();
+  if (!others.ok()) {
+    if (others.status().code() != absl::StatusCode::kUnavailable) failure_ = others.status();
+    return others.status();
+  }
+  const Turn turn(*store_);
+  for (const LedgerRecord& record : *others) {
+    if (failure_ = Remember(record); !failure_.ok()) return failure_;
+  }
+  return act();
+}
+
+uint64_t PrivacyLedger::Now() const { return std::max(clock_(), store_->known().last_time); }
+
+absl::Status PrivacyLedger::LeaveOldYears() {
+  if (!year_.has_value()) return absl::OkStatus();
+  const uint64_t now = Now();
+  for (size_t& first = year_->begins; first < entries_.size(); ++first) {
+    const LedgerEntry& entry = entries_[first];
+    if (now - entry.time < kSecondsAYear) break;
+    TACET_RETURN_IF_ERROR(year_->spending.Remove(entry.event, entry.count));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PrivacyLedger::Append(LedgerRecord record) {
+  const uint64_t now = Now();
+  std::visit([now](auto& fields) { fields.time = now; }, record);
+  const LedgerAnchor& end = store_->known().end;
+  const base::Bytes bytes = WriteLedgerRecord(record, end.head);
+  const KnownEnd after{
+      .end = {.genesis = end.genesis, .count = end.count + 1, .head = RecordHash(bytes)},
+      .last_time = now};
+  if (failure_ = store_->Append(bytes, after); !failure_.ok()) return failure_;
+  return Remember(record);
+}
+
+// Charges.
+
+absl::Status PrivacyLedger::CheckCharge(const AttemptCost& cost, const LedgerEntry& entry) const {
+  TACET_RETURN_IF_ERROR(CheckLedgerEntry(entry, header_));
+  const auto rule = rules_.find(cost.federation);
+  if (rule == rules_.end() || rule->second == cost.rule) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "this federation was charged by {} in the ledger of \"{}\": it cannot go on by {}, rules are "
+      "never mixed",
+      ChargingRuleName(rule->second), header_.data_set, ChargingRuleName(cost.rule));
+}
+
+std::optional<absl::Status> PrivacyLedger::Earlier(const LedgerEntry& entry) const {
+  const secagg::AttemptNumber& number = entry.label.number;
+  if (refused_.contains(entry.label)) {
+    return base::ResourceExhausted("{} was refused before: nothing is sealed for it",
+                                   NameOf(number));
+  }
+  const auto known = by_label_.find(entry.label);
+  if (known == by_label_.end()) return std::nullopt;
+  const LedgerEntry& charged = entries_[known->second];
+  if (!accounting::SameEvent(charged.event, entry.event) ||
+      charged.federation != entry.federation) {
+    return base::FailedPrecondition(
+        "{} was charged before at another cost (noise {}, clip norm {}, rate {}; now noise {}, "
+        "clip norm {}, rate {})",
+        NameOf(number), charged.event.noise_stddev, charged.event.clip_norm,
+        charged.event.sampling_rate, entry.event.noise_stddev, entry.event.clip_norm,
+        entry.event.sampling_rate);
+  }
+  if (charged.kind == ChargeKind::kSealing) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "{} was charged as an attempt without this owner's update: the owner cannot seal an update "
+      "for it",
+      NameOf(number));
+}
+
 absl::Status PrivacyLedger::ChargeForSealing(const AttemptCost& cost,
                                              const secagg::AttemptNumber& now,
                                              std::span<const secagg::AttemptNumber> announced) {
   TACET_RETURN_IF_ERROR(CheckUsable());
   TACET_RETURN_IF_ERROR(CheckNumber(cost, now));
-  for (const secagg::AttemptNumber& number : announced)
-    TACET_RETURN_IF_ERROR(CheckNumber(cost, number));
-  const LedgerEntry entry{
-      .federation = cost.federation, .label = LabelOf(cost, now), .event = cost.event};
-  TACET_RETURN_IF_ERROR(CheckLedgerEntry(entry, header_));
-  const auto known = by_label_.find(entry.label);
-  if (known != by_label_.end()) {
-    const LedgerEntry& charged = entries_[known->second];
-    if (accounting::SameEvent(charged.event, cost.event) && charged.federation == cost.federation) {
-      if (charged.kind == ChargeKind::kSealing) return absl::OkStatus();
-      return base::FailedPrecondition(
-          "round {} attempt {} of epoch {} was charged as an attempt without this owner's update: "
-          "the owner cannot seal an update for it",
-          now.round, now.attempt, now.epoch);
-    }
-    return base::FailedPrecondition(
-        "round {} attempt {} of epoch {} was charged before at another cost (noise {}, clip norm "
-        "{}, rate {}; now noise {}, clip norm {}, rate {})",
-        now.round, now.attempt, now.epoch, charged.event.noise_stddev, charged.event.clip_norm,
-        charged.event.sampling_rate, cost.event.noise_stddev, cost.event.clip_norm,
-        cost.event.sampling_rate);
-  }
+  TACET_RETURN_IF_ERROR(CheckNumbers(cost, announced));
+  return InTurn(
+      [&] { return ChargeInTurn(cost, EntryOf(cost, now, ChargeKind::kSealing), announced); });
+}
+
+absl::Status PrivacyLedger::ChargeInTurn(const AttemptCost& cost, const LedgerEntry& entry,
+                                         std::span<const secagg::AttemptNumber> announced) {
+  const secagg::AttemptNumber& now = entry.label.number;
+  TACET_RETURN_IF_ERROR(CheckCharge(cost, entry));
+  if (const std::optional<absl::Status> earlier = Earlier(entry)) return *earlier;
   // What this ledger can never take is refused before anything is written.
-  const bool hopeless =
-      header_.spending.budget_epsilon > 0 && accounting::GuaranteesNothing(cost.event);
-  TACET_RETURN_IF_ERROR(spending_.CheckRoomFor(cost.event, hopeless ? 1 : 0));
-  if (header_.rule == ChargingRule::kAnnouncedAttempts) {
+  const bool hopeless = (header_.spending.budget_epsilon > 0 || year_.has_value()) &&
+                        accounting::GuaranteesNothing(cost.event);
+  if (hopeless) {
+    TACET_RETURN_IF_ERROR(CheckRoom(cost));
+  } else {
+    TACET_RETURN_IF_ERROR(spending_.CheckRoomFor(cost.event, 0));
+  }
+  if (cost.rule == ChargingRule::kAnnouncedAttempts) {
     TACET_RETURN_IF_ERROR(CatchUp(cost, now, announced));
   }
-  if (const absl::Status room = spending_.CheckRoomFor(cost.event, 1); !room.ok()) {
-    return base::Annotate(room,
-                          fmt::format("the privacy budget of \"{}\" refuses round {} attempt {}",
-                                      header_.data_set, now.round, now.attempt));
+  const absl::Status room = CheckRoom(cost);
+  if (room.ok()) {
+    return base::Annotate(Append(entry), fmt::format("{} could not be charged", NameOf(now)));
   }
-  return Append(cost, now, ChargeKind::kSealing);
+  if (room.code() == absl::StatusCode::kResourceExhausted) {
+    TACET_RETURN_IF_ERROR(
+        Append(LedgerRefusal{.federation = entry.federation, .label = entry.label}));
+  }
+  return base::Annotate(room,
+                        fmt::format("the privacy budget of \"{}\" refuses round {} attempt {}",
+                                    header_.data_set, now.round, now.attempt));
+}
+
+absl::Status PrivacyLedger::CheckRoom(const AttemptCost& cost) {
+  TACET_RETURN_IF_ERROR(spending_.CheckRoomFor(cost.event, 1));
+  if (year_.has_value()) {
+    TACET_RETURN_IF_ERROR(LeaveOldYears());
+    TACET_RETURN_IF_ERROR(
+        base::Annotate(year_->spending.CheckRoomFor(cost.event, 1), year_->budget.source));
+  }
+  if (!cost.budget.has_value()) return absl::OkStatus();
+  auto own = federations_.find(cost.federation);
+  if (own == federations_.end()) {
+    TACET_ASSIGN_OR_RETURN(accounting::PrivacyFilter filter,
+                           accounting::PrivacyFilter::Create(cost.budget->terms));
+    own = federations_.emplace(cost.federation, std::move(filter)).first;
+  }
+  accounting::PrivacyFilter& filter = own->second;
+  TACET_RETURN_IF_ERROR(
+      filter.Add(cost.budget->event, ChargesOf(cost.federation) - filter.charges()));
+  return base::Annotate(filter.CheckRoomFor(cost.budget->event, 1),
+                        "the federation's own budget (privacy.budget_epsilon of its agreement)");
 }
 
 absl::Status PrivacyLedger::ChargeAnnounced(const AttemptCost& cost,
                                             std::span<const secagg::AttemptNumber> announced) {
   TACET_RETURN_IF_ERROR(CheckUsable());
-  for (const secagg::AttemptNumber& number : announced)
-    TACET_RETURN_IF_ERROR(CheckNumber(cost, number));
-  if (header_.rule != ChargingRule::kAnnouncedAttempts || announced.empty()) {
+  TACET_RETURN_IF_ERROR(CheckNumbers(cost, announced));
+  if (cost.rule != ChargingRule::kAnnouncedAttempts || announced.empty()) {
     return absl::OkStatus();
   }
-  const secagg::AttemptNumber last = *std::ranges::max_element(announced);
-  const LedgerEntry entry{.federation = cost.federation,
-                          .label = LabelOf(cost, last),
-                          .kind = ChargeKind::kCatchingUp,
-                          .event = cost.event};
-  TACET_RETURN_IF_ERROR(CheckLedgerEntry(entry, header_));
-  TACET_RETURN_IF_ERROR(spending_.CheckRoomFor(cost.event, 0));  // the same kind of event
-  TACET_RETURN_IF_ERROR(CatchUp(cost, last, announced));
-  return Holds(entry.label) ? absl::OkStatus() : Append(cost, last, ChargeKind::kCatchingUp);
+  const LedgerEntry entry =
+      EntryOf(cost, *std::ranges::max_element(announced), ChargeKind::kCatchingUp);
+  const auto is_known = [&](const secagg::AttemptNumber& number) {
+    return Knows(LabelOf(cost, number));
+  };
+  TACET_RETURN_IF_ERROR(CheckCharge(cost, entry));
+  if (std::ranges::all_of(announced, is_known)) return absl::OkStatus();
+  return InTurn([&]() -> absl::Status {
+    TACET_RETURN_IF_ERROR(CheckCharge(cost, entry));
+    TACET_RETURN_IF_ERROR(spending_.CheckRoomFor(cost.event, 0));  // the same kind of event
+    TACET_RETURN_IF_ERROR(CatchUp(cost, entry.label.number, announced));
+    return Knows(entry.label) ? absl::OkStatus() : Append(entry);
+  });
 }
 
 absl::Status PrivacyLedger::CatchUp(const AttemptCost& cost, const secagg::AttemptNumber& now,
@@ -162,11 +315,21 @@ absl::Status PrivacyLedger::CatchUp(const AttemptCost& cost, const secagg::Attem
   std::vector<secagg::AttemptNumber> order(announced.begin(), announced.end());
   std::ranges::sort(order);
   const auto charge = [&](const secagg::AttemptNumber& number) {
-    if (number == now || Holds(LabelOf(cost, number))) return absl::OkStatus();
-    return Append(cost, number, ChargeKind::kCatchingUp);
+    if (number == now || Knows(LabelOf(cost, number))) return absl::OkStatus();
+    return base::Annotate(Append(EntryOf(cost, number, ChargeKind::kCatchingUp)),
+                          fmt::format("{} could not be charged", NameOf(number)));
   };
+  // The end of an earlier epoch, when this owner was away.
+  const auto earlier = last_round_.find(cost.federation);
+  if (earlier != last_round_.end() && !last_.contains(cost.manifest_hash)) {
+    const uint32_t begins =
+        std::min(order.empty() ? cost.first_round : order.front().round, now.round);
+    for (uint32_t round = earlier->second + 1; round < begins; ++round) {
+      TACET_RETURN_IF_ERROR(charge({.epoch = now.epoch, .round = round, .attempt = 0}));
+    }
+  }
   for (const secagg::AttemptNumber& number : order) TACET_RETURN_IF_ERROR(charge(number));
-  // What must have been there between the last known attempt and this one.
+  // What must have been there between the last known attempt of this manifest and this one.
   const auto last = last_.find(cost.manifest_hash);
   const bool is_first = last == last_.end();
   if (!is_first && now < last->second) return absl::OkStatus();
@@ -181,24 +344,32 @@ absl::Status PrivacyLedger::CatchUp(const AttemptCost& cost, const secagg::Attem
   return absl::OkStatus();
 }
 
-absl::Status PrivacyLedger::Append(const AttemptCost& cost, const secagg::AttemptNumber& number,
-                                   ChargeKind kind) {
-  const LedgerEntry entry{.federation = cost.federation,
-                          .label = LabelOf(cost, number),
-                          .kind = kind,
-                          .event = cost.event,
-                          .count = 1,
-                          .time = clock_()};
-  const base::Bytes record = WriteLedgerRecord(entry, end_.head);
-  const LedgerAnchor end{
-      .genesis = end_.genesis, .count = end_.count + 1, .head = RecordHash(record)};
-  if (failure_ = store_->Append(record, WriteLedgerAnchor(end)); !failure_.ok()) {
-    return base::Annotate(failure_, fmt::format("round {} attempt {} could not be charged",
-                                                number.round, number.attempt));
-  }
-  end_ = end;
-  Remember(entry);
-  return spending_.Add(cost.event, entry.count);
+// Data and policy.
+
+absl::Status PrivacyLedger::Bind(const crypto::Digest& data_digest, std::string_view reason) {
+  TACET_RETURN_IF_ERROR(CheckReason(reason));
+  return InTurn([&]() -> absl::Status {
+    if (data_.contains(data_digest)) {
+      return base::AlreadyExists("the ledger of \"{}\" counts for these data already",
+                                 header_.data_set);
+    }
+    return Append(LedgerBinding{.data_digest = data_digest, .reason = std::string(reason)});
+  });
+}
+
+absl::Status PrivacyLedger::AdoptPolicy(const crypto::Digest& digest, uint64_t serial) {
+  return InTurn([&]() -> absl::Status {
+    if (policy_.has_value() && policy_->serial == serial && policy_->digest == digest) {
+      return absl::OkStatus();
+    }
+    if (policy_.has_value() && policy_->serial >= serial) {
+      return base::FailedPrecondition(
+          "the site's policy has serial number {}, but \"{}\" was charged under number {}: put the "
+          "later policy back, or have the officer sign this one with a larger number",
+          serial, header_.data_set, policy_->serial);
+    }
+    return Append(LedgerPolicy{.digest = digest, .serial = serial});
+  });
 }
 
 }  // namespace tacet::ledger

@@ -4,50 +4,47 @@
 #define TACET_LEDGER_PRIVACY_LEDGER_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "tacet/accounting/privacy_filter.h"
-#include "tacet/agreement/manifest.h"
 #include "tacet/base/unix_clock.h"
+#include "tacet/ledger/attempt_cost.h"
 #include "tacet/ledger/ledger_format.h"
 #include "tacet/ledger/ledger_store.h"
 #include "tacet/secagg/attempt.h"
 
 namespace tacet::ledger {
 
-// Cost of each attempt of one federation, and the attempts that there can be.
-struct AttemptCost {
-  crypto::Digest federation{};  // the agreement's digest
-  crypto::Digest manifest_hash{};
-  accounting::SamplingEvent event;
-  uint32_t rounds = 0;
-  uint32_t spare_attempts = 0;
-  uint32_t first_round = 0;  // with which announcements under this manifest began
+// The longest calendar year, so that no year, whenever it begins, spends more than its budget.
+inline constexpr uint64_t kSecondsAYear = uint64_t{366} * 86'400;
+
+// Largest epsilon of the charges of any year, at `delta`.
+struct YearlyBudget {
+  double epsilon = 0;  // > 0
+  double delta = 0;
+  std::string source;  // file and field, for refusals
+
+  friend bool operator==(const YearlyBudget&, const YearlyBudget&) = default;
 };
 
-// The event that a ledger of this rule is charged for one attempt, here and again when an audit is
-// verified: agreement::ChargedEvent under announced-attempts, without sampling under own-seals;
-// noise 0 when the agreement leaves out noise or clipping and so has no guarantee.
-accounting::SamplingEvent AttemptEvent(const agreement::ManifestSpec& agreed, ChargingRule rule);
-
-AttemptCost AttemptCostOf(const agreement::Manifest& manifest, ChargingRule rule,
-                          uint32_t first_round = 0);
-
-// Header of a ledger that counts what the agreement costs, against its budget: announced attempts,
-// all of one event. Name and digest of the data, and the time, are left to the caller.
-LedgerHeader LedgerHeaderOf(const agreement::ManifestSpec& agreed);
-
-// Not thread-safe: one charge at a time.
+// One owner's view of a ledger that other processes may charge, too: what they charged counts as
+// soon as this one is about to charge. Not thread-safe: one charge at a time.
 class PrivacyLedger {
  public:
   static absl::StatusOr<std::unique_ptr<PrivacyLedger>> Create(
-      OpenedLedger opened, base::UnixClock clock = base::SystemUnixSeconds);
+      OpenedLedger opened, base::UnixClock clock = base::SystemUnixSeconds,
+      std::optional<YearlyBudget> year = std::nullopt);
   PrivacyLedger(const PrivacyLedger&) = delete;
   PrivacyLedger& operator=(const PrivacyLedger&) = delete;
 
@@ -55,15 +52,17 @@ class PrivacyLedger {
   //
   // Under announced-attempts every announced attempt that is missing is charged first: those in
   // `announced` (in any order, known ones may be among them), and those that must have been there
-  // since the last one of this manifest (a round without attempt, an attempt before `now`'s).
+  // since the last one of this federation (a round without attempt, an attempt before `now`'s).
   // They are spent already, so the budget does not stop them; it is `now` that it refuses.
   //
   // The very same charge again is OK and changes nothing. InvalidArgument: an attempt that the
   // federation cannot have. FailedPrecondition: the same attempt at another cost, one that was
   // caught up with (no budget stopped that, so nothing may be sealed on it), a cost that is against
-  // the ledger's rule, unit or composition, a ledger that failed before.
-  // ResourceExhausted: the budget would be exceeded. Unavailable, DataLoss: the store failed; the
-  // ledger refuses everything from then on.
+  // the federation's rule or the ledger's unit or composition, a ledger that failed before.
+  // ResourceExhausted: the budget of the data set, of the year or of the federation would be
+  // exceeded, now or when it was asked before; a refused attempt is never charged. Unavailable:
+  // another process keeps the ledger, the same call may succeed later; or the store failed, as with
+  // DataLoss: the ledger refuses everything from then on.
   absl::Status ChargeForSealing(const AttemptCost& cost, const secagg::AttemptNumber& now,
                                 std::span<const secagg::AttemptNumber> announced = {});
 
@@ -73,33 +72,80 @@ class PrivacyLedger {
   absl::Status ChargeAnnounced(const AttemptCost& cost,
                                std::span<const secagg::AttemptNumber> announced);
 
+  // Counts for changed data from now on, too. InvalidArgument for a reason that CheckReason
+  // refuses; AlreadyExists when it counts for them already.
+  absl::Status Bind(const crypto::Digest& data_digest, std::string_view reason);
+
+  // Writes down the policy under which charges are made. The same again changes nothing.
+  // FailedPrecondition when the ledger knows a later one, or another with this serial number.
+  absl::Status AdoptPolicy(const crypto::Digest& digest, uint64_t serial);
+
   const LedgerHeader& header() const { return header_; }
   const std::vector<LedgerEntry>& entries() const { return entries_; }
+  const std::vector<LedgerRefusal>& refusals() const { return refusals_; }
+  const std::optional<LedgerPolicy>& policy() const { return policy_; }
   const accounting::PrivacyFilter& spending() const { return spending_; }
+  std::optional<YearlyBudget> year() const {
+    return year_.has_value() ? std::optional(year_->budget) : std::nullopt;
+  }
   bool Holds(const ChargeLabel& label) const { return by_label_.contains(label); }
+  // Charged or refused.
+  bool Knows(const ChargeLabel& label) const { return Holds(label) || refused_.contains(label); }
   // Releases charged for one federation, under whichever manifests.
   uint64_t ChargesOf(const crypto::Digest& federation) const;
 
  private:
-  PrivacyLedger(OpenedLedger opened, accounting::PrivacyFilter spending, base::UnixClock clock);
+  PrivacyLedger(LedgerHeader header, std::unique_ptr<LedgerStore> store,
+                accounting::PrivacyFilter spending, base::UnixClock clock);
 
   absl::Status CheckUsable() const;
+  absl::Status CheckCharge(const AttemptCost& cost, const LedgerEntry& entry) const;
+  // Does `act` while no other process charges, knowing all charges.
+  absl::Status InTurn(const std::function<absl::Status()>& act);
+  absl::Status ChargeInTurn(const AttemptCost& cost, const LedgerEntry& entry,
+                            std::span<const secagg::AttemptNumber> announced);
+  // What is known of the attempt already; nothing when it has to be charged.
+  std::optional<absl::Status> Earlier(const LedgerEntry& entry) const;
+  absl::Status CheckRoom(const AttemptCost& cost);
   absl::Status CatchUp(const AttemptCost& cost, const secagg::AttemptNumber& now,
                        std::span<const secagg::AttemptNumber> announced);
-  absl::Status Append(const AttemptCost& cost, const secagg::AttemptNumber& number,
-                      ChargeKind kind);
-  void Remember(const LedgerEntry& entry);
+  absl::Status Append(LedgerRecord record);
+  void See(const crypto::Digest& federation, const ChargeLabel& label);
+  uint64_t Now() const;
+  // Of the year that ends now.
+  absl::Status LeaveOldYears();
+
+  // DataLoss for what no ledger can hold.
+  absl::Status Remember(const LedgerRecord& record);
+  absl::Status Remember(const LedgerEntry& entry);
+  absl::Status Remember(const LedgerRefusal& refusal);
+  absl::Status Remember(const LedgerBinding& binding);
+  absl::Status Remember(const LedgerPolicy& policy);
 
   LedgerHeader header_;
-  std::vector<LedgerEntry> entries_;
-  LedgerAnchor end_;
   std::unique_ptr<LedgerStore> store_;
-  accounting::PrivacyFilter spending_;
   base::UnixClock clock_;
-  absl::Status failure_;                                  // of the store
-  std::map<ChargeLabel, size_t> by_label_;                // index into entries_
+  absl::Status failure_;  // of the store
+
+  std::vector<LedgerEntry> entries_;
+  std::vector<LedgerRefusal> refusals_;
+  std::set<crypto::Digest> data_;  // that the ledger counts for
+  std::optional<LedgerPolicy> policy_;
+  std::map<ChargeLabel, size_t> by_label_;  // index into entries_
+  std::set<ChargeLabel> refused_;
   std::map<crypto::Digest, secagg::AttemptNumber> last_;  // of each manifest
+  std::map<crypto::Digest, uint32_t> last_round_;         // of each federation
+  std::map<crypto::Digest, ChargingRule> rules_;          // by federation
   std::map<crypto::Digest, uint64_t> federation_charges_;
+
+  accounting::PrivacyFilter spending_;
+  struct Year {
+    YearlyBudget budget;
+    accounting::PrivacyFilter spending;
+    size_t begins = 0;  // index of its first charge in entries_
+  };
+  std::optional<Year> year_;
+  std::map<crypto::Digest, accounting::PrivacyFilter> federations_;  // with budgets of their own
 };
 
 }  // namespace tacet::ledger

@@ -18,11 +18,10 @@ using testing::MemoryLedger;
 using testing::NewMemoryLedger;
 using testing::OpenMemoryLedger;
 
-LedgerHeader Header(double budget, ChargingRule rule = ChargingRule::kAnnouncedAttempts,
+LedgerHeader Header(double budget,
                     accounting::Composition composition = accounting::Composition::kOneEvent) {
   LedgerHeader header;
   header.data_set = "ward 3";
-  header.rule = rule;
   header.spending = {.budget_epsilon = budget, .delta = 1e-5, .composition = composition};
   return header;
 }
@@ -33,6 +32,7 @@ AttemptCost Paper(ChargingRule rule = ChargingRule::kAnnouncedAttempts) {
   cost.manifest_hash[0] = 2;
   cost.event.noise_stddev = 6;
   cost.event.sampling_rate = 1000.0 / 3596;
+  cost.rule = rule;
   if (rule == ChargingRule::kOwnSeals) {
     cost.event.sampling = accounting::Sampling::kNone;
     cost.event.sampling_rate = 1;
@@ -80,7 +80,7 @@ TEST(PrivacyLedgerTest, ChargesOnceAndRemembers) {
 }
 
 TEST(PrivacyLedgerTest, TheSameAttemptAtAnotherCostIsRefused) {
-  Fixture f(Header(0, ChargingRule::kAnnouncedAttempts, accounting::Composition::kAnyEvents));
+  Fixture f(Header(0, accounting::Composition::kAnyEvents));
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());
   AttemptCost other = Paper();
   other.event.noise_stddev = 12;
@@ -134,7 +134,7 @@ TEST(PrivacyLedgerTest, WhatOthersDoIsChargedAndNeverSealed) {
 }
 
 TEST(PrivacyLedgerTest, OwnSealsAreNotChargedForOthers) {
-  Fixture f(Header(0, ChargingRule::kOwnSeals));
+  Fixture f(Header(0));
   const std::vector<secagg::AttemptNumber> announced = {{0, 0, 0}};
   ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(ChargingRule::kOwnSeals), announced).ok());
   EXPECT_TRUE(f.ledger->entries().empty());
@@ -185,15 +185,14 @@ TEST(PrivacyLedgerTest, WhatWasMissedIsSpentEvenBeyondTheBudget) {
 }
 
 TEST(PrivacyLedgerTest, OneBudgetForAllFederations) {
-  Fixture f(Header(3.0, ChargingRule::kAnnouncedAttempts, accounting::Composition::kAnyEvents));
+  Fixture f(Header(3.0, accounting::Composition::kAnyEvents));
   AttemptCost second = Paper();
   second.federation[0] = 9;
   second.manifest_hash[0] = 9;
   second.event.noise_stddev = 5;
   uint32_t alone = 0;
   {
-    Fixture other(
-        Header(3.0, ChargingRule::kAnnouncedAttempts, accounting::Composition::kAnyEvents));
+    Fixture other(Header(3.0, accounting::Composition::kAnyEvents));
     while (other.ledger->ChargeForSealing(second, {0, alone, 0}).ok()) ++alone;
   }
   for (uint32_t round = 0; round < 15; ++round) {
@@ -207,15 +206,19 @@ TEST(PrivacyLedgerTest, OneBudgetForAllFederations) {
 }
 
 TEST(PrivacyLedgerTest, OwnSealsAreChargedAloneAndUnamplified) {
-  Fixture f(Header(0, ChargingRule::kOwnSeals));
-  EXPECT_EQ(f.ledger->ChargeForSealing(Paper(), {0, 5, 0}).code(),
+  Fixture f(Header(0));
+  AttemptCost amplified = Paper();
+  amplified.rule = ChargingRule::kOwnSeals;
+  EXPECT_EQ(f.ledger->ChargeForSealing(amplified, {0, 5, 0}).code(),
             absl::StatusCode::kFailedPrecondition);
   const AttemptCost own = Paper(ChargingRule::kOwnSeals);
   const std::vector<secagg::AttemptNumber> announced = {{0, 1, 0}, {0, 2, 0}};
   ASSERT_TRUE(f.ledger->ChargeForSealing(own, {0, 5, 0}, announced).ok());
   EXPECT_THAT(f.Numbers(), ElementsAre(secagg::AttemptNumber{0, 5, 0}));
   Fixture announcing(Header(0));
-  EXPECT_EQ(announcing.ledger->ChargeForSealing(own, {0, 5, 0}).code(),
+  AttemptCost unamplified = own;
+  unamplified.rule = ChargingRule::kAnnouncedAttempts;
+  EXPECT_EQ(announcing.ledger->ChargeForSealing(unamplified, {0, 5, 0}).code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(announcing.ledger->entries().empty());
 }

@@ -112,7 +112,8 @@ absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberPart
     TACET_RETURN_IF_ERROR(notes.Violation(
         {violations::kWrongShare,
          fmt::format("the unmask share of {} does not fit the others and was corrected: it is "
-                     "wrong, or the server altered the sums of shares",
+                     "wrong, or a participant sent a wrong share for it, or the server altered the "
+                     "sums of shares",
                      parts.manifest.members()[manifest.committee()[seat].member].name)},
         number, seat));
   }

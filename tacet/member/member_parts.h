@@ -18,6 +18,7 @@
 #include "tacet/member/node_log.h"
 #include "tacet/member/remote_server.h"
 #include "tacet/member/shared_checkpoints.h"
+#include "tacet/policy/permission.h"
 #include "tacet/trainer/update_source.h"
 
 namespace tacet::member {
@@ -34,7 +35,9 @@ struct MemberParts {
   trainer::UpdateSource& updates;
   NodeLog& log;
   ledger::PrivacyLedger& ledger;
+  policy::Permission permission;  // for this manifest
   crypto::Entropy& entropy;  // noise, keys of seals, coins: the operating system's in a real run
+  ledger::ChargingRule rule = ledger::ChargingRule::kAnnouncedAttempts;  // of this federation
   base::UnixClock clock = base::SystemUnixSeconds;
   SharedCheckpoints* checkpoints = nullptr;  // of this process's sessions; null: a copy of its own
 

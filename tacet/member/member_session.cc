@@ -25,6 +25,38 @@ absl::StatusOr<std::optional<MemberMemory>> LoadMemory(const MemberState& state)
   return memory;
 }
 
+absl::Status CheckPermission(const MemberParts& parts) {
+  if (parts.permission.manifest_hash() != parts.manifest.manifest().hash()) {
+    return base::FailedPrecondition("the site's policy was asked about another manifest");
+  }
+  if (!parts.permission.year().has_value() || parts.permission.year() == parts.ledger.year()) {
+    return absl::OkStatus();
+  }
+  return base::FailedPrecondition(
+      "the ledger of \"{}\" does not keep the budget of the site's "
+      "policy",
+      parts.ledger.header().data_set);
+}
+
+// An update is sealed after its attempt was charged, or after the charge was refused. A ledger that
+// knows of neither is older than the state.
+absl::Status CheckLedgerKnows(const MemberParts& parts, const std::optional<MemberMemory>& memory) {
+  if (!memory.has_value() || memory->participation != Participation::kYes) return absl::OkStatus();
+  const secagg::Attempt& attempt = memory->attempt;
+  const absl::Status sealed = parts.state.LoadUpload(attempt).status();
+  if (sealed.code() == absl::StatusCode::kNotFound) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(sealed);
+  if (parts.ledger.Knows({.manifest_hash = attempt.manifest_hash, .number = attempt.number})) {
+    return absl::OkStatus();
+  }
+  return base::DataLoss(
+      "this site has sealed an update for round {} attempt {} of epoch {}, and the ledger of "
+      "\"{}\" does not know that attempt: it is an older one; put back the ledger that was charged "
+      "last",
+      attempt.number.round, attempt.number.attempt, attempt.number.epoch,
+      parts.ledger.header().data_set);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MemberSession>> MemberSession::Create(
@@ -36,10 +68,12 @@ absl::StatusOr<std::unique_ptr<MemberSession>> MemberSession::Create(
     return base::InvalidArgument("this site's keys are not those of member {} of {}", parts.member,
                                  parts.manifest.federation());
   }
+  TACET_RETURN_IF_ERROR(CheckPermission(parts));
   TACET_ASSIGN_OR_RETURN(
       MemberModel model,
       MemberModel::Load(parts.manifest.manifest(), initial_model, parts.state, parts.checkpoints));
   TACET_ASSIGN_OR_RETURN(std::optional<MemberMemory> memory, LoadMemory(parts.state));
+  TACET_RETURN_IF_ERROR(CheckLedgerKnows(parts, memory));
   return std::unique_ptr<MemberSession>(
       new MemberSession(parts, std::move(model), std::move(memory)));
 }
@@ -49,7 +83,7 @@ MemberSession::MemberSession(const MemberParts& parts, MemberModel model,
     : parts_(parts),
       notes_(parts.log),
       model_(std::move(model)),
-      cost_(ledger::AttemptCostOf(parts_.manifest.manifest(), parts_.ledger.header().rule)),
+      cost_(ledger::AttemptCostOf(parts_.manifest.manifest(), parts_.ledger.header(), parts_.rule)),
       memory_(std::move(memory)),
       unmasking_(parts_, notes_),
       reached_(parts_.clock()) {}

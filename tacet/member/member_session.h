@@ -32,7 +32,10 @@ namespace tacet::member {
 class MemberSession {
  public:
   // `initial_model` is used as long as nothing else was kept. Errors of MemberModel::Load; DataLoss
-  // for a damaged memory; InvalidArgument for a member that does not exist or has another key.
+  // for a damaged memory, and for a ledger that does not know an attempt for which an update was
+  // sealed; InvalidArgument for a member that does not exist or has another key;
+  // FailedPrecondition for a permission that is not for this manifest, or whose yearly budget the
+  // ledger does not keep.
   static absl::StatusOr<std::unique_ptr<MemberSession>> Create(
       const MemberParts& parts, std::span<const float> initial_model);
   MemberSession(const MemberSession&) = delete;

@@ -1,9 +1,12 @@
-// Constant-time check of unmasking under valgrind. Pair keys are marked as undefined memory, so
-// that memcheck reports every branch and every address that depends on them or on masks.
-// constant_time.supp names the exception: words of the key stream that are skipped.
+// Constant-time check of sharing, unmasking and recovery under valgrind. Pair keys and one-time
+// keys are marked as undefined memory, so that memcheck reports every branch and every address that
+// depends on them, on masks or on sums of either. constant_time.supp names the exceptions.
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <span>
+#include <vector>
 
 #include <valgrind/memcheck.h>
 
@@ -44,10 +47,62 @@ bool Unmask(uint64_t uploads) {
   return true;
 }
 
+// Two clients share one-time keys under masks. The answers of as many seats as are needed recover
+// the sum.
+bool ShareAndRecover() {
+  constexpr uint32_t kSeats = 5;
+  constexpr size_t kCoefficients = 4096;
+  crypto::InsecureSeededEntropy entropy(2, "constant time");
+  const he::KeySharing sharing = *he::KeySharing::Create({.seats = kSeats, .corrupt = 2});
+  const size_t words = sharing.mask_words();
+  const Attempt attempt;
+  std::vector<MaskAccumulator> mask_sums;
+  for (uint32_t seat = 0; seat < kSeats; ++seat) mask_sums.emplace_back(attempt, words);
+  he::ShareSums share_sums(sharing);
+  std::vector<int32_t> expected(kCoefficients);
+  for (uint8_t client = 0; client < 2; ++client) {
+    const SealNonce nonce{client};
+    crypto::SecretVector<int8_t> key(kCoefficients);
+    for (size_t i = 0; i < kCoefficients; ++i) {
+      key.Expose()[i] = static_cast<int8_t>(static_cast<int>((i + client) % 43) - 21);
+      expected[i] += key.Expose()[i];
+    }
+    VALGRIND_MAKE_MEM_UNDEFINED(key.Expose().data(), key.Expose().size_bytes());
+    crypto::SecretVector<uint16_t> masks(kSeats * words);
+    for (uint32_t seat = 0; seat < kSeats; ++seat) {
+      const crypto::SecretBytes pair_key = SecretOf(entropy);
+      ExpandMask(pair_key.Expose(), attempt, nonce, masks.Expose().subspan(seat * words, words));
+      mask_sums[seat].Add(pair_key.Expose(), nonce);
+    }
+    base::Bytes shares(sharing.share_bytes());
+    sharing.Share(key.Expose(), masks.Expose(), shares);
+    VALGRIND_MAKE_MEM_DEFINED(shares.data(), shares.size());
+    share_sums.Add(shares);
+  }
+  base::Bytes sums(sharing.share_bytes());
+  share_sums.Write(sums);
+  std::vector<crypto::SecretVector<uint16_t>> given;
+  std::vector<he::KeySharing::Answer> answers;
+  for (MaskAccumulator& seat : mask_sums) given.push_back(seat.Finish());
+  for (uint32_t seat = kSeats - sharing.threshold(); seat < kSeats; ++seat) {
+    answers.push_back({.seat = seat, .mask_sums = given[seat].Expose()});
+  }
+  auto recovery = *sharing.Recover(sums, answers);
+  const std::span<int32_t> key_sum = recovery.key_sum.Expose();
+  VALGRIND_MAKE_MEM_DEFINED(key_sum.data(), key_sum.size_bytes());
+  return std::ranges::equal(key_sum, expected);
+}
+
 }  // namespace
 
 int main() {
-  if (Unmask(20)) return 0;
-  std::fprintf(stderr, "a sum of masks is not canonical\n");
-  return 1;
+  if (!Unmask(20)) {
+    std::fprintf(stderr, "a sum of masks is not canonical\n");
+    return 1;
+  }
+  if (!ShareAndRecover()) {
+    std::fprintf(stderr, "something else than the sum of the keys was recovered\n");
+    return 1;
+  }
+  return 0;
 }

@@ -244,7 +244,8 @@ absl::Status Simulation::OpenLedger(State& state) {
   TACET_ASSIGN_OR_RETURN(state.ledger,
                          ledger::PrivacyLedger::Create(std::move(opened), spec_.clock));
   // Earlier rounds were announced under other keys, or are in the ledger.
-  state.cost = ledger::AttemptCostOf(manifest_, header.rule, state.round);
+  state.cost = ledger::AttemptCostOf(manifest_, header, ledger::ChargingRule::kAnnouncedAttempts,
+                                     state.round);
   std::set<secagg::AttemptNumber> charged;
   for (const ledger::LedgerEntry& entry : state.ledger->entries()) {
     if (entry.federation != manifest_.agreement()) continue;

@@ -122,7 +122,7 @@ class EncryptedPath final : public UpdatePath {
     }
     for (const uint32_t seat : decrypted->wrong_seats) {
       parts_.log(0, fmt::format("the unmask share of committee member {} does not fit and was "
-                                "corrected",
+                                "corrected: it is wrong, or a participant's share for it is",
                                 manifest.committee()[seat].member));
     }
     const secagg::Aggregate& aggregate = decrypted->aggregate;

@@ -84,6 +84,8 @@ TEST_F(EnrolmentProgramTest, ARemovedSiteCanOpenNothingThatComesAfter) {
     ASSERT_EQ(Join(name, 0, {"--coordinator", coordinator_}).exit_code, 0);
   }
   for (const std::string name : {"north", "south"}) Renew(name);
+  const std::filesystem::path invitations = path_ / "federation/invitations";
+  std::filesystem::copy_file(invitations / "north-epoch-0.tacet", path_ / "kept.tacet");
   EXPECT_THAT(Rotate({"--remove", "east"}).err, HasSubstr("no site called east is enrolled"));
   const Outcome rotated = Rotate({"--remove", "west"});
   ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
@@ -95,8 +97,32 @@ TEST_F(EnrolmentProgramTest, ARemovedSiteCanOpenNothingThatComesAfter) {
                                 "--home", "west", "--key-file", "west.key"});
   EXPECT_EQ(stolen.exit_code, 1);
   EXPECT_THAT(stolen.err, HasSubstr("the certificate is for south with another key"));
-  const Outcome back = Join("north", 0);
+  const Outcome back =
+      Tacet({"client", "join", "kept.tacet", "--home", "north", "--key-file", "north.key"});
   EXPECT_THAT(back.err, HasSubstr("epoch 0 has ended"));
+}
+
+// The coordinator keeps no key of an epoch that has ended, and no file that holds one.
+TEST_F(EnrolmentProgramTest, RotateDeletesTheKeysOfEndedEpochs) {
+  Init();
+  for (const std::string name : {"north", "south", "west"}) Enrol(name, Request(name));
+  ASSERT_EQ(SealKey().exit_code, 0);
+  const std::filesystem::path epochs = path_ / "federation/epochs",
+                              invitations = path_ / "federation/invitations";
+  const std::filesystem::path key = epochs / "0000000000.key", kept = path_ / "kept.key";
+  ASSERT_EQ(SealKey().exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(key));
+  std::filesystem::copy_file(key, kept);
+  ASSERT_EQ(Rotate({"--keep-exchange-keys"}).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(key));
+  EXPECT_TRUE(std::filesystem::exists(epochs / "0000000000.manifest"));
+  EXPECT_TRUE(std::filesystem::exists(epochs / "0000000001.key"));
+  EXPECT_FALSE(std::filesystem::exists(invitations / "north-epoch-0.tacet"));
+  EXPECT_TRUE(std::filesystem::exists(invitations / "north-epoch-1.tacet"));
+  // As if `rotate` had been killed before: `seal-key` ends it.
+  std::filesystem::copy_file(kept, key);
+  ASSERT_EQ(SealKey().exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(key));
 }
 
 TEST_F(EnrolmentProgramTest, WhoJoinsLaterWaitsForAnEpoch) {

@@ -69,15 +69,15 @@ class LiveFederationTest : public FederationProgramTest {
     EXPECT_EQ(WaitFor(running_[site], site + "-").exit_code, -1) << "it had ended by itself";
     running_.erase(site);
   }
-  void KillAndRestart(size_t victim) {
-    if (victim == sites_.size()) {
-      ::kill(server_, SIGKILL);
-      EXPECT_EQ(WaitFor(server_, "server-").exit_code, -1);
-      StartServer(server_flags_);
-      return;
-    }
-    KillSite(sites_[victim]);
-    StartSite(sites_[victim]);
+  // A victim is the number of a site in sites_, or their number: the server.
+  void Kill(size_t victim) {
+    if (victim < sites_.size()) return KillSite(sites_[victim]);
+    ::kill(server_, SIGKILL);
+    EXPECT_EQ(WaitFor(server_, "server-").exit_code, -1);
+  }
+  void StartAgain(size_t victim) {
+    if (victim < sites_.size()) return StartSite(sites_[victim]);
+    StartServer(server_flags_);
   }
 
   void AwaitAllDone() {

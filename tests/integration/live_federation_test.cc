@@ -1,8 +1,6 @@
 // A whole federation in separate processes: a server and three sites, killed at random moments.
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -12,9 +10,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include "tests/integration/haystack_for_test.h"
 #include "tests/integration/live_federation_for_test.h"
@@ -62,45 +57,14 @@ TEST_F(KilledFederationTest, KillsAtRandomMomentsLoseNothing) {
     std::this_thread::sleep_for(
         std::chrono::milliseconds(std::uniform_int_distribution<int>(50, 800)(random)));
     // The server every second time, the sites in turn.
-    KillAndRestart(i % 2 == 0 ? sites_.size() : static_cast<size_t>(i / 2) % sites_.size());
+    const size_t victim = i % 2 == 0 ? sites_.size() : static_cast<size_t>(i / 2) % sites_.size();
+    Kill(victim);
+    StartAgain(victim);
   }
   AwaitAllDone();
   ExpectNoViolations();
   ExpectOneModelAndNothingSaidTwice();
   ExpectAuditsOfMembers();
-}
-
-// In a network namespace of its own, whose loopback device is taken down for a while.
-class CutNetworkTest : public KilledFederationTest {
- protected:
-  void SetUp() override {
-    if (!EnterNamespaces(CLONE_NEWNET)) {
-      GTEST_SKIP() << "this system lets nobody make a network namespace: " << std::strerror(errno);
-    }
-    SetLoopback(true);
-    KilledFederationTest::SetUp();
-  }
-
-  static void SetLoopback(bool up) {
-    const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    ifreq request{};
-    std::strcpy(request.ifr_name, "lo");
-    request.ifr_flags = static_cast<short>(up ? IFF_UP | IFF_RUNNING : 0);
-    EXPECT_EQ(::ioctl(socket, SIOCSIFFLAGS, &request), 0) << std::strerror(errno);
-    ::close(socket);
-  }
-};
-
-TEST_F(CutNetworkTest, LosesNothing) {
-  for (const int milliseconds : {300, 2500, 700, 4000}) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(900));
-    SetLoopback(false);
-    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-    SetLoopback(true);
-  }
-  AwaitAllDone();
-  ExpectNoViolations();
-  ExpectOneModelAndNothingSaidTwice();
 }
 
 // The server is there long before its sites, and one site long before the others.

@@ -17,17 +17,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/base/float_bytes.h"
-#include "tacet/member/member_model.h"
-#include "tacet/member/memory_member_state.h"
-#include "tacet/secagg/aggregator.h"
-#include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
-#include "tacet/secagg/round_decryption.h"
-#include "tacet/storage/file/site_folder.h"
 #include "tests/integration/haystack_for_test.h"
 #include "tests/integration/live_federation_for_test.h"
 #include "tests/integration/lying_proxy_for_test.h"
+#include "tests/integration/recorded_rounds_for_test.h"
 
 namespace tacet::app {
 namespace {
@@ -126,8 +120,7 @@ class EachLieTest : public LyingProxyTest {
       round[round.size() - 1 - member] ^= 1;
     });
     LieInFirstShare(kAlteredShare, "south", [](Bytes& share) { share[share.size() / 2] ^= 1; });
-    LieInFirstShare(kOldShare, "west",
-                    [this](Bytes& share) { share = shares_.begin()->second.front(); });
+    LieInFirstShare(kOldShare, "west", [this](Bytes& share) { share = rounds_seen_.FirstShare(); });
     proxy_->LieAbout(kAttacksOnServer, {.instead = [this](const Overheard& request) {
                        if (request.member == number_.at("west")) Attack(request);
                        return std::nullopt;
@@ -215,16 +208,9 @@ class EachLieTest : public LyingProxyTest {
     return verdict != nullptr && !verdict->confirmed;
   }
 
-  // The closed round of some uploads of an attempt.
-  Bytes CloseWith(const secagg::Attempt& attempt, const std::map<uint64_t, Bytes>& uploads) const {
-    secagg::Aggregator sum(manifest().manifest().terms().aggregation(), attempt, 1);
-    for (const auto& [member, upload] : uploads) EXPECT_TRUE(sum.Submit(member, upload).ok());
-    crypto::SystemEntropy salts;
-    return sum.Close(salts)->closed_round;
-  }
   Bytes SumOfOne(const secagg::Attempt& attempt) const {
-    return CloseWith(attempt,
-                     {*uploads_.at({attempt.number.round, attempt.number.attempt}).begin()});
+    return RecordedRounds::CloseWith(manifest().manifest(), attempt,
+                                     {rounds_seen_.AnUpload(attempt)});
   }
   // One upload's sum under the nonces of all.
   void PassOffOne(const secagg::Attempt& attempt, Bytes& round) const {
@@ -270,65 +256,24 @@ class EachLieTest : public LyingProxyTest {
         old_announcement_ = *told;
       }
     } else if (const auto attempt = AttemptNamedBy(request.body); attempt.has_value()) {
-      Keep(*attempt, request, *answer);
+      rounds_seen_.Keep(request, answer);
+      KeepForReplay(*attempt, request);
     }
   }
-  void Keep(const secagg::Attempt& attempt, const Overheard& request, const Bytes& answer) {
-    const std::pair<uint32_t, uint32_t> number = {attempt.number.round, attempt.number.attempt};
-    bool put = false;
-    if (const auto* vote = std::get_if<protocol::PutVoteRequest>(&request.body)) {
-      put = true;
-      votes_[number].push_back(vote->vote);
-    } else if (const auto* part = std::get_if<PutPartRequest>(&request.body)) {
-      put = part->name.kind != BulkKind::kCheckpoint;
-      if (part->part.size() == part->total && part->name.kind == BulkKind::kUpload) {
-        uploads_[number][request.member] = part->part;
-      }
-      if (part->part.size() == part->total && part->name.kind == BulkKind::kUnmaskShare) {
-        shares_[number].push_back(part->part);
-      }
-    } else if (const auto* verdict = std::get_if<protocol::PutVerdictRequest>(&request.body)) {
-      put = true;
-      if (verdict->confirmed) published_[attempt.number.round] = attempt;
-    } else if (const auto* fetch = std::get_if<FetchPartRequest>(&request.body)) {
-      const Bytes object = protocol::ReadFetchedPart(answer)->part;
-      if (fetch->name.kind == BulkKind::kClosedRound) closed_[number] = object;
-    }
-    if (put && attempt.number.round + 1 == kAttacksOnServer)
+  // Requests of the round before the attack on the server that put something.
+  void KeepForReplay(const secagg::Attempt& attempt, const Overheard& request) {
+    if (attempt.number.round + 1 != kAttacksOnServer) return;
+    const auto* part = std::get_if<PutPartRequest>(&request.body);
+    if (IsA<protocol::PutVoteRequest>(request) || IsA<protocol::PutVerdictRequest>(request) ||
+        (part != nullptr && part->name.kind != BulkKind::kCheckpoint)) {
       of_last_round_.push_back(request.bytes);
+    }
   }
 
-  // The model of somebody who was never lied to. What was decrypted is the sum of the uploads that
-  // the server acknowledged, of all of them and of nothing else.
+  // The model of somebody who was never lied to.
   std::string HonestModel() {
     const auto site = OpenSite(path_ / "north", path_ / "north.key");
-    const agreement::Manifest& agreed = manifest().manifest();
-    const auto& params = agreed.terms().aggregation();
-    member::MemoryMemberState state;
-    auto model = *member::MemberModel::Load(
-        agreed, *storage::file::SiteFolder::Open(path_ / "north")->InitialModel(), state);
-    for (const auto& [round, attempt] : published_) {
-      SCOPED_TRACE(round);
-      const std::pair<uint32_t, uint32_t> number = {round, attempt.number.attempt};
-      const auto& uploads = uploads_.at(number);
-      const auto closed = secagg::ReadClosedRound(closed_.at(number), attempt, params, 1);
-      const auto again = secagg::ReadClosedRound(CloseWith(attempt, uploads), attempt, params, 1);
-      EXPECT_EQ(closed->nonces, again->nonces);
-      EXPECT_EQ(closed->tag_sum.words, again->tag_sum.words);
-      EXPECT_EQ(closed->aggregated_ciphertext, again->aggregated_ciphertext);
-      const auto decrypted =
-          secagg::DecryptRound(agreed.terms(), agreed.committee(), attempt,
-                               secagg::DeriveAttemptKeys(site->epoch_key, params.scheme(), attempt),
-                               {.closed_round = closed_.at(number),
-                                .votes = votes_.at(number),
-                                .unmask_shares = shares_.at(number)});
-      EXPECT_TRUE(decrypted.ok()) << decrypted.status();
-      if (!decrypted.ok()) return "";
-      EXPECT_EQ(decrypted->aggregate.participants, uploads.size());
-      EXPECT_TRUE(model.Apply(decrypted->aggregate).ok());
-    }
-    EXPECT_EQ(model.next_round(), kRounds);
-    return std::string(base::AsText(base::FloatBytes(model.checkpoint().model)));
+    return rounds_seen_.Model(*site, path_ / "north", kRounds);
   }
 
   // By round and name, the sites that noted it.
@@ -379,11 +324,8 @@ class EachLieTest : public LyingProxyTest {
   std::atomic<bool> has_voted_ = false;  // in kSecondClosedRound
   // The rest changes while something passes.
   std::optional<Announcement> old_announcement_;
-  std::map<std::pair<uint32_t, uint32_t>, std::map<uint64_t, Bytes>> uploads_;  // by member
-  std::map<std::pair<uint32_t, uint32_t>, Bytes> closed_;
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<Bytes>> votes_, shares_;
-  std::map<uint32_t, secagg::Attempt> published_;  // by round
-  std::vector<Bytes> of_last_round_;               // requests that put something
+  RecordedRounds rounds_seen_;
+  std::vector<Bytes> of_last_round_;  // requests that put something
   std::optional<ServerAttack> attack_;
 };
 

@@ -46,9 +46,18 @@ class NoObserver final : public server::RequestObserver {
   void OnRequest(std::string_view, const absl::Status&, size_t, size_t) override {}
 };
 
-// A disk that may be full.
+// A disk that may be full, or that holds another upload than the one that was sealed.
 class FailingMemberState final : public member::MemoryMemberState {
  public:
+  // What is sent is what is there when the session asks again.
+  absl::Status SaveUpload(const secagg::Attempt& attempt,
+                          std::span<const uint8_t> upload) override {
+    if (!spoil_upload) return MemoryMemberState::SaveUpload(attempt, upload);
+    base::Bytes spoiled(upload.begin(), upload.end());
+    spoil_upload(spoiled);
+    TACET_RETURN_IF_ERROR(MemoryMemberState::SaveUpload(attempt, spoiled));
+    return base::Unavailable("the disk is full");
+  }
   absl::Status Record(const secagg::Attempt& attempt, secagg::JournalStep step,
                       std::span<const uint8_t> message) override {
     if (fail_record && fail_record(step)) return base::Unavailable("the disk is full");
@@ -56,6 +65,7 @@ class FailingMemberState final : public member::MemoryMemberState {
   }
 
   std::function<bool(secagg::JournalStep step)> fail_record;
+  std::function<void(base::Bytes& upload)> spoil_upload;
 };
 
 // One member's way to the server. What it alters stands for a server, or a proxy, that lies.
@@ -143,6 +153,9 @@ class LiveFederation {
     member::testing::MemoryNodeLog log;
     FixedUpdates updates;
     ledger::testing::MemoryLedger memory_ledger;
+    // Of the site's data, when other federations spend them, too.
+    ledger::testing::MemoryLedger* shared_ledger = nullptr;
+    std::optional<policy::Permission> permission;  // of the site's policy; none: it has no policy
     std::unique_ptr<ledger::PrivacyLedger> ledger;
     crypto::InsecureSeededEntropy entropy;
     std::unique_ptr<member::MemberSession> session;
@@ -180,9 +193,15 @@ class LiveFederation {
   // A new process at the same site.
   void Restart(Site& site) {
     site.session.reset();
+    ledger::testing::MemoryLedger& memory =
+        site.shared_ledger != nullptr ? *site.shared_ledger : site.memory_ledger;
+    const policy::Permission permission =
+        site.permission.has_value() ? *site.permission
+                                    : protocol::testing::ValueOf(policy::Permission::WithoutPolicy(
+                                          std::nullopt, members.manifest()));
     site.ledger = protocol::testing::ValueOf(ledger::PrivacyLedger::Create(
-        protocol::testing::ValueOf(ledger::testing::OpenMemoryLedger(site.memory_ledger)),
-        [this] { return now; }));
+        protocol::testing::ValueOf(ledger::testing::OpenMemoryLedger(memory)),
+        [this] { return now; }, permission.year()));
     site.session = protocol::testing::ValueOf(
         member::MemberSession::Create({.manifest = members.manifest(),
                                        .member = site.number,
@@ -194,6 +213,7 @@ class LiveFederation {
                                        .updates = site.updates,
                                        .log = site.log,
                                        .ledger = *site.ledger,
+                                       .permission = permission,
                                        .entropy = site.entropy,
                                        .clock = [this] { return now; },
                                        .checkpoints = checkpoints},

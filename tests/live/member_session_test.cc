@@ -430,7 +430,10 @@ TEST(MemberSessionTest, ABudgetThatIsSpentSealsNothing) {
     EXPECT_FALSE(live.site(number).wire.cut);
     // It unmasks and applies like everybody else.
     EXPECT_EQ(live.site(number).session->model(), live.site(2).session->model());
-    EXPECT_EQ(live.site(number).ledger->entries().size(), live.server->Status().attempts);
+    // What was refused is never charged.
+    const ledger::PrivacyLedger& ledger = *live.site(number).ledger;
+    EXPECT_GT(ledger.refusals().size(), 0u);
+    EXPECT_EQ(ledger.entries().size() + ledger.refusals().size(), live.server->Status().attempts);
   }
   live.ExpectNoViolations();
 }
@@ -502,19 +505,21 @@ TEST(MemberSessionTest, NobodyActsInAnothersName) {
   LiveFederation::Site& site = live.site(0);
   // Also an exchange key that is not this member's: all its shares would be garbage.
   for (const bool signing : {true, false}) {
-    const auto made =
-        member::MemberSession::Create({.manifest = live.members.manifest(),
-                                       .member = 1,
-                                       .signing_key = live.members.site(signing ? 0 : 1).signing,
-                                       .exchange_key = live.members.exchange_key(signing ? 1 : 0),
-                                       .epoch_key = live.members.epoch_key(),
-                                       .server = site.remote,
-                                       .state = site.state,
-                                       .updates = site.updates,
-                                       .log = site.log,
-                                       .ledger = *site.ledger,
-                                       .entropy = site.entropy},
-                                      std::vector<float>(kSmallDimension));
+    const auto made = member::MemberSession::Create(
+        {.manifest = live.members.manifest(),
+         .member = 1,
+         .signing_key = live.members.site(signing ? 0 : 1).signing,
+         .exchange_key = live.members.exchange_key(signing ? 1 : 0),
+         .epoch_key = live.members.epoch_key(),
+         .server = site.remote,
+         .state = site.state,
+         .updates = site.updates,
+         .log = site.log,
+         .ledger = *site.ledger,
+         .permission = protocol::testing::ValueOf(
+             policy::Permission::WithoutPolicy(std::nullopt, live.members.manifest())),
+         .entropy = site.entropy},
+        std::vector<float>(kSmallDimension));
     EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(base::Message(made.status()), HasSubstr("are not those of member 1"));
   }

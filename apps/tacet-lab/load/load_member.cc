@@ -85,6 +85,9 @@ bool LoadMember::Wait(double seconds) {
 absl::Status LoadMember::Run() {
   turn_.Take();
   TACET_ASSIGN_OR_RETURN(
+      policy::Permission permission,
+      policy::Permission::WithoutPolicy(std::nullopt, *commons_.federation.manifest));
+  TACET_ASSIGN_OR_RETURN(
       const auto session,
       member::MemberSession::Create({.manifest = *commons_.federation.manifest,
                                      .member = number_,
@@ -96,6 +99,7 @@ absl::Status LoadMember::Run() {
                                      .updates = updates_,
                                      .log = log_,
                                      .ledger = *ledger_,
+                                     .permission = std::move(permission),
                                      .entropy = entropy_,
                                      .checkpoints = &commons_.checkpoints},
                                     commons_.initial_model));

@@ -203,15 +203,27 @@ absl::Status AddResult(const run::RunRecord& run, AuditFacts& facts) {
   return absl::OkStatus();
 }
 
-base::Bytes WholeLedger(const ledger::RecoveredLedger& ledger) {
-  base::Bytes bytes = ledger::WriteLedgerHeader(ledger.header);
-  crypto::Digest head = ledger.end.genesis;
+// The charges, in a chain of their own: what else a ledger records is the site's own business.
+void AddLedger(const ledger::RecoveredLedger& ledger, AuditFacts& facts) {
+  facts.ledger = ledger::WriteLedgerHeader(ledger.header);
+  facts.ledger_end = {.genesis = ledger.end.genesis, .count = 0, .head = ledger.end.genesis};
   for (const LedgerEntry& entry : ledger.entries) {
-    const base::Bytes record = ledger::WriteLedgerRecord(entry, head);
-    head = ledger::RecordHash(record);
-    bytes.insert(bytes.end(), record.begin(), record.end());
+    const base::Bytes record = ledger::WriteLedgerRecord(entry, facts.ledger_end.head);
+    facts.ledger_end.head = ledger::RecordHash(record);
+    ++facts.ledger_end.count;
+    facts.ledger.insert(facts.ledger.end(), record.begin(), record.end());
   }
-  return bytes;
+}
+
+// A record is about announced attempts, of which every member has the same.
+absl::Status CheckRule(const run::RunRecord& run) {
+  for (const LedgerEntry& entry : run.ledger->entries) {
+    if (entry.rule == ledger::ChargingRule::kAnnouncedAttempts) continue;
+    return base::FailedPrecondition(
+        "the run in {} was charged by {}: an audit record needs announced-attempts",
+        run.path.string(), ledger::ChargingRuleName(entry.rule));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -246,6 +258,7 @@ absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uin
     facts.processes = run.start->part.processes;
     facts.member = run.start->part.member;
   }
+  TACET_RETURN_IF_ERROR(CheckRule(run));
   TACET_RETURN_IF_ERROR(CheckNothingIsCut(run));
   facts.labels = run.labels;
   facts.finished = run.finished();
@@ -256,8 +269,7 @@ absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uin
   TACET_RETURN_IF_ERROR(AddReleasedModel(run, facts));
   AddAttestations(run, facts);
   facts.rounds = RoundsOf(run);
-  facts.ledger = WholeLedger(*run.ledger);
-  facts.ledger_end = run.ledger->end;
+  AddLedger(*run.ledger, facts);
   facts.version = program::SoftwareVersion();
   facts.program_commit = program::BuildCommit();
   facts.dependencies = program::SoftwareDependencies();

@@ -218,6 +218,7 @@ std::unique_ptr<program::Command> NewClientCommand() {
   commands.push_back(std::make_unique<ClientJoinCommand>());
   commands.push_back(std::make_unique<ClientRenewCommand>());
   commands.push_back(std::make_unique<ClientShowCommand>());
+  commands.push_back(NewClientPolicyCommand());
 #ifdef TACET_WITH_NETWORK
   commands.push_back(NewClientRunCommand());
 #endif

@@ -10,6 +10,12 @@ namespace tacet::app::client {
 
 std::unique_ptr<program::Command> NewClientCommand();
 
+// `tacet client policy`.
+std::unique_ptr<program::Command> NewClientPolicyCommand();
+
+// `tacet ledger rebind`.
+std::unique_ptr<program::Command> NewLedgerRebindCommand();
+
 // `tacet client run`, in builds with the network.
 std::unique_ptr<program::Command> NewClientRunCommand();
 

@@ -13,11 +13,14 @@
 
 #include "apps/tacet/client/client_command.h"
 #include "apps/tacet/client/external_training.h"
+#include "apps/tacet/client/site_ledger.h"
+#include "apps/tacet/client/site_policy.h"
 #include "apps/tacet/client/site_run.h"
 #include "apps/tacet/client/site_training.h"
 #include "apps/tacet/federation/membership.h"
 #include "apps/tacet/program/stop_signal.h"
 #include "apps/tacet/program/unlock_flags.h"
+#include "apps/tacet/run/policy_file.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/certificates.h"
@@ -25,6 +28,7 @@
 #include "tacet/member/member_loop.h"
 #include "tacet/member/member_session.h"
 #include "tacet/member/remote_server.h"
+#include "tacet/policy/permission.h"
 #include "tacet/storage/file/member_state_folder.h"
 #include "tacet/storage/file/node_log_file.h"
 #include "tacet/storage/file/site_folder.h"
@@ -72,10 +76,11 @@ class ClientRunCommand : public program::Command {
                       &proxy_);
     data_.Register(options);
     external_.Register(options);
-    options.AddDouble("budget-epsilon",
-                      "largest epsilon that this site lets its data spend in all; when not given, "
-                      "the federation's budget",
-                      &budget_epsilon_);
+    options.AddString("policy",
+                      "the site's policy, signed by its officer in FILE.sig; when not given, "
+                      "policy.toml in the site's folder",
+                      &policy_);
+    ledger_flags_.Register(options);
     options.AddFlag("json", "print one JSON object at the end, nothing else on standard output",
                     &json_);
     unlock_.Register(options);
@@ -96,13 +101,27 @@ class ClientRunCommand : public program::Command {
                            folder.TakeUpExchangeKey(membership, unlocker));
     TACET_ASSIGN_OR_RETURN(const SiteTraining training,
                            LoadSiteTraining(data_, membership.manifest));
+    TACET_ASSIGN_OR_RETURN(const std::optional<SignedPolicy> policy,
+                           LoadSitePolicy(PolicyPath(home_, policy_), keys.officer));
+    TACET_ASSIGN_OR_RETURN(policy::Permission permission,
+                           AskPolicy(policy, keys, membership, training));
     TACET_ASSIGN_OR_RETURN(const std::vector<float> initial, folder.InitialModel());
     TACET_ASSIGN_OR_RETURN(
         const auto run, SiteRun::Open(std::filesystem::path(home_), training, membership.manifest,
                                       *membership.member, json_ ? stderr : stdout));
-    TACET_ASSIGN_OR_RETURN(const auto ledger, run->OpenLedger(budget_epsilon_));
-    TACET_ASSIGN_OR_RETURN(const auto state, storage::file::MemberStateFolder::Open(
-                                                 std::filesystem::path(home_) / "state"));
+    TACET_ASSIGN_OR_RETURN(const auto state,
+                           storage::file::MemberStateFolder::Open(std::filesystem::path(home_) /
+                                                                  storage::file::kMemberState));
+    TACET_ASSIGN_OR_RETURN(const run::LedgerConfig asked_for, ledger_flags_.Over(training.ledger));
+    TACET_ASSIGN_OR_RETURN(const SiteLedger site,
+                           OpenSiteLedger({.home = home_,
+                                           .config = asked_for,
+                                           .data = training.site_data,
+                                           .manifest = membership.manifest.manifest(),
+                                           .state = *state,
+                                           .policy = policy,
+                                           .permission = permission}));
+    ledger::PrivacyLedger& ledger = *site.ledger;
     TACET_ASSIGN_OR_RETURN(const auto log, storage::file::NodeLogFile::Open(
                                                std::filesystem::path(home_) / "node-log.jsonl"));
     TACET_ASSIGN_OR_RETURN(const auto wire, transport::https::HttpsWire::Create(
@@ -131,26 +150,28 @@ class ClientRunCommand : public program::Command {
                                                   .state = *state,
                                                   .updates = *updates,
                                                   .log = *log,
-                                                  .ledger = *ledger,
-                                                  .entropy = entropy},
+                                                  .ledger = ledger,
+                                                  .permission = std::move(permission),
+                                                  .entropy = entropy,
+                                                  .rule = site.rule},
                                                  initial));
     Introduce(membership, training);
     const program::StopSignal stop("\ntacet: ending; once more to end at once\n");
     const WireStopper stopper(*wire);
-    TACET_RETURN_IF_ERROR(run->Begin(*session));
+    TACET_RETURN_IF_ERROR(run->Begin(*session, ledger));
     const absl::Status ended = member::RunMember(
         *session, {}, entropy,
         {.wait = wait, .on_trouble = tell, .on_progress = [&](const MemberSession& now) {
            TellViolations(now);
            // What a full disk does not take is written with a later round, or at the end.
-           if (const absl::Status written = run->Progress(now, *ledger); !written.ok()) {
+           if (const absl::Status written = run->Progress(now, ledger); !written.ok()) {
              TellTrouble(written);
            }
          }});
     if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
-    TACET_RETURN_IF_ERROR(run->End(*session, *ledger, ended.ok()));
+    TACET_RETURN_IF_ERROR(run->End(*session, ledger, ended.ok()));
     complete_ = session->next_round() == membership.manifest.manifest().spec().rounds;
-    Finish(*session, membership, *ledger, run->path(), ended.ok());
+    Finish(*session, membership, ledger, run->path(), ended.ok());
     return absl::OkStatus();
   }
   int exit_code() const override { return complete_ ? 0 : program::kIncomplete; }
@@ -162,6 +183,19 @@ class ClientRunCommand : public program::Command {
       return base::FailedPrecondition("{} is the server's folder: tacet server runs it", home_);
     }
     return membership;
+  }
+
+  static absl::StatusOr<policy::Permission> AskPolicy(const std::optional<SignedPolicy>& policy,
+                                                      const agreement::MemberKeys& keys,
+                                                      const Membership& membership,
+                                                      const SiteTraining& training) {
+    const agreement::SignedManifest& manifest = membership.manifest;
+    if (!policy.has_value()) return policy::Permission::WithoutPolicy(keys.officer, manifest);
+    TACET_ASSIGN_OR_RETURN(
+        const policy::DataUse use,
+        run::DataUseOf(training.config, manifest.members()[*membership.member].name,
+                       training.records));
+    return policy::Permission::ByPolicy(policy->policy, policy->source, manifest, use);
   }
 
   absl::StatusOr<std::unique_ptr<trainer::UpdateSource>> Updates(
@@ -255,7 +289,8 @@ class ClientRunCommand : public program::Command {
   std::string server_, proxy_;
   SiteDataFlags data_;
   ExternalTrainingFlags external_;
-  std::optional<double> budget_epsilon_;
+  std::optional<std::string> policy_;
+  LedgerFlags ledger_flags_;
   bool json_ = false;
   program::UnlockFlags unlock_;
 

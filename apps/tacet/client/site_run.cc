@@ -24,21 +24,17 @@ absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::pa
       new SiteRun(training, manifest.manifest(), member, std::move(directory), out));
 }
 
-absl::StatusOr<std::unique_ptr<ledger::PrivacyLedger>> SiteRun::OpenLedger(
-    std::optional<double> budget_epsilon) {
-  // In the site's home, not in the run's directory, which others may be given.
+absl::Status SiteRun::OpenRunLedger() {
+  // The key is in the site's home, not in the run's directory, which others may be given.
   TACET_ASSIGN_OR_RETURN(
       const crypto::SecretBytes data_key,
       storage::file::EnsureDataKey(path().parent_path() / storage::file::kDataKeyFile,
                                    path() / run::kLedgerFile));
-  ledger::LedgerHeader header = ledger::LedgerHeaderOf(manifest_.spec());
-  header.data_set = training_.data.name;
-  header.data_digest =
-      ledger::KeyedDataDigest(data_key, ledger::kLedgerDigest, training_.data.digest);
-  if (budget_epsilon.has_value()) header.spending.budget_epsilon = *budget_epsilon;
-  header.created = base::SystemUnixSeconds();
-  TACET_ASSIGN_OR_RETURN(ledger::OpenedLedger opened, directory_->OpenLedger(header));
-  return ledger::PrivacyLedger::Create(std::move(opened));
+  TACET_ASSIGN_OR_RETURN(ledger_,
+                         RunLedger::Open(path() / run::kLedgerFile, manifest_, training_.data.name,
+                                         ledger::KeyedDataDigest(data_key, ledger::kLedgerDigest,
+                                                                 training_.data.digest)));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<trainer::Evaluation>> SiteRun::Evaluate(
@@ -49,7 +45,10 @@ absl::StatusOr<std::optional<trainer::Evaluation>> SiteRun::Evaluate(
   return std::optional(run::Rounded(evaluation));
 }
 
-absl::Status SiteRun::Begin(const member::MemberSession& session) {
+absl::Status SiteRun::Begin(const member::MemberSession& session,
+                            const ledger::PrivacyLedger& ledger) {
+  TACET_RETURN_IF_ERROR(OpenRunLedger());
+  TACET_RETURN_IF_ERROR(ledger_->Update(ledger));
   TACET_ASSIGN_OR_RETURN(last_, Evaluate(session));
   TACET_RETURN_IF_ERROR(reporter_.Start(manifest_, session.next_round(), last_));
   // A process may have ended between applying a round and writing it down.
@@ -63,8 +62,9 @@ absl::Status SiteRun::Progress(const member::MemberSession& session,
                                const ledger::PrivacyLedger& ledger) {
   if (written_ == session.next_round()) return absl::OkStatus();
   TACET_ASSIGN_OR_RETURN(last_, Evaluate(session));
+  TACET_RETURN_IF_ERROR(ledger_->Update(ledger));
   while (written_ < session.next_round()) {
-    TACET_RETURN_IF_ERROR(Write(session, ledger, written_));
+    TACET_RETURN_IF_ERROR(Write(session, written_));
     ++written_;
   }
   return Attest(session);
@@ -93,8 +93,7 @@ absl::Status SiteRun::KeepOthersAttestations(const member::MemberSession& sessio
 }
 
 // Rounds that were missed and skipped by a checkpoint have no participants that this site knows of.
-absl::Status SiteRun::Write(const member::MemberSession& session,
-                            const ledger::PrivacyLedger& ledger, uint32_t round) {
+absl::Status SiteRun::Write(const member::MemberSession& session, uint32_t round) {
   simulation::RoundRecord record;
   record.round = round;
   const auto applied =
@@ -105,13 +104,13 @@ absl::Status SiteRun::Write(const member::MemberSession& session,
   }
   if (round + 1 == session.next_round()) record.model = session.model_digest();
   record.attempts = static_cast<uint32_t>(
-      std::ranges::count_if(ledger.entries(), [&](const ledger::LedgerEntry& entry) {
+      std::ranges::count_if(ledger_->entries(), [&](const ledger::LedgerEntry& entry) {
         return entry.federation == manifest_.agreement() && entry.label.number.round == round;
       }));
-  record.charged_attempts = ledger.ChargesOf(manifest_.agreement());
+  record.charged_attempts = ledger_->entries().size();
   if (round + 1 == session.next_round()) record.evaluation = last_;
-  TACET_ASSIGN_OR_RETURN(record.epsilon, agreement::ChargedEpsilon(
-                                             manifest_, ledger.ChargesOf(manifest_.agreement())));
+  TACET_ASSIGN_OR_RETURN(record.epsilon,
+                         agreement::ChargedEpsilon(manifest_, record.charged_attempts));
   record.seconds.total = since_round_.Restart();
   record.upload_bytes = secagg::UploadBytes(manifest_.terms().aggregation());
   record.sum_bytes = secagg::ClosedRoundBytes(manifest_.terms().aggregation(), record.cohort_size);
@@ -121,17 +120,18 @@ absl::Status SiteRun::Write(const member::MemberSession& session,
 absl::Status SiteRun::End(const member::MemberSession& session, const ledger::PrivacyLedger& ledger,
                           bool done) {
   TACET_RETURN_IF_ERROR(Progress(session, ledger));
+  TACET_RETURN_IF_ERROR(ledger_->Update(ledger));
   TACET_RETURN_IF_ERROR(directory_->WriteFile(run::kModelFile, base::FloatBytes(session.model())));
   if (!done) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(Attest(session));
   TACET_RETURN_IF_ERROR(KeepOthersAttestations(session));
   simulation::SimulationResult result;
   result.rounds = session.next_round();
-  result.charged_attempts = ledger.ChargesOf(manifest_.agreement());
+  result.charged_attempts = ledger_->entries().size();
   TACET_ASSIGN_OR_RETURN(result.epsilon,
                          agreement::ChargedEpsilon(manifest_, result.charged_attempts));
-  TACET_ASSIGN_OR_RETURN(result.ledger, ledger.spending().Epsilon());
-  result.ledger_charges = ledger.spending().charges();
+  TACET_ASSIGN_OR_RETURN(result.ledger, ledger_->Epsilon());
+  result.ledger_charges = ledger_->entries().size();
   if (session.next_round() < manifest_.spec().rounds) {
     result.stopped = fmt::format("the server began no attempt after round {} of {}",
                                  session.next_round(), manifest_.spec().rounds);

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "apps/tacet/client/run_ledger.h"
 #include "apps/tacet/client/site_training.h"
 #include "apps/tacet/run/run_output.h"
 #include "tacet/agreement/signed_manifest.h"
@@ -32,11 +33,8 @@ class SiteRun {
                                                        const agreement::SignedManifest& manifest,
                                                        uint64_t member, std::FILE* out);
 
-  // The run's ledger, with this budget instead of the federation's when one is given.
-  absl::StatusOr<std::unique_ptr<ledger::PrivacyLedger>> OpenLedger(
-      std::optional<double> budget_epsilon);
-
-  absl::Status Begin(const member::MemberSession& session);
+  // `ledger`: of the site's data. DataLoss when it lacks attempts that the run has.
+  absl::Status Begin(const member::MemberSession& session, const ledger::PrivacyLedger& ledger);
   // Writes down every round that was applied since the last call.
   absl::Status Progress(const member::MemberSession& session, const ledger::PrivacyLedger& ledger);
   // The model, and when the federation is done the summary.
@@ -59,16 +57,17 @@ class SiteRun {
   // Rounded; nothing when it is not to be published.
   absl::StatusOr<std::optional<trainer::Evaluation>> Evaluate(
       const member::MemberSession& session) const;
+  absl::Status OpenRunLedger();
   // Keeps this member's attestation about the model that it has now.
   absl::Status Attest(const member::MemberSession& session);
   absl::Status KeepOthersAttestations(const member::MemberSession& session);
-  absl::Status Write(const member::MemberSession& session, const ledger::PrivacyLedger& ledger,
-                     uint32_t round);
+  absl::Status Write(const member::MemberSession& session, uint32_t round);
 
   const SiteTraining& training_;
   const agreement::Manifest& manifest_;
   std::unique_ptr<storage::file::RunDirectory> directory_;
   run::RunReporter reporter_;
+  std::unique_ptr<RunLedger> ledger_;
   base::Stopwatch since_start_, since_round_;
   uint32_t written_ = 0;              // rounds
   std::optional<uint32_t> attested_;  // the last round whose beginning was

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/tacet/client/site_data.h"
 #include "apps/tacet/run/training_run.h"
 #include "tacet/base/status.h"
 #include "tacet/data/dataset.h"
@@ -46,17 +47,18 @@ void SiteDataFlags::Register(program::Options& options) {
 
 absl::StatusOr<run::RunConfig> SiteDataFlags::Config(
     const agreement::SignedManifest& manifest) const {
-  TACET_ASSIGN_OR_RETURN(run::RunConfig config,
+  TACET_ASSIGN_OR_RETURN(const run::RunConfig annex,
                          run::ParseRunConfig(manifest.annex(), "the agreement"));
-  config.run.publish_evaluation.reset();  // nobody else's to decide
+  // Without what is nobody else's to decide.
+  TACET_ASSIGN_OR_RETURN(run::RunConfig config,
+                         run::ParseRunConfig(run::AgreedToml(annex), "the agreement"));
   if (config_.has_value()) {
     TACET_ASSIGN_OR_RETURN(const run::RunConfig own, run::LoadRunConfig(*config_));
     if (run::AgreedToml(own) != run::AgreedToml(run::RunConfig())) {
       return base::InvalidArgument(
           "{} sets keys on which all sites have agreed: only what belongs to this site can stand "
           "there (data.path, data.csv_client_column, data.held_out, data.clients, data.sites, "
-          "data.handwriting_*, "
-          "training.precision, run.publish_evaluation)",
+          "data.handwriting_*, training.precision, run.publish_evaluation, ledger.*)",
           *config_);
     }
     config.data.path = own.data.path;
@@ -79,13 +81,23 @@ absl::StatusOr<run::RunConfig> SiteDataFlags::Config(
   return config;
 }
 
+absl::StatusOr<run::LedgerConfig> SiteDataFlags::Ledger() const {
+  if (!config_.has_value()) return run::LedgerConfig();
+  TACET_ASSIGN_OR_RETURN(run::RunConfig own, run::LoadRunConfig(*config_));
+  return std::move(own.ledger);
+}
+
 absl::StatusOr<SiteTraining> LoadSiteTraining(const SiteDataFlags& flags,
                                               const agreement::SignedManifest& manifest) {
   SiteTraining training;
   TACET_ASSIGN_OR_RETURN(training.config, flags.Config(manifest));
+  TACET_ASSIGN_OR_RETURN(training.ledger, flags.Ledger());
   TACET_ASSIGN_OR_RETURN(const data::Dataset all, run::LoadRunData(training.config));
+  TACET_ASSIGN_OR_RETURN(training.site_data,
+                         SiteDataOf(training.config.data.path, flags.client(), all));
   TACET_ASSIGN_OR_RETURN(data::Dataset own, OwnData(all, flags.client()));
   training.data = run::LedgerDataOf(own);
+  training.records = own.samples();
   training.most_frequent_class = data::MostFrequentClassShare(own);
   TACET_ASSIGN_OR_RETURN(const training::LearnerSpec spec, run::LearnerSpecOf(training.config));
   TACET_ASSIGN_OR_RETURN(training.learner, training::NewLearner(spec, std::move(own)));

@@ -13,6 +13,7 @@
 #include "apps/tacet/run/run_config.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/simulation/simulation.h"
+#include "tacet/storage/file/ledger_folder.h"
 #include "tacet/trainer/learner.h"
 
 namespace tacet::app::client {
@@ -26,6 +27,8 @@ class SiteDataFlags {
   // InvalidArgument when the site's file sets a key that was agreed.
   absl::StatusOr<run::RunConfig> Config(const agreement::SignedManifest& manifest) const;
   const std::optional<uint64_t>& client() const { return client_; }
+  // Section [ledger] of the site's own file.
+  absl::StatusOr<run::LedgerConfig> Ledger() const;
 
  private:
   std::optional<std::string> config_, path_;
@@ -38,6 +41,10 @@ struct SiteTraining {
   run::RunConfig config;
   simulation::SimulatedData data;
   double most_frequent_class = 0;  // accuracy of always answering it
+  // The data as the site's ledger knows them, and what is asked of that ledger.
+  storage::file::SiteData site_data;
+  run::LedgerConfig ledger;
+  uint64_t records = 0;
   std::unique_ptr<trainer::Learner> learner;
 };
 // InvalidArgument when the data have several clients and none is chosen, or do not fit the model.

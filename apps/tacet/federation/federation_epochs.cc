@@ -41,7 +41,8 @@ absl::Status HandOut(CoordinatorFolder& folder, const agreement::SignedManifest&
       "Send each its own file; a site accepts it with\n"
       "  tacet client join FILE --coordinator \"{}\"\n",
       agreement::FingerprintText(keys.signing.public_key()));
-  return absl::OkStatus();
+  // Last, and by `seal-key` too: that ends a `rotate` that was interrupted.
+  return folder.ForgetEpochsBefore(manifest.epoch());
 }
 
 class FederationSealKeyCommand : public program::Command {
@@ -77,8 +78,9 @@ class FederationRotateCommand : public program::Command {
  public:
   std::string_view name() const override { return "rotate"; }
   std::string_view summary() const override {
-    return "begin an epoch with fresh keys; adds sites enrolled since the last epoch and drops "
-           "removed ones";
+    return "begin an epoch with fresh keys and delete the keys of earlier ones; adds sites "
+           "enrolled "
+           "since the last epoch and drops removed ones";
   }
   void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);

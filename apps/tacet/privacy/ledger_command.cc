@@ -2,18 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fmt/chrono.h"
 #include "fmt/core.h"
 
+#include "apps/tacet/privacy/ledger_place.h"
 #include "tacet/accounting/privacy_filter.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
 #include "tacet/ledger/ledger_format.h"
+#include "tacet/ledger/ledger_recovery.h"
 #include "tacet/storage/file/ledger_file.h"
+#include "tacet/storage/file/ledger_folder.h"
 
 namespace tacet::app::privacy {
 namespace {
@@ -28,6 +34,7 @@ using ledger::RecoveredLedger;
 // Entries of one federation that are charged alike.
 struct Group {
   crypto::Digest federation{};
+  ledger::ChargingRule rule = ledger::ChargingRule::kAnnouncedAttempts;
   accounting::SamplingEvent event;
   uint64_t releases = 0;
   uint64_t caught_up = 0;        // of them, charged after they were missed
@@ -43,6 +50,7 @@ std::vector<Group> GroupsOf(const std::vector<LedgerEntry>& entries) {
     });
     if (group == groups.end()) {
       group = groups.insert(group, {.federation = entry.federation,
+                                    .rule = entry.rule,
                                     .event = entry.event,
                                     .first = entry.time,
                                     .last = entry.time});
@@ -61,6 +69,14 @@ absl::StatusOr<PrivacyFilter> SpendingOf(const RecoveredLedger& found) {
     TACET_RETURN_IF_ERROR(spending.Add(entry.event, entry.count));
   }
   return spending;
+}
+
+// Of all federations: each has one, and a ledger may have several.
+std::string_view RuleText(const std::vector<Group>& groups) {
+  const ledger::ChargingRule rule =
+      groups.empty() ? ledger::ChargingRule::kAnnouncedAttempts : groups.front().rule;
+  const bool same = std::ranges::all_of(groups, [&](const Group& g) { return g.rule == rule; });
+  return same ? ledger::ChargingRuleName(rule) : "mixed";
 }
 
 std::string EpsilonText(double epsilon) {
@@ -89,28 +105,19 @@ std::string EndText(const RecoveredLedger& found) {
   return "";
 }
 
-class LedgerCommand : public program::Command {
+constexpr std::string_view kPathHelp = "path of the ledger; its anchor is PATH.anchor";
+
+class LedgerVerifyCommand : public program::Command {
  public:
-  std::string_view name() const override { return "ledger"; }
-  std::string_view summary() const override {
-    return "spent part of a data set's privacy budget, and the integrity of its ledger";
-  }
+  std::string_view name() const override { return "verify"; }
+  std::string_view summary() const override { return "hash chain and anchor of a ledger"; }
 
   void Register(program::Options& options) override {
-    options.AddPositional("action",
-                          "show: charges, epsilon and what is left; verify: hash chain and anchor",
-                          {"show", "verify"}, true, &action_);
-    options.AddPositional("path", "path of the ledger; its anchor is PATH.anchor", {}, true,
-                          &path_);
+    options.AddPositional("path", kPathHelp, {}, true, &path_);
     options.AddFlag("json", "print JSON", &json_);
   }
 
-  absl::Status Run() override {
-    const absl::StatusOr<RecoveredLedger> found = storage::file::LedgerFile::Read(path_);
-    if (action_ == "verify") return Verify(found);
-    TACET_RETURN_IF_ERROR(found.status());
-    return Show(*found);
-  }
+  absl::Status Run() override { return Verify(storage::file::LedgerFile::Read(path_)); }
 
  private:
   absl::Status Verify(const absl::StatusOr<RecoveredLedger>& found) const {
@@ -139,6 +146,28 @@ class LedgerCommand : public program::Command {
     return absl::OkStatus();
   }
 
+  std::string path_;
+  bool json_ = false;
+};
+
+class LedgerShowCommand : public program::Command {
+ public:
+  std::string_view name() const override { return "show"; }
+  std::string_view summary() const override {
+    return "charges of a ledger, epsilon, and what is left of its budget";
+  }
+
+  void Register(program::Options& options) override {
+    options.AddPositional("path", kPathHelp, {}, true, &path_);
+    options.AddFlag("json", "print JSON", &json_);
+  }
+
+  absl::Status Run() override {
+    TACET_ASSIGN_OR_RETURN(const RecoveredLedger found, storage::file::LedgerFile::Read(path_));
+    return Show(found);
+  }
+
+ private:
   absl::Status Show(const RecoveredLedger& found) const {
     TACET_ASSIGN_OR_RETURN(PrivacyFilter spending, SpendingOf(found));
     TACET_ASSIGN_OR_RETURN(const EpsilonBounds spent, spending.Epsilon());
@@ -169,6 +198,7 @@ class LedgerCommand : public program::Command {
       const Group& group = groups[i];
       list.Append(base::JsonValue::MakeObject()
                       .Set("federation", base::ToHex(group.federation))
+                      .Set("rule", ledger::ChargingRuleName(group.rule))
                       .Set("sampling", accounting::SamplingName(group.event.sampling))
                       .Set("sampling_rate", group.event.sampling_rate)
                       .Set("noise", group.event.noise_stddev)
@@ -192,7 +222,7 @@ class LedgerCommand : public program::Command {
         base::JsonValue::MakeObject()
             .Set("data_set", header.data_set)
             .Set("data_digest", base::ToHex(header.data_digest))
-            .Set("rule", ledger::ChargingRuleName(header.rule))
+            .Set("rule", RuleText(groups))
             .Set("composition", accounting::CompositionName(header.spending.composition))
             .Set("unit", accounting::UnitName(header.unit))
             .Set("neighbouring", accounting::NeighbouringName(header.neighbouring))
@@ -200,6 +230,11 @@ class LedgerCommand : public program::Command {
             .Set("budget_epsilon", budget > 0 ? base::JsonValue(budget) : base::JsonValue())
             .Set("delta", header.spending.delta)
             .Set("charges", spending.charges())
+            .Set("refused", found.refusals.size())
+            .Set("bindings", BindingsJson(found))
+            .Set("policy_serial", found.policies.empty()
+                                      ? base::JsonValue()
+                                      : base::JsonValue(found.policies.back().serial))
             .Set("entries", std::move(list))
             .Set("accountants", std::move(accountants))
             .Set("epsilon", spent.epsilon())
@@ -220,13 +255,21 @@ class LedgerCommand : public program::Command {
     const double budget = header.spending.budget_epsilon;
     fmt::print("data        {} (digest {})\n", header.data_set,
                base::ToHex(header.data_digest).substr(0, 16));
-    fmt::print("rule        {}, {}; unit {}, {}\n", ledger::ChargingRuleName(header.rule),
+    fmt::print("rule        {}, {}; unit {}, {}\n", RuleText(groups),
                accounting::CompositionName(header.spending.composition),
                accounting::UnitName(header.unit),
                accounting::NeighbouringName(header.neighbouring));
     fmt::print("budget      {} at delta {}\n",
                budget > 0 ? fmt::format("epsilon {}", budget) : "none", header.spending.delta);
     fmt::print("made        {} UTC\n", TimeText(header.created));
+    for (const ledger::LedgerBinding& binding : found.bindings) {
+      fmt::print("bound       {} UTC to changed data (digest {}): {}\n", TimeText(binding.time),
+                 base::ToHex(binding.data_digest).substr(0, 16), binding.reason);
+    }
+    if (!found.policies.empty()) {
+      fmt::print("policy      number {} since {} UTC\n", found.policies.back().serial,
+                 TimeText(found.policies.back().time));
+    }
     fmt::print("\n{:<18}{:<12}{:>8}{:>9}{:>8}{:>10}{:>11}{:>9}  {}\n", "federation", "sampling",
                "rate", "noise", "clip", "charges", "caught up", "fit", "last (UTC)");
     for (size_t i = 0; i < groups.size(); ++i) {
@@ -237,7 +280,8 @@ class LedgerCommand : public program::Command {
                  group.event.noise_stddev, group.event.clip_norm, group.releases, group.caught_up,
                  fits.empty() ? "-" : FitText(fits[i]), TimeText(group.last));
     }
-    fmt::print("\n{} charges so far:\n", spending.charges());
+    fmt::print("\n{} charges so far, {} attempts refused:\n", spending.charges(),
+               found.refusals.size());
     for (const EpsilonBound& row : InOrder(spent)) {
       const bool counts = row.accountant == spent.headline()->accountant;
       fmt::print("{} {:<17}epsilon {}{}\n", counts ? "*" : " ",
@@ -251,6 +295,17 @@ class LedgerCommand : public program::Command {
                  budget);
     }
     if (const std::string end = EndText(found); !end.empty()) fmt::print("note        {}\n", end);
+  }
+
+  static base::JsonValue BindingsJson(const RecoveredLedger& found) {
+    base::JsonValue list = base::JsonValue::MakeArray();
+    for (const ledger::LedgerBinding& binding : found.bindings) {
+      list.Append(base::JsonValue::MakeObject()
+                      .Set("time", binding.time)
+                      .Set("data_digest", base::ToHex(binding.data_digest))
+                      .Set("reason", binding.reason));
+    }
+    return list;
   }
 
   // By the enumeration of the accountants.
@@ -267,12 +322,65 @@ class LedgerCommand : public program::Command {
   static constexpr const char* kNoGuarantee =
       "a release without noise, or without clipping, has no guarantee";
 
-  std::string action_, path_;
+  std::string path_;
+  bool json_ = false;
+};
+
+class LedgerListCommand : public program::Command {
+ public:
+  std::string_view name() const override { return "list"; }
+  std::string_view summary() const override { return "the ledgers of a site, one a data set"; }
+
+  void Register(program::Options& options) override {
+    options.AddString("ledger",
+                      "folder of the ledgers; when not given, the site's own "
+                      "($XDG_DATA_HOME/tacet/ledger, or ~/.local/share/tacet/ledger)",
+                      &folder_);
+    options.AddFlag("json", "print JSON", &json_);
+  }
+
+  absl::Status Run() override {
+    TACET_ASSIGN_OR_RETURN(const std::filesystem::path folder, LedgerFolderPath(folder_));
+    TACET_ASSIGN_OR_RETURN(const std::vector<std::filesystem::path> paths,
+                           storage::file::LedgerFolder::LedgersIn(folder));
+    base::JsonValue list = base::JsonValue::MakeArray();
+    for (const std::filesystem::path& path : paths) {
+      TACET_ASSIGN_OR_RETURN(const RecoveredLedger found, storage::file::LedgerFile::Read(path));
+      TACET_ASSIGN_OR_RETURN(const PrivacyFilter spending, SpendingOf(found));
+      TACET_ASSIGN_OR_RETURN(const EpsilonBounds spent, spending.Epsilon());
+      if (!json_) {
+        fmt::print("{}\n  data        {}\n  spent       epsilon {} at delta {}, {} charges\n",
+                   path.string(), found.header.data_set, EpsilonText(spent.epsilon()),
+                   found.header.spending.delta, spending.charges());
+      }
+      list.Append(base::JsonValue::MakeObject()
+                      .Set("path", path.string())
+                      .Set("data_set", found.header.data_set)
+                      .Set("charges", spending.charges())
+                      .Set("epsilon", spent.epsilon())
+                      .Set("delta", found.header.spending.delta));
+    }
+    if (json_) fmt::print("{}\n", list.Dump(2));
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string folder_;
   bool json_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<program::Command> NewLedgerCommand() { return std::make_unique<LedgerCommand>(); }
+std::unique_ptr<program::Command> NewLedgerCommand(
+    std::vector<std::unique_ptr<program::Command>> more) {
+  std::vector<std::unique_ptr<program::Command>> commands;
+  commands.push_back(std::make_unique<LedgerShowCommand>());
+  commands.push_back(std::make_unique<LedgerVerifyCommand>());
+  commands.push_back(std::make_unique<LedgerListCommand>());
+  for (std::unique_ptr<program::Command>& command : more) commands.push_back(std::move(command));
+  return std::make_unique<program::CommandGroup>(
+      "ledger", "spent part of data sets' privacy budgets, and the integrity of their ledgers",
+      std::move(commands));
+}
 
 }  // namespace tacet::app::privacy

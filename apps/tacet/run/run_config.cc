@@ -91,6 +91,12 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("run.no_noise", c.agreement.mechanism.without_noise);
   visit("run.no_clip", c.agreement.mechanism.without_clipping);
   visit("run.no_quantisation", c.run.no_quantisation);
+  visit("ledger.folder", c.ledger.folder);
+  visit("ledger.anchor", c.ledger.anchor);
+  visit("ledger.data_set", c.ledger.data_set);
+  visit("ledger.budget_epsilon", c.ledger.budget_epsilon);
+  visit("ledger.composition", c.ledger.composition);
+  visit("ledger.rule", c.ledger.rule);
 }
 
 // The word of a choice as the file has it.
@@ -101,6 +107,10 @@ std::string_view WordOf(accounting::Neighbouring value) {
 }
 std::string_view WordOf(dp::GaussianSampler value) { return dp::GaussianSamplerName(value); }
 std::string_view WordOf(he::Scheme value) { return he::SchemeName(value); }
+std::string_view WordOf(accounting::Composition value) {
+  return accounting::CompositionName(value);
+}
+std::string_view WordOf(ledger::ChargingRule value) { return ledger::ChargingRuleName(value); }
 
 // As TOML; empty for a value that is not there.
 template <typename T>
@@ -114,7 +124,7 @@ std::string ValueText(const T& value) {
 std::string ValueText(uint32_t value) { return TomlText(uint64_t{value}); }
 template <typename T>
 std::string ValueText(const std::optional<T>& value) {
-  return value.has_value() ? TomlText(*value) : "";
+  return value.has_value() ? ValueText(*value) : "";
 }
 
 absl::Status Assign(const base::JsonValue& value, std::string& target) {
@@ -201,6 +211,13 @@ absl::Status Assign(const base::JsonValue& value, dp::GaussianSampler& target) {
 }
 absl::Status Assign(const base::JsonValue& value, he::Scheme& target) {
   return AssignWord(value, ParseScheme, target);
+}
+
+absl::Status Assign(const base::JsonValue& value, std::optional<accounting::Composition>& target) {
+  return AssignWord(value, accounting::ParseComposition, target.emplace());
+}
+absl::Status Assign(const base::JsonValue& value, std::optional<ledger::ChargingRule>& target) {
+  return AssignWord(value, ledger::ParseChargingRule, target.emplace());
 }
 
 absl::Status CheckKnown(const base::JsonValue& root, const std::set<std::string>& known,
@@ -294,7 +311,8 @@ std::string AgreedToml(const RunConfig& config) {
       "data.held_out", "training.precision", "federation.weights",
   };
   return TomlOf(config, [](std::string_view key) {
-    return !key.starts_with("run.") && !key.starts_with("data.handwriting_") && !own.contains(key);
+    return !key.starts_with("run.") && !key.starts_with("ledger.") &&
+           !key.starts_with("data.handwriting_") && !own.contains(key);
   });
 }
 

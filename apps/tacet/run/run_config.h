@@ -10,15 +10,29 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/accounting/privacy_filter.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/json.h"
 #include "tacet/data/csv.h"
 #include "tacet/data/handwriting.h"
+#include "tacet/ledger/ledger_format.h"
 #include "tacet/models/architecture.h"
 #include "tacet/simulation/simulation.h"
 #include "tacet/training/learner.h"
 
 namespace tacet::app::run {
+
+// Keys of section [ledger]; empty: not given.
+struct LedgerConfig {
+  std::string folder;
+  std::string anchor;    // one more, in another place
+  std::string data_set;  // name of the data
+  std::optional<double> budget_epsilon;
+  std::optional<accounting::Composition> composition;
+  std::optional<ledger::ChargingRule> rule;
+
+  friend bool operator==(const LedgerConfig&, const LedgerConfig&) = default;
+};
 
 // Every key of docs/formats/configuration.md with its default.
 struct RunConfig {
@@ -74,6 +88,9 @@ struct RunConfig {
     std::optional<uint64_t> insecure_seed;
     bool no_quantisation = false;
   } run;
+  // Where a site of a live federation keeps its ledgers, and how it charges them. No agreement and
+  // no run directory has these keys.
+  LedgerConfig ledger;
 };
 
 // InvalidArgument names `source` and the key: malformed TOML, an unknown key, a value of the wrong

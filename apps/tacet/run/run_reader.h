@@ -19,7 +19,7 @@
 #include "tacet/base/json.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/signing.h"
-#include "tacet/ledger/ledger_format.h"
+#include "tacet/ledger/ledger_recovery.h"
 #include "tacet/simulation/simulation.h"
 #include "tacet/trainer/learner.h"
 

@@ -127,6 +127,12 @@ class SimulateCommand : public program::Command {
     if (config_path_.has_value()) {
       TACET_ASSIGN_OR_RETURN(config, LoadRunConfig(*config_path_));
     }
+    if (config.ledger != LedgerConfig()) {
+      return base::InvalidArgument(
+          "{}: section [ledger] is for a site of a live federation; a simulation keeps its ledger "
+          "in its run directory",
+          *config_path_);
+    }
     const auto set = [&config](std::string_view key, const auto& value) {
       return value.has_value() ? SetKey(config, key, base::JsonValue(*value)) : absl::OkStatus();
     };

@@ -29,6 +29,45 @@ constexpr std::string_view kKeysPurpose = "coordinator's keys";
 std::string EpochPurpose(uint32_t epoch) { return fmt::format("key of epoch {}", epoch); }
 std::string EpochName(uint32_t epoch) { return fmt::format("{:010}", epoch); }
 
+constexpr std::string_view kKeyExtension = ".key";
+constexpr std::string_view kInvitationExtension = ".tacet";
+constexpr std::string_view kOfEpoch = "-epoch-";
+
+// The epoch of a file: the number between the last `prefix` in its name and `extension`. Nothing
+// for other files.
+std::optional<uint32_t> EpochOf(const fs::path& file, std::string_view prefix,
+                                std::string_view extension) {
+  const std::string stem = file.stem().string();
+  const size_t at = prefix.empty() ? 0 : stem.rfind(prefix);
+  if (at == std::string::npos || file.extension() != extension) return std::nullopt;
+  const char* const begin = stem.data() + at + prefix.size();
+  const char* const end = stem.data() + stem.size();
+  uint32_t epoch = 0;
+  const auto [stopped, failure] = std::from_chars(begin, end, epoch);
+  if (failure != std::errc() || stopped != end) return std::nullopt;
+  return epoch;
+}
+
+// Deletes the files of `folder` that belong to an epoch before `epoch`.
+absl::Status DeleteBefore(uint32_t epoch, const fs::path& folder, std::string_view prefix,
+                          std::string_view extension) {
+  std::vector<fs::path> old;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::optional<uint32_t> number = EpochOf(entry->path(), prefix, extension);
+    if (number.has_value() && *number < epoch) old.push_back(entry->path());
+  }
+  if (error) return base::Unavailable("cannot read {}: {}", folder.string(), error.message());
+  for (const fs::path& file : old) {
+    if (extension == kKeyExtension) TACET_RETURN_IF_ERROR(OverwriteSecretFile(file));
+    if (!fs::remove(file, error) || error) {
+      return base::Unavailable("cannot delete {}: {}", file.string(), error.message());
+    }
+  }
+  return old.empty() ? absl::OkStatus() : SyncDirectory(folder);
+}
+
 absl::Status MakeFolder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -200,16 +239,17 @@ absl::StatusOr<uint32_t> CoordinatorFolder::Epoch() const {
   bool found = false;
   for (fs::directory_iterator entry(path_ / kEpochs, error), end; !error && entry != end;
        entry.increment(error)) {
-    const std::string stem = entry->path().stem().string();
-    uint32_t epoch = 0;
-    const auto [at, failure] = std::from_chars(stem.data(), stem.data() + stem.size(), epoch);
-    const bool number = failure == std::errc() && at == stem.data() + stem.size();
-    if (!number || entry->path().extension() != ".key") continue;
-    latest = std::max(latest, epoch);
+    const std::optional<uint32_t> epoch = EpochOf(entry->path(), "", kKeyExtension);
+    if (!epoch.has_value()) continue;
+    latest = std::max(latest, *epoch);
     found = true;
   }
   if (!found) return base::DataLoss("{} holds no epoch key", (path_ / kEpochs).string());
   return latest;
+}
+
+fs::path CoordinatorFolder::KeyPath(uint32_t epoch) const {
+  return path_ / kEpochs / fmt::format("{}{}", EpochName(epoch), kKeyExtension);
 }
 
 absl::Status CoordinatorFolder::BeginEpoch(uint32_t epoch, const crypto::SecretBytes& key,
@@ -217,14 +257,18 @@ absl::Status CoordinatorFolder::BeginEpoch(uint32_t epoch, const crypto::SecretB
                                            crypto::Entropy& entropy) {
   TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
                          crypto::LockSecret(key, EpochPurpose(epoch), unlocker, entropy));
-  return WriteSecretFile(path_ / kEpochs / (EpochName(epoch) + ".key"), locked);
+  return WriteSecretFile(KeyPath(epoch), locked);
 }
 
 absl::StatusOr<crypto::SecretBytes> CoordinatorFolder::EpochKey(
     uint32_t epoch, const crypto::Unlocker& unlocker) const {
-  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked,
-                         ReadSecretFile(path_ / kEpochs / (EpochName(epoch) + ".key")));
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked, ReadSecretFile(KeyPath(epoch)));
   return crypto::UnlockSecret(locked.Expose(), EpochPurpose(epoch), unlocker);
+}
+
+absl::Status CoordinatorFolder::ForgetEpochsBefore(uint32_t epoch) {
+  TACET_RETURN_IF_ERROR(DeleteBefore(epoch, path_ / kEpochs, "", kKeyExtension));
+  return DeleteBefore(epoch, path_ / kInvitations, kOfEpoch, kInvitationExtension);
 }
 
 absl::StatusOr<base::Bytes> CoordinatorFolder::SignedManifest(uint32_t epoch) const {
@@ -253,7 +297,8 @@ absl::StatusOr<std::vector<agreement::SignedManifest>> CoordinatorFolder::Manife
 absl::StatusOr<fs::path> CoordinatorFolder::SaveInvitation(uint32_t epoch, std::string_view name,
                                                            std::span<const uint8_t> invitation) {
   TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name));
-  const fs::path path = path_ / kInvitations / fmt::format("{}-epoch-{}.tacet", name, epoch);
+  const fs::path path =
+      path_ / kInvitations / fmt::format("{}{}{}{}", name, kOfEpoch, epoch, kInvitationExtension);
   TACET_RETURN_IF_ERROR(ReplaceFile(path, invitation));
   return path;
 }

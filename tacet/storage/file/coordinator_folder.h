@@ -78,6 +78,9 @@ class CoordinatorFolder {
                           const crypto::Unlocker& unlocker, crypto::Entropy& entropy);
   absl::StatusOr<crypto::SecretBytes> EpochKey(uint32_t epoch,
                                                const crypto::Unlocker& unlocker) const;
+  // Deletes the keys of the epochs before `epoch`, overwritten with zeros first, and their
+  // invitations. The signed manifests stay. OK when nothing is there.
+  absl::Status ForgetEpochsBefore(uint32_t epoch);
 
   // NotFound as long as the epoch's manifest is not signed.
   absl::StatusOr<base::Bytes> SignedManifest(uint32_t epoch) const;
@@ -92,6 +95,7 @@ class CoordinatorFolder {
   CoordinatorFolder(std::filesystem::path path, Parts parts)
       : path_(std::move(path)), parts_(std::move(parts)) {}
 
+  std::filesystem::path KeyPath(uint32_t epoch) const;
   // Nothing when none of that name is enrolled.
   absl::StatusOr<std::optional<agreement::EnrolmentRequest>> RequestOf(std::string_view name) const;
   absl::Status CheckUnused(const agreement::EnrolmentRequest& request) const;

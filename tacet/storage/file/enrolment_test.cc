@@ -2,6 +2,8 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,6 +22,7 @@
 namespace tacet::storage::file {
 namespace {
 
+namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -173,6 +176,39 @@ TEST_F(EnrolmentTest, EpochsHaveKeysOfTheirOwn) {
   EXPECT_EQ(folder.SignedManifest(1).status().code(), absl::StatusCode::kNotFound);
 }
 
+// A thief of the folder, with what unlocks it, after the next epoch has begun.
+TEST_F(EnrolmentTest, KeysAndInvitationsOfEndedEpochsAreDeleted) {
+  CoordinatorFolder folder = NewFederation();
+  const fs::path federation = folder_.path() / "federation", kept = folder_.path() / "kept";
+  const base::Bytes invitation = {1, 2, 3};
+  for (const uint32_t epoch : {0, 1, 2}) {
+    ASSERT_TRUE(folder.BeginEpoch(epoch, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+    ASSERT_TRUE(folder.SaveSignedManifest(epoch, invitation).ok());
+    for (const std::string name : {"north", "west-epoch-2"}) {
+      ASSERT_TRUE(folder.SaveInvitation(epoch, name, invitation).ok());
+    }
+  }
+  const fs::path first = federation / "epochs" / "0000000000.key";
+  fs::create_hard_link(first, kept);
+  ASSERT_TRUE(folder.ForgetEpochsBefore(2).ok());
+  ASSERT_TRUE(folder.ForgetEpochsBefore(2).ok());
+  EXPECT_EQ(folder.Epoch().value(), 2u);
+  EXPECT_TRUE(folder.EpochKey(2, KeyFile(1)).ok());
+  for (const uint32_t epoch : {0, 1}) {
+    EXPECT_EQ(folder.EpochKey(epoch, KeyFile(1)).status().code(), absl::StatusCode::kNotFound);
+    EXPECT_TRUE(folder.SignedManifest(epoch).ok());  // names the exchange keys that were used
+  }
+  std::set<std::string> left;
+  for (const auto& file : fs::directory_iterator(federation / "invitations")) {
+    left.insert(file.path().filename().string());
+  }
+  EXPECT_THAT(left, ElementsAre("north-epoch-2.tacet", "west-epoch-2-epoch-2.tacet"));
+  // Not only its name is gone.
+  const base::Bytes zeros = *ReadFile(kept);
+  EXPECT_FALSE(zeros.empty());
+  EXPECT_EQ(zeros, base::Bytes(zeros.size()));
+}
+
 TEST_F(EnrolmentTest, ARemovedSiteCanBeEnrolledAgain) {
   CoordinatorFolder folder = NewFederation();
   const SiteFolder north = NewSite("north");
@@ -257,6 +293,20 @@ TEST_F(EnrolmentTest, ASiteJoinsAndRemembers) {
   EXPECT_TRUE(agreement::DecryptEpochKey(membership->sealed_epoch_key, membership->manifest, 1,
                                          again->UnlockKeys(KeyFile(2))->sealing)
                   .ok());
+}
+
+TEST_F(EnrolmentTest, AnOfficerIsPinnedInTheIdentity) {
+  const SiteFolder site = NewSite("north");
+  const crypto::PublicKey officer = keys_.signing.public_key();
+  EXPECT_EQ(site.PinOfficer(officer, KeyFile(9), entropy_).code(),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_FALSE(site.UnlockKeys(KeyFile(2))->officer.has_value());
+  const crypto::PublicKey before = site.UnlockKeys(KeyFile(2))->signing.public_key();
+  ASSERT_TRUE(site.PinOfficer(officer, KeyFile(2), entropy_).ok());
+  const auto keys = SiteFolder::Open(folder_.path() / "north")->UnlockKeys(KeyFile(2));
+  ASSERT_TRUE(keys.ok()) << keys.status();
+  EXPECT_EQ(keys->officer, officer);
+  EXPECT_EQ(keys->signing.public_key(), before);
 }
 
 TEST_F(EnrolmentTest, ASiteRefusesWhatIsNotForIt) {

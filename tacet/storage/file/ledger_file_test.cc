@@ -78,16 +78,39 @@ TEST_F(LedgerFileTest, KeepsChargesAcrossProcesses) {
   EXPECT_EQ(found->anchored, 5u);
 }
 
-TEST_F(LedgerFileTest, TwoAtOnceTheSecondIsRefused) {
-  const auto first = Open();
-  ASSERT_TRUE(first.ok());
-  EXPECT_THAT(OpenError(), HasSubstr("in use by another process"));
-  EXPECT_TRUE(LedgerFile::Read(path_).ok());  // reading is always possible
+TEST_F(LedgerFileTest, SeveralProcessesChargeOneLedger) {
+  auto first = Open(), second = Open();
+  ASSERT_TRUE(first.ok() && second.ok());
+  ASSERT_TRUE((*first)->ChargeForSealing(Cost(), {0, 0, 0}).ok());
   const pid_t child = fork();
-  if (child == 0) _exit(LedgerFile::Open(path_).ok() ? 1 : 0);
+  if (child == 0) {
+    auto third = Open();
+    _exit(third.ok() && (*third)->ChargeForSealing(Cost(), {0, 1, 0}).ok() ? 0 : 1);
+  }
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 0);
+  ASSERT_TRUE((*second)->ChargeForSealing(Cost(), {0, 2, 0}).ok());
+  EXPECT_EQ((*second)->entries().size(), 3u);
+  EXPECT_EQ(LedgerFile::Read(path_)->entries.size(), 3u);
+}
+
+// A process that was stopped in the middle of its turn.
+TEST_F(LedgerFileTest, OneThatKeepsItsTurnIsNotWaitedForForEver) {
+  LedgerPlace place(path_);
+  place.max_wait_seconds = 0.02;
+  auto opened = LedgerFile::OpenOrCreate(place, Header());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  auto holder = LedgerFile::Open(path_);
+  ASSERT_TRUE(holder->store->BeginTurn().ok());
+  EXPECT_EQ(LedgerFile::Open(place).status().code(), absl::StatusCode::kUnavailable);
+  auto ledger = PrivacyLedger::Create(*std::move(opened));
+  const absl::Status waiting = (*ledger)->ChargeForSealing(Cost(), {0, 0, 0});
+  EXPECT_EQ(waiting.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(base::Message(waiting), HasSubstr("in use by another process"));
+  EXPECT_TRUE(LedgerFile::Read(path_).ok());  // reading is always possible
+  holder->store->EndTurn();
+  EXPECT_TRUE((*ledger)->ChargeForSealing(Cost(), {0, 0, 0}).ok());
 }
 
 // Processes that all try to make and charge the same ledger: each that got in leaves its charge.
@@ -96,17 +119,11 @@ TEST_F(LedgerFileTest, ManyProcessesStartAtOnce) {
   for (uint32_t number = 0; number < 8; ++number) {
     const pid_t child = fork();
     if (child == 0) {
-      for (int attempt = 0; attempt < 2000; ++attempt) {
-        auto ledger = Open();
-        if (ledger.ok()) {
-          AttemptCost cost = Cost();
-          cost.manifest_hash[0] = static_cast<uint8_t>(number);
-          _exit((*ledger)->ChargeForSealing(cost, {0, 0, 0}).ok() ? 0 : 1);
-        }
-        if (ledger.status().code() != absl::StatusCode::kFailedPrecondition) _exit(2);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      _exit(3);
+      auto ledger = Open();
+      if (!ledger.ok()) _exit(2);
+      AttemptCost cost = Cost();
+      cost.manifest_hash[0] = cost.federation[0] = static_cast<uint8_t>(number);
+      _exit((*ledger)->ChargeForSealing(cost, {0, 0, 0}).ok() ? 0 : 1);
     }
     children.push_back(child);
   }
@@ -152,8 +169,8 @@ TEST_F(LedgerFileTest, OtherTermsAreRefused) {
   header.spending.budget_epsilon = 9;
   EXPECT_THAT(refusal(header), HasSubstr("budget 9"));
   header = Header();
-  header.rule = ledger::ChargingRule::kOwnSeals;
-  EXPECT_THAT(refusal(header), HasSubstr("own-seals"));
+  header.spending.composition = accounting::Composition::kAnyEvents;
+  EXPECT_THAT(refusal(header), HasSubstr("any-events"));
   header = Header();
   header.data_digest[0] = 1;
   EXPECT_THAT(refusal(header), HasSubstr("data 01"));
@@ -179,13 +196,78 @@ TEST_F(LedgerFileTest, ATornTailIsCutOffAndReported) {
 }
 
 TEST_F(LedgerFileTest, WhatSomebodyElseDoesToTheOpenFileIsNoticed) {
+  ChargeRounds(0, 2);
+  const std::string whole = ReadAll(path_), anchor = ReadAll(Anchor());
+  const auto refusal = [&](const std::string& now) {
+    WriteAll(path_, whole);
+    WriteAll(Anchor(), anchor);
+    const auto ledger = Open();
+    EXPECT_TRUE(ledger.ok()) << ledger.status();
+    WriteAll(path_, now);
+    const absl::Status refused = (*ledger)->ChargeForSealing(Cost(), {0, 2, 0});
+    EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
+    EXPECT_FALSE((*ledger)->ChargeForSealing(Cost(), {0, 2, 0}).ok());
+    EXPECT_EQ(ReadAll(path_), now);
+    return base::Message(refused);
+  };
+  EXPECT_THAT(refusal(whole.substr(0, whole.size() - ledger::kLedgerRecordBytes)),
+              HasSubstr("by somebody else"));
+  EXPECT_THAT(refusal(whole + std::string(ledger::kLedgerRecordBytes, 'x')),
+              HasSubstr("record 3 at byte 1024 of the ledger does not continue the chain"));
+}
+
+// Another process died in the middle of its append.
+TEST_F(LedgerFileTest, WhatAnotherProcessLeftUnfinishedIsRepaired) {
+  ChargeRounds(0, 1);
+  const std::string anchor = ReadAll(Anchor());
   const auto ledger = Open();
-  ASSERT_TRUE((*ledger)->ChargeForSealing(Cost(), {0, 0, 0}).ok());
-  std::ofstream(path_, std::ios::app) << "x";
-  const absl::Status longer = (*ledger)->ChargeForSealing(Cost(), {0, 1, 0});
-  EXPECT_EQ(longer.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(base::Message(longer), HasSubstr("by somebody else"));
-  EXPECT_FALSE((*ledger)->ChargeForSealing(Cost(), {0, 1, 0}).ok());
+  std::ofstream(path_, std::ios::app) << std::string(77, 'x');
+  ASSERT_TRUE((*ledger)->ChargeForSealing(Cost(), {0, 1, 0}).ok());
+  EXPECT_EQ(LedgerFile::Read(path_)->entries.size(), 2u);
+  const std::string later = ReadAll(Anchor());
+  ChargeRounds(2, 3);
+  WriteAll(Anchor(), later);  // it died before the anchor was renewed: the record counts
+  ASSERT_TRUE((*ledger)->ChargeForSealing(Cost(), {0, 3, 0}).ok());
+  EXPECT_EQ(LedgerFile::Read(path_)->entries.size(), 4u);
+  EXPECT_EQ(LedgerFile::Read(path_)->anchored, 4u);
+}
+
+// A ledger and its anchor that are put back together from one old copy are whole. An anchor that
+// was not copied with them knows better.
+TEST_F(LedgerFileTest, AnAnchorElsewhereRefusesAnOldCopyAndANewLedger) {
+  const LedgerPlace place(path_, {folder_ / "home" / "ledger.anchor"});
+  std::filesystem::create_directories(folder_ / "home");
+  const auto charge = [&](uint32_t from, uint32_t to) {
+    auto ledger = PrivacyLedger::Create(LedgerFile::OpenOrCreate(place, Header()).value());
+    for (uint32_t round = from; round < to; ++round) {
+      ASSERT_TRUE((*ledger)->ChargeForSealing(Cost(), {0, round, 0}).ok());
+    }
+  };
+  charge(0, 2);
+  const std::string ledger = ReadAll(path_), anchor = ReadAll(Anchor());
+  charge(2, 3);
+  EXPECT_EQ(ReadAll(place.more_anchors[0]), ReadAll(Anchor()));
+
+  WriteAll(path_, ledger);
+  WriteAll(Anchor(), anchor);
+  ASSERT_TRUE(LedgerFile::Open(path_).ok());  // nothing beside it knows of the third charge
+  const absl::Status old = LedgerFile::Open(place).status();
+  EXPECT_EQ(old.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(base::Message(old), HasSubstr("it knows 3 records, the ledger has 2"));
+
+  std::filesystem::remove(path_);
+  std::filesystem::remove(Anchor());
+  const absl::Status missing = LedgerFile::OpenOrCreate(place, Header()).status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(base::Message(missing), HasSubstr("counts 3 charges"));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+
+  // Begun again without its anchors, it is another ledger.
+  LedgerHeader later = Header();
+  later.created += 1;
+  ASSERT_TRUE(LedgerFile::OpenOrCreate(path_, later).ok());
+  EXPECT_THAT(base::Message(LedgerFile::Open(place).status()),
+              HasSubstr("3 records of another ledger"));
 }
 
 TEST_F(LedgerFileTest, ARemovedFileTakesNoCharge) {

@@ -15,6 +15,9 @@
 
 namespace tacet::storage::file {
 
+// Name of the folder in a site's home.
+inline constexpr std::string_view kMemberState = "state";
+
 // Files of mode 0600, each replaced as a whole; one process at a time, which a lock sees to.
 class MemberStateFolder final : public member::MemberState {
  public:

@@ -124,6 +124,17 @@ absl::StatusOr<agreement::MemberKeys> SiteFolder::UnlockKeys(
   return agreement::ReadSiteKeys(bytes);
 }
 
+absl::Status SiteFolder::PinOfficer(const crypto::PublicKey& officer,
+                                    const crypto::Unlocker& unlocker,
+                                    crypto::Entropy& entropy) const {
+  TACET_ASSIGN_OR_RETURN(agreement::MemberKeys keys, UnlockKeys(unlocker));
+  keys.officer = officer;
+  TACET_ASSIGN_OR_RETURN(
+      const base::Bytes locked,
+      crypto::LockSecret(agreement::WriteSiteKeys(keys), kKeysPurpose, unlocker, entropy));
+  return ReplaceFile(path_ / kKeys, locked, DiskCalls::System(), 0600);
+}
+
 absl::StatusOr<crypto::PublicKey> SiteFolder::Coordinator() const {
   TACET_ASSIGN_OR_RETURN(const base::Bytes text, ReadFile(path_ / kCoordinator));
   return agreement::ParseFingerprint(base::AsText(text));

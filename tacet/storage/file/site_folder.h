@@ -50,6 +50,9 @@ class SiteFolder {
   std::filesystem::path invitation_path() const;
 
   absl::StatusOr<agreement::MemberKeys> UnlockKeys(const crypto::Unlocker& unlocker) const;
+  // From now on the identity names this officer. The caller makes sure that the one before agrees.
+  absl::Status PinOfficer(const crypto::PublicKey& officer, const crypto::Unlocker& unlocker,
+                          crypto::Entropy& entropy) const;
 
   // Makes the exchange key of the next epoch and the request to be enrolled with it; false when
   // there is one that no epoch joined has taken up: then the request is the same again. The key of

@@ -1,0 +1,106 @@
+#include "apps/tacet/client/run_ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacet/accounting/privacy_filter.h"
+#include "tacet/base/status.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/ledger/attempt_cost.h"
+#include "tacet/storage/file/ledger_file.h"
+
+namespace tacet::app::client {
+
+using ledger::LedgerEntry;
+
+absl::StatusOr<std::unique_ptr<RunLedger>> RunLedger::Open(const std::filesystem::path& path,
+                                                           const agreement::Manifest& manifest,
+                                                           std::string_view data_set,
+                                                           const crypto::Digest& data_digest) {
+  absl::StatusOr<ledger::OpenedLedger> opened = storage::file::LedgerFile::Open(path);
+  if (opened.status().code() == absl::StatusCode::kNotFound) {
+    ledger::LedgerHeader header = ledger::LedgerHeaderOf(manifest.spec());
+    header.data_set = data_set;
+    header.data_digest = data_digest;
+    header.created = base::SystemUnixSeconds();
+    opened = storage::file::LedgerFile::OpenOrCreate(path, header);
+  }
+  TACET_RETURN_IF_ERROR(opened.status());
+  return std::unique_ptr<RunLedger>(new RunLedger(manifest, *std::move(opened)));
+}
+
+RunLedger::RunLedger(const agreement::Manifest& manifest, ledger::OpenedLedger opened)
+    : manifest_(manifest),
+      store_(std::move(opened.store)),
+      entries_(std::move(opened.found.entries)) {
+  for (const LedgerEntry& entry : entries_) labels_.insert(entry.label);
+}
+
+absl::Status RunLedger::Update(const ledger::PrivacyLedger& ledger) {
+  std::vector<LedgerEntry> missing;
+  size_t known = 0;
+  const auto see = [&](const auto& record, ledger::ChargeKind kind, ledger::ChargingRule rule) {
+    if (record.federation != manifest_.agreement()) return;
+    if (labels_.contains(record.label)) {
+      ++known;
+    } else {
+      missing.push_back({.federation = record.federation,
+                         .label = record.label,
+                         .kind = kind,
+                         .rule = rule,
+                         .event = ledger::AttemptEvent(manifest_.spec(), rule),
+                         .count = 1,
+                         .time = record.time});
+    }
+  };
+  // A federation has one rule.
+  ledger::ChargingRule rule = ledger::ChargingRule::kAnnouncedAttempts;
+  for (const LedgerEntry& entry : ledger.entries()) {
+    if (entry.federation == manifest_.agreement()) rule = entry.rule;
+    see(entry, entry.kind, entry.rule);
+  }
+  if (rule == ledger::ChargingRule::kAnnouncedAttempts) {
+    for (const ledger::LedgerRefusal& refusal : ledger.refusals()) {
+      see(refusal, ledger::ChargeKind::kCatchingUp, rule);
+    }
+  }
+  const size_t own = static_cast<size_t>(
+      std::ranges::count(entries_, manifest_.agreement(), &LedgerEntry::federation));
+  if (known < own) {
+    return base::DataLoss(
+        "the run has {} attempts of this federation, the ledger of \"{}\" knows {} of them: it is "
+        "an older one; put the last one back",
+        own, ledger.header().data_set, known);
+  }
+  std::ranges::stable_sort(missing, {}, &LedgerEntry::time);
+  for (LedgerEntry& entry : missing) TACET_RETURN_IF_ERROR(Append(std::move(entry)));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<accounting::EpsilonBounds> RunLedger::Epsilon() const {
+  TACET_ASSIGN_OR_RETURN(
+      accounting::PrivacyFilter spending,
+      accounting::PrivacyFilter::Create(ledger::LedgerHeaderOf(manifest_.spec()).spending));
+  for (const LedgerEntry& entry : entries_) {
+    TACET_RETURN_IF_ERROR(spending.Add(entry.event, entry.count));
+  }
+  return spending.Epsilon();
+}
+
+absl::Status RunLedger::Append(LedgerEntry entry) {
+  TACET_RETURN_IF_ERROR(store_->BeginTurn().status());
+  const ledger::KnownEnd& known = store_->known();
+  entry.time = std::max(entry.time, known.last_time);
+  const base::Bytes record = ledger::WriteLedgerRecord(entry, known.end.head);
+  const absl::Status appended = store_->Append(record, {.end = {.genesis = known.end.genesis,
+                                                                .count = known.end.count + 1,
+                                                                .head = ledger::RecordHash(record)},
+                                                        .last_time = entry.time});
+  store_->EndTurn();
+  TACET_RETURN_IF_ERROR(appended);
+  labels_.insert(entry.label);
+  entries_.push_back(std::move(entry));
+  return absl::OkStatus();
+}
+
+}  // namespace tacet::app::client

@@ -1,0 +1,56 @@
+// Charges of one federation in its run directory, copied from the ledger of the site's data: what
+// `tacet report` and `tacet audit` read, and may be given to others.
+#ifndef TACET_APPS_TACET_CLIENT_RUN_LEDGER_H_
+#define TACET_APPS_TACET_CLIENT_RUN_LEDGER_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/accounting/epsilon_bounds.h"
+#include "tacet/agreement/manifest.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/ledger/ledger_store.h"
+#include "tacet/ledger/privacy_ledger.h"
+
+namespace tacet::app::client {
+
+// Every attempt of the federation that the site's ledger charged or refused, in the agreement's own
+// unit, neighbours and delta. Refused ones count here: the federation's guarantee is about all its
+// attempts. Charges of other federations are not in it.
+class RunLedger {
+ public:
+  // The copy in `path`, made when it is missing. All must outlive it.
+  static absl::StatusOr<std::unique_ptr<RunLedger>> Open(const std::filesystem::path& path,
+                                                         const agreement::Manifest& manifest,
+                                                         std::string_view data_set,
+                                                         const crypto::Digest& data_digest);
+
+  // Adds what `ledger` has charged since. DataLoss when the copy has attempts that the ledger
+  // lacks: it is an older one.
+  absl::Status Update(const ledger::PrivacyLedger& ledger);
+
+  const std::vector<ledger::LedgerEntry>& entries() const { return entries_; }
+  // What the attempts cost together.
+  absl::StatusOr<accounting::EpsilonBounds> Epsilon() const;
+
+ private:
+  RunLedger(const agreement::Manifest& manifest, ledger::OpenedLedger opened);
+
+  absl::Status Append(ledger::LedgerEntry entry);
+
+  const agreement::Manifest& manifest_;
+  std::unique_ptr<ledger::LedgerStore> store_;
+  std::vector<ledger::LedgerEntry> entries_;
+  std::set<ledger::ChargeLabel> labels_;
+};
+
+}  // namespace tacet::app::client
+
+#endif  // TACET_APPS_TACET_CLIENT_RUN_LEDGER_H_

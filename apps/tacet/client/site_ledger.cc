@@ -1,0 +1,187 @@
+#include "apps/tacet/client/site_ledger.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "apps/tacet/privacy/ledger_place.h"
+#include "tacet/base/status.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/storage/file/member_state_folder.h"
+
+namespace tacet::app::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ledger::ChargingRule;
+using storage::file::LedgerTerms;
+
+constexpr std::string_view kAnchor = "ledger.anchor";
+
+absl::StatusOr<fs::path> FolderOf(const SiteLedgerSpec& spec) {
+  const std::string& given = spec.config.folder;
+  const std::string only = spec.policy.has_value() ? spec.policy->policy.ledger_folder : "";
+  if (!only.empty() && !given.empty() && fs::path(given) != fs::path(only)) {
+    return base::PermissionDenied("{}: ledger.folder: the ledgers are in {}, not in {}",
+                                  spec.policy->source, only, given);
+  }
+  return privacy::LedgerFolderPath(only.empty() ? given : only);
+}
+
+absl::StatusOr<ChargingRule> RuleOf(const SiteLedgerSpec& spec) {
+  const std::optional<ChargingRule> only =
+      spec.policy.has_value() ? spec.policy->policy.rule : std::nullopt;
+  const std::optional<ChargingRule> given = spec.config.rule;
+  if (only.has_value() && given.has_value() && *given != *only) {
+    return base::PermissionDenied("{}: ledger.rule: charges are by {}, not by {}",
+                                  spec.policy->source, ledger::ChargingRuleName(*only),
+                                  ledger::ChargingRuleName(*given));
+  }
+  return only.value_or(given.value_or(ChargingRule::kAnnouncedAttempts));
+}
+
+// A ledger refuses charges by two rules, too, but only once an attempt comes.
+absl::Status CheckRule(const SiteLedgerSpec& spec, const SiteLedger& site) {
+  const std::vector<ledger::LedgerEntry>& charges = site.ledger->entries();
+  const auto other = std::ranges::find_if(charges, [&](const ledger::LedgerEntry& charge) {
+    return charge.federation == spec.manifest.agreement() && charge.rule != site.rule;
+  });
+  if (other == charges.end()) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "this federation was charged by {} in the ledger of \"{}\": it cannot go on by {}, rules are "
+      "never mixed",
+      ledger::ChargingRuleName(other->rule), site.ledger->header().data_set,
+      ledger::ChargingRuleName(site.rule));
+}
+
+LedgerTerms TermsOf(const SiteLedgerSpec& spec) {
+  const accounting::PrivacyTarget& agreed = spec.manifest.spec().privacy;
+  LedgerTerms terms{.unit = agreed.unit,
+                    .neighbouring = agreed.neighbouring,
+                    .delta = agreed.delta,
+                    .budget_epsilon = spec.config.budget_epsilon,
+                    .composition = spec.config.composition};
+  if (spec.policy.has_value()) {
+    // Whatever the policy allows can be counted for its smallest unit.
+    terms.unit = spec.policy->policy.smallest_unit();
+    terms.delta = spec.policy->policy.delta;
+  }
+  return terms;
+}
+
+// A home's anchors. A backup may put back the first with the ledger, and never the second: no
+// backup holds the state.
+std::vector<fs::path> AnchorsOf(const fs::path& home) {
+  return {home / kAnchor, home / storage::file::kMemberState / kAnchor};
+}
+
+// Both are written before the first attempt, so a home that has begun attempts has lost a missing
+// one.
+absl::Status CheckAnchorThere(const SiteLedgerSpec& spec, const fs::path& anchor) {
+  std::error_code error;
+  if (fs::exists(anchor, error)) return absl::OkStatus();
+  if (error) return base::Unavailable("cannot read {}: {}", anchor.string(), error.message());
+  for (const absl::Status& kept :
+       {spec.state.LoadMemory().status(), spec.state.LoadCheckpoint().status()}) {
+    if (kept.code() == absl::StatusCode::kNotFound) continue;
+    TACET_RETURN_IF_ERROR(kept);
+    return base::FailedPrecondition(
+        "the state of {} has begun attempts, but {} is missing: put it and the ledger back from "
+        "copies that are not older than the last attempt",
+        spec.home.string(), anchor.string());
+  }
+  return absl::OkStatus();
+}
+
+// Before a ledger is made: an earlier policy has a valid signature, and a new ledger has seen none.
+absl::Status CheckLatestPolicy(const SiteLedgerSpec& spec,
+                               const storage::file::LedgerFolder& folder) {
+  if (!spec.policy.has_value()) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const uint64_t latest, folder.LatestPolicy());
+  const uint64_t serial = spec.policy->policy.serial;
+  if (serial >= latest) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "{} has serial number {}, but data of this site were charged under number {}: put the later "
+      "policy back, or have the officer sign this one with a larger number",
+      spec.policy->source, serial, latest);
+}
+
+absl::Status AdoptPolicy(const SiteLedgerSpec& spec, ledger::PrivacyLedger& ledger) {
+  if (spec.policy.has_value()) {
+    return base::Annotate(ledger.AdoptPolicy(spec.policy->digest, spec.policy->policy.serial),
+                          spec.policy->source);
+  }
+  if (!ledger.policy().has_value()) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "\"{}\" is charged under the policy number {} of its officer, and this home has none: pin "
+      "the "
+      "officer (tacet client policy pin) and put policy.toml into {}",
+      ledger.header().data_set, ledger.policy()->serial, spec.home.string());
+}
+
+}  // namespace
+
+void LedgerFlags::Register(program::Options& options) {
+  options.AddString("ledger",
+                    "folder with the ledgers of this site's data sets; when not given, "
+                    "$XDG_DATA_HOME/tacet/ledger or ~/.local/share/tacet/ledger",
+                    &folder_);
+  options.AddString("ledger-anchor",
+                    "file in another place, such as a share, that remembers the ledger's end",
+                    &anchor_);
+  options.AddString("ledger-rule",
+                    "attempts that are charged: announced-attempts (the default) or own-seals, "
+                    "without amplification by the draw of cohorts",
+                    &rule_);
+  options.AddString("ledger-composition",
+                    "of a new ledger: any-events (the default), or one-event for one federation "
+                    "alone",
+                    &composition_);
+  options.AddString("data-set", "name of the data in the ledger; when not given, of their file",
+                    &data_set_);
+  options.AddDouble("budget-epsilon",
+                    "of a new ledger: largest epsilon that this site lets its data spend in all",
+                    &budget_epsilon_);
+}
+
+absl::StatusOr<run::LedgerConfig> LedgerFlags::Over(run::LedgerConfig config) const {
+  if (folder_.has_value()) config.folder = *folder_;
+  if (anchor_.has_value()) config.anchor = *anchor_;
+  if (data_set_.has_value()) config.data_set = *data_set_;
+  if (budget_epsilon_.has_value()) config.budget_epsilon = *budget_epsilon_;
+  if (composition_.has_value()) {
+    TACET_ASSIGN_OR_RETURN(config.composition, accounting::ParseComposition(*composition_));
+  }
+  if (rule_.has_value()) {
+    TACET_ASSIGN_OR_RETURN(config.rule, ledger::ParseChargingRule(*rule_));
+  }
+  return config;
+}
+
+absl::StatusOr<SiteLedger> OpenSiteLedger(const SiteLedgerSpec& spec) {
+  TACET_ASSIGN_OR_RETURN(const fs::path path, FolderOf(spec));
+  SiteLedger site;
+  TACET_ASSIGN_OR_RETURN(site.rule, RuleOf(spec));
+  std::vector<fs::path> anchors = AnchorsOf(spec.home);
+  for (const fs::path& anchor : anchors) {
+    TACET_RETURN_IF_ERROR(CheckAnchorThere(spec, anchor));
+  }
+  if (!spec.config.anchor.empty()) anchors.emplace_back(spec.config.anchor);
+  TACET_ASSIGN_OR_RETURN(const auto folder, storage::file::LedgerFolder::Open(path));
+  TACET_RETURN_IF_ERROR(CheckLatestPolicy(spec, folder));
+  storage::file::SiteData data = spec.data;
+  if (!spec.config.data_set.empty()) data.name = spec.config.data_set;
+  TACET_ASSIGN_OR_RETURN(
+      ledger::OpenedLedger opened,
+      folder.OpenOrCreate(data, TermsOf(spec), anchors, base::SystemUnixSeconds()));
+  TACET_ASSIGN_OR_RETURN(site.ledger,
+                         ledger::PrivacyLedger::Create(std::move(opened), base::SystemUnixSeconds,
+                                                       spec.permission.year()));
+  TACET_RETURN_IF_ERROR(CheckRule(spec, site));
+  TACET_RETURN_IF_ERROR(AdoptPolicy(spec, *site.ledger));
+  return site;
+}
+
+}  // namespace tacet::app::client

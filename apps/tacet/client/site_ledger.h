@@ -1,0 +1,62 @@
+// Ledger of a site's data: where it is, how this federation is charged to it, and what must not be
+// missing from it.
+#ifndef TACET_APPS_TACET_CLIENT_SITE_LEDGER_H_
+#define TACET_APPS_TACET_CLIENT_SITE_LEDGER_H_
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/client/site_policy.h"
+#include "apps/tacet/program/options.h"
+#include "apps/tacet/run/run_config.h"
+#include "tacet/agreement/manifest.h"
+#include "tacet/ledger/privacy_ledger.h"
+#include "tacet/member/member_state.h"
+#include "tacet/policy/permission.h"
+#include "tacet/storage/file/ledger_folder.h"
+
+namespace tacet::app::client {
+
+// Flags that override section [ledger] of the site's file.
+class LedgerFlags {
+ public:
+  void Register(program::Options& options);
+  // InvalidArgument for a word that is not among the choices.
+  absl::StatusOr<run::LedgerConfig> Over(run::LedgerConfig config) const;
+
+ private:
+  std::optional<std::string> folder_, anchor_, data_set_, composition_, rule_;
+  std::optional<double> budget_epsilon_;
+};
+
+struct SiteLedger {
+  std::unique_ptr<ledger::PrivacyLedger> ledger;
+  ledger::ChargingRule rule = ledger::ChargingRule::kAnnouncedAttempts;
+};
+
+struct SiteLedgerSpec {
+  const std::filesystem::path& home;
+  const run::LedgerConfig& config;
+  const storage::file::SiteData& data;
+  const agreement::Manifest& manifest;
+  const member::MemberState& state;
+  const std::optional<SignedPolicy>& policy;
+  const policy::Permission& permission;
+};
+
+// The ledger that counts for the data, or a new one. HOME/ledger.anchor and
+// HOME/state/ledger.anchor remember what this home has charged. Errors of LedgerFolder;
+// FailedPrecondition when the site's state has begun attempts and an anchor is gone, when the data
+// were charged under a policy that this home has not, or any data of the folder under a later one,
+// or when this federation was charged by another rule; PermissionDenied when the policy demands
+// another place or rule.
+absl::StatusOr<SiteLedger> OpenSiteLedger(const SiteLedgerSpec& spec);
+
+}  // namespace tacet::app::client
+
+#endif  // TACET_APPS_TACET_CLIENT_SITE_LEDGER_H_

@@ -1,0 +1,43 @@
+#include "apps/tacet/run/policy_file.h"
+
+#include <utility>
+#include <vector>
+
+#include "apps/tacet/run/toml.h"
+#include "tacet/base/status.h"
+#include "tacet/data/csv_feature.h"
+
+namespace tacet::app::run {
+namespace {
+
+constexpr size_t kMaxPolicyBytes = size_t{1} << 16;
+
+}  // namespace
+
+absl::StatusOr<policy::SitePolicy> ParseSitePolicy(std::string_view toml, std::string_view source) {
+  if (toml.size() > kMaxPolicyBytes) {
+    return base::InvalidArgument("{}: {} bytes, a policy has at most {}", source, toml.size(),
+                                 kMaxPolicyBytes);
+  }
+  TACET_ASSIGN_OR_RETURN(const base::JsonValue root, ParseToml(toml, source));
+  return policy::ReadSitePolicy(root, source);
+}
+
+absl::StatusOr<policy::DataUse> DataUseOf(const RunConfig& agreed, std::string site,
+                                          uint64_t records) {
+  policy::DataUse use{.site = std::move(site),
+                      .records = records,
+                      .renames_columns = !agreed.data.csv_columns.empty(),
+                      .person_column = agreed.data.csv_person_column};
+  if (agreed.data.csv_features.empty()) return use;
+  std::vector<std::string> columns = {agreed.data.csv_label_column};
+  if (!agreed.data.csv_person_column.empty()) columns.push_back(agreed.data.csv_person_column);
+  for (const std::string& text : agreed.data.csv_features) {
+    TACET_ASSIGN_OR_RETURN(data::CsvFeature feature, data::ParseCsvFeature(text));
+    columns.push_back(std::move(feature.column));
+  }
+  use.columns = std::move(columns);
+  return use;
+}
+
+}  // namespace tacet::app::run

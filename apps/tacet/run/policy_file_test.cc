@@ -1,0 +1,406 @@
+#include "apps/tacet/run/policy_file.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fmt/core.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "apps/tacet/run/toml.h"
+#include "tacet/accounting/privacy_rows.h"
+#include "tacet/base/status.h"
+#include "tacet/models/architecture.h"
+
+namespace tacet::app::run {
+namespace {
+
+using accounting::Unit;
+using base::JsonValue;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Five hospitals; every key of an agreement has a value, and each limit of a policy one to hold.
+constexpr std::string_view kPatients = R"(
+[data]
+csv_label_column = "ill"
+csv_person_column = "patient"
+csv_header = true
+csv_features = ["age 18..100", "sbp 70..230", "smoker one-of=0,1"]
+csv_missing = ["", "?"]
+csv_label_above = 0.5
+classes = 2
+[model]
+name = "mlp"
+hidden = [8]
+[federation]
+rounds = 20
+cohort = 5
+min_participants = 4
+spare_attempts = 2
+committee_seats = 5
+committee_corrupt = 1
+committee_packing = 1
+[privacy]
+unit = "person"
+neighbouring = "replace-one"
+record_rate = 0.1
+expected_batch = 70
+appearances = 2
+colluders = 1
+clip_norm = 1.0
+coordinate_bound = 32.0
+noise = 6.0
+scale = 1e-2
+delta = 1e-6
+)";
+
+// Five sites as a whole, who hide when they take part.
+constexpr std::string_view kSites = R"(
+[data]
+csv_label_column = "ill"
+csv_features = ["age 18..100", "sbp 70..230"]
+classes = 2
+[model]
+name = "mlp"
+hidden = [8]
+[federation]
+rounds = 10
+cohort = 3
+sampling = "poisson"
+dummy_uploads = true
+min_participants = 4
+max_participations = 5
+committee_seats = 5
+committee_corrupt = 1
+committee_packing = 1
+[privacy]
+unit = "client"
+colluders = 1
+clip_norm = 0.5
+coordinate_bound = 0.5
+noise = 6.0
+scale = 1e-3
+delta = 1e-6
+budget_epsilon = 3.0
+)";
+
+constexpr uint64_t kMembers = 5;
+
+RunConfig ConfigOf(std::string_view toml) {
+  auto config = ParseRunConfig(toml, "agreed.toml");
+  EXPECT_TRUE(config.ok()) << config.status();
+  return *std::move(config);
+}
+
+// The manifest that a coordinator signs for this agreement.
+absl::StatusOr<agreement::Manifest> ManifestOf(const RunConfig& config) {
+  TACET_ASSIGN_OR_RETURN(const simulation::SimulationSpec simulated, SimulationSpecOf(config));
+  TACET_ASSIGN_OR_RETURN(const models::ArchitectureSpec shape, ArchitectureSpecOf(config));
+  TACET_ASSIGN_OR_RETURN(const models::Architecture model, models::Architecture::Create(shape));
+  agreement::ManifestSpec spec = simulated.manifest;
+  spec.dimension = model.dimension();
+  spec.sampling.clients = kMembers;
+  spec.members.resize(kMembers);
+  return agreement::Manifest::Create(std::move(spec));
+}
+
+double EpsilonOf(const agreement::Manifest& manifest) {
+  const double whole = agreement::GuaranteesOf(manifest, manifest.attempt_budget())->epsilon();
+  const double budget = manifest.spec().privacy.budget_epsilon;
+  return budget > 0 ? std::min(budget, whole) : whole;
+}
+
+// Exactly as strong as the agreement.
+policy::SitePolicy Equal(const RunConfig& config) {
+  const agreement::Manifest manifest = *ManifestOf(config);
+  const agreement::ManifestSpec& agreed = manifest.spec();
+  return {.sites = {"north"},
+          .serial = 1,
+          .epsilon_per_year = EpsilonOf(manifest),
+          .delta = agreed.privacy.delta,
+          .units = {agreed.privacy.unit},
+          .neighbouring = {agreed.privacy.neighbouring},
+          .colluders = agreed.privacy.colluders,
+          .appearances = agreed.sampling.appearances,
+          .min_participants = agreed.sampling.min_participants,
+          .committee_seats = agreed.committee.seats,
+          .committee_corrupt = agreed.committee.corrupt,
+          .committee_packing = agreed.committee.packing,
+          .dummy_uploads = agreed.sampling.dummy_uploads,
+          .parameters = agreed.dimension,
+          .records = 500,
+          .columns = *DataUseOf(config, "north", 500)->columns,
+          .person_column = config.data.csv_person_column,
+          .kinds = {"training"}};
+}
+
+// Keys of the policy that refuse the agreement; "agreement" when nobody can sign it at all.
+std::vector<std::string> RefusedBy(const policy::SitePolicy& policy, const RunConfig& config) {
+  const auto manifest = ManifestOf(config);
+  const auto use = DataUseOf(config, "north", 500);
+  if (!manifest.ok() || !use.ok()) return {"agreement"};
+  const auto violations = policy::ViolationsOf(policy, *manifest, *use);
+  EXPECT_TRUE(violations.ok()) << violations.status();
+  std::vector<std::string> keys;
+  for (const policy::Violation& violation : *violations) keys.push_back(violation.key);
+  return keys;
+}
+
+// Every protection of an agreement that a site relies on, by itself: no code of the policy's is
+// used. Epsilon is that of the base's guarantee: its colluders, appearances, neighbours and delta.
+struct Protection {
+  double epsilon = 0;
+  double delta = 0;
+  uint64_t colluders = 0, appearances = 0, min_participants = 0;
+  uint64_t seats = 0, corrupt = 0, packing = 0, dimension = 0;
+  bool hides_participation = false;
+  Unit unit = Unit::kClient;
+  accounting::Neighbouring neighbouring = accounting::Neighbouring::kReplaceOne;
+  std::set<std::string> columns = {};
+  std::string person_column = {};
+};
+
+Protection ProtectionOf(const RunConfig& config, const agreement::Manifest& manifest,
+                        const agreement::ManifestSpec& base) {
+  const agreement::ManifestSpec& agreed = manifest.spec();
+  Protection has{.epsilon = std::numeric_limits<double>::infinity(),
+                 .delta = agreed.privacy.delta,
+                 .colluders = agreed.privacy.colluders,
+                 .appearances = agreed.sampling.appearances,
+                 .min_participants = agreed.sampling.min_participants,
+                 .seats = agreed.committee.seats,
+                 .corrupt = agreed.committee.corrupt,
+                 .packing = agreed.committee.packing,
+                 .dimension = agreed.dimension,
+                 .hides_participation = agreed.sampling.dummy_uploads,
+                 .unit = agreed.privacy.unit,
+                 .neighbouring = agreed.privacy.neighbouring,
+                 .person_column = config.data.csv_person_column};
+  // Columns under names of the agreement's own may be any.
+  has.columns.insert(config.data.csv_label_column);
+  if (!has.person_column.empty()) has.columns.insert(has.person_column);
+  for (const std::string& name : config.data.csv_columns) has.columns.insert("renamed " + name);
+  if (config.data.csv_features.empty()) has.columns.insert("everything");
+  for (const std::string& text : config.data.csv_features) {
+    has.columns.insert(text.substr(0, text.find(' ')));
+  }
+  if (!agreed.mechanism.makes_guarantee() || agreed.scheme != he::Scheme::kCompact ||
+      agreed.privacy.unit != base.privacy.unit) {
+    return has;
+  }
+  accounting::FederationPrivacySpec judged =
+      agreement::PrivacyOf(agreed, manifest.attempt_budget());
+  // Shares of noise are made for the agreed number of colluders; more of them know more.
+  judged.privacy.neighbouring = base.privacy.neighbouring;
+  judged.privacy.delta = base.privacy.delta;
+  judged.sampling.appearances = std::max(base.sampling.appearances, agreed.sampling.appearances);
+  if (const auto guarantees = accounting::GuaranteesOf(judged); guarantees.ok()) {
+    has.epsilon = guarantees->epsilon();
+  }
+  if (agreed.privacy.budget_epsilon > 0) {
+    has.epsilon = std::min(has.epsilon, agreed.privacy.budget_epsilon);
+  }
+  return has;
+}
+
+// What of `now` is weaker than `base`; empty: nothing.
+std::string WeakerThan(const Protection& base, const Protection& now) {
+  if (now.epsilon > base.epsilon) return "epsilon";
+  if (now.delta > base.delta) return "delta";
+  if (now.colluders < base.colluders) return "colluders";
+  if (now.appearances < base.appearances) return "appearances";
+  if (now.min_participants < base.min_participants) return "K_min";
+  if (now.seats < base.seats) return "seats";
+  if (now.corrupt < base.corrupt) return "corrupt seats";
+  if (now.packing > base.packing) return "packing";
+  if (now.dimension < base.dimension) return "dimension";
+  if (base.hides_participation && !now.hides_participation) return "dummy uploads";
+  if (now.unit != base.unit) return "unit";
+  if (now.neighbouring != base.neighbouring) return "neighbours";
+  if (!std::ranges::includes(base.columns, now.columns)) return "columns";
+  if (now.unit == Unit::kPerson && now.person_column != base.person_column) return "persons";
+  return "";
+}
+
+// Values of every kind around the one that is agreed.
+std::vector<JsonValue> Mutations(std::string_view key, const JsonValue& value) {
+  static const std::map<std::string_view, std::vector<std::string>> words = {
+      {"model.name", {"logistic", "femnist-cnn"}},
+      {"federation.sampling", {"fixed-size", "poisson", "none"}},
+      {"privacy.unit", {"client", "person", "record"}},
+      {"privacy.neighbouring", {"replace-one", "zero-out"}},
+      {"privacy.sampler", {"box-muller", "polar", "ziggurat"}},
+      {"aggregation.parameters", {"paper", "paper-secret-key"}}};
+  std::vector<JsonValue> all;
+  if (const auto known = words.find(key); known != words.end()) {
+    for (const std::string& word : known->second) all.emplace_back(word);
+  } else if (value.AsBool().ok()) {
+    all.emplace_back(!*value.AsBool());
+  } else if (value.is_number()) {
+    const double number = *value.AsDouble();
+    const bool whole = value.AsUint().ok();
+    for (const double other : {0.0, 1.0, number / 2, number - 1, number * 0.99, number * 1.01,
+                               number + 1, number * 2, number * 10, 1e-7, 0.3, 1e6}) {
+      if (other < 0 || other == number) continue;
+      all.push_back(whole ? JsonValue(static_cast<uint64_t>(other)) : JsonValue(other));
+    }
+  } else if (value.is_array()) {
+    all.push_back(JsonValue::MakeArray());
+    JsonValue longer = value, shorter = JsonValue::MakeArray();
+    const bool numbers = key == "model.hidden" || key == "model.input_shape";
+    longer.Append(numbers ? JsonValue(4) : JsonValue("hiv 0..1"));
+    for (size_t i = 1; i < value.items().size(); ++i) shorter.Append(value.items()[i]);
+    all.push_back(std::move(longer));
+    all.push_back(std::move(shorter));
+  } else if (value.is_string()) {
+    for (const std::string_view other : {"", "age", "hiv", "3"}) all.emplace_back(other);
+  }
+  return all;
+}
+
+// Every key of an agreement, with its value.
+std::vector<std::pair<std::string, JsonValue>> KeysOf(const RunConfig& config) {
+  const JsonValue root = *ParseToml(AgreedToml(config), "agreed.toml");
+  std::vector<std::pair<std::string, JsonValue>> keys;
+  for (const auto& [section, content] : root.members()) {
+    for (const auto& [name, value] : content.members()) {
+      keys.emplace_back(section + "." + name, value);
+    }
+  }
+  return keys;
+}
+
+class PolicyOfAgreementTest : public ::testing::TestWithParam<std::string_view> {};
+
+// Each key of an agreement in turn: a policy that equals the agreement lets no weaker one pass, and
+// refuses none that is not.
+TEST_P(PolicyOfAgreementTest, NoKeySwitchesAProtectionOff) {
+  const RunConfig base = ConfigOf(GetParam());
+  const policy::SitePolicy policy = Equal(base);
+  ASSERT_THAT(RefusedBy(policy, base), IsEmpty());
+  const agreement::Manifest agreed = *ManifestOf(base);
+  const Protection guaranteed = ProtectionOf(base, agreed, agreed.spec());
+  size_t weaker = 0, allowed = 0;
+  std::set<std::string> tried;
+  for (const auto& [key, value] : KeysOf(base)) {
+    for (const JsonValue& other : Mutations(key, value)) {
+      RunConfig config = base;
+      if (!SetKey(config, key, other).ok()) continue;
+      tried.insert(key);
+      const auto manifest = ManifestOf(config);
+      const std::vector<std::string> refused = RefusedBy(policy, config);
+      if (!manifest.ok()) continue;  // nobody can sign it
+      const std::string weak =
+          WeakerThan(guaranteed, ProtectionOf(config, *manifest, agreed.spec()));
+      const std::string what = fmt::format("{} = {}: {}", key, other.Dump(), weak);
+      if (weak.empty()) {
+        EXPECT_THAT(refused, IsEmpty()) << what;
+        ++allowed;
+      } else {
+        EXPECT_THAT(refused, ::testing::Not(IsEmpty())) << what;
+        ++weaker;
+      }
+    }
+  }
+  EXPECT_GE(tried.size(), 40u);
+  EXPECT_GT(weaker, 20u);
+  EXPECT_GT(allowed, 60u);
+}
+
+// Several keys at once: a protection that one of them gives does not pay for what another takes.
+TEST_P(PolicyOfAgreementTest, NorDoSeveralKeysTogether) {
+  const RunConfig base = ConfigOf(GetParam());
+  const policy::SitePolicy policy = Equal(base);
+  const agreement::Manifest agreed = *ManifestOf(base);
+  const Protection guaranteed = ProtectionOf(base, agreed, agreed.spec());
+  const std::vector<std::pair<std::string, JsonValue>> keys = KeysOf(base);
+  std::mt19937 generator(1);
+  size_t weaker = 0;
+  for (int turn = 0; turn < 200; ++turn) {
+    RunConfig config = base;
+    std::string what;
+    for (int change = 0; change < 3; ++change) {
+      const auto& [key, value] = keys[generator() % keys.size()];
+      const std::vector<JsonValue> mutations = Mutations(key, value);
+      if (mutations.empty()) continue;
+      const JsonValue& other = mutations[generator() % mutations.size()];
+      if (SetKey(config, key, other).ok()) what += fmt::format("{} = {}, ", key, other.Dump());
+    }
+    const auto manifest = ManifestOf(config);
+    if (!manifest.ok()) continue;  // nobody can sign it
+    const std::string weak = WeakerThan(guaranteed, ProtectionOf(config, *manifest, agreed.spec()));
+    if (weak.empty()) continue;
+    EXPECT_THAT(RefusedBy(policy, config), ::testing::Not(IsEmpty())) << what << weak;
+    ++weaker;
+  }
+  EXPECT_GT(weaker, 30u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Units, PolicyOfAgreementTest, ::testing::Values(kPatients, kSites));
+
+// Keys that no agreement has cannot come from its text either.
+TEST(PolicyFileTest, AnAgreementHasNoKeysOfTheSite) {
+  for (const auto& [key, value] : KeysOf(RunConfig())) {
+    for (const std::string_view own :
+         {"run.", "ledger.", "data.path", "data.client", "data.held"}) {
+      EXPECT_FALSE(key.starts_with(own)) << key;
+    }
+  }
+}
+
+TEST(PolicyFileTest, ReadsTheDocumentedFile) {
+  const auto policy = ParseSitePolicy(R"(
+[policy]
+sites = ["north"]
+serial = 3
+[privacy]
+epsilon_per_year = 2.0
+delta = 1e-5
+units = ["record", "person"]
+[federation]
+min_participants = 3
+committee_seats = 3
+committee_corrupt = 1
+[data]
+records = 100
+columns = ["age", "sbp", "chol", "smoker", "ill"]
+[training]
+kinds = ["training"]
+[ledger]
+rule = "announced-attempts"
+)",
+                                      "policy.toml");
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_EQ(policy->serial, 3u);
+  EXPECT_EQ(policy->columns.size(), 5u);
+}
+
+TEST(PolicyFileTest, WhatIsNoPolicyIsRefused) {
+  EXPECT_THAT(base::Message(ParseSitePolicy("[policy", "policy.toml").status()),
+              HasSubstr("policy.toml"));
+  EXPECT_THAT(base::Message(ParseSitePolicy("", "policy.toml").status()),
+              HasSubstr("key `policy.sites`: is missing"));
+  EXPECT_THAT(base::Message(ParseSitePolicy(std::string(70'000, '#'), "policy.toml").status()),
+              HasSubstr("a policy has at most 65536"));
+}
+
+TEST(PolicyFileTest, ColumnsOfATraining) {
+  const auto use = DataUseOf(ConfigOf(kPatients), "north", 7);
+  ASSERT_TRUE(use.ok()) << use.status();
+  EXPECT_EQ(use->records, 7u);
+  EXPECT_THAT(*use->columns, ::testing::ElementsAre("ill", "patient", "age", "sbp", "smoker"));
+  EXPECT_EQ(use->person_column, "patient");
+  EXPECT_FALSE(DataUseOf(RunConfig(), "north", 7)->columns.has_value());
+}
+
+}  // namespace
+}  // namespace tacet::app::run

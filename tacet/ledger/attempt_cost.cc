@@ -1,0 +1,77 @@
+#include "tacet/ledger/attempt_cost.h"
+
+namespace tacet::ledger {
+namespace {
+
+using accounting::SamplingEvent;
+using accounting::Unit;
+
+// A larger unit holds all the data of a smaller one.
+int SizeOf(Unit unit) {
+  switch (unit) {
+    case Unit::kRecord:
+      return 1;
+    case Unit::kPerson:
+      return 2;
+    case Unit::kClient:
+      return 3;
+  }
+  return 3;
+}
+
+}  // namespace
+
+SamplingEvent AttemptEvent(const agreement::ManifestSpec& agreed, ChargingRule rule) {
+  return AttemptEventFor(agreed, rule, agreed.privacy.unit, agreed.privacy.neighbouring);
+}
+
+SamplingEvent AttemptEventFor(const agreement::ManifestSpec& agreed, ChargingRule rule, Unit unit,
+                              accounting::Neighbouring neighbouring) {
+  SamplingEvent event{.unit = unit,
+                      .neighbouring = neighbouring,
+                      .sampling = accounting::Sampling::kFixedSize,
+                      .clip_norm = agreed.mechanism.clip_norm};
+  if (SizeOf(unit) <= SizeOf(agreed.privacy.unit)) {
+    agreement::ManifestSpec seen = agreed;
+    seen.privacy.neighbouring = neighbouring;
+    event = agreement::ChargedEvent(seen);
+    event.unit = unit;
+  }
+  const bool cohorts_draw = agreed.privacy.unit == Unit::kClient || unit == Unit::kClient;
+  if (rule == ChargingRule::kOwnSeals && cohorts_draw) {
+    event.sampling = accounting::Sampling::kNone;
+    event.sampling_rate = 1;
+    event.pool = event.least = 0;
+  }
+  return event;
+}
+
+AttemptCost AttemptCostOf(const agreement::Manifest& manifest, const LedgerHeader& header,
+                          ChargingRule rule, uint32_t first_round) {
+  const agreement::ManifestSpec& agreed = manifest.spec();
+  AttemptCost cost{.federation = manifest.agreement(),
+                   .manifest_hash = manifest.hash(),
+                   .rule = rule,
+                   .event = AttemptEventFor(agreed, rule, header.unit, header.neighbouring),
+                   .rounds = agreed.rounds,
+                   .spare_attempts = agreed.spare_attempts,
+                   .first_round = first_round};
+  // A ledger of this federation alone has the budget in its header.
+  const LedgerHeader own = LedgerHeaderOf(agreed);
+  if (agreed.privacy.budget_epsilon > 0 && !(own.spending == header.spending)) {
+    cost.budget = {.terms = own.spending, .event = AttemptEvent(agreed, rule)};
+  }
+  return cost;
+}
+
+LedgerHeader LedgerHeaderOf(const agreement::ManifestSpec& agreed) {
+  LedgerHeader header;
+  header.unit = agreed.privacy.unit;
+  header.neighbouring = agreed.privacy.neighbouring;
+  header.spending = {.budget_epsilon = agreed.privacy.budget_epsilon,
+                     .delta = agreed.privacy.delta,
+                     .composition = accounting::Composition::kOneEvent};
+  return header;
+}
+
+}  // namespace tacet::ledger

@@ -1,0 +1,56 @@
+// Cost of an attempt of a federation, in the terms of a ledger.
+#ifndef TACET_LEDGER_ATTEMPT_COST_H_
+#define TACET_LEDGER_ATTEMPT_COST_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "tacet/accounting/privacy_event.h"
+#include "tacet/accounting/privacy_filter.h"
+#include "tacet/agreement/manifest.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/ledger/ledger_format.h"
+
+namespace tacet::ledger {
+
+// The federation's own budget, for its own attempts alone: every one is the same event.
+struct FederationBudget {
+  accounting::SpendingTerms terms;
+  accounting::SamplingEvent event;  // for the agreement's unit and neighbours
+};
+
+// Cost of each attempt of one federation, and the attempts that there can be.
+struct AttemptCost {
+  crypto::Digest federation{};  // the agreement's digest
+  crypto::Digest manifest_hash{};
+  ChargingRule rule = ChargingRule::kAnnouncedAttempts;
+  accounting::SamplingEvent event;  // for the ledger's unit and neighbours
+  uint32_t rounds = 0;
+  uint32_t spare_attempts = 0;
+  uint32_t first_round = 0;  // with which announcements under this manifest began
+  std::optional<FederationBudget> budget = std::nullopt;
+};
+
+// The event that is charged for one attempt, here and again when an audit is verified:
+// agreement::ChargedEvent. With own seals and unit client nothing is sampled; records and persons
+// are drawn by the site's own coins under either rule. Noise 0 when the agreement leaves out noise
+// or clipping and so has no guarantee.
+accounting::SamplingEvent AttemptEvent(const agreement::ManifestSpec& agreed, ChargingRule rule);
+
+// The same attempt for another unit and other neighbours. A guarantee for a client holds for its
+// persons, and one for a person for its records; none holds the other way (noise 0).
+accounting::SamplingEvent AttemptEventFor(const agreement::ManifestSpec& agreed, ChargingRule rule,
+                                          accounting::Unit unit,
+                                          accounting::Neighbouring neighbouring);
+
+// For a ledger with this header.
+AttemptCost AttemptCostOf(const agreement::Manifest& manifest, const LedgerHeader& header,
+                          ChargingRule rule, uint32_t first_round = 0);
+
+// Header of a ledger that counts what the agreement costs, against its budget: all attempts of one
+// event. Name and digest of the data, and the time, are left to the caller.
+LedgerHeader LedgerHeaderOf(const agreement::ManifestSpec& agreed);
+
+}  // namespace tacet::ledger
+
+#endif  // TACET_LEDGER_ATTEMPT_COST_H_

@@ -1,0 +1,26 @@
+// Signature of a site's policy by its officer, in a small file of its own.
+#ifndef TACET_POLICY_POLICY_SIGNATURE_H_
+#define TACET_POLICY_POLICY_SIGNATURE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/signing.h"
+
+namespace tacet::policy {
+
+// Of the bytes of a policy file (docs/formats/policy.md).
+base::Bytes SignPolicy(std::span<const uint8_t> policy, const crypto::SigningKey& officer);
+
+// DataLoss when the signature is cut short or damaged; PermissionDenied when it is another
+// officer's, or of another policy.
+absl::Status CheckPolicySignature(std::span<const uint8_t> policy,
+                                  std::span<const uint8_t> signature,
+                                  const crypto::PublicKey& officer);
+
+}  // namespace tacet::policy
+
+#endif  // TACET_POLICY_POLICY_SIGNATURE_H_

@@ -1,0 +1,174 @@
+#include "tacet/policy/site_policy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "tacet/agreement/member_keys.h"
+#include "tacet/base/status.h"
+
+namespace tacet::policy {
+namespace {
+
+using accounting::Neighbouring;
+using accounting::Unit;
+using base::JsonValue;
+
+absl::Status Assign(const JsonValue& value, double& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsDouble());
+  return absl::OkStatus();
+}
+absl::Status Assign(const JsonValue& value, uint64_t& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsUint());
+  return absl::OkStatus();
+}
+absl::Status Assign(const JsonValue& value, uint32_t& target) {
+  TACET_ASSIGN_OR_RETURN(const uint64_t number, value.AsUint());
+  if (number > std::numeric_limits<uint32_t>::max()) {
+    return base::InvalidArgument("is {}, it must be below 2^32", number);
+  }
+  target = static_cast<uint32_t>(number);
+  return absl::OkStatus();
+}
+absl::Status Assign(const JsonValue& value, bool& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsBool());
+  return absl::OkStatus();
+}
+absl::Status Assign(const JsonValue& value, std::string& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsString());
+  return absl::OkStatus();
+}
+absl::Status Assign(const JsonValue& value, Unit& target) {
+  TACET_ASSIGN_OR_RETURN(const std::string word, value.AsString());
+  TACET_ASSIGN_OR_RETURN(target, accounting::ParseUnit(word));
+  return absl::OkStatus();
+}
+absl::Status Assign(const JsonValue& value, Neighbouring& target) {
+  TACET_ASSIGN_OR_RETURN(const std::string word, value.AsString());
+  TACET_ASSIGN_OR_RETURN(target, accounting::ParseNeighbouring(word));
+  return absl::OkStatus();
+}
+absl::Status Assign(const JsonValue& value, std::optional<ledger::ChargingRule>& target) {
+  TACET_ASSIGN_OR_RETURN(const std::string word, value.AsString());
+  TACET_ASSIGN_OR_RETURN(target, ledger::ParseChargingRule(word));
+  return absl::OkStatus();
+}
+absl::Status Assign(const JsonValue& value, std::optional<crypto::PublicKey>& target) {
+  TACET_ASSIGN_OR_RETURN(const std::string text, value.AsString());
+  TACET_ASSIGN_OR_RETURN(target, agreement::ParseFingerprint(text));
+  return absl::OkStatus();
+}
+// A list with at least one element.
+template <typename T>
+absl::Status Assign(const JsonValue& value, std::vector<T>& target) {
+  if (!value.is_array() || value.items().empty()) {
+    return base::InvalidArgument("is not a list of one or more");
+  }
+  target.clear();
+  for (const JsonValue& item : value.items()) {
+    TACET_RETURN_IF_ERROR(Assign(item, target.emplace_back()));
+  }
+  return absl::OkStatus();
+}
+
+// Reads keys, and knows afterwards which ones there are.
+class Keys {
+ public:
+  Keys(const JsonValue& root, std::string_view source) : root_(root), source_(source) {}
+
+  template <typename T>
+  void Take(const std::string& key, T& target) {
+    Read(key, target, false);
+  }
+  template <typename T>
+  void Need(const std::string& key, T& target) {
+    Read(key, target, true);
+  }
+  void Check(const std::string& key, bool holds, std::string_view rule) {
+    if (!holds) Fail(key, base::InvalidArgument("must be {}", rule));
+  }
+
+  // The first thing that was wrong; an unknown key before all others.
+  absl::Status Finish() const {
+    for (const auto& [section, content] : root_.members()) {
+      if (!content.is_object()) {
+        return base::InvalidArgument("{}: unknown key `{}` (every key is in a section)", source_,
+                                     section);
+      }
+      for (const auto& [name, value] : content.members()) {
+        const std::string key = fmt::format("{}.{}", section, name);
+        if (!known_.contains(key))
+          return base::InvalidArgument("{}: unknown key `{}`", source_, key);
+      }
+    }
+    return status_;
+  }
+
+ private:
+  template <typename T>
+  void Read(const std::string& key, T& target, bool needed) {
+    known_.insert(key);
+    const size_t point = key.find('.');
+    const JsonValue* section = root_.Find(key.substr(0, point));
+    const JsonValue* value = section == nullptr ? nullptr : section->Find(key.substr(point + 1));
+    if (value == nullptr) {
+      if (needed) Fail(key, base::InvalidArgument("is missing"));
+      return;
+    }
+    Fail(key, Assign(*value, target));
+  }
+  void Fail(const std::string& key, const absl::Status& wrong) {
+    status_.Update(base::Annotate(wrong, fmt::format("{}: key `{}`", source_, key)));
+  }
+
+  const JsonValue& root_;
+  std::string_view source_;
+  std::set<std::string> known_;
+  absl::Status status_;
+};
+
+}  // namespace
+
+Unit SitePolicy::smallest_unit() const {
+  for (const Unit unit : {Unit::kRecord, Unit::kPerson}) {
+    if (std::ranges::find(units, unit) != units.end()) return unit;
+  }
+  return Unit::kClient;
+}
+
+absl::StatusOr<SitePolicy> ReadSitePolicy(const JsonValue& root, std::string_view source) {
+  SitePolicy policy;
+  Keys keys(root, source);
+  keys.Need("policy.sites", policy.sites);
+  keys.Need("policy.serial", policy.serial);
+  keys.Take("policy.successor", policy.successor);
+  keys.Need("privacy.epsilon_per_year", policy.epsilon_per_year);
+  keys.Need("privacy.delta", policy.delta);
+  keys.Need("privacy.units", policy.units);
+  keys.Take("privacy.neighbouring", policy.neighbouring);
+  keys.Take("privacy.colluders", policy.colluders);
+  keys.Take("privacy.appearances", policy.appearances);
+  keys.Need("federation.min_participants", policy.min_participants);
+  keys.Need("federation.committee_seats", policy.committee_seats);
+  keys.Need("federation.committee_corrupt", policy.committee_corrupt);
+  keys.Take("federation.committee_packing", policy.committee_packing);
+  keys.Take("federation.dummy_uploads", policy.dummy_uploads);
+  keys.Take("model.parameters", policy.parameters);
+  keys.Need("data.records", policy.records);
+  keys.Need("data.columns", policy.columns);
+  keys.Take("data.person_column", policy.person_column);
+  keys.Need("training.kinds", policy.kinds);
+  keys.Take("ledger.folder", policy.ledger_folder);
+  keys.Take("ledger.rule", policy.rule);
+  keys.Check("policy.serial", policy.serial >= 1, "1 or more");
+  keys.Check("privacy.epsilon_per_year",
+             policy.epsilon_per_year > 0 && std::isfinite(policy.epsilon_per_year),
+             "a positive number");
+  keys.Check("privacy.delta", policy.delta > 0 && policy.delta < 1, "above 0 and below 1");
+  TACET_RETURN_IF_ERROR(keys.Finish());
+  return policy;
+}
+
+}  // namespace tacet::policy

@@ -1,0 +1,113 @@
+#include "tacet/policy/site_policy.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+
+namespace tacet::policy {
+namespace {
+
+using base::JsonValue;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The keys that every policy has.
+constexpr std::string_view kNeeded = R"({
+  "policy": {"sites": ["north"], "serial": 1},
+  "privacy": {"epsilon_per_year": 2, "delta": 1e-5, "units": ["person", "record"]},
+  "federation": {"min_participants": 3, "committee_seats": 3, "committee_corrupt": 1},
+  "data": {"records": 500, "columns": ["age", "ill"]},
+  "training": {"kinds": ["training"]}
+})";
+
+JsonValue Parsed(std::string_view text) { return *JsonValue::Parse(text); }
+
+// `kNeeded` with one key set to a value in JSON.
+absl::StatusOr<SitePolicy> With(const std::string& section, const std::string& name,
+                                std::string_view value) {
+  JsonValue root = Parsed(kNeeded);
+  JsonValue changed = root.Find(section) == nullptr ? JsonValue::MakeObject() : *root.Find(section);
+  changed.Set(name, Parsed(value));
+  root.Set(section, std::move(changed));
+  return ReadSitePolicy(root, "policy.toml");
+}
+
+std::string Refusal(const std::string& section, const std::string& name, std::string_view value) {
+  const auto policy = With(section, name, value);
+  EXPECT_EQ(policy.status().code(), absl::StatusCode::kInvalidArgument) << name << value;
+  return base::Message(policy.status());
+}
+
+TEST(SitePolicyTest, NeededKeysAndDefaults) {
+  const auto policy = ReadSitePolicy(Parsed(kNeeded), "policy.toml");
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_THAT(policy->sites, ElementsAre("north"));
+  EXPECT_EQ(policy->epsilon_per_year, 2);
+  EXPECT_THAT(policy->columns, ElementsAre("age", "ill"));
+  EXPECT_EQ(policy->smallest_unit(), accounting::Unit::kRecord);
+  EXPECT_EQ(policy->neighbouring.size(), 2u);
+  EXPECT_FALSE(policy->rule.has_value());
+}
+
+TEST(SitePolicyTest, EveryNeededKeyIsMissed) {
+  const JsonValue whole = Parsed(kNeeded);
+  for (const auto& [section, content] : whole.members()) {
+    for (const auto& [missing, value] : content.members()) {
+      JsonValue root = JsonValue::MakeObject();
+      for (const auto& [other_section, other] : whole.members()) {
+        JsonValue kept = JsonValue::MakeObject();
+        for (const auto& [name, member] : other.members()) {
+          if (other_section != section || name != missing) kept.Set(name, member);
+        }
+        root.Set(other_section, std::move(kept));
+      }
+      const auto policy = ReadSitePolicy(root, "policy.toml");
+      EXPECT_THAT(base::Message(policy.status()),
+                  HasSubstr(fmt::format("policy.toml: key `{}.{}`: ", section, missing)));
+    }
+  }
+}
+
+// A limit with a mistyped name limits nothing.
+TEST(SitePolicyTest, AnUnknownKeyIsRefused) {
+  EXPECT_EQ(Refusal("privacy", "colluder", "1"), "policy.toml: unknown key `privacy.colluder`");
+  JsonValue root = Parsed(kNeeded);
+  root.Set("serial", 1);
+  EXPECT_THAT(base::Message(ReadSitePolicy(root, "policy.toml").status()),
+              HasSubstr("unknown key `serial` (every key is in a section)"));
+}
+
+TEST(SitePolicyTest, ValuesOutOfRangeAreRefused) {
+  EXPECT_EQ(Refusal("policy", "serial", "0"),
+            "policy.toml: key `policy.serial`: must be 1 or more");
+  EXPECT_THAT(Refusal("privacy", "epsilon_per_year", "0"), HasSubstr("must be a positive number"));
+  EXPECT_THAT(Refusal("privacy", "delta", "1"), HasSubstr("must be above 0 and below 1"));
+  EXPECT_THAT(Refusal("privacy", "units", "[]"), HasSubstr("is not a list of one or more"));
+  EXPECT_THAT(Refusal("privacy", "units", "[\"ward\"]"), HasSubstr("unknown unit \"ward\""));
+  EXPECT_THAT(Refusal("privacy", "neighbouring", "[\"none\"]"), HasSubstr("unknown neighbouring"));
+  EXPECT_THAT(Refusal("federation", "committee_seats", "4294967296"), HasSubstr("below 2^32"));
+  EXPECT_THAT(Refusal("federation", "dummy_uploads", "1"), HasSubstr("federation.dummy_uploads"));
+  EXPECT_THAT(Refusal("data", "records", "-5"), HasSubstr("data.records"));
+  EXPECT_THAT(Refusal("data", "columns", "\"age\""), HasSubstr("is not a list"));
+  EXPECT_THAT(Refusal("ledger", "rule", "\"none\""), HasSubstr("unknown charging rule"));
+  EXPECT_THAT(Refusal("policy", "successor", "\"12\""), HasSubstr("64 hexadecimal digits"));
+}
+
+TEST(SitePolicyTest, OptionalKeys) {
+  EXPECT_EQ(With("ledger", "rule", "\"own-seals\"")->rule, ledger::ChargingRule::kOwnSeals);
+  EXPECT_EQ(With("ledger", "folder", "\"/var/lib/tacet/ledger\"")->ledger_folder,
+            "/var/lib/tacet/ledger");
+  EXPECT_EQ(With("policy", "successor", "\"" + std::string(64, '7') + "\"")->successor->front(),
+            0x77);
+  EXPECT_TRUE(With("federation", "dummy_uploads", "true")->dummy_uploads);
+  EXPECT_EQ(With("privacy", "units", "[\"client\"]")->smallest_unit(), accounting::Unit::kClient);
+}
+
+}  // namespace
+}  // namespace tacet::policy

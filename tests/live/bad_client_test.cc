@@ -1,0 +1,160 @@
+// Clients that send uploads with wrong shares, a wrong MAC or a wrong payload, to an honest server
+// and honest members.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/he/aggregation.h"
+#include "tacet/secagg/testing/small_round.h"
+#include "tests/live/live_federation.h"
+
+namespace tacet::live {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using testing::ExactAgreement;
+using testing::FixedUpdates;
+using ::testing::HasSubstr;
+using testing::LiveFederation;
+using ::testing::Not;
+
+constexpr uint64_t kBad = 5;
+
+class BadClientTest : public ::testing::Test {
+ protected:
+  // Alters what the client sealed before it is sent.
+  static void Spoil(LiveFederation& live, const std::function<void(base::Bytes&)>& spoil) {
+    live.site(kBad).state.spoil_upload = [spoil](base::Bytes& upload) {
+      spoil(upload);
+      secagg::testing::FixChecksum(upload);
+    };
+  }
+  // The first word of what an upload has for the committee's seat `seat`, one of the last n - f.
+  static size_t ShareFor(const LiveFederation& live, uint32_t seat, const base::Bytes& upload) {
+    const he::KeySharing& sharing = live.members.terms().aggregation().sharing();
+    constexpr size_t kChecksum = 16;
+    const size_t shares = upload.size() - kChecksum - sharing.share_bytes();
+    return shares + 2 * sharing.mask_words() * (seat - sharing.shape().corrupt);
+  }
+  static std::set<uint64_t> UploadersOf(const LiveFederation& live,
+                                        const secagg::AttemptNumber& number) {
+    std::set<uint64_t> uploaders;
+    for (const auto& site : live.sites) {
+      if (site->said.contains(fmt::format("upload {}/{}", number.round, number.attempt))) {
+        uploaders.insert(site->number);
+      }
+    }
+    return uploaders;
+  }
+  static std::vector<std::string> TextsOf(const LiveFederation::Site& site,
+                                          const std::string& violation) {
+    std::vector<std::string> texts;
+    for (const member::NodeEvent& event : site.log.events()) {
+      if (event.kind == member::NodeEventKind::kViolation && event.what == violation) {
+        texts.push_back(event.text);
+      }
+    }
+    return texts;
+  }
+};
+
+agreement::ManifestSpec EightOfNine() {
+  agreement::ManifestSpec spec = ExactAgreement();
+  spec.sampling.cohort = 8;
+  spec.sampling.min_participants = 3;
+  spec.spare_attempts = 30;
+  return spec;
+}
+
+// A failed attempt names nobody. Smaller cohorts follow until one is without the bad client, whose
+// sum is exact. Each attempt is charged once.
+TEST_F(BadClientTest, IsIsolatedByHalving) {
+  const std::map<std::string, std::function<void(LiveFederation&, base::Bytes&)>> defects = {
+      {"shares",
+       [](LiveFederation& live, base::Bytes& upload) {
+         for (const uint32_t seat : {1, 2, 3, 4}) upload[ShareFor(live, seat, upload)] ^= 1;
+       }},
+      {"the MAC",
+       [](LiveFederation&, base::Bytes& upload) { upload[secagg::testing::kUploadTag] ^= 1; }},
+      {"the payload", [](LiveFederation&, base::Bytes& upload) {
+         upload[secagg::testing::kUploadCiphertext + 5] ^= 0x20;
+       }}};
+  for (const auto& [what, defect] : defects) {
+    SCOPED_TRACE(what);
+    LiveFederation live(EightOfNine(), 3, 9);
+    Spoil(live, [&live, &spoil = defect](base::Bytes& upload) { spoil(live, upload); });
+    live.Run();
+    live.ExpectNobodySpokeTwice();
+
+    size_t refused = 0;
+    std::vector<double> model(protocol::testing::kSmallDimension);
+    std::map<uint32_t, uint32_t> size;  // of the last cohort, by round
+    for (const server::AttemptRecord& record : live.server->Attempts()) {
+      const secagg::AttemptNumber& number = record.attempt.number;
+      const std::set<uint64_t> uploaders = UploadersOf(live, number);
+      const auto [expected, is_first] = size.try_emplace(number.round, 8);
+      if (!is_first) expected->second = std::max(expected->second / 2, 3u);
+      EXPECT_EQ(uploaders.size(), expected->second);
+      if (uploaders.contains(kBad)) {
+        EXPECT_EQ(record.phase, protocol::AttemptPhase::kFailed);
+        EXPECT_EQ(record.failure, "refused");
+        ++refused;
+        continue;
+      }
+      EXPECT_EQ(record.phase, protocol::AttemptPhase::kPublished);
+      for (size_t i = 0; i < model.size(); ++i) {
+        for (const uint64_t member : uploaders) {
+          model[i] +=
+              FixedUpdates::Value(member, number.round, i) / static_cast<double>(uploaders.size());
+        }
+      }
+    }
+    EXPECT_GE(refused, 1u);
+    for (const auto& site : live.sites) {
+      EXPECT_EQ(site->session->next_round(), 3u) << site->number;
+      EXPECT_EQ(site->ledger->entries().size(), live.server->Status().attempts);
+      for (size_t i = 0; i < model.size(); ++i) {
+        ASSERT_NEAR(site->session->model()[i], model[i], 3e-3) << site->number << ", " << i;
+      }
+      EXPECT_THAT(
+          TextsOf(*site, "unsound-sum"),
+          Each(AllOf(HasSubstr("a participant"), HasSubstr("server"), Not(HasSubstr("site-")))));
+    }
+  }
+}
+
+// Wrong shares for one seat look like a wrong answer of that seat. The sum is exact, and the text
+// does not blame the seat alone.
+TEST_F(BadClientTest, AShareForOneSeatIsCorrectedAndMayBeAParticipantsFault) {
+  constexpr uint32_t kSeat = 4;
+  LiveFederation live(
+      ExactAgreement(protocol::testing::AgreementWith(2, {7, 0, 4, 2, 8, 1, 5},
+                                                      [] {
+                                                        agreement::ManifestSpec spec =
+                                                            protocol::testing::SmallAgreement();
+                                                        spec.sampling.cohort = 9;
+                                                        return spec;
+                                                      }())),
+      3, 9);
+  Spoil(live, [&live](base::Bytes& upload) { upload[ShareFor(live, kSeat, upload)] ^= 1; });
+  live.Run();
+  live.ExpectModels(3, {0, 1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_EQ(live.server->Status().attempts, 3u);
+  for (const auto& site : live.sites) {
+    const std::vector<std::string> texts = TextsOf(*site, "wrong-share");
+    EXPECT_EQ(texts.size(), 3u) << site->number;
+    EXPECT_THAT(texts, Each(AllOf(HasSubstr(fmt::format("of site-{} does", live.MemberOn(kSeat))),
+                                  HasSubstr("or a participant sent a wrong share for it"))));
+  }
+}
+
+}  // namespace
+}  // namespace tacet::live
