@@ -62,14 +62,10 @@ struct FuzzFederation {
     spec.federation = "hospitals";
     spec.agreement = Agreement();
     spec.annex = "[model]\n";
-    spec.members = {{.name = "north",
-                     .signing_key = site.signing.public_key(),
-                     .sealing_key = site.sealing.public_key(),
-                     .exchange_key = site_exchange.public_key()},
-                    {.name = "south",
-                     .signing_key = coordinator.public_key(),
-                     .sealing_key = site.sealing.public_key(),
-                     .exchange_key = exchange.public_key()}};
+    spec.members = {agreement::SignMember("north", site.signing, site.sealing.public_key(),
+                                          site_exchange.public_key()),
+                    agreement::SignMember("south", coordinator, site.sealing.public_key(),
+                                          exchange.public_key())};
     spec.authority = authority;
     return spec;
   }

@@ -8,6 +8,7 @@ namespace tacet::agreement {
 bool RenewsExchangeKey(const EnrolmentRequest& enrolled, const EnrolmentRequest& asked) {
   EnrolmentRequest renewed = enrolled;
   renewed.exchange_key = asked.exchange_key;
+  renewed.member_signature = asked.member_signature;
   return asked == renewed && asked.exchange_key != enrolled.exchange_key;
 }
 

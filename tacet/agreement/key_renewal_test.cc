@@ -18,12 +18,14 @@ EnrolmentRequest North() {
           .signing_key = {1},
           .sealing_key = {2},
           .exchange_key = {3},
+          .member_signature = {3},
           .tls_key = {4}};
 }
 
 TEST(KeyRenewalTest, AnotherExchangeKeyIsARenewal) {
   EnrolmentRequest asked = North();
   asked.exchange_key = {5};
+  asked.member_signature = {5};
   EXPECT_TRUE(RenewsExchangeKey(North(), asked));
   EXPECT_FALSE(RenewsExchangeKey(North(), North()));
 }
@@ -67,10 +69,9 @@ SignedManifest ManifestWith(std::vector<uint8_t> exchange_keys) {
   spec.agreement.mechanism.noise_stddev = 3;
   for (const uint8_t key : exchange_keys) {
     const auto number = static_cast<uint8_t>(spec.members.size());
-    spec.members.push_back({.name = {'a', static_cast<char>('a' + number)},
-                            .signing_key = {200, number},
-                            .sealing_key = {201, number},
-                            .exchange_key = {key}});
+    crypto::InsecureSeededEntropy entropy(number, "member");
+    spec.members.push_back(SignMember(std::string{'a', static_cast<char>('a' + number)},
+                                      crypto::SigningKey::Generate(entropy), {201, number}, {key}));
   }
   spec.authority = authority;
   crypto::InsecureSeededEntropy entropy(1, "coordinator");

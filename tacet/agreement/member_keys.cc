@@ -88,9 +88,18 @@ base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::st
   writer.Raw(keys.signing.public_key());
   writer.Raw(keys.sealing.public_key());
   writer.Raw(exchange_key);
+  writer.Raw(SignMember(name, keys.signing, keys.sealing.public_key(), exchange_key).signature);
   writer.Blob(keys.tls.public_key());
   AppendSignature(kRequestLabel, keys.signing, writer);
   return writer.Take();
+}
+
+ManifestMember MemberOf(const EnrolmentRequest& request) {
+  return {.name = request.name,
+          .signing_key = request.signing_key,
+          .sealing_key = request.sealing_key,
+          .exchange_key = request.exchange_key,
+          .signature = request.member_signature};
 }
 
 absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> bytes) {
@@ -117,6 +126,12 @@ absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> b
     return base::DataLoss("enrolment request of {}: {}", request.name,
                           request.server ? "a server has no exchange key, expected zeros"
                                          : "the exchange key of a site is missing, it is zeros");
+  }
+  TACET_ASSIGN_OR_RETURN(request.member_signature,
+                         secagg::ReadArray<64>(reader, "member signature"));
+  if (!IsSignedByMember(MemberOf(request))) {
+    return base::DataLoss("enrolment request of {}: the keys are not signed by the key in it",
+                          request.name);
   }
   TACET_ASSIGN_OR_RETURN(const auto tls_key, reader.ReadBlob(kMaxTlsKeyBytes, "TLS key"));
   request.tls_key.assign(tls_key.begin(), tls_key.end());

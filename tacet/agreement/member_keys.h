@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/manifest_member.h"
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/crypto/hash.h"
@@ -50,6 +51,7 @@ struct EnrolmentRequest {
   crypto::PublicKey signing_key{};
   crypto::SealingPublicKey sealing_key{};
   crypto::ExchangePublicKey exchange_key{};  // of its next epoch; zeros for the server
+  crypto::Signature member_signature{};      // as in ManifestMember
   base::Bytes tls_key;                       // SubjectPublicKeyInfo, DER
 
   friend bool operator==(const EnrolmentRequest&, const EnrolmentRequest&) = default;
@@ -60,6 +62,9 @@ struct EnrolmentRequest {
 base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::string> server_hosts,
                                   const MemberKeys& keys,
                                   const crypto::ExchangePublicKey& exchange_key);
+
+// The line of a manifest that the request asks for.
+ManifestMember MemberOf(const EnrolmentRequest& request);
 
 // DataLoss when cut short, altered or not signed by the key in it.
 absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> bytes);

@@ -65,6 +65,7 @@ TEST(MemberKeysTest, ARequestSaysWhoAsks) {
     EXPECT_EQ(request->sealing_key, keys.sealing.public_key());
     EXPECT_EQ(request->exchange_key, exchange_key);
     EXPECT_EQ(request->tls_key, keys.tls.public_key());
+    EXPECT_TRUE(IsSignedByMember(MemberOf(*request)));
   }
 }
 
@@ -100,7 +101,7 @@ TEST(MemberKeysTest, NobodyAsksWithAnothersSigningKey) {
   ASSERT_NE(at, request.end());
   std::ranges::copy(theirs.signing.public_key(), at);
   EXPECT_THAT(base::Message(ReadEnrolmentRequest(request).status()),
-              HasSubstr("the signature is not of the key in it"));
+              HasSubstr("the keys are not signed by the key in it"));
 }
 
 TEST(MemberKeysTest, NamesAreShortAndPlain) {

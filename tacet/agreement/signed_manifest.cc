@@ -36,6 +36,10 @@ absl::Status CheckMembers(const std::vector<ManifestMember>& members) {
     if (!keys.insert(member.signing_key).second || !keys.insert(member.exchange_key).second) {
       return base::InvalidArgument("{} has the key of another member", member.name);
     }
+    if (!IsSignedByMember(member)) {
+      return base::InvalidArgument("{} has not signed the keys that are listed for it",
+                                   member.name);
+    }
   }
   return absl::OkStatus();
 }
@@ -87,6 +91,7 @@ base::ByteWriter WriteBody(const SignedManifestSpec& spec, const Manifest& manif
   for (const ManifestMember& member : spec.members) {
     writer.Blob(member.name);
     writer.Raw(member.sealing_key);
+    writer.Raw(member.signature);
   }
   writer.Blob(spec.authority);
   writer.Raw(coordinator);
@@ -115,11 +120,13 @@ absl::StatusOr<SignedManifest> SignedManifest::Read(std::span<const uint8_t> byt
   TACET_ASSIGN_OR_RETURN(spec.agreement, ReadManifestBytes(agreement));
   TACET_ASSIGN_OR_RETURN(spec.annex, reader.ReadString(kMaxAnnexBytes, "annex"));
   for (const MemberIdentity& identity : spec.agreement.members) {
-    ManifestMember member{
-        .name = {}, .signing_key = identity.signing_key, .exchange_key = identity.exchange_key};
+    ManifestMember member;
+    member.signing_key = identity.signing_key;
+    member.exchange_key = identity.exchange_key;
     TACET_ASSIGN_OR_RETURN(member.name, reader.ReadString(kMaxNameBytes, "member's name"));
     TACET_ASSIGN_OR_RETURN(member.sealing_key,
                            secagg::ReadArray<32>(reader, "member's sealing key"));
+    TACET_ASSIGN_OR_RETURN(member.signature, secagg::ReadArray<64>(reader, "member's signature"));
     spec.members.push_back(std::move(member));
   }
   TACET_ASSIGN_OR_RETURN(const auto authority, reader.ReadBlob(kMaxCertificateBytes, "authority"));

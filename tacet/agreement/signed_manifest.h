@@ -13,19 +13,13 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/agreement/manifest.h"
+#include "tacet/agreement/manifest_member.h"
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/sealed_box.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
 
 namespace tacet::agreement {
-
-struct ManifestMember {
-  std::string name;
-  crypto::PublicKey signing_key{};
-  crypto::SealingPublicKey sealing_key{};
-  crypto::ExchangePublicKey exchange_key{};
-};
 
 struct SignedManifestSpec {
   std::string federation;  // its name, as CheckSiteName allows
@@ -39,7 +33,8 @@ struct SignedManifestSpec {
 // Checked and signed. Immutable.
 class SignedManifest {
  public:
-  // InvalidArgument when the agreement cannot be planned, or a name or a key stands there twice.
+  // InvalidArgument when the agreement cannot be planned, a name or a key stands there twice, or a
+  // member has not signed its keys.
   static absl::StatusOr<SignedManifest> Sign(SignedManifestSpec spec,
                                              const crypto::SigningKey& coordinator);
   // DataLoss when cut short, altered, or not signed by the key in it: whether that is the

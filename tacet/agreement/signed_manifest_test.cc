@@ -1,5 +1,7 @@
 #include "tacet/agreement/signed_manifest.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,10 +52,8 @@ SignedManifestSpec Spec() {
   spec.annex = "batch = 20\n";
   const char* const names[] = {"north", "south", "west"};
   for (int i = 0; i < 3; ++i) {
-    spec.members.push_back({.name = names[i],
-                            .signing_key = Sites()[i].signing.public_key(),
-                            .sealing_key = Sites()[i].sealing.public_key(),
-                            .exchange_key = {static_cast<uint8_t>(i + 1)}});
+    spec.members.push_back(SignMember(names[i], Sites()[i].signing, Sites()[i].sealing.public_key(),
+                                      {static_cast<uint8_t>(i + 1)}));
   }
   spec.authority = authority;
   return spec;
@@ -126,7 +126,7 @@ TEST(SignedManifestTest, RefusesMembersThatCannotBeToldApart) {
   spec.members[1].name = "north";
   EXPECT_THAT(message(spec), HasSubstr("two members are called north"));
   spec = Spec();
-  spec.members[1].signing_key = spec.members[0].signing_key;
+  spec.members[1] = SignMember("south", Sites()[0].signing, Sites()[1].sealing.public_key(), {2});
   EXPECT_THAT(message(spec), HasSubstr("south has the key of another member"));
   spec = Spec();
   spec.agreement.sampling.cohort = 4;
@@ -134,6 +134,46 @@ TEST(SignedManifestTest, RefusesMembersThatCannotBeToldApart) {
   spec = Spec();
   spec.authority = {1, 2, 3};
   EXPECT_THAT(message(spec), HasSubstr("not an X.509 certificate"));
+}
+
+// A coordinator, or a thief of its key, that puts a key of its own beside a member's name would
+// share that member's pairs, or read its epoch key. It signs a manifest like any other.
+TEST(SignedManifestTest, NobodyButTheMemberChoosesItsKeys) {
+  const auto message = [](void (*change)(ManifestMember & member)) {
+    SignedManifestSpec spec = Spec();
+    change(spec.members[1]);
+    return base::Message(SignedManifest::Sign(spec, NewSigningKey("coordinator")).status());
+  };
+  const auto refused = HasSubstr("has not signed the keys that are listed for it");
+  EXPECT_EQ(message([](ManifestMember&) {}), "");
+  EXPECT_THAT(message([](ManifestMember& member) { member.exchange_key = {9}; }), refused);
+  EXPECT_THAT(message([](ManifestMember& member) { member.sealing_key = {9}; }), refused);
+  EXPECT_THAT(message([](ManifestMember& member) { member.name = "east"; }), refused);
+  EXPECT_THAT(message([](ManifestMember& member) {
+                member.signing_key = NewSigningKey("coordinator").public_key();
+              }),
+              refused);
+  EXPECT_THAT(message([](ManifestMember& member) { member.signature = {}; }), refused);
+}
+
+// The same against a coordinator whose program skips the check when it signs: each member finds
+// the false key when it reads the manifest.
+TEST(SignedManifestTest, AMemberThatReadsAFalseKeyRefusesIt) {
+  const crypto::SigningKey coordinator = NewSigningKey("coordinator");
+  base::Bytes bytes = Signed().bytes();
+  const auto replace = [&bytes](const crypto::SealingPublicKey& from,
+                                const crypto::SealingPublicKey& to) {
+    const auto at = std::search(bytes.begin(), bytes.end(), from.begin(), from.end());
+    ASSERT_NE(at, bytes.end());
+    std::ranges::copy(to, at);
+  };
+  replace(Sites()[1].sealing.public_key(), Sites()[2].sealing.public_key());
+  const std::string_view label = "tacet/1/signed manifest";
+  base::Bytes labelled(label.begin(), label.end());
+  labelled.insert(labelled.end(), bytes.begin(), bytes.end() - 64);
+  std::ranges::copy(coordinator.Sign(labelled), bytes.end() - 64);
+  EXPECT_THAT(base::Message(SignedManifest::Read(bytes).status()),
+              HasSubstr("south has not signed the keys that are listed for it"));
 }
 
 crypto::SecretBytes EpochKey() {

@@ -193,10 +193,9 @@ agreement::SignedManifest Signed() {
   spec.agreement.members.clear();
   for (int i = 0; i < 5; ++i) {
     const agreement::MemberKeys keys = agreement::MemberKeys::Generate(entropy);
-    spec.members.push_back({.name = fmt::format("site-{}", i),
-                            .signing_key = keys.signing.public_key(),
-                            .sealing_key = keys.sealing.public_key(),
-                            .exchange_key = crypto::ExchangeKey::Generate(entropy).public_key()});
+    spec.members.push_back(
+        agreement::SignMember(fmt::format("site-{}", i), keys.signing, keys.sealing.public_key(),
+                              crypto::ExchangeKey::Generate(entropy).public_key()));
   }
   spec.authority = *crypto::IssueAuthority({.common_name = "hospitals",
                                             .role = crypto::CertificateRole::kAuthority,

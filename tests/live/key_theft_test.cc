@@ -115,10 +115,7 @@ class KeyTheftTest : public ::testing::Test {
     std::vector<agreement::EnrolmentRequest> requests;
     for (const SiteFolder& site : sites_) {
       requests.push_back(ValueOf(agreement::ReadEnrolmentRequest(site.request())));
-      spec.members.push_back({.name = requests.back().name,
-                              .signing_key = requests.back().signing_key,
-                              .sealing_key = requests.back().sealing_key,
-                              .exchange_key = requests.back().exchange_key});
+      spec.members.push_back(agreement::MemberOf(requests.back()));
     }
     Epoch begun{.manifest = ValueOf(agreement::SignedManifest::Sign(std::move(spec), coordinator_)),
                 .key = entropy_.Draw(32)};

@@ -68,10 +68,8 @@ absl::StatusOr<LoadFederation> MakeLoadFederation(const LoadFederationSpec& spec
     made.sites.push_back(agreement::MemberKeys::Generate(entropy));
     made.exchange_keys.push_back(crypto::ExchangeKey::Generate(entropy));
     const agreement::MemberKeys& keys = made.sites.back();
-    manifest.members.push_back({.name = name,
-                                .signing_key = keys.signing.public_key(),
-                                .sealing_key = keys.sealing.public_key(),
-                                .exchange_key = made.exchange_keys.back().public_key()});
+    manifest.members.push_back(agreement::SignMember(name, keys.signing, keys.sealing.public_key(),
+                                                     made.exchange_keys.back().public_key()));
     TACET_ASSIGN_OR_RETURN(
         base::Bytes certificate,
         crypto::IssueCertificate(

@@ -20,10 +20,7 @@ std::vector<ManifestMember> MembersOf(const std::vector<EnrolledSite>& sites) {
   std::vector<ManifestMember> members;
   for (const EnrolledSite& site : sites) {
     if (site.request.server) continue;
-    members.push_back({.name = site.request.name,
-                       .signing_key = site.request.signing_key,
-                       .sealing_key = site.request.sealing_key,
-                       .exchange_key = site.request.exchange_key});
+    members.push_back(agreement::MemberOf(site.request));
   }
   return members;
 }

@@ -76,10 +76,9 @@ class SmallFederation {
     for (int i = 0; i < members; ++i) {
       sites_.push_back(agreement::MemberKeys::Generate(entropy_));
       exchange_keys_.push_back(crypto::ExchangeKey::Generate(entropy_));
-      spec.members.push_back({.name = fmt::format("site-{}", i),
-                              .signing_key = sites_.back().signing.public_key(),
-                              .sealing_key = sites_.back().sealing.public_key(),
-                              .exchange_key = exchange_keys_.back().public_key()});
+      spec.members.push_back(agreement::SignMember(fmt::format("site-{}", i), sites_.back().signing,
+                                                   sites_.back().sealing.public_key(),
+                                                   exchange_keys_.back().public_key()));
     }
     spec.authority = ValueOf(crypto::IssueAuthority({.common_name = "hospitals",
                                                      .role = crypto::CertificateRole::kAuthority,

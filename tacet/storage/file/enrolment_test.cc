@@ -91,11 +91,8 @@ class EnrolmentTest : public ::testing::Test {
     spec.annex = std::move(annex);
     spec.authority = authority_;
     for (const SiteFolder* site : sites) {
-      const auto request = *agreement::ReadEnrolmentRequest(site->request());
-      spec.members.push_back({.name = request.name,
-                              .signing_key = request.signing_key,
-                              .sealing_key = request.sealing_key,
-                              .exchange_key = request.exchange_key});
+      spec.members.push_back(
+          agreement::MemberOf(*agreement::ReadEnrolmentRequest(site->request())));
     }
     return *agreement::SignedManifest::Sign(spec, keys_.signing);
   }
