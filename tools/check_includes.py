@@ -51,6 +51,7 @@ PROGRAM_ARROWS = {
     "tacet/program": [],
     "tacet/privacy": ["tacet/program"],
     "tacet/run": ["tacet/privacy"],
+    "tacet/keys": ["tacet/program"],
     "tacet/attack": ["tacet/run"],
     "tacet/audit": ["tacet/run"],
     "tacet/report": ["tacet/run"],

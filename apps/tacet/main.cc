@@ -11,6 +11,7 @@
 #include "apps/tacet/audit/audit_command.h"
 #include "apps/tacet/client/client_command.h"
 #include "apps/tacet/federation/federation_command.h"
+#include "apps/tacet/keys/keys_command.h"
 #include "apps/tacet/privacy/ledger_command.h"
 #include "apps/tacet/privacy/privacy_command.h"
 #include "apps/tacet/program/command.h"
@@ -61,6 +62,7 @@ int main(int argc, char** argv) {
   commands.push_back(app::federation::NewFederationCommand());
   commands.push_back(app::client::NewClientCommand());
   commands.push_back(std::make_unique<ServerProgram>());
+  commands.push_back(app::keys::NewKeysCommand());
   commands.push_back(app::privacy::NewPrivacyCommand());
   std::vector<std::unique_ptr<app::program::Command>> with_data;
   with_data.push_back(app::client::NewLedgerRebindCommand());

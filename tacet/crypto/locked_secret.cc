@@ -138,4 +138,10 @@ absl::StatusOr<SecretBytes> UnlockSecret(std::span<const uint8_t> locked, std::s
       unlocker.method_ == Unlocker::Method::kPassphrase ? "passphrase" : "key file");
 }
 
+absl::StatusOr<std::string> LockedPurpose(std::span<const uint8_t> locked) {
+  base::ByteReader reader(locked, "locked secret");
+  TACET_ASSIGN_OR_RETURN(LockHeader header, ReadHeader(reader));
+  return std::move(header.purpose);
+}
+
 }  // namespace tacet::crypto

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -62,6 +63,9 @@ absl::StatusOr<base::Bytes> LockSecret(const SecretBytes& secret, std::string_vi
 // locked secret, are for another purpose, or ask for more work than Argon2Cost allows.
 absl::StatusOr<SecretBytes> UnlockSecret(std::span<const uint8_t> locked, std::string_view purpose,
                                          const Unlocker& unlocker);
+
+// The purpose that a locked secret names, unlocked or not; DataLoss when the bytes are none.
+absl::StatusOr<std::string> LockedPurpose(std::span<const uint8_t> locked);
 
 }  // namespace tacet::crypto
 

@@ -317,6 +317,33 @@ TEST_F(EnrolmentProgramTest, APassphraseLocksToo) {
   EXPECT_EQ(enrol("pass").exit_code, 0);
 }
 
+TEST_F(EnrolmentProgramTest, KeysChangeTheirPassphrase) {
+  const auto write = [this](const char* name, const char* line) {
+    std::ofstream(path_ / name) << line << "\n";
+    std::filesystem::permissions(path_ / name, std::filesystem::perms(0600));
+  };
+  write("short", "12345678901");
+  const Outcome refused = Tacet(
+      {"client", "request", "--home", "north", "--name", "north", "--passphrase-file", "short"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("the new passphrase has 11 bytes, expected 12 or more"));
+  EXPECT_FALSE(std::filesystem::exists(path_ / "north"));
+
+  const std::string north = Request("north");
+  write("pass", "correct horse battery staple");
+  const Outcome changed = Tacet(
+      {"keys", "change", "north", "--key-file", "north.key", "--new-passphrase-file", "pass"});
+  ASSERT_EQ(changed.exit_code, 0) << changed.err;
+  EXPECT_THAT(changed.out, HasSubstr("north/exchange-next.key"));
+  EXPECT_THAT(changed.out, HasSubstr("north/identity.key"));
+  const auto renew = [this](const char* flag, const char* file) {
+    return Tacet({"client", "renew", "--home", "north", flag, file});
+  };
+  EXPECT_THAT(renew("--key-file", "north.key").err, HasSubstr("is locked with a passphrase"));
+  EXPECT_EQ(renew("--passphrase-file", "pass").exit_code, 0);
+  EXPECT_EQ(Fingerprint("north"), north);
+}
+
 TEST_F(EnrolmentProgramTest, RefusesWhatSomebodyAltered) {
   Init();
   const std::string north = Request("north");

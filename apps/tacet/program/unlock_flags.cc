@@ -67,22 +67,35 @@ absl::Status MakeKeyFile(const std::string& path) {
                                         entropy.Draw(crypto::Unlocker::kMinKeyFileBytes).Expose());
 }
 
-}  // namespace
-
-void UnlockFlags::Register(Options& options) {
-  options.AddString("passphrase-file",
-                    "file whose first line is the passphrase of the keys (readable by you alone); "
-                    "asked for on the terminal when neither this nor --key-file is given",
-                    &passphrase_file_);
-  options.AddString("key-file",
-                    "file of random bytes that encrypts the keys instead of a passphrase (readable "
-                    "by you alone); a command that makes keys creates it when it is missing",
-                    &key_file_);
+// Guesses cost half a second each, so 12 bytes resist them unless they are a common phrase.
+absl::Status CheckNewPassphrase(const crypto::SecretBytes& passphrase) {
+  if (passphrase.size() >= UnlockFlags::kMinPassphraseBytes) return absl::OkStatus();
+  return base::InvalidArgument(
+      "the new passphrase has {} bytes, expected {} or more: take four unrelated words",
+      passphrase.size(), UnlockFlags::kMinPassphraseBytes);
 }
 
-absl::StatusOr<std::optional<crypto::Unlocker>> UnlockFlags::FromFlags() const {
+}  // namespace
+
+void UnlockFlags::Register(Options& options, std::string_view prefix) {
+  prefix_ = prefix;
+  options.AddString(
+      fmt::format("{}passphrase-file", prefix),
+      fmt::format("file whose first line is the {}passphrase of the keys (readable by you alone); "
+                  "asked for on the terminal when neither this nor --{}key-file is given",
+                  prefix.empty() ? "" : "new ", prefix),
+      &passphrase_file_);
+  options.AddString(
+      fmt::format("{}key-file", prefix),
+      "file of random bytes that encrypts the keys instead of a passphrase (readable by you "
+      "alone); a command that makes keys creates it when it is missing",
+      &key_file_);
+}
+
+absl::StatusOr<std::optional<crypto::Unlocker>> UnlockFlags::FromFlags(bool is_new) const {
   if (passphrase_file_.has_value() && key_file_.has_value()) {
-    return base::InvalidArgument("--passphrase-file and --key-file exclude each other");
+    return base::InvalidArgument("--{}passphrase-file and --{}key-file exclude each other", prefix_,
+                                 prefix_);
   }
   if (key_file_.has_value()) {
     TACET_ASSIGN_OR_RETURN(crypto::SecretBytes content, storage::file::ReadSecretFile(*key_file_));
@@ -93,12 +106,14 @@ absl::StatusOr<std::optional<crypto::Unlocker>> UnlockFlags::FromFlags() const {
                          storage::file::ReadSecretFile(*passphrase_file_));
   const auto line = content.Expose();
   const size_t size = base::AsText(line).find('\n');
-  return crypto::Unlocker::FromPassphrase(
-      crypto::SecretBytes::CopyOf(line.first(std::min(size, line.size()))));
+  crypto::SecretBytes passphrase =
+      crypto::SecretBytes::CopyOf(line.first(std::min(size, line.size())));
+  if (is_new) TACET_RETURN_IF_ERROR(CheckNewPassphrase(passphrase));
+  return crypto::Unlocker::FromPassphrase(std::move(passphrase));
 }
 
 absl::StatusOr<crypto::Unlocker> UnlockFlags::Existing(std::string_view what) const {
-  TACET_ASSIGN_OR_RETURN(std::optional<crypto::Unlocker> given, FromFlags());
+  TACET_ASSIGN_OR_RETURN(std::optional<crypto::Unlocker> given, FromFlags(false));
   if (given.has_value()) return *std::move(given);
   TACET_ASSIGN_OR_RETURN(crypto::SecretBytes passphrase,
                          Ask(fmt::format("Passphrase of the {}: ", what)));
@@ -107,10 +122,11 @@ absl::StatusOr<crypto::Unlocker> UnlockFlags::Existing(std::string_view what) co
 
 absl::StatusOr<crypto::Unlocker> UnlockFlags::New(std::string_view what) const {
   if (key_file_.has_value()) TACET_RETURN_IF_ERROR(MakeKeyFile(*key_file_));
-  TACET_ASSIGN_OR_RETURN(std::optional<crypto::Unlocker> given, FromFlags());
+  TACET_ASSIGN_OR_RETURN(std::optional<crypto::Unlocker> given, FromFlags(true));
   if (given.has_value()) return *std::move(given);
   TACET_ASSIGN_OR_RETURN(crypto::SecretBytes passphrase,
                          Ask(fmt::format("New passphrase for the {}: ", what)));
+  TACET_RETURN_IF_ERROR(CheckNewPassphrase(passphrase));
   TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes again, Ask("The same again: "));
   if (!crypto::ConstantTimeEqual(passphrase.Expose(), again.Expose())) {
     return base::InvalidArgument("the two passphrases differ");
