@@ -8,6 +8,8 @@ MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 SETS ?= demo server test mpi
 VALGRIND_TESTS ?= base_tests crypto_tests ring_tests dp_tests secagg_tests
+# Environment of the Python package, with its tests' packages.
+PYTHON_ENVIRONMENT := $(CURDIR)/build/python
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # One more than cores: a test of a live federation waits most of its time.
 export CTEST_PARALLEL_LEVEL := $(shell echo $$(($(JOBS) + 1)))
@@ -54,8 +56,9 @@ test: test-release test-sanitized ## run all tests except the long ones, also un
 
 .PHONY: test-release
 test-release:
-	@tools/setup.sh demo server test mpi package
-	$(call configure,ci)
+	@tools/setup.sh demo server test mpi package python
+	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
+	$(call configure,ci,-DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python)
 	$(call build,ci)
 	$(call run_tests,ci,--label-exclude long)
 
@@ -88,13 +91,21 @@ package-check: package ## install, run, upgrade and remove the packages in a bar
 	@tools/setup.sh package-check
 	@tools/package_check.sh build/package/packages
 
+.PHONY: python
+python: ## build the Python package and install it into build/python (its own environment)
+	@tools/announce_build.sh build/python/bin/python $(JOBS)
+	@tools/setup.sh demo python
+	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/wheel.txt
+	@tools/quiet.sh "python wheel" tools/python_wheel.sh $(PYTHON_ENVIRONMENT) build/wheel
+	@ls build/wheel/wheelhouse/*.whl
+
 .PHONY: web
 web: ## bundle web/dist from web/src, after a change of the report's page
 	@tools/setup.sh test
 	@tools/quiet.sh "bundle web" tools/web.sh build/web
 
 .PHONY: check
-check: test lint ## run everything: long tests, all tests under ASan, UBSan and TSan, valgrind, coverage of seeds
+check: test lint python ## run everything: long tests, all tests under ASan, UBSan and TSan, valgrind, coverage of seeds
 	@tools/setup.sh demo server test check
 	$(call run_tests,ci,--label-regex long)
 	$(call configure,asan,-DTACET_NETWORK=ON)

@@ -64,7 +64,7 @@ PROGRAM_ARROWS = {
 }
 
 # Where the sources are. Folders other than tacet/, include/ and examples/ may use all of the library.
-SOURCE_FOLDERS = ["tacet", "include", "apps", "tests", "fuzz", "examples"]
+SOURCE_FOLDERS = ["tacet", "include", "apps", "tests", "fuzz", "examples", "python"]
 
 # The installed headers are include/tacet/NAME.h, included as "tacet/NAME.h". They include each
 # other, the standard library and ABSEIL. Of tacet/ one folder implements and includes them.
@@ -75,7 +75,7 @@ PUBLIC_FOLDER = "api"
 USERS = ["include", "examples"]
 
 # What a folder outside tacet/ may include besides tacet/ and itself.
-ALSO = {"tests": ["apps"], "fuzz": ["apps"]}
+ALSO = {"tests": ["apps"], "fuzz": ["apps"], "python": ["apps"]}
 
 # An epsilon is computed in one place: accountants are for each other, for tests and for that file.
 ACCOUNTANT = re.compile(r"tacet/accounting/\w+_accountant\.(h|cc)")

@@ -30,6 +30,7 @@ PLACES = [
     "examples",
     "fuzz",
     "include",
+    "python",
     "tacet",
     "tests",
     "tools",

@@ -12,6 +12,7 @@ namespace tacet {
 struct api::AggregatorParts {
   secagg::Aggregator aggregator;
   uint64_t clients;
+  bool closed = false;
 
   absl::Status CheckMember(uint64_t member) const {
     if (member < clients) return absl::OkStatus();
@@ -57,8 +58,11 @@ std::vector<absl::Status> Aggregator::SubmitEach(std::span<const Submission> sub
 uint32_t Aggregator::count() const { return parts_->aggregator.count(); }
 
 absl::StatusOr<ClosedAttempt> Aggregator::Close() {
+  // A second roster of one attempt would differ in its salt, and votes would be split.
+  if (parts_->closed) return base::FailedPrecondition("the attempt is closed already");
   crypto::SystemEntropy entropy;
   TACET_ASSIGN_OR_RETURN(secagg::Aggregator::Closed closed, parts_->aggregator.Close(entropy));
+  parts_->closed = true;
   return ClosedAttempt{.closed_round = std::move(closed.closed_round),
                        .roster = std::move(closed.roster)};
 }

@@ -135,6 +135,15 @@ TEST(RoundTest, ClosingNeedsEnoughUploads) {
   EXPECT_EQ(round.server.Close().status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST(RoundTest, AnAttemptIsClosedOnce) {
+  RoundForTest round(2);
+  round.SealAll(0);
+  EXPECT_TRUE(round.server.Close().ok());
+  const absl::Status again = round.server.Close().status();
+  EXPECT_EQ(again.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(TextOf(again), HasSubstr("closed already"));
+}
+
 TEST(RoundTest, SubmissionsTogetherHaveTheirOwnResults) {
   RoundForTest round(3);
   std::vector<SealedUpdate> sealed;

@@ -1,0 +1,101 @@
+#include "python/bindings/arrays.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "fmt/core.h"
+
+#include "python/bindings/interpreter_lock.h"
+
+namespace tacet::python {
+namespace {
+
+namespace nb = nanobind;
+
+template <typename T>
+std::vector<float> Copied(const nb::ndarray<nb::ro>& array) {
+  const T* const first = static_cast<const T*>(array.data());
+  const int64_t stride = array.stride(0);
+  std::vector<float> values(array.shape(0));
+  const auto copy = [&] {
+    if (stride == 1) {
+      std::transform(first, first + values.size(), values.begin(),
+                     [](T value) { return static_cast<float>(value); });
+      return;
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(first[static_cast<int64_t>(i) * stride]);
+    }
+  };
+  // About 1 ms; below it the hand-over costs more than it gives.
+  if (values.size() < 1'000'000) {
+    copy();
+  } else {
+    WithoutLock(copy);
+  }
+  return values;
+}
+
+template <typename T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> Owned(std::vector<T> values) {
+  auto owner = std::make_unique<std::vector<T>>(std::move(values));
+  std::vector<T>* const kept = owner.get();
+  const nb::capsule capsule(owner.release(),
+                            [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, capsule);
+}
+
+}  // namespace
+
+std::vector<float> FloatsOf(nb::handle object, std::string_view name) {
+  nb::ndarray<nb::ro> array;
+  if (!nb::try_cast(object, array, false)) {
+    throw nb::type_error(fmt::format("{}: wanted a one-dimensional array of float32, got {}", name,
+                                     nb::type_name(object.type()).c_str())
+                             .c_str());
+  }
+  if (array.device_type() != nb::device::cpu::value) {
+    throw nb::value_error(
+        fmt::format("{} is in the memory of an accelerator: copy it to the processor's first", name)
+            .c_str());
+  }
+  if (array.ndim() != 1) {
+    throw nb::value_error(
+        fmt::format("{} has {} dimensions: wanted one. Flatten it", name, array.ndim()).c_str());
+  }
+  if (array.dtype() == nb::dtype<float>()) return Copied<float>(array);
+  if (array.dtype() == nb::dtype<double>()) return Copied<double>(array);
+  throw nb::type_error(
+      fmt::format("{} holds values that are not float32 or float64: convert it with "
+                  ".astype(\"float32\") if that is meant",
+                  name)
+          .c_str());
+}
+
+nb::ndarray<nb::numpy, double, nb::ndim<1>> ArrayOf(std::vector<double> values) {
+  return Owned(std::move(values));
+}
+
+nb::ndarray<nb::numpy, float, nb::ndim<1>> ArrayOf(std::vector<float> values) {
+  return Owned(std::move(values));
+}
+
+nb::bytes BytesOf(std::span<const uint8_t> bytes) { return nb::bytes(bytes.data(), bytes.size()); }
+
+template <size_t kLength>
+std::array<uint8_t, kLength> FixedBytesOf(const nb::bytes& bytes, std::string_view name) {
+  if (bytes.size() != kLength) {
+    throw nb::value_error(
+        fmt::format("{} has {} bytes: wanted {}", name, bytes.size(), kLength).c_str());
+  }
+  std::array<uint8_t, kLength> fixed{};
+  std::ranges::copy(SpanOf(bytes), fixed.begin());
+  return fixed;
+}
+
+template std::array<uint8_t, 16> FixedBytesOf<16>(const nb::bytes&, std::string_view);
+template std::array<uint8_t, 32> FixedBytesOf<32>(const nb::bytes&, std::string_view);
+
+}  // namespace tacet::python

@@ -1,0 +1,46 @@
+// Arrays and byte strings between Python and the library.
+#ifndef TACET_PYTHON_BINDINGS_ARRAYS_H_
+#define TACET_PYTHON_BINDINGS_ARRAYS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "nanobind/nanobind.h"
+#include "nanobind/ndarray.h"
+#include "tacet/types.h"
+
+namespace tacet::python {
+
+// Copy of a one-dimensional array of float32 or float64 in the processor's memory: of NumPy, or of
+// anything that speaks DLPack. A copy, since another thread may write to the array while the
+// library reads it: a value that was clipped must be the value that is sealed. TypeError and
+// ValueError name `name`, and the type or shape that was found.
+std::vector<float> FloatsOf(nanobind::handle array, std::string_view name);
+
+// A NumPy array that owns `values`, without a copy.
+nanobind::ndarray<nanobind::numpy, double, nanobind::ndim<1>> ArrayOf(std::vector<double> values);
+nanobind::ndarray<nanobind::numpy, float, nanobind::ndim<1>> ArrayOf(std::vector<float> values);
+
+nanobind::bytes BytesOf(std::span<const uint8_t> bytes);
+
+// The bytes of a Python object, which is immutable; valid as long as the object.
+inline std::span<const uint8_t> SpanOf(const nanobind::bytes& bytes) {
+  return {reinterpret_cast<const uint8_t*>(bytes.c_str()), bytes.size()};
+}
+
+inline Bytes CopyOf(const nanobind::bytes& bytes) {
+  const std::span<const uint8_t> span = SpanOf(bytes);
+  return Bytes(span.begin(), span.end());
+}
+
+// ValueError for another length.
+template <size_t kLength>
+std::array<uint8_t, kLength> FixedBytesOf(const nanobind::bytes& bytes, std::string_view name);
+
+}  // namespace tacet::python
+
+#endif  // TACET_PYTHON_BINDINGS_ARRAYS_H_

@@ -1,0 +1,19 @@
+// The extension module tacet._core.
+#include "nanobind/nanobind.h"
+#include "nanobind/stl/string_view.h"
+#include "python/bindings/bindings.h"
+#include "python/bindings/errors.h"
+#include "tacet/version.h"
+
+NB_MODULE(_core, module) {
+  module.doc() = "Classes and functions of the C++ library.";
+  // Threads that still work when the interpreter exits keep their objects: that is not an error.
+  nanobind::set_leak_warnings(false);
+  tacet::python::BindErrors(module);
+  tacet::python::BindGuarantees(module);
+  tacet::python::BindKeys(module);
+  tacet::python::BindAgreement(module);
+  tacet::python::BindClient(module);
+  tacet::python::BindAggregator(module);
+  module.def("version", &tacet::Version);
+}

@@ -1,0 +1,139 @@
+#include "python/bindings/options.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "nanobind/stl/string.h"
+#include "nanobind/stl/string_view.h"
+
+namespace tacet::python {
+namespace {
+
+namespace nb = nanobind;
+
+constexpr std::array kUnits = {Unit::kClient, Unit::kPerson, Unit::kRecord};
+constexpr std::array kNeighbourings = {Neighbouring::kReplaceOne, Neighbouring::kZeroOut};
+constexpr std::array kSamplings = {Sampling::kNone, Sampling::kFixedSize, Sampling::kPoisson};
+constexpr std::array kObservers = {
+    Observer::kExternal,  Observer::kParticipantInCohort, Observer::kParticipantOutOfCohort,
+    Observer::kColluders, Observer::kCohortAware,         Observer::kTrafficObserver,
+    Observer::kCoalition, Observer::kServerWithKeyHolder, Observer::kPublishedParticipant};
+constexpr std::array kAccountants = {Accountant::kMoments, Accountant::kRdp, Accountant::kPld,
+                                     Accountant::kFixedSizeTight, Accountant::kFixedOrderRdp};
+
+template <typename Word>
+std::span<const Word> Words();
+template <>
+std::span<const Unit> Words() {
+  return kUnits;
+}
+template <>
+std::span<const Neighbouring> Words() {
+  return kNeighbourings;
+}
+template <>
+std::span<const Sampling> Words() {
+  return kSamplings;
+}
+
+// Calls visit(name, member) for each option.
+template <typename Options, typename Visit>
+void ForEachOption(Options& options, const Visit& visit) {
+  visit("clients", options.clients);
+  visit("cohort", options.cohort);
+  visit("min_participants", options.min_participants);
+  visit("sampling", options.sampling);
+  visit("dummy_uploads", options.dummy_uploads);
+  visit("max_participations", options.max_participations);
+  visit("rounds", options.rounds);
+  visit("clip_norm", options.clip_norm);
+  visit("noise_multiplier", options.noise_multiplier);
+  visit("coordinate_bound", options.coordinate_bound);
+  visit("scale", options.scale);
+  visit("unit", options.unit);
+  visit("neighbouring", options.neighbouring);
+  visit("colluders", options.colluders);
+  visit("delta", options.delta);
+  visit("record_rate", options.record_rate);
+  visit("expected_batch", options.expected_batch);
+  visit("appearances", options.appearances);
+  visit("committee_seats", options.committee_seats);
+  visit("corrupt_seats", options.corrupt_seats);
+}
+
+template <typename T>
+const char* WantedType() {
+  if constexpr (std::is_same_v<T, bool>) return "True or False";
+  if constexpr (std::is_same_v<T, double>) return "a number";
+  if constexpr (std::is_integral_v<T>) return "a whole number, not negative";
+  return "a string";
+}
+
+template <typename T>
+void Set(T& option, std::string_view name, nb::handle value) {
+  const bool is_bool = PyBool_Check(value.ptr()) != 0;
+  if constexpr (std::is_enum_v<T>) {
+    if (std::string word; nb::try_cast(value, word)) {
+      option = WordOf(word, name, Words<T>());
+      return;
+    }
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (is_bool) {
+      option = value.is(nb::handle(Py_True));
+      return;
+    }
+  } else if (!is_bool && nb::try_cast(value, option)) {
+    return;
+  }
+  throw nb::type_error(
+      fmt::format("{} = {}: wanted {}", name, nb::repr(value).c_str(), WantedType<T>()).c_str());
+}
+
+}  // namespace
+
+Observer ObserverOf(std::string_view name) {
+  return WordOf(name, "observer", std::span<const Observer>(kObservers));
+}
+
+Accountant AccountantOf(std::string_view name) {
+  return WordOf(name, "accountant", std::span<const Accountant>(kAccountants));
+}
+
+FederationOptions FederationOptionsOf(const nb::dict& keywords) {
+  FederationOptions options;
+  size_t known = 0;
+  ForEachOption(options, [&](const char* name, auto& option) {
+    if (!keywords.contains(name)) return;
+    Set(option, name, keywords[name]);
+    ++known;
+  });
+  if (known == keywords.size()) return options;
+  std::string names;
+  ForEachOption(options, [&](const char* name, const auto& /*option*/) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  });
+  const nb::dict all = KeywordsOf(options);
+  for (const auto& [name, value] : keywords) {
+    if (all.contains(name)) continue;
+    throw nb::type_error(
+        fmt::format("there is no option {}. The options are {}", nb::repr(name).c_str(), names)
+            .c_str());
+  }
+  return options;
+}
+
+nb::dict KeywordsOf(const FederationOptions& options) {
+  nb::dict keywords;
+  ForEachOption(options, [&](const char* name, const auto& option) {
+    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(option)>>) {
+      keywords[name] = Name(option);
+    } else {
+      keywords[name] = option;
+    }
+  });
+  return keywords;
+}
+
+}  // namespace tacet::python

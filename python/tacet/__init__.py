@@ -1,0 +1,54 @@
+"""Federated learning with secure aggregation and differential privacy.
+
+>>> import tacet
+>>> g = tacet.guarantee(clients=100, cohort=20, rounds=10, noise_multiplier=6, delta=1e-5)
+>>> print(g.explain().splitlines()[0] != "")
+True
+"""
+
+from __future__ import annotations
+
+from . import _core, errors, secagg
+from .errors import (
+    AlreadyExistsError,
+    BudgetError,
+    CancelledError,
+    DataLossError,
+    FailedPreconditionError,
+    InternalError,
+    InvalidArgumentError,
+    NotFoundError,
+    TacetError,
+    UnavailableError,
+)
+from .privacy import (
+    FederationOptions,
+    Guarantee,
+    GuaranteeRow,
+    Privacy,
+    calibrate,
+    guarantee,
+)
+
+__all__ = [
+    "AlreadyExistsError",
+    "BudgetError",
+    "CancelledError",
+    "DataLossError",
+    "FailedPreconditionError",
+    "FederationOptions",
+    "Guarantee",
+    "GuaranteeRow",
+    "InternalError",
+    "InvalidArgumentError",
+    "NotFoundError",
+    "Privacy",
+    "TacetError",
+    "UnavailableError",
+    "calibrate",
+    "errors",
+    "guarantee",
+    "secagg",
+]
+
+__version__: str = _core.version()

@@ -1,0 +1,248 @@
+"""Privacy of a federation: its guarantee, and the noise that a wanted epsilon needs.
+
+Letters are those of the documentation: M clients, K of them in a cohort, T rounds, clip norm S,
+noise multiplier sigma / S.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
+
+from . import _core
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+__all__ = [
+    "Accountant",
+    "FederationOptions",
+    "Guarantee",
+    "GuaranteeRow",
+    "Neighbouring",
+    "Observer",
+    "Privacy",
+    "Sampling",
+    "Unit",
+    "calibrate",
+    "guarantee",
+]
+
+Unit = Literal["client", "person", "record"]
+Neighbouring = Literal["replace-one", "zero-out"]
+Sampling = Literal["none", "fixed-size", "poisson"]
+Accountant = Literal["moments", "rdp", "pld", "fixed-size-tight", "fixed-order-rdp"]
+Observer = Literal[
+    "outsider",
+    "participant-in-cohort",
+    "participant-out-of-cohort",
+    "colluders",
+    "cohort-knowing",
+    "traffic-observer",
+    "coalition",
+    "server-with-key-holder",
+    "participant-published",
+]
+
+GuaranteeRow = _core.GuaranteeRow
+
+
+class FederationOptions(TypedDict, total=False):
+    """Options of a federation, all optional but ``clients`` and ``noise_multiplier``.
+
+    ``include/tacet/federation_options.h`` gives meaning, range, default and trade-off of each.
+    """
+
+    clients: int
+    """M, number of clients (sites for the units person and record)."""
+    cohort: int
+    """K, clients that are drawn for a round. 0: all."""
+    min_participants: int
+    """K_min: an aggregate of fewer uploads is never decrypted. 0: all of the cohort."""
+    sampling: Sampling
+    """Draw of the cohort. Default: fixed-size."""
+    dummy_uploads: bool
+    """Clients that were not drawn upload zeros and noise."""
+    max_participations: int
+    """Attempts to which one client gives its data at most. 0: no limit."""
+    rounds: int
+    """T, number of rounds. Default: 1."""
+    clip_norm: float
+    """S, L2 norm to which one contribution is clipped. Default: 1."""
+    noise_multiplier: float
+    """sigma / S: standard deviation of the noise in the sum, over the clip norm."""
+    coordinate_bound: float
+    """b, bound of one coordinate's absolute value. 0: the clip norm."""
+    scale: float
+    """s, step of the quantisation. Default: 1e-4."""
+    unit: Unit
+    """Data that the guarantee hides. Default: client."""
+    neighbouring: Neighbouring
+    """Pairs of data sets that must look alike. Default: replace-one."""
+    colluders: int
+    """c, clients that may pool their knowledge."""
+    delta: float
+    """delta of the guarantee. Default: 1e-5."""
+    record_rate: float
+    """q, for the units person and record: probability that a site draws a record (person)."""
+    expected_batch: float
+    """B, for the units person and record: divisor of the sum."""
+    appearances: int
+    """Most sites at which one record (person) appears. 0: one."""
+    committee_seats: int
+    """n, number of committee seats. 0: chosen by the number of clients."""
+    corrupt_seats: int
+    """f, seats that may collude with the server. 0: chosen by the number of seats."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy:
+    """Protection of a training: the mechanism, the unit and the guarantee that is wanted.
+
+    Give either ``noise_multiplier`` or ``target_epsilon``; the latter finds the least noise. The
+    other fields are those of `FederationOptions`.
+
+    >>> Privacy(noise_multiplier=6, clip_norm=0.5).delta
+    1e-05
+    """
+
+    noise_multiplier: float | None = None
+    target_epsilon: float | None = None
+    clip_norm: float = 1.0
+    delta: float = 1e-5
+    unit: Unit = "client"
+    neighbouring: Neighbouring = "replace-one"
+    sampling: Sampling = "fixed-size"
+    dummy_uploads: bool = False
+    max_participations: int = 0
+    min_participants: int = 0
+    colluders: int = 0
+    coordinate_bound: float = 0.0
+    scale: float = 1e-4
+    record_rate: float = 0.0
+    expected_batch: float = 0.0
+    appearances: int = 0
+
+    def __post_init__(self) -> None:
+        """Check that the noise is given in one way."""
+        if (self.noise_multiplier is None) == (self.target_epsilon is None):
+            text = "give either noise_multiplier or target_epsilon, and not both"
+            raise ValueError(text)
+
+    def options(self, *, clients: int, rounds: int, cohort: int = 0) -> FederationOptions:
+        """Options of a federation with this protection, with the noise that reaches the target."""
+        fields: dict[str, Any] = asdict(self)
+        target = fields.pop("target_epsilon")
+        options = FederationOptions(clients=clients, rounds=rounds, cohort=cohort)
+        options.update({key: value for key, value in fields.items() if value is not None})  # type: ignore[typeddict-item]
+        if target is not None:
+            options["noise_multiplier"] = calibrate(target_epsilon=target, **options)
+        return options
+
+
+class Guarantee:
+    """Epsilon of a federation for every observer and accountant, and the headline.
+
+    Attributes:
+        epsilon: smallest valid bound for the worst observer that has a guarantee; infinite when
+            some observer that should have one has none.
+        delta: delta of the guarantee.
+        headline: the row that gives ``epsilon``; None when it is infinite.
+        rows: one `GuaranteeRow` for each observer and accountant.
+    """
+
+    def __init__(self, federation: FederationOptions) -> None:
+        self._federation = dict(federation)
+        computed = _core.guarantee(self._federation)
+        self.epsilon: float = computed.epsilon
+        self.delta: float = computed.delta
+        self.headline: GuaranteeRow | None = computed.headline
+        self.rows: list[GuaranteeRow] = computed.rows
+
+    def explain(self, *, false_positive_rate: float = 0.01) -> str:
+        """Say the guarantee in words: what is protected, from whom, and what is not.
+
+        Args:
+            false_positive_rate: rate in (0, 1) that an attacker accepts when it claims that
+                somebody was in the training data.
+        """
+        return _core.explain(self._federation, false_positive_rate)
+
+    def __repr__(self) -> str:
+        return f"<Guarantee epsilon {self.epsilon:.4g} at delta {self.delta:g}>"
+
+
+def guarantee(**federation: Unpack[FederationOptions]) -> Guarantee:
+    """Guarantee of a federation after its ``rounds`` releases.
+
+    Takes 0.1 to a few seconds, without Python's lock.
+
+    Args:
+        **federation: `FederationOptions`.
+
+    Raises:
+        InvalidArgumentError: names the option that is wrong, and its range.
+
+    >>> g = guarantee(clients=100, cohort=20, rounds=10, noise_multiplier=6, delta=1e-5)
+    >>> g.headline.epsilon == g.epsilon
+    True
+    """
+    return Guarantee(federation)
+
+
+@overload
+def calibrate(
+    *,
+    target_epsilon: float,
+    find: Literal["noise_multiplier"] = ...,
+    observer: Observer | None = ...,
+    accountant: Accountant | None = ...,
+    **federation: Unpack[FederationOptions],
+) -> float: ...
+
+
+@overload
+def calibrate(
+    *,
+    target_epsilon: float,
+    find: Literal["rounds", "cohort"],
+    observer: Observer | None = ...,
+    accountant: Accountant | None = ...,
+    **federation: Unpack[FederationOptions],
+) -> int: ...
+
+
+def calibrate(
+    *,
+    target_epsilon: float,
+    find: Literal["noise_multiplier", "rounds", "cohort"] = "noise_multiplier",
+    observer: Observer | None = None,
+    accountant: Accountant | None = None,
+    **federation: Unpack[FederationOptions],
+) -> float | int:
+    """Find the least noise, the most rounds or the largest cohort for a wanted epsilon.
+
+    Args:
+        target_epsilon: epsilon that may be spent, above 0 and finite.
+        find: the option that is returned; its value among ``federation`` is ignored.
+        observer: observer against whom it must hold. None: the worst that has a guarantee.
+        accountant: accountant whose figure must not exceed it. None: the smallest valid bound.
+        **federation: `FederationOptions`.
+
+    Raises:
+        InvalidArgumentError: an option or the target is wrong.
+        NotFoundError: no value reaches the target.
+
+    >>> sigma = calibrate(target_epsilon=4, clients=100, cohort=20, rounds=10)
+    >>> guarantee(clients=100, cohort=20, rounds=10, noise_multiplier=sigma).epsilon <= 4
+    True
+    """
+    found = {
+        "noise_multiplier": _core.calibrate_noise,
+        "rounds": _core.calibrate_rounds,
+        "cohort": _core.calibrate_cohort,
+    }
+    if find not in found:
+        text = f"find = {find!r} is not one of {', '.join(found)}"
+        raise ValueError(text)
+    return found[find](dict(federation), target_epsilon, observer, accountant)

@@ -1,0 +1,136 @@
+"""Building blocks of secure aggregation with differential privacy: bytes in and out.
+
+A round, each step beside its own data::
+
+    agreement = agree(members=public_keys, dimension=d, rounds=1, noise_multiplier=2)
+    attempt = AttemptId(0, model_digest=model_digest(model))
+    sealed = Client(agreement, number, key, epoch_key).seal(attempt, update)   # each client
+    server = Aggregator(agreement, attempt)                                    # the server, no key
+    server.submit(number, sealed.upload)
+    closed_round, roster = server.close()
+    seat = client.seat(attempt, nonce=sealed.nonce, acknowledged=True)         # each committee seat
+    vote = seat.vote(closed_round, roster)
+    share = seat.unmask(votes)
+    aggregate = client.decrypt(attempt, closed_round, votes, shares)           # each client
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from . import _core
+from ._core import (
+    Aggregate,
+    Aggregator,
+    AttemptId,
+    Client,
+    CommitteeSeat,
+    EpochKey,
+    MemberKey,
+    MemberPublicKey,
+    SealedUpdate,
+    model_digest,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Unpack
+
+    from .privacy import FederationOptions
+
+__all__ = [
+    "Aggregate",
+    "Aggregator",
+    "Agreement",
+    "AttemptId",
+    "Client",
+    "CommitteeSeat",
+    "EpochKey",
+    "FileJournal",
+    "Journal",
+    "MemberKey",
+    "MemberPublicKey",
+    "SealedUpdate",
+    "agree",
+    "model_digest",
+]
+
+Agreement = _core.Agreement
+
+
+def agree(
+    *,
+    members: Sequence[MemberPublicKey],
+    dimension: int,
+    committee: Sequence[int] = (),
+    epoch: int = 0,
+    spare_attempts: int = 10,
+    context: str = "",
+    **federation: Unpack[FederationOptions],
+) -> Agreement:
+    """Agreement of a federation: options, members and committee, checked together.
+
+    Args:
+        members: public keys; a member's number is its place in this list.
+        dimension: d, number of values of an update.
+        committee: numbers of the members on the committee, by seat. Empty: the first members.
+        epoch: number of the period in which members and keys stay the same.
+        spare_attempts: failed attempts that are permitted in all rounds together.
+        context: anything else that the members agree on; bound into the digest.
+        **federation: `FederationOptions`; ``clients`` may be left out.
+
+    Raises:
+        InvalidArgumentError: names the value that is wrong, its range and the remedy.
+    """
+    return Agreement.create(
+        dict(federation), dimension, list(members), list(committee), epoch, spare_attempts, context
+    )
+
+
+class Journal(Protocol):
+    """Durable memory of a committee seat, which answers each question once.
+
+    It must live as long as the member's keys. Never delete it or restore it from a backup.
+    """
+
+    def record(self, key: str, message: bytes) -> None:
+        """Store ``message`` under a new key; durable when it returns."""
+
+    def find(self, key: str) -> bytes | None:
+        """Return the message under ``key``, or None."""
+
+
+class FileJournal:
+    """A journal in a folder: one file for each answer, written before the answer is given."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._folder = Path(folder)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def record(self, key: str, message: bytes) -> None:
+        """Store ``message`` under a new key; durable when it returns."""
+        handle, name = tempfile.mkstemp(dir=self._folder, prefix=".new-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(message)
+                file.flush()
+                os.fsync(file.fileno())
+            # Unlike a rename, a link does not replace an answer that is there.
+            os.link(name, self._folder / key)
+        finally:
+            Path(name).unlink()
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def find(self, key: str) -> bytes | None:
+        """Return the message under ``key``, or None."""
+        try:
+            return (self._folder / key).read_bytes()
+        except FileNotFoundError:
+            return None
