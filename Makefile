@@ -134,6 +134,14 @@ fuzz: ## run every fuzz target for ten minutes
 bench: build ## measure the speed of encryption, noise, training and their inner loops
 	@tools/bench.sh build/release/tacet-lab
 
+.PHONY: public-start
+public-start: ## draw characters and train a model on them that private runs can start from
+	@tools/announce_build.sh build/release/tacet-lab $(JOBS)
+	@tools/setup.sh demo server public-start
+	$(call configure,release,-DTACET_NETWORK=ON)
+	$(call build,release)
+	@tools/public_start.sh build/release/tacet-lab runs/public-start
+
 .PHONY: clean
 clean: ## remove the folder build (runs/ stays)
 	rm -rf build

@@ -53,6 +53,7 @@ base::JsonValue MemberOrNull(const base::JsonValue& object, std::string_view pat
 std::string ConfigDigest(run::RunConfig config) {
   config.data.path.clear();
   config.run.threads = 0;
+  config.model.start.clear();  // named by the digest of its content
   return base::ToHex(crypto::Sha256(base::AsBytes(run::RunConfigToml(config))));
 }
 
@@ -146,6 +147,11 @@ absl::StatusOr<base::JsonValue> RecordOf(const Experiment& experiment,
   if (const base::JsonValue* run = summary.Find("labels")) {
     for (const base::JsonValue& label : run->items()) labels.Append(label);
   }
+  base::JsonValue start_digest;
+  if (!config.model.start.empty()) {
+    TACET_ASSIGN_OR_RETURN(const base::Bytes start, storage::file::ReadFile(config.model.start));
+    start_digest = base::ToHex(crypto::Sha256(start));
+  }
   // Rows of the paper are about an external observer, who knows no cohort.
   const base::JsonValue* published = ExternalObserverRow(summary, "accountants", "moments");
   const base::JsonValue* tighter = ExternalObserverRow(summary, "headlines", "");
@@ -178,6 +184,7 @@ absl::StatusOr<base::JsonValue> RecordOf(const Experiment& experiment,
       .Set("labels", std::move(labels))
       .Set("setting", SettingJson(config, summary))
       .Set("config_sha256", ConfigDigest(config))
+      .Set("start_sha256", start_digest)
       .Set("precision", config.training.precision)
       .Set("machine", MemberOrNull(summary, "machine"))
       .Set("accuracy_before", MemberOrNull(summary, "accuracy_before"))
@@ -261,6 +268,10 @@ Experiment MakeExperiment(std::string row, std::string title, std::optional<doub
     changed.training.precision = *flags.precision;
     experiment.name += fmt::format("-{}", *flags.precision);
     experiment.command += fmt::format(" --precision {}", *flags.precision);
+  }
+  if (flags.start.has_value()) {
+    changed.model.start = *flags.start;
+    experiment.command += " --start START";
   }
   if (flags.threads.has_value()) changed.run.threads = *flags.threads;
   if (flags.data.has_value()) changed.data.path = *flags.data;

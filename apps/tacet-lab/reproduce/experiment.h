@@ -21,7 +21,7 @@ namespace tacet::app::reproduce {
 
 // Flags that change an experiment's configuration.
 struct ExperimentFlags {
-  std::optional<std::string> data, precision;
+  std::optional<std::string> data, precision, start;
   std::optional<uint64_t> rounds, threads, seed;
 };
 

@@ -19,7 +19,7 @@ namespace tacet::app::reproduce {
 // Flags of `tacet-lab reproduce`; each experiment uses those that mean something to it.
 struct ReproduceFlags {
   ExperimentFlags experiment;
-  std::optional<std::string> row;      // of table 1; none: all
+  std::optional<std::string> row;      // of a table of rows; none: all
   std::optional<std::string> out;      // none: runs/NAME
   std::optional<std::string> configs;  // folder of configurations; none: FindShareFolder
   bool show = false;                   // stored records instead of new ones
@@ -38,6 +38,8 @@ struct Reproduced {
 
 // Rows that are trained are kept in a folder each, so the same command goes on after a kill.
 absl::StatusOr<Reproduced> ReproduceTable1(const ReproduceFlags& flags);
+// The start on drawn characters, and private rows from it.
+absl::StatusOr<Reproduced> ReproducePublicStart(const ReproduceFlags& flags);
 absl::StatusOr<Reproduced> ReproduceFigure2(const ReproduceFlags& flags);
 // Measured again each time, on one core.
 absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags);

@@ -39,12 +39,13 @@ class ReproduceCommand : public program::Command {
     options.AddPositional(
         "what",
         "table1: accuracy, step by step to privacy (trains for hours; the same command resumes "
-        "it); table2: cost of encryption; figure2: accuracy and epsilon over the noise (trains); "
+        "it); public-start: a model of drawn characters, and private rows from it; table2: cost of "
+        "encryption; figure2: accuracy and epsilon over the noise (trains); "
         "remarks: modulus, scale, local privacy, rounding; hospitals: four hospitals' patients, "
         "each record protected, compared with alternatives (minutes)",
-        {"table1", "table2", "figure2", "remarks", "hospitals"}, true, &what_);
+        {"table1", "table2", "figure2", "remarks", "hospitals", "public-start"}, true, &what_);
     options.AddString("row",
-                      "table1: the only row to run (docs/experiments/README.md lists the rows)",
+                      "table1, public-start: the only row to run (docs/experiments lists the rows)",
                       &flags_.row);
     options.AddString("data",
                       "folder of FEMNIST by writer (docs/formats/datasets.md); hospitals: folder "
@@ -54,10 +55,14 @@ class ReproduceCommand : public program::Command {
                       "folder for runs and results; when not given, runs/NAME. With --show, folder "
                       "from which results are read",
                       &flags_.out);
+    options.AddString("configs",
+                      "folder of configurations; when not given, configs/table1 or "
+                      "configs/public-start (remarks, "
+                      "hospitals: configs)",
+                      &flags_.configs);
     options.AddString(
-        "configs",
-        "folder of configurations; when not given, configs/table1 (remarks, hospitals: configs)",
-        &flags_.configs);
+        "start", "public-start: model.f32 of its row pretrain, from which the other rows begin",
+        &flags_.experiment.start);
     options.AddUint("rounds", "T, number of rounds, replaces the configuration's (labelled)",
                     &flags_.experiment.rounds);
     options.AddUint("threads", "worker threads; when not given, one a processor",
@@ -78,17 +83,24 @@ class ReproduceCommand : public program::Command {
                     &hospitals_mlp_);
     options.AddFlag("encrypt", "hospitals: seal and decrypt every sum (same results, slower)",
                     &hospitals_.encrypt);
-    options.AddFlag("show", "table1, figure2: print stored results without training", &flags_.show);
+    options.AddFlag("show", "table1, figure2, public-start: print stored results without training",
+                    &flags_.show);
     options.AddFlag("json", "print JSON, progress on standard error", &json_);
   }
 
   absl::Status Run() override {
-    if (flags_.row.has_value() && what_ != "table1") {
-      return base::InvalidArgument("--row names a row of table1; {} has none", what_);
+    const bool rows = what_ == "table1" || what_ == "public-start";
+    if (flags_.row.has_value() && !rows) {
+      return base::InvalidArgument("--row names a row of table1 or public-start; {} has none",
+                                   what_);
     }
-    if (flags_.show && what_ != "table1" && what_ != "figure2") {
+    if (flags_.experiment.start.has_value() && what_ != "public-start") {
+      return base::InvalidArgument("--start is for public-start; {} begins with random parameters",
+                                   what_);
+    }
+    if (flags_.show && !rows && what_ != "figure2") {
       return base::InvalidArgument(
-          "--show is for table1 and figure2; {} is computed again each time", what_);
+          "--show is for table1, public-start and figure2; {} is computed again each time", what_);
     }
     if (json_) flags_.progress = stderr;
     TACET_ASSIGN_OR_RETURN(const Reproduced made, Reproduce());
@@ -103,6 +115,7 @@ class ReproduceCommand : public program::Command {
  private:
   absl::StatusOr<Reproduced> Reproduce() const {
     if (what_ == "table1") return ReproduceTable1(flags_);
+    if (what_ == "public-start") return ReproducePublicStart(flags_);
     if (what_ == "table2") return ReproduceTable2(flags_);
     if (what_ == "figure2") return ReproduceFigure2(flags_);
     if (what_ == "remarks") return ReproduceRemarks(flags_);

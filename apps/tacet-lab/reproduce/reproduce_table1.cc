@@ -1,24 +1,10 @@
-#include <algorithm>
 #include <array>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
+#include <optional>
 
-#include "fmt/core.h"
-
-#include "apps/tacet-lab/reproduce/reproduce.h"
-#include "tacet/base/status.h"
+#include "apps/tacet-lab/reproduce/reproduce_rows.h"
 
 namespace tacet::app::reproduce {
 namespace {
-
-struct Row {
-  std::string_view name;  // of its configuration and its records
-  std::string_view title;
-  std::optional<double> published;  // table 1 and the text below it
-};
 
 // In the paper's order, then what it reports in its text, then what it has not.
 constexpr std::array<Row, 12> kRows = {{
@@ -37,74 +23,10 @@ constexpr std::array<Row, 12> kRows = {{
     {"noise-poisson", "Poisson cohorts of public size, 4.696 S", std::nullopt},
 }};
 
-std::string RowNames() {
-  std::string names;
-  for (const Row& row : kRows) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
-  return names;
-}
-
-absl::StatusOr<std::vector<Row>> ChosenRows(const ReproduceFlags& flags) {
-  if (!flags.row.has_value()) return std::vector<Row>(kRows.begin(), kRows.end());
-  const auto* const row = std::ranges::find(kRows, *flags.row, &Row::name);
-  if (row == kRows.end()) {
-    return base::InvalidArgument("table 1 has no row \"{}\": expected {}", *flags.row, RowNames());
-  }
-  return std::vector<Row>{*row};
-}
-
-// Trains the chosen rows that have a configuration.
-absl::Status TrainRows(const ReproduceFlags& flags, const std::vector<Row>& rows,
-                       const std::filesystem::path& out) {
-  TACET_ASSIGN_OR_RETURN(const std::filesystem::path configs,
-                         ConfigFolder(flags, "configs/table1"));
-  size_t found = 0;
-  for (const Row& row : rows) {
-    const std::filesystem::path path = configs / fmt::format("{}.toml", row.name);
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) continue;
-    ++found;
-    TACET_ASSIGN_OR_RETURN(const run::RunConfig config, run::LoadRunConfig(path.string()));
-    const Experiment experiment = MakeExperiment(
-        std::string(row.name), std::string(row.title), row.published,
-        fmt::format("tacet-lab reproduce table1 --row {}", row.name), config, flags.experiment);
-    TACET_RETURN_IF_ERROR(RunExperiment(experiment, out, flags.progress).status());
-  }
-  if (found == 0) {
-    return base::NotFound("{} holds no configuration of {}", configs.string(),
-                          flags.row.value_or("a row of table 1"));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<Reproduced> ReproduceTable1(const ReproduceFlags& flags) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<Row> rows, ChosenRows(flags));
-  TACET_ASSIGN_OR_RETURN(const std::filesystem::path out, FolderOf(flags, "table1"));
-  if (!flags.show) TACET_RETURN_IF_ERROR(TrainRows(flags, rows, out));
-  // Every record there is, whatever this command trained.
-  std::vector<base::JsonValue> records;
-  base::JsonValue list = base::JsonValue::MakeArray();
-  for (const Row& row : flags.show ? rows : std::vector<Row>(kRows.begin(), kRows.end())) {
-    TACET_ASSIGN_OR_RETURN(std::vector<base::JsonValue> found, StoredRecords(out, row.name));
-    for (base::JsonValue& record : found) {
-      list.Append(record);
-      records.push_back(std::move(record));
-    }
-  }
-  if (records.empty()) {
-    return base::NotFound("{} holds no results{}", out.string(),
-                          flags.row ? fmt::format(" of {}", *flags.row) : "");
-  }
-  Reproduced made{
-      .json = base::JsonValue::MakeObject().Set("table", "1").Set("rows", std::move(list)),
-      .text = fmt::format("\n{}", RecordsTable(records))};
-  if (!flags.show) {
-    TACET_RETURN_IF_ERROR(WriteRecords(out, "table", made.json, RecordsCsv(records),
-                                       program::PlotSvg(RecordsPlot(records))));
-    made.text += fmt::format("\nresults     {}\n", (out / "table.json").string());
-  }
-  return made;
+  return ReproduceRows({.name = "table1", .id = "1", .subject = "table 1", .rows = kRows}, flags);
 }
 
 }  // namespace tacet::app::reproduce
