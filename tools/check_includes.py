@@ -28,6 +28,7 @@ ARROWS = {
     "trainer": ["agreement"],
     "server": ["protocol"],
     "member": ["protocol", "policy", "trainer"],
+    "statistics": ["trainer"],
     "simulation": ["protocol", "ledger", "trainer"],
     "attack": ["crypto"],
     "data": ["accounting"],

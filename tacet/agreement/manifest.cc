@@ -69,6 +69,8 @@ absl::Status CheckUnit(const ManifestSpec& spec) {
         unit, spec.sampling.clients, spec.sampling.cohort,
         accounting::SamplingName(spec.sampling.method));
   }
+  // Sums of a query are exact in floats (statistics/query.h).
+  if (spec.model == kQueryModel) return absl::OkStatus();
   // A site's sum becomes floats: on the way each coordinate may move by 2^-23 b. The clipping of
   // records leaves room for that (docs/design/records.md).
   const double rounding =

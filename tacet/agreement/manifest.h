@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -35,9 +36,12 @@ struct MemberIdentity {
   friend bool operator==(const MemberIdentity&, const MemberIdentity&) = default;
 };
 
+// Name of the model in an agreement about a query: the vector of its answers (tacet/statistics).
+inline constexpr std::string_view kQueryModel = "query";
+
 struct ManifestSpec {
   // Model
-  std::string model = {};          // its name
+  std::string model = {};          // its name, or kQueryModel
   uint64_t dimension = 0;          // d
   crypto::Digest initial_model{};  // digest of the common start, all parameters
   // Where a part of the model is federated: its layers, and how many parameters the whole has; the

@@ -1,0 +1,39 @@
+// Query files: what is understood has a plan within its limits, and a row's vector keeps to them.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "apps/tacet/run/toml.h"
+#include "tacet/statistics/query_text.h"
+#include "tacet/statistics/site_units.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace tacet;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto toml = app::run::ParseToml(text, "fuzz");
+  if (!toml.ok()) return 0;
+  const auto file = statistics::ReadQueryFile(*toml);
+  if (!file.ok()) return 0;
+  auto created = statistics::Query::Create(file->query);
+  if (!created.ok()) return 0;
+  const auto query = std::make_shared<const statistics::Query>(*std::move(created));
+  if (query->dimension() > 65536) std::abort();
+  statistics::SiteTable table{.name = "fuzz", .columns = query->columns(), .rows = {}};
+  if (query->spec().unit == accounting::Unit::kPerson) return 0;
+  table.rows.emplace_back(table.columns.size(), "1");
+  const auto site = statistics::SiteUnits::Create(query, table);
+  if (!site.ok()) std::abort();
+  std::vector<float> sum(query->dimension());
+  site->SumUnits(std::vector<uint32_t>{0}, sum);
+  double square = 0;
+  for (const float value : sum) square += double{value} * value;
+  // With replace-one no row is farther than 2 S from a row that counts nowhere.
+  const bool replaced = file->query.neighbouring == accounting::Neighbouring::kReplaceOne &&
+                        file->query.unit == accounting::Unit::kRecord;
+  if (!(square <= (replaced ? 4 : 1) + 1e-6)) std::abort();
+  return 0;
+}

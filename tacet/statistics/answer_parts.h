@@ -1,0 +1,29 @@
+// Estimators, one for each way of measuring. They see the values of one question.
+#ifndef TACET_STATISTICS_ANSWER_PARTS_H_
+#define TACET_STATISTICS_ANSWER_PARTS_H_
+
+#include <span>
+
+#include "tacet/statistics/estimate.h"
+#include "tacet/statistics/query.h"
+
+namespace tacet::statistics {
+
+// Values of one question and what is known about them.
+struct Measurements {
+  const QuestionPlan& plan;
+  std::span<const double> values;
+  double noise_stddev = 0;
+  double floor = 0;
+  double confidence = 0.95;
+};
+
+Answer AnswerCells(const Measurements& measured);    // count, histogram, crosstab
+Answer AnswerMoments(const Measurements& measured);  // sum, mean, variance, normalise
+Answer AnswerQuantiles(const Measurements& measured);
+Answer AnswerSurvival(const Measurements& measured);
+Answer AnswerEvaluation(const Measurements& measured);
+
+}  // namespace tacet::statistics
+
+#endif  // TACET_STATISTICS_ANSWER_PARTS_H_

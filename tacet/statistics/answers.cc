@@ -1,0 +1,88 @@
+#include "tacet/statistics/answers.h"
+
+#include <cmath>
+#include <string>
+
+#include "tacet/base/status.h"
+#include "tacet/statistics/answer_parts.h"
+
+namespace tacet::statistics {
+namespace {
+
+Answer AnswerOf(const Measurements& measured) {
+  switch (measured.plan.spec.kind) {
+    case QuestionKind::kQuantiles:
+      return AnswerQuantiles(measured);
+    case QuestionKind::kSurvival:
+      return AnswerSurvival(measured);
+    case QuestionKind::kEvaluation:
+      return AnswerEvaluation(measured);
+    default:
+      return measured.plan.is_moments() ? AnswerMoments(measured) : AnswerCells(measured);
+  }
+}
+
+base::JsonValue EstimateJson(const Estimate& estimate) {
+  base::JsonValue json = base::JsonValue::MakeObject().Set("quantity", estimate.quantity);
+  if (!estimate.group.empty()) json.Set("group", estimate.group);
+  if (!estimate.at.empty()) json.Set("at", estimate.at);
+  if (!estimate.value.has_value())
+    return json.Set("value", base::JsonValue()).Set("suppressed", true);
+  return json.Set("value", *estimate.value)
+      .Set("noise_error", estimate.noise_error)
+      .Set("standard_error", estimate.standard_error)
+      .Set("low", estimate.low)
+      .Set("high", estimate.high);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Answer>> AnswersOf(const Query& query, std::span<const double> released,
+                                              double noise_stddev) {
+  if (released.size() != query.dimension()) {
+    return base::InvalidArgument("the release has {} values, the query {}", released.size(),
+                                 query.dimension());
+  }
+  if (!(noise_stddev >= 0 && std::isfinite(noise_stddev))) {
+    return base::InvalidArgument("the release's noise is {}, expected a finite number",
+                                 noise_stddev);
+  }
+  for (const double value : released) {
+    if (!std::isfinite(value)) return base::InvalidArgument("the release has the value {}", value);
+  }
+  std::vector<Answer> answers;
+  for (const QuestionPlan& plan : query.questions()) {
+    Answer answer = AnswerOf({.plan = plan,
+                              .values = released.subspan(plan.first, plan.size),
+                              .noise_stddev = noise_stddev,
+                              .floor = query.spec().floor,
+                              .confidence = query.spec().confidence});
+    answer.question = plan.spec.name;
+    answer.kind = plan.spec.kind;
+    answers.push_back(std::move(answer));
+  }
+  return answers;
+}
+
+base::JsonValue AnswersJson(const Query& query, const std::vector<Answer>& answers) {
+  base::JsonValue list = base::JsonValue::MakeArray();
+  for (const Answer& answer : answers) {
+    base::JsonValue estimates = base::JsonValue::MakeArray();
+    for (const Estimate& estimate : answer.estimates) estimates.Append(EstimateJson(estimate));
+    base::JsonValue methods = base::JsonValue::MakeArray();
+    for (const std::string& method : answer.methods) methods.Append(method);
+    list.Append(base::JsonValue::MakeObject()
+                    .Set("name", answer.question)
+                    .Set("kind", QuestionKindName(answer.kind))
+                    .Set("estimates", std::move(estimates))
+                    .Set("methods", std::move(methods)));
+  }
+  return base::JsonValue::MakeObject()
+      .Set("name", query.spec().name)
+      .Set("unit", accounting::UnitName(query.spec().unit))
+      .Set("confidence", query.spec().confidence)
+      .Set("floor", query.spec().floor)
+      .Set("questions", std::move(list));
+}
+
+}  // namespace tacet::statistics

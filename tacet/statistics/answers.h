@@ -1,0 +1,27 @@
+// Answers of a query: estimates, errors and intervals from the released vector alone.
+#ifndef TACET_STATISTICS_ANSWERS_H_
+#define TACET_STATISTICS_ANSWERS_H_
+
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/base/json.h"
+#include "tacet/statistics/estimate.h"
+#include "tacet/statistics/query.h"
+
+namespace tacet::statistics {
+
+// `released` is the sum of all sites' vectors with noise of deviation `noise_stddev` in each value.
+// An answer for each question, in order. InvalidArgument when the sizes differ, a value is not
+// finite, or the deviation is negative.
+absl::StatusOr<std::vector<Answer>> AnswersOf(const Query& query, std::span<const double> released,
+                                              double noise_stddev);
+
+// docs/formats/statistics.md.
+base::JsonValue AnswersJson(const Query& query, const std::vector<Answer>& answers);
+
+}  // namespace tacet::statistics
+
+#endif  // TACET_STATISTICS_ANSWERS_H_

@@ -1,0 +1,53 @@
+#include "tacet/statistics/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace tacet::statistics {
+
+double NormalDeviate(double confidence) {
+  // Newton's method on erf(z / sqrt 2), which is concave for z > 0: it ascends to the root.
+  double z = 0;
+  for (int step = 0; step < 200; ++step) {
+    const double miss = confidence - std::erf(z / std::numbers::sqrt2);
+    const double slope = std::sqrt(2 / std::numbers::pi) * std::exp(-z * z / 2);
+    const double move = miss / slope;
+    z += move;
+    if (!(std::abs(move) > 1e-13)) break;
+  }
+  return z;
+}
+
+double ChiSquaredTail(double x, size_t freedom) {
+  // Q(a, h) for a = freedom / 2 and h = x / 2, from Q(a + 1, h) = Q(a, h) + h^a e^-h / Gamma(a +
+  // 1).
+  if (!(x > 0)) return 1;
+  const double h = x / 2;
+  double a = freedom % 2 == 1 ? 0.5 : 1;
+  double tail = freedom % 2 == 1 ? std::erfc(std::sqrt(h)) : std::exp(-h);
+  for (; 2 * a < static_cast<double>(freedom); ++a) {
+    tail += std::exp(a * std::log(h) - h - std::lgamma(a + 1));
+  }
+  return std::min(tail, 1.0);
+}
+
+Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
+                      double standard_error, double confidence, std::optional<Range> range) {
+  Estimate estimate = labels;
+  if (!std::isfinite(value) || !std::isfinite(standard_error)) return estimate;
+  const double half = NormalDeviate(confidence) * standard_error;
+  estimate.value = value;
+  estimate.noise_error = noise_error;
+  estimate.standard_error = standard_error;
+  estimate.low = value - half;
+  estimate.high = value + half;
+  if (range.has_value()) {
+    estimate.value = std::clamp(value, range->low, range->high);
+    estimate.low = std::clamp(estimate.low, range->low, range->high);
+    estimate.high = std::clamp(estimate.high, range->low, range->high);
+  }
+  return estimate;
+}
+
+}  // namespace tacet::statistics

@@ -1,0 +1,55 @@
+// Estimates with their errors, as answers hold them.
+#ifndef TACET_STATISTICS_ESTIMATE_H_
+#define TACET_STATISTICS_ESTIMATE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tacet/statistics/query.h"
+
+namespace tacet::statistics {
+
+// One number of an answer. Without `value` it is suppressed: its count is below the floor, or the
+// noise leaves it undefined.
+struct Estimate {
+  std::string quantity;    // "count", "mean", "survival", ...
+  std::string group = {};  // subgroup or column; empty: all
+  std::string at = {};     // cell, quantile or edge; empty: one number
+  std::optional<double> value = {};
+  // Standard deviation that the release's noise alone gives it, and with sampling: of the rows as a
+  // sample from a population. For counts and sums, which are about these rows, the same.
+  double noise_error = 0;
+  double standard_error = 0;
+  // Interval of the query's confidence, from standard_error.
+  double low = 0;
+  double high = 0;
+};
+
+struct Answer {
+  std::string question;
+  QuestionKind kind = QuestionKind::kCount;
+  std::vector<Estimate> estimates = {};
+  std::vector<std::string> methods = {};  // estimators and post-processing, by name
+};
+
+// Range that a quantity cannot leave.
+struct Range {
+  double low;
+  double high;
+};
+
+// value +- z standard_error, cut to `range`; z for the confidence. Not a number: suppressed.
+Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
+                      double standard_error, double confidence,
+                      std::optional<Range> range = std::nullopt);
+
+// z with P(|N(0, 1)| <= z) = confidence, to 1e-12; confidence in (0, 1).
+double NormalDeviate(double confidence);
+
+// P(X > x) for X chi-squared with `freedom` >= 1 degrees.
+double ChiSquaredTail(double x, size_t freedom);
+
+}  // namespace tacet::statistics
+
+#endif  // TACET_STATISTICS_ESTIMATE_H_

@@ -1,0 +1,84 @@
+#include "tacet/statistics/prefix_strategy.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tacet::statistics {
+namespace {
+
+double NormOf(std::span<const double> taps) {
+  double square = 0;
+  for (const double tap : taps) square += tap * tap;
+  return std::sqrt(square);
+}
+
+std::vector<double> UnitTaps(Measured measured, size_t cells) {
+  std::vector<double> taps = {1};
+  if (measured == Measured::kCells) return taps;
+  for (size_t l = 1; l < cells; ++l) {
+    const auto twice = static_cast<double>(2 * l);
+    taps.push_back(taps.back() * (twice - 1) / twice);
+  }
+  return taps;
+}
+
+double DeviationOf(std::span<const double> taps, size_t count) {
+  return NormOf(taps.first(std::min(count, taps.size())));
+}
+
+}  // namespace
+
+double UnitNorm(Measured measured, size_t cells) { return NormOf(UnitTaps(measured, cells)); }
+
+PrefixStrategy::PrefixStrategy(Measured measured, size_t cells, double amplitude, double grid)
+    : cells_(cells), taps_(UnitTaps(measured, cells)) {
+  for (double& tap : taps_) tap = std::floor(tap * amplitude / grid) * grid;
+  while (taps_.size() > 1 && taps_.back() == 0) taps_.pop_back();
+  norm_ = NormOf(taps_) * (1 + 0x1p-40);
+  // 1 / t as a power series: sum over k of t_k inverse_{l-k} is 1 for l = 0, else 0. A matrix with
+  // one tap has an inverse with one.
+  inverse_ = {1 / taps_[0]};
+  if (taps_.size() > 1) {
+    for (size_t l = 1; l < cells_; ++l) {
+      double sum = 0;
+      for (size_t k = 1; k <= std::min(l, taps_.size() - 1); ++k) sum += taps_[k] * inverse_[l - k];
+      inverse_.push_back(-sum / taps_[0]);
+    }
+  }
+  double running = 0;
+  for (size_t l = 0; l < cells_; ++l) {
+    running += l < inverse_.size() ? inverse_[l] : 0;
+    suffix_.push_back(running);
+  }
+}
+
+void PrefixStrategy::AddMeasurements(std::span<const double> x, std::span<double> y) const {
+  for (size_t j = 0; j < cells_; ++j) {
+    if (x[j] == 0) continue;
+    for (size_t l = 0; l < std::min(taps_.size(), j + 1); ++l) y[j - l] += taps_[l] * x[j];
+  }
+}
+
+std::vector<double> PrefixStrategy::Apply(std::span<const double> taps, std::span<const double> y) {
+  std::vector<double> result(y.size(), 0.0);
+  for (size_t i = 0; i < y.size(); ++i) {
+    for (size_t l = 0; l < std::min(taps.size(), y.size() - i); ++l)
+      result[i] += taps[l] * y[i + l];
+  }
+  return result;
+}
+
+std::vector<double> PrefixStrategy::Cells(std::span<const double> y) const {
+  return Apply(inverse_, y);
+}
+std::vector<double> PrefixStrategy::Suffixes(std::span<const double> y) const {
+  return Apply(suffix_, y);
+}
+double PrefixStrategy::CellDeviation(size_t cell) const {
+  return DeviationOf(inverse_, cells_ - cell);
+}
+double PrefixStrategy::SuffixDeviation(size_t cell) const {
+  return DeviationOf(suffix_, cells_ - cell);
+}
+
+}  // namespace tacet::statistics

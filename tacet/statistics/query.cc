@@ -1,0 +1,287 @@
+#include "tacet/statistics/query.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "tacet/base/status.h"
+
+namespace tacet::statistics {
+namespace {
+
+using accounting::Neighbouring;
+using accounting::Unit;
+
+constexpr uint64_t kMaxDimension = 65536;
+constexpr size_t kMaxOrderedCells = 1024;
+constexpr size_t kMaxQuestions = 64;
+constexpr uint64_t kMaxUnits = 10'000'000;
+constexpr uint64_t kMaxRowsPerUnit = 1'000'000;
+// Amplitudes leave room for the rounding of norms.
+constexpr double kRoom = 1 - 0x1p-30;
+
+constexpr std::array<std::pair<std::string_view, QuestionKind>, 10> kKinds = {{
+    {"count", QuestionKind::kCount},
+    {"sum", QuestionKind::kSum},
+    {"mean", QuestionKind::kMean},
+    {"variance", QuestionKind::kVariance},
+    {"normalise", QuestionKind::kNormalise},
+    {"histogram", QuestionKind::kHistogram},
+    {"crosstab", QuestionKind::kCrosstab},
+    {"quantiles", QuestionKind::kQuantiles},
+    {"survival", QuestionKind::kSurvival},
+    {"evaluation", QuestionKind::kEvaluation},
+}};
+
+bool IsMoments(QuestionKind kind) {
+  return kind == QuestionKind::kSum || kind == QuestionKind::kMean ||
+         kind == QuestionKind::kVariance || kind == QuestionKind::kNormalise;
+}
+
+absl::Status CheckMoments(const QuestionSpec& spec) {
+  const size_t most = spec.kind == QuestionKind::kNormalise ? 256 : 1;
+  if (spec.columns.empty() || spec.columns.size() > most) {
+    return base::InvalidArgument("{} columns, expected from 1 to {}", spec.columns.size(), most);
+  }
+  for (const BoundedColumn& bounded : spec.columns) {
+    if (bounded.column.empty()) return base::InvalidArgument("the name of a column is missing");
+    if (!std::isfinite(bounded.low) || !std::isfinite(bounded.high) ||
+        !(bounded.low < bounded.high)) {
+      return base::InvalidArgument(
+          "column \"{}\" has the bounds {} and {}, expected finite numbers, the lower first",
+          bounded.column, bounded.low, bounded.high);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOrdered(const ColumnCells& cells) {
+  if (!cells.is_ordered()) {
+    return base::InvalidArgument("column \"{}\" needs edges, not categories", cells.column());
+  }
+  if (cells.size() > kMaxOrderedCells) {
+    return base::InvalidArgument("column \"{}\" has {} cells, expected at most {}", cells.column(),
+                                 cells.size(), kMaxOrderedCells);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFieldEquals(std::string_view what, const FieldEquals& equals) {
+  if (!equals.column.empty() && !equals.value.empty()) return absl::OkStatus();
+  return base::InvalidArgument("the column and the value of the {} are needed", what);
+}
+
+absl::Status CheckCells(const QuestionPlan& plan) {
+  const QuestionSpec& spec = plan.spec;
+  switch (spec.kind) {
+    case QuestionKind::kQuantiles:
+      for (const double quantile : spec.quantiles) {
+        if (!(quantile > 0 && quantile < 1)) {
+          return base::InvalidArgument("quantile {}, expected above 0 and below 1", quantile);
+        }
+      }
+      return CheckOrdered(*plan.cells);
+    case QuestionKind::kSurvival:
+      TACET_RETURN_IF_ERROR(CheckFieldEquals("event", spec.event));
+      TACET_RETURN_IF_ERROR(CheckOrdered(*plan.cells));
+      if (plan.cells->edges().front() != 0) {
+        return base::InvalidArgument("times begin at {}, expected 0", plan.cells->edges().front());
+      }
+      return absl::OkStatus();
+    case QuestionKind::kEvaluation: {
+      TACET_RETURN_IF_ERROR(CheckFieldEquals("positive label", spec.positive));
+      TACET_RETURN_IF_ERROR(CheckOrdered(*plan.cells));
+      const std::vector<double>& edges = plan.cells->edges();
+      if (edges.front() != 0 || edges.back() != 1) {
+        return base::InvalidArgument("scores have the bounds {} and {}, expected 0 and 1",
+                                     edges.front(), edges.back());
+      }
+      if (std::ranges::find(edges, spec.threshold) == edges.end()) {
+        return base::InvalidArgument(
+            "threshold {} is not an edge of the score's cells; choose one of them", spec.threshold);
+      }
+      return absl::OkStatus();
+    }
+    default:
+      return absl::OkStatus();
+  }
+}
+
+// The largest power of two that is at most `value`.
+double PowerOfTwoBelow(double value) { return std::exp2(std::floor(std::log2(value))); }
+
+}  // namespace
+
+std::string_view QuestionKindName(QuestionKind kind) {
+  for (const auto& [name, known] : kKinds) {
+    if (known == kind) return name;
+  }
+  return "unknown";
+}
+
+absl::StatusOr<QuestionKind> ParseQuestionKind(std::string_view name) {
+  std::string names;
+  for (const auto& [known, kind] : kKinds) {
+    if (known == name) return kind;
+    names += (names.empty() ? "" : ", ") + std::string(known);
+  }
+  return base::InvalidArgument("unknown kind \"{}\": expected one of {}", name, names);
+}
+
+absl::Status Query::PlanQuestion(const QuestionSpec& spec, double budget) {
+  QuestionPlan plan{.spec = spec, .first = dimension_};
+  const auto rows = static_cast<double>(spec_.rows_per_unit);
+  const bool by_distance =
+      spec_.neighbouring == Neighbouring::kReplaceOne && spec_.unit != Unit::kClient;
+  const auto too_small = [this] {
+    return base::InvalidArgument(
+        "its share of the query is too small for sites of {} units: lower max_units, or ask fewer "
+        "questions",
+        spec_.max_units);
+  };
+  double largest_entry = 0;
+  if (IsMoments(spec.kind)) {
+    TACET_RETURN_IF_ERROR(CheckMoments(spec));
+    const size_t values = spec.kind == QuestionKind::kSum    ? 1
+                          : spec.kind == QuestionKind::kMean ? 2
+                                                             : 3;
+    const auto columns = static_cast<double>(spec.columns.size());
+    plan.size = values * spec.columns.size();
+    // Distance and norm at a = 1 of one column, either at most 2, or of a sum.
+    double distance = 2;
+    double norm = 2;
+    if (spec.kind == QuestionKind::kSum) {
+      const double low = spec.columns[0].low, high = spec.columns[0].high;
+      const double largest = std::max(std::abs(low), std::abs(high));
+      distance = std::max(largest, high - low) / largest;
+      norm = 1;
+    }
+    // Each value of a unit is rounded to the nearest multiple of the grid: two units may come one
+    // step nearer or farther in each.
+    const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
+    const double reach = rows * std::sqrt(columns);
+    plan.amplitude = (budget * kRoom - rounding) / (reach * (by_distance ? distance : norm));
+    if (!(plan.amplitude > 2 * grid_)) return too_small();
+    plan.replace_one = plan.amplitude * reach * distance + rounding;
+    plan.zero_out = plan.amplitude * reach * norm + rounding;
+    largest_entry = kMeanCount * plan.amplitude * rows + grid_;
+  } else {
+    const bool is_count = spec.kind == QuestionKind::kCount;
+    if (!is_count) {
+      TACET_ASSIGN_OR_RETURN(plan.cells, ColumnCells::Create(spec.cells));
+    }
+    size_t length = is_count ? 1 : plan.cells->size();
+    plan.segments = 1;
+    if (spec.kind == QuestionKind::kCrosstab) {
+      TACET_ASSIGN_OR_RETURN(plan.across, ColumnCells::Create(spec.across));
+      length *= plan.across->size();
+    }
+    Measured measured = Measured::kCells;
+    if (spec.kind == QuestionKind::kSurvival || spec.kind == QuestionKind::kEvaluation) {
+      if (!spec.groups.column.empty()) {
+        TACET_ASSIGN_OR_RETURN(plan.groups, ColumnCells::Create(spec.groups));
+      }
+      plan.segments = 2 * plan.group_count();
+      measured = Measured::kSuffixes;
+    }
+    if (spec.kind == QuestionKind::kSurvival) ++length;
+    if (spec.kind == QuestionKind::kQuantiles) measured = Measured::kSuffixes;
+    TACET_RETURN_IF_ERROR(CheckCells(plan));
+    if (length * plan.segments > kMaxDimension) {
+      return base::InvalidArgument("{} cells, expected at most {}", length * plan.segments,
+                                   kMaxDimension);
+    }
+    plan.size = length * plan.segments;
+    // The measurements of single rows are multiples of the grid, those of weighted rows are
+    // rounded.
+    const double rounding =
+        spec_.unit == Unit::kRecord ? 0 : grid_ * std::sqrt(static_cast<double>(plan.size));
+    // A single value is a or 0.
+    const double apart = plan.size == 1 ? 1 : std::sqrt(2.0);
+    const double root = by_distance ? apart : 1;
+    const double amplitude =
+        (budget * kRoom - rounding) / (rows * root * UnitNorm(measured, length));
+    if (!(amplitude >= grid_)) return too_small();
+    plan.strategy.emplace(measured, length, amplitude, grid_);
+    plan.zero_out = rows * plan.strategy->norm() + rounding;
+    plan.replace_one = apart * rows * plan.strategy->norm() + rounding;
+    largest_entry = plan.strategy->largest_entry() * rows + grid_;
+  }
+  dimension_ += plan.size;
+  if (dimension_ > kMaxDimension) {
+    return base::InvalidArgument("the query has more than {} values so far: use fewer cells",
+                                 kMaxDimension);
+  }
+  coordinate_bound_ = std::max(coordinate_bound_, largest_entry);
+  questions_.push_back(std::move(plan));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Query> Query::Create(QuerySpec spec) {
+  if (spec.questions.empty() || spec.questions.size() > kMaxQuestions) {
+    return base::InvalidArgument("the query has {} questions, expected from 1 to {}",
+                                 spec.questions.size(), kMaxQuestions);
+  }
+  const bool is_client = spec.unit == Unit::kClient;
+  if (is_client) spec.max_units = 1;
+  if (spec.max_units < 1 || spec.max_units > kMaxUnits) {
+    return base::InvalidArgument("max_units is {}, expected from 1 to {}", spec.max_units,
+                                 kMaxUnits);
+  }
+  if (spec.rows_per_unit < 1 || spec.rows_per_unit > kMaxRowsPerUnit ||
+      (spec.unit == Unit::kRecord && spec.rows_per_unit != 1)) {
+    return base::InvalidArgument("rows_per_unit is {}, expected {}", spec.rows_per_unit,
+                                 spec.unit == Unit::kRecord
+                                     ? "1 for unit record, where a row is a unit"
+                                     : fmt::format("from 1 to {}", kMaxRowsPerUnit));
+  }
+  if (!(spec.floor >= 0 && std::isfinite(spec.floor))) {
+    return base::InvalidArgument("floor is {}, expected a number that is not negative", spec.floor);
+  }
+  if (!(spec.confidence > 0 && spec.confidence < 1)) {
+    return base::InvalidArgument("confidence is {}, expected above 0 and below 1", spec.confidence);
+  }
+  double shares = 0;
+  std::set<std::string> names;
+  for (const QuestionSpec& question : spec.questions) {
+    if (question.name.empty() || !names.insert(question.name).second) {
+      return base::InvalidArgument("question \"{}\": each question needs a name of its own",
+                                   question.name);
+    }
+    if (!(question.share > 0 && std::isfinite(question.share))) {
+      return base::InvalidArgument("question \"{}\": share is {}, expected a positive number",
+                                   question.name, question.share);
+    }
+    shares += question.share;
+  }
+  Query query;
+  query.spec_ = std::move(spec);
+  // A value of a unit is at most 2 S, and a site's at most 2 S max_units.
+  query.grid_ = 2 * PowerOfTwoBelow(2 * static_cast<double>(query.spec_.max_units) * 0x1p-24);
+  const double total =
+      query.spec_.neighbouring == Neighbouring::kReplaceOne && !is_client ? 2.0 : 1.0;
+  for (const QuestionSpec& question : query.spec_.questions) {
+    TACET_RETURN_IF_ERROR(
+        base::Annotate(query.PlanQuestion(question, total * std::sqrt(question.share / shares)),
+                       fmt::format("question \"{}\"", question.name)));
+  }
+  query.coordinate_bound_ *= static_cast<double>(query.spec_.max_units);
+  std::set<std::string> columns;
+  for (const QuestionPlan& plan : query.questions_) {
+    for (const RowCondition& condition : plan.spec.where) columns.insert(condition.column);
+    for (const BoundedColumn& bounded : plan.spec.columns) {
+      if (plan.is_moments()) columns.insert(bounded.column);
+    }
+    for (const auto* cells : {&plan.cells, &plan.across, &plan.groups}) {
+      if (cells->has_value()) columns.insert((*cells)->column());
+    }
+    if (plan.spec.kind == QuestionKind::kSurvival) columns.insert(plan.spec.event.column);
+    if (plan.spec.kind == QuestionKind::kEvaluation) columns.insert(plan.spec.positive.column);
+  }
+  query.columns_.assign(columns.begin(), columns.end());
+  return query;
+}
+
+}  // namespace tacet::statistics

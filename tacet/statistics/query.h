@@ -1,0 +1,172 @@
+// A query: questions about tables, and the clipped vector with which a unit answers all of them.
+#ifndef TACET_STATISTICS_QUERY_H_
+#define TACET_STATISTICS_QUERY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/accounting/privacy_event.h"
+#include "tacet/statistics/column_cells.h"
+#include "tacet/statistics/prefix_strategy.h"
+#include "tacet/statistics/row_condition.h"
+
+namespace tacet::statistics {
+
+enum class QuestionKind {
+  kCount,       // rows
+  kSum,         // of a bounded column
+  kMean,        // of a bounded column; also count and sum
+  kVariance,    // mean, variance and standard deviation
+  kNormalise,   // mean and standard deviation of several bounded columns
+  kHistogram,   // rows in each cell of a column
+  kCrosstab,    // rows in each pair of cells of two columns
+  kQuantiles,   // of a column
+  kSurvival,    // Kaplan-Meier, Nelson-Aalen; log-rank between groups
+  kEvaluation,  // of scores against labels: accuracy, confusion, ROC, AUC, calibration, ...
+};
+
+// count, sum, mean, variance, normalise, histogram, crosstab, quantiles, survival, evaluation.
+std::string_view QuestionKindName(QuestionKind kind);
+absl::StatusOr<QuestionKind> ParseQuestionKind(std::string_view name);
+
+// Values outside [low, high] count as the nearest bound.
+struct BoundedColumn {
+  std::string column;
+  double low = 0;
+  double high = 0;
+
+  friend bool operator==(const BoundedColumn&, const BoundedColumn&) = default;
+};
+
+// A field equals this text (RowCondition, =).
+struct FieldEquals {
+  std::string column;
+  std::string value;
+
+  friend bool operator==(const FieldEquals&, const FieldEquals&) = default;
+};
+
+// One question, unchecked; fields that its kind does not use stay as they are here. A row whose
+// field is missing, or is in no cell, does not count in it.
+struct QuestionSpec {
+  std::string name;
+  QuestionKind kind = QuestionKind::kCount;
+  double share = 1;                         // of the query's privacy, relative to the others'
+  std::vector<RowCondition> where = {};     // all must hold
+  std::vector<BoundedColumn> columns = {};  // sum, mean, variance: one; normalise: one or more
+  // histogram: the column; crosstab: the rows; quantiles; survival: intervals of time from 0;
+  // evaluation: scores, in [0, 1].
+  ColumnCellsSpec cells = {};
+  ColumnCellsSpec across = {};  // crosstab: the columns
+  ColumnCellsSpec groups = {};  // survival, evaluation: subgroups; without column: none
+  FieldEquals event = {};       // survival: the event happened, else the row is censored
+  FieldEquals positive = {};    // evaluation: the label
+  double threshold = 0.5;       // evaluation: an edge of the scores
+  std::vector<double> quantiles = {0.25, 0.5, 0.75};  // in (0, 1)
+
+  friend bool operator==(const QuestionSpec&, const QuestionSpec&) = default;
+};
+
+// Unchecked query.
+struct QuerySpec {
+  std::string name = "query";
+  std::vector<QuestionSpec> questions = {};
+  accounting::Unit unit = accounting::Unit::kRecord;
+  accounting::Neighbouring neighbouring = accounting::Neighbouring::kReplaceOne;
+  // Most units of a site, at least 1; ignored for unit client. It bounds a site's vector.
+  uint64_t max_units = 10000;
+  // r: most rows of one person, or client, that count in full; with n > r rows each counts r / n.
+  // 1 for unit record.
+  uint64_t rows_per_unit = 1;
+  double floor = 0;  // estimated counts below it, and all that follows from them, are suppressed
+  double confidence = 0.95;                            // of intervals, in (0, 1)
+  std::vector<std::string> missing = {"", "?", "NA"};  // fields that mean "missing"
+
+  friend bool operator==(const QuerySpec&, const QuerySpec&) = default;
+};
+
+// Place of a question in the vector, and its scale.
+//
+// Measured in cells: `segments` copies of the strategy, one after the other. Survival: (group,
+// event), then (group, censored), groups in turn; a last cell holds the rows whose time is beyond
+// the last interval, as censored. Evaluation: (group, positive), (group, negative).
+// Measured in moments: for each column with t = (2 x - low - high) / (high - low) in [-1, 1]
+//   sum                   a x / max(|low|, |high|)
+//   mean                  a (1.7, t)
+//   variance, normalise   a (1.5, t, 0.83 (2 t^2 - 1)).
+// The constants make the distance of two rows, 2 a, the largest there is: a row and none are at
+// most 1.99 a apart.
+struct QuestionPlan {
+  QuestionSpec spec;
+  std::optional<ColumnCells> cells = {};
+  std::optional<ColumnCells> across = {};
+  std::optional<ColumnCells> groups = {};
+  size_t first = 0;  // of `size` values
+  size_t size = 0;
+  size_t segments = 0;
+  std::optional<PrefixStrategy> strategy = {};  // absent for moments
+  double amplitude = 0;                         // a of moments
+  // How far one unit can move this part, rounding included.
+  double zero_out = 0;
+  double replace_one = 0;
+
+  bool is_moments() const { return !strategy.has_value(); }
+  size_t group_count() const { return groups.has_value() ? groups->size() : 1; }
+};
+
+// A checked query. Immutable.
+//
+// The vector v_u of a unit u is the weighted sum of its rows' vectors, weights w >= 0 with
+// sum w <= r. So v_u is in r conv(V, 0), V the set of row vectors, and for the parts j of the
+// questions, each scaled on its own,
+//   zero-out     |v_u|       <= sqrt(sum_j N_j^2) <= S,
+//   replace-one  |v_u - v'_u| <= sqrt(sum_j D_j^2) <= 2 S,
+// N_j and D_j the largest norm and distance in r (V_j, 0). Measurements of cells have entries >= 0,
+// so D_j <= sqrt(2) N_j (N_j for a single value), which makes them 1.41 times larger than a ball of
+// radius S would. S = 1. For unit client, which takes part in sampled rounds, |v_u| <= S holds for
+// either relation.
+//
+// Every value of v_u is rounded to a multiple of grid(), which N_j and D_j allow for, and a site's
+// sums are at most 2^24 grid() large: they are exact in floats.
+class Query {
+ public:
+  // InvalidArgument names question, value and range.
+  static absl::StatusOr<Query> Create(QuerySpec spec);
+
+  const QuerySpec& spec() const { return spec_; }
+  const std::vector<QuestionPlan>& questions() const { return questions_; }
+  uint64_t dimension() const { return dimension_; }
+  double grid() const { return grid_; }
+  // S. The norm (unit client, zero-out) or half the distance (replace-one) of contributions.
+  double clip_norm() const { return 1; }
+  // b: no coordinate of a site's sum is larger.
+  double coordinate_bound() const { return coordinate_bound_; }
+  // The columns that the query reads, sorted.
+  const std::vector<std::string>& columns() const { return columns_; }
+
+ private:
+  Query() = default;
+  absl::Status PlanQuestion(const QuestionSpec& spec, double budget);
+
+  QuerySpec spec_;
+  std::vector<QuestionPlan> questions_;
+  uint64_t dimension_ = 0;
+  double grid_ = 0;
+  double coordinate_bound_ = 0;
+  std::vector<std::string> columns_;
+};
+
+// Constants of the moments above.
+inline constexpr double kMeanCount = 1.7;
+inline constexpr double kVarianceCount = 1.5;
+inline constexpr double kVarianceSquare = 0.83;
+
+}  // namespace tacet::statistics
+
+#endif  // TACET_STATISTICS_QUERY_H_

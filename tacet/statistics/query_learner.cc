@@ -1,0 +1,134 @@
+#include "tacet/statistics/query_learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "tacet/accounting/calibration.h"
+#include "tacet/base/status.h"
+#include "tacet/dp/gaussian.h"
+
+namespace tacet::statistics {
+namespace {
+
+// Largest share of the released variance that quantisation may have.
+constexpr double kQuantisationShare = 0.01;
+// Poisson rates stay below 2^31, with room.
+constexpr double kMaxRate = 0x1.fp30;
+
+class QueryTrainer final : public trainer::Trainer {
+ public:
+  explicit QueryTrainer(const std::vector<SiteUnits>& sites) : sites_(sites) {}
+
+  absl::Status Train(std::span<const float> /*model*/, uint32_t /*round*/, uint64_t client,
+                     std::span<float> update) override {
+    sites_[client].SumUnits(std::vector<uint32_t>{0}, update);
+    return absl::OkStatus();
+  }
+  absl::Status SumClippedGradients(std::span<const float> /*model*/, uint64_t client,
+                                   std::span<const uint32_t> units, double clip_norm,
+                                   std::span<float> sum) override {
+    if (clip_norm < 1) {
+      return base::InvalidArgument("clip norm {}: contributions to a query have the norm 1",
+                                   clip_norm);
+    }
+    sites_[client].SumUnits(units, sum);
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::vector<SiteUnits>& sites_;
+};
+
+}  // namespace
+
+QueryLearner::QueryLearner(std::shared_ptr<const Query> query, std::vector<SiteUnits> sites)
+    : query_(std::move(query)), sites_(std::move(sites)) {}
+
+uint64_t QueryLearner::units(uint64_t client) const {
+  return unit() == accounting::Unit::kClient ? 1 : sites_[client].units();
+}
+
+std::vector<float> QueryLearner::InitialModel() const {
+  return std::vector<float>(query_->dimension(), 0.0F);
+}
+
+absl::StatusOr<std::unique_ptr<trainer::Trainer>> QueryLearner::NewTrainer() const {
+  return std::make_unique<QueryTrainer>(sites_);
+}
+
+absl::StatusOr<trainer::Evaluation> QueryLearner::Evaluate(std::span<const float> /*model*/,
+                                                           int /*threads*/) const {
+  return trainer::Evaluation{};
+}
+
+absl::StatusOr<agreement::ManifestSpec> QueryTerms(const Query& query,
+                                                   agreement::ManifestSpec terms) {
+  const bool is_client = query.spec().unit == accounting::Unit::kClient;
+  if (terms.rounds > 1) {
+    return base::InvalidArgument("a query has one round, the terms have {}", terms.rounds);
+  }
+  terms.model = agreement::kQueryModel;
+  terms.dimension = query.dimension();
+  terms.rounds = 1;
+  terms.privacy.unit = query.spec().unit;
+  terms.privacy.neighbouring = query.spec().neighbouring;
+  terms.optimizer = {.learning_rate = 1, .learning_rate_final = 1, .momentum = 0};
+  terms.mechanism.clip_norm = query.clip_norm();
+  terms.mechanism.coordinate_bound = query.coordinate_bound();
+  accounting::SamplingParams& sampling = terms.sampling;
+  if (sampling.cohort == 0) sampling.cohort = sampling.clients;
+  if (sampling.min_participants == 0) sampling.min_participants = sampling.cohort;
+  if (sampling.min_participants != sampling.cohort) {
+    return base::InvalidArgument(
+        "min_participants is {} and the cohort {}: a query's answer is about all of them; leave "
+        "min_participants out",
+        sampling.min_participants, sampling.cohort);
+  }
+  if (!is_client) {
+    sampling.record_rate = 1;
+    sampling.expected_batch = 1;
+    sampling.appearances = std::max<uint64_t>(sampling.appearances, 1);
+  }
+  double& noise = terms.mechanism.noise_stddev;
+  if (terms.privacy.target_epsilon > 0 && noise == 0) {
+    const uint64_t attempts = uint64_t{terms.rounds} + terms.spare_attempts;
+    if (terms.committee.seats == 0) {
+      terms.committee = agreement::DefaultCommittee(sampling.clients, terms.privacy.colluders);
+    }
+    TACET_ASSIGN_OR_RETURN(noise,
+                           accounting::CalibrateNoise(agreement::PrivacyOf(terms, attempts),
+                                                      {.epsilon = terms.privacy.target_epsilon}));
+    terms.privacy.target_epsilon = 0;
+  }
+  // The variance of the quantisation is s K (b + z sigma_k), of the noise at least sigma^2.
+  const auto participants = static_cast<double>(sampling.cohort);
+  const auto shares =
+      participants - (is_client ? 0.0 : static_cast<double>(terms.privacy.colluders));
+  const double reach =
+      std::min(terms.mechanism.coordinate_bound,
+               is_client ? query.clip_norm() : terms.mechanism.coordinate_bound) +
+      noise / std::sqrt(std::max(shares, 1.0)) * dp::GaussianBound(terms.mechanism.sampler);
+  const double wanted = kQuantisationShare * noise * noise / (participants * reach);
+  terms.mechanism.scale = std::max({wanted, 2 * reach / kMaxRate, 1e-12});
+  return terms;
+}
+
+double ReleasedDeviation(const agreement::Manifest& manifest) {
+  return manifest.terms().mechanism().sum_stddev(
+      static_cast<uint32_t>(manifest.spec().sampling.cohort));
+}
+
+std::vector<double> ReleasedSum(const agreement::Manifest& manifest, std::span<const float> model) {
+  // Unit client: the model is the mean over the cohort. Record, person: the sum over its divisor.
+  const agreement::ManifestSpec& spec = manifest.spec();
+  const double factor = spec.privacy.unit == accounting::Unit::kClient
+                            ? static_cast<double>(spec.sampling.cohort)
+                            : spec.sampling.expected_batch;
+  std::vector<double> sum(model.begin(), model.end());
+  for (double& value : sum) value *= factor;
+  return sum;
+}
+
+}  // namespace tacet::statistics

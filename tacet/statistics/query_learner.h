@@ -1,0 +1,63 @@
+// A query in place of a model: sites answer one round with the vectors of their units.
+#ifndef TACET_STATISTICS_QUERY_LEARNER_H_
+#define TACET_STATISTICS_QUERY_LEARNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/manifest.h"
+#include "tacet/statistics/query.h"
+#include "tacet/statistics/site_units.h"
+#include "tacet/trainer/learner.h"
+
+namespace tacet::statistics {
+
+// The initial model is zeros, and the model after the round is the released sum. Nothing is
+// evaluated: all that leaves a site is in the noised vector.
+class QueryLearner final : public trainer::Learner {
+ public:
+  // Each site was made for this query.
+  QueryLearner(std::shared_ptr<const Query> query, std::vector<SiteUnits> sites);
+
+  uint64_t dimension() const override { return query_->dimension(); }
+  uint64_t clients() const override { return sites_.size(); }
+  uint64_t training_samples(uint64_t client) const override { return sites_[client].units(); }
+  accounting::Unit unit() const override { return query_->spec().unit; }
+  uint64_t units(uint64_t client) const override;
+  std::vector<float> InitialModel() const override;
+  absl::StatusOr<std::unique_ptr<trainer::Trainer>> NewTrainer() const override;
+  absl::StatusOr<trainer::Evaluation> Evaluate(std::span<const float> model,
+                                               int threads) const override;
+
+ private:
+  std::shared_ptr<const Query> query_;
+  std::vector<SiteUnits> sites_;
+};
+
+// Terms of a federation that answers `query`, beside what `terms` say: privacy (the unit is the
+// query's), colluders, committee, cohort and noise or target epsilon. One round, every unit in it,
+// and a divisor that depends on nobody's data.
+//
+// At rate 1 the units' part is a Gaussian mechanism without amplification: `sampling.record_rate`
+// is 1, and every observer's event is that of docs/security/statistics.md. The quantisation's step
+// is the largest whose noise is at most 1 % of the whole, or else the smallest that the sampler
+// allows.
+//
+// InvalidArgument when the terms ask for more than one round, or for fewer than all participants;
+// NotFound when no noise reaches the target epsilon.
+absl::StatusOr<agreement::ManifestSpec> QueryTerms(const Query& query,
+                                                   agreement::ManifestSpec terms);
+
+// Standard deviation of each value of the released sum, noise and quantisation together.
+double ReleasedDeviation(const agreement::Manifest& manifest);
+
+// The released sum from the model after the round.
+std::vector<double> ReleasedSum(const agreement::Manifest& manifest, std::span<const float> model);
+
+}  // namespace tacet::statistics
+
+#endif  // TACET_STATISTICS_QUERY_LEARNER_H_

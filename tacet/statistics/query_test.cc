@@ -1,0 +1,156 @@
+#include "tacet/statistics/query.h"
+
+#include <cmath>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/agreement/manifest.h"
+#include "tacet/base/status.h"
+#include "tacet/statistics/query_learner.h"
+
+namespace tacet::statistics {
+namespace {
+
+using accounting::Neighbouring;
+using accounting::Unit;
+using ::testing::HasSubstr;
+
+QuerySpec OneHistogram(size_t cells) {
+  return {.questions = {{.name = "ages",
+                         .kind = QuestionKind::kHistogram,
+                         .cells = {.column = "age", .edges = EqualEdges(0, 100, cells)}}}};
+}
+
+std::string Refusal(const QuerySpec& spec) {
+  const auto query = Query::Create(spec);
+  EXPECT_EQ(query.status().code(), absl::StatusCode::kInvalidArgument);
+  return base::Message(query.status());
+}
+
+TEST(QueryTest, RefusalsNameTheQuestionAndTheValue) {
+  EXPECT_THAT(Refusal({}), HasSubstr("0 questions, expected from 1 to 64"));
+  QuerySpec spec = OneHistogram(4);
+  spec.questions.push_back(spec.questions[0]);
+  EXPECT_THAT(Refusal(spec), HasSubstr("\"ages\": each question needs a name of its own"));
+  spec = OneHistogram(4);
+  spec.questions[0].cells.edges = {0, 5, 5};
+  EXPECT_EQ(Refusal(spec),
+            "question \"ages\": column \"age\": edge 5 follows 5, expected finite numbers that "
+            "increase");
+  spec = OneHistogram(4);
+  spec.questions[0].share = -1;
+  EXPECT_THAT(Refusal(spec), HasSubstr("share is -1, expected a positive number"));
+  EXPECT_THAT(Refusal(OneHistogram(65537)), HasSubstr("at most 65536"));
+  spec = OneHistogram(4);
+  spec.rows_per_unit = 2;
+  EXPECT_THAT(Refusal(spec), HasSubstr("rows_per_unit is 2, expected 1 for unit record"));
+  spec = {.questions = {{.name = "m", .kind = QuestionKind::kMean, .columns = {{"age", 5, 5}}}}};
+  EXPECT_THAT(Refusal(spec), HasSubstr("bounds 5 and 5"));
+  spec.questions[0].columns = {{"age", 0, std::nan("")}};
+  EXPECT_THAT(Refusal(spec), HasSubstr("finite"));
+  spec = {.questions = {{.name = "auc",
+                         .kind = QuestionKind::kEvaluation,
+                         .cells = {.column = "p", .edges = EqualEdges(0, 1, 3)},
+                         .positive = {"y", "1"}}}};
+  EXPECT_THAT(Refusal(spec), HasSubstr("threshold 0.5 is not an edge"));
+}
+
+// The chargeable sensitivity of k one-hot questions of equal shares does not depend on k: each gets
+// 1 / sqrt(k) of the amplitude.
+TEST(QueryTest, QuestionsShareOneCharge) {
+  QuerySpec spec = OneHistogram(10);
+  const auto alone = Query::Create(spec);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  for (int i = 1; i < 4; ++i) {
+    spec.questions.push_back(spec.questions[0]);
+    spec.questions.back().name = fmt::format("ages {}", i);
+  }
+  const auto four = Query::Create(spec);
+  ASSERT_TRUE(four.ok()) << four.status();
+  EXPECT_NEAR(alone->questions()[0].replace_one, 2, 1e-3);
+  EXPECT_NEAR(four->questions()[3].replace_one, 1, 1e-3);
+  // One-hot with replace-one: sqrt(2) times larger than a ball of radius S would be.
+  EXPECT_NEAR(alone->questions()[0].strategy->largest_entry(), std::sqrt(2.0), 2e-3);
+  spec.neighbouring = Neighbouring::kZeroOut;
+  EXPECT_NEAR(Query::Create(spec)->questions()[0].strategy->largest_entry(), 0.5, 2e-3);
+}
+
+agreement::ManifestSpec TermsOf(const Query& query, uint64_t sites, double epsilon) {
+  agreement::ManifestSpec terms;
+  terms.spare_attempts = 0;
+  terms.sampling.clients = sites;
+  terms.privacy.target_epsilon = epsilon;
+  auto spec = QueryTerms(query, terms);
+  EXPECT_TRUE(spec.ok()) << spec.status();
+  return *std::move(spec);
+}
+
+agreement::Manifest ManifestOf(agreement::ManifestSpec spec) {
+  spec.members.resize(spec.sampling.clients);
+  auto manifest = agreement::Manifest::Create(std::move(spec));
+  EXPECT_TRUE(manifest.ok()) << manifest.status();
+  return *std::move(manifest);
+}
+
+// delta of a Gaussian mechanism of noise `sigma` and sensitivity `distance` (Balle and Wang, 2018).
+double GaussianDelta(double epsilon, double distance, double sigma) {
+  const auto phi = [](double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; };
+  const double a = distance / (2 * sigma), b = epsilon * sigma / distance;
+  return phi(a - b) - std::exp(epsilon) * phi(-a - b);
+}
+
+// Every unit is in the one round: the figure is that of the Gaussian mechanism, never below it, for
+// the observer that knows the most. With another site's knowledge of its own share the noise is
+// smaller, which is charged.
+TEST(QueryTest, TheChargeIsTheGaussianMechanismOfTheWorstObserver) {
+  for (const Neighbouring neighbouring : {Neighbouring::kReplaceOne, Neighbouring::kZeroOut}) {
+    QuerySpec spec = OneHistogram(40);
+    spec.neighbouring = neighbouring;
+    const auto query = Query::Create(spec);
+    const agreement::Manifest manifest = ManifestOf(TermsOf(*query, 4, 1));
+    const auto guarantees = agreement::GuaranteesOf(manifest, 1);
+    ASSERT_TRUE(guarantees.ok()) << guarantees.status();
+    ASSERT_NE(guarantees->headline(), nullptr);
+    const double epsilon = guarantees->epsilon();
+    EXPECT_LE(epsilon, 1.0001);
+    EXPECT_GE(epsilon, 0.99);
+    const double distance = neighbouring == Neighbouring::kReplaceOne ? 2 : 1;
+    // Three of four shares are left to a site that knows its own.
+    const double known = manifest.spec().mechanism.noise_stddev * std::sqrt(0.75);
+    const double true_delta = GaussianDelta(epsilon, distance, known);
+    EXPECT_LE(true_delta, 1e-5);
+    EXPECT_GE(true_delta, 0.9e-5);
+    EXPECT_EQ(agreement::ChargedEvent(manifest.spec()).sampling_rate, 1);
+  }
+}
+
+TEST(QueryTest, SitesOfAHundredThousandUnitsFitTheSampler) {
+  for (const uint64_t units : {100, 10000, 100000}) {
+    QuerySpec spec = OneHistogram(100);
+    spec.max_units = units;
+    const auto query = Query::Create(spec);
+    ASSERT_TRUE(query.ok()) << query.status();
+    const agreement::Manifest manifest = ManifestOf(TermsOf(*query, 4, 1));
+    const double noise = manifest.spec().mechanism.noise_stddev;
+    EXPECT_LE(ReleasedDeviation(manifest), noise * (units <= 10000 ? 1.02 : 2)) << units;
+    EXPECT_GE(ReleasedDeviation(manifest), noise);
+  }
+}
+
+TEST(QueryTest, TermsThatAnswerLessThanTheQueryAreRefused) {
+  const auto query = Query::Create(OneHistogram(4));
+  agreement::ManifestSpec terms;
+  terms.sampling = {.clients = 4, .min_participants = 3};
+  terms.privacy.target_epsilon = 1;
+  EXPECT_THAT(base::Message(QueryTerms(*query, terms).status()),
+              HasSubstr("min_participants is 3 and the cohort 4"));
+  terms.sampling.min_participants = 0;
+  terms.rounds = 2;
+  EXPECT_THAT(base::Message(QueryTerms(*query, terms).status()),
+              HasSubstr("a query has one round"));
+}
+
+}  // namespace
+}  // namespace tacet::statistics

@@ -1,0 +1,268 @@
+#include "tacet/statistics/query_text.h"
+
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/statistics/site_table.h"
+
+namespace tacet::statistics {
+namespace {
+
+absl::Status Get(const base::JsonValue& value, std::string& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsString());
+  return absl::OkStatus();
+}
+absl::Status Get(const base::JsonValue& value, double& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsDouble());
+  return absl::OkStatus();
+}
+absl::Status Get(const base::JsonValue& value, uint64_t& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsUint());
+  return absl::OkStatus();
+}
+template <typename T>
+absl::Status Get(const base::JsonValue& value, std::vector<T>& target) {
+  if (!value.is_array()) return base::InvalidArgument("expected a list");
+  target.clear();
+  for (const base::JsonValue& item : value.items()) {
+    TACET_RETURN_IF_ERROR(Get(item, target.emplace_back()));
+  }
+  return absl::OkStatus();
+}
+// Categories and values may be written as text or as numbers.
+absl::Status GetField(const base::JsonValue& value, std::string& target) {
+  if (value.is_string()) return Get(value, target);
+  if (!value.is_number()) return base::InvalidArgument("expected a text or a number");
+  target = value.Dump();
+  return absl::OkStatus();
+}
+
+// Members of a table of the file. Finish() refuses those that nothing read.
+class Table {
+ public:
+  Table(const base::JsonValue& table, std::string name) : table_(table), name_(std::move(name)) {}
+
+  bool Has(std::string_view key) const { return table_.Find(key) != nullptr; }
+  template <typename T>
+  void Take(std::string_view key, T& target) {
+    Read(key, [&](const base::JsonValue& value) { return Get(value, target); });
+  }
+  void TakeField(std::string_view key, std::string& target) {
+    Read(key, [&](const base::JsonValue& value) { return GetField(value, target); });
+  }
+  void TakeFields(std::string_view key, std::vector<std::string>& target) {
+    Read(key, [&](const base::JsonValue& value) -> absl::Status {
+      if (!value.is_array()) return base::InvalidArgument("expected a list");
+      target.clear();
+      for (const base::JsonValue& item : value.items()) {
+        TACET_RETURN_IF_ERROR(GetField(item, target.emplace_back()));
+      }
+      return absl::OkStatus();
+    });
+  }
+  template <typename T>
+  void TakeWord(std::string_view key, absl::StatusOr<T> (*parse)(std::string_view), T& target) {
+    Read(key, [&](const base::JsonValue& value) -> absl::Status {
+      TACET_ASSIGN_OR_RETURN(const std::string word, value.AsString());
+      TACET_ASSIGN_OR_RETURN(target, parse(word));
+      return absl::OkStatus();
+    });
+  }
+  template <typename Reader>
+  void Read(std::string_view key, Reader&& reader) {
+    known_.insert(std::string(key));
+    const base::JsonValue* value = table_.Find(key);
+    if (value == nullptr) return;
+    status_.Update(base::Annotate(reader(*value), fmt::format("{}{}", name_, key)));
+  }
+  absl::Status Finish() {
+    if (!table_.is_object()) {
+      status_.Update(base::InvalidArgument("{}: expected a table", name_));
+    }
+    for (const auto& [key, value] : table_.members()) {
+      if (known_.contains(key)) continue;
+      std::string names;
+      for (const std::string& name : known_) names += (names.empty() ? "" : ", ") + name;
+      status_.Update(
+          base::InvalidArgument("unknown key {}{}: expected one of {}", name_, key, names));
+    }
+    return status_;
+  }
+
+ private:
+  const base::JsonValue& table_;
+  std::string name_;  // with a point
+  std::set<std::string> known_;
+  absl::Status status_;
+};
+
+// Edges as a list, or from low, high and bins; or categories.
+void TakeCells(Table& table, ColumnCellsSpec& cells, double default_low, double default_high) {
+  table.Take("edges", cells.edges);
+  table.TakeFields("categories", cells.categories);
+  double low = default_low, high = default_high;
+  uint64_t bins = 0;
+  table.Take("low", low);
+  table.Take("high", high);
+  table.Read("bins", [&](const base::JsonValue& value) -> absl::Status {
+    TACET_RETURN_IF_ERROR(Get(value, bins));
+    if (bins < 1 || bins > kMaxCells) {
+      return base::InvalidArgument("{}, expected from 1 to {}", bins, kMaxCells);
+    }
+    if (!cells.edges.empty() || !cells.categories.empty()) {
+      return base::InvalidArgument("cells are given twice: by bins, and by edges or categories");
+    }
+    cells.edges = EqualEdges(low, high, bins);
+    return absl::OkStatus();
+  });
+}
+
+// "COLUMN LOW..HIGH"
+absl::StatusOr<BoundedColumn> ParseBounded(std::string_view text) {
+  const size_t blank = text.rfind(' ');
+  const size_t dots = text.find("..", blank == std::string_view::npos ? text.size() : blank);
+  if (blank != std::string_view::npos && dots != std::string_view::npos) {
+    const std::optional<double> low = NumberOf(text.substr(blank + 1, dots - blank - 1));
+    const std::optional<double> high = NumberOf(text.substr(dots + 2));
+    if (low.has_value() && high.has_value()) {
+      return BoundedColumn{
+          .column = std::string(text.substr(0, blank)), .low = *low, .high = *high};
+    }
+  }
+  return base::InvalidArgument("\"{}\": expected COLUMN LOW..HIGH, as in \"age 0..120\"", text);
+}
+
+absl::StatusOr<QuestionSpec> ReadQuestion(const base::JsonValue& value, size_t place) {
+  QuestionSpec spec;
+  spec.name = fmt::format("question-{}", place + 1);
+  Table table(value, fmt::format("question[{}].", place));
+  table.Take("name", spec.name);
+  if (!table.Has("kind")) {
+    return base::InvalidArgument("question[{}].kind is missing", place);
+  }
+  table.TakeWord("kind", ParseQuestionKind, spec.kind);
+  table.Take("share", spec.share);
+  table.Read("where", [&](const base::JsonValue& list) -> absl::Status {
+    std::vector<std::string> texts;
+    TACET_RETURN_IF_ERROR(Get(list, texts));
+    for (const std::string& text : texts) {
+      TACET_ASSIGN_OR_RETURN(spec.where.emplace_back(), ParseRowCondition(text));
+    }
+    return absl::OkStatus();
+  });
+  switch (spec.kind) {
+    case QuestionKind::kCount:
+      break;
+    case QuestionKind::kSum:
+    case QuestionKind::kMean:
+    case QuestionKind::kVariance: {
+      BoundedColumn& bounded = spec.columns.emplace_back();
+      table.Take("column", bounded.column);
+      table.Take("low", bounded.low);
+      table.Take("high", bounded.high);
+      break;
+    }
+    case QuestionKind::kNormalise:
+      table.Read("columns", [&](const base::JsonValue& list) -> absl::Status {
+        std::vector<std::string> texts;
+        TACET_RETURN_IF_ERROR(Get(list, texts));
+        for (const std::string& text : texts) {
+          TACET_ASSIGN_OR_RETURN(spec.columns.emplace_back(), ParseBounded(text));
+        }
+        return absl::OkStatus();
+      });
+      break;
+    case QuestionKind::kHistogram:
+      table.Take("column", spec.cells.column);
+      TakeCells(table, spec.cells, 0, 0);
+      break;
+    case QuestionKind::kCrosstab: {
+      const auto axis = [&](std::string_view key, ColumnCellsSpec& cells) {
+        table.Read(key, [&](const base::JsonValue& child) -> absl::Status {
+          Table of_axis(child, "");
+          of_axis.Take("column", cells.column);
+          TakeCells(of_axis, cells, 0, 0);
+          return of_axis.Finish();
+        });
+      };
+      axis("rows", spec.cells);
+      axis("columns", spec.across);
+      break;
+    }
+    case QuestionKind::kQuantiles:
+      table.Take("column", spec.cells.column);
+      TakeCells(table, spec.cells, 0, 0);
+      table.Take("quantiles", spec.quantiles);
+      break;
+    case QuestionKind::kSurvival:
+      table.Take("time", spec.cells.column);
+      TakeCells(table, spec.cells, 0, 0);
+      table.Take("event", spec.event.column);
+      table.TakeField("event_value", spec.event.value);
+      table.Take("group", spec.groups.column);
+      table.TakeFields("groups", spec.groups.categories);
+      break;
+    case QuestionKind::kEvaluation:
+      table.Take("score", spec.cells.column);
+      TakeCells(table, spec.cells, 0, 1);
+      table.Take("label", spec.positive.column);
+      table.TakeField("positive", spec.positive.value);
+      table.Take("threshold", spec.threshold);
+      table.Take("group", spec.groups.column);
+      table.TakeFields("groups", spec.groups.categories);
+      break;
+  }
+  TACET_RETURN_IF_ERROR(table.Finish());
+  return spec;
+}
+
+}  // namespace
+
+absl::StatusOr<QueryFile> ReadQueryFile(const base::JsonValue& file) {
+  QueryFile result;
+  QuerySpec& query = result.query;
+  Table top(file, "");
+  top.Take("name", query.name);
+  top.Take("floor", query.floor);
+  top.Take("confidence", query.confidence);
+  top.Read("data", [&](const base::JsonValue& value) -> absl::Status {
+    Table table(value, "data.");
+    table.Take("site_column", result.site_column);
+    table.Take("person_column", result.person_column);
+    table.Take("missing", query.missing);
+    return table.Finish();
+  });
+  top.Read("privacy", [&](const base::JsonValue& value) -> absl::Status {
+    Table table(value, "privacy.");
+    table.TakeWord("unit", accounting::ParseUnit, query.unit);
+    table.TakeWord("neighbouring", accounting::ParseNeighbouring, query.neighbouring);
+    table.Take("target_epsilon", result.privacy.target_epsilon);
+    table.Take("budget_epsilon", result.privacy.budget_epsilon);
+    table.Take("noise", result.noise);
+    table.Take("delta", result.privacy.delta);
+    table.Take("colluders", result.privacy.colluders);
+    table.Take("appearances", result.appearances);
+    table.Take("max_units", query.max_units);
+    table.Take("rows_per_unit", query.rows_per_unit);
+    return table.Finish();
+  });
+  top.Read("question", [&](const base::JsonValue& value) -> absl::Status {
+    if (!value.is_array()) return base::InvalidArgument("expected [[question]] tables");
+    for (size_t i = 0; i < value.items().size(); ++i) {
+      TACET_ASSIGN_OR_RETURN(query.questions.emplace_back(), ReadQuestion(value.items()[i], i));
+    }
+    return absl::OkStatus();
+  });
+  TACET_RETURN_IF_ERROR(top.Finish());
+  if ((result.noise == 0) == (result.privacy.target_epsilon == 0)) {
+    return base::InvalidArgument(
+        "privacy.target_epsilon is {} and privacy.noise is {}: give one of them, above 0",
+        result.privacy.target_epsilon, result.noise);
+  }
+  return result;
+}
+
+}  // namespace tacet::statistics

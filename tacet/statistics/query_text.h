@@ -1,0 +1,33 @@
+// A query as a file says it: docs/formats/query.md.
+#ifndef TACET_STATISTICS_QUERY_TEXT_H_
+#define TACET_STATISTICS_QUERY_TEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/accounting/privacy_target.h"
+#include "tacet/base/json.h"
+#include "tacet/statistics/query.h"
+
+namespace tacet::statistics {
+
+// Contents of a query file, unchecked but for the form.
+struct QueryFile {
+  QuerySpec query;
+  // Columns that name a row's site and person; empty: each file is a site; rows have no person.
+  std::string site_column = {};
+  std::string person_column = {};
+  accounting::PrivacyTarget privacy = {};  // unit and neighbouring are the query's
+  double noise = 0;                        // sigma / S, instead of a target epsilon
+  uint64_t appearances = 1;
+};
+
+// From the tables of a TOML file. InvalidArgument names the key: of unknown keys, missing ones and
+// values of another type.
+absl::StatusOr<QueryFile> ReadQueryFile(const base::JsonValue& file);
+
+}  // namespace tacet::statistics
+
+#endif  // TACET_STATISTICS_QUERY_TEXT_H_

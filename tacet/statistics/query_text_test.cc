@@ -1,0 +1,88 @@
+#include "tacet/statistics/query_text.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+
+namespace tacet::statistics {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<QueryFile> Read(std::string_view json) {
+  const auto value = base::JsonValue::Parse(json);
+  EXPECT_TRUE(value.ok()) << value.status();
+  return ReadQueryFile(*value);
+}
+
+std::string Refusal(std::string_view json) {
+  const auto file = Read(json);
+  EXPECT_EQ(file.status().code(), absl::StatusCode::kInvalidArgument);
+  return base::Message(file.status());
+}
+
+TEST(QueryTextTest, EveryKindIsRead) {
+  const auto file = Read(R"({
+    "name": "five questions", "floor": 10, "confidence": 0.9,
+    "data": {"site_column": "hospital", "person_column": "patient", "missing": ["-"]},
+    "privacy": {"unit": "person", "neighbouring": "zero-out", "target_epsilon": 1, "delta": 1e-6,
+                "colluders": 1, "appearances": 2, "max_units": 500, "rows_per_unit": 4,
+                "budget_epsilon": 3},
+    "question": [
+      {"kind": "count", "where": ["sex = f", "age >= 40"], "share": 2},
+      {"name": "age", "kind": "variance", "column": "age", "low": 0, "high": 110},
+      {"name": "scales", "kind": "normalise", "columns": ["age 0..110", "resting bp -5..250"]},
+      {"name": "chol", "kind": "histogram", "column": "chol", "low": 100, "high": 400, "bins": 3},
+      {"name": "pain", "kind": "crosstab", "rows": {"column": "cp", "categories": [1, 2]},
+       "columns": {"column": "sex", "categories": ["f", "m"]}},
+      {"name": "bp", "kind": "quantiles", "column": "bp", "edges": [0, 100, 200],
+       "quantiles": [0.5]},
+      {"name": "curve", "kind": "survival", "time": "days", "low": 0, "high": 1000, "bins": 10,
+       "event": "status", "event_value": 2, "group": "sex", "groups": ["f", "m"]},
+      {"name": "model", "kind": "evaluation", "score": "p", "bins": 20, "label": "y",
+       "positive": 1, "threshold": 0.5}]})");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->site_column, "hospital");
+  EXPECT_EQ(file->person_column, "patient");
+  EXPECT_EQ(file->privacy.colluders, 1u);
+  EXPECT_EQ(file->appearances, 2u);
+  const QuerySpec& query = file->query;
+  EXPECT_EQ(query.unit, accounting::Unit::kPerson);
+  EXPECT_EQ(query.max_units, 500u);
+  ASSERT_EQ(query.questions.size(), 8u);
+  EXPECT_EQ(query.questions[0].name, "question-1");
+  EXPECT_EQ(query.questions[0].where[1].Text(), "age >= 40");
+  EXPECT_EQ(query.questions[2].columns[1], (BoundedColumn{"resting bp", -5, 250}));
+  EXPECT_EQ(query.questions[3].cells.edges, (std::vector<double>{100, 200, 300, 400}));
+  EXPECT_EQ(query.questions[4].cells.categories, (std::vector<std::string>{"1", "2"}));
+  EXPECT_EQ(query.questions[6].event.value, "2");
+  EXPECT_TRUE(Query::Create(query).ok()) << Query::Create(query).status();
+}
+
+TEST(QueryTextTest, ErrorsNameTheKey) {
+  const auto with = [](std::string_view question, std::string_view more = "") {
+    return fmt::format(R"({{"privacy": {{"target_epsilon": 1}}, "question": [{}]{}}})", question,
+                       more);
+  };
+  EXPECT_THAT(Refusal(with(R"({"kind": "cout"})")),
+              HasSubstr("unknown kind \"cout\": expected one of count, sum"));
+  EXPECT_THAT(Refusal(with(R"({"kind": "count", "colum": "age"})")),
+              HasSubstr("unknown key question[0].colum: expected one of kind, name, share, where"));
+  EXPECT_THAT(Refusal(with(R"({"kind": "count"})", R"(, "extra": 1)")),
+              HasSubstr("unknown key extra"));
+  EXPECT_THAT(Refusal(with(R"({"kind": "count", "where": ["age"]})")),
+              HasSubstr("question[0].where: condition \"age\": expected COLUMN"));
+  EXPECT_THAT(Refusal(with(R"({"kind": "count", "where": ["age > old"]})")),
+              HasSubstr("\"old\" is not a number"));
+  EXPECT_THAT(Refusal(with(R"({"name": "x"})")), HasSubstr("question[0].kind is missing"));
+  EXPECT_THAT(
+      Refusal(with(R"({"kind": "histogram", "column": "a", "bins": 1e9, "low": 0, "high": 1})")),
+      HasSubstr("question[0].bins"));
+  EXPECT_THAT(Refusal(R"({"question": [{"kind": "count"}]})"),
+              HasSubstr("privacy.target_epsilon is 0 and privacy.noise is 0: give one of them"));
+  EXPECT_THAT(Refusal(with("7")), HasSubstr("question[0].kind is missing"));
+}
+
+}  // namespace
+}  // namespace tacet::statistics

@@ -1,0 +1,80 @@
+#include "tacet/statistics/row_condition.h"
+
+#include <array>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/statistics/site_table.h"
+
+namespace tacet::statistics {
+namespace {
+
+// Longer ones first: "<=" is not "<".
+constexpr std::array<std::pair<std::string_view, Comparison>, 6> kOperators = {{
+    {"!=", Comparison::kUnequal},
+    {"<=", Comparison::kAtMost},
+    {">=", Comparison::kAtLeast},
+    {"=", Comparison::kEqual},
+    {"<", Comparison::kBelow},
+    {">", Comparison::kAbove},
+}};
+
+std::string_view Trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+}  // namespace
+
+absl::StatusOr<RowCondition> ParseRowCondition(std::string_view text) {
+  const size_t place = text.find_first_of("!<>=");
+  if (place != std::string_view::npos) {
+    for (const auto& [sign, comparison] : kOperators) {
+      if (!text.substr(place).starts_with(sign)) continue;
+      RowCondition condition{.column = std::string(Trim(text.substr(0, place))),
+                             .comparison = comparison,
+                             .value = std::string(Trim(text.substr(place + sign.size())))};
+      const bool is_order = comparison != Comparison::kEqual && comparison != Comparison::kUnequal;
+      if (condition.column.empty() || condition.value.empty()) break;
+      if (is_order && !NumberOf(condition.value)) {
+        return base::InvalidArgument("condition \"{}\": \"{}\" is not a number", text,
+                                     condition.value);
+      }
+      return condition;
+    }
+  }
+  return base::InvalidArgument(
+      "condition \"{}\": expected COLUMN, one of = != < <= > >=, and a value, as in \"age >= 40\"",
+      text);
+}
+
+std::string RowCondition::Text() const {
+  for (const auto& [sign, known] : kOperators) {
+    if (known == comparison) return fmt::format("{} {} {}", column, sign, value);
+  }
+  return column;
+}
+
+bool RowCondition::Holds(std::string_view field) const {
+  const std::optional<double> left = NumberOf(field);
+  const std::optional<double> right = NumberOf(value);
+  const bool numbers = left.has_value() && right.has_value();
+  switch (comparison) {
+    case Comparison::kEqual:
+      return numbers ? *left == *right : field == value;
+    case Comparison::kUnequal:
+      return numbers ? *left != *right : field != value;
+    case Comparison::kBelow:
+      return numbers && *left < *right;
+    case Comparison::kAtMost:
+      return numbers && *left <= *right;
+    case Comparison::kAbove:
+      return numbers && *left > *right;
+    case Comparison::kAtLeast:
+      return numbers && *left >= *right;
+  }
+  return false;
+}
+
+}  // namespace tacet::statistics

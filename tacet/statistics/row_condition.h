@@ -1,0 +1,34 @@
+// Condition on a row of a table: a public filter of a question.
+#ifndef TACET_STATISTICS_ROW_CONDITION_H_
+#define TACET_STATISTICS_ROW_CONDITION_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace tacet::statistics {
+
+enum class Comparison { kEqual, kUnequal, kBelow, kAtMost, kAbove, kAtLeast };
+
+// COLUMN OPERATOR VALUE, for example "age >= 40" or "sex = F".
+struct RowCondition {
+  std::string column;
+  Comparison comparison = Comparison::kEqual;
+  std::string value = {};
+
+  // Whether a field that is not missing satisfies it. = and != compare numbers where both sides are
+  // numbers, else texts; the others are false for a text.
+  bool Holds(std::string_view field) const;
+  std::string Text() const;
+
+  friend bool operator==(const RowCondition&, const RowCondition&) = default;
+};
+
+// InvalidArgument quotes the text and states the form.
+absl::StatusOr<RowCondition> ParseRowCondition(std::string_view text);
+
+}  // namespace tacet::statistics
+
+#endif  // TACET_STATISTICS_ROW_CONDITION_H_

@@ -1,0 +1,265 @@
+// Attacks on the sensitivity of a query: over neighbouring tables, a site's vector must not move
+// farther than the agreement charges.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/statistics/query.h"
+#include "tacet/statistics/site_units.h"
+
+namespace tacet::statistics {
+namespace {
+
+using accounting::Neighbouring;
+using accounting::Unit;
+
+const std::vector<std::string> kColumns = {"person", "age", "sex", "time", "dead", "score"};
+
+// Rows of extreme, middle, missing and outlying values.
+std::vector<std::vector<std::string>> RowDomain() {
+  std::vector<std::vector<std::string>> rows;
+  for (const char* age : {"", "0", "50", "61.8", "100", "1e300", "-7"}) {
+    for (const char* sex : {"f", "m", "x"}) {
+      for (const char* time : {"0", "9", "30", ""}) {
+        for (const char* dead : {"0", "1"}) {
+          for (const char* score : {"0", "0.5", "1"})
+            rows.push_back({"p", age, sex, time, dead, score});
+        }
+      }
+    }
+  }
+  return rows;
+}
+
+QuestionSpec Mean() {
+  return {.name = "mean", .kind = QuestionKind::kMean, .columns = {{"age", 0, 100}}};
+}
+QuestionSpec Variance() {
+  return {.name = "variance", .kind = QuestionKind::kVariance, .columns = {{"age", 0, 100}}};
+}
+QuestionSpec Normalise() {
+  return {.name = "normalise",
+          .kind = QuestionKind::kNormalise,
+          .columns = {{"age", 0, 100}, {"time", 0, 20}}};
+}
+QuestionSpec Sum(double low, double high) {
+  return {.name = fmt::format("sum {} {}", low, high),
+          .kind = QuestionKind::kSum,
+          .columns = {{"age", low, high}}};
+}
+QuestionSpec Histogram() {
+  return {.name = "histogram",
+          .kind = QuestionKind::kHistogram,
+          .cells = {.column = "age", .edges = EqualEdges(0, 100, 4)}};
+}
+QuestionSpec Crosstab() {
+  return {.name = "crosstab",
+          .kind = QuestionKind::kCrosstab,
+          .where = {{"dead", Comparison::kEqual, "1"}},
+          .cells = {.column = "sex", .categories = {"f", "m"}},
+          .across = {.column = "age", .edges = {0, 50, 100}}};
+}
+QuestionSpec Quantiles() {
+  return {.name = "quantiles",
+          .kind = QuestionKind::kQuantiles,
+          .cells = {.column = "age", .edges = EqualEdges(0, 100, 16)}};
+}
+QuestionSpec Survival() {
+  return {.name = "survival",
+          .kind = QuestionKind::kSurvival,
+          .cells = {.column = "time", .edges = EqualEdges(0, 20, 5)},
+          .groups = {.column = "sex", .categories = {"f", "m"}},
+          .event = {"dead", "1"}};
+}
+QuestionSpec Evaluation() {
+  return {.name = "evaluation",
+          .kind = QuestionKind::kEvaluation,
+          .cells = {.column = "score", .edges = EqualEdges(0, 1, 4)},
+          .positive = {"dead", "1"}};
+}
+std::vector<std::vector<QuestionSpec>> AllQueries() {
+  return {{{.name = "count", .where = {{"age", Comparison::kAtLeast, "50"}}}},
+          {Sum(0, 100)},
+          {Sum(-1, 1)},
+          {Sum(40, 60)},
+          {Mean()},
+          {Variance()},
+          {Normalise()},
+          {Histogram()},
+          {Crosstab()},
+          {Quantiles()},
+          {Survival()},
+          {Evaluation()},
+          {{.name = "count"}, Mean(), Histogram(), Quantiles(), Survival(), Evaluation()},
+          {{.name = "little", .share = 0.001}, Variance()}};
+}
+
+std::shared_ptr<const Query> MakeQuery(QuerySpec spec) {
+  auto query = Query::Create(std::move(spec));
+  EXPECT_TRUE(query.ok()) << query.status();
+  return std::make_shared<const Query>(*std::move(query));
+}
+
+std::vector<float> VectorOf(const std::shared_ptr<const Query>& query,
+                            const std::vector<std::vector<std::string>>& rows) {
+  const auto site =
+      SiteUnits::Create(query, {.name = "site", .columns = kColumns, .rows = rows}, "person");
+  EXPECT_TRUE(site.ok()) << site.status();
+  std::vector<uint32_t> units(site->units());
+  std::iota(units.begin(), units.end(), 0u);
+  std::vector<float> sum(query->dimension());
+  site->SumUnits(units, sum);
+  return sum;
+}
+
+double Distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double square = 0;
+  for (size_t i = 0; i < a.size(); ++i) square += std::pow(double{a[i]} - double{b[i]}, 2);
+  return std::sqrt(square);
+}
+
+// The largest distance of the vectors of sites that differ in one row, and the largest norm of a
+// row, over all pairs of the domain. Other rows are the same and their sum is large.
+struct Moves {
+  double replace_one = 0;
+  double zero_out = 0;
+};
+Moves LargestMoves(const std::shared_ptr<const Query>& query) {
+  std::vector<std::vector<std::string>> domain = RowDomain();
+  std::vector<std::vector<float>> vectors;
+  std::vector<std::vector<std::string>> others;
+  for (int i = 0; i < 300; ++i) others.push_back(domain[(37 * i) % domain.size()]);
+  const std::vector<float> without = VectorOf(query, others);
+  for (const auto& row : domain) {
+    others.push_back(row);
+    std::vector<float> with = VectorOf(query, others);
+    others.pop_back();
+    if (std::ranges::find(vectors, with) == vectors.end()) vectors.push_back(std::move(with));
+  }
+  Moves moves;
+  for (const auto& a : vectors) {
+    moves.zero_out = std::max(moves.zero_out, Distance(a, without));
+    for (const auto& b : vectors) moves.replace_one = std::max(moves.replace_one, Distance(a, b));
+  }
+  return moves;
+}
+
+TEST(SensitivityTest, NoRecordMovesASiteFartherThanIsCharged) {
+  for (const auto& questions : AllQueries()) {
+    for (const Neighbouring neighbouring : {Neighbouring::kReplaceOne, Neighbouring::kZeroOut}) {
+      const auto query = MakeQuery({.questions = questions, .neighbouring = neighbouring});
+      const Moves moves = LargestMoves(query);
+      const bool replaced = neighbouring == Neighbouring::kReplaceOne;
+      SCOPED_TRACE(questions.back().name);
+      if (replaced) {
+        EXPECT_LE(moves.replace_one, 2 * query->clip_norm());
+      } else {
+        EXPECT_LE(moves.zero_out, query->clip_norm());
+      }
+      // The bound is used: an amplitude that is 1.5 times as large would be seen.
+      const double used = replaced ? moves.replace_one / 2 : moves.zero_out;
+      if (questions.size() == 1) {
+        EXPECT_GE(used, 0.66) << replaced;
+      }
+      for (const QuestionPlan& plan : query->questions()) {
+        EXPECT_LE(plan.replace_one, replaced ? 2 : 2 * query->clip_norm());
+      }
+    }
+  }
+}
+
+// The claims of single questions are those of their parts, not only of their sum.
+TEST(SensitivityTest, EachQuestionKeepsToItsShare) {
+  const auto query = MakeQuery({.questions = {{.name = "small", .share = 1},
+                                              {.name = "large",
+                                               .kind = QuestionKind::kHistogram,
+                                               .share = 3,
+                                               .cells = Histogram().cells}}});
+  ASSERT_EQ(query->questions().size(), 2u);
+  const double small = query->questions()[0].replace_one;
+  const double large = query->questions()[1].replace_one;
+  EXPECT_NEAR(large * large / (small * small), 3, 0.05);
+  EXPECT_LE(small * small + large * large, 4);
+  EXPECT_GT(small * small + large * large, 3.99);
+}
+
+// Persons and clients with many rows: a hundred rows of one extreme against a hundred of another.
+TEST(SensitivityTest, ManyRowsOfOneUnitCountAsFewAsWasAgreed) {
+  const std::vector<std::vector<std::string>> domain = RowDomain();
+  for (const Unit unit : {Unit::kPerson, Unit::kClient}) {
+    for (const uint64_t rows_per_unit : {1, 3}) {
+      for (const auto& questions : AllQueries()) {
+        const auto query = MakeQuery({.questions = questions,
+                                      .unit = unit,
+                                      .max_units = 20,
+                                      .rows_per_unit = rows_per_unit});
+        std::vector<std::vector<float>> vectors;
+        for (size_t first = 0; first < domain.size(); first += 5) {
+          for (const int repeats : {0, 1, 3, 4, 100}) {
+            std::vector<std::vector<std::string>> rows(repeats, domain[first]);
+            if (repeats == 4) rows.push_back(domain[(first + 13) % domain.size()]);
+            for (auto& row : rows) row[0] = "victim";
+            if (unit == Unit::kPerson) {
+              for (int other = 0; other < 15; ++other) {
+                rows.push_back(domain[(17 * other) % domain.size()]);
+                rows.back()[0] = std::to_string(other);
+              }
+              // A person without rows is one whose rows hold nothing: the number of units is
+              // public.
+            }
+            std::vector<float> vector = VectorOf(query, rows);
+            if (std::ranges::find(vectors, vector) == vectors.end()) vectors.push_back(vector);
+          }
+        }
+        double farthest = 0;
+        double longest = 0;
+        for (const auto& a : vectors) {
+          longest = std::max(longest, Distance(a, std::vector<float>(a.size(), 0.0F)));
+          for (const auto& b : vectors) farthest = std::max(farthest, Distance(a, b));
+        }
+        SCOPED_TRACE(questions.back().name);
+        EXPECT_LE(farthest, 2 * query->clip_norm());
+        if (unit == Unit::kClient) {
+          EXPECT_LE(longest, query->clip_norm());
+        }
+      }
+    }
+  }
+}
+
+// Sums of the largest site are exact: floats would otherwise move by more than a row's change.
+TEST(SensitivityTest, SumsAreExactUpToTheLargestSite) {
+  const auto query = MakeQuery({.questions = {Histogram(), Variance()}, .max_units = 100000});
+  const std::vector<std::string> row = {"p", "61.8", "f", "9", "1", "0.5"};
+  std::vector<std::vector<std::string>> rows(99999, row);
+  const std::vector<float> without = VectorOf(query, rows);
+  rows.push_back(row);
+  const std::vector<float> with = VectorOf(query, rows);
+  const std::vector<float> one = VectorOf(query, {row});
+  for (size_t i = 0; i < one.size(); ++i) {
+    EXPECT_EQ(double{with[i]} - double{without[i]}, double{one[i]}) << i;
+    EXPECT_EQ(std::remainder(double{with[i]}, query->grid()), 0) << i;
+    EXPECT_LE(std::abs(with[i]), query->coordinate_bound());
+  }
+  EXPECT_LE(query->coordinate_bound(), 0x1p24 * query->grid());
+}
+
+TEST(SensitivityTest, MoreUnitsThanAgreedAreRefused) {
+  const auto query = MakeQuery({.questions = {{.name = "count"}}, .max_units = 3});
+  const std::vector<std::string> row = {"p", "1", "f", "9", "1", "0.5"};
+  const auto site =
+      SiteUnits::Create(query, {.name = "Ulm", .columns = kColumns, .rows = {4, row}});
+  EXPECT_EQ(site.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(base::Message(site.status()),
+            "Ulm: the table has more units (records) than the query's max_units, which is 3: the "
+            "query has to be made for larger sites");
+}
+
+}  // namespace
+}  // namespace tacet::statistics
