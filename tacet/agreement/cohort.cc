@@ -74,4 +74,13 @@ double ChanceOfEnough(accounting::Sampling sampling, uint64_t clients, uint64_t 
   return boost::math::cdf(boost::math::complement(size, static_cast<unsigned>(enough - 1)));
 }
 
+double ChanceOfInvitations(uint64_t attempts, uint64_t invitations, uint64_t clients,
+                           uint64_t cohort) {
+  if (invitations == 0) return 1;
+  if (invitations > attempts) return 0;
+  const double probability = static_cast<double>(cohort) / static_cast<double>(clients);
+  const boost::math::binomial_distribution<double> law(static_cast<double>(attempts), probability);
+  return boost::math::cdf(boost::math::complement(law, static_cast<double>(invitations - 1)));
+}
+
 }  // namespace tacet::agreement

@@ -37,6 +37,11 @@ CohortRange ExpectedCohortRange(accounting::Sampling sampling, uint64_t clients,
 double ChanceOfEnough(accounting::Sampling sampling, uint64_t clients, uint64_t cohort,
                       uint64_t here, uint64_t enough);
 
+// P[Bin(attempts, cohort / clients) >= invitations]: how often an honest draw of fixed-size cohorts
+// invites one client so many times or more.
+double ChanceOfInvitations(uint64_t attempts, uint64_t invitations, uint64_t clients,
+                           uint64_t cohort);
+
 }  // namespace tacet::agreement
 
 #endif  // TACET_AGREEMENT_COHORT_H_

@@ -101,5 +101,14 @@ TEST(ChanceOfEnoughTest, GrowsWithThoseWhoAreHere) {
   }
 }
 
+// Four of twenty: a coin of 1/5, tossed by hand.
+TEST(CohortTest, InvitationsFollowTheBinomialLaw) {
+  EXPECT_EQ(ChanceOfInvitations(9, 0, 20, 4), 1);
+  EXPECT_EQ(ChanceOfInvitations(9, 10, 20, 4), 0);
+  EXPECT_NEAR(ChanceOfInvitations(9, 9, 20, 4), std::pow(0.2, 9), 1e-15);
+  EXPECT_NEAR(ChanceOfInvitations(3, 2, 20, 4), 3 * 0.04 * 0.8 + 0.008, 1e-12);
+  EXPECT_EQ(ChanceOfInvitations(50, 50, 4, 4), 1);
+}
+
 }  // namespace
 }  // namespace tacet::agreement

@@ -273,6 +273,11 @@ absl::Status CheckBudget(const ManifestSpec& spec) {
 
 }  // namespace
 
+bool ServerDrawsCohorts(const ManifestSpec& spec) {
+  return IsClientUnit(spec) && spec.sampling.method == accounting::Sampling::kFixedSize &&
+         spec.sampling.cohort < spec.sampling.clients;
+}
+
 CohortRange UploadRange(const ManifestSpec& spec) {
   if (!spec.sampling.dummy_uploads)
     return ExpectedCohortRange(spec.sampling.method, spec.sampling.clients, spec.sampling.cohort);

@@ -85,6 +85,10 @@ uint32_t DefaultCorruptSeats(uint32_t seats, uint64_t colluders);
 // Epsilon above which nobody is protected: e^50 = 5e21.
 inline constexpr double kMaxUsefulEpsilon = 50;
 
+// Whether the server decides who takes part in a round: K < M with fixed-size cohorts. The rows of
+// fixed-size sampling assume that it draws them honestly.
+bool ServerDrawsCohorts(const ManifestSpec& spec);
+
 // Range of the number of uploads of an attempt that closes: Poisson cohorts as in
 // ExpectedCohortRange; all members where those not chosen upload too.
 CohortRange UploadRange(const ManifestSpec& spec);

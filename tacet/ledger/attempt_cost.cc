@@ -74,4 +74,9 @@ LedgerHeader LedgerHeaderOf(const agreement::ManifestSpec& agreed) {
   return header;
 }
 
+ChargingRule DefaultRule(const agreement::ManifestSpec& agreed) {
+  return agreement::ServerDrawsCohorts(agreed) ? ChargingRule::kOwnSeals
+                                               : ChargingRule::kAnnouncedAttempts;
+}
+
 }  // namespace tacet::ledger

@@ -51,6 +51,10 @@ AttemptCost AttemptCostOf(const agreement::Manifest& manifest, const LedgerHeade
 // event. Name and digest of the data, and the time, are left to the caller.
 LedgerHeader LedgerHeaderOf(const agreement::ManifestSpec& agreed);
 
+// The rule of a site that names none: announced-attempts, but own-seals where the server draws the
+// cohorts. Every attempt that is announced would there be charged as if it had this site's data.
+ChargingRule DefaultRule(const agreement::ManifestSpec& agreed);
+
 }  // namespace tacet::ledger
 
 #endif  // TACET_LEDGER_ATTEMPT_COST_H_

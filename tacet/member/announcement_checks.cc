@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tacet/agreement/cohort.h"
 #include "tacet/base/status.h"
 
 namespace tacet::member {
@@ -156,6 +157,18 @@ std::optional<Suspicion> CheckContinues(const protocol::Announcement& announceme
                    memory->participants);
   }
   return std::nullopt;
+}
+
+std::optional<Suspicion> CheckDraw(const MemberMemory& memory,
+                                   const agreement::ManifestSpec& agreed) {
+  const double chance = agreement::ChanceOfInvitations(
+      memory.watched_attempts, memory.invitations, agreed.sampling.clients, agreed.sampling.cohort);
+  if (chance >= kMinDrawChance) return std::nullopt;
+  return Suspicion{violations::kCohortBias,
+                   fmt::format("the server invited this member to {} of {} attempts; a draw of {} "
+                               "of {} members does so with probability {:.2g}",
+                               memory.invitations, memory.watched_attempts, agreed.sampling.cohort,
+                               agreed.sampling.clients, chance)};
 }
 
 }  // namespace tacet::member

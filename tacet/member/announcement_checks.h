@@ -26,6 +26,14 @@ std::optional<Suspicion> CheckContinues(const protocol::Announcement& announceme
                                         const std::optional<MemberMemory>& memory,
                                         uint32_t next_round);
 
+// Probability below which so many invitations are taken for a server that does not draw cohorts at
+// random.
+inline constexpr double kMinDrawChance = 0x1p-20;
+
+// Whether the server invited this member more often than an honest draw does.
+std::optional<Suspicion> CheckDraw(const MemberMemory& memory,
+                                   const agreement::ManifestSpec& agreed);
+
 }  // namespace tacet::member
 
 #endif  // TACET_MEMBER_ANNOUNCEMENT_CHECKS_H_

@@ -35,6 +35,9 @@ base::Bytes WriteMemberMemory(const MemberMemory& memory) {
   writer.U8(static_cast<uint8_t>(memory.participation));
   writer.U8(memory.accepted ? 1 : 0);
   writer.U32(memory.participations);
+  writer.U8(memory.watched ? 1 : 0);
+  writer.U32(memory.watched_attempts);
+  writer.U32(memory.invitations);
   writer.U32(static_cast<uint32_t>(memory.distrusted.size()));
   for (const secagg::AttemptNumber& number : memory.distrusted) {
     writer.U32(number.epoch);
@@ -59,6 +62,9 @@ absl::StatusOr<MemberMemory> ReadMemberMemory(std::span<const uint8_t> bytes) {
       ReadWord(reader, "participation", Participation::kUndecided, Participation::kSpent));
   TACET_ASSIGN_OR_RETURN(memory.accepted, ReadWord(reader, "accepted flag", false, true));
   TACET_ASSIGN_OR_RETURN(memory.participations, reader.ReadU32("participations"));
+  TACET_ASSIGN_OR_RETURN(memory.watched, ReadWord(reader, "watched flag", false, true));
+  TACET_ASSIGN_OR_RETURN(memory.watched_attempts, reader.ReadU32("watched attempts"));
+  TACET_ASSIGN_OR_RETURN(memory.invitations, reader.ReadU32("invitations"));
   TACET_ASSIGN_OR_RETURN(const uint32_t distrusted, reader.ReadU32("number of distrusted"));
   if (distrusted > reader.remaining() / kNumberBytes) {
     return base::DataLoss("{}: {} attempts in {} bytes", kWhat, distrusted, reader.remaining());

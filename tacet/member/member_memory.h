@@ -33,6 +33,11 @@ struct MemberMemory {
   // Attempts, this one included, to which this member gives its data; counted, from the first epoch
   // on, where the agreement limits them.
   uint32_t participations = 0;
+  // Where the server draws cohorts: whether this attempt was seen while it collected; of the epoch,
+  // how many were, and to how many of them the server invited this member.
+  bool watched = false;
+  uint32_t watched_attempts = 0;
+  uint32_t invitations = 0;
   // Attempts about which the server was caught lying: nothing of them is sealed, signed or applied.
   std::vector<secagg::AttemptNumber> distrusted;
 

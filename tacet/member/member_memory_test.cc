@@ -30,6 +30,9 @@ TEST(MemberMemoryTest, ParticipationsAreKept) {
   MemberMemory memory = Sample();
   memory.participation = Participation::kSpent;
   memory.participations = 12;
+  memory.watched = true;
+  memory.watched_attempts = 9;
+  memory.invitations = 4;
   const base::Bytes bytes = WriteMemberMemory(memory);
   const auto read = ReadMemberMemory(bytes);
   ASSERT_TRUE(read.ok()) << read.status();

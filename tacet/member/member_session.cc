@@ -176,6 +176,10 @@ absl::Status MemberSession::Remember(const protocol::AnnouncedAttempt& current) 
     if (memory_.has_value()) {
       next.distrusted = memory_->distrusted;
       next.participations = memory_->participations;
+      if (memory_->attempt.number.epoch == current.attempt.number.epoch) {
+        next.watched_attempts = memory_->watched_attempts;
+        next.invitations = memory_->invitations;
+      }
     }
     std::erase_if(next.distrusted, [this](const secagg::AttemptNumber& number) {
       return number.round < model_.next_round();
@@ -277,15 +281,22 @@ absl::Status MemberSession::ActOnCurrent(const protocol::AnnouncedAttempt& curre
 }
 
 absl::Status MemberSession::Decide(protocol::Invited invited) {
-  const bool decided = memory_->participation != Participation::kUndecided;
-  if (decided || invited == protocol::Invited::kNo) return absl::OkStatus();
+  if (memory_->participation != Participation::kUndecided) return absl::OkStatus();
+  MemberMemory next = *memory_;
   bool chosen = invited == protocol::Invited::kYes;
+  if (agreement::ServerDrawsCohorts(spec())) {
+    if (!std::exchange(next.watched, true)) ++next.watched_attempts;
+    if (chosen) ++next.invitations;
+    if (const auto bias = CheckDraw(next, spec()); chosen && bias.has_value()) {
+      TACET_RETURN_IF_ERROR(notes_.Violation(*bias, next.attempt.number));
+    }
+  }
+  if (invited == protocol::Invited::kNo) return Keep(std::move(next));
   if (invited == protocol::Invited::kOwnCoin) {
     crypto::Random coin = crypto::Random::FromEntropy(parts_.entropy);
     chosen = coin.Below(spec().sampling.clients) <
              spec().sampling.cohort;  // probability cohort / clients
   }
-  MemberMemory next = *memory_;
   next.participation = chosen ? Participation::kYes : Participation::kNo;
   if (chosen && spec().sampling.max_participations != 0) {
     if (next.participations == spec().sampling.max_participations) {

@@ -155,6 +155,7 @@ class LiveFederation {
     ledger::testing::MemoryLedger memory_ledger;
     // Of the site's data, when other federations spend them, too.
     ledger::testing::MemoryLedger* shared_ledger = nullptr;
+    ledger::ChargingRule rule = ledger::ChargingRule::kAnnouncedAttempts;
     std::optional<policy::Permission> permission;  // of the site's policy; none: it has no policy
     std::unique_ptr<ledger::PrivacyLedger> ledger;
     crypto::InsecureSeededEntropy entropy;
@@ -185,7 +186,8 @@ class LiveFederation {
     handler.reset();
     server.reset();
     server = protocol::testing::ValueOf(server::RoundServer::Create(
-        members.manifest(), options, store, blobs, [this] { return now; }, cohorts));
+        members.manifest(), options, store, blobs, [this] { return now; },
+        draws != nullptr ? *draws : cohorts));
     handler = std::make_unique<server::RequestHandler>(members.manifest(), *server, limits,
                                                        observer, [this] { return now; });
   }
@@ -215,6 +217,7 @@ class LiveFederation {
                                        .ledger = *site.ledger,
                                        .permission = permission,
                                        .entropy = site.entropy,
+                                       .rule = site.rule,
                                        .clock = [this] { return now; },
                                        .checkpoints = checkpoints},
                                       std::vector<float>(protocol::testing::kSmallDimension)));
@@ -386,6 +389,7 @@ class LiveFederation {
   server::MemoryServerStore store;
   server::MemoryBlobStore blobs;
   crypto::InsecureSeededEntropy cohorts{3, "cohorts"};
+  crypto::Entropy* draws = nullptr;  // of a server that is not honest, from its next start on
   NoObserver observer;
   server::RequestLimits limits{
       {.requests_a_second = 1e9, .burst = 1e9, .bytes_a_second = 1e12, .burst_bytes = 1e12},

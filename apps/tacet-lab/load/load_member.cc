@@ -89,20 +89,22 @@ absl::Status LoadMember::Run() {
       policy::Permission::WithoutPolicy(std::nullopt, *commons_.federation.manifest));
   TACET_ASSIGN_OR_RETURN(
       const auto session,
-      member::MemberSession::Create({.manifest = *commons_.federation.manifest,
-                                     .member = number_,
-                                     .signing_key = key(),
-                                     .exchange_key = commons_.federation.exchange_keys[number_],
-                                     .epoch_key = commons_.federation.epoch_key,
-                                     .server = server_,
-                                     .state = state_,
-                                     .updates = updates_,
-                                     .log = log_,
-                                     .ledger = *ledger_,
-                                     .permission = std::move(permission),
-                                     .entropy = entropy_,
-                                     .checkpoints = &commons_.checkpoints},
-                                    commons_.initial_model));
+      member::MemberSession::Create(
+          {.manifest = *commons_.federation.manifest,
+           .member = number_,
+           .signing_key = key(),
+           .exchange_key = commons_.federation.exchange_keys[number_],
+           .epoch_key = commons_.federation.epoch_key,
+           .server = server_,
+           .state = state_,
+           .updates = updates_,
+           .log = log_,
+           .ledger = *ledger_,
+           .permission = std::move(permission),
+           .entropy = entropy_,
+           .rule = ledger::DefaultRule(commons_.federation.manifest->manifest().spec()),
+           .checkpoints = &commons_.checkpoints},
+          commons_.initial_model));
   const absl::Status ended =
       member::RunMember(*session, {}, entropy_,
                         {.wait = [this](double seconds) { return Wait(seconds); },

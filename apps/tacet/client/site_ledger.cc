@@ -39,7 +39,7 @@ absl::StatusOr<ChargingRule> RuleOf(const SiteLedgerSpec& spec) {
                                   spec.policy->source, ledger::ChargingRuleName(*only),
                                   ledger::ChargingRuleName(*given));
   }
-  return only.value_or(given.value_or(ChargingRule::kAnnouncedAttempts));
+  return only.value_or(given.value_or(ledger::DefaultRule(spec.manifest.spec())));
 }
 
 // A ledger refuses charges by two rules, too, but only once an attempt comes.
@@ -132,8 +132,9 @@ void LedgerFlags::Register(program::Options& options) {
                     "file in another place, such as a share, that remembers the ledger's end",
                     &anchor_);
   options.AddString("ledger-rule",
-                    "attempts that are charged: announced-attempts (the default) or own-seals, "
-                    "without amplification by the draw of cohorts",
+                    "attempts that are charged: announced-attempts, or own-seals without "
+                    "amplification by the draw of cohorts; when not given, own-seals where the "
+                    "server draws the cohorts",
                     &rule_);
   options.AddString("ledger-composition",
                     "of a new ledger: any-events (the default), or one-event for one federation "

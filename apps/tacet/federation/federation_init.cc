@@ -58,7 +58,7 @@ class FederationInitCommand : public program::Command {
     if (days_ == 0 || days_ > kMaxDays) {
       return base::InvalidArgument("--days is {}, it must be from 1 to {}", days_, kMaxDays);
     }
-    TACET_ASSIGN_OR_RETURN(const run::RunConfig config, run::LoadRunConfig(config_));
+    TACET_ASSIGN_OR_RETURN(const run::RunConfig config, run::LoadAgreedConfig(config_, members_));
     if (!config.model.federated.empty() || !config.model.start.empty()) {
       return base::InvalidArgument(
           "model.federated and model.start are for `tacet simulate`: a federation is set up with "

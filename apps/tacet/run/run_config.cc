@@ -271,12 +271,39 @@ absl::Status SetKey(RunConfig& config, std::string_view key, const base::JsonVal
   return status;
 }
 
-absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path) {
+namespace {
+
+absl::StatusOr<std::string> ReadText(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return base::NotFound("cannot read the configuration {}", path);
   std::ostringstream text;
   text << file.rdbuf();
-  return ParseRunConfig(text.str(), path);
+  return text.str();
+}
+
+}  // namespace
+
+absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path) {
+  TACET_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  return ParseRunConfig(text, path);
+}
+
+absl::StatusOr<RunConfig> LoadAgreedConfig(const std::string& path, uint64_t members) {
+  TACET_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  TACET_ASSIGN_OR_RETURN(RunConfig config, ParseRunConfig(text, path));
+  accounting::SamplingParams& sampling = config.agreement.sampling;
+  TACET_ASSIGN_OR_RETURN(const base::JsonValue root, ParseToml(text, path));
+  const base::JsonValue* federation = root.Find("federation");
+  const bool chosen = federation != nullptr && (federation->Find("sampling") != nullptr ||
+                                                federation->Find("dummy_uploads") != nullptr);
+  if (chosen || sampling.cohort == 0 || sampling.cohort >= members ||
+      config.agreement.privacy.unit != accounting::Unit::kClient) {
+    return config;
+  }
+  sampling.method = accounting::Sampling::kPoisson;
+  sampling.dummy_uploads = true;
+  if (sampling.min_participants == 0) sampling.min_participants = sampling.cohort;
+  return config;
 }
 
 namespace {

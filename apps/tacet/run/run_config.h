@@ -98,6 +98,10 @@ struct RunConfig {
 // checked where the values are used.
 absl::StatusOr<RunConfig> ParseRunConfig(std::string_view toml, std::string_view source);
 absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path);
+// The terms of a live federation of `members`. Where fewer of them are in a cohort, and the file
+// names neither `federation.sampling` nor `federation.dummy_uploads`, members draw the cohorts by
+// secret coins and hide them by dummy uploads; K_min is then K when it is not given.
+absl::StatusOr<RunConfig> LoadAgreedConfig(const std::string& path, uint64_t members);
 
 // Sets one key, as a line of the file would.
 absl::Status SetKey(RunConfig& config, std::string_view key, const base::JsonValue& value);

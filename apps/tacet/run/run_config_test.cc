@@ -1,5 +1,7 @@
 #include "apps/tacet/run/run_config.h"
 
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,6 +41,30 @@ TEST(RunConfigTest, ThreadsAndThePlaceOfTheDataMakeNoOtherRun) {
       DifferingKeys(a, b),
       AllOf(HasSubstr("data.path (given, not drawn)"), HasSubstr("privacy.noise (0.0, not 2.5)"),
             HasSubstr("run.insecure_seed"), Not(HasSubstr("threads"))));
+}
+
+// Coins of the members, unless the file says who draws, or everybody takes part.
+TEST(RunConfigTest, MembersOfALiveFederationDrawTheCohorts) {
+  const std::string path = ::testing::TempDir() + "/agreed.toml";
+  const auto load = [&](std::string_view keys, uint64_t members) {
+    std::ofstream(path) << "[federation]\n" << keys;
+    auto config = LoadAgreedConfig(path, members);
+    EXPECT_TRUE(config.ok()) << config.status();
+    return config->agreement.sampling;
+  };
+  const accounting::SamplingParams coins = load("cohort = 4\n", 5);
+  EXPECT_EQ(coins.method, accounting::Sampling::kPoisson);
+  EXPECT_TRUE(coins.dummy_uploads);
+  EXPECT_EQ(coins.min_participants, 4u);
+  EXPECT_EQ(load("cohort = 4\nmin_participants = 3\n", 5).min_participants, 3u);
+  for (const std::string_view keys :
+       {"cohort = 5\n", "cohort = 4\nsampling = \"fixed-size\"\n",
+        "cohort = 4\ndummy_uploads = false\n", "cohort = 4\n[privacy]\nunit = \"record\"\n", ""}) {
+    const accounting::SamplingParams agreed = load(keys, 5);
+    EXPECT_EQ(agreed.method, accounting::Sampling::kFixedSize) << keys;
+    EXPECT_FALSE(agreed.dummy_uploads) << keys;
+  }
+  EXPECT_EQ(LoadAgreedConfig(path + ".none", 5).status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace
