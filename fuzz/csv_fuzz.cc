@@ -1,31 +1,60 @@
 // Tables with clients. The first byte chooses the options; the rest is the text.
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "tacet/data/csv.h"
 
+namespace {
+
+using namespace tacet::data;
+
+// Options of the first byte. With columns described, the first line of the text is taken for it.
+bool ReadOptions(unsigned char choice, std::string_view& text, CsvOptions& options) {
+  options.header = (choice & 1) != 0;
+  if (!options.header) options.client = std::string("0");
+  if ((choice & 2) != 0) options.separator = '\t';
+  if ((choice & 4) != 0) options.classes = 3;
+  if ((choice & 16) != 0) options.decimal = DecimalMark::kComma;
+  if ((choice & 32) != 0) {
+    options.classes = 0;
+    options.labels = *CategoryList::Create({"no|nein|0", "yes|ja|1", "not known"});
+  }
+  if ((choice & 8) == 0) return true;
+  options.client.clear();
+  options.label_above = 0.5;
+  options.missing = {"", "?"};
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const auto feature = ParseCsvFeature(line);
+  if (!feature.ok() || line.size() + 1 > text.size()) return false;
+  options.features = {*feature};
+  text.remove_prefix(line.size() + 1);
+  return true;
+}
+
+// Problems of the whole file. Each names it, and none is found where reading succeeds.
+uint64_t CountProblems(std::string_view text, const CsvOptions& options) {
+  uint64_t problems = 0;
+  CsvReader reader(options, [&problems](const TableProblem& problem) {
+    if (problem.file != "fuzz.csv" || problem.fault.what.empty()) std::abort();
+    ++problems;
+  });
+  if (!reader.Add(text, "fuzz.csv").ok()) std::abort();
+  (void)reader.Finish("fuzz.csv");
+  return problems;
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;
-  tacet::data::CsvOptions options;
-  options.header = (data[0] & 1) != 0;
-  if (!options.header) options.client = "0";
-  if ((data[0] & 2) != 0) options.delimiter = '\t';
-  if ((data[0] & 4) != 0) options.classes = 3;
-  if ((data[0] & 8) != 0) {  // columns described by the first line of the text
-    options.client = "";
-    options.label_above = 0.5;
-    options.missing = {"", "?"};
-    const std::string_view whole(reinterpret_cast<const char*>(data) + 1, size - 1);
-    const std::string_view line = whole.substr(0, whole.find('\n'));
-    const auto feature = tacet::data::ParseCsvFeature(line);
-    if (feature.ok()) options.features = {*feature};
-    if (!feature.ok() || line.size() + 1 > whole.size()) return 0;
-    data += line.size() + 1;
-    size -= line.size() + 1;
-  }
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const auto dataset = tacet::data::ParseCsv(text, "fuzz.csv", options);
+  CsvOptions options;
+  std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (!ReadOptions(data[0], text, options)) return 0;
+  const uint64_t problems = CountProblems(text, options);
+  const auto dataset = ParseCsv(text, "fuzz.csv", options);
+  if (dataset.ok() != (problems == 0)) std::abort();
   if (!dataset.ok()) return 0;
   std::vector<float> input(dataset->input_size());
   uint64_t rows = 0;

@@ -1,9 +1,10 @@
-// Tables of numbers in CSV files, with a column that names the client of each row.
+// Tables in CSV files, with a column that names the client of each row.
 #ifndef TACET_DATA_CSV_H_
 #define TACET_DATA_CSV_H_
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,38 +14,49 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/data/category_list.h"
 #include "tacet/data/csv_feature.h"
 #include "tacet/data/dataset.h"
+#include "tacet/data/number_text.h"
+#include "tacet/data/table_problem.h"
 
 namespace tacet::data {
 
 // A column is named by its header or, where digits only, by its position from 0; a negative
 // position counts from the end (-1 is the last).
 struct CsvOptions {
-  char delimiter = ',';
+  // Between fields; none: found in each file (TableRecords, FindSeparator).
+  std::optional<char> separator = {};
+  DecimalMark decimal = DecimalMark::kPoint;
   bool header = true;             // the first line holds column names
-  std::string label = "-1";       // column of the class, a whole number from 0
+  std::string label = "-1";       // column of the class
   std::string client = "client";  // column of the client: any text; empty: all rows of a file have
                                   // one client, named as the file without its ending
   uint32_t classes = 0;           // 0: the largest label + 1
   std::string person = {};        // column of the person, any text; empty: not known
-  std::vector<std::string> columns = {};   // names, for files without header; empty: none
-  std::vector<CsvFeature> features = {};   // empty: all other columns, finite numbers as they are
-  std::vector<std::string> missing = {};   // texts that mean "missing", for `features`
-  std::optional<double> label_above = {};  // the label is a number: class 1 above this, else 0
+  std::vector<std::string> columns = {};  // names, for files without header; empty: none
+  std::vector<CsvFeature> features = {};  // empty: all other columns, finite numbers as they are
+  std::vector<std::string> missing = {};  // texts that mean "missing", for `features`
+  // The label is: one of these, the class its place among them; else, with label_above, a number,
+  // class 1 above that, else 0; else a whole number from 0 (1.0 is one).
+  CategoryList labels = {};
+  std::optional<double> label_above = {};
+
+  // Classes that the options imply; 0: those of the data.
+  uint32_t known_classes() const;
 };
 
 // Reads any number of tables with the same columns into one data set. A client, or a person, that
 // is in several of them is one.
 class CsvReader {
  public:
-  explicit CsvReader(CsvOptions options);
+  // With `on_problem`, each problem is handed to it, rows with problems are left out, and Add
+  // returns no error.
+  explicit CsvReader(CsvOptions options, std::function<void(const TableProblem&)> on_problem = {});
   ~CsvReader();
 
-  // `name` stands for the file in messages. Fields may be quoted ("" within quotes is a quote);
-  // quoted line breaks are refused. Empty lines are skipped. InvalidArgument names file, line (from
-  // 1) and column: of a column that is not there, a label outside the classes, a value that is
-  // against its feature's bounds, ... The reader is then of no further use.
+  // `name` stands for the file in messages. InvalidArgument is the first problem: file, line (from
+  // 1), column, what is wrong and what to change. The reader is then of no further use.
   absl::Status Add(std::string_view text, std::string_view name);
 
   // Everything that was added, under this name.
@@ -62,9 +74,11 @@ absl::StatusOr<Dataset> ParseCsv(std::string_view text, std::string_view name,
                                  const CsvOptions& options);
 
 // A file, or all files of a folder, with one of the endings .csv, .data and .tsv, in the order of
-// their names, up to 4 GiB each; separated by tabs when all of them end in .tsv. NotFound when
-// there is none.
+// their names, up to 4 GiB each. Unless the options name a separator, a file that ends in .tsv is
+// separated by tabs. NotFound when there is none.
 absl::StatusOr<Dataset> LoadCsv(const std::filesystem::path& path, const CsvOptions& options);
+// Hands those files to a reader.
+absl::Status AddCsvFiles(const std::filesystem::path& path, CsvReader& reader);
 // Those files; whether there is one.
 std::vector<std::filesystem::path> CsvFiles(const std::filesystem::path& path);
 bool HoldsCsv(const std::filesystem::path& path);

@@ -1,32 +1,57 @@
 #include "tacet/data/csv_feature.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
-#include "fmt/ranges.h"
+#include "fmt/format.h"
 
 #include "tacet/base/status.h"
 
 namespace tacet::data {
 namespace {
 
-constexpr size_t kMaxCategories = 1000;
+std::optional<double> ParsePublic(std::string_view text) {
+  return ParseDecimal(text, DecimalMark::kPoint);
+}
 
-std::optional<double> ParseFinite(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    return std::nullopt;
+// Pieces between separators outside of single quotes; none where a quote is not closed.
+std::optional<std::vector<std::string_view>> SplitOutsideQuotes(std::string_view text,
+                                                                char separator) {
+  std::vector<std::string_view> pieces;
+  bool quoted = false;
+  size_t start = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\'') quoted = !quoted;
+    if (text[i] != separator || quoted) continue;
+    pieces.push_back(text.substr(start, i - start));
+    start = i + 1;
   }
-  return value;
+  pieces.push_back(text.substr(start));
+  return quoted ? std::nullopt : std::optional(std::move(pieces));
+}
+
+// Without quotes, where two in a row within quotes are one.
+std::string Unquoted(std::string_view text) {
+  std::string plain;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\'') {
+      plain.push_back(text[i]);
+    } else if (quoted && text.substr(i + 1).starts_with('\'')) {
+      plain.push_back('\'');
+      ++i;
+    } else {
+      quoted = !quoted;
+    }
+  }
+  return plain;
 }
 
 bool ReadBounds(std::string_view word, CsvFeature& feature) {
   const size_t points = word.find("..");
   if (points == std::string_view::npos) return false;
-  const std::optional<double> low = ParseFinite(word.substr(0, points));
-  const std::optional<double> high = ParseFinite(word.substr(points + 2));
+  const std::optional<double> low = ParsePublic(word.substr(0, points));
+  const std::optional<double> high = ParsePublic(word.substr(points + 2));
   if (!low || !high || !(*low < *high) || !std::isfinite(*high - *low)) return false;
   feature.low = *low;
   feature.high = *high;
@@ -34,15 +59,10 @@ bool ReadBounds(std::string_view word, CsvFeature& feature) {
 }
 
 bool ReadCategories(std::string_view list, CsvFeature& feature) {
-  while (true) {
-    const size_t comma = list.find(',');
-    const std::optional<double> category = ParseFinite(list.substr(0, comma));
-    if (!category || std::ranges::count(feature.categories, *category) > 0) return false;
-    feature.categories.push_back(*category);
-    if (feature.categories.size() > kMaxCategories) return false;
-    if (comma == std::string_view::npos) return true;
-    list.remove_prefix(comma + 1);
-  }
+  const auto pieces = SplitOutsideQuotes(list, ',');
+  return pieces.has_value() && std::ranges::all_of(*pieces, [&feature](std::string_view piece) {
+           return feature.categories.Add(Unquoted(piece)).ok();
+         });
 }
 
 bool ReadOption(std::string_view word, CsvFeature& feature) {
@@ -55,34 +75,62 @@ bool ReadOption(std::string_view word, CsvFeature& feature) {
     return true;
   }
   if (word.starts_with("missing=") && feature.categories.empty()) {
-    const std::optional<double> constant = ParseFinite(word.substr(8));
+    const std::optional<double> constant = ParsePublic(word.substr(8));
     if (!constant || std::abs(*constant) > 1) return false;
     feature.constant = *constant;
     feature.may_be_missing = true;
     return true;
   }
-  if (word.starts_with("absent=")) {
-    const std::optional<double> number = ParseFinite(word.substr(7));
-    if (!number) return false;
-    feature.absent.push_back(*number);
-    return true;
+  return word.starts_with("absent=") && feature.absent.Add(Unquoted(word.substr(7))).ok();
+}
+
+std::optional<ValueFault> AppendCategory(const CsvFeature& feature,
+                                         std::optional<std::string_view> field, DecimalMark mark,
+                                         std::vector<float>& features) {
+  const std::optional<size_t> found =
+      field.has_value() ? feature.categories.Find(*field, mark) : std::nullopt;
+  if (field.has_value() && !found.has_value()) return feature.categories.NotAmong(*field);
+  for (size_t i = 0; i < feature.categories.size(); ++i) {
+    features.push_back(found == i ? 1.0f : 0.0f);
   }
-  return false;
+  return std::nullopt;
+}
+
+std::optional<ValueFault> AppendNumber(const CsvFeature& feature,
+                                       std::optional<std::string_view> field, DecimalMark mark,
+                                       std::vector<float>& features) {
+  if (!field.has_value()) {
+    features.push_back(static_cast<float>(feature.constant));
+    return std::nullopt;
+  }
+  const std::optional<double> value = ParseDecimal(*field, mark);
+  if (!value.has_value()) return NotANumber(*field, mark);
+  const double inside = std::clamp(*value, feature.low, feature.high);
+  if (inside != *value && !feature.clamp) {
+    return ValueFault{
+        .what = fmt::format("{} is outside the agreed bounds {}..{}", *value, feature.low,
+                            feature.high),
+        .remedy = "correct the value, or agree on wider bounds or `clamp` in `data.csv_features`"};
+  }
+  features.push_back(
+      static_cast<float>(2 * (inside - feature.low) / (feature.high - feature.low) - 1));
+  return std::nullopt;
 }
 
 }  // namespace
 
 absl::StatusOr<CsvFeature> ParseCsvFeature(std::string_view text) {
   CsvFeature feature;
+  const auto pieces = SplitOutsideQuotes(text, ' ');
+  if (!pieces.has_value()) {
+    return base::InvalidArgument("feature \"{}\": a single quote is not closed", text);
+  }
   size_t words = 0;
-  for (size_t first = 0; first < text.size();) {
-    const size_t end = std::min(text.find(' ', first), text.size());
-    const std::string_view word = text.substr(first, end - first);
-    first = end + 1;
+  for (const std::string_view word : *pieces) {
     if (word.empty()) continue;
     bool good = true;
     if (words == 0) {
-      feature.column = word;
+      feature.column = Unquoted(word);
     } else if (words == 1) {
       good = word.starts_with("one-of=") ? ReadCategories(word.substr(7), feature)
                                          : ReadBounds(word, feature);
@@ -92,9 +140,10 @@ absl::StatusOr<CsvFeature> ParseCsvFeature(std::string_view text) {
     if (!good) {
       return base::InvalidArgument(
           "feature \"{}\": \"{}\" is not {}", text, word,
-          words == 1 ? "LOW..HIGH with LOW below HIGH, or one-of= and different numbers"
-                     : "clamp, missing=C with C from -1 to 1, absent=NUMBER or indicator (a list "
-                       "of categories knows neither clamp nor missing=)");
+          words == 1 ? "LOW..HIGH with LOW below HIGH, or one-of= and different categories (a "
+                       "column name with blanks stands in single quotes)"
+                     : "clamp, missing=C with C from -1 to 1, absent=X or indicator (a list of "
+                       "categories knows neither clamp nor missing=)");
     }
     ++words;
   }
@@ -111,33 +160,21 @@ absl::StatusOr<CsvFeature> ParseCsvFeature(std::string_view text) {
   return feature;
 }
 
-absl::Status AppendFeature(const CsvFeature& feature, std::optional<double> value,
-                           std::vector<float>& features) {
-  if (value.has_value() && std::ranges::count(feature.absent, *value) > 0) value.reset();
-  if (!value.has_value() && !feature.may_be_missing) {
-    return base::InvalidArgument("the value is missing, which this column does not allow");
+std::optional<ValueFault> AppendFeature(const CsvFeature& feature,
+                                        std::optional<std::string_view> field, DecimalMark mark,
+                                        std::vector<float>& features) {
+  if (field.has_value() && feature.absent.Find(*field, mark).has_value()) field.reset();
+  if (!field.has_value() && !feature.may_be_missing) {
+    return ValueFault{.what = "the value is missing, which this column does not allow",
+                      .remedy =
+                          "fill it in, or agree on `missing=` or `indicator` for the column "
+                          "in `data.csv_features`"};
   }
-  if (!feature.categories.empty()) {
-    if (value.has_value() && std::ranges::count(feature.categories, *value) == 0) {
-      return base::InvalidArgument("{} is none of the agreed {}", *value,
-                                   fmt::join(feature.categories, ", "));
-    }
-    for (const double category : feature.categories) {
-      features.push_back(value == category ? 1.0f : 0.0f);
-    }
-  } else if (!value.has_value()) {
-    features.push_back(static_cast<float>(feature.constant));
-  } else {
-    const double inside = std::clamp(*value, feature.low, feature.high);
-    if (inside != *value && !feature.clamp) {
-      return base::InvalidArgument("{} is outside the agreed bounds {}..{}", *value, feature.low,
-                                   feature.high);
-    }
-    features.push_back(
-        static_cast<float>(2 * (inside - feature.low) / (feature.high - feature.low) - 1));
-  }
-  if (feature.indicator) features.push_back(value.has_value() ? 0.0f : 1.0f);
-  return absl::OkStatus();
+  std::optional<ValueFault> fault = feature.categories.empty()
+                                        ? AppendNumber(feature, field, mark, features)
+                                        : AppendCategory(feature, field, mark, features);
+  if (!fault.has_value() && feature.indicator) features.push_back(field.has_value() ? 0.0f : 1.0f);
+  return fault;
 }
 
 }  // namespace tacet::data

@@ -9,25 +9,28 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+
+#include "tacet/data/category_list.h"
+#include "tacet/data/number_text.h"
+#include "tacet/data/table_problem.h"
 
 namespace tacet::data {
 
 // A column x becomes, in this order:
 //   with bounds      2 (x - low) / (high - low) - 1, in [-1, 1];
-//   with categories  for each of them 1 where x equals it, else 0;
+//   with categories  for each of them 1 where x belongs to it, else 0;
 //   then, with `indicator`, 1 where the value is missing, else 0.
 // In place of a missing value stands `constant` (bounds) or zeros (categories).
 struct CsvFeature {
   std::string column;  // header or position, as in CsvOptions
   double low = 0;      // low < high, or both 0 with categories
   double high = 0;
-  std::vector<double> categories;  // distinct; empty: bounds
-  bool clamp = false;  // values outside count as the nearest bound; else they are errors
+  CategoryList categories;  // empty: bounds
+  bool clamp = false;       // values outside count as the nearest bound; else they are errors
   bool may_be_missing = false;
-  std::vector<double> absent;  // numbers that mean "missing"
-  double constant = 0;         // scaled already, in [-1, 1]
+  CategoryList absent;  // numbers and texts that mean "missing"
+  double constant = 0;  // scaled already, in [-1, 1]
   bool indicator = false;
 
   size_t width() const {
@@ -39,14 +42,17 @@ struct CsvFeature {
 //   clamp          values outside LOW..HIGH count as the nearest bound
 //   missing=C      a value may be missing; C in [-1, 1] replaces it
 //   indicator      a value may be missing; a further column says so (in its place stands 0)
-//   absent=X       the number X means "missing"; may be repeated; needs missing= or indicator
+//   absent=X       X means "missing"; may be repeated; needs missing= or indicator
+// Single quotes hold blanks, commas and single quotes (written twice) together:
+// "'age in years' 0..120", "thal one-of='not known',normal". Categories are those of CategoryList.
 // InvalidArgument quotes the text and the word that is wrong.
 absl::StatusOr<CsvFeature> ParseCsvFeature(std::string_view text);
 
-// Appends feature.width() values. `value` is none when missing. InvalidArgument says how the value
-// is against the feature's description; the caller adds file, line and column.
-absl::Status AppendFeature(const CsvFeature& feature, std::optional<double> value,
-                           std::vector<float>& features);
+// Appends feature.width() values, or the fault of the field and nothing. `field` is none when it is
+// missing.
+std::optional<ValueFault> AppendFeature(const CsvFeature& feature,
+                                        std::optional<std::string_view> field, DecimalMark mark,
+                                        std::vector<float>& features);
 
 }  // namespace tacet::data
 

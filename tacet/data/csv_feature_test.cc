@@ -15,12 +15,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<float> Values(const std::string& text, std::optional<double> value) {
+std::vector<float> Values(const std::string& text, std::optional<std::string_view> field,
+                          DecimalMark mark = DecimalMark::kPoint) {
   const auto feature = ParseCsvFeature(text);
   EXPECT_TRUE(feature.ok()) << feature.status();
+  if (!feature.ok()) return {};
   std::vector<float> values;
-  const absl::Status status = AppendFeature(*feature, value, values);
-  EXPECT_TRUE(status.ok()) << status;
+  const auto fault = AppendFeature(*feature, field, mark, values);
+  EXPECT_FALSE(fault.has_value()) << fault->what;
   EXPECT_EQ(values.size(), feature->width());
   return values;
 }
@@ -31,32 +33,77 @@ std::string Refusal(const std::string& text) {
   return base::Message(feature.status());
 }
 
-std::string Refusal(const std::string& text, std::optional<double> value) {
+std::string Refusal(const std::string& text, std::optional<std::string_view> field,
+                    DecimalMark mark = DecimalMark::kPoint) {
   std::vector<float> values;
-  return base::Message(AppendFeature(*ParseCsvFeature(text), value, values));
+  const auto fault = AppendFeature(*ParseCsvFeature(text), field, mark, values);
+  EXPECT_TRUE(fault.has_value());
+  EXPECT_TRUE(values.empty());
+  return fault.has_value() ? fault->what + "; " + fault->remedy : "";
 }
 
 TEST(CsvFeatureTest, BoundsScaleToPlusMinusOne) {
-  EXPECT_THAT(Values("age 20..80", 20), ElementsAre(-1));
-  EXPECT_THAT(Values("age  20..80 ", 50), ElementsAre(0));
-  EXPECT_THAT(Values("age 20..80", 80), ElementsAre(1));
-  EXPECT_THAT(Values("3 -2.5..1e1 clamp", 400), ElementsAre(1));
-  EXPECT_THAT(Refusal("age 20..80", 80.5), HasSubstr("80.5 is outside the agreed bounds 20..80"));
+  EXPECT_THAT(Values("age 20..80", "20"), ElementsAre(-1));
+  EXPECT_THAT(Values("age  20..80 ", "50"), ElementsAre(0));
+  EXPECT_THAT(Values("age 20..80", "80"), ElementsAre(1));
+  EXPECT_THAT(Values("3 -2.5..1e1 clamp", "400"), ElementsAre(1));
+  EXPECT_THAT(Refusal("age 20..80", "80.5"), HasSubstr("80.5 is outside the agreed bounds 20..80"));
 }
 
 TEST(CsvFeatureTest, CategoriesBecomeOneColumnEach) {
-  EXPECT_THAT(Values("thal one-of=3,6,7", 6), ElementsAre(0, 1, 0));
-  EXPECT_THAT(Values("thal one-of=3,6,7 indicator", 7), ElementsAre(0, 0, 1, 0));
+  EXPECT_THAT(Values("thal one-of=3,6,7", "6"), ElementsAre(0, 1, 0));
+  EXPECT_THAT(Values("thal one-of=3,6,7 indicator", "7"), ElementsAre(0, 0, 1, 0));
   EXPECT_THAT(Values("thal one-of=3,6,7 indicator", {}), ElementsAre(0, 0, 0, 1));
-  EXPECT_THAT(Refusal("thal one-of=3,6,7", 5), HasSubstr("5 is none of the agreed 3, 6, 7"));
+  EXPECT_THAT(Refusal("thal one-of=3,6,7", "5"), HasSubstr("\"5\" is none of the agreed 3, 6, 7"));
+}
+
+TEST(CsvFeatureTest, CategoriesMayBeTextsWithAlternatives) {
+  constexpr const char* kSex = "sex one-of=female|f|w,male|m,'not known' indicator";
+  EXPECT_THAT(Values(kSex, "w"), ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(Values(kSex, "male"), ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(Values(kSex, "not known"), ElementsAre(0, 0, 1, 0));
+  EXPECT_THAT(Values(kSex, {}), ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(Values("grade one-of='1,5','it''s'", "it's"), ElementsAre(0, 1));
+  EXPECT_THAT(Values("smoker one-of=0|no,1|yes", "1.0"), ElementsAre(0, 1));  // as numbers
+  EXPECT_THAT(Values("smoker one-of=0|no,1|yes", "1,0", DecimalMark::kComma), ElementsAre(0, 1));
+  EXPECT_THAT(Values("stage one-of=1,2 absent=unknown indicator", "unknown"), ElementsAre(0, 0, 1));
+  EXPECT_THAT(Refusal(kSex, "Male"),
+              HasSubstr("\"Male\" is none of the agreed female|f|w, male|m, not known; write "
+                        "\"male\" if that is meant"));
+  EXPECT_THAT(Refusal("sex one-of=f,m|f"), HasSubstr("\"one-of=f,m|f\""));
+  EXPECT_THAT(Refusal("sex one-of=1,m|1.0"), HasSubstr("\"one-of=1,m|1.0\""));
+  EXPECT_THAT(Refusal("sex one-of=f|,m"), HasSubstr("\"one-of=f|,m\""));
+  EXPECT_THAT(Refusal("sex one-of='f,m"), HasSubstr("a single quote is not closed"));
+}
+
+TEST(CsvFeatureTest, ColumnNamesWithBlanksStandInSingleQuotes) {
+  EXPECT_EQ(ParseCsvFeature("'age in years' 0..120")->column, "age in years");
+  EXPECT_EQ(ParseCsvFeature("'l''age' 0..120")->column, "l'age");
+  EXPECT_THAT(Refusal("age in years 0..120"), HasSubstr("stands in single quotes"));
+}
+
+TEST(CsvFeatureTest, ANumberThatIsNoneSaysTheLikelyReason) {
+  EXPECT_THAT(Values("age 0..100", "2,5e1", DecimalMark::kComma), ElementsAre(-0.5f));
+  EXPECT_THAT(Refusal("age 0..100", "2,5"),
+              HasSubstr("\"2,5\" is not a finite number; if the file writes numbers with a decimal "
+                        "comma, set `data.csv_decimal = \"comma\"`"));
+  EXPECT_THAT(Refusal("age 0..100", "2.5", DecimalMark::kComma),
+              HasSubstr("`data.csv_decimal = \"point\"`"));
+  for (const DecimalMark mark : {DecimalMark::kPoint, DecimalMark::kComma}) {
+    EXPECT_THAT(Refusal("age 0..1e9", "1.234,5", mark), HasSubstr("separators of thousands"));
+  }
+  EXPECT_THAT(Refusal("age 0..100", "25 years"), HasSubstr("write the number alone"));
+  EXPECT_THAT(Refusal("age 0..100", "NA"), HasSubstr("add \"NA\" to `data.csv_missing`"));
+  EXPECT_THAT(Refusal("age 0..100", "inf"), HasSubstr("\"inf\" is not a finite number"));
+  EXPECT_THAT(Refusal("age 0..100", "+-5"), HasSubstr("is not a finite number"));
 }
 
 TEST(CsvFeatureTest, MissingValuesBecomeConstants) {
   EXPECT_THAT(Values("chol 0..600 missing=-0.25", {}), ElementsAre(-0.25f));
   EXPECT_THAT(Values("chol 0..600 indicator", {}), ElementsAre(0, 1));
-  EXPECT_THAT(Values("chol 0..600 indicator", 600), ElementsAre(1, 0));
-  EXPECT_THAT(Values("chol 50..600 absent=0 absent=-9 indicator", 0), ElementsAre(0, 1));
-  EXPECT_THAT(Values("chol 50..600 absent=0 absent=-9 missing=1", -9), ElementsAre(1));
+  EXPECT_THAT(Values("chol 0..600 indicator", "600"), ElementsAre(1, 0));
+  EXPECT_THAT(Values("chol 50..600 absent=0 absent=-9 indicator", "0"), ElementsAre(0, 1));
+  EXPECT_THAT(Values("chol 50..600 absent=0 absent=-9 missing=1", "-9"), ElementsAre(1));
   EXPECT_THAT(Refusal("chol 50..600", std::nullopt), HasSubstr("the value is missing"));
 }
 

@@ -1,5 +1,6 @@
 #include "tacet/data/csv.h"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ TEST(CsvTest, ReadsNamedColumns) {
 
 TEST(CsvTest, ReadsPositionsWithoutHeaderAndOtherDelimiters) {
   const CsvOptions options = {
-      .delimiter = ';', .header = false, .label = "-1", .client = "0", .classes = 5};
+      .separator = ';', .header = false, .label = "-1", .client = "0", .classes = 5};
   const auto dataset = ParseCsv("x;1;2;0\ny;3;4;1\n", "some.csv", options);
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_EQ(dataset->classes(), 5u);
@@ -55,7 +56,7 @@ TEST(CsvTest, ReadsPositionsWithoutHeaderAndOtherDelimiters) {
   EXPECT_THAT(Input(*dataset, 1), ElementsAre(3, 4));
 
   const auto tabs =
-      ParseCsv("client\ta\tlabel\n\"x\"\t\"1\"\t0\n", "some.tsv", {.delimiter = '\t'});
+      ParseCsv("client\ta\tlabel\n\"x\"\t\"1\"\t0\n", "some.tsv", {.separator = '\t'});
   ASSERT_TRUE(tabs.ok()) << tabs.status();
   EXPECT_THAT(Input(*tabs, 0), ElementsAre(1));
 }
@@ -76,7 +77,7 @@ TEST(CsvTest, NamesFileLineAndColumnOfAnError) {
   ExpectError("a,client,label\n1,x\n", {}, "some.csv:2: 2 columns, expected 3");
   ExpectError("a,client,label\n1,x,0,9\n", {}, "some.csv:2: 4 columns, expected 3");
   ExpectError("a,client,label\n1,\"x,0\n", {},
-              "some.csv:2: column 1 (\"client\"): a quoted field does not end");
+              "some.csv:2: column 1 (\"client\"): a quoted field does not end; close the quote");
   ExpectError("a,client,label\n1,\"x\"y,0\n", {}, "text after a quoted field");
 }
 
@@ -186,6 +187,14 @@ TEST(CsvTest, FilesWithoutDescriptionMustHaveTheSameFeatures) {
   EXPECT_THAT(second("a,label\n1,0\n"), HasSubstr("south.csv:1: 1 features where north.csv has 2"));
   EXPECT_THAT(second("a,c,label\n1,2,0\n"),
               HasSubstr("south.csv:1: column 1 (\"c\"): north.csv has \"b\" in its place"));
+}
+
+TEST(CsvTest, AFolderInPlaceOfAFileIsRefused) {
+  const std::filesystem::path folder = testing::TempDir() + "tacet_csv_folder";
+  std::filesystem::create_directories(folder / "rows.csv");
+  EXPECT_THAT(base::Message(LoadCsv(folder, {}).status()),
+              HasSubstr("rows.csv: this is a folder, expected a file"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(CsvTest, NamesAFileThatCannotBeRead) {

@@ -34,6 +34,10 @@ std::vector<std::filesystem::path> DataFiles(const std::filesystem::path& path,
 }
 
 absl::StatusOr<std::string> ReadDataFile(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return base::InvalidArgument("{}: this is a folder, expected a file", path.string());
+  }
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   const std::streamoff bytes = in ? static_cast<std::streamoff>(in.tellg()) : -1;
   if (bytes < 0) return base::NotFound("{}: the file cannot be read", path.string());

@@ -17,8 +17,8 @@ namespace tacet::data {
 std::vector<std::filesystem::path> DataFiles(const std::filesystem::path& path,
                                              std::initializer_list<std::string_view> endings);
 
-// A whole file of up to 4 GiB. NotFound when it cannot be opened, InvalidArgument when it is
-// larger, DataLoss when it ends early.
+// A whole file of up to 4 GiB. NotFound when it cannot be opened, InvalidArgument for a folder or
+// a larger file, DataLoss when it ends early.
 absl::StatusOr<std::string> ReadDataFile(const std::filesystem::path& path);
 
 }  // namespace tacet::data

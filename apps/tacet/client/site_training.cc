@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "apps/tacet/client/site_data.h"
+#include "apps/tacet/run/site_config.h"
 #include "apps/tacet/run/training_run.h"
 #include "tacet/base/status.h"
 #include "tacet/data/dataset.h"
@@ -47,32 +48,7 @@ void SiteDataFlags::Register(program::Options& options) {
 
 absl::StatusOr<run::RunConfig> SiteDataFlags::Config(
     const agreement::SignedManifest& manifest) const {
-  TACET_ASSIGN_OR_RETURN(const run::RunConfig annex,
-                         run::ParseRunConfig(manifest.annex(), "the agreement"));
-  // Without what is nobody else's to decide.
-  TACET_ASSIGN_OR_RETURN(run::RunConfig config,
-                         run::ParseRunConfig(run::AgreedToml(annex), "the agreement"));
-  if (config_.has_value()) {
-    TACET_ASSIGN_OR_RETURN(const run::RunConfig own, run::LoadRunConfig(*config_));
-    if (run::AgreedToml(own) != run::AgreedToml(run::RunConfig())) {
-      return base::InvalidArgument(
-          "{} sets keys on which all sites have agreed: only what belongs to this site can stand "
-          "there (data.path, data.csv_client_column, data.held_out, data.clients, data.sites, "
-          "data.handwriting_*, training.precision, run.publish_evaluation, ledger.*)",
-          *config_);
-    }
-    config.data.path = own.data.path;
-    config.data.csv_client_column = own.data.csv_client_column;
-    config.data.held_out = own.data.held_out;
-    config.data.clients = own.data.clients;
-    config.data.sites = own.data.sites;
-    config.data.handwriting_writers = own.data.handwriting_writers;
-    config.data.handwriting_min_samples = own.data.handwriting_min_samples;
-    config.data.handwriting_max_samples = own.data.handwriting_max_samples;
-    config.data.handwriting_classes = own.data.handwriting_classes;
-    config.training.precision = own.training.precision;
-    config.run.publish_evaluation = own.run.publish_evaluation;
-  }
+  TACET_ASSIGN_OR_RETURN(run::RunConfig config, run::SiteConfigOf(manifest.annex(), config_));
   if (path_.has_value()) config.data.path = *path_;
   if (config.data.path.empty() != draw_) {
     return base::InvalidArgument("{}", draw_ ? "--draw and --data exclude each other"

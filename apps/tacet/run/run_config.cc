@@ -1,6 +1,7 @@
 #include "apps/tacet/run/run_config.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -31,7 +32,10 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("data.csv_columns", c.data.csv_columns);
   visit("data.csv_features", c.data.csv_features);
   visit("data.csv_missing", c.data.csv_missing);
+  visit("data.csv_labels", c.data.csv_labels);
   visit("data.csv_label_above", c.data.csv_label_above);
+  visit("data.csv_separator", c.data.csv_separator);
+  visit("data.csv_decimal", c.data.csv_decimal);
   visit("data.classes", c.data.classes);
   visit("data.sites", c.data.sites);
   visit("data.handwriting_writers", c.data.handwriting_writers);
@@ -334,8 +338,9 @@ std::string RunConfigToml(const RunConfig& config) {
 
 std::string AgreedToml(const RunConfig& config) {
   static const std::set<std::string_view> own = {
-      "data.path",     "data.clients",       "data.sites",         "data.csv_client_column",
-      "data.held_out", "training.precision", "federation.weights",
+      "data.path",        "data.clients",       "data.sites",         "data.csv_client_column",
+      "data.held_out",    "training.precision", "federation.weights", "data.csv_separator",
+      "data.csv_decimal",
   };
   return TomlOf(config, [](std::string_view key) {
     return !key.starts_with("run.") && !key.starts_with("ledger.") &&
@@ -443,6 +448,50 @@ absl::StatusOr<data::HandwritingSpec> HandwritingSpecOf(const RunConfig& config)
   return spec;
 }
 
+namespace {
+
+absl::StatusOr<std::optional<char>> SeparatorOf(std::string_view word) {
+  constexpr std::array<std::pair<std::string_view, char>, 8> kWords = {{{",", ','},
+                                                                        {"comma", ','},
+                                                                        {";", ';'},
+                                                                        {"semicolon", ';'},
+                                                                        {"\t", '\t'},
+                                                                        {"tab", '\t'},
+                                                                        {"|", '|'},
+                                                                        {"bar", '|'}}};
+  if (word == "auto") return std::optional<char>();
+  for (const auto& [known, separator] : kWords) {
+    if (word == known) return std::optional<char>(separator);
+  }
+  return base::InvalidArgument(
+      "data.csv_separator is \"{}\"; it must be auto, comma, semicolon, tab or bar", word);
+}
+
+absl::StatusOr<data::DecimalMark> DecimalMarkOf(std::string_view word) {
+  if (word == "point" || word == ".") return data::DecimalMark::kPoint;
+  if (word == "comma" || word == ",") return data::DecimalMark::kComma;
+  return base::InvalidArgument("data.csv_decimal is \"{}\"; it must be point or comma", word);
+}
+
+// Labels are described in one way only.
+absl::Status CheckLabels(const RunConfig& config) {
+  const size_t labels = config.data.csv_labels.size();
+  if (labels == 0) return absl::OkStatus();
+  if (config.data.csv_label_above.has_value()) {
+    return base::InvalidArgument(
+        "data.csv_labels and data.csv_label_above exclude each other: remove one");
+  }
+  if (labels == 1) return base::InvalidArgument("data.csv_labels names one class: name all");
+  if (config.data.classes != 0 && config.data.classes != labels) {
+    return base::InvalidArgument(
+        "data.classes is {}, data.csv_labels names {}: remove data.classes or correct it",
+        config.data.classes, labels);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config) {
   data::CsvOptions csv;
   csv.label = config.data.csv_label_column;
@@ -452,7 +501,14 @@ absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config) {
   csv.columns = config.data.csv_columns;
   csv.missing = config.data.csv_missing;
   csv.label_above = config.data.csv_label_above;
+  TACET_ASSIGN_OR_RETURN(csv.separator, SeparatorOf(config.data.csv_separator));
+  TACET_ASSIGN_OR_RETURN(csv.decimal, DecimalMarkOf(config.data.csv_decimal));
   TACET_ASSIGN_OR_RETURN(csv.classes, Narrow(config.data.classes, "data.classes"));
+  const absl::StatusOr<data::CategoryList> labels =
+      data::CategoryList::Create(config.data.csv_labels);
+  if (!labels.ok()) return base::Annotate(labels.status(), "data.csv_labels");
+  csv.labels = *labels;
+  TACET_RETURN_IF_ERROR(CheckLabels(config));
   for (const std::string& text : config.data.csv_features) {
     TACET_ASSIGN_OR_RETURN(csv.features.emplace_back(), data::ParseCsvFeature(text));
   }
@@ -463,8 +519,8 @@ absl::StatusOr<models::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& con
   models::ArchitectureSpec spec{.model = config.model.name,
                                 .input_shape = config.model.input_shape,
                                 .hidden = config.model.hidden};
+  TACET_ASSIGN_OR_RETURN(const data::CsvOptions csv, CsvOptionsOf(config));
   if (spec.input_shape.empty()) {
-    TACET_ASSIGN_OR_RETURN(const data::CsvOptions csv, CsvOptionsOf(config));
     uint64_t width = 0;
     for (const data::CsvFeature& feature : csv.features) width += feature.width();
     if (width == 0) {
@@ -474,9 +530,13 @@ absl::StatusOr<models::ArchitectureSpec> ArchitectureSpecOf(const RunConfig& con
     }
     spec.input_shape = {width};
   }
-  TACET_ASSIGN_OR_RETURN(spec.classes, Narrow(config.data.classes, "data.classes"));
-  if (spec.classes == 0 && config.data.csv_label_above.has_value()) spec.classes = 2;
-  if (spec.classes == 0) return base::InvalidArgument("data.classes is missing");
+  spec.classes = csv.known_classes();
+  if (spec.classes == 0) {
+    return base::InvalidArgument(
+        "data.classes is missing, and data.csv_labels and data.csv_label_above, from which it "
+        "could "
+        "follow, too");
+  }
   return spec;
 }
 

@@ -46,9 +46,12 @@ struct RunConfig {
     std::vector<std::string>
         csv_features;  // what a model sees; empty: every other column, unchanged
     std::vector<std::string> csv_missing = {"", "?"};
+    std::vector<std::string> csv_labels;    // texts of the classes, in their order; empty: numbers
     std::optional<double> csv_label_above;  // class 1 above this number, class 0 otherwise
-    uint64_t classes = 0;                   // 0: the largest label + 1
-    uint64_t sites = 0;                     // clients become persons spread over so many sites
+    std::string csv_separator = "auto";     // between fields
+    std::string csv_decimal = "point";
+    uint64_t classes = 0;  // 0: the largest label + 1
+    uint64_t sites = 0;    // clients become persons spread over so many sites
     uint64_t handwriting_writers = 100;
     uint64_t handwriting_min_samples = 60;
     uint64_t handwriting_max_samples = 100;

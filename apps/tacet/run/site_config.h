@@ -1,0 +1,23 @@
+// Settings of one site of a live federation: the agreed ones, and its own.
+#ifndef TACET_APPS_TACET_RUN_SITE_CONFIG_H_
+#define TACET_APPS_TACET_RUN_SITE_CONFIG_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/run/run_config.h"
+
+namespace tacet::app::run {
+
+// The settings of an agreement's annex, with the site's own from the file `own_path`: where and how
+// its data lie, precision, what is told of an evaluation. InvalidArgument when the file sets a key
+// that was agreed.
+absl::StatusOr<RunConfig> SiteConfigOf(std::string_view annex,
+                                       const std::optional<std::string>& own_path);
+
+}  // namespace tacet::app::run
+
+#endif  // TACET_APPS_TACET_RUN_SITE_CONFIG_H_

@@ -1,0 +1,68 @@
+#include "tacet/data/category_list.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+#include "tacet/base/nearest_word.h"
+#include "tacet/base/status.h"
+#include "tacet/data/table_text.h"
+
+namespace tacet::data {
+
+absl::Status CategoryList::Add(std::string_view category) {
+  if (categories_.size() == kMaxCategories) {
+    return base::InvalidArgument("there are more than {} categories", kMaxCategories);
+  }
+  const size_t index = categories_.size();
+  std::vector<Text> added;
+  for (std::string_view rest = category;;) {
+    const size_t end = rest.find('|');
+    const std::string_view text = TrimField(rest.substr(0, end));
+    if (text.empty()) return base::InvalidArgument("\"{}\" holds an empty text", category);
+    added.push_back({.text = std::string(text),
+                     .number = ParseDecimal(text, DecimalMark::kPoint),
+                     .category = index});
+    if (end == std::string_view::npos) break;
+    rest.remove_prefix(end + 1);
+  }
+  for (auto text = added.begin(); text != added.end(); ++text) {
+    const auto same = [&](const Text& other) {
+      return other.text == text->text || (text->number.has_value() && other.number == text->number);
+    };
+    if (std::ranges::any_of(texts_, same) || std::any_of(added.begin(), text, same)) {
+      return base::InvalidArgument("\"{}\" occurs twice", text->text);
+    }
+  }
+  categories_.emplace_back(category);
+  std::ranges::move(added, std::back_inserter(texts_));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CategoryList> CategoryList::Create(const std::vector<std::string>& categories) {
+  CategoryList list;
+  for (const std::string& category : categories) TACET_RETURN_IF_ERROR(list.Add(category));
+  return list;
+}
+
+std::optional<size_t> CategoryList::Find(std::string_view field, DecimalMark mark) const {
+  const auto same = std::ranges::find(texts_, field, &Text::text);
+  if (same != texts_.end()) return same->category;
+  const std::optional<double> number = ParseDecimal(field, mark);
+  if (!number.has_value()) return std::nullopt;
+  const auto equal = std::ranges::find(texts_, number, &Text::number);
+  return equal != texts_.end() ? std::optional(equal->category) : std::nullopt;
+}
+
+std::string CategoryList::Listed() const { return fmt::format("{}", fmt::join(categories_, ", ")); }
+
+ValueFault CategoryList::NotAmong(std::string_view field) const {
+  std::vector<std::string_view> words;
+  for (const Text& text : texts_) words.push_back(text.text);
+  const std::optional<std::string> near = base::NearestWord(field, words);
+  return {.what = fmt::format("\"{}\" is none of the agreed {}", field, Listed()),
+          .remedy = near ? fmt::format("write \"{}\" if that is meant", *near) : ""};
+}
+
+}  // namespace tacet::data

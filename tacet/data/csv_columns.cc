@@ -1,0 +1,181 @@
+#include "tacet/data/csv_columns.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+#include "tacet/base/nearest_word.h"
+#include "tacet/base/status.h"
+#include "tacet/data/csv.h"
+
+namespace tacet::data {
+namespace {
+
+constexpr size_t kMaxListedColumns = 30;
+
+std::optional<int64_t> ParsePosition(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::string SeparatorName(char separator) {
+  return separator == '\t' ? "tab" : fmt::format("`{}`", separator);
+}
+
+std::vector<std::string> NamedColumns(const CsvOptions& options) {
+  std::vector<std::string> names = {options.label, options.client, options.person};
+  for (const CsvFeature& feature : options.features) names.push_back(feature.column);
+  std::erase(names, "");
+  return names;
+}
+
+std::string CsvColumns::Name(size_t column) const {
+  return column < header_.size() ? header_[column] : "";
+}
+
+std::string CsvColumns::InWords(size_t column) const {
+  return column < header_.size() ? fmt::format("column {} (\"{}\")", column, header_[column])
+                                 : fmt::format("column {}", column);
+}
+
+ValueFault CsvColumns::NotThere(std::string_view wanted, std::string_view role) const {
+  ValueFault fault{.what = fmt::format("there is no {} column \"{}\"", role, wanted), .remedy = ""};
+  if (header_.empty()) {
+    fault.what += " (the file is read without header: give a position)";
+    return fault;
+  }
+  const std::vector<std::string_view> names(header_.begin(), header_.end());
+  if (const auto near = base::NearestWord(wanted, names); near.has_value()) {
+    fault.remedy = fmt::format("column \"{}\" may be meant", *near);
+  } else if (count_ == 1) {
+    fault.remedy = fmt::format("the first line has no {}; set `data.csv_separator`",
+                               SeparatorName(separator_));
+  } else {
+    fault.remedy = fmt::format(
+        "the columns are {}{}",
+        fmt::join(std::span(names).first(std::min(names.size(), kMaxListedColumns)), ", "),
+        names.size() > kMaxListedColumns ? ", ..." : "");
+  }
+  return fault;
+}
+
+absl::Status CsvColumns::FindOne(std::string_view wanted, std::string_view role,
+                                 const Report& report, std::optional<size_t>& found) const {
+  found.reset();
+  const auto matches = std::ranges::count(header_, wanted);
+  if (matches > 1) {
+    return report(std::nullopt, {.what = fmt::format("the {} column \"{}\" exists {} times", role,
+                                                     wanted, matches),
+                                 .remedy = "rename or remove the others"});
+  }
+  if (matches == 1) {
+    found = static_cast<size_t>(std::ranges::find(header_, wanted) - header_.begin());
+    return absl::OkStatus();
+  }
+  const std::optional<int64_t> position = ParsePosition(wanted);
+  if (!position.has_value()) return report(std::nullopt, NotThere(wanted, role));
+  const auto columns = static_cast<int64_t>(count_);
+  const int64_t column = *position < 0 ? *position + columns : *position;
+  if (column < 0 || column >= columns) {
+    return report(std::nullopt,
+                  {.what = fmt::format("the {} column is at position {}, the file has {} columns",
+                                       role, *position, count_),
+                   .remedy = ""});
+  }
+  found = static_cast<size_t>(column);
+  return absl::OkStatus();
+}
+
+absl::Status CsvColumns::Find(const CsvOptions& options, const std::vector<std::string>& first,
+                              char separator, std::string_view table, SharedFeatures& shared,
+                              const Report& report) {
+  count_ = first.size();
+  separator_ = separator;
+  if (options.header) {
+    header_ = first;
+  } else {
+    header_ = options.columns;
+  }
+  TACET_RETURN_IF_ERROR(FindNames(options, report));
+  return FindFeatures(options, table, shared, report);
+}
+
+absl::Status CsvColumns::FindNames(const CsvOptions& options, const Report& report) {
+  TACET_RETURN_IF_ERROR(FindOne(options.label, "label", report, label_));
+  for (const auto& [wanted, role, column] :
+       {std::tuple<const std::string&, std::string_view, std::optional<size_t>&>(options.client,
+                                                                                 "client", client_),
+        {options.person, "person", person_}}) {
+    if (wanted.empty()) continue;
+    TACET_RETURN_IF_ERROR(FindOne(wanted, role, report, column));
+    if (!label_.has_value() || label_ != column) continue;
+    TACET_RETURN_IF_ERROR(report(
+        std::nullopt,
+        {.what = fmt::format("{} cannot be both label and {}", InWords(*label_), role),
+         .remedy = fmt::format("set `data.csv_{}_column` or `data.csv_label_column`", role)}));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CsvColumns::FindFeatures(const CsvOptions& options, std::string_view table,
+                                      SharedFeatures& shared, const Report& report) {
+  for (const CsvFeature& feature : options.features) {
+    TACET_RETURN_IF_ERROR(FindOne(feature.column, "feature", report, features_.emplace_back()));
+    if (!label_.has_value() || features_.back() != label_) continue;
+    TACET_RETURN_IF_ERROR(report(
+        std::nullopt, {.what = fmt::format("{} cannot be both label and feature", InWords(*label_)),
+                       .remedy = "remove it from `data.csv_features`"}));
+  }
+  if (!options.features.empty()) return absl::OkStatus();
+  for (size_t column = 0; column < count_; ++column) {
+    if (column != label_ && column != client_ && column != person_) features_.push_back(column);
+  }
+  if (features_.empty()) {
+    return report(
+        std::nullopt,
+        {.what = fmt::format("{} columns: besides label{}{} there must be a feature", count_,
+                             client_ ? " and client" : "", person_ ? " and person" : ""),
+         .remedy = fmt::format("the separator is {}; set `data.csv_separator` if it is "
+                               "another",
+                               SeparatorName(separator_))});
+  }
+  return Compare(table, shared, report);
+}
+
+absl::Status CsvColumns::Compare(std::string_view table, SharedFeatures& shared,
+                                 const Report& report) const {
+  std::vector<std::string> names;
+  for (const std::optional<size_t>& column : features_) {
+    if (*column < header_.size()) names.push_back(header_[*column]);
+  }
+  if (shared.table.empty()) {
+    shared = {.table = std::string(table), .names = std::move(names), .count = features_.size()};
+    return absl::OkStatus();
+  }
+  constexpr std::string_view kRemedy =
+      "describe the columns in `data.csv_features`, or give all files the same ones in one order";
+  if (features_.size() != shared.count) {
+    return report(std::nullopt, {.what = fmt::format("{} features where {} has {}",
+                                                     features_.size(), shared.table, shared.count),
+                                 .remedy = std::string(kRemedy)});
+  }
+  for (size_t i = 0; i < std::min(names.size(), shared.names.size()); ++i) {
+    if (names[i] == shared.names[i]) continue;
+    TACET_RETURN_IF_ERROR(report(features_[i], {.what = fmt::format("{} has \"{}\" in its place",
+                                                                    shared.table, shared.names[i]),
+                                                .remedy = std::string(kRemedy)}));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tacet::data

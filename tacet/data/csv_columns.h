@@ -1,0 +1,72 @@
+// Columns of a table: where label, client, person and features are.
+#ifndef TACET_DATA_CSV_COLUMNS_H_
+#define TACET_DATA_CSV_COLUMNS_H_
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "tacet/data/table_problem.h"
+
+namespace tacet::data {
+
+struct CsvOptions;
+
+// "tab", or the character in backquotes.
+std::string SeparatorName(char separator);
+
+// Columns that the options name, to recognise the separator by.
+std::vector<std::string> NamedColumns(const CsvOptions& options);
+
+// Features of the first of several tables without described features, which all must have.
+struct SharedFeatures {
+  std::string table;  // empty: no table yet
+  std::vector<std::string> names;
+  size_t count = 0;
+};
+
+class CsvColumns {
+ public:
+  // Takes a fault, with a column where it belongs to one. Its error ends the search.
+  using Report = std::function<absl::Status(std::optional<size_t> column, ValueFault fault)>;
+
+  // Finds every column in a table whose first record is `first`. What is not there is reported and
+  // left out. Sets `shared` by the first table, and compares the others with it.
+  absl::Status Find(const CsvOptions& options, const std::vector<std::string>& first,
+                    char separator, std::string_view table, SharedFeatures& shared,
+                    const Report& report);
+
+  size_t count() const { return count_; }
+  std::optional<size_t> label() const { return label_; }
+  std::optional<size_t> client() const { return client_; }
+  std::optional<size_t> person() const { return person_; }
+  // In the order of the features; none where one was not found.
+  const std::vector<std::optional<size_t>>& features() const { return features_; }
+  // Of a column, from the header or the options; empty: not known.
+  std::string Name(size_t column) const;
+
+ private:
+  absl::Status FindOne(std::string_view wanted, std::string_view role, const Report& report,
+                       std::optional<size_t>& found) const;
+  absl::Status FindNames(const CsvOptions& options, const Report& report);
+  absl::Status FindFeatures(const CsvOptions& options, std::string_view table,
+                            SharedFeatures& shared, const Report& report);
+  absl::Status Compare(std::string_view table, SharedFeatures& shared, const Report& report) const;
+  ValueFault NotThere(std::string_view wanted, std::string_view role) const;
+  std::string InWords(size_t column) const;
+
+  std::vector<std::string> header_;
+  size_t count_ = 0;
+  char separator_ = ',';
+  std::optional<size_t> label_, client_, person_;
+  std::vector<std::optional<size_t>> features_;
+};
+
+}  // namespace tacet::data
+
+#endif  // TACET_DATA_CSV_COLUMNS_H_
