@@ -56,6 +56,7 @@ PROGRAM_ARROWS = {
     "tacet/attack": ["tacet/run"],
     "tacet/audit": ["tacet/run"],
     "tacet/report": ["tacet/run"],
+    "tacet/tables": ["tacet/run"],
     "tacet/federation": ["tacet/run"],
     "tacet/client": ["tacet/federation"],
     "tacet-server": ["tacet/federation"],

@@ -6,7 +6,9 @@
 
 #include "fmt/core.h"
 
+#include "apps/tacet/privacy/privacy_warnings.h"
 #include "apps/tacet/program/stop_signal.h"
+#include "apps/tacet/run/data_warnings.h"
 #include "apps/tacet/run/run_output.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
@@ -55,6 +57,7 @@ absl::Status TrainingRun::Prepare() {
   fmt::print(out_, "data        {}: {} samples of {} clients in {} classes, read in {:.1f} s\n",
              dataset.name(), dataset.samples(), dataset.clients(), dataset.classes(),
              loading.Seconds());
+  fmt::print(out_, "{}", privacy::WarningLines(DataWarnings(config_, dataset)));
   TACET_ASSIGN_OR_RETURN(form_, FormOf(learner_spec, dataset));
   TACET_ASSIGN_OR_RETURN(learner_, training::NewLearner(learner_spec, std::move(dataset)));
   labels_ = simulation::SimulationLabels(spec);

@@ -1,0 +1,105 @@
+#include "apps/tacet/tables/data_command.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fmt/core.h"
+
+#include "apps/tacet/run/site_config.h"
+#include "apps/tacet/tables/data_check.h"
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/base/status.h"
+#include "tacet/storage/file/posix_file.h"
+#include "tacet/storage/file/site_folder.h"
+
+namespace tacet::app::tables {
+namespace {
+
+constexpr int kProblems = 1;
+
+// Of an invitation, or of the folder of a site that has joined.
+absl::StatusOr<agreement::SignedManifest> LoadAgreement(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    TACET_ASSIGN_OR_RETURN(const storage::file::SiteFolder folder,
+                           storage::file::SiteFolder::Open(path));
+    TACET_ASSIGN_OR_RETURN(storage::file::Membership membership, folder.Joined());
+    return std::move(membership.manifest);
+  }
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, storage::file::ReadFile(path));
+  const absl::StatusOr<agreement::Invitation> invitation = agreement::ReadInvitation(bytes);
+  if (!invitation.ok()) return base::Annotate(invitation.status(), path);
+  absl::StatusOr<agreement::SignedManifest> manifest =
+      agreement::SignedManifest::Read(invitation->manifest);
+  if (!manifest.ok()) return base::Annotate(manifest.status(), path);
+  return manifest;
+}
+
+class DataCheckCommand : public program::Command {
+ public:
+  std::string_view name() const override { return "check"; }
+  std::string_view summary() const override {
+    return "list every problem of a site's files, with file, line, column and what to change";
+  }
+  void Register(program::Options& options) override {
+    options.AddString("agreement", "the site's invitation, or its folder after it joined",
+                      &agreement_);
+    options.AddString(
+        "config", "TOML file: with --agreement the site's own settings, without it all settings",
+        &config_);
+    options.AddString("data", "file or folder with the data (docs/formats/datasets.md)", &data_);
+    options.AddUint("client",
+                    "with --agreement: number of the site among the data set's clients, from 0",
+                    &client_);
+    options.AddFlag("json", "print JSON", &json_);
+  }
+
+  absl::Status Run() override {
+    TACET_ASSIGN_OR_RETURN(const DataCheckSpec spec, Spec());
+    TACET_ASSIGN_OR_RETURN(const DataCheck check, CheckData(spec));
+    fmt::print("{}", json_ ? DataCheckJson(check).Dump(2) + "\n" : DataCheckText(check));
+    if (check.problem_count > 0) exit_code_ = kProblems;
+    return absl::OkStatus();
+  }
+
+  int exit_code() const override { return exit_code_; }
+
+ private:
+  absl::StatusOr<DataCheckSpec> Spec() const {
+    DataCheckSpec spec{.config = {}, .client = client_};
+    if (agreement_.has_value()) {
+      TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest, LoadAgreement(*agreement_));
+      TACET_ASSIGN_OR_RETURN(spec.config, run::SiteConfigOf(manifest.annex(), config_));
+      spec.agreed = manifest.manifest().spec();
+    } else if (config_.has_value()) {
+      TACET_ASSIGN_OR_RETURN(spec.config, run::LoadRunConfig(*config_));
+    } else {
+      return base::InvalidArgument(
+          "--agreement or --config is needed: it says what the columns mean");
+    }
+    if (data_.has_value()) spec.config.data.path = *data_;
+    if (spec.config.data.path.empty()) {
+      return base::InvalidArgument("--data is needed: where this site's data are");
+    }
+    return spec;
+  }
+
+  std::optional<std::string> agreement_, config_, data_;
+  std::optional<uint64_t> client_;
+  bool json_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> NewDataCommand() {
+  std::vector<std::unique_ptr<program::Command>> commands;
+  commands.push_back(std::make_unique<DataCheckCommand>());
+  return std::make_unique<program::CommandGroup>("data", "check a site's data before it joins",
+                                                 std::move(commands));
+}
+
+}  // namespace tacet::app::tables
