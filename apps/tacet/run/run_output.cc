@@ -25,16 +25,14 @@ std::string LabelText(const std::vector<std::string>& labels) {
   return labels.empty() ? "" : fmt::format("  [{}]", fmt::join(labels, ", "));
 }
 
-double PrivacyShare(const simulation::RoundSeconds& seconds) {
-  return seconds.total > 0 ? (seconds.seal + seconds.add + seconds.open) / seconds.total : 0;
-}
-
 std::string EpsilonText(double epsilon) {
   return std::isfinite(epsilon) ? fmt::format("{:.3f}", epsilon) : "none";
 }
 
-std::string AucText(const trainer::Evaluation& evaluation) {
-  return evaluation.auc ? fmt::format("  AUC {:.4f}", *evaluation.auc) : "";
+std::string QualityText(const trainer::Evaluation& evaluation) {
+  return fmt::format("  accuracy {:6.2f} %  loss {:.4f}{}", 100 * evaluation.accuracy,
+                     evaluation.loss,
+                     evaluation.auc ? fmt::format("  AUC {:.4f}", *evaluation.auc) : "");
 }
 
 base::JsonValue LedgerJson(const agreement::Manifest& manifest,
@@ -54,6 +52,15 @@ base::JsonValue LedgerJson(const agreement::Manifest& manifest,
 }  // namespace
 
 std::string ManifestFile(const crypto::Digest& hash) { return "manifest-" + base::ToHex(hash); }
+
+std::string RoundLine(const simulation::RoundRecord& record, uint32_t rounds,
+                      const std::vector<std::string>& labels) {
+  return fmt::format("round {:>{}}/{}  participants {}  epsilon so far {}  {:.1f} s{}{}",
+                     record.round + 1, fmt::formatted_size("{}", rounds), rounds,
+                     record.cohort_size > 0 ? fmt::format("{}", record.cohort_size) : "not known",
+                     EpsilonText(record.epsilon), record.seconds.total,
+                     record.evaluation ? QualityText(*record.evaluation) : "", LabelText(labels));
+}
 
 base::JsonValue RoundJson(const simulation::RoundRecord& record,
                           const std::vector<std::string>& labels) {
@@ -174,6 +181,13 @@ absl::Status RunReporter::Start(const agreement::Manifest& manifest, uint32_t ne
     fmt::print(out_, "labelled    {}: this run does not protect anybody\n",
                fmt::join(labels_, ", "));
   }
+  const agreement::ManifestSpec& agreed = manifest.spec();
+  if (std::isfinite(manifest.max_epsilon())) {
+    fmt::print(
+        out_, "epsilon     at delta {:g} per {} ({}), of the worst observer that has a guarantee\n",
+        agreed.privacy.delta, accounting::UnitName(agreed.privacy.unit),
+        accounting::NeighbouringName(agreed.privacy.neighbouring));
+  }
   TACET_RETURN_IF_ERROR(directory_.WriteFile(ManifestFile(manifest.hash()),
                                              agreement::ManifestBytes(manifest.spec())));
   const bool published = part_.publish_evaluation && evaluation.has_value();
@@ -255,15 +269,7 @@ absl::Status RunReporter::OnRound(const simulation::RoundRecord& ran) {
   simulation::RoundRecord record = ran;
   if (!part_.publish_evaluation) record.evaluation.reset();
   TACET_RETURN_IF_ERROR(directory_.AppendLine(kMetricsFile, RoundJson(record, labels_).Dump()));
-  const std::string quality =
-      record.evaluation
-          ? fmt::format("accuracy {:6.2f} %  loss {:.4f}{}", 100 * record.evaluation->accuracy,
-                        record.evaluation->loss, AucText(*record.evaluation))
-          : std::string("accuracy      -    loss -     ");
-  fmt::print(out_, "round {:>{}}/{}  {}  epsilon {}  {:.1f} s, privacy {:.1f} %{}\n",
-             record.round + 1, fmt::formatted_size("{}", rounds_), rounds_, quality,
-             EpsilonText(record.epsilon), record.seconds.total, 100 * PrivacyShare(record.seconds),
-             LabelText(labels_));
+  fmt::print(out_, "{}\n", RoundLine(record, rounds_, labels_));
   std::fflush(out_);
   return absl::OkStatus();
 }

@@ -37,6 +37,11 @@ inline constexpr std::string_view kAttestationsFile = "attestations";
 // The file of a manifest: the canonical bytes of what one process's members agreed on.
 std::string ManifestFile(const crypto::Digest& hash);
 
+// The console's line of a round: participants, epsilon so far of the worst observer that has a
+// guarantee, seconds and, where the model was evaluated, accuracy and loss. `rounds` is T.
+std::string RoundLine(const simulation::RoundRecord& record, uint32_t rounds,
+                      const std::vector<std::string>& labels);
+
 // One line of metrics.jsonl.
 base::JsonValue RoundJson(const simulation::RoundRecord& record,
                           const std::vector<std::string>& labels);
