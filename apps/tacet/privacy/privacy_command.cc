@@ -327,7 +327,7 @@ class PrivacyCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const std::vector<SweepPoint> points, RunSweep(spec_, range));
     const std::string path = out_.value_or("privacy-" + range.quantity);
     TACET_RETURN_IF_ERROR(WriteFile(path + ".csv", SweepCsv(range, points)));
-    TACET_RETURN_IF_ERROR(WriteFile(path + ".svg", SweepSvg(range, points)));
+    TACET_RETURN_IF_ERROR(WriteFile(path + ".svg", SweepSvg(spec_, range, points)));
     fmt::print("wrote {0}.csv and {0}.svg: {1} values of {2}\n", path, points.size(),
                range.quantity);
     return absl::OkStatus();

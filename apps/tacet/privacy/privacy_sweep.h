@@ -2,6 +2,7 @@
 #ifndef TACET_APPS_TACET_PRIVACY_PRIVACY_SWEEP_H_
 #define TACET_APPS_TACET_PRIVACY_PRIVACY_SWEEP_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ absl::StatusOr<SweepRange> ParseSweep(std::string_view text);
 struct SweepPoint {
   double value = 0;
   std::vector<accounting::PrivacyRow> rows;
+  // The worst observer that has a guarantee here; none where nobody has one.
+  std::optional<accounting::Observer> worst = std::nullopt;
 };
 
 absl::StatusOr<std::vector<SweepPoint>> RunSweep(const accounting::FederationPrivacySpec& spec,
@@ -36,9 +39,11 @@ absl::StatusOr<std::vector<SweepPoint>> RunSweep(const accounting::FederationPri
 // epsilon_lower; absent numbers are empty.
 std::string SweepCsv(const SweepRange& range, const std::vector<SweepPoint>& points);
 
-// The external observer's bounds (with `colluding` the colluders' and the published convention)
-// over the quantity, 720 x 440 units.
-std::string SweepSvg(const SweepRange& range, const std::vector<SweepPoint>& points);
+// Bounds on a logarithmic axis over the quantity, 720 x 440 units. The observer is the worst that
+// has a guarantee at the first value (with `colluding` the colluders, and the published
+// convention). The picture names observer, setting and delta.
+std::string SweepSvg(const accounting::FederationPrivacySpec& spec, const SweepRange& range,
+                     const std::vector<SweepPoint>& points);
 
 }  // namespace tacet::app::privacy
 

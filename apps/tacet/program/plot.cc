@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kLeft = 70;
 constexpr double kTop = 30;
+constexpr double kTopBelowTitle = 62;
 constexpr double kBottom = 380;
 
 // Of about five round values over a range of this width.
@@ -54,12 +55,67 @@ std::string Escaped(const std::string& text) {
   return out;
 }
 
+// The value 1, 2 or 5 times a power of ten at or below (above) a positive one.
+double RoundLogarithmic(double value, bool up) {
+  const double power = std::pow(10, std::floor(std::log10(value) + 1e-9));
+  double below = power;
+  for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
+    const double candidate = factor * power;
+    if (candidate >= value * (1 - 1e-9))
+      return up || candidate <= value * (1 + 1e-9) ? candidate : below;
+    below = candidate;
+  }
+  return below;
+}
+
+// Powers of ten between the two; 2 and 5 times them as well where there are few.
+std::vector<double> LogarithmicTicks(double from, double to) {
+  const bool few = to / from < 2000;
+  std::vector<double> ticks;
+  const double last = std::floor(std::log10(to) + 1e-9);
+  for (double power = std::floor(std::log10(from) + 1e-9); power <= last; ++power) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double tick = factor * std::pow(10, power);
+      if (tick < from * (1 - 1e-9) || tick > to * (1 + 1e-9) || (!few && factor > 1)) continue;
+      ticks.push_back(tick);
+    }
+  }
+  return ticks;
+}
+
 struct Scale {
   double from = 0;
   double to = 1;
+  bool logarithmic = false;
+
+  bool Shows(double value) const { return !logarithmic || (value > 0 && std::isfinite(value)); }
+  // 0 at the lower end, 1 at the upper.
+  double Share(double value) const {
+    return logarithmic ? std::log(value / from) / std::log(to / from)
+                       : (value - from) / (to - from);
+  }
+  std::vector<double> TicksOf() const {
+    return logarithmic ? LogarithmicTicks(from, to) : Ticks(from, to);
+  }
 };
 
+Scale LogarithmicScale(const std::vector<PlotCurve>& curves, bool right) {
+  double least = HUGE_VAL, most = 0;
+  for (const PlotCurve& curve : curves) {
+    if (curve.right != right) continue;
+    for (const auto& [x, y] : curve.points) {
+      if (!(y > 0) || !std::isfinite(y)) continue;
+      least = std::min(least, y);
+      most = std::max(most, y);
+    }
+  }
+  if (most == 0) return {.from = 1, .to = 10, .logarithmic = true};
+  const double from = RoundLogarithmic(least, false), to = RoundLogarithmic(most, true);
+  return {.from = from, .to = to > from * (1 + 1e-9) ? to : 10 * from, .logarithmic = true};
+}
+
 Scale ScaleOf(const PlotAxis& axis, const std::vector<PlotCurve>& curves, bool right) {
+  if (axis.logarithmic) return LogarithmicScale(curves, right);
   double top = axis.from;
   for (const PlotCurve& curve : curves) {
     if (curve.right != right) continue;
@@ -73,6 +129,7 @@ Scale ScaleOf(const PlotAxis& axis, const std::vector<PlotCurve>& curves, bool r
 }  // namespace
 
 std::string PlotSvg(const Plot& plot) {
+  const double top = plot.title.empty() && plot.subtitle.empty() ? kTop : kTopBelowTitle;
   const double right_edge = plot.right.has_value() ? 650 : 700;
   const Scale left = ScaleOf(plot.left, plot.curves, false);
   const Scale right = plot.right ? ScaleOf(*plot.right, plot.curves, true) : Scale{};
@@ -81,21 +138,29 @@ std::string PlotSvg(const Plot& plot) {
     return kLeft + (value - plot.x_from) / width * (right_edge - kLeft);
   };
   const auto y = [&](double value, const Scale& scale) {
-    return kBottom - (value - scale.from) / (scale.to - scale.from) * (kBottom - kTop);
+    return kBottom - scale.Share(value) * (kBottom - top);
   };
 
   std::string out =
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 440\" width=\"720\" "
       "height=\"440\" font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"720\" height=\"440\" fill=\"white\"/>\n";
-  for (const double tick : Ticks(left.from, left.to)) {
+  if (!plot.title.empty()) {
+    out += fmt::format("<text x=\"{}\" y=\"24\" font-size=\"15\" font-weight=\"bold\">{}</text>\n",
+                       kLeft, Escaped(plot.title));
+  }
+  if (!plot.subtitle.empty()) {
+    out += fmt::format("<text x=\"{}\" y=\"44\" font-size=\"11\" fill=\"#444\">{}</text>\n", kLeft,
+                       Escaped(plot.subtitle));
+  }
+  for (const double tick : left.TicksOf()) {
     out += fmt::format(
         "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#ddd\"/>"
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>\n",
         kLeft, right_edge, y(tick, left), y(tick, left), kLeft - 8, y(tick, left) + 4, tick);
   }
   if (plot.right.has_value()) {
-    for (const double tick : Ticks(right.from, right.to)) {
+    for (const double tick : right.TicksOf()) {
       out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{:g}</text>\n", right_edge + 8,
                          y(tick, right) + 4, tick);
     }
@@ -112,22 +177,23 @@ std::string PlotSvg(const Plot& plot) {
       "<text x=\"20\" y=\"{6}\" text-anchor=\"middle\" transform=\"rotate(-90 20 {6})\">{7}"
       "</text>\n",
       kLeft, right_edge, kBottom, (kLeft + right_edge) / 2, kBottom + 42, Escaped(plot.x_label),
-      (kTop + kBottom) / 2, Escaped(plot.left.label));
+      (top + kBottom) / 2, Escaped(plot.left.label));
   if (plot.right.has_value()) {
     out += fmt::format(
         "<text x=\"704\" y=\"{0}\" text-anchor=\"middle\" transform=\"rotate(90 704 {0})\">{1}"
         "</text>\n",
-        (kTop + kBottom) / 2, Escaped(plot.right->label));
+        (top + kBottom) / 2, Escaped(plot.right->label));
   }
   const auto shown = std::ranges::count_if(
       plot.curves, [](const PlotCurve& curve) { return !curve.points.empty(); });
-  double legend = plot.legend_at_bottom ? kBottom - 18 * static_cast<double>(shown) : kTop + 10;
+  double legend = plot.legend_at_bottom ? kBottom - 18 * static_cast<double>(shown) : top + 10;
   for (const PlotCurve& curve : plot.curves) {
     if (curve.points.empty()) continue;
     const Scale& scale = curve.right ? right : left;
     const std::string dashes = curve.dashed ? " stroke-dasharray=\"5 4\"" : "";
     std::string path;
     for (const auto& [at, value] : curve.points) {
+      if (!scale.Shows(value)) continue;
       path += fmt::format("{}{:.2f},{:.2f}", path.empty() ? "" : " ", x(at), y(value, scale));
     }
     out +=
@@ -135,6 +201,7 @@ std::string PlotSvg(const Plot& plot) {
                     path, curve.colour, dashes);
     if (curve.markers) {
       for (const auto& [at, value] : curve.points) {
+        if (!scale.Shows(value)) continue;
         out += fmt::format("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"3.5\" fill=\"{}\"/>\n", x(at),
                            y(value, scale), curve.colour);
       }

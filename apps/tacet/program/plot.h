@@ -18,14 +18,19 @@ struct PlotCurve {
   bool markers = false;  // a dot at each point
 };
 
-// A vertical axis from `from` to `to`; where `to` is absent, to 1.05 of the largest value.
+// A vertical axis from `from` to `to`; where `to` is absent, to 1.05 of the largest value. A
+// logarithmic axis spans the positive finite values of its curves, to the next 1, 2 or 5 times a
+// power of ten; other values have no point.
 struct PlotAxis {
   std::string label;
   double from = 0;
   std::optional<double> to = std::nullopt;
+  bool logarithmic = false;
 };
 
 struct Plot {
+  std::string title = {};     // above the curves; empty: none
+  std::string subtitle = {};  // below the title: what the curves hold for
   std::string x_label;
   double x_from = 0;
   double x_to = 1;  // a range of width 0 counts as 1 wide
