@@ -10,6 +10,7 @@
 #include "apps/tacet/federation/federation_setup.h"
 #include "apps/tacet/privacy/privacy_warnings.h"
 #include "apps/tacet/program/unlock_flags.h"
+#include "apps/tacet/run/configuration_words.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_config.h"
 #include "tacet/agreement/member_keys.h"
@@ -96,7 +97,9 @@ class FederationInitCommand : public program::Command {
     }
     if (spec.sampling.cohort == 0) spec.sampling.cohort = spec.sampling.clients;
     spec.members.resize(spec.sampling.clients);
-    return agreement::Manifest::Create(std::move(spec));
+    absl::StatusOr<agreement::Manifest> plan = agreement::Manifest::Create(std::move(spec));
+    if (!plan.ok()) return run::InConfigurationWords(plan.status());
+    return plan;
   }
 
   absl::StatusOr<crypto::PublicKey> Make(const std::string& agreed, const std::vector<float>& model,

@@ -93,7 +93,10 @@ TEST(CommandTest, UsageErrorsAreTwoAndFailuresOne) {
     EXPECT_THAT(error, HasSubstr(message));
   };
   usage({}, "subcommand is required");
-  usage({"nothing"}, "subcommand is required");
+  usage({"nothing"}, "unknown command `nothing`; see --help");
+  usage({"porbe"}, "unknown command `porbe`; `probe` may be meant");
+  usage({"probe", "--txet", "x"}, "unknown flag `--txet`; `--text` may be meant");
+  usage({"probe", "--text", "--txet", "--naturl=3"}, "`--naturl`; `--natural` may be meant");
   usage({"probe"}, "--text is required");
   usage({"probe", "--text", "x", "--unknown"}, "--unknown");
   usage({"probe", "--text", "x", "--natural", "-1"}, "-1");

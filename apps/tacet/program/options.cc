@@ -9,6 +9,7 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/program/command.h"
+#include "tacet/base/nearest_word.h"
 #include "tacet/base/status.h"
 
 namespace tacet::app::program {
@@ -131,6 +132,48 @@ void AddCommand(CLI::App& parent, Command& command, KnownCommands& known) {
   for (Command* subcommand : subcommands) AddCommand(*app, *subcommand, known);
 }
 
+std::string MayBeMeant(std::string_view word, const std::vector<std::string>& known) {
+  const std::vector<std::string_view> words(known.begin(), known.end());
+  const std::optional<std::string> nearest = base::NearestWord(word, words);
+  return nearest.has_value() ? fmt::format("; `{}` may be meant", *nearest)
+                             : std::string("; see --help");
+}
+
+// The first command or flag of a command line that nothing knows, with the nearest that exists;
+// none where the line is wrong in another way.
+std::optional<std::string> UnknownWord(const CLI::App& program, int argc, const char* const* argv) {
+  const CLI::App* app = &program;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with("--")) {
+      const std::string flag = word.substr(0, word.find('='));
+      const CLI::Option* option = app->get_option_no_throw(flag);
+      if (option != nullptr) {
+        if (flag == word && option->get_expected_min() > 0) ++i;  // its value
+        continue;
+      }
+      std::vector<std::string> flags;
+      for (const CLI::Option* known : app->get_options({})) {
+        for (const std::string& name : known->get_lnames()) flags.push_back("--" + name);
+      }
+      return fmt::format("unknown flag `{}`{}", flag, MayBeMeant(flag, flags));
+    }
+    const std::vector<const CLI::App*> commands = app->get_subcommands({});
+    if (word.starts_with("-") || commands.empty()) continue;
+    std::vector<std::string> names;
+    const CLI::App* chosen = nullptr;
+    for (const CLI::App* command : commands) {
+      names.push_back(command->get_name());
+      if (names.back() == word) chosen = command;
+    }
+    if (chosen == nullptr) {
+      return fmt::format("unknown command `{}`{}", word, MayBeMeant(word, names));
+    }
+    app = chosen;
+  }
+  return std::nullopt;
+}
+
 // Exit code when parsing ends the program, none when it goes on.
 std::optional<int> Parse(CLI::App& app, int argc, const char* const* argv) {
   try {
@@ -138,7 +181,8 @@ std::optional<int> Parse(CLI::App& app, int argc, const char* const* argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "{}: {}\n", app.get_name(), error.what());
+    fmt::print(stderr, "{}: {}\n", app.get_name(),
+               UnknownWord(app, argc, argv).value_or(error.what()));
     return kUsage;
   }
   return std::nullopt;

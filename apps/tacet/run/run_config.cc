@@ -14,6 +14,7 @@
 
 #include "apps/tacet/run/toml.h"
 #include "tacet/base/json.h"
+#include "tacet/base/nearest_word.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/data/load.h"
@@ -224,16 +225,34 @@ absl::Status Assign(const base::JsonValue& value, std::optional<ledger::Charging
   return AssignWord(value, ledger::ParseChargingRule, target.emplace());
 }
 
+// "; `KEY` may be meant": the key of the same name in another section, else the nearest.
+std::string Suggestion(std::string_view key, const std::set<std::string>& known) {
+  const std::string_view name = key.substr(key.find('.') + 1);
+  std::vector<std::string_view> words;
+  std::string_view meant;
+  for (const std::string& word : known) {
+    words.emplace_back(word);
+    if (std::string_view(word).substr(word.find('.') + 1) != name) continue;
+    if (!meant.empty()) return "";  // several sections have it
+    meant = word;
+  }
+  if (!meant.empty()) return fmt::format("; `{}` may be meant", meant);
+  const std::optional<std::string> nearest = base::NearestWord(key, words);
+  return nearest.has_value() ? fmt::format("; `{}` may be meant", *nearest) : "";
+}
+
 absl::Status CheckKnown(const base::JsonValue& root, const std::set<std::string>& known,
                         std::string_view source) {
   for (const auto& [section, content] : root.members()) {
     if (!content.is_object()) {
-      return base::InvalidArgument("{}: unknown key `{}` (every key is in a section)", source,
-                                   section);
+      return base::InvalidArgument("{}: unknown key `{}` (every key is in a section){}", source,
+                                   section, Suggestion(section, known));
     }
     for (const auto& [name, value] : content.members()) {
       const std::string key = section + "." + name;
-      if (!known.contains(key)) return base::InvalidArgument("{}: unknown key `{}`", source, key);
+      if (!known.contains(key)) {
+        return base::InvalidArgument("{}: unknown key `{}`{}", source, key, Suggestion(key, known));
+      }
     }
   }
   return absl::OkStatus();
@@ -278,6 +297,10 @@ absl::Status SetKey(RunConfig& config, std::string_view key, const base::JsonVal
 namespace {
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return base::InvalidArgument("{} is a folder; give the configuration file (TOML) in it", path);
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) return base::NotFound("cannot read the configuration {}", path);
   std::ostringstream text;
@@ -395,6 +418,10 @@ constexpr uintmax_t kMaxModelBytes = uintmax_t{1} << 32;
 // A file of little-endian binary32, as a run's model.f32.
 absl::StatusOr<std::vector<float>> LoadModel(const std::string& path) {
   std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return base::InvalidArgument("model.start: {} is a folder; give a file as a run's model.f32",
+                                 path);
+  }
   const uintmax_t bytes = std::filesystem::file_size(path, error);
   if (error) return base::NotFound("model.start: cannot read {}", path);
   if (bytes % sizeof(float) != 0 || bytes > kMaxModelBytes) {

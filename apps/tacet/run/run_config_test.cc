@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tacet/base/status.h"
+
 namespace tacet::app::run {
 namespace {
 
@@ -65,6 +67,56 @@ TEST(RunConfigTest, MembersOfALiveFederationDrawTheCohorts) {
     EXPECT_FALSE(agreed.dummy_uploads) << keys;
   }
   EXPECT_EQ(LoadAgreedConfig(path + ".none", 5).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(RunConfigTest, UnknownKeysGetASuggestion) {
+  const auto refusal = [](std::string_view toml) {
+    return base::Message(ParseRunConfig(toml, "test.toml").status());
+  };
+  EXPECT_EQ(refusal("[privacy]\nnosie = 1.0\n"),
+            "test.toml: unknown key `privacy.nosie`; `privacy.noise` may be meant");
+  EXPECT_THAT(refusal("[privacy]\nrounds = 3\n"), HasSubstr("`federation.rounds` may be meant"));
+  EXPECT_THAT(refusal("cohort = 3\n"),
+              HasSubstr("`cohort` (every key is in a section); `federation.cohort` may be meant"));
+  EXPECT_EQ(refusal("[privacy]\nzzzzzz = 3\n"), "test.toml: unknown key `privacy.zzzzzz`");
+  // Both [training] and [server] have it.
+  EXPECT_EQ(refusal("[model]\nlearning_rate = 3\n"),
+            "test.toml: unknown key `model.learning_rate`");
+}
+
+TEST(RunConfigTest, AFolderIsNoConfiguration) {
+  EXPECT_THAT(base::Message(LoadRunConfig(testing::TempDir()).status()),
+              HasSubstr("is a folder; give the configuration file"));
+  const auto config =
+      ParseRunConfig("[model]\nstart = \"" + testing::TempDir() + "\"\n", "test.toml");
+  EXPECT_THAT(base::Message(LearnerSpecOf(*config).status()),
+              HasSubstr("is a folder; give a file as a run's model.f32"));
+}
+
+TEST(RunConfigTest, LabelsAreDescribedInOneWay) {
+  const auto refusal = [](std::string_view data) {
+    const auto config = ParseRunConfig("[data]\n" + std::string(data), "test.toml");
+    EXPECT_TRUE(config.ok()) << config.status();
+    return base::Message(CsvOptionsOf(*config).status());
+  };
+  EXPECT_EQ(refusal("csv_labels = [\"no\", \"yes\"]\ncsv_separator = \"tab\"\n"), "");
+  EXPECT_THAT(refusal("csv_labels = [\"no\", \"yes\"]\ncsv_label_above = 1.0\n"),
+              HasSubstr("exclude each other"));
+  EXPECT_THAT(refusal("csv_labels = [\"no\", \"yes\"]\nclasses = 3\n"),
+              HasSubstr("data.classes is 3, data.csv_labels names 2"));
+  EXPECT_THAT(refusal("csv_labels = [\"no\"]\n"), HasSubstr("names one class"));
+  EXPECT_THAT(refusal("csv_labels = [\"no\", \"no\"]\n"),
+              HasSubstr("data.csv_labels: \"no\" occurs twice"));
+  EXPECT_THAT(refusal("csv_separator = \":\"\n"), HasSubstr("auto, comma, semicolon, tab or bar"));
+  EXPECT_THAT(refusal("csv_decimal = \"dot\"\n"), HasSubstr("it must be point or comma"));
+
+  // All sites map alike; how one site's files are written is its own.
+  const auto config = ParseRunConfig(
+      "[data]\ncsv_labels = [\"no\", \"yes\"]\ncsv_separator = \";\"\ncsv_decimal = \"comma\"\n",
+      "test.toml");
+  const std::string agreed = AgreedToml(*config);
+  EXPECT_THAT(agreed, HasSubstr("csv_labels = [\"no\", \"yes\"]"));
+  EXPECT_THAT(agreed, AllOf(Not(HasSubstr("csv_separator")), Not(HasSubstr("csv_decimal"))));
 }
 
 }  // namespace

@@ -190,7 +190,8 @@ absl::Status RunReporter::Start(const agreement::Manifest& manifest, uint32_t ne
   }
   TACET_RETURN_IF_ERROR(directory_.WriteFile(ManifestFile(manifest.hash()),
                                              agreement::ManifestBytes(manifest.spec())));
-  const bool published = part_.publish_evaluation && evaluation.has_value();
+  const bool published =
+      part_.publish_evaluation && evaluation.has_value() && evaluation->samples > 0;
   TACET_RETURN_IF_ERROR(BeginOrResume(next_round, published ? evaluation : std::nullopt));
   // Rounds after the last checkpoint, or before the first, are run again.
   TACET_RETURN_IF_ERROR(directory_.KeepLines(kMetricsFile, next_round));
@@ -267,7 +268,8 @@ absl::Status RunReporter::OnRefused(const secagg::AttemptNumber& attempt, simula
 
 absl::Status RunReporter::OnRound(const simulation::RoundRecord& ran) {
   simulation::RoundRecord record = ran;
-  if (!part_.publish_evaluation) record.evaluation.reset();
+  const bool held_out = record.evaluation.has_value() && record.evaluation->samples > 0;
+  if (!part_.publish_evaluation || !held_out) record.evaluation.reset();
   TACET_RETURN_IF_ERROR(directory_.AppendLine(kMetricsFile, RoundJson(record, labels_).Dump()));
   fmt::print(out_, "{}\n", RoundLine(record, rounds_, labels_));
   std::fflush(out_);

@@ -12,8 +12,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(RoundLineTest, SaysWhatAPersonWantsToSee) {
-  simulation::RoundRecord record{.round = 8, .cohort_size = 998, .epsilon = 2.0409};
-  record.seconds = {.train = 10, .seal = 2, .total = 13.72};
+  simulation::RoundRecord record;
+  record.round = 8;
+  record.cohort_size = 998;
+  record.epsilon = 2.0409;
+  record.seconds.total = 13.72;
   EXPECT_EQ(RoundLine(record, 100, {}),
             "round   9/100  participants 998  epsilon so far 2.041  13.7 s");
   record.evaluation = trainer::Evaluation{.accuracy = 0.8125, .loss = 0.5, .samples = 16};
@@ -25,7 +28,8 @@ TEST(RoundLineTest, SaysWhatAPersonWantsToSee) {
 }
 
 TEST(RoundLineTest, IsSilentAboutWhatIsNotKnown) {
-  const simulation::RoundRecord record{.epsilon = std::numeric_limits<double>::infinity()};
+  simulation::RoundRecord record;
+  record.epsilon = std::numeric_limits<double>::infinity();
   const std::string line = RoundLine(record, 3, {});
   EXPECT_THAT(line, HasSubstr("participants not known  epsilon so far none"));
   EXPECT_THAT(line, Not(HasSubstr("accuracy")));

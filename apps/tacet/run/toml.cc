@@ -26,38 +26,13 @@ namespace {
 
 #include "fmt/format.h"
 
+#include "apps/tacet/run/toml_ascii.h"
 #include "tacet/base/status.h"
 
 namespace tacet::app::run {
 namespace {
 
 constexpr size_t kMaxBytes = 1 << 20;
-
-// The parser's tables of letters have holes that hostile text finds, so it sees ASCII alone: other
-// characters are blanked in comments and refused elsewhere (strings can say \uXXXX). A comment is
-// what follows a `#` that no quotation mark precedes on its line.
-absl::StatusOr<std::string> ReduceToAscii(std::string_view text, std::string_view source) {
-  std::string ascii(text);
-  size_t line = 1;
-  bool in_comment = false;
-  bool quoted = false;
-  for (char& c : ascii) {
-    if (c == '\n') {
-      ++line;
-      in_comment = quoted = false;
-    }
-    if (c == '"' || c == '\'') quoted = true;
-    if (c == '#' && !quoted) in_comment = true;
-    if (static_cast<unsigned char>(c) < 0x80) continue;
-    if (!in_comment) {
-      return base::InvalidArgument(
-          "{}, line {}: only ASCII is read outside of comments; write \\uXXXX in a string instead",
-          source, line);
-    }
-    c = ' ';
-  }
-  return ascii;
-}
 
 absl::StatusOr<base::JsonValue> Convert(const toml::node& node, std::string_view source) {
   if (const toml::table* table = node.as_table()) {
@@ -91,7 +66,7 @@ absl::StatusOr<base::JsonValue> ParseToml(std::string_view text, std::string_vie
     return base::InvalidArgument("{} has {} bytes, a configuration has at most {}", source,
                                  text.size(), kMaxBytes);
   }
-  TACET_ASSIGN_OR_RETURN(const std::string ascii, ReduceToAscii(text, source));
+  TACET_ASSIGN_OR_RETURN(const std::string ascii, TomlInAscii(text, source));
   try {
     return Convert(toml::parse(ascii, source), source);
   } catch (const toml::parse_error& error) {

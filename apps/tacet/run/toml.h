@@ -13,8 +13,9 @@
 
 namespace tacet::app::run {
 
-// Tables become objects (in alphabetical order of their keys), arrays arrays. InvalidArgument says
-// at which line and column of `source` what was wrong; dates and times are refused.
+// UTF-8, with or without a byte order mark. Tables become objects (in alphabetical order of their
+// keys), arrays arrays. InvalidArgument says at which line and column of `source` what was wrong;
+// dates and times are refused.
 absl::StatusOr<base::JsonValue> ParseToml(std::string_view text, std::string_view source);
 
 // Values as TOML, in ASCII: what ParseToml reads back as the same value. In strings everything else

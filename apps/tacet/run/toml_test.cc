@@ -1,9 +1,17 @@
 #include "apps/tacet/run/toml.h"
 
+#include <string>
+#include <string_view>
+
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
 
 namespace tacet::app::run {
 namespace {
+
+using ::testing::HasSubstr;
 
 TEST(TomlTextTest, StringsComeBackWhateverIsInThem) {
   for (const std::string text : {"", "plain", "a \"quoted\" \\ path", "line\nfeed and \t tab",
@@ -14,6 +22,52 @@ TEST(TomlTextTest, StringsComeBackWhateverIsInThem) {
     ASSERT_TRUE(parsed.ok()) << parsed.status() << " " << document;
     EXPECT_EQ(*parsed->Find("key")->AsString(), text);
   }
+}
+
+TEST(TomlTest, ReadsUtf8WithAndWithoutAByteOrderMark) {
+  const std::string document =
+      "# Zürich\n"
+      "basic = \"Männer|\\u00e4\\\\ \\\"ü\\\"\"  # größer\n"
+      "literal = 'C:\\Daten\\\"Ärzte\"'\n"
+      "plain = 'C:\\new'\n"
+      "lines = \"\"\"a \"ß\"\n😀\"\"\"\n"
+      "literal_lines = '''\nx\\é''z\n''''\n"
+      "'clé' = [\"é\", 'è']\n"
+      "after = 1\n";
+  for (const std::string& text : {document, "\xEF\xBB\xBF" + document}) {
+    const auto parsed = ParseToml(text, "test");
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(*parsed->Find("basic")->AsString(), "Männer|ä\\ \"ü\"");
+    EXPECT_EQ(*parsed->Find("literal")->AsString(), "C:\\Daten\\\"Ärzte\"");
+    EXPECT_EQ(*parsed->Find("plain")->AsString(), "C:\\new");
+    EXPECT_EQ(*parsed->Find("lines")->AsString(), "a \"ß\"\n😀");
+    EXPECT_EQ(*parsed->Find("literal_lines")->AsString(), "x\\é''z\n'");
+    EXPECT_EQ(*parsed->Find("clé")->items()[1].AsString(), "è");
+    EXPECT_EQ(*parsed->Find("after")->AsUint(), 1u);
+  }
+  EXPECT_TRUE(ParseToml("\xEF\xBB\xBF"
+                        "a = 1\n",
+                        "test")
+                  .ok());
+}
+
+TEST(TomlTest, OtherTextIsRefusedByLine) {
+  using namespace std::string_view_literals;
+  const auto refusal = [](std::string_view text) {
+    return base::Message(ParseToml(text, "test.toml").status());
+  };
+  EXPECT_THAT(refusal("\xFF\xFE"
+                      "a\0"sv),
+              HasSubstr("test.toml is in UTF-16; save the file as UTF-8"));
+  EXPECT_THAT(refusal("a\0=\0"sv), HasSubstr("is in UTF-16"));
+  EXPECT_THAT(refusal("a = 1\n# M\xE4nner\n"), HasSubstr("line 2: byte 0xe4 is not UTF-8"));
+  EXPECT_THAT(refusal("a = \"x\n\xC3\xA4 = 1\n"),
+              HasSubstr("line 2: write text with letters beyond ASCII between quotation marks"));
+  EXPECT_THAT(refusal("a = '\xC3\xA4\nb = 1\n"), HasSubstr("line 1: write text"));
+  EXPECT_THAT(refusal("a = \"\xC3\xA4\n"), HasSubstr("line 1"));
+  EXPECT_THAT(refusal("a = '''\xC3\xA4"), HasSubstr("line 1: write text"));
+  EXPECT_THAT(refusal("a = \"\"\"\xC3\xA4"), HasSubstr("line 1"));
+  EXPECT_THAT(refusal("a = \"\xC3\xA4\\"), HasSubstr("line 1"));
 }
 
 TEST(TomlTextTest, BytesThatAreNotUtf8BecomeQuestionMarks) {

@@ -8,6 +8,7 @@
 
 #include "apps/tacet/privacy/privacy_warnings.h"
 #include "apps/tacet/program/stop_signal.h"
+#include "apps/tacet/run/configuration_words.h"
 #include "apps/tacet/run/data_warnings.h"
 #include "apps/tacet/run/run_output.h"
 #include "tacet/base/status.h"
@@ -59,10 +60,13 @@ absl::Status TrainingRun::Prepare() {
              loading.Seconds());
   fmt::print(out_, "{}", privacy::WarningLines(DataWarnings(config_, dataset)));
   TACET_ASSIGN_OR_RETURN(form_, FormOf(learner_spec, dataset));
-  TACET_ASSIGN_OR_RETURN(learner_, training::NewLearner(learner_spec, std::move(dataset)));
+  auto learner = training::NewLearner(learner_spec, std::move(dataset));
+  if (!learner.ok()) return InConfigurationWords(learner.status());
+  learner_ = *std::move(learner);
   labels_ = simulation::SimulationLabels(spec);
-  TACET_ASSIGN_OR_RETURN(
-      simulation_, simulation::Simulation::Create(std::move(spec), *learner_, channel_, ranks_));
+  auto simulation = simulation::Simulation::Create(std::move(spec), *learner_, channel_, ranks_);
+  if (!simulation.ok()) return InConfigurationWords(simulation.status());
+  simulation_ = *std::move(simulation);
   return absl::OkStatus();
 }
 
@@ -84,9 +88,10 @@ absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
   TACET_ASSIGN_OR_RETURN(end.result, std::move(result));
   end.before = reporter.before();
   end.most_frequent_class = most_frequent_class_;
-  end.evaluation_is_published = publish;
+  end.evaluation_is_published = publish && end.result.evaluation.samples > 0;
   std::optional<trainer::Evaluation> evaluation;
-  if (publish) evaluation = end.result.evaluation;
+  // Without held-out rows there is no figure; 0 would be one.
+  if (publish && end.result.evaluation.samples > 0) evaluation = end.result.evaluation;
   TACET_ASSIGN_OR_RETURN(
       end.summary,
       SummaryJson(
