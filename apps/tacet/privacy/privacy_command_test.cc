@@ -197,7 +197,7 @@ TEST(PrivacyCommandTest, SweepsWriteCsvAndSvg) {
   const std::string svg = read(path + ".svg");
   EXPECT_THAT(svg, HasSubstr("<svg xmlns"));
   EXPECT_THAT(svg, HasSubstr("polyline"));
-  EXPECT_THAT(svg, HasSubstr(">Epsilon against the observer participant-in-cohort</text>"));
+  EXPECT_THAT(svg, HasSubstr(">Epsilon against the observer cohort-knowing</text>"));
   EXPECT_THAT(svg, HasSubstr(">replace-one per client, 3596 clients, cohort 1000 (fixed-size), 100 "
                              "rounds, clip norm 1, delta 1e-05</text>"));
   EXPECT_THAT(svg, HasSubstr(">standard deviation of the noise in the sum</text>"));
