@@ -128,7 +128,7 @@ struct AnsweredRound {
   FuzzRound round;
   std::vector<base::Bytes> uploads = round.Uploads();
   secagg::Aggregator::Closed closed = round.Close(uploads);
-  std::vector<base::Bytes> votes, shares;  // by seat
+  std::vector<base::Bytes> votes, shares, rows;  // by seat
 
   AnsweredRound() {
     std::vector<secagg::MemoryJournal> journals(FuzzRound::kSeats);
@@ -145,6 +145,7 @@ struct AnsweredRound {
     }
     for (secagg::CommitteeMember& member : members) {
       shares.push_back(ValueOrDie(member.Unmask(votes)));
+      rows.push_back(ValueOrDie(member.CheckShares()));
     }
   }
 };

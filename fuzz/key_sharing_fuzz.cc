@@ -44,7 +44,9 @@ struct Honest {
         uint16_t& sum = mask_sums[i / sharing.mask_words()][i % sharing.mask_words()];
         sum = static_cast<uint16_t>((uint32_t{sum} + masks[i]) % kSharePrime);
       }
-      sharing.Share(key, masks, shares);
+      std::vector<uint16_t> checks(sharing.check_secrets());
+      for (uint16_t& check : checks) check = static_cast<uint16_t>(random.Below(kSharePrime));
+      sharing.Share(key, checks, masks, shares);
       AddShares(shares, share_sums);
     }
   }

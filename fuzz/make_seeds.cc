@@ -179,6 +179,21 @@ void WriteMessageSeeds(const std::filesystem::path& folder) {
   Write(folder / "words_wrong", Tagged(4, WithByte(words, -1, 0)));
   Write(folder / "words_not_canonical", Tagged(4, WithByte(WithByte(words, -1, 0xff), -2, 0xff)));
 
+  const base::Bytes& row = answered.rows[0];
+  Write(folder / "check_row", Tagged(6, row));
+  Write(folder / "check_row_cut", Tagged(6, {row.begin(), row.end() - 1}));
+  Write(folder / "check_row_seat", Tagged(6, WithByte(row, kCountAt + 32, 7)));
+  Write(folder / "check_row_length", Tagged(6, WithByte(row, kCountAt + 32 + 4 + 3, 0x7f)));
+  Write(folder / "check_row_signature",
+        Tagged(6, WithByte(row, -1, static_cast<uint8_t>(row.back() ^ 1))));
+  const int64_t combinations_at = kCountAt + 32 + 4 + 4;
+  const base::Bytes combinations(row.begin() + combinations_at, row.end() - 64);
+  Write(folder / "combinations", Tagged(7, combinations));
+  Write(folder / "combinations_wrong",
+        Tagged(7, WithByte(combinations, 3, static_cast<uint8_t>(combinations[3] ^ 1))));
+  Write(folder / "combinations_not_canonical",
+        Tagged(7, WithByte(WithByte(combinations, 2, 0xff), 3, 0xff)));
+
   const base::Bytes& roster = answered.closed.roster;
   Write(folder / "roster", Tagged(5, roster));
   Write(folder / "roster_cut", Tagged(5, {roster.begin(), roster.end() - 1}));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fuzz/fuzz_round.h"
+#include "tacet/secagg/check_row.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/round_decryption.h"
 #include "tacet/secagg/unmask_share.h"
@@ -134,13 +135,74 @@ void AnswerWith(std::span<const uint8_t> message) {
   if (fits) Expect(IsTheSum(*decrypted));
 }
 
+// Participants that the rows name beside honest uploads, and with a wrong share of the first.
+std::vector<size_t> Named(std::span<const base::Bytes> rows, bool spoil) {
+  fuzz::AnsweredRound& answered = Answered();
+  const fuzz::FuzzRound& round = answered.round;
+  const secagg::ClosedRound closed = fuzz::ValueOrDie(
+      secagg::ReadClosedRound(answered.closed.closed_round, round.attempt, round.params(), 1));
+  const secagg::Roster roster = fuzz::ValueOrDie(
+      secagg::ReadRoster(answered.closed.roster, round.attempt, round.terms.max_participants()));
+  std::vector<base::Bytes> shares;
+  for (const uint64_t member : roster.members) {
+    const auto all =
+        std::span(answered.uploads[member])
+            .subspan(secagg::SharesOffset(round.params()), round.params().share_bytes());
+    shares.emplace_back(all.begin(), all.end());
+  }
+  if (spoil) shares[0][0] ^= 1;
+  const std::vector<std::span<const uint8_t>> views(shares.begin(), shares.end());
+  return secagg::FindWrongParticipants(round.params(), round.committee, round.attempt,
+                                       secagg::ClosedRoundHash(closed), rows, views);
+}
+
+// A row that is none changes nothing.
+void ReadCheckRow(std::span<const uint8_t> message) {
+  fuzz::AnsweredRound& answered = Answered();
+  const fuzz::FuzzRound& round = answered.round;
+  const auto row =
+      secagg::ReadCheckRow(message, round.attempt, round.committee, fuzz::FuzzRound::kParticipants);
+  if (row.ok()) {
+    Expect(Same(secagg::WriteCheckRow(round.attempt, row->round_hash, row->seat, row->combinations,
+                                      round.signing_keys[row->seat]),
+                message));
+  }
+  std::vector<base::Bytes> rows = answered.rows;
+  rows.emplace(rows.begin(), message.begin(), message.end());
+  Expect(Named(rows, false).empty());
+  Expect(Named(rows, true) == std::vector<size_t>{0});
+}
+
+// The combinations of seat 0 without the signature, which no mutation gets past. With one seat more
+// than recovers a key, a lie names those whom it is about, and nobody else.
+void CheckWith(std::span<const uint8_t> message) {
+  fuzz::AnsweredRound& answered = Answered();
+  const fuzz::FuzzRound& round = answered.round;
+  const secagg::CheckRow own = fuzz::ValueOrDie(secagg::ReadCheckRow(
+      answered.rows[0], round.attempt, round.committee, fuzz::FuzzRound::kParticipants));
+  std::vector<he::ShareCombination> said = own.combinations;
+  bool canonical = true;
+  for (size_t i = 0; i < message.size() / 2 && i < said.size() * he::kCheckWords; ++i) {
+    uint16_t& word = said[i / he::kCheckWords][i % he::kCheckWords];
+    word = static_cast<uint16_t>(message[2 * i] | message[2 * i + 1] << 8);
+    canonical = canonical && word < he::kSharePrime;
+  }
+  std::vector<base::Bytes> rows = answered.rows;
+  rows[0] = secagg::WriteCheckRow(round.attempt, own.round_hash, 0, said, round.signing_keys[0]);
+  std::vector<size_t> lied_about;
+  for (size_t i = 0; canonical && i < said.size(); ++i) {
+    if (said[i] != own.combinations[i]) lied_about.push_back(i);
+  }
+  Expect(Named(rows, false) == lied_about);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::span<const uint8_t> message(data + 1, size - 1);
   // What was read is written again byte for byte: every message has one form.
-  switch (data[0] % 6) {
+  switch (data[0] % 8) {
     case 0:
       ReadUpload(message);
       break;
@@ -156,8 +218,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 4:
       AnswerWith(message);
       break;
-    default:
+    case 5:
       ReadRoster(message);
+      break;
+    case 6:
+      ReadCheckRow(message);
+      break;
+    default:
+      CheckWith(message);
       break;
   }
   return 0;

@@ -39,6 +39,7 @@ void ServerWatch::Note(const tacet::server::ServerStatus& status,
                        status.last->attempt == attempts.back().attempt;
   if (!std::exchange(looked_, true)) {
     Remember(attempts, current ? status.accepted : 0);
+    left_out_ = status.left_out.size();
   }
   if (attempts_ > 0 && attempts_ <= attempts.size() && attempts[attempts_ - 1].phase != phase_) {
     NotePhase(attempts[attempts_ - 1]);
@@ -50,6 +51,7 @@ void ServerWatch::Note(const tacet::server::ServerStatus& status,
   }
   if (current && status.last->phase == AttemptPhase::kCollecting) NoteAccepted(status.accepted);
   if (current && status.last->phase == AttemptPhase::kUnmasking) NoteDeadline(status);
+  NoteLeftOut(status);
   NoteWaiting(status);
   NoteStopped(status);
 }
@@ -109,6 +111,17 @@ void ServerWatch::NoteDeadline(const tacet::server::ServerStatus& status) {
                  .Set("votes", status.votes)
                  .Set("unmask_shares", status.unmask_shares)
                  .Set("away", AwayJson(status, manifest_)));
+}
+
+void ServerWatch::NoteLeftOut(const tacet::server::ServerStatus& status) {
+  const size_t before = std::exchange(left_out_, status.left_out.size());
+  if (left_out_ <= before) return;
+  JsonValue names = JsonValue::MakeArray();
+  for (size_t i = before; i < left_out_; ++i) {
+    names.Append(manifest_.members()[status.left_out[i]].name);
+  }
+  log_.Write(LogLevel::kWarning, "participants-left-out",
+             JsonValue::MakeObject().Set("names", std::move(names)));
 }
 
 // An attempt that begins within seconds is not logged.

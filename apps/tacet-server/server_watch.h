@@ -48,6 +48,7 @@ class ServerWatch {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteAccepted(uint64_t accepted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteWaiting(const tacet::server::ServerStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteLeftOut(const tacet::server::ServerStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteStopped(const tacet::server::ServerStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const agreement::SignedManifest& manifest_;
@@ -69,6 +70,7 @@ class ServerWatch {
   std::optional<std::chrono::steady_clock::time_point> waiting_since_ ABSL_GUARDED_BY(mutex_);
   std::optional<std::chrono::steady_clock::time_point> waiting_logged_ ABSL_GUARDED_BY(mutex_);
   std::vector<uint64_t> away_logged_ ABSL_GUARDED_BY(mutex_);
+  size_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;  // participants that the log named in this round
 };
 
 }  // namespace tacet::app::server

@@ -115,6 +115,19 @@ TEST_F(ServerWatchTest, TellsOfACommitteeThatIsAwaited) {
           members_.manifest().members()[1].name + R"(","last_seen":1000}]})"));
 }
 
+TEST_F(ServerWatchTest, NamesParticipantsWithWrongSharesOnce) {
+  Note({Record(0, 0, AttemptPhase::kUnmasking, 5)}, 5);
+  const AttemptRecord failed = Record(0, 0, AttemptPhase::kFailed, 5, "wrong-shares");
+  ServerStatus status;
+  status.attempts = 1;
+  status.last = failed;
+  status.left_out = {3};
+  for (int look = 0; look < 2; ++look) watch_.Note(status, {failed});
+  EXPECT_THAT(log_.Events(), ElementsAre(HasSubstr(R"("reason":"wrong-shares")"),
+                                         R"(warning participants-left-out {"names":[")" +
+                                             members_.manifest().members()[3].name + R"("]})"));
+}
+
 TEST_F(ServerWatchTest, MissesNothingBetweenTwoLooks) {
   Note({});
   Note({Record(0, 0, AttemptPhase::kCollecting)}, 2);

@@ -46,6 +46,7 @@ inline constexpr FormatId kCheckpoint{"TCTX"};
 inline constexpr FormatId kSqliteStore{"TCTY"};
 inline constexpr FormatId kRankReport{"TCTZ"};
 inline constexpr FormatId kUnmaskShare{"TCT1"};
+inline constexpr FormatId kCheckRow{"TCT6"};
 inline constexpr FormatId kPolicySignature{"TCT5"};
 }  // namespace format
 
@@ -76,6 +77,7 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kSqliteStore,
                                           format::kRankReport,
                                           format::kUnmaskShare,
+                                          format::kCheckRow,
                                           format::kPolicySignature};
 
 // Every format is at this version. A program reads no other.

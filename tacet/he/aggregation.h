@@ -94,7 +94,7 @@ class AggregationParams {
   size_t share_bytes() const { return sharing_.has_value() ? sharing_->share_bytes() : 0; }
   // How one-time keys are shared. Scheme compact only.
   const KeySharing& sharing() const { return *sharing_; }
-  // Words of masks that a seal takes: n B; 0 for the paper's schemes.
+  // Words of masks that a seal takes: n (B + 8); 0 for the paper's schemes.
   size_t mask_words() const {
     return sharing_.has_value() ? sharing_->shape().seats * sharing_->mask_words() : 0;
   }

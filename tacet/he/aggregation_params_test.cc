@@ -107,9 +107,9 @@ TEST(CompactPlanTest, BytesOfTheUsualSetting) {
   EXPECT_EQ(params.ring_degree(), 4096u);
   EXPECT_EQ(params.used_coefficients(), 121664u);
   EXPECT_EQ(params.polynomials(), 30u);
-  EXPECT_EQ(params.share_bytes(), 12288u);
-  EXPECT_EQ(params.ciphertext_bytes(), 121664u * 12 + 12288);
-  EXPECT_EQ(params.aggregated_ciphertext_bytes(), 16u * 121664 + 12288);
+  EXPECT_EQ(params.share_bytes(), 12336u);
+  EXPECT_EQ(params.ciphertext_bytes(), 121664u * 12 + 12336);
+  EXPECT_EQ(params.aggregated_ciphertext_bytes(), 16u * 121664 + 12336);
   EXPECT_DOUBLE_EQ(params.noise_variance_per_upload(), 31.75);
 }
 

@@ -357,7 +357,7 @@ TEST_P(AggregationTest, AdderRefusesWordsThatAreNotCanonical) {
                            absl::StatusCode::kDataLoss, "coefficient 4095 of polynomial 0");
     ExpectRefusedUnchanged(attempt.adder(), with_word(good.size() - 2, 0xfff1, 2),
                            absl::StatusCode::kDataLoss,
-                           "field `shares` is not canonical: word 6143 is not below 65521");
+                           "field `shares` is not canonical: word 6167 is not below 65521");
     return;
   }
   ExpectRefusedUnchanged(attempt.adder(), with_word(80, ring::kPrime0, 8),

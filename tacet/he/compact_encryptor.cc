@@ -69,12 +69,28 @@ class CompactEncryptor final : public Encryptor {
     crypto::SecretVector<int8_t> key(kN);
     crypto::Random key_random = DeriveRandom(secrets.key, "payload key");
     ring::SampleError(key_random, key.Expose());  // k has the error's law: compact.h
-    params().sharing().Share(key.Expose(), secrets.masks, ciphertext.last(params().share_bytes()));
+    params().sharing().Share(key.Expose(), CheckSecrets(secrets.key).Expose(), secrets.masks,
+                             ciphertext.last(params().share_bytes()));
     return std::make_unique<CompactEncryption>(
         params(), a_, key, DeriveRandom(secrets.key, "payload error"), ciphertext.data());
   }
 
  private:
+  // Uniform below p up to 2^-112, without a branch: 128 bits mod p.
+  crypto::SecretVector<uint16_t> CheckSecrets(const crypto::SecretBytes& key) const {
+    crypto::Random random = DeriveRandom(key, "share check");
+    crypto::SecretVector<uint16_t> secrets(params().sharing().check_secrets());
+    crypto::SecretVector<uint64_t> words(2 * secrets.size());
+    random.FillU64(words.Expose());
+    for (size_t i = 0; i < secrets.size(); ++i) {
+      constexpr uint64_t kHigh = (~uint64_t{0} % kSharePrime + 1) % kSharePrime;  // 2^64 mod p
+      const uint64_t high = words.Expose()[2 * i + 1] % kSharePrime;
+      const uint64_t low = words.Expose()[2 * i] % kSharePrime;
+      secrets.Expose()[i] = static_cast<uint16_t>((high * kHigh + low) % kSharePrime);
+    }
+    return secrets;
+  }
+
   PayloadPolynomials a_;
 };
 

@@ -157,10 +157,10 @@ TEST(CompactFormatTest, CiphertextAndSumBytesAreFrozen) {
   for (size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<uint32_t>(39000 + i % 2001);
   const base::Bytes ciphertext = attempt.Encrypt(counts);
   EXPECT_EQ(base::ToHex(crypto::Sha256(ciphertext)),
-            "2caf4824705d9b7e7e1fdb634b7f160b37cd8921e9a8e5b3ecb3fa225e5d4211");
+            "e09759620890ed60d2ab7ae79782bc7a639a3cbefbfdb9971468413610f8c220");
   ASSERT_TRUE(attempt.adder().Add(ciphertext).ok());
   EXPECT_EQ(base::ToHex(crypto::Sha256(attempt.adder().Close())),
-            "36646b6d0ad7e3e4ddacf948e5ba65cdc00c9171561d51d9309bc985759ab888");
+            "a3754107eb5ace035a2085a2f0ee4aa335cd479da30b41f5944a3b2cefb83566");
 }
 
 }  // namespace

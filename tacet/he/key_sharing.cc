@@ -17,6 +17,8 @@ namespace {
 
 constexpr size_t kN = ring::kCompactDegree;
 constexpr uint64_t kP = kSharePrime;
+// Words of a wrong answer that are looked at before it is given up.
+constexpr size_t kCheckedAtOnce = 64;
 
 void Require(bool ok) {
   if (!ok) std::abort();
@@ -25,39 +27,7 @@ void Require(bool ok) {
 // Answers were read as words below p: this branch is never taken. A function of its own, for its
 // name in constant_time.supp of he and secagg.
 [[gnu::noinline]] void RequireWordsBelowP(std::span<const uint16_t> words) {
-  for (const uint16_t word : words) Require(word < kP);
-}
-
-// x^-1 mod p = x^(p - 2), x public.
-uint64_t Inverse(uint64_t x) {
-  uint64_t result = 1;
-  for (uint64_t e = kP - 2; e > 0; e >>= 1) {
-    if ((e & 1) != 0) result = result * x % kP;
-    x = x * x % kP;
-  }
-  return result;
-}
-
-uint16_t LoadWord(std::span<const uint8_t> bytes, size_t index) {
-  return static_cast<uint16_t>(bytes[2 * index] | bytes[2 * index + 1] << 8);
-}
-
-void StoreWord(uint64_t word, size_t index, std::span<uint8_t> bytes) {
-  bytes[2 * index] = static_cast<uint8_t>(word);
-  bytes[2 * index + 1] = static_cast<uint8_t>(word >> 8);
-}
-
-// Point at which seat c holds the value of a polynomial.
-constexpr uint32_t SeatPoint(uint32_t seat) { return seat + 1; }
-
-// The next subset of {0, ..., n - 1} with as many elements, in lexicographic order.
-bool NextSubset(std::vector<size_t>& subset, size_t n) {
-  size_t i = subset.size();
-  while (i > 0 && subset[i - 1] == n - subset.size() + i - 1) --i;
-  if (i == 0) return false;
-  ++subset[i - 1];
-  for (; i < subset.size(); ++i) subset[i] = subset[i - 1] + 1;
-  return true;
+  Require(AllBelowSharePrime(words));
 }
 
 }  // namespace
@@ -98,17 +68,17 @@ absl::StatusOr<KeySharing> KeySharing::Create(const CommitteeShape& shape) {
 }
 
 KeySharing::KeySharing(const CommitteeShape& shape, uint32_t votes)
-    : shape_(shape), votes_(votes), blocks_(2 * ((kN / 2 + shape.packing - 1) / shape.packing)) {
+    : shape_(shape), votes_(votes), key_words_(2 * ((kN / 2 + shape.packing - 1) / shape.packing)) {
   std::vector<uint32_t> from = SecretPoints();
   for (uint32_t c = 0; c < shape_.corrupt; ++c) from.push_back(SeatPoint(c));
   std::vector<uint32_t> to;
   for (uint32_t c = shape_.corrupt; c < shape_.seats; ++c) to.push_back(SeatPoint(c));
-  share_matrix_ = Interpolation(from, to);
+  share_matrix_ = InterpolateShares(from, to);
 }
 
 std::vector<uint32_t> KeySharing::SecretPoints() const {
   std::vector<uint32_t> points;
-  for (uint32_t s = 0; s < shape_.packing; ++s) points.push_back(kSharePrime - 1 - s);
+  for (uint32_t s = 0; s < shape_.packing; ++s) points.push_back(SecretPoint(s));
   return points;
 }
 
@@ -118,58 +88,57 @@ uint32_t KeySharing::MaxParticipants() {
   return static_cast<uint32_t>(room * room / (2 * 81 * std::numbers::ln2 * ring::kErrorVariance));
 }
 
-KeySharing::Matrix KeySharing::Interpolation(std::span<const uint32_t> from,
-                                             std::span<const uint32_t> to) {
-  Matrix matrix;
-  for (const uint32_t target : to) {
-    std::vector<uint16_t>& row = matrix.emplace_back();
-    for (size_t j = 0; j < from.size(); ++j) {
-      uint64_t numerator = 1;
-      uint64_t denominator = 1;
-      for (size_t i = 0; i < from.size(); ++i) {
-        if (i == j) continue;
-        numerator = numerator * ((target + kP - from[i]) % kP) % kP;
-        denominator = denominator * ((from[j] + kP - from[i]) % kP) % kP;
-      }
-      row.push_back(static_cast<uint16_t>(numerator * Inverse(denominator) % kP));
-    }
-  }
-  return matrix;
-}
-
-void KeySharing::Share(std::span<const int8_t> key, std::span<const uint16_t> masks,
-                       std::span<uint8_t> shares) const {
-  Require(key.size() == kN && masks.size() == shape_.seats * blocks_ &&
-          shares.size() == share_bytes());
-  // Values at the points of share_matrix_, B words each: the secrets, then the first f seats.
-  crypto::SecretVector<uint32_t> known(threshold() * blocks_);
+void KeySharing::Share(std::span<const int8_t> key, std::span<const uint16_t> checks,
+                       std::span<const uint16_t> masks, std::span<uint8_t> shares) const {
+  const size_t words = mask_words();
+  Require(key.size() == kN && checks.size() == check_secrets() &&
+          masks.size() == shape_.seats * words && shares.size() == share_bytes());
+  // Values at the points of share_matrix_, B + 8 words each: the secrets, then the first f seats.
+  crypto::SecretVector<uint32_t> known(threshold() * words);
   const std::span<uint32_t> values = known.Expose();
-  for (size_t i = 0; i < kN; ++i) {
-    // k mod p without a branch: k < 0 borrows p once.
-    const int32_t k = key[i];
-    values[i] = static_cast<uint32_t>(k + (static_cast<int32_t>(kP) & (k >> 31)));
+  for (uint32_t s = 0; s < shape_.packing; ++s) {
+    const std::span<uint32_t> secrets = values.subspan(s * words, words);
+    const size_t first = std::min(s * key_words_, kN);
+    const size_t count = std::min(key_words_, kN - first);
+    for (size_t b = 0; b < count; ++b) {
+      // k mod p without a branch: k < 0 borrows p once.
+      const int32_t k = key[first + b];
+      secrets[b] = static_cast<uint32_t>(k + (static_cast<int32_t>(kP) & (k >> 31)));
+    }
+    std::ranges::copy(checks.subspan(s * kCheckWords, kCheckWords),
+                      secrets.subspan(key_words_).begin());
   }
-  for (size_t i = 0; i < shape_.corrupt * blocks_; ++i) {
-    values[shape_.packing * blocks_ + i] = static_cast<uint32_t>(kP) - masks[i];  // in 1..p
+  for (size_t i = 0; i < shape_.corrupt * words; ++i) {
+    values[shape_.packing * words + i] = static_cast<uint32_t>(kP) - masks[i];  // in 1..p
   }
-  crypto::SecretVector<uint64_t> sums(blocks_);
+  crypto::SecretVector<uint64_t> sums(words);
   for (uint32_t seat = shape_.corrupt; seat < shape_.seats; ++seat) {
     const std::span<uint64_t> sum = sums.Expose();
-    for (size_t b = 0; b < blocks_; ++b) sum[b] = masks[seat * blocks_ + b];
+    for (size_t b = 0; b < words; ++b) sum[b] = masks[seat * words + b];
     const std::vector<uint16_t>& row = share_matrix_[seat - shape_.corrupt];
     for (size_t j = 0; j < row.size(); ++j) {
       const uint64_t factor = row[j];
-      const uint32_t* const value = values.data() + j * blocks_;
-      for (size_t b = 0; b < blocks_; ++b) sum[b] += factor * value[b];  // below 20 2^32 + 2^16
+      const uint32_t* const value = values.data() + j * words;
+      for (size_t b = 0; b < words; ++b) sum[b] += factor * value[b];  // below 20 2^32 + 2^16
     }
-    const size_t first = (seat - shape_.corrupt) * blocks_;
-    for (size_t b = 0; b < blocks_; ++b) StoreWord(sum[b] % kP, first + b, shares);
+    const size_t first = (seat - shape_.corrupt) * words;
+    for (size_t b = 0; b < words; ++b) StoreShareWord(ReduceShare(sum[b]), first + b, shares);
   }
 }
 
 std::optional<size_t> KeySharing::FindNonCanonical(std::span<const uint8_t> shares) {
-  for (size_t i = 0; i < shares.size() / 2; ++i) {
-    if (LoadWord(shares, i) >= kSharePrime) return i;
+  constexpr size_t kBlock = 256;  // words that are looked at together
+  const size_t words = shares.size() / 2;
+  for (size_t first = 0; first < words; first += kBlock) {
+    const size_t end = std::min(words, first + kBlock);
+    uint32_t carries = 0;
+    for (size_t i = first; i < end; ++i) {
+      carries |= LoadShareWord(shares, i) + (65536 - kSharePrime);
+    }
+    if (carries < 65536) continue;
+    for (size_t i = first; i < end; ++i) {
+      if (LoadShareWord(shares, i) >= kSharePrime) return i;
+    }
   }
   return std::nullopt;
 }
@@ -188,62 +157,74 @@ absl::StatusOr<KeySharing::Recovery> KeySharing::Recover(std::span<const uint8_t
                              answers.size(), shape_.seats, needed);
   }
   // values[a][b] = P_b at the point of answer a, where P_b is the sum of all clients' polynomials.
+  const size_t words = mask_words();
   std::vector<crypto::SecretVector<uint32_t>> values;
-  std::vector<uint32_t> points;
   for (const Answer& answer : answers) {
-    Require(answer.seat < shape_.seats && answer.mask_sums.size() == blocks_);
+    Require(answer.seat < shape_.seats && answer.mask_sums.size() == words);
     RequireWordsBelowP(answer.mask_sums);
-    crypto::SecretVector<uint32_t>& value = values.emplace_back(blocks_);
-    points.push_back(SeatPoint(answer.seat));
-    for (size_t b = 0; b < blocks_; ++b) {
-      uint64_t share = 0;
-      if (answer.seat >= shape_.corrupt) {
-        share = LoadWord(share_sums, (answer.seat - shape_.corrupt) * blocks_ + b);
-      }
-      value.Expose()[b] = static_cast<uint32_t>((share + kP - answer.mask_sums[b]) % kP);
+    const std::span<uint32_t> value = values.emplace_back(words).Expose();
+    const bool is_sent = answer.seat >= shape_.corrupt;
+    const size_t first = is_sent ? (answer.seat - shape_.corrupt) * words : 0;
+    for (size_t b = 0; b < words; ++b) {
+      const uint32_t share = is_sent ? LoadShareWord(share_sums, first + b) : 0;
+      value[b] = ReduceShare(share + kP - answer.mask_sums[b]);
     }
   }
   // The smallest set of answers without which the others lie on polynomials of the right degree. No
   // other set of at most floor((a - threshold) / 2) answers can be meant: two such codewords agree
   // in threshold() places.
+  crypto::SecretVector<uint64_t> sums(words);
+  const std::span<uint64_t> sum = sums.Expose();
   for (size_t wrong = 0; wrong <= (answers.size() - needed) / 2; ++wrong) {
     std::vector<size_t> left_out(wrong);
     std::iota(left_out.begin(), left_out.end(), 0);
     do {
-      std::vector<size_t> base_answers;
-      std::vector<size_t> checked;
+      std::vector<const uint32_t*> known;  // of the first `needed` answers that are not left out
+      std::vector<const uint32_t*> checked;
+      std::vector<uint32_t> from;
+      std::vector<uint32_t> to;
       for (size_t a = 0; a < answers.size(); ++a) {
         if (std::ranges::find(left_out, a) != left_out.end()) continue;
-        (base_answers.size() < needed ? base_answers : checked).push_back(a);
+        const bool is_known = known.size() < needed;
+        (is_known ? known : checked).push_back(values[a].Expose().data());
+        (is_known ? from : to).push_back(SeatPoint(answers[a].seat));
       }
-      std::vector<uint32_t> from;
-      for (const size_t a : base_answers) from.push_back(points[a]);
-      std::vector<uint32_t> to;
-      for (const size_t a : checked) to.push_back(points[a]);
-      const auto evaluate = [&](const std::vector<uint16_t>& row, size_t b) {
-        uint64_t sum = 0;
+      // The values at one more point, for the words from `first` to before `end`.
+      const auto evaluate = [&](const std::vector<uint16_t>& row, size_t first, size_t end) {
+        std::fill(sum.begin() + first, sum.begin() + end, 0);
         for (size_t j = 0; j < needed; ++j) {
-          sum += uint64_t{row[j]} * values[base_answers[j]].Expose()[b];
+          const uint64_t factor = row[j];
+          const uint32_t* const value = known[j];
+          for (size_t b = first; b < end; ++b) sum[b] += factor * value[b];
         }
-        return static_cast<uint32_t>(sum % kP);
+        for (size_t b = first; b < end; ++b) sum[b] = ReduceShare(sum[b]);
       };
-      const Matrix check = Interpolation(from, to);
+      const ShareMatrix check = InterpolateShares(from, to);
       bool fits = true;
-      for (size_t b = 0; fits && b < blocks_; ++b) {
-        for (size_t r = 0; fits && r < checked.size(); ++r) {
-          fits = evaluate(check[r], b) == values[checked[r]].Expose()[b];
+      for (size_t first = 0; fits && first < words; first += kCheckedAtOnce) {
+        const size_t end = std::min(words, first + kCheckedAtOnce);
+        for (size_t r = 0; fits && r < check.size(); ++r) {
+          evaluate(check[r], first, end);
+          uint64_t difference = 0;
+          for (size_t b = first; b < end; ++b) difference |= sum[b] ^ checked[r][b];
+          fits = difference == 0;
         }
       }
       if (!fits) continue;
       Recovery recovery{.key_sum = crypto::SecretVector<int32_t>(kN), .wrong_seats = {}};
       for (const size_t a : left_out) recovery.wrong_seats.push_back(answers[a].seat);
       std::ranges::sort(recovery.wrong_seats);
-      const Matrix secrets = Interpolation(from, SecretPoints());
-      for (size_t i = 0; i < kN; ++i) {
-        const auto value = static_cast<int32_t>(evaluate(secrets[i / blocks_], i % blocks_));
-        constexpr auto kHalf = static_cast<int32_t>(kP / 2);
-        // Centred without a branch: values above p/2 lose p.
-        recovery.key_sum.Expose()[i] = value - (static_cast<int32_t>(kP) & ((kHalf - value) >> 31));
+      const ShareMatrix secrets = InterpolateShares(from, SecretPoints());
+      for (uint32_t s = 0; s < shape_.packing; ++s) {
+        evaluate(secrets[s], 0, words);
+        const size_t first = std::min(s * key_words_, kN);
+        const std::span<int32_t> key_sum = recovery.key_sum.Expose().subspan(first);
+        for (size_t b = 0; b < std::min(key_words_, key_sum.size()); ++b) {
+          constexpr auto kHalf = static_cast<int32_t>(kP / 2);
+          // Centred without a branch: values above p/2 lose p.
+          const auto value = static_cast<int32_t>(sum[b]);
+          key_sum[b] = value - (static_cast<int32_t>(kP) & ((kHalf - value) >> 31));
+        }
       }
       return recovery;
     } while (NextSubset(left_out, answers.size()));
@@ -257,13 +238,13 @@ absl::StatusOr<KeySharing::Recovery> KeySharing::Recover(std::span<const uint8_t
 void AddShares(std::span<const uint8_t> addend, std::span<uint8_t> sum) {
   Require(addend.size() == sum.size());
   for (size_t i = 0; i < sum.size() / 2; ++i) {
-    StoreWord((uint64_t{LoadWord(addend, i)} + LoadWord(sum, i)) % kP, i, sum);
+    StoreShareWord(ReduceShare(uint64_t{LoadShareWord(addend, i)} + LoadShareWord(sum, i)), i, sum);
   }
 }
 
 void ShareSums::Add(std::span<const uint8_t> shares) {
   Require(shares.size() == 2 * words_.size());
-  for (size_t i = 0; i < words_.size(); ++i) words_[i] += LoadWord(shares, i);
+  for (size_t i = 0; i < words_.size(); ++i) words_[i] += LoadShareWord(shares, i);
 }
 
 void ShareSums::Merge(const ShareSums& other) {
@@ -273,7 +254,7 @@ void ShareSums::Merge(const ShareSums& other) {
 
 void ShareSums::Write(std::span<uint8_t> shares) const {
   Require(shares.size() == 2 * words_.size());
-  for (size_t i = 0; i < words_.size(); ++i) StoreWord(words_[i] % kP, i, shares);
+  for (size_t i = 0; i < words_.size(); ++i) StoreShareWord(ReduceShare(words_[i]), i, shares);
 }
 
 }  // namespace tacet::he

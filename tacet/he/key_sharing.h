@@ -6,10 +6,11 @@
 // degree below f + l and
 //   P_b(p - 1 - s) = k[s B + b]   for s < l (0 where s B + b >= N),
 //   P_b(c + 1) = -mask_c[b]       for the first f seats c, for which nothing is sent.
-// For each seat c >= f the client sends P_b(c + 1) + mask_c[b]. Masks are pseudo-random and known
-// to the client and the seat alone (secagg/pair_masks.h). Sums of shares, less the sums of masks
-// that f + l seats give, determine the sum of the keys (Franklin and Yung 1992; docs/security/
-// committee.md).
+// Eight more, P_B ... P_(B+7), have random secrets: with them each client's shares can be checked
+// (share_check.h). For each seat c >= f the client sends P_b(c + 1) + mask_c[b]. Masks are
+// pseudo-random and known to the client and the seat alone (secagg/pair_masks.h). Sums of shares,
+// less the sums of masks that f + l seats give, determine the sum of the keys (Franklin and Yung
+// 1992; docs/security/committee.md).
 #ifndef TACET_HE_KEY_SHARING_H_
 #define TACET_HE_KEY_SHARING_H_
 
@@ -24,10 +25,11 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/crypto/secret.h"
+#include "tacet/he/share_field.h"
 
 namespace tacet::he {
 
-inline constexpr uint32_t kSharePrime = 65521;  // p, the largest prime below 2^16
+inline constexpr size_t kCheckWords = 8;  // polynomials with random secrets
 
 // Unchecked size of a committee, from a caller.
 struct CommitteeShape {
@@ -55,21 +57,26 @@ class KeySharing {
   uint32_t votes() const { return votes_; }
   // f + l <= v: seats whose masks determine a key.
   uint32_t threshold() const { return shape_.corrupt + shape_.packing; }
-  // B: words below p in a mask, and in the share of a seat. Even.
-  size_t mask_words() const { return blocks_; }
+  // B: polynomials that carry a key. Even.
+  size_t key_words() const { return key_words_; }
+  // B + 8: words below p in a mask, and in the share of a seat.
+  size_t mask_words() const { return key_words_ + kCheckWords; }
+  // 8 l: random secrets of the polynomials behind those of the key.
+  size_t check_secrets() const { return kCheckWords * shape_.packing; }
   // n - f: seats to which shares are sent, the last ones.
   uint32_t shared_seats() const { return shape_.seats - shape_.corrupt; }
-  // All shares of one key: 2 (n - f) B bytes, little-endian u16 seat after seat.
-  size_t share_bytes() const { return 2 * blocks_ * shared_seats(); }
+  // All shares of one key: 2 (n - f) (B + 8) bytes, little-endian u16 seat after seat.
+  size_t share_bytes() const { return 2 * mask_words() * shared_seats(); }
 
   // Keys of so many participants add up to less than p / 2 in every coefficient, but for a
   // probability below 2^-80 a coefficient: CBD(21) is sub-Gaussian with variance 10.5 (compact.h).
   static uint32_t MaxParticipants();
 
-  // Writes the shares of `key` (4096 coefficients in [-128, 127]). `masks` holds n B words below p,
-  // seat after seat. The time does not depend on either.
-  void Share(std::span<const int8_t> key, std::span<const uint16_t> masks,
-             std::span<uint8_t> shares) const;
+  // Writes the shares of `key` (4096 coefficients in [-128, 127]) and of `checks` (check_secrets()
+  // uniform words below p: P_(B+j) has checks[8 s + j] at the point of secret s). `masks` holds
+  // n (B + 8) words below p, seat after seat. The time does not depend on any of them.
+  void Share(std::span<const int8_t> key, std::span<const uint16_t> checks,
+             std::span<const uint16_t> masks, std::span<uint8_t> shares) const;
 
   // Position of the first word that is not below p.
   static std::optional<size_t> FindNonCanonical(std::span<const uint8_t> shares);
@@ -77,7 +84,7 @@ class KeySharing {
   // Sum of masks over all participants, as a seat gives it.
   struct Answer {
     uint32_t seat = 0;                    // below n, no two alike
-    std::span<const uint16_t> mask_sums;  // B words below p
+    std::span<const uint16_t> mask_sums;  // B + 8 words below p
   };
   struct Recovery {
     crypto::SecretVector<int32_t> key_sum;  // 4096 coefficients in (-p/2, p/2)
@@ -94,16 +101,12 @@ class KeySharing {
  private:
   KeySharing(const CommitteeShape& shape, uint32_t votes);
 
-  // Row r holds the factors that turn the values of a polynomial of degree below threshold() at
-  // `from` into its value at to[r].
-  using Matrix = std::vector<std::vector<uint16_t>>;
-  static Matrix Interpolation(std::span<const uint32_t> from, std::span<const uint32_t> to);
   std::vector<uint32_t> SecretPoints() const;
 
   CommitteeShape shape_;
   uint32_t votes_;
-  size_t blocks_;
-  Matrix share_matrix_;  // from (secrets, first f seats) to the other seats
+  size_t key_words_;
+  ShareMatrix share_matrix_;  // from (secrets, first f seats) to the other seats
 };
 
 // sum[i] = (sum[i] + addend[i]) mod p, for canonical words of equal number.

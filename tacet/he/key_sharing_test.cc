@@ -62,7 +62,7 @@ class SharedKeys {
     const std::vector<uint16_t> masks =
         RandomMasks(random_, sharing_.shape().seats * sharing_.mask_words());
     base::Bytes shares(sharing_.share_bytes());
-    sharing_.Share(key, masks, shares);
+    sharing_.Share(key, RandomMasks(random_, sharing_.check_secrets()), masks, shares);
     ASSERT_FALSE(KeySharing::FindNonCanonical(shares).has_value());
     share_sums_.Add(shares);
     for (size_t i = 0; i < masks.size(); ++i) {
@@ -165,11 +165,11 @@ TEST_P(KeySharingSizes, WrongSeatsAreCorrectedAndNamed) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, KeySharingSizes,
-    testing::Values(Size{{1, 0}, 1, 1, 8192, 8192}, Size{{2, 0}, 2, 2, 8192, 4096},
-                    Size{{3, 0}, 2, 2, 12288, 4096}, Size{{4, 1}, 3, 2, 12288, 4096},
-                    Size{{5, 2}, 4, 2, 12288, 4096}, Size{{5, 2, 1}, 4, 1, 24576, 8192},
-                    Size{{7, 2}, 5, 3, 13660, 2732}, Size{{10, 3}, 7, 4, 14336, 2048},
-                    Size{{20, 6}, 14, 8, 14336, 1024}, Size{{5, 4}, 5, 1, 8192, 8192}),
+    testing::Values(Size{{1, 0}, 1, 1, 8208, 8208}, Size{{2, 0}, 2, 2, 8224, 4112},
+                    Size{{3, 0}, 2, 2, 12336, 4112}, Size{{4, 1}, 3, 2, 12336, 4112},
+                    Size{{5, 2}, 4, 2, 12336, 4112}, Size{{5, 2, 1}, 4, 1, 24624, 8208},
+                    Size{{7, 2}, 5, 3, 13740, 2748}, Size{{10, 3}, 7, 4, 14448, 2064},
+                    Size{{20, 6}, 14, 8, 14560, 1040}, Size{{5, 4}, 5, 1, 8208, 8208}),
     [](const auto& size) {
       const CommitteeShape& shape = size.param.shape;
       return "N" + std::to_string(shape.seats) + "F" + std::to_string(shape.corrupt) + "L" +
@@ -247,7 +247,8 @@ TEST(KeySharingTest, SharesFitEveryKeyForThoseWhoLackTheMasks) {
     for (uint32_t b = a + 1; b < 5; ++b) {
       std::vector<uint16_t> masks = RandomMasks(random, 5 * words);
       base::Bytes shares(sharing.share_bytes());
-      sharing.Share(zeros, masks, shares);
+      const std::vector<uint16_t> checks(sharing.check_secrets(), 9);
+      sharing.Share(zeros, checks, masks, shares);
       // A polynomial of degree 3 through the corrupt seats' points with values 0 there, and 1 at
       // the secrets: what has to be taken off the honest masks.
       const auto at = [&](uint64_t x) {
@@ -287,7 +288,9 @@ TEST(KeySharingTest, SharesFitEveryKeyForThoseWhoLackTheMasks) {
                              masks.begin() + static_cast<ptrdiff_t>((b + 1) * words),
                              others.begin() + static_cast<ptrdiff_t>(b * words)));
       base::Bytes again(sharing.share_bytes());
-      sharing.Share(ones, others, again);
+      std::vector<uint16_t> other_checks = checks;
+      for (uint16_t& check : other_checks) ++check;
+      sharing.Share(ones, other_checks, others, again);
       EXPECT_EQ(shares, again) << a << " " << b;
     }
   }

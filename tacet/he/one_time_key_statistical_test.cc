@@ -39,7 +39,7 @@ std::vector<int8_t> KeysOfSeals(size_t seals, uint64_t seed) {
     const crypto::SecretBytes key = entropy.Draw(32);
     EXPECT_TRUE(encryptor->Encrypt(counts, {.key = key, .masks = no_masks}, ciphertext).ok());
     const auto shares = std::span(ciphertext).last(params.share_bytes());
-    EXPECT_EQ(shares.size(), 2 * kN);
+    EXPECT_EQ(shares.size(), 2 * (kN + kCheckWords));
     for (size_t c = 0; c < kN; ++c) {
       const int word = shares[2 * c] | shares[2 * c + 1] << 8;
       keys.push_back(static_cast<int8_t>(word > 32760 ? word - 65521 : word));

@@ -34,6 +34,7 @@ void MemberUnmasking::Begin(const secagg::Attempt& attempt) {
   votes_.clear();
   committee_member_.reset();
   unmasked_ = false;
+  checked_ = false;
   done_ = !seat_.has_value();
 }
 
@@ -166,6 +167,17 @@ absl::StatusOr<MemberUnmasking::Outcome> MemberUnmasking::Confirm() {
   const absl::StatusOr<secagg::DecryptedRound> decrypted = secagg::DecryptRound(
       manifest.terms(), manifest.committee(), *attempt_, keys_,
       {.closed_round = closed_round_, .votes = votes_, .unmask_shares = shares});
+  // More shares than recover a sum do not fit, or the sum is wrong: a participant's fault, or a
+  // seat's. The server can find participants with wrong shares.
+  const he::KeySharing& sharing = manifest.terms().aggregation().sharing();
+  if (!decrypted.ok() && !checked_ && shares.size() > sharing.threshold()) {
+    TACET_ASSIGN_OR_RETURN(const base::Bytes row, committee_member_->CheckShares());
+    const absl::Status sent =
+        parts_.server.Put({.kind = protocol::BulkKind::kCheckRow, .attempt = *attempt_}, row);
+    TACET_RETURN_IF_ERROR(Settle("check-row", sent));
+    if (sent.ok()) TACET_RETURN_IF_ERROR(notes_.Sent("check-row", number, row));
+    checked_ = true;
+  }
   if (decrypted.status().code() == absl::StatusCode::kUnavailable) return Outcome::kWaiting;
   if (!decrypted.ok()) {
     return Refuse({violations::kUnsoundSum, base::Message(decrypted.status())});

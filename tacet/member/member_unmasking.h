@@ -21,9 +21,9 @@
 namespace tacet::member {
 
 // Fetches the closed round and the roster, votes, gives its unmask share once a quorum voted, and
-// confirms the aggregate once it decrypts: step by step, as often as it is called, for the attempt
-// that is unmasking. Votes and shares are in the site's journal before they are sent, so that
-// another process goes on with the same words.
+// confirms the aggregate once it decrypts, or gives its check row where it does not: step by step,
+// as often as it is called, for the attempt that is unmasking. Votes and shares are in the site's
+// journal before they are sent, so that another process goes on with the same words.
 class MemberUnmasking {
  public:
   MemberUnmasking(const MemberParts& parts, MemberNotes& notes) : parts_(parts), notes_(notes) {}
@@ -64,6 +64,7 @@ class MemberUnmasking {
   std::unique_ptr<secagg::CommitteeMember> committee_member_;
   std::vector<base::Bytes> votes_;  // a quorum, once there is one
   bool unmasked_ = false;
+  bool checked_ = false;  // its check row was sent
   bool done_ = false;
 };
 

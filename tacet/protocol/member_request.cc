@@ -30,7 +30,7 @@ absl::StatusOr<BulkName> ReadName(base::ByteReader& reader) {
   BulkName name;
   TACET_ASSIGN_OR_RETURN(const uint8_t kind, reader.ReadU8("object"));
   if (kind < static_cast<uint8_t>(BulkKind::kUpload) ||
-      kind > static_cast<uint8_t>(BulkKind::kRoster)) {
+      kind > static_cast<uint8_t>(BulkKind::kCheckRow)) {
     return base::DataLoss("request: there is no object of kind {}", kind);
   }
   name.kind = static_cast<BulkKind>(kind);
@@ -177,6 +177,10 @@ std::string_view BulkKindName(BulkKind kind) {
       return "checkpoint";
     case BulkKind::kRoster:
       return "roster";
+    case BulkKind::kCheckRow:
+      return "check-row";
+    case BulkKind::kShares:
+      return "shares";
   }
   return "unknown";
 }

@@ -24,7 +24,9 @@ enum class BulkKind : uint8_t {
   kClosedRound = 2,  // only fetched
   kUnmaskShare = 3,
   kCheckpoint = 4,
-  kRoster = 5,  // only fetched, by the committee
+  kRoster = 5,    // only fetched, by the committee
+  kCheckRow = 6,  // only sent, by the committee
+  kShares = 7,    // of all uploads of a closed round: the server's own, never sent
 };
 std::string_view BulkKindName(BulkKind kind);
 

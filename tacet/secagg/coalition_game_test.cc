@@ -2,8 +2,10 @@
 //
 // In each attempt two honest members send +x and -x, with their noise; a coin decides which of them
 // sends which. The sum of the two does not depend on the coin. The coalition has the server, the
-// epoch key and two members on two seats: c = K_min - 2 and f = 2 of 5. It sees every upload and
-// the answers of all seats, and guesses the coin.
+// epoch key and two members on two seats: c = K_min - 2 and f = 2 of 5. It sees every upload, the
+// answers and the check rows of all seats, and guesses the coin. Check rows play a game of their
+// own, in which the coalition is also told both honest members' one-time keys, and guesses which of
+// them has which.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -17,6 +19,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/secagg/check_row.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/testing/small_round.h"
 #include "tacet/secagg/unmask_share.h"
@@ -29,7 +32,7 @@ namespace {
 using namespace testing;  // NOLINT: tacet::secagg::testing
 
 // d log2(1.77 sigma_k / s) = 64 log2(177) = 478 bits in an honest upload, above the 250 below which
-// its MAC says something about it (docs/security/committee.md, step 8).
+// its MAC says something about it (docs/security/committee.md, step 9).
 constexpr uint64_t kDimension = 64;
 constexpr uint32_t kParticipants = 4;  // K_min
 constexpr float kPlanted = 0.1F;       // |x_i|; the norm is 0.8 of at most 1
@@ -60,6 +63,9 @@ struct View {
   Pair colluders{}, honest{};
   base::Bytes aggregated_ciphertext;
   std::vector<Words> answers;  // by seat: sums of masks over the roster
+  crypto::Digest round_hash{};
+  // By seat and member: combinations of masks.
+  std::vector<std::map<uint64_t, he::ShareCombination>> rows;
 };
 
 class Federation {
@@ -86,7 +92,8 @@ class Federation {
               .colluders = colluders,
               .honest = honest,
               .aggregated_ciphertext = {},
-              .answers = {}};
+              .answers = {},
+              .rows = {}};
     for (const uint64_t member : colluders) view.uploads[member] = Seal(*sealer, member, 0);
     for (const bool second : {false, true}) {
       view.uploads[honest[second]] = Seal(*sealer, honest[second], second == swapped ? 1 : -1);
@@ -154,9 +161,16 @@ class Federation {
                                                        round_.committee(), keys.result_key));
       view.answers.emplace_back(read.mask_sums.Expose().begin(), read.mask_sums.Expose().end());
     }
-    view.aggregated_ciphertext =
-        ValueOf(ReadClosedRound(closed.closed_round, view.attempt, params(), 1))
-            .aggregated_ciphertext;
+    ClosedRound round = ValueOf(ReadClosedRound(closed.closed_round, view.attempt, params(), 1));
+    view.round_hash = ClosedRoundHash(round);
+    view.aggregated_ciphertext = std::move(round.aggregated_ciphertext);
+    const Roster roster = ValueOf(ReadRoster(closed.roster, view.attempt, kParticipants));
+    for (const CommitteeMember& seat : seats) {
+      const CheckRow row = ValueOf(ReadCheckRow(ValueOf(seat.CheckShares()), view.attempt,
+                                                round_.committee(), kParticipants));
+      auto& of_seat = view.rows.emplace_back();
+      for (size_t i = 0; i < kParticipants; ++i) of_seat[roster.members[i]] = row.combinations[i];
+    }
   }
 
   SmallRound round_;
@@ -195,6 +209,28 @@ class Coalition {
     for (int32_t& coefficient : sum) coefficient /= 2;
     return GuessByKeys(view, sum, sum);
   }
+  // Which of two one-time keys, of both honest members, is the first one's: true if the guess is
+  // right. R_0 at the point of a secret is a combination of the key's coefficients, and a random
+  // word. With a second row of every seat, for another closed round, the random word cancels.
+  bool TellsKeysApart(const View& view, bool second_row) {
+    std::array<Key, 2> keys = {OneTimeKey(view, view.honest[0]), OneTimeKey(view, view.honest[1])};
+    const bool truth = keys[0] < keys[1];
+    if (!truth) std::swap(keys[0], keys[1]);  // it is told them in no order that means anything
+    const he::ShareCheck check = ShareCheckOf(params_.sharing(), view.round_hash);
+    uint32_t seen = SecretOfR0(view, view.honest[0], check,
+                               [&](uint32_t seat) { return view.rows[seat].at(view.honest[0]); });
+    std::array<uint32_t, 2> expected = {OfKey(check, keys[0]), OfKey(check, keys[1])};
+    if (second_row) {
+      crypto::Digest other_hash = view.round_hash;
+      other_hash[0] ^= 1;
+      const he::ShareCheck other = ShareCheckOf(params_.sharing(), other_hash);
+      seen = Minus(seen, SecretOfR0(view, view.honest[0], other, [&](uint32_t seat) {
+                     return other.Combine(federation_.Mask(view, view.honest[0], seat));
+                   }));
+      for (size_t k = 0; k < 2; ++k) expected[k] = Minus(expected[k], OfKey(other, keys[k]));
+    }
+    return (Minus(seen, expected[0]) < Minus(seen, expected[1])) == truth;
+  }
   // With the MACs of both updates without noise, for which it has the key.
   bool GuessByMac(const View& view, bool otherwise) const {
     const he::HomomorphicMacKey mac(federation_.KeysOf(view.attempt).tag_key, kDimension,
@@ -212,6 +248,42 @@ class Coalition {
  private:
   UploadView Read(const View& view, uint64_t member) const {
     return ValueOf(ReadUpload(view.uploads.at(member), view.attempt, params_));
+  }
+  static uint32_t Minus(uint32_t a, uint32_t b) {
+    return (a + he::kSharePrime - b) % he::kSharePrime;
+  }
+  // R_0 of a member's shares at the point of the first secret.
+  template <typename CombinationOf>
+  uint32_t SecretOfR0(const View& view, uint64_t member, const he::ShareCheck& check,
+                      const CombinationOf& combination_of) const {
+    const he::KeySharing& sharing = params_.sharing();
+    const auto shares = Read(view, member).ciphertext.last(params_.share_bytes());
+    std::vector<uint32_t> points, values;
+    for (uint32_t seat = 0; seat < sharing.threshold(); ++seat) {
+      points.push_back(he::SeatPoint(seat));
+      uint32_t of_shares = 0;
+      if (seat >= sharing.shape().corrupt) {
+        Words words(sharing.mask_words());
+        const size_t first = (seat - sharing.shape().corrupt) * words.size();
+        for (size_t b = 0; b < words.size(); ++b) words[b] = he::LoadShareWord(shares, first + b);
+        of_shares = check.Combine(words)[0];
+      }
+      values.push_back(Minus(of_shares, combination_of(seat)[0]));
+    }
+    const std::array<uint32_t, 1> to = {he::SecretPoint(0)};
+    const he::ShareMatrix factors = he::InterpolateShares(points, to);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < values.size(); ++i) sum += uint64_t{factors[0][i]} * values[i];
+    return static_cast<uint32_t>(sum % he::kSharePrime);
+  }
+  // The same as it would be of a key without the random word.
+  uint32_t OfKey(const he::ShareCheck& check, const Key& key) const {
+    Words words(params_.sharing().mask_words());
+    for (size_t b = 0; b < params_.sharing().key_words(); ++b) {
+      words[b] = static_cast<uint16_t>(key[b] < 0 ? key[b] + static_cast<int32_t>(he::kSharePrime)
+                                                  : key[b]);
+    }
+    return check.Combine(words)[0];
   }
   bool Holds(uint32_t seat) const { return std::ranges::find(seats_, seat) != seats_.end(); }
 
@@ -318,8 +390,9 @@ TEST(CoalitionGameTest, FSeatsAndAllMembersButTwoCannotTellWhoSentWhat) {
         coalition.GuessByMasks(view, Unknown::kSumOfHonest) == swapped ? 1 : 0;
     right["sum of keys"] += coalition.GuessByKeySum(view, std::nullopt) == swapped ? 1 : 0;
     right["MACs"] += coalition.GuessByMac(view, otherwise) == swapped ? 1 : 0;
+    right["check rows"] += coalition.TellsKeysApart(view, false) ? 1 : 0;
   });
-  ASSERT_EQ(right.size(), 4u);
+  ASSERT_EQ(right.size(), 5u);
   for (const auto& [strategy, wins] : right) {
     EXPECT_NEAR(wins, 0.5 * kGames, 3 * 0.5 * std::sqrt(kGames)) << strategy;
   }
@@ -342,6 +415,8 @@ TEST(CoalitionGameTest, WithOneThingMoreTheSameCoalitionAlwaysWins) {
     Coalition larger(federation, {});
     EXPECT_EQ(larger.GuessByKeySum(view, view.honest[0]), swapped);
     EXPECT_EQ(larger.GuessByMac(view, otherwise), otherwise);
+    // Seats that give a second check row in one attempt.
+    EXPECT_TRUE(larger.TellsKeysApart(view, true));
   });
   // Updates without noise.
   Federation exact(true);

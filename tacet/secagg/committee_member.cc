@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tacet/base/status.h"
+#include "tacet/secagg/check_row.h"
 #include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/vote.h"
@@ -107,6 +108,24 @@ absl::StatusOr<base::Bytes> CommitteeMember::Unmask(std::span<const base::Bytes>
                                        parts_.result_key, parts_.signing_key, parts_.entropy);
   TACET_RETURN_IF_ERROR(parts_.journal.Record(attempt_, JournalStep::kUnmaskShare, share));
   return share;
+}
+
+absl::StatusOr<base::Bytes> CommitteeMember::CheckShares() const {
+  if (!voted_.has_value() || !parts_.journal.Find(attempt_, JournalStep::kUnmaskShare).ok()) {
+    return base::FailedPrecondition(
+        "this member has given no unmask share in round {} attempt {}: it checks no shares before",
+        attempt_.number.round, attempt_.number.attempt);
+  }
+  const he::KeySharing& sharing = parts_.terms.aggregation().sharing();
+  const he::ShareCheck check = ShareCheckOf(sharing, voted_->hash);
+  std::vector<he::ShareCombination> combinations;
+  crypto::SecretVector<uint16_t> mask(sharing.mask_words());
+  for (size_t i = 0; i < voted_->members.size(); ++i) {
+    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes key, parts_.pair_key_of(voted_->members[i]));
+    ExpandMask(key.Expose(), attempt_, voted_->nonces[i], mask.Expose());
+    combinations.push_back(check.Combine(mask.Expose()));
+  }
+  return WriteCheckRow(attempt_, voted_->hash, seat_, combinations, parts_.signing_key);
 }
 
 }  // namespace tacet::secagg

@@ -1,4 +1,5 @@
-// A committee member's side of one attempt: one vote, then one unmask share.
+// A committee member's side of one attempt: one vote, then one unmask share, and a check row where
+// the sum is wrong.
 #ifndef TACET_SECAGG_COMMITTEE_MEMBER_H_
 #define TACET_SECAGG_COMMITTEE_MEMBER_H_
 
@@ -65,6 +66,11 @@ class CommitteeMember {
   // Second step: with v votes (its own counts and need not be among them) the UnmaskShare message;
   // again, the same bytes. Unavailable with fewer.
   absl::StatusOr<base::Bytes> Unmask(std::span<const base::Bytes> votes);
+
+  // When the sum cannot be decrypted: the CheckRow message, with which wrong shares are found.
+  // FailedPrecondition before the unmask share, so that a quorum has voted for the one hash from
+  // which its factors follow. The same bytes every time.
+  absl::StatusOr<base::Bytes> CheckShares() const;
 
  private:
   absl::Status CheckRoster(const Roster& roster, const ClosedRound& round) const;

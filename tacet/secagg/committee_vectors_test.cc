@@ -16,6 +16,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/base/json.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/secagg/check_row.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/testing/small_round.h"
 #include "tacet/secagg/unmask_share.h"
@@ -75,6 +76,12 @@ JsonValue WordsOf(std::span<const uint8_t> shares) {
   return ListJson(std::span<const uint16_t>(words));
 }
 
+JsonValue CombinationJson(const he::ShareCombination& combination) {
+  JsonValue words = JsonValue::MakeArray();
+  for (const uint16_t word : combination) words.Append(word);
+  return words;
+}
+
 JsonValue ExchangeJson(uint64_t member, const crypto::ExchangeKey& key) {
   return JsonValue::MakeObject()
       .Set("member", member)
@@ -106,6 +113,9 @@ TEST(CommitteeVectorsTest, KeysMasksSharesAndRecovery) {
   he::ShareSums share_sums(sharing);
   std::vector<MaskAccumulator> mask_sums;
   for (int seat = 0; seat < 5; ++seat) mask_sums.emplace_back(attempt, sharing.mask_words());
+  crypto::Digest round_hash;
+  round_hash.fill(0x2a);
+  const he::ShareCheck check = ShareCheckOf(sharing, round_hash);
   std::vector<int32_t> expected(4096);
   JsonValue clients = JsonValue::MakeArray();
   for (size_t k = 0; k < 2; ++k) {
@@ -115,6 +125,10 @@ TEST(CommitteeVectorsTest, KeysMasksSharesAndRecovery) {
     for (size_t i = 0; i < key.size(); ++i) {
       key[i] = static_cast<int8_t>(static_cast<int>((i * i + kClients[k]) % 43) - 21);
       expected[i] += key[i];
+    }
+    std::vector<uint16_t> checks(sharing.check_secrets());
+    for (size_t i = 0; i < checks.size(); ++i) {
+      checks[i] = static_cast<uint16_t>((4096 * i + kClients[k]) % he::kSharePrime);
     }
     std::vector<uint16_t> masks(5 * sharing.mask_words());
     JsonValue pairs = JsonValue::MakeArray();
@@ -133,10 +147,11 @@ TEST(CommitteeVectorsTest, KeysMasksSharesAndRecovery) {
                        .Set("seat", seat)
                        .Set("agreed", base::ToHex(agreed.Expose()))
                        .Set("pair_key", base::ToHex(pair_key.Expose()))
-                       .Set("mask", ListJson(std::span<const uint16_t>(mask))));
+                       .Set("mask", ListJson(std::span<const uint16_t>(mask)))
+                       .Set("combination", CombinationJson(check.Combine(mask))));
     }
     base::Bytes shares(sharing.share_bytes());
-    sharing.Share(key, masks, shares);
+    sharing.Share(key, checks, masks, shares);
     share_sums.Add(shares);
     clients.Append(ExchangeJson(kClients[k], exchange_keys[kClients[k]])
                        .Set("nonce", base::ToHex(nonce))
@@ -165,7 +180,8 @@ TEST(CommitteeVectorsTest, KeysMasksSharesAndRecovery) {
                "Shares of one-time keys among a committee: docs/formats/committee.md. Client m has "
                "the key k[i] = ((i i + m) mod 43) - 21. Long lists are given by their ends and the "
                "SHA-256 of their bytes: u16 words, keys as int8, sums of keys as int32, "
-               "little-endian.")
+               "little-endian. The random secrets of client m are (4096 i + m) mod 65521. "
+               "Combinations of masks are those of a check row for round_hash.")
           .Set("committee", JsonValue::MakeObject()
                                 .Set("seats", sharing.shape().seats)
                                 .Set("corrupt", sharing.shape().corrupt)
@@ -173,6 +189,7 @@ TEST(CommitteeVectorsTest, KeysMasksSharesAndRecovery) {
                                 .Set("votes", sharing.votes())
                                 .Set("threshold", sharing.threshold())
                                 .Set("mask_words", sharing.mask_words()))
+          .Set("round_hash", base::ToHex(round_hash))
           .Set("epoch_key", base::ToHex(epoch_key.Expose()))
           .Set("attempt", AttemptJson(attempt))
           .Set("seats", std::move(seats))
@@ -224,7 +241,7 @@ class VectorRound {
       EXPECT_TRUE(aggregator.Submit(client, upload).ok());
     }
     const Aggregator::Closed closed = ValueOf(aggregator.Close(entropy_));
-    const auto [votes, shares] = Answers(closed, nonces);
+    const auto [votes, shares, rows] = Answers(closed, nonces);
     const DecryptedRound decrypted = ValueOf(DecryptRound(
         terms_, committee_, attempt_, keys_,
         {.closed_round = closed.closed_round, .votes = votes, .unmask_shares = shares}));
@@ -241,7 +258,8 @@ class VectorRound {
     return JsonValue::MakeObject()
         .Set("about",
              "A closed round with its votes and unmask shares, and what a member makes of them: "
-             "docs/formats/messages.md. The unmask share of seat 3 is wrong.")
+             "docs/formats/messages.md. The unmask share of seat 3 is wrong. Check rows are those "
+             "that seats would give if the sum were wrong.")
         .Set("terms", TermsJson())
         .Set("attempt", AttemptJson(attempt_))
         .Set("epoch_key", base::ToHex(epoch_key_.Expose()))
@@ -250,6 +268,7 @@ class VectorRound {
         .Set("roster", base::ToHex(closed.roster))
         .Set("votes", HexList(votes))
         .Set("unmask_shares", HexList(shares))
+        .Set("check_rows", HexList(rows))
         .Set("sums", std::move(decrypted_sums))
         .Set("wrong_seats", JsonValue::MakeArray().Append(3));
   }
@@ -301,10 +320,13 @@ class VectorRound {
                           .seat = seat});
   }
 
-  // Votes and unmask shares.
-  std::pair<std::vector<base::Bytes>, std::vector<base::Bytes>> Answers(
-      const Aggregator::Closed& closed, const std::map<uint64_t, SealNonce>& nonces) {
-    std::vector<base::Bytes> votes, shares;
+  struct SeatAnswers {
+    std::vector<base::Bytes> votes, shares, rows;
+  };
+  SeatAnswers Answers(const Aggregator::Closed& closed,
+                      const std::map<uint64_t, SealNonce>& nonces) {
+    SeatAnswers answers;
+    auto& [votes, shares, rows] = answers;
     std::vector<MemoryJournal> journals(kSeats);
     std::vector<CommitteeMember> members;
     for (uint32_t seat = 0; seat < kSeats; ++seat) {
@@ -326,12 +348,13 @@ class VectorRound {
         ValueOf(ReadClosedRound(closed.closed_round, attempt_, terms_.aggregation(), 1)));
     for (uint32_t seat = 0; seat < kSeats; ++seat) {
       shares.push_back(ValueOf(members[seat].Unmask(votes)));
+      rows.push_back(ValueOf(members[seat].CheckShares()));
       if (seat != 3) continue;
       const std::vector<uint16_t> wrong(terms_.aggregation().sharing().mask_words(), 7);
       shares.back() = WriteUnmaskShare(wrong, attempt_, hash, seat, keys_.result_key,
                                        signing_keys_[kSeatMembers[seat]], entropy_);
     }
-    return {std::move(votes), std::move(shares)};
+    return answers;
   }
 
   crypto::InsecureSeededEntropy entropy_;

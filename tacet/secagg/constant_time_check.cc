@@ -1,6 +1,7 @@
-// Constant-time check of sharing, unmasking and recovery under valgrind. Pair keys and one-time
-// keys are marked as undefined memory, so that memcheck reports every branch and every address that
-// depends on them, on masks or on sums of either. constant_time.supp names the exceptions.
+// Constant-time check of sharing, unmasking, check rows and recovery under valgrind. Pair keys,
+// one-time keys and the random secrets beside them are marked as undefined memory, so that memcheck
+// reports every branch and every address that depends on them, on masks or on sums of either.
+// constant_time.supp names the exceptions.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "tacet/crypto/random.h"
 #include "tacet/he/key_sharing.h"
+#include "tacet/secagg/check_row.h"
 #include "tacet/secagg/pair_masks.h"
 
 namespace {
@@ -47,6 +49,18 @@ bool Unmask(uint64_t uploads) {
   return true;
 }
 
+// A seat's combinations of a mask, words below p.
+bool CheckShares() {
+  crypto::InsecureSeededEntropy entropy(3, "constant time");
+  const he::KeySharing sharing = *he::KeySharing::Create({.seats = 7, .corrupt = 2});
+  const he::ShareCheck check = ShareCheckOf(sharing, {});
+  crypto::SecretVector<uint16_t> mask(sharing.mask_words());
+  ExpandMask(SecretOf(entropy).Expose(), Attempt{}, SealNonce{}, mask.Expose());
+  he::ShareCombination combination = check.Combine(mask.Expose());
+  VALGRIND_MAKE_MEM_DEFINED(combination.data(), sizeof(combination));
+  return std::ranges::all_of(combination, [](uint16_t word) { return word < he::kSharePrime; });
+}
+
 // Two clients share one-time keys under masks. The answers of as many seats as are needed recover
 // the sum.
 bool ShareAndRecover() {
@@ -74,8 +88,12 @@ bool ShareAndRecover() {
       ExpandMask(pair_key.Expose(), attempt, nonce, masks.Expose().subspan(seat * words, words));
       mask_sums[seat].Add(pair_key.Expose(), nonce);
     }
+    crypto::SecretVector<uint16_t> checks(sharing.check_secrets());
+    for (size_t i = 0; i < checks.size(); ++i)
+      checks.Expose()[i] = static_cast<uint16_t>(i + client);
+    VALGRIND_MAKE_MEM_UNDEFINED(checks.Expose().data(), checks.Expose().size_bytes());
     base::Bytes shares(sharing.share_bytes());
-    sharing.Share(key.Expose(), masks.Expose(), shares);
+    sharing.Share(key.Expose(), checks.Expose(), masks.Expose(), shares);
     VALGRIND_MAKE_MEM_DEFINED(shares.data(), shares.size());
     share_sums.Add(shares);
   }
@@ -98,6 +116,10 @@ bool ShareAndRecover() {
 int main() {
   if (!Unmask(20)) {
     std::fprintf(stderr, "a sum of masks is not canonical\n");
+    return 1;
+  }
+  if (!CheckShares()) {
+    std::fprintf(stderr, "a combination of a mask is not canonical\n");
     return 1;
   }
   if (!ShareAndRecover()) {

@@ -32,14 +32,27 @@ void ExpandMask(std::span<const uint8_t> pair_key, const Attempt& attempt, const
   info.Raw(nonce);
   const crypto::SecretBytes key = crypto::HkdfSha256(pair_key, info.bytes(), 32);
   crypto::AesCtrStream stream(key.Expose(), std::array<uint8_t, 16>{});
-  // Words that are skipped say nothing about those that are kept.
+  // Words that are skipped say nothing about those that are kept. Most blocks have none.
+  constexpr size_t kBlock = 64;
   size_t filled = 0;
   while (filled < mask.size()) {
     const std::span<uint16_t> rest = mask.subspan(filled);
     stream.Fill({reinterpret_cast<uint8_t*>(rest.data()), rest.size_bytes()});
-    const auto kept = std::remove_if(rest.begin(), rest.end(),
-                                     [](uint16_t word) { return word >= he::kSharePrime; });
-    filled += static_cast<size_t>(kept - rest.begin());
+    size_t kept = 0;
+    for (size_t first = 0; first < rest.size(); first += kBlock) {
+      const std::span<uint16_t> block = rest.subspan(first, std::min(kBlock, rest.size() - first));
+      if (he::AllBelowSharePrime(block)) {
+        if (kept != first) {
+          for (size_t i = 0; i < block.size(); ++i) rest[kept + i] = block[i];
+        }
+        kept += block.size();
+        continue;
+      }
+      for (const uint16_t word : block) {
+        if (word < he::kSharePrime) rest[kept++] = word;
+      }
+    }
+    filled += kept;
   }
 }
 
@@ -53,7 +66,7 @@ void MaskAccumulator::Add(std::span<const uint8_t> pair_key, const SealNonce& no
 }
 
 void MaskAccumulator::Reduce() {
-  for (uint32_t& sum : sums_.Expose()) sum %= he::kSharePrime;
+  for (uint32_t& sum : sums_.Expose()) sum = he::ReduceShare(sum);
   added_ = 1;  // what is left counts as a mask
 }
 

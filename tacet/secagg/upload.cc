@@ -105,6 +105,10 @@ absl::StatusOr<UploadView> ReadUpload(std::span<const uint8_t> bytes, const Atte
   return upload;
 }
 
+size_t SharesOffset(const he::AggregationParams& params) {
+  return kHeaderBytes + params.ciphertext_bytes() - params.share_bytes();
+}
+
 size_t UploadBytes(const he::AggregationParams& params) {
   return kHeaderBytes + params.ciphertext_bytes() + kChecksumBytes;
 }

@@ -62,6 +62,9 @@ absl::StatusOr<UploadView> ReadUploadFields(std::span<const uint8_t> bytes, cons
 // DataLoss unless the ciphertext's words are what the checksum says.
 absl::Status CheckCiphertextWords(const UploadView& upload);
 
+// Where the shares of the one-time key begin in every upload; params.share_bytes() of them.
+size_t SharesOffset(const he::AggregationParams& params);
+
 // The length of every upload under these parameters.
 size_t UploadBytes(const he::AggregationParams& params);
 

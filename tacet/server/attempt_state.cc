@@ -15,10 +15,12 @@ namespace {
 constexpr std::string_view kEpochEnded = "epoch-ended";
 
 constexpr std::array kForgottenOfPublished = {ItemKind::kAccepted, ItemKind::kRoster,
-                                              ItemKind::kRefusal, ItemKind::kConfirmation};
+                                              ItemKind::kRefusal,  ItemKind::kConfirmation,
+                                              ItemKind::kCheckRow, ItemKind::kShares};
 constexpr std::array kForgottenOfFailed = {
-    ItemKind::kAccepted,    ItemKind::kRoster, ItemKind::kRefusal,    ItemKind::kConfirmation,
-    ItemKind::kClosedRound, ItemKind::kVote,   ItemKind::kUnmaskShare};
+    ItemKind::kAccepted,     ItemKind::kRoster,      ItemKind::kRefusal,
+    ItemKind::kConfirmation, ItemKind::kClosedRound, ItemKind::kVote,
+    ItemKind::kUnmaskShare,  ItemKind::kCheckRow,    ItemKind::kShares};
 
 // What is given to the round that comes next, not to an attempt.
 bool IsOfBeginning(ItemKind kind) {
@@ -50,6 +52,7 @@ absl::Status AttemptState::Read() {
   if (!attempts_.empty()) TACET_RETURN_IF_ERROR(ReadLast());
   TACET_RETURN_IF_ERROR(ReadKept());
   TACET_RETURN_IF_ERROR(ReadSubmissions(Beginning(), IsOfBeginning));
+  TACET_RETURN_IF_ERROR(ReadLeftOut());
   // Parts of uploads that were on their way stay.
   sweep_is_due_ = Open() == nullptr || Open()->phase != protocol::AttemptPhase::kCollecting;
   return absl::OkStatus();
@@ -71,7 +74,22 @@ absl::Status AttemptState::ReadLast() {
         manifest_.epoch());
   }
   TACET_ASSIGN_OR_RETURN(cohort_, store_.Cohort());
-  return ReadSubmissions(last.attempt.number, [](ItemKind kind) { return !IsOfBeginning(kind); });
+  return ReadSubmissions(last.attempt.number, [](ItemKind kind) {
+    return !IsOfBeginning(kind) && kind != ItemKind::kLeftOut;
+  });
+}
+
+// Of all attempts of the round that is going on which have ended.
+absl::Status AttemptState::ReadLeftOut() {
+  const secagg::AttemptNumber beginning = Beginning();
+  for (const AttemptRecord& record : attempts_) {
+    const secagg::AttemptNumber& number = record.attempt.number;
+    if (number.epoch != beginning.epoch || number.round != beginning.round) continue;
+    if (!HasEnded(record.phase)) continue;
+    TACET_RETURN_IF_ERROR(
+        ReadSubmissions(number, [](ItemKind kind) { return kind == ItemKind::kLeftOut; }));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status AttemptState::ReadKept() {
@@ -190,14 +208,15 @@ absl::Status AttemptState::PutOwn(const BlobKey& key, const crypto::Digest& dige
   return blobs_.Complete(key, digest).status();
 }
 
-absl::Status AttemptState::Close(const secagg::Aggregator::Closed& closed, uint32_t participants,
+absl::Status AttemptState::Close(const secagg::Aggregator::Closed& closed,
+                                 std::span<const uint8_t> shares, uint32_t participants,
                                  uint64_t deadline) {
   AttemptRecord record = *Open();
   record.phase = protocol::AttemptPhase::kUnmasking;
   record.participants = participants;
   record.deadline = deadline;
   std::vector<Item> items;
-  const auto put = [&](ItemKind item, protocol::BulkKind object, const base::Bytes& bytes) {
+  const auto put = [&](ItemKind item, protocol::BulkKind object, std::span<const uint8_t> bytes) {
     const crypto::Digest digest = crypto::Sha256(bytes);
     items.push_back({.kind = item, .member = 0, .bytes = {digest.begin(), digest.end()}});
     return Change([&] { return PutOwn(BlobKeyOf({object, record.attempt}, 0), digest, bytes); });
@@ -205,6 +224,9 @@ absl::Status AttemptState::Close(const secagg::Aggregator::Closed& closed, uint3
   TACET_RETURN_IF_ERROR(
       put(ItemKind::kClosedRound, protocol::BulkKind::kClosedRound, closed.closed_round));
   TACET_RETURN_IF_ERROR(put(ItemKind::kRoster, protocol::BulkKind::kRoster, closed.roster));
+  if (!shares.empty()) {
+    TACET_RETURN_IF_ERROR(put(ItemKind::kShares, protocol::BulkKind::kShares, shares));
+  }
   TACET_RETURN_IF_ERROR(Change([&] { return store_.Update(record, items); }));
   attempts_.back() = record;
   for (Item& item : items) submissions_[item.kind] = {{item.member, std::move(item.bytes)}};
@@ -253,6 +275,8 @@ absl::Status AttemptState::Sweep(std::span<const BlobKey> arriving) {
     keep({protocol::BulkKind::kClosedRound, open->attempt}, SubmissionsOf(ItemKind::kClosedRound));
     keep({protocol::BulkKind::kRoster, open->attempt}, SubmissionsOf(ItemKind::kRoster));
     keep({protocol::BulkKind::kUnmaskShare, open->attempt}, SubmissionsOf(ItemKind::kUnmaskShare));
+    keep({protocol::BulkKind::kCheckRow, open->attempt}, SubmissionsOf(ItemKind::kCheckRow));
+    keep({protocol::BulkKind::kShares, open->attempt}, SubmissionsOf(ItemKind::kShares));
   }
   keep({.kind = protocol::BulkKind::kCheckpoint,
         .attempt = {.manifest_hash = manifest_.manifest().hash(), .number = Beginning()}},

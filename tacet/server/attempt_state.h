@@ -64,8 +64,8 @@ class AttemptState {
   uint32_t finished() const;  // rounds published, in all epochs
   // Of the open attempt, increasing; empty when members decide by coins.
   const std::vector<uint64_t>& cohort() const { return cohort_; }
-  // Attestations and checkpoints of the round that is going on, or comes next; everything else of
-  // the open attempt.
+  // Attestations, checkpoints and who is left out of the round that is going on, or comes next;
+  // everything else of the open attempt.
   const Submissions& SubmissionsOf(ItemKind kind) const;
   const Submission* Find(ItemKind kind, uint64_t member) const;  // null when it gave none
   // Where attestations and checkpoints are kept.
@@ -83,9 +83,11 @@ class AttemptState {
   absl::Status PutLateShare(uint64_t member, std::span<const uint8_t> digest);
   // Of the phase in which the open attempt is.
   absl::Status SetDeadline(uint64_t deadline);
-  // The open attempt collects no more; `closed` is what members and the committee fetch.
-  absl::Status Close(const secagg::Aggregator::Closed& closed, uint32_t participants,
-                     uint64_t deadline);
+  // The open attempt collects no more; `closed` is what members and the committee fetch. `shares`
+  // are those of all uploads in the order of the roster, kept until the attempt ends; none where
+  // they are not to be checked.
+  absl::Status Close(const secagg::Aggregator::Closed& closed, std::span<const uint8_t> shares,
+                     uint32_t participants, uint64_t deadline);
   // The open attempt ends, published or, with a word why, failed.
   absl::Status Finish(protocol::AttemptPhase phase, std::string_view failure);
 
@@ -101,6 +103,7 @@ class AttemptState {
   absl::Status Read();
   absl::Status ReadLast();
   absl::Status ReadKept();
+  absl::Status ReadLeftOut();
   template <typename Wanted>
   absl::Status ReadSubmissions(const secagg::AttemptNumber& at, Wanted wanted);
   // Runs one change of the store.

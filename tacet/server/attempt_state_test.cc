@@ -74,7 +74,7 @@ class AttemptStateTest : public ::testing::Test {
   // One that is published with the votes and unmask shares of members 1 and 2.
   void RunRound(uint32_t round) {
     Begin(AttemptOf(round));
-    ASSERT_TRUE(state_->Close(kClosed, 3, 90).ok());
+    ASSERT_TRUE(state_->Close(kClosed, kShares, 3, 90).ok());
     for (const uint64_t member : {1, 2}) {
       Give(ItemKind::kVote, member, {8});
       GiveObject(ItemKind::kUnmaskShare, protocol::BulkKind::kUnmaskShare, member);
@@ -85,6 +85,7 @@ class AttemptStateTest : public ::testing::Test {
   const base::Bytes kObject = base::Bytes(50, 7);
   const crypto::Digest kDigest = crypto::Sha256(kObject);
   const secagg::Aggregator::Closed kClosed{.closed_round = kObject, .roster = kObject};
+  const base::Bytes kShares = kObject;
 
   SmallFederation members_;
   MemoryServerStore store_;
@@ -101,7 +102,7 @@ std::vector<uint64_t> MembersOf(const Submissions& submissions) {
 void ExpectSame(const AttemptState& state, const AttemptState& other) {
   EXPECT_EQ(state.attempts(), other.attempts());
   EXPECT_EQ(state.cohort(), other.cohort());
-  for (int number = 1; number <= 9; ++number) {
+  for (int number = 1; number <= 12; ++number) {
     const auto kind = static_cast<ItemKind>(number);
     EXPECT_EQ(MembersOf(state.SubmissionsOf(kind)), MembersOf(other.SubmissionsOf(kind))) << number;
   }
@@ -123,24 +124,30 @@ TEST_F(AttemptStateTest, SaysWhatTheStoreHoldsAfterEveryChange) {
   Give(ItemKind::kAccepted, 2, {1});
   Give(ItemKind::kAccepted, 0, {2});
   check();
-  ASSERT_TRUE(state_->Finish(protocol::AttemptPhase::kFailed, "refused").ok());
+  Give(ItemKind::kLeftOut, 2, {});
+  ASSERT_TRUE(state_->Finish(protocol::AttemptPhase::kFailed, "wrong-shares").ok());
   check();
+  EXPECT_THAT(MembersOf(state_->SubmissionsOf(ItemKind::kLeftOut)), ElementsAre(2));
   EXPECT_THAT(state_->SubmissionsOf(ItemKind::kAccepted), IsEmpty());
   EXPECT_THAT(state_->cohort(), IsEmpty());
   Begin(AttemptOf(0, 1));
-  ASSERT_TRUE(state_->Close(kClosed, 3, 90).ok());
+  ASSERT_TRUE(state_->Close(kClosed, kShares, 3, 90).ok());
   check();
   EXPECT_EQ(state_->Open()->phase, protocol::AttemptPhase::kUnmasking);
   EXPECT_EQ(state_->Open()->participants, 3u);
   EXPECT_EQ(state_->Open()->deadline, 90u);
   EXPECT_THAT(state_->SubmissionsOf(ItemKind::kRoster), SizeIs(1));
+  EXPECT_THAT(state_->SubmissionsOf(ItemKind::kShares), SizeIs(1));
+  EXPECT_THAT(MembersOf(state_->SubmissionsOf(ItemKind::kLeftOut)), ElementsAre(2));
   Give(ItemKind::kVote, 4, {3});
   Give(ItemKind::kRefusal, 1, {});
   Give(ItemKind::kConfirmation, 4, {});
   GiveObject(ItemKind::kUnmaskShare, protocol::BulkKind::kUnmaskShare, 4);
+  GiveObject(ItemKind::kCheckRow, protocol::BulkKind::kCheckRow, 4);
   check();
   ASSERT_TRUE(state_->Finish(protocol::AttemptPhase::kPublished, "").ok());
   check();
+  EXPECT_THAT(state_->SubmissionsOf(ItemKind::kLeftOut), IsEmpty());  // another round comes next
   EXPECT_EQ(state_->finished(), 1u);
   EXPECT_THAT(MembersOf(state_->kept().front().votes), ElementsAre(4));
   EXPECT_THAT(MembersOf(state_->kept().front().unmask_shares), ElementsAre(4));
@@ -156,7 +163,7 @@ TEST_F(AttemptStateTest, SaysWhatTheStoreHoldsAfterEveryChange) {
 TEST_F(AttemptStateTest, AChangeThatFailsMakesItStale) {
   const std::vector<std::function<absl::Status(AttemptState&)>> changes = {
       [&](AttemptState& state) { return state.Put(ItemKind::kVote, 1, kObject); },
-      [&](AttemptState& state) { return state.Close(kClosed, 3, 90); },
+      [&](AttemptState& state) { return state.Close(kClosed, kShares, 3, 90); },
       [](AttemptState& state) { return state.Finish(protocol::AttemptPhase::kFailed, "refused"); },
       [&](AttemptState& state) { return state.Begin(Beginning(AttemptOf(0, 1)), {}); },
   };
@@ -180,7 +187,7 @@ TEST_F(AttemptStateTest, AClosedRoundOrRosterThatCannotBeKeptMakesItStale) {
   uint64_t calls = 0;
   for (;; ++calls) {
     blobs_.failure().After(calls);
-    const absl::Status closed = state_->Close(kClosed, 3, 90);
+    const absl::Status closed = state_->Close(kClosed, kShares, 3, 90);
     blobs_.failure().Heal();
     if (closed.ok()) break;
     EXPECT_EQ(closed.code(), absl::StatusCode::kUnavailable);
@@ -188,7 +195,7 @@ TEST_F(AttemptStateTest, AClosedRoundOrRosterThatCannotBeKeptMakesItStale) {
     Load();
     EXPECT_EQ(state_->Open()->phase, protocol::AttemptPhase::kCollecting);
   }
-  EXPECT_EQ(calls, 8u);  // four calls for each of both
+  EXPECT_EQ(calls, 12u);  // four calls for each of them and the shares
 }
 
 TEST_F(AttemptStateTest, AnotherSubmissionIsRefusedAndChangesNothing) {
@@ -236,11 +243,13 @@ TEST_F(AttemptStateTest, SweepsWhatNothingRefersTo) {
   Begin(AttemptOf(0));
   EXPECT_FALSE(state_->sweep_is_due());
   const BlobKey upload = GiveObject(ItemKind::kAccepted, protocol::BulkKind::kUpload, 2);
-  ASSERT_TRUE(state_->Close(kClosed, 3, 90).ok());
+  ASSERT_TRUE(state_->Close(kClosed, kShares, 3, 90).ok());
   EXPECT_TRUE(state_->sweep_is_due());
   const BlobKey closed = BlobKeyOf({protocol::BulkKind::kClosedRound, AttemptOf(0)}, 0);
   const BlobKey roster = BlobKeyOf({protocol::BulkKind::kRoster, AttemptOf(0)}, 0);
   const BlobKey share = GiveObject(ItemKind::kUnmaskShare, protocol::BulkKind::kUnmaskShare, 1);
+  const BlobKey shares = BlobKeyOf({protocol::BulkKind::kShares, AttemptOf(0)}, 0);
+  const BlobKey row = GiveObject(ItemKind::kCheckRow, protocol::BulkKind::kCheckRow, 1);
   const BlobKey arriving = Stored(protocol::BulkKind::kUnmaskShare, AttemptOf(0), 4);
   ASSERT_TRUE(state_->Sweep({&arriving, 1}).ok());
   EXPECT_FALSE(state_->sweep_is_due());
@@ -248,6 +257,8 @@ TEST_F(AttemptStateTest, SweepsWhatNothingRefersTo) {
   EXPECT_TRUE(Holds(closed));
   EXPECT_TRUE(Holds(roster));
   EXPECT_TRUE(Holds(share));
+  EXPECT_TRUE(Holds(shares));
+  EXPECT_TRUE(Holds(row));
   EXPECT_TRUE(Holds(arriving));
 
   ASSERT_TRUE(state_->Finish(protocol::AttemptPhase::kPublished, "").ok());
@@ -256,6 +267,8 @@ TEST_F(AttemptStateTest, SweepsWhatNothingRefersTo) {
   Sweep();
   EXPECT_TRUE(Holds(closed));
   EXPECT_FALSE(Holds(roster));  // who took part is forgotten with the attempt's end
+  EXPECT_FALSE(Holds(shares));
+  EXPECT_FALSE(Holds(row));
   EXPECT_FALSE(Holds(arriving));
   EXPECT_TRUE(Holds(share));
   EXPECT_TRUE(Holds(checkpoint));
@@ -263,13 +276,14 @@ TEST_F(AttemptStateTest, SweepsWhatNothingRefersTo) {
 
 TEST_F(AttemptStateTest, NothingOfAFailedAttemptIsKept) {
   Begin(AttemptOf(0));
-  ASSERT_TRUE(state_->Close(kClosed, 3, 90).ok());
+  ASSERT_TRUE(state_->Close(kClosed, kShares, 3, 90).ok());
   Give(ItemKind::kVote, 1, {8});
   const BlobKey share = GiveObject(ItemKind::kUnmaskShare, protocol::BulkKind::kUnmaskShare, 1);
   ASSERT_TRUE(state_->Finish(protocol::AttemptPhase::kFailed, "refused").ok());
   Sweep();
   EXPECT_FALSE(Holds(BlobKeyOf({protocol::BulkKind::kClosedRound, AttemptOf(0)}, 0)));
   EXPECT_FALSE(Holds(BlobKeyOf({protocol::BulkKind::kRoster, AttemptOf(0)}, 0)));
+  EXPECT_FALSE(Holds(BlobKeyOf({protocol::BulkKind::kShares, AttemptOf(0)}, 0)));
   EXPECT_FALSE(Holds(share));
   EXPECT_THAT(ValueOf(store_.Items({.epoch = 0, .round = 0, .attempt = 0})), IsEmpty());
 }

@@ -8,6 +8,7 @@
 #include "tacet/base/status.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
+#include "tacet/secagg/check_row.h"
 #include "tacet/secagg/committee.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
@@ -17,7 +18,6 @@ namespace tacet::server {
 namespace {
 
 constexpr std::string_view kTooFewUploads = "too-few-uploads";
-constexpr std::string_view kRefused = "refused";
 constexpr std::string_view kNotDecrypted = "not-decrypted";
 
 // No cohort drawn by coins is large enough with certainty.
@@ -36,6 +36,10 @@ ItemKind ItemKindOf(protocol::BulkKind kind) {
       return ItemKind::kCheckpoint;
     case protocol::BulkKind::kRoster:
       return ItemKind::kRoster;
+    case protocol::BulkKind::kCheckRow:
+      return ItemKind::kCheckRow;
+    case protocol::BulkKind::kShares:
+      return ItemKind::kShares;
   }
   return ItemKind::kAccepted;
 }
@@ -273,7 +277,8 @@ bool RoundServer::MayBegin() {
 bool RoundServer::IsComplete() const {
   const Submissions& accepted = state_->SubmissionsOf(ItemKind::kAccepted);
   const bool own_coins = state_->cohort().empty();
-  if (accepted.size() == (own_coins ? spec().sampling.clients : state_->cohort().size()))
+  const size_t left_out = state_->SubmissionsOf(ItemKind::kLeftOut).size();
+  if (accepted.size() == (own_coins ? spec().sampling.clients - left_out : state_->cohort().size()))
     return true;
   // Who has not uploaded is not in the cohort, or on the way: nobody but the member knows.
   if (own_coins && !EveryMemberUploads()) return false;
@@ -283,7 +288,8 @@ bool RoundServer::IsComplete() const {
     return false;
   }
   for (uint64_t member = 0; member < attendance_.members(); ++member) {
-    const bool invited = own_coins || std::ranges::binary_search(state_->cohort(), member);
+    const bool invited =
+        own_coins ? !IsLeftOut(member) : std::ranges::binary_search(state_->cohort(), member);
     if (invited && attendance_.SeenSince(member, begun) &&
         state_->Find(ItemKind::kAccepted, member) == nullptr) {
       return false;
@@ -362,7 +368,7 @@ std::optional<crypto::Digest> RoundServer::StatedModel() const {
 uint64_t RoundServer::CohortSize(const secagg::Attempt& attempt) const {
   const auto refused = std::ranges::count_if(state_->attempts(), [&](const AttemptRecord& record) {
     return record.attempt.number.epoch == attempt.number.epoch &&
-           record.attempt.number.round == attempt.number.round && record.failure == kRefused;
+           record.attempt.number.round == attempt.number.round && record.failure == kRefusedFailure;
   });
   const uint64_t halved = spec().sampling.cohort >> std::min<ptrdiff_t>(refused, 31);
   return std::max<uint64_t>(halved, manifest_.manifest().terms().min_participants());
@@ -374,6 +380,14 @@ absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
     crypto::Random random = crypto::Random::FromEntropy(cohorts_);
     cohort = agreement::DrawCohort(spec().sampling.method, spec().sampling.clients,
                                    CohortSize(attempt), random);
+    // Like clients that are away: the draw is independent of who is left out, as accountants
+    // assume.
+    std::vector<uint64_t> others;
+    std::ranges::copy_if(cohort, std::back_inserter(others),
+                         [this](uint64_t member) { return !IsLeftOut(member); });
+    if (others.size() >= manifest_.manifest().terms().min_participants()) {
+      cohort = std::move(others);
+    }
   }
   const uint64_t now = clock_();
   const AttemptRecord record{.attempt = attempt,
@@ -395,9 +409,12 @@ absl::Status RoundServer::CloseCollecting() {
     return absl::OkStatus();
   }
   TACET_ASSIGN_OR_RETURN(const secagg::Aggregator::Closed closed, aggregator_->Close(cohorts_));
+  absl::StatusOr<base::Bytes> shares = CollectShares(closed.roster);
+  if (shares.status().code() == absl::StatusCode::kUnavailable) return shares.status();
+  if (!shares.ok()) shares = base::Bytes();  // damaged meanwhile: the sum is what counts
   // If this fails, the sum is computed again from what was accepted.
   TACET_RETURN_IF_ERROR(
-      state_->Close(closed, aggregator_->count(), clock_() + options_.unmasking_seconds));
+      state_->Close(closed, *shares, aggregator_->count(), clock_() + options_.unmasking_seconds));
   aggregator_.reset();
   CountRevision(true);
   return Sweep();  // single uploads are not kept any longer than the sum needs them
@@ -405,6 +422,10 @@ absl::Status RoundServer::CloseCollecting() {
 
 // A seat that is away costs time, but no new attempt and no new charge.
 absl::Status RoundServer::ExtendOrFail() {
+  if (state_->SubmissionsOf(ItemKind::kRefusal).size() >= RefusalQuorum()) return FinishRefused();
+  // Seats that could not decrypt, without those that are away.
+  TACET_ASSIGN_OR_RETURN(const bool failed, FailForWrongShares());
+  if (failed) return absl::OkStatus();
   const Submissions& votes = state_->SubmissionsOf(ItemKind::kVote);
   const size_t shares = state_->SubmissionsOf(ItemKind::kUnmaskShare).size();
   std::set<uint64_t> heard;
@@ -516,7 +537,10 @@ absl::Status RoundServer::CheckOpen(const secagg::Attempt& attempt,
 absl::Status RoundServer::CheckUpload(uint64_t member,
                                       const protocol::PutPartRequest& request) const {
   TACET_RETURN_IF_ERROR(CheckOpen(request.name.attempt, protocol::AttemptPhase::kCollecting));
-  if (!state_->cohort().empty() && !std::ranges::binary_search(state_->cohort(), member)) {
+  const bool invited = state_->cohort().empty()
+                           ? !IsLeftOut(member)
+                           : std::ranges::binary_search(state_->cohort(), member);
+  if (!invited) {
     return base::PermissionDenied("round {} attempt {}: not one of its participants",
                                   request.name.attempt.number.round,
                                   request.name.attempt.number.attempt);
@@ -533,6 +557,13 @@ absl::Status RoundServer::CheckUnmaskShare(uint64_t member,
   }
   return CheckLength(
       request, secagg::UnmaskShareBytes(manifest_.manifest().terms().aggregation().sharing()));
+}
+
+absl::Status RoundServer::CheckCheckRow(uint64_t member,
+                                        const protocol::PutPartRequest& request) const {
+  TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
+  TACET_RETURN_IF_ERROR(CheckOpen(request.name.attempt, protocol::AttemptPhase::kUnmasking));
+  return CheckLength(request, secagg::CheckRowBytes(state_->Open()->participants));
 }
 
 absl::Status RoundServer::CheckCheckpoint(const protocol::PutPartRequest& request) const {
@@ -572,8 +603,13 @@ absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
       TACET_RETURN_IF_ERROR(CheckCheckpoint(request));
       most = committee_size();
       break;
+    case protocol::BulkKind::kCheckRow:
+      TACET_RETURN_IF_ERROR(CheckCheckRow(member, request));
+      most = committee_size();
+      break;
     case protocol::BulkKind::kClosedRound:
     case protocol::BulkKind::kRoster:
+    case protocol::BulkKind::kShares:
       return base::PermissionDenied("a {} is the server's to give",
                                     protocol::BulkKindName(name.kind));
   }
@@ -650,6 +686,9 @@ size_t RoundServer::LargestPart(uint64_t member) const {
   }
   if (!state_->attempts().empty() && CheckOnCommittee(member).ok()) {
     largest = std::max<uint64_t>(largest, secagg::UnmaskShareBytes(aggregation.sharing()));
+    if (state_->Open() != nullptr) {
+      largest = std::max<uint64_t>(largest, secagg::CheckRowBytes(state_->Open()->participants));
+    }
   }
   const Submissions& checkpoints = state_->SubmissionsOf(ItemKind::kCheckpoint);
   if (checkpoints.size() < committee_size() ||
@@ -680,7 +719,10 @@ absl::Status RoundServer::Accept(uint64_t member, const protocol::PutPartRequest
     TACET_RETURN_IF_ERROR(aggregator_->Submit(member, whole));
     // A crash before the next line forgets the upload, and its sender sends it again.
   }
-  return state_->Put(ItemKindOf(request.name.kind), member, request.digest);
+  TACET_RETURN_IF_ERROR(state_->Put(ItemKindOf(request.name.kind), member, request.digest));
+  const bool last_row = request.name.kind == protocol::BulkKind::kCheckRow && AllChecked() &&
+                        state_->SubmissionsOf(ItemKind::kRefusal).size() >= RefusalQuorum();
+  return last_row ? FinishRefused() : absl::OkStatus();
 }
 
 const KeptRound* RoundServer::FindKept(const secagg::Attempt& attempt) const {
@@ -694,8 +736,11 @@ absl::StatusOr<BlobKey> RoundServer::FindObject(uint64_t member,
   const Submissions* submissions = nullptr;
   switch (name.kind) {
     case protocol::BulkKind::kUpload:
+    case protocol::BulkKind::kShares:
       return base::PermissionDenied(
           "a single upload cannot be fetched: only sums leave the server");
+    case protocol::BulkKind::kCheckRow:
+      return base::PermissionDenied("a check row is for the server alone");
     case protocol::BulkKind::kClosedRound:
       if (FindKept(name.attempt) == nullptr) {
         TACET_RETURN_IF_ERROR(CheckOpen(name.attempt, protocol::AttemptPhase::kUnmasking));
@@ -781,8 +826,9 @@ absl::Status RoundServer::TakeVerdict(uint64_t member, const secagg::Attempt& at
     return heard >= ConfirmationQuorum() ? Finish(protocol::AttemptPhase::kPublished, "")
                                          : absl::OkStatus();
   }
-  return heard >= RefusalQuorum() ? Finish(protocol::AttemptPhase::kFailed, kRefused)
-                                  : absl::OkStatus();
+  if (heard < RefusalQuorum()) return absl::OkStatus();
+  // Otherwise rows of other seats are on their way; the deadline ends the wait for them.
+  return AllChecked() ? FinishRefused() : absl::OkStatus();
 }
 
 absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8_t> bytes) {
@@ -826,10 +872,14 @@ ServerStatus RoundServer::Status() const {
       .here = attendance_.CountHere(clock_()),
       .waiting = state_->Open() == nullptr && !draining_ && stopped_.empty(),
       .gathering = std::nullopt,
-      .awaited = Awaited()};
+      .awaited = Awaited(),
+      .left_out = {}};
   status.failed = static_cast<uint64_t>(
       std::ranges::count(begun, protocol::AttemptPhase::kFailed, &AttemptRecord::phase));
   if (!begun.empty()) status.last = begun.back();
+  for (const Submission& left_out : state_->SubmissionsOf(ItemKind::kLeftOut)) {
+    status.left_out.push_back(left_out.member);
+  }
   if (!status.waiting) return status;
   status.gathering = gathering_;
   if (gathering_.has_value() && clock_() < pause_ends_) status.pause_ends = pause_ends_;

@@ -33,6 +33,9 @@
 
 namespace tacet::server {
 
+// Failure of an attempt whose sum enough seats refused, and none of whose participants is named.
+inline constexpr std::string_view kRefusedFailure = "refused";
+
 struct RoundServerOptions {
   uint64_t collecting_seconds = 600;  // until an attempt closes with what has arrived; > 0
   // Until the committee must have confirmed the aggregate; > 0. As long as seats are away, it is
@@ -69,7 +72,7 @@ struct Absence {
 };
 
 // Status of a server, for people and gauges: counts. It names members only while it waits for them,
-// and those who are on the committee: never participants.
+// those who are on the committee, and participants whose shares were wrong: no others.
 struct ServerStatus {
   std::optional<AttemptRecord> last;  // the last attempt begun
   uint32_t invited = 0;               // to it; 0 when members decide by coins
@@ -88,6 +91,8 @@ struct ServerStatus {
   // Who is away: of all members between attempts, of the seats while one is unmasking.
   std::vector<Absence> awaited;
   uint64_t pause_ends = 0;  // Unix seconds; 0 unless a pause follows a failed attempt
+  // Participants whose shares were found wrong, in this round: its attempts go on without them.
+  std::vector<uint64_t> left_out;
 };
 
 // The piece of an object that a request asks for.
@@ -107,9 +112,10 @@ struct ObjectPart {
 // It begins when enough members are here for it to succeed, because every attempt is charged; and
 // it closes before its deadline when only members are missing that were not here.
 // A failed attempt is followed by another with a new cohort, within the agreed number of attempts,
-// after a pause when uploads were too few; after
-// a refused sum with one of half the size, down to K_min, so that one bad participant does not stop
-// the round. A published one is followed by the next round once a majority as
+// after a pause when uploads were too few. After a refused sum the seats' check rows may name
+// participants whose shares are wrong: these are left out for the rest of the round. Where none is
+// named, the next cohort has half the size, down to K_min, so that one bad participant does not
+// stop the round. A published one is followed by the next round once a majority as
 // large as the committee's attests the same model. Every attempt begun is announced to every
 // member: ledgers charge it.
 class RoundServer {
@@ -211,6 +217,8 @@ class RoundServer {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckUnmaskShare(uint64_t member, const protocol::PutPartRequest& request) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckCheckRow(uint64_t member, const protocol::PutPartRequest& request) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckCheckpoint(const protocol::PutPartRequest& request) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Accept(uint64_t member, const protocol::PutPartRequest& request,
@@ -242,6 +250,20 @@ class RoundServer {
   uint64_t CohortSize(const secagg::Attempt& attempt) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The deadline of the unmasking has passed.
   absl::Status ExtendOrFail() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The shares of all uploads in the order of the roster; none where they are too many.
+  absl::StatusOr<base::Bytes> CollectShares(std::span<const uint8_t> roster) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsLeftOut(uint64_t member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether no seat is expected to give another check row.
+  bool AllChecked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Participants whose shares the check rows of the open attempt show to be wrong.
+  absl::StatusOr<std::vector<uint64_t>> FindWrongShares() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The open attempt fails for the participants that are named, if any is that was not left out
+  // before and enough clients remain without them; true if it did.
+  absl::StatusOr<bool> FailForWrongShares() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Enough seats refuse the sum.
+  absl::Status FinishRefused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Finish(protocol::AttemptPhase phase, std::string_view failure)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Sweep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -41,6 +41,9 @@ enum class ItemKind : uint8_t {
   kCheckpoint = 7,    // digest; of the round that begins
   kRoster = 8,        // digest; of the server itself (member 0)
   kConfirmation = 9,  // empty
+  kCheckRow = 10,     // digest
+  kShares = 11,       // digest; of the server itself (member 0)
+  kLeftOut = 12,      // empty: this participant's shares were wrong
 };
 
 struct Item {

@@ -74,23 +74,58 @@ agreement::ManifestSpec EightOfNine() {
   return spec;
 }
 
-// A failed attempt names nobody. Smaller cohorts follow until one is without the bad client, whose
-// sum is exact. Each attempt is charged once.
+// Wrong shares name their sender. The round goes on without it, at its full size, and with an exact
+// sum. The next round invites it again. Each attempt is charged once.
+TEST_F(BadClientTest, WithWrongSharesIsNamedAndLeftOutOfTheRound) {
+  LiveFederation live(EightOfNine(), 3, 9);
+  Spoil(live, [&live](base::Bytes& upload) {
+    for (const uint32_t seat : {1, 2, 3, 4}) upload[ShareFor(live, seat, upload)] ^= 1;
+  });
+  live.Run();
+  live.ExpectNobodySpokeTwice();
+  size_t named = 0;
+  std::vector<double> model(protocol::testing::kSmallDimension);
+  for (const server::AttemptRecord& record : live.server->Attempts()) {
+    const secagg::AttemptNumber& number = record.attempt.number;
+    const std::set<uint64_t> uploaders = UploadersOf(live, number);
+    if (uploaders.contains(kBad)) {
+      EXPECT_EQ(record.phase, protocol::AttemptPhase::kFailed);
+      EXPECT_EQ(record.failure, "wrong-shares");
+      EXPECT_EQ(number.attempt, 0u) << number.round;
+      ++named;
+      continue;
+    }
+    EXPECT_EQ(record.phase, protocol::AttemptPhase::kPublished);
+    EXPECT_GE(uploaders.size(), 7u);  // of the eight that were drawn
+    for (size_t i = 0; i < model.size(); ++i) {
+      for (const uint64_t member : uploaders) {
+        model[i] +=
+            FixedUpdates::Value(member, number.round, i) / static_cast<double>(uploaders.size());
+      }
+    }
+  }
+  EXPECT_GE(named, 2u);
+  EXPECT_THAT(live.server->Status().left_out, ::testing::IsEmpty());
+  for (const auto& site : live.sites) {
+    EXPECT_EQ(site->session->next_round(), 3u) << site->number;
+    EXPECT_EQ(site->ledger->entries().size(), live.server->Status().attempts);
+    for (size_t i = 0; i < model.size(); ++i) {
+      ASSERT_NEAR(site->session->model()[i], model[i], 3e-3) << site->number << ", " << i;
+    }
+  }
+}
+
+// A wrong MAC or payload names nobody. Smaller cohorts follow until one is without the bad client,
+// whose sum is exact. Each attempt is charged once.
 TEST_F(BadClientTest, IsIsolatedByHalving) {
-  const std::map<std::string, std::function<void(LiveFederation&, base::Bytes&)>> defects = {
-      {"shares",
-       [](LiveFederation& live, base::Bytes& upload) {
-         for (const uint32_t seat : {1, 2, 3, 4}) upload[ShareFor(live, seat, upload)] ^= 1;
-       }},
-      {"the MAC",
-       [](LiveFederation&, base::Bytes& upload) { upload[secagg::testing::kUploadTag] ^= 1; }},
-      {"the payload", [](LiveFederation&, base::Bytes& upload) {
-         upload[secagg::testing::kUploadCiphertext + 5] ^= 0x20;
-       }}};
+  const std::map<std::string, std::function<void(base::Bytes&)>> defects = {
+      {"the MAC", [](base::Bytes& upload) { upload[secagg::testing::kUploadTag] ^= 1; }},
+      {"the payload",
+       [](base::Bytes& upload) { upload[secagg::testing::kUploadCiphertext + 5] ^= 0x20; }}};
   for (const auto& [what, defect] : defects) {
     SCOPED_TRACE(what);
     LiveFederation live(EightOfNine(), 3, 9);
-    Spoil(live, [&live, &spoil = defect](base::Bytes& upload) { spoil(live, upload); });
+    Spoil(live, defect);
     live.Run();
     live.ExpectNobodySpokeTwice();
 

@@ -185,6 +185,7 @@ def is_signed(public_key, message, signature):
 
 SHARE_PRIME = 65521
 DEGREE = 4096
+CHECK_WORDS = 8
 
 
 class Committee:
@@ -195,7 +196,8 @@ class Committee:
         self.votes = (seats + corrupt) // 2 + 1
         require(packing in (1, self.votes - corrupt), "packing")
         self.threshold = corrupt + packing
-        self.words = 2 * -(-2048 // packing)
+        self.key_words = 2 * -(-2048 // packing)
+        self.words = self.key_words + CHECK_WORDS
         self.share_bytes = 2 * self.words * (seats - corrupt)
         self.secret_points = [SHARE_PRIME - 1 - s for s in range(packing)]
 
@@ -237,11 +239,12 @@ def expand_mask(key, attempt, nonce, words):
     return kept[:words]
 
 
-def share_key(committee, key, masks):
+def share_key(committee, key, random_secrets, masks):
     """The shares of the seats from f on, one after the other."""
-    size = committee.words
+    size = committee.key_words
     secrets = list(key) + [0] * (committee.packing * size - DEGREE)
     rows = [[k % SHARE_PRIME for k in secrets[s * size:(s + 1) * size]]
+            + random_secrets[s * CHECK_WORDS:(s + 1) * CHECK_WORDS]
             for s in range(committee.packing)]
     rows += [[-word % SHARE_PRIME for word in masks[c]] for c in range(committee.corrupt)]
     points = committee.secret_points + [c + 1 for c in range(committee.corrupt)]
@@ -271,10 +274,39 @@ def recover_key_sum(committee, share_sums, unmask_shares):
                 continue
             key_sum = []
             for point in committee.secret_points:
-                key_sum += combine(interpolation(points, point), rows)
+                key_sum += combine(interpolation(points, point), rows)[:committee.key_words]
             centred = [k - SHARE_PRIME if k > SHARE_PRIME // 2 else k for k in key_sum[:DEGREE]]
             return centred, list(left_out)
     raise Refused("the unmask shares do not fit together")
+
+
+def check_factors(committee, round_hash):
+    count = CHECK_WORDS * committee.key_words
+    stream = aes_ctr(sha256(b"tacet/1/share check" + round_hash), bytes(16), 2 * count + 1024)
+    kept = [w for w in struct.unpack(f"<{count + 512}H", stream) if w < SHARE_PRIME]
+    return [kept[j * committee.key_words:(j + 1) * committee.key_words]
+            for j in range(CHECK_WORDS)]
+
+
+def combination(factors, words):
+    """Eight words of one mask, or of the shares for one seat."""
+    size = len(factors[0])
+    return [(words[size + j] + sum(f * w for f, w in zip(factors[j], words))) % SHARE_PRIME
+            for j in range(CHECK_WORDS)]
+
+
+def shares_fit(committee, factors, shares, combinations):
+    """Whether one client's shares are right, by the combinations of its masks at all seats."""
+    values = []
+    for seat in range(committee.seats):
+        first = (seat - committee.corrupt) * committee.words
+        of_share = [0] * CHECK_WORDS
+        if seat >= committee.corrupt:
+            of_share = combination(factors, shares[first:first + committee.words])
+        values.append([(s - m) % SHARE_PRIME for s, m in zip(of_share, combinations[seat])])
+    points = [seat + 1 for seat in range(committee.threshold)]
+    return all(combine(interpolation(points, seat + 1), values[:committee.threshold])
+               == values[seat] for seat in range(committee.threshold, committee.seats))
 
 
 # --- messages.md ------------------------------------------------------------------------------
@@ -372,6 +404,19 @@ ROOTS = (856596136628, 935425415354)
 MODULUS = PRIMES[0] * PRIMES[1]
 MOST_PARTICIPANTS = {9: 18, 10: 73, 11: 293, 12: 1175, 13: 4704, 14: 18820, 15: 75288,
                      16: 301163, 17: 1204672}
+
+
+def read_check_row(data, attempt, committee_keys, participants):
+    reader = Reader(data)
+    reader.begin(b"TCT6", attempt)
+    round_hash, seat = reader.take(32), reader.u32()
+    require(reader.u32() == 2 * CHECK_WORDS * participants, "length of a check row")
+    words = u16_words(reader.take(2 * CHECK_WORDS * participants))
+    signed, signature = data[:reader.at], reader.take(64)
+    reader.end()
+    require(seat < len(committee_keys) and is_signed(committee_keys[seat], signed, signature),
+            "a check row is not signed by its seat")
+    return seat, round_hash, words
 
 
 class Packing:
@@ -534,6 +579,9 @@ def decrypt_round(vectors):
             lambda share: read_unmask_share(share, attempt, keys, result_key)):
         if round_hash == closed["hash"] and len(words) == committee.words:
             unmask_shares.setdefault(seat, words)
+    rows = [read_check_row(bytes.fromhex(row), attempt, keys, len(closed["nonces"]))
+            for row in vectors["check_rows"]]
+    require(all(row[:2] == (seat, closed["hash"]) for seat, row in enumerate(rows)), "check rows")
     payload = closed["aggregated_ciphertext"][:packing.closed_payload_bytes()]
     share_sums = u16_words(closed["aggregated_ciphertext"][packing.closed_payload_bytes():])
     key_sum, wrong_seats = recover_key_sum(committee, share_sums, unmask_shares)
@@ -585,6 +633,7 @@ def check_committee(vectors):
     expect((committee.votes, committee.threshold, committee.words)
            == (shape["votes"], shape["threshold"], shape["mask_words"]), "sizes")
     attempt = read_attempt(vectors["attempt"])
+    factors = check_factors(committee, bytes.fromhex(vectors["round_hash"]))
     epoch_key = bytes.fromhex(vectors["epoch_key"])
     basepoint = (9).to_bytes(32, "little")
     share_sums, key_sum = [0] * (committee.share_bytes // 2), [0] * DEGREE
@@ -603,10 +652,19 @@ def check_committee(vectors):
             masks.append(expand_mask(key, attempt, nonce, committee.words))
             expect_list(pair["mask"], masks[-1], "H", "a mask")
             mask_sums[seat] = [(a + b) % SHARE_PRIME for a, b in zip(mask_sums[seat], masks[-1])]
+            expect(pair["combination"] == combination(factors, masks[-1]), "a combination")
         one_time_key = [(i * i + client["member"]) % 43 - 21 for i in range(DEGREE)]
         expect_list(client["key"], one_time_key, "b", "a one-time key")
-        shares = share_key(committee, one_time_key, masks)
+        random_secrets = [(4096 * i + client["member"]) % SHARE_PRIME
+                          for i in range(CHECK_WORDS * committee.packing)]
+        shares = share_key(committee, one_time_key, random_secrets, masks)
         expect_list(client["shares"], shares, "H", "shares")
+        combinations = [pair["combination"] for pair in client["pairs"]]
+        expect(shares_fit(committee, factors, shares, combinations), "the check of shares")
+        for place in (0, committee.key_words - 1, len(shares) - 1):
+            wrong = list(shares)
+            wrong[place] = (wrong[place] + 1) % SHARE_PRIME
+            expect(not shares_fit(committee, factors, wrong, combinations), "a wrong share")
         share_sums = [(a + b) % SHARE_PRIME for a, b in zip(share_sums, shares)]
         key_sum = [a + b for a, b in zip(key_sum, one_time_key)]
     expect_list(vectors["share_sums"], share_sums, "H", "the sum of the shares")
@@ -640,6 +698,7 @@ def check_refusals(vectors):
     altered("votes", lambda votes: flip(votes, 3, -1))
     altered("unmask_shares", lambda shares: shares.__delitem__(slice(0, 2)))
     altered("unmask_shares", lambda shares: flip(shares, 1, 200))
+    altered("check_rows", lambda rows: flip(rows, 1, 150))
     altered("committee", lambda seats: seats.reverse())
     altered("attempt", lambda attempt: attempt.update(round=attempt["round"] + 1))
 

@@ -435,9 +435,10 @@ class HeBench {
     if (!IsCompact()) return he::NewPaperDecryptor(params(), keys.group_secret);
     const he::KeySharing& sharing = params().sharing();
     const std::vector<int8_t> key(params().ring_degree(), 3);
+    const std::vector<uint16_t> checks(sharing.check_secrets(), 5);
     base::Bytes shares(sharing.share_bytes());
     result_.share_s = MedianSeconds(spec_.repetitions, [&] {
-      sharing.Share(key, Masks(round.nonces.front()).Expose(), shares);
+      sharing.Share(key, checks, Masks(round.nonces.front()).Expose(), shares);
     });
     std::vector<crypto::SecretVector<uint16_t>> sums;
     for (uint32_t seat = 0; seat < spec_.committee.seats; ++seat) {

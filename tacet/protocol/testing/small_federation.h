@@ -153,6 +153,7 @@ class SmallFederation {
     base::Bytes Unmask(std::span<const base::Bytes> votes) {
       return ValueOf(member_.Unmask(votes));
     }
+    base::Bytes CheckShares() { return ValueOf(member_.CheckShares()); }
 
    private:
     crypto::SecretBytes result_key_;

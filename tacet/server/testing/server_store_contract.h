@@ -302,9 +302,10 @@ TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfTheAttemptThatEndsByKind) {
   ASSERT_TRUE(this->store().Finish(Failed(RecordOf(0, 0, 0), "few"), {}).ok());
   ASSERT_TRUE(this->store().Begin(RecordOf(0, 0, 1), {}).ok());
   std::vector<Item> all;
-  for (const ItemKind kind : {ItemKind::kCheckpoint, ItemKind::kAccepted, ItemKind::kUnmaskShare,
-                              ItemKind::kVote, ItemKind::kClosedRound, ItemKind::kRefusal,
-                              ItemKind::kAttestation, ItemKind::kRoster, ItemKind::kConfirmation}) {
+  for (const ItemKind kind :
+       {ItemKind::kCheckpoint, ItemKind::kAccepted, ItemKind::kUnmaskShare, ItemKind::kVote,
+        ItemKind::kClosedRound, ItemKind::kRefusal, ItemKind::kAttestation, ItemKind::kRoster,
+        ItemKind::kConfirmation, ItemKind::kCheckRow, ItemKind::kShares, ItemKind::kLeftOut}) {
     for (const uint64_t member : {7, 3}) all.push_back({kind, member, BytesOf("given")});
   }
   for (const secagg::AttemptNumber& at : {earlier, now}) {

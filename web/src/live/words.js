@@ -11,6 +11,7 @@ const kPhaseWords = {
 const kFailureWords = {
   "too-few-uploads": "too few uploads at the deadline",
   "refused": "committee members refused it",
+  "wrong-shares": "a participant's shares were wrong; it is left out of this round",
   "not-decrypted": "the committee did not decrypt it",
   "epoch-ended": "its epoch ended",
 };

@@ -1,0 +1,240 @@
+// Refused sums: check rows name a participant, and the round goes on without it.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/secagg/check_row.h"
+#include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/testing/small_round.h"
+#include "tacet/secagg/upload.h"
+#include "tacet/server/testing/round_server_fixture.h"
+
+namespace tacet::server {
+namespace {
+
+using protocol::BulkKind;
+using protocol::testing::SmallAgreement;
+using protocol::testing::ValueOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr uint64_t kBad = 6;
+constexpr uint32_t kSeats = 5;
+
+class WrongSharesTest : public testing::RoundServerFixture {
+ protected:
+  explicit WrongSharesTest(uint64_t cohort = 8, uint64_t clients = 9)
+      : RoundServerFixture(
+            [&] {
+              agreement::ManifestSpec spec = SmallAgreement();
+              spec.sampling.cohort = cohort;
+              spec.sampling.min_participants = 3;
+              spec.spare_attempts = 20;
+              return spec;
+            }(),
+            static_cast<int>(clients)) {}
+
+  // Until an attempt with kBad collects; then all upload, kBad with wrong shares for every seat.
+  void CollectWithBad() {
+    Tick();
+    ASSERT_EQ(Phase(), protocol::AttemptPhase::kCollecting);
+    ASSERT_THAT(Invited(), Contains(kBad));
+    const he::AggregationParams& params = members_.terms().aggregation();
+    for (const uint64_t member : Invited()) {
+      base::Bytes upload = members_.Upload(member, Current());
+      if (member == kBad) {
+        const size_t words = params.sharing().mask_words();
+        for (size_t seat = 0; seat < params.sharing().shared_seats(); ++seat) {
+          upload[secagg::SharesOffset(params) + 2 * words * seat] ^= 1;
+        }
+        secagg::testing::FixChecksum(upload);
+      }
+      ASSERT_TRUE(Give(member, BulkKind::kUpload, upload).ok());
+    }
+    Tick();
+    ASSERT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  }
+  // Of all seats: votes and unmask shares, which are given, and the check rows, which are not.
+  std::vector<base::Bytes> UnmaskAll() {
+    const Seats seats = Vote(kSeats);
+    const std::vector<base::Bytes> votes = ValueOf(server_->Votes(Current()));
+    std::vector<base::Bytes> rows;
+    for (size_t seat = 0; seat < kSeats; ++seat) {
+      EXPECT_TRUE(Give(MemberOn(seat), BulkKind::kUnmaskShare, seats[seat]->Unmask(votes)).ok());
+      rows.push_back(seats[seat]->CheckShares());
+    }
+    return rows;
+  }
+  bool InvitesBad() {
+    const std::vector<uint64_t> invited = Invited();
+    return std::ranges::find(invited, kBad) != invited.end();
+  }
+  absl::Status GiveRow(size_t seat, const base::Bytes& row) {
+    return Give(MemberOn(seat), BulkKind::kCheckRow, row);
+  }
+  void FailByRows() {
+    const std::vector<base::Bytes> rows = UnmaskAll();
+    const secagg::Attempt attempt = Current();
+    for (size_t seat = 0; seat < kSeats; ++seat) {
+      ASSERT_TRUE(GiveRow(seat, rows[seat]).ok());
+      if (seat >= 2) continue;
+      ASSERT_TRUE(Refuse(seat, attempt).ok());
+    }
+    ASSERT_EQ(Phase(), protocol::AttemptPhase::kFailed);
+  }
+  const std::string& Failure() {
+    failure_ = server_->Attempts().back().failure;
+    return failure_;
+  }
+
+ private:
+  std::string failure_;
+};
+
+TEST_F(WrongSharesTest, NameAParticipantWhichIsLeftOutForTheRestOfTheRound) {
+  CollectWithBad();
+  FailByRows();
+  EXPECT_EQ(Failure(), "wrong-shares");
+  EXPECT_THAT(server_->Status().left_out, ElementsAre(kBad));
+  for (int attempt = 1; attempt < 4; ++attempt) {
+    if (attempt == 2) Restart();  // it remembers
+    Tick();
+    EXPECT_THAT(server_->Status().left_out, ElementsAre(kBad));
+    EXPECT_THAT(Invited(), Not(Contains(kBad)));
+    EXPECT_GE(Invited().size(), 7u);  // not halved
+    EXPECT_EQ(Give(kBad, BulkKind::kUpload, members_.Upload(kBad, Current())).code(),
+              absl::StatusCode::kPermissionDenied);
+    if (attempt == 3) break;
+    now_ += 100;  // nobody uploads
+    Tick();
+    ASSERT_EQ(Failure(), "too-few-uploads");
+    now_ += 1000;
+  }
+  for (const uint64_t member : Invited()) ASSERT_TRUE(Upload(member).ok());
+  Tick();
+  Publish();
+  // Named for one round, not for good.
+  EXPECT_THAT(server_->Status().left_out, IsEmpty());
+  for (uint64_t member = 0; member < 9; ++member) State(member, 1, 5);
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    Tick();
+    if (InvitesBad()) return;
+    now_ += 100;
+    Tick();
+    now_ += 2000;
+  }
+  ADD_FAILURE() << "never invited again";
+}
+
+// Refusals come before the other seats' rows: the attempt waits for these.
+TEST_F(WrongSharesTest, AreFoundWithRowsThatComeAfterTheRefusals) {
+  CollectWithBad();
+  const std::vector<base::Bytes> rows = UnmaskAll();
+  const secagg::Attempt attempt = Current();
+  for (const size_t seat : {0, 1, 2}) ASSERT_TRUE(Refuse(seat, attempt).ok());
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  for (size_t seat = 0; seat < kSeats; ++seat) {
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+    if (seat == 3) Restart();  // rows, shares and refusals are in the store
+    ASSERT_TRUE(GiveRow(seat, rows[seat]).ok());
+  }
+  EXPECT_EQ(Failure(), "wrong-shares");
+}
+
+// A row that does not come costs time, and the cohort is halved as if nobody checked.
+TEST_F(WrongSharesTest, WithoutAllRowsTheCohortIsHalved) {
+  CollectWithBad();
+  const std::vector<base::Bytes> rows = UnmaskAll();
+  const secagg::Attempt attempt = Current();
+  for (const size_t seat : {0, 1, 2, 3}) {
+    ASSERT_TRUE(GiveRow(seat, rows[seat]).ok());
+    ASSERT_TRUE(Refuse(seat, attempt).ok());
+  }
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  now_ += 100;
+  Tick();
+  EXPECT_EQ(Failure(), "refused");
+  EXPECT_THAT(server_->Status().left_out, IsEmpty());
+  Tick();
+  EXPECT_THAT(Invited(), SizeIs(4));
+}
+
+// Rows of as many seats as could be lying, and even all, end no attempt whose sum is confirmed.
+TEST_F(WrongSharesTest, RowsAloneEndNothing) {
+  Tick();
+  for (const uint64_t member : Invited()) ASSERT_TRUE(Upload(member).ok());
+  Tick();
+  const std::vector<base::Bytes> rows = UnmaskAll();
+  const secagg::Attempt attempt = Current();
+  const size_t participants = For(0).current->participants;
+  const crypto::Digest hash = ValueOf(secagg::ReadCheckRow(rows[0], attempt, members_.committee(),
+                                                           static_cast<uint32_t>(participants)))
+                                  .round_hash;
+  // Seat 0 lies about everybody.
+  const std::vector<he::ShareCombination> lies(participants);
+  ASSERT_TRUE(
+      GiveRow(0, secagg::WriteCheckRow(attempt, hash, 0, lies, members_.site(MemberOn(0)).signing))
+          .ok());
+  for (const size_t seat : {1, 2}) ASSERT_TRUE(Confirm(seat, attempt).ok());
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kPublished);
+}
+
+TEST_F(WrongSharesTest, RowsAreTakenFromTheCommitteeWhileUnmaskingAndGivenToNobody) {
+  CollectWithBad();
+  const std::vector<base::Bytes> rows = UnmaskAll();
+  EXPECT_EQ(Give(kBad, BulkKind::kCheckRow, rows[0]).code(), absl::StatusCode::kPermissionDenied);
+  const absl::Status longer = GiveRow(0, base::Bytes(rows[0].size() + 1));
+  EXPECT_THAT(base::Message(longer), ::testing::HasSubstr("check-row of"));
+  ASSERT_TRUE(GiveRow(0, rows[0]).ok());
+  ASSERT_TRUE(GiveRow(0, rows[0]).ok());
+  EXPECT_EQ(GiveRow(0, rows[1]).code(), absl::StatusCode::kAlreadyExists);
+  for (const BulkKind kind : {BulkKind::kCheckRow, BulkKind::kShares, BulkKind::kUpload}) {
+    EXPECT_EQ(FetchAs(MemberOn(1), kind, Current()).status().code(),
+              absl::StatusCode::kPermissionDenied);
+  }
+  EXPECT_EQ(Give(MemberOn(1), BulkKind::kShares, rows[1]).code(),
+            absl::StatusCode::kPermissionDenied);
+  // Neither rows nor shares outlive their attempt.
+  const secagg::Attempt attempt = Current();
+  const BlobKey shares{.name = {BulkKind::kShares, attempt}};
+  const BlobKey row{.name = {BulkKind::kCheckRow, attempt}, .member = MemberOn(0)};
+  EXPECT_TRUE(blobs_.Open(shares).ok());
+  EXPECT_TRUE(blobs_.Open(row).ok());
+  for (const size_t seat : {0, 1, 2}) ASSERT_TRUE(Refuse(seat, attempt).ok());
+  now_ += 100;
+  Tick();
+  ASSERT_EQ(Failure(), "refused");
+  EXPECT_FALSE(blobs_.Open(shares).ok());
+  EXPECT_FALSE(blobs_.Open(row).ok());
+}
+
+class NobodyToSpareTest : public WrongSharesTest {
+ protected:
+  NobodyToSpareTest() : WrongSharesTest(3, 8) {}
+};
+
+// Cohorts that would be too small keep the participant: a hint stops nobody's round.
+TEST_F(NobodyToSpareTest, KeepsTheCohortAtKMin) {
+  for (int attempt = 0; attempt < 15; ++attempt) {
+    Tick();
+    if (InvitesBad()) break;
+    now_ += 100;
+    Tick();
+    now_ += 4000;
+  }
+  CollectWithBad();
+  FailByRows();
+  ASSERT_EQ(Failure(), "wrong-shares");
+  Tick();
+  EXPECT_THAT(Invited(), SizeIs(3));
+}
+
+}  // namespace
+}  // namespace tacet::server
