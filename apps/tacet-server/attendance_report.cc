@@ -41,6 +41,23 @@ JsonValue AwayJson(const ServerStatus& status, const agreement::SignedManifest& 
   return away;
 }
 
+namespace {
+
+// Members that are not away, while the server waits for all of them; else it knows their number.
+JsonValue ConnectedJson(const ServerStatus& status, const agreement::SignedManifest& manifest) {
+  if (!status.waiting) return JsonValue(nullptr);
+  JsonValue connected = JsonValue::MakeArray();
+  size_t named = 0;
+  for (uint64_t member = 0; member < manifest.members().size() && named < kMaxNamed; ++member) {
+    if (std::ranges::count(status.awaited, member, &Absence::member) > 0) continue;
+    connected.Append(manifest.members()[member].name);
+    ++named;
+  }
+  return connected;
+}
+
+}  // namespace
+
 JsonValue AttendanceJson(const ServerStatus& status, const agreement::SignedManifest& manifest) {
   JsonValue gathering;
   if (status.gathering.has_value()) {
@@ -54,6 +71,7 @@ JsonValue AttendanceJson(const ServerStatus& status, const agreement::SignedMani
   return JsonValue::MakeObject()
       .Set("here", status.here)
       .Set("members", manifest.members().size())
+      .Set("connected", ConnectedJson(status, manifest))
       .Set("gathering", std::move(gathering))
       .Set("away", AwayJson(status, manifest))
       .Set("away_in_all", status.awaited.size());

@@ -44,6 +44,13 @@ TEST_F(AttendanceReportTest, SaysNothingWhenNobodyIsWaitedFor) {
   EXPECT_EQ(Text(10'000), "");
 }
 
+TEST_F(AttendanceReportTest, NamesTheConnectedMembersWhileItWaits) {
+  EXPECT_EQ(AttendanceJson(status_, members_.manifest()).Find("connected")->Dump(),
+            base::JsonValue::MakeArray().Append(Name(0)).Append(Name(2)).Append(Name(3)).Dump());
+  status_.waiting = false;
+  EXPECT_TRUE(AttendanceJson(status_, members_.manifest()).Find("connected")->is_null());
+}
+
 TEST_F(AttendanceReportTest, NamesTwentyMembersAtMost) {
   status_.awaited.assign(25, {.member = 0, .last_seen = 10'000});
   EXPECT_THAT(Text(10'000), HasSubstr(" and 5 more"));

@@ -3,7 +3,8 @@ import { h } from "./dom.js";
 
 /**
  * columns: [{title, cell: (row, index) => text or element, number: true for right-aligned figures,
- * head: true for the cell that names its row}]; rows: anything.
+ * head: true for the cell that names its row}]; rows: anything. With the class `stack` among the
+ * attributes every row is a block on a phone, where each cell says its title.
  */
 export function dataTable(caption, columns, rows, attributes = {}) {
   const classes = (column) => (column.number ? "number" : undefined);
@@ -15,7 +16,7 @@ export function dataTable(caption, columns, rows, attributes = {}) {
       h("tbody", {}, rows.map((row, index) =>
         h("tr", {}, columns.map((column) =>
           h(column.head ? "th" : "td",
-            { class: classes(column), scope: column.head ? "row" : undefined },
+            { class: classes(column), scope: column.head ? "row" : undefined, "data-title": column.title },
             column.cell(row, index))))))));
 }
 

@@ -117,6 +117,18 @@ async function withPage(where, options, check, { mayComplain = false } = {}) {
 const drawnCharts = (page) => page.evaluate(`[...document.querySelectorAll(".plot canvas")].filter((canvas) =>
   canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte > 0)).length`);
 
+/** All figures of the tiles are in the window's width, and the first one in its height, too. */
+async function showsFigures(page) {
+  const boxes = await page.evaluate(`[...document.querySelectorAll(".tiles .figure")].map((figure) => {
+    const { left, right, bottom, width } = figure.getBoundingClientRect();
+    return { left, right, bottom, width };
+  })`);
+  const [width, height] = await page.evaluate("[window.innerWidth, window.innerHeight]");
+  assert.ok(boxes.length > 0);
+  for (const box of boxes) assert.ok(box.width > 0 && box.left >= 0 && box.right <= width, JSON.stringify(box));
+  assert.ok(boxes[0].bottom <= height, `the first figure ends at ${boxes[0].bottom} of ${height}`);
+}
+
 before(async () => {
   folder = mkdtempSync(path.join(os.tmpdir(), "tacet-live-"));
   if (kPictures) mkdirSync(kPictures, { recursive: true });
@@ -154,8 +166,13 @@ test("a wrong token is refused", () =>
 test("a round as it goes on", () =>
   withPage(withToken(), { picture: "live" }, async (page) => {
     await says(page, /The next attempt waits for members: 0 of 3 are here, 3 are needed/);
-    await says(page, /Away: .*, not since the server was started/);
+    await says(page, /Connected: 0 of 3 members\./);
+    await says(page, /Awaited: .*, not since the server was started/);
+    await says(page, /Next: ask north, south and west to start/);
+    assert.equal(await page.evaluate(`document.querySelector(".tile-name").textContent`), "ε spent");
     play("show-up");
+    await says(page, /Connected: 3 of 3 members\./);
+    await says(page, /Next: nothing to do: members act by themselves/);
     await says(page, /Round 1 of 20, attempt 1: collecting uploads/);
     assert.equal(await page.evaluate("window.location.hash"), "");
     assert.equal(await page.evaluate("document.title"), "hospitals – tacet server");
@@ -204,6 +221,7 @@ test("on a phone, in the dark", () =>
     await says(page, /3 clients, 3 a round/);
     assert.equal(await page.evaluate("document.documentElement.dataset.theme"), "dark");
     await until("charts", async () => await drawnCharts(page) === 2);
+    await showsFigures(page);
   }));
 
 test("a reader without a mouse reaches everything, and keeps the place", () =>

@@ -110,6 +110,10 @@ test("a finished run: its numbers, its guarantees, its charts", () =>
     const { privacy, charged_attempts } = summary("whole");
     assert.ok(text.includes(percent(last.accuracy)), text);
     assert.ok(text.includes(bytes(last.upload_bytes)));
+    // The worst observer that has a guarantee leads.
+    const [name, figure, note] = await page.evaluate(`[...document.querySelector(".tiles li").children].map((part) => part.textContent)`);
+    assert.deepEqual([name, figure], ["ε", epsilon(privacy.worst.epsilon)]);
+    assert.match(note, /the worst observer that has a guarantee/);
     for (const row of privacy.headlines) assert.ok(text.includes(`ε = ${epsilon(row.epsilon)}`), row.view);
     assert.match(text, /one client's whole contribution/);
     assert.match(text, new RegExp(`Charged so far: ${charged_attempts} attempts`));
@@ -185,6 +189,15 @@ test("twenty runs, also on a phone", async () => {
       assert.equal(await page.evaluate(`document.querySelectorAll(".overview tbody tr").length`), 20);
       assert.match(text, /None: all runs have the same settings/);
       assert.ok(await drawnCharts(page) >= 6);
+      // Epsilon and accuracy of every run are seen without scrolling to the side.
+      const boxes = await page.evaluate(`[...document.querySelectorAll(".overview tbody tr")].flatMap((row) =>
+        [...row.querySelectorAll("td.number")].slice(0, 2).map((cell) => {
+          const { left, right, width } = cell.getBoundingClientRect();
+          return { left, right, width, title: cell.dataset.title };
+        }))`);
+      assert.equal(boxes.length, 40);
+      assert.deepEqual(boxes.slice(0, 2).map((box) => box.title), ["ε", "Accuracy"]);
+      for (const box of boxes) assert.ok(box.width > 0 && box.left >= 0 && box.right <= width, JSON.stringify(box));
       const pressed = `document.querySelectorAll('.legend button[aria-pressed="true"]').length`;
       await page.evaluate(`document.querySelector(".legend button").click()`);
       assert.equal(await page.evaluate(pressed), 1);
@@ -198,6 +211,13 @@ test("one round, on a phone", () => {
   simulate("single", "--rounds", "1");
   return withReport(["single"], { width: 360, height: 780 }, async (page, text) => {
     assert.ok(text.includes(percent(rounds("single")[0].accuracy)));
+    const figures = await page.evaluate(`[...document.querySelectorAll(".tiles .figure")].map((figure) => {
+      const { right, bottom, width } = figure.getBoundingClientRect();
+      return { right, bottom, width };
+    })`);
+    assert.equal(figures.length, 4);
+    for (const { right, width } of figures) assert.ok(width > 0 && right <= 360, `${right}`);
+    assert.ok(figures[0].bottom <= 780, "epsilon is on the first screen");
     assert.equal(await drawnCharts(page), 6);
   });
 });

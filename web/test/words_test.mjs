@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  warnings, attemptName, awayWords, deadlineWords, eventDetails, nowSentence, secondsLeft, viewRows, waitingWords, wholeSeconds,
+  warnings, attemptName, awayWords, deadlineWords, eventDetails, nowSentence, secondsLeft, viewRows, waitingWords, wholeSeconds, connectedWords, nextStep,
 } from "../src/live/words.js";
 
 const kQuiet = { current: null, stopped: "", draining: false, finished: 0, problems: [], certificate_end: 0, store_errors: 0, now: 1000 };
@@ -22,6 +22,27 @@ test("one sentence says what goes on", () => {
   assert.match(nowSentence({ ...kQuiet, draining: true, current: collecting }, kAgreement), /about to end/);
   assert.equal(nowSentence({ ...kQuiet, current: { ...collecting, phase: "unmasking", votes: 1, unmask_shares: 0 } }, kAgreement),
     "Round 3 of 20, attempt 2: the committee votes and unmasks the sum. So far 1 vote and 0 unmask shares came.");
+});
+
+test("who is connected, and what to do next", () => {
+  const attendance = { here: 1, members: 3, connected: ["north"], away_in_all: 2,
+    away: [{ name: "south", last_seen: null }, { name: "west", last_seen: 900 }],
+    gathering: { needed: 3, seats_here: 1, seats_needed: 3, enough: false, pause_ends: 0 } };
+  const waiting = { ...kQuiet, attendance };
+  assert.equal(connectedWords(waiting), "Connected: 1 of 3 members (north).");
+  assert.equal(nextStep(waiting), "ask south and west to start `tacet client run`, or to check the connection to this server.");
+  assert.equal(connectedWords({ attendance: { ...attendance, here: 25, members: 30 } }), "Connected: 25 of 30 members (north, and 24 more).");
+  assert.equal(connectedWords({ attendance: { ...attendance, connected: null } }), "Connected: 1 of 3 members.");
+  assert.match(nextStep({ ...kQuiet, attendance: { ...attendance, gathering: { ...attendance.gathering, enough: true } } }), /begins by itself/);
+  assert.match(nextStep({ ...waiting, problems: ["the store fails"] }), /correct what is listed/);
+  const open = { ...attendance, gathering: null };
+  assert.match(nextStep({ ...kQuiet, attendance: { ...open, away: [] }, current: collecting }), /nothing to do/);
+  assert.match(nextStep({ ...kQuiet, attendance: open, current: { ...collecting, phase: "unmasking" } }), /ask south and west, whose seats/);
+  assert.match(nextStep({ ...kQuiet, attendance: open, current: { ...collecting, phase: "failed" } }), /repeated, and charged again/);
+  assert.match(nextStep({ ...kQuiet, stopped: "all 20 rounds are done" }), /stop the server/);
+  assert.match(nextStep({ ...kQuiet, stopped: "round 0 failed in all its 3 attempts" }), /coordinator decides/);
+  assert.match(nextStep({ ...kQuiet, draining: true }), /has ended/);
+  assert.equal(nextStep(kQuiet), "ask the sites to start `tacet client run`.");
 });
 
 test("the time until the deadline is the server's", () => {

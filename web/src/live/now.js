@@ -3,7 +3,7 @@ import { h } from "../dom.js";
 import { bytes, epsilon, integer, kAbsent, plural, time } from "../format.js";
 import { againstWorst, worst } from "../report/privacy.js";
 import { panel } from "./panel.js";
-import { warnings, awayWords, deadlineWords, failureWords, nowSentence, secondsLeft } from "./words.js";
+import { warnings, awayWords, connectedWords, deadlineWords, failureWords, nextStep, nowSentence, secondsLeft } from "./words.js";
 
 const kPhaseClasses = { collecting: "good", unmasking: "good", published: "good", failed: "warn" };
 
@@ -22,16 +22,19 @@ export function nowPanel() {
     ], { role: "status" });
   const trouble = panel(({ status }) => warnings(status), (found) => (found.length > 0
     ? h("ul", { class: "warnings" }, found.map(([level, text]) => h("li", { class: level }, text))) : []), { role: "status" });
-  const away = panel(({ status }) => awayWords(status), (names) => (names.length > 0
-    ? h("p", { class: "note" }, `Away: ${names.join("; ")}.`) : []));
+  const members = panel(({ status }) => [connectedWords(status), awayWords(status), nextStep(status)], ([connected, away, next]) => [
+    h("p", { class: "note" }, connected),
+    away.length > 0 ? h("p", { class: "note" }, `Awaited: ${away.join("; ")}.`) : null,
+    h("p", { class: "next" }, h("strong", {}, "Next: "), next),
+  ]);
   const progress = panel(({ status }) => pickProgress(status), drawProgress);
   const tiles = panel(pickTiles, (list) => h("ul", { class: "tiles" }, list.map(([name, figure, more]) =>
     h("li", {}, h("span", { class: "tile-name" }, name), h("span", { class: "figure" }, figure),
       h("span", { class: "note" }, more)))));
   const title = panel(({ agreement }) => agreement?.manifest.federation ?? "A federation", (name) => h("h1", {}, name));
-  const parts = [title, words, trouble, away, progress, tiles];
+  const parts = [title, words, trouble, members, progress, tiles];
   return {
-    element: h("header", { class: "overview" }, title.element, words.element, clock, trouble.element, away.element,
+    element: h("header", { class: "overview" }, title.element, words.element, clock, trouble.element, members.element,
       progress.element,
       tiles.element),
     update(state) {
@@ -76,10 +79,10 @@ function pickTiles({ status, agreement }) {
   const budget = agreement ? `; ${integer(agreement.attempt_budget)} may be begun` : "";
   const reasons = Object.entries(status.failures).map(([reason, count]) => `${integer(count)} × ${failureWords(reason)}`);
   return [
+    ["ε spent", ...privacyTile(status, agreement)],
     ["Rounds published", integer(status.finished), agreement ? `of ${integer(agreement.manifest.rounds)} agreed` : ""],
     ["Attempts begun", integer(status.attempts), `each is charged${budget}`],
     ["Failed attempts", integer(status.failed), reasons.join(", ") || "none so far"],
-    ["ε spent", ...privacyTile(status, agreement)],
     ["Received", bytes(status.received_bytes), `sent ${bytes(status.sent_bytes)}, since the start`],
     ["Server", bytes(status.memory_bytes), `memory; up since ${time(status.started_at)}`],
   ];

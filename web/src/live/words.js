@@ -54,6 +54,35 @@ export function waitingWords({ attendance, now }) {
     `and ${integer(gathering.seats_needed)} of the committee (${integer(gathering.seats_here)} are here).`;
 }
 
+/** The members that are connected, by name where the server says so. */
+export function connectedWords({ attendance }) {
+  if (!attendance) return "";
+  const { here, members, connected } = attendance;
+  const count = `${integer(here)} of ${plural(members, "member")}`;
+  if (!connected || connected.length === 0) return `Connected: ${count}.`;
+  const more = here > connected.length ? `, and ${integer(here - connected.length)} more` : "";
+  return `Connected: ${count} (${connected.join(", ")}${more}).`;
+}
+
+const names = (list) => (list.length > 1 ? `${list.slice(0, -1).join(", ")} and ${list.at(-1)}` : list[0] ?? "the members");
+
+/** What the operator is to do now. */
+export function nextStep(status) {
+  const { attendance, current, stopped } = status;
+  if (status.problems.length > 0) return "correct what is listed above; the server is not ready until then.";
+  if (stopped && /^all .* rounds are done/.test(stopped)) return "nothing to wait for: each site ends by itself when it has the last model. Then stop the server.";
+  if (stopped) return "read the reason above and in the events. The coordinator decides whether the federation goes on in a new epoch.";
+  if (status.draining) return "wait until the server has ended.";
+  const away = attendance?.away.map(({ name }) => name) ?? [];
+  const gathering = attendance?.gathering;
+  if (gathering && !gathering.enough) return `ask ${names(away)} to start \`tacet client run\`, or to check the connection to this server.`;
+  if (gathering) return "nothing to do: the attempt begins by itself.";
+  if (current?.phase === "unmasking" && away.length > 0) return `nothing to do, unless the votes stay out: then ask ${names(away)}, whose seats have not answered.`;
+  if (current?.phase === "failed") return "nothing to do: the attempt is repeated, and charged again. If it fails again, ask the sites for their logs.";
+  if (current) return "nothing to do: members act by themselves.";
+  return `ask the sites to start \`tacet client run\`.`;
+}
+
 /** "north, for 2 h", ...: the members that are waited for. */
 export function awayWords({ attendance, now }) {
   if (!attendance || attendance.away.length === 0) return [];

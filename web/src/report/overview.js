@@ -11,7 +11,7 @@ const kStateClasses = { finished: "good", stopped: "warn", unfinished: "warn" };
 
 const stateChip = (run) => h("span", { class: `chip ${kStateClasses[run.state]}` }, stateText(run));
 
-/** Name, state and one sentence about a single run, with its figures as tiles. */
+/** Name, state and one sentence about a single run, with its figures as tiles: privacy leads. */
 export function singleOverview(run) {
   return h("header", { class: "overview" },
     h("h1", {}, run.name),
@@ -47,9 +47,9 @@ function uploadTile(run) {
 
 function tiles(run) {
   return [
+    ["ε", ...privacyTile(run)],
     ["Accuracy", percent(lastValue(run, accuracy)),
       run.before ? `${percent(run.before.accuracy)} before the first round` : ""],
-    ["ε", ...privacyTile(run)],
     ["One upload", ...uploadTile(run)],
     ["A round", seconds(median(run, totalSeconds)), "the middle one of all rounds"],
   ];
@@ -64,16 +64,16 @@ export function comparedOverview(runs) {
     dataTable("Runs", [
       { title: "Run", head: true, cell: (run) => h("a", { href: `#run-${run.letter}`, class: "run-name" },
           swatch(run.look), h("b", {}, run.letter), h("span", {}, run.name)) },
-      { title: "State", cell: (run) => [stateChip(run), isInsecure(run) ? insecureChip() : ""] },
-      { title: "Accuracy", number: true, cell: (run) => percent(lastValue(run, accuracy)) },
-      { title: "Loss", number: true, cell: (run) => lossText(lastValue(run, loss)) },
       { title: "ε", number: true, cell: worstCell },
+      { title: "Accuracy", number: true, cell: (run) => percent(lastValue(run, accuracy)) },
+      { title: "State", cell: (run) => [stateChip(run), isInsecure(run) ? insecureChip() : ""] },
+      { title: "Loss", number: true, cell: (run) => lossText(lastValue(run, loss)) },
       { title: "Rounds", number: true, cell: (run) => integer(run.rounds.length) },
       { title: "One upload", number: true,
         cell: (run) => bytes(lastValue(run, uploadBytes) || null) },
       { title: "Received a round", number: true, cell: (run) => bytes(median(run, receivedBytes) || null) },
       { title: "A round", number: true, cell: (run) => seconds(median(run, totalSeconds)) },
-    ], runs));
+    ], runs, { class: "scroll stack" }));
 }
 
 function worstCell(run) {
