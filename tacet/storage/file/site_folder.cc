@@ -37,6 +37,35 @@ absl::Status CheckModel(std::span<const uint8_t> bytes, const agreement::Manifes
   return base::DataLoss("invitation: the initial model is not the agreed one");
 }
 
+// All epochs, the invitation's own last.
+absl::StatusOr<std::vector<agreement::EpochLink>> ChainOf(
+    const agreement::Invitation& invitation, const agreement::SignedManifest& manifest) {
+  absl::StatusOr<std::vector<agreement::EpochLink>> chain =
+      agreement::ReadChain(invitation.earlier);
+  if (!chain.ok()) return base::Annotate(chain.status(), "invitation");
+  if (chain->size() != manifest.epoch()) {
+    return base::PermissionDenied(
+        "invitation: it has the manifests of {} epochs before epoch {}: one is missing",
+        chain->size(), manifest.epoch());
+  }
+  agreement::EpochLink last = manifest.link();
+  if (!chain->empty()) {
+    TACET_RETURN_IF_ERROR(
+        base::Annotate(agreement::CheckSuccessor(chain->back(), last), "invitation"));
+  }
+  chain->push_back(std::move(last));
+  return chain;
+}
+
+absl::Status CheckIsServer(const agreement::EnrolmentRequest& own,
+                           const agreement::SignedManifest& manifest) {
+  const agreement::ManifestServer& named = manifest.server();
+  if (named.name == own.name && named.tls_key == own.tls_key) return absl::OkStatus();
+  return base::PermissionDenied("invitation: the server of {} in epoch {} is {}, not {} with this key",
+                                manifest.federation(), manifest.epoch(),
+                                named.name.empty() ? "not named" : named.name, own.name);
+}
+
 absl::Status CheckCertificate(std::span<const uint8_t> certificate,
                               const agreement::EnrolmentRequest& own,
                               const agreement::SignedManifest& manifest) {
@@ -46,6 +75,11 @@ absl::Status CheckCertificate(std::span<const uint8_t> certificate,
   if (facts.common_name != own.name || facts.public_key != own.tls_key) {
     return base::PermissionDenied("invitation: the certificate is for {} with another key",
                                   facts.common_name);
+  }
+  const auto role = own.server ? crypto::CertificateRole::kServer : crypto::CertificateRole::kClient;
+  if (facts.role != role) {
+    return base::PermissionDenied("invitation: the certificate is not for a {}",
+                                  own.server ? "server" : "site");
   }
   return absl::OkStatus();
 }
@@ -152,11 +186,16 @@ absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invita
                                   agreement::FingerprintText(coordinator));
   }
   TACET_RETURN_IF_ERROR(CheckCertificate(invitation.certificate, own, manifest));
+  TACET_ASSIGN_OR_RETURN(std::vector<agreement::EpochLink> chain, ChainOf(invitation, manifest));
   Membership membership{.manifest = std::move(manifest),
                         .member = std::nullopt,
                         .certificate = invitation.certificate,
-                        .sealed_epoch_key = invitation.epoch_key};
-  if (own.server) return membership;
+                        .sealed_epoch_key = invitation.epoch_key,
+                        .chain = std::move(chain)};
+  if (own.server) {
+    TACET_RETURN_IF_ERROR(CheckIsServer(own, membership.manifest));
+    return membership;
+  }
   membership.member = membership.manifest.MemberWith(own.signing_key);
   if (!membership.member.has_value()) {
     return base::PermissionDenied("invitation: {} is not a member of {} in epoch {}", own.name,
@@ -178,17 +217,8 @@ absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
                                       before->manifest.federation(),
                                       membership.manifest.federation());
     }
-    if (before->manifest.epoch() > membership.manifest.epoch()) {
-      return base::PermissionDenied("invitation: epoch {} has ended, this site is in epoch {}",
-                                    membership.manifest.epoch(), before->manifest.epoch());
-    }
-    if (before->manifest.epoch() == membership.manifest.epoch() &&
-        before->manifest.bytes() != membership.manifest.bytes()) {
-      return base::PermissionDenied(
-          "invitation: another manifest was signed for epoch {} before: members would not agree on "
-          "the same",
-          membership.manifest.epoch());
-    }
+    TACET_RETURN_IF_ERROR(
+        base::Annotate(agreement::CheckContinues(before->chain, membership.chain), "invitation"));
   }
   TACET_RETURN_IF_ERROR(CheckKeys(membership, unlocker));
   TACET_RETURN_IF_ERROR(ReplaceFile(path_ / kCoordinator, base::AsBytes(base::ToHex(coordinator))));
