@@ -41,8 +41,9 @@ absl::Status CheckSuccessor(const EpochLink& before, const EpochLink& next) {
                                   next.epoch);
   }
   if (next.epoch != before.epoch + 1) {
-    return base::PermissionDenied("the manifest of epoch {} does not follow epoch {}: one is missing",
-                                  next.epoch, before.epoch);
+    return base::PermissionDenied(
+        "the manifest of epoch {} does not follow epoch {}: one is missing", next.epoch,
+        before.epoch);
   }
   if (next.predecessor != before.hash) {
     return base::PermissionDenied(
@@ -79,11 +80,10 @@ absl::StatusOr<std::vector<EpochLink>> ReadChain(std::span<const base::Bytes> ma
 absl::Status CheckContinues(std::span<const EpochLink> known, std::span<const EpochLink> offered) {
   for (size_t epoch = 0; epoch < std::min(known.size(), offered.size()); ++epoch) {
     if (known[epoch].agreed.federation != offered[epoch].agreed.federation) {
-      return base::PermissionDenied("the manifest is of another federation: {} {}, expected {} {}",
-                                    offered[epoch].name,
-                                    base::ToHex(offered[epoch].agreed.federation).substr(0, 16),
-                                    known[epoch].name,
-                                    base::ToHex(known[epoch].agreed.federation).substr(0, 16));
+      return base::PermissionDenied(
+          "the manifest is of another federation: {} {}, expected {} {}", offered[epoch].name,
+          base::ToHex(offered[epoch].agreed.federation).substr(0, 16), known[epoch].name,
+          base::ToHex(known[epoch].agreed.federation).substr(0, 16));
     }
     if (known[epoch].hash == offered[epoch].hash) continue;
     return base::PermissionDenied(

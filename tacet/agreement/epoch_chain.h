@@ -19,9 +19,9 @@ namespace tacet::agreement {
 // are done is attested by a majority of the committee, and newcomers do not have it.
 absl::Status CheckSuccessor(const EpochLink& before, const EpochLink& next);
 
-// The epochs of signed manifests, which must be a whole chain: `manifests` from epoch 0 on. DataLoss
-// for one that is damaged, errors of CheckSuccessor, PermissionDenied when the first epoch is
-// missing.
+// The epochs of signed manifests, which must be a whole chain: `manifests` from epoch 0 on.
+// DataLoss for one that is damaged, errors of CheckSuccessor, PermissionDenied when the first epoch
+// is missing.
 absl::StatusOr<std::vector<EpochLink>> ReadChain(std::span<const base::Bytes> manifests);
 
 // Whether the chain `offered` begins with `known`. PermissionDenied when it is shorter (an epoch

@@ -39,9 +39,9 @@ struct MemberIdentity {
 inline constexpr std::string_view kQueryModel = "query";
 
 struct ManifestSpec {
-  // Identity of the federation: random bytes, made once. Stores, checkpoints and ledger entries name
-  // it, so all of them go on under manifests with other members or terms. Zeros: a simulation, or an
-  // agreement of the library, whose identity is the digest of its agreement.
+  // Identity of the federation: random bytes, made once. Stores, checkpoints and ledger entries
+  // name it, so all of them go on under manifests with other members or terms. Zeros: a simulation,
+  // or an agreement of the library, whose identity is the digest of its agreement.
   crypto::Digest federation{};
   // Digest of what else belongs to the epoch (EpochDigest in signed_manifest.h): its number,
   // predecessor, server and authority, and the members' names. Zeros: there are no epochs.

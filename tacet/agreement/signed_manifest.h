@@ -23,7 +23,7 @@ namespace tacet::agreement {
 
 // The one server that members of an epoch connect to.
 struct ManifestServer {
-  std::string name;  // as CheckSiteName allows; empty: the epoch has no server
+  std::string name;                     // as CheckSiteName allows; empty: the epoch has no server
   std::vector<std::string> hosts = {};  // DNS names and addresses
   base::Bytes tls_key = {};             // SubjectPublicKeyInfo, DER
 
@@ -49,7 +49,7 @@ struct EpochLink {
   crypto::Digest predecessor{};
   crypto::Digest hash{};
   crypto::PublicKey coordinator{};
-  ManifestSpec agreed;  // as it is signed: not planned
+  ManifestSpec agreed;  // as signed: not planned
 };
 
 // Checked and signed. Immutable.
@@ -113,11 +113,11 @@ absl::StatusOr<crypto::SecretBytes> DecryptEpochKey(std::span<const uint8_t> sea
 
 // Invitation: the file that the coordinating member hands to one site, or to the server.
 struct Invitation {
-  base::Bytes manifest;              // of SignedManifest
+  base::Bytes manifest;                   // of SignedManifest
   std::vector<base::Bytes> earlier = {};  // manifests of all epochs before, from epoch 0 on
-  base::Bytes certificate;    // the site's own, DER
-  base::Bytes epoch_key;      // of EncryptEpochKey; empty for the server
-  base::Bytes initial_model;  // d little-endian floats; empty for the server
+  base::Bytes certificate;                // the site's own, DER
+  base::Bytes epoch_key;                  // of EncryptEpochKey; empty for the server
+  base::Bytes initial_model;              // d little-endian floats; empty for the server
 };
 base::Bytes WriteInvitation(const Invitation& invitation);
 // DataLoss when cut short; what the parts hold is for their own readers to check.

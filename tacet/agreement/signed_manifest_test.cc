@@ -230,8 +230,11 @@ TEST(EpochKeyTest, RefusesStrangersAndShortKeys) {
 }
 
 TEST(InvitationTest, HoldsItsParts) {
-  const Invitation invitation{
-      .manifest = {1, 2}, .earlier = {{9}, {8, 7}}, .certificate = {3}, .epoch_key = {}, .initial_model = {4, 5, 6, 7}};
+  const Invitation invitation{.manifest = {1, 2},
+                              .earlier = {{9}, {8, 7}},
+                              .certificate = {3},
+                              .epoch_key = {},
+                              .initial_model = {4, 5, 6, 7}};
   const base::Bytes bytes = WriteInvitation(invitation);
   const auto read = ReadInvitation(bytes);
   ASSERT_TRUE(read.ok());

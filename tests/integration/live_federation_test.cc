@@ -180,9 +180,7 @@ TEST_F(SecondEpochTest, RoundsDecryptWithTheNewKeysAndTheOldOnesAreGone) {
 // Between the epochs all programs are killed, wherever they are.
 class ChangedMembersTest : public LiveFederationTest {
  protected:
-  ChangedMembersTest() : LiveFederationTest(9) {
-    site_configs_["east"] = "east.toml";
-  }
+  ChangedMembersTest() : LiveFederationTest(9) { site_configs_["east"] = "east.toml"; }
   void SetUp() override {
     LiveFederationTest::SetUp();
     WriteConfig(

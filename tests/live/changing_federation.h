@@ -109,13 +109,11 @@ class ChangingFederation {
     server.reset();
     serving_ = nullptr;
     TACET_ASSIGN_OR_RETURN(
-        server, server::RoundServer::Create(epoch.manifest, options, *store_, *blobs_,
-                                            [this] { return now; }, cohorts_));
+        server, server::RoundServer::Create(
+                    epoch.manifest, options, *store_, *blobs_, [this] { return now; }, cohorts_));
     limits_ = std::make_unique<server::RequestLimits>(
-        server::RequestLimitsSpec{.requests_a_second = 1e9,
-                                 .burst = 1e9,
-                                 .bytes_a_second = 1e12,
-                                 .burst_bytes = 1e12},
+        server::RequestLimitsSpec{
+            .requests_a_second = 1e9, .burst = 1e9, .bytes_a_second = 1e12, .burst_bytes = 1e12},
         epoch.sites.size(), [this] { return static_cast<double>(now); });
     handler_ = std::make_unique<server::RequestHandler>(epoch.manifest, *server, *limits_,
                                                         observer_, [this] { return now; });
@@ -144,8 +142,8 @@ class ChangingFederation {
     site.remote = std::make_unique<member::RemoteServer>(epoch.manifest, number, site.keys.signing,
                                                          *site.wire, [this] { return now; });
     TACET_ASSIGN_OR_RETURN(auto opened, ledger::testing::OpenMemoryLedger(site.memory_ledger));
-    TACET_ASSIGN_OR_RETURN(site.ledger, ledger::PrivacyLedger::Create(std::move(opened),
-                                                                      [this] { return now; }));
+    TACET_ASSIGN_OR_RETURN(
+        site.ledger, ledger::PrivacyLedger::Create(std::move(opened), [this] { return now; }));
     TACET_ASSIGN_OR_RETURN(policy::Permission permission,
                            policy::Permission::WithoutPolicy(std::nullopt, epoch.manifest));
     TACET_ASSIGN_OR_RETURN(
@@ -223,9 +221,8 @@ class ChangingFederation {
     return *site;
   }
   const Epoch& EpochOf(uint32_t number) const {
-    const auto found = std::ranges::find_if(epochs_, [number](const auto& epoch) {
-      return epoch->manifest.epoch() == number;
-    });
+    const auto found = std::ranges::find_if(
+        epochs_, [number](const auto& epoch) { return epoch->manifest.epoch() == number; });
     return **found;
   }
 
@@ -261,13 +258,12 @@ class ChangingFederation {
   // under one federation.
   void ExpectCharges() {
     for (const auto& [id, site] : sites_) {
-      auto reopened = protocol::testing::ValueOf(
-          ledger::PrivacyLedger::Create(protocol::testing::ValueOf(
-              ledger::testing::OpenMemoryLedger(site->memory_ledger))));
+      auto reopened = protocol::testing::ValueOf(ledger::PrivacyLedger::Create(
+          protocol::testing::ValueOf(ledger::testing::OpenMemoryLedger(site->memory_ledger))));
       for (const auto& [number, digests] : site->sealed) {
         EXPECT_EQ(digests.size(), 1u) << id;
-        EXPECT_TRUE(reopened->Holds(
-            {.manifest_hash = EpochOf(number.epoch).hash(), .number = number}))
+        EXPECT_TRUE(
+            reopened->Holds({.manifest_hash = EpochOf(number.epoch).hash(), .number = number}))
             << "site " << id << " epoch " << number.epoch << " round " << number.round;
       }
       EXPECT_EQ(reopened->ChargesOf(agreed_.federation), reopened->entries().size()) << id;

@@ -79,7 +79,8 @@ TEST(MembershipChangeTest, AnEndedEpochIsRefused) {
               HasSubstr("has taken part in epoch 1 of hospitals, and the manifest is of epoch 0"));
   EXPECT_THAT(base::Message(all.Serve(first)), HasSubstr("store has gone on to epoch 1"));
 
-  // Also when the site's state was lost, and the server begins with another store: the ledger knows.
+  // Also when the site's state was lost, and the server begins with another store: the ledger
+  // knows.
   ChangingFederation::Site& site = all.SiteOf(1);
   site.state = {};
   all.LoseServerFolder();

@@ -47,7 +47,8 @@ absl::Status AddManifests(const run::RunRecord& run, AuditFacts& facts) {
     base::Bytes agreed = agreement::AgreementBytes(spec);
     if (!facts.agreement.empty() && facts.agreement != agreed) {
       return base::FailedPrecondition(
-          "the members or the terms of the federation changed while the run in {} went on: a record "
+          "the members or the terms of the federation changed while the run in {} went on: a "
+          "record "
           "is about one agreement. `tacet ledger show` states what its attempts cost together",
           run.path.string());
     }

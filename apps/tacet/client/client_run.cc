@@ -106,9 +106,8 @@ class ClientRunCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(policy::Permission permission,
                            AskPolicy(policy, keys, membership, training));
     TACET_ASSIGN_OR_RETURN(const std::vector<float> initial, folder.InitialModel());
-    TACET_ASSIGN_OR_RETURN(
-        const auto run, SiteRun::Open(std::filesystem::path(home_), training, membership,
-                                      json_ ? stderr : stdout));
+    TACET_ASSIGN_OR_RETURN(const auto run, SiteRun::Open(std::filesystem::path(home_), training,
+                                                         membership, json_ ? stderr : stdout));
     TACET_ASSIGN_OR_RETURN(const auto state,
                            storage::file::MemberStateFolder::Open(std::filesystem::path(home_) /
                                                                   storage::file::kMemberState));

@@ -14,11 +14,10 @@ namespace tacet::app::client {
 
 using ledger::LedgerEntry;
 
-absl::StatusOr<std::unique_ptr<RunLedger>> RunLedger::Open(const std::filesystem::path& path,
-                                                           const agreement::Manifest& manifest,
-                                                           std::span<const agreement::EpochLink> earlier,
-                                                           std::string_view data_set,
-                                                           const crypto::Digest& data_digest) {
+absl::StatusOr<std::unique_ptr<RunLedger>> RunLedger::Open(
+    const std::filesystem::path& path, const agreement::Manifest& manifest,
+    std::span<const agreement::EpochLink> earlier, std::string_view data_set,
+    const crypto::Digest& data_digest) {
   absl::StatusOr<ledger::OpenedLedger> opened = storage::file::LedgerFile::Open(path);
   if (opened.status().code() == absl::StatusCode::kNotFound) {
     ledger::LedgerHeader header = ledger::LedgerHeaderOf(manifest.spec());
@@ -49,13 +48,14 @@ absl::Status RunLedger::Update(const ledger::PrivacyLedger& ledger) {
     if (labels_.contains(record.label)) {
       ++known;
     } else {
-      missing.push_back({.federation = record.federation,
-                         .label = record.label,
-                         .kind = kind,
-                         .rule = rule,
-                         .event = ledger::AttemptEvent(AgreedUnder(record.label.manifest_hash), rule),
-                         .count = 1,
-                         .time = record.time});
+      missing.push_back(
+          {.federation = record.federation,
+           .label = record.label,
+           .kind = kind,
+           .rule = rule,
+           .event = ledger::AttemptEvent(AgreedUnder(record.label.manifest_hash), rule),
+           .count = 1,
+           .time = record.time});
     }
   };
   // A federation has one rule.

@@ -24,16 +24,15 @@
 namespace tacet::app::client {
 
 // Every attempt of the federation that the site's ledger charged or refused, in the agreement's own
-// unit, neighbours and delta, each at the cost of its epoch. Refused ones count here: the federation's guarantee is about all its
-// attempts. Charges of other federations are not in it.
+// unit, neighbours and delta, each at the cost of its epoch. Refused ones count here: the
+// federation's guarantee is about all its attempts. Charges of other federations are not in it.
 class RunLedger {
  public:
   // The copy in `path`, made when it is missing. All must outlive it.
-  static absl::StatusOr<std::unique_ptr<RunLedger>> Open(const std::filesystem::path& path,
-                                                         const agreement::Manifest& manifest,
-                                                         std::span<const agreement::EpochLink> earlier,
-                                                         std::string_view data_set,
-                                                         const crypto::Digest& data_digest);
+  static absl::StatusOr<std::unique_ptr<RunLedger>> Open(
+      const std::filesystem::path& path, const agreement::Manifest& manifest,
+      std::span<const agreement::EpochLink> earlier, std::string_view data_set,
+      const crypto::Digest& data_digest);
 
   // Adds what `ledger` has charged since. DataLoss when the copy has attempts that the ledger
   // lacks: it is an older one.

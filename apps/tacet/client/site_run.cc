@@ -20,8 +20,7 @@ absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::pa
                                                        std::FILE* out) {
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<storage::file::RunDirectory> directory,
                          run::NewOrBegunRunDirectory(home / "run", training.config));
-  return std::unique_ptr<SiteRun>(
-      new SiteRun(training, membership, std::move(directory), out));
+  return std::unique_ptr<SiteRun>(new SiteRun(training, membership, std::move(directory), out));
 }
 
 absl::Status SiteRun::OpenRunLedger() {
@@ -30,10 +29,10 @@ absl::Status SiteRun::OpenRunLedger() {
       const crypto::SecretBytes data_key,
       storage::file::EnsureDataKey(path().parent_path() / storage::file::kDataKeyFile,
                                    path() / run::kLedgerFile));
-  TACET_ASSIGN_OR_RETURN(ledger_,
-                         RunLedger::Open(path() / run::kLedgerFile, manifest_, earlier_, training_.data.name,
-                                         ledger::KeyedDataDigest(data_key, ledger::kLedgerDigest,
-                                                                 training_.data.digest)));
+  TACET_ASSIGN_OR_RETURN(
+      ledger_, RunLedger::Open(path() / run::kLedgerFile, manifest_, earlier_, training_.data.name,
+                               ledger::KeyedDataDigest(data_key, ledger::kLedgerDigest,
+                                                       training_.data.digest)));
   return absl::OkStatus();
 }
 

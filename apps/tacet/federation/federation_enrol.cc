@@ -93,7 +93,8 @@ class FederationEnrolCommand : public program::Command {
       if (!site.request.server || site.request.name == request.name) continue;
       return base::FailedPrecondition(
           "the server {} is enrolled already. To replace it by {}, begin the first epoch (tacet "
-          "federation seal-key), enrol {}, and begin the next (tacet federation rotate --remove {})",
+          "federation seal-key), enrol {}, and begin the next (tacet federation rotate --remove "
+          "{})",
           site.request.name, request.name, request.name, site.request.name);
     }
     return absl::OkStatus();

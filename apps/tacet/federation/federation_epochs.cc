@@ -109,9 +109,9 @@ class FederationRotateCommand : public program::Command {
     // Nothing was changed so far.
     crypto::SystemEntropy entropy;
     const crypto::SecretBytes epoch_key = entropy.Draw(32);
-    TACET_RETURN_IF_ERROR(folder.BeginNextEpoch(
-        manifest, std::vector<std::string>(removed.begin(), removed.end()), epoch_key, unlocker,
-        entropy));
+    TACET_RETURN_IF_ERROR(
+        folder.BeginNextEpoch(manifest, std::vector<std::string>(removed.begin(), removed.end()),
+                              epoch_key, unlocker, entropy));
     TACET_RETURN_IF_ERROR(HandOut(folder, manifest, keys, epoch_key));
     TellKept(kept, manifest);
     return absl::OkStatus();

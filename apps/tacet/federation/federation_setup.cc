@@ -38,9 +38,8 @@ absl::StatusOr<agreement::ManifestServer> ServerOf(const std::vector<EnrolledSit
           "--remove NAME` begins an epoch with the other",
           server.name, site.request.name);
     }
-    server = {.name = site.request.name,
-              .hosts = site.request.hosts,
-              .tls_key = site.request.tls_key};
+    server = {
+        .name = site.request.name, .hosts = site.request.hosts, .tls_key = site.request.tls_key};
   }
   return server;
 }
@@ -51,8 +50,8 @@ void FollowMembers(agreement::ManifestSpec& agreed, uint32_t epoch, uint64_t mem
   if (agreed.sampling.cohort == 0) agreed.sampling.cohort = members;
   if (epoch == 0) return;
   agreed.sampling.cohort = std::min<uint64_t>(agreed.sampling.cohort, members);
-  agreed.committee.seats = static_cast<uint32_t>(
-      std::min<uint64_t>(agreed.committee.seats, members));
+  agreed.committee.seats =
+      static_cast<uint32_t>(std::min<uint64_t>(agreed.committee.seats, members));
 }
 
 // But for exchange keys: one that was renewed meanwhile waits for the next epoch.
@@ -166,7 +165,8 @@ absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
     TACET_ASSIGN_OR_RETURN(const agreement::ManifestServer server, ServerOf(sites));
     if (server != manifest.server()) {
       return base::FailedPrecondition(
-          "epoch {} was agreed with the server {}, enrolled is {}: `tacet federation rotate` begins "
+          "epoch {} was agreed with the server {}, enrolled is {}: `tacet federation rotate` "
+          "begins "
           "an epoch with it",
           epoch, manifest.server().name.empty() ? "(none)" : manifest.server().name,
           server.name.empty() ? "(none)" : server.name);

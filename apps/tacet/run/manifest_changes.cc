@@ -29,8 +29,8 @@ class Comparison {
   template <typename Number>
   void Compare(std::string_view what, Number before, Number now, Weaker weaker) {
     if (before == now) return;
-    const bool is_weaker = (weaker == Weaker::kLess && now < before) ||
-                           (weaker == Weaker::kMore && now > before);
+    const bool is_weaker =
+        (weaker == Weaker::kLess && now < before) || (weaker == Weaker::kMore && now > before);
     Add(what, fmt::format("{}", before), fmt::format("{}", now), is_weaker);
   }
   // 0: without a limit.
@@ -109,7 +109,8 @@ void ComparePrivacy(const ManifestSpec& was, const ManifestSpec& is, Comparison&
   changes.CompareText("privacy.unit", accounting::UnitName(was.privacy.unit),
                       accounting::UnitName(is.privacy.unit),
                       SizeOf(is.privacy.unit) < SizeOf(was.privacy.unit));
-  changes.CompareText("privacy.neighbouring", accounting::NeighbouringName(was.privacy.neighbouring),
+  changes.CompareText("privacy.neighbouring",
+                      accounting::NeighbouringName(was.privacy.neighbouring),
                       accounting::NeighbouringName(is.privacy.neighbouring),
                       is.privacy.neighbouring == accounting::Neighbouring::kZeroOut);
   changes.Compare("privacy.noise", was.mechanism.noise_stddev, is.mechanism.noise_stddev,
@@ -125,8 +126,8 @@ void ComparePrivacy(const ManifestSpec& was, const ManifestSpec& is, Comparison&
   changes.Compare("privacy.colluders", was.privacy.colluders, is.privacy.colluders, Weaker::kLess);
   changes.Compare("privacy.record_rate", was.sampling.record_rate, is.sampling.record_rate,
                   Weaker::kMore);
-  changes.Compare("privacy.expected_batch", was.sampling.expected_batch,
-                  is.sampling.expected_batch, Weaker::kNever);
+  changes.Compare("privacy.expected_batch", was.sampling.expected_batch, is.sampling.expected_batch,
+                  Weaker::kNever);
   changes.Compare("privacy.appearances", was.sampling.appearances, is.sampling.appearances,
                   Weaker::kLess);
   changes.Compare("run.no_noise", was.mechanism.without_noise, is.mechanism.without_noise,
@@ -149,8 +150,8 @@ void CompareRounds(const ManifestSpec& was, const ManifestSpec& is, Comparison& 
                   Weaker::kMore);
   changes.CompareText("federation.sampling", accounting::SamplingName(was.sampling.method),
                       accounting::SamplingName(is.sampling.method));
-  changes.Compare("federation.dummy_uploads", was.sampling.dummy_uploads,
-                  is.sampling.dummy_uploads, Weaker::kLess);
+  changes.Compare("federation.dummy_uploads", was.sampling.dummy_uploads, is.sampling.dummy_uploads,
+                  Weaker::kLess);
   changes.CompareLimit("federation.max_participations", was.sampling.max_participations,
                        is.sampling.max_participations);
   changes.Compare("federation.committee_seats", was.committee.seats, is.committee.seats,
@@ -165,8 +166,7 @@ void CompareRounds(const ManifestSpec& was, const ManifestSpec& is, Comparison& 
                   Weaker::kNever);
   changes.Compare("server.learning_rate_final", was.optimizer.learning_rate_final,
                   is.optimizer.learning_rate_final, Weaker::kNever);
-  changes.Compare("server.momentum", was.optimizer.momentum, is.optimizer.momentum,
-                  Weaker::kNever);
+  changes.Compare("server.momentum", was.optimizer.momentum, is.optimizer.momentum, Weaker::kNever);
 }
 
 std::set<std::string> LinesOf(std::string_view text) {
@@ -217,7 +217,7 @@ absl::StatusOr<std::vector<ManifestChange>> ManifestChanges(const SignedManifest
   CompareAnnex(before, now, comparison);
   TACET_ASSIGN_OR_RETURN(const double epsilon_before, EpsilonOf(before.manifest()));
   TACET_ASSIGN_OR_RETURN(const double epsilon, EpsilonOf(now.manifest()));
-  // Upwards, as every figure; what is equal in four digits is no change.
+  // Upwards, as every figure; figures that are equal in four digits have not changed.
   const auto text = [](double value) {
     return std::isfinite(value) ? fmt::format("{:.4g}", value) : std::string("no bound");
   };

@@ -21,9 +21,9 @@ struct ManifestChange {
   friend bool operator==(const ManifestChange&, const ManifestChange&) = default;
 };
 
-// Members by name, the committee, the server, every term of the agreement that differs, lines of the
-// annex, and epsilon of the whole attempt budget. Fresh exchange keys of a member that stays are no
-// change. Errors of agreement::GuaranteesOf.
+// Members by name, the committee, the server, every term of the agreement that differs, lines of
+// the annex, and epsilon of the whole attempt budget. Fresh exchange keys do not count. Errors of
+// agreement::GuaranteesOf.
 absl::StatusOr<std::vector<ManifestChange>> ManifestChanges(const agreement::SignedManifest& before,
                                                             const agreement::SignedManifest& now);
 

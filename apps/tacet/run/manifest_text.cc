@@ -137,8 +137,9 @@ base::JsonValue SignedManifestJson(const agreement::SignedManifest& manifest,
       .Set("federation", manifest.federation())
       .Set("identity", base::ToHex(manifest.manifest().federation()))
       .Set("epoch", manifest.epoch())
-      .Set("predecessor", manifest.epoch() == 0 ? base::JsonValue()
-                                                : base::JsonValue(base::ToHex(manifest.predecessor())))
+      .Set("predecessor", manifest.epoch() == 0
+                              ? base::JsonValue()
+                              : base::JsonValue(base::ToHex(manifest.predecessor())))
       .Set("manifest_hash", base::ToHex(manifest.manifest().hash()))
       .Set("agreement", base::ToHex(manifest.manifest().agreement()))
       .Set("coordinator", base::ToHex(manifest.coordinator()))

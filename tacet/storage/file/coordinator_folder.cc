@@ -116,8 +116,7 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(const fs::path& path
   TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
                          crypto::LockSecret(WriteKeys(keys), kKeysPurpose, unlocker, entropy));
   TACET_RETURN_IF_ERROR(WriteSecretFile(path / kKeys, locked));
-  TACET_RETURN_IF_ERROR(
-      ReplaceFile(path / kIdentity, base::AsBytes(base::ToHex(parts.identity))));
+  TACET_RETURN_IF_ERROR(ReplaceFile(path / kIdentity, base::AsBytes(base::ToHex(parts.identity))));
   TACET_RETURN_IF_ERROR(ReplaceFile(path / kAgreement, base::AsBytes(parts.agreement)));
   TACET_RETURN_IF_ERROR(ReplaceFile(path / kAuthority, parts.authority));
   TACET_RETURN_IF_ERROR(ReplaceFile(path / kInitialModel, parts.initial_model));

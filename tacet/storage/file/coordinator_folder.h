@@ -40,10 +40,10 @@ struct EnrolledSite {
 class CoordinatorFolder {
  public:
   struct Parts {
-    std::string federation;  // its name
+    std::string federation;     // its name
     crypto::Digest identity{};  // random bytes, drawn once
-    std::string agreement;   // TOML; without members
-    base::Bytes authority;   // its certificate, DER
+    std::string agreement;      // TOML; without members
+    base::Bytes authority;      // its certificate, DER
     base::Bytes initial_model;
   };
 

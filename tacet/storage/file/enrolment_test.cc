@@ -423,8 +423,7 @@ TEST_F(EnrolmentTest, AnEpochBeginsWhollyOrNotAtAll) {
   fs::copy(home, copy, fs::copy_options::recursive);
   const std::vector<std::string> removed = {"west"};
   CoordinatorFolder whole = *CoordinatorFolder::Open(home);
-  ASSERT_TRUE(
-      whole.BeginNextEpoch(second, removed, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+  ASSERT_TRUE(whole.BeginNextEpoch(second, removed, entropy_.Draw(32), KeyFile(1), entropy_).ok());
   EXPECT_EQ(whole.Enrolled()->size(), 2u);
   EXPECT_EQ(*whole.Epoch(), 1u);
 

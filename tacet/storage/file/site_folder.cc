@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kKeys = "identity.key";
 constexpr std::string_view kKeysPurpose = "site's identity";
-constexpr std::string_view kCoordinator = "coordinator";
 constexpr std::string_view kInvitation = "invitation";
 
 absl::StatusOr<std::vector<float>> ModelOf(std::span<const uint8_t> bytes, uint64_t dimension) {
@@ -61,9 +60,9 @@ absl::Status CheckIsServer(const agreement::EnrolmentRequest& own,
                            const agreement::SignedManifest& manifest) {
   const agreement::ManifestServer& named = manifest.server();
   if (named.name == own.name && named.tls_key == own.tls_key) return absl::OkStatus();
-  return base::PermissionDenied("invitation: the server of {} in epoch {} is {}, not {} with this key",
-                                manifest.federation(), manifest.epoch(),
-                                named.name.empty() ? "not named" : named.name, own.name);
+  return base::PermissionDenied(
+      "invitation: the server of {} in epoch {} is {}, not {} with this key", manifest.federation(),
+      manifest.epoch(), named.name.empty() ? "not named" : named.name, own.name);
 }
 
 absl::Status CheckCertificate(std::span<const uint8_t> certificate,
@@ -76,7 +75,8 @@ absl::Status CheckCertificate(std::span<const uint8_t> certificate,
     return base::PermissionDenied("invitation: the certificate is for {} with another key",
                                   facts.common_name);
   }
-  const auto role = own.server ? crypto::CertificateRole::kServer : crypto::CertificateRole::kClient;
+  const auto role =
+      own.server ? crypto::CertificateRole::kServer : crypto::CertificateRole::kClient;
   if (facts.role != role) {
     return base::PermissionDenied("invitation: the certificate is not for a {}",
                                   own.server ? "server" : "site");
@@ -170,8 +170,10 @@ absl::Status SiteFolder::PinOfficer(const crypto::PublicKey& officer,
 }
 
 absl::StatusOr<crypto::PublicKey> SiteFolder::Coordinator() const {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes text, ReadFile(path_ / kCoordinator));
-  return agreement::ParseFingerprint(base::AsText(text));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(invitation_path()));
+  TACET_ASSIGN_OR_RETURN(const agreement::Invitation parts, agreement::ReadInvitation(bytes));
+  TACET_ASSIGN_OR_RETURN(const agreement::EpochLink link, agreement::ReadEpochLink(parts.manifest));
+  return link.coordinator;
 }
 
 absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invitation,
@@ -206,12 +208,14 @@ absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invita
   return membership;
 }
 
-absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
-                                            const crypto::PublicKey& coordinator,
-                                            const crypto::Unlocker& unlocker) {
+absl::StatusOr<Membership> SiteFolder::CheckInvitation(std::span<const uint8_t> invitation,
+                                                       const crypto::PublicKey& coordinator,
+                                                       const crypto::Unlocker& unlocker) const {
   TACET_ASSIGN_OR_RETURN(const agreement::Invitation parts, agreement::ReadInvitation(invitation));
   TACET_ASSIGN_OR_RETURN(Membership membership, Check(parts, coordinator));
-  if (const absl::StatusOr<Membership> before = Joined(); before.ok()) {
+  const absl::StatusOr<Membership> before = Joined();
+  if (before.status().code() != absl::StatusCode::kNotFound) {
+    TACET_RETURN_IF_ERROR(before.status());
     if (before->manifest.federation() != membership.manifest.federation()) {
       return base::FailedPrecondition("this folder belongs to {}: join {} from a folder of its own",
                                       before->manifest.federation(),
@@ -221,9 +225,16 @@ absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
         base::Annotate(agreement::CheckContinues(before->chain, membership.chain), "invitation"));
   }
   TACET_RETURN_IF_ERROR(CheckKeys(membership, unlocker));
-  TACET_RETURN_IF_ERROR(ReplaceFile(path_ / kCoordinator, base::AsBytes(base::ToHex(coordinator))));
+  return membership;
+}
+
+absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
+                                            const crypto::PublicKey& coordinator,
+                                            const crypto::Unlocker& unlocker) {
+  TACET_ASSIGN_OR_RETURN(Membership membership, CheckInvitation(invitation, coordinator, unlocker));
+  // The one step: before it nothing has changed, after it the site is in the epoch.
   TACET_RETURN_IF_ERROR(ReplaceFile(invitation_path(), invitation));
-  // Last: with the manifest accepted, nothing needs the key of the epoch before.
+  // With the manifest accepted, nothing needs the key of the epoch before.
   if (membership.member.has_value()) {
     TACET_RETURN_IF_ERROR(TakeUpExchangeKey(membership, unlocker).status());
   }

@@ -83,7 +83,8 @@ struct Query {
   const char* name;
   const char* text;
 };
-constexpr Query kOwner = {"owner", "SELECT federation FROM tacet.store WHERE federation IS NOT NULL"};
+constexpr Query kOwner = {"owner",
+                          "SELECT federation FROM tacet.store WHERE federation IS NOT NULL"};
 constexpr Query kSetOwner = {"set_owner", "UPDATE tacet.store SET federation = $1"};
 constexpr Query kAllAttempts = {
     "all_attempts", "SELECT " TACET_ATTEMPT_COLUMNS " FROM tacet.attempt ORDER BY sequence"};
