@@ -11,7 +11,7 @@ namespace tacet::fuzz {
 struct FuzzCheckpoint {
   agreement::Manifest manifest =
       ValueOrDie(agreement::Manifest::Create(FuzzFederation::Agreement()));
-  protocol::Checkpoint state{.agreement = manifest.agreement(),
+  protocol::Checkpoint state{.federation = manifest.federation(),
                              .next_round = 2,
                              .model = {1, 2, 3, 4},
                              .velocity = {0.5f, 0, -1, 2}};

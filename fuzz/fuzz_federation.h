@@ -61,6 +61,8 @@ struct FuzzFederation {
     agreement::SignedManifestSpec spec;
     spec.federation = "hospitals";
     spec.agreement = Agreement();
+    spec.agreement.federation = {7};
+    spec.server = {.name = "hub", .hosts = hosts, .tls_key = site.tls.public_key()};
     spec.annex = "[model]\n";
     spec.members = {agreement::SignMember("north", site.signing, site.sealing.public_key(),
                                           site_exchange.public_key()),

@@ -61,6 +61,7 @@ SignedManifest ManifestWith(std::vector<uint8_t> exchange_keys) {
   }();
   SignedManifestSpec spec;
   spec.federation = "hospitals";
+  spec.agreement.federation = {7};
   spec.agreement.model = "logistic";
   spec.agreement.dimension = 60;
   spec.agreement.sampling.cohort = exchange_keys.size();

@@ -401,6 +401,7 @@ Manifest::Manifest(ManifestSpec spec, std::shared_ptr<const secagg::Terms> terms
                    double max_epsilon)
     : spec_(std::move(spec)), terms_(std::move(terms)), max_epsilon_(max_epsilon) {
   agreement_ = crypto::Sha256(AgreementBytes(spec_));
+  federation_ = spec_.federation == crypto::Digest{} ? agreement_ : spec_.federation;
   hash_ = crypto::Sha256(ManifestBytes(spec_));
   if (spec_.members.empty()) return;
   for (const uint64_t member : spec_.committee_members) {

@@ -1,5 +1,4 @@
-// Manifest: the terms that a federation agrees on before its first round. Every message carries its
-// hash.
+// Manifest: the terms and members of a federation in one epoch. Every message carries its hash.
 #ifndef TACET_AGREEMENT_MANIFEST_H_
 #define TACET_AGREEMENT_MANIFEST_H_
 
@@ -40,6 +39,13 @@ struct MemberIdentity {
 inline constexpr std::string_view kQueryModel = "query";
 
 struct ManifestSpec {
+  // Identity of the federation: random bytes, made once. Stores, checkpoints and ledger entries
+  // name it, so all of them go on under manifests with other members or terms. Zeros: a simulation,
+  // or an agreement of the library, whose identity is the digest of its agreement.
+  crypto::Digest federation{};
+  // Digest of what else belongs to the epoch (EpochDigest in signed_manifest.h): its number,
+  // predecessor, server and authority, and the members' names. Zeros: there are no epochs.
+  crypto::Digest epoch{};
   // Model
   std::string model = {};          // its name, or kQueryModel
   uint64_t dimension = 0;          // d
@@ -130,8 +136,11 @@ class Manifest {
   double max_epsilon() const { return max_epsilon_; }
   // SHA-256 of the canonical bytes (docs/formats/manifest.md).
   const crypto::Digest& hash() const { return hash_; }
-  // The same without members' keys: what stays equal when members make new keys.
+  // The same without epoch and members' keys: what stays equal when members make new keys.
   const crypto::Digest& agreement() const { return agreement_; }
+  // Identity under which attempts are charged and state is kept: spec().federation, or agreement()
+  // where that is zeros.
+  const crypto::Digest& federation() const { return federation_; }
 
   // With the members' keys. Empty for the paper's schemes, and without members.
   const secagg::Committee& committee() const { return committee_; }
@@ -145,6 +154,7 @@ class Manifest {
   std::shared_ptr<const secagg::Terms> terms_;
   double max_epsilon_;
   crypto::Digest agreement_{};
+  crypto::Digest federation_{};
   crypto::Digest hash_{};
   secagg::Committee committee_;
 };

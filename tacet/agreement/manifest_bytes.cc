@@ -15,6 +15,7 @@ constexpr size_t kMaxPartBytes = 1 << 16;
 
 void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
   base::WritePreamble(base::format::kManifest, writer);
+  writer.Raw(spec.federation);
   writer.Blob(spec.model);
   writer.U64(spec.dimension);
   writer.Raw(spec.initial_model);
@@ -120,6 +121,7 @@ absl::Status ReadCommittee(base::ByteReader& reader, ManifestSpec& spec) {
 
 absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kManifest, reader));
+  TACET_ASSIGN_OR_RETURN(spec.federation, secagg::ReadArray<32>(reader, "federation"));
   TACET_ASSIGN_OR_RETURN(spec.model, reader.ReadString(kMaxNameBytes, "model"));
   TACET_ASSIGN_OR_RETURN(spec.dimension, reader.ReadU64("dimension"));
   TACET_ASSIGN_OR_RETURN(spec.initial_model, secagg::ReadArray<32>(reader, "initial model"));
@@ -163,6 +165,7 @@ base::Bytes AgreementBytes(const ManifestSpec& spec) {
 base::Bytes ManifestBytes(const ManifestSpec& spec) {
   base::ByteWriter writer;
   WriteAgreement(spec, writer);
+  writer.Raw(spec.epoch);
   for (const MemberIdentity& member : spec.members) {
     writer.Raw(member.signing_key);
     writer.Raw(member.exchange_key);
@@ -183,6 +186,7 @@ absl::StatusOr<ManifestSpec> ReadManifestBytes(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "manifest");
   ManifestSpec spec;
   TACET_RETURN_IF_ERROR(ReadAgreement(reader, spec));
+  TACET_ASSIGN_OR_RETURN(spec.epoch, secagg::ReadArray<32>(reader, "epoch"));
   constexpr size_t kKeyBytes = sizeof(crypto::PublicKey) + sizeof(crypto::ExchangePublicKey);
   if (reader.remaining() % kKeyBytes != 0 ||
       reader.remaining() / kKeyBytes != spec.sampling.clients) {

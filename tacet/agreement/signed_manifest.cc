@@ -16,6 +16,7 @@ namespace tacet::agreement {
 namespace {
 
 constexpr std::string_view kManifestLabel = "tacet/1/signed manifest";
+constexpr std::string_view kEpochLabel = "tacet/1/epoch";
 constexpr std::string_view kEpochKeyLabel = "tacet/1/encrypted epoch key";
 constexpr size_t kEpochKeyBytes = 32;
 constexpr size_t kMaxAgreementBytes = size_t{1} << 26;  // a million members
@@ -24,6 +25,11 @@ constexpr size_t kMaxCertificateBytes = 1 << 16;
 constexpr size_t kMaxManifestBytes = size_t{1} << 28;
 constexpr size_t kMaxModelBytes = (size_t{1} << 32) - 1;
 constexpr size_t kMaxNameBytes = 64;
+constexpr size_t kMaxTlsKeyBytes = 1024;
+constexpr size_t kMaxHosts = 100;
+constexpr size_t kMaxHostBytes = 253;
+constexpr uint32_t kMaxEarlierEpochs = 1 << 16;
+constexpr crypto::Digest kNone{};
 
 absl::Status CheckMembers(const std::vector<ManifestMember>& members) {
   std::set<std::string_view> names;
@@ -50,15 +56,53 @@ absl::Status CheckAuthority(std::span<const uint8_t> authority) {
   return base::InvalidArgument("the certificate of {} is not an authority's", facts.common_name);
 }
 
-// Fills in what follows from the rest of `spec`, and checks the whole.
-absl::StatusOr<Manifest> Plan(SignedManifestSpec& spec) {
+absl::Status CheckServer(const ManifestServer& server) {
+  if (server.name.empty()) {
+    if (server == ManifestServer{}) return absl::OkStatus();
+    return base::InvalidArgument("a server without a name has hosts or a key");
+  }
+  TACET_RETURN_IF_ERROR(CheckSiteName(server.name));
+  const bool has_host =
+      !server.hosts.empty() && server.hosts.size() <= kMaxHosts &&
+      std::ranges::none_of(server.hosts, [](const std::string& host) { return host.empty(); });
+  if (has_host && !server.tls_key.empty()) return absl::OkStatus();
+  return base::InvalidArgument("the server {} has {} hosts and a key of {} bytes", server.name,
+                               server.hosts.size(), server.tls_key.size());
+}
+
+// All that needs no plan of the agreement.
+absl::Status CheckParts(const SignedManifestSpec& spec) {
   TACET_RETURN_IF_ERROR(CheckSiteName(spec.federation));
   TACET_RETURN_IF_ERROR(CheckMembers(spec.members));
+  TACET_RETURN_IF_ERROR(CheckServer(spec.server));
   TACET_RETURN_IF_ERROR(CheckAuthority(spec.authority));
+  if (spec.agreement.federation == kNone) {
+    return base::InvalidArgument("the federation has no identity: it is zeros");
+  }
+  if ((spec.epoch == 0) != (spec.predecessor == kNone)) {
+    return base::InvalidArgument("epoch {} {} predecessor", spec.epoch,
+                                 spec.epoch == 0 ? "has a" : "has no");
+  }
   if (spec.annex.size() > kMaxAnnexBytes) {
     return base::InvalidArgument("the annex has {} bytes, at most {} are allowed",
                                  spec.annex.size(), kMaxAnnexBytes);
   }
+  return absl::OkStatus();
+}
+
+// Fills in what follows from the rest of `spec`.
+void FillIn(SignedManifestSpec& spec, const crypto::PublicKey& coordinator) {
+  spec.agreement.sampling.clients = spec.members.size();
+  spec.agreement.annex = crypto::Sha256(base::AsBytes(spec.annex));
+  spec.agreement.epoch = EpochDigest(spec, coordinator);
+  spec.agreement.members.clear();
+  for (const ManifestMember& member : spec.members) {
+    spec.agreement.members.push_back(
+        {.signing_key = member.signing_key, .exchange_key = member.exchange_key});
+  }
+}
+
+absl::StatusOr<Manifest> Plan(const SignedManifestSpec& spec) {
   if (spec.agreement.without_encryption) {
     return base::InvalidArgument(
         "the agreement leaves out encryption: only a simulation can do that");
@@ -69,14 +113,14 @@ absl::StatusOr<Manifest> Plan(SignedManifestSpec& spec) {
         "simulation can use it; choose compact",
         he::SchemeName(spec.agreement.scheme));
   }
-  spec.agreement.sampling.clients = spec.members.size();
-  spec.agreement.annex = crypto::Sha256(base::AsBytes(spec.annex));
-  spec.agreement.members.clear();
-  for (const ManifestMember& member : spec.members) {
-    spec.agreement.members.push_back(
-        {.signing_key = member.signing_key, .exchange_key = member.exchange_key});
-  }
   return Manifest::Create(spec.agreement);
+}
+
+void WriteServer(const ManifestServer& server, base::ByteWriter& writer) {
+  writer.Blob(server.name);
+  writer.U32(static_cast<uint32_t>(server.hosts.size()));
+  for (const std::string& host : server.hosts) writer.Blob(host);
+  writer.Blob(server.tls_key);
 }
 
 // Everything before the signature.
@@ -86,6 +130,7 @@ base::ByteWriter WriteBody(const SignedManifestSpec& spec, const Manifest& manif
   base::WritePreamble(base::format::kSignedManifest, writer);
   writer.Blob(spec.federation);
   writer.U32(spec.epoch);
+  writer.Raw(spec.predecessor);
   writer.Blob(ManifestBytes(manifest.spec()));
   writer.Blob(spec.annex);
   for (const ManifestMember& member : spec.members) {
@@ -93,29 +138,43 @@ base::ByteWriter WriteBody(const SignedManifestSpec& spec, const Manifest& manif
     writer.Raw(member.sealing_key);
     writer.Raw(member.signature);
   }
+  WriteServer(spec.server, writer);
   writer.Blob(spec.authority);
   writer.Raw(coordinator);
   return writer;
 }
 
-}  // namespace
-
-absl::StatusOr<SignedManifest> SignedManifest::Sign(SignedManifestSpec spec,
-                                                    const crypto::SigningKey& coordinator) {
-  TACET_ASSIGN_OR_RETURN(Manifest manifest, Plan(spec));
-  spec.agreement = manifest.spec();
-  base::ByteWriter writer = WriteBody(spec, manifest, coordinator.public_key());
-  AppendSignature(kManifestLabel, coordinator, writer);
-  return SignedManifest(std::move(spec), std::move(manifest), coordinator.public_key(),
-                        writer.Take());
+absl::Status ReadServer(base::ByteReader& reader, ManifestServer& server) {
+  TACET_ASSIGN_OR_RETURN(server.name, reader.ReadString(kMaxNameBytes, "server's name"));
+  TACET_ASSIGN_OR_RETURN(const uint32_t hosts, reader.ReadU32("number of hosts"));
+  if (hosts > kMaxHosts) {
+    return base::DataLoss("signed manifest: {} hosts of the server, at most {} are allowed", hosts,
+                          kMaxHosts);
+  }
+  for (uint32_t i = 0; i < hosts; ++i) {
+    TACET_ASSIGN_OR_RETURN(std::string host, reader.ReadString(kMaxHostBytes, "server's host"));
+    server.hosts.push_back(std::move(host));
+  }
+  TACET_ASSIGN_OR_RETURN(const auto key, reader.ReadBlob(kMaxTlsKeyBytes, "server's TLS key"));
+  server.tls_key.assign(key.begin(), key.end());
+  return absl::OkStatus();
 }
 
-absl::StatusOr<SignedManifest> SignedManifest::Read(std::span<const uint8_t> bytes) {
+// A manifest whose signatures, names and digests were checked.
+struct ParsedManifest {
+  SignedManifestSpec spec;
+  crypto::PublicKey coordinator{};
+  crypto::Digest hash{};
+};
+
+absl::StatusOr<ParsedManifest> Parse(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "signed manifest");
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kSignedManifest, reader));
-  SignedManifestSpec spec;
+  ParsedManifest parsed;
+  SignedManifestSpec& spec = parsed.spec;
   TACET_ASSIGN_OR_RETURN(spec.federation, reader.ReadString(kMaxNameBytes, "federation"));
   TACET_ASSIGN_OR_RETURN(spec.epoch, reader.ReadU32("epoch"));
+  TACET_ASSIGN_OR_RETURN(spec.predecessor, secagg::ReadArray<32>(reader, "predecessor"));
   TACET_ASSIGN_OR_RETURN(const auto agreement, reader.ReadBlob(kMaxAgreementBytes, "agreement"));
   TACET_ASSIGN_OR_RETURN(spec.agreement, ReadManifestBytes(agreement));
   TACET_ASSIGN_OR_RETURN(spec.annex, reader.ReadString(kMaxAnnexBytes, "annex"));
@@ -129,27 +188,92 @@ absl::StatusOr<SignedManifest> SignedManifest::Read(std::span<const uint8_t> byt
     TACET_ASSIGN_OR_RETURN(member.signature, secagg::ReadArray<64>(reader, "member's signature"));
     spec.members.push_back(std::move(member));
   }
+  TACET_RETURN_IF_ERROR(ReadServer(reader, spec.server));
   TACET_ASSIGN_OR_RETURN(const auto authority, reader.ReadBlob(kMaxCertificateBytes, "authority"));
   spec.authority.assign(authority.begin(), authority.end());
-  TACET_ASSIGN_OR_RETURN(const auto coordinator, secagg::ReadArray<32>(reader, "coordinator"));
+  TACET_ASSIGN_OR_RETURN(parsed.coordinator, secagg::ReadArray<32>(reader, "coordinator"));
   TACET_ASSIGN_OR_RETURN(const bool is_signed,
-                         ReadSignature(kManifestLabel, coordinator, bytes, reader));
+                         ReadSignature(kManifestLabel, parsed.coordinator, bytes, reader));
   if (!is_signed) {
     return base::DataLoss("signed manifest of {}: the signature is not of the coordinator in it",
                           spec.federation);
   }
-  const crypto::Digest hash = crypto::Sha256(agreement);
-  absl::StatusOr<Manifest> manifest = Plan(spec);
+  if (const absl::Status parts = CheckParts(spec); !parts.ok()) {
+    return base::DataLoss("signed manifest of {}: {}", spec.federation, base::Message(parts));
+  }
+  parsed.hash = crypto::Sha256(agreement);
+  FillIn(spec, parsed.coordinator);
+  if (crypto::Sha256(ManifestBytes(spec.agreement)) != parsed.hash) {
+    return base::DataLoss(
+        "signed manifest of {}: its agreement does not fit annex, members or epoch",
+        spec.federation);
+  }
+  return parsed;
+}
+
+}  // namespace
+
+crypto::Digest EpochDigest(const SignedManifestSpec& spec, const crypto::PublicKey& coordinator) {
+  base::ByteWriter writer;
+  writer.Raw(kEpochLabel);
+  writer.Blob(spec.federation);
+  writer.U32(spec.epoch);
+  writer.Raw(spec.predecessor);
+  writer.U64(spec.members.size());
+  for (const ManifestMember& member : spec.members) {
+    writer.Blob(member.name);
+    writer.Raw(member.sealing_key);
+  }
+  WriteServer(spec.server, writer);
+  writer.Blob(spec.authority);
+  writer.Raw(coordinator);
+  return crypto::Sha256(writer.bytes());
+}
+
+absl::StatusOr<SignedManifest> SignedManifest::Sign(SignedManifestSpec spec,
+                                                    const crypto::SigningKey& coordinator) {
+  TACET_RETURN_IF_ERROR(CheckParts(spec));
+  FillIn(spec, coordinator.public_key());
+  TACET_ASSIGN_OR_RETURN(Manifest manifest, Plan(spec));
+  spec.agreement = manifest.spec();
+  base::ByteWriter writer = WriteBody(spec, manifest, coordinator.public_key());
+  AppendSignature(kManifestLabel, coordinator, writer);
+  return SignedManifest(std::move(spec), std::move(manifest), coordinator.public_key(),
+                        writer.Take());
+}
+
+absl::StatusOr<SignedManifest> SignedManifest::Read(std::span<const uint8_t> bytes) {
+  TACET_ASSIGN_OR_RETURN(ParsedManifest parsed, Parse(bytes));
+  absl::StatusOr<Manifest> manifest = Plan(parsed.spec);
   if (!manifest.ok()) {
-    return base::DataLoss("signed manifest of {}: {}", spec.federation,
+    return base::DataLoss("signed manifest of {}: {}", parsed.spec.federation,
                           base::Message(manifest.status()));
   }
-  if (manifest->hash() != hash) {
-    return base::DataLoss("signed manifest of {}: its agreement does not fit annex or members",
-                          spec.federation);
+  if (manifest->hash() != parsed.hash) {
+    return base::DataLoss("signed manifest of {}: its agreement is not as it would be planned",
+                          parsed.spec.federation);
   }
-  return SignedManifest(std::move(spec), *std::move(manifest), coordinator,
+  return SignedManifest(std::move(parsed.spec), *std::move(manifest), parsed.coordinator,
                         base::Bytes(bytes.begin(), bytes.end()));
+}
+
+absl::StatusOr<EpochLink> ReadEpochLink(std::span<const uint8_t> bytes) {
+  TACET_ASSIGN_OR_RETURN(ParsedManifest parsed, Parse(bytes));
+  return EpochLink{.name = std::move(parsed.spec.federation),
+                   .epoch = parsed.spec.epoch,
+                   .predecessor = parsed.spec.predecessor,
+                   .hash = parsed.hash,
+                   .coordinator = parsed.coordinator,
+                   .agreed = std::move(parsed.spec.agreement)};
+}
+
+EpochLink SignedManifest::link() const {
+  return {.name = federation(),
+          .epoch = epoch(),
+          .predecessor = predecessor(),
+          .hash = manifest_.hash(),
+          .coordinator = coordinator_,
+          .agreed = manifest_.spec()};
 }
 
 std::optional<uint64_t> SignedManifest::MemberWith(const crypto::PublicKey& signing_key) const {
@@ -216,6 +340,8 @@ base::Bytes WriteInvitation(const Invitation& invitation) {
   writer.Reserve(invitation.manifest.size() + invitation.initial_model.size() + 4096);
   base::WritePreamble(base::format::kInvitation, writer);
   writer.Blob(invitation.manifest);
+  writer.U32(static_cast<uint32_t>(invitation.earlier.size()));
+  for (const base::Bytes& manifest : invitation.earlier) writer.Blob(manifest);
   writer.Blob(invitation.certificate);
   writer.Blob(invitation.epoch_key);
   writer.Blob(invitation.initial_model);
@@ -232,6 +358,15 @@ absl::StatusOr<Invitation> ReadInvitation(std::span<const uint8_t> bytes) {
     return absl::OkStatus();
   };
   TACET_RETURN_IF_ERROR(read(kMaxManifestBytes, "manifest", invitation.manifest));
+  TACET_ASSIGN_OR_RETURN(const uint32_t earlier, reader.ReadU32("number of earlier manifests"));
+  if (earlier > std::min<size_t>(kMaxEarlierEpochs, reader.remaining() / sizeof(uint32_t))) {
+    return base::DataLoss("invitation: {} earlier manifests in {} bytes, at most {} are allowed",
+                          earlier, reader.remaining(), kMaxEarlierEpochs);
+  }
+  for (uint32_t epoch = 0; epoch < earlier; ++epoch) {
+    TACET_RETURN_IF_ERROR(
+        read(kMaxManifestBytes, "earlier manifest", invitation.earlier.emplace_back()));
+  }
   TACET_RETURN_IF_ERROR(read(kMaxCertificateBytes, "certificate", invitation.certificate));
   TACET_RETURN_IF_ERROR(read(1024, "epoch key", invitation.epoch_key));
   TACET_RETURN_IF_ERROR(read(kMaxModelBytes, "initial model", invitation.initial_model));

@@ -1,5 +1,5 @@
-// Signed manifest, held by every site of a federation: the agreement, the members of this epoch,
-// and the coordinating member's signature over both (docs/formats/enrolment.md).
+// Signed manifest, held by every site of a federation: agreement, members and server of one epoch,
+// its predecessor, and the coordinating member's signature (docs/formats/enrolment.md).
 #ifndef TACET_AGREEMENT_SIGNED_MANIFEST_H_
 #define TACET_AGREEMENT_SIGNED_MANIFEST_H_
 
@@ -21,13 +21,35 @@
 
 namespace tacet::agreement {
 
+// The one server that members of an epoch connect to.
+struct ManifestServer {
+  std::string name;                     // as CheckSiteName allows; empty: the epoch has no server
+  std::vector<std::string> hosts = {};  // DNS names and addresses
+  base::Bytes tls_key = {};             // SubjectPublicKeyInfo, DER
+
+  friend bool operator==(const ManifestServer&, const ManifestServer&) = default;
+};
+
 struct SignedManifestSpec {
   std::string federation;  // its name, as CheckSiteName allows
   uint32_t epoch = 0;
-  ManifestSpec agreement;               // `clients`, `members` and `annex` follow from the others
+  crypto::Digest predecessor{};  // hash of the manifest of the epoch before; zeros in epoch 0
+  // `clients`, `members`, `epoch` and `annex` follow from the others. `federation` is not zeros.
+  ManifestSpec agreement;
+  ManifestServer server = {};
   std::string annex;                    // how members train and meet, as text
   std::vector<ManifestMember> members;  // by number
   base::Bytes authority;                // certificate that all others are signed by, DER
+};
+
+// Place of an epoch in the chain of its federation, and what was agreed for it.
+struct EpochLink {
+  std::string name;  // of the federation
+  uint32_t epoch = 0;
+  crypto::Digest predecessor{};
+  crypto::Digest hash{};
+  crypto::PublicKey coordinator{};
+  ManifestSpec agreed;  // as signed: not planned
 };
 
 // Checked and signed. Immutable.
@@ -44,6 +66,8 @@ class SignedManifest {
   const base::Bytes& bytes() const { return bytes_; }
   const std::string& federation() const { return spec_.federation; }
   uint32_t epoch() const { return spec_.epoch; }
+  const crypto::Digest& predecessor() const { return spec_.predecessor; }
+  const ManifestServer& server() const { return spec_.server; }
   const std::string& annex() const { return spec_.annex; }
   const std::vector<ManifestMember>& members() const { return spec_.members; }
   const base::Bytes& authority() const { return spec_.authority; }
@@ -51,6 +75,7 @@ class SignedManifest {
   const Manifest& manifest() const { return manifest_; }
   // The number of the member with this key; nothing when there is none.
   std::optional<uint64_t> MemberWith(const crypto::PublicKey& signing_key) const;
+  EpochLink link() const;
 
  private:
   SignedManifest(SignedManifestSpec spec, Manifest manifest, const crypto::PublicKey& coordinator,
@@ -66,6 +91,14 @@ class SignedManifest {
   base::Bytes bytes_;
 };
 
+// What a manifest links, at a hundredth of the price of SignedManifest::Read: its signatures, names
+// and digests are checked, and its agreement is not planned. DataLoss as there.
+absl::StatusOr<EpochLink> ReadEpochLink(std::span<const uint8_t> bytes);
+
+// SHA-256 over everything in a signed manifest but agreement, annex and signatures. The manifest
+// hash covers it, so two manifests with one hash are the same.
+crypto::Digest EpochDigest(const SignedManifestSpec& spec, const crypto::PublicKey& coordinator);
+
 // The key of the manifest's epoch (32 bytes) for one of its members, signed by the coordinating
 // member. InvalidArgument for a member that does not exist or a key of another length.
 absl::StatusOr<base::Bytes> EncryptEpochKey(const SignedManifest& manifest, uint64_t member,
@@ -80,10 +113,11 @@ absl::StatusOr<crypto::SecretBytes> DecryptEpochKey(std::span<const uint8_t> sea
 
 // Invitation: the file that the coordinating member hands to one site, or to the server.
 struct Invitation {
-  base::Bytes manifest;       // of SignedManifest
-  base::Bytes certificate;    // the site's own, DER
-  base::Bytes epoch_key;      // of EncryptEpochKey; empty for the server
-  base::Bytes initial_model;  // d little-endian floats; empty for the server
+  base::Bytes manifest;                   // of SignedManifest
+  std::vector<base::Bytes> earlier = {};  // manifests of all epochs before, from epoch 0 on
+  base::Bytes certificate;                // the site's own, DER
+  base::Bytes epoch_key;                  // of EncryptEpochKey; empty for the server
+  base::Bytes initial_model;              // d little-endian floats; empty for the server
 };
 base::Bytes WriteInvitation(const Invitation& invitation);
 // DataLoss when cut short; what the parts hold is for their own readers to check.

@@ -43,6 +43,8 @@ SignedManifestSpec Spec() {
   SignedManifestSpec spec;
   spec.federation = "hospitals";
   spec.epoch = 4;
+  spec.predecessor = {3};
+  spec.agreement.federation = {7};
   spec.agreement.model = "logistic";
   spec.agreement.dimension = 60;
   spec.agreement.sampling.cohort = 3;
@@ -228,8 +230,11 @@ TEST(EpochKeyTest, RefusesStrangersAndShortKeys) {
 }
 
 TEST(InvitationTest, HoldsItsParts) {
-  const Invitation invitation{
-      .manifest = {1, 2}, .certificate = {3}, .epoch_key = {}, .initial_model = {4, 5, 6, 7}};
+  const Invitation invitation{.manifest = {1, 2},
+                              .earlier = {{9}, {8, 7}},
+                              .certificate = {3},
+                              .epoch_key = {},
+                              .initial_model = {4, 5, 6, 7}};
   const base::Bytes bytes = WriteInvitation(invitation);
   const auto read = ReadInvitation(bytes);
   ASSERT_TRUE(read.ok());

@@ -109,6 +109,7 @@ absl::Status CheckManifests(const AuditFacts& facts, const AuditedRun& run) {
     }
     crypto::Sha256Hasher hasher;
     hasher.Update(facts.agreement);
+    hasher.Update(manifest.epoch);
     for (const agreement::MemberIdentity& member : *manifest.members) {
       hasher.Update(member.signing_key);
       hasher.Update(member.exchange_key);
@@ -123,9 +124,9 @@ absl::Status CheckManifests(const AuditFacts& facts, const AuditedRun& run) {
 
 absl::Status CheckCharge(const AuditedRun& run, const LedgerEntry& entry,
                          const accounting::SamplingEvent& agreed) {
-  if (entry.federation != run.agreement_digest) {
-    return base::DataLoss("is for the agreement {}, the record has {}", Hex(entry.federation),
-                          Hex(run.agreement_digest));
+  if (entry.federation != run.federation()) {
+    return base::DataLoss("is for the federation {}, the record has {}", Hex(entry.federation),
+                          Hex(run.federation()));
   }
   const auto& manifests = run.facts.manifests;
   if (std::ranges::find(manifests, entry.label.manifest_hash, &AuditedManifest::hash) ==
@@ -274,8 +275,21 @@ absl::StatusOr<protocol::Attestation> ReadAttestation(const AuditFacts& facts,
   return protocol::ReadAttestation(bytes, hash, *manifest->members);
 }
 
+// Whether the member whose part the run is attests: its number may be another one in each manifest.
+bool IsOwn(const AuditFacts& facts, const base::Bytes& bytes,
+           const protocol::Attestation& statement) {
+  const AuditedManifest& last = facts.manifests.back();
+  const absl::StatusOr<crypto::Digest> hash = protocol::ManifestOfAttestation(bytes);
+  if (!facts.member.has_value() || !last.members.has_value() || !hash.ok()) return false;
+  const auto manifest = std::ranges::find(facts.manifests, *hash, &AuditedManifest::hash);
+  return *facts.member < last.members->size() &&
+         (*manifest->members)[statement.member].signing_key ==
+             (*last.members)[*facts.member].signing_key;
+}
+
 absl::Status CheckAttestations(AuditedRun& run) {
   const AuditFacts& facts = run.facts;
+  bool attested = false;
   for (size_t i = 0; i < facts.attestations.size(); ++i) {
     const std::string which = fmt::format("attestation {}", i + 1);
     const auto statement = ReadAttestation(facts, facts.attestations[i]);
@@ -287,7 +301,9 @@ absl::Status CheckAttestations(AuditedRun& run) {
                             which, statement->member, statement->round, run.complete_rounds());
     }
     const std::optional<crypto::Digest> model = run.ModelAfter(statement->round);
-    if (statement->member == facts.member && model && *model != statement->model_digest) {
+    const bool is_own = IsOwn(facts, facts.attestations[i], *statement);
+    attested = attested || (is_own && statement->round == run.complete_rounds());
+    if (is_own && model && *model != statement->model_digest) {
       return base::DataLoss("{}: member {} attests the model {} after {} rounds, the record has {}",
                             which, statement->member, Hex(statement->model_digest),
                             statement->round, Hex(*model));
@@ -295,10 +311,6 @@ absl::Status CheckAttestations(AuditedRun& run) {
     run.attestations.push_back(*statement);
   }
   if (facts.kind != RunKind::kMember || !facts.finished) return absl::OkStatus();
-  const bool attested =
-      std::ranges::any_of(run.attestations, [&](const protocol::Attestation& statement) {
-        return statement.member == facts.member && statement.round == run.complete_rounds();
-      });
   if (attested) return absl::OkStatus();
   return base::DataLoss("member {} does not attest the released model", *facts.member);
 }
@@ -394,6 +406,10 @@ absl::StatusOr<AttemptOutcome> ParseAttemptOutcome(std::string_view name) {
 uint32_t AuditedRun::complete_rounds() const {
   return static_cast<uint32_t>(std::ranges::count_if(
       facts.rounds, [](const AuditedRound& round) { return round.complete(); }));
+}
+
+const crypto::Digest& AuditedRun::federation() const {
+  return agreed.federation == crypto::Digest{} ? agreement_digest : agreed.federation;
 }
 
 std::optional<crypto::Digest> AuditedRun::ModelAfter(uint32_t rounds) const {

@@ -61,6 +61,7 @@ absl::StatusOr<RunKind> ParseRunKind(std::string_view name);
 // The agreement with the members' keys of one process.
 struct AuditedManifest {
   crypto::Digest hash{};
+  crypto::Digest epoch{};  // ManifestSpec::epoch; zeros in a simulation
   // By number; absent when the run did not keep them: then nobody can recompute the hash.
   std::optional<std::vector<agreement::MemberIdentity>> members = {};
 };
@@ -119,6 +120,8 @@ struct AuditedRun {
   std::optional<agreement::Manifest> manifest = {};
   std::vector<protocol::Attestation> attestations = {};  // as read, in the order of the facts
 
+  // Whose attempts were charged: as agreement::Manifest::federation().
+  const crypto::Digest& federation() const;
   uint64_t charges() const { return ledger.entries.size(); }
   uint32_t complete_rounds() const;
   // ModelDigest after so many rounds, as far as the facts have it: the initial model for 0.

@@ -72,7 +72,7 @@ inline void WriteLedgerOf(const agreement::Manifest& manifest, AuditFacts& facts
   for (const AuditedRound& round : facts.rounds) {
     for (const AuditedAttempt& attempt : round.attempts) {
       ledger::LedgerEntry entry;
-      entry.federation = manifest.agreement();
+      entry.federation = manifest.federation();
       entry.label = {
           .manifest_hash = manifest.hash(),
           .number = {.epoch = attempt.epoch, .round = round.round, .attempt = attempt.attempt}};

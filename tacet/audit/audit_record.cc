@@ -281,6 +281,7 @@ JsonValue AgreementJson(const AuditedRun& run) {
   for (const AuditedManifest& manifest : run.facts.manifests) {
     manifests.Append(JsonValue::MakeObject()
                          .Set("hash", base::ToHex(manifest.hash))
+                         .Set("epoch", base::ToHex(manifest.epoch))
                          .Set("member_keys", manifest.members
                                                  ? JsonValue(JoinKeys(*manifest.members))
                                                  : JsonValue()));

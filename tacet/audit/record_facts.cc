@@ -107,6 +107,7 @@ absl::Status ReadAgreement(const JsonValue& value, AuditFacts& facts) {
     std::optional<base::Bytes> keys;
     JsonMembers members(item);
     members.Need("hash", manifest.hash);
+    members.Need("epoch", manifest.epoch);
     members.Take("member_keys", keys);
     TACET_RETURN_IF_ERROR(base::Annotate(members.status(), "manifests"));
     if (!keys.has_value()) continue;

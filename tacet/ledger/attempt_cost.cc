@@ -1,5 +1,7 @@
 #include "tacet/ledger/attempt_cost.h"
 
+#include <algorithm>
+
 namespace tacet::ledger {
 namespace {
 
@@ -46,10 +48,16 @@ SamplingEvent AttemptEventFor(const agreement::ManifestSpec& agreed, ChargingRul
   return event;
 }
 
+const SamplingEvent& AttemptCost::BudgetEventUnder(const crypto::Digest& hash) const {
+  const auto found = std::ranges::find(earlier_events, hash, &EarlierEvent::manifest_hash);
+  return found == earlier_events.end() ? budget->event : found->event;
+}
+
 AttemptCost AttemptCostOf(const agreement::Manifest& manifest, const LedgerHeader& header,
-                          ChargingRule rule, uint32_t first_round) {
+                          ChargingRule rule, uint32_t first_round,
+                          std::span<const agreement::EpochLink> earlier) {
   const agreement::ManifestSpec& agreed = manifest.spec();
-  AttemptCost cost{.federation = manifest.agreement(),
+  AttemptCost cost{.federation = manifest.federation(),
                    .manifest_hash = manifest.hash(),
                    .rule = rule,
                    .event = AttemptEventFor(agreed, rule, header.unit, header.neighbouring),
@@ -59,7 +67,16 @@ AttemptCost AttemptCostOf(const agreement::Manifest& manifest, const LedgerHeade
   // A ledger of this federation alone has the budget in its header.
   const LedgerHeader own = LedgerHeaderOf(agreed);
   if (agreed.privacy.budget_epsilon > 0 && !(own.spending == header.spending)) {
-    cost.budget = {.terms = own.spending, .event = AttemptEvent(agreed, rule)};
+    FederationBudget budget{.terms = own.spending, .event = AttemptEvent(agreed, rule)};
+    for (const agreement::EpochLink& link : earlier) {
+      SamplingEvent event = AttemptEvent(link.agreed, rule);
+      event.unit = budget.event.unit;
+      event.neighbouring = budget.event.neighbouring;
+      if (accounting::SameEvent(event, budget.event)) continue;
+      budget.terms.composition = accounting::Composition::kAnyEvents;
+      cost.earlier_events.push_back({.manifest_hash = link.hash, .event = event});
+    }
+    cost.budget = budget;
   }
   return cost;
 }

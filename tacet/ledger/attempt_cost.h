@@ -4,24 +4,34 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/accounting/privacy_filter.h"
 #include "tacet/agreement/manifest.h"
+#include "tacet/agreement/signed_manifest.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/ledger/ledger_format.h"
 
 namespace tacet::ledger {
 
-// The federation's own budget, for its own attempts alone: every one is the same event.
+// The federation's own budget, for its own attempts alone. Events are for the agreement's unit and
+// neighbours. One-event composition unless an earlier epoch had another event.
 struct FederationBudget {
   accounting::SpendingTerms terms;
-  accounting::SamplingEvent event;  // for the agreement's unit and neighbours
+  accounting::SamplingEvent event;  // of an attempt under the present manifest
+};
+
+// Cost of attempts under another manifest of the federation, in the federation's own budget.
+struct EarlierEvent {
+  crypto::Digest manifest_hash{};
+  accounting::SamplingEvent event;
 };
 
 // Cost of each attempt of one federation, and the attempts that there can be.
 struct AttemptCost {
-  crypto::Digest federation{};  // the agreement's digest
+  crypto::Digest federation{};  // Manifest::federation()
   crypto::Digest manifest_hash{};
   ChargingRule rule = ChargingRule::kAnnouncedAttempts;
   accounting::SamplingEvent event;  // for the ledger's unit and neighbours
@@ -29,6 +39,10 @@ struct AttemptCost {
   uint32_t spare_attempts = 0;
   uint32_t first_round = 0;  // with which announcements under this manifest began
   std::optional<FederationBudget> budget = std::nullopt;
+  std::vector<EarlierEvent> earlier_events = {};  // where they are others
+
+  // Of an attempt under one of the federation's manifests, in its own budget, which there must be.
+  const accounting::SamplingEvent& BudgetEventUnder(const crypto::Digest& hash) const;
 };
 
 // The event that is charged for one attempt, here and again when an audit is verified:
@@ -43,9 +57,10 @@ accounting::SamplingEvent AttemptEventFor(const agreement::ManifestSpec& agreed,
                                           accounting::Unit unit,
                                           accounting::Neighbouring neighbouring);
 
-// For a ledger with this header.
+// For a ledger with this header. `earlier` are the epochs before the manifest's.
 AttemptCost AttemptCostOf(const agreement::Manifest& manifest, const LedgerHeader& header,
-                          ChargingRule rule, uint32_t first_round = 0);
+                          ChargingRule rule, uint32_t first_round = 0,
+                          std::span<const agreement::EpochLink> earlier = {});
 
 // Header of a ledger that counts what the agreement costs, against its budget: all attempts of one
 // event. Name and digest of the data, and the time, are left to the caller.

@@ -57,7 +57,7 @@ TEST(AttemptCostTest, TheAgreementsOwnTerms) {
   const AttemptCost cost =
       AttemptCostOf(*manifest, LedgerHeaderOf(agreed), ChargingRule::kAnnouncedAttempts, 7);
   EXPECT_TRUE(accounting::SameEvent(cost.event, agreement::ChargedEvent(agreed)));
-  EXPECT_EQ(cost.federation, manifest->agreement());
+  EXPECT_EQ(cost.federation, manifest->federation());
   EXPECT_EQ(cost.manifest_hash, manifest->hash());
   EXPECT_EQ(cost.rounds, 20u);
   EXPECT_EQ(cost.first_round, 7u);

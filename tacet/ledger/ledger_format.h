@@ -69,7 +69,7 @@ enum class ChargeKind : uint8_t {
 
 // Charge of one attempt.
 struct LedgerEntry {
-  crypto::Digest federation{};  // the agreement's digest: the same under new member keys
+  crypto::Digest federation{};  // Manifest::federation(): the same in all epochs
   ChargeLabel label;
   ChargeKind kind = ChargeKind::kSealing;
   ChargingRule rule = ChargingRule::kAnnouncedAttempts;

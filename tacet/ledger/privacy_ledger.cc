@@ -136,6 +136,9 @@ void PrivacyLedger::See(const crypto::Digest& federation, const ChargeLabel& lab
   if (!is_first) last->second = std::max(last->second, label.number);
   uint32_t& round = last_round_[federation];
   round = std::max(round, label.number.round);
+  const KnownEpoch here{.epoch = label.number.epoch, .manifest_hash = label.manifest_hash};
+  const auto [known, is_new] = epochs_.emplace(federation, here);
+  if (!is_new && known->second.epoch < here.epoch) known->second = here;
 }
 
 uint64_t PrivacyLedger::ChargesOf(const crypto::Digest& federation) const {
@@ -193,8 +196,29 @@ absl::Status PrivacyLedger::Append(LedgerRecord record) {
 
 // Charges.
 
+absl::Status PrivacyLedger::CheckEpoch(const LedgerEntry& entry) const {
+  const auto known = epochs_.find(entry.federation);
+  if (known == epochs_.end()) return absl::OkStatus();
+  const auto& [epoch, manifest_hash] = known->second;
+  if (entry.label.number.epoch < epoch) {
+    return base::FailedPrecondition(
+        "the ledger of \"{}\" was charged in epoch {} of this federation, so epoch {} has ended: "
+        "join the latest epoch with its invitation",
+        header_.data_set, epoch, entry.label.number.epoch);
+  }
+  if (entry.label.number.epoch > epoch || entry.label.manifest_hash == manifest_hash) {
+    return absl::OkStatus();
+  }
+  return base::FailedPrecondition(
+      "the ledger of \"{}\" was charged in epoch {} under the manifest {}, not {}: two manifests "
+      "were signed for this epoch. Ask the coordinating member",
+      header_.data_set, epoch, base::ToHex(manifest_hash).substr(0, 16),
+      base::ToHex(entry.label.manifest_hash).substr(0, 16));
+}
+
 absl::Status PrivacyLedger::CheckCharge(const AttemptCost& cost, const LedgerEntry& entry) const {
   TACET_RETURN_IF_ERROR(CheckLedgerEntry(entry, header_));
+  TACET_RETURN_IF_ERROR(CheckEpoch(entry));
   const auto rule = rules_.find(cost.federation);
   if (rule == rules_.end() || rule->second == cost.rule) return absl::OkStatus();
   return base::FailedPrecondition(
@@ -279,11 +303,15 @@ absl::Status PrivacyLedger::CheckRoom(const AttemptCost& cost) {
   if (own == federations_.end()) {
     TACET_ASSIGN_OR_RETURN(accounting::PrivacyFilter filter,
                            accounting::PrivacyFilter::Create(cost.budget->terms));
-    own = federations_.emplace(cost.federation, std::move(filter)).first;
+    own = federations_.emplace(cost.federation, OwnBudget{.spending = std::move(filter)}).first;
   }
-  accounting::PrivacyFilter& filter = own->second;
-  TACET_RETURN_IF_ERROR(
-      filter.Add(cost.budget->event, ChargesOf(cost.federation) - filter.charges()));
+  accounting::PrivacyFilter& filter = own->second.spending;
+  for (size_t& next = own->second.counted; next < entries_.size(); ++next) {
+    const LedgerEntry& entry = entries_[next];
+    if (entry.federation != cost.federation) continue;
+    TACET_RETURN_IF_ERROR(
+        filter.Add(cost.BudgetEventUnder(entry.label.manifest_hash), entry.count));
+  }
   return base::Annotate(filter.CheckRoomFor(cost.budget->event, 1),
                         "the federation's own budget (privacy.budget_epsilon of its agreement)");
 }

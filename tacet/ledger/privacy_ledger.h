@@ -58,11 +58,12 @@ class PrivacyLedger {
   // The very same charge again is OK and changes nothing. InvalidArgument: an attempt that the
   // federation cannot have. FailedPrecondition: the same attempt at another cost, one that was
   // caught up with (no budget stopped that, so nothing may be sealed on it), a cost that is against
-  // the federation's rule or the ledger's unit or composition, a ledger that failed before.
-  // ResourceExhausted: the budget of the data set, of the year or of the federation would be
-  // exceeded, now or when it was asked before; a refused attempt is never charged. Unavailable:
-  // another process keeps the ledger, the same call may succeed later; or the store failed, as with
-  // DataLoss: the ledger refuses everything from then on.
+  // the federation's rule or the ledger's unit or composition, an epoch before the last one that
+  // was charged or another manifest of it, a ledger that failed before. ResourceExhausted: the
+  // budget of the data set, of the year or of the federation would be exceeded, now or when it was
+  // asked before; a refused attempt is never charged. Unavailable: another process keeps the
+  // ledger, the same call may succeed later; or the store failed, as with DataLoss: the ledger
+  // refuses everything from then on.
   absl::Status ChargeForSealing(const AttemptCost& cost, const secagg::AttemptNumber& now,
                                 std::span<const secagg::AttemptNumber> announced = {});
 
@@ -100,6 +101,9 @@ class PrivacyLedger {
 
   absl::Status CheckUsable() const;
   absl::Status CheckCharge(const AttemptCost& cost, const LedgerEntry& entry) const;
+  // Charges go on under the federation's last epoch or a later one, and under one manifest an
+  // epoch.
+  absl::Status CheckEpoch(const LedgerEntry& entry) const;
   // Does `act` while no other process charges, knowing all charges.
   absl::Status InTurn(const std::function<absl::Status()>& act);
   absl::Status ChargeInTurn(const AttemptCost& cost, const LedgerEntry& entry,
@@ -135,7 +139,12 @@ class PrivacyLedger {
   std::set<ChargeLabel> refused_;
   std::map<crypto::Digest, secagg::AttemptNumber> last_;  // of each manifest
   std::map<crypto::Digest, uint32_t> last_round_;         // of each federation
-  std::map<crypto::Digest, ChargingRule> rules_;          // by federation
+  struct KnownEpoch {
+    uint32_t epoch = 0;
+    crypto::Digest manifest_hash{};
+  };
+  std::map<crypto::Digest, KnownEpoch> epochs_;   // the last of each federation
+  std::map<crypto::Digest, ChargingRule> rules_;  // by federation
   std::map<crypto::Digest, uint64_t> federation_charges_;
 
   accounting::PrivacyFilter spending_;
@@ -145,7 +154,12 @@ class PrivacyLedger {
     size_t begins = 0;  // index of its first charge in entries_
   };
   std::optional<Year> year_;
-  std::map<crypto::Digest, accounting::PrivacyFilter> federations_;  // with budgets of their own
+  // Federation with a budget of its own; the first `counted` entries of the ledger are in it.
+  struct OwnBudget {
+    accounting::PrivacyFilter spending;
+    size_t counted = 0;
+  };
+  std::map<crypto::Digest, OwnBudget> federations_;
 };
 
 }  // namespace tacet::ledger

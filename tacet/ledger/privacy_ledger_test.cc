@@ -152,8 +152,61 @@ TEST(PrivacyLedgerTest, TheFirstAnnouncementSeenNeedNotBeTheFirst) {
   EXPECT_EQ(f.ledger->entries().size(), 5u);
   EXPECT_EQ(f.ledger->ChargesOf(cost.federation), 5u);
   // An attempt out of order is charged like any other.
-  ASSERT_TRUE(f.ledger->ChargeForSealing(cost, {0, 3, 0}).ok());
+  ASSERT_TRUE(f.ledger->ChargeForSealing(cost, {1, 2, 0}).ok());
   EXPECT_EQ(f.ledger->entries().size(), 6u);
+}
+
+TEST(PrivacyLedgerTest, EpochsOnlyGoForwardAndAreNotForked) {
+  Fixture f(Header(0));
+  AttemptCost cost = Paper();
+  cost.manifest_hash = {1};
+  ASSERT_TRUE(f.ledger->ChargeForSealing(cost, {1, 0, 0}).ok());
+  const auto refusal = [&](const crypto::Digest& manifest, const secagg::AttemptNumber& number) {
+    AttemptCost other = cost;
+    other.manifest_hash = manifest;
+    const std::vector<secagg::AttemptNumber> announced = {number};
+    const absl::Status sealing = f.ledger->ChargeForSealing(other, number);
+    EXPECT_EQ(sealing.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(f.ledger->ChargeAnnounced(other, announced).code(),
+              absl::StatusCode::kFailedPrecondition);
+    return std::string(base::Message(sealing));
+  };
+  EXPECT_THAT(refusal({2}, {0, 1, 0}), HasSubstr("so epoch 0 has ended"));
+  EXPECT_THAT(refusal({2}, {1, 1, 0}), HasSubstr("two manifests were signed for this epoch"));
+  EXPECT_EQ(f.ledger->entries().size(), 1u);
+  // Another federation has epochs of its own.
+  AttemptCost other = cost;
+  other.federation = {9};
+  other.manifest_hash = {9};
+  EXPECT_TRUE(f.ledger->ChargeForSealing(other, {0, 0, 0}).ok());
+  cost.manifest_hash = {2};
+  EXPECT_TRUE(f.ledger->ChargeForSealing(cost, {2, 1, 0}).ok());
+  EXPECT_THAT(refusal({1}, {1, 1, 0}), HasSubstr("so epoch 1 has ended"));
+}
+
+// A federation's own budget counts each attempt at the price of its epoch.
+TEST(PrivacyLedgerTest, AFederationsBudgetKnowsWhatEarlierEpochsCost) {
+  const auto charges = [](bool knows) {
+    Fixture f(Header(0, accounting::Composition::kAnyEvents));
+    AttemptCost cost = Paper();
+    cost.manifest_hash = {1};
+    cost.event.noise_stddev = 2;
+    cost.budget = {.terms = {.budget_epsilon = 3,
+                             .delta = 1e-5,
+                             .composition = accounting::Composition::kAnyEvents},
+                   .event = cost.event};
+    for (uint32_t round = 0; round < 2; ++round) {
+      EXPECT_TRUE(f.ledger->ChargeForSealing(cost, {0, round, 0}).ok()) << round;
+    }
+    const accounting::SamplingEvent before = cost.event;
+    cost.manifest_hash = {2};
+    cost.event.noise_stddev = cost.budget->event.noise_stddev = 6;
+    if (knows) cost.earlier_events.push_back({.manifest_hash = {1}, .event = before});
+    uint32_t round = 2;
+    while (round < 200 && f.ledger->ChargeForSealing(cost, {1, round, 0}).ok()) ++round;
+    return round;
+  };
+  EXPECT_LT(charges(true), charges(false));
 }
 
 TEST(PrivacyLedgerTest, TheBudgetRefusesWhateverTheServerAnnounces) {

@@ -16,7 +16,7 @@ absl::StatusOr<MemberModel> MemberModel::Load(const agreement::Manifest& manifes
   const absl::StatusOr<base::Bytes> kept = state.LoadCheckpoint();
   if (kept.ok()) {
     TACET_ASSIGN_OR_RETURN(protocol::Checkpoint checkpoint,
-                           protocol::ReadCheckpoint(*kept, manifest.agreement(), spec.dimension));
+                           protocol::ReadCheckpoint(*kept, manifest.federation(), spec.dimension));
     model.Take(std::move(checkpoint));
     return model;
   }
@@ -24,7 +24,7 @@ absl::StatusOr<MemberModel> MemberModel::Load(const agreement::Manifest& manifes
   if (initial.size() != spec.dimension || protocol::ModelDigest(initial) != spec.initial_model) {
     return base::InvalidArgument("the initial model is not the agreed one");
   }
-  model.Take({.agreement = manifest.agreement(),
+  model.Take({.federation = manifest.federation(),
               .next_round = 0,
               .model = std::vector<float>(initial.begin(), initial.end()),
               .velocity = std::vector<float>(initial.size())});
@@ -36,7 +36,7 @@ absl::Status MemberModel::Apply(const secagg::Aggregate& aggregate) {
   TACET_ASSIGN_OR_RETURN(agreement::ServerOptimizer optimizer,
                          agreement::ServerOptimizer::Create(spec.optimizer, spec.dimension));
   TACET_RETURN_IF_ERROR(optimizer.RestoreVelocity(checkpoint_->velocity));
-  protocol::Checkpoint next{.agreement = checkpoint_->agreement,
+  protocol::Checkpoint next{.federation = checkpoint_->federation,
                             .next_round = checkpoint_->next_round + 1,
                             .model = checkpoint_->model,
                             .velocity = {}};

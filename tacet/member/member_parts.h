@@ -39,6 +39,7 @@ struct MemberParts {
   crypto::Entropy& entropy;  // noise, keys of seals, coins: the operating system's in a real run
   ledger::ChargingRule rule = ledger::ChargingRule::kAnnouncedAttempts;  // of this federation
   base::UnixClock clock = base::SystemUnixSeconds;
+  std::span<const agreement::EpochLink> earlier = {};  // epochs before the manifest's
   SharedCheckpoints* checkpoints = nullptr;  // of this process's sessions; null: a copy of its own
 
   agreement::PairSecrets pair_secrets() const {

@@ -38,6 +38,28 @@ absl::Status CheckPermission(const MemberParts& parts) {
       parts.ledger.header().data_set);
 }
 
+// The state goes on under a later epoch or the same manifest. An older manifest would lead back to
+// members that were removed.
+absl::Status CheckEpoch(const agreement::SignedManifest& manifest,
+                        const std::optional<MemberMemory>& memory) {
+  if (!memory.has_value()) return absl::OkStatus();
+  const uint32_t epoch = memory->attempt.number.epoch;
+  const crypto::Digest& hash = memory->attempt.manifest_hash;
+  if (epoch > manifest.epoch()) {
+    return base::FailedPrecondition(
+        "this site has taken part in epoch {} of {}, and the manifest is of epoch {}: join the "
+        "latest epoch with its invitation",
+        epoch, manifest.federation(), manifest.epoch());
+  }
+  const bool is_other = (epoch == manifest.epoch() && hash != manifest.manifest().hash()) ||
+                        (epoch + 1 == manifest.epoch() && hash != manifest.predecessor());
+  if (!is_other) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "this site has taken part in epoch {} of {} under another manifest than the one at hand, or "
+      "than its predecessor: two manifests were signed for that epoch. Ask the coordinating member",
+      epoch, manifest.federation());
+}
+
 // An update is sealed after its attempt was charged, or after the charge was refused. A ledger that
 // knows of neither is older than the state.
 absl::Status CheckLedgerKnows(const MemberParts& parts, const std::optional<MemberMemory>& memory) {
@@ -73,6 +95,7 @@ absl::StatusOr<std::unique_ptr<MemberSession>> MemberSession::Create(
       MemberModel model,
       MemberModel::Load(parts.manifest.manifest(), initial_model, parts.state, parts.checkpoints));
   TACET_ASSIGN_OR_RETURN(std::optional<MemberMemory> memory, LoadMemory(parts.state));
+  TACET_RETURN_IF_ERROR(CheckEpoch(parts.manifest, memory));
   TACET_RETURN_IF_ERROR(CheckLedgerKnows(parts, memory));
   return std::unique_ptr<MemberSession>(
       new MemberSession(parts, std::move(model), std::move(memory)));
@@ -83,7 +106,8 @@ MemberSession::MemberSession(const MemberParts& parts, MemberModel model,
     : parts_(parts),
       notes_(parts.log),
       model_(std::move(model)),
-      cost_(ledger::AttemptCostOf(parts_.manifest.manifest(), parts_.ledger.header(), parts_.rule)),
+      cost_(ledger::AttemptCostOf(parts_.manifest.manifest(), parts_.ledger.header(), parts_.rule,
+                                  0, parts_.earlier)),
       memory_(std::move(memory)),
       unmasking_(parts_, notes_),
       reached_(parts_.clock()) {}

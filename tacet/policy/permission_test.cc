@@ -190,6 +190,7 @@ agreement::SignedManifest Signed() {
   agreement::SignedManifestSpec spec;
   spec.federation = "hospitals";
   spec.agreement = Agreed();
+  spec.agreement.federation = {7};
   spec.agreement.members.clear();
   for (int i = 0; i < 5; ++i) {
     const agreement::MemberKeys keys = agreement::MemberKeys::Generate(entropy);

@@ -23,7 +23,7 @@ bool SameFloats(std::span<const float> a, std::span<const float> b) {
 }  // namespace
 
 bool SameCheckpoint::operator()(const Checkpoint& a, const Checkpoint& b) const {
-  return a.agreement == b.agreement && a.next_round == b.next_round &&
+  return a.federation == b.federation && a.next_round == b.next_round &&
          SameFloats(a.model, b.model) && SameFloats(a.velocity, b.velocity);
 }
 
@@ -31,7 +31,7 @@ base::Bytes WriteCheckpoint(const Checkpoint& checkpoint) {
   base::ByteWriter writer;
   writer.Reserve(CheckpointBytes(checkpoint.model.size()));
   base::WritePreamble(base::format::kCheckpoint, writer);
-  writer.Raw(checkpoint.agreement);
+  writer.Raw(checkpoint.federation);
   writer.U32(checkpoint.next_round);
   writer.U64(checkpoint.model.size());
   writer.Raw(base::FloatBytes(checkpoint.model));
@@ -43,12 +43,12 @@ base::Bytes WriteCheckpoint(const Checkpoint& checkpoint) {
 uint64_t CheckpointBytes(uint64_t dimension) { return kFixedBytes + 2 * sizeof(float) * dimension; }
 
 absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
-                                          const crypto::Digest& agreement, uint64_t dimension) {
+                                          const crypto::Digest& federation, uint64_t dimension) {
   base::ByteReader reader(bytes, kWhat);
   Checkpoint checkpoint;
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kCheckpoint, reader));
-  TACET_ASSIGN_OR_RETURN(const auto got, reader.ReadBytes(agreement.size(), "agreement"));
-  std::ranges::copy(got, checkpoint.agreement.begin());
+  TACET_ASSIGN_OR_RETURN(const auto got, reader.ReadBytes(federation.size(), "federation"));
+  std::ranges::copy(got, checkpoint.federation.begin());
   TACET_ASSIGN_OR_RETURN(checkpoint.next_round, reader.ReadU32("next round"));
   TACET_ASSIGN_OR_RETURN(const uint64_t parameters, reader.ReadU64("parameters"));
   if (parameters != dimension) {
@@ -60,9 +60,10 @@ absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
   const auto content = bytes.first(bytes.size() - reader.remaining());
   TACET_RETURN_IF_ERROR(reader.Expect(crypto::Sha256(content), "digest"));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
-  if (checkpoint.agreement != agreement) {
+  if (checkpoint.federation != federation) {
     return base::FailedPrecondition(
-        "{} belongs to a run with other settings: resume with the configuration it was made with",
+        "{} belongs to a run with other settings, or to another federation: resume with the "
+        "configuration it was made with",
         kWhat);
   }
   return checkpoint;

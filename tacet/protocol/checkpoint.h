@@ -14,7 +14,7 @@
 namespace tacet::protocol {
 
 struct Checkpoint {
-  crypto::Digest agreement{};   // the agreement's digest without keys: whose training this is
+  crypto::Digest federation{};  // Manifest::federation(): whose training this is
   uint32_t next_round = 0;      // rounds that are done
   std::vector<float> model;     // d parameters
   std::vector<float> velocity;  // d values of the server optimiser
@@ -31,9 +31,9 @@ base::Bytes WriteCheckpoint(const Checkpoint& checkpoint);
 uint64_t CheckpointBytes(uint64_t dimension);
 
 // DataLoss when cut short, damaged or not of `dimension` parameters; FailedPrecondition when it
-// belongs to another agreement.
+// belongs to another federation.
 absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
-                                          const crypto::Digest& agreement, uint64_t dimension);
+                                          const crypto::Digest& federation, uint64_t dimension);
 
 // SHA-256 of the parameters as little-endian floats.
 crypto::Digest ModelDigest(std::span<const float> model);

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 Checkpoint Sample() {
   Checkpoint checkpoint;
-  checkpoint.agreement.fill(3);
+  checkpoint.federation.fill(3);
   checkpoint.next_round = 7;
   checkpoint.model = {1.5f, -2, 3e-30f};
   checkpoint.velocity = {0, 1, -1};
@@ -20,13 +20,13 @@ Checkpoint Sample() {
 }
 
 std::string Refusal(const base::Bytes& bytes, uint64_t dimension = 3) {
-  const auto read = ReadCheckpoint(bytes, Sample().agreement, dimension);
+  const auto read = ReadCheckpoint(bytes, Sample().federation, dimension);
   EXPECT_FALSE(read.ok());
   return base::Message(read.status());
 }
 
 TEST(CheckpointTest, RoundTrip) {
-  const auto read = ReadCheckpoint(WriteCheckpoint(Sample()), Sample().agreement, 3);
+  const auto read = ReadCheckpoint(WriteCheckpoint(Sample()), Sample().federation, 3);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->next_round, 7u);
   EXPECT_EQ(read->model, Sample().model);
@@ -37,7 +37,7 @@ TEST(CheckpointTest, AnyOtherByteMakesAnotherCheckpoint) {
   const SameCheckpoint same;
   EXPECT_TRUE(same(Sample(), Sample()));
   std::vector<Checkpoint> others(7, Sample());
-  others[0].agreement[31] ^= 1;
+  others[0].federation[31] ^= 1;
   others[1].next_round = 8;
   others[2].model[1] = -3;
   others[3].model.push_back(0);
@@ -56,7 +56,7 @@ TEST(CheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
   for (size_t i = 0; i < whole.size(); ++i) {
     base::Bytes bytes = whole;
     bytes[i] ^= 1;
-    EXPECT_FALSE(ReadCheckpoint(bytes, Sample().agreement, 3).ok()) << i;
+    EXPECT_FALSE(ReadCheckpoint(bytes, Sample().federation, 3).ok()) << i;
   }
   for (size_t size = 0; size < whole.size(); ++size) {
     Refusal(base::Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)));
@@ -70,7 +70,7 @@ TEST(CheckpointTest, RefusesAnotherModelAndAnotherRun) {
   EXPECT_THAT(Refusal(WriteCheckpoint(Sample()), 4),
               HasSubstr("field `parameters` is 3, the model has 4"));
   Checkpoint other = Sample();
-  other.agreement.fill(4);
+  other.federation.fill(4);
   EXPECT_THAT(Refusal(WriteCheckpoint(other)), HasSubstr("run with other settings"));
 }
 

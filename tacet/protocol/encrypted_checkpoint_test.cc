@@ -31,7 +31,7 @@ const agreement::Manifest& Known() {
 }
 
 Checkpoint Sample() {
-  return {.agreement = Known().agreement(),
+  return {.federation = Known().federation(),
           .next_round = 7,
           .model = {1.5f, -2, 3e-30f},
           .velocity = {0, 1, -1}};
@@ -104,7 +104,7 @@ TEST(EncryptedCheckpointTest, RefusesAnotherKey) {
 // Only a member that holds the key can have made it: the state of another agreement's run.
 TEST(EncryptedCheckpointTest, RefusesAnotherRunsState) {
   Checkpoint other = Sample();
-  other.agreement[0] ^= 1;
+  other.federation[0] ^= 1;
   EXPECT_THAT(Refusal(Seal(other)), HasSubstr("run with other settings"));
 }
 

@@ -65,14 +65,17 @@ absl::Status AttemptState::ReadLast() {
         "the server's store has gone on to epoch {}, its manifest is of epoch {}",
         last.attempt.number.epoch, manifest_.epoch());
   }
+  const crypto::Digest& hash = last.attempt.manifest_hash;
+  if ((last.attempt.number.epoch == manifest_.epoch() && hash != manifest_.manifest().hash()) ||
+      (last.attempt.number.epoch + 1 == manifest_.epoch() && hash != manifest_.predecessor())) {
+    return base::FailedPrecondition(
+        "the server's store has attempts of epoch {} under another manifest than the server's, or "
+        "than its predecessor: two manifests were signed for that epoch",
+        last.attempt.number.epoch);
+  }
   if (Open() == nullptr) return absl::OkStatus();
   if (last.attempt.number.epoch < manifest_.epoch())
     return Finish(protocol::AttemptPhase::kFailed, kEpochEnded);
-  if (last.attempt.manifest_hash != manifest_.manifest().hash()) {
-    return base::FailedPrecondition(
-        "the server's store has an open attempt of epoch {} under another manifest",
-        manifest_.epoch());
-  }
   TACET_ASSIGN_OR_RETURN(cohort_, store_.Cohort());
   return ReadSubmissions(last.attempt.number, [](ItemKind kind) {
     return !IsOfBeginning(kind) && kind != ItemKind::kLeftOut;

@@ -83,7 +83,7 @@ absl::StatusOr<std::unique_ptr<RoundServer>> RoundServer::Create(
         options.collecting_seconds, options.unmasking_seconds, options.abandon_seconds,
         options.kept_rounds);
   }
-  TACET_RETURN_IF_ERROR(store.Claim(manifest.manifest().agreement()));
+  TACET_RETURN_IF_ERROR(store.Claim(manifest.manifest().federation()));
   std::unique_ptr<RoundServer> server(
       new RoundServer(manifest, options, store, blobs, std::move(clock), cohorts));
   const base::MutexLock lock(server->mutex_);

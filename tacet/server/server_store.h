@@ -63,8 +63,8 @@ class ServerStore {
   virtual ~ServerStore() = default;
 
   // Makes the store this federation's when it is nobody's; FailedPrecondition when it is
-  // another's. `agreement` is Manifest::agreement().
-  virtual absl::Status Claim(const crypto::Digest& agreement) = 0;
+  // another's. `federation` is Manifest::federation().
+  virtual absl::Status Claim(const crypto::Digest& federation) = 0;
 
   // All attempts ever begun, in order.
   virtual absl::StatusOr<std::vector<AttemptRecord>> Attempts() const = 0;

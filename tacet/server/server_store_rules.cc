@@ -105,13 +105,13 @@ absl::Status CheckFinish(const AttemptRecord& record, const std::optional<Attemp
                                   protocol::AttemptPhaseName(last->phase));
 }
 
-absl::Status CheckOwner(const crypto::Digest& owner, const crypto::Digest& agreement) {
-  if (owner == agreement) return absl::OkStatus();
+absl::Status CheckOwner(const crypto::Digest& owner, const crypto::Digest& federation) {
+  if (owner == federation) return absl::OkStatus();
   const auto name = [](const crypto::Digest& digest) { return base::ToHex(digest).substr(0, 12); };
   return base::FailedPrecondition(
-      "the store holds the federation with the agreement {}, not {}: every federation needs a "
+      "the store holds the federation {}, not {}: every federation needs a "
       "store of its own",
-      name(owner), name(agreement));
+      name(owner), name(federation));
 }
 
 absl::Status CheckSameItem(const Item& item, std::span<const uint8_t> kept) {

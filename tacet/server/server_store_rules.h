@@ -40,7 +40,7 @@ absl::Status CheckUpdate(const AttemptRecord& record, const std::optional<Attemp
 absl::Status CheckFinish(const AttemptRecord& record, const std::optional<AttemptRecord>& last);
 
 // The error when a store that is `owner`'s is claimed by another federation.
-absl::Status CheckOwner(const crypto::Digest& owner, const crypto::Digest& agreement);
+absl::Status CheckOwner(const crypto::Digest& owner, const crypto::Digest& federation);
 
 // The error when `item` is put where `kept` is, of the same kind and member.
 absl::Status CheckSameItem(const Item& item, std::span<const uint8_t> kept);

@@ -143,8 +143,8 @@ struct Simulation::State {
   std::unique_ptr<ledger::PrivacyLedger> ledger = nullptr;  // the members', all equal
   std::optional<accounting::PrivacyFilter> plan = {};       // the server's
   std::string stopped = {};                                 // why the server announces no more
-  ledger::AttemptCost cost = {};
   std::unique_ptr<base::Mutex> note_mutex = std::make_unique<base::Mutex>();  // of OnNote
+  ledger::AttemptCost cost = {};
 
   void Note(std::string_view text) {
     const base::MutexLock lock(*note_mutex);
@@ -215,7 +215,7 @@ absl::StatusOr<Simulation::State> Simulation::Restore(RunStore& store,
   if (saved.ok()) {
     TACET_ASSIGN_OR_RETURN(
         protocol::Checkpoint checkpoint,
-        protocol::ReadCheckpoint(*saved, manifest_.agreement(), manifest_.spec().dimension));
+        protocol::ReadCheckpoint(*saved, manifest_.federation(), manifest_.spec().dimension));
     state.round = checkpoint.next_round;
     state.model = std::move(checkpoint.model);
     TACET_RETURN_IF_ERROR(state.optimizer.RestoreVelocity(checkpoint.velocity));
@@ -248,14 +248,14 @@ absl::Status Simulation::OpenLedger(State& state) {
                                      state.round);
   std::set<secagg::AttemptNumber> charged;
   for (const ledger::LedgerEntry& entry : state.ledger->entries()) {
-    if (entry.federation != manifest_.agreement()) continue;
+    if (entry.federation != manifest_.federation()) continue;
     charged.insert(entry.label.number);
   }
   TACET_ASSIGN_OR_RETURN(const std::vector<secagg::AttemptNumber> begun, state.store.Attempts());
   for (const secagg::AttemptNumber& number : begun) {
     if (charged.insert(number).second) state.missing.push_back(number);
   }
-  state.charged_attempts = state.ledger->ChargesOf(manifest_.agreement()) + state.missing.size();
+  state.charged_attempts = state.ledger->ChargesOf(manifest_.federation()) + state.missing.size();
   // With `insecure_seed` the interrupted attempt is repeated, draw for draw; otherwise keys are
   // new.
   if (!spec_.insecure_seed.has_value() && !charged.empty()) {
@@ -321,7 +321,7 @@ absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObse
     ++state.round;
     const std::span<const float> velocity = state.optimizer.velocity();
     TACET_RETURN_IF_ERROR(store.SaveCheckpoint(protocol::WriteCheckpoint(
-        {.agreement = manifest_.agreement(),
+        {.federation = manifest_.federation(),
          .next_round = state.round,
          .model = state.model,
          .velocity = std::vector<float>(velocity.begin(), velocity.end())})));
@@ -435,7 +435,7 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
   if (charged.code() == absl::StatusCode::kResourceExhausted) return charged;
   TACET_RETURN_IF_ERROR(AsFinal(charged));
   state.missing.clear();
-  state.charged_attempts = state.ledger->ChargesOf(manifest_.agreement());
+  state.charged_attempts = state.ledger->ChargesOf(manifest_.federation());
   TACET_RETURN_IF_ERROR(state.store.RecordAttempt(number));
 
   base::Stopwatch watch;

@@ -65,7 +65,7 @@ class EnrolmentTest : public ProgramTest {
     return Tacet(
         With({"client", "join",
               "federation/invitations/" + name + "-epoch-" + std::to_string(epoch) + ".tacet",
-              "--home", name, "--key-file", name + ".key"},
+              "--home", name, "--key-file", name + ".key", "--accept-weaker"},
              more));
   }
 

@@ -102,6 +102,53 @@ TEST_F(EnrolmentProgramTest, ARemovedSiteCanOpenNothingThatComesAfter) {
   EXPECT_THAT(back.err, HasSubstr("epoch 0 has ended"));
 }
 
+// A later manifest is shown and asked for; weaker terms have a flag of their own.
+TEST_F(EnrolmentProgramTest, ChangesAreShownAndAskedFor) {
+  Init();
+  for (const std::string name : {"north", "south", "west"}) Enrol(name, Request(name));
+  ASSERT_EQ(SealKey().exit_code, 0);
+  ASSERT_EQ(Join("north", 0, {"--coordinator", coordinator_}).exit_code, 0);
+  const auto join = [this](int epoch, std::vector<std::string> flags) {
+    std::vector<std::string> arguments = {
+        "client",
+        "join",
+        "federation/invitations/north-epoch-" + std::to_string(epoch) + ".tacet",
+        "--home",
+        "north",
+        "--key-file",
+        "north.key"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return Tacet(arguments);
+  };
+  // Another member: 3 of 4 in a cohort as before would be less, all 4 are in it.
+  ASSERT_EQ(Enrol("east", Request("east")).exit_code, 0);
+  ASSERT_EQ(Rotate({"--keep-exchange-keys"}).exit_code, 0);
+  const std::string before = Read("north/invitation");
+  const Outcome checked = join(1, {"--check"});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_THAT(checked.out, ContainsRegex("changed +member +\\(none\\) -> east"));
+  EXPECT_THAT(checked.out, HasSubstr("Nothing was changed."));
+  const Outcome asked = join(1, {});
+  EXPECT_EQ(asked.exit_code, 1);
+  EXPECT_THAT(asked.err, HasSubstr("Nothing was changed, and there is no terminal"));
+  EXPECT_THAT(asked.err, ContainsRegex("changed +member +\\(none\\) -> east"));
+  EXPECT_EQ(Read("north/invitation"), before);
+  const bool weaker = asked.err.find("WEAKER") != std::string::npos;
+  ASSERT_EQ(join(1, {weaker ? "--accept-weaker" : "--accept"}).exit_code, 0);
+  // The same epoch again asks nothing.
+  EXPECT_EQ(join(1, {}).exit_code, 0);
+
+  // Fewer members: K_min falls with them.
+  ASSERT_EQ(Rotate({"--keep-exchange-keys", "--remove", "east", "--remove", "west"}).exit_code, 0);
+  const std::string accepted = Read("north/invitation");
+  const Outcome refused = join(2, {"--accept"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("has weaker terms than the manifest of epoch 1"));
+  EXPECT_THAT(refused.err, ContainsRegex("WEAKER +federation.min_participants +4 -> 2"));
+  EXPECT_EQ(Read("north/invitation"), accepted);
+  EXPECT_EQ(join(2, {"--accept-weaker"}).exit_code, 0);
+}
+
 // The coordinator keeps no key of an epoch that has ended, and no file that holds one.
 TEST_F(EnrolmentProgramTest, RotateDeletesTheKeysOfEndedEpochs) {
   Init();

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -174,6 +175,81 @@ TEST_F(SecondEpochTest, RoundsDecryptWithTheNewKeysAndTheOldOnesAreGone) {
     EXPECT_TRUE(std::filesystem::exists(path_ / site / "exchange.key"));
     EXPECT_FALSE(std::filesystem::exists(path_ / site / "exchange-next.key"));
   }
+}
+
+// Between the epochs all programs are killed, wherever they are.
+class ChangedMembersTest : public LiveFederationTest {
+ protected:
+  ChangedMembersTest() : LiveFederationTest(9) { site_configs_["east"] = "east.toml"; }
+  void SetUp() override {
+    LiveFederationTest::SetUp();
+    WriteConfig(
+        "[data]\nhandwriting_writers = 4\nhandwriting_min_samples = 10\n"
+        "handwriting_max_samples = 20\nhandwriting_classes = 4\n",
+        "east.toml");
+  }
+  void AwaitRounds(const std::string& site, long rounds) {
+    Await([&] {
+      const std::string metrics = Read(site + "/run/metrics.jsonl");
+      return std::ranges::count(metrics, '\n') >= rounds;
+    });
+  }
+  void StopAll(const std::vector<std::string>& sites) {
+    Kill(sites_.size());
+    for (const std::string& site : sites) KillSite(site);
+  }
+  // The same without and with new members, who take the server's epoch.
+  void BeginEpoch(int epoch, const std::vector<std::string>& sites) {
+    Accept("hub", epoch);
+    for (const std::string& site : sites) Accept(site, epoch);
+    BeginServer();
+    for (const std::string& site : sites) StartSite(site);
+  }
+};
+
+TEST_F(ChangedMembersTest, RoundsGoOn) {
+  AwaitRounds("north", 3);
+  StopAll(sites_);
+  Request("east");
+  Admit("east");
+  for (const std::string site : {"north", "south"}) Renew(site);
+  const Outcome rotated = Rotate({"--remove", "west"});
+  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  EXPECT_THAT(Tacet({"federation", "show"}).out, ContainsRegex("follows +[0-9a-f]{4} "));
+  BeginEpoch(1, {"north", "south", "east"});
+  StartSite("west");
+  const Outcome west = WaitFor(running_.at("west"), "west-");
+  running_.erase("west");
+  EXPECT_EQ(west.exit_code, 1);
+  EXPECT_THAT(west.err, HasSubstr("it is not a member in the server's epoch"));
+  AwaitRounds("east", 6);
+  StopAll({"north", "south", "east"});
+  // West was replaced and no term changed: a record covers both epochs.
+  const Outcome audited = Tacet({"audit", "north/run", "--json"});
+  EXPECT_EQ(audited.exit_code, 0) << audited.err;
+
+  for (const std::string site : {"north", "south"}) Renew(site);
+  ASSERT_EQ(Rotate({"--remove", "east"}).exit_code, 0);
+  BeginEpoch(2, {"north", "south"});
+  std::set<std::string> models;
+  for (const std::string site : {"north", "south"}) {
+    const Outcome ended = WaitFor(running_.at(site), site + "-");
+    running_.erase(site);
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    const base::JsonValue told = *base::JsonValue::Parse(ended.out);
+    EXPECT_EQ(Number(told, "rounds"), rounds_);
+    EXPECT_EQ(Number(told, "epoch"), 2);
+    EXPECT_GE(Number(told, "charged_attempts"), rounds_);
+    EXPECT_EQ(told.Find("alarms")->Dump(), "[]") << ended.err;
+    models.insert(Read(site + "/run/model.f32"));
+    EXPECT_EQ(Tacet({"ledger", "verify", site + "/run/ledger"}).exit_code, 0);
+    const base::JsonValue summary = ReadJson(site + "/run/summary.json");
+    EXPECT_TRUE(summary.Find("privacy")->Find("epsilon")->is_null());
+    EXPECT_GT(Number(summary, "epsilon"), 0);
+  }
+  EXPECT_THAT(models, SizeIs(1));
+  EXPECT_THAT(Tacet({"audit", "north/run"}).err, HasSubstr("members or the terms"));
+  EXPECT_EQ(Tacet({"report", "north/run"}).exit_code, 0);
 }
 
 TEST_F(KilledFederationTest, TheServerHoldsNoModelAndNoKey) {

@@ -55,6 +55,7 @@ inline absl::StatusOr<std::unique_ptr<transport::https::HttpsWire>> WireOf(const
                                                                            std::string server) {
   return transport::https::HttpsWire::Create({.server = std::move(server),
                                               .proxy = {},
+                                              .server_key = site.joined.manifest.server().tls_key,
                                               .authority = site.joined.manifest.authority(),
                                               .certificate = site.joined.certificate},
                                              site.keys.tls);

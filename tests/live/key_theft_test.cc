@@ -111,6 +111,8 @@ class KeyTheftTest : public ::testing::Test {
     spec.federation = "hospitals";
     spec.epoch = epoch;
     spec.agreement = Agreement(model_);
+    spec.agreement.federation = {7};
+    if (!manifests_.empty()) spec.predecessor = last_;
     spec.authority = authority_;
     std::vector<agreement::EnrolmentRequest> requests;
     for (const SiteFolder& site : sites_) {
@@ -123,6 +125,7 @@ class KeyTheftTest : public ::testing::Test {
       const auto* model = reinterpret_cast<const uint8_t*>(model_.data());
       const agreement::Invitation invitation{
           .manifest = begun.manifest.bytes(),
+          .earlier = manifests_,
           .certificate = CertificateFor(requests[i]),
           .epoch_key =
               ValueOf(agreement::EncryptEpochKey(begun.manifest, i, begun.key, coordinator_)),
@@ -131,6 +134,8 @@ class KeyTheftTest : public ::testing::Test {
                                          coordinator_.public_key(), unlocker_);
       EXPECT_TRUE(joined.ok()) << joined.status();
     }
+    manifests_.push_back(begun.manifest.bytes());
+    last_ = begun.manifest.manifest().hash();
     return begun;
   }
 
@@ -254,6 +259,8 @@ class KeyTheftTest : public ::testing::Test {
                                      authority_key_));
   std::vector<float> model_ = std::vector<float>(kDimension);
   std::vector<SiteFolder> sites_;
+  std::vector<base::Bytes> manifests_;
+  crypto::Digest last_{};
 };
 
 TEST_F(KeyTheftTest, KeysOfOneEpochOpenALaterOneOnlyWhereTheCommitteeKeepsThem) {

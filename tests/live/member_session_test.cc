@@ -114,7 +114,7 @@ TEST(MemberSessionTest, SessionsOfOneProcessShareTheStateThatTheyHold) {
 TEST(MemberSessionTest, AMemberWithAnotherStateSharesNothing) {
   member::SharedCheckpoints checkpoints;
   LiveFederation live;
-  protocol::Checkpoint forged{.agreement = live.members.manifest().manifest().agreement(),
+  protocol::Checkpoint forged{.federation = live.members.manifest().manifest().federation(),
                               .next_round = 0,
                               .model = std::vector<float>(kSmallDimension, 1),
                               .velocity = std::vector<float>(kSmallDimension)};

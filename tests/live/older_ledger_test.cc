@@ -35,7 +35,7 @@ absl::Status TryToRestart(LiveFederation& live, LiveFederation::Site& site) {
 }
 
 uint64_t ChargesOf(LiveFederation& live, uint64_t site) {
-  return live.site(site).ledger->ChargesOf(live.members.manifest().manifest().agreement());
+  return live.site(site).ledger->ChargesOf(live.members.manifest().manifest().federation());
 }
 
 // Without the check the kept update is sent although the ledger does not charge it, and with

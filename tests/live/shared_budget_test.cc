@@ -22,8 +22,10 @@ using ::testing::HasSubstr;
 constexpr double kYearly = 4.3;
 
 // Every member in every round; all permitted attempts together cost this epsilon.
+// Each epsilon is another federation's.
 agreement::ManifestSpec AgreementOf(double epsilon) {
   agreement::ManifestSpec spec = protocol::testing::SmallAgreement();
+  spec.federation = {static_cast<uint8_t>(10 * epsilon)};
   spec.sampling.cohort = 5;
   spec.rounds = 12;
   spec.spare_attempts = 2;
@@ -150,7 +152,7 @@ TEST_F(SharedBudgetTest, TwoFederationsStopTogether) {
   for (LiveFederation* live : {&first, &second}) {
     const LiveFederation::Site& site = live->site(0);
     const uint64_t charged =
-        site.ledger->ChargesOf(live->members.manifest().manifest().agreement());
+        site.ledger->ChargesOf(live->members.manifest().manifest().federation());
     uint64_t uploads = 0;
     for (const auto& [what, digests] : site.said) uploads += what.starts_with("upload") ? 1 : 0;
     EXPECT_EQ(uploads, charged);

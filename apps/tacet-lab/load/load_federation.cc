@@ -57,6 +57,7 @@ absl::StatusOr<LoadFederation> MakeLoadFederation(const LoadFederationSpec& spec
   agreement::SignedManifestSpec manifest;
   manifest.federation = "load";
   TACET_ASSIGN_OR_RETURN(manifest.agreement, Agreement(spec));
+  std::ranges::copy(entropy.Draw(32).Expose(), manifest.agreement.federation.begin());
   TACET_ASSIGN_OR_RETURN(
       manifest.authority,
       crypto::IssueAuthority(
@@ -78,11 +79,6 @@ absl::StatusOr<LoadFederation> MakeLoadFederation(const LoadFederationSpec& spec
     made.certificates.push_back(std::move(certificate));
   }
   const base::Bytes authority = manifest.authority;
-  TACET_ASSIGN_OR_RETURN(agreement::SignedManifest agreed,
-                         agreement::SignedManifest::Sign(std::move(manifest), coordinator));
-  made.manifest = std::make_unique<agreement::SignedManifest>(std::move(agreed));
-  made.epoch_key = entropy.Draw(32);
-
   // The server, as it would be set up by hand.
   made.server_home = folder / "server";
   made.key_file = folder / "server.key";
@@ -98,6 +94,11 @@ absl::StatusOr<LoadFederation> MakeLoadFederation(const LoadFederationSpec& spec
       storage::file::SiteFolder home,
       storage::file::SiteFolder::Create(made.server_home, "server", hosts, unlocker, entropy));
   TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, home.UnlockKeys(unlocker));
+  manifest.server = {.name = "server", .hosts = hosts, .tls_key = keys.tls.public_key()};
+  TACET_ASSIGN_OR_RETURN(agreement::SignedManifest agreed,
+                         agreement::SignedManifest::Sign(std::move(manifest), coordinator));
+  made.manifest = std::make_unique<agreement::SignedManifest>(std::move(agreed));
+  made.epoch_key = entropy.Draw(32);
   crypto::CertificateSpec certificate =
       CertificateOf("server", crypto::CertificateRole::kServer, keys.tls.public_key());
   certificate.hosts = hosts;

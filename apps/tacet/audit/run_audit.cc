@@ -44,7 +44,16 @@ absl::Status AddManifests(const run::RunRecord& run, AuditFacts& facts) {
     if (kept == run.manifests.end()) continue;
     TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec,
                            agreement::ReadManifestBytes(kept->second));
-    facts.agreement = agreement::AgreementBytes(spec);
+    base::Bytes agreed = agreement::AgreementBytes(spec);
+    if (!facts.agreement.empty() && facts.agreement != agreed) {
+      return base::FailedPrecondition(
+          "the members or the terms of the federation changed while the run in {} went on: a "
+          "record "
+          "is about one agreement. `tacet ledger show` states what its attempts cost together",
+          run.path.string());
+    }
+    facts.agreement = std::move(agreed);
+    manifest.epoch = spec.epoch;
     manifest.members = std::move(spec.members);
   }
   if (!facts.agreement.empty()) return absl::OkStatus();
@@ -142,7 +151,10 @@ absl::Status CheckCheckpoint(const run::RunRecord& run, const std::optional<base
   const std::string_view file = run::kCheckpointFile;
   TACET_ASSIGN_OR_RETURN(
       const protocol::Checkpoint checkpoint,
-      protocol::ReadCheckpoint(*bytes, crypto::Sha256(agreement), agreed.dimension));
+      protocol::ReadCheckpoint(
+          *bytes,
+          agreed.federation == crypto::Digest{} ? crypto::Sha256(agreement) : agreed.federation,
+          agreed.dimension));
   const uint32_t rounds = checkpoint.next_round;
   if (rounds > run.rounds.size()) {
     return base::DataLoss("{} counts {} rounds, {} has {}: rounds were cut from it", file, rounds,

@@ -1,15 +1,19 @@
 #include "apps/tacet/client/client_command.h"
 
+#include <cstdio>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fmt/core.h"
+#include <unistd.h>
 
 #include "apps/tacet/federation/kept_exchange_keys.h"
 #include "apps/tacet/federation/membership.h"
 #include "apps/tacet/program/unlock_flags.h"
+#include "apps/tacet/run/manifest_changes.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_output.h"
 #include "tacet/agreement/key_renewal.h"
@@ -140,6 +144,13 @@ class ClientJoinCommand : public program::Command {
         "coordinator",
         "fingerprint of the coordinator; it is stored, so later epochs do not need it",
         &coordinator_);
+    options.AddFlag("check", "check the invitation and show what it changes; change nothing",
+                    &check_);
+    options.AddFlag("accept",
+                    "accept changes of members, server and terms without asking, unless a term is "
+                    "weaker than in the manifest accepted last",
+                    &accept_);
+    options.AddFlag("accept-weaker", "accept weaker terms, too, without asking", &accept_weaker_);
     unlock_.Register(options);
   }
   absl::Status Run() override {
@@ -148,6 +159,17 @@ class ClientJoinCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const base::Bytes invitation, storage::file::ReadFile(invitation_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("site's identity"));
     const absl::StatusOr<Membership> before = folder.Joined();
+    if (before.status().code() != absl::StatusCode::kNotFound) {
+      TACET_RETURN_IF_ERROR(before.status());
+    }
+    TACET_ASSIGN_OR_RETURN(const Membership next,
+                           folder.CheckInvitation(invitation, coordinator, unlocker));
+    if (before.ok()) TACET_RETURN_IF_ERROR(AcceptChanges(before->manifest, next.manifest));
+    if (check_) {
+      TACET_RETURN_IF_ERROR(PrintMembership(next));
+      fmt::print("\nThe invitation is in order. Nothing was changed.\n");
+      return absl::OkStatus();
+    }
     TACET_ASSIGN_OR_RETURN(const Membership membership,
                            folder.Join(invitation, coordinator, unlocker));
     TACET_RETURN_IF_ERROR(PrintMembership(membership));
@@ -158,6 +180,36 @@ class ClientJoinCommand : public program::Command {
   }
 
  private:
+  // Shows what differs from the manifest that was accepted last, and asks.
+  absl::Status AcceptChanges(const agreement::SignedManifest& before,
+                             const agreement::SignedManifest& now) const {
+    if (before.manifest().hash() == now.manifest().hash()) return absl::OkStatus();
+    TACET_ASSIGN_OR_RETURN(const std::vector<run::ManifestChange> changes,
+                           run::ManifestChanges(before, now));
+    fmt::print("{}{}", run::ManifestChangesText(changes), changes.empty() ? "" : "\n");
+    std::fflush(stdout);
+    const bool weaker = run::IsAnyWeaker(changes);
+    if (check_ || changes.empty() || accept_weaker_ || (accept_ && !weaker)) {
+      return absl::OkStatus();
+    }
+    const std::string_view flag = weaker ? "--accept-weaker" : "--accept";
+    if (::isatty(STDIN_FILENO) == 0) {
+      return base::PermissionDenied(
+          "epoch {} {} the manifest of epoch {} that this site accepted. Nothing was changed, and "
+          "there is no terminal on which to ask. {} accepts it:\n{}",
+          now.epoch(), weaker ? "has weaker terms than" : "differs from", before.epoch(), flag,
+          run::ManifestChangesText(changes));
+    }
+    const std::string_view word = weaker ? "weaker" : "yes";
+    fmt::print("{}Accept these changes? ({}/no) ",
+               weaker ? "Terms marked WEAKER protect your data less than before. " : "", word);
+    std::fflush(stdout);
+    std::string answer;
+    std::getline(std::cin, answer);
+    if (answer == word) return absl::OkStatus();
+    return base::PermissionDenied("epoch {} was not accepted. Nothing was changed", now.epoch());
+  }
+
   absl::StatusOr<crypto::PublicKey> ExpectedCoordinator(const SiteFolder& folder) const {
     const absl::StatusOr<crypto::PublicKey> known = folder.Coordinator();
     if (!coordinator_.has_value()) {
@@ -180,6 +232,7 @@ class ClientJoinCommand : public program::Command {
   std::string home_ = std::string(kDefaultHome);
   std::string invitation_;
   std::optional<std::string> coordinator_;
+  bool check_ = false, accept_ = false, accept_weaker_ = false;
   program::UnlockFlags unlock_;
 };
 

@@ -106,9 +106,8 @@ class ClientRunCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(policy::Permission permission,
                            AskPolicy(policy, keys, membership, training));
     TACET_ASSIGN_OR_RETURN(const std::vector<float> initial, folder.InitialModel());
-    TACET_ASSIGN_OR_RETURN(
-        const auto run, SiteRun::Open(std::filesystem::path(home_), training, membership.manifest,
-                                      *membership.member, json_ ? stderr : stdout));
+    TACET_ASSIGN_OR_RETURN(const auto run, SiteRun::Open(std::filesystem::path(home_), training,
+                                                         membership, json_ ? stderr : stdout));
     TACET_ASSIGN_OR_RETURN(const auto state,
                            storage::file::MemberStateFolder::Open(std::filesystem::path(home_) /
                                                                   storage::file::kMemberState));
@@ -127,6 +126,7 @@ class ClientRunCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const auto wire, transport::https::HttpsWire::Create(
                                                 {.server = server_,
                                                  .proxy = proxy_,
+                                                 .server_key = membership.manifest.server().tls_key,
                                                  .authority = membership.manifest.authority(),
                                                  .certificate = membership.certificate},
                                                 keys.tls));
@@ -153,7 +153,8 @@ class ClientRunCommand : public program::Command {
                                                   .ledger = ledger,
                                                   .permission = std::move(permission),
                                                   .entropy = entropy,
-                                                  .rule = site.rule},
+                                                  .rule = site.rule,
+                                                  .earlier = membership.earlier()},
                                                  initial));
     Introduce(membership, training);
     const program::StopSignal stop("\ntacet: ending; once more to end at once\n");
@@ -181,6 +182,12 @@ class ClientRunCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(Membership membership, federation::MembershipOf(folder, home_));
     if (!membership.member.has_value()) {
       return base::FailedPrecondition("{} is the server's folder: tacet server runs it", home_);
+    }
+    if (membership.manifest.server().name.empty()) {
+      return base::FailedPrecondition(
+          "the manifest of epoch {} names no server: the coordinating member enrols it (tacet "
+          "federation enrol) and begins an epoch (tacet federation rotate)",
+          membership.manifest.epoch());
     }
     return membership;
   }
@@ -255,7 +262,7 @@ class ClientRunCommand : public program::Command {
   void Finish(const MemberSession& session, const Membership& membership,
               const ledger::PrivacyLedger& ledger, const std::filesystem::path& run,
               bool done) const {
-    const uint64_t charged = ledger.ChargesOf(membership.manifest.manifest().agreement());
+    const uint64_t charged = ledger.ChargesOf(membership.manifest.manifest().federation());
     const absl::StatusOr<accounting::EpsilonBounds> spent = ledger.spending().Epsilon();
     const double epsilon = spent.ok() ? spent->epsilon() : std::numeric_limits<double>::infinity();
     const uint32_t rounds = membership.manifest.manifest().spec().rounds;

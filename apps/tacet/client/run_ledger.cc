@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tacet/accounting/privacy_filter.h"
+#include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/ledger/attempt_cost.h"
@@ -13,24 +14,27 @@ namespace tacet::app::client {
 
 using ledger::LedgerEntry;
 
-absl::StatusOr<std::unique_ptr<RunLedger>> RunLedger::Open(const std::filesystem::path& path,
-                                                           const agreement::Manifest& manifest,
-                                                           std::string_view data_set,
-                                                           const crypto::Digest& data_digest) {
+absl::StatusOr<std::unique_ptr<RunLedger>> RunLedger::Open(
+    const std::filesystem::path& path, const agreement::Manifest& manifest,
+    std::span<const agreement::EpochLink> earlier, std::string_view data_set,
+    const crypto::Digest& data_digest) {
   absl::StatusOr<ledger::OpenedLedger> opened = storage::file::LedgerFile::Open(path);
   if (opened.status().code() == absl::StatusCode::kNotFound) {
     ledger::LedgerHeader header = ledger::LedgerHeaderOf(manifest.spec());
+    header.spending.composition = accounting::Composition::kAnyEvents;  // members may change
     header.data_set = data_set;
     header.data_digest = data_digest;
     header.created = base::SystemUnixSeconds();
     opened = storage::file::LedgerFile::OpenOrCreate(path, header);
   }
   TACET_RETURN_IF_ERROR(opened.status());
-  return std::unique_ptr<RunLedger>(new RunLedger(manifest, *std::move(opened)));
+  return std::unique_ptr<RunLedger>(new RunLedger(manifest, earlier, *std::move(opened)));
 }
 
-RunLedger::RunLedger(const agreement::Manifest& manifest, ledger::OpenedLedger opened)
+RunLedger::RunLedger(const agreement::Manifest& manifest,
+                     std::span<const agreement::EpochLink> earlier, ledger::OpenedLedger opened)
     : manifest_(manifest),
+      earlier_(earlier),
       store_(std::move(opened.store)),
       entries_(std::move(opened.found.entries)) {
   for (const LedgerEntry& entry : entries_) labels_.insert(entry.label);
@@ -40,23 +44,24 @@ absl::Status RunLedger::Update(const ledger::PrivacyLedger& ledger) {
   std::vector<LedgerEntry> missing;
   size_t known = 0;
   const auto see = [&](const auto& record, ledger::ChargeKind kind, ledger::ChargingRule rule) {
-    if (record.federation != manifest_.agreement()) return;
+    if (record.federation != manifest_.federation()) return;
     if (labels_.contains(record.label)) {
       ++known;
     } else {
-      missing.push_back({.federation = record.federation,
-                         .label = record.label,
-                         .kind = kind,
-                         .rule = rule,
-                         .event = ledger::AttemptEvent(manifest_.spec(), rule),
-                         .count = 1,
-                         .time = record.time});
+      missing.push_back(
+          {.federation = record.federation,
+           .label = record.label,
+           .kind = kind,
+           .rule = rule,
+           .event = ledger::AttemptEvent(AgreedUnder(record.label.manifest_hash), rule),
+           .count = 1,
+           .time = record.time});
     }
   };
   // A federation has one rule.
   ledger::ChargingRule rule = ledger::ChargingRule::kAnnouncedAttempts;
   for (const LedgerEntry& entry : ledger.entries()) {
-    if (entry.federation == manifest_.agreement()) rule = entry.rule;
+    if (entry.federation == manifest_.federation()) rule = entry.rule;
     see(entry, entry.kind, entry.rule);
   }
   if (rule == ledger::ChargingRule::kAnnouncedAttempts) {
@@ -65,7 +70,7 @@ absl::Status RunLedger::Update(const ledger::PrivacyLedger& ledger) {
     }
   }
   const size_t own = static_cast<size_t>(
-      std::ranges::count(entries_, manifest_.agreement(), &LedgerEntry::federation));
+      std::ranges::count(entries_, manifest_.federation(), &LedgerEntry::federation));
   if (known < own) {
     return base::DataLoss(
         "the run has {} attempts of this federation, the ledger of \"{}\" knows {} of them: it is "
@@ -78,13 +83,29 @@ absl::Status RunLedger::Update(const ledger::PrivacyLedger& ledger) {
 }
 
 absl::StatusOr<accounting::EpsilonBounds> RunLedger::Epsilon() const {
-  TACET_ASSIGN_OR_RETURN(
-      accounting::PrivacyFilter spending,
-      accounting::PrivacyFilter::Create(ledger::LedgerHeaderOf(manifest_.spec()).spending));
+  accounting::SpendingTerms terms = ledger::LedgerHeaderOf(manifest_.spec()).spending;
+  terms.composition = accounting::Composition::kAnyEvents;
+  TACET_ASSIGN_OR_RETURN(accounting::PrivacyFilter spending,
+                         accounting::PrivacyFilter::Create(terms));
   for (const LedgerEntry& entry : entries_) {
     TACET_RETURN_IF_ERROR(spending.Add(entry.event, entry.count));
   }
   return spending.Epsilon();
+}
+
+bool RunLedger::is_of_one_agreement() const {
+  std::set<crypto::Digest> others;
+  for (const LedgerEntry& entry : entries_) others.insert(entry.label.manifest_hash);
+  others.erase(manifest_.hash());
+  const base::Bytes now = agreement::AgreementBytes(manifest_.spec());
+  return std::ranges::all_of(others, [&](const crypto::Digest& hash) {
+    return agreement::AgreementBytes(AgreedUnder(hash)) == now;
+  });
+}
+
+const agreement::ManifestSpec& RunLedger::AgreedUnder(const crypto::Digest& manifest_hash) const {
+  const auto link = std::ranges::find(earlier_, manifest_hash, &agreement::EpochLink::hash);
+  return link == earlier_.end() ? manifest_.spec() : link->agreed;
 }
 
 absl::Status RunLedger::Append(LedgerEntry entry) {

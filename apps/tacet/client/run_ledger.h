@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 
 #include "tacet/accounting/epsilon_bounds.h"
 #include "tacet/agreement/manifest.h"
+#include "tacet/agreement/signed_manifest.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/ledger/ledger_store.h"
 #include "tacet/ledger/privacy_ledger.h"
@@ -22,15 +24,15 @@
 namespace tacet::app::client {
 
 // Every attempt of the federation that the site's ledger charged or refused, in the agreement's own
-// unit, neighbours and delta. Refused ones count here: the federation's guarantee is about all its
-// attempts. Charges of other federations are not in it.
+// unit, neighbours and delta, each at the cost of its epoch. Refused ones count here: the
+// federation's guarantee is about all its attempts. Charges of other federations are not in it.
 class RunLedger {
  public:
   // The copy in `path`, made when it is missing. All must outlive it.
-  static absl::StatusOr<std::unique_ptr<RunLedger>> Open(const std::filesystem::path& path,
-                                                         const agreement::Manifest& manifest,
-                                                         std::string_view data_set,
-                                                         const crypto::Digest& data_digest);
+  static absl::StatusOr<std::unique_ptr<RunLedger>> Open(
+      const std::filesystem::path& path, const agreement::Manifest& manifest,
+      std::span<const agreement::EpochLink> earlier, std::string_view data_set,
+      const crypto::Digest& data_digest);
 
   // Adds what `ledger` has charged since. DataLoss when the copy has attempts that the ledger
   // lacks: it is an older one.
@@ -39,13 +41,19 @@ class RunLedger {
   const std::vector<ledger::LedgerEntry>& entries() const { return entries_; }
   // What the attempts cost together.
   absl::StatusOr<accounting::EpsilonBounds> Epsilon() const;
+  // Whether all of them were made under the present agreement, so that its figures hold for them.
+  bool is_of_one_agreement() const;
 
  private:
-  RunLedger(const agreement::Manifest& manifest, ledger::OpenedLedger opened);
+  RunLedger(const agreement::Manifest& manifest, std::span<const agreement::EpochLink> earlier,
+            ledger::OpenedLedger opened);
 
   absl::Status Append(ledger::LedgerEntry entry);
 
+  const agreement::ManifestSpec& AgreedUnder(const crypto::Digest& manifest_hash) const;
+
   const agreement::Manifest& manifest_;
+  std::span<const agreement::EpochLink> earlier_;
   std::unique_ptr<ledger::LedgerStore> store_;
   std::vector<ledger::LedgerEntry> entries_;
   std::set<ledger::ChargeLabel> labels_;

@@ -46,7 +46,7 @@ absl::StatusOr<ChargingRule> RuleOf(const SiteLedgerSpec& spec) {
 absl::Status CheckRule(const SiteLedgerSpec& spec, const SiteLedger& site) {
   const std::vector<ledger::LedgerEntry>& charges = site.ledger->entries();
   const auto other = std::ranges::find_if(charges, [&](const ledger::LedgerEntry& charge) {
-    return charge.federation == spec.manifest.agreement() && charge.rule != site.rule;
+    return charge.federation == spec.manifest.federation() && charge.rule != site.rule;
   });
   if (other == charges.end()) return absl::OkStatus();
   return base::FailedPrecondition(

@@ -16,12 +16,11 @@ namespace tacet::app::client {
 
 absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
-                                                       const agreement::SignedManifest& manifest,
-                                                       uint64_t member, std::FILE* out) {
+                                                       const storage::file::Membership& membership,
+                                                       std::FILE* out) {
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<storage::file::RunDirectory> directory,
                          run::NewOrBegunRunDirectory(home / "run", training.config));
-  return std::unique_ptr<SiteRun>(
-      new SiteRun(training, manifest.manifest(), member, std::move(directory), out));
+  return std::unique_ptr<SiteRun>(new SiteRun(training, membership, std::move(directory), out));
 }
 
 absl::Status SiteRun::OpenRunLedger() {
@@ -30,10 +29,10 @@ absl::Status SiteRun::OpenRunLedger() {
       const crypto::SecretBytes data_key,
       storage::file::EnsureDataKey(path().parent_path() / storage::file::kDataKeyFile,
                                    path() / run::kLedgerFile));
-  TACET_ASSIGN_OR_RETURN(ledger_,
-                         RunLedger::Open(path() / run::kLedgerFile, manifest_, training_.data.name,
-                                         ledger::KeyedDataDigest(data_key, ledger::kLedgerDigest,
-                                                                 training_.data.digest)));
+  TACET_ASSIGN_OR_RETURN(
+      ledger_, RunLedger::Open(path() / run::kLedgerFile, manifest_, earlier_, training_.data.name,
+                               ledger::KeyedDataDigest(data_key, ledger::kLedgerDigest,
+                                                       training_.data.digest)));
   return absl::OkStatus();
 }
 
@@ -68,6 +67,14 @@ absl::Status SiteRun::Progress(const member::MemberSession& session,
     ++written_;
   }
   return Attest(session);
+}
+
+absl::StatusOr<double> SiteRun::ChargedEpsilon() const {
+  if (ledger_->is_of_one_agreement()) {
+    return agreement::ChargedEpsilon(manifest_, ledger_->entries().size());
+  }
+  TACET_ASSIGN_OR_RETURN(const accounting::EpsilonBounds spent, ledger_->Epsilon());
+  return spent.epsilon();
 }
 
 absl::Status SiteRun::Attest(const member::MemberSession& session) {
@@ -105,12 +112,11 @@ absl::Status SiteRun::Write(const member::MemberSession& session, uint32_t round
   if (round + 1 == session.next_round()) record.model = session.model_digest();
   record.attempts = static_cast<uint32_t>(
       std::ranges::count_if(ledger_->entries(), [&](const ledger::LedgerEntry& entry) {
-        return entry.federation == manifest_.agreement() && entry.label.number.round == round;
+        return entry.federation == manifest_.federation() && entry.label.number.round == round;
       }));
   record.charged_attempts = ledger_->entries().size();
   if (round + 1 == session.next_round()) record.evaluation = last_;
-  TACET_ASSIGN_OR_RETURN(record.epsilon,
-                         agreement::ChargedEpsilon(manifest_, record.charged_attempts));
+  TACET_ASSIGN_OR_RETURN(record.epsilon, ChargedEpsilon());
   record.seconds.total = since_round_.Restart();
   record.upload_bytes = secagg::UploadBytes(manifest_.terms().aggregation());
   record.sum_bytes = secagg::ClosedRoundBytes(manifest_.terms().aggregation(), record.cohort_size);
@@ -128,8 +134,7 @@ absl::Status SiteRun::End(const member::MemberSession& session, const ledger::Pr
   simulation::SimulationResult result;
   result.rounds = session.next_round();
   result.charged_attempts = ledger_->entries().size();
-  TACET_ASSIGN_OR_RETURN(result.epsilon,
-                         agreement::ChargedEpsilon(manifest_, result.charged_attempts));
+  TACET_ASSIGN_OR_RETURN(result.epsilon, ChargedEpsilon());
   TACET_ASSIGN_OR_RETURN(result.ledger, ledger_->Epsilon());
   result.ledger_charges = ledger_->entries().size();
   if (session.next_round() < manifest_.spec().rounds) {
@@ -147,6 +152,7 @@ absl::Status SiteRun::End(const member::MemberSession& session, const ledger::Pr
                         .most_frequent_class = last_ ? std::optional(tacet::audit::RoundedShare(
                                                            training_.most_frequent_class))
                                                      : std::nullopt,
+                        .several_agreements = !ledger_->is_of_one_agreement(),
                         .seconds = since_start_.Seconds(),
                         .commit = reporter_.commit(),
                         .machine = run::MachineJson().Set("network", nullptr).Set("ranks", 1)}));

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,11 +15,11 @@
 #include "apps/tacet/client/run_ledger.h"
 #include "apps/tacet/client/site_training.h"
 #include "apps/tacet/run/run_output.h"
-#include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/ledger/privacy_ledger.h"
 #include "tacet/member/member_session.h"
 #include "tacet/storage/file/run_directory.h"
+#include "tacet/storage/file/site_folder.h"
 
 namespace tacet::app::client {
 
@@ -30,8 +31,8 @@ class SiteRun {
   // run with other settings, or another process uses it.
   static absl::StatusOr<std::unique_ptr<SiteRun>> Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
-                                                       const agreement::SignedManifest& manifest,
-                                                       uint64_t member, std::FILE* out);
+                                                       const storage::file::Membership& membership,
+                                                       std::FILE* out);
 
   // `ledger`: of the site's data. DataLoss when it lacks attempts that the run has.
   absl::Status Begin(const member::MemberSession& session, const ledger::PrivacyLedger& ledger);
@@ -44,14 +45,15 @@ class SiteRun {
   const std::filesystem::path& path() const { return directory_->path(); }
 
  private:
-  SiteRun(const SiteTraining& training, const agreement::Manifest& manifest, uint64_t member,
+  SiteRun(const SiteTraining& training, const storage::file::Membership& membership,
           std::unique_ptr<storage::file::RunDirectory> directory, std::FILE* out)
       : training_(training),
-        manifest_(manifest),
+        manifest_(membership.manifest.manifest()),
+        earlier_(membership.earlier()),
         directory_(std::move(directory)),
         reporter_(*directory_, {},
                   {.kind = tacet::audit::RunKind::kMember,
-                   .member = member,
+                   .member = *membership.member,
                    .publish_evaluation = training.config.run.publish_evaluation.value_or(false)},
                   out) {}
   // Rounded; nothing when it is not to be published.
@@ -64,7 +66,11 @@ class SiteRun {
   absl::Status Write(const member::MemberSession& session, uint32_t round);
 
   const SiteTraining& training_;
+  // Of all attempts so far, each at the cost of its epoch.
+  absl::StatusOr<double> ChargedEpsilon() const;
+
   const agreement::Manifest& manifest_;
+  std::span<const agreement::EpochLink> earlier_;
   std::unique_ptr<storage::file::RunDirectory> directory_;
   run::RunReporter reporter_;
   std::unique_ptr<RunLedger> ledger_;

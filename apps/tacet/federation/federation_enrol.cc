@@ -59,6 +59,7 @@ class FederationEnrolCommand : public program::Command {
       return base::InvalidArgument("{} is the request of {}, not of {}", request_, request.name,
                                    name_);
     }
+    TACET_RETURN_IF_ERROR(CheckServer(request, folder));
     TACET_ASSIGN_OR_RETURN(const bool recognised, folder.Recognises(request));
     if (fingerprint_.has_value() || !recognised) {
       TACET_RETURN_IF_ERROR(CheckFingerprint(agreement::RequestFingerprint(bytes)));
@@ -83,6 +84,22 @@ class FederationEnrolCommand : public program::Command {
   }
 
  private:
+  // Another server replaces the one of an epoch by `rotate`, so there must be an epoch.
+  static absl::Status CheckServer(const agreement::EnrolmentRequest& request,
+                                  const CoordinatorFolder& folder) {
+    if (!request.server || folder.SignedManifest(0).ok()) return absl::OkStatus();
+    TACET_ASSIGN_OR_RETURN(const auto sites, folder.Enrolled());
+    for (const storage::file::EnrolledSite& site : sites) {
+      if (!site.request.server || site.request.name == request.name) continue;
+      return base::FailedPrecondition(
+          "the server {} is enrolled already. To replace it by {}, begin the first epoch (tacet "
+          "federation seal-key), enrol {}, and begin the next (tacet federation rotate --remove "
+          "{})",
+          site.request.name, request.name, request.name, site.request.name);
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<crypto::CertificateSpec> SpecOf(const agreement::EnrolmentRequest& request,
                                                  const CoordinatorFolder& folder) const {
     TACET_ASSIGN_OR_RETURN(const crypto::CertificateFacts authority,

@@ -106,12 +106,12 @@ class FederationRotateCommand : public program::Command {
                            folder.ManifestsBefore(manifest.epoch()));
     const KeptExchangeKeys kept = FindKeptExchangeKeys(earlier, manifest);
     TACET_RETURN_IF_ERROR(CheckExchangeKeys(kept, manifest));
-    // Nothing was changed so far. With its key the epoch has begun.
+    // Nothing was changed so far.
     crypto::SystemEntropy entropy;
     const crypto::SecretBytes epoch_key = entropy.Draw(32);
-    TACET_RETURN_IF_ERROR(folder.SaveSignedManifest(manifest.epoch(), manifest.bytes()));
-    for (const std::string& name : removed) TACET_RETURN_IF_ERROR(folder.Remove(name));
-    TACET_RETURN_IF_ERROR(folder.BeginEpoch(manifest.epoch(), epoch_key, unlocker, entropy));
+    TACET_RETURN_IF_ERROR(
+        folder.BeginNextEpoch(manifest, std::vector<std::string>(removed.begin(), removed.end()),
+                              epoch_key, unlocker, entropy));
     TACET_RETURN_IF_ERROR(HandOut(folder, manifest, keys, epoch_key));
     TellKept(kept, manifest);
     return absl::OkStatus();

@@ -105,6 +105,8 @@ class FederationInitCommand : public program::Command {
   absl::StatusOr<crypto::PublicKey> Make(const std::string& agreed, const std::vector<float>& model,
                                          const crypto::Unlocker& unlocker) const {
     crypto::SystemEntropy entropy;
+    crypto::Digest identity{};
+    std::ranges::copy(entropy.Draw(32).Expose(), identity.begin());
     const CoordinatorKeys keys{.signing = crypto::SigningKey::Generate(entropy),
                                .authority = crypto::TlsKey::Generate()};
     const auto now = static_cast<uint64_t>(std::time(nullptr));
@@ -121,6 +123,7 @@ class FederationInitCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder,
                            CoordinatorFolder::Create(folder_,
                                                      {.federation = name_,
+                                                      .identity = identity,
                                                       .agreement = agreed,
                                                       .authority = std::move(authority),
                                                       .initial_model = std::move(initial_model)},

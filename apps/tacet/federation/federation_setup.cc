@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "apps/tacet/run/run_config.h"
+#include "tacet/agreement/epoch_chain.h"
 #include "tacet/base/status.h"
 #include "tacet/protocol/checkpoint.h"
 
@@ -23,6 +25,33 @@ std::vector<ManifestMember> MembersOf(const std::vector<EnrolledSite>& sites) {
     members.push_back(agreement::MemberOf(site.request));
   }
   return members;
+}
+
+// The one server that is enrolled; an unnamed one when none is.
+absl::StatusOr<agreement::ManifestServer> ServerOf(const std::vector<EnrolledSite>& sites) {
+  agreement::ManifestServer server;
+  for (const EnrolledSite& site : sites) {
+    if (!site.request.server) continue;
+    if (!server.name.empty()) {
+      return base::FailedPrecondition(
+          "{} and {} are enrolled as servers, and an epoch has one: `tacet federation rotate "
+          "--remove NAME` begins an epoch with the other",
+          server.name, site.request.name);
+    }
+    server = {
+        .name = site.request.name, .hosts = site.request.hosts, .tls_key = site.request.tls_key};
+  }
+  return server;
+}
+
+// K, and the seats of the committee, follow the number of members down, and up again to the agreed
+// numbers. K_min stays: an epoch that is too small for it is refused.
+void FollowMembers(agreement::ManifestSpec& agreed, uint32_t epoch, uint64_t members) {
+  if (agreed.sampling.cohort == 0) agreed.sampling.cohort = members;
+  if (epoch == 0) return;
+  agreed.sampling.cohort = std::min<uint64_t>(agreed.sampling.cohort, members);
+  agreed.committee.seats =
+      static_cast<uint32_t>(std::min<uint64_t>(agreed.committee.seats, members));
 }
 
 // But for exchange keys: one that was renewed meanwhile waits for the next epoch.
@@ -45,6 +74,19 @@ absl::StatusOr<std::vector<uint64_t>> MembersNamed(std::span<const std::string> 
     places.push_back(static_cast<uint64_t>(member - members.begin()));
   }
   return places;
+}
+
+absl::StatusOr<agreement::EpochLink> PredecessorOf(const CoordinatorFolder& folder,
+                                                   uint32_t epoch) {
+  const absl::StatusOr<base::Bytes> bytes = folder.SignedManifest(epoch - 1);
+  if (bytes.status().code() == absl::StatusCode::kNotFound) {
+    return base::FailedPrecondition(
+        "the manifest of epoch {} is not in {}: sign that of epoch 0 with `tacet federation "
+        "seal-key`, or take the folder's copy",
+        epoch - 1, folder.path().string());
+  }
+  TACET_RETURN_IF_ERROR(bytes.status());
+  return agreement::ReadEpochLink(*bytes);
 }
 
 std::vector<float> FloatsOf(std::span<const uint8_t> bytes) {
@@ -80,15 +122,27 @@ absl::StatusOr<SignedManifest> SignManifest(const CoordinatorFolder& folder, uin
   agreement::SignedManifestSpec spec;
   spec.federation = folder.parts().federation;
   spec.epoch = epoch;
+  std::optional<agreement::EpochLink> before;
+  if (epoch > 0) {
+    TACET_ASSIGN_OR_RETURN(before, PredecessorOf(folder, epoch));
+    spec.predecessor = before->hash;
+  }
+  TACET_ASSIGN_OR_RETURN(spec.server, ServerOf(sites));
   TACET_ASSIGN_OR_RETURN(spec.agreement, AgreementOf(folder.parts().agreement,
                                                      FloatsOf(folder.parts().initial_model)));
   agreement::ManifestSpec& agreed = spec.agreement;
+  agreed.federation = folder.parts().identity;
   TACET_ASSIGN_OR_RETURN(agreed.committee_members, MembersNamed(committee, members));
-  if (agreed.sampling.cohort == 0) agreed.sampling.cohort = members.size();
+  FollowMembers(agreed, epoch, members.size());
   spec.annex = folder.parts().agreement;
   spec.members = std::move(members);
   spec.authority = folder.parts().authority;
-  return SignedManifest::Sign(std::move(spec), coordinator);
+  TACET_ASSIGN_OR_RETURN(SignedManifest manifest,
+                         SignedManifest::Sign(std::move(spec), coordinator));
+  if (before.has_value()) {
+    TACET_RETURN_IF_ERROR(agreement::CheckSuccessor(*before, manifest.link()));
+  }
+  return manifest;
 }
 
 absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
@@ -107,6 +161,15 @@ absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
           "begins "
           "an epoch with this one",
           epoch);
+    }
+    TACET_ASSIGN_OR_RETURN(const agreement::ManifestServer server, ServerOf(sites));
+    if (server != manifest.server()) {
+      return base::FailedPrecondition(
+          "epoch {} was agreed with the server {}, enrolled is {}: `tacet federation rotate` "
+          "begins "
+          "an epoch with it",
+          epoch, manifest.server().name.empty() ? "(none)" : manifest.server().name,
+          server.name.empty() ? "(none)" : server.name);
     }
     if (SameMembers(manifest.members(), members)) return manifest;
     return base::FailedPrecondition(
@@ -132,9 +195,12 @@ absl::StatusOr<std::vector<HandedOut>> WriteInvitations(CoordinatorFolder& folde
                                                         const crypto::SigningKey& coordinator,
                                                         const crypto::SecretBytes& epoch_key) {
   TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, folder.Enrolled());
+  TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> earlier,
+                         folder.ManifestBytesBefore(manifest.epoch()));
   std::vector<HandedOut> handed_out;
   for (const EnrolledSite& site : sites) {
     agreement::Invitation invitation{.manifest = manifest.bytes(),
+                                     .earlier = earlier,
                                      .certificate = site.certificate,
                                      .epoch_key = {},
                                      .initial_model = {}};

@@ -30,6 +30,10 @@ struct Priced {
 
 absl::StatusOr<Priced> PriceOf(const run::RunRecord& run) {
   Priced priced;
+  if (run::HasSeveralAgreements(run)) {
+    priced.rows = run::SeveralAgreementsJson();
+    return priced;
+  }
   const absl::StatusOr<agreement::Manifest> manifest = run::ManifestOf(run);
   if (manifest.status().code() == absl::StatusCode::kFailedPrecondition) {
     priced.rows = base::JsonValue::MakeObject()

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "fmt/core.h"
+#include "fmt/ranges.h"
 
 #include "apps/tacet/privacy/privacy_warnings.h"
 #include "tacet/accounting/guarantee_in_words.h"
@@ -14,6 +15,17 @@
 #include "tacet/secagg/upload.h"
 
 namespace tacet::app::run {
+namespace {
+
+base::JsonValue ServerJson(const agreement::ManifestServer& server) {
+  if (server.name.empty()) return base::JsonValue();
+  base::JsonValue hosts = base::JsonValue::MakeArray();
+  for (const std::string& host : server.hosts) hosts.Append(host);
+  return base::JsonValue::MakeObject().Set("name", server.name).Set("hosts", std::move(hosts));
+}
+
+}  // namespace
+
 std::string AgreementText(const agreement::Manifest& manifest) {
   const agreement::ManifestSpec& agreed = manifest.spec();
   const he::AggregationParams& aggregation = manifest.terms().aggregation();
@@ -76,10 +88,17 @@ std::string AgreementText(const agreement::Manifest& manifest) {
 }
 
 std::string MembershipText(const agreement::SignedManifest& manifest) {
-  std::string text = fmt::format("name        {}, epoch {}\nmanifest    {}\ncoordinator {}\n",
-                                 manifest.federation(), manifest.epoch(),
-                                 agreement::FingerprintText(manifest.manifest().hash()),
-                                 agreement::FingerprintText(manifest.coordinator()));
+  const agreement::ManifestServer& server = manifest.server();
+  std::string text = fmt::format(
+      "name        {}, epoch {}\nidentity    {}\nmanifest    {}\nfollows     {}\ncoordinator {}\n"
+      "server      {}\n",
+      manifest.federation(), manifest.epoch(),
+      agreement::FingerprintText(manifest.manifest().federation()),
+      agreement::FingerprintText(manifest.manifest().hash()),
+      manifest.epoch() == 0 ? "no other epoch" : agreement::FingerprintText(manifest.predecessor()),
+      agreement::FingerprintText(manifest.coordinator()),
+      server.name.empty() ? "none: members cannot connect in this epoch"
+                          : fmt::format("{} at {}", server.name, fmt::join(server.hosts, ", ")));
   text += AgreementText(manifest.manifest());
   for (const agreement::ManifestMember& member : manifest.members()) {
     const auto number = static_cast<uint64_t>(&member - manifest.members().data());
@@ -116,10 +135,15 @@ base::JsonValue SignedManifestJson(const agreement::SignedManifest& manifest,
   const agreement::ManifestSpec& agreed = manifest.manifest().spec();
   return base::JsonValue::MakeObject()
       .Set("federation", manifest.federation())
+      .Set("identity", base::ToHex(manifest.manifest().federation()))
       .Set("epoch", manifest.epoch())
+      .Set("predecessor", manifest.epoch() == 0
+                              ? base::JsonValue()
+                              : base::JsonValue(base::ToHex(manifest.predecessor())))
       .Set("manifest_hash", base::ToHex(manifest.manifest().hash()))
       .Set("agreement", base::ToHex(manifest.manifest().agreement()))
       .Set("coordinator", base::ToHex(manifest.coordinator()))
+      .Set("server", ServerJson(manifest.server()))
       .Set("members", std::move(members))
       .Set("model", agreed.model)
       .Set("dimension", agreed.dimension)

@@ -54,6 +54,9 @@ base::JsonValue MachineJson();
 absl::StatusOr<base::JsonValue> PrivacyJson(const agreement::Manifest& manifest,
                                             const accounting::Guarantees& guarantees);
 
+// PrivacyJson of a run whose members or terms changed in mid-run: no rows, and the reason.
+base::JsonValue SeveralAgreementsJson();
+
 // Results at the end of a run.
 struct RunSummary {
   const std::vector<std::string>& labels;
@@ -63,6 +66,7 @@ struct RunSummary {
   const std::optional<trainer::Evaluation>& evaluation;
   const std::optional<trainer::Evaluation>& before;
   std::optional<double> most_frequent_class;  // accuracy of always answering it; likewise
+  bool several_agreements = false;  // members or terms changed in mid-run: there are no rows
   double seconds = 0;
   std::string commit;
   base::JsonValue machine;  // MachineJson and how it trained

@@ -257,6 +257,18 @@ absl::StatusOr<agreement::Manifest> ManifestOf(const RunRecord& run) {
   return agreement::Manifest::Create(std::move(spec));
 }
 
+bool HasSeveralAgreements(const RunRecord& run) {
+  std::optional<base::Bytes> agreed;
+  for (const auto& [hash, bytes] : run.manifests) {
+    const auto spec = agreement::ReadManifestBytes(bytes);
+    if (!spec.ok()) continue;
+    base::Bytes own = agreement::AgreementBytes(*spec);
+    if (agreed.has_value() && *agreed != own) return true;
+    agreed = std::move(own);
+  }
+  return false;
+}
+
 uint64_t ChargedAttempts(const RunRecord& run) {
   uint64_t attempts = 0;
   if (run.ledger) {

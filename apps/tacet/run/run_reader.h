@@ -74,6 +74,10 @@ absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path);
 // manifest's file is missing.
 absl::StatusOr<agreement::Manifest> ManifestOf(const RunRecord& run);
 
+// Whether attempts were charged under several agreements: members or terms changed in mid-run. Then
+// no figure for one agreement and all attempts is right; the ledger's is.
+bool HasSeveralAgreements(const RunRecord& run);
+
 // Attempts that the run charged for, by its ledger; by its rounds where it has none.
 uint64_t ChargedAttempts(const RunRecord& run);
 

@@ -72,7 +72,9 @@ class SmallFederation {
     agreement::SignedManifestSpec spec;
     spec.federation = "hospitals";
     spec.epoch = epoch;
+    if (epoch > 0) spec.predecessor = {1};
     spec.agreement = std::move(agreement);
+    if (spec.agreement.federation == crypto::Digest{}) spec.agreement.federation = {7};
     for (int i = 0; i < members; ++i) {
       sites_.push_back(agreement::MemberKeys::Generate(entropy_));
       exchange_keys_.push_back(crypto::ExchangeKey::Generate(entropy_));

@@ -60,10 +60,10 @@ class MemoryServerStore final : public ServerStore {
  public:
   InjectedFailure& failure() { return failure_; }
 
-  absl::Status Claim(const crypto::Digest& agreement) override {
+  absl::Status Claim(const crypto::Digest& federation) override {
     return failure_.Call([&]() -> absl::Status {
-      if (owner_.has_value()) return CheckOwner(*owner_, agreement);
-      owner_ = agreement;
+      if (owner_.has_value()) return CheckOwner(*owner_, federation);
+      owner_ = federation;
       return absl::OkStatus();
     });
   }

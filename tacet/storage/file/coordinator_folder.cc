@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kName = "name";
+constexpr std::string_view kIdentity = "identity";
 constexpr std::string_view kAgreement = "federation.toml";
 constexpr std::string_view kAuthority = "authority.der";
 constexpr std::string_view kInitialModel = "initial-model.f32";
@@ -30,6 +31,7 @@ std::string EpochPurpose(uint32_t epoch) { return fmt::format("key of epoch {}",
 std::string EpochName(uint32_t epoch) { return fmt::format("{:010}", epoch); }
 
 constexpr std::string_view kKeyExtension = ".key";
+constexpr std::string_view kRemovalExtension = ".removed";
 constexpr std::string_view kInvitationExtension = ".tacet";
 constexpr std::string_view kOfEpoch = "-epoch-";
 
@@ -114,6 +116,7 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(const fs::path& path
   TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
                          crypto::LockSecret(WriteKeys(keys), kKeysPurpose, unlocker, entropy));
   TACET_RETURN_IF_ERROR(WriteSecretFile(path / kKeys, locked));
+  TACET_RETURN_IF_ERROR(ReplaceFile(path / kIdentity, base::AsBytes(base::ToHex(parts.identity))));
   TACET_RETURN_IF_ERROR(ReplaceFile(path / kAgreement, base::AsBytes(parts.agreement)));
   TACET_RETURN_IF_ERROR(ReplaceFile(path / kAuthority, parts.authority));
   TACET_RETURN_IF_ERROR(ReplaceFile(path / kInitialModel, parts.initial_model));
@@ -130,13 +133,22 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Open(const fs::path& path) 
   }
   TACET_ASSIGN_OR_RETURN(const base::Bytes name, ReadFile(path / kName));
   TACET_ASSIGN_OR_RETURN(const base::Bytes agreement, ReadFile(path / kAgreement));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes identity, ReadFile(path / kIdentity));
+  const absl::StatusOr<base::Bytes> digits = base::FromHex(base::AsText(identity));
   Parts parts{.federation = std::string(base::AsText(name)),
+              .identity = {},
               .agreement = std::string(base::AsText(agreement)),
               .authority = {},
               .initial_model = {}};
+  if (!digits.ok() || digits->size() != parts.identity.size()) {
+    return base::DataLoss("{} does not hold 64 hexadecimal digits", (path / kIdentity).string());
+  }
+  std::ranges::copy(*digits, parts.identity.begin());
   TACET_ASSIGN_OR_RETURN(parts.authority, ReadFile(path / kAuthority));
   TACET_ASSIGN_OR_RETURN(parts.initial_model, ReadFile(path / kInitialModel));
-  return CoordinatorFolder(path, std::move(parts));
+  CoordinatorFolder folder(path, std::move(parts));
+  TACET_RETURN_IF_ERROR(folder.FinishRemovals());
+  return folder;
 }
 
 absl::StatusOr<CoordinatorKeys> CoordinatorFolder::UnlockKeys(
@@ -210,8 +222,12 @@ absl::StatusOr<bool> CoordinatorFolder::Recognises(
 
 absl::Status CoordinatorFolder::CheckUnused(const agreement::EnrolmentRequest& request) const {
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, Epoch());
-  TACET_ASSIGN_OR_RETURN(const std::vector<agreement::SignedManifest> manifests,
-                         ManifestsBefore(epoch + 1));
+  TACET_ASSIGN_OR_RETURN(std::vector<agreement::SignedManifest> manifests, ManifestsBefore(epoch));
+  if (const absl::StatusOr<base::Bytes> present = SignedManifest(epoch); present.ok()) {
+    TACET_ASSIGN_OR_RETURN(agreement::SignedManifest manifest,
+                           agreement::SignedManifest::Read(*present));
+    manifests.push_back(std::move(manifest));
+  }
   for (const agreement::SignedManifest& manifest : manifests) {
     if (!agreement::NamesExchangeKey(manifest, request.exchange_key)) continue;
     return base::FailedPrecondition(
@@ -280,18 +296,82 @@ absl::Status CoordinatorFolder::SaveSignedManifest(uint32_t epoch,
   return ReplaceFile(path_ / kEpochs / (EpochName(epoch) + ".manifest"), manifest);
 }
 
+absl::StatusOr<std::vector<base::Bytes>> CoordinatorFolder::ManifestBytesBefore(
+    uint32_t epoch) const {
+  std::vector<base::Bytes> manifests;
+  for (uint32_t earlier = 0; earlier < epoch; ++earlier) {
+    absl::StatusOr<base::Bytes> bytes = SignedManifest(earlier);
+    if (bytes.status().code() == absl::StatusCode::kNotFound) {
+      return base::DataLoss(
+          "the manifest of epoch {} is missing below {}: the chain of epochs is broken without it; "
+          "take the folder's copy",
+          earlier, path_.string());
+    }
+    TACET_RETURN_IF_ERROR(bytes.status());
+    manifests.push_back(*std::move(bytes));
+  }
+  return manifests;
+}
+
 absl::StatusOr<std::vector<agreement::SignedManifest>> CoordinatorFolder::ManifestsBefore(
     uint32_t epoch) const {
+  TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> all, ManifestBytesBefore(epoch));
   std::vector<agreement::SignedManifest> manifests;
-  for (uint32_t earlier = 0; earlier < epoch; ++earlier) {
-    const absl::StatusOr<base::Bytes> bytes = SignedManifest(earlier);
-    if (bytes.status().code() == absl::StatusCode::kNotFound) continue;
-    TACET_RETURN_IF_ERROR(bytes.status());
+  for (const base::Bytes& bytes : all) {
     TACET_ASSIGN_OR_RETURN(agreement::SignedManifest manifest,
-                           agreement::SignedManifest::Read(*bytes));
+                           agreement::SignedManifest::Read(bytes));
     manifests.push_back(std::move(manifest));
   }
   return manifests;
+}
+
+fs::path CoordinatorFolder::RemovalPath(uint32_t epoch) const {
+  return path_ / kEpochs / fmt::format("{}{}", EpochName(epoch), kRemovalExtension);
+}
+
+absl::Status CoordinatorFolder::BeginNextEpoch(const agreement::SignedManifest& manifest,
+                                               std::span<const std::string> removed,
+                                               const crypto::SecretBytes& key,
+                                               const crypto::Unlocker& unlocker,
+                                               crypto::Entropy& entropy) {
+  TACET_RETURN_IF_ERROR(SaveSignedManifest(manifest.epoch(), manifest.bytes()));
+  std::string names;
+  for (const std::string& name : removed) names += name + "\n";
+  TACET_RETURN_IF_ERROR(ReplaceFile(RemovalPath(manifest.epoch()), base::AsBytes(names)));
+  // With its key the epoch has begun.
+  TACET_RETURN_IF_ERROR(BeginEpoch(manifest.epoch(), key, unlocker, entropy));
+  return FinishRemovals();
+}
+
+absl::Status CoordinatorFolder::FinishRemovals() {
+  std::vector<uint32_t> epochs;
+  std::error_code error;
+  for (fs::directory_iterator entry(path_ / kEpochs, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::optional<uint32_t> epoch = EpochOf(entry->path(), "", kRemovalExtension);
+    if (epoch.has_value()) epochs.push_back(*epoch);
+  }
+  if (error) {
+    return base::Unavailable("cannot read {}: {}", (path_ / kEpochs).string(), error.message());
+  }
+  for (const uint32_t epoch : epochs) {
+    if (fs::exists(KeyPath(epoch), error)) {
+      TACET_ASSIGN_OR_RETURN(const base::Bytes names, ReadFile(RemovalPath(epoch)));
+      std::string_view rest = base::AsText(names);
+      while (!rest.empty()) {
+        const std::string_view name = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+        const absl::Status gone = Remove(name);
+        if (gone.code() != absl::StatusCode::kNotFound) TACET_RETURN_IF_ERROR(gone);
+      }
+    }
+    if (!fs::remove(RemovalPath(epoch), error) || error) {
+      return base::Unavailable("cannot delete {}: {}", RemovalPath(epoch).string(),
+                               error.message());
+    }
+    TACET_RETURN_IF_ERROR(SyncDirectory(path_ / kEpochs));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<fs::path> CoordinatorFolder::SaveInvitation(uint32_t epoch, std::string_view name,

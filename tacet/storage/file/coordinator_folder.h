@@ -40,9 +40,10 @@ struct EnrolledSite {
 class CoordinatorFolder {
  public:
   struct Parts {
-    std::string federation;  // its name
-    std::string agreement;   // TOML; without members
-    base::Bytes authority;   // its certificate, DER
+    std::string federation;     // its name
+    crypto::Digest identity{};  // random bytes, drawn once
+    std::string agreement;      // TOML; without members
+    base::Bytes authority;      // its certificate, DER
     base::Bytes initial_model;
   };
 
@@ -70,6 +71,12 @@ class CoordinatorFolder {
   absl::Status Enrol(std::span<const uint8_t> request, std::span<const uint8_t> certificate);
   // NotFound when there is none of that name. The request is kept below removed/.
   absl::Status Remove(std::string_view name);
+  // Begins the epoch of `manifest` with its key and removes the named sites. Either all of it
+  // happens, also when the process dies half way, or nothing: Open ends what was begun, and forgets
+  // what was not.
+  absl::Status BeginNextEpoch(const agreement::SignedManifest& manifest,
+                              std::span<const std::string> removed, const crypto::SecretBytes& key,
+                              const crypto::Unlocker& unlocker, crypto::Entropy& entropy);
 
   // Of the epoch that was begun last.
   absl::StatusOr<uint32_t> Epoch() const;
@@ -85,7 +92,8 @@ class CoordinatorFolder {
   // NotFound as long as the epoch's manifest is not signed.
   absl::StatusOr<base::Bytes> SignedManifest(uint32_t epoch) const;
   absl::Status SaveSignedManifest(uint32_t epoch, std::span<const uint8_t> manifest);
-  // Signed manifests of the epochs before `epoch`.
+  // Signed manifests of the epochs before `epoch`, from epoch 0 on; DataLoss when one is missing.
+  absl::StatusOr<std::vector<base::Bytes>> ManifestBytesBefore(uint32_t epoch) const;
   absl::StatusOr<std::vector<agreement::SignedManifest>> ManifestsBefore(uint32_t epoch) const;
   // Returns the file that is to be handed to `name`.
   absl::StatusOr<std::filesystem::path> SaveInvitation(uint32_t epoch, std::string_view name,
@@ -96,6 +104,9 @@ class CoordinatorFolder {
       : path_(std::move(path)), parts_(std::move(parts)) {}
 
   std::filesystem::path KeyPath(uint32_t epoch) const;
+  std::filesystem::path RemovalPath(uint32_t epoch) const;
+  // Removals of an epoch that has begun are carried out; those of one that has not are dropped.
+  absl::Status FinishRemovals();
   // Nothing when none of that name is enrolled.
   absl::StatusOr<std::optional<agreement::EnrolmentRequest>> RequestOf(std::string_view name) const;
   absl::Status CheckUnused(const agreement::EnrolmentRequest& request) const;

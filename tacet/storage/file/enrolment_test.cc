@@ -51,6 +51,7 @@ class EnrolmentTest : public ::testing::Test {
   CoordinatorFolder NewFederation() {
     return *CoordinatorFolder::Create(folder_.path() / "federation",
                                       {.federation = "hospitals",
+                                       .identity = {7},
                                        .agreement = "[model]\n",
                                        .authority = authority_,
                                        .initial_model = BytesOf(model_)},
@@ -81,6 +82,9 @@ class EnrolmentTest : public ::testing::Test {
     agreement::SignedManifestSpec spec;
     spec.federation = "hospitals";
     spec.epoch = epoch;
+    if (epoch > 0) spec.predecessor = manifests_.at(epoch - 1).manifest().hash();
+    spec.agreement.federation = {7};
+    spec.server = server_;
     spec.agreement.model = "logistic";
     spec.agreement.dimension = model_.size();
     spec.agreement.initial_model = protocol::ModelDigest(model_);
@@ -94,16 +98,27 @@ class EnrolmentTest : public ::testing::Test {
       spec.members.push_back(
           agreement::MemberOf(*agreement::ReadEnrolmentRequest(site->request())));
     }
-    return *agreement::SignedManifest::Sign(spec, keys_.signing);
+    agreement::SignedManifest manifest = *agreement::SignedManifest::Sign(spec, keys_.signing);
+    manifests_.emplace(epoch, manifest);  // the first of an epoch: others are forks
+    return manifest;
   }
 
   agreement::Invitation Invite(const SiteFolder& site, const agreement::SignedManifest& manifest,
                                uint64_t member) {
     return {.manifest = manifest.bytes(),
+            .earlier = EarlierThan(manifest.epoch()),
             .certificate = CertificateFor(site),
             .epoch_key =
                 *agreement::EncryptEpochKey(manifest, member, entropy_.Draw(32), keys_.signing),
             .initial_model = BytesOf(model_)};
+  }
+
+  std::vector<base::Bytes> EarlierThan(uint32_t epoch) const {
+    std::vector<base::Bytes> earlier;
+    for (uint32_t before = 0; before < epoch; ++before) {
+      earlier.push_back(manifests_.at(before).bytes());
+    }
+    return earlier;
   }
 
   absl::Status Join(SiteFolder& site, const agreement::Invitation& invitation) {
@@ -122,6 +137,8 @@ class EnrolmentTest : public ::testing::Test {
                                                     .not_after = kEnd},
                                                    keys_.authority);
   std::vector<float> model_ = {0.5f, -1, 2, 0};
+  agreement::ManifestServer server_ = {};
+  std::map<uint32_t, agreement::SignedManifest> manifests_;
 };
 
 TEST_F(EnrolmentTest, ACoordinatorFindsEverythingAgain) {
@@ -144,6 +161,7 @@ TEST_F(EnrolmentTest, ACoordinatorFindsEverythingAgain) {
   const auto folder = CoordinatorFolder::Open(folder_.path() / "federation");
   ASSERT_TRUE(folder.ok()) << folder.status();
   EXPECT_EQ(folder->parts().federation, "hospitals");
+  EXPECT_EQ(folder->parts().identity, crypto::Digest{7});
   EXPECT_EQ(folder->parts().agreement, "[model]\n");
   EXPECT_EQ(folder->parts().authority, authority_);
   EXPECT_EQ(folder->parts().initial_model, BytesOf(model_));
@@ -353,13 +371,88 @@ TEST_F(EnrolmentTest, ASiteRefusesWhatIsNotForIt) {
 TEST_F(EnrolmentTest, EpochsOnlyGoForwardAndAreNotForked) {
   SiteFolder north = NewSite("north"), south = NewSite("south");
   const SiteFolder* const sites[] = {&north, &south};
-  ASSERT_TRUE(Join(north, Invite(north, Sign(sites, 1), 0)).ok());
-  EXPECT_THAT(base::Message(Join(north, Invite(north, Sign(sites, 0), 0))),
+  const auto first = Sign(sites, 0), second = Sign(sites, 1);
+  const auto refusal = [&](const agreement::Invitation& invitation) {
+    const absl::Status refused = Join(north, invitation);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
+    return std::string(base::Message(refused));
+  };
+  // A newcomer takes the whole chain.
+  ASSERT_TRUE(Join(north, Invite(north, second, 0)).ok());
+  EXPECT_EQ(north.Joined()->chain.size(), 2u);
+  EXPECT_THAT(refusal(Invite(north, first, 0)),
               HasSubstr("epoch 0 has ended, this site is in epoch 1"));
-  EXPECT_THAT(base::Message(Join(north, Invite(north, Sign(sites, 1, "batch = 7\n"), 0))),
+  const auto fork = Sign(sites, 1, "batch = 7\n");
+  EXPECT_THAT(refusal(Invite(north, fork, 0)),
               HasSubstr("another manifest was signed for epoch 1"));
-  EXPECT_TRUE(Join(north, Invite(north, Sign(sites, 2), 0)).ok());
+  // The fork goes on, and shows the site its own epoch or the other one.
+  manifests_.erase(1);
+  manifests_.emplace(1, fork);
+  const auto after_fork = Sign(sites, 2);
+  EXPECT_THAT(refusal(Invite(north, after_fork, 0)),
+              HasSubstr("another manifest was signed for epoch 1"));
+  manifests_.erase(1);
+  manifests_.emplace(1, second);
+  EXPECT_THAT(refusal(Invite(north, after_fork, 0)), HasSubstr("two were signed for that epoch"));
+  manifests_.erase(2);
+  const auto third = Sign(sites, 2);
+  agreement::Invitation skipping = Invite(north, third, 0);
+  skipping.earlier.pop_back();
+  EXPECT_THAT(refusal(skipping), HasSubstr("one is missing"));
+  EXPECT_EQ(north.Joined()->manifest.epoch(), 1u);
+  EXPECT_TRUE(Join(north, Invite(north, third, 0)).ok());
   EXPECT_EQ(north.Joined()->manifest.epoch(), 2u);
+  EXPECT_EQ(north.Joined()->earlier().size(), 2u);
+}
+
+// Every state between two steps of `rotate --remove`: before its key the epoch has not begun.
+TEST_F(EnrolmentTest, AnEpochBeginsWhollyOrNotAtAll) {
+  const SiteFolder north = NewSite("north"), south = NewSite("south"), west = NewSite("west");
+  const SiteFolder* const all[] = {&north, &south, &west};
+  const SiteFolder* const rest[] = {&north, &south};
+  const auto first = Sign(all, 0), second = Sign(rest, 1);
+  const fs::path home = folder_.path() / "federation", copy = folder_.path() / "copy";
+  {
+    CoordinatorFolder folder = NewFederation();
+    for (const SiteFolder* site : all) {
+      ASSERT_TRUE(folder.Enrol(site->request(), CertificateFor(*site)).ok());
+    }
+    ASSERT_TRUE(folder.SaveSignedManifest(0, first.bytes()).ok());
+    ASSERT_TRUE(folder.BeginEpoch(0, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+  }
+  fs::copy(home, copy, fs::copy_options::recursive);
+  const std::vector<std::string> removed = {"west"};
+  CoordinatorFolder whole = *CoordinatorFolder::Open(home);
+  ASSERT_TRUE(whole.BeginNextEpoch(second, removed, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+  EXPECT_EQ(whole.Enrolled()->size(), 2u);
+  EXPECT_EQ(*whole.Epoch(), 1u);
+
+  const auto reopened = [&](bool manifest, bool removals, bool key) {
+    const fs::path at = folder_.path() / "crashed";
+    fs::remove_all(at);
+    fs::copy(copy, at, fs::copy_options::recursive);
+    if (manifest) {
+      fs::copy_file(home / "epochs/0000000001.manifest", at / "epochs/0000000001.manifest");
+    }
+    if (removals) {
+      EXPECT_TRUE(ReplaceFile(at / "epochs/0000000001.removed", base::AsBytes("west\n")).ok());
+    }
+    if (key) fs::copy_file(home / "epochs/0000000001.key", at / "epochs/0000000001.key");
+    return *CoordinatorFolder::Open(at);
+  };
+  for (const bool removals : {false, true}) {
+    CoordinatorFolder before = reopened(true, removals, false);
+    EXPECT_EQ(*before.Epoch(), 0u);
+    EXPECT_EQ(before.Enrolled()->size(), 3u);
+    EXPECT_FALSE(fs::exists(before.path() / "epochs/0000000001.removed"));
+    EXPECT_TRUE(
+        before.BeginNextEpoch(second, removed, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+    EXPECT_EQ(before.Enrolled()->size(), 2u);
+  }
+  const CoordinatorFolder after = reopened(true, true, true);
+  EXPECT_EQ(*after.Epoch(), 1u);
+  EXPECT_EQ(after.Enrolled()->size(), 2u);
+  EXPECT_TRUE(fs::exists(after.path() / "removed/west.request"));
 }
 
 class NextEpochTest : public EnrolmentTest {
@@ -471,6 +564,37 @@ TEST_F(EnrolmentTest, TheServerHasNoExchangeKey) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "hub/exchange-next.key"));
   EXPECT_THAT(base::Message(hub.Renew(KeyFile(2), entropy_).status()),
               HasSubstr("only sites have exchange keys"));
+}
+
+TEST_F(EnrolmentTest, AnEpochHasOneServer) {
+  const SiteFolder north = NewSite("north"), south = NewSite("south");
+  const SiteFolder* const sites[] = {&north, &south};
+  const std::vector<std::string> hosts = {"tacet.example"};
+  const auto server = [&](const std::string& folder) {
+    return *SiteFolder::Create(folder_.path() / folder, "hub", hosts, KeyFile(2), entropy_);
+  };
+  SiteFolder hub = server("hub"), other = server("other");
+  const auto key = agreement::ReadEnrolmentRequest(hub.request())->tls_key;
+  server_ = {.name = "hub", .hosts = hosts, .tls_key = key};
+  const auto invite = [&](const SiteFolder& site, crypto::CertificateRole role) {
+    agreement::Invitation invitation;
+    invitation.manifest = Sign(sites, 0).bytes();
+    invitation.certificate = *crypto::IssueCertificate(
+        {.common_name = "hub",
+         .role = role,
+         .public_key = agreement::ReadEnrolmentRequest(site.request())->tls_key,
+         .hosts = role == crypto::CertificateRole::kServer ? hosts : std::vector<std::string>{},
+         .not_before = kStart,
+         .not_after = kEnd},
+        keys_.authority, authority_);
+    return invitation;
+  };
+  using crypto::CertificateRole;
+  EXPECT_THAT(base::Message(Join(other, invite(other, CertificateRole::kServer))),
+              HasSubstr("the server of hospitals in epoch 0 is hub, not hub with this key"));
+  EXPECT_THAT(base::Message(Join(hub, invite(hub, CertificateRole::kClient))),
+              HasSubstr("the certificate is not for a server"));
+  EXPECT_TRUE(Join(hub, invite(hub, CertificateRole::kServer)).ok());
 }
 
 }  // namespace

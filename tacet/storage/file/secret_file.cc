@@ -40,14 +40,12 @@ absl::Status CheckOwnerOnly(const File& file, const std::filesystem::path& path)
 }  // namespace
 
 absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const uint8_t> content) {
-  const File file(path, O_WRONLY | O_CREAT | O_EXCL, kSecretFileMode);
-  if (!file.ok() && errno == EEXIST) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) == 0) {
     return base::AlreadyExists("{} is there already: it is not written over", path.string());
   }
-  if (!file.ok() || !file.WriteAll(content) || ::fsync(file.get()) != 0) {
-    return SystemError("write", path);
-  }
-  return SyncDirectory(path.parent_path());
+  if (errno != ENOENT) return SystemError("write", path);
+  return ReplaceFile(path, content, DiskCalls::System(), kSecretFileMode);
 }
 
 absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& path) {

@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kKeys = "identity.key";
 constexpr std::string_view kKeysPurpose = "site's identity";
-constexpr std::string_view kCoordinator = "coordinator";
 constexpr std::string_view kInvitation = "invitation";
 
 absl::StatusOr<std::vector<float>> ModelOf(std::span<const uint8_t> bytes, uint64_t dimension) {
@@ -37,6 +36,35 @@ absl::Status CheckModel(std::span<const uint8_t> bytes, const agreement::Manifes
   return base::DataLoss("invitation: the initial model is not the agreed one");
 }
 
+// All epochs, the invitation's own last.
+absl::StatusOr<std::vector<agreement::EpochLink>> ChainOf(
+    const agreement::Invitation& invitation, const agreement::SignedManifest& manifest) {
+  absl::StatusOr<std::vector<agreement::EpochLink>> chain =
+      agreement::ReadChain(invitation.earlier);
+  if (!chain.ok()) return base::Annotate(chain.status(), "invitation");
+  if (chain->size() != manifest.epoch()) {
+    return base::PermissionDenied(
+        "invitation: it has the manifests of {} epochs before epoch {}: one is missing",
+        chain->size(), manifest.epoch());
+  }
+  agreement::EpochLink last = manifest.link();
+  if (!chain->empty()) {
+    TACET_RETURN_IF_ERROR(
+        base::Annotate(agreement::CheckSuccessor(chain->back(), last), "invitation"));
+  }
+  chain->push_back(std::move(last));
+  return chain;
+}
+
+absl::Status CheckIsServer(const agreement::EnrolmentRequest& own,
+                           const agreement::SignedManifest& manifest) {
+  const agreement::ManifestServer& named = manifest.server();
+  if (named.name == own.name && named.tls_key == own.tls_key) return absl::OkStatus();
+  return base::PermissionDenied(
+      "invitation: the server of {} in epoch {} is {}, not {} with this key", manifest.federation(),
+      manifest.epoch(), named.name.empty() ? "not named" : named.name, own.name);
+}
+
 absl::Status CheckCertificate(std::span<const uint8_t> certificate,
                               const agreement::EnrolmentRequest& own,
                               const agreement::SignedManifest& manifest) {
@@ -46,6 +74,12 @@ absl::Status CheckCertificate(std::span<const uint8_t> certificate,
   if (facts.common_name != own.name || facts.public_key != own.tls_key) {
     return base::PermissionDenied("invitation: the certificate is for {} with another key",
                                   facts.common_name);
+  }
+  const auto role =
+      own.server ? crypto::CertificateRole::kServer : crypto::CertificateRole::kClient;
+  if (facts.role != role) {
+    return base::PermissionDenied("invitation: the certificate is not for a {}",
+                                  own.server ? "server" : "site");
   }
   return absl::OkStatus();
 }
@@ -136,8 +170,10 @@ absl::Status SiteFolder::PinOfficer(const crypto::PublicKey& officer,
 }
 
 absl::StatusOr<crypto::PublicKey> SiteFolder::Coordinator() const {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes text, ReadFile(path_ / kCoordinator));
-  return agreement::ParseFingerprint(base::AsText(text));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(invitation_path()));
+  TACET_ASSIGN_OR_RETURN(const agreement::Invitation parts, agreement::ReadInvitation(bytes));
+  TACET_ASSIGN_OR_RETURN(const agreement::EpochLink link, agreement::ReadEpochLink(parts.manifest));
+  return link.coordinator;
 }
 
 absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invitation,
@@ -152,11 +188,16 @@ absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invita
                                   agreement::FingerprintText(coordinator));
   }
   TACET_RETURN_IF_ERROR(CheckCertificate(invitation.certificate, own, manifest));
+  TACET_ASSIGN_OR_RETURN(std::vector<agreement::EpochLink> chain, ChainOf(invitation, manifest));
   Membership membership{.manifest = std::move(manifest),
                         .member = std::nullopt,
                         .certificate = invitation.certificate,
-                        .sealed_epoch_key = invitation.epoch_key};
-  if (own.server) return membership;
+                        .sealed_epoch_key = invitation.epoch_key,
+                        .chain = std::move(chain)};
+  if (own.server) {
+    TACET_RETURN_IF_ERROR(CheckIsServer(own, membership.manifest));
+    return membership;
+  }
   membership.member = membership.manifest.MemberWith(own.signing_key);
   if (!membership.member.has_value()) {
     return base::PermissionDenied("invitation: {} is not a member of {} in epoch {}", own.name,
@@ -167,33 +208,33 @@ absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invita
   return membership;
 }
 
-absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
-                                            const crypto::PublicKey& coordinator,
-                                            const crypto::Unlocker& unlocker) {
+absl::StatusOr<Membership> SiteFolder::CheckInvitation(std::span<const uint8_t> invitation,
+                                                       const crypto::PublicKey& coordinator,
+                                                       const crypto::Unlocker& unlocker) const {
   TACET_ASSIGN_OR_RETURN(const agreement::Invitation parts, agreement::ReadInvitation(invitation));
   TACET_ASSIGN_OR_RETURN(Membership membership, Check(parts, coordinator));
-  if (const absl::StatusOr<Membership> before = Joined(); before.ok()) {
+  const absl::StatusOr<Membership> before = Joined();
+  if (before.status().code() != absl::StatusCode::kNotFound) {
+    TACET_RETURN_IF_ERROR(before.status());
     if (before->manifest.federation() != membership.manifest.federation()) {
       return base::FailedPrecondition("this folder belongs to {}: join {} from a folder of its own",
                                       before->manifest.federation(),
                                       membership.manifest.federation());
     }
-    if (before->manifest.epoch() > membership.manifest.epoch()) {
-      return base::PermissionDenied("invitation: epoch {} has ended, this site is in epoch {}",
-                                    membership.manifest.epoch(), before->manifest.epoch());
-    }
-    if (before->manifest.epoch() == membership.manifest.epoch() &&
-        before->manifest.bytes() != membership.manifest.bytes()) {
-      return base::PermissionDenied(
-          "invitation: another manifest was signed for epoch {} before: members would not agree on "
-          "the same",
-          membership.manifest.epoch());
-    }
+    TACET_RETURN_IF_ERROR(
+        base::Annotate(agreement::CheckContinues(before->chain, membership.chain), "invitation"));
   }
   TACET_RETURN_IF_ERROR(CheckKeys(membership, unlocker));
-  TACET_RETURN_IF_ERROR(ReplaceFile(path_ / kCoordinator, base::AsBytes(base::ToHex(coordinator))));
+  return membership;
+}
+
+absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
+                                            const crypto::PublicKey& coordinator,
+                                            const crypto::Unlocker& unlocker) {
+  TACET_ASSIGN_OR_RETURN(Membership membership, CheckInvitation(invitation, coordinator, unlocker));
+  // The one step: before it nothing has changed, after it the site is in the epoch.
   TACET_RETURN_IF_ERROR(ReplaceFile(invitation_path(), invitation));
-  // Last: with the manifest accepted, nothing needs the key of the epoch before.
+  // With the manifest accepted, nothing needs the key of the epoch before.
   if (membership.member.has_value()) {
     TACET_RETURN_IF_ERROR(TakeUpExchangeKey(membership, unlocker).status());
   }

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/epoch_chain.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
@@ -28,9 +29,14 @@ namespace tacet::storage::file {
 // Membership in the epoch that the site joined last.
 struct Membership {
   agreement::SignedManifest manifest;
-  std::optional<uint64_t> member;  // its number; none for the server
-  base::Bytes certificate;         // its own, DER
-  base::Bytes sealed_epoch_key;    // empty for the server
+  std::optional<uint64_t> member;                // its number; none for the server
+  base::Bytes certificate;                       // its own, DER
+  base::Bytes sealed_epoch_key;                  // empty for the server
+  std::vector<agreement::EpochLink> chain = {};  // of all epochs, this one last
+
+  std::span<const agreement::EpochLink> earlier() const {
+    return std::span(chain).first(chain.empty() ? 0 : chain.size() - 1);
+  }
 };
 
 class SiteFolder {
@@ -63,13 +69,19 @@ class SiteFolder {
   absl::StatusOr<crypto::PublicKey> Coordinator() const;
 
   // Accepts an invitation: signed by `coordinator`, for this site's keys, its certificate from the
-  // federation's authority, the initial model the agreed one, its epoch not before the one joined
-  // last, the epoch key and the exchange key ones that this site can use. PermissionDenied,
-  // NotFound or DataLoss says what of it does not hold; nothing is changed then. An exchange key
-  // for the next epoch that the manifest names is taken into use, and the one before is deleted.
+  // federation's authority, the initial model the agreed one, its chain of manifests whole and
+  // beginning with the chain joined last, the epoch key and the exchange key ones that this site
+  // can use, the server's TLS key the one that the manifest names. PermissionDenied, NotFound,
+  // FailedPrecondition or DataLoss says what of it does not hold; nothing is changed then. An
+  // exchange key for the next epoch that the manifest names is taken into use, and the one before
+  // is deleted.
   absl::StatusOr<Membership> Join(std::span<const uint8_t> invitation,
                                   const crypto::PublicKey& coordinator,
                                   const crypto::Unlocker& unlocker);
+  // The checks of Join alone. Changes nothing.
+  absl::StatusOr<Membership> CheckInvitation(std::span<const uint8_t> invitation,
+                                             const crypto::PublicKey& coordinator,
+                                             const crypto::Unlocker& unlocker) const;
   // NotFound before Join.
   absl::StatusOr<Membership> Joined() const;
   // The exchange key that the manifest joined names for this site. It ends a Join that a crash

@@ -32,7 +32,7 @@ constexpr const char* kSchema = R"(
     one boolean PRIMARY KEY CHECK (one),
     version integer NOT NULL,
     token bytea NOT NULL,
-    agreement bytea
+    federation bytea
   );
   CREATE TABLE tacet.attempt (
     sequence bigserial PRIMARY KEY,
@@ -83,8 +83,9 @@ struct Query {
   const char* name;
   const char* text;
 };
-constexpr Query kOwner = {"owner", "SELECT agreement FROM tacet.store WHERE agreement IS NOT NULL"};
-constexpr Query kSetOwner = {"set_owner", "UPDATE tacet.store SET agreement = $1"};
+constexpr Query kOwner = {"owner",
+                          "SELECT federation FROM tacet.store WHERE federation IS NOT NULL"};
+constexpr Query kSetOwner = {"set_owner", "UPDATE tacet.store SET federation = $1"};
 constexpr Query kAllAttempts = {
     "all_attempts", "SELECT " TACET_ATTEMPT_COLUMNS " FROM tacet.attempt ORDER BY sequence"};
 constexpr Query kLastAttempt = {"last_attempt",
@@ -349,15 +350,15 @@ auto PostgresStore::Transact(Act act) const {
   }
 }
 
-absl::Status PostgresStore::Claim(const crypto::Digest& agreement) {
+absl::Status PostgresStore::Claim(const crypto::Digest& federation) {
   return Transact([&](pqxx::work& work) -> absl::Status {
     const pqxx::result owner = Execute(work, kOwner);
     if (owner.empty()) {
-      Execute(work, kSetOwner, Binary(agreement));
+      Execute(work, kSetOwner, Binary(federation));
       return absl::OkStatus();
     }
     TACET_ASSIGN_OR_RETURN(const crypto::Digest known, server::DigestFrom(BytesIn(owner[0][0])));
-    return server::CheckOwner(known, agreement);
+    return server::CheckOwner(known, federation);
   });
 }
 

@@ -37,7 +37,7 @@ class PostgresStore final : public server::ServerStore {
                                                              crypto::Entropy& entropy);
   ~PostgresStore() override;
 
-  absl::Status Claim(const crypto::Digest& agreement) override;
+  absl::Status Claim(const crypto::Digest& federation) override;
   absl::StatusOr<std::vector<server::AttemptRecord>> Attempts() const override;
   absl::Status Begin(const server::AttemptRecord& record,
                      std::span<const uint64_t> cohort) override;

@@ -28,7 +28,7 @@ constexpr uint64_t kSchemaVersion = 1;
 constexpr std::string_view kSchema = R"(
   CREATE TABLE federation (
     one INTEGER PRIMARY KEY CHECK (one = 1),
-    agreement BLOB NOT NULL
+    identity BLOB NOT NULL
   ) STRICT;
   CREATE TABLE attempt (
     sequence INTEGER PRIMARY KEY,
@@ -88,7 +88,7 @@ uint64_t CodeOf(protocol::AttemptPhase phase) { return static_cast<uint8_t>(phas
 std::string_view SqliteStore::TextOf(Query query) {
   switch (query) {
     case kOwner:
-      return "SELECT agreement FROM federation";
+      return "SELECT identity FROM federation";
     case kSetOwner:
       return "INSERT INTO federation VALUES (1, ?)";
     case kAllAttempts:
@@ -197,14 +197,14 @@ absl::Status SqliteStore::Forget(Act act) {
   return Clean();
 }
 
-absl::Status SqliteStore::Claim(const crypto::Digest& agreement) {
+absl::Status SqliteStore::Claim(const crypto::Digest& federation) {
   return Change([&]() -> absl::Status {
     mutex_.AssertHeld();
     Execution owner = Of(kOwner).With();
     TACET_ASSIGN_OR_RETURN(const bool owned, owner.Next());
-    if (!owned) return Of(kSetOwner).Run(agreement);
+    if (!owned) return Of(kSetOwner).Run(federation);
     TACET_ASSIGN_OR_RETURN(const crypto::Digest known, server::DigestFrom(owner.Blob(0)));
-    return server::CheckOwner(known, agreement);
+    return server::CheckOwner(known, federation);
   });
 }
 

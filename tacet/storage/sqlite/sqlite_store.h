@@ -34,7 +34,7 @@ class SqliteStore final : public server::ServerStore {
   static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::filesystem::path& path,
                                                            const SqliteStoreOptions& options = {});
 
-  absl::Status Claim(const crypto::Digest& agreement) override;
+  absl::Status Claim(const crypto::Digest& federation) override;
   absl::StatusOr<std::vector<server::AttemptRecord>> Attempts() const override;
   absl::Status Begin(const server::AttemptRecord& record,
                      std::span<const uint64_t> cohort) override;

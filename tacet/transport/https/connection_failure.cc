@@ -153,6 +153,13 @@ absl::Status StatusOf(const ConnectionFailure& failure, const ConnectionNames& n
     case CURLE_OPERATION_TIMEDOUT:
       return absl::DeadlineExceededError(
           fmt::format("the server at {} did not answer in time", names.server));
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+      return UntilReached(reached,
+                          fmt::format("the server at {}: its key is not the one that this epoch's "
+                                      "manifest names. It is the server of another epoch, or an "
+                                      "impostor. Check --server, accept the latest invitation with "
+                                      "tacet client join, and ask the coordinating member",
+                                      names.server));
     case CURLE_PEER_FAILED_VERIFICATION:
       return OfServerCertificate(failure, names, reached);
     case CURLE_SSL_CONNECT_ERROR:

@@ -174,7 +174,10 @@ class CurlLine::Impl {
     return Set(CURLOPT_SSLVERSION, kTls13 | kTls13 << 16) &&
            Set(CURLOPT_CAINFO, static_cast<char*>(nullptr)) &&
            Set(CURLOPT_CAPATH, static_cast<char*>(nullptr)) && Set(CURLOPT_SSL_VERIFYPEER, 1L) &&
-           Set(CURLOPT_SSL_VERIFYHOST, 2L) && Set(CURLOPT_SSL_SESSIONID_CACHE, 0L) &&
+           Set(CURLOPT_SSL_VERIFYHOST, 2L) &&
+           (settings_->server_key.empty() ||
+            Set(CURLOPT_PINNEDPUBLICKEY, settings_->server_key.c_str())) &&
+           Set(CURLOPT_SSL_SESSIONID_CACHE, 0L) &&
            Set(CURLOPT_SSL_CTX_FUNCTION, &Impl::PrepareContext) && Set(CURLOPT_SSL_CTX_DATA, this);
   }
 

@@ -1,13 +1,17 @@
 #include "tacet/transport/https/https_wire.h"
 
+#include <array>
 #include <atomic>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <openssl/evp.h>
+
 #include "tacet/base/host_port.h"
 #include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/transport/https/call_format.h"
 #include "tacet/transport/https/connection_failure.h"
 #include "tacet/transport/https/curl_line.h"
@@ -29,6 +33,15 @@ std::string PercentDecoded(std::string_view text) {
     decoded += text[i];
   }
   return decoded;
+}
+
+// As libcurl takes it.
+std::string PinOf(std::span<const uint8_t> key) {
+  if (key.empty()) return "";
+  const crypto::Digest digest = crypto::Sha256(key);
+  std::array<unsigned char, 4 * ((sizeof(digest) + 2) / 3) + 1> text{};
+  EVP_EncodeBlock(text.data(), digest.data(), digest.size());
+  return fmt::format("sha256//{}", reinterpret_cast<const char*>(text.data()));
 }
 
 // Into host, port, user and password. Errors do not repeat the text, which may hold a password.
@@ -128,6 +141,7 @@ absl::StatusOr<std::unique_ptr<HttpsWire>> HttpsWire::Create(const HttpsWireSpec
   LineSettings settings{.host = server.host,
                         .url = fmt::format("https://{}{}", server.text(), CallPath()),
                         .authority = spec.authority,
+                        .server_key = PinOf(spec.server_key),
                         .certificate = spec.certificate,
                         .key = std::move(own_key)};
   if (!spec.proxy.empty()) TACET_RETURN_IF_ERROR(ParseProxy(spec.proxy, settings));

@@ -21,6 +21,8 @@ struct HttpsWireSpec {
   // password percent-encoded. Empty: what https_proxy, all_proxy and no_proxy in the environment
   // say.
   std::string proxy;
+  // SubjectPublicKeyInfo of the one server that may answer, DER; empty: any of the authority's.
+  base::Bytes server_key = {};
   base::Bytes authority;    // the federation's certificate, DER: nobody else's is trusted
   base::Bytes certificate;  // the member's own, DER
 };

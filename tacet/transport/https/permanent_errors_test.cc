@@ -69,6 +69,21 @@ TEST_F(PermanentErrorsTest, OfTheServersCertificate) {
   ExpectPermanent(CallThrough(spec), "not of this federation's authority");
 }
 
+// A member's folder that holds a server's certificate of the same authority, or the server of an
+// epoch that has ended.
+TEST_F(PermanentErrorsTest, OfAnotherServerOfTheSameAuthority) {
+  const crypto::TlsKey other = crypto::TlsKey::Generate();
+  serving_.Begin();
+  EXPECT_NE(CallThrough(Spec()).code(), absl::StatusCode::kUnauthenticated);
+  ASSERT_TRUE(
+      serving_.server->SetCertificate(other, serving_.certificates.Server(other, {"127.0.0.1"}))
+          .ok());
+  ExpectPermanent(CallThrough(Spec()), "its key is not the one that this epoch's manifest names");
+  HttpsWireSpec trusting = Spec();
+  trusting.server_key.clear();
+  EXPECT_FALSE(IsPermanent(CallThrough(trusting)));
+}
+
 TEST_F(PermanentErrorsTest, OfTheMembersCertificate) {
   serving_.Begin();
   ExpectPermanent(CallThrough(Spec("site-9")), "not a member in the server's epoch");
