@@ -75,8 +75,8 @@ TEST(ManifestChangesTest, FreshKeysAreNoChange) { EXPECT_THAT(ChangesBy({}), IsE
 TEST(ManifestChangesTest, MembersAndServerAreNamed) {
   const auto changes = ChangesBy([](SignedManifestSpec& spec) {
     crypto::InsecureSeededEntropy keys(50, "site");
-    spec.members[5] = agreement::SignMember("site-x", crypto::SigningKey::Generate(keys),
-                                            {201, 50}, {2, 50});
+    spec.members[5] =
+        agreement::SignMember("site-x", crypto::SigningKey::Generate(keys), {201, 50}, {2, 50});
     spec.server.hosts = {"elsewhere.example"};
   });
   const std::string text = ManifestChangesText(changes);
@@ -102,7 +102,8 @@ TEST(ManifestChangesTest, WeakerTermsAreMarked) {
        [](ManifestSpec& spec) { spec.privacy.delta = 5e-6; }},
       {"privacy.clip_norm", [](ManifestSpec& spec) { spec.mechanism.clip_norm *= 1.1; },
        [](ManifestSpec& spec) { spec.mechanism.clip_norm *= 0.9; }},
-      {"privacy.coordinate_bound", [](ManifestSpec& spec) { spec.mechanism.coordinate_bound = 0.2; },
+      {"privacy.coordinate_bound",
+       [](ManifestSpec& spec) { spec.mechanism.coordinate_bound = 0.2; },
        [](ManifestSpec& spec) { spec.mechanism.coordinate_bound = 0.09; }},
       {"sampling rate", [](ManifestSpec& spec) { spec.sampling.cohort = 5; },
        [](ManifestSpec& spec) { spec.sampling.cohort = 3; }},
@@ -118,16 +119,14 @@ TEST(ManifestChangesTest, WeakerTermsAreMarked) {
          spec.privacy.colluders = 2;
        }},
       {"privacy.neighbouring",
-       [](ManifestSpec& spec) {
-         spec.privacy.neighbouring = accounting::Neighbouring::kZeroOut;
-       },
+       [](ManifestSpec& spec) { spec.privacy.neighbouring = accounting::Neighbouring::kZeroOut; },
        nullptr},
       {"federation.rounds", [](ManifestSpec& spec) { spec.rounds = 6; },
        [](ManifestSpec& spec) { spec.rounds = 4; }},
       {"federation.spare_attempts", [](ManifestSpec& spec) { spec.spare_attempts = 11; },
        [](ManifestSpec& spec) { spec.spare_attempts = 9; }},
-      {"federation.committee_corrupt", [](ManifestSpec& spec) { spec.committee = {.seats = 6, .corrupt = 1}; },
-       nullptr},
+      {"federation.committee_corrupt",
+       [](ManifestSpec& spec) { spec.committee = {.seats = 6, .corrupt = 1}; }, nullptr},
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(one.what);
@@ -151,9 +150,8 @@ TEST(ManifestChangesTest, WeakerTermsAreMarked) {
 }
 
 TEST(ManifestChangesTest, TheAnnexIsComparedByLines) {
-  const std::string text = ManifestChangesText(ChangesBy([](SignedManifestSpec& spec) {
-    spec.annex = "[train]\nbatch = 40\nlabel = \"x\"\n";
-  }));
+  const std::string text = ManifestChangesText(ChangesBy(
+      [](SignedManifestSpec& spec) { spec.annex = "[train]\nbatch = 40\nlabel = \"x\"\n"; }));
   EXPECT_THAT(text, HasSubstr("[train] batch = 20 -> (none)"));
   EXPECT_THAT(text, HasSubstr("(none) -> [train] batch = 40"));
 }
