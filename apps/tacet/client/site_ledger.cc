@@ -30,7 +30,8 @@ absl::StatusOr<fs::path> FolderOf(const SiteLedgerSpec& spec) {
   return privacy::LedgerFolderPath(only.empty() ? given : only);
 }
 
-absl::StatusOr<ChargingRule> RuleOf(const SiteLedgerSpec& spec) {
+// The rule that policy or flag names; nothing when none does.
+absl::StatusOr<std::optional<ChargingRule>> NamedRule(const SiteLedgerSpec& spec) {
   const std::optional<ChargingRule> only =
       spec.policy.has_value() ? spec.policy->policy.rule : std::nullopt;
   const std::optional<ChargingRule> given = spec.config.rule;
@@ -39,7 +40,17 @@ absl::StatusOr<ChargingRule> RuleOf(const SiteLedgerSpec& spec) {
                                   spec.policy->source, ledger::ChargingRuleName(*only),
                                   ledger::ChargingRuleName(*given));
   }
-  return only.value_or(given.value_or(ledger::DefaultRule(spec.manifest.spec())));
+  return only.has_value() ? only : given;
+}
+
+// Members may change in mid-run, and the default with them: the rule of the first charge stays.
+ChargingRule RuleOf(const SiteLedgerSpec& spec, const std::optional<ChargingRule>& named,
+                    const ledger::PrivacyLedger& ledger) {
+  if (named.has_value()) return *named;
+  const auto charge = std::ranges::find(ledger.entries(), spec.manifest.federation(),
+                                        &ledger::LedgerEntry::federation);
+  return charge == ledger.entries().end() ? ledger::DefaultRule(spec.manifest.spec())
+                                          : charge->rule;
 }
 
 // A ledger refuses charges by two rules, too, but only once an attempt comes.
@@ -164,7 +175,7 @@ absl::StatusOr<run::LedgerConfig> LedgerFlags::Over(run::LedgerConfig config) co
 absl::StatusOr<SiteLedger> OpenSiteLedger(const SiteLedgerSpec& spec) {
   TACET_ASSIGN_OR_RETURN(const fs::path path, FolderOf(spec));
   SiteLedger site;
-  TACET_ASSIGN_OR_RETURN(site.rule, RuleOf(spec));
+  TACET_ASSIGN_OR_RETURN(const std::optional<ChargingRule> named, NamedRule(spec));
   std::vector<fs::path> anchors = AnchorsOf(spec.home);
   for (const fs::path& anchor : anchors) {
     TACET_RETURN_IF_ERROR(CheckAnchorThere(spec, anchor));
@@ -180,6 +191,7 @@ absl::StatusOr<SiteLedger> OpenSiteLedger(const SiteLedgerSpec& spec) {
   TACET_ASSIGN_OR_RETURN(site.ledger,
                          ledger::PrivacyLedger::Create(std::move(opened), base::SystemUnixSeconds,
                                                        spec.permission.year()));
+  site.rule = RuleOf(spec, named, *site.ledger);
   TACET_RETURN_IF_ERROR(CheckRule(spec, site));
   TACET_RETURN_IF_ERROR(AdoptPolicy(spec, *site.ledger));
   return site;

@@ -130,7 +130,7 @@ TEST(ManifestChangesTest, WeakerTermsAreMarked) {
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(one.what);
-    for (const auto* const change : {one.weaker, one.stronger}) {
+    for (void (*const change)(ManifestSpec&) : {one.weaker, one.stronger}) {
       if (change == nullptr) continue;
       const bool weaker = change == one.weaker;
       // Both committees are named, so that what is compared does not follow from other terms.
