@@ -35,6 +35,7 @@ inline constexpr std::string_view kBadSum = "bad-sum";
 inline constexpr std::string_view kBadShare = "bad-share";
 inline constexpr std::string_view kWrongShare = "wrong-share";
 inline constexpr std::string_view kParticipants = "participants";
+inline constexpr std::string_view kAbortedRound = "aborted-round";
 inline constexpr std::string_view kCohortBias = "cohort-bias";
 inline constexpr std::string_view kBadCheckpoint = "bad-checkpoint";
 }  // namespace violations

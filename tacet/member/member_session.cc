@@ -301,7 +301,24 @@ absl::Status MemberSession::ActOnCurrent(const protocol::AnnouncedAttempt& curre
     return Uploads() ? Participate(current.attempt) : ChargeAnnounced();
   }
   TACET_RETURN_IF_ERROR(ChargeAnnounced());
-  return current.phase == protocol::AttemptPhase::kUnmasking ? Unmask(current) : absl::OkStatus();
+  switch (current.phase) {
+    case protocol::AttemptPhase::kCollecting:
+      break;
+    case protocol::AttemptPhase::kUnmasking:
+      return Unmask(current);
+    case protocol::AttemptPhase::kPublished:
+      return Unmask(current);  // this member could not apply it yet: votes or shares are missing
+    case protocol::AttemptPhase::kFailed:
+      if (unmasking_.HasConfirmed(current.attempt)) {
+        return notes_.Violation(
+            {violations::kAbortedRound,
+             "this member decrypted and confirmed the aggregate, and the attempt "
+             "is announced as failed"},
+            number);
+      }
+      break;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status MemberSession::Decide(protocol::Invited invited) {
@@ -343,6 +360,12 @@ bool MemberSession::GivesData() const { return memory_->participation == Partici
 absl::Status MemberSession::Participate(const secagg::Attempt& attempt) {
   if (memory_->accepted) return absl::OkStatus();
   const secagg::AttemptNumber number = attempt.number;
+  // A server that refuses an upload after its last byte, again and again, gets it a few times.
+  if (refused_ != attempt) {
+    refused_ = attempt;
+    refusals_ = 0;
+  }
+  if (refusals_ >= kMaxRefusals) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(notes_.Asked("upload", number));
   TACET_ASSIGN_OR_RETURN(const std::optional<base::Bytes> upload, SealedUpload(attempt));
   if (!upload.has_value()) return absl::OkStatus();
@@ -355,6 +378,7 @@ absl::Status MemberSession::Participate(const secagg::Attempt& attempt) {
     return notes_.Sent("upload", number, *upload);
   }
   if (protocol::IsRetryable(sent)) return sent;
+  ++refusals_;
   if (sent.code() == absl::StatusCode::kAlreadyExists) {
     return notes_.Violation({violations::kReplacedUpload,
                              "the server has accepted another upload in this member's name"},
@@ -470,9 +494,16 @@ absl::Status MemberSession::StateModel() {
       attested_ = round;
       return absl::OkStatus();
     }
+    const bool uploaded =
+        memory_.has_value() && memory_->accepted && memory_->attempt.number.round + 1 == round;
+    if (uploaded && stated_ != round) {
+      TACET_RETURN_IF_ERROR(PutAttestation());
+      stated_ = round;
+    }
     if (parts_.clock() < reached_ + kAttestorSeconds) return absl::OkStatus();
   }
-  TACET_RETURN_IF_ERROR(PutAttestation());
+  if (stated_ != round) TACET_RETURN_IF_ERROR(PutAttestation());
+  stated_ = round;
   if (round > 0) TACET_RETURN_IF_ERROR(PutCheckpoint());
   attested_ = round;
   return absl::OkStatus();

@@ -71,8 +71,11 @@ class MemberSession {
   // Of this process.
   const std::vector<NodeEvent>& violations() const { return notes_.violations(); }
 
-  // Members that are not attestors say which model they have when no attempt has begun so many
-  // seconds after they could have.
+  // Times that one upload is sent to a server that refuses it.
+  static constexpr int kMaxRefusals = 3;
+
+  // Members that are neither attestors nor uploaded to the round before say which model they have
+  // when no attempt has begun so many seconds after they could have.
   static constexpr uint64_t kAttestorSeconds = 10;
 
  private:
@@ -134,7 +137,11 @@ class MemberSession {
       listed_;                        // announced in this epoch, as far as this process was told
   std::optional<uint32_t> finished_;  // rounds, as announced last
   bool needs_votes_ = false;          // or attestations: also small changes are awaited
-  std::optional<uint32_t> attested_;  // the last round whose beginning was stated
+  std::optional<uint32_t>
+      attested_;                    // the last round whose beginning was stated, with a checkpoint
+  std::optional<uint32_t> stated_;  // the last one that was attested
+  std::optional<secagg::Attempt> refused_;  // whose upload the server refused,
+  int refusals_ = 0;                        // so many times
   struct EncryptedCheckpoint {
     uint32_t round = 0;
     base::Bytes bytes;

@@ -33,8 +33,7 @@ void MemberUnmasking::Begin(const secagg::Attempt& attempt) {
   closed_round_.clear();
   votes_.clear();
   committee_member_.reset();
-  unmasked_ = false;
-  checked_ = false;
+  unmasked_ = checked_ = confirmed_ = false;
   done_ = !seat_.has_value();
 }
 
@@ -182,6 +181,7 @@ absl::StatusOr<MemberUnmasking::Outcome> MemberUnmasking::Confirm() {
   if (!decrypted.ok()) {
     return Refuse({violations::kUnsoundSum, base::Message(decrypted.status())});
   }
+  confirmed_ = true;
   const absl::Status sent = parts_.server.PutVerdict(*attempt_, true);
   TACET_RETURN_IF_ERROR(Settle("confirmation", sent));
   if (sent.ok()) TACET_RETURN_IF_ERROR(notes_.Sent("confirmation", number, {}));

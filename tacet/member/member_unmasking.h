@@ -39,6 +39,11 @@ class MemberUnmasking {
   absl::StatusOr<Outcome> Act(const protocol::AnnouncedAttempt& current,
                               const secagg::OwnUpload& own);
 
+  // Whether this process decrypted the attempt's aggregate and found it sound.
+  bool HasConfirmed(const secagg::Attempt& attempt) const {
+    return confirmed_ && attempt_ == attempt;
+  }
+
  private:
   void Begin(const secagg::Attempt& attempt);
   absl::StatusOr<Outcome> Vote(const protocol::AnnouncedAttempt& current,
@@ -65,6 +70,7 @@ class MemberUnmasking {
   std::vector<base::Bytes> votes_;  // a quorum, once there is one
   bool unmasked_ = false;
   bool checked_ = false;  // its check row was sent
+  bool confirmed_ = false;
   bool done_ = false;
 };
 

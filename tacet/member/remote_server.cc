@@ -1,6 +1,7 @@
 #include "tacet/member/remote_server.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "tacet/base/status.h"
@@ -67,7 +68,9 @@ absl::Status RemoteServer::Put(const protocol::BulkName& name,
     TACET_RETURN_IF_ERROR(answer.status());
     TACET_ASSIGN_OR_RETURN(const uint64_t arrived, protocol::ReadArrived(*answer));
     if (arrived == bytes.size()) return absl::OkStatus();
-    if (arrived > bytes.size() || (!part.empty() && arrived <= request.offset)) {
+    // A part arrives wholly or not at all. A server that acknowledges less of it would be sent the
+    // rest again, 1 MiB for every byte.
+    if (arrived > bytes.size() || arrived < request.offset + part.size()) {
       return base::DataLoss("{}: the server says that {} of {} bytes have arrived, {} were sent",
                             protocol::BulkKindName(name.kind), arrived, bytes.size(),
                             request.offset + part.size());
@@ -81,12 +84,16 @@ absl::StatusOr<base::Bytes> RemoteServer::Fetch(const protocol::BulkName& name, 
                                                 uint64_t most_bytes) const {
   base::Bytes whole;
   protocol::FetchPartRequest request{.name = name, .index = index};
+  std::optional<uint64_t> total;
   while (true) {
     request.offset = whole.size();
     TACET_ASSIGN_OR_RETURN(const base::Bytes answer, Call(request));
     TACET_ASSIGN_OR_RETURN(const protocol::FetchedPart fetched, protocol::ReadFetchedPart(answer));
-    if (fetched.total > most_bytes || fetched.part.empty() ||
-        fetched.part.size() > fetched.total - std::min<uint64_t>(fetched.total, whole.size())) {
+    if (!total.has_value()) total = fetched.total;
+    // Parts have their full size and the object keeps its own: as many requests as parts.
+    if (fetched.total > most_bytes || fetched.total != *total || fetched.total <= whole.size() ||
+        fetched.part.size() !=
+            std::min<uint64_t>(protocol::kMaxPartBytes, fetched.total - whole.size())) {
       return base::DataLoss("{}: the server sends {} bytes after {} of {}, at most {} are expected",
                             protocol::BulkKindName(name.kind), fetched.part.size(), whole.size(),
                             fetched.total, most_bytes);

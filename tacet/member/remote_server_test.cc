@@ -14,6 +14,7 @@ namespace {
 
 using protocol::testing::SmallFederation;
 using protocol::testing::ValueOf;
+using ::testing::HasSubstr;
 
 constexpr size_t kPart = protocol::kMaxPartBytes;
 
@@ -30,15 +31,18 @@ class BreakingWire final : public protocol::Wire {
     base::Bytes answer;
     if (const auto* put = std::get_if<protocol::PutPartRequest>(&body)) {
       carried += put->part.size();
+      if (acknowledges > 0 && !put->part.empty()) {
+        return protocol::WriteArrived(put->offset + acknowledges);
+      }
       if (put->offset == object.size()) {
         object.insert(object.end(), put->part.begin(), put->part.end());
       }
       answer = protocol::WriteArrived(object.size());
     } else if (const auto* fetch = std::get_if<protocol::FetchPartRequest>(&body)) {
       const auto part = std::span<const uint8_t>(object).subspan(
-          fetch->offset, std::min(kPart, object.size() - fetch->offset));
+          fetch->offset, std::min(gives, object.size() - fetch->offset));
       carried += part.size();
-      answer = protocol::WriteFetchedPart(object.size(), part);
+      answer = protocol::WriteFetchedPart(object.size() + grows * ++fetches, part);
     }
     if (breaks) return why;
     return answer;
@@ -52,6 +56,12 @@ class BreakingWire final : public protocol::Wire {
   absl::Status why = absl::UnavailableError("the wire broke");
   int calls = 0;
   size_t carried = 0;
+  // Of a server that lies: bytes of each part that it says it has, bytes of each part that it
+  // gives, bytes by which an object grows from one part to the next.
+  size_t acknowledges = 0;
+  size_t gives = kPart;
+  size_t grows = 0;
+  size_t fetches = 0;
 
  private:
   const agreement::SignedManifest& manifest_;
@@ -100,6 +110,37 @@ TEST_F(RemoteServerTest, ASentObjectGoesOnWhereTheWireBroke) {
     EXPECT_EQ(wire_.object, object);
     EXPECT_LE(wire_.carried, object.size() + (loses_answers ? 3 * kPart : 0));
   }
+}
+
+// A server that says of each part that one byte of it has arrived was sent 1 MiB for every byte of
+// an upload by 0.1: 0.99 TB for one of 1,468,340 bytes.
+TEST_F(RemoteServerTest, APartIsNotSentAgainByteForByte) {
+  name_.kind = protocol::BulkKind::kUpload;
+  for (const size_t acknowledged : {size_t{1}, kPart - 1}) {
+    wire_.acknowledges = acknowledged;
+    wire_.carried = 0;
+    const absl::Status sent = Remote(1).Put(name_, Object());
+    EXPECT_EQ(sent.code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(base::Message(sent), HasSubstr("have arrived"));
+    EXPECT_EQ(wire_.carried, kPart);
+  }
+}
+
+// Nor does a download that is given in crumbs, or grows, go on.
+TEST_F(RemoteServerTest, ADownloadHasAsManyPartsAsItsSizeNeeds) {
+  wire_.object = Object();
+  for (const size_t given : {size_t{0}, size_t{1}, kPart - 1}) {
+    wire_.gives = given;
+    wire_.carried = 0;
+    const auto fetched = Remote(1).Fetch(name_, 0, Object().size());
+    EXPECT_EQ(fetched.status().code(), absl::StatusCode::kDataLoss);
+    EXPECT_LE(wire_.carried, kPart);
+  }
+  wire_.gives = kPart;
+  wire_.grows = 1;
+  EXPECT_EQ(Remote(1).Fetch(name_, 0, 2 * Object().size()).status().code(),
+            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(wire_.fetches, 5u);
 }
 
 TEST_F(RemoteServerTest, RetriesEnd) {

@@ -186,13 +186,14 @@ absl::Status AttemptState::Put(ItemKind kind, uint64_t member, std::span<const u
   return absl::OkStatus();
 }
 
-absl::Status AttemptState::PutLateShare(uint64_t member, std::span<const uint8_t> digest) {
+absl::Status AttemptState::PutLate(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes) {
   KeptRound& last = kept_.back();
-  Item item{.kind = ItemKind::kUnmaskShare,
-            .member = member,
-            .bytes = base::Bytes(digest.begin(), digest.end())};
+  Submissions& given = kind == ItemKind::kVote ? last.votes : last.unmask_shares;
+  Item item{.kind = kind, .member = member, .bytes = base::Bytes(bytes.begin(), bytes.end())};
   TACET_RETURN_IF_ERROR(Change([&] { return store_.PutItem(last.attempt.number, item); }));
-  last.unmask_shares.push_back({member, std::move(item.bytes)});
+  if (std::ranges::find(given, member, &Submission::member) == given.end()) {
+    given.push_back({member, std::move(item.bytes)});
+  }
   return absl::OkStatus();
 }
 
@@ -261,7 +262,7 @@ absl::Status AttemptState::Finish(protocol::AttemptPhase phase, std::string_view
   return absl::OkStatus();
 }
 
-absl::Status AttemptState::Sweep(std::span<const BlobKey> arriving) {
+absl::Status AttemptState::Sweep(std::span<const BlobKey> arriving, bool last_is_final) {
   if (finished() > kept_rounds_) {
     TACET_RETURN_IF_ERROR(store_.ForgetBefore(finished() - kept_rounds_));
   }
@@ -273,6 +274,9 @@ absl::Status AttemptState::Sweep(std::span<const BlobKey> arriving) {
   for (const KeptRound& kept : kept_) {
     keys.push_back(BlobKeyOf({protocol::BulkKind::kClosedRound, kept.attempt}, 0));
     keep({protocol::BulkKind::kUnmaskShare, kept.attempt}, kept.unmask_shares);
+  }
+  if (!last_is_final && !kept_.empty() && IsPublishedLast(kept_.back().attempt)) {
+    keys.push_back(BlobKeyOf({protocol::BulkKind::kRoster, kept_.back().attempt}, 0));
   }
   if (const AttemptRecord* open = Open(); open != nullptr) {
     keep({protocol::BulkKind::kClosedRound, open->attempt}, SubmissionsOf(ItemKind::kClosedRound));

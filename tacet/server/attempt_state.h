@@ -79,8 +79,9 @@ class AttemptState {
   // Stores a member's submission, where SubmissionsOf finds it; once more is OK and changes
   // nothing. AlreadyExists when it gave another of this kind.
   absl::Status Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes);
-  // An unmask share that comes after the others: to the attempt that IsPublishedLast.
-  absl::Status PutLateShare(uint64_t member, std::span<const uint8_t> digest);
+  // A vote or an unmask share that comes after the others: to the attempt that IsPublishedLast. As
+  // Put.
+  absl::Status PutLate(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes);
   // Of the phase in which the open attempt is.
   absl::Status SetDeadline(uint64_t deadline);
   // The open attempt collects no more; `closed` is what members and the committee fetch. `shares`
@@ -94,7 +95,8 @@ class AttemptState {
   // Removes what nothing refers to any more, but for `arriving`: single uploads as soon as their
   // sum is closed or their attempt ended. It is due after Close, Finish and Load, until it is OK.
   bool sweep_is_due() const { return sweep_is_due_; }
-  absl::Status Sweep(std::span<const BlobKey> arriving);
+  // The roster goes with the attempt's end, or stays as long as a published one is not final.
+  absl::Status Sweep(std::span<const BlobKey> arriving, bool last_is_final = true);
 
  private:
   AttemptState(const agreement::SignedManifest& manifest, uint32_t kept_rounds, ServerStore& store,

@@ -229,7 +229,7 @@ TEST_F(AttemptStateTest, AnUnmaskShareMayComeLate) {
   EXPECT_TRUE(state_->IsPublishedLast(AttemptOf(0)));
   EXPECT_FALSE(state_->IsPublishedLast(AttemptOf(1)));
   const BlobKey late = Stored(protocol::BulkKind::kUnmaskShare, AttemptOf(0), 4);
-  ASSERT_TRUE(state_->PutLateShare(4, kDigest).ok());
+  ASSERT_TRUE(state_->PutLate(ItemKind::kUnmaskShare, 4, kDigest).ok());
   EXPECT_THAT(MembersOf(state_->kept().front().unmask_shares), ElementsAre(1, 2, 4));
   ExpectSame(*state_, *Another());
   Sweep();

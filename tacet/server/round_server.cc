@@ -1,7 +1,6 @@
 #include "tacet/server/round_server.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "tacet/agreement/cohort.h"
@@ -134,15 +133,29 @@ absl::Status RoundServer::CheckOnCommittee(uint64_t member) const {
 
 size_t RoundServer::committee_size() const { return manifest_.manifest().committee().size(); }
 
-size_t RoundServer::AttestationQuorum() const { return committee_size() / 2 + 1; }
+size_t RoundServer::VoteQuorum() const {
+  return manifest_.manifest().terms().aggregation().sharing().votes();
+}
+
+// At most K_min - 2 members are in a coalition, so one of K_min is not.
+size_t RoundServer::FinalQuorum() const {
+  const size_t majority = manifest_.members().size() / 2 + 1;
+  const size_t uploads = manifest_.manifest().terms().min_participants();
+  return std::min(majority, std::max(uploads, committee_size() / 2 + 1));
+}
 
 // One honest seat is among f + 1.
 size_t RoundServer::ConfirmationQuorum() const { return spec().committee.corrupt + size_t{1}; }
 
-// More refusals leave too few votes, or come from an honest seat.
-size_t RoundServer::RefusalQuorum() const {
-  const size_t votes = manifest_.manifest().terms().aggregation().sharing().votes();
-  return std::min(committee_size() - votes + 1, ConfirmationQuorum());
+// One of f + 1 refusals comes from an honest seat. Fewer end an attempt only when the votes that
+// can still come are too few: a seat that has not voted takes its own vote back, nobody else's.
+bool RoundServer::IsRefused() const {
+  const Submissions& refusals = state_->SubmissionsOf(ItemKind::kRefusal);
+  if (refusals.size() > spec().committee.corrupt) return true;
+  const auto unvoted = std::ranges::count_if(refusals, [this](const Submission& refusal) {
+    return state_->Find(ItemKind::kVote, refusal.member) == nullptr;
+  });
+  return committee_size() - static_cast<size_t>(unvoted) < VoteQuorum();
 }
 
 // What an earlier process left.
@@ -253,7 +266,7 @@ Gathering RoundServer::CountGathering() const {
   Gathering gathering{.here = attendance_.CountHere(now),
                       .needed = LeastPresence(),
                       .seats_here = 0,
-                      .seats_needed = manifest_.manifest().terms().aggregation().sharing().votes()};
+                      .seats_needed = VoteQuorum()};
   for (const secagg::CommitteeSeat& seat : manifest_.manifest().committee()) {
     gathering.seats_here += attendance_.IsHere(seat.member, now) ? 1 : 0;
   }
@@ -358,7 +371,7 @@ std::optional<crypto::Digest> RoundServer::StatedModel() const {
   for (const auto& [member, model] : attested_) ++supporters[model];
   const auto most =
       std::ranges::max_element(supporters, {}, [](const auto& s) { return s.second; });
-  if (most == supporters.end() || most->second < AttestationQuorum()) return std::nullopt;
+  if (most == supporters.end() || most->second < FinalQuorum()) return std::nullopt;
   return most->first;
 }
 
@@ -404,6 +417,11 @@ absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
 absl::Status RoundServer::CloseCollecting() {
   const size_t accepted = state_->SubmissionsOf(ItemKind::kAccepted).size();
   if (accepted < manifest_.manifest().terms().min_participants()) {
+    if (EveryMemberUploads()) {
+      TACET_RETURN_IF_ERROR(state_->SetDeadline(clock_() + options_.collecting_seconds));
+      CountRevision(true);
+      return absl::OkStatus();
+    }
     TACET_RETURN_IF_ERROR(Finish(protocol::AttemptPhase::kFailed, kTooFewUploads));
     PauseAfterTooFew(clock_());
     return absl::OkStatus();
@@ -420,24 +438,35 @@ absl::Status RoundServer::CloseCollecting() {
   return Sweep();  // single uploads are not kept any longer than the sum needs them
 }
 
+// Without a quorum there is no share, and with one a share of every vote. All shares of all seats
+// decrypt, or are refused. Of fewer a seat may still wait for the others, or it was lost before it
+// could confirm: then it is not here, or this server has not been here for long.
+bool RoundServer::IsSettled() const {
+  const uint64_t now = clock_();
+  size_t heard = 0;
+  bool all_here = now >= attendance_.since() + options_.unmasking_seconds;
+  for (const secagg::CommitteeSeat& seat : manifest_.manifest().committee()) {
+    const bool refused = state_->Find(ItemKind::kRefusal, seat.member) != nullptr;
+    const bool voted = state_->Find(ItemKind::kVote, seat.member) != nullptr;
+    if (refused || voted) ++heard;
+    if (!refused && !attendance_.IsHere(seat.member, now)) all_here = false;
+  }
+  if (heard < committee_size()) return false;
+  const size_t votes = state_->SubmissionsOf(ItemKind::kVote).size();
+  const size_t shares = state_->SubmissionsOf(ItemKind::kUnmaskShare).size();
+  if (shares == 0) return votes < VoteQuorum() || all_here;
+  return shares >= votes && shares < committee_size() && all_here;
+}
+
 // A seat that is away costs time, but no new attempt and no new charge.
 absl::Status RoundServer::ExtendOrFail() {
-  if (state_->SubmissionsOf(ItemKind::kRefusal).size() >= RefusalQuorum()) return FinishRefused();
+  if (IsRefused()) return FinishRefused();
   // Seats that could not decrypt, without those that are away.
   TACET_ASSIGN_OR_RETURN(const bool failed, FailForWrongShares());
   if (failed) return absl::OkStatus();
-  const Submissions& votes = state_->SubmissionsOf(ItemKind::kVote);
-  const size_t shares = state_->SubmissionsOf(ItemKind::kUnmaskShare).size();
-  std::set<uint64_t> heard;
-  for (const ItemKind kind : {ItemKind::kVote, ItemKind::kRefusal}) {
-    for (const Submission& spoken : state_->SubmissionsOf(kind)) heard.insert(spoken.member);
-  }
-  // Without a quorum there is no share, and with one a share of every vote.
-  const bool all_spoke =
-      heard.size() == committee_size() && (shares == 0 || shares >= votes.size());
   const uint64_t now = clock_();
   const uint64_t begun = std::min(now, state_->Open()->begun);
-  if (all_spoke || now - begun >= options_.abandon_seconds) {
+  if (IsSettled() || now - begun >= options_.abandon_seconds) {
     return Finish(protocol::AttemptPhase::kFailed, kNotDecrypted);
   }
   TACET_RETURN_IF_ERROR(state_->SetDeadline(now + options_.unmasking_seconds));
@@ -459,7 +488,7 @@ absl::Status RoundServer::Sweep() {
   for (const auto& [member, key] : giving_) {
     if (key.name.kind != protocol::BulkKind::kUpload) arriving.push_back(key);
   }
-  return state_->Sweep(arriving);
+  return state_->Sweep(arriving, StatedModel().has_value());
 }
 
 void RoundServer::Drain() {
@@ -534,6 +563,11 @@ absl::Status RoundServer::CheckOpen(const secagg::Attempt& attempt,
       phase == protocol::AttemptPhase::kUnmasking ? "still collecting" : "closed");
 }
 
+absl::Status RoundServer::CheckUnmaskable(const secagg::Attempt& attempt) const {
+  if (state_->IsPublishedLast(attempt)) return absl::OkStatus();
+  return CheckOpen(attempt, protocol::AttemptPhase::kUnmasking);
+}
+
 absl::Status RoundServer::CheckUpload(uint64_t member,
                                       const protocol::PutPartRequest& request) const {
   TACET_RETURN_IF_ERROR(CheckOpen(request.name.attempt, protocol::AttemptPhase::kCollecting));
@@ -552,9 +586,7 @@ absl::Status RoundServer::CheckUpload(uint64_t member,
 absl::Status RoundServer::CheckUnmaskShare(uint64_t member,
                                            const protocol::PutPartRequest& request) const {
   TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
-  if (!state_->IsPublishedLast(request.name.attempt)) {
-    TACET_RETURN_IF_ERROR(CheckOpen(request.name.attempt, protocol::AttemptPhase::kUnmasking));
-  }
+  TACET_RETURN_IF_ERROR(CheckUnmaskable(request.name.attempt));
   return CheckLength(
       request, secagg::UnmaskShareBytes(manifest_.manifest().terms().aggregation().sharing()));
 }
@@ -710,7 +742,7 @@ absl::Status RoundServer::Accept(uint64_t member, const protocol::PutPartRequest
   }
   if (request.name.kind == protocol::BulkKind::kUnmaskShare) {
     TACET_RETURN_IF_ERROR(state_->IsPublishedLast(request.name.attempt)
-                              ? state_->PutLateShare(member, request.digest)
+                              ? state_->PutLate(ItemKind::kUnmaskShare, member, request.digest)
                               : state_->Put(ItemKind::kUnmaskShare, member, request.digest));
     CountRevision(false);
     return absl::OkStatus();
@@ -720,8 +752,8 @@ absl::Status RoundServer::Accept(uint64_t member, const protocol::PutPartRequest
     // A crash before the next line forgets the upload, and its sender sends it again.
   }
   TACET_RETURN_IF_ERROR(state_->Put(ItemKindOf(request.name.kind), member, request.digest));
-  const bool last_row = request.name.kind == protocol::BulkKind::kCheckRow && AllChecked() &&
-                        state_->SubmissionsOf(ItemKind::kRefusal).size() >= RefusalQuorum();
+  const bool last_row =
+      request.name.kind == protocol::BulkKind::kCheckRow && AllChecked() && IsRefused();
   return last_row ? FinishRefused() : absl::OkStatus();
 }
 
@@ -748,13 +780,24 @@ absl::StatusOr<BlobKey> RoundServer::FindObject(uint64_t member,
       return BlobKey{.name = name};
     case protocol::BulkKind::kRoster:
       TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
-      TACET_RETURN_IF_ERROR(CheckOpen(name.attempt, protocol::AttemptPhase::kUnmasking));
+      TACET_RETURN_IF_ERROR(CheckUnmaskable(name.attempt));
+      if (state_->IsPublishedLast(name.attempt) && StatedModel().has_value()) {
+        return base::FailedPrecondition("round {} is final: its roster is not kept",
+                                        name.attempt.number.round);
+      }
       return BlobKey{.name = name};
     case protocol::BulkKind::kUnmaskShare:
       if (const KeptRound* kept = FindKept(name.attempt); kept != nullptr) {
         submissions = &kept->unmask_shares;
       } else {
         TACET_RETURN_IF_ERROR(CheckOpen(name.attempt, protocol::AttemptPhase::kUnmasking));
+        TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
+        // Else a seat could look at the aggregate before it decides whether others shall see it.
+        if (state_->Find(ItemKind::kUnmaskShare, member) == nullptr) {
+          return base::FailedPrecondition(
+              "round {} attempt {}: a seat gives its own unmask share before it gets others'",
+              name.attempt.number.round, name.attempt.number.attempt);
+        }
         submissions = &state_->SubmissionsOf(ItemKind::kUnmaskShare);
       }
       break;
@@ -797,7 +840,13 @@ absl::Status RoundServer::TakeVote(uint64_t member, const secagg::Attempt& attem
                                    std::span<const uint8_t> vote) {
   TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
   const Change change(*this);
-  TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kUnmasking));
+  TACET_RETURN_IF_ERROR(state_->CheckFresh());
+  TACET_RETURN_IF_ERROR(CheckUnmaskable(attempt));
+  if (state_->IsPublishedLast(attempt)) {
+    TACET_RETURN_IF_ERROR(state_->PutLate(ItemKind::kVote, member, vote));
+    CountRevision(false);
+    return absl::OkStatus();
+  }
   const bool known = state_->Find(ItemKind::kVote, member) != nullptr;
   TACET_RETURN_IF_ERROR(state_->Put(ItemKind::kVote, member, vote));
   if (!known) CountRevision(false);
@@ -821,12 +870,12 @@ absl::Status RoundServer::TakeVerdict(uint64_t member, const secagg::Attempt& at
   TACET_RETURN_IF_ERROR(CheckOpen(attempt, protocol::AttemptPhase::kUnmasking));
   const ItemKind kind = confirmed ? ItemKind::kConfirmation : ItemKind::kRefusal;
   TACET_RETURN_IF_ERROR(state_->Put(kind, member, {}));
-  const size_t heard = state_->SubmissionsOf(kind).size();
   if (confirmed) {
-    return heard >= ConfirmationQuorum() ? Finish(protocol::AttemptPhase::kPublished, "")
-                                         : absl::OkStatus();
+    return state_->SubmissionsOf(kind).size() >= ConfirmationQuorum()
+               ? Finish(protocol::AttemptPhase::kPublished, "")
+               : absl::OkStatus();
   }
-  if (heard < RefusalQuorum()) return absl::OkStatus();
+  if (!IsRefused()) return absl::OkStatus();
   // Otherwise rows of other seats are on their way; the deadline ends the wait for them.
   return AllChecked() ? FinishRefused() : absl::OkStatus();
 }
@@ -844,14 +893,24 @@ absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8
     return base::FailedPrecondition("attestation for round {}: the next round is {}",
                                     attestation.round, state_->finished());
   }
+  const bool was_final = StatedModel().has_value();
   TACET_RETURN_IF_ERROR(state_->Put(ItemKind::kAttestation, member, bytes));
   attested_.try_emplace(member, attestation.model_digest);
-  return absl::OkStatus();
+  // The roster goes. While an attempt collects, its uploads are not to be swept.
+  const bool is_final = !was_final && StatedModel().has_value();
+  return is_final && state_->Open() == nullptr ? Sweep() : absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<base::Bytes>> RoundServer::Attestations(uint32_t round) const {
   const base::MutexLock lock(mutex_);
-  if (round == state_->finished()) return BytesOf(state_->SubmissionsOf(ItemKind::kAttestation));
+  if (round == state_->finished()) {
+    // Others attest when they took part: to hand theirs out would name participants.
+    std::vector<base::Bytes> attestations;
+    for (const Submission& attestation : state_->SubmissionsOf(ItemKind::kAttestation)) {
+      if (CheckOnCommittee(attestation.member).ok()) attestations.push_back(attestation.bytes);
+    }
+    return attestations;
+  }
   return base::NotFound("round {}: its attestations are not kept, the next round is {}", round,
                         state_->finished());
 }
@@ -892,6 +951,13 @@ std::vector<Absence> RoundServer::Awaited() const {
   if (open == nullptr && !draining_ && stopped_.empty()) {
     for (uint64_t member = 0; member < attendance_.members(); ++member) {
       if (!attendance_.IsHere(member, clock_())) awaited.push_back(member);
+    }
+  } else if (open != nullptr && open->phase == protocol::AttemptPhase::kCollecting) {
+    // It was extended; who uploads says nothing where everybody does.
+    const bool late = open->deadline > open->begun + options_.collecting_seconds;
+    for (uint64_t member = 0; EveryMemberUploads() && late && member < attendance_.members();
+         ++member) {
+      if (state_->Find(ItemKind::kAccepted, member) == nullptr) awaited.push_back(member);
     }
   } else if (open != nullptr && open->phase == protocol::AttemptPhase::kUnmasking) {
     for (const secagg::CommitteeSeat& seat : manifest_.manifest().committee()) {

@@ -115,9 +115,12 @@ struct ObjectPart {
 // after a pause when uploads were too few. After a refused sum the seats' check rows may name
 // participants whose shares are wrong: these are left out for the rest of the round. Where none is
 // named, the next cohort has half the size, down to K_min, so that one bad participant does not
-// stop the round. A published one is followed by the next round once a majority as
-// large as the committee's attests the same model. Every attempt begun is announced to every
-// member: ledgers charge it.
+// stop the round. Where every member uploads, another attempt would need the same members: the
+// attempt is extended until enough have uploaded, and no other begins.
+// A published round is final once a strict majority of the members, or K_min of them where that is
+// less, attest the same model. Then the next round begins. Until then votes and unmask shares are
+// taken, so that members that cannot decrypt it yet will.
+// Every attempt begun is announced to every member: ledgers charge it.
 class RoundServer {
  public:
   // `manifest`, `store`, `blobs` and `cohorts` must outlive it. InvalidArgument for options out of
@@ -201,9 +204,14 @@ class RoundServer {
   const agreement::ManifestSpec& spec() const { return manifest_.manifest().spec(); }
   absl::Status CheckOnCommittee(uint64_t member) const;
   size_t committee_size() const;
-  size_t AttestationQuorum() const;
+  size_t VoteQuorum() const;
+  size_t FinalQuorum() const;
   size_t ConfirmationQuorum() const;
-  size_t RefusalQuorum() const;
+  // Whether the refusals of the open attempt end it.
+  bool IsRefused() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of the open attempt, or of the one that was published last and may not be final.
+  absl::Status CheckUnmaskable(const secagg::Attempt& attempt) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const KeptRound* FindKept(const secagg::Attempt& attempt) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckOpen(const secagg::Attempt& attempt, protocol::AttemptPhase phase) const
@@ -248,6 +256,8 @@ class RoundServer {
   absl::Status BeginAttempt(const secagg::Attempt& attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CloseCollecting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t CohortSize(const secagg::Attempt& attempt) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether all seats said all that they can say about the open attempt, which is unmasking.
+  bool IsSettled() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The deadline of the unmasking has passed.
   absl::Status ExtendOrFail() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The shares of all uploads in the order of the roster; none where they are too many.

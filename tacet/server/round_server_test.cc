@@ -68,6 +68,18 @@ TEST_F(RoundServerTest, AttestationsOfLessThanAMajorityAreNotEnough) {
   EXPECT_EQ(Current().number.round, 1u);
 }
 
+// The members may attest the initial model while the first attempt collects: its uploads stay.
+TEST_F(RoundServerTest, AttestationsDuringAnAttemptSweepNothing) {
+  Tick();
+  const std::vector<uint64_t> invited = Invited();
+  ASSERT_TRUE(Upload(invited[0]).ok());
+  for (uint64_t member = 0; member < 5; ++member) State(member, 0, 7);
+  Restart();
+  for (const uint64_t member : {invited[1], invited[2]}) ASSERT_TRUE(Upload(member).ok());
+  Tick();
+  EXPECT_EQ(For(0).current->participants, 3u);
+}
+
 TEST_F(RoundServerTest, AllRoundsThenStop) {
   for (uint32_t round = 0; round < 3; ++round) RunRound(round);
   Tick();
@@ -284,6 +296,27 @@ TEST_F(GatheringOfAllTest, AnAbsentMemberDoesNotMakeTheRoundLastItsDeadline) {
   Tick();
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
   EXPECT_EQ(For(0).current->participants, 4u);
+}
+
+// Another attempt would need the same members: the uploads stay, and nobody is charged again.
+TEST_F(GatheringOfAllTest, TooFewUploadsExtendTheAttempt) {
+  Tick();
+  const secagg::Attempt attempt = Current();
+  ASSERT_TRUE(Upload(3).ok());
+  away_ = {0, 1, 2, 4};
+  for (int night = 0; night < 3; ++night) {
+    Wait(86'400);
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kCollecting);
+    EXPECT_THAT(Away(), ElementsAre(0, 1, 2, 4));
+    Restart();
+  }
+  away_ = {};
+  for (const uint64_t member : {0, 1, 2, 4}) ASSERT_TRUE(Upload(member).ok());
+  Tick();
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  EXPECT_EQ(For(0).current->participants, 5u);
+  EXPECT_EQ(Current(), attempt);
+  EXPECT_EQ(server_->Status().attempts, 1u);
 }
 
 class GatheringCommitteeTest : public GatheringTest {
@@ -565,23 +598,77 @@ TEST_F(RoundServerTest, WhenAllHaveSpokenWithoutAQuorumAnAttemptFails) {
   EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
 }
 
-// One seat's word does not publish, whatever it is: it may be the corrupt one.
-TEST_F(RoundServerTest, WithOneConfirmationAnAttemptFails) {
+// One seat's word does not publish, whatever it is: it may be the corrupt one. The others may have
+// been lost before they could confirm: the attempt may have been decrypted, so it is not given up.
+TEST_F(RoundServerTest, WithOneConfirmationAnAttemptIsExtended) {
   Collect();
   const secagg::Attempt attempt = Current();
   Unmask(5);
   ASSERT_TRUE(Confirm(3, attempt).ok());
-  now_ += 49;
+  for (int i = 0; i < 5; ++i) {
+    now_ += 50;
+    Tick();
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+    EXPECT_EQ(For(0).current->deadline, now_ + 50);
+    Restart();
+  }
+  ASSERT_TRUE(Confirm(4, attempt).ok());
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kPublished);
+  EXPECT_EQ(server_->Status().attempts, 1u);
+}
+
+// Some seats gave shares that do not decrypt, and the others refuse: nothing can come any more.
+TEST_F(RoundServerTest, SharesThatDoNotDecryptFailTheAttemptWhenTheirSeatsAreHere) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  Unmask(4);
+  ASSERT_TRUE(Refuse(4, attempt).ok());
+  away_ = {MemberOn(2)};
+  now_ += 200;
   Tick();
-  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
-  now_ += 1;
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);  // it may have been lost
+  away_ = {};
+  now_ += 50;
   Tick();
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
   EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
-  EXPECT_THAT(For(0).kept, IsEmpty());
-  EXPECT_EQ(FetchAs(0, protocol::BulkKind::kClosedRound, attempt).status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Confirm(4, attempt).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Confirm(3, attempt).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// A seat that looked at the aggregate before it decides whether others see it could repeat a round
+// until it likes the result.
+TEST_F(RoundServerTest, ASeatGivesItsShareBeforeItGetsOthers) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  Unmask(4);
+  EXPECT_TRUE(FetchAs(MemberOn(0), protocol::BulkKind::kUnmaskShare, attempt).ok());
+  const absl::Status refused =
+      FetchAs(MemberOn(4), protocol::BulkKind::kUnmaskShare, attempt).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(refused), HasSubstr("its own unmask share before"));
+}
+
+// Until a majority of members attests the model of a published round, seats go on unmasking it.
+TEST_F(RoundServerTest, APublishedRoundIsWorkedOnUntilItIsFinal) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  Vote(1);
+  for (size_t seat = 0; seat < Confirmations(); ++seat) {
+    ASSERT_TRUE(Confirm(seat, attempt).ok());  // false ones
+  }
+  ASSERT_EQ(Phase(), protocol::AttemptPhase::kPublished);
+  EXPECT_FALSE(Decrypt(0, attempt).ok());
+  Restart();
+  Unmask(Quorum());
+  EXPECT_EQ(ValueOf(Decrypt(0, attempt)).aggregate.participants, 3u);
+  Restart();
+  EXPECT_EQ(ValueOf(Decrypt(0, attempt)).aggregate.participants, 3u);
+  EXPECT_TRUE(FetchAs(0, protocol::BulkKind::kRoster, attempt).ok());
+  for (const uint64_t member : {0, 1, 2}) State(member, 1, 7);
+  EXPECT_THAT(base::Message(FetchAs(0, protocol::BulkKind::kRoster, attempt).status()),
+              HasSubstr("is final"));
+  Tick();
+  EXPECT_EQ(Current().number.round, 1u);
 }
 
 TEST_F(RoundServerTest, VerdictsAreForTheAttemptThatIsUnmasking) {
@@ -914,7 +1001,8 @@ TEST_F(OutsideTheCommitteeTest, CheckpointsOfTheRoundThatComesNext) {
   EXPECT_EQ(put(3, name).code(), absl::StatusCode::kFailedPrecondition);
   Restart();
   EXPECT_EQ(Fetch(protocol::BulkKind::kCheckpoint, name, 3), checkpoint);
-  EXPECT_THAT(ValueOf(server_->Attestations(1)), SizeIs(3));
+  // Three members attested. The one outside the committee may have been a participant.
+  EXPECT_THAT(ValueOf(server_->Attestations(1)), SizeIs(2));
   ++name.number.round;
   EXPECT_EQ(put(3, name).code(), absl::StatusCode::kFailedPrecondition);
   RunRound(1);
@@ -964,6 +1052,30 @@ TEST_P(CommitteesTest, FewerRefusalsDoNotEndAnAttempt) {
     EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
   }
   Publish();  // by the others
+}
+
+// Once there is a quorum of votes, f seats that refuse end nothing: neither seats that did not
+// vote, nor seats that did.
+TEST_P(CommitteesTest, FalseRefusalsEndNothingOnceAQuorumVoted) {
+  const size_t corrupt = GetParam().corrupt;
+  const size_t seats = GetParam().committee.size();
+  for (const bool voted : {false, true}) {
+    if (!voted && seats - corrupt < GetParam().quorum) continue;
+    Collect();
+    const secagg::Attempt attempt = Current();
+    Unmask(voted ? seats : seats - corrupt);
+    for (size_t i = 1; i <= corrupt; ++i) {
+      ASSERT_TRUE(Refuse(seats - i, attempt).ok());
+      ASSERT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+    }
+    for (size_t seat = 0; seat < GetParam().confirmations; ++seat) {
+      ASSERT_TRUE(Confirm(seat, attempt).ok());
+    }
+    ASSERT_EQ(Phase(), protocol::AttemptPhase::kPublished);
+    for (uint64_t member = 0; member < 7; ++member) {
+      State(member, attempt.number.round + 1, static_cast<uint8_t>(attempt.number.round + 10));
+    }
+  }
 }
 
 TEST_P(CommitteesTest, EnoughRefusalsFailTheAttempt) {

@@ -16,6 +16,7 @@
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/unmask_share.h"
+#include "tacet/secagg/upload.h"
 #include "tacet/secagg/vote.h"
 #include "tests/live/live_federation.h"
 
@@ -849,8 +850,9 @@ TEST_F(WrongSeatTest, OneOfFiveChangesNobodysModel) {
   }
 }
 
-// More seats than are tolerated: they confirm a sum that nobody can decrypt.
-TEST_F(WrongSeatTest, FalseConfirmationsChangeNobodysModel) {
+// More seats than are tolerated: they confirm a sum that nobody can decrypt yet. The others go on
+// until they can, and nobody's model is another.
+TEST_F(WrongSeatTest, FalseConfirmationsDelayNothing) {
   LiveFederation live;
   live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
   const secagg::Attempt attempt = live.Current();
@@ -858,12 +860,98 @@ TEST_F(WrongSeatTest, FalseConfirmationsChangeNobodysModel) {
     ASSERT_TRUE(live.server->TakeVerdict(live.MemberOn(seat), attempt, true).ok());
   }
   ASSERT_TRUE(live.IsAt(protocol::AttemptPhase::kPublished));
-  for (int turn = 0; turn < 10; ++turn) live.Turn();
-  for (const auto& site : live.sites) {
-    EXPECT_EQ(site->session->next_round(), 0u);
-    EXPECT_EQ(site->log.Count(member::NodeEventKind::kApplied, "sum"), 0u);
-    EXPECT_EQ(site->log.Count(member::NodeEventKind::kNote, "no-aggregate"), 1u);
+  live.Steps();
+  for (const auto& site : live.sites) EXPECT_EQ(site->session->next_round(), 0u);
+  live.Run();
+  live.ExpectModels(3, {0, 1, 2, 3, 4});
+  live.ExpectNobodySpokeTwice();
+  live.ExpectNoViolations();
+  EXPECT_EQ(live.server->Status().attempts, 3u);
+}
+
+// Two seats of five under f = 2 vote, and keep their shares back until they have seen the
+// aggregate. They see nothing, nobody is charged again, and the round ends with their shares.
+TEST_F(WrongSeatTest, SeatsThatKeepTheirSharesBackSeeNoAggregate) {
+  LiveFederation live(ExactAgreement(protocol::testing::AgreementWith(2, {3, 0, 4, 1, 2})));
+  live_ = &live;
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  const secagg::Attempt attempt = live.Current();
+  const base::Bytes closed = live.Fetch(protocol::BulkKind::kClosedRound);
+  const crypto::Digest hash = Hash(closed);
+  for (const uint32_t seat : {0, 1}) {
+    Site& site = live.site(live.MemberOn(seat));
+    site.away = true;
+    ASSERT_TRUE(
+        live.server
+            ->TakeVote(site.number, attempt, secagg::WriteVote(attempt, seat, hash, KeyOf(seat)))
+            .ok());
   }
+  for (int turn = 0; turn < 12; ++turn) {
+    live.Turn(50);
+    ASSERT_TRUE(live.IsAt(protocol::AttemptPhase::kUnmasking)) << turn;
+    EXPECT_EQ(live.Current(), attempt);
+    for (const uint32_t seat : {0, 1}) {
+      EXPECT_EQ(server::testing::PartOf(*live.server, live.MemberOn(seat),
+                                        {.name = {protocol::BulkKind::kUnmaskShare, attempt}})
+                    .status()
+                    .code(),
+                absl::StatusCode::kFailedPrecondition);
+    }
+  }
+  EXPECT_EQ(live.server->Status().unmask_shares, 3u);
+  for (const uint32_t seat : {0, 1}) live.site(live.MemberOn(seat)).away = false;
+  live.Run();
+  live.ExpectModels(3, {0, 1, 2, 3, 4});
+  EXPECT_EQ(live.server->Status().attempts, 3u);
+}
+
+// A server that repeats a round until it likes the result: a seat that has decrypted the aggregate
+// names it, and the agreement ends it.
+TEST_F(LyingServerTest, ARoundThatIsAbortedAfterItsDecryptionIsNamed) {
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+  live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kPublished); }, 1);
+  Site* confirmed = nullptr;
+  for (const auto& site : live_.sites) {
+    if (site->log.Count(member::NodeEventKind::kSent, "confirmation") == 1) confirmed = site.get();
+  }
+  ASSERT_NE(confirmed, nullptr);
+  LieInAnnouncements(*confirmed, [](protocol::Announcement& announcement) {
+    ++announcement.revision;
+    announcement.finished = 0;
+    announcement.kept.clear();
+    announcement.current->phase = protocol::AttemptPhase::kFailed;
+  });
+  ASSERT_TRUE(confirmed->session->Step().ok());
+  EXPECT_THAT(ViolationsOf(*confirmed), ElementsAre("aborted-round"));
+}
+
+// An upload that the server refuses after its last byte, with something new in every announcement.
+TEST_F(LyingServerTest, ARefusedUploadIsSentAFewTimes) {
+  Begin();
+  Site* invited = nullptr;
+  for (const auto& site : live_.sites) {
+    if (live_.IsInvited(site->number)) invited = site.get();
+  }
+  uint64_t revision = 0;
+  size_t sent = 0;
+  invited->wire.watch = [&](const protocol::RequestBody& body) {
+    const auto* put = std::get_if<protocol::PutPartRequest>(&body);
+    if (put != nullptr && put->name.kind == protocol::BulkKind::kUpload) sent += put->part.size();
+  };
+  invited->wire.lie = [&](const protocol::RequestBody& body,
+                          absl::StatusOr<base::Bytes> answer) -> absl::StatusOr<base::Bytes> {
+    if (const auto* put = std::get_if<protocol::PutPartRequest>(&body)) {
+      if (put->part.empty()) return protocol::WriteArrived(0);
+      return absl::FailedPreconditionError("not now");
+    }
+    if (!std::holds_alternative<protocol::AwaitRequest>(body)) return answer;
+    auto announcement = ValueOf(protocol::ReadAnnouncement(*answer));
+    announcement.revision = ++revision;
+    return protocol::WriteAnnouncement(announcement);
+  };
+  for (int step = 0; step < 50; ++step) ASSERT_TRUE(invited->session->Step().ok());
+  const size_t upload = secagg::UploadBytes(live_.members.terms().aggregation());
+  EXPECT_EQ(sent, member::MemberSession::kMaxRefusals * upload);
 }
 
 // A late share that is wrong is corrected like any other.
