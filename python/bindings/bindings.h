@@ -11,6 +11,7 @@ void BindKeys(nanobind::module_& module);
 void BindAgreement(nanobind::module_& module);
 void BindClient(nanobind::module_& module);
 void BindAggregator(nanobind::module_& module);
+void BindSimulation(nanobind::module_& module);
 
 }  // namespace tacet::python
 

@@ -48,8 +48,8 @@ std::vector<Bytes> CopiesOf(const std::vector<nb::bytes>& messages) {
 
 class Seat {
  public:
-  Seat(CommitteeSeat seat, PythonJournal journal)
-      : journal_(std::move(journal)), session_(std::move(seat)) {}
+  Seat(CommitteeSeat seat, PythonCalls calls)
+      : calls_(std::move(calls)), session_(std::move(seat)) {}
 
   nb::bytes Vote(const nb::bytes& closed_round, const nb::bytes& roster) {
     return Answer(
@@ -65,12 +65,12 @@ class Seat {
   template <typename Call>
   nb::bytes Answer(const Call& call) {
     const absl::StatusOr<Bytes> answer = session_.Run(call);
-    journal_.ThrowIfItRaised();
+    calls_.ThrowIfOneRaised();
     ThrowIfError(answer.status());
     return BytesOf(*answer);
   }
 
-  PythonJournal journal_;
+  PythonCalls calls_;
   OwnedSession<CommitteeSeat> session_;
 };
 
@@ -79,12 +79,13 @@ std::unique_ptr<Seat> SeatOf(const Client& client, const AttemptId& attempt,
                              nb::object object) {
   OwnUpload own{.nonce = std::nullopt, .acknowledged = acknowledged};
   if (nonce) own.nonce = FixedBytesOf<16>(*nonce, "nonce");
-  PythonJournal journal(std::move(object));
+  const PythonCalls calls;
+  const AnswerJournal journal = JournalOf(std::move(object), calls);
   absl::StatusOr<CommitteeSeat> seat =
-      WithoutLock([&] { return client.Seat(attempt, own, journal.journal()); });
-  journal.ThrowIfItRaised();
+      WithoutLock([&] { return client.Seat(attempt, own, journal); });
+  calls.ThrowIfOneRaised();
   ThrowIfError(seat.status());
-  return std::make_unique<Seat>(*std::move(seat), std::move(journal));
+  return std::make_unique<Seat>(*std::move(seat), calls);
 }
 
 Sealed Seal(const Client& client, const AttemptId& attempt, nb::handle update) {

@@ -29,12 +29,14 @@ from .privacy import (
     calibrate,
     guarantee,
 )
+from .simulation import Evaluation, Run, open_run, simulate
 
 __all__ = [
     "AlreadyExistsError",
     "BudgetError",
     "CancelledError",
     "DataLossError",
+    "Evaluation",
     "FailedPreconditionError",
     "FederationOptions",
     "Guarantee",
@@ -43,12 +45,15 @@ __all__ = [
     "InvalidArgumentError",
     "NotFoundError",
     "Privacy",
+    "Run",
     "TacetError",
     "UnavailableError",
     "calibrate",
     "errors",
     "guarantee",
+    "open_run",
     "secagg",
+    "simulate",
 ]
 
 __version__: str = _core.version()

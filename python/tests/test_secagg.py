@@ -272,7 +272,7 @@ def test_what_a_journal_raises_arrives_and_nothing_is_answered(whole_round: Roun
         def find(self, key: str) -> bytes | None:
             return "text"  # type: ignore[return-value]
 
-    with pytest.raises(tacet.TacetError):
+    with pytest.raises(TypeError, match="neither bytes nor None"):
         whole_round.seat(0, Wrong()).vote(closed_round, roster)
 
 

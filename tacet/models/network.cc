@@ -11,25 +11,6 @@
 
 namespace tacet::models {
 
-absl::StatusOr<Precision> ParsePrecision(std::string_view name) {
-  for (const Precision precision : {Precision::kAuto, Precision::kF32, Precision::kBf16}) {
-    if (name == PrecisionName(precision)) return precision;
-  }
-  return base::InvalidArgument("precision is \"{}\"; it must be auto, f32 or bf16", name);
-}
-
-std::string_view PrecisionName(Precision precision) {
-  switch (precision) {
-    case Precision::kAuto:
-      return "auto";
-    case Precision::kF32:
-      return "f32";
-    case Precision::kBf16:
-      return "bf16";
-  }
-  return "unknown";
-}
-
 absl::Status CheckPrecision(const Architecture& architecture, Precision precision) {
   if (precision != Precision::kBf16 || ConvFormOf(architecture, precision).has_value()) {
     return absl::OkStatus();

@@ -101,6 +101,12 @@ class ClientRunCommand : public program::Command {
                            folder.TakeUpExchangeKey(membership, unlocker));
     TACET_ASSIGN_OR_RETURN(const SiteTraining training,
                            LoadSiteTraining(data_, membership.manifest));
+    if (external_.chosen() && training.config.run.publish_evaluation.value_or(false)) {
+      return base::InvalidArgument(
+          "run.publish_evaluation = true with --train-with: figures on rows that the program "
+          "trained "
+          "on would mislead. Set it to false, and evaluate in the program");
+    }
     TACET_ASSIGN_OR_RETURN(const std::optional<SignedPolicy> policy,
                            LoadSitePolicy(PolicyPath(home_, policy_), keys.officer));
     TACET_ASSIGN_OR_RETURN(policy::Permission permission,
@@ -138,8 +144,9 @@ class ClientRunCommand : public program::Command {
     member::RetryPolicy retry_policy({}, entropy, wait, tell);
     const member::RemoteServer server(membership.manifest, *membership.member, keys.signing, *wire,
                                       base::SystemUnixSeconds, std::ref(retry_policy));
+    ExternalTraining* external = nullptr;
     TACET_ASSIGN_OR_RETURN(const auto updates,
-                           Updates(membership.manifest.manifest(), training, entropy));
+                           Updates(membership.manifest.manifest(), training, entropy, external));
     TACET_ASSIGN_OR_RETURN(const auto session,
                            MemberSession::Create({.manifest = membership.manifest,
                                                   .member = *membership.member,
@@ -162,15 +169,28 @@ class ClientRunCommand : public program::Command {
     TACET_RETURN_IF_ERROR(run->Begin(*session, ledger));
     const absl::Status ended = member::RunMember(
         *session, {}, entropy,
-        {.wait = wait, .on_trouble = tell, .on_progress = [&](const MemberSession& now) {
-           TellViolations(now);
-           // What a full disk does not take is written with a later round, or at the end.
-           if (const absl::Status written = run->Progress(now, ledger); !written.ok()) {
-             TellTrouble(written);
-           }
-         }});
+        {.wait =
+             [&](double seconds) {
+               // Zeros were sent in place of what the site's program failed to give.
+               const bool failed = external != nullptr && !external->failure().ok();
+               return !failed && wait(seconds);
+             },
+         .on_trouble = tell,
+         .on_progress =
+             [&](const MemberSession& now) {
+               TellViolations(now);
+               // What a full disk does not take is written with a later round, or at the end.
+               if (const absl::Status written = run->Progress(now, ledger); !written.ok()) {
+                 TellTrouble(written);
+               }
+             }});
     if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
     TACET_RETURN_IF_ERROR(run->End(*session, ledger, ended.ok()));
+    if (external != nullptr && !external->failure().ok()) {
+      return base::Annotate(external->failure(),
+                            "--train-with failed, and zeros were sealed in its place. Repair the "
+                            "program and run this again");
+    }
     complete_ = session->next_round() == membership.manifest.manifest().spec().rounds;
     Finish(*session, membership, ledger, run->path(), ended.ok());
     return absl::OkStatus();
@@ -206,14 +226,18 @@ class ClientRunCommand : public program::Command {
   }
 
   absl::StatusOr<std::unique_ptr<trainer::UpdateSource>> Updates(
-      const agreement::Manifest& manifest, const SiteTraining& training,
-      crypto::Entropy& coins) const {
+      const agreement::Manifest& manifest, const SiteTraining& training, crypto::Entropy& coins,
+      ExternalTraining*& external) const {
     if (!external_.chosen()) {
       return trainer::LearnerUpdates::Create(manifest, *training.learner, 0, coins);
     }
-    return ExternalTraining::Create(manifest,
-                                    external_.Spec(std::filesystem::path(home_) / "exchange",
-                                                   [] { return program::StopSignal::Arrived(); }));
+    TACET_ASSIGN_OR_RETURN(
+        std::unique_ptr<ExternalTraining> created,
+        ExternalTraining::Create(manifest,
+                                 external_.Spec(std::filesystem::path(home_) / "exchange",
+                                                [] { return program::StopSignal::Arrived(); })));
+    external = created.get();
+    return std::unique_ptr<trainer::UpdateSource>(std::move(created));
   }
 
   void Introduce(const Membership& membership, const SiteTraining& training) const {

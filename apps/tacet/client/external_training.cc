@@ -1,9 +1,12 @@
 #include "apps/tacet/client/external_training.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -117,6 +120,30 @@ absl::StatusOr<std::vector<float>> ReadResult(const fs::path& path, uint64_t par
   return result;
 }
 
+// As posix_spawnp looks for it.
+absl::Status CheckCanBeRun(const std::string& program) {
+  std::vector<fs::path> places;
+  if (program.find('/') != program.npos) {
+    places.emplace_back(program);
+  } else {
+    const char* const path = std::getenv("PATH");
+    std::istringstream folders(path == nullptr ? "/bin:/usr/bin" : path);
+    for (std::string folder; std::getline(folders, folder, ':');) {
+      places.push_back(fs::path(folder.empty() ? "." : folder) / program);
+    }
+  }
+  int wrong = ENOENT;
+  for (const fs::path& place : places) {
+    std::error_code error;
+    if (!fs::is_regular_file(place, error)) continue;
+    if (::access(place.c_str(), X_OK) == 0) return absl::OkStatus();
+    wrong = errno;
+  }
+  return base::FailedPrecondition(
+      "cannot run {}: {}; --train-with names a program, by its path or by a name in PATH", program,
+      std::strerror(wrong));
+}
+
 // Removes what an update could be told from, also after an error.
 class Exchange {
  public:
@@ -152,11 +179,21 @@ absl::StatusOr<std::unique_ptr<ExternalTraining>> ExternalTraining::Create(
         "be clipped, which only the built-in models are known to do",
         accounting::UnitName(manifest.spec().privacy.unit));
   }
+  TACET_RETURN_IF_ERROR(CheckCanBeRun(spec.program.front()));
   return std::unique_ptr<ExternalTraining>(new ExternalTraining(std::move(spec)));
 }
 
 absl::Status ExternalTraining::Update(const secagg::Attempt& attempt, std::span<const float> model,
                                       std::span<float> update) {
+  const absl::Status trained = Train(attempt.number.round, model, update);
+  if (!trained.ok() && trained.code() != absl::StatusCode::kCancelled) {
+    failure_ = base::Annotate(trained, fmt::format("round {}", attempt.number.round));
+  }
+  return trained;
+}
+
+absl::Status ExternalTraining::Train(uint32_t round, std::span<const float> model,
+                                     std::span<float> update) const {
   std::error_code error;
   fs::create_directories(spec_.folder, error);
   if (!error) fs::permissions(spec_.folder, fs::perms::owner_all, error);
@@ -165,7 +202,7 @@ absl::Status ExternalTraining::Update(const secagg::Attempt& attempt, std::span<
   }
   const Exchange exchange(ModelFile(), ResultFile());
   TACET_RETURN_IF_ERROR(WriteModel(ModelFile(), model));
-  TACET_RETURN_IF_ERROR(Run(attempt.number.round));
+  TACET_RETURN_IF_ERROR(Run(round));
   TACET_ASSIGN_OR_RETURN(const std::vector<float> trained, ReadResult(ResultFile(), model.size()));
   for (size_t i = 0; i < update.size(); ++i) update[i] = trained[i] - model[i];
   return absl::OkStatus();

@@ -35,6 +35,7 @@ class ExternalTraining final : public trainer::UpdateSource {
  public:
   // InvalidArgument without a program, or where the unit is not the client: what one record or
   // person adds would have to be clipped, which a program outside cannot be seen to do.
+  // FailedPrecondition when the program cannot be run, before anything is charged.
   static absl::StatusOr<std::unique_ptr<ExternalTraining>> Create(
       const agreement::Manifest& manifest, ExternalTrainingSpec spec);
 
@@ -44,7 +45,12 @@ class ExternalTraining final : public trainer::UpdateSource {
   absl::Status Update(const secagg::Attempt& attempt, std::span<const float> model,
                       std::span<float> update) override;
 
+  // The last error of Update but Cancelled; OK without one. Zeros were sealed in the update's
+  // place, so the site has to end and repair its program.
+  const absl::Status& failure() const { return failure_; }
+
  private:
+  absl::Status Train(uint32_t round, std::span<const float> model, std::span<float> update) const;
   explicit ExternalTraining(ExternalTrainingSpec spec) : spec_(std::move(spec)) {}
 
   absl::Status Run(uint32_t round) const;
@@ -52,6 +58,7 @@ class ExternalTraining final : public trainer::UpdateSource {
   std::filesystem::path ResultFile() const { return spec_.folder / "result.f32"; }
 
   ExternalTrainingSpec spec_;
+  absl::Status failure_;
 };
 
 // Flags that select a site's own training program.

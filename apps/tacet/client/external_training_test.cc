@@ -107,9 +107,40 @@ TEST_F(ExternalTrainingTest, AnOldResultIsNotTaken) {
 TEST_F(ExternalTrainingTest, AFailureIsAnError) {
   EXPECT_THAT(base::Message(Train("cp \"$1\" \"$2\"; exit 3")), HasSubstr("exit code 3"));
   EXPECT_THAT(base::Message(Train("kill -9 $$")), HasSubstr("signal 9"));
-  const absl::Status missing = TrainWith({"/nowhere/train"});
-  EXPECT_EQ(missing.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(base::Message(missing), HasSubstr("/nowhere/train"));
+}
+
+TEST_F(ExternalTrainingTest, AProgramThatCannotBeRunIsRefusedBeforeAnyRound) {
+  const std::filesystem::path text = temporary_.path() / "text";
+  std::ofstream(text) << "no program";
+  for (const std::string& program :
+       {std::string("/nowhere/train"), std::string("no-such-program-in-path"), text.string(),
+        temporary_.path().string()}) {
+    const absl::Status refused =
+        ExternalTraining::Create(Agreement(4), {.program = {program}, .folder = folder_}).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << program;
+    EXPECT_THAT(base::Message(refused), HasSubstr("cannot run " + program + ": "));
+  }
+  EXPECT_TRUE(
+      ExternalTraining::Create(Agreement(4), {.program = {"true"}, .folder = folder_}).ok());
+}
+
+TEST_F(ExternalTrainingTest, AFailureIsRememberedButAStopIsNone) {
+  auto training = *ExternalTraining::Create(
+      Agreement(4), {.program = {"/bin/sh", "-c", "test \"$3\" != 2 && cp \"$1\" \"$2\"", "sh"},
+                     .folder = folder_});
+  std::vector<float> update(4);
+  ASSERT_TRUE(training->Update({.number = {.round = 1}}, model_, update).ok());
+  EXPECT_TRUE(training->failure().ok());
+  ASSERT_FALSE(training->Update({.number = {.round = 2}}, model_, update).ok());
+  EXPECT_THAT(base::Message(training->failure()), HasSubstr("round 2: "));
+  // It stays: zeros were sealed in round 2, whatever came later.
+  ASSERT_TRUE(training->Update({.number = {.round = 3}}, model_, update).ok());
+  EXPECT_FALSE(training->failure().ok());
+  auto stopped = *ExternalTraining::Create(
+      Agreement(4), {.program = {"sleep", "600"}, .folder = folder_, .stop = [] { return true; }});
+  EXPECT_EQ(stopped->Update({.number = {.round = 1}}, model_, update).code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_TRUE(stopped->failure().ok());
 }
 
 TEST_F(ExternalTrainingTest, ItIsEndedWhenItTakesTooLongOrIsStopped) {

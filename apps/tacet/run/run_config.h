@@ -64,6 +64,7 @@ struct RunConfig {
     std::vector<uint64_t> input_shape;  // of a sample; empty: as the data have it
     std::vector<uint64_t> hidden = {128};
     double last_layer_gain = 0.2;
+    std::string architecture;            // of the model "external": a text for its users
     std::string start;                   // file of all parameters; empty: drawn by run.seed
     std::vector<std::string> federated;  // layers that are trained and sent; empty: all
   } model;

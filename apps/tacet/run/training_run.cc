@@ -1,7 +1,5 @@
 #include "apps/tacet/run/training_run.h"
 
-#include <cmath>
-#include <system_error>
 #include <utility>
 
 #include "fmt/core.h"
@@ -10,7 +8,6 @@
 #include "apps/tacet/program/stop_signal.h"
 #include "apps/tacet/run/configuration_words.h"
 #include "apps/tacet/run/data_warnings.h"
-#include "apps/tacet/run/run_output.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/models/network.h"
@@ -75,41 +72,16 @@ const agreement::Manifest& TrainingRun::manifest() const { return simulation_->m
 absl::StatusOr<TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
   fmt::print(out_, "directory   {}\n", directory.path().string());
   if (ranks_.size() > 1) fmt::print(out_, "ranks       {}\n", ranks_.size());
-  const bool publish = config_.run.publish_evaluation.value_or(true);
-  RunReporter reporter(directory, labels_,
-                       {.processes = ranks_.size(), .publish_evaluation = publish}, out_);
-  const base::Stopwatch watch;
-  TrainingEnd end;
   const program::StopSignal stop;
-  absl::StatusOr<simulation::SimulationResult> result = simulation_->Run(directory, reporter);
-  if (result.status().code() == absl::StatusCode::kCancelled) {
-    return base::Annotate(result.status(), directory.path().string());
-  }
-  TACET_ASSIGN_OR_RETURN(end.result, std::move(result));
-  end.before = reporter.before();
-  end.most_frequent_class = most_frequent_class_;
-  end.evaluation_is_published = publish && end.result.evaluation.samples > 0;
-  std::optional<trainer::Evaluation> evaluation;
-  // Without held-out rows there is no figure; 0 would be one.
-  if (publish && end.result.evaluation.samples > 0) evaluation = end.result.evaluation;
-  TACET_ASSIGN_OR_RETURN(
-      end.summary,
-      SummaryJson(
-          {.labels = labels_,
-           .manifest = simulation_->manifest(),
-           .result = end.result,
-           .evaluation = evaluation,
-           .before = end.before,
-           .most_frequent_class = publish ? std::optional(most_frequent_class_) : std::nullopt,
-           .seconds = watch.Seconds(),
-           .commit = reporter.commit(),
-           .machine = MachineJson().Set("network", form_).Set("ranks", ranks_.size())}));
-  const std::vector<float> model = learner_->WholeModel(end.result.model);
-  TACET_RETURN_IF_ERROR(directory.WriteFile(
-      kModelFile, {reinterpret_cast<const uint8_t*>(model.data()), sizeof(float) * model.size()}));
-  TACET_RETURN_IF_ERROR(
-      directory.WriteFile(kSummaryFile, base::AsBytes(end.summary.Dump(2) + "\n")));
-  return end;
+  return RunInDirectory({.simulation = *simulation_,
+                         .learner = *learner_,
+                         .labels = labels_,
+                         .processes = ranks_.size(),
+                         .publish_evaluation = config_.run.publish_evaluation.value_or(true),
+                         .most_frequent_class = most_frequent_class_,
+                         .form = form_,
+                         .stop = &program::StopSignal::Arrived},
+                        directory, out_);
 }
 
 absl::Status TrainingRun::Assist() {
@@ -125,40 +97,6 @@ simulation::SimulatedData LedgerDataOf(const data::Dataset& dataset) {
   }
   if (data.name.empty()) data.name = "data";
   return data;
-}
-
-absl::StatusOr<std::unique_ptr<RunDirectory>> NewRunDirectory(const std::filesystem::path& path,
-                                                              const RunConfig& config) {
-  TACET_ASSIGN_OR_RETURN(std::unique_ptr<RunDirectory> directory, RunDirectory::Create(path));
-  TACET_RETURN_IF_ERROR(directory->WriteFile(kConfigFile, base::AsBytes(RunConfigToml(config))));
-  return directory;
-}
-
-absl::StatusOr<RunConfig> ConfigOfRun(const std::filesystem::path& path) {
-  absl::StatusOr<RunConfig> config = LoadRunConfig((path / kConfigFile).string());
-  if (config.ok()) return config;
-  return base::Annotate(config.status(), fmt::format("{} holds no run to resume", path.string()));
-}
-
-absl::StatusOr<std::unique_ptr<RunDirectory>> NewOrBegunRunDirectory(
-    const std::filesystem::path& path, const RunConfig& config) {
-  std::error_code error;
-  if (!std::filesystem::exists(path / kConfigFile, error)) {
-    absl::StatusOr<std::unique_ptr<RunDirectory>> begun = RunDirectory::Open(path);
-    if (begun.status().code() == absl::StatusCode::kNotFound) return NewRunDirectory(path, config);
-    TACET_RETURN_IF_ERROR(begun.status());
-    // A process ended between making the directory and writing its settings.
-    TACET_RETURN_IF_ERROR((*begun)->WriteFile(kConfigFile, base::AsBytes(RunConfigToml(config))));
-    return begun;
-  }
-  TACET_ASSIGN_OR_RETURN(const RunConfig found, ConfigOfRun(path));
-  if (const std::string keys = DifferingKeys(found, config); !keys.empty()) {
-    return base::FailedPrecondition(
-        "{} holds a run of other settings, which differ in {}: move it away, or choose another "
-        "directory with --out",
-        path.string(), keys);
-  }
-  return RunDirectory::Open(path);
 }
 
 }  // namespace tacet::app::run

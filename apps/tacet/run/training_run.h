@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "apps/tacet/run/directory_run.h"
 #include "apps/tacet/run/run_config.h"
 #include "tacet/base/json.h"
 #include "tacet/data/dataset.h"
@@ -20,14 +21,6 @@
 #include "tacet/storage/file/run_directory.h"
 
 namespace tacet::app::run {
-
-struct TrainingEnd {
-  simulation::SimulationResult result;
-  std::optional<trainer::Evaluation> before;  // of the model that the whole run began with
-  double most_frequent_class = 0;             // accuracy of always answering it
-  bool evaluation_is_published = true;        // otherwise nothing of the above is to be told
-  base::JsonValue summary;                    // summary.json (docs/formats/run-directory.md)
-};
 
 // Every update is clipped, noised, sealed, added and decrypted, as far as the configuration's
 // labels allow it. One object serves one run.
@@ -71,18 +64,6 @@ class TrainingRun {
 // The data of a run: its name in printable ASCII, and the digest of all samples, which stays in
 // memory.
 simulation::SimulatedData LedgerDataOf(const data::Dataset& dataset);
-
-// A new run directory that holds its configuration. AlreadyExists when it is not empty.
-absl::StatusOr<std::unique_ptr<storage::file::RunDirectory>> NewRunDirectory(
-    const std::filesystem::path& path, const RunConfig& config);
-
-// The configuration of the run in `path`. NotFound when it holds none.
-absl::StatusOr<RunConfig> ConfigOfRun(const std::filesystem::path& path);
-
-// A new directory, or the one in which the same configuration was begun before, by whichever
-// command. FailedPrecondition names the keys that differ when it holds a run of another one.
-absl::StatusOr<std::unique_ptr<storage::file::RunDirectory>> NewOrBegunRunDirectory(
-    const std::filesystem::path& path, const RunConfig& config);
 
 }  // namespace tacet::app::run
 

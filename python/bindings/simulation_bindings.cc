@@ -1,0 +1,242 @@
+// Simulation of a federation whose clients train in Python.
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fmt/core.h"
+
+#include "apps/tacet/run/directory_run.h"
+#include "apps/tacet/run/run_config.h"
+#include "apps/tacet/run/run_output.h"
+#include "nanobind/nanobind.h"
+#include "nanobind/stl/optional.h"
+#include "nanobind/stl/string.h"
+#include "nanobind/stl/vector.h"
+#include "python/bindings/arrays.h"
+#include "python/bindings/bindings.h"
+#include "python/bindings/errors.h"
+#include "python/bindings/options.h"
+#include "python/bindings/python_calls.h"
+#include "tacet/base/json.h"
+#include "tacet/base/status.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/simulation/local_channel.h"
+#include "tacet/simulation/simulation.h"
+#include "tacet/trainer/function_learner.h"
+
+namespace tacet::python {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+// A setting as a line of a configuration would have it.
+base::JsonValue SettingOf(nb::handle value) {
+  if (PyBool_Check(value.ptr())) return base::JsonValue(nb::cast<bool>(value));
+  if (uint64_t number = 0; nb::try_cast(value, number, false)) return base::JsonValue(number);
+  if (double number = 0; nb::try_cast(value, number)) return base::JsonValue(number);
+  if (std::string text; nb::try_cast(value, text)) return base::JsonValue(text);
+  throw nb::type_error(
+      fmt::format("{}: wanted a number, a string, True or False", nb::repr(value).c_str()).c_str());
+}
+
+app::run::RunConfig ConfigOf(const Keywords& settings) {
+  app::run::RunConfig config;
+  for (const auto& [key, value] : settings) {
+    ThrowIfError(app::run::SetKey(config, nb::cast<std::string>(key), SettingOf(value)));
+  }
+  config.model.name = trainer::kExternalModel;
+  return config;
+}
+
+// A read-only array of the model, which the caller may keep.
+nb::object ModelArray(std::span<const float> model) {
+  auto kept = std::make_unique<std::vector<float>>(model.begin(), model.end());
+  std::vector<float>* const values = kept.get();
+  const nb::capsule owner(kept.release(),
+                          [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
+  return nb::cast(
+      nb::ndarray<nb::numpy, const float, nb::ndim<1>>(values->data(), {values->size()}, owner));
+}
+
+void CopyUpdate(nb::handle returned, std::string_view name, std::span<float> update) {
+  const std::vector<float> values = FloatsOf(returned, name);
+  if (values.size() != update.size()) {
+    throw nb::value_error(
+        fmt::format("{} has {} values, the model has {}", name, values.size(), update.size())
+            .c_str());
+  }
+  std::ranges::copy(values, update.begin());
+}
+
+trainer::Evaluation EvaluationOf(const nb::object& returned) {
+  if (!nb::isinstance<nb::dict>(returned)) {
+    throw nb::type_error("evaluate(model) must return a dict with accuracy, loss and samples");
+  }
+  const auto found = nb::borrow<nb::dict>(returned);
+  trainer::Evaluation evaluation;
+  for (const auto& [key, value] : found) {
+    const std::string name = nb::cast<std::string>(key);
+    if (name == "accuracy") {
+      evaluation.accuracy = nb::cast<double>(value);
+    } else if (name == "loss") {
+      evaluation.loss = nb::cast<double>(value);
+    } else if (name == "samples") {
+      evaluation.samples = nb::cast<uint64_t>(value);
+    } else if (name == "auc") {
+      evaluation.auc = nb::cast<double>(value);
+    } else {
+      throw nb::value_error(
+          fmt::format("evaluate(model) returned \"{}\"; known are accuracy, loss, samples and auc",
+                      name)
+              .c_str());
+    }
+  }
+  if (!(evaluation.accuracy >= 0 && evaluation.accuracy <= 1) || !std::isfinite(evaluation.loss)) {
+    throw nb::value_error(
+        "evaluate(model) returned an accuracy outside of [0, 1], or a loss that "
+        "is not finite");
+  }
+  return evaluation;
+}
+
+trainer::FunctionLearnerSpec LearnerOf(std::vector<float> initial, uint64_t clients,
+                                       std::vector<uint64_t> units, accounting::Unit unit,
+                                       const nb::object& train, const nb::object& evaluate,
+                                       const PythonCalls& calls) {
+  trainer::FunctionLearnerSpec spec{
+      .initial = std::move(initial), .clients = clients, .unit = unit, .units = std::move(units)};
+  const PythonObject trained(train);
+  spec.train = [trained, calls](std::span<const float> model, uint32_t round, uint64_t client,
+                                std::span<float> update) {
+    return calls.Run([&] {
+      CopyUpdate(CallFunction(trained.get(), ModelArray(model), client, round),
+                 fmt::format("the update of client {}", client), update);
+    });
+  };
+  spec.sum_clipped = [trained, calls](std::span<const float> model, uint64_t client,
+                                      std::span<const uint32_t> drawn, double clip_norm,
+                                      std::span<float> sum) {
+    return calls.Run([&] {
+      const std::vector<uint32_t> chosen(drawn.begin(), drawn.end());
+      CopyUpdate(CallFunction(trained.get(), ModelArray(model), client, chosen, clip_norm),
+                 fmt::format("the sum of client {}", client), sum);
+    });
+  };
+  if (!evaluate.is_none()) {
+    const PythonObject evaluated(evaluate);
+    spec.evaluate = [evaluated, calls](std::span<const float> model) {
+      trainer::Evaluation evaluation;
+      const absl::Status done = calls.Run(
+          [&] { evaluation = EvaluationOf(CallFunction(evaluated.get(), ModelArray(model))); });
+      return done.ok() ? absl::StatusOr<trainer::Evaluation>(evaluation) : done;
+    };
+  }
+  return spec;
+}
+
+struct Simulated {
+  std::vector<float> model;
+  std::string summary;  // JSON
+};
+
+struct SimulationCall {
+  app::run::RunConfig config;
+  trainer::FunctionLearnerSpec learner;
+  std::string data_name;
+  std::filesystem::path path;
+  bool resume = false;
+  PythonCalls calls;
+  std::optional<PythonObject> on_round;
+};
+
+// Control-C: Python's handler runs between rounds, and what it raises ends the run.
+bool InterruptCame(const PythonCalls& calls) {
+  return !calls
+              .Run([] {
+                int raised = 0;
+                CallOrWaitForExit([&raised] { raised = PyErr_CheckSignals(); });
+                if (raised != 0) throw nb::python_error();
+              })
+              .ok();
+}
+
+absl::StatusOr<Simulated> Simulate(SimulationCall call) {
+  TACET_ASSIGN_OR_RETURN(simulation::SimulationSpec spec, app::run::SimulationSpecOf(call.config));
+  spec.data = {.name = call.data_name,
+               .digest = crypto::Sha256(base::AsBytes("tacet.simulate:" + call.data_name))};
+  const bool published = static_cast<bool>(call.learner.evaluate);
+  TACET_ASSIGN_OR_RETURN(const auto learner, trainer::NewFunctionLearner(std::move(call.learner)));
+  std::vector<std::string> labels = simulation::SimulationLabels(spec);
+  simulation::LocalChannel channel;
+  TACET_ASSIGN_OR_RETURN(const auto simulation,
+                         simulation::Simulation::Create(std::move(spec), *learner, channel));
+  TACET_ASSIGN_OR_RETURN(const auto directory,
+                         call.resume ? app::run::NewOrBegunRunDirectory(call.path, call.config)
+                                     : app::run::NewRunDirectory(call.path, call.config));
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
+                                                                &std::fclose);
+  if (nowhere == nullptr) return base::FailedPrecondition("/dev/null cannot be opened");
+  app::run::DirectoryRun run{.simulation = *simulation,
+                             .learner = *learner,
+                             .labels = labels,
+                             .publish_evaluation = published,
+                             .form = std::string(trainer::kExternalModel),
+                             .stop = [&] { return InterruptCame(call.calls); }};
+  if (call.on_round) {
+    run.on_round = [&](const simulation::RoundRecord& record) {
+      simulation::RoundRecord told = record;
+      if (!published) told.evaluation.reset();
+      const std::string line = app::run::RoundJson(told, labels).Dump();
+      return call.calls.Run([&] { CallFunction(call.on_round->get(), line); });
+    };
+  }
+  TACET_ASSIGN_OR_RETURN(app::run::TrainingEnd end,
+                         app::run::RunInDirectory(run, *directory, nowhere.get()));
+  return Simulated{.model = std::move(end.result.model), .summary = end.summary.Dump()};
+}
+
+}  // namespace
+
+void BindSimulation(nb::module_& module) {
+  module.def(
+      "simulate",
+      [](const Keywords& settings, const nb::object& train, const nb::object& evaluate,
+         const nb::object& on_round, nb::handle initial, uint64_t clients,
+         std::vector<uint64_t> units, const std::string& data_name, const std::string& path,
+         bool resume) {
+        if (InterpreterExits()) {
+          throw StatusError(
+              absl::FailedPreconditionError("the interpreter exits: no simulation begins"));
+        }
+        SimulationCall call{.config = ConfigOf(settings),
+                            .learner = {},
+                            .data_name = data_name,
+                            .path = path,
+                            .resume = resume,
+                            .calls = {},
+                            .on_round = std::nullopt};
+        if (!on_round.is_none()) call.on_round.emplace(on_round);
+        call.learner = LearnerOf(FloatsOf(initial, "initial"), clients, std::move(units),
+                                 call.config.agreement.privacy.unit, train, evaluate, call.calls);
+        const PythonCalls calls = call.calls;
+        absl::StatusOr<Simulated> done = WithoutLock([&] { return Simulate(std::move(call)); });
+        calls.ThrowIfOneRaised();
+        Simulated simulated = ValueOrThrow(std::move(done));
+        return nb::make_tuple(ArrayOf(std::move(simulated.model)), simulated.summary);
+      },
+      "settings"_a, "train"_a, "evaluate"_a.none(), "on_round"_a.none(), "initial"_a, "clients"_a,
+      "units"_a, "data_name"_a, "path"_a, "resume"_a,
+      nb::sig("def simulate(settings: dict[str, object], train: object, evaluate: object, "
+              "on_round: object, initial: object, clients: int, units: list[int], data_name: str, "
+              "path: str, resume: bool) -> tuple[numpy.typing.NDArray[numpy.float32], str]"));
+}
+
+}  // namespace tacet::python

@@ -1,0 +1,268 @@
+"""Simulation of a federation whose clients train a model of the caller's own.
+
+Every update is clipped, noised, sealed, added and decrypted as in a live federation. The run
+directory is that of ``tacet simulate``: ``tacet report`` and ``tacet audit`` read it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+
+from . import _core
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .privacy import Privacy
+
+__all__ = ["Evaluation", "Run", "TrainClient", "TrainUnits", "open_run", "simulate"]
+
+
+class Evaluation(TypedDict, total=False):
+    """Quality of a model on samples that no client trained on."""
+
+    accuracy: float
+    """Share of correct samples, in [0, 1]."""
+    loss: float
+    """Mean loss, in nats for cross-entropy."""
+    samples: int
+    """Number of samples."""
+    auc: float
+    """Area under the ROC curve, for two classes."""
+
+
+class TrainClient(Protocol):
+    """Training on all data of one client, for unit client."""
+
+    def __call__(
+        self, model: NDArray[np.float32], client: int, round: int, /
+    ) -> NDArray[np.float32]:
+        """Return the update, new minus old parameters: float32 of shape (d,).
+
+        ``model`` is read-only. The update is clipped afterwards.
+        """
+
+
+class TrainUnits(Protocol):
+    """Training on drawn records (persons) of one client, for the units record and person."""
+
+    def __call__(
+        self, model: NDArray[np.float32], client: int, units: list[int], clip_norm: float, /
+    ) -> NDArray[np.float32]:
+        """Return the sum of the drawn units' updates, each clipped to ``clip_norm``: shape (d,).
+
+        An update of a unit is the negative gradient of the loss, for a person added over the
+        person's records. ``units`` are places below the client's number of units.
+        """
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run.
+
+    Attributes:
+        path: its directory.
+        model: parameters after the last round, float32 of shape (d,).
+        summary: content of ``summary.json`` (docs/formats/run-directory.md).
+        rounds: a dictionary for each round: the lines of ``metrics.jsonl``.
+    """
+
+    path: Path
+    model: NDArray[np.float32]
+    summary: dict[str, Any]
+    rounds: list[dict[str, Any]]
+
+    @property
+    def epsilon(self) -> float | None:
+        """Epsilon of the worst observer after all charged attempts; None without a guarantee."""
+        worst: dict[str, Any] | None = self.summary["privacy"].get("worst")
+        return None if worst is None else worst["epsilon"]
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw accuracy, loss and epsilon over the rounds; needs matplotlib.
+
+        Args:
+            axes: matplotlib axes to draw into. None: new ones.
+
+        Returns:
+            The axes.
+        """
+        if axes is None:
+            pyplot = importlib.import_module("matplotlib.pyplot")
+            _, axes = pyplot.subplots()
+        numbers = [line["round"] + 1 for line in self.rounds]
+        for key in ("accuracy", "loss"):
+            points = [
+                (number, line[key])
+                for number, line in zip(numbers, self.rounds, strict=True)
+                if line[key] is not None
+            ]
+            if points:
+                axes.plot(*zip(*points, strict=True), label=key)
+        axes.plot(numbers, [line["epsilon"] for line in self.rounds], "--", label="epsilon")
+        axes.set_xlabel("round")
+        axes.legend()
+        return axes
+
+    def __repr__(self) -> str:
+        return f"<Run {self.path}, {len(self.rounds)} rounds, epsilon {self.epsilon}>"
+
+
+def open_run(path: str | os.PathLike[str]) -> Run:
+    """Read a finished run, of this package or of the program.
+
+    Raises:
+        FileNotFoundError: the directory holds no finished run.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    folder = Path(path)
+    metrics = (folder / "metrics.jsonl").read_text(encoding="utf-8")
+    return Run(
+        path=folder,
+        model=np.fromfile(folder / "model.f32", dtype="<f4"),
+        summary=json.loads((folder / "summary.json").read_text(encoding="utf-8")),
+        rounds=[json.loads(line) for line in metrics.splitlines()],
+    )
+
+
+def _settings(
+    privacy: Privacy, federation: dict[str, int | float | None], run: dict[str, object]
+) -> dict[str, object]:
+    """Keys of docs/formats/configuration.md."""
+    if privacy.unit != "client" and not privacy.coordinate_bound:
+        text = (
+            f"coordinate_bound is missing: with unit {privacy.unit} it is the largest coordinate "
+            "of a site's sum"
+        )
+        raise ValueError(text)
+    settings: dict[str, object] = {
+        "privacy.clip_norm": privacy.clip_norm,
+        "privacy.coordinate_bound": privacy.coordinate_bound or privacy.clip_norm,
+        "privacy.scale": privacy.scale,
+        "privacy.delta": privacy.delta,
+        "privacy.unit": privacy.unit,
+        "privacy.neighbouring": privacy.neighbouring,
+        "privacy.colluders": privacy.colluders,
+        "privacy.record_rate": privacy.record_rate,
+        "privacy.expected_batch": privacy.expected_batch,
+        "federation.sampling": privacy.sampling,
+        "federation.dummy_uploads": privacy.dummy_uploads,
+        "federation.max_participations": privacy.max_participations,
+        "federation.min_participants": privacy.min_participants,
+    }
+    if privacy.appearances:
+        settings["privacy.appearances"] = privacy.appearances
+    if privacy.target_epsilon is not None:
+        settings["privacy.target_epsilon"] = privacy.target_epsilon
+    else:
+        settings["privacy.noise"] = (privacy.noise_multiplier or 0.0) * privacy.clip_norm
+    settings.update({key: value for key, value in federation.items() if value is not None})
+    settings.update({key: value for key, value in run.items() if value is not None})
+    return settings
+
+
+def simulate(
+    train: TrainClient | TrainUnits,
+    *,
+    clients: int,
+    initial: NDArray[np.float32],
+    privacy: Privacy,
+    rounds: int,
+    cohort: int = 0,
+    units: Sequence[int] = (),
+    evaluate: Callable[[NDArray[np.float32]], Evaluation] | None = None,
+    evaluate_every: int = 1,
+    learning_rate: float = 1.0,
+    learning_rate_final: float | None = None,
+    momentum: float = 0.0,
+    budget_epsilon: float = 0.0,
+    spare_attempts: int = 10,
+    architecture: str = "",
+    data_name: str = "python",
+    threads: int = 1,
+    seed: int = 1,
+    insecure_seed: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    on_round: Callable[[dict[str, Any]], object] | None = None,
+) -> Run:
+    """Train a model of one's own in a simulated federation.
+
+    Args:
+        train: for unit client ``train(model, client, round)``, which returns the update; for the
+            units record and person ``train(model, client, units, clip_norm)``, which returns the
+            sum of the drawn units' clipped updates (`TrainClient`, `TrainUnits`). Arrays are
+            float32 of shape (d,); ``model`` is read-only.
+        clients: M, number of clients (sites); ``train`` gets 0 to M - 1.
+        initial: parameters before the first round, float32 of shape (d,).
+        privacy: mechanism and guarantee.
+        rounds: T.
+        cohort: K, clients of a round. 0: all.
+        units: for the units record and person: number of records (persons) of each client.
+        evaluate: ``evaluate(model)`` returns an `Evaluation`. Its figures are outside of epsilon;
+            use public data, or keep them to yourself. None: no figures.
+        evaluate_every: rounds between evaluations; the last round is always evaluated.
+        learning_rate: of the server, factor on the average update in the first round.
+        learning_rate_final: the same in the last round. None: ``learning_rate``.
+        momentum: of the server, in [0, 1).
+        budget_epsilon: epsilon at which the run ends early. 0: no budget.
+        spare_attempts: failed attempts that are permitted in all rounds together.
+        architecture: a text that names the model's architecture, kept in the run's settings.
+        data_name: name of the data in the run's ledger.
+        threads: threads that train and seal. With more than one, ``train`` is called by several
+            threads at a time: it must not change objects that they share.
+        seed: stays in the settings of the run; fixes nothing that is secret.
+        insecure_seed: fixes cohorts, noise and keys, for debugging: it protects nobody.
+        out: run directory. None: a new one below ``runs/``.
+        resume: continue the run in ``out`` if it was begun with the same settings.
+        on_round: called with the figures of each round.
+
+    Returns:
+        The finished run. Control-C ends it after the round; ``resume`` goes on from there.
+
+    Raises:
+        InvalidArgumentError: a value is wrong; the text names its key and its range.
+        AlreadyExistsError: ``out`` holds something.
+        FailedPreconditionError: a round failed in all attempts, or ``out`` has other settings.
+        BudgetError: no further attempt is permitted.
+
+    What ``train``, ``evaluate`` or ``on_round`` raise ends the run and arrives here.
+    """
+    if not callable(train):
+        text = "train must be a function"
+        raise TypeError(text)
+    path = Path(out) if out is not None else Path("runs") / time.strftime("%Y%m%d-%H%M%S")
+    federation: dict[str, int | float | None] = {
+        "federation.rounds": rounds,
+        "federation.cohort": cohort or clients,
+        "federation.spare_attempts": spare_attempts,
+        "server.learning_rate": float(learning_rate),
+        "server.learning_rate_final": float(
+            learning_rate if learning_rate_final is None else learning_rate_final
+        ),
+        "server.momentum": float(momentum),
+    }
+    run: dict[str, object] = {
+        "privacy.budget_epsilon": float(budget_epsilon),
+        "model.architecture": architecture,
+        "run.seed": seed,
+        "run.insecure_seed": insecure_seed,
+        "run.threads": threads,
+        "run.evaluate_every": evaluate_every,
+    }
+    settings = _settings(privacy, federation, run)
+    told = None if on_round is None else lambda line: on_round(json.loads(line))
+    _core.simulate(
+        settings, train, evaluate, told, initial, clients, list(units), data_name, str(path), resume
+    )
+    return open_run(path)

@@ -1,0 +1,175 @@
+"""A classifier with ``fit`` and ``predict`` that trains in a simulated federation.
+
+Import it by name: ``import tacet.sklearn``. It follows scikit-learn's conventions and needs only
+NumPy.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .privacy import Privacy
+from .simulation import Run, simulate
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["FederatedClassifier"]
+
+
+def _probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+    found: NDArray[np.float32] = shifted / shifted.sum(axis=1, keepdims=True)
+    return found
+
+
+class FederatedClassifier:
+    """Multinomial logistic regression, trained by the clients of a simulated federation.
+
+    Rows are grouped into clients by ``fit(X, y, clients=...)``; the guarantee hides all rows of one
+    client. Scale the columns to about [-1, 1] by public bounds, not by the data's own statistics:
+    those would not be covered by epsilon.
+
+    Args:
+        privacy: mechanism and guarantee, unit client.
+        classes: all classes that may occur, known to everybody. Not taken from the data.
+        rounds: T.
+        cohort: K, clients of a round. 0: all.
+        local_steps: gradient steps of a client in a round.
+        learning_rate: of these steps.
+        out: run directory. None: a new one below ``runs/``.
+        insecure_seed: fixes cohorts, noise and keys, for debugging: it protects nobody.
+
+    Attributes:
+        classes_: the classes, shape (n_classes,).
+        coef_: weights, float32 of shape (n_classes, n_features).
+        intercept_: biases, float32 of shape (n_classes,).
+        n_features_in_: number of columns.
+        run_: the `tacet.Run`; ``run_.epsilon`` is what was spent.
+    """
+
+    def __init__(
+        self,
+        *,
+        privacy: Privacy | None = None,
+        classes: ArrayLike | None = None,
+        rounds: int = 20,
+        cohort: int = 0,
+        local_steps: int = 10,
+        learning_rate: float = 0.1,
+        out: str | os.PathLike[str] | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        self.privacy = privacy
+        self.classes = classes
+        self.rounds = rounds
+        self.cohort = cohort
+        self.local_steps = local_steps
+        self.learning_rate = learning_rate
+        self.out = out
+        self.insecure_seed = insecure_seed
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        names = inspect.signature(type(self).__init__).parameters
+        return {name: getattr(self, name) for name in names if name != "self"}
+
+    def set_params(self, **params: Any) -> FederatedClassifier:
+        """Set arguments of the constructor."""
+        for name, value in params.items():
+            if name not in self.get_params():
+                text = f"there is no parameter {name!r}"
+                raise ValueError(text)
+            setattr(self, name, value)
+        return self
+
+    def fit(self, X: ArrayLike, y: ArrayLike, *, clients: ArrayLike) -> FederatedClassifier:  # noqa: N803
+        """Train on rows ``X`` with labels ``y``.
+
+        Args:
+            X: shape (rows, n_features), finite numbers.
+            y: shape (rows,), values of ``classes``.
+            clients: shape (rows,), the client of each row.
+        """
+        if self.privacy is None or self.classes is None:
+            text = "give privacy and classes: neither can be taken from the data"
+            raise ValueError(text)
+        if self.privacy.unit != "client":
+            text = f"unit {self.privacy.unit} is not supported here: use tacet.simulate"
+            raise ValueError(text)
+        rows = np.asarray(X, dtype=np.float32)
+        labels = np.asarray(y)
+        owners = np.asarray(clients)
+        if rows.ndim != 2 or labels.shape != (len(rows),) or owners.shape != (len(rows),):
+            text = (
+                f"X has shape {rows.shape}, y {labels.shape}, clients {owners.shape}: wanted "
+                "(rows, n_features), (rows,) and (rows,)"
+            )
+            raise ValueError(text)
+        if not np.isfinite(rows).all():
+            text = "X holds a value that is not finite"
+            raise ValueError(text)
+        self.classes_ = np.unique(np.asarray(self.classes))
+        unknown = np.setdiff1d(labels, self.classes_)
+        if len(unknown) > 0:
+            text = f"y holds {unknown[:3].tolist()}, which are not among classes"
+            raise ValueError(text)
+        self.n_features_in_ = rows.shape[1]
+        wanted = np.searchsorted(self.classes_, labels)
+        places = [np.flatnonzero(owners == owner) for owner in np.unique(owners)]
+
+        def train(model: NDArray[np.float32], client: int, round: int) -> NDArray[np.float32]:  # noqa: A002
+            own, hot = rows[places[client]], np.eye(len(self.classes_), dtype=np.float32)
+            targets = hot[wanted[places[client]]]
+            new = model.copy()
+            for _ in range(self.local_steps):
+                weights, biases = self._split(new)
+                error = (_probabilities(own @ weights.T + biases) - targets) / len(own)
+                step = np.concatenate([(error.T @ own).ravel(), error.sum(axis=0)])
+                new -= np.float32(self.learning_rate) * step.astype(np.float32)
+            return new - model
+
+        self.run_: Run = simulate(
+            train,
+            clients=len(places),
+            initial=np.zeros(len(self.classes_) * (self.n_features_in_ + 1), dtype=np.float32),
+            privacy=self.privacy,
+            rounds=self.rounds,
+            cohort=self.cohort,
+            architecture=f"multinomial logistic regression, {len(self.classes_)} classes, "
+            f"{self.n_features_in_} features: weights by class, then biases",
+            out=self.out,
+            insecure_seed=self.insecure_seed,
+        )
+        self.coef_, self.intercept_ = self._split(self.run_.model)
+        return self
+
+    def _split(self, model: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        classes = len(self.classes_)
+        return model[:-classes].reshape(classes, self.n_features_in_), model[-classes:]
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
+        """Return the probability of each class, shape (rows, n_classes)."""
+        if not hasattr(self, "coef_"):
+            text = "the classifier is not fitted: call fit first"
+            raise ValueError(text)
+        rows = np.asarray(X, dtype=np.float32)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
+            text = f"X has shape {rows.shape}, wanted (rows, {self.n_features_in_})"
+            raise ValueError(text)
+        return _probabilities(rows @ self.coef_.T + self.intercept_)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+        """Return the most probable class of each row, shape (rows,)."""
+        best = self.predict_proba(X).argmax(axis=1)
+        found: NDArray[Any] = self.classes_[best]
+        return found
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:  # noqa: N803
+        """Return the share of rows whose class is right."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))

@@ -1,0 +1,190 @@
+"""PyTorch modules in a federation: parameters as a vector, local training, clipped sums.
+
+Import it by name: ``import tacet.torch``. Needs PyTorch, which the package does not install.
+
+Parameters travel in the order of ``module.named_parameters()``. Buffers, such as the running
+statistics of batch norm, are not sent unless they are named: they would be averaged, noised and
+clipped together with the parameters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["clipped_sum", "load_vector", "to_vector", "train_local"]
+
+
+def _tensors(module: torch.nn.Module, buffers: Iterable[str]) -> list[tuple[str, torch.Tensor]]:
+    """Trainable parameters, then the named buffers, each with its name."""
+    found: list[tuple[str, torch.Tensor]] = [
+        (name, parameter)
+        for name, parameter in module.named_parameters()
+        if parameter.requires_grad
+    ]
+    known = dict(module.named_buffers())
+    for name in buffers:
+        if name not in known:
+            text = f"there is no buffer {name!r}; the module has {', '.join(known) or 'none'}"
+            raise ValueError(text)
+        found.append((name, known[name]))
+    if not found:
+        text = "the module has no parameter that is trained"
+        raise ValueError(text)
+    for name, tensor in found:
+        if not tensor.is_floating_point():
+            text = f"{name} holds {tensor.dtype}: only floating-point values can be federated"
+            raise TypeError(text)
+    return found
+
+
+def to_vector(module: torch.nn.Module, *, buffers: Iterable[str] = ()) -> NDArray[np.float32]:
+    """Return the module's trainable parameters as float32 of shape (d,), a copy.
+
+    Args:
+        module: any module.
+        buffers: names of buffers that follow the parameters.
+
+    Raises:
+        ValueError: a value is not finite, or there is no such buffer.
+        TypeError: a tensor does not hold floating-point values.
+    """
+    parts = [
+        tensor.detach().to("cpu", torch.float32).reshape(-1).numpy()
+        for _, tensor in _tensors(module, buffers)
+    ]
+    vector: NDArray[np.float32] = np.concatenate(parts)
+    if not np.isfinite(vector).all():
+        text = "the module holds a value that is not finite"
+        raise ValueError(text)
+    return vector
+
+
+def load_vector(
+    module: torch.nn.Module, vector: NDArray[np.float32], *, buffers: Iterable[str] = ()
+) -> None:
+    """Write a vector of `to_vector` into the module.
+
+    Raises:
+        ValueError: the vector has another length; the module is unchanged then.
+    """
+    tensors = _tensors(module, buffers)
+    wanted = sum(tensor.numel() for _, tensor in tensors)
+    if vector.shape != (wanted,):
+        text = f"the vector has shape {vector.shape}, the module has {wanted} values"
+        raise ValueError(text)
+    begin = 0
+    with torch.no_grad():
+        for _, tensor in tensors:
+            end = begin + tensor.numel()
+            part = torch.from_numpy(np.array(vector[begin:end], dtype=np.float32))
+            tensor.copy_(part.reshape(tensor.shape))
+            begin = end
+
+
+def train_local(
+    module: torch.nn.Module,
+    model: NDArray[np.float32],
+    batches: Iterable[tuple[torch.Tensor, torch.Tensor]],
+    *,
+    loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    optimizer: Callable[[Iterable[torch.nn.Parameter]], torch.optim.Optimizer],
+    buffers: Iterable[str] = (),
+) -> NDArray[np.float32]:
+    """Train the module from ``model`` on one client's batches and return the update.
+
+    The module is work space: it holds the client's trained parameters afterwards. Do not share it
+    between threads.
+
+    Args:
+        module: module of the agreed architecture.
+        model: parameters of the round, float32 of shape (d,).
+        batches: pairs (inputs, targets); the client's data, as often as wanted.
+        loss: mean loss of a batch, ``loss(outputs, targets)``.
+        optimizer: makes the optimizer, e.g. ``lambda p: torch.optim.SGD(p, lr=0.1)``.
+        buffers: names of buffers that belong to the model.
+
+    Returns:
+        New minus old parameters, float32 of shape (d,), not clipped: the federation clips it.
+    """
+    names = tuple(buffers)
+    load_vector(module, model, buffers=names)
+    module.train()
+    steps = optimizer([p for p in module.parameters() if p.requires_grad])
+    for inputs, targets in batches:
+        steps.zero_grad()
+        value = loss(module(inputs), targets)
+        value.backward()
+        steps.step()
+    return to_vector(module, buffers=names) - model
+
+
+def clipped_sum(
+    module: torch.nn.Module,
+    model: NDArray[np.float32],
+    inputs: torch.Tensor,
+    targets: torch.Tensor,
+    *,
+    loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    clip_norm: float,
+    groups: Sequence[Any] | None = None,
+) -> NDArray[np.float32]:
+    """Return the sum of the clipped negative gradients of records or groups of records.
+
+    For unit record without ``groups``, for unit person with the person of each record. With g_u the
+    gradient of the loss at ``model``, added over the records of unit u, the result is
+
+        - sum over u of g_u min(1, clip_norm / ||g_u||).
+
+    Gradients are computed record by record in evaluation mode, since batch norm in training mode
+    would mix the records of a batch. A unit whose gradient is not finite contributes zeros.
+
+    Args:
+        module: module of the agreed architecture; work space.
+        model: parameters of the round, float32 of shape (d,).
+        inputs: records along the first axis.
+        targets: their targets.
+        loss: ``loss(outputs, targets)`` of a batch of one record.
+        clip_norm: L2 norm to which each unit's gradient is clipped, above 0.
+        groups: for each record its person. None: each record is a unit.
+
+    Returns:
+        float32 of shape (d,); zeros without records.
+    """
+    if not clip_norm > 0:
+        text = f"clip_norm is {clip_norm}, it must be above 0"
+        raise ValueError(text)
+    records = len(inputs)
+    if len(targets) != records or (groups is not None and len(groups) != records):
+        text = f"there are {records} inputs, and another number of targets or groups"
+        raise ValueError(text)
+    load_vector(module, model)
+    module.eval()
+    parameters = [p for p in module.parameters() if p.requires_grad]
+    units: dict[Any, NDArray[np.float64]] = {}
+    for record in range(records):
+        value = loss(module(inputs[record : record + 1]), targets[record : record + 1])
+        gradients = torch.autograd.grad(value, parameters, allow_unused=True)
+        parts = [
+            np.zeros(p.numel())
+            if g is None
+            else g.detach().to("cpu", torch.float64).numpy().ravel()
+            for p, g in zip(parameters, gradients, strict=True)
+        ]
+        gradient = np.concatenate(parts)
+        unit = record if groups is None else groups[record]
+        units[unit] = gradient if unit not in units else units[unit] + gradient
+    total = np.zeros(model.shape, dtype=np.float64)
+    for gradient in units.values():
+        norm = float(np.linalg.norm(gradient))
+        if np.isfinite(norm):
+            total -= gradient * min(1.0, clip_norm / norm) if norm > 0 else 0.0
+    summed: NDArray[np.float32] = total.astype(np.float32)
+    return summed

@@ -1,0 +1,371 @@
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import tacet
+
+D = 50
+WEAK = tacet.Privacy(noise_multiplier=2.0, delta=1e-3)
+
+Array = NDArray[np.float32]
+
+
+def nothing(model: Array, client: int, round_: int) -> Array:
+    return np.zeros_like(model)
+
+
+def simulate(out: Path, train: Any = nothing, **changed: Any) -> tacet.Run:
+    options: dict[str, Any] = {
+        "clients": 6,
+        "initial": np.zeros(D, dtype=np.float32),
+        "privacy": WEAK,
+        "rounds": 2,
+        "out": out,
+        **changed,
+    }
+    return tacet.simulate(train, **options)
+
+
+def test_a_model_moves_by_the_average_and_noise(tmp_path: Path) -> None:
+    # Six updates of norm 1 in one direction: their average has length 1 a round. Seven deviations
+    # of the noise in the sum of six, over six, are passed once in 4e11 runs.
+    seen: list[tuple[int, int]] = []
+
+    def train(model: Array, client: int, round_: int) -> Array:
+        assert model.dtype == np.float32
+        assert model.shape == (D,)
+        seen.append((round_, client))
+        return np.full(D, 10.0, dtype=np.float32)
+
+    run = simulate(tmp_path / "run", train)
+    assert sorted(seen) == [(r, c) for r in range(2) for c in range(6)]
+    length = float(run.model.sum() / np.sqrt(D))
+    assert abs(length - 2) < 7 * np.sqrt(2) * 2.1 / 6
+    assert run.epsilon is not None
+    assert run.summary["model"] == "external"
+    assert run.summary["labels"] == []
+    assert [line["round"] for line in run.rounds] == [0, 1]
+    assert run.rounds[0]["accuracy"] is None
+    np.testing.assert_array_equal(tacet.open_run(run.path).model, run.model)
+
+
+def test_an_evaluation_and_a_listener(tmp_path: Path) -> None:
+    told: list[dict[str, Any]] = []
+    run = simulate(
+        tmp_path / "run",
+        evaluate=lambda model: {"accuracy": 0.5, "loss": float(abs(model).max()), "samples": 7},
+        on_round=told.append,
+    )
+    assert told == run.rounds
+    assert run.summary["accuracy"] == 0.5
+    assert run.rounds[1]["loss"] > 0
+
+
+def program(*words: str | Path) -> str:
+    done = subprocess.run(
+        [os.environ["TACET_PROGRAM"], *map(str, words)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_program_reads_the_run(tmp_path: Path) -> None:
+    run = simulate(tmp_path / "run", architecture="a line of 50 numbers")
+    page = tmp_path / "page.html"
+    program("report", run.path, "--out", page)
+    assert "external" in page.read_text(encoding="utf-8")
+    program("audit", run.path, "--out", tmp_path / "audit.json")
+    program("audit", "verify", tmp_path / "audit.json")
+    assert "a line of 50 numbers" in (run.path / "config.toml").read_text(encoding="utf-8")
+
+
+def test_the_same_bits_as_the_program(tmp_path: Path) -> None:
+    """The program trains at a rate at which no parameter moves; so does the function here."""
+    initial = np.random.default_rng(1).normal(1, 0.1, 3 * 4 + 4 + 4 * 2 + 2).astype("<f4")
+    initial.tofile(tmp_path / "start.f32")
+    rows = ["client,label,a,b,c"]
+    rows += [f"{client},{i % 2},0.{i},0.5,1" for client in range(6) for i in range(4)]
+    (tmp_path / "data.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (tmp_path / "config.toml").write_text(
+        f"""
+[data]
+path = "{tmp_path / "data.csv"}"
+[model]
+name = "mlp"
+hidden = [4]
+start = "{tmp_path / "start.f32"}"
+[training]
+learning_rate = 1e-30
+learning_rate_final = 1e-30
+[federation]
+rounds = 2
+cohort = 4
+[privacy]
+noise = 2.0
+delta = 1e-3
+[run]
+insecure_seed = 7
+""",
+        encoding="utf-8",
+    )
+    program("simulate", "--config", tmp_path / "config.toml", "--out", tmp_path / "theirs")
+    theirs = tacet.open_run(tmp_path / "theirs")
+    ours = simulate(tmp_path / "ours", initial=initial, cohort=4, insecure_seed=7)
+    assert not np.array_equal(ours.model, initial)
+    np.testing.assert_array_equal(ours.model, theirs.model)
+    assert [r["model"] for r in ours.rounds] == [r["model"] for r in theirs.rounds]
+    assert ours.epsilon == theirs.epsilon
+    assert ours.summary["labels"] == ["insecure-seed"]
+
+
+def test_threads_give_the_same_bits_and_work_side_by_side(tmp_path: Path) -> None:
+    together = threading.Barrier(2, timeout=60)
+
+    def meeting(model: Array, client: int, round_: int) -> Array:
+        if client < 2:
+            together.wait()
+        return np.full(D, client, dtype=np.float32)
+
+    def alone(model: Array, client: int, round_: int) -> Array:
+        return np.full(D, client, dtype=np.float32)
+
+    one = simulate(tmp_path / "one", alone, insecure_seed=3, clients=2, rounds=1)
+    two = simulate(tmp_path / "two", meeting, insecure_seed=3, clients=2, rounds=1, threads=2)
+    np.testing.assert_array_equal(one.model, two.model)
+
+
+def test_records_and_persons_are_drawn_and_must_be_clipped(tmp_path: Path) -> None:
+    privacy = tacet.Privacy(
+        noise_multiplier=4.0,
+        delta=1e-3,
+        unit="person",
+        record_rate=0.5,
+        coordinate_bound=5.0,
+    )
+    drawn: list[int] = []
+
+    def train(model: Array, client: int, units: list[int], clip_norm: float) -> Array:
+        assert clip_norm == 1.0
+        assert units == sorted(set(units))
+        assert all(0 <= unit < 20 + client for unit in units)
+        drawn.append(len(units))
+        part = np.zeros_like(model)
+        part[0] = len(units) * clip_norm
+        return part
+
+    run = simulate(
+        tmp_path / "run", train, privacy=privacy, units=[20, 21, 22], clients=3, rounds=4
+    )
+    # 12 draws of about 10: fewer than 60 or more than 190 of 252 once in 1e12 runs.
+    assert 60 < sum(drawn) < 190
+    assert run.summary["unit"] == "person"
+
+    def unclipped(model: Array, client: int, units: list[int], clip_norm: float) -> Array:
+        return 2 * train(model, client, units, clip_norm)
+
+    with pytest.raises(tacet.TacetError, match="clip each unit's part"):
+        simulate(tmp_path / "bad", unclipped, privacy=privacy, units=[20] * 3, clients=3)
+    with pytest.raises(ValueError, match="coordinate_bound is missing"):
+        simulate(
+            tmp_path / "bound",
+            train,
+            privacy=tacet.Privacy(noise_multiplier=4, unit="record", record_rate=0.5),
+            units=[20] * 3,
+            clients=3,
+        )
+    with pytest.raises(tacet.InvalidArgumentError, match="must be given for 3"):
+        simulate(tmp_path / "units", train, privacy=privacy, units=[20] * 2, clients=3)
+
+
+class FailedError(Exception):
+    pass
+
+
+def fails(model: Array, client: int, round_: int) -> Array:
+    raise FailedError
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind", "text"),
+    [
+        ({"train": fails}, FailedError, "^$"),
+        ({"train": lambda m, c, r: m[:-1]}, ValueError, "has 49 values, the model has 50"),
+        ({"train": lambda m, c, r: np.ones(D, dtype=np.int64)}, TypeError, "not float32"),
+        ({"train": lambda m, c, r: m.reshape(5, 10)}, ValueError, "2 dimensions"),
+        ({"train": lambda m, c, r: None}, TypeError, "got NoneType"),
+        ({"train": lambda m, c, r: m * np.float32(np.nan)}, tacet.TacetError, "not a finite"),
+        ({"train": lambda m, c, r: m / np.float32(0)}, tacet.TacetError, "not a finite"),
+        ({"train": lambda m: m}, TypeError, "positional argument"),
+        ({"train": None}, TypeError, "must be a function"),
+        ({"evaluate": lambda m: 0.5}, TypeError, "must return a dict"),
+        ({"evaluate": lambda m: {"f1": 0.5}}, ValueError, "f1"),
+        ({"evaluate": lambda m: {"accuracy": 50.0}}, ValueError, "outside"),
+        ({"evaluate": fails}, TypeError, "positional argument"),
+        ({"on_round": lambda: None}, TypeError, "positional argument"),
+        ({"clients": 0}, tacet.InvalidArgumentError, "clients is 0"),
+        ({"clients": 1}, tacet.InvalidArgumentError, "member|client|min_participants"),
+        ({"rounds": 0}, tacet.InvalidArgumentError, "rounds"),
+        ({"rounds": 1.5}, tacet.InvalidArgumentError, "federation.rounds"),
+        ({"rounds": "two"}, tacet.InvalidArgumentError, "federation.rounds"),
+        ({"rounds": None, "cohort": [1]}, TypeError, "wanted a number"),
+        ({"cohort": 7}, tacet.InvalidArgumentError, "7"),
+        ({"cohort": 1}, tacet.InvalidArgumentError, "2"),
+        ({"initial": np.zeros(0, dtype=np.float32)}, tacet.InvalidArgumentError, "no parameters"),
+        ({"initial": np.zeros((5, 10))}, ValueError, "2 dimensions"),
+        ({"initial": np.full(D, np.nan)}, tacet.InvalidArgumentError, "parameter 0 is not"),
+        ({"initial": [0.0]}, TypeError, "got list"),
+        ({"privacy": tacet.Privacy(noise_multiplier=0.0)}, tacet.InvalidArgumentError, "noise"),
+        ({"privacy": tacet.Privacy(noise_multiplier=1e-3)}, tacet.InvalidArgumentError, "noise"),
+        ({"privacy": tacet.Privacy(target_epsilon=-1)}, tacet.InvalidArgumentError, "epsilon"),
+        ({"momentum": 1.5}, tacet.InvalidArgumentError, "momentum"),
+        ({"budget_epsilon": 1e-6}, tacet.BudgetError, "does not reach for a single attempt"),
+        ({"architecture": 5}, tacet.InvalidArgumentError, "model.architecture"),
+        ({"units": [5] * 6}, tacet.InvalidArgumentError, "units are given for 6"),
+        ({"threads": -1}, tacet.InvalidArgumentError, "run.threads"),
+    ],
+)
+def test_misuse_is_an_error_that_says_what_to_do(
+    tmp_path: Path, changed: dict[str, Any], kind: type[Exception], text: str
+) -> None:
+    with np.errstate(all="ignore"), pytest.raises(kind, match=text):
+        simulate(tmp_path / "run", **changed)
+
+
+def test_the_model_cannot_be_changed_but_kept(tmp_path: Path) -> None:
+    kept: list[Array] = []
+
+    def train(model: Array, client: int, round_: int) -> Array:
+        with pytest.raises(ValueError, match="read-only"):
+            model += 1
+        kept.append(model)
+        return np.zeros_like(model)
+
+    run = simulate(tmp_path / "run", train, rounds=3)
+    gc.collect()
+    for model in kept[:6]:
+        np.testing.assert_array_equal(model, 0)
+    assert np.isfinite(np.concatenate(kept)).all()
+    assert len(run.rounds) == 3
+
+
+def test_a_run_that_was_ended_goes_on(tmp_path: Path) -> None:
+    def stop_in_round_two(model: Array, client: int, round_: int) -> Array:
+        if round_ == 2:
+            raise FailedError
+        return np.zeros_like(model)
+
+    out = tmp_path / "run"
+    with pytest.raises(FailedError):
+        simulate(out, stop_in_round_two, rounds=4)
+    with pytest.raises(tacet.AlreadyExistsError):
+        simulate(out, rounds=4)
+    with pytest.raises(tacet.FailedPreconditionError, match=r"federation\.rounds"):
+        simulate(out, rounds=5, resume=True)
+    run = simulate(out, rounds=4, resume=True)
+    assert len(run.rounds) == 4
+    # The attempt that failed is charged.
+    assert run.summary["charged_attempts"] == 5
+
+
+INTERRUPTED = """
+import os, signal, sys
+import numpy as np
+import tacet
+
+def train(model, client, round_):
+    if round_ == 1 and client == 0:
+        os.kill(os.getpid(), signal.SIGINT)
+    return np.zeros_like(model)
+
+try:
+    tacet.simulate(train, clients=6, initial=np.zeros(50, dtype=np.float32), rounds=500,
+                   privacy=tacet.Privacy(noise_multiplier=20, delta=1e-3), out=sys.argv[1],
+                   threads=int(sys.argv[2]))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_control_c_ends_a_run_and_it_goes_on(tmp_path: Path, threads: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path / "run"), threads],
+        capture_output=True, text=True, check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    assert 1 <= len(lines) <= 3
+    assert json.loads(lines[0])["round"] == 0
+
+
+EXIT_DURING_A_RUN = """
+import sys, threading, time
+import numpy as np
+import tacet
+
+def train(model, client, round_):
+    time.sleep(0.001)
+    return np.zeros_like(model)
+
+threading.Thread(target=lambda: tacet.simulate(
+    train, clients=6, initial=np.zeros(50, dtype=np.float32), rounds=5000, out=sys.argv[1],
+    privacy=tacet.Privacy(noise_multiplier=60, delta=1e-3), threads=2), daemon=True).start()
+time.sleep(0.3)
+"""
+
+
+def test_the_interpreter_exits_during_a_run(tmp_path: Path) -> None:
+    for attempt in range(4):
+        done = subprocess.run(
+            [sys.executable, "-c", EXIT_DURING_A_RUN, str(tmp_path / str(attempt))],
+            capture_output=True, text=True, check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_other_threads_run_during_a_simulation(tmp_path: Path) -> None:
+    thread = threading.Thread(
+        target=lambda: simulate(tmp_path / "run", initial=np.zeros(200_000, dtype=np.float32))
+    )
+    turns = 0
+    thread.start()
+    while thread.is_alive():
+        turns += 1
+        time.sleep(0.001)
+    thread.join()
+    assert turns > 20
+
+
+def test_a_plot_has_the_figures(tmp_path: Path) -> None:
+    run = simulate(
+        tmp_path / "run", evaluate=lambda model: {"accuracy": 0.5, "loss": 1.0, "samples": 7}
+    )
+    drawn: dict[str, list[float]] = {}
+
+    class Axes:
+        def plot(self, x: list[float], y: list[float], *_: str, label: str) -> None:
+            assert len(x) == len(y) == 2
+            drawn[label] = list(y)
+
+        def set_xlabel(self, text: str) -> None:
+            assert text == "round"
+
+        def legend(self) -> None:
+            pass
+
+    axes = Axes()
+    assert run.plot(axes) is axes
+    assert drawn.keys() == {"accuracy", "loss", "epsilon"}
+    assert drawn["epsilon"] == [line["epsilon"] for line in run.rounds]

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tacet.sklearn import FederatedClassifier
+
+import tacet
+
+PRIVACY = tacet.Privacy(target_epsilon=10, delta=1e-3, clip_norm=1.0)
+
+
+def draw(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 3, rows)
+    centres = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float32)
+    return centres[labels] + 0.3 * rng.normal(size=(rows, 3)), np.array(["a", "b", "c"])[labels]
+
+
+def classifier(**changed: Any) -> FederatedClassifier:
+    options: dict[str, Any] = {
+        "privacy": PRIVACY,
+        "classes": ["a", "b", "c"],
+        "rounds": 6,
+        "learning_rate": 1.0,
+        **changed,
+    }
+    return FederatedClassifier(**options)
+
+
+def test_fit_and_predict(tmp_path: Path) -> None:
+    rows, labels = draw(2000, 1)
+    found = classifier(out=tmp_path / "run").fit(rows, labels, clients=np.arange(2000) % 100)
+    test_rows, test_labels = draw(1000, 2)
+    # Always "a" is right for a third.
+    assert found.score(test_rows, test_labels) > 0.8
+    assert found.coef_.shape == (3, 3)
+    assert found.intercept_.shape == (3,)
+    assert found.run_.epsilon is not None
+    assert found.run_.epsilon <= 10
+    np.testing.assert_allclose(found.predict_proba(test_rows).sum(axis=1), 1, rtol=1e-5)
+
+
+def test_parameters_as_scikit_learn_has_them() -> None:
+    one = classifier(rounds=5)
+    two = FederatedClassifier(**one.get_params())
+    assert two.get_params() == one.get_params()
+    assert two.set_params(rounds=7) is two
+    assert two.rounds == 7
+    with pytest.raises(ValueError, match="no parameter 'round'"):
+        two.set_params(round=7)
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "text"),
+    [
+        ({"privacy": None}, {}, "give privacy and classes"),
+        ({"classes": None}, {}, "give privacy and classes"),
+        ({"classes": ["a", "b"]}, {}, r"y holds \['c'\]"),
+        ({}, {"X": np.zeros((10, 3, 1))}, "X has shape"),
+        ({}, {"X": np.full((10, 3), np.nan)}, "not finite"),
+        ({}, {"clients": [1]}, "clients"),
+        ({}, {"clients": np.zeros(10)}, "client|member|participants"),
+        (
+            {"privacy": tacet.Privacy(noise_multiplier=4, unit="person")},
+            {},
+            "unit person is not supported",
+        ),
+    ],
+)
+def test_misuse_is_an_error(
+    options: dict[str, Any], data: dict[str, Any], text: str, tmp_path: Path
+) -> None:
+    arguments: dict[str, Any] = {
+        "X": np.zeros((10, 3)),
+        "y": ["a", "b", "c", "a", "a", "a", "a", "b", "b", "b"],
+        "clients": np.arange(10) % 5,
+        **data,
+    }
+    found = classifier(**{"out": tmp_path / "run", **options})
+    with pytest.raises(ValueError, match=text):
+        found.fit(**arguments)
+    with pytest.raises(ValueError, match="not fitted"):
+        found.predict(np.zeros((1, 3)))

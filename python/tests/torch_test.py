@@ -1,0 +1,178 @@
+"""Tests of tacet.torch for Debian's Python with python3-torch, which has no pytest."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+import tacet.torch
+import torch
+
+import tacet
+
+
+def small_net() -> torch.nn.Module:
+    torch.manual_seed(1)
+    return torch.nn.Sequential(
+        torch.nn.Linear(4, 6), torch.nn.BatchNorm1d(6), torch.nn.Tanh(), torch.nn.Linear(6, 3)
+    )
+
+
+def batch(rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(2)
+    return (
+        torch.randn(rows, 4, generator=generator),
+        torch.randint(0, 3, (rows,), generator=generator),
+    )
+
+
+LOSS = torch.nn.CrossEntropyLoss()
+
+
+class VectorTest(unittest.TestCase):
+    def test_a_vector_returns(self) -> None:
+        net = small_net()
+        vector = tacet.torch.to_vector(net)
+        self.assertEqual(vector.shape, (4 * 6 + 6 + 12 + 6 * 3 + 3,))
+        tacet.torch.load_vector(net, vector * 2)
+        np.testing.assert_array_equal(tacet.torch.to_vector(net), vector * 2)
+
+    def test_buffers_are_sent_only_by_name(self) -> None:
+        net = small_net()
+        names = ("1.running_mean", "1.running_var")
+        vector = tacet.torch.to_vector(net, buffers=names)
+        self.assertEqual(len(vector), len(tacet.torch.to_vector(net)) + 12)
+        vector[-1] = 7
+        tacet.torch.load_vector(net, vector, buffers=names)
+        self.assertEqual(float(net[1].running_var[-1]), 7)  # type: ignore[index]
+        with self.assertRaisesRegex(ValueError, "no buffer '1.mean'; the module has 1.running"):
+            tacet.torch.to_vector(net, buffers=["1.mean"])
+        with self.assertRaisesRegex(TypeError, "num_batches_tracked holds torch.int64"):
+            tacet.torch.to_vector(net, buffers=["1.num_batches_tracked"])
+
+    def test_wrong_vectors_are_refused(self) -> None:
+        net = small_net()
+        before = tacet.torch.to_vector(net)
+        with self.assertRaisesRegex(ValueError, "the module has 63 values"):
+            tacet.torch.load_vector(net, before[:-1])
+        np.testing.assert_array_equal(tacet.torch.to_vector(net), before)
+        with torch.no_grad():
+            net[0].weight[0, 0] = float("nan")  # type: ignore[index]
+        with self.assertRaisesRegex(ValueError, "not finite"):
+            tacet.torch.to_vector(net)
+        for parameter in net.parameters():
+            parameter.requires_grad_(False)
+        with self.assertRaisesRegex(ValueError, "no parameter that is trained"):
+            tacet.torch.to_vector(net)
+
+
+class ClippedSumTest(unittest.TestCase):
+    """The logistic model's gradients in closed form are the oracle."""
+
+    def setUp(self) -> None:
+        torch.manual_seed(3)
+        self.net = torch.nn.Linear(4, 3)
+        self.model = tacet.torch.to_vector(self.net)
+        self.inputs, self.targets = batch(30)
+        self.inputs[7] *= 50
+
+    def record_gradients(self) -> np.ndarray:
+        x = self.inputs.numpy().astype(np.float64)
+        weights, biases = self.model[:12].reshape(3, 4), self.model[12:]
+        logits = x @ weights.T + biases
+        p = np.exp(logits - logits.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        error = p - np.eye(3)[self.targets.numpy()]
+        return np.concatenate([(error[:, :, None] * x[:, None, :]).reshape(30, 12), error], axis=1)
+
+    def clipped(self, groups: list[int] | None, clip_norm: float = 0.5) -> np.ndarray:
+        return tacet.torch.clipped_sum(
+            self.net, self.model, self.inputs, self.targets,
+            loss=LOSS, clip_norm=clip_norm, groups=groups,
+        )
+
+    def expected(self, groups: list[int], clip_norm: float = 0.5) -> np.ndarray:
+        gradients = self.record_gradients()
+        total = np.zeros(15)
+        for group in sorted(set(groups)):
+            unit = sum(g for g, of in zip(gradients, groups, strict=True) if of == group)
+            total -= unit * min(1, clip_norm / np.linalg.norm(unit))
+        return total
+
+    def test_each_record_is_clipped(self) -> None:
+        np.testing.assert_allclose(self.clipped(None), self.expected(list(range(30))), atol=1e-5)
+
+    def test_a_persons_records_are_clipped_together(self) -> None:
+        for groups in ([0] * 30, [i % 4 for i in range(30)], [0] * 27 + [1, 2, 3]):
+            np.testing.assert_allclose(self.clipped(groups), self.expected(groups), atol=1e-5)
+            most = 0.5 * len(set(groups))
+            self.assertLessEqual(float(np.linalg.norm(self.clipped(groups))), most * 1.00001)
+
+    def test_one_record_of_any_size_moves_the_sum_by_its_clip_norm(self) -> None:
+        without = self.clipped(None)
+        for scale in (1e-3, 1.0, 1e6, float("inf"), float("nan")):
+            self.inputs[3] = scale
+            moved = float(np.linalg.norm(self.clipped(None) - without))
+            self.assertLessEqual(moved, 2 * 0.5 * 1.00001)
+
+    def test_misuse_is_an_error(self) -> None:
+        with self.assertRaisesRegex(ValueError, "clip_norm is 0"):
+            self.clipped(None, 0)
+        with self.assertRaisesRegex(ValueError, "another number of targets or groups"):
+            self.clipped([1, 2])
+        empty = tacet.torch.clipped_sum(
+            self.net, self.model, self.inputs[:0], self.targets[:0], loss=LOSS, clip_norm=1
+        )
+        np.testing.assert_array_equal(empty, np.zeros(15))
+
+
+class FederationTest(unittest.TestCase):
+    def test_modules_train_in_a_federation(self) -> None:
+        net = small_net()
+        initial = tacet.torch.to_vector(net)
+        inputs, _ = batch(40)
+        targets = (inputs[:, 0] > 0).long()
+
+        def train(model: np.ndarray, client: int, round_: int) -> np.ndarray:
+            own = slice(4 * client, 4 * client + 4)
+            return tacet.torch.train_local(
+                net, model, [(inputs[own], targets[own])] * 5, loss=LOSS,
+                optimizer=lambda p: torch.optim.SGD(p, lr=0.5),
+            )
+
+        with tempfile.TemporaryDirectory() as folder:
+            run = tacet.simulate(
+                train, clients=10, initial=initial, rounds=2, out=Path(folder) / "run",
+                privacy=tacet.Privacy(noise_multiplier=2, delta=1e-3), architecture=str(net),
+            )
+            self.assertEqual(run.model.shape, initial.shape)
+            self.assertIn("BatchNorm1d", (run.path / "config.toml").read_text(encoding="utf-8"))
+
+    def test_persons_of_a_users_own_module(self) -> None:
+        net = torch.nn.Linear(4, 3)
+        inputs, targets = batch(60)
+        persons = [i // 3 for i in range(60)]  # 20 of them; 10 at each of two sites
+
+        def train(model: np.ndarray, client: int, units: list[int], clip_norm: float) -> np.ndarray:
+            drawn = [i for i in range(60) if persons[i] - 10 * client in units]
+            return tacet.torch.clipped_sum(
+                net, model, inputs[drawn], targets[drawn], loss=LOSS, clip_norm=clip_norm,
+                groups=[persons[i] for i in drawn],
+            )
+
+        with tempfile.TemporaryDirectory() as folder:
+            run = tacet.simulate(
+                train, clients=2, units=[10, 10], initial=tacet.torch.to_vector(net), rounds=2,
+                privacy=tacet.Privacy(
+                    unit="person", record_rate=0.5, coordinate_bound=5, noise_multiplier=3,
+                    delta=1e-3,
+                ),
+                out=Path(folder) / "run",
+            )
+            self.assertEqual(run.summary["unit"], "person")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,49 @@
+// Learner whose training and evaluation are functions of the caller: a model of any kind.
+#ifndef TACET_TRAINER_FUNCTION_LEARNER_H_
+#define TACET_TRAINER_FUNCTION_LEARNER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/trainer/learner.h"
+
+namespace tacet::trainer {
+
+// Name of the model kind in an agreement. The architecture is known to its users only; the
+// agreement has its dimension, the digest of its initial parameters, and a text that names it.
+inline constexpr std::string_view kExternalModel = "external";
+
+struct FunctionLearnerSpec {
+  std::vector<float> initial;  // common start, d >= 1 finite values
+  uint64_t clients = 0;        // M >= 1
+  accounting::Unit unit = accounting::Unit::kClient;
+  // By client, for unit record or person: records (persons) to train on. Else empty.
+  std::vector<uint64_t> units = {};
+  // Unit client: writes new minus old parameters. Called from several threads.
+  std::function<absl::Status(std::span<const float> model, uint32_t round, uint64_t client,
+                             std::span<float> update)>
+      train = {};
+  // Unit record or person: as Trainer::SumClippedGradients.
+  std::function<absl::Status(std::span<const float> model, uint64_t client,
+                             std::span<const uint32_t> units, double clip_norm,
+                             std::span<float> sum)>
+      sum_clipped = {};
+  // Nothing: an evaluation of zeros over no samples.
+  std::function<absl::StatusOr<Evaluation>(std::span<const float> model)> evaluate = {};
+};
+
+// InvalidArgument for no clients, no parameters, initial values that are not finite, or a missing
+// function. Its trainers refuse an update or a sum that is not finite, and a sum whose norm is more
+// than the drawn units can have after clipping.
+absl::StatusOr<std::unique_ptr<Learner>> NewFunctionLearner(FunctionLearnerSpec spec);
+
+}  // namespace tacet::trainer
+
+#endif  // TACET_TRAINER_FUNCTION_LEARNER_H_
