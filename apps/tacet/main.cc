@@ -19,6 +19,7 @@
 #include "apps/tacet/program/start.h"
 #include "apps/tacet/report/report_command.h"
 #include "apps/tacet/run/simulate_command.h"
+#include "apps/tacet/statistics/statistics_command.h"
 #include "apps/tacet/tables/data_command.h"
 #include "tacet/base/status.h"
 
@@ -60,6 +61,7 @@ int main(int argc, char** argv) {
   const std::string version = app::program::FullVersion();
   std::vector<std::unique_ptr<app::program::Command>> commands;
   commands.push_back(app::run::NewSimulateCommand());
+  commands.push_back(app::statistics::NewStatisticsCommand());
   commands.push_back(app::tables::NewDataCommand());
   commands.push_back(app::federation::NewFederationCommand());
   commands.push_back(app::client::NewClientCommand());

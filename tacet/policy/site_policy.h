@@ -18,7 +18,7 @@
 
 namespace tacet::policy {
 
-// The only kind of query that there is yet.
+// A kind of use; the other is agreement::kQueryModel.
 inline constexpr std::string_view kTraining = "training";
 // In `columns`: every column.
 inline constexpr std::string_view kEveryColumn = "*";

@@ -115,6 +115,50 @@ absl::StatusOr<agreement::ManifestSpec> QueryTerms(const Query& query,
   return terms;
 }
 
+absl::Status CheckQueryTerms(const Query& query, const agreement::ManifestSpec& agreed) {
+  const auto differs = [](std::string_view term, const auto& found, const auto& expected) {
+    return base::InvalidArgument(
+        "the agreement's {} is {}, the query needs {}: the agreement has to be made again from the "
+        "query",
+        term, found, expected);
+  };
+  const bool is_client = query.spec().unit == accounting::Unit::kClient;
+  if (agreed.model != agreement::kQueryModel) {
+    return differs("model", agreed.model, agreement::kQueryModel);
+  }
+  if (agreed.dimension != query.dimension()) {
+    return differs("dimension", agreed.dimension, query.dimension());
+  }
+  if (agreed.privacy.unit != query.spec().unit) {
+    return differs("unit", accounting::UnitName(agreed.privacy.unit),
+                   accounting::UnitName(query.spec().unit));
+  }
+  if (agreed.privacy.neighbouring != query.spec().neighbouring) {
+    return differs("neighbouring", accounting::NeighbouringName(agreed.privacy.neighbouring),
+                   accounting::NeighbouringName(query.spec().neighbouring));
+  }
+  if (agreed.mechanism.clip_norm != query.clip_norm()) {
+    return differs("clip_norm", agreed.mechanism.clip_norm, query.clip_norm());
+  }
+  if (agreed.mechanism.coordinate_bound < query.coordinate_bound()) {
+    return differs("coordinate_bound", agreed.mechanism.coordinate_bound, query.coordinate_bound());
+  }
+  if (agreed.rounds != 1) return differs("number of rounds", agreed.rounds, 1);
+  if (agreed.sampling.min_participants != agreed.sampling.cohort) {
+    return differs("min_participants", agreed.sampling.min_participants, agreed.sampling.cohort);
+  }
+  if (!is_client && agreed.sampling.record_rate != 1) {
+    return differs("record_rate", agreed.sampling.record_rate, 1);
+  }
+  if (!is_client && agreed.sampling.expected_batch != 1) {
+    return differs("expected_batch", agreed.sampling.expected_batch, 1);
+  }
+  if (agreed.optimizer.learning_rate != 1 || agreed.optimizer.momentum != 0) {
+    return differs("server.learning_rate", agreed.optimizer.learning_rate, 1);
+  }
+  return absl::OkStatus();
+}
+
 double ReleasedDeviation(const agreement::Manifest& manifest) {
   return manifest.terms().mechanism().sum_stddev(
       static_cast<uint32_t>(manifest.spec().sampling.cohort));

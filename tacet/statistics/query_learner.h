@@ -52,6 +52,11 @@ class QueryLearner final : public trainer::Learner {
 absl::StatusOr<agreement::ManifestSpec> QueryTerms(const Query& query,
                                                    agreement::ManifestSpec terms);
 
+// Whether an agreement answers `query` at the price that it states: what a member asks before it
+// takes part. InvalidArgument names the first term that differs from QueryTerms. A smaller clip
+// norm, for example, would be charged less than the query's vectors cost.
+absl::Status CheckQueryTerms(const Query& query, const agreement::ManifestSpec& agreed);
+
 // Standard deviation of each value of the released sum, noise and quantisation together.
 double ReleasedDeviation(const agreement::Manifest& manifest);
 

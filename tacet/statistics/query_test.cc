@@ -139,6 +139,36 @@ TEST(QueryTest, SitesOfAHundredThousandUnitsFitTheSampler) {
   }
 }
 
+// A coordinator that understates the clip norm would have members charge a tenth of what their
+// vectors cost. Members check before they seal.
+TEST(QueryTest, MembersRefuseAnAgreementThatUnderstatesTheQuery) {
+  const auto query = Query::Create(OneHistogram(40));
+  const agreement::Manifest honest = ManifestOf(TermsOf(*query, 4, 1));
+  EXPECT_TRUE(CheckQueryTerms(*query, honest.spec()).ok());
+  const auto refusal = [&](auto change) {
+    agreement::ManifestSpec lie = honest.spec();
+    change(lie);
+    return base::Message(CheckQueryTerms(*query, lie));
+  };
+  const double noise = honest.spec().mechanism.noise_stddev;
+  EXPECT_THAT(refusal([&](auto& lie) {
+                lie.mechanism.clip_norm = 0.1;
+                lie.mechanism.noise_stddev = noise / 10;
+              }),
+              HasSubstr("clip_norm is 0.1, the query needs 1"));
+  EXPECT_THAT(refusal([](auto& lie) { lie.privacy.neighbouring = Neighbouring::kZeroOut; }),
+              HasSubstr("neighbouring is zero-out, the query needs replace-one"));
+  EXPECT_THAT(refusal([](auto& lie) { lie.privacy.unit = Unit::kPerson; }),
+              HasSubstr("unit is person"));
+  EXPECT_THAT(refusal([](auto& lie) { lie.sampling.record_rate = 0.01; }),
+              HasSubstr("record_rate is 0.01"));
+  EXPECT_THAT(refusal([](auto& lie) { lie.rounds = 5; }), HasSubstr("number of rounds is 5"));
+  EXPECT_THAT(refusal([](auto& lie) { lie.model = "mlp"; }), HasSubstr("model is mlp"));
+  EXPECT_THAT(refusal([](auto& lie) { lie.dimension = 7; }), HasSubstr("dimension is 7"));
+  EXPECT_THAT(refusal([](auto& lie) { lie.sampling.min_participants = 2; }),
+              HasSubstr("min_participants is 2"));
+}
+
 TEST(QueryTest, TermsThatAnswerLessThanTheQueryAreRefused) {
   const auto query = Query::Create(OneHistogram(4));
   agreement::ManifestSpec terms;

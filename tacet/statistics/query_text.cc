@@ -232,6 +232,16 @@ absl::StatusOr<QueryFile> ReadQueryFile(const base::JsonValue& file) {
     Table table(value, "data.");
     table.Take("site_column", result.site_column);
     table.Take("person_column", result.person_column);
+    table.Take("columns", result.columns);
+    table.Read("decimal", [&](const base::JsonValue& word) -> absl::Status {
+      std::string decimal;
+      TACET_RETURN_IF_ERROR(Get(word, decimal));
+      if (decimal != "point" && decimal != "comma") {
+        return base::InvalidArgument("\"{}\": expected point or comma", decimal);
+      }
+      result.decimal_comma = decimal == "comma";
+      return absl::OkStatus();
+    });
     table.Take("missing", query.missing);
     return table.Finish();
   });
@@ -245,6 +255,7 @@ absl::StatusOr<QueryFile> ReadQueryFile(const base::JsonValue& file) {
     table.Take("delta", result.privacy.delta);
     table.Take("colluders", result.privacy.colluders);
     table.Take("appearances", result.appearances);
+    table.Take("spare_attempts", result.spare_attempts);
     table.Take("max_units", query.max_units);
     table.Take("rows_per_unit", query.rows_per_unit);
     return table.Finish();
@@ -257,6 +268,10 @@ absl::StatusOr<QueryFile> ReadQueryFile(const base::JsonValue& file) {
     return absl::OkStatus();
   });
   TACET_RETURN_IF_ERROR(top.Finish());
+  if (result.spare_attempts > 1000) {
+    return base::InvalidArgument("privacy.spare_attempts is {}, expected at most 1000",
+                                 result.spare_attempts);
+  }
   if ((result.noise == 0) == (result.privacy.target_epsilon == 0)) {
     return base::InvalidArgument(
         "privacy.target_epsilon is {} and privacy.noise is {}: give one of them, above 0",

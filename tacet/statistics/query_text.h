@@ -19,9 +19,12 @@ struct QueryFile {
   // Columns that name a row's site and person; empty: each file is a site; rows have no person.
   std::string site_column = {};
   std::string person_column = {};
+  std::vector<std::string> columns = {};  // names, for files without a header
+  bool decimal_comma = false;
   accounting::PrivacyTarget privacy = {};  // unit and neighbouring are the query's
   double noise = 0;                        // sigma / S, instead of a target epsilon
   uint64_t appearances = 1;
+  uint64_t spare_attempts = 0;  // that may be charged beside the one
 };
 
 // From the tables of a TOML file. InvalidArgument names the key: of unknown keys, missing ones and

@@ -1,7 +1,9 @@
 #include "apps/tacet-lab/bench/bench_command.h"
 
+#include <cstdlib>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "apps/tacet-lab/bench/bench_he.h"
 #include "apps/tacet-lab/bench/bench_kernels.h"
 #include "apps/tacet-lab/bench/bench_records.h"
+#include "apps/tacet-lab/bench/bench_statistics.h"
 #include "apps/tacet-lab/bench/bench_train.h"
 #include "apps/tacet-lab/bench/machine_rates.h"
 #include "tacet/base/cpu.h"
@@ -34,8 +37,13 @@ class BenchCommand : public program::Command {
     options.AddPositional("what",
                           "he: encryption and everything around it; dp: clipping, noise and "
                           "quantisation; train: local training; kernels: the inner loops in every "
-                          "instruction set; records: clipping every record or person",
-                          {"he", "dp", "train", "kernels", "records"}, true, &what_);
+                          "instruction set; records: clipping every record or person; "
+                          "statistics: accuracy of queries on real tables",
+                          {"he", "dp", "train", "kernels", "records", "statistics"}, true, &what_);
+    options.AddString("data",
+                      "statistics: folder with survival/ and heart-disease/; when not given, "
+                      "$TACET_DATA",
+                      &data_);
     options.AddChoice("parameters", "he: encryption scheme",
                       {"compact", "paper", "paper-secret-key"}, &parameters_);
     options.AddUint("dimension", "d, values of an update", &dimension_);
@@ -54,7 +62,10 @@ class BenchCommand : public program::Command {
                       "train: synthetic handwriting, four fifths of it blank, which femnist-cnn "
                       "computes once; or noise, without blank regions",
                       {"handwriting", "noise"}, &input_);
-    options.AddUint("repetitions", "number of runs; the median is printed", &repetitions_);
+    options.AddUint("repetitions",
+                    "number of runs; the median is printed (statistics: releases, 200 when not "
+                    "given)",
+                    &repetitions_);
     options.AddFlag("json", "print JSON", &json_);
   }
 
@@ -63,13 +74,14 @@ class BenchCommand : public program::Command {
     for (const auto& [flag, value] :
          {std::pair{"dimension", dimension_}, std::pair{"participants", participants_},
           std::pair{"plaintext-bits", plaintext_bits_}, std::pair{"batch", batch_},
-          std::pair{"threads", threads_}, std::pair{"repetitions", repetitions_}}) {
+          std::pair{"threads", threads_}, std::pair{"repetitions", repetitions()}}) {
       if (value < 1 || value > kMax) {
         return base::InvalidArgument("--{} is {}, it must be from 1 to {}", flag, value, kMax);
       }
     }
     if (what_ == "kernels") return RunKernels();
     if (what_ == "records") return RunRecords();
+    if (what_ == "statistics") return RunStatistics();
     base::JsonValue json = base::JsonValue::MakeObject();
     if (what_ == "dp") {
       TACET_RETURN_IF_ERROR(RunDp(json));
@@ -95,6 +107,8 @@ class BenchCommand : public program::Command {
   }
 
  private:
+  uint64_t repetitions() const { return repetitions_.value_or(9); }
+
   static void SetMachine(base::JsonValue& json) {
     json.Set("cpu", base::CpuModelName()).Set("simd", base::SimdName(base::ActiveSimd()));
   }
@@ -130,7 +144,7 @@ class BenchCommand : public program::Command {
     spec.dimension = dimension_;
     spec.participants = static_cast<uint32_t>(participants_);
     spec.plaintext_bits = static_cast<uint32_t>(plaintext_bits_);
-    spec.repetitions = static_cast<uint32_t>(repetitions_);
+    spec.repetitions = static_cast<uint32_t>(repetitions());
     TACET_ASSIGN_OR_RETURN(spec.committee, he::ParseCommittee(committee_));
     TACET_ASSIGN_OR_RETURN(const BenchHeResult result, BenchHe(spec));
     json.Set("parameters", parameters_)
@@ -168,7 +182,7 @@ class BenchCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const BenchDpResult result,
                            BenchDp({.dimension = dimension_,
                                     .rate = rate_,
-                                    .repetitions = static_cast<uint32_t>(repetitions_)}));
+                                    .repetitions = static_cast<uint32_t>(repetitions())}));
     json.Set("dimension", dimension_).Set("rate", rate_);
     SetMachine(json);
     json.Set("clip_s", result.clip_s)
@@ -190,7 +204,7 @@ class BenchCommand : public program::Command {
     spec.threads = static_cast<uint32_t>(threads_);
     TACET_ASSIGN_OR_RETURN(spec.precision, models::ParsePrecision(precision_));
     spec.noise = input_ == "noise";
-    spec.repetitions = static_cast<uint32_t>(repetitions_);
+    spec.repetitions = static_cast<uint32_t>(repetitions());
     TACET_ASSIGN_OR_RETURN(const BenchTrainResult result, BenchTrain(spec));
     json.Set("model", model_)
         .Set("batch", batch_)
@@ -212,7 +226,7 @@ class BenchCommand : public program::Command {
 
   absl::Status RunKernels() const {
     TACET_ASSIGN_OR_RETURN(const std::vector<KernelTimes> rows,
-                           BenchKernels(static_cast<uint32_t>(repetitions_)));
+                           BenchKernels(static_cast<uint32_t>(repetitions())));
     if (!json_) {
       for (const KernelTimes& row : rows) {
         fmt::print("{} (per {})\n", row.name, row.per);
@@ -237,9 +251,23 @@ class BenchCommand : public program::Command {
     return absl::OkStatus();
   }
 
+  absl::Status RunStatistics() const {
+    const char* folder = std::getenv("TACET_DATA");
+    BenchStatisticsSpec spec{.data = data_.value_or(folder != nullptr ? folder : "")};
+    if (spec.data.empty()) {
+      return base::InvalidArgument(
+          "--data is missing: the folder that holds survival/lung.csv and heart-disease/");
+    }
+    spec.runs = repetitions_.value_or(spec.runs);
+    TACET_ASSIGN_OR_RETURN(base::JsonValue json, BenchStatistics(spec));
+    SetMachine(json);
+    fmt::print("{}\n", json.Dump(2));
+    return absl::OkStatus();
+  }
+
   absl::Status RunRecords() const {
     TACET_ASSIGN_OR_RETURN(const std::vector<RecordTimes> rows,
-                           BenchRecords(static_cast<uint32_t>(repetitions_)));
+                           BenchRecords(static_cast<uint32_t>(repetitions())));
     if (!json_) {
       fmt::print("microseconds a sample\n{:<14}{:>7}{:>9}{:>10}{:>10}{:>10}\n", "model", "inputs",
                  "classes", "plain", "record", "person");
@@ -279,7 +307,8 @@ class BenchCommand : public program::Command {
   uint64_t participants_ = 1000;
   uint64_t plaintext_bits_ = 22;
   double rate_ = 26277;
-  uint64_t repetitions_ = 9;
+  std::optional<uint64_t> repetitions_;
+  std::optional<std::string> data_;
   bool json_ = false;
 };
 

@@ -107,6 +107,10 @@ class ClientRunCommand : public program::Command {
           "trained "
           "on would mislead. Set it to false, and evaluate in the program");
     }
+    if (training.query.has_value() && external_.chosen()) {
+      return base::InvalidArgument(
+          "the agreement is about a query: tacet answers it itself, remove --train-with");
+    }
     TACET_ASSIGN_OR_RETURN(const std::optional<SignedPolicy> policy,
                            LoadSitePolicy(PolicyPath(home_, policy_), keys.officer));
     TACET_ASSIGN_OR_RETURN(policy::Permission permission,

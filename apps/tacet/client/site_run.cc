@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/tacet/run/training_run.h"
+#include "apps/tacet/statistics/query_run.h"
 #include "tacet/base/float_bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/ledger/data_digest.h"
@@ -129,6 +130,11 @@ absl::Status SiteRun::End(const member::MemberSession& session, const ledger::Pr
   TACET_RETURN_IF_ERROR(ledger_->Update(ledger));
   TACET_RETURN_IF_ERROR(directory_->WriteFile(run::kModelFile, base::FloatBytes(session.model())));
   if (!done) return absl::OkStatus();
+  if (training_.query.has_value() && session.next_round() == manifest_.spec().rounds) {
+    TACET_RETURN_IF_ERROR(
+        statistics::WriteAnswers(*training_.query, manifest_, session.model(), *directory_)
+            .status());
+  }
   TACET_RETURN_IF_ERROR(Attest(session));
   TACET_RETURN_IF_ERROR(KeepOthersAttestations(session));
   simulation::SimulationResult result;

@@ -6,8 +6,10 @@
 #include "apps/tacet/client/site_data.h"
 #include "apps/tacet/run/site_config.h"
 #include "apps/tacet/run/training_run.h"
+#include "apps/tacet/statistics/site_tables.h"
 #include "tacet/base/status.h"
 #include "tacet/data/dataset.h"
+#include "tacet/statistics/query_learner.h"
 #include "tacet/training/learner.h"
 
 namespace tacet::app::client {
@@ -31,6 +33,45 @@ absl::StatusOr<data::Dataset> OwnData(const data::Dataset& all,
   const std::vector<data::ChosenRows> chosen = {
       {.client = own, .rows = std::vector<uint32_t>(rows.begin(), rows.end())}};
   return data::SelectRows(all, chosen, fmt::format("{}, {}", all.name(), all.client_name(own)));
+}
+
+// The one table of this site, and the vector that answers the query.
+absl::Status LoadQueryData(const SiteDataFlags& flags, const agreement::SignedManifest& manifest,
+                           SiteTraining& training) {
+  TACET_ASSIGN_OR_RETURN(training.query,
+                         run::ParseQuery(training.config.query.text, "the agreed query"));
+  const run::LoadedQuery& loaded = *training.query;
+  TACET_RETURN_IF_ERROR(
+      tacet::statistics::CheckQueryTerms(*loaded.query, manifest.manifest().spec()));
+  const std::string& path = training.config.data.path;
+  if (path.empty()) {
+    return base::InvalidArgument("--data is needed: a query is about this site's own table");
+  }
+  TACET_ASSIGN_OR_RETURN(const std::vector<tacet::statistics::SiteTable> tables,
+                         statistics::LoadSiteTables(path, loaded.file, *loaded.query));
+  if (!flags.client().has_value() && tables.size() != 1) {
+    return base::InvalidArgument(
+        "{} has the tables of {} sites: choose this site's with --client, from 0", path,
+        tables.size());
+  }
+  const uint64_t own = flags.client().value_or(0);
+  if (own >= tables.size()) {
+    return base::InvalidArgument("--client is {}, {} has the tables of {} sites", own, path,
+                                 tables.size());
+  }
+  const std::vector<tacet::statistics::SiteTable> chosen = {tables[own]};
+  TACET_ASSIGN_OR_RETURN(
+      tacet::statistics::SiteUnits units,
+      tacet::statistics::SiteUnits::Create(loaded.query, chosen[0], loaded.file.person_column));
+  TACET_ASSIGN_OR_RETURN(training.site_data, SiteDataOfFiles(path, flags.client()));
+  training.data = {.name = training.site_data.name, .digest = statistics::TablesDigest(chosen)};
+  training.records = chosen[0].rows.size();
+  training.config.run.publish_evaluation = false;
+  std::vector<tacet::statistics::SiteUnits> sites;
+  sites.push_back(std::move(units));
+  training.learner =
+      std::make_unique<tacet::statistics::QueryLearner>(loaded.query, std::move(sites));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -68,6 +109,10 @@ absl::StatusOr<SiteTraining> LoadSiteTraining(const SiteDataFlags& flags,
   SiteTraining training;
   TACET_ASSIGN_OR_RETURN(training.config, flags.Config(manifest));
   TACET_ASSIGN_OR_RETURN(training.ledger, flags.Ledger());
+  if (run::IsQuery(training.config)) {
+    TACET_RETURN_IF_ERROR(LoadQueryData(flags, manifest, training));
+    return training;
+  }
   TACET_ASSIGN_OR_RETURN(const data::Dataset all, run::LoadRunData(training.config));
   TACET_ASSIGN_OR_RETURN(training.site_data,
                          SiteDataOf(training.config.data.path, flags.client(), all));

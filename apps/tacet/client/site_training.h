@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/program/options.h"
+#include "apps/tacet/run/agreed_query.h"
 #include "apps/tacet/run/run_config.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/simulation/simulation.h"
@@ -45,6 +46,7 @@ struct SiteTraining {
   storage::file::SiteData site_data;
   run::LedgerConfig ledger;
   uint64_t records = 0;
+  std::optional<run::LoadedQuery> query;  // where the agreement is about one
   std::unique_ptr<trainer::Learner> learner;
 };
 // InvalidArgument when the data have several clients and none is chosen, or do not fit the model.

@@ -10,9 +10,11 @@
 #include "apps/tacet/federation/federation_setup.h"
 #include "apps/tacet/privacy/privacy_warnings.h"
 #include "apps/tacet/program/unlock_flags.h"
+#include "apps/tacet/run/agreed_query.h"
 #include "apps/tacet/run/configuration_words.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_config.h"
+#include "apps/tacet/statistics/query_run.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
@@ -44,6 +46,10 @@ class FederationInitCommand : public program::Command {
                       "TOML file with the terms of the agreement (docs/formats/configuration.md), "
                       "without settings of one site's data or machine",
                       &config_);
+    options.AddString("query",
+                      "query file instead of --config: the federation answers its questions once "
+                      "(docs/formats/query.md)",
+                      &query_);
     options.AddUint(
         "members", "planned number of members, for the check of the plan; 0: as many as the cohort",
         &members_);
@@ -51,7 +57,6 @@ class FederationInitCommand : public program::Command {
     options.AddFlag("json", "print JSON", &json_);
     unlock_.Register(options);
     options.Require("name");
-    options.Require("config");
   }
 
   absl::Status Run() override {
@@ -59,18 +64,18 @@ class FederationInitCommand : public program::Command {
     if (days_ == 0 || days_ > kMaxDays) {
       return base::InvalidArgument("--days is {}, it must be from 1 to {}", days_, kMaxDays);
     }
-    TACET_ASSIGN_OR_RETURN(const run::RunConfig config, run::LoadAgreedConfig(config_, members_));
+    if (config_.empty() == query_.empty()) {
+      return base::InvalidArgument(
+          "give either --config (terms of a training) or --query (a query file)");
+    }
+    TACET_ASSIGN_OR_RETURN(const run::RunConfig config, Terms());
     if (!config.model.federated.empty() || !config.model.start.empty()) {
       return base::InvalidArgument(
           "model.federated and model.start are for `tacet simulate`: a federation is set up with "
           "all "
           "of a model, drawn by run.seed");
     }
-    TACET_ASSIGN_OR_RETURN(const models::ArchitectureSpec shape, run::ArchitectureSpecOf(config));
-    TACET_ASSIGN_OR_RETURN(const models::Architecture architecture,
-                           models::Architecture::Create(shape));
-    const std::vector<float> model =
-        architecture.InitialParameters(config.run.seed, config.model.last_layer_gain);
+    TACET_ASSIGN_OR_RETURN(const std::vector<float> model, InitialModel(config));
     const std::string agreed = run::AgreedToml(config);
     TACET_ASSIGN_OR_RETURN(const agreement::Manifest plan, Plan(config, agreed, model));
     TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
@@ -82,6 +87,29 @@ class FederationInitCommand : public program::Command {
   }
 
  private:
+  absl::StatusOr<run::RunConfig> Terms() const {
+    if (query_.empty()) return run::LoadAgreedConfig(config_, members_);
+    if (members_ < 2) {
+      return base::InvalidArgument(
+          "--members is {}: a query needs the planned number of sites, 2 or more", members_);
+    }
+    TACET_ASSIGN_OR_RETURN(const run::LoadedQuery loaded, statistics::LoadQuery(query_));
+    return statistics::AgreedQueryConfig(loaded, members_);
+  }
+
+  // Zeros for a query: the sum is added to them.
+  static absl::StatusOr<std::vector<float>> InitialModel(const run::RunConfig& config) {
+    if (run::IsQuery(config)) {
+      TACET_ASSIGN_OR_RETURN(const run::LoadedQuery loaded,
+                             run::ParseQuery(config.query.text, "query.text"));
+      return std::vector<float>(loaded.query->dimension(), 0.0F);
+    }
+    TACET_ASSIGN_OR_RETURN(const models::ArchitectureSpec shape, run::ArchitectureSpecOf(config));
+    TACET_ASSIGN_OR_RETURN(const models::Architecture architecture,
+                           models::Architecture::Create(shape));
+    return architecture.InitialParameters(config.run.seed, config.model.last_layer_gain);
+  }
+
   // With keys that nobody has: whether the agreement can be planned at all.
   absl::StatusOr<agreement::Manifest> Plan(const run::RunConfig& config, const std::string& agreed,
                                            const std::vector<float>& model) const {
@@ -154,7 +182,7 @@ class FederationInitCommand : public program::Command {
   }
 
   std::string folder_ = std::string(kDefaultFolder);
-  std::string name_, config_;
+  std::string name_, config_, query_;
   uint64_t members_ = 0;
   uint64_t days_ = 3650;
   bool json_ = false;

@@ -41,16 +41,33 @@ class MemoryStore final : public simulation::RunStore {
   base::Bytes checkpoint_;
 };
 
-class Silent final : public simulation::SimulationObserver {
+class RoundsOnly final : public simulation::SimulationObserver {
  public:
+  explicit RoundsOnly(const std::function<void(const simulation::RoundRecord&)>& on_round)
+      : on_round_(on_round) {}
+
   absl::Status OnStart(const agreement::Manifest&, uint32_t, const trainer::Evaluation&) override {
     return absl::OkStatus();
   }
-  absl::Status OnRound(const simulation::RoundRecord&) override { return absl::OkStatus(); }
+  absl::Status OnRound(const simulation::RoundRecord& record) override {
+    if (on_round_) on_round_(record);
+    return absl::OkStatus();
+  }
   void OnNote(std::string_view) override {}
+
+ private:
+  const std::function<void(const simulation::RoundRecord&)>& on_round_;
 };
 
 }  // namespace
+
+absl::StatusOr<simulation::SimulationResult> RunInMemory(
+    simulation::Simulation& simulation,
+    const std::function<void(const simulation::RoundRecord&)>& on_round) {
+  MemoryStore store;
+  RoundsOnly observer(on_round);
+  return simulation.Run(store, observer);
+}
 
 absl::StatusOr<MemoryRun> TrainInMemory(const RunConfig& config, const data::Dataset& dataset) {
   TACET_ASSIGN_OR_RETURN(simulation::SimulationSpec spec, SimulationSpecOf(config));
@@ -61,9 +78,7 @@ absl::StatusOr<MemoryRun> TrainInMemory(const RunConfig& config, const data::Dat
   simulation::LocalChannel channel;
   TACET_ASSIGN_OR_RETURN(const auto simulation,
                          simulation::Simulation::Create(std::move(spec), *learner, channel));
-  MemoryStore store;
-  Silent silent;
-  TACET_ASSIGN_OR_RETURN(simulation::SimulationResult result, simulation->Run(store, silent));
+  TACET_ASSIGN_OR_RETURN(simulation::SimulationResult result, RunInMemory(*simulation));
   return MemoryRun{.model = learner->WholeModel(result.model),
                    .agreed = simulation->manifest().spec(),
                    .epsilon = result.ledger.epsilon()};

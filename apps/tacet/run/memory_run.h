@@ -2,6 +2,7 @@
 #ifndef TACET_APPS_TACET_RUN_MEMORY_RUN_H_
 #define TACET_APPS_TACET_RUN_MEMORY_RUN_H_
 
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -9,6 +10,7 @@
 #include "apps/tacet/run/run_config.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/data/dataset.h"
+#include "tacet/simulation/simulation.h"
 
 namespace tacet::app::run {
 
@@ -22,6 +24,12 @@ struct MemoryRun {
 // decryption are those of `tacet simulate`; ledger and checkpoint live in memory and end with the
 // call.
 absl::StatusOr<MemoryRun> TrainInMemory(const RunConfig& config, const data::Dataset& dataset);
+
+// Runs a simulation to its end with ledger and checkpoint in memory. `on_round` hears of each
+// round.
+absl::StatusOr<simulation::SimulationResult> RunInMemory(
+    simulation::Simulation& simulation,
+    const std::function<void(const simulation::RoundRecord&)>& on_round = {});
 
 }  // namespace tacet::app::run
 

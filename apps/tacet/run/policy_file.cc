@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/tacet/run/agreed_query.h"
 #include "apps/tacet/run/toml.h"
 #include "tacet/base/status.h"
 #include "tacet/data/csv_feature.h"
@@ -29,6 +30,17 @@ absl::StatusOr<policy::DataUse> DataUseOf(const RunConfig& agreed, std::string s
                       .records = records,
                       .renames_columns = !agreed.data.csv_columns.empty(),
                       .person_column = agreed.data.csv_person_column};
+  if (IsQuery(agreed)) {
+    TACET_ASSIGN_OR_RETURN(const LoadedQuery loaded, ParseQuery(agreed.query.text, "the query"));
+    use.kind = agreement::kQueryModel;
+    use.renames_columns = !loaded.file.columns.empty();
+    use.person_column = loaded.file.person_column;
+    use.columns = loaded.query->columns();
+    for (const std::string& named : {loaded.file.person_column, loaded.file.site_column}) {
+      if (!named.empty()) use.columns->push_back(named);
+    }
+    return use;
+  }
   if (agreed.data.csv_features.empty()) return use;
   std::vector<std::string> columns = {agreed.data.csv_label_column};
   if (!agreed.data.csv_person_column.empty()) columns.push_back(agreed.data.csv_person_column);

@@ -97,6 +97,7 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("run.no_noise", c.agreement.mechanism.without_noise);
   visit("run.no_clip", c.agreement.mechanism.without_clipping);
   visit("run.no_quantisation", c.run.no_quantisation);
+  visit("query.text", c.query.text);
   visit("ledger.folder", c.ledger.folder);
   visit("ledger.anchor", c.ledger.anchor);
   visit("ledger.data_set", c.ledger.data_set);

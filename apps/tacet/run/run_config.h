@@ -92,6 +92,10 @@ struct RunConfig {
     std::optional<uint64_t> insecure_seed;
     bool no_quantisation = false;
   } run;
+  // The text of a query file (docs/formats/query.md) where the model is a query; else empty.
+  struct {
+    std::string text;
+  } query;
   // Where a site of a live federation keeps its ledgers, and how it charges them. No agreement and
   // no run directory has these keys.
   LedgerConfig ledger;

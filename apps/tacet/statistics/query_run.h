@@ -1,0 +1,69 @@
+// One query over sites in this process: the same sealing, decryption, ledger and run directory as a
+// training.
+#ifndef TACET_APPS_TACET_STATISTICS_QUERY_RUN_H_
+#define TACET_APPS_TACET_STATISTICS_QUERY_RUN_H_
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/run/agreed_query.h"
+#include "apps/tacet/run/run_config.h"
+#include "tacet/agreement/manifest.h"
+#include "tacet/simulation/simulation.h"
+#include "tacet/statistics/answers.h"
+#include "tacet/statistics/site_table.h"
+#include "tacet/storage/file/run_directory.h"
+
+namespace tacet::app::statistics {
+
+// Files of a run directory beside those of a training.
+inline constexpr std::string_view kQueryFile = "query.toml";
+inline constexpr std::string_view kAnswersFile = "answers.json";
+inline constexpr std::string_view kAnswersTable = "answers.csv";
+
+absl::StatusOr<run::LoadedQuery> LoadQuery(const std::filesystem::path& path);
+
+struct QueryRunOptions {
+  std::optional<uint64_t> insecure_seed;
+  uint64_t threads = 0;  // 0: all processors
+};
+
+struct QueryRunEnd {
+  std::vector<tacet::statistics::Answer> answers;
+  base::JsonValue summary;  // summary.json of the run, with the answers
+  double epsilon = 0;       // of the ledger
+  double delta = 0;
+  size_t sites = 0;
+};
+
+// The settings of such a run as `tacet simulate` would have them: what config.toml holds.
+absl::StatusOr<run::RunConfig> QueryConfig(const run::LoadedQuery& loaded, uint64_t sites,
+                                           const QueryRunOptions& options);
+
+// The same for an agreement of `members` sites. The noise follows from the target epsilon and from
+// those who join; here it fixes the quantisation.
+absl::StatusOr<run::RunConfig> AgreedQueryConfig(const run::LoadedQuery& loaded, uint64_t members);
+
+// The answers from the model after the round, written as JSON, as a table and as plots.
+absl::StatusOr<std::vector<tacet::statistics::Answer>> WriteAnswers(
+    const run::LoadedQuery& loaded, const agreement::Manifest& manifest,
+    std::span<const float> model, storage::file::RunDirectory& directory);
+
+// Runs and writes everything. Progress goes to `out`. Errors of the data, of the query's limits and
+// of the simulation.
+absl::StatusOr<QueryRunEnd> RunQuery(const run::LoadedQuery& loaded,
+                                     const std::vector<tacet::statistics::SiteTable>& tables,
+                                     std::string_view data_name, const QueryRunOptions& options,
+                                     const std::filesystem::path& directory, std::FILE* out);
+
+}  // namespace tacet::app::statistics
+
+#endif  // TACET_APPS_TACET_STATISTICS_QUERY_RUN_H_
