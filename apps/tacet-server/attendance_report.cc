@@ -43,9 +43,10 @@ JsonValue AwayJson(const ServerStatus& status, const agreement::SignedManifest& 
 
 namespace {
 
-// Members that are not away, while the server waits for all of them; else it knows their number.
+// Members that are not away while others are awaited between attempts, which tells nothing beyond
+// the names of those. Null at other times: nobody is named without need.
 JsonValue ConnectedJson(const ServerStatus& status, const agreement::SignedManifest& manifest) {
-  if (!status.waiting) return JsonValue(nullptr);
+  if (!status.waiting || status.awaited.empty()) return JsonValue(nullptr);
   JsonValue connected = JsonValue::MakeArray();
   size_t named = 0;
   for (uint64_t member = 0; member < manifest.members().size() && named < kMaxNamed; ++member) {

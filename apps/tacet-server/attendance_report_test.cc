@@ -49,6 +49,9 @@ TEST_F(AttendanceReportTest, NamesTheConnectedMembersWhileItWaits) {
             base::JsonValue::MakeArray().Append(Name(0)).Append(Name(2)).Append(Name(3)).Dump());
   status_.waiting = false;
   EXPECT_TRUE(AttendanceJson(status_, members_.manifest()).Find("connected")->is_null());
+  status_.waiting = true;
+  status_.awaited.clear();
+  EXPECT_TRUE(AttendanceJson(status_, members_.manifest()).Find("connected")->is_null());
 }
 
 TEST_F(AttendanceReportTest, NamesTwentyMembersAtMost) {

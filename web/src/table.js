@@ -1,10 +1,12 @@
 // Tables that scroll inside themselves, never the page.
 import { h } from "./dom.js";
 
+/** Attributes of a table whose rows are blocks on a phone, where each cell says its title. */
+export const kStacked = { class: "scroll stack" };
+
 /**
  * columns: [{title, cell: (row, index) => text or element, number: true for right-aligned figures,
- * head: true for the cell that names its row}]; rows: anything. With the class `stack` among the
- * attributes every row is a block on a phone, where each cell says its title.
+ * head: true for the cell that names its row}]; rows: anything.
  */
 export function dataTable(caption, columns, rows, attributes = {}) {
   const classes = (column) => (column.number ? "number" : undefined);

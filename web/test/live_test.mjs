@@ -117,7 +117,7 @@ async function withPage(where, options, check, { mayComplain = false } = {}) {
 const drawnCharts = (page) => page.evaluate(`[...document.querySelectorAll(".plot canvas")].filter((canvas) =>
   canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte > 0)).length`);
 
-/** All figures of the tiles are in the window's width, and the first one in its height, too. */
+/** All figures of tiles and tables are in the window's width, and the first one in its height, too. */
 async function showsFigures(page) {
   const boxes = await page.evaluate(`[...document.querySelectorAll(".tiles .figure")].map((figure) => {
     const { left, right, bottom, width } = figure.getBoundingClientRect();
@@ -126,6 +126,11 @@ async function showsFigures(page) {
   const [width, height] = await page.evaluate("[window.innerWidth, window.innerHeight]");
   assert.ok(boxes.length > 0);
   for (const box of boxes) assert.ok(box.width > 0 && box.left >= 0 && box.right <= width, JSON.stringify(box));
+  const hidden = await page.evaluate(`[...document.querySelectorAll(".stack td, .stack tbody th")].filter((cell) => {
+    const { left, right } = cell.getBoundingClientRect();
+    return left < 0 || right > window.innerWidth;
+  }).map((cell) => cell.textContent)`);
+  assert.deepEqual(hidden, []);
   assert.ok(boxes[0].bottom <= height, `the first figure ends at ${boxes[0].bottom} of ${height}`);
 }
 

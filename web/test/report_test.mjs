@@ -218,6 +218,10 @@ test("one round, on a phone", () => {
     assert.equal(figures.length, 4);
     for (const { right, width } of figures) assert.ok(width > 0 && right <= 360, `${right}`);
     assert.ok(figures[0].bottom <= 780, "epsilon is on the first screen");
+    await page.evaluate(`document.querySelectorAll("details").forEach((details) => { details.open = true; })`);
+    const hidden = await page.evaluate(`[...document.querySelectorAll(".stack td, .stack tbody th")].filter((cell) =>
+      cell.getBoundingClientRect().right > window.innerWidth).map((cell) => cell.textContent)`);
+    assert.deepEqual(hidden, []);
     assert.equal(await drawnCharts(page), 6);
   });
 });

@@ -1,7 +1,7 @@
 // Latest events, and counts of members' requests.
 import { h } from "../dom.js";
 import { integer } from "../format.js";
-import { dataTable } from "../table.js";
+import { dataTable, kStacked } from "../table.js";
 import { panel } from "./panel.js";
 import { eventDetails, eventWords } from "./words.js";
 
@@ -36,7 +36,7 @@ function drawEvents({ events, onlyTrouble }) {
     { title: "Level", cell: (event) => h("span", { class: `chip ${kLevels[event.level] ?? ""}` }, event.level) },
     { title: "What", head: true, cell: (event) => eventWords(event.event) },
     { title: "Details", cell: (event) => h("span", { class: "hash" }, eventDetails(event)) },
-  ], shown);
+  ], shown, kStacked);
 }
 
 /** What members asked for, and what became of it: counts since the server was started. */

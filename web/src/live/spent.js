@@ -2,7 +2,7 @@
 import { h } from "../dom.js";
 import { epsilon, kAbsent, plural } from "../format.js";
 import { privacyStatement } from "../report/privacy.js";
-import { dataTable } from "../table.js";
+import { dataTable, kStacked } from "../table.js";
 import { panel } from "./panel.js";
 import { viewRows } from "./words.js";
 
@@ -30,7 +30,7 @@ function draw({ spent, whole, attempts }) {
         { title: "Spent", number: true, cell: (row) => cell(row.spent) },
         { title: "Left", number: true, cell: (row) => cell(row.left) },
         { title: "All attempts", number: true, cell: (row) => cell(row.whole) },
-      ], rows)),
+      ], rows, kStacked)),
     spent?.statement ? h("details", {}, h("summary", {}, "What the attempts so far mean, in words"), privacyStatement(asRun(spent))) : null,
   ];
 }

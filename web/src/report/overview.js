@@ -2,7 +2,7 @@
 import { h } from "../dom.js";
 import { bytes, epsilon, integer, kAbsent, loss as lossText, percent, plural, power, seconds } from "../format.js";
 import { swatch } from "../looks.js";
-import { dataTable } from "../table.js";
+import { dataTable, kStacked } from "../table.js";
 import { againstWorst, worst } from "./privacy.js";
 import { accuracy, isInsecure, lastValue, loss, median, receivedBytes, stateText, totalSeconds, uploadBytes } from "./runs.js";
 import { insecureChip } from "./warnings.js";
@@ -73,7 +73,7 @@ export function comparedOverview(runs) {
         cell: (run) => bytes(lastValue(run, uploadBytes) || null) },
       { title: "Received a round", number: true, cell: (run) => bytes(median(run, receivedBytes) || null) },
       { title: "A round", number: true, cell: (run) => seconds(median(run, totalSeconds)) },
-    ], runs, { class: "scroll stack" }));
+    ], runs, kStacked));
 }
 
 function worstCell(run) {

@@ -1,7 +1,7 @@
 // The privacy guarantee in words, then every figure behind it.
 import { h } from "../dom.js";
 import { epsilon, integer, kAbsent, plural, power } from "../format.js";
-import { dataTable } from "../table.js";
+import { dataTable, kStacked } from "../table.js";
 import { fullName, isInsecure } from "./runs.js";
 
 const kAlmostCertain = 0.9;  // a true-positive rate above it is hardly a protection
@@ -97,7 +97,7 @@ export function allViews(run) {
       { title: "Rounds", number: true, cell: (row) => integer(row.releases) },
       { title: "Standing", cell: (row) => row.standing },
       { title: "Assumes", cell: (row) => row.note ?? row.reason ?? "" },
-    ], rows),
+    ], rows, kStacked),
     h("p", { class: "note" },
       "* the smallest valid bound of a view. A convention is shown for comparison and is no guarantee."));
 }
@@ -124,5 +124,5 @@ export function privacyComparison(runs) {
       { title: "δ", number: true, cell: (run) => power(run.facts.delta) },
       ...views.map((view) => ({
         title: kViewNames[view], number: true, cell: (run) => boundCell(run, view) })),
-    ], runs));
+    ], runs, kStacked));
 }

@@ -1,7 +1,7 @@
 // Configuration of runs: all settings for one run, only the differing ones for several.
 import { h } from "../dom.js";
 import { kAbsent } from "../format.js";
-import { dataTable } from "../table.js";
+import { dataTable, kStacked } from "../table.js";
 import { fullName } from "./runs.js";
 
 const key = ([section, name]) => `${section}.${name}`;
@@ -27,7 +27,7 @@ export function settingsComparison(runs) {
           ...runs.map((run, r) => ({
             title: fullName(run),
             cell: ([, given]) => h("code", {}, given[r] ?? kAbsent) })),
-        ], rows));
+        ], rows, kStacked));
 }
 
 /** All settings of one run, section by section. */
