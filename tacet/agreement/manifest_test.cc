@@ -239,6 +239,61 @@ TEST(ManifestTest, WithUnitClientColludersAreARowOfTheGuarantee) {
   EXPECT_GT(colluders(*with), 4.3);
 }
 
+// All members up to seven, at least a third of the others corrupt; then seven to twenty seats.
+TEST(ManifestTest, CommitteesHaveDefaults) {
+  struct Default {
+    uint64_t clients, colluders;
+    uint32_t seats, corrupt, votes;
+  };
+  for (const Default& expected :
+       {Default{2, 0, 2, 0, 2}, Default{3, 0, 3, 0, 2}, Default{3, 1, 3, 1, 3},
+        Default{4, 0, 4, 1, 3}, Default{5, 0, 5, 1, 4}, Default{5, 2, 5, 2, 4},
+        Default{7, 0, 7, 2, 5}, Default{8, 0, 7, 2, 5}, Default{100, 1, 7, 2, 5},
+        Default{100, 3, 10, 3, 7}, Default{1000, 6, 19, 6, 13}, Default{1000, 9, 20, 9, 15}}) {
+    ManifestSpec spec = Paper();
+    spec.sampling.clients = spec.sampling.cohort = expected.clients;
+    spec.members.resize(expected.clients);
+    spec.privacy.colluders = expected.colluders;
+    const auto manifest = Manifest::Create(spec);
+    ASSERT_TRUE(manifest.ok()) << manifest.status();
+    const he::CommitteeShape& committee = manifest->spec().committee;
+    EXPECT_EQ(committee.seats, expected.seats) << expected.clients;
+    EXPECT_EQ(committee.corrupt, expected.corrupt) << expected.clients;
+    EXPECT_EQ(manifest->terms().aggregation().sharing().votes(), expected.votes);
+    EXPECT_EQ(committee.packing, expected.votes - expected.corrupt);
+    EXPECT_EQ(manifest->spec().committee_members.size(), expected.seats);
+  }
+}
+
+TEST(ManifestTest, RefusesUnsafeCommitteesWithAReason) {
+  const auto refusal = [](const he::CommitteeShape& shape, std::vector<uint64_t> members = {},
+                          uint64_t colluders = 0) {
+    ManifestSpec spec = Paper();
+    spec.sampling.clients = spec.sampling.cohort = 6;
+    spec.members.resize(6);
+    spec.privacy.colluders = colluders;
+    spec.committee = shape;
+    spec.committee_members = std::move(members);
+    return base::Message(Manifest::Create(spec).status());
+  };
+  EXPECT_EQ(refusal({.seats = 6, .corrupt = 1}), "");
+  EXPECT_THAT(refusal({.seats = 4, .corrupt = 0}),
+              HasSubstr("federation.committee_corrupt is 0: one member on a committee of 4 seats "
+                        "could then read updates together with the server; choose 1 or more"));
+  EXPECT_THAT(refusal({.seats = 7, .corrupt = 2}),
+              HasSubstr("federation.committee_seats is 7, but the federation has 6 members"));
+  EXPECT_THAT(refusal({.seats = 6, .corrupt = 1}, {}, 2),
+              HasSubstr("raise federation.committee_corrupt to 2 or lower privacy.colluders"));
+  EXPECT_EQ(refusal({.seats = 6, .corrupt = 2}, {}, 2), "");
+  EXPECT_THAT(refusal({.seats = 6, .corrupt = 6}), HasSubstr("cannot tolerate 6 corrupt ones"));
+  EXPECT_THAT(refusal({.seats = 6, .corrupt = 1, .packing = 2}), HasSubstr("packing is 2"));
+  EXPECT_THAT(refusal({.seats = 4, .corrupt = 1}, {0, 1, 2}),
+              HasSubstr("the committee has 3 members for 4 seats"));
+  EXPECT_THAT(refusal({.seats = 4, .corrupt = 1}, {0, 1, 2, 1}),
+              HasSubstr("names member 1 of 6: each seat needs another member"));
+  EXPECT_THAT(refusal({.seats = 4, .corrupt = 1}, {0, 1, 2, 6}), HasSubstr("names member 6 of 6"));
+}
+
 // With the committee that a federation of so many members has unless it chooses another.
 TEST(ManifestTest, ACoalitionHasAFiniteRowWithEveryDefaultCommittee) {
   for (const uint64_t clients : {2, 3, 4, 5, 6, 7, 8, 10, 13, 20, 30, 100}) {
