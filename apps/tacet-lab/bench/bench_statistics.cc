@@ -164,7 +164,7 @@ absl::StatusOr<base::JsonValue> BenchLogRank(const SiteTable& lung, uint64_t run
         SiteTable table = lung;
         if (at_random) {
           crypto::Random random = crypto::SeededRandom(run, "bench/groups");
-          for (auto& fields : table.rows) fields[2] = random.Below(2) == 0 ? "1" : "2";
+          for (auto& fields : table.rows) fields[2].assign(1, random.Below(2) == 0 ? '1' : '2');
         }
         TACET_ASSIGN_OR_RETURN(const std::vector<Answer> answers,
                                trials.Release(SpreadOverSites(table, run)));

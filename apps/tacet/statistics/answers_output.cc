@@ -111,7 +111,8 @@ std::string AnswersCsv(const std::vector<Answer>& answers) {
 }
 
 std::optional<std::string> AnswerPlot(const Answer& answer) {
-  program::Plot plot{.title = answer.question, .x_label = "", .left = {.label = ""}, .curves = {}};
+  program::Plot plot;
+  plot.title = answer.question;
   const auto add = [&plot](const std::string& label, Points points, bool markers) {
     if (points.size() < 2) return;
     for (const auto& [x, y] : points) {
