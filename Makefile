@@ -134,6 +134,10 @@ fuzz: ## run every fuzz target for ten minutes
 bench: build ## measure the speed of encryption, noise, training and their inner loops
 	@tools/bench.sh build/release/tacet-lab
 
+.PHONY: peers
+peers: python ## measure the field's tools beside tacet and write docs/peers (downloads them, minutes)
+	@tools/peers.sh build/peers build/wheel/wheelhouse docs/peers
+
 .PHONY: public-start
 public-start: ## draw characters and train a model on them that private runs can start from
 	@tools/announce_build.sh build/release/tacet-lab $(JOBS)
