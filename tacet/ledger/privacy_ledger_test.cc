@@ -190,19 +190,19 @@ TEST(PrivacyLedgerTest, AFederationsBudgetKnowsWhatEarlierEpochsCost) {
     Fixture f(Header(0, accounting::Composition::kAnyEvents));
     AttemptCost cost = Paper();
     cost.manifest_hash = {1};
-    cost.event.noise_stddev = 2;
+    cost.event.noise_stddev = 4;
     cost.budget = {.terms = {.budget_epsilon = 3,
                              .delta = 1e-5,
                              .composition = accounting::Composition::kAnyEvents},
                    .event = cost.event};
-    for (uint32_t round = 0; round < 2; ++round) {
+    for (uint32_t round = 0; round < 5; ++round) {
       EXPECT_TRUE(f.ledger->ChargeForSealing(cost, {0, round, 0}).ok()) << round;
     }
     const accounting::SamplingEvent before = cost.event;
     cost.manifest_hash = {2};
     cost.event.noise_stddev = cost.budget->event.noise_stddev = 6;
     if (knows) cost.earlier_events.push_back({.manifest_hash = {1}, .event = before});
-    uint32_t round = 2;
+    uint32_t round = 5;
     while (round < 200 && f.ledger->ChargeForSealing(cost, {1, round, 0}).ok()) ++round;
     return round;
   };
