@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tacet/agreement/member_keys.h"
+#include "tacet/base/nearest_word.h"
 #include "tacet/base/status.h"
 
 namespace tacet::policy {
@@ -99,8 +103,12 @@ class Keys {
       }
       for (const auto& [name, value] : content.members()) {
         const std::string key = fmt::format("{}.{}", section, name);
-        if (!known_.contains(key))
-          return base::InvalidArgument("{}: unknown key `{}`", source_, key);
+        if (known_.contains(key)) continue;
+        const std::vector<std::string_view> words(known_.begin(), known_.end());
+        const std::optional<std::string> nearest = base::NearestWord(key, words);
+        return base::InvalidArgument(
+            "{}: unknown key `{}`{}", source_, key,
+            nearest.has_value() ? fmt::format("; `{}` may be meant", *nearest) : "");
       }
     }
     return status_;

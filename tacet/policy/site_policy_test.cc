@@ -76,7 +76,9 @@ TEST(SitePolicyTest, EveryNeededKeyIsMissed) {
 
 // A limit with a mistyped name limits nothing.
 TEST(SitePolicyTest, AnUnknownKeyIsRefused) {
-  EXPECT_EQ(Refusal("privacy", "colluder", "1"), "policy.toml: unknown key `privacy.colluder`");
+  EXPECT_EQ(Refusal("privacy", "colluder", "1"),
+            "policy.toml: unknown key `privacy.colluder`; `privacy.colluders` may be meant");
+  EXPECT_EQ(Refusal("privacy", "zzzz", "1"), "policy.toml: unknown key `privacy.zzzz`");
   JsonValue root = Parsed(kNeeded);
   root.Set("serial", 1);
   EXPECT_THAT(base::Message(ReadSitePolicy(root, "policy.toml").status()),

@@ -70,8 +70,8 @@ struct RoundRecord {
   // state from others.
   std::optional<crypto::Digest> model;
   std::optional<trainer::Evaluation> evaluation;  // after the round
-  // Of ChargedEvent, all attempts so far, by the moments accountant (unit client) or real-order
-  // RDP; infinite without a guarantee.
+  // agreement::ChargedEpsilon of all attempts so far: of the worst observer that has a guarantee;
+  // infinite without one.
   double epsilon = 0;
   RoundSeconds seconds;
   uint64_t upload_bytes = 0;
