@@ -49,10 +49,10 @@ base::JsonValue SettingOf(nb::handle value) {
 
 app::run::RunConfig ConfigOf(const Keywords& settings) {
   app::run::RunConfig config;
+  config.model.name = trainer::kExternalModel;
   for (const auto& [key, value] : settings) {
     ThrowIfError(app::run::SetKey(config, nb::cast<std::string>(key), SettingOf(value)));
   }
-  config.model.name = trainer::kExternalModel;
   return config;
 }
 

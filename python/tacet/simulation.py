@@ -188,6 +188,7 @@ def simulate(
     budget_epsilon: float = 0.0,
     spare_attempts: int = 10,
     architecture: str = "",
+    model: str = "external",
     data_name: str = "python",
     threads: int = 1,
     seed: int = 1,
@@ -218,6 +219,9 @@ def simulate(
         budget_epsilon: epsilon at which the run ends early. 0: no budget.
         spare_attempts: failed attempts that are permitted in all rounds together.
         architecture: a text that names the model's architecture, kept in the run's settings.
+        model: name of the model in the agreement. With the name of one of the program's models,
+            parameters in its order and an ``insecure_seed``, the bits are those of ``tacet
+            simulate``: cohorts and noise depend on the agreement.
         data_name: name of the data in the run's ledger.
         threads: threads that train and seal. With more than one, ``train`` is called by several
             threads at a time: it must not change objects that they share.
@@ -255,6 +259,7 @@ def simulate(
     run: dict[str, object] = {
         "privacy.budget_epsilon": float(budget_epsilon),
         "model.architecture": architecture,
+        "model.name": model,
         "run.seed": seed,
         "run.insecure_seed": insecure_seed,
         "run.threads": threads,
