@@ -957,7 +957,10 @@ std::vector<Absence> RoundServer::Awaited() const {
     const bool late = open->deadline > open->begun + options_.collecting_seconds;
     for (uint64_t member = 0; EveryMemberUploads() && late && member < attendance_.members();
          ++member) {
-      if (state_->Find(ItemKind::kAccepted, member) == nullptr) awaited.push_back(member);
+      const bool expected = !IsLeftOut(member);
+      if (expected && state_->Find(ItemKind::kAccepted, member) == nullptr) {
+        awaited.push_back(member);
+      }
     }
   } else if (open != nullptr && open->phase == protocol::AttemptPhase::kUnmasking) {
     for (const secagg::CommitteeSeat& seat : manifest_.manifest().committee()) {
