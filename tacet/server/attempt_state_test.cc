@@ -304,7 +304,7 @@ TEST_F(AttemptStateTest, ASweepIsDueUntilItSucceeds) {
 TEST_F(AttemptStateTest, WhatAnEarlierEpochLeftOpenHasFailed) {
   RunRound(0);
   Begin(AttemptOf(1));
-  const SmallFederation next(SmallAgreement(), 5, 1);
+  const SmallFederation next(SmallAgreement(), 5, 1, members_.manifest().manifest().hash());
   const auto state = ValueOf(AttemptState::Load(next.manifest(), kKeptRounds, store_, blobs_));
   EXPECT_EQ(state->Open(), nullptr);
   EXPECT_EQ(state->attempts().back().failure, "epoch-ended");
@@ -326,7 +326,7 @@ TEST_F(AttemptStateTest, AnotherManifestsStoreIsRefused) {
   expect_refused("has gone on to epoch 1, its manifest is of epoch 0");
   attempt.number.epoch = 0;
   ++attempt.manifest_hash[0];
-  expect_refused("an open attempt of epoch 0 under another manifest");
+  expect_refused("attempts of epoch 0 under another manifest than the server's");
 }
 
 }  // namespace

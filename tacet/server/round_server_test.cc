@@ -850,7 +850,7 @@ TEST_F(RoundServerTest, VotesAndSharesAreNewsForTheCommittee) {
 
 TEST_F(RoundServerTest, AnotherFederationsStoreIsRefused) {
   agreement::ManifestSpec other = SmallAgreement();
-  other.rounds = 4;
+  other.federation = {8};
   const SmallFederation others(other);
   const auto created = RoundServer::Create(
       others.manifest(), {}, store_, blobs_, [this] { return now_; }, cohorts_);
@@ -862,7 +862,7 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   Tick();
   ASSERT_EQ(Current().number.round, 1u);
   ASSERT_TRUE(Upload(Invited()[0]).ok());
-  SmallFederation next(SmallAgreement(), 5, 1);
+  SmallFederation next(SmallAgreement(), 5, 1, members_.manifest().manifest().hash());
   const auto server = ValueOf(RoundServer::Create(
       next.manifest(), {}, store_, blobs_, [this] { return now_; }, cohorts_));
   for (uint64_t member = 0; member < 5; ++member) server->NotePresence(member);

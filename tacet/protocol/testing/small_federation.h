@@ -65,14 +65,14 @@ inline agreement::ManifestSpec AgreementWith(uint32_t corrupt, std::vector<uint6
 class SmallFederation {
  public:
   explicit SmallFederation(agreement::ManifestSpec agreement = SmallAgreement(), int members = 5,
-                           uint32_t epoch = 0)
+                           uint32_t epoch = 0, const crypto::Digest& predecessor = {1})
       : entropy_(1, "small federation"),
         coordinator_(crypto::SigningKey::Generate(entropy_)),
         epoch_key_(entropy_.Draw(32)) {
     agreement::SignedManifestSpec spec;
     spec.federation = "hospitals";
     spec.epoch = epoch;
-    if (epoch > 0) spec.predecessor = {1};
+    if (epoch > 0) spec.predecessor = predecessor;
     spec.agreement = std::move(agreement);
     if (spec.agreement.federation == crypto::Digest{}) spec.agreement.federation = {7};
     for (int i = 0; i < members; ++i) {
