@@ -97,7 +97,9 @@ absl::StatusOr<std::vector<std::string>> PrivacyWarnings(const FederationPrivacy
 }
 
 absl::StatusOr<std::vector<std::string>> PrivacyWarnings(const agreement::ManifestSpec& agreed) {
-  return PrivacyWarnings(agreement::PrivacyOf(agreed, agreed.rounds), agreed.dimension);
+  // Each answer of a query states its own error; no average is trained with.
+  const uint64_t dimension = agreed.model == agreement::kQueryModel ? 0 : agreed.dimension;
+  return PrivacyWarnings(agreement::PrivacyOf(agreed, agreed.rounds), dimension);
 }
 
 std::string WarningsText(const std::vector<std::string>& warnings) {
