@@ -63,6 +63,7 @@ PROGRAM_ARROWS = {
     "tacet-server": ["tacet/federation"],
     "tacet-lab/bench": ["tacet/statistics"],
     "tacet-lab/reproduce": ["tacet/run", "tacet-lab/bench"],
+    "tacet-lab/baselines": ["tacet/run"],
     "tacet-lab/load": ["tacet/run"],
 }
 

@@ -5,6 +5,7 @@
 
 #include "fmt/core.h"
 
+#include "apps/tacet-lab/baselines/baselines_command.h"
 #include "apps/tacet-lab/bench/bench_command.h"
 #ifdef TACET_WITH_NETWORK
 #include "apps/tacet-lab/load/load_command.h"
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
   std::vector<std::unique_ptr<app::program::Command>> commands;
   commands.push_back(app::reproduce::NewReproduceCommand());
   commands.push_back(app::bench::NewBenchCommand());
+  commands.push_back(app::baselines::NewBaselinesCommand());
 #ifdef TACET_WITH_NETWORK
   commands.push_back(app::load::NewLoadCommand());
 #endif

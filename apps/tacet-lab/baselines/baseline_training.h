@@ -1,0 +1,29 @@
+// Training with a baseline mechanism, in the clear: the accuracy that its noise leaves.
+#ifndef TACET_APPS_TACET_LAB_BASELINES_BASELINE_TRAINING_H_
+#define TACET_APPS_TACET_LAB_BASELINES_BASELINE_TRAINING_H_
+
+#include "absl/status/statusor.h"
+
+#include "apps/tacet-lab/baselines/baseline_plan.h"
+#include "tacet/agreement/server_optimizer.h"
+#include "tacet/crypto/random.h"
+#include "tacet/trainer/learner.h"
+
+namespace tacet::app::baselines {
+
+struct BaselineTrainingSpec {
+  uint32_t rounds = 0;  // T
+  uint64_t cohort = 0;  // K, drawn again for each round
+  agreement::ServerOptimizerSpec optimizer;
+};
+
+// Accuracy on held-out samples after T rounds: each participant's update is encoded by the plan,
+// encodings are added as integers, and the mean goes to the server's optimiser.
+absl::StatusOr<trainer::Evaluation> TrainWithBaseline(const BaselinePlan& plan,
+                                                      const trainer::Learner& learner,
+                                                      const BaselineTrainingSpec& spec,
+                                                      crypto::Random& random);
+
+}  // namespace tacet::app::baselines
+
+#endif  // TACET_APPS_TACET_LAB_BASELINES_BASELINE_TRAINING_H_
