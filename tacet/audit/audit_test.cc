@@ -423,7 +423,7 @@ TEST(AuditTest, AnotherAgreementIsNamed) {
   facts.agreement = agreement::AgreementBytes(louder);
   EXPECT_THAT(Complaint(facts), HasSubstr("the manifest hash is"));
   facts.manifests.front().members.reset();
-  EXPECT_THAT(Complaint(facts), HasSubstr("the ledger: charge 1: is for the agreement"));
+  EXPECT_THAT(Complaint(facts), HasSubstr("the ledger: charge 1: is for the federation"));
   facts = FactsForTest();
   facts.manifests.front().members->front().signing_key[0] ^= 1;
   EXPECT_THAT(Complaint(facts), HasSubstr("the manifest hash is"));

@@ -137,7 +137,8 @@ TEST_F(ExternalTrainingTest, AFailureIsRememberedButAStopIsNone) {
   ASSERT_TRUE(training->Update({.number = {.round = 3}}, model_, update).ok());
   EXPECT_FALSE(training->failure().ok());
   auto stopped = *ExternalTraining::Create(
-      Agreement(4), {.program = {"sleep", "600"}, .folder = folder_, .stop = [] { return true; }});
+      Agreement(4),
+      {.program = {"/bin/sh", "-c", "sleep 600"}, .folder = folder_, .stop = [] { return true; }});
   EXPECT_EQ(stopped->Update({.number = {.round = 1}}, model_, update).code(),
             absl::StatusCode::kCancelled);
   EXPECT_TRUE(stopped->failure().ok());
