@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -16,7 +17,7 @@ Answer AnswerCells(const Measurements& measured) {
   answer.methods = {"unbiased counts; an estimate below 0 is shown as 0",
                     "error and interval: normal, exact for the noise"};
   const auto add = [&](const Estimate& labels, double value, double deviation) {
-    if (value < measured.floor) {
+    if (std::max(value, 0.0) < measured.floor) {
       answer.estimates.push_back(labels);
       return;
     }
