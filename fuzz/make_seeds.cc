@@ -307,13 +307,13 @@ void WriteRankSeeds(const std::filesystem::path& folder) {
 
 void WriteCheckpointSeeds(const std::filesystem::path& folder) {
   protocol::Checkpoint checkpoint{
-      .agreement = {}, .next_round = 2, .model = {1, 2, 3}, .velocity = {0.5f, 0, -1}};
+      .federation = {}, .next_round = 2, .model = {1, 2, 3}, .velocity = {0.5f, 0, -1}};
   const base::Bytes small = protocol::WriteCheckpoint(checkpoint);
   Write(folder / "small", Tagged(0, small));
   Write(folder / "version", Tagged(0, WithByte(small, 4, 9)));
   Write(folder / "cut", Tagged(0, {small.begin(), small.end() - 40}));
   Write(folder / "damaged", Tagged(0, WithByte(small, -40, 0xaa)));
-  checkpoint.agreement[0] = 1;
+  checkpoint.federation[0] = 1;
   Write(folder / "other_run", Tagged(0, protocol::WriteCheckpoint(checkpoint)));
   checkpoint.model.push_back(4);
   checkpoint.velocity.push_back(0);
@@ -326,7 +326,7 @@ void WriteCheckpointSeeds(const std::filesystem::path& folder) {
   Write(folder / "sealed_round", Tagged(1, WithByte(sealed, 4 + 2 + 32 + 4, 9)));
   Write(folder / "sealed_cut", Tagged(1, {sealed.begin(), sealed.end() - 1}));
   protocol::Checkpoint other = known.state;
-  other.agreement[0] ^= 1;
+  other.federation[0] ^= 1;
   Write(folder / "sealed_other_run", Tagged(1, known.Seal(other)));
 }
 

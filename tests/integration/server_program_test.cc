@@ -1,5 +1,6 @@
 // A federation's server as its operators run it: a process, members that speak to it over the
 // network, health, metrics, the page's data, its log, its end.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -95,13 +96,27 @@ TEST_F(ServerProgramTest, ServesRoundsAndEndsWhenItIsAsked) {
   EXPECT_TRUE(DecryptRound(again).ok());
 }
 
+// The server invites two of three, and an attempt with one upload fails.
+class ServerDrawsCohortsTest : public ServerProgramTest {
+ protected:
+  void SetUp() override {
+    std::string agreed = kAgreed;
+    const std::string rounds = "rounds = 20\n";
+    agreed.insert(agreed.find(rounds) + rounds.size(), "cohort = 2\nsampling = \"fixed-size\"\n");
+    SetUpFederation(agreed);
+  }
+};
+
 // Neither log nor metrics nor status name a participant or hold a secret. Members are named by
 // metrics, with a figure that is 0 for all that are there and while an attempt is open.
-TEST_F(ServerProgramTest, NamesNoParticipant) {
+TEST_F(ServerDrawsCohortsTest, NamesNoParticipant) {
   StartServer({"--collecting-seconds", "2"});
   EXPECT_THAT(HttpGet(admin_port_, "/readyz"), HasSubstr("away: "));
   SitesForTest sites = Sites();
-  ASSERT_TRUE(UploadAll(sites, 2).ok());
+  const auto attempt = UploadAll(sites, 0);
+  ASSERT_TRUE(attempt.ok()) << attempt.status();
+  const auto uploads = [&](const auto& site) { return site->Upload(*attempt).ok(); };
+  EXPECT_NE(std::ranges::find_if(sites, uploads), sites.end());
   AwaitEvent("attempt-failed");
   const auto stale =
       sites[0]->server().Put({.kind = protocol::BulkKind::kUpload, .attempt = {}}, base::Bytes(10));

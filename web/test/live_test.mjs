@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
@@ -51,8 +51,8 @@ async function until(what, condition) {
 }
 
 /** A federation of three sites and a server, as people set it up. */
-function setUp() {
-  writeFileSync(at("agreed.toml"), kAgreed);
+function setUp(agreed) {
+  writeFileSync(at("agreed.toml"), agreed);
   const made = tacet("federation", "init", "--name", "hospitals", "--config", "agreed.toml", "--members", "3", "--key-file", "c.key", "--json");
   const { coordinator } = JSON.parse(made);
   const all = [...kSites, "hub"];
@@ -137,7 +137,7 @@ async function showsFigures(page) {
 before(async () => {
   folder = mkdtempSync(path.join(os.tmpdir(), "tacet-live-"));
   if (kPictures) mkdirSync(kPictures, { recursive: true });
-  setUp();
+  setUp(kAgreed);
   await startServer();
   browser = await Browser.start();
 });
@@ -246,8 +246,9 @@ test("a reader without a mouse reaches everything, and keeps the place", () =>
 
 test("failed attempts and the end are shown as what they are", async () => {
   await stopServer();
-  // As if it had never run: an open attempt would keep its own deadline.
-  for (const name of ["server.sqlite", "server.sqlite-wal", "server.sqlite-shm", "blobs"]) rmSync(at("hub", name), { recursive: true, force: true });
+  // Another federation: where every member uploads, an attempt with too few uploads is extended.
+  for (const name of readdirSync(folder)) rmSync(at(name), { recursive: true });
+  setUp(kAgreed.replace("rounds = 20", 'rounds = 20\ncohort = 2\nsampling = "fixed-size"'));
   await startServer("--collecting-seconds", "1", "--retry-seconds", "1");
   play("show-up");
   await withPage(withToken(), { picture: "live-ended" }, async (page) => {
