@@ -152,10 +152,11 @@ size_t RoundServer::ConfirmationQuorum() const { return spec().committee.corrupt
 bool RoundServer::IsRefused() const {
   const Submissions& refusals = state_->SubmissionsOf(ItemKind::kRefusal);
   if (refusals.size() > spec().committee.corrupt) return true;
-  const auto unvoted = std::ranges::count_if(refusals, [this](const Submission& refusal) {
-    return state_->Find(ItemKind::kVote, refusal.member) == nullptr;
-  });
-  return committee_size() - static_cast<size_t>(unvoted) < VoteQuorum();
+  size_t unvoted = 0;
+  for (const Submission& refusal : refusals) {
+    if (state_->Find(ItemKind::kVote, refusal.member) == nullptr) ++unvoted;
+  }
+  return committee_size() - unvoted < VoteQuorum();
 }
 
 // What an earlier process left.
@@ -396,8 +397,9 @@ absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
     // Like clients that are away: the draw is independent of who is left out, as accountants
     // assume.
     std::vector<uint64_t> others;
-    std::ranges::copy_if(cohort, std::back_inserter(others),
-                         [this](uint64_t member) { return !IsLeftOut(member); });
+    for (const uint64_t member : cohort) {
+      if (!IsLeftOut(member)) others.push_back(member);
+    }
     if (others.size() >= manifest_.manifest().terms().min_participants()) {
       cohort = std::move(others);
     }
