@@ -1,9 +1,8 @@
 // A round server's answer to a refused sum: it checks each upload's shares with the rows that seats
 // give, and leaves participants with wrong shares out for the rest of the round.
-#include <algorithm>
 #include <memory>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include "tacet/base/status.h"
 #include "tacet/secagg/check_row.h"
@@ -49,10 +48,13 @@ bool RoundServer::AllChecked() const {
       unmasked.size() <= manifest_.manifest().terms().aggregation().sharing().threshold()) {
     return true;  // nothing to check, or nothing to check with
   }
-  return std::ranges::all_of(unmasked, [this](const Submission& share) {
-    return state_->Find(ItemKind::kCheckRow, share.member) != nullptr ||
-           state_->Find(ItemKind::kConfirmation, share.member) != nullptr;
-  });
+  for (const Submission& share : unmasked) {
+    if (state_->Find(ItemKind::kCheckRow, share.member) == nullptr &&
+        state_->Find(ItemKind::kConfirmation, share.member) == nullptr) {
+      return false;
+    }
+  }
+  return true;
 }
 
 absl::StatusOr<std::vector<uint64_t>> RoundServer::FindWrongShares() const {
@@ -102,16 +104,19 @@ absl::StatusOr<std::vector<uint64_t>> RoundServer::FindWrongShares() const {
 }
 
 absl::StatusOr<bool> RoundServer::FailForWrongShares() {
-  absl::StatusOr<std::vector<uint64_t>> wrong = FindWrongShares();
-  if (wrong.status().code() == absl::StatusCode::kUnavailable) return wrong.status();
-  if (!wrong.ok()) return false;  // a damaged object: the attempt ends as if there were no check
-  std::erase_if(*wrong, [this](uint64_t member) { return IsLeftOut(member); });
-  const size_t left_out = state_->SubmissionsOf(ItemKind::kLeftOut).size() + wrong->size();
-  if (wrong->empty() ||
+  const absl::StatusOr<std::vector<uint64_t>> found = FindWrongShares();
+  if (found.status().code() == absl::StatusCode::kUnavailable) return found.status();
+  if (!found.ok()) return false;  // a damaged object: the attempt ends as if there were no check
+  std::vector<uint64_t> wrong;
+  for (const uint64_t member : *found) {
+    if (!IsLeftOut(member)) wrong.push_back(member);
+  }
+  const size_t left_out = state_->SubmissionsOf(ItemKind::kLeftOut).size() + wrong.size();
+  if (wrong.empty() ||
       left_out + manifest_.manifest().terms().min_participants() > spec().sampling.clients) {
     return false;
   }
-  for (const uint64_t member : *wrong) {
+  for (const uint64_t member : wrong) {
     TACET_RETURN_IF_ERROR(state_->Put(ItemKind::kLeftOut, member, {}));
   }
   TACET_RETURN_IF_ERROR(Finish(protocol::AttemptPhase::kFailed, kWrongShares));
