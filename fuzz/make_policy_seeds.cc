@@ -56,7 +56,10 @@ records = 500
 columns = ["*"]
 person_column = "patient"
 [training]
-kinds = ["training"]
+kinds = ["training", "query"]
+[query]
+kinds = ["count", "survival"]
+floor = 10
 [ledger]
 folder = "/var/lib/tacet/ledger"
 rule = "own-seals"

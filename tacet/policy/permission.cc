@@ -31,6 +31,7 @@ class Checks {
     Units();
     Federation();
     Data();
+    Questions();
     return std::move(violations_);
   }
 
@@ -147,7 +148,36 @@ class Checks {
     }
     for (const std::string& column : *use_.columns) {
       if (Has(policy_.columns, column)) continue;
-      Violate("data.columns", fmt::format("the column \"{}\" is not allowed", column));
+      Violate("data.columns",
+              fmt::format("the column \"{}\"{} is not allowed", column, ReadBy(column)));
+    }
+  }
+  std::string ReadBy(const std::string& column) const {
+    for (const QuestionUse& question : use_.questions) {
+      if (Has(question.columns, column)) {
+        return fmt::format(", which question \"{}\" reads,", question.name);
+      }
+    }
+    return "";
+  }
+
+  // Every question of a query by itself: none hides behind the others of its release.
+  void Questions() {
+    for (const QuestionUse& question : use_.questions) {
+      if (!policy_.question_kinds.empty() && !Has(policy_.question_kinds, question.kind)) {
+        Violate("query.kinds", fmt::format("question \"{}\" has the kind {}, which is not allowed",
+                                           question.name, question.kind));
+      }
+      if (policy_.floor > 0 && !question.keeps_floor) {
+        Violate("query.floor",
+                fmt::format("question \"{}\" has the kind {}, which knows no count that a floor "
+                            "could suppress: ask for the mean, which states the sum, too",
+                            question.name, question.kind));
+      }
+    }
+    if (!use_.questions.empty() && use_.floor < policy_.floor) {
+      Violate("query.floor",
+              fmt::format("floor is {}, at least {} is required", use_.floor, policy_.floor));
     }
   }
 

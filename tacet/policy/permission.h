@@ -20,7 +20,16 @@
 
 namespace tacet::policy {
 
-// What a query does with a site's data, beyond what the manifest says.
+// One question of a query, as far as a policy limits it.
+struct QuestionUse {
+  std::string name;
+  std::string kind;                  // its name (docs/formats/query.md)
+  std::vector<std::string> columns;  // that it reads
+  // Its numbers are suppressed where the count behind them is below the query's floor.
+  bool keeps_floor = true;
+};
+
+// What a training or query does with a site's data, beyond what the manifest says.
 struct DataUse {
   std::string site = {};  // its name in the federation
   std::string_view kind = kTraining;
@@ -31,6 +40,9 @@ struct DataUse {
   // The agreement gives columns names of its own, so that they say nothing about the file.
   bool renames_columns = false;
   std::string person_column = {};  // empty: the data do not say whose a row is
+  // Of a query; none for a training.
+  std::vector<QuestionUse> questions = {};
+  double floor = 0;
 };
 
 // Limit of a policy that a query does not keep.

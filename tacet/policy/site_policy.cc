@@ -168,6 +168,8 @@ absl::StatusOr<SitePolicy> ReadSitePolicy(const JsonValue& root, std::string_vie
   keys.Need("data.columns", policy.columns);
   keys.Take("data.person_column", policy.person_column);
   keys.Need("training.kinds", policy.kinds);
+  keys.Take("query.kinds", policy.question_kinds);
+  keys.Take("query.floor", policy.floor);
   keys.Take("ledger.folder", policy.ledger_folder);
   keys.Take("ledger.rule", policy.rule);
   keys.Check("policy.serial", policy.serial >= 1, "1 or more");
@@ -175,6 +177,8 @@ absl::StatusOr<SitePolicy> ReadSitePolicy(const JsonValue& root, std::string_vie
              policy.epsilon_per_year > 0 && std::isfinite(policy.epsilon_per_year),
              "a positive number");
   keys.Check("privacy.delta", policy.delta > 0 && policy.delta < 1, "above 0 and below 1");
+  keys.Check("query.floor", policy.floor >= 0 && std::isfinite(policy.floor),
+             "a number that is not negative");
   TACET_RETURN_IF_ERROR(keys.Finish());
   return policy;
 }

@@ -50,7 +50,11 @@ struct SitePolicy {
   std::vector<std::string> columns = {};  // that may be used
   std::string person_column = {};         // that names persons; empty: any
   // [training]
-  std::vector<std::string> kinds = {};  // of queries that are allowed
+  std::vector<std::string> kinds = {};  // of use that are allowed
+  // [query]
+  // Names of the kinds of question that are allowed (docs/formats/query.md); none: every kind.
+  std::vector<std::string> question_kinds = {};
+  double floor = 0;  // least floor of a query; >= 0
   // [ledger]
   std::string ledger_folder = {};  // the only one; empty: any
   std::optional<ledger::ChargingRule> rule = std::nullopt;

@@ -97,6 +97,8 @@ TEST(SitePolicyTest, ValuesOutOfRangeAreRefused) {
   EXPECT_THAT(Refusal("federation", "dummy_uploads", "1"), HasSubstr("federation.dummy_uploads"));
   EXPECT_THAT(Refusal("data", "records", "-5"), HasSubstr("data.records"));
   EXPECT_THAT(Refusal("data", "columns", "\"age\""), HasSubstr("is not a list"));
+  EXPECT_THAT(Refusal("query", "kinds", "[]"), HasSubstr("is not a list of one or more"));
+  EXPECT_THAT(Refusal("query", "floor", "-1"), HasSubstr("must be a number that is not negative"));
   EXPECT_THAT(Refusal("ledger", "rule", "\"none\""), HasSubstr("unknown charging rule"));
   EXPECT_THAT(Refusal("policy", "successor", "\"12\""), HasSubstr("64 hexadecimal digits"));
 }
@@ -108,6 +110,8 @@ TEST(SitePolicyTest, OptionalKeys) {
   EXPECT_EQ(With("policy", "successor", "\"" + std::string(64, '7') + "\"")->successor->front(),
             0x77);
   EXPECT_TRUE(With("federation", "dummy_uploads", "true")->dummy_uploads);
+  EXPECT_THAT(With("query", "kinds", "[\"count\"]")->question_kinds, ElementsAre("count"));
+  EXPECT_EQ(With("query", "floor", "7.5")->floor, 7.5);
   EXPECT_EQ(With("privacy", "units", "[\"client\"]")->smallest_unit(), accounting::Unit::kClient);
 }
 

@@ -130,6 +130,20 @@ absl::StatusOr<QuestionKind> ParseQuestionKind(std::string_view name) {
   return base::InvalidArgument("unknown kind \"{}\": expected one of {}", name, names);
 }
 
+std::vector<std::string> QuestionPlan::columns() const {
+  std::set<std::string> names;
+  for (const RowCondition& condition : spec.where) names.insert(condition.column);
+  for (const BoundedColumn& bounded : spec.columns) {
+    if (is_moments()) names.insert(bounded.column);
+  }
+  for (const auto* of : {&cells, &across, &groups}) {
+    if (of->has_value()) names.insert((*of)->column());
+  }
+  if (spec.kind == QuestionKind::kSurvival) names.insert(spec.event.column);
+  if (spec.kind == QuestionKind::kEvaluation) names.insert(spec.positive.column);
+  return {names.begin(), names.end()};
+}
+
 absl::Status Query::PlanQuestion(const QuestionSpec& spec, double budget) {
   QuestionPlan plan{.spec = spec, .first = dimension_};
   const auto rows = static_cast<double>(spec_.rows_per_unit);
@@ -270,15 +284,7 @@ absl::StatusOr<Query> Query::Create(QuerySpec spec) {
   query.coordinate_bound_ *= static_cast<double>(query.spec_.max_units);
   std::set<std::string> columns;
   for (const QuestionPlan& plan : query.questions_) {
-    for (const RowCondition& condition : plan.spec.where) columns.insert(condition.column);
-    for (const BoundedColumn& bounded : plan.spec.columns) {
-      if (plan.is_moments()) columns.insert(bounded.column);
-    }
-    for (const auto* cells : {&plan.cells, &plan.across, &plan.groups}) {
-      if (cells->has_value()) columns.insert((*cells)->column());
-    }
-    if (plan.spec.kind == QuestionKind::kSurvival) columns.insert(plan.spec.event.column);
-    if (plan.spec.kind == QuestionKind::kEvaluation) columns.insert(plan.spec.positive.column);
+    for (std::string& column : plan.columns()) columns.insert(std::move(column));
   }
   query.columns_.assign(columns.begin(), columns.end());
   return query;

@@ -34,6 +34,8 @@ enum class QuestionKind {
 // count, sum, mean, variance, normalise, histogram, crosstab, quantiles, survival, evaluation.
 std::string_view QuestionKindName(QuestionKind kind);
 absl::StatusOr<QuestionKind> ParseQuestionKind(std::string_view name);
+// Whether its numbers are suppressed where their count is below the floor. A sum states no count.
+constexpr bool KeepsFloor(QuestionKind kind) { return kind != QuestionKind::kSum; }
 
 // Values outside [low, high] count as the nearest bound.
 struct BoundedColumn {
@@ -117,6 +119,8 @@ struct QuestionPlan {
   double replace_one = 0;
 
   bool is_moments() const { return !strategy.has_value(); }
+  // The columns that it reads: its own, those of groups, labels, events and conditions. Sorted.
+  std::vector<std::string> columns() const;
   size_t group_count() const { return groups.has_value() ? groups->size() : 1; }
 };
 

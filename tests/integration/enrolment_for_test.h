@@ -17,11 +17,12 @@ namespace tacet::app {
 
 class EnrolmentTest : public ProgramTest {
  protected:
-  // For three members, who agree on `agreed`, in TOML.
-  void Init(const std::string& agreed) {
+  // For three members, who agree on `agreed`, in TOML: terms of a training, or with --query a
+  // query.
+  void Init(const std::string& agreed, const std::string& kind = "--config") {
     const Outcome init =
-        Tacet({"federation", "init", "--name", "hospitals", "--config", WriteConfig(agreed),
-               "--members", "3", "--key-file", "c.key", "--json"});
+        Tacet({"federation", "init", "--name", "hospitals", kind, WriteConfig(agreed), "--members",
+               "3", "--key-file", "c.key", "--json"});
     ASSERT_EQ(init.exit_code, 0) << init.err;
     coordinator_ = *base::JsonValue::Parse(init.out)->Find("coordinator")->AsString();
   }

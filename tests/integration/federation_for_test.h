@@ -50,8 +50,8 @@ inline std::string HttpGet(uint16_t port, const std::string& path, const std::st
 class FederationProgramTest : public EnrolmentTest {
  protected:
   // `agreed` is what north, south and west agree on, in TOML.
-  void SetUpFederation(const std::string& agreed) {
-    Init(agreed);
+  void SetUpFederation(const std::string& agreed, const std::string& kind = "--config") {
+    Init(agreed, kind);
     for (const std::string& site : sites_) Request(site);
     Request("hub", {"--server-host", "localhost", "--server-host", "127.0.0.1"});
     for (const std::string& site : sites_) Admit(site);

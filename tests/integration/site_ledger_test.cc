@@ -245,5 +245,67 @@ TEST_F(PolicyProgramTest, TheOperatorWeakensNothing) {
             1);
 }
 
+// The policy of a site in a federation that answers a query.
+class QueryPolicyProgramTest : public PolicyProgramTest {
+ protected:
+  void SetUp() override {
+    SetUpFederation(R"(
+floor = 5
+[privacy]
+target_epsilon = 1.0
+max_units = 100
+[[question]]
+name = "age"
+kind = "mean"
+column = "age"
+low = 20
+high = 100
+[[question]]
+name = "status"
+kind = "crosstab"
+rows = { column = "sex", categories = ["f", "m"] }
+columns = { column = "hiv", categories = [0, 1] }
+)",
+                    "--query");
+    WriteConfig("age,sex,hiv\n30,f,0\n40,m,1\n50,f,0\n", "north.csv");
+    ASSERT_EQ(Pin(NewOfficer("officer")).exit_code, 0);
+  }
+  // Of the policy's number `serial` with these values.
+  std::string RefusalBy(int serial, std::string_view columns, std::string_view query) {
+    WriteConfig(fmt::format(R"(
+policy = {{ sites = ["north"], serial = {} }}
+privacy = {{ epsilon_per_year = 2.0, delta = 1e-5, units = ["record"] }}
+federation = {{ min_participants = 3, committee_seats = 3, committee_corrupt = 0 }}
+data = {{ records = 1, columns = {} }}
+training = {{ kinds = ["query"] }}
+query = {}
+)",
+                            serial, columns, query),
+                "north/policy.toml");
+    Sign();
+    const Outcome run =
+        Tacet({"client", "run", "--home", "north", "--key-file", "north.key", "--server",
+               "127.0.0.1:1", "--data", "north.csv", "--ledger-rule", "announced-attempts"});
+    EXPECT_EQ(run.exit_code, 1) << run.out;
+    EXPECT_FALSE(std::filesystem::exists(Folder()));
+    EXPECT_FALSE(std::filesystem::exists(path_ / "north/ledger.anchor"));
+    const Outcome check = Check("3");
+    EXPECT_EQ(check.exit_code, 1);
+    EXPECT_THAT(check.out, HasSubstr("\"allowed\": false"));
+    return run.err;
+  }
+};
+
+TEST_F(QueryPolicyProgramTest, ARefusedQueryChargesNothing) {
+  EXPECT_THAT(RefusalBy(1, R"(["age", "sex"])", "{}"),
+              AllOf(HasSubstr("north/policy.toml refuses epoch 0 of hospitals: data.columns: the "
+                              "column \"hiv\", which question \"status\" reads, is not allowed"),
+                    HasSubstr("Nothing was charged or sealed")));
+  EXPECT_THAT(RefusalBy(2, R"(["*"])", R"({ kinds = ["mean", "count"] })"),
+              HasSubstr("query.kinds: question \"status\" has the kind crosstab"));
+  EXPECT_THAT(RefusalBy(3, R"(["*"])", "{ floor = 6 }"),
+              HasSubstr("query.floor: floor is 5, at least 6 is required"));
+}
+
 }  // namespace
 }  // namespace tacet::app

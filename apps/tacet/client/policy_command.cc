@@ -12,6 +12,7 @@
 #include "apps/tacet/client/site_policy.h"
 #include "apps/tacet/federation/membership.h"
 #include "apps/tacet/program/unlock_flags.h"
+#include "apps/tacet/run/agreed_query.h"
 #include "apps/tacet/run/policy_file.h"
 #include "tacet/accounting/privacy_filter.h"
 #include "tacet/agreement/member_keys.h"
@@ -21,6 +22,7 @@
 #include "tacet/ledger/attempt_cost.h"
 #include "tacet/policy/permission.h"
 #include "tacet/policy/policy_signature.h"
+#include "tacet/statistics/query_learner.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
 #include "tacet/storage/file/site_folder.h"
@@ -175,6 +177,12 @@ class PolicyCheckCommand : public program::Command {
       return base::FailedPrecondition("{} is the server's folder: a policy is for a site", home_);
     }
     const agreement::ManifestMember& site = membership.manifest.members()[*membership.member];
+    if (run::IsQuery(agreed)) {
+      TACET_ASSIGN_OR_RETURN(const run::LoadedQuery loaded,
+                             run::ParseQuery(agreed.query.text, "the agreed query"));
+      TACET_RETURN_IF_ERROR(
+          tacet::statistics::CheckQueryTerms(*loaded.query, membership.manifest.manifest().spec()));
+    }
     TACET_ASSIGN_OR_RETURN(const policy::DataUse use, run::DataUseOf(agreed, site.name, records_));
     TACET_ASSIGN_OR_RETURN(
         const std::vector<policy::Violation> violations,

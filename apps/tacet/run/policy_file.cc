@@ -21,7 +21,12 @@ absl::StatusOr<policy::SitePolicy> ParseSitePolicy(std::string_view toml, std::s
                                  kMaxPolicyBytes);
   }
   TACET_ASSIGN_OR_RETURN(const base::JsonValue root, ParseToml(toml, source));
-  return policy::ReadSitePolicy(root, source);
+  TACET_ASSIGN_OR_RETURN(policy::SitePolicy policy, policy::ReadSitePolicy(root, source));
+  for (const std::string& kind : policy.question_kinds) {
+    TACET_RETURN_IF_ERROR(base::Annotate(tacet::statistics::ParseQuestionKind(kind).status(),
+                                         fmt::format("{}: key `query.kinds`", source)));
+  }
+  return policy;
 }
 
 absl::StatusOr<policy::DataUse> DataUseOf(const RunConfig& agreed, std::string site,
@@ -36,6 +41,13 @@ absl::StatusOr<policy::DataUse> DataUseOf(const RunConfig& agreed, std::string s
     use.renames_columns = !loaded.file.columns.empty();
     use.person_column = loaded.file.person_column;
     use.columns = loaded.query->columns();
+    use.floor = loaded.query->spec().floor;
+    for (const tacet::statistics::QuestionPlan& plan : loaded.query->questions()) {
+      use.questions.push_back({.name = plan.spec.name,
+                               .kind = std::string(QuestionKindName(plan.spec.kind)),
+                               .columns = plan.columns(),
+                               .keeps_floor = KeepsFloor(plan.spec.kind)});
+    }
     for (const std::string& named : {loaded.file.person_column, loaded.file.site_column}) {
       if (!named.empty()) use.columns->push_back(named);
     }
