@@ -11,10 +11,11 @@
 
 namespace tacet::data {
 
-// SHA-256 over the sorted SHA-256 digests of the files that LoadDataset reads from `path`: the same
-// wherever they lie and whatever they are called; another one for one more row, one column less, or
-// another compression. It stays in memory, as DatasetDigest does, for the same reason. NotFound
-// when there is no file of a data set; Unavailable when one cannot be read.
+// SHA-256 over the sorted SHA-256 digests of the files that LoadDataset reads from `path`, or where
+// it reads none, of `path` or all files below it whose own or folders' names do not begin with a
+// point. The same wherever they lie and whatever they are called; another one for one more row, one
+// column less, or another compression. It stays in memory, as DatasetDigest does, for the same
+// reason. NotFound when there is no file; Unavailable when one cannot be read.
 absl::StatusOr<crypto::Digest> FilesDigest(const std::filesystem::path& path);
 
 }  // namespace tacet::data

@@ -57,8 +57,25 @@ TEST_F(FilesDigestTest, AFolderCountsTheFilesThatAreRead) {
 
 TEST_F(FilesDigestTest, WhatIsNoDataSetHasNone) {
   EXPECT_EQ(FilesDigest(folder_).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(FilesDigest(Write("notes.txt", "x")).status().code(), absl::StatusCode::kNotFound);
+  Write("empty/.hidden", "x");
+  EXPECT_EQ(FilesDigest(folder_ / "empty").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(FilesDigest(folder_ / "missing.csv").status().code(), absl::StatusCode::kUnavailable);
+}
+
+// Data of a model that tacet does not know: scans, archives of arrays, a database's file.
+TEST_F(FilesDigestTest, FilesOfAnyFormCountWhereNoneIsOfADataSet) {
+  Write("scans/a/1.png", "first");
+  Write("scans/b/2.png", "second");
+  const crypto::Digest digest = Of(folder_ / "scans");
+  Write("scans/.index", "of a file browser");
+  Write("scans/.cache/1.png", "small");
+  std::filesystem::rename(folder_ / "scans/b/2.png", folder_ / "scans/a/0.png");
+  EXPECT_EQ(Of(folder_ / "scans"), digest);
+  Write("scans/a/1.png", "other");
+  EXPECT_NE(Of(folder_ / "scans"), digest);
+  EXPECT_NE(Of(Write("one.npz", "first")), Of(Write("other.npz", "second")));
+  Write("scans/table.csv", "age,ill\n40,1\n");
+  EXPECT_EQ(Of(folder_ / "scans"), Of(folder_ / "scans/table.csv"));
 }
 
 }  // namespace

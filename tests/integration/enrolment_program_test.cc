@@ -1,3 +1,4 @@
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -423,6 +424,79 @@ TEST_F(EnrolmentProgramTest, AnAgreementThatProtectsNobodyIsWarnedOfOrRefused) {
   const Outcome warned = init("noise = 6\ndelta = 0.4\n");
   EXPECT_EQ(warned.exit_code, 0) << warned.err;
   EXPECT_THAT(warned.out, HasSubstr("warning     delta is 0.4 for 3 clients"));
+}
+
+TEST_F(EnrolmentProgramTest, AModelOfItsUsersOwnIsAgreedByItsParametersAndItsName) {
+  const auto init = [&](const std::string& model, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"federation",
+                                      "init",
+                                      "--name",
+                                      "hospitals",
+                                      "--config",
+                                      WriteConfig("[model]\n" + model +
+                                                  "[federation]\nrounds = 20\n"
+                                                  "[privacy]\nnoise = 6\n"
+                                                  "scale = 1e-2\n"),
+                                      "--members",
+                                      "3",
+                                      "--key-file",
+                                      "c.key"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Tacet(words);
+  };
+  const auto write = [&](const std::string& name, const std::vector<float>& values) {
+    std::ofstream(path_ / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(values.data()),
+               static_cast<std::streamsize>(values.size() * sizeof(float)));
+    return std::vector<std::string>{"--initial-model", name};
+  };
+  const std::string external = "name = \"external\"\narchitecture = \"Cox, 4 covariates\"\n";
+  const std::vector<std::string> start = write("start.f32", {0.5F, 0, -1, 2});
+  EXPECT_THAT(init(external, {}).err, HasSubstr("--initial-model is needed"));
+  EXPECT_THAT(init("name = \"external\"\n", start).err, HasSubstr("model.architecture is missing"));
+  EXPECT_THAT(init("name = \"external\"\narchitecture = \"two\\nlines\"\n", start).err,
+              HasSubstr("it must be one line of at most 1000 printable ASCII characters"));
+  EXPECT_THAT(init(external, write("nan.f32", {1, NAN})).err,
+              HasSubstr("--initial-model: value 1 of nan.f32 is not finite"));
+  EXPECT_THAT(init(external, write("none.f32", {})).err, HasSubstr("none.f32 has 0 bytes"));
+  EXPECT_THAT(init(external, {"--initial-model", "nowhere"}).err,
+              HasSubstr("--initial-model: cannot read nowhere"));
+  EXPECT_THAT(init("name = \"logistic\"\ninput_shape = [10]\n[data]\nclasses = 2\n", start).err,
+              HasSubstr("run.seed draws the parameters of logistic"));
+  EXPECT_FALSE(std::filesystem::exists(path_ / "federation"));
+
+  const Outcome made = init(external, start);
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("external, 4 parameters"));
+  std::string coordinator = made.out.substr(made.out.find("coordinator ") + 12);
+  coordinator = coordinator.substr(0, coordinator.find('\n'));
+  for (const std::string name : {"north", "south", "west"}) {
+    ASSERT_EQ(Enrol(name, Request(name)).exit_code, 0);
+  }
+  ASSERT_EQ(Enrol("hub", Request("hub", {"--server-host", "localhost"})).exit_code, 0);
+  ASSERT_EQ(SealKey().exit_code, 0);
+  const Outcome joined = Join("north", 0, {"--coordinator", coordinator});
+  ASSERT_EQ(joined.exit_code, 0) << joined.err;
+  EXPECT_THAT(joined.out, HasSubstr("architecture Cox, 4 covariates\n"));
+  EXPECT_THAT(joined.out, HasSubstr("model       external, 4 parameters"));
+  EXPECT_THAT(Tacet({"federation", "show"}).out, HasSubstr("architecture Cox, 4 covariates\n"));
+
+  std::ofstream(path_ / "scan.npz") << "records of any form";
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"client",     "run",      "--home",   "north",
+                                      "--server",   "a:1",      "--ledger", "the-ledger",
+                                      "--key-file", "north.key"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Tacet(words).err;
+  };
+  EXPECT_THAT(run({"--data", "scan.npz"}),
+              HasSubstr("the agreed model is external (Cox, 4 covariates): give the program"));
+  EXPECT_THAT(run({"--draw", "--train-with", "true"}), HasSubstr("--draw is for the models"));
+  EXPECT_THAT(run({"--data", "scan.npz", "--client", "1", "--train-with", "true"}),
+              HasSubstr("give this site's data alone"));
+  EXPECT_THAT(run({"--data", "nowhere", "--train-with", "true"}), HasSubstr("nowhere"));
+  EXPECT_THAT(Tacet({"data", "check", "--agreement", "north", "--data", "scan.npz"}).err,
+              HasSubstr("the agreed model is external"));
 }
 
 TEST_F(EnrolmentProgramTest, AFederationIsNoSimulation) {

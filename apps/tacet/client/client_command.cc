@@ -16,6 +16,7 @@
 #include "apps/tacet/run/manifest_changes.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_output.h"
+#include "apps/tacet/run/site_config.h"
 #include "tacet/agreement/key_renewal.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
@@ -103,7 +104,9 @@ class ClientRenewCommand : public program::Command {
 
 absl::Status PrintMembership(const Membership& membership) {
   TACET_ASSIGN_OR_RETURN(const std::string text, run::SignedManifestText(membership.manifest));
-  fmt::print("{}", text);
+  TACET_ASSIGN_OR_RETURN(const std::string architecture,
+                         run::ArchitectureLine(membership.manifest.annex()));
+  fmt::print("{}{}", architecture, text);
   return absl::OkStatus();
 }
 

@@ -107,6 +107,11 @@ class ClientRunCommand : public program::Command {
           "trained "
           "on would mislead. Set it to false, and evaluate in the program");
     }
+    if (training.learner == nullptr && !external_.chosen()) {
+      return base::InvalidArgument(
+          "the agreed model is external ({}): give the program that trains it with --train-with",
+          training.config.model.architecture);
+    }
     if (training.query.has_value() && external_.chosen()) {
       return base::InvalidArgument(
           "the agreement is about a query: tacet answers it itself, remove --train-with");
@@ -249,8 +254,12 @@ class ClientRunCommand : public program::Command {
     Say("federation  {}, epoch {}: {} is member {} of {}\n", manifest.federation(),
         manifest.epoch(), manifest.members()[*membership.member].name, *membership.member,
         manifest.members().size());
-    Say("data        {}: {} samples to train on\n", training.data.name,
-        training.learner->training_samples(0));
+    if (training.learner == nullptr) {
+      Say("data        {}, for the program of --train-with\n", training.data.name);
+    } else {
+      Say("data        {}: {} samples to train on\n", training.data.name,
+          training.learner->training_samples(0));
+    }
     Say("server      {}\n", server_);
     const absl::StatusOr<crypto::CertificateFacts> facts =
         crypto::ReadCertificate(membership.certificate);

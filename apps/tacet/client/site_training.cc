@@ -35,6 +35,25 @@ absl::StatusOr<data::Dataset> OwnData(const data::Dataset& all,
   return data::SelectRows(all, chosen, fmt::format("{}, {}", all.name(), all.client_name(own)));
 }
 
+// What is charged for data that only their user's own program reads.
+absl::Status LoadExternalData(const SiteDataFlags& flags, SiteTraining& training) {
+  const std::string& path = training.config.data.path;
+  if (path.empty()) {
+    return base::InvalidArgument(
+        "--data is needed: the site's ledger counts for these data, and --draw is for the models "
+        "of tacet");
+  }
+  if (flags.client().has_value()) {
+    return base::InvalidArgument(
+        "--client chooses among the clients of a data set that tacet reads, and the agreed model "
+        "is external: give this site's data alone");
+  }
+  TACET_ASSIGN_OR_RETURN(training.site_data, SiteDataOfFiles(path, flags.client()));
+  training.data = {.name = training.site_data.name, .digest = training.site_data.digest};
+  training.records = flags.records();
+  return absl::OkStatus();
+}
+
 // The one table of this site, and the vector that answers the query.
 absl::Status LoadQueryData(const SiteDataFlags& flags, const agreement::SignedManifest& manifest,
                            SiteTraining& training) {
@@ -85,6 +104,10 @@ void SiteDataFlags::Register(program::Options& options) {
                     &config_);
   options.AddFlag("draw", "train on synthetic handwriting instead of data, as a trial", &draw_);
   options.AddUint("client", "number of this site among the data set's clients, from 0", &client_);
+  options.AddUint("records",
+                  "where the agreed model is external: number of records in the data, which the "
+                  "site's policy may ask for",
+                  &records_);
 }
 
 absl::StatusOr<run::RunConfig> SiteDataFlags::Config(
@@ -112,6 +135,15 @@ absl::StatusOr<SiteTraining> LoadSiteTraining(const SiteDataFlags& flags,
   if (run::IsQuery(training.config)) {
     TACET_RETURN_IF_ERROR(LoadQueryData(flags, manifest, training));
     return training;
+  }
+  if (run::IsExternal(training.config)) {
+    TACET_RETURN_IF_ERROR(LoadExternalData(flags, training));
+    return training;
+  }
+  if (flags.records() != 0) {
+    return base::InvalidArgument(
+        "--records is for external models: tacet counts the records of {} itself",
+        training.config.model.name);
   }
   TACET_ASSIGN_OR_RETURN(const data::Dataset all, run::LoadRunData(training.config));
   TACET_ASSIGN_OR_RETURN(training.site_data,

@@ -28,6 +28,7 @@ class SiteDataFlags {
   // InvalidArgument when the site's file sets a key that was agreed.
   absl::StatusOr<run::RunConfig> Config(const agreement::SignedManifest& manifest) const;
   const std::optional<uint64_t>& client() const { return client_; }
+  uint64_t records() const { return records_; }
   // Section [ledger] of the site's own file.
   absl::StatusOr<run::LedgerConfig> Ledger() const;
 
@@ -35,6 +36,7 @@ class SiteDataFlags {
   std::optional<std::string> config_, path_;
   bool draw_ = false;
   std::optional<uint64_t> client_;
+  uint64_t records_ = 0;
 };
 
 // A learner whose only client is this site.
@@ -50,6 +52,7 @@ struct SiteTraining {
   std::unique_ptr<trainer::Learner> learner;
 };
 // InvalidArgument when the data have several clients and none is chosen, or do not fit the model.
+// An external model's data are not read, but for their digest: `learner` is null.
 absl::StatusOr<SiteTraining> LoadSiteTraining(const SiteDataFlags& flags,
                                               const agreement::SignedManifest& manifest);
 

@@ -14,6 +14,7 @@
 #include "apps/tacet/run/configuration_words.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_config.h"
+#include "apps/tacet/run/site_config.h"
 #include "apps/tacet/statistics/query_run.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/json.h"
@@ -50,6 +51,10 @@ class FederationInitCommand : public program::Command {
                       "query file instead of --config: the federation answers its questions once "
                       "(docs/formats/query.md)",
                       &query_);
+    options.AddString("initial-model",
+                      "with model.name = \"external\": file of the parameters before the first "
+                      "round, little-endian binary32",
+                      &initial_model_);
     options.AddUint(
         "members", "planned number of members, for the check of the plan; 0: as many as the cohort",
         &members_);
@@ -76,6 +81,7 @@ class FederationInitCommand : public program::Command {
           "of a model, drawn by run.seed");
     }
     TACET_ASSIGN_OR_RETURN(const std::vector<float> model, InitialModel(config));
+    TACET_RETURN_IF_ERROR(run::CheckArchitecture(config));
     const std::string agreed = run::AgreedToml(config);
     TACET_ASSIGN_OR_RETURN(const agreement::Manifest plan, Plan(config, agreed, model));
     TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
@@ -98,7 +104,20 @@ class FederationInitCommand : public program::Command {
   }
 
   // Zeros for a query: the sum is added to them.
-  static absl::StatusOr<std::vector<float>> InitialModel(const run::RunConfig& config) {
+  absl::StatusOr<std::vector<float>> InitialModel(const run::RunConfig& config) const {
+    if (run::IsExternal(config)) {
+      if (initial_model_.has_value()) {
+        return run::LoadParameters(*initial_model_, "--initial-model");
+      }
+      return base::InvalidArgument(
+          "--initial-model is needed with model.name = \"external\": the file of the parameters "
+          "before the first round");
+    }
+    if (initial_model_.has_value()) {
+      return base::InvalidArgument(
+          "--initial-model is for model.name = \"external\": run.seed draws the parameters of {}",
+          config.model.name);
+    }
     if (run::IsQuery(config)) {
       TACET_ASSIGN_OR_RETURN(const run::LoadedQuery loaded,
                              run::ParseQuery(config.query.text, "query.text"));
@@ -183,6 +202,7 @@ class FederationInitCommand : public program::Command {
 
   std::string folder_ = std::string(kDefaultFolder);
   std::string name_, config_, query_;
+  std::optional<std::string> initial_model_;
   uint64_t members_ = 0;
   uint64_t days_ = 3650;
   bool json_ = false;

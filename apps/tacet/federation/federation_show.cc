@@ -7,6 +7,7 @@
 #include "apps/tacet/federation/federation_setup.h"
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_output.h"
+#include "apps/tacet/run/site_config.h"
 #include "tacet/base/status.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
@@ -42,7 +43,8 @@ class FederationShowCommand : public program::Command {
       return absl::OkStatus();
     }
     TACET_ASSIGN_OR_RETURN(const std::string text, run::SignedManifestText(manifest));
-    fmt::print("{}", text);
+    TACET_ASSIGN_OR_RETURN(const std::string architecture, run::ArchitectureLine(manifest.annex()));
+    fmt::print("{}{}", architecture, text);
     return absl::OkStatus();
   }
 

@@ -413,32 +413,27 @@ absl::StatusOr<simulation::SimulationSpec> SimulationSpecOf(const RunConfig& con
   return spec;
 }
 
-namespace {
-
-constexpr uintmax_t kMaxModelBytes = uintmax_t{1} << 32;
-
-// A file of little-endian binary32, as a run's model.f32.
-absl::StatusOr<std::vector<float>> LoadModel(const std::string& path) {
+absl::StatusOr<std::vector<float>> LoadParameters(const std::string& path, std::string_view key) {
+  constexpr uintmax_t kMaxModelBytes = uintmax_t{1} << 32;
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
-    return base::InvalidArgument("model.start: {} is a folder; give a file as a run's model.f32",
-                                 path);
+    return base::InvalidArgument("{}: {} is a folder; give a file as a run's model.f32", key, path);
   }
   const uintmax_t bytes = std::filesystem::file_size(path, error);
-  if (error) return base::NotFound("model.start: cannot read {}", path);
-  if (bytes % sizeof(float) != 0 || bytes > kMaxModelBytes) {
-    return base::InvalidArgument("model.start: {} has {} bytes, it must be floats of at most {}",
-                                 path, bytes, kMaxModelBytes);
+  if (error) return base::NotFound("{}: cannot read {}", key, path);
+  if (bytes == 0 || bytes % sizeof(float) != 0 || bytes > kMaxModelBytes) {
+    return base::InvalidArgument("{}: {} has {} bytes, it must be floats of at most {}", key, path,
+                                 bytes, kMaxModelBytes);
   }
   std::vector<float> model(bytes / sizeof(float));
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(model.data()), static_cast<std::streamsize>(bytes));
-  if (!file) return base::NotFound("model.start: cannot read {}", path);
-  if (std::ranges::all_of(model, [](float value) { return std::isfinite(value); })) return model;
-  return base::InvalidArgument("model.start: {} holds a value that is not finite", path);
+  if (!file) return base::NotFound("{}: cannot read {}", key, path);
+  const auto wrong = std::ranges::find_if(model, [](float value) { return !std::isfinite(value); });
+  if (wrong == model.end()) return model;
+  return base::InvalidArgument("{}: value {} of {} is not finite", key, wrong - model.begin(),
+                               path);
 }
-
-}  // namespace
 
 absl::StatusOr<training::LearnerSpec> LearnerSpecOf(const RunConfig& config) {
   training::LearnerSpec spec;
@@ -447,7 +442,7 @@ absl::StatusOr<training::LearnerSpec> LearnerSpecOf(const RunConfig& config) {
   spec.last_layer_gain = config.model.last_layer_gain;
   spec.federated = config.model.federated;
   if (!config.model.start.empty()) {
-    TACET_ASSIGN_OR_RETURN(spec.start, LoadModel(config.model.start));
+    TACET_ASSIGN_OR_RETURN(spec.start, LoadParameters(config.model.start, "model.start"));
   }
   spec.seed = config.run.seed;
   spec.held_out_share = config.data.held_out;

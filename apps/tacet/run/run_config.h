@@ -131,6 +131,8 @@ std::string DifferingKeys(const RunConfig& a, const RunConfig& b);
 // fit.
 absl::StatusOr<simulation::SimulationSpec> SimulationSpecOf(const RunConfig& config);
 absl::StatusOr<training::LearnerSpec> LearnerSpecOf(const RunConfig& config);
+// Parameters from a file of little-endian binary32, as a run's model.f32. Messages name `key`.
+absl::StatusOr<std::vector<float>> LoadParameters(const std::string& path, std::string_view key);
 absl::StatusOr<data::HandwritingSpec> HandwritingSpecOf(const RunConfig& config);
 absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config);
 

@@ -1,8 +1,20 @@
 #include "apps/tacet/run/site_config.h"
 
+#include <algorithm>
+#include <functional>
+
+#include "fmt/core.h"
+
 #include "tacet/base/status.h"
+#include "tacet/trainer/function_learner.h"
 
 namespace tacet::app::run {
+namespace {
+
+// Anything else could move a terminal's cursor.
+bool IsPrintable(char byte) { return byte >= ' ' && byte <= '~'; }
+
+}  // namespace
 
 absl::StatusOr<RunConfig> SiteConfigOf(std::string_view annex,
                                        const std::optional<std::string>& own_path) {
@@ -33,6 +45,33 @@ absl::StatusOr<RunConfig> SiteConfigOf(std::string_view annex,
   config.training.precision = own.training.precision;
   config.run.publish_evaluation = own.run.publish_evaluation;
   return config;
+}
+
+bool IsExternal(const RunConfig& config) { return config.model.name == trainer::kExternalModel; }
+
+absl::Status CheckArchitecture(const RunConfig& config) {
+  const std::string& text = config.model.architecture;
+  if (!IsExternal(config)) return absl::OkStatus();
+  if (text.empty()) {
+    return base::InvalidArgument(
+        "model.architecture is missing: with model.name = \"external\" it names the model, so that "
+        "every site trains the same one");
+  }
+  if (text.size() <= kMaxArchitectureBytes && std::ranges::all_of(text, IsPrintable)) {
+    return absl::OkStatus();
+  }
+  return base::InvalidArgument(
+      "model.architecture has {} bytes, it must be one line of at most {} printable ASCII "
+      "characters",
+      text.size(), kMaxArchitectureBytes);
+}
+
+absl::StatusOr<std::string> ArchitectureLine(std::string_view annex) {
+  TACET_ASSIGN_OR_RETURN(const RunConfig agreed, ParseRunConfig(annex, "the agreement"));
+  if (!IsExternal(agreed)) return "";
+  std::string text = agreed.model.architecture.substr(0, kMaxArchitectureBytes);
+  std::ranges::replace_if(text, std::not_fn(IsPrintable), '?');
+  return fmt::format("architecture {}\n", text);
 }
 
 }  // namespace tacet::app::run

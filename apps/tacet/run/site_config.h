@@ -18,6 +18,18 @@ namespace tacet::app::run {
 absl::StatusOr<RunConfig> SiteConfigOf(std::string_view annex,
                                        const std::optional<std::string>& own_path);
 
+// Whether the agreed model is one of its users' own, which no part of tacet trains.
+bool IsExternal(const RunConfig& config);
+
+// InvalidArgument for an external model without a text that names it, or with one that is not a
+// line of at most kMaxArchitectureBytes printable ASCII characters.
+inline constexpr size_t kMaxArchitectureBytes = 1000;
+absl::Status CheckArchitecture(const RunConfig& config);
+
+// "architecture TEXT" for an external model, others than printable ASCII characters as ?;
+// else empty.
+absl::StatusOr<std::string> ArchitectureLine(std::string_view annex);
+
 }  // namespace tacet::app::run
 
 #endif  // TACET_APPS_TACET_RUN_SITE_CONFIG_H_

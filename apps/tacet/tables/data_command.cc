@@ -80,6 +80,11 @@ class DataCheckCommand : public program::Command {
       return base::InvalidArgument(
           "--agreement or --config is needed: it says what the columns mean");
     }
+    if (run::IsExternal(spec.config)) {
+      return base::InvalidArgument(
+          "the agreed model is external: only its users' own program knows what it reads, so tacet "
+          "cannot check the data");
+    }
     if (data_.has_value()) spec.config.data.path = *data_;
     if (spec.config.data.path.empty()) {
       return base::InvalidArgument("--data is needed: where this site's data are");
