@@ -10,6 +10,8 @@ SETS ?= demo server test mpi
 VALGRIND_TESTS ?= base_tests crypto_tests ring_tests dp_tests secagg_tests
 # Environment of the Python package, with its tests' packages.
 PYTHON_ENVIRONMENT := $(CURDIR)/build/python
+# Environment of the frameworks in which it is tested.
+FRAMEWORKS_ENVIRONMENT := $(CURDIR)/build/frameworks
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # One more than cores: a test of a live federation waits most of its time.
 export CTEST_PARALLEL_LEVEL := $(shell echo $$(($(JOBS) + 1)))
@@ -98,6 +100,15 @@ python: ## build the Python package and install it into build/python (its own en
 	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/wheel.txt
 	@tools/quiet.sh "python wheel" tools/python_wheel.sh $(PYTHON_ENVIRONMENT) build/wheel
 	@ls build/wheel/wheelhouse/*.whl
+
+.PHONY: python-frameworks
+python-frameworks: ## test the package inside Flower (downloads it into build/frameworks)
+	@tools/setup.sh demo server test mpi package python
+	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
+	@tools/quiet.sh "frameworks environment" tools/python_environment.sh $(FRAMEWORKS_ENVIRONMENT) python/requirements/frameworks.txt
+	$(call configure,ci,-DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python)
+	$(call build,ci,--target tacet_python_package)
+	$(call run_tests,ci,--tests-regex 'python.(flower|site)')
 
 .PHONY: web
 web: ## bundle web/dist from web/src, after a change of the report's page

@@ -12,6 +12,7 @@ endforeach()
 add_test(NAME python.doctests
          COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider --doctest-modules
                  --ignore ${CMAKE_CURRENT_BINARY_DIR}/tacet/torch.py
+                 --ignore ${CMAKE_CURRENT_BINARY_DIR}/tacet/flower.py
                  ${CMAKE_CURRENT_BINARY_DIR}/tacet)
 add_test(NAME python.types
          COMMAND ${Python_EXECUTABLE} -m mypy --config-file ${PROJECT_SOURCE_DIR}/pyproject.toml --cache-dir ${CMAKE_CURRENT_BINARY_DIR}/mypy
@@ -33,14 +34,33 @@ if(TACET_DEBIAN_PYTHON)
                          WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} ENVIRONMENT "${environment}")
   endif()
 endif()
-# The guide runs with the package that this build made.
+# Frameworks are large: their tests run where `make python-frameworks` has made their environment.
+set(TACET_FRAMEWORKS_PYTHON ${PROJECT_SOURCE_DIR}/build/frameworks/bin/python
+    CACHE FILEPATH "Python with the packages of python/requirements/frameworks.txt")
+foreach(framework flower=flwr)
+  string(REGEX MATCH "^(.*)=(.*)$" pair ${framework})
+  set(test_name ${CMAKE_MATCH_1})
+  set(package ${CMAKE_MATCH_2})
+  execute_process(COMMAND ${TACET_FRAMEWORKS_PYTHON} -c "import ${package}, sys; assert sys.version_info[:2] == (${Python_VERSION_MAJOR}, ${Python_VERSION_MINOR})"
+                  RESULT_VARIABLE without OUTPUT_QUIET ERROR_QUIET)
+  if(without EQUAL 0)
+    add_test(NAME python.${test_name}
+             COMMAND ${TACET_FRAMEWORKS_PYTHON} -m pytest -q -p no:cacheprovider
+                     ${CMAKE_CURRENT_SOURCE_DIR}/tests/${test_name}_test.py)
+    set_tests_properties(python.${test_name} PROPERTIES LABELS integration TIMEOUT 600
+                         WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} ENVIRONMENT "${environment}")
+  endif()
+endforeach()
+# The guides run with the package that this build made.
 cmake_path(GET Python_EXECUTABLE PARENT_PATH python_folder)
-add_test(NAME guide.python
-         COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/run_guide.py
-                 --program $<TARGET_FILE:tacet> ${PROJECT_SOURCE_DIR}/docs/guide/python.md)
-set_tests_properties(guide.python PROPERTIES LABELS integration TIMEOUT 150
-                     ENVIRONMENT "PYTHONPATH=${CMAKE_CURRENT_BINARY_DIR}"
-                     ENVIRONMENT_MODIFICATION "PATH=path_list_prepend:${python_folder}")
+foreach(guide python frameworks)
+  add_test(NAME guide.${guide}
+           COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/run_guide.py
+                   --program $<TARGET_FILE:tacet> ${PROJECT_SOURCE_DIR}/docs/guide/${guide}.md)
+  set_tests_properties(guide.${guide} PROPERTIES LABELS integration TIMEOUT 150
+                       ENVIRONMENT "PYTHONPATH=${CMAKE_CURRENT_BINARY_DIR}"
+                       ENVIRONMENT_MODIFICATION "PATH=path_list_prepend:${python_folder}")
+endforeach()
 # An installed copy has all that an import needs, and nothing of the build folder.
 add_test(NAME python.installed
          COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DPYTHON=${Python_EXECUTABLE}

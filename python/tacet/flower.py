@@ -1,0 +1,439 @@
+"""Flower apps whose server sees no update, no sum and no model.
+
+Import it by name: ``import tacet.flower``. Needs flwr, which the package does not install.
+
+An app that uses SecAgg+ replaces its mod and its workflow::
+
+    app = ClientApp(client_fn=client_fn, mods=[tacet_mod()])       # in place of secaggplus_mod
+    fit_workflow = TacetWorkflow("terms.json")                     # in place of SecAggPlusWorkflow
+
+Each client's `tacet.site.Site` holds its keys and its copy of the model. The workflow relays sealed
+bytes; Flower's ``Parameters`` become a text that no `ClientApp` can train on.
+"""
+
+from __future__ import annotations
+
+import traceback
+from logging import ERROR, INFO, WARNING
+from typing import TYPE_CHECKING, Any
+
+from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
+from flwr.app.message_type import MessageType
+from flwr.common import (
+    Code,
+    EvaluateIns,
+    FitIns,
+    Parameters,
+    ndarrays_to_parameters,
+    parameters_to_ndarrays,
+)
+from flwr.compat.common import recorddict_compat as compat
+from flwr.server.compat.legacy_context import LegacyContext
+from flwr.server.strategy import FedAvg
+from flwr.server.workflow.constant import MAIN_CONFIGS_RECORD, MAIN_PARAMS_RECORD
+from flwr.server.workflow.constant import Key as WorkflowKey
+from flwr.supercore import log
+
+from .errors import FailedPreconditionError, InvalidArgumentError, TacetError, UnavailableError
+from .relay import Relay, Upload
+from .site import Site
+from .terms import Terms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from flwr.clientapp.typing import ClientAppCallable, Mod
+    from flwr.serverapp import Grid
+
+    from .key_files import StrPath
+
+__all__ = ["TacetWorkflow", "opaque_parameters", "tacet_mod"]
+
+_RECORD, _CONFIG = "tacet", "tacet.config"
+_TENSOR_TYPE = "tacet"
+_SEAL, _VOTE, _UNMASK, _APPLY = "seal", "vote", "unmask", "apply"
+_REFUSED = "tacet: refused by this site; the reason is in its own log"
+
+
+class SiteRefusedError(Exception):
+    """A site's refusal as the server sees it: without a reason, which could tell of its data."""
+
+
+def opaque_parameters() -> Parameters:
+    """Return the ``Parameters`` that the server holds in place of a model."""
+    text = b"tacet: the members hold the model; the server and a ClientApp without the mod do not"
+    return Parameters(tensors=[text], tensor_type=_TENSOR_TYPE)
+
+
+# --------------------
+# Client
+
+
+def tacet_mod(home: str | None = None, *, key_file: str | None = None) -> Mod:
+    """Return the client mod that seals every update; it replaces ``secaggplus_mod``.
+
+    It answers training and evaluation only. The `ClientApp` gets this site's model as its
+    parameters, and its result leaves the site sealed, or not at all. Metrics of ``fit`` stay at the
+    site. Results of ``evaluate`` go to the server only from a site that has joined with
+    ``publish_evaluation``.
+
+    Args:
+        home: the site's folder. None: ``tacet-home`` of the node's configuration. ``{KEY}`` is
+            replaced by that configuration's value, such as ``sites/site-{partition-id}`` in a
+            simulation.
+        key_file: the key file that unlocks it, likewise ``tacet-key-file``.
+    """
+
+    def mod(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
+        try:
+            site = Site(
+                _setting(context, home, "tacet-home"),
+                key_file=_setting(context, key_file, "tacet-key-file"),
+            )
+            kind = message.metadata.message_type
+            if kind == MessageType.TRAIN:
+                content = _answer(site, message, context, call_next)
+            elif kind == MessageType.EVALUATE:
+                content = _evaluation(site, message, context, call_next)
+            else:
+                text = f"a message of type {kind!r} would leave this site unprotected"
+                raise FailedPreconditionError(text)
+        except Exception:
+            # An exception's text would travel to the server.
+            log(ERROR, "tacet: refused\n%s", traceback.format_exc())
+            raise SiteRefusedError(_REFUSED) from None
+        return Message(content, reply_to=message)
+
+    return mod
+
+
+def _setting(context: Context, value: str | None, key: str) -> str:
+    """Value of a setting, from the mod's argument or the node's configuration."""
+    if value is None:
+        found = context.node_config.get(key)
+        if found is None:
+            text = f'the node has no "{key}": start it with --node-config \'{key}="PATH"\''
+            raise InvalidArgumentError(text)
+        return str(found)
+    for name, found in context.node_config.items():
+        value = value.replace("{" + name + "}", str(found))
+    return value
+
+
+def _field(record: ConfigRecord, name: str, kind: type | tuple[type, ...]) -> Any:
+    value = record.get(name)
+    if not isinstance(value, kind):
+        text = f'the server\'s request has no field "{name}" of the type that is wanted'
+        raise FailedPreconditionError(text)
+    return value
+
+
+def _byte_strings(record: ConfigRecord, name: str) -> list[bytes]:
+    values = _field(record, name, list)
+    if not all(isinstance(value, bytes) for value in values):
+        text = f'the field "{name}" of the server\'s request does not hold bytes'
+        raise FailedPreconditionError(text)
+    return list(values)
+
+
+def _answer(
+    site: Site, message: Message, context: Context, call_next: ClientAppCallable
+) -> RecordDict:
+    """Answer a request of `TacetWorkflow`."""
+    request = message.content.config_records.get(_RECORD)
+    if request is None:
+        text = "the server does not run TacetWorkflow: an update would leave this site unprotected"
+        raise FailedPreconditionError(text)
+    if _field(request, "terms", str) != site.terms.digest:
+        text = "the server runs other terms than those that this site has accepted"
+        raise FailedPreconditionError(text)
+    stage = _field(request, "stage", str)
+    attempt = int(_field(request, "attempt", int))
+    rounds = site.apply(_byte_strings(request, "outcomes"))
+    if stage != _APPLY and rounds != _field(request, "round", int):
+        text = f"the server is at round {request['round']}, this site at {rounds}"
+        raise FailedPreconditionError(text)
+    reply = ConfigRecord({"member": site.member, "round": rounds, "model": site.model_digest})
+    if stage == _SEAL:
+        reply["upload"] = _sealed(site, attempt, message, context, call_next)
+    elif stage == _VOTE:
+        reply["vote"] = site.vote(
+            attempt,
+            _field(request, "closed_round", bytes),
+            _field(request, "roster", bytes),
+            acknowledged=_field(request, "acknowledged", bool),
+        )
+    elif stage == _UNMASK:
+        reply["share"] = site.unmask(attempt, _byte_strings(request, "votes"))
+    elif stage != _APPLY:
+        text = f"there is no stage {stage!r}"
+        raise FailedPreconditionError(text)
+    return RecordDict({_RECORD: reply})
+
+
+def _sealed(
+    site: Site, attempt: int, message: Message, context: Context, call_next: ClientAppCallable
+) -> bytes:
+    """Train with the site's model and seal the update; an attempt has one upload."""
+    stored = site.upload_of(attempt)
+    if stored is not None:
+        return stored
+    site.check_attempt(attempt)
+    base = site.model_digest
+    config: Any = dict(message.content.config_records.get(_CONFIG) or {})
+    inner = FitIns(ndarrays_to_parameters(site.model), config)
+    trained = call_next(
+        _with(message, compat.fitins_to_recorddict(inner, keep_input=True)), context
+    )
+    if trained.has_error():
+        text = f"the ClientApp failed: {trained.error.reason}"
+        raise FailedPreconditionError(text)
+    result = compat.recorddict_to_fitres(trained.content, keep_input=True)
+    if result.status.code != Code.OK:
+        text = f"the ClientApp failed: {result.status.message}"
+        raise FailedPreconditionError(text)
+    if result.num_examples != 1:
+        text = (
+            f"fit returned num_examples = {result.num_examples}. The members' mean has equal "
+            "weights, since a weight would tell the size of a site's data: return 1"
+        )
+        raise InvalidArgumentError(text)
+    sealed = site.seal(attempt, base, parameters_to_ndarrays(result.parameters))
+    if not sealed.finite:
+        log(
+            ERROR,
+            "tacet: fit returned a NaN or an infinity. Zeros were sealed in its place, and the "
+            "attempt is charged: correct the training of this site",
+        )
+    return sealed.upload
+
+
+def _evaluation(
+    site: Site, message: Message, context: Context, call_next: ClientAppCallable
+) -> RecordDict:
+    """Evaluate the site's model, if this site publishes loss and metrics of its data."""
+    if not site.publish_evaluation:
+        text = (
+            "loss and metrics of this site's data would reach the server outside of epsilon: set "
+            "fraction_evaluate=0, or join with publish_evaluation=True"
+        )
+        raise FailedPreconditionError(text)
+    wanted = compat.recorddict_to_evaluateins(message.content, keep_input=True)
+    inner = EvaluateIns(ndarrays_to_parameters(site.model), wanted.config)
+    answer = call_next(
+        _with(message, compat.evaluateins_to_recorddict(inner, keep_input=True)), context
+    )
+    if answer.has_error():
+        text = f"the ClientApp failed: {answer.error.reason}"
+        raise FailedPreconditionError(text)
+    return compat.evaluateres_to_recorddict(compat.recorddict_to_evaluateres(answer.content))
+
+
+def _with(message: Message, content: RecordDict) -> Message:
+    """Return the message with other content, for the ClientApp."""
+    message.content = content
+    return message
+
+
+# --------------------
+# Server
+
+
+class TacetWorkflow:
+    """Fit workflow that replaces ``SecAggPlusWorkflow``; it holds no key.
+
+    A round asks the clients for sealed updates, the committee for votes and unmask shares, and
+    hands the outcome to every client, which decrypts and applies it. A round that fails is tried
+    again in the next round of Flower, as long as the terms have spare attempts.
+
+    Args:
+        terms: the file of `tacet.terms.Terms`.
+        state: folder in which outcomes outlive the server's process. None: they do not, and a
+            server that restarts cannot go on.
+        timeout: seconds to wait for the replies of each stage; None waits for all of them.
+    """
+
+    def __init__(
+        self,
+        terms: StrPath,
+        *,
+        state: StrPath | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        self.relay = Relay(Terms.load(terms), folder=state)
+        self.timeout = timeout
+        self._grid: Grid | None = None
+        self._applied: dict[int, int] = {}  # rounds that a node has applied, as it says
+        self._group = ""
+        self.failures: list[str] = []
+
+    def __call__(self, grid: Grid, context: Context) -> None:
+        """Run one round."""
+        if not isinstance(context, LegacyContext):
+            text = f"a LegacyContext is needed, this is a {type(context).__name__}"
+            raise TypeError(text)
+        _check_strategy(context.strategy)
+        if self._grid is not grid:  # the nodes of another run have other names
+            self._grid = grid
+            self.relay.members.clear()
+            self._applied.clear()
+        context.state.array_records[MAIN_PARAMS_RECORD] = _opaque_record()
+        self.relay.check_open()
+        self.failures = []
+        cfg = context.state.config_records[MAIN_CONFIGS_RECORD]
+        self._group = str(cfg[WorkflowKey.CURRENT_ROUND])
+        instructions = context.strategy.configure_fit(
+            int(self._group), opaque_parameters(), context.client_manager
+        )
+        configs = {proxy.node_id: fitins.config for proxy, fitins in instructions}
+        try:
+            self._round(grid, configs)
+        except UnavailableError as error:
+            self.relay.fail()
+            log(ERROR, "tacet: round %s has no outcome: %s", self.relay.round, error)
+        for failure in self.failures:
+            log(WARNING, "tacet: %s", failure)
+
+    def _round(self, grid: Grid, configs: dict[int, Any]) -> None:
+        relay = self.relay
+        replies = self._ask(
+            grid, configs, _SEAL, lambda node: {_CONFIG: ConfigRecord(dict(configs[node]))}
+        )
+        uploads = {
+            node: Upload(
+                member=_field(reply, "member", int),
+                round=_field(reply, "round", int),
+                digest=_field(reply, "model", bytes),
+                content=_field(reply, "upload", bytes),
+            )
+            for node, reply in replies.items()
+        }
+        closed_round, roster, refused = relay.close(uploads)
+        self.failures += [
+            f"client {node} is not in the sum: {why}" for node, why in refused.items()
+        ]
+        log(INFO, "tacet: %s sealed updates were added", len(uploads) - len(refused))
+        seats = [node for node in relay.seats() if isinstance(node, int)]
+        votes = self._ask(
+            grid,
+            seats,
+            _VOTE,
+            lambda node: {
+                "closed_round": closed_round,
+                "roster": roster,
+                "acknowledged": node in uploads and node not in refused,
+            },
+        )
+        ballots = [_field(reply, "vote", bytes) for reply in votes.values()]
+        relay.check_votes(ballots)
+        shares = self._ask(grid, votes, _UNMASK, lambda _: {"votes": ballots})
+        outcome = relay.finish(
+            ballots, [_field(reply, "share", bytes) for reply in shares.values()]
+        )
+        known = len(self.failures)
+        answers = self._ask(grid, list(grid.get_node_ids()), _APPLY, lambda _: {}, outcome)
+        applied = [node for node, reply in answers.items() if reply["round"] == relay.round + 1]
+        failed = len(self.failures) - known + len(answers) - len(applied)
+        # Decryption is the same at all members, so honest ones agree.
+        if len(applied) <= failed:
+            text = f"{len(applied)} clients applied the outcome, and {failed} did not"
+            raise UnavailableError(text)
+        relay.accept(outcome)
+        self._applied.update(dict.fromkeys(applied, relay.round))
+        log(INFO, "tacet: %s clients applied round %s", len(applied), relay.round)
+
+    def _ask(
+        self,
+        grid: Grid,
+        nodes: Iterable[int],
+        stage: str,
+        more: Callable[[int], dict[str, Any]],
+        outcome: bytes | None = None,
+    ) -> dict[int, ConfigRecord]:
+        """Send a request to each node; returns the replies that can be read."""
+        messages = []
+        for node in nodes:
+            outcomes = self.relay.outcomes[self._applied.get(node, 0) :]
+            record = ConfigRecord(
+                {
+                    "terms": self.relay.terms.digest,
+                    "stage": stage,
+                    "round": self.relay.round,
+                    "attempt": self.relay.attempt,
+                    "outcomes": outcomes + ([outcome] if outcome is not None else []),
+                }
+            )
+            content = RecordDict({_RECORD: record})
+            for name, value in more(node).items():
+                if isinstance(value, ConfigRecord):
+                    content.config_records[name] = value
+                else:
+                    record[name] = value
+            messages.append(
+                Message(
+                    content=content,
+                    dst_node_id=node,
+                    message_type=MessageType.TRAIN,
+                    group_id=self._group,
+                )
+            )
+        replies: dict[int, ConfigRecord] = {}
+        for reply in grid.send_and_receive(messages, timeout=self.timeout):
+            node = reply.metadata.src_node_id
+            if reply.has_error():
+                self.failures.append(
+                    f"client {node} did not answer {stage!r}: {reply.error.reason}"
+                )
+                continue
+            try:
+                record = _reply_of(reply, stage)
+                self.relay.introduce(node, _field(record, "member", int))
+            except TacetError as error:
+                self.failures.append(f"client {node} is left out: {error}")
+                continue
+            self._applied[node] = min(_field(record, "round", int), len(self.relay.outcomes))
+            replies[node] = record
+        return replies
+
+
+_ANSWERS = {_SEAL: "upload", _VOTE: "vote", _UNMASK: "share"}
+
+
+def _reply_of(reply: Message, stage: str) -> ConfigRecord:
+    """Return a site's answer.
+
+    Raises:
+        FailedPreconditionError: it is not that of `tacet_mod`, which is missing at this client.
+    """
+    record = reply.content.config_records.get(_RECORD)
+    answers = [_ANSWERS[stage]] if stage in _ANSWERS else []
+    if (
+        record is None
+        or len(reply.content.config_records) != 1
+        or reply.content.array_records
+        or reply.content.metric_records
+    ):
+        text = "its answer is not a sealed one. Its ClientApp needs mods=[tacet_mod()]"
+        raise FailedPreconditionError(text)
+    for name, kind in (("member", int), ("round", int), ("model", bytes)):
+        _field(record, name, kind)
+    for name in answers:
+        _field(record, name, bytes)
+    return record
+
+
+def _opaque_record() -> ArrayRecord:
+    return compat.parameters_to_arrayrecord(opaque_parameters(), keep_input=True)
+
+
+def _check_strategy(strategy: Any) -> None:
+    """Refuse a strategy that computes with a model at the server, which has none."""
+    if getattr(type(strategy), "aggregate_fit", None) is not FedAvg.aggregate_fit:
+        text = (
+            f"{type(strategy).__name__} computes the next model at the server, which has none "
+            "here: use FedAvg, and server_learning_rate of the terms"
+        )
+        raise TypeError(text)
+    if getattr(strategy, "evaluate_fn", None) is not None:
+        text = "evaluate_fn needs the model at the server, which has none here: evaluate at a site"
+        raise TypeError(text)

@@ -1,0 +1,332 @@
+"""Sites and relay of a federation inside another framework, attacked without the framework."""
+
+import json
+import os
+import random
+
+import numpy as np
+import pytest
+from tacet.outcome import Outcome
+from tacet.relay import Relay, Upload
+from tacet.site import Site, enrol
+from tacet.terms import Terms
+
+import tacet
+from tacet import key_files
+from tacet.secagg import EpochKey, MemberKey
+
+INITIAL = [np.zeros((2, 3), np.float32), np.zeros(4, np.float32)]
+OPTIONS = {"rounds": 2, "noise_multiplier": 2, "min_participants": 3, "spare_attempts": 2}
+
+
+class Sites:
+    """Four sites and a server that passes on what it is given."""
+
+    def __init__(self, folder, **more):
+        self.folder = folder / "sites"
+        self.terms = enrol(self.folder, INITIAL, sites=4, **(OPTIONS | more))
+        self.sites = [self.open(number) for number in range(4)]
+        self.relay = Relay(self.terms)
+
+    def open(self, number):
+        return Site(self.folder / f"site-{number}", key_file=self.folder / "unlock.key")
+
+    def seal(self, number, attempt=0, change=0.1):
+        site = self.sites[number]
+        trained = [tensor + change for tensor in site.model]
+        return site.seal(attempt, site.model_digest, trained)
+
+    def upload(self, number, attempt=0):
+        sealed = self.seal(number, attempt)
+        site = self.sites[number]
+        return Upload(number, site.round, site.model_digest, sealed.upload)
+
+    def close(self, numbers=range(4), attempt=0):
+        uploads = {f"node-{n}": self.upload(n, attempt) for n in numbers}
+        closed_round, roster, refused = self.relay.close(uploads)
+        assert refused == {}
+        return closed_round, roster
+
+    def outcome(self, attempt=0):
+        closed_round, roster = self.close(attempt=attempt)
+        votes = [s.vote(attempt, closed_round, roster, acknowledged=True) for s in self.sites]
+        return self.relay.finish(votes, [site.unmask(attempt, votes) for site in self.sites])
+
+
+@pytest.fixture
+def sites(tmp_path):
+    return Sites(tmp_path)
+
+
+def test_a_round(sites):
+    outcome = sites.outcome()
+    assert [site.apply([outcome]) for site in sites.sites] == [1] * 4
+    sites.relay.accept(outcome)
+    models = [np.concatenate([t.ravel() for t in site.model]) for site in sites.sites]
+    assert all((model == models[0]).all() for model in models)
+    assert models[0].any()
+    assert sites.sites[0].apply([outcome]) == 1  # again changes nothing
+    assert (np.concatenate([t.ravel() for t in sites.sites[0].model]) == models[0]).all()
+    assert 0 < sites.sites[0].epsilon < np.inf
+
+
+def test_no_key_is_on_the_disk_in_the_clear(tmp_path):
+    key, epoch_key = MemberKey.generate(), EpochKey.generate()
+    key_files.make_key_file(tmp_path / "unlock")
+    key_files.write_member_key(tmp_path / "a", key, key_file=tmp_path / "unlock")
+    key_files.write_epoch_key(tmp_path / "b", epoch_key, passphrase="correct horse battery")
+    for secret, name in ((key.expose_secret(), "a"), (epoch_key.expose_secret(), "b")):
+        content = (tmp_path / name).read_bytes()
+        assert not any(bytes(secret[i : i + 8]) in content for i in range(len(secret) - 8))
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+    again = key_files.read_epoch_key(tmp_path / "b", passphrase="correct horse battery")
+    assert again.expose_secret() == epoch_key.expose_secret()
+    with pytest.raises(tacet.TacetError, match="passphrase"):
+        key_files.read_epoch_key(tmp_path / "b", passphrase="another passphrase")
+    assert (
+        key_files.read_member_key(tmp_path / "a", key_file=tmp_path / "unlock").expose_secret()
+        == key.expose_secret()
+    )
+    with pytest.raises(ValueError, match="shorter than 12"):
+        key_files.write_epoch_key(tmp_path / "c", epoch_key, passphrase="short")
+    with pytest.raises(tacet.AlreadyExistsError):
+        key_files.make_key_file(tmp_path / "unlock")
+    # One file does not replace another: the purpose is bound.
+    with pytest.raises(tacet.TacetError):
+        key_files.read_epoch_key(tmp_path / "a", key_file=tmp_path / "unlock")
+
+
+@pytest.mark.parametrize("name", ["unlock.key", "site-0/member.key", "site-0/epoch.key"])
+def test_a_key_that_others_can_read_or_that_was_altered_is_refused(sites, name):
+    path = sites.folder / name
+    path.chmod(0o644)
+    with pytest.raises(tacet.FailedPreconditionError, match="chmod 600"):
+        sites.open(0)
+    path.chmod(0o600)
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(tacet.TacetError):
+        sites.open(0)
+
+
+def test_terms_are_accepted_by_digest_only(tmp_path):
+    key_file = tmp_path / "unlock.key"
+    keys = [Site.create(tmp_path / str(i), key_file=key_file) for i in range(3)]
+    options = OPTIONS | {"min_participants": 2}
+    agreed = Terms.for_model(INITIAL, members=keys, **options)
+    # The server hands out terms with a member of its own, or with less noise.
+    others = [*keys[:2], MemberKey.generate().public_key]
+    stranger = Terms.for_model(INITIAL, members=others, **options)
+    weaker = Terms.for_model(INITIAL, members=keys, **(options | {"noise_multiplier": 1.5}))
+    epoch_key = EpochKey.generate()
+
+    def join(terms, **more):
+        terms.save(tmp_path / "terms.json")
+        arguments = {"digest": agreed.digest, "epoch_key": epoch_key, "initial": INITIAL}
+        return Site.join(
+            tmp_path / "2", tmp_path / "terms.json", key_file=key_file, **(arguments | more)
+        )
+
+    for other in (stranger, weaker):
+        with pytest.raises(tacet.InvalidArgumentError, match="the members agreed on"):
+            join(other)
+    with pytest.raises(tacet.InvalidArgumentError, match="do not name the keys"):
+        join(stranger, digest=stranger.digest)
+    with pytest.raises(tacet.InvalidArgumentError, match="initial model"):
+        join(agreed, initial=[tensor + 1 for tensor in INITIAL])
+    with pytest.raises(tacet.NotFoundError, match="has joined"):
+        Site(tmp_path / "2", key_file=key_file)
+    assert join(agreed).member == 2
+    with pytest.raises(tacet.AlreadyExistsError, match="new folder"):
+        join(agreed)
+
+
+def test_options_that_no_framework_can_keep_are_refused():
+    keys = [MemberKey.generate().public_key for _ in range(3)]
+    for option in ({"cohort": 2}, {"sampling": "poisson"}, {"unit": "person"}, {"typo": 1}):
+        with pytest.raises(tacet.InvalidArgumentError, match=next(iter(option))):
+            Terms.for_model(INITIAL, members=keys, rounds=1, noise_multiplier=2, **option)
+    with pytest.raises(tacet.InvalidArgumentError, match="int64"):
+        Terms.for_model([np.zeros(3, np.int64)], members=keys, noise_multiplier=2)
+
+
+def test_an_attempt_is_sealed_once_and_charged_before(sites):
+    site = sites.sites[0]
+    first = sites.seal(0)
+    assert site.upload_of(0) == first.upload
+    for attempt in (0, -1):
+        with pytest.raises(tacet.FailedPreconditionError, match="sealed once"):
+            sites.seal(0, attempt)
+    assert sites.open(0).charged_attempts == 1
+    # A crash after the charge: the upload is lost, and the attempt stays closed.
+    path = sites.folder / "site-0" / "state.json"
+    state = json.loads(path.read_text())
+    path.write_text(json.dumps(state | {"attempt": 1, "nonce": "", "charged": 2}))
+    assert site.upload_of(1) is None
+    with pytest.raises(tacet.FailedPreconditionError, match="sealed once"):
+        sites.seal(0, 1)
+    with pytest.raises(tacet.BudgetError, match="no attempt 3 of a round was agreed"):
+        sites.seal(0, 3)
+    sites.seal(0, 2)
+    state = json.loads(path.read_text())
+    path.write_text(json.dumps(state | {"round": 1, "attempt": -1, "charged": 4}))
+    with pytest.raises(tacet.BudgetError, match="all 4 agreed attempts are spent"):
+        site.check_attempt(0)
+
+
+def test_a_refused_update_charges_nothing(sites):
+    site = sites.sites[0]
+    bad = {
+        "int64": [tensor.astype(np.int64) for tensor in INITIAL],
+        "complex64": [tensor.astype(np.complex64) for tensor in INITIAL],
+        "bool": [tensor.astype(bool) for tensor in INITIAL],
+        "object": [tensor.astype(object) for tensor in INITIAL],
+        "shapes": [INITIAL[0].T, INITIAL[1]],
+        "agreed": INITIAL[:1],
+    }
+    for text, tensors in bad.items():
+        with pytest.raises(tacet.InvalidArgumentError, match=text):
+            site.seal(0, site.model_digest, tensors)
+    with pytest.raises(tacet.FailedPreconditionError, match="changed since"):
+        site.seal(0, bytes(32), INITIAL)
+    assert site.charged_attempts == 0
+
+
+def test_a_server_that_drops_or_invents_uploads_gets_no_vote(sites):
+    closed_round, roster = sites.close([0, 1, 2])
+    assert sites.sites[1].vote(0, closed_round, roster, acknowledged=True)
+    # Site 3 has sealed, too, and was told that its upload is in the sum.
+    sites.seal(3)
+    with pytest.raises(tacet.DataLossError, match="acknowledged, but is not in the roster"):
+        sites.sites[3].vote(0, closed_round, roster, acknowledged=True)
+    # A second sum of the same attempt, over other members.
+    other = Relay(sites.terms)
+    uploads = {
+        n: Upload(n, 0, sites.sites[n].model_digest, sites.sites[n].upload_of(0)) for n in (1, 2, 3)
+    }
+    second_round, second_roster, _ = other.close(uploads)
+    with pytest.raises(tacet.FailedPreconditionError, match="voted for"):
+        sites.sites[1].vote(0, second_round, second_roster, acknowledged=True)
+    # The journal remembers it for a process that starts again.
+    with pytest.raises(tacet.FailedPreconditionError, match="voted for"):
+        sites.open(1).vote(0, second_round, second_roster, acknowledged=True)
+    # Somebody else's upload in the name of site 0.
+    sites.relay = Relay(sites.terms)
+    forged = {"a": Upload(0, 0, sites.sites[1].model_digest, sites.sites[1].upload_of(0))}
+    for n in (2, 3):
+        forged[n] = Upload(n, 0, sites.sites[n].model_digest, sites.sites[n].upload_of(0))
+    forged_round, forged_roster, _ = sites.relay.close(forged)
+    with pytest.raises(tacet.DataLossError, match="did not send"):
+        sites.open(0).vote(0, forged_round, forged_roster, acknowledged=False)
+
+
+def test_no_share_without_votes(sites):
+    closed_round, roster = sites.close()
+    with pytest.raises(tacet.FailedPreconditionError, match="has not voted"):
+        sites.sites[0].unmask(0, [])
+    vote = sites.sites[0].vote(0, closed_round, roster, acknowledged=True)
+    with pytest.raises(tacet.UnavailableError):
+        sites.sites[0].unmask(0, [vote, vote, vote])
+
+
+def test_a_changed_outcome_changes_no_model(sites):
+    outcome = sites.outcome()
+    whole = Outcome.from_bytes(outcome)
+    assert whole.to_bytes() == outcome
+    before = sites.sites[0].model
+    chance = random.Random(1)
+    # Attempt, digest, counts and the aggregated ciphertext: every bit counts.
+    begin_of_votes = 60 + len(whole.closed_round)
+    for _ in range(300):
+        changed = bytearray(outcome)
+        if chance.random() < 0.3:
+            del changed[chance.randrange(len(changed)) :]
+        else:
+            changed[chance.randrange(begin_of_votes)] ^= 1 << chance.randrange(8)
+        with pytest.raises(tacet.TacetError):
+            sites.sites[0].apply([bytes(changed)])
+    assert sites.sites[0].round == 0
+    for tensor, other in zip(before, sites.sites[0].model, strict=True):
+        np.testing.assert_array_equal(tensor, other)
+    # A vote or a share that is not needed may be wrong.
+    votes, shares = list(whole.votes), list(whole.shares)
+    votes[3], shares[2] = votes[0], bytes(len(shares[2]))
+    spoilt = Outcome(whole.attempt, whole.closed_round, tuple(votes), tuple(shares))
+    assert sites.sites[0].apply([spoilt.to_bytes()]) == 1
+    assert sites.sites[1].apply([outcome]) == 1
+    for tensor, other in zip(sites.sites[1].model, sites.sites[0].model, strict=True):
+        np.testing.assert_array_equal(tensor, other)
+
+
+def test_an_outcome_of_another_start_or_round_is_refused(tmp_path, sites):
+    other = Sites(tmp_path / "other")
+    with pytest.raises(tacet.TacetError):
+        sites.sites[0].apply([other.outcome()])
+    outcome = Outcome.from_bytes(sites.outcome())
+    later = Outcome(
+        tacet.secagg.AttemptId(1, 0, model_digest=outcome.attempt.model_digest),
+        outcome.closed_round,
+        outcome.votes,
+        outcome.shares,
+    )
+    with pytest.raises(tacet.FailedPreconditionError, match="after 0 rounds"):
+        sites.sites[0].apply([later.to_bytes()])
+    assert sites.sites[0].round == 0
+
+
+def test_an_outcome_that_is_too_short_or_claims_too_much():
+    for content in (b"", b"TCTO", bytes(200), b"TCTO\x01\x00" + bytes(40) + b"\xff" * 8):
+        with pytest.raises(tacet.DataLossError):
+            Outcome.from_bytes(content)
+    empty = Outcome(tacet.secagg.AttemptId(0), b"", (), ()).to_bytes()
+    with pytest.raises(tacet.DataLossError, match="bytes follow"):
+        Outcome.from_bytes(empty + b"x")
+    with pytest.raises(tacet.DataLossError, match="cut short"):
+        Outcome.from_bytes(empty[:-4] + b"\xff\xff\xff\xff")
+
+
+def test_damaged_terms_are_refused(tmp_path, sites):
+    path = tmp_path / "changed.json"
+    content = (sites.folder / "terms.json").read_bytes()
+    chance = random.Random(2)
+    for _ in range(300):
+        changed = bytearray(content)
+        place = chance.randrange(len(changed))
+        changed[place : place + chance.randrange(4)] = os.urandom(chance.randrange(3))
+        path.write_bytes(changed)
+        try:
+            terms = Terms.load(path)
+        except tacet.TacetError:
+            continue
+        assert terms.digest != sites.terms.digest or terms == sites.terms
+    for text in ("[" * 100_000, "{}", "null", '{"format": "tacet framework terms 1"}'):
+        path.write_text(text)
+        with pytest.raises(tacet.DataLossError):
+            Terms.load(path)
+
+
+def test_the_relay_leaves_out_members_that_differ(sites):
+    uploads = {n: sites.upload(n) for n in range(4)}
+    uploads[3].digest = bytes(32)
+    _, _, refused = sites.relay.close(uploads)
+    assert refused == {3: "its model is not that of most members"}
+    relay = Relay(sites.terms)
+    uploads[3] = Upload(2, 0, uploads[2].digest, uploads[2].content)
+    assert "another client did" in relay.close(uploads)[2][3]
+    with pytest.raises(tacet.UnavailableError, match="2 uploads fit, 3 are needed"):
+        Relay(sites.terms).close({0: uploads[0], 1: uploads[1]})
+    with pytest.raises(tacet.FailedPreconditionError, match="which there is not"):
+        relay.introduce("x", 4)
+
+
+def test_a_crash_between_model_and_state_loses_nothing(sites, monkeypatch):
+    outcome = sites.outcome()
+    monkeypatch.setattr(Site, "_save", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        sites.sites[0].apply([outcome])
+    monkeypatch.undo()
+    assert sites.open(0).round == 0
+    assert sites.open(0).apply([outcome]) == 1
+    sites.sites[1].apply([outcome])
+    np.testing.assert_array_equal(sites.open(0).model[0], sites.sites[1].model[0])
