@@ -63,13 +63,13 @@ class RecordingGrid(InMemoryGrid):
 
     def __init__(self, state_factory: LinkStateFactory) -> None:
         super().__init__(state_factory=state_factory)
-        self.seen: list[Message] = []
+        self.seen = b""  # all messages, pickled before anybody takes them apart
 
     def send_and_receive(self, messages, *, timeout=None):
         sent = list(messages)
-        self.seen += pickle.loads(pickle.dumps(sent))
+        self.seen += pickle.dumps(sent)
         replies = list(super().send_and_receive(sent, timeout=timeout))
-        self.seen += replies
+        self.seen += pickle.dumps(replies)
         return replies
 
 
