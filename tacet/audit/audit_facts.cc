@@ -78,10 +78,13 @@ absl::Status CheckResult(const AuditFacts& facts) {
       result.accuracy, result.loss);
 }
 
-// A live federation's agreement has an annex, a simulation's has none.
+// A live federation's agreement has an annex, a simulation's has none. That of a query has one, but
+// no federation's identity in a simulation.
 absl::Status CheckKind(const AuditFacts& facts, const ManifestSpec& agreed) {
   const bool is_member = facts.kind == RunKind::kMember;
-  if (is_member != (agreed.annex != crypto::Digest{})) {
+  const crypto::Digest& telling =
+      agreed.model == agreement::kQueryModel ? agreed.federation : agreed.annex;
+  if (is_member != (telling != crypto::Digest{})) {
     return base::DataLoss("the run is said to be a {}, but its agreement is that of a {}",
                           RunKindName(facts.kind), is_member ? "simulation" : "live federation");
   }
@@ -187,6 +190,21 @@ absl::Status CheckParticipants(const AuditedRun& run, const AuditedRound& round)
   if (round.participants >= least && round.participants <= most) return absl::OkStatus();
   return base::DataLoss("round {} has {} participants, the agreement allows {} to {}", round.round,
                         round.participants, least, most);
+}
+
+absl::Status CheckQuery(const AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  const bool answered = run.agreed.model == agreement::kQueryModel && facts.finished &&
+                        run.complete_rounds() == run.agreed.rounds;
+  if (answered != facts.query.has_value()) {
+    return base::DataLoss("the run answered {} query, but its answers are {}",
+                          answered ? "a" : "no", answered ? "missing" : "there");
+  }
+  if (!answered) return absl::OkStatus();
+  const crypto::Digest digest = crypto::Sha256(base::AsBytes(facts.query->agreed));
+  if (digest == run.agreed.annex) return absl::OkStatus();
+  return base::DataLoss("the query's text has the digest {}, agreed was {}: it was changed",
+                        Hex(digest), Hex(run.agreed.annex));
 }
 
 // The outcomes within a round: of a complete one the last attempt was decrypted, and no other one.
@@ -453,6 +471,7 @@ absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts) {
   TACET_RETURN_IF_ERROR(CheckCharged(run));
   TACET_RETURN_IF_ERROR(CheckNumbering(run));
   TACET_RETURN_IF_ERROR(CheckModels(run));
+  TACET_RETURN_IF_ERROR(CheckQuery(run));
   TACET_RETURN_IF_ERROR(CheckAttestations(run));
   TACET_RETURN_IF_ERROR(base::Annotate(CheckPlan(run), "the agreement"));
   return run;

@@ -14,6 +14,7 @@
 
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/bytes.h"
+#include "tacet/base/json.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/signing.h"
 #include "tacet/ledger/ledger_anchor.h"
@@ -77,6 +78,13 @@ struct AuditedResult {
 double RoundedShare(double share);
 double RoundedLoss(double loss);
 
+// A query and its answers.
+struct AuditedQuery {
+  std::string agreed;         // the text whose digest is the agreement's annex; it holds the query
+  crypto::Digest text{};      // SHA-256 of the query file in it
+  base::JsonValue answers{};  // as answers.json has them (docs/formats/query.md)
+};
+
 struct Dependency {
   std::string name;
   std::string version;
@@ -94,6 +102,7 @@ struct AuditFacts {
   bool finished = false;
   std::string stopped = {};  // why it ended before its last round; empty: it did not
   std::optional<AuditedResult> result = {};           // the last evaluation
+  std::optional<AuditedQuery> query = {};             // of a query that was answered
   std::optional<crypto::Digest> released_model = {};  // of the finished model: all parameters
   // Of a member: signed statements about the models of its rounds (federation/model_statement.h),
   // its own and those of others that it has.
@@ -137,7 +146,9 @@ struct AuditedRun {
 // participants than the agreement allows, an unknown label; a result that is not rounded; a kind
 // that the agreement contradicts, a complete round without a model, a released model that is not
 // that of the last round, an attestation that is not signed, is about rounds that the facts lack,
-// or, of the member itself, about another model.
+// or, of the member itself, about another model; a query's text that is not the agreement's annex,
+// answers to no query, or a query without them. Whether the answers follow from text and released
+// model is for a reader of query files to check.
 absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts);
 
 }  // namespace tacet::audit

@@ -92,6 +92,18 @@ JsonValue RunJson(const AuditedRun& run) {
       .Set("result", std::move(result));
 }
 
+JsonValue QueryJson(const AuditFacts& facts) {
+  if (!facts.query.has_value()) return JsonValue();
+  return JsonValue::MakeObject()
+      .Set("statement",
+           "The digest is that of the query file. The agreed text holds it, and the agreement and "
+           "every charge name the agreed text by its digest. The answers follow from the released "
+           "model alone.")
+      .Set("digest", base::ToHex(facts.query->text))
+      .Set("answers", facts.query->answers)
+      .Set("agreed", facts.query->agreed);
+}
+
 JsonValue RoleJson(std::string_view role, uint64_t count, std::string_view statement) {
   return JsonValue::MakeObject().Set("role", role).Set("count", count).Set("statement", statement);
 }
@@ -384,6 +396,7 @@ absl::StatusOr<JsonValue> AuditRecord(const AuditedRun& run) {
       .Set("version", kAuditVersion)
       .Set("created", facts.created)
       .Set("run", RunJson(run))
+      .Set("query", QueryJson(facts))
       .Set("privacy_unit", UnitJson(run.agreed))
       .Set("privacy", std::move(privacy))
       .Set("members", MembersJson(run.agreed))

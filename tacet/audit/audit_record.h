@@ -36,6 +36,9 @@ absl::StatusOr<AuditFacts> FactsOfRecord(const base::JsonValue& record);
 // (members `statement`, `note`, `reason`) is not compared. DataLoss names the first difference.
 absl::Status CompareRecords(const base::JsonValue& stated, const base::JsonValue& computed);
 
+// The same for the answers of a query: their numbers may differ by 1e-6 of their size.
+absl::Status CompareAnswers(const base::JsonValue& stated, const base::JsonValue& computed);
+
 }  // namespace tacet::audit
 
 #endif  // TACET_AUDIT_AUDIT_RECORD_H_

@@ -472,5 +472,48 @@ TEST(AuditTest, AFileOfAnotherLayoutIsRefused) {
               AllOf(StartsWith("ledger: member `head`"), HasSubstr("hexadecimal")));
 }
 
+// A query in a simulation, answered in one round.
+AuditFacts QueryFacts() {
+  agreement::ManifestSpec agreement = RecordAgreement();
+  const std::string agreed = "[query]\ntext = \"floor = 2\"\n";
+  agreement.model = agreement::kQueryModel;
+  agreement.rounds = 1;
+  agreement.annex = crypto::Sha256(base::AsBytes(agreed));
+  AuditFacts facts = FactsForTest(agreement);
+  facts.result.reset();
+  facts.rounds.resize(1);
+  WriteLedgerOf(*agreement::Manifest::Create(agreement), facts);
+  facts.released_model = ModelForTest(1);
+  facts.query = AuditedQuery{.agreed = agreed,
+                             .text = crypto::Sha256(base::AsBytes("floor = 2")),
+                             .answers = *JsonValue::Parse(R"({"floor": 2})")};
+  return facts;
+}
+
+TEST(AuditTest, AQueryIsTheOneThatWasAgreed) {
+  const JsonValue record = RecordOf(QueryFacts());
+  EXPECT_EQ(Refusal(Resigned(record)), "");
+  EXPECT_THAT(Refusal(Resigned(Altered(record, "floor = 2", "floor = 1"))),
+              AllOf(HasSubstr("the query's text has the digest"), HasSubstr("it was changed")));
+  AuditFacts facts = QueryFacts();
+  facts.query.reset();
+  EXPECT_THAT(Complaint(facts), HasSubstr("answered a query, but its answers are missing"));
+  facts = QueryFacts();
+  facts.finished = false;
+  facts.released_model.reset();
+  EXPECT_THAT(Complaint(facts), HasSubstr("answered no query, but its answers are there"));
+  // A training has none.
+  facts = FactsForTest();
+  facts.query = QueryFacts().query;
+  EXPECT_THAT(Complaint(facts), HasSubstr("answered no query"));
+  // A simulation is not told as a live federation, although its agreement has an annex.
+  facts = QueryFacts();
+  facts.kind = RunKind::kMember;
+  facts.member = 1;
+  EXPECT_THAT(Complaint(facts), HasSubstr("its agreement is that of a simulation"));
+  EXPECT_THAT(Refusal(Resigned(Altered(record, R"("answers":{"floor":2})", R"("answers":[])"))),
+              HasSubstr("`answers` is no object"));
+}
+
 }  // namespace
 }  // namespace tacet::audit

@@ -23,11 +23,23 @@ bool IsComputed(std::string_view name) {
   return name == "epsilon" || name == "epsilon_lower" || name == "order" || name == "delta";
 }
 
+// What is compared, and from what it was computed.
+struct Subject {
+  std::string_view source;
+  bool all_numbers_close = false;  // else only those of IsComputed
+};
+constexpr Subject kRecord = {.source = "the events give"};
+// Estimates of a query come from a bootstrap, which depends on last bits throughout.
+constexpr Subject kAnswers = {.source = "the released sum gives", .all_numbers_close = true};
+
 // Both are numbers.
-bool SameNumber(std::string_view name, const JsonValue& stated, const JsonValue& computed) {
-  if (!IsComputed(name)) return stated.Dump() == computed.Dump();
+bool SameNumber(const Subject& subject, std::string_view name, const JsonValue& stated,
+                const JsonValue& computed) {
+  if (stated.Dump() == computed.Dump()) return true;
+  if (!subject.all_numbers_close && !IsComputed(name)) return false;
   const double a = *stated.AsDouble(), b = *computed.AsDouble();
-  if (std::abs(a - b) > kTolerance * std::abs(b)) return false;
+  const double least = subject.all_numbers_close ? kTolerance : 0;
+  if (std::abs(a - b) > kTolerance * std::max(std::abs(b), least)) return false;
   return name != "epsilon" || a >= b - kTooLow * std::abs(b);
 }
 
@@ -51,17 +63,17 @@ std::string ElementName(const std::string& list, size_t index, const JsonValue& 
   return fmt::format("{}[{}]", list, index);
 }
 
-absl::Status Compare(const JsonValue& stated, const JsonValue& computed, const std::string& where,
-                     std::string_view name);
+absl::Status Compare(const Subject& subject, const JsonValue& stated, const JsonValue& computed,
+                     const std::string& where, std::string_view name);
 
-absl::Status CompareObjects(const JsonValue& stated, const JsonValue& computed,
-                            const std::string& where) {
+absl::Status CompareObjects(const Subject& subject, const JsonValue& stated,
+                            const JsonValue& computed, const std::string& where) {
   const std::string prefix = where.empty() ? "" : where + ": ";
   for (const auto& [key, value] : computed.members()) {
     const JsonValue* found = stated.Find(key);
     if (found == nullptr) return base::DataLoss("{}`{}` is missing", prefix, key);
     if (IsProse(key)) continue;
-    TACET_RETURN_IF_ERROR(Compare(*found, value, fmt::format("{}`{}`", prefix, key), key));
+    TACET_RETURN_IF_ERROR(Compare(subject, *found, value, fmt::format("{}`{}`", prefix, key), key));
   }
   for (const auto& [key, value] : stated.members()) {
     if (computed.Find(key) == nullptr) {
@@ -71,34 +83,41 @@ absl::Status CompareObjects(const JsonValue& stated, const JsonValue& computed,
   return absl::OkStatus();
 }
 
-absl::Status CompareArrays(const JsonValue& stated, const JsonValue& computed,
-                           const std::string& where) {
+absl::Status CompareArrays(const Subject& subject, const JsonValue& stated,
+                           const JsonValue& computed, const std::string& where) {
   const size_t both = std::min(stated.items().size(), computed.items().size());
   for (size_t i = 0; i < both; ++i) {
     const JsonValue& element = computed.items()[i];
-    TACET_RETURN_IF_ERROR(Compare(stated.items()[i], element, ElementName(where, i, element), ""));
+    TACET_RETURN_IF_ERROR(
+        Compare(subject, stated.items()[i], element, ElementName(where, i, element), ""));
   }
   if (stated.items().size() == computed.items().size()) return absl::OkStatus();
-  return base::DataLoss("{} has {} elements, the events give {}", where, stated.items().size(),
+  return base::DataLoss("{} has {} elements, {} {}", where, stated.items().size(), subject.source,
                         computed.items().size());
 }
 
-absl::Status Compare(const JsonValue& stated, const JsonValue& computed, const std::string& where,
-                     std::string_view name) {
-  if (stated.is_object() && computed.is_object()) return CompareObjects(stated, computed, where);
-  if (stated.is_array() && computed.is_array()) return CompareArrays(stated, computed, where);
+absl::Status Compare(const Subject& subject, const JsonValue& stated, const JsonValue& computed,
+                     const std::string& where, std::string_view name) {
+  if (stated.is_object() && computed.is_object())
+    return CompareObjects(subject, stated, computed, where);
+  if (stated.is_array() && computed.is_array())
+    return CompareArrays(subject, stated, computed, where);
   const bool numbers = stated.is_number() && computed.is_number();
-  if (numbers ? SameNumber(name, stated, computed) : stated.Dump() == computed.Dump()) {
+  if (numbers ? SameNumber(subject, name, stated, computed) : stated.Dump() == computed.Dump()) {
     return absl::OkStatus();
   }
-  return base::DataLoss("{}: the record says {}, the events give {}", where, Shown(stated),
+  return base::DataLoss("{}: the record says {}, {} {}", where, Shown(stated), subject.source,
                         Shown(computed));
 }
 
 }  // namespace
 
 absl::Status CompareRecords(const JsonValue& stated, const JsonValue& computed) {
-  return Compare(stated, computed, "", "");
+  return Compare(kRecord, stated, computed, "", "");
+}
+
+absl::Status CompareAnswers(const JsonValue& stated, const JsonValue& computed) {
+  return Compare(kAnswers, stated, computed, "", "");
 }
 
 }  // namespace tacet::audit

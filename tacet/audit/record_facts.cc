@@ -41,6 +41,18 @@ absl::Status ReadRun(const JsonValue& value, AuditFacts& facts) {
   return run.status();
 }
 
+absl::Status ReadQuery(const JsonValue& value, AuditFacts& facts) {
+  if (value.is_null()) return absl::OkStatus();
+  JsonMembers query(value);
+  facts.query.emplace();
+  query.Need("agreed", facts.query->agreed);
+  query.Need("digest", facts.query->text);
+  facts.query->answers = query.Child("answers");
+  TACET_RETURN_IF_ERROR(query.status());
+  if (facts.query->answers.is_object()) return absl::OkStatus();
+  return base::DataLoss("`answers` is no object");
+}
+
 absl::StatusOr<AuditedAttempt> AttemptOf(const JsonValue& value) {
   AuditedAttempt attempt;
   std::string outcome;
@@ -159,6 +171,7 @@ absl::StatusOr<AuditFacts> FactsOfRecord(const JsonValue& record) {
   members.Take("audit_key", facts.audit_key);
   TACET_RETURN_IF_ERROR(members.status());
   TACET_RETURN_IF_ERROR(base::Annotate(ReadRun(members.Child("run"), facts), "run"));
+  TACET_RETURN_IF_ERROR(base::Annotate(ReadQuery(members.Child("query"), facts), "query"));
   TACET_RETURN_IF_ERROR(base::Annotate(ReadRounds(members.Child("rounds"), facts), "rounds"));
   TACET_RETURN_IF_ERROR(
       base::Annotate(ReadAttestations(members.Child("attestations"), facts), "attestations"));

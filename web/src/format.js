@@ -10,6 +10,9 @@ const kSignificant = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 }
 const whenNumber = (write) => (value) =>
   typeof value === "number" && Number.isFinite(value) ? write(value) : kAbsent;
 
+/** Four significant digits: 830.712 → "830.7" */
+export const number = whenNumber((value) => kSignificant.format(value));
+
 /** 486654 → "486,654" */
 export const integer = whenNumber((value) => kInteger.format(value));
 

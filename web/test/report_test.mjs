@@ -9,7 +9,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Browser } from "../browser.mjs";
-import { bytes, epsilon, percent } from "../src/format.js";
+import { bytes, epsilon, number, percent } from "../src/format.js";
 
 const kProgram = process.env.TACET_PROGRAM;
 const kPictures = process.env.TACET_PICTURES;
@@ -271,6 +271,41 @@ test("a run without noise guarantees nothing", () => {
 });
 
 const kHeartDisease = process.env.TACET_HEART_DISEASE;
+test("a query: every answer with its interval, under one ε", () => {
+  mkdirSync(at("tables"));
+  const rows = Array.from({ length: 80 }, (_, i) => `${30 + (i % 50)},${i % 2 ? "f" : "m"}`).join("\n");
+  for (const site of ["north", "south"]) writeFileSync(at("tables", `${site}.csv`), `age,sex\n${rows}\n`);
+  writeFileSync(at("query.toml"), `name = "two questions"
+floor = 70
+[privacy]
+target_epsilon = 4.0
+max_units = 100
+[[question]]
+name = "<b>ages</b>"
+kind = "mean"
+column = "age"
+low = 20
+high = 100
+[[question]]
+name = "sexes"
+kind = "histogram"
+column = "sex"
+categories = ["f", "m", "x"]
+`);
+  tacet("statistics", at("query.toml"), "--data", at("tables"), "--out", at("asked"));
+  const { questions } = JSON.parse(readFileSync(at("asked", "answers.json"), "utf8"));
+  return withReport(["asked"], { width: 390 }, async (page, text) => {
+    for (const { estimates } of questions) {
+      for (const estimate of estimates.filter((one) => one.value !== null)) assert.ok(text.includes(number(estimate.value)));
+    }
+    assert.match(text, /<b>ages<\/b>/);
+    assert.match(text, /suppressed/);  // nobody has the category x
+    assert.match(text, /Together they cost ε = 4\.000 per record, against/);
+    assert.match(text, /2 questions, answered by 2 sites together/);
+    assert.doesNotMatch(text, /How good the model is/i);
+  });
+});
+
 test("real data: four hospitals, unit record", { skip: kHeartDisease ? false : "no real data at hand" }, () => {
   const settings = fileURLToPath(new URL("../../configs/heart-disease.toml", import.meta.url));
   tacet("simulate", "--config", settings, "--data", kHeartDisease, "--out", at("hospitals"));

@@ -12,6 +12,7 @@
 #include "apps/tacet/run/audit_key.h"
 #include "apps/tacet/run/run_output.h"
 #include "apps/tacet/run/run_reader.h"
+#include "apps/tacet/statistics/answer_check.h"
 #include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/audit/audit_record.h"
 #include "tacet/audit/audit_verify.h"
@@ -156,6 +157,7 @@ class AuditCommand : public program::Command {
                                    ? JsonValue(base::ToHex(*run.facts.released_model))
                                    : JsonValue())
         .Set("ledger_head", base::ToHex(run.facts.ledger_end.head))
+        .Set("query", run.facts.query ? JsonValue(base::ToHex(run.facts.query->text)) : JsonValue())
         .Set("headlines", *record.Find("privacy")->Find("headlines"));
   }
 
@@ -165,6 +167,9 @@ class AuditCommand : public program::Command {
     fmt::print("kind        {}\n", tacet::audit::RunKindName(run.facts.kind));
     if (!run.facts.labels.empty()) {
       fmt::print("labelled    {}: no guarantee\n", fmt::join(run.facts.labels, ", "));
+    }
+    if (run.facts.query.has_value()) {
+      fmt::print("query       SHA-256 {}\n", base::ToHex(run.facts.query->text));
     }
     for (const JsonValue& row : record.Find("privacy")->Find("headlines")->items()) {
       fmt::print("epsilon     {:.4f} for {} ({})\n", row.Find("epsilon")->AsDouble().value_or(0),
@@ -211,16 +216,44 @@ class AuditCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const tacet::audit::AuditFile file, tacet::audit::ReadAuditFile(text));
     TACET_ASSIGN_OR_RETURN(tacet::audit::VerifiedAudit audit,
                            tacet::audit::VerifyAudit(file, signer_));
-    if (!model_.has_value()) {
+    std::optional<base::Bytes> model;
+    if (model_.has_value()) {
+      TACET_ASSIGN_OR_RETURN(model, storage::file::ReadFile(*model_));
+      absl::StatusOr<std::string> which =
+          tacet::audit::CheckModelFile(audit.run, crypto::Sha256(*model));
+      if (!which.ok()) return base::Annotate(which.status(), *model_);
+      model_is_ = *std::move(which);
+    } else {
       audit.notes.push_back(
           "whether a model is that of the record was not checked: give its file with --model");
-      return audit;
     }
-    TACET_ASSIGN_OR_RETURN(const crypto::Digest model, FileDigest(*model_));
-    absl::StatusOr<std::string> which = tacet::audit::CheckModelFile(audit.run, model);
-    if (!which.ok()) return base::Annotate(which.status(), *model_);
-    model_is_ = *std::move(which);
+    TACET_RETURN_IF_ERROR(CheckQuery(audit, model));
     return audit;
+  }
+
+  // The query of the record: its text by the agreement, its answers by the released sum.
+  static absl::Status CheckQuery(tacet::audit::VerifiedAudit& audit,
+                                 const std::optional<base::Bytes>& model) {
+    if (!audit.run.facts.query.has_value()) return absl::OkStatus();
+    const tacet::audit::AuditedQuery& query = *audit.run.facts.query;
+    const auto loaded = statistics::AgreedQuery(query.agreed, audit.run.agreed);
+    if (!loaded.ok()) return base::Annotate(loaded.status(), "the query's text");
+    const crypto::Digest text = crypto::Sha256(base::AsBytes(loaded->text));
+    if (text != query.text) {
+      return base::DataLoss("the query has the digest {}, the record says {}", base::ToHex(text),
+                            base::ToHex(query.text));
+    }
+    TACET_RETURN_IF_ERROR(
+        base::Annotate(statistics::CheckQuestions(*loaded, query.answers), "the query's answers"));
+    if (!model.has_value() || crypto::Sha256(*model) != audit.run.facts.released_model) {
+      audit.notes.push_back(
+          "the query's answers were not computed again: give the released sum, model.f32, with "
+          "--model");
+      return absl::OkStatus();
+    }
+    return base::Annotate(
+        statistics::CheckAnswers(*loaded, *audit.run.manifest, *model, query.answers),
+        "the query's answers");
   }
 
   std::string run_, file_, signer_;

@@ -13,6 +13,7 @@
 #include "apps/tacet/program/commit.h"
 #include "apps/tacet/program/software.h"
 #include "apps/tacet/run/run_output.h"
+#include "apps/tacet/statistics/answer_check.h"
 #include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/json_members.h"
 #include "tacet/base/status.h"
@@ -29,6 +30,11 @@ using tacet::audit::AttemptOutcome;
 using tacet::audit::AuditedAttempt;
 using tacet::audit::AuditedRound;
 using tacet::audit::AuditFacts;
+
+absl::StatusOr<crypto::Digest> FileDigest(const std::filesystem::path& path) {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, storage::file::ReadFile(path));
+  return crypto::Sha256(bytes);
+}
 
 // The manifests that charges were made under, in their order, and the agreement they share.
 absl::Status AddManifests(const run::RunRecord& run, AuditFacts& facts) {
@@ -240,11 +246,6 @@ absl::Status CheckRule(const run::RunRecord& run) {
 
 }  // namespace
 
-absl::StatusOr<crypto::Digest> FileDigest(const std::filesystem::path& path) {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, storage::file::ReadFile(path));
-  return crypto::Sha256(bytes);
-}
-
 absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uint64_t now) {
   // Read first: rounds, ledger and summary of a run that goes on are never behind it.
   std::optional<base::Bytes> checkpoint;
@@ -280,6 +281,13 @@ absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uin
   TACET_RETURN_IF_ERROR(CheckCheckpoint(run, checkpoint, facts.agreement, agreed));
   TACET_RETURN_IF_ERROR(AddReleasedModel(run, facts));
   AddAttestations(run, facts);
+  TACET_ASSIGN_OR_RETURN(std::optional<statistics::RunAnswers> answered,
+                         statistics::AnswersOfRun(run));
+  if (answered.has_value()) {
+    facts.query = tacet::audit::AuditedQuery{.agreed = std::move(answered->agreed),
+                                             .text = answered->text,
+                                             .answers = std::move(answered->answers)};
+  }
   facts.rounds = RoundsOf(run);
   AddLedger(*run.ledger, facts);
   facts.version = program::SoftwareVersion();

@@ -25,9 +25,6 @@ struct RunToAudit {
 // metrics, checkpoint or summary know of. Errors of LoadRun.
 absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uint64_t now);
 
-// SHA-256 of a model's file: ModelDigest of its parameters.
-absl::StatusOr<crypto::Digest> FileDigest(const std::filesystem::path& path);
-
 }  // namespace tacet::app::audit
 
 #endif  // TACET_APPS_TACET_AUDIT_RUN_AUDIT_H_

@@ -132,7 +132,7 @@ absl::Status SiteRun::End(const member::MemberSession& session, const ledger::Pr
   if (!done) return absl::OkStatus();
   if (training_.query.has_value() && session.next_round() == manifest_.spec().rounds) {
     TACET_RETURN_IF_ERROR(
-        statistics::WriteAnswers(*training_.query, manifest_, session.model(), *directory_)
+        statistics::WriteAnswers(*training_.query, annex_, manifest_, session.model(), *directory_)
             .status());
   }
   TACET_RETURN_IF_ERROR(Attest(session));

@@ -49,6 +49,7 @@ class SiteRun {
           std::unique_ptr<storage::file::RunDirectory> directory, std::FILE* out)
       : training_(training),
         manifest_(membership.manifest.manifest()),
+        annex_(membership.manifest.annex()),
         earlier_(membership.earlier()),
         directory_(std::move(directory)),
         reporter_(*directory_, {},
@@ -70,6 +71,7 @@ class SiteRun {
   absl::StatusOr<double> ChargedEpsilon() const;
 
   const agreement::Manifest& manifest_;
+  const std::string& annex_;
   std::span<const agreement::EpochLink> earlier_;
   std::unique_ptr<storage::file::RunDirectory> directory_;
   run::RunReporter reporter_;

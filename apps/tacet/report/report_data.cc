@@ -7,6 +7,7 @@
 
 #include "apps/tacet/report/run_guarantees.h"
 #include "apps/tacet/run/run_output.h"
+#include "apps/tacet/statistics/answer_check.h"
 #include "tacet/base/status.h"
 #include "tacet/report/privacy_json.h"
 
@@ -127,8 +128,19 @@ JsonValue LedgerJson(const run::RunRecord& run) {
       .Set("accountant", member("accountant"));
 }
 
-JsonValue RunJson(const run::RunRecord& run, std::string_view name,
-                  const RunGuarantees& guarantees) {
+// The answers of a query, held against the released sum.
+absl::StatusOr<JsonValue> QueryJson(const run::RunRecord& run) {
+  TACET_ASSIGN_OR_RETURN(const std::optional<statistics::RunAnswers> answered,
+                         statistics::AnswersOfRun(run));
+  if (!answered.has_value()) return JsonValue();
+  return JsonValue::MakeObject()
+      .Set("digest", base::ToHex(answered->text))
+      .Set("answers", answered->answers);
+}
+
+absl::StatusOr<JsonValue> RunJson(const run::RunRecord& run, std::string_view name,
+                                  const RunGuarantees& guarantees) {
+  TACET_ASSIGN_OR_RETURN(JsonValue query, QueryJson(run));
   JsonValue labels = JsonValue::MakeArray();
   for (const std::string& label : run.labels) labels.Append(label);
   JsonValue rounds = JsonValue::MakeArray();
@@ -145,6 +157,7 @@ JsonValue RunJson(const run::RunRecord& run, std::string_view name,
       .Set("facts", FactsJson(run))
       .Set("before", BeforeJson(run))
       .Set("rounds", std::move(rounds))
+      .Set("query", std::move(query))
       .Set("settings", SettingsJson(run.config))
       .Set("ledger", LedgerJson(run))
       .Set("privacy", guarantees.rows)
@@ -159,7 +172,10 @@ absl::StatusOr<JsonValue> ReportData(std::span<const run::RunRecord> runs, std::
   const std::vector<std::string> names = NamesOf(runs);
   TACET_ASSIGN_OR_RETURN(const std::vector<RunGuarantees> guarantees, GuaranteesOf(runs));
   JsonValue list = JsonValue::MakeArray();
-  for (size_t i = 0; i < runs.size(); ++i) list.Append(RunJson(runs[i], names[i], guarantees[i]));
+  for (size_t i = 0; i < runs.size(); ++i) {
+    TACET_ASSIGN_OR_RETURN(JsonValue run, RunJson(runs[i], names[i], guarantees[i]));
+    list.Append(std::move(run));
+  }
   return JsonValue::MakeObject()
       .Set("format", 1)
       .Set("version", version)

@@ -80,13 +80,19 @@ absl::StatusOr<run::RunConfig> AgreedQueryConfig(const LoadedQuery& loaded, uint
   return config;
 }
 
+absl::StatusOr<std::vector<tacet::statistics::Answer>> AnswersFrom(
+    const LoadedQuery& loaded, const agreement::Manifest& manifest, std::span<const float> model) {
+  return tacet::statistics::AnswersOf(*loaded.query,
+                                      tacet::statistics::ReleasedSum(manifest, model),
+                                      tacet::statistics::ReleasedDeviation(manifest));
+}
+
 absl::StatusOr<std::vector<tacet::statistics::Answer>> WriteAnswers(
-    const LoadedQuery& loaded, const agreement::Manifest& manifest, std::span<const float> model,
-    RunDirectory& directory) {
-  TACET_ASSIGN_OR_RETURN(
-      std::vector<tacet::statistics::Answer> answers,
-      tacet::statistics::AnswersOf(*loaded.query, tacet::statistics::ReleasedSum(manifest, model),
-                                   tacet::statistics::ReleasedDeviation(manifest)));
+    const LoadedQuery& loaded, std::string_view agreed, const agreement::Manifest& manifest,
+    std::span<const float> model, RunDirectory& directory) {
+  TACET_ASSIGN_OR_RETURN(std::vector<tacet::statistics::Answer> answers,
+                         AnswersFrom(loaded, manifest, model));
+  TACET_RETURN_IF_ERROR(WriteText(directory, kAgreedFile, agreed));
   TACET_RETURN_IF_ERROR(WriteText(directory, kQueryFile, loaded.text));
   TACET_RETURN_IF_ERROR(
       WriteText(directory, kAnswersFile,
@@ -112,6 +118,9 @@ absl::StatusOr<QueryRunEnd> RunQuery(const LoadedQuery& loaded,
   }
   TACET_ASSIGN_OR_RETURN(const run::RunConfig config, QueryConfig(loaded, sites.size(), options));
   TACET_ASSIGN_OR_RETURN(simulation::SimulationSpec spec, run::SimulationSpecOf(config));
+  // As in a live federation: the agreement names the text, and with it the questions.
+  const std::string agreed = run::AgreedToml(config);
+  spec.manifest.annex = crypto::Sha256(base::AsBytes(agreed));
   spec.data = {.name = std::string(data_name), .digest = TablesDigest(tables)};
   const std::vector<std::string> labels = simulation::SimulationLabels(spec);
   const QueryLearner learner(loaded.query, std::move(sites));
@@ -132,7 +141,8 @@ absl::StatusOr<QueryRunEnd> RunQuery(const LoadedQuery& loaded,
 
   const agreement::Manifest& manifest = simulation->manifest();
   QueryRunEnd end{.answers = {}, .summary = {}};
-  TACET_ASSIGN_OR_RETURN(end.answers, WriteAnswers(loaded, manifest, result.model, *directory));
+  TACET_ASSIGN_OR_RETURN(end.answers,
+                         WriteAnswers(loaded, agreed, manifest, result.model, *directory));
   end.epsilon = result.ledger.epsilon();
   end.delta = manifest.spec().privacy.delta;
   end.sites = tables.size();

@@ -28,6 +28,8 @@ namespace tacet::app::statistics {
 inline constexpr std::string_view kQueryFile = "query.toml";
 inline constexpr std::string_view kAnswersFile = "answers.json";
 inline constexpr std::string_view kAnswersTable = "answers.csv";
+// The text whose digest is the agreement's annex: it holds the query.
+inline constexpr std::string_view kAgreedFile = "agreed.toml";
 
 absl::StatusOr<run::LoadedQuery> LoadQuery(const std::filesystem::path& path);
 
@@ -52,9 +54,13 @@ absl::StatusOr<run::RunConfig> QueryConfig(const run::LoadedQuery& loaded, uint6
 // those who join; here it fixes the quantisation.
 absl::StatusOr<run::RunConfig> AgreedQueryConfig(const run::LoadedQuery& loaded, uint64_t members);
 
-// The answers from the model after the round, written as JSON, as a table and as plots.
-absl::StatusOr<std::vector<tacet::statistics::Answer>> WriteAnswers(
+// The answers from the model after the round.
+absl::StatusOr<std::vector<tacet::statistics::Answer>> AnswersFrom(
     const run::LoadedQuery& loaded, const agreement::Manifest& manifest,
+    std::span<const float> model);
+// They, written as JSON, as a table and as plots, with the query and the `agreed` text.
+absl::StatusOr<std::vector<tacet::statistics::Answer>> WriteAnswers(
+    const run::LoadedQuery& loaded, std::string_view agreed, const agreement::Manifest& manifest,
     std::span<const float> model, storage::file::RunDirectory& directory);
 
 // Runs and writes everything. Progress goes to `out`. Errors of the data, of the query's limits and

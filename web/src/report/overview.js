@@ -28,6 +28,7 @@ function sentence(run) {
   const site = facts.unit && facts.unit !== "client";
   const who = site ? `${plural(facts.clients, "site")}, all in every round`
                    : `${plural(facts.clients, "client")}, ${integer(facts.cohort)} a round`;
+  if (run.query) return `${plural(run.query.answers.questions.length, "question")}, answered by ${plural(facts.clients, "site")} together.`;
   return `${facts.model}${facts.dimension ? ` with ${integer(facts.dimension)} parameters` : ""}, trained by ${who}.`;
 }
 
@@ -48,8 +49,11 @@ function uploadTile(run) {
 function tiles(run) {
   return [
     ["ε", ...privacyTile(run)],
-    ["Accuracy", percent(lastValue(run, accuracy)),
-      run.before ? `${percent(run.before.accuracy)} before the first round` : ""],
+    run.query
+      ? ["Numbers", integer(run.query.answers.questions.reduce((sum, answer) => sum + answer.estimates.length, 0)),
+         `in answers to ${plural(run.query.answers.questions.length, "question")}`]
+      : ["Accuracy", percent(lastValue(run, accuracy)),
+         run.before ? `${percent(run.before.accuracy)} before the first round` : ""],
     ["One upload", ...uploadTile(run)],
     ["A round", seconds(median(run, totalSeconds)), "the middle one of all rounds"],
   ];

@@ -1,0 +1,52 @@
+// Answers of a query: each number with its error and its interval.
+import { h } from "../dom.js";
+import { epsilon, kAbsent, number } from "../format.js";
+import { dataTable, kStacked } from "../table.js";
+import { againstWorst, worst } from "./privacy.js";
+import { isInsecure } from "./runs.js";
+
+/** "830.7", or why there is no number. */
+export const estimateText = (estimate) =>
+  (typeof estimate.value === "number" ? number(estimate.value) : "suppressed");
+
+/** "812 to 849", and a dash for a number without an interval. */
+export const intervalText = (estimate) =>
+  (typeof estimate.low === "number" && typeof estimate.high === "number"
+    ? `${number(estimate.low)} to ${number(estimate.high)}` : kAbsent);
+
+const anyHas = (estimates, key) => estimates.some((estimate) => estimate[key] !== undefined);
+
+/** The columns that the estimates of one question need. */
+export function answerColumns(estimates, confidence) {
+  return [
+    { title: "Quantity", head: true, cell: (estimate) => estimate.quantity },
+    ...(anyHas(estimates, "group") ? [{ title: "Group", cell: (estimate) => estimate.group ?? kAbsent }] : []),
+    ...(anyHas(estimates, "at") ? [{ title: "At", cell: (estimate) => estimate.at ?? kAbsent }] : []),
+    { title: "Estimate", number: true, cell: estimateText },
+    { title: "Error of the noise", number: true, cell: (estimate) => number(estimate.noise_error) },
+    { title: "Standard error", number: true, cell: (estimate) => number(estimate.standard_error) },
+    { title: `Interval of ${number(100 * confidence)} %`, number: true, cell: intervalText },
+  ];
+}
+
+function question(answer, confidence) {
+  return h("div", { class: "card wide" },
+    h("h3", {}, answer.name, " ", h("span", { class: "note" }, answer.kind)),
+    dataTable(answer.name, answerColumns(answer.estimates, confidence), answer.estimates, kStacked),
+    h("p", { class: "note" }, `${answer.methods.join("; ")}.`));
+}
+
+/** All answers of a run, under the one epsilon that they cost together. */
+export function queryAnswers(run) {
+  const { answers, digest } = run.query;
+  const row = worst(run);
+  const cost = isInsecure(run) || !row ? "They have no guarantee."
+    : `Together they cost ε = ${epsilon(row.epsilon)} per ${answers.unit}, ${againstWorst(row)}.`;
+  return [
+    h("p", { class: "lead" }, `All answers to “${answers.name}” come from one release. ${cost}`),
+    h("p", { class: "note" },
+      answers.floor > 0 ? `Estimated counts below ${number(answers.floor)} are suppressed, with all that follows from them. ` : "",
+      "The query file has the SHA-256 ", h("code", { class: "digest" }, digest), "."),
+    answers.questions.map((answer) => question(answer, answers.confidence)),
+  ];
+}
