@@ -102,13 +102,13 @@ python: ## build the Python package and install it into build/python (its own en
 	@ls build/wheel/wheelhouse/*.whl
 
 .PHONY: python-frameworks
-python-frameworks: ## test the package inside Flower (downloads it into build/frameworks)
+python-frameworks: ## test the package inside Flower and NVFLARE (downloads them into build/frameworks)
 	@tools/setup.sh demo server test mpi package python
 	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
 	@tools/quiet.sh "frameworks environment" tools/python_environment.sh $(FRAMEWORKS_ENVIRONMENT) python/requirements/frameworks.txt
 	$(call configure,ci,-DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python)
 	$(call build,ci,--target tacet_python_package)
-	$(call run_tests,ci,--tests-regex 'python.(flower|site)')
+	$(call run_tests,ci,--tests-regex 'python.(flower|nvflare|site)')
 
 .PHONY: web
 web: ## bundle web/dist from web/src, after a change of the report's page

@@ -13,6 +13,7 @@ add_test(NAME python.doctests
          COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider --doctest-modules
                  --ignore ${CMAKE_CURRENT_BINARY_DIR}/tacet/torch.py
                  --ignore ${CMAKE_CURRENT_BINARY_DIR}/tacet/flower.py
+                 --ignore ${CMAKE_CURRENT_BINARY_DIR}/tacet/nvflare.py
                  ${CMAKE_CURRENT_BINARY_DIR}/tacet)
 add_test(NAME python.types
          COMMAND ${Python_EXECUTABLE} -m mypy --config-file ${PROJECT_SOURCE_DIR}/pyproject.toml --cache-dir ${CMAKE_CURRENT_BINARY_DIR}/mypy
@@ -37,7 +38,7 @@ endif()
 # Frameworks are large: their tests run where `make python-frameworks` has made their environment.
 set(TACET_FRAMEWORKS_PYTHON ${PROJECT_SOURCE_DIR}/build/frameworks/bin/python
     CACHE FILEPATH "Python with the packages of python/requirements/frameworks.txt")
-foreach(framework flower=flwr)
+foreach(framework flower=flwr nvflare=nvflare)
   string(REGEX MATCH "^(.*)=(.*)$" pair ${framework})
   set(test_name ${CMAKE_MATCH_1})
   set(package ${CMAKE_MATCH_2})

@@ -34,13 +34,14 @@ from flwr.server.workflow.constant import MAIN_CONFIGS_RECORD, MAIN_PARAMS_RECOR
 from flwr.server.workflow.constant import Key as WorkflowKey
 from flwr.supercore import log
 
-from .errors import FailedPreconditionError, InvalidArgumentError, TacetError, UnavailableError
-from .relay import Relay, Upload
+from .errors import FailedPreconditionError, InvalidArgumentError, UnavailableError
+from .relay import Relay
+from .requests import SEAL, answer, receive, reply_fields
 from .site import Site
 from .terms import Terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Mapping
 
     from flwr.clientapp.typing import ClientAppCallable, Mod
     from flwr.serverapp import Grid
@@ -51,7 +52,6 @@ __all__ = ["TacetWorkflow", "opaque_parameters", "tacet_mod"]
 
 _RECORD, _CONFIG = "tacet", "tacet.config"
 _TENSOR_TYPE = "tacet"
-_SEAL, _VOTE, _UNMASK, _APPLY = "seal", "vote", "unmask", "apply"
 _REFUSED = "tacet: refused by this site; the reason is in its own log"
 
 
@@ -120,55 +120,19 @@ def _setting(context: Context, value: str | None, key: str) -> str:
     return value
 
 
-def _field(record: ConfigRecord, name: str, kind: type | tuple[type, ...]) -> Any:
-    value = record.get(name)
-    if not isinstance(value, kind):
-        text = f'the server\'s request has no field "{name}" of the type that is wanted'
-        raise FailedPreconditionError(text)
-    return value
-
-
-def _byte_strings(record: ConfigRecord, name: str) -> list[bytes]:
-    values = _field(record, name, list)
-    if not all(isinstance(value, bytes) for value in values):
-        text = f'the field "{name}" of the server\'s request does not hold bytes'
-        raise FailedPreconditionError(text)
-    return list(values)
-
-
 def _answer(
     site: Site, message: Message, context: Context, call_next: ClientAppCallable
 ) -> RecordDict:
     """Answer a request of `TacetWorkflow`."""
-    request = message.content.config_records.get(_RECORD)
-    if request is None:
+    fields = message.content.config_records.get(_RECORD)
+    if fields is None:
         text = "the server does not run TacetWorkflow: an update would leave this site unprotected"
         raise FailedPreconditionError(text)
-    if _field(request, "terms", str) != site.terms.digest:
-        text = "the server runs other terms than those that this site has accepted"
-        raise FailedPreconditionError(text)
-    stage = _field(request, "stage", str)
-    attempt = int(_field(request, "attempt", int))
-    rounds = site.apply(_byte_strings(request, "outcomes"))
-    if stage != _APPLY and rounds != _field(request, "round", int):
-        text = f"the server is at round {request['round']}, this site at {rounds}"
-        raise FailedPreconditionError(text)
-    reply = ConfigRecord({"member": site.member, "round": rounds, "model": site.model_digest})
-    if stage == _SEAL:
-        reply["upload"] = _sealed(site, attempt, message, context, call_next)
-    elif stage == _VOTE:
-        reply["vote"] = site.vote(
-            attempt,
-            _field(request, "closed_round", bytes),
-            _field(request, "roster", bytes),
-            acknowledged=_field(request, "acknowledged", bool),
-        )
-    elif stage == _UNMASK:
-        reply["share"] = site.unmask(attempt, _byte_strings(request, "votes"))
-    elif stage != _APPLY:
-        text = f"there is no stage {stage!r}"
-        raise FailedPreconditionError(text)
-    return RecordDict({_RECORD: reply})
+    request = receive(site, fields)
+    if request.stage == SEAL:
+        upload = _sealed(site, request.attempt, message, context, call_next)
+        return RecordDict({_RECORD: ConfigRecord(reply_fields(site, upload=upload))})
+    return RecordDict({_RECORD: ConfigRecord(answer(site, request, fields))})
 
 
 def _sealed(
@@ -220,13 +184,13 @@ def _evaluation(
         raise FailedPreconditionError(text)
     wanted = compat.recorddict_to_evaluateins(message.content, keep_input=True)
     inner = EvaluateIns(ndarrays_to_parameters(site.model), wanted.config)
-    answer = call_next(
+    evaluated = call_next(
         _with(message, compat.evaluateins_to_recorddict(inner, keep_input=True)), context
     )
-    if answer.has_error():
-        text = f"the ClientApp failed: {answer.error.reason}"
+    if evaluated.has_error():
+        text = f"the ClientApp failed: {evaluated.error.reason}"
         raise FailedPreconditionError(text)
-    return compat.evaluateres_to_recorddict(compat.recorddict_to_evaluateres(answer.content))
+    return compat.evaluateres_to_recorddict(compat.recorddict_to_evaluateres(evaluated.content))
 
 
 def _with(message: Message, content: RecordDict) -> Message:
@@ -251,6 +215,9 @@ class TacetWorkflow:
         state: folder in which outcomes outlive the server's process. None: they do not, and a
             server that restarts cannot go on.
         timeout: seconds to wait for the replies of each stage; None waits for all of them.
+
+    Attributes:
+        relay: the `tacet.relay.Relay`.
     """
 
     def __init__(
@@ -263,9 +230,11 @@ class TacetWorkflow:
         self.relay = Relay(Terms.load(terms), folder=state)
         self.timeout = timeout
         self._grid: Grid | None = None
-        self._applied: dict[int, int] = {}  # rounds that a node has applied, as it says
-        self._group = ""
-        self.failures: list[str] = []
+
+    @property
+    def failures(self) -> list[str]:
+        """Texts about clients that failed in the latest round."""
+        return self.relay.failures
 
     def __call__(self, grid: Grid, context: Context) -> None:
         """Run one round."""
@@ -273,102 +242,47 @@ class TacetWorkflow:
             text = f"a LegacyContext is needed, this is a {type(context).__name__}"
             raise TypeError(text)
         _check_strategy(context.strategy)
-        if self._grid is not grid:  # the nodes of another run have other names
+        if self._grid is not grid:
             self._grid = grid
-            self.relay.members.clear()
-            self._applied.clear()
+            self.relay.forget_clients()
         context.state.array_records[MAIN_PARAMS_RECORD] = _opaque_record()
-        self.relay.check_open()
-        self.failures = []
-        cfg = context.state.config_records[MAIN_CONFIGS_RECORD]
-        self._group = str(cfg[WorkflowKey.CURRENT_ROUND])
+        self.relay.begin()
+        current = context.state.config_records[MAIN_CONFIGS_RECORD][WorkflowKey.CURRENT_ROUND]
         instructions = context.strategy.configure_fit(
-            int(self._group), opaque_parameters(), context.client_manager
+            int(current), opaque_parameters(), context.client_manager
         )
-        configs = {proxy.node_id: fitins.config for proxy, fitins in instructions}
+        configs = {proxy.node_id: dict(fitins.config) for proxy, fitins in instructions}
+        send = _Sender(grid, str(current), configs, self.timeout)
         try:
-            self._round(grid, configs)
+            uploads = self.relay.collect(send, configs)
+            log(INFO, "tacet: %s clients sent sealed updates", len(uploads))
+            self.relay.complete(send, uploads, list(grid.get_node_ids()))
+            log(INFO, "tacet: round %s was applied", self.relay.round)
         except UnavailableError as error:
             self.relay.fail()
             log(ERROR, "tacet: round %s has no outcome: %s", self.relay.round, error)
         for failure in self.failures:
             log(WARNING, "tacet: %s", failure)
 
-    def _round(self, grid: Grid, configs: dict[int, Any]) -> None:
-        relay = self.relay
-        replies = self._ask(
-            grid, configs, _SEAL, lambda node: {_CONFIG: ConfigRecord(dict(configs[node]))}
-        )
-        uploads = {
-            node: Upload(
-                member=_field(reply, "member", int),
-                round=_field(reply, "round", int),
-                digest=_field(reply, "model", bytes),
-                content=_field(reply, "upload", bytes),
-            )
-            for node, reply in replies.items()
-        }
-        closed_round, roster, refused = relay.close(uploads)
-        self.failures += [
-            f"client {node} is not in the sum: {why}" for node, why in refused.items()
-        ]
-        log(INFO, "tacet: %s sealed updates were added", len(uploads) - len(refused))
-        seats = [node for node in relay.seats() if isinstance(node, int)]
-        votes = self._ask(
-            grid,
-            seats,
-            _VOTE,
-            lambda node: {
-                "closed_round": closed_round,
-                "roster": roster,
-                "acknowledged": node in uploads and node not in refused,
-            },
-        )
-        ballots = [_field(reply, "vote", bytes) for reply in votes.values()]
-        relay.check_votes(ballots)
-        shares = self._ask(grid, votes, _UNMASK, lambda _: {"votes": ballots})
-        outcome = relay.finish(
-            ballots, [_field(reply, "share", bytes) for reply in shares.values()]
-        )
-        known = len(self.failures)
-        answers = self._ask(grid, list(grid.get_node_ids()), _APPLY, lambda _: {}, outcome)
-        applied = [node for node, reply in answers.items() if reply["round"] == relay.round + 1]
-        failed = len(self.failures) - known + len(answers) - len(applied)
-        # Decryption is the same at all members, so honest ones agree.
-        if len(applied) <= failed:
-            text = f"{len(applied)} clients applied the outcome, and {failed} did not"
-            raise UnavailableError(text)
-        relay.accept(outcome)
-        self._applied.update(dict.fromkeys(applied, relay.round))
-        log(INFO, "tacet: %s clients applied round %s", len(applied), relay.round)
 
-    def _ask(
-        self,
-        grid: Grid,
-        nodes: Iterable[int],
-        stage: str,
-        more: Callable[[int], dict[str, Any]],
-        outcome: bytes | None = None,
-    ) -> dict[int, ConfigRecord]:
-        """Send a request to each node; returns the replies that can be read."""
+class _Sender:
+    """Carries a relay's requests as Flower's messages of one round."""
+
+    def __init__(
+        self, grid: Grid, group: str, configs: dict[int, dict[str, Any]], timeout: float | None
+    ) -> None:
+        self._grid = grid
+        self._group = group
+        self._configs = configs
+        self._timeout = timeout
+
+    def __call__(self, requests: dict[Any, dict[str, Any]]) -> dict[Any, Mapping[str, Any] | str]:
+        """Return the fields of each answer, or why there is none."""
         messages = []
-        for node in nodes:
-            outcomes = self.relay.outcomes[self._applied.get(node, 0) :]
-            record = ConfigRecord(
-                {
-                    "terms": self.relay.terms.digest,
-                    "stage": stage,
-                    "round": self.relay.round,
-                    "attempt": self.relay.attempt,
-                    "outcomes": outcomes + ([outcome] if outcome is not None else []),
-                }
-            )
-            content = RecordDict({_RECORD: record})
-            for name, value in more(node).items():
-                if isinstance(value, ConfigRecord):
-                    content.config_records[name] = value
-                else:
-                    record[name] = value
+        for node, fields in requests.items():
+            content = RecordDict({_RECORD: ConfigRecord(fields)})
+            if fields["stage"] == SEAL:
+                content.config_records[_CONFIG] = ConfigRecord(self._configs[node])
             messages.append(
                 Message(
                     content=content,
@@ -377,49 +291,17 @@ class TacetWorkflow:
                     group_id=self._group,
                 )
             )
-        replies: dict[int, ConfigRecord] = {}
-        for reply in grid.send_and_receive(messages, timeout=self.timeout):
+        answers: dict[Any, Mapping[str, Any] | str] = {}
+        for reply in self._grid.send_and_receive(messages, timeout=self._timeout):
             node = reply.metadata.src_node_id
             if reply.has_error():
-                self.failures.append(
-                    f"client {node} did not answer {stage!r}: {reply.error.reason}"
-                )
-                continue
-            try:
-                record = _reply_of(reply, stage)
-                self.relay.introduce(node, _field(record, "member", int))
-            except TacetError as error:
-                self.failures.append(f"client {node} is left out: {error}")
-                continue
-            self._applied[node] = min(_field(record, "round", int), len(self.relay.outcomes))
-            replies[node] = record
-        return replies
-
-
-_ANSWERS = {_SEAL: "upload", _VOTE: "vote", _UNMASK: "share"}
-
-
-def _reply_of(reply: Message, stage: str) -> ConfigRecord:
-    """Return a site's answer.
-
-    Raises:
-        FailedPreconditionError: it is not that of `tacet_mod`, which is missing at this client.
-    """
-    record = reply.content.config_records.get(_RECORD)
-    answers = [_ANSWERS[stage]] if stage in _ANSWERS else []
-    if (
-        record is None
-        or len(reply.content.config_records) != 1
-        or reply.content.array_records
-        or reply.content.metric_records
-    ):
-        text = "its answer is not a sealed one. Its ClientApp needs mods=[tacet_mod()]"
-        raise FailedPreconditionError(text)
-    for name, kind in (("member", int), ("round", int), ("model", bytes)):
-        _field(record, name, kind)
-    for name in answers:
-        _field(record, name, bytes)
-    return record
+                answers[node] = str(reply.error.reason)
+            elif reply.content.array_records or reply.content.metric_records:
+                answers[node] = {}  # an update in the clear, which is not read
+            else:
+                record = reply.content.config_records.get(_RECORD)
+                answers[node] = {} if record is None else dict(record)
+        return answers
 
 
 def _opaque_record() -> ArrayRecord:

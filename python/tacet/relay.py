@@ -8,30 +8,30 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .durable_file import replace_file
 from .errors import BudgetError, FailedPreconditionError, TacetError, UnavailableError
 from .outcome import Outcome
+from .requests import APPLY, SEAL, UNMASK, VOTE, check_reply
 from .secagg import Aggregator, AttemptId
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping
 
     from .key_files import StrPath
     from .terms import Terms
 
-__all__ = ["Relay", "Upload"]
+__all__ = ["Relay", "Send"]
 
 
-class Upload:
-    """A member's upload with what it says about itself."""
+class Send(Protocol):
+    """Function of a framework: sends a request to each client, and returns what they answer."""
 
-    def __init__(self, member: int, round: int, digest: bytes, content: bytes) -> None:
-        self.member = member
-        self.round = round
-        self.digest = digest
-        self.content = content
+    def __call__(
+        self, requests: dict[Any, dict[str, Any]]
+    ) -> Mapping[Any, Mapping[str, Any] | str]:
+        """Return the fields of each answer, or why there is none."""
 
 
 class Relay:
@@ -46,13 +46,16 @@ class Relay:
         round: rounds that have an outcome.
         attempt: number of the present attempt.
         outcomes: outcome of each round, for members that were absent.
-        members: member of each client of the framework that was seen.
+        failures: texts about clients that failed since the last `begin`.
     """
 
     def __init__(self, terms: Terms, *, folder: StrPath | None = None) -> None:
         self.terms = terms
         self.attempt = 0
         self.outcomes: list[bytes] = []
+        self.failures: list[str] = []
+        self._members: dict[Hashable, int] = {}  # of each client of the framework that was seen
+        self._applied: dict[Hashable, int] = {}  # rounds that a client has applied, as it says
         self._folder = None if folder is None else Path(folder) / terms.digest
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -60,17 +63,32 @@ class Relay:
                 self.outcomes.append(path.read_bytes())
             if (path := self._attempt_path()).exists():
                 self.attempt = int(path.read_text(encoding="ascii"))
-        self.round = len(self.outcomes)
-        self.members: dict[Hashable, int] = {}
-        self._id: AttemptId | None = None
-        self._closed: tuple[bytes, bytes] = (b"", b"")
 
-    def check_open(self) -> None:
-        """Raise unless another attempt is permitted.
+    @property
+    def round(self) -> int:
+        """Rounds that have an outcome."""
+        return len(self.outcomes)
+
+    def _outcome_path(self, round_number: int) -> Path:
+        assert self._folder is not None
+        return self._folder / f"outcome-{round_number}"
+
+    def _attempt_path(self) -> Path:
+        assert self._folder is not None
+        return self._folder / f"attempt-{self.round}"
+
+    def forget_clients(self) -> None:
+        """Forget which client is which member: the names of another run of the framework differ."""
+        self._members.clear()
+        self._applied.clear()
+
+    def begin(self) -> None:
+        """Begin an attempt.
 
         Raises:
             BudgetError: all rounds or spare attempts are done.
         """
+        self.failures = []
         if self.round >= self.terms.rounds:
             text = f"all {self.terms.rounds} agreed rounds are done"
             raise BudgetError(text)
@@ -81,112 +99,162 @@ class Relay:
             )
             raise BudgetError(text)
 
-    def _outcome_path(self, round_number: int) -> Path:
-        assert self._folder is not None
-        return self._folder / f"outcome-{round_number}"
-
-    def _attempt_path(self) -> Path:
-        assert self._folder is not None
-        return self._folder / f"attempt-{len(self.outcomes)}"
-
     def fail(self) -> None:
         """End the attempt without an outcome."""
         self.attempt += 1
-        self._id = None
         if self._folder is not None:
             replace_file(self._attempt_path(), str(self.attempt).encode())
 
-    def introduce(self, client: Hashable, member: int) -> None:
-        """Note the member number that a client states; the first statement counts.
+    def request(self, client: Hashable, stage: str, **more: Any) -> dict[str, Any]:
+        """Return the fields of a request, with the outcomes that the client may lack."""
+        return {
+            "terms": self.terms.digest,
+            "stage": stage,
+            "round": self.round,
+            "attempt": self.attempt,
+            "outcomes": self.outcomes[self._applied.get(client, 0) :],
+            **more,
+        }
+
+    def read(self, client: Hashable, stage: str, fields: Mapping[str, Any]) -> None:
+        """Check an answer, and note what it says of the client.
 
         Raises:
-            FailedPreconditionError: it stated another number before, or another client has it.
+            FailedPreconditionError: it is not sealed, or in another member's name.
         """
+        check_reply(fields, stage)
+        member = int(fields["member"])
         if not 0 <= member < len(self.terms.members):
-            text = f"client {client} says that it is member {member}, which there is not"
+            text = f"it says that it is member {member}, which there is not"
             raise FailedPreconditionError(text)
-        known = self.members.get(client)
+        known = self._members.get(client)
         if known is not None and known != member:
-            text = f"client {client} is member {known} and says that it is member {member}"
+            text = f"it was member {known} and says that it is member {member}"
             raise FailedPreconditionError(text)
-        if known is None and member in self.members.values():
-            text = f"client {client} says that it is member {member}, as another client did"
+        if known is None and member in self._members.values():
+            text = f"it says that it is member {member}, as another client did"
             raise FailedPreconditionError(text)
-        self.members[client] = member
+        self._members[client] = member
+        self._applied[client] = min(int(fields["round"]), self.round)
 
-    def close(self, uploads: Mapping[Any, Upload]) -> tuple[bytes, bytes, dict[Hashable, str]]:
-        """Add the uploads of an attempt and close it.
+    def _ask(
+        self, send: Send, requests: dict[Any, dict[str, Any]], stage: str
+    ) -> dict[Any, Mapping[str, Any]]:
+        """Send requests; returns the answers that are sites'."""
+        replies: dict[Any, Mapping[str, Any]] = {}
+        for client, fields in send(requests).items():
+            if isinstance(fields, str):
+                self.failures.append(f"client {client} did not answer {stage!r}: {fields}")
+                continue
+            try:
+                self.read(client, stage, fields)
+            except TacetError as error:
+                self.failures.append(f"client {client} is left out: {error}")
+                continue
+            replies[client] = fields
+        return replies
 
-        Returns:
-            Closed round, roster, and for each client that is not in the sum the reason.
+    def collect(self, send: Send, clients: Iterable[Any]) -> dict[Any, Mapping[str, Any]]:
+        """Ask clients for sealed updates; returns the answers for `complete`."""
+        return self._ask(send, {client: self.request(client, SEAL) for client in clients}, SEAL)
+
+    def complete(
+        self, send: Send, uploads: Mapping[Any, Mapping[str, Any]], clients: Iterable[Any]
+    ) -> None:
+        """Bring an attempt from its uploads to an outcome that the clients have applied.
+
+        Args:
+            send: sends requests.
+            uploads: answers to the stage seal that `read` accepted.
+            clients: all clients, which apply the outcome.
 
         Raises:
-            UnavailableError: fewer uploads fit than the terms need.
+            UnavailableError: too few clients for a step. Call `fail` then.
         """
-        refused: dict[Hashable, str] = {}
-        fitting: dict[Hashable, Upload] = {}
-        for client, upload in uploads.items():
-            try:
-                self.introduce(client, upload.member)
-            except FailedPreconditionError as error:
-                refused[client] = str(error)
-                continue
-            if upload.round == self.round:
-                fitting[client] = upload
-            else:
-                refused[client] = f"it is at round {upload.round}, the others at {self.round}"
-        digests = Counter(upload.digest for upload in fitting.values())
-        common = digests.most_common(1)[0][0] if digests else bytes(32)
-        self._id = AttemptId(self.round, self.attempt, model_digest=common)
-        aggregator = Aggregator(self.terms.agreement, self._id)
-        for client, upload in fitting.items():
-            if upload.digest != common:
-                refused[client] = "its model is not that of most members"
-                continue
-            try:
-                aggregator.submit(upload.member, upload.content)
-            except TacetError as error:
-                refused[client] = str(error)
-        needed = self.terms.agreement.min_participants
-        if len(aggregator) < needed:
-            text = f"{len(aggregator)} uploads fit, {needed} are needed"
-            reasons = "; ".join(f"client {client}: {why}" for client, why in refused.items())
-            raise UnavailableError(f"{text}. {reasons}" if reasons else text)
-        self._closed = aggregator.close()
-        return *self._closed, refused
-
-    def seats(self) -> list[Hashable]:
-        """Clients that were seen and are on the committee."""
+        attempt, closed_round, roster, refused = self._close(uploads)
+        self.failures += [
+            f"client {client} is not in the sum: {why}" for client, why in refused.items()
+        ]
         committee = set(self.terms.agreement.committee)
-        return [client for client, member in self.members.items() if member in committee]
-
-    def check_votes(self, votes: list[bytes]) -> None:
-        """Raise UnavailableError unless there are enough votes to ask for shares."""
+        seats = [client for client, member in self._members.items() if member in committee]
+        votes = self._ask(
+            send,
+            {
+                client: self.request(
+                    client,
+                    VOTE,
+                    closed_round=closed_round,
+                    roster=roster,
+                    acknowledged=client in uploads and client not in refused,
+                )
+                for client in seats
+            },
+            VOTE,
+        )
         needed = self.terms.agreement.votes_needed
         if len(votes) < needed:
             text = f"{len(votes)} committee members voted, {needed} are needed"
             raise UnavailableError(text)
-
-    def finish(self, votes: list[bytes], shares: list[bytes]) -> bytes:
-        """Return the outcome for the members; `accept` keeps it.
-
-        Raises:
-            UnavailableError: too few unmask shares.
-        """
-        needed = self.terms.agreement.votes_needed
-        if self._id is None:
-            text = "no attempt is closed"
-            raise FailedPreconditionError(text)
+        ballots = [bytes(fields["vote"]) for fields in votes.values()]
+        shares = self._ask(
+            send, {client: self.request(client, UNMASK, votes=ballots) for client in votes}, UNMASK
+        )
         if len(shares) < needed:
             text = f"{len(shares)} committee members unmasked, {needed} are needed"
             raise UnavailableError(text)
-        return Outcome(self._id, self._closed[0], tuple(votes), tuple(shares)).to_bytes()
+        parts = tuple(bytes(fields["share"]) for fields in shares.values())
+        outcome = Outcome(attempt, closed_round, tuple(ballots), parts).to_bytes()
+        self._apply(send, outcome, clients)
 
-    def accept(self, outcome: bytes) -> None:
-        """Keep an outcome that members have applied: the next round begins."""
+    def _close(
+        self, uploads: Mapping[Any, Mapping[str, Any]]
+    ) -> tuple[AttemptId, bytes, bytes, dict[Any, str]]:
+        """Attempt, closed round, roster, and why a client is not in the sum."""
+        refused: dict[Any, str] = {}
+        fitting: dict[Any, Mapping[str, Any]] = {}
+        for client, fields in uploads.items():
+            if fields["round"] == self.round:
+                fitting[client] = fields
+            else:
+                refused[client] = f"it is at round {fields['round']}, the server at {self.round}"
+        digests = Counter(bytes(fields["model"]) for fields in fitting.values())
+        common = max(digests, key=digests.__getitem__, default=bytes(32))
+        if len(common) != 32:
+            text = "most clients sent no digest of their model"
+            raise UnavailableError(text)
+        attempt = AttemptId(self.round, self.attempt, model_digest=common)
+        aggregator = Aggregator(self.terms.agreement, attempt)
+        for client, fields in fitting.items():
+            if fields["model"] != common:
+                refused[client] = "its model is not that of most members"
+                continue
+            try:
+                aggregator.submit(int(fields["member"]), bytes(fields["upload"]))
+            except TacetError as error:
+                refused[client] = str(error)
+        needed = self.terms.agreement.min_participants
+        if len(aggregator) < needed:
+            reasons = "".join(f"; client {client}: {why}" for client, why in refused.items())
+            text = f"{len(aggregator)} uploads fit, {needed} are needed{reasons}"
+            raise UnavailableError(text)
+        closed_round, roster = aggregator.close()
+        return attempt, closed_round, roster, refused
+
+    def _apply(self, send: Send, outcome: bytes, clients: Iterable[Any]) -> None:
+        """Hand the outcome to all clients, and keep it when they have applied it."""
+        requests = {client: self.request(client, APPLY) for client in clients}
+        for fields in requests.values():
+            fields["outcomes"] = [*fields["outcomes"], outcome]
+        known = len(self.failures)
+        answers = self._ask(send, requests, APPLY)
+        applied = [c for c, fields in answers.items() if fields["round"] == self.round + 1]
+        failed = len(self.failures) - known + len(answers) - len(applied)
+        # Decryption is the same at all members, so honest ones agree.
+        if len(applied) <= failed:
+            text = f"{len(applied)} clients applied the outcome, and {failed} did not"
+            raise UnavailableError(text)
         if self._folder is not None:
             replace_file(self._outcome_path(self.round), outcome)
         self.outcomes.append(outcome)
-        self.round += 1
         self.attempt = 0
-        self._id = None
+        self._applied.update(dict.fromkeys(applied, self.round))

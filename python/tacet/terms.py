@@ -74,6 +74,7 @@ class Terms:
         federation: `FederationOptions` of a federation in which all members take part.
         members: public keys; a member's number is its place.
         shapes: shape of each tensor of the model.
+        names: name of each tensor, for frameworks that have them; empty where they do not.
         initial_digest: SHA-256 of the initial model's values.
         spare_attempts: failed attempts that are permitted in all rounds together.
         server_learning_rate: factor of the average that is added to the model.
@@ -84,6 +85,7 @@ class Terms:
     members: tuple[MemberPublicKey, ...]
     shapes: tuple[tuple[int, ...], ...]
     initial_digest: bytes
+    names: tuple[str, ...] = ()
     spare_attempts: int = 10
     server_learning_rate: float = 1.0
     agreement: Agreement = field(init=False, compare=False, repr=False)
@@ -103,6 +105,9 @@ class Terms:
         if not 0 < self.dimension <= _MAX_VALUES:
             text = f"the model has {self.dimension} values; 1 to {_MAX_VALUES} are possible"
             raise InvalidArgumentError(text)
+        if self.names and len(set(self.names)) != len(self.shapes):
+            text = f"there are {len(self.shapes)} tensors and {len(set(self.names))} names of them"
+            raise InvalidArgumentError(text)
         if not (math.isfinite(self.server_learning_rate) and self.server_learning_rate > 0):
             text = f"server_learning_rate is {self.server_learning_rate}, it must be above 0"
             raise InvalidArgumentError(text)
@@ -114,6 +119,7 @@ class Terms:
                 {
                     "format": _FORMAT,
                     "initial": self.initial_digest.hex(),
+                    "names": self.names,
                     "server_learning_rate": self.server_learning_rate,
                     "shapes": self.shapes,
                 },
@@ -144,6 +150,7 @@ class Terms:
         initial: Sequence[NDArray[Any]],
         *,
         members: Sequence[MemberPublicKey],
+        names: Sequence[str] = (),
         spare_attempts: int = 10,
         server_learning_rate: float = 1.0,
         **federation: Any,
@@ -158,6 +165,7 @@ class Terms:
             members=tuple(members),
             shapes=tuple(tuple(map(int, np.shape(tensor))) for tensor in initial),
             initial_digest=model_digest(_flat(initial)),
+            names=tuple(names),
             spare_attempts=spare_attempts,
             server_learning_rate=server_learning_rate,
         )
@@ -197,6 +205,7 @@ class Terms:
                         for key in self.members
                     ],
                     "shapes": self.shapes,
+                    "names": self.names,
                     "initial": self.initial_digest.hex(),
                     "spare_attempts": self.spare_attempts,
                     "server_learning_rate": self.server_learning_rate,
@@ -236,6 +245,7 @@ def _fields_of(parsed: Any) -> dict[str, Any]:
         "federation": dict,
         "members": list,
         "shapes": list,
+        "names": list,
         "initial": str,
         "spare_attempts": int,
         "server_learning_rate": (int, float),
@@ -258,6 +268,9 @@ def _fields_of(parsed: Any) -> dict[str, Any]:
         if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= _MAX_VALUES:
             text = "a shape is not a list of sizes"
             raise ValueError(text)
+    if not all(isinstance(name, str) for name in parsed["names"]):
+        text = 'the field "names" does not list texts'
+        raise ValueError(text)
     initial = bytes.fromhex(parsed["initial"])
     if len(initial) != 32:
         text = 'the field "initial" is not a digest'
@@ -270,6 +283,7 @@ def _fields_of(parsed: Any) -> dict[str, Any]:
         ),
         "shapes": shapes,
         "initial_digest": initial,
+        "names": tuple(parsed["names"]),
         "spare_attempts": parsed["spare_attempts"],
         "server_learning_rate": float(parsed["server_learning_rate"]),
     }

@@ -5,10 +5,13 @@ Messages and contexts are pickled on their way to a client and back, as between 
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 from queue import Queue
 from typing import TYPE_CHECKING
+
+os.environ["FLWR_TELEMETRY_ENABLED"] = "0"  # read when flwr is imported
 
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp

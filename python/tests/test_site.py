@@ -7,13 +7,14 @@ import random
 import numpy as np
 import pytest
 from tacet.outcome import Outcome
-from tacet.relay import Relay, Upload
+from tacet.relay import Relay
+from tacet.requests import SEAL, answer, receive, reply_fields
 from tacet.site import Site, enrol
 from tacet.terms import Terms
 
 import tacet
 from tacet import key_files
-from tacet.secagg import EpochKey, MemberKey
+from tacet.secagg import Aggregator, AttemptId, EpochKey, MemberKey
 
 INITIAL = [np.zeros((2, 3), np.float32), np.zeros(4, np.float32)]
 OPTIONS = {"rounds": 2, "noise_multiplier": 2, "min_participants": 3, "spare_attempts": 2}
@@ -36,21 +37,40 @@ class Sites:
         trained = [tensor + change for tensor in site.model]
         return site.seal(attempt, site.model_digest, trained)
 
-    def upload(self, number, attempt=0):
-        sealed = self.seal(number, attempt)
-        site = self.sites[number]
-        return Upload(number, site.round, site.model_digest, sealed.upload)
+    def fields(self, number, attempt=0):
+        """What a site answers to a request to seal."""
+        return reply_fields(self.sites[number], upload=self.seal(number, attempt).upload)
 
-    def close(self, numbers=range(4), attempt=0):
-        uploads = {f"node-{n}": self.upload(n, attempt) for n in numbers}
-        closed_round, roster, refused = self.relay.close(uploads)
-        assert refused == {}
-        return closed_round, roster
+    def closed(self, members, uploads=None):
+        """Closed round and roster over these members, as any server can make them."""
+        digest = self.sites[members[0]].model_digest
+        server = Aggregator(self.terms.agreement, AttemptId(0, model_digest=digest))
+        for member in members:
+            server.submit(member, (uploads or {}).get(member) or self.sites[member].upload_of(0))
+        return server.close()
 
-    def outcome(self, attempt=0):
-        closed_round, roster = self.close(attempt=attempt)
-        votes = [s.vote(attempt, closed_round, roster, acknowledged=True) for s in self.sites]
-        return self.relay.finish(votes, [site.unmask(attempt, votes) for site in self.sites])
+    def send(self, requests):
+        answers = {}
+        for number, fields in requests.items():
+            site = self.sites[number]
+            try:
+                request = receive(site, fields)
+                if request.stage == SEAL:
+                    answers[number] = self.fields(number, request.attempt)
+                else:
+                    answers[number] = answer(site, request, fields)
+            except tacet.TacetError as error:
+                answers[number] = f"refused: {error}"
+        return answers
+
+    def outcome(self):
+        for number in range(4):
+            self.seal(number)
+        closed_round, roster = self.closed(range(4))
+        votes = [site.vote(0, closed_round, roster, acknowledged=True) for site in self.sites]
+        shares = [site.unmask(0, votes) for site in self.sites]
+        attempt = AttemptId(0, model_digest=self.sites[0].model_digest)
+        return Outcome(attempt, closed_round, tuple(votes), tuple(shares)).to_bytes()
 
 
 @pytest.fixture
@@ -58,16 +78,21 @@ def sites(tmp_path):
     return Sites(tmp_path)
 
 
-def test_a_round(sites):
-    outcome = sites.outcome()
-    assert [site.apply([outcome]) for site in sites.sites] == [1] * 4
-    sites.relay.accept(outcome)
+def test_two_rounds(sites):
+    for finished in (1, 2):
+        sites.relay.begin()
+        uploads = sites.relay.collect(sites.send, range(4))
+        sites.relay.complete(sites.send, uploads, range(4))
+        assert sites.relay.failures == []
+        assert [site.round for site in sites.sites] == [finished] * 4
     models = [np.concatenate([t.ravel() for t in site.model]) for site in sites.sites]
     assert all((model == models[0]).all() for model in models)
     assert models[0].any()
-    assert sites.sites[0].apply([outcome]) == 1  # again changes nothing
+    assert sites.sites[0].apply(sites.relay.outcomes) == 2  # again changes nothing
     assert (np.concatenate([t.ravel() for t in sites.sites[0].model]) == models[0]).all()
     assert 0 < sites.sites[0].epsilon < np.inf
+    with pytest.raises(tacet.BudgetError, match="all 2 agreed rounds are done"):
+        sites.relay.begin()
 
 
 def test_no_key_is_on_the_disk_in_the_clear(tmp_path):
@@ -194,35 +219,30 @@ def test_a_refused_update_charges_nothing(sites):
 
 
 def test_a_server_that_drops_or_invents_uploads_gets_no_vote(sites):
-    closed_round, roster = sites.close([0, 1, 2])
-    assert sites.sites[1].vote(0, closed_round, roster, acknowledged=True)
-    # Site 3 has sealed, too, and was told that its upload is in the sum.
-    sites.seal(3)
+    for number in range(4):
+        sites.seal(number)
+    first = sites.closed([0, 1, 2])
+    assert sites.sites[1].vote(0, *first, acknowledged=True)
+    # Site 3 was told that its upload is in the sum.
     with pytest.raises(tacet.DataLossError, match="acknowledged, but is not in the roster"):
-        sites.sites[3].vote(0, closed_round, roster, acknowledged=True)
+        sites.sites[3].vote(0, *first, acknowledged=True)
     # A second sum of the same attempt, over other members.
-    other = Relay(sites.terms)
-    uploads = {
-        n: Upload(n, 0, sites.sites[n].model_digest, sites.sites[n].upload_of(0)) for n in (1, 2, 3)
-    }
-    second_round, second_roster, _ = other.close(uploads)
+    second = sites.closed([1, 2, 3])
     with pytest.raises(tacet.FailedPreconditionError, match="voted for"):
-        sites.sites[1].vote(0, second_round, second_roster, acknowledged=True)
+        sites.sites[1].vote(0, *second, acknowledged=True)
     # The journal remembers it for a process that starts again.
     with pytest.raises(tacet.FailedPreconditionError, match="voted for"):
-        sites.open(1).vote(0, second_round, second_roster, acknowledged=True)
+        sites.open(1).vote(0, *second, acknowledged=True)
     # Somebody else's upload in the name of site 0.
-    sites.relay = Relay(sites.terms)
-    forged = {"a": Upload(0, 0, sites.sites[1].model_digest, sites.sites[1].upload_of(0))}
-    for n in (2, 3):
-        forged[n] = Upload(n, 0, sites.sites[n].model_digest, sites.sites[n].upload_of(0))
-    forged_round, forged_roster, _ = sites.relay.close(forged)
+    forged = sites.closed([0, 2, 3], {0: sites.sites[1].upload_of(0)})
     with pytest.raises(tacet.DataLossError, match="did not send"):
-        sites.open(0).vote(0, forged_round, forged_roster, acknowledged=False)
+        sites.open(0).vote(0, *forged, acknowledged=False)
 
 
 def test_no_share_without_votes(sites):
-    closed_round, roster = sites.close()
+    for number in range(4):
+        sites.seal(number)
+    closed_round, roster = sites.closed(range(4))
     with pytest.raises(tacet.FailedPreconditionError, match="has not voted"):
         sites.sites[0].unmask(0, [])
     vote = sites.sites[0].vote(0, closed_round, roster, acknowledged=True)
@@ -265,7 +285,7 @@ def test_an_outcome_of_another_start_or_round_is_refused(tmp_path, sites):
         sites.sites[0].apply([other.outcome()])
     outcome = Outcome.from_bytes(sites.outcome())
     later = Outcome(
-        tacet.secagg.AttemptId(1, 0, model_digest=outcome.attempt.model_digest),
+        AttemptId(1, 0, model_digest=outcome.attempt.model_digest),
         outcome.closed_round,
         outcome.votes,
         outcome.shares,
@@ -279,7 +299,7 @@ def test_an_outcome_that_is_too_short_or_claims_too_much():
     for content in (b"", b"TCTO", bytes(200), b"TCTO\x01\x00" + bytes(40) + b"\xff" * 8):
         with pytest.raises(tacet.DataLossError):
             Outcome.from_bytes(content)
-    empty = Outcome(tacet.secagg.AttemptId(0), b"", (), ()).to_bytes()
+    empty = Outcome(AttemptId(0), b"", (), ()).to_bytes()
     with pytest.raises(tacet.DataLossError, match="bytes follow"):
         Outcome.from_bytes(empty + b"x")
     with pytest.raises(tacet.DataLossError, match="cut short"):
@@ -307,17 +327,44 @@ def test_damaged_terms_are_refused(tmp_path, sites):
 
 
 def test_the_relay_leaves_out_members_that_differ(sites):
-    uploads = {n: sites.upload(n) for n in range(4)}
-    uploads[3].digest = bytes(32)
-    _, _, refused = sites.relay.close(uploads)
-    assert refused == {3: "its model is not that of most members"}
-    relay = Relay(sites.terms)
-    uploads[3] = Upload(2, 0, uploads[2].digest, uploads[2].content)
-    assert "another client did" in relay.close(uploads)[2][3]
+    relay = sites.relay
+    uploads = {number: sites.fields(number) for number in range(4)}
+    for changed, reason in (
+        ({"member": 0}, "as another client did"),
+        ({"member": 4}, "which there is not"),
+        ({"member": True}, 'no field "member"'),
+        ({"upload": "text"}, 'no field "upload"'),
+        ({"weights": b"plain"}, "is missing at this client"),
+    ):
+        relay.read(0, SEAL, uploads[0])
+        with pytest.raises(tacet.FailedPreconditionError, match=reason):
+            relay.read(3, SEAL, uploads[3] | changed)
+    for number in range(4):
+        relay.read(number, SEAL, uploads[number])
+    with pytest.raises(tacet.FailedPreconditionError, match="it was member 3"):
+        relay.read(3, SEAL, uploads[3] | {"member": 2})
     with pytest.raises(tacet.UnavailableError, match="2 uploads fit, 3 are needed"):
-        Relay(sites.terms).close({0: uploads[0], 1: uploads[1]})
-    with pytest.raises(tacet.FailedPreconditionError, match="which there is not"):
-        relay.introduce("x", 4)
+        relay.complete(sites.send, {0: uploads[0], 1: uploads[1]}, range(4))
+    relay.complete(sites.send, uploads | {3: uploads[3] | {"model": bytes(32)}}, range(4))
+    assert relay.failures == ["client 3 is not in the sum: its model is not that of most members"]
+    assert relay.round == 1
+
+
+def test_a_damaged_upload_is_left_out(sites):
+    uploads = {number: sites.fields(number) for number in range(4)}
+    changed = bytearray(uploads[2]["upload"])
+    changed[len(changed) // 2] ^= 1
+    for number in range(4):
+        sites.relay.read(number, SEAL, uploads[number])
+    sites.relay.complete(
+        sites.send, uploads | {2: uploads[2] | {"upload": bytes(changed)}}, range(4)
+    )
+    (failure,) = sites.relay.failures
+    assert failure.startswith("client 2 is not in the sum: ciphertext")
+    assert [site.round for site in sites.sites] == [1] * 4
+    # An answer for a round that is over is refused.
+    with pytest.raises(tacet.FailedPreconditionError, match="the server is at round 0"):
+        receive(sites.sites[0], Relay(sites.terms).request(0, SEAL))
 
 
 def test_a_crash_between_model_and_state_loses_nothing(sites, monkeypatch):
