@@ -214,5 +214,33 @@ TEST(AnswersTest, TailsAndDeviates) {
   EXPECT_EQ(ChiSquaredTail(0, 1), 1);
 }
 
+TEST(AnswersTest, AQuestionOfSomeSitesCountsTheirRowsOnly) {
+  const auto query = MakeQuery({{.name = "all"},
+                                {.name = "north", .sites = {"north", "west"}},
+                                {.name = "none", .sites = {"south"}}});
+  const auto counts = [&](const std::string& site) {
+    const auto units =
+        SiteUnits::Create(query, {.name = site, .columns = {"x"}, .rows = Rows(7, {"1"})});
+    EXPECT_TRUE(units.ok()) << units.status();
+    std::vector<uint32_t> all(units->units());
+    std::iota(all.begin(), all.end(), 0u);
+    std::vector<float> sum(query->dimension());
+    units->SumUnits(all, sum);
+    std::vector<double> numbers;
+    for (const Answer& answer : Answers(*query, {sum.begin(), sum.end()}, 0)) {
+      numbers.push_back(std::round(*Find(answer, "count").value));
+    }
+    return numbers;
+  };
+  EXPECT_EQ(counts("north"), (std::vector<double>{7, 7, 0}));
+  EXPECT_EQ(counts("south"), (std::vector<double>{7, 0, 7}));
+  EXPECT_EQ(counts("east"), (std::vector<double>{7, 0, 0}));
+  EXPECT_TRUE(query->CheckSites({"north", "south", "west"}).ok());
+  EXPECT_EQ(base::Message(query->CheckSites({"north", "west"})),
+            "question \"none\": there is no site \"south\"");
+  EXPECT_FALSE(Query::Create({.questions = {{.name = "q", .sites = {"a", "a"}}}}).ok());
+  EXPECT_FALSE(Query::Create({.questions = {{.name = "q", .sites = {""}}}}).ok());
+}
+
 }  // namespace
 }  // namespace tacet::statistics

@@ -268,6 +268,11 @@ absl::StatusOr<Query> Query::Create(QuerySpec spec) {
       return base::InvalidArgument("question \"{}\": share is {}, expected a positive number",
                                    question.name, question.share);
     }
+    const std::set<std::string> sites(question.sites.begin(), question.sites.end());
+    if (sites.size() < question.sites.size() || sites.contains("")) {
+      return base::InvalidArgument("question \"{}\": sites needs distinct names of sites",
+                                   question.name);
+    }
     shares += question.share;
   }
   Query query;
@@ -288,6 +293,16 @@ absl::StatusOr<Query> Query::Create(QuerySpec spec) {
   }
   query.columns_.assign(columns.begin(), columns.end());
   return query;
+}
+
+absl::Status Query::CheckSites(const std::vector<std::string>& names) const {
+  for (const QuestionPlan& plan : questions_) {
+    for (const std::string& site : plan.spec.sites) {
+      if (std::ranges::find(names, site) != names.end()) continue;
+      return base::NotFound("question \"{}\": there is no site \"{}\"", plan.spec.name, site);
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace tacet::statistics

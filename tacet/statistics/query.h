@@ -61,6 +61,7 @@ struct QuestionSpec {
   QuestionKind kind = QuestionKind::kCount;
   double share = 1;                         // of the query's privacy, relative to the others'
   std::vector<RowCondition> where = {};     // all must hold
+  std::vector<std::string> sites = {};      // whose rows count, by name; empty: all
   std::vector<BoundedColumn> columns = {};  // sum, mean, variance: one; normalise: one or more
   // histogram: the column; crosstab: the rows; quantiles; survival: intervals of time from 0;
   // evaluation: scores, in [0, 1].
@@ -153,6 +154,8 @@ class Query {
   double coordinate_bound() const { return coordinate_bound_; }
   // The columns that the query reads, sorted.
   const std::vector<std::string>& columns() const { return columns_; }
+  // OK when every site that a question names is one of `names`, else NotFound names it.
+  absl::Status CheckSites(const std::vector<std::string>& names) const;
 
  private:
   Query() = default;

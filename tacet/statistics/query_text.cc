@@ -145,6 +145,7 @@ absl::StatusOr<QuestionSpec> ReadQuestion(const base::JsonValue& value, size_t p
   }
   table.TakeWord("kind", ParseQuestionKind, spec.kind);
   table.Take("share", spec.share);
+  table.Take("sites", spec.sites);
   table.Read("where", [&](const base::JsonValue& list) -> absl::Status {
     std::vector<std::string> texts;
     TACET_RETURN_IF_ERROR(Get(list, texts));

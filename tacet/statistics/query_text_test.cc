@@ -30,7 +30,7 @@ TEST(QueryTextTest, EveryKindIsRead) {
                 "colluders": 1, "appearances": 2, "max_units": 500, "rows_per_unit": 4,
                 "budget_epsilon": 3},
     "question": [
-      {"kind": "count", "where": ["sex = f", "age >= 40"], "share": 2},
+      {"kind": "count", "where": ["sex = f", "age >= 40"], "share": 2, "sites": ["north"]},
       {"name": "age", "kind": "variance", "column": "age", "low": 0, "high": 110},
       {"name": "scales", "kind": "normalise", "columns": ["age 0..110", "resting bp -5..250"]},
       {"name": "chol", "kind": "histogram", "column": "chol", "low": 100, "high": 400, "bins": 3},
@@ -53,6 +53,7 @@ TEST(QueryTextTest, EveryKindIsRead) {
   ASSERT_EQ(query.questions.size(), 8u);
   EXPECT_EQ(query.questions[0].name, "question-1");
   EXPECT_EQ(query.questions[0].where[1].Text(), "age >= 40");
+  EXPECT_EQ(query.questions[0].sites, (std::vector<std::string>{"north"}));
   EXPECT_EQ(query.questions[2].columns[1], (BoundedColumn{"resting bp", -5, 250}));
   EXPECT_EQ(query.questions[3].cells.edges, (std::vector<double>{100, 200, 300, 400}));
   EXPECT_EQ(query.questions[4].cells.categories, (std::vector<std::string>{"1", "2"}));
@@ -67,8 +68,9 @@ TEST(QueryTextTest, ErrorsNameTheKey) {
   };
   EXPECT_THAT(Refusal(with(R"({"kind": "cout"})")),
               HasSubstr("unknown kind \"cout\": expected one of count, sum"));
-  EXPECT_THAT(Refusal(with(R"({"kind": "count", "colum": "age"})")),
-              HasSubstr("unknown key question[0].colum: expected one of kind, name, share, where"));
+  EXPECT_THAT(
+      Refusal(with(R"({"kind": "count", "colum": "age"})")),
+      HasSubstr("unknown key question[0].colum: expected one of kind, name, share, sites, where"));
   EXPECT_THAT(Refusal(with(R"({"kind": "count"})", R"(, "extra": 1)")),
               HasSubstr("unknown key extra"));
   EXPECT_THAT(Refusal(with(R"({"kind": "count", "where": ["age"]})")),

@@ -11,7 +11,7 @@
 namespace tacet::statistics {
 
 struct SiteTable {
-  std::string name;                            // of the site, for messages
+  std::string name;                            // of the site
   std::vector<std::string> columns;            // distinct names
   std::vector<std::vector<std::string>> rows;  // as many fields as there are columns
 

@@ -84,6 +84,10 @@ bool AllHold(const std::vector<RowCondition>& conditions, const Fields& fields) 
   });
 }
 
+bool AsksSite(const QuestionSpec& spec, const std::string& site) {
+  return spec.sites.empty() || std::ranges::find(spec.sites, site) != spec.sites.end();
+}
+
 // The value in the question's units: t of moments, x / largest of a sum.
 double Scaled(QuestionKind kind, const BoundedColumn& bounded, double value) {
   const double clamped = std::clamp(value, bounded.low, bounded.high);
@@ -129,7 +133,7 @@ absl::StatusOr<SiteUnits> SiteUnits::Create(std::shared_ptr<const Query> query,
     const std::vector<QuestionPlan>& plans = site.query_->questions();
     for (uint32_t question = 0; question < plans.size(); ++question) {
       const QuestionPlan& plan = plans[question];
-      if (!AllHold(plan.spec.where, fields)) continue;
+      if (!AsksSite(plan.spec, table.name) || !AllHold(plan.spec.where, fields)) continue;
       if (!plan.is_moments()) {
         const std::optional<uint32_t> place = PlaceOf(plan, fields);
         if (place.has_value()) entries.push_back({.question = question, .place = *place});

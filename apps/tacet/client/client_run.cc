@@ -100,7 +100,7 @@ class ClientRunCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const crypto::ExchangeKey exchange_key,
                            folder.TakeUpExchangeKey(membership, unlocker));
     TACET_ASSIGN_OR_RETURN(const SiteTraining training,
-                           LoadSiteTraining(data_, membership.manifest));
+                           LoadSiteTraining(data_, membership.manifest, *membership.member));
     if (external_.chosen() && training.config.run.publish_evaluation.value_or(false)) {
       return base::InvalidArgument(
           "run.publish_evaluation = true with --train-with: figures on rows that the program "

@@ -56,7 +56,7 @@ absl::Status LoadExternalData(const SiteDataFlags& flags, SiteTraining& training
 
 // The one table of this site, and the vector that answers the query.
 absl::Status LoadQueryData(const SiteDataFlags& flags, const agreement::SignedManifest& manifest,
-                           SiteTraining& training) {
+                           const std::string& site, SiteTraining& training) {
   TACET_ASSIGN_OR_RETURN(training.query,
                          run::ParseQuery(training.config.query.text, "the agreed query"));
   const run::LoadedQuery& loaded = *training.query;
@@ -79,9 +79,15 @@ absl::Status LoadQueryData(const SiteDataFlags& flags, const agreement::SignedMa
                                  tables.size());
   }
   const std::vector<tacet::statistics::SiteTable> chosen = {tables[own]};
+  std::vector<std::string> names;
+  for (const agreement::ManifestMember& member : manifest.members()) names.push_back(member.name);
+  TACET_RETURN_IF_ERROR(loaded.query->CheckSites(names));
+  // Questions name sites as the manifest does, whatever the file is called.
+  tacet::statistics::SiteTable table = chosen[0];
+  table.name = site;
   TACET_ASSIGN_OR_RETURN(
       tacet::statistics::SiteUnits units,
-      tacet::statistics::SiteUnits::Create(loaded.query, chosen[0], loaded.file.person_column));
+      tacet::statistics::SiteUnits::Create(loaded.query, table, loaded.file.person_column));
   TACET_ASSIGN_OR_RETURN(training.site_data, SiteDataOfFiles(path, flags.client()));
   training.data = {.name = training.site_data.name, .digest = statistics::TablesDigest(chosen)};
   training.records = chosen[0].rows.size();
@@ -128,12 +134,14 @@ absl::StatusOr<run::LedgerConfig> SiteDataFlags::Ledger() const {
 }
 
 absl::StatusOr<SiteTraining> LoadSiteTraining(const SiteDataFlags& flags,
-                                              const agreement::SignedManifest& manifest) {
+                                              const agreement::SignedManifest& manifest,
+                                              uint64_t member) {
   SiteTraining training;
   TACET_ASSIGN_OR_RETURN(training.config, flags.Config(manifest));
   TACET_ASSIGN_OR_RETURN(training.ledger, flags.Ledger());
   if (run::IsQuery(training.config)) {
-    TACET_RETURN_IF_ERROR(LoadQueryData(flags, manifest, training));
+    TACET_RETURN_IF_ERROR(
+        LoadQueryData(flags, manifest, manifest.members()[member].name, training));
     return training;
   }
   if (run::IsExternal(training.config)) {

@@ -52,9 +52,11 @@ struct SiteTraining {
   std::unique_ptr<trainer::Learner> learner;
 };
 // InvalidArgument when the data have several clients and none is chosen, or do not fit the model.
-// An external model's data are not read, but for their digest: `learner` is null.
+// An external model's data are not read, but for their digest: `learner` is null. `member` is this
+// site's number in the manifest.
 absl::StatusOr<SiteTraining> LoadSiteTraining(const SiteDataFlags& flags,
-                                              const agreement::SignedManifest& manifest);
+                                              const agreement::SignedManifest& manifest,
+                                              uint64_t member);
 
 }  // namespace tacet::app::client
 

@@ -110,6 +110,9 @@ absl::StatusOr<QueryRunEnd> RunQuery(const LoadedQuery& loaded,
                                      const std::vector<SiteTable>& tables,
                                      std::string_view data_name, const QueryRunOptions& options,
                                      const std::filesystem::path& path, std::FILE* out) {
+  std::vector<std::string> names;
+  for (const SiteTable& table : tables) names.push_back(table.name);
+  TACET_RETURN_IF_ERROR(loaded.query->CheckSites(names));
   std::vector<SiteUnits> sites;
   for (const SiteTable& table : tables) {
     TACET_ASSIGN_OR_RETURN(SiteUnits site,

@@ -10,6 +10,7 @@
 
 #include "apps/tacet/run/site_config.h"
 #include "apps/tacet/tables/data_check.h"
+#include "apps/tacet/tables/score_command.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/status.h"
 #include "tacet/storage/file/posix_file.h"
@@ -103,8 +104,10 @@ class DataCheckCommand : public program::Command {
 std::unique_ptr<program::Command> NewDataCommand() {
   std::vector<std::unique_ptr<program::Command>> commands;
   commands.push_back(std::make_unique<DataCheckCommand>());
-  return std::make_unique<program::CommandGroup>("data", "check a site's data before it joins",
-                                                 std::move(commands));
+  commands.push_back(NewDataScoreCommand());
+  return std::make_unique<program::CommandGroup>(
+      "data", "check a site's data before it joins, or score them with a model",
+      std::move(commands));
 }
 
 }  // namespace tacet::app::tables
