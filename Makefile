@@ -96,7 +96,7 @@ package-check: package ## install, run, upgrade and remove the packages in a bar
 .PHONY: python
 python: ## build the Python package and install it into build/python (its own environment)
 	@tools/announce_build.sh build/python/bin/python $(JOBS)
-	@tools/setup.sh demo python
+	@tools/setup.sh demo server python
 	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/wheel.txt
 	@tools/quiet.sh "python wheel" tools/python_wheel.sh $(PYTHON_ENVIRONMENT) build/wheel
 	@ls build/wheel/wheelhouse/*.whl

@@ -13,6 +13,7 @@ void BindAgreement(nanobind::module_& module);
 void BindClient(nanobind::module_& module);
 void BindAggregator(nanobind::module_& module);
 void BindSimulation(nanobind::module_& module);
+void BindMember(nanobind::module_& module);
 
 }  // namespace tacet::python
 

@@ -16,9 +16,13 @@ const char* ClassOf(absl::StatusCode code) {
       return "AlreadyExistsError";
     case absl::StatusCode::kFailedPrecondition:
       return "FailedPreconditionError";
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+      return "PermissionDeniedError";
     case absl::StatusCode::kDataLoss:
       return "DataLossError";
     case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
       return "UnavailableError";
     case absl::StatusCode::kResourceExhausted:
       return "BudgetError";

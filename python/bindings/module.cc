@@ -19,5 +19,8 @@ NB_MODULE(_core, module) {
   tacet::python::BindClient(module);
   tacet::python::BindAggregator(module);
   tacet::python::BindSimulation(module);
+#ifdef TACET_WITH_NETWORK
+  tacet::python::BindMember(module);
+#endif
   module.def("version", &tacet::Version);
 }

@@ -24,6 +24,7 @@
 #include "python/bindings/errors.h"
 #include "python/bindings/options.h"
 #include "python/bindings/python_calls.h"
+#include "python/bindings/trained_values.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
@@ -37,16 +38,6 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-// A setting as a line of a configuration would have it.
-base::JsonValue SettingOf(nb::handle value) {
-  if (PyBool_Check(value.ptr())) return base::JsonValue(nb::cast<bool>(value));
-  if (uint64_t number = 0; nb::try_cast(value, number, false)) return base::JsonValue(number);
-  if (double number = 0; nb::try_cast(value, number)) return base::JsonValue(number);
-  if (std::string text; nb::try_cast(value, text)) return base::JsonValue(text);
-  throw nb::type_error(
-      fmt::format("{}: wanted a number, a string, True or False", nb::repr(value).c_str()).c_str());
-}
-
 app::run::RunConfig ConfigOf(const Keywords& settings) {
   app::run::RunConfig config;
   config.model.name = trainer::kExternalModel;
@@ -54,26 +45,6 @@ app::run::RunConfig ConfigOf(const Keywords& settings) {
     ThrowIfError(app::run::SetKey(config, nb::cast<std::string>(key), SettingOf(value)));
   }
   return config;
-}
-
-// A read-only array of the model, which the caller may keep.
-nb::object ModelArray(std::span<const float> model) {
-  auto kept = std::make_unique<std::vector<float>>(model.begin(), model.end());
-  std::vector<float>* const values = kept.get();
-  const nb::capsule owner(kept.release(),
-                          [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
-  return nb::cast(
-      nb::ndarray<nb::numpy, const float, nb::ndim<1>>(values->data(), {values->size()}, owner));
-}
-
-void CopyUpdate(nb::handle returned, std::string_view name, std::span<float> update) {
-  const std::vector<float> values = FloatsOf(returned, name);
-  if (values.size() != update.size()) {
-    throw nb::value_error(
-        fmt::format("{} has {} values, the model has {}", name, values.size(), update.size())
-            .c_str());
-  }
-  std::ranges::copy(values, update.begin());
 }
 
 trainer::Evaluation EvaluationOf(const nb::object& returned) {

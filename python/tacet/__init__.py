@@ -18,9 +18,11 @@ from .errors import (
     InternalError,
     InvalidArgumentError,
     NotFoundError,
+    PermissionDeniedError,
     TacetError,
     UnavailableError,
 )
+from .member import Member, Task
 from .privacy import (
     FederationOptions,
     Guarantee,
@@ -43,10 +45,13 @@ __all__ = [
     "GuaranteeRow",
     "InternalError",
     "InvalidArgumentError",
+    "Member",
     "NotFoundError",
+    "PermissionDeniedError",
     "Privacy",
     "Run",
     "TacetError",
+    "Task",
     "UnavailableError",
     "calibrate",
     "errors",

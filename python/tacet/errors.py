@@ -14,6 +14,7 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "NotFoundError",
+    "PermissionDeniedError",
     "TacetError",
     "UnavailableError",
 ]
@@ -37,6 +38,10 @@ class AlreadyExistsError(TacetError, ValueError):
 
 class FailedPreconditionError(TacetError, RuntimeError):
     """The call does not fit the state: another attempt, another agreement, closed already."""
+
+
+class PermissionDeniedError(TacetError, RuntimeError):
+    """A site's policy, a signature, a passphrase or a key does not permit it."""
 
 
 class DataLossError(TacetError, RuntimeError):

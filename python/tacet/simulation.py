@@ -61,7 +61,8 @@ class TrainUnits(Protocol):
         """Return the sum of the drawn units' updates, each clipped to ``clip_norm``: shape (d,).
 
         An update of a unit is the negative gradient of the loss, for a person added over the
-        person's records. ``units`` are places below the client's number of units.
+        person's records. ``units`` are places below the client's number of units. ``clip_norm``
+        is the agreed one less 2^-8 of it, which rounding of the sum may use: add in float64.
         """
 
 

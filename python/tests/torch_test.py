@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import tacet.torch
 import torch
+from live_federation import LiveFederation
 
 import tacet
 
@@ -172,6 +174,46 @@ class FederationTest(unittest.TestCase):
                 out=Path(folder) / "run",
             )
             self.assertEqual(run.summary["unit"], "person")
+
+    def test_persons_of_a_module_in_a_live_federation(self) -> None:
+        net = torch.nn.Linear(4, 3)
+        initial = tacet.torch.to_vector(net)
+        inputs, targets = batch(60)
+        persons = [i // 3 for i in range(60)]  # 20 of them; 10 at each of two sites
+        privacy = (
+            'unit = "person"\nrecord_rate = 0.5\nexpected_batch = 10\nclip_norm = 1.0\n'
+            "coordinate_bound = 5.0\nnoise = 3.0\nscale = 1e-3\n"
+        )
+        lengths: list[float] = []
+
+        def train(model: np.ndarray, client: int, units: list[int], clip_norm: float) -> np.ndarray:
+            drawn = [i for i in range(60) if persons[i] - 10 * client in units]
+            own = torch.nn.Linear(4, 3)  # a thread's own
+            total = tacet.torch.clipped_sum(
+                own, model, inputs[drawn], targets[drawn], loss=LOSS, clip_norm=clip_norm,
+                groups=[persons[i] for i in drawn],
+            )
+            lengths.append(float(np.linalg.norm(total)))
+            return total
+
+        with tempfile.TemporaryDirectory() as folder:
+            federation = LiveFederation(
+                Path(folder), ["north", "south"], initial, rounds=2, privacy=privacy
+            )
+            try:
+                federation.start_server()
+                sites = [
+                    tacet.Member(**federation.options(name), persons=10)
+                    for name in federation.sites
+                ]
+                with ThreadPoolExecutor() as pool:
+                    runs = list(pool.map(lambda site: site.run(train), sites))
+            finally:
+                federation.close()
+            np.testing.assert_array_equal(runs[0].model, runs[1].model)
+            self.assertEqual(runs[0].summary["unit"], "person")
+            self.assertEqual(len(lengths), 4)
+            self.assertTrue(all(length > 0 for length in lengths))
 
 
 if __name__ == "__main__":

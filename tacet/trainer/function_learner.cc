@@ -31,7 +31,8 @@ class FunctionTrainer final : public Trainer {
   absl::Status SumClippedGradients(std::span<const float> model, uint64_t client,
                                    std::span<const uint32_t> units, double clip_norm,
                                    std::span<float> sum) override {
-    TACET_RETURN_IF_ERROR(spec_.sum_clipped(model, client, units, clip_norm, sum));
+    TACET_RETURN_IF_ERROR(
+        spec_.sum_clipped(model, client, units, clip_norm * (1 - kRoundingRoom), sum));
     TACET_RETURN_IF_ERROR(CheckFinite(sum, "the sum", client));
     double squares = 0;
     for (const float value : sum) squares += double{value} * double{value};

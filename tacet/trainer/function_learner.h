@@ -20,6 +20,11 @@ namespace tacet::trainer {
 // agreement has its dimension, the digest of its initial parameters, and a text that names it.
 inline constexpr std::string_view kExternalModel = "external";
 
+// Share of the agreed clip norm that is kept for rounding: `sum_clipped` is told C (1 - 2^-8). A
+// sum formed in binary64 and rounded to binary32 moves by at most 2^-23 b sqrt(d) <= 2^-9 C more
+// than the unit's part (Trainer::SumClippedGradients), so by less than C in all.
+inline constexpr double kRoundingRoom = 0x1p-8;
+
 struct FunctionLearnerSpec {
   std::vector<float> initial;  // common start, d >= 1 finite values
   uint64_t clients = 0;        // M >= 1
@@ -30,7 +35,8 @@ struct FunctionLearnerSpec {
   std::function<absl::Status(std::span<const float> model, uint32_t round, uint64_t client,
                              std::span<float> update)>
       train = {};
-  // Unit record or person: as Trainer::SumClippedGradients.
+  // Unit record or person: as Trainer::SumClippedGradients, with each part clipped to `clip_norm`,
+  // which kRoundingRoom has lowered.
   std::function<absl::Status(std::span<const float> model, uint64_t client,
                              std::span<const uint32_t> units, double clip_norm,
                              std::span<float> sum)>

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -77,6 +79,46 @@ TEST(FunctionLearnerTest, ASumOfUnitsThatWereNotClippedIsRefused) {
   const absl::Status refused =
       (*whole->NewTrainer())->SumClippedGradients(whole->InitialModel(), 1, units, 0.5, sum);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("has norm 3, 3 units clipped to 0.5"));
+}
+
+// The sum of many units is just below the middle of two floats in each coordinate, and one more
+// unit moves it just above a middle: each coordinate then moves by a unit in the last place more
+// than the part. The largest b is 2^8 for C = 1 and 2^12 parameters.
+TEST(FunctionLearnerTest, RoundingDoesNotMoveASumByMoreThanTheClipNorm) {
+  constexpr size_t kDimension = 4096;
+  constexpr uint32_t kOthers = 17'000;
+  constexpr double kLastPlace = 0x1p-16;  // of floats from 128 to 256
+  const auto moved = [&](double used_room) {
+    FunctionLearnerSpec spec{.initial = std::vector<float>(kDimension),
+                             .clients = 1,
+                             .unit = accounting::Unit::kRecord,
+                             .units = {kOthers + 1}};
+    spec.sum_clipped = [&](std::span<const float>, uint64_t, std::span<const uint32_t> units,
+                           double clip_norm, std::span<float> sum) {
+      const double part = clip_norm * (1 + used_room) / std::sqrt(double{kDimension});
+      for (size_t i = 0; i < sum.size(); ++i) {
+        const double places = std::round(part / kLastPlace) * kLastPlace;
+        const double others = 255 + 0.5 * kLastPlace - (part - places) - 1e-9;
+        sum[i] = static_cast<float>(units.size() > kOthers ? others + part + 2e-9 : others);
+      }
+      return absl::OkStatus();
+    };
+    const auto learner = *NewFunctionLearner(std::move(spec));
+    const auto trainer = *learner->NewTrainer();
+    std::vector<uint32_t> units(kOthers + 1);
+    std::iota(units.begin(), units.end(), 0);
+    std::vector<float> with(kDimension), without(kDimension);
+    EXPECT_TRUE(trainer->SumClippedGradients(learner->InitialModel(), 0, units, 1, with).ok());
+    units.pop_back();
+    EXPECT_TRUE(trainer->SumClippedGradients(learner->InitialModel(), 0, units, 1, without).ok());
+    double squares = 0;
+    for (size_t i = 0; i < kDimension; ++i) {
+      squares += std::pow(double{with[i]} - double{without[i]}, 2);
+    }
+    return std::sqrt(squares);
+  };
+  EXPECT_LE(moved(0), 1);
+  EXPECT_GT(moved(kRoundingRoom / (1 - kRoundingRoom)), 1);  // without the room
 }
 
 TEST(FunctionLearnerTest, IncompleteSpecsAreRefused) {

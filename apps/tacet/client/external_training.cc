@@ -185,15 +185,6 @@ absl::StatusOr<std::unique_ptr<ExternalTraining>> ExternalTraining::Create(
 
 absl::Status ExternalTraining::Update(const secagg::Attempt& attempt, std::span<const float> model,
                                       std::span<float> update) {
-  const absl::Status trained = Train(attempt.number.round, model, update);
-  if (!trained.ok() && trained.code() != absl::StatusCode::kCancelled) {
-    failure_ = base::Annotate(trained, fmt::format("round {}", attempt.number.round));
-  }
-  return trained;
-}
-
-absl::Status ExternalTraining::Train(uint32_t round, std::span<const float> model,
-                                     std::span<float> update) const {
   std::error_code error;
   fs::create_directories(spec_.folder, error);
   if (!error) fs::permissions(spec_.folder, fs::perms::owner_all, error);
@@ -202,7 +193,7 @@ absl::Status ExternalTraining::Train(uint32_t round, std::span<const float> mode
   }
   const Exchange exchange(ModelFile(), ResultFile());
   TACET_RETURN_IF_ERROR(WriteModel(ModelFile(), model));
-  TACET_RETURN_IF_ERROR(Run(round));
+  TACET_RETURN_IF_ERROR(Run(attempt.number.round));
   TACET_ASSIGN_OR_RETURN(const std::vector<float> trained, ReadResult(ResultFile(), model.size()));
   for (size_t i = 0; i < update.size(); ++i) update[i] = trained[i] - model[i];
   return absl::OkStatus();

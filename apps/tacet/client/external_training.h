@@ -45,12 +45,7 @@ class ExternalTraining final : public trainer::UpdateSource {
   absl::Status Update(const secagg::Attempt& attempt, std::span<const float> model,
                       std::span<float> update) override;
 
-  // The last error of Update but Cancelled; OK without one. Zeros were sealed in the update's
-  // place, so the site has to end and repair its program.
-  const absl::Status& failure() const { return failure_; }
-
  private:
-  absl::Status Train(uint32_t round, std::span<const float> model, std::span<float> update) const;
   explicit ExternalTraining(ExternalTrainingSpec spec) : spec_(std::move(spec)) {}
 
   absl::Status Run(uint32_t round) const;
@@ -58,7 +53,6 @@ class ExternalTraining final : public trainer::UpdateSource {
   std::filesystem::path ResultFile() const { return spec_.folder / "result.f32"; }
 
   ExternalTrainingSpec spec_;
-  absl::Status failure_;
 };
 
 // Flags that select a site's own training program.

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include <sys/stat.h>
 
+#include "apps/tacet/client/kept_failure.h"
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 
@@ -128,20 +129,22 @@ TEST_F(ExternalTrainingTest, AFailureIsRememberedButAStopIsNone) {
   auto training = *ExternalTraining::Create(
       Agreement(4), {.program = {"/bin/sh", "-c", "test \"$3\" != 2 && cp \"$1\" \"$2\"", "sh"},
                      .folder = folder_});
+  KeptFailure kept(*training);
   std::vector<float> update(4);
-  ASSERT_TRUE(training->Update({.number = {.round = 1}}, model_, update).ok());
-  EXPECT_TRUE(training->failure().ok());
-  ASSERT_FALSE(training->Update({.number = {.round = 2}}, model_, update).ok());
-  EXPECT_THAT(base::Message(training->failure()), HasSubstr("round 2: "));
+  ASSERT_TRUE(kept.Update({.number = {.round = 1}}, model_, update).ok());
+  EXPECT_TRUE(kept.failure().ok());
+  ASSERT_FALSE(kept.Update({.number = {.round = 2}}, model_, update).ok());
+  EXPECT_THAT(base::Message(kept.failure()), HasSubstr("round 2: "));
   // It stays: zeros were sealed in round 2, whatever came later.
-  ASSERT_TRUE(training->Update({.number = {.round = 3}}, model_, update).ok());
-  EXPECT_FALSE(training->failure().ok());
+  ASSERT_TRUE(kept.Update({.number = {.round = 3}}, model_, update).ok());
+  EXPECT_FALSE(kept.failure().ok());
   auto stopped = *ExternalTraining::Create(
       Agreement(4),
       {.program = {"/bin/sh", "-c", "sleep 600"}, .folder = folder_, .stop = [] { return true; }});
-  EXPECT_EQ(stopped->Update({.number = {.round = 1}}, model_, update).code(),
+  KeptFailure kept_stop(*stopped);
+  EXPECT_EQ(kept_stop.Update({.number = {.round = 1}}, model_, update).code(),
             absl::StatusCode::kCancelled);
-  EXPECT_TRUE(stopped->failure().ok());
+  EXPECT_TRUE(kept_stop.failure().ok());
 }
 
 TEST_F(ExternalTrainingTest, ItIsEndedWhenItTakesTooLongOrIsStopped) {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/tacet/run/training_run.h"
+#include "apps/tacet/run/directory_run.h"
 #include "apps/tacet/statistics/query_run.h"
 #include "tacet/base/float_bytes.h"
 #include "tacet/base/status.h"

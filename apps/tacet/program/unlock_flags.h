@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 
@@ -15,6 +16,11 @@ namespace tacet::app::program {
 
 class UnlockFlags {
  public:
+  UnlockFlags() = default;
+  // As if the flags had been given.
+  UnlockFlags(std::optional<std::string> passphrase_file, std::optional<std::string> key_file)
+      : passphrase_file_(std::move(passphrase_file)), key_file_(std::move(key_file)) {}
+
   // Least length of a new passphrase.
   static constexpr size_t kMinPassphraseBytes = 12;
 

@@ -5,9 +5,9 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/program/stop_signal.h"
+#include "apps/tacet/run/directory_run.h"
 #include "apps/tacet/run/run_output.h"
 #include "apps/tacet/run/run_reader.h"
-#include "apps/tacet/run/training_run.h"
 #include "apps/tacet/statistics/answers_output.h"
 #include "apps/tacet/statistics/site_tables.h"
 #include "tacet/base/status.h"

@@ -1,0 +1,402 @@
+"""Member of a live federation whose site trains a model in Python.
+
+A site is enrolled with the program (``tacet client request``, ``tacet client join``). Its member
+then trains, seals, uploads, votes, decrypts and verifies, as ``tacet client run`` does, with the
+same policy, ledger, checkpoint and run directory in the site's home::
+
+    site = tacet.Member("home", server="hub.example:7443", data="records.csv", key_file="site.key")
+    run = site.run(train)
+
+or, with a loop of one's own::
+
+    for task in site:
+        task.submit(my_training(task.model, task.round))
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import logging
+import queue
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from . import _core
+from .errors import FailedPreconditionError
+from .simulation import open_run
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Generator, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .simulation import Run, TrainClient, TrainUnits
+
+__all__ = ["Member", "Task"]
+
+_LOG = logging.getLogger("tacet")
+
+
+class Task:
+    """One attempt in which this site's data take part; it is answered once.
+
+    Attributes:
+        round: number of the round, from 0.
+        model: parameters at its start, float32 of shape (d,), read-only.
+        units: with unit record or person, the places of those that were drawn, below their number
+            at this site; None with unit client. The draw is secret: keep it at the site.
+        clip_norm: norm to which each unit's part is clipped, the agreed one less 2^-8 of it for
+            rounding; None with unit client.
+    """
+
+    def __init__(
+        self,
+        model: NDArray[np.float32],
+        round: int,
+        units: list[int] | None,
+        clip_norm: float | None,
+    ) -> None:
+        self.model = model
+        self.round = round
+        self.units = units
+        self.clip_norm = clip_norm
+        self._answered = threading.Event()
+        self._update: NDArray[np.float32] | None = None
+        self._error: BaseException | None = None
+
+    def submit(self, update: NDArray[np.floating[Any]]) -> None:
+        """Hand over the update; it is copied.
+
+        Args:
+            update: new minus old parameters, or the sum over the drawn units of their clipped
+                updates: float32 or float64 of shape (d,), not clipped otherwise, without noise.
+
+        Raises:
+            FailedPreconditionError: the task was answered already.
+            ValueError, TypeError: another shape or type, or a value that is not finite. Zeros are
+                sealed in the update's place, and the member ends.
+        """
+        if self._answered.is_set():
+            text = f"the task of round {self.round} was answered already"
+            raise FailedPreconditionError(text)
+        try:
+            self._update = _core.checked_update(update, self.model.size)
+        except Exception as error:
+            self.fail(error)
+            raise
+        self._answered.set()
+
+    def fail(self, error: BaseException) -> None:
+        """State that training failed, unless the task was answered.
+
+        Zeros are sealed in the update's place, since whether something is sent must not depend on
+        data. The member then ends, and the loop raises ``error``.
+        """
+        if self._answered.is_set():
+            return
+        error.add_note(
+            f"Zeros were sealed in round {self.round} in place of the update. Repair the training "
+            "and run the member again."
+        )
+        self._error = error
+        self._answered.set()
+
+    def _stop(self) -> None:
+        self._answered.set()
+
+    def _result(self) -> NDArray[np.float32] | None:
+        self._answered.wait()
+        if self._error is not None:
+            raise self._error
+        return self._update
+
+    def __repr__(self) -> str:
+        return f"<Task of round {self.round}, {self.model.size} parameters>"
+
+
+class _Session:
+    """A run of the member in a thread of its own, which puts its tasks into a queue."""
+
+    def __init__(self, member: _core.Member) -> None:
+        self.events: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        self._member = member
+        self._lock = threading.Lock()
+        self._stopping = False
+        self._pending: Task | None = None
+        member.begin()
+        self._thread = threading.Thread(target=self._work, name="tacet member", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._member.stop()
+        with self._lock:
+            self._stopping = True
+            if self._pending is not None:
+                self._pending._stop()
+
+    def join(self) -> None:
+        self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            end = self._member.run(self._train, self._tell)
+        except BaseException as error:
+            self.events.put(("error", error))
+        else:
+            self.events.put(("end", json.loads(end)))
+
+    def _train(
+        self,
+        model: NDArray[np.float32],
+        round: int,
+        units: list[int] | None,
+        clip_norm: float | None,
+    ) -> NDArray[np.float32] | None:
+        task = Task(model, round, units, clip_norm)
+        with self._lock:
+            if self._stopping:
+                return None
+            self._pending = task
+        self.events.put(("task", task))
+        return task._result()
+
+    def _tell(self, kind: str, text: str) -> None:
+        self.events.put((kind, text))
+
+
+class _Metrics:
+    """Lines of a run's metrics that were not there before."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._told = len(self._lines())
+
+    def _lines(self) -> list[str]:
+        if not self._path.exists():
+            return []
+        return self._path.read_text(encoding="utf-8").splitlines()
+
+    def new(self) -> list[dict[str, Any]]:
+        lines = self._lines()[self._told :]
+        self._told += len(lines)
+        return [json.loads(line) for line in lines]
+
+
+class Member:
+    """A site's member of a live federation. Its keys are unlocked as long as the object lives.
+
+    Several members may run in one process, each in a thread; one home has one at a time.
+
+    Args:
+        home: the site's folder, which has joined the federation (``tacet client join``).
+        server: HOST:PORT of the federation's server.
+        data: file or folder of this site's data, in any form. The site's ledger counts for these
+            files, recognised by a digest that stays at the site; their content is not read.
+        records: number of records in the data. With unit record they are the units; the site's
+            policy may ask for a least number.
+        persons: with unit person, number of persons in the data.
+        passphrase_file: file whose first line is the passphrase of the keys, readable by its owner
+            alone. Without it and ``key_file`` the terminal asks.
+        key_file: file of random bytes that unlocks the keys instead.
+        policy: the site's policy, signed by its officer in FILE.sig. None: ``policy.toml`` in the
+            home, if there is one.
+        proxy: HTTP proxy, http://[USER:PASSWORD@]HOST:PORT. Empty: as the environment says.
+        ledger: folder of this site's ledgers. None: the user's own, as for the program.
+        ledger_anchor: file in another place that remembers the ledger's end.
+        ledger_rule: "announced-attempts" or "own-seals". None: as the program chooses.
+        ledger_composition: of a new ledger: "any-events" or "one-event".
+        data_set: name of the data in the ledger. None: that of the file.
+        budget_epsilon: of a new ledger: largest epsilon that all federations may cost together.
+
+    Attributes:
+        outcome: what ``tacet client run --json`` prints at the end; None before.
+
+    Raises:
+        NotFoundError: ``home`` holds no identity, or has not joined a federation.
+        FailedPreconditionError: it is the server's, or this build has no network.
+        PermissionDeniedError, InvalidArgumentError: a wrong passphrase or key file.
+    """
+
+    def __init__(
+        self,
+        home: str | os.PathLike[str],
+        *,
+        server: str,
+        data: str | os.PathLike[str],
+        records: int = 0,
+        persons: int = 0,
+        passphrase_file: str | os.PathLike[str] | None = None,
+        key_file: str | os.PathLike[str] | None = None,
+        policy: str | os.PathLike[str] | None = None,
+        proxy: str = "",
+        ledger: str | os.PathLike[str] | None = None,
+        ledger_anchor: str | os.PathLike[str] | None = None,
+        ledger_rule: str | None = None,
+        ledger_composition: str | None = None,
+        data_set: str | None = None,
+        budget_epsilon: float | None = None,
+    ) -> None:
+        if not hasattr(_core, "Member"):
+            text = "this build of the package has no network: libcurl was missing at compilation"
+            raise FailedPreconditionError(text)
+        settings: dict[str, object] = {
+            "ledger.folder": _text(ledger),
+            "ledger.anchor": _text(ledger_anchor),
+            "ledger.rule": ledger_rule,
+            "ledger.composition": ledger_composition,
+            "ledger.data_set": data_set,
+            "ledger.budget_epsilon": None if budget_epsilon is None else float(budget_epsilon),
+        }
+        self.home = Path(home)
+        self.outcome: dict[str, Any] | None = None
+        self._session: _Session | None = None
+        self._core = _core.Member.open(
+            str(home),
+            server,
+            proxy,
+            _text(policy),
+            _text(passphrase_file),
+            _text(key_file),
+            str(data),
+            records,
+            persons,
+            {key: value for key, value in settings.items() if value is not None},
+        )
+
+    @property
+    def name(self) -> str:
+        """Name of the site in the federation."""
+        return self._core.name
+
+    @property
+    def number(self) -> int:
+        """Number of the site among the members, from 0."""
+        return self._core.number
+
+    @property
+    def federation(self) -> str:
+        """Name of the federation."""
+        return self._core.federation
+
+    @property
+    def unit(self) -> str:
+        """The protected unit: client, record or person."""
+        return self._core.unit
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds that were agreed."""
+        return self._core.rounds
+
+    @property
+    def initial_model(self) -> NDArray[np.float32]:
+        """Parameters before the first round, float32 of shape (d,), read-only."""
+        return self._core.initial_model
+
+    def run(
+        self,
+        train: TrainClient | TrainUnits,
+        *,
+        on_round: Callable[[dict[str, Any]], object] | None = None,
+    ) -> Run:
+        """Take part until the federation is done.
+
+        Servers that are away and lines that break are retried; each such failure is a warning of
+        the logger ``tacet``. A second call goes on where the first one ended, also in another
+        process.
+
+        Args:
+            train: for unit client ``train(model, client, round)``, which returns the update; for
+                the units record and person ``train(model, client, units, clip_norm)``, which
+                returns the sum of the drawn units' clipped updates. ``client`` is `number`.
+                Called in this thread.
+            on_round: called with the figures of each round that was applied.
+
+        Returns:
+            The run in ``home/run``, as `tacet.open_run` reads it.
+
+        Raises:
+            PermissionDeniedError: the agreement exceeds a limit of the site's policy; the text
+                names the limit.
+            FailedPreconditionError, DataLossError: the home's files do not fit, or are damaged.
+            BudgetError: the ledger's budget does not permit a first attempt.
+
+        What ``train`` raises ends the member and arrives here, after zeros were sealed in the
+        update's place. Control-C ends it at once; the round is trained again by the next run.
+        """
+        if not callable(train):
+            text = "train must be a function"
+            raise TypeError(text)
+        call = cast("Callable[..., NDArray[np.float32]]", train)
+        with contextlib.closing(self._tasks(on_round)) as tasks:
+            for task in tasks:
+                rest = (task.round,) if task.units is None else (task.units, task.clip_norm)
+                try:
+                    task.submit(call(task.model, self.number, *rest))
+                except Exception as error:
+                    task.fail(error)
+        return open_run(self.home / "run")
+
+    def __iter__(self) -> Iterator[Task]:
+        """Tasks of this member until the federation is done; each is answered before the next.
+
+        Leaving the loop ends the member, and a task without an answer is trained again later. An
+        exception that you raise from the loop's body sends nothing, which may depend on data:
+        `run` and `Task.fail` seal zeros instead.
+        """
+        return self._tasks(None)
+
+    def _tasks(
+        self, on_round: Callable[[dict[str, Any]], object] | None
+    ) -> Generator[Task, None, None]:
+        if self._session is not None:  # of a loop that was left
+            self._session.stop()
+            self._session.join()
+        metrics = _Metrics(self.home / "run" / "metrics.jsonl")
+        session = self._session = _Session(self._core)
+        atexit.register(session.stop)
+        trouble = ""
+        try:
+            while True:
+                kind, value = session.events.get()
+                if kind == "task":
+                    yield value
+                    if not value._answered.is_set():
+                        text = f"the task of round {value.round} was not answered: submit an update"
+                        raise FailedPreconditionError(text)
+                elif kind == "trouble" and value != trouble:
+                    trouble = value
+                    _LOG.warning("%s; trying again", value)
+                elif kind == "violation":
+                    _LOG.error("PROTOCOL VIOLATION %s", value)
+                elif kind == "progress":
+                    trouble = ""
+                    for line in metrics.new():
+                        if on_round is not None:
+                            on_round(line)
+                elif kind == "end":
+                    self.outcome = value
+                    return
+                elif kind == "error":
+                    raise value
+        finally:
+            session.stop()
+            session.join()
+            atexit.unregister(session.stop)
+            self._session = None
+
+    def __reduce__(self) -> str:
+        text = "a Member holds keys: it is not pickled or copied"
+        raise TypeError(text)
+
+    def __repr__(self) -> str:
+        return f"<Member {self.name} of {self.federation}, {self.home}>"
+
+
+def _text(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else str(path)
