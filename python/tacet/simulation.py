@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from . import _core
+from .progress import RoundBar
 
 if TYPE_CHECKING:
     import os
@@ -197,6 +198,7 @@ def simulate(
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     on_round: Callable[[dict[str, Any]], object] | None = None,
+    progress: bool | None = None,
 ) -> Run:
     """Train a model of one's own in a simulated federation.
 
@@ -231,6 +233,7 @@ def simulate(
         out: run directory. None: a new one below ``runs/``.
         resume: continue the run in ``out`` if it was begun with the same settings.
         on_round: called with the figures of each round.
+        progress: show a bar, which needs tqdm. None: in a terminal or a notebook, if tqdm is there.
 
     Returns:
         The finished run. Control-C ends it after the round; ``resume`` goes on from there.
@@ -267,8 +270,24 @@ def simulate(
         "run.evaluate_every": evaluate_every,
     }
     settings = _settings(privacy, federation, run)
-    told = None if on_round is None else lambda line: on_round(json.loads(line))
-    _core.simulate(
-        settings, train, evaluate, told, initial, clients, list(units), data_name, str(path), resume
-    )
+    with RoundBar(rounds, show=progress) as bar:
+
+        def told(text: str) -> None:
+            line = json.loads(text)
+            bar.tell(line)
+            if on_round is not None:
+                on_round(line)
+
+        _core.simulate(
+            settings,
+            train,
+            evaluate,
+            told,
+            initial,
+            clients,
+            list(units),
+            data_name,
+            str(path),
+            resume,
+        )
     return open_run(path)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import pathlib
+import pickle
 
 import numpy as np
 import pytest
-from flower_runner import run_flower
 from flwr.app import Context
 from flwr.client import NumPyClient
 from flwr.client.mod import secaggplus_mod
@@ -19,13 +20,40 @@ from flwr.server.strategy import FedAdam, FedAvg
 from flwr.server.workflow import DefaultWorkflow, SecAggPlusWorkflow
 from flwr.server.workflow.constant import MAIN_PARAMS_RECORD
 from flwr.serverapp import ServerApp
+from flwr.superlink.grid import InMemoryGrid
 from tacet.flower import TacetWorkflow, tacet_mod
+from tacet.flower_threads import run_in_threads
 from tacet.site import Site, enrol
 
+os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
 SITES, ROUNDS = 5, 2
 INITIAL = [np.zeros((3, 2), np.float32), np.full(5, 0.25, np.float32)]
 # Almost as long as the clip norm 1 allows, different at each site.
 STEPS = [np.full(11, 0.3 - 0.005 * site, np.float32) for site in range(SITES)]
+
+
+class RecordingGrid(InMemoryGrid):
+    """Flower's grid, which keeps everything that the server sends and receives."""
+
+    latest = None
+
+    def __init__(self, state_factory):
+        super().__init__(state_factory=state_factory)
+        self.seen = b""  # all messages, pickled before anybody takes them apart
+        RecordingGrid.latest = self
+
+    def send_and_receive(self, messages, *, timeout=None):
+        sent = list(messages)
+        self.seen += pickle.dumps(sent)
+        replies = list(super().send_and_receive(sent, timeout=timeout))
+        self.seen += pickle.dumps(replies)
+        return replies
+
+
+def run_flower(server_app, app_of, *, nodes):
+    """Run both apps; returns the server's context, and the grid that saw all messages."""
+    context = run_in_threads(server_app, app_of, nodes=nodes, grid_class=RecordingGrid)
+    return context, RecordingGrid.latest
 
 
 class Steps(NumPyClient):

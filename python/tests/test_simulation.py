@@ -372,3 +372,24 @@ def test_a_plot_has_the_figures(tmp_path: Path) -> None:
     assert run.plot(axes) is axes
     assert drawn.keys() == {"accuracy", "loss", "epsilon"}
     assert drawn["epsilon"] == [line["epsilon"] for line in run.rounds]
+
+
+def test_a_bar_shows_rounds_and_epsilon(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[dict[str, Any]] = []
+    simulate(tmp_path / "shown", progress=True, on_round=lines.append)
+    shown = capsys.readouterr().err
+    assert "2/2" in shown
+    assert f"epsilon={lines[-1]['epsilon']:.3g}" in shown
+    # Nobody watches a test.
+    simulate(tmp_path / "quiet")
+    assert capsys.readouterr().err == ""
+    # A run that goes on begins where it was.
+    simulate(tmp_path / "shown", progress=True, resume=True)
+    assert "0/2" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install tqdm"):
+        simulate(tmp_path / "none", progress=True)
+    assert not (tmp_path / "none").exists()
+    simulate(tmp_path / "none")
