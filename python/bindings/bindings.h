@@ -14,6 +14,7 @@ void BindClient(nanobind::module_& module);
 void BindAggregator(nanobind::module_& module);
 void BindSimulation(nanobind::module_& module);
 void BindMember(nanobind::module_& module);
+void BindStatistics(nanobind::module_& module);
 
 }  // namespace tacet::python
 

@@ -19,6 +19,7 @@ NB_MODULE(_core, module) {
   tacet::python::BindClient(module);
   tacet::python::BindAggregator(module);
   tacet::python::BindSimulation(module);
+  tacet::python::BindStatistics(module);
 #ifdef TACET_WITH_NETWORK
   tacet::python::BindMember(module);
 #endif

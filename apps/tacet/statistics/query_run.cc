@@ -4,7 +4,6 @@
 
 #include "fmt/core.h"
 
-#include "apps/tacet/program/stop_signal.h"
 #include "apps/tacet/run/directory_run.h"
 #include "apps/tacet/run/run_output.h"
 #include "apps/tacet/run/run_reader.h"
@@ -42,6 +41,14 @@ absl::Status WriteText(RunDirectory& directory, std::string_view name, std::stri
 }
 
 }  // namespace
+
+std::string LedgerName(const std::filesystem::path& data) {
+  std::string name = data.filename().string().substr(0, 255);
+  for (char& letter : name) {
+    if (letter < ' ' || letter > '~') letter = '?';
+  }
+  return name.empty() ? "data" : name;
+}
 
 absl::StatusOr<LoadedQuery> LoadQuery(const std::filesystem::path& path) {
   TACET_ASSIGN_OR_RETURN(const std::string text, run::ReadText(path, kMaxQueryBytes));
@@ -137,7 +144,6 @@ absl::StatusOr<QueryRunEnd> RunQuery(const LoadedQuery& loaded,
              loaded.query->dimension());
   run::RunReporter reporter(*directory, labels, {.publish_evaluation = false}, out);
   const base::Stopwatch watch;
-  const program::StopSignal stop;
   TACET_ASSIGN_OR_RETURN(const simulation::SimulationResult result,
                          simulation->Run(*directory, reporter));
   if (!result.stopped.empty()) return base::ResourceExhausted("{}", result.stopped);

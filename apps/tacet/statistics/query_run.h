@@ -63,6 +63,9 @@ absl::StatusOr<std::vector<tacet::statistics::Answer>> WriteAnswers(
     const run::LoadedQuery& loaded, std::string_view agreed, const agreement::Manifest& manifest,
     std::span<const float> model, storage::file::RunDirectory& directory);
 
+// Name of the data in a path for a ledger: printable ASCII.
+std::string LedgerName(const std::filesystem::path& data);
+
 // Runs and writes everything. Progress goes to `out`. Errors of the data, of the query's limits and
 // of the simulation.
 absl::StatusOr<QueryRunEnd> RunQuery(const run::LoadedQuery& loaded,

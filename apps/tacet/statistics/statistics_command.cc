@@ -2,13 +2,13 @@
 
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <optional>
 #include <string>
 
 #include "fmt/chrono.h"
 #include "fmt/core.h"
 
+#include "apps/tacet/program/stop_signal.h"
 #include "apps/tacet/statistics/answers_output.h"
 #include "apps/tacet/statistics/query_run.h"
 #include "apps/tacet/statistics/site_tables.h"
@@ -50,15 +50,11 @@ class StatisticsCommand : public program::Command {
     std::FILE* const progress = json_ ? stderr : stdout;
     const std::string directory =
         out_.value_or(fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr))));
-    std::string data_name = std::filesystem::path(*data_).filename().string().substr(0, 255);
-    for (char& letter : data_name) {
-      if (letter < ' ' || letter > '~') letter = '?';
-    }
-    TACET_ASSIGN_OR_RETURN(
-        const QueryRunEnd end,
-        RunQuery(loaded, tables, data_name.empty() ? "data" : data_name,
-                 {.insecure_seed = insecure_seed_, .threads = threads_.value_or(0)}, directory,
-                 progress));
+    const program::StopSignal stop;
+    TACET_ASSIGN_OR_RETURN(const QueryRunEnd end, RunQuery(loaded, tables, LedgerName(*data_),
+                                                           {.insecure_seed = insecure_seed_,
+                                                            .threads = threads_.value_or(0)},
+                                                           directory, progress));
     if (json_) {
       fmt::print("{}\n", end.summary.Dump(2));
       return absl::OkStatus();

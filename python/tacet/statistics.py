@@ -1,0 +1,604 @@
+"""Statistics over the tables of several sites, with one guarantee for all answers together.
+
+Each site's rows become a clipped vector. The vectors are noised, sealed, added and decrypted as in
+``tacet statistics``, whose run directory this module writes::
+
+    from tacet import statistics
+
+    release = statistics.ask(
+        {"aachen": {"age": ages, "sex": sexes}, "bonn": frame},
+        [
+            statistics.count(name="women", where=["sex = f"]),
+            statistics.mean("age", low=20, high=100),
+        ],
+        target_epsilon=1,
+    )
+    print(release, release["women"]["count"].value)
+
+Import it by its name, as ``tacet.torch``. Every constant of a question is public: choose bounds,
+edges and categories by knowledge of the field, never by looking at the data.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from . import _core
+
+if TYPE_CHECKING:
+    import os
+    from typing import Unpack
+
+__all__ = [
+    "Answer",
+    "Cells",
+    "Common",
+    "Estimate",
+    "Question",
+    "Release",
+    "ask",
+    "ask_file",
+    "count",
+    "crosstab",
+    "evaluation",
+    "histogram",
+    "mean",
+    "normalise",
+    "open_release",
+    "quantiles",
+    "query_text",
+    "survival",
+    "total",
+    "variance",
+]
+
+Field = str | int | float
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question of a query: its keys, as docs/formats/query.md has them."""
+
+    keys: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Question {', '.join(f'{key} = {_toml(value)}' for key, value in self.keys.items())}>"
+        )
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells of a column: intervals between edges, equal bins, or categories.
+
+    Attributes:
+        edges: increasing; the last interval holds both of its ends.
+        bins: number of equal intervals from ``low`` to ``high``, instead.
+        low: lower end of the bins. None: 0.
+        high: upper end of the bins.
+        categories: values of the column, instead.
+    """
+
+    edges: Sequence[float] | None = None
+    bins: int | None = None
+    low: float | None = None
+    high: float | None = None
+    categories: Sequence[Field] | None = None
+
+    def keys(self) -> dict[str, Any]:
+        """Keys of docs/formats/query.md that were given."""
+        keys: dict[str, Any] = {
+            "edges": None if self.edges is None else [float(edge) for edge in self.edges],
+            "bins": self.bins,
+            "low": self.low,
+            "high": self.high,
+            "categories": None if self.categories is None else list(self.categories),
+        }
+        return {key: value for key, value in keys.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One number of an answer.
+
+    Attributes:
+        quantity: its name: "count", "mean", "survival", …
+        group: subgroup or column; empty: all.
+        at: cell, quantile, time or edge; empty: the answer has one such number.
+        value: the estimate; None when it is suppressed, because its count is below the floor.
+        noise_error: standard deviation from noise and quantisation alone.
+        standard_error: with the sampling error of the rows.
+        low: lower end of the confidence interval.
+        high: its upper end.
+    """
+
+    quantity: str
+    group: str
+    at: str
+    value: float | None
+    noise_error: float
+    standard_error: float
+    low: float
+    high: float
+
+    @property
+    def suppressed(self) -> bool:
+        """Whether its count is below the floor."""
+        return self.value is None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Answer to one question.
+
+    Attributes:
+        name: of the question.
+        kind: of the question.
+        estimates: all numbers, in the order of docs/formats/query.md.
+        methods: estimators and post-processing, by name.
+    """
+
+    name: str
+    kind: str
+    estimates: tuple[Estimate, ...]
+    methods: tuple[str, ...]
+
+    def find(
+        self, quantity: str, *, group: str | None = None, at: str | None = None
+    ) -> list[Estimate]:
+        """Return the estimates of a quantity, of one group and one place if these are given."""
+        return [
+            estimate
+            for estimate in self.estimates
+            if estimate.quantity == quantity
+            and (group is None or estimate.group == group)
+            and (at is None or estimate.at == at)
+        ]
+
+    def __getitem__(self, quantity: str) -> Estimate:
+        """Return the one estimate of a quantity that has no group and no place."""
+        found = self.find(quantity, group="", at="")
+        if len(found) == 1:
+            return found[0]
+        known = ", ".join(dict.fromkeys(estimate.quantity for estimate in self.estimates))
+        text = (
+            f"the answer {self.name!r} has no single {quantity!r}; use find(quantity, group=, at=)."
+            f" It has: {known}"
+        )
+        raise KeyError(text)
+
+    def __str__(self) -> str:
+        lines = [f"{self.name} ({self.kind})"]
+        for estimate in self.estimates:
+            what = " ".join(
+                part for part in (estimate.quantity, estimate.group, estimate.at) if part
+            )
+            number = (
+                "suppressed"
+                if estimate.value is None
+                else f"{estimate.value:.6g}  ({estimate.low:.6g} to {estimate.high:.6g})"
+            )
+            lines.append(f"  {what:<40} {number}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Release:
+    """Answers to all questions of a query, with one guarantee.
+
+    Attributes:
+        path: run directory, which ``tacet report`` and ``tacet audit`` read.
+        answers: by the question's name, in the order of the questions.
+        confidence: of all intervals.
+        summary: content of ``summary.json``.
+    """
+
+    path: Path
+    answers: dict[str, Answer]
+    confidence: float
+    summary: dict[str, Any]
+
+    @property
+    def epsilon(self) -> float | None:
+        """Epsilon of the worst observer for all answers together; None without a guarantee."""
+        worst: dict[str, Any] | None = self.summary["privacy"].get("worst")
+        return None if worst is None else worst["epsilon"]
+
+    @property
+    def delta(self) -> float:
+        """The delta at which epsilon is stated."""
+        return float(self.summary["delta"])
+
+    def __getitem__(self, name: str) -> Answer:
+        """Return the answer to the question of this name."""
+        if name not in self.answers:
+            text = f"no question is called {name!r}; there are {', '.join(self.answers)}"
+            raise KeyError(text)
+        return self.answers[name]
+
+    def __iter__(self) -> Iterator[Answer]:
+        """Answers in the order of the questions."""
+        return iter(self.answers.values())
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __str__(self) -> str:
+        lines = [str(answer) for answer in self]
+        if self.epsilon is not None:
+            lines.append(f"epsilon {self.epsilon:.3f} at delta {self.delta:g}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Release {self.path}, {len(self)} answers, epsilon {self.epsilon}>"
+
+
+class Common(TypedDict, total=False):
+    """Keys of every question."""
+
+    name: str
+    """Of the question; without it "question-1" and so on."""
+    where: Sequence[str]
+    """Conditions that all must hold, such as "age >= 40" or "sex = f"."""
+    sites: Sequence[str]
+    """Names of the sites whose rows count; without it all."""
+    share: float
+    """Of the privacy, relative to the other questions; without it 1."""
+
+
+def _question(kind: str, keys: Mapping[str, Any], common: Common) -> Question:
+    all_keys: dict[str, Any] = {"kind": kind, **keys}
+    for key, value in common.items():
+        if key not in Common.__annotations__:
+            text = f"unknown key {key}: expected one of {', '.join(Common.__annotations__)}"
+            raise TypeError(text)
+        if key in ("where", "sites") and isinstance(value, str):
+            text = f'{key} is "{value}", it must be a list of texts'
+            raise TypeError(text)
+        all_keys[key] = value
+    return Question({key: value for key, value in all_keys.items() if value is not None})
+
+
+def _within(column: str, low: float, high: float) -> dict[str, Any]:
+    return {"column": column, "low": float(low), "high": float(high)}
+
+
+def count(**common: Unpack[Common]) -> Question:
+    """Ask for the number of rows."""
+    return _question("count", {}, common)
+
+
+def total(column: str, *, low: float, high: float, **common: Unpack[Common]) -> Question:
+    """Ask for the sum of a column whose values are cut to [low, high]."""
+    return _question("sum", _within(column, low, high), common)
+
+
+def mean(column: str, *, low: float, high: float, **common: Unpack[Common]) -> Question:
+    """Ask for count, sum and mean of a column whose values are cut to [low, high]."""
+    return _question("mean", _within(column, low, high), common)
+
+
+def variance(column: str, *, low: float, high: float, **common: Unpack[Common]) -> Question:
+    """Ask for count, sum, mean, variance and standard deviation of a column."""
+    return _question("variance", _within(column, low, high), common)
+
+
+def normalise(columns: Mapping[str, tuple[float, float]], **common: Unpack[Common]) -> Question:
+    """Ask for the variance of several columns, given with their bounds, for scaling them."""
+    texts = [f"{column} {float(low)!r}..{float(high)!r}" for column, (low, high) in columns.items()]
+    return _question("normalise", {"columns": texts}, common)
+
+
+def histogram(column: str, cells: Cells, **common: Unpack[Common]) -> Question:
+    """Ask for the count of all rows and of each cell."""
+    return _question("histogram", {"column": column, **cells.keys()}, common)
+
+
+def crosstab(
+    row: str, row_cells: Cells, column: str, column_cells: Cells, **common: Unpack[Common]
+) -> Question:
+    """Ask for the count of each pair of cells of two columns."""
+    keys = {
+        "rows": {"column": row, **row_cells.keys()},
+        "columns": {"column": column, **column_cells.keys()},
+    }
+    return _question("crosstab", keys, common)
+
+
+def quantiles(
+    column: str,
+    cells: Cells,
+    *,
+    at: Sequence[float] = (0.25, 0.5, 0.75),
+    **common: Unpack[Common],
+) -> Question:
+    """Ask for quantiles of a column, resolved to ordered cells."""
+    keys = {"column": column, **cells.keys(), "quantiles": [float(q) for q in at]}
+    return _question("quantiles", keys, common)
+
+
+def survival(
+    time: str,
+    cells: Cells,
+    *,
+    event: str,
+    event_value: Field,
+    group: str | None = None,
+    groups: Sequence[Field] | None = None,
+    **common: Unpack[Common],
+) -> Question:
+    """Ask for survival and cumulative hazard, and the log-rank test of groups.
+
+    Args:
+        time: column with the time of the event or of the last look.
+        cells: intervals of the time, from 0.
+        event: column that says whether the event happened.
+        event_value: its value where it did.
+        group: column of the groups. None: all rows together.
+        groups: its values.
+        **common: keys of every question (`Common`).
+    """
+    keys = {"time": time, **cells.keys(), "event": event, "event_value": event_value}
+    return _question("survival", {**keys, **_groups(group, groups)}, common)
+
+
+def evaluation(
+    score: str,
+    cells: Cells,
+    *,
+    label: str,
+    positive: Field,
+    threshold: float | None = None,
+    group: str | None = None,
+    groups: Sequence[Field] | None = None,
+    **common: Unpack[Common],
+) -> Question:
+    """Ask for the quality of scores: confusion, ROC, precision, calibration.
+
+    Args:
+        score: column with scores in [0, 1] (``tacet data score`` makes one).
+        cells: intervals of the score.
+        label: column with the outcome.
+        positive: its value for class 1.
+        threshold: an edge at which scores count as positive. None: 0.5.
+        group: column of subgroups. None: all rows together.
+        groups: its values.
+        **common: keys of every question (`Common`).
+    """
+    keys = {"score": score, **cells.keys(), "label": label, "positive": positive}
+    if threshold is not None:
+        keys["threshold"] = float(threshold)
+    return _question("evaluation", {**keys, **_groups(group, groups)}, common)
+
+
+def _groups(group: str | None, groups: Sequence[Field] | None) -> dict[str, Any]:
+    return {"group": group, "groups": None if groups is None else list(groups)}
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_toml(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(_toml(part) for part in value) + "]"
+    if hasattr(value, "item"):  # a number of NumPy
+        return _toml(value.item())
+    if isinstance(value, int | float) and math.isfinite(value):
+        return repr(value)
+    text = f"{value!r}: wanted a text, a finite number, or a list of them"
+    raise TypeError(text)
+
+
+def query_text(
+    questions: Sequence[Question],
+    *,
+    target_epsilon: float | None = None,
+    noise_multiplier: float | None = None,
+    delta: float = 1e-5,
+    unit: str = "record",
+    neighbouring: str = "replace-one",
+    max_units: int = 10_000,
+    rows_per_unit: int = 1,
+    person_column: str | None = None,
+    site_column: str | None = None,
+    missing: Sequence[str] = ("", "?", "NA"),
+    floor: float = 0,
+    confidence: float = 0.95,
+    name: str = "query",
+    colluders: int = 0,
+    appearances: int = 1,
+    budget_epsilon: float = 0,
+    spare_attempts: int = 0,
+) -> str:
+    """Return the query file of some questions, which ``tacet federation init --query`` takes too.
+
+    Args:
+        questions: made by `count`, `mean` and the others.
+        target_epsilon: epsilon of the worst guaranteed observer for all answers together; the
+            noise follows from it.
+        noise_multiplier: standard deviation of the noise over the clip norm, instead.
+        delta: at which epsilon is stated.
+        unit: "record" (a row), "person" or "client" (a site).
+        neighbouring: "replace-one" or "zero-out".
+        max_units: most units of one site.
+        rows_per_unit: most rows of one person or client that count in full.
+        person_column: column with the person of each row, for unit person.
+        site_column: column with the site of each row, where one file holds several sites.
+        missing: fields that mean "missing".
+        floor: estimated counts below it are suppressed, with all that follows from them.
+        confidence: of intervals, in (0, 1).
+        name: of the query.
+        colluders: sites that may pool what they know.
+        appearances: most sites at which one record or person appears.
+        budget_epsilon: budget of the ledger. 0: none.
+        spare_attempts: failed attempts that may be charged beside the one that succeeds.
+    """
+    data = {"person_column": person_column, "site_column": site_column, "missing": list(missing)}
+    privacy = {
+        "unit": unit,
+        "neighbouring": neighbouring,
+        "target_epsilon": None if target_epsilon is None else float(target_epsilon),
+        "noise": None if noise_multiplier is None else float(noise_multiplier),
+        "delta": float(delta),
+        "max_units": max_units,
+        "rows_per_unit": rows_per_unit,
+        "colluders": colluders,
+        "appearances": appearances,
+        "budget_epsilon": float(budget_epsilon),
+        "spare_attempts": spare_attempts,
+    }
+    top = {"name": name, "floor": float(floor), "confidence": float(confidence)}
+    blocks = [_table("", top), _table("[data]", data), _table("[privacy]", privacy)]
+    for question in questions:
+        if not isinstance(question, Question):
+            text = f"{question!r} is no question: make one with count, mean, histogram, …"
+            raise TypeError(text)
+        blocks.append(_table("[[question]]", question.keys))
+    return "\n".join(blocks)
+
+
+def _table(title: str, keys: Mapping[str, Any]) -> str:
+    lines = [title] if title else []
+    lines += [f"{key} = {_toml(value)}" for key, value in keys.items() if value is not None]
+    return "\n".join(lines) + "\n"
+
+
+def ask(
+    tables: Mapping[str, Any] | str | os.PathLike[str],
+    questions: Sequence[Question],
+    *,
+    insecure_seed: int | None = None,
+    threads: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Release:
+    """Ask questions about the tables of several sites, all played by this process.
+
+    Args:
+        tables: a mapping from the site's name to its table: a mapping from column to values, a
+            structured NumPy array, or a pandas DataFrame. Numbers, texts and None; NaN, None and
+            masked values are missing. Or a path: a CSV file or a folder of them, as for ``tacet
+            statistics --data``.
+        questions: made by `count`, `mean` and the others. They share one charge.
+        insecure_seed: fixes noise and keys, for debugging: it protects nobody.
+        threads: worker threads. 0: all processors.
+        out: run directory. None: a new one below ``runs/``.
+        **options: those of `query_text`; ``target_epsilon`` or ``noise_multiplier`` is needed.
+
+    Raises:
+        InvalidArgumentError: a question, an option or a table does not fit; the text names it.
+        AlreadyExistsError: ``out`` holds something.
+        BudgetError: the budget does not permit the query.
+    """
+    return _ask(query_text(questions, **options), tables, insecure_seed, threads, out)
+
+
+def ask_file(
+    tables: Mapping[str, Any] | str | os.PathLike[str],
+    query: str | os.PathLike[str],
+    *,
+    insecure_seed: int | None = None,
+    threads: int = 0,
+    out: str | os.PathLike[str] | None = None,
+) -> Release:
+    """Ask the questions of a query file (docs/formats/query.md); otherwise as `ask`."""
+    text = Path(query).read_text(encoding="utf-8")
+    return _ask(text, tables, insecure_seed, threads, out)
+
+
+def _ask(
+    text: str,
+    tables: Mapping[str, Any] | str | os.PathLike[str],
+    insecure_seed: int | None,
+    threads: int,
+    out: str | os.PathLike[str] | None,
+) -> Release:
+    path = Path(out) if out is not None else Path("runs") / time.strftime("%Y%m%d-%H%M%S")
+    if isinstance(tables, Mapping):
+        given = [(str(site), *_columns(str(site), table)) for site, table in tables.items()]
+        _core.ask(text, given, "python", str(path), insecure_seed, threads)
+    else:
+        _core.ask(text, None, str(tables), str(path), insecure_seed, threads)
+    return open_release(path)
+
+
+def _columns(site: str, table: Any) -> tuple[list[str], list[list[str]]]:
+    """Names and texts of a table's columns."""
+    names: Sequence[Any]
+    if isinstance(table, Mapping):
+        names = list(table)
+    elif getattr(getattr(table, "dtype", None), "names", None):
+        names = table.dtype.names
+    elif hasattr(table, "columns"):
+        names = list(table.columns)
+    else:
+        text = (
+            f"site {site!r}: wanted a mapping, a structured array or a DataFrame, "
+            f"not {type(table).__name__}"
+        )
+        raise TypeError(text)
+    return [str(name) for name in names], [_texts(site, name, table[name]) for name in names]
+
+
+def _texts(site: str, name: Any, values: Any) -> list[str]:
+    plain = values.tolist() if hasattr(values, "tolist") else list(values)
+    return [_field(site, name, value) for value in plain]
+
+
+def _field(site: str, name: Any, value: Any) -> str:
+    if hasattr(value, "item"):  # of NumPy
+        value = value.item()
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, str | bytes):
+        return value if isinstance(value, str) else value.decode("utf-8")
+    if isinstance(value, int):  # True is 1
+        return str(int(value))
+    if isinstance(value, float):  # 1.0 is the category 1
+        return str(int(value)) if value.is_integer() else repr(value)
+    text = f"site {site!r}, column {str(name)!r}: {value!r} is no number and no text"
+    raise TypeError(text)
+
+
+def _number(estimate: Mapping[str, Any], key: str) -> float:
+    value = estimate.get(key)
+    return math.nan if value is None else float(value)
+
+
+def open_release(path: str | os.PathLike[str]) -> Release:
+    """Read the answers in a run directory, of this module, of the program or of a live member.
+
+    Raises:
+        FileNotFoundError: the directory holds no answers.
+    """
+    folder = Path(path)
+    told = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
+    answers = {}
+    for question in told["questions"]:
+        estimates = tuple(
+            Estimate(
+                quantity=each["quantity"],
+                group=each.get("group", ""),
+                at=each.get("at", ""),
+                value=each["value"],
+                noise_error=_number(each, "noise_error"),
+                standard_error=_number(each, "standard_error"),
+                low=_number(each, "low"),
+                high=_number(each, "high"),
+            )
+            for each in question["estimates"]
+        )
+        answers[question["name"]] = Answer(
+            question["name"], question["kind"], estimates, tuple(question["methods"])
+        )
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return Release(folder, answers, told["confidence"], summary)

@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tacet
+from tacet import statistics
+from tacet.statistics import Cells
+
+ROOT = Path(__file__).resolve().parents[2]
+HOSPITALS = ROOT / "examples" / "hospitals"
+DAYS = Cells(low=0, high=1500, bins=15)
+
+QUESTIONS = [
+    statistics.count(name="women", where=["sex = f"]),
+    statistics.total("age", low=20, high=100, name="years", where=["age >= 40", "sex = m"]),
+    statistics.mean("age", low=20, high=100, name="age", sites=["aachen", "bonn"]),
+    statistics.variance("cholesterol", low=100, high=400, name="cholesterol"),
+    statistics.normalise({"age": (20, 100), "cholesterol": (100, 400)}, name="scales"),
+    statistics.histogram("cholesterol", Cells(edges=[0, 180, 220, 500]), name="levels"),
+    statistics.crosstab(
+        "sex", Cells(categories=["f", "m"]), "died", Cells(categories=[0, 1]), name="deaths"
+    ),
+    statistics.quantiles("age", Cells(low=20, high=100, bins=16), at=[0.5], name="median"),
+    statistics.survival(
+        "days", DAYS, event="died", event_value=1, group="sex", groups=["f", "m"], name="survival"
+    ),
+    statistics.evaluation(
+        "risk", Cells(bins=10), label="disease", positive=1, name="risk", share=2.0
+    ),
+]
+
+
+def rows_of(name: str) -> dict[str, list[Any]]:
+    """The table of a hospital as Python has it: numbers, texts, None."""
+    lines = (HOSPITALS / f"{name}.csv").read_text().splitlines()
+    names = lines[0].split(",")
+    rows = [line.split(",") for line in lines[1:]]
+
+    def value(column: str, text: str) -> Any:
+        if column in ("patient", "sex"):
+            return text
+        return None if text in ("", "?") else float(text)
+
+    return {
+        column: [value(column, row[place]) for row in rows] for place, column in enumerate(names)
+    }
+
+
+SITES = ("aachen", "bonn", "celle", "dresden")
+
+
+def test_all_kinds_with_the_programs_bits(tmp_path: Path) -> None:
+    tables = {site: rows_of(site) for site in SITES}
+    options = {"target_epsilon": 4.0, "max_units": 1000, "floor": 10, "missing": ["", "?"]}
+    release = statistics.ask(tables, QUESTIONS, insecure_seed=5, out=tmp_path / "python", **options)
+    query = tmp_path / "query.toml"
+    query.write_text(statistics.query_text(QUESTIONS, **options), encoding="utf-8")
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    for site in SITES:
+        (folder / f"{site}.csv").write_text((HOSPITALS / f"{site}.csv").read_text())
+    done = subprocess.run(
+        [os.environ["TACET_PROGRAM"], "statistics", query, "--data", folder,
+         "--insecure-seed", "5", "--out", tmp_path / "program"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    by_file = statistics.ask_file(folder, query, insecure_seed=5, out=tmp_path / "file")
+    for name in ("model.f32", "answers.json", "answers.csv", "query.toml"):
+        told = (tmp_path / "python" / name).read_bytes()
+        assert told == (tmp_path / "program" / name).read_bytes(), name
+        assert told == (tmp_path / "file" / name).read_bytes(), name
+    assert by_file.answers == release.answers
+    assert release.epsilon == pytest.approx(4, abs=0.01)
+    assert [answer.name for answer in release] == [question.keys["name"] for question in QUESTIONS]
+
+
+def test_answers_are_near_the_truth_with_errors(tmp_path: Path) -> None:
+    tables = {site: rows_of(site) for site in SITES}
+    women = sum(table["sex"].count("f") for table in tables.values())
+    ages = [age for table in tables.values() for age in table["age"] if age is not None]
+    release = statistics.ask(
+        tables,
+        [QUESTIONS[0], statistics.mean("age", low=20, high=100, name="age")],
+        target_epsilon=2,
+        max_units=1000,
+        out=tmp_path / "run",
+    )
+    count = release["women"]["count"]
+    assert count.value is not None
+    assert count.noise_error > 0
+    assert count.low < count.value < count.high
+    # Seven deviations of Gaussian noise are passed once in 4e11 runs.
+    assert abs(count.value - women) < 7 * count.noise_error
+    mean = release["age"]["mean"]
+    assert mean.value is not None
+    assert mean.standard_error > mean.noise_error
+    assert abs(mean.value - np.mean(np.clip(ages, 20, 100))) < 7 * mean.noise_error
+    assert release.epsilon == pytest.approx(2, abs=0.01)
+    assert release.delta == 1e-5
+    assert "women (count)" in str(release)
+    assert repr(release).endswith("2 answers, epsilon " + str(release.epsilon) + ">")
+    again = statistics.open_release(release.path)
+    assert again.answers == release.answers
+    audited = subprocess.run(
+        [os.environ["TACET_PROGRAM"], "audit", release.path, "--json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert audited.returncode == 0, audited.stderr
+
+
+def test_tables_of_other_libraries(tmp_path: Path) -> None:
+    structured = np.array(
+        [("f", 40, 1.0), ("m", 50, math.nan), ("f", 60, 0.0)],
+        dtype=[("sex", "U1"), ("age", "i4"), ("ill", "f8")],
+    )
+
+    class Frame:
+        """What a pandas DataFrame has."""
+
+        columns = ("sex", "age", "ill")
+
+        def __getitem__(self, name: str) -> Any:
+            return {
+                "sex": np.array(["f", "m", "f"], dtype=object),
+                "age": np.ma.masked_array([40, 50, 60], mask=[False, False, False]),
+                "ill": [np.bool_(True), None, False],
+            }[name]
+
+    plain = {"sex": ["f", "m", "f"], "age": [40, 50, 60], "ill": ["1", "", "0"]}
+    texts = [statistics._columns("x", table) for table in (structured, Frame(), plain)]
+    assert texts[0] == texts[1] == texts[2]
+    release = statistics.ask(
+        {"one": structured, "two": Frame(), "three": plain},
+        [statistics.count(name="ill", where=["ill = 1"])],
+        noise_multiplier=2,
+        max_units=10,
+        out=tmp_path / "run",
+    )
+    assert abs((release["ill"]["count"].value or 0) - 3) < 7 * release["ill"]["count"].noise_error
+
+
+def test_suppressed_numbers_have_no_value(tmp_path: Path) -> None:
+    table = {"age": [50.0] * 20}
+    release = statistics.ask(
+        {"a": table, "b": table},
+        [statistics.mean("age", low=0, high=100, name="age")],
+        target_epsilon=1,
+        max_units=100,
+        floor=10_000,
+        out=tmp_path / "run",
+    )
+    mean = release["age"]["mean"]
+    assert mean.suppressed
+    assert mean.value is None
+    assert math.isnan(mean.low)
+    assert "suppressed" in str(release)
+
+
+TABLE: dict[str, list[Any]] = {"age": [50, 60], "sex": ["f", "m"]}
+COUNT = [statistics.count(name="all")]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ({"a": TABLE}, COUNT, {}, tacet.InvalidArgumentError, "give one of them, above 0"),
+        (
+            {"a": TABLE, "b": {"age": [1], "sex": []}}, COUNT, {"target_epsilon": 1},
+            tacet.InvalidArgumentError, 'site "b": column "sex" has 0 rows, "age" has 1',
+        ),
+        (
+            {"a": TABLE, "b": TABLE},
+            [statistics.mean("weight", low=0, high=1)], {"target_epsilon": 1},
+            tacet.NotFoundError, "weight",
+        ),
+        (
+            {"a": TABLE, "b": TABLE},
+            [statistics.count(sites=["c"])], {"target_epsilon": 1},
+            tacet.NotFoundError, 'there is no site "c"',
+        ),
+        ({"a": TABLE, "b": [1, 2]}, COUNT, {"target_epsilon": 1}, TypeError, "'b': wanted a map"),
+        (
+            {"a": {"age": [object()]}}, COUNT, {"target_epsilon": 1},
+            TypeError, "site 'a', column 'age'",
+        ),
+        ({"a": TABLE, "b": TABLE}, ["count"], {"target_epsilon": 1}, TypeError, "is no question"),
+        (
+            {"a": TABLE, "b": TABLE}, COUNT, {"target_epsilon": 1, "unit": "row"},
+            tacet.InvalidArgumentError, "row",
+        ),
+        ({"a": TABLE, "b": TABLE}, COUNT, {"epsilon": 1}, TypeError, "epsilon"),
+        (Path("/nowhere"), COUNT, {"target_epsilon": 1}, tacet.NotFoundError, "nowhere"),
+        (
+            {"a": TABLE, "b": TABLE}, [statistics.Question({"kind": "guess"})],
+            {"target_epsilon": 1}, tacet.InvalidArgumentError, "guess",
+        ),
+        (
+            {"a": TABLE, "b": TABLE},
+            [statistics.histogram("age", Cells(edges=[0, math.inf]))], {"target_epsilon": 1},
+            TypeError, "finite",
+        ),
+    ],
+)  # fmt: skip
+def test_misuse_is_an_error(
+    tmp_path: Path, case: tuple[Any, Any, dict[str, Any], type[Exception], str]
+) -> None:
+    tables, questions, options, error, text = case
+    with pytest.raises(error, match=text):
+        statistics.ask(tables, questions, out=tmp_path / "run", **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_questions_and_answers_name_what_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="it must be a list of texts"):
+        statistics.count(where="sex = f")
+    with pytest.raises(TypeError, match="unknown key whre: expected one of name, where"):
+        statistics.count(whre=["sex = f"])  # type: ignore[call-arg]
+    odd = 'a "quoted" \\ name\n\t\x7f\U0001f600'
+    release = statistics.ask(
+        {"a": TABLE, "b": TABLE},
+        [statistics.histogram("sex", Cells(categories=["f", "m"]), name=odd)],
+        noise_multiplier=2,
+        max_units=10,
+        out=tmp_path / "run",
+    )
+    assert list(release.answers) == [odd]
+    with pytest.raises(KeyError, match=r"no question is called .*age"):
+        release["age"]
+    with pytest.raises(KeyError, match=r"has no single .*mean"):
+        release[odd]["mean"]
+    assert [cell.at for cell in release[odd].find("count")] == ["", "f", "m"]
+    with pytest.raises(tacet.AlreadyExistsError):
+        statistics.ask({"a": TABLE, "b": TABLE}, COUNT, target_epsilon=1, out=release.path)
+    lines = json.loads((release.path / "summary.json").read_text())
+    assert lines["model"] == "query"
