@@ -110,6 +110,14 @@ python-frameworks: ## test the package inside Flower and NVFLARE (downloads them
 	$(call build,ci,--target tacet_python_package)
 	$(call run_tests,ci,--tests-regex 'python.(flower|nvflare|site)|notebook')
 
+.PHONY: docs
+docs: ## make pages of the Python package from its docstrings in build/docs
+	@tools/setup.sh demo server test mpi package python
+	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
+	$(call configure,ci,-DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python)
+	$(call build,ci,--target tacet_python_package)
+	@PYTHONPATH=build/ci/python $(PYTHON_ENVIRONMENT)/bin/python tools/python_pages.py build/docs
+
 .PHONY: web
 web: ## bundle web/dist from web/src, after a change of the report's page
 	@tools/setup.sh test

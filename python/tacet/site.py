@@ -12,7 +12,7 @@ import fcntl
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -107,6 +107,13 @@ class Site:
             read_epoch_key(self._folder / _EPOCH_KEY, key_file=key_file),
         )
         self._journal = FileJournal(self._folder / "journal")
+
+    def __reduce__(self) -> NoReturn:
+        text = (
+            "a Site is not pickled or copied, since it holds secret keys: open its folder in the "
+            "other process"
+        )
+        raise TypeError(text)
 
     @staticmethod
     def create(folder: StrPath, *, key_file: StrPath) -> MemberPublicKey:

@@ -1,7 +1,9 @@
 """Sites and relay of a federation inside another framework, attacked without the framework."""
 
+import copy
 import json
 import os
+import pickle
 import random
 
 import numpy as np
@@ -174,6 +176,12 @@ def test_options_that_no_framework_can_keep_are_refused():
             Terms.for_model(INITIAL, members=keys, rounds=1, noise_multiplier=2, **option)
     with pytest.raises(tacet.InvalidArgumentError, match="int64"):
         Terms.for_model([np.zeros(3, np.int64)], members=keys, noise_multiplier=2)
+
+
+def test_a_site_is_not_pickled_or_copied(sites):
+    for use in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="not pickled or copied, since it holds secret keys"):
+            use(sites.sites[0])
 
 
 def test_an_attempt_is_sealed_once_and_charged_before(sites):
