@@ -70,6 +70,7 @@ JsonValue AttendanceJson(const ServerStatus& status, const agreement::SignedMani
                     .Set("pause_ends", status.pause_ends);
   }
   return JsonValue::MakeObject()
+      .Set("opening", status.opening.has_value() ? JsonValue(*status.opening) : JsonValue())
       .Set("here", status.here)
       .Set("members", manifest.members().size())
       .Set("connected", ConnectedJson(status, manifest))
@@ -80,8 +81,16 @@ JsonValue AttendanceJson(const ServerStatus& status, const agreement::SignedMani
 
 std::string WaitingText(const ServerStatus& status, const agreement::SignedManifest& manifest,
                         uint64_t now) {
-  if (!status.waiting || status.awaited.empty()) return "";
+  std::string opening;
+  if (status.waiting && status.opening.has_value()) {
+    opening = fmt::format(
+        "epoch {} begins when {} of the {} committee members attest one state ({} have attested)",
+        manifest.epoch(), protocol::StateQuorum(manifest.manifest()),
+        manifest.manifest().committee().size(), *status.opening);
+  }
+  if (!status.waiting || status.awaited.empty()) return opening;
   std::string text =
+      (opening.empty() ? "" : opening + "; ") +
       fmt::format("waits for members: {} of {} are here", status.here, manifest.members().size());
   if (status.gathering.has_value() && !status.gathering->enough()) {
     text += fmt::format(", {} are needed, and {} of the committee ({} are here)",

@@ -44,6 +44,18 @@ TEST_F(AttendanceReportTest, SaysNothingWhenNobodyIsWaitedFor) {
   EXPECT_EQ(Text(10'000), "");
 }
 
+TEST_F(AttendanceReportTest, SaysThatTheEpochHasNotBegun) {
+  const std::string words =
+      "epoch 0 begins when 3 of the 5 committee members attest one state (2 have attested)";
+  status_.opening = 2;
+  EXPECT_THAT(Text(10'000), HasSubstr(words + "; waits for members: 3 of 5 are here"));
+  EXPECT_EQ(AttendanceJson(status_, members_.manifest()).Find("opening")->Dump(), "2");
+  status_.awaited.clear();
+  EXPECT_EQ(Text(10'000), words);
+  status_.opening.reset();
+  EXPECT_TRUE(AttendanceJson(status_, members_.manifest()).Find("opening")->is_null());
+}
+
 TEST_F(AttendanceReportTest, NamesTheConnectedMembersWhileItWaits) {
   EXPECT_EQ(AttendanceJson(status_, members_.manifest()).Find("connected")->Dump(),
             base::JsonValue::MakeArray().Append(Name(0)).Append(Name(2)).Append(Name(3)).Dump());

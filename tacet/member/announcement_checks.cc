@@ -122,12 +122,12 @@ std::optional<Suspicion> CheckAnnouncement(const protocol::Announcement& announc
 std::optional<Suspicion> CheckContinues(const protocol::Announcement& announcement,
                                         const std::optional<MemberMemory>& memory,
                                         uint32_t next_round) {
-  if (announcement.finished < next_round) {
+  const bool has_entered = memory.has_value() && memory->attempt.number.epoch == announcement.epoch;
+  if (announcement.finished < next_round && (has_entered || announcement.epoch == 0)) {
     return Suspect(violations::kRollback, "{} rounds are finished, this member has applied {}",
                    announcement.finished, next_round);
   }
-  if (!memory.has_value() || memory->attempt.number.epoch != announcement.epoch)
-    return std::nullopt;
+  if (!has_entered) return std::nullopt;
   const secagg::AttemptNumber known = memory->attempt.number;
   if (!announcement.current.has_value()) {
     return Suspect(violations::kRollback, "no attempt is announced, round {} attempt {} was before",

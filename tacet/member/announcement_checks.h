@@ -21,7 +21,7 @@ std::optional<Suspicion> CheckAnnouncement(const protocol::Announcement& announc
 
 // Violations that are visible beside earlier announcements: an earlier attempt or phase again,
 // another model, count or outcome of the same attempt, fewer rounds finished than this member has
-// applied.
+// applied. Before an attempt of a later epoch was announced to it, the last round may be undone.
 std::optional<Suspicion> CheckContinues(const protocol::Announcement& announcement,
                                         const std::optional<MemberMemory>& memory,
                                         uint32_t next_round);

@@ -13,6 +13,7 @@ std::vector<uint64_t> AttestorsOf(const agreement::SignedManifest& manifest) {
 std::optional<AttestedState> MajorityOf(std::span<const base::Bytes> attestations,
                                         const agreement::SignedManifest& manifest,
                                         std::span<const uint64_t> attestors, uint32_t round) {
+  const size_t quorum = protocol::StateQuorum(manifest.manifest());
   std::set<uint64_t> heard;
   std::map<AttestedState, size_t> supporters;
   for (const base::Bytes& bytes : attestations) {
@@ -24,7 +25,7 @@ std::optional<AttestedState> MajorityOf(std::span<const base::Bytes> attestation
       continue;
     }
     const AttestedState state{attestation->model_digest, attestation->state_digest};
-    if (++supporters[state] >= attestors.size() / 2 + 1) return state;
+    if (++supporters[state] >= quorum) return state;
   }
   return std::nullopt;
 }

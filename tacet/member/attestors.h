@@ -17,7 +17,7 @@ namespace tacet::member {
 // The attestors of the state with which a round begins: the members on the committee.
 std::vector<uint64_t> AttestorsOf(const agreement::SignedManifest& manifest);
 
-// State at the beginning of one round that a majority of attestors attests.
+// State at the beginning of one round that protocol::StateQuorum attestors attest.
 struct AttestedState {
   crypto::Digest model_digest{};
   crypto::Digest state_digest{};
@@ -25,9 +25,9 @@ struct AttestedState {
   friend auto operator<=>(const AttestedState&, const AttestedState&) = default;
 };
 
-// What more than half of `attestors` state of `round`, each counted for the first thing it states;
-// nothing when there is no such majority. Attestations that cannot be read, are of others or of
-// another round do not count.
+// What as many of `attestors` as protocol::StateQuorum state of `round`, each counted for the first
+// thing it states; nothing when they are not enough. Attestations that cannot be read, are of
+// others or of another round do not count.
 std::optional<AttestedState> MajorityOf(std::span<const base::Bytes> attestations,
                                         const agreement::SignedManifest& manifest,
                                         std::span<const uint64_t> attestors, uint32_t round);

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "tacet/base/status.h"
-#include "tacet/member/attestors.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/attempt_keys.h"
@@ -120,18 +119,22 @@ absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberPart
   return std::move(decrypted->aggregate);
 }
 
-absl::StatusOr<std::optional<protocol::Checkpoint>> FetchAttestedState(const MemberParts& parts,
-                                                                       MemberNotes& notes,
-                                                                       uint32_t round) {
-  const agreement::Manifest& manifest = parts.manifest.manifest();
+absl::StatusOr<std::optional<AttestedState>> FetchAttested(const MemberParts& parts,
+                                                           uint32_t round) {
   const absl::StatusOr<std::vector<base::Bytes>> attestations =
       parts.server.FetchAttestations(round);
   if (!attestations.ok()) {
     if (protocol::IsRetryable(attestations.status())) return attestations.status();
     return std::nullopt;
   }
-  const std::optional<AttestedState> attested =
-      MajorityOf(*attestations, parts.manifest, AttestorsOf(parts.manifest), round);
+  return MajorityOf(*attestations, parts.manifest, AttestorsOf(parts.manifest), round);
+}
+
+absl::StatusOr<std::optional<protocol::Checkpoint>> FetchAttestedState(const MemberParts& parts,
+                                                                       MemberNotes& notes,
+                                                                       uint32_t round) {
+  const agreement::Manifest& manifest = parts.manifest.manifest();
+  TACET_ASSIGN_OR_RETURN(const std::optional<AttestedState> attested, FetchAttested(parts, round));
   if (!attested.has_value()) return std::nullopt;
   const secagg::Attempt start =
       protocol::RoundStart(manifest, parts.manifest.epoch(), round, attested->model_digest);

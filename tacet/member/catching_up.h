@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/member/attestors.h"
 #include "tacet/member/member_notes.h"
 #include "tacet/member/member_parts.h"
 #include "tacet/protocol/checkpoint.h"
@@ -37,6 +38,11 @@ absl::StatusOr<std::vector<base::Bytes>> FetchUnmaskShares(const MemberParts& pa
 absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberParts& parts,
                                                                 MemberNotes& notes,
                                                                 const secagg::Attempt& attempt);
+
+// What a majority of the attestors states of the beginning of `round`; nothing when there is none
+// (yet).
+absl::StatusOr<std::optional<AttestedState>> FetchAttested(const MemberParts& parts,
+                                                           uint32_t round);
 
 // The state with which `round` begins as a majority of its attestors states it, from whichever
 // encrypted checkpoint holds exactly that; nothing when there is none (yet).

@@ -18,6 +18,7 @@ absl::StatusOr<MemberModel> MemberModel::Load(const agreement::Manifest& manifes
     TACET_ASSIGN_OR_RETURN(protocol::Checkpoint checkpoint,
                            protocol::ReadCheckpoint(*kept, manifest.federation(), spec.dimension));
     model.Take(std::move(checkpoint));
+    model.is_kept_ = true;
     return model;
   }
   if (kept.status().code() != absl::StatusCode::kNotFound) return kept.status();
@@ -46,8 +47,32 @@ absl::Status MemberModel::Apply(const secagg::Aggregate& aggregate) {
 }
 
 absl::Status MemberModel::Install(protocol::Checkpoint checkpoint) {
+  if (!is_kept_) {  // so that there is an earlier one
+    TACET_RETURN_IF_ERROR(state_->SaveCheckpoint(protocol::WriteCheckpoint(*checkpoint_)));
+    is_kept_ = true;
+  }
   TACET_RETURN_IF_ERROR(state_->SaveCheckpoint(protocol::WriteCheckpoint(checkpoint)));
   Take(std::move(checkpoint));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<protocol::Checkpoint>> MemberModel::Earlier() const {
+  const absl::StatusOr<base::Bytes> kept = state_->LoadEarlierCheckpoint();
+  if (kept.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
+  TACET_RETURN_IF_ERROR(kept.status());
+  TACET_ASSIGN_OR_RETURN(
+      protocol::Checkpoint earlier,
+      protocol::ReadCheckpoint(*kept, manifest_->federation(), manifest_->spec().dimension));
+  return earlier;
+}
+
+absl::Status MemberModel::StepBack() {
+  TACET_ASSIGN_OR_RETURN(std::optional<protocol::Checkpoint> earlier, Earlier());
+  if (!earlier.has_value()) {
+    return base::FailedPrecondition("the state before round {} is not kept", next_round());
+  }
+  TACET_RETURN_IF_ERROR(state_->StepBack());
+  Take(*std::move(earlier));
   return absl::OkStatus();
 }
 

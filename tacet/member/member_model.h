@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "absl/status/status.h"
@@ -38,6 +39,11 @@ class MemberModel {
   // Goes on to the state of a later round.
   absl::Status Install(protocol::Checkpoint checkpoint);
 
+  // The state before this one, as long as the last round may be undone.
+  absl::StatusOr<std::optional<protocol::Checkpoint>> Earlier() const;
+  // Goes back to Earlier(), which there is.
+  absl::Status StepBack();
+
  private:
   MemberModel(const agreement::Manifest& manifest, MemberState& state, SharedCheckpoints* shared)
       : manifest_(&manifest), state_(&state), shared_(shared) {}
@@ -48,6 +54,7 @@ class MemberModel {
   MemberState* state_;
   SharedCheckpoints* shared_;
   std::shared_ptr<const protocol::Checkpoint> checkpoint_;
+  bool is_kept_ = false;  // not the initial model, which anybody has
   crypto::Digest digest_{};
 };
 

@@ -157,6 +157,10 @@ absl::Status MemberSession::Act(const protocol::Announcement& announcement) {
   if (!good) return absl::OkStatus();
   listed_.insert(listed_.end(), announcement.listed.begin(), announcement.listed.end());
   finished_ = announcement.finished;
+  if (!HasEntered()) {
+    TACET_ASSIGN_OR_RETURN(const bool stands, Enter(announcement));
+    if (!stands) return ChargeAnnounced();
+  }
   if (announcement.current.has_value()) TACET_RETURN_IF_ERROR(Remember(*announcement.current));
   TACET_RETURN_IF_ERROR(CatchUp(announcement));
   if (announcement.current.has_value() &&
@@ -225,6 +229,88 @@ absl::Status MemberSession::Distrust(const secagg::AttemptNumber& number) {
 bool MemberSession::Distrusts(const secagg::AttemptNumber& number) const {
   return memory_.has_value() &&
          std::ranges::find(memory_->distrusted, number) != memory_->distrusted.end();
+}
+
+// The opening of a later epoch.
+
+bool MemberSession::HasEntered() const {
+  return parts_.manifest.epoch() == 0 ||
+         (memory_.has_value() && memory_->attempt.number.epoch == parts_.manifest.epoch());
+}
+
+absl::StatusOr<bool> MemberSession::Enter(const protocol::Announcement& announcement) {
+  if (!announcement.current.has_value()) TACET_RETURN_IF_ERROR(AttestForOpening());
+  const uint32_t round = model_.next_round();
+  if (announcement.finished < round) return UndoLastRound(announcement.finished);
+  // Another state than this member's, from which the announced rounds went on.
+  const auto starts_elsewhere = [&](const secagg::Attempt& attempt) {
+    return attempt.number.round == round && attempt.model_digest != model_.digest();
+  };
+  const bool is_other =
+      (announcement.current.has_value() && starts_elsewhere(announcement.current->attempt)) ||
+      std::ranges::any_of(announcement.kept, starts_elsewhere);
+  return is_other ? UndoLastRound(announcement.finished) : true;
+}
+
+absl::Status MemberSession::AttestForOpening() {
+  attested_.reset();
+  stated_.reset();
+  const std::vector<uint64_t> attestors = AttestorsOf(parts_.manifest);
+  if (std::ranges::find(attestors, parts_.member) == attestors.end()) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(PutAttestation(model_.checkpoint()));
+  stated_ = model_.next_round();
+  TACET_ASSIGN_OR_RETURN(const std::optional<protocol::Checkpoint> earlier, model_.Earlier());
+  if (!earlier.has_value() || earlier->next_round + 1 != model_.next_round()) {
+    return absl::OkStatus();
+  }
+  return PutAttestation(*earlier);
+}
+
+absl::StatusOr<bool> MemberSession::UndoLastRound(uint32_t round) {
+  const secagg::AttemptNumber here{.epoch = parts_.manifest.epoch(), .round = round};
+  TACET_ASSIGN_OR_RETURN(const std::optional<AttestedState> attested, FetchAttested(parts_, round));
+  if (!attested.has_value()) {
+    needs_votes_ = true;
+    return false;
+  }
+  const auto is_attested = [&](const protocol::Checkpoint& state) {
+    return state.next_round == round && protocol::StateDigest(state) == attested->state_digest &&
+           protocol::ModelDigest(state.model) == attested->model_digest;
+  };
+  if (is_attested(model_.checkpoint())) return true;  // the server is wrong about it
+  TACET_ASSIGN_OR_RETURN(const std::optional<protocol::Checkpoint> earlier, model_.Earlier());
+  if (!earlier.has_value() || round < earlier->next_round) {
+    // This member helped to unmask a sum that starts from its state, or the others are further
+    // behind.
+    if (round >= model_.next_round()) return true;  // a fork, and found as such
+    TACET_RETURN_IF_ERROR(notes_.Violation(
+        {violations::kRollback,
+         fmt::format("a majority attests the model of {} rounds, this member has applied {} and "
+                     "cannot undo them",
+                     round, model_.next_round())},
+        here));
+    return false;
+  }
+  const uint32_t first_undone = earlier->next_round;
+  if (is_attested(*earlier)) {
+    TACET_RETURN_IF_ERROR(model_.StepBack());
+  } else {
+    TACET_ASSIGN_OR_RETURN(std::optional<protocol::Checkpoint> state,
+                           FetchAttestedState(parts_, notes_, round));
+    if (!state.has_value()) {
+      needs_votes_ = true;
+      return false;
+    }
+    TACET_RETURN_IF_ERROR(model_.Install(*std::move(state)));
+  }
+  undone_.push_back(first_undone);
+  std::erase_if(applied_,
+                [&](const AppliedRound& applied) { return applied.round >= first_undone; });
+  reached_ = parts_.clock();
+  TACET_RETURN_IF_ERROR(notes_.Applied(
+      "earlier-state", here,
+      "the last round is undone: a majority of the epoch's attestors begins without it"));
+  return true;
 }
 
 // Published rounds.
@@ -497,23 +583,25 @@ absl::Status MemberSession::StateModel() {
     const bool uploaded =
         memory_.has_value() && memory_->accepted && memory_->attempt.number.round + 1 == round;
     if (uploaded && stated_ != round) {
-      TACET_RETURN_IF_ERROR(PutAttestation());
+      TACET_RETURN_IF_ERROR(PutAttestation(model_.checkpoint()));
       stated_ = round;
     }
     if (parts_.clock() < reached_ + kAttestorSeconds) return absl::OkStatus();
   }
-  if (stated_ != round) TACET_RETURN_IF_ERROR(PutAttestation());
+  if (stated_ != round) TACET_RETURN_IF_ERROR(PutAttestation(model_.checkpoint()));
   stated_ = round;
   if (round > 0) TACET_RETURN_IF_ERROR(PutCheckpoint());
   attested_ = round;
   return absl::OkStatus();
 }
 
-base::Bytes MemberSession::Attestation() const {
+base::Bytes MemberSession::Attestation() const { return AttestationOf(model_.checkpoint()); }
+
+base::Bytes MemberSession::AttestationOf(const protocol::Checkpoint& checkpoint) const {
   return protocol::WriteAttestation({.member = parts_.member,
-                                     .round = model_.next_round(),
-                                     .model_digest = model_.digest(),
-                                     .state_digest = protocol::StateDigest(model_.checkpoint())},
+                                     .round = checkpoint.next_round,
+                                     .model_digest = protocol::ModelDigest(checkpoint.model),
+                                     .state_digest = protocol::StateDigest(checkpoint)},
                                     parts_.manifest, parts_.signing_key);
 }
 
@@ -529,9 +617,10 @@ absl::StatusOr<std::vector<base::Bytes>> MemberSession::FetchAttestations() cons
   return all;
 }
 
-absl::Status MemberSession::PutAttestation() {
-  const secagg::AttemptNumber here{.epoch = parts_.manifest.epoch(), .round = model_.next_round()};
-  const base::Bytes attestation = Attestation();
+absl::Status MemberSession::PutAttestation(const protocol::Checkpoint& checkpoint) {
+  const secagg::AttemptNumber here{.epoch = parts_.manifest.epoch(),
+                                   .round = checkpoint.next_round};
+  const base::Bytes attestation = AttestationOf(checkpoint);
   const absl::Status sent = parts_.server.PutAttestation(attestation);
   if (sent.ok()) return notes_.Sent("attestation", here, attestation);
   if (protocol::IsRetryable(sent)) return sent;

@@ -60,6 +60,8 @@ class MemberSession {
     crypto::Digest model{};     // ModelDigest after the round
   };
   const std::vector<AppliedRound>& applied() const { return applied_; }
+  // The first of the rounds that were undone, each time that this process did so, in order.
+  const std::vector<uint32_t>& undone() const { return undone_; }
   const std::vector<float>& model() const { return model_.checkpoint().model; }
   const crypto::Digest& model_digest() const { return model_.digest(); }
   // This member's attestation of the state with which the next round begins
@@ -93,6 +95,16 @@ class MemberSession {
   secagg::AttemptNumber Here() const;
   const agreement::ManifestSpec& spec() const { return parts_.manifest.manifest().spec(); }
 
+  // Whether an attempt of this epoch was announced to this member.
+  bool HasEntered() const;
+  // Before that. The epoch begins with the state that a majority of its attestors has, or had
+  // before its last round: this member's last round is undone if they do not have it. False while
+  // this member's state is not the one with which the announced rounds go on.
+  absl::StatusOr<bool> Enter(const protocol::Announcement& announcement);
+  absl::StatusOr<bool> UndoLastRound(uint32_t round);
+  // What this member has, and had before its last round, while no attempt has begun.
+  absl::Status AttestForOpening();
+
   enum class KeptRound { kApplied, kNotThere, kForked };
   absl::Status CatchUp(const protocol::Announcement& announcement);
   absl::StatusOr<KeptRound> ApplyKept(const protocol::Announcement& announcement);
@@ -119,7 +131,8 @@ class MemberSession {
 
   // Tells the server which state the next round begins with, when it is this member's turn.
   absl::Status StateModel();
-  absl::Status PutAttestation();
+  base::Bytes AttestationOf(const protocol::Checkpoint& checkpoint) const;
+  absl::Status PutAttestation(const protocol::Checkpoint& checkpoint);
   absl::Status PutCheckpoint();
 
   MemberParts parts_;
@@ -132,6 +145,7 @@ class MemberSession {
   crypto::SecretBytes pair_keys_;  // with all seats; empty until something is sealed
 
   std::vector<AppliedRound> applied_;
+  std::vector<uint32_t> undone_;
   std::optional<uint64_t> known_revision_;
   std::vector<secagg::AttemptNumber>
       listed_;                        // announced in this epoch, as far as this process was told

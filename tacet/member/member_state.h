@@ -25,9 +25,16 @@ namespace tacet::member {
 // an attempt with another manifest or model.
 class MemberState : public secagg::Journal {
  public:
-  // The state with which the next round begins (checkpoint.h).
+  // The state with which the next round begins (checkpoint.h). The one that was kept until then
+  // becomes the earlier one. An error keeps the last one, and may lose the earlier one.
   virtual absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) = 0;
   virtual absl::StatusOr<base::Bytes> LoadCheckpoint() const = 0;
+  // The one before the last, until it is forgotten.
+  virtual absl::StatusOr<base::Bytes> LoadEarlierCheckpoint() const = 0;
+  virtual absl::Status ForgetEarlierCheckpoint() = 0;
+  // The earlier one becomes the last one, which is forgotten; NotFound when there is no earlier
+  // one.
+  virtual absl::Status StepBack() = 0;
 
   // Memory of the last attempt announced (member_memory.h).
   virtual absl::Status SaveMemory(std::span<const uint8_t> memory) = 0;

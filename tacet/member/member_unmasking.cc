@@ -148,6 +148,9 @@ absl::StatusOr<MemberUnmasking::Outcome> MemberUnmasking::Unmask() {
     }
     return Outcome::kWaiting;
   }
+  // What others apply with this share starts from this member's state: no later epoch goes back
+  // behind it.
+  TACET_RETURN_IF_ERROR(parts_.state.ForgetEarlierCheckpoint());
   TACET_ASSIGN_OR_RETURN(const base::Bytes share, committee_member_->Unmask(*votes));
   const absl::Status sent =
       parts_.server.Put({.kind = protocol::BulkKind::kUnmaskShare, .attempt = *attempt_}, share);

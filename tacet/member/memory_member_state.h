@@ -29,6 +29,7 @@ class MemoryMemberState : public MemberState {
 
   absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override {
     base::Bytes bytes(checkpoint.begin(), checkpoint.end());
+    earlier_ = std::move(checkpoint_);
     checkpoint_ = shared_ != nullptr ? shared_->Share(std::move(bytes))
                                      : std::make_shared<const base::Bytes>(std::move(bytes));
     return absl::OkStatus();
@@ -36,6 +37,20 @@ class MemoryMemberState : public MemberState {
   absl::StatusOr<base::Bytes> LoadCheckpoint() const override {
     if (checkpoint_ == nullptr) return base::NotFound("nothing was kept");
     return *checkpoint_;
+  }
+  absl::StatusOr<base::Bytes> LoadEarlierCheckpoint() const override {
+    if (earlier_ == nullptr) return base::NotFound("nothing was kept");
+    return *earlier_;
+  }
+  absl::Status ForgetEarlierCheckpoint() override {
+    earlier_.reset();
+    return absl::OkStatus();
+  }
+  absl::Status StepBack() override {
+    if (earlier_ == nullptr) return base::NotFound("nothing was kept");
+    checkpoint_ = std::move(earlier_);
+    earlier_.reset();
+    return absl::OkStatus();
   }
   absl::Status SaveMemory(std::span<const uint8_t> memory) override {
     memory_.assign(memory.begin(), memory.end());
@@ -88,7 +103,7 @@ class MemoryMemberState : public MemberState {
   }
 
   Checkpoints* shared_;
-  std::shared_ptr<const base::Bytes> checkpoint_;
+  std::shared_ptr<const base::Bytes> checkpoint_, earlier_;
   base::Bytes memory_;
   std::map<std::pair<secagg::AttemptNumber, std::string>, std::pair<secagg::Attempt, base::Bytes>>
       entries_;

@@ -1,5 +1,6 @@
 #include "tacet/protocol/attestation.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "tacet/agreement/labelled_signature.h"
@@ -45,6 +46,11 @@ absl::StatusOr<Attestation> ReadRest(std::span<const uint8_t> bytes, base::ByteR
 }
 
 }  // namespace
+
+size_t StateQuorum(const agreement::Manifest& manifest) {
+  const agreement::ManifestSpec& spec = manifest.spec();
+  return std::max<size_t>(spec.committee_members.size() / 2, spec.committee.corrupt) + 1;
+}
 
 crypto::Digest StateDigest(const Checkpoint& checkpoint) {
   crypto::Sha256Hasher hasher;

@@ -25,6 +25,10 @@ struct Attestation {
   friend bool operator==(const Attestation&, const Attestation&) = default;
 };
 
+// Seats that must attest one state before a member takes it for the federation's: a majority of the
+// committee, and more than its corrupt seats, so that an honest one is among them.
+size_t StateQuorum(const agreement::Manifest& manifest);
+
 // SHA-256 over model digest ‖ velocity as little-endian floats.
 crypto::Digest StateDigest(const Checkpoint& checkpoint);
 

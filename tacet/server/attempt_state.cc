@@ -51,6 +51,10 @@ absl::Status AttemptState::Read() {
   TACET_ASSIGN_OR_RETURN(attempts_, store_.Attempts());
   if (!attempts_.empty()) TACET_RETURN_IF_ERROR(ReadLast());
   TACET_RETURN_IF_ERROR(ReadKept());
+  if (IsOpening()) {
+    sweep_is_due_ = false;  // what belongs to the first round is not known yet
+    return absl::OkStatus();
+  }
   TACET_RETURN_IF_ERROR(ReadSubmissions(Beginning(), IsOfBeginning));
   TACET_RETURN_IF_ERROR(ReadLeftOut());
   // Parts of uploads that were on their way stay.
@@ -144,6 +148,23 @@ const AttemptRecord* AttemptState::Open() const {
 }
 
 uint32_t AttemptState::finished() const {
+  return IsOpening() ? opening_round_.value_or(0) : last_published();
+}
+
+bool AttemptState::IsOpening() const {
+  return manifest_.epoch() > 0 &&
+         (attempts_.empty() || attempts_.back().attempt.number.epoch < manifest_.epoch());
+}
+
+absl::Status AttemptState::OpenAt(uint32_t round) {
+  TACET_RETURN_IF_ERROR(CheckFresh());
+  opening_round_ = round;
+  submissions_.clear();
+  sweep_is_due_ = true;
+  return Change([&] { return ReadSubmissions(Beginning(), IsOfBeginning); });
+}
+
+uint32_t AttemptState::last_published() const {
   if (attempts_.empty()) return 0;
   const AttemptRecord& last = attempts_.back();
   return last.attempt.number.round + (last.phase == protocol::AttemptPhase::kPublished ? 1 : 0);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -61,7 +62,18 @@ class AttemptState {
 
   const std::vector<AttemptRecord>& attempts() const { return attempts_; }  // ever begun, in order
   const AttemptRecord* Open() const;                                        // null when none is
-  uint32_t finished() const;  // rounds published, in all epochs
+  // Rounds published, in all epochs. In an opening: with which the epoch begins, 0 as long as that
+  // is not known.
+  uint32_t finished() const;
+  // The last of them in the store, which in an opening the members may not have applied.
+  uint32_t last_published() const;
+  // Whether no attempt of a later epoch than the first has begun: which round comes next is for the
+  // members to say, since a round that was published last may be known to few of them, and a server
+  // may have lost its store.
+  bool IsOpening() const;
+  bool is_decided() const { return !IsOpening() || opening_round_.has_value(); }
+  // The epoch begins with this round, or rather with this one than with what was said before.
+  absl::Status OpenAt(uint32_t round);
   // Of the open attempt, increasing; empty when members decide by coins.
   const std::vector<uint64_t>& cohort() const { return cohort_; }
   // Attestations, checkpoints and who is left out of the round that is going on, or comes next;
@@ -120,6 +132,7 @@ class AttemptState {
   BlobStore& blobs_;
 
   bool stale_ = false;
+  std::optional<uint32_t> opening_round_;
   bool sweep_is_due_ = false;
   std::vector<AttemptRecord> attempts_;
   std::vector<uint64_t> cohort_;

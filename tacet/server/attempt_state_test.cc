@@ -308,8 +308,12 @@ TEST_F(AttemptStateTest, WhatAnEarlierEpochLeftOpenHasFailed) {
   const auto state = ValueOf(AttemptState::Load(next.manifest(), kKeptRounds, store_, blobs_));
   EXPECT_EQ(state->Open(), nullptr);
   EXPECT_EQ(state->attempts().back().failure, "epoch-ended");
-  EXPECT_EQ(state->finished(), 1u);
   EXPECT_THAT(state->kept(), IsEmpty());
+  EXPECT_FALSE(state->is_decided());
+  EXPECT_EQ(state->last_published(), 1u);
+  ASSERT_TRUE(state->OpenAt(1).ok());
+  EXPECT_TRUE(state->is_decided());
+  EXPECT_EQ(state->finished(), 1u);
   EXPECT_EQ(state->Beginning(), (secagg::AttemptNumber{.epoch = 1, .round = 1, .attempt = 0}));
 }
 

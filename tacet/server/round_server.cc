@@ -1,6 +1,7 @@
 #include "tacet/server/round_server.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "tacet/agreement/cohort.h"
@@ -218,6 +219,11 @@ absl::Status RoundServer::TickLocked() {
   }
   gathering_.reset();
   if (draining_ || !stopped_.empty()) return absl::OkStatus();
+  if (state_->IsOpening()) TACET_RETURN_IF_ERROR(DecideOpening());
+  if (!state_->is_decided()) {
+    gathering_ = CountGathering();
+    return absl::OkStatus();
+  }
   const std::optional<secagg::Attempt> next = NextAttempt();
   if (!next.has_value()) return absl::OkStatus();
   if (stopped_ = WhyStop(*next); !stopped_.empty()) {
@@ -322,6 +328,82 @@ void RoundServer::PauseAfterTooFew(uint64_t ended) {
     pause = std::min(2 * pause, kLongestPause);
   }
   pause_ends_ = ended + std::min(pause, kLongestPause);
+}
+
+// The opening of an epoch.
+
+// A member attests what it has, what it had before its last round, and what it gets in the opening.
+absl::Status RoundServer::NoteForOpening(const protocol::Attestation& attestation,
+                                         std::span<const uint8_t> bytes) {
+  constexpr int kMaxRounds = 2;
+  if (attestation.round > spec().rounds) {
+    return base::FailedPrecondition("attestation for round {}: the agreement has {} rounds",
+                                    attestation.round, spec().rounds);
+  }
+  const auto others = std::ranges::count_if(opening_, [&](const auto& round) {
+    return round.first != attestation.round && round.second.contains(attestation.member);
+  });
+  const bool comes_next = state_->is_decided() && attestation.round == state_->finished();
+  if (others >= kMaxRounds && !comes_next) {
+    return base::FailedPrecondition(
+        "attestation for round {}: this member has attested {} other rounds in this epoch",
+        attestation.round, others);
+  }
+  const auto [known, is_new] = opening_[attestation.round].try_emplace(
+      attestation.member, OpeningAttestation{attestation, {bytes.begin(), bytes.end()}});
+  if (known->second.stated != attestation) {
+    return base::AlreadyExists("another attestation of this member for round {} was accepted",
+                               attestation.round);
+  }
+  if (is_new) CountRevision(false);
+  return absl::OkStatus();
+}
+
+std::optional<uint32_t> RoundServer::AttestedRound() const {
+  const size_t quorum = protocol::StateQuorum(manifest_.manifest());
+  for (auto round = opening_.rbegin(); round != opening_.rend(); ++round) {
+    std::map<std::pair<crypto::Digest, crypto::Digest>, size_t> supporters;
+    for (const auto& [member, attestation] : round->second) {
+      if (!CheckOnCommittee(member).ok()) continue;
+      const protocol::Attestation& stated = attestation.stated;
+      if (++supporters[{stated.model_digest, stated.state_digest}] >= quorum) return round->first;
+    }
+  }
+  return std::nullopt;
+}
+
+bool RoundServer::HasHeardSeatsHere() const {
+  const uint64_t now = clock_();
+  for (const secagg::CommitteeSeat& seat : manifest_.manifest().committee()) {
+    bool heard = !attendance_.IsHere(seat.member, now);
+    for (const auto& [round, attestations] : opening_) {
+      heard = heard || attestations.contains(seat.member);
+    }
+    if (!heard) return false;
+  }
+  return true;
+}
+
+// Attestations are never taken back: the round can only grow, until its first attempt begins.
+absl::Status RoundServer::DecideOpening() {
+  const std::optional<uint32_t> round = AttestedRound();
+  if (!round.has_value() || (state_->is_decided() && *round == state_->finished())) {
+    return absl::OkStatus();
+  }
+  const uint64_t now = clock_();
+  if (!attested_since_.has_value() || *attested_since_ > now) attested_since_ = now;
+  // A seat that says nothing is not waited for.
+  if (!HasHeardSeatsHere() && now - *attested_since_ <= options_.grace_seconds) {
+    return absl::OkStatus();
+  }
+  TACET_RETURN_IF_ERROR(state_->OpenAt(*round));
+  attested_.clear();
+  for (const auto& [member, attestation] : opening_[*round]) {
+    TACET_RETURN_IF_ERROR(state_->Put(ItemKind::kAttestation, member, attestation.bytes));
+    attested_.try_emplace(member, attestation.stated.model_digest);
+  }
+  CountRevision(true);
+  return absl::OkStatus();
 }
 
 absl::Status RoundServer::BoundDeadline() {
@@ -601,6 +683,10 @@ absl::Status RoundServer::CheckCheckRow(uint64_t member,
 }
 
 absl::Status RoundServer::CheckCheckpoint(const protocol::PutPartRequest& request) const {
+  if (!state_->is_decided()) {
+    return base::FailedPrecondition("checkpoint for round {}: which round comes next is not known",
+                                    request.name.attempt.number.round);
+  }
   const secagg::AttemptNumber beginning = state_->Beginning();
   if (request.name.attempt.manifest_hash != manifest_.manifest().hash() ||
       request.name.attempt.number != beginning) {
@@ -891,6 +977,10 @@ absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8
   }
   const Change change(*this);
   TACET_RETURN_IF_ERROR(state_->CheckFresh());
+  if (state_->IsOpening()) {
+    TACET_RETURN_IF_ERROR(NoteForOpening(attestation, bytes));
+    if (!state_->is_decided() || attestation.round != state_->finished()) return absl::OkStatus();
+  }
   if (attestation.round != state_->finished()) {
     return base::FailedPrecondition("attestation for round {}: the next round is {}",
                                     attestation.round, state_->finished());
@@ -905,7 +995,7 @@ absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8
 
 absl::StatusOr<std::vector<base::Bytes>> RoundServer::Attestations(uint32_t round) const {
   const base::MutexLock lock(mutex_);
-  if (round == state_->finished()) {
+  if (state_->is_decided() && round == state_->finished()) {
     // Others attest when they took part: to hand theirs out would name participants.
     std::vector<base::Bytes> attestations;
     for (const Submission& attestation : state_->SubmissionsOf(ItemKind::kAttestation)) {
@@ -926,9 +1016,10 @@ ServerStatus RoundServer::Status() const {
       .accepted = static_cast<uint32_t>(state_->SubmissionsOf(ItemKind::kAccepted).size()),
       .votes = static_cast<uint32_t>(state_->SubmissionsOf(ItemKind::kVote).size()),
       .unmask_shares = static_cast<uint32_t>(state_->SubmissionsOf(ItemKind::kUnmaskShare).size()),
-      .finished = state_->finished(),
+      .finished = state_->is_decided() ? state_->finished() : state_->last_published(),
       .attempts = begun.size(),
       .draining = draining_,
+      .opening = std::nullopt,
       .stopped = stopped_,
       .here = attendance_.CountHere(clock_()),
       .waiting = state_->Open() == nullptr && !draining_ && stopped_.empty(),
@@ -938,6 +1029,15 @@ ServerStatus RoundServer::Status() const {
   status.failed = static_cast<uint64_t>(
       std::ranges::count(begun, protocol::AttemptPhase::kFailed, &AttemptRecord::phase));
   if (!begun.empty()) status.last = begun.back();
+  if (!state_->is_decided()) {
+    std::set<uint64_t> heard;
+    for (const auto& [round, attestations] : opening_) {
+      for (const auto& [member, attestation] : attestations) {
+        if (CheckOnCommittee(member).ok()) heard.insert(member);
+      }
+    }
+    status.opening = heard.size();
+  }
   for (const Submission& left_out : state_->SubmissionsOf(ItemKind::kLeftOut)) {
     status.left_out.push_back(left_out.member);
   }

@@ -23,6 +23,7 @@
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/random.h"
 #include "tacet/protocol/announcement.h"
+#include "tacet/protocol/attestation.h"
 #include "tacet/protocol/member_request.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/server/attempt_state.h"
@@ -83,6 +84,9 @@ struct ServerStatus {
   uint64_t attempts = 0;              // ever begun
   uint64_t failed = 0;                // of them
   bool draining = false;
+  // In the opening of an epoch: seats that said which rounds they have applied, as long as they
+  // have not said together with which round it begins.
+  std::optional<uint64_t> opening;
   std::string stopped;   // why no attempt follows any more; empty as long as one may
   uint64_t here = 0;     // members that are connected
   bool waiting = false;  // no attempt is open, and one is to follow
@@ -120,6 +124,8 @@ struct ObjectPart {
 // A published round is final once a strict majority of the members, or K_min of them where that is
 // less, attest the same model. Then the next round begins. Until then votes and unmask shares are
 // taken, so that members that cannot decrypt it yet will.
+// A later epoch begins with the last round whose beginning protocol::StateQuorum seats attest under
+// it, be it before or behind the last one published: see docs/design/rounds.md.
 // Every attempt begun is announced to every member: ledgers charge it.
 class RoundServer {
  public:
@@ -176,7 +182,7 @@ class RoundServer {
   absl::StatusOr<std::vector<base::Bytes>> Votes(const secagg::Attempt& attempt) const;
   // A committee member's last word: it decrypted the aggregate and found it sound, or refuses it.
   absl::Status TakeVerdict(uint64_t member, const secagg::Attempt& attempt, bool confirmed);
-  // Of the round that is going on or comes next.
+  // Of the round that is going on or comes next; in the opening of an epoch of any two rounds, too.
   absl::Status TakeAttestation(uint64_t member, std::span<const uint8_t> attestation);
   absl::StatusOr<std::vector<base::Bytes>> Attestations(uint32_t round) const;
 
@@ -242,6 +248,13 @@ class RoundServer {
   std::optional<secagg::Attempt> NextAttempt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::optional<crypto::Digest> StatedModel() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string WhyStop(const secagg::Attempt& next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // In the opening of an epoch. An attestation of whichever round.
+  absl::Status NoteForOpening(const protocol::Attestation& attestation,
+                              std::span<const uint8_t> bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The last round whose beginning enough seats attest, once all that are here have attested.
+  absl::Status DecideOpening() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<uint32_t> AttestedRound() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasHeardSeatsHere() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Gathering CountGathering() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Probability that the next attempt has enough uploads, below which it does not begin.
   double WantedChance() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -304,6 +317,14 @@ class RoundServer {
   // By member, the models that the attestations in the state name. Their signatures were checked
   // when they arrived or were read from the store, and are not checked again.
   std::map<uint64_t, crypto::Digest> attested_ ABSL_GUARDED_BY(mutex_);
+  // In the opening of an epoch, by round and member: what each stated first. In no store: members
+  // attest again to a server that was restarted.
+  struct OpeningAttestation {
+    protocol::Attestation stated;
+    base::Bytes bytes;
+  };
+  std::map<uint32_t, std::map<uint64_t, OpeningAttestation>> opening_ ABSL_GUARDED_BY(mutex_);
+  std::optional<uint64_t> attested_since_ ABSL_GUARDED_BY(mutex_);  // Unix seconds
   // By member, the object of which a part is being taken.
   std::map<uint64_t, BlobKey> giving_ ABSL_GUARDED_BY(mutex_);
 };

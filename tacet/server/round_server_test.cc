@@ -869,15 +869,26 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   EXPECT_EQ(server->Attempts().back().failure, "epoch-ended");
   const protocol::Announcement before = ValueOf(server->AnnouncementFor(0, 0, false));
   EXPECT_EQ(before.current, std::nullopt);
-  EXPECT_EQ(before.finished, 1u);
+  EXPECT_EQ(before.finished, 0u);  // nobody has said yet with which round the epoch begins
+  EXPECT_EQ(server->Status().finished, 1u);
+  EXPECT_EQ(server->Status().opening, 0u);
   EXPECT_THAT(before.kept, IsEmpty());
   ASSERT_TRUE(server->Tick().ok());  // nobody has said yet what the model is
   EXPECT_EQ(ValueOf(server->AnnouncementFor(0, 0, false)).current, std::nullopt);
   for (const uint64_t member : {2, 3, 4}) {
     ASSERT_TRUE(server->TakeAttestation(member, next.Attestation(member, 1, {})).ok());
   }
-  ASSERT_TRUE(server->Tick().ok());
+  // The seats that are here and say nothing are awaited for the grace period.
+  EXPECT_EQ(server->Status().opening, 3u);
+  for (const uint64_t seconds : {0, 60, 1}) {
+    now_ += seconds;
+    for (uint64_t member = 0; member < 5; ++member) server->NotePresence(member);
+    EXPECT_EQ(ValueOf(server->AnnouncementFor(0, 0, false)).current, std::nullopt);
+    ASSERT_TRUE(server->Tick().ok());
+  }
+  EXPECT_EQ(server->Status().opening, std::nullopt);
   const protocol::Announcement after = ValueOf(server->AnnouncementFor(0, 0, false));
+  EXPECT_EQ(after.finished, 1u);
   EXPECT_EQ(after.current->attempt.number.epoch, 1u);
   EXPECT_EQ(after.current->attempt.number.round, 1u);
   EXPECT_EQ(after.current->attempt.number.attempt, 0u);

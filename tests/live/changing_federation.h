@@ -55,6 +55,10 @@ class ChangingFederation {
     std::unique_ptr<member::MemberSession> session;
     absl::Status last;  // of Step
     bool done = false;
+    // What a lying server answers in the place of an honest one; empty: nothing else.
+    std::function<absl::StatusOr<base::Bytes>(const protocol::RequestBody&,
+                                              absl::StatusOr<base::Bytes>)>
+        lie;
     // Digests of what it sealed for each attempt.
     std::map<secagg::AttemptNumber, std::set<crypto::Digest>> sealed;
   };
@@ -139,6 +143,10 @@ class ChangingFederation {
       if (put == nullptr || put->name.kind != protocol::BulkKind::kUpload) return;
       site.sealed[put->name.attempt.number].insert(put->digest);
     };
+    site.wire->lie = [&site](const protocol::RequestBody& body,
+                             absl::StatusOr<base::Bytes> answer) {
+      return site.lie ? site.lie(body, std::move(answer)) : std::move(answer);
+    };
     site.remote = std::make_unique<member::RemoteServer>(epoch.manifest, number, site.keys.signing,
                                                          *site.wire, [this] { return now; });
     TACET_ASSIGN_OR_RETURN(auto opened, ledger::testing::OpenMemoryLedger(site.memory_ledger));
@@ -202,6 +210,25 @@ class ChangingFederation {
     EXPECT_GE(server->Status().finished, rounds);
     EXPECT_TRUE(HaveAllApplied());
   }
+  // Until the server has published so many rounds, and only the sites in `appliers` have applied
+  // the last of them: for the others the epoch ends before they heard of it.
+  void PublishFor(uint32_t rounds, const std::set<int>& appliers) {
+    RunUntil(rounds - 1);
+    for (int turn = 0; turn < 50 && server->Status().finished < rounds; ++turn) {
+      now += 5;
+      for (const int id : serving_->sites) server->NotePresence(serving_->NumberOf(id));
+      EXPECT_TRUE(server->Tick().ok());
+      for (const int id : serving_->sites) {
+        if (server->Status().finished < rounds) StepOf(SiteOf(id));
+      }
+    }
+    ASSERT_EQ(server->Status().finished, rounds);
+    for (const int id : serving_->sites) {
+      ASSERT_EQ(SiteOf(id).session->next_round(), rounds - 1);
+      if (appliers.contains(id)) StepOf(SiteOf(id));
+      ASSERT_EQ(SiteOf(id).session->next_round(), appliers.contains(id) ? rounds : rounds - 1);
+    }
+  }
   // Whether every site has the model of the last round that is published.
   bool HaveAllApplied() {
     return std::ranges::all_of(serving_->sites, [this](int id) {
@@ -226,11 +253,19 @@ class ChangingFederation {
     return **found;
   }
 
-  // The model when every published attempt averages the updates of all members of its epoch.
+  // The model when every round averages the updates of all members of the epoch in which it was
+  // published last.
   std::vector<double> Expected() const {
     std::vector<double> model(protocol::testing::kSmallDimension);
-    for (const server::AttemptRecord& record : server->Attempts()) {
-      if (record.phase != protocol::AttemptPhase::kPublished) continue;
+    std::map<uint32_t, server::AttemptRecord> rounds;
+    std::vector<server::AttemptRecord> all = lost_;
+    for (const server::AttemptRecord& record : server->Attempts()) all.push_back(record);
+    for (const server::AttemptRecord& record : all) {
+      if (record.phase == protocol::AttemptPhase::kPublished) {
+        rounds[record.attempt.number.round] = record;
+      }
+    }
+    for (const auto& [round, record] : rounds) {
       const std::vector<int>& sites = EpochOf(record.attempt.number.epoch).sites;
       for (size_t i = 0; i < model.size(); ++i) {
         double sum = 0;
@@ -279,6 +314,14 @@ class ChangingFederation {
     }
   }
 
+  std::vector<std::string> ViolationsOf(int id) {
+    std::vector<std::string> names;
+    for (const member::NodeEvent& event : SiteOf(id).log.events()) {
+      if (event.kind == member::NodeEventKind::kViolation) names.push_back(event.what);
+    }
+    return names;
+  }
+
   absl::StatusOr<base::Bytes> Answer(std::span<const uint8_t> request) {
     if (handler_ == nullptr) return base::Unavailable("the server is away");
     auto answer = handler_->Handle(request, std::nullopt);
@@ -294,6 +337,9 @@ class ChangingFederation {
     serving_ = nullptr;
   }
   void LoseServerFolder() {
+    if (server != nullptr) {
+      for (const server::AttemptRecord& record : server->Attempts()) lost_.push_back(record);
+    }
     StopServer();
     store_ = std::make_unique<server::MemoryServerStore>();
     blobs_ = std::make_unique<server::MemoryBlobStore>();
@@ -324,6 +370,7 @@ class ChangingFederation {
   std::map<int, std::unique_ptr<Site>> sites_;
   std::vector<std::unique_ptr<Epoch>> epochs_;
   const Epoch* serving_ = nullptr;
+  std::vector<server::AttemptRecord> lost_;  // with the server's folder
   std::unique_ptr<server::MemoryServerStore> store_ = std::make_unique<server::MemoryServerStore>();
   std::unique_ptr<server::MemoryBlobStore> blobs_ = std::make_unique<server::MemoryBlobStore>();
   NoObserver observer_;

@@ -86,6 +86,11 @@ class MeasuredState final : public member::MemberState {
     return state_->SaveCheckpoint(checkpoint);
   }
   absl::StatusOr<base::Bytes> LoadCheckpoint() const override { return state_->LoadCheckpoint(); }
+  absl::StatusOr<base::Bytes> LoadEarlierCheckpoint() const override {
+    return state_->LoadEarlierCheckpoint();
+  }
+  absl::Status ForgetEarlierCheckpoint() override { return state_->ForgetEarlierCheckpoint(); }
+  absl::Status StepBack() override { return state_->StepBack(); }
   absl::Status SaveMemory(std::span<const uint8_t> memory) override {
     return state_->SaveMemory(memory);
   }

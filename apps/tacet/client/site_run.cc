@@ -9,6 +9,7 @@
 #include "tacet/base/float_bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/ledger/data_digest.h"
+#include "tacet/protocol/attestation.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/storage/file/data_key.h"
@@ -55,11 +56,45 @@ absl::Status SiteRun::Begin(const member::MemberSession& session,
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines,
                          directory_->ReadLines(run::kMetricsFile));
   written_ = static_cast<uint32_t>(lines.size());
+  // Or between undoing a round and forgetting it.
+  TACET_RETURN_IF_ERROR(ForgetAttestations(session.next_round()));
+  const bool is_of_other_model =
+      !lines.empty() && written_ == session.next_round() &&
+      lines.back().find(base::ToHex(session.model_digest())) == std::string::npos;
+  return is_of_other_model ? Undo(written_ - 1) : absl::OkStatus();
+}
+
+absl::Status SiteRun::Undo(uint32_t round) {
+  TACET_RETURN_IF_ERROR(directory_->KeepLines(run::kMetricsFile, round));
+  TACET_RETURN_IF_ERROR(ForgetAttestations(round));
+  written_ = std::min(written_, round);
+  attested_.reset();
   return absl::OkStatus();
+}
+
+// Attestations of more than `rounds` rounds. They are in order.
+absl::Status SiteRun::ForgetAttestations(uint32_t rounds) {
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines,
+                         directory_->ReadLines(run::kAttestationsFile));
+  size_t kept = lines.size();
+  for (; kept > 0; --kept) {
+    TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, base::FromHex(lines[kept - 1]));
+    TACET_ASSIGN_OR_RETURN(const crypto::Digest hash, protocol::ManifestOfAttestation(bytes));
+    const auto epoch = std::ranges::find(earlier_, hash, &agreement::EpochLink::hash);
+    const auto& members =
+        epoch == earlier_.end() ? manifest_.spec().members : epoch->agreed.members;
+    const absl::StatusOr<protocol::Attestation> attestation =
+        protocol::ReadAttestation(bytes, hash, members);
+    if (!attestation.ok() || attestation->round <= rounds) break;
+  }
+  return directory_->KeepLines(run::kAttestationsFile, kept);
 }
 
 absl::Status SiteRun::Progress(const member::MemberSession& session,
                                const ledger::PrivacyLedger& ledger) {
+  for (; undone_ < session.undone().size(); ++undone_) {
+    TACET_RETURN_IF_ERROR(Undo(session.undone()[undone_]));
+  }
   if (written_ == session.next_round()) return absl::OkStatus();
   TACET_ASSIGN_OR_RETURN(last_, Evaluate(session));
   TACET_RETURN_IF_ERROR(ledger_->Update(ledger));

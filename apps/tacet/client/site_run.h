@@ -61,6 +61,9 @@ class SiteRun {
   absl::StatusOr<std::optional<trainer::Evaluation>> Evaluate(
       const member::MemberSession& session) const;
   absl::Status OpenRunLedger();
+  // Forgets what was written of rounds from `round` on, which were undone.
+  absl::Status Undo(uint32_t round);
+  absl::Status ForgetAttestations(uint32_t round);
   // Keeps this member's attestation about the model that it has now.
   absl::Status Attest(const member::MemberSession& session);
   absl::Status KeepOthersAttestations(const member::MemberSession& session);
@@ -78,6 +81,7 @@ class SiteRun {
   std::unique_ptr<RunLedger> ledger_;
   base::Stopwatch since_start_, since_round_;
   uint32_t written_ = 0;              // rounds
+  size_t undone_ = 0;                 // times
   std::optional<uint32_t> attested_;  // the last round whose beginning was
   std::optional<trainer::Evaluation> last_;
 };

@@ -3,6 +3,9 @@
 #ifndef TACET_MEMBER_TESTING_MEMBER_STATE_CONTRACT_H_
 #define TACET_MEMBER_TESTING_MEMBER_STATE_CONTRACT_H_
 
+#include <cstdint>
+#include <optional>
+
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
@@ -45,6 +48,40 @@ TYPED_TEST_P(MemberStateContract, KeepsTheLastStateAndMemory) {
     EXPECT_EQ(this->state().LoadCheckpoint().value(), base::Bytes(1000, value));
     EXPECT_EQ(this->state().LoadMemory().value(), base::Bytes(10, value));
   }
+}
+
+TYPED_TEST_P(MemberStateContract, GoesBackToTheEarlierCheckpointOnce) {
+  constexpr auto kNotFound = absl::StatusCode::kNotFound;
+  const auto one = [](uint8_t value) { return base::Bytes(1000, value); };
+  const auto expect = [&](uint8_t last, std::optional<uint8_t> earlier) {
+    this->Reopen();
+    EXPECT_EQ(this->state().LoadCheckpoint().value(), one(last));
+    const auto found = this->state().LoadEarlierCheckpoint();
+    if (earlier.has_value()) {
+      EXPECT_EQ(found.value(), one(*earlier));
+    } else {
+      EXPECT_EQ(found.status().code(), kNotFound);
+    }
+  };
+  EXPECT_EQ(this->state().LoadEarlierCheckpoint().status().code(), kNotFound);
+  EXPECT_EQ(this->state().StepBack().code(), kNotFound);
+  ASSERT_TRUE(this->state().ForgetEarlierCheckpoint().ok());
+  ASSERT_TRUE(this->state().SaveCheckpoint(one(1)).ok());
+  expect(1, std::nullopt);
+  EXPECT_EQ(this->state().StepBack().code(), kNotFound);
+  for (const uint8_t value : {uint8_t{2}, uint8_t{3}}) {
+    ASSERT_TRUE(this->state().SaveCheckpoint(one(value)).ok());
+    expect(value, value - 1);
+  }
+  ASSERT_TRUE(this->state().StepBack().ok());
+  expect(2, std::nullopt);
+  EXPECT_EQ(this->state().StepBack().code(), kNotFound);
+  ASSERT_TRUE(this->state().SaveCheckpoint(one(4)).ok());
+  expect(4, 2);
+  ASSERT_TRUE(this->state().ForgetEarlierCheckpoint().ok());
+  expect(4, std::nullopt);
+  EXPECT_EQ(this->state().StepBack().code(), kNotFound);
+  expect(4, std::nullopt);
 }
 
 TYPED_TEST_P(MemberStateContract, SaysOneThingAnAttemptAndStep) {
@@ -100,8 +137,8 @@ TYPED_TEST_P(MemberStateContract, ForgetsOtherAttempts) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(MemberStateContract, HasNothingAtFirst, KeepsTheLastStateAndMemory,
-                            SaysOneThingAnAttemptAndStep, ANumberHasOneAttempt,
-                            ForgetsOtherAttempts);
+                            GoesBackToTheEarlierCheckpointOnce, SaysOneThingAnAttemptAndStep,
+                            ANumberHasOneAttempt, ForgetsOtherAttempts);
 
 }  // namespace tacet::member::testing
 

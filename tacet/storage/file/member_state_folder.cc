@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kLock = "lock";
 constexpr std::string_view kCheckpoint = "state.ckpt";
+constexpr std::string_view kEarlier = "earlier.ckpt";
 constexpr std::string_view kMemory = "memory";
 constexpr std::string_view kUpload = "upload";
 constexpr std::string_view kWhat = "site state";
@@ -84,10 +85,46 @@ absl::StatusOr<base::Bytes> MemberStateFolder::Load(std::string_view name) const
 }
 
 absl::Status MemberStateFolder::SaveCheckpoint(std::span<const uint8_t> checkpoint) {
-  return Save(kCheckpoint, checkpoint);
+  return ReplaceFileKeeping(path_ / kCheckpoint, path_ / kEarlier, checkpoint, disk_, kOwnerOnly);
 }
 
-absl::StatusOr<base::Bytes> MemberStateFolder::LoadCheckpoint() const { return Load(kCheckpoint); }
+// A process that ended within SaveCheckpoint may have left the last one where the earlier one is.
+absl::StatusOr<base::Bytes> MemberStateFolder::LoadCheckpoint() const {
+  absl::StatusOr<base::Bytes> last = Load(kCheckpoint);
+  return last.status().code() == absl::StatusCode::kNotFound ? Load(kEarlier) : std::move(last);
+}
+
+absl::StatusOr<bool> MemberStateFolder::HasCheckpoint() const {
+  std::error_code error;
+  const bool has = fs::exists(path_ / kCheckpoint, error);
+  if (error) return base::Unavailable("cannot read {}: {}", path_.string(), error.message());
+  return has;
+}
+
+absl::StatusOr<base::Bytes> MemberStateFolder::LoadEarlierCheckpoint() const {
+  TACET_ASSIGN_OR_RETURN(const bool has_last, HasCheckpoint());
+  if (!has_last) return base::NotFound("{} holds one checkpoint only", path_.string());
+  return Load(kEarlier);
+}
+
+absl::Status MemberStateFolder::ForgetEarlierCheckpoint() {
+  TACET_ASSIGN_OR_RETURN(const bool has_last, HasCheckpoint());
+  std::error_code error;
+  if (!has_last || !fs::remove(path_ / kEarlier, error)) {
+    if (error) return base::Unavailable("cannot clean {}: {}", path_.string(), error.message());
+    return absl::OkStatus();
+  }
+  return SyncDirectory(path_, disk_);
+}
+
+absl::Status MemberStateFolder::StepBack() {
+  TACET_ASSIGN_OR_RETURN(const bool has_last, HasCheckpoint());
+  if (!has_last) return base::NotFound("{} holds one checkpoint only", path_.string());
+  if (disk_.Rename((path_ / kEarlier).c_str(), (path_ / kCheckpoint).c_str()) != 0) {
+    return SystemError("go back to", path_ / kEarlier);
+  }
+  return SyncDirectory(path_, disk_);
+}
 
 absl::Status MemberStateFolder::SaveMemory(std::span<const uint8_t> memory) {
   return Save(kMemory, memory);

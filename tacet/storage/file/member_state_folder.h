@@ -28,6 +28,9 @@ class MemberStateFolder final : public member::MemberState {
 
   absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override;
   absl::StatusOr<base::Bytes> LoadCheckpoint() const override;
+  absl::StatusOr<base::Bytes> LoadEarlierCheckpoint() const override;
+  absl::Status ForgetEarlierCheckpoint() override;
+  absl::Status StepBack() override;
   absl::Status SaveMemory(std::span<const uint8_t> memory) override;
   absl::StatusOr<base::Bytes> LoadMemory() const override;
   absl::Status SaveUpload(const secagg::Attempt& attempt, std::span<const uint8_t> upload) override;
@@ -42,6 +45,8 @@ class MemberStateFolder final : public member::MemberState {
   MemberStateFolder(std::filesystem::path path, File lock, DiskCalls& disk)
       : path_(std::move(path)), lock_(std::move(lock)), disk_(disk) {}
 
+  // Whether SaveCheckpoint came to its end, or was never called.
+  absl::StatusOr<bool> HasCheckpoint() const;
   absl::Status Save(std::string_view name, std::span<const uint8_t> content);
   absl::StatusOr<base::Bytes> Load(std::string_view name) const;
   // Of one attempt: what was said, with the attempt that it was said about.

@@ -94,18 +94,46 @@ absl::StatusOr<base::Bytes> ReadFile(const std::filesystem::path& path) {
   return ReadWhole(File(path, O_RDONLY), path);
 }
 
-absl::Status ReplaceFile(const std::filesystem::path& path, std::span<const uint8_t> content,
-                         DiskCalls& disk, mode_t mode) {
+namespace {
+
+std::filesystem::path Beside(const std::filesystem::path& path) {
   std::filesystem::path beside = path;
   beside += ".new";
-  {
-    const File file(beside, O_WRONLY | O_CREAT | O_TRUNC, mode);
-    if (!file.ok() || !file.WriteAll(content, disk) || disk.Synchronise(file.get()) != 0) {
-      return SystemError("write", beside);
-    }
+  return beside;
+}
+
+absl::Status WriteBeside(const std::filesystem::path& path, std::span<const uint8_t> content,
+                         DiskCalls& disk, mode_t mode) {
+  const std::filesystem::path beside = Beside(path);
+  const File file(beside, O_WRONLY | O_CREAT | O_TRUNC, mode);
+  if (!file.ok() || !file.WriteAll(content, disk) || disk.Synchronise(file.get()) != 0) {
+    return SystemError("write", beside);
   }
+  return absl::OkStatus();
+}
+
+absl::Status TakeBeside(const std::filesystem::path& path, DiskCalls& disk) {
+  const std::filesystem::path beside = Beside(path);
   if (disk.Rename(beside.c_str(), path.c_str()) != 0) return SystemError("replace", path);
   return SyncDirectory(path.parent_path(), disk);
+}
+
+}  // namespace
+
+absl::Status ReplaceFile(const std::filesystem::path& path, std::span<const uint8_t> content,
+                         DiskCalls& disk, mode_t mode) {
+  TACET_RETURN_IF_ERROR(WriteBeside(path, content, disk, mode));
+  return TakeBeside(path, disk);
+}
+
+absl::Status ReplaceFileKeeping(const std::filesystem::path& path,
+                                const std::filesystem::path& earlier,
+                                std::span<const uint8_t> content, DiskCalls& disk, mode_t mode) {
+  TACET_RETURN_IF_ERROR(WriteBeside(path, content, disk, mode));
+  if (disk.Rename(path.c_str(), earlier.c_str()) != 0 && errno != ENOENT) {
+    return SystemError("keep", path);
+  }
+  return TakeBeside(path, disk);
 }
 
 }  // namespace tacet::storage::file

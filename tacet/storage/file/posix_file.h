@@ -71,6 +71,12 @@ absl::StatusOr<base::Bytes> ReadFile(const std::filesystem::path& path);
 // Written beside as `path`.new, synchronised, renamed; the directory synchronised.
 absl::Status ReplaceFile(const std::filesystem::path& path, std::span<const uint8_t> content,
                          DiskCalls& disk = DiskCalls::System(), mode_t mode = 0644);
+// The same; what was there until then becomes `earlier`. A process that ends in between leaves it
+// there, and nothing at `path`.
+absl::Status ReplaceFileKeeping(const std::filesystem::path& path,
+                                const std::filesystem::path& earlier,
+                                std::span<const uint8_t> content,
+                                DiskCalls& disk = DiskCalls::System(), mode_t mode = 0644);
 
 }  // namespace tacet::storage::file
 
