@@ -48,7 +48,7 @@ coordinator=$("$tacet" federation init --folder "$folder/coordinator" --name dem
 enrol() { # NAME [--server-host HOST]
   "$tacet" client request --home "$folder/$1" --name "$1" "${@:2}" "$(key "$1")" |
     tee "$folder/request.txt" >/dev/null
-  "$tacet" federation enrol "$1" --folder "$folder/coordinator" "$(key coordinator)" \
+  "$tacet" federation enrol "$1" --server hub --folder "$folder/coordinator" "$(key coordinator)" \
     --request "$(sed -n 's/^request  *//p' "$folder/request.txt")" \
     --fingerprint "$(sed -n 's/^fingerprint  *//p' "$folder/request.txt")" >/dev/null
 }

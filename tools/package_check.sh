@@ -59,7 +59,7 @@ done
 # As the site's own user: keys are made in the folder that the package made.
 inside su -s /bin/sh tacet -c 'tacet client request --home /var/lib/tacet/site --name north \
   --key-file /var/lib/tacet/key' > /dev/null
-before=$(inside sha256sum /var/lib/tacet/site/enrolment.request)
+before=$(inside sha256sum /var/lib/tacet/site/north.request)
 
 # A later version of the same packages.
 version=$(dpkg-deb -f "$packages"/tacet_*.deb Version)
@@ -73,13 +73,13 @@ for deb in "$root"/packages/*.deb; do
   rm -r "$unpacked"
 done
 step "upgrade" bash -c 'apt_get install --no-install-recommends $(cd "$root" && echo ./packages/next/*.deb)'
-[ "$(inside sha256sum /var/lib/tacet/site/enrolment.request)" = "$before" ] ||
+[ "$(inside sha256sum /var/lib/tacet/site/north.request)" = "$before" ] ||
   fail "the upgrade touched a site's folder"
 said=$(inside su -s /bin/sh tacet -c 'tacet client show --home /var/lib/tacet/site' 2>&1 || true)
 [[ $said == *"client join"* ]] || fail "the later version does not read the site's folder: $said"
 
 step "remove" bash -c 'apt_get purge tacet tacet-server tacet-dev'
-[ -e "$root/var/lib/tacet/site/enrolment.request" ] || fail "a purge deleted a site's keys"
+[ -e "$root/var/lib/tacet/site/north.request" ] || fail "a purge deleted a site's keys"
 rm -r "$root/var/lib/tacet"
 # Debian keeps users: their numbers must not come back as somebody else.
 for name in group gshadow passwd shadow subuid subgid; do rm -f "$root/etc/$name-"; done

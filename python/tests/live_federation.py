@@ -88,7 +88,7 @@ class LiveFederation:
         )
         self._tacet(
             "federation", "enrol", name, "--folder", self.path / "coordinator",
-            "--request", self.path / name / "enrolment.request",
+            "--request", self.path / name / f"{name}.request", "--server", "hub",
             "--fingerprint", fingerprint, "--key-file", self.path / "c.key",
         )  # fmt: skip
 

@@ -37,15 +37,16 @@ class EnrolmentTest : public ProgramTest {
     EXPECT_THAT(told, ::testing::HasSubstr(Fingerprint(name)));
     return Fingerprint(name);
   }
-  std::string Fingerprint(const std::string& name) const {
-    const std::string request = Read(name + "/enrolment.request");
+  // Of the request of `name` in its folder, or in another one.
+  std::string Fingerprint(const std::string& name, const std::string& home = "") const {
+    const std::string request = Read((home.empty() ? name : home) + "/" + name + ".request");
     return base::ToHex(crypto::Sha256(base::AsBytes(request)));
   }
 
   Outcome Enrol(const std::string& name, const std::string& fingerprint,
                 const std::vector<std::string>& more = {}) {
-    return Tacet(With({"federation", "enrol", name, "--request", name + "/enrolment.request",
-                       "--fingerprint", fingerprint, "--key-file", "c.key"},
+    return Tacet(With({"federation", "enrol", name, "--request", name + "/" + name + ".request",
+                       "--fingerprint", fingerprint, "--server", "hub", "--key-file", "c.key"},
                       more));
   }
   Outcome Rotate(const std::vector<std::string>& more = {}) {
@@ -56,7 +57,7 @@ class EnrolmentTest : public ProgramTest {
     const Outcome made = Tacet({"client", "renew", "--home", name, "--key-file", name + ".key"});
     ASSERT_EQ(made.exit_code, 0) << made.err;
     const Outcome enrolled = Tacet({"federation", "enrol", name, "--request",
-                                    name + "/enrolment.request", "--key-file", "c.key"});
+                                    name + "/" + name + ".request", "--key-file", "c.key"});
     ASSERT_EQ(enrolled.exit_code, 0) << enrolled.err;
     EXPECT_THAT(enrolled.out, ::testing::HasSubstr(name + " is enrolled again"));
   }

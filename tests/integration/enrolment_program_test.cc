@@ -281,7 +281,7 @@ TEST_F(ThreeSitesInAnEpoch, KeptKeysAreSaidToEveryone) {
 }
 
 TEST_F(ThreeSitesInAnEpoch, ARenewalIsRepeatedAndNotReplayed) {
-  std::filesystem::copy_file(path_ / "north/enrolment.request", path_ / "old.request");
+  std::filesystem::copy_file(path_ / "north/north.request", path_ / "old.request");
   const auto renew = [&](const std::string& key_file) {
     return Tacet({"client", "renew", "--home", "north", "--key-file", key_file});
   };
@@ -307,16 +307,17 @@ TEST_F(ThreeSitesInAnEpoch, ARenewalIsRepeatedAndNotReplayed) {
   EXPECT_THAT(enrol({"--request", "old.request"}).err, HasSubstr("the request is an old one"));
   // A fingerprint that is given is checked all the same.
   EXPECT_THAT(
-      enrol({"--request", "north/enrolment.request", "--fingerprint", Fingerprint("south")}).err,
+      enrol({"--request", "north/north.request", "--fingerprint", Fingerprint("south")}).err,
       HasSubstr("somebody altered it, or it is another one"));
   // Somebody else in its name.
   const Outcome stranger =
       Tacet({"client", "request", "--home", "other", "--name", "north", "--key-file", "other.key"});
   ASSERT_EQ(stranger.exit_code, 0) << stranger.err;
-  EXPECT_THAT(enrol({"--request", "other/enrolment.request"}).err,
+  EXPECT_THAT(enrol({"--request", "other/north.request"}).err,
               HasSubstr("--fingerprint is needed"));
   EXPECT_THAT(
-      enrol({"--request", "other/enrolment.request", "--fingerprint", Fingerprint("other")}).err,
+      enrol({"--request", "other/north.request", "--fingerprint", Fingerprint("north", "other")})
+          .err,
       HasSubstr("north is enrolled already, with other keys"));
   // The present epoch goes on: its certificates can be renewed, with the keys that it has.
   EXPECT_EQ(SealKey().exit_code, 0);
@@ -341,9 +342,8 @@ TEST_F(EnrolmentProgramTest, KeysAreLockedAndForTheirOwnerAlone) {
   EXPECT_THAT(Enrol("north", north).err, HasSubstr("coordinator.key has mode 0604"));
   std::filesystem::permissions(path_ / "federation/coordinator.key", std::filesystem::perms(0600));
 
-  const Outcome wrong =
-      Tacet({"federation", "enrol", "north", "--request", "north/enrolment.request",
-             "--fingerprint", north, "--key-file", "north.key"});
+  const Outcome wrong = Tacet({"federation", "enrol", "north", "--request", "north/north.request",
+                               "--fingerprint", north, "--key-file", "north.key"});
   EXPECT_EQ(wrong.exit_code, 1);
   EXPECT_THAT(wrong.err, HasSubstr("coordinator's keys does not open: a wrong key file"));
 }
@@ -358,7 +358,7 @@ TEST_F(EnrolmentProgramTest, APassphraseLocksToo) {
   ASSERT_EQ(made.exit_code, 0) << made.err;
   const std::string north = Request("north");
   const auto enrol = [&](const std::string& passphrase) {
-    return Tacet({"federation", "enrol", "north", "--request", "north/enrolment.request",
+    return Tacet({"federation", "enrol", "north", "--request", "north/north.request",
                   "--fingerprint", north, "--passphrase-file", passphrase});
   };
   EXPECT_THAT(enrol("other").err, HasSubstr("a wrong passphrase"));
@@ -397,14 +397,13 @@ TEST_F(EnrolmentProgramTest, RefusesWhatSomebodyAltered) {
   const std::string north = Request("north");
   const std::string other = Request("other");
   EXPECT_THAT(Enrol("north", other).err, HasSubstr("somebody altered it, or it is another one"));
-  const Outcome unasked = Tacet({"federation", "enrol", "north", "--request",
-                                 "north/enrolment.request", "--key-file", "c.key"});
+  const Outcome unasked = Tacet(
+      {"federation", "enrol", "north", "--request", "north/north.request", "--key-file", "c.key"});
   EXPECT_THAT(
       unasked.err,
       HasSubstr("--fingerprint is needed: there is no terminal on which to confirm the request"));
-  const Outcome mixed =
-      Tacet({"federation", "enrol", "north", "--request", "other/enrolment.request",
-             "--fingerprint", other, "--key-file", "c.key"});
+  const Outcome mixed = Tacet({"federation", "enrol", "north", "--request", "other/other.request",
+                               "--fingerprint", other, "--key-file", "c.key"});
   EXPECT_THAT(mixed.err, HasSubstr("is the request of other, not of north"));
 }
 

@@ -59,8 +59,8 @@ function setUp(agreed) {
   for (const name of all) {
     tacet("client", "request", "--home", name, "--name", name, "--key-file", `${name}.key`,
       ...(name === "hub" ? ["--server-host", "127.0.0.1"] : []));
-    const fingerprint = createHash("sha256").update(readFileSync(at(name, "enrolment.request"))).digest("hex");
-    tacet("federation", "enrol", name, "--request", `${name}/enrolment.request`, "--fingerprint", fingerprint, "--key-file", "c.key");
+    const fingerprint = createHash("sha256").update(readFileSync(at(name, `${name}.request`))).digest("hex");
+    tacet("federation", "enrol", name, "--request", `${name}/${name}.request`, "--fingerprint", fingerprint, "--server", "hub", "--key-file", "c.key");
   }
   tacet("federation", "seal-key", "--key-file", "c.key");
   for (const name of all) {

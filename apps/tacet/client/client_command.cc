@@ -276,6 +276,7 @@ std::unique_ptr<program::Command> NewClientCommand() {
   commands.push_back(std::make_unique<ClientShowCommand>());
   commands.push_back(NewClientPolicyCommand());
 #ifdef TACET_WITH_NETWORK
+  commands.push_back(NewClientCheckCommand());
   commands.push_back(NewClientRunCommand());
 #endif
   return std::make_unique<program::CommandGroup>(

@@ -16,6 +16,9 @@ std::unique_ptr<program::Command> NewClientPolicyCommand();
 // `tacet ledger rebind`.
 std::unique_ptr<program::Command> NewLedgerRebindCommand();
 
+// `tacet client check`, in builds with the network.
+std::unique_ptr<program::Command> NewClientCheckCommand();
+
 // `tacet client run`, in builds with the network.
 std::unique_ptr<program::Command> NewClientRunCommand();
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "fmt/core.h"
+#include "fmt/ranges.h"
 #include <unistd.h>
 
 #include "apps/tacet/federation/federation_command.h"
@@ -42,6 +43,10 @@ class FederationEnrolCommand : public program::Command {
         "terminal when not given, unless the signature of an enrolled site shows that "
         "the request is its own",
         &fingerprint_);
+    options.AddString("server",
+                      "name of the party that is to be the server: no other request may ask for "
+                      "that role; asked for on the terminal when not given",
+                      &server_);
     options.AddUint("days",
                     "days for which the certificate is valid, at most until the authority's "
                     "certificate expires",
@@ -61,6 +66,7 @@ class FederationEnrolCommand : public program::Command {
     }
     TACET_RETURN_IF_ERROR(CheckServer(request, folder));
     TACET_ASSIGN_OR_RETURN(const bool recognised, folder.Recognises(request));
+    if (!recognised) TACET_RETURN_IF_ERROR(CheckRole(request));
     if (fingerprint_.has_value() || !recognised) {
       TACET_RETURN_IF_ERROR(CheckFingerprint(agreement::RequestFingerprint(bytes)));
     }
@@ -73,17 +79,45 @@ class FederationEnrolCommand : public program::Command {
     TACET_RETURN_IF_ERROR(folder.Enrol(bytes, certificate));
     if (recognised) {
       fmt::print(
-          "{} is enrolled again, with the keys in its request. A new exchange key is used from the "
-          "next epoch on: tacet federation rotate\n",
-          name_);
+          "{} is enrolled again as {}, with the keys in its request. A new exchange key is used "
+          "from the next epoch on: tacet federation rotate\n",
+          name_, RoleOf(request));
     } else {
       fmt::print("{} is enrolled as {}. When all are: tacet federation seal-key\n", name_,
-                 request.server ? "the server" : "a site");
+                 RoleOf(request));
     }
     return absl::OkStatus();
   }
 
  private:
+  static std::string RoleOf(const agreement::EnrolmentRequest& request) {
+    if (!request.server) return "a site";
+    return fmt::format("the server, reached at {}", fmt::join(request.hosts, ", "));
+  }
+  // The holder of a server's certificate can pose as the server: nobody gets one unasked.
+  absl::Status CheckRole(const agreement::EnrolmentRequest& request) const {
+    if (!request.server) {
+      if (server_ != name_) return absl::OkStatus();
+      return base::InvalidArgument(
+          "--server is {}, but the request of {} is a site's. The server's operator makes it with "
+          "`tacet client request --server-host HOST`",
+          *server_, name_);
+    }
+    if (server_ == name_) return absl::OkStatus();
+    if (server_.has_value() || ::isatty(STDIN_FILENO) == 0) {
+      return base::PermissionDenied(
+          "{} asks to be {}. Nothing was enrolled. If it is to be the server, give --server {}; if "
+          "it is a site, it has to ask again without --server-host",
+          name_, RoleOf(request), name_);
+    }
+    fmt::print("{} asks to be {}. Is that agreed? (yes/no) ", name_, RoleOf(request));
+    std::fflush(stdout);
+    std::string answer;
+    std::getline(std::cin, answer);
+    if (answer == "yes") return absl::OkStatus();
+    return base::PermissionDenied("{} was not enrolled", name_);
+  }
+
   // Another server replaces the one of an epoch by `rotate`, so there must be an epoch.
   static absl::Status CheckServer(const agreement::EnrolmentRequest& request,
                                   const CoordinatorFolder& folder) {
@@ -148,7 +182,7 @@ class FederationEnrolCommand : public program::Command {
 
   std::string name_, request_;
   std::string folder_ = std::string(kDefaultFolder);
-  std::optional<std::string> fingerprint_;
+  std::optional<std::string> fingerprint_, server_;
   uint64_t days_ = 365;
   program::UnlockFlags unlock_;
 };

@@ -1,4 +1,5 @@
 // The two subcommands that hand out the epoch's keys.
+#include <filesystem>
 #include <set>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include "apps/tacet/federation/federation_command.h"
 #include "apps/tacet/federation/federation_setup.h"
 #include "apps/tacet/federation/kept_exchange_keys.h"
+#include "apps/tacet/federation/site_kit.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
@@ -27,8 +29,13 @@ constexpr std::string_view kCommitteeHelp =
     "the "
     "members that were enrolled first";
 
+constexpr std::string_view kServerHelp =
+    "HOST:PORT at which sites reach the server, for their kits; when not given, the server's first "
+    "host and port 7443";
+
 absl::Status HandOut(CoordinatorFolder& folder, const agreement::SignedManifest& manifest,
-                     const CoordinatorKeys& keys, const crypto::SecretBytes& epoch_key) {
+                     const CoordinatorKeys& keys, const crypto::SecretBytes& epoch_key,
+                     const std::string& server) {
   TACET_ASSIGN_OR_RETURN(const std::vector<HandedOut> handed_out,
                          WriteInvitations(folder, manifest, keys.signing, epoch_key));
   fmt::print("epoch {} of {} with {} members, manifest {}\n", manifest.epoch(),
@@ -41,6 +48,12 @@ absl::Status HandOut(CoordinatorFolder& folder, const agreement::SignedManifest&
       "Send each its own file; a site accepts it with\n"
       "  tacet client join FILE --coordinator \"{}\"\n",
       agreement::FingerprintText(keys.signing.public_key()));
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::filesystem::path> kits,
+                         WriteSiteKits(manifest, server, folder.path() / "invitations"));
+  if (!kits.empty()) {
+    fmt::print("Send each site its kit, too: instructions, configuration and unit file, as {}\n",
+               kits.front().string());
+  }
   // Last, and by `seal-key` too: that ends a `rotate` that was interrupted.
   return folder.ForgetEpochsBefore(manifest.epoch());
 }
@@ -55,6 +68,7 @@ class FederationSealKeyCommand : public program::Command {
   void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);
     options.AddStrings("committee", kCommitteeHelp, &committee_);
+    options.AddString("server", kServerHelp, &server_);
     unlock_.Register(options);
   }
   absl::Status Run() override {
@@ -65,12 +79,13 @@ class FederationSealKeyCommand : public program::Command {
                            SignLatestManifest(folder, keys.signing, committee_));
     TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes epoch_key,
                            folder.EpochKey(manifest.epoch(), unlocker));
-    return HandOut(folder, manifest, keys, epoch_key);
+    return HandOut(folder, manifest, keys, epoch_key, server_);
   }
 
  private:
   std::string folder_ = std::string(kDefaultFolder);
   std::vector<std::string> committee_;
+  std::string server_;
   program::UnlockFlags unlock_;
 };
 
@@ -86,6 +101,7 @@ class FederationRotateCommand : public program::Command {
     options.AddString("folder", kFolderHelp, &folder_);
     options.AddStrings("remove", "name of a site to remove; may be repeated", &removed_);
     options.AddStrings("committee", kCommitteeHelp, &committee_);
+    options.AddString("server", kServerHelp, &server_);
     options.AddFlag("keep-exchange-keys",
                     "begin the epoch although committee members have not renewed their exchange "
                     "keys: a thief of enough of these keys decrypts the recorded uploads of "
@@ -106,13 +122,14 @@ class FederationRotateCommand : public program::Command {
                            folder.ManifestsBefore(manifest.epoch()));
     const KeptExchangeKeys kept = FindKeptExchangeKeys(earlier, manifest);
     TACET_RETURN_IF_ERROR(CheckExchangeKeys(kept, manifest));
+    TACET_RETURN_IF_ERROR(CheckKitServer(manifest, server_));
     // Nothing was changed so far.
     crypto::SystemEntropy entropy;
     const crypto::SecretBytes epoch_key = entropy.Draw(32);
     TACET_RETURN_IF_ERROR(
         folder.BeginNextEpoch(manifest, std::vector<std::string>(removed.begin(), removed.end()),
                               epoch_key, unlocker, entropy));
-    TACET_RETURN_IF_ERROR(HandOut(folder, manifest, keys, epoch_key));
+    TACET_RETURN_IF_ERROR(HandOut(folder, manifest, keys, epoch_key, server_));
     TellKept(kept, manifest);
     return absl::OkStatus();
   }
@@ -159,6 +176,7 @@ class FederationRotateCommand : public program::Command {
   std::string folder_ = std::string(kDefaultFolder);
   std::vector<std::string> committee_;
   std::vector<std::string> removed_;
+  std::string server_;
   program::UnlockFlags unlock_;
 };
 

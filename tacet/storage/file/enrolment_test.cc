@@ -597,5 +597,25 @@ TEST_F(EnrolmentTest, AnEpochHasOneServer) {
   EXPECT_TRUE(Join(hub, invite(hub, CertificateRole::kServer)).ok());
 }
 
+TEST_F(EnrolmentTest, ARequestIsNamedAfterItsSite) {
+  const SiteFolder north = NewSite("north");
+  EXPECT_EQ(north.request_path().filename(), "north.request");
+  const auto home = north.request_path().parent_path();
+  ASSERT_TRUE(ReplaceFile(home / "south.request", base::Bytes(10)).ok());
+  const auto two = SiteFolder::Open(home);
+  EXPECT_EQ(two.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(two.status()), HasSubstr("holds north.request and south.request"));
+  std::filesystem::remove(home / "south.request");
+  EXPECT_TRUE(SiteFolder::Open(home).ok());
+  std::filesystem::remove(home / "north.request");
+  EXPECT_THAT(base::Message(SiteFolder::Open(home).status()), HasSubstr("holds no request"));
+  // What a call left that did not come to its end is replaced.
+  const auto begun = folder_.path() / "begun";
+  std::filesystem::create_directory(begun);
+  ASSERT_TRUE(ReplaceFile(begun / "west.request", base::Bytes(10)).ok());
+  ASSERT_TRUE(SiteFolder::Create(begun, "east", {}, KeyFile(2), entropy_).ok());
+  EXPECT_EQ(SiteFolder::Open(begun)->request_path().filename(), "east.request");
+}
+
 }  // namespace
 }  // namespace tacet::storage::file

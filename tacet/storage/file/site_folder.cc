@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kKeys = "identity.key";
 constexpr std::string_view kKeysPurpose = "site's identity";
 constexpr std::string_view kInvitation = "invitation";
+constexpr std::string_view kRequestEnding = ".request";
 
 absl::StatusOr<std::vector<float>> ModelOf(std::span<const uint8_t> bytes, uint64_t dimension) {
   if (bytes.size() / sizeof(float) != dimension || bytes.size() % sizeof(float) != 0) {
@@ -84,6 +85,28 @@ absl::Status CheckCertificate(std::span<const uint8_t> certificate,
   return absl::OkStatus();
 }
 
+// The one file NAME.request of a site's folder.
+absl::StatusOr<std::string> FindRequest(const fs::path& path) {
+  std::string found;
+  std::error_code error;
+  for (fs::directory_iterator file(path, error), end; !error && file != end;
+       file.increment(error)) {
+    if (file->path().extension() != kRequestEnding) continue;
+    if (!found.empty()) {
+      return base::FailedPrecondition(
+          "{} holds {} and {}: keep the request of this site alone in its folder", path.string(),
+          std::min(found, file->path().filename().string()),
+          std::max(found, file->path().filename().string()));
+    }
+    found = file->path().filename().string();
+  }
+  if (error) return base::Unavailable("cannot read {}: {}", path.string(), error.message());
+  if (found.empty()) {
+    return base::NotFound("{} holds no request (NAME{})", path.string(), kRequestEnding);
+  }
+  return found;
+}
+
 }  // namespace
 
 absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_view name,
@@ -97,11 +120,18 @@ absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_
   if (fs::exists(path / kKeys, error)) {
     return base::AlreadyExists("{} holds an identity already", path.string());
   }
+  // Another request would make it unclear whose folder this is.
+  if (const absl::StatusOr<std::string> other = FindRequest(path); other.ok()) {
+    fs::remove(path / *other, error);  // of a call that did not come to its end
+  } else if (other.status().code() != absl::StatusCode::kNotFound) {
+    return other.status();
+  }
   const agreement::MemberKeys keys = agreement::MemberKeys::Generate(entropy);
   TACET_ASSIGN_OR_RETURN(
       const base::Bytes locked,
       crypto::LockSecret(agreement::WriteSiteKeys(keys), kKeysPurpose, unlocker, entropy));
   SiteFolder folder(path, {});
+  folder.request_name_ = std::string(name) + std::string(kRequestEnding);
   crypto::ExchangePublicKey exchange_key{};
   if (server_hosts.empty()) {
     TACET_ASSIGN_OR_RETURN(const ExchangeKeyFiles::Next next,
@@ -142,11 +172,12 @@ absl::StatusOr<SiteFolder> SiteFolder::Open(const fs::path& path) {
     return base::NotFound("{} holds no identity: `tacet client request` makes one", path.string());
   }
   SiteFolder folder(path, {});
+  TACET_ASSIGN_OR_RETURN(folder.request_name_, FindRequest(path));
   TACET_ASSIGN_OR_RETURN(folder.request_, ReadFile(folder.request_path()));
   return folder;
 }
 
-fs::path SiteFolder::request_path() const { return path_ / "enrolment.request"; }
+fs::path SiteFolder::request_path() const { return path_ / request_name_; }
 
 fs::path SiteFolder::invitation_path() const { return path_ / kInvitation; }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -103,6 +104,7 @@ class SiteFolder {
 
   std::filesystem::path path_;
   ExchangeKeyFiles exchange_keys_;
+  std::string request_name_ = {};  // NAME.request
   base::Bytes request_;
 };
 

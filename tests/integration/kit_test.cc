@@ -1,0 +1,267 @@
+// Enrolment of five sites and a server by the commands that people are told, counted, and
+// `tacet client check` between them and their server.
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fmt/core.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/integration/federation_for_test.h"
+
+namespace tacet::app {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::string_view kQuery = R"(
+[privacy]
+target_epsilon = 4.0
+max_units = 100
+[[question]]
+name = "age"
+kind = "mean"
+column = "age"
+low = 20
+high = 100
+)";
+
+class KitTest : public FederationProgramTest {
+ protected:
+  // A command of the coordinator, the server's operator or a site.
+  Outcome By(const std::string& who, std::vector<std::string> arguments) {
+    ++commands_[who];
+    const Outcome outcome = Tacet(std::move(arguments));
+    EXPECT_EQ(outcome.exit_code, 0) << who << ": " << outcome.err;
+    return outcome;
+  }
+  // The commands in the kit's blocks, as a site types them: its fingerprint, data and key file.
+  std::vector<std::vector<std::string>> CommandsOfKit(const std::string& name) const {
+    std::istringstream kit(Read("federation/invitations/" + name + "-kit.md"));
+    std::vector<std::vector<std::string>> commands;
+    bool in_block = false;
+    for (std::string line; std::getline(kit, line);) {
+      if (line.starts_with("```")) in_block = line == "```sh";
+      if (!in_block || !line.starts_with("tacet ")) continue;
+      std::vector<std::string>& words = commands.emplace_back();
+      std::istringstream text(line.substr(6));
+      for (std::string word; text >> word;) {
+        if (word == "\"FINGERPRINT\"") word = coordinator_;
+        if (word == "DATA") word = "age.csv";
+        if (word.ends_with(".tacet")) word = "federation/invitations/" + word;
+        words.push_back(word);
+      }
+      words.insert(words.end(), {"--home", name, "--key-file", name + ".key"});
+    }
+    return commands;
+  }
+  // Everything up to the invitations. The server will be at `address`.
+  void SetUpFive(const std::string& address) {
+    WriteConfig(std::string(kQuery), "query.toml");
+    WriteConfig("age\n30\n40\n50\n60\n70\n", "age.csv");
+    const Outcome init =
+        By("coordinator", {"federation", "init", "--name", "hospitals", "--query", "query.toml",
+                           "--members", "5", "--key-file", "c.key", "--json"});
+    coordinator_ = *base::JsonValue::Parse(init.out)->Find("coordinator")->AsString();
+    for (const std::string& name : all_) {
+      std::vector<std::string> request = {"client", "request", "--home",     name,
+                                          "--name", name,      "--key-file", name + ".key"};
+      if (name == "hub") {
+        for (const char* host : {"127.0.0.1", "localhost"}) {
+          request.insert(request.end(), {"--server-host", host});
+        }
+      }
+      By(name, std::move(request));
+      By("coordinator",
+         {"federation", "enrol", name, "--request", name + "/" + name + ".request", "--fingerprint",
+          Fingerprint(name), "--server", "hub", "--key-file", "c.key"});
+    }
+    By("coordinator", {"federation", "seal-key", "--key-file", "c.key", "--server", address});
+    By("hub", {"client", "join", "federation/invitations/hub-epoch-0.tacet", "--home", "hub",
+               "--coordinator", coordinator_, "--key-file", "hub.key"});
+  }
+
+  // Of this machine, for a server that its sites are told before it starts.
+  static uint16_t FreePort() {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    ::close(socket);
+    return ntohs(address.sin_port);
+  }
+
+  const std::vector<std::string> five_ = {"north", "south", "east", "west", "centre"};
+  const std::vector<std::string> all_ = {"hub", "north", "south", "east", "west", "centre"};
+  std::map<std::string, int> commands_;
+};
+
+TEST_F(KitTest, FiveSitesTakeTenCommandsAndThreeEach) {
+  const std::string address = fmt::format("127.0.0.1:{}", FreePort());
+  SetUpFive(address);
+  ++commands_["hub"];
+  StartServer({"--listen", address});
+  std::map<std::string, pid_t> running;
+  for (const std::string& name : five_) {
+    const std::vector<std::vector<std::string>> commands = CommandsOfKit(name);
+    ASSERT_EQ(commands.size(), 2u);
+    EXPECT_THAT(commands[0], ::testing::Contains("join"));
+    By(name, commands[0]);
+    ++commands_[name];
+    running[name] = Start(TACET_PROGRAM, commands[1], name + "-");
+  }
+  for (const auto& [name, process] : running) {
+    const Outcome ended = WaitFor(process, name + "-");
+    EXPECT_EQ(ended.exit_code, 0) << name << ": " << ended.err;
+    EXPECT_EQ(Read(name + "/run/answers.json"), Read("north/run/answers.json"));
+  }
+  EXPECT_FALSE(Read("north/run/answers.json").empty());
+  for (const auto& [who, count] : commands_) {
+    EXPECT_LE(count, who == "coordinator" ? 10 : 3) << who;
+  }
+}
+
+TEST_F(KitTest, AKitHasEverythingAndNamesAHostOfTheServer) {
+  SetUpFive("localhost:443");
+  const std::string kit = Read("federation/invitations/west-kit.md");
+  EXPECT_THAT(kit, AllOf(HasSubstr("# Kit of west: member 4 of 5 of hospitals, epoch 0"),
+                         HasSubstr("tacet client check --server localhost:443"),
+                         HasSubstr("TACET_CLIENT_OPTIONS=\"--server localhost:443"),
+                         HasSubstr("[Service]\nUser=tacet"), HasSubstr("WantedBy=multi-user")));
+  // The fingerprint is told by telephone, never by the kit.
+  EXPECT_THAT(kit, Not(HasSubstr(coordinator_.substr(0, 8))));
+  EXPECT_FALSE(std::filesystem::exists(path_ / "federation/invitations/hub-kit.md"));
+  for (const std::string wrong : {"example.org:443", "localhost", "localhost:", ":443",
+                                  "localhost:443 --draw", "localhost:https"}) {
+    const Outcome refused =
+        Tacet({"federation", "seal-key", "--key-file", "c.key", "--server", wrong});
+    EXPECT_EQ(refused.exit_code, 1) << wrong;
+    EXPECT_THAT(refused.err, HasSubstr("expected HOST:PORT with a host that the server hub was "
+                                       "enrolled with: 127.0.0.1, localhost"));
+  }
+  EXPECT_EQ(Read("federation/invitations/west-kit.md"), kit);
+  // The epoch that would follow is not begun for a kit that cannot be written.
+  EXPECT_EQ(Tacet({"federation", "rotate", "--key-file", "c.key", "--keep-exchange-keys",
+                   "--server", "example.org:443"})
+                .exit_code,
+            1);
+  EXPECT_FALSE(std::filesystem::exists(path_ / "federation/invitations/west-epoch-1.tacet"));
+}
+
+// On 0.1 a member that asked for a server's certificate got one.
+TEST_F(KitTest, NobodyBecomesTheServerUnasked) {
+  WriteConfig(std::string(kQuery), "query.toml");
+  By("coordinator", {"federation", "init", "--name", "hospitals", "--query", "query.toml",
+                     "--members", "5", "--key-file", "c.key"});
+  const auto enrol = [&](const std::string& name, std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"federation",
+                                          "enrol",
+                                          name,
+                                          "--request",
+                                          name + "/" + name + ".request",
+                                          "--fingerprint",
+                                          Fingerprint(name),
+                                          "--key-file",
+                                          "c.key"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Tacet(std::move(arguments));
+  };
+  Request("north", {"--server-host", "127.0.0.1", "--server-host", "north.example.org"});
+  Request("south");
+  EXPECT_THAT(enrol("north", {}).err,
+              AllOf(HasSubstr("north asks to be the server, reached at 127.0.0.1, "
+                              "north.example.org. Nothing was enrolled"),
+                    HasSubstr("--server north")));
+  EXPECT_THAT(enrol("north", {"--server", "hub"}).err, HasSubstr("Nothing was enrolled"));
+  EXPECT_THAT(enrol("south", {"--server", "south"}).err,
+              HasSubstr("the request of south is a site's"));
+  EXPECT_FALSE(std::filesystem::exists(path_ / "federation/sites/north.request"));
+  EXPECT_THAT(enrol("south", {}).out, HasSubstr("south is enrolled as a site"));
+  EXPECT_THAT(enrol("north", {"--server", "north"}).out,
+              HasSubstr("north is enrolled as the server, reached at 127.0.0.1, "
+                        "north.example.org"));
+}
+
+// Every cause, each as it happens, before anything is charged.
+class ClientCheckTest : public KitTest {
+ protected:
+  void SetUp() override {
+    SetUpFive("127.0.0.1:7443");
+    By("north", CommandsOfKit("north")[0]);
+    // Reached at every address of this machine.
+    StartServer({"--listen", "0.0.0.0:0"});
+  }
+  Outcome Check(const std::string& server, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"client",     "check",     "--home",   "north",
+                                          "--key-file", "north.key", "--server", server};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return WaitFor(StartAs("north", std::move(arguments), "check-"), "check-");
+  }
+  std::string Server() const { return fmt::format("127.0.0.1:{}", members_port_); }
+  void SetClock(int64_t seconds_ahead) {
+    const std::string file = path_ / "north.clock";
+    std::ofstream out(file, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(&seconds_ahead), sizeof(seconds_ahead));
+    environment_["north"] = {"LD_PRELOAD=" TACET_SHIFTED_CLOCK, "SHIFTED_CLOCK=" + file};
+  }
+  void ExpectNothingHappened() const {
+    EXPECT_FALSE(std::filesystem::exists(path_ / "tacet"));  // ledgers
+    EXPECT_FALSE(std::filesystem::exists(path_ / "north/run"));
+    EXPECT_FALSE(std::filesystem::exists(path_ / "north/state"));
+    // An attempt begins for those who are there: a check is not.
+    EXPECT_EQ(Number(*Api("/api/status").Find("attendance"), "here"), 0);
+  }
+};
+
+TEST_F(ClientCheckTest, AllIsWell) {
+  const Outcome check = Check(Server());
+  EXPECT_EQ(check.exit_code, 0) << check.err;
+  EXPECT_THAT(check.out, AllOf(HasSubstr("north is member 2 of 5 of hospitals, epoch 0"),
+                               HasSubstr("hub, enrolled with the hosts 127.0.0.1, localhost"),
+                               HasSubstr("certificate valid until"),
+                               HasSubstr("is the server of this epoch, and knows this site"),
+                               HasSubstr(" s from the server's; 600 s are allowed"),
+                               HasSubstr("Nothing was charged")));
+  ExpectNothingHappened();
+}
+
+TEST_F(ClientCheckTest, EachCauseSaysWhatToDo) {
+  const auto refused = [&](const std::string& server, const std::vector<std::string>& more = {}) {
+    const Outcome check = Check(server, more);
+    EXPECT_EQ(check.exit_code, 1) << check.out;
+    return check.err;
+  };
+  EXPECT_THAT(refused(fmt::format("127.0.0.2:{}", members_port_)),
+              HasSubstr("does not name 127.0.0.2. Use the name that it was enrolled with"));
+  EXPECT_THAT(refused(fmt::format("127.0.0.1:{}", admin_port_)),
+              HasSubstr("Check host and port of --server; the operators' port (--admin) is "
+                        "another one"));
+  EXPECT_THAT(refused("127.0.0.1:1"),
+              AllOf(HasSubstr("this may pass"), HasSubstr("ask the server's operator")));
+  EXPECT_THAT(refused(Server(), {"--proxy", fmt::format("http://127.0.0.1:{}", admin_port_)}),
+              HasSubstr("Ask its administrator to allow CONNECT to this host and port"));
+  EXPECT_THAT(refused("hub.example.org"), HasSubstr("HOST:PORT"));
+  SetClock(1200);
+  EXPECT_THAT(refused(Server()), AllOf(HasSubstr("s ahead of the server's; they may differ by "
+                                                 "600 s. Set it by the network (NTP)")));
+  SetClock(-1200);
+  EXPECT_THAT(refused(Server()), HasSubstr("this machine's clock says"));
+  SetClock(int64_t{400} * 86'400);
+  EXPECT_THAT(refused(Server()), HasSubstr("this site's certificate has expired on"));
+  environment_.clear();
+  ExpectNothingHappened();
+}
+
+}  // namespace
+}  // namespace tacet::app
