@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
 from .errors import FailedPreconditionError
+from .progress import RoundBar
 from .simulation import open_run
 
 if TYPE_CHECKING:
@@ -303,6 +304,7 @@ class Member:
         train: TrainClient | TrainUnits,
         *,
         on_round: Callable[[dict[str, Any]], object] | None = None,
+        progress: bool | None = None,
     ) -> Run:
         """Take part until the federation is done.
 
@@ -316,6 +318,8 @@ class Member:
                 returns the sum of the drawn units' clipped updates. ``client`` is `number`.
                 Called in this thread.
             on_round: called with the figures of each round that was applied.
+            progress: show a bar, which needs tqdm. None: in a terminal or a notebook, if tqdm is
+                there.
 
         Returns:
             The run in ``home/run``, as `tacet.open_run` reads it.
@@ -333,6 +337,21 @@ class Member:
             text = "train must be a function"
             raise TypeError(text)
         call = cast("Callable[..., NDArray[np.float32]]", train)
+        with RoundBar(self.rounds, show=progress) as bar:
+
+            def told(line: dict[str, Any]) -> None:
+                bar.tell(line)
+                if on_round is not None:
+                    on_round(line)
+
+            self._answer_all(call, told)
+        return open_run(self.home / "run")
+
+    def _answer_all(
+        self,
+        call: Callable[..., NDArray[np.float32]],
+        on_round: Callable[[dict[str, Any]], object],
+    ) -> None:
         with contextlib.closing(self._tasks(on_round)) as tasks:
             for task in tasks:
                 rest = (task.round,) if task.units is None else (task.units, task.clip_norm)
@@ -340,7 +359,6 @@ class Member:
                     task.submit(call(task.model, self.number, *rest))
                 except Exception as error:
                     task.fail(error)
-        return open_run(self.home / "run")
 
     def __iter__(self) -> Iterator[Task]:
         """Tasks of this member until the federation is done; each is answered before the next.

@@ -115,7 +115,7 @@ def test_five_members_of_whom_four_train_in_python(
     script.write_text(PROGRAM)
     program = federation.start_program("coast", sys.executable, script)
     sites = [member(federation, name) for name in SITES[:3]]
-    runs = [Background(sites[0].run, train, on_round=told.append)]
+    runs = [Background(sites[0].run, train, on_round=told.append, progress=True)]
     runs += [Background(site.run, train) for site in sites[1:]]
     loop = Background(by_loop)
     first = runs[0].result()

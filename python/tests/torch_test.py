@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -128,6 +130,108 @@ class ClippedSumTest(unittest.TestCase):
             self.net, self.model, self.inputs[:0], self.targets[:0], loss=LOSS, clip_norm=1
         )
         np.testing.assert_array_equal(empty, np.zeros(15))
+
+
+PROGRAM = """
+[data]
+path = "data"
+held_out = 0.0
+sites = {sites}
+[model]
+name = "{name}"
+input_shape = [{side}, {side}]
+hidden = [12]
+start = "start.f32"
+[training]
+precision = "f32"
+[federation]
+rounds = 1
+cohort = {cohort}
+[privacy]
+unit = "{unit}"
+record_rate = 1.0
+clip_norm = 0.5
+coordinate_bound = 5.0
+noise = 1.0
+[run]
+no_noise = true
+no_encryption = true
+no_quantisation = true
+"""
+
+
+class SumOfTheProgramTest(unittest.TestCase):
+    """One round of the program without noise: its step is the sum of all clipped gradients."""
+
+    RECORDS = 24  # of six clients
+
+    def step_of_the_program(self, folder: Path, name: str, side: int, unit: str) -> np.ndarray:
+        config = PROGRAM.format(
+            name=name, side=side, unit=unit,
+            sites=2 if unit == "person" else 0, cohort=2 if unit == "person" else 6,
+        )  # fmt: skip
+        (folder / "run.toml").write_text(config)
+        done = subprocess.run(
+            [os.environ["TACET_PROGRAM"], "simulate", "--config", "run.toml",
+             "--out", f"run-{unit}"],
+            cwd=folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        after = np.fromfile(folder / f"run-{unit}" / "model.f32", dtype="<f4")
+        before = np.fromfile(folder / "start.f32", dtype="<f4")
+        units = 6 if unit == "person" else self.RECORDS
+        return (after.astype(np.float64) - before) * units  # the average is over expected units
+
+    def compare(self, name: str, side: int, net: torch.nn.Module) -> None:
+        generator = np.random.default_rng(7)
+        images = generator.integers(0, 256, (self.RECORDS, side, side), dtype=np.uint8)
+        images[3] = 0  # a small gradient, which is not clipped as much
+        labels = generator.integers(0, 3, self.RECORDS, dtype=np.uint8)
+        labels[0] = 2  # there are as many classes as the largest label + 1
+        persons = np.arange(self.RECORDS) % 6
+        model = tacet.torch.to_vector(net)
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            (folder / "data").mkdir()
+            model.astype("<f4").tofile(folder / "start.f32")
+            for stem, kind, array in (
+                ("images-idx3-ubyte", 8, images),
+                ("labels-idx1-ubyte", 8, labels),
+                ("clients-idx1-int", 12, persons.astype(">i4")),
+            ):
+                head = bytes([0, 0, kind, array.ndim]) + np.array(array.shape, ">u4").tobytes()
+                (folder / "data" / stem).write_bytes(head + array.tobytes())
+            for unit in ("record", "person"):
+                own = tacet.torch.clipped_sum(
+                    net, model, torch.from_numpy(images.astype(np.float32) / 255)[:, None],
+                    torch.from_numpy(labels.astype(np.int64)), loss=LOSS,
+                    clip_norm=0.5 * (1 - 2**-8), groups=None if unit == "record" else persons,
+                )  # fmt: skip
+                self.assertGreater(float(np.linalg.norm(own)), 0.5)
+                told = self.step_of_the_program(folder, name, side, unit)
+                error = float(np.linalg.norm(told - own) / np.linalg.norm(own))
+                self.assertLess(error, 1e-5, f"{name}, {unit}")
+
+    def test_logistic(self) -> None:
+        torch.manual_seed(4)
+        self.compare("logistic", 6, torch.nn.Sequential(
+            torch.nn.Flatten(), torch.nn.Linear(36, 3)
+        ))  # fmt: skip
+
+    def test_mlp(self) -> None:
+        torch.manual_seed(5)
+        self.compare("mlp", 6, torch.nn.Sequential(
+            torch.nn.Flatten(), torch.nn.Linear(36, 12), torch.nn.ReLU(), torch.nn.Linear(12, 3)
+        ))  # fmt: skip
+
+    def test_femnist_cnn(self) -> None:
+        torch.manual_seed(6)
+        self.compare("femnist-cnn", 28, torch.nn.Sequential(
+            torch.nn.Conv2d(1, 128, 5, padding=2), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
+            torch.nn.Conv2d(128, 64, 3, padding=1), torch.nn.MaxPool2d(2), torch.nn.ReLU(),
+            torch.nn.Flatten(), torch.nn.Linear(3136, 128), torch.nn.ReLU(),
+            torch.nn.Linear(128, 3),
+        ))  # fmt: skip
 
 
 class FederationTest(unittest.TestCase):
