@@ -53,6 +53,13 @@ foreach(framework flower=flwr nvflare=nvflare)
                          WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} ENVIRONMENT "${environment}")
   endif()
 endforeach()
+if(TEST python.flower)  # a minute
+  add_test(NAME python.flower_deployment
+           COMMAND ${TACET_FRAMEWORKS_PYTHON} -m pytest -q -p no:cacheprovider
+                   ${CMAKE_CURRENT_SOURCE_DIR}/tests/flower_deployment_test.py)
+  set_tests_properties(python.flower_deployment PROPERTIES LABELS long TIMEOUT 900
+                       WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} ENVIRONMENT "${environment}")
+endif()
 # Notebooks. That of PyTorch and Flower takes PyTorch and its NumPy from Debian, all else from the
 # index.
 foreach(notebook first-steps hospitals)

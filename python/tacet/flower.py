@@ -30,6 +30,7 @@ from flwr.common import (
 from flwr.compat.common import recorddict_compat as compat
 from flwr.server.compat.legacy_context import LegacyContext
 from flwr.server.strategy import FedAvg
+from flwr.server.workflow import DefaultWorkflow
 from flwr.server.workflow.constant import MAIN_CONFIGS_RECORD, MAIN_PARAMS_RECORD
 from flwr.server.workflow.constant import Key as WorkflowKey
 from flwr.supercore import log
@@ -48,7 +49,8 @@ if TYPE_CHECKING:
 
     from .key_files import StrPath
 
-__all__ = ["TacetWorkflow", "opaque_parameters", "tacet_mod"]
+# Flower's, so that one import replaces that of SecAggPlusWorkflow.
+__all__ = ["DefaultWorkflow", "TacetWorkflow", "opaque_parameters", "tacet_mod"]
 
 _RECORD, _CONFIG = "tacet", "tacet.config"
 _TENSOR_TYPE = "tacet"

@@ -1,0 +1,26 @@
+"""Server of the app."""
+
+from flwr.app import Context
+from flwr.common import ndarrays_to_parameters
+from flwr.server import LegacyContext, ServerConfig
+from flwr.server.strategy import FedAvg
+from flwr.server.workflow import DefaultWorkflow, SecAggPlusWorkflow
+from flwr.serverapp import Grid, ServerApp
+
+from patients.task import initial_weights
+
+app = ServerApp()
+
+
+@app.main()
+def main(grid: Grid, context: Context) -> None:
+    """Train for some rounds."""
+    strategy = FedAvg(
+        min_available_clients=int(context.run_config["num-clients"]),
+        fraction_evaluate=0.0,
+        initial_parameters=ndarrays_to_parameters(initial_weights()),
+    )
+    rounds = int(context.run_config["num-server-rounds"])
+    legacy = LegacyContext(context, config=ServerConfig(num_rounds=rounds), strategy=strategy)
+    fit_workflow = SecAggPlusWorkflow(num_shares=3, reconstruction_threshold=2)
+    DefaultWorkflow(fit_workflow=fit_workflow)(grid, legacy)
