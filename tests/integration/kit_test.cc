@@ -1,5 +1,6 @@
 // Enrolment of five sites and a server by the commands that people are told, counted, and
 // `tacet client check` between them and their server.
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -110,8 +111,6 @@ class KitTest : public FederationProgramTest {
 TEST_F(KitTest, FiveSitesTakeTenCommandsAndThreeEach) {
   const std::string address = fmt::format("127.0.0.1:{}", FreePort());
   SetUpFive(address);
-  ++commands_["hub"];
-  StartServer({"--listen", address});
   std::map<std::string, pid_t> running;
   for (const std::string& name : five_) {
     const std::vector<std::vector<std::string>> commands = CommandsOfKit(name);
@@ -121,6 +120,11 @@ TEST_F(KitTest, FiveSitesTakeTenCommandsAndThreeEach) {
     ++commands_[name];
     running[name] = Start(TACET_PROGRAM, commands[1], name + "-");
   }
+  // A server that is not there yet may come: sites wait for it.
+  Await([&] { return Read("north-stderr").find("trying again") != std::string::npos; });
+  EXPECT_THAT(Read("north-stderr"), HasSubstr("no answer from the server at " + address));
+  ++commands_["hub"];
+  StartServer({"--listen", address});
   for (const auto& [name, process] : running) {
     const Outcome ended = WaitFor(process, name + "-");
     EXPECT_EQ(ended.exit_code, 0) << name << ": " << ended.err;
@@ -261,6 +265,29 @@ TEST_F(ClientCheckTest, EachCauseSaysWhatToDo) {
   EXPECT_THAT(refused(Server()), HasSubstr("this site's certificate has expired on"));
   environment_.clear();
   ExpectNothingHappened();
+}
+
+// The same causes end a member that takes part, before it charges anything.
+TEST_F(ClientCheckTest, WhatStaysEndsAMemberThatTakesPart) {
+  const auto ended = [&](const std::string& server) {
+    std::vector<std::string> arguments = CommandsOfKit("north")[1];
+    *(std::ranges::find(arguments, "--server") + 1) = server;
+    const Outcome run = WaitFor(StartAs("north", std::move(arguments), "run-"), "run-");
+    EXPECT_EQ(run.exit_code, 1) << run.out;
+    EXPECT_THAT(run.err, Not(HasSubstr("trying again")));
+    return run.err;
+  };
+  EXPECT_THAT(ended(fmt::format("127.0.0.1:{}", admin_port_)),
+              HasSubstr("Check host and port of --server"));
+  EXPECT_THAT(ended(fmt::format("127.0.0.2:{}", members_port_)),
+              HasSubstr("does not name 127.0.0.2"));
+  SetClock(int64_t{400} * 86'400);
+  EXPECT_THAT(ended(Server()), HasSubstr("has expired"));
+  for (const auto& file : std::filesystem::recursive_directory_iterator(path_ / "tacet")) {
+    if (file.path().extension() != ".ledger") continue;
+    const Outcome shown = Tacet({"ledger", "show", file.path().string(), "--json"});
+    EXPECT_EQ(Number(*base::JsonValue::Parse(shown.out), "charges"), 0) << shown.out;
+  }
 }
 
 }  // namespace
