@@ -62,10 +62,14 @@ class VectorTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "the module has 63 values"):
             tacet.torch.load_vector(net, before[:-1])
         np.testing.assert_array_equal(tacet.torch.to_vector(net), before)
+        for value in (float("nan"), float("inf"), float("-inf")):
+            with torch.no_grad():
+                net[0].weight[0, 0] = value  # type: ignore[index]
+            with self.assertRaisesRegex(ValueError, "not finite"):
+                tacet.torch.to_vector(net)
         with torch.no_grad():
-            net[0].weight[0, 0] = float("nan")  # type: ignore[index]
-        with self.assertRaisesRegex(ValueError, "not finite"):
-            tacet.torch.to_vector(net)
+            net[0].weight[0, 0] = 3e38  # type: ignore[index]  # its square is not finite
+        self.assertEqual(tacet.torch.to_vector(net)[0], np.float32(3e38))
         for parameter in net.parameters():
             parameter.requires_grad_(False)
         with self.assertRaisesRegex(ValueError, "no parameter that is trained"):
