@@ -46,7 +46,8 @@ class StandIn(types.ModuleType):
     def __getattr__(self, name: str) -> type:
         if name.startswith("__"):
             raise AttributeError(name)
-        made = AnyClass(name, (), {"__module__": self.__name__})
+        text = f"Class of {self.__name__}, which documents it."
+        made = AnyClass(name, (), {"__module__": self.__name__, "__doc__": text})
         setattr(self, name, made)
         return made
 
