@@ -129,6 +129,7 @@ class _Session:
         self._lock = threading.Lock()
         self._stopping = False
         self._pending: Task | None = None
+        self.owner = threading.get_ident()
         member.begin()
         self._thread = threading.Thread(target=self._work, name="tacet member", daemon=True)
         self._thread.start()
@@ -142,6 +143,9 @@ class _Session:
 
     def join(self) -> None:
         self._thread.join()
+
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
 
     def _work(self) -> None:
         try:
@@ -180,7 +184,8 @@ class _Metrics:
     def _lines(self) -> list[str]:
         if not self._path.exists():
             return []
-        return self._path.read_text(encoding="utf-8").splitlines()
+        text = self._path.read_text(encoding="utf-8")
+        return text[: text.rfind("\n") + 1].splitlines()  # the last one may not be whole yet
 
     def new(self) -> list[dict[str, Any]]:
         lines = self._lines()[self._told :]
@@ -369,12 +374,19 @@ class Member:
         """
         return self._tasks(None)
 
+    def _end_left_loop(self) -> None:
+        if self._session is None:
+            return
+        if self._session.owner != threading.get_ident() and self._session.is_alive():
+            text = "the member runs in another thread already"
+            raise FailedPreconditionError(text)
+        self._session.stop()
+        self._session.join()
+
     def _tasks(
         self, on_round: Callable[[dict[str, Any]], object] | None
     ) -> Generator[Task, None, None]:
-        if self._session is not None:  # of a loop that was left
-            self._session.stop()
-            self._session.join()
+        self._end_left_loop()
         metrics = _Metrics(self.home / "run" / "metrics.jsonl")
         session = self._session = _Session(self._core)
         atexit.register(session.stop)

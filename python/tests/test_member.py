@@ -329,13 +329,16 @@ def test_one_home_has_one_member_at_a_time(make: Callable[..., LiveFederation]) 
         go_on.wait()
         return direction(model, client, round_)
 
+    site = member(federation, "north")
     runs = [
-        Background(member(federation, "north").run, train),
+        Background(site.run, train),
         Background(member(federation, "south").run, direction),
     ]
     begun.wait()
     with pytest.raises(tacet.TacetError):
         member(federation, "north").run(direction)
+    with pytest.raises(tacet.FailedPreconditionError, match="runs in another thread already"):
+        site.run(direction)
     go_on.set()
     np.testing.assert_array_equal(runs[0].result().model, runs[1].result().model)
 
