@@ -60,6 +60,7 @@ kinds = ["training", "query"]
 [query]
 kinds = ["count", "survival"]
 floor = 10
+site_groups = false
 [ledger]
 folder = "/var/lib/tacet/ledger"
 rule = "own-seals"

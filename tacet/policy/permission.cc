@@ -168,6 +168,11 @@ class Checks {
         Violate("query.kinds", fmt::format("question \"{}\" has the kind {}, which is not allowed",
                                            question.name, question.kind));
       }
+      if (!policy_.site_groups && question.names_sites) {
+        Violate("query.site_groups",
+                fmt::format("question \"{}\" is about some sites only, which is not allowed",
+                            question.name));
+      }
       if (policy_.floor > 0 && !question.keeps_floor) {
         Violate("query.floor",
                 fmt::format("question \"{}\" has the kind {}, which knows no count that a floor "

@@ -27,6 +27,7 @@ struct QuestionUse {
   std::vector<std::string> columns;  // that it reads
   // Its numbers are suppressed where the count behind them is below the query's floor.
   bool keeps_floor = true;
+  bool names_sites = false;  // it is about some sites only
 };
 
 // What a training or query does with a site's data, beyond what the manifest says.

@@ -170,6 +170,7 @@ absl::StatusOr<SitePolicy> ReadSitePolicy(const JsonValue& root, std::string_vie
   keys.Need("training.kinds", policy.kinds);
   keys.Take("query.kinds", policy.question_kinds);
   keys.Take("query.floor", policy.floor);
+  keys.Take("query.site_groups", policy.site_groups);
   keys.Take("ledger.folder", policy.ledger_folder);
   keys.Take("ledger.rule", policy.rule);
   keys.Check("policy.serial", policy.serial >= 1, "1 or more");

@@ -54,7 +54,8 @@ struct SitePolicy {
   // [query]
   // Names of the kinds of question that are allowed (docs/formats/query.md); none: every kind.
   std::vector<std::string> question_kinds = {};
-  double floor = 0;  // least floor of a query; >= 0
+  double floor = 0;         // least floor of a query; >= 0
+  bool site_groups = true;  // whether a question may be about some sites only
   // [ledger]
   std::string ledger_folder = {};  // the only one; empty: any
   std::optional<ledger::ChargingRule> rule = std::nullopt;

@@ -112,6 +112,7 @@ TEST(SitePolicyTest, OptionalKeys) {
   EXPECT_TRUE(With("federation", "dummy_uploads", "true")->dummy_uploads);
   EXPECT_THAT(With("query", "kinds", "[\"count\"]")->question_kinds, ElementsAre("count"));
   EXPECT_EQ(With("query", "floor", "7.5")->floor, 7.5);
+  EXPECT_FALSE(With("query", "site_groups", "false")->site_groups);
   EXPECT_EQ(With("privacy", "units", "[\"client\"]")->smallest_unit(), accounting::Unit::kClient);
 }
 

@@ -46,7 +46,8 @@ absl::StatusOr<policy::DataUse> DataUseOf(const RunConfig& agreed, std::string s
       use.questions.push_back({.name = plan.spec.name,
                                .kind = std::string(QuestionKindName(plan.spec.kind)),
                                .columns = plan.columns(),
-                               .keeps_floor = KeepsFloor(plan.spec.kind)});
+                               .keeps_floor = KeepsFloor(plan.spec.kind),
+                               .names_sites = !plan.spec.sites.empty()});
     }
     for (const std::string& named : {loaded.file.person_column, loaded.file.site_column}) {
       if (!named.empty()) use.columns->push_back(named);

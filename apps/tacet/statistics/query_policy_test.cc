@@ -169,7 +169,8 @@ policy::SitePolicy Equal() {
       .person_column = "patient",
       .kinds = {"query"},
       .question_kinds = {AllowedKinds().begin(), AllowedKinds().end()},
-      .floor = 10};
+      .floor = 10,
+      .site_groups = false};
 }
 
 // What a member does before it charges: keys of the policy that refuse, "terms" where the agreement
@@ -221,6 +222,11 @@ std::string ForbiddenIn(const JsonValue& root) {
   }
   for (const JsonValue& question : root.Find("question")->items()) {
     if (!AllowedKinds().contains(*question.Find("kind")->AsString())) return "kinds";
+  }
+  for (const JsonValue& question : root.Find("question")->items()) {
+    if (question.Find("sites") != nullptr && !question.Find("sites")->items().empty()) {
+      return "site groups";
+    }
   }
   const JsonValue* floor = root.Find("floor");
   return floor == nullptr || *floor->AsDouble() < 10 ? "floor" : "";
@@ -288,7 +294,9 @@ std::vector<std::pair<std::string, JsonValue>> MutatedQueries(const JsonValue& r
     change_members(questions[place], name, [&](std::string what, JsonValue changed) {
       all.emplace_back(std::move(what), with_question(place, std::move(changed)));
     });
-    JsonValue filtered = questions[place], grouped = questions[place];
+    JsonValue filtered = questions[place], grouped = questions[place], alone = questions[place];
+    alone.Set("sites", *JsonValue::Parse(R"(["north"])"));
+    all.emplace_back(name + "sites", with_question(place, std::move(alone)));
     filtered.Set("where", *JsonValue::Parse(R"(["hiv = 1"])"));
     grouped.Set("group", "hiv").Set("groups", *JsonValue::Parse("[0, 1]"));
     all.emplace_back(name + "where", with_question(place, std::move(filtered)));
