@@ -147,6 +147,16 @@ def test_five_members_of_whom_four_train_in_python(
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert audited.returncode == 0, audited.stderr
+    for words, text in (
+        (["attack", first.path], "the run of an external model"),
+        (["simulate", "--config", first.path / "config.toml", "--out", tmp_path / "x"],
+         "only its users' own code trains it"),
+    ):  # fmt: skip
+        refused = subprocess.run(
+            [os.environ["TACET_PROGRAM"], *words], capture_output=True, text=True, check=False
+        )
+        assert refused.returncode == 1
+        assert text in refused.stderr
     again = sites[0].run(train)
     np.testing.assert_array_equal(again.model, first.model)
 
@@ -438,3 +448,18 @@ def test_persons_are_drawn_and_their_parts_are_bounded(
     np.testing.assert_array_equal(north.result().model, south.result().model)
     assert len(drawn) == 2
     assert all(0 <= unit < 10 for units in drawn for unit in units)
+
+
+QUERY = """
+[privacy]
+target_epsilon = 2.0
+max_units = 100
+[[question]]
+kind = "count"
+"""
+
+
+def test_a_query_needs_no_training(make: Callable[..., LiveFederation]) -> None:
+    federation = make(SITES[:2], query=QUERY)
+    with pytest.raises(tacet.InvalidArgumentError, match="about a query, which needs no training"):
+        member(federation, "north").run(direction)

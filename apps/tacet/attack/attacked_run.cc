@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/tacet/run/run_output.h"
+#include "apps/tacet/run/site_config.h"
 #include "apps/tacet/run/training_run.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
@@ -160,6 +161,11 @@ absl::StatusOr<AttackedRun> AttackedRun::Open(const RunDirectory& directory,
   TACET_ASSIGN_OR_RETURN(run::RunRecord record, FinishedRun(directory));
   TACET_ASSIGN_OR_RETURN(agreement::Manifest manifest, run::ManifestOf(record));
   run::RunConfig& config = record.config;
+  if (run::IsExternal(config)) {
+    return base::InvalidArgument(
+        "{} is the run of an external model: tacet cannot apply it to rows, so it cannot attack it",
+        record.path.string());
+  }
   if (data.has_value()) config.data.path = *data;
   run::RunConfig whole = config;
   whole.data.clients = whole.data.sites = 0;

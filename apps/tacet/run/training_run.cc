@@ -8,6 +8,7 @@
 #include "apps/tacet/program/stop_signal.h"
 #include "apps/tacet/run/configuration_words.h"
 #include "apps/tacet/run/data_warnings.h"
+#include "apps/tacet/run/site_config.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/models/network.h"
@@ -42,6 +43,11 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Create(const RunConfig
 }
 
 absl::Status TrainingRun::Prepare() {
+  if (IsExternal(config_)) {
+    return base::InvalidArgument(
+        "model.name is \"external\": only its users' own code trains it. Simulate it in Python "
+        "with tacet.simulate");
+  }
   TACET_ASSIGN_OR_RETURN(simulation::SimulationSpec spec, SimulationSpecOf(config_));
   TACET_ASSIGN_OR_RETURN(const training::LearnerSpec learner_spec, LearnerSpecOf(config_));
   const base::Stopwatch loading;
