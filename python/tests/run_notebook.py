@@ -3,6 +3,7 @@
 usage: run_notebook.py NOTEBOOK
 """
 
+import os
 import pathlib
 import sys
 import tempfile
@@ -26,6 +27,8 @@ def main(path: pathlib.Path) -> None:
         if not target.startswith("http") and not (path.parent / target).exists():
             sys.exit(f"{path}: the link to {target} leads nowhere")
     with tempfile.TemporaryDirectory() as folder:
+        # Kernels and settings of the user are not used.
+        os.environ |= {"JUPYTER_DATA_DIR": f"{folder}/.jupyter", "IPYTHONDIR": f"{folder}/.ipython"}
         client = NotebookClient(
             notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}
         )
