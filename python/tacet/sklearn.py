@@ -1,4 +1,4 @@
-"""A classifier with ``fit`` and ``predict`` that trains in a simulated federation.
+"""A classifier with ``fit`` and ``predict`` that trains in a simulated or a live federation.
 
 Import it by name: ``import tacet.sklearn``. It follows scikit-learn's conventions and needs only
 NumPy.
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from .member import Member
+    from .simulation import TrainClient
+
 __all__ = ["FederatedClassifier"]
 
 
@@ -29,21 +32,24 @@ def _probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 class FederatedClassifier:
-    """Multinomial logistic regression, trained by the clients of a simulated federation.
+    """Multinomial logistic regression, trained by the clients of a federation.
 
-    Rows are grouped into clients by ``fit(X, y, clients=...)``; the guarantee hides all rows of one
-    client. Scale the columns to about [-1, 1] by public bounds, not by the data's own statistics:
-    those would not be covered by epsilon.
+    In a simulation, rows are grouped into clients by ``fit(X, y, clients=...)``. In a live
+    federation each site calls ``fit(X, y, member=...)`` with its own rows; its agreement's initial
+    model is (n_features + 1) n_classes zeros, and the terms are those that were agreed. The
+    guarantee hides all rows of one client. Scale the columns to about [-1, 1] by public bounds, not
+    by the data's own statistics: those would not be covered by epsilon.
 
     Args:
-        privacy: mechanism and guarantee, unit client.
+        privacy: mechanism and guarantee of a simulation, unit client.
         classes: all classes that may occur, known to everybody. Not taken from the data.
-        rounds: T.
-        cohort: K, clients of a round. 0: all.
+        rounds: T of a simulation.
+        cohort: K of a simulation, clients of a round. 0: all.
         local_steps: gradient steps of a client in a round.
         learning_rate: of these steps.
-        out: run directory. None: a new one below ``runs/``.
-        insecure_seed: fixes cohorts, noise and keys, for debugging: it protects nobody.
+        out: run directory of a simulation. None: a new one below ``runs/``.
+        insecure_seed: of a simulation: fixes cohorts, noise and keys, for debugging. It protects
+            nobody.
 
     Attributes:
         classes_: the classes, shape (n_classes,).
@@ -88,31 +94,43 @@ class FederatedClassifier:
             setattr(self, name, value)
         return self
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, clients: ArrayLike) -> FederatedClassifier:  # noqa: N803
+    def fit(
+        self,
+        X: ArrayLike,  # noqa: N803
+        y: ArrayLike,
+        *,
+        clients: ArrayLike | None = None,
+        member: Member | None = None,
+    ) -> FederatedClassifier:
         """Train on rows ``X`` with labels ``y``.
 
         Args:
             X: shape (rows, n_features), finite numbers.
             y: shape (rows,), values of ``classes``.
-            clients: shape (rows,), the client of each row.
+            clients: shape (rows,), the client of each row, for a simulation.
+            member: this site's member of a live federation, instead: the rows are the site's.
         """
-        if self.privacy is None or self.classes is None:
+        if (clients is None) == (member is None):
+            text = "give clients for a simulation, or member for a live federation"
+            raise ValueError(text)
+        if (self.privacy is None and member is None) or self.classes is None:
             text = "give privacy and classes: neither can be taken from the data"
             raise ValueError(text)
-        if self.privacy.unit != "client":
-            text = f"unit {self.privacy.unit} is not supported here: use tacet.simulate"
+        unit = self.privacy.unit if member is None and self.privacy else getattr(member, "unit", "")
+        if unit != "client":
+            text = f"unit {unit} is not supported here: use tacet.simulate or Member.run"
             raise ValueError(text)
         rows = np.asarray(X, dtype=np.float32)
         labels = np.asarray(y)
-        owners = np.asarray(clients)
+        owners = np.zeros(rows.shape[:1]) if clients is None else np.asarray(clients)
         if rows.ndim != 2 or labels.shape != (len(rows),) or owners.shape != (len(rows),):
             text = (
                 f"X has shape {rows.shape}, y {labels.shape}, clients {owners.shape}: wanted "
                 "(rows, n_features), (rows,) and (rows,)"
             )
             raise ValueError(text)
-        if not np.isfinite(rows).all():
-            text = "X holds a value that is not finite"
+        if len(rows) == 0 or not np.isfinite(rows).all():
+            text = "X has no rows" if len(rows) == 0 else "X holds a value that is not finite"
             raise ValueError(text)
         self.classes_ = np.unique(np.asarray(self.classes))
         unknown = np.setdiff1d(labels, self.classes_)
@@ -124,8 +142,9 @@ class FederatedClassifier:
         places = [np.flatnonzero(owners == owner) for owner in np.unique(owners)]
 
         def train(model: NDArray[np.float32], client: int, round: int) -> NDArray[np.float32]:  # noqa: A002
-            own, hot = rows[places[client]], np.eye(len(self.classes_), dtype=np.float32)
-            targets = hot[wanted[places[client]]]
+            place = places[0 if member is not None else client]
+            own, hot = rows[place], np.eye(len(self.classes_), dtype=np.float32)
+            targets = hot[wanted[place]]
             new = model.copy()
             for _ in range(self.local_steps):
                 weights, biases = self._split(new)
@@ -134,11 +153,31 @@ class FederatedClassifier:
                 new -= np.float32(self.learning_rate) * step.astype(np.float32)
             return new - model
 
-        self.run_: Run = simulate(
+        size = len(self.classes_) * (self.n_features_in_ + 1)
+        self.run_: Run = (
+            self._simulate(train, len(places), size)
+            if member is None
+            else self._run_live(train, member, size)
+        )
+        self.coef_, self.intercept_ = self._split(self.run_.model)
+        return self
+
+    def _run_live(self, train: TrainClient, member: Member, size: int) -> Run:
+        agreed = member.initial_model.size
+        if agreed != size:
+            text = (
+                f"the federation agreed on {agreed} parameters, {len(self.classes_)} classes of "
+                f"{self.n_features_in_} features have {size}"
+            )
+            raise ValueError(text)
+        return member.run(train)
+
+    def _simulate(self, train: TrainClient, clients: int, size: int) -> Run:
+        return simulate(
             train,
-            clients=len(places),
-            initial=np.zeros(len(self.classes_) * (self.n_features_in_ + 1), dtype=np.float32),
-            privacy=self.privacy,
+            clients=clients,
+            initial=np.zeros(size, dtype=np.float32),
+            privacy=self.privacy or Privacy(),
             rounds=self.rounds,
             cohort=self.cohort,
             architecture=f"multinomial logistic regression, {len(self.classes_)} classes, "
@@ -146,8 +185,6 @@ class FederatedClassifier:
             out=self.out,
             insecure_seed=self.insecure_seed,
         )
-        self.coef_, self.intercept_ = self._split(self.run_.model)
-        return self
 
     def _split(self, model: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         classes = len(self.classes_)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from live_federation import LiveFederation
 from tacet.sklearn import FederatedClassifier
 
 import tacet
@@ -61,7 +63,9 @@ def test_parameters_as_scikit_learn_has_them() -> None:
         ({"classes": ["a", "b"]}, {}, r"y holds \['c'\]"),
         ({}, {"X": np.zeros((10, 3, 1))}, "X has shape"),
         ({}, {"X": np.full((10, 3), np.nan)}, "not finite"),
+        ({}, {"X": np.zeros((0, 3)), "y": [], "clients": []}, "no rows"),
         ({}, {"clients": [1]}, "clients"),
+        ({}, {"clients": None}, "give clients for a simulation, or member"),
         ({}, {"clients": np.zeros(10)}, "client|member|participants"),
         (
             {"privacy": tacet.Privacy(noise_multiplier=4, unit="person")},
@@ -84,3 +88,28 @@ def test_misuse_is_an_error(
         found.fit(**arguments)
     with pytest.raises(ValueError, match="not fitted"):
         found.predict(np.zeros((1, 3)))
+
+
+def test_sites_fit_in_a_live_federation(tmp_path: Path) -> None:
+    privacy = "clip_norm = 1.0\nnoise = 2.0\nscale = 1e-3\n"
+    federation = LiveFederation(
+        tmp_path, ["north", "south"], np.zeros(12, dtype=np.float32), rounds=2, privacy=privacy
+    )
+    try:
+        federation.start_server()
+        members = [tacet.Member(**federation.options(name)) for name in federation.sites]
+        with pytest.raises(ValueError, match="agreed on 12 parameters, 3 classes of 2 features"):
+            classifier(privacy=None).fit(np.zeros((2, 2)), ["a", "b"], member=members[0])
+
+        def fit(site: int) -> FederatedClassifier:
+            rows, labels = draw(300, site)
+            return classifier(privacy=None).fit(rows, labels, member=members[site])
+
+        with ThreadPoolExecutor() as pool:
+            found = list(pool.map(fit, range(2)))
+    finally:
+        federation.close()
+    np.testing.assert_array_equal(found[0].coef_, found[1].coef_)
+    assert found[0].coef_.shape == (3, 3)
+    assert found[0].coef_.any()
+    assert set(found[1].predict(draw(50, 3)[0])) <= {"a", "b", "c"}
