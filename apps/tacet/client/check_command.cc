@@ -78,7 +78,6 @@ class ClientCheckCommand : public program::Command {
     fmt::print("\nEverything is in order. Nothing was charged.\n");
     return absl::OkStatus();
   }
-  int exit_code() const override { return 0; }
 
  private:
   absl::Status CheckFolder(const Membership& membership) const {
