@@ -15,6 +15,7 @@
 #include "apps/tacet/federation/membership.h"
 #include "apps/tacet/program/stop_signal.h"
 #include "apps/tacet/program/unlock_flags.h"
+#include "apps/tacet/run/site_config.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
@@ -108,7 +109,7 @@ class ClientRunCommand : public program::Command {
       return base::InvalidArgument(
           "the agreed model is external ({}): give the program that trains it with --train-with, "
           "or run this member from Python with tacet.Member",
-          training.config.model.architecture);
+          run::ArchitectureText(training.config));
     }
     if (training.query.has_value() && external_.chosen()) {
       return base::InvalidArgument(

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "apps/tacet/run/site_config.h"
 #include "tacet/base/status.h"
 
 namespace tacet::app::run {
@@ -117,6 +118,19 @@ TEST(RunConfigTest, LabelsAreDescribedInOneWay) {
   const std::string agreed = AgreedToml(*config);
   EXPECT_THAT(agreed, HasSubstr("csv_labels = [\"no\", \"yes\"]"));
   EXPECT_THAT(agreed, AllOf(Not(HasSubstr("csv_separator")), Not(HasSubstr("csv_decimal"))));
+}
+
+// The text comes from another site, and is shown before it is accepted.
+TEST(RunConfigTest, AnArchitectureDoesNotMoveTheTerminal) {
+  const auto line = [](const std::string& architecture) {
+    return *ArchitectureLine("[model]\nname = \"external\"\narchitecture = \"" + architecture +
+                             "\"\n");
+  };
+  EXPECT_EQ(line("Cox, 4 covariates"), "architecture Cox, 4 covariates\n");
+  EXPECT_EQ(line("\\u001b[2J\\r\\nmember      mine"), "architecture ?[2J??member      mine\n");
+  EXPECT_EQ(line("\\u009b2J"), "architecture ??2J\n");  // two bytes in UTF-8
+  EXPECT_EQ(line(std::string(5000, 'x')).size(), 13 + kMaxArchitectureBytes + 1);
+  EXPECT_EQ(*ArchitectureLine("[model]\nname = \"mlp\"\narchitecture = \"x\"\n"), "");
 }
 
 }  // namespace

@@ -66,12 +66,16 @@ absl::Status CheckArchitecture(const RunConfig& config) {
       text.size(), kMaxArchitectureBytes);
 }
 
+std::string ArchitectureText(const RunConfig& agreed) {
+  std::string text = agreed.model.architecture.substr(0, kMaxArchitectureBytes);
+  std::ranges::replace_if(text, std::not_fn(IsPrintable), '?');
+  return text;
+}
+
 absl::StatusOr<std::string> ArchitectureLine(std::string_view annex) {
   TACET_ASSIGN_OR_RETURN(const RunConfig agreed, ParseRunConfig(annex, "the agreement"));
   if (!IsExternal(agreed)) return "";
-  std::string text = agreed.model.architecture.substr(0, kMaxArchitectureBytes);
-  std::ranges::replace_if(text, std::not_fn(IsPrintable), '?');
-  return fmt::format("architecture {}\n", text);
+  return fmt::format("architecture {}\n", ArchitectureText(agreed));
 }
 
 }  // namespace tacet::app::run

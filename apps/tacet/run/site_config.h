@@ -26,8 +26,10 @@ bool IsExternal(const RunConfig& config);
 inline constexpr size_t kMaxArchitectureBytes = 1000;
 absl::Status CheckArchitecture(const RunConfig& config);
 
-// "architecture TEXT" for an external model, others than printable ASCII characters as ?;
-// else empty.
+// The agreed name of an external model for a terminal: others than printable ASCII characters are
+// ?.
+std::string ArchitectureText(const RunConfig& agreed);
+// "architecture TEXT" and a new line for an external model; else empty.
 absl::StatusOr<std::string> ArchitectureLine(std::string_view annex);
 
 }  // namespace tacet::app::run
