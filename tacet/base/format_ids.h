@@ -48,6 +48,7 @@ inline constexpr FormatId kRankReport{"TCTZ"};
 inline constexpr FormatId kUnmaskShare{"TCT1"};
 inline constexpr FormatId kCheckRow{"TCT6"};
 inline constexpr FormatId kPolicySignature{"TCT5"};
+inline constexpr FormatId kEnrolledSite{"TCT7"};
 }  // namespace format
 
 inline constexpr std::array kFormatIds = {format::kAnnouncement,
@@ -78,7 +79,8 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kRankReport,
                                           format::kUnmaskShare,
                                           format::kCheckRow,
-                                          format::kPolicySignature};
+                                          format::kPolicySignature,
+                                          format::kEnrolledSite};
 
 // Every format is at this version. A program reads no other.
 inline constexpr uint16_t kFormatVersion = 1;

@@ -167,15 +167,14 @@ class FederationInitCommand : public program::Command {
                                                   keys.authority));
     base::Bytes initial_model(model.size() * sizeof(float));
     std::memcpy(initial_model.data(), model.data(), initial_model.size());
-    TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder,
-                           CoordinatorFolder::Create(folder_,
-                                                     {.federation = name_,
-                                                      .identity = identity,
-                                                      .agreement = agreed,
-                                                      .authority = std::move(authority),
-                                                      .initial_model = std::move(initial_model)},
-                                                     keys, unlocker, entropy));
-    TACET_RETURN_IF_ERROR(folder.BeginEpoch(0, entropy.Draw(32), unlocker, entropy));
+    TACET_RETURN_IF_ERROR(CoordinatorFolder::Create(folder_,
+                                                    {.federation = name_,
+                                                     .identity = identity,
+                                                     .agreement = agreed,
+                                                     .authority = std::move(authority),
+                                                     .initial_model = std::move(initial_model)},
+                                                    keys, entropy.Draw(32), unlocker, entropy)
+                              .status());
     return keys.signing.public_key();
   }
 

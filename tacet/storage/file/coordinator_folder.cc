@@ -1,11 +1,13 @@
 #include "tacet/storage/file/coordinator_folder.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <system_error>
 #include <utility>
 
 #include "tacet/agreement/key_renewal.h"
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
@@ -32,6 +34,7 @@ std::string EpochName(uint32_t epoch) { return fmt::format("{:010}", epoch); }
 
 constexpr std::string_view kKeyExtension = ".key";
 constexpr std::string_view kRemovalExtension = ".removed";
+constexpr std::string_view kEnrolledExtension = ".enrolled";
 constexpr std::string_view kInvitationExtension = ".tacet";
 constexpr std::string_view kOfEpoch = "-epoch-";
 
@@ -97,35 +100,121 @@ absl::StatusOr<CoordinatorKeys> ReadKeys(const crypto::SecretBytes& bytes) {
   return CoordinatorKeys{.signing = std::move(signing), .authority = std::move(authority)};
 }
 
+// What is made together with a folder. Its name is the last: a folder with a name is whole. The
+// file beside which it is written is the first, so that unfinished folders are known.
+constexpr std::array kFolders = {kSites, kRemoved, kEpochs, kInvitations};
+constexpr std::array kFiles = {kKeys, kIdentity, kAgreement, kAuthority, kInitialModel};
+
+fs::path KeyOfEpoch(const fs::path& folder, uint32_t epoch) {
+  return folder / kEpochs / fmt::format("{}{}", EpochName(epoch), kKeyExtension);
+}
+
+fs::path Beginning(const fs::path& folder) { return folder / fmt::format("{}.new", kName); }
+
+bool IsUnfinished(const fs::path& folder) {
+  std::error_code error;
+  const bool has_begun = fs::exists(Beginning(folder), error) ||
+                         fs::exists(Beginning(folder).string() + ".new", error);
+  return has_begun && !fs::exists(folder / kName, error);
+}
+
+absl::Status Fill(const fs::path& folder, const CoordinatorFolder::Parts& parts,
+                  std::span<const uint8_t> keys, std::span<const uint8_t> first_key,
+                  DiskCalls& disk) {
+  TACET_RETURN_IF_ERROR(ReplaceFile(Beginning(folder), base::AsBytes(parts.federation), disk));
+  for (const std::string_view name : kFolders) TACET_RETURN_IF_ERROR(MakeFolder(folder / name));
+  TACET_RETURN_IF_ERROR(WriteSecretFile(folder / kKeys, keys, disk));
+  TACET_RETURN_IF_ERROR(WriteSecretFile(KeyOfEpoch(folder, 0), first_key, disk));
+  TACET_RETURN_IF_ERROR(
+      ReplaceFile(folder / kIdentity, base::AsBytes(base::ToHex(parts.identity)), disk));
+  TACET_RETURN_IF_ERROR(ReplaceFile(folder / kAgreement, base::AsBytes(parts.agreement), disk));
+  TACET_RETURN_IF_ERROR(ReplaceFile(folder / kAuthority, parts.authority, disk));
+  TACET_RETURN_IF_ERROR(ReplaceFile(folder / kInitialModel, parts.initial_model, disk));
+  return ReplaceFile(folder / kName, base::AsBytes(parts.federation), disk);
+}
+
+// Removes what Fill made, and nothing else: a folder that holds more stays.
+absl::Status Clear(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / kName, error)) fs::rename(folder / kName, Beginning(folder), error);
+  const auto remove = [&error](const fs::path& path) {
+    if (!error) fs::remove(path, error);
+  };
+  std::vector<fs::path> made = {KeyOfEpoch(folder, 0)};
+  for (const std::string_view file : kFiles) made.push_back(folder / file);
+  for (const fs::path& file : made) {
+    remove(file);
+    remove(file.string() + ".new");
+  }
+  for (const std::string_view name : kFolders) remove(folder / name);
+  remove(Beginning(folder).string() + ".new");
+  remove(Beginning(folder));
+  if (error) return base::Unavailable("cannot clear {}: {}", folder.string(), error.message());
+  return absl::OkStatus();
+}
+
+// Of a path, from the last one up, those that do not exist.
+std::vector<fs::path> MissingFolders(const fs::path& path) {
+  std::vector<fs::path> missing;
+  std::error_code error;
+  for (fs::path folder = path; !folder.empty() && !fs::exists(folder, error) && !error;
+       folder = folder.parent_path()) {
+    missing.push_back(folder);
+  }
+  return missing;
+}
+
+// An enrolled party's request and its certificate.
+base::Bytes WriteEnrolled(std::span<const uint8_t> request, std::span<const uint8_t> certificate) {
+  base::ByteWriter writer;
+  base::WritePreamble(base::format::kEnrolledSite, writer);
+  writer.Blob(request);
+  writer.Blob(certificate);
+  return writer.Take();
+}
+
+absl::StatusOr<EnrolledSite> ReadEnrolled(const fs::path& path) {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(path));
+  const std::string what = path.string();
+  base::ByteReader reader(bytes, what);
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kEnrolledSite, reader));
+  TACET_ASSIGN_OR_RETURN(const auto request, reader.ReadBlob(bytes.size(), "request"));
+  TACET_ASSIGN_OR_RETURN(const auto certificate, reader.ReadBlob(bytes.size(), "certificate"));
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  absl::StatusOr<agreement::EnrolmentRequest> read = agreement::ReadEnrolmentRequest(request);
+  if (!read.ok()) return base::Annotate(read.status(), what);
+  return EnrolledSite{.request = *std::move(read),
+                      .certificate = base::Bytes(certificate.begin(), certificate.end())};
+}
+
 }  // namespace
 
-absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(const fs::path& path,
-                                                            const Parts& parts,
-                                                            const CoordinatorKeys& keys,
-                                                            const crypto::Unlocker& unlocker,
-                                                            crypto::Entropy& entropy) {
-  TACET_RETURN_IF_ERROR(MakeFolder(path));
+absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(
+    const fs::path& path, const Parts& parts, const CoordinatorKeys& keys,
+    const crypto::SecretBytes& first_key, const crypto::Unlocker& unlocker,
+    crypto::Entropy& entropy, DiskCalls& disk) {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
+                         crypto::LockSecret(WriteKeys(keys), kKeysPurpose, unlocker, entropy));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes locked_key,
+                         crypto::LockSecret(first_key, EpochPurpose(0), unlocker, entropy));
+  const std::vector<fs::path> above = MissingFolders(path);
+  absl::Status made = MakeFolder(path);
   std::error_code error;
-  if (!fs::is_empty(path, error) || error) {
+  if (made.ok() && IsUnfinished(path)) made = Clear(path);
+  if (made.ok() && (!fs::is_empty(path, error) || error)) {
     return base::AlreadyExists("{} is not empty: a federation begins in a folder of its own",
                                path.string());
   }
-  for (const std::string_view folder : {kSites, kRemoved, kEpochs, kInvitations}) {
-    TACET_RETURN_IF_ERROR(MakeFolder(path / folder));
+  if (made.ok()) {
+    made = Fill(path, parts, locked, locked_key, disk);
+    if (!made.ok()) Clear(path).IgnoreError();
   }
-  TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
-                         crypto::LockSecret(WriteKeys(keys), kKeysPurpose, unlocker, entropy));
-  TACET_RETURN_IF_ERROR(WriteSecretFile(path / kKeys, locked));
-  TACET_RETURN_IF_ERROR(ReplaceFile(path / kIdentity, base::AsBytes(base::ToHex(parts.identity))));
-  TACET_RETURN_IF_ERROR(ReplaceFile(path / kAgreement, base::AsBytes(parts.agreement)));
-  TACET_RETURN_IF_ERROR(ReplaceFile(path / kAuthority, parts.authority));
-  TACET_RETURN_IF_ERROR(ReplaceFile(path / kInitialModel, parts.initial_model));
-  // Last: a folder with a name is whole.
-  TACET_RETURN_IF_ERROR(ReplaceFile(path / kName, base::AsBytes(parts.federation)));
-  return CoordinatorFolder(path, parts);
+  if (made.ok()) return CoordinatorFolder(path, parts, disk);
+  for (const fs::path& folder : above) fs::remove(folder, error);
+  return made;
 }
 
-absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Open(const fs::path& path) {
+absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Open(const fs::path& path, DiskCalls& disk) {
   std::error_code error;
   if (!fs::exists(path / kName, error)) {
     return base::NotFound("{} holds no federation: `tacet federation init` makes one",
@@ -146,7 +235,7 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Open(const fs::path& path) 
   std::ranges::copy(*digits, parts.identity.begin());
   TACET_ASSIGN_OR_RETURN(parts.authority, ReadFile(path / kAuthority));
   TACET_ASSIGN_OR_RETURN(parts.initial_model, ReadFile(path / kInitialModel));
-  CoordinatorFolder folder(path, std::move(parts));
+  CoordinatorFolder folder(path, std::move(parts), disk);
   TACET_RETURN_IF_ERROR(folder.FinishRemovals());
   return folder;
 }
@@ -161,22 +250,19 @@ absl::StatusOr<CoordinatorKeys> CoordinatorFolder::UnlockKeys(
 
 absl::StatusOr<std::vector<EnrolledSite>> CoordinatorFolder::Enrolled() const {
   std::error_code error;
-  std::vector<fs::path> requests;
+  std::vector<fs::path> files;
   for (fs::directory_iterator entry(path_ / kSites, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (entry->path().extension() == ".request") requests.push_back(entry->path());
+    if (entry->path().extension() == kEnrolledExtension) files.push_back(entry->path());
   }
   if (error) {
     return base::Unavailable("cannot read {}: {}", (path_ / kSites).string(), error.message());
   }
-  std::ranges::sort(requests);
+  std::ranges::sort(files);
   std::vector<EnrolledSite> sites;
-  for (fs::path& path : requests) {
-    TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(path));
-    absl::StatusOr<agreement::EnrolmentRequest> request = agreement::ReadEnrolmentRequest(bytes);
-    if (!request.ok()) return base::Annotate(request.status(), path.string());
-    TACET_ASSIGN_OR_RETURN(base::Bytes certificate, ReadFile(path.replace_extension(".der")));
-    sites.push_back({.request = *std::move(request), .certificate = std::move(certificate)});
+  for (const fs::path& file : files) {
+    TACET_ASSIGN_OR_RETURN(EnrolledSite site, ReadEnrolled(file));
+    sites.push_back(std::move(site));
   }
   return sites;
 }
@@ -196,21 +282,19 @@ absl::Status CoordinatorFolder::Enrol(std::span<const uint8_t> request,
     }
     TACET_RETURN_IF_ERROR(CheckUnused(asked));
   }
-  // The request last: with it the site is enrolled.
-  const fs::path base = path_ / kSites / asked.name;
-  TACET_RETURN_IF_ERROR(ReplaceFile(base.string() + ".der", certificate));
-  return ReplaceFile(base.string() + ".request", request);
+  return ReplaceFile(EnrolledPath(asked.name), WriteEnrolled(request, certificate), *disk_);
+}
+
+fs::path CoordinatorFolder::EnrolledPath(std::string_view name) const {
+  return path_ / kSites / fmt::format("{}{}", name, kEnrolledExtension);
 }
 
 absl::StatusOr<std::optional<agreement::EnrolmentRequest>> CoordinatorFolder::RequestOf(
     std::string_view name) const {
-  const absl::StatusOr<base::Bytes> bytes =
-      ReadFile(path_ / kSites / fmt::format("{}.request", name));
-  if (bytes.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
-  TACET_RETURN_IF_ERROR(bytes.status());
-  TACET_ASSIGN_OR_RETURN(agreement::EnrolmentRequest request,
-                         agreement::ReadEnrolmentRequest(*bytes));
-  return request;
+  absl::StatusOr<EnrolledSite> site = ReadEnrolled(EnrolledPath(name));
+  if (site.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
+  TACET_RETURN_IF_ERROR(site.status());
+  return std::move(site->request);
 }
 
 absl::StatusOr<bool> CoordinatorFolder::Recognises(
@@ -240,7 +324,7 @@ absl::Status CoordinatorFolder::CheckUnused(const agreement::EnrolmentRequest& r
 
 absl::Status CoordinatorFolder::Remove(std::string_view name) {
   TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name));
-  const fs::path path = path_ / kSites / fmt::format("{}.request", name);
+  const fs::path path = EnrolledPath(name);
   std::error_code error;
   if (!fs::exists(path, error)) return base::NotFound("no site called {} is enrolled", name);
   fs::rename(path, path_ / kRemoved / path.filename(), error);
@@ -264,9 +348,7 @@ absl::StatusOr<uint32_t> CoordinatorFolder::Epoch() const {
   return latest;
 }
 
-fs::path CoordinatorFolder::KeyPath(uint32_t epoch) const {
-  return path_ / kEpochs / fmt::format("{}{}", EpochName(epoch), kKeyExtension);
-}
+fs::path CoordinatorFolder::KeyPath(uint32_t epoch) const { return KeyOfEpoch(path_, epoch); }
 
 absl::Status CoordinatorFolder::BeginEpoch(uint32_t epoch, const crypto::SecretBytes& key,
                                            const crypto::Unlocker& unlocker,

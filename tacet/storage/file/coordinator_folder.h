@@ -22,6 +22,7 @@
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
+#include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
 
@@ -47,13 +48,18 @@ class CoordinatorFolder {
     base::Bytes initial_model;
   };
 
-  // AlreadyExists when the folder holds anything.
+  // With the key of epoch 0. AlreadyExists when the folder holds anything. It happens wholly or not
+  // at all: an error leaves no file and no folder behind, and what a killed process left is cleared
+  // by the next call. `disk` must outlive it.
   static absl::StatusOr<CoordinatorFolder> Create(const std::filesystem::path& path,
                                                   const Parts& parts, const CoordinatorKeys& keys,
+                                                  const crypto::SecretBytes& first_key,
                                                   const crypto::Unlocker& unlocker,
-                                                  crypto::Entropy& entropy);
+                                                  crypto::Entropy& entropy,
+                                                  DiskCalls& disk = DiskCalls::System());
   // NotFound when the folder holds no federation, DataLoss when a part is damaged.
-  static absl::StatusOr<CoordinatorFolder> Open(const std::filesystem::path& path);
+  static absl::StatusOr<CoordinatorFolder> Open(const std::filesystem::path& path,
+                                                DiskCalls& disk = DiskCalls::System());
 
   const std::filesystem::path& path() const { return path_; }
   const Parts& parts() const { return parts_; }
@@ -67,7 +73,8 @@ class CoordinatorFolder {
   absl::StatusOr<bool> Recognises(const agreement::EnrolmentRequest& request) const;
   // The request of a site that is enrolled already renews its certificate, and its exchange key if
   // that is another one. AlreadyExists for any other request in its name, FailedPrecondition for an
-  // exchange key that an epoch has had: the request is an old one.
+  // exchange key that an epoch has had: the request is an old one. Request and certificate are one
+  // file: an error leaves both as they were.
   absl::Status Enrol(std::span<const uint8_t> request, std::span<const uint8_t> certificate);
   // NotFound when there is none of that name. The request is kept below removed/.
   absl::Status Remove(std::string_view name);
@@ -100,11 +107,12 @@ class CoordinatorFolder {
                                                        std::span<const uint8_t> invitation);
 
  private:
-  CoordinatorFolder(std::filesystem::path path, Parts parts)
-      : path_(std::move(path)), parts_(std::move(parts)) {}
+  CoordinatorFolder(std::filesystem::path path, Parts parts, DiskCalls& disk)
+      : path_(std::move(path)), parts_(std::move(parts)), disk_(&disk) {}
 
   std::filesystem::path KeyPath(uint32_t epoch) const;
   std::filesystem::path RemovalPath(uint32_t epoch) const;
+  std::filesystem::path EnrolledPath(std::string_view name) const;
   // Removals of an epoch that has begun are carried out; those of one that has not are dropped.
   absl::Status FinishRemovals();
   // Nothing when none of that name is enrolled.
@@ -113,6 +121,7 @@ class CoordinatorFolder {
 
   std::filesystem::path path_;
   Parts parts_;
+  DiskCalls* disk_;
 };
 
 }  // namespace tacet::storage::file

@@ -1,12 +1,17 @@
 // Coordinator's and sites' folders together: the files that each hands to the other.
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/status.h"
@@ -14,6 +19,7 @@
 #include "tacet/crypto/certificates.h"
 #include "tacet/protocol/checkpoint.h"
 #include "tacet/storage/file/coordinator_folder.h"
+#include "tacet/storage/file/disk_for_test.h"
 #include "tacet/storage/file/exchange_key_files.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
@@ -55,7 +61,7 @@ class EnrolmentTest : public ::testing::Test {
                                        .agreement = "[model]\n",
                                        .authority = authority_,
                                        .initial_model = BytesOf(model_)},
-                                      keys_, KeyFile(1), entropy_);
+                                      keys_, first_key_, KeyFile(1), entropy_);
   }
 
   SiteFolder NewSite(std::string_view name) {
@@ -128,6 +134,7 @@ class EnrolmentTest : public ::testing::Test {
 
   base::TemporaryFolder folder_;
   crypto::SystemEntropy entropy_;
+  crypto::SecretBytes first_key_ = entropy_.Draw(32);
   CoordinatorKeys keys_ = NewCoordinatorKeys();
   base::Bytes authority_ = *crypto::IssueAuthority({.common_name = "hospitals",
                                                     .role = crypto::CertificateRole::kAuthority,
@@ -146,7 +153,6 @@ TEST_F(EnrolmentTest, ACoordinatorFindsEverythingAgain) {
   const base::Bytes souths = CertificateFor(south);
   {
     CoordinatorFolder folder = NewFederation();
-    ASSERT_TRUE(folder.BeginEpoch(0, entropy_.Draw(32), KeyFile(1), entropy_).ok());
     ASSERT_TRUE(folder.Enrol(south.request(), souths).ok());
     ASSERT_TRUE(folder.Enrol(north.request(), CertificateFor(north)).ok());
     const SiteFolder other =
@@ -179,15 +185,15 @@ TEST_F(EnrolmentTest, ACoordinatorFindsEverythingAgain) {
 
 TEST_F(EnrolmentTest, EpochsHaveKeysOfTheirOwn) {
   CoordinatorFolder folder = NewFederation();
-  EXPECT_EQ(folder.Epoch().status().code(), absl::StatusCode::kDataLoss);
-  const crypto::SecretBytes key = entropy_.Draw(32);
-  ASSERT_TRUE(folder.BeginEpoch(0, key, KeyFile(1), entropy_).ok());
+  EXPECT_EQ(folder.Epoch().value(), 0u);
   ASSERT_TRUE(folder.BeginEpoch(1, entropy_.Draw(32), KeyFile(1), entropy_).ok());
-  EXPECT_EQ(folder.BeginEpoch(1, key, KeyFile(1), entropy_).code(),
+  EXPECT_EQ(folder.BeginEpoch(1, first_key_, KeyFile(1), entropy_).code(),
             absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(folder.Epoch().value(), 1u);
-  EXPECT_TRUE(crypto::ConstantTimeEqual(folder.EpochKey(0, KeyFile(1))->Expose(), key.Expose()));
-  EXPECT_FALSE(crypto::ConstantTimeEqual(folder.EpochKey(1, KeyFile(1))->Expose(), key.Expose()));
+  EXPECT_TRUE(
+      crypto::ConstantTimeEqual(folder.EpochKey(0, KeyFile(1))->Expose(), first_key_.Expose()));
+  EXPECT_FALSE(
+      crypto::ConstantTimeEqual(folder.EpochKey(1, KeyFile(1))->Expose(), first_key_.Expose()));
   EXPECT_EQ(folder.SignedManifest(1).status().code(), absl::StatusCode::kNotFound);
 }
 
@@ -197,7 +203,9 @@ TEST_F(EnrolmentTest, KeysAndInvitationsOfEndedEpochsAreDeleted) {
   const fs::path federation = folder_.path() / "federation", kept = folder_.path() / "kept";
   const base::Bytes invitation = {1, 2, 3};
   for (const uint32_t epoch : {0, 1, 2}) {
-    ASSERT_TRUE(folder.BeginEpoch(epoch, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+    if (epoch > 0) {
+      ASSERT_TRUE(folder.BeginEpoch(epoch, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+    }
     ASSERT_TRUE(folder.SaveSignedManifest(epoch, invitation).ok());
     for (const std::string name : {"north", "west-epoch-2"}) {
       ASSERT_TRUE(folder.SaveInvitation(epoch, name, invitation).ok());
@@ -238,7 +246,6 @@ TEST_F(EnrolmentTest, ARemovedSiteCanBeEnrolledAgain) {
 // A member's signature stands for the telephone call. It does not make an old key new.
 TEST_F(EnrolmentTest, ARenewedRequestNeedsNoFingerprint) {
   CoordinatorFolder folder = NewFederation();
-  ASSERT_TRUE(folder.BeginEpoch(0, entropy_.Draw(32), KeyFile(1), entropy_).ok());
   SiteFolder north = NewSite("north");
   const SiteFolder south = NewSite("south");
   const auto read = [](const SiteFolder& site) {
@@ -285,10 +292,175 @@ TEST_F(EnrolmentTest, ARenewedRequestNeedsNoFingerprint) {
 
 TEST_F(EnrolmentTest, AFederationDoesNotBeginAmongOtherFiles) {
   std::ofstream(folder_.path() / "something") << "x";
-  EXPECT_EQ(
-      CoordinatorFolder::Create(folder_.path(), {}, keys_, KeyFile(1), entropy_).status().code(),
-      absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(CoordinatorFolder::Create(folder_.path(), {}, keys_, first_key_, KeyFile(1), entropy_)
+                .status()
+                .code(),
+            absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(CoordinatorFolder::Open(folder_.path()).status().code(), absl::StatusCode::kNotFound);
+}
+
+// Every file and folder below `path`, with its content.
+std::map<std::string, base::Bytes> Tree(const fs::path& path) {
+  std::map<std::string, base::Bytes> tree;
+  for (const auto& entry : fs::recursive_directory_iterator(path)) {
+    tree[fs::relative(entry.path(), path)] =
+        entry.is_directory() ? base::Bytes{} : *ReadFile(entry.path());
+  }
+  return tree;
+}
+
+// Fails one call; files are written in one.
+class DiskFailingOnce : public DiskCalls {
+ public:
+  explicit DiskFailingOnce(int fail_at) : left_(fail_at) {}
+  ssize_t Write(int descriptor, std::span<const uint8_t> bytes) override {
+    return left_-- == 0 ? Fail() : DiskCalls::Write(descriptor, bytes);
+  }
+  int Synchronise(int descriptor) override {
+    return left_-- == 0 ? Fail() : DiskCalls::Synchronise(descriptor);
+  }
+  int Rename(const char* from, const char* to) override {
+    return left_-- == 0 ? Fail() : DiskCalls::Rename(from, to);
+  }
+
+ private:
+  static int Fail() {
+    errno = EIO;
+    return -1;
+  }
+  int left_;
+};
+
+// Calls `act` with a disk whose first, second, … call fails, until none does; true when it failed.
+// `expect` then looks at what is left.
+void FailEachCall(const std::function<bool(DiskCalls&)>& act, const std::function<void()>& expect) {
+  int fail_at = 0;
+  for (;; ++fail_at) {
+    SCOPED_TRACE(fail_at);
+    DiskFailingOnce disk(fail_at);
+    if (!act(disk)) break;
+    expect();
+  }
+  EXPECT_GE(fail_at, 4);
+}
+
+// The same with a process that ends there.
+void DieAtEachCall(const std::function<bool(DiskCalls&)>& act,
+                   const std::function<void()>& expect) {
+  int die_at = 0;
+  for (;; ++die_at) {
+    SCOPED_TRACE(die_at);
+    const pid_t child = fork();
+    if (child == 0) {
+      DeadlyDisk disk(die_at, DeadlyDisk::When::kHalfway);
+      _exit(act(disk) ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    expect();
+    if (WEXITSTATUS(status) == 0) break;
+    ASSERT_EQ(WEXITSTATUS(status), DeadlyDisk::kDied);
+  }
+  EXPECT_GE(die_at, 4);
+}
+
+// `federation init`: nothing is left of one that failed, and the next one succeeds after a death.
+TEST_F(EnrolmentTest, AFederationIsMadeWhollyOrNotAtAll) {
+  const fs::path home = folder_.path() / "new" / "federation";
+  const auto make = [&](DiskCalls& disk) {
+    return CoordinatorFolder::Create(home,
+                                     {.federation = "hospitals",
+                                      .identity = {7},
+                                      .agreement = "[model]\n",
+                                      .authority = authority_,
+                                      .initial_model = BytesOf(model_)},
+                                     keys_, first_key_, KeyFile(1), entropy_, disk);
+  };
+  const auto before = Tree(folder_.path());
+  FailEachCall([&](DiskCalls& disk) { return !make(disk).ok(); },
+               [&] { EXPECT_EQ(Tree(folder_.path()), before); });
+  EXPECT_EQ(*CoordinatorFolder::Open(home)->Epoch(), 0u);
+  // A folder that was there stays.
+  fs::remove_all(home);
+  fs::create_directories(home);
+  DiskFailingOnce failing(6);
+  EXPECT_FALSE(make(failing).ok());
+  EXPECT_TRUE(fs::is_directory(home) && fs::is_empty(home));
+  fs::remove_all(home);
+  DieAtEachCall(
+      [&](DiskCalls& disk) { return !make(disk).ok(); },
+      [&] {
+        const bool whole = CoordinatorFolder::Open(home).ok();
+        const absl::Status again = make(DiskCalls::System()).status();
+        EXPECT_EQ(again.code(), whole ? absl::StatusCode::kAlreadyExists : absl::StatusCode::kOk)
+            << again;
+        const auto opened = CoordinatorFolder::Open(home);
+        ASSERT_TRUE(opened.ok()) << opened.status();
+        EXPECT_TRUE(opened->UnlockKeys(KeyFile(1)).ok());
+        EXPECT_TRUE(opened->EpochKey(0, KeyFile(1)).ok());
+        EXPECT_EQ(Tree(home).size(), 11u);
+        fs::remove_all(home);
+      });
+  // What somebody else put there is not cleared away.
+  ASSERT_TRUE(ReplaceFile(folder_.path() / "others", {}).ok());
+  fs::create_directories(home / "sites");
+  ASSERT_TRUE(ReplaceFile(home / "name.new", {}).ok());
+  ASSERT_TRUE(ReplaceFile(home / "sites/north.enrolled", {}).ok());
+  EXPECT_FALSE(make(DiskCalls::System()).ok());
+  EXPECT_TRUE(fs::exists(home / "sites/north.enrolled"));
+}
+
+// `federation enrol`, of a new site and of one that renews its exchange key.
+TEST_F(EnrolmentTest, ASiteIsEnrolledWhollyOrNotAtAll) {
+  (void)NewFederation();
+  const fs::path home = folder_.path() / "federation", copy = folder_.path() / "copy";
+  const SiteFolder north = NewSite("north");
+  const base::Bytes first = north.request();
+  const base::Bytes first_certificate = CertificateFor(north);
+  const base::Bytes second =
+      agreement::WriteEnrolmentRequest("north", {}, *north.UnlockKeys(KeyFile(2)),
+                                       crypto::ExchangeKey::Generate(entropy_).public_key());
+  const base::Bytes second_certificate = CertificateFor(north);
+  const auto restore = [&] {
+    fs::remove_all(home);
+    fs::copy(copy, home, fs::copy_options::recursive);
+  };
+  for (const bool renews : {false, true}) {
+    if (renews) {
+      restore();
+      ASSERT_TRUE(CoordinatorFolder::Open(home)->Enrol(first, first_certificate).ok());
+      fs::remove_all(copy);
+    }
+    fs::copy(home, copy, fs::copy_options::recursive);
+    const auto before = Tree(home);
+    const auto enrol = [&](DiskCalls& disk) {
+      CoordinatorFolder folder = *CoordinatorFolder::Open(home, disk);
+      return !(renews ? folder.Enrol(second, second_certificate)
+                      : folder.Enrol(first, first_certificate))
+                  .ok();
+    };
+    // The request and its own certificate, or what was there.
+    const auto expect_whole = [&](bool may_leave_unfinished) {
+      auto after = Tree(home);
+      if (may_leave_unfinished) after.erase("sites/north.enrolled.new");
+      const auto enrolled = *CoordinatorFolder::Open(home)->Enrolled();
+      if (after != before) {
+        ASSERT_EQ(enrolled.size(), 1u);
+        EXPECT_EQ(enrolled[0].request, *agreement::ReadEnrolmentRequest(renews ? second : first));
+        EXPECT_EQ(enrolled[0].certificate, renews ? second_certificate : first_certificate);
+        after.erase("sites/north.enrolled");
+        auto others = before;
+        others.erase("sites/north.enrolled");
+        EXPECT_EQ(after, others);
+      }
+      restore();
+    };
+    FailEachCall(enrol, [&] { expect_whole(false); });
+    restore();
+    DieAtEachCall(enrol, [&] { expect_whole(true); });
+    restore();
+  }
 }
 
 TEST_F(EnrolmentTest, ASiteJoinsAndRemembers) {
@@ -418,7 +590,6 @@ TEST_F(EnrolmentTest, AnEpochBeginsWhollyOrNotAtAll) {
       ASSERT_TRUE(folder.Enrol(site->request(), CertificateFor(*site)).ok());
     }
     ASSERT_TRUE(folder.SaveSignedManifest(0, first.bytes()).ok());
-    ASSERT_TRUE(folder.BeginEpoch(0, entropy_.Draw(32), KeyFile(1), entropy_).ok());
   }
   fs::copy(home, copy, fs::copy_options::recursive);
   const std::vector<std::string> removed = {"west"};
@@ -452,7 +623,7 @@ TEST_F(EnrolmentTest, AnEpochBeginsWhollyOrNotAtAll) {
   const CoordinatorFolder after = reopened(true, true, true);
   EXPECT_EQ(*after.Epoch(), 1u);
   EXPECT_EQ(after.Enrolled()->size(), 2u);
-  EXPECT_TRUE(fs::exists(after.path() / "removed/west.request"));
+  EXPECT_TRUE(fs::exists(after.path() / "removed/west.enrolled"));
 }
 
 class NextEpochTest : public EnrolmentTest {

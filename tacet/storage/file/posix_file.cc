@@ -106,16 +106,22 @@ absl::Status WriteBeside(const std::filesystem::path& path, std::span<const uint
                          DiskCalls& disk, mode_t mode) {
   const std::filesystem::path beside = Beside(path);
   const File file(beside, O_WRONLY | O_CREAT | O_TRUNC, mode);
-  if (!file.ok() || !file.WriteAll(content, disk) || disk.Synchronise(file.get()) != 0) {
-    return SystemError("write", beside);
+  if (file.ok() && file.WriteAll(content, disk) && disk.Synchronise(file.get()) == 0) {
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  absl::Status failed = SystemError("write", beside);
+  ::unlink(beside.c_str());
+  return failed;
 }
 
 absl::Status TakeBeside(const std::filesystem::path& path, DiskCalls& disk) {
   const std::filesystem::path beside = Beside(path);
-  if (disk.Rename(beside.c_str(), path.c_str()) != 0) return SystemError("replace", path);
-  return SyncDirectory(path.parent_path(), disk);
+  if (disk.Rename(beside.c_str(), path.c_str()) == 0) {
+    return SyncDirectory(path.parent_path(), disk);
+  }
+  absl::Status failed = SystemError("replace", path);
+  ::unlink(beside.c_str());
+  return failed;
 }
 
 }  // namespace
@@ -131,7 +137,9 @@ absl::Status ReplaceFileKeeping(const std::filesystem::path& path,
                                 std::span<const uint8_t> content, DiskCalls& disk, mode_t mode) {
   TACET_RETURN_IF_ERROR(WriteBeside(path, content, disk, mode));
   if (disk.Rename(path.c_str(), earlier.c_str()) != 0 && errno != ENOENT) {
-    return SystemError("keep", path);
+    absl::Status failed = SystemError("keep", path);
+    ::unlink(Beside(path).c_str());
+    return failed;
   }
   return TakeBeside(path, disk);
 }

@@ -39,13 +39,14 @@ absl::Status CheckOwnerOnly(const File& file, const std::filesystem::path& path)
 
 }  // namespace
 
-absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const uint8_t> content) {
+absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const uint8_t> content,
+                             DiskCalls& disk) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) == 0) {
     return base::AlreadyExists("{} is there already: it is not written over", path.string());
   }
   if (errno != ENOENT) return SystemError("write", path);
-  return ReplaceFile(path, content, DiskCalls::System(), kSecretFileMode);
+  return ReplaceFile(path, content, disk, kSecretFileMode);
 }
 
 absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& path) {

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "tacet/crypto/secret.h"
+#include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
 
@@ -19,7 +20,8 @@ inline constexpr mode_t kSecretFileMode = 0600;
 
 // Makes a file with mode 0600, durable when this returns OK. AlreadyExists when there is one: a key
 // is never written over.
-absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const uint8_t> content);
+absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const uint8_t> content,
+                             DiskCalls& disk = DiskCalls::System());
 
 // PermissionDenied when the file belongs to another user, or group or others may do anything with
 // it; InvalidArgument when it is not a regular file or has more than kMaxSecretFileBytes; NotFound.
