@@ -113,9 +113,10 @@ class LiveFederationTest : public FederationProgramTest {
     return std::ranges::any_of(NodeLog(site),
                                [&](const auto& event) { return Is(event, kind, what); });
   }
-  // "round/attempt" that a line of the log is about.
+  // "epoch/round/attempt" that a line of the log is about.
   static std::string AttemptOf(const base::JsonValue& event) {
-    return event.Find("round")->Dump() + "/" + event.Find("attempt")->Dump();
+    return event.Find("epoch")->Dump() + "/" + event.Find("round")->Dump() + "/" +
+           event.Find("attempt")->Dump();
   }
   // By attempt, the digests of what the site ever sent for it of one kind.
   std::map<std::string, std::set<std::string>> Sent(const std::string& site,
@@ -128,7 +129,8 @@ class LiveFederationTest : public FederationProgramTest {
     return sent;
   }
 
-  void ExpectOneModelAndNothingSaidTwice() {
+  // Sites that were killed when an epoch ended need not have heard of its last attempt.
+  void ExpectOneModelAndNothingSaidTwice(bool charged_alike = true) {
     std::set<std::string> models;
     std::set<double> charged;
     for (const std::string& site : sites_) {
@@ -145,6 +147,7 @@ class LiveFederationTest : public FederationProgramTest {
     }
     EXPECT_THAT(models, ::testing::SizeIs(1));
     EXPECT_FALSE(models.begin()->empty());
+    if (!charged_alike) return;
     EXPECT_THAT(charged, ::testing::SizeIs(1)) << "ledgers of announced attempts are all alike";
   }
 

@@ -263,6 +263,56 @@ TEST_F(ChangedMembersTest, RoundsGoOn) {
   EXPECT_EQ(Tacet({"report", "north/run"}).exit_code, 0);
 }
 
+// Another server, with another key at another address, takes over in mid-run. The first one's
+// folder is lost. Everybody is killed in between, and the new server once more.
+class ReplacedServerTest : public LiveFederationTest {
+ protected:
+  ReplacedServerTest() : LiveFederationTest(7) {}
+
+  long RoundsOf(const std::string& site) const {
+    return std::ranges::count(Read(site + "/run/metrics.jsonl"), '\n');
+  }
+};
+
+TEST_F(ReplacedServerTest, RoundsGoOn) {
+  Await([this] { return RoundsOf("south") >= 3; });
+  for (size_t victim = 0; victim <= sites_.size(); ++victim) Kill(victim);
+  const std::string first_address = reached_at_;
+
+  Request("hub2", {"--server-host", "localhost", "--server-host", "127.0.0.1"});
+  const Outcome enrolled =
+      Tacet({"federation", "enrol", "hub2", "--request", "hub2/hub2.request", "--fingerprint",
+             Fingerprint("hub2"), "--server", "hub2", "--key-file", "c.key"});
+  ASSERT_EQ(enrolled.exit_code, 0) << enrolled.err;
+  for (const std::string& site : sites_) Renew(site);
+  const Outcome rotated = Rotate({"--remove", "hub"});
+  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  std::filesystem::remove_all(path_ / "hub");
+
+  Accept("hub2", 1);
+  server_flags_.insert(server_flags_.end(),
+                       {"--home", "hub2", "--key-file", "hub2.key", "--listen", "127.0.0.1:0"});
+  BeginServer();
+  EXPECT_NE(reached_at_, first_address);
+  for (const std::string& site : sites_) {
+    Accept(site, 1);
+    StartSite(site);
+  }
+  Await([this] { return RoundsOf("south") >= 5; });
+  Kill(sites_.size());
+  StartAgain(sites_.size());
+  AwaitAllDone();
+  ExpectNoViolations();
+  ExpectOneModelAndNothingSaidTwice(false);
+  for (const std::string& site : sites_) {
+    EXPECT_EQ(RoundsOf(site), rounds_) << site;
+    EXPECT_GE(Number(told_.at(site), "charged_attempts"), rounds_) << site;
+    // Also where the last round of the first epoch was undone.
+    const Outcome audited = Tacet({"audit", site + "/run"});
+    EXPECT_EQ(audited.exit_code, 0) << audited.err;
+  }
+}
+
 TEST_F(KilledFederationTest, TheServerHoldsNoModelAndNoKey) {
   AwaitAllDone();
   ExpectNoViolations();

@@ -370,7 +370,7 @@ TEST_F(EachLieTest, IsNamedAndNothingOfItIsApplied) {
     EXPECT_THAT(Read("west-stderr"), HasSubstr("PROTOCOL VIOLATION " + name));
   }
   EXPECT_THAT(told_.at("south").Find("alarms")->Dump(), HasSubstr("rollback"));
-  EXPECT_FALSE(Sent("west", "upload").contains(fmt::format("{}/0", +kFork)));
+  EXPECT_FALSE(Sent("west", "upload").contains(fmt::format("0/{}/0", +kFork)));
   EXPECT_THAT(Read("north/node-log.jsonl"), HasSubstr("a second, different sum"));
   ExpectServerRefusedAttacks();
 }
