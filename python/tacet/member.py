@@ -372,7 +372,7 @@ class Member:
         exception that you raise from the loop's body sends nothing, which may depend on data:
         `run` and `Task.fail` seal zeros instead.
         """
-        return self._tasks(None)
+        return self._tasks(lambda line: None)
 
     def _end_left_loop(self) -> None:
         if self._session is None:
@@ -383,9 +383,7 @@ class Member:
         self._session.stop()
         self._session.join()
 
-    def _tasks(
-        self, on_round: Callable[[dict[str, Any]], object] | None
-    ) -> Generator[Task, None, None]:
+    def _tasks(self, on_round: Callable[[dict[str, Any]], object]) -> Generator[Task, None, None]:
         self._end_left_loop()
         metrics = _Metrics(self.home / "run" / "metrics.jsonl")
         session = self._session = _Session(self._core)
@@ -404,16 +402,15 @@ class Member:
                     _LOG.warning("%s; trying again", value)
                 elif kind == "violation":
                     _LOG.error("PROTOCOL VIOLATION %s", value)
-                elif kind == "progress":
-                    trouble = ""
-                    for line in metrics.new():
-                        if on_round is not None:
-                            on_round(line)
-                elif kind == "end":
-                    self.outcome = value
-                    return
                 elif kind == "error":
                     raise value
+                elif kind in ("progress", "end"):  # the last round may be written at the end
+                    trouble = ""
+                    for line in metrics.new():
+                        on_round(line)
+                    if kind == "end":
+                        self.outcome = value
+                        return
         finally:
             session.stop()
             session.join()
