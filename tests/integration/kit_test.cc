@@ -190,11 +190,12 @@ TEST_F(KitTest, NobodyBecomesTheServerUnasked) {
   EXPECT_THAT(enrol("north", {"--server", "hub"}).err, HasSubstr("Nothing was enrolled"));
   EXPECT_THAT(enrol("south", {"--server", "south"}).err,
               HasSubstr("the request of south is a site's"));
-  EXPECT_FALSE(std::filesystem::exists(path_ / "federation/sites/north.request"));
+  EXPECT_FALSE(std::filesystem::exists(path_ / "federation/sites/north.enrolled"));
   EXPECT_THAT(enrol("south", {}).out, HasSubstr("south is enrolled as a site"));
   EXPECT_THAT(enrol("north", {"--server", "north"}).out,
               HasSubstr("north is enrolled as the server, reached at 127.0.0.1, "
                         "north.example.org"));
+  EXPECT_TRUE(std::filesystem::exists(path_ / "federation/sites/north.enrolled"));
 }
 
 // Every cause, each as it happens, before anything is charged.

@@ -137,7 +137,10 @@ class LiveFederationTest : public FederationProgramTest {
       models.insert(Read(site + "/run/model.f32"));
       charged.insert(Number(told_.at(site), "charged_attempts"));
       for (const std::string what : {"upload", "vote", "unmask-share", "attestation"}) {
+        // The state that it had when the epoch opened, and the one that replaced it.
+        const bool undid = what == "attestation" && Noted(site, "applied", "earlier-state");
         for (const auto& [attempt, digests] : Sent(site, what)) {
+          if (undid && digests.size() == 2) continue;
           EXPECT_THAT(digests, ::testing::SizeIs(1))
               << site << " sent two " << what << " for " << attempt;
         }
