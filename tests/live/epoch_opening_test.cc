@@ -67,6 +67,22 @@ TEST_P(LastRoundTest, TheFederationGoesOnThroughKills) {
   all.ExpectNoViolations();
 }
 
+// One of those who had applied the last round leaves, and a newcomer has no round at all.
+TEST(EpochOpeningTest, ANewcomerOnTheCommitteeFollows) {
+  for (const std::set<int>& appliers : {std::set<int>{2}, {0, 1}, {0, 2, 3}, {0, 1, 3}}) {
+    ChangingFederation all(4);
+    const auto& first = all.Sign(kAll);
+    all.Begin(first);
+    all.PublishFor(2, appliers);
+    const auto& second = all.Sign({0, 1, 3, 4, 5}, &first);
+    all.Begin(second);
+    all.Finish();
+    all.ExpectModels();
+    all.ExpectCharges();
+    all.ExpectNoViolations();
+  }
+}
+
 // A round that is undone was charged, and stays so.
 TEST(EpochOpeningTest, AnUndoneRoundStaysCharged) {
   ChangingFederation all(3);
