@@ -40,5 +40,6 @@ target_link_libraries(tacet_flags INTERFACE Threads::Threads)
 # their internal hand-overs.
 set(TACET_SANITIZER_ENVIRONMENT
     "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
+    "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tools/leaks_of_libraries.txt:print_suppressions=0"
     "UBSAN_OPTIONS=print_stacktrace=1"
     "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1")
