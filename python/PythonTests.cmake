@@ -30,10 +30,18 @@ if(TACET_DEBIAN_PYTHON)
   execute_process(COMMAND ${TACET_DEBIAN_PYTHON} -c "import torch, sys; assert sys.version_info[:2] == (${Python_VERSION_MAJOR}, ${Python_VERSION_MINOR})"
                   RESULT_VARIABLE without_torch OUTPUT_QUIET ERROR_QUIET)
   if(without_torch EQUAL 0)
-    add_test(NAME python.torch
-             COMMAND ${TACET_DEBIAN_PYTHON} -m unittest discover -s ${CMAKE_CURRENT_SOURCE_DIR}/tests -p torch_test.py)
-    set_tests_properties(python.torch PROPERTIES LABELS integration TIMEOUT 600
-                         WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} ENVIRONMENT "${environment}")
+    set(hospitals ${PROJECT_SOURCE_DIR}/../shared/data/heart-disease)
+    set(tests torch torch_canary torch_live)
+    if(EXISTS ${hospitals}/processed.va.data)
+      list(APPEND tests torch_hospitals)
+    endif()
+    foreach(test IN LISTS tests)
+      add_test(NAME python.${test}
+               COMMAND ${TACET_DEBIAN_PYTHON} -m unittest discover -s ${CMAKE_CURRENT_SOURCE_DIR}/tests -p ${test}_test.py)
+      set_tests_properties(python.${test} PROPERTIES LABELS integration TIMEOUT 600
+                           WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
+                           ENVIRONMENT "${environment};TACET_HEART_DISEASE=${hospitals}")
+    endforeach()
   endif()
 endif()
 # Frameworks are large: their tests run where `make python-frameworks` has made their environment.

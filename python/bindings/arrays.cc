@@ -18,24 +18,18 @@ template <typename T>
 std::vector<float> Copied(const nb::ndarray<nb::ro>& array) {
   const T* const first = static_cast<const T*>(array.data());
   const int64_t stride = array.stride(0);
-  std::vector<float> values(array.shape(0));
+  const size_t size = array.shape(0);
   const auto copy = [&] {
-    if (stride == 1) {
-      std::transform(first, first + values.size(), values.begin(),
-                     [](T value) { return static_cast<float>(value); });
-      return;
-    }
-    for (size_t i = 0; i < values.size(); ++i) {
+    // Not filled with zeros first.
+    if (stride == 1) return std::vector<float>(first, first + size);
+    std::vector<float> values(size);
+    for (size_t i = 0; i < size; ++i) {
       values[i] = static_cast<float>(first[static_cast<int64_t>(i) * stride]);
     }
+    return values;
   };
   // About 1 ms; below it the hand-over costs more than it gives.
-  if (values.size() < 1'000'000) {
-    copy();
-  } else {
-    WithoutLock(copy);
-  }
-  return values;
+  return size < 1'000'000 ? copy() : WithoutLock(copy);
 }
 
 template <typename T>

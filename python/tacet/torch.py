@@ -48,6 +48,9 @@ def _tensors(module: torch.nn.Module, buffers: Iterable[str]) -> list[tuple[str,
 def to_vector(module: torch.nn.Module, *, buffers: Iterable[str] = ()) -> NDArray[np.float32]:
     """Return the module's trainable parameters as float32 of shape (d,), a copy.
 
+    Each tensor is copied once, into its part of the vector. A tensor of another type or in the
+    memory of an accelerator is first converted or copied by PyTorch.
+
     Args:
         module: any module.
         buffers: names of buffers that follow the parameters.
@@ -56,12 +59,16 @@ def to_vector(module: torch.nn.Module, *, buffers: Iterable[str] = ()) -> NDArra
         ValueError: a value is not finite, or there is no such buffer.
         TypeError: a tensor does not hold floating-point values.
     """
-    parts = [
-        tensor.detach().to("cpu", torch.float32).reshape(-1).numpy()
-        for _, tensor in _tensors(module, buffers)
-    ]
-    vector: NDArray[np.float32] = np.concatenate(parts)
-    if not np.isfinite(vector).all():
+    tensors = [tensor for _, tensor in _tensors(module, buffers)]
+    vector = np.empty(sum(tensor.numel() for tensor in tensors), dtype=np.float32)
+    begin = 0
+    for tensor in tensors:
+        end = begin + tensor.numel()
+        part = tensor.detach().to("cpu", torch.float32)
+        vector[begin:end].reshape(part.shape)[...] = part.numpy()
+        begin = end
+    # Both are NaN if a value is: no array of booleans is needed.
+    if len(vector) > 0 and not np.isfinite([vector.min(), vector.max()]).all():
         text = "the module holds a value that is not finite"
         raise ValueError(text)
     return vector
