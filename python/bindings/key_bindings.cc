@@ -52,7 +52,7 @@ nb::class_<Key> BindSecret(nb::module_& module, const char* name, const char* te
               "__reduce__",
               [name](const Key& /*key*/) -> nb::object {
                 throw nb::type_error(
-                    (std::string("a ") + name +
+                    (std::string(name) +
                      " is not pickled or copied, since it holds a secret: store expose_secret() "
                      "under encryption")
                         .c_str());

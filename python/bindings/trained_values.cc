@@ -38,7 +38,9 @@ void CopyUpdate(nb::handle returned, std::string_view name, std::span<float> upd
   const std::vector<float> values = FloatsOf(returned, name);
   if (values.size() != update.size()) {
     throw nb::value_error(
-        fmt::format("{} has {} values, the model has {}", name, values.size(), update.size())
+        fmt::format("{} has {} values, the model has {}: return new minus old parameters, one for "
+                    "each of the model",
+                    name, values.size(), update.size())
             .c_str());
   }
   std::ranges::copy(values, update.begin());

@@ -339,7 +339,7 @@ class Member:
         update's place. Control-C ends it at once; the round is trained again by the next run.
         """
         if not callable(train):
-            text = "train must be a function"
+            text = f"train must be a function, not of type {type(train).__name__}"
             raise TypeError(text)
         call = cast("Callable[..., NDArray[np.float32]]", train)
         with RoundBar(self.rounds, show=progress) as bar:

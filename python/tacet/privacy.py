@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from . import _core
+from .arguments import number_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -126,7 +127,7 @@ class Privacy:
     def __post_init__(self) -> None:
         """Check that the noise is given in one way."""
         if (self.noise_multiplier is None) == (self.target_epsilon is None):
-            text = "give either noise_multiplier or target_epsilon, and not both"
+            text = "give either noise_multiplier or target_epsilon, and not both or neither"
             raise ValueError(text)
 
     def options(self, *, clients: int, rounds: int, cohort: int = 0) -> FederationOptions:
@@ -166,7 +167,8 @@ class Guarantee:
             false_positive_rate: rate in (0, 1) that an attacker accepts when it claims that
                 somebody was in the training data.
         """
-        return _core.explain(self._federation, false_positive_rate)
+        rate = number_of("false_positive_rate", false_positive_rate)
+        return _core.explain(self._federation, rate)
 
     def __repr__(self) -> str:
         return f"<Guarantee epsilon {self.epsilon:.4g} at delta {self.delta:g}>"
@@ -245,4 +247,6 @@ def calibrate(
     if find not in found:
         text = f"find = {find!r} is not one of {', '.join(found)}"
         raise ValueError(text)
-    return found[find](dict(federation), target_epsilon, observer, accountant)
+    return found[find](
+        dict(federation), number_of("target_epsilon", target_epsilon), observer, accountant
+    )

@@ -85,6 +85,13 @@ def agree(
     Raises:
         InvalidArgumentError: names the value that is wrong, its range and the remedy.
     """
+    for number, key in enumerate(members):
+        if not isinstance(key, MemberPublicKey):
+            text = (
+                f"members[{number}] is of type {type(key).__name__}: wanted a MemberPublicKey, "
+                "which is the public_key of a MemberKey"
+            )
+            raise TypeError(text)
     return Agreement.create(
         dict(federation), dimension, list(members), list(committee), epoch, spare_attempts, context
     )

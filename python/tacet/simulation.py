@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from . import _core
+from .arguments import number_of, whole_number_of
+from .privacy import Privacy
 from .progress import RoundBar
 
 if TYPE_CHECKING:
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-
-    from .privacy import Privacy
 
 __all__ = ["Evaluation", "Run", "TrainClient", "TrainUnits", "open_run", "simulate"]
 
@@ -99,7 +99,11 @@ class Run:
             The axes.
         """
         if axes is None:
-            pyplot = importlib.import_module("matplotlib.pyplot")
+            try:
+                pyplot = importlib.import_module("matplotlib.pyplot")
+            except ModuleNotFoundError as error:
+                text = "a plot needs matplotlib: pip install matplotlib"
+                raise ModuleNotFoundError(text, name=error.name) from error
             _, axes = pyplot.subplots()
         numbers = [line["round"] + 1 for line in self.rounds]
         for key in ("accuracy", "loss"):
@@ -128,6 +132,12 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     import numpy as np  # noqa: PLC0415
 
     folder = Path(path)
+    if not (folder / "summary.json").is_file():
+        text = (
+            f"{folder} holds no finished run: give the directory of a run's `out`, and end a run "
+            "that was stopped with resume=True"
+        )
+        raise FileNotFoundError(text)
     metrics = (folder / "metrics.jsonl").read_text(encoding="utf-8")
     return Run(
         path=folder,
@@ -247,21 +257,35 @@ def simulate(
     What ``train``, ``evaluate`` or ``on_round`` raise ends the run and arrives here.
     """
     if not callable(train):
-        text = "train must be a function"
+        text = (
+            f"train must be a function, not of type {type(train).__name__}: train(model, client, "
+            "round), or train(model, client, units, clip_norm) with unit record and person"
+        )
         raise TypeError(text)
+    if not isinstance(privacy, Privacy):
+        text = (
+            f"privacy is of type {type(privacy).__name__}: give tacet.Privacy(target_epsilon=...)"
+        )
+        raise TypeError(text)
+    whole_number_of("clients", clients)
+    for number in units:
+        whole_number_of("units", number)
+    learning_rate = number_of("learning_rate", learning_rate)
+    momentum = number_of("momentum", momentum)
+    budget_epsilon = number_of("budget_epsilon", budget_epsilon)
+    if learning_rate_final is None:
+        learning_rate_final = learning_rate
     path = Path(out) if out is not None else Path("runs") / time.strftime("%Y%m%d-%H%M%S")
     federation: dict[str, int | float | None] = {
         "federation.rounds": rounds,
         "federation.cohort": cohort or clients,
         "federation.spare_attempts": spare_attempts,
-        "server.learning_rate": float(learning_rate),
-        "server.learning_rate_final": float(
-            learning_rate if learning_rate_final is None else learning_rate_final
-        ),
-        "server.momentum": float(momentum),
+        "server.learning_rate": learning_rate,
+        "server.learning_rate_final": number_of("learning_rate_final", learning_rate_final),
+        "server.momentum": momentum,
     }
     run: dict[str, object] = {
-        "privacy.budget_epsilon": float(budget_epsilon),
+        "privacy.budget_epsilon": budget_epsilon,
         "model.architecture": architecture,
         "model.name": model,
         "run.seed": seed,

@@ -89,7 +89,7 @@ class FederatedClassifier:
         """Set arguments of the constructor."""
         for name, value in params.items():
             if name not in self.get_params():
-                text = f"there is no parameter {name!r}"
+                text = f"there is no parameter {name!r}; they are {', '.join(self.get_params())}"
                 raise ValueError(text)
             setattr(self, name, value)
         return self

@@ -524,6 +524,9 @@ def _ask(
 ) -> Release:
     path = Path(out) if out is not None else Path("runs") / time.strftime("%Y%m%d-%H%M%S")
     if isinstance(tables, Mapping):
+        if not tables:
+            text = "tables is empty: give a table for each site, {name: table}"
+            raise ValueError(text)
         given = [(str(site), *_columns(str(site), table)) for site, table in tables.items()]
         _core.ask(text, given, "python", str(path), insecure_seed, threads)
     else:
@@ -581,6 +584,11 @@ def open_release(path: str | os.PathLike[str]) -> Release:
         FileNotFoundError: the directory holds no answers.
     """
     folder = Path(path)
+    if not (folder / "answers.json").is_file():
+        text = (
+            f"{folder} holds no answers: give the run directory (`out`) of a query that has ended"
+        )
+        raise FileNotFoundError(text)
     told = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
     answers = {}
     for question in told["questions"]:

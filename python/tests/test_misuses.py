@@ -1,0 +1,272 @@
+"""Misuses of the package: each error names what is wrong and says what to do."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import DIMENSION, Round
+from tacet.sklearn import FederatedClassifier
+
+import tacet
+from tacet import secagg, statistics
+
+D = 50
+WEAK = tacet.Privacy(noise_multiplier=2.0, delta=1e-3)
+PERSONS = tacet.Privacy(
+    noise_multiplier=4.0, delta=1e-3, unit="person", record_rate=0.5, coordinate_bound=5.0
+)
+TABLES = {"north": {"age": [40, 50]}, "south": {"age": [60, 70]}}
+
+Misuse = Callable[[Path, Round], Any]
+
+
+def simulate(out: Path, **changed: Any) -> tacet.Run:
+    options: dict[str, Any] = {
+        "train": lambda model, client, round_: np.zeros_like(model),
+        "clients": 6,
+        "initial": np.zeros(D, dtype=np.float32),
+        "privacy": WEAK,
+        "rounds": 1,
+        "out": out,
+        **changed,
+    }
+    return tacet.simulate(**options)
+
+
+def ask(path: Path, tables: Any = TABLES, questions: Any = None, **changed: Any) -> Any:
+    asked = [statistics.count()] if questions is None else questions
+    options = {"target_epsilon": 1, "max_units": 5, "out": path / "answers", **changed}
+    return statistics.ask(tables, asked, **options)
+
+
+def fit(rows: Any, labels: Any, **options: Any) -> Any:
+    settings: dict[str, Any] = {"privacy": WEAK, "classes": [0, 1], "rounds": 1}
+    clients = options.pop("clients", range(6))
+    return FederatedClassifier(**{**settings, **options}).fit(rows, labels, clients=clients)
+
+
+def ran(path: Path, _: Round, **changed: Any) -> tacet.Run:
+    return simulate(path / "run", **changed)
+
+
+def trained(update: Callable[[Any], Any]) -> Misuse:
+    return lambda path, _: simulate(path / "run", train=lambda model, client, round_: update(model))
+
+
+def keys(members: Round) -> list[secagg.MemberPublicKey]:
+    return [key.public_key for key in members.keys]
+
+
+def seal(update: Any) -> Misuse:
+    return lambda _, r: r.clients[0].seal(r.attempt, update)
+
+
+def second_close(_: Path, r: Round) -> None:
+    r.seal_all([np.zeros(DIMENSION, dtype=np.float32)] * 3)
+    r.server.close()
+    r.server.close()
+
+
+def file_of(path: Path) -> Path:
+    (path / "file").write_text("text")
+    return path / "file"
+
+
+def run_twice(path: Path, r: Round) -> None:
+    ran(path, r)
+    ran(path, r)
+
+
+def resumed_otherwise(path: Path, r: Round) -> None:
+    ran(path, r, rounds=1)
+    ran(path, r, rounds=2, resume=True)
+
+
+MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
+    # Guarantees
+    ("no noise", lambda *_: tacet.guarantee(clients=9, cohort=5, rounds=2), ValueError,
+     "noise_multiplier is 0, expected a finite number above 0"),
+    ("unknown option", lambda *_: tacet.guarantee(epsilon=3), TypeError,  # type: ignore[call-arg]
+     "there is no option 'epsilon'. The options are clients, "),
+    ("target as text", lambda *_: tacet.calibrate(target_epsilon="2", clients=9), TypeError,  # type: ignore[call-overload]
+     "target_epsilon = '2': wanted a number"),
+    ("target NaN", lambda *_: tacet.calibrate(target_epsilon=np.nan, clients=9, cohort=5, rounds=1),
+     ValueError, "the target epsilon is nan, expected a finite number above 0"),
+    ("found what", lambda *_: tacet.calibrate(target_epsilon=2, find="sigma"), ValueError,  # type: ignore[call-overload]
+     "find = 'sigma' is not one of noise_multiplier, rounds, cohort"),
+    ("rate as text", lambda *_: tacet.guarantee(
+        clients=9, cohort=5, rounds=2, noise_multiplier=4
+    ).explain(false_positive_rate="1"), TypeError,  # type: ignore[arg-type]
+     "false_positive_rate = '1': wanted a number"),
+    ("noise and target", lambda *_: tacet.Privacy(noise_multiplier=1, target_epsilon=1), ValueError,
+     "give either noise_multiplier or target_epsilon, and not both or neither"),
+    ("neither of them", lambda *_: tacet.Privacy(), ValueError,
+     "give either noise_multiplier or target_epsilon, and not both or neither"),
+    # Simulations: arguments
+    ("epsilon as privacy", lambda p, r: ran(p, r, privacy=8), TypeError,
+     "privacy is of type int: give tacet.Privacy(target_epsilon=...)"),
+    ("no privacy", lambda p, r: ran(p, r, privacy=None), TypeError,
+     "privacy is of type NoneType: give tacet.Privacy(target_epsilon=...)"),
+    ("train as text", lambda p, r: ran(p, r, train="train.py"), TypeError,
+     "train must be a function, not of type str: train(model, client, round), or"),
+    ("clients as text", lambda p, r: ran(p, r, clients="six"), TypeError,
+     "clients = 'six': wanted a whole number of 0 or more"),
+    ("clients below 0", lambda p, r: ran(p, r, clients=-1), TypeError,
+     "clients = -1: wanted a whole number of 0 or more"),
+    ("unit unknown", lambda p, r: ran(p, r, privacy=tacet.Privacy(
+        noise_multiplier=2, unit="patient", coordinate_bound=2)), ValueError,  # type: ignore[arg-type]
+     'unknown unit "patient": expected client, person or record'),
+    ("persons without units", lambda p, r: ran(p, r, privacy=PERSONS), ValueError,
+     "with unit person they must be given for 6"),
+    ("units as text", lambda p, r: ran(p, r, privacy=PERSONS, units=["5"] * 6), TypeError,
+     "units = '5': wanted a whole number of 0 or more"),
+    ("persons without a rate", lambda p, r: ran(p, r, units=[5] * 6, privacy=tacet.Privacy(
+        noise_multiplier=2, unit="person", coordinate_bound=2)), ValueError,
+     "record_rate is 0, it must be above 0 and at most 1"),
+    ("threads as text", lambda p, r: ran(p, r, threads="2"), ValueError,
+     'key `run.threads`: expected a JSON integer that is not negative, found "2"'),
+    ("rate as text", lambda p, r: ran(p, r, learning_rate="0.1"), TypeError,
+     "learning_rate = '0.1': wanted a number"),
+    ("rate NaN", lambda p, r: ran(p, r, learning_rate=np.nan), ValueError,
+     "server.learning_rate is nan, it must be a positive number"),
+    ("momentum", lambda p, r: ran(p, r, momentum=1), ValueError,
+     "server.momentum is 1, it must be at least 0 and below 1"),
+    ("evaluation never", lambda p, r: ran(p, r, evaluate_every=0), ValueError,
+     "evaluate_every is 0, it must be at least 1"),
+    ("initial as list", lambda p, r: ran(p, r, initial=[0.0]), TypeError,
+     "initial: wanted a one-dimensional array of float32, got list"),
+    ("initial of integers", lambda p, r: ran(p, r, initial=np.zeros(D, dtype=int)), TypeError,
+     'convert it with .astype("float32") if that is meant'),
+    ("initial of two axes", lambda p, r: ran(p, r, initial=np.zeros((5, 10))), ValueError,
+     "initial has 2 dimensions: wanted one. Flatten it"),
+    ("initial NaN", lambda p, r: ran(p, r, initial=np.full(D, np.nan)), ValueError,
+     "the initial model: parameter 0 is not a finite number"),
+    ("out is a file", lambda p, r: simulate(file_of(p)), tacet.TacetError,
+     "file: Not a directory"),
+    ("out is used", run_twice, tacet.AlreadyExistsError, "choose another one"),
+    ("other settings", resumed_otherwise, tacet.FailedPreconditionError, "federation.rounds"),
+    # Simulations: the user's functions
+    ("update as list", trained(list), TypeError,
+     "the update of client 0: wanted a one-dimensional array of float32, got list"),
+    ("no update", trained(lambda _: None), TypeError, "got NoneType"),
+    ("update of float16", trained(lambda m: m.astype(np.float16)), TypeError,
+     'convert it with .astype("float32") if that is meant'),
+    ("update is cut", trained(lambda m: m[:-1]), ValueError,
+     "has 49 values, the model has 50: return new minus old parameters"),
+    ("update NaN", trained(lambda m: m + np.nan), tacet.TacetError,
+     "the update of client 0: value 0 is not a finite number"),
+    ("model is changed", trained(lambda m: m.fill(1)), ValueError, "read-only"),
+    ("evaluation is a number", lambda p, r: ran(p, r, evaluate=lambda m: 1.0), TypeError,
+     "evaluate(model) must return a dict with accuracy, loss and samples"),
+    ("evaluation of another name", lambda p, r: ran(p, r, evaluate=lambda m: {"f1": 1}), ValueError,
+     'evaluate(model) returned "f1"; known are accuracy, loss, samples and auc'),
+    # Runs
+    ("no run", lambda p, _: tacet.open_run(p / "none"), FileNotFoundError,
+     "holds no finished run: give the directory of a run's `out`, and end a run"),
+    ("run is a file", lambda p, _: tacet.open_run(file_of(p)), FileNotFoundError,
+     "holds no finished run"),
+    # Building blocks
+    ("seal a list", seal([0.0] * DIMENSION), TypeError, "got list"),
+    ("seal integers", seal(np.zeros(DIMENSION, dtype=int)), TypeError, "convert it with .astype"),
+    ("seal another length", seal(np.zeros(3, dtype=np.float32)), ValueError,
+     "update has 3 values, the manifest says 100"),
+    ("attempt as number", lambda _, r: r.clients[0].seal(0, np.zeros(DIMENSION)), TypeError,  # type: ignore[arg-type]
+     "seal(self, attempt: AttemptId, update: object)"),
+    ("round too late", lambda _, r: r.clients[0].seal(
+        secagg.AttemptId(99), np.zeros(DIMENSION)), ValueError,
+     "round 99 was not agreed: the agreement has rounds 0 to 2"),
+    ("another's key", lambda _, r: secagg.Client(r.agreement, 1, r.keys[0], r.epoch_key),
+     ValueError, "use the key whose public half was agreed, or agree again"),
+    ("no such member", lambda _, r: secagg.Client(r.agreement, 99, r.keys[0], r.epoch_key),
+     ValueError, "member is 99, the agreement has members 0 to 2"),
+    ("secret keys agreed", lambda _, r: secagg.agree(
+        members=r.keys, dimension=5, noise_multiplier=4), TypeError,  # type: ignore[arg-type]
+     "members[0] is of type MemberKey: wanted a MemberPublicKey, which is the public_key"),
+    ("one key thrice", lambda _, r: secagg.agree(
+        members=keys(r)[:1] * 3, dimension=5, noise_multiplier=4), ValueError,
+     "members 0 and 1 have the same public key: each member makes a key of its own"),
+    ("one member", lambda _, r: secagg.agree(
+        members=keys(r)[:1], dimension=5, noise_multiplier=4), ValueError,
+     "the federation needs 2 members or more, it has 1"),
+    ("no dimension", lambda _, r: secagg.agree(
+        members=keys(r), dimension=0, noise_multiplier=4), ValueError,
+     "dimension is 0, it must be from 1 to"),
+    ("no such seat", lambda _, r: secagg.agree(
+        members=keys(r), dimension=5, noise_multiplier=4, committee=[9]), ValueError,
+     "each seat needs another member"),
+    ("upload of no bytes", lambda _, r: r.server.submit(2, b""), tacet.DataLossError,
+     "upload has 0 bytes, uploads of this federation have "),
+    ("closed too early", lambda _, r: r.server.close(), tacet.FailedPreconditionError,
+     "has 0 uploads, 3 are needed"),
+    ("closed twice", second_close, tacet.FailedPreconditionError, "closed"),
+    ("unmasked before the vote", lambda _, r: r.clients[0].seat(r.attempt).unmask([]),
+     tacet.FailedPreconditionError, "this member has not voted in round 0 attempt 0"),
+    ("acknowledged without a nonce", lambda _, r: r.clients[0].seat(r.attempt, acknowledged=True),
+     ValueError, "an acknowledged upload has a nonce: give that of the seal"),
+    ("journal without methods", lambda _, r: r.clients[0].seat(r.attempt, journal={}), TypeError,
+     "a journal needs the methods record(key, message) and find(key)"),
+    ("key is pickled", lambda _, r: pickle.dumps(r.keys[0]), TypeError,
+     "MemberKey is not pickled or copied, since it holds a secret: store expose_secret()"),
+    ("key is copied", lambda _, r: copy.deepcopy(r.epoch_key), TypeError,
+     "EpochKey is not pickled or copied, since it holds a secret: store expose_secret()"),
+    ("secret is cut", lambda *_: secagg.EpochKey.from_secret(b"x"), ValueError,
+     "the epoch key has 1 bytes, expected 32"),
+    # Live members
+    ("home without an identity", lambda p, _: tacet.Member(
+        p / "home", server="127.0.0.1:1", data=file_of(p), key_file=p / "file"), ValueError,
+     "home holds no identity: `tacet client request` makes one"),
+    # Statistics
+    ("no tables", lambda p, _: ask(p, {}), ValueError,
+     "tables is empty: give a table for each site"),
+    ("no questions", lambda p, _: ask(p, questions=[]), ValueError,
+     "the query has 0 questions, expected from 1 to 64"),
+    ("no such column", lambda p, _: ask(p, questions=[statistics.mean("sex", low=0, high=1)]),
+     tacet.NotFoundError, 'the table has no column "sex", which the query reads'),
+    ("bounds are swapped", lambda p, _: ask(p, questions=[statistics.mean("age", low=9, high=1)]),
+     ValueError, "has the bounds 9 and 1, expected finite numbers, the lower first"),
+    ("too few units", lambda p, _: ask(p, max_units=1), tacet.BudgetError,
+     "the query has to be made for larger sites"),
+    ("table is a number", lambda p, _: ask(p, {"north": 3}), TypeError,
+     "wanted a mapping, a structured array or a DataFrame, not int"),
+    ("no answers", lambda p, _: statistics.open_release(p), FileNotFoundError,
+     "holds no answers: give the run directory (`out`) of a query that has ended"),
+    # Classifier
+    ("not fitted", lambda *_: FederatedClassifier(privacy=WEAK, classes=[0, 1]).predict(
+        np.zeros((3, 2))), ValueError, "the classifier is not fitted: call fit first"),
+    ("unknown label", lambda *_: fit(np.zeros((6, 2)), [0, 1, 2, 0, 1, 2]), ValueError,
+     "y holds [2], which are not among classes"),
+    ("no clients", lambda *_: fit(np.zeros((6, 2)), [0, 1] * 3, clients=None), ValueError,
+     "give clients for a simulation, or member for a live federation"),
+    ("rows of one axis", lambda *_: fit(np.zeros(6), [0, 1] * 3), ValueError,
+     "wanted (rows, n_features), (rows,) and (rows,)"),
+    ("classifier without privacy", lambda *_: fit(np.zeros((6, 2)), [0, 1] * 3, privacy=None),
+     ValueError, "give privacy and classes: neither can be taken from the data"),
+    ("unknown parameter", lambda *_: FederatedClassifier().set_params(epsilon=1), ValueError,
+     "there is no parameter 'epsilon'; they are privacy, classes, "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("misuse", "kind", "text"),
+    [pytest.param(*case, id=name.replace(" ", "-")) for name, *case in MISUSES],
+)
+def test_the_error_says_what_to_do(
+    misuse: Misuse, kind: type[Exception], text: str, tmp_path: Path, whole_round: Round
+) -> None:
+    with np.errstate(all="ignore"), pytest.raises(kind, match=re.escape(text)):
+        misuse(tmp_path, whole_round)
+
+
+def test_a_misuse_leaves_no_run_behind(tmp_path: Path) -> None:
+    """A wrong argument is refused before anything is written or charged."""
+    for changed in ({"privacy": 8}, {"clients": "six"}, {"learning_rate": "x"}, {"rounds": 0}):
+        with pytest.raises((TypeError, ValueError)):
+            simulate(tmp_path / "run", **changed)
+        assert not (tmp_path / "run").exists()
