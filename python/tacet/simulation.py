@@ -92,6 +92,9 @@ class Run:
     def plot(self, axes: Any = None) -> Any:
         """Draw accuracy, loss and epsilon over the rounds; needs matplotlib.
 
+        A notebook shows the figure. In a program, ``run.plot().figure.savefig("run.png")`` stores
+        it; no display is needed.
+
         Args:
             axes: matplotlib axes to draw into. None: new ones.
 
