@@ -11,15 +11,13 @@ namespace {
 constexpr double kAnyLow = -std::numeric_limits<double>::infinity();
 constexpr double kAnyHigh = std::numeric_limits<double>::infinity();
 
-// Estimates of one column with y = (c n, sum t[, 0.83 sum (2 t^2 - 1)]) a + noise.
+// Estimates of one column with y = (1.5 n, sum t, 0.83 sum (2 t^2 - 1)) a + noise.
 void AddColumn(const Measurements& measured, const BoundedColumn& bounded,
                std::span<const double> y, const std::string& label, Answer& answer) {
   const double a = measured.plan.amplitude;
   const double sigma = measured.noise_stddev / a;
-  const bool squares = y.size() == 3;
-  const double count_factor = squares ? kVarianceCount : kMeanCount;
-  const double n = y[0] / a / count_factor;
-  const double n_error = sigma / count_factor;
+  const double n = y[0] / a / kMomentCount;
+  const double n_error = sigma / kMomentCount;
   const double sum = y[1] / a;
   const double middle = (bounded.low + bounded.high) / 2;
   const double half = (bounded.high - bounded.low) / 2;
@@ -39,28 +37,22 @@ void AddColumn(const Measurements& measured, const BoundedColumn& bounded,
   // Of m = sum / n and q = E t^2: numerator and denominator have independent noise.
   const double m = sum / n;
   const double mean_noise = std::hypot(sigma, m * n_error) / n;
-  double spread = 1 - std::min(m * m, 1.0);  // no variance on [-1, 1] is larger
-  if (squares) {
-    const double q = (y[2] / a / kVarianceSquare / n + 1) / 2;
-    const double square_sum_error = sigma / kVarianceSquare;
-    const double v = q - m * m;
-    // dv = dQ / (2 n) - (q - 1/2) dn / n - 2 m (dT - m dn) / n
-    const double of_count = (-(q - 0.5) + 2 * m * m) / n * n_error;
-    const double noise = std::sqrt(std::pow(square_sum_error / (2 * n), 2) +
-                                   std::pow(2 * m * sigma / n, 2) + of_count * of_count);
-    const double sampling = std::max(v, 0.0) * std::sqrt(2 / n);  // of a normal sample
-    const double scale = half * half;
-    spread = std::clamp(v, 0.0, spread);
-    add("mean", middle + half * m, half * mean_noise,
-        half * std::sqrt(mean_noise * mean_noise + spread / n), {bounded.low, bounded.high});
-    add("variance", scale * v, scale * noise, scale * std::hypot(noise, sampling), {0, scale});
-    const double root = std::sqrt(std::max(v, 0.0));
-    add("standard deviation", half * root, half * noise / (2 * root),
-        half * std::hypot(noise, sampling) / (2 * root), {0, half});
-    return;
-  }
+  const double q = (y[2] / a / kMomentSquare / n + 1) / 2;
+  const double v = q - m * m;
+  const double spread = std::clamp(v, 0.0, 1 - std::min(m * m, 1.0));  // [-1, 1] allows no more
   add("mean", middle + half * m, half * mean_noise,
       half * std::sqrt(mean_noise * mean_noise + spread / n), {bounded.low, bounded.high});
+  if (measured.plan.spec.kind == QuestionKind::kMean) return;
+  // dv = dQ / (2 n) - (q - 1/2) dn / n - 2 m (dT - m dn) / n
+  const double of_count = (-(q - 0.5) + 2 * m * m) / n * n_error;
+  const double noise = std::sqrt(std::pow(sigma / kMomentSquare / (2 * n), 2) +
+                                 std::pow(2 * m * sigma / n, 2) + of_count * of_count);
+  const double sampling = std::max(v, 0.0) * std::sqrt(2 / n);  // of a normal sample
+  const double scale = half * half;
+  add("variance", scale * v, scale * noise, scale * std::hypot(noise, sampling), {0, scale});
+  const double root = std::sqrt(std::max(v, 0.0));
+  add("standard deviation", half * root, half * noise / (2 * root),
+      half * std::hypot(noise, sampling) / (2 * root), {0, half});
 }
 
 }  // namespace
@@ -80,10 +72,7 @@ Answer AnswerMoments(const Measurements& measured) {
   }
   answer.methods = {"values cut to their bounds; ratios of unbiased sums",
                     "errors by the delta method"};
-  if (plan.spec.kind == QuestionKind::kMean) {
-    answer.methods.emplace_back(
-        "sampling error of the mean: the largest variance that the mean and the bounds allow");
-  } else {
+  if (plan.spec.kind != QuestionKind::kMean) {
     answer.methods.emplace_back("sampling error of the variance: as of a normal distribution");
   }
   const size_t values = plan.size / plan.spec.columns.size();

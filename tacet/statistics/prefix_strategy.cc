@@ -50,6 +50,11 @@ PrefixStrategy::PrefixStrategy(Measured measured, size_t cells, double amplitude
     running += l < inverse_.size() ? inverse_[l] : 0;
     suffix_.push_back(running);
   }
+  double square = 0;
+  for (const double tap : suffix_) {
+    square += tap * tap;
+    suffix_norms_.push_back(std::sqrt(square));
+  }
 }
 
 void PrefixStrategy::AddMeasurements(std::span<const double> x, std::span<double> y) const {
@@ -61,9 +66,11 @@ void PrefixStrategy::AddMeasurements(std::span<const double> x, std::span<double
 
 std::vector<double> PrefixStrategy::Apply(std::span<const double> taps, std::span<const double> y) {
   std::vector<double> result(y.size(), 0.0);
-  for (size_t i = 0; i < y.size(); ++i) {
-    for (size_t l = 0; l < std::min(taps.size(), y.size() - i); ++l)
-      result[i] += taps[l] * y[i + l];
+  // One tap after the other: the inner loop is a vector's, and each result is added up in the same
+  // order as if it came first.
+  for (size_t l = 0; l < std::min(taps.size(), y.size()); ++l) {
+    const double tap = taps[l];
+    for (size_t i = 0; i < y.size() - l; ++i) result[i] += tap * y[i + l];
   }
   return result;
 }
@@ -78,7 +85,7 @@ double PrefixStrategy::CellDeviation(size_t cell) const {
   return DeviationOf(inverse_, cells_ - cell);
 }
 double PrefixStrategy::SuffixDeviation(size_t cell) const {
-  return DeviationOf(suffix_, cells_ - cell);
+  return suffix_norms_[cells_ - cell - 1];
 }
 
 }  // namespace tacet::statistics

@@ -49,9 +49,10 @@ class PrefixStrategy {
   static std::vector<double> Apply(std::span<const double> taps, std::span<const double> y);
 
   size_t cells_;
-  std::vector<double> taps_;     // t, without the zeros at its end
-  std::vector<double> inverse_;  // of A
-  std::vector<double> suffix_;   // of A times the inverse of the matrix of suffixes
+  std::vector<double> taps_;          // t, without the zeros at its end
+  std::vector<double> inverse_;       // of A
+  std::vector<double> suffix_;        // of A times the inverse of the matrix of suffixes
+  std::vector<double> suffix_norms_;  // of the first 1, 2, ... taps of suffix_
   double norm_;
 };
 

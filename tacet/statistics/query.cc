@@ -158,9 +158,7 @@ absl::Status Query::PlanQuestion(const QuestionSpec& spec, double budget) {
   double largest_entry = 0;
   if (IsMoments(spec.kind)) {
     TACET_RETURN_IF_ERROR(CheckMoments(spec));
-    const size_t values = spec.kind == QuestionKind::kSum    ? 1
-                          : spec.kind == QuestionKind::kMean ? 2
-                                                             : 3;
+    const size_t values = spec.kind == QuestionKind::kSum ? 1 : 3;
     const auto columns = static_cast<double>(spec.columns.size());
     plan.size = values * spec.columns.size();
     // Distance and norm at a = 1 of one column, either at most 2, or of a sum.
@@ -180,7 +178,7 @@ absl::Status Query::PlanQuestion(const QuestionSpec& spec, double budget) {
     if (!(plan.amplitude > 2 * grid_)) return too_small();
     plan.replace_one = plan.amplitude * reach * distance + rounding;
     plan.zero_out = plan.amplitude * reach * norm + rounding;
-    largest_entry = kMeanCount * plan.amplitude * rows + grid_;
+    largest_entry = kMomentCount * plan.amplitude * rows + grid_;
   } else {
     const bool is_count = spec.kind == QuestionKind::kCount;
     if (!is_count) {

@@ -100,11 +100,10 @@ struct QuerySpec {
 // event), then (group, censored), groups in turn; a last cell holds the rows whose time is beyond
 // the last interval, as censored. Evaluation: (group, positive), (group, negative).
 // Measured in moments: for each column with t = (2 x - low - high) / (high - low) in [-1, 1]
-//   sum                   a x / max(|low|, |high|)
-//   mean                  a (1.7, t)
-//   variance, normalise   a (1.5, t, 0.83 (2 t^2 - 1)).
+//   sum     a x / max(|low|, |high|)
+//   others  a (1.5, t, 0.83 (2 t^2 - 1)).
 // The constants make the distance of two rows, 2 a, the largest there is: a row and none are at
-// most 1.99 a apart.
+// most 1.99 a apart. A mean costs no more for the square, which gives its sampling error.
 struct QuestionPlan {
   QuestionSpec spec;
   std::optional<ColumnCells> cells = {};
@@ -170,9 +169,8 @@ class Query {
 };
 
 // Constants of the moments above.
-inline constexpr double kMeanCount = 1.7;
-inline constexpr double kVarianceCount = 1.5;
-inline constexpr double kVarianceSquare = 0.83;
+inline constexpr double kMomentCount = 1.5;
+inline constexpr double kMomentSquare = 0.83;
 
 }  // namespace tacet::statistics
 

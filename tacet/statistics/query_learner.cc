@@ -13,7 +13,7 @@ namespace tacet::statistics {
 namespace {
 
 // Largest share of the released variance that quantisation may have.
-constexpr double kQuantisationShare = 0.01;
+constexpr double kQuantisationShare = 0.025;
 // Poisson rates stay below 2^31, with room.
 constexpr double kMaxRate = 0x1.fp30;
 

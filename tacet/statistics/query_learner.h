@@ -44,7 +44,7 @@ class QueryLearner final : public trainer::Learner {
 //
 // At rate 1 the units' part is a Gaussian mechanism without amplification: `sampling.record_rate`
 // is 1, and every observer's event is that of docs/security/statistics.md. The quantisation's step
-// is the largest whose noise is at most 1 % of the whole, or else the smallest that the sampler
+// is the largest whose noise is at most 2.5 % of the whole, or else the smallest that the sampler
 // allows.
 //
 // InvalidArgument when the terms ask for more than one round, or for fewer than all participants;

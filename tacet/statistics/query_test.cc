@@ -169,6 +169,19 @@ TEST(QueryTest, MembersRefuseAnAgreementThatUnderstatesTheQuery) {
               HasSubstr("min_participants is 2"));
 }
 
+// Answers state quantisation as part of their error, so it must stay small beside the noise. The
+// bits that it saves put three values of a histogram of 10,000 bins into a coefficient.
+TEST(QueryTest, QuantisationWidensTheErrorsByLittleAndKeepsUploadsSmall) {
+  QuerySpec spec = OneHistogram(10000);
+  spec.max_units = 5000;
+  const auto query = Query::Create(spec);
+  const agreement::Manifest manifest = ManifestOf(TermsOf(*query, 4, 1));
+  const double noise = manifest.spec().mechanism.noise_stddev;
+  EXPECT_GT(ReleasedDeviation(manifest), noise);
+  EXPECT_LT(ReleasedDeviation(manifest), 1.0125 * noise);
+  EXPECT_LT(manifest.terms().aggregation().ciphertext_bytes(), 60000);
+}
+
 TEST(QueryTest, TermsThatAnswerLessThanTheQueryAreRefused) {
   const auto query = Query::Create(OneHistogram(4));
   agreement::ManifestSpec terms;

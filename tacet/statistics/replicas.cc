@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <utility>
 
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/seeded_random.h"
@@ -38,10 +39,11 @@ uint64_t SeedOf(std::span<const double> values) {
   return seed;
 }
 
-// Mean and covariances of draws that are finite.
+// Errors around `centre`, and covariances, of draws that are finite.
 class Spread {
  public:
-  Spread(size_t numbers, size_t covariances) : covariances_(covariances), draws_(numbers) {}
+  Spread(std::vector<double> centre, size_t covariances)
+      : centre_(std::move(centre)), covariances_(covariances), draws_(centre_.size()) {}
 
   void Add(const std::vector<double>& numbers) {
     for (size_t i = 0; i < draws_.size(); ++i) {
@@ -50,8 +52,10 @@ class Spread {
   }
   std::vector<double> Deviations() const {
     std::vector<double> deviations;
-    for (const std::vector<double>& draws : draws_) {
-      deviations.push_back(std::sqrt(Covariance(draws, draws)));
+    for (size_t i = 0; i < draws_.size(); ++i) {
+      double squares = 0;
+      for (const double draw : draws_[i]) squares += (draw - centre_[i]) * (draw - centre_[i]);
+      deviations.push_back(std::sqrt(squares / static_cast<double>(draws_[i].size())));
     }
     return deviations;
   }
@@ -76,6 +80,7 @@ class Spread {
     return sum / static_cast<double>(count - 1);
   }
 
+  std::vector<double> centre_;
   size_t covariances_;
   std::vector<std::vector<double>> draws_;
 };
@@ -135,9 +140,9 @@ Errors BootstrapErrors(const QuestionPlan& plan, std::span<const double> measure
     return measured;
   };
   const std::vector<double> fixed = measure(cells);
-  const size_t numbers = statistic(fixed).size();
-  Spread noise(numbers, covariances);
-  Spread total(numbers, 0);
+  const std::vector<double> centre = statistic(fixed);
+  Spread noise(centre, covariances);
+  Spread total(centre, 0);
   crypto::Random random = crypto::SeededRandom(SeedOf(measurements), "statistics/replicas");
   std::vector<double> drawn(cells.size());
   std::vector<double> again(cells.size());

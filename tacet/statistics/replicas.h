@@ -23,7 +23,9 @@ std::vector<double> CellsOfSuffixes(std::span<const double> suffixes);
 using Statistic = std::function<std::vector<double>(std::span<const double> measurements)>;
 
 struct Errors {
-  std::vector<double> noise;  // standard deviations, of the noise alone
+  // Root mean squares of the distance from the numbers that the fitted histograms have without
+  // noise: the estimators' bias, which curves have where counts are small, is part of them.
+  std::vector<double> noise;  // of the noise alone
   std::vector<double> total;  // with counts drawn again (Poisson)
   // Covariances of the noise for the first `covariances` numbers, row by row.
   std::vector<double> noise_covariance;

@@ -176,10 +176,9 @@ void SiteUnits::AddRows(uint32_t unit, double weight, std::span<double> histogra
         moments[place] += scale * t;
         continue;
       }
-      const bool only_mean = plan.spec.kind == QuestionKind::kMean;
-      moments[place] += scale * (only_mean ? kMeanCount : kVarianceCount);
+      moments[place] += scale * kMomentCount;
       moments[place + 1] += scale * t;
-      if (!only_mean) moments[place + 2] += scale * kVarianceSquare * (2 * t * t - 1);
+      moments[place + 2] += scale * kMomentSquare * (2 * t * t - 1);
     }
   }
 }

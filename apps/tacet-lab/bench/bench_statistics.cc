@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/tacet-lab/bench/bench_coverage.h"
 #include "apps/tacet-lab/bench/query_trials.h"
 #include "apps/tacet/run/memory_run.h"
 #include "apps/tacet/run/run_config.h"
@@ -25,6 +26,8 @@ using tacet::statistics::QuestionSpec;
 using tacet::statistics::SiteTable;
 
 constexpr size_t kIntervals = 20;
+// Rates of rejection and coverage take more runs than errors: their deviation is 1.5 points in 200.
+constexpr uint64_t kMoreRuns = 5;
 
 QuestionSpec Survival(double horizon, bool by_group) {
   QuestionSpec question{.name = "survival",
@@ -239,59 +242,17 @@ absl::StatusOr<base::JsonValue> BenchAuc(const BenchStatisticsSpec& spec) {
   return rows;
 }
 
-// Truth: the numbers of the whole table. Each run draws as many rows with replacement.
-absl::StatusOr<base::JsonValue> BenchCoverage(const SiteTable& table, uint64_t runs) {
-  const std::vector<QuestionSpec> questions = {
-      {.name = "count", .where = {{"sex", tacet::statistics::Comparison::kEqual, "2"}}},
-      {.name = "age", .kind = QuestionKind::kVariance, .columns = {{"age", 20, 100}}},
-      {.name = "ages",
-       .kind = QuestionKind::kHistogram,
-       .cells = {.column = "age", .edges = EqualEdges(30, 90, 6)}},
-      Survival(1000, true)};
-  TACET_ASSIGN_OR_RETURN(const QueryTrials trials, QueryTrials::Create(questions, 4, 1000));
-  TACET_ASSIGN_OR_RETURN(const std::vector<Answer> truth, trials.Exact(table));
-  struct Tally {
-    double covered = 0, all = 0;
-  } counts, mean, survival;
-  const auto add = [](Tally& tally, const Estimate& estimate, double value) {
-    tally.all += 1;
-    tally.covered += estimate.low <= value && value <= estimate.high ? 1 : 0;
-  };
-  crypto::Random random = crypto::SeededRandom(1, "bench/coverage");
-  for (uint64_t run = 0; run < runs; ++run) {
-    const SiteTable drawn = Resampled(table, random);
-    TACET_ASSIGN_OR_RETURN(const std::vector<Answer> of_rows, trials.Exact(drawn));
-    TACET_ASSIGN_OR_RETURN(const std::vector<Answer> answers,
-                           trials.Release(SpreadOverSites(drawn, run)));
-    add(counts, *Find(answers[0], "count"), *Find(of_rows[0], "count")->value);
-    const std::vector<double> cells = ValuesOf(of_rows[2], "count");
-    for (size_t i = 0; i < cells.size(); ++i) add(counts, answers[2].estimates[i], cells[i]);
-    add(mean, *Find(answers[1], "mean"), *Find(truth[1], "mean")->value);
-    for (const char* group : {"1", "2"}) {
-      for (const char* at : {"100", "200", "300", "400"}) {
-        const auto estimate = Find(answers[3], "survival", group, at);
-        const auto value = Find(truth[3], "survival", group, at);
-        if (estimate.has_value() && value.has_value()) add(survival, *estimate, *value->value);
-      }
-    }
-  }
-  return base::JsonValue::MakeObject()
-      .Set("epsilon", 4)
-      .Set("counts", counts.covered / counts.all)
-      .Set("mean", mean.covered / mean.all)
-      .Set("survival", survival.covered / survival.all);
-}
-
 absl::StatusOr<base::JsonValue> BenchBins() {
+  constexpr size_t kRowsASite = 5000;  // and max_units
   TACET_ASSIGN_OR_RETURN(
       const QueryTrials trials,
       QueryTrials::Create({{.name = "bins",
                             .kind = QuestionKind::kHistogram,
                             .cells = {.column = "x", .edges = EqualEdges(0, 1, 10000)}}},
-                          1, 10000));
+                          1, kRowsASite));
   SiteTable table{.name = "drawn", .columns = {"x"}, .rows = {}};
   crypto::Random random = crypto::SeededRandom(1, "bench/bins");
-  for (int i = 0; i < 4 * 5000; ++i) {
+  for (size_t i = 0; i < kSites * kRowsASite; ++i) {
     table.rows.push_back({fmt::format("{:.6f}", crypto::Uniform(random))});
   }
   base::JsonValue json = base::JsonValue::MakeObject();
@@ -305,7 +266,7 @@ absl::StatusOr<base::JsonValue> BenchBins() {
                          .Set("decrypt_ms", 1e3 * record.seconds.open);
                    })
           .status());
-  return json.Set("bins", 10000).Set("rows_a_site", 5000);
+  return json.Set("bins", 10000).Set("rows_a_site", kRowsASite);
 }
 
 }  // namespace
@@ -318,9 +279,10 @@ absl::StatusOr<base::JsonValue> BenchStatistics(const BenchStatisticsSpec& spec)
   json.Set("bins", std::move(bins));
   TACET_ASSIGN_OR_RETURN(base::JsonValue survival, BenchSurvival(lung, spec.runs));
   json.Set("survival", std::move(survival));
-  TACET_ASSIGN_OR_RETURN(base::JsonValue log_rank, BenchLogRank(lung, spec.runs));
+  TACET_ASSIGN_OR_RETURN(base::JsonValue log_rank, BenchLogRank(lung, kMoreRuns * spec.runs));
   json.Set("log_rank", std::move(log_rank));
-  TACET_ASSIGN_OR_RETURN(base::JsonValue coverage, BenchCoverage(lung, spec.runs));
+  TACET_ASSIGN_OR_RETURN(base::JsonValue coverage,
+                         BenchIntervals(spec.data / "survival", kMoreRuns * spec.runs));
   json.Set("coverage", std::move(coverage));
   TACET_ASSIGN_OR_RETURN(base::JsonValue auc, BenchAuc(spec));
   return json.Set("auc", std::move(auc));

@@ -40,7 +40,7 @@ tacet::statistics::SiteTable Resampled(const tacet::statistics::SiteTable& table
 class QueryTrials {
  public:
   static absl::StatusOr<QueryTrials> Create(std::vector<tacet::statistics::QuestionSpec> questions,
-                                            double epsilon, uint64_t max_units);
+                                            double epsilon, uint64_t max_units, double floor = 0);
 
   const tacet::statistics::Query& query() const { return *query_; }
   double noise() const { return terms_.mechanism.noise_stddev; }
