@@ -56,7 +56,9 @@ Page AdminSite::Ready() const {
   if (problems.empty()) {
     const std::string waiting =
         WaitingText(parts_.rounds.Status(), parts_.manifest, parts_.clock());
-    return {.body = waiting.empty() ? "ready\n" : fmt::format("ready\n{}\n", waiting)};
+    return {.body =
+                fmt::format("ready\nepoch {} of {}\n{}{}", parts_.manifest.epoch(),
+                            parts_.manifest.federation(), waiting, waiting.empty() ? "" : "\n")};
   }
   Page page{.status = 503};
   for (const std::string& problem : problems) page.body += "not ready: " + problem + "\n";

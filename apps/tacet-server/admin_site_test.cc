@@ -18,6 +18,7 @@ namespace {
 using protocol::testing::SmallFederation;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr char kToken[] = "0123456789abcdef";
 
@@ -71,6 +72,8 @@ TEST_F(AdminSiteTest, HealthIsNotReadiness) {
   readiness_.SetListening(true);
   readiness_.NoteTick(true);
   EXPECT_EQ(Get("/readyz").status, 200);
+  EXPECT_THAT(Get("/readyz").body,
+              StartsWith("ready\nepoch 0 of " + members_.manifest().federation() + "\n"));
   EXPECT_THAT(Get("/metrics").body, HasSubstr("tacet_ready 1"));
 }
 

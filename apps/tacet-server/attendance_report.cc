@@ -70,7 +70,10 @@ JsonValue AttendanceJson(const ServerStatus& status, const agreement::SignedMani
                     .Set("pause_ends", status.pause_ends);
   }
   return JsonValue::MakeObject()
+      .Set("epoch", manifest.epoch())
       .Set("opening", status.opening.has_value() ? JsonValue(*status.opening) : JsonValue())
+      .Set("opening_needed", protocol::StateQuorum(manifest.manifest()))
+      .Set("seats", manifest.manifest().committee().size())
       .Set("here", status.here)
       .Set("members", manifest.members().size())
       .Set("connected", ConnectedJson(status, manifest))

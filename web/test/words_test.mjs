@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   warnings, attemptName, awayWords, deadlineWords, eventDetails, nowSentence, secondsLeft, viewRows, waitingWords, wholeSeconds, connectedWords, nextStep,
+  openingWords,
 } from "../src/live/words.js";
 
 const kQuiet = { current: null, stopped: "", draining: false, finished: 0, problems: [], certificate_end: 0, store_errors: 0, now: 1000 };
@@ -22,6 +23,24 @@ test("one sentence says what goes on", () => {
   assert.match(nowSentence({ ...kQuiet, draining: true, current: collecting }, kAgreement), /about to end/);
   assert.equal(nowSentence({ ...kQuiet, current: { ...collecting, phase: "unmasking", votes: 1, unmask_shares: 0 } }, kAgreement),
     "Round 3 of 20, attempt 2: the committee votes and unmasks the sum. So far 1 vote and 0 unmask shares came.");
+});
+
+test("an epoch that has not begun", () => {
+  const attendance = { epoch: 2, opening: 2, opening_needed: 3, seats: 5, here: 4, members: 5, connected: null, gathering: null,
+    away: [{ name: "west", last_seen: null }], away_in_all: 1 };
+  const opening = { ...kQuiet, attendance };
+  const words = "Epoch 2 begins when 3 of the 5 committee members attest one state (2 have attested).";
+  assert.equal(openingWords(opening), words);
+  assert.equal(nowSentence(opening, kAgreement), words);
+  assert.equal(nowSentence({ ...opening, current: { ...collecting, phase: "published" } }, kAgreement), words);
+  const gathering = { needed: 5, seats_here: 4, seats_needed: 4, enough: false, pause_ends: 0 };
+  assert.equal(nowSentence({ ...opening, attendance: { ...attendance, gathering } }, kAgreement),
+    `${words} The next attempt waits for members: 4 of 5 are here, 5 are needed, and 4 of the committee (4 are here).`);
+  assert.equal(nextStep(opening), "ask west to accept epoch 2 with `tacet client join`, then to start `tacet client run`.");
+  assert.equal(nextStep({ ...opening, attendance: { ...attendance, away: [] } }), "nothing to do: the epoch begins by itself.");
+  assert.match(nowSentence({ ...opening, stopped: "all 20 rounds are done" }, kAgreement), /No attempt follows/);
+  assert.equal(openingWords({ ...kQuiet, attendance: { ...attendance, opening: null } }), "");
+  assert.equal(openingWords(kQuiet), "");
 });
 
 test("who is connected, and what to do next", () => {

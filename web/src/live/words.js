@@ -31,7 +31,7 @@ export function nowSentence(status, agreement) {
   const rounds = agreement ? ` of ${integer(agreement.manifest.rounds)}` : "";
   if (stopped) return `${plural(finished, "round")}${rounds} published. No attempt follows: ${stoppedWords(stopped)}.`;
   if (status.draining) return "The server is about to end and begins no further attempt.";
-  const waiting = waitingWords(status);
+  const waiting = [openingWords(status), waitingWords(status)].filter((words) => words).join(" ");
   if (waiting) return waiting;
   if (!current) return "No attempt was begun yet.";
   const name = `Round ${integer(current.round + 1)}${rounds}, attempt ${integer(current.attempt + 1)}: `;
@@ -39,6 +39,15 @@ export function nowSentence(status, agreement) {
   if (current.phase === "published") return `${name}published; the next one begins when members state the same model.`;
   if (current.phase === "unmasking") return `${name}${phaseWords(current.phase)}. So far ${plural(current.votes, "vote")} and ${plural(current.unmask_shares, "unmask share")} came.`;
   return `${name}${phaseWords(current.phase)}.`;
+}
+
+const isOpening = (attendance) => (attendance?.opening ?? null) !== null;
+
+/** What the epoch needs before its first attempt; "" once it has begun. */
+export function openingWords({ attendance }) {
+  if (!isOpening(attendance)) return "";
+  return `Epoch ${integer(attendance.epoch)} begins when ${integer(attendance.opening_needed)} of the ${integer(attendance.seats)} committee members ` +
+    `attest one state (${integer(attendance.opening)} have attested).`;
 }
 
 /** Who the next attempt waits for; "" unless it does. */
@@ -75,6 +84,11 @@ export function nextStep(status) {
   if (status.draining) return "wait until the server has ended.";
   const away = attendance?.away.map(({ name }) => name) ?? [];
   const gathering = attendance?.gathering;
+  if (isOpening(attendance)) {
+    return away.length > 0
+      ? `ask ${names(away)} to accept epoch ${integer(attendance.epoch)} with \`tacet client join\`, then to start \`tacet client run\`.`
+      : "nothing to do: the epoch begins by itself.";
+  }
   if (gathering && !gathering.enough) return `ask ${names(away)} to start \`tacet client run\`, or to check the connection to this server.`;
   if (gathering) return "nothing to do: the attempt begins by itself.";
   if (current?.phase === "unmasking" && away.length > 0) return `nothing to do, unless the votes stay out: then ask ${names(away)}, whose seats have not answered.`;
