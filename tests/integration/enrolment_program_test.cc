@@ -103,6 +103,32 @@ TEST_F(EnrolmentProgramTest, ARemovedSiteCanOpenNothingThatComesAfter) {
   EXPECT_THAT(back.err, HasSubstr("epoch 0 has ended"));
 }
 
+// Every site would otherwise join the epoch, and find out when it starts.
+TEST_F(EnrolmentProgramTest, AnEpochWithoutASiteThatTheQueryNamesDoesNotBegin) {
+  EnrolmentTest::Init(R"(
+[privacy]
+target_epsilon = 1.0
+[[question]]
+name = "western"
+kind = "count"
+sites = ["west"]
+)",
+                      "--query");
+  for (const std::string name : {"north", "south"}) Enrol(name, Request(name));
+  EXPECT_THAT(SealKey().err,
+              HasSubstr("question \"western\": there is no site \"west\" among the members"));
+  Enrol("west", Request("west"));
+  ASSERT_EQ(SealKey().exit_code, 0);
+  const Outcome rotated = Rotate({"--remove", "west", "--keep-exchange-keys"});
+  EXPECT_EQ(rotated.exit_code, 1);
+  EXPECT_THAT(rotated.err,
+              HasSubstr("question \"western\": there is no site \"west\" among the members of this "
+                        "epoch. Enrol it, or keep it enrolled until the query is answered"));
+  const std::string shown = Tacet({"federation", "show"}).out;
+  EXPECT_THAT(shown, HasSubstr("west"));
+  EXPECT_FALSE(std::filesystem::exists(path_ / "federation/epochs/0000000001.manifest"));
+}
+
 // A later manifest is shown and asked for; weaker terms have a flag of their own.
 TEST_F(EnrolmentProgramTest, ChangesAreShownAndAskedFor) {
   Init();

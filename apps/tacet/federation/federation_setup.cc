@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "apps/tacet/run/agreed_query.h"
 #include "apps/tacet/run/run_config.h"
 #include "tacet/agreement/epoch_chain.h"
 #include "tacet/base/status.h"
@@ -89,6 +90,24 @@ absl::StatusOr<agreement::EpochLink> PredecessorOf(const CoordinatorFolder& fold
   return agreement::ReadEpochLink(*bytes);
 }
 
+// Sites would find out at their start only.
+absl::Status CheckQuerySites(const std::string& agreed_toml,
+                             const std::vector<ManifestMember>& members) {
+  TACET_ASSIGN_OR_RETURN(const run::RunConfig config,
+                         run::ParseRunConfig(agreed_toml, "federation.toml"));
+  if (!run::IsQuery(config)) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const run::LoadedQuery loaded,
+                         run::ParseQuery(config.query.text, "query.text"));
+  std::vector<std::string> names;
+  for (const ManifestMember& member : members) names.push_back(member.name);
+  const absl::Status known = loaded.query->CheckSites(names);
+  if (known.ok()) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "{} among the members of this epoch. Enrol it, or keep it enrolled until the query is "
+      "answered. A query without it needs a federation of its own",
+      base::Message(known));
+}
+
 std::vector<float> FloatsOf(std::span<const uint8_t> bytes) {
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
@@ -119,6 +138,7 @@ absl::StatusOr<SignedManifest> SignManifest(const CoordinatorFolder& folder, uin
                                             const crypto::SigningKey& coordinator) {
   std::vector<ManifestMember> members = MembersOf(sites);
   if (members.empty()) return base::FailedPrecondition("no site is enrolled yet");
+  TACET_RETURN_IF_ERROR(CheckQuerySites(folder.parts().agreement, members));
   agreement::SignedManifestSpec spec;
   spec.federation = folder.parts().federation;
   spec.epoch = epoch;
