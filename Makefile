@@ -101,6 +101,11 @@ python: ## build the Python package and install it into build/python (its own en
 	@tools/quiet.sh "python wheel" tools/python_wheel.sh $(PYTHON_ENVIRONMENT) build/wheel
 	@ls build/wheel/wheelhouse/*.whl
 
+.PHONY: python-check
+python-check: python ## install and use the wheel in a bare Debian 12 (as root)
+	@tools/setup.sh package-check
+	@tools/wheel_check.sh build/wheel/wheelhouse/*.whl
+
 .PHONY: python-frameworks
 python-frameworks: ## test the package inside Flower and NVFLARE (downloads them into build/frameworks)
 	@tools/setup.sh demo server test mpi package python
