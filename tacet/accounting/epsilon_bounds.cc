@@ -1,6 +1,7 @@
 #include "tacet/accounting/epsilon_bounds.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "tacet/accounting/fixed_size_accountant.h"
@@ -9,6 +10,7 @@
 #include "tacet/accounting/moments_accountant.h"
 #include "tacet/accounting/pld_accountant.h"
 #include "tacet/accounting/rdp_accountant.h"
+#include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
@@ -23,9 +25,48 @@ bool SamplesFixedSize(const std::vector<RepeatedEvent>& stream) {
   });
 }
 
-absl::StatusOr<std::optional<EpsilonBound>> BoundBy(Accountant accountant,
-                                                    const std::vector<RepeatedEvent>& stream,
-                                                    double delta) {
+// A question to an accountant; its answer depends on nothing else.
+struct Question {
+  Accountant accountant = Accountant::kMoments;
+  double delta = 0;
+  std::vector<RepeatedEvent> stream = {};
+
+  bool operator==(const Question&) const = default;
+};
+
+using Answer = std::optional<EpsilonBound>;
+
+// The last answers. A charge is judged, noted, shown and audited, and each asks the same questions,
+// of which one takes up to a second.
+class Answers {
+ public:
+  std::optional<Answer> Find(const Question& question) {
+    const base::MutexLock lock(mutex_);
+    for (const auto& [asked, answer] : known_) {
+      if (asked == question) return answer;
+    }
+    return std::nullopt;
+  }
+
+  void Keep(Question question, const Answer& answer) {
+    const base::MutexLock lock(mutex_);
+    known_.emplace_front(std::move(question), answer);
+    if (known_.size() > kMost) known_.pop_back();
+  }
+
+ private:
+  static constexpr size_t kMost = 256;
+  base::Mutex mutex_;
+  std::deque<std::pair<Question, Answer>> known_ ABSL_GUARDED_BY(mutex_);
+};
+
+Answers& KnownAnswers() {
+  static Answers* const answers = new Answers;
+  return *answers;
+}
+
+absl::StatusOr<Answer> Compute(Accountant accountant, const std::vector<RepeatedEvent>& stream,
+                               double delta) {
   EpsilonBound bound{.accountant = accountant};
   switch (accountant) {
     case Accountant::kMoments: {
@@ -69,6 +110,15 @@ absl::StatusOr<std::optional<EpsilonBound>> BoundBy(Accountant accountant,
   }
   return base::InvalidArgument("a stream of events cannot be asked of accountant {}",
                                AccountantName(accountant));
+}
+
+absl::StatusOr<Answer> BoundBy(Accountant accountant, const std::vector<RepeatedEvent>& stream,
+                               double delta) {
+  Question question{.accountant = accountant, .delta = delta, .stream = stream};
+  if (const std::optional<Answer> known = KnownAnswers().Find(question)) return *known;
+  TACET_ASSIGN_OR_RETURN(Answer answer, Compute(accountant, stream, delta));
+  KnownAnswers().Keep(std::move(question), answer);
+  return answer;
 }
 
 }  // namespace

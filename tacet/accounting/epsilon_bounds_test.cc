@@ -35,6 +35,43 @@ TEST(EpsilonBoundsTest, HasARowForEachAccountantAndTheSmallestProvedLeads) {
   EXPECT_EQ(bounds->epsilon(), bounds->headline()->epsilon);
 }
 
+// Answers are remembered, each for its own question alone: no part of it may be left out.
+TEST(EpsilonBoundsTest, ARememberedAnswerIsThatOfItsOwnQuestion) {
+  constexpr Accountant kRdp[] = {Accountant::kRdp};
+  constexpr double kDelta = 1e-5;
+  SamplingEvent hidden = Paper();
+  hidden.sampling = Sampling::kPoisson;
+  const std::vector<RepeatedEvent> first = {
+      {.round = {{0.5, hidden}, {0.5, Paper()}}, .count = 10}};
+  std::vector<std::vector<RepeatedEvent>> others(8, first);
+  others[0][0].count = 11;
+  others[1][0].round[0].probability = 0.4;
+  others[1][0].round[1].probability = 0.6;
+  others[2][0].round[1].event.sampling_rate = 0.6;
+  others[3][0].round[0].event.noise_stddev = 5;
+  for (WeightedEvent& part : others[4][0].round) part.event.clip_norm = 2;
+  for (WeightedEvent& part : others[5][0].round) {
+    part.event.neighbouring = Neighbouring::kZeroOut;
+  }
+  others[6] = Repeated({.sampling = Sampling::kPoissonKnownSize,
+                        .sampling_rate = 0.1,
+                        .noise_stddev = 6,
+                        .pool = 100,
+                        .least = 8},
+                       10);
+  others[7] = others[6];
+  others[7][0].round[0].event.least = 9;
+  for (int turn = 0; turn < 2; ++turn) {  // unknown, then remembered
+    EXPECT_EQ(BoundEpsilon(first, kDelta, kRdp)->epsilon(), RdpEpsilon(first, kDelta)->epsilon);
+    EXPECT_EQ(BoundEpsilon(first, 1e-6, kRdp)->epsilon(), RdpEpsilon(first, 1e-6)->epsilon);
+    for (const std::vector<RepeatedEvent>& other : others) {
+      const double epsilon = RdpEpsilon(other, kDelta)->epsilon;
+      EXPECT_NE(epsilon, RdpEpsilon(first, kDelta)->epsilon);
+      EXPECT_EQ(BoundEpsilon(other, kDelta, kRdp)->epsilon(), epsilon);
+    }
+  }
+}
+
 // A convention can be the smallest number; it never leads.
 TEST(EpsilonBoundsTest, AConventionNeverLeads) {
   constexpr Accountant kMoments[] = {Accountant::kMoments};

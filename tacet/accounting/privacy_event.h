@@ -59,6 +59,8 @@ struct SamplingEvent {
   // noise_stddev sqrt(k / least). 1 <= least <= pool.
   uint64_t pool = 0;
   uint64_t least = 0;
+
+  bool operator==(const SamplingEvent&) const = default;
 };
 
 // InvalidArgument unless delta is in (0, 1).
@@ -76,6 +78,8 @@ double Sensitivity(const SamplingEvent& event);
 struct WeightedEvent {
   double probability = 1;
   SamplingEvent event;
+
+  bool operator==(const WeightedEvent&) const = default;
 };
 
 // Weights >= 0 that add to 1 within 1e-9; every event valid; at least one.
@@ -103,6 +107,8 @@ std::vector<WeightedEvent> GroupMixture(const std::vector<WeightedEvent>& mixtur
 struct RepeatedEvent {
   std::vector<WeightedEvent> round = {};
   uint64_t count = 1;
+
+  bool operator==(const RepeatedEvent&) const = default;
 };
 
 absl::Status CheckStream(const std::vector<RepeatedEvent>& stream);
