@@ -6,11 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
-#include <thread>
-#include <utility>
 
 #include "fmt/core.h"
 #include <gmock/gmock.h>
@@ -19,7 +16,9 @@
 #include <sys/mount.h>
 
 #include "tacet/protocol/member_request.h"
+#include "tests/integration/clock_shift_for_test.h"
 #include "tests/integration/live_federation_for_test.h"
+#include "tests/integration/small_disk_for_test.h"
 
 namespace tacet::app {
 namespace {
@@ -64,16 +63,12 @@ class ClockJumpTest : public TroubledFederationTest {
  protected:
   void SetUp() override {
     for (const std::string who : {"hub", "north"}) {
-      const std::string file = path_ / (who + ".clock");
-      std::ofstream(file) << std::string(sizeof(int64_t), '\0');
-      environment_[who] = {"LD_PRELOAD=" TACET_SHIFTED_CLOCK, "SHIFTED_CLOCK=" + file};
+      environment_[who] = ShiftedClockOf(ClockOf(who));
     }
     TroubledFederationTest::SetUp();
   }
-  void Shift(const std::string& who, int64_t seconds) const {
-    std::fstream file(path_ / (who + ".clock"), std::ios::binary | std::ios::in | std::ios::out);
-    file.write(reinterpret_cast<const char*>(&seconds), sizeof(seconds));
-  }
+  std::filesystem::path ClockOf(const std::string& who) const { return path_ / (who + ".clock"); }
+  void Shift(const std::string& who, int64_t seconds) const { ShiftClock(ClockOf(who), seconds); }
 };
 
 TEST_F(ClockJumpTest, RequestsOfAnotherTimeAreRefusedAndNothingIsLost) {
@@ -99,13 +94,11 @@ TEST_F(ClockJumpTest, RequestsOfAnotherTimeAreRefusedAndNothingIsLost) {
 class FullDiskTest : public TroubledFederationTest {
  protected:
   void SetUp() override {
-    if (!EnterNamespaces(CLONE_NEWNS) || !KeepMountsApart()) {
+    if (!EnterNamespaces(CLONE_NEWNS) || !KeepMountsApart(path_)) {
       GTEST_SKIP() << "this system lets nobody mount anything: " << std::strerror(errno);
     }
     for (const std::string who : {"hub", "north"}) {
-      std::filesystem::create_directory(path_ / who);
-      ASSERT_EQ(::mount("tmpfs", (path_ / who).c_str(), "tmpfs", 0, "size=8m,mode=0700"), 0)
-          << std::strerror(errno);
+      ASSERT_TRUE(MountSmallDisk(path_ / who)) << std::strerror(errno);
     }
     TroubledFederationTest::SetUp();
   }
@@ -115,42 +108,9 @@ class FullDiskTest : public TroubledFederationTest {
     ::umount2(path_.c_str(), MNT_DETACH);
   }
 
-  // So that nobody else sees what is mounted here. In a changed root "/" is not a mount that could
-  // be kept apart: then the test's folder becomes one.
-  bool KeepMountsApart() const {
-    if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) return true;
-    return ::mount(path_.c_str(), path_.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
-           ::mount("none", path_.c_str(), nullptr, MS_PRIVATE, nullptr) == 0;
-  }
-
   bool SaysOfItsDisk(const std::string& site, const std::string& file) const {
     return Read(site + "-stderr").find(file + kNoSpace) != std::string::npos;
   }
-
-  // Leaves no room in a folder as long as it exists: also what is given free there is taken.
-  class Ballast {
-   public:
-    explicit Ballast(std::filesystem::path file)
-        : file_(std::move(file)), filling_([this](const std::stop_token& token) { Fill(token); }) {}
-    ~Ballast() {
-      filling_ = {};  // joined
-      std::filesystem::remove(file_);
-    }
-
-   private:
-    void Fill(const std::stop_token& token) const {
-      std::ofstream file(file_, std::ios::binary);
-      const std::string block(512, 'x');
-      while (!token.stop_requested()) {
-        if (file.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) continue;
-        file.clear();
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-    }
-
-    const std::filesystem::path file_;
-    std::jthread filling_;
-  };
 };
 
 TEST_F(FullDiskTest, IsSaidAndNothingIsLost) {

@@ -52,7 +52,9 @@ class RecordedRounds {
         shares_[number].push_back(part->part);
       }
     } else if (const auto* verdict = std::get_if<protocol::PutVerdictRequest>(&request.body)) {
-      if (answer.ok() && verdict->confirmed) published_[attempt->number.round] = *attempt;
+      if (!answer.ok() || !verdict->confirmed) return;
+      published_[attempt->number.round] = *attempt;
+      confirmed_[number].insert(request.member);
     } else if (const auto* fetch = std::get_if<protocol::FetchPartRequest>(&request.body)) {
       if (!answer.ok() || fetch->name.kind != protocol::BulkKind::kClosedRound) return;
       closed_[number] = protocol::ReadFetchedPart(*answer)->part;
@@ -71,6 +73,24 @@ class RecordedRounds {
       for (const auto& [member, uploads] : by_member) {
         EXPECT_EQ(uploads.size(), 1u)
             << "member " << member << " sealed twice for " << number.first << "/" << number.second;
+      }
+    }
+  }
+
+  // An attempt that enough seats confirmed is the last one of its round. The server may have been
+  // killed between a confirmation and its answer; another attempt would still have to begin.
+  void ExpectNothingPublishedTwice(size_t confirmations) const {
+    std::map<uint32_t, std::set<uint32_t>> attempts;
+    for (const auto& [number, seats] : confirmed_) {
+      if (seats.size() >= confirmations) attempts[number.first].insert(number.second);
+    }
+    for (const auto& [round, published] : attempts) {
+      EXPECT_EQ(published.size(), 1u) << "round " << round << " was published twice";
+      for (const auto& [number, uploads] : uploads_) {
+        if (number.first == round) {
+          EXPECT_LE(number.second, *published.begin())
+              << "round " << round << " went on with another attempt after it was published";
+        }
       }
     }
   }
@@ -138,7 +158,8 @@ class RecordedRounds {
   std::map<Number, std::set<uint64_t>> acknowledged_;
   std::map<Number, base::Bytes> closed_;
   std::map<Number, std::vector<base::Bytes>> votes_, shares_;
-  std::map<uint32_t, secagg::Attempt> published_;  // by round
+  std::map<Number, std::set<uint64_t>> confirmed_;  // by members, acknowledged
+  std::map<uint32_t, secagg::Attempt> published_;   // by round
 };
 
 }  // namespace tacet::app

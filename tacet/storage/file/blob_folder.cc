@@ -151,7 +151,11 @@ class FileReader final : public BlobReader {
 
 absl::StatusOr<std::unique_ptr<BlobFolder>> BlobFolder::Open(const std::filesystem::path& folder,
                                                              DiskCalls& disk) {
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return Failure("make", folder);
+  if (::mkdir(folder.c_str(), 0700) == 0) {
+    TACET_RETURN_IF_ERROR(SyncDirectory(folder.parent_path()));
+  } else if (errno != EEXIST) {
+    return Failure("make", folder);
+  }
   const std::filesystem::path lock_path = folder / "lock";
   File lock(lock_path, O_RDWR | O_CREAT, kOwnerOnly);
   if (!lock.ok()) return Failure("open", lock_path);

@@ -73,13 +73,6 @@ absl::Status DeleteBefore(uint32_t epoch, const fs::path& folder, std::string_vi
   return old.empty() ? absl::OkStatus() : SyncDirectory(folder);
 }
 
-absl::Status MakeFolder(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) return base::Unavailable("cannot make {}: {}", path.string(), error.message());
-  return absl::OkStatus();
-}
-
 crypto::SecretBytes WriteKeys(const CoordinatorKeys& keys) {
   const crypto::SecretBytes seed = keys.signing.Seed();
   crypto::SecretBytes bytes(seed.size() + keys.authority.der().size());
@@ -122,7 +115,7 @@ absl::Status Fill(const fs::path& folder, const CoordinatorFolder::Parts& parts,
                   std::span<const uint8_t> keys, std::span<const uint8_t> first_key,
                   DiskCalls& disk) {
   TACET_RETURN_IF_ERROR(ReplaceFile(Beginning(folder), base::AsBytes(parts.federation), disk));
-  for (const std::string_view name : kFolders) TACET_RETURN_IF_ERROR(MakeFolder(folder / name));
+  for (const std::string_view name : kFolders) TACET_RETURN_IF_ERROR(MakeFolders(folder / name));
   TACET_RETURN_IF_ERROR(WriteSecretFile(folder / kKeys, keys, disk));
   TACET_RETURN_IF_ERROR(WriteSecretFile(KeyOfEpoch(folder, 0), first_key, disk));
   TACET_RETURN_IF_ERROR(
@@ -198,7 +191,7 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(
   TACET_ASSIGN_OR_RETURN(const base::Bytes locked_key,
                          crypto::LockSecret(first_key, EpochPurpose(0), unlocker, entropy));
   const std::vector<fs::path> above = MissingFolders(path);
-  absl::Status made = MakeFolder(path);
+  absl::Status made = MakeFolders(path);
   std::error_code error;
   if (made.ok() && IsUnfinished(path)) made = Clear(path);
   if (made.ok() && (!fs::is_empty(path, error) || error)) {

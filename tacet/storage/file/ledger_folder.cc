@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
@@ -37,16 +36,6 @@ absl::StatusOr<File> LockFolder(const fs::path& folder) {
   if (!lock.ok()) return SystemError("open", folder / kLock);
   if (LockFile(lock, kMaxWaitSeconds)) return lock;
   return base::Unavailable("the ledger folder {} is in use by another process", folder.string());
-}
-
-absl::Status MakeFolder(const fs::path& folder) {
-  std::error_code error;
-  if (fs::is_directory(folder, error)) return absl::OkStatus();
-  fs::create_directories(folder.parent_path(), error);
-  if (::mkdir(folder.c_str(), 0700) == 0 || fs::is_directory(folder, error)) {
-    return absl::OkStatus();
-  }
-  return base::Unavailable("cannot make the ledger folder {}", folder.string());
 }
 
 // Ledgers of the folder. One whose anchor alone is left is read, too: that says what is missing.
@@ -120,7 +109,7 @@ LedgerHeader HeaderOf(const LedgerTerms& terms, std::string_view name, const cry
 }  // namespace
 
 absl::StatusOr<LedgerFolder> LedgerFolder::Open(const fs::path& path) {
-  TACET_RETURN_IF_ERROR(MakeFolder(path));
+  TACET_RETURN_IF_ERROR(MakeFolders(path, 0700));
   TACET_ASSIGN_OR_RETURN(const File lock, LockFolder(path));
   TACET_ASSIGN_OR_RETURN(const std::vector<fs::path> ledgers, ListLedgers(path));
   const fs::path known = ledgers.empty() ? path / kEnding : ledgers.front();

@@ -64,9 +64,9 @@ absl::StatusOr<base::Bytes> ReadEntry(std::span<const uint8_t> bytes,
 
 absl::StatusOr<std::unique_ptr<MemberStateFolder>> MemberStateFolder::Open(const fs::path& path,
                                                                            DiskCalls& disk) {
+  TACET_RETURN_IF_ERROR(MakeFolders(path, 0700));
   std::error_code error;
-  fs::create_directories(path, error);
-  if (!error) fs::permissions(path, fs::perms::owner_all, error);
+  fs::permissions(path, fs::perms::owner_all, error);
   if (error) return base::Unavailable("cannot make {}: {}", path.string(), error.message());
   File lock(path / kLock, O_RDWR | O_CREAT, kOwnerOnly);
   if (!lock.ok()) return SystemError("open", path / kLock);

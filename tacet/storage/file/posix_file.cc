@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -61,6 +62,21 @@ absl::Status SyncDirectory(const std::filesystem::path& path, DiskCalls& disk) {
     return SystemError("synchronise", path);
   }
   return absl::OkStatus();
+}
+
+absl::Status MakeFolders(const std::filesystem::path& path, mode_t mode, DiskCalls& disk) {
+  if (!path.has_filename() && path.has_relative_path()) {  // ends with a slash
+    return MakeFolders(path.parent_path(), mode, disk);
+  }
+  std::error_code error;
+  if (path.empty() || std::filesystem::is_directory(path, error)) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(MakeFolders(path.parent_path(), 0777, disk));
+  if (::mkdir(path.c_str(), mode) != 0) {
+    const int code = errno;
+    if (std::filesystem::is_directory(path, error)) return absl::OkStatus();
+    return base::Unavailable("cannot make {}: {}", path.string(), std::strerror(code));
+  }
+  return SyncDirectory(path.parent_path(), disk);
 }
 
 absl::Status ReadInto(const File& file, const std::filesystem::path& path, uint64_t offset,

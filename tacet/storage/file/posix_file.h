@@ -55,6 +55,12 @@ class File {
 absl::Status SyncDirectory(const std::filesystem::path& path,
                            DiskCalls& disk = DiskCalls::System());
 
+// Makes a folder and those above it that are missing, and synchronises each new entry: else a loss
+// of power could take the folder with every file that was synchronised in it. The innermost one
+// gets `mode` when it is new.
+absl::Status MakeFolders(const std::filesystem::path& path, mode_t mode = 0777,
+                         DiskCalls& disk = DiskCalls::System());
+
 // The bytes from `offset` on of an open file, whose name is for messages; Unavailable when it is
 // shorter.
 absl::Status ReadInto(const File& file, const std::filesystem::path& path, uint64_t offset,

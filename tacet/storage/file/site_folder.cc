@@ -114,9 +114,8 @@ absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_
                                               const crypto::Unlocker& unlocker,
                                               crypto::Entropy& entropy) {
   TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name));
+  TACET_RETURN_IF_ERROR(MakeFolders(path));
   std::error_code error;
-  fs::create_directories(path, error);
-  if (error) return base::Unavailable("cannot make {}: {}", path.string(), error.message());
   if (fs::exists(path / kKeys, error)) {
     return base::AlreadyExists("{} holds an identity already", path.string());
   }
