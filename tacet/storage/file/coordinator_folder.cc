@@ -115,7 +115,9 @@ absl::Status Fill(const fs::path& folder, const CoordinatorFolder::Parts& parts,
                   std::span<const uint8_t> keys, std::span<const uint8_t> first_key,
                   DiskCalls& disk) {
   TACET_RETURN_IF_ERROR(ReplaceFile(Beginning(folder), base::AsBytes(parts.federation), disk));
-  for (const std::string_view name : kFolders) TACET_RETURN_IF_ERROR(MakeFolders(folder / name));
+  for (const std::string_view name : kFolders) {
+    TACET_RETURN_IF_ERROR(MakeFolders(folder / name, 0777, disk));
+  }
   TACET_RETURN_IF_ERROR(WriteSecretFile(folder / kKeys, keys, disk));
   TACET_RETURN_IF_ERROR(WriteSecretFile(KeyOfEpoch(folder, 0), first_key, disk));
   TACET_RETURN_IF_ERROR(
@@ -191,7 +193,7 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(
   TACET_ASSIGN_OR_RETURN(const base::Bytes locked_key,
                          crypto::LockSecret(first_key, EpochPurpose(0), unlocker, entropy));
   const std::vector<fs::path> above = MissingFolders(path);
-  absl::Status made = MakeFolders(path);
+  absl::Status made = MakeFolders(path, 0777, disk);
   std::error_code error;
   if (made.ok() && IsUnfinished(path)) made = Clear(path);
   if (made.ok() && (!fs::is_empty(path, error) || error)) {

@@ -64,7 +64,7 @@ absl::StatusOr<base::Bytes> ReadEntry(std::span<const uint8_t> bytes,
 
 absl::StatusOr<std::unique_ptr<MemberStateFolder>> MemberStateFolder::Open(const fs::path& path,
                                                                            DiskCalls& disk) {
-  TACET_RETURN_IF_ERROR(MakeFolders(path, 0700));
+  TACET_RETURN_IF_ERROR(MakeFolders(path, 0700, disk));
   std::error_code error;
   fs::permissions(path, fs::perms::owner_all, error);
   if (error) return base::Unavailable("cannot make {}: {}", path.string(), error.message());
