@@ -70,6 +70,10 @@ function(tacet_quick_test_compilation name)
   target_precompile_headers(${name} REUSE_FROM tacet_test_headers)
 endfunction()
 
+# Sanitized tests of more than 20 seconds. ctest begins with them, so that none is left to run alone.
+set(TACET_SLOW_SANITIZED_TESTS accounting_tests statistics_tests storage_file_tests secagg_tests
+                               ring_kernels_fuzz key_sharing_fuzz)
+
 # tacet_test(<name> [TOGETHER] SOURCES ... [DEPS ...] [LABEL unit|statistical|integration|long])
 # Tests labelled `long` run in `make check` only; everything else runs in `make test`. The unit
 # tests of the library (but data/, models/ and training/) run under sanitizers in `make test` too. TOGETHER
@@ -111,6 +115,9 @@ function(tacet_test name)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 3000
                          ENVIRONMENT "${TACET_SANITIZER_ENVIRONMENT}")
+    if(name IN_LIST TACET_SLOW_SANITIZED_TESTS)
+      set_tests_properties(${name} PROPERTIES COST 1)
+    endif()
   elseif(ARG_TOGETHER)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${timeout})
