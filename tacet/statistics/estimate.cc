@@ -50,4 +50,17 @@ Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
   return estimate;
 }
 
+Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
+                      double standard_error, Range interval, Range range) {
+  Estimate estimate = labels;
+  if (!std::isfinite(value) || !std::isfinite(standard_error)) return estimate;
+  const double shown = std::clamp(value, range.low, range.high);
+  estimate.value = shown;
+  estimate.noise_error = noise_error;
+  estimate.standard_error = standard_error;
+  estimate.low = std::min(std::clamp(interval.low, range.low, range.high), shown);
+  estimate.high = std::max(std::clamp(interval.high, range.low, range.high), shown);
+  return estimate;
+}
+
 }  // namespace tacet::statistics

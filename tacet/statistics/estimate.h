@@ -44,6 +44,11 @@ Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
                       double standard_error, double confidence,
                       std::optional<Range> range = std::nullopt);
 
+// The same with an interval of its own, for estimates that are far from normal. `low` and `high`
+// may be infinite; the interval is widened to hold the value.
+Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
+                      double standard_error, Range interval, Range range);
+
 // z with P(|N(0, 1)| <= z) = confidence, to 1e-12; confidence in (0, 1).
 double NormalDeviate(double confidence);
 

@@ -26,10 +26,11 @@ constexpr const char* kScalarNames[kScalars] = {"positives",
                                                 "average precision",
                                                 "brier score",
                                                 "log loss"};
-constexpr size_t kCounts = 6;  // the first scalars
+constexpr size_t kCounts = 6;     // the first scalars
+constexpr double kNobody = 1e-6;  // a count without noise that only rounding keeps from 0
 
 // The scalars of one group, then for each cell: sensitivity and false positive rate at its lower
-// edge, precision there, and the share of positives within.
+// edge, and precision there.
 std::vector<double> MetricsOf(const QuestionPlan& plan, std::span<const double> values,
                               size_t group) {
   const size_t m = plan.cells->size();
@@ -73,17 +74,31 @@ std::vector<double> MetricsOf(const QuestionPlan& plan, std::span<const double> 
   for (size_t i = 0; i < m; ++i) numbers.push_back(above_p[i] / positives);
   for (size_t i = 0; i < m; ++i) numbers.push_back(above_n[i] / negatives);
   for (size_t i = 0; i < m; ++i) numbers.push_back(above_p[i] / (above_p[i] + above_n[i]));
-  for (size_t i = 0; i < m; ++i) numbers.push_back(in_p[i] / (in_p[i] + in_n[i]));
   return numbers;
 }
 
-// Rows of both labels in a cell, from the numbers of a group.
-double CountIn(std::span<const double> numbers, size_t cells, size_t cell) {
-  const auto of_label = [&](double all, size_t curve) {
-    const std::span<const double> above = numbers.subspan(kScalars + curve * cells, cells);
-    return all * (above[cell] - (cell + 1 < cells ? above[cell + 1] : 0));
-  };
-  return of_label(numbers[0], 0) + of_label(numbers[1], 1);
+// Share of positives in a cell with its interval: from unbiased counts, as Wilson's with noise
+// (Fieller). All shares s with
+//   ((1 - s) p - s n)^2 <= z^2 (((1 - s)^2 + s^2) e^2 + (p + n) s (1 - s)),
+// e the noise's deviation in p and in n. Counts in one cell are small: a ratio's error is far from
+// normal there.
+struct Share {
+  double value = 0;
+  Range interval = {0, 1};
+};
+Share ShareIn(double p, double n, double noise, double deviate) {
+  const double all = std::max(p + n, 0.0);
+  Share share{.value = std::clamp(p / (p + n), 0.0, 1.0)};
+  const double z2 = deviate * deviate, e2 = noise * noise;
+  // a s^2 - 2 b s + c <= 0
+  const double a = (p + n) * (p + n) - z2 * (2 * e2 - all);
+  const double b = p * (p + n) + z2 * (all / 2 - e2);
+  const double c = p * p - z2 * e2;
+  const double root = b * b - a * c;
+  if (a > 0 && root >= 0) {
+    share.interval = {(b - std::sqrt(root)) / a, (b + std::sqrt(root)) / a};
+  }
+  return share;
 }
 
 }  // namespace
@@ -91,7 +106,7 @@ double CountIn(std::span<const double> numbers, size_t cells, size_t cell) {
 Answer AnswerEvaluation(const Measurements& measured) {
   const QuestionPlan& plan = measured.plan;
   const size_t m = plan.cells->size();
-  const size_t per_group = kScalars + 4 * m;
+  const size_t per_group = kScalars + 3 * m;
   const Statistic statistic = [&](std::span<const double> values) {
     std::vector<double> numbers;
     for (size_t group = 0; group < plan.group_count(); ++group) {
@@ -106,7 +121,8 @@ Answer AnswerEvaluation(const Measurements& measured) {
   answer.methods = {
       "isotonic regression of the counts above each score (pool adjacent violators)",
       "AUC: a tie within a cell counts half; Brier score and log loss from the middle of each cell",
-      "errors by parametric bootstrap"};
+      "errors by parametric bootstrap",
+      "observed share: ratio of unbiased counts; interval by Wilson and Fieller, with the noise"};
   for (size_t group = 0; group < plan.group_count(); ++group) {
     const std::string label = plan.groups.has_value() ? plan.groups->Label(group) : "";
     const size_t first = group * per_group;
@@ -126,18 +142,32 @@ Answer AnswerEvaluation(const Measurements& measured) {
           enough && (!is_count || numbers[first + i] >= measured.floor),
           {0, is_count || is_loss ? HUGE_VAL : 1});
     }
-    const char* const curves[] = {"sensitivity", "false positive rate", "precision",
-                                  "observed share"};
-    for (size_t curve = 0; curve < 4; ++curve) {
+    const char* const curves[] = {"sensitivity", "false positive rate", "precision"};
+    for (size_t curve = 0; curve < 3; ++curve) {
       for (size_t i = 0; i < m; ++i) {
         add({.quantity = curves[curve],
              .group = label,
-             .at = curve < 3 ? fmt::format("{:g}", plan.cells->edges()[i]) : plan.cells->Label(i)},
-            first + kScalars + curve * m + i, false,
-            enough && (curve < 3 || CountIn(std::span(numbers).subspan(first, per_group), m, i) >=
-                                        measured.floor),
-            {0, 1});
+             .at = fmt::format("{:g}", plan.cells->edges()[i])},
+            first + kScalars + curve * m + i, false, enough, {0, 1});
       }
+    }
+    const std::vector<double> p = plan.strategy->Cells(measured.values.subspan(2 * group * m, m));
+    const std::vector<double> n =
+        plan.strategy->Cells(measured.values.subspan((2 * group + 1) * m, m));
+    for (size_t i = 0; i < m; ++i) {
+      Estimate labels{.quantity = "observed share", .group = label, .at = plan.cells->Label(i)};
+      const double count = p[i] + n[i];
+      if (!enough || !(count > kNobody) || count < measured.floor) {
+        answer.estimates.push_back(std::move(labels));
+        continue;
+      }
+      const double noise = measured.noise_stddev * plan.strategy->CellDeviation(i);
+      const Share share = ShareIn(p[i], n[i], noise, NormalDeviate(measured.confidence));
+      const double s = share.value;
+      const double noise_error = noise * std::hypot(1 - s, s) / count;
+      answer.estimates.push_back(MakeEstimate(
+          labels, s, noise_error, std::sqrt(noise_error * noise_error + s * (1 - s) / count),
+          share.interval, Range{0, 1}));
     }
   }
   return answer;

@@ -87,5 +87,11 @@ double PrefixStrategy::CellDeviation(size_t cell) const {
 double PrefixStrategy::SuffixDeviation(size_t cell) const {
   return suffix_norms_[cells_ - cell - 1];
 }
+double PrefixStrategy::SuffixCovariance(size_t a, size_t b) const {
+  const size_t first = std::min(a, b), last = std::max(a, b);
+  double sum = 0;
+  for (size_t l = 0; last + l < cells_; ++l) sum += suffix_[l] * suffix_[l + last - first];
+  return sum;
+}
 
 }  // namespace tacet::statistics

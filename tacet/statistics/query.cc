@@ -35,10 +35,7 @@ constexpr std::array<std::pair<std::string_view, QuestionKind>, 10> kKinds = {{
     {"evaluation", QuestionKind::kEvaluation},
 }};
 
-bool IsMoments(QuestionKind kind) {
-  return kind == QuestionKind::kSum || kind == QuestionKind::kMean ||
-         kind == QuestionKind::kVariance || kind == QuestionKind::kNormalise;
-}
+bool IsMoments(QuestionKind kind) { return MomentsOf(kind) > 0; }
 
 absl::Status CheckMoments(const QuestionSpec& spec) {
   const size_t most = spec.kind == QuestionKind::kNormalise ? 256 : 1;
@@ -114,6 +111,20 @@ double PowerOfTwoBelow(double value) { return std::exp2(std::floor(std::log2(val
 
 }  // namespace
 
+size_t MomentsOf(QuestionKind kind) {
+  switch (kind) {
+    case QuestionKind::kSum:
+      return 1;
+    case QuestionKind::kMean:
+      return 3;
+    case QuestionKind::kVariance:
+    case QuestionKind::kNormalise:
+      return 5;
+    default:
+      return 0;
+  }
+}
+
 std::string_view QuestionKindName(QuestionKind kind) {
   for (const auto& [name, known] : kKinds) {
     if (known == kind) return name;
@@ -158,11 +169,11 @@ absl::Status Query::PlanQuestion(const QuestionSpec& spec, double budget) {
   double largest_entry = 0;
   if (IsMoments(spec.kind)) {
     TACET_RETURN_IF_ERROR(CheckMoments(spec));
-    const size_t values = spec.kind == QuestionKind::kSum ? 1 : 3;
+    const size_t values = MomentsOf(spec.kind);
     const auto columns = static_cast<double>(spec.columns.size());
     plan.size = values * spec.columns.size();
-    // Distance and norm at a = 1 of one column, either at most 2, or of a sum.
-    double distance = 2;
+    // Distance and norm at a = 1 of one column, or of a sum.
+    double distance = values == 5 ? 2 * std::sqrt(1 + 2 * kMomentHigher * kMomentHigher) : 2;
     double norm = 2;
     if (spec.kind == QuestionKind::kSum) {
       const double low = spec.columns[0].low, high = spec.columns[0].high;
@@ -175,7 +186,14 @@ absl::Status Query::PlanQuestion(const QuestionSpec& spec, double budget) {
     const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
     const double reach = rows * std::sqrt(columns);
     plan.amplitude = (budget * kRoom - rounding) / (reach * (by_distance ? distance : norm));
+    // Counts and values at a bound are multiples of the grid, which rounding leaves unchanged.
+    if (values > 1) plan.amplitude = 2 * grid_ * std::floor(plan.amplitude / (2 * grid_));
     if (!(plan.amplitude > 2 * grid_)) return too_small();
+    const auto rounded = [&](double moment) {
+      return std::floor(moment * plan.amplitude / grid_) * grid_;
+    };
+    plan.square = rounded(kMomentSquare);
+    plan.higher = rounded(kMomentHigher);
     plan.replace_one = plan.amplitude * reach * distance + rounding;
     plan.zero_out = plan.amplitude * reach * norm + rounding;
     largest_entry = kMomentCount * plan.amplitude * rows + grid_;

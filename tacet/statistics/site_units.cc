@@ -178,7 +178,11 @@ void SiteUnits::AddRows(uint32_t unit, double weight, std::span<double> histogra
       }
       moments[place] += scale * kMomentCount;
       moments[place + 1] += scale * t;
-      moments[place + 2] += scale * kMomentSquare * (2 * t * t - 1);
+      const double even = 2 * t * t - 1;
+      moments[place + 2] += weight * plan.square * even;
+      if (MomentsOf(plan.spec.kind) < 5) continue;
+      moments[place + 3] += weight * plan.higher * t * (2 * even - 1);
+      moments[place + 4] += weight * plan.higher * (2 * even * even - 1);
     }
   }
 }

@@ -44,6 +44,8 @@ class BenchCommand : public program::Command {
                       "statistics: folder with survival/ and heart-disease/; when not given, "
                       "$TACET_DATA",
                       &data_);
+    options.AddChoice("part", "statistics: one part of it; all when not given",
+                      {"bins", "survival", "log-rank", "coverage", "auc"}, &part_);
     options.AddChoice("parameters", "he: encryption scheme",
                       {"compact", "paper", "paper-secret-key"}, &parameters_);
     options.AddUint("dimension", "d, values of an update", &dimension_);
@@ -259,6 +261,7 @@ class BenchCommand : public program::Command {
           "--data is missing: the folder that holds survival/lung.csv and heart-disease/");
     }
     spec.runs = repetitions_.value_or(spec.runs);
+    spec.part = part_;
     TACET_ASSIGN_OR_RETURN(base::JsonValue json, BenchStatistics(spec));
     SetMachine(json);
     fmt::print("{}\n", json.Dump(2));
@@ -309,6 +312,7 @@ class BenchCommand : public program::Command {
   double rate_ = 26277;
   std::optional<uint64_t> repetitions_;
   std::optional<std::string> data_;
+  std::string part_;
   bool json_ = false;
 };
 

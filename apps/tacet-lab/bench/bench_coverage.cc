@@ -23,6 +23,8 @@ using tacet::statistics::QuestionSpec;
 using tacet::statistics::SiteTable;
 
 constexpr double kFloor = 20;
+// Rows of all sites together. The table has 2,982.
+constexpr size_t kSizes[] = {500, 2982, 12000};
 
 // Questions of every kind about rotterdam.csv, one query each. `score` is a prognostic score that
 // AddScores makes.
@@ -85,10 +87,11 @@ bool IsOfRows(std::string_view quantity) {
 // Share of 95 % intervals that hold the truth, by quantity: for numbers about the rows that of the
 // rows drawn, else that of the whole table, from which each run draws as many rows with
 // replacement.
-absl::StatusOr<base::JsonValue> Coverage(const SiteTable& table, QuestionSpec question,
+absl::StatusOr<base::JsonValue> Coverage(const SiteTable& table, size_t rows, QuestionSpec question,
                                          double epsilon, uint64_t runs) {
-  TACET_ASSIGN_OR_RETURN(const QueryTrials trials,
-                         QueryTrials::Create({std::move(question)}, epsilon, 1000, kFloor));
+  TACET_ASSIGN_OR_RETURN(
+      const QueryTrials trials,
+      QueryTrials::Create({std::move(question)}, epsilon, std::max<size_t>(rows, 1000), kFloor));
   TACET_ASSIGN_OR_RETURN(const std::vector<Answer> truth, trials.Exact(table));
   struct Tally {
     double covered = 0, all = 0;
@@ -96,7 +99,7 @@ absl::StatusOr<base::JsonValue> Coverage(const SiteTable& table, QuestionSpec qu
   std::map<std::string, Tally> tallies;
   crypto::Random random = crypto::SeededRandom(1, "bench/coverage");
   for (uint64_t run = 0; run < runs; ++run) {
-    const SiteTable drawn = Resampled(table, random);
+    const SiteTable drawn = Resampled(table, rows, random);
     TACET_ASSIGN_OR_RETURN(const std::vector<Answer> of_rows, trials.Exact(drawn));
     TACET_ASSIGN_OR_RETURN(const std::vector<Answer> answers,
                            trials.Release(SpreadOverSites(drawn, run)));
@@ -113,6 +116,7 @@ absl::StatusOr<base::JsonValue> Coverage(const SiteTable& table, QuestionSpec qu
   }
   base::JsonValue json = base::JsonValue::MakeObject()
                              .Set("kind", QuestionKindName(truth[0].kind))
+                             .Set("rows", rows)
                              .Set("epsilon", epsilon);
   for (const auto& [quantity, tally] : tallies) json.Set(quantity, tally.covered / tally.all);
   return json;
@@ -128,10 +132,13 @@ absl::StatusOr<base::JsonValue> BenchIntervals(const std::filesystem::path& fold
                                    {"age", "grade", "nodes", "hormon", "chemo", "dtime", "death"}));
   AddScores(rotterdam);
   base::JsonValue kinds = base::JsonValue::MakeArray();
-  for (const double epsilon : {1.0, 4.0}) {
-    for (const QuestionSpec& question : QuestionsOfEveryKind()) {
-      TACET_ASSIGN_OR_RETURN(base::JsonValue kind, Coverage(rotterdam, question, epsilon, runs));
-      kinds.Append(std::move(kind));
+  for (const size_t rows : kSizes) {
+    for (const double epsilon : {0.5, 1.0, 4.0}) {
+      for (const QuestionSpec& question : QuestionsOfEveryKind()) {
+        TACET_ASSIGN_OR_RETURN(base::JsonValue kind,
+                               Coverage(rotterdam, rows, question, epsilon, runs));
+        kinds.Append(std::move(kind));
+      }
     }
   }
   const QuestionSpec of_sexes = {.name = "lung",
@@ -139,7 +146,7 @@ absl::StatusOr<base::JsonValue> BenchIntervals(const std::filesystem::path& fold
                                  .cells = {.column = "time", .edges = EqualEdges(0, 1000, 20)},
                                  .groups = {.column = "sex", .categories = {"1", "2"}},
                                  .event = {"status", "2"}};
-  TACET_ASSIGN_OR_RETURN(base::JsonValue few, Coverage(lung, of_sexes, 4, runs));
+  TACET_ASSIGN_OR_RETURN(base::JsonValue few, Coverage(lung, lung.rows.size(), of_sexes, 4, runs));
   return base::JsonValue::MakeObject()
       .Set("runs", runs)
       .Set("rotterdam", std::move(kinds))

@@ -275,17 +275,31 @@ absl::StatusOr<base::JsonValue> BenchStatistics(const BenchStatisticsSpec& spec)
   base::JsonValue json = base::JsonValue::MakeObject().Set("runs", spec.runs);
   TACET_ASSIGN_OR_RETURN(const SiteTable lung, LoadTable(spec.data / "survival" / "lung.csv",
                                                          {"time", "status", "sex", "age"}));
-  TACET_ASSIGN_OR_RETURN(base::JsonValue bins, BenchBins());
-  json.Set("bins", std::move(bins));
-  TACET_ASSIGN_OR_RETURN(base::JsonValue survival, BenchSurvival(lung, spec.runs));
-  json.Set("survival", std::move(survival));
-  TACET_ASSIGN_OR_RETURN(base::JsonValue log_rank, BenchLogRank(lung, kMoreRuns * spec.runs));
-  json.Set("log_rank", std::move(log_rank));
-  TACET_ASSIGN_OR_RETURN(base::JsonValue coverage,
-                         BenchIntervals(spec.data / "survival", kMoreRuns * spec.runs));
-  json.Set("coverage", std::move(coverage));
-  TACET_ASSIGN_OR_RETURN(base::JsonValue auc, BenchAuc(spec));
-  return json.Set("auc", std::move(auc));
+  const auto asked = [&spec](std::string_view part) {
+    return spec.part.empty() || spec.part == part;
+  };
+  if (asked("bins")) {
+    TACET_ASSIGN_OR_RETURN(base::JsonValue bins, BenchBins());
+    json.Set("bins", std::move(bins));
+  }
+  if (asked("survival")) {
+    TACET_ASSIGN_OR_RETURN(base::JsonValue survival, BenchSurvival(lung, spec.runs));
+    json.Set("survival", std::move(survival));
+  }
+  if (asked("log-rank")) {
+    TACET_ASSIGN_OR_RETURN(base::JsonValue log_rank, BenchLogRank(lung, kMoreRuns * spec.runs));
+    json.Set("log_rank", std::move(log_rank));
+  }
+  if (asked("coverage")) {
+    TACET_ASSIGN_OR_RETURN(base::JsonValue coverage,
+                           BenchIntervals(spec.data / "survival", kMoreRuns * spec.runs));
+    json.Set("coverage", std::move(coverage));
+  }
+  if (asked("auc")) {
+    TACET_ASSIGN_OR_RETURN(base::JsonValue auc, BenchAuc(spec));
+    json.Set("auc", std::move(auc));
+  }
+  return json;
 }
 
 }  // namespace tacet::app::bench

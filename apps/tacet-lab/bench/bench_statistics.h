@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "absl/status/statusor.h"
 
@@ -16,6 +17,7 @@ struct BenchStatisticsSpec {
   std::filesystem::path data;
   std::filesystem::path configs = "configs";  // holds heart-disease.toml
   uint64_t runs = 200;
+  std::string part = {};  // of those below; empty: all
 };
 
 // Four sites, unit record, replace-one, delta 1e-5. Every release is sealed, added and decrypted.

@@ -61,9 +61,9 @@ std::vector<SiteTable> SpreadOverSites(const SiteTable& table, uint64_t seed) {
   return sites;
 }
 
-SiteTable Resampled(const SiteTable& table, crypto::Random& random) {
+SiteTable Resampled(const SiteTable& table, size_t rows, crypto::Random& random) {
   SiteTable drawn{.name = table.name, .columns = table.columns, .rows = {}};
-  for (size_t i = 0; i < table.rows.size(); ++i) {
+  for (size_t i = 0; i < rows; ++i) {
     drawn.rows.push_back(table.rows[random.Below(table.rows.size())]);
   }
   return drawn;

@@ -32,8 +32,8 @@ absl::StatusOr<tacet::statistics::SiteTable> LoadTable(const std::filesystem::pa
 std::vector<tacet::statistics::SiteTable> SpreadOverSites(const tacet::statistics::SiteTable& table,
                                                           uint64_t seed);
 
-// As many rows, drawn with replacement.
-tacet::statistics::SiteTable Resampled(const tacet::statistics::SiteTable& table,
+// `rows` of its rows, drawn with replacement.
+tacet::statistics::SiteTable Resampled(const tacet::statistics::SiteTable& table, size_t rows,
                                        crypto::Random& random);
 
 // A query that was calibrated once.

@@ -66,19 +66,22 @@ absl::Status LoadQueryData(const SiteDataFlags& flags, const agreement::SignedMa
   if (path.empty()) {
     return base::InvalidArgument("--data is needed: a query is about this site's own table");
   }
+  // Sites write numbers differently; what the numbers mean is agreed.
+  tacet::statistics::QueryFile own = loaded.file;
+  own.decimal_comma = own.decimal_comma || training.config.data.csv_decimal == "comma";
   TACET_ASSIGN_OR_RETURN(const std::vector<tacet::statistics::SiteTable> tables,
-                         statistics::LoadSiteTables(path, loaded.file, *loaded.query));
+                         statistics::LoadSiteTables(path, own, *loaded.query));
   if (!flags.client().has_value() && tables.size() != 1) {
     return base::InvalidArgument(
         "{} has the tables of {} sites: choose this site's with --client, from 0", path,
         tables.size());
   }
-  const uint64_t own = flags.client().value_or(0);
-  if (own >= tables.size()) {
-    return base::InvalidArgument("--client is {}, {} has the tables of {} sites", own, path,
+  const uint64_t place = flags.client().value_or(0);
+  if (place >= tables.size()) {
+    return base::InvalidArgument("--client is {}, {} has the tables of {} sites", place, path,
                                  tables.size());
   }
-  const std::vector<tacet::statistics::SiteTable> chosen = {tables[own]};
+  const std::vector<tacet::statistics::SiteTable> chosen = {tables[place]};
   std::vector<std::string> names;
   for (const agreement::ManifestMember& member : manifest.members()) names.push_back(member.name);
   TACET_RETURN_IF_ERROR(loaded.query->CheckSites(names));

@@ -26,11 +26,12 @@ constexpr uint64_t kMaxSites = 1'000'000;
 class FileReader {
  public:
   FileReader(const std::filesystem::path& path, const QueryFile& file,
-             const std::set<std::string>& wanted)
+             const std::set<std::string>& wanted, const std::set<std::string>& numbers)
       : name_(path.filename().string()),
         stem_(path.stem().string()),
         file_(file),
-        wanted_(wanted) {}
+        wanted_(wanted),
+        numbers_(numbers) {}
 
   absl::Status Read(const std::string& text, std::map<std::string, SiteTable>& sites) {
     if (const auto problem = data::EncodingProblem(text, name_); problem.has_value()) {
@@ -70,6 +71,13 @@ class FileReader {
       return base::InvalidArgument("{}: the table has no column \"{}\" (data.site_column)", name_,
                                    file_.site_column);
     }
+    if (!site_place.has_value() && sites.contains(stem_)) {
+      return base::InvalidArgument(
+          "{}: another file of this folder has the same name with another ending; both would be "
+          "the "
+          "table of site \"{}\": keep one",
+          name_, stem_);
+    }
     if (!site_place.has_value()) Site(stem_, chosen, sites);
     while (true) {
       TACET_ASSIGN_OR_RETURN(const bool found, Next(records, *separator, fields));
@@ -79,7 +87,19 @@ class FileReader {
                                      fields.size(), names.size());
       }
       std::vector<std::string> row;
-      for (const auto& [column, place] : chosen) row.push_back(Value(fields[place]));
+      for (const auto& [column, place] : chosen) {
+        if (MayBeThousands(column, fields[place])) {
+          return base::InvalidArgument(
+              "{}:{}: column \"{}\": \"{}\" has a point where the query says data.decimal = "
+              "\"comma\"; write numbers without separators of thousands, with a decimal comma",
+              name_, records.line(), column, fields[place]);
+        }
+        row.push_back(Value(fields[place]));
+      }
+      if (site_place.has_value() && fields[*site_place].empty()) {
+        return base::InvalidArgument("{}:{}: the site is empty; fill in column \"{}\"", name_,
+                                     records.line(), file_.site_column);
+      }
       Site(site_place.has_value() ? fields[*site_place] : stem_, chosen, sites)
           .rows.push_back(std::move(row));
       if (sites.size() > kMaxSites) {
@@ -100,6 +120,11 @@ class FileReader {
         return base::InvalidArgument("{}:{}: a quoted field does not end, or text follows it",
                                      name_, records.line());
     }
+  }
+  // 1.234 in a table with decimal commas: 1234, which would be read as a number near 1.
+  bool MayBeThousands(const std::string& column, const std::string& field) const {
+    return file_.decimal_comma && numbers_.contains(column) &&
+           field.find('.') != std::string::npos && tacet::statistics::NumberOf(field).has_value();
   }
   // A decimal comma becomes the point that queries read.
   std::string Value(const std::string& field) const {
@@ -123,7 +148,28 @@ class FileReader {
   std::string stem_;
   const QueryFile& file_;
   const std::set<std::string>& wanted_;
+  const std::set<std::string>& numbers_;
 };
+
+// Columns that the query reads as numbers.
+std::set<std::string> NumberColumns(const tacet::statistics::Query& query) {
+  using tacet::statistics::Comparison;
+  std::set<std::string> names;
+  for (const tacet::statistics::QuestionPlan& plan : query.questions()) {
+    if (plan.is_moments()) {
+      for (const auto& bounded : plan.spec.columns) names.insert(bounded.column);
+    }
+    for (const auto* cells : {&plan.cells, &plan.across, &plan.groups}) {
+      if (cells->has_value() && (*cells)->is_ordered()) names.insert((*cells)->column());
+    }
+    for (const auto& condition : plan.spec.where) {
+      const bool is_order = condition.comparison != Comparison::kEqual &&
+                            condition.comparison != Comparison::kUnequal;
+      if (is_order) names.insert(condition.column);
+    }
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -136,11 +182,12 @@ absl::StatusOr<std::vector<SiteTable>> LoadSiteTables(const std::filesystem::pat
   }
   std::set<std::string> wanted(query.columns().begin(), query.columns().end());
   if (!file.person_column.empty()) wanted.insert(file.person_column);
+  const std::set<std::string> numbers = NumberColumns(query);
   std::map<std::string, SiteTable> sites;
   std::set<std::vector<std::string>> headers;
   for (const std::filesystem::path& each : files) {
     TACET_ASSIGN_OR_RETURN(const std::string text, data::ReadDataFile(each));
-    TACET_RETURN_IF_ERROR(FileReader(each, file, wanted).Read(text, sites));
+    TACET_RETURN_IF_ERROR(FileReader(each, file, wanted, numbers).Read(text, sites));
     for (const auto& [name, site] : sites) headers.insert(site.columns);
     if (!file.site_column.empty() && headers.size() > 1) {
       return base::InvalidArgument("{}: the files have their columns in different orders",

@@ -68,6 +68,24 @@ TEST_F(SiteTablesTest, AColumnMayNameTheSite) {
               ElementsAre(ElementsAre("61.5", "f"), ElementsAre("1.234,5", "f")));
 }
 
+// Read as 1.234 years, 1234 would count as the lower bound.
+TEST_F(SiteTablesTest, APointAmongDecimalCommasIsNotGuessed) {
+  Write("bonn.csv", "age;sex\n61,5;f\n1.234;f\n");
+  EXPECT_EQ(base::Message(Load("[data]\ndecimal = \"comma\"\n").status()),
+            "bonn.csv:3: column \"age\": \"1.234\" has a point where the query says data.decimal = "
+            "\"comma\"; write numbers without separators of thousands, with a decimal comma");
+  Write("bonn.csv", "age;sex\n61,5;f.1\n60;f\n");
+  EXPECT_TRUE(Load("[data]\ndecimal = \"comma\"\n").ok());
+}
+
+// The second file's ages would have been read as the sex, and the other way round.
+TEST_F(SiteTablesTest, TwoFilesOfOneNameAreNotOneSite) {
+  Write("bonn.csv", "age,sex\n61,f\n");
+  Write("bonn.tsv", "sex\tage\nf\t40\n");
+  EXPECT_THAT(base::Message(Load().status()),
+              HasSubstr("bonn.tsv: another file of this folder has the same name"));
+}
+
 TEST_F(SiteTablesTest, ErrorsNameFileAndLine) {
   EXPECT_EQ(Load().status().code(), absl::StatusCode::kNotFound);
   Write("bonn.csv", "age,sex\n61,f\n62\n");
@@ -80,6 +98,10 @@ TEST_F(SiteTablesTest, ErrorsNameFileAndLine) {
                                 "a\0",
                                 4));
   EXPECT_THAT(base::Message(Load().status()), HasSubstr("UTF-16"));
+  Write("bonn.csv", "age,sex\n61,f\n");
+  Write("bonn.csv", "age,sex,clinic\n61,f,A\n62,f,\n");
+  EXPECT_EQ(base::Message(Load("[data]\nsite_column = \"clinic\"\n").status()),
+            "bonn.csv:3: the site is empty; fill in column \"clinic\"");
   Write("bonn.csv", "age,sex\n61,f\n");
   EXPECT_THAT(base::Message(Load("[data]\nsite_column = \"clinic\"\n").status()),
               HasSubstr("no column \"clinic\" (data.site_column)"));
