@@ -25,7 +25,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     case 1: {
       const auto manifest = agreement::ReadManifestBytes(bytes);
-      if (manifest.ok()) same(agreement::ManifestBytes(*manifest));
+      if (!manifest.ok()) break;
+      same(agreement::ManifestBytes(*manifest));
+      if (!agreement::CheckDistinctKeys(manifest->members).ok()) std::abort();
       break;
     }
     case 2: {

@@ -1,5 +1,6 @@
 // The server's side of secure aggregation in Python.
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"
+#include "python/bindings/options.h"
 #include "python/bindings/owned_session.h"
 #include "tacet/aggregator.h"
 
@@ -25,6 +27,8 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 using Server = OwnedSession<Aggregator>;
+
+constexpr uint64_t kMaxMember = std::numeric_limits<uint32_t>::max();
 
 std::vector<std::optional<std::string>> SubmitEach(
     Server& server, const std::vector<std::pair<uint64_t, nb::bytes>>& uploads) {
@@ -52,11 +56,13 @@ void BindAggregator(nb::module_& module) {
            "agreement"_a, "attempt"_a)
       .def(
           "submit",
-          [](Server& server, uint64_t member, const nb::bytes& upload) {
-            ThrowIfError(server.Run(
-                [&](Aggregator& inner) { return inner.Submit(member, SpanOf(upload)); }));
+          [](Server& server, nb::handle number, const nb::bytes& upload) {
+            const uint64_t member = WholeNumberOf(number, "member", kMaxMember);
+            ThrowIfError(
+                server.Run([&](Aggregator& inner) { return inner.Submit(member, SpanOf(upload)); }),
+                "have the member send the upload of its seal again, or leave it out");
           },
-          "member"_a, "upload"_a,
+          "member"_a, "upload"_a, nb::sig("def submit(self, member: int, upload: bytes) -> None"),
           "Adds the upload of a member that the transport has authenticated; read without a "
           "copy.\n\n"
           "The same upload again changes nothing. A refused upload leaves the sum unchanged.")

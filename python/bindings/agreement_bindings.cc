@@ -1,4 +1,5 @@
 // Agreement of a federation in Python.
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,10 +28,13 @@ void BindAttemptId(nb::module_& module) {
   nb::class_<AttemptId>(module, "AttemptId", "Identity of an attempt at a round.")
       .def(
           "__init__",
-          [](AttemptId* attempt, uint32_t round, uint32_t number, const nb::bytes& model_digest) {
-            new (attempt) AttemptId{.round = round,
-                                    .attempt = number,
-                                    .model_digest = FixedBytesOf<32>(model_digest, "model_digest")};
+          [](AttemptId* attempt, nb::handle round, nb::handle number,
+             const nb::bytes& model_digest) {
+            constexpr uint32_t kMax = std::numeric_limits<uint32_t>::max();
+            new (attempt)
+                AttemptId{.round = static_cast<uint32_t>(WholeNumberOf(round, "round", kMax)),
+                          .attempt = static_cast<uint32_t>(WholeNumberOf(number, "attempt", kMax)),
+                          .model_digest = FixedBytesOf<32>(model_digest, "model_digest")};
           },
           "round"_a, "attempt"_a = 0, nb::kw_only(),
           "model_digest"_a =

@@ -15,7 +15,11 @@ namespace {
 namespace nb = nanobind;
 
 template <typename T>
-std::vector<float> Copied(const nb::ndarray<nb::ro>& array) {
+std::vector<float> Copied(const nb::ndarray<nb::ro>& array, std::string_view name) {
+  if (reinterpret_cast<uintptr_t>(array.data()) % alignof(T) != 0) {
+    throw nb::value_error(
+        fmt::format("{} is not aligned in memory: copy it with .copy()", name).c_str());
+  }
   const T* const first = static_cast<const T*>(array.data());
   const int64_t stride = array.stride(0);
   const size_t size = array.shape(0);
@@ -44,10 +48,22 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> Owned(std::vector<T> values) {
 }  // namespace
 
 std::vector<float> FloatsOf(nb::handle object, std::string_view name) {
+  if (nb::hasattr(object, "mask") && nb::hasattr(object, "filled")) {
+    throw nb::type_error(
+        fmt::format("{} is a masked array, and the values below its mask would be taken: fill them "
+                    "in with .filled(0)",
+                    name)
+            .c_str());
+  }
   nb::ndarray<nb::ro> array;
   if (!nb::try_cast(object, array, false)) {
-    throw nb::type_error(fmt::format("{}: wanted a one-dimensional array of float32, got {}", name,
-                                     nb::type_name(object.type()).c_str())
+    // An array of another byte order, or of something else than numbers.
+    const std::string found = nb::hasattr(object, "dtype")
+                                  ? fmt::format("one of {}", nb::repr(object.attr("dtype")).c_str())
+                                  : nb::type_name(object.type()).c_str();
+    throw nb::type_error(fmt::format("{}: wanted a one-dimensional array of float32, got {}; "
+                                     "numpy.asarray(..., dtype=\"float32\") makes one",
+                                     name, found)
                              .c_str());
   }
   if (array.device_type() != nb::device::cpu::value) {
@@ -59,8 +75,8 @@ std::vector<float> FloatsOf(nb::handle object, std::string_view name) {
     throw nb::value_error(
         fmt::format("{} has {} dimensions: wanted one. Flatten it", name, array.ndim()).c_str());
   }
-  if (array.dtype() == nb::dtype<float>()) return Copied<float>(array);
-  if (array.dtype() == nb::dtype<double>()) return Copied<double>(array);
+  if (array.dtype() == nb::dtype<float>()) return Copied<float>(array, name);
+  if (array.dtype() == nb::dtype<double>()) return Copied<double>(array, name);
   throw nb::type_error(
       fmt::format("{} holds values that are not float32 or float64: convert it with "
                   ".astype(\"float32\") if that is meant",
@@ -82,7 +98,8 @@ template <size_t kLength>
 std::array<uint8_t, kLength> FixedBytesOf(const nb::bytes& bytes, std::string_view name) {
   if (bytes.size() != kLength) {
     throw nb::value_error(
-        fmt::format("{} has {} bytes: wanted {}", name, bytes.size(), kLength).c_str());
+        fmt::format("{} has {} bytes: wanted {}, give it unchanged", name, bytes.size(), kLength)
+            .c_str());
   }
   std::array<uint8_t, kLength> fixed{};
   std::ranges::copy(SpanOf(bytes), fixed.begin());

@@ -1,4 +1,5 @@
 // A client's side of secure aggregation in Python: sealing, committee seat, decryption.
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"
 #include "python/bindings/journal.h"
+#include "python/bindings/options.h"
 #include "python/bindings/owned_session.h"
 #include "tacet/client.h"
 
@@ -38,6 +40,10 @@ struct Decrypted {
   nb::object average;
   std::vector<uint32_t> wrong_seats;
 };
+
+// Of an attempt's messages that did not pass the checks.
+constexpr std::string_view kMessageRemedy =
+    "hand on the messages of this attempt unchanged, or run another attempt";
 
 std::vector<Bytes> CopiesOf(const std::vector<nb::bytes>& messages) {
   std::vector<Bytes> copies;
@@ -66,7 +72,7 @@ class Seat {
   nb::bytes Answer(const Call& call) {
     const absl::StatusOr<Bytes> answer = session_.Run(call);
     calls_.ThrowIfOneRaised();
-    ThrowIfError(answer.status());
+    ThrowIfError(answer.status(), kMessageRemedy);
     return BytesOf(*answer);
   }
 
@@ -149,12 +155,16 @@ void BindClient(nb::module_& module) {
   nb::class_<Client>(module, "Client", "One member of a federation with its keys.")
       .def(
           "__init__",
-          [](Client* client, const Agreement& agreement, uint64_t member, const MemberKey& key,
+          [](Client* client, const Agreement& agreement, nb::handle number, const MemberKey& key,
              const EpochKey& epoch_key) {
+            const uint64_t member =
+                WholeNumberOf(number, "member", std::numeric_limits<uint32_t>::max());
             new (client) Client(ValueOrThrow(
                 WithoutLock([&] { return Client::Create(agreement, member, key, epoch_key); })));
           },
           "agreement"_a, "member"_a, "key"_a, "epoch_key"_a,
+          nb::sig("def __init__(self, agreement: Agreement, member: int, key: MemberKey, "
+                  "epoch_key: EpochKey) -> None"),
           "`member` is its number in the agreement.")
       .def("seal", &Seal, "attempt"_a, "update"_a.none(),
            nb::sig("def seal(self, attempt: AttemptId, update: object) -> SealedUpdate"),
@@ -178,8 +188,8 @@ void BindClient(nb::module_& module) {
             const DecryptionMessages messages{.closed_round = CopyOf(closed_round),
                                               .votes = CopiesOf(votes),
                                               .unmask_shares = CopiesOf(unmask_shares)};
-            Aggregate aggregate =
-                ValueOrThrow(WithoutLock([&] { return client.Decrypt(attempt, messages); }));
+            Aggregate aggregate = ValueOrThrow(
+                WithoutLock([&] { return client.Decrypt(attempt, messages); }), kMessageRemedy);
             return Decrypted{.participants = aggregate.participants,
                              .sum = nb::cast(ArrayOf(std::move(aggregate.sum))),
                              .average = nb::cast(ArrayOf(std::move(aggregate.average))),

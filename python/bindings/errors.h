@@ -4,10 +4,12 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "fmt/core.h"
 
 #include "nanobind/nanobind.h"
 
@@ -31,9 +33,22 @@ inline void ThrowIfError(absl::Status status) {
   if (!status.ok()) throw StatusError(std::move(status));
 }
 
+// The same for a call that reads messages of others: what is damaged in them, and then `remedy`.
+inline void ThrowIfError(absl::Status status, std::string_view remedy) {
+  if (status.code() != absl::StatusCode::kDataLoss) return ThrowIfError(std::move(status));
+  throw StatusError(
+      absl::DataLossError(fmt::format("{}; {}", std::string(status.message()), remedy)));
+}
+
 template <typename T>
 T ValueOrThrow(absl::StatusOr<T> value) {
   ThrowIfError(value.status());
+  return *std::move(value);
+}
+
+template <typename T>
+T ValueOrThrow(absl::StatusOr<T> value, std::string_view remedy) {
+  ThrowIfError(value.status(), remedy);
   return *std::move(value);
 }
 

@@ -29,7 +29,9 @@ AnswerJournal JournalOf(nb::object object, const PythonCalls& calls) {
       const nb::object answer = CallFunction(kept.get().attr("find"), key);
       if (answer.is_none()) return;
       if (!nb::isinstance<nb::bytes>(answer)) {
-        throw nb::type_error("the journal's find(key) returned neither bytes nor None");
+        throw nb::type_error(
+            "the journal's find(key) returned neither bytes nor None: return the recorded message, "
+            "or None");
       }
       found = CopyOf(nb::borrow<nb::bytes>(answer));
     });

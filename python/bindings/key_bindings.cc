@@ -34,7 +34,7 @@ Key FromSecret(nb::handle secret) {
     const auto array = nb::borrow<nb::bytearray>(secret);
     return ValueOrThrow(Key::FromSecret({static_cast<const uint8_t*>(array.data()), array.size()}));
   }
-  throw nb::type_error("the secret must be bytes or a bytearray");
+  throw nb::type_error("the secret must be bytes or a bytearray: give what expose_secret returned");
 }
 
 template <typename Key>

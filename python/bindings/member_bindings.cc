@@ -231,7 +231,10 @@ nb::object CheckedUpdate(nb::handle update, uint64_t dimension) {
   CopyUpdate(update, "the update", values);
   for (size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
-    throw StatusError(base::InvalidArgument("the update: value {} is not a finite number", i));
+    throw StatusError(base::InvalidArgument(
+        "the update: value {} is {}, not a finite number; correct the training, such as by a lower "
+        "learning rate, or return zeros",
+        i, values[i]));
   }
   return nb::cast(ArrayOf(std::move(values)));
 }

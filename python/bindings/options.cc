@@ -93,6 +93,14 @@ void Set(T& option, std::string_view name, nb::handle value) {
 
 }  // namespace
 
+uint64_t WholeNumberOf(nb::handle value, std::string_view name, uint64_t max) {
+  uint64_t number = 0;
+  if (PyBool_Check(value.ptr()) == 0 && nb::try_cast(value, number) && number <= max) return number;
+  throw nb::type_error(
+      fmt::format("{} = {}: wanted a whole number from 0 to {}", name, nb::repr(value).c_str(), max)
+          .c_str());
+}
+
 Observer ObserverOf(std::string_view name) {
   return WordOf(name, "observer", std::span<const Observer>(kObservers));
 }

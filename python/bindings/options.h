@@ -29,6 +29,9 @@ Word WordOf(std::string_view name, std::string_view option, std::span<const Word
 // The keywords of a call, by name.
 using Keywords = nanobind::typed<nanobind::dict, nanobind::str, nanobind::object>;
 
+// A whole number from 0 to `max`. TypeError names the argument, its value and the range.
+uint64_t WholeNumberOf(nanobind::handle value, std::string_view name, uint64_t max);
+
 Observer ObserverOf(std::string_view name);
 Accountant AccountantOf(std::string_view name);
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,6 +48,13 @@ app::run::RunConfig ConfigOf(const Keywords& settings) {
   return config;
 }
 
+double FigureOf(nb::handle value, std::string_view name) {
+  if (double figure = 0; nb::try_cast(value, figure)) return figure;
+  throw nb::type_error(
+      fmt::format("evaluate(model): {} = {}: wanted a number", name, nb::repr(value).c_str())
+          .c_str());
+}
+
 trainer::Evaluation EvaluationOf(const nb::object& returned) {
   if (!nb::isinstance<nb::dict>(returned)) {
     throw nb::type_error("evaluate(model) must return a dict with accuracy, loss and samples");
@@ -54,15 +62,16 @@ trainer::Evaluation EvaluationOf(const nb::object& returned) {
   const auto found = nb::borrow<nb::dict>(returned);
   trainer::Evaluation evaluation;
   for (const auto& [key, value] : found) {
-    const std::string name = nb::cast<std::string>(key);
+    const std::string name = nb::str(key).c_str();
     if (name == "accuracy") {
-      evaluation.accuracy = nb::cast<double>(value);
+      evaluation.accuracy = FigureOf(value, name);
     } else if (name == "loss") {
-      evaluation.loss = nb::cast<double>(value);
+      evaluation.loss = FigureOf(value, name);
     } else if (name == "samples") {
-      evaluation.samples = nb::cast<uint64_t>(value);
+      evaluation.samples =
+          WholeNumberOf(value, "evaluate(model): samples", std::numeric_limits<int64_t>::max());
     } else if (name == "auc") {
-      evaluation.auc = nb::cast<double>(value);
+      evaluation.auc = FigureOf(value, name);
     } else {
       throw nb::value_error(
           fmt::format("evaluate(model) returned \"{}\"; known are accuracy, loss, samples and auc",
@@ -72,8 +81,8 @@ trainer::Evaluation EvaluationOf(const nb::object& returned) {
   }
   if (!(evaluation.accuracy >= 0 && evaluation.accuracy <= 1) || !std::isfinite(evaluation.loss)) {
     throw nb::value_error(
-        "evaluate(model) returned an accuracy outside of [0, 1], or a loss that "
-        "is not finite");
+        "evaluate(model) returned an accuracy outside of [0, 1], or a loss that is not finite: "
+        "return shares, and leave out what has no value");
   }
   return evaluation;
 }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
+import os
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
-__all__ = ["number_of", "whole_number_of"]
+__all__ = ["number_of", "path_of", "whole_number_of"]
 
 
 def number_of(name: str, value: Any) -> float:
@@ -43,3 +45,27 @@ def whole_number_of(name: str, value: Any) -> int:
     if number < 0:
         raise TypeError(text)
     return number
+
+
+def path_of(name: str, value: Any) -> Path:
+    """Return the path of a file or folder; TypeError or ValueError for what cannot be one.
+
+    >>> path_of("out", b"runs")
+    Traceback (most recent call last):
+    TypeError: out = b'runs': wanted a text or a pathlib.Path
+    """
+    if not isinstance(value, (str, Path)) and not isinstance(_fspath(value), str):
+        text = f"{name} = {value!r}: wanted a text or a pathlib.Path"
+        raise TypeError(text)
+    path = Path(value)
+    try:
+        if "\0" not in str(path) and str(path).encode():
+            return path
+    except UnicodeEncodeError:
+        pass
+    text = f"{name} = {str(path)!r} is not the name of a file: leave out NUL and broken characters"
+    raise ValueError(text)
+
+
+def _fspath(value: Any) -> Any:
+    return os.fspath(value) if isinstance(value, os.PathLike) else None

@@ -98,7 +98,10 @@ def tacet_mod(home: str | None = None, *, key_file: str | None = None) -> Mod:
             elif kind == MessageType.EVALUATE:
                 content = _evaluation(site, message, context, call_next)
             else:
-                text = f"a message of type {kind!r} would leave this site unprotected"
+                text = (
+                    f"a message of type {kind!r} would leave this site unprotected: send messages "
+                    "of training and evaluation only"
+                )
                 raise FailedPreconditionError(text)
         except Exception:
             # An exception's text would travel to the server.
@@ -128,7 +131,10 @@ def _answer(
     """Answer a request of `TacetWorkflow`."""
     fields = message.content.config_records.get(_RECORD)
     if fields is None:
-        text = "the server does not run TacetWorkflow: an update would leave this site unprotected"
+        text = (
+            "the server does not run TacetWorkflow: an update would leave this site unprotected. "
+            "Use it as the fit_workflow of the server's DefaultWorkflow"
+        )
         raise FailedPreconditionError(text)
     request = receive(site, fields)
     if request.stage == SEAL:
@@ -152,11 +158,11 @@ def _sealed(
         _with(message, compat.fitins_to_recorddict(inner, keep_input=True)), context
     )
     if trained.has_error():
-        text = f"the ClientApp failed: {trained.error.reason}"
+        text = f"the ClientApp failed, correct its fit: {trained.error.reason}"
         raise FailedPreconditionError(text)
     result = compat.recorddict_to_fitres(trained.content, keep_input=True)
     if result.status.code != Code.OK:
-        text = f"the ClientApp failed: {result.status.message}"
+        text = f"the ClientApp failed, correct its fit: {result.status.message}"
         raise FailedPreconditionError(text)
     if result.num_examples != 1:
         text = (
@@ -190,7 +196,7 @@ def _evaluation(
         _with(message, compat.evaluateins_to_recorddict(inner, keep_input=True)), context
     )
     if evaluated.has_error():
-        text = f"the ClientApp failed: {evaluated.error.reason}"
+        text = f"the ClientApp failed, correct its evaluate: {evaluated.error.reason}"
         raise FailedPreconditionError(text)
     return compat.evaluateres_to_recorddict(compat.recorddict_to_evaluateres(evaluated.content))
 
@@ -241,7 +247,10 @@ class TacetWorkflow:
     def __call__(self, grid: Grid, context: Context) -> None:
         """Run one round."""
         if not isinstance(context, LegacyContext):
-            text = f"a LegacyContext is needed, this is a {type(context).__name__}"
+            text = (
+                f"a LegacyContext is needed, this is a {type(context).__name__}: make one in the "
+                "ServerApp's main function, LegacyContext(context, config=..., strategy=...)"
+            )
             raise TypeError(text)
         _check_strategy(context.strategy)
         if self._grid is not grid:

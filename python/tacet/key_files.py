@@ -34,7 +34,7 @@ def _write(path: Path, content: bytes) -> None:
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        text = f"{path} is there already, and a key is never written over"
+        text = f"{path} is there already, and a key is never written over: name another file"
         raise AlreadyExistsError(text) from None
     with os.fdopen(handle, "wb") as file:
         file.write(content)
@@ -47,12 +47,12 @@ def _read(path: Path) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError:
-        text = f"there is no key file {path}"
+        text = f"there is no key file {path}: name one that is there, or run Site.create"
         raise NotFoundError(text) from None
     with os.fdopen(handle, "rb") as file:
         facts = os.fstat(file.fileno())
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_BYTES:
-            text = f"{path} is not a file of at most {_MAX_BYTES} bytes"
+            text = f"{path} is not a file of at most {_MAX_BYTES} bytes: name a key file"
             raise FailedPreconditionError(text)
         if facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
             text = f"others may read or replace {path}: run `chmod 600` and own the file"
@@ -101,7 +101,10 @@ def _unlocker(passphrase: str | None, key_file: StrPath | None) -> dict[str, byt
         assert key_file is not None
         return {"key": _read(Path(key_file))}
     if len(passphrase.encode()) < _MIN_PASSPHRASE_BYTES:
-        text = f"the passphrase is shorter than {_MIN_PASSPHRASE_BYTES} bytes"
+        text = (
+            f"the passphrase has {len(passphrase.encode())} bytes: choose one of "
+            f"{_MIN_PASSPHRASE_BYTES} or more"
+        )
         raise ValueError(text)
     return {"passphrase": passphrase.encode()}
 

@@ -83,7 +83,7 @@ class Task:
                 sealed in the update's place, and the member ends.
         """
         if self._answered.is_set():
-            text = f"the task of round {self.round} was answered already"
+            text = f"the task of round {self.round} was answered already: wait for the next one"
             raise FailedPreconditionError(text)
         try:
             self._update = _core.checked_update(update, self.model.size)
@@ -248,7 +248,10 @@ class Member:
         budget_epsilon: float | None = None,
     ) -> None:
         if not hasattr(_core, "Member"):
-            text = "this build of the package has no network: libcurl was missing at compilation"
+            text = (
+                "this build of the package has no network: libcurl was missing at compilation. "
+                "Install Debian's libcurl4-openssl-dev, and install the package again"
+            )
             raise FailedPreconditionError(text)
         settings: dict[str, object] = {
             "ledger.folder": _text(ledger),
@@ -339,7 +342,11 @@ class Member:
         update's place. Control-C ends it at once; the round is trained again by the next run.
         """
         if not callable(train):
-            text = f"train must be a function, not of type {type(train).__name__}"
+            text = (
+                f"train must be a function, not of type {type(train).__name__}: train(model, "
+                "client, round), or train(model, client, units, clip_norm) with unit record and "
+                "person"
+            )
             raise TypeError(text)
         call = cast("Callable[..., NDArray[np.float32]]", train)
         with RoundBar(self.rounds, show=progress) as bar:
@@ -378,7 +385,7 @@ class Member:
         if self._session is None:
             return
         if self._session.owner != threading.get_ident() and self._session.is_alive():
-            text = "the member runs in another thread already"
+            text = "the member runs in another thread already: wait until that one ends"
             raise FailedPreconditionError(text)
         self._session.stop()
         self._session.join()
@@ -418,7 +425,7 @@ class Member:
             self._session = None
 
     def __reduce__(self) -> str:
-        text = "a Member holds keys: it is not pickled or copied"
+        text = "a Member is not pickled or copied, since it holds keys: open its home there"
         raise TypeError(text)
 
     def __repr__(self) -> str:

@@ -69,11 +69,14 @@ class TacetModelFilter(Filter):  # type: ignore[misc]
             site = _open(self.home, self.key_file, fl_ctx)
             fields = _fields_of(shareable)
             if fields is None:
-                text = "the server does not run TacetAggregator"
+                text = "the server does not run TacetAggregator: make it the job's aggregator"
                 raise FailedPreconditionError(text)
             request = receive(site, fields)
             if request.stage != SEAL:
-                text = f"a task brings the stage {request.stage!r}"
+                text = (
+                    f"a task brings the stage {request.stage!r}, wanted {SEAL!r}: use one release "
+                    "of tacet at the server and the clients"
+                )
                 raise FailedPreconditionError(text)
             if site.upload_of(request.attempt) is None:
                 site.check_attempt(request.attempt)
@@ -123,7 +126,7 @@ class TacetSealFilter(Filter):  # type: ignore[misc]
         try:
             code = shareable.get_return_code()
             if code != ReturnCode.OK:
-                text = f"the executor failed: {code}"
+                text = f"the executor failed, correct it: {code}"
                 raise FailedPreconditionError(text)
             site = _open(self.home, self.key_file, fl_ctx)
             fields = self._sealed(site, shareable, fl_ctx)
@@ -152,7 +155,10 @@ class TacetSealFilter(Filter):  # type: ignore[misc]
             )
             raise InvalidArgumentError(text)
         if result.data_kind not in (DataKind.WEIGHTS, DataKind.WEIGHT_DIFF):
-            text = f"the result is of the kind {result.data_kind}: weights are sealed, and no other"
+            text = (
+                f"the result is of the kind {result.data_kind}: weights are sealed, and no other. "
+                "Return DataKind.WEIGHTS or DataKind.WEIGHT_DIFF"
+            )
             raise InvalidArgumentError(text)
         tensors = _tensors_of(site.terms, result.data)
         if result.data_kind == DataKind.WEIGHT_DIFF:
@@ -186,7 +192,7 @@ def _tensors_of(terms: Terms, data: Any) -> Sequence[NDArray[Any]]:
     names = _names_of(terms)
     if not isinstance(data, dict) or set(data) != set(names):
         found = sorted(data) if isinstance(data, dict) else type(data).__name__
-        text = f"the result has the tensors {found}; agreed are {list(names)}"
+        text = f"the result has the tensors {found}: return those that were agreed, {list(names)}"
         raise InvalidArgumentError(text)
     return [data[name] for name in names]
 

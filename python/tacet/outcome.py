@@ -17,6 +17,7 @@ _MAGIC = b"TCTO\x01\x00"
 _HEADER = struct.Struct("<6sII32sII")
 _LENGTH = struct.Struct("<I")
 _MAX_MESSAGES = 64  # committees have at most 20 seats
+_REMEDY = "have the server send it again"
 
 
 @dataclass(frozen=True)
@@ -52,32 +53,33 @@ class Outcome:
             DataLossError: the bytes are not an outcome.
         """
         if len(content) < _HEADER.size:
-            text = f"an outcome of {len(content)} bytes is cut short"
+            text = f"an outcome of {len(content)} bytes is cut short: {_REMEDY}"
             raise DataLossError(text)
         magic, round_number, number, digest, votes, shares = _HEADER.unpack_from(content)
         if magic != _MAGIC:
-            text = "the bytes are not an outcome of version 1"
+            text = f"the bytes are not an outcome of version 1: {_REMEDY}"
             raise DataLossError(text)
         if votes > _MAX_MESSAGES or shares > _MAX_MESSAGES:
             text = (
-                f"an outcome with {votes} votes and {shares} shares; {_MAX_MESSAGES} are possible"
+                f"an outcome has {votes} votes and {shares} shares, {_MAX_MESSAGES} are possible: "
+                f"{_REMEDY}"
             )
             raise DataLossError(text)
         begin = _HEADER.size
         messages = []
         for _ in range(1 + votes + shares):
             if len(content) - begin < _LENGTH.size:
-                text = "an outcome is cut short"
+                text = f"an outcome is cut short: {_REMEDY}"
                 raise DataLossError(text)
             (length,) = _LENGTH.unpack_from(content, begin)
             begin += _LENGTH.size
             if length > len(content) - begin:
-                text = "an outcome is cut short"
+                text = f"an outcome is cut short: {_REMEDY}"
                 raise DataLossError(text)
             messages.append(content[begin : begin + length])
             begin += length
         if begin != len(content):
-            text = f"{len(content) - begin} bytes follow an outcome"
+            text = f"{len(content) - begin} bytes follow an outcome: {_REMEDY}"
             raise DataLossError(text)
         return cls(
             AttemptId(round_number, number, model_digest=digest),

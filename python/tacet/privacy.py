@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from . import _core
-from .arguments import number_of
+from .arguments import number_of, whole_number_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -96,6 +96,19 @@ class FederationOptions(TypedDict, total=False):
     """f, seats that may collude with the server. 0: chosen by the number of seats."""
 
 
+_NUMBERS = (
+    "noise_multiplier",
+    "target_epsilon",
+    "clip_norm",
+    "delta",
+    "coordinate_bound",
+    "scale",
+    "record_rate",
+    "expected_batch",
+)
+_COUNTS = ("max_participations", "min_participants", "colluders", "appearances")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Privacy:
     """Protection of a training: the mechanism, the unit and the guarantee that is wanted.
@@ -125,7 +138,12 @@ class Privacy:
     appearances: int = 0
 
     def __post_init__(self) -> None:
-        """Check that the noise is given in one way."""
+        """Check the types, and that the noise is given in one way."""
+        for name in _NUMBERS:
+            if getattr(self, name) is not None:
+                number_of(name, getattr(self, name))
+        for name in _COUNTS:
+            whole_number_of(name, getattr(self, name))
         if (self.noise_multiplier is None) == (self.target_epsilon is None):
             text = "give either noise_multiplier or target_epsilon, and not both or neither"
             raise ValueError(text)

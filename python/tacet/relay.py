@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Relay", "Send"]
 
+_SEATS = "see the failures of its other seats, and keep their clients connected"
+
 
 class Send(Protocol):
     """Function of a framework: sends a request to each client, and returns what they answer."""
@@ -90,7 +92,7 @@ class Relay:
         """
         self.failures = []
         if self.round >= self.terms.rounds:
-            text = f"all {self.terms.rounds} agreed rounds are done"
+            text = f"all {self.terms.rounds} agreed rounds are done: agree on new terms for more"
             raise BudgetError(text)
         if self.attempt > self.terms.spare_attempts:
             text = (
@@ -125,14 +127,23 @@ class Relay:
         check_reply(fields, stage)
         member = int(fields["member"])
         if not 0 <= member < len(self.terms.members):
-            text = f"it says that it is member {member}, which there is not"
+            text = (
+                f"it says that it is member {member}, the terms have members 0 to "
+                f"{len(self.terms.members) - 1}: let its site join these terms"
+            )
             raise FailedPreconditionError(text)
         known = self._members.get(client)
         if known is not None and known != member:
-            text = f"it was member {known} and says that it is member {member}"
+            text = (
+                f"it was member {known} and says that it is member {member}: give each client one "
+                "folder of a site"
+            )
             raise FailedPreconditionError(text)
         if known is None and member in self._members.values():
-            text = f"it says that it is member {member}, as another client did"
+            text = (
+                f"it says that it is member {member}, as another client did: give each client a "
+                "folder of its own"
+            )
             raise FailedPreconditionError(text)
         self._members[client] = member
         self._applied[client] = min(int(fields["round"]), self.round)
@@ -193,14 +204,14 @@ class Relay:
         )
         needed = self.terms.agreement.votes_needed
         if len(votes) < needed:
-            text = f"{len(votes)} committee members voted, {needed} are needed"
+            text = f"{len(votes)} committee members voted, {needed} are needed: {_SEATS}"
             raise UnavailableError(text)
         ballots = [bytes(fields["vote"]) for fields in votes.values()]
         shares = self._ask(
             send, {client: self.request(client, UNMASK, votes=ballots) for client in votes}, UNMASK
         )
         if len(shares) < needed:
-            text = f"{len(shares)} committee members unmasked, {needed} are needed"
+            text = f"{len(shares)} committee members unmasked, {needed} are needed: {_SEATS}"
             raise UnavailableError(text)
         parts = tuple(bytes(fields["share"]) for fields in shares.values())
         outcome = Outcome(attempt, closed_round, tuple(ballots), parts).to_bytes()
@@ -220,7 +231,10 @@ class Relay:
         digests = Counter(bytes(fields["model"]) for fields in fitting.values())
         common = max(digests, key=digests.__getitem__, default=bytes(32))
         if len(common) != 32:
-            text = "most clients sent no digest of their model"
+            text = (
+                "most clients sent no digest of their model: use one release of tacet at the "
+                "server and the clients"
+            )
             raise UnavailableError(text)
         attempt = AttemptId(self.round, self.attempt, model_digest=common)
         aggregator = Aggregator(self.terms.agreement, attempt)
@@ -235,7 +249,10 @@ class Relay:
         needed = self.terms.agreement.min_participants
         if len(aggregator) < needed:
             reasons = "".join(f"; client {client}: {why}" for client, why in refused.items())
-            text = f"{len(aggregator)} uploads fit, {needed} are needed{reasons}"
+            text = (
+                f"{len(aggregator)} uploads fit, {needed} are needed: bring more clients, or agree "
+                f"on a smaller min_participants{reasons}"
+            )
             raise UnavailableError(text)
         closed_round, roster = aggregator.close()
         return attempt, closed_round, roster, refused
@@ -251,7 +268,10 @@ class Relay:
         failed = len(self.failures) - known + len(answers) - len(applied)
         # Decryption is the same at all members, so honest ones agree.
         if len(applied) <= failed:
-            text = f"{len(applied)} clients applied the outcome, and {failed} did not"
+            text = (
+                f"{len(applied)} clients applied the outcome, and {failed} did not: read the "
+                "reasons in the logs of these clients"
+            )
             raise UnavailableError(text)
         if self._folder is not None:
             replace_file(self._outcome_path(self.round), outcome)

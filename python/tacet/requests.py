@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 SEAL, VOTE, UNMASK, APPLY = "seal", "vote", "unmask", "apply"
+_REMEDY = "use one release of tacet at the server and the clients"
 _RESULTS = {SEAL: "upload", VOTE: "vote", UNMASK: "share"}
 
 
@@ -33,7 +34,7 @@ def field_of(fields: Mapping[str, Any], name: str, kind: type) -> Any:
     """Value of a field of the wanted type; FailedPreconditionError when there is none."""
     value = fields.get(name)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        text = f'a message has no field "{name}" of type {kind.__name__}'
+        text = f'a message has no field "{name}" of type {kind.__name__}: {_REMEDY}'
         raise FailedPreconditionError(text)
     return value
 
@@ -42,7 +43,7 @@ def byte_strings_of(fields: Mapping[str, Any], name: str) -> list[bytes]:
     """Byte strings of a field that lists them."""
     values = field_of(fields, name, list)
     if not all(isinstance(value, bytes) for value in values):
-        text = f'the field "{name}" of a message does not hold bytes'
+        text = f'the field "{name}" of a message does not hold bytes: {_REMEDY}'
         raise FailedPreconditionError(text)
     return list(values)
 
@@ -62,16 +63,22 @@ def receive(site: Site, fields: Mapping[str, Any]) -> Request:
         TacetError: the server runs other terms or is at another round, or an outcome is refused.
     """
     if field_of(fields, "terms", str) != site.terms.digest:
-        text = "the server runs other terms than those that this site has accepted"
+        text = (
+            "the server runs other terms than those that this site has accepted: give the server "
+            "the same file of terms, or let the site join them in a new folder"
+        )
         raise FailedPreconditionError(text)
     stage = field_of(fields, "stage", str)
     if stage not in (SEAL, VOTE, UNMASK, APPLY):
-        text = f"there is no stage {stage!r}"
+        text = f"there is no stage {stage!r}: {_REMEDY}"
         raise FailedPreconditionError(text)
     attempt = field_of(fields, "attempt", int)
     rounds = site.apply(byte_strings_of(fields, "outcomes"))
     if stage != APPLY and rounds != field_of(fields, "round", int):
-        text = f"the server is at round {fields['round']}, this site at {rounds}"
+        text = (
+            f"the server is at round {fields['round']}, this site at {rounds}: keep the server's "
+            "state folder and the site's folder, and restore neither from a backup"
+        )
         raise FailedPreconditionError(text)
     return Request(stage, int(attempt))
 
@@ -105,7 +112,7 @@ def answer(site: Site, request: Request, fields: Mapping[str, Any]) -> dict[str,
         return reply_fields(site, share=share)
     if request.stage == APPLY:
         return reply_fields(site)
-    text = f"a request of the stage {request.stage!r} is not answered here"
+    text = f"a request of the stage {request.stage!r} is not answered here: {_REMEDY}"
     raise FailedPreconditionError(text)
 
 
@@ -114,7 +121,8 @@ def check_reply(fields: Mapping[str, Any], stage: str) -> None:
     result = [_RESULTS[stage]] if stage in _RESULTS else []
     if set(fields) != {"member", "round", "model", *result}:
         text = (
-            "its answer is not a sealed one: the filter or mod of tacet is missing at this client"
+            "its answer is not a sealed one: the filter or mod of tacet is missing at this client, "
+            "add it there"
         )
         raise FailedPreconditionError(text)
     for name, kind in (("member", int), ("round", int), ("model", bytes)):

@@ -34,6 +34,7 @@ from ._core import (
     SealedUpdate,
     model_digest,
 )
+from .arguments import whole_number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,6 +93,11 @@ def agree(
                 "which is the public_key of a MemberKey"
             )
             raise TypeError(text)
+    for name, count in (("dimension", dimension), ("epoch", epoch)):
+        whole_number_of(name, count)
+    whole_number_of("spare_attempts", spare_attempts)
+    for member in committee:
+        whole_number_of("committee", member)
     return Agreement.create(
         dict(federation), dimension, list(members), list(committee), epoch, spare_attempts, context
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from . import _core
-from .arguments import number_of, whole_number_of
+from .arguments import number_of, path_of, whole_number_of
 from .privacy import Privacy
 from .progress import RoundBar
 
@@ -265,6 +265,13 @@ def simulate(
             "round), or train(model, client, units, clip_norm) with unit record and person"
         )
         raise TypeError(text)
+    for name, function in (("evaluate", evaluate), ("on_round", on_round)):
+        if function is not None and not callable(function):
+            text = (
+                f"{name} must be a function of one argument or None, not of type "
+                f"{type(function).__name__}"
+            )
+            raise TypeError(text)
     if not isinstance(privacy, Privacy):
         text = (
             f"privacy is of type {type(privacy).__name__}: give tacet.Privacy(target_epsilon=...)"
@@ -278,7 +285,7 @@ def simulate(
     budget_epsilon = number_of("budget_epsilon", budget_epsilon)
     if learning_rate_final is None:
         learning_rate_final = learning_rate
-    path = Path(out) if out is not None else Path("runs") / time.strftime("%Y%m%d-%H%M%S")
+    path = path_of("out", Path("runs") / time.strftime("%Y%m%d-%H%M%S") if out is None else out)
     federation: dict[str, int | float | None] = {
         "federation.rounds": rounds,
         "federation.cohort": cohort or clients,

@@ -50,6 +50,9 @@ _KEY, _EPOCH_KEY, _TERMS, _STATE = "member.key", "epoch.key", "terms.json", "sta
 _UPLOAD, _CLOSED, _ROSTER = "upload", "closed-round", "roster"
 
 
+_NEW_FOLDER = "Enrol this site again in a new folder: a backup would forget what was charged"
+
+
 def _model_name(rounds: int) -> str:
     return f"model-{rounds}.f32"
 
@@ -171,15 +174,24 @@ class Site:
             raise AlreadyExistsError(text)
         agreed = Terms.load(terms)
         if agreed.digest != digest.strip().lower():
-            text = f"{terms} has the digest {agreed.digest}, the members agreed on {digest}"
+            text = (
+                f"{terms} has the digest {agreed.digest}, the members agreed on {digest}: get the "
+                "file on which they agreed"
+            )
             raise InvalidArgumentError(text)
         vector = agreed.vector_of(initial)
         if model_digest(vector) != agreed.initial_digest:
-            text = "the initial model is not the one of the terms"
+            text = (
+                "the initial model is not the one of the terms: give the tensors with which the "
+                "terms were made"
+            )
             raise InvalidArgumentError(text)
         key = read_member_key(home / _KEY, key_file=key_file)
         if key.public_key not in agreed.members:
-            text = f"the terms do not name the keys of {folder}"
+            text = (
+                f"the terms do not name the keys of {folder}: make terms with the public key that "
+                "Site.create returned, or give the folder of a member"
+            )
             raise InvalidArgumentError(text)
         replace_file(home / _TERMS, Path(terms).read_bytes())
         replace_file(home / _model_name(0), vector.astype("<f4").tobytes())
@@ -200,7 +212,7 @@ class Site:
         try:
             return _State(**json.loads((self._folder / _STATE).read_bytes()))
         except (ValueError, TypeError) as error:
-            text = f"{self._folder / _STATE} is damaged: {error}"
+            text = f"{self._folder / _STATE} is damaged: {error}. {_NEW_FOLDER}"
             raise DataLossError(text) from None
 
     def _save(self, state: _State) -> None:
@@ -210,7 +222,7 @@ class Site:
         path = self._folder / _model_name(state.round)
         content = path.read_bytes()
         if len(content) != 4 * self.terms.dimension:
-            text = f"{path} has {len(content)} bytes: it is damaged"
+            text = f"{path} has {len(content)} bytes: it is damaged. {_NEW_FOLDER}"
             raise DataLossError(text)
         return np.frombuffer(content, dtype="<f4").astype(np.float32)
 
@@ -262,12 +274,16 @@ class Site:
                     continue
                 if outcome.attempt.round > state.round:
                     text = (
-                        f"an outcome of round {outcome.attempt.round}, after {state.round} rounds"
+                        f"an outcome of round {outcome.attempt.round}, after {state.round} rounds: "
+                        "give the outcomes of all rounds between, in their order"
                     )
                     raise FailedPreconditionError(text)
                 model = self._model(state)
                 if outcome.attempt.model_digest != model_digest(model):
-                    text = f"the outcome of round {state.round} began with another model"
+                    text = (
+                        f"the outcome of round {state.round} began with another model: this site's "
+                        "folder, or that of most members, was changed. Enrol it again in a new one"
+                    )
                     raise DataLossError(text)
                 aggregate = self._client.decrypt(
                     outcome.attempt, outcome.closed_round, outcome.votes, outcome.shares
@@ -301,21 +317,21 @@ class Site:
 
     def _check_attempt(self, state: _State, attempt: int) -> None:
         if state.round >= self.terms.rounds:
-            text = f"all {self.terms.rounds} agreed rounds are done"
+            text = f"all {self.terms.rounds} agreed rounds are done: agree on new terms for more"
             raise BudgetError(text)
         if state.charged >= self.terms.agreement.attempt_budget:
-            text = f"all {state.charged} agreed attempts are spent"
+            text = f"all {state.charged} agreed attempts are spent: agree on new terms for more"
             raise BudgetError(text)
         if attempt > self.terms.spare_attempts:
             text = (
                 f"no attempt {attempt} of a round was agreed: there are "
-                f"{self.terms.spare_attempts} spare ones"
+                f"{self.terms.spare_attempts} spare ones. Agree on new terms for more"
             )
             raise BudgetError(text)
         if attempt <= state.attempt:
             text = (
                 f"attempt {attempt} of round {state.round} or a later one was charged already, "
-                "and one attempt is sealed once"
+                "and one attempt is sealed once: ask for the next attempt"
             )
             raise FailedPreconditionError(text)
 
@@ -336,7 +352,7 @@ class Site:
             model = self._model(state)
             digest = model_digest(model)
             if digest != base:
-                text = "the model has changed since the training began"
+                text = "the model has changed since the training began: train from Site.model again"
                 raise FailedPreconditionError(text)
             update = self.terms.vector_of(trained) - model
             state.attempt, state.nonce = attempt, ""
@@ -391,7 +407,7 @@ class Site:
                 closed_round = (self._folder / _CLOSED).read_bytes()
                 roster = (self._folder / _ROSTER).read_bytes()
             except FileNotFoundError:
-                text = "this seat has not voted"
+                text = "this seat has not voted: call vote with the closed round first"
                 raise FailedPreconditionError(text) from None
             seat.vote(closed_round, roster)
             return seat.unmask(list(votes))

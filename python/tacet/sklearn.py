@@ -31,6 +31,11 @@ def _probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     return found
 
 
+def _first_not_finite(rows: NDArray[np.float32]) -> str:
+    row, column = np.argwhere(~np.isfinite(rows))[0]
+    return f"row {row}, column {column}"
+
+
 class FederatedClassifier:
     """Multinomial logistic regression, trained by the clients of a federation.
 
@@ -130,12 +135,17 @@ class FederatedClassifier:
             )
             raise ValueError(text)
         if len(rows) == 0 or not np.isfinite(rows).all():
-            text = "X has no rows" if len(rows) == 0 else "X holds a value that is not finite"
+            text = (
+                "X has no rows: give at least one"
+                if len(rows) == 0
+                else f"X holds a value that is not finite, at {_first_not_finite(rows)}: leave its "
+                "row out, or fill it in by a rule that needs no data"
+            )
             raise ValueError(text)
         self.classes_ = np.unique(np.asarray(self.classes))
         unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown) > 0:
-            text = f"y holds {unknown[:3].tolist()}, which are not among classes"
+            text = f"y holds {unknown[:3].tolist()}, which are not among classes: name all labels"
             raise ValueError(text)
         self.n_features_in_ = rows.shape[1]
         wanted = np.searchsorted(self.classes_, labels)
@@ -167,7 +177,7 @@ class FederatedClassifier:
         if agreed != size:
             text = (
                 f"the federation agreed on {agreed} parameters, {len(self.classes_)} classes of "
-                f"{self.n_features_in_} features have {size}"
+                f"{self.n_features_in_} features have {size}: use the agreed classes and columns"
             )
             raise ValueError(text)
         return member.run(train)

@@ -53,7 +53,7 @@ _OPTIONS = frozenset(
 def _flat(tensors: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
     """Values of all tensors in their order, as float32 of shape (d,)."""
     if not tensors:
-        text = "the model has no tensors"
+        text = "the model has no tensors: give those of its parameters, as NumPy arrays"
         raise InvalidArgumentError(text)
     for number, tensor in enumerate(tensors):
         if not isinstance(tensor, np.ndarray) or tensor.dtype.kind != "f":
@@ -106,7 +106,10 @@ class Terms:
             text = f"the model has {self.dimension} values; 1 to {_MAX_VALUES} are possible"
             raise InvalidArgumentError(text)
         if self.names and len(set(self.names)) != len(self.shapes):
-            text = f"there are {len(self.shapes)} tensors and {len(set(self.names))} names of them"
+            text = (
+                f"there are {len(self.shapes)} tensors and {len(set(self.names))} names of them: "
+                "name each, differently"
+            )
             raise InvalidArgumentError(text)
         if not (math.isfinite(self.server_learning_rate) and self.server_learning_rate > 0):
             text = f"server_learning_rate is {self.server_learning_rate}, it must be above 0"
@@ -179,7 +182,9 @@ class Terms:
         """
         shapes = tuple(tuple(map(int, np.shape(tensor))) for tensor in tensors)
         if shapes != self.shapes:
-            text = f"the tensors have shapes {list(shapes)}; agreed are {list(self.shapes)}"
+            text = (
+                f"the tensors have shapes {list(shapes)}: give the agreed ones, {list(self.shapes)}"
+            )
             raise InvalidArgumentError(text)
         return _flat(tensors)
 
@@ -227,14 +232,16 @@ class Terms:
         with Path(path).open("rb") as file:
             content = file.read(_MAX_FILE_BYTES + 1)
         if len(content) > _MAX_FILE_BYTES:
-            text = f"{path} has more than {_MAX_FILE_BYTES} bytes"
+            text = (
+                f"{path} has more than {_MAX_FILE_BYTES} bytes: give a file that Terms.save wrote"
+            )
             raise DataLossError(text)
         try:
             return cls(**_fields_of(json.loads(content)))
         except InvalidArgumentError:
             raise
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
-            text = f"{path} is not a file of terms: {error}"
+            text = f"{path} is not a file of terms: {error}. Give a file that Terms.save wrote"
             raise DataLossError(text) from None
 
 

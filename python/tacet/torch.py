@@ -36,13 +36,28 @@ def _tensors(module: torch.nn.Module, buffers: Iterable[str]) -> list[tuple[str,
             raise ValueError(text)
         found.append((name, known[name]))
     if not found:
-        text = "the module has no parameter that is trained"
+        text = "the module has no parameter that is trained: set requires_grad, or name buffers"
         raise ValueError(text)
     for name, tensor in found:
         if not tensor.is_floating_point():
-            text = f"{name} holds {tensor.dtype}: only floating-point values can be federated"
+            text = (
+                f"{name} holds {tensor.dtype}: only floating-point values can be federated. Leave "
+                "it out of the parameters and the named buffers"
+            )
             raise TypeError(text)
     return found
+
+
+def _not_finite(module: torch.nn.Module, buffers: Iterable[str]) -> str:
+    """Text about the first value that is not finite."""
+    for name, tensor in _tensors(module, buffers):
+        places = torch.nonzero(~torch.isfinite(tensor.detach().to("cpu", torch.float32)))
+        if len(places) > 0:
+            return (
+                f"{name}{places[0].tolist()} is not a finite number: correct the training, such as "
+                "by a lower learning rate"
+            )
+    return "the module changed while it was read: train and read it in one thread"
 
 
 def to_vector(module: torch.nn.Module, *, buffers: Iterable[str] = ()) -> NDArray[np.float32]:
@@ -59,7 +74,8 @@ def to_vector(module: torch.nn.Module, *, buffers: Iterable[str] = ()) -> NDArra
         ValueError: a value is not finite, or there is no such buffer.
         TypeError: a tensor does not hold floating-point values.
     """
-    tensors = [tensor for _, tensor in _tensors(module, buffers)]
+    named = tuple(buffers)
+    tensors = [tensor for _, tensor in _tensors(module, named)]
     vector = np.empty(sum(tensor.numel() for tensor in tensors), dtype=np.float32)
     begin = 0
     for tensor in tensors:
@@ -69,8 +85,7 @@ def to_vector(module: torch.nn.Module, *, buffers: Iterable[str] = ()) -> NDArra
         begin = end
     # Both are NaN if a value is: no array of booleans is needed.
     if len(vector) > 0 and not np.isfinite([vector.min(), vector.max()]).all():
-        text = "the module holds a value that is not finite"
-        raise ValueError(text)
+        raise ValueError(_not_finite(module, named))
     return vector
 
 
@@ -85,7 +100,10 @@ def load_vector(
     tensors = _tensors(module, buffers)
     wanted = sum(tensor.numel() for _, tensor in tensors)
     if vector.shape != (wanted,):
-        text = f"the vector has shape {vector.shape}, the module has {wanted} values"
+        text = (
+            f"the vector has shape {vector.shape}, the module has {wanted} values: give one of "
+            "to_vector, with the same parameters trained and the same buffers named"
+        )
         raise ValueError(text)
     begin = 0
     with torch.no_grad():
@@ -170,7 +188,10 @@ def clipped_sum(
         raise ValueError(text)
     records = len(inputs)
     if len(targets) != records or (groups is not None and len(groups) != records):
-        text = f"there are {records} inputs, and another number of targets or groups"
+        text = (
+            f"there are {records} inputs, {len(targets)} targets"
+            f"{'' if groups is None else f' and {len(groups)} groups'}: give one of each a record"
+        )
         raise ValueError(text)
     load_vector(module, model)
     module.eval()

@@ -172,7 +172,7 @@ def raise_unlucky(model: Array) -> Array:
 WRONG: list[tuple[Callable[[Array], object], type[Exception], str]] = [
     (lambda model: model[1:], ValueError, "the update has 39 values, the model has 40"),
     (lambda model: model[:, None], ValueError, "update"),
-    (lambda model: model * np.nan, tacet.InvalidArgumentError, "value 0 is not a finite"),
+    (lambda model: model * np.nan, tacet.InvalidArgumentError, "value 0 is nan, not a finite"),
     (lambda model: model.astype(np.int64), TypeError, "update"),
     (lambda model: None, TypeError, "update"),
     (raise_unlucky, UnluckyError, "out of memory"),

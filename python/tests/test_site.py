@@ -114,7 +114,7 @@ def test_no_key_is_on_the_disk_in_the_clear(tmp_path):
         key_files.read_member_key(tmp_path / "a", key_file=tmp_path / "unlock").expose_secret()
         == key.expose_secret()
     )
-    with pytest.raises(ValueError, match="shorter than 12"):
+    with pytest.raises(ValueError, match="choose one of 12 or more"):
         key_files.write_epoch_key(tmp_path / "c", epoch_key, passphrase="short")
     with pytest.raises(tacet.AlreadyExistsError):
         key_files.make_key_file(tmp_path / "unlock")
@@ -339,7 +339,7 @@ def test_the_relay_leaves_out_members_that_differ(sites):
     uploads = {number: sites.fields(number) for number in range(4)}
     for changed, reason in (
         ({"member": 0}, "as another client did"),
-        ({"member": 4}, "which there is not"),
+        ({"member": 4}, "the terms have members 0 to 3"),
         ({"member": True}, 'no field "member"'),
         ({"upload": "text"}, 'no field "upload"'),
         ({"weights": b"plain"}, "is missing at this client"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -272,6 +273,24 @@ absl::Status CheckBudget(const ManifestSpec& spec) {
 }
 
 }  // namespace
+
+absl::Status CheckDistinctKeys(std::span<const MemberIdentity> members) {
+  std::map<crypto::PublicKey, size_t> owners;
+  for (size_t member = 0; member < members.size(); ++member) {
+    for (const auto& key : {members[member].signing_key, members[member].exchange_key}) {
+      const auto [first, is_new] = owners.emplace(key, member);
+      if (is_new) continue;
+      if (first->second == member) {
+        return base::InvalidArgument(
+            "member {} has one key for signing and for exchange: each is a key of its own", member);
+      }
+      return base::InvalidArgument(
+          "members {} and {} have the same public key: each member makes a key of its own",
+          first->second, member);
+    }
+  }
+  return absl::OkStatus();
+}
 
 bool ServerDrawsCohorts(const ManifestSpec& spec) {
   return IsClientUnit(spec) && spec.sampling.method == accounting::Sampling::kFixedSize &&

@@ -19,7 +19,8 @@ base::Bytes ManifestBytes(const ManifestSpec& spec);
 
 // A spec with the same AgreementBytes (and no members), or the same ManifestBytes; its values are
 // as they stand there, in range or not: Manifest::Create checks them. DataLoss names the field that
-// is cut short or unknown, and says so when the bytes are not the canonical ones.
+// is cut short or unknown, and says so when two keys of the members are equal, or the bytes are not
+// the canonical ones.
 absl::StatusOr<ManifestSpec> ReadAgreementBytes(std::span<const uint8_t> bytes);
 absl::StatusOr<ManifestSpec> ReadManifestBytes(std::span<const uint8_t> bytes);
 

@@ -97,5 +97,26 @@ TEST(ManifestBytesTest, RefusesWhatIsNotCanonical) {
   EXPECT_THAT(base::Message(ReadManifestBytes(flagged).status()), HasSubstr("canonical form"));
 }
 
+// One holder of two identities would vote, and unmask, from two seats.
+TEST(ManifestBytesTest, RefusesOneKeyOfTwoMembers) {
+  const auto refusal = [](auto change) {
+    ManifestSpec spec = Agreed();
+    change(spec.members);
+    const absl::Status refused = ReadManifestBytes(ManifestBytes(spec)).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
+    return std::string(base::Message(refused));
+  };
+  EXPECT_THAT(refusal([](auto& members) { members[5] = members[2]; }),
+              HasSubstr("manifest: members 2 and 5 have the same public key"));
+  EXPECT_THAT(refusal([](auto& members) { members[4].signing_key = members[0].signing_key; }),
+              HasSubstr("members 0 and 4 have the same public key"));
+  EXPECT_THAT(refusal([](auto& members) { members[4].exchange_key = members[0].exchange_key; }),
+              HasSubstr("members 0 and 4 have the same public key"));
+  EXPECT_THAT(refusal([](auto& members) { members[1].exchange_key = members[3].signing_key; }),
+              HasSubstr("members 1 and 3 have the same public key"));
+  EXPECT_THAT(refusal([](auto& members) { members[1].exchange_key = members[1].signing_key; }),
+              HasSubstr("member 1 has one key for signing and for exchange"));
+}
+
 }  // namespace
 }  // namespace tacet::agreement

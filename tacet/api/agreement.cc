@@ -1,6 +1,5 @@
 #include "tacet/agreement.h"
 
-#include <map>
 #include <utility>
 
 #include "tacet/api/guarantee.h"
@@ -38,16 +37,8 @@ Agreement::Agreement(std::shared_ptr<const api::CheckedAgreement> parts)
     : parts_(std::move(parts)) {}
 
 absl::StatusOr<Agreement> Agreement::Create(const AgreementOptions& options) {
-  std::map<Digest, size_t> numbers;
-  for (size_t number = 0; number < options.members.size(); ++number) {
-    const auto [first, is_new] = numbers.emplace(options.members[number].signing, number);
-    if (!is_new) {
-      return base::InvalidArgument(
-          "members {} and {} have the same public key: each member makes a key of its own",
-          first->second, number);
-    }
-  }
   TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, api::ManifestSpecOf(options));
+  TACET_RETURN_IF_ERROR(agreement::CheckDistinctKeys(spec.members));
   TACET_ASSIGN_OR_RETURN(agreement::Manifest manifest,
                          agreement::Manifest::Create(std::move(spec)));
   AgreementOptions complete = api::WithDefaults(options, manifest.spec());

@@ -110,6 +110,10 @@ TEST(AgreementTest, EveryOptionChangesTheDigest) {
 TEST(AgreementTest, RefusalsNameTheOption) {
   EXPECT_EQ(Refusal([](AgreementOptions& o) { o.members[4] = o.members[1]; }),
             "members 1 and 4 have the same public key: each member makes a key of its own");
+  EXPECT_EQ(Refusal([](AgreementOptions& o) { o.members[4].exchange = o.members[2].exchange; }),
+            "members 2 and 4 have the same public key: each member makes a key of its own");
+  EXPECT_EQ(Refusal([](AgreementOptions& o) { o.members[3].exchange = o.members[3].signing; }),
+            "member 3 has one key for signing and for exchange: each is a key of its own");
   EXPECT_EQ(Refusal([](AgreementOptions& o) { o.federation.noise_multiplier = 0; }),
             "noise_multiplier is 0, expected a finite number above 0");
   EXPECT_EQ(Refusal([](AgreementOptions& o) { o.federation.clip_norm = -1; }),

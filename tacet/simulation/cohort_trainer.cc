@@ -85,8 +85,11 @@ absl::StatusOr<double> CohortTrainer::Train(const CohortShare& share,
       const absl::Status trained = TrainSeat(share, attempt, model, seat, trainer, update);
       if (!trained.ok()) {
         const base::MutexLock lock(shared.mutex);
+        // A wrong value is the caller's; no other attempt can help against either.
+        const bool wrong = trained.code() == absl::StatusCode::kInvalidArgument;
         shared.failure =
-            absl::InternalError(fmt::format("training failed: {}", base::Message(trained)));
+            absl::Status(wrong ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kInternal,
+                         fmt::format("training failed: {}", base::Message(trained)));
         next = share.seats.size();
         return;
       }

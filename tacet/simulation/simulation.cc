@@ -355,8 +355,10 @@ absl::StatusOr<RoundRecord> Simulation::RunRound(State& state) {
     average = RunAttempt(state, attempt, record);
     ++record.attempts;
     if (average.ok()) break;
-    const bool final = average.status().code() == absl::StatusCode::kResourceExhausted ||
-                       average.status().code() == absl::StatusCode::kInternal;
+    const absl::StatusCode code = average.status().code();
+    const bool final = code == absl::StatusCode::kResourceExhausted ||
+                       code == absl::StatusCode::kInvalidArgument ||
+                       code == absl::StatusCode::kInternal;
     if (final) return average.status();
     TACET_RETURN_IF_ERROR(
         state.observer.OnRefused({.epoch = keys_.epoch, .round = state.round, .attempt = attempt},

@@ -9,11 +9,16 @@
 namespace tacet::trainer {
 namespace {
 
+// All of their keys are in this process.
+constexpr uint64_t kMaxClients = uint64_t{1} << 24;
+
 absl::Status CheckFinite(std::span<const float> values, std::string_view what, uint64_t client) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
-    return base::InvalidArgument("{} of client {}: value {} is not a finite number", what, client,
-                                 i);
+    return base::InvalidArgument(
+        "{} of client {}: value {} is {}, not a finite number; correct its training, such as by a "
+        "lower learning rate, or return zeros for it",
+        what, client, i, values[i]);
   }
   return absl::OkStatus();
 }
@@ -78,7 +83,10 @@ class FunctionLearner final : public Learner {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Learner>> NewFunctionLearner(FunctionLearnerSpec spec) {
-  if (spec.clients == 0) return base::InvalidArgument("clients is 0, it must be 1 or more");
+  if (spec.clients == 0 || spec.clients > kMaxClients) {
+    return base::InvalidArgument("clients is {}, it must be from 1 to {}", spec.clients,
+                                 kMaxClients);
+  }
   if (spec.initial.empty()) return base::InvalidArgument("the initial model has no parameters");
   for (size_t i = 0; i < spec.initial.size(); ++i) {
     if (std::isfinite(spec.initial[i])) continue;

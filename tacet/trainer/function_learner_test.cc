@@ -64,7 +64,8 @@ TEST(FunctionLearnerTest, AnUpdateThatIsNotFiniteIsRefused) {
   const absl::Status refused =
       (*learner->NewTrainer())->Train(learner->InitialModel(), 0, 2, update);
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("client 2: value 1 is not a finite"));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("client 2: value 1 is nan, not a finite number; correct its"));
 }
 
 TEST(FunctionLearnerTest, ASumOfUnitsThatWereNotClippedIsRefused) {

@@ -115,7 +115,10 @@ absl::StatusOr<std::vector<float>> ReadResult(const fs::path& path, uint64_t par
                          base::ReadFloats(reader, parameters, "parameters"));
   for (size_t i = 0; i < result.size(); ++i) {
     if (std::isfinite(result[i])) continue;
-    return base::DataLoss("{}: parameter {} is not a finite number", path.string(), i);
+    return base::DataLoss(
+        "{}: parameter {} is {}, not a finite number; correct the training program, such as by a "
+        "lower learning rate",
+        path.string(), i, result[i]);
   }
   return result;
 }

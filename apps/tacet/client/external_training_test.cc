@@ -94,7 +94,7 @@ TEST_F(ExternalTrainingTest, WhatItLeavesMustBeTheParameters) {
   // A quiet NaN in the last place.
   EXPECT_THAT(
       base::Message(Train("head -c 12 \"$1\" > \"$2\"; printf '\\0\\0\\300\\177' >> \"$2\"")),
-      HasSubstr("parameter 3 is not a finite number"));
+      HasSubstr("not a finite number; correct the training program"));
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
