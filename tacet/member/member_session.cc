@@ -444,14 +444,19 @@ bool MemberSession::Uploads() const {
 bool MemberSession::GivesData() const { return memory_->participation == Participation::kYes; }
 
 absl::Status MemberSession::Participate(const secagg::Attempt& attempt) {
-  if (memory_->accepted) return absl::OkStatus();
   const secagg::AttemptNumber number = attempt.number;
-  // A server that refuses an upload after its last byte, again and again, gets it a few times.
+  // A server that refuses or loses an upload after its last byte, again and again, gets it a few
+  // times.
   if (refused_ != attempt) {
     refused_ = attempt;
     refusals_ = 0;
   }
   if (refusals_ >= kMaxRefusals) return absl::OkStatus();
+  if (memory_->accepted) {
+    TACET_ASSIGN_OR_RETURN(const bool lost, HasLostUpload(attempt));
+    if (!lost) return absl::OkStatus();
+    ++refusals_;
+  }
   TACET_RETURN_IF_ERROR(notes_.Asked("upload", number));
   TACET_ASSIGN_OR_RETURN(const std::optional<base::Bytes> upload, SealedUpload(attempt));
   if (!upload.has_value()) return absl::OkStatus();
@@ -471,6 +476,17 @@ absl::Status MemberSession::Participate(const secagg::Attempt& attempt) {
                             number);
   }
   return notes_.Note("upload-not-taken", number, base::Message(sent));
+}
+
+// A server whose state was put back from a backup does not know what it has acknowledged.
+absl::StatusOr<bool> MemberSession::HasLostUpload(const secagg::Attempt& attempt) const {
+  const absl::StatusOr<base::Bytes> upload = parts_.state.LoadUpload(attempt);
+  if (upload.status().code() == absl::StatusCode::kNotFound) return false;
+  TACET_RETURN_IF_ERROR(upload.status());
+  const absl::StatusOr<bool> has =
+      parts_.server.Has({.kind = protocol::BulkKind::kUpload, .attempt = attempt}, *upload);
+  if (!has.ok() && protocol::IsRetryable(has.status())) return has.status();
+  return has.ok() && !*has;
 }
 
 absl::StatusOr<std::optional<base::Bytes>> MemberSession::SealedUpload(

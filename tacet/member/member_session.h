@@ -73,7 +73,7 @@ class MemberSession {
   // Of this process.
   const std::vector<NodeEvent>& violations() const { return notes_.violations(); }
 
-  // Times that one upload is sent to a server that refuses it.
+  // Times that one upload is sent to a server that refuses or loses it.
   static constexpr int kMaxRefusals = 3;
 
   // Members that are neither attestors nor uploaded to the round before say which model they have
@@ -118,6 +118,7 @@ class MemberSession {
   absl::Status Participate(const secagg::Attempt& attempt);
   // The upload to send, sealed now or before; nothing when the ledger refuses and nobody's zeros
   // are expected either.
+  absl::StatusOr<bool> HasLostUpload(const secagg::Attempt& attempt) const;
   absl::StatusOr<std::optional<base::Bytes>> SealedUpload(const secagg::Attempt& attempt);
   // False when the ledger refuses to have this member's data in the attempt.
   absl::StatusOr<bool> ChargeForSealing(const secagg::AttemptNumber& number);

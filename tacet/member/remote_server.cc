@@ -49,6 +49,18 @@ absl::StatusOr<protocol::Announcement> RemoteServer::Await(
   return protocol::ReadAnnouncement(answer);
 }
 
+absl::StatusOr<bool> RemoteServer::Has(const protocol::BulkName& name,
+                                       std::span<const uint8_t> bytes) const {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes answer,
+                         Call(protocol::PutPartRequest{.name = name,
+                                                       .total = bytes.size(),
+                                                       .digest = crypto::Sha256(bytes),
+                                                       .offset = 0,
+                                                       .part = {}}));
+  TACET_ASSIGN_OR_RETURN(const uint64_t arrived, protocol::ReadArrived(answer));
+  return arrived == bytes.size();
+}
+
 absl::Status RemoteServer::Put(const protocol::BulkName& name,
                                std::span<const uint8_t> bytes) const {
   protocol::PutPartRequest request{.name = name,

@@ -36,6 +36,8 @@ class RemoteServer {
 
   absl::StatusOr<protocol::Announcement> Await(const protocol::AwaitRequest& request) const;
 
+  // Whether all of it has arrived. Sends none of it.
+  absl::StatusOr<bool> Has(const protocol::BulkName& name, std::span<const uint8_t> bytes) const;
   // Sends what has not arrived of it; OK when all has.
   absl::Status Put(const protocol::BulkName& name, std::span<const uint8_t> bytes) const;
   // The object whole; OutOfRange when there are not more than `index`; DataLoss for more than

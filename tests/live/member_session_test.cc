@@ -160,6 +160,45 @@ TEST(MemberSessionTest, OneThatComesVeryLateTakesTheCheckpoint) {
   EXPECT_EQ(live.site(4).log.Count(member::NodeEventKind::kApplied, "sum"), 0u);
 }
 
+// A server that was put back to its state from before it took the uploads.
+TEST(MemberSessionTest, UploadsThatAServerHasLostAreSentAgain) {
+  agreement::ManifestSpec agreement = ExactAgreement();
+  agreement.sampling.cohort = 5;
+  LiveFederation live(agreement);
+  live.site(4).wire.cut = true;
+  live.RunUntil([&] { return live.published[0].size() == 4; }, 1);
+  live.store.Lose(server::ItemKind::kAccepted);
+  ASSERT_TRUE(live.blobs.KeepOnly({}).ok());
+  live.RestartServer();
+  live.site(4).wire.cut = false;
+  live.Run();
+  live.ExpectModels(3, kAll);
+  live.ExpectNoViolations();
+  live.ExpectNobodySpokeTwice();
+  EXPECT_EQ(live.server->Status().attempts, 3u);
+}
+
+// A server that loses what it acknowledges, whenever it is asked.
+TEST(MemberSessionTest, ALostUploadIsSentAFewTimes) {
+  agreement::ManifestSpec agreement = ExactAgreement();
+  agreement.sampling.cohort = 5;
+  LiveFederation live(agreement);
+  live.site(4).wire.cut = true;
+  int sent = 0;
+  live.site(0).wire.watch = [&](const protocol::RequestBody& body) {
+    const auto* put = std::get_if<protocol::PutPartRequest>(&body);
+    if (put != nullptr && !put->part.empty()) ++sent;
+  };
+  for (int turn = 0; turn < 20; ++turn) {
+    live.Turn(1);
+    live.store.Lose(server::ItemKind::kAccepted);
+    ASSERT_TRUE(live.blobs.KeepOnly({}).ok());
+    live.RestartServer();
+  }
+  EXPECT_EQ(sent, 1 + member::MemberSession::kMaxRefusals);
+  EXPECT_TRUE(live.site(0).last.ok()) << live.site(0).last;
+}
+
 // n - v seats may be away at no cost: no attempt and no charge more than otherwise.
 TEST(MemberSessionTest, AnAbsentSeatCostsNothing) {
   for (uint32_t seat = 0; seat < 5; ++seat) {

@@ -60,6 +60,11 @@ class MemoryServerStore final : public ServerStore {
  public:
   InjectedFailure& failure() { return failure_; }
 
+  // As a backup from before any of them was put.
+  void Lose(ItemKind kind) {
+    std::erase_if(items_, [kind](const Kept& kept) { return kept.item.kind == kind; });
+  }
+
   absl::Status Claim(const crypto::Digest& federation) override {
     return failure_.Call([&]() -> absl::Status {
       if (owner_.has_value()) return CheckOwner(*owner_, federation);
