@@ -53,11 +53,18 @@ absl::Status CheckSuccessor(const EpochLink& before, const EpochLink& next) {
   }
   const ManifestSpec& was = before.agreed;
   const ManifestSpec& is = next.agreed;
+  if (next.begins_training()) return absl::OkStatus();  // nothing of the one before goes on
+  if (is.training != was.training) {
+    return base::PermissionDenied(
+        "the manifest of epoch {} is of the training that began with epoch {}: epoch {} goes on "
+        "with the training of epoch {}, or begins one",
+        next.epoch, is.training, next.epoch, was.training);
+  }
   if (is.model != was.model || is.dimension != was.dimension ||
       is.initial_model != was.initial_model || is.federated_part != was.federated_part ||
       is.whole_dimension != was.whole_dimension) {
     return base::FailedPrecondition(
-        "the manifest of epoch {} trains another model than epoch {}: that is another federation",
+        "the manifest of epoch {} trains another model than epoch {}: that is another training",
         next.epoch, before.epoch);
   }
   return CheckCommitteeKnowsModel(before, next);

@@ -14,9 +14,11 @@
 namespace tacet::agreement {
 
 // Whether `next` may follow `before`. PermissionDenied when it belongs to another federation or
-// coordinator, skips an epoch, or names another predecessor. FailedPrecondition when it trains
-// another model, or when too few of its committee were members before: the model of the rounds that
-// are done is attested by a majority of the committee, and newcomers do not have it.
+// coordinator, skips an epoch, names another predecessor, or goes on with a training that is
+// neither the one of `before` nor begins with it. An epoch that begins a training may change every
+// term. FailedPrecondition when one that goes on trains another model, or when too few of its
+// committee were members before: the model of the rounds that are done is attested by a majority
+// of the committee, and newcomers do not have it.
 absl::Status CheckSuccessor(const EpochLink& before, const EpochLink& next);
 
 // The epochs of signed manifests, which must be a whole chain: `manifests` from epoch 0 on.

@@ -111,6 +111,48 @@ TEST_F(EpochChainTest, AnythingButTheNextEpochIsRefused) {
               HasSubstr("signed by another coordinator"));
 }
 
+// The first two epochs are of one training, or each is the first of its own.
+TEST_F(EpochChainTest, ATrainingGoesOnOrBegins) {
+  const SignedManifest first = Sign(0, {}, {1, 2, 3});
+  const auto of = [](uint32_t training, bool another_model = false) {
+    return [training, another_model](SignedManifestSpec& spec) {
+      spec.agreement.training = training;
+      if (another_model) spec.agreement.dimension = 61;
+    };
+  };
+  EXPECT_EQ(Refusal(first, Sign(1, Hash(first), {1, 2, 3}, of(0))), "");
+  // Another model, and members that know nothing of the one before.
+  const SignedManifest second = Sign(1, Hash(first), {7, 8, 9}, of(1, true));
+  EXPECT_EQ(Refusal(first, second), "");
+  EXPECT_EQ(Refusal(second, Sign(2, Hash(second), {7, 8, 9}, of(1, true))), "");
+  EXPECT_EQ(Refusal(second, Sign(2, Hash(second), {7, 8, 9}, of(2))), "");
+  EXPECT_THAT(Refusal(second, Sign(2, Hash(second), {7, 8, 9}, of(1))),
+              HasSubstr("trains another model than epoch 1"));
+  EXPECT_THAT(Refusal(second, Sign(2, Hash(second), {1, 2, 3}, of(1, true))),
+              HasSubstr("0 of the 3 committee members"));
+  EXPECT_THAT(Refusal(second, Sign(2, Hash(second), {7, 8, 9}, of(0))),
+              HasSubstr("the manifest of epoch 2 is of the training that began with epoch 0: epoch "
+                        "2 goes on with the training of epoch 1, or begins one"));
+  // What has to follow the one before still does.
+  EXPECT_THAT(Refusal(second, Sign(2, Hash(first), {7, 8, 9}, of(2))),
+              HasSubstr("two were signed for that epoch"));
+  const auto another = [](SignedManifestSpec& spec) {
+    spec.agreement.training = 1;
+    spec.agreement.federation = {8};
+  };
+  EXPECT_THAT(Refusal(first, Sign(1, Hash(first), {1, 2, 3}, another)),
+              HasSubstr("is of another federation"));
+  // Of an epoch to come: nobody can sign it, and nobody reads it.
+  SignedManifestSpec spec;
+  spec.federation = "hospitals";
+  spec.agreement = first.manifest().spec();
+  spec.agreement.training = 1;
+  spec.members = first.members();
+  spec.authority = authority_;
+  EXPECT_THAT(base::Message(SignedManifest::Sign(std::move(spec), coordinator_).status()),
+              HasSubstr("epoch 0 cannot go on with a training that begins with epoch 1"));
+}
+
 // The newcomers would attest whatever model they like, and the others could not outvote them.
 TEST_F(EpochChainTest, NewcomersHaveNoMajorityOnTheCommittee) {
   const SignedManifest first = Sign(0, {}, {1, 2, 3});

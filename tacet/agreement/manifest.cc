@@ -379,6 +379,10 @@ absl::StatusOr<Manifest> Manifest::CreateWithoutMembers(ManifestSpec spec) {
 absl::StatusOr<Manifest> Manifest::CreateChecked(ManifestSpec spec) {
   if (!IsClientUnit(spec) && spec.sampling.cohort == 0)
     spec.sampling.cohort = spec.sampling.clients;
+  if (spec.training != 0 && spec.federation == crypto::Digest{}) {
+    return base::InvalidArgument(
+        "the training of epoch {} has no federation: its identity is zeros", spec.training);
+  }
   TACET_RETURN_IF_ERROR(CheckCounts(spec));
   const CohortRange range = UploadRange(spec);
   if (spec.sampling.min_participants == 0) spec.sampling.min_participants = range.smallest;

@@ -48,6 +48,10 @@ struct ManifestSpec {
   // name it, so all of them go on under manifests with other members or terms. Zeros: a simulation,
   // or an agreement of the library, whose identity is the digest of its agreement.
   crypto::Digest federation{};
+  // Which of the federation's trainings (or queries) this is, one after the other under one
+  // enrolment: the number of the epoch with which it began, 0 for the first. State and charges of
+  // one training are never those of another. 0 where `federation` is zeros.
+  uint32_t training = 0;
   // Digest of what else belongs to the epoch (EpochDigest in signed_manifest.h): its number,
   // predecessor, server and authority, and the members' names. Zeros: there are no epochs.
   crypto::Digest epoch{};

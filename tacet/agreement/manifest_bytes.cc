@@ -16,6 +16,7 @@ constexpr size_t kMaxPartBytes = 1 << 16;
 void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
   base::WritePreamble(base::format::kManifest, writer);
   writer.Raw(spec.federation);
+  writer.U32(spec.training);
   writer.Blob(spec.model);
   writer.U64(spec.dimension);
   writer.Raw(spec.initial_model);
@@ -122,6 +123,7 @@ absl::Status ReadCommittee(base::ByteReader& reader, ManifestSpec& spec) {
 absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kManifest, reader));
   TACET_ASSIGN_OR_RETURN(spec.federation, secagg::ReadArray<32>(reader, "federation"));
+  TACET_ASSIGN_OR_RETURN(spec.training, reader.ReadU32("training"));
   TACET_ASSIGN_OR_RETURN(spec.model, reader.ReadString(kMaxNameBytes, "model"));
   TACET_ASSIGN_OR_RETURN(spec.dimension, reader.ReadU64("dimension"));
   TACET_ASSIGN_OR_RETURN(spec.initial_model, secagg::ReadArray<32>(reader, "initial model"));

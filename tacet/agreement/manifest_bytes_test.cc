@@ -30,13 +30,15 @@ ManifestSpec Agreed() {
 
 // With and without each of the fields that are often left out.
 std::vector<ManifestSpec> VariedSpecs() {
-  std::vector<ManifestSpec> specs(6, Agreed());
+  std::vector<ManifestSpec> specs(7, Agreed());
   specs[1].plaintext_bits = 24;
   specs[2].privacy.neighbouring = accounting::Neighbouring::kZeroOut;
   specs[3].federated_part = "dense2";
   specs[3].whole_dimension = 100;
   specs[4].annex = crypto::Sha256(base::AsBytes("annex"));
   specs[5].sampling.max_participations = 7;
+  specs[6].federation = {9};
+  specs[6].training = 3;
   return specs;
 }
 

@@ -83,6 +83,10 @@ absl::Status CheckParts(const SignedManifestSpec& spec) {
     return base::InvalidArgument("epoch {} {} predecessor", spec.epoch,
                                  spec.epoch == 0 ? "has a" : "has no");
   }
+  if (spec.agreement.training > spec.epoch) {
+    return base::InvalidArgument("epoch {} cannot go on with a training that begins with epoch {}",
+                                 spec.epoch, spec.agreement.training);
+  }
   if (spec.annex.size() > kMaxAnnexBytes) {
     return base::InvalidArgument("the annex has {} bytes, at most {} are allowed",
                                  spec.annex.size(), kMaxAnnexBytes);

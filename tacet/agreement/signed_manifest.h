@@ -34,7 +34,8 @@ struct SignedManifestSpec {
   std::string federation;  // its name, as CheckSiteName allows
   uint32_t epoch = 0;
   crypto::Digest predecessor{};  // hash of the manifest of the epoch before; zeros in epoch 0
-  // `clients`, `members`, `epoch` and `annex` follow from the others. `federation` is not zeros.
+  // `clients`, `members`, `epoch` and `annex` follow from the others. `federation` is not zeros,
+  // `training` at most the epoch.
   ManifestSpec agreement;
   ManifestServer server = {};
   std::string annex;                    // how members train and meet, as text
@@ -50,6 +51,8 @@ struct EpochLink {
   crypto::Digest hash{};
   crypto::PublicKey coordinator{};
   ManifestSpec agreed;  // as signed: not planned
+
+  bool begins_training() const { return agreed.training == epoch; }
 };
 
 // Checked and signed. Immutable.
@@ -66,6 +69,10 @@ class SignedManifest {
   const base::Bytes& bytes() const { return bytes_; }
   const std::string& federation() const { return spec_.federation; }
   uint32_t epoch() const { return spec_.epoch; }
+  // The epoch with which the training began (ManifestSpec::training). An epoch that begins one
+  // starts with round 0 and the initial model.
+  uint32_t training() const { return spec_.agreement.training; }
+  bool begins_training() const { return training() == epoch(); }
   const crypto::Digest& predecessor() const { return spec_.predecessor; }
   const ManifestServer& server() const { return spec_.server; }
   const std::string& annex() const { return spec_.annex; }

@@ -58,6 +58,7 @@ AttemptCost AttemptCostOf(const agreement::Manifest& manifest, const LedgerHeade
                           std::span<const agreement::EpochLink> earlier) {
   const agreement::ManifestSpec& agreed = manifest.spec();
   AttemptCost cost{.federation = manifest.federation(),
+                   .training = agreed.training,
                    .manifest_hash = manifest.hash(),
                    .rule = rule,
                    .event = AttemptEventFor(agreed, rule, header.unit, header.neighbouring),
@@ -69,6 +70,7 @@ AttemptCost AttemptCostOf(const agreement::Manifest& manifest, const LedgerHeade
   if (agreed.privacy.budget_epsilon > 0 && !(own.spending == header.spending)) {
     FederationBudget budget{.terms = own.spending, .event = AttemptEvent(agreed, rule)};
     for (const agreement::EpochLink& link : earlier) {
+      if (link.agreed.training != agreed.training) continue;
       SamplingEvent event = AttemptEvent(link.agreed, rule);
       event.unit = budget.event.unit;
       event.neighbouring = budget.event.neighbouring;

@@ -16,22 +16,23 @@
 
 namespace tacet::ledger {
 
-// The federation's own budget, for its own attempts alone. Events are for the agreement's unit and
+// A training's own budget, for its own attempts alone. Events are for the agreement's unit and
 // neighbours. One-event composition unless an earlier epoch had another event.
 struct FederationBudget {
   accounting::SpendingTerms terms;
   accounting::SamplingEvent event;  // of an attempt under the present manifest
 };
 
-// Cost of attempts under another manifest of the federation, in the federation's own budget.
+// Cost of attempts under another manifest of the training, in the training's own budget.
 struct EarlierEvent {
   crypto::Digest manifest_hash{};
   accounting::SamplingEvent event;
 };
 
-// Cost of each attempt of one federation, and the attempts that there can be.
+// Cost of each attempt of one training of a federation, and the attempts that there can be.
 struct AttemptCost {
   crypto::Digest federation{};  // Manifest::federation()
+  uint32_t training = 0;        // ManifestSpec::training: its epochs are this one and later ones
   crypto::Digest manifest_hash{};
   ChargingRule rule = ChargingRule::kAnnouncedAttempts;
   accounting::SamplingEvent event;  // for the ledger's unit and neighbours
@@ -41,7 +42,7 @@ struct AttemptCost {
   std::optional<FederationBudget> budget = std::nullopt;
   std::vector<EarlierEvent> earlier_events = {};  // where they are others
 
-  // Of an attempt under one of the federation's manifests, in its own budget, which there must be.
+  // Of an attempt under one of the training's manifests, in its own budget, which there must be.
   const accounting::SamplingEvent& BudgetEventUnder(const crypto::Digest& hash) const;
 };
 
@@ -57,7 +58,8 @@ accounting::SamplingEvent AttemptEventFor(const agreement::ManifestSpec& agreed,
                                           accounting::Unit unit,
                                           accounting::Neighbouring neighbouring);
 
-// For a ledger with this header. `earlier` are the epochs before the manifest's.
+// For a ledger with this header. `earlier` are the epochs before the manifest's: those of earlier
+// trainings do not count.
 AttemptCost AttemptCostOf(const agreement::Manifest& manifest, const LedgerHeader& header,
                           ChargingRule rule, uint32_t first_round = 0,
                           std::span<const agreement::EpochLink> earlier = {});

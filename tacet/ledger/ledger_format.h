@@ -23,8 +23,8 @@
 
 namespace tacet::ledger {
 
-// Charging rule of a federation: the charged attempts and their rate. Fixed by its first charge in
-// a ledger and never mixed:
+// Charging rule of a training: the charged attempts and their rate. Fixed by its first charge in a
+// ledger and never mixed:
 //   announced-attempts  every attempt that was announced, the owner chosen or not, at the rate
 //                       amplified by sampling (which already counts the chance of not being chosen)
 //   own-seals           the attempts that the owner sealed an update for, without amplification by

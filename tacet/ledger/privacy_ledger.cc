@@ -105,9 +105,9 @@ absl::Status PrivacyLedger::Remember(const LedgerEntry& entry) {
   if (year_.has_value()) TACET_RETURN_IF_ERROR(year_->spending.Add(entry.event, entry.count));
   by_label_.emplace(entry.label, entries_.size());
   entries_.push_back(entry);
-  federation_charges_[entry.federation] += entry.count;
-  rules_.emplace(entry.federation, entry.rule);
-  See(entry.federation, entry.label);
+  KnownEpoch& epoch = See(entry.federation, entry.label);
+  epoch.charges += entry.count;
+  if (!epoch.rule.has_value()) epoch.rule = entry.rule;
   return absl::OkStatus();
 }
 
@@ -131,19 +131,27 @@ absl::Status PrivacyLedger::Remember(const LedgerPolicy& policy) {
   return absl::OkStatus();
 }
 
-void PrivacyLedger::See(const crypto::Digest& federation, const ChargeLabel& label) {
+PrivacyLedger::KnownEpoch& PrivacyLedger::See(const crypto::Digest& federation,
+                                              const ChargeLabel& label) {
   const auto [last, is_first] = last_.emplace(label.manifest_hash, label.number);
   if (!is_first) last->second = std::max(last->second, label.number);
-  uint32_t& round = last_round_[federation];
-  round = std::max(round, label.number.round);
-  const KnownEpoch here{.epoch = label.number.epoch, .manifest_hash = label.manifest_hash};
-  const auto [known, is_new] = epochs_.emplace(federation, here);
-  if (!is_new && known->second.epoch < here.epoch) known->second = here;
+  const auto [epoch, is_new] = epochs_[federation].try_emplace(label.number.epoch);
+  if (is_new) epoch->second.manifest_hash = label.manifest_hash;
+  epoch->second.last_round = std::max(epoch->second.last_round, label.number.round);
+  return epoch->second;
 }
 
-uint64_t PrivacyLedger::ChargesOf(const crypto::Digest& federation) const {
-  const auto found = federation_charges_.find(federation);
-  return found == federation_charges_.end() ? 0 : found->second;
+PrivacyLedger::KnownEpochs PrivacyLedger::EpochsOf(const crypto::Digest& federation,
+                                                   uint32_t training) const {
+  const auto known = epochs_.find(federation);
+  if (known == epochs_.end()) return {};
+  return {known->second.lower_bound(training), known->second.end()};
+}
+
+uint64_t PrivacyLedger::ChargesOf(const crypto::Digest& federation, uint32_t training) const {
+  uint64_t charges = 0;
+  for (const auto& [number, epoch] : EpochsOf(federation, training)) charges += epoch.charges;
+  return charges;
 }
 
 // Turns.
@@ -199,7 +207,8 @@ absl::Status PrivacyLedger::Append(LedgerRecord record) {
 absl::Status PrivacyLedger::CheckEpoch(const LedgerEntry& entry) const {
   const auto known = epochs_.find(entry.federation);
   if (known == epochs_.end()) return absl::OkStatus();
-  const auto& [epoch, manifest_hash] = known->second;
+  const uint32_t epoch = known->second.rbegin()->first;
+  const crypto::Digest& manifest_hash = known->second.rbegin()->second.manifest_hash;
   if (entry.label.number.epoch < epoch) {
     return base::FailedPrecondition(
         "the ledger of \"{}\" was charged in epoch {} of this federation, so epoch {} has ended: "
@@ -219,12 +228,14 @@ absl::Status PrivacyLedger::CheckEpoch(const LedgerEntry& entry) const {
 absl::Status PrivacyLedger::CheckCharge(const AttemptCost& cost, const LedgerEntry& entry) const {
   TACET_RETURN_IF_ERROR(CheckLedgerEntry(entry, header_));
   TACET_RETURN_IF_ERROR(CheckEpoch(entry));
-  const auto rule = rules_.find(cost.federation);
-  if (rule == rules_.end() || rule->second == cost.rule) return absl::OkStatus();
-  return base::FailedPrecondition(
-      "this federation was charged by {} in the ledger of \"{}\": it cannot go on by {}, rules are "
-      "never mixed",
-      ChargingRuleName(rule->second), header_.data_set, ChargingRuleName(cost.rule));
+  for (const auto& [number, epoch] : EpochsOf(cost.federation, cost.training)) {
+    if (!epoch.rule.has_value() || *epoch.rule == cost.rule) continue;
+    return base::FailedPrecondition(
+        "this training was charged by {} in the ledger of \"{}\": it cannot go on by {}, rules are "
+        "never mixed",
+        ChargingRuleName(*epoch.rule), header_.data_set, ChargingRuleName(cost.rule));
+  }
+  return absl::OkStatus();
 }
 
 std::optional<absl::Status> PrivacyLedger::Earlier(const LedgerEntry& entry) const {
@@ -299,21 +310,22 @@ absl::Status PrivacyLedger::CheckRoom(const AttemptCost& cost) {
         base::Annotate(year_->spending.CheckRoomFor(cost.event, 1), year_->budget.source));
   }
   if (!cost.budget.has_value()) return absl::OkStatus();
-  auto own = federations_.find(cost.federation);
-  if (own == federations_.end()) {
+  const std::pair training(cost.federation, cost.training);
+  auto own = trainings_.find(training);
+  if (own == trainings_.end()) {
     TACET_ASSIGN_OR_RETURN(accounting::PrivacyFilter filter,
                            accounting::PrivacyFilter::Create(cost.budget->terms));
-    own = federations_.emplace(cost.federation, OwnBudget{.spending = std::move(filter)}).first;
+    own = trainings_.emplace(training, OwnBudget{.spending = std::move(filter)}).first;
   }
   accounting::PrivacyFilter& filter = own->second.spending;
   for (size_t& next = own->second.counted; next < entries_.size(); ++next) {
     const LedgerEntry& entry = entries_[next];
-    if (entry.federation != cost.federation) continue;
+    if (entry.federation != cost.federation || entry.label.number.epoch < cost.training) continue;
     TACET_RETURN_IF_ERROR(
         filter.Add(cost.BudgetEventUnder(entry.label.manifest_hash), entry.count));
   }
   return base::Annotate(filter.CheckRoomFor(cost.budget->event, 1),
-                        "the federation's own budget (privacy.budget_epsilon of its agreement)");
+                        "the training's own budget (privacy.budget_epsilon of its agreement)");
 }
 
 absl::Status PrivacyLedger::ChargeAnnounced(const AttemptCost& cost,
@@ -347,12 +359,14 @@ absl::Status PrivacyLedger::CatchUp(const AttemptCost& cost, const secagg::Attem
     return base::Annotate(Append(EntryOf(cost, number, ChargeKind::kCatchingUp)),
                           fmt::format("{} could not be charged", NameOf(number)));
   };
-  // The end of an earlier epoch, when this owner was away.
-  const auto earlier = last_round_.find(cost.federation);
-  if (earlier != last_round_.end() && !last_.contains(cost.manifest_hash)) {
+  // The end of an earlier epoch of this training, when this owner was away.
+  const KnownEpochs known = EpochsOf(cost.federation, cost.training);
+  if (!known.empty() && !last_.contains(cost.manifest_hash)) {
+    uint32_t last_round = 0;
+    for (const auto& [number, epoch] : known) last_round = std::max(last_round, epoch.last_round);
     const uint32_t begins =
         std::min(order.empty() ? cost.first_round : order.front().round, now.round);
-    for (uint32_t round = earlier->second + 1; round < begins; ++round) {
+    for (uint32_t round = last_round + 1; round < begins; ++round) {
       TACET_RETURN_IF_ERROR(charge({.epoch = now.epoch, .round = round, .attempt = 0}));
     }
   }

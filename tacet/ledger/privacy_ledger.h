@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -52,15 +53,15 @@ class PrivacyLedger {
   //
   // Under announced-attempts every announced attempt that is missing is charged first: those in
   // `announced` (in any order, known ones may be among them), and those that must have been there
-  // since the last one of this federation (a round without attempt, an attempt before `now`'s).
+  // since the last one of this training (a round without attempt, an attempt before `now`'s).
   // They are spent already, so the budget does not stop them; it is `now` that it refuses.
   //
   // The very same charge again is OK and changes nothing. InvalidArgument: an attempt that the
   // federation cannot have. FailedPrecondition: the same attempt at another cost, one that was
   // caught up with (no budget stopped that, so nothing may be sealed on it), a cost that is against
-  // the federation's rule or the ledger's unit or composition, an epoch before the last one that
+  // the training's rule or the ledger's unit or composition, an epoch before the last one that
   // was charged or another manifest of it, a ledger that failed before. ResourceExhausted: the
-  // budget of the data set, of the year or of the federation would be exceeded, now or when it was
+  // budget of the data set, of the year or of the training would be exceeded, now or when it was
   // asked before; a refused attempt is never charged. Unavailable: another process keeps the
   // ledger, the same call may succeed later; or the store failed, as with DataLoss: the ledger
   // refuses everything from then on.
@@ -92,8 +93,8 @@ class PrivacyLedger {
   bool Holds(const ChargeLabel& label) const { return by_label_.contains(label); }
   // Charged or refused.
   bool Knows(const ChargeLabel& label) const { return Holds(label) || refused_.contains(label); }
-  // Releases charged for one federation, under whichever manifests.
-  uint64_t ChargesOf(const crypto::Digest& federation) const;
+  // Releases charged for one training of a federation, under whichever manifests.
+  uint64_t ChargesOf(const crypto::Digest& federation, uint32_t training = 0) const;
 
  private:
   PrivacyLedger(LedgerHeader header, std::unique_ptr<LedgerStore> store,
@@ -114,7 +115,18 @@ class PrivacyLedger {
   absl::Status CatchUp(const AttemptCost& cost, const secagg::AttemptNumber& now,
                        std::span<const secagg::AttemptNumber> announced);
   absl::Status Append(LedgerRecord record);
-  void See(const crypto::Digest& federation, const ChargeLabel& label);
+  // What was charged in one epoch of a federation.
+  struct KnownEpoch {
+    crypto::Digest manifest_hash{};
+    uint32_t last_round = 0;
+    uint64_t charges = 0;
+    std::optional<ChargingRule> rule;  // of the first charge; none: attempts were refused only
+  };
+  using KnownEpochs = std::map<uint32_t, KnownEpoch>;
+  KnownEpoch& See(const crypto::Digest& federation, const ChargeLabel& label);
+  // The epochs of a training that are known, in order: those from its first one on. None follows
+  // it, since an epoch before the last one is not charged.
+  KnownEpochs EpochsOf(const crypto::Digest& federation, uint32_t training) const;
   uint64_t Now() const;
   // Of the year that ends now.
   absl::Status LeaveOldYears();
@@ -138,14 +150,7 @@ class PrivacyLedger {
   std::map<ChargeLabel, size_t> by_label_;  // index into entries_
   std::set<ChargeLabel> refused_;
   std::map<crypto::Digest, secagg::AttemptNumber> last_;  // of each manifest
-  std::map<crypto::Digest, uint32_t> last_round_;         // of each federation
-  struct KnownEpoch {
-    uint32_t epoch = 0;
-    crypto::Digest manifest_hash{};
-  };
-  std::map<crypto::Digest, KnownEpoch> epochs_;   // the last of each federation
-  std::map<crypto::Digest, ChargingRule> rules_;  // by federation
-  std::map<crypto::Digest, uint64_t> federation_charges_;
+  std::map<crypto::Digest, KnownEpochs> epochs_;          // by federation
 
   accounting::PrivacyFilter spending_;
   struct Year {
@@ -154,12 +159,12 @@ class PrivacyLedger {
     size_t begins = 0;  // index of its first charge in entries_
   };
   std::optional<Year> year_;
-  // Federation with a budget of its own; the first `counted` entries of the ledger are in it.
+  // Training with a budget of its own; the first `counted` entries of the ledger are in it.
   struct OwnBudget {
     accounting::PrivacyFilter spending;
     size_t counted = 0;
   };
-  std::map<crypto::Digest, OwnBudget> federations_;
+  std::map<std::pair<crypto::Digest, uint32_t>, OwnBudget> trainings_;  // federation, training
 };
 
 }  // namespace tacet::ledger

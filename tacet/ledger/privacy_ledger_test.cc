@@ -209,6 +209,70 @@ TEST(PrivacyLedgerTest, AFederationsBudgetKnowsWhatEarlierEpochsCost) {
   EXPECT_LT(charges(true), charges(false));
 }
 
+// One training after the other: what belongs to one begins again with the next, and the data set's
+// budget counts all of them.
+TEST(PrivacyLedgerTest, TrainingsAreCountedApartAndSpentTogether) {
+  Fixture f(Header(0, accounting::Composition::kAnyEvents));
+  AttemptCost first = Paper();
+  first.manifest_hash = {1};
+  first.budget = {.terms = {.budget_epsilon = 1, .delta = 1e-5}, .event = first.event};
+  uint32_t fits = 0;
+  while (f.ledger->ChargeForSealing(first, {0, fits, 0}).ok()) ++fits;
+  ASSERT_GT(fits, 3u);
+  const double spent = f.ledger->spending().Epsilon()->epsilon();
+  // The next one: other rounds are not missed, its budget is its own, and so is its rule.
+  AttemptCost second = Paper(ChargingRule::kOwnSeals);
+  second.training = 2;
+  second.manifest_hash = {3};
+  second.budget = {.terms = {.budget_epsilon = 6, .delta = 1e-5}, .event = second.event};
+  ASSERT_TRUE(f.ledger->ChargeForSealing(second, {2, 0, 0}).ok());
+  EXPECT_EQ(f.ledger->ChargesOf(second.federation, 2), 1u);
+  EXPECT_EQ(f.ledger->ChargesOf(second.federation), fits + 1);
+  EXPECT_GT(f.ledger->spending().Epsilon()->epsilon(), spent);
+  second.rule = ChargingRule::kAnnouncedAttempts;
+  EXPECT_THAT(base::Message(f.ledger->ChargeForSealing(second, {2, 1, 0})),
+              HasSubstr("this training was charged by own-seals"));
+  // Going on with the first one, after a restart too.
+  for (int times = 0; times < 2; ++times) {
+    EXPECT_THAT(base::Message(f.ledger->ChargeForSealing(first, {0, fits + 1, 0})),
+                HasSubstr("so epoch 0 has ended"));
+    f.Reopen();
+  }
+  // A third one by the rule of the first: only its own rounds are caught up with.
+  AttemptCost third = Paper();
+  third.training = 5;
+  third.manifest_hash = {6};
+  const size_t before = f.ledger->entries().size();
+  ASSERT_TRUE(f.ledger->ChargeForSealing(third, {5, 2, 0}).ok());
+  EXPECT_EQ(f.ledger->entries().size(), before + 3);
+  // The end of its first epoch is, when its second one begins.
+  third.manifest_hash = {7};
+  third.first_round = 4;
+  const std::vector<secagg::AttemptNumber> announced = {{6, 4, 0}};
+  ASSERT_TRUE(f.ledger->ChargeForSealing(third, {6, 4, 0}, announced).ok());
+  EXPECT_EQ(f.ledger->ChargesOf(third.federation, 5), 5u);
+}
+
+// A coordinator that calls every epoch a training of its own empties that training's budget each
+// time, and never the one of the data.
+TEST(PrivacyLedgerTest, TheBudgetOfTheDataOutlivesAnyNumberOfTrainings) {
+  Fixture f(Header(2, accounting::Composition::kAnyEvents));
+  AttemptCost cost = Paper();
+  uint32_t charged = 0;
+  absl::Status status;
+  for (uint32_t epoch = 0; status.ok(); ++epoch) {
+    cost.training = epoch;
+    cost.manifest_hash = {static_cast<uint8_t>(epoch + 1)};
+    cost.budget = {.terms = {.budget_epsilon = 1.5, .delta = 1e-5}, .event = cost.event};
+    status = f.ledger->ChargeForSealing(cost, {epoch, 0, 0});
+    if (status.ok()) ++charged;
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(base::Message(status), HasSubstr("the budget is 2 at delta 1e-05"));
+  EXPECT_EQ(f.ledger->entries().size(), charged);
+  EXPECT_LE(f.ledger->spending().Epsilon()->epsilon(), 2.0);
+}
+
 TEST(PrivacyLedgerTest, TheBudgetRefusesWhateverTheServerAnnounces) {
   Fixture f(Header(1.0));
   uint32_t round = 0;

@@ -223,7 +223,7 @@ TEST_F(SharedLedgerTest, AFederationHasABudgetOfItsOwn) {
   const uint32_t fits = site.SealAll(cost);
   EXPECT_GT(fits, 3u);
   EXPECT_THAT(base::Message(site.Seal(cost, fits + 1)),
-              HasSubstr("the federation's own budget (privacy.budget_epsilon of its agreement)"));
+              HasSubstr("the training's own budget (privacy.budget_epsilon of its agreement)"));
   // One over the same data goes on.
   EXPECT_TRUE(site.Seal(CostOf(2, 6), 0).ok());
   // One event has more room than a ledger of any events.

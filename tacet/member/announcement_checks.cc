@@ -121,9 +121,9 @@ std::optional<Suspicion> CheckAnnouncement(const protocol::Announcement& announc
 
 std::optional<Suspicion> CheckContinues(const protocol::Announcement& announcement,
                                         const std::optional<MemberMemory>& memory,
-                                        uint32_t next_round) {
+                                        uint32_t next_round, uint32_t training) {
   const bool has_entered = memory.has_value() && memory->attempt.number.epoch == announcement.epoch;
-  if (announcement.finished < next_round && (has_entered || announcement.epoch == 0)) {
+  if (announcement.finished < next_round && (has_entered || announcement.epoch == training)) {
     return Suspect(violations::kRollback, "{} rounds are finished, this member has applied {}",
                    announcement.finished, next_round);
   }

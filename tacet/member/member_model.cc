@@ -15,21 +15,42 @@ absl::StatusOr<MemberModel> MemberModel::Load(const agreement::Manifest& manifes
   MemberModel model(manifest, state, shared);
   const absl::StatusOr<base::Bytes> kept = state.LoadCheckpoint();
   if (kept.ok()) {
-    TACET_ASSIGN_OR_RETURN(protocol::Checkpoint checkpoint,
-                           protocol::ReadCheckpoint(*kept, manifest.federation(), spec.dimension));
-    model.Take(std::move(checkpoint));
-    model.is_kept_ = true;
-    return model;
+    TACET_ASSIGN_OR_RETURN(std::optional<protocol::Checkpoint> checkpoint, model.Read(*kept));
+    if (checkpoint.has_value()) {
+      model.Take(*std::move(checkpoint));
+      model.is_kept_ = true;
+      return model;
+    }
+  } else if (kept.status().code() != absl::StatusCode::kNotFound) {
+    return kept.status();
   }
-  if (kept.status().code() != absl::StatusCode::kNotFound) return kept.status();
   if (initial.size() != spec.dimension || protocol::ModelDigest(initial) != spec.initial_model) {
     return base::InvalidArgument("the initial model is not the agreed one");
   }
   model.Take({.federation = manifest.federation(),
+              .training = spec.training,
               .next_round = 0,
               .model = std::vector<float>(initial.begin(), initial.end()),
               .velocity = std::vector<float>(initial.size())});
   return model;
+}
+
+absl::StatusOr<std::optional<protocol::Checkpoint>> MemberModel::Read(
+    const base::Bytes& kept) const {
+  const agreement::ManifestSpec& spec = manifest_->spec();
+  TACET_ASSIGN_OR_RETURN(const uint32_t training,
+                         protocol::TrainingOfCheckpoint(kept, manifest_->federation()));
+  if (training < spec.training) return std::nullopt;
+  if (training > spec.training) {
+    return base::FailedPrecondition(
+        "this site's state is of the training that began with epoch {}, and the manifest is of the "
+        "training of epoch {}, which has ended: join the latest epoch with its invitation",
+        training, spec.training);
+  }
+  TACET_ASSIGN_OR_RETURN(
+      protocol::Checkpoint checkpoint,
+      protocol::ReadCheckpoint(kept, manifest_->federation(), spec.training, spec.dimension));
+  return checkpoint;
 }
 
 absl::Status MemberModel::Apply(const secagg::Aggregate& aggregate) {
@@ -38,6 +59,7 @@ absl::Status MemberModel::Apply(const secagg::Aggregate& aggregate) {
                          agreement::ServerOptimizer::Create(spec.optimizer, spec.dimension));
   TACET_RETURN_IF_ERROR(optimizer.RestoreVelocity(checkpoint_->velocity));
   protocol::Checkpoint next{.federation = checkpoint_->federation,
+                            .training = checkpoint_->training,
                             .next_round = checkpoint_->next_round + 1,
                             .model = checkpoint_->model,
                             .velocity = {}};
@@ -47,7 +69,7 @@ absl::Status MemberModel::Apply(const secagg::Aggregate& aggregate) {
 }
 
 absl::Status MemberModel::Install(protocol::Checkpoint checkpoint) {
-  if (!is_kept_) {  // so that there is an earlier one
+  if (!is_kept_) {  // so that there is an earlier one, of this training
     TACET_RETURN_IF_ERROR(state_->SaveCheckpoint(protocol::WriteCheckpoint(*checkpoint_)));
     is_kept_ = true;
   }
@@ -60,10 +82,7 @@ absl::StatusOr<std::optional<protocol::Checkpoint>> MemberModel::Earlier() const
   const absl::StatusOr<base::Bytes> kept = state_->LoadEarlierCheckpoint();
   if (kept.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
   TACET_RETURN_IF_ERROR(kept.status());
-  TACET_ASSIGN_OR_RETURN(
-      protocol::Checkpoint earlier,
-      protocol::ReadCheckpoint(*kept, manifest_->federation(), manifest_->spec().dimension));
-  return earlier;
+  return Read(*kept);
 }
 
 absl::Status MemberModel::StepBack() {

@@ -21,10 +21,10 @@ namespace tacet::member {
 
 class MemberModel {
  public:
-  // The state that was stored last, or the federation's `initial` model. `manifest`, `state` and
-  // `shared`, which may be null, must outlive it. InvalidArgument when `initial` is not the agreed
-  // one; DataLoss when what was kept is damaged; FailedPrecondition when it is another
-  // federation's.
+  // The state that was stored last, or the training's `initial` model: a state of an earlier
+  // training of the federation counts as none. `manifest`, `state` and `shared`, which may be null,
+  // must outlive it. InvalidArgument when `initial` is not the agreed one; DataLoss when what was
+  // kept is damaged; FailedPrecondition when it is another federation's, or of a later training.
   static absl::StatusOr<MemberModel> Load(const agreement::Manifest& manifest,
                                           std::span<const float> initial, MemberState& state,
                                           SharedCheckpoints* shared = nullptr);
@@ -49,6 +49,8 @@ class MemberModel {
       : manifest_(&manifest), state_(&state), shared_(shared) {}
 
   void Take(protocol::Checkpoint checkpoint);
+  // A kept state of this training; nothing for one of an earlier training.
+  absl::StatusOr<std::optional<protocol::Checkpoint>> Read(const base::Bytes& kept) const;
 
   const agreement::Manifest* manifest_;
   MemberState* state_;

@@ -38,6 +38,12 @@ absl::Status CheckPermission(const MemberParts& parts) {
       parts.ledger.header().data_set);
 }
 
+// What a member remembers of an earlier training of the federation says nothing about this one.
+std::optional<MemberMemory> OfTraining(std::optional<MemberMemory> memory, uint32_t training) {
+  if (memory.has_value() && memory->attempt.number.epoch < training) memory.reset();
+  return memory;
+}
+
 // The state goes on under a later epoch or the same manifest. An older manifest would lead back to
 // members that were removed.
 absl::Status CheckEpoch(const agreement::SignedManifest& manifest,
@@ -97,8 +103,8 @@ absl::StatusOr<std::unique_ptr<MemberSession>> MemberSession::Create(
   TACET_ASSIGN_OR_RETURN(std::optional<MemberMemory> memory, LoadMemory(parts.state));
   TACET_RETURN_IF_ERROR(CheckEpoch(parts.manifest, memory));
   TACET_RETURN_IF_ERROR(CheckLedgerKnows(parts, memory));
-  return std::unique_ptr<MemberSession>(
-      new MemberSession(parts, std::move(model), std::move(memory)));
+  return std::unique_ptr<MemberSession>(new MemberSession(
+      parts, std::move(model), OfTraining(std::move(memory), parts.manifest.training())));
 }
 
 MemberSession::MemberSession(const MemberParts& parts, MemberModel model,
@@ -175,7 +181,8 @@ absl::StatusOr<bool> MemberSession::Check(const protocol::Announcement& announce
     TACET_RETURN_IF_ERROR(notes_.Violation(*wrong, Here()));
     return false;
   }
-  if (const auto wrong = CheckContinues(announcement, memory_, model_.next_round())) {
+  if (const auto wrong =
+          CheckContinues(announcement, memory_, model_.next_round(), parts_.manifest.training())) {
     TACET_RETURN_IF_ERROR(notes_.Violation(*wrong, Here()));
     const bool same_attempt = memory_.has_value() && announcement.current.has_value() &&
                               announcement.current->attempt.number == Here();
@@ -234,7 +241,7 @@ bool MemberSession::Distrusts(const secagg::AttemptNumber& number) const {
 // The opening of a later epoch.
 
 bool MemberSession::HasEntered() const {
-  return parts_.manifest.epoch() == 0 ||
+  return parts_.manifest.begins_training() ||
          (memory_.has_value() && memory_->attempt.number.epoch == parts_.manifest.epoch());
 }
 
@@ -573,8 +580,9 @@ absl::Status MemberSession::Unmask(const protocol::AnnouncedAttempt& current) {
 
 ledger::AttemptCost MemberSession::Cost() const {
   ledger::AttemptCost cost = cost_;
-  // Under the first manifest announcements began with round 0.
-  if (parts_.manifest.epoch() > 0 && !listed_.empty()) cost.first_round = listed_.front().round;
+  // Under a training's first manifest announcements began with round 0.
+  if (!parts_.manifest.begins_training() && !listed_.empty())
+    cost.first_round = listed_.front().round;
   return cost;
 }
 

@@ -95,7 +95,8 @@ class MemberSession {
   secagg::AttemptNumber Here() const;
   const agreement::ManifestSpec& spec() const { return parts_.manifest.manifest().spec(); }
 
-  // Whether an attempt of this epoch was announced to this member.
+  // Whether an attempt of this epoch was announced to this member, or none has to be: a training
+  // begins with round 0.
   bool HasEntered() const;
   // Before that. The epoch begins with the state that a majority of its attestors has, or had
   // before its last round: this member's last round is undone if they do not have it. False while

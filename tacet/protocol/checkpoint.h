@@ -15,6 +15,7 @@ namespace tacet::protocol {
 
 struct Checkpoint {
   crypto::Digest federation{};  // Manifest::federation(): whose training this is
+  uint32_t training = 0;        // ManifestSpec::training: which one
   uint32_t next_round = 0;      // rounds that are done
   std::vector<float> model;     // d parameters
   std::vector<float> velocity;  // d values of the server optimiser
@@ -31,9 +32,14 @@ base::Bytes WriteCheckpoint(const Checkpoint& checkpoint);
 uint64_t CheckpointBytes(uint64_t dimension);
 
 // DataLoss when cut short, damaged or not of `dimension` parameters; FailedPrecondition when it
-// belongs to another federation.
+// belongs to another federation, or to another training of it.
 absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
-                                          const crypto::Digest& federation, uint64_t dimension);
+                                          const crypto::Digest& federation, uint32_t training,
+                                          uint64_t dimension);
+// The training of a whole checkpoint of this federation, whatever its dimension. DataLoss when it
+// is cut short or damaged; FailedPrecondition when it belongs to another federation.
+absl::StatusOr<uint32_t> TrainingOfCheckpoint(std::span<const uint8_t> bytes,
+                                              const crypto::Digest& federation);
 
 // SHA-256 of the parameters as little-endian floats.
 crypto::Digest ModelDigest(std::span<const float> model);

@@ -13,6 +13,7 @@ using ::testing::HasSubstr;
 Checkpoint Sample() {
   Checkpoint checkpoint;
   checkpoint.federation.fill(3);
+  checkpoint.training = 5;
   checkpoint.next_round = 7;
   checkpoint.model = {1.5f, -2, 3e-30f};
   checkpoint.velocity = {0, 1, -1};
@@ -20,13 +21,14 @@ Checkpoint Sample() {
 }
 
 std::string Refusal(const base::Bytes& bytes, uint64_t dimension = 3) {
-  const auto read = ReadCheckpoint(bytes, Sample().federation, dimension);
+  const auto read = ReadCheckpoint(bytes, Sample().federation, Sample().training, dimension);
   EXPECT_FALSE(read.ok());
   return base::Message(read.status());
 }
 
 TEST(CheckpointTest, RoundTrip) {
-  const auto read = ReadCheckpoint(WriteCheckpoint(Sample()), Sample().federation, 3);
+  const auto read =
+      ReadCheckpoint(WriteCheckpoint(Sample()), Sample().federation, Sample().training, 3);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->next_round, 7u);
   EXPECT_EQ(read->model, Sample().model);
@@ -36,7 +38,7 @@ TEST(CheckpointTest, RoundTrip) {
 TEST(CheckpointTest, AnyOtherByteMakesAnotherCheckpoint) {
   const SameCheckpoint same;
   EXPECT_TRUE(same(Sample(), Sample()));
-  std::vector<Checkpoint> others(7, Sample());
+  std::vector<Checkpoint> others(8, Sample());
   others[0].federation[31] ^= 1;
   others[1].next_round = 8;
   others[2].model[1] = -3;
@@ -44,6 +46,7 @@ TEST(CheckpointTest, AnyOtherByteMakesAnotherCheckpoint) {
   others[4].velocity[2] = 0;
   others[5].velocity.pop_back();
   others[6].velocity[0] = -0.0F;  // equal as a number
+  others[7].training = 0;
   for (const Checkpoint& other : others) {
     EXPECT_FALSE(same(Sample(), other));
     EXPECT_FALSE(same(other, Sample()));
@@ -56,7 +59,7 @@ TEST(CheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
   for (size_t i = 0; i < whole.size(); ++i) {
     base::Bytes bytes = whole;
     bytes[i] ^= 1;
-    EXPECT_FALSE(ReadCheckpoint(bytes, Sample().federation, 3).ok()) << i;
+    EXPECT_FALSE(ReadCheckpoint(bytes, Sample().federation, Sample().training, 3).ok()) << i;
   }
   for (size_t size = 0; size < whole.size(); ++size) {
     Refusal(base::Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)));
@@ -64,6 +67,27 @@ TEST(CheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
   base::Bytes longer = whole;
   longer.push_back(0);
   EXPECT_THAT(Refusal(longer), HasSubstr("1 bytes too many"));
+}
+
+TEST(CheckpointTest, NamesItsTraining) {
+  const base::Bytes whole = WriteCheckpoint(Sample());
+  EXPECT_EQ(*TrainingOfCheckpoint(whole, Sample().federation), 5u);
+  const auto another = ReadCheckpoint(whole, Sample().federation, 4, 3);
+  EXPECT_EQ(another.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(another.status()),
+              HasSubstr("belongs to the training of epoch 5, expected that of epoch 4"));
+  EXPECT_EQ(TrainingOfCheckpoint(whole, crypto::Digest{}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    base::Bytes bytes = whole;
+    bytes[i] ^= 1;
+    EXPECT_EQ(TrainingOfCheckpoint(bytes, Sample().federation).status().code(),
+              absl::StatusCode::kDataLoss)
+        << i;
+  }
+  for (size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(TrainingOfCheckpoint(std::span(whole).first(size), Sample().federation).ok());
+  }
 }
 
 TEST(CheckpointTest, RefusesAnotherModelAndAnotherRun) {

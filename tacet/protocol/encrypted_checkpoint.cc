@@ -69,7 +69,8 @@ absl::StatusOr<Checkpoint> DecryptCheckpoint(std::span<const uint8_t> bytes,
                        bytes.subspan(kHeaderBytes), AssociatedData(bytes.first(kHeaderBytes)));
   if (!content.ok()) return base::Annotate(content.status(), kWhat);
   TACET_ASSIGN_OR_RETURN(Checkpoint checkpoint,
-                         ReadCheckpoint(content->Expose(), manifest.federation(), dimension));
+                         ReadCheckpoint(content->Expose(), manifest.federation(),
+                                        manifest.spec().training, dimension));
   if (checkpoint.next_round != start.number.round ||
       ModelDigest(checkpoint.model) != start.model_digest) {
     return base::DataLoss("{}: it names round {} and another state than it holds", kWhat,

@@ -50,6 +50,9 @@ absl::StatusOr<std::unique_ptr<AttemptState>> AttemptState::Load(
 absl::Status AttemptState::Read() {
   TACET_ASSIGN_OR_RETURN(attempts_, store_.Attempts());
   if (!attempts_.empty()) TACET_RETURN_IF_ERROR(ReadLast());
+  std::erase_if(attempts_, [this](const AttemptRecord& record) {
+    return record.attempt.number.epoch < manifest_.training();
+  });
   TACET_RETURN_IF_ERROR(ReadKept());
   if (IsOpening()) {
     sweep_is_due_ = false;  // what belongs to the first round is not known yet
@@ -152,7 +155,7 @@ uint32_t AttemptState::finished() const {
 }
 
 bool AttemptState::IsOpening() const {
-  return manifest_.epoch() > 0 &&
+  return !manifest_.begins_training() &&
          (attempts_.empty() || attempts_.back().attempt.number.epoch < manifest_.epoch());
 }
 

@@ -48,9 +48,10 @@ BlobKey BlobKeyOf(const protocol::BulkName& name, uint64_t member);
 // refuses every further change as Unavailable, and must be loaded again. Not thread-safe.
 class AttemptState {
  public:
-  // Reads the whole store. An attempt that an earlier epoch left open has failed. `manifest`,
-  // `store` and `blobs` must outlive it. FailedPrecondition when the store is ahead of the
-  // manifest's epoch, or has an open attempt of another manifest.
+  // Reads the whole store. An attempt that an earlier epoch left open has failed, and attempts of
+  // earlier trainings of the federation stay in the store only. `manifest`, `store` and `blobs`
+  // must outlive it. FailedPrecondition when the store is ahead of the manifest's epoch, or has an
+  // open attempt of another manifest.
   static absl::StatusOr<std::unique_ptr<AttemptState>> Load(
       const agreement::SignedManifest& manifest, uint32_t kept_rounds, ServerStore& store,
       BlobStore& blobs);
@@ -60,16 +61,17 @@ class AttemptState {
   // Unavailable when it is stale.
   absl::Status CheckFresh() const;
 
-  const std::vector<AttemptRecord>& attempts() const { return attempts_; }  // ever begun, in order
-  const AttemptRecord* Open() const;                                        // null when none is
-  // Rounds published, in all epochs. In an opening: with which the epoch begins, 0 as long as that
-  // is not known.
+  // All that the training has begun, in order.
+  const std::vector<AttemptRecord>& attempts() const { return attempts_; }
+  const AttemptRecord* Open() const;  // null when none is
+  // Rounds published, in all epochs of the training. In an opening: with which the epoch begins, 0
+  // as long as that is not known.
   uint32_t finished() const;
   // The last of them in the store, which in an opening the members may not have applied.
   uint32_t last_published() const;
-  // Whether no attempt of a later epoch than the first has begun: which round comes next is for the
-  // members to say, since a round that was published last may be known to few of them, and a server
-  // may have lost its store.
+  // Whether no attempt of a later epoch than the training's first has begun: which round comes next
+  // is for the members to say, since a round that was published last may be known to few of them,
+  // and a server may have lost its store.
   bool IsOpening() const;
   bool is_decided() const { return !IsOpening() || opening_round_.has_value(); }
   // The epoch begins with this round, or rather with this one than with what was said before.

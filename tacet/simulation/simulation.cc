@@ -215,7 +215,8 @@ absl::StatusOr<Simulation::State> Simulation::Restore(RunStore& store,
   if (saved.ok()) {
     TACET_ASSIGN_OR_RETURN(
         protocol::Checkpoint checkpoint,
-        protocol::ReadCheckpoint(*saved, manifest_.federation(), manifest_.spec().dimension));
+        protocol::ReadCheckpoint(*saved, manifest_.federation(), manifest_.spec().training,
+                                 manifest_.spec().dimension));
     state.round = checkpoint.next_round;
     state.model = std::move(checkpoint.model);
     TACET_RETURN_IF_ERROR(state.optimizer.RestoreVelocity(checkpoint.velocity));
@@ -322,6 +323,7 @@ absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObse
     const std::span<const float> velocity = state.optimizer.velocity();
     TACET_RETURN_IF_ERROR(store.SaveCheckpoint(protocol::WriteCheckpoint(
         {.federation = manifest_.federation(),
+         .training = manifest_.spec().training,
          .next_round = state.round,
          .model = state.model,
          .velocity = std::vector<float>(velocity.begin(), velocity.end())})));

@@ -32,6 +32,7 @@ class ChangingFederation {
       return static_cast<uint64_t>(std::ranges::find(sites, site) - sites.begin());
     }
     const crypto::Digest& hash() const { return manifest.manifest().hash(); }
+    const agreement::ManifestSpec& agreed() const { return manifest.manifest().spec(); }
   };
 
   struct Site {
@@ -108,6 +109,20 @@ class ChangingFederation {
     return *epochs_.back();
   }
 
+  // Signs an epoch that begins a training of so many rounds, of another model.
+  Epoch& SignTraining(const std::vector<int>& sites, const Epoch& before, uint32_t rounds,
+                      uint64_t dimension = 7,
+                      const std::function<void(agreement::SignedManifestSpec&)>& change = {}) {
+    return Sign(sites, &before, [&](agreement::SignedManifestSpec& spec) {
+      spec.agreement.training = spec.epoch;
+      spec.agreement.model = "another";
+      spec.agreement.dimension = dimension;
+      spec.agreement.initial_model = protocol::ModelDigest(std::vector<float>(dimension));
+      spec.agreement.rounds = rounds;
+      if (change) change(spec);
+    });
+  }
+
   absl::Status Serve(const Epoch& epoch) {
     handler_.reset();
     server.reset();
@@ -155,21 +170,20 @@ class ChangingFederation {
     TACET_ASSIGN_OR_RETURN(policy::Permission permission,
                            policy::Permission::WithoutPolicy(std::nullopt, epoch.manifest));
     TACET_ASSIGN_OR_RETURN(
-        site.session,
-        member::MemberSession::Create({.manifest = epoch.manifest,
-                                       .member = number,
-                                       .signing_key = site.keys.signing,
-                                       .exchange_key = exchange_key,
-                                       .epoch_key = epoch.key,
-                                       .server = *site.remote,
-                                       .state = site.state,
-                                       .updates = site.updates,
-                                       .log = site.log,
-                                       .ledger = *site.ledger,
-                                       .permission = std::move(permission),
-                                       .entropy = site.entropy,
-                                       .clock = [this] { return now; }},
-                                      std::vector<float>(protocol::testing::kSmallDimension)));
+        site.session, member::MemberSession::Create({.manifest = epoch.manifest,
+                                                     .member = number,
+                                                     .signing_key = site.keys.signing,
+                                                     .exchange_key = exchange_key,
+                                                     .epoch_key = epoch.key,
+                                                     .server = *site.remote,
+                                                     .state = site.state,
+                                                     .updates = site.updates,
+                                                     .log = site.log,
+                                                     .ledger = *site.ledger,
+                                                     .permission = std::move(permission),
+                                                     .entropy = site.entropy,
+                                                     .clock = [this] { return now; }},
+                                                    std::vector<float>(epoch.agreed().dimension)));
     return absl::OkStatus();
   }
 
@@ -253,15 +267,16 @@ class ChangingFederation {
     return **found;
   }
 
-  // The model when every round averages the updates of all members of the epoch in which it was
-  // published last.
+  // The model of the training that is served when every round averages the updates of all members
+  // of the epoch in which it was published last.
   std::vector<double> Expected() const {
-    std::vector<double> model(protocol::testing::kSmallDimension);
+    std::vector<double> model(serving_->agreed().dimension);
     std::map<uint32_t, server::AttemptRecord> rounds;
     std::vector<server::AttemptRecord> all = lost_;
     for (const server::AttemptRecord& record : server->Attempts()) all.push_back(record);
     for (const server::AttemptRecord& record : all) {
-      if (record.phase == protocol::AttemptPhase::kPublished) {
+      if (record.phase == protocol::AttemptPhase::kPublished &&
+          record.attempt.number.epoch >= serving_->manifest.training()) {
         rounds[record.attempt.number.round] = record;
       }
     }
@@ -282,7 +297,7 @@ class ChangingFederation {
     const std::vector<double> expected = Expected();
     for (const int id : serving_->sites) {
       const member::MemberSession& session = *SiteOf(id).session;
-      EXPECT_EQ(session.next_round(), agreed_.rounds) << id;
+      EXPECT_EQ(session.next_round(), serving_->agreed().rounds) << id;
       EXPECT_EQ(session.model(), SiteOf(serving_->sites.front()).session->model()) << id;
       for (size_t i = 0; i < expected.size(); ++i) {
         ASSERT_NEAR(session.model()[i], expected[i], 6e-3) << id << ", " << i;
@@ -324,6 +339,7 @@ class ChangingFederation {
 
   absl::StatusOr<base::Bytes> Answer(std::span<const uint8_t> request) {
     if (handler_ == nullptr) return base::Unavailable("the server is away");
+    if (on_request) on_request(request);
     auto answer = handler_->Handle(request, std::nullopt);
     TACET_RETURN_IF_ERROR(answer.status());
     if (const auto* waiting = std::get_if<server::Waiting>(&*answer)) {
@@ -345,6 +361,7 @@ class ChangingFederation {
     blobs_ = std::make_unique<server::MemoryBlobStore>();
   }
 
+  std::function<void(std::span<const uint8_t> request)> on_request;  // every request of a member
   uint64_t now = 1'755'000'000;
   server::RoundServerOptions options{.collecting_seconds = 100,
                                      .unmasking_seconds = 50,

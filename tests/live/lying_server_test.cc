@@ -551,7 +551,7 @@ class LyingServerAndLatecomersTest : public ::testing::Test {
   // What member 0 has come to.
   protocol::Checkpoint State() {
     return ValueOf(protocol::ReadCheckpoint(ValueOf(live_.site(0).state.LoadCheckpoint()),
-                                            manifest().manifest().federation(),
+                                            manifest().manifest().federation(), 0,
                                             protocol::testing::kSmallDimension));
   }
   base::Bytes Sealed(const protocol::Checkpoint& state) {

@@ -160,7 +160,7 @@ absl::Status CheckCheckpoint(const run::RunRecord& run, const std::optional<base
       protocol::ReadCheckpoint(
           *bytes,
           agreed.federation == crypto::Digest{} ? crypto::Sha256(agreement) : agreed.federation,
-          agreed.dimension));
+          agreed.training, agreed.dimension));
   const uint32_t rounds = checkpoint.next_round;
   if (rounds > run.rounds.size()) {
     return base::DataLoss("{} counts {} rounds, {} has {}: rounds were cut from it", file, rounds,

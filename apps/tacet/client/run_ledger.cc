@@ -44,7 +44,7 @@ absl::Status RunLedger::Update(const ledger::PrivacyLedger& ledger) {
   std::vector<LedgerEntry> missing;
   size_t known = 0;
   const auto see = [&](const auto& record, ledger::ChargeKind kind, ledger::ChargingRule rule) {
-    if (record.federation != manifest_.federation()) return;
+    if (!IsOfTraining(record)) return;
     if (labels_.contains(record.label)) {
       ++known;
     } else {
@@ -58,10 +58,10 @@ absl::Status RunLedger::Update(const ledger::PrivacyLedger& ledger) {
            .time = record.time});
     }
   };
-  // A federation has one rule.
+  // A training has one rule.
   ledger::ChargingRule rule = ledger::ChargingRule::kAnnouncedAttempts;
   for (const LedgerEntry& entry : ledger.entries()) {
-    if (entry.federation == manifest_.federation()) rule = entry.rule;
+    if (IsOfTraining(entry)) rule = entry.rule;
     see(entry, entry.kind, entry.rule);
   }
   if (rule == ledger::ChargingRule::kAnnouncedAttempts) {
@@ -69,11 +69,11 @@ absl::Status RunLedger::Update(const ledger::PrivacyLedger& ledger) {
       see(refusal, ledger::ChargeKind::kCatchingUp, rule);
     }
   }
-  const size_t own = static_cast<size_t>(
-      std::ranges::count(entries_, manifest_.federation(), &LedgerEntry::federation));
+  const size_t own = static_cast<size_t>(std::ranges::count_if(
+      entries_, [this](const LedgerEntry& entry) { return IsOfTraining(entry); }));
   if (known < own) {
     return base::DataLoss(
-        "the run has {} attempts of this federation, the ledger of \"{}\" knows {} of them: it is "
+        "the run has {} attempts of this training, the ledger of \"{}\" knows {} of them: it is "
         "an older one; put the last one back",
         own, ledger.header().data_set, known);
   }

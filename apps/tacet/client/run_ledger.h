@@ -1,4 +1,4 @@
-// Charges of one federation in its run directory, copied from the ledger of the site's data: what
+// Charges of one training in its run directory, copied from the ledger of the site's data: what
 // `tacet report` and `tacet audit` read, and may be given to others.
 #ifndef TACET_APPS_TACET_CLIENT_RUN_LEDGER_H_
 #define TACET_APPS_TACET_CLIENT_RUN_LEDGER_H_
@@ -23,9 +23,10 @@
 
 namespace tacet::app::client {
 
-// Every attempt of the federation that the site's ledger charged or refused, in the agreement's own
+// Every attempt of the training that the site's ledger charged or refused, in the agreement's own
 // unit, neighbours and delta, each at the cost of its epoch. Refused ones count here: the
-// federation's guarantee is about all its attempts. Charges of other federations are not in it.
+// training's guarantee is about all its attempts. Charges of other trainings and federations are
+// not in it.
 class RunLedger {
  public:
   // The copy in `path`, made when it is missing. All must outlive it.
@@ -49,6 +50,12 @@ class RunLedger {
             ledger::OpenedLedger opened);
 
   absl::Status Append(ledger::LedgerEntry entry);
+  // A charge or a refusal.
+  template <typename Record>
+  bool IsOfTraining(const Record& record) const {
+    return record.federation == manifest_.federation() &&
+           record.label.number.epoch >= manifest_.spec().training;
+  }
 
   const agreement::ManifestSpec& AgreedUnder(const crypto::Digest& manifest_hash) const;
 

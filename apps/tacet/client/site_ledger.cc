@@ -43,12 +43,19 @@ absl::StatusOr<std::optional<ChargingRule>> NamedRule(const SiteLedgerSpec& spec
   return only.has_value() ? only : given;
 }
 
+// Whether a charge is of the manifest's training: under its present epoch or an earlier one.
+bool IsOfTraining(const ledger::LedgerEntry& charge, const agreement::Manifest& manifest) {
+  return charge.federation == manifest.federation() &&
+         charge.label.number.epoch >= manifest.spec().training;
+}
+
 // Members may change in mid-run, and the default with them: the rule of the first charge stays.
 ChargingRule RuleOf(const SiteLedgerSpec& spec, const std::optional<ChargingRule>& named,
                     const ledger::PrivacyLedger& ledger) {
   if (named.has_value()) return *named;
-  const auto charge = std::ranges::find(ledger.entries(), spec.manifest.federation(),
-                                        &ledger::LedgerEntry::federation);
+  const auto charge = std::ranges::find_if(ledger.entries(), [&](const ledger::LedgerEntry& entry) {
+    return IsOfTraining(entry, spec.manifest);
+  });
   return charge == ledger.entries().end() ? ledger::DefaultRule(spec.manifest.spec())
                                           : charge->rule;
 }
@@ -57,11 +64,11 @@ ChargingRule RuleOf(const SiteLedgerSpec& spec, const std::optional<ChargingRule
 absl::Status CheckRule(const SiteLedgerSpec& spec, const SiteLedger& site) {
   const std::vector<ledger::LedgerEntry>& charges = site.ledger->entries();
   const auto other = std::ranges::find_if(charges, [&](const ledger::LedgerEntry& charge) {
-    return charge.federation == spec.manifest.federation() && charge.rule != site.rule;
+    return IsOfTraining(charge, spec.manifest) && charge.rule != site.rule;
   });
   if (other == charges.end()) return absl::OkStatus();
   return base::FailedPrecondition(
-      "this federation was charged by {} in the ledger of \"{}\": it cannot go on by {}, rules are "
+      "this training was charged by {} in the ledger of \"{}\": it cannot go on by {}, rules are "
       "never mixed",
       ledger::ChargingRuleName(other->rule), site.ledger->header().data_set,
       ledger::ChargingRuleName(site.rule));

@@ -53,7 +53,7 @@ struct SiteLedgerSpec {
 // HOME/state/ledger.anchor remember what this home has charged. Errors of LedgerFolder;
 // FailedPrecondition when the site's state has begun attempts and an anchor is gone, when the data
 // were charged under a policy that this home has not, or any data of the folder under a later one,
-// or when this federation was charged by another rule; PermissionDenied when the policy demands
+// or when this training was charged by another rule; PermissionDenied when the policy demands
 // another place or rule.
 absl::StatusOr<SiteLedger> OpenSiteLedger(const SiteLedgerSpec& spec);
 

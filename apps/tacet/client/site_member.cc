@@ -85,7 +85,7 @@ SiteMemberEnd EndOf(const MemberSession& session, const agreement::Manifest& man
       .rounds = session.next_round(),
       .done = done,
       .complete = session.next_round() == manifest.spec().rounds,
-      .charged_attempts = ledger.ChargesOf(manifest.federation()),
+      .charged_attempts = ledger.ChargesOf(manifest.federation(), manifest.spec().training),
       .epsilon = spent.ok() ? spent->epsilon() : std::numeric_limits<double>::infinity(),
       .violations = {},
       .run = run.path()};

@@ -146,10 +146,9 @@ absl::Status SiteRun::Write(const member::MemberSession& session, uint32_t round
     record.model = applied->model;
   }
   if (round + 1 == session.next_round()) record.model = session.model_digest();
-  record.attempts = static_cast<uint32_t>(
-      std::ranges::count_if(ledger_->entries(), [&](const ledger::LedgerEntry& entry) {
-        return entry.federation == manifest_.federation() && entry.label.number.round == round;
-      }));
+  record.attempts = static_cast<uint32_t>(std::ranges::count_if(
+      ledger_->entries(),
+      [&](const ledger::LedgerEntry& entry) { return entry.label.number.round == round; }));
   record.charged_attempts = ledger_->entries().size();
   if (round + 1 == session.next_round()) record.evaluation = last_;
   TACET_ASSIGN_OR_RETURN(record.epsilon, ChargedEpsilon());
