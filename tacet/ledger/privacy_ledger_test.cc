@@ -230,6 +230,7 @@ TEST(PrivacyLedgerTest, TrainingsAreCountedApartAndSpentTogether) {
   EXPECT_EQ(f.ledger->ChargesOf(second.federation), fits + 1);
   EXPECT_GT(f.ledger->spending().Epsilon()->epsilon(), spent);
   second.rule = ChargingRule::kAnnouncedAttempts;
+  second.event = first.event;
   EXPECT_THAT(base::Message(f.ledger->ChargeForSealing(second, {2, 1, 0})),
               HasSubstr("this training was charged by own-seals"));
   // Going on with the first one, after a restart too.
