@@ -1,4 +1,4 @@
-// A second training under one enrolment: it begins anew in every state but the ledger, where its
+// A second training under one enrolment: it begins again in every state but the ledger, where its
 // charges add to those of the first.
 #include <algorithm>
 #include <set>
@@ -206,7 +206,7 @@ TEST(SecondTrainingTest, NoStreamRepeatsEvenWhereRandomnessDoes) {
   EXPECT_EQ(streams.size(), 12u);
 }
 
-// A server, or whoever it works with, hands what was said in the first training to the second.
+// A server, or anyone it works with, hands what was said in the first training to the second.
 TEST(SecondTrainingTest, MessagesOfTheFirstAreWorthNothing) {
   ChangingFederation all(2);
   const auto& first = all.Sign(kSites);
