@@ -114,7 +114,7 @@ TEST_F(SiteLedgerTest, AMissingOrOldLedgerIsRefused) {
   for (const auto& file : std::filesystem::directory_iterator(path_ / "north/state")) {
     if (file.path().extension() == ".upload") std::filesystem::remove(file);
   }
-  EXPECT_THAT(Refusal("north"), HasSubstr("the run has 2 attempts of this federation"));
+  EXPECT_THAT(Refusal("north"), HasSubstr("the run has 2 attempts of this training"));
   put_back();
   std::filesystem::remove(ledger);
   EXPECT_THAT(Refusal("north"), HasSubstr("do not begin a new one"));
