@@ -89,6 +89,13 @@ struct LedgerRefusal {
   friend bool operator==(const LedgerRefusal&, const LedgerRefusal&) = default;
 };
 
+// Whether a charge or a refusal is of a federation's training (ManifestSpec::training): no other
+// training is charged after it has begun, so under whichever epoch from that one on.
+template <typename Record>
+bool IsOfTraining(const Record& record, const crypto::Digest& federation, uint32_t training) {
+  return record.federation == federation && record.label.number.epoch >= training;
+}
+
 // Changed data that the ledger counts for from here on, as well as for the data before.
 struct LedgerBinding {
   crypto::Digest data_digest{};

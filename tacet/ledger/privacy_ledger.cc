@@ -320,7 +320,7 @@ absl::Status PrivacyLedger::CheckRoom(const AttemptCost& cost) {
   accounting::PrivacyFilter& filter = own->second.spending;
   for (size_t& next = own->second.counted; next < entries_.size(); ++next) {
     const LedgerEntry& entry = entries_[next];
-    if (entry.federation != cost.federation || entry.label.number.epoch < cost.training) continue;
+    if (!IsOfTraining(entry, cost.federation, cost.training)) continue;
     TACET_RETURN_IF_ERROR(
         filter.Add(cost.BudgetEventUnder(entry.label.manifest_hash), entry.count));
   }

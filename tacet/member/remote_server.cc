@@ -16,6 +16,16 @@ constexpr uint32_t kCallSeconds = 300;
 // How often a server may have lost the beginning of an object that is being sent.
 constexpr int kMaxLost = 3;
 
+// An empty part: the answer says how much of the object has arrived.
+protocol::PutPartRequest AskingWhatArrived(const protocol::BulkName& name,
+                                           std::span<const uint8_t> bytes) {
+  return {.name = name,
+          .total = bytes.size(),
+          .digest = crypto::Sha256(bytes),
+          .offset = 0,
+          .part = {}};
+}
+
 }  // namespace
 
 RemoteServer::RemoteServer(const agreement::SignedManifest& manifest, uint64_t member,
@@ -51,23 +61,14 @@ absl::StatusOr<protocol::Announcement> RemoteServer::Await(
 
 absl::StatusOr<bool> RemoteServer::Has(const protocol::BulkName& name,
                                        std::span<const uint8_t> bytes) const {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes answer,
-                         Call(protocol::PutPartRequest{.name = name,
-                                                       .total = bytes.size(),
-                                                       .digest = crypto::Sha256(bytes),
-                                                       .offset = 0,
-                                                       .part = {}}));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes answer, Call(AskingWhatArrived(name, bytes)));
   TACET_ASSIGN_OR_RETURN(const uint64_t arrived, protocol::ReadArrived(answer));
   return arrived == bytes.size();
 }
 
 absl::Status RemoteServer::Put(const protocol::BulkName& name,
                                std::span<const uint8_t> bytes) const {
-  protocol::PutPartRequest request{.name = name,
-                                   .total = bytes.size(),
-                                   .digest = crypto::Sha256(bytes),
-                                   .offset = 0,
-                                   .part = {}};
+  protocol::PutPartRequest request = AskingWhatArrived(name, bytes);
   std::span<const uint8_t> part;
   int lost = 0;
   while (true) {  // first an empty part, which asks where to begin

@@ -53,8 +53,7 @@ class RunLedger {
   // A charge or a refusal.
   template <typename Record>
   bool IsOfTraining(const Record& record) const {
-    return record.federation == manifest_.federation() &&
-           record.label.number.epoch >= manifest_.spec().training;
+    return ledger::IsOfTraining(record, manifest_.federation(), manifest_.spec().training);
   }
 
   const agreement::ManifestSpec& AgreedUnder(const crypto::Digest& manifest_hash) const;

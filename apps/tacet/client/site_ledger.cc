@@ -43,10 +43,8 @@ absl::StatusOr<std::optional<ChargingRule>> NamedRule(const SiteLedgerSpec& spec
   return only.has_value() ? only : given;
 }
 
-// Whether a charge is of the manifest's training: under its present epoch or an earlier one.
 bool IsOfTraining(const ledger::LedgerEntry& charge, const agreement::Manifest& manifest) {
-  return charge.federation == manifest.federation() &&
-         charge.label.number.epoch >= manifest.spec().training;
+  return ledger::IsOfTraining(charge, manifest.federation(), manifest.spec().training);
 }
 
 // Members may change in mid-run, and the default with them: the rule of the first charge stays.
