@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace tacet::statistics {
@@ -34,20 +35,11 @@ double ChiSquaredTail(double x, size_t freedom) {
 
 Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
                       double standard_error, double confidence, std::optional<Range> range) {
-  Estimate estimate = labels;
-  if (!std::isfinite(value) || !std::isfinite(standard_error)) return estimate;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double half = NormalDeviate(confidence) * standard_error;
-  estimate.value = value;
-  estimate.noise_error = noise_error;
-  estimate.standard_error = standard_error;
-  estimate.low = value - half;
-  estimate.high = value + half;
-  if (range.has_value()) {
-    estimate.value = std::clamp(value, range->low, range->high);
-    estimate.low = std::clamp(estimate.low, range->low, range->high);
-    estimate.high = std::clamp(estimate.high, range->low, range->high);
-  }
-  return estimate;
+  return MakeEstimate(labels, value, noise_error, standard_error,
+                      Range{.low = value - half, .high = value + half},
+                      range.value_or(Range{.low = -kInfinity, .high = kInfinity}));
 }
 
 Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,

@@ -35,6 +35,7 @@ class QuantileInterval {
         quantile_(quantile),
         variance_(measured.noise_stddev * measured.noise_stddev),
         deviate_(NormalDeviate(measured.confidence)),
+        whole_(strategy_.SuffixCovariance(0, 0)),
         suffixes_(strategy_.Suffixes(measured.values)),
         monotone_(MonotoneSuffixes(strategy_, measured.values)) {
     suffixes_.push_back(0);
@@ -59,11 +60,14 @@ class QuantileInterval {
     const double f = edge == cell ? place : 1;
     const double above = 1 - quantile_;
     const double d = (1 - f) * suffixes_[cell] + f * suffixes_[cell + 1] - above * suffixes_[0];
-    const auto covariance = [&](size_t a, size_t b) { return strategy_.SuffixCovariance(a, b); };
-    const double noise = (1 - f) * (1 - f) * covariance(cell, cell) +
-                         f * f * covariance(cell + 1, cell + 1) + above * above * covariance(0, 0) +
-                         2 * f * (1 - f) * covariance(cell, cell + 1) -
-                         2 * above * ((1 - f) * covariance(0, cell) + f * covariance(0, cell + 1));
+    // Each is a sum over the cells, and at an edge most of them have no weight.
+    const auto covariance = [this](double weight, size_t a, size_t b) {
+      return weight == 0 ? 0 : weight * strategy_.SuffixCovariance(a, b);
+    };
+    const double noise = covariance((1 - f) * (1 - f), cell, cell) +
+                         covariance(f * f, cell + 1, cell + 1) + above * above * whole_ +
+                         covariance(2 * f * (1 - f), cell, cell + 1) -
+                         2 * above * (covariance(1 - f, 0, cell) + covariance(f, 0, cell + 1));
     const double sampling =
         monotone_[0] * quantile_ * above - f * (1 - f) * (monotone_[cell] - monotone_[cell + 1]);
     return side * d - deviate_ * std::sqrt(variance_ * noise + std::max(sampling, 0.0));
@@ -84,6 +88,7 @@ class QuantileInterval {
   double quantile_;
   double variance_;
   double deviate_;
+  double whole_;  // variance of the noise of all rows, at deviation 1
   std::vector<double> suffixes_;
   std::vector<double> monotone_;
 };
