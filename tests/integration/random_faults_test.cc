@@ -131,6 +131,16 @@ class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamI
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
   }
 
+  // In random order, each as often as the others.
+  Fault DrawFault() {
+    if (coming_.empty()) {
+      for (size_t i = 0; i < kFaultNames.size(); ++i) coming_.push_back(static_cast<Fault>(i));
+      std::ranges::shuffle(coming_, random_);
+    }
+    const Fault fault = coming_.back();
+    coming_.pop_back();
+    return fault;
+  }
   // The server as often as all sites together.
   size_t DrawVictim() {
     const size_t sites = sites_.size();
@@ -143,7 +153,7 @@ class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamI
   }
 
   void CauseFault() {
-    const auto fault = static_cast<Fault>(Draw(0, kFaultNames.size() - 1));
+    const Fault fault = DrawFault();
     const size_t victim = DrawVictim();
     ++caused_[static_cast<size_t>(fault)];
     switch (fault) {
@@ -185,10 +195,14 @@ class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamI
         return StartAgain(victim);
       case Fault::kOldBackup:
         Kill(victim);
-        BackUp(everybody_[victim], ".newest");
-        if (fs::exists(Named(everybody_[victim], ".backup"))) {
-          victim < sites_.size() ? RunFromBackup(sites_[victim]) : RunServerFromBackup();
+        if (!fs::exists(Named(everybody_[victim], ".backup"))) {
+          BackUp(everybody_[victim], ".backup");
+          StartAgain(victim);
+          Wait(Draw(300, 2000));
+          Kill(victim);
         }
+        BackUp(everybody_[victim], ".newest");
+        victim < sites_.size() ? RunFromBackup(sites_[victim]) : RunServerFromBackup();
         return StartAgain(victim);
     }
   }
@@ -243,6 +257,7 @@ class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamI
   }
   static std::map<fs::path, std::string> LedgersIn(const fs::path& folder) {
     std::map<fs::path, std::string> ledgers;
+    if (!fs::exists(folder / "data")) return ledgers;
     for (const auto& entry : fs::recursive_directory_iterator(folder / "data")) {
       if (entry.path().extension() == ".ledger") ledgers[entry.path().filename()] = ReadAll(entry);
     }
@@ -258,6 +273,7 @@ class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamI
   }
 
   const std::vector<std::string> everybody_ = {"north", "south", "west", "hub"};
+  std::vector<Fault> coming_;
   std::array<int, kFaultNames.size()> caused_{};
   std::optional<KeptDatabase> database_;
   std::string expected_violations_ = "[]";
