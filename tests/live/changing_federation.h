@@ -267,8 +267,8 @@ class ChangingFederation {
     return **found;
   }
 
-  // The model of the training that is served when every round averages the updates of all members
-  // of the epoch in which it was published last.
+  // The model of the training that is served when every round averages the updates of those who
+  // sealed for the attempt that was published last.
   std::vector<double> Expected() const {
     std::vector<double> model(serving_->agreed().dimension);
     std::map<uint32_t, server::AttemptRecord> rounds;
@@ -281,7 +281,11 @@ class ChangingFederation {
       }
     }
     for (const auto& [round, record] : rounds) {
-      const std::vector<int>& sites = EpochOf(record.attempt.number.epoch).sites;
+      std::vector<int> sites = EpochOf(record.attempt.number.epoch).sites;
+      std::erase_if(sites, [&](int id) {
+        return !sites_.contains(id) || !sites_.at(id)->sealed.contains(record.attempt.number);
+      });
+      EXPECT_EQ(sites.size(), record.participants) << "round " << round;
       for (size_t i = 0; i < model.size(); ++i) {
         double sum = 0;
         for (const int id : sites) {
