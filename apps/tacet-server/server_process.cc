@@ -216,6 +216,7 @@ void ServerProcess::LogStart() {
                   .Set("version", version_)
                   .Set("federation", manifest().federation())
                   .Set("epoch", manifest().epoch())
+                  .Set("training", manifest().training())
                   .Set("manifest", base::ToHex(manifest().manifest().hash()))
                   .Set("members", manifest().members().size())
                   .Set("state", state_.kind)

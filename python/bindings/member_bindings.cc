@@ -265,6 +265,7 @@ void BindMember(nb::module_& module) {
       .def_prop_ro("dimension",
                    [](const Member& m) { return m.site().manifest().spec().dimension; })
       .def_prop_ro("rounds", [](const Member& m) { return m.site().manifest().spec().rounds; })
+      .def_prop_ro("run_folder", [](const Member& m) { return m.site().run_folder().string(); })
       .def_prop_ro("number", [](const Member& m) { return *m.site().membership().member; })
       .def_prop_ro("name",
                    [](const Member& m) {

@@ -330,7 +330,8 @@ class Member:
                 there.
 
         Returns:
-            The run in ``home/run``, as `tacet.open_run` reads it.
+            The run, as `tacet.open_run` reads it: in ``home/run`` for a federation's first
+            training, in ``home/run-N`` for the one that began with epoch N.
 
         Raises:
             PermissionDeniedError: the agreement exceeds a limit of the site's policy; the text
@@ -357,7 +358,7 @@ class Member:
                     on_round(line)
 
             self._answer_all(call, told)
-        return open_run(self.home / "run")
+        return open_run(self._core.run_folder)
 
     def _answer_all(
         self,
@@ -392,7 +393,7 @@ class Member:
 
     def _tasks(self, on_round: Callable[[dict[str, Any]], object]) -> Generator[Task, None, None]:
         self._end_left_loop()
-        metrics = _Metrics(self.home / "run" / "metrics.jsonl")
+        metrics = _Metrics(Path(self._core.run_folder) / "metrics.jsonl")
         session = self._session = _Session(self._core)
         atexit.register(session.stop)
         trouble = ""

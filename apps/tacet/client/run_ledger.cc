@@ -93,6 +93,25 @@ absl::StatusOr<accounting::EpsilonBounds> RunLedger::Epsilon() const {
   return spending.Epsilon();
 }
 
+absl::Status CheckHasChargesOf(const std::filesystem::path& path, const crypto::Digest& data_digest,
+                               const ledger::PrivacyLedger& ledger) {
+  const absl::StatusOr<ledger::RecoveredLedger> copy = storage::file::LedgerFile::Read(path);
+  if (copy.status().code() == absl::StatusCode::kNotFound) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(copy.status());
+  if (copy->header.data_digest != data_digest) return absl::OkStatus();
+  std::set<ledger::ChargeLabel> known;
+  for (const LedgerEntry& entry : ledger.entries()) known.insert(entry.label);
+  for (const ledger::LedgerRefusal& refusal : ledger.refusals()) known.insert(refusal.label);
+  const auto missing = std::ranges::count_if(
+      copy->entries, [&](const LedgerEntry& entry) { return !known.contains(entry.label); });
+  if (missing == 0) return absl::OkStatus();
+  return base::DataLoss(
+      "{} has {} attempts of which the ledger of \"{}\" knows {}: it is an older one; put the last "
+      "one back",
+      path.string(), copy->entries.size(), ledger.header().data_set,
+      copy->entries.size() - static_cast<size_t>(missing));
+}
+
 bool RunLedger::is_of_one_agreement() const {
   std::set<crypto::Digest> others;
   for (const LedgerEntry& entry : entries_) others.insert(entry.label.manifest_hash);

@@ -65,6 +65,11 @@ class RunLedger {
   std::set<ledger::ChargeLabel> labels_;
 };
 
+// Whether `ledger` has every attempt of another training's run, whose copy is in `path`. OK when
+// there is no copy, or one about other data than `data_digest`. DataLoss when one is missing.
+absl::Status CheckHasChargesOf(const std::filesystem::path& path, const crypto::Digest& data_digest,
+                               const ledger::PrivacyLedger& ledger);
+
 }  // namespace tacet::app::client
 
 #endif  // TACET_APPS_TACET_CLIENT_RUN_LEDGER_H_

@@ -8,7 +8,6 @@
 #include "apps/tacet/client/kept_failure.h"
 #include "apps/tacet/client/site_ledger.h"
 #include "apps/tacet/client/site_policy.h"
-#include "apps/tacet/client/site_run.h"
 #include "apps/tacet/federation/membership.h"
 #include "apps/tacet/run/policy_file.h"
 #include "tacet/base/status.h"

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "apps/tacet/client/site_run.h"
 #include "apps/tacet/client/site_training.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/json.h"
@@ -78,6 +79,11 @@ class SiteMember {
   const SiteMemberSpec& spec() const { return spec_; }
   // The parameters before the first round.
   absl::StatusOr<std::vector<float>> InitialModel() const { return folder_.InitialModel(); }
+
+  // Run directory of the present training, which need not exist yet.
+  std::filesystem::path run_folder() const {
+    return RunFolderOf(spec_.home, membership_.manifest.training());
+  }
 
   // Takes part until the federation is done, `hooks.stop` says so, or the site itself fails.
   // Failures that pass are retried. Errors: PermissionDenied names the limit of the policy that the

@@ -1,8 +1,11 @@
 #include "apps/tacet/client/site_run.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
+
+#include "fmt/core.h"
 
 #include "apps/tacet/run/directory_run.h"
 #include "apps/tacet/statistics/query_run.h"
@@ -16,26 +19,38 @@
 
 namespace tacet::app::client {
 
+std::filesystem::path RunFolderOf(const std::filesystem::path& home, uint32_t training) {
+  return home / (training == 0 ? "run" : fmt::format("run-{}", training));
+}
+
 absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
                                                        const storage::file::Membership& membership,
                                                        std::FILE* out) {
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<storage::file::RunDirectory> directory,
-                         run::NewOrBegunRunDirectory(home / "run", training.config));
+                         run::NewOrBegunRunDirectory(
+                             RunFolderOf(home, membership.manifest.training()), training.config));
   return std::unique_ptr<SiteRun>(new SiteRun(training, membership, std::move(directory), out));
 }
 
-absl::Status SiteRun::OpenRunLedger() {
+absl::Status SiteRun::OpenRunLedger(const ledger::PrivacyLedger& ledger) {
   // The key is in the site's home, not in the run's directory, which others may be given.
+  const std::filesystem::path home = path().parent_path();
   TACET_ASSIGN_OR_RETURN(
       const crypto::SecretBytes data_key,
-      storage::file::EnsureDataKey(path().parent_path() / storage::file::kDataKeyFile,
-                                   path() / run::kLedgerFile));
-  TACET_ASSIGN_OR_RETURN(
-      ledger_, RunLedger::Open(path() / run::kLedgerFile, manifest_, earlier_, training_.data.name,
-                               ledger::KeyedDataDigest(data_key, ledger::kLedgerDigest,
-                                                       training_.data.digest)));
-  return absl::OkStatus();
+      storage::file::EnsureDataKey(home / storage::file::kDataKeyFile, path() / run::kLedgerFile));
+  const crypto::Digest data =
+      ledger::KeyedDataDigest(data_key, ledger::kLedgerDigest, training_.data.digest);
+  TACET_ASSIGN_OR_RETURN(ledger_, RunLedger::Open(path() / run::kLedgerFile, manifest_, earlier_,
+                                                  training_.data.name, data));
+  std::set<uint32_t> before;
+  for (const agreement::EpochLink& epoch : earlier_) before.insert(epoch.agreed.training);
+  before.erase(manifest_.spec().training);
+  for (const uint32_t training : before) {
+    TACET_RETURN_IF_ERROR(
+        CheckHasChargesOf(RunFolderOf(home, training) / run::kLedgerFile, data, ledger));
+  }
+  return ledger_->Update(ledger);
 }
 
 absl::StatusOr<std::optional<trainer::Evaluation>> SiteRun::Evaluate(
@@ -48,8 +63,7 @@ absl::StatusOr<std::optional<trainer::Evaluation>> SiteRun::Evaluate(
 
 absl::Status SiteRun::Begin(const member::MemberSession& session,
                             const ledger::PrivacyLedger& ledger) {
-  TACET_RETURN_IF_ERROR(OpenRunLedger());
-  TACET_RETURN_IF_ERROR(ledger_->Update(ledger));
+  TACET_RETURN_IF_ERROR(OpenRunLedger(ledger));
   TACET_ASSIGN_OR_RETURN(last_, Evaluate(session));
   TACET_RETURN_IF_ERROR(reporter_.Start(manifest_, session.next_round(), last_));
   // A process may have ended between applying a round and writing it down.

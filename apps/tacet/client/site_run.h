@@ -23,18 +23,22 @@
 
 namespace tacet::app::client {
 
+// `home`/run of a federation's first training, `home`/run-N of the one that began with epoch N.
+std::filesystem::path RunFolderOf(const std::filesystem::path& home, uint32_t training);
+
 // One object serves one process. Figures on the site's own held-out samples are outside of epsilon:
 // they are neither computed nor told unless run.publish_evaluation asks for it, and then rounded.
 class SiteRun {
  public:
-  // The run in `home`/run; all must outlive it; text goes to `out`. FailedPrecondition when it is a
-  // run with other settings, or another process uses it.
+  // The run in the training's folder; all must outlive it; text goes to `out`. FailedPrecondition
+  // when it is a run with other settings, or another process uses it.
   static absl::StatusOr<std::unique_ptr<SiteRun>> Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
                                                        const storage::file::Membership& membership,
                                                        std::FILE* out);
 
-  // `ledger`: of the site's data. DataLoss when it lacks attempts that the run has.
+  // `ledger`: of the site's data. DataLoss when it lacks attempts of this training, or of an
+  // earlier one with the same data, that the training's run has.
   absl::Status Begin(const member::MemberSession& session, const ledger::PrivacyLedger& ledger);
   // Writes down every round that was applied since the last call.
   absl::Status Progress(const member::MemberSession& session, const ledger::PrivacyLedger& ledger);
@@ -60,7 +64,7 @@ class SiteRun {
   // Rounded; nothing when it is not to be published.
   absl::StatusOr<std::optional<trainer::Evaluation>> Evaluate(
       const member::MemberSession& session) const;
-  absl::Status OpenRunLedger();
+  absl::Status OpenRunLedger(const ledger::PrivacyLedger& ledger);
   // Forgets what was written of rounds from `round` on, which were undone.
   absl::Status Undo(uint32_t round);
   absl::Status ForgetAttestations(uint32_t round);

@@ -1,5 +1,7 @@
 // The two subcommands that hand out the epoch's keys.
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -12,7 +14,10 @@
 #include "apps/tacet/federation/federation_setup.h"
 #include "apps/tacet/federation/kept_exchange_keys.h"
 #include "apps/tacet/federation/site_kit.h"
+#include "apps/tacet/federation/training_terms.h"
+#include "apps/tacet/privacy/privacy_warnings.h"
 #include "apps/tacet/program/unlock_flags.h"
+#include "apps/tacet/run/manifest_text.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
 #include "tacet/storage/file/coordinator_folder.h"
@@ -94,11 +99,12 @@ class FederationRotateCommand : public program::Command {
   std::string_view name() const override { return "rotate"; }
   std::string_view summary() const override {
     return "begin an epoch with fresh keys and delete the keys of earlier ones; adds sites "
-           "enrolled "
-           "since the last epoch and drops removed ones";
+           "enrolled since the last epoch and drops removed ones. With --config or --query the "
+           "federation's next training, or query, begins with it";
   }
   void Register(program::Options& options) override {
     options.AddString("folder", kFolderHelp, &folder_);
+    terms_.Register(options);
     options.AddStrings("remove", "name of a site to remove; may be repeated", &removed_);
     options.AddStrings("committee", kCommitteeHelp, &committee_);
     options.AddString("server", kServerHelp, &server_);
@@ -116,8 +122,15 @@ class FederationRotateCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
     const std::set<std::string> removed(removed_.begin(), removed_.end());
     TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, SitesWithout(removed, folder));
+    std::optional<PlannedTraining> begun;
+    if (terms_.given()) {
+      const auto members = std::ranges::count_if(
+          sites, [](const EnrolledSite& site) { return !site.request.server; });
+      TACET_ASSIGN_OR_RETURN(begun, terms_.Load(static_cast<uint64_t>(members)));
+    }
+    const storage::file::TrainingTerms* const terms = begun ? &begun->terms : nullptr;
     TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
-                           SignManifest(folder, epoch + 1, sites, committee_, keys.signing));
+                           SignManifest(folder, epoch + 1, terms, sites, committee_, keys.signing));
     TACET_ASSIGN_OR_RETURN(const std::vector<agreement::SignedManifest> earlier,
                            folder.ManifestsBefore(manifest.epoch()));
     const KeptExchangeKeys kept = FindKeptExchangeKeys(earlier, manifest);
@@ -126,9 +139,13 @@ class FederationRotateCommand : public program::Command {
     // Nothing was changed so far.
     crypto::SystemEntropy entropy;
     const crypto::SecretBytes epoch_key = entropy.Draw(32);
-    TACET_RETURN_IF_ERROR(
-        folder.BeginNextEpoch(manifest, std::vector<std::string>(removed.begin(), removed.end()),
-                              epoch_key, unlocker, entropy));
+    TACET_RETURN_IF_ERROR(folder.BeginNextEpoch(
+        manifest, terms, std::vector<std::string>(removed.begin(), removed.end()), epoch_key,
+        unlocker, entropy));
+    if (begun.has_value()) {
+      fmt::print("{}{}\n", run::AgreementText(manifest.manifest()),
+                 privacy::WarningLines(begun->warnings));
+    }
     TACET_RETURN_IF_ERROR(HandOut(folder, manifest, keys, epoch_key, server_));
     TellKept(kept, manifest);
     return absl::OkStatus();
@@ -176,6 +193,7 @@ class FederationRotateCommand : public program::Command {
   std::string folder_ = std::string(kDefaultFolder);
   std::vector<std::string> committee_;
   std::vector<std::string> removed_;
+  TrainingTermsFlags terms_;
   std::string server_;
   program::UnlockFlags unlock_;
 };

@@ -49,7 +49,7 @@ absl::StatusOr<agreement::ManifestServer> ServerOf(const std::vector<EnrolledSit
 // numbers. K_min stays: an epoch that is too small for it is refused.
 void FollowMembers(agreement::ManifestSpec& agreed, uint32_t epoch, uint64_t members) {
   if (agreed.sampling.cohort == 0) agreed.sampling.cohort = members;
-  if (epoch == 0) return;
+  if (epoch == agreed.training) return;  // its terms were made for these members
   agreed.sampling.cohort = std::min<uint64_t>(agreed.sampling.cohort, members);
   agreed.committee.seats =
       static_cast<uint32_t>(std::min<uint64_t>(agreed.committee.seats, members));
@@ -133,12 +133,14 @@ absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml
 }
 
 absl::StatusOr<SignedManifest> SignManifest(const CoordinatorFolder& folder, uint32_t epoch,
+                                            const storage::file::TrainingTerms* terms,
                                             const std::vector<EnrolledSite>& sites,
                                             std::span<const std::string> committee,
                                             const crypto::SigningKey& coordinator) {
   std::vector<ManifestMember> members = MembersOf(sites);
   if (members.empty()) return base::FailedPrecondition("no site is enrolled yet");
-  TACET_RETURN_IF_ERROR(CheckQuerySites(folder.parts().agreement, members));
+  const storage::file::TrainingTerms& agreed_terms = terms ? *terms : folder.parts().terms;
+  TACET_RETURN_IF_ERROR(CheckQuerySites(agreed_terms.agreement, members));
   agreement::SignedManifestSpec spec;
   spec.federation = folder.parts().federation;
   spec.epoch = epoch;
@@ -148,13 +150,14 @@ absl::StatusOr<SignedManifest> SignManifest(const CoordinatorFolder& folder, uin
     spec.predecessor = before->hash;
   }
   TACET_ASSIGN_OR_RETURN(spec.server, ServerOf(sites));
-  TACET_ASSIGN_OR_RETURN(spec.agreement, AgreementOf(folder.parts().agreement,
-                                                     FloatsOf(folder.parts().initial_model)));
+  TACET_ASSIGN_OR_RETURN(spec.agreement,
+                         AgreementOf(agreed_terms.agreement, FloatsOf(agreed_terms.initial_model)));
   agreement::ManifestSpec& agreed = spec.agreement;
   agreed.federation = folder.parts().identity;
+  agreed.training = terms != nullptr || !before.has_value() ? epoch : before->agreed.training;
   TACET_ASSIGN_OR_RETURN(agreed.committee_members, MembersNamed(committee, members));
   FollowMembers(agreed, epoch, members.size());
-  spec.annex = folder.parts().agreement;
+  spec.annex = agreed_terms.agreement;
   spec.members = std::move(members);
   spec.authority = folder.parts().authority;
   TACET_ASSIGN_OR_RETURN(SignedManifest manifest,
@@ -205,7 +208,7 @@ absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
         epoch, folder.path().string());
   }
   TACET_ASSIGN_OR_RETURN(SignedManifest manifest,
-                         SignManifest(folder, epoch, sites, committee, coordinator));
+                         SignManifest(folder, epoch, nullptr, sites, committee, coordinator));
   TACET_RETURN_IF_ERROR(folder.SaveSignedManifest(epoch, manifest.bytes()));
   return manifest;
 }
@@ -227,7 +230,7 @@ absl::StatusOr<std::vector<HandedOut>> WriteInvitations(CoordinatorFolder& folde
     if (const auto member = manifest.MemberWith(site.request.signing_key)) {
       TACET_ASSIGN_OR_RETURN(invitation.epoch_key,
                              agreement::EncryptEpochKey(manifest, *member, epoch_key, coordinator));
-      invitation.initial_model = folder.parts().initial_model;
+      invitation.initial_model = folder.parts().terms.initial_model;
     }
     TACET_ASSIGN_OR_RETURN(std::filesystem::path file,
                            folder.SaveInvitation(manifest.epoch(), site.request.name,

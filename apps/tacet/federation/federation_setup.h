@@ -25,13 +25,15 @@ inline constexpr std::string_view kDefaultFolder = "federation";
 absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml,
                                                     std::span<const float> initial_model);
 
-// Signs a manifest of `epoch` for `sites`, and keeps nothing. `committee` has the names of the
+// Signs a manifest of `epoch` for `sites`, and keeps nothing. `terms` are of the training that
+// begins with it; null: the folder's training goes on. `committee` has the names of the
 // members on the committee, by seat; empty: the first members. NotFound for a name that is not
 // among the sites, FailedPrecondition without any, with two servers, or without
 // a site that the query names, errors of CheckSuccessor, InvalidArgument when the agreement cannot
 // be planned for them.
 absl::StatusOr<agreement::SignedManifest> SignManifest(
     const storage::file::CoordinatorFolder& folder, uint32_t epoch,
+    const storage::file::TrainingTerms* terms,
     const std::vector<storage::file::EnrolledSite>& sites, std::span<const std::string> committee,
     const crypto::SigningKey& coordinator);
 

@@ -70,7 +70,7 @@ class FederationShowCommand : public program::Command {
       fmt::print("enrolled    {:<40} {}\n", site.request.name,
                  site.request.server ? "server" : "site");
     }
-    fmt::print("\n{}", folder.parts().agreement);
+    fmt::print("\n{}", folder.parts().terms.agreement);
     return absl::OkStatus();
   }
 

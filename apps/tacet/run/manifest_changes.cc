@@ -195,6 +195,10 @@ void CompareAnnex(const SignedManifest& before, const SignedManifest& now, Compa
   }
 }
 
+std::string TrainingText(uint32_t training) {
+  return training == 0 ? "the first" : fmt::format("begun with epoch {}", training);
+}
+
 absl::StatusOr<double> EpsilonOf(const agreement::Manifest& manifest) {
   return agreement::ChargedEpsilon(manifest, manifest.attempt_budget());
 }
@@ -205,6 +209,11 @@ absl::StatusOr<std::vector<ManifestChange>> ManifestChanges(const SignedManifest
                                                             const SignedManifest& now) {
   std::vector<ManifestChange> changes;
   Comparison comparison(changes);
+  if (before.training() != now.training()) {
+    // Its attempts are charged beside those of the one before.
+    comparison.Add("training", TrainingText(before.training()),
+                   fmt::format("{}: epsilon of both adds up", TrainingText(now.training())), true);
+  }
   CompareMembers(before, now, comparison);
   comparison.CompareText("committee", CommitteeOf(before), CommitteeOf(now));
   comparison.CompareText("server", ServerOf(before), ServerOf(now));

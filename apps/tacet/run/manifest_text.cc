@@ -99,6 +99,10 @@ std::string MembershipText(const agreement::SignedManifest& manifest) {
       agreement::FingerprintText(manifest.coordinator()),
       server.name.empty() ? "none: members cannot connect in this epoch"
                           : fmt::format("{} at {}", server.name, fmt::join(server.hosts, ", ")));
+  if (manifest.training() != 0) {
+    text += fmt::format("training    another than the federation's first: it began with epoch {}\n",
+                        manifest.training());
+  }
   text += AgreementText(manifest.manifest());
   for (const agreement::ManifestMember& member : manifest.members()) {
     const auto number = static_cast<uint64_t>(&member - manifest.members().data());
@@ -137,6 +141,7 @@ base::JsonValue SignedManifestJson(const agreement::SignedManifest& manifest,
       .Set("federation", manifest.federation())
       .Set("identity", base::ToHex(manifest.manifest().federation()))
       .Set("epoch", manifest.epoch())
+      .Set("training", manifest.training())
       .Set("predecessor", manifest.epoch() == 0
                               ? base::JsonValue()
                               : base::JsonValue(base::ToHex(manifest.predecessor())))

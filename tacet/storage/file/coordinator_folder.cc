@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -33,7 +34,11 @@ std::string EpochPurpose(uint32_t epoch) { return fmt::format("key of epoch {}",
 std::string EpochName(uint32_t epoch) { return fmt::format("{:010}", epoch); }
 
 constexpr std::string_view kKeyExtension = ".key";
+// Of an epoch that is to begin: its sites that leave, and the terms of the training that begins.
 constexpr std::string_view kRemovalExtension = ".removed";
+constexpr std::string_view kAgreementExtension = ".toml";
+constexpr std::string_view kModelExtension = ".f32";
+constexpr std::array kUnfinished = {kModelExtension, kAgreementExtension, kRemovalExtension};
 constexpr std::string_view kEnrolledExtension = ".enrolled";
 constexpr std::string_view kInvitationExtension = ".tacet";
 constexpr std::string_view kOfEpoch = "-epoch-";
@@ -122,9 +127,10 @@ absl::Status Fill(const fs::path& folder, const CoordinatorFolder::Parts& parts,
   TACET_RETURN_IF_ERROR(WriteSecretFile(KeyOfEpoch(folder, 0), first_key, disk));
   TACET_RETURN_IF_ERROR(
       ReplaceFile(folder / kIdentity, base::AsBytes(base::ToHex(parts.identity)), disk));
-  TACET_RETURN_IF_ERROR(ReplaceFile(folder / kAgreement, base::AsBytes(parts.agreement), disk));
+  TACET_RETURN_IF_ERROR(
+      ReplaceFile(folder / kAgreement, base::AsBytes(parts.terms.agreement), disk));
   TACET_RETURN_IF_ERROR(ReplaceFile(folder / kAuthority, parts.authority, disk));
-  TACET_RETURN_IF_ERROR(ReplaceFile(folder / kInitialModel, parts.initial_model, disk));
+  TACET_RETURN_IF_ERROR(ReplaceFile(folder / kInitialModel, parts.terms.initial_model, disk));
   return ReplaceFile(folder / kName, base::AsBytes(parts.federation), disk);
 }
 
@@ -146,6 +152,14 @@ absl::Status Clear(const fs::path& folder) {
   remove(Beginning(folder));
   if (error) return base::Unavailable("cannot clear {}: {}", folder.string(), error.message());
   return absl::OkStatus();
+}
+
+absl::StatusOr<TrainingTerms> ReadTerms(const fs::path& folder) {
+  TrainingTerms terms;
+  TACET_ASSIGN_OR_RETURN(const base::Bytes agreement, ReadFile(folder / kAgreement));
+  terms.agreement = base::AsText(agreement);
+  TACET_ASSIGN_OR_RETURN(terms.initial_model, ReadFile(folder / kInitialModel));
+  return terms;
 }
 
 // Of a path, from the last one up, those that do not exist.
@@ -216,22 +230,18 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Open(const fs::path& path, 
                           path.string());
   }
   TACET_ASSIGN_OR_RETURN(const base::Bytes name, ReadFile(path / kName));
-  TACET_ASSIGN_OR_RETURN(const base::Bytes agreement, ReadFile(path / kAgreement));
   TACET_ASSIGN_OR_RETURN(const base::Bytes identity, ReadFile(path / kIdentity));
   const absl::StatusOr<base::Bytes> digits = base::FromHex(base::AsText(identity));
-  Parts parts{.federation = std::string(base::AsText(name)),
-              .identity = {},
-              .agreement = std::string(base::AsText(agreement)),
-              .authority = {},
-              .initial_model = {}};
+  Parts parts{
+      .federation = std::string(base::AsText(name)), .identity = {}, .terms = {}, .authority = {}};
   if (!digits.ok() || digits->size() != parts.identity.size()) {
     return base::DataLoss("{} does not hold 64 hexadecimal digits", (path / kIdentity).string());
   }
   std::ranges::copy(*digits, parts.identity.begin());
   TACET_ASSIGN_OR_RETURN(parts.authority, ReadFile(path / kAuthority));
-  TACET_ASSIGN_OR_RETURN(parts.initial_model, ReadFile(path / kInitialModel));
   CoordinatorFolder folder(path, std::move(parts), disk);
-  TACET_RETURN_IF_ERROR(folder.FinishRemovals());
+  TACET_RETURN_IF_ERROR(folder.FinishEpochs());
+  TACET_ASSIGN_OR_RETURN(folder.parts_.terms, ReadTerms(path));
   return folder;
 }
 
@@ -402,51 +412,88 @@ absl::StatusOr<std::vector<agreement::SignedManifest>> CoordinatorFolder::Manife
   return manifests;
 }
 
-fs::path CoordinatorFolder::RemovalPath(uint32_t epoch) const {
-  return path_ / kEpochs / fmt::format("{}{}", EpochName(epoch), kRemovalExtension);
+fs::path CoordinatorFolder::EpochFile(uint32_t epoch, std::string_view extension) const {
+  return path_ / kEpochs / fmt::format("{}{}", EpochName(epoch), extension);
 }
 
 absl::Status CoordinatorFolder::BeginNextEpoch(const agreement::SignedManifest& manifest,
+                                               const TrainingTerms* terms,
                                                std::span<const std::string> removed,
                                                const crypto::SecretBytes& key,
                                                const crypto::Unlocker& unlocker,
                                                crypto::Entropy& entropy) {
-  TACET_RETURN_IF_ERROR(SaveSignedManifest(manifest.epoch(), manifest.bytes()));
+  const uint32_t epoch = manifest.epoch();
+  // What a call that failed left of the same epoch is not part of this one.
+  TACET_RETURN_IF_ERROR(FinishEpochs());
+  TACET_RETURN_IF_ERROR(SaveSignedManifest(epoch, manifest.bytes()));
   std::string names;
   for (const std::string& name : removed) names += name + "\n";
-  TACET_RETURN_IF_ERROR(ReplaceFile(RemovalPath(manifest.epoch()), base::AsBytes(names)));
+  TACET_RETURN_IF_ERROR(
+      ReplaceFile(EpochFile(epoch, kRemovalExtension), base::AsBytes(names), *disk_));
+  if (terms != nullptr) {
+    TACET_RETURN_IF_ERROR(
+        ReplaceFile(EpochFile(epoch, kModelExtension), terms->initial_model, *disk_));
+    TACET_RETURN_IF_ERROR(ReplaceFile(EpochFile(epoch, kAgreementExtension),
+                                      base::AsBytes(terms->agreement), *disk_));
+  }
   // With its key the epoch has begun.
-  TACET_RETURN_IF_ERROR(BeginEpoch(manifest.epoch(), key, unlocker, entropy));
-  return FinishRemovals();
+  TACET_RETURN_IF_ERROR(BeginEpoch(epoch, key, unlocker, entropy));
+  TACET_RETURN_IF_ERROR(FinishEpochs());
+  TACET_ASSIGN_OR_RETURN(parts_.terms, ReadTerms(path_));
+  return absl::OkStatus();
 }
 
-absl::Status CoordinatorFolder::FinishRemovals() {
-  std::vector<uint32_t> epochs;
+absl::Status CoordinatorFolder::FinishEpochs() {
+  std::set<uint32_t> epochs;
   std::error_code error;
   for (fs::directory_iterator entry(path_ / kEpochs, error), end; !error && entry != end;
        entry.increment(error)) {
-    const std::optional<uint32_t> epoch = EpochOf(entry->path(), "", kRemovalExtension);
-    if (epoch.has_value()) epochs.push_back(*epoch);
+    for (const std::string_view extension : kUnfinished) {
+      const std::optional<uint32_t> epoch = EpochOf(entry->path(), "", extension);
+      if (epoch.has_value()) epochs.insert(*epoch);
+    }
   }
   if (error) {
     return base::Unavailable("cannot read {}: {}", (path_ / kEpochs).string(), error.message());
   }
-  for (const uint32_t epoch : epochs) {
-    if (fs::exists(KeyPath(epoch), error)) {
-      TACET_ASSIGN_OR_RETURN(const base::Bytes names, ReadFile(RemovalPath(epoch)));
-      std::string_view rest = base::AsText(names);
-      while (!rest.empty()) {
-        const std::string_view name = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-        const absl::Status gone = Remove(name);
-        if (gone.code() != absl::StatusCode::kNotFound) TACET_RETURN_IF_ERROR(gone);
-      }
-    }
-    if (!fs::remove(RemovalPath(epoch), error) || error) {
-      return base::Unavailable("cannot delete {}: {}", RemovalPath(epoch).string(),
+  for (const uint32_t epoch : epochs) TACET_RETURN_IF_ERROR(FinishEpoch(epoch));
+  return absl::OkStatus();
+}
+
+// Each step can be repeated, and its file is gone when it is done.
+absl::Status CoordinatorFolder::FinishEpoch(uint32_t epoch) {
+  std::error_code error;
+  const bool has_begun = fs::exists(KeyPath(epoch), error);
+  const auto move_up = [&](std::string_view extension, std::string_view name) -> absl::Status {
+    const fs::path from = EpochFile(epoch, extension);
+    if (!has_begun || !fs::exists(from, error)) return absl::OkStatus();
+    fs::rename(from, path_ / name, error);
+    if (error) return base::Unavailable("cannot move {}: {}", from.string(), error.message());
+    return SyncDirectory(path_, *disk_);
+  };
+  TACET_RETURN_IF_ERROR(move_up(kModelExtension, kInitialModel));
+  TACET_RETURN_IF_ERROR(move_up(kAgreementExtension, kAgreement));
+  if (has_begun) TACET_RETURN_IF_ERROR(RemoveNamed(EpochFile(epoch, kRemovalExtension)));
+  for (const std::string_view extension : kUnfinished) {
+    fs::remove(EpochFile(epoch, extension), error);
+    if (error) {
+      return base::Unavailable("cannot delete {}: {}", EpochFile(epoch, extension).string(),
                                error.message());
     }
-    TACET_RETURN_IF_ERROR(SyncDirectory(path_ / kEpochs));
+  }
+  return SyncDirectory(path_ / kEpochs, *disk_);
+}
+
+absl::Status CoordinatorFolder::RemoveNamed(const fs::path& list) {
+  std::error_code error;
+  if (!fs::exists(list, error)) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const base::Bytes names, ReadFile(list));
+  std::string_view rest = base::AsText(names);
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    const absl::Status gone = Remove(name);
+    if (gone.code() != absl::StatusCode::kNotFound) TACET_RETURN_IF_ERROR(gone);
   }
   return absl::OkStatus();
 }

@@ -31,6 +31,12 @@ struct CoordinatorKeys {
   crypto::TlsKey authority;    // of certificates
 };
 
+// What the members of one training, or query, agree on.
+struct TrainingTerms {
+  std::string agreement;  // TOML; without members
+  base::Bytes initial_model;
+};
+
 struct EnrolledSite {
   agreement::EnrolmentRequest request;
   base::Bytes certificate;  // DER
@@ -43,9 +49,8 @@ class CoordinatorFolder {
   struct Parts {
     std::string federation;     // its name
     crypto::Digest identity{};  // random bytes, drawn once
-    std::string agreement;      // TOML; without members
+    TrainingTerms terms;        // of the training that began last
     base::Bytes authority;      // its certificate, DER
-    base::Bytes initial_model;
   };
 
   // With the key of epoch 0. AlreadyExists when the folder holds anything. It happens wholly or not
@@ -78,10 +83,10 @@ class CoordinatorFolder {
   absl::Status Enrol(std::span<const uint8_t> request, std::span<const uint8_t> certificate);
   // NotFound when there is none of that name. The request is kept below removed/.
   absl::Status Remove(std::string_view name);
-  // Begins the epoch of `manifest` with its key and removes the named sites. Either all of it
-  // happens, also when the process dies half way, or nothing: Open ends what was begun, and forgets
-  // what was not.
-  absl::Status BeginNextEpoch(const agreement::SignedManifest& manifest,
+  // Begins the epoch of `manifest` with its key and removes the named sites. `terms` are of the
+  // training that begins with it, null when one goes on. Either all of it happens, also when the
+  // process dies half way, or nothing: Open ends what was begun, and forgets what was not.
+  absl::Status BeginNextEpoch(const agreement::SignedManifest& manifest, const TrainingTerms* terms,
                               std::span<const std::string> removed, const crypto::SecretBytes& key,
                               const crypto::Unlocker& unlocker, crypto::Entropy& entropy);
 
@@ -111,10 +116,13 @@ class CoordinatorFolder {
       : path_(std::move(path)), parts_(std::move(parts)), disk_(&disk) {}
 
   std::filesystem::path KeyPath(uint32_t epoch) const;
-  std::filesystem::path RemovalPath(uint32_t epoch) const;
+  std::filesystem::path EpochFile(uint32_t epoch, std::string_view extension) const;
   std::filesystem::path EnrolledPath(std::string_view name) const;
-  // Removals of an epoch that has begun are carried out; those of one that has not are dropped.
-  absl::Status FinishRemovals();
+  // Terms and removals of an epoch that has begun are carried out; those of one that has not are
+  // dropped.
+  absl::Status FinishEpochs();
+  absl::Status FinishEpoch(uint32_t epoch);
+  absl::Status RemoveNamed(const std::filesystem::path& list);
   // Nothing when none of that name is enrolled.
   absl::StatusOr<std::optional<agreement::EnrolmentRequest>> RequestOf(std::string_view name) const;
   absl::Status CheckUnused(const agreement::EnrolmentRequest& request) const;

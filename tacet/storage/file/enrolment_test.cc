@@ -58,9 +58,8 @@ class EnrolmentTest : public ::testing::Test {
     return *CoordinatorFolder::Create(folder_.path() / "federation",
                                       {.federation = "hospitals",
                                        .identity = {7},
-                                       .agreement = "[model]\n",
-                                       .authority = authority_,
-                                       .initial_model = BytesOf(model_)},
+                                       .terms = {"[model]\n", BytesOf(model_)},
+                                       .authority = authority_},
                                       keys_, first_key_, KeyFile(1), entropy_);
   }
 
@@ -168,9 +167,9 @@ TEST_F(EnrolmentTest, ACoordinatorFindsEverythingAgain) {
   ASSERT_TRUE(folder.ok()) << folder.status();
   EXPECT_EQ(folder->parts().federation, "hospitals");
   EXPECT_EQ(folder->parts().identity, crypto::Digest{7});
-  EXPECT_EQ(folder->parts().agreement, "[model]\n");
+  EXPECT_EQ(folder->parts().terms.agreement, "[model]\n");
   EXPECT_EQ(folder->parts().authority, authority_);
-  EXPECT_EQ(folder->parts().initial_model, BytesOf(model_));
+  EXPECT_EQ(folder->parts().terms.initial_model, BytesOf(model_));
   const auto keys = folder->UnlockKeys(KeyFile(1));
   ASSERT_TRUE(keys.ok()) << keys.status();
   EXPECT_EQ(keys->signing.public_key(), keys_.signing.public_key());
@@ -372,9 +371,8 @@ TEST_F(EnrolmentTest, AFederationIsMadeWhollyOrNotAtAll) {
     return CoordinatorFolder::Create(home,
                                      {.federation = "hospitals",
                                       .identity = {7},
-                                      .agreement = "[model]\n",
-                                      .authority = authority_,
-                                      .initial_model = BytesOf(model_)},
+                                      .terms = {"[model]\n", BytesOf(model_)},
+                                      .authority = authority_},
                                      keys_, first_key_, KeyFile(1), entropy_, disk);
   };
   const auto before = Tree(folder_.path());
@@ -594,7 +592,8 @@ TEST_F(EnrolmentTest, AnEpochBeginsWhollyOrNotAtAll) {
   fs::copy(home, copy, fs::copy_options::recursive);
   const std::vector<std::string> removed = {"west"};
   CoordinatorFolder whole = *CoordinatorFolder::Open(home);
-  ASSERT_TRUE(whole.BeginNextEpoch(second, removed, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+  ASSERT_TRUE(
+      whole.BeginNextEpoch(second, nullptr, removed, entropy_.Draw(32), KeyFile(1), entropy_).ok());
   EXPECT_EQ(whole.Enrolled()->size(), 2u);
   EXPECT_EQ(*whole.Epoch(), 1u);
 
@@ -617,13 +616,77 @@ TEST_F(EnrolmentTest, AnEpochBeginsWhollyOrNotAtAll) {
     EXPECT_EQ(before.Enrolled()->size(), 3u);
     EXPECT_FALSE(fs::exists(before.path() / "epochs/0000000001.removed"));
     EXPECT_TRUE(
-        before.BeginNextEpoch(second, removed, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+        before.BeginNextEpoch(second, nullptr, removed, entropy_.Draw(32), KeyFile(1), entropy_)
+            .ok());
     EXPECT_EQ(before.Enrolled()->size(), 2u);
   }
   const CoordinatorFolder after = reopened(true, true, true);
   EXPECT_EQ(*after.Epoch(), 1u);
   EXPECT_EQ(after.Enrolled()->size(), 2u);
   EXPECT_TRUE(fs::exists(after.path() / "removed/west.enrolled"));
+}
+
+// The same of `rotate --config`, which brings a training's terms along.
+TEST_F(EnrolmentTest, ATrainingBeginsWhollyOrNotAtAll) {
+  const SiteFolder north = NewSite("north"), south = NewSite("south");
+  const SiteFolder* const all[] = {&north, &south};
+  const auto first = Sign(all, 0), second = Sign(all, 1);
+  const fs::path home = folder_.path() / "federation", copy = folder_.path() / "copy";
+  ASSERT_TRUE(NewFederation().SaveSignedManifest(0, first.bytes()).ok());
+  fs::copy(home, copy, fs::copy_options::recursive);
+  const TrainingTerms before{"[model]\n", BytesOf(model_)}, next{"[data]\n", {1, 2, 3, 4}};
+  const auto terms_of = [](const CoordinatorFolder& folder) {
+    return std::pair(folder.parts().terms.agreement, folder.parts().terms.initial_model);
+  };
+  const auto expected = [](const TrainingTerms& terms) {
+    return std::pair(terms.agreement, terms.initial_model);
+  };
+  CoordinatorFolder whole = *CoordinatorFolder::Open(home);
+  ASSERT_TRUE(
+      whole.BeginNextEpoch(second, &next, {}, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+  EXPECT_EQ(terms_of(whole), expected(next));
+  EXPECT_EQ(terms_of(*CoordinatorFolder::Open(home)), expected(next));
+
+  // What a process that died left: files of the epoch, its key, and those that were moved up.
+  struct Crash {
+    bool model = false, agreement = false, key = false;
+    bool model_is_up = false, agreement_is_up = false;
+  };
+  const auto reopened = [&](const Crash& crash) {
+    const fs::path at = folder_.path() / "crashed", epochs = at / "epochs";
+    fs::remove_all(at);
+    fs::copy(copy, at, fs::copy_options::recursive);
+    fs::copy_file(home / "epochs/0000000001.manifest", epochs / "0000000001.manifest");
+    const auto write = [](const fs::path& path, std::span<const uint8_t> bytes) {
+      EXPECT_TRUE(ReplaceFile(path, bytes).ok());
+    };
+    if (crash.model) write(epochs / "0000000001.f32", next.initial_model);
+    if (crash.agreement) write(epochs / "0000000001.toml", base::AsBytes(next.agreement));
+    if (crash.model_is_up) write(at / "initial-model.f32", next.initial_model);
+    if (crash.agreement_is_up) write(at / "federation.toml", base::AsBytes(next.agreement));
+    if (crash.key) fs::copy_file(home / "epochs/0000000001.key", epochs / "0000000001.key");
+    CoordinatorFolder folder = *CoordinatorFolder::Open(at);
+    EXPECT_FALSE(fs::exists(epochs / "0000000001.f32"));
+    EXPECT_FALSE(fs::exists(epochs / "0000000001.toml"));
+    return folder;
+  };
+  for (const Crash crash :
+       {Crash{}, Crash{.model = true}, Crash{.model = true, .agreement = true}}) {
+    CoordinatorFolder folder = reopened(crash);
+    EXPECT_EQ(*folder.Epoch(), 0u);
+    EXPECT_EQ(terms_of(folder), expected(before));
+    // The epoch begins after all, and goes on with the training of before.
+    ASSERT_TRUE(
+        folder.BeginNextEpoch(second, nullptr, {}, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+    EXPECT_EQ(terms_of(folder), expected(before));
+  }
+  for (const Crash crash : {Crash{.model = true, .agreement = true, .key = true},
+                            Crash{.agreement = true, .key = true, .model_is_up = true},
+                            Crash{.key = true, .model_is_up = true, .agreement_is_up = true}}) {
+    const CoordinatorFolder folder = reopened(crash);
+    EXPECT_EQ(*folder.Epoch(), 1u);
+    EXPECT_EQ(terms_of(folder), expected(next));
+  }
 }
 
 class NextEpochTest : public EnrolmentTest {

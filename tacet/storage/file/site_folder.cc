@@ -217,13 +217,6 @@ absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invita
                                   agreement::FingerprintText(manifest.coordinator()),
                                   agreement::FingerprintText(coordinator));
   }
-  // The run directory and the coordinator's folder have room for one training.
-  if (manifest.training() != 0) {
-    return base::FailedPrecondition(
-        "invitation: epoch {} is of the training that began with epoch {}, and this program takes "
-        "part in a federation's first training only",
-        manifest.epoch(), manifest.training());
-  }
   TACET_RETURN_IF_ERROR(CheckCertificate(invitation.certificate, own, manifest));
   TACET_ASSIGN_OR_RETURN(std::vector<agreement::EpochLink> chain, ChainOf(invitation, manifest));
   Membership membership{.manifest = std::move(manifest),

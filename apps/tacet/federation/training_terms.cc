@@ -1,0 +1,116 @@
+#include "apps/tacet/federation/training_terms.h"
+
+#include <span>
+#include <utility>
+
+#include "apps/tacet/federation/federation_setup.h"
+#include "apps/tacet/privacy/privacy_warnings.h"
+#include "apps/tacet/run/agreed_query.h"
+#include "apps/tacet/run/configuration_words.h"
+#include "apps/tacet/run/site_config.h"
+#include "apps/tacet/statistics/query_run.h"
+#include "tacet/base/float_bytes.h"
+#include "tacet/base/status.h"
+#include "tacet/models/architecture.h"
+
+namespace tacet::app::federation {
+namespace {
+
+// Whether the agreement can be planned at all.
+absl::StatusOr<agreement::Manifest> PlanOf(const std::string& agreed,
+                                           const std::vector<float>& model, uint64_t members) {
+  TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, AgreementOf(agreed, model));
+  spec.sampling.clients = members != 0 ? members : spec.sampling.cohort;
+  if (spec.sampling.clients == 0 || spec.sampling.clients > (uint64_t{1} << 24)) {
+    return base::InvalidArgument(
+        "--members is {} and federation.cohort {}: one of them has to say how many are planned",
+        members, spec.sampling.cohort);
+  }
+  if (spec.sampling.cohort == 0) spec.sampling.cohort = spec.sampling.clients;
+  spec.members.resize(spec.sampling.clients);
+  absl::StatusOr<agreement::Manifest> plan = agreement::Manifest::Create(std::move(spec));
+  if (!plan.ok()) return run::InConfigurationWords(plan.status());
+  return plan;
+}
+
+}  // namespace
+
+void TrainingTermsFlags::Register(program::Options& options) {
+  options.AddString("config",
+                    "TOML file with the terms of the agreement (docs/formats/configuration.md), "
+                    "without settings of one site's data or machine",
+                    &config_);
+  options.AddString("query",
+                    "query file instead of --config: the federation answers its questions once "
+                    "(docs/formats/query.md)",
+                    &query_);
+  options.AddString("initial-model",
+                    "with model.name = \"external\": file of the parameters before the first "
+                    "round, little-endian binary32",
+                    &initial_model_);
+}
+
+absl::StatusOr<PlannedTraining> TrainingTermsFlags::Load(uint64_t members) const {
+  if (config_.empty() == query_.empty()) {
+    return base::InvalidArgument(
+        "give either --config (terms of a training) or --query (a query file)");
+  }
+  TACET_ASSIGN_OR_RETURN(const run::RunConfig config, Terms(members));
+  if (!config.model.federated.empty() || !config.model.start.empty()) {
+    return base::InvalidArgument(
+        "model.federated and model.start are for `tacet simulate`: a federation is set up with all "
+        "of a model, drawn by run.seed");
+  }
+  TACET_ASSIGN_OR_RETURN(const std::vector<float> model, InitialModel(config));
+  TACET_RETURN_IF_ERROR(run::CheckArchitecture(config));
+  TACET_ASSIGN_OR_RETURN(const simulation::SimulationSpec simulated, run::SimulationSpecOf(config));
+  if (!simulation::SimulationLabels(simulated).empty()) {
+    return base::InvalidArgument("{}: section [run] makes sense in simulations only", config_);
+  }
+  const std::span<const uint8_t> bytes = base::FloatBytes(model);
+  storage::file::TrainingTerms terms{.agreement = run::AgreedToml(config),
+                                     .initial_model = {bytes.begin(), bytes.end()}};
+  TACET_ASSIGN_OR_RETURN(agreement::Manifest plan, PlanOf(terms.agreement, model, members));
+  TACET_ASSIGN_OR_RETURN(std::vector<std::string> warnings, privacy::PrivacyWarnings(plan.spec()));
+  return PlannedTraining{
+      .terms = std::move(terms), .plan = std::move(plan), .warnings = std::move(warnings)};
+}
+
+absl::StatusOr<run::RunConfig> TrainingTermsFlags::Terms(uint64_t members) const {
+  if (query_.empty()) return run::LoadAgreedConfig(config_, members);
+  if (members < 2) {
+    return base::InvalidArgument(
+        "--members is {}: a query needs the planned number of sites, 2 or more", members);
+  }
+  TACET_ASSIGN_OR_RETURN(const run::LoadedQuery loaded, statistics::LoadQuery(query_));
+  return statistics::AgreedQueryConfig(loaded, members);
+}
+
+// Zeros for a query: the sum is added to them.
+absl::StatusOr<std::vector<float>> TrainingTermsFlags::InitialModel(
+    const run::RunConfig& config) const {
+  if (run::IsExternal(config)) {
+    if (initial_model_.has_value()) {
+      return run::LoadParameters(*initial_model_, "--initial-model");
+    }
+    return base::InvalidArgument(
+        "--initial-model is needed with model.name = \"external\": the file of the parameters "
+        "before the first round");
+  }
+  if (initial_model_.has_value()) {
+    return base::InvalidArgument(
+        "--initial-model is for model.name = \"external\": run.seed draws the parameters of {}",
+        config.model.name);
+  }
+  if (run::IsQuery(config)) {
+    TACET_ASSIGN_OR_RETURN(const run::LoadedQuery loaded,
+                           run::ParseQuery(config.query.text, "query.text"));
+    return std::vector<float>(loaded.query->dimension(), 0.0F);
+  }
+  TACET_ASSIGN_OR_RETURN(const models::ArchitectureSpec shape, run::ArchitectureSpecOf(config));
+  TACET_ASSIGN_OR_RETURN(const models::Architecture architecture,
+                         models::Architecture::Create(shape));
+  return architecture.InitialParameters(config.run.seed, config.model.last_layer_gain);
+}
+
+}  // namespace tacet::app::federation

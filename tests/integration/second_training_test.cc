@@ -1,0 +1,216 @@
+// A federation's second training, in separate processes: other terms, the same identities and
+// ledgers. It goes on over another epoch while everybody is killed, on both stores.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/storage/postgres/postgres_for_test.h"
+#include "tests/integration/live_federation_for_test.h"
+
+namespace tacet::app {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+enum class Store { kSqlite, kPostgresql };
+
+constexpr int kFirstRounds = 2, kSecondRounds = 8;
+
+class SecondTrainingProgramTest : public LiveFederationTest {
+ protected:
+  SecondTrainingProgramTest() : LiveFederationTest(kFirstRounds) {}
+
+  void SetUp() override {
+    // Each site is a machine of its own.
+    for (const std::string& site : sites_) {
+      environment_[site] = {"XDG_DATA_HOME=" + (path_ / site / "data").string()};
+    }
+    LiveFederationTest::SetUp();
+  }
+
+  // Terms of the second training.
+  void WriteSecondTerms() {
+    WriteConfig(R"(
+[data]
+classes = 4
+[model]
+name = "mlp"
+hidden = [6]
+input_shape = [28, 28]
+[federation]
+min_participants = 2
+spare_attempts = 60
+rounds = 8
+[privacy]
+clip_norm = 0.4
+coordinate_bound = 0.1
+noise = 8
+scale = 1e-3
+)",
+                "second.toml");
+  }
+
+  void BeginEpoch(int epoch) {
+    Accept("hub", epoch);
+    for (const std::string& site : sites_) Accept(site, epoch);
+    BeginServer();
+    for (const std::string& site : sites_) StartSite(site);
+  }
+  void KillAll() {
+    for (size_t victim = 0; victim <= sites_.size(); ++victim) Kill(victim);
+  }
+
+  // Each is done with `rounds` rounds.
+  void AwaitEnd(int rounds) {
+    for (const std::string& site : sites_) {
+      const Outcome ended = WaitFor(running_.at(site), site + "-");
+      running_.erase(site);
+      ASSERT_EQ(ended.exit_code, 0) << ended.err;
+      auto told = base::JsonValue::Parse(ended.out);
+      ASSERT_TRUE(told.ok()) << ended.out;
+      EXPECT_EQ(Number(*told, "rounds"), rounds);
+      EXPECT_EQ(told->Find("alarms")->Dump(), "[]") << ended.err;
+      told_.insert_or_assign(site, *std::move(told));
+    }
+  }
+  void ExpectOneModelIn(const std::string& run) {
+    std::set<std::string> models;
+    for (const std::string& site : sites_) models.insert(Read(site + "/" + run + "/model.f32"));
+    EXPECT_THAT(models, SizeIs(1));
+    EXPECT_FALSE(models.begin()->empty());
+  }
+  void ExpectNothingSealedTwice() {
+    for (const std::string& site : sites_) {
+      for (const auto& [attempt, digests] : Sent(site, "upload")) {
+        EXPECT_THAT(digests, SizeIs(1)) << site << " sealed two updates for " << attempt;
+      }
+    }
+  }
+  std::filesystem::path LedgerOf(const std::string& site) const {
+    for (const auto& file : std::filesystem::recursive_directory_iterator(path_ / site / "data")) {
+      if (file.path().extension() == ".ledger") return file.path();
+    }
+    ADD_FAILURE() << site << " has no ledger";
+    return {};
+  }
+  double ChargesInLedger(const std::string& site) {
+    const Outcome shown = Tacet({"ledger", "show", LedgerOf(site).string(), "--json"});
+    EXPECT_EQ(shown.exit_code, 0) << shown.err;
+    return Number(*base::JsonValue::Parse(shown.out), "charges");
+  }
+};
+
+class SecondTrainingStoresTest : public SecondTrainingProgramTest,
+                                 public ::testing::WithParamInterface<Store> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == Store::kPostgresql) {
+      server_flags_.insert(server_flags_.end(),
+                           {"--state", storage::postgres::PostgresForTest::Get().NewDatabase()});
+    }
+    SecondTrainingProgramTest::SetUp();
+  }
+};
+
+TEST_P(SecondTrainingStoresTest, GoesOnThroughKillsAndLedgersAddUp) {
+  AwaitEnd(kFirstRounds);
+  const std::string first_model = Read("north/run/model.f32");
+  const double first_charges = Number(told_.at("north"), "charged_attempts");
+  const double first_epsilon = Number(told_.at("north"), "epsilon");
+  Kill(sites_.size());
+
+  WriteSecondTerms();
+  for (const std::string& site : sites_) Renew(site);
+  const Outcome rotated = Rotate({"--config", "second.toml"});
+  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  EXPECT_THAT(rotated.out, HasSubstr("mlp"));
+  // Said before it is accepted: every figure of it comes on top of what was spent.
+  const std::string invitation = "federation/invitations/north-epoch-1.tacet";
+  const Outcome refused = Tacet(
+      {"client", "join", invitation, "--home", "north", "--key-file", "north.key", "--accept"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, ContainsRegex("WEAKER +training +the first -> begun with epoch 1"));
+  BeginEpoch(1);
+  EXPECT_EQ(Number(*Event("server-started"), "training"), 1);
+  EXPECT_EQ(Number(*Event("server-started"), "finished_rounds"), 0);
+
+  std::mt19937 random(GetParam() == Store::kSqlite ? 1 : 2);
+  for (int i = 0; i < 4; ++i) {
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(std::uniform_int_distribution<int>(50, 700)(random)));
+    const size_t victim = i % 2 == 0 ? sites_.size() : static_cast<size_t>(i / 2);
+    Kill(victim);
+    StartAgain(victim);
+  }
+  Await([this] { return std::ranges::count(Read("north/run-1/metrics.jsonl"), '\n') >= 2; });
+  KillAll();
+
+  // An epoch that goes on with it.
+  for (const std::string& site : sites_) Renew(site);
+  const Outcome continued = Rotate();
+  ASSERT_EQ(continued.exit_code, 0) << continued.err;
+  BeginEpoch(2);
+  EXPECT_EQ(Number(*Event("server-started"), "training"), 1);
+  AwaitEnd(kSecondRounds);
+  ExpectOneModelIn("run");
+  ExpectOneModelIn("run-1");
+  ExpectNothingSealedTwice();
+  EXPECT_EQ(Read("north/run/model.f32"), first_model);
+  EXPECT_NE(Read("north/run-1/model.f32").size(), first_model.size());
+  for (const std::string& site : sites_) {
+    const base::JsonValue& told = told_.at(site);
+    EXPECT_EQ(ChargesInLedger(site), first_charges + Number(told, "charged_attempts"));
+    EXPECT_GT(Number(told, "epsilon"), first_epsilon);
+    EXPECT_THAT(told.Find("run")->Dump(), HasSubstr("run-1"));
+  }
+  // Each training has a record of its own.
+  for (const std::string run : {"north/run", "north/run-1"}) {
+    const Outcome audited = Tacet({"audit", run});
+    EXPECT_EQ(audited.exit_code, 0) << audited.err;
+    const Outcome verified =
+        Tacet({"audit", "verify", run + "/audit.json", "--model", run + "/model.f32"});
+    EXPECT_EQ(verified.exit_code, 0) << verified.err;
+    EXPECT_EQ(Tacet({"report", run}).exit_code, 0);
+  }
+  EXPECT_EQ(Tacet({"audit", "verify", "north/run-1/audit.json", "--model", "north/run/model.f32"})
+                .exit_code,
+            1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, SecondTrainingStoresTest,
+                         ::testing::Values(Store::kSqlite, Store::kPostgresql),
+                         [](const auto& store) {
+                           return store.param == Store::kSqlite ? "Sqlite" : "Postgresql";
+                         });
+
+// A site that lost its ledger, both anchors in its home and its state: the run of the first
+// training still knows what was charged. Without it the data's budget would begin again.
+TEST_F(SecondTrainingProgramTest, TheRunOfTheFirstMissesItsCharges) {
+  AwaitEnd(kFirstRounds);
+  WriteSecondTerms();
+  for (const std::string& site : sites_) Renew(site);
+  ASSERT_EQ(Rotate({"--config", "second.toml"}).exit_code, 0);
+  Accept("north", 1);
+  for (const char* const lost : {"data", "state", "ledger.anchor"}) {
+    std::filesystem::remove_all(path_ / "north" / lost);
+  }
+  StartSite("north");
+  const Outcome refused = WaitFor(running_.at("north"), "north-");
+  running_.erase("north");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, ContainsRegex("north/run/ledger has 2 attempts of which the ledger of "
+                                         ".* knows 0: it is an older one"));
+}
+
+}  // namespace
+}  // namespace tacet::app
