@@ -19,6 +19,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/base/test_size_for_test.h"
 #include "tacet/secagg/check_row.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/testing/small_round.h"
@@ -379,7 +380,7 @@ void ForEachGame(int games, Federation& federation, const Function& function) {
 // seed is fixed: 0.27 % of all seeds are beyond that, and this one is not. In 10^4 games a rate of
 // 52 % would be beyond with probability 0.84, one of 53 % with 0.9987.
 TEST(CoalitionGameTest, FSeatsAndAllMembersButTwoCannotTellWhoSentWhat) {
-  constexpr int kGames = TACET_GAMES;
+  const int kGames = base::TestSize("TACET_GAMES", 1000);
   Federation federation;
   std::map<std::string, int> right;
   ForEachGame(kGames, federation, [&](const View& view, bool swapped, bool otherwise) {

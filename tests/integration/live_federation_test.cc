@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/test_size_for_test.h"
 #include "tests/integration/haystack_for_test.h"
 #include "tests/integration/live_federation_for_test.h"
 
@@ -27,10 +28,12 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
+int Kills() { return base::TestSize("TACET_KILLS", 8); }
+
 // With twice the rounds that a fast machine does between the kills.
 class KilledFederationTest : public LiveFederationTest {
  protected:
-  KilledFederationTest() : LiveFederationTest(2 * TACET_KILLS) {}
+  KilledFederationTest() : LiveFederationTest(2 * Kills()) {}
 
   // Every site's record says that it is a member's, holds, and is about the one model.
   void ExpectAuditsOfMembers() {
@@ -56,8 +59,8 @@ class KilledFederationTest : public LiveFederationTest {
 };
 
 TEST_F(KilledFederationTest, KillsAtRandomMomentsLoseNothing) {
-  std::mt19937 random(TACET_KILLS);
-  for (int i = 0; i < TACET_KILLS; ++i) {
+  std::mt19937 random(static_cast<uint32_t>(Kills()));
+  for (int i = 0; i < Kills(); ++i) {
     std::this_thread::sleep_for(
         std::chrono::milliseconds(std::uniform_int_distribution<int>(50, 800)(random)));
     // The server every second time, the sites in turn.

@@ -27,6 +27,7 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 
+#include "tacet/base/test_size_for_test.h"
 #include "tacet/storage/postgres/postgres_for_test.h"
 #include "tests/integration/clock_shift_for_test.h"
 #include "tests/integration/live_federation_for_test.h"
@@ -39,6 +40,8 @@ namespace tacet::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+int Faults() { return base::TestSize("TACET_FAULTS", 10); }
 
 enum class Store { kSqlite, kPostgresql };
 
@@ -74,7 +77,7 @@ class KeptDatabase {
 class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamInterface<Store> {
  protected:
   // With more rounds than a fast machine does between the faults.
-  RandomFaultsTest() : LiveFederationTest(3 * TACET_FAULTS) {}
+  RandomFaultsTest() : LiveFederationTest(3 * Faults()) {}
 
   void SetUp() override {
     if (!EnterNamespaces(CLONE_NEWNET | CLONE_NEWNS) || !KeepMountsApart(path_)) {
@@ -279,11 +282,11 @@ class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamI
   std::string expected_violations_ = "[]";
   std::unique_ptr<LyingProxy> proxy_;
   RecordedRounds seen_;  // changes while something passes
-  std::mt19937 random_{TACET_FAULTS};
+  std::mt19937 random_{static_cast<uint32_t>(Faults())};
 };
 
 TEST_P(RandomFaultsTest, LoseNothingAndRepeatNothing) {
-  for (int i = 0; i < TACET_FAULTS && !HasFailure(); ++i) {
+  for (int i = 0; i < Faults() && !HasFailure(); ++i) {
     SCOPED_TRACE(fmt::format("fault {}", i));
     Wait(Draw(50, 800));
     CauseFault();

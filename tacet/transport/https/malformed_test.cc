@@ -5,13 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tacet/base/test_size_for_test.h"
 #include "tacet/crypto/random.h"
 #include "tacet/transport/https/serving_for_test.h"
 
 namespace tacet::transport::https {
 namespace {
 
-constexpr int kRequests = TACET_MALFORMED_REQUESTS;
+const int kRequests = base::TestSize("TACET_MALFORMED_REQUESTS", 4000);
 
 TEST(MalformedTest, EveryRequestIsRefused) {
   constexpr int kThreads = 4;
