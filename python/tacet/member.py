@@ -249,8 +249,9 @@ class Member:
     ) -> None:
         if not hasattr(_core, "Member"):
             text = (
-                "this build of the package has no network: libcurl was missing at compilation. "
-                "Install Debian's libcurl4-openssl-dev, and install the package again"
+                "this build of the package has no network: libraries for it were missing at "
+                "compilation. Run `tools/setup.sh demo server python` in a copy of the repository, "
+                "and install the package again"
             )
             raise FailedPreconditionError(text)
         settings: dict[str, object] = {
