@@ -4,6 +4,8 @@
 #include <mutex>
 #include <thread>
 
+#include <pthread.h>
+
 namespace tacet::python {
 namespace {
 
@@ -44,16 +46,25 @@ void CloseDoor() {
     {
       const std::lock_guard<std::mutex> lock(door);
       const bool late = std::chrono::steady_clock::now() > latest;
-      if (on_the_way == 0 && (computing == 0 || late)) break;
+      if (on_the_way == 0 && (computing <= 0 || late)) break;
     }
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   PyEval_RestoreThread(state);
 }
 
+// A child of fork() has one thread: the others are neither on the way nor computing. The thread
+// that forked may still return from a computation that was counted.
+void CountAgainInChild() {
+  on_the_way = 0;
+  computing = 0;
+  door.unlock();
+}
+
 }  // namespace
 
 void BindExit(nb::module_& /*module*/) {
+  pthread_atfork([] { door.lock(); }, [] { door.unlock(); }, &CountAgainInChild);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&CloseDoor));
 }
 

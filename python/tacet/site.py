@@ -85,7 +85,8 @@ class Sealed:
 class Site:
     """One member: opens a folder of `create` and `join`.
 
-    Every method holds the folder's lock, so threads and processes take turns.
+    Every method holds the folder's lock, so threads and processes take turns, also a process that
+    was forked while the site was open.
 
     Attributes:
         terms: the agreed `Terms`.
@@ -206,7 +207,12 @@ class Site:
         """Hold the folder's lock; yields the state."""
         with (self._folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            yield self._load()
+            try:
+                yield self._load()
+            finally:
+                # A process that was forked meanwhile has the file open, too: closing it here would
+                # leave the lock to that process.
+                fcntl.flock(lock, fcntl.LOCK_UN)
 
     def _load(self) -> _State:
         try:

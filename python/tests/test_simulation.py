@@ -338,6 +338,44 @@ def test_the_interpreter_exits_during_a_run(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
+FORK_DURING_A_RUN = """
+import os, sys, threading, time
+import numpy as np
+import tacet
+
+training, ended = threading.Event(), threading.Event()
+
+def train(model, client, round_):
+    training.set()
+    ended.wait()
+    return np.zeros_like(model)
+
+run = threading.Thread(target=lambda: tacet.simulate(
+    train, clients=6, initial=np.zeros(50, dtype=np.float32), rounds=1, out=sys.argv[1],
+    privacy=tacet.Privacy(noise_multiplier=60, delta=1e-3)))
+run.start()
+training.wait()
+child = os.fork()
+if child == 0:
+    tacet.guarantee(clients=100, rounds=1, noise_multiplier=6)
+    sys.exit(3)
+begin = time.monotonic()
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+print(status, "late" if time.monotonic() - begin > 8 else "at once")
+ended.set()
+run.join()
+"""
+
+
+def test_a_process_forked_during_a_run_computes_and_exits_at_once(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORK_DURING_A_RUN, str(tmp_path / "run")],
+        capture_output=True, text=True, check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "3 at once\n", "")
+    assert len(tacet.open_run(tmp_path / "run").rounds) == 1
+
+
 def test_other_threads_run_during_a_simulation(tmp_path: Path) -> None:
     thread = threading.Thread(
         target=lambda: simulate(tmp_path / "run", initial=np.zeros(200_000, dtype=np.float32))

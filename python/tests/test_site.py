@@ -5,6 +5,9 @@ import json
 import os
 import pickle
 import random
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -385,3 +388,81 @@ def test_a_crash_between_model_and_state_loses_nothing(sites, monkeypatch):
     assert sites.open(0).apply([outcome]) == 1
     sites.sites[1].apply([outcome])
     np.testing.assert_array_equal(sites.open(0).model[0], sites.sites[1].model[0])
+
+
+def test_threads_that_share_a_site_seal_each_attempt_once(sites):
+    site = sites.sites[0]
+    start = threading.Barrier(6, timeout=60)
+    sealed, refused, others = [], [], []
+
+    def work():
+        start.wait()
+        for attempt in range(3):
+            try:
+                sealed.append((attempt, sites.seal(0, attempt).upload))
+            except tacet.FailedPreconditionError as error:
+                refused.append(str(error))
+            except BaseException as error:
+                others.append(error)
+        if not 0 < site.epsilon < np.inf:
+            others.append(site.epsilon)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert others == []
+    # A thread may come to an attempt after another has sealed a later one.
+    assert len(dict(sealed)) == len(sealed) == site.charged_attempts
+    assert dict(sealed)[2] == site.upload_of(2)
+    assert len(refused) == 18 - len(sealed)
+    assert all("charged already" in text for text in refused)
+
+
+class ForksWhenRead(list):
+    """Tensors: a process is forked when the site reads them, and lives until it is told to end."""
+
+    def __init__(self, tensors):
+        super().__init__(tensors)
+        self.child = 0
+
+    def __iter__(self):
+        if self.child == 0:
+            self.child = os.fork()
+            if self.child == 0:
+                time.sleep(60)
+                os._exit(0)
+        return super().__iter__()
+
+
+def test_a_process_forked_during_a_call_does_not_keep_the_lock(sites):
+    site = sites.sites[0]
+    trained = ForksWhenRead([tensor + 0.1 for tensor in site.model])
+    site.seal(0, site.model_digest, trained)
+    assert trained.child > 0
+    try:
+        read = threading.Thread(target=lambda: site.round, daemon=True)
+        read.start()
+        read.join(timeout=10)
+        assert not read.is_alive()
+    finally:
+        os.kill(trained.child, signal.SIGKILL)
+        os.waitpid(trained.child, 0)
+
+
+def test_an_attempt_is_sealed_by_one_of_two_processes_that_share_a_site(sites):
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            sites.seal(0)
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    with pytest.raises(tacet.FailedPreconditionError, match="charged already"):
+        sites.seal(0)
+    assert sites.sites[0].charged_attempts == 1
+    sites.seal(0, 1)
+    assert sites.sites[0].charged_attempts == 2
