@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -207,12 +208,14 @@ class Site:
         """Hold the folder's lock; yields the state."""
         with (self._folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            process = os.getpid()
             try:
                 yield self._load()
             finally:
-                # A process that was forked meanwhile has the file open, too: closing it here would
-                # leave the lock to that process.
-                fcntl.flock(lock, fcntl.LOCK_UN)
+                # A process that was forked meanwhile has the same open file: it would keep the lock
+                # after the file is closed here, and must not give it up there.
+                if os.getpid() == process:
+                    fcntl.flock(lock, fcntl.LOCK_UN)
 
     def _load(self) -> _State:
         try:

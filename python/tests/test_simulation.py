@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -374,6 +375,27 @@ def test_a_process_forked_during_a_run_computes_and_exits_at_once(tmp_path: Path
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "3 at once\n", "")
     assert len(tacet.open_run(tmp_path / "run").rounds) == 1
+
+
+def test_a_run_goes_on_while_a_process_that_its_training_forked_lives(tmp_path: Path) -> None:
+    workers: list[int] = []
+
+    def train(model: Array, client: int, round_: int) -> Array:
+        if not workers:  # as a PyTorch DataLoader with persistent workers does
+            workers.append(os.fork())
+            if workers[0] == 0:
+                time.sleep(60)
+                os._exit(0)
+            raise ZeroDivisionError
+        return nothing(model, client, round_)
+
+    try:
+        with pytest.raises(ZeroDivisionError):
+            simulate(tmp_path / "run", train)
+        assert simulate(tmp_path / "run", train, resume=True).rounds
+    finally:
+        os.kill(workers[0], signal.SIGKILL)
+        os.waitpid(workers[0], 0)
 
 
 def test_other_threads_run_during_a_simulation(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include <sys/file.h>
+#include <unistd.h>
 
 #include "tacet/base/stopwatch.h"
 
@@ -24,5 +26,11 @@ bool LockFile(const File& file, double max_wait_seconds) {
 }
 
 void UnlockFile(const File& file) { ::flock(file.get(), LOCK_UN); }
+
+FileLock::FileLock(File locked) : file_(std::move(locked)), process_(::getpid()) {}
+
+FileLock::~FileLock() {
+  if (file_.ok() && ::getpid() == process_) UnlockFile(file_);
+}
 
 }  // namespace tacet::storage::file

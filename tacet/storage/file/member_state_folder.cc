@@ -73,7 +73,8 @@ absl::StatusOr<std::unique_ptr<MemberStateFolder>> MemberStateFolder::Open(const
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return base::FailedPrecondition("{} is in use by another process", path.string());
   }
-  return std::unique_ptr<MemberStateFolder>(new MemberStateFolder(path, std::move(lock), disk));
+  return std::unique_ptr<MemberStateFolder>(
+      new MemberStateFolder(path, FileLock(std::move(lock)), disk));
 }
 
 absl::Status MemberStateFolder::Save(std::string_view name, std::span<const uint8_t> content) {

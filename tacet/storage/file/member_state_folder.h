@@ -11,6 +11,7 @@
 
 #include "tacet/member/member_state.h"
 #include "tacet/secagg/attempt.h"
+#include "tacet/storage/file/file_lock.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
@@ -42,7 +43,7 @@ class MemberStateFolder final : public member::MemberState {
   absl::Status KeepOnly(const secagg::AttemptNumber& attempt) override;
 
  private:
-  MemberStateFolder(std::filesystem::path path, File lock, DiskCalls& disk)
+  MemberStateFolder(std::filesystem::path path, FileLock lock, DiskCalls& disk)
       : path_(std::move(path)), lock_(std::move(lock)), disk_(disk) {}
 
   // Whether SaveCheckpoint came to its end, or was never called.
@@ -56,7 +57,7 @@ class MemberStateFolder final : public member::MemberState {
                                         std::string_view kind) const;
 
   std::filesystem::path path_;
-  File lock_;
+  FileLock lock_;
   DiskCalls& disk_;
 };
 

@@ -1,5 +1,6 @@
 #include "tacet/storage/file/member_state_folder.h"
 
+#include <csignal>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -65,6 +66,27 @@ TEST_F(MemberStateFolderTest, IsHeldByOneProcess) {
   const auto second = MemberStateFolder::Open(path_);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(base::Message(second.status()), HasSubstr("in use by another process"));
+}
+
+// A training function may fork workers that outlive it.
+TEST_F(MemberStateFolderTest, AForkedProcessNeitherKeepsNorGivesUpTheLock) {
+  auto held = *MemberStateFolder::Open(path_);
+  const pid_t lasting = fork();
+  if (lasting == 0) {
+    for (;;) pause();
+  }
+  const pid_t ending = fork();
+  if (ending == 0) {
+    held.reset();
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(ending, &status, 0), ending);
+  EXPECT_EQ(MemberStateFolder::Open(path_).status().code(), absl::StatusCode::kFailedPrecondition);
+  held.reset();
+  EXPECT_TRUE(MemberStateFolder::Open(path_).ok());
+  kill(lasting, SIGKILL);
+  ASSERT_EQ(waitpid(lasting, &status, 0), lasting);
 }
 
 TEST_F(MemberStateFolderTest, IsItsOwnersAlone) {

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include "tacet/base/status.h"
 #include "tacet/storage/file/data_key.h"
@@ -68,17 +67,14 @@ absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Open(
 
 absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Lock(
     const std::filesystem::path& path) {
-  const int lock = ::open((path / kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock < 0) return SystemError("open", path / kLock);
-  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
-    ::close(lock);
+  File lock(path / kLock, O_RDWR | O_CREAT);
+  if (!lock.ok()) return SystemError("open", path / kLock);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return base::FailedPrecondition("the run directory {} is in use by another process",
                                     path.string());
   }
-  return std::unique_ptr<RunDirectory>(new RunDirectory(path, lock));
+  return std::unique_ptr<RunDirectory>(new RunDirectory(path, FileLock(std::move(lock))));
 }
-
-RunDirectory::~RunDirectory() { ::close(lock_); }
 
 absl::Status RunDirectory::RecordAttempt(const secagg::AttemptNumber& attempt) {
   return AppendLine(kAttempts,

@@ -6,12 +6,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "tacet/simulation/run_store.h"
+#include "tacet/storage/file/file_lock.h"
 
 namespace tacet::storage::file {
 
@@ -26,7 +28,6 @@ class RunDirectory final : public simulation::RunStore {
   static absl::StatusOr<std::unique_ptr<RunDirectory>> Create(const std::filesystem::path& path);
   // One that a run was begun in. NotFound when it is none.
   static absl::StatusOr<std::unique_ptr<RunDirectory>> Open(const std::filesystem::path& path);
-  ~RunDirectory() override;
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
 
@@ -50,11 +51,12 @@ class RunDirectory final : public simulation::RunStore {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  RunDirectory(std::filesystem::path path, int lock) : path_(std::move(path)), lock_(lock) {}
+  RunDirectory(std::filesystem::path path, FileLock lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
   static absl::StatusOr<std::unique_ptr<RunDirectory>> Lock(const std::filesystem::path& path);
 
   std::filesystem::path path_;
-  int lock_;  // file descriptor
+  FileLock lock_;
 };
 
 // A line of `attempts`: DataLoss unless it is "epoch round attempt".
