@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/tacet/run/agreed_query.h"
+#include "apps/tacet/statistics/query_columns.h"
 #include "apps/tacet/statistics/query_run.h"
 #include "apps/tacet/statistics/site_tables.h"
 #include "nanobind/nanobind.h"
@@ -88,9 +89,14 @@ absl::StatusOr<std::string> Ask(QueryCall call) {
   std::vector<statistics::SiteTable> tables;
   if (call.tables.has_value()) {
     TACET_ASSIGN_OR_RETURN(tables, SiteTablesOf(*std::move(call.tables)));
+    const app::statistics::QueryColumns columns(loaded.file, *loaded.query);
+    for (const statistics::SiteTable& table : tables) {
+      TACET_RETURN_IF_ERROR(app::statistics::CheckTable(columns, table));
+    }
   } else {
-    TACET_ASSIGN_OR_RETURN(tables,
-                           app::statistics::LoadSiteTables(call.data, loaded.file, *loaded.query));
+    TACET_ASSIGN_OR_RETURN(
+        tables, app::statistics::LoadSiteTables(call.data, loaded.file, *loaded.query,
+                                                app::statistics::QueryFormat(loaded.file)));
   }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
                                                                 &std::fclose);

@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::vector<float> Values(const std::string& text, std::optional<std::string_view> field,
                           DecimalMark mark = DecimalMark::kPoint) {
@@ -96,6 +97,16 @@ TEST(CsvFeatureTest, ANumberThatIsNoneSaysTheLikelyReason) {
   EXPECT_THAT(Refusal("age 0..100", "NA"), HasSubstr("add \"NA\" to `data.csv_missing`"));
   EXPECT_THAT(Refusal("age 0..100", "inf"), HasSubstr("\"inf\" is not a finite number"));
   EXPECT_THAT(Refusal("age 0..100", "+-5"), HasSubstr("is not a finite number"));
+  EXPECT_THAT(Refusal("age 0..100",
+                      "\xEF\xBB\xBF"
+                      "25"),
+              HasSubstr("remove the invisible byte order mark (U+FEFF)"));
+  for (const char* date : {"2024-05-01", "1.5.2024", "01/05/24", "2024-05-01 12:30:00"}) {
+    EXPECT_THAT(Refusal("age 0..100", date), HasSubstr("that is a date")) << date;
+  }
+  for (const char* number : {"1.234.567", "12.345.67", "1-2", "1-2-3"}) {
+    EXPECT_THAT(Refusal("age 0..100", number), Not(HasSubstr("that is a date"))) << number;
+  }
 }
 
 TEST(CsvFeatureTest, MissingValuesBecomeConstants) {

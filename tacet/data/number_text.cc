@@ -42,6 +42,28 @@ bool HasThousands(std::string_view text) {
          text.find_first_not_of("+-0123456789.,") == std::string_view::npos;
 }
 
+// Day, month and year in digits, the year first or last, and perhaps a time behind a blank or T.
+bool IsDate(std::string_view text) {
+  text = text.substr(0, text.find_first_of(" T"));
+  const size_t first = text.find_first_of("-/.");
+  if (first == std::string_view::npos) return false;
+  const size_t second = text.find(text[first], first + 1);
+  if (second == std::string_view::npos) return false;
+  const std::array<std::string_view, 3> groups = {
+      text.substr(0, first), text.substr(first + 1, second - first - 1), text.substr(second + 1)};
+  const auto has_digits = [](std::string_view group, size_t least, size_t most) {
+    return group.size() >= least && group.size() <= most &&
+           group.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  if (!has_digits(groups[1], 1, 2)) return false;
+  return (has_digits(groups[0], 4, 4) && has_digits(groups[2], 1, 2)) ||
+         (has_digits(groups[0], 1, 2) &&
+          (has_digits(groups[2], 2, 2) || has_digits(groups[2], 4, 4)));
+}
+
+// U+FEFF. It begins a file; elsewhere it is a rest of a file that was appended.
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 }  // namespace
 
 std::optional<double> ParseDecimal(std::string_view text, DecimalMark mark) {
@@ -52,23 +74,25 @@ std::optional<float> ParseDecimal32(std::string_view text, DecimalMark mark) {
   return Parse<float>(text, mark);
 }
 
-ValueFault NotANumber(std::string_view text, DecimalMark mark) {
+ValueFault NotANumber(std::string_view text, DecimalMark mark, const NumberSettings& settings) {
   const bool point = mark == DecimalMark::kPoint;
   std::string remedy;
   if (text.empty()) {
-    remedy = "fill it in, or describe the column in `data.csv_features` with missing= or indicator";
+    remedy = fmt::format("fill it in, or {}", settings.empty);
   } else if (MeansMissing(text)) {
-    remedy = fmt::format(
-        "if that means \"missing\", add \"{}\" to `data.csv_missing` and describe the column in "
-        "`data.csv_features` with missing= or indicator",
-        text);
+    remedy = fmt::format("if that means \"missing\", add \"{}\" to {}", text, settings.missing);
+  } else if (text.find(kByteOrderMark) != std::string_view::npos) {
+    remedy =
+        "remove the invisible byte order mark (U+FEFF) in it: it comes from joining files, so look "
+        "for a second header line, too";
+  } else if (IsDate(text)) {
+    remedy =
+        "that is a date: write the number that the sites agreed on, such as years or days since an "
+        "event";
   } else if (HasThousands(text)) {
     remedy = "write it without separators of thousands";
   } else if (ParseDecimal(text, point ? DecimalMark::kComma : DecimalMark::kPoint).has_value()) {
-    remedy = fmt::format(
-        "if the file writes numbers with a decimal {0}, set `data.csv_decimal = "
-        "\"{0}\"`",
-        point ? "comma" : "point");
+    remedy = point ? settings.comma : settings.point;
   } else if (std::isdigit(static_cast<unsigned char>(text.front())) != 0) {
     remedy = "write the number alone, without unit or remark";
   }

@@ -309,6 +309,17 @@ TEST(AnswersTest, IntervalsAboutThePopulationCoverAsOftenAsTheySay) {
   for (const double share : covered) EXPECT_NEAR(share, 0.95, 0.07);
 }
 
+// "!= m" held for them where the query's list of missing texts had no empty one.
+TEST(AnswersTest, AnEmptyFieldIsMissingWhateverTheListSays) {
+  const auto query = Query::Create(
+      {.questions = {{.name = "others", .where = {{"sex", Comparison::kUnequal, "m"}}}},
+       .missing = {"-9"}});
+  ASSERT_TRUE(query.ok()) << query.status();
+  const auto shared = std::make_shared<const Query>(*query);
+  const std::vector<double> sum = SumOf(shared, {"sex"}, {{"f"}, {""}, {"-9"}, {"m"}, {"NA"}});
+  EXPECT_NEAR(*Find(Answers(*shared, sum, 0)[0], "count").value, 2, 1e-6);
+}
+
 TEST(AnswersTest, WrongReleasesAreRefused) {
   const auto query = MakeQuery({{.name = "n"}});
   EXPECT_FALSE(AnswersOf(*query, std::vector<double>{1, 2}, 1).ok());

@@ -91,7 +91,7 @@ struct QuerySpec {
   uint64_t rows_per_unit = 1;
   double floor = 0;  // estimated counts below it, and all that follows from them, are suppressed
   double confidence = 0.95;                            // of intervals, in (0, 1)
-  std::vector<std::string> missing = {"", "?", "NA"};  // fields that mean "missing"
+  std::vector<std::string> missing = {"", "?", "NA"};  // fields that mean "missing"; "" always does
 
   friend bool operator==(const QuerySpec&, const QuerySpec&) = default;
 };

@@ -22,7 +22,7 @@ class Fields {
   void Select(size_t row) { row_ = row; }
   std::optional<std::string_view> Of(const std::string& column) const {
     const std::string& text = table_.rows[row_][places_.at(column)];
-    if (std::ranges::find(missing_, text) != missing_.end()) return std::nullopt;
+    if (text.empty() || std::ranges::find(missing_, text) != missing_.end()) return std::nullopt;
     return text;
   }
   std::optional<uint32_t> CellIn(const ColumnCells& cells) const {

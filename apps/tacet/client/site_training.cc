@@ -66,11 +66,10 @@ absl::Status LoadQueryData(const SiteDataFlags& flags, const agreement::SignedMa
   if (path.empty()) {
     return base::InvalidArgument("--data is needed: a query is about this site's own table");
   }
-  // Sites write numbers differently; what the numbers mean is agreed.
-  tacet::statistics::QueryFile own = loaded.file;
-  own.decimal_comma = own.decimal_comma || training.config.data.csv_decimal == "comma";
+  TACET_ASSIGN_OR_RETURN(const statistics::TableFormat format,
+                         statistics::SiteFormat(loaded.file, training.config));
   TACET_ASSIGN_OR_RETURN(const std::vector<tacet::statistics::SiteTable> tables,
-                         statistics::LoadSiteTables(path, own, *loaded.query));
+                         statistics::LoadSiteTables(path, loaded.file, *loaded.query, format));
   if (!flags.client().has_value() && tables.size() != 1) {
     return base::InvalidArgument(
         "{} has the tables of {} sites: choose this site's with --client, from 0", path,

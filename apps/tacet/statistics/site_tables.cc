@@ -2,201 +2,324 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
-#include <set>
 #include <utility>
 
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+#include "apps/tacet/statistics/query_columns.h"
 #include "tacet/base/bytes.h"
+#include "tacet/base/nearest_word.h"
 #include "tacet/base/status.h"
 #include "tacet/data/csv.h"
+#include "tacet/data/csv_columns.h"
 #include "tacet/data/data_files.h"
-#include "tacet/data/number_text.h"
 #include "tacet/data/table_text.h"
 
 namespace tacet::app::statistics {
 namespace {
 
+using data::DecimalMark;
+using data::TableProblem;
 using data::TableRecords;
+using data::ValueFault;
 using tacet::statistics::QueryFile;
 using tacet::statistics::SiteTable;
 
 constexpr uint64_t kMaxSites = 1'000'000;
 
+// Takes a problem: the error that ends the reading, or OK where problems are collected.
+using Report = std::function<absl::Status(const TableProblem&)>;
+
+// Tables of all files so far.
+struct Tables {
+  std::map<std::string, SiteTable> sites;
+  std::vector<std::string> columns;  // of the first file with a site column
+};
+
 // Reads one file into the sites' tables.
 class FileReader {
  public:
-  FileReader(const std::filesystem::path& path, const QueryFile& file,
-             const std::set<std::string>& wanted, const std::set<std::string>& numbers)
-      : name_(path.filename().string()),
+  FileReader(const std::filesystem::path& path, const QueryFile& file, const QueryColumns& columns,
+             const TableFormat& format, std::string_view text, const Report& report)
+      : name_(path.string()),
         stem_(path.stem().string()),
         file_(file),
-        wanted_(wanted),
-        numbers_(numbers) {}
+        columns_(columns),
+        format_(format),
+        records_(text),
+        report_(report) {}
 
-  absl::Status Read(const std::string& text, std::map<std::string, SiteTable>& sites) {
-    if (const auto problem = data::EncodingProblem(text, name_); problem.has_value()) {
-      return base::InvalidArgument("{}", data::ProblemText(*problem));
+  absl::Status Read(std::string_view text, Tables& tables) {
+    if (std::optional<TableProblem> problem = data::EncodingProblem(text, name_); problem) {
+      return report_(*problem);
     }
-    TableRecords records(text);
-    std::optional<char> separator = records.TakeSeparatorLine();
-    if (!separator.has_value() && name_.ends_with(".tsv")) separator = '\t';
-    if (!separator.has_value()) {
-      const std::vector<std::string> known(wanted_.begin(), wanted_.end());
-      separator = data::FindSeparator(records, known, file_.decimal_comma);
-    }
-    if (!separator.has_value()) {
-      return base::InvalidArgument(
-          "{}: several characters could separate the fields; begin the file with a line sep=; or "
-          "sep=, (the one that it uses)",
-          name_);
-    }
-    std::vector<std::string> names = file_.columns;
-    std::vector<std::string> fields;
-    if (names.empty()) {
-      TACET_ASSIGN_OR_RETURN(const bool found, Next(records, *separator, fields));
-      if (!found) return base::InvalidArgument("{}: the file is empty", name_);
-      names = fields;
-    }
-    std::optional<size_t> site_place;
-    std::vector<std::pair<std::string, size_t>> chosen;
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (!file_.site_column.empty() && names[i] == file_.site_column) site_place = i;
-      if (!wanted_.contains(names[i])) continue;
-      if (std::ranges::count(names, names[i]) > 1) {
-        return base::InvalidArgument("{}: column \"{}\" is there twice", name_, names[i]);
-      }
-      chosen.emplace_back(names[i], i);
-    }
-    if (!file_.site_column.empty() && !site_place.has_value()) {
-      return base::InvalidArgument("{}: the table has no column \"{}\" (data.site_column)", name_,
-                                   file_.site_column);
-    }
-    if (!site_place.has_value() && sites.contains(stem_)) {
-      return base::InvalidArgument(
-          "{}: another file of this folder has the same name with another ending; both would be "
-          "the "
-          "table of site \"{}\": keep one",
-          name_, stem_);
-    }
-    if (!site_place.has_value()) Site(stem_, chosen, sites);
+    TACET_RETURN_IF_ERROR(ChooseSeparator());
+    if (problems_ > 0) return absl::OkStatus();
+    TACET_RETURN_IF_ERROR(ReadHeader());
+    if (problems_ > 0 && names_.empty()) return absl::OkStatus();
+    TACET_RETURN_IF_ERROR(FindColumns(tables));
+    const bool found_all = problems_ == 0;
+    if (found_all && !site_place_.has_value()) Site(stem_, tables);
     while (true) {
-      TACET_ASSIGN_OR_RETURN(const bool found, Next(records, *separator, fields));
-      if (!found) return absl::OkStatus();
-      if (fields.size() != names.size()) {
-        return base::InvalidArgument("{}:{}: {} columns, expected {}", name_, records.line(),
-                                     fields.size(), names.size());
-      }
+      TACET_ASSIGN_OR_RETURN(const bool more, Next());
+      if (!more) return absl::OkStatus();
+      const uint64_t before = problems_;
       std::vector<std::string> row;
-      for (const auto& [column, place] : chosen) {
-        if (MayBeThousands(column, fields[place])) {
-          return base::InvalidArgument(
-              "{}:{}: column \"{}\": \"{}\" has a point where the query says data.decimal = "
-              "\"comma\"; write numbers without separators of thousands, with a decimal comma",
-              name_, records.line(), column, fields[place]);
-        }
-        row.push_back(Value(fields[place]));
-      }
-      if (site_place.has_value() && fields[*site_place].empty()) {
-        return base::InvalidArgument("{}:{}: the site is empty; fill in column \"{}\"", name_,
-                                     records.line(), file_.site_column);
-      }
-      Site(site_place.has_value() ? fields[*site_place] : stem_, chosen, sites)
+      TACET_RETURN_IF_ERROR(ReadRow(row));
+      if (problems_ != before || !found_all) continue;
+      Site(site_place_.has_value() ? fields_[*site_place_] : stem_, tables)
           .rows.push_back(std::move(row));
-      if (sites.size() > kMaxSites) {
-        return base::InvalidArgument("{}: more than {} sites", name_, kMaxSites);
+      if (tables.sites.size() > kMaxSites) {
+        return Problem(site_place_, {.what = fmt::format("more than {} sites", kMaxSites),
+                                     .remedy = "correct `data.site_column` of the query"});
       }
     }
   }
 
  private:
-  absl::StatusOr<bool> Next(TableRecords& records, char separator,
-                            std::vector<std::string>& fields) const {
-    switch (records.Next(separator, fields)) {
-      case TableRecords::Result::kRecord:
-        return true;
-      case TableRecords::Result::kEnd:
-        return false;
-      default:
-        return base::InvalidArgument("{}:{}: a quoted field does not end, or text follows it",
-                                     name_, records.line());
+  absl::Status Problem(uint64_t line, std::optional<size_t> column, ValueFault fault) {
+    ++problems_;
+    TableProblem problem{.file = name_, .line = line, .fault = std::move(fault)};
+    if (column.has_value()) {
+      problem.column = *column;
+      if (*column < names_.size()) problem.column_name = names_[*column];
+    }
+    return report_(problem);
+  }
+  absl::Status Problem(std::optional<size_t> column, ValueFault fault) {
+    return Problem(records_.line(), column, std::move(fault));
+  }
+
+  absl::Status ChooseSeparator() {
+    const std::optional<char> said = records_.TakeSeparatorLine();
+    std::optional<char> found = format_.separator.has_value() ? format_.separator : said;
+    if (!found.has_value() && name_.ends_with(".tsv")) found = '\t';
+    if (!found.has_value()) {
+      const std::vector<std::string> known(columns_.read().begin(), columns_.read().end());
+      found = data::FindSeparator(records_, known, format_.decimal == DecimalMark::kComma);
+    }
+    if (!found.has_value()) {
+      return Problem(1, std::nullopt,
+                     {.what = "several characters could separate the fields of the first line",
+                      .remedy = "begin the file with a line sep=; or sep=, (the one that it "
+                                "uses)"});
+    }
+    separator_ = *found;
+    return absl::OkStatus();
+  }
+
+  // The next record that can be split; false at the end.
+  absl::StatusOr<bool> Next() {
+    while (true) {
+      switch (records_.Next(separator_, fields_)) {
+        case TableRecords::Result::kRecord:
+          return true;
+        case TableRecords::Result::kEnd:
+          return false;
+        case TableRecords::Result::kUnclosedQuote:
+          TACET_RETURN_IF_ERROR(
+              Problem(fields_.size() - 1,
+                      {.what = "a quoted field does not end",
+                       .remedy = "close the quote, or write a quote in a quoted field twice"}));
+          break;
+        case TableRecords::Result::kTextAfterQuote:
+          TACET_RETURN_IF_ERROR(Problem(
+              fields_.size() - 1,
+              {.what = "text after a quoted field",
+               .remedy = fmt::format("the separator is {}; write a quote in a quoted field twice",
+                                     data::SeparatorName(separator_))}));
+          break;
+      }
     }
   }
-  // 1.234 in a table with decimal commas: 1234, which would be read as a number near 1.
-  bool MayBeThousands(const std::string& column, const std::string& field) const {
-    return file_.decimal_comma && numbers_.contains(column) &&
-           field.find('.') != std::string::npos && tacet::statistics::NumberOf(field).has_value();
+
+  absl::Status ReadHeader() {
+    if (!file_.columns.empty()) {
+      names_ = file_.columns;
+      return absl::OkStatus();
+    }
+    TACET_ASSIGN_OR_RETURN(const bool more, Next());
+    if (problems_ > 0) return absl::OkStatus();  // the first line does not say what the columns are
+    if (!more) return Problem(0, std::nullopt, {.what = "the file is empty", .remedy = ""});
+    names_ = fields_;
+    return absl::OkStatus();
   }
+
+  // Line of the names; 0 where the query has them.
+  uint64_t HeaderLine() const { return file_.columns.empty() ? records_.line() : 0; }
+
+  absl::Status NotThere(const std::string& column, std::string_view use) {
+    const std::vector<std::string_view> known(names_.begin(), names_.end());
+    const std::optional<std::string> near = base::NearestWord(column, known);
+    return Problem(
+        HeaderLine(), std::nullopt,
+        {.what = fmt::format("there is no column \"{}\", {}", column, use),
+         .remedy = near.has_value() ? fmt::format("column \"{}\" may be meant", *near)
+                                    : fmt::format("the columns are {}", fmt::join(names_, ", "))});
+  }
+
+  absl::Status FindColumns(Tables& tables) {
+    for (size_t i = 0; i < names_.size(); ++i) {
+      if (!file_.site_column.empty() && names_[i] == file_.site_column && !site_place_) {
+        site_place_ = i;
+      }
+      if (!columns_.read().contains(names_[i])) continue;
+      const auto first = std::ranges::find(names_, names_[i]);
+      if (first == names_.begin() + static_cast<ptrdiff_t>(i)) {
+        chosen_.push_back(i);
+        continue;
+      }
+      TACET_RETURN_IF_ERROR(Problem(HeaderLine(), i,
+                                    {.what = fmt::format("column \"{}\" is there twice", names_[i]),
+                                     .remedy = "rename or remove the one that is not meant"}));
+    }
+    for (const std::string& column : columns_.needed()) {
+      if (std::ranges::find(names_, column) != names_.end()) continue;
+      TACET_RETURN_IF_ERROR(NotThere(column, column == file_.person_column
+                                                 ? "which names the person (data.person_column)"
+                                                 : "which the query reads"));
+    }
+    if (!file_.site_column.empty() && !site_place_.has_value()) {
+      return NotThere(file_.site_column, "which names the site (data.site_column)");
+    }
+    if (site_place_.has_value() && problems_ == 0) {
+      std::vector<std::string> order;
+      for (const size_t place : chosen_) order.push_back(names_[place]);
+      if (tables.columns.empty()) tables.columns = order;
+      if (order != tables.columns) {
+        return Problem(
+            HeaderLine(), std::nullopt,
+            {.what = "the columns are in another order than in the file before",
+             .remedy = fmt::format("order them as {}", fmt::join(tables.columns, ", "))});
+      }
+    }
+    if (!site_place_.has_value() && tables.sites.contains(stem_)) {
+      return Problem(0, std::nullopt,
+                     {.what = fmt::format("another file of this folder has the same name with "
+                                          "another ending; both would be the table of site \"{}\"",
+                                          stem_),
+                      .remedy = "keep one"});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadRow(std::vector<std::string>& row) {
+    if (fields_.size() != names_.size()) {
+      return Problem(std::nullopt,
+                     {.what = fmt::format("{} columns, expected {}", fields_.size(), names_.size()),
+                      .remedy = fmt::format("quote a field that holds a {}, or correct the row",
+                                            data::SeparatorName(separator_))});
+    }
+    if (site_place_.has_value() && fields_[*site_place_].empty()) {
+      TACET_RETURN_IF_ERROR(
+          Problem(site_place_, {.what = "the site is empty", .remedy = "fill it in"}));
+    }
+    for (const size_t place : chosen_) {
+      std::optional<ValueFault> fault =
+          columns_.FaultOf(names_[place], fields_[place], format_.decimal);
+      if (fault.has_value()) TACET_RETURN_IF_ERROR(Problem(place, *std::move(fault)));
+      row.push_back(Value(fields_[place]));
+    }
+    return absl::OkStatus();
+  }
+
   // A decimal comma becomes the point that queries read.
   std::string Value(const std::string& field) const {
-    if (!file_.decimal_comma || field.find(',') == std::string::npos) return field;
-    if (!data::ParseDecimal(field, data::DecimalMark::kComma).has_value()) return field;
+    if (format_.decimal != DecimalMark::kComma || field.find(',') == std::string::npos ||
+        !data::ParseDecimal(field, DecimalMark::kComma).has_value()) {
+      return field;
+    }
     std::string number = field;
     std::ranges::replace(number, ',', '.');
     return number;
   }
-  static SiteTable& Site(const std::string& name,
-                         const std::vector<std::pair<std::string, size_t>>& columns,
-                         std::map<std::string, SiteTable>& sites) {
-    SiteTable& site = sites[name];
+
+  SiteTable& Site(const std::string& name, Tables& tables) const {
+    SiteTable& site = tables.sites[name];
     if (!site.name.empty()) return site;
     site.name = name.empty() ? "site" : name;
-    for (const auto& column : columns) site.columns.push_back(column.first);
+    for (const size_t place : chosen_) site.columns.push_back(names_[place]);
     return site;
   }
 
   std::string name_;
   std::string stem_;
   const QueryFile& file_;
-  const std::set<std::string>& wanted_;
-  const std::set<std::string>& numbers_;
+  const QueryColumns& columns_;
+  const TableFormat& format_;
+  TableRecords records_;
+  const Report& report_;
+  char separator_ = ',';
+  uint64_t problems_ = 0;
+  std::vector<std::string> names_, fields_;
+  std::vector<size_t> chosen_;  // places of the columns that are read
+  std::optional<size_t> site_place_;
 };
 
-// Columns that the query reads as numbers.
-std::set<std::string> NumberColumns(const tacet::statistics::Query& query) {
-  using tacet::statistics::Comparison;
-  std::set<std::string> names;
-  for (const tacet::statistics::QuestionPlan& plan : query.questions()) {
-    if (plan.is_moments()) {
-      for (const auto& bounded : plan.spec.columns) names.insert(bounded.column);
-    }
-    for (const auto* cells : {&plan.cells, &plan.across, &plan.groups}) {
-      if (cells->has_value() && (*cells)->is_ordered()) names.insert((*cells)->column());
-    }
-    for (const auto& condition : plan.spec.where) {
-      const bool is_order = condition.comparison != Comparison::kEqual &&
-                            condition.comparison != Comparison::kUnequal;
-      if (is_order) names.insert(condition.column);
-    }
-  }
-  return names;
+absl::Status ReadFile(const std::filesystem::path& path, const QueryFile& file,
+                      const QueryColumns& columns, const TableFormat& format, const Report& report,
+                      Tables& tables) {
+  TACET_ASSIGN_OR_RETURN(const std::string text, data::ReadDataFile(path));
+  return FileReader(path, file, columns, format, text, report).Read(text, tables);
+}
+
+std::vector<SiteTable> InOrder(Tables tables) {
+  std::vector<SiteTable> sites;
+  for (auto& [name, site] : tables.sites) sites.push_back(std::move(site));
+  return sites;
 }
 
 }  // namespace
 
+TableFormat QueryFormat(const QueryFile& file) {
+  return {.decimal = file.decimal_comma ? DecimalMark::kComma : DecimalMark::kPoint};
+}
+
+absl::StatusOr<TableFormat> SiteFormat(const QueryFile& file, const run::RunConfig& own) {
+  TACET_ASSIGN_OR_RETURN(const data::CsvOptions csv, run::CsvOptionsOf(own));
+  TableFormat format = QueryFormat(file);
+  format.separator = csv.separator;
+  if (csv.decimal == DecimalMark::kComma) format.decimal = csv.decimal;
+  return format;
+}
+
 absl::StatusOr<std::vector<SiteTable>> LoadSiteTables(const std::filesystem::path& path,
                                                       const QueryFile& file,
-                                                      const tacet::statistics::Query& query) {
+                                                      const tacet::statistics::Query& query,
+                                                      const TableFormat& format) {
   const std::vector<std::filesystem::path> files = data::CsvFiles(path);
   if (files.empty()) {
     return base::NotFound("{}: there is no file that ends in .csv, .data or .tsv", path.string());
   }
-  std::set<std::string> wanted(query.columns().begin(), query.columns().end());
-  if (!file.person_column.empty()) wanted.insert(file.person_column);
-  const std::set<std::string> numbers = NumberColumns(query);
-  std::map<std::string, SiteTable> sites;
-  std::set<std::vector<std::string>> headers;
+  const QueryColumns columns(file, query);
+  const Report report = [](const TableProblem& problem) {
+    return base::InvalidArgument("{}", data::ProblemText(problem));
+  };
+  Tables tables;
   for (const std::filesystem::path& each : files) {
-    TACET_ASSIGN_OR_RETURN(const std::string text, data::ReadDataFile(each));
-    TACET_RETURN_IF_ERROR(FileReader(each, file, wanted, numbers).Read(text, sites));
-    for (const auto& [name, site] : sites) headers.insert(site.columns);
-    if (!file.site_column.empty() && headers.size() > 1) {
-      return base::InvalidArgument("{}: the files have their columns in different orders",
-                                   each.filename().string());
+    TACET_RETURN_IF_ERROR(ReadFile(each, file, columns, format, report, tables));
+  }
+  return InOrder(std::move(tables));
+}
+
+std::vector<SiteTable> ReadSiteTables(const std::vector<std::filesystem::path>& files,
+                                      const QueryFile& file, const tacet::statistics::Query& query,
+                                      const TableFormat& format,
+                                      const std::function<void(const TableProblem&)>& on_problem) {
+  const QueryColumns columns(file, query);
+  const Report report = [&on_problem](const TableProblem& problem) {
+    on_problem(problem);
+    return absl::OkStatus();
+  };
+  Tables tables;
+  for (const std::filesystem::path& each : files) {
+    const absl::Status read = ReadFile(each, file, columns, format, report, tables);
+    if (!read.ok()) {
+      on_problem({.file = each.string(), .fault = {.what = base::Message(read), .remedy = ""}});
     }
   }
-  std::vector<SiteTable> tables;
-  for (auto& [name, site] : sites) tables.push_back(std::move(site));
-  return tables;
+  return InOrder(std::move(tables));
 }
 
 crypto::Digest TablesDigest(const std::vector<SiteTable>& tables) {

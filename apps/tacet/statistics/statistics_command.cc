@@ -46,7 +46,8 @@ class StatisticsCommand : public program::Command {
       return base::InvalidArgument("--data is missing: the file or folder with the sites' tables");
     }
     TACET_ASSIGN_OR_RETURN(const run::LoadedQuery loaded, LoadQuery(query_path_));
-    TACET_ASSIGN_OR_RETURN(const auto tables, LoadSiteTables(*data_, loaded.file, *loaded.query));
+    TACET_ASSIGN_OR_RETURN(const auto tables, LoadSiteTables(*data_, loaded.file, *loaded.query,
+                                                             QueryFormat(loaded.file)));
     std::FILE* const progress = json_ ? stderr : stdout;
     const std::string directory =
         out_.value_or(fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr))));
