@@ -57,7 +57,7 @@ PROGRAM_ARROWS = {
     "tacet/audit": ["tacet/statistics"],
     "tacet/report": ["tacet/statistics"],
     "tacet/statistics": ["tacet/run"],
-    "tacet/tables": ["tacet/run"],
+    "tacet/tables": ["tacet/statistics"],
     "tacet/federation": ["tacet/statistics"],
     "tacet/client": ["tacet/federation"],
     "tacet-server": ["tacet/federation"],

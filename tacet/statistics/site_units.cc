@@ -160,6 +160,18 @@ absl::StatusOr<SiteUnits> SiteUnits::Create(std::shared_ptr<const Query> query,
   return site;
 }
 
+uint64_t SiteUnits::RowsOf(size_t question) const {
+  return static_cast<uint64_t>(std::ranges::count_if(row_entries_, [&](const auto& entries) {
+    return std::ranges::any_of(entries,
+                               [&](const Entry& entry) { return entry.question == question; });
+  }));
+}
+
+uint64_t SiteUnits::UnitsBeyond(uint64_t rows) const {
+  return static_cast<uint64_t>(std::ranges::count_if(
+      unit_rows_, [rows](const auto& of_unit) { return of_unit.size() > rows; }));
+}
+
 void SiteUnits::AddRows(uint32_t unit, double weight, std::span<double> histograms,
                         std::span<double> moments) const {
   for (const uint32_t row : unit_rows_[unit]) {

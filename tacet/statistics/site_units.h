@@ -29,6 +29,11 @@ class SiteUnits {
   // Rows (unit record), persons, or 1 for unit client.
   uint32_t units() const { return static_cast<uint32_t>(unit_rows_.size()); }
 
+  // Rows that count in a question.
+  uint64_t RowsOf(size_t question) const;
+  // Units with more rows than that.
+  uint64_t UnitsBeyond(uint64_t rows) const;
+
   // Sum of the vectors of `units`: increasing numbers below units(). `sum` has dimension() values.
   // Each is a multiple of the query's grid, at most its coordinate bound, and exact.
   void SumUnits(std::span<const uint32_t> units, std::span<float> sum) const;

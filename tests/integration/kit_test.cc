@@ -90,6 +90,32 @@ class KitTest : public FederationProgramTest {
                "--coordinator", coordinator_, "--key-file", "hub.key"});
   }
 
+  // Gives the site south a table with decimal commas: refused without its own settings and with a
+  // wrong word in them, before anything is charged, and read with the right one.
+  void UseCommas(std::vector<std::string>& run) {
+    WriteConfig("age;note\n30,5;a,b\n40,5;\n50,25;\nNA;\n", "south.csv");
+    *std::ranges::find(run, "age.csv") = "south.csv";
+    const auto check = [&](std::vector<std::string> more) {
+      more.insert(more.begin(), {"data", "check", "--agreement", "south", "--data", "south.csv"});
+      return Tacet(std::move(more));
+    };
+    const Outcome refused = Tacet(run);
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_THAT(refused.err, HasSubstr("south.csv:2: column 0 (\"age\"): \"30,5\" is not a finite "
+                                       "number; if the file writes numbers with a decimal comma"));
+    const Outcome problems = check({});
+    EXPECT_EQ(problems.exit_code, 1);
+    EXPECT_THAT(problems.out, HasSubstr("problems    3 in 1 of 1 file"));
+    WriteConfig("[data]\ncsv_decimal = \"komma\"\n", "south.toml");
+    run.insert(run.end(), {"--config", "south.toml"});
+    EXPECT_THAT(Tacet(run).err, HasSubstr("data.csv_decimal is \"komma\""));
+    EXPECT_FALSE(std::filesystem::exists(path_ / "south/run"));
+    WriteConfig("[data]\ncsv_decimal = \"comma\"\n", "south.toml");
+    const Outcome good = check({"--config", "south.toml"});
+    EXPECT_EQ(good.exit_code, 0) << good.out;
+    EXPECT_THAT(good.out, HasSubstr("age (mean): 3 rows\n"));
+  }
+
   // Of this machine, for a server that its sites are told before it starts.
   static uint16_t FreePort() {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -113,11 +139,13 @@ TEST_F(KitTest, FiveSitesTakeTenCommandsAndThreeEach) {
   SetUpFive(address);
   std::map<std::string, pid_t> running;
   for (const std::string& name : five_) {
-    const std::vector<std::vector<std::string>> commands = CommandsOfKit(name);
+    std::vector<std::vector<std::string>> commands = CommandsOfKit(name);
     ASSERT_EQ(commands.size(), 2u);
     EXPECT_THAT(commands[0], ::testing::Contains("join"));
     By(name, commands[0]);
     ++commands_[name];
+    // One site's files have decimal commas, as its own settings say.
+    if (name == "south") UseCommas(commands[1]);
     running[name] = Start(TACET_PROGRAM, commands[1], name + "-");
   }
   // A server that is not there yet may come: sites wait for it.

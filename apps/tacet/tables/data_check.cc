@@ -28,16 +28,6 @@ std::string Count(uint64_t number, std::string_view name) {
   return fmt::format("{} {}{}", number, name, number == 1 ? "" : "s");
 }
 
-void AddProblem(DataCheck& check, const TableProblem& problem) {
-  if (check.problem_count++ < kMaxListedProblems) check.problems.push_back(problem);
-}
-
-void AddProblem(DataCheck& check, const std::string& file, const absl::Status& status) {
-  std::string what = base::Message(status);
-  if (what.starts_with(file + ": ")) what.erase(0, file.size() + 2);
-  AddProblem(check, {.file = file, .fault = {.what = std::move(what), .remedy = ""}});
-}
-
 // Rows of all tables in `path`; none where no row is without problems.
 std::optional<data::Dataset> ReadTables(const fs::path& path, const data::CsvOptions& options,
                                         DataCheck& check) {
@@ -63,30 +53,6 @@ std::optional<data::Dataset> ReadData(const fs::path& path, const data::CsvOptio
   if (dataset.ok()) return *std::move(dataset);
   AddProblem(check, path.string(), dataset.status());
   return std::nullopt;
-}
-
-// Tables in a folder that are not read, since their names end otherwise.
-std::optional<std::string> UnreadTables(const fs::path& path) {
-  std::set<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::string ending = entry->path().extension().string();
-    for (char& letter : ending) {
-      if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    }
-    const bool table = ending == ".xlsx" || ending == ".xls" || ending == ".ods" ||
-                       ending == ".txt" || ending == ".csv" || ending == ".tsv";
-    if (table && data::CsvFiles(entry->path()).empty()) {
-      names.insert(entry->path().filename().string());
-    }
-  }
-  if (names.empty()) return std::nullopt;
-  return fmt::format(
-      "{} of this folder {} not read, as {}: a table ends in .csv, .tsv or .data; save it as "
-      "\"CSV UTF-8\" if it belongs to the data",
-      names.size() == 1 ? "one file" : fmt::format("{} files", names.size()),
-      names.size() == 1 ? "is" : "are", *names.begin());
 }
 
 void CheckClient(const DataCheckSpec& spec, const data::Dataset& dataset, DataCheck& check) {
@@ -140,6 +106,39 @@ absl::Status Warn(const DataCheckSpec& spec, const data::Dataset& dataset, DataC
 
 }  // namespace
 
+void AddProblem(DataCheck& check, const TableProblem& problem) {
+  if (check.problem_count++ < kMaxListedProblems) check.problems.push_back(problem);
+}
+
+void AddProblem(DataCheck& check, const std::string& file, const absl::Status& status) {
+  std::string what = base::Message(status);
+  if (what.starts_with(file + ": ")) what.erase(0, file.size() + 2);
+  AddProblem(check, {.file = file, .fault = {.what = std::move(what), .remedy = ""}});
+}
+
+std::optional<std::string> UnreadTables(const fs::path& path) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::string ending = entry->path().extension().string();
+    for (char& letter : ending) {
+      if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    }
+    const bool table = ending == ".xlsx" || ending == ".xls" || ending == ".ods" ||
+                       ending == ".txt" || ending == ".csv" || ending == ".tsv";
+    if (table && data::CsvFiles(entry->path()).empty()) {
+      names.insert(entry->path().filename().string());
+    }
+  }
+  if (names.empty()) return std::nullopt;
+  return fmt::format(
+      "{} of this folder {} not read, as {}: a table ends in .csv, .tsv or .data; save it as "
+      "\"CSV UTF-8\" if it belongs to the data",
+      names.size() == 1 ? "one file" : fmt::format("{} files", names.size()),
+      names.size() == 1 ? "is" : "are", *names.begin());
+}
+
 absl::StatusOr<DataCheck> CheckData(const DataCheckSpec& spec) {
   TACET_ASSIGN_OR_RETURN(const data::CsvOptions options, run::CsvOptionsOf(spec.config));
   DataCheck check;
@@ -184,13 +183,18 @@ std::string DataCheckText(const DataCheck& check) {
               : fmt::format("problems    {} in {} of {}\n", check.problem_count, wrong_files.size(),
                             Count(std::max(check.files.size(), wrong_files.size()), "file"));
   text += fmt::format("rows        {} without problems, of {}\n", check.rows,
-                      Count(check.clients, "client"));
+                      Count(check.clients, check.questions.empty() ? "client" : "site"));
   for (size_t label = 0; label < check.class_rows.size() && check.class_rows.size() <= 100;
        ++label) {
     text += fmt::format(
         "{}{}{}: {}\n", label == 0 ? "classes     " : "            ", label,
         label < check.class_texts.size() ? fmt::format(" (\"{}\")", check.class_texts[label]) : "",
         Count(check.class_rows[label], "row"));
+  }
+  for (const QuestionRows& question : check.questions) {
+    text += fmt::format("{}{} ({}): {}\n",
+                        &question == check.questions.data() ? "questions   " : "            ",
+                        question.question, question.kind, Count(question.rows, "row"));
   }
   return text + privacy::WarningLines(check.warnings);
 }
@@ -220,6 +224,13 @@ base::JsonValue DataCheckJson(const DataCheck& check) {
                                         : base::JsonValue())
                        .Set("rows", check.class_rows[label]));
   }
+  base::JsonValue questions = base::JsonValue::MakeArray();
+  for (const QuestionRows& question : check.questions) {
+    questions.Append(base::JsonValue::MakeObject()
+                         .Set("question", question.question)
+                         .Set("kind", question.kind)
+                         .Set("rows", question.rows));
+  }
   return base::JsonValue::MakeObject()
       .Set("files", std::move(files))
       .Set("problem_count", check.problem_count)
@@ -227,6 +238,7 @@ base::JsonValue DataCheckJson(const DataCheck& check) {
       .Set("rows", check.rows)
       .Set("clients", check.clients)
       .Set("classes", std::move(classes))
+      .Set("questions", std::move(questions))
       .Set("warnings", privacy::WarningsJson(check.warnings));
 }
 

@@ -3,6 +3,7 @@
 #define TACET_APPS_TACET_TABLES_DATA_CHECK_H_
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,13 @@ struct DataCheckSpec {
   std::optional<uint64_t> client = std::nullopt;  // the site among the data set's clients
 };
 
+// Rows of the tables that count in a question.
+struct QuestionRows {
+  std::string question;
+  std::string kind;
+  uint64_t rows = 0;
+};
+
 struct DataCheck {
   std::vector<std::string> files;  // that were read
   std::vector<data::TableProblem> problems;
@@ -36,8 +44,16 @@ struct DataCheck {
   uint64_t clients = 0;
   std::vector<uint64_t> class_rows;
   std::vector<std::string> class_texts;  // of data.csv_labels
+  std::vector<QuestionRows> questions;   // of a query, which has no classes
   std::vector<std::string> warnings;
 };
+
+// Lists the problem, or counts it.
+void AddProblem(DataCheck& check, const data::TableProblem& problem);
+// Of a whole file.
+void AddProblem(DataCheck& check, const std::string& file, const absl::Status& status);
+// Tables in a folder that are not read, since their names end otherwise.
+std::optional<std::string> UnreadTables(const std::filesystem::path& path);
 
 // InvalidArgument when the configuration itself is wrong; problems of the data are in the result.
 absl::StatusOr<DataCheck> CheckData(const DataCheckSpec& spec);

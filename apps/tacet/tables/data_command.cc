@@ -8,8 +8,12 @@
 
 #include "fmt/core.h"
 
+#include "apps/tacet/run/agreed_query.h"
 #include "apps/tacet/run/site_config.h"
+#include "apps/tacet/statistics/query_run.h"
+#include "apps/tacet/statistics/site_tables.h"
 #include "apps/tacet/tables/data_check.h"
+#include "apps/tacet/tables/query_check.h"
 #include "apps/tacet/tables/score_command.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/status.h"
@@ -21,14 +25,21 @@ namespace {
 
 constexpr int kProblems = 1;
 
+struct Agreement {
+  agreement::SignedManifest manifest;
+  std::string site;  // whose folder it is; empty: an invitation
+};
+
 // Of an invitation, or of the folder of a site that has joined.
-absl::StatusOr<agreement::SignedManifest> LoadAgreement(const std::string& path) {
+absl::StatusOr<Agreement> LoadAgreement(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
     TACET_ASSIGN_OR_RETURN(const storage::file::SiteFolder folder,
                            storage::file::SiteFolder::Open(path));
     TACET_ASSIGN_OR_RETURN(storage::file::Membership membership, folder.Joined());
-    return std::move(membership.manifest);
+    const std::string site =
+        membership.member.has_value() ? membership.manifest.members()[*membership.member].name : "";
+    return Agreement{.manifest = std::move(membership.manifest), .site = site};
   }
   TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, storage::file::ReadFile(path));
   const absl::StatusOr<agreement::Invitation> invitation = agreement::ReadInvitation(bytes);
@@ -36,7 +47,7 @@ absl::StatusOr<agreement::SignedManifest> LoadAgreement(const std::string& path)
   absl::StatusOr<agreement::SignedManifest> manifest =
       agreement::SignedManifest::Read(invitation->manifest);
   if (!manifest.ok()) return base::Annotate(manifest.status(), path);
-  return manifest;
+  return Agreement{.manifest = *std::move(manifest), .site = ""};
 }
 
 class DataCheckCommand : public program::Command {
@@ -49,8 +60,13 @@ class DataCheckCommand : public program::Command {
     options.AddString("agreement", "the site's invitation, or its folder after it joined",
                       &agreement_);
     options.AddString(
-        "config", "TOML file: with --agreement the site's own settings, without it all settings",
+        "config",
+        "TOML file: with --agreement or --query the site's own settings, else all settings",
         &config_);
+    options.AddString("query",
+                      "TOML file with a query (docs/formats/query.md), in place of --agreement: "
+                      "checks the tables for its questions",
+                      &query_);
     options.AddString("data", "file or folder with the data (docs/formats/datasets.md)", &data_);
     options.AddUint("client",
                     "with --agreement: number of the site among the data set's clients, from 0",
@@ -59,8 +75,7 @@ class DataCheckCommand : public program::Command {
   }
 
   absl::Status Run() override {
-    TACET_ASSIGN_OR_RETURN(const DataCheckSpec spec, Spec());
-    TACET_ASSIGN_OR_RETURN(const DataCheck check, CheckData(spec));
+    TACET_ASSIGN_OR_RETURN(const DataCheck check, Check());
     fmt::print("{}", json_ ? DataCheckJson(check).Dump(2) + "\n" : DataCheckText(check));
     if (check.problem_count > 0) exit_code_ = kProblems;
     return absl::OkStatus();
@@ -69,17 +84,35 @@ class DataCheckCommand : public program::Command {
   int exit_code() const override { return exit_code_; }
 
  private:
-  absl::StatusOr<DataCheckSpec> Spec() const {
+  absl::StatusOr<DataCheck> Check() const {
     DataCheckSpec spec{.config = {}, .client = client_};
+    if (query_.has_value()) {
+      if (agreement_.has_value()) {
+        return base::InvalidArgument(
+            "--query and --agreement exclude each other: the agreement of a query holds its text");
+      }
+      TACET_ASSIGN_OR_RETURN(run::LoadedQuery query, statistics::LoadQuery(*query_));
+      // Of its own settings a site has only the format here.
+      if (config_.has_value()) {
+        TACET_ASSIGN_OR_RETURN(spec.config, run::LoadRunConfig(*config_));
+      }
+      return CheckQuery(std::move(query), spec.config, /*is_live=*/false, "");
+    }
+    std::string site;
     if (agreement_.has_value()) {
-      TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest, LoadAgreement(*agreement_));
-      TACET_ASSIGN_OR_RETURN(spec.config, run::SiteConfigOf(manifest.annex(), config_));
-      spec.agreed = manifest.manifest().spec();
+      TACET_ASSIGN_OR_RETURN(const Agreement agreement, LoadAgreement(*agreement_));
+      TACET_ASSIGN_OR_RETURN(spec.config, run::SiteConfigOf(agreement.manifest.annex(), config_));
+      if (run::IsQuery(spec.config)) {
+        TACET_ASSIGN_OR_RETURN(run::LoadedQuery query,
+                               run::ParseQuery(spec.config.query.text, "the agreed query"));
+        return CheckQuery(std::move(query), spec.config, /*is_live=*/true, agreement.site);
+      }
+      spec.agreed = agreement.manifest.manifest().spec();
     } else if (config_.has_value()) {
       TACET_ASSIGN_OR_RETURN(spec.config, run::LoadRunConfig(*config_));
     } else {
       return base::InvalidArgument(
-          "--agreement or --config is needed: it says what the columns mean");
+          "--agreement, --query or --config is needed: it says what the columns mean");
     }
     if (run::IsExternal(spec.config)) {
       return base::InvalidArgument(
@@ -90,10 +123,26 @@ class DataCheckCommand : public program::Command {
     if (spec.config.data.path.empty()) {
       return base::InvalidArgument("--data is needed: where this site's data are");
     }
-    return spec;
+    return CheckData(spec);
   }
 
-  std::optional<std::string> agreement_, config_, data_;
+  absl::StatusOr<DataCheck> CheckQuery(run::LoadedQuery query, const run::RunConfig& own,
+                                       bool is_live, const std::string& site) const {
+    const std::string path = data_.value_or(own.data.path);
+    if (path.empty()) {
+      return base::InvalidArgument("--data is needed: the file or folder with the tables");
+    }
+    TACET_ASSIGN_OR_RETURN(const statistics::TableFormat format,
+                           statistics::SiteFormat(query.file, own));
+    return CheckQueryTables({.query = std::move(query),
+                             .data = path,
+                             .format = format,
+                             .is_live = is_live,
+                             .site = site,
+                             .client = client_});
+  }
+
+  std::optional<std::string> agreement_, config_, query_, data_;
   std::optional<uint64_t> client_;
   bool json_ = false;
   int exit_code_ = 0;
