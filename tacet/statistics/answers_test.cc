@@ -11,6 +11,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
+#include "tacet/statistics/prefix_strategy.h"
 #include "tacet/statistics/site_units.h"
 
 namespace tacet::statistics {
@@ -318,6 +319,32 @@ TEST(AnswersTest, AnEmptyFieldIsMissingWhateverTheListSays) {
   const auto shared = std::make_shared<const Query>(*query);
   const std::vector<double> sum = SumOf(shared, {"sex"}, {{"f"}, {""}, {"-9"}, {"m"}, {"NA"}});
   EXPECT_NEAR(*Find(Answers(*shared, sum, 0)[0], "count").value, 2, 1e-6);
+}
+
+// Against the matrix that Suffixes applies, row by row.
+TEST(AnswersTest, CovariancesOfSuffixesAreThoseOfTheirRows) {
+  for (const Measured measured : {Measured::kCells, Measured::kSuffixes}) {
+    for (const size_t cells : {1, 2, 33}) {
+      const PrefixStrategy strategy(measured, cells, 1, 0x1p-20);
+      std::vector<std::vector<double>> rows(cells + 1, std::vector<double>(cells, 0.0));
+      for (size_t k = 0; k < cells; ++k) {
+        std::vector<double> unit(cells, 0.0);
+        unit[k] = 1;
+        const std::vector<double> suffixes = strategy.Suffixes(unit);
+        for (size_t i = 0; i < cells; ++i) rows[i][k] = suffixes[i];
+      }
+      for (const size_t lag : {0, 1}) {
+        const std::vector<double> covariances = strategy.SuffixCovariances(lag);
+        ASSERT_EQ(covariances.size(), cells + 1 - lag);
+        for (size_t i = 0; i < covariances.size(); ++i) {
+          const double direct =
+              std::inner_product(rows[i].begin(), rows[i].end(), rows[i + lag].begin(), 0.0);
+          EXPECT_NEAR(covariances[i], direct, 1e-10) << cells << " " << lag << " " << i;
+          EXPECT_EQ(covariances[i], strategy.SuffixCovariance(i, i + lag));
+        }
+      }
+    }
+  }
 }
 
 TEST(AnswersTest, WrongReleasesAreRefused) {

@@ -21,6 +21,21 @@ double QuantileOf(const ColumnCells& cells, std::span<const double> suffixes, do
   return cells.edges()[cell] + share * (cells.edges()[cell + 1] - cells.edges()[cell]);
 }
 
+// Covariances of the noise of suffixes, at deviation 1: of each with itself, with the next one and
+// with the whole.
+struct SuffixNoise {
+  explicit SuffixNoise(const PrefixStrategy& strategy)
+      : own(strategy.SuffixCovariances(0)), next(strategy.SuffixCovariances(1)) {
+    for (size_t i = 0; i <= strategy.cells(); ++i) {
+      whole.push_back(strategy.SuffixCovariance(0, i));
+    }
+  }
+
+  std::vector<double> own;    // of i and i, i = 0..m
+  std::vector<double> next;   // of i and i + 1, i = 0..m-1
+  std::vector<double> whole;  // of 0 and i, i = 0..m
+};
+
 // Values x that the release does not contradict (Woodruff's interval with noise). With w the share
 // of a row above x, linear within x's cell, D(x) = sum over rows of w - (1 - q) is 0 on average for
 // the population's quantile. Its variance there is that of the noise and n (q (1 - q) - f (1 - f)
@@ -29,15 +44,14 @@ double QuantileOf(const ColumnCells& cells, std::span<const double> suffixes, do
 // D is normal where quantiles are not: a cell may hold many rows, and its neighbour few.
 class QuantileInterval {
  public:
-  QuantileInterval(const Measurements& measured, double quantile)
-      : strategy_(*measured.plan.strategy),
+  QuantileInterval(const Measurements& measured, const SuffixNoise& noise, double quantile)
+      : noise_(noise),
         edges_(measured.plan.cells->edges()),
         quantile_(quantile),
         variance_(measured.noise_stddev * measured.noise_stddev),
         deviate_(NormalDeviate(measured.confidence)),
-        whole_(strategy_.SuffixCovariance(0, 0)),
-        suffixes_(strategy_.Suffixes(measured.values)),
-        monotone_(MonotoneSuffixes(strategy_, measured.values)) {
+        suffixes_(measured.plan.strategy->Suffixes(measured.values)),
+        monotone_(MonotoneSuffixes(*measured.plan.strategy, measured.values)) {
     suffixes_.push_back(0);
     monotone_.push_back(0);
   }
@@ -60,14 +74,9 @@ class QuantileInterval {
     const double f = edge == cell ? place : 1;
     const double above = 1 - quantile_;
     const double d = (1 - f) * suffixes_[cell] + f * suffixes_[cell + 1] - above * suffixes_[0];
-    // Each is a sum over the cells, and at an edge most of them have no weight.
-    const auto covariance = [this](double weight, size_t a, size_t b) {
-      return weight == 0 ? 0 : weight * strategy_.SuffixCovariance(a, b);
-    };
-    const double noise = covariance((1 - f) * (1 - f), cell, cell) +
-                         covariance(f * f, cell + 1, cell + 1) + above * above * whole_ +
-                         covariance(2 * f * (1 - f), cell, cell + 1) -
-                         2 * above * (covariance(1 - f, 0, cell) + covariance(f, 0, cell + 1));
+    const double noise = (1 - f) * (1 - f) * noise_.own[cell] + f * f * noise_.own[cell + 1] +
+                         above * above * noise_.own[0] + 2 * f * (1 - f) * noise_.next[cell] -
+                         2 * above * ((1 - f) * noise_.whole[cell] + f * noise_.whole[cell + 1]);
     const double sampling =
         monotone_[0] * quantile_ * above - f * (1 - f) * (monotone_[cell] - monotone_[cell + 1]);
     return side * d - deviate_ * std::sqrt(variance_ * noise + std::max(sampling, 0.0));
@@ -83,12 +92,11 @@ class QuantileInterval {
     return edges_[cell] + (left + right) / 2 * (edges_[cell + 1] - edges_[cell]);
   }
 
-  const PrefixStrategy& strategy_;
+  const SuffixNoise& noise_;
   const std::vector<double>& edges_;
   double quantile_;
   double variance_;
   double deviate_;
-  double whole_;  // variance of the noise of all rows, at deviation 1
   std::vector<double> suffixes_;
   std::vector<double> monotone_;
 };
@@ -112,6 +120,7 @@ Answer AnswerQuantiles(const Measurements& measured) {
                     "linear interpolation within a cell", "errors by parametric bootstrap",
                     "interval: all values that the noised counts do not contradict (Woodruff)"};
   const bool enough = numbers[0] >= measured.floor;
+  const SuffixNoise noise(*plan.strategy);
   Estimate count{.quantity = "count"};
   answer.estimates.push_back(enough
                                  ? MakeEstimate(count, numbers[0], errors.noise[0], errors.noise[0],
@@ -122,7 +131,7 @@ Answer AnswerQuantiles(const Measurements& measured) {
     const std::vector<double>& edges = plan.cells->edges();
     answer.estimates.push_back(
         enough ? MakeEstimate(labels, numbers[i + 1], errors.noise[i + 1], errors.total[i + 1],
-                              QuantileInterval(measured, plan.spec.quantiles[i]).Find(),
+                              QuantileInterval(measured, noise, plan.spec.quantiles[i]).Find(),
                               Range{edges.front(), edges.back()})
                : labels);
   }
