@@ -156,9 +156,11 @@ TEST_F(KitTest, FiveSitesTakeTenCommandsAndThreeEach) {
   for (const auto& [name, process] : running) {
     const Outcome ended = WaitFor(process, name + "-");
     EXPECT_EQ(ended.exit_code, 0) << name << ": " << ended.err;
-    EXPECT_EQ(Read(name + "/run/answers.json"), Read("north/run/answers.json"));
   }
   EXPECT_FALSE(Read("north/run/answers.json").empty());
+  for (const std::string& name : five_) {
+    EXPECT_EQ(Read(name + "/run/answers.json"), Read("north/run/answers.json")) << name;
+  }
   for (const auto& [who, count] : commands_) {
     EXPECT_LE(count, who == "coordinator" ? 10 : 3) << who;
   }
