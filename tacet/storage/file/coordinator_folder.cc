@@ -438,9 +438,8 @@ absl::Status CoordinatorFolder::BeginNextEpoch(const agreement::SignedManifest& 
   }
   // With its key the epoch has begun.
   TACET_RETURN_IF_ERROR(BeginEpoch(epoch, key, unlocker, entropy));
-  TACET_RETURN_IF_ERROR(FinishEpochs());
-  TACET_ASSIGN_OR_RETURN(parts_.terms, ReadTerms(path_));
-  return absl::OkStatus();
+  if (terms != nullptr) parts_.terms = *terms;
+  return FinishEpochs();
 }
 
 absl::Status CoordinatorFolder::FinishEpochs() {

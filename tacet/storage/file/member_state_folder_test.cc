@@ -1,6 +1,5 @@
 #include "tacet/storage/file/member_state_folder.h"
 
-#include <csignal>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/member/testing/member_state_contract.h"
 #include "tacet/storage/file/disk_for_test.h"
+#include "tacet/storage/file/forked_lock_for_test.h"
 
 namespace tacet::member::testing {
 namespace {
@@ -68,25 +68,9 @@ TEST_F(MemberStateFolderTest, IsHeldByOneProcess) {
   EXPECT_THAT(base::Message(second.status()), HasSubstr("in use by another process"));
 }
 
-// A training function may fork workers that outlive it.
 TEST_F(MemberStateFolderTest, AForkedProcessNeitherKeepsNorGivesUpTheLock) {
-  auto held = *MemberStateFolder::Open(path_);
-  const pid_t lasting = fork();
-  if (lasting == 0) {
-    for (;;) pause();
-  }
-  const pid_t ending = fork();
-  if (ending == 0) {
-    held.reset();
-    _exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(ending, &status, 0), ending);
-  EXPECT_EQ(MemberStateFolder::Open(path_).status().code(), absl::StatusCode::kFailedPrecondition);
-  held.reset();
-  EXPECT_TRUE(MemberStateFolder::Open(path_).ok());
-  kill(lasting, SIGKILL);
-  ASSERT_EQ(waitpid(lasting, &status, 0), lasting);
+  ExpectForksNeitherKeepNorGiveUp(*MemberStateFolder::Open(path_),
+                                  [this] { return MemberStateFolder::Open(path_); });
 }
 
 TEST_F(MemberStateFolderTest, IsItsOwnersAlone) {

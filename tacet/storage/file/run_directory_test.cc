@@ -1,15 +1,13 @@
 #include "tacet/storage/file/run_directory.h"
 
-#include <csignal>
 #include <fstream>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
+#include "tacet/storage/file/forked_lock_for_test.h"
 
 namespace tacet::storage::file {
 namespace {
@@ -88,25 +86,9 @@ TEST_F(RunDirectoryTest, RefusesAUsedAMissingAndALockedDirectory) {
               HasSubstr("cannot make the run directory"));
 }
 
-// A training function may fork workers that outlive it.
 TEST_F(RunDirectoryTest, AForkedProcessNeitherKeepsNorGivesUpTheLock) {
-  auto held = *RunDirectory::Create(path_);
-  const pid_t lasting = fork();
-  if (lasting == 0) {
-    for (;;) pause();
-  }
-  const pid_t ending = fork();
-  if (ending == 0) {
-    held.reset();
-    _exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(ending, &status, 0), ending);
-  EXPECT_EQ(RunDirectory::Open(path_).status().code(), absl::StatusCode::kFailedPrecondition);
-  held.reset();
-  EXPECT_TRUE(RunDirectory::Open(path_).ok());
-  kill(lasting, SIGKILL);
-  ASSERT_EQ(waitpid(lasting, &status, 0), lasting);
+  ExpectForksNeitherKeepNorGiveUp(*RunDirectory::Create(path_),
+                                  [this] { return RunDirectory::Open(path_); });
 }
 
 TEST_F(RunDirectoryTest, AFullDiskIsReportedAndLosesNothing) {
