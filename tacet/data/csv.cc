@@ -106,37 +106,17 @@ absl::Status CsvReader::Table::Problem(uint64_t line, std::optional<size_t> colu
 
 absl::StatusOr<bool> CsvReader::Table::NextRecord() {
   while (true) {
-    switch (records_.Next(separator_, fields_)) {
-      case TableRecords::Result::kRecord:
-        return true;
-      case TableRecords::Result::kEnd:
-        return false;
-      case TableRecords::Result::kUnclosedQuote:
-        TACET_RETURN_IF_ERROR(
-            Problem(fields_.size() - 1, {.what = "a quoted field does not end",
-                                         .remedy = "close the quote, or write a quote in a quoted "
-                                                   "field twice"}));
-        break;
-      case TableRecords::Result::kTextAfterQuote:
-        TACET_RETURN_IF_ERROR(
-            Problem(fields_.size() - 1,
-                    {.what = "text after a quoted field",
-                     .remedy = fmt::format("the separator is {}; write a quote in a quoted field "
-                                           "twice",
-                                           SeparatorName(separator_))}));
-        break;
-    }
+    const TableRecords::Result result = records_.Next(separator_, fields_);
+    const std::optional<ValueFault> fault = RecordFault(result, separator_);
+    if (!fault.has_value()) return result == TableRecords::Result::kRecord;
+    TACET_RETURN_IF_ERROR(Problem(fields_.size() - 1, *fault));
   }
 }
 
 absl::Status CsvReader::Table::ChooseSeparator() {
-  const std::optional<char> said = records_.TakeSeparatorLine();
-  std::optional<char> found = options_.separator.has_value() ? options_.separator : said;
-  if (!found.has_value() && std::filesystem::path(name_).extension() == ".tsv") found = '\t';
-  if (!found.has_value()) {
-    found =
-        FindSeparator(records_, NamedColumns(options_), options_.decimal == DecimalMark::kComma);
-  }
+  const std::optional<char> found =
+      data::ChooseSeparator(records_, name_, options_.separator, NamedColumns(options_),
+                            options_.decimal == DecimalMark::kComma);
   if (!found.has_value()) {
     return Problem(1, std::nullopt,
                    {.what = "several characters could separate the fields of the first line",

@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 
 #include "tacet/base/utf8.h"
+#include "tacet/data/csv_columns.h"
 
 namespace tacet::data {
 namespace {
@@ -246,6 +247,33 @@ std::optional<char> FindSeparator(const TableRecords& records,
     }
   }
   return found;
+}
+
+std::optional<char> ChooseSeparator(TableRecords& records, std::string_view file,
+                                    std::optional<char> agreed,
+                                    const std::vector<std::string>& known, bool decimal_comma) {
+  const std::optional<char> said = records.TakeSeparatorLine();
+  if (agreed.has_value()) return agreed;
+  if (said.has_value()) return said;
+  if (file.ends_with(".tsv")) return '\t';
+  return FindSeparator(records, known, decimal_comma);
+}
+
+std::optional<ValueFault> RecordFault(TableRecords::Result result, char separator) {
+  switch (result) {
+    case TableRecords::Result::kUnclosedQuote:
+      return ValueFault{.what = "a quoted field does not end",
+                        .remedy = "close the quote, or write a quote in a quoted field twice"};
+    case TableRecords::Result::kTextAfterQuote:
+      return ValueFault{
+          .what = "text after a quoted field",
+          .remedy = fmt::format("the separator is {}; write a quote in a quoted field twice",
+                                SeparatorName(separator))};
+    case TableRecords::Result::kRecord:
+    case TableRecords::Result::kEnd:
+      break;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tacet::data

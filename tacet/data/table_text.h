@@ -69,6 +69,15 @@ class TableRecords {
 std::optional<char> FindSeparator(const TableRecords& records,
                                   const std::vector<std::string>& known, bool decimal_comma);
 
+// The same for a file: `agreed` where settings say it, else a first line sep=, which is read in any
+// case, else a tab in a .tsv file.
+std::optional<char> ChooseSeparator(TableRecords& records, std::string_view file,
+                                    std::optional<char> agreed,
+                                    const std::vector<std::string>& known, bool decimal_comma);
+
+// Of the last field of a record that cannot be split; none for other results.
+std::optional<ValueFault> RecordFault(TableRecords::Result result, char separator);
+
 }  // namespace tacet::data
 
 #endif  // TACET_DATA_TABLE_TEXT_H_

@@ -2,6 +2,7 @@
 #ifndef TACET_STATISTICS_QUERY_H_
 #define TACET_STATISTICS_QUERY_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -92,6 +93,10 @@ struct QuerySpec {
   double floor = 0;  // estimated counts below it, and all that follows from them, are suppressed
   double confidence = 0.95;                            // of intervals, in (0, 1)
   std::vector<std::string> missing = {"", "?", "NA"};  // fields that mean "missing"; "" always does
+
+  bool IsMissing(std::string_view field) const {
+    return field.empty() || std::ranges::find(missing, field) != missing.end();
+  }
 
   friend bool operator==(const QuerySpec&, const QuerySpec&) = default;
 };

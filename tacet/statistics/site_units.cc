@@ -15,14 +15,13 @@ namespace {
 // A row's fields by name; missing ones are absent.
 class Fields {
  public:
-  Fields(const SiteTable& table, const std::vector<std::string>& missing)
-      : table_(table), missing_(missing) {
+  Fields(const SiteTable& table, const QuerySpec& query) : table_(table), query_(query) {
     for (size_t i = 0; i < table.columns.size(); ++i) places_[table.columns[i]] = i;
   }
   void Select(size_t row) { row_ = row; }
   std::optional<std::string_view> Of(const std::string& column) const {
     const std::string& text = table_.rows[row_][places_.at(column)];
-    if (text.empty() || std::ranges::find(missing_, text) != missing_.end()) return std::nullopt;
+    if (query_.IsMissing(text)) return std::nullopt;
     return text;
   }
   std::optional<uint32_t> CellIn(const ColumnCells& cells) const {
@@ -37,7 +36,7 @@ class Fields {
 
  private:
   const SiteTable& table_;
-  const std::vector<std::string>& missing_;
+  const QuerySpec& query_;
   std::unordered_map<std::string, size_t> places_;
   size_t row_ = 0;
 };
@@ -111,7 +110,7 @@ absl::StatusOr<SiteUnits> SiteUnits::Create(std::shared_ptr<const Query> query,
     }
   }
   SiteUnits site(std::move(query));
-  Fields fields(table, spec.missing);
+  Fields fields(table, spec);
   std::unordered_map<std::string, size_t> persons;
   const std::optional<size_t> person = table.Find(person_column);
   if (spec.unit == accounting::Unit::kPerson && !person.has_value()) {

@@ -50,7 +50,7 @@ QueryColumns::QueryColumns(const QueryFile& file, const Query& query)
     : read_(query.columns().begin(), query.columns().end()),
       needed_(read_),
       numbers_(NumberColumns(query)),
-      missing_(query.spec().missing) {
+      query_(query.spec()) {
   if (file.person_column.empty()) return;
   read_.insert(file.person_column);
   if (query.spec().unit != accounting::Unit::kPerson) return;
@@ -58,13 +58,9 @@ QueryColumns::QueryColumns(const QueryFile& file, const Query& query)
   person_ = file.person_column;
 }
 
-bool QueryColumns::IsMissing(std::string_view field) const {
-  return field.empty() || std::ranges::find(missing_, field) != missing_.end();
-}
-
 std::optional<ValueFault> QueryColumns::FaultOf(const std::string& column, std::string_view field,
                                                 DecimalMark mark) const {
-  const bool missing = IsMissing(field);
+  const bool missing = query_.IsMissing(field);
   if (missing && !person_.empty() && column == person_) {
     return ValueFault{.what = "the person is missing", .remedy = "fill it in"};
   }

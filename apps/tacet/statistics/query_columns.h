@@ -34,11 +34,9 @@ class QueryColumns {
                                           data::DecimalMark mark) const;
 
  private:
-  bool IsMissing(std::string_view field) const;
-
   std::set<std::string> read_, needed_, numbers_;
   std::string person_;  // empty: persons do not matter
-  std::vector<std::string> missing_;
+  tacet::statistics::QuerySpec query_;
 };
 
 // The first fault of a table in memory, with a decimal point: InvalidArgument names site, row (from

@@ -92,13 +92,9 @@ class FileReader {
   }
 
   absl::Status ChooseSeparator() {
-    const std::optional<char> said = records_.TakeSeparatorLine();
-    std::optional<char> found = format_.separator.has_value() ? format_.separator : said;
-    if (!found.has_value() && name_.ends_with(".tsv")) found = '\t';
-    if (!found.has_value()) {
-      const std::vector<std::string> known(columns_.read().begin(), columns_.read().end());
-      found = data::FindSeparator(records_, known, format_.decimal == DecimalMark::kComma);
-    }
+    const std::vector<std::string> known(columns_.read().begin(), columns_.read().end());
+    const std::optional<char> found = data::ChooseSeparator(
+        records_, name_, format_.separator, known, format_.decimal == DecimalMark::kComma);
     if (!found.has_value()) {
       return Problem(1, std::nullopt,
                      {.what = "several characters could separate the fields of the first line",
@@ -112,25 +108,10 @@ class FileReader {
   // The next record that can be split; false at the end.
   absl::StatusOr<bool> Next() {
     while (true) {
-      switch (records_.Next(separator_, fields_)) {
-        case TableRecords::Result::kRecord:
-          return true;
-        case TableRecords::Result::kEnd:
-          return false;
-        case TableRecords::Result::kUnclosedQuote:
-          TACET_RETURN_IF_ERROR(
-              Problem(fields_.size() - 1,
-                      {.what = "a quoted field does not end",
-                       .remedy = "close the quote, or write a quote in a quoted field twice"}));
-          break;
-        case TableRecords::Result::kTextAfterQuote:
-          TACET_RETURN_IF_ERROR(Problem(
-              fields_.size() - 1,
-              {.what = "text after a quoted field",
-               .remedy = fmt::format("the separator is {}; write a quote in a quoted field twice",
-                                     data::SeparatorName(separator_))}));
-          break;
-      }
+      const TableRecords::Result result = records_.Next(separator_, fields_);
+      const std::optional<ValueFault> fault = data::RecordFault(result, separator_);
+      if (!fault.has_value()) return result == TableRecords::Result::kRecord;
+      TACET_RETURN_IF_ERROR(Problem(fields_.size() - 1, *fault));
     }
   }
 

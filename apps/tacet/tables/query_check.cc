@@ -60,8 +60,7 @@ void WarnOfFieldsWithoutCell(const QueryCheckSpec& spec, const std::vector<SiteT
         if (!place.has_value()) continue;
         for (const std::vector<std::string>& row : table.rows) {
           const std::string& field = row[*place];
-          const bool missing = field.empty() || std::ranges::count(query.spec().missing, field) > 0;
-          if (missing || (*cells)->CellOf(field).has_value()) continue;
+          if (query.spec().IsMissing(field) || (*cells)->CellOf(field).has_value()) continue;
           if (count++ == 0) example = field;
         }
       }
