@@ -45,10 +45,20 @@ int Faults() { return base::TestSize("TACET_FAULTS", 10); }
 
 enum class Store { kSqlite, kPostgresql };
 
-enum class Fault { kKill, kCut, kKillWhileCut, kStop, kClock, kFullDisk, kLostWrites, kOldBackup };
-constexpr std::array<const char*, 8> kFaultNames = {"kills",       "cuts",       "kills while cut",
-                                                    "stops",       "clocks",     "full disks",
-                                                    "lost writes", "old backups"};
+enum class Fault {
+  kKill,
+  kCut,
+  kKillWhileCut,
+  kStop,
+  kClock,
+  kFullDisk,
+  kLostWrites,
+  kOldBackup,
+  kDatabaseCrash
+};
+constexpr std::array<const char*, 9> kFaultNames = {
+    "kills",      "cuts",        "kills while cut", "stops",           "clocks",
+    "full disks", "lost writes", "old backups",     "database crashes"};
 
 // A database and its backups, while nobody uses it.
 class KeptDatabase {
@@ -56,6 +66,8 @@ class KeptDatabase {
   const std::string& url() const { return url_; }
   void Keep(const std::string& backup) { Copy(name_, name_ + backup); }
   void PutBack(const std::string& backup) { Copy(name_ + backup, name_); }
+  void Crash() { postgres_.Kill(); }
+  void Recover() { postgres_.Start(); }
 
  private:
   // The server process of a killed client may not know yet that it has nobody to talk to.
@@ -207,6 +219,16 @@ class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamI
         BackUp(everybody_[victim], ".newest");
         victim < sites_.size() ? RunFromBackup(sites_[victim]) : RunServerFromBackup();
         return StartAgain(victim);
+      case Fault::kDatabaseCrash: {
+        // SQLite is a part of the server.
+        const bool server_too = !database_.has_value() || Draw(0, 1) == 1;
+        if (database_.has_value()) database_->Crash();
+        Wait(Draw(10, 1000));
+        if (server_too) Kill(sites_.size());
+        if (database_.has_value()) database_->Recover();
+        if (server_too) StartAgain(sites_.size());
+        return;
+      }
     }
   }
 
