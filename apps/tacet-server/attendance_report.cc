@@ -5,6 +5,8 @@
 
 #include "fmt/core.h"
 
+#include "tacet/base/unix_clock.h"
+
 namespace tacet::app::server {
 
 using base::JsonValue;
@@ -19,7 +21,7 @@ std::string DurationText(uint64_t seconds) {
   if (seconds < 120) return fmt::format("{} s", seconds);
   if (seconds < 120 * 60) return fmt::format("{} min", seconds / 60);
   if (seconds < 48 * 3600) return fmt::format("{} h", seconds / 3600);
-  return fmt::format("{} days", seconds / 86'400);
+  return fmt::format("{} days", seconds / base::kSecondsADay);
 }
 
 std::string AbsenceText(const Absence& absence, std::string_view name, uint64_t now) {

@@ -6,6 +6,7 @@
 #include "apps/tacet/federation/membership.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
+#include "tacet/base/unix_clock.h"
 #include "tacet/crypto/certificates.h"
 
 namespace tacet::app::server {
@@ -83,7 +84,7 @@ void CertificateWatch::WarnOfEnd() {
     log_->Write(LogLevel::kError, "certificate-ended", std::move(fields));
   } else {
     log_->Write(LogLevel::kWarning, "certificate-ends",
-                fields.Set("days", (not_after_ - now) / 86'400));
+                fields.Set("days", (not_after_ - now) / base::kSecondsADay));
   }
 }
 

@@ -20,7 +20,7 @@ namespace tacet::app::server {
 // Not thread-safe.
 class CertificateWatch {
  public:
-  static constexpr uint64_t kAgainSeconds = 86'400;  // between two warnings
+  static constexpr uint64_t kAgainSeconds = base::kSecondsADay;  // between two warnings
 
   // `joined` is what `folder` holds now. `log` and `metrics` must outlive it. DataLoss when the
   // certificate cannot be read.

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tacet/accounting/paper_for_test.h"
 #include "tacet/accounting/pld_accountant.h"
 #include "tacet/accounting/rdp_accountant.h"
 #include "tacet/base/status.h"
@@ -15,8 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-SamplingEvent Paper() { return {.sampling_rate = 1000.0 / 3596, .noise_stddev = 6}; }
-
 std::vector<Accountant> NamesOf(const EpsilonBounds& bounds) {
   std::vector<Accountant> names;
   for (const EpsilonBound& row : bounds.rows) names.push_back(row.accountant);
@@ -24,7 +23,7 @@ std::vector<Accountant> NamesOf(const EpsilonBounds& bounds) {
 }
 
 TEST(EpsilonBoundsTest, HasARowForEachAccountantAndTheSmallestProvedLeads) {
-  const std::vector<RepeatedEvent> stream = Repeated(Paper(), 100);
+  const std::vector<RepeatedEvent> stream = Repeated(PaperRound(), 100);
   const auto bounds = BoundEpsilon(stream, 1e-5);
   ASSERT_TRUE(bounds.ok()) << bounds.status();
   EXPECT_THAT(NamesOf(*bounds), ElementsAre(Accountant::kMoments, Accountant::kRdp,
@@ -39,10 +38,10 @@ TEST(EpsilonBoundsTest, HasARowForEachAccountantAndTheSmallestProvedLeads) {
 TEST(EpsilonBoundsTest, ARememberedAnswerIsThatOfItsOwnQuestion) {
   constexpr Accountant kRdp[] = {Accountant::kRdp};
   constexpr double kDelta = 1e-5;
-  SamplingEvent hidden = Paper();
+  SamplingEvent hidden = PaperRound();
   hidden.sampling = Sampling::kPoisson;
   const std::vector<RepeatedEvent> first = {
-      {.round = {{0.5, hidden}, {0.5, Paper()}}, .count = 10}};
+      {.round = {{0.5, hidden}, {0.5, PaperRound()}}, .count = 10}};
   std::vector<std::vector<RepeatedEvent>> others(8, first);
   others[0][0].count = 11;
   others[1][0].round[0].probability = 0.4;
@@ -75,20 +74,20 @@ TEST(EpsilonBoundsTest, ARememberedAnswerIsThatOfItsOwnQuestion) {
 // A convention can be the smallest number; it never leads.
 TEST(EpsilonBoundsTest, AConventionNeverLeads) {
   constexpr Accountant kMoments[] = {Accountant::kMoments};
-  const auto known_size = BoundEpsilon(Repeated(Paper(), 100), 1e-5, kMoments);
+  const auto known_size = BoundEpsilon(Repeated(PaperRound(), 100), 1e-5, kMoments);
   ASSERT_TRUE(known_size.ok());
   EXPECT_FALSE(known_size->rows.front().is_proved);
   EXPECT_THAT(known_size->rows.front().note, HasSubstr("not proved"));
   EXPECT_EQ(known_size->headline(), nullptr);
   EXPECT_TRUE(std::isinf(known_size->epsilon()));
-  SamplingEvent hidden = Paper();
+  SamplingEvent hidden = PaperRound();
   hidden.sampling = Sampling::kPoisson;
   EXPECT_TRUE(BoundEpsilon(Repeated(hidden, 100), 1e-5, kMoments)->rows.front().is_proved);
 }
 
 TEST(EpsilonBoundsTest, StopsWhereABoundIsEnough) {
   constexpr Accountant kOrder[] = {Accountant::kMoments, Accountant::kRdp, Accountant::kPld};
-  const std::vector<RepeatedEvent> stream = Repeated(Paper(), 100);
+  const std::vector<RepeatedEvent> stream = Repeated(PaperRound(), 100);
   // Moments alone would be below 5.4 as well, but they prove nothing here.
   EXPECT_THAT(NamesOf(*BoundEpsilon(stream, 1e-5, kOrder, 5.4)),
               ElementsAre(Accountant::kMoments, Accountant::kRdp));
@@ -117,7 +116,7 @@ TEST(EpsilonBoundsTest, NothingCostsNothingAndNoNoiseHasNoBound) {
   const auto nothing = BoundEpsilon({}, 1e-5);
   ASSERT_TRUE(nothing.ok());
   EXPECT_EQ(nothing->epsilon(), 0);
-  SamplingEvent silent = Paper();
+  SamplingEvent silent = PaperRound();
   silent.noise_stddev = 0;
   const auto unbounded = BoundEpsilon(Repeated(silent, 1), 1e-5);
   ASSERT_TRUE(unbounded.ok());
@@ -131,12 +130,12 @@ TEST(EpsilonBoundsTest, RefusesWhatIsOutOfRange) {
     EXPECT_EQ(bounds.status().code(), absl::StatusCode::kInvalidArgument);
     return base::Message(bounds.status());
   };
-  EXPECT_THAT(refused(Repeated(Paper(), 1), 0), HasSubstr("delta is 0"));
-  SamplingEvent event = Paper();
+  EXPECT_THAT(refused(Repeated(PaperRound(), 1), 0), HasSubstr("delta is 0"));
+  SamplingEvent event = PaperRound();
   event.sampling_rate = 2;
   EXPECT_THAT(refused(Repeated(event, 1), 1e-5), HasSubstr("sampling_rate is 2"));
   constexpr Accountant kFilters[] = {Accountant::kFixedOrderRdp};
-  EXPECT_THAT(refused(Repeated(Paper(), 1), 1e-5, kFilters),
+  EXPECT_THAT(refused(Repeated(PaperRound(), 1), 1e-5, kFilters),
               HasSubstr("cannot be asked of accountant fixed-order-rdp"));
 }
 

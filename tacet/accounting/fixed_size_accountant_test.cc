@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/accounting/observers.h"
+#include "tacet/accounting/paper_for_test.h"
 #include "tacet/accounting/pld_accountant.h"
 
 namespace tacet::accounting {
@@ -22,8 +23,6 @@ FixedSizeResult Tight(const std::vector<RepeatedEvent>& stream, double delta) {
   EXPECT_TRUE(result.ok() && result->has_value());
   return result.ok() && result->has_value() ? **result : FixedSizeResult{};
 }
-
-constexpr double kPaperRate = 1000.0 / 3596;
 
 TEST(FixedSizeAccountantTest, ThePapersSetting) {
   const FixedSizeResult replace =

@@ -310,4 +310,9 @@ double LogMoment(const SamplingEvent& event, int order) {
   return kInfinity;
 }
 
+double EpsilonOfLogMoment(double log_moment, double l, double log_delta) {
+  const double epsilon = log_moment / l + std::log(l / (l + 1)) - (log_delta + std::log(l + 1)) / l;
+  return std::isnan(epsilon) ? kInfinity : epsilon;
+}
+
 }  // namespace tacet::accounting

@@ -52,6 +52,10 @@ double LogMoment(const SamplingEvent& event, int order);
 // values that data can be replaced by. Known size: the mean over the mixture.
 double LogMomentReal(const SamplingEvent& event, double order);
 
+// epsilon at delta of a stream whose log-moments of order l > 0 add up to `log_moment` (the
+// conversion that rdp_accountant.h names). May be below 0; infinity where it is not a number.
+double EpsilonOfLogMoment(double log_moment, double l, double log_delta);
+
 }  // namespace tacet::accounting
 
 #endif  // TACET_ACCOUNTING_LOG_MOMENTS_H_

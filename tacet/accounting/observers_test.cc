@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/accounting/count_laws.h"
+#include "tacet/accounting/paper_for_test.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
@@ -17,12 +18,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-FederationPrivacySpec Paper() {
-  return {.sampling = {.clients = 3596, .cohort = 1000},
-          .mechanism = {.clip_norm = 1, .noise_stddev = 6},
-          .rounds = 100};
-}
 
 const ObservedRounds& Find(const std::vector<ObservedRounds>& observers, Observer observer) {
   const auto found = std::find_if(observers.begin(), observers.end(),
@@ -32,7 +27,7 @@ const ObservedRounds& Find(const std::vector<ObservedRounds>& observers, Observe
 }
 
 TEST(ObserversTest, EachViewKnowsWhatItKnows) {
-  FederationPrivacySpec spec = Paper();
+  FederationPrivacySpec spec = PaperFederation();
   spec.sampling.min_participants = 900;
   const auto observers = ObserveFederation(spec);
   ASSERT_TRUE(observers.ok());
@@ -57,7 +52,7 @@ TEST(ObserversTest, EachViewKnowsWhatItKnows) {
 }
 
 TEST(ObserversTest, ACoalitionWithTheServerKnowsTheCohortAndItsOwnNoise) {
-  FederationPrivacySpec spec = Paper();
+  FederationPrivacySpec spec = PaperFederation();
   spec.sampling.min_participants = 900;
   spec.sampling.max_participations = 40;
   spec.committee_seats = 20;
@@ -83,7 +78,7 @@ TEST(ObserversTest, ACoalitionWithTheServerKnowsTheCohortAndItsOwnNoise) {
   EXPECT_DOUBLE_EQ(event.sampling_rate, 1000.0 / 3596);
   EXPECT_DOUBLE_EQ(event.noise_stddev, 6 * std::sqrt(897.0 / 900));
 
-  FederationPrivacySpec sites = Paper();
+  FederationPrivacySpec sites = PaperFederation();
   sites.sampling = {.clients = 4, .record_rate = 0.1};
   sites.privacy.unit = Unit::kRecord;
   sites.privacy.colluders = 1;
@@ -98,7 +93,7 @@ TEST(ObserversTest, ACoalitionWithTheServerKnowsTheCohortAndItsOwnNoise) {
 }
 
 TEST(ObserversTest, ACoalitionBeyondTheCommitteeOrTheCohortHasNoGuarantee) {
-  FederationPrivacySpec spec = Paper();
+  FederationPrivacySpec spec = PaperFederation();
   spec.sampling = {.clients = 7, .cohort = 7};
   spec.committee_seats = 7;
   spec.corrupt_seats = 2;
@@ -122,7 +117,7 @@ TEST(ObserversTest, ACoalitionBeyondTheCommitteeOrTheCohortHasNoGuarantee) {
 }
 
 TEST(ObserversTest, TheRateIsOverThePoolThatCouldBeDrawn) {
-  FederationPrivacySpec spec = Paper();
+  FederationPrivacySpec spec = PaperFederation();
   spec.pool = 2517;
   const auto observers = ObserveFederation(spec);
   ASSERT_TRUE(observers.ok());
@@ -133,7 +128,7 @@ TEST(ObserversTest, TheRateIsOverThePoolThatCouldBeDrawn) {
 }
 
 TEST(ObserversTest, ColludersAreDrawnHypergeometrically) {
-  FederationPrivacySpec spec = Paper();
+  FederationPrivacySpec spec = PaperFederation();
   spec.privacy.colluders = 2;
   const auto observers = ObserveFederation(spec);
   ASSERT_TRUE(observers.ok());
@@ -242,7 +237,7 @@ TEST(ObserversTest, SmallFederationsHaveNoMeaninglessViews) {
 
 TEST(ObserversTest, RefusesWhatIsOutOfRange) {
   const auto refused = [](auto change) {
-    FederationPrivacySpec spec = Paper();
+    FederationPrivacySpec spec = PaperFederation();
     change(spec);
     const absl::Status status = CheckFederation(spec);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -282,12 +277,12 @@ TEST(ObserversTest, AmplificationByTheServersDrawAssumesThatItIsHonest) {
       return observer.note.find("drawn honestly") != std::string::npos;
     });
   };
-  FederationPrivacySpec spec = Paper();
+  FederationPrivacySpec spec = PaperFederation();
   spec.privacy.colluders = 3;
   EXPECT_EQ(honest_draw_assumed(spec), 5);  // all but those who know the cohorts
   spec.sampling.cohort = spec.sampling.clients;
   EXPECT_EQ(honest_draw_assumed(spec), 0);
-  FederationPrivacySpec coins = Paper();
+  FederationPrivacySpec coins = PaperFederation();
   coins.sampling.method = Sampling::kPoisson;
   const auto observers = ObserveFederation(coins);
   ASSERT_TRUE(observers.ok());

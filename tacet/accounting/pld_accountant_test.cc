@@ -12,6 +12,7 @@
 #include "tacet/accounting/gaussian_mechanism.h"
 #include "tacet/accounting/log_math.h"
 #include "tacet/accounting/moments_accountant.h"
+#include "tacet/accounting/paper_for_test.h"
 #include "tacet/accounting/rdp_accountant.h"
 #include "tacet/accounting/reference_values_for_test.h"
 #include "tacet/base/status.h"
@@ -42,7 +43,6 @@ void ExpectInside(double value, double lower, double upper, const std::string& w
   EXPECT_LE(value, upper + widening) << where;
 }
 
-constexpr double kPaperRate = 1000.0 / 3596;
 const std::string kTight = "/tight_at_paper_setting/";
 
 TEST(PldAccountantTest, ReproducesThePaperSetting) {

@@ -20,11 +20,8 @@ constexpr int kOrders = 32;
 // Replaces a budget where there is none, to fix an order.
 constexpr double kNominalBudget = 5;
 
-// sum of moments of order l at a = l + 1, converted as in rdp_accountant.h.
-double Convert(double log_moment, double l, double delta) {
-  const double epsilon =
-      log_moment / l + std::log(l / (l + 1)) - (std::log(delta) + std::log(l + 1)) / l;
-  return std::isnan(epsilon) ? kInfinity : std::max(epsilon, 0.0);
+double EpsilonAt(double log_moment, double l, double delta) {
+  return std::max(EpsilonOfLogMoment(log_moment, l, std::log(delta)), 0.0);
 }
 
 // The l with the smallest epsilon for a Gaussian release that spends the budget exactly: with
@@ -171,14 +168,14 @@ double PrivacyFilter::FixedOrderEpsilon(size_t index, uint64_t more) const {
     releases = true;
     log_moment += static_cast<double>(count) * moments_[i].fixed;
   }
-  return releases ? Convert(log_moment, fixed_l_, terms_.delta) : 0;
+  return releases ? EpsilonAt(log_moment, fixed_l_, terms_.delta) : 0;
 }
 
 double PrivacyFilter::CheapEpsilon(uint64_t count) const {
   double smallest = FixedOrderEpsilon(0, count - std::min(count, events_[0].count));
   for (int l = 1; l <= kOrders; ++l) {
-    smallest = std::min(smallest, Convert(static_cast<double>(count) * moments_[0].integer[l - 1],
-                                          l, terms_.delta));
+    smallest = std::min(smallest, EpsilonAt(static_cast<double>(count) * moments_[0].integer[l - 1],
+                                            l, terms_.delta));
   }
   return smallest;
 }

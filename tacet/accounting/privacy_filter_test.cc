@@ -8,6 +8,7 @@
 
 #include "tacet/accounting/fixed_size_accountant.h"
 #include "tacet/accounting/moments_accountant.h"
+#include "tacet/accounting/paper_for_test.h"
 #include "tacet/accounting/pld_accountant.h"
 #include "tacet/accounting/rdp_accountant.h"
 #include "tacet/base/status.h"
@@ -18,14 +19,6 @@ namespace {
 using accounting::SamplingEvent;
 using ::testing::HasSubstr;
 
-SamplingEvent Paper() {
-  SamplingEvent event;
-  event.sampling = accounting::Sampling::kFixedSize;
-  event.sampling_rate = 1000.0 / 3596;
-  event.noise_stddev = 6;
-  return event;
-}
-
 PrivacyFilter Spending(double budget, Composition composition = Composition::kOneEvent) {
   auto spending = PrivacyFilter::Create({.budget_epsilon = budget, .composition = composition});
   EXPECT_TRUE(spending.ok()) << spending.status();
@@ -34,7 +27,7 @@ PrivacyFilter Spending(double budget, Composition composition = Composition::kOn
 
 TEST(PrivacyFilterTest, ThePapersHundredRounds) {
   PrivacyFilter spending = Spending(0);
-  ASSERT_TRUE(spending.Add(Paper(), 100).ok());
+  ASSERT_TRUE(spending.Add(PaperRound(), 100).ok());
   const auto spent = spending.Epsilon();
   ASSERT_TRUE(spent.ok()) << spent.status();
   EXPECT_NEAR(spent->Of(Accountant::kMoments)->epsilon, 5.3056767961846457, 1e-9);
@@ -51,7 +44,7 @@ TEST(PrivacyFilterTest, ThePapersHundredRounds) {
             spent->Of(Accountant::kRdp)->epsilon - 1e-9);
   // One by one is the same.
   PrivacyFilter one_by_one = Spending(0);
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(one_by_one.Add(Paper()).ok());
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(one_by_one.Add(PaperRound()).ok());
   EXPECT_EQ(one_by_one.Epsilon()->epsilon(), spent->epsilon());
   EXPECT_EQ(one_by_one.charges(), 100u);
 }
@@ -64,14 +57,14 @@ TEST(PrivacyFilterTest, NothingChargedCostsNothing) {
 
 // Own seals are not amplified; at the amplified rate 28 participations would be far too little.
 TEST(PrivacyFilterTest, TheTwoRulesOfCharging) {
-  SamplingEvent own = Paper();
+  SamplingEvent own = PaperRound();
   own.sampling = accounting::Sampling::kNone;
   own.sampling_rate = 1;
   PrivacyFilter seals = Spending(0);
   ASSERT_TRUE(seals.Add(own, 28).ok());
   EXPECT_NEAR(seals.Epsilon()->epsilon(), 8.57, 0.01);
   PrivacyFilter mixed = Spending(0);
-  ASSERT_TRUE(mixed.Add(Paper(), 28).ok());
+  ASSERT_TRUE(mixed.Add(PaperRound(), 28).ok());
   EXPECT_NEAR(mixed.Epsilon()->epsilon(), 2.18, 0.01);
 }
 
@@ -80,13 +73,13 @@ TEST(PrivacyFilterTest, OneEventIsJudgedByTheSmallestValidBound) {
   PrivacyFilter spending = Spending(budget);
   uint64_t charged = 0;
   absl::Status room;
-  while ((room = spending.CheckRoomFor(Paper())).ok()) {
-    ASSERT_TRUE(spending.Add(Paper()).ok());
+  while ((room = spending.CheckRoomFor(PaperRound())).ok()) {
+    ASSERT_TRUE(spending.Add(PaperRound()).ok());
     ASSERT_LT(++charged, 200u);
   }
   EXPECT_GT(charged, 103u);  // the last that PLD allows
   const auto best = [](uint64_t count) {
-    const auto stream = accounting::Repeated(Paper(), count);
+    const auto stream = accounting::Repeated(PaperRound(), count);
     return std::min(accounting::PldEpsilon(stream, 1e-5)->epsilon,
                     (*accounting::FixedSizeEpsilon(stream, 1e-5))->epsilon);
   };
@@ -95,16 +88,16 @@ TEST(PrivacyFilterTest, OneEventIsJudgedByTheSmallestValidBound) {
   EXPECT_EQ(room.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(base::Message(room), HasSubstr("after 1 more, the budget is 4.6 at delta 1e-05"));
   EXPECT_THAT(base::Message(room), HasSubstr("0 more of this kind fit"));
-  EXPECT_EQ(*Spending(budget).ChargesThatFit(Paper(), 1000), charged);
-  EXPECT_EQ(*Spending(budget).ChargesThatFit(Paper(), 7), 7u);
-  EXPECT_EQ(*Spending(0).ChargesThatFit(Paper(), 1000), 1000u);
+  EXPECT_EQ(*Spending(budget).ChargesThatFit(PaperRound(), 1000), charged);
+  EXPECT_EQ(*Spending(budget).ChargesThatFit(PaperRound(), 7), 7u);
+  EXPECT_EQ(*Spending(0).ChargesThatFit(PaperRound(), 1000), 1000u);
 }
 
 TEST(PrivacyFilterTest, AnyEventsAreJudgedByOneFixedOrder) {
-  SamplingEvent louder = Paper();
+  SamplingEvent louder = PaperRound();
   louder.noise_stddev = 4;
   PrivacyFilter spending = Spending(4.6, Composition::kAnyEvents);
-  ASSERT_TRUE(spending.Add(Paper(), 50).ok());
+  ASSERT_TRUE(spending.Add(PaperRound(), 50).ok());
   const uint64_t fits = *spending.ChargesThatFit(louder, 1000);
   EXPECT_GT(fits, 5u);
   ASSERT_TRUE(spending.Add(louder, fits).ok());
@@ -122,7 +115,7 @@ TEST(PrivacyFilterTest, AnyEventsAreJudgedByOneFixedOrder) {
 // For one Gaussian the fixed order is the best one at the budget, whatever the budget.
 TEST(PrivacyFilterTest, TheFixedOrderIsGoodAtTheBudget) {
   for (const double budget : {0.1, 1.0, 5.0, 30.0}) {
-    SamplingEvent event = Paper();
+    SamplingEvent event = PaperRound();
     event.sampling = accounting::Sampling::kNone;
     event.sampling_rate = 1;
     event.noise_stddev = 300 / budget;
@@ -136,10 +129,10 @@ TEST(PrivacyFilterTest, TheFixedOrderIsGoodAtTheBudget) {
 
 TEST(PrivacyFilterTest, OneEventRefusesAnother) {
   PrivacyFilter spending = Spending(5);
-  SamplingEvent other = Paper();
+  SamplingEvent other = PaperRound();
   other.noise_stddev = 7;
   EXPECT_TRUE(spending.CheckRoomFor(other).ok());  // asking fixes nothing
-  ASSERT_TRUE(spending.Add(Paper()).ok());
+  ASSERT_TRUE(spending.Add(PaperRound()).ok());
   const absl::Status refused = spending.Add(other);
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(base::Message(refused), HasSubstr("noise 7"));
@@ -147,7 +140,7 @@ TEST(PrivacyFilterTest, OneEventRefusesAnother) {
 }
 
 TEST(PrivacyFilterTest, WithoutNoiseEpsilonIsInfinite) {
-  SamplingEvent none = Paper();
+  SamplingEvent none = PaperRound();
   none.noise_stddev = 0;
   for (const Composition composition : {Composition::kOneEvent, Composition::kAnyEvents}) {
     PrivacyFilter unlimited = Spending(0, composition);
@@ -162,7 +155,7 @@ TEST(PrivacyFilterTest, WithoutNoiseEpsilonIsInfinite) {
 }
 
 TEST(PrivacyFilterTest, NobodySampledCostsNothing) {
-  SamplingEvent nobody = Paper();
+  SamplingEvent nobody = PaperRound();
   nobody.sampling_rate = 0;
   nobody.noise_stddev = 0;
   PrivacyFilter spending = Spending(1);
@@ -173,10 +166,10 @@ TEST(PrivacyFilterTest, NobodySampledCostsNothing) {
 
 TEST(PrivacyFilterTest, CountsDoNotWrapAround) {
   PrivacyFilter spending = Spending(1, Composition::kAnyEvents);
-  ASSERT_TRUE(spending.Add(Paper(), std::numeric_limits<uint64_t>::max()).ok());
-  ASSERT_TRUE(spending.Add(Paper(), 2).ok());
+  ASSERT_TRUE(spending.Add(PaperRound(), std::numeric_limits<uint64_t>::max()).ok());
+  ASSERT_TRUE(spending.Add(PaperRound(), 2).ok());
   EXPECT_EQ(spending.charges(), std::numeric_limits<uint64_t>::max());
-  EXPECT_FALSE(spending.CheckRoomFor(Paper()).ok());
+  EXPECT_FALSE(spending.CheckRoomFor(PaperRound()).ok());
 }
 
 TEST(PrivacyFilterTest, TermsOutOfRangeAreNamed) {

@@ -119,8 +119,8 @@ size_t SmallestOf(std::span<const PrivacyRow> rows) {
 // observer whose cheap bound is below what was found needs no loss distribution.
 absl::StatusOr<Guarantees> HeadlineAmong(const std::vector<ObservedRounds>& all_observed,
                                          const FederationPrivacySpec& federation) {
-  constexpr Accountant kCheapestFirst[] = {Accountant::kRdp, Accountant::kMoments, Accountant::kPld,
-                                           Accountant::kFixedSizeTight};
+  constexpr Accountant kByRisingCost[] = {Accountant::kRdp, Accountant::kMoments, Accountant::kPld,
+                                          Accountant::kFixedSizeTight};
   const std::vector<const ObservedRounds*> candidates = CandidatesAmong(all_observed);
   Guarantees found;
   for (const bool sampled : {false, true}) {
@@ -128,7 +128,7 @@ absl::StatusOr<Guarantees> HeadlineAmong(const std::vector<ObservedRounds>& all_
       if (IsSampled(*observed) != sampled) continue;
       const double enough = found.worst ? found.epsilon() : -1;
       TACET_ASSIGN_OR_RETURN(std::vector<PrivacyRow> rows,
-                             RowsOfObserver(*observed, federation, kCheapestFirst, enough));
+                             RowsOfObserver(*observed, federation, kByRisingCost, enough));
       const size_t smallest = SmallestOf(rows);
       if (!found.worst || rows[smallest].epsilon.value_or(kInfinity) > found.epsilon()) {
         found.worst = found.rows.size() + smallest;

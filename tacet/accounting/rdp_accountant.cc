@@ -37,10 +37,6 @@ double StreamLogMoment(const std::vector<RepeatedEvent>& stream,
   return std::isnan(total) ? kInfinity : total;
 }
 
-double Convert(double log_moment, double l, double log_delta) {
-  return log_moment / l + std::log(l / (l + 1)) - (log_delta + std::log(l + 1)) / l;
-}
-
 bool ReleasesNothing(const std::vector<RepeatedEvent>& stream) {
   return std::all_of(stream.begin(), stream.end(), [](const RepeatedEvent& repeated) {
     return repeated.count == 0 ||
@@ -77,7 +73,7 @@ RdpResult IntegerOrders(const std::vector<RepeatedEvent>& stream, double delta) 
   const auto epsilon_at = [&](int l) {
     const double log_moment = StreamLogMoment(
         stream, [l](const SamplingEvent& event) { return ProvedLogMoment(event, l); });
-    return Convert(log_moment, l, std::log(delta));
+    return EpsilonOfLogMoment(log_moment, l, std::log(delta));
   };
   // The moments are convex in l, so the function falls and then rises: double, then narrow.
   int low = 1;
@@ -117,8 +113,7 @@ RdpResult RealOrders(const std::vector<RepeatedEvent>& stream, double delta) {
     const double l = std::exp(log_l);
     const double log_moment = StreamLogMoment(
         stream, [l](const SamplingEvent& event) { return LogMomentReal(event, l); });
-    const double epsilon = Convert(log_moment, l, std::log(delta));
-    return std::isnan(epsilon) ? kInfinity : epsilon;
+    return EpsilonOfLogMoment(log_moment, l, std::log(delta));
   };
   // A coarse scan first. Where quadrature fails the answer is infinite, and the scan goes on. Where
   // it does not, l epsilon(l) is convex (the moments are, and so are l log(l/(l+1)) and -log(l+1)),

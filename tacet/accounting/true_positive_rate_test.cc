@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/accounting/observers.h"
+#include "tacet/accounting/paper_for_test.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
@@ -13,14 +14,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-FederationPrivacySpec Paper() {
-  return {.sampling = {.clients = 3596, .cohort = 1000},
-          .mechanism = {.clip_norm = 1, .noise_stddev = 6},
-          .rounds = 100};
-}
-
 TEST(TruePositiveRateTest, ReproducesTheExplainedFigures) {
-  const auto observers = ObserveFederation(Paper());
+  const auto observers = ObserveFederation(PaperFederation());
   ASSERT_TRUE(observers.ok());
   const ObservedRounds& external = observers->front();
   const auto rate =

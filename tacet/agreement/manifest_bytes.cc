@@ -10,7 +10,7 @@
 namespace tacet::agreement {
 namespace {
 
-constexpr size_t kMaxNameBytes = 255;
+constexpr size_t kMaxWordBytes = 255;
 constexpr size_t kMaxPartBytes = 1 << 16;
 
 void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
@@ -59,7 +59,7 @@ void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
 
 template <typename Parse>
 absl::Status ReadWord(base::ByteReader& reader, std::string_view field, Parse parse, auto& target) {
-  TACET_ASSIGN_OR_RETURN(const std::string word, reader.ReadString(kMaxNameBytes, field));
+  TACET_ASSIGN_OR_RETURN(const std::string word, reader.ReadString(kMaxWordBytes, field));
   auto value = parse(word);
   if (!value.ok()) return base::DataLoss("manifest: {}", base::Message(value.status()));
   target = *value;
@@ -124,7 +124,7 @@ absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kManifest, reader));
   TACET_ASSIGN_OR_RETURN(spec.federation, secagg::ReadArray<32>(reader, "federation"));
   TACET_ASSIGN_OR_RETURN(spec.training, reader.ReadU32("training"));
-  TACET_ASSIGN_OR_RETURN(spec.model, reader.ReadString(kMaxNameBytes, "model"));
+  TACET_ASSIGN_OR_RETURN(spec.model, reader.ReadString(kMaxWordBytes, "model"));
   TACET_ASSIGN_OR_RETURN(spec.dimension, reader.ReadU64("dimension"));
   TACET_ASSIGN_OR_RETURN(spec.initial_model, secagg::ReadArray<32>(reader, "initial model"));
   TACET_ASSIGN_OR_RETURN(spec.sampling.clients, reader.ReadU64("clients"));

@@ -11,6 +11,8 @@ namespace tacet::base {
 using UnixClock = std::function<uint64_t()>;
 uint64_t SystemUnixSeconds();
 
+inline constexpr uint64_t kSecondsADay = 86'400;
+
 }  // namespace tacet::base
 
 #endif  // TACET_BASE_UNIX_CLOCK_H_

@@ -20,21 +20,6 @@ namespace {
 
 constexpr uint32_t kMaxLabel = (uint32_t{1} << 20) - 1;
 
-// Numbers handed out to texts, in the order in which they first come.
-class Names {
- public:
-  uint32_t Number(const std::string& text) {
-    const auto [entry, fresh] = known_.try_emplace(text, static_cast<uint32_t>(known_.size()));
-    if (fresh) in_order_.push_back(text);
-    return entry->second;
-  }
-  const std::vector<std::string>& in_order() const { return in_order_; }
-
- private:
-  std::unordered_map<std::string, uint32_t> known_;
-  std::vector<std::string> in_order_;
-};
-
 }  // namespace
 
 uint32_t CsvOptions::known_classes() const {
@@ -44,6 +29,21 @@ uint32_t CsvOptions::known_classes() const {
 }
 
 struct CsvReader::State {
+  // Numbers handed out to texts, in the order in which they first come.
+  class Names {
+   public:
+    uint32_t Number(const std::string& text) {
+      const auto [entry, fresh] = known_.try_emplace(text, static_cast<uint32_t>(known_.size()));
+      if (fresh) in_order_.push_back(text);
+      return entry->second;
+    }
+    const std::vector<std::string>& in_order() const { return in_order_; }
+
+   private:
+    std::unordered_map<std::string, uint32_t> known_;
+    std::vector<std::string> in_order_;
+  };
+
   CsvOptions options;
   std::function<void(const TableProblem&)> on_problem;
   Names clients, persons;

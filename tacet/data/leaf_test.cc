@@ -34,7 +34,7 @@ absl::StatusOr<Dataset> Parse(std::string_view text) {
   return reader.Finish("leaf.json");
 }
 
-std::string Refusal(std::string_view text) {
+std::string LeafRefusal(std::string_view text) {
   const auto dataset = Parse(text);
   EXPECT_FALSE(dataset.ok()) << text;
   return base::Message(dataset.status());
@@ -83,31 +83,32 @@ TEST(LeafTest, FilesOfAFolderAreOneDataSet) {
 }
 
 TEST(LeafTest, RefusalsNameThePlace) {
-  EXPECT_THAT(Refusal(""), HasSubstr("leaf.json:1:1: expected '{'"));
-  EXPECT_THAT(Refusal("{}"), HasSubstr("there are no samples"));
-  EXPECT_THAT(Refusal("{\n  \"users\": [1]}"), HasSubstr("leaf.json:2:13: expected '\"'"));
-  EXPECT_THAT(Refusal(User("{\"x\": [[1e99]], \"y\": [0]}")), HasSubstr("a finite number"));
-  EXPECT_THAT(Refusal(User("{\"x\": [[nan]], \"y\": [0]}")), HasSubstr("a finite number"));
-  EXPECT_THAT(Refusal(User("{\"x\": [\"text\"], \"y\": [0]}")), HasSubstr("expected '['"));
-  EXPECT_THAT(Refusal(User("{\"x\": [[1]], \"y\": [0.5]}")), HasSubstr("0.5 is not a class"));
-  EXPECT_THAT(Refusal(User("{\"x\": [[1]], \"y\": [-1]}")), HasSubstr("-1 is not a class"));
-  EXPECT_THAT(Refusal(User("{\"x\": [[1]], \"y\": [1048576]}")), HasSubstr("not a class"));
-  EXPECT_THAT(Refusal(User("{\"x\": [[]], \"y\": [0]}")), HasSubstr("without inputs"));
-  EXPECT_THAT(Refusal(User("{\"x\": [[1], [1, 2]], \"y\": [0, 0]}", "2")),
+  EXPECT_THAT(LeafRefusal(""), HasSubstr("leaf.json:1:1: expected '{'"));
+  EXPECT_THAT(LeafRefusal("{}"), HasSubstr("there are no samples"));
+  EXPECT_THAT(LeafRefusal("{\n  \"users\": [1]}"), HasSubstr("leaf.json:2:13: expected '\"'"));
+  EXPECT_THAT(LeafRefusal(User("{\"x\": [[1e99]], \"y\": [0]}")), HasSubstr("a finite number"));
+  EXPECT_THAT(LeafRefusal(User("{\"x\": [[nan]], \"y\": [0]}")), HasSubstr("a finite number"));
+  EXPECT_THAT(LeafRefusal(User("{\"x\": [\"text\"], \"y\": [0]}")), HasSubstr("expected '['"));
+  EXPECT_THAT(LeafRefusal(User("{\"x\": [[1]], \"y\": [0.5]}")), HasSubstr("0.5 is not a class"));
+  EXPECT_THAT(LeafRefusal(User("{\"x\": [[1]], \"y\": [-1]}")), HasSubstr("-1 is not a class"));
+  EXPECT_THAT(LeafRefusal(User("{\"x\": [[1]], \"y\": [1048576]}")), HasSubstr("not a class"));
+  EXPECT_THAT(LeafRefusal(User("{\"x\": [[]], \"y\": [0]}")), HasSubstr("without inputs"));
+  EXPECT_THAT(LeafRefusal(User("{\"x\": [[1], [1, 2]], \"y\": [0, 0]}", "2")),
               HasSubstr("a sample of 2 inputs where others have 1"));
-  EXPECT_THAT(Refusal(User("{\"x\": [[1]], \"y\": []}")),
+  EXPECT_THAT(LeafRefusal(User("{\"x\": [[1]], \"y\": []}")),
               HasSubstr("\"u\" has 1 inputs and 0 labels"));
-  EXPECT_THAT(Refusal(User("{\"x\": [[1]], \"y\": [0], \"x\": []}")), HasSubstr("has \"x\" twice"));
-  EXPECT_THAT(Refusal(User("{\"x\": [[1]], \"y\": [0]}", "2")),
+  EXPECT_THAT(LeafRefusal(User("{\"x\": [[1]], \"y\": [0], \"x\": []}")),
+              HasSubstr("has \"x\" twice"));
+  EXPECT_THAT(LeafRefusal(User("{\"x\": [[1]], \"y\": [0]}", "2")),
               HasSubstr("\"u\" has 1 samples, num_samples says 2"));
-  EXPECT_THAT(Refusal(R"({"users": ["a"], "num_samples": [0], "user_data": {}})"),
+  EXPECT_THAT(LeafRefusal(R"({"users": ["a"], "num_samples": [0], "user_data": {}})"),
               HasSubstr("1 users, 1 entries of num_samples and data of 0 users"));
-  EXPECT_THAT(Refusal(R"({"users": ["a"], "num_samples": [0], "user_data": {"b": {}}})"),
+  EXPECT_THAT(LeafRefusal(R"({"users": ["a"], "num_samples": [0], "user_data": {"b": {}}})"),
               HasSubstr("\"a\" has no data"));
-  EXPECT_THAT(Refusal("{\"users\": [], \"users\": []}"), HasSubstr("\"users\" twice"));
-  EXPECT_THAT(Refusal("{\"a\": " + std::string(100, '[')), HasSubstr("nested too deep"));
-  EXPECT_THAT(Refusal("{\"a"), HasSubstr("a string does not end"));
-  EXPECT_THAT(Refusal(std::string(kTwo) + "x"), HasSubstr("something follows"));
+  EXPECT_THAT(LeafRefusal("{\"users\": [], \"users\": []}"), HasSubstr("\"users\" twice"));
+  EXPECT_THAT(LeafRefusal("{\"a\": " + std::string(100, '[')), HasSubstr("nested too deep"));
+  EXPECT_THAT(LeafRefusal("{\"a"), HasSubstr("a string does not end"));
+  EXPECT_THAT(LeafRefusal(std::string(kTwo) + "x"), HasSubstr("something follows"));
 }
 
 }  // namespace

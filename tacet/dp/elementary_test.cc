@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/crypto/random.h"
+#include "tacet/crypto/seeded_random.h"
 #include "tacet/dp/testing/reference.h"
 #include "tacet/dp/uniform.h"
 
@@ -13,17 +13,12 @@ namespace {
 
 using testing::Real;
 
-crypto::Random TestRandom(std::string_view label) {
-  crypto::InsecureSeededEntropy entropy(1, label);
-  return crypto::Random::FromEntropy(entropy);
-}
-
 double RelativeError(double value, const Real& exact) {
   return static_cast<double>(abs((Real(value) - exact) / exact));
 }
 
 TEST(ElementaryTest, LogIsRightToTwoUnitsInTheLastPlace) {
-  crypto::Random random = TestRandom("log");
+  crypto::Random random = crypto::SeededRandom(1, "log");
   double worst = 0;
   for (int i = 0; i < 3000; ++i) {
     // Magnitudes from 2^-128 to 2^128, and values close to 1 where the logarithm is small.
@@ -41,7 +36,7 @@ TEST(ElementaryTest, LogIsRightToTwoUnitsInTheLastPlace) {
 }
 
 TEST(ElementaryTest, ExpIsRightOverTheRatesDrawnByProduct) {
-  crypto::Random random = TestRandom("exp");
+  crypto::Random random = crypto::SeededRandom(1, "exp");
   double worst = 0;
   for (int i = 0; i < 2000; ++i) {
     const double x = -10.0 * static_cast<double>(random.NextU64() >> 11) * 0x1p-53;
@@ -52,7 +47,7 @@ TEST(ElementaryTest, ExpIsRightOverTheRatesDrawnByProduct) {
 }
 
 TEST(ElementaryTest, CircleIsRightInEveryQuadrant) {
-  crypto::Random random = TestRandom("circle");
+  crypto::Random random = crypto::SeededRandom(1, "circle");
   double worst = 0;
   const Real two_pi = 2 * boost::math::constants::pi<Real>();
   for (int i = 0; i < 2000; ++i) {
@@ -88,9 +83,9 @@ TEST(UniformTest, KeepsFiftyThreeBitsNearZero) {
 }
 
 TEST(UniformTest, DrawsTheSecondWordOnlyForSmallOnes) {
-  crypto::Random random = TestRandom("words");
+  crypto::Random random = crypto::SeededRandom(1, "words");
   UniformWords words(random);
-  crypto::Random same = TestRandom("words");
+  crypto::Random same = crypto::SeededRandom(1, "words");
   UniformWords twin(same);
   EXPECT_EQ(words.Unit(kWholeWord), FixedPointUnit(kWholeWord));
   EXPECT_EQ(words.Next(), twin.Next());

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/crypto/seeded_random.h"
 #include "tacet/dp/gaussian_forms.h"
 #include "tacet/dp/uniform.h"
 
@@ -17,11 +18,6 @@ namespace {
 
 constexpr GaussianSampler kAll[] = {GaussianSampler::kDefault, GaussianSampler::kBoxMuller,
                                     GaussianSampler::kPolar, GaussianSampler::kZiggurat};
-
-crypto::Random TestRandom() {
-  crypto::InsecureSeededEntropy entropy(1, "gaussian");
-  return crypto::Random::FromEntropy(entropy);
-}
 
 TEST(GaussianTest, NamesGoThereAndBack) {
   for (const GaussianSampler sampler : kAll) {
@@ -143,8 +139,8 @@ TEST(GaussianTest, OneKeyOneResultWhateverTheLength) {
          {size_t{0}, size_t{1}, size_t{2}, size_t{1023}, size_t{1025}, size_t{4999}}) {
       std::vector<double> first(size + 1, -99.0);
       std::vector<double> second(size + 1, -99.0);
-      crypto::Random a = TestRandom();
-      crypto::Random b = TestRandom();
+      crypto::Random a = crypto::SeededRandom(1, "gaussian");
+      crypto::Random b = crypto::SeededRandom(1, "gaussian");
       FillGaussian(sampler, a, std::span(first).first(size));
       FillGaussian(sampler, b, std::span(second).first(size));
       EXPECT_EQ(first, second);

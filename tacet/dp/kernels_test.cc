@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/testing/kernel_versions.h"
+#include "tacet/crypto/seeded_random.h"
 #include "tacet/dp/clip.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/dp/poisson.h"
@@ -19,11 +20,6 @@
 
 namespace tacet::dp {
 namespace {
-
-crypto::Random TestRandom(std::string_view label) {
-  crypto::InsecureSeededEntropy entropy(1, label);
-  return crypto::Random::FromEntropy(entropy);
-}
 
 template <typename T>
 bool SameBytes(const std::vector<T>& a, const std::vector<T>& b) {
@@ -39,7 +35,7 @@ TEST(KernelSetsTest, EveryVersionOfTheProcessorIsItsOwn) {
   const auto available = AvailableKernels();
   base::ExpectVersions(available, {std::begin(kTargets), std::end(kTargets)});
   EXPECT_EQ(available.front(), &ScalarKernels());
-  EXPECT_THAT(available, testing::Contains(&ActiveKernels()));
+  EXPECT_THAT(available, ::testing::Contains(&ActiveKernels()));
   for (const Kernels* kernels : available) {
     for (const Kernels* other : available) {
       if (other == kernels) continue;
@@ -58,8 +54,8 @@ TEST_P(KernelsTest, GaussianOfEveryLength) {
   for (const GaussianSampler sampler : {GaussianSampler::kDefault, GaussianSampler::kBoxMuller}) {
     for (const size_t size : {0, 1, 2, 7, 15, 16, 17, 33, 2047, 2048, 2049, 400001}) {
       std::vector<double> expected(size), values(size);
-      crypto::Random a = TestRandom("gaussian");
-      crypto::Random b = TestRandom("gaussian");
+      crypto::Random a = crypto::SeededRandom(1, "gaussian");
+      crypto::Random b = crypto::SeededRandom(1, "gaussian");
       FillGaussian(sampler, a, expected, ScalarKernels());
       FillGaussian(sampler, b, values, Tested());
       EXPECT_TRUE(SameBytes(expected, values)) << size;
@@ -93,8 +89,8 @@ TEST_P(KernelsTest, GaussianAtTheEdgesOfItsWords) {
     std::vector<double> expected(words.size()), values(words.size());
     std::memcpy(expected.data(), words.data(), words.size() * sizeof(double));
     std::memcpy(values.data(), words.data(), words.size() * sizeof(double));
-    crypto::Random a = TestRandom("edges");
-    crypto::Random b = TestRandom("edges");
+    crypto::Random a = crypto::SeededRandom(1, "edges");
+    crypto::Random b = crypto::SeededRandom(1, "edges");
     ScalarKernels().box_muller(wide, a, expected.data(), words.size() / 2);
     Tested().box_muller(wide, b, values.data(), words.size() / 2);
     EXPECT_TRUE(SameBytes(expected, values)) << wide;
@@ -103,7 +99,7 @@ TEST_P(KernelsTest, GaussianAtTheEdgesOfItsWords) {
 }
 
 TEST_P(KernelsTest, PoissonAtManyRates) {
-  crypto::Random random = TestRandom("rates");
+  crypto::Random random = crypto::SeededRandom(1, "rates");
   std::vector<std::vector<double>> cases;
   // Rates of the mechanism, and constants on both sides of every border.
   std::vector<double> rates(300000);
@@ -126,8 +122,8 @@ TEST_P(KernelsTest, PoissonAtManyRates) {
   }
   for (const std::vector<double>& list : cases) {
     std::vector<uint32_t> expected(list.size()), counts(list.size());
-    crypto::Random a = TestRandom("poisson");
-    crypto::Random b = TestRandom("poisson");
+    crypto::Random a = crypto::SeededRandom(1, "poisson");
+    crypto::Random b = crypto::SeededRandom(1, "poisson");
     PoissonSampler(a, ScalarKernels()).Fill(list, expected);
     PoissonSampler(b, Tested()).Fill(list, counts);
     EXPECT_TRUE(SameBytes(expected, counts)) << list.size();
@@ -168,7 +164,7 @@ TEST_P(KernelsTest, PoissonAtTheEdgesOfItsWords) {
           open{rates.data(), indexes.data(), words.data()},
           rejected{again.data(), again_indexes.data(), nullptr} {}
   };
-  crypto::Random random = TestRandom("pick");
+  crypto::Random random = crypto::SeededRandom(1, "pick");
   size_t undecided = 0;
   for (int round = 0; round < 60; ++round) {
     std::vector<double> rates(size + kPoissonPadding);
@@ -181,8 +177,8 @@ TEST_P(KernelsTest, PoissonAtTheEdgesOfItsWords) {
       second[i] = i % 3 == 0 ? random.NextU64() : edges[random.Below(edges.size())];
     }
     Arrays expected, found;
-    crypto::Random a = TestRandom("poisson");
-    crypto::Random b = TestRandom("poisson");
+    crypto::Random a = crypto::SeededRandom(1, "poisson");
+    crypto::Random b = crypto::SeededRandom(1, "poisson");
     const Kernels& oracle = ScalarKernels();
     const Kernels& kernels = Tested();
     const size_t n = round == 0 ? size : size - random.Below(20);
@@ -225,7 +221,7 @@ TEST_P(KernelsTest, PoissonAtTheEdgesOfItsWords) {
 }
 
 TEST_P(KernelsTest, ClippingAndAffineMaps) {
-  crypto::Random random = TestRandom("clip");
+  crypto::Random random = crypto::SeededRandom(1, "clip");
   for (const size_t size : {0, 1, 5, 8, 31, 32, 33, 67, 4099}) {
     std::vector<double> noise(size);
     FillGaussian(GaussianSampler::kDefault, random, noise);

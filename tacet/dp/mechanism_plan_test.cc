@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/crypto/seeded_random.h"
 
 namespace tacet::dp {
 namespace {
@@ -285,11 +286,6 @@ TEST(MechanismTest, ClipUsesThePlansNumbers) {
   EXPECT_EQ(clipped[2], 0.01f);
 }
 
-crypto::Random TestRandom(std::string_view label) {
-  crypto::InsecureSeededEntropy entropy(1, label);
-  return crypto::Random::FromEntropy(entropy);
-}
-
 TEST(MechanismTest, QuantisesTheNoisedUpdate) {
   const MechanismPlan plan = PlanOf(PublishedSetting());
   const Mechanism mechanism(plan);
@@ -300,12 +296,12 @@ TEST(MechanismTest, QuantisesTheNoisedUpdate) {
   std::vector<double> noised(clipped.size());
   std::vector<uint32_t> counts(clipped.size());
   {
-    crypto::Random noise = TestRandom("noise");
-    crypto::Random poisson = TestRandom("poisson");
+    crypto::Random noise = crypto::SeededRandom(1, "noise");
+    crypto::Random poisson = crypto::SeededRandom(1, "poisson");
     mechanism.NoiseAndQuantize(clipped, noise, poisson, counts);
   }
   {
-    crypto::Random noise = TestRandom("noise");
+    crypto::Random noise = crypto::SeededRandom(1, "noise");
     mechanism.Noise(clipped, noise, noised);
   }
   // The counts are within Poisson's spread of the very same noised values.
@@ -321,8 +317,8 @@ TEST(MechanismTest, QuantisesTheNoisedUpdate) {
 
   // Other noise, other counts; the same Poisson generator does not fix them.
   std::vector<uint32_t> others(clipped.size());
-  crypto::Random noise = TestRandom("another");
-  crypto::Random poisson = TestRandom("poisson");
+  crypto::Random noise = crypto::SeededRandom(1, "another");
+  crypto::Random poisson = crypto::SeededRandom(1, "poisson");
   mechanism.NoiseAndQuantize(clipped, noise, poisson, others);
   EXPECT_NE(counts, others);
 }
@@ -334,11 +330,11 @@ TEST(MechanismTest, WithoutNoiseQuantisesTheUpdateItself) {
   const Mechanism mechanism(plan);
   const std::vector<float> clipped = {0.05f, -0.0625f};
   std::vector<double> noised(2);
-  crypto::Random noise = TestRandom("noise");
+  crypto::Random noise = crypto::SeededRandom(1, "noise");
   mechanism.Noise(clipped, noise, noised);
   EXPECT_EQ(noised[0], static_cast<double>(0.05f));
   EXPECT_EQ(noised[1], -0.0625);
-  crypto::Random poisson = TestRandom("poisson");
+  crypto::Random poisson = crypto::SeededRandom(1, "poisson");
   std::vector<uint32_t> counts(2);
   mechanism.NoiseAndQuantize(clipped, noise, poisson, counts);
   EXPECT_NEAR(counts[0], 1501, 7 * std::sqrt(1501.0));
@@ -360,8 +356,8 @@ TEST(MechanismTest, DecodesTheMean) {
 
 TEST(MechanismTest, EmptyUpdatesAreFine) {
   const Mechanism mechanism(PlanOf(PublishedSetting()));
-  crypto::Random noise = TestRandom("noise");
-  crypto::Random poisson = TestRandom("poisson");
+  crypto::Random noise = crypto::SeededRandom(1, "noise");
+  crypto::Random poisson = crypto::SeededRandom(1, "poisson");
   mechanism.NoiseAndQuantize({}, noise, poisson, {});
   mechanism.Noise({}, noise, {});
   mechanism.DecodeMean({}, 1, {});

@@ -8,17 +8,13 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/crypto/seeded_random.h"
 #include "tacet/dp/poisson.h"
 
 namespace tacet::dp {
 namespace {
 
 using ::testing::HasSubstr;
-
-crypto::Random TestRandom() {
-  crypto::InsecureSeededEntropy entropy(1, "quantizer");
-  return crypto::Random::FromEntropy(entropy);
-}
 
 TEST(PoissonQuantizerTest, RefusesWithOneReasonEach) {
   const double infinity = std::numeric_limits<double>::infinity();
@@ -61,8 +57,8 @@ TEST(PoissonQuantizerTest, DrawsAtTheRateOfEachValue) {
   }
   std::vector<uint32_t> counts(x.size());
   std::vector<uint32_t> expected(x.size());
-  crypto::Random random = TestRandom();
-  crypto::Random twin = TestRandom();
+  crypto::Random random = crypto::SeededRandom(1, "quantizer");
+  crypto::Random twin = crypto::SeededRandom(1, "quantizer");
   quantizer->Quantize(x, random, counts);
   FillPoisson(rates, twin, expected);
   EXPECT_EQ(counts, expected);

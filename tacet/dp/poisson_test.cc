@@ -6,18 +6,13 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/crypto/random.h"
+#include "tacet/crypto/seeded_random.h"
 #include "tacet/dp/poisson_trial.h"
 #include "tacet/dp/testing/acceptance_points.h"
 #include "tacet/dp/testing/reference.h"
 
 namespace tacet::dp {
 namespace {
-
-crypto::Random TestRandom(std::string_view label) {
-  crypto::InsecureSeededEntropy entropy(1, label);
-  return crypto::Random::FromEntropy(entropy);
-}
 
 TEST(PoissonTest, AcceptanceAgreesWithTwoHundredBits) {
   const testing::AcceptanceErrors errors = testing::MeasureAcceptance(1, 1500);
@@ -73,8 +68,8 @@ TEST(PoissonTest, OneKeyOneResult) {
   for (int i = 0; i < 5000; ++i) rates.push_back(0.01 * std::pow(1.005, i));
   std::vector<uint32_t> first(rates.size());
   std::vector<uint32_t> second(rates.size());
-  crypto::Random a = TestRandom("same");
-  crypto::Random b = TestRandom("same");
+  crypto::Random a = crypto::SeededRandom(1, "same");
+  crypto::Random b = crypto::SeededRandom(1, "same");
   FillPoisson(rates, a, first);
   FillPoisson(rates, b, second);
   EXPECT_EQ(first, second);
@@ -96,7 +91,7 @@ TEST(PoissonTest, DefectiveRatesEndAndStayInRange) {
                                      1e300,
                                      kPoissonMaxRate};
   std::vector<uint32_t> counts(rates.size(), 7);
-  crypto::Random random = TestRandom("defective");
+  crypto::Random random = crypto::SeededRandom(1, "defective");
   FillPoisson(rates, random, counts);
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(counts[i], 0u) << i;
   for (size_t i = 4; i < 7; ++i) EXPECT_NEAR(counts[i], kPoissonMaxRate, 1e6) << i;

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-LedgerHeader Header() {
+LedgerHeader WardHeader() {
   LedgerHeader header;
   header.data_set = "ward 3";
   header.data_digest[0] = 7;
@@ -40,9 +40,9 @@ struct Files {
   base::Bytes ledger, anchor;
 };
 Files Make(uint32_t records, uint32_t behind = 0) {
-  Files files{.ledger = WriteLedgerHeader(Header()), .anchor = {}};
+  Files files{.ledger = WriteLedgerHeader(WardHeader()), .anchor = {}};
   LedgerAnchor end;
-  end.genesis = end.head = LedgerGenesis(Header());
+  end.genesis = end.head = LedgerGenesis(WardHeader());
   for (uint32_t round = 0;; ++round) {
     if (round == records - behind) files.anchor = WriteLedgerAnchor(end);
     if (round == records) return files;
@@ -63,7 +63,7 @@ TEST(LedgerTest, WhatWasWrittenIsRead) {
   const Files files = Make(3);
   const auto found = RecoverLedger(files.ledger, files.anchor);
   ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(found->header, Header());
+  EXPECT_EQ(found->header, WardHeader());
   EXPECT_THAT(found->entries, ::testing::ElementsAre(Entry(0), Entry(1), Entry(2)));
   EXPECT_EQ(found->anchored, 3u);
   EXPECT_EQ(found->end.count, 3u);
@@ -179,7 +179,7 @@ TEST(LedgerTest, DamageNamesTheRecordAndItsByte) {
       files.ledger.begin() + static_cast<std::ptrdiff_t>(header + kLedgerRecordBytes));
   EXPECT_THAT(Refusal(files.ledger, files.anchor), HasSubstr("record 1 at byte"));
   // Another ledger's anchor.
-  LedgerHeader other = Header();
+  LedgerHeader other = WardHeader();
   other.created += 1;
   const crypto::Digest genesis = LedgerGenesis(other);
   EXPECT_THAT(Refusal(Make(0).ledger, WriteLedgerAnchor({genesis, 0, genesis})),
@@ -189,8 +189,8 @@ TEST(LedgerTest, DamageNamesTheRecordAndItsByte) {
 // A whole other end with a chain of its own: only the anchor tells.
 TEST(LedgerTest, ARewrittenEndIsNoticed) {
   const Files files = Make(2);
-  base::Bytes rewritten = WriteLedgerHeader(Header());
-  crypto::Digest head = LedgerGenesis(Header());
+  base::Bytes rewritten = WriteLedgerHeader(WardHeader());
+  crypto::Digest head = LedgerGenesis(WardHeader());
   for (const uint32_t round : {0u, 9u}) {
     const base::Bytes record = WriteLedgerRecord(Entry(round), head);
     rewritten.insert(rewritten.end(), record.begin(), record.end());
@@ -230,7 +230,7 @@ TEST(LedgerTest, TheSameAttemptTwiceIsDamage) {
 TEST(LedgerTest, FieldsOutOfRangeAreRefusedThoughTheChainFits) {
   const auto with = [](const LedgerEntry& entry) {
     Files files = Make(0);
-    const base::Bytes record = WriteLedgerRecord(entry, LedgerGenesis(Header()));
+    const base::Bytes record = WriteLedgerRecord(entry, LedgerGenesis(WardHeader()));
     files.ledger.insert(files.ledger.end(), record.begin(), record.end());
     return Refusal(files.ledger, files.anchor);
   };
@@ -254,7 +254,7 @@ TEST(LedgerTest, FieldsOutOfRangeAreRefusedThoughTheChainFits) {
   entry.event.sampling_rate = 1;
   EXPECT_THAT(with(entry), HasSubstr("without sampling, but announced attempts"));
 
-  LedgerHeader header = Header();
+  LedgerHeader header = WardHeader();
   header.data_set = "";
   EXPECT_THAT(base::Message(CheckLedgerHeader(header)), HasSubstr("1 to 255 printable"));
   header.data_set = "a\nb";
@@ -266,17 +266,17 @@ TEST(LedgerTest, FieldsOutOfRangeAreRefusedThoughTheChainFits) {
 TEST(LedgerTest, RulesAreNotMixed) {
   LedgerEntry own = Entry(0);
   own.rule = ChargingRule::kOwnSeals;
-  const absl::Status amplified = CheckLedgerEntry(own, Header());
+  const absl::Status amplified = CheckLedgerEntry(own, WardHeader());
   EXPECT_EQ(amplified.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(base::Message(amplified), HasSubstr("amplified by fixed-size sampling"));
   LedgerEntry seal = Entry(0);
   seal.event.sampling = accounting::Sampling::kNone;
   seal.event.sampling_rate = 1;
-  EXPECT_EQ(CheckLedgerEntry(seal, Header()).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(CheckLedgerEntry(seal, WardHeader()).code(), absl::StatusCode::kFailedPrecondition);
   seal.rule = ChargingRule::kOwnSeals;
-  EXPECT_TRUE(CheckLedgerEntry(seal, Header()).ok());
+  EXPECT_TRUE(CheckLedgerEntry(seal, WardHeader()).ok());
   seal.kind = ChargeKind::kCatchingUp;
-  EXPECT_THAT(base::Message(CheckLedgerEntry(seal, Header())),
+  EXPECT_THAT(base::Message(CheckLedgerEntry(seal, WardHeader())),
               HasSubstr("no attempts to catch up on"));
 }
 

@@ -28,7 +28,7 @@
 namespace tacet::ledger {
 
 // The longest calendar year, so that no year, whenever it begins, spends more than its budget.
-inline constexpr uint64_t kSecondsAYear = uint64_t{366} * 86'400;
+inline constexpr uint64_t kSecondsAYear = 366 * base::kSecondsADay;
 
 // Largest epsilon of the charges of any year, at `delta`.
 struct YearlyBudget {

@@ -25,7 +25,7 @@ using testing::OpenMemoryLedger;
 constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
 constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
 
-LedgerHeader Header(double budget = 0) {
+LedgerHeader SharedHeader(double budget = 0) {
   LedgerHeader header;
   header.data_set = "ward 3";
   header.spending = {
@@ -75,13 +75,13 @@ class SharedLedgerTest : public ::testing::Test {
   double Spent() { return Site(memory_, now_).ledger->spending().Epsilon()->epsilon(); }
 
   uint64_t now_ = 1'800'000'000;
-  MemoryLedger memory_ = NewMemoryLedger(Header());
+  MemoryLedger memory_ = NewMemoryLedger(SharedHeader());
 };
 
 // Each federation alone reaches the whole budget. Ledgers that do not know of each other let the
 // data spend it twice.
 TEST_F(SharedLedgerTest, TwoFederationsAtOnceStopTogether) {
-  memory_ = NewMemoryLedger(Header(2));
+  memory_ = NewMemoryLedger(SharedHeader(2));
   MemoryLedger alone = memory_;
   const uint32_t most = Site(alone, now_).SealAll(CostOf(1, 6));
   ASSERT_GT(most, 10u);
@@ -141,7 +141,7 @@ TEST_F(SharedLedgerTest, AnOldCopyUnderARunningProcessIsRefused) {
 // Nothing was sealed for a refused attempt and nothing will be: it must not be charged when the
 // next one is announced, or the data's budget of the next year is spent by refusals.
 TEST_F(SharedLedgerTest, ARefusedAttemptIsNeverCharged) {
-  memory_ = NewMemoryLedger(Header(1));
+  memory_ = NewMemoryLedger(SharedHeader(1));
   const AttemptCost cost = CostOf(1, 6);
   const uint32_t fits = Site(memory_, now_).SealAll(cost);
   Site site(memory_, now_);
@@ -167,7 +167,7 @@ TEST_F(SharedLedgerTest, ARefusedAttemptIsNeverCharged) {
 
 TEST_F(SharedLedgerTest, AYearSpendsItsBudgetAndTheNextOneAgain) {
   const AttemptCost cost = CostOf(1, 6);
-  MemoryLedger lifetime = NewMemoryLedger(Header(1));
+  MemoryLedger lifetime = NewMemoryLedger(SharedHeader(1));
   const uint32_t fits = Site(lifetime, now_).SealAll(cost);
   Site site(memory_, now_, Year(1));
   EXPECT_EQ(site.SealAll(cost), fits);
@@ -195,7 +195,7 @@ TEST_F(SharedLedgerTest, AYearIsAnyTwelveMonths) {
     round += fits + 1;
     sealed.emplace_back(now_, fits);
   }
-  MemoryLedger lifetime = NewMemoryLedger(Header(1));
+  MemoryLedger lifetime = NewMemoryLedger(SharedHeader(1));
   const uint32_t most = Site(lifetime, now_).SealAll(cost);
   for (const auto& [begin, count] : sealed) {
     uint32_t in_year = 0;
@@ -227,7 +227,7 @@ TEST_F(SharedLedgerTest, AFederationHasABudgetOfItsOwn) {
   // One over the same data goes on.
   EXPECT_TRUE(site.Seal(CostOf(2, 6), 0).ok());
   // One event has more room than a ledger of any events.
-  MemoryLedger any = NewMemoryLedger(Header(1));
+  MemoryLedger any = NewMemoryLedger(SharedHeader(1));
   EXPECT_GE(fits, Site(any, now_).SealAll(CostOf(1, 6)));
 }
 
@@ -274,13 +274,13 @@ TEST_F(SharedLedgerTest, ChangedDataAreCountedTogetherWithTheOld) {
             absl::StatusCode::kInvalidArgument);
   ASSERT_TRUE(site.ledger->Bind(changed, "patient 4711 was erased").ok());
   EXPECT_EQ(site.ledger->Bind(changed, "again").code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(site.ledger->Bind(Header().data_digest, "back").code(),
+  EXPECT_EQ(site.ledger->Bind(SharedHeader().data_digest, "back").code(),
             absl::StatusCode::kAlreadyExists);
   ASSERT_TRUE(site.Seal(CostOf(1, 6), 1).ok());
   const auto found = RecoverLedger(memory_.ledger, memory_.anchor);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_TRUE(found->CountsFor(changed));
-  EXPECT_TRUE(found->CountsFor(Header().data_digest));
+  EXPECT_TRUE(found->CountsFor(SharedHeader().data_digest));
   EXPECT_EQ(found->entries.size(), 2u);
   EXPECT_EQ(found->bindings.front().reason, "patient 4711 was erased");
 }

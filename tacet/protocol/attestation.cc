@@ -12,8 +12,8 @@
 namespace tacet::protocol {
 namespace {
 
-constexpr std::string_view kLabel = "tacet/1/model attestation";
-constexpr std::string_view kWhat = "attestation";
+constexpr std::string_view kAttestationLabel = "tacet/1/model attestation";
+constexpr std::string_view kAttestation = "attestation";
 
 struct Start {
   crypto::Digest manifest_hash{};
@@ -40,7 +40,8 @@ absl::StatusOr<Attestation> ReadRest(std::span<const uint8_t> bytes, base::ByteR
   }
   TACET_ASSIGN_OR_RETURN(
       const bool is_signed,
-      agreement::ReadSignature(kLabel, members[attestation.member].signing_key, bytes, reader));
+      agreement::ReadSignature(kAttestationLabel, members[attestation.member].signing_key, bytes,
+                               reader));
   if (is_signed) return attestation;
   return base::PermissionDenied("attestation: member {} did not sign it", attestation.member);
 }
@@ -75,13 +76,13 @@ base::Bytes WriteAttestation(const Attestation& attestation, const crypto::Diges
   writer.U32(attestation.round);
   writer.Raw(attestation.model_digest);
   writer.Raw(attestation.state_digest);
-  agreement::AppendSignature(kLabel, key, writer);
+  agreement::AppendSignature(kAttestationLabel, key, writer);
   return writer.Take();
 }
 
 absl::StatusOr<Attestation> ReadAttestation(std::span<const uint8_t> bytes,
                                             const agreement::SignedManifest& manifest) {
-  base::ByteReader reader(bytes, kWhat);
+  base::ByteReader reader(bytes, kAttestation);
   TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
   if (start.manifest_hash != manifest.manifest().hash() || start.epoch != manifest.epoch()) {
     return base::FailedPrecondition(
@@ -92,7 +93,7 @@ absl::StatusOr<Attestation> ReadAttestation(std::span<const uint8_t> bytes,
 }
 
 absl::StatusOr<crypto::Digest> ManifestOfAttestation(std::span<const uint8_t> bytes) {
-  base::ByteReader reader(bytes, kWhat);
+  base::ByteReader reader(bytes, kAttestation);
   TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
   return start.manifest_hash;
 }
@@ -100,7 +101,7 @@ absl::StatusOr<crypto::Digest> ManifestOfAttestation(std::span<const uint8_t> by
 absl::StatusOr<Attestation> ReadAttestation(std::span<const uint8_t> bytes,
                                             const crypto::Digest& manifest_hash,
                                             std::span<const agreement::MemberIdentity> members) {
-  base::ByteReader reader(bytes, kWhat);
+  base::ByteReader reader(bytes, kAttestation);
   TACET_ASSIGN_OR_RETURN(const Start start, ReadStart(reader));
   if (start.manifest_hash != manifest_hash) {
     return base::FailedPrecondition("attestation: for another manifest");

@@ -11,7 +11,7 @@
 namespace tacet::protocol {
 namespace {
 
-constexpr std::string_view kWhat = "checkpoint";
+constexpr std::string_view kCheckpoint = "checkpoint";
 constexpr uint64_t kFixedBytes = 4 + 2 + 32 + 4 + 4 + 8 + 32;
 
 // Numbers that are equal may differ in their bytes: 0 and -0.
@@ -35,7 +35,7 @@ absl::Status CheckFederation(const Checkpoint& checkpoint, const crypto::Digest&
   return base::FailedPrecondition(
       "{} belongs to a run with other settings, or to another federation: resume with the "
       "configuration it was made with",
-      kWhat);
+      kCheckpoint);
 }
 
 }  // namespace
@@ -64,13 +64,13 @@ uint64_t CheckpointBytes(uint64_t dimension) { return kFixedBytes + 2 * sizeof(f
 absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
                                           const crypto::Digest& federation, uint32_t training,
                                           uint64_t dimension) {
-  base::ByteReader reader(bytes, kWhat);
+  base::ByteReader reader(bytes, kCheckpoint);
   Checkpoint checkpoint;
   TACET_RETURN_IF_ERROR(ReadOwner(reader, checkpoint));
   TACET_ASSIGN_OR_RETURN(checkpoint.next_round, reader.ReadU32("next round"));
   TACET_ASSIGN_OR_RETURN(const uint64_t parameters, reader.ReadU64("parameters"));
   if (parameters != dimension) {
-    return base::DataLoss("{}: field `parameters` is {}, the model has {}", kWhat, parameters,
+    return base::DataLoss("{}: field `parameters` is {}, the model has {}", kCheckpoint, parameters,
                           dimension);
   }
   TACET_ASSIGN_OR_RETURN(checkpoint.model, base::ReadFloats(reader, parameters, "model"));
@@ -81,23 +81,23 @@ absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
   TACET_RETURN_IF_ERROR(CheckFederation(checkpoint, federation));
   if (checkpoint.training == training) return checkpoint;
   return base::FailedPrecondition(
-      "{} belongs to the training of epoch {}, expected that of epoch {}", kWhat,
+      "{} belongs to the training of epoch {}, expected that of epoch {}", kCheckpoint,
       checkpoint.training, training);
 }
 
 absl::StatusOr<uint32_t> TrainingOfCheckpoint(std::span<const uint8_t> bytes,
                                               const crypto::Digest& federation) {
-  base::ByteReader reader(bytes, kWhat);
+  base::ByteReader reader(bytes, kCheckpoint);
   Checkpoint checkpoint;
   TACET_RETURN_IF_ERROR(ReadOwner(reader, checkpoint));
   constexpr size_t kDigestBytes = sizeof(crypto::Digest);
   if (bytes.size() < kFixedBytes) {
-    return base::DataLoss("{}: it has {} bytes, at least {} are expected", kWhat, bytes.size(),
-                          kFixedBytes);
+    return base::DataLoss("{}: it has {} bytes, at least {} are expected", kCheckpoint,
+                          bytes.size(), kFixedBytes);
   }
   const crypto::Digest digest = crypto::Sha256(bytes.first(bytes.size() - kDigestBytes));
   if (!std::ranges::equal(digest, bytes.last(kDigestBytes))) {
-    return base::DataLoss("{}: field `digest` does not fit the rest: it is damaged", kWhat);
+    return base::DataLoss("{}: field `digest` does not fit the rest: it is damaged", kCheckpoint);
   }
   TACET_RETURN_IF_ERROR(CheckFederation(checkpoint, federation));
   return checkpoint.training;

@@ -11,13 +11,13 @@
 namespace tacet::protocol {
 namespace {
 
-constexpr std::string_view kWhat = "encrypted checkpoint";
-constexpr std::string_view kLabel = "tacet/1/encrypted checkpoint";
+constexpr std::string_view kEncryptedCheckpoint = "encrypted checkpoint";
+constexpr std::string_view kCheckpointLabel = "tacet/1/encrypted checkpoint";
 constexpr size_t kHeaderBytes = 4 + 2 + secagg::kAttemptBytes + 8;
 
 base::Bytes AssociatedData(std::span<const uint8_t> header) {
   base::ByteWriter writer;
-  writer.Raw(kLabel);
+  writer.Raw(kCheckpointLabel);
   writer.Raw(header);
   return writer.Take();
 }
@@ -57,24 +57,24 @@ absl::StatusOr<Checkpoint> DecryptCheckpoint(std::span<const uint8_t> bytes,
                                              const crypto::SecretBytes& epoch_key) {
   const uint64_t dimension = manifest.spec().dimension;
   if (bytes.size() != EncryptedCheckpointBytes(dimension)) {
-    return base::DataLoss("{}: it has {} bytes, one of {} parameters has {}", kWhat, bytes.size(),
-                          dimension, EncryptedCheckpointBytes(dimension));
+    return base::DataLoss("{}: it has {} bytes, one of {} parameters has {}", kEncryptedCheckpoint,
+                          bytes.size(), dimension, EncryptedCheckpointBytes(dimension));
   }
-  base::ByteReader reader(bytes, kWhat);
+  base::ByteReader reader(bytes, kEncryptedCheckpoint);
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kEncryptedCheckpoint, reader));
   TACET_ASSIGN_OR_RETURN(const secagg::Attempt got, secagg::ReadAttempt(reader));
-  TACET_RETURN_IF_ERROR(secagg::CheckAttempt(got, start, kWhat));
+  TACET_RETURN_IF_ERROR(secagg::CheckAttempt(got, start, kEncryptedCheckpoint));
   const absl::StatusOr<crypto::SecretBytes> content =
       crypto::AeadOpen(secagg::DeriveCheckpointKey(epoch_key, manifest.spec().scheme, start),
                        bytes.subspan(kHeaderBytes), AssociatedData(bytes.first(kHeaderBytes)));
-  if (!content.ok()) return base::Annotate(content.status(), kWhat);
+  if (!content.ok()) return base::Annotate(content.status(), kEncryptedCheckpoint);
   TACET_ASSIGN_OR_RETURN(Checkpoint checkpoint,
                          ReadCheckpoint(content->Expose(), manifest.federation(),
                                         manifest.spec().training, dimension));
   if (checkpoint.next_round != start.number.round ||
       ModelDigest(checkpoint.model) != start.model_digest) {
-    return base::DataLoss("{}: it names round {} and another state than it holds", kWhat,
-                          start.number.round);
+    return base::DataLoss("{}: it names round {} and another state than it holds",
+                          kEncryptedCheckpoint, start.number.round);
   }
   return checkpoint;
 }

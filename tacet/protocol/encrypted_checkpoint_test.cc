@@ -30,7 +30,7 @@ const agreement::Manifest& Known() {
   return manifest;
 }
 
-Checkpoint Sample() {
+Checkpoint EncryptedSample() {
   return {.federation = Known().federation(),
           .next_round = 7,
           .model = {1.5f, -2, 3e-30f},
@@ -47,65 +47,65 @@ base::Bytes Seal(const Checkpoint& checkpoint, std::string_view nonce = "nonce")
 }
 
 secagg::Attempt Start(uint32_t round = 7) {
-  return RoundStart(Known(), kEpoch, round, ModelDigest(Sample().model));
+  return RoundStart(Known(), kEpoch, round, ModelDigest(EncryptedSample().model));
 }
 
-std::string Refusal(const base::Bytes& bytes, const secagg::Attempt& start = Start(),
-                    const agreement::Manifest& manifest = Known()) {
+std::string EncryptedRefusal(const base::Bytes& bytes, const secagg::Attempt& start = Start(),
+                             const agreement::Manifest& manifest = Known()) {
   const auto opened = DecryptCheckpoint(bytes, manifest, start, EpochKey());
   EXPECT_FALSE(opened.ok());
   return base::Message(opened.status());
 }
 
 TEST(EncryptedCheckpointTest, IsOpenedAsItWasSealed) {
-  const base::Bytes sealed = Seal(Sample());
+  const base::Bytes sealed = Seal(EncryptedSample());
   EXPECT_EQ(sealed.size(), EncryptedCheckpointBytes(3));
   const auto opened = DecryptCheckpoint(sealed, Known(), Start(), EpochKey());
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(opened->next_round, 7u);
-  EXPECT_EQ(opened->model, Sample().model);
-  EXPECT_EQ(opened->velocity, Sample().velocity);
-  EXPECT_NE(sealed, Seal(Sample(), "another nonce"));
+  EXPECT_EQ(opened->model, EncryptedSample().model);
+  EXPECT_EQ(opened->velocity, EncryptedSample().velocity);
+  EXPECT_NE(sealed, Seal(EncryptedSample(), "another nonce"));
 }
 
 TEST(EncryptedCheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
-  const base::Bytes whole = Seal(Sample());
+  const base::Bytes whole = Seal(EncryptedSample());
   for (size_t i = 0; i < whole.size(); ++i) {
     base::Bytes bytes = whole;
     bytes[i] ^= 1;
-    Refusal(bytes);
-    Refusal(base::Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(i)));
+    EncryptedRefusal(bytes);
+    EncryptedRefusal(base::Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(i)));
   }
   base::Bytes longer = whole;
   longer.push_back(0);
-  EXPECT_THAT(Refusal(longer), HasSubstr("one of 3 parameters has"));
+  EXPECT_THAT(EncryptedRefusal(longer), HasSubstr("one of 3 parameters has"));
 }
 
 TEST(EncryptedCheckpointTest, RefusesWhatIsOfAnotherPlace) {
-  EXPECT_THAT(Refusal(Seal(Sample()), Start(6)), HasSubstr("round"));
+  EXPECT_THAT(EncryptedRefusal(Seal(EncryptedSample()), Start(6)), HasSubstr("round"));
   secagg::Attempt other = Start();
   other.number.epoch = 5;
-  EXPECT_THAT(Refusal(Seal(Sample()), other), HasSubstr("epoch"));
+  EXPECT_THAT(EncryptedRefusal(Seal(EncryptedSample()), other), HasSubstr("epoch"));
   other = Start();
   other.model_digest[0] ^= 1;
-  EXPECT_THAT(Refusal(Seal(Sample()), other), HasSubstr("model"));
+  EXPECT_THAT(EncryptedRefusal(Seal(EncryptedSample()), other), HasSubstr("model"));
   const agreement::Manifest changed = Agreed(10);
-  EXPECT_THAT(Refusal(Seal(Sample()), RoundStart(changed, kEpoch, 7), changed),
+  EXPECT_THAT(EncryptedRefusal(Seal(EncryptedSample()), RoundStart(changed, kEpoch, 7), changed),
               HasSubstr("manifest"));
 }
 
 TEST(EncryptedCheckpointTest, RefusesAnotherKey) {
   const auto opened =
-      DecryptCheckpoint(Seal(Sample()), Known(), Start(), EpochKey("another epoch"));
+      DecryptCheckpoint(Seal(EncryptedSample()), Known(), Start(), EpochKey("another epoch"));
   EXPECT_EQ(opened.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(base::Message(opened.status()), HasSubstr("encrypted checkpoint: "));
 }
 
 // Only a member that holds the key can have made it: the state of another agreement's run.
 TEST(EncryptedCheckpointTest, RefusesAnotherRunsState) {
-  Checkpoint other = Sample();
+  Checkpoint other = EncryptedSample();
   other.federation[0] ^= 1;
-  EXPECT_THAT(Refusal(Seal(other)), HasSubstr("run with other settings"));
+  EXPECT_THAT(EncryptedRefusal(Seal(other)), HasSubstr("run with other settings"));
 }
 
 }  // namespace

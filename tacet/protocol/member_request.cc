@@ -12,7 +12,7 @@
 namespace tacet::protocol {
 namespace {
 
-constexpr std::string_view kLabel = "tacet/1/member request";
+constexpr std::string_view kRequestLabel = "tacet/1/member request";
 constexpr size_t kMaxVoteBytes = 1024;
 constexpr size_t kMaxAttestationBytes = 1024;
 constexpr size_t kMaxBlobs = 1 << 20;
@@ -209,7 +209,7 @@ base::Bytes WriteRequestHead(const MemberRequest& request, std::span<const uint8
     writer.U32(static_cast<uint32_t>(content.size()));
     writer.Raw(crypto::Sha256(content));
   }
-  agreement::AppendSignature(kLabel, key, writer);
+  agreement::AppendSignature(kRequestLabel, key, writer);
   return writer.Take();
 }
 
@@ -252,7 +252,7 @@ absl::StatusOr<RequestHead> ReadRequestHead(std::span<const uint8_t> bytes,
   base::ByteReader signature(bytes.subspan(head.head_bytes - rest, rest), "request");
   TACET_ASSIGN_OR_RETURN(
       const bool is_signed,
-      agreement::ReadSignature(kLabel, manifest.members()[request.member].signing_key,
+      agreement::ReadSignature(kRequestLabel, manifest.members()[request.member].signing_key,
                                bytes.first(head.head_bytes), signature));
   if (!is_signed)
     return base::PermissionDenied("request: member {} did not sign it", request.member);

@@ -11,7 +11,7 @@
 namespace tacet::secagg {
 namespace {
 
-constexpr std::string_view kWhat = "check row";
+constexpr std::string_view kCheckRow = "check row";
 constexpr size_t kSignatureBytes = 64;
 constexpr size_t kCombinationBytes = 2 * he::kCheckWords;
 
@@ -43,11 +43,11 @@ base::Bytes WriteCheckRow(const Attempt& attempt, const crypto::Digest& round_ha
 
 absl::StatusOr<CheckRow> ReadCheckRow(std::span<const uint8_t> bytes, const Attempt& attempt,
                                       const Committee& committee, uint32_t participants) {
-  base::ByteReader reader(bytes, kWhat);
+  base::ByteReader reader(bytes, kCheckRow);
   CheckRow row;
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kCheckRow, reader));
   TACET_ASSIGN_OR_RETURN(const Attempt got, ReadAttempt(reader));
-  TACET_RETURN_IF_ERROR(CheckAttempt(got, attempt, kWhat));
+  TACET_RETURN_IF_ERROR(CheckAttempt(got, attempt, kCheckRow));
   TACET_ASSIGN_OR_RETURN(row.round_hash, ReadArray<32>(reader, "round hash"));
   TACET_ASSIGN_OR_RETURN(row.seat, reader.ReadU32("seat"));
   TACET_ASSIGN_OR_RETURN(const auto words,
@@ -57,15 +57,16 @@ absl::StatusOr<CheckRow> ReadCheckRow(std::span<const uint8_t> bytes, const Atte
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   if (row.seat >= committee.size() ||
       !crypto::VerifySignature(committee[row.seat].signing_key, signed_part, signature)) {
-    return base::PermissionDenied("{}: not signed by the committee member that it names", kWhat);
+    return base::PermissionDenied("{}: not signed by the committee member that it names",
+                                  kCheckRow);
   }
   if (words.size() != kCombinationBytes * size_t{participants}) {
-    return base::DataLoss("{}: field `combinations` has {} bytes, {} are expected", kWhat,
+    return base::DataLoss("{}: field `combinations` has {} bytes, {} are expected", kCheckRow,
                           words.size(), kCombinationBytes * size_t{participants});
   }
   if (const auto bad = he::KeySharing::FindNonCanonical(words); bad.has_value()) {
     return base::DataLoss("{}: field `combinations` is not canonical: word {} is not below {}",
-                          kWhat, *bad, he::kSharePrime);
+                          kCheckRow, *bad, he::kSharePrime);
   }
   row.combinations.resize(participants);
   for (size_t i = 0; i < row.combinations.size(); ++i) {

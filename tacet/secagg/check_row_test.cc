@@ -21,10 +21,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace testing;  // NOLINT: tacet::secagg::testing
 
-constexpr uint32_t kParticipants = 4;
+constexpr uint32_t kCheckedParticipants = 4;
 
 TermsSpec Small(const he::CommitteeShape& shape = {.seats = 5, .corrupt = 2}) {
-  TermsSpec spec = SmallTerms(300, kParticipants);
+  TermsSpec spec = SmallTerms(300, kCheckedParticipants);
   spec.committee = shape;
   return spec;
 }
@@ -56,9 +56,10 @@ class CheckRowTest : public ::testing::Test {
   std::vector<uint64_t> Named(const Aggregator::Closed& closed,
                               const std::vector<base::Bytes>& uploads,
                               const std::vector<base::Bytes>& rows) {
-    const ClosedRound round = ValueOf(
-        ReadClosedRound(closed.closed_round, round_.attempt(), round_.params(), kParticipants));
-    const Roster roster = ValueOf(ReadRoster(closed.roster, round_.attempt(), kParticipants));
+    const ClosedRound round = ValueOf(ReadClosedRound(closed.closed_round, round_.attempt(),
+                                                      round_.params(), kCheckedParticipants));
+    const Roster roster =
+        ValueOf(ReadRoster(closed.roster, round_.attempt(), kCheckedParticipants));
     std::vector<std::span<const uint8_t>> shares;
     for (const uint64_t member : roster.members) {
       shares.push_back(ValueOf(ReadUpload(uploads[member], round_.attempt(), round_.params()))
@@ -78,7 +79,8 @@ class CheckRowTest : public ::testing::Test {
   }
   // A row with a word of another seat's lie in it, signed by the seat.
   base::Bytes Lie(const base::Bytes& row, uint32_t seat, size_t place) {
-    CheckRow read = ValueOf(ReadCheckRow(row, round_.attempt(), round_.committee(), kParticipants));
+    CheckRow read =
+        ValueOf(ReadCheckRow(row, round_.attempt(), round_.committee(), kCheckedParticipants));
     uint16_t& word = read.combinations[place][0];
     word = static_cast<uint16_t>((word + 1) % he::kSharePrime);
     return WriteCheckRow(round_.attempt(), read.round_hash, seat, read.combinations,
@@ -144,7 +146,7 @@ TEST_F(CheckRowTest, RowsThatCannotBeReadOrAreOfAnotherRoundDoNotCount) {
   with.push_back(four[0]);  // twice the same seat
   with.push_back({rows[0].begin(), rows[0].end() - 1});
   CheckRow other =
-      ValueOf(ReadCheckRow(rows[0], round_.attempt(), round_.committee(), kParticipants));
+      ValueOf(ReadCheckRow(rows[0], round_.attempt(), round_.committee(), kCheckedParticipants));
   other.round_hash[0] ^= 1;
   with.push_back(WriteCheckRow(round_.attempt(), other.round_hash, 0, other.combinations,
                                round_.signing_key(0)));
@@ -182,7 +184,7 @@ TEST_F(UnpackedCheckRowTest, ALyingSeatNamesNobody) {
   FixChecksum(uploads[1]);
   closed = round_.Close(uploads);
   rows = RowsOf(closed, uploads);
-  for (size_t place = 0; place < kParticipants; ++place) rows[4] = Lie(rows[4], 4, place);
+  for (size_t place = 0; place < kCheckedParticipants; ++place) rows[4] = Lie(rows[4], 4, place);
   EXPECT_THAT(Named(closed, uploads, rows), ElementsAre(1));
 }
 
@@ -218,8 +220,8 @@ TEST_F(CheckRowTest, IsReadAsWrittenAndRefusedWhenAltered) {
   const std::vector<base::Bytes> uploads = round_.Uploads();
   const Aggregator::Closed closed = round_.Close(uploads);
   const base::Bytes row = RowsOf(closed, uploads)[2];
-  EXPECT_EQ(row.size(), CheckRowBytes(kParticipants));
-  const auto read = [&](const base::Bytes& bytes, uint32_t participants = kParticipants) {
+  EXPECT_EQ(row.size(), CheckRowBytes(kCheckedParticipants));
+  const auto read = [&](const base::Bytes& bytes, uint32_t participants = kCheckedParticipants) {
     return ReadCheckRow(bytes, round_.attempt(), round_.committee(), participants);
   };
   const CheckRow whole = ValueOf(read(row));
@@ -227,8 +229,8 @@ TEST_F(CheckRowTest, IsReadAsWrittenAndRefusedWhenAltered) {
   EXPECT_EQ(WriteCheckRow(round_.attempt(), whole.round_hash, 2, whole.combinations,
                           round_.signing_key(2)),
             row);
-  EXPECT_FALSE(read(row, kParticipants - 1).ok());
-  EXPECT_EQ(read(row, kParticipants + 1).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_FALSE(read(row, kCheckedParticipants - 1).ok());
+  EXPECT_EQ(read(row, kCheckedParticipants + 1).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_FALSE(read({row.begin(), row.end() - 1}).ok());
   for (size_t at = 0; at < row.size(); at += 7) {
     base::Bytes altered = row;

@@ -9,7 +9,7 @@
 namespace tacet::secagg {
 namespace {
 
-constexpr std::string_view kWhat = "closed round";
+constexpr std::string_view kClosedRound = "closed round";
 constexpr std::string_view kRosterWhat = "roster";
 // preamble, attempt, number of participants
 constexpr size_t kHeadBytes = base::kPreambleBytes + kAttemptBytes + 4;
@@ -93,14 +93,14 @@ size_t ClosedRoundBytes(const he::AggregationParams& params, uint32_t participan
 absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, const Attempt& attempt,
                                             const he::AggregationParams& params,
                                             uint32_t min_participants) {
-  base::ByteReader reader(bytes, kWhat);
+  base::ByteReader reader(bytes, kClosedRound);
   ClosedRound round;
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kClosedRound, reader));
   TACET_ASSIGN_OR_RETURN(round.attempt, ReadAttempt(reader));
-  TACET_RETURN_IF_ERROR(CheckAttempt(round.attempt, attempt, kWhat));
+  TACET_RETURN_IF_ERROR(CheckAttempt(round.attempt, attempt, kClosedRound));
   TACET_ASSIGN_OR_RETURN(const uint32_t participants, reader.ReadU32("participants"));
   if (participants < min_participants || participants > params.max_participants()) {
-    return base::FailedPrecondition("{} has {} participants, {} to {} are allowed", kWhat,
+    return base::FailedPrecondition("{} has {} participants, {} to {} are allowed", kClosedRound,
                                     participants, min_participants, params.max_participants());
   }
   TACET_ASSIGN_OR_RETURN(auto nonces,
@@ -110,13 +110,14 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
     std::ranges::copy(nonces.subspan(i * sizeof(SealNonce), sizeof(SealNonce)),
                       round.nonces[i].begin());
     if (i > 0 && !(round.nonces[i - 1] < round.nonces[i])) {
-      return base::DataLoss("{}: field `nonces` is not strictly increasing at entry {}", kWhat, i);
+      return base::DataLoss("{}: field `nonces` is not strictly increasing at entry {}",
+                            kClosedRound, i);
     }
   }
   TACET_ASSIGN_OR_RETURN(round.roster_digest, ReadArray<32>(reader, "roster digest"));
   TACET_ASSIGN_OR_RETURN(round.tag_sum, ReadTag(reader, "tag sum"));
   TACET_ASSIGN_OR_RETURN(const auto aggregated_ciphertext,
-                         ReadAggregatedCiphertext(params, kWhat, reader));
+                         ReadAggregatedCiphertext(params, kClosedRound, reader));
   round.aggregated_ciphertext.assign(aggregated_ciphertext.begin(), aggregated_ciphertext.end());
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return round;

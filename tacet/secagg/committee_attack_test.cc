@@ -21,7 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 using namespace testing;  // NOLINT: tacet::secagg::testing
 
-constexpr uint32_t kParticipants = 4;
+constexpr uint32_t kAttackedParticipants = 4;
 
 // The counts in one upload as a coalition decodes them that knows the masks of `seats` and takes
 // all other masks that it needs for zeros.
@@ -58,7 +58,7 @@ std::vector<uint64_t> DecodeWithSeats(const SmallRound& round, const base::Bytes
 // How often the coalition tells which of two updates a victim sealed, over `games`.
 double SuccessRate(const std::vector<uint32_t>& seats, int games) {
   constexpr uint64_t kDimension = 8;
-  SmallRound round(SmallTerms(kDimension, kParticipants));
+  SmallRound round(SmallTerms(kDimension, kAttackedParticipants));
   crypto::SecretBytes pair_keys = round.PairKeys(0);
   const auto sealer =
       ValueOf(Sealer::Create(round.terms(), round.attempt(), round.KeysOf(round.attempt())));
@@ -101,7 +101,7 @@ TEST(CommitteeAttackTest, FSeatsCannotTellTwoUpdatesApart) {
 
 class FilledCohort : public ::testing::Test {
  protected:
-  SmallRound round_{SmallTerms(300, kParticipants)};
+  SmallRound round_{SmallTerms(300, kAttackedParticipants)};
   base::Bytes victim_ = round_.Upload(0);
 
   // An upload of zeros in the name of `member`, with the MAC of the epoch key and pair keys that
@@ -123,7 +123,7 @@ class FilledCohort : public ::testing::Test {
 // and 2. Both sit on the committee and know what they sent.
 TEST_F(FilledCohort, OfCommitteeMembersGetsNoQuorum) {
   const std::vector<base::Bytes> uploads = {victim_, Invented(1), Invented(2), Invented(4)};
-  Aggregator aggregator(round_.params(), round_.attempt(), kParticipants);
+  Aggregator aggregator(round_.params(), round_.attempt(), kAttackedParticipants);
   for (const size_t k : {0, 1, 2}) ASSERT_TRUE(aggregator.Submit(k, uploads[k]).ok());
   ASSERT_TRUE(aggregator.Submit(4, uploads[3]).ok());
   const Aggregator::Closed closed = SmallRound::CloseOf(aggregator);
@@ -151,8 +151,8 @@ TEST_F(FilledCohort, OfOtherMembersDecryptsToNothing) {
   EXPECT_EQ(decrypted.status().code(), absl::StatusCode::kDataLoss);
   // The coalition looks at the masks itself and takes any four of them.
   const he::AggregationParams& params = round_.params();
-  const ClosedRound round =
-      ValueOf(ReadClosedRound(closed.closed_round, round_.attempt(), params, kParticipants));
+  const ClosedRound round = ValueOf(
+      ReadClosedRound(closed.closed_round, round_.attempt(), params, kAttackedParticipants));
   const auto result_key = round_.KeysOf(round_.attempt()).result_key;
   const std::vector<uint32_t> counts = round_.Counts(0);
   for (size_t left_out = 0; left_out < 5; ++left_out) {
@@ -171,7 +171,7 @@ TEST_F(FilledCohort, OfOtherMembersDecryptsToNothing) {
     const auto decryptor = ValueOf(
         he::NewCompactDecryptor(params, PublicSeed(round_.attempt()), std::move(recovery.key_sum)));
     const std::vector<uint64_t> sums =
-        ValueOf(decryptor->Decrypt(round.aggregated_ciphertext, kParticipants));
+        ValueOf(decryptor->Decrypt(round.aggregated_ciphertext, kAttackedParticipants));
     size_t revealed = 0;
     for (size_t i = 0; i < counts.size(); ++i) {
       revealed += sums[i] == counts[i] + 3 * params.offset() ? 1 : 0;
@@ -183,10 +183,10 @@ TEST_F(FilledCohort, OfOtherMembersDecryptsToNothing) {
 // (c) A copy of the victim's upload in another member's name: the correlated-ciphertext attack.
 // Masks belong to (client, seat) and nonce.
 TEST(CopiedUploadTest, DecryptsToNothing) {
-  SmallRound round(SmallTerms(300, kParticipants));
+  SmallRound round(SmallTerms(300, kAttackedParticipants));
   std::vector<base::Bytes> uploads = round.Uploads();
   // As it stands the server itself refuses the repeated nonce.
-  Aggregator aggregator(round.params(), round.attempt(), kParticipants);
+  Aggregator aggregator(round.params(), round.attempt(), kAttackedParticipants);
   ASSERT_TRUE(aggregator.Submit(0, uploads[0]).ok());
   EXPECT_EQ(aggregator.Submit(3, uploads[0]).code(), absl::StatusCode::kAlreadyExists);
   // Under the liar's own nonce, with the MAC made for it by a holder of the epoch key.
@@ -249,13 +249,13 @@ std::vector<uint64_t> DecryptCounting(const SmallRound& round, const base::Bytes
     counted.push_back({.seat = seat, .mask_sums = sums[seat]});
   }
   const base::Bytes aggregated_ciphertext =
-      ValueOf(ReadClosedRound(closed_round, round.attempt(), params, kParticipants))
+      ValueOf(ReadClosedRound(closed_round, round.attempt(), params, kAttackedParticipants))
           .aggregated_ciphertext;
   auto recovery = ValueOf(params.sharing().Recover(
       std::span(aggregated_ciphertext).last(params.share_bytes()), counted));
   const auto decryptor = ValueOf(
       he::NewCompactDecryptor(params, PublicSeed(round.attempt()), std::move(recovery.key_sum)));
-  return ValueOf(decryptor->Decrypt(aggregated_ciphertext, kParticipants));
+  return ValueOf(decryptor->Decrypt(aggregated_ciphertext, kAttackedParticipants));
 }
 
 // The same re-randomised, with an upload of zeros under the liar's own key added, and multiplied.
@@ -263,7 +263,7 @@ std::vector<uint64_t> DecryptCounting(const SmallRound& round, const base::Bytes
 // still.
 TEST(CopiedUploadTest, RerandomisedCopiesAndMultiplesHaveGarbageShares) {
   for (const int times : {1, 2}) {
-    SmallRound round(SmallTerms(300, kParticipants));
+    SmallRound round(SmallTerms(300, kAttackedParticipants));
     std::vector<base::Bytes> uploads = round.Uploads();
     base::Bytes lie = round.UploadOf(std::vector<uint32_t>(300, 0), 3, round.attempt());
     std::vector<uint32_t> counts = round.Counts(0);
@@ -298,7 +298,7 @@ TEST(CopiedUploadTest, RerandomisedCopiesAndMultiplesHaveGarbageShares) {
 
 // (d) Two closed rounds of one attempt for two halves of the committee.
 TEST(TwoClosedRoundsTest, NeitherReachesAQuorum) {
-  SmallRound round(SmallTerms(300, kParticipants));
+  SmallRound round(SmallTerms(300, kAttackedParticipants));
   const std::vector<base::Bytes> uploads = round.Uploads();
   std::vector<base::Bytes> others = uploads;
   others[3] = round.Upload(3);
@@ -325,7 +325,7 @@ TEST(TwoClosedRoundsTest, NeitherReachesAQuorum) {
 // (e), (f) Seats that answer wrongly. One wrong answer of five is noticed; where two are enough to
 // decrypt it is corrected and named. Two are noticed.
 TEST(WrongSeatsTest, AreNamedOrNoticed) {
-  TermsSpec spec = SmallTerms(300, kParticipants);
+  TermsSpec spec = SmallTerms(300, kAttackedParticipants);
   spec.committee = {.seats = 5, .corrupt = 1};  // v = 4 of 5, l = 3
   for (const bool packed : {true, false}) {
     spec.committee.packing = packed ? 0 : 1;
@@ -334,8 +334,8 @@ TEST(WrongSeatsTest, AreNamedOrNoticed) {
     const Aggregator::Closed closed = round.Close(uploads);
     SmallRound::Answers answers = round.AnswersOf(closed, uploads);
     const he::KeySharing& sharing = round.params().sharing();
-    const crypto::Digest hash = ClosedRoundHash(ValueOf(
-        ReadClosedRound(closed.closed_round, round.attempt(), round.params(), kParticipants)));
+    const crypto::Digest hash = ClosedRoundHash(ValueOf(ReadClosedRound(
+        closed.closed_round, round.attempt(), round.params(), kAttackedParticipants)));
     const std::vector<uint16_t> wrong(sharing.mask_words(), 17);
     const auto spoil = [&](uint32_t seat) {
       answers.shares[seat] = WriteUnmaskShare(wrong, round.attempt(), hash, seat,
@@ -368,7 +368,7 @@ TEST(WrongSeatsTest, AreNamedOrNoticed) {
 // (g) A client whose shares, MAC or payload are bad: the sum is refused by everybody.
 TEST(BadClientTest, IsRefusedByEveryMember) {
   for (const size_t place : {size_t{0}, size_t{1}, size_t{2}}) {
-    SmallRound round(SmallTerms(300, kParticipants));
+    SmallRound round(SmallTerms(300, kAttackedParticipants));
     std::vector<base::Bytes> uploads = round.Uploads();
     base::Bytes& bad = uploads[2];
     const size_t at = place == 0   ? bad.size() - 16 - 2     // the last share

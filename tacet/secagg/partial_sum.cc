@@ -10,7 +10,7 @@
 namespace tacet::secagg {
 namespace {
 
-constexpr std::string_view kWhat = "partial sum";
+constexpr std::string_view kPartialSum = "partial sum";
 constexpr size_t kUploadBytes = 8 + sizeof(SealNonce);
 // magic, version, attempt, scheme, a reserved zero, dimension, number of uploads; tag sum, length
 constexpr size_t kFixedBytes = 4 + 2 + kAttemptBytes + 1 + 1 + 8 + 4 + he::kTagBytes + 4;
@@ -36,30 +36,31 @@ base::Bytes WritePartialSum(const PartialSum& sum, const he::AggregationParams& 
 
 absl::StatusOr<PartialSum> ReadPartialSum(std::span<const uint8_t> bytes, const Attempt& attempt,
                                           const he::AggregationParams& params) {
-  base::ByteReader reader(bytes, kWhat);
+  base::ByteReader reader(bytes, kPartialSum);
   PartialSum sum;
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kPartialSum, reader));
   TACET_ASSIGN_OR_RETURN(sum.attempt, ReadAttempt(reader));
-  TACET_RETURN_IF_ERROR(CheckAttempt(sum.attempt, attempt, kWhat));
-  TACET_RETURN_IF_ERROR(ReadShape(params, attempt, kWhat, reader));
+  TACET_RETURN_IF_ERROR(CheckAttempt(sum.attempt, attempt, kPartialSum));
+  TACET_RETURN_IF_ERROR(ReadShape(params, attempt, kPartialSum, reader));
   TACET_ASSIGN_OR_RETURN(const uint32_t uploads, reader.ReadU32("uploads"));
   if (uploads > params.max_participants()) {
-    return base::FailedPrecondition("{} has {} uploads, at most {} are allowed", kWhat, uploads,
-                                    params.max_participants());
+    return base::FailedPrecondition("{} has {} uploads, at most {} are allowed", kPartialSum,
+                                    uploads, params.max_participants());
   }
   TACET_ASSIGN_OR_RETURN(const auto list, reader.ReadBytes(kUploadBytes * uploads, "uploads"));
-  base::ByteReader entries(list, kWhat);
+  base::ByteReader entries(list, kPartialSum);
   for (uint32_t i = 0; i < uploads; ++i) {
     AddedUpload& upload = sum.uploads.emplace_back();
     TACET_ASSIGN_OR_RETURN(upload.participant, entries.ReadU64("participant"));
     TACET_ASSIGN_OR_RETURN(upload.nonce, ReadArray<sizeof(SealNonce)>(entries, "nonce"));
     if (i > 0 && sum.uploads[i - 1].participant >= upload.participant) {
-      return base::DataLoss("{}: field `uploads` is not strictly increasing at entry {}", kWhat, i);
+      return base::DataLoss("{}: field `uploads` is not strictly increasing at entry {}",
+                            kPartialSum, i);
     }
   }
   TACET_ASSIGN_OR_RETURN(sum.tag_sum, ReadTag(reader, "tag sum"));
   TACET_ASSIGN_OR_RETURN(sum.aggregated_ciphertext,
-                         ReadAggregatedCiphertext(params, kWhat, reader));
+                         ReadAggregatedCiphertext(params, kPartialSum, reader));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return sum;
 }

@@ -10,7 +10,7 @@
 namespace tacet::secagg {
 namespace {
 
-constexpr std::string_view kWhat = "unmask share";
+constexpr std::string_view kUnmaskShare = "unmask share";
 constexpr size_t kSignatureBytes = 64;
 
 base::Bytes AssociatedData(const Attempt& attempt, const crypto::Digest& round_hash,
@@ -49,11 +49,11 @@ absl::StatusOr<UnmaskShare> ReadUnmaskShare(std::span<const uint8_t> bytes, cons
                                             const he::KeySharing& sharing,
                                             const Committee& committee,
                                             const crypto::SecretBytes& result_key) {
-  base::ByteReader reader(bytes, kWhat);
+  base::ByteReader reader(bytes, kUnmaskShare);
   UnmaskShare share;
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kUnmaskShare, reader));
   TACET_ASSIGN_OR_RETURN(const Attempt got, ReadAttempt(reader));
-  TACET_RETURN_IF_ERROR(CheckAttempt(got, attempt, kWhat));
+  TACET_RETURN_IF_ERROR(CheckAttempt(got, attempt, kUnmaskShare));
   TACET_ASSIGN_OR_RETURN(share.round_hash, ReadArray<32>(reader, "round hash"));
   TACET_ASSIGN_OR_RETURN(share.seat, reader.ReadU32("seat"));
   TACET_ASSIGN_OR_RETURN(
@@ -64,17 +64,18 @@ absl::StatusOr<UnmaskShare> ReadUnmaskShare(std::span<const uint8_t> bytes, cons
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   if (share.seat >= committee.size() ||
       !crypto::VerifySignature(committee[share.seat].signing_key, signed_part, signature)) {
-    return base::PermissionDenied("{}: not signed by the committee member that it names", kWhat);
+    return base::PermissionDenied("{}: not signed by the committee member that it names",
+                                  kUnmaskShare);
   }
   TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes words,
                          crypto::AeadOpen(result_key, encrypted,
                                           AssociatedData(attempt, share.round_hash, share.seat)));
   if (words.size() != 2 * sharing.mask_words()) {
-    return base::DataLoss("{}: field `words` holds {} bytes, {} are expected", kWhat, words.size(),
-                          2 * sharing.mask_words());
+    return base::DataLoss("{}: field `words` holds {} bytes, {} are expected", kUnmaskShare,
+                          words.size(), 2 * sharing.mask_words());
   }
   if (he::KeySharing::FindNonCanonical(words.Expose()).has_value()) {
-    return base::DataLoss("{}: a word is not below {}", kWhat, he::kSharePrime);
+    return base::DataLoss("{}: a word is not below {}", kUnmaskShare, he::kSharePrime);
   }
   share.mask_sums = crypto::SecretVector<uint16_t>(sharing.mask_words());
   for (size_t i = 0; i < share.mask_sums.size(); ++i) {

@@ -10,7 +10,7 @@
 namespace tacet::secagg {
 namespace {
 
-constexpr std::string_view kWhat = "upload";
+constexpr std::string_view kUpload = "upload";
 constexpr size_t kChecksumBytes = 16;
 // magic, version, attempt, scheme, a reserved zero, dimension, nonce, tag, length of the ciphertext
 constexpr size_t kHeaderBytes = 4 + 2 + kAttemptBytes + 1 + 1 + 8 + 16 + 16 + 4;
@@ -64,15 +64,15 @@ base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& par
 absl::StatusOr<UploadView> ReadUploadFields(std::span<const uint8_t> bytes, const Attempt& attempt,
                                             const he::AggregationParams& params) {
   if (bytes.size() != UploadBytes(params)) {
-    return base::DataLoss("{} has {} bytes, uploads of this federation have {}", kWhat,
+    return base::DataLoss("{} has {} bytes, uploads of this federation have {}", kUpload,
                           bytes.size(), UploadBytes(params));
   }
-  base::ByteReader reader(bytes, kWhat);
+  base::ByteReader reader(bytes, kUpload);
   UploadView upload;
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kUpload, reader));
   TACET_ASSIGN_OR_RETURN(upload.attempt, ReadAttempt(reader));
-  TACET_RETURN_IF_ERROR(CheckAttempt(upload.attempt, attempt, kWhat));
-  TACET_RETURN_IF_ERROR(ReadShape(params, attempt, kWhat, reader));
+  TACET_RETURN_IF_ERROR(CheckAttempt(upload.attempt, attempt, kUpload));
+  TACET_RETURN_IF_ERROR(ReadShape(params, attempt, kUpload, reader));
   upload.scheme = params.scheme();
   upload.dimension = params.dimension();
   TACET_ASSIGN_OR_RETURN(upload.nonce, ReadArray<16>(reader, "nonce"));
@@ -95,7 +95,8 @@ absl::StatusOr<UploadView> ReadUploadFields(std::span<const uint8_t> bytes, cons
 
 absl::Status CheckCiphertextWords(const UploadView& upload) {
   if (he::SumWords(upload.ciphertext) == upload.ciphertext_sums) return absl::OkStatus();
-  return base::DataLoss("{}: field `checksum` does not fit the content: damaged on the way", kWhat);
+  return base::DataLoss("{}: field `checksum` does not fit the content: damaged on the way",
+                        kUpload);
 }
 
 absl::StatusOr<UploadView> ReadUpload(std::span<const uint8_t> bytes, const Attempt& attempt,

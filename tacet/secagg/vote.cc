@@ -9,7 +9,7 @@
 
 namespace tacet::secagg {
 namespace {
-constexpr std::string_view kWhat = "vote";
+constexpr std::string_view kVote = "vote";
 }  // namespace
 
 base::Bytes WriteVote(const Attempt& attempt, uint32_t seat, const crypto::Digest& hash,
@@ -25,11 +25,11 @@ base::Bytes WriteVote(const Attempt& attempt, uint32_t seat, const crypto::Diges
 
 absl::StatusOr<Vote> ReadVote(std::span<const uint8_t> bytes, const Attempt& attempt,
                               const Committee& committee) {
-  base::ByteReader reader(bytes, kWhat);
+  base::ByteReader reader(bytes, kVote);
   Vote vote;
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kVote, reader));
   TACET_ASSIGN_OR_RETURN(const Attempt got, ReadAttempt(reader));
-  TACET_RETURN_IF_ERROR(CheckAttempt(got, attempt, kWhat));
+  TACET_RETURN_IF_ERROR(CheckAttempt(got, attempt, kVote));
   TACET_ASSIGN_OR_RETURN(vote.seat, reader.ReadU32("seat"));
   TACET_ASSIGN_OR_RETURN(vote.hash, ReadArray<32>(reader, "hash"));
   const auto signed_part = bytes.first(bytes.size() - reader.remaining());
@@ -37,7 +37,7 @@ absl::StatusOr<Vote> ReadVote(std::span<const uint8_t> bytes, const Attempt& att
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   if (vote.seat >= committee.size() ||
       !crypto::VerifySignature(committee[vote.seat].signing_key, signed_part, signature)) {
-    return base::PermissionDenied("{}: not signed by the committee member that it names", kWhat);
+    return base::PermissionDenied("{}: not signed by the committee member that it names", kVote);
   }
   return vote;
 }

@@ -43,7 +43,7 @@ struct RoundServerOptions {
   // extended by as many seconds again,
   uint64_t unmasking_seconds = 300;
   // but not beyond so many seconds after the beginning of the attempt.
-  uint64_t abandon_seconds = 7 * 86'400;
+  uint64_t abandon_seconds = 7 * base::kSecondsADay;
   uint32_t kept_rounds = 3;  // published rounds that can still be fetched; > 0
   // How long members that were not here have to come, once enough are: before an attempt begins,
   // and before it closes without them.

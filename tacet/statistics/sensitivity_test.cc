@@ -100,7 +100,7 @@ std::vector<std::vector<QuestionSpec>> AllQueries() {
           {{.name = "little", .share = 0.001}, Variance()}};
 }
 
-std::shared_ptr<const Query> MakeQuery(QuerySpec spec) {
+std::shared_ptr<const Query> QueryOf(QuerySpec spec) {
   auto query = Query::Create(std::move(spec));
   EXPECT_TRUE(query.ok()) << query.status();
   return std::make_shared<const Query>(*std::move(query));
@@ -153,7 +153,7 @@ Moves LargestMoves(const std::shared_ptr<const Query>& query) {
 TEST(SensitivityTest, NoRecordMovesASiteFartherThanIsCharged) {
   for (const auto& questions : AllQueries()) {
     for (const Neighbouring neighbouring : {Neighbouring::kReplaceOne, Neighbouring::kZeroOut}) {
-      const auto query = MakeQuery({.questions = questions, .neighbouring = neighbouring});
+      const auto query = QueryOf({.questions = questions, .neighbouring = neighbouring});
       const Moves moves = LargestMoves(query);
       const bool replaced = neighbouring == Neighbouring::kReplaceOne;
       SCOPED_TRACE(questions.back().name);
@@ -176,11 +176,11 @@ TEST(SensitivityTest, NoRecordMovesASiteFartherThanIsCharged) {
 
 // The claims of single questions are those of their parts, not only of their sum.
 TEST(SensitivityTest, EachQuestionKeepsToItsShare) {
-  const auto query = MakeQuery({.questions = {{.name = "small", .share = 1},
-                                              {.name = "large",
-                                               .kind = QuestionKind::kHistogram,
-                                               .share = 3,
-                                               .cells = Histogram().cells}}});
+  const auto query = QueryOf({.questions = {{.name = "small", .share = 1},
+                                            {.name = "large",
+                                             .kind = QuestionKind::kHistogram,
+                                             .share = 3,
+                                             .cells = Histogram().cells}}});
   ASSERT_EQ(query->questions().size(), 2u);
   const double small = query->questions()[0].replace_one;
   const double large = query->questions()[1].replace_one;
@@ -195,10 +195,10 @@ TEST(SensitivityTest, ManyRowsOfOneUnitCountAsFewAsWasAgreed) {
   for (const Unit unit : {Unit::kPerson, Unit::kClient}) {
     for (const uint64_t rows_per_unit : {1, 3}) {
       for (const auto& questions : AllQueries()) {
-        const auto query = MakeQuery({.questions = questions,
-                                      .unit = unit,
-                                      .max_units = 20,
-                                      .rows_per_unit = rows_per_unit});
+        const auto query = QueryOf({.questions = questions,
+                                    .unit = unit,
+                                    .max_units = 20,
+                                    .rows_per_unit = rows_per_unit});
         std::vector<std::vector<float>> vectors;
         for (size_t first = 0; first < domain.size(); first += 5) {
           for (const int repeats : {0, 1, 3, 4, 100}) {
@@ -235,7 +235,7 @@ TEST(SensitivityTest, ManyRowsOfOneUnitCountAsFewAsWasAgreed) {
 
 // Sums of the largest site are exact: floats would otherwise move by more than a row's change.
 TEST(SensitivityTest, SumsAreExactUpToTheLargestSite) {
-  const auto query = MakeQuery({.questions = {Histogram(), Variance()}, .max_units = 100000});
+  const auto query = QueryOf({.questions = {Histogram(), Variance()}, .max_units = 100000});
   const std::vector<std::string> row = {"p", "61.8", "f", "9", "1", "0.5"};
   std::vector<std::vector<std::string>> rows(99999, row);
   const std::vector<float> without = VectorOf(query, rows);
@@ -251,7 +251,7 @@ TEST(SensitivityTest, SumsAreExactUpToTheLargestSite) {
 }
 
 TEST(SensitivityTest, MoreUnitsThanAgreedAreRefused) {
-  const auto query = MakeQuery({.questions = {{.name = "count"}}, .max_units = 3});
+  const auto query = QueryOf({.questions = {{.name = "count"}}, .max_units = 3});
   const std::vector<std::string> row = {"p", "1", "f", "9", "1", "0.5"};
   const auto site =
       SiteUnits::Create(query, {.name = "Ulm", .columns = kColumns, .rows = {4, row}});

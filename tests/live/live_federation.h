@@ -41,6 +41,11 @@ inline agreement::ManifestSpec ExactAgreement(
   return spec;
 }
 
+// A committee of seven among nine members.
+inline agreement::ManifestSpec SevenOfNine() {
+  return ExactAgreement(protocol::testing::AgreementWith(2, {7, 0, 4, 2, 8, 1, 5}));
+}
+
 class NoObserver final : public server::RequestObserver {
  public:
   void OnRequest(std::string_view, const absl::Status&, size_t, size_t) override {}

@@ -29,6 +29,7 @@ using ::testing::ElementsAre;
 using testing::ExactAgreement;
 using ::testing::HasSubstr;
 using testing::LiveFederation;
+using testing::SevenOfNine;
 
 using Answered = absl::StatusOr<base::Bytes>;
 
@@ -801,10 +802,6 @@ class WrongSeatTest : public ::testing::Test {
   std::vector<uint32_t> liars_;
   std::optional<secagg::Attempt> lied_;
 };
-
-agreement::ManifestSpec SevenOfNine() {
-  return ExactAgreement(protocol::testing::AgreementWith(2, {7, 0, 4, 2, 8, 1, 5}));
-}
 
 TEST_F(WrongSeatTest, OneOfSevenIsCorrectedAndNamedByEverybody) {
   for (const uint32_t liar : {0, 3, 6}) {

@@ -18,6 +18,7 @@ using testing::ExactAgreement;
 using testing::FixedUpdates;
 using ::testing::HasSubstr;
 using testing::LiveFederation;
+using testing::SevenOfNine;
 
 const std::vector<uint64_t> kAll = {0, 1, 2, 3, 4};
 
@@ -307,10 +308,6 @@ TEST(MemberSessionTest, AJournalThatFailsIsAskedAgain) {
   live.ExpectNoViolations();
   live.ExpectNobodySpokeTwice();
   EXPECT_EQ(live.server->Status().attempts, 3u);
-}
-
-agreement::ManifestSpec SevenOfNine() {
-  return ExactAgreement(AgreementWith(2, {7, 0, 4, 2, 8, 1, 5}));
 }
 
 // Members 3 and 6 of nine have no seat. They decrypt and apply what the committee unmasked.

@@ -15,7 +15,7 @@ namespace tacet::app::load {
 namespace {
 
 constexpr uint64_t kMaxClients = uint64_t{1} << 20;
-constexpr uint64_t kSecondsAWeek = 7 * 86'400;
+constexpr uint64_t kSecondsAWeek = 7 * base::kSecondsADay;
 
 // The paper's privacy at this size: sigma six clip norms.
 absl::StatusOr<agreement::ManifestSpec> Agreement(const LoadFederationSpec& spec) {

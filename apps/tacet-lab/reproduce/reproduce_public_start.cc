@@ -7,7 +7,7 @@
 namespace tacet::app::reproduce {
 namespace {
 
-constexpr std::array<Row, 4> kRows = {{
+constexpr std::array<Row, 4> kPublicStartRows = {{
     {"pretrain", "the public start: drawn characters, no person's data", std::nullopt},
     {"t20", "from the public start, 20 rounds at 6.6 S: private", std::nullopt},
     {"t40", "from the public start, 40 rounds at 6.6 S: private", std::nullopt},
@@ -28,9 +28,11 @@ absl::StatusOr<Reproduced> ReproducePublicStart(const ReproduceFlags& flags) {
         "row {} begins with the public start: --start names the model.f32 that --row pretrain made",
         *flags.row);
   }
-  return ReproduceRows(
-      {.name = "public-start", .id = "public-start", .subject = "public-start", .rows = kRows},
-      flags);
+  return ReproduceRows({.name = "public-start",
+                        .id = "public-start",
+                        .subject = "public-start",
+                        .rows = kPublicStartRows},
+                       flags);
 }
 
 }  // namespace tacet::app::reproduce

@@ -25,7 +25,6 @@ namespace {
 using storage::file::Membership;
 using storage::file::SiteFolder;
 
-constexpr uint64_t kSecondsADay = 86'400;
 constexpr uint32_t kCallSeconds = 20;
 
 std::string Moment(uint64_t time) {
@@ -121,7 +120,7 @@ class ClientCheckCommand : public program::Command {
                                        ? ""
                                        : fmt::format(", {} days: ask the coordinating member for a "
                                                      "new invitation",
-                                                     left / kSecondsADay)));
+                                                     left / base::kSecondsADay)));
     return absl::OkStatus();
   }
 

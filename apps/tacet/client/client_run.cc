@@ -29,8 +29,6 @@ namespace {
 
 using member::MemberSession;
 
-constexpr uint64_t kSecondsADay = 86'400;
-
 class ClientRunCommand : public program::Command {
  public:
   std::string_view name() const override { return "run"; }
@@ -149,9 +147,9 @@ class ClientRunCommand : public program::Command {
       fmt::print(stderr,
                  "tacet: this site's certificate {}: ask the coordinating member for a new "
                  "invitation\n",
-                 facts->not_after <= now
-                     ? "has ended"
-                     : fmt::format("ends in {} days", (facts->not_after - now) / kSecondsADay));
+                 facts->not_after <= now ? "has ended"
+                                         : fmt::format("ends in {} days", (facts->not_after - now) /
+                                                                              base::kSecondsADay));
     }
   }
 

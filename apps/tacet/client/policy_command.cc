@@ -33,7 +33,7 @@ namespace {
 using storage::file::SiteFolder;
 
 constexpr std::string_view kOfficerPurpose = "officer's key";
-constexpr std::string_view kHomeHelp = "folder of the site";
+constexpr std::string_view kPolicyHomeHelp = "folder of the site";
 constexpr std::string_view kPolicyHelp =
     "policy file, with its signature in FILE.sig; when not given, policy.toml in the site's folder";
 
@@ -110,7 +110,7 @@ class PolicyPinCommand : public program::Command {
   void Register(program::Options& options) override {
     options.AddPositional("fingerprint", "the officer's, as `tacet client policy key` prints it",
                           {}, true, &fingerprint_);
-    options.AddString("home", kHomeHelp, &home_);
+    options.AddString("home", kPolicyHomeHelp, &home_);
     options.AddString("policy", kPolicyHelp, &policy_);
     unlock_.Register(options);
   }
@@ -153,7 +153,7 @@ class PolicyCheckCommand : public program::Command {
     return "compare the agreement that was joined with the site's policy";
   }
   void Register(program::Options& options) override {
-    options.AddString("home", kHomeHelp, &home_);
+    options.AddString("home", kPolicyHomeHelp, &home_);
     options.AddString("policy", kPolicyHelp, &policy_);
     options.AddUint("records", "number of records at this site", &records_);
     options.AddFlag("json", "print JSON", &json_);

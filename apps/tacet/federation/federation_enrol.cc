@@ -13,6 +13,7 @@
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
+#include "tacet/base/unix_clock.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/storage/file/coordinator_folder.h"
 #include "tacet/storage/file/posix_file.h"
@@ -22,8 +23,6 @@ namespace {
 
 using storage::file::CoordinatorFolder;
 using storage::file::CoordinatorKeys;
-
-constexpr uint64_t kSecondsADay = 86'400;
 
 class FederationEnrolCommand : public program::Command {
  public:
@@ -153,7 +152,7 @@ class FederationEnrolCommand : public program::Command {
         .public_key = request.tls_key,
         .hosts = request.hosts,
         .not_before = now,
-        .not_after = now + (days_ < left / kSecondsADay ? days_ * kSecondsADay : left)};
+        .not_after = now + (days_ < left / base::kSecondsADay ? days_ * base::kSecondsADay : left)};
   }
 
   absl::Status CheckFingerprint(const crypto::Digest& fingerprint) const {

@@ -13,6 +13,7 @@
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
+#include "tacet/base/unix_clock.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/crypto/random.h"
 #include "tacet/storage/file/coordinator_folder.h"
@@ -23,7 +24,6 @@ namespace {
 using storage::file::CoordinatorFolder;
 using storage::file::CoordinatorKeys;
 
-constexpr uint64_t kSecondsADay = 86'400;
 constexpr uint64_t kMaxDays = 36'500;
 
 class FederationInitCommand : public program::Command {
@@ -74,7 +74,7 @@ class FederationInitCommand : public program::Command {
                                                    .public_key = keys.authority.public_key(),
                                                    .hosts = {},
                                                    .not_before = now,
-                                                   .not_after = now + days_ * kSecondsADay},
+                                                   .not_after = now + days_ * base::kSecondsADay},
                                                   keys.authority));
     TACET_RETURN_IF_ERROR(CoordinatorFolder::Create(folder_,
                                                     {.federation = name_,

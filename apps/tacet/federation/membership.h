@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/base/unix_clock.h"
 #include "tacet/storage/file/site_folder.h"
 
 namespace tacet::app::federation {
@@ -16,7 +17,7 @@ absl::StatusOr<storage::file::Membership> MembershipOf(const storage::file::Site
                                                        const std::filesystem::path& home);
 
 // Before a certificate ends, sites and servers are told for so long.
-inline constexpr uint64_t kCertificateWarningSeconds = 30 * 86'400;
+inline constexpr uint64_t kCertificateWarningSeconds = 30 * base::kSecondsADay;
 
 }  // namespace tacet::app::federation
 

@@ -23,7 +23,6 @@ using server::BlobKey;
 using server::BlobReader;
 using server::BlobWriter;
 
-constexpr mode_t kOwnerOnly = 0600;
 constexpr std::string_view kArriving = ".part";
 constexpr std::string_view kComplete = ".whole";
 // Every file begins with the SHA-256 that its object is announced to have.

@@ -21,6 +21,7 @@
 #include "tacet/storage/file/coordinator_folder.h"
 #include "tacet/storage/file/disk_for_test.h"
 #include "tacet/storage/file/exchange_key_files.h"
+#include "tacet/storage/file/key_file_for_test.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
 #include "tacet/storage/file/site_folder.h"
@@ -34,12 +35,6 @@ using ::testing::HasSubstr;
 
 constexpr uint64_t kStart = 1'750'000'000;
 constexpr uint64_t kEnd = 1'760'000'000;
-
-crypto::Unlocker KeyFile(uint8_t value) {
-  crypto::SecretBytes content(32);
-  content.Expose()[0] = value;
-  return *crypto::Unlocker::FromKeyFile(std::move(content));
-}
 
 CoordinatorKeys NewCoordinatorKeys() {
   crypto::SystemEntropy entropy;

@@ -39,7 +39,7 @@ absl::StatusOr<ExchangeKeyFiles::Next> ExchangeKeyFiles::PrepareNext(
   const crypto::ExchangeKey key = crypto::ExchangeKey::Generate(entropy);
   TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
                          crypto::LockSecret(key.secret(), kPurpose, unlocker, entropy));
-  TACET_RETURN_IF_ERROR(ReplaceFile(folder_ / kNext, locked, DiskCalls::System(), kSecretFileMode));
+  TACET_RETURN_IF_ERROR(ReplaceFile(folder_ / kNext, locked, DiskCalls::System(), kOwnerOnly));
   return Next{.key = key.public_key(), .is_new = true};
 }
 

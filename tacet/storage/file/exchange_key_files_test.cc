@@ -10,6 +10,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
+#include "tacet/storage/file/key_file_for_test.h"
 #include "tacet/storage/file/secret_file.h"
 
 namespace tacet::storage::file {
@@ -17,12 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-
-crypto::Unlocker KeyFile(uint8_t value) {
-  crypto::SecretBytes content(32);
-  content.Expose()[0] = value;
-  return *crypto::Unlocker::FromKeyFile(std::move(content));
-}
 
 class ExchangeKeyFilesTest : public ::testing::Test {
  protected:

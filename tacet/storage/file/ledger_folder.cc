@@ -32,7 +32,7 @@ constexpr double kMaxWaitSeconds = 60;
 
 // Held while keys and ledgers are made, so that two processes never make two for one data set.
 absl::StatusOr<File> LockFolder(const fs::path& folder) {
-  File lock(folder / kLock, O_RDWR | O_CREAT, 0600);
+  File lock(folder / kLock, O_RDWR | O_CREAT, kOwnerOnly);
   if (!lock.ok()) return SystemError("open", folder / kLock);
   if (LockFile(lock, kMaxWaitSeconds)) return lock;
   return base::Unavailable("the ledger folder {} is in use by another process", folder.string());

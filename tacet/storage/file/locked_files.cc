@@ -85,8 +85,7 @@ absl::Status ChangeUnlocker(std::span<const fs::path> files, const crypto::Unloc
     std::error_code error;
     fs::remove(old, error);
     fs::create_hard_link(change.path, old, error);
-    TACET_RETURN_IF_ERROR(
-        ReplaceFile(change.path, change.locked, DiskCalls::System(), kSecretFileMode));
+    TACET_RETURN_IF_ERROR(ReplaceFile(change.path, change.locked, DiskCalls::System(), kOwnerOnly));
     // A file system without hard links has no second name.
     if (error) continue;
     TACET_RETURN_IF_ERROR(OverwriteSecretFile(old));

@@ -19,13 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kLock = "lock";
-constexpr std::string_view kCheckpoint = "state.ckpt";
+constexpr std::string_view kStateLock = "lock";
+constexpr std::string_view kStateCheckpoint = "state.ckpt";
 constexpr std::string_view kEarlier = "earlier.ckpt";
 constexpr std::string_view kMemory = "memory";
 constexpr std::string_view kUpload = "upload";
 constexpr std::string_view kWhat = "site state";
-constexpr mode_t kOwnerOnly = 0600;
 
 // Of the files that belong to one attempt.
 std::string Prefix(const secagg::AttemptNumber& number) {
@@ -68,8 +67,8 @@ absl::StatusOr<std::unique_ptr<MemberStateFolder>> MemberStateFolder::Open(const
   std::error_code error;
   fs::permissions(path, fs::perms::owner_all, error);
   if (error) return base::Unavailable("cannot make {}: {}", path.string(), error.message());
-  File lock(path / kLock, O_RDWR | O_CREAT, kOwnerOnly);
-  if (!lock.ok()) return SystemError("open", path / kLock);
+  File lock(path / kStateLock, O_RDWR | O_CREAT, kOwnerOnly);
+  if (!lock.ok()) return SystemError("open", path / kStateLock);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return base::FailedPrecondition("{} is in use by another process", path.string());
   }
@@ -86,18 +85,19 @@ absl::StatusOr<base::Bytes> MemberStateFolder::Load(std::string_view name) const
 }
 
 absl::Status MemberStateFolder::SaveCheckpoint(std::span<const uint8_t> checkpoint) {
-  return ReplaceFileKeeping(path_ / kCheckpoint, path_ / kEarlier, checkpoint, disk_, kOwnerOnly);
+  return ReplaceFileKeeping(path_ / kStateCheckpoint, path_ / kEarlier, checkpoint, disk_,
+                            kOwnerOnly);
 }
 
 // A process that ended within SaveCheckpoint may have left the last one where the earlier one is.
 absl::StatusOr<base::Bytes> MemberStateFolder::LoadCheckpoint() const {
-  absl::StatusOr<base::Bytes> last = Load(kCheckpoint);
+  absl::StatusOr<base::Bytes> last = Load(kStateCheckpoint);
   return last.status().code() == absl::StatusCode::kNotFound ? Load(kEarlier) : std::move(last);
 }
 
 absl::StatusOr<bool> MemberStateFolder::HasCheckpoint() const {
   std::error_code error;
-  const bool has = fs::exists(path_ / kCheckpoint, error);
+  const bool has = fs::exists(path_ / kStateCheckpoint, error);
   if (error) return base::Unavailable("cannot read {}: {}", path_.string(), error.message());
   return has;
 }
@@ -121,7 +121,7 @@ absl::Status MemberStateFolder::ForgetEarlierCheckpoint() {
 absl::Status MemberStateFolder::StepBack() {
   TACET_ASSIGN_OR_RETURN(const bool has_last, HasCheckpoint());
   if (!has_last) return base::NotFound("{} holds one checkpoint only", path_.string());
-  if (disk_.Rename((path_ / kEarlier).c_str(), (path_ / kCheckpoint).c_str()) != 0) {
+  if (disk_.Rename((path_ / kEarlier).c_str(), (path_ / kStateCheckpoint).c_str()) != 0) {
     return SystemError("go back to", path_ / kEarlier);
   }
   return SyncDirectory(path_, disk_);

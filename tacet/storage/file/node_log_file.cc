@@ -17,8 +17,6 @@ namespace {
 using member::NodeEvent;
 using member::NodeEventKind;
 
-constexpr mode_t kOwnerOnly = 0600;
-
 std::string Line(const NodeEvent& event, uint64_t now) {
   base::JsonValue line = base::JsonValue::MakeObject();
   line.Set("time",

@@ -16,6 +16,9 @@
 
 namespace tacet::storage::file {
 
+// Mode of a file that nobody else may read.
+inline constexpr mode_t kOwnerOnly = 0600;
+
 // The calls that change a disk; each returns what the system call returns and sets errno.
 class DiskCalls {
  public:

@@ -46,7 +46,7 @@ absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const 
     return base::AlreadyExists("{} is there already: it is not written over", path.string());
   }
   if (errno != ENOENT) return SystemError("write", path);
-  return ReplaceFile(path, content, disk, kSecretFileMode);
+  return ReplaceFile(path, content, disk, kOwnerOnly);
 }
 
 absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& path) {

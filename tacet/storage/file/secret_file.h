@@ -16,7 +16,6 @@
 namespace tacet::storage::file {
 
 inline constexpr size_t kMaxSecretFileBytes = size_t{1} << 20;
-inline constexpr mode_t kSecretFileMode = 0600;
 
 // Makes a file with mode 0600, durable when this returns OK. AlreadyExists when there is one: a key
 // is never written over.

@@ -29,7 +29,7 @@ using ledger::PrivacyLedger;
 using ledger::YearlyBudget;
 
 constexpr int kStopped = 10;  // exit code: the year's budget is spent
-constexpr uint64_t kNow = 1'800'000'000;
+constexpr uint64_t kTimeOfCrash = 1'800'000'000;
 
 class SharedLedgerCrashTest : public ::testing::Test {
  protected:
@@ -46,11 +46,11 @@ class SharedLedgerCrashTest : public ::testing::Test {
     fs::create_directories(home);
     const auto folder = LedgerFolder::Open(root_ / "ledgers");
     if (!folder.ok()) return 1;
-    auto opened =
-        folder->OpenOrCreate({.name = "ward.csv", .digest = {1}}, {}, {home / "anchor"}, kNow);
+    auto opened = folder->OpenOrCreate({.name = "ward.csv", .digest = {1}}, {}, {home / "anchor"},
+                                       kTimeOfCrash);
     if (!opened.ok()) return 2;
     auto ledger = PrivacyLedger::Create(
-        *std::move(opened), [] { return kNow; },
+        *std::move(opened), [] { return kTimeOfCrash; },
         YearlyBudget{.epsilon = 1.5, .delta = 1e-5, .source = "policy.toml"});
     if (!ledger.ok()) return 3;
     const ledger::AttemptCost cost = CostOf(federation);

@@ -16,7 +16,7 @@ using http::Exchange;
 using http::Response;
 
 // Longest text of an error.
-constexpr size_t kMaxTextBytes = 4096;
+constexpr size_t kMaxErrorBytes = 4096;
 
 Response NewResponse(int status) {
   Response response{.status = status};
@@ -111,7 +111,7 @@ class CallExchange final : public Exchange {
 Response ErrorResponse(const absl::Status& status) {
   Response response = NewResponse(HttpStatusOf(status.code()));
   response.headers.emplace_back(kStatusHeader, absl::StatusCodeToString(status.code()));
-  const std::string text = base::Message(status).substr(0, kMaxTextBytes);
+  const std::string text = base::Message(status).substr(0, kMaxErrorBytes);
   response.body.assign(text.begin(), text.end());
   return response;
 }
