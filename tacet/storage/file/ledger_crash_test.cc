@@ -123,14 +123,14 @@ TEST_F(LedgerCrashTest, KilledAtRandomMomentsForgetsNothing) {
   std::mt19937 generator(1);
   std::uniform_int_distribution<int> microseconds(500, 12000);
   size_t killed = 0;
-  for (int i = 0; i < 120; ++i) {
+  // On a busy machine most die before their first charge: then it takes more of them.
+  while (killed < 120 || acknowledged_.size() <= 30) {
     const int code =
         Run(1'000'000, DiskCalls::System(), std::chrono::microseconds(microseconds(generator)));
     ASSERT_EQ(code, -1);
     ++killed;
     CheckNothingForgotten(killed);
   }
-  EXPECT_GT(acknowledged_.size(), 30u);
 }
 
 // What a crash of the machine may leave of the last append, byte by byte.
